@@ -1,0 +1,55 @@
+# widetable: a column-family storage engine inside PostgreSQL.
+#
+#   make && make install            build and install (PG_CONFIG, DESTDIR as in PGXS)
+#   make installcheck               regression tests against a running server
+#   make check                      everything on a private cluster (./test/check)
+#   make demo                       the demo (./test/demo)
+#   make check-engine               engine unit tests only
+#   make check-sanitize             engine unit tests under address and undefined sanitizers
+#   make check-clang                build with clang and its warnings
+
+EXTENSION = widetable
+MODULE_big = widetable
+DATA = sql/widetable--1.0.sql
+DOCS = README.md
+
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard engine/*.c fdw/*.c)))
+PG_CPPFLAGS = -I$(srcdir)/engine -D_GNU_SOURCE
+PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
+
+REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
+REGRESS_OPTS = --inputdir=. --load-extension=widetable
+
+PG_CONFIG ?= pg_config
+
+# PGXS has a target "check" that only says no; ours stand apart from it
+OWN_TARGETS = check demo check-engine check-sanitize check-clang
+ifneq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
+
+check:
+	./test/check
+demo:
+	./test/demo
+check-engine:
+	$(MAKE) -C test/engine check
+check-sanitize:
+	$(MAKE) -C test/engine SAN=address,undefined check
+check-clang:
+	$(MAKE) -C test/engine CC=clang BUILD=build-clang check
+.PHONY: $(OWN_TARGETS)
+
+else
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# The engine's symbols stay inside the library: without that a function of the
+# server with the same name would be called instead.  (What fdw/ exports begins
+# with wt; before 16 PostgreSQL finds its entry points only when all are visible.)
+engine/%.o: override CFLAGS += -fvisibility=hidden
+# declarations after statements are the style of engine/ and of C11
+engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
+$(OBJS): $(wildcard engine/*.h fdw/*.h)
+
+endif

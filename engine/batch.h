@@ -1,0 +1,121 @@
+/*
+ * batch.h - the inside of a batch, for batch.c, payload.c, commit.c and
+ * replay.c.
+ */
+#ifndef WIDE_BATCH_H
+#define WIDE_BATCH_H
+
+#include "db.h"
+#include "source.h"
+#include "view.h"
+
+enum batch_op
+{
+	OP_CELL = 1,
+	OP_CELL_AUTO,				/* a put whose timestamp is assigned at commit */
+	OP_CHANGE,					/* of the catalog */
+	OP_UNDONE
+};
+
+/* A put that must be newer than what it was computed from. */
+typedef struct batch_floor
+{
+	uint64_t	op;
+	int64_t		ts;
+} batch_floor;
+
+struct wide_batch
+{
+	wide_db    *db;
+	/* the private list; base NULL: none yet */
+	uint8_t    *base;
+	uint64_t	capacity;
+	memtable	table;
+	mem			m;
+	mem_hint	hint;
+	buffer		key;
+	/* one byte for each operation */
+	uint8_t    *ops;
+	uint64_t	nops, ops_cap;
+	uint64_t	live;			/* cell operations that are not undone */
+	batch_floor *floors;		/* by op */
+	uint64_t	nfloors, floors_cap;
+	catalog_delta *delta;
+	/* prepared */
+	bool		prepared, finished;
+	uint64_t	external;
+	buffer		payload;
+	uint64_t	need;			/* bytes reserved in the memtable */
+	uint64_t	cells;
+	bool		automatic;		/* has cells whose timestamp the commit assigns */
+	int64_t		loaded_ts;		/* the one given to automatic cells in files; INT64_MIN none */
+	file_meta  *files;
+	int			nfiles;
+	size_t		catalog_at, catalog_len;	/* in the payload */
+	uint64_t	first_lsn;		/* of the chunks that are logged */
+	uint32_t	nchunks;
+};
+
+/* payload.c */
+
+/* One operation of a normalised batch. */
+typedef struct norm_op
+{
+	wide_family_id family;
+	entry		e;				/* seq 0; ts is provisional when automatic */
+	bool		automatic;
+	int64_t		floor;			/* INT64_MIN none */
+	const int64_t *avoid;		/* timestamps of other puts of the batch in this column */
+	int			navoid;
+} norm_op;
+
+typedef struct norm norm;
+/* fixed_ts: give it to automatic cells now; INT64_MIN: leave that to the commit */
+extern wide_status norm_new(wide_batch *b, int64_t fixed_ts, norm **out);
+extern wide_status norm_next(norm *n, norm_op *out);	/* WIDE_END after the last */
+extern void norm_free(norm *n);
+
+typedef struct payload
+{
+	wide_bytes	catalog;
+	wide_bytes	files;			/* encoded */
+	uint64_t	nfiles;
+	uint64_t	cells;
+	uint64_t	need;			/* bytes in the memtable, at most */
+	wide_bytes	ops;
+} payload;
+
+/* The beginning of a payload: catalog changes and files. */
+extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles, size_t *catalog_at);
+/* Takes apart what payload_begin and payload_cells have made. */
+extern wide_status payload_open(wide_bytes bytes, payload *p);
+/* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
+extern wide_status payload_cells(wide_batch *b, buffer *out, uint64_t max);
+/* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.  key has room (p is our own) or grows. */
+extern wide_status payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end);
+/* The timestamp that an automatic cell gets. */
+extern int64_t payload_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid);
+
+/* Log records; see payload.c. */
+enum record_kind
+{
+	RECORD_BATCH = 1,
+	RECORD_DATA = 2,
+	RECORD_FINISH = 3
+};
+#define RECORD_FORMAT		1
+#define RECORD_BATCH_HEAD	16
+#define RECORD_DATA_HEAD	16
+#define RECORD_FINISH_BYTES	32
+extern void record_batch(uint8_t *head, int64_t commit_ts);
+extern void record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
+extern void record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes);
+
+/* commit.c */
+/* Under LOCK_COMMIT, in the order of seq: everything of a batch but its cells. */
+extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint64_t seq);
+
+/* batch.c */
+extern int64_t batch_floor_of(const wide_batch *b, uint64_t op);
+
+#endif							/* WIDE_BATCH_H */

@@ -1,0 +1,541 @@
+/*
+ * commit.c - a batch becomes part of the store: prepare, finish, publish; room
+ * in the memtables.
+ *
+ * prepare does all that can fail: the payload is built, memtable space
+ * reserved, or for a large batch files are written.  finish, under LOCK_COMMIT,
+ * takes the timestamp, appends the record (its LSN is the sequence number),
+ * takes the reserved memory and a place in the ring of commits; then, without
+ * a lock and in parallel with others, it inserts the cells.  applied_seq rises
+ * over the ring's applied entries in order; publish waits for it and raises
+ * visible_seq.
+ *
+ * Invariants:
+ *  - used(active) + reserved <= capacity of the active memtable, at any time,
+ *    so that finish never lacks memory.
+ *  - A batch's cells are in the memtable that was active when its record was
+ *    appended; `applying` tells the flush whether it is complete.
+ *  - Of the ring, entries [tail, head) are appended and not yet known to be
+ *    applied; applied_seq is the seq of the entry before the tail.
+ *  - The records of an external batch may be older than the memtable that its
+ *    cells get into: start_lsn is lowered to them (see set_restart_lsn).
+ *  - Between append and the end of application the process is inside shm_enter:
+ *    its death there poisons the segment, as nobody could complete the batch.
+ *
+ * Locking: as said.  LOCK_COMMIT is held over log->append and over catalog and
+ * file changes, which take LOCK_SET and LOCK_CATALOG inside.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "batch.h"
+
+#define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
+#define PATIENCE_MS		1000	/* for a worker to make room, before doing it here */
+#define LEVEL0_MANY		20
+
+/* ---------------------------------------------------------------- memtable */
+
+wide_status
+memtable_switch(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *old = &db->seg->memtables[commit->active];
+
+	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+		mem			m;
+
+		if (atomic_load(&t->state) != MEM_FREE)
+			continue;
+		mem_at(db, i, &m);
+		mem_init(&m, t, m.base, t->capacity);
+		TRY(shm_lock(db, LOCK_SET));
+		t->number = ++commit->memtable_number;
+		t->freed_version = 0;
+		/* during replay the log's end is ahead of what has been applied */
+		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
+		t->end_lsn = 0;
+		old->end_lsn = t->start_lsn;
+		atomic_store(&t->state, MEM_ACTIVE);
+		commit->active = i;
+		atomic_store(&old->state, MEM_IMMUTABLE);
+		atomic_fetch_add(&db->seg->set.version, 1);
+		shm_unlock(db, LOCK_SET);
+		shm_wake(db, &db->seg->set.work_word);
+		wake_worker(db);
+		return WIDE_OK;
+	}
+	return WIDE_FULL;
+}
+
+static int64_t
+monotonic_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Nobody makes room: do it in this process. */
+static wide_status
+make_room(wide_db *db)
+{
+	bool		did = false;
+	wide_status st = work_flush_one(db);
+
+	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+		return st;
+	TRY(set_collect(db, &did));
+	/* a reader holds the memory, or another process is at it */
+	if (st != WIDE_OK && !did)
+		usleep(1000);
+	return WIDE_OK;
+}
+
+wide_status
+memtable_reserve(wide_db *db, uint64_t bytes)
+{
+	commit_state *commit = &db->seg->commit;
+	int64_t		since = 0;
+	wide_status st = WIDE_OK;
+
+	if (bytes == 0)
+		return WIDE_OK;
+	for (;;)
+	{
+		memtable   *t;
+		uint32_t	seen;
+		bool		done = false;
+
+		TRY_GOTO(shm_lock(db, LOCK_COMMIT));
+		t = &db->seg->memtables[commit->active];
+		if (bytes > t->capacity - atomic_load(&t->used) ||
+			commit->reserved > t->capacity - atomic_load(&t->used) - bytes)
+		{
+			/* a fresh one helps only if everything reserved fits into it */
+			if (atomic_load(&t->cells) > 0 && commit->reserved + bytes + 4096 <= t->capacity &&
+				memtable_switch(db) == WIDE_OK)
+				t = &db->seg->memtables[commit->active];
+		}
+		if (bytes <= t->capacity - atomic_load(&t->used) &&
+			commit->reserved <= t->capacity - atomic_load(&t->used) - bytes)
+		{
+			commit->reserved += bytes;
+			done = true;
+		}
+		seen = atomic_load(&commit->space_word);
+		shm_unlock(db, LOCK_COMMIT);
+		if (done)
+			break;
+		if (since == 0)
+		{
+			since = monotonic_us();
+			stat_add(db, STAT_STALLS, 1);
+		}
+		wake_worker(db);
+		if (db->host.wake_worker != NULL && monotonic_us() - since < PATIENCE_MS * 1000)
+			TRY_GOTO(shm_wait(db, &commit->space_word, seen, 100));
+		else
+		{
+			TRY_GOTO(make_room(db));
+			if (interrupted(db))
+				TRY_GOTO(wide_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
+		}
+	}
+done:
+	if (since != 0)
+		stat_add(db, STAT_STALL_US, (uint64_t) (monotonic_us() - since));
+	return st;
+}
+
+/* ----------------------------------------------------------------- prepare */
+
+typedef struct load_arg
+{
+	norm	   *n;
+} load_arg;
+
+static wide_status
+load_next(void *arg, wide_family_id *family, entry *e)
+{
+	norm_op		o;
+
+	TRY(norm_next(((load_arg *) arg)->n, &o));
+	*family = o.family;
+	*e = o.e;
+	return WIDE_OK;
+}
+
+/* A batch too large for a memtable: write it as files, with timestamps from now. */
+static wide_status
+prepare_files(wide_batch *b, wide_bytes catalog)
+{
+	wide_db    *db = b->db;
+	commit_state *commit = &db->seg->commit;
+	load_arg	arg = {NULL};
+	wide_status st;
+
+	TRY(shm_lock(db, LOCK_COMMIT));
+	b->loaded_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+	commit->last_ts = b->loaded_ts;
+	shm_unlock(db, LOCK_COMMIT);
+	b->automatic = false;
+	b->need = b->cells = 0;
+	TRY(norm_new(b, b->loaded_ts, &arg.n));
+	st = load_write(db, load_next, &arg, &b->files, &b->nfiles);
+	norm_free(arg.n);
+	if (st != WIDE_OK)
+	{
+		b->nfiles = 0;
+		return st;
+	}
+	st = set_reserve(db, b->nfiles);
+	if (st != WIDE_OK)
+	{
+		load_discard(db, b->files, b->nfiles);
+		b->nfiles = 0;
+		return st;
+	}
+	for (int i = 0; i < b->nfiles; i++)
+		b->cells += b->files[i].cells;
+	TRY(payload_begin(&b->payload, catalog, b->files, b->nfiles, &b->catalog_at));
+	TRY(buffer_reserve(&b->payload, 2));
+	b->payload.data[b->payload.len++] = 0;	/* bytes of memtable, cells */
+	b->payload.data[b->payload.len++] = 0;
+	return WIDE_OK;
+}
+
+/* Append the payload as DATA records; under LOCK_COMMIT when not external. */
+static wide_status
+append_chunks(wide_batch *b, bool external)
+{
+	wide_db    *db = b->db;
+
+	b->nchunks = 0;
+	b->first_lsn = 0;
+	for (size_t at = 0; at < b->payload.len; at += CHUNK_BYTES)
+	{
+		size_t		n = b->payload.len - at < CHUNK_BYTES ? b->payload.len - at : CHUNK_BYTES;
+		uint8_t		head[RECORD_DATA_HEAD];
+		wide_bytes	parts[2] = {{head, sizeof(head)}, {b->payload.data + at, n}};
+		uint64_t	lsn;
+		wide_status st;
+
+		record_data(head, b->nchunks, b->first_lsn);
+		if (external)
+		{
+			if (interrupted(db))
+				return wide_fail(WIDE_INTERRUPTED, "interrupted");
+			TRY(shm_lock(db, LOCK_COMMIT));
+			if (b->nchunks == 0)
+			{
+				/* before the record exists, so that no flush lets the log go */
+				atomic_store(&db->slot->prepare_lsn, db->log.end(db->log.ctx));
+				atomic_store(&db->slot->external, b->external);
+			}
+		}
+		st = db->log.append(db->log.ctx, external, parts, 2, &lsn);
+		if (external)
+			shm_unlock(db, LOCK_COMMIT);
+		if (st != WIDE_OK)
+		{
+			if (external)
+				wide_poison(db, "the log could not be written");
+			return st;
+		}
+		if (b->nchunks++ == 0)
+			b->first_lsn = lsn;
+	}
+	return WIDE_OK;
+}
+
+/* Where nobody works in the background, writers keep the number of level-0 files in bounds. */
+static void
+relieve(wide_batch *b)
+{
+	wide_db    *db = b->db;
+	mem_cursor	c;
+
+	if (db->host.wake_worker != NULL || b->base == NULL)
+		return;
+	mem_cursor_open(&c, &b->m);
+	for (mem_first(&c); mem_valid(&c);)
+	{
+		if (set_level0_files(db, c.family) > LEVEL0_MANY)
+		{
+			(void) wide_work(db);
+			return;
+		}
+		if (c.family == UINT32_MAX)
+			return;
+		mem_seek(&c, c.family + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	}
+}
+
+wide_status
+wide_batch_prepare(wide_batch *b, uint64_t external)
+{
+	wide_db    *db = b->db;
+	buffer		catalog = {0};
+	wide_bytes	changes;
+	wide_status st;
+
+	TRY(shm_check(db));
+	if (b->prepared)
+		return wide_fail(WIDE_INVALID, "the transaction is prepared already");
+	b->prepared = true;
+	b->loaded_ts = INT64_MIN;
+	if (wide_batch_empty(b))
+		return WIDE_OK;
+	relieve(b);
+	if (b->delta != NULL && !catalog_delta_empty(b->delta))
+		TRY_GOTO(catalog_delta_encode(b->delta, &catalog));
+	changes = (wide_bytes) {catalog.data, catalog.len};
+	b->catalog_len = catalog.len;
+	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
+	st = payload_cells(b, &b->payload, db->seg->memtables[0].capacity / 2);
+	if (st == WIDE_FULL)
+		st = prepare_files(b, changes);
+	else if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
+		b->need = 0;
+	if (st != WIDE_OK)
+		goto done;
+	if (external != 0)
+	{
+		b->external = external;
+		TRY_GOTO(append_chunks(b, true));
+		kill_point("prepare-logged");
+	}
+done:
+	buffer_free(&catalog);
+	return st;
+}
+
+/* ------------------------------------------------------------------ finish */
+
+void
+commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint64_t seq)
+{
+	if (catalog.len > 0)
+		catalog_apply(db, catalog, seq);
+	for (int i = 0; i < nfiles; i++)
+		files[i].global_seq = files[i].seq_min = files[i].seq_max = seq;
+	if (nfiles > 0)
+		set_link(db, files, nfiles);
+}
+
+/* Log what is not logged yet; under LOCK_COMMIT. */
+static wide_status
+finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
+{
+	wide_log   *log = &b->db->log;
+	uint8_t		head[RECORD_FINISH_BYTES];
+
+	if (b->external == 0 && b->payload.len + RECORD_BATCH_HEAD <= WIDE_LOG_RECORD_MAX)
+	{
+		wide_bytes	parts[2] = {{head, RECORD_BATCH_HEAD}, {b->payload.data, b->payload.len}};
+
+		record_batch(head, commit_ts);
+		return log->append(log->ctx, false, parts, 2, lsn);
+	}
+	if (b->external == 0)
+		TRY(append_chunks(b, false));
+	record_finish(head, b->nchunks, b->first_lsn, commit_ts, b->payload.len);
+	return log->append(log->ctx, false, &(wide_bytes) {head, sizeof(head)}, 1, lsn);
+}
+
+/* Remember an external commit for snapshots that regard it as running; under LOCK_COMMIT. */
+static void
+note_external(commit_state *commit, uint64_t xid, uint64_t seq)
+{
+	external_commit *e = &commit->external[commit->external_head % EXTERNAL_RING];
+
+	if (commit->external_head >= EXTERNAL_RING && e->xid > atomic_load(&commit->external_evicted))
+		atomic_store(&commit->external_evicted, e->xid);
+	e->seq = seq;
+	e->xid = xid;
+	commit->external_head++;
+}
+
+/* Raise applied_seq as far as the ring allows; under LOCK_COMMIT. */
+static void
+advance(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	seq = 0;
+
+	while (commit->ring_tail < commit->ring_head)
+	{
+		commit_slot *c = &commit->ring[commit->ring_tail % COMMIT_RING];
+
+		if (atomic_load(&c->applied) == 0)
+			break;
+		seq = c->seq;
+		commit->ring_tail++;
+	}
+	if (seq != 0)
+		atomic_store(&commit->applied_seq, seq);
+}
+
+/* LOCK_COMMIT with a free place in the ring. */
+static wide_status
+lock_ring(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+
+	for (;;)
+	{
+		uint32_t	seen;
+		wide_status st;
+
+		TRY(shm_lock(db, LOCK_COMMIT));
+		if (commit->ring_head - commit->ring_tail < COMMIT_RING)
+			return WIDE_OK;
+		seen = atomic_load(&commit->applied_word);
+		shm_unlock(db, LOCK_COMMIT);
+		st = shm_wait(db, &commit->applied_word, seen, 100);
+		if (st == WIDE_INTERRUPTED)
+			usleep(100);		/* finishing is not interrupted */
+		else
+			TRY(st);
+	}
+}
+
+/* Under LOCK_COMMIT, the record is appended: take the batch's place in everything shared. */
+static void
+finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot **place)
+{
+	wide_db    *db = b->db;
+	commit_state *commit = &db->seg->commit;
+	uint64_t	prepared = atomic_load(&db->slot->prepare_lsn);
+
+	commit->logged_seq = lsn;
+	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
+	(*place)->seq = lsn;
+	atomic_store(&(*place)->applied, 0);
+	*at = atomic_load(&t->used);
+	atomic_store(&t->used, *at + b->need);
+	commit->reserved -= b->need;
+	atomic_fetch_add(&t->applying, 1);
+	if (b->external != 0)
+	{
+		note_external(commit, b->external, lsn);
+		if (prepared != 0 && prepared < t->start_lsn)
+			t->start_lsn = prepared;
+	}
+	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files, b->nfiles, lsn);
+}
+
+wide_status
+wide_batch_finish(wide_batch *b, uint64_t *lsn)
+{
+	wide_db    *db = b->db;
+	commit_state *commit = &db->seg->commit;
+	int64_t		commit_ts;
+	uint64_t	at, end;
+	commit_slot *place;
+	memtable   *t;
+	payload		p;
+	mem			m;
+	wide_status st;
+
+	TRY(shm_check(db));
+	if (!b->prepared || b->finished)
+		return wide_fail(WIDE_INVALID, "the transaction is not prepared");
+	if (b->payload.len == 0)
+	{
+		b->finished = true;
+		*lsn = atomic_load(&commit->visible_seq);
+		return WIDE_OK;
+	}
+	TRY(payload_open((wide_bytes) {b->payload.data, b->payload.len}, &p));
+	shm_enter(db);
+	TRY_GOTO(lock_ring(db));
+	commit_ts = b->loaded_ts;
+	if (b->automatic)
+	{
+		commit_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+		commit->last_ts = commit_ts;
+	}
+	st = finish_log(b, commit_ts, lsn);
+	if (st != WIDE_OK)
+	{
+		shm_unlock(db, LOCK_COMMIT);
+		wide_poison(db, "the log could not be written");
+		st = WIDE_POISONED;
+		goto done;
+	}
+	kill_point("finish-logged");
+	mem_at(db, commit->active, &m);
+	t = m.t;
+	finish_take(b, *lsn, t, &at, &place);
+	b->finished = true;
+	shm_unlock(db, LOCK_COMMIT);
+	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
+	if (st != WIDE_OK)
+	{
+		wide_poison(db, "a batch could not be applied");
+		st = WIDE_POISONED;
+		goto done;
+	}
+	kill_point("finish-applied");
+	atomic_store(&place->applied, 1);
+	TRY_GOTO(shm_lock(db, LOCK_COMMIT));
+	/* reserved for the tallest nodes; the rest goes back while it is the last piece given out */
+	if (atomic_load(&t->used) == at + b->need)
+		atomic_store(&t->used, b->need > 0 ? end : at);
+	atomic_fetch_sub(&t->applying, 1);
+	advance(db);
+	shm_unlock(db, LOCK_COMMIT);
+	shm_wake(db, &commit->applied_word);
+	stat_add(db, STAT_COMMITS, 1);
+	stat_add(db, STAT_CELLS_WRITTEN, b->cells);
+	stat_add(db, STAT_LOG_BYTES, b->payload.len);
+done:
+	shm_leave(db);
+	return st;
+}
+
+/* ----------------------------------------------------------------- publish */
+
+wide_status
+wide_publish(wide_db *db, uint64_t lsn)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	visible;
+
+	for (int spin = 0; atomic_load(&commit->applied_seq) < lsn; spin++)
+	{
+		uint32_t	seen = atomic_load(&commit->applied_word);
+		wide_status st;
+
+		TRY(shm_check(db));
+		if (spin < 20)
+		{
+			sched_yield();
+			continue;
+		}
+		if (atomic_load(&commit->applied_seq) >= lsn)
+			break;
+		st = shm_wait(db, &commit->applied_word, seen, 100);
+		if (st == WIDE_INTERRUPTED)
+			usleep(100);		/* others are in the middle of it: a moment */
+		else
+			TRY(st);
+	}
+	kill_point("publish");
+	visible = atomic_load(&commit->visible_seq);
+	while (visible < lsn && !atomic_compare_exchange_weak(&commit->visible_seq, &visible, lsn))
+		;
+	if (atomic_load(&db->slot->external) != 0)
+	{
+		atomic_store(&db->slot->external, 0);
+		atomic_store(&db->slot->prepare_lsn, 0);
+		shm_wake(db, &db->slot->prepare_done);
+	}
+	return WIDE_OK;
+}

@@ -1,0 +1,152 @@
+/*
+ * file.h - sorted files: blocks, filters, the writer, the reader, the cursor.
+ * The bytes are described in sst_write.c, block.c, filter.c and doc/format.md.
+ */
+#ifndef WIDE_FILE_H
+#define WIDE_FILE_H
+
+#include "shm.h"
+
+/* ----------------------------------------------------------------- block */
+
+/*
+ * A data or index block in its uncompressed form, as it is cached.  Built in
+ * private memory, read in place.  Keys are prefix-compressed with restarts.
+ */
+typedef struct block_builder block_builder;
+extern block_builder *block_builder_new(void);
+extern void block_builder_free(block_builder *b);
+extern void block_builder_reset(block_builder *b);
+/* Entries in key order. */
+extern wide_status block_builder_add(block_builder *b, const entry *e);
+extern size_t block_builder_size(const block_builder *b);	/* bytes the finished block would have */
+extern uint32_t block_builder_count(const block_builder *b);
+/* bytes it would have at most with this entry too */
+extern size_t block_builder_size_with(const block_builder *b, const entry *e);
+extern wide_status block_builder_finish(block_builder *b, wide_bytes *out);	/* valid until reset */
+
+/* A position in a data block.  key is the reconstructed ukey, owned by the cursor. */
+typedef struct block_cursor
+{
+	const uint8_t *data;
+	uint32_t	len;
+	uint32_t	restarts;		/* number */
+	uint32_t	end;			/* of entries: where the restart array begins */
+	uint32_t	next;			/* offset of the entry after the current one */
+	uint32_t	at;				/* offset of the current one */
+	bool		valid;
+	buffer		key;
+	entry		e;				/* current; e.ukey = key.data, e.value points into the block */
+} block_cursor;
+
+/* WIDE_CORRUPT when the block is not well-formed; never reads outside data[0..len). */
+extern wide_status block_open(block_cursor *c, const uint8_t *data, uint32_t len);
+extern wide_status block_first(block_cursor *c);
+extern wide_status block_next(block_cursor *c);	/* c->valid false after the last */
+extern wide_status block_last(block_cursor *c);
+/* first entry >= (ukey, ts, seq) in key order; ts = INT64_MAX, seq = SEQ_MAX: first of the ukey */
+extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+/* last entry with ukey < the given bytes */
+extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
+extern void block_close(block_cursor *c);	/* frees key; the struct may be reused by block_open without it */
+
+/* ---------------------------------------------------------------- filter */
+
+/* Blocked bloom filter, 64-byte blocks.  hash: wide_hash of the filtered bytes. */
+typedef struct filter_builder filter_builder;
+extern filter_builder *filter_builder_new(int bits_per_key);
+extern void filter_builder_free(filter_builder *f);
+extern void filter_builder_reset(filter_builder *f);
+extern wide_status filter_builder_add(filter_builder *f, uint64_t hash);
+extern wide_status filter_builder_finish(filter_builder *f, wide_bytes *out);	/* len 0 when nothing was added */
+extern bool filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash);	/* true on malformed bytes */
+
+#define FILTER_SEED_ROW		0x726f77ull
+#define FILTER_SEED_ROWCOL	0x636f6cull
+#define FILTER_SEED_PREFIX	0x707265ull
+
+/* ------------------------------------------------------------------- sst */
+
+extern void sst_path(wide_db *db, uint64_t number, char *path, size_t size);	/* dir/%08llx.sst */
+
+typedef struct sst_writer sst_writer;
+/*
+ * Write dir/NNNNNNNN.sst.tmp; finish syncs it and renames it; the directory is
+ * synced by the caller (sst_sync_dir, once for many files) before the file is
+ * listed anywhere.  global: entries carry seq 0 and the file gets its seq at
+ * commit (meta.global_seq is set by the caller later).
+ */
+extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
+								   const wide_family_options *opt, bool global, sst_writer **out);
+extern wide_status sst_writer_add(sst_writer *w, const entry *e);
+extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
+extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);	/* frees w, also on failure */
+extern void sst_writer_abandon(sst_writer *w);	/* removes the file, frees w */
+extern wide_status sst_sync_dir(wide_db *db);
+
+/*
+ * An open file in this process: descriptor, footer, top index.  Kept in a
+ * small LRU; get pins, put unpins.  WIDE_CORRUPT names the file and offset.
+ */
+typedef struct sst_reader sst_reader;
+extern wide_status sst_get(wide_db *db, const file_meta *meta, sst_reader **out);
+extern void sst_put(wide_db *db, sst_reader *r);
+extern void sst_forget(wide_db *db, uint64_t number);	/* close it when unpinned: the file is gone */
+extern void sst_readers_free(wide_db *db);
+
+/* false: the file surely has no entry of the row (encoded, with terminator).  May read a filter block through the cache. */
+extern wide_status sst_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool *may);
+/* same for one column, when the family has a rowcol bloom (else like the row) ; family deletes of the row count as present */
+extern wide_status sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may);
+/* same for all rows with this raw prefix, when the family has a prefix bloom no longer than it (else true) */
+extern wide_status sst_may_have_prefix(sst_reader *r, wide_bytes raw_prefix, bool *may);
+
+enum sst_cursor_flags
+{
+	SST_NO_CACHE = 1,			/* compaction: read ahead into private memory, take what the cache has, add nothing */
+	SST_DISK = 2				/* with SST_NO_CACHE, verify: not even look into the cache */
+};
+
+typedef struct sst_cursor
+{
+	wide_db    *db;
+	sst_reader *r;
+	int			flags;
+	bool		valid;
+	block_cursor index;			/* of the current index partition */
+	block_ref	index_ref;
+	uint32_t	partition;
+	block_cursor block;
+	block_ref	block_ref;		/* data block under the cursor */
+	uint64_t	block_off;
+	uint64_t	blocks_read, blocks_cached, seeks;
+	/*
+	 * When not NULL: called instead of unpinning when the cursor leaves a data
+	 * block, so that a row that spans blocks can keep its bytes; the callee
+	 * takes over the pin.  sst_cursor_close leaves the block too.
+	 */
+	void		(*leave) (void *arg, block_ref *ref);
+	void	   *leave_arg;
+	struct sst_ahead *ahead;	/* SST_NO_CACHE: bytes of the file read ahead; see sst_read.c */
+} sst_cursor;
+
+extern wide_status sst_cursor_open(wide_db *db, sst_reader *r, int flags, sst_cursor *c);	/* takes a pin of its own on r */
+extern void sst_cursor_close(sst_cursor *c);
+/* The current entry is c->block.e, with seq already set from global_seq; valid until the next move. */
+static inline const entry *sst_cursor_entry(const sst_cursor *c) { return &c->block.e; }
+extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
+extern wide_status sst_cursor_first(sst_cursor *c);
+extern wide_status sst_cursor_next(sst_cursor *c);
+
+/* Fraction [0,1] of the file's data blocks before the first key >= ukey; reads at most one index partition. */
+extern wide_status sst_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction);
+/*
+ * Calls fn with an ukey at about every n-th data block (n >= 1), the last one
+ * of the block in front: read from the index alone.
+ */
+extern wide_status sst_sample_keys(sst_reader *r, uint32_t n, wide_status (*fn) (void *arg, const uint8_t *ukey, uint32_t klen), void *arg);
+/* Reads every byte; fn for each problem. */
+extern wide_status sst_verify(wide_db *db, const file_meta *meta, wide_problem_fn fn, void *arg);
+
+#endif							/* WIDE_FILE_H */

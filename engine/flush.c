@@ -1,0 +1,242 @@
+/*
+ * flush.c - a memtable becomes level-0 files; the writer of output files.
+ *
+ * Invariants:
+ *  - Memtables are flushed oldest first, by one process at a time (the flush
+ *    job), so flushed_seq = end_lsn of the newest flushed one is true: every
+ *    batch with a seq up to there is in a listed file.
+ *  - Nothing is written before all batches that were appended while the
+ *    memtable was active have been applied (applying == 0).
+ *  - Files are complete, synced and their directory synced before the edit
+ *    that lists them; the log is durable up to their newest seq (set_apply).
+ *  - A flush that fails or is interrupted leaves the memtable as it was.
+ *
+ * Locking: none held while cells are written.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+#include "work.h"
+
+uint64_t	work_file_bytes = (uint64_t) 64 << 20;
+
+/* ------------------------------------------------------------ output files */
+
+wide_status
+output_finish(output *o)
+{
+	file_meta	meta;
+
+	if (o->w == NULL)
+		return WIDE_OK;
+	memset(&meta, 0, sizeof meta);
+	TRY(buffer_reserve(&o->files, sizeof meta));
+	{
+		sst_writer *w = o->w;
+
+		o->w = NULL;
+		TRY(sst_writer_finish(w, &meta));
+	}
+	o->bytes += meta.bytes;
+	return buffer_append(&o->files, &meta, sizeof meta);
+}
+
+/* The entry begins another row, or at least another column when the file is far too long already. */
+static bool
+may_cut(const output *o, const entry *e)
+{
+	bool		same_row = e->rowlen == o->last_row && memcmp(e->ukey, o->last.data, e->rowlen) == 0;
+
+	if (!same_row)
+		return true;
+	return sst_writer_bytes(o->w) >= 2 * o->cut &&
+		ukey_compare(e->ukey, e->klen, o->last.data, o->last.len) != 0;
+}
+
+wide_status
+output_emit(void *arg, const entry *e)
+{
+	output	   *o = arg;
+
+	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
+		TRY(output_finish(o));
+	if (o->w == NULL)
+		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
+	o->last.len = 0;
+	TRY(buffer_append(&o->last, e->ukey, e->klen));
+	o->last_row = e->rowlen;
+	return sst_writer_add(o->w, e);
+}
+
+void
+output_discard(output *o)
+{
+	char		path[1100];
+
+	if (o->w != NULL)
+		sst_writer_abandon(o->w);
+	o->w = NULL;
+	for (int i = 0; i < output_count(o) && shm_check(o->db) == WIDE_OK; i++)
+	{
+		sst_path(o->db, output_files(o)[i].number, path, sizeof path);
+		o->db->os->unlink(o->db->os, path);
+		sst_forget(o->db, output_files(o)[i].number);
+	}
+	buffer_free(&o->files);
+	buffer_free(&o->last);
+}
+
+/* ------------------------------------------------------------------- flush */
+
+/* The immutable memtable with the lowest number; -1 none. */
+static int
+oldest_immutable(wide_db *db)
+{
+	int			found = -1;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+
+		if (atomic_load(&t->state) == MEM_IMMUTABLE &&
+			(found < 0 || t->number < db->seg->memtables[found].number))
+			found = i;
+	}
+	return found;
+}
+
+/* Batches appended before the switch may still be inserting; a death among them poisons. */
+static wide_status
+wait_applied(wide_db *db, memtable *t)
+{
+	for (int i = 0; atomic_load(&t->applying) > 0; i++)
+	{
+		TRY(shm_check(db));
+		if (interrupted(db))
+			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		if (i % 64 == 63)
+			shm_sweep(db);
+		usleep(i < 20 ? 50 : 1000);
+	}
+	return WIDE_OK;
+}
+
+/* One family's cells into files, appended to o->files. */
+static wide_status
+flush_family(wide_db *db, const mem *m, wide_family_id id, uint64_t horizon, int job, output *o)
+{
+	family_floor floors[FAMILY_FLOORS];
+	view_compact_spec spec = {.floors = floors, .horizon = horizon, .bottom = false, .now = now_us(db)};
+	source	   *s = NULL;
+	merge	   *g = NULL;
+	view	   *v = NULL;
+	uint64_t	n = 0;
+	wide_status st;
+
+	if (!catalog_family(db, id, &spec.family, floors))
+		return WIDE_OK;			/* dropped */
+	o->family = spec.family;
+	TRY_GOTO(merge_new(db, &g));
+	TRY_GOTO(source_mem(db, m, id, &s));
+	TRY_GOTO(merge_add(g, s));
+	TRY_GOTO(view_compact_new(db, &spec, output_emit, o, &v));
+	TRY_GOTO(merge_first(g));
+	while (merge_entry(g) != NULL)
+	{
+		if (++n % WORK_SLICE == 0)
+		{
+			TRY_GOTO(shm_check(db));
+			if (interrupted(db))
+			{
+				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+				goto done;
+			}
+			job_progress(db, job, 0, o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0));
+		}
+		TRY_GOTO(view_compact_feed(v, merge_entry(g)));
+		TRY_GOTO(merge_next(g));
+	}
+	TRY_GOTO(view_compact_end(v));
+	st = output_finish(o);
+done:
+	if (v != NULL)
+		view_free(v);
+	if (g != NULL)
+		merge_free(g);
+	return st;
+}
+
+static wide_status
+flush_files(wide_db *db, int index, int job, output *o)
+{
+	uint64_t	horizon = set_horizon(db);
+	mem			m;
+	mem_cursor	c;
+
+	mem_at(db, (uint32_t) index, &m);
+	mem_cursor_open(&c, &m);
+	mem_first(&c);
+	while (mem_valid(&c))
+	{
+		wide_family_id id = c.family;
+
+		TRY(flush_family(db, &m, id, horizon, job, o));
+		if (id == UINT32_MAX)
+			break;
+		mem_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	}
+	if (output_count(o) > 0)
+		TRY(sst_sync_dir(db));
+	return WIDE_OK;
+}
+
+wide_status
+work_flush_one(wide_db *db)
+{
+	output		o = {.db = db, .level = 0, .cut = work_file_bytes};
+	set_edit	edit = {0};
+	memtable   *t;
+	int			job,
+				index;
+	wide_status st;
+	bool		did;
+
+	TRY(shm_check(db));
+	if (oldest_immutable(db) < 0)
+		return WIDE_END;
+	TRY(job_begin(db, JOB_FLUSH, 0, &job));
+	index = oldest_immutable(db);
+	if (index < 0)
+	{
+		job_end(db, job, WIDE_END, true);
+		return WIDE_END;
+	}
+	t = &db->seg->memtables[index];
+	job_plan(db, job, 0, 0, atomic_load(&t->used));
+	TRY_GOTO(wait_applied(db, t));
+	TRY_GOTO(flush_files(db, index, job, &o));
+	kill_point("flush-files");
+	edit.add = output_files(&o);
+	edit.nadd = output_count(&o);
+	edit.memtable = index;
+	edit.flushed_seq = t->end_lsn;
+	edit.restart_lsn = set_restart_lsn(db, (uint32_t) index);
+	TRY_GOTO(set_apply(db, &edit));
+	kill_point("flush-manifest");
+	stat_add(db, STAT_FLUSHES, 1);
+	stat_add(db, STAT_FLUSH_BYTES, o.bytes);
+	job_progress(db, job, atomic_load(&t->used), o.bytes);
+	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
+	buffer_free(&o.files);
+	buffer_free(&o.last);
+done:
+	job_end(db, job, st, false);
+	if (st != WIDE_OK)
+	{
+		output_discard(&o);
+		return st;
+	}
+	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's failure */
+	(void) set_collect(db, &did);
+	wake_worker(db);
+	return WIDE_OK;
+}

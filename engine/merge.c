@@ -1,0 +1,293 @@
+/*
+ * merge.c - several sorted streams as one.
+ *
+ * A binary heap of the sources that have an entry, the smallest first; equal
+ * entries (the same cell read from a memtable and from the file it has just
+ * become) come once.  Merging is the inner loop of scans and compactions: a
+ * step costs one or two comparisons as long as one source leads.
+ *
+ * Locking: none.
+ */
+#include <stdlib.h>
+#include "source.h"
+
+#define TICKS	256				/* steps between questions whether to stop */
+
+typedef struct merge_all
+{
+	merge		head;			/* first: tree.h knows it */
+	wide_db    *db;
+	source	  **sources;
+	source	  **heap;
+	int			n, nheap, cap;
+	uint32_t	ticks;
+	buffer		row;			/* of merge_row_before */
+} merge_all;
+
+#define ALL(m) ((merge_all *) (m))
+
+wide_status
+merge_new(wide_db *db, merge **out)
+{
+	merge_all  *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	a->db = db;
+	*out = &a->head;
+	return WIDE_OK;
+}
+
+wide_status
+merge_add(merge *m, source *s)
+{
+	merge_all  *a = ALL(m);
+
+	if (a->n == a->cap)
+	{
+		int			cap = a->cap == 0 ? 8 : 2 * a->cap;
+		source	  **p = realloc(a->sources, (size_t) cap * 2 * sizeof(*p));
+
+		if (p == NULL)
+		{
+			source_free(s);
+			return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		}
+		a->sources = p;
+		a->heap = p + cap;
+		a->cap = cap;
+	}
+	s->order = (uint32_t) a->n;
+	a->sources[a->n++] = s;
+	a->nheap = 0;
+	m->current = NULL;
+	return WIDE_OK;
+}
+
+void
+merge_free(merge *m)
+{
+	merge_all  *a = ALL(m);
+
+	if (a == NULL)
+		return;
+	for (int i = 0; i < a->n; i++)
+		source_free(a->sources[i]);
+	free(a->sources);
+	buffer_free(&a->row);
+	free(a);
+}
+
+int
+merge_sources(const merge *m)
+{
+	return ((const merge_all *) m)->n;
+}
+
+void
+merge_limits(merge *m, const source_limits *limits)
+{
+	for (int i = 0; i < ALL(m)->n; i++)
+		ALL(m)->sources[i]->limits = limits;
+}
+
+void
+merge_restart(merge *m)
+{
+	for (int i = 0; i < ALL(m)->n; i++)
+		source_restart(ALL(m)->sources[i]);
+}
+
+void
+merge_statistics(merge *m)
+{
+	for (int i = 0; i < ALL(m)->n; i++)
+		source_statistics(ALL(m)->sources[i]);
+}
+
+void
+merge_used(merge *m)
+{
+	ALL(m)->heap[0]->used = true;
+}
+
+void
+merge_unused(merge *m)
+{
+	for (int i = 0; i < ALL(m)->n; i++)
+		ALL(m)->sources[i]->used = false;
+}
+
+/* ------------------------------------------------------------------- heap */
+
+static inline bool
+before(const source *a, const source *b)
+{
+	int			c = key_compare(a->e, b->e);
+
+	return c != 0 ? c < 0 : a->order < b->order;
+}
+
+static void
+sift(merge_all *a, int i)
+{
+	source	   *s = a->heap[i];
+
+	for (;;)
+	{
+		int			child = 2 * i + 1;
+
+		if (child >= a->nheap)
+			break;
+		if (child + 1 < a->nheap && before(a->heap[child + 1], a->heap[child]))
+			child++;
+		if (!before(a->heap[child], s))
+			break;
+		a->heap[i] = a->heap[child];
+		i = child;
+	}
+	a->heap[i] = s;
+}
+
+/* The source at i has moved. */
+static void
+heap_moved(merge_all *a, int i)
+{
+	if (a->heap[i]->e == NULL)
+	{
+		a->heap[i] = a->heap[--a->nheap];
+		if (i == a->nheap)
+			return;
+	}
+	sift(a, i);
+}
+
+static void
+heap_build(merge_all *a)
+{
+	a->nheap = 0;
+	for (int i = 0; i < a->n; i++)
+		if (a->sources[i]->e != NULL)
+			a->heap[a->nheap++] = a->sources[i];
+	for (int i = a->nheap / 2 - 1; i >= 0; i--)
+		sift(a, i);
+	a->head.current = a->nheap > 0 ? a->heap[0]->e : NULL;
+}
+
+static inline wide_status
+tick(merge_all *a)
+{
+	if (++a->ticks % TICKS == 0 && interrupted(a->db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ public */
+
+wide_status
+merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	merge_all  *a = ALL(m);
+
+	m->current = NULL;
+	a->nheap = 0;
+	TRY(tick(a));
+	for (int i = 0; i < a->n; i++)
+		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
+	heap_build(a);
+	return WIDE_OK;
+}
+
+wide_status
+merge_first(merge *m)
+{
+	return merge_seek(m, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+}
+
+wide_status
+merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	merge_all  *a = ALL(m);
+	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
+
+	TRY(tick(a));
+	while (a->nheap > 0 && key_compare(a->heap[0]->e, &to) < 0)
+	{
+		wide_status st = source_seek(a->heap[0], ukey, klen, ts, seq);
+
+		if (st != WIDE_OK)
+		{
+			m->current = NULL;
+			a->nheap = 0;
+			return st;
+		}
+		heap_moved(a, 0);
+	}
+	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	return WIDE_OK;
+}
+
+static inline bool
+same(const entry *a, const entry *b)
+{
+	return a->seq == b->seq && a->ts == b->ts && a->type == b->type && a->klen == b->klen &&
+		memcmp(a->ukey, b->ukey, a->klen) == 0;
+}
+
+wide_status
+merge_next(merge *m)
+{
+	merge_all  *a = ALL(m);
+	wide_status st;
+
+	if (a->nheap == 0)
+		return WIDE_OK;
+	TRY_GOTO(tick(a));
+	/* equal entries are neighbours of the root */
+	for (int i = 1; i <= 2 && i < a->nheap;)
+	{
+		if (!same(a->heap[i]->e, m->current))
+		{
+			i++;
+			continue;
+		}
+		TRY_GOTO(source_next(a->heap[i]));
+		heap_moved(a, i);
+		i = 1;
+	}
+	TRY_GOTO(source_next(a->heap[0]));
+	heap_moved(a, 0);
+	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	return WIDE_OK;
+
+done:
+	m->current = NULL;
+	a->nheap = 0;
+	return st;
+}
+
+wide_status
+merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	merge_all  *a = ALL(m);
+	bool		found = false;
+
+	m->current = NULL;
+	a->nheap = 0;
+	row->len = 0;
+	TRY(tick(a));
+	for (int i = 0; i < a->n; i++)
+	{
+		wide_status st = source_row_before(a->sources[i], ukey, klen, &a->row);
+
+		if (st == WIDE_END)
+			continue;
+		TRY(st);
+		if (found && ukey_compare(row->data, row->len, a->row.data, a->row.len) >= 0)
+			continue;
+		row->len = 0;
+		TRY(buffer_append(row, a->row.data, a->row.len));
+		found = true;
+	}
+	return found ? WIDE_OK : WIDE_END;
+}

@@ -1,0 +1,229 @@
+/*
+ * os.c - the real system calls on files, and kill points.
+ *
+ * Invariants: every function of the table returns -errno instead of setting
+ * errno for the caller; interrupted calls are repeated; pread and pwrite loop
+ * until done, so a short read means the end of the file.
+ *
+ * fdatasync is enough for data files: it writes the size when that has
+ * changed.  Names need syncdir.  After a failed sync the kernel may have
+ * dropped the dirty pages and call them clean, so callers never sync the same
+ * file again and hope: they throw it away or poison the store.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base.h"
+
+static int
+real_open(wide_os *os, const char *path, int flags)
+{
+	int			fd;
+
+	do
+		fd = open(path, flags | O_CLOEXEC, 0600);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+static int
+real_close(wide_os *os, int fd)
+{
+	/* never repeated: on Linux the descriptor is gone even after EINTR */
+	return close(fd) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int64_t
+real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	size_t		done = 0;
+
+	while (done < n)
+	{
+		ssize_t		r = pread(fd, (char *) buf + done, n - done, (off_t) (off + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		done += (size_t) r;
+	}
+	return (int64_t) done;
+}
+
+static int64_t
+real_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
+{
+	size_t		done = 0;
+
+	while (done < n)
+	{
+		ssize_t		r = pwrite(fd, (const char *) buf + done, n - done, (off_t) (off + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			return -ENOSPC;
+		done += (size_t) r;
+	}
+	return (int64_t) done;
+}
+
+static int
+real_sync(wide_os *os, int fd)
+{
+	/* not repeated, not even after EINTR: see the head of this file */
+	return fdatasync(fd) < 0 ? -errno : 0;
+}
+
+static int64_t
+real_size(wide_os *os, int fd)
+{
+	struct stat s;
+
+	return fstat(fd, &s) < 0 ? -errno : (int64_t) s.st_size;
+}
+
+static int
+real_truncate(wide_os *os, int fd, uint64_t size)
+{
+	int			r;
+
+	do
+		r = ftruncate(fd, (off_t) size);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : 0;
+}
+
+static int
+real_unlink(wide_os *os, const char *path)
+{
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+static int
+real_rename(wide_os *os, const char *from, const char *to)
+{
+	return rename(from, to) < 0 ? -errno : 0;
+}
+
+static int
+real_mkdir(wide_os *os, const char *path)
+{
+	return mkdir(path, 0700) < 0 ? -errno : 0;
+}
+
+static int
+real_syncdir(wide_os *os, const char *path)
+{
+	int			fd = real_open(os, path, O_RDONLY | O_DIRECTORY);
+	int			r;
+
+	if (fd < 0)
+		return fd;
+	r = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static int
+real_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name), void *arg)
+{
+	DIR		   *d = opendir(path);
+	struct dirent *e;
+	int			r = 0;
+
+	if (d == NULL)
+		return -errno;
+	while (errno = 0, (e = readdir(d)) != NULL)
+	{
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (fn(arg, e->d_name) != 0)
+			break;
+	}
+	if (e == NULL && errno != 0)
+		r = -errno;
+	closedir(d);
+	return r;
+}
+
+wide_os *
+os_real(void)
+{
+	static wide_os real = {
+		real_open, real_close, real_pread, real_pwrite, real_sync, real_size, real_truncate,
+		real_unlink, real_rename, real_mkdir, real_syncdir, real_list
+	};
+
+	return &real;
+}
+
+/* ----------------------------------------------------------- kill points */
+
+enum { KILL_UNKNOWN, KILL_OFF, KILL_ON };
+
+static _Atomic int kill_state = KILL_UNKNOWN;
+static char kill_name[64];
+static unsigned long kill_nth;	/* passes left before the end; 0 = no name given */
+static void (*kill_fn) (void *arg, const char *name);
+static void *kill_arg;
+
+static void
+kill_setup(void)
+{
+	const char *env = getenv("WIDE_KILL_POINT");
+
+	kill_nth = 0;
+	if (env != NULL && env[0] != '\0')
+	{
+		const char *colon = strchr(env, ':');
+		size_t		n = colon != NULL ? (size_t) (colon - env) : strlen(env);
+
+		if (n < sizeof(kill_name))
+		{
+			memcpy(kill_name, env, n);
+			kill_name[n] = '\0';
+			kill_nth = colon != NULL ? strtoul(colon + 1, NULL, 10) : 1;
+		}
+	}
+	atomic_store(&kill_state, kill_nth > 0 || kill_fn != NULL ? KILL_ON : KILL_OFF);
+}
+
+void
+kill_point(const char *name)
+{
+	int			state = atomic_load_explicit(&kill_state, memory_order_relaxed);
+
+	if (state == KILL_OFF)
+		return;
+	if (state == KILL_UNKNOWN)
+	{
+		kill_setup();
+		if (atomic_load_explicit(&kill_state, memory_order_relaxed) == KILL_OFF)
+			return;
+	}
+	if (kill_nth > 0 && strcmp(name, kill_name) == 0 && --kill_nth == 0)
+		kill(getpid(), SIGKILL);
+	if (kill_fn != NULL)
+		kill_fn(kill_arg, name);
+}
+
+/* Also reads the environment again at the next kill point; fn NULL: only that. */
+void
+os_on_kill_point(void (*fn) (void *arg, const char *name), void *arg)
+{
+	kill_fn = fn;
+	kill_arg = arg;
+	atomic_store(&kill_state, KILL_UNKNOWN);
+}

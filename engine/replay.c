@@ -1,0 +1,323 @@
+/*
+ * replay.c - log records become batches again, during recovery.
+ *
+ * Records arrive in log order.  A BATCH record is applied at once; DATA chunks
+ * are parked under the LSN of their first one until a FINISH record names it.
+ * Chunks of an external transaction are forgotten when that aborts, or at the
+ * end of the log when nothing says that it committed.  One that committed but
+ * whose FINISH record was not written (the process died between the two) is
+ * finished at the end, with a FINISH record of now: its commit is later than
+ * all commits of the log then, which no one can have seen otherwise.
+ *
+ * What the manifest's files hold already (seq <= flushed_seq) is not inserted
+ * again; catalog and file changes skip what they know.
+ *
+ * When memory runs out, memtables are flushed on the way.  While anything is
+ * parked, slot->prepare_lsn keeps the log from its beginning, as for a living
+ * prepared transaction.
+ *
+ * Locking: this process is alone; locks are taken because the functions that
+ * it shares with commits want them.
+ */
+#include <stdlib.h>
+#include "batch.h"
+
+typedef struct parked
+{
+	struct parked *next;		/* in log order */
+	uint64_t	first_lsn;
+	uint64_t	start;			/* where the first record begins */
+	uint64_t	xid;
+	uint32_t	nchunks;
+	uint64_t	committed;		/* LSN of the external commit, 0 = not known */
+	buffer		data;
+} parked;
+
+struct replay
+{
+	parked	   *first;
+	buffer		key;
+};
+
+static wide_status
+damaged(uint64_t lsn, const char *what)
+{
+	return wide_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
+}
+
+/* The log is needed from the oldest parked record on. */
+static void
+keep_log(wide_db *db)
+{
+	uint64_t	start = 0;
+
+	for (parked *p = db->replay->first; p != NULL; p = p->next)
+		if (start == 0 || p->start < start)
+			start = p->start;
+	atomic_store(&db->slot->prepare_lsn, start);
+}
+
+static void
+unpark(wide_db *db, parked *gone)
+{
+	for (parked **link = &db->replay->first; *link != NULL; link = &(*link)->next)
+		if (*link == gone)
+		{
+			*link = gone->next;
+			buffer_free(&gone->data);
+			free(gone);
+			break;
+		}
+	keep_log(db);
+}
+
+static parked *
+find(wide_db *db, uint64_t first_lsn)
+{
+	parked	   *p = db->replay->first;
+
+	while (p != NULL && p->first_lsn != first_lsn)
+		p = p->next;
+	return p;
+}
+
+wide_status
+replay_begin(wide_db *db)
+{
+	db->replay = calloc(1, sizeof(*db->replay));
+	return db->replay != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory for recovery");
+}
+
+static void
+replay_free(wide_db *db)
+{
+	while (db->replay->first != NULL)
+		unpark(db, db->replay->first);
+	buffer_free(&db->replay->key);
+	free(db->replay);
+	db->replay = NULL;
+	atomic_store(&db->slot->prepare_lsn, 0);
+}
+
+/* ------------------------------------------------------------------- apply */
+
+static wide_status
+decode_files(const payload *p, file_meta **out)
+{
+	const uint8_t *at = p->files.data;
+	file_meta  *files;
+
+	*out = NULL;
+	if (p->nfiles == 0)
+		return WIDE_OK;
+	/* payload_open has read them all: their number is no larger than the payload */
+	files = malloc(p->nfiles * sizeof(*files));
+	if (files == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+	for (uint64_t i = 0; i < p->nfiles; i++)
+		at = file_meta_get(at, p->files.data + p->files.len, &files[i]);
+	*out = files;
+	return WIDE_OK;
+}
+
+static wide_status
+apply_cells(wide_db *db, const payload *p, uint64_t start, uint64_t seq, int64_t commit_ts)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	at, end;
+	mem			m;
+	wide_status st;
+
+	if (p->need > db->seg->memtables[0].capacity)
+		return damaged(seq, "it does not fit into a memtable (was memtable_size larger?)");
+	TRY(memtable_reserve(db, p->need));
+	mem_at(db, commit->active, &m);
+	at = atomic_load(&m.t->used);
+	atomic_store(&m.t->used, at + p->need);
+	commit->reserved -= p->need;
+	if (start < m.t->start_lsn)
+		m.t->start_lsn = start;
+	st = payload_apply(p, &m, at, seq, commit_ts, &db->replay->key, &end);
+	if (st == WIDE_OK)
+		atomic_store(&m.t->used, end);
+	return st;
+}
+
+/* start: where the batch's first record begins */
+static wide_status
+apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
+{
+	commit_state *commit = &db->seg->commit;
+	payload		p;
+	file_meta  *files;
+
+	TRY(payload_open(bytes, &p));
+	TRY(decode_files(&p, &files));
+	if (p.cells > 0 && seq > db->seg->set.flushed_seq)
+	{
+		wide_status st = apply_cells(db, &p, start, seq, commit_ts);
+
+		if (st != WIDE_OK)
+		{
+			free(files);
+			return st;
+		}
+	}
+	commit_files(db, p.catalog, files, (int) p.nfiles, seq);
+	free(files);
+	if (commit_ts > commit->last_ts)
+		commit->last_ts = commit_ts;
+	if (seq > commit->logged_seq)
+		commit->logged_seq = seq;
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ records */
+
+static wide_status
+park(wide_db *db, const wide_replay_event *ev)
+{
+	uint32_t	chunk = get_u32le(ev->payload.data + 4);
+	uint64_t	first = get_u64le(ev->payload.data + 8);
+	parked	   *p;
+
+	if (chunk == 0)
+	{
+		parked	  **link = &db->replay->first;
+
+		p = calloc(1, sizeof(*p));
+		if (p == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		p->first_lsn = ev->lsn;
+		p->start = ev->start;
+		p->xid = ev->xid;
+		while (*link != NULL)
+			link = &(*link)->next;
+		*link = p;
+		keep_log(db);
+	}
+	else
+	{
+		p = find(db, first);
+		/* its first one is older than the log that is needed: the batch ended before */
+		if (p == NULL)
+			return WIDE_OK;
+		if (p->nchunks != chunk || p->xid != ev->xid)
+			return damaged(ev->lsn, "a part of a batch is missing before it");
+	}
+	p->nchunks++;
+	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD, ev->payload.len - RECORD_DATA_HEAD);
+}
+
+static wide_status
+finish(wide_db *db, const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+	uint64_t	first = get_u64le(r + 8);
+	parked	   *p = find(db, first);
+	wide_status st;
+
+	if (p == NULL)
+	{
+		if (ev->lsn <= db->seg->set.flushed_seq)
+			return WIDE_OK;
+		return damaged(ev->lsn, "it finishes a batch whose parts are not in the log");
+	}
+	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
+		return damaged(ev->lsn, "it finishes a batch that is not complete");
+	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn, (int64_t) get_u64le(r + 16));
+	unpark(db, p);
+	return st;
+}
+
+static wide_status
+record(wide_db *db, const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+
+	if (ev->payload.len < RECORD_BATCH_HEAD || r[1] != RECORD_FORMAT)
+		return damaged(ev->lsn, "it is not one of ours, or of another version");
+	switch (r[0])
+	{
+		case RECORD_BATCH:
+			return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, ev->payload.len - RECORD_BATCH_HEAD},
+						 ev->start, ev->lsn, (int64_t) get_u64le(r + 8));
+		case RECORD_DATA:
+			return park(db, ev);
+		case RECORD_FINISH:
+			if (ev->payload.len == RECORD_FINISH_BYTES)
+				return finish(db, ev);
+			/* fall through */
+		default:
+			return damaged(ev->lsn, "it is not one of ours, or of another version");
+	}
+}
+
+wide_status
+replay_event(void *arg, const wide_replay_event *ev)
+{
+	wide_db    *db = arg;
+
+	if (interrupted(db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	if (ev->kind == WIDE_REPLAY_RECORD)
+		return record(db, ev);
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
+			continue;
+		if (ev->kind == WIDE_REPLAY_COMMIT)
+			p->committed = ev->lsn;
+		else
+			unpark(db, p);
+	}
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------------- end */
+
+static wide_status
+finish_now(wide_db *db, parked *p)
+{
+	commit_state *commit = &db->seg->commit;
+	int64_t		commit_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+	uint8_t		head[RECORD_FINISH_BYTES];
+	wide_bytes	part = {head, sizeof(head)};
+	uint64_t	lsn;
+	wide_status st;
+
+	record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
+	TRY(shm_lock(db, LOCK_COMMIT));
+	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
+	shm_unlock(db, LOCK_COMMIT);
+	TRY(st);
+	TRY(db->log.sync(db->log.ctx, lsn));
+	kill_point("recover-finished");
+	return apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, lsn, commit_ts);
+}
+
+wide_status
+replay_end(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	wide_status st = WIDE_OK;
+
+	while (st == WIDE_OK)
+	{
+		parked	   *oldest = NULL;
+
+		for (parked *p = db->replay->first; p != NULL; p = p->next)
+			if (p->committed != 0 && (oldest == NULL || p->committed < oldest->committed))
+				oldest = p;
+		if (oldest == NULL)
+			break;
+		st = finish_now(db, oldest);
+		unpark(db, oldest);
+	}
+	replay_free(db);
+	TRY(st);
+	atomic_store(&commit->applied_seq, commit->logged_seq);
+	atomic_store(&commit->visible_seq, commit->logged_seq);
+	return WIDE_OK;
+}

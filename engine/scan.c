@@ -1,0 +1,730 @@
+/*
+ * scan.c - rows in order, assembled from the families' merged entries.
+ *
+ * Each family has its own merge of sources (private batch, memtables, files)
+ * and its own view_read.  A row is the smallest row key at which any family
+ * stands (forward), or the largest below the last one (reverse: found source by
+ * source, then read forward).  view.c decides what is visible in it.
+ *
+ * Ranges of one row (row, row 00) are gets: filters of files are asked, and
+ * nothing is moved on afterwards.
+ *
+ * What is done with a row, and how long its bytes live, is in scan_row.c.
+ *
+ * Pins: a scan holds the memtables and files of the version in which it began.
+ * So that a long one does not keep memtables from being reused, it moves to the
+ * current version between rows as soon as one of its memtables has been
+ * flushed; its snapshot makes that invisible.
+ *
+ * Locking: none; the pin protects what is read.
+ */
+#include <stdlib.h>
+#include "scan.h"
+
+#define ROW_CELLS	4096
+
+/* ----------------------------------------------------------------- sources */
+
+static wide_status
+add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
+{
+	source	   *src;
+
+	TRY(source_mem(db, mm, id, &src));
+	return merge_add(m, src);
+}
+
+static wide_status
+add_files(wide_db *db, merge *m, const file_meta *files, int n)
+{
+	source	   *src;
+
+	TRY(source_files(db, files, n, 0, &src));
+	return merge_add(m, src);
+}
+
+/* All sources of a family as of the pin, for readers at seq or before. */
+static wide_status
+family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, wide_batch *own, uint64_t mark,
+			 merge **out, source **own_source)
+{
+	set_files	files;
+	source	   *src;
+	merge	   *m;
+	wide_status st;
+
+	*out = NULL;
+	TRY(merge_new(db, &m));
+	if (own != NULL)
+	{
+		TRY_GOTO(source_batch(own, id, mark, &src));
+		TRY_GOTO(merge_add(m, src));
+		*own_source = src;
+	}
+	for (int i = 0; i < pin->nmem; i++)
+	{
+		mem			mm;
+
+		mem_at(db, pin->mem[i], &mm);
+		/* whatever gets in from now on is newer than the snapshot */
+		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
+			continue;
+		TRY_GOTO(add_mem(db, m, &mm, id));
+	}
+	TRY_GOTO(set_pin_files(db, pin, id, &files));
+	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
+		if (files.files[i].seq_min <= seq)
+			TRY_GOTO(add_files(db, m, &files.files[i], 1));
+	for (int l = 1; l < SET_LEVELS; l++)
+	{
+		int			n = files.level_start[l + 1] - files.level_start[l];
+
+		if (n > 0)
+			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
+	}
+	*out = m;
+	return WIDE_OK;
+done:
+	merge_free(m);
+	return st;
+}
+
+static void
+drop_sources(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		if (s->families[i].m != NULL)
+			merge_free(s->families[i].m);
+		s->families[i].m = NULL;
+		s->families[i].own = NULL;
+	}
+	if (s->pinned)
+		set_pin_drop(s->db, &s->pin);
+	s->pinned = false;
+}
+
+static wide_status
+make_sources(wide_scan *s)
+{
+	TRY(set_pin_take(s->db, &s->pin));
+	s->pinned = true;
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		TRY(family_merge(s->db, &s->pin, f->id, wide_snapshot_lsn(s->snap), s->own, s->own_mark, &f->m, &f->own));
+		merge_limits(f->m, &f->limits);
+		f->before_valid = false;
+	}
+	return WIDE_OK;
+}
+
+/* Is a memtable that we pin not needed any more by anybody who starts now? */
+static bool
+pin_is_stale(wide_scan *s)
+{
+	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
+		return false;
+	for (int i = 0; i < s->pin.nmem; i++)
+	{
+		uint32_t	state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
+
+		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------ ranges */
+
+/* hi is lo and a zero byte */
+static bool
+is_point(const wide_range *r)
+{
+	return r->hi.data != NULL && r->hi.len == r->lo.len + 1 && r->lo.len > 0 && r->hi.data[r->lo.len] == 0 &&
+		memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
+}
+
+static wide_status
+add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
+{
+	uint8_t    *end;
+
+	if (row.len > WIDE_MAX_ROW + 1)
+		return wide_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes", WIDE_MAX_ROW + 1);
+	TRY(buffer_reserve(&s->bounds, KEY_ROW_MAX(row.len)));
+	*at = s->bounds.len;
+	end = key_put_part(s->bounds.data + s->bounds.len, row.data, row.len);
+	*len = (size_t) (end - (s->bounds.data + s->bounds.len));
+	s->bounds.len += *len;
+	return WIDE_OK;
+}
+
+static wide_status
+set_ranges(wide_scan *s, const wide_range *ranges, int n)
+{
+	bool		points = n > 0;
+
+	if (n > s->ranges_cap)
+	{
+		scan_range *p = realloc(s->ranges, (size_t) n * sizeof(*p));
+
+		if (p == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		s->ranges = p;
+		s->ranges_cap = n;
+	}
+	s->bounds.len = 0;
+	s->nranges = 0;
+	for (int i = 0; i < n; i++)
+	{
+		scan_range *r = &s->ranges[s->nranges];
+
+		memset(r, 0, sizeof(*r));
+		r->point = is_point(&ranges[i]);
+		points = points && r->point;
+		if (ranges[i].lo.len > 0)
+			TRY(add_bound(s, ranges[i].lo, &r->lo, &r->lo_len));
+		if (ranges[i].hi.data != NULL && !r->point)
+		{
+			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
+			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi, r->hi_len) >= 0)
+				continue;		/* empty */
+		}
+		s->nranges++;
+	}
+	s->range = 0;
+	s->open = s->in_row = s->have_row = false;
+	stat_add(s->db, points ? STAT_GETS : STAT_SCANS, points ? (uint64_t) n : 1);
+	return WIDE_OK;
+}
+
+static inline const uint8_t *
+range_lo(const wide_scan *s)
+{
+	return s->cur->lo_len > 0 ? s->bounds.data + s->cur->lo : (const uint8_t *) "";
+}
+
+/* Above every key: a row has at most WIDE_MAX_ROW bytes. */
+static wide_status
+key_above_all(buffer *b)
+{
+	b->len = 0;
+	TRY(buffer_reserve(b, WIDE_MAX_ROW + 1));
+	memset(b->data, 0xff, WIDE_MAX_ROW + 1);
+	b->len = WIDE_MAX_ROW + 1;
+	return WIDE_OK;
+}
+
+/* What the sources of a family need not look at in the open range. */
+static wide_status
+range_limits(wide_scan *s, scan_family *f)
+{
+	source_limits *l = &f->limits;
+
+	l->hi = l->row = l->column = NULL;
+	if (!s->cur->point)
+	{
+		if (s->cur->hi_len > 0 && !s->reverse)
+		{
+			l->hi = s->bounds.data + s->cur->hi;
+			l->hilen = (uint32_t) s->cur->hi_len;
+		}
+		return WIDE_OK;
+	}
+	l->row = range_lo(s);
+	l->rowlen = (uint32_t) s->cur->lo_len;
+	if (f->want == WIDE_WANT_COLUMNS && f->nquals == 1)
+	{
+		TRY(buffer_set(&f->column, l->row, l->rowlen));
+		TRY(buffer_append(&f->column, f->quals.data, f->quals.len));
+		l->column = f->column.data;
+		l->columnlen = (uint32_t) f->column.len;
+	}
+	return WIDE_OK;
+}
+
+/* Stand before the open range, or after the row that was read last in it. */
+static wide_status
+range_seek(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		TRY(range_limits(s, f));
+		if (s->reverse && !s->cur->point)
+			continue;
+		if (s->have_row)
+			TRY(merge_seek(f->m, s->after.data, (uint32_t) s->after.len, INT64_MAX, SEQ_MAX));
+		else
+			TRY(merge_seek(f->m, range_lo(s), (uint32_t) s->cur->lo_len, INT64_MAX, SEQ_MAX));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+open_range(wide_scan *s)
+{
+	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
+	s->range++;
+	s->open = true;
+	s->point_done = s->have_row = false;
+	if (s->reverse && !s->cur->point)
+	{
+		if (s->cur->hi_len > 0)
+			TRY(buffer_set(&s->bound, s->bounds.data + s->cur->hi, s->cur->hi_len));
+		else
+			TRY(key_above_all(&s->bound));
+	}
+	return range_seek(s);
+}
+
+/* -------------------------------------------------------------------- rows */
+
+/* The row at hand begins: which families stand in it? */
+static wide_status
+begin_row(wide_scan *s)
+{
+	s->have_row = s->in_row = true;
+	s->row_exists = false;
+	TRY(buffer_set(&s->after, s->row.data, s->row.len));
+	s->after.data[s->after.len - 1]++;	/* terminator 00 01 -> 00 02 */
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		f->present = in_this_row(s, merge_entry(f->m));
+		f->done = !f->present;
+		f->in_column = f->held = false;
+		f->want_at = f->steps = 0;
+		if (f->present)
+			view_read_row(&f->view);
+	}
+	return WIDE_OK;
+}
+
+/* The smallest row any family stands at, in s->row; WIDE_END: the range is over. */
+static wide_status
+row_forward(wide_scan *s)
+{
+	const entry *first = NULL;
+
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		const entry *e = merge_entry(s->families[i].m);
+
+		if (e != NULL && (first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
+			first = e;
+	}
+	if (first == NULL)
+		return WIDE_END;
+	if (s->cur->hi_len > 0 &&
+		ukey_compare(first->ukey, first->rowlen, s->bounds.data + s->cur->hi, s->cur->hi_len) >= 0)
+		return WIDE_END;
+	TRY(buffer_set(&s->row, first->ukey, first->rowlen));
+	return begin_row(s);
+}
+
+/* The largest row below s->bound. */
+static wide_status
+row_reverse(wide_scan *s)
+{
+	scan_family *last = NULL;
+
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		if (!f->before_valid ||
+			(!f->before_end && ukey_compare(f->before.data, f->before.len, s->bound.data, s->bound.len) >= 0))
+		{
+			wide_status st = merge_row_before(f->m, s->bound.data, (uint32_t) s->bound.len, &f->before);
+
+			f->before_end = st == WIDE_END;
+			if (st != WIDE_END)
+				TRY(st);
+			f->before_valid = true;
+		}
+		if (!f->before_end &&
+			(last == NULL || ukey_compare(f->before.data, f->before.len, last->before.data, last->before.len) > 0))
+			last = f;
+	}
+	if (last == NULL || ukey_compare(last->before.data, last->before.len, range_lo(s), s->cur->lo_len) < 0)
+		return WIDE_END;
+	TRY(buffer_set(&s->row, last->before.data, last->before.len));
+	TRY(buffer_set(&s->bound, s->row.data, s->row.len));
+	TRY(buffer_set(&s->after, s->row.data, s->row.len));
+	s->after.data[s->after.len - 1]++;
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		if (f->before_end || f->before.len != s->row.len || memcmp(f->before.data, s->row.data, s->row.len) != 0)
+			continue;
+		f->limits.hi = s->after.data;
+		f->limits.hilen = (uint32_t) s->after.len;
+		TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
+		f->before_valid = false;
+	}
+	return begin_row(s);
+}
+
+/* Go to the next row in which anything stands. */
+static wide_status
+next_row(wide_scan *s)
+{
+	for (;;)
+	{
+		wide_status st;
+
+		if (!s->open)
+		{
+			if (s->range >= s->nranges)
+				return WIDE_END;
+			TRY(open_range(s));
+		}
+		if (s->cur->point)
+		{
+			if (!s->point_done)
+			{
+				s->point_done = true;
+				TRY(buffer_set(&s->row, range_lo(s), s->cur->lo_len));
+				TRY(begin_row(s));
+				for (int i = 0; i < s->nfamilies; i++)
+					if (s->families[i].present)
+						return WIDE_OK;
+				s->in_row = false;
+			}
+			st = WIDE_END;
+		}
+		else
+			st = s->reverse ? row_reverse(s) : row_forward(s);
+		if (st != WIDE_END)
+			return st;
+		s->open = false;
+	}
+}
+
+/* The families that stand in the row go to the next one. */
+static wide_status
+leave_row(wide_scan *s)
+{
+	s->in_row = false;
+	if (s->cur->point || s->reverse)
+		return WIDE_OK;
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		f->steps = 0;
+		while (f->present && in_this_row(s, merge_entry(f->m)))
+			TRY(scan_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
+	}
+	return WIDE_OK;
+}
+
+/* Read the row, or its next part. */
+static wide_status
+read_row(wide_scan *s, bool *full)
+{
+	*full = false;
+	for (int i = 0; i < s->nfamilies && !*full; i++)
+		if (s->families[i].want != WIDE_WANT_EXISTS && (!s->families[i].done || s->families[i].held))
+			TRY(scan_family_row(s, &s->families[i], full));
+	if (*full)
+		return WIDE_OK;
+	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
+		if (s->families[i].want == WIDE_WANT_EXISTS && !s->families[i].done)
+			TRY(scan_family_row(s, &s->families[i], full));
+	return leave_row(s);
+}
+
+/* ------------------------------------------------------------------ public */
+
+static wide_status
+encode_quals(scan_family *f, const wide_scan_family *spec)
+{
+	int			n = spec->want == WIDE_WANT_COLUMNS ? spec->nquals : spec->want == WIDE_WANT_RANGE ? 2 : 0;
+
+	f->nquals = n;
+	if (spec->want == WIDE_WANT_RANGE && spec->nquals < 1)
+		return wide_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
+	f->qual_at = calloc((size_t) n + 1, sizeof(*f->qual_at));
+	if (f->qual_at == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	for (int i = 0; i < n; i++)
+	{
+		f->qual_at[i] = f->quals.len;
+		f->qual_at[i + 1] = f->quals.len;
+		if (i >= spec->nquals || (spec->want == WIDE_WANT_RANGE && i == 1 && spec->quals[i].data == NULL))
+			continue;			/* open */
+		TRY(buffer_reserve(&f->quals, KEY_ROW_MAX(spec->quals[i].len)));
+		f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, spec->quals[i].data, spec->quals[i].len) -
+								 f->quals.data);
+		f->qual_at[i + 1] = f->quals.len;
+	}
+	return WIDE_OK;
+}
+
+/* The family's options as the reader has to see them; false: there is no such family. */
+static bool
+family_options(wide_db *db, wide_batch *own, wide_family_id id, wide_family *out, family_floor *floors)
+{
+	wide_family list[64];
+	int			n;
+
+	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
+	if (!catalog_family(db, id, out, floors) && !catalog_family_any(db, id, out))
+		return false;
+	if (own == NULL || own->delta == NULL || catalog_delta_empty(own->delta))
+		return true;
+	n = wide_table_families(db, own, out->table, list, 64);
+	for (int i = 0; i < n && i < 64; i++)
+		if (list[i].id == id)
+			*out = list[i];
+	return true;
+}
+
+static wide_status
+family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
+{
+	family_floor floors[FAMILY_FLOORS];
+	wide_family family;
+	const uint64_t *excluded;
+	int			nexcluded;
+
+	f->id = spec->id;
+	f->want = spec->want;
+	f->limits.stats = &s->stats;
+	f->limits.keep = scan_keep_block;
+	f->limits.keep_arg = s;
+	f->limits.by_time = s->ts_min != 0 || s->ts_max != 0;
+	f->limits.ts_min = s->ts_min;
+	TRY(encode_quals(f, spec));
+	if (!family_options(s->db, s->own, spec->id, &family, floors))
+		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
+	excluded = snapshot_excluded(s->snap, &nexcluded);
+	f->view_made = true;
+	return view_read_init(&f->view, &family.opt, floors, wide_snapshot_lsn(s->snap), excluded, nexcluded,
+						  s->now, s->ts_min, s->ts_max, spec->max_versions);
+}
+
+wide_status
+wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out)
+{
+	wide_scan  *s;
+	wide_status st;
+
+	*out = NULL;
+	TRY(shm_check(db));
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	s->db = db;
+	s->snap = snap;
+	s->reverse = spec->reverse;
+	s->ts_min = spec->ts_min;
+	s->ts_max = spec->ts_max;
+	s->now = spec->now != 0 ? spec->now : now_us(db);
+	s->own = spec->own;
+	s->own_mark = spec->own_mark;
+	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
+	s->calls = 1;
+	s->families = calloc((size_t) spec->nfamilies + 1, sizeof(*s->families));
+	if (s->families == NULL)
+	{
+		st = wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		goto done;
+	}
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		s->nfamilies = i + 1;
+		TRY_GOTO(family_open(s, &s->families[i], &spec->families[i]));
+	}
+	TRY_GOTO(set_ranges(s, spec->ranges, spec->nranges));
+	TRY_GOTO(make_sources(s));
+	*out = s;
+	return WIDE_OK;
+done:
+	wide_scan_close(s);
+	return st;
+}
+
+/* Between rows: move to the current files when ours keep a memtable busy. */
+static wide_status
+refresh(wide_scan *s)
+{
+	if (!pin_is_stale(s))
+		return WIDE_OK;
+	for (int i = 0; i < s->nfamilies; i++)
+		merge_restart(s->families[i].m);
+	drop_sources(s);
+	TRY(make_sources(s));
+	return s->open && !(s->cur->point && s->point_done) ? range_seek(s) : WIDE_OK;
+}
+
+static wide_status
+scan_step(wide_scan *s, wide_row *row)
+{
+	bool		full;
+
+	if (!s->in_row)
+		TRY(refresh(s));
+	for (;;)
+	{
+		bool		first = !s->in_row;
+
+		if (first)
+			TRY(next_row(s));
+		TRY(read_row(s, &full));
+		TRY(s->failed);
+		if (!s->row_exists)
+			continue;
+		s->stats.rows_returned += first;
+		s->key.len = 0;
+		TRY(buffer_reserve(&s->key, s->row.len));
+		TRY(key_decode_part(s->row.data, s->row.len, &s->key, &row->key));
+		row->cells = s->cells;
+		row->ncells = s->ncells;
+		row->more = full;
+		return WIDE_OK;
+	}
+}
+
+wide_status
+wide_scan_next(wide_scan *s, wide_row *row)
+{
+	wide_status st;
+
+	memset(row, 0, sizeof(*row));
+	scan_let_go(s);
+	TRY(s->failed);
+	TRY(shm_check(s->db));
+	st = scan_step(s, row);
+	/* positions are lost with any failure */
+	if (st != WIDE_OK && st != WIDE_END)
+		s->failed = st;
+	return st;
+}
+
+static void
+count_statistics(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].m != NULL)
+			merge_restart(s->families[i].m);
+	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
+	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
+	s->counted_rows = s->stats.rows_returned;
+	s->counted_cells = s->stats.cells_returned;
+}
+
+wide_status
+wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
+{
+	scan_let_go(s);
+	TRY(shm_check(s->db));
+	count_statistics(s);
+	s->failed = WIDE_OK;
+	s->own_mark = own_mark;
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		f->before_valid = false;
+		if (f->own != NULL)
+		{
+			f->own->mark = own_mark;
+			f->own->auto_ukey = NULL;
+		}
+	}
+	return set_ranges(s, ranges, nranges);
+}
+
+void
+wide_scan_statistics(const wide_scan *s, wide_scan_stats *out)
+{
+	/* sources count what they did when they are asked to */
+	for (int i = 0; i < s->nfamilies; i++)
+		merge_statistics(s->families[i].m);
+	*out = s->stats;
+}
+
+void
+wide_scan_close(wide_scan *s)
+{
+	if (s == NULL)
+		return;
+	scan_let_go(s);
+	count_statistics(s);
+	drop_sources(s);
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		if (f->view_made)
+			view_read_free(&f->view);
+		buffer_free(&f->quals);
+		buffer_free(&f->column);
+		buffer_free(&f->ukey);
+		buffer_free(&f->target);
+		buffer_free(&f->before);
+		free(f->qual_at);
+	}
+	scan_free_memory(s);
+	buffer_free(&s->bounds);
+	buffer_free(&s->row);
+	buffer_free(&s->bound);
+	buffer_free(&s->after);
+	buffer_free(&s->key);
+	free(s->families);
+	free(s->ranges);
+	free(s);
+}
+
+/* --------------------------------------------------------------- raw rows */
+
+wide_status
+wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg)
+{
+	buffer		key = {0}, qual = {0};
+	uint64_t	visible = atomic_load(&db->seg->commit.visible_seq);
+	merge	   *m = NULL;
+	source	   *own;
+	set_pin		pin;
+	const entry *e;
+	wide_status st;
+
+	TRY(shm_check(db));
+	if (row.len == 0 || row.len > WIDE_MAX_ROW)
+		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+	TRY(set_pin_take(db, &pin));
+	TRY_GOTO(key_make_row(&key, row));
+	TRY_GOTO(family_merge(db, &pin, family, visible, NULL, 0, &m, &own));
+	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
+	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
+	{
+		wide_raw_cell c = {.family = family, .ts = e->ts, .seq = e->seq, .type = e->type,
+		.value = {e->value, e->vlen}};
+
+		if (e->seq <= visible)
+		{
+			qual.len = 0;
+			TRY_GOTO(buffer_reserve(&qual, e->klen));
+			if (!entry_is_family_delete(e))
+				TRY_GOTO(key_decode_part(e->ukey + e->rowlen, e->klen - e->rowlen, &qual, &c.qualifier));
+			TRY_GOTO(fn(arg, &c));
+		}
+		TRY_GOTO(merge_next(m));
+	}
+	st = WIDE_OK;
+done:
+	if (m != NULL)
+		merge_free(m);
+	set_pin_drop(db, &pin);
+	buffer_free(&key);
+	buffer_free(&qual);
+	return st;
+}

@@ -1,0 +1,330 @@
+/*
+ * scan_row.c - the cells of a row: which entries of a family are shown, and
+ * how long their bytes live.
+ *
+ * Values point into memtables, the private batch, or cached blocks.  When a
+ * cursor leaves a block from which the current row has values, the scan keeps
+ * its pin until the next call, up to KEPT_MAX; beyond that the values are
+ * copied.  Qualifiers are decoded into an arena that lives as long.
+ *
+ * What is not wanted or not visible is passed over step by step at first, then
+ * by a seek: a column with many versions, or a row with many columns of which
+ * a few are wanted, costs a few steps and a seek for each part.
+ *
+ * Locking: none; the scan's pin protects what is read.
+ */
+#include <stdlib.h>
+#include "scan.h"
+
+#define ARENA_CHUNK	((size_t) 16 * 1024)
+
+/* ------------------------------------------------------------------ memory */
+
+static void *
+arena_take(wide_scan *s, size_t n)
+{
+	chunk	   *c = s->arena;
+
+	if (c == NULL || c->size - c->used < n)
+	{
+		size_t		size = n > ARENA_CHUNK ? n : ARENA_CHUNK;
+
+		c = malloc(sizeof(*c) + size);
+		if (c == NULL)
+			return NULL;
+		c->size = size;
+		c->used = 0;
+		c->next = s->arena;
+		s->arena = c;
+	}
+	c->used += n;
+	return c->data + c->used - n;
+}
+
+static void
+arena_reset(wide_scan *s)
+{
+	while (s->arena != NULL && s->arena->next != NULL)
+	{
+		chunk	   *c = s->arena;
+
+		s->arena = c->next;
+		free(c);
+	}
+	if (s->arena != NULL)
+		s->arena->used = 0;
+}
+
+/* A cursor leaves a block that the row has values in. */
+void
+scan_keep_block(void *arg, block_ref *ref)
+{
+	wide_scan  *s = arg;
+
+	if (s->nkept < KEPT_MAX)
+	{
+		s->kept[s->nkept++] = *ref;
+		memset(ref, 0, sizeof(*ref));
+		return;
+	}
+	for (int i = s->ncells - 1; i >= 0; i--)
+	{
+		wide_bytes *v = &s->cells[i].value;
+		void	   *p;
+
+		if (v->len == 0 || v->data < ref->data || v->data >= ref->data + ref->len)
+			continue;
+		p = arena_take(s, v->len);
+		if (p == NULL)
+		{
+			s->failed = wide_fail(WIDE_NOMEM, "out of memory for a row");
+			v->len = 0;
+			continue;
+		}
+		memcpy(p, v->data, v->len);
+		v->data = p;
+	}
+	cache_unpin(s->db, ref);
+}
+
+/* Nothing that was handed out is in use any more. */
+void
+scan_let_go(wide_scan *s)
+{
+	for (int i = 0; i < s->nkept; i++)
+		cache_unpin(s->db, &s->kept[i]);
+	s->nkept = 0;
+	for (int i = 0; i < s->nfamilies && s->ncells > 0; i++)
+		if (s->families[i].m != NULL)
+			merge_unused(s->families[i].m);
+	s->ncells = 0;
+	arena_reset(s);
+	s->calls++;
+}
+
+/* ------------------------------------------------------ a family in a row */
+
+static wide_status
+emit_cell(wide_scan *s, scan_family *f, const entry *e)
+{
+	wide_cell  *c;
+
+	if ((uint32_t) s->ncells == s->cells_cap)
+	{
+		uint32_t	cap = s->cells_cap == 0 ? 16 : 2 * s->cells_cap;
+		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
+
+		if (p == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for a row");
+		s->cells = p;
+		s->cells_cap = cap;
+	}
+	c = &s->cells[s->ncells];
+	c->family = (int) (f - s->families);
+	c->column = -1;
+	c->version = f->view.out - 1;
+	c->ts = e->ts;
+	c->ttl_us = e->ttl_us;
+	c->seq = e->seq < SEQ_OWN ? e->seq : 0;
+	c->value = (wide_bytes) {e->value, e->vlen};
+	c->qualifier = (wide_bytes) {NULL, 0};
+	if (f->want == WIDE_WANT_COLUMNS)
+		c->column = f->want_at;
+	else
+	{
+		if (f->qual_call != s->calls)
+		{
+			uint32_t	n = e->klen - e->rowlen;
+			uint8_t    *p = arena_take(s, 2 * (size_t) n);
+			buffer		b = {p, n, 2 * (size_t) n};
+
+			if (p == NULL)
+				return wide_fail(WIDE_NOMEM, "out of memory for a row");
+			/* the cursor's key changes; the copy stays, and has room for the decoded form */
+			memcpy(p, e->ukey + e->rowlen, n);
+			TRY(key_decode_part(p, n, &b, &f->qual));
+			f->qual_call = s->calls;
+		}
+		c->qualifier = f->qual;
+	}
+	s->ncells++;
+	s->stats.cells_returned++;
+	merge_used(f->m);
+	return WIDE_OK;
+}
+
+/* Move on towards a key in this row: a few steps, then a seek. */
+wide_status
+scan_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
+{
+	if (f->steps++ < STEPS)
+		return merge_next(f->m);
+	f->steps = 0;
+	return merge_skip(f->m, ukey, klen, ts, ts == INT64_MIN ? 0 : SEQ_MAX);
+}
+
+static inline wide_bytes
+qual_part(const scan_family *f, int i)
+{
+	return (wide_bytes) {f->quals.data + f->qual_at[i], f->qual_at[i + 1] - f->qual_at[i]};
+}
+
+/*
+ * The entry begins a column: is it wanted?  If not the merge moves on, and
+ * f->done is set when nothing that follows in the row is.
+ */
+static wide_status
+column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
+{
+	const uint8_t *part = e->ukey + e->rowlen;
+	uint32_t	n = e->klen - e->rowlen;
+	wide_bytes	q;
+	int			c = 1;
+
+	*wanted = false;
+	if (f->want == WIDE_WANT_RANGE)
+	{
+		if (f->qual_at[2] > f->qual_at[1])
+		{
+			q = qual_part(f, 1);
+			if (ukey_compare(part, n, q.data, q.len) >= 0)
+			{
+				f->done = true;
+				return WIDE_OK;
+			}
+		}
+		q = qual_part(f, 0);
+		c = ukey_compare(q.data, q.len, part, n);
+		*wanted = c <= 0;
+	}
+	else
+	{
+		while (f->want_at < f->nquals)
+		{
+			q = qual_part(f, f->want_at);
+			c = ukey_compare(q.data, q.len, part, n);
+			if (c >= 0)
+				break;
+			f->want_at++;
+		}
+		f->done = f->want_at >= f->nquals;
+		*wanted = !f->done && c == 0;
+	}
+	if (f->done || *wanted)
+		return WIDE_OK;
+	TRY(buffer_set(&f->target, s->row.data, s->row.len));
+	TRY(buffer_append(&f->target, q.data, q.len));
+	return scan_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
+}
+
+/* The rest of the current column is not visible. */
+static wide_status
+skip_column(wide_scan *s, scan_family *f)
+{
+	const entry *e;
+
+	f->in_column = false;
+	f->steps = 0;
+	TRY(merge_next(f->m));
+	while ((e = merge_entry(f->m)) != NULL && e->klen == f->ukey.len && memcmp(e->ukey, f->ukey.data, e->klen) == 0)
+	{
+		s->stats.cells_scanned++;
+		TRY(scan_move(f, f->ukey.data, (uint32_t) f->ukey.len, INT64_MIN));
+	}
+	f->steps = 0;
+	return WIDE_OK;
+}
+
+/* One entry of the row.  *full: it is to be shown, but the wide_row is full. */
+static wide_status
+family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
+{
+	view_verdict verdict;
+
+	if (entry_is_family_delete(e))
+	{
+		s->stats.tombstones++;
+		TRY(view_read_delete(&f->view, e));
+		return merge_next(f->m);
+	}
+	if (!f->in_column || e->klen != f->ukey.len || memcmp(e->ukey, f->ukey.data, e->klen) != 0)
+	{
+		bool		wanted = true;
+
+		f->in_column = false;
+		if (f->want == WIDE_WANT_COLUMNS || f->want == WIDE_WANT_RANGE)
+			TRY(column_wanted(s, f, e, &wanted));
+		if (!wanted)
+			return WIDE_OK;
+		f->in_column = true;
+		f->steps = 0;
+		f->qual_call = 0;
+		TRY(buffer_set(&f->ukey, e->ukey, e->klen));
+		view_read_column(&f->view);
+	}
+	if (e->type != ENTRY_PUT)
+		s->stats.tombstones++;
+	TRY(view_read_cell(&f->view, e, &verdict));
+	if (verdict == VIEW_SHOW || verdict == VIEW_LAST)
+	{
+		s->row_exists = true;
+		if (f->want == WIDE_WANT_EXISTS)
+		{
+			f->done = true;
+			return WIDE_OK;
+		}
+		if ((uint32_t) s->ncells >= s->row_cells)
+		{
+			f->held = *full = true;
+			f->steps = verdict == VIEW_LAST;	/* what to do when it has been shown */
+			return WIDE_OK;
+		}
+		TRY(emit_cell(s, f, e));
+	}
+	if (verdict == VIEW_LAST || verdict == VIEW_DONE)
+		return skip_column(s, f);
+	return merge_next(f->m);
+}
+
+/* All that the row has in this family. */
+wide_status
+scan_family_row(wide_scan *s, scan_family *f, bool *full)
+{
+	if (f->held)
+	{
+		bool		last = f->steps != 0;
+
+		f->held = false;
+		f->qual_call = 0;
+		TRY(emit_cell(s, f, merge_entry(f->m)));
+		TRY(last ? skip_column(s, f) : merge_next(f->m));
+	}
+	while (!f->done)
+	{
+		const entry *e = merge_entry(f->m);
+
+		if (!in_this_row(s, e))
+			f->done = true;
+		else
+		{
+			s->stats.cells_scanned++;
+			TRY(family_entry(s, f, e, full));
+			if (*full)
+				return WIDE_OK;
+		}
+	}
+	return WIDE_OK;
+}
+
+void
+scan_free_memory(wide_scan *s)
+{
+	while (s->arena != NULL)
+	{
+		chunk	   *c = s->arena;
+
+		s->arena = c->next;
+		free(c);
+	}
+	free(s->cells);
+}

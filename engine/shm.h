@@ -1,0 +1,386 @@
+/*
+ * shm.h - the shared segment: who is attached, who waits, what is shared.
+ *
+ * Everything lives in one block of memory that may be mapped at a different
+ * address in each process; links are byte offsets from its base.  Sizes are
+ * fixed when the segment is formatted.
+ *
+ * Locks, in the order in which they may be taken (each is a robust
+ * process-shared mutex; nothing under one may do I/O, allocate, call back or
+ * wait): LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE.  The exception:
+ * LOCK_COMMIT is held over log->append, which is what makes LSN order the
+ * order of application.  LOCK_MANIFEST serialises manifest writers (held over
+ * I/O); it is taken before all others.
+ */
+#ifndef WIDE_SHM_H
+#define WIDE_SHM_H
+
+#include <pthread.h>
+#include "base.h"
+
+enum shm_lock { LOCK_MANIFEST, LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE, LOCK_COUNT };
+
+/* ---- process slots */
+
+typedef struct slot
+{
+	_Atomic uint32_t pid;		/* 0 = free */
+	uint32_t	generation;		/* of this use of the slot */
+	_Atomic uint32_t in_crit;	/* > 0: inside something a death would leave half done */
+	_Atomic uint64_t owner;		/* wide_set_owner */
+	_Atomic uint64_t pin;		/* oldest file-set version in use here; 0 = none */
+	_Atomic uint64_t snapshot;	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
+	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
+	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */
+	_Atomic uint32_t prepare_done;	/* futex: rises when external goes back to 0 */
+	_Atomic uint64_t start_time;	/* of the process, in clock ticks since boot; 0 = not known (then pid alone tells) */
+	_Alignas(64) _Atomic uint64_t counters[32]; /* enum stat_counter, summed on read */
+} slot;
+
+/* ---- memtables */
+
+enum mem_state { MEM_FREE, MEM_ACTIVE, MEM_IMMUTABLE, MEM_FLUSHED };
+
+typedef struct memtable
+{
+	_Atomic uint32_t state;		/* enum mem_state; changes under LOCK_COMMIT */
+	uint64_t	number;			/* rises: creation order */
+	uint64_t	region;			/* offset of its memory in the segment */
+	uint64_t	capacity;
+	_Atomic uint64_t used;		/* bytes handed out, under LOCK_COMMIT */
+	_Atomic uint32_t applying;	/* batches being inserted right now */
+	uint64_t	start_lsn;		/* log end when it became active: all batches with LSN <= this are in older memtables or files */
+	uint64_t	end_lsn;		/* log end when it became immutable */
+	uint64_t	freed_version;	/* MEM_FLUSHED: may be reused when no pin is older than this */
+	_Atomic uint32_t head;		/* skip list head, /8 from region; 0 while empty; see mem.c */
+	_Atomic uint32_t height;
+	_Atomic uint64_t cells, tombstones;
+	_Atomic int64_t ts_min, ts_max;
+	_Atomic uint64_t seq_min, seq_max;
+} memtable;
+
+/* ---- commits being applied, and external commits lately published */
+
+#define COMMIT_RING 4096
+typedef struct commit_slot
+{
+	uint64_t	seq;
+	_Atomic uint32_t applied;
+} commit_slot;
+
+#define EXTERNAL_RING 8192
+typedef struct external_commit
+{
+	uint64_t	seq;
+	uint64_t	xid;
+} external_commit;
+
+typedef struct commit_state
+{
+	_Atomic uint64_t visible_seq;	/* published: readers see up to here */
+	_Atomic uint64_t applied_seq;	/* all batches <= this are in memtables */
+	uint64_t	logged_seq;			/* newest seq given out; under LOCK_COMMIT */
+	int64_t		last_ts;			/* newest engine-assigned timestamp; under LOCK_COMMIT */
+	uint64_t	reserved;			/* bytes promised to prepared batches; under LOCK_COMMIT */
+	uint32_t	active;				/* index of the active memtable; under LOCK_COMMIT */
+	uint64_t	memtable_number;
+	uint64_t	ring_head, ring_tail;	/* of ring; under LOCK_COMMIT */
+	_Atomic uint32_t applied_word;	/* futex: rises with applied_seq */
+	_Atomic uint32_t space_word;	/* futex: rises when memtable space appears */
+	uint64_t	external_head;		/* number of entries ever written to external[]; under LOCK_COMMIT */
+	_Atomic uint64_t external_evicted;	/* newest xid that fell out of external[] */
+	commit_slot ring[COMMIT_RING];
+	external_commit external[EXTERNAL_RING];
+} commit_state;
+
+/* ---- the set of files */
+
+#define FILE_BOUND 88			/* bytes of a row key bound kept in memory */
+#define SET_LEVELS 8			/* 0 .. 7; level 0 files may overlap */
+
+enum file_flags
+{
+	FILE_MIN_CUT = 1,			/* min_row is a shortened (lower) bound */
+	FILE_MAX_CUT = 2,			/* max_row is a prefix: the true bound starts with it */
+	FILE_BUSY = 4,				/* input of a running job */
+	FILE_UNLISTED = 8,			/* linked by a batch, not yet in the manifest */
+	FILE_TS_ORDERED = 16		/* in every column timestamps rise with sequence numbers */
+};
+
+/* What is known of a sorted file without opening it.  The same struct in the segment, in private lists and (field by field) in the manifest. */
+typedef struct file_meta
+{
+	uint64_t	number;			/* names the file: %08x.sst */
+	wide_family_id family;
+	uint8_t		level;
+	uint8_t		flags;
+	uint8_t		min_len, max_len;
+	uint64_t	bytes;			/* size of the file */
+	uint64_t	raw_bytes;		/* keys and values before encoding */
+	uint64_t	cells, rows, tombstones;
+	uint64_t	blocks;			/* data blocks */
+	int64_t		ts_min, ts_max; /* of all entries; a delete without timestamp counts as WIDE_TS_MAX */
+	uint64_t	seq_min, seq_max;
+	uint64_t	global_seq;		/* != 0: every entry has this seq (file written before its commit) */
+	uint8_t		min_row[FILE_BOUND];	/* encoded rows (with terminator unless cut) */
+	uint8_t		max_row[FILE_BOUND];
+} file_meta;
+
+typedef struct file_slot
+{
+	file_meta	meta;
+	uint64_t	removed_version;	/* 0 = live; else no longer in the set from this version on */
+	uint32_t	next;			/* in the family's list, or the free or dead list; index + 1 */
+	uint32_t	in_use;
+	uint64_t	added_version;	/* in the set from this version on */
+	uint32_t	pending;		/* dead, but no durable edit says so yet: must not be unlinked */
+	uint32_t	moved;			/* dead, but the file lives on in another slot (other level): never unlinked */
+	uint32_t	listed;			/* the manifest names it */
+} file_slot;
+
+typedef struct set_state
+{
+	_Atomic uint64_t version;	/* rises with every change of file lists or memtables */
+	_Atomic uint64_t next_file;
+	uint64_t	flushed_seq;	/* all batches <= this are in files that the manifest lists */
+	uint64_t	restart_lsn;	/* the log is needed from here */
+	uint64_t	manifest_number;
+	uint64_t	manifest_size;
+	uint64_t	manifest_snapshot;	/* bytes of the snapshot it began with */
+	uint32_t	free_files, dead_files;	/* lists through file_slot.next; index + 1 */
+	uint32_t	reserved_files; /* slots promised to prepared bulk batches */
+	uint32_t	nfiles;
+	uint32_t	catalog_dirty;	/* the manifest's catalog is older than ours */
+	_Atomic uint32_t holds;		/* > 0: no file is unlinked (backup) */
+	_Atomic uint32_t work_word; /* futex: work has appeared */
+	uint64_t	hold_reserved[4];
+	uint32_t	max_files;		/* slots in the array, as formatted by set_load */
+	uint32_t	ndead;			/* slots in the dead list; nfiles counts the live ones */
+	uint32_t	npending;		/* of them with pending set */
+	uint32_t	nunlisted;		/* live files with FILE_UNLISTED */
+	_Atomic uint32_t collector; /* pid that unlinks files right now, 0 = none */
+	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded, for verify */
+} set_state;
+
+/* ---- catalog */
+
+typedef struct table_slot
+{
+	wide_table	t;				/* t.id == 0: free */
+	uint64_t	seq;			/* last change */
+} table_slot;
+
+/* floors: what was invisible when an option changed stays invisible */
+#define FAMILY_FLOORS 4
+typedef struct family_floor
+{
+	uint64_t	seq;			/* change at this seq; 0 = unused */
+	int32_t		versions;		/* the smaller value in force until then */
+	int64_t		expired_before;	/* cells with ts below and seq <= this seq stay expired; INT64_MIN none */
+} family_floor;
+
+typedef struct family_slot
+{
+	wide_family f;				/* f.id == 0: free */
+	uint64_t	seq;			/* last change */
+	family_floor floors[FAMILY_FLOORS];
+	uint32_t	files;			/* list of file slots: index + 1, under LOCK_SET */
+	uint32_t	nfiles;
+	_Atomic uint64_t files_version;	/* set.version when the list last changed */
+	uint8_t		cursor[SET_LEVELS][FILE_BOUND];	/* where the last compaction of the level ended (round robin) */
+	uint8_t		cursor_len[SET_LEVELS];
+} family_slot;
+
+typedef struct binding_slot
+{
+	wide_table_id table;		/* 0 = free */
+	uint32_t	object;
+} binding_slot;
+
+/* What prepared catalog changes have been promised: room and names, until they are applied or given up. */
+#define CATALOG_PENDING 64
+#define CATALOG_PENDING_NAMES 16
+typedef struct catalog_pending
+{
+	uint32_t	pid;			/* 0 = free */
+	uint32_t	serial;			/* of the delta in that process; a delta may have several entries */
+	uint32_t	tables, families, bindings;
+	uint32_t	nnames;
+	uint64_t	names[CATALOG_PENDING_NAMES];	/* hashes of (space, name) */
+} catalog_pending;
+
+typedef struct catalog_state
+{
+	_Atomic uint64_t generation;
+	_Atomic uint32_t next_table;
+	_Atomic uint32_t next_family;
+	uint32_t	ntables, nfamilies, nbindings;	/* high-water marks of the arrays */
+	uint64_t	seq;			/* newest change applied; changes are applied in order, under LOCK_COMMIT */
+	uint64_t	restored_seq;	/* the manifest's dump has all changes <= this: replay skips them */
+	catalog_pending pending[CATALOG_PENDING];	/* under LOCK_CATALOG */
+} catalog_state;
+
+/* ---- background jobs, for statistics and to keep two from the same work */
+
+#define JOB_MAX 32
+typedef struct job_slot
+{
+	wide_job_info info;
+	uint32_t	pid;
+	uint32_t	used;
+	uint64_t	serial;
+} job_slot;
+
+/* ---- the segment */
+
+#define SEGMENT_MAGIC 0x314754454c424157ull
+
+typedef struct segment
+{
+	uint64_t	magic;
+	uint64_t	build;			/* hash of struct sizes: processes of another build are refused */
+	uint64_t	size;
+	wide_config config;
+	_Atomic uint32_t state;		/* wide_state */
+	_Atomic uint32_t state_word;	/* futex: rises with every change of state */
+	_Atomic uint32_t generation;	/* rises with every attach */
+	char		reason[256];	/* of poison */
+	/* offsets of the arrays */
+	uint64_t	slots, files, tables, families, bindings, locks, cache, log, regions;
+	uint64_t	cache_pins;		/* per process slot cache_pins_bytes(cache_size): its pins in each cache segment */
+	uint32_t	max_families, max_bindings;
+	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];
+	_Alignas(64) commit_state commit;
+	_Alignas(64) set_state set;
+	_Alignas(64) catalog_state catalog;
+	uint64_t	job_serial;		/* under LOCK_SET */
+	job_slot	jobs[JOB_MAX];	/* under LOCK_SET */
+	memtable	memtables[WIDE_MEMTABLES];
+} segment;
+
+#define SHM_LOG_SIZE 4096		/* room for the file log's own shared state */
+
+/* One process's handle.  Private parts are created by the module that owns them. */
+struct wide_db
+{
+	segment    *seg;
+	char		dir[1024];
+	wide_host	host;
+	wide_log	log;
+	wide_os    *os;
+	slot	   *slot;			/* ours */
+	uint32_t	slot_index;
+	struct set_local *set;		/* pin.c: private lists of files, pins */
+	struct work_local *work;	/* work.c: what was looked at in vain */
+	struct sst_readers *readers;	/* sst.c: open files */
+	struct cache_local *cache;	/* cache.c */
+	struct lock_local *locks;	/* lock.c: what rows we hold */
+	struct snapshot_local *snapshots;	/* snapshot.c: ours, for slot->snapshot */
+	struct replay *replay;		/* replay.c, during recovery */
+	uint32_t	locks_taken;	/* bit per enum shm_lock that we hold: the order is asserted */
+};
+
+#define SHM_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))
+static inline slot *shm_slots(wide_db *db) { return SHM_AT(db, db->seg->slots); }
+static inline file_slot *shm_files(wide_db *db) { return SHM_AT(db, db->seg->files); }
+static inline table_slot *shm_tables(wide_db *db) { return SHM_AT(db, db->seg->tables); }
+static inline family_slot *shm_families(wide_db *db) { return SHM_AT(db, db->seg->families); }
+static inline binding_slot *shm_bindings(wide_db *db) { return SHM_AT(db, db->seg->bindings); }
+
+/* WIDE_POISONED when the store is dead (one relaxed load). Every public call starts with it. */
+extern wide_status shm_check(wide_db *db);
+/* Lock or find the store poisoned (also when the last holder died). */
+extern wide_status shm_lock(wide_db *db, enum shm_lock which);
+extern void shm_unlock(wide_db *db, enum shm_lock which);
+/*
+ * Wait until *word != seen, in slices of at most 100 ms, asking
+ * host->interrupted between them.  timeout_ms < 0: for ever.  WIDE_OK also on
+ * timeout: the caller tests its condition again.
+ */
+extern wide_status shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms);
+/* Add 1 to the word and wake all that wait on it. */
+extern void shm_wake(wide_db *db, _Atomic uint32_t *word);
+/* Free the slots of dead processes; poison when one died inside something. */
+extern void shm_sweep(wide_db *db);
+static inline void shm_enter(wide_db *db) { atomic_fetch_add_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
+static inline void shm_leave(wide_db *db) { atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
+/* What needs no handle: for log.c, which is opened before the process attaches. */
+extern wide_status shm_segment_lock(segment *seg, enum shm_lock which);
+extern void shm_segment_unlock(segment *seg, enum shm_lock which);
+extern void shm_segment_poison(segment *seg, const char *reason);
+extern wide_status shm_segment_check(segment *seg);
+extern void shm_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms);	/* one wait; may return early */
+extern void shm_futex_wake(_Atomic uint32_t *word);	/* all that wait, without changing the word */
+extern uint64_t shm_process_start(uint32_t pid);	/* 0 = no such process, a zombie, or not known */
+extern bool shm_process_dead(uint32_t pid, uint64_t start_time);	/* surely dead, or the number belongs to another one now */
+static inline bool interrupted(wide_db *db) { return db->host.interrupted != NULL && db->host.interrupted(db->host.ctx); }
+static inline int64_t now_us(wide_db *db) { return db->host.now(db->host.ctx); }
+static inline void wake_worker(wide_db *db) { if (db->host.wake_worker) db->host.wake_worker(db->host.ctx); }
+
+/* ------------------------------------------------------------ statistics */
+
+enum stat_counter
+{
+	STAT_COMMITS, STAT_CELLS_WRITTEN, STAT_LOG_BYTES, STAT_GETS, STAT_SCANS, STAT_ROWS_READ, STAT_CELLS_READ,
+	STAT_CACHE_HITS, STAT_CACHE_MISSES, STAT_BLOOM_CHECKS, STAT_BLOOM_SKIPS, STAT_FLUSHES, STAT_FLUSH_BYTES,
+	STAT_COMPACTIONS, STAT_COMPACT_READ, STAT_COMPACT_WRITE, STAT_FILES_DELETED, STAT_STALLS, STAT_STALL_US,
+	STAT_ROW_LOCK_WAITS, STAT_COUNT
+};
+static inline void stat_add(wide_db *db, enum stat_counter c, uint64_t n)
+{
+	atomic_store_explicit(&db->slot->counters[c],
+						  atomic_load_explicit(&db->slot->counters[c], memory_order_relaxed) + n, memory_order_relaxed);
+}
+extern uint64_t stat_sum(wide_db *db, enum stat_counter c);
+
+/* ----------------------------------------------------------------- cache */
+
+/*
+ * The shared cache of uncompressed blocks.  A pinned block stays where it is;
+ * a process may hold a few dozen pins.  in_memory raises the priority.
+ */
+typedef struct block_ref
+{
+	const uint8_t *data;
+	uint32_t	len;
+	uint32_t	segment;		/* cache.c's; UINT32_MAX: private memory, freed on unpin */
+} block_ref;
+
+extern size_t cache_bytes_needed(size_t cache_size);	/* including its tables */
+extern void cache_format(void *mem, size_t bytes);
+/* true and pinned when present */
+extern bool cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out);
+/* Copies the block in and pins it; when there is no room the ref gets a private copy. WIDE_NOMEM. */
+extern wide_status cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high, block_ref *out);
+/* A private block (never shared), e.g. for compaction and giant blocks: takes over malloc'd memory. */
+extern void cache_private(void *malloced, uint32_t len, block_ref *out);
+extern void cache_unpin(wide_db *db, block_ref *ref);	/* harmless on a zeroed ref */
+extern void cache_pin_again(wide_db *db, const block_ref *ref);	/* a second pin on a shared block; never for private ones */
+extern void cache_forget_file(wide_db *db, uint64_t file);
+extern uint64_t cache_used(wide_db *db);
+/* Shared-memory bytes of one process's pin counters, a multiple of 64. */
+extern size_t cache_pins_bytes(size_t cache_size);
+extern wide_status cache_attach(wide_db *db);
+extern void cache_detach(wide_db *db);	/* releases what is still pinned and reports it */
+extern uint64_t cache_pinned(wide_db *db);	/* shared blocks that this process has pinned */
+extern void cache_sweep(wide_db *db, uint32_t slot_index);	/* the pins of a dead process */
+
+/* ------------------------------------------------------------- row locks */
+/* public functions in wide.h; formatted here */
+extern void lock_format(void *mem, uint32_t buckets);
+extern wide_status lock_attach(wide_db *db);
+extern void lock_detach(wide_db *db);
+extern wide_status lock_sweep(wide_db *db, uint32_t slot_index);	/* the row locks of a dead process */
+
+/* ------------------------------------------------- parts of higher files */
+
+/* mem.c: an empty list; leaves state, number and region alone */
+extern void mem_format(memtable *t, uint8_t *base, uint64_t capacity);
+/* log.c: wake those who wait in sync; area: at seg->log */
+extern void filelog_wake(void *area);
+/* called by wide_detach, each harmless when its module has never been used */
+extern void snapshot_detach(wide_db *db);
+extern void set_detach(wide_db *db);
+extern void sst_readers_free(wide_db *db);
+
+#endif							/* WIDE_SHM_H */

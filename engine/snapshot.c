@@ -1,0 +1,247 @@
+/*
+ * snapshot.c - what a reader sees: a sequence number and a few exclusions.
+ *
+ * slot->snapshot is the oldest LSN whose versions this process still needs;
+ * compactions keep what is visible there or later (set_horizon).  It is stored
+ * before visible_seq is read for the snapshot, both seq_cst, and set_horizon
+ * reads them in the other order, so a horizon never passes a snapshot.
+ *
+ * With a running() callback the snapshot agrees with the caller's own one:
+ *   - an external transaction that the caller sees as ended but which is not
+ *     published yet is waited for (its process is between its commit record and
+ *     wide_publish, or about to forget it);
+ *   - one that the caller sees as running and which is published already is
+ *     excluded.  The versions that such a snapshot needs, from before the
+ *     excluded one, are kept by host->oldest_external (set_horizon).
+ * The ring of external commits is finite.  Entries whose transaction no
+ * snapshot can see as running any more (below oldest_external, which only
+ * rises) are passed over once and for all: the process remembers up to where.
+ *
+ * Locking: LOCK_COMMIT to copy ring entries; callbacks run without a lock.
+ */
+#include <stdlib.h>
+#include "db.h"
+
+#define COPY_MAX 256			/* ring entries looked at under one lock */
+
+struct wide_snapshot
+{
+	wide_db    *db;
+	wide_snapshot *next, *prev;
+	uint64_t	seq;
+	uint64_t	needs;			/* versions visible at this LSN and later */
+	uint64_t   *excluded;		/* sorted */
+	int			nexcluded, excluded_cap;
+};
+
+struct snapshot_local
+{
+	wide_snapshot *all;
+	uint64_t	settled;		/* ring entries below this are nobody's running ones */
+};
+
+/* slot->snapshot from what lives here. */
+static void
+note_oldest(wide_db *db)
+{
+	uint64_t	oldest = 0;
+
+	for (wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
+		if (oldest == 0 || s->needs < oldest)
+			oldest = s->needs;
+	atomic_store(&db->slot->snapshot, oldest);
+}
+
+/* A new one in the list; everything visible now stays readable. */
+static wide_status
+snapshot_new(wide_db *db, wide_snapshot **out)
+{
+	wide_snapshot *s;
+	uint64_t	visible;
+
+	TRY(shm_check(db));
+	if (db->snapshots == NULL && (db->snapshots = calloc(1, sizeof(struct snapshot_local))) == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+	s->db = db;
+	visible = atomic_load(&db->seg->commit.visible_seq);
+	s->needs = visible > 0 ? visible : 1;
+	s->next = db->snapshots->all;
+	if (s->next != NULL)
+		s->next->prev = s;
+	db->snapshots->all = s;
+	visible = atomic_load(&db->slot->snapshot);
+	if (visible == 0 || visible > s->needs)
+		atomic_store(&db->slot->snapshot, s->needs);
+	*out = s;
+	return WIDE_OK;
+}
+
+void
+wide_snapshot_release(wide_snapshot *s)
+{
+	wide_db    *db;
+
+	if (s == NULL)
+		return;
+	db = s->db;
+	if (s->prev != NULL)
+		s->prev->next = s->next;
+	else
+		db->snapshots->all = s->next;
+	if (s->next != NULL)
+		s->next->prev = s->prev;
+	note_oldest(db);
+	free(s->excluded);
+	free(s);
+}
+
+void
+snapshot_detach(wide_db *db)
+{
+	if (db->snapshots == NULL)
+		return;
+	while (db->snapshots->all != NULL)
+		wide_snapshot_release(db->snapshots->all);
+	free(db->snapshots);
+	db->snapshots = NULL;
+}
+
+/* Those whom the caller sees as ended are waited for until they are published or forgotten. */
+static wide_status
+wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
+{
+	slot	   *slots = shm_slots(db);
+
+	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
+		for (;;)
+		{
+			uint32_t	seen = atomic_load(&slots[i].prepare_done);
+			uint64_t	xid = atomic_load(&slots[i].external);
+
+			if (xid == 0 || i == db->slot_index || running(ctx, xid))
+				break;
+			TRY(shm_wait(db, &slots[i].prepare_done, seen, 100));
+		}
+	return WIDE_OK;
+}
+
+static wide_status
+exclude(wide_snapshot *s, uint64_t seq)
+{
+	if (s->nexcluded == s->excluded_cap)
+	{
+		int			cap = s->excluded_cap == 0 ? 8 : 2 * s->excluded_cap;
+		uint64_t   *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
+
+		if (p == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+		s->excluded = p;
+		s->excluded_cap = cap;
+	}
+	s->excluded[s->nexcluded++] = seq;
+	return WIDE_OK;
+}
+
+/* Of the published external commits, exclude those that the caller sees as running. */
+static wide_status
+exclude_running(wide_snapshot *s, bool (*running) (void *, uint64_t), void *ctx)
+{
+	wide_db    *db = s->db;
+	commit_state *commit = &db->seg->commit;
+	struct snapshot_local *local = db->snapshots;
+	uint64_t	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
+	uint64_t	at = local->settled,
+				head;
+	bool		settling = oldest != 0;
+
+	do
+	{
+		external_commit copy[COPY_MAX];
+		uint64_t	first;
+		int			n = 0;
+
+		TRY(shm_lock(db, LOCK_COMMIT));
+		head = commit->external_head;
+		first = head > EXTERNAL_RING ? head - EXTERNAL_RING : 0;
+		if (at < first)
+			at = first;
+		for (; n < COPY_MAX && at + (uint64_t) n < head; n++)
+			copy[n] = commit->external[(at + (uint64_t) n) % EXTERNAL_RING];
+		shm_unlock(db, LOCK_COMMIT);
+		for (int i = 0; i < n; i++)
+		{
+			settling = settling && copy[i].xid < oldest;
+			if (settling)
+				local->settled = at + (uint64_t) i + 1;
+			else if (copy[i].seq <= s->seq && copy[i].xid >= oldest && running(ctx, copy[i].xid))
+				TRY(exclude(s, copy[i].seq));
+		}
+		at += (uint64_t) n;
+	} while (at < head);
+	if (atomic_load(&commit->external_evicted) != 0 && running(ctx, atomic_load(&commit->external_evicted)))
+		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
+	return WIDE_OK;
+}
+
+wide_status
+wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
+{
+	wide_snapshot *s;
+	wide_status st = WIDE_OK;
+
+	*out = NULL;
+	TRY(snapshot_new(db, &s));
+	if (running != NULL)
+		TRY_GOTO(wait_for_ended(db, running, ctx));
+	s->seq = atomic_load(&db->seg->commit.visible_seq);
+	if (running != NULL)
+		TRY_GOTO(exclude_running(s, running, ctx));
+	/* ring order is seq order: the first is the lowest */
+	if (s->nexcluded > 0 && s->excluded[0] - 1 < s->needs)
+	{
+		s->needs = s->excluded[0] > 1 ? s->excluded[0] - 1 : 1;
+		note_oldest(db);
+	}
+	*out = s;
+done:
+	if (st != WIDE_OK)
+		wide_snapshot_release(s);
+	return st;
+}
+
+wide_status
+wide_snapshot_latest(wide_db *db, wide_snapshot **out)
+{
+	wide_snapshot *s;
+
+	*out = NULL;
+	TRY(snapshot_new(db, &s));
+	s->seq = atomic_load(&db->seg->commit.applied_seq);
+	*out = s;
+	return WIDE_OK;
+}
+
+uint64_t
+wide_snapshot_lsn(const wide_snapshot *s)
+{
+	return s->seq;
+}
+
+bool
+wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
+{
+	for (int i = 0; i < s->nexcluded; i++)
+		if (s->excluded[i] == lsn)
+			return false;
+	return lsn <= s->seq;
+}
+
+const uint64_t *
+snapshot_excluded(const wide_snapshot *s, int *n)
+{
+	*n = s->nexcluded;
+	return s->excluded;
+}

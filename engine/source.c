@@ -1,0 +1,355 @@
+/*
+ * source.c - one sorted stream of a family's entries: memtable, private batch,
+ * file or run of disjoint files.
+ *
+ * A source has one cursor.  Files are opened when a seek or a move gets to
+ * them; those that the user's limits exclude (key bounds, filters, time) are
+ * passed over without being opened where possible.  Skipping by time is safe
+ * only for files that are wholly older than the range: what they hold can mask
+ * or displace only what is older still.
+ *
+ * Locking: none; whoever makes a source holds the pin that keeps memory and
+ * files in place.
+ */
+#include <stdlib.h>
+#include "source.h"
+
+static wide_status
+source_new(wide_db *db, enum source_kind kind, wide_family_id family, source **out)
+{
+	source	   *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	s->db = db;
+	s->kind = (uint8_t) kind;
+	s->family = family;
+	s->at = -1;
+	*out = s;
+	return WIDE_OK;
+}
+
+wide_status
+source_mem(wide_db *db, const mem *m, wide_family_id family, source **out)
+{
+	TRY(source_new(db, SOURCE_MEM, family, out));
+	mem_cursor_open(&(*out)->mem, m);
+	return WIDE_OK;
+}
+
+wide_status
+source_files(wide_db *db, const file_meta *files, int n, int flags, source **out)
+{
+	TRY(source_new(db, SOURCE_FILES, n > 0 ? files[0].family : 0, out));
+	(*out)->files = files;
+	(*out)->nfiles = n;
+	(*out)->flags = flags;
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ files */
+
+/* The cursor leaves a block. */
+static void
+file_leave(void *arg, block_ref *ref)
+{
+	source	   *s = arg;
+
+	if (s->used && s->limits != NULL && s->limits->keep != NULL)
+		s->limits->keep(s->limits->keep_arg, ref);
+	else
+		cache_unpin(s->db, ref);
+	s->used = false;
+}
+
+static void
+file_statistics(source *s)
+{
+	wide_scan_stats *stats = s->limits != NULL ? s->limits->stats : NULL;
+
+	if (stats != NULL)
+	{
+		stats->blocks_read += s->cursor.blocks_read - s->blocks_read;
+		stats->blocks_cached += s->cursor.blocks_cached - s->blocks_cached;
+		stats->seeks += s->cursor.seeks - s->seeks;
+	}
+	s->blocks_read = s->cursor.blocks_read;
+	s->blocks_cached = s->cursor.blocks_cached;
+	s->seeks = s->cursor.seeks;
+}
+
+static void
+file_close(source *s)
+{
+	if (s->at < 0)
+		return;
+	file_statistics(s);
+	sst_cursor_close(&s->cursor);
+	sst_put(s->db, s->reader);
+	s->reader = NULL;
+	s->at = -1;
+	s->used = false;
+}
+
+/* Have file i under the cursor, which then stands nowhere in particular. */
+static wide_status
+file_open(source *s, int i)
+{
+	wide_status st;
+
+	if (s->at == i)
+		return WIDE_OK;
+	file_close(s);
+	TRY(sst_get(s->db, &s->files[i], &s->reader));
+	st = sst_cursor_open(s->db, s->reader, s->flags, &s->cursor);
+	if (st != WIDE_OK)
+	{
+		sst_put(s->db, s->reader);
+		s->reader = NULL;
+		return st;
+	}
+	s->cursor.leave = file_leave;
+	s->cursor.leave_arg = s;
+	s->blocks_read = s->blocks_cached = s->seeks = 0;
+	s->at = i;
+	if (s->limits != NULL && s->limits->stats != NULL)
+		s->limits->stats->files_read++;
+	return WIDE_OK;
+}
+
+/* Can the file be left out?  Opens it when a filter has to be asked. */
+static wide_status
+file_skipped(source *s, int i, bool *skip)
+{
+	const source_limits *l = s->limits;
+	const file_meta *f = &s->files[i];
+	bool		may = true;
+
+	*skip = false;
+	if (l == NULL)
+		return WIDE_OK;
+	if (l->by_time && f->ts_max < l->ts_min)
+	{
+		*skip = true;
+		if (l->stats != NULL)
+			l->stats->files_skipped_time++;
+		return WIDE_OK;
+	}
+	if (l->row == NULL)
+		return WIDE_OK;
+	if (s->at != i)
+	{
+		/* not the cursor: most files have nothing of a given row */
+		sst_reader *r;
+		wide_status st;
+
+		TRY(sst_get(s->db, f, &r));
+		st = l->column != NULL ? sst_may_have_column(r, l->column, l->columnlen, l->rowlen, &may) :
+			sst_may_have_row(r, l->row, l->rowlen, &may);
+		sst_put(s->db, r);
+		TRY(st);
+	}
+	else
+		TRY(l->column != NULL ? sst_may_have_column(s->reader, l->column, l->columnlen, l->rowlen, &may) :
+			sst_may_have_row(s->reader, l->row, l->rowlen, &may));
+	stat_add(s->db, STAT_BLOOM_CHECKS, 1);
+	if (may)
+		return WIDE_OK;
+	*skip = true;
+	stat_add(s->db, STAT_BLOOM_SKIPS, 1);
+	if (l->stats != NULL)
+		l->stats->files_skipped_bloom++;
+	return WIDE_OK;
+}
+
+static inline void
+file_current(source *s)
+{
+	s->e = s->cursor.valid ? sst_cursor_entry(&s->cursor) : NULL;
+}
+
+/* The first entry in file i or later ones; with a key, the first at or after it in file i. */
+static wide_status
+files_from(source *s, int i, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	const source_limits *l = s->limits;
+
+	s->e = NULL;
+	for (; i < s->nfiles; i++, ukey = NULL)
+	{
+		bool		skip;
+
+		if (l != NULL && l->hi != NULL && !file_overlaps(&s->files[i], NULL, 0, l->hi, l->hilen))
+		{
+			if (l->stats != NULL)
+				l->stats->files_skipped_key += (uint64_t) (s->nfiles - i);
+			return WIDE_OK;
+		}
+		TRY(file_skipped(s, i, &skip));
+		if (skip)
+			continue;
+		TRY(file_open(s, i));
+		TRY(ukey != NULL ? sst_cursor_seek(&s->cursor, ukey, klen, ts, seq) : sst_cursor_first(&s->cursor));
+		file_current(s);
+		if (s->e != NULL)
+			return WIDE_OK;
+	}
+	return WIDE_OK;
+}
+
+/* The first file that does not end below the key. */
+static int
+files_find(const source *s, const uint8_t *ukey, uint32_t klen)
+{
+	uint32_t	rowlen = key_row_length(ukey, klen);
+	int			lo = 0, hi = s->nfiles;
+
+	if (rowlen == 0)
+		rowlen = klen;			/* a bound, not a key */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (file_overlaps(&s->files[mid], ukey, rowlen, NULL, 0))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static wide_status
+files_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	int			i = klen == 0 ? 0 : files_find(s, ukey, klen);
+
+	if (i > 0 && s->at < 0 && s->limits != NULL && s->limits->stats != NULL)
+		s->limits->stats->files_skipped_key += (uint64_t) i;
+	return files_from(s, i, klen == 0 ? NULL : ukey, klen, ts, seq);
+}
+
+static wide_status
+files_next(source *s)
+{
+	TRY(sst_cursor_next(&s->cursor));
+	if (s->cursor.valid)
+		return WIDE_OK;			/* e points to the cursor's entry already */
+	return files_from(s, s->at + 1, NULL, 0, 0, 0);
+}
+
+static wide_status
+files_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	const source_limits *l = s->limits;
+
+	for (int i = s->nfiles - 1; i >= 0; i--)
+	{
+		const entry *e;
+
+		if (!file_overlaps(&s->files[i], NULL, 0, ukey, klen))
+			continue;
+		if (l != NULL && l->by_time && s->files[i].ts_max < l->ts_min)
+			continue;
+		TRY(file_open(s, i));
+		TRY(sst_cursor_seek_before(&s->cursor, ukey, klen));
+		if (!s->cursor.valid)
+			continue;
+		e = sst_cursor_entry(&s->cursor);
+		return buffer_append(row, e->ukey, e->rowlen);
+	}
+	return WIDE_END;
+}
+
+/* --------------------------------------------------------------- memtables */
+
+static void
+mem_current(source *s)
+{
+	while (mem_valid(&s->mem) && s->mem.family == s->family)
+	{
+		if (s->kind == SOURCE_MEM || batch_shows(s))
+		{
+			s->e = &s->mem.e;
+			return;
+		}
+		mem_next(&s->mem);
+	}
+	s->e = NULL;
+}
+
+/* ------------------------------------------------------------------ public */
+
+void
+source_free(source *s)
+{
+	if (s == NULL)
+		return;
+	if (s->kind == SOURCE_FILES)
+		file_close(s);
+	buffer_free(&s->before);
+	free(s);
+}
+
+wide_status
+source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	if (s->kind == SOURCE_FILES)
+		return files_seek(s, ukey, klen, ts, seq);
+	mem_seek(&s->mem, s->family, ukey, klen, ts, seq);
+	mem_current(s);
+	return WIDE_OK;
+}
+
+wide_status
+source_next(source *s)
+{
+	if (s->kind == SOURCE_FILES)
+		return files_next(s);
+	mem_next(&s->mem);
+	mem_current(s);
+	return WIDE_OK;
+}
+
+wide_status
+source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	wide_status st = WIDE_END;
+
+	row->len = 0;
+	s->e = NULL;
+	/* the largest below a higher bound is so below this one, if it is below it */
+	if (s->before_valid && s->before_none)
+		return WIDE_END;
+	if (s->before_valid && ukey_compare(s->before.data, s->before.len, ukey, klen) < 0)
+		return buffer_append(row, s->before.data, s->before.len);
+	if (s->kind == SOURCE_FILES)
+		st = files_row_before(s, ukey, klen, row);
+	else
+	{
+		mem_seek_before(&s->mem, s->family, ukey, klen);
+		if (mem_valid(&s->mem) && s->mem.family == s->family)
+			st = buffer_append(row, s->mem.e.ukey, s->mem.e.rowlen);
+	}
+	if (st != WIDE_OK && st != WIDE_END)
+		return st;
+	s->before.len = 0;
+	s->before_none = st == WIDE_END;
+	if (st == WIDE_OK)
+		TRY(buffer_append(&s->before, row->data, row->len));
+	s->before_valid = true;
+	return st;
+}
+
+void
+source_restart(source *s)
+{
+	s->before_valid = false;
+	source_statistics(s);
+}
+
+void
+source_statistics(source *s)
+{
+	if (s->kind == SOURCE_FILES && s->at >= 0)
+		file_statistics(s);
+}

@@ -1,0 +1,88 @@
+/*
+ * source.h - what scans may do with sources and merges beyond tree.h.
+ */
+#ifndef WIDE_SOURCE_H
+#define WIDE_SOURCE_H
+
+#include "tree.h"
+
+/*
+ * What the user of a merge does not need.  Owned by the user; sources look at
+ * it when they seek or go on to another file.  All keys are encoded.
+ */
+typedef struct source_limits
+{
+	const uint8_t *hi;			/* no row at or above this; NULL = open */
+	uint32_t	hilen;
+	const uint8_t *row;			/* this row only; filters of files are asked. NULL = no such limit */
+	uint32_t	rowlen;
+	const uint8_t *column;		/* with row: of its cells only this ukey (and family deletes) */
+	uint32_t	columnlen;
+	bool		by_time;		/* files whose newest timestamp is below ts_min are not needed */
+	int64_t		ts_min;
+	wide_scan_stats *stats;
+	/*
+	 * A source leaves a block of which entries were used (source_used since it
+	 * came there): takes over the pin.
+	 */
+	void		(*keep) (void *arg, block_ref *ref);
+	void	   *keep_arg;
+} source_limits;
+
+enum source_kind
+{
+	SOURCE_MEM,
+	SOURCE_BATCH,
+	SOURCE_FILES
+};
+
+struct source
+{
+	const entry *e;				/* current, NULL = none */
+	wide_db    *db;
+	const source_limits *limits;
+	uint32_t	order;			/* of equal entries the source with the lower one comes first */
+	uint8_t		kind;
+	bool		used;			/* bytes of the current block have been given out */
+	bool		before_valid;	/* before holds the answer of the last source_row_before, for falling keys */
+	bool		before_none;
+	wide_family_id family;
+	buffer		before;
+	/* memtable, private batch */
+	mem_cursor	mem;
+	wide_batch *batch;
+	uint64_t	mark;
+	const uint8_t *auto_ukey;	/* column for which auto_op is known */
+	uint32_t	auto_klen;
+	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */
+	/* files */
+	const file_meta *files;
+	int			nfiles;
+	int			at;				/* the file that is open, -1 = none */
+	int			flags;
+	sst_reader *reader;
+	sst_cursor	cursor;
+	uint64_t	blocks_read, blocks_cached, seeks;	/* already in the statistics */
+};
+
+extern wide_status source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status source_next(source *s);
+/* Largest row below the bytes; WIDE_END when none.  The position is lost. */
+extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
+/* Other ranges follow: forget what is remembered for falling keys. */
+extern void source_restart(source *s);
+extern void source_statistics(source *s);
+
+/* batch.c: the source's cursor stands on an operation; should this source show it? */
+extern bool batch_shows(source *s);
+
+extern void merge_limits(merge *m, const source_limits *limits);
+extern void merge_restart(merge *m);
+extern void merge_statistics(merge *m);	/* bring limits->stats up to date */
+/* Move on to the first entry >= the key; like merge_seek, but sources beyond it stay where they are. */
+extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern void merge_used(merge *m);	/* bytes of the current entry are given out */
+extern void merge_unused(merge *m); /* nothing given out before is in use any more */
+extern int	merge_sources(const merge *m);
+
+#endif							/* WIDE_SOURCE_H */

@@ -1,0 +1,318 @@
+/*
+ * verify.c - is everything there and right, and how much of it is there.
+ *
+ * wide_verify reads every byte of every live file, checks that the files of a
+ * level are disjoint, that memtables are well-formed, and that directory and
+ * file set agree.  Files that work in progress has written and not yet listed
+ * cannot be told from litter, so the directory is judged only when no job runs
+ * and no bulk batch is open.
+ *
+ * Locking: a pin keeps the files; no lock is held while reading.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "db.h"
+
+/* Every family id in the catalog, into a malloc'd array. */
+static wide_status
+all_families(wide_db *db, wide_family_id only, wide_family_id **out, int *n)
+{
+	uint32_t	max = db->seg->max_families;
+	wide_family_id *ids = malloc((max + 1) * sizeof *ids);
+	wide_status st;
+
+	*n = 0;
+	*out = ids;
+	if (ids == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	st = shm_lock(db, LOCK_CATALOG);
+	if (st != WIDE_OK)
+		return st;
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
+		if (shm_families(db)[i].f.id != 0 && (only == 0 || shm_families(db)[i].f.id == only))
+			ids[(*n)++] = shm_families(db)[i].f.id;
+	shm_unlock(db, LOCK_CATALOG);
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ verify */
+
+typedef struct verification
+{
+	wide_db    *db;
+	wide_problem_fn fn;
+	void	   *arg;
+	buffer		numbers;		/* uint64_t: .sst files in the directory */
+	wide_status st;
+} verification;
+
+static wide_status
+problem(verification *v, uint64_t number, const char *text)
+{
+	char		path[1100];
+
+	sst_path(v->db, number, path, sizeof path);
+	return v->fn(v->arg, path, text);
+}
+
+static int
+note_file(void *arg, const char *name)
+{
+	verification *v = arg;
+	unsigned long long number;
+	char		end = 0;
+	size_t		n = strlen(name);
+	uint64_t	u;
+
+	if (n < 5 || strcmp(name + n - 4, ".sst") != 0 || sscanf(name, "%llx.ss%c", &number, &end) != 2 || end != 't')
+		return 0;
+	u = number;
+	v->st = buffer_append(&v->numbers, &u, sizeof u);
+	return v->st != WIDE_OK;
+}
+
+static bool
+in_directory(const verification *v, uint64_t number)
+{
+	const uint64_t *p = (const uint64_t *) v->numbers.data;
+
+	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
+		if (p[i] == number)
+			return true;
+	return false;
+}
+
+static bool
+work_in_progress(wide_db *db)
+{
+	bool		busy = atomic_load(&db->seg->set.loading) > 0;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return true;
+	work_sweep_jobs(db);
+	for (int i = 0; i < JOB_MAX; i++)
+		busy |= db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0;
+	busy |= db->seg->set.reserved_files > 0;
+	shm_unlock(db, LOCK_SET);
+	return busy;
+}
+
+static wide_status
+verify_family(verification *v, const set_pin *pin, wide_family_id id)
+{
+	set_files	files;
+
+	TRY(set_pin_files(v->db, pin, id, &files));
+	for (int i = 0; i < files.n; i++)
+	{
+		const file_meta *f = &files.files[i];
+
+		TRY(shm_check(v->db));
+		if (interrupted(v->db))
+			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		if (!in_directory(v, f->number) && !set_has_file(v->db, f->number))
+			continue;			/* removed since */
+		if (!in_directory(v, f->number) && f->number < atomic_load(&v->db->seg->set.next_file))
+		{
+			/* written after the directory was read, perhaps: ask again */
+			sst_reader *r;
+
+			if (sst_get(v->db, f, &r) != WIDE_OK)
+			{
+				TRY(problem(v, f->number, "the file is missing"));
+				continue;
+			}
+			sst_put(v->db, r);
+		}
+		TRY(sst_verify(v->db, f, v->fn, v->arg));
+		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
+			continue;
+		/* cut bounds say nothing when one is a beginning of the other */
+		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
+			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row, files.files[i + 1].min_len) > 0)
+			TRY(problem(v, f->number, "overlaps the next file of its level"));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+verify_memtables(verification *v, const set_pin *pin)
+{
+	for (int i = 0; i < pin->nmem; i++)
+	{
+		mem			m;
+
+		mem_at(v->db, pin->mem[i], &m);
+		/* one that is being filled has counts that run ahead or behind */
+		if (atomic_load(&m.t->state) != MEM_IMMUTABLE || atomic_load(&m.t->applying) > 0)
+			continue;
+		if (mem_check(&m) != WIDE_OK)
+			TRY(v->fn(v->arg, "memtable", wide_error_text()));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+verify_unknown(verification *v)
+{
+	const uint64_t *p = (const uint64_t *) v->numbers.data;
+
+	if (work_in_progress(v->db))
+		return WIDE_OK;
+	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
+	{
+		char		path[1100];
+		int			fd;
+
+		if (set_has_file(v->db, p[i]))
+			continue;
+		/* it may have been removed since the directory was read */
+		sst_path(v->db, p[i], path, sizeof path);
+		fd = v->db->os->open(v->db->os, path, 0);
+		if (fd < 0)
+			continue;
+		v->db->os->close(v->db->os, fd);
+		if (!work_in_progress(v->db) && !set_has_file(v->db, p[i]))
+			TRY(problem(v, p[i], "the file belongs to nothing"));
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
+{
+	verification v = {.db = db, .fn = fn, .arg = arg};
+	wide_family_id *ids = NULL;
+	set_pin		pin = {0};
+	int			n,
+				rc;
+	wide_status st;
+
+	TRY(shm_check(db));
+	TRY_GOTO(all_families(db, family, &ids, &n));
+	TRY_GOTO(set_pin_take(db, &pin));
+	rc = db->os->list(db->os, db->dir, note_file, &v);
+	if (rc < 0 || v.st != WIDE_OK)
+	{
+		st = rc < 0 ? wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc)) : v.st;
+		goto done;
+	}
+	for (int i = 0; i < n; i++)
+		TRY_GOTO(verify_family(&v, &pin, ids[i]));
+	TRY_GOTO(verify_memtables(&v, &pin));
+	if (family == 0)
+		st = verify_unknown(&v);
+done:
+	set_pin_drop(db, &pin);
+	buffer_free(&v.numbers);
+	free(ids);
+	return st;
+}
+
+/* -------------------------------------------------------------- file lists */
+
+/* The raw row of an encoded bound that may be cut anywhere. */
+static wide_bytes
+raw_bound(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+	size_t		len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (p[i] == 0 && (i + 1 == n || p[++i] != 0xff))
+			break;				/* the terminator, or half of something */
+		out[len++] = p[i] == 0xff && i > 0 && p[i - 1] == 0 ? 0 : p[i];
+	}
+	return (wide_bytes) {out, len};
+}
+
+static wide_status
+file_info(const file_meta *f, wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+{
+	uint8_t		lo[FILE_BOUND],
+				hi[FILE_BOUND];
+	wide_file_info i = {
+		.number = f->number, .family = f->family, .level = f->level, .bytes = f->bytes, .raw_bytes = f->raw_bytes,
+		.cells = f->cells, .rows = f->rows, .tombstones = f->tombstones, .ts_min = f->ts_min, .ts_max = f->ts_max,
+		.seq_min = f->seq_min, .seq_max = f->seq_max
+	};
+
+	i.min_row = raw_bound(f->min_row, f->min_len, lo);
+	i.max_row = raw_bound(f->max_row, f->max_len, hi);
+	return fn(arg, &i);
+}
+
+wide_status
+wide_file_each(wide_db *db, wide_family_id family,
+			   wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+{
+	wide_family_id *ids = NULL;
+	set_pin		pin = {0};
+	set_files	files;
+	int			n;
+	wide_status st;
+
+	TRY(shm_check(db));
+	TRY_GOTO(all_families(db, family, &ids, &n));
+	TRY_GOTO(set_pin_take(db, &pin));
+	for (int i = 0; i < n; i++)
+	{
+		TRY_GOTO(set_pin_files(db, &pin, ids[i], &files));
+		for (int k = 0; k < files.n; k++)
+			TRY_GOTO(file_info(&files.files[k], fn, arg));
+	}
+done:
+	set_pin_drop(db, &pin);
+	free(ids);
+	return st;
+}
+
+/* Cells of the family in a memtable, counted up to a limit beyond which the memtable's total says enough. */
+#define COUNT_MAX 200000
+static uint64_t
+memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
+{
+	mem			m;
+	mem_cursor	c;
+	uint64_t	n = 0;
+
+	mem_at(db, index, &m);
+	mem_cursor_open(&c, &m);
+	mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	for (; mem_valid(&c) && c.family == family && n < COUNT_MAX; mem_next(&c))
+		n++;
+	return n < COUNT_MAX ? n : atomic_load(&m.t->cells);
+}
+
+wide_status
+wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out)
+{
+	set_pin		pin = {0};
+	set_files	files;
+	wide_family f;
+	wide_status st;
+
+	memset(out, 0, sizeof *out);
+	TRY(shm_check(db));
+	if (!catalog_family(db, family, &f, NULL))
+		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	for (int i = 0; i < files.n; i++)
+	{
+		const file_meta *m = &files.files[i];
+
+		out->files++;
+		out->bytes += m->bytes;
+		out->raw_bytes += m->raw_bytes;
+		out->cells += m->cells;
+		out->rows += m->rows;
+		out->tombstones += m->tombstones;
+		out->files_per_level[m->level]++;
+	}
+	for (int i = 0; i < pin.nmem; i++)
+		out->memtable_cells += memtable_cells(db, pin.mem[i], family);
+done:
+	set_pin_drop(db, &pin);
+	return st;
+}

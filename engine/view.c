@@ -1,0 +1,531 @@
+/*
+ * view.c - what is visible: snapshots, deletes, versions, TTL.
+ *
+ * Reads and compactions decide with the code in this file, so that they cannot
+ * disagree.  No locks, no I/O; private memory only.
+ *
+ * THE RULES
+ *
+ * Sequence numbers are moments in time.  An entry exists for a reader at
+ * snapshot S when its seq <= S and it is not excluded, or it belongs to the
+ * reader's own batch; other entries count for nothing.  All operations of the
+ * own batch happen at one moment, as they will when they are committed.
+ *
+ * Deletes.  Delete d masks put c when c.seq < d.seq and
+ *     column, family delete:                  c.ts <= d.ts
+ *     version, family version delete:         c.ts == d.ts
+ * With keep_deleted a reader with an upper time limit disregards deletes whose
+ * own timestamp is at or above the limit.
+ *
+ * Versions.  Of puts with the same column and timestamp the newest is the
+ * version and the others are its past.  A version is born at its seq and dies
+ * at the first of: a delete masks it; `versions` or more versions with newer
+ * timestamps are alive (it is displaced, for good: deleting a newer one later
+ * does not bring it back).  It is visible when it has not died as of S.
+ *
+ * Consequences that the code uses:
+ *   1. What a column or family delete masks may be forgotten: whatever it has
+ *      displaced is older in both ways and masked by the same delete.  So
+ *      without version deletes the visible versions are simply the newest
+ *      `versions` distinct timestamps that are not masked.
+ *   2. If at moment m enough versions newer than timestamp t are alive,
+ *      everything at or below t that was born by m is dead.  One number per
+ *      column (dead_end) therefore describes all displacement, and a displaced
+ *      version itself can be forgotten.
+ *
+ * After that, in this order: a cell whose own TTL has passed is hidden but
+ * fills its place; family TTL hides what is older, except the min_versions
+ * newest of the rest; then the time range applies.  With min_versions = 0
+ * what the family TTL hides does not fill a place either (everything with an
+ * older timestamp is hidden with it).
+ *
+ * Floors.  When versions or ttl are raised, what was invisible stays so: up to
+ * the moment of the change the smaller number of versions was in force, and
+ * cells from before with a timestamp below expired_before stay expired.
+ *
+ * COMPACTION, with horizon H.  Entries with seq > H are kept and influence
+ * nothing; decisions on the others are final because every reader, now and
+ * later, has S >= H.  The job must be contiguous in time: for each row, every
+ * entry <= H outside the job is either older than all entries of the job (not
+ * when bottom) or newer than all entries of the job that are <= H.
+ *   - masked by a column or family delete: dropped (consequence 1);
+ *   - displaced: dropped (consequence 2), when certain.  At the bottom the job
+ *     knows everything.  Elsewhere a version delete in the job may have hit a
+ *     version outside that had displaced something here, so a version delete
+ *     is a barrier: versions born before it do not count after it.  (Without
+ *     version deletes unknown older versions can only displace more.)  The end
+ *     of a floor is a barrier for the same reason;
+ *   - masked by a version delete only: dropped at the bottom, else kept: it may
+ *     have displaced something older elsewhere;
+ *   - the past of a version: dropped, except when there is a barrier between
+ *     the two puts and this is not the bottom;
+ *   - family TTL passed: dropped if min_versions = 0, else only displacement
+ *     drops (a later version delete may bring it under protection);
+ *   - own TTL passed: dropped at the bottom, when nothing of the column with an
+ *     older timestamp remains.  (The one thing that can tell: a put written
+ *     after that with a timestamp below the dropped one.);
+ *   - deletes: one that another of the same reach and no lower timestamp
+ *     follows is dropped; others at the bottom, when <= tombstone_seq.
+ *   - keep_deleted: readers differ in the deletes that they regard, so only
+ *     what holds for all of them counts: masked puts stay until displaced or
+ *     expired (deletes and barriers end the certain life of what they mask),
+ *     deletes until nothing is left to mask.
+ * A column is passed through entry by entry; where a decision depends on what
+ * follows in the column, the rest of the column is buffered.
+ */
+#include <stdlib.h>
+#include "view.h"
+
+static inline uint64_t
+moment(uint64_t seq)
+{
+	return seq < SEQ_OWN ? seq : SEQ_OWN;
+}
+
+/* Room for one more element in an array of private memory. */
+wide_status
+view_grow(void **array, int n, int *cap, size_t size)
+{
+	int			want;
+	void	   *p;
+
+	if (n < *cap)
+		return WIDE_OK;
+	want = *cap == 0 ? 16 : *cap * 2;
+	p = realloc(*array, (size_t) want * size);
+	if (p == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for the versions of a column");
+	*array = p;
+	*cap = want;
+	return WIDE_OK;
+}
+
+/* ----------------------------------------------------------------- track */
+
+static int
+floor_compare(const void *a, const void *b)
+{
+	const family_floor *x = a, *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Used floors in order of their seq; returns their number. */
+int
+view_floors_sort(const family_floor *in, family_floor *out)
+{
+	int			n = 0;
+
+	for (int i = 0; in != NULL && i < FAMILY_FLOORS; i++)
+		if (in[i].seq != 0)
+			out[n++] = in[i];
+	qsort(out, (size_t) n, sizeof(*out), floor_compare);
+	return n;
+}
+
+void
+view_track_reset(view_track *t)
+{
+	t->dead_end = 0;
+	t->nspans = 0;
+	t->nsteps = 0;
+	t->stepped = false;
+}
+
+/* floors are sorted */
+void
+view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors)
+{
+	uint64_t	from = 0;
+
+	memset(t, 0, sizeof(*t));
+	t->versions = versions < 1 ? 1 : versions;
+	for (int i = 0; i <= nfloors; i++)
+	{
+		view_step  *s;
+		int32_t		limit = t->versions;
+
+		for (int j = i; j < nfloors; j++)
+			if (floors[j].versions > 0 && floors[j].versions < limit)
+				limit = floors[j].versions;
+		if (i < nfloors && floors[i].seq + 1 == from)
+			continue;
+		s = &t->base[t->nbase++];
+		s->from = from;
+		s->count = 0;
+		s->limit = limit;
+		if (i < nfloors)
+			from = floors[i].seq + 1;
+	}
+	view_track_reset(t);
+}
+
+void
+view_track_free(view_track *t)
+{
+	free(t->spans);
+	free(t->steps);
+	t->spans = NULL;
+	t->steps = NULL;
+}
+
+/* Make a step begin at the moment; returns its index. */
+static wide_status
+track_cut(view_track *t, uint64_t at, int *index)
+{
+	int			lo = 0, hi = t->nsteps;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (t->steps[mid].from < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*index = lo;
+	if (lo < t->nsteps && t->steps[lo].from == at)
+		return WIDE_OK;
+	TRY(view_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(view_step)));
+	memmove(t->steps + lo + 1, t->steps + lo, (size_t) (t->nsteps - lo) * sizeof(view_step));
+	t->steps[lo] = t->steps[lo - 1];	/* the first step is at or below every moment that is cut */
+	t->steps[lo].from = at;
+	t->nsteps++;
+	return WIDE_OK;
+}
+
+/* Count a span in the steps and see what it displaces. */
+static wide_status
+track_step(view_track *t, uint64_t from, uint64_t to)
+{
+	int			a, b, dead = -1;
+
+	if (from < t->steps[0].from)
+		from = t->steps[0].from;
+	if (from >= to)
+		return WIDE_OK;
+	TRY(track_cut(t, from, &a));
+	b = t->nsteps;
+	if (to != MOMENT_END)
+		TRY(track_cut(t, to, &b));
+	for (int i = a; i < b; i++)
+		if (++t->steps[i].count >= t->steps[i].limit)
+			dead = i;
+	if (dead < 0)
+		return WIDE_OK;
+	if (dead + 1 == t->nsteps)
+	{
+		t->dead_end = MOMENT_END;
+		return WIDE_OK;
+	}
+	t->dead_end = t->steps[dead + 1].from;
+	t->nsteps -= dead + 1;
+	memmove(t->steps, t->steps + dead + 1, (size_t) t->nsteps * sizeof(view_step));
+	return WIDE_OK;
+}
+
+/* Build the steps from the spans. */
+static wide_status
+track_rebuild(view_track *t)
+{
+	t->stepped = true;
+	t->nsteps = 0;
+	for (int i = 0; i < t->nbase; i++)
+	{
+		TRY(view_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(view_step)));
+		t->steps[t->nsteps++] = t->base[i];
+	}
+	if (t->dead_end > 0)
+	{
+		int			i;
+
+		TRY(track_cut(t, t->dead_end, &i));
+		t->nsteps -= i;
+		memmove(t->steps, t->steps + i, (size_t) t->nsteps * sizeof(view_step));
+	}
+	for (int i = 0; i < t->nspans && t->dead_end != MOMENT_END; i++)
+		TRY(track_step(t, t->spans[i].from, t->spans[i].to));
+	return WIDE_OK;
+}
+
+/* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
+wide_status
+view_track_add(view_track *t, uint64_t from, uint64_t to)
+{
+	if (from >= to)
+		return WIDE_OK;
+	TRY(view_grow((void **) &t->spans, t->nspans, &t->spans_cap, sizeof(view_span)));
+	t->spans[t->nspans].from = from;
+	t->spans[t->nspans].to = to;
+	t->nspans++;
+	if (!t->stepped)
+	{
+		if (to == MOMENT_END && t->nbase == 1)
+		{
+			if (t->nspans >= t->versions)
+				t->dead_end = MOMENT_END;
+			return WIDE_OK;
+		}
+		return track_rebuild(t);
+	}
+	return track_step(t, from, to);
+}
+
+/* The version added last had the same timestamp already from this moment on. */
+wide_status
+view_track_extend(view_track *t, uint64_t from, uint64_t to)
+{
+	if (!t->stepped && t->nspans > 0 && t->spans[t->nspans - 1].from == to)
+	{
+		t->spans[t->nspans - 1].from = from;
+		return WIDE_OK;
+	}
+	return view_track_add(t, from, to);
+}
+
+/* ---------------------------------------------------------------- shared */
+
+/* now - ttl without overflow */
+int64_t
+view_expiry(int64_t now, int64_t ttl_us)
+{
+	int64_t		t;
+
+	if (ttl_us <= 0 || __builtin_sub_overflow(now, ttl_us, &t))
+		return INT64_MIN;
+	return t;
+}
+
+bool
+view_cell_expired(const entry *e, int64_t now)
+{
+	int64_t		t;
+
+	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
+}
+
+/* Timestamps below this are expired for cells of this seq. */
+int64_t
+view_cell_cutoff(int64_t cutoff, const family_floor *floors, int nfloors, uint64_t seq)
+{
+	for (int i = 0; i < nfloors; i++)
+		if (seq <= floors[i].seq && floors[i].expired_before > cutoff)
+			cutoff = floors[i].expired_before;
+	return cutoff;
+}
+
+/*
+ * What the family deletes of the row do to a put: *covered when one with any
+ * timestamp below masks it, and the seq of the first exact one that does.
+ */
+void
+view_row_masks(const view_delete *d, int n, const entry *e, uint64_t *covered, uint64_t *exact)
+{
+	for (int i = 0; i < n && d[i].ts >= e->ts; i++)
+	{
+		if (d[i].seq <= e->seq)
+			continue;
+		if (d[i].type == ENTRY_DELETE_FAMILY)
+		{
+			if (d[i].seq < *covered)
+				*covered = d[i].seq;
+		}
+		else if (d[i].ts == e->ts && d[i].seq < *exact)
+			*exact = d[i].seq;
+	}
+}
+
+/* ---------------------------------------------------------------- reader */
+
+wide_status
+view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
+			   uint64_t seq, const uint64_t *excluded, int nexcluded,
+			   int64_t now, int64_t ts_min, int64_t ts_max, int max_versions)
+{
+	memset(v, 0, sizeof(*v));
+	v->opt = *opt;
+	v->nfloors = view_floors_sort(floors, v->floors);
+	v->seq = seq;
+	v->excluded = excluded;
+	v->nexcluded = nexcluded;
+	v->now = now;
+	v->expire_before = view_expiry(now, opt->ttl_us);
+	v->ts_min = ts_min;
+	v->ts_max = ts_max;
+	v->limited = ts_min != 0 || ts_max != 0;
+	if (v->limited && ts_min == INT64_MIN && ts_max == INT64_MAX)
+		v->limited = false;
+	if (v->opt.versions < 1)
+		v->opt.versions = 1;
+	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
+	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors);
+	view_read_row(v);
+	view_read_column_reset(v);
+	return WIDE_OK;
+}
+
+void
+view_read_free(view_read *v)
+{
+	free(v->deletes);
+	v->deletes = NULL;
+	view_track_free(&v->track);
+}
+
+bool
+view_read_excluded(const view_read *v, uint64_t seq)
+{
+	int			lo = 0, hi = v->nexcluded;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (v->excluded[mid] < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < v->nexcluded && v->excluded[lo] == seq;
+}
+
+/* Is there an upper limit, and the delete at or above it in a family that keeps deleted cells? */
+static bool
+delete_disregarded(const view_read *v, int64_t ts)
+{
+	return v->opt.keep_deleted && v->limited && v->ts_max != INT64_MAX && ts >= v->ts_max;
+}
+
+wide_status
+view_read_delete(view_read *v, const entry *e)
+{
+	view_delete *d;
+
+	if (!view_read_exists(v, e) || delete_disregarded(v, e->ts))
+		return WIDE_OK;
+	/* what follows one of no lower timestamp masks more than this one: the list stays short */
+	if (e->type == ENTRY_DELETE_FAMILY)
+	{
+		if (e->seq <= v->family_seq)
+			return WIDE_OK;
+		v->family_seq = e->seq;
+	}
+	TRY(view_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(view_delete)));
+	d = &v->deletes[v->ndeletes++];
+	d->ts = e->ts;
+	d->seq = e->seq;
+	d->type = e->type;
+	if (e->seq > v->deletes_seq)
+		v->deletes_seq = e->seq;
+	return WIDE_OK;
+}
+
+void
+view_read_column_reset(view_read *v)
+{
+	view_track_reset(&v->track);
+	v->column_seq = 0;
+	v->version_seq = v->version_seq2 = NO_DELETE;
+	v->any_put = false;
+	v->protected = 0;
+	v->out = 0;
+	v->fresh = true;
+}
+
+/* Note a column or version delete. */
+static void
+read_delete(view_read *v, const entry *e)
+{
+	if (delete_disregarded(v, e->ts))
+		return;
+	if (e->type == ENTRY_DELETE_COLUMN)
+	{
+		if (e->seq > v->column_seq)
+			v->column_seq = e->seq;
+		return;
+	}
+	v->version_seq2 = v->version_ts == e->ts ? v->version_seq : NO_DELETE;
+	v->version_seq = e->seq;
+	v->version_ts = e->ts;
+}
+
+/* The version is alive and fills a place: do TTL and time range show it? */
+static view_verdict
+read_shown(view_read *v, const entry *e, int64_t cutoff)
+{
+	bool		last = v->track.dead_end == MOMENT_END;
+
+	if (view_cell_expired(e, v->now))
+		return last ? VIEW_DONE : VIEW_HIDE;
+	if (v->protected++ >= v->opt.min_versions && e->ts < cutoff)
+		return last ? VIEW_DONE : VIEW_HIDE;
+	if (v->limited)
+	{
+		if (e->ts < v->ts_min)
+			return VIEW_DONE;
+		if (e->ts >= v->ts_max && v->ts_max != INT64_MAX)
+			return last ? VIEW_DONE : VIEW_HIDE;
+	}
+	v->out++;
+	return last || v->out >= v->max_out ? VIEW_LAST : VIEW_SHOW;
+}
+
+wide_status
+view_read_slow(view_read *v, const entry *e, view_verdict *out)
+{
+	uint64_t	covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
+	int64_t		cutoff;
+	bool		again;
+
+	v->fresh = false;
+	*out = VIEW_HIDE;
+	if (e->type != ENTRY_PUT)
+	{
+		read_delete(v, e);
+		return WIDE_OK;
+	}
+	if (v->opt.min_versions == 0 && e->ts < v->expire_before)
+	{
+		*out = VIEW_DONE;
+		return WIDE_OK;
+	}
+	if (e->seq < v->column_seq)
+		return WIDE_OK;
+	if (e->seq < v->deletes_seq)
+		view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
+	if (covered != NO_DELETE)
+		return WIDE_OK;
+	cutoff = view_cell_cutoff(v->expire_before, v->floors, v->nfloors, e->seq);
+	if (v->opt.min_versions == 0 && e->ts < cutoff)
+		return WIDE_OK;
+	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
+	{
+		uint64_t	d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
+
+		if (d < exact)
+			exact = d;
+	}
+	again = v->any_put && v->put_ts == e->ts;
+	from = moment(e->seq);
+	if (exact != NO_DELETE)
+		to = moment(exact);
+	if (again && moment(v->put_seq) < to)
+	{
+		to = moment(v->put_seq);
+		if (from >= v->track.dead_end)
+			TRY(exact == NO_DELETE ? view_track_extend(&v->track, from, to) : view_track_add(&v->track, from, to));
+	}
+	else if (from >= v->track.dead_end)
+	{
+		TRY(view_track_add(&v->track, from, to));
+		if (to == MOMENT_END)
+			*out = read_shown(v, e, cutoff);
+	}
+	v->any_put = true;
+	v->put_ts = e->ts;
+	v->put_seq = e->seq;
+	if (*out == VIEW_HIDE && v->track.dead_end == MOMENT_END)
+		*out = VIEW_DONE;
+	return WIDE_OK;
+}

@@ -1,0 +1,176 @@
+/*
+ * view.h - what a reader asks of view.c, entry by entry.
+ *
+ * Used by scan.c and by the tests of view.c; compactions use the functions in
+ * tree.h.  One view_read serves one family in one scan; it is fed the merged
+ * entries of a row in key order.
+ */
+#ifndef WIDE_VIEW_H
+#define WIDE_VIEW_H
+
+#include "tree.h"
+
+/* Operations of the reader's own batch have sequence numbers from here on (batch.c). */
+#define SEQ_OWN	((uint64_t) 1 << 55)
+
+/* A span of moments [from, to) in which a version was alive. */
+typedef struct view_span
+{
+	uint64_t	from, to;
+} view_span;
+
+/* From this moment on (to the next step) `count` newer versions are alive, `limit` of them suffice. */
+typedef struct view_step
+{
+	uint64_t	from;
+	int32_t		count;
+	int32_t		limit;
+} view_step;
+
+/*
+ * The versions of one column that have been alive, newest timestamp first:
+ * tells from which moment on an older version is not displaced.
+ */
+typedef struct view_track
+{
+	int32_t		versions;
+	view_step	base[FAMILY_FLOORS + 1];	/* of an empty column */
+	int			nbase;
+	uint64_t	dead_end;		/* versions that began before this are displaced */
+	bool		stepped;		/* steps are in use; else all spans are open-ended and only their number counts */
+	view_span  *spans;
+	int			nspans, spans_cap;
+	view_step  *steps;
+	int			nsteps, steps_cap;
+} view_track;
+
+typedef struct view_delete
+{
+	int64_t		ts;
+	uint64_t	seq;
+	uint8_t		type;
+} view_delete;
+
+#define MOMENT_END	UINT64_MAX	/* still alive */
+#define NO_DELETE	UINT64_MAX
+
+/* Parts that readers and compactions share; floors are sorted. */
+extern wide_status view_grow(void **array, int n, int *cap, size_t size);	/* room for one more */
+extern int	view_floors_sort(const family_floor *in, family_floor *out);	/* those in use, by seq */
+extern void view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors);
+extern void view_track_reset(view_track *t);
+extern void view_track_free(view_track *t);
+/* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
+extern wide_status view_track_add(view_track *t, uint64_t from, uint64_t to);
+/* The version added last had the same timestamp already in [from, to). */
+extern wide_status view_track_extend(view_track *t, uint64_t from, uint64_t to);
+extern int64_t view_expiry(int64_t now, int64_t ttl_us);	/* now - ttl; INT64_MIN: nothing expires */
+extern bool view_cell_expired(const entry *e, int64_t now);
+/* Timestamps below this are expired for cells of this seq. */
+extern int64_t view_cell_cutoff(int64_t cutoff, const family_floor *floors, int nfloors, uint64_t seq);
+/*
+ * What the family deletes of the row (ts descending) do to a put: *covered is
+ * lowered to the first that masks it and all with a lower timestamp, *exact to
+ * the first that masks this timestamp only.
+ */
+extern void view_row_masks(const view_delete *d, int n, const entry *e, uint64_t *covered, uint64_t *exact);
+
+typedef struct view_read
+{
+	/* the family and the question; set by view_read_init */
+	wide_family_options opt;
+	family_floor floors[FAMILY_FLOORS];
+	int			nfloors;
+	uint64_t	seq;			/* snapshot */
+	const uint64_t *excluded;	/* sorted; invisible although <= seq */
+	int			nexcluded;
+	int64_t		now;
+	int64_t		expire_before;	/* family TTL: timestamps below are expired */
+	int64_t		ts_min;			/* shown: ts_min <= ts < ts_max (when limited) */
+	int64_t		ts_max;
+	bool		limited;
+	int			max_out;		/* versions shown of a column */
+	/* the row */
+	view_delete *deletes;		/* of the family in this row, ts descending */
+	int			ndeletes, deletes_cap;
+	uint64_t	deletes_seq;	/* newest of them */
+	uint64_t	family_seq;		/* newest that is not for one timestamp */
+	/* the column */
+	view_track	track;
+	uint64_t	column_seq;		/* newest column delete with ts >= the current one */
+	int64_t		version_ts;		/* version deletes at the current timestamp: last, and the one before */
+	uint64_t	version_seq, version_seq2;
+	int64_t		put_ts;			/* the put before this one */
+	uint64_t	put_seq;
+	int			protected;		/* versions seen that min_versions counts */
+	int			out;			/* shown so far */
+	bool		any_put;
+	bool		fresh;			/* the column state is reset */
+} view_read;
+
+typedef enum view_verdict
+{
+	VIEW_HIDE,
+	VIEW_SHOW,
+	VIEW_LAST,					/* show; nothing more of this column is visible */
+	VIEW_DONE					/* hide; nothing more of this column is visible */
+} view_verdict;
+
+/* A reader of a family at snapshot seq.  floors may be NULL. */
+extern wide_status view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
+								  uint64_t seq, const uint64_t *excluded, int nexcluded,
+								  int64_t now, int64_t ts_min, int64_t ts_max, int max_versions);
+extern void view_read_free(view_read *v);
+extern bool view_read_excluded(const view_read *v, uint64_t seq);
+
+static inline void
+view_read_row(view_read *v)
+{
+	v->ndeletes = 0;
+	v->deletes_seq = 0;
+	v->family_seq = 0;
+}
+
+/* A family delete, at the row's beginning. */
+extern wide_status view_read_delete(view_read *v, const entry *e);
+extern void view_read_column_reset(view_read *v);
+
+static inline void
+view_read_column(view_read *v)
+{
+	v->out = 0;
+	if (!v->fresh)
+		view_read_column_reset(v);
+}
+
+/* Does the entry exist for this reader at all? */
+static inline bool
+view_read_exists(const view_read *v, const entry *e)
+{
+	return e->seq <= v->seq ? v->nexcluded == 0 || !view_read_excluded(v, e->seq) : e->seq >= SEQ_OWN;
+}
+
+/* The general case; memory may run out. */
+extern wide_status view_read_slow(view_read *v, const entry *e, view_verdict *out);
+
+/* One entry of a column (no family delete), in key order. */
+static inline wide_status
+view_read_cell(view_read *v, const entry *e, view_verdict *out)
+{
+	if (!view_read_exists(v, e))
+	{
+		*out = VIEW_HIDE;
+		return WIDE_OK;
+	}
+	/* one version, nothing deleted, no limits: the first put is the answer */
+	if (v->fresh && e->type == ENTRY_PUT && v->opt.versions == 1 && v->ndeletes == 0 && v->nfloors == 0 &&
+		e->ttl_us == 0 && !v->limited && e->ts >= v->expire_before)
+	{
+		v->out = 1;
+		*out = VIEW_LAST;
+		return WIDE_OK;
+	}
+	return view_read_slow(v, e, out);
+}
+
+#endif							/* WIDE_VIEW_H */

@@ -1,0 +1,385 @@
+/*
+ * view_compact.c - what of a family's entries a compaction keeps.
+ *
+ * The rules and why they are right are at the top of view.c.  Entries come in
+ * key order; what stays goes out through emit in the same order, at once where
+ * possible.  The rest of a column is held back when a decision depends on what
+ * follows in it; beyond BUFFER_BYTES everything held is kept, which is always
+ * right.  No locks; private memory only.
+ */
+#include <stdlib.h>
+#include "view.h"
+
+#define BUFFER_BYTES	((size_t) 16 << 20)
+
+/* What the rest of the column decides. */
+enum held_kind
+{
+	HELD_KEEP,
+	HELD_PAST,					/* the past of a version: kept when there is a barrier in (seq, newer] */
+	HELD_EXPIRED,				/* own TTL passed: kept when something older stays */
+	HELD_DELETE					/* kept when something it masks stays */
+};
+
+typedef struct held
+{
+	uint8_t		kind;
+	uint8_t		type;
+	uint32_t	vlen;
+	int64_t		ts, ttl_us;
+	uint64_t	seq, newer;
+	size_t		value;			/* offset in the arena */
+} held;
+
+struct view
+{
+	wide_family_options opt;
+	family_floor floors[FAMILY_FLOORS];
+	int			nfloors;
+	uint64_t	horizon, tombstone_seq;
+	bool		bottom;
+	bool		exact;			/* at the bottom and nobody disregards deletes */
+	int64_t		now, expire_before;
+	view_emit_fn emit;
+	void	   *arg;
+	/* the row */
+	buffer		row;
+	view_delete *deletes;		/* <= horizon */
+	int			ndeletes, deletes_cap;
+	uint64_t	family_seq;		/* newest family delete so far */
+	int64_t		family_ts;
+	/* the column */
+	buffer		ukey;
+	uint32_t	rowlen;
+	view_track	track;
+	view_delete *cdeletes;		/* column deletes <= horizon, for keep_deleted */
+	int			ncdeletes, cdeletes_cap;
+	uint64_t	column_seq;		/* newest column delete so far */
+	int64_t		column_ts;
+	int64_t		version_ts;
+	uint64_t	version_seq, version_seq2;
+	uint64_t   *barriers;
+	int			nbarriers, barriers_cap;
+	int64_t		put_ts;
+	uint64_t	put_seq;
+	bool		any_put;
+	bool		above;			/* the column has entries above the horizon */
+	bool		holding;
+	held	   *held;
+	int			nheld, held_cap;
+	buffer		arena;
+};
+
+wide_status
+view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out)
+{
+	view	   *v = calloc(1, sizeof(*v));
+
+	(void) db;
+	if (v == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a compaction");
+	v->opt = spec->family.opt;
+	v->nfloors = view_floors_sort(spec->floors, v->floors);
+	v->horizon = spec->horizon < SEQ_OWN ? spec->horizon : SEQ_OWN - 1;
+	v->tombstone_seq = spec->tombstone_seq < v->horizon ? spec->tombstone_seq : v->horizon;
+	v->bottom = spec->bottom;
+	v->exact = spec->bottom && !v->opt.keep_deleted;
+	v->now = spec->now;
+	v->expire_before = view_expiry(spec->now, v->opt.ttl_us);
+	v->emit = emit;
+	v->arg = arg;
+	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors);
+	*out = v;
+	return WIDE_OK;
+}
+
+void
+view_free(view *v)
+{
+	if (v == NULL)
+		return;
+	view_track_free(&v->track);
+	buffer_free(&v->row);
+	buffer_free(&v->ukey);
+	buffer_free(&v->arena);
+	free(v->deletes);
+	free(v->cdeletes);
+	free(v->barriers);
+	free(v->held);
+	free(v);
+}
+
+static bool
+barrier_between(const view *v, uint64_t after, uint64_t upto)
+{
+	for (int i = 0; i < v->nbarriers; i++)
+		if (v->barriers[i] > after && v->barriers[i] <= upto)
+			return true;
+	return false;
+}
+
+static wide_status
+barrier_note(view *v, uint64_t at)
+{
+	TRY(view_grow((void **) &v->barriers, v->nbarriers, &v->barriers_cap, sizeof(uint64_t)));
+	v->barriers[v->nbarriers++] = at;
+	return WIDE_OK;
+}
+
+static bool
+held_masks(const held *d, const held *c)
+{
+	if (c->type != ENTRY_PUT || c->seq >= d->seq)
+		return false;
+	return d->type == ENTRY_DELETE_COLUMN ? c->ts <= d->ts : c->ts == d->ts;
+}
+
+/* Decide what is held and let the rest go, in order.  all: the column goes on, so everything stays. */
+static wide_status
+held_release(view *v, bool all)
+{
+	bool		stays = v->above;
+
+	for (int i = 0; i < v->nheld; i++)
+		if (all || (v->held[i].kind == HELD_PAST && barrier_between(v, v->held[i].seq, v->held[i].newer)))
+			v->held[i].kind = HELD_KEEP;
+	for (int i = v->nheld - 1; i >= 0; i--)
+	{
+		if (v->held[i].kind == HELD_EXPIRED && stays)
+			v->held[i].kind = HELD_KEEP;
+		if (v->held[i].kind == HELD_KEEP && v->held[i].type == ENTRY_PUT)
+			stays = true;
+	}
+	for (int i = 0; i < v->nheld; i++)
+	{
+		const held *h = &v->held[i];
+		bool		keep = h->kind == HELD_KEEP;
+		entry		e;
+
+		for (int j = i + 1; h->kind == HELD_DELETE && j < v->nheld && !keep; j++)
+			keep = v->held[j].kind == HELD_KEEP && held_masks(h, &v->held[j]);
+		if (!keep)
+			continue;
+		e.ukey = v->ukey.data;
+		e.klen = (uint32_t) v->ukey.len;
+		e.rowlen = v->rowlen;
+		e.ts = h->ts;
+		e.seq = h->seq;
+		e.type = h->type;
+		e.vlen = h->vlen;
+		e.ttl_us = h->ttl_us;
+		e.value = v->arena.data + h->value;
+		TRY(v->emit(v->arg, &e));
+	}
+	v->nheld = 0;
+	v->arena.len = 0;
+	v->holding = false;
+	return WIDE_OK;
+}
+
+/* The entry stays, or it depends (kind) on the rest of the column. */
+static wide_status
+compact_keep(view *v, const entry *e, enum held_kind kind, uint64_t newer)
+{
+	held	   *h;
+
+	if (kind == HELD_KEEP && !v->holding)
+		return v->emit(v->arg, e);
+	if (v->arena.len > BUFFER_BYTES || (size_t) v->nheld > BUFFER_BYTES / sizeof(held))
+	{
+		TRY(held_release(v, true));
+		return v->emit(v->arg, e);
+	}
+	TRY(view_grow((void **) &v->held, v->nheld, &v->held_cap, sizeof(held)));
+	h = &v->held[v->nheld];
+	h->value = v->arena.len;
+	if (e->vlen > 0)
+		TRY(buffer_append(&v->arena, e->value, e->vlen));
+	h->kind = (uint8_t) kind;
+	h->type = e->type;
+	h->vlen = e->vlen;
+	h->ts = e->ts;
+	h->ttl_us = e->ttl_us;
+	h->seq = e->seq;
+	h->newer = newer;
+	v->nheld++;
+	v->holding = true;
+	return WIDE_OK;
+}
+
+static wide_status
+compact_column(view *v, const entry *e)
+{
+	v->ukey.len = 0;
+	TRY(buffer_append(&v->ukey, e->ukey, e->klen));
+	v->rowlen = e->rowlen;
+	view_track_reset(&v->track);
+	v->ncdeletes = 0;
+	v->column_seq = 0;
+	v->version_seq = v->version_seq2 = NO_DELETE;
+	v->any_put = v->above = false;
+	v->nbarriers = 0;
+	if (v->exact)
+		return WIDE_OK;
+	for (int i = 0; i < v->nfloors; i++)
+		TRY(barrier_note(v, v->floors[i].seq + 1));
+	for (int i = 0; i < v->ndeletes; i++)
+		if (v->deletes[i].type == ENTRY_DELETE_FAMILY_VERSION)
+			TRY(barrier_note(v, v->deletes[i].seq));
+	return WIDE_OK;
+}
+
+/* May this delete go at the bottom, whatever follows? */
+static bool
+delete_goes(const view *v, const entry *e)
+{
+	if (!v->bottom || e->seq > v->tombstone_seq)
+		return false;
+	return !v->opt.keep_deleted || (v->opt.min_versions == 0 && e->ts < v->expire_before);
+}
+
+static wide_status
+compact_family_delete(view *v, const entry *e)
+{
+	view_delete *d;
+
+	if (e->seq > v->horizon)
+		return v->emit(v->arg, e);
+	if (v->family_seq > e->seq && (!v->opt.keep_deleted || (v->family_ts == e->ts && e->type == ENTRY_DELETE_FAMILY)))
+		return WIDE_OK;
+	if (e->type == ENTRY_DELETE_FAMILY && (e->seq > v->family_seq || v->family_ts != e->ts))
+	{
+		v->family_seq = e->seq;
+		v->family_ts = e->ts;
+	}
+	TRY(view_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(view_delete)));
+	d = &v->deletes[v->ndeletes++];
+	d->ts = e->ts;
+	d->seq = e->seq;
+	d->type = e->type;
+	return delete_goes(v, e) ? WIDE_OK : v->emit(v->arg, e);
+}
+
+static wide_status
+compact_column_delete(view *v, const entry *e)
+{
+	bool		same = v->column_ts == e->ts && e->type == ENTRY_DELETE_COLUMN;
+
+	/* everything it masks is masked by the one before, too */
+	if (v->column_seq > e->seq && (!v->opt.keep_deleted || same))
+		return WIDE_OK;
+	if (e->type == ENTRY_DELETE_COLUMN)
+	{
+		if (e->seq > v->column_seq || !same)
+		{
+			v->column_seq = e->seq;
+			v->column_ts = e->ts;
+		}
+		if (v->opt.keep_deleted)
+		{
+			TRY(view_grow((void **) &v->cdeletes, v->ncdeletes, &v->cdeletes_cap, sizeof(view_delete)));
+			v->cdeletes[v->ncdeletes].ts = e->ts;
+			v->cdeletes[v->ncdeletes].type = ENTRY_DELETE_FAMILY;	/* the same reach within a column */
+			v->cdeletes[v->ncdeletes++].seq = e->seq;
+		}
+	}
+	else
+	{
+		v->version_seq2 = v->version_ts == e->ts ? v->version_seq : NO_DELETE;
+		v->version_seq = e->seq;
+		v->version_ts = e->ts;
+		/* versions with newer timestamps are not touched: what they displace is sure */
+		if (!v->exact)
+			TRY(barrier_note(v, e->seq));
+	}
+	if (delete_goes(v, e))
+		return WIDE_OK;
+	return compact_keep(v, e, v->bottom && v->opt.keep_deleted && e->seq <= v->tombstone_seq ? HELD_DELETE : HELD_KEEP, 0);
+}
+
+/* Count the version in [from, to), as far as that is certain. */
+static wide_status
+compact_alive(view *v, uint64_t from, uint64_t to)
+{
+	for (int i = 0; i < v->nbarriers; i++)
+		if (v->barriers[i] > from && v->barriers[i] < to)
+			to = v->barriers[i];
+	return view_track_add(&v->track, from, to);
+}
+
+static wide_status
+compact_put(view *v, const entry *e)
+{
+	uint64_t	covered = NO_DELETE, exact = NO_DELETE, to;
+	bool		again = v->any_put && v->put_ts == e->ts;
+	uint64_t	newer = v->put_seq;
+
+	v->any_put = true;
+	v->put_ts = e->ts;
+	v->put_seq = e->seq;
+	view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
+	if (v->opt.keep_deleted)
+		view_row_masks(v->cdeletes, v->ncdeletes, e, &covered, &exact);
+	else if (covered != NO_DELETE || v->column_seq > e->seq)
+		return WIDE_OK;
+	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
+	{
+		uint64_t	d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
+
+		if (d < exact)
+			exact = d;
+	}
+	if (v->opt.min_versions == 0 && e->ts < view_cell_cutoff(v->expire_before, v->floors, v->nfloors, e->seq))
+		return WIDE_OK;
+	if (e->seq < v->track.dead_end)
+		return WIDE_OK;
+	to = covered < exact ? covered : exact;
+	if (to == NO_DELETE)
+		to = MOMENT_END;
+	if (again && newer < to)
+		to = newer;
+	TRY(compact_alive(v, e->seq, to));
+	if (again)
+	{
+		if (v->exact)
+			return WIDE_OK;
+		return compact_keep(v, e, barrier_between(v, e->seq, newer) ? HELD_KEEP : HELD_PAST, newer);
+	}
+	if (exact != NO_DELETE && v->exact)
+		return WIDE_OK;
+	return compact_keep(v, e, v->bottom && view_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
+}
+
+wide_status
+view_compact_feed(view *v, const entry *e)
+{
+	if (e->klen != v->ukey.len || memcmp(e->ukey, v->ukey.data, e->klen) != 0)
+	{
+		TRY(held_release(v, false));
+		if (e->rowlen != v->row.len || memcmp(e->ukey, v->row.data, e->rowlen) != 0)
+		{
+			v->row.len = 0;
+			TRY(buffer_append(&v->row, e->ukey, e->rowlen));
+			v->ndeletes = 0;
+			v->family_seq = 0;
+		}
+		TRY(compact_column(v, e));
+	}
+	if (entry_is_family_delete(e))
+		return compact_family_delete(v, e);
+	if (e->seq > v->horizon)
+	{
+		v->above = true;
+		return compact_keep(v, e, HELD_KEEP, 0);
+	}
+	return entry_is_put(e) ? compact_put(v, e) : compact_column_delete(v, e);
+}
+
+wide_status
+view_compact_end(view *v)
+{
+	TRY(held_release(v, false));
+	v->ukey.len = 0;
+	v->row.len = 0;
+	return WIDE_OK;
+}

@@ -1,0 +1,604 @@
+/*
+ * wide.h - the door of the widetable storage engine, and its manual.
+ *
+ * The engine is a column-family store in the Bigtable / HBase tradition:
+ *
+ *     row key -> family -> qualifier -> timestamp -> value
+ *
+ * sparse, sorted by unsigned bytes, versioned.  It knows nothing of
+ * PostgreSQL.  Any number of processes work on one store through one shared
+ * memory segment that the caller provides; there is no server process.
+ *
+ * CAVEATS FIRST
+ *
+ *  - One process attaches once (wide_attach) and never forks afterwards.
+ *    A process is single-threaded as far as the engine is concerned.
+ *  - No function longjmps and no callback may longjmp through the engine.
+ *    Every function that can fail returns a wide_status; wide_error_text()
+ *    tells the details of the last failure of this process.
+ *  - WIDE_POISONED is final for the segment: somebody died or an fsync failed
+ *    in the middle of something.  Nothing is repaired in place; make a new
+ *    segment and recover from the files and the log.
+ *  - WIDE_INTERRUPTED means that host->interrupted() said so; nothing is
+ *    half done, call again or give up.
+ *  - Memory handed out by a scan is valid until the next call on that scan.
+ *
+ * LIFE OF A STORE
+ *
+ *     wide_segment_format(base, size, &config)      once per segment
+ *     wide_attach(base, dir, host, log, os, &db)    every process
+ *     wide_recover(db)                              the first one; others wait
+ *     ...
+ *     wide_detach(db)
+ *
+ * LIFE OF A WRITE
+ *
+ *     batch = wide_batch_new(db)
+ *     wide_batch_put(...) ...                        private, no lock taken
+ *     wide_batch_prepare(batch, 0)                   all that can fail
+ *     wide_batch_finish(batch, &lsn)                 logged and applied; cannot fail
+ *     log->sync(lsn)                                 durable
+ *     wide_publish(db, lsn)                          visible
+ *
+ * The sequence number of all cells of a batch is the log position (LSN) at
+ * which its finish record ends, so live order, replay order and the order on
+ * a standby agree by construction.  A snapshot is an LSN (plus a short list of
+ * exclusions, see wide_snapshot_take).
+ */
+#ifndef WIDE_H
+#define WIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---------------------------------------------------------------- status */
+
+typedef enum wide_status
+{
+	WIDE_OK = 0,
+	WIDE_END,					/* no more rows, nothing to do */
+	WIDE_NOTFOUND,
+	WIDE_EXISTS,
+	WIDE_INVALID,				/* the caller's argument is wrong */
+	WIDE_LIMIT,					/* beyond a stated limit */
+	WIDE_NOMEM,
+	WIDE_FULL,					/* segment, table of tables, disk */
+	WIDE_BUSY,					/* somebody else holds it: wait, try again */
+	WIDE_CONFLICT,				/* snapshot too old, serialization failure */
+	WIDE_IO,
+	WIDE_CORRUPT,				/* bytes on disk are not what was written */
+	WIDE_INTERRUPTED,
+	WIDE_POISONED
+} wide_status;
+
+/* One line about the last failure in this process; never NULL. */
+extern const char *wide_error_text(void);
+
+/* The name of a status, for messages: "corrupt data" and so on. */
+extern const char *wide_status_name(wide_status st);
+
+/* ----------------------------------------------------------------- bytes */
+
+typedef struct wide_bytes
+{
+	const uint8_t *data;
+	size_t		len;
+} wide_bytes;
+
+#define WIDE_MAX_ROW		32767	/* bytes of a row key; the least is 1 */
+#define WIDE_MAX_QUALIFIER	65535	/* bytes of a qualifier; the least is 0 */
+#define WIDE_MAX_FAMILY		127		/* bytes of a family's name */
+#define WIDE_MAX_NAME		255		/* bytes of a table's name */
+#define WIDE_MAX_VALUE		(256u * 1024 * 1024)
+
+#define WIDE_TS_AUTO		INT64_MIN	/* "the engine assigns it at commit" */
+#define WIDE_TS_MAX			INT64_MAX	/* a delete without a timestamp */
+
+/* ------------------------------------------------------------------ host */
+
+/* What the engine asks of the program it lives in.  No callback may longjmp. */
+typedef struct wide_host
+{
+	void	   *ctx;
+	/* true: stop what you do, unwind with WIDE_INTERRUPTED. Cheap. */
+	bool		(*interrupted) (void *ctx);
+	/* microseconds since 1970-01-01 UTC */
+	int64_t		(*now) (void *ctx);
+	/* flush or compaction work is waiting; may be called often. May be NULL. */
+	void		(*wake_worker) (void *ctx);
+	/*
+	 * Oldest external transaction id that some reader's own snapshot may
+	 * still see as running (0: none). Versions needed by such readers are
+	 * kept. May be NULL.
+	 */
+	uint64_t	(*oldest_external) (void *ctx);
+	/* a line for the server's log; level 0 debug, 1 log, 2 warning. May be NULL. */
+	void		(*report) (void *ctx, int level, const char *text);
+} wide_host;
+
+/* ------------------------------------------------------------------- log */
+
+/* What replay hands to the engine, in log order. */
+typedef enum wide_replay_kind
+{
+	WIDE_REPLAY_RECORD,			/* a payload that went through append() */
+	WIDE_REPLAY_COMMIT,			/* external transaction xid committed */
+	WIDE_REPLAY_ABORT			/* external transaction xid aborted */
+} wide_replay_kind;
+
+typedef struct wide_replay_event
+{
+	wide_replay_kind kind;
+	uint64_t	start;			/* where the record begins */
+	uint64_t	lsn;			/* where it ends: its LSN */
+	uint64_t	xid;			/* external transaction, 0 = none */
+	wide_bytes	payload;		/* RECORD only; valid during the call */
+} wide_replay_event;
+
+typedef wide_status (*wide_replay_fn) (void *arg, const wide_replay_event *ev);
+
+/*
+ * The log that makes batches durable.  PostgreSQL's WAL in the extension,
+ * a file of our own (wide_filelog_open) in tests and tools.
+ */
+typedef struct wide_log
+{
+	void	   *ctx;
+
+	/*
+	 * Append one record of at most WIDE_LOG_RECORD_MAX bytes, gathered from
+	 * parts; *lsn is its end position, strictly rising in log order.  With
+	 * external = true the record belongs to the caller's external transaction
+	 * and counts only if that commits.  Not durable before sync.  A failure is
+	 * WIDE_IO and poisons the store.
+	 */
+	wide_status (*append) (void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn);
+	/* everything up to lsn is durable when this returns WIDE_OK */
+	wide_status (*sync) (void *ctx, uint64_t lsn);
+	/* current end of the log: no later record has an LSN <= this */
+	uint64_t	(*end) (void *ctx);
+	/* calls fn for each record that begins at or after from, to the end of the log */
+	wide_status (*replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
+	/* records that begin before lsn are not needed any more */
+	void		(*release) (void *ctx, uint64_t lsn);
+} wide_log;
+
+#define WIDE_LOG_RECORD_MAX	(1024 * 1024)
+
+/*
+ * The stand-alone log: segments log.NNNNNNNN in dir, group commit among
+ * processes attached to the same segment.  Reference implementation of the
+ * contract above.  os may be NULL for the real one.
+ */
+struct wide_os;
+typedef struct wide_db wide_db;
+typedef struct wide_batch wide_batch;	/* see batch */
+extern wide_status wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os, wide_log *out);
+extern void wide_filelog_close(wide_log *log);
+/*
+ * For tests of a host that has transactions of its own: the id that external
+ * records get, and the record of such a transaction's end.  Also the size from
+ * which on a segment is followed by the next (64 MiB).
+ */
+extern void wide_filelog_set_xid(wide_log *log, uint64_t xid);
+extern wide_status wide_filelog_decide(wide_log *log, uint64_t xid, bool commit);
+extern void wide_filelog_set_segment(wide_log *log, uint64_t bytes);
+
+/* --------------------------------------------------------------- segment */
+
+typedef struct wide_config
+{
+	size_t		memtable_size;	/* bytes of one memtable; there are WIDE_MEMTABLES of them */
+	size_t		cache_size;		/* bytes of the shared block cache */
+	uint32_t	max_processes;	/* attached at one time */
+	uint32_t	max_tables;		/* tables of all databases */
+	uint32_t	max_files;		/* live sorted files */
+	uint32_t	lock_buckets;	/* row lock buckets of 64 bytes, a power of two */
+} wide_config;
+
+#define WIDE_MEMTABLES	4
+
+/* Fills in defaults for zero fields, given a wish for the total size (0: no wish). */
+extern void wide_config_fit(wide_config *config, size_t total);
+/* Bytes that a segment with this configuration needs. */
+extern size_t wide_segment_size(const wide_config *config);
+/*
+ * Lay out a zero-filled or used segment of at least wide_segment_size() bytes,
+ * 64-byte aligned.  State afterwards: EMPTY.  Nobody may be attached.
+ */
+extern wide_status wide_segment_format(void *base, const wide_config *config);
+
+typedef enum wide_state
+{
+	WIDE_EMPTY,					/* formatted, not recovered */
+	WIDE_RECOVERING,
+	WIDE_RUNNING,
+	WIDE_DEAD					/* poisoned */
+} wide_state;
+
+extern wide_state wide_segment_state(const void *base);
+
+/*
+ * Attach this process: takes a process slot.  dir is the store's directory
+ * (made by wide_recover when absent); host and log are copied; os NULL = real
+ * system calls.  WIDE_FULL when no slot is free.
+ */
+extern wide_status wide_attach(void *base, const char *dir, const wide_host *host,
+							   const wide_log *log, struct wide_os *os, wide_db **out);
+/*
+ * Open the store: read the manifest, remove orphan files, replay the log.
+ * Exactly one process calls it on a segment in state EMPTY; the caller
+ * serialises.  On failure the state is EMPTY again (or DEAD).
+ */
+extern wide_status wide_recover(wide_db *db);
+/* Let go of pins, snapshots and the slot.  db is freed.  Never unmaps. */
+extern void wide_detach(wide_db *db);
+/* Mark the store unusable and wake everybody who waits. Sticky. */
+extern void wide_poison(wide_db *db, const char *reason);
+/* A value that the host stores in this process's slot, for wide_row_lock. */
+extern void wide_set_owner(wide_db *db, uint64_t owner);
+
+/* --------------------------------------------------------------- catalog */
+
+typedef uint32_t wide_table_id;		/* 0 = none */
+typedef uint32_t wide_family_id;	/* 0 = none; never reused */
+
+typedef enum wide_bloom { WIDE_BLOOM_NONE, WIDE_BLOOM_ROW, WIDE_BLOOM_ROWCOL, WIDE_BLOOM_PREFIX } wide_bloom;
+typedef enum wide_compression { WIDE_COMPRESS_NONE, WIDE_COMPRESS_ZSTD } wide_compression;
+typedef enum wide_compaction { WIDE_COMPACT_LEVELED, WIDE_COMPACT_WINDOW } wide_compaction;
+
+typedef struct wide_family_options
+{
+	int32_t		versions;		/* newest n kept, >= 1 */
+	int32_t		min_versions;	/* of them safe from ttl, <= versions */
+	int64_t		ttl_us;			/* 0 = for ever */
+	uint32_t	block_size;		/* uncompressed bytes of a data block, 1 KiB .. 1 MiB */
+	uint16_t	bloom_prefix;	/* bytes, for WIDE_BLOOM_PREFIX */
+	uint8_t		bloom;			/* wide_bloom */
+	uint8_t		compression;	/* wide_compression */
+	int8_t		compression_level;
+	uint8_t		keep_deleted;
+	uint8_t		in_memory;
+	uint8_t		compaction;		/* wide_compaction */
+	int64_t		window_us;		/* for WIDE_COMPACT_WINDOW */
+} wide_family_options;
+
+extern void wide_family_defaults(wide_family_options *o);
+
+typedef struct wide_family
+{
+	wide_family_id id;
+	wide_table_id table;
+	char		name[WIDE_MAX_FAMILY + 1];
+	wide_family_options opt;
+} wide_family;
+
+/*
+ * A table belongs to a space (a database) and has a name that is unique there.
+ * Objects of the host (foreign tables) are bound to it by number; when the
+ * last binding goes, the table and its data go.
+ */
+typedef struct wide_table
+{
+	wide_table_id id;
+	uint32_t	space;
+	char		name[WIDE_MAX_NAME + 1];
+	uint32_t	nfamilies;
+	uint32_t	nbindings;
+} wide_table;
+
+/*
+ * Look up committed tables, or with a batch also what that batch has changed.
+ * (batch may be NULL.)  families receives at most max of them, in the order
+ * of their creation; the return value of the family function is their number.
+ */
+extern wide_status wide_table_by_name(wide_db *db, wide_batch *b, uint32_t space, const char *name, wide_table *out);
+extern wide_status wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space, uint32_t object, wide_table *out);
+extern wide_status wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out);
+extern int	wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max);
+extern int	wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects, int max);
+/* Committed tables one by one: start with *cursor = 0; WIDE_END after the last. */
+extern wide_status wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out);
+/* Rises with every committed change of any table or family: for caches. */
+extern uint64_t wide_catalog_generation(wide_db *db);
+
+/* ----------------------------------------------------------------- batch */
+
+/*
+ * The private, ordered set of changes of one transaction.  Nothing in it is
+ * seen by anyone until wide_batch_finish.  Positions in it (marks) serve as
+ * savepoints and as "what this statement may see".
+ */
+
+typedef enum wide_delete
+{
+	WIDE_DELETE_VERSION,		/* exactly the cell version at ts */
+	WIDE_DELETE_COLUMN,			/* versions of the column with timestamp <= ts */
+	WIDE_DELETE_FAMILY,			/* cells of the row in the family with timestamp <= ts */
+	WIDE_DELETE_FAMILY_VERSION	/* cells of the row in the family at exactly ts */
+} wide_delete;
+
+extern wide_status wide_batch_new(wide_db *db, wide_batch **out);
+/* Forget everything, give back reservations; logs nothing. Never fails. */
+extern void wide_batch_free(wide_batch *b);
+
+/*
+ * Write one cell.  ts: microseconds, or WIDE_TS_AUTO: assigned at commit,
+ * strictly above all earlier ones of the store, and above floor_ts (the
+ * newest version that a read-modify-write has seen; INT64_MIN for a blind
+ * put).  ttl_us > 0: the cell expires that long after its timestamp.
+ * The bytes are copied.
+ */
+extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes qualifier,
+								  int64_t ts, int64_t floor_ts, int64_t ttl_us, wide_bytes value);
+/* ts = WIDE_TS_MAX: everything written before.  qualifier is ignored for family deletes. */
+extern wide_status wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
+									 wide_bytes row, wide_bytes qualifier, int64_t ts);
+
+/* Changes of the catalog; the ids are usable in this batch at once. */
+extern wide_status wide_batch_create_table(wide_batch *b, uint32_t space, const char *name, wide_table_id *out);
+extern wide_status wide_batch_rename_table(wide_batch *b, wide_table_id id, const char *name);
+extern wide_status wide_batch_drop_table(wide_batch *b, wide_table_id id);
+extern wide_status wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t object);
+/* Drops the table too when no binding is left. */
+extern wide_status wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object);
+extern wide_status wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
+											const wide_family_options *opt, wide_family_id *out);
+extern wide_status wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt);
+extern wide_status wide_batch_drop_family(wide_batch *b, wide_family_id id);
+/* Every family of the table gets a new id and is empty. */
+extern wide_status wide_batch_truncate_table(wide_batch *b, wide_table_id id);
+
+/* A position: all that was added so far.  Rises with every operation. */
+extern uint64_t wide_batch_mark(const wide_batch *b);
+/* Undo everything after the mark. Never fails. */
+extern void wide_batch_rewind(wide_batch *b, uint64_t mark);
+/* true when nothing is left to commit */
+extern bool wide_batch_empty(const wide_batch *b);
+/* bytes of private memory it holds */
+extern size_t wide_batch_bytes(const wide_batch *b);
+
+/*
+ * Everything that can fail: normalises the batch (an operation masked by a
+ * later one of the same batch goes), builds the log payload, reserves room in
+ * the memtables (waits for a flush, interruptibly, when there is none), or for
+ * a large batch writes sorted files.  external != 0: the id of the caller's
+ * transaction; the payload is appended now as external records and the
+ * caller's commit record decides; the caller must then either commit and call
+ * finish, or call wide_batch_free.
+ */
+extern wide_status wide_batch_prepare(wide_batch *b, uint64_t external);
+/*
+ * Append the finish record (with external = 0: payload and finish), apply the
+ * cells.  *lsn is the batch's sequence number.  Allocates nothing; fails only
+ * with WIDE_POISONED.  Not visible to others before wide_publish.
+ */
+extern wide_status wide_batch_finish(wide_batch *b, uint64_t *lsn);
+/*
+ * Make everything up to lsn visible, after the caller has made it durable (or
+ * has decided not to wait for that).  Waits, briefly, for batches with a lower
+ * LSN that are being applied.  Never fails other than by poison.
+ */
+extern wide_status wide_publish(wide_db *db, uint64_t lsn);
+
+/* ------------------------------------------------------------- row locks */
+
+/*
+ * Lock a row for the owner (wide_set_owner) of this process until
+ * wide_row_unlock_all.  Re-entrant.  WIDE_BUSY: *holder is the owner value of
+ * one process to wait for; wait in the host's way and try again.  Never runs
+ * out: beyond the exact table's capacity rows share locks.
+ */
+extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder);
+extern void wide_row_unlock_all(wide_db *db);
+/* number of lock entries held by this process */
+extern size_t wide_row_locks_held(wide_db *db);
+/* the same of all processes, counted at the moment */
+extern size_t wide_row_locks_total(wide_db *db);
+
+/* -------------------------------------------------------------- snapshot */
+
+typedef struct wide_snapshot wide_snapshot;
+
+/*
+ * A stable view of all that is published.  running(ctx, xid) tells whether the
+ * caller's own snapshot regards external transaction xid as still running:
+ * such batches are excluded although published, and batches whose transaction
+ * the caller sees as ended are waited for until they are published (a moment),
+ * so that rows of both worlds agree.  running may be NULL: no exclusions.
+ * WIDE_CONFLICT: the caller's snapshot is so old that this cannot be told.
+ */
+extern wide_status wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx,
+									  wide_snapshot **out);
+/* The newest applied state, durable or not: for read-modify-write under a row lock. */
+extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
+extern void wide_snapshot_release(wide_snapshot *s);
+extern uint64_t wide_snapshot_lsn(const wide_snapshot *s);
+/* Would this snapshot see a batch with that sequence number? */
+extern bool wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn);
+
+/* ------------------------------------------------------------------ scan */
+
+/* Row keys in [lo, hi); hi.data == NULL: to the end of the table. */
+typedef struct wide_range
+{
+	wide_bytes	lo;
+	wide_bytes	hi;
+} wide_range;
+
+typedef enum wide_want
+{
+	WIDE_WANT_ALL,				/* all qualifiers */
+	WIDE_WANT_COLUMNS,			/* the listed qualifiers (sorted, distinct) */
+	WIDE_WANT_RANGE,			/* qualifiers in [quals[0], quals[1]); quals[1].data NULL: open */
+	WIDE_WANT_EXISTS			/* no cell, only whether the row has one here */
+} wide_want;
+
+typedef struct wide_scan_family
+{
+	wide_family_id id;
+	wide_want	want;
+	const wide_bytes *quals;
+	int			nquals;
+	int			max_versions;	/* of a column; 0 = 1; capped by the family's versions */
+} wide_scan_family;
+
+typedef struct wide_scan_spec
+{
+	const wide_scan_family *families;
+	int			nfamilies;
+	const wide_range *ranges;	/* sorted, disjoint; n = 0: nothing */
+	int			nranges;
+	bool		reverse;		/* rows in descending order; cells of a row stay ascending */
+	int64_t		ts_min;			/* cells with ts_min <= ts < ts_max; 0,0 = no limit */
+	int64_t		ts_max;			/*  (VERSIONS are counted before this is applied) */
+	int64_t		now;			/* for TTL; 0 = host->now() when the scan is opened */
+	wide_batch *own;			/* merged on top, may be NULL */
+	uint64_t	own_mark;		/* operations of own before this mark only */
+	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
+} wide_scan_spec;
+
+typedef struct wide_cell
+{
+	int			family;			/* index into spec.families */
+	int			column;			/* index into its quals for WANT_COLUMNS, else -1 */
+	int			version;		/* 0 = newest of its column */
+	int64_t		ts;				/* provisional ("now") for own uncommitted automatic ones */
+	int64_t		ttl_us;			/* 0 = none */
+	uint64_t	seq;			/* 0 for own uncommitted ones */
+	wide_bytes	qualifier;		/* unset (len 0) for WANT_COLUMNS */
+	wide_bytes	value;
+} wide_cell;
+
+typedef struct wide_row
+{
+	wide_bytes	key;
+	const wide_cell *cells;		/* by family index, qualifier, newest first */
+	int			ncells;
+	bool		more;			/* the row goes on: the next call returns its next part */
+} wide_row;
+
+typedef struct wide_scan wide_scan;
+
+/* What a scan did, for EXPLAIN ANALYZE. */
+typedef struct wide_scan_stats
+{
+	uint64_t	files_read, files_skipped_key, files_skipped_time, files_skipped_bloom;
+	uint64_t	blocks_read, blocks_cached;
+	uint64_t	cells_scanned, cells_returned, rows_returned, tombstones, seeks;
+} wide_scan_stats;
+
+/* The arrays of spec are copied; snapshot, batch and db must outlive the scan. */
+extern wide_status wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out);
+/* WIDE_OK and a row, or WIDE_END.  A row without cells exists (WANT_EXISTS). */
+extern wide_status wide_scan_next(wide_scan *s, wide_row *row);
+/* Start again with other ranges, keeping cursors and pins where possible. */
+extern wide_status wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark);
+extern void wide_scan_statistics(const wide_scan *s, wide_scan_stats *out);
+extern void wide_scan_close(wide_scan *s);
+
+/* Raw history of one row: tombstones and all versions, newest first, for debugging. */
+typedef struct wide_raw_cell
+{
+	wide_family_id family;
+	wide_bytes	qualifier;		/* empty for family deletes */
+	int64_t		ts;
+	uint64_t	seq;
+	int			type;			/* 0 put, 1 + wide_delete otherwise */
+	wide_bytes	value;
+} wide_raw_cell;
+typedef wide_status (*wide_raw_fn) (void *arg, const wide_raw_cell *cell);
+extern wide_status wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg);
+
+/* Estimates from metadata of files and memtables, no data block is read. */
+typedef struct wide_estimate
+{
+	double		rows;
+	double		cells;
+	double		bytes;			/* stored (compressed) bytes */
+	double		blocks;			/* data blocks */
+} wide_estimate;
+extern wide_status wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range, wide_estimate *out);
+/* About n - 1 keys that cut the family in n parts of equal size; fn gets each. */
+extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n,
+								   wide_status (*fn) (void *arg, wide_bytes key), void *arg);
+
+/* ------------------------------------------------------------ background */
+
+/*
+ * One unit of background work (flush, compaction, deletion of files): picks
+ * the most urgent one, does it, WIDE_OK; WIDE_END: there is none now.
+ * host->interrupted is honoured between cells.
+ */
+extern wide_status wide_work(wide_db *db);
+/*
+ * Everything committed so far into files (family 0 = all); waits.  Does the
+ * work in this process.
+ */
+extern wide_status wide_flush(wide_db *db);
+/* Flush, then merge all files of the family into one sorted run at the bottom level. */
+extern wide_status wide_compact(wide_db *db, wide_family_id family);
+
+/* ---------------------------------------------------------------- safety */
+
+typedef wide_status (*wide_problem_fn) (void *arg, const char *object, const char *problem);
+/*
+ * Read every byte of every live file: checksums, order, bounds, filters, file
+ * list against directory.  fn is called for each problem. family 0 = all.
+ */
+extern wide_status wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg);
+
+/* ------------------------------------------------------------ statistics */
+
+typedef struct wide_stats
+{
+	/* state */
+	uint64_t	visible_lsn, flushed_lsn, restart_lsn, last_ts;
+	uint64_t	memtable_bytes, memtable_limit, memtables_waiting;
+	uint64_t	cache_bytes, cache_limit;
+	uint64_t	files, file_bytes, segment_bytes;
+	uint32_t	processes, tables, families;
+	/* counters since the segment was made */
+	uint64_t	commits, cells_written, log_bytes;
+	uint64_t	gets, scans, rows_read, cells_read;
+	uint64_t	cache_hits, cache_misses, bloom_checks, bloom_skips;
+	uint64_t	flushes, flush_bytes, compactions, compact_read_bytes, compact_write_bytes, files_deleted;
+	uint64_t	stalls, stall_us, row_lock_waits;
+} wide_stats;
+extern void wide_statistics(wide_db *db, wide_stats *out);
+
+typedef struct wide_file_info
+{
+	uint64_t	number;
+	wide_family_id family;
+	int			level;
+	uint64_t	bytes, raw_bytes, cells, rows, tombstones;
+	int64_t		ts_min, ts_max;
+	uint64_t	seq_min, seq_max;
+	wide_bytes	min_row, max_row;	/* bounds, possibly shortened; valid during the call */
+} wide_file_info;
+extern wide_status wide_file_each(wide_db *db, wide_family_id family,
+								  wide_status (*fn) (void *arg, const wide_file_info *f), void *arg);
+
+typedef struct wide_job_info
+{
+	wide_family_id family;
+	int			kind;			/* 0 flush, 1 compaction */
+	int			state;			/* 0 running, 1 done, 2 failed */
+	int			from_level, to_level;
+	uint64_t	total_bytes, done_bytes, out_bytes;
+	int64_t		started, ended; /* microseconds since 1970 */
+} wide_job_info;
+/* Running and recent jobs, newest first; returns how many were filled in. */
+extern int	wide_jobs(wide_db *db, wide_job_info *out, int max);
+
+/* Live (memtable + files) totals of a family. */
+typedef struct wide_family_info
+{
+	uint64_t	files, bytes, raw_bytes, cells, rows, tombstones, memtable_cells;
+	uint32_t	files_per_level[8];
+} wide_family_info;
+extern wide_status wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out);
+
+#endif							/* WIDE_H */

@@ -1,0 +1,432 @@
+/*
+ * work.c - background work: who does what (jobs), what is most urgent, and the
+ * calls that do it: wide_work, wide_flush, wide_compact.
+ *
+ * Order of urgency: give back what nobody needs, flush, the family that is
+ * furthest over its limits, and last an edit for what only waits to be listed.
+ *
+ * Invariants: a job slot with state running names a living process; slots of
+ * dead ones are freed by whoever looks.  A family that gave nothing to do, or
+ * failed, is not looked at again by this process before its list changes or
+ * some seconds pass, so that one damaged file does not keep the worker from
+ * the other families.
+ *
+ * Locking: jobs and scores under LOCK_SET.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "work.h"
+
+#define LOOK_AGAIN_US	((int64_t) 10 * 1000000)
+#define LOOKED_MAX		1024
+
+/* -------------------------------------------------------------------- jobs */
+
+void
+work_sweep_jobs(wide_db *db)
+{
+	for (int i = 0; i < JOB_MAX; i++)
+	{
+		job_slot   *j = &db->seg->jobs[i];
+
+		if (j->used && j->info.state == 0 && kill((pid_t) j->pid, 0) != 0 && errno == ESRCH)
+			j->used = 0;
+	}
+}
+
+/* A free slot, else the one that ended first; -1: all are running. */
+static int
+job_slot_new(wide_db *db)
+{
+	int			oldest = -1;
+
+	for (int i = 0; i < JOB_MAX; i++)
+	{
+		job_slot   *j = &db->seg->jobs[i];
+
+		if (!j->used)
+			return i;
+		if (j->info.state != 0 && (oldest < 0 || j->serial < db->seg->jobs[oldest].serial))
+			oldest = i;
+	}
+	return oldest;
+}
+
+wide_status
+job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
+{
+	bool		busy = false;
+
+	TRY(shm_lock(db, LOCK_SET));
+	work_sweep_jobs(db);
+	for (int i = 0; i < JOB_MAX && !busy; i++)
+	{
+		const job_slot *j = &db->seg->jobs[i];
+
+		busy = j->used && j->info.state == 0 && j->info.kind == (int) kind &&
+			(kind == JOB_FLUSH || j->info.family == family);
+	}
+	*job = busy ? -1 : job_slot_new(db);
+	if (*job >= 0)
+	{
+		job_slot   *j = &db->seg->jobs[*job];
+
+		memset(j, 0, sizeof *j);
+		j->used = 1;
+		j->pid = (uint32_t) getpid();
+		j->serial = ++db->seg->job_serial;
+		j->info.kind = (int) kind;
+		j->info.family = family;
+		j->info.started = now_us(db);
+	}
+	shm_unlock(db, LOCK_SET);
+	return *job >= 0 ? WIDE_OK : wide_fail(WIDE_BUSY, "another process does this already");
+}
+
+void
+job_plan(wide_db *db, int job, int from, int to, uint64_t total)
+{
+	wide_job_info *i = &db->seg->jobs[job].info;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	i->from_level = from;
+	i->to_level = to;
+	i->total_bytes = total;
+	shm_unlock(db, LOCK_SET);
+}
+
+void
+job_progress(wide_db *db, int job, uint64_t done, uint64_t out)
+{
+	wide_job_info *i = &db->seg->jobs[job].info;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	i->done_bytes = done;
+	i->out_bytes = out;
+	shm_unlock(db, LOCK_SET);
+}
+
+void
+job_end(wide_db *db, int job, wide_status st, bool quiet)
+{
+	job_slot   *j = &db->seg->jobs[job];
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	j->used = !quiet;
+	j->info.state = st == WIDE_OK ? 1 : 2;
+	j->info.ended = now_us(db);
+	shm_unlock(db, LOCK_SET);
+	shm_wake(db, &db->seg->set.work_word);
+}
+
+/* ----------------------------------------------------------------- choosing */
+
+typedef struct score
+{
+	wide_family_id family;
+	double		urgent;			/* >= 1: do it */
+	bool		waits;			/* loaded files wait for flushed_seq */
+	uint64_t	version;		/* of the family's list */
+} score;
+
+/* What this process looked at lately without result; direct-mapped by family. */
+struct work_local
+{
+	wide_family_id family;
+	uint64_t	version;
+	int64_t		until;
+};
+
+static bool
+looked_at(wide_db *db, const family_slot *fs, int64_t now)
+{
+	const struct work_local *l = &db->work[fs->f.id % LOOKED_MAX];
+
+	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) &&
+		now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
+}
+
+static void
+look_later(wide_db *db, const score *s, int64_t now, wide_status st)
+{
+	struct work_local *l = &db->work[s->family % LOOKED_MAX];
+
+	l->family = s->family;
+	l->version = s->version;
+	l->until = now + (st == WIDE_END || st == WIDE_BUSY ? LOOK_AGAIN_US : 6 * LOOK_AGAIN_US);
+}
+
+/* Under LOCK_SET. */
+static void
+score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, score *s)
+{
+	const file_slot *files = shm_files(db);
+	const wide_family_options *o = &fs->f.opt;
+	uint64_t	bytes[SET_LEVELS] = {0};
+	uint32_t	ready = 0,
+				waiting = 0;
+	bool		window = o->compaction == WIDE_COMPACT_WINDOW;
+
+	s->family = fs->f.id;
+	s->version = atomic_load(&fs->files_version);
+	s->urgent = 0;
+	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
+	{
+		const file_meta *f = &files[i - 1].meta;
+		bool		can = file_settled(f, db->seg->set.flushed_seq);
+
+		bytes[f->level] += f->bytes;
+		ready += f->level == 0 && can;
+		waiting += f->level == 0 && !can;
+		if (can && file_expired(f, o, now))
+			s->urgent = 2;
+		else if (s->urgent < 1 && file_dead_weight(f, settled))
+			s->urgent = 1;
+	}
+	if (window && ready > 1 && s->urgent < 1)
+		s->urgent = 1;			/* pick_window knows */
+	for (int l = 1; l < SET_LEVELS - 1 && !window; l++)
+		if (bytes[l] > level_target(l) && s->urgent < (double) bytes[l] / (double) level_target(l))
+			s->urgent = (double) bytes[l] / (double) level_target(l);
+	if (!window && ready >= LEVEL0_FILES && s->urgent < (double) ready / LEVEL0_FILES)
+		s->urgent = (double) ready / LEVEL0_FILES;
+	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
+}
+
+static int
+compare_scores(const void *a, const void *b)
+{
+	double		x = ((const score *) a)->urgent,
+				y = ((const score *) b)->urgent;
+
+	return (x < y) - (x > y);
+}
+
+/* Families with something to do, most urgent first; *waits: some wait only for a flush. */
+static wide_status
+find_scores(wide_db *db, score **out, int *n, bool *waits)
+{
+	uint32_t	max = db->seg->catalog.nfamilies + 8;
+	score	   *s = malloc(max * sizeof *s);
+	int64_t		now = now_us(db);
+	uint64_t	settled = set_horizon(db);
+	wide_status st;
+
+	*n = 0;
+	*waits = false;
+	*out = s;
+	if (db->work == NULL)
+		db->work = calloc(LOOKED_MAX, sizeof *db->work);
+	if (s == NULL || db->work == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	st = shm_lock(db, LOCK_SET);
+	if (st != WIDE_OK)
+		return st;
+	if (db->seg->set.flushed_seq < settled)
+		settled = db->seg->set.flushed_seq;
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && *n < (int) max; i++)
+	{
+		const family_slot *fs = &shm_families(db)[i];
+
+		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now))
+			continue;
+		score_family(db, fs, now, settled, &s[*n]);
+		*waits |= s[*n].waits;
+		*n += s[*n].urgent >= 1;
+	}
+	shm_unlock(db, LOCK_SET);
+	qsort(s, (size_t) *n, sizeof *s, compare_scores);
+	return WIDE_OK;
+}
+
+/* The most urgent compaction; WIDE_END none. */
+static wide_status
+compact_some(wide_db *db, bool *waits)
+{
+	score	   *s = NULL;
+	int			n;
+	wide_status st;
+
+	st = find_scores(db, &s, &n, waits);
+	for (int i = 0; i < n && st == WIDE_OK; i++)
+	{
+		st = compact_family(db, s[i].family, false);
+		if (st == WIDE_OK)
+			goto done;
+		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+			break;
+		look_later(db, &s[i], now_us(db), st);
+		if (st == WIDE_END || st == WIDE_BUSY)
+			st = WIDE_OK;
+	}
+	if (st == WIDE_OK)
+		st = WIDE_END;
+done:
+	free(s);
+	return st;
+}
+
+/* ------------------------------------------------------------------- edits */
+
+/*
+ * When the active memtable is empty and no other waits, all that was logged is
+ * in files or in the catalog: the log is needed from its present end.
+ */
+static wide_status
+settle_empty(wide_db *db, set_edit *edit)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *t;
+	bool		empty;
+
+	TRY(shm_lock(db, LOCK_COMMIT));
+	t = &db->seg->memtables[commit->active];
+	empty = atomic_load(&t->state) == MEM_ACTIVE && atomic_load(&t->cells) == 0 && atomic_load(&t->applying) == 0;
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEM_IMMUTABLE;
+	if (empty)
+	{
+		t->start_lsn = db->log.end(db->log.ctx);
+		edit->flushed_seq = t->start_lsn;
+	}
+	shm_unlock(db, LOCK_COMMIT);
+	if (empty)
+		edit->restart_lsn = set_restart_lsn(db, UINT32_MAX);
+	return WIDE_OK;
+}
+
+/* An edit for what waits to be listed; WIDE_END: nothing does. always: also when only the log's start would move. */
+static wide_status
+write_edit(wide_db *db, bool always)
+{
+	set_edit	edit = {.memtable = -1};
+	bool		dirty = set_dirty(db);
+
+	if (!dirty && !always)
+		return WIDE_END;
+	TRY(settle_empty(db, &edit));
+	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn)
+		return WIDE_END;
+	TRY(set_apply(db, &edit));
+	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
+	return WIDE_OK;
+}
+
+/* Make the active memtable immutable when it has something; WIDE_FULL: no other is free. *number: of the newest immutable one. */
+static wide_status
+switch_active(wide_db *db, uint64_t *number)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *t;
+	wide_status st = WIDE_OK;
+
+	*number = 0;
+	TRY(shm_lock(db, LOCK_COMMIT));
+	t = &db->seg->memtables[commit->active];
+	if (atomic_load(&t->cells) > 0 || atomic_load(&t->applying) > 0)
+		st = memtable_switch(db);
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number > *number)
+			*number = db->seg->memtables[i].number;
+	shm_unlock(db, LOCK_COMMIT);
+	return st;
+}
+
+/* An immutable memtable with that number or an older one waits still. */
+static bool
+unflushed(wide_db *db, uint64_t number)
+{
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number <= number)
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ the door */
+
+wide_status
+wide_work(wide_db *db)
+{
+	bool		did,
+				waits = false;
+	uint64_t	number;
+	wide_status st;
+
+	TRY(shm_check(db));
+	TRY(set_collect(db, &did));
+	if (did)
+		return WIDE_OK;
+	st = work_flush_one(db);
+	if (st != WIDE_END && st != WIDE_BUSY)
+		return st;
+	st = compact_some(db, &waits);
+	if (st != WIDE_END)
+		return st;
+	/* linked files that compaction may touch only once flushed_seq has passed them */
+	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
+		return work_flush_one(db);
+	return write_edit(db, waits);
+}
+
+/* Wait a moment for another process's work or for readers. */
+static wide_status
+wait_work(wide_db *db)
+{
+	uint32_t	seen = atomic_load(&db->seg->set.work_word);
+
+	if (interrupted(db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	return shm_wait(db, &db->seg->set.work_word, seen, 20);
+}
+
+wide_status
+wide_flush(wide_db *db)
+{
+	uint64_t	number;
+	wide_status st;
+	bool		did;
+
+	TRY(shm_check(db));
+	/* the switch needs a free memtable: flush until there is one */
+	while ((st = switch_active(db, &number)) == WIDE_FULL)
+	{
+		st = work_flush_one(db);
+		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+			return st;
+		TRY(set_collect(db, &did));
+		if (st != WIDE_OK && !did)
+			TRY(wait_work(db));
+	}
+	if (st != WIDE_OK)
+		return st;
+	while (number != 0 && unflushed(db, number))
+	{
+		st = work_flush_one(db);
+		if (st == WIDE_BUSY)
+			TRY(wait_work(db));
+		else if (st != WIDE_OK && st != WIDE_END)
+			return st;
+	}
+	st = write_edit(db, true);
+	return st == WIDE_END ? WIDE_OK : st;
+}
+
+wide_status
+wide_compact(wide_db *db, wide_family_id family)
+{
+	wide_family f;
+	wide_status st;
+
+	TRY(shm_check(db));
+	if (!catalog_family(db, family, &f, NULL))
+		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+	TRY(wide_flush(db));
+	while ((st = compact_family(db, family, true)) == WIDE_BUSY)
+		TRY(wait_work(db));
+	return st == WIDE_END ? WIDE_OK : st;
+}

@@ -1,0 +1,68 @@
+/*
+ * work.h - what the files of background work share: work.c (jobs, what to do
+ * next), flush.c (memtable to files), compact.c (files to files).  Private to
+ * them and load.c.
+ */
+#ifndef WIDE_WORK_H
+#define WIDE_WORK_H
+
+#include "db.h"
+
+#define WORK_SLICE 256			/* entries between two looks at host->interrupted */
+#define LEVEL0_FILES 4			/* so many are worth a compaction */
+
+/* ------------------------------------------------------------ output files */
+
+/* Files of one family being written: cut at `cut` bytes where the row changes, or, a row that is too long, the column. */
+typedef struct output
+{
+	wide_db    *db;
+	wide_family family;
+	int			level;
+	bool		global;
+	uint64_t	cut;
+	sst_writer *w;
+	buffer		last;			/* ukey of the last entry */
+	uint32_t	last_row;		/* its row's length */
+	buffer		files;			/* file_meta of finished files */
+	uint64_t	bytes;			/* of them */
+} output;
+
+extern wide_status output_emit(void *arg, const entry *e);	/* a view_emit_fn */
+extern wide_status output_finish(output *o);	/* the file under way, if any */
+extern void output_discard(output *o);	/* unlink all, free */
+static inline int output_count(const output *o) { return (int) (o->files.len / sizeof(file_meta)); }
+static inline const file_meta *output_files(const output *o) { return (const file_meta *) o->files.data; }
+
+/* -------------------------------------------------------------------- jobs */
+
+enum job_kind { JOB_FLUSH = 0, JOB_COMPACT = 1 };
+
+/* WIDE_BUSY: a living process does this already (any flush; a compaction of the family). */
+extern wide_status job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job);
+extern void job_plan(wide_db *db, int job, int from, int to, uint64_t total);
+extern void job_progress(wide_db *db, int job, uint64_t done, uint64_t out);
+/* ok = false and nothing written: the slot is simply free again when quiet */
+extern void job_end(wide_db *db, int job, wide_status st, bool quiet);
+
+/* -------------------------------------------------------------- compaction */
+
+/* One job of the family; WIDE_END: nothing to do; all: everything into the bottom level. */
+extern wide_status compact_family(wide_db *db, wide_family_id family, bool all);
+extern uint64_t level_target(int level);
+/* Every entry <= flushed_seq of this file is in it and the log is not going to link it again. */
+static inline bool file_settled(const file_meta *f, uint64_t flushed_seq) { return f->global_seq <= flushed_seq; }
+/* All its cells have outlived the family's ttl. */
+static inline bool
+file_expired(const file_meta *f, const wide_family_options *o, int64_t now)
+{
+	return o->ttl_us > 0 && o->min_versions == 0 && f->ts_max < now - o->ttl_us;
+}
+/* Mostly deletes, all of them old enough to go. */
+static inline bool
+file_dead_weight(const file_meta *f, uint64_t settled)
+{
+	return f->level >= 1 && f->tombstones * 2 > f->cells && f->tombstones > 0 && f->seq_max <= settled;
+}
+
+#endif							/* WIDE_WORK_H */

@@ -1,0 +1,112 @@
+/*
+ * compat.h
+ *		Differences between PostgreSQL 15, 16, 17 and 18, all in one place.
+ */
+#ifndef WT_COMPAT_H
+#define WT_COMPAT_H
+
+#include "pg_config.h"
+
+#if PG_VERSION_NUM < 150000
+#error "widetable needs PostgreSQL 15 or newer"
+#endif
+
+/* 17 added fdw_restrictinfo, 18 disabled_nodes */
+#if PG_VERSION_NUM >= 180000
+#define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
+	create_foreignscan_path(root, rel, target, rows, 0, startup, total, pathkeys, outer, NULL, NIL, priv)
+#elif PG_VERSION_NUM >= 170000
+#define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
+	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, NIL, priv)
+#else
+#define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
+	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, priv)
+#endif
+
+/* 17 renamed ShmemVariableCache */
+#if PG_VERSION_NUM >= 170000
+#define wt_variable_cache TransamVariables
+#else
+#define wt_variable_cache ShmemVariableCache
+#endif
+
+/* 17 gave LogLogicalMessage a flush argument */
+#if PG_VERSION_NUM >= 170000
+#define wt_log_message(prefix, data, len, transactional) LogLogicalMessage(prefix, data, len, transactional, false)
+#else
+#define wt_log_message(prefix, data, len, transactional) LogLogicalMessage(prefix, data, len, transactional)
+#endif
+
+/* 17: slots may fail over and be synced */
+#if PG_VERSION_NUM >= 170000
+#define wt_slot_create(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false)
+#else
+#define wt_slot_create(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)
+#endif
+/* 18: acquire takes error_if_invalid */
+#if PG_VERSION_NUM >= 180000
+#define wt_slot_acquire(name) ReplicationSlotAcquire(name, true, true)
+#else
+#define wt_slot_acquire(name) ReplicationSlotAcquire(name, true)
+#endif
+
+/* 16 moved permissions out of the range table entry */
+#if PG_VERSION_NUM >= 160000
+#define wt_updated_cols(rinfo, estate) ExecGetUpdatedCols(rinfo, estate)
+#else
+#define wt_updated_cols(rinfo, estate) ExecGetUpdatedCols(rinfo, estate)
+#endif
+
+/* 17: MyBackendId became MyProcNumber, a PGPROC keeps its virtual id in vxid */
+#if PG_VERSION_NUM >= 170000
+#define wt_my_backend_id ((uint32) MyProcNumber)
+#define wt_my_lxid (MyProc->vxid.lxid)
+#define wt_set_vxid(v, backend, lx) ((v).procNumber = (ProcNumber) (backend), (v).localTransactionId = (lx))
+#else
+#define wt_my_backend_id ((uint32) MyBackendId)
+#define wt_my_lxid (MyProc->lxid)
+#define wt_set_vxid(v, backend, lx) ((v).backendId = (BackendId) (backend), (v).localTransactionId = (lx))
+#endif
+
+/* 16 replaced pg_class_ownercheck */
+#if PG_VERSION_NUM >= 160000
+#define wt_owns_table(relid) object_ownercheck(RelationRelationId, relid, GetUserId())
+#else
+#define wt_owns_table(relid) pg_class_ownercheck(relid, GetUserId())
+#endif
+
+/* 18 moved ExplainState out of explain.h */
+#if PG_VERSION_NUM >= 180000
+#define WT_EXPLAIN_HEADERS_18 1
+#endif
+
+/* 18: compact tuple descriptors; TupleDescAttr works everywhere */
+
+/* 18 lets the locale itself say whether it sorts by bytes */
+#if PG_VERSION_NUM >= 180000
+#define wt_collate_is_c(coll) (OidIsValid(coll) && pg_newlocale_from_collation(coll)->collate_is_c)
+#else
+#define wt_collate_is_c(coll) lc_collate_is_c(coll)
+#endif
+
+/* 18 calls a path key's direction a comparison type */
+#if PG_VERSION_NUM >= 180000
+#define wt_pathkey_ascends(pk) ((pk)->pk_cmptype == COMPARE_LT)
+#else
+#define wt_pathkey_ascends(pk) ((pk)->pk_strategy == BTLessStrategyNumber)
+#endif
+
+/* 16 took outer-join nullability out of path keys */
+#if PG_VERSION_NUM >= 160000
+#define wt_expression_pathkey(root, expr, opno, rel) build_expression_pathkey(root, expr, opno, rel, false)
+#else
+#define wt_expression_pathkey(root, expr, opno, rel) build_expression_pathkey(root, expr, NULL, opno, rel, false)
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define wt_vacuum_delay() vacuum_delay_point(true)
+#else
+#define wt_vacuum_delay() vacuum_delay_point()
+#endif
+
+#endif							/* WT_COMPAT_H */

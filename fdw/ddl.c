@@ -1,0 +1,318 @@
+/*
+ * ddl.c
+ *		CREATE, ALTER and DROP FOREIGN TABLE -> the engine's catalog.
+ *
+ * Event triggers of the extension's script call us at the end of a command and
+ * for dropped objects; they fire for every user and roll back with the
+ * transaction, because all they do is add operations to the transaction's
+ * batch.  They are not the only way: a table that is missing in the engine
+ * (triggers disabled, a database copied from a template) is made at its first
+ * write (wt_engine).
+ *
+ * Privileges: PostgreSQL has checked the command itself.  Sharing an engine's
+ * table by name with somebody else's foreign table needs the rights of that
+ * table's owner, or any user could read any table by naming it.
+ */
+#include "store.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+/* ------------------------------------------------------- family options */
+
+/* Put what the foreign table states over what the engine has. true: that changes something. */
+static bool
+merge_options(const WtFamily *f, wide_family_options *opt)
+{
+	wide_family_options before = *opt;
+
+#define TAKE(bit, field) do { if (f->stated & (bit)) opt->field = f->opt.field; } while (0)
+	TAKE(WT_FAM_VERSIONS, versions);
+	TAKE(WT_FAM_MIN_VERSIONS, min_versions);
+	TAKE(WT_FAM_TTL, ttl_us);
+	TAKE(WT_FAM_KEEP_DELETED, keep_deleted);
+	TAKE(WT_FAM_BLOOM, bloom);
+	TAKE(WT_FAM_BLOOM, bloom_prefix);
+	TAKE(WT_FAM_BLOCK_SIZE, block_size);
+	TAKE(WT_FAM_COMPRESSION, compression);
+	TAKE(WT_FAM_COMPRESSION, compression_level);
+	TAKE(WT_FAM_IN_MEMORY, in_memory);
+	TAKE(WT_FAM_COMPACTION, compaction);
+	TAKE(WT_FAM_COMPACTION, window_us);
+#undef TAKE
+	return memcmp(&before, opt, sizeof(before)) != 0;
+}
+
+/* Does another foreign table on the same engine table state something else for this family? */
+static void
+check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < n; i++)
+	{
+		WtTable    *other;
+		int			k;
+		uint32		both;
+		wide_family_options merged;
+
+		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+			continue;
+		other = wt_table(objects[i]);
+		k = wt_family_index(other, f->name);
+		if (k < 0 || (both = other->families[k].stated & f->stated) == 0)
+			continue;
+		merged = f->opt;
+		{
+			WtFamily	theirs = other->families[k];
+
+			theirs.stated = both;
+			if (!merge_options(&theirs, &merged))
+				continue;
+		}
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("family \"%s\" is defined differently by foreign table \"%s\"",
+						f->name, get_rel_name(objects[i])),
+				 errdetail("Both show the same stored table \"%s\".", t->table_name),
+				 errhint("Remove the family's options from one of the two.")));
+	}
+}
+
+static void
+sync_families(WtTable *t, wide_table_id id)
+{
+	wide_db    *db = wt_db();
+	wide_batch *b = wt_batch(true);
+	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+	int			n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
+
+	for (int i = 0; i < t->nfamilies; i++)
+	{
+		WtFamily   *f = &t->families[i];
+		wide_family *old = NULL;
+		wide_family_options opt;
+
+		for (int k = 0; k < n; k++)
+			if (strcmp(have[k].name, f->name) == 0)
+				old = &have[k];
+		/* a cell view shows what is there; the family it would get by default is not wished for */
+		if (old == NULL && f->implicit && t->cells_layout && n > 0)
+			continue;
+		if (old != NULL)
+			opt = old->opt;
+		else
+			wide_family_defaults(&opt);
+		if (!merge_options(f, &opt) && old != NULL)
+			continue;
+		if (opt.min_versions > opt.versions)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("min_versions (%d) of family \"%s\" exceeds its versions (%d)",
+							opt.min_versions, f->name, opt.versions)));
+		check_contradiction(t, id, f);
+		if (old == NULL)
+		{
+			wide_family_id fid;
+
+			wt_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
+		}
+		else
+			wt_check(wide_batch_alter_family(b, old->id, &opt), "could not alter a family");
+	}
+	for (int i = 0; i < t->ndropped; i++)
+		for (int k = 0; k < n; k++)
+			if (strcmp(have[k].name, t->dropped[i]) == 0)
+				wt_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
+	pfree(have);
+}
+
+/* -------------------------------------------------------------- one table */
+
+/* Naming an existing stored table shows its data: only the owner of all foreign tables on it may. */
+static void
+check_may_share(WtTable *t, wide_table_id id)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < n; i++)
+	{
+		HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(objects[i]));
+		Oid			owner;
+
+		if (!HeapTupleIsValid(tup))
+			continue;
+		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+		ReleaseSysCache(tup);
+		if (!has_privs_of_role(GetUserId(), owner))
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("permission denied for stored table \"%s\"", t->table_name),
+					 errdetail("Foreign table \"%s\" of another owner shows it.", get_rel_name(objects[i]))));
+	}
+}
+
+static void
+find_or_create(WtTable *t, wide_table *wt)
+{
+	wide_db    *db = wt_db();
+	wide_batch *b = wt_batch(true);
+	wide_status st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
+
+	if (st == WIDE_OK)
+		check_may_share(t, wt->id);
+	else if (st == WIDE_NOTFOUND)
+	{
+		memset(wt, 0, sizeof(*wt));
+		wt_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id), "could not create the table");
+	}
+	else
+		wt_check(st, "could not find the table");
+	wt_check(wide_batch_bind(b, wt->id, t->relid), "could not bind the foreign table");
+}
+
+/* The option table_name was changed on a bound table. */
+static void
+rename_table(WtTable *t, wide_table *wt)
+{
+	wide_table	other;
+
+	if (wt->nbindings > 1 ||
+		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
+				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
+				 : errdetail("There is a stored table of that name."),
+				 errhint("Drop the foreign table and create it with the other table_name.")));
+	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+}
+
+void
+wt_sync_table(Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	WtTable    *t = wt_table_parse(rel);
+	wide_table	wt;
+	wide_status st;
+
+	wt_note_ddl();
+	wt_batch_command();
+	st = wide_table_by_binding(wt_db(), wt_batch(true), MyDatabaseId, relid, &wt);
+	if (st == WIDE_NOTFOUND)
+		find_or_create(t, &wt);
+	else
+	{
+		wt_check(st, "could not find the table");
+		if (t->name_given && strcmp(t->table_name, wt.name) != 0)
+			rename_table(t, &wt);
+	}
+	sync_families(t, wt.id);
+	relation_close(rel, NoLock);
+}
+
+/* ---------------------------------------------------------- event triggers */
+
+/* The objects of a query that returns oids, in CurrentMemoryContext of the caller. */
+static List *
+query_oids(const char *sql)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	List	   *result = NIL;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the objects of a command");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (!isnull)
+		{
+			MemoryContext old = MemoryContextSwitchTo(caller);
+
+			result = list_append_unique_oid(result, DatumGetObjectId(d));
+			MemoryContextSwitchTo(old);
+		}
+	}
+	SPI_finish();
+	return result;
+}
+
+static void
+check_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s must be called as an event trigger", name)));
+}
+
+PG_FUNCTION_INFO_V1(wt_ddl_command_end);
+Datum
+wt_ddl_command_end(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+	ListCell   *lc;
+
+	check_trigger(fcinfo, "widetable.ddl_command_end");
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objid IS NOT NULL");
+	foreach(lc, relids)
+		if (wt_is_ours(lfirst_oid(lc)))
+			wt_sync_table(lfirst_oid(lc));
+	PG_RETURN_NULL();
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_drop);
+Datum
+wt_sql_drop(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+	ListCell   *lc;
+	wide_db    *db;
+	char	   *why = NULL;
+
+	check_trigger(fcinfo, "widetable.sql_drop");
+	if (!wt_store_exists())
+		PG_RETURN_NULL();
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objsubid OPERATOR(pg_catalog.=) 0"
+						" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
+	if (relids == NIL)
+		PG_RETURN_NULL();
+	if ((db = wt_db_try(&why)) == NULL)
+	{
+		ereport(WARNING,
+				(errmsg("could not remove the stored data of dropped foreign tables"),
+				 errdetail("%s", why)));
+		PG_RETURN_NULL();
+	}
+	foreach(lc, relids)
+	{
+		wide_table	wt;
+
+		if (wide_table_by_binding(db, wt_batch(false), MyDatabaseId, lfirst_oid(lc), &wt) != WIDE_OK)
+			continue;
+		wt_note_ddl();
+		wt_batch_command();
+		wt_check(wide_batch_unbind(wt_batch(true), wt.id, lfirst_oid(lc)), "could not drop the table");
+	}
+	PG_RETURN_NULL();
+}

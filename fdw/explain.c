@@ -1,0 +1,468 @@
+/*
+ * explain.c
+ *		What EXPLAIN shows of a scan: what the engine was asked, one property a
+ *		line; with ANALYZE what it did.
+ *
+ * Without ANALYZE no data is touched: all is worked out from the plan.  A range
+ * is shown in the order of the key, so that for a descending part the larger
+ * value comes first.
+ */
+#include "pushdown.h"
+#include "rmw.h"
+
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#ifdef WT_EXPLAIN_HEADERS_18
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/timestamp.h"
+
+typedef struct Shown
+{
+	WtTable    *t;
+	List	   *exprs;			/* as the query has them, where possible */
+	List	   *context;		/* for deparsing */
+	WtTest	   *tests;
+	int			ntests;
+	bool		constant;		/* all values are constants */
+} Shown;
+
+/* ----------------------------------------------------------------- values */
+
+static char *
+literal(Const *c)
+{
+	Oid			output;
+	bool		varlena;
+	char	   *text;
+
+	if (c->constisnull)
+		return "NULL";
+	getTypeOutputInfo(c->consttype, &output, &varlena);
+	text = OidOutputFunctionCall(output, c->constvalue);
+	switch (c->consttype)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+			return text;
+		case NUMERICOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			/* NaN and Infinity need quotes */
+			return strspn(text, "0123456789+-.e") == strlen(text) ? text : quote_literal_cstr(text);
+		case BYTEAOID:
+			/* as hex with one backslash */
+			return text[0] == '\\' && text[1] == 'x' ? psprintf("'%s'", text) : quote_literal_cstr(text);
+		case BOOLOID:
+			return DatumGetBool(c->constvalue) ? "true" : "false";
+		default:
+			return quote_literal_cstr(text);
+	}
+}
+
+static char *
+value_text(Shown *s, int index)
+{
+	Node	   *expr = list_nth(s->exprs, index);
+
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	if (IsA(expr, Const))
+		return literal((Const *) expr);
+	return deparse_expression(expr, s->context, true, false);
+}
+
+static const char *
+part_name(WtTable *t, int part)
+{
+	if (part < t->nkeys)
+		return quote_identifier(t->columns[t->keys[part]].name);
+	return part == WT_PART_FAMILY(t) ? "family" : "qualifier";
+}
+
+/* ------------------------------------------------------------- conditions */
+
+/* A test as a condition: what cannot be shown as a range. */
+static void
+append_test(StringInfo out, Shown *s, const WtTest *test)
+{
+	static const char *const names[] = {"=", "<", "<=", ">", ">=", "= ANY", "= ANY", "~~", "^@", "~"};
+
+	if (out->len > 0)
+		appendStringInfoString(out, " AND ");
+	if (test->kind == WT_COND_NEVER)
+	{
+		appendStringInfo(out, "%s IS NULL", part_name(s->t, test->part));
+		return;
+	}
+	if (test->n > 1 && test->kind != WT_COND_LIST)
+	{
+		appendStringInfoChar(out, '(');
+		for (int i = 0; i < test->n; i++)
+			appendStringInfo(out, "%s%s", i > 0 ? ", " : "", part_name(s->t, test->part + i));
+		appendStringInfo(out, ") %s (", names[test->kind]);
+	}
+	else
+		appendStringInfo(out, "%s %s %s", part_name(s->t, test->part), names[test->kind],
+						 test->kind == WT_COND_ANY || test->kind == WT_COND_LIST ? "(" : "");
+	for (int i = 0; i < test->n; i++)
+		appendStringInfo(out, "%s%s", i > 0 ? ", " : "", value_text(s, test->first + i));
+	if (test->n > 1 || test->kind == WT_COND_ANY || test->kind == WT_COND_LIST)
+		appendStringInfoChar(out, ')');
+}
+
+static char *
+conditions_text(Shown *s, int from, int to)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	for (int part = from; part < to; part++)
+		for (int i = 0; i < s->ntests; i++)
+			if (s->tests[i].part == part)
+				append_test(&out, s, &s->tests[i]);
+	return out.data;
+}
+
+/* ----------------------------------------------------------------- ranges */
+
+/* One end of a range while it is written */
+typedef struct End
+{
+	StringInfoData values;
+	int			n;
+	bool		inclusive;
+} End;
+
+static void
+add_end(End *e, const char *text)
+{
+	appendStringInfo(&e->values, "%s%s", e->n > 0 ? ", " : "", text);
+	e->n++;
+}
+
+/* A prefix known now: ['ab', 'ac') */
+static bool
+show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
+{
+	Const	   *c = list_nth_node(Const, s->exprs, test->first);
+	struct varlena *v;
+	StringInfoData prefix,
+				end;
+
+	if (c->constisnull || test->kind == WT_COND_REGEX || wt_part_is_descending(s->t, test->part) || c->consttype == BYTEAOID)
+		return false;
+	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+	initStringInfo(&prefix);
+	initStringInfo(&end);
+	if (test->kind == WT_COND_STARTS)
+		appendBinaryStringInfo(&prefix, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
+	else if (wt_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix))
+	{
+		add_end(lo, quote_literal_cstr(prefix.data));
+		add_end(hi, quote_literal_cstr(prefix.data));
+		return true;
+	}
+	if (prefix.len == 0 || !wt_prefix_end((uint8 *) prefix.data, prefix.len, &end) ||
+		!wt_bytes_are_text((uint8 *) end.data, end.len))
+		return false;
+	add_end(lo, quote_literal_cstr(prefix.data));
+	add_end(hi, quote_literal_cstr(end.data));
+	hi->inclusive = false;
+	return true;
+}
+
+/* One test of the last part that has any; false: not as a range. */
+static bool
+show_bound(Shown *s, const WtTest *test, End *lo, End *hi, bool *has_lo, bool *has_hi)
+{
+	bool		less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
+	bool		upper = less != wt_part_is_descending(s->t, test->part);
+	End		   *e = upper ? hi : lo;
+
+	if (test->kind < WT_COND_LT || test->kind > WT_COND_GE)
+	{
+		if (*has_lo || *has_hi || !IsA(list_nth(s->exprs, test->first), Const))
+			return false;
+		*has_lo = *has_hi = true;
+		return show_prefix(s, test, lo, hi);
+	}
+	if (upper ? *has_hi : *has_lo)
+		return false;
+	*(upper ? has_hi : has_lo) = true;
+	for (int i = 0; i < test->n; i++)
+		add_end(e, value_text(s, test->first + i));
+	e->inclusive = test->kind == WT_COND_LE || test->kind == WT_COND_GE;
+	return true;
+}
+
+static const WtTest *
+single_test(Shown *s, int part, int *n)
+{
+	const WtTest *found = NULL;
+
+	*n = 0;
+	for (int i = 0; i < s->ntests; i++)
+		if (s->tests[i].part == part)
+		{
+			found = &s->tests[i];
+			++*n;
+		}
+	return found;
+}
+
+/* [ lower, upper ) from leading equalities and one part's bounds; NULL: too complicated for that. */
+static char *
+range_text(Shown *s)
+{
+	End			lo = {.inclusive = true},
+				hi = {.inclusive = true};
+	bool		has_lo = false,
+				has_hi = false;
+	int			part,
+				n;
+	const char *open = s->t->nkeys > 1 ? "(" : "",
+			   *close = s->t->nkeys > 1 ? ")" : "";
+
+	initStringInfo(&lo.values);
+	initStringInfo(&hi.values);
+	for (part = 0; part < s->t->nkeys; part++)
+	{
+		const WtTest *test = single_test(s, part, &n);
+
+		if (n != 1 || test->kind != WT_COND_EQ)
+			break;
+		add_end(&lo, value_text(s, test->first));
+		add_end(&hi, value_text(s, test->first));
+	}
+	for (int i = 0; i < s->ntests; i++)
+	{
+		if (s->tests[i].part > part && s->tests[i].part < s->t->nkeys)
+			return NULL;
+		if (s->tests[i].part == part && part < s->t->nkeys && !show_bound(s, &s->tests[i], &lo, &hi, &has_lo, &has_hi))
+			return NULL;
+	}
+	return psprintf("%s%s, %s%s",
+					lo.n == 0 ? "(" : lo.inclusive ? "[" : "(",
+					lo.n == 0 ? "-inf" : psprintf("%s%s%s", open, lo.values.data, close),
+					hi.n == 0 ? "+inf" : psprintf("%s%s%s", open, hi.values.data, close),
+					hi.n == 0 ? ")" : hi.inclusive ? "]" : ")");
+}
+
+static void
+constant_ranges(Shown *s, List *types, WtRanges *out)
+{
+	WtArg	   *args = palloc0(sizeof(WtArg) * Max(1, list_length(s->exprs)));
+
+	for (int i = 0; i < list_length(s->exprs); i++)
+	{
+		Const	   *c = list_nth_node(Const, s->exprs, i);
+
+		args[i].type = list_nth_oid(types, i);
+		args[i].known = true;
+		args[i].isnull = c->constisnull;
+		args[i].value = c->constvalue;
+	}
+	wt_ranges(s->t, s->tests, s->ntests, args, out);
+}
+
+static void
+show_key(Shown *s, List *types, ExplainState *es)
+{
+	bool		any = false,
+				list = false,
+				never = false;
+	char	   *text;
+
+	for (int i = 0; i < s->ntests; i++)
+	{
+		WtKind		kind = s->tests[i].kind;
+
+		any |= s->tests[i].part < s->t->nkeys;
+		list |= kind == WT_COND_ANY || kind == WT_COND_LIST;
+		never |= kind == WT_COND_NEVER;
+	}
+	if (!any)
+		return;
+	if (s->constant || never)
+	{
+		WtRanges	ranges;
+
+		if (never)
+			s->ntests = 0;
+		constant_ranges(s, types, &ranges);
+		if (never || ranges.total != 1)
+		{
+			if (never || !ranges.full)
+				ExplainPropertyInteger("Key Ranges", NULL, never ? 0 : ranges.total, es);
+			return;
+		}
+		if (ranges.full)
+			return;
+		text = list ? NULL : range_text(s);
+		if (text == NULL)
+			text = conditions_text(s, 0, s->t->nkeys);
+		ExplainPropertyText("Key Range", text, es);
+		return;
+	}
+	text = list ? NULL : range_text(s);
+	if (text == NULL)
+		text = conditions_text(s, 0, s->t->nkeys);
+	ExplainPropertyText(list ? "Key Ranges" : "Key Range", text, es);
+}
+
+/* -------------------------------------------------- families and columns */
+
+static void
+append_qualifier(StringInfo out, const WtColumn *c)
+{
+	if (c->qual_len > 0)
+		appendStringInfoString(out, wt_bytes_show((wide_bytes) {c->qual, c->qual_len}));
+}
+
+static List *
+add_name(List *list, char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, list)
+		if (strcmp(lfirst(lc), name) == 0)
+			return list;
+	return lappend(list, name);
+}
+
+static void
+show_columns(Shown *s, List *private, ExplainState *es)
+{
+	WtTable    *t = s->t;
+	List	   *families = NIL,
+			   *columns = NIL,
+			   *existence = NIL;
+	ListCell   *lc;
+
+	if (t->cells_layout)
+		return;
+	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
+	{
+		WtColumn   *c = &t->columns[lfirst_int(lc) - 1];
+		StringInfoData name;
+
+		if (c->family < 0 || c->role == WT_DROPPED)
+			continue;
+		initStringInfo(&name);
+		appendStringInfo(&name, "%s:", t->families[c->family].name);
+		append_qualifier(&name, c);
+		if (c->role == WT_MAP)
+			appendStringInfoChar(&name, '*');
+		families = add_name(families, t->families[c->family].name);
+		columns = add_name(columns, name.data);
+	}
+	if (families != NIL)
+	{
+		ExplainPropertyList("Families", families, es);
+		ExplainPropertyList("Columns", columns, es);
+	}
+	if (wt_flag(private, WtFlagStrictFamily) >= 0)
+		return;
+	for (int f = 0; f < t->nfamilies; f++)
+		if (t->existence_projected ? families == NIL && f == 0
+			: list_length(add_name(list_copy(families), t->families[f].name)) > list_length(families))
+			existence = lappend(existence, t->families[f].name);
+	if (existence != NIL)
+		ExplainPropertyList("Existence", existence, es);
+}
+
+/* --------------------------------------------------------------- analyze */
+
+static void
+show_statistics(ForeignScanState *node, ExplainState *es)
+{
+	wide_scan_stats st;
+
+	if (!wt_scan_statistics(node, &st))
+		return;
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyInteger("Files Read", NULL, st.files_read, es);
+		ExplainPropertyInteger("Files Skipped by Key", NULL, st.files_skipped_key, es);
+		ExplainPropertyInteger("Files Skipped by Time", NULL, st.files_skipped_time, es);
+		ExplainPropertyInteger("Files Skipped by Bloom", NULL, st.files_skipped_bloom, es);
+		ExplainPropertyInteger("Blocks Read", NULL, st.blocks_read, es);
+		ExplainPropertyInteger("Blocks Cached", NULL, st.blocks_cached, es);
+		ExplainPropertyInteger("Cells Scanned", NULL, st.cells_scanned, es);
+		ExplainPropertyInteger("Cells Returned", NULL, st.cells_returned, es);
+		ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
+		return;
+	}
+	ExplainPropertyText("Files", psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " skipped (key " UINT64_FORMAT
+										  ", time " UINT64_FORMAT ", bloom " UINT64_FORMAT ")",
+										  st.files_read, st.files_skipped_key + st.files_skipped_time + st.files_skipped_bloom,
+										  st.files_skipped_key, st.files_skipped_time, st.files_skipped_bloom), es);
+	ExplainPropertyText("Blocks", psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " cached",
+										   st.blocks_read, st.blocks_cached), es);
+	ExplainPropertyText("Cells", psprintf(UINT64_FORMAT " scanned, " UINT64_FORMAT " returned",
+										  st.cells_scanned, st.cells_returned), es);
+	ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
+}
+
+/* The expressions for display: with the variables of a join's other side rather than its parameters. */
+static List *
+shown_exprs(ForeignScan *plan)
+{
+	List	   *show = list_nth(plan->fdw_private, WtPrivateShow);
+	int			offset = (int) plan->scan.scanrelid - wt_flag(plan->fdw_private, WtFlagRelid);
+
+	if (show == NIL)
+		return plan->fdw_exprs;
+	show = copyObject(show);
+	/* setrefs.c moved the range table of this query level, and does not see fdw_private */
+	OffsetVarNodes((Node *) show, offset, 0);
+	return show;
+}
+
+void
+wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *private = plan->fdw_private;
+	Shown		s = {0};
+	ListCell   *lc;
+	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
+	int64		as_of = wt_as_of_us();
+
+	s.t = wt_table(RelationGetRelid(node->ss.ss_currentRelation));
+	s.exprs = shown_exprs(plan);
+	s.context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
+	s.tests = wt_plan_tests(private, &s.ntests);
+	s.constant = true;
+	foreach(lc, s.exprs)
+		s.constant = s.constant && IsA(lfirst(lc), Const);
+
+	if (s.t->cells_layout)
+	{
+		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_QUALIFIER(s.t) + 1);
+
+		if (text[0] != '\0')
+			ExplainPropertyText("Cell Condition", text, es);
+	}
+	show_key(&s, list_nth(private, WtPrivateTypes), es);
+	if (wt_flag(private, WtFlagReverse))
+		ExplainPropertyText("Scan Direction", "Backward", es);
+	show_columns(&s, private, es);
+	if (as_of != PG_INT64_MAX)
+		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF))), es);
+	if (limit[0] != '\0')
+		ExplainPropertyText("Limit", limit, es);
+	if (es->analyze)
+		show_statistics(node, es);
+}

@@ -1,0 +1,1016 @@
+/*
+ * func.c
+ *		SQL functions that change one row: increment, append, put, delete_*,
+ *		check_and_mutate.
+ *
+ * They say what FDW statements cannot say, and they do it without a plan.
+ * Their changes go to the transaction's batch like those of INSERT, UPDATE and
+ * DELETE: atomic, seen by later statements of the transaction, rolled back
+ * with it.  Row triggers of the foreign table do not fire.
+ *
+ * put is blind.  The others lock the row first.  A read-modify-write reads the
+ * newest state then, its own writes included, so that no update is lost; its
+ * cells are stamped above the version that was read.  Under REPEATABLE READ a
+ * version that was committed after the snapshot is a serialization failure, as
+ * with UPDATE.
+ *
+ * An error raised anywhere in a call takes back the whole call, because it
+ * takes back the statement or savepoint around it: nothing is undone here.
+ *
+ * The executor checks no privileges for functions: wt_call_acl does.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/nodes.h"
+#include "parser/parse_type.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "func.h"
+
+/* ---------------------------------------------------------- what is called */
+
+void
+wt_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+}
+
+void
+wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes)
+{
+	Relation	rel;
+
+	memset(c, 0, sizeof(*c));
+	wt_need_arg(fcinfo, 0, "rel");
+	c->relid = PG_GETARG_OID(0);
+	if (writes)
+	{
+		PreventCommandIfReadOnly(function);
+		PreventCommandIfParallelMode(function);
+		PreventCommandDuringRecovery(function);
+	}
+	rel = relation_open(c->relid, writes ? RowExclusiveLock : AccessShareLock);
+	if (rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a foreign table of widetable", RelationGetRelationName(rel)),
+				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
+	c->relname = pstrdup(RelationGetRelationName(rel));
+	relation_close(rel, NoLock);
+	c->t = wt_table(c->relid);	/* raises the same for another wrapper's table */
+	if (writes && !c->t->updatable)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 writes == CMD_INSERT ? errmsg("foreign table \"%s\" does not allow inserts", c->relname) :
+				 writes == CMD_DELETE ? errmsg("foreign table \"%s\" does not allow deletes", c->relname) :
+				 errmsg("foreign table \"%s\" does not allow updates", c->relname)));
+}
+
+/* The engine's side; after privileges, so that nobody makes a table without any. */
+static void
+call_engine(WtCall *c, bool create)
+{
+	c->stored = wt_engine(c->t, create, &c->e);
+}
+
+void
+wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
+{
+	wt_need_arg(fcinfo, 1, "key");
+	initStringInfo(&c->keybuf);
+	wt_key_from_arg(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, &c->keybuf);
+	c->key = wt_bytes_of(&c->keybuf);
+}
+
+void
+wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
+{
+	static const AclMode each[] = {ACL_SELECT, ACL_INSERT, ACL_UPDATE, ACL_DELETE};
+
+	for (int i = 0; i < (int) lengthof(each); i++)
+	{
+		AclResult	r;
+
+		if (!(mode & each[i]))
+			continue;
+		r = pg_class_aclcheck(c->relid, GetUserId(), each[i]);
+		if (r != ACLCHECK_OK && column != NULL && each[i] != ACL_DELETE)
+			r = pg_attribute_aclcheck(c->relid, column->attno, GetUserId(), each[i]);
+		if (r != ACLCHECK_OK)
+			aclcheck_error(r, OBJECT_FOREIGN_TABLE, c->relname);
+	}
+}
+
+/* For errors about a cell: what and where. */
+static int
+errdetail_cell(WtCall *c, const char *col)
+{
+	return errdetail("Table \"%s\", key %s, column \"%s\".", c->relname, wt_key_text(c->t, c->key), col);
+}
+
+static const char *
+arg_text(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	wt_need_arg(fcinfo, n, name);
+	return text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+/* ------------------------------------------------------------------ cells */
+
+/* A cell as the caller named it. */
+typedef struct Cell
+{
+	const char *name;
+	const char *family_name;	/* of a family that t does not mention; else NULL */
+	int			family;			/* index into t->families otherwise */
+	WtCellRef	ref;
+} Cell;
+
+static wide_family_id
+cell_family(WtCall *c, const Cell *cell)
+{
+	const char *name = cell->family_name ? cell->family_name : c->t->families[cell->family].name;
+	wide_family_id id = cell->family_name ? wt_family_by_name(c->t, &c->e, name) : c->e.families[cell->family];
+
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("family \"%s\" of table \"%s\" does not exist", name, c->relname)));
+	return id;
+}
+
+/*
+ * 'family:qualifier' or a column's name.  A family that another foreign table
+ * made can be named too.  Privileges are checked here, before the engine is
+ * asked for anything.
+ */
+static void
+find_cell(WtCall *c, const char *name, AclMode mode, Cell *cell)
+{
+	const char *colon = strchr(name, ':');
+	uint8	   *qual;
+	uint32		qual_len;
+
+	memset(cell, 0, sizeof(*cell));
+	cell->name = name;
+	if (colon != NULL && wt_column_by_name(c->t, name) == NULL &&
+		wt_family_index(c->t, pnstrdup(name, colon - name)) < 0)
+	{
+		cell->family_name = pnstrdup(name, colon - name);
+		qual = wt_unescape(colon + 1, &qual_len);
+	}
+	else
+		wt_resolve_col(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
+	if (cell->ref.column != NULL && cell->ref.column->role != WT_CELL)
+		cell->ref.column = NULL;
+	cell->ref.qual.data = qual;
+	cell->ref.qual.len = qual_len;
+	wt_call_acl(c, mode, cell->ref.column);
+	call_engine(c, (mode & (ACL_INSERT | ACL_UPDATE)) != 0);
+	if (c->stored)
+		cell->ref.family = cell_family(c, cell);
+}
+
+/*
+ * The newest versions, under the row lock.  REPEATABLE READ: they must be the
+ * ones that the snapshot sees, when our own writes are laid over both.
+ */
+static void
+read_newest(WtCall *c, WtCellRef *refs, int n)
+{
+	wt_read_cells(NULL, c->key, refs, n);
+	if (IsolationUsesXactSnapshot())
+	{
+		SnapshotData snapshot = *GetActiveSnapshot();
+		WtCellRef  *seen = palloc(sizeof(WtCellRef) * Max(1, n));
+
+		snapshot.curcid = PG_UINT32_MAX;
+		memcpy(seen, refs, sizeof(WtCellRef) * n);
+		wt_read_cells(&snapshot, c->key, seen, n);
+		for (int i = 0; i < n; i++)
+		{
+			if (seen[i].found != refs[i].found || seen[i].seq != refs[i].seq)
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg("could not serialize access due to concurrent update"),
+						 errdetail("Table \"%s\", key %s.", c->relname, wt_key_text(c->t, c->key))));
+		}
+	}
+}
+
+static int64
+floor_of(const WtCellRef *r)
+{
+	return r->found ? r->ts : PG_INT64_MIN;
+}
+
+static void
+put_cell(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
+{
+	wt_batch_command();
+	wt_check_write(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, ttl_us, value),
+				   c->t, c->key);
+}
+
+static void
+delete_cells(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts)
+{
+	wt_batch_command();
+	wt_check_write(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
+}
+
+/* ----------------------------------------------------------------- values */
+
+/* Any value as the type; the way through text is open to all types. */
+static Datum
+coerce_to(Datum v, Oid type, Oid target, int32 typmod)
+{
+	Oid			input,
+				ioparam;
+	char	   *s;
+
+	if (type == target)
+		return v;
+	if (type == UNKNOWNOID)
+		s = DatumGetCString(v);
+	else
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(type, &output, &varlena);
+		s = OidOutputFunctionCall(output, v);
+	}
+	getTypeInputInfo(target, &input, &ioparam);
+	return OidInputFunctionCall(input, s, ioparam, typmod);
+}
+
+/* Mapped cells by their column's encoding; others: bytea as it is, anything else as text. */
+static void
+value_bytes(const WtColumn *column, Datum v, Oid type, StringInfo out)
+{
+	if (column != NULL)
+		wt_encode(column, coerce_to(v, type, column->typid, column->typmod), out);
+	else if (type == BYTEAOID || type == TEXTOID)
+	{
+		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
+
+		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
+	}
+	else
+	{
+		text	   *p = DatumGetTextPP(coerce_to(v, type, TEXTOID, -1));
+
+		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
+	}
+}
+
+/* The same for a value of a jsonb argument, which is not JSON null. */
+static void
+json_bytes(const WtColumn *column, const JsonbValue *v, StringInfo out)
+{
+	StringInfoData text;
+
+	if (column != NULL && (column->typid == JSONBOID || column->typid == JSONOID))
+	{
+		Jsonb	   *jb = JsonbValueToJsonb(unconstify(JsonbValue *, v));
+
+		value_bytes(column, JsonbPGetDatum(jb), JSONBOID, out);
+		return;
+	}
+	if (column == NULL)
+	{
+		wt_json_text(v, out);
+		return;
+	}
+	initStringInfo(&text);
+	wt_json_text(v, &text);
+	value_bytes(column, CStringGetDatum(text.data), UNKNOWNOID, out);
+}
+
+static Jsonb *
+need_object(Jsonb *jb, const char *what)
+{
+	if (!JB_ROOT_IS_OBJECT(jb))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a JSON object", what)));
+	return jb;
+}
+
+static char *
+json_key(const JsonbValue *v)
+{
+	return pnstrdup(v->val.string.val, v->val.string.len);
+}
+
+static int64
+interval_us(const Interval *iv)
+{
+	int64		us;
+
+	if (pg_mul_s64_overflow((int64) iv->month * DAYS_PER_MONTH + iv->day, USECS_PER_DAY, &us) ||
+		pg_add_s64_overflow(us, iv->time, &us) || us <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("ttl must be greater than zero")));
+	return us;
+}
+
+/* -------------------------------------------------------------- increment */
+
+static int64
+counter_value(WtCall *c, const Cell *cell)
+{
+	const uint8 *p = cell->ref.value.data;
+	uint64		v = 0;
+
+	if (!cell->ref.found)
+		return 0;
+	if (cell->ref.value.len != 8)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cell is not a counter: it has %zu bytes, not 8", cell->ref.value.len),
+				 errdetail_cell(c, cell->name)));
+	for (int i = 0; i < 8; i++)
+		v = v << 8 | p[i];
+	return (int64) v;
+}
+
+static void
+check_counter(WtCall *c, const Cell *cell)
+{
+	const WtColumn *col = cell->ref.column;
+
+	if (col != NULL &&
+		!(col->typid == INT8OID && (col->enc == WT_ENC_BINARY || col->enc == WT_ENC_COUNTER)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of table \"%s\" is not a counter", col->name, c->relname),
+				 errdetail("It is of type %s with encoding \"%s\".", format_type_be(col->typid),
+						   wt_encoding_name(col->enc)),
+				 errhint("A counter is a bigint column with encoding \"counter\" or \"binary\".")));
+}
+
+static bool
+same_cell(const WtCellRef *a, const WtCellRef *b)
+{
+	return a->family == b->family && wt_bytes_equal(a->qual.data, a->qual.len, b->qual.data, b->qual.len);
+}
+
+/* Add deltas[i] to cells[i], under the row lock; a cell that is named twice gets the sum. */
+static void
+do_increments(WtCall *c, Cell *cells, const int64 *deltas, int64 *results, int n)
+{
+	WtCellRef  *refs = palloc(sizeof(WtCellRef) * Max(1, n));
+	int		   *first = palloc(sizeof(int) * Max(1, n));
+
+	for (int i = 0; i < n; i++)
+	{
+		check_counter(c, &cells[i]);
+		refs[i] = cells[i].ref;
+	}
+	read_newest(c, refs, n);
+	for (int i = 0; i < n; i++)
+	{
+		int			k;
+
+		cells[i].ref = refs[i];
+		for (k = 0; k < i && !same_cell(&refs[k], &refs[i]); k++)
+			 /* look for the first one of the same cell */ ;
+		first[i] = k;
+		if (k == i)
+			results[i] = counter_value(c, &cells[i]);
+		if (pg_add_s64_overflow(results[k], deltas[i], &results[k]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("counter out of range"),
+					 errdetail_cell(c, cells[i].name)));
+	}
+	for (int i = 0; i < n; i++)
+	{
+		uint8		bytes[8];
+
+		if (first[i] != i)
+		{
+			results[i] = results[first[i]];
+			continue;
+		}
+		for (int b = 0; b < 8; b++)
+			bytes[b] = (uint8) ((uint64) results[i] >> (56 - 8 * b));
+		put_cell(c, &refs[i], WIDE_TS_AUTO, floor_of(&refs[i]), 0, (wide_bytes) {bytes, 8});
+	}
+}
+
+/* The cells and deltas of {"f:n": 1, ...}; the number of them. */
+static int
+parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode, Cell **cells, int64 **deltas)
+{
+	int			n = 0,
+				max = JsonContainerSize(object);
+	JsonbIterator *it = JsonbIteratorInit(object);
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+
+	*cells = palloc(sizeof(Cell) * Max(1, max));
+	*deltas = palloc(sizeof(int64) * Max(1, max));
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		if (tok == WJB_KEY)
+			find_cell(c, json_key(&v), mode, &(*cells)[n]);
+		else if (tok == WJB_VALUE)
+		{
+			const char *name = (*cells)[n].name;
+			Datum		d;
+
+			if (v.type == jbvNull)
+				ereport(ERROR,
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						 errmsg("delta of \"%s\" must not be null", name)));
+			if (v.type != jbvNumeric)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("delta of \"%s\" must be a number", name)));
+			d = DirectFunctionCall1(numeric_int8, NumericGetDatum(v.val.numeric));
+			if (!DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall1(int8_numeric, d),
+												  NumericGetDatum(v.val.numeric))))
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("delta of \"%s\" must be an integer", name)));
+			(*deltas)[n++] = DatumGetInt64(d);
+		}
+	}
+	return n;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_increment);
+Datum
+wt_sql_increment(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+	int64		delta,
+				result;
+
+	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
+	col = arg_text(fcinfo, 2, "col");
+	if (col[0] == '{')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is not a column", col),
+				 errhint("To increment several counters write the argument as '{...}'::jsonb.")));
+	wt_need_arg(fcinfo, 3, "delta");
+	delta = PG_GETARG_INT64(3);
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	do_increments(&c, &cell, &delta, &result, 1);
+	PG_RETURN_INT64(result);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_increment_many);
+Datum
+wt_sql_increment_many(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell	   *cells;
+	int64	   *deltas,
+			   *results;
+	int			n;
+	JsonbParseState *ps = NULL;
+	JsonbValue *done;
+
+	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
+	wt_need_arg(fcinfo, 2, "deltas");
+	wt_call_key(&c, fcinfo);
+	n = parse_deltas(&c, &need_object(PG_GETARG_JSONB_P(2), "deltas")->root,
+					 ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+	results = palloc(sizeof(int64) * Max(1, n));
+	if (n > 0)
+	{
+		wt_row_lock(c.e.table, c.key, false);
+		do_increments(&c, cells, deltas, results, n);
+	}
+	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		JsonbValue	k = {.type = jbvString};
+		JsonbValue	v = {.type = jbvNumeric};
+
+		k.val.string.val = unconstify(char *, cells[i].name);
+		k.val.string.len = strlen(cells[i].name);
+		v.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(results[i])));
+		pushJsonbValue(&ps, WJB_KEY, &k);
+		pushJsonbValue(&ps, WJB_VALUE, &v);
+	}
+	done = pushJsonbValue(&ps, WJB_END_OBJECT, NULL);
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
+}
+
+/* ----------------------------------------------------------------- append */
+
+/* The new value, in out. */
+static void
+do_append(WtCall *c, Cell *cell, wide_bytes addition, StringInfo out)
+{
+	WtColumn   *col = cell->ref.column;
+
+	if (col != NULL && col->enc != WT_ENC_TEXT && col->enc != WT_ENC_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cannot append to column \"%s\" of table \"%s\"", col->name, c->relname),
+				 errdetail("It is of type %s with encoding \"%s\".", format_type_be(col->typid),
+						   wt_encoding_name(col->enc)),
+				 errhint("Columns with encoding \"text\" or \"bytes\" can be appended to.")));
+	read_newest(c, &cell->ref, 1);
+	if (cell->ref.found && cell->ref.value.len + addition.len > WIDE_MAX_VALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value would be longer than %u bytes", WIDE_MAX_VALUE),
+				 errdetail_cell(c, cell->name)));
+	if (cell->ref.found)
+		appendBinaryStringInfo(out, (const char *) cell->ref.value.data, (int) cell->ref.value.len);
+	appendBinaryStringInfo(out, (const char *) addition.data, (int) addition.len);
+	/* the result has to be a value of the column */
+	if (col != NULL)
+		(void) wt_decode(col, (uint8 *) out->data, out->len);
+	put_cell(c, &cell->ref, WIDE_TS_AUTO, floor_of(&cell->ref), 0, wt_bytes_of(out));
+}
+
+/* append(..., text) and append(..., bytea) */
+PG_FUNCTION_INFO_V1(wt_sql_append);
+Datum
+wt_sql_append(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+	struct varlena *value;
+	StringInfoData out;
+
+	wt_call_rel(&c, fcinfo, "append()", CMD_UPDATE);
+	col = arg_text(fcinfo, 2, "col");
+	wt_need_arg(fcinfo, 3, "value");
+	value = PG_GETARG_VARLENA_PP(3);
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	initStringInfo(&out);
+	do_append(&c, &cell, (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}, &out);
+	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
+		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
+	/* text and bytea look alike */
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
+/* -------------------------------------------------------------------- put */
+
+PG_FUNCTION_INFO_V1(wt_sql_put);
+Datum
+wt_sql_put(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+	StringInfoData value;
+	int64		ts = WIDE_TS_AUTO,
+				ttl = 0;
+
+	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
+	col = arg_text(fcinfo, 2, "col");
+	wt_need_arg(fcinfo, 3, "value");
+	if (!PG_ARGISNULL(4))
+		ts = wt_timestamp_arg(INT8OID, PG_GETARG_DATUM(4), NULL);
+	if (!PG_ARGISNULL(5))
+		ttl = interval_us(PG_GETARG_INTERVAL_P(5));
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
+	initStringInfo(&value);
+	value_bytes(cell.ref.column, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
+	put_cell(&c, &cell.ref, ts, PG_INT64_MIN, ttl, wt_bytes_of(&value));
+	PG_RETURN_VOID();
+}
+
+/*
+ * The cells of {"f:q": value, ...}; JSON null deletes the column, as in map
+ * columns.  above: stamp above the newest versions (the row is locked).
+ */
+static void
+put_json(WtCall *c, JsonbContainer *object, bool above)
+{
+	JsonbIterator *it = JsonbIteratorInit(object);
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+	Cell		cell;
+
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		StringInfoData value;
+
+		if (tok == WJB_KEY)
+			find_cell(c, json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
+		if (tok != WJB_VALUE)
+			continue;
+		if (v.type == jbvNull)
+		{
+			delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+			continue;
+		}
+		if (above)
+			wt_read_cells(NULL, c->key, &cell.ref, 1);
+		initStringInfo(&value);
+		json_bytes(cell.ref.column, &v, &value);
+		put_cell(c, &cell.ref, WIDE_TS_AUTO, above ? floor_of(&cell.ref) : PG_INT64_MIN, 0, wt_bytes_of(&value));
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_put_many);
+Datum
+wt_sql_put_many(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+
+	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
+	wt_need_arg(fcinfo, 2, "cells");
+	wt_call_key(&c, fcinfo);
+	put_json(&c, &need_object(PG_GETARG_JSONB_P(2), "cells")->root, false);
+	PG_RETURN_VOID();
+}
+
+/* ----------------------------------------------------------------- delete */
+
+/* The timestamp argument n of a delete; without one: everything written before. */
+static int64
+delete_ts(FunctionCallInfo fcinfo, int n)
+{
+	if (PG_ARGISNULL(n))
+		return WIDE_TS_MAX;
+	return wt_timestamp_arg(INT8OID, PG_GETARG_DATUM(n), NULL);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_delete_row);
+Datum
+wt_sql_delete_row(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+
+	wt_call_rel(&c, fcinfo, "delete_row()", CMD_DELETE);
+	wt_call_key(&c, fcinfo);
+	wt_call_acl(&c, ACL_DELETE, NULL);
+	call_engine(&c, false);
+	if (c.stored)
+	{
+		wt_row_lock(c.e.table, c.key, false);
+		for (int i = 0; i < c.e.nall; i++)
+			delete_cells(&c, WIDE_DELETE_FAMILY, c.e.all[i], (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+	}
+	PG_RETURN_VOID();
+}
+
+static Datum
+delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind, int64 ts)
+{
+	WtCall		c;
+	const char *family;
+	wide_family_id id;
+
+	wt_call_rel(&c, fcinfo, function, CMD_UPDATE);
+	family = arg_text(fcinfo, 2, "family");
+	wt_call_key(&c, fcinfo);
+	wt_call_acl(&c, ACL_UPDATE, NULL);
+	call_engine(&c, true);
+	id = wt_family_by_name(c.t, &c.e, family);
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("family \"%s\" of table \"%s\" does not exist", family, c.relname)));
+	wt_row_lock(c.e.table, c.key, false);
+	delete_cells(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_delete_family);
+Datum
+wt_sql_delete_family(PG_FUNCTION_ARGS)
+{
+	return delete_in_family(fcinfo, "delete_family()", WIDE_DELETE_FAMILY, delete_ts(fcinfo, 3));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_delete_family_version);
+Datum
+wt_sql_delete_family_version(PG_FUNCTION_ARGS)
+{
+	wt_need_arg(fcinfo, 3, "ts");
+	return delete_in_family(fcinfo, "delete_family_version()", WIDE_DELETE_FAMILY_VERSION, delete_ts(fcinfo, 3));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_delete_column);
+Datum
+wt_sql_delete_column(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+
+	wt_call_rel(&c, fcinfo, "delete_column()", CMD_UPDATE);
+	col = arg_text(fcinfo, 2, "col");
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_UPDATE, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	delete_cells(&c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, delete_ts(fcinfo, 3));
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_delete_version);
+Datum
+wt_sql_delete_version(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+	int64		ts;
+
+	wt_call_rel(&c, fcinfo, "delete_version()", CMD_UPDATE);
+	col = arg_text(fcinfo, 2, "col");
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_UPDATE, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	if (PG_ARGISNULL(3))
+	{
+		/* the newest one, as of now */
+		read_newest(&c, &cell.ref, 1);
+		if (!cell.ref.found)
+			PG_RETURN_VOID();
+		ts = cell.ref.ts;		/* an own version is known by its provisional one */
+	}
+	else
+		ts = delete_ts(fcinfo, 3);
+	delete_cells(&c, WIDE_DELETE_VERSION, cell.ref.family, cell.ref.qual, ts);
+	PG_RETURN_VOID();
+}
+
+/* ------------------------------------------------------- check and mutate */
+
+typedef enum CheckOp
+{
+	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_NULL, OP_NOT_NULL
+} CheckOp;
+
+static CheckOp
+parse_op(const char *s)
+{
+	static const struct
+	{
+		const char *name;
+		CheckOp		op;
+	}			ops[] =
+	{
+		{"=", OP_EQ}, {"<>", OP_NE}, {"!=", OP_NE}, {"<", OP_LT}, {"<=", OP_LE}, {">", OP_GT}, {">=", OP_GE},
+		{"is null", OP_NULL}, {"is not null", OP_NOT_NULL}
+	};
+
+	for (int i = 0; i < (int) lengthof(ops); i++)
+	{
+		if (pg_strcasecmp(s, ops[i].name) == 0)
+			return ops[i].op;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid operator \"%s\"", s),
+			 errhint("Valid operators are =, <>, <, <=, >, >=, is null, is not null.")));
+	return OP_EQ;				/* keep compiler quiet */
+}
+
+static bool
+op_holds(CheckOp op, int cmp)
+{
+	switch (op)
+	{
+		case OP_EQ:
+			return cmp == 0;
+		case OP_NE:
+			return cmp != 0;
+		case OP_LT:
+			return cmp < 0;
+		case OP_LE:
+			return cmp <= 0;
+		case OP_GT:
+			return cmp > 0;
+		case OP_GE:
+			return cmp >= 0;
+		default:
+			return false;
+	}
+}
+
+/* cell OP expected: by the column's type when a column maps the cell, else by unsigned bytes */
+static bool
+check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
+{
+	StringInfoData bytes;
+	size_t		n;
+	int			cmp;
+
+	if (op == OP_NULL || op == OP_NOT_NULL)
+		return r->found == (op == OP_NOT_NULL);
+	if (!r->found)
+		return false;
+	if (r->column != NULL)
+	{
+		TypeCacheEntry *tc = lookup_type_cache(r->column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+		Datum		want = coerce_to(expected, type, r->column->typid, r->column->typmod);
+		Datum		have = wt_decode(r->column, r->value.data, r->value.len);
+
+		if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
+			return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, r->column->collation, have, want)));
+		if (!OidIsValid(tc->eq_opr_finfo.fn_oid) || (op != OP_EQ && op != OP_NE))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_FUNCTION),
+					 errmsg("values of type %s cannot be compared that way", format_type_be(r->column->typid))));
+		return (op == OP_EQ) == DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, r->column->collation, have, want));
+	}
+	initStringInfo(&bytes);
+	value_bytes(NULL, expected, type, &bytes);
+	n = Min(r->value.len, (size_t) bytes.len);
+	cmp = n == 0 ? 0 : memcmp(r->value.data, bytes.data, n);
+	if (cmp == 0)
+		cmp = r->value.len < (size_t) bytes.len ? -1 : r->value.len > (size_t) bytes.len;
+	return op_holds(op, cmp);
+}
+
+static void
+delete_named(WtCall *c, const JsonbValue *v)
+{
+	Cell		cell;
+
+	if (v->type != jbvString)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("mutation \"delete\" needs an array of column names")));
+	find_cell(c, json_key(v), ACL_UPDATE, &cell);
+	delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+}
+
+static void
+append_json(WtCall *c, JsonbContainer *object)
+{
+	JsonbIterator *it = JsonbIteratorInit(object);
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+	Cell		cell;
+
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		StringInfoData addition,
+					out;
+
+		if (tok == WJB_KEY)
+			find_cell(c, json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
+		if (tok != WJB_VALUE)
+			continue;
+		initStringInfo(&addition);
+		initStringInfo(&out);
+		if (!wt_json_text(&v, &addition))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("value to append to \"%s\" must not be null", cell.name)));
+		do_append(c, &cell, wt_bytes_of(&addition), &out);
+	}
+}
+
+/* One pair "kind": what of a mutation. */
+static void
+mutate(WtCall *c, const char *kind, const JsonbValue *what)
+{
+	bool		object = what->type == jbvBinary && JsonContainerIsObject(what->val.binary.data);
+
+	if (strcmp(kind, "delete") == 0)
+	{
+		if (what->type == jbvBinary && JsonContainerIsArray(what->val.binary.data))
+		{
+			for (uint32 i = 0; i < JsonContainerSize(what->val.binary.data); i++)
+				delete_named(c, getIthJsonbValueFromContainer(what->val.binary.data, i));
+		}
+		else
+			delete_named(c, what);
+		return;
+	}
+	if (strcmp(kind, "put") != 0 && strcmp(kind, "increment") != 0 && strcmp(kind, "append") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid mutation \"%s\"", kind),
+				 errhint("Valid mutations are put, delete, increment, append.")));
+	if (!object)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("mutation \"%s\" needs a JSON object of columns and values", kind)));
+	if (kind[0] == 'p')
+		put_json(c, what->val.binary.data, true);
+	else if (kind[0] == 'a')
+		append_json(c, what->val.binary.data);
+	else
+	{
+		Cell	   *cells;
+		int64	   *deltas;
+		int			n = parse_deltas(c, what->val.binary.data, ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+
+		if (n > 0)
+			do_increments(c, cells, deltas, palloc(sizeof(int64) * n), n);
+	}
+}
+
+/* One element of the list: its pairs. */
+static void
+mutate_element(WtCall *c, JsonbContainer *element)
+{
+	JsonbIterator *it = JsonbIteratorInit(element);
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+	char	   *kind = NULL;
+
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		if (tok == WJB_KEY)
+			kind = json_key(&v);
+		else if (tok == WJB_VALUE)
+			mutate(c, kind, &v);
+	}
+}
+
+/* In order: each sees what those before it did. */
+static void
+mutate_all(WtCall *c, Jsonb *list)
+{
+	if (JB_ROOT_IS_OBJECT(list))
+	{
+		mutate_element(c, &list->root);
+		return;
+	}
+	if (!JB_ROOT_IS_ARRAY(list) || JB_ROOT_IS_SCALAR(list))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("mutations must be a JSON array"),
+				 errhint("For example [{\"put\": {\"f:q\": \"v\"}}, {\"delete\": [\"f:q\"]}].")));
+	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
+	{
+		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
+
+		if (v->type != jbvBinary || !JsonContainerIsObject(v->val.binary.data))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a mutation must be a JSON object such as {\"put\": {\"f:q\": \"v\"}}")));
+		mutate_element(c, v->val.binary.data);
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
+Datum
+wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	Cell		cell;
+	const char *col;
+	CheckOp		op;
+	bool		holds;
+
+	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE);
+	col = arg_text(fcinfo, 2, "col");
+	op = parse_op(arg_text(fcinfo, 3, "op"));
+	if (op != OP_NULL && op != OP_NOT_NULL)
+		wt_need_arg(fcinfo, 4, "expected");
+	wt_need_arg(fcinfo, 5, "mutations");
+	wt_call_key(&c, fcinfo);
+	find_cell(&c, col, ACL_SELECT, &cell);
+	/* locking a row takes some right to change it, whatever comes of the check */
+	if (pg_class_aclcheck(c.relid, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(c.relid, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, c.relname);
+	/* what is not there may be written: the table is made if need be */
+	call_engine(&c, true);
+	cell.ref.family = cell_family(&c, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	read_newest(&c, &cell.ref, 1);
+	holds = check_holds(&c, &cell.ref, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
+	if (holds)
+		mutate_all(&c, PG_GETARG_JSONB_P(5));
+	else if (!PG_ARGISNULL(6))
+		mutate_all(&c, PG_GETARG_JSONB_P(6));
+	PG_RETURN_BOOL(holds);
+}

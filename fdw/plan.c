@@ -1,0 +1,875 @@
+/*
+ * plan.c
+ *		Sizes, paths and plans of scans.
+ *
+ * Estimates come from the engine (live counters and block indexes, no data is
+ * read): the number of rows in the key ranges that are known at plan time; the
+ * rest is left to PostgreSQL's selectivity functions.  No unique index tells
+ * the planner that a whole key is one row, so that is said here.
+ *
+ * Paths: the plain one; ordered ones forward and backward, when somebody wants
+ * the key's order; and parameterised ones, when a join gives values to leading
+ * parts of the key (nested loops of lookups).
+ */
+#include "pushdown.h"
+
+#include <math.h>
+
+#include "access/sysattr.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
+#include "utils/selfuncs.h"
+#include "utils/typcache.h"
+
+/* What planning knows about one table; baserel->fdw_private. */
+typedef struct RelInfo
+{
+	WtTable    *t;
+	WtEngine	e;
+	bool		exists;			/* in the engine */
+	double		tuples;
+	double		blocks;
+	List	   *conds;			/* of the restriction clauses alone */
+	int			families;		/* that a scan opens */
+} RelInfo;
+
+/* The size of one scan */
+typedef struct ScanSize
+{
+	double		rows;			/* returned */
+	double		scanned;		/* in the key ranges */
+	double		blocks;
+	double		ranges;
+} ScanSize;
+
+/* Ranges beyond these are assumed to be like the first ones. */
+#define ESTIMATE_RANGES 24
+
+/* A list of which nothing is known. */
+#define DEFAULT_ARRAY 10
+
+/* --------------------------------------------------- columns and families */
+
+/*
+ * Attributes that the scan must deliver, without those that only clauses need
+ * which the ranges answer.
+ */
+static Bitmapset *
+wanted_attributes(RelOptInfo *rel, WtTable *t, List *clauses)
+{
+	Bitmapset  *attrs = NULL,
+			   *out = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
+	pull_varattnos((Node *) clauses, rel->relid, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno == 0)
+		{
+			for (int a = 1; a <= t->natts; a++)
+				out = bms_add_member(out, a);
+		}
+		else if (attno > 0 && attno <= t->natts)
+			out = bms_add_member(out, attno);
+	}
+	return out;
+}
+
+static bool
+is_of_family(const WtColumn *c)
+{
+	return c->role == WT_CELL || c->role == WT_MAP || c->role == WT_TIMESTAMP_OF;
+}
+
+/*
+ * A family in which every row of the result has a cell: because a clause is
+ * not true otherwise, or because a NOT NULL column of a family that is read
+ * anyway says so (it is added to the wanted ones then).  -1: none, so that
+ * existence has to be asked of the other families.
+ */
+static int
+strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Node	   *clause = lfirst(lc);
+		Bitmapset  *attrs = NULL;
+		int			i = -1;
+
+		if (IsA(clause, NullTest))
+		{
+			NullTest   *n = (NullTest *) clause;
+
+			if (n->nulltesttype != IS_NOT_NULL || n->argisrow || !IsA(n->arg, Var))
+				continue;
+		}
+		else if (contain_nonstrict_functions(clause))
+			continue;
+		pull_varattnos(clause, rel->relid, &attrs);
+		while ((i = bms_next_member(attrs, i)) >= 0)
+		{
+			int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+			if (attno > 0 && attno <= t->natts && is_of_family(&t->columns[attno - 1]))
+				return t->columns[attno - 1].family;
+		}
+	}
+	for (int a = 0; a < t->natts; a++)
+	{
+		const WtColumn *c = &t->columns[a];
+
+		if (c->role != WT_CELL || !c->not_null)
+			continue;
+		for (int o = 0; o < t->natts; o++)
+		{
+			const WtColumn *other = &t->columns[o];
+
+			if (bms_is_member(o + 1, *wanted) && is_of_family(other) && other->family == c->family)
+			{
+				*wanted = bms_add_member(*wanted, a + 1);
+				return c->family;
+			}
+		}
+	}
+	return -1;
+}
+
+/* How many families a scan opens, for its cost. */
+static int
+count_families(RelInfo *info, Bitmapset *wanted, int strict)
+{
+	WtTable    *t = info->t;
+	Bitmapset  *families = NULL;
+
+	if (t->cells_layout || (strict < 0 && !t->existence_projected))
+		return Max(1, info->e.nall);
+	for (int a = 0; a < t->natts; a++)
+		if (bms_is_member(a + 1, wanted) && t->columns[a].family >= 0)
+			families = bms_add_member(families, t->columns[a].family);
+	return Max(1, bms_num_members(families));
+}
+
+/* -------------------------------------------------------------- estimates */
+
+static double
+array_length(Node *array)
+{
+	if (IsA(array, Const) && !((Const *) array)->constisnull)
+	{
+		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
+
+		return Max(1, ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
+	}
+	if (IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims)
+		return Max(1, list_length(((ArrayExpr *) array)->elements));
+	return DEFAULT_ARRAY;
+}
+
+/* How many keys at most, when all parts are bound; else -1. */
+static double
+key_count(WtTable *t, List *conds)
+{
+	double		n = 1;
+	ListCell   *lc;
+
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		double		least = -1;
+
+		foreach(lc, conds)
+		{
+			WtCond	   *c = lfirst(lc);
+			double		m;
+
+			if (c->part != part)
+				continue;
+			if (c->kind == WT_COND_EQ)
+				m = 1;
+			else if (c->kind == WT_COND_LIST)
+				m = list_length(c->values);
+			else if (c->kind == WT_COND_ANY)
+				m = array_length(linitial(c->values));
+			else
+				continue;
+			if (least < 0 || m < least)
+				least = m;
+		}
+		if (least < 0)
+			return -1;
+		n *= least;
+	}
+	return n;
+}
+
+/* Conditions as tests with those values that are known while planning. */
+static void
+plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args, Bitmapset **known)
+{
+	int			n = 0;
+	int			index = 0;
+	ListCell   *lc;
+
+	foreach(lc, conds)
+		n += list_length(((WtCond *) lfirst(lc))->values);
+	*tests = palloc(sizeof(WtTest) * Max(1, list_length(conds)));
+	*args = palloc0(sizeof(WtArg) * Max(1, n));
+	*ntests = 0;
+	*known = NULL;
+	n = 0;
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+		WtTest	   *test;
+		bool		all = true;
+		ListCell   *v,
+				   *ty;
+
+		index++;
+		if (!c->used)
+			continue;
+		test = &(*tests)[(*ntests)++];
+		test->part = c->part;
+		test->kind = c->kind;
+		test->first = n;
+		test->n = list_length(c->values);
+		forboth(v, c->values, ty, c->types)
+		{
+			Node	   *value = estimate_expression_value(root, lfirst(v));
+			WtArg	   *arg = &(*args)[n++];
+
+			arg->type = lfirst_oid(ty);
+			if (IsA(value, Const))
+			{
+				arg->known = true;
+				arg->isnull = ((Const *) value)->constisnull;
+				arg->value = ((Const *) value)->constvalue;
+			}
+			all = all && arg->known;
+		}
+		if (all)
+			*known = bms_add_member(*known, index - 1);
+	}
+}
+
+/* Rows and blocks of the ranges, from the engine. */
+static void
+estimate_ranges(RelInfo *info, const WtRanges *r, double *rows, double *blocks)
+{
+	int			asked = 0,
+				all = 0;
+
+	*rows = 0;
+	*blocks = 0;
+	for (int b = 0; b < r->nbuckets; b++)
+	{
+		all += r->n[b];
+		for (int i = 0; i < r->n[b] && asked < ESTIMATE_RANGES; i++, asked++)
+		{
+			double		most = 0;
+
+			for (int f = 0; f < info->e.nall; f++)
+			{
+				wide_estimate est = {0};
+
+				wt_check(wide_estimate_range(wt_db(), info->e.all[f], &r->ranges[b][i], &est), "could not estimate");
+				most = Max(most, est.rows);
+				*blocks += est.blocks;
+			}
+			*rows += most;
+		}
+	}
+	if (asked > 0 && all > asked)
+	{
+		*rows *= (double) all / asked;
+		*blocks *= (double) all / asked;
+	}
+}
+
+/*
+ * The size of a scan with these conditions, chosen from clauses.
+ */
+static void
+estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, List *clauses, ScanSize *size)
+{
+	WtTest	   *tests;
+	int			ntests;
+	WtArg	   *args;
+	Bitmapset  *known;
+	WtRanges	ranges;
+	List	   *rest = list_copy(clauses),
+			   *unknown = NIL;
+	ListCell   *lc;
+	int			index = 0,
+				stop = info->t->nkeys;
+	double		keys = key_count(info->t, conds);
+	double		range_rows = info->tuples,
+				share;
+
+	plan_values(root, conds, &tests, &ntests, &args, &known);
+	/* clauses whose effect is in the ranges: up to the first part that is not known */
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->used && !bms_is_member(index, known) && c->part < stop)
+			stop = c->part;
+		index++;
+	}
+	index = 0;
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->exact && c->values == NIL)
+			rest = list_delete_ptr(rest, c->rinfo);
+		else if (c->used && c->part < info->t->nkeys)
+		{
+			if (bms_is_member(index, known) && c->part < stop)
+				rest = list_delete_ptr(rest, c->rinfo);
+			else
+				unknown = lappend(unknown, c->rinfo);
+		}
+		index++;
+	}
+	size->blocks = info->blocks;
+	size->ranges = Max(1, info->t->salt_buckets);
+	if (ntests > 0 && keys == 1 && stop == 0)
+		range_rows = info->tuples;
+	else if (ntests > 0)
+	{
+		wt_ranges(info->t, tests, ntests, args, &ranges);
+		size->ranges = 0;
+		for (int b = 0; b < ranges.nbuckets; b++)
+			size->ranges += ranges.n[b];
+		if (!info->exists)
+			range_rows = 0;
+		else if (ranges.points == ranges.total)
+		{
+			range_rows = Min(info->tuples, ranges.total);
+			size->blocks = Min(info->blocks, range_rows);
+		}
+		else if (!ranges.full)
+			estimate_ranges(info, &ranges, &range_rows, &size->blocks);
+	}
+	size->scanned = range_rows * clauselist_selectivity(root, unknown, rel->relid, JOIN_INNER, NULL);
+	size->rows = range_rows * clauselist_selectivity(root, rest, rel->relid, JOIN_INNER, NULL);
+	if (keys >= 0)
+	{
+		size->ranges = Max(size->ranges, Min(keys, info->tuples));
+		size->scanned = Min(size->scanned, keys);
+		size->rows = Min(size->rows, keys);
+	}
+	share = range_rows > 0 ? size->scanned / range_rows : 0;
+	size->blocks *= share;
+	size->rows = clamp_row_est(Min(size->rows, size->scanned));
+	size->scanned = clamp_row_est(size->scanned);
+}
+
+/*
+ * A range begins with a search in each family, which is cheap while all is in
+ * memory and like a btree's descent otherwise; then blocks and rows follow.
+ */
+static void
+cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *qual, Cost *startup, Cost *total)
+{
+	double		seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) + 40 * cpu_operator_cost;
+
+	*startup = info->t->startup_cost + rel->reltarget->cost.startup + qual->startup + seek * info->families;
+	*total = *startup + seek * info->families * Max(0, size->ranges - 1);
+	*total += ceil(size->blocks) * seq_page_cost;
+	*total += size->scanned * (cpu_tuple_cost + info->t->tuple_cost + qual->per_tuple);
+	*total += size->rows * rel->reltarget->cost.per_tuple;
+}
+
+void
+wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	RelInfo    *info = palloc0(sizeof(RelInfo));
+	ScanSize	size;
+	List	   *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
+	Bitmapset  *wanted;
+	int			strict,
+				width = 0,
+				i = -1;
+
+	baserel->fdw_private = info;
+	info->t = wt_table(relid);
+	info->exists = wt_engine(info->t, false, &info->e);
+	for (int f = 0; info->exists && f < info->e.nall; f++)
+	{
+		wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+		wide_estimate est = {0};
+
+		wt_check(wide_estimate_range(wt_db(), info->e.all[f], &whole, &est), "could not estimate");
+		info->tuples = Max(info->tuples, info->t->cells_layout ? est.cells : est.rows);
+		info->blocks += est.blocks;
+	}
+	baserel->tuples = info->tuples;
+	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
+
+	wanted = wanted_attributes(baserel, info->t, clauses);
+	strict = strict_family(baserel, info->t, clauses, &wanted);
+	info->families = count_families(info, wanted, strict);
+	info->conds = wt_conditions(root, baserel, info->t, baserel->baserestrictinfo);
+	(void) wt_conditions_choose(info->t, info->conds);
+	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &size);
+	baserel->rows = size.rows;
+
+	while ((i = bms_next_member(wanted, i)) >= 0)
+		width += get_typavgwidth(info->t->columns[i - 1].typid, info->t->columns[i - 1].typmod);
+	if (baserel->reltarget->width <= 0)
+		baserel->reltarget->width = width;
+}
+
+/* ------------------------------------------------------------------ order */
+
+/* Does a column of this equivalence class stand for the part? */
+static bool
+class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
+{
+	ListCell   *lc;
+
+	if (ec->ec_has_volatile)
+		return false;
+	foreach(lc, ec->ec_members)
+	{
+		EquivalenceMember *em = lfirst(lc);
+		Node	   *node = (Node *) em->em_expr;
+
+		while (node && IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		if (node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+			((Var *) node)->varattno == t->columns[t->keys[part]].attno && ((Var *) node)->varlevelsup == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is the order of this path key the order of the part's bytes? */
+static bool
+same_order(WtTable *t, int part, Oid opfamily, Oid collation)
+{
+	WtColumn   *c = &t->columns[t->keys[part]];
+
+	if (!wt_part_is_ordered(t, part))
+		return false;
+	if (c->typid == TEXTOID || c->typid == VARCHAROID)
+	{
+		if (opfamily == TEXT_PATTERN_BTREE_FAM_OID)
+			return true;
+		if (!wt_collate_is_c(collation))
+			return false;
+	}
+	else if (type_is_collatable(c->typid))
+		return false;
+	return opfamily == lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+}
+
+/*
+ * How many of the query's path keys a scan in key order satisfies, and in which
+ * direction.  Parts that are bound to one value are passed over.  NULLS FIRST
+ * or LAST does not matter: keys are not null.
+ */
+static int
+match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
+{
+	int			part = 0,
+				n = 0;
+	ListCell   *lc;
+
+	foreach(lc, root->query_pathkeys)
+	{
+		PathKey    *pk = lfirst(lc);
+		bool		backward;
+
+		while (part < t->nkeys && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
+			part++;
+		if (part == t->nkeys || !class_has_part(rel, t, pk->pk_eclass, part) ||
+			!same_order(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+			break;
+		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, part);
+		if (n > 0 && backward != *reverse)
+			break;
+		*reverse = backward;
+		n++;
+		part++;
+	}
+	return n;
+}
+
+/* The path keys of a scan in one direction, as far as anybody has an interest in them. */
+static List *
+scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool reverse)
+{
+	List	   *out = NIL;
+	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
+
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		WtColumn   *c = &t->columns[t->keys[part]];
+		Oid			sorted = c->typid == VARCHAROID ? TEXTOID : c->typid;
+		TypeCacheEntry *tc = lookup_type_cache(sorted, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+		bool		descending = wt_part_is_descending(t, part) != reverse;
+		Oid			type,
+					collation,
+					opr = descending ? tc->gt_opr : tc->lt_opr;
+		int32		typmod;
+		List	   *one;
+		PathKey    *pk;
+		bool		known = false;
+		ListCell   *lc;
+
+		if (!OidIsValid(opr))
+			break;
+		get_atttypetypmodcoll(relid, c->attno, &type, &typmod, &collation);
+		one = wt_expression_pathkey(root, (Expr *) makeVar(rel->relid, c->attno, type, typmod, collation, 0), opr, rel->relids);
+		if (one == NIL)
+		{
+			if (wt_part_is_single(conds, part))
+				continue;
+			break;
+		}
+		pk = linitial(one);
+		if (EC_MUST_BE_REDUNDANT(pk->pk_eclass))
+			continue;
+		if (!same_order(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+		{
+			if (wt_part_is_single(conds, part))
+				continue;
+			break;
+		}
+		foreach(lc, out)
+			known |= ((PathKey *) lfirst(lc))->pk_eclass == pk->pk_eclass;
+		if (!known)
+			out = lappend(out, pk);
+	}
+	return truncate_useless_pathkeys(root, rel, out);
+}
+
+/* ------------------------------------------------------------------ paths */
+
+static void
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize *size, List *pathkeys, bool reverse,
+			  Relids outer, const QualCost *qual)
+{
+	Cost		startup,
+				total;
+
+	cost_scan(rel, info, size, qual, &startup, &total);
+	if (pathkeys != NIL && info->t->salt_buckets > 1)
+	{
+		/* the buckets are merged */
+		startup += info->t->salt_buckets * cpu_operator_cost;
+		total += info->t->salt_buckets * cpu_operator_cost +
+			size->scanned * log2(info->t->salt_buckets) * cpu_operator_cost;
+	}
+	add_path(rel, (Path *) wt_create_foreignscan_path(root, rel, NULL, size->rows, startup, total, pathkeys, outer,
+													  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL))));
+}
+
+static void
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *qual)
+{
+	bool		reverse = false;
+	int			n;
+
+	if (!wt_enable_pushdown)
+		return;
+	n = match_pathkeys(root, rel, info->t, info->conds, &reverse);
+	if (n > 0)
+	{
+		List	   *keys = list_copy(root->query_pathkeys);
+
+		add_scan_path(root, rel, info, size, list_truncate(keys, n), reverse, rel->lateral_relids, qual);
+	}
+	if (!has_useful_pathkeys(root, rel))
+		return;
+	for (int back = 0; back < 2; back++)
+	{
+		List	   *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
+
+		if (keys != NIL)
+			add_scan_path(root, rel, info, size, keys, back, rel->lateral_relids, qual);
+	}
+}
+
+/* Which column generate_implied_equalities_for_column shall look for. */
+typedef struct ColumnArg
+{
+	AttrNumber	attno;
+} ColumnArg;
+
+static bool
+member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em, void *arg)
+{
+	Node	   *node = (Node *) em->em_expr;
+
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+		((Var *) node)->varattno == ((ColumnArg *) arg)->attno;
+}
+
+static List *
+add_outer(List *outers, RelOptInfo *rel, Relids relids)
+{
+	Relids		outer = bms_del_member(bms_union(relids, rel->lateral_relids), rel->relid);
+	ListCell   *lc;
+
+	if (bms_is_empty(outer))
+		return outers;
+	foreach(lc, outers)
+		if (bms_equal(lfirst(lc), outer))
+			return outers;
+	return lappend(outers, outer);
+}
+
+/* The sets of other tables that can give values to parts of the key. */
+static List *
+useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
+{
+	List	   *clauses = NIL,
+			   *outers = NIL;
+	Relids		all = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->joininfo)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+
+		if (join_clause_is_movable_to(rinfo, rel))
+			clauses = lappend(clauses, rinfo);
+	}
+	if (rel->has_eclass_joins)
+		for (int part = 0; part < t->nkeys; part++)
+		{
+			ColumnArg	arg = {t->columns[t->keys[part]].attno};
+
+			clauses = list_concat(clauses, generate_implied_equalities_for_column(root, rel, member_is_column, &arg,
+																				 rel->lateral_referencers));
+		}
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+
+		if (wt_conditions(root, rel, t, list_make1(rinfo)) != NIL)
+			outers = add_outer(outers, rel, rinfo->clause_relids);
+	}
+	/* parts of the key from different tables */
+	if (list_length(outers) > 1)
+	{
+		foreach(lc, outers)
+			all = bms_union(all, lfirst(lc));
+		outers = add_outer(outers, rel, all);
+	}
+	return outers;
+}
+
+static void
+add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info)
+{
+	ListCell   *lc;
+
+	foreach(lc, useful_outers(root, rel, info->t))
+	{
+		Relids		outer = lfirst(lc);
+		ParamPathInfo *ppi = get_baserel_parampathinfo(root, rel, outer);
+		List	   *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
+		List	   *conds = wt_conditions(root, rel, info->t, clauses);
+		ListCell   *c;
+		bool		useful = false;
+		ScanSize	size;
+		QualCost	qual;
+
+		(void) wt_conditions_choose(info->t, conds);
+		foreach(c, conds)
+		{
+			WtCond	   *cond = lfirst(c);
+
+			useful |= cond->used && list_member_ptr(ppi->ppi_clauses, cond->rinfo);
+		}
+		if (!useful)
+			continue;
+		estimate_scan(root, rel, info, conds, clauses, &size);
+		cost_qual_eval(&qual, clauses, root);
+		ppi->ppi_rows = size.rows;
+		add_scan_path(root, rel, info, &size, NIL, false, outer, &qual);
+	}
+}
+
+void
+wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	RelInfo    *info = baserel->fdw_private;
+	ScanSize	size;
+
+	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &size);
+	size.rows = baserel->rows;
+	add_scan_path(root, baserel, info, &size, NIL, false, baserel->lateral_relids, &baserel->baserestrictcost);
+	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
+	add_parameterized_paths(root, baserel, info);
+}
+
+/* ------------------------------------------------------------------- plan */
+
+/*
+ * Rows are locked by the scan when they are to be changed, or asked for with
+ * FOR UPDATE and its relatives.
+ */
+static WtLock
+lock_mode(PlannerInfo *root, RelOptInfo *rel)
+{
+	PlanRowMark *mark;
+
+	if (bms_is_member(rel->relid, root->all_result_relids))
+		return WT_LOCK_WAIT;
+	mark = get_plan_rowmark(root->rowMarks, rel->relid);
+	if (mark == NULL || mark->strength == LCS_NONE)
+		return WT_LOCK_NONE;
+	switch (mark->waitPolicy)
+	{
+		case LockWaitSkip:
+			return WT_LOCK_SKIP;
+		case LockWaitError:
+			return WT_LOCK_NOWAIT;
+		default:
+			return WT_LOCK_WAIT;
+	}
+}
+
+/* Rows that the scan is asked for at most, as text; empty when that is not known. */
+static char *
+limit_text(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+{
+	if (root->limit_tuples <= 0 || !bms_equal(root->all_baserels, rel->relids) ||
+		!pathkeys_contained_in(root->query_pathkeys, pathkeys))
+		return "";
+	return psprintf("%.0f", root->limit_tuples);
+}
+
+/* ruleutils.c cannot show these. */
+static bool
+has_placeholder(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, PlaceHolderVar) || expression_tree_walker(node, has_placeholder, context);
+}
+
+static List *
+attribute_list(Bitmapset *attrs)
+{
+	List	   *out = NIL;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+		out = lappend_int(out, i);
+	return out;
+}
+
+ForeignScan *
+wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
+				 List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	RelInfo    *info = baserel->fdw_private;
+	List	   *conds = wt_conditions(root, baserel, info->t, scan_clauses);
+	List	   *tests = NIL,
+			   *exprs = NIL,
+			   *types = NIL,
+			   *answered = NIL,
+			   *recheck = NIL,
+			   *rest = NIL,
+			   *flags,
+			   *show,
+			   *private;
+	ListCell   *lc;
+	Bitmapset  *wanted;
+	int			strict;
+
+	(void) wt_conditions_choose(info->t, conds);
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->exact)
+			answered = lappend(answered, c->rinfo);
+		if (!c->used || (c->values == NIL && c->kind != WT_COND_NEVER))
+			continue;
+		tests = lappend(tests, list_make4_int(c->part, c->kind, list_length(exprs), list_length(c->values)));
+		exprs = list_concat(exprs, c->values);
+		types = list_concat(types, c->types);
+	}
+	foreach(lc, scan_clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (list_member_ptr(answered, rinfo))
+			recheck = lappend(recheck, rinfo->clause);
+		else
+			rest = lappend(rest, rinfo->clause);
+	}
+	wanted = wanted_attributes(baserel, info->t, rest);
+	strict = info->t->cells_layout ? -1 : strict_family(baserel, info->t, rest, &wanted);
+	flags = list_make5_int(strict,
+						   intVal(linitial(best_path->fdw_private)),
+						   intVal(lsecond(best_path->fdw_private)),
+						   lock_mode(root, baserel),
+						   (int) baserel->relid);
+
+	/* with variables of other tables, for EXPLAIN: they become parameters of the join */
+	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL) ? copyObject(exprs) : NIL;
+	private = list_make5(tests, types, attribute_list(wanted), flags,
+						 makeString(limit_text(root, baserel, best_path->path.pathkeys)));
+	return make_foreignscan(tlist, rest, baserel->relid, exprs, lappend(private, show), NIL, recheck, outer_plan);
+}
+
+bool
+wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	/* the transaction's own writes are private to this process */
+	return false;
+}
+
+WtTest *
+wt_plan_tests(List *fdw_private, int *n)
+{
+	List	   *tests = list_nth(fdw_private, WtPrivateTests);
+	WtTest	   *out = palloc(sizeof(WtTest) * Max(1, list_length(tests)));
+	ListCell   *lc;
+
+	*n = 0;
+	foreach(lc, tests)
+	{
+		List	   *test = lfirst(lc);
+		WtTest	   *t = &out[(*n)++];
+
+		t->part = linitial_int(test);
+		t->kind = lsecond_int(test);
+		t->first = lthird_int(test);
+		t->n = lfourth_int(test);
+	}
+	return out;
+}

@@ -1,0 +1,136 @@
+/*
+ * pushdown.h
+ *		What pushdown.c, plan.c, scan.c and explain.c share: conditions on key
+ *		parts, and the plan's private list.
+ */
+#ifndef WT_PUSHDOWN_H
+#define WT_PUSHDOWN_H
+
+#include "widetable.h"
+
+typedef enum WtKind
+{
+	WT_COND_EQ,
+	WT_COND_LT,					/* LT .. GE may carry several values: a row comparison */
+	WT_COND_LE,
+	WT_COND_GT,
+	WT_COND_GE,
+	WT_COND_ANY,				/* = ANY (array) */
+	WT_COND_LIST,				/* = one of several values */
+	WT_COND_LIKE,				/* LIKE pattern, for text and bytea */
+	WT_COND_STARTS,				/* ^@, starts_with */
+	WT_COND_REGEX,				/* ~ pattern */
+	WT_COND_NEVER				/* IS NULL */
+} WtKind;
+
+/*
+ * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family and
+ * the qualifier are counted on behind them.
+ */
+#define WT_PART_FAMILY(t)		((t)->nkeys)
+#define WT_PART_QUALIFIER(t)	((t)->nkeys + 1)
+
+/* One clause that says something about a part of the key. */
+typedef struct WtCond
+{
+	int			part;
+	WtKind		kind;
+	List	   *values;			/* expressions without variables of this table */
+	List	   *types;			/* their types (ANY: the element's), a list of OIDs */
+	bool		faithful;		/* bytes say exactly what the clause says */
+	bool		used;			/* takes part in the ranges */
+	bool		exact;			/* no row of the ranges fails the clause: need not be tested again */
+	RestrictInfo *rinfo;
+} WtCond;
+
+/* The same at run time: values are args[first .. first + n) */
+typedef struct WtTest
+{
+	int			part;
+	WtKind		kind;
+	int			first;
+	int			n;
+} WtTest;
+
+typedef struct WtArg
+{
+	Oid			type;
+	bool		known;			/* false: the planner cannot tell yet */
+	bool		isnull;
+	Datum		value;
+} WtArg;
+
+/* Sorted, disjoint ranges; with salt_buckets one list for each bucket. */
+typedef struct WtRanges
+{
+	int			nbuckets;		/* at least 1 */
+	int		   *n;
+	wide_range **ranges;
+	int			total;			/* ranges before they are spread over buckets */
+	int			points;			/* of them, single keys */
+	bool		full;			/* the whole table: nothing was restricted */
+} WtRanges;
+
+/* An interval of byte strings; hi is unused when inf. */
+typedef struct WtInterval
+{
+	wide_bytes	lo;
+	wide_bytes	hi;
+	bool		inf;
+	bool		point;			/* exactly the value whose bytes are lo */
+} WtInterval;
+
+extern List *wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
+/* Sets used and exact; returns how many leading parts are bound to values. */
+extern int	wt_conditions_choose(WtTable *t, List *conds);
+/* Is the part bound to one single value by a condition of the list? */
+extern bool wt_part_is_single(List *conds, int part);
+extern bool wt_part_is_ordered(WtTable *t, int part);
+/* true: larger values have smaller bytes */
+extern bool wt_part_is_descending(WtTable *t, int part);
+
+/* The clauses' key ranges.  Everything is allocated in CurrentMemoryContext. */
+extern void wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out);
+/* What the tests leave of one part, by itself.  false: no restriction. */
+extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
+							  WtInterval **out, int *n);
+/* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
+extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
+
+/* ------------------------------------------------- the plan's private list */
+
+enum WtPrivate
+{
+	WtPrivateTests,				/* list of integer lists: part, kind, first, n */
+	WtPrivateTypes,				/* OIDs, one for each of fdw_exprs */
+	WtPrivateColumns,			/* attribute numbers that are wanted */
+	WtPrivateFlags,				/* integer list, see below */
+	WtPrivateLimit,				/* String: rows, or empty */
+	WtPrivateShow				/* the expressions as the query has them, when they have variables */
+};
+
+enum WtFlag
+{
+	WtFlagStrictFamily,			/* index of a family that every wanted row has a cell in; -1 */
+	WtFlagReverse,
+	WtFlagOrdered,				/* rows must come in key order */
+	WtFlagLock,					/* WtLock */
+	WtFlagRelid					/* range table index while planning */
+};
+
+typedef enum WtLock
+{
+	WT_LOCK_NONE,
+	WT_LOCK_WAIT,
+	WT_LOCK_SKIP,
+	WT_LOCK_NOWAIT
+} WtLock;
+
+#define wt_flag(priv, which) list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
+
+extern WtTest *wt_plan_tests(List *fdw_private, int *n);
+
+/* scan.c, for explain.c */
+extern bool wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out);
+
+#endif							/* WT_PUSHDOWN_H */

@@ -1,0 +1,65 @@
+/*
+ * rmw.h
+ *		Small things that modify.c and func.c share: reading single cells for a
+ *		read-modify-write, families by name, jsonb values as bytes.
+ */
+#ifndef WT_RMW_H
+#define WT_RMW_H
+
+#include "widetable.h"
+#include "utils/jsonb.h"
+
+/* One cell of a row that is read before it is written. */
+typedef struct WtCellRef
+{
+	wide_family_id family;
+	wide_bytes	qual;
+	WtColumn   *column;			/* the column that maps it, or NULL */
+	/* filled in by wt_read_cells */
+	bool		found;
+	int64		ts;
+	uint64		seq;			/* 0: written by this transaction */
+	wide_bytes	value;			/* palloc'd */
+} WtCellRef;
+
+/*
+ * The newest version of each cell, as the snapshot sees it (NULL: newest
+ * state, own writes included; call it under the row lock then).  Several refs
+ * may name the same cell.
+ */
+extern void wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs);
+
+/* The range that holds exactly this row; the bytes live in buf. */
+extern wide_range wt_row_range(wide_bytes key, StringInfo buf);
+
+/* A family of the engine's table by name, also one that t does not mention; 0 when there is none. */
+extern wide_family_id wt_family_by_name(WtTable *t, WtEngine *e, const char *name);
+/* All families of the engine's table, in the order of e->all; palloc'd. */
+extern wide_family *wt_families(WtEngine *e, int *n);
+
+/* Valid text of the database's encoding without NUL? */
+extern bool wt_bytes_are_text(const uint8 *data, size_t len);
+/* What people see of bytes: the text they are, or \x and hexadecimal digits. */
+extern char *wt_bytes_show(wide_bytes b);
+/* Appends the bytes that wt_bytes_show would show as this text. */
+extern void wt_bytes_unshow(const char *text, size_t len, StringInfo out);
+
+/* The text of a JSON value (of a string: its characters); false for JSON null. */
+extern bool wt_json_text(const JsonbValue *v, StringInfo out);
+
+/* Microseconds since 1970 of a timestamp column's value; 22023 when negative. */
+extern int64 wt_timestamp_arg(Oid typid, Datum value, const char *column);
+
+static inline bool
+wt_bytes_equal(const void *a, size_t alen, const void *b, size_t blen)
+{
+	return alen == blen && (alen == 0 || memcmp(a, b, alen) == 0);
+}
+
+static inline wide_bytes
+wt_bytes_of(StringInfo s)
+{
+	return (wide_bytes) {(const uint8 *) s->data, (size_t) s->len};
+}
+
+#endif							/* WT_RMW_H */

@@ -1,0 +1,62 @@
+/*
+ * store.h
+ *		What the files that keep the store running share (store, xact, wal,
+ *		lock, worker, ddl, stat); the rest of the extension uses widetable.h.
+ */
+#ifndef WT_STORE_H
+#define WT_STORE_H
+
+#include "widetable.h"
+
+#include "storage/dsm.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
+
+#define WT_SLOT_NAME	"widetable"	/* the physical replication slot that keeps our WAL */
+#define WT_DIRECTORY	"widetable"	/* in the data directory */
+#define WT_LOG_PREFIX	"widetable"	/* of our messages in WAL */
+
+/*
+ * The only thing in PostgreSQL's main shared memory (without preload): where
+ * the segment is.  It appears zero-filled once in each incarnation of shared
+ * memory, also after a crash restart, which is how we know that the segment
+ * has to be made anew.
+ */
+typedef struct WtAnchor
+{
+	slock_t		mutex;			/* protects what follows */
+	dsm_handle	handle;			/* of the segment; 0 = none yet */
+	bool		in_main;		/* the segment is main shared memory at wt_main_segment */
+	Size		size;
+	pid_t		opener;			/* makes or recovers the segment right now; 0 = nobody */
+	pid_t		worker_pid;		/* 0 = not running */
+	int			worker_procno;	/* its latch */
+	TimestampTz worker_started; /* last time someone asked for one */
+} WtAnchor;
+
+extern WtAnchor *wt_anchor(void);
+extern Size wt_segment_bytes(void);
+
+/* Opens the store or says why not (palloc'd), without raising that as an error. */
+extern wide_db *wt_db_try(char **why);
+/* true when the store's directory exists: something has been stored in this cluster */
+extern bool wt_store_exists(void);
+
+/* wal.c */
+extern void wt_wal_ensure_slot(void);	/* makes the slot when missing; ereports */
+extern void wt_wal_set_restart(XLogRecPtr lsn);	/* moves the slot; never raises */
+
+/* worker.c */
+extern void wt_worker_register_static(void);
+extern void wt_worker_ensure(void);	/* starts one when none runs; never raises */
+
+/* lock.c */
+extern void wt_lock_reset(void);	/* end of transaction */
+
+/* xact.c */
+extern void wt_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine in this transaction */
+
+/* ddl.c: make the engine's table agree with the foreign table's definition */
+extern void wt_sync_table(Oid relid);
+
+#endif							/* WT_STORE_H */

@@ -1,0 +1,645 @@
+/*
+ * xact.c
+ *		The engine's part in PostgreSQL's transactions: the batch, savepoints,
+ *		commit, snapshots, scans.
+ *
+ * Commit (see architecture, "Commit"):
+ *
+ *	PRE_COMMIT	everything that can fail: the batch is prepared.  If the
+ *				transaction has an xid its payload goes to WAL now, as
+ *				transactional messages, and PostgreSQL's commit record decides.
+ *	COMMIT		the finish record is logged and the cells are applied.  Without
+ *				an xid, payload and finish are one record and we flush it
+ *				ourselves: no commit record, no xid, one flush.  Then publish.
+ *
+ * Between ProcArrayEndTransaction and COMMIT here other sessions see our heap
+ * rows and not yet our cells: their snapshots wait for us (wide_snapshot_take),
+ * a matter of microseconds.
+ *
+ * Statements see the batch as of their command id, as heap rows; read-modify-
+ * write under a row lock sees all of it.
+ */
+#include "store.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "replication/syncrep.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* ------------------------------------------------------------------ batch */
+
+typedef struct CommandMark
+{
+	CommandId	cid;
+	uint64		mark;			/* of the batch before the command's first write */
+} CommandMark;
+
+typedef struct LevelMark
+{
+	int			level;			/* nesting level of the subtransaction */
+	uint64		mark;			/* of the batch before its first write */
+} LevelMark;
+
+static wide_batch *batch = NULL;
+static bool prepared = false;
+static bool ddl = false;		/* the batch changes the catalog */
+static FullTransactionId prepared_xid;
+
+static CommandMark *commands = NULL;	/* ascending, TopMemoryContext */
+static int	ncommands = 0,
+			commands_max = 0;
+static LevelMark *levels = NULL;
+static int	nlevels = 0,
+			levels_max = 0;
+
+wide_batch *
+wt_batch(bool create)
+{
+	if (batch != NULL || !create)
+		return batch;
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot write to wide tables during a parallel operation")));
+	wt_check(wide_batch_new(wt_db(), &batch), "could not begin writing");
+	return batch;
+}
+
+void
+wt_note_ddl(void)
+{
+	ddl = true;
+}
+
+void
+wt_batch_command(void)
+{
+	wide_batch *b = wt_batch(true);
+	CommandId	cid = GetCurrentCommandId(true);
+	int			level = GetCurrentTransactionNestLevel();
+
+	if (ncommands == 0 || commands[ncommands - 1].cid != cid)
+	{
+		if (ncommands == commands_max)
+		{
+			commands_max = Max(16, commands_max * 2);
+			commands = commands ? repalloc(commands, commands_max * sizeof(CommandMark))
+				: MemoryContextAlloc(TopMemoryContext, commands_max * sizeof(CommandMark));
+		}
+		commands[ncommands].cid = cid;
+		commands[ncommands++].mark = wide_batch_mark(b);
+	}
+	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
+	{
+		if (nlevels == levels_max)
+		{
+			levels_max = Max(16, levels_max * 2);
+			levels = levels ? repalloc(levels, levels_max * sizeof(LevelMark))
+				: MemoryContextAlloc(TopMemoryContext, levels_max * sizeof(LevelMark));
+		}
+		levels[nlevels].level = level;
+		levels[nlevels++].mark = wide_batch_mark(b);
+	}
+}
+
+uint64_t
+wt_own_mark(Snapshot snapshot)
+{
+	int			lo = 0,
+				hi = ncommands;
+
+	if (batch == NULL)
+		return 0;
+	/* the first command that the snapshot does not see */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (commands[mid].cid < snapshot->curcid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < ncommands ? commands[lo].mark : wide_batch_mark(batch);
+}
+
+/* ---------------------------------------------------------------- snapshot */
+
+/*
+ * The engine's counterpart of one of PostgreSQL's snapshots.  All scans of a
+ * statement share it: it lives as long as one of them holds it; in REPEATABLE
+ * READ to the end of the transaction.
+ */
+typedef struct SnapEntry
+{
+	dlist_node	node;
+	Snapshot	pg;				/* identity only */
+	wide_snapshot *ws;
+	int			refs;
+} SnapEntry;
+
+static dlist_head snaps = DLIST_STATIC_INIT(snaps);
+static SnapEntry *xact_snap = NULL; /* REPEATABLE READ and up */
+
+static bool
+running_for(void *ctx, uint64_t xid)
+{
+	return XidInMVCCSnapshot(XidFromFullTransactionId(FullTransactionIdFromU64(xid)), (Snapshot) ctx);
+}
+
+static SnapEntry *
+snap_new(Snapshot pg)
+{
+	SnapEntry  *e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
+	wide_status st;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pg == NULL)
+			st = wide_snapshot_latest(wt_db(), &e->ws);
+		else
+			st = wide_snapshot_take(wt_db(), running_for, pg, &e->ws);
+	} while (st == WIDE_INTERRUPTED);
+	if (st != WIDE_OK)
+	{
+		pfree(e);
+		wt_check(st, "could not take a snapshot");
+	}
+	e->pg = pg;
+	e->refs = 1;
+	dlist_push_head(&snaps, &e->node);
+	return e;
+}
+
+static void
+snap_unref(SnapEntry *e)
+{
+	if (--e->refs > 0)
+		return;
+	dlist_delete(&e->node);
+	wide_snapshot_release(e->ws);
+	pfree(e);
+}
+
+static SnapEntry *
+snap_for(Snapshot pg)
+{
+	dlist_iter	iter;
+
+	if (pg != NULL && IsolationUsesXactSnapshot())
+	{
+		if (xact_snap == NULL)
+			xact_snap = snap_new(pg);
+		xact_snap->refs++;
+		return xact_snap;
+	}
+	if (pg != NULL)
+		dlist_foreach(iter, &snaps)
+		{
+			SnapEntry  *e = dlist_container(SnapEntry, node, iter.cur);
+
+			if (e->pg == pg)
+			{
+				e->refs++;
+				return e;
+			}
+		}
+	return snap_new(pg);
+}
+
+/* ------------------------------------------------------------------- scans */
+
+struct WtScan
+{
+	dlist_node	node;
+	wide_scan  *scan;
+	SnapEntry  *snap;
+	bool		newest;			/* a new snapshot at each restart */
+	SubTransactionId subid;
+	wide_scan_spec spec;		/* own copy for reopening */
+	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
+	bool		mark_given;
+	MemoryContext cxt;
+};
+
+static dlist_head scans = DLIST_STATIC_INIT(scans);
+
+/* Deep copy of what the caller may let go of. */
+static void
+copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
+{
+	wide_scan_family *f = palloc(sizeof(wide_scan_family) * Max(1, from->nfamilies));
+
+	*to = *from;
+	memcpy(f, from->families, sizeof(wide_scan_family) * from->nfamilies);
+	for (int i = 0; i < from->nfamilies; i++)
+	{
+		wide_bytes *quals = palloc(sizeof(wide_bytes) * Max(1, f[i].nquals));
+
+		for (int q = 0; q < f[i].nquals; q++)
+		{
+			uint8	   *data = palloc(Max(1, f[i].quals[q].len));
+
+			quals[q] = f[i].quals[q];
+			if (quals[q].data == NULL)
+				continue;
+			memcpy(data, quals[q].data, quals[q].len);
+			quals[q].data = data;
+		}
+		f[i].quals = quals;
+	}
+	to->families = f;
+	to->ranges = NULL;
+	to->nranges = 0;
+}
+
+static void
+open_engine_scan(WtScan *s, const wide_range *ranges, int nranges)
+{
+	wide_scan_spec spec = s->spec;
+	wide_status st;
+
+	spec.ranges = ranges;
+	spec.nranges = nranges;
+	spec.own = batch;
+	if (s->newest && !s->mark_given)
+		spec.own_mark = batch ? wide_batch_mark(batch) : 0;
+	s->opened_with = batch;
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		st = wide_scan_open(wt_db(), s->snap->ws, &spec, &s->scan);
+	} while (st == WIDE_INTERRUPTED);
+	if (st != WIDE_OK)
+	{
+		s->scan = NULL;
+		wt_check(st, "could not read");
+	}
+}
+
+WtScan *
+wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
+{
+	MemoryContext cxt,
+				old;
+	WtScan	   *s;
+
+	(void) wt_db();
+	cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	s = palloc0(sizeof(WtScan));
+	s->cxt = cxt;
+	s->newest = snapshot == NULL;
+	s->mark_given = snapshot == NULL && spec->own_mark != 0;
+	copy_spec(&s->spec, spec);
+	MemoryContextSwitchTo(old);
+	if (snapshot != NULL)
+		s->spec.own_mark = wt_own_mark(snapshot);
+	s->subid = GetCurrentSubTransactionId();
+	s->snap = snap_for(snapshot);
+	dlist_push_head(&scans, &s->node);
+	open_engine_scan(s, spec->ranges, spec->nranges);
+	return s;
+}
+
+bool
+wt_scan_next(WtScan *s, wide_row *row)
+{
+	wide_status st;
+
+	while ((st = wide_scan_next(s->scan, row)) == WIDE_INTERRUPTED)
+		CHECK_FOR_INTERRUPTS();
+	if (st == WIDE_END)
+		return false;
+	if (st != WIDE_OK)
+		wt_check(st, "could not read");
+	return true;
+}
+
+void
+wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
+{
+	wide_status st;
+
+	if (s->newest || s->scan == NULL || s->opened_with != batch)
+	{
+		/* the newest state is another one by now, or our own writes began */
+		if (s->scan != NULL)
+			wide_scan_close(s->scan);
+		s->scan = NULL;
+		if (s->newest)
+		{
+			SnapEntry  *fresh = snap_new(NULL);
+
+			snap_unref(s->snap);
+			s->snap = fresh;
+		}
+		open_engine_scan(s, ranges, nranges);
+		return;
+	}
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		st = wide_scan_restart(s->scan, ranges, nranges, s->spec.own_mark);
+	} while (st == WIDE_INTERRUPTED);
+	wt_check(st, "could not read");
+}
+
+void
+wt_scan_stats(WtScan *s, wide_scan_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (s->scan != NULL)
+		wide_scan_statistics(s->scan, out);
+}
+
+bool
+wt_scan_sees(WtScan *s, uint64_t seq)
+{
+	return wide_snapshot_sees(s->snap->ws, seq);
+}
+
+static void
+close_scan(WtScan *s)
+{
+	dlist_delete(&s->node);
+	if (s->scan != NULL)
+		wide_scan_close(s->scan);
+	snap_unref(s->snap);
+	MemoryContextDelete(s->cxt);
+}
+
+/* A scan that the end of its (sub)transaction has closed already is ignored. */
+void
+wt_scan_close(WtScan *s)
+{
+	dlist_iter	iter;
+
+	if (s == NULL)
+		return;
+	dlist_foreach(iter, &scans)
+	{
+		if (dlist_container(WtScan, node, iter.cur) == s)
+		{
+			close_scan(s);
+			return;
+		}
+	}
+}
+
+static void
+close_scans(SubTransactionId subid)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &scans)
+	{
+		WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+
+		if (subid == InvalidSubTransactionId || s->subid == subid)
+			close_scan(s);
+	}
+}
+
+/* ----------------------------------------------------------- engine tables */
+
+/* What wt_engine found lately; valid while the catalog's generation stays. */
+typedef struct EngineCache
+{
+	Oid			relid;
+	uint64		generation;
+	uint64		serial;			/* of the parsed definition */
+	WtEngine	engine;
+} EngineCache;
+
+#define ENGINE_CACHE 64
+static EngineCache engine_cache[ENGINE_CACHE];
+
+static void
+fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngine *out)
+{
+	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+	int			n = wide_table_families(wt_db(), b, wt->id, fams, WT_MAX_FAMILIES);
+
+	memset(out, 0, sizeof(*out));
+	out->table = wt->id;
+	out->nall = n;
+	for (int i = 0; i < n; i++)
+	{
+		int			f = wt_family_index(t, fams[i].name);
+
+		out->all[i] = fams[i].id;
+		if (f >= 0 && f < WT_MAX_FAMILIES)
+		{
+			out->families[f] = fams[i].id;
+			out->versions[f] = fams[i].opt.versions;
+		}
+	}
+	pfree(fams);
+}
+
+bool
+wt_engine(WtTable *t, bool create, WtEngine *out)
+{
+	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
+	wide_db    *db;
+	wide_table	wt;
+	wide_status st;
+
+	/* nothing was ever stored in this cluster: do not make a store for reading */
+	if (!create && !wt_store_exists())
+		return false;
+	db = wt_db();
+	if (!ddl && c->relid == t->relid && c->serial == t->serial && c->generation == wide_catalog_generation(db))
+	{
+		*out = c->engine;
+		return true;
+	}
+	st = wide_table_by_binding(db, batch, MyDatabaseId, t->relid, &wt);
+	if (st == WIDE_NOTFOUND)
+	{
+		if (!create)
+			return false;
+		wt_sync_table(t->relid);
+		st = wide_table_by_binding(db, batch, MyDatabaseId, t->relid, &wt);
+	}
+	wt_check(st, "could not find the table");
+	fill_engine(t, batch, &wt, out);
+	if (create)
+		for (int i = 0; i < t->nfamilies; i++)
+			if (out->families[i] == 0)
+			{
+				wt_sync_table(t->relid);
+				fill_engine(t, batch, &wt, out);
+				break;
+			}
+	if (!ddl)
+	{
+		c->relid = t->relid;
+		c->serial = t->serial;
+		c->generation = wide_catalog_generation(db);
+		c->engine = *out;
+	}
+	return true;
+}
+
+/* --------------------------------------------------------------- callbacks */
+
+static void
+prepare(void)
+{
+	wide_status st;
+
+	if (batch == NULL || wide_batch_empty(batch))
+		return;
+	wt_worker_ensure();
+	prepared_xid = GetTopFullTransactionIdIfAny();
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		st = wide_batch_prepare(batch, FullTransactionIdIsValid(prepared_xid) ? U64FromFullTransactionId(prepared_xid) : 0);
+	} while (st == WIDE_INTERRUPTED);
+	wt_check(st, "could not commit to wide tables");
+	prepared = true;
+}
+
+/* Cannot fail: PostgreSQL's part is committed already. */
+static void
+finish(void)
+{
+	uint64_t	lsn = 0;
+
+	if (!prepared)
+		return;
+	if (wide_batch_finish(batch, &lsn) != WIDE_OK)
+		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
+	if (!FullTransactionIdIsValid(prepared_xid))
+	{
+		/* there is no commit record: ours is the record to wait for */
+		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+		{
+			XLogFlush(lsn);
+			SyncRepWaitForLSN(lsn, true);
+		}
+		else
+			XLogSetAsyncXactLSN(lsn);
+	}
+	/* the next transaction of this session has not written anything yet */
+	XactLastRecEnd = 0;
+	if (wide_publish(wt_db(), lsn) != WIDE_OK)
+		ereport(PANIC, (errmsg("could not publish a commit to wide tables: %s", wide_error_text())));
+}
+
+static void
+end_of_transaction(void)
+{
+	close_scans(InvalidSubTransactionId);
+	if (xact_snap != NULL)
+	{
+		SnapEntry  *e = xact_snap;
+
+		xact_snap = NULL;
+		snap_unref(e);
+	}
+	if (batch != NULL)
+		wide_batch_free(batch);
+	batch = NULL;
+	prepared = false;
+	ddl = false;
+	ncommands = 0;
+	nlevels = 0;
+	wt_lock_reset();
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+			/* row locks and held snapshots are not needed to prepare, but scans read the batch */
+			close_scans(InvalidSubTransactionId);
+			prepare();
+			break;
+		case XACT_EVENT_COMMIT:
+			finish();
+			end_of_transaction();
+			break;
+		case XACT_EVENT_ABORT:
+			end_of_transaction();
+			break;
+		case XACT_EVENT_PRE_PREPARE:
+			if (batch != NULL && !wide_batch_empty(batch))
+				ereport(ERROR,
+						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("cannot PREPARE a transaction that has written to wide tables")));
+			if (wt_db_if_open() != NULL && wide_row_locks_held(wt_db_if_open()) > 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("cannot PREPARE a transaction that has locked rows of wide tables")));
+			break;
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			end_of_transaction();
+			break;
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			break;
+	}
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid, void *arg)
+{
+	int			level = GetCurrentTransactionNestLevel();
+	dlist_iter	iter;
+
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+	{
+		dlist_foreach(iter, &scans)
+		{
+			WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+
+			if (s->subid == mySubid)
+				s->subid = parentSubid;
+		}
+		/* its writes belong to the parent now */
+		if (nlevels > 0 && levels[nlevels - 1].level == level)
+		{
+			if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))
+				nlevels--;
+			else
+				levels[nlevels - 1].level = level - 1;
+		}
+	}
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		close_scans(mySubid);
+		while (nlevels > 0 && levels[nlevels - 1].level >= level)
+		{
+			nlevels--;
+			if (batch != NULL)
+				wide_batch_rewind(batch, levels[nlevels].mark);
+		}
+	}
+}
+
+void
+wt_xact_init(void)
+{
+	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
+}
+
+void
+wt_lock_release_all(void)
+{
+	wt_lock_reset();
+}

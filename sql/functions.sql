@@ -1,0 +1,252 @@
+-- Functions on one row: what SQL statements on a foreign table cannot say.
+CREATE FOREIGN TABLE fn (
+    id     text COLLATE "C",
+    title  text,
+    hits   bigint OPTIONS (column 'c:hits', encoding 'counter'),
+    level  int,
+    rank   bigint OPTIONS (column 'c:rank', encoding 'ordered'),
+    doc    jsonb
+) SERVER widetable
+  OPTIONS (key 'id', families '{"f": {"versions": 3}, "c": {"versions": 3}, "x": {"versions": 5}}');
+
+-- ---------------------------------------------------------------- counters
+-- A missing cell counts as 0 (T71); the new value comes back.
+SELECT widetable.increment('fn', 'a', 'hits');
+SELECT widetable.increment('fn', 'a', 'c:hits', 4);
+SELECT widetable.increment('fn', 'a', 'hits', -7);
+SELECT value FROM widetable.cells('fn', 'a') WHERE qualifier = 'hits';
+SELECT widetable.increment('fn', 'zero', 'hits', 0);
+SELECT value FROM widetable.cells('fn', 'zero');
+SELECT hits FROM fn WHERE id = 'a';
+-- Several at once, all or nothing; the same cell named twice gets the sum.
+SELECT widetable.increment('fn', 'b', '{"hits": 5, "x:n": 10}'::jsonb);
+SELECT widetable.increment('fn', 'b', '{"hits": 1, "c:hits": 2, "x:n": -1}'::jsonb);
+SELECT widetable.increment('fn', 'b', '{}'::jsonb);
+-- Not a counter (T75 .. T80): nothing is changed.
+SELECT widetable.put('fn', 'b', 'x:two', '12');
+SELECT widetable.put('fn', 'b', 'x:zero', '');
+SELECT widetable.increment('fn', 'b', 'x:two');
+SELECT widetable.increment('fn', 'b', 'x:zero');
+SELECT widetable.increment('fn', 'b', '{"hits": 1, "x:two": 1}'::jsonb);
+SELECT widetable.increment('fn', 'b', 'hits', 0);
+SELECT widetable.increment('fn', 'b', 'level');
+SELECT widetable.increment('fn', 'b', 'rank');
+SELECT widetable.increment('fn', 'b', '{"hits": 1.5}'::jsonb);
+SELECT widetable.increment('fn', 'b', '{"hits": "1"}'::jsonb);
+SELECT widetable.increment('fn', 'b', '{"hits": null}'::jsonb);
+SELECT widetable.increment('fn', 'b', '[1]'::jsonb);
+SELECT widetable.increment('fn', 'b', '{"hits": 1}');
+-- Out of range (T78, T79).
+SELECT widetable.put('fn', 'max', 'hits', 9223372036854775807), widetable.put('fn', 'min', 'hits', -9223372036854775808);
+SELECT widetable.increment('fn', 'max', 'hits');
+SELECT widetable.increment('fn', 'min', 'hits', -1);
+SELECT widetable.increment('fn', 'max', '{"hits": 99999999999999999999}'::jsonb);
+-- A value in the future is counted on, above it (T83).
+SELECT widetable.put('fn', 'later', 'hits', 5, ts => 9000000000000000000);
+SELECT widetable.increment('fn', 'later', 'hits');
+SELECT ts, value FROM widetable.cells('fn', 'later', 2);
+-- After a delete it starts again (T84).
+SELECT widetable.delete_column('fn', 'a', 'hits');
+SELECT widetable.increment('fn', 'a', 'hits', 3);
+-- Own writes are seen at once, also within one statement.
+BEGIN;
+SELECT widetable.increment('fn', 'own', 'hits', i) FROM generate_series(1, 4) i;
+INSERT INTO fn (id, hits) VALUES ('own', 100);
+SELECT widetable.increment('fn', 'own', 'hits');
+SAVEPOINT s;
+SELECT widetable.increment('fn', 'own', 'hits', 1000);
+ROLLBACK TO s;
+SELECT widetable.increment('fn', 'own', 'hits');
+COMMIT;
+SELECT hits FROM fn WHERE id = 'own';
+SELECT count(*) FROM widetable.cells('fn', 'own', 3);
+
+-- ------------------------------------------------------------------ append
+SELECT widetable.append('fn', 'a', 'title', 'x'::text);
+SELECT widetable.append('fn', 'a', 'title', 'yz'::text);
+SELECT widetable.append('fn', 'a', 'x:bin', '\x00ff'::bytea), widetable.append('fn', 'a', 'x:bin', '\x01'::bytea);
+SELECT widetable.append('fn', 'a', 'x:bin', 'text'::text);
+SELECT widetable.append('fn', 'a', 'title', '\xff'::bytea);
+SELECT widetable.append('fn', 'a', 'level', '1'::text);
+SELECT title FROM fn WHERE id = 'a';
+
+-- --------------------------------------------------------------------- put
+-- Mapped cells take the column's type, others text or bytea as it is.
+SELECT widetable.put('fn', 'p', 'title', 'T', ts => 10);
+SELECT widetable.put('fn', 'p', 'level', 7), widetable.put('fn', 'p', 'x:a', 7), widetable.put('fn', 'p', 'x:b', '\x0102'::bytea);
+SELECT widetable.put('fn', 'p', 'f:level', '8');
+SELECT widetable.put('fn', 'p', 'level', 'many');
+SELECT widetable.put('fn', 'p', 'x:\x00ff', 'bytes in the qualifier');
+SELECT family, qualifier, value FROM widetable.cells('fn', 'p');
+SELECT widetable.put('fn', 'p', '{"title": "T2", "level": 9, "doc": {"a": [1]}, "x:a": 7.50, "x:t": true, "x:b": null}');
+SELECT * FROM fn WHERE id = 'p';
+SELECT widetable.get('fn', 'p');
+SELECT widetable.put('fn', 'p', '["no"]');
+SELECT widetable.put('fn', 'p', 'x:a', 'x', ts => -1);
+SELECT widetable.put('fn', 'p', 'x:a', 'x', ttl => '0');
+-- a cell that expires by itself
+SELECT widetable.put('fn', 'ttl', 'x:a', 'gone', ts => 1000000, ttl => '1 minute'),
+       widetable.put('fn', 'ttl', 'x:b', 'here', ttl => '1 day');
+SELECT widetable.get('fn', 'ttl');
+
+-- ------------------------------------------------------------------ reading
+SELECT widetable.get('fn', 'nobody') IS NULL AS "not there";
+SELECT widetable.put('fn', 'v', 'title', i::text, ts => i * 10) FROM generate_series(1, 4) i;
+SELECT ts, value FROM widetable.cells('fn', 'v');
+SELECT ts, value FROM widetable.cells('fn', 'v', 10);
+-- since is inclusive, until exclusive; versions count before that
+SELECT ts, value FROM widetable.cells('fn', 'v', 10, 20, 40);
+SELECT ts, value FROM widetable.cells('fn', 'v', 1, until => 40);
+SELECT ts, value FROM widetable.cells('fn', 'v', 10, 30, 30);
+SELECT ts, value FROM widetable.cells('fn', 'v', 10, 40, 20);
+SELECT ts, value FROM widetable.cells('fn', 'v', 0);
+
+-- ----------------------------------------------------------------- deleting
+-- delete_version: the newest, so the one before shows again (T43)
+SELECT widetable.delete_version('fn', 'v', 'title');
+SELECT ts, value FROM widetable.cells('fn', 'v', 10);
+SELECT widetable.delete_version('fn', 'v', 'title', 20);
+SELECT widetable.delete_version('fn', 'v', 'title', 15);
+SELECT ts, value FROM widetable.cells('fn', 'v', 10);
+SELECT widetable.delete_version('fn', 'nobody', 'title');
+-- delete_column up to a timestamp (T45), then altogether
+SELECT widetable.put('fn', 'd', 'title', i::text, ts => i * 10) FROM generate_series(1, 3) i;
+SELECT widetable.delete_column('fn', 'd', 'title', 20);
+SELECT ts, value FROM widetable.cells('fn', 'd', 10);
+SELECT widetable.delete_column('fn', 'd', 'title');
+SELECT widetable.get('fn', 'd');
+-- a delete hides what was before it, and only that (T53 .. T55)
+SELECT widetable.put('fn', 'd', 'title', 'written after', ts => 15);
+SELECT ts, value FROM widetable.cells('fn', 'd', 10);
+-- families (T47 .. T51)
+SELECT widetable.put('fn', 'df', 'x:1', 'a', ts => 10), widetable.put('fn', 'df', 'x:2', 'b', ts => 11), widetable.put('fn', 'df', 'title', 't', ts => 10);
+SELECT widetable.delete_family('fn', 'df', 'x', 10);
+SELECT widetable.get('fn', 'df');
+SELECT widetable.put('fn', 'df', 'x:3', 'c', ts => 10), widetable.put('fn', 'df', 'x:3', 'd', ts => 20);
+SELECT widetable.delete_family_version('fn', 'df', 'x', 10);
+SELECT qualifier, ts, value FROM widetable.cells('fn', 'df', 10) WHERE family = 'x';
+SELECT widetable.delete_family('fn', 'df', 'x');
+SELECT widetable.get('fn', 'df');
+SELECT widetable.delete_family('fn', 'df', 'nix');
+SELECT widetable.delete_row('fn', 'df');
+SELECT widetable.get('fn', 'df');
+-- what happened, tombstones included
+SELECT family, qualifier, ts, kind, value, seq IS NOT NULL AS has_seq FROM widetable.raw_cells('fn', 'd') WHERE family = 'f';
+
+-- --------------------------------------------------------- check and mutate
+SELECT widetable.put('fn', 'm', '{"title": "b", "level": 5}');
+-- cell OP expected, with the column's type (T93 .. T101)
+SELECT op, widetable.check_and_mutate('fn', 'm', 'title', op, x, '[]')
+FROM (VALUES ('=', 'b'), ('=', 'a'), ('<>', 'a'), ('<>', 'b'), ('>', 'a'), ('>', 'b'), ('>=', 'b'), ('<', 'c'), ('<', 'b'), ('<=', 'b')) t(op, x);
+SELECT widetable.check_and_mutate('fn', 'm', 'level', '>', 3, '[]'), widetable.check_and_mutate('fn', 'm', 'level', '<', '10', '[]');
+SELECT widetable.put('fn', 'm', 'level', -1);
+SELECT widetable.check_and_mutate('fn', 'm', 'level', '<', 0, '[]');
+-- not there: only IS NULL holds
+SELECT op, widetable.check_and_mutate('fn', 'm', 'x:no', op, 'a'::text, '[]')
+FROM (VALUES ('='), ('<>'), ('<'), ('>'), ('is null'), ('is not null')) t(op);
+SELECT widetable.check_and_mutate('fn', 'm', 'x:zero', 'IS NULL', NULL, '[{"put": {"x:zero": ""}}]');
+SELECT widetable.check_and_mutate('fn', 'm', 'x:zero', 'IS NULL', NULL, '[]');
+-- unmapped cells compare by bytes
+SELECT widetable.put('fn', 'm', 'x:raw', '\x80'::bytea);
+SELECT widetable.check_and_mutate('fn', 'm', 'x:raw', '>', '\x7f'::bytea, '[]');
+-- all mutations, in order, or none (T105, T110)
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b', '[
+    {"put": {"x:owner": "me", "level": 1}},
+    {"delete": ["x:raw", "x:zero"]},
+    {"increment": {"hits": 2, "x:n": 1}},
+    {"append": {"title": "+"}},
+    {"put": {"x:gone": "1"}}, {"delete": ["x:gone"]},
+    {"delete": ["x:back"]}, {"put": {"x:back": "1"}}]');
+SELECT widetable.get('fn', 'm');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b+', '[{"put": {"x:owner": "you"}}, {"increment": {"x:owner": 1}}]');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'no', '{"put": {"x:owner": "A"}}', '{"put": {"x:owner": "B"}}');
+SELECT widetable.get('fn', 'm') -> 'x' -> 'owner' AS owner;
+-- what is put lies above what was checked (T107)
+SELECT widetable.put('fn', 'm', 'title', 'future', ts => 9000000000000000000);
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'future', '[{"put": {"title": "c"}}]');
+SELECT title FROM fn WHERE id = 'm';
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '~', 'x', '[]');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', NULL, '[]');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', 'is null', NULL, '[{"get": {}}]', '[{"get": {}}]');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', 'is not null', NULL, '"x"');
+
+-- ------------------------------------------------------- keys of many columns
+CREATE FOREIGN TABLE fn2 (k text COLLATE "C", at timestamptz, n bigint) SERVER widetable OPTIONS (key 'k, at desc');
+SELECT widetable.increment('fn2', ROW('c', '2024-01-01 00:00+00'::timestamptz), 'n');
+SELECT widetable.increment('fn2', ROW('c', '2024-01-01 00:00+00'), 'n');
+SELECT widetable.increment('fn2', ROW('c'), 'n');
+SELECT widetable.increment('fn2', 'c'::text, 'n');
+SELECT k, n FROM fn2;
+
+-- ---------------------------------------------------------- NULL and nonsense
+SELECT widetable.increment(NULL, 'a', 'hits');
+SELECT widetable.increment('fn', NULL, 'hits');
+SELECT widetable.increment('fn', 'a', NULL::text);
+SELECT widetable.increment('fn', 'a', 'hits', NULL);
+SELECT widetable.put('fn', 'a', 'title', NULL);
+SELECT widetable.append('fn', 'a', 'title', NULL::text);
+SELECT widetable.delete_row('fn', NULL);
+SELECT widetable.delete_family_version('fn', 'a', 'f', NULL);
+SELECT widetable.put('fn', 'a', 'nix', 'x');
+SELECT widetable.put('fn', 'a', 'nix:x', 'x');
+SELECT widetable.put('fn', 'a', 'id', 'x');
+SELECT widetable.get('pg_class', 'a');
+CREATE TABLE heap (id int);
+SELECT widetable.put('heap', 'a', 'f:x', 'x');
+DROP TABLE heap;
+
+-- ------------------------------------------------------------- who may what
+CREATE ROLE wt_reader;
+CREATE ROLE wt_writer;
+CREATE ROLE wt_column;
+GRANT SELECT ON fn TO wt_reader;
+GRANT SELECT, INSERT, UPDATE ON fn TO wt_writer;
+GRANT SELECT (hits), INSERT (hits), UPDATE (hits) ON fn TO wt_column;
+SET ROLE wt_reader;
+SELECT widetable.get('fn', 'm') IS NOT NULL AS may_read;
+SELECT widetable.increment('fn', 'm', 'hits');
+SELECT widetable.put('fn', 'm', 'title', 'x');
+SELECT widetable.delete_column('fn', 'm', 'title');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', 'is null', NULL, '[]');
+SELECT widetable.raw_cells('fn', 'm');
+SELECT widetable.flush('fn');
+SELECT widetable.compact('fn');
+SELECT widetable.flush();
+SELECT widetable.compact();
+SELECT widetable.verify();
+SET ROLE wt_writer;
+SELECT widetable.increment('fn', 'm', 'hits', 0) IS NOT NULL AS may_increment;
+SELECT widetable.delete_column('fn', 'nobody', 'title');
+SELECT widetable.delete_row('fn', 'm');
+SET ROLE wt_column;
+SELECT widetable.increment('fn', 'm', 'hits', 0) IS NOT NULL AS may_increment;
+SELECT widetable.increment('fn', 'm', '{"hits": 0, "x:n": 0}'::jsonb);
+SELECT widetable.put('fn', 'm', 'title', 'x');
+SELECT widetable.get('fn', 'm');
+RESET ROLE;
+BEGIN READ ONLY;
+SELECT widetable.get('fn', 'm') IS NOT NULL AS may_read;
+SELECT widetable.put('fn', 'm', 'title', 'x');
+ROLLBACK;
+
+-- ----------------------------------------------------------- administration
+CREATE TABLE before AS SELECT id, widetable.get('fn', id) AS doc FROM fn;
+SELECT widetable.flush('fn');
+SELECT widetable.table_size('fn') > 0 AS has_files;
+SELECT id FROM fn EXCEPT SELECT id FROM before;
+SELECT widetable.compact('fn');
+SELECT widetable.compact('fn', major => false);
+-- nothing has changed by that
+SELECT id, doc, widetable.get('fn', id) FROM before WHERE doc IS DISTINCT FROM widetable.get('fn', id);
+SELECT * FROM widetable.verify('fn');
+SELECT * FROM widetable.verify();
+INSERT INTO fn (id, level) SELECT 'k' || lpad(i::text, 5, '0'), i FROM generate_series(1, 5000) i;
+SELECT widetable.flush();
+SELECT count(*) BETWEEN 1 AND 3 AS borders, count(*) FILTER (WHERE k > 'k') > 0 AS inside FROM widetable.split_keys('fn', 4) k;
+SELECT widetable.split_keys('fn', 0);
+SELECT widetable.compact();
+SELECT count(*) FROM fn WHERE id LIKE 'k%';
+
+DROP TABLE before;
+DROP FOREIGN TABLE fn, fn2;
+DROP ROLE wt_reader, wt_writer, wt_column;

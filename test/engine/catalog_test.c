@@ -1,0 +1,334 @@
+/*
+ * catalog_test.c - tables and families: look-ups through a batch, rewinding,
+ * names, limits, dump and restore, replay of what is known already.
+ */
+#include "store_fixture.h"
+#include "catalog.h"
+
+static void
+test_batch_sees_its_own(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t,
+				u;
+	wide_family_id f,
+				g;
+	wide_table	out;
+	wide_family fams[4];
+	uint32_t	objects[4];
+	wide_family_options opt;
+	uint64_t	mark,
+				generation;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	generation = wide_catalog_generation(s.db);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "users", &t));
+	assert_int_equal(wide_batch_create_table(b, 1, "users", &u), WIDE_EXISTS);
+	assert_ok(wide_batch_create_table(b, 2, "users", &u));
+	assert_ok(wide_batch_create_family(b, t, "a", &opt, &f));
+	assert_int_equal(wide_batch_create_family(b, t, "a", &opt, &g), WIDE_EXISTS);
+	assert_ok(wide_batch_bind(b, t, 100));
+	mark = wide_batch_mark(b);
+	assert_ok(wide_batch_rename_table(b, t, "people"));
+	assert_ok(wide_batch_create_family(b, t, "b", &opt, &g));
+	assert_ok(wide_table_by_name(s.db, b, 1, "people", &out));
+	assert_int_equal(out.id, t);
+	assert_int_equal(out.nfamilies, 2);
+	assert_int_equal(wide_table_by_name(s.db, b, 1, "users", &out), WIDE_NOTFOUND);
+	assert_int_equal(wide_table_by_name(s.db, NULL, 1, "people", &out), WIDE_NOTFOUND);
+	wide_batch_rewind(b, mark);
+	assert_ok(wide_table_by_name(s.db, b, 1, "users", &out));
+	assert_int_equal(out.nfamilies, 1);
+	assert_int_equal(wide_table_families(s.db, b, t, fams, 4), 1);
+	assert_string_equal(fams[0].name, "a");
+	assert_ok(wide_table_by_binding(s.db, b, 1, 100, &out));
+	assert_int_equal(out.id, t);
+	assert_int_equal(wide_table_by_binding(s.db, NULL, 1, 100, &out), WIDE_NOTFOUND);
+	assert_int_equal(wide_catalog_generation(s.db), generation);
+	assert_ok(store_commit(&s, b, NULL));
+	assert_true(wide_catalog_generation(s.db) > generation);
+	assert_ok(wide_table_by_binding(s.db, NULL, 1, 100, &out));
+	assert_int_equal(out.nbindings, 1);
+	assert_int_equal(wide_table_bindings(s.db, NULL, t, objects, 4), 1);
+	assert_int_equal(objects[0], 100);
+	/* the last binding takes the table with it */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_bind(b, t, 101));
+	assert_ok(wide_batch_unbind(b, t, 100));
+	assert_ok(wide_table_by_id(s.db, b, t, &out));
+	assert_ok(wide_batch_unbind(b, t, 101));
+	assert_int_equal(wide_table_by_id(s.db, b, t, &out), WIDE_NOTFOUND);
+	assert_int_equal(wide_table_families(s.db, b, t, fams, 4), 0);
+	assert_ok(wide_table_by_id(s.db, NULL, t, &out));
+	assert_ok(store_commit(&s, b, NULL));
+	assert_int_equal(wide_table_by_id(s.db, NULL, t, &out), WIDE_NOTFOUND);
+	assert_int_equal(wide_table_bindings(s.db, NULL, t, objects, 4), 0);
+	store_drop(&s);
+}
+
+static void
+test_truncate(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t;
+	wide_family_id f[2];
+	wide_family fams[4];
+	wide_family_options opt;
+	char	   *got;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.versions = 3;
+	store_table(&s, &opt, 2, &t, f);
+	store_put(&s, f[0], "r", "q", 5, "old");
+	assert_ok(wide_flush(s.db));
+	store_put(&s, f[1], "r", "q", 5, "old");
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_truncate_table(b, t));
+	assert_int_equal(wide_table_families(s.db, b, t, fams, 4), 2);
+	assert_true(fams[0].id > f[1] && fams[1].id > fams[0].id);
+	assert_string_equal(fams[0].name, "f0");
+	assert_int_equal(fams[1].opt.versions, 3);
+	assert_ok(wide_batch_put(b, fams[0].id, text("r"), text("q"), 6, INT64_MIN, 0, text("new")));
+	/* twice in one transaction */
+	assert_ok(wide_batch_truncate_table(b, t));
+	assert_int_equal(wide_table_families(s.db, b, t, fams, 4), 2);
+	assert_string_equal(fams[1].name, "f1");
+	assert_ok(wide_batch_put(b, fams[1].id, text("r"), text("q"), 6, INT64_MIN, 0, text("newer")));
+	assert_ok(store_commit(&s, b, NULL));
+	f[0] = fams[0].id;
+	f[1] = fams[1].id;
+	for (int again = 0; again < 3; again++)
+	{
+		assert_int_equal(wide_table_families(s.db, NULL, t, fams, 4), 2);
+		assert_int_equal(fams[0].id, f[0]);
+		got = store_text(&s, NULL, f, 2);
+		assert_string_equal(got, "1/r/q@6=newer;");
+		free(got);
+		if (again == 1)
+			assert_ok(wide_flush(s.db));
+		store_close(&s);
+		assert_ok(store_open(&s));
+	}
+	store_work(&s);
+	assert_int_equal(store_verify(&s), 0);
+	store_drop(&s);
+}
+
+static void
+test_limits_and_promises(void **state)
+{
+	store		s;
+	wide_batch *b,
+			   *c;
+	wide_table_id t;
+	wide_table	out;
+	uint32_t	cursor = 0;
+	char		name[20];
+	int			n = 0;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 16; i++)
+	{
+		snprintf(name, sizeof name, "t%d", i);
+		assert_ok(wide_batch_create_table(b, 1, name, &t));
+	}
+	assert_ok(wide_batch_prepare(b, 0));
+	/* another transaction finds the names and the room promised */
+	assert_ok(wide_batch_new(s.db, &c));
+	assert_ok(wide_batch_create_table(c, 1, "other", &t));
+	assert_int_equal(wide_batch_prepare(c, 0), WIDE_FULL);
+	wide_batch_free(c);
+	wide_batch_free(b);			/* rolled back: promises are void */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "t3", &t));
+	assert_ok(wide_batch_prepare(b, 0));
+	assert_ok(wide_batch_new(s.db, &c));
+	assert_ok(wide_batch_create_table(c, 1, "t3", &t));
+	assert_int_equal(wide_batch_prepare(c, 0), WIDE_EXISTS);
+	wide_batch_free(c);
+	wide_batch_free(b);
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 16; i++)
+	{
+		snprintf(name, sizeof name, "t%d", i);
+		assert_ok(wide_batch_create_table(b, 1, name, &t));
+	}
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "more", &t));
+	assert_int_equal(store_commit(&s, b, NULL), WIDE_FULL);
+	assert_ok(shm_check(s.db));
+	while (wide_table_next(s.db, &cursor, &out) == WIDE_OK)
+		n++;
+	assert_int_equal(n, 16);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_int_equal(wide_batch_create_table(b, 1, "", &t), WIDE_LIMIT);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
+static void
+test_replay_is_idempotent(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t,
+				first = 0;
+	wide_table	out;
+	wide_family_id f;
+	wide_family_options opt;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	/* the same name again and again, more often than there is room */
+	for (int i = 0; i < 40; i++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_create_table(b, 1, "x", &t));
+		assert_ok(wide_batch_create_family(b, t, "f", &opt, &f));
+		assert_ok(wide_batch_put(b, f, text("r"), text("q"), i, INT64_MIN, 0, text("v")));
+		assert_ok(store_commit(&s, b, NULL));
+		if (first == 0)
+			first = t;
+		if (i == 39)
+			break;
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_drop_table(b, t));
+		assert_ok(store_commit(&s, b, NULL));
+		/* an edit that has the catalog but not the cells */
+		if (i == 20)
+		{
+			set_edit	e = {.memtable = -1};
+
+			assert_ok(set_apply(s.db, &e));
+		}
+	}
+	for (int again = 0; again < 2; again++)
+	{
+		uint32_t	cursor = 0;
+		char	   *got;
+
+		store_close(&s);
+		assert_ok(store_open(&s));
+		assert_ok(wide_table_next(s.db, &cursor, &out));
+		assert_int_equal(out.id, t);
+		assert_int_equal(wide_table_next(s.db, &cursor, &out), WIDE_END);
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, "0/r/q@39=v;");
+		free(got);
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_create_table(b, 1, "y", &first));
+		assert_true(first > t);	/* ids are not given out again */
+		wide_batch_free(b);
+		assert_ok(wide_flush(s.db));
+	}
+	store_drop(&s);
+}
+
+static void
+test_floors(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family fam;
+	family_floor floors[FAMILY_FLOORS];
+	wide_family_options opt;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.versions = 1;
+	opt.ttl_us = 1000;
+	store_table(&s, &opt, 1, &t, &f);
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(floors[0].seq, 0);
+	for (int i = 2; i < 8; i++)
+	{
+		opt.versions = i;
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_alter_family(b, f, &opt));
+		assert_ok(store_commit(&s, b, NULL));
+	}
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(fam.opt.versions, 7);
+	assert_int_equal(floors[0].versions, 1);	/* the oldest ones became one, the stricter */
+	assert_int_equal(floors[3].versions, 6);
+	assert_true(floors[0].seq < floors[1].seq && floors[2].seq < floors[3].seq);
+	assert_int_equal(floors[3].expired_before, s.now - 1000);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(floors[3].versions, 6);
+	opt.block_size = 1;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_INVALID);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
+/* Any byte of a dump changed or missing: an error or a catalog, never a crash. */
+static void
+test_hostile_dump(void **state)
+{
+	store		s;
+	wide_table_id t;
+	wide_family_id f[2];
+	wide_family_options opt;
+	buffer		dump = {0};
+	uint64_t	seed = 1;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 2, &t, f);
+	assert_ok(catalog_dump(s.db, &dump));
+	for (size_t i = 0; i <= dump.len; i++)
+	{
+		uint8_t    *copy = malloc(i + 1);
+
+		memcpy(copy, dump.data, i);
+		if (i > 0 && i < dump.len)
+			assert_int_equal(catalog_restore(s.db, (wide_bytes) {copy, i}), WIDE_CORRUPT);
+		free(copy);
+	}
+	for (int k = 0; k < 20000; k++)
+	{
+		uint8_t    *copy = malloc(dump.len);
+
+		memcpy(copy, dump.data, dump.len);
+		for (int c = 0; c < 3; c++)
+			copy[rnd(&seed) % dump.len] = (uint8_t) rnd(&seed);
+		(void) catalog_restore(s.db, (wide_bytes) {copy, dump.len});
+		free(copy);
+	}
+	assert_ok(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}));
+	buffer_free(&dump);
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_batch_sees_its_own),
+		cmocka_unit_test(test_truncate),
+		cmocka_unit_test(test_limits_and_promises),
+		cmocka_unit_test(test_replay_is_idempotent),
+		cmocka_unit_test(test_floors),
+		cmocka_unit_test(test_hostile_dump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/*
+ * fuzz_sst.c - any bytes as a sorted file, served from memory.  Build with
+ * FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksums, or
+ * nothing gets past them.  When there is a directory "corpus_sst", real files
+ * to start from are put into it first.
+ *
+ *   mkdir -p corpus_sst
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE \
+ *       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I../../engine \
+ *       fuzz_sst.c ../../engine/<all>.c -lzstd -lxxhash -lpthread -lm -o fuzz_sst
+ *   ./fuzz_sst -max_total_time=300 -max_len=8192 corpus_sst
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include "file.h"
+
+int			LLVMFuzzerInitialize(int *argc, char ***argv);
+int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint8_t *file_data;
+static size_t file_size;
+static wide_db *db;
+static volatile uint64_t sink;
+
+static int
+memory_open(wide_os *os, const char *path, int flags)
+{
+	return 1000;
+}
+
+static int
+memory_close(wide_os *os, int fd)
+{
+	return 0;
+}
+
+static int64_t
+memory_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	if (off >= file_size)
+		return 0;
+	if (n > file_size - off)
+		n = file_size - (size_t) off;
+	memcpy(buf, file_data + off, n);
+	return (int64_t) n;
+}
+
+static int64_t
+memory_size(wide_os *os, int fd)
+{
+	return (int64_t) file_size;
+}
+
+static void
+add(sst_writer *w, buffer *key, int row, int qualifier, int type)
+{
+	char		r[16];
+	wide_bytes	rb = {(const uint8_t *) r, 0};
+	wide_bytes	qb = {(const uint8_t *) &qualifier, 1};
+	entry		e = {0};
+
+	rb.len = (size_t) snprintf(r, sizeof(r), "row%03d", row);
+	if (type >= ENTRY_DELETE_FAMILY)
+		key_make_family(key, rb);
+	else
+		key_make(key, rb, qb);
+	e.ukey = key->data;
+	e.klen = (uint32_t) key->len;
+	e.rowlen = key_row_length(key->data, key->len);
+	e.ts = 1700000000000000 + row % 3;
+	e.seq = 1000 + (uint64_t) qualifier;
+	e.type = (uint8_t) type;
+	e.value = (const uint8_t *) "value";
+	e.vlen = 5;
+	e.ttl_us = qualifier == 2 ? 77 : 0;
+	if (sst_writer_add(w, &e) != WIDE_OK)
+		abort();
+}
+
+/* Real files to start from, in the directory corpus_sst. */
+static void
+write_corpus(void)
+{
+	for (int compression = 0; compression < 2; compression++)
+	{
+		wide_family_options o;
+		sst_writer *w;
+		file_meta	meta;
+		buffer		key = {0};
+
+		wide_family_defaults(&o);
+		o.block_size = 1024;
+		o.bloom = WIDE_BLOOM_ROWCOL;
+		o.compression = (uint8_t) compression;
+		strcpy(db->dir, "corpus_sst");
+		if (sst_writer_open(db, 1 + (uint64_t) compression, 1, 0, &o, false, &w) == WIDE_OK)
+		{
+			for (int row = 0; row < 40; row++)
+			{
+				add(w, &key, row, 0, row % 9 == 0 ? ENTRY_DELETE_FAMILY : ENTRY_PUT);
+				add(w, &key, row, 1, ENTRY_PUT);
+				add(w, &key, row, 2, ENTRY_PUT);
+			}
+			sst_writer_finish(w, &meta);
+		}
+		buffer_free(&key);
+	}
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static wide_os os;
+	wide_config config = {0};
+	struct stat st;
+	void	   *base;
+
+	config.memtable_size = 65536;
+	config.cache_size = 4 * 1024 * 1024;
+	config.max_processes = 2;
+	config.max_tables = 4;
+	config.max_files = 16;
+	config.lock_buckets = 64;
+	wide_config_fit(&config, 0);
+	base = aligned_alloc(4096, (wide_segment_size(&config) + 4095) / 4096 * 4096);
+	if (base == NULL)
+		abort();
+	memset(base, 0, wide_segment_size(&config));
+	if (wide_segment_format(base, &config) != WIDE_OK || wide_attach(base, "fuzz", NULL, NULL, NULL, &db) != WIDE_OK)
+		abort();
+	if (stat("corpus_sst", &st) == 0)
+		write_corpus();
+	os = *os_real();
+	os.open = memory_open;
+	os.close = memory_close;
+	os.pread = memory_pread;
+	os.size = memory_size;
+	db->os = &os;
+	return 0;
+}
+
+static void
+touch(const sst_cursor *c)
+{
+	const entry *e = sst_cursor_entry(c);
+
+	if (!c->valid)
+		return;
+	for (uint32_t i = 0; i < e->klen; i++)
+		sink += e->ukey[i];
+	for (uint32_t i = 0; i < e->vlen; i++)
+		sink += e->value[i];
+}
+
+static wide_status
+no_problem(void *arg, const char *object, const char *problem)
+{
+	return WIDE_OK;
+}
+
+static wide_status
+no_key(void *arg, const uint8_t *ukey, uint32_t klen)
+{
+	return WIDE_OK;
+}
+
+static void
+use(sst_reader *r, int flags)
+{
+	static const uint8_t key[] = "row020\0\1\1\0\1";
+	sst_cursor	c;
+	int			steps = 0;
+	double		f;
+	bool		may;
+
+	if (sst_cursor_open(db, r, flags, &c) == WIDE_OK)
+	{
+		for (wide_status st = sst_cursor_first(&c); st == WIDE_OK && c.valid && steps < 10000; st = sst_cursor_next(&c))
+		{
+			touch(&c);
+			steps++;
+		}
+		for (int ts = 0; ts < 2; ts++)
+		{
+			if (sst_cursor_seek(&c, key, 11, ts ? INT64_MAX : 0, ts ? SEQ_MAX : 0) == WIDE_OK)
+				touch(&c);
+			if (sst_cursor_next(&c) == WIDE_OK)
+				touch(&c);
+			if (sst_cursor_seek_before(&c, key, 11) == WIDE_OK)
+				touch(&c);
+		}
+	}
+	sst_cursor_close(&c);
+	sst_may_have_row(r, key, 8, &may);
+	sst_may_have_column(r, key, 11, 8, &may);
+	sst_position(r, key, 11, &f);
+	sst_sample_keys(r, 2, no_key, NULL);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	file_meta	meta = {0};
+	sst_reader *r;
+
+	file_data = data;
+	file_size = size;
+	meta.family = 1;
+	/* the number is part of the file */
+	for (meta.number = 1; meta.number <= 2; meta.number++)
+	{
+		if (sst_get(db, &meta, &r) == WIDE_OK)
+		{
+			use(r, 0);
+			use(r, SST_NO_CACHE | SST_DISK);
+			sst_put(db, r);
+			sst_verify(db, &meta, no_problem, NULL);
+		}
+		sst_forget(db, meta.number);
+		cache_forget_file(db, meta.number);
+	}
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* Row locks: exclusion, overflow, many processes. */
+#include <sched.h>
+#include "segment_fixture.h"
+
+static const wide_config *cfg = &fixture_small;	/* 64 buckets: 448 entries */
+
+static wide_status
+lock_row(wide_db *db, wide_table_id table, uint32_t row, uint64_t *holder)
+{
+	return wide_row_lock(db, table, (wide_bytes) {(const uint8_t *) &row, sizeof(row)}, holder);
+}
+
+static void
+test_basic(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *a = fixture_attach(base);
+	wide_db    *b = fixture_attach(base);
+	uint64_t	holder;
+
+	wide_set_owner(a, 1001);
+	wide_set_owner(b, 1002);
+	assert_int_equal(lock_row(a, 1, 5, &holder), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 5, &holder), WIDE_OK);
+	assert_int_equal(wide_row_locks_held(a), 1);
+	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_BUSY);
+	assert_int_equal(holder, 1001);
+	assert_int_equal(lock_row(b, 2, 5, &holder), WIDE_OK);	/* another table */
+	assert_int_equal(lock_row(b, 1, 6, &holder), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 6, &holder), WIDE_BUSY);
+	assert_int_equal(holder, 1002);
+	assert_int_equal(wide_row_locks_total(a), 3);
+	assert_int_equal(stat_sum(a, STAT_ROW_LOCK_WAITS), 2);
+	wide_row_unlock_all(a);
+	assert_int_equal(wide_row_locks_held(a), 0);
+	assert_int_equal(wide_row_locks_total(a), 2);
+	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_OK);
+	wide_detach(b);				/* lets go */
+	assert_int_equal(wide_row_locks_total(a), 0);
+	wide_detach(a);
+	fixture_unmap(base, cfg);
+}
+
+/* One owner locks far more rows than there are entries, all exclude the other, all are released. */
+static void
+test_overflow(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *a = fixture_attach(base);
+	wide_db    *b = fixture_attach(base);
+	uint64_t	holder;
+
+	wide_set_owner(a, 7);
+	wide_set_owner(b, 8);
+	for (int round = 0; round < 3; round++)
+	{
+		for (uint32_t i = 0; i < 10000; i++)
+			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+		assert_int_equal(wide_row_locks_held(a), 64);	/* every bucket */
+		assert_int_equal(wide_row_locks_total(a), 64);
+		for (uint32_t i = 0; i < 10000; i++)
+		{
+			assert_int_equal(lock_row(b, 1, i, &holder), WIDE_BUSY);
+			assert_int_equal(holder, 7);
+		}
+		for (uint32_t i = 0; i < 10000; i++)
+			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+		wide_row_unlock_all(a);
+		assert_int_equal(wide_row_locks_total(a), 0);
+		assert_int_equal(lock_row(b, 1, 77, &holder), WIDE_OK);
+		wide_row_unlock_all(b);
+	}
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
+/* A full bucket with entries of several: BUSY names one of the others, never takes. */
+static void
+test_full_bucket(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *a = fixture_attach(base);
+	wide_db    *b = fixture_attach(base);
+	uint64_t	holder;
+	size_t		busy = 0;
+
+	wide_set_owner(a, 7);
+	wide_set_owner(b, 8);
+	for (uint32_t i = 0; i < 64 * 3; i++)
+		assert_int_equal(lock_row(b, 1, i, &holder), WIDE_OK);
+	for (uint32_t i = 1000; i < 3000; i++)
+	{
+		wide_status st = lock_row(a, 1, i, &holder);
+
+		if (st == WIDE_BUSY)
+		{
+			busy++;
+			assert_int_equal(holder, 8);
+		}
+		else
+			assert_int_equal(st, WIDE_OK);
+	}
+	assert_true(busy > 1000);
+	/* b's rows are still b's and nothing of them was lost */
+	for (uint32_t i = 0; i < 64 * 3; i++)
+	{
+		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_BUSY);
+		assert_int_equal(lock_row(b, 1, i, &holder), WIDE_OK);
+	}
+	assert_int_equal(wide_row_locks_held(b), 64 * 3);
+	wide_row_unlock_all(b);
+	/* now a gets whatever it wants: first the entries, then the buckets */
+	for (uint32_t i = 0; i < 3000; i++)
+		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+	wide_row_unlock_all(a);
+	assert_int_equal(wide_row_locks_total(a), 0);
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
+/* Plain counters, each under its row's lock. */
+static void
+test_processes(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	volatile uint32_t *count = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t		pid[4];
+	uint64_t	sum = 0;
+	wide_db    *db;
+
+	for (int p = 0; p < 4; p++)
+	{
+		pid[p] = fork();
+		if (pid[p] == 0)
+		{
+			uint64_t	rnd = p + 1;
+
+			db = fixture_attach(base);
+			wide_set_owner(db, p + 1);
+			for (int i = 0; i < 5000; i++)
+			{
+				/* few rows: contention; many: full and owned buckets */
+				int			n = 1 + fixture_random(&rnd) % 12;
+
+				for (int k = 0; k < n; k++)
+				{
+					uint32_t	row = fixture_random(&rnd) % (i % 2 ? 2000 : 20);
+					uint64_t	holder;
+					wide_status st = lock_row(db, 1, row, &holder);
+
+					CHILD_CHECK(st == WIDE_OK || st == WIDE_BUSY);
+					CHILD_CHECK(st == WIDE_OK || (holder >= 1 && holder <= 4 && holder != (uint64_t) p + 1));
+					if (st == WIDE_OK)
+					{
+						uint32_t	old = count[row];
+
+						if (k == 0)
+							sched_yield();
+						count[row] = old + 1;
+						count[10000 + p]++;
+					}
+				}
+				wide_row_unlock_all(db);
+				CHILD_CHECK(wide_row_locks_held(db) == 0);
+			}
+			wide_detach(db);
+			_exit(0);
+		}
+	}
+	for (int p = 0; p < 4; p++)
+		fixture_child_ok(pid[p]);
+	for (int i = 0; i < 2000; i++)
+		sum += count[i];
+	for (int p = 0; p < 4; p++)
+		sum -= count[10000 + p];
+	assert_int_equal(sum, 0);
+	db = fixture_attach(base);
+	assert_int_equal(wide_row_locks_total(db), 0);
+	wide_detach(db);
+	munmap((void *) count, 65536);
+	fixture_unmap(base, cfg);
+}
+
+/* Somebody died inside a bucket: those who want it do not spin for ever. */
+static void
+test_death_inside(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+	pid_t		pid = fork();
+	uint64_t	holder;
+	_Atomic uint32_t *bucket;
+	wide_status st = WIDE_OK;
+
+	if (pid == 0)
+	{
+		wide_db    *mine = fixture_attach(base);
+
+		/* as bucket_enter leaves it, in all buckets */
+		for (uint32_t i = 0; i < 64; i++)
+		{
+			bucket = (_Atomic uint32_t *) ((uint8_t *) base + mine->seg->locks + i * 64);
+			*bucket = mine->slot_index + 1;
+		}
+		shm_enter(mine);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	st = lock_row(db, 1, 1, &holder);
+	assert_int_equal(st, WIDE_POISONED);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_basic), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_bucket),
+		cmocka_unit_test(test_processes), cmocka_unit_test(test_death_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/*
+ * recover_test.c - opening: who may, what comes back, what is refused.
+ */
+#include "store_fixture.h"
+
+static void
+test_empty_and_again(void **state)
+{
+	store		s;
+
+	store_init(&s);
+	for (int i = 0; i < 3; i++)
+	{
+		assert_ok(store_open(&s));
+		assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
+		assert_int_equal(wide_recover(s.db), WIDE_INVALID);
+		assert_int_equal(wide_work(s.db), WIDE_END);
+		store_close(&s);
+	}
+	store_drop(&s);
+}
+
+static void
+test_log_and_files(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	char	   *got;
+	uint64_t	flushed;
+	int64_t		last_ts;
+	wide_batch *b;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.versions = 100;
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "a", "q", 1, "one");
+	assert_ok(wide_flush(s.db));
+	flushed = s.db->seg->set.flushed_seq;
+	assert_true(flushed > 0);
+	store_put(&s, f, "a", "q", 2, "two");
+	store_delete(&s, WIDE_DELETE_COLUMN, f, "a", "q", 1);
+	store_put(&s, f, "b", "q", WIDE_TS_AUTO, "auto");
+	last_ts = s.db->seg->commit.last_ts;
+	assert_int_equal(last_ts, s.now);
+	/* prepared, not finished: not there */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, f, text("c"), text("q"), 1, INT64_MIN, 0, text("no")));
+	assert_ok(wide_batch_prepare(b, 0));
+	wide_batch_free(b);
+	for (int i = 0; i < 3; i++)
+	{
+		store_close(&s);
+		assert_ok(store_open(&s));
+		assert_int_equal(s.db->seg->commit.last_ts, last_ts);
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, "0/a/q@2=two;0/b/q@1700000000000000=auto;");
+		free(got);
+		assert_int_equal(store_verify(&s), 0);
+		if (i == 1)
+			assert_ok(wide_flush(s.db));
+		/* when the clock went back, time still goes on */
+		s.now -= 1000000;
+	}
+	store_put(&s, f, "d", "q", WIDE_TS_AUTO, "later");
+	assert_true(s.db->seg->commit.last_ts > last_ts);
+	store_drop(&s);
+}
+
+/* More in the log than memtables can hold: replay flushes as it goes. */
+static void
+test_long_log(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	char		row[20],
+				value[2001];
+	char	   *before,
+			   *after;
+	uint64_t	seed = 5;
+
+	store_init(&s);
+	s.config.memtable_size = 2 * 1024 * 1024;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	for (int i = 0; i < 900; i++)
+	{
+		snprintf(row, sizeof row, "r%05d", (int) (rnd(&seed) % 100000));
+		memset(value, 'a' + i % 26, 2000);
+		value[2000] = 0;
+		store_put(&s, f, row, "q", i, value);
+	}
+	before = store_text(&s, NULL, &f, 1);
+	/* the segment of the next life is smaller */
+	store_close(&s);
+	s.config.memtable_size = 128 * 1024;
+	assert_ok(store_open(&s));
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(after);
+	assert_true(store_files(&s, f, -1) > 0);
+	/* and the one after that, from half-way */
+	store_close(&s);
+	assert_ok(store_open(&s));
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	assert_int_equal(store_verify(&s), 0);
+	free(before);
+	free(after);
+	store_drop(&s);
+}
+
+static void
+test_external(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char	   *got;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	for (int i = 0; i < 3; i++)
+	{
+		char		row[8];
+
+		snprintf(row, sizeof row, "x%d", i);
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, text("v")));
+		store_put(&s, f, "y", "q", i, "v");
+		wide_filelog_set_xid(&s.log, 100 + (uint64_t) i);
+		assert_ok(wide_batch_prepare(b, 100 + (uint64_t) i));
+		/* a flush between prepare and the decision must keep the log */
+		assert_ok(wide_flush(s.db));
+		assert_true(s.db->seg->set.restart_lsn <= atomic_load(&s.db->slot->prepare_lsn));
+		if (i < 2)
+			assert_ok(wide_filelog_decide(&s.log, 100 + (uint64_t) i, i == 0));
+		/* the process dies here: no finish (and nothing is logged by this) */
+		wide_batch_free(b);
+		store_close(&s);
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_non_null(strstr(got, "x0/q@1=v"));
+		assert_null(strstr(got, "x1"));
+		assert_null(strstr(got, "x2"));
+		free(got);
+	}
+	store_drop(&s);
+}
+
+static void
+test_refuses_damage(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	char		path[200],
+				away[200];
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "a", "q", 1, "one");
+	assert_ok(wide_flush(s.db));
+	store_close(&s);
+	snprintf(path, sizeof path, "%s/CURRENT", s.dir);
+	snprintf(away, sizeof away, "%s/away", s.dir);
+	assert_int_equal(rename(path, away), 0);
+	assert_int_equal(store_open(&s), WIDE_CORRUPT);
+	assert_null(s.db);
+	assert_int_equal(rename(away, path), 0);
+	assert_ok(store_open(&s));
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty_and_again),
+		cmocka_unit_test(test_log_and_files),
+		cmocka_unit_test(test_long_log),
+		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_refuses_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,526 @@
+/*
+ * set_test.c - the set of files: pins and versions, edits and the manifest,
+ * collection, damage.  No real sorted files are needed: files are empty ones
+ * with a made-up meta.
+ */
+#include "testlib.h"
+#include "segment_fixture.h"
+#include "catalog.h"
+#include <fcntl.h>
+
+static wide_config config = {
+	.memtable_size = 256 * 1024, .cache_size = 1 << 20, .max_processes = 8,
+	.max_tables = 20, .max_files = 64, .lock_buckets = 64
+};
+static uint64_t log_synced;
+static uint64_t log_at = 1000;
+
+static uint64_t fake_end(void *ctx) { return log_at; }
+static wide_status fake_sync(void *ctx, uint64_t lsn) { if (lsn > log_synced) log_synced = lsn; return WIDE_OK; }
+static void fake_release(void *ctx, uint64_t lsn) { }
+static bool fake_interrupted(void *ctx) { return false; }
+static int64_t fake_now(void *ctx) { return 1000000; }
+
+typedef struct store
+{
+	char		dir[64];
+	void	   *base;
+	wide_db    *db;
+} store;
+
+static const wide_log fake_log = {.end = fake_end, .sync = fake_sync, .release = fake_release};
+static const wide_host fake_host = {.interrupted = fake_interrupted, .now = fake_now};
+
+static wide_status
+store_load(store *s, wide_os *os)
+{
+	wide_status st;
+
+	s->base = fixture_map(&config);
+	assert_ok(wide_attach(s->base, s->dir, &fake_host, &fake_log, os, &s->db));
+	st = set_load(s->db);
+	if (st == WIDE_OK)
+		atomic_store(&s->db->seg->state, WIDE_RUNNING);
+	return st;
+}
+
+static void
+store_close(store *s)
+{
+	wide_detach(s->db);
+	fixture_unmap(s->base, &config);
+}
+
+static void
+store_new(store *s)
+{
+	test_dir_make(s->dir, sizeof s->dir);
+	assert_ok(store_load(s, NULL));
+}
+
+/* Family 1 of table 1 and so on, committed at seq. */
+static void
+make_family(wide_db *db, uint32_t id, uint64_t seq)
+{
+	uint8_t		buf[2 * OP_MAX],
+			   *p = buf;
+	catalog_op	t = {.kind = OP_CREATE_TABLE, .table = id, .arg = 5},
+				f = {.kind = OP_CREATE_FAMILY, .table = id, .family = id, .name = "f"};
+
+	snprintf(t.name, sizeof t.name, "t%u", id);
+	wide_family_defaults(&f.opt);
+	p = catalog_put_op(p, &t);
+	p = catalog_put_op(p, &f);
+	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
+	assert_ok(shm_check(db));
+}
+
+static void
+drop_family(wide_db *db, uint32_t id, uint64_t seq)
+{
+	uint8_t		buf[OP_MAX];
+	catalog_op	f = {.kind = OP_DROP_FAMILY, .family = id};
+	uint8_t    *p = catalog_put_op(buf, &f);
+
+	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
+}
+
+/* A meta with rows [lo, hi] and an empty file of that number. */
+static file_meta
+make_file(wide_db *db, wide_family_id family, int level, const char *lo, const char *hi, uint64_t seq)
+{
+	file_meta	f = {.number = set_new_file_number(db), .family = family, .level = (uint8_t) level, .bytes = 100,
+		.cells = 10, .rows = 5, .blocks = 1, .ts_min = -5, .ts_max = 77, .seq_min = seq, .seq_max = seq};
+	char		path[200];
+	int			fd;
+
+	f.min_len = (uint8_t) (key_put_part(f.min_row, (const uint8_t *) lo, strlen(lo)) - f.min_row);
+	f.max_len = (uint8_t) (key_put_part(f.max_row, (const uint8_t *) hi, strlen(hi)) - f.max_row);
+	sst_path(db, f.number, path, sizeof path);
+	fd = os_real()->open(os_real(), path, O_RDWR | O_CREAT);
+	assert_true(fd >= 0);
+	os_real()->close(os_real(), fd);
+	return f;
+}
+
+static bool
+file_exists(wide_db *db, uint64_t number)
+{
+	char		path[200];
+
+	sst_path(db, number, path, sizeof path);
+	return access(path, F_OK) == 0;
+}
+
+static void
+add_files(wide_db *db, const file_meta *f, int n)
+{
+	set_edit	e = {.add = f, .nadd = n, .memtable = -1};
+
+	assert_ok(set_apply(db, &e));
+}
+
+static void
+remove_file(wide_db *db, uint64_t number)
+{
+	set_edit	e = {.remove = &number, .nremove = 1, .memtable = -1};
+
+	assert_ok(set_apply(db, &e));
+}
+
+static void
+collect_all(wide_db *db)
+{
+	bool		did = true;
+
+	while (did)
+		assert_ok(set_collect(db, &did));
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static void
+test_pins_see_their_version(void **state)
+{
+	store		s;
+	set_pin		a = {0},
+				b = {0},
+				c = {0};
+	set_files	fa,
+				fb,
+				fc;
+	file_meta	f[3];
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f[0] = make_file(s.db, 1, 0, "a", "c", 100);
+	f[1] = make_file(s.db, 1, 0, "b", "d", 200);
+	f[2] = make_file(s.db, 1, 1, "a", "z", 50);
+	add_files(s.db, f, 2);
+	assert_ok(set_pin_take(s.db, &a));
+	assert_ok(set_pin_files(s.db, &a, 1, &fa));
+	assert_int_equal(fa.n, 2);
+	assert_int_equal(fa.files[0].number, f[1].number);	/* newest first */
+	remove_file(s.db, f[0].number);
+	assert_ok(set_pin_take(s.db, &b));
+	add_files(s.db, &f[2], 1);
+	assert_ok(set_pin_take(s.db, &c));
+	/* b asks only now, when the list has changed again */
+	assert_ok(set_pin_files(s.db, &b, 1, &fb));
+	assert_ok(set_pin_files(s.db, &c, 1, &fc));
+	assert_int_equal(fb.n, 1);
+	assert_int_equal(fb.files[0].number, f[1].number);
+	assert_int_equal(fc.n, 2);
+	assert_int_equal(fc.files[1].number, f[2].number);
+	assert_int_equal(fc.level_start[1], 1);
+	assert_int_equal(fc.level_start[2], 2);
+	assert_int_equal(fa.n, 2);
+	assert_int_equal(fa.files[1].number, f[0].number);
+	/* the removed file stays for a, and only for a */
+	collect_all(s.db);
+	assert_true(file_exists(s.db, f[0].number));
+	set_pin_drop(s.db, &a);
+	collect_all(s.db);
+	assert_false(file_exists(s.db, f[0].number));
+	assert_ok(set_pin_files(s.db, &b, 1, &fb));
+	assert_int_equal(fb.n, 1);
+	set_pin_drop(s.db, &b);
+	set_pin_drop(s.db, &c);
+	assert_int_equal(set_oldest_pin(s.db), UINT64_MAX);
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+static void
+test_reload(void **state)
+{
+	store		s;
+	set_pin		p = {0};
+	set_files	l;
+	file_meta	f[2];
+	set_edit	e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
+	wide_table	t;
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f[0] = make_file(s.db, 1, 0, "a", "c", 100);
+	f[1] = make_file(s.db, 1, 2, "a", "b", 50);
+	f[1].flags = FILE_MAX_CUT | FILE_TS_ORDERED | FILE_BUSY;
+	add_files(s.db, f, 2);
+	s.db->seg->commit.last_ts = 987654321;
+	assert_ok(set_apply(s.db, &e));
+	log_synced = 0;
+	make_family(s.db, 2, 6000);
+	remove_file(s.db, f[0].number);
+	assert_true(log_synced >= 6000);	/* the catalog's change is durable before the manifest has it */
+	for (int again = 0; again < 3; again++)
+	{
+		store_close(&s);
+		assert_ok(store_load(&s, NULL));
+		assert_int_equal(s.db->seg->set.flushed_seq, 5000);
+		assert_int_equal(s.db->seg->set.restart_lsn, 4000);
+		assert_int_equal(s.db->seg->commit.last_ts, 987654321);
+		assert_true(set_new_file_number(s.db) > f[1].number);
+		assert_ok(wide_table_by_id(s.db, NULL, 2, &t));
+		assert_string_equal(t.name, "t2");
+		assert_ok(set_pin_take(s.db, &p));
+		assert_ok(set_pin_files(s.db, &p, 1, &l));
+		assert_int_equal(l.n, 1);
+		f[1].flags &= (uint8_t) ~FILE_BUSY;
+		assert_memory_equal(&l.files[0], &f[1], sizeof f[1]);
+		set_pin_drop(s.db, &p);
+		/* the second round goes through a new manifest, the third through a record behind it */
+		e.flushed_seq = 0;
+		assert_ok(set_apply(s.db, &e));
+	}
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+static void
+test_move_keeps_the_file(void **state)
+{
+	store		s;
+	set_pin		p = {0},
+				q = {0};
+	set_files	l;
+	file_meta	f;
+	set_edit	e = {.memtable = -1, .nadd = 1, .nremove = 1};
+	uint64_t	number;
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f = make_file(s.db, 1, 1, "a", "c", 100);
+	number = f.number;
+	add_files(s.db, &f, 1);
+	assert_ok(set_pin_take(s.db, &p));
+	f.level = 2;
+	e.add = &f;
+	e.remove = &number;
+	assert_ok(set_apply(s.db, &e));
+	assert_ok(set_pin_take(s.db, &q));
+	assert_ok(set_pin_files(s.db, &p, 1, &l));
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.files[0].level, 1);
+	assert_ok(set_pin_files(s.db, &q, 1, &l));
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.files[0].level, 2);
+	set_pin_drop(s.db, &p);
+	set_pin_drop(s.db, &q);
+	collect_all(s.db);
+	assert_true(file_exists(s.db, number));
+	assert_int_equal(s.db->seg->set.ndead, 0);
+	remove_file(s.db, number);
+	collect_all(s.db);
+	assert_false(file_exists(s.db, number));
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+static void
+test_drop_waits_for_the_manifest(void **state)
+{
+	store		s;
+	file_meta	f;
+	set_edit	e = {.memtable = -1};
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f = make_file(s.db, 1, 0, "a", "c", 100);
+	add_files(s.db, &f, 1);
+	drop_family(s.db, 1, 2000);
+	collect_all(s.db);
+	assert_true(file_exists(s.db, f.number));
+	assert_true(set_dirty(s.db));
+	log_synced = 0;
+	assert_ok(set_apply(s.db, &e));
+	assert_true(log_synced >= 2000);
+	assert_false(set_dirty(s.db));
+	collect_all(s.db);
+	assert_false(file_exists(s.db, f.number));
+	store_close(&s);
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 0);
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+static void
+test_link(void **state)
+{
+	store		s;
+	file_meta	f;
+	set_pin		p = {0};
+	set_files	l;
+	set_edit	e = {.memtable = -1};
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f = make_file(s.db, 1, 0, "a", "c", 0);
+	assert_ok(set_reserve(s.db, 1));
+	assert_int_equal(set_reserve(s.db, 64), WIDE_FULL);
+	f.global_seq = 3000;
+	set_link(s.db, &f, 1);
+	assert_int_equal(s.db->seg->set.reserved_files, 0);
+	assert_ok(set_pin_take(s.db, &p));
+	assert_ok(set_pin_files(s.db, &p, 1, &l));
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.files[0].seq_max, 3000);
+	set_pin_drop(s.db, &p);
+	log_synced = 0;
+	assert_ok(set_apply(s.db, &e));
+	assert_true(log_synced >= 3000);
+	store_close(&s);
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 1);
+	/* replay links it again: it is there */
+	atomic_store(&s.db->seg->state, WIDE_RECOVERING);
+	set_link(s.db, &f, 1);
+	assert_int_equal(s.db->seg->set.nfiles, 1);
+	/* one that the manifest does not know */
+	f.number = 1000;
+	set_link(s.db, &f, 1);
+	assert_int_equal(s.db->seg->set.nfiles, 2);
+	assert_int_equal(set_new_file_number(s.db), 1001);
+	/* flushed long ago, and compacted away since */
+	s.db->seg->set.flushed_seq = 3000;
+	f.number = 2000;
+	set_link(s.db, &f, 1);
+	assert_int_equal(s.db->seg->set.nfiles, 2);
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+static void
+test_full(void **state)
+{
+	store		s;
+	file_meta	f[65];
+	set_edit	e = {.memtable = -1, .add = f, .nadd = 65};
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	for (int i = 0; i < 65; i++)
+		f[i] = make_file(s.db, 1, 0, "a", "b", 100);
+	assert_int_equal(set_apply(s.db, &e), WIDE_FULL);
+	assert_ok(shm_check(s.db));
+	e.nadd = 64;
+	assert_ok(set_apply(s.db, &e));
+	e.nadd = 1;
+	assert_int_equal(set_apply(s.db, &e), WIDE_FULL);
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+/* Flip or cut every byte of the manifest: loading says so, or the change was in what nobody relies on. */
+static void
+test_damage(void **state)
+{
+	store		s;
+	file_meta	f;
+	char		path[200];
+	uint8_t		data[4096];
+	int64_t		size;
+	int			fd,
+				loaded = 0;
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	for (int i = 0; i < 3; i++)
+	{
+		f = make_file(s.db, 1, 0, "a", "c", 100);
+		add_files(s.db, &f, 1);
+	}
+	snprintf(path, sizeof path, "%s/manifest-%08llx", s.dir, (unsigned long long) s.db->seg->set.manifest_number);
+	store_close(&s);
+	fd = os_real()->open(os_real(), path, O_RDWR);
+	size = os_real()->pread(os_real(), fd, data, sizeof data, 0);
+	assert_true(size > 100 && size < (int64_t) sizeof data);
+	for (int64_t i = 0; i < size; i++)
+	{
+		uint8_t		bad = data[i] ^ 0x41;
+		wide_status st;
+
+		os_real()->pwrite(os_real(), fd, &bad, 1, (uint64_t) i);
+		st = store_load(&s, NULL);
+		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
+		if (st == WIDE_OK)
+		{
+			/* padding, or the last record */
+			loaded++;
+			assert_true(s.db->seg->set.nfiles == 3 || s.db->seg->set.nfiles == 2);
+		}
+		store_close(&s);
+		os_real()->pwrite(os_real(), fd, &data[i], 1, (uint64_t) i);
+	}
+	assert_true(loaded > 0 && loaded < 150);
+	for (int64_t i = size - 1; i >= 0; i -= 7)
+	{
+		assert_int_equal(os_real()->truncate(os_real(), fd, (uint64_t) i), 0);
+		wide_status st = store_load(&s, NULL);
+
+		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
+		store_close(&s);
+	}
+	os_real()->close(os_real(), fd);
+	unlink(path);
+	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT);
+	store_close(&s);
+	snprintf(path, sizeof path, "%s/CURRENT", s.dir);
+	unlink(path);
+	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT);	/* there are sorted files */
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
+/* Every I/O call of a few edits fails or is the last one before a power failure: the set is as before or after. */
+static void
+test_edit_faults(void **state)
+{
+	for (int mode = 0; mode < 3; mode++)
+		for (uint64_t n = 1; n < 60; n++)
+		{
+			store		s;
+			os_fault_plan plan = {.at = n, .error = mode == 0 ? 0 : mode == 1 ? 5 : 28, .sticky = mode == 2};
+			wide_os    *os;
+			int			acked = -1,
+						tried = -1;
+			uint64_t	calls;
+			wide_status st;
+
+			test_dir_make(s.dir, sizeof s.dir);
+			os = os_faulty(s.dir, &plan);
+			st = store_load(&s, os);
+			if (st == WIDE_OK)
+			{
+				acked = tried = 0;
+				make_family(s.db, 1, 10);
+				for (int i = 0; i < 4 && st == WIDE_OK; i++)
+				{
+					file_meta	f = {.number = set_new_file_number(s.db), .family = 1};
+					set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
+
+					tried++;
+					/* a new manifest now and then */
+					if (i == 2)
+						s.db->seg->set.manifest_size = UINT64_MAX;
+					st = set_apply(s.db, &e);
+					acked += st == WIDE_OK;
+				}
+				/* refused before anything was written, or dead */
+				if (st != WIDE_OK && shm_check(s.db) == WIDE_OK)
+					assert_int_equal(s.db->seg->set.nfiles, acked);
+			}
+			calls = os_faulty_calls(os);
+			store_close(&s);
+			if (mode == 0)
+				os_faulty_crash(os, n * 7 + 1);
+			os_faulty_free(os);
+			st = store_load(&s, NULL);
+			if (st != WIDE_OK)
+				fail_msg("mode %d call %llu: %s", mode, (unsigned long long) n, wide_error_text());
+			assert_ok(set_remove_orphans(s.db));
+			if (tried < 0)
+				assert_int_equal(s.db->seg->set.nfiles, 0);
+			else
+				assert_true((int) s.db->seg->set.nfiles >= acked && (int) s.db->seg->set.nfiles <= tried);
+			/* CURRENT and one manifest */
+			assert_int_equal(test_dir_count(s.dir), 2);
+			store_close(&s);
+			test_dir_drop(s.dir);
+			if (calls < n)
+				break;
+		}
+}
+
+static void
+test_overlap(void **state)
+{
+	file_meta	f = {.min_len = 4, .max_len = 2, .flags = FILE_MAX_CUT};
+
+	memcpy(f.min_row, "ab\0\1", 4);
+	memcpy(f.max_row, "cd", 2);
+	assert_true(file_overlaps(&f, NULL, 0, NULL, 0));
+	assert_true(file_overlaps(&f, (const uint8_t *) "cdzzz\0\1", 7, NULL, 0));
+	assert_false(file_overlaps(&f, (const uint8_t *) "ce\0\1", 4, NULL, 0));
+	assert_false(file_overlaps(&f, NULL, 0, (const uint8_t *) "ab\0\1", 4));
+	assert_true(file_overlaps(&f, NULL, 0, (const uint8_t *) "ab\0\2", 4));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pins_see_their_version),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_move_keeps_the_file),
+		cmocka_unit_test(test_drop_waits_for_the_manifest),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_edit_faults),
+		cmocka_unit_test(test_overlap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,408 @@
+/* The segment: sizes, attaching, locks, waiting, deaths. */
+#include "segment_fixture.h"
+
+static const wide_config *cfg = &fixture_small;
+
+static int	stop_after;			/* interrupted() is true after so many calls */
+static bool
+stop(void *ctx)
+{
+	return --stop_after < 0;
+}
+
+static char reported[300];
+static void
+report(void *ctx, int level, const char *text)
+{
+	snprintf(reported, sizeof(reported), "%d:%s", level, text);
+}
+
+static void
+test_fit(void **state)
+{
+	wide_config c = {0};
+	wide_config big;
+
+	wide_config_fit(&c, 0);
+	assert_int_equal(c.memtable_size, 16 << 20);
+	assert_int_equal(c.cache_size, 128 << 20);
+	assert_int_equal(c.max_processes, 256);
+	assert_int_equal(c.max_tables, 1000);
+	assert_int_equal(c.max_files, 8192);
+	assert_int_equal(c.lock_buckets, 32768);
+	big = c;
+	for (size_t total = (size_t) 12 << 20; total < (size_t) 300 << 20; total += (size_t) 3 << 20)
+	{
+		size_t		size;
+
+		c = (wide_config) {0};
+		wide_config_fit(&c, total);
+		size = wide_segment_size(&c);
+		assert_true(size <= total);
+		/* what is not needed for the least is used */
+		if (total < wide_segment_size(&big))
+			assert_true(size > total - total / 50 - (1 << 20));
+		assert_true(c.memtable_size >= 1 << 20 && c.cache_size >= 2 << 20);
+		assert_true(c.max_files >= 1024 && c.lock_buckets >= 2048 && c.max_tables >= 100);
+		assert_int_equal(c.lock_buckets & (c.lock_buckets - 1), 0);
+	}
+	/* impossible: the least of everything */
+	c = (wide_config) {0};
+	wide_config_fit(&c, 1 << 20);
+	assert_int_equal(c.memtable_size, 1 << 20);
+	assert_int_equal(c.cache_size, 2 << 20);
+	assert_int_equal(c.max_files, 1024);
+	/* what the caller has asked for below the least stays */
+	c = *cfg;
+	wide_config_fit(&c, 1 << 20);
+	assert_int_equal(c.lock_buckets, 64);
+}
+
+static void
+test_format(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	segment    *seg = base;
+	uint64_t	parts[] = {seg->slots, seg->files, seg->tables, seg->families, seg->bindings, seg->locks, seg->cache,
+		seg->cache_pins, seg->log, seg->regions, seg->size};
+	wide_config bad = *cfg;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	{
+		assert_int_equal(parts[i] % 64, 0);
+		if (i > 0)
+			assert_true(parts[i] > parts[i - 1]);
+	}
+	assert_int_equal(seg->size, wide_segment_size(cfg));
+	assert_int_equal(wide_segment_state(base), WIDE_EMPTY);
+	assert_int_equal(seg->memtables[0].state, MEM_ACTIVE);
+	assert_int_equal(seg->memtables[0].number, 1);
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		assert_int_equal(seg->memtables[i].region, seg->regions + i * cfg->memtable_size);
+		assert_int_equal(seg->memtables[i].capacity, cfg->memtable_size);
+		if (i > 0)
+			assert_int_equal(seg->memtables[i].state, MEM_FREE);
+	}
+	bad.max_processes = 1 << 20;
+	assert_int_equal(wide_segment_format(base, &bad), WIDE_INVALID);
+	assert_int_equal(wide_segment_format((char *) base + 8, cfg), WIDE_INVALID);
+	fixture_unmap(base, cfg);
+}
+
+static void
+test_attach(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	segment    *seg = base;
+	wide_db    *db[16];
+	wide_db    *more;
+	wide_stats	stats;
+
+	for (int i = 0; i < 16; i++)
+	{
+		db[i] = fixture_attach(base);
+		stat_add(db[i], STAT_GETS, i + 1);
+	}
+	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_FULL);
+	assert_null(more);
+	wide_statistics(db[3], &stats);
+	assert_int_equal(stats.processes, 16);
+	assert_int_equal(stats.gets, 136);
+	assert_int_equal(stats.memtable_limit, 4 << 20);
+	for (int i = 0; i < 16; i++)
+		wide_detach(db[i]);
+	db[0] = fixture_attach(base);
+	assert_int_equal(stat_sum(db[0], STAT_GETS), 136);
+	wide_detach(db[0]);
+	seg->build++;
+	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_INVALID);
+	seg->build--;
+	seg->magic++;
+	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_INVALID);
+	fixture_unmap(base, cfg);
+}
+
+/* Several processes add to a plain number under each lock. */
+static void
+test_locks(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	segment    *seg = base;
+	pid_t		pid[4];
+
+	for (int p = 0; p < 4; p++)
+	{
+		pid[p] = fork();
+		if (pid[p] == 0)
+		{
+			wide_db    *db = fixture_attach(base);
+
+			for (int i = 0; i < 20000; i++)
+			{
+				CHILD_CHECK(shm_lock(db, LOCK_MANIFEST) == WIDE_OK);
+				CHILD_CHECK(shm_lock(db, LOCK_SET) == WIDE_OK);
+				seg->job_serial++;
+				shm_unlock(db, LOCK_SET);
+				shm_unlock(db, LOCK_MANIFEST);
+			}
+			wide_detach(db);
+			_exit(0);
+		}
+	}
+	for (int p = 0; p < 4; p++)
+		fixture_child_ok(pid[p]);
+	assert_int_equal(seg->job_serial, 80000);
+	fixture_unmap(base, cfg);
+}
+
+/* Taking locks against the order is found. */
+static void
+test_lock_order(void **state)
+{
+#ifndef NDEBUG
+	void	   *base = fixture_map(cfg);
+	pid_t		pid = fork();
+	int			status;
+
+	if (pid == 0)
+	{
+		wide_db    *db = fixture_attach(base);
+
+		if (freopen("/dev/null", "w", stderr) == NULL)
+			_exit(1);
+		signal(SIGABRT, SIG_DFL);
+		shm_lock(db, LOCK_CACHE);
+		shm_lock(db, LOCK_SET);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	fixture_unmap(base, cfg);
+#endif
+}
+
+static void
+test_wait(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	segment    *seg = base;
+	wide_host	host = {.interrupted = stop};
+	wide_db    *db;
+	_Atomic uint32_t *word = &seg->set.work_word;
+	pid_t		pid;
+	struct timespec a,
+				b;
+
+	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
+	stop_after = 1000;
+	assert_int_equal(shm_wait(db, word, 1, -1), WIDE_OK);	/* differs already */
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	assert_int_equal(shm_wait(db, word, 0, 150), WIDE_OK);	/* time is up */
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_in_range((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 149, 5000);
+	stop_after = 2;
+	assert_int_equal(shm_wait(db, word, 0, -1), WIDE_INTERRUPTED);
+	stop_after = 1000;
+	pid = fork();
+	if (pid == 0)
+	{
+		wide_db    *mine = fixture_attach(base);
+
+		usleep(20000);
+		shm_wake(mine, word);
+		_exit(0);
+	}
+	assert_int_equal(shm_wait(db, word, 0, -1), WIDE_OK);
+	assert_int_equal(*word, 1);
+	fixture_child_ok(pid);
+	/* poison ends a wait */
+	pid = fork();
+	if (pid == 0)
+	{
+		wide_db    *mine = fixture_attach(base);
+
+		usleep(20000);
+		wide_poison(mine, "test says so");
+		_exit(0);
+	}
+	assert_int_equal(shm_wait(db, word, 1, -1), WIDE_POISONED);
+	assert_non_null(strstr(wide_error_text(), "test says so"));
+	fixture_child_ok(pid);
+	assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+	wide_poison(db, "another reason");
+	assert_string_equal(seg->reason, "test says so");
+	assert_int_equal(wide_segment_state(base), WIDE_DEAD);
+	wide_detach(db);
+	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &db), WIDE_POISONED);
+	/* a new segment is a new life */
+	assert_int_equal(wide_segment_format(base, cfg), WIDE_OK);
+	db = fixture_attach(base);
+	assert_int_equal(shm_check(db), WIDE_OK);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+enum death { DIE_IDLE, DIE_LOCKED, DIE_CRIT, DIE_PREPARED, DIE_JOB, DIE_ZOMBIE };
+
+/* A child attaches, gets into the state, dies; it has a pin, a row lock and a cached block. */
+static pid_t
+die(void *base, enum death how, wide_bytes row)
+{
+	pid_t		pid = fork();
+	siginfo_t	info;
+
+	if (pid == 0)
+	{
+		wide_db    *db = fixture_attach(base);
+		uint64_t	holder;
+		block_ref	ref;
+
+		atomic_store(&db->slot->pin, 77);
+		CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
+		CHILD_CHECK(cache_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
+		if (how == DIE_LOCKED)
+			CHILD_CHECK(shm_lock(db, LOCK_SET) == WIDE_OK);
+		if (how == DIE_CRIT)
+			shm_enter(db);
+		if (how == DIE_PREPARED)
+			atomic_store(&db->slot->external, 5);
+		if (how == DIE_JOB)
+			db->seg->jobs[3] = (job_slot) {.used = 1, .pid = getpid()};
+		kill(getpid(), SIGKILL);
+	}
+	/* DIE_ZOMBIE: it still has its pid */
+	waitid(P_PID, pid, &info, WEXITED | (how == DIE_ZOMBIE ? WNOWAIT : 0));
+	assert_int_equal(info.si_code, CLD_KILLED);
+	return pid;
+}
+
+static void
+test_death(void **state)
+{
+	for (int how = DIE_IDLE; how <= DIE_ZOMBIE; how++)
+	{
+		void	   *base = fixture_map(cfg);
+		wide_host	host = {.report = report};
+		wide_db    *db;
+		uint64_t	holder;
+		wide_bytes	row = {(const uint8_t *) "row", 3};
+		pid_t		pid;
+
+		reported[0] = 0;
+		assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
+		pid = die(base, how, row);
+		assert_int_equal(shm_slots(db)[1].pid, pid);
+		assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_BUSY);
+		if (how == DIE_LOCKED)
+			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+		shm_sweep(db);
+		if (how == DIE_IDLE || how == DIE_ZOMBIE)
+		{
+			assert_int_equal(shm_check(db), WIDE_OK);
+			assert_int_equal(shm_slots(db)[1].pid, 0);
+			assert_int_equal(shm_slots(db)[1].pin, 0);
+			assert_int_equal(wide_row_locks_total(db), 0);
+			assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_OK);
+		}
+		else
+		{
+			assert_int_equal(shm_check(db), WIDE_POISONED);
+			assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_POISONED);
+			/* for good */
+			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+		}
+		if (how == DIE_CRIT)
+			assert_string_equal(reported, "2:a process died while it changed shared memory");
+		wide_detach(db);
+		if (how == DIE_ZOMBIE)
+			waitpid(pid, NULL, 0);
+		fixture_unmap(base, cfg);
+	}
+}
+
+/* All slots belong to the dead: an attaching process takes one over. */
+static void
+test_takeover(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db[16];
+	wide_db    *more;
+
+	for (uint8_t i = 0; i < 16; i++)
+		die(base, DIE_IDLE, (wide_bytes) {&i, 1});
+	assert_int_equal(wide_row_locks_total((wide_db[]) {{.seg = base}}), 16);
+	for (int i = 0; i < 16; i++)
+	{
+		/* only the slot that was needed is cleared, so each time there is one more */
+		db[i] = fixture_attach(base);
+		assert_int_equal(db[i]->slot->pin, 0);
+		assert_int_equal(wide_row_locks_total(db[i]), 15 - i);
+	}
+	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_FULL);
+	for (int i = 0; i < 16; i++)
+		wide_detach(db[i]);
+	fixture_unmap(base, cfg);
+}
+
+/* A living process whose pid was taken by the slot's dead one: told apart by the start time. */
+static void
+test_pid_reuse(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+	pid_t		other = fork();
+
+	if (other == 0)
+	{
+		pause();
+		_exit(0);
+	}
+	assert_false(shm_process_dead(other, 0));
+	assert_false(shm_process_dead(other, shm_process_start(other)));
+	atomic_store(&shm_slots(db)[1].pid, other);
+	atomic_store(&shm_slots(db)[1].start_time, shm_process_start(other));
+	shm_sweep(db);
+	assert_int_equal(shm_slots(db)[1].pid, other);
+	atomic_store(&shm_slots(db)[1].start_time, shm_process_start(other) - 1);
+	shm_sweep(db);
+	assert_int_equal(shm_slots(db)[1].pid, 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	assert_true(shm_process_dead(other, 0));
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+static void
+test_jobs(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+	wide_job_info out[JOB_MAX];
+
+	assert_int_equal(wide_jobs(db, out, JOB_MAX), 0);
+	for (int i = 0; i < 5; i++)
+		db->seg->jobs[(i * 7) % JOB_MAX] = (job_slot) {.used = 1, .serial = i + 1, .info = {.family = i, .state = 1}};
+	assert_int_equal(wide_jobs(db, out, JOB_MAX), 5);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(out[i].family, 4 - i);
+	assert_int_equal(wide_jobs(db, out, 2), 2);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fit), cmocka_unit_test(test_format), cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_locks), cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_death), cmocka_unit_test(test_takeover), cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_jobs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,463 @@
+/*
+ * work_test.c - flush and compaction never change an answer; who does what;
+ * levels, windows, loads, interruption, estimates.
+ */
+#include "store_fixture.h"
+#include "work.h"
+
+/* A store with one family and small files. */
+static void
+start(store *s, wide_family_options *opt, wide_family_id *f)
+{
+	wide_table_id t;
+
+	store_init(s);
+	s->config.memtable_size = 1 << 20;
+	work_file_bytes = 8 * 1024;
+	work_level_bytes = 24 * 1024;
+	assert_ok(store_open(s));
+	store_table(s, opt, 1, &t, f);
+}
+
+static void
+options(wide_family_options *opt, int versions)
+{
+	wide_family_defaults(opt);
+	opt->versions = versions;
+	opt->block_size = 1024;
+}
+
+/* Puts of n rows with values that do not compress, one batch. */
+static void
+fill(store *s, wide_family_id f, int from, int n, int64_t ts, uint64_t *seed)
+{
+	wide_batch *b;
+	char		row[20],
+				value[120];
+
+	assert_ok(wide_batch_new(s->db, &b));
+	for (int i = from; i < from + n; i++)
+	{
+		snprintf(row, sizeof row, "row%05d", i);
+		for (int k = 0; k < 100; k++)
+			value[k] = (char) (33 + rnd(seed) % 90);
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), ts, INT64_MIN, 0, bytes(value, 100)));
+	}
+	assert_ok(store_commit(s, b, NULL));
+}
+
+static void
+test_answers_stay(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 42;
+	wide_snapshot *snap = NULL;
+	char	   *then = NULL;
+
+	options(&opt, 3);
+	start(&s, &opt, &f);
+	for (int round = 0; round < 40; round++)
+	{
+		char	   *before,
+				   *after;
+
+		for (int i = 0; i < 30; i++)
+		{
+			char		row[8],
+						qual[8],
+						value[16];
+			int			kind = (int) (rnd(&seed) % 10);
+			int64_t		ts = (int64_t) (rnd(&seed) % 50);
+
+			snprintf(row, sizeof row, "r%d", (int) (rnd(&seed) % 12));
+			snprintf(qual, sizeof qual, "q%d", (int) (rnd(&seed) % 3));
+			snprintf(value, sizeof value, "%d.%d", round, i);
+			if (kind < 7)
+				store_put(&s, f, row, qual, ts, value);
+			else
+				store_delete(&s, (wide_delete) (rnd(&seed) % 4), f, row, qual, kind == 9 ? WIDE_TS_MAX : ts);
+		}
+		before = store_text(&s, NULL, &f, 1);
+		assert_ok(wide_flush(s.db));
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(after);
+		store_work(&s);
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(after);
+		if (round % 8 == 7)
+		{
+			assert_ok(wide_compact(s.db, f));
+			after = store_text(&s, NULL, &f, 1);
+			assert_string_equal(before, after);
+			free(after);
+		}
+		/* an old snapshot is not disturbed either */
+		if (snap != NULL)
+		{
+			after = store_text(&s, snap, &f, 1);
+			assert_string_equal(then, after);
+			free(after);
+		}
+		if (round % 10 == 3)
+		{
+			if (snap != NULL)
+				wide_snapshot_release(snap);
+			free(then);
+			assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+			then = store_text(&s, snap, &f, 1);
+		}
+		if (round % 10 == 9)
+		{
+			free(then);
+			then = NULL;
+			wide_snapshot_release(snap);
+			snap = NULL;
+			store_close(&s);
+			assert_ok(store_open(&s));
+			after = store_text(&s, NULL, &f, 1);
+			assert_string_equal(before, after);
+			free(after);
+		}
+		free(before);
+	}
+	if (snap != NULL)
+		wide_snapshot_release(snap);
+	free(then);
+	store_work(&s);
+	assert_int_equal(store_verify(&s), 0);
+	store_drop(&s);
+}
+
+static void
+test_levels(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 7;
+	wide_family_info info;
+	wide_estimate est;
+	char	   *before,
+			   *after;
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	for (int round = 0; round < 24; round++)
+	{
+		fill(&s, f, (round * 137) % 900, 150, round, &seed);
+		assert_ok(wide_flush(s.db));
+		if (round % 4 == 3)
+			store_work(&s);
+	}
+	store_work(&s);
+	before = store_text(&s, NULL, &f, 1);
+	assert_ok(wide_family_statistics(s.db, f, &info));
+	assert_true(info.files_per_level[0] < 4);
+	assert_true(info.files_per_level[2] > 3);	/* ten times the target of level 1 */
+	assert_int_equal(store_verify(&s), 0);
+	/* a tenth of the rows, about */
+	assert_ok(wide_compact(s.db, f));
+	assert_ok(wide_estimate_range(s.db, f, &(wide_range) {.lo = text("row00300"), .hi = text("row00400")}, &est));
+	assert_true(est.rows > 60 && est.rows < 150);
+	assert_ok(wide_estimate_range(s.db, f, NULL, &est));
+	assert_ok(wide_family_statistics(s.db, f, &info));
+	assert_true(est.rows > 0.9 * (double) info.rows && est.rows < 1.1 * (double) info.rows);
+	assert_int_equal(info.files_per_level[0], 0);
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	/* everything deleted: nothing stays, not even the deletes */
+	for (int i = 0; i < 1100; i++)
+	{
+		char		row[20];
+
+		snprintf(row, sizeof row, "row%05d", i);
+		store_delete(&s, WIDE_DELETE_FAMILY, f, row, "", WIDE_TS_MAX);
+	}
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(store_files(&s, f, -1), 0);
+	store_work(&s);
+	assert_int_equal(test_dir_count(s.dir), 3);	/* CURRENT, manifest, log */
+	store_drop(&s);
+}
+
+static wide_status
+note_split(void *arg, wide_bytes key)
+{
+	buffer	   *b = arg;
+
+	assert_ok(buffer_append(b, key.data, key.len));
+	return buffer_append(b, " ", 1);
+}
+
+static void
+test_split_keys(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 7;
+	buffer		keys = {0};
+	int			k[3];
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	fill(&s, f, 0, 1000, 5, &seed);
+	for (int flushed = 0; flushed < 2; flushed++)
+	{
+		keys.len = 0;
+		assert_ok(wide_split_keys(s.db, f, 4, note_split, &keys));
+		assert_ok(buffer_append(&keys, "", 1));
+		assert_int_equal(sscanf((char *) keys.data, "row%d row%d row%d", &k[0], &k[1], &k[2]), 3);
+		assert_in_range(k[0], 200, 300);
+		assert_in_range(k[1], 440, 560);
+		assert_in_range(k[2], 690, 810);
+		assert_ok(wide_flush(s.db));
+	}
+	buffer_free(&keys);
+	store_drop(&s);
+}
+
+static void
+test_windows(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	const int64_t hour = 3600000000ll;
+	wide_stats	stats;
+	char	   *got;
+
+	options(&opt, 1);
+	opt.compaction = WIDE_COMPACT_WINDOW;
+	opt.window_us = hour;
+	opt.ttl_us = 10 * hour;
+	start(&s, &opt, &f);
+	for (int h = 0; h < 24; h++)
+	{
+		for (int i = 0; i < 5; i++)
+		{
+			char		row[20];
+
+			snprintf(row, sizeof row, "h%02d.%d", h, i);
+			store_put(&s, f, row, "q", s.now, "v");
+			assert_ok(wide_flush(s.db));
+			s.now += hour / 5;
+		}
+		store_work(&s);
+		assert_true(store_files(&s, f, -1) < 20);
+	}
+	/* one file for each hour that is over, the expired ones gone as files */
+	assert_true(store_files(&s, f, 0) >= 10);
+	got = store_text(&s, NULL, &f, 1);
+	assert_non_null(strstr(got, "h15.0"));
+	assert_null(strstr(got, "h12"));
+	free(got);
+	s.now += 100 * hour;
+	store_work(&s);
+	wide_statistics(s.db, &stats);
+	assert_true(stats.files_deleted > 0);
+	/* workers look again after a while */
+	s.now += hour;
+	store_work(&s);
+	assert_int_equal(store_files(&s, f, -1), 0);
+	store_drop(&s);
+}
+
+static void
+test_interrupt(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 9;
+	wide_job_info jobs[4];
+	int			files;
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	fill(&s, f, 0, 1000, 1, &seed);
+	s.interrupt_after = 2;
+	assert_int_equal(wide_flush(s.db), WIDE_INTERRUPTED);
+	assert_int_equal(store_files(&s, f, -1), 0);
+	assert_int_equal(test_dir_count(s.dir), 3);	/* nothing is left behind */
+	assert_ok(wide_flush(s.db));
+	files = store_files(&s, f, -1);
+	assert_true(files > 5);
+	s.interrupt_after = 3;
+	assert_int_equal(wide_compact(s.db, f), WIDE_INTERRUPTED);
+	assert_int_equal(store_files(&s, f, -1), files);
+	assert_int_equal(wide_jobs(s.db, jobs, 4), 3);
+	assert_int_equal(jobs[0].kind, 1);
+	assert_int_equal(jobs[0].state, 2);
+	assert_int_equal(jobs[1].state, 1);
+	assert_int_equal(store_verify(&s), 0);
+	assert_ok(wide_compact(s.db, f));
+	store_drop(&s);
+}
+
+/* Long equal beginnings: bounds in memory cannot tell the files apart. */
+static void
+test_long_rows(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 3;
+	char		row[400],
+				value[60];
+	char	   *before,
+			   *after;
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	work_level_bytes = 8 * 1024;
+	memset(row, 'x', sizeof row);
+	for (int round = 0; round < 12; round++)
+	{
+		wide_batch *b;
+
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 120; i++)
+		{
+			snprintf(row + 300, 20, "%06d", (int) (rnd(&seed) % 400));
+			for (int k = 0; k < 50; k++)
+				value[k] = (char) (33 + rnd(&seed) % 90);
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), round, INT64_MIN, 0, bytes(value, 50)));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+		before = store_text(&s, NULL, &f, 1);
+		assert_ok(wide_flush(s.db));
+		store_work(&s);
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(before);
+		free(after);
+		assert_int_equal(store_verify(&s), 0);
+	}
+	store_drop(&s);
+}
+
+/* ------------------------------------------------------------------- loads */
+
+typedef struct load_input
+{
+	wide_family_id family;
+	int			i;
+	int			n;
+	buffer		key;
+} load_input;
+
+static wide_status
+load_next(void *arg, wide_family_id *family, entry *e)
+{
+	load_input *in = arg;
+	char		row[20];
+
+	if (in->i == in->n)
+		return WIDE_END;
+	snprintf(row, sizeof row, "row%05d", in->i++);
+	assert_ok(key_make(&in->key, text(row), text("q")));
+	memset(e, 0, sizeof *e);
+	e->ukey = in->key.data;
+	e->klen = (uint32_t) in->key.len;
+	e->rowlen = key_row_length(e->ukey, e->klen);
+	e->ts = 5;
+	e->value = (const uint8_t *) "loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded";
+	e->vlen = 60;
+	*family = in->family;
+	return WIDE_OK;
+}
+
+static void
+test_load(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	load_input	in = {.n = 3000};
+	file_meta  *files;
+	uint64_t	total = 0;
+	int			n;
+
+	options(&opt, 1);
+	opt.compression = WIDE_COMPRESS_NONE;
+	start(&s, &opt, &f);
+	in.family = f;
+	assert_ok(load_write(s.db, load_next, &in, &files, &n));
+	assert_true(n > 3);
+	for (int i = 0; i < n; i++)
+	{
+		total += files[i].cells;
+		assert_int_equal(files[i].level, 0);
+	}
+	assert_int_equal(total, 3000);
+	assert_int_equal(store_verify(&s), 0);	/* it is not litter while the batch is open */
+	load_discard(s.db, files, n);
+	free(files);
+	assert_int_equal(test_dir_count(s.dir), 3);
+	in.i = 0;
+	s.interrupt_after = 5;
+	assert_int_equal(load_write(s.db, load_next, &in, &files, &n), WIDE_INTERRUPTED);
+	assert_null(files);
+	assert_int_equal(test_dir_count(s.dir), 3);
+	in.i = 0;
+	in.family = 4711;
+	assert_int_equal(load_write(s.db, load_next, &in, &files, &n), WIDE_NOTFOUND);
+	buffer_free(&in.key);
+	store_drop(&s);
+}
+
+static void
+test_litter_and_missing(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	char		path[200];
+	uint64_t	seed = 1;
+	int			fd;
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	fill(&s, f, 0, 10, 1, &seed);
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(store_verify(&s), 0);
+	snprintf(path, sizeof path, "%s/00000999.sst", s.dir);
+	fd = os_real()->open(os_real(), path, 0102);
+	os_real()->close(os_real(), fd);
+	assert_int_equal(store_verify(&s), 1);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(store_verify(&s), 0);
+	for (int i = 1; i < 20; i++)
+	{
+		sst_path(s.db, (uint64_t) i, path, sizeof path);
+		unlink(path);
+	}
+	assert_true(store_verify(&s) > 0);
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers_stay),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_split_keys),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_long_rows),
+		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_litter_and_missing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+# lib.sh: what ./test/check, ./test/demo and ./test/torture share.  POSIX sh.
+#
+# Packages, a build in a temporary directory, a private copy of PostgreSQL that
+# the extension is installed into, and a private cluster on a Unix socket.
+# Everything is under $WORK and goes away when the script ends, however it ends.
+# The checkout is only read.
+#
+# The private copy: PostgreSQL's programs find their files relative to
+# themselves.  So $WORK/root holds copies of the programs and links to the
+# rest, and "make install DESTDIR=$WORK/root" puts the extension there.  The
+# machine's own PostgreSQL is not touched, and nobody has to be root for it.
+#
+# Settings: PG_CONFIG (which PostgreSQL; default: Debian's), NO_INSTALL=1 (never
+# call apt-get), KEEP=1 (leave $WORK in place), TMPDIR, MAKEFLAGS.
+
+set -u
+umask 022
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export PATH LC_ALL=C.UTF-8 TZ=UTC
+unset CDPATH PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE PGHOSTADDR PGAPPNAME LANGUAGE MAKELEVEL
+
+TOP=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+WORK=
+SERVER_UP=
+
+say() { printf '%s\n' "# $*"; }
+die() { printf '%s\n' "error: $*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# ---------------------------------------------------------------- packages
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"
+	elif have sudo; then sudo "$@"
+	else
+		die "these packages are missing: $MISSING. Install them (this needs root, and there is no sudo here), then try again"
+	fi
+}
+
+# need_packages NAME...: installs those that are not there (Debian and its family)
+need_packages() {
+	MISSING=
+	for p_ in "$@"; do
+		case $(dpkg-query -W -f '${Status}' "$p_" 2>/dev/null) in
+			*' installed') ;;
+			*) MISSING="$MISSING $p_" ;;
+		esac
+	done
+	MISSING=${MISSING# }
+	[ -n "$MISSING" ] || return 0
+	[ -z "${NO_INSTALL:-}" ] || die "these packages are missing: $MISSING"
+	say "installing with apt-get: $MISSING"
+	apt_update
+	# a package that brings the server would also make and start a cluster on
+	# port 5432, which nobody asked for
+	cc_=
+	if [ -z "$(dpkg-query -W postgresql-common 2>/dev/null)" ]; then
+		cc_=/etc/postgresql-common/createcluster.d/widetable.conf
+		as_root mkdir -p /etc/postgresql-common/createcluster.d
+		echo 'create_main_cluster = false' | as_root tee $cc_ >/dev/null
+	fi
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q install --no-install-recommends $MISSING \
+		>"$WORK/apt.log" 2>&1 </dev/null
+	rc_=$?
+	[ -z "$cc_" ] || { as_root rm -f $cc_; as_root rmdir /etc/postgresql-common/createcluster.d /etc/postgresql-common 2>/dev/null; }
+	[ $rc_ = 0 ] || { tail -20 "$WORK/apt.log" >&2; die "apt-get install failed"; }
+}
+
+apt_update() {
+	[ -z "${APT_UPDATED:-}" ] || return 0
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >"$WORK/apt.log" 2>&1 </dev/null ||
+		{ tail -20 "$WORK/apt.log" >&2; die "apt-get update failed"; }
+	APT_UPDATED=1
+}
+
+# A PostgreSQL with server and headers?
+usable_pg() {
+	[ -x "$1" ] && [ -f "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ] &&
+		[ -f "$("$1" --includedir-server)/postgres.h" ]
+}
+
+find_pg() {
+	for c_ in $(ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | sort -t/ -k5 -rn) "$(command -v pg_config)"; do
+		usable_pg "$c_" && { PG_CONFIG=$c_; return 0; }
+	done
+	return 1
+}
+
+# get_tools [PACKAGE...]: compiler, libraries, PostgreSQL
+get_tools() {
+	if have dpkg-query; then
+		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev gzip perl-base "$@"
+		if [ -n "${PG_CONFIG:-}" ]; then :
+		elif ! find_pg; then
+			MISSING="postgresql-NN postgresql-server-dev-NN"
+			[ -z "${NO_INSTALL:-}" ] || die "there is no PostgreSQL server with its development files"
+			apt_update
+			v_=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+			[ -n "$v_" ] || die "no package postgresql-NN found; set PG_CONFIG"
+			need_packages "postgresql-$v_" "postgresql-server-dev-$v_"
+			find_pg || die "no usable PostgreSQL after installing postgresql-$v_; set PG_CONFIG"
+		fi
+	else
+		for t_ in cc make gzip perl; do
+			have $t_ || die "$t_ is missing, and this is no Debian where the script could install it"
+		done
+		[ -n "${PG_CONFIG:-}" ] || find_pg || die "PostgreSQL and its development files are missing; set PG_CONFIG"
+	fi
+	c_=$(command -v "$PG_CONFIG") || die "PG_CONFIG=$PG_CONFIG: no such program"
+	PG_CONFIG=$c_
+	usable_pg "$PG_CONFIG" || die "$PG_CONFIG: that PostgreSQL lacks its server or its development files"
+	export PG_CONFIG
+	PG_VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	[ "$PG_VERSION" -ge 15 ] || die "PostgreSQL $PG_VERSION is too old: 15 or newer is needed"
+}
+
+# ------------------------------------------------------------ work directory
+
+start_work() {
+	trap cleanup EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	t_=${TMPDIR:-/tmp}
+	[ ${#t_} -lt 60 ] && [ -d "$t_" ] && [ -w "$t_" ] || t_=/tmp	# a socket's path has 107 bytes at most
+	WORK=$(mktemp -d "$t_/widetable.XXXXXX") || exit 1
+	chmod 755 "$WORK"
+	mkdir "$WORK/log"
+	# nobody's HOME is needed, and root's must not be read by an ordinary user
+	HOME=$WORK; export HOME
+	PSQLRC=/dev/null PSQL_HISTORY=/dev/null; export PSQLRC PSQL_HISTORY
+}
+
+cleanup() {
+	rc_=$?
+	trap '' HUP INT TERM
+	trap - EXIT
+	[ -z "$SERVER_UP" ] || stop_server immediate
+	if [ -n "$WORK" ]; then
+		if [ -n "${KEEP:-}" ]; then say "left in place: $WORK"
+		else
+			cd / && rm -rf "$WORK" || :
+		fi
+	fi
+	exit $rc_
+}
+
+# ------------------------------------------------------------------- build
+
+# build [MAKE ARGUMENT...]: a copy of the sources in $WORK/src, built there,
+# installed into the private copy of PostgreSQL
+build() {
+	SRC=$WORK/src
+	mkdir "$SRC" || exit 1
+	for f_ in Makefile widetable.control engine fdw sql expected test README.md; do
+		[ ! -e "$TOP/$f_" ] || cp -R "$TOP/$f_" "$SRC/" || exit 1
+	done
+	find "$SRC" \( -name '*.o' -o -name '*.so' -o -name '*.bc' \) -exec rm -f {} +
+	rm -rf "$SRC"/test/engine/build*
+	# with_llvm=no: bitcode is only for inlining of SQL functions, there is nothing to inline
+	make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/build" 2>&1 ||
+		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/build" | head -n 40 >&2; tail -n 5 "$WORK/log/build" >&2; return 1; }
+	private_postgres
+	make -C "$SRC" PG_CONFIG="$PG_CONFIG" with_llvm=no DESTDIR="$ROOT" install >"$WORK/log/install" 2>&1 ||
+		{ tail -n 20 "$WORK/log/install" >&2; return 1; }
+}
+
+private_postgres() {
+	ROOT=$WORK/root
+	b_=$("$PG_CONFIG" --bindir) l_=$("$PG_CONFIG" --pkglibdir) s_=$("$PG_CONFIG" --sharedir)
+	BIN=$ROOT$b_
+	mkdir -p "$BIN" "$ROOT$l_" "$ROOT$s_/extension"
+	for f_ in "$b_"/*; do cp "$f_" "$BIN/"; done
+	for f_ in "$l_"/*; do
+		case ${f_##*/} in pgxs|bitcode|widetable*) ;; *) ln -s "$f_" "$ROOT$l_/" ;; esac
+	done
+	for f_ in "$s_"/*; do [ "${f_##*/}" = extension ] || ln -s "$f_" "$ROOT$s_/"; done
+	for f_ in "$s_"/extension/*; do
+		case ${f_##*/} in widetable*) ;; *) ln -s "$f_" "$ROOT$s_/extension/" ;; esac
+	done
+}
+
+# ----------------------------------------------------------------- cluster
+
+# The server never runs as root: as user postgres (or nobody) then.
+find_user() {
+	AS=
+	if [ "$(id -u)" = 0 ]; then
+		for u_ in postgres nobody; do
+			id "$u_" >/dev/null 2>&1 && { AS=$u_; break; }
+		done
+		[ -n "$AS" ] || die "no user postgres or nobody to run the server as"
+	fi
+}
+
+# as_pg COMMAND...: as the user who owns the cluster
+as_pg() {
+	if [ -z "$AS" ]; then "$@"
+	elif have setpriv; then setpriv --reuid="$AS" --regid="$(id -g "$AS")" --clear-groups "$@"
+	else runuser -u "$AS" -- "$@"
+	fi
+}
+
+# start_cluster [LINE...]: a new cluster with these lines in its configuration
+start_cluster() {
+	find_user
+	PGDATA=$WORK/data SOCKET=$WORK/s
+	mkdir "$PGDATA" "$SOCKET"
+	[ -z "$AS" ] || { chown "$AS" "$PGDATA" "$SOCKET" "$SRC"; chown -R "$AS" "$SRC"; }
+	chmod 700 "$PGDATA"
+	(cd "$PGDATA" && as_pg "$BIN/initdb" -D "$PGDATA" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync \
+		>"$WORK/log/initdb" 2>&1) || { cat "$WORK/log/initdb" >&2; die "initdb failed"; }
+	{
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$SOCKET'"
+		echo "max_connections = 40"
+		echo "shared_buffers = 32MB"
+		echo "log_line_prefix = '%m [%p] %b %a '"
+		for l_ in "$@"; do printf '%s\n' "$l_"; done
+	} >>"$PGDATA/postgresql.conf"
+	export PGHOST="$SOCKET" PGUSER=postgres PGDATABASE=postgres PGDATA
+	start_server || die "the server did not start"
+	PSQL=$BIN/psql
+	export PSQL BIN SOCKET
+}
+
+start_server() {
+	SERVER_UP=1
+	# files of this shell must not stay open in the server
+	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -l "$PGDATA/server.log" -w -t 120 start >"$WORK/log/pg_ctl" 2>&1 </dev/null) || {
+		cat "$WORK/log/pg_ctl" >&2
+		[ ! -f "$PGDATA/server.log" ] || tail -n 20 "$PGDATA/server.log" >&2
+		return 1
+	}
+}
+
+stop_server() {
+	SERVER_UP=
+	[ -f "$PGDATA/postmaster.pid" ] || return 0
+	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1) || :
+}
+
+# --------------------------------------------------------- parts and results
+
+PASSED=0
+FAILED=0
+
+# part NAME COMMAND...: runs it, shows its lines, counts its results.  Counted
+# are TAP lines ("ok", "not ok"; cmocka, pg_regress 16 and newer, our scripts)
+# and the older pg_regress lines ("test x ... ok").  A command that fails
+# without a failed line counts as one failure, and so does one that is
+# silent about what it tested.
+part() {
+	n_=$1; shift
+	log_=$WORK/log/$n_
+	say "$n_"
+	{ "$@" 2>&1 </dev/null; echo $? >"$WORK/rc"; } | tee "$log_" | show_part
+	rc_=$(cat "$WORK/rc")
+	ok_=$(count_ok "$log_")
+	bad_=$(count_bad "$log_")
+	[ "$bad_" != 0 ] || [ "$rc_" = 0 ] || { bad_=1; echo "not ok - $n_: exit status $rc_"; tail -n 30 "$log_"; }
+	[ "$ok_$bad_" != 00 ] || { bad_=1; echo "not ok - $n_: no results"; }
+	PASSED=$((PASSED + ok_))
+	FAILED=$((FAILED + bad_))
+	say "$n_: $ok_ passed, $bad_ failed"
+	[ "$bad_" = 0 ]
+}
+
+show_part() {
+	if [ -n "${VERBOSE:-}" ]; then cat; else grep -E --line-buffered '^(not ok|# |test .*FAILED|.*(Error|error:|FATAL|PANIC))' || :; fi
+}
+
+count_ok() { grep -cE '^(ok( |$)|(test|     ) .*\.\.\. +ok )' "$1" || :; }
+count_bad() { grep -cE '^(not ok( |$)|(test|     ) .*\.\.\. +FAILED)' "$1" || :; }

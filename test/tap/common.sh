@@ -1,0 +1,57 @@
+# common.sh: for the scripts beside it.  Each makes clusters of its own; BIN
+# (PostgreSQL's programs, with the extension installed) comes from test/check.
+# POSIX sh, output is TAP.
+set -u
+: "${BIN:?run this by ./test/check tap}"
+T=$(mktemp -d "${TMPDIR:-/tmp}/wt-tap.XXXXXX") || exit 1
+BAD=0
+trap 'r=$?; "$BIN/pg_ctl" -D "$T/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$T"; exit $r' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+new_cluster() {		# LINE...: configuration
+	"$BIN/initdb" -D "$T/data" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >"$T/initdb.log" 2>&1 || {
+		cat "$T/initdb.log"; exit 1; }
+	mkdir -p "$T/s"
+	{
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$T/s'"
+		echo "fsync = off"
+		echo "shared_buffers = 16MB"
+		for l in "$@"; do printf '%s\n' "$l"; done
+	} >>"$T/data/postgresql.conf"
+	PGHOST=$T/s PGUSER=postgres PGDATABASE=postgres PGDATA=$T/data PGCONNECT_TIMEOUT=30
+	export PGHOST PGUSER PGDATABASE PGDATA PGCONNECT_TIMEOUT
+	start
+}
+
+set_conf() { printf '%s\n' "$@" >>"$T/data/postgresql.conf"; }
+start() { "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
+stop() { "$BIN/pg_ctl" -D "$T/data" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1; }
+
+# q SQL...: the output of the statements, errors included
+q() { q_=; for s in "$@"; do q_="$q_$s;
+"; done; printf '%s' "$q_" | timeout 60 "$BIN/psql" -XqAt 2>&1; }
+
+ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; BAD=1; fi; }
+is() {		# GOT EXPECTED NAME
+	if [ "$1" = "$2" ]; then echo "ok - $3"; else
+		echo "not ok - $3"; BAD=1
+		printf '%s\n' "$1" | sed 's/^/#   got      /'; printf '%s\n' "$2" | sed 's/^/#   expected /'
+	fi
+}
+like() {	# GOT PATTERN NAME
+	if printf '%s\n' "$1" | grep -qE -- "$2"; then echo "ok - $3"; else
+		echo "not ok - $3"; BAD=1
+		printf '%s\n' "$1" | sed 's/^/#   got      /'; printf '#   no match %s\n' "$2"
+	fi
+}
+finish() {
+	if grep -E '(PANIC|TRAP:|terminated by signal)' "$T/server.log"; then echo "not ok - the server's log is clean"; BAD=1; fi
+	exit $BAD
+}
+
+TABLE="CREATE FOREIGN TABLE t (k text COLLATE \"C\", n int, v text, more jsonb OPTIONS (family 'm'))
+  SERVER widetable OPTIONS (key 'k, n desc', families '{\"d\": {\"versions\": 3}, \"m\": {}}')"
+FILL="INSERT INTO t SELECT 'k' || g % 10, g, repeat('v', g % 100), jsonb_build_object('q', g::text) FROM generate_series(1, 2000) g"
+SUM="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM t"
