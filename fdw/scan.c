@@ -111,6 +111,12 @@ bytes_cmp(wide_bytes a, wide_bytes b)
 	return a.len < b.len ? -1 : a.len > b.len;
 }
 
+static bool
+is_text(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID;
+}
+
 static wide_bytes
 column_qual(const WtColumn *c)
 {
@@ -692,7 +698,11 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 				values[a] = timestamp_datum(c, cell->ts);
 				break;
 			case WT_CELL_VALUE:
-				values[a] = wt_decode(c, cell->value.data, cell->value.len);
+				/* cells of all kinds are shown as text: those that are not text as a map shows them */
+				if (is_text(c->typid) && !wt_bytes_are_text(cell->value.data, cell->value.len))
+					values[a] = CStringGetTextDatum(wt_bytes_show(cell->value));
+				else
+					values[a] = wt_decode(c, cell->value.data, cell->value.len);
 				break;
 			case WT_CELL_VERSION:
 				values[a] = Int32GetDatum(cell->version + 1);

@@ -58,7 +58,7 @@ EXPLAIN (COSTS OFF) SELECT x FROM scan_notnull;
 SELECT x FROM scan_notnull;
 
 -- HBase's meaning: only rows that have a cell in the families that are read.
-CREATE FOREIGN TABLE scan_projected (cookie text COLLATE "C", at timestamptz, url text, hits bigint OPTIONS (column 'c:hits'))
+CREATE FOREIGN TABLE scan_projected (cookie text COLLATE "C", at timestamptz, url text OPTIONS (column 'p:url'), hits bigint OPTIONS (column 'c:hits'))
     SERVER widetable OPTIONS (key 'cookie, at desc', table_name 'public.scan_visits', existence 'projected');
 EXPLAIN (COSTS OFF) SELECT hits FROM scan_projected;
 SELECT hits FROM scan_projected;
@@ -98,7 +98,7 @@ SELECT rest FROM scan_map;
 
 SELECT widetable.put('scan_visits', ROW('c9', '2024-01-01Z'::timestamptz), 'p:url', 'v' || n, n * 1000000)
 FROM generate_series(1, 7) n;
-CREATE FOREIGN TABLE scan_times (cookie text COLLATE "C", at timestamptz, url text,
+CREATE FOREIGN TABLE scan_times (cookie text COLLATE "C", at timestamptz, url text OPTIONS (column 'p:url'),
     us bigint OPTIONS (timestamp_of 'p:url'))
     SERVER widetable OPTIONS (key 'cookie, at desc', table_name 'public.scan_visits');
 SELECT * FROM scan_times WHERE cookie = 'c9';
@@ -115,6 +115,7 @@ CREATE FOREIGN TABLE scan_cells (cookie text COLLATE "C", at timestamptz, family
     SERVER widetable OPTIONS (layout 'cells', key 'cookie, at desc', table_name 'public.scan_visits');
 SELECT cookie, family, qualifier, ts, value, version FROM scan_cells WHERE cookie = 'c9';
 SELECT cookie, family, qualifier, value, version FROM scan_cells WHERE cookie < 'c9' AND family <> 'c';
+SELECT cookie, qualifier, value FROM scan_cells WHERE family = 'c';
 -- Conditions on family and qualifier reach the engine.
 EXPLAIN (COSTS OFF) SELECT value FROM scan_cells WHERE family = 't' AND qualifier IN ('lang', 'os');
 SELECT cookie, value FROM scan_cells WHERE family = 't' AND qualifier IN ('lang', 'os');

@@ -110,6 +110,7 @@ get_tools() {
 	c_=$(command -v "$PG_CONFIG") || die "PG_CONFIG=$PG_CONFIG: no such program"
 	PG_CONFIG=$c_
 	usable_pg "$PG_CONFIG" || die "$PG_CONFIG: that PostgreSQL lacks its server or its development files"
+	BIN=$ROOT$("$PG_CONFIG" --bindir)
 	export PG_CONFIG
 	PG_VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
 	[ "$PG_VERSION" -ge 15 ] || die "PostgreSQL $PG_VERSION is too old: 15 or newer is needed"
@@ -127,6 +128,7 @@ start_work() {
 	WORK=$(mktemp -d "$t_/widetable.XXXXXX") || exit 1
 	chmod 755 "$WORK"
 	mkdir "$WORK/log"
+	SRC=$WORK/src ROOT=$WORK/root
 	# nobody's HOME is needed, and root's must not be read by an ordinary user
 	HOME=$WORK; export HOME
 	PSQLRC=/dev/null PSQL_HISTORY=/dev/null; export PSQLRC PSQL_HISTORY
@@ -151,7 +153,6 @@ cleanup() {
 # build [MAKE ARGUMENT...]: a copy of the sources in $WORK/src, built there,
 # installed into the private copy of PostgreSQL
 build() {
-	SRC=$WORK/src
 	mkdir "$SRC" || exit 1
 	for f_ in Makefile widetable.control engine fdw sql expected test README.md; do
 		[ ! -e "$TOP/$f_" ] || cp -R "$TOP/$f_" "$SRC/" || exit 1
@@ -167,9 +168,7 @@ build() {
 }
 
 private_postgres() {
-	ROOT=$WORK/root
 	b_=$("$PG_CONFIG" --bindir) l_=$("$PG_CONFIG" --pkglibdir) s_=$("$PG_CONFIG" --sharedir)
-	BIN=$ROOT$b_
 	mkdir -p "$BIN" "$ROOT$l_" "$ROOT$s_/extension"
 	for f_ in "$b_"/*; do cp "$f_" "$BIN/"; done
 	for f_ in "$l_"/*; do

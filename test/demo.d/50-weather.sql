@@ -43,4 +43,4 @@ SELECT widetable.flush() \g /dev/null
 \echo :b'What is stored now':n
 SELECT relation AS "table", families, rows, cells, files, pg_size_pretty(raw_bytes) AS "keys and values",
        pg_size_pretty(file_bytes) AS "in files"
-FROM widetable.pg_stat_widetable_tables WHERE relation IS NOT NULL ORDER BY 1::text;
+FROM widetable.pg_stat_widetable_tables WHERE relation IS NOT NULL ORDER BY relation::text;

@@ -343,11 +343,55 @@ test_io_errors(void **state)
 	}
 }
 
+/* Power fails in the middle of life, and again at call m of the recovery and of the first flush after it. */
+static bool
+second_failure(uint64_t first, uint64_t m, int error)
+{
+	store		s;
+	os_fault_plan plan = {.at = first};
+	int			acked = 0,
+				tried = 0;
+	bool		reached;
+
+	store_init(&s);
+	s.os = os_faulty(s.dir, &plan);
+	if (store_open(&s) == WIDE_OK)
+		(void) live(&s, &acked, &tried, false);
+	store_close(&s);
+	os_faulty_crash(s.os, seed_base + first);
+	os_faulty_free(s.os);
+	plan = (os_fault_plan) {.at = m, .error = error, .sticky = true};
+	s.os = os_faulty(s.dir, &plan);
+	if (store_open(&s) == WIDE_OK)
+		(void) wide_flush(s.db);
+	reached = os_faulty_calls(s.os) >= m;
+	store_close(&s);
+	if (error == 0)
+		os_faulty_crash(s.os, seed_base + m);
+	os_faulty_free(s.os);
+	check_after(&s, acked, tried, error == 0 ? "second power failure" : "I/O error in recovery", m);
+	store_drop(&s);
+	return reached;
+}
+
+static void
+test_failure_in_recovery(void **state)
+{
+	for (uint64_t first = 20; first < 260; first += 16 * step())
+	{
+		for (uint64_t m = 1; second_failure(first, m, 0); m++)
+			;
+		for (uint64_t m = 1; second_failure(first, m, 28); m++)
+			;
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_faults),
+		cmocka_unit_test(test_failure_in_recovery),
 		cmocka_unit_test(test_power_failure),
 		cmocka_unit_test(test_io_errors),
 	};

@@ -413,6 +413,160 @@ test_load(void **state)
 	store_drop(&s);
 }
 
+/* ---------------------------------------------------------- many processes */
+
+/* In a child: its own attachment to the parent's segment. */
+static void
+child_attach(store *s)
+{
+	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
+
+	if (wide_filelog_open(s->dir, s->base, NULL, &s->log) != WIDE_OK ||
+		wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
+		_exit(10);
+}
+
+/* Each batch sets all ten rows of this writer to the same number. */
+static void
+child_write(store *s, wide_family_id f, int who)
+{
+	for (int i = 1; i <= 400; i++)
+	{
+		wide_batch *b;
+		uint64_t	lsn;
+		char		row[16],
+					value[300];
+
+		memset(value, 'x', sizeof value);
+		snprintf(value, sizeof value, "%d", i);
+		if (wide_batch_new(s->db, &b) != WIDE_OK)
+			_exit(11);
+		for (int r = 0; r < 10; r++)
+		{
+			snprintf(row, sizeof row, "w%d.%d", who, r);
+			if (wide_batch_put(b, f, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, 250)) != WIDE_OK)
+				_exit(12);
+		}
+		if (wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK || wide_publish(s->db, lsn) != WIDE_OK)
+		{
+			fprintf(stderr, "writer: %s\n", wide_error_text());
+			_exit(13);
+		}
+		wide_batch_free(b);
+	}
+	_exit(0);
+}
+
+static void
+child_work(store *s, wide_family_id f)
+{
+	for (;;)
+	{
+		wide_status st = wide_work(s->db);
+
+		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+		{
+			fprintf(stderr, "worker: %s\n", wide_error_text());
+			_exit(14);
+		}
+		if (st == WIDE_END)
+			usleep(1000);
+		if (atomic_load(&s->db->seg->set.holds) == 77)	/* the parent's sign to stop */
+			_exit(0);
+	}
+}
+
+/* In every snapshot the ten rows of a writer are equal, and never older than before. */
+static void
+check_snapshot(store *s, wide_family_id f, int *newest)
+{
+	char	   *all = store_text(s, NULL, &f, 1);
+	int			seen[2][10];
+	int			n[2] = {0, 0};
+
+	for (char *p = all; *p != 0; p = strchr(p, ';') + 1)
+	{
+		int			w = p[3] - '0';
+		char	   *v = strchr(p, '=') + 1;
+
+		assert_true(n[w] < 10);
+		seen[w][n[w]++] = atoi(v);
+	}
+	for (int w = 0; w < 2; w++)
+	{
+		assert_true(n[w] == 0 || n[w] == 10);
+		for (int i = 0; i < n[w]; i++)
+			assert_int_equal(seen[w][i], seen[w][0]);
+		if (n[w] > 0)
+		{
+			assert_true(seen[w][0] >= newest[w]);
+			newest[w] = seen[w][0];
+		}
+	}
+	free(all);
+}
+
+static void
+test_processes(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	pid_t		pid[4];
+	int			newest[2] = {0, 0},
+				left = 2,
+				status;
+	wide_stats	stats;
+
+	options(&opt, 2);
+	start(&s, &opt, &f);
+	store_close(&s);
+	s.config.memtable_size = 128 * 1024;	/* flushes all the time */
+	assert_ok(store_open(&s));
+	for (int i = 0; i < 4; i++)
+		if ((pid[i] = fork()) == 0)
+		{
+			child_attach(&s);
+			if (i < 2)
+				child_write(&s, f, i);
+			child_work(&s, f);
+		}
+	while (left > 0)
+	{
+		check_snapshot(&s, f, newest);
+		for (int i = 0; i < 2; i++)
+			if (pid[i] > 0 && waitpid(pid[i], &status, WNOHANG) == pid[i])
+			{
+				assert_true(WIFEXITED(status));
+				assert_int_equal(WEXITSTATUS(status), 0);
+				pid[i] = 0;
+				left--;
+			}
+	}
+	atomic_store(&s.db->seg->set.holds, 77);
+	for (int i = 2; i < 4; i++)
+	{
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	atomic_store(&s.db->seg->set.holds, 0);
+	check_snapshot(&s, f, newest);
+	assert_int_equal(newest[0], 400);
+	assert_int_equal(newest[1], 400);
+	wide_statistics(s.db, &stats);
+	assert_true(stats.flushes > 5);
+	assert_ok(wide_flush(s.db));
+	store_work(&s);
+	assert_int_equal(store_verify(&s), 0);
+	assert_ok(wide_compact(s.db, f));
+	check_snapshot(&s, f, newest);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	check_snapshot(&s, f, newest);
+	store_drop(&s);
+}
+
 static void
 test_litter_and_missing(void **state)
 {
@@ -456,6 +610,7 @@ main(void)
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_litter_and_missing),
 	};
 
