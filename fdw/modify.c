@@ -515,6 +515,17 @@ raise_duplicate(WtModify *m, wide_bytes key)
 			 errtable(m->rel)));
 }
 
+/*
+ * PostgreSQL routes rows to foreign partitions but does not look whether a row
+ * that is written to one belongs there.
+ */
+static void
+check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, EState *estate)
+{
+	if (m->rel->rd_rel->relispartition)
+		(void) ExecPartitionCheck(rinfo, slot, estate, true);
+}
+
 /* The bytes of a text or bytea value. */
 static wide_bytes
 varlena_bytes(Datum d)
@@ -835,6 +846,9 @@ wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	need_engine(m);
 	wt_batch_command();
 	slot_getallattrs(slot);
+	/* a routed row was sent here for its key */
+	if (rinfo->ri_RootResultRelInfo == NULL)
+		check_partition(m, rinfo, slot, estate);
 	resetStringInfo(&m->key);
 	wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
 	key = wt_bytes_of(&m->key);
@@ -1244,6 +1258,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	if (!m->set_known)
 		find_set_columns(m, estate, rinfo);
 	slot_getallattrs(slot);
+	check_partition(m, rinfo, slot, estate);
 	if (before != NULL && TTS_EMPTY(before))
 		before = NULL;
 	if (before != NULL)

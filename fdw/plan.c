@@ -388,16 +388,22 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 
 /*
  * A range begins with a search in each family, which is cheap while all is in
- * memory and like a btree's descent otherwise; then blocks and rows follow.
+ * memory and like a btree's descent, first block included, otherwise; then more
+ * blocks and rows follow.  The start is paid once also by a scan that a join
+ * restarts for each row of its other side (again).
  */
 static void
-cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *qual, Cost *startup, Cost *total)
+cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *qual, bool again,
+		  Cost *startup, Cost *total)
 {
 	double		seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) + 40 * cpu_operator_cost;
+	double		seeks = Max(1, size->ranges) * info->families;
 
-	*startup = info->t->startup_cost + rel->reltarget->cost.startup + qual->startup + seek * info->families;
-	*total = *startup + seek * info->families * Max(0, size->ranges - 1);
-	*total += ceil(size->blocks) * seq_page_cost;
+	*startup = rel->reltarget->cost.startup + qual->startup + seek * info->families;
+	if (!again)
+		*startup += info->t->startup_cost;
+	*total = *startup + seek * (seeks - info->families);
+	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
 	*total += size->scanned * (cpu_tuple_cost + info->t->tuple_cost + qual->per_tuple);
 	*total += size->rows * rel->reltarget->cost.per_tuple;
 }
@@ -576,7 +582,7 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize 
 	Cost		startup,
 				total;
 
-	cost_scan(rel, info, size, qual, &startup, &total);
+	cost_scan(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
 	if (pathkeys != NIL && info->t->salt_buckets > 1)
 	{
 		/* the buckets are merged */

@@ -758,6 +758,8 @@ typedef struct WtScanState
 	bool		opened;
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
 	MemoryContext cxt;			/* of the scan */
+	MemoryContext opencxt;		/* of the readers and what belongs to them */
+	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
 	MemoryContext rowcxt;
 	MemoryContext rangecxt;
 	WtRanges	ranges;
@@ -807,6 +809,9 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
 						RelationGetRelationName(node->ss.ss_currentRelation)),
 				 errhint("RESET widetable.as_of.")));
+	for (int k = 0; k < st->ntests; k++)
+		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
+	st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
 	st->rangecxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
 }
@@ -905,20 +910,17 @@ flatten_ranges(WtScanState *st)
 static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
-	MemoryContext old = MemoryContextSwitchTo(st->cxt);
+	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
 	Source	   *s = &st->source;
 	int64		as_of = wt_as_of_us();
 
-	if (st->reader == NULL || st->t->cells_layout)
+	memset(&st->spec, 0, sizeof(st->spec));
+	st->reader = scan_reader(st, &st->spec);
+	st->spec.reverse = st->reverse;
+	if (as_of != PG_INT64_MAX)
 	{
-		memset(&st->spec, 0, sizeof(st->spec));
-		st->reader = scan_reader(st, &st->spec);
-		st->spec.reverse = st->reverse;
-		if (as_of != PG_INT64_MAX)
-		{
-			st->spec.ts_min = PG_INT64_MIN;
-			st->spec.ts_max = as_of + 1;
-		}
+		st->spec.ts_min = PG_INT64_MIN;
+		st->spec.ts_max = as_of + 1;
 	}
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
@@ -946,8 +948,13 @@ close_scans(WtScanState *st)
 {
 	for (int b = 0; b < st->source.n; b++)
 		wt_scan_close(st->source.scans[b]);
+	wt_scan_close(st->again_scan);
+	st->again_scan = NULL;
+	st->again = NULL;
+	st->reader = NULL;
 	st->source.n = 0;
 	st->opened = false;
+	MemoryContextReset(st->opencxt);
 }
 
 /* Make the scan ready for its first row. false: there are no rows. */
@@ -969,8 +976,8 @@ start_scan(ForeignScanState *node)
 		anything = anything || st->ranges.n[b] > 0;
 	if (!anything)
 		return false;
-	/* the conditions of the layout 'cells' may ask for other families now */
-	if (st->opened && st->t->cells_layout && !st->fixed)
+	/* they may ask for other families now */
+	if (st->opened && st->cell_tests && !st->fixed)
 		close_scans(st);
 	if (!st->opened)
 		open_scans(st, node->ss.ps.state->es_snapshot);
@@ -1001,12 +1008,13 @@ static void
 read_again(ForeignScanState *node, wide_bytes key)
 {
 	WtScanState  *st = node->fdw_state;
-	MemoryContext old = MemoryContextSwitchTo(st->cxt);
+	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
 	wide_range	range;
 
 	if (st->again == NULL)
 	{
 		initStringInfo(&st->again_hi);
+		memset(&st->again_spec, 0, sizeof(st->again_spec));
 		st->again = scan_reader(st, &st->again_spec);
 	}
 	range = wt_row_range(key, &st->again_hi);
@@ -1145,8 +1153,6 @@ wtEndForeignScan(ForeignScanState *node)
 	if (st == NULL)
 		return;
 	close_scans(st);
-	wt_scan_close(st->again_scan);
-	st->again_scan = NULL;
 }
 
 /*

@@ -15,7 +15,10 @@
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE
- *	func.c		increment, get, put, delete_*, flush, compact, verify ...
+ *	func.c		increment, append, put, delete_*, check_and_mutate
+ *	func_read.c	get, cells, raw_cells
+ *	func_admin.c	flush, compact, verify, split_keys, table_size
+ *	rmw.c		reading single cells before they are written; bytes as text
  *	store.c		the shared segment: made, found, opened
  *	xact.c		the engine's part in PostgreSQL's transactions
  *	wal.c		the engine's log inside PostgreSQL's WAL

@@ -24,6 +24,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "executor/executor.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "replication/syncrep.h"
@@ -146,6 +147,7 @@ typedef struct SnapEntry
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
 static SnapEntry *xact_snap = NULL; /* REPEATABLE READ and up */
+static ExecutorStart_hook_type prev_executor_start = NULL;
 
 static bool
 running_for(void *ctx, uint64_t xid)
@@ -631,11 +633,34 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	}
 }
 
+/*
+ * REPEATABLE READ: the engine's snapshot belongs to the transaction's first
+ * statement, also when that reads no wide table; taken later it would show
+ * commits that PostgreSQL's snapshot does not.
+ */
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	char	   *why;
+
+	/* a store that cannot be opened is no reason to fail a query on something else */
+	if (IsolationUsesXactSnapshot() && xact_snap == NULL && queryDesc->snapshot != NULL &&
+		IsMVCCSnapshot(queryDesc->snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
+		wt_store_exists() && wt_db_try(&why) != NULL)
+		xact_snap = snap_new(queryDesc->snapshot);
+	if (prev_executor_start)
+		prev_executor_start(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+}
+
 void
 wt_xact_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);
+	prev_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
 }
 
 void

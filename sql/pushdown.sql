@@ -259,7 +259,7 @@ SELECT * FROM salt_w WHERE a = 'x' ORDER BY b DESC LIMIT 2;
 
 -- Lists are sorted and each key is read once; a product of lists that gets too
 -- large is not multiplied out, and the filter does the rest.
-SELECT push_same('salt', format('a IN (%s) AND b IN (%s)', string_agg(quote_literal('x' || n), ','), string_agg(n::text, ',')))
+SELECT push_same('salt', format('a IN (''x'', ''y'', %s) AND b IN (%s)', string_agg(quote_literal('x' || n), ','), string_agg(n::text, ',')))
 FROM generate_series(0, 300) n;
 SELECT push_same('comp', format('u IN (%s) AND id IN (0,1)', string_agg(n::text, ','))) FROM generate_series(-3000, 3000) n;
 -- Keys longer than the limit exist nowhere, but have a place in the order.

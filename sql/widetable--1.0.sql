@@ -32,12 +32,8 @@ CREATE EVENT TRIGGER widetable_sql_drop ON sql_drop
 
 CREATE FUNCTION @extschema@.increment(rel regclass, key "any", col text, delta bigint DEFAULT 1)
     RETURNS bigint LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment';
-COMMENT ON FUNCTION @extschema@.increment(regclass, "any", text, bigint) IS
-    'add to a counter, atomically and in the transaction; returns the new value';
 CREATE FUNCTION @extschema@.increment(rel regclass, key "any", deltas jsonb)
     RETURNS jsonb LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment_many';
-COMMENT ON FUNCTION @extschema@.increment(regclass, "any", jsonb) IS
-    'add to several counters of a row, all or nothing; returns the new values';
 CREATE FUNCTION @extschema@.append(rel regclass, key "any", col text, value text)
     RETURNS text LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_append';
 CREATE FUNCTION @extschema@.append(rel regclass, key "any", col text, value bytea)
@@ -69,6 +65,74 @@ CREATE FUNCTION @extschema@.raw_cells(rel regclass, key "any",
                                       OUT family text, OUT qualifier text, OUT ts bigint, OUT seq pg_lsn,
                                       OUT kind text, OUT value bytea)
     RETURNS SETOF record LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_raw_cells';
+
+-- The same with the key as text, for keys given as an untyped literal or
+-- parameter: "any" alone would leave the type of a parameter undetermined.
+
+CREATE FUNCTION @extschema@.increment(rel regclass, key text, col text, delta bigint DEFAULT 1)
+    RETURNS bigint LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment';
+CREATE FUNCTION @extschema@.increment(rel regclass, key text, deltas jsonb)
+    RETURNS jsonb LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment_many';
+CREATE FUNCTION @extschema@.append(rel regclass, key text, col text, value text)
+    RETURNS text LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_append';
+CREATE FUNCTION @extschema@.append(rel regclass, key text, col text, value bytea)
+    RETURNS bytea LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_append';
+CREATE FUNCTION @extschema@.put(rel regclass, key text, col text, value "any", ts bigint DEFAULT NULL, ttl interval DEFAULT NULL)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_put';
+CREATE FUNCTION @extschema@.put(rel regclass, key text, cells jsonb)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_put_many';
+CREATE FUNCTION @extschema@.delete_row(rel regclass, key text)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_delete_row';
+CREATE FUNCTION @extschema@.delete_family(rel regclass, key text, family text, ts bigint DEFAULT NULL)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_delete_family';
+CREATE FUNCTION @extschema@.delete_column(rel regclass, key text, col text, ts bigint DEFAULT NULL)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_delete_column';
+CREATE FUNCTION @extschema@.delete_version(rel regclass, key text, col text, ts bigint DEFAULT NULL)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_delete_version';
+CREATE FUNCTION @extschema@.delete_family_version(rel regclass, key text, family text, ts bigint)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_delete_family_version';
+CREATE FUNCTION @extschema@.check_and_mutate(rel regclass, key text, col text, op text, expected "any",
+                                             mutations jsonb, otherwise jsonb DEFAULT NULL)
+    RETURNS boolean LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_check_and_mutate';
+CREATE FUNCTION @extschema@.get(rel regclass, key text)
+    RETURNS jsonb LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_get';
+CREATE FUNCTION @extschema@.cells(rel regclass, key text, versions int DEFAULT 1,
+                                  since bigint DEFAULT NULL, until bigint DEFAULT NULL,
+                                  OUT family text, OUT qualifier text, OUT ts bigint, OUT value bytea)
+    RETURNS SETOF record LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_cells';
+CREATE FUNCTION @extschema@.raw_cells(rel regclass, key text,
+                                      OUT family text, OUT qualifier text, OUT ts bigint, OUT seq pg_lsn,
+                                      OUT kind text, OUT value bytea)
+    RETURNS SETOF record LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_raw_cells';
+
+COMMENT ON FUNCTION @extschema@.increment(regclass, "any", text, bigint) IS
+    'add to a counter, atomically and in the transaction; returns the new value';
+COMMENT ON FUNCTION @extschema@.increment(regclass, "any", jsonb) IS
+    'add to several counters of a row, all or nothing; returns the new values';
+COMMENT ON FUNCTION @extschema@.append(regclass, "any", text, text) IS
+    'append to a value, atomically and in the transaction; returns the new value';
+COMMENT ON FUNCTION @extschema@.put(regclass, "any", text, "any", bigint, interval) IS
+    'write one cell, optionally with its own timestamp and time to live';
+COMMENT ON FUNCTION @extschema@.put(regclass, "any", jsonb) IS
+    'write several cells of a row';
+COMMENT ON FUNCTION @extschema@.delete_row(regclass, "any") IS
+    'delete everything of a row';
+COMMENT ON FUNCTION @extschema@.delete_family(regclass, "any", text, bigint) IS
+    'delete the cells of a row in a family, up to a timestamp';
+COMMENT ON FUNCTION @extschema@.delete_column(regclass, "any", text, bigint) IS
+    'delete all versions of a cell, up to a timestamp';
+COMMENT ON FUNCTION @extschema@.delete_version(regclass, "any", text, bigint) IS
+    'delete one version of a cell, the newest by default';
+COMMENT ON FUNCTION @extschema@.delete_family_version(regclass, "any", text, bigint) IS
+    'delete the cells of a row in a family that have exactly this timestamp';
+COMMENT ON FUNCTION @extschema@.check_and_mutate(regclass, "any", text, text, "any", jsonb, jsonb) IS
+    'test a cell and change the row, atomically; true when the test held';
+COMMENT ON FUNCTION @extschema@.get(regclass, "any") IS
+    'a whole row as {"family": {"qualifier": value}}';
+COMMENT ON FUNCTION @extschema@.cells(regclass, "any", integer, bigint, bigint) IS
+    'the cells of a row with their versions';
+COMMENT ON FUNCTION @extschema@.raw_cells(regclass, "any") IS
+    'everything stored of a row, deletes included (owner only)';
 
 -- -------------------------------------------------------------------- keys
 

@@ -1,5 +1,6 @@
 -- Writing: what INSERT, UPDATE, DELETE, COPY and TRUNCATE mean for wide rows.
 SET timezone = 'UTC';
+SET datestyle = 'ISO';
 CREATE FOREIGN TABLE w (
     id    text COLLATE "C",
     name  text,
@@ -254,6 +255,15 @@ UPDATE parts SET v = v || '!' WHERE k IN ('a', 'z') RETURNING tableoid::regclass
 DELETE FROM parts WHERE v = '3';
 UPDATE parts SET k = 'c' WHERE k = 'y';
 SELECT tableoid::regclass, * FROM parts ORDER BY k;
+INSERT INTO parts VALUES ('c', 'again'), ('z', 'too') ON CONFLICT DO NOTHING;
+SELECT tableoid::regclass, * FROM parts ORDER BY k, v;
+-- a row does not leave a foreign partition
+UPDATE parts SET k = 'z' WHERE k = 'a';
+UPDATE parts_a SET k = 'z' WHERE k = 'a';
+INSERT INTO parts_a VALUES ('z', 'x');
+UPDATE parts SET k = 'a' WHERE k = 'b';
+DELETE FROM parts WHERE k = 'a' RETURNING tableoid::regclass, *;
+UPDATE parts SET k = 'a' WHERE k = 'b' RETURNING *;
 
 -- -------------------------------------------------------- tables that refuse
 CREATE FOREIGN TABLE fixed (id text COLLATE "C", v text) SERVER widetable

@@ -1,0 +1,304 @@
+/*
+ * model.h - what the store should answer, computed the slow way.
+ *
+ * The model keeps every operation of every transaction and replays a column's
+ * history for each question: moment by moment, deletes, then puts, then the cut
+ * to the newest versions.  It shares no code and no idea with the engine: no
+ * keys, no files, no intervals, nothing is ever dropped.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum model_type
+{
+	M_PUT, M_DELETE_VERSION, M_DELETE_COLUMN, M_DELETE_FAMILY, M_DELETE_FAMILY_VERSION
+};
+
+#define M_OWN	INT32_MAX		/* the moment of operations that are not committed */
+
+typedef struct model_op
+{
+	int			family, row, qual;
+	enum model_type type;
+	int64_t		ts;				/* of an automatic put: provisional, then real */
+	bool		automatic;
+	int64_t		floor;
+	int64_t		ttl;
+	int			value;
+	int			moment;			/* number of the commit */
+	bool		undone;
+} model_op;
+
+typedef struct model_floor
+{
+	int			moment;
+	int			versions;
+	int64_t		before;
+} model_floor;
+
+typedef struct model_family
+{
+	int			versions, min_versions;
+	int64_t		ttl;
+	bool		keep_deleted;
+	model_floor floors[8];
+	int			nfloors;
+} model_family;
+
+typedef struct model_list
+{
+	model_op   *ops;
+	int			n, cap;
+} model_list;
+
+typedef struct model
+{
+	model_family families[4];
+	int			nfamilies, nrows, nquals;
+	model_list *cells;			/* committed, by family * nrows + row */
+	model_list	batch;
+	int			moment;			/* commits so far */
+	int64_t		last_ts;
+} model;
+
+/* Who asks: commits up to this moment without a few, and the batch up to a mark. */
+typedef struct model_view
+{
+	int			moment;
+	int			excluded[8];
+	int			nexcluded;
+	bool		own;
+	int			mark;
+	int64_t		now, ts_min, ts_max;
+} model_view;
+
+static inline void
+model_add(model_list *l, const model_op *op)
+{
+	if (l->n == l->cap)
+	{
+		l->cap = l->cap ? 2 * l->cap : 16;
+		l->ops = realloc(l->ops, (size_t) l->cap * sizeof(*l->ops));
+	}
+	l->ops[l->n++] = *op;
+}
+
+static inline void
+model_free(model *m)
+{
+	for (int i = 0; i < m->nfamilies * m->nrows; i++)
+		free(m->cells[i].ops);
+	free(m->cells);
+	free(m->batch.ops);
+}
+
+static inline bool
+model_hits(const model_op *d, const model_op *p)
+{
+	if (d->type == M_PUT || d->family != p->family || d->row != p->row)
+		return false;
+	if (d->type <= M_DELETE_COLUMN && d->qual != p->qual)
+		return false;
+	return d->type == M_DELETE_COLUMN || d->type == M_DELETE_FAMILY ? p->ts <= d->ts : p->ts == d->ts;
+}
+
+/* What remains of a transaction's operations [0, mark) as one act: fills out. */
+static inline void
+model_net(const model_list *batch, int mark, model_list *out)
+{
+	out->n = 0;
+	for (int i = 0; i < mark && i < batch->n; i++)
+	{
+		const model_op *p = &batch->ops[i];
+		bool		gone = p->undone;
+
+		for (int j = i + 1; j < mark && j < batch->n && !gone && p->type == M_PUT; j++)
+		{
+			const model_op *q = &batch->ops[j];
+			bool		column = q->type == M_PUT && q->family == p->family && q->row == p->row && q->qual == p->qual;
+
+			if (q->undone)
+				continue;
+			gone = model_hits(q, p) || (column && p->automatic && q->automatic) ||
+				(column && !p->automatic && !q->automatic && q->ts == p->ts);
+		}
+		if (!gone)
+			model_add(out, p);
+	}
+}
+
+static inline int64_t
+model_provisional(const model *m, int64_t now, int64_t floor)
+{
+	int64_t		ts = now > m->last_ts ? now : m->last_ts + 1;
+
+	return floor >= ts ? floor + 1 : ts;
+}
+
+/* The batch is committed; empty afterwards.  *stamp: the time for automatic puts when it was given before. */
+static inline void
+model_commit(model *m, int64_t now, const int64_t *stamp)
+{
+	model_list	net = {0};
+	bool		any = false;
+	int64_t		ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
+
+	model_net(&m->batch, m->batch.n, &net);
+	m->moment++;
+	for (int i = 0; i < net.n; i++)
+	{
+		model_op   *p = &net.ops[i];
+		bool		clash = true;
+
+		p->moment = m->moment;
+		if (!p->automatic)
+			continue;
+		any = true;
+		p->ts = p->floor >= ts ? p->floor + 1 : ts;
+		while (clash)
+		{
+			clash = false;
+			for (int j = 0; j < net.n && !clash; j++)
+				clash = j != i && net.ops[j].type == M_PUT && net.ops[j].family == p->family &&
+					net.ops[j].row == p->row && net.ops[j].qual == p->qual && net.ops[j].ts == p->ts;
+			p->ts += clash;
+		}
+	}
+	for (int i = 0; i < net.n; i++)
+		model_add(&m->cells[net.ops[i].family * m->nrows + net.ops[i].row], &net.ops[i]);
+	if (any || stamp != NULL)
+		m->last_ts = ts;
+	free(net.ops);
+	m->batch.n = 0;
+}
+
+static inline bool
+model_limited(const model_view *v)
+{
+	return v->ts_min != 0 || v->ts_max != 0;
+}
+
+static inline int64_t
+model_cutoff(const model_family *f, const model_view *v, int moment)
+{
+	int64_t		c = f->ttl > 0 ? v->now - f->ttl : INT64_MIN;
+
+	for (int i = 0; i < f->nfloors; i++)
+		if (moment <= f->floors[i].moment && f->floors[i].before > c)
+			c = f->floors[i].before;
+	return c;
+}
+
+static inline int
+model_limit(const model_family *f, int moment)
+{
+	int			n = f->versions;
+
+	for (int i = 0; i < f->nfloors; i++)
+		if (moment <= f->floors[i].moment && f->floors[i].versions < n)
+			n = f->floors[i].versions;
+	return n;
+}
+
+static inline bool
+model_regards(const model_family *f, const model_view *v, const model_op *d)
+{
+	return !(f->keep_deleted && model_limited(v) && v->ts_max != INT64_MAX && d->ts >= v->ts_max);
+}
+
+/* One moment of a column: acts[0..n) happen to the living versions. */
+static inline int
+model_moment(const model_family *f, const model_view *v, int qual, const model_op *acts, int n, model_op *live, int nlive)
+{
+	int			moment = acts[0].moment;
+	int			kept = 0;
+
+	for (int i = 0; i < nlive; i++)
+	{
+		bool		dead = false;
+
+		for (int j = 0; j < n && !dead; j++)
+			dead = model_hits(&acts[j], &live[i]) && model_regards(f, v, &acts[j]);
+		if (!dead)
+			live[kept++] = live[i];
+	}
+	nlive = kept;
+	for (int i = 0; i < n; i++)
+	{
+		int			at = 0;
+
+		if (acts[i].type != M_PUT || acts[i].qual != qual)
+			continue;
+		if (f->min_versions == 0 && acts[i].ts < model_cutoff(f, v, moment))
+			continue;
+		while (at < nlive && live[at].ts > acts[i].ts)
+			at++;
+		if (at == nlive || live[at].ts != acts[i].ts)
+		{
+			memmove(live + at + 1, live + at, (size_t) (nlive - at) * sizeof(*live));
+			nlive++;
+		}
+		live[at] = acts[i];
+	}
+	return nlive < model_limit(f, moment) ? nlive : model_limit(f, moment);
+}
+
+/* The versions of a column that the viewer is shown, newest first; at most max. */
+static inline int
+model_column(const model *m, const model_view *v, int family, int row, int qual, int max, model_op *out)
+{
+	const model_family *f = &m->families[family];
+	const model_list *l = &m->cells[family * m->nrows + row];
+	model_list	net = {0};
+	model_op   *live;
+	int			nlive = 0, n = 0, counted = 0;
+
+	if (v->own)
+	{
+		model_net(&m->batch, v->mark, &net);
+		/* the batch's other rows are of no interest; an automatic put hides an explicit one that it happens to meet */
+		for (int i = 0; i < net.n; i++)
+			if (net.ops[i].family != family || net.ops[i].row != row)
+				net.ops[i--] = net.ops[--net.n];
+			else
+				net.ops[i].moment = M_OWN;
+	}
+	live = malloc(((size_t) l->n + (size_t) net.n + 1) * sizeof(*live));
+	for (int i = 0; i < l->n;)
+	{
+		int			end = i;
+		bool		skip = l->ops[i].moment > v->moment;
+
+		while (end < l->n && l->ops[end].moment == l->ops[i].moment)
+			end++;
+		for (int k = 0; k < v->nexcluded; k++)
+			skip |= v->excluded[k] == l->ops[i].moment;
+		if (!skip)
+			nlive = model_moment(f, v, qual, l->ops + i, end - i, live, nlive);
+		i = end;
+	}
+	if (net.n > 0)
+		nlive = model_moment(f, v, qual, net.ops, net.n, live, nlive);
+	if (max > f->versions)
+		max = f->versions;
+	for (int i = 0; i < nlive && n < max; i++)
+	{
+		if (live[i].ttl > 0 && live[i].ts + live[i].ttl < v->now)
+			continue;
+		if (counted++ >= f->min_versions && live[i].ts < model_cutoff(f, v, live[i].moment))
+			continue;
+		if (model_limited(v) && (live[i].ts < v->ts_min || (v->ts_max != INT64_MAX && live[i].ts >= v->ts_max)))
+			continue;
+		out[n++] = live[i];
+	}
+	free(live);
+	free(net.ops);
+	return n;
+}
+
+#endif							/* MODEL_H */
