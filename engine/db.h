@@ -21,6 +21,8 @@ extern wide_status replay_begin(wide_db *db);
 extern wide_status replay_event(void *db, const wide_replay_event *ev);	/* a wide_replay_fn */
 /* The log's end: external transactions that committed without their finish record are finished now. */
 extern wide_status replay_end(wide_db *db);
+/* After a failure: forget what was assembled. */
+extern void replay_abandon(wide_db *db);
 
 /* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none is free. (mem space: batch.c) */
 extern wide_status memtable_switch(wide_db *db);

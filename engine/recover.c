@@ -103,6 +103,7 @@ wide_recover(wide_db *db)
 		return wide_fail(WIDE_INVALID, "the segment is not empty");
 	shm_wake(db, &db->seg->state_word);
 	st = recover_steps(db);
+	replay_abandon(db);
 	if (atomic_load(&db->seg->state) == WIDE_DEAD)
 		return st != WIDE_OK ? st : shm_check(db);
 	set_state_word(db, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);

@@ -99,6 +99,13 @@ replay_free(wide_db *db)
 	atomic_store(&db->slot->prepare_lsn, 0);
 }
 
+void
+replay_abandon(wide_db *db)
+{
+	if (db->replay != NULL)
+		replay_free(db);
+}
+
 /* ------------------------------------------------------------------- apply */
 
 static wide_status

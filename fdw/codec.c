@@ -58,6 +58,7 @@
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "common/cryptohash.h"
+#include "common/int.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"

@@ -11,6 +11,13 @@
 #error "widetable needs PostgreSQL 15 or newer"
 #endif
 
+/* 18 lets a library say its name and version */
+#if PG_VERSION_NUM >= 180000
+#define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC_EXT(.name = its_name, .version = its_version)
+#else
+#define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC
+#endif
+
 /* 17 added fdw_restrictinfo, 18 disabled_nodes */
 #if PG_VERSION_NUM >= 180000
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
@@ -50,13 +57,6 @@
 #define wt_slot_acquire(name) ReplicationSlotAcquire(name, true)
 #endif
 
-/* 16 moved permissions out of the range table entry */
-#if PG_VERSION_NUM >= 160000
-#define wt_updated_cols(rinfo, estate) ExecGetUpdatedCols(rinfo, estate)
-#else
-#define wt_updated_cols(rinfo, estate) ExecGetUpdatedCols(rinfo, estate)
-#endif
-
 /* 17: MyBackendId became MyProcNumber, a PGPROC keeps its virtual id in vxid */
 #if PG_VERSION_NUM >= 170000
 #define wt_my_backend_id ((uint32) MyProcNumber)
@@ -68,6 +68,13 @@
 #define wt_set_vxid(v, backend, lx) ((v).backendId = (BackendId) (backend), (v).localTransactionId = (lx))
 #endif
 
+/* 17 asks the backend's type */
+#if PG_VERSION_NUM >= 170000
+#define wt_in_background_worker AmBackgroundWorkerProcess()
+#else
+#define wt_in_background_worker IsBackgroundWorker
+#endif
+
 /* 16 replaced pg_class_ownercheck */
 #if PG_VERSION_NUM >= 160000
 #define wt_owns_table(relid) object_ownercheck(RelationRelationId, relid, GetUserId())
@@ -75,14 +82,21 @@
 #define wt_owns_table(relid) pg_class_ownercheck(relid, GetUserId())
 #endif
 
-/* 18 moved ExplainState out of explain.h */
+/* 18 took explain.h apart */
 #if PG_VERSION_NUM >= 180000
-#define WT_EXPLAIN_HEADERS_18 1
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
 #endif
 
-/* 18: compact tuple descriptors; TupleDescAttr works everywhere */
-
-/* 18 lets the locale itself say whether it sorts by bytes */
+/*
+ * 18 lets the locale itself say whether it sorts by bytes.  pg_locale.h asks for
+ * ICU's headers when the server was built with ICU.  Nobody needs them here: of
+ * the struct only members in front of those that depend on ICU are read.
+ */
+#pragma push_macro("USE_ICU")
+#undef USE_ICU
+#include "utils/pg_locale.h"
+#pragma pop_macro("USE_ICU")
 #if PG_VERSION_NUM >= 180000
 #define wt_collate_is_c(coll) (OidIsValid(coll) && pg_newlocale_from_collation(coll)->collate_is_c)
 #else

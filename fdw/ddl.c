@@ -22,6 +22,7 @@
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -164,13 +165,102 @@ check_may_share(WtTable *t, wide_table_id id)
 	}
 }
 
+/* The name that a foreign table without the option gives its stored table; NULL: it is gone. */
+static char *
+default_name(Oid relid)
+{
+	char	   *rel = get_rel_name(relid);
+	char	   *schema = rel ? get_namespace_name(get_rel_namespace(relid)) : NULL;
+
+	return schema ? psprintf("%s.%s", schema, rel) : NULL;
+}
+
+/*
+ * No foreign table any more, for certain: not one either that another
+ * transaction is making and that we do not see yet, for that one holds a lock.
+ */
+static bool
+binding_is_dead(Oid relid)
+{
+	bool		dead;
+
+	if (wt_is_ours(relid))
+		return false;
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return false;
+	dead = !wt_is_ours(relid);
+	UnlockRelationOid(relid, AccessShareLock);
+	return dead;
+}
+
+/*
+ * DROP EXTENSION ... CASCADE drops our event trigger together with the foreign
+ * tables, and commands run with the triggers disabled do not tell us either:
+ * what was stored then belongs to nobody, and must not come back in a table
+ * that somebody makes under an old name.
+ */
+static void
+drop_orphans(void)
+{
+	uint32		cursor = 0;
+	wide_table	wt;
+
+	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+	{
+		uint32		objects[256];
+		int			n;
+
+		if (wt.space != MyDatabaseId)
+			continue;
+		n = wide_table_bindings(wt_db(), wt_batch(true), wt.id, objects, lengthof(objects));
+		for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+			if (binding_is_dead(objects[i]))
+				wt_check(wide_batch_unbind(wt_batch(true), wt.id, objects[i]), "could not drop a table");
+	}
+}
+
+/*
+ * A stored table of the wished name whose foreign tables are called otherwise
+ * now, because their schema was renamed, say: it follows them.  true: it did,
+ * and the name is free.
+ */
+static bool
+is_out_of_date(wide_table *wt)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), wt->id, objects, lengthof(objects));
+	char	   *name = NULL;
+	wide_table	other;
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		if (!wt_is_ours(objects[i]) || wt_table(objects[i])->name_given)
+			return false;
+		if (name == NULL)
+			name = default_name(objects[i]);
+	}
+	if (name == NULL || strcmp(name, wt->name) == 0)
+		return false;
+	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"", wt->name, name),
+				 errhint("Give the new foreign table another table_name.")));
+	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, name), "could not rename the table");
+	return true;
+}
+
 static void
 find_or_create(WtTable *t, wide_table *wt)
 {
 	wide_db    *db = wt_db();
 	wide_batch *b = wt_batch(true);
-	wide_status st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
+	wide_status st;
 
+	drop_orphans();
+	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
+	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
+		st = WIDE_NOTFOUND;
 	if (st == WIDE_OK)
 		check_may_share(t, wt->id);
 	else if (st == WIDE_NOTFOUND)
@@ -181,6 +271,20 @@ find_or_create(WtTable *t, wide_table *wt)
 	else
 		wt_check(st, "could not find the table");
 	wt_check(wide_batch_bind(b, wt->id, t->relid), "could not bind the foreign table");
+}
+
+/*
+ * The foreign table was renamed or moved to another schema: a stored table that
+ * is named after it follows, so that the old name is free for another one.
+ */
+static void
+follow_name(WtTable *t, wide_table *wt)
+{
+	wide_table	other;
+
+	if (wt->nbindings == 1 &&
+		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
+		wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
 }
 
 /* The option table_name was changed on a bound table. */
@@ -216,8 +320,13 @@ wt_sync_table(Oid relid)
 	else
 	{
 		wt_check(st, "could not find the table");
-		if (t->name_given && strcmp(t->table_name, wt.name) != 0)
-			rename_table(t, &wt);
+		if (strcmp(t->table_name, wt.name) != 0)
+		{
+			if (t->name_given)
+				rename_table(t, &wt);
+			else
+				follow_name(t, &wt);
+		}
 	}
 	sync_families(t, wt.id);
 	relation_close(rel, NoLock);

@@ -12,10 +12,6 @@
 
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
-#ifdef WT_EXPLAIN_HEADERS_18
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"

@@ -36,9 +36,6 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
-#ifdef WT_EXPLAIN_HEADERS_18
-#include "commands/explain_format.h"
-#endif
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"

@@ -38,7 +38,6 @@
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 

@@ -28,6 +28,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"

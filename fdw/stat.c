@@ -7,9 +7,11 @@
  */
 #include "store.h"
 
+#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -114,6 +116,21 @@ each_family(family_fn fn, void *arg)
 	pfree(fams);
 }
 
+static bool
+is_monitor(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+/* Keys are data, as in pg_stats: to be seen only by those who may read the table. */
+static bool
+may_read(Oid relid)
+{
+	bool		missing = false;
+
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK && !missing;
+}
+
 static char *
 options_json(const wide_family_options *o)
 {
@@ -154,6 +171,9 @@ put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 	wide_family_info info;
 	int			n = 0;
 
+	/* everybody may call this */
+	if (!is_monitor() && !may_read(relid))
+		return;
 	if (wide_family_statistics(wt_db(), f->id, &info) != WIDE_OK)
 		return;					/* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
@@ -266,8 +286,16 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 		OUT(Int64GetDatum(w->cells));
 		OUT(Int64GetDatum(w->rows));
 		OUT(Int64GetDatum(w->tombstones));
-		OUT(bytes_datum(list.files[i].min_row, w->min_row.len));
-		OUT(bytes_datum(list.files[i].max_row, w->max_row.len));
+		if (may_read(relid))
+		{
+			OUT(bytes_datum(list.files[i].min_row, w->min_row.len));
+			OUT(bytes_datum(list.files[i].max_row, w->max_row.len));
+		}
+		else
+		{
+			OUT_NULL();
+			OUT_NULL();
+		}
 		OUT(Int64GetDatum(w->ts_min));
 		OUT(Int64GetDatum(w->ts_max));
 		OUT(LSNGetDatum(w->seq_min));

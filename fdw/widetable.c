@@ -14,11 +14,7 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#if PG_VERSION_NUM >= 180000
-PG_MODULE_MAGIC_EXT(.name = "widetable", .version = "1.0");
-#else
-PG_MODULE_MAGIC;
-#endif
+WT_MODULE_MAGIC("widetable", "1.0");
 
 PGDLLEXPORT void _PG_init(void);
 

@@ -67,7 +67,7 @@ wt_worker_ensure(void)
 	TimestampTz now = GetCurrentTimestamp();
 	bool		mine = false;
 
-	if (wt_workers == 0 || IsBackgroundWorker || a->worker_pid != 0)
+	if (wt_workers == 0 || wt_in_background_worker || a->worker_pid != 0)
 		return;
 	SpinLockAcquire(&a->mutex);
 	/* it needs a moment to come up, and may be refused: ask at most every 10 s */

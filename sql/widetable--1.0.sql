@@ -204,15 +204,13 @@ CREATE VIEW @extschema@.pg_stat_widetable AS SELECT * FROM @extschema@.stat_stor
 CREATE VIEW @extschema@.pg_stat_widetable_families AS
     SELECT f.relid::regclass AS relation, f.table_name, f.family, f.options, f.files, f.level_files, f.file_bytes, f.raw_bytes,
            f.cells, f.rows, f.tombstones, f.memtable_cells
-    FROM @extschema@.stat_families() f
-    WHERE pg_has_role('pg_monitor', 'usage') OR has_table_privilege(f.relid, 'SELECT');
+    FROM @extschema@.stat_families() f;
 CREATE VIEW @extschema@.pg_stat_widetable_tables AS
     SELECT f.relid::regclass AS relation, f.table_name, count(*)::int AS families, sum(f.files)::bigint AS files,
            sum(f.file_bytes)::bigint AS file_bytes, sum(f.raw_bytes)::bigint AS raw_bytes,
            sum(f.cells)::bigint AS cells, max(f.rows)::bigint AS rows, sum(f.tombstones)::bigint AS tombstones,
            sum(f.memtable_cells)::bigint AS memtable_cells
     FROM @extschema@.stat_families() f
-    WHERE pg_has_role('pg_monitor', 'usage') OR has_table_privilege(f.relid, 'SELECT')
     GROUP BY f.relid, f.table_name;
 CREATE VIEW @extschema@.pg_stat_widetable_files AS
     SELECT f.relid::regclass AS relation, f.table_name, f.family, f.file, f.level, f.file_bytes, f.raw_bytes, f.cells, f.rows,
@@ -227,7 +225,7 @@ REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @exts
     @extschema@.verify(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(),
     @extschema@.verify(regclass) TO pg_monitor;
-REVOKE ALL ON FUNCTION @extschema@.stat_families() FROM PUBLIC;
+-- stat_families checks itself: users of a view need the right to call its functions
 GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
 GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files,
     @extschema@.pg_stat_widetable_compactions TO pg_monitor;

@@ -363,6 +363,7 @@ do_commit(life *l)
 		l->b->files = NULL;
 		forget_batch(l);
 		CHECK(l, store_open(&l->st));
+		memset(l->external, 0, sizeof l->external);
 	}
 	else
 	{

@@ -2,6 +2,9 @@
  * work_test.c - flush and compaction never change an answer; who does what;
  * levels, windows, loads, interruption, estimates.
  */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include "store_fixture.h"
 #include "work.h"
 
@@ -421,6 +424,8 @@ child_attach(store *s)
 {
 	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
 
+	/* when the parent fails a check, nobody may stay behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (wide_filelog_open(s->dir, s->base, NULL, &s->log) != WIDE_OK ||
 		wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
 		_exit(10);
@@ -460,7 +465,7 @@ child_write(store *s, wide_family_id f, int who)
 static void
 child_work(store *s, wide_family_id f)
 {
-	for (;;)
+	for (int64_t until = time(NULL) + 60; time(NULL) < until;)
 	{
 		wide_status st = wide_work(s->db);
 
@@ -474,6 +479,7 @@ child_work(store *s, wide_family_id f)
 		if (atomic_load(&s->db->seg->set.holds) == 77)	/* the parent's sign to stop */
 			_exit(0);
 	}
+	_exit(15);
 }
 
 /* In every snapshot the ten rows of a writer are equal, and never older than before. */
@@ -518,7 +524,7 @@ test_processes(void **state)
 				status;
 	wide_stats	stats;
 
-	options(&opt, 2);
+	options(&opt, 1);
 	start(&s, &opt, &f);
 	store_close(&s);
 	s.config.memtable_size = 128 * 1024;	/* flushes all the time */
