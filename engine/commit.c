@@ -137,7 +137,8 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 			stat_add(db, STAT_STALLS, 1);
 		}
 		wake_worker(db);
-		if (db->host.wake_worker != NULL && monotonic_us() - since < PATIENCE_MS * 1000)
+		/* no worker is in the store while it recovers */
+		if (db->host.wake_worker != NULL && db->replay == NULL && monotonic_us() - since < PATIENCE_MS * 1000)
 			TRY_GOTO(shm_wait(db, &commit->space_word, seen, 100));
 		else
 		{
@@ -228,8 +229,7 @@ append_chunks(wide_batch *b, bool external)
 		record_data(head, b->nchunks, b->first_lsn);
 		if (external)
 		{
-			if (interrupted(db))
-				return wide_fail(WIDE_INTERRUPTED, "interrupted");
+			/* not to be interrupted: a second attempt would log half a batch with the whole one */
 			TRY(shm_lock(db, LOCK_COMMIT));
 			if (b->nchunks == 0)
 			{
@@ -312,6 +312,12 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	}
 done:
 	buffer_free(&catalog);
+	if (st == WIDE_INTERRUPTED)
+	{
+		/* nothing is reserved or logged yet: it may be tried again */
+		b->prepared = false;
+		b->payload.len = 0;
+	}
 	return st;
 }
 

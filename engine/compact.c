@@ -24,6 +24,8 @@
  *  - A loaded file whose link is newer than flushed_seq is no input: replay
  *    would link it again.
  *  - A failed or interrupted compaction leaves nothing behind.
+ *  - A compaction pins files only, and flushes memtables on the way: writers
+ *    never wait for it.
  *
  * Locking: none held while cells are read and written.
  */
@@ -387,6 +389,30 @@ add_sources(job *j, merge *m, const file_meta *inputs)
 	return WIDE_OK;
 }
 
+/* Writers wait for memory, not for compactions: a flush that is due goes first, here and now. */
+static wide_status
+flush_between(wide_db *db)
+{
+	bool		did;
+	wide_status st;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		uint32_t	state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
+
+		if (state != MEM_IMMUTABLE && state != MEM_FLUSHED)
+			continue;
+		if (state == MEM_IMMUTABLE)
+		{
+			st = work_flush_one(db);
+			if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+				return st;
+		}
+		return set_collect(db, &did);
+	}
+	return WIDE_OK;
+}
+
 static wide_status
 run_merge(job *j, const file_meta *inputs, int slot, output *o)
 {
@@ -399,6 +425,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	wide_status st;
 
 	spec.bottom = is_bottom(j);
+	view_compact_gap(&spec, j->all.files, j->all.n, j->in, &j->hull, j->hull.seq_min, j->hull.seq_max);
 	spec.tombstone_seq = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
 	for (int i = 0; i < j->nin; i++)
 	{
@@ -419,6 +446,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
 				goto done;
 			}
+			TRY_GOTO(flush_between(j->db));
 			job_progress(j->db, slot, n < entries ? (uint64_t) ((double) total * (double) n / (double) entries) : total,
 						 o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0));
 		}
@@ -525,7 +553,7 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 		st = WIDE_END;
 		goto done;
 	}
-	TRY_GOTO(set_pin_take(db, &j.pin));
+	TRY_GOTO(set_pin_take_files(db, &j.pin));
 	TRY_GOTO(set_pin_files(db, &j.pin, family, &j.all));
 	j.in = calloc((size_t) j.all.n + 1, sizeof *j.in);
 	if (j.in == NULL)

@@ -122,18 +122,22 @@ wait_applied(wide_db *db, memtable *t)
 
 /* One family's cells into files, appended to o->files. */
 static wide_status
-flush_family(wide_db *db, const mem *m, wide_family_id id, uint64_t horizon, int job, output *o)
+flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, uint64_t horizon, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
 	view_compact_spec spec = {.floors = floors, .horizon = horizon, .bottom = false, .now = now_us(db)};
 	source	   *s = NULL;
 	merge	   *g = NULL;
 	view	   *v = NULL;
+	set_files	files;
 	uint64_t	n = 0;
 	wide_status st;
 
 	if (!catalog_family(db, id, &spec.family, floors))
 		return WIDE_OK;			/* dropped */
+	/* bulk files that were linked while the memtable was active */
+	TRY(set_pin_files(db, pin, id, &files));
+	view_compact_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
 	o->family = spec.family;
 	TRY_GOTO(merge_new(db, &g));
 	TRY_GOTO(source_mem(db, m, id, &s));
@@ -169,9 +173,12 @@ static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
 	uint64_t	horizon = set_horizon(db);
+	set_pin		pin;
 	mem			m;
 	mem_cursor	c;
+	wide_status st = WIDE_OK;
 
+	TRY(set_pin_take_files(db, &pin));
 	mem_at(db, (uint32_t) index, &m);
 	mem_cursor_open(&c, &m);
 	mem_first(&c);
@@ -179,14 +186,16 @@ flush_files(wide_db *db, int index, int job, output *o)
 	{
 		wide_family_id id = c.family;
 
-		TRY(flush_family(db, &m, id, horizon, job, o));
+		TRY_GOTO(flush_family(db, &m, &pin, id, horizon, job, o));
 		if (id == UINT32_MAX)
 			break;
 		mem_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 	}
 	if (output_count(o) > 0)
-		TRY(sst_sync_dir(db));
-	return WIDE_OK;
+		st = sst_sync_dir(db);
+done:
+	set_pin_drop(db, &pin);
+	return st;
 }
 
 wide_status

@@ -194,13 +194,16 @@ entry_order(const void *a, const void *b)
 	return key_compare(a, b);
 }
 
-/* Give the column's automatic put its timestamp now and its place accordingly. */
+/* For files: give the column's automatic put its timestamp now, and the order that entries of one seq have. */
 static void
 norm_fix(norm *n)
 {
 	for (int i = 0; i < n->ncolumn; i++)
+	{
 		if (op_of(&n->column[i]) == n->auto_op)
 			n->column[i].ts = payload_ts(n->fixed_ts, batch_floor_of(n->b, n->auto_op), n->avoid, n->navoid);
+		n->column[i].seq = 0;
+	}
 	n->auto_op = UINT64_MAX;
 	qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
 }
@@ -289,11 +292,9 @@ norm_next(norm *n, norm_op *out)
 			TRY(norm_family_deletes(n));
 		}
 		else
-		{
 			TRY(norm_column(n));
-			if (n->auto_op != UINT64_MAX && n->fixed_ts != INT64_MIN)
-				norm_fix(n);
-		}
+		if (n->fixed_ts != INT64_MIN)
+			norm_fix(n);
 	}
 	out->family = n->family;
 	out->e = n->column[n->next++];

@@ -3,8 +3,11 @@
  * copies of the lists, and how far back anybody looks.
  *
  * The rules of versions, pins and files_version are in set.c's head comment.
- * A process keeps one published pin (slot->pin), the oldest of its live ones,
- * and private copies of families' lists.  A copy is right for the versions
+ * A process publishes two pins, each the oldest of its live ones: slot->pin
+ * keeps files from being unlinked, slot->mem_pin keeps memtables from being
+ * reused.  Compactions, which take minutes, need files only: they must not make
+ * writers wait for memory.  Beside that a process has private copies of
+ * families' lists.  A copy is right for the versions
  * from..to; `to` grows while the family's files_version stays what it was.
  * Copies live as long as a pin may use them; the newest of a family is kept
  * for the next reader.
@@ -33,8 +36,10 @@ typedef struct set_copy
 struct set_local
 {
 	uint64_t   *pins;			/* versions of live pins, 0 = free; index = serial - 1 */
+	bool	   *reads_memory;	/* of each: it needs the memtables too */
 	uint32_t	npins;			/* length of the array */
 	uint32_t	live;
+	uint32_t	live_memory;	/* of these, pins that need memtables */
 	uint32_t	ncopies;
 	bool		stale;			/* perhaps there is a copy that no pin needs */
 	set_copy   *copies[COPY_BUCKETS];
@@ -52,12 +57,12 @@ set_local_get(wide_db *db, struct set_local **out)
 }
 
 static uint64_t
-oldest_own_pin(const struct set_local *local)
+oldest_own_pin(const struct set_local *local, bool memory)
 {
 	uint64_t	oldest = 0;
 
 	for (uint32_t i = 0; i < local->npins; i++)
-		if (local->pins[i] != 0 && (oldest == 0 || local->pins[i] < oldest))
+		if (local->pins[i] != 0 && (!memory || local->reads_memory[i]) && (oldest == 0 || local->pins[i] < oldest))
 			oldest = local->pins[i];
 	return oldest;
 }
@@ -88,8 +93,27 @@ pin_memtables(wide_db *db, set_pin *pin)
 	}
 }
 
-wide_status
-set_pin_take(wide_db *db, set_pin *pin)
+static wide_status
+grow_pins(struct set_local *local)
+{
+	uint32_t	n = local->npins == 0 ? 16 : 2 * local->npins;
+	uint64_t   *pins = realloc(local->pins, n * sizeof *pins);
+	bool	   *memory;
+
+	if (pins == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	local->pins = pins;
+	memory = realloc(local->reads_memory, n * sizeof *memory);
+	if (memory == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	local->reads_memory = memory;
+	memset(pins + local->npins, 0, (n - local->npins) * sizeof *pins);
+	local->npins = n;
+	return WIDE_OK;
+}
+
+static wide_status
+pin_take(wide_db *db, set_pin *pin, bool memory)
 {
 	struct set_local *local = NULL;
 	uint32_t	at = 0;
@@ -99,27 +123,36 @@ set_pin_take(wide_db *db, set_pin *pin)
 	while (at < local->npins && local->pins[at] != 0)
 		at++;
 	if (at == local->npins)
-	{
-		uint32_t	n = local->npins == 0 ? 16 : 2 * local->npins;
-		uint64_t   *pins = realloc(local->pins, n * sizeof *pins);
-
-		if (pins == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory");
-		memset(pins + local->npins, 0, (n - local->npins) * sizeof *pins);
-		local->pins = pins;
-		local->npins = n;
-	}
+		TRY(grow_pins(local));
+	pin->nmem = 0;
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
 		if (local->live == 0)
 			atomic_store(&db->slot->pin, pin->version);
-		pin_memtables(db, pin);
+		if (memory && local->live_memory == 0)
+			atomic_store(&db->slot->mem_pin, pin->version);
+		if (memory)
+			pin_memtables(db, pin);
 	} while (atomic_load(&db->seg->set.version) != pin->version);
 	local->pins[at] = pin->version;
+	local->reads_memory[at] = memory;
 	local->live++;
+	local->live_memory += memory;
 	pin->serial = at + 1;
 	return WIDE_OK;
+}
+
+wide_status
+set_pin_take(wide_db *db, set_pin *pin)
+{
+	return pin_take(db, pin, true);
+}
+
+wide_status
+set_pin_take_files(wide_db *db, set_pin *pin)
+{
+	return pin_take(db, pin, false);
 }
 
 /* Free copies that neither are the newest of their family nor serve a pin; all when there are too many and no pin. */
@@ -160,9 +193,14 @@ set_pin_drop(wide_db *db, set_pin *pin)
 	if (pin->serial == 0 || local == NULL)
 		return;
 	local->pins[pin->serial - 1] = 0;
-	pin->serial = 0;
 	local->live--;
-	atomic_store(&db->slot->pin, oldest_own_pin(local));
+	atomic_store(&db->slot->pin, oldest_own_pin(local, false));
+	if (local->reads_memory[pin->serial - 1])
+	{
+		local->live_memory--;
+		atomic_store(&db->slot->mem_pin, oldest_own_pin(local, true));
+	}
+	pin->serial = 0;
 	free_stale_copies(local);
 }
 
@@ -184,20 +222,22 @@ set_detach(wide_db *db)
 			free(c);
 		}
 	atomic_store(&db->slot->pin, 0);
+	atomic_store(&db->slot->mem_pin, 0);
 	free(local->pins);
+	free(local->reads_memory);
 	free(local);
 	db->set = NULL;
 }
 
 uint64_t
-set_oldest_pin(wide_db *db)
+set_oldest_pin(wide_db *db, bool memory)
 {
 	slot	   *slots = shm_slots(db);
 	uint64_t	oldest = UINT64_MAX;
 
 	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
 	{
-		uint64_t	pin = atomic_load(&slots[i].pin);
+		uint64_t	pin = atomic_load(memory ? &slots[i].mem_pin : &slots[i].pin);
 
 		if (pin != 0 && pin < oldest)
 			oldest = pin;

@@ -104,6 +104,16 @@ drop_sources(wide_scan *s)
 	s->pinned = false;
 }
 
+/* The same, and bring the statistics up to date first. */
+static void
+let_sources_go(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].m != NULL)
+			merge_restart(s->families[i].m);
+	drop_sources(s);
+}
+
 static wide_status
 make_sources(wide_scan *s)
 {
@@ -235,7 +245,7 @@ range_limits(wide_scan *s, scan_family *f)
 	}
 	l->row = range_lo(s);
 	l->rowlen = (uint32_t) s->cur->lo_len;
-	if (f->want == WIDE_WANT_COLUMNS && f->nquals == 1)
+	if (f->want == WIDE_WANT_COLUMNS && f->nquals == 1 && !f->any_exists)
 	{
 		TRY(buffer_set(&f->column, l->row, l->rowlen));
 		TRY(buffer_append(&f->column, f->quals.data, f->quals.len));
@@ -425,6 +435,24 @@ leave_row(wide_scan *s)
 	return WIDE_OK;
 }
 
+/* None of the wanted columns is there: does the row have any other cell in the family? */
+static wide_status
+other_cells(wide_scan *s, scan_family *f)
+{
+	wide_want	want = f->want;
+	bool		full;
+	wide_status st;
+
+	TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
+	f->done = f->in_column = f->held = false;
+	f->steps = 0;
+	view_read_row(&f->view);
+	f->want = WIDE_WANT_EXISTS;
+	st = scan_family_row(s, f, &full);
+	f->want = want;
+	return st;
+}
+
 /* Read the row, or its next part. */
 static wide_status
 read_row(wide_scan *s, bool *full)
@@ -438,6 +466,9 @@ read_row(wide_scan *s, bool *full)
 	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
 		if (s->families[i].want == WIDE_WANT_EXISTS && !s->families[i].done)
 			TRY(scan_family_row(s, &s->families[i], full));
+	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
+		if (s->families[i].any_exists && s->families[i].present)
+			TRY(other_cells(s, &s->families[i]));
 	return leave_row(s);
 }
 
@@ -497,6 +528,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 
 	f->id = spec->id;
 	f->want = spec->want;
+	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL && spec->want != WIDE_WANT_EXISTS;
 	f->limits.stats = &s->stats;
 	f->limits.keep = scan_keep_block;
 	f->limits.keep_arg = s;
@@ -552,15 +584,13 @@ done:
 	return st;
 }
 
-/* Between rows: move to the current files when ours keep a memtable busy. */
+/* Between rows: take sources again after a rest, or move to the current files when ours keep a memtable busy. */
 static wide_status
 refresh(wide_scan *s)
 {
-	if (!pin_is_stale(s))
+	if (s->pinned && !pin_is_stale(s))
 		return WIDE_OK;
-	for (int i = 0; i < s->nfamilies; i++)
-		merge_restart(s->families[i].m);
-	drop_sources(s);
+	let_sources_go(s);
 	TRY(make_sources(s));
 	return s->open && !(s->cur->point && s->point_done) ? range_seek(s) : WIDE_OK;
 }
@@ -609,6 +639,15 @@ wide_scan_next(wide_scan *s, wide_row *row)
 	return st;
 }
 
+void
+wide_scan_park(wide_scan *s)
+{
+	if (s->in_row || !s->pinned || s->failed != WIDE_OK)
+		return;
+	scan_let_go(s);
+	let_sources_go(s);
+}
+
 static void
 count_statistics(wide_scan *s)
 {
@@ -648,7 +687,8 @@ wide_scan_statistics(const wide_scan *s, wide_scan_stats *out)
 {
 	/* sources count what they did when they are asked to */
 	for (int i = 0; i < s->nfamilies; i++)
-		merge_statistics(s->families[i].m);
+		if (s->families[i].m != NULL)
+			merge_statistics(s->families[i].m);
 	*out = s->stats;
 }
 

@@ -21,6 +21,7 @@ typedef struct scan_family
 {
 	wide_family_id id;
 	wide_want	want;
+	bool		any_exists;
 	int			nquals;
 	buffer		quals;			/* encoded, one after the other */
 	size_t	   *qual_at;		/* nquals + 1 offsets into it */

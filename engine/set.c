@@ -23,7 +23,10 @@
  *    (pending == 0), no pin is older than its removal, nothing holds deletion,
  *    and the store is not poisoned.
  *  - Files with entries are listed only after the log is durable up to their
- *    newest seq, likewise the catalog: set_apply syncs the log itself.
+ *    newest seq, likewise the catalog: set_apply syncs the log itself.  It
+ *    syncs up to flushed_seq and restart_lsn too, which may be ahead of that:
+ *    were the log to end before them after a crash, new records would get LSNs
+ *    that the manifest calls flushed, and replay would skip them.
  *
  * Locking: lists, versions of files and slots under LOCK_SET; memtable states
  * under LOCK_COMMIT; an edit holds LOCK_MANIFEST from its first to its last
@@ -348,6 +351,10 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 		if (seq > g->sync)
 			g->sync = seq;
 	}
+	if (edit->flushed_seq > g->sync)
+		g->sync = edit->flushed_seq;
+	if (edit->restart_lsn > g->sync)
+		g->sync = edit->restart_lsn;
 	/* after the lists: a family dropped in between is in the dump, its files are only pending a bit longer */
 	if (g->dump)
 	{
@@ -607,7 +614,7 @@ collect_memtables(wide_db *db, bool *did)
 	{
 		memtable   *t = &db->seg->memtables[i];
 
-		if (atomic_load(&t->state) == MEM_FLUSHED && t->freed_version <= set_oldest_pin(db))
+		if (atomic_load(&t->state) == MEM_FLUSHED && t->freed_version <= set_oldest_pin(db, true))
 		{
 			atomic_store(&t->state, MEM_FREE);
 			freed = true;
@@ -645,7 +652,7 @@ collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, in
 
 	*n = 0;
 	TRY(shm_lock(db, LOCK_SET));
-	oldest = set_oldest_pin(db);	/* after the removals: see the head comment */
+	oldest = set_oldest_pin(db, false);	/* after the removals: see the head comment */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
 	{
 		file_slot  *f = &files[i - 1];
@@ -815,6 +822,7 @@ load_create(wide_db *db, loaded *l)
 	TRY_GOTO(catalog_dump(db, &dump));
 	m.catalog = (wide_bytes) {dump.data, dump.len};
 	TRY_GOTO(manifest_encode(&m, &payload));
+	TRY_GOTO(db->log.sync(db->log.ctx, l->restart_lsn));
 	TRY_GOTO(manifest_switch(db, (wide_bytes) {payload.data, payload.len}));
 done:
 	buffer_free(&payload);

@@ -29,6 +29,7 @@ typedef struct slot
 	_Atomic uint32_t in_crit;	/* > 0: inside something a death would leave half done */
 	_Atomic uint64_t owner;		/* wide_set_owner */
 	_Atomic uint64_t pin;		/* oldest file-set version in use here; 0 = none */
+	_Atomic uint64_t mem_pin;	/* the same of those who read memtables */
 	_Atomic uint64_t snapshot;	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
 	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
 	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */

@@ -168,14 +168,17 @@ file_current(source *s)
 	s->e = s->cursor.valid ? sst_cursor_entry(&s->cursor) : NULL;
 }
 
-/* The first entry in file i or later ones; with a key, the first at or after it in file i. */
+/*
+ * The first entry in file i or later ones; with a key, the first at or after
+ * it.  Bounds may be shortened, so more than one file can end below the key.
+ */
 static wide_status
 files_from(source *s, int i, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	const source_limits *l = s->limits;
 
 	s->e = NULL;
-	for (; i < s->nfiles; i++, ukey = NULL)
+	for (; i < s->nfiles; i++)
 	{
 		bool		skip;
 

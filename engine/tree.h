@@ -77,6 +77,8 @@ typedef struct set_pin
 } set_pin;
 
 extern wide_status set_pin_take(wide_db *db, set_pin *pin);
+/* Files only (nmem 0): memtables may be reused meanwhile. */
+extern wide_status set_pin_take_files(wide_db *db, set_pin *pin);
 extern void set_pin_drop(wide_db *db, set_pin *pin);
 
 /* The files of a family as of a pin: level 0 newest first, then by level and key.  Private memory, valid until the pin is dropped. */
@@ -138,7 +140,7 @@ extern bool set_dirty(wide_db *db);
 /* A slot, live or dead, has that number (true also when the store is poisoned). */
 extern bool set_has_file(wide_db *db, uint64_t number);
 /* The oldest version that somebody has pinned; UINT64_MAX none. */
-extern uint64_t set_oldest_pin(wide_db *db);
+extern uint64_t set_oldest_pin(wide_db *db, bool memory);
 /* Bytes a < b in the order of rows where a is an upper bound of f; bounds may be cut. */
 extern bool files_overlap(const file_meta *a, const file_meta *b);
 
@@ -246,7 +248,16 @@ typedef struct view_compact_spec
 	uint64_t	tombstone_seq;	/* deletes <= this may go when bottom */
 	bool		bottom;			/* no older entries of these rows exist outside this job */
 	int64_t		now;
+	/*
+	 * Entries of these rows outside the job are older than all in it, or newer
+	 * than all in it that are <= horizon, or their seq is in [gap_from, gap_to]
+	 * (then not bottom; 0, 0: there are none of these).
+	 */
+	uint64_t	gap_from, gap_to;
 } view_compact_spec;
+/* Widens the gap by the files among all[0..n) that overlap hull (NULL: any) and whose seqs lie among those from..to of a job; in: the job's own, may be NULL. */
+extern void view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
+							 uint64_t from, uint64_t to);
 typedef wide_status (*view_emit_fn) (void *arg, const entry *e);
 extern wide_status view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out);
 extern wide_status view_compact_feed(view *v, const entry *e);

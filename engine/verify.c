@@ -184,13 +184,14 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	verification v = {.db = db, .fn = fn, .arg = arg};
 	wide_family_id *ids = NULL;
 	set_pin		pin = {0};
+	set_pin		memory = {0};
 	int			n,
 				rc;
 	wide_status st;
 
 	TRY(shm_check(db));
 	TRY_GOTO(all_families(db, family, &ids, &n));
-	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(set_pin_take_files(db, &pin));
 	rc = db->os->list(db->os, db->dir, note_file, &v);
 	if (rc < 0 || v.st != WIDE_OK)
 	{
@@ -199,10 +200,12 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	}
 	for (int i = 0; i < n; i++)
 		TRY_GOTO(verify_family(&v, &pin, ids[i]));
-	TRY_GOTO(verify_memtables(&v, &pin));
+	TRY_GOTO(set_pin_take(db, &memory));
+	TRY_GOTO(verify_memtables(&v, &memory));
 	if (family == 0)
 		st = verify_unknown(&v);
 done:
+	set_pin_drop(db, &memory);
 	set_pin_drop(db, &pin);
 	buffer_free(&v.numbers);
 	free(ids);

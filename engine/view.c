@@ -15,7 +15,8 @@
  *     column, family delete:                  c.ts <= d.ts
  *     version, family version delete:         c.ts == d.ts
  * With keep_deleted a reader with an upper time limit disregards deletes whose
- * own timestamp is at or above the limit.
+ * own timestamp is at or above the limit.  (Not for the own batch's puts: what
+ * a transaction has written and deleted again has never been.)
  *
  * Versions.  Of puts with the same column and timestamp the newest is the
  * version and the others are its past.  A version is born at its seq and dies
@@ -45,16 +46,19 @@
  *
  * COMPACTION, with horizon H.  Entries with seq > H are kept and influence
  * nothing; decisions on the others are final because every reader, now and
- * later, has S >= H.  The job must be contiguous in time: for each row, every
+ * later, has S >= H.  The job should be contiguous in time: for each row, every
  * entry <= H outside the job is either older than all entries of the job (not
- * when bottom) or newer than all entries of the job that are <= H.
+ * when bottom) or newer than all entries of the job that are <= H.  Where that
+ * is not so (a bulk file was linked while the memtable was active that is
+ * flushed; windows), the seqs of the others are stated as a gap.
  *   - masked by a column or family delete: dropped (consequence 1);
  *   - displaced: dropped (consequence 2), when certain.  At the bottom the job
  *     knows everything.  Elsewhere a version delete in the job may have hit a
  *     version outside that had displaced something here, so a version delete
  *     is a barrier: versions born before it do not count after it.  (Without
  *     version deletes unknown older versions can only displace more.)  The end
- *     of a floor is a barrier for the same reason;
+ *     of a floor is a barrier for the same reason, and so is every moment of a
+ *     gap;
  *   - masked by a version delete only: dropped at the bottom, else kept: it may
  *     have displaced something older elsewhere;
  *   - the past of a version: dropped, except when there is a barrier between
@@ -369,7 +373,8 @@ void
 view_read_free(view_read *v)
 {
 	free(v->deletes);
-	v->deletes = NULL;
+	free(v->own);
+	v->deletes = v->own = NULL;
 	view_track_free(&v->track);
 }
 
@@ -397,13 +402,44 @@ delete_disregarded(const view_read *v, int64_t ts)
 	return v->opt.keep_deleted && v->limited && v->ts_max != INT64_MAX && ts >= v->ts_max;
 }
 
+/* It is disregarded, but masks puts of the own batch if it belongs to that. */
+static wide_status
+read_own_delete(view_read *v, const entry *e)
+{
+	if (e->seq < SEQ_OWN)
+		return WIDE_OK;
+	TRY(view_grow((void **) &v->own, v->nown, &v->own_cap, sizeof(view_delete)));
+	v->own[v->nown].ts = e->ts;
+	v->own[v->nown].seq = e->seq;
+	/* within a column the reach of both kinds is that of the family deletes */
+	v->own[v->nown++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY :
+		e->type == ENTRY_DELETE_VERSION ? ENTRY_DELETE_FAMILY_VERSION : e->type;
+	if (entry_is_family_delete(e))
+		v->nown_row = v->nown;
+	return WIDE_OK;
+}
+
+static bool
+read_own_masked(const view_read *v, const entry *e)
+{
+	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
+
+	if (e->seq < SEQ_OWN)
+		return false;
+	view_row_masks(v->own, v->nown_row, e, &covered, &exact);
+	view_row_masks(v->own + v->nown_row, v->nown - v->nown_row, e, &covered, &exact);
+	return covered != NO_DELETE || exact != NO_DELETE;
+}
+
 wide_status
 view_read_delete(view_read *v, const entry *e)
 {
 	view_delete *d;
 
-	if (!view_read_exists(v, e) || delete_disregarded(v, e->ts))
+	if (!view_read_exists(v, e))
 		return WIDE_OK;
+	if (delete_disregarded(v, e->ts))
+		return read_own_delete(v, e);
 	/* what follows one of no lower timestamp masks more than this one: the list stays short */
 	if (e->type == ENTRY_DELETE_FAMILY)
 	{
@@ -430,24 +466,26 @@ view_read_column_reset(view_read *v)
 	v->any_put = false;
 	v->protected = 0;
 	v->out = 0;
+	v->nown = v->nown_row;
 	v->fresh = true;
 }
 
 /* Note a column or version delete. */
-static void
+static wide_status
 read_delete(view_read *v, const entry *e)
 {
 	if (delete_disregarded(v, e->ts))
-		return;
+		return read_own_delete(v, e);
 	if (e->type == ENTRY_DELETE_COLUMN)
 	{
 		if (e->seq > v->column_seq)
 			v->column_seq = e->seq;
-		return;
+		return WIDE_OK;
 	}
 	v->version_seq2 = v->version_ts == e->ts ? v->version_seq : NO_DELETE;
 	v->version_seq = e->seq;
 	v->version_ts = e->ts;
+	return WIDE_OK;
 }
 
 /* The version is alive and fills a place: do TTL and time range show it? */
@@ -481,16 +519,13 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 	v->fresh = false;
 	*out = VIEW_HIDE;
 	if (e->type != ENTRY_PUT)
-	{
-		read_delete(v, e);
-		return WIDE_OK;
-	}
+		return read_delete(v, e);
 	if (v->opt.min_versions == 0 && e->ts < v->expire_before)
 	{
 		*out = VIEW_DONE;
 		return WIDE_OK;
 	}
-	if (e->seq < v->column_seq)
+	if (e->seq < v->column_seq || (v->nown > 0 && read_own_masked(v, e)))
 		return WIDE_OK;
 	if (e->seq < v->deletes_seq)
 		view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);

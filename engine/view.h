@@ -95,6 +95,9 @@ typedef struct view_read
 	int			ndeletes, deletes_cap;
 	uint64_t	deletes_seq;	/* newest of them */
 	uint64_t	family_seq;		/* newest that is not for one timestamp */
+	/* deletes of the own batch that the time limit disregards: [0, nown_row) of the row, then of the column */
+	view_delete *own;
+	int			nown, nown_row, own_cap;
 	/* the column */
 	view_track	track;
 	uint64_t	column_seq;		/* newest column delete with ts >= the current one */
@@ -129,6 +132,7 @@ view_read_row(view_read *v)
 	v->ndeletes = 0;
 	v->deletes_seq = 0;
 	v->family_seq = 0;
+	v->nown = v->nown_row = 0;
 }
 
 /* A family delete, at the row's beginning. */

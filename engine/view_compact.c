@@ -37,6 +37,7 @@ struct view
 	family_floor floors[FAMILY_FLOORS];
 	int			nfloors;
 	uint64_t	horizon, tombstone_seq;
+	uint64_t	gap_from, gap_to;
 	bool		bottom;
 	bool		exact;			/* at the bottom and nobody disregards deletes */
 	int64_t		now, expire_before;
@@ -70,6 +71,23 @@ struct view
 	buffer		arena;
 };
 
+void
+view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
+				 uint64_t from, uint64_t to)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const file_meta *f = &all[i];
+
+		if ((in != NULL && in[i]) || f->seq_min > to || f->seq_max < from || (hull != NULL && !files_overlap(hull, f)))
+			continue;
+		if (spec->gap_to == 0 || f->seq_min < spec->gap_from)
+			spec->gap_from = f->seq_min;
+		if (f->seq_max > spec->gap_to)
+			spec->gap_to = f->seq_max;
+	}
+}
+
 wide_status
 view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out)
 {
@@ -82,8 +100,11 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 	v->nfloors = view_floors_sort(spec->floors, v->floors);
 	v->horizon = spec->horizon < SEQ_OWN ? spec->horizon : SEQ_OWN - 1;
 	v->tombstone_seq = spec->tombstone_seq < v->horizon ? spec->tombstone_seq : v->horizon;
-	v->bottom = spec->bottom;
-	v->exact = spec->bottom && !v->opt.keep_deleted;
+	/* what is in the gap may be older than what a delete of the job masks */
+	v->bottom = spec->bottom && spec->gap_to == 0;
+	v->gap_from = spec->gap_from;
+	v->gap_to = spec->gap_to;
+	v->exact = v->bottom && !v->opt.keep_deleted;
 	v->now = spec->now;
 	v->expire_before = view_expiry(spec->now, v->opt.ttl_us);
 	v->emit = emit;
@@ -115,7 +136,7 @@ barrier_between(const view *v, uint64_t after, uint64_t upto)
 	for (int i = 0; i < v->nbarriers; i++)
 		if (v->barriers[i] > after && v->barriers[i] <= upto)
 			return true;
-	return false;
+	return after < v->gap_to && upto >= v->gap_from;
 }
 
 static wide_status
@@ -304,6 +325,9 @@ compact_alive(view *v, uint64_t from, uint64_t to)
 	for (int i = 0; i < v->nbarriers; i++)
 		if (v->barriers[i] > from && v->barriers[i] < to)
 			to = v->barriers[i];
+	/* in the gap, any moment may have a delete that we do not know */
+	if (from < v->gap_to && to > v->gap_from)
+		to = from < v->gap_from ? v->gap_from : from + 1;
 	return view_track_add(&v->track, from, to);
 }
 

@@ -442,6 +442,7 @@ typedef struct wide_scan_family
 	const wide_bytes *quals;
 	int			nquals;
 	int			max_versions;	/* of a column; 0 = 1; capped by the family's versions */
+	bool		any_exists;		/* the row exists too when it has other cells here than the wanted ones */
 } wide_scan_family;
 
 typedef struct wide_scan_spec
@@ -495,6 +496,13 @@ extern wide_status wide_scan_open(wide_db *db, const wide_snapshot *snap, const 
 extern wide_status wide_scan_next(wide_scan *s, wide_row *row);
 /* Start again with other ranges, keeping cursors and pins where possible. */
 extern wide_status wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark);
+/*
+ * Let go of memtables and files until the next call, which goes on where the
+ * scan stands (its snapshot stays).  For scans that may rest for long, such as
+ * cursors: writers wait for memtables that a scan holds.  Memory handed out
+ * before is invalid afterwards.  Does nothing in the middle of a row.
+ */
+extern void wide_scan_park(wide_scan *s);
 extern void wide_scan_statistics(const wide_scan *s, wide_scan_stats *out);
 extern void wide_scan_close(wide_scan *s);
 

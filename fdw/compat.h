@@ -75,11 +75,34 @@
 #define wt_in_background_worker IsBackgroundWorker
 #endif
 
+/* 16 gave settings a memory context; what a check hook leaves in "extra" must come from it */
+#if PG_VERSION_NUM >= 160000
+#define wt_guc_malloc(size) guc_malloc(LOG, size)
+#else
+#define wt_guc_malloc(size) malloc(size)
+#endif
+
 /* 16 replaced pg_class_ownercheck */
 #if PG_VERSION_NUM >= 160000
 #define wt_owns_table(relid) object_ownercheck(RelationRelationId, relid, GetUserId())
 #else
 #define wt_owns_table(relid) pg_class_ownercheck(relid, GetUserId())
+#endif
+
+/* 17 has transaction_timeout */
+#if PG_VERSION_NUM >= 170000
+#define wt_transaction_timeout_pending TransactionTimeoutPending
+#else
+#define wt_transaction_timeout_pending false
+#endif
+
+/* 18 lost ExecutorRun's execute_once */
+#if PG_VERSION_NUM >= 180000
+#define WT_RUN_ONCE_PARAM
+#define WT_RUN_ONCE_ARG
+#else
+#define WT_RUN_ONCE_PARAM , bool execute_once
+#define WT_RUN_ONCE_ARG , execute_once
 #endif
 
 /* 18 took explain.h apart */

@@ -141,27 +141,49 @@ sync_families(WtTable *t, wide_table_id id)
 
 /* -------------------------------------------------------------- one table */
 
-/* Naming an existing stored table shows its data: only the owner of all foreign tables on it may. */
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tup))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+		ReleaseSysCache(tup);
+	}
+	return owner;
+}
+
+/*
+ * Naming an existing stored table shows its data: only the owner of all foreign
+ * tables on it may.  The other way round somebody may have named the stored
+ * table in advance that a superuser's foreign table gets by its own name, and
+ * will see what is written to it: worth a warning, not an error, because a
+ * restored dump may make the tables in that order.
+ */
 static void
 check_may_share(WtTable *t, wide_table_id id)
 {
 	uint32		objects[256];
 	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
-		HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(objects[i]));
-		Oid			owner;
+		Oid			owner = relation_owner(objects[i]);
 
-		if (!HeapTupleIsValid(tup))
+		if (!OidIsValid(owner))
 			continue;
-		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
-		ReleaseSysCache(tup);
 		if (!has_privs_of_role(GetUserId(), owner))
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("permission denied for stored table \"%s\"", t->table_name),
 					 errdetail("Foreign table \"%s\" of another owner shows it.", get_rel_name(objects[i]))));
+		if (!t->name_given && owner != relation_owner(t->relid))
+			ereport(WARNING,
+					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another owner",
+							t->table_name, get_rel_name(objects[i])),
+					 errhint("Give the new foreign table a table_name of its own if that is not intended.")));
 	}
 }
 
@@ -184,11 +206,11 @@ binding_is_dead(Oid relid)
 {
 	bool		dead;
 
-	if (wt_is_ours(relid))
+	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
 		return false;
 	if (!ConditionalLockRelationOid(relid, AccessShareLock))
 		return false;
-	dead = !wt_is_ours(relid);
+	dead = get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE;
 	UnlockRelationOid(relid, AccessShareLock);
 	return dead;
 }

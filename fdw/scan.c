@@ -254,8 +254,7 @@ static void
 choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family *fams)
 {
 	WtTable    *t = r->t;
-	bool		covered[WT_MAX_FAMILIES] = {false};
-	bool		read[WT_MAX_FAMILIES] = {false};
+	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL};	/* by index into e->all */
 	int			n = 0;
 
 	for (int f = 0; f < t->nfamilies; f++)
@@ -264,10 +263,7 @@ choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family
 			continue;
 		for (int i = 0; i < e->nall; i++)
 			if (e->all[i] == e->families[f])
-			{
-				covered[i] = fams[n].want == WIDE_WANT_ALL;
-				read[i] = true;
-			}
+				read[i] = &fams[n];
 		n++;
 	}
 	if (strict_family < 0 || e->families[strict_family] == 0)
@@ -277,9 +273,11 @@ choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family
 		for (int i = 0; i < e->nall; i++)
 		{
 			/* HBase's meaning: only the families that are read, or the first one */
-			if (t->existence_projected && !(any ? read[i] : e->all[i] == e->families[0]))
+			if (t->existence_projected && !(any ? read[i] != NULL : e->all[i] == e->families[0]))
 				continue;
-			if (!covered[i])
+			if (read[i] != NULL)
+				read[i]->any_exists = true;
+			else
 			{
 				add_existence(&fams[n], &r->families[n], e->all[i]);
 				n++;

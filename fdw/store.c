@@ -27,6 +27,7 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -76,8 +77,11 @@ static void
 startup_shmem(void)
 {
 	bool		found;
-	WtAnchor   *a = wt_anchor();
+	WtAnchor   *a;
 
+	/* after a crash the postmaster comes here again, with new shared memory */
+	anchor = NULL;
+	a = wt_anchor();
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
@@ -129,10 +133,22 @@ wt_anchor(void)
 
 /* ------------------------------------------------- the engine's host */
 
+/*
+ * true only when CHECK_FOR_INTERRUPTS is going to raise an error: a scan that
+ * stops in the middle of something does not go on.  A barrier, for which every
+ * process of the cluster waits, is passed here; other requests wait until the
+ * executor asks.
+ */
 static bool
 host_interrupted(void *ctx)
 {
-	return InterruptPending && INTERRUPTS_CAN_BE_PROCESSED();
+	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
+		return false;
+	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
+		return true;
+	if (ProcSignalBarrierPending)
+		ProcessProcSignalBarrier();
+	return false;
 }
 
 static int64_t
@@ -266,6 +282,9 @@ detach_at_exit(int code, Datum arg)
 {
 	wide_db    *db = the_db;
 
+	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is freed here */
+	if (db != NULL)
+		wt_xact_exit();
 	the_db = NULL;
 	if (anchor != NULL && anchor->opener == MyProcPid)
 		anchor->opener = 0;

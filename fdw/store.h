@@ -54,6 +54,7 @@ extern void wt_worker_ensure(void);	/* starts one when none runs; never raises *
 extern void wt_lock_reset(void);	/* end of transaction */
 
 /* xact.c */
+extern void wt_xact_exit(void);	/* the process exits: forget the transaction */
 extern void wt_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine in this transaction */
 
 /* ddl.c: make the engine's table agree with the foreign table's definition */

@@ -64,24 +64,23 @@ gather(const wide_bytes *parts, int nparts)
 	return len;
 }
 
-/* A record that counts only if the current transaction commits. */
-static wide_status
-append_transactional(size_t len, uint64_t *lsn)
+/* A record that counts only if the current transaction commits; 0 when that failed. */
+static XLogRecPtr
+append_transactional(size_t len)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	volatile wide_status st = WIDE_OK;
+	volatile XLogRecPtr lsn = InvalidXLogRecPtr;
 
 	PG_TRY();
 	{
-		*lsn = wt_log_message(WT_LOG_PREFIX, message, len, true);
+		lsn = wt_log_message(WT_LOG_PREFIX, message, len, true);
 	}
 	PG_CATCH();
 	{
 		swallow_error(caller);
-		st = WIDE_IO;
 	}
 	PG_END_TRY();
-	return st;
+	return lsn;
 }
 
 static wide_status
@@ -92,12 +91,30 @@ wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64
 	if (len > WIDE_LOG_RECORD_MAX)
 		return WIDE_LIMIT;
 	if (external)
-		return append_transactional(len, lsn);
+	{
+		*lsn = append_transactional(len);
+		return XLogRecPtrIsInvalid(*lsn) ? WIDE_IO : WIDE_OK;
+	}
 	/* in the commit path: too late for an error */
 	START_CRIT_SECTION();
 	*lsn = wt_log_message(WT_LOG_PREFIX, message, len, false);
 	END_CRIT_SECTION();
 	return WIDE_OK;
+}
+
+/*
+ * The LSN may be one where a record would begin (wal_end).  On a new page that
+ * is behind the page's header, but WAL ends before the header: XLogFlush takes
+ * more than that for an error.
+ */
+static XLogRecPtr
+record_end(XLogRecPtr lsn)
+{
+	if (XLogSegmentOffset(lsn, wal_segment_size) == SizeOfXLogLongPHD)
+		return lsn - SizeOfXLogLongPHD;
+	if (lsn % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		return lsn - SizeOfXLogShortPHD;
+	return lsn;
 }
 
 static wide_status
@@ -108,7 +125,7 @@ wal_sync(void *ctx, uint64_t lsn)
 
 	PG_TRY();
 	{
-		XLogFlush((XLogRecPtr) lsn);
+		XLogFlush(record_end((XLogRecPtr) lsn));
 	}
 	PG_CATCH();
 	{

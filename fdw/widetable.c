@@ -100,7 +100,7 @@ check_time(const char *name, char **newval, void **extra, TimeSetting *cache)
 		return false;
 	}
 	parse_time(name, *newval, &scratch);
-	parsed = malloc(sizeof(TimeSetting));
+	parsed = wt_guc_malloc(sizeof(TimeSetting));
 	if (parsed == NULL)
 		return false;
 	*parsed = scratch;

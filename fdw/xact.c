@@ -31,6 +31,7 @@
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 /* ------------------------------------------------------------------ batch */
@@ -148,6 +149,8 @@ typedef struct SnapEntry
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
 static SnapEntry *xact_snap = NULL; /* REPEATABLE READ and up */
 static ExecutorStart_hook_type prev_executor_start = NULL;
+static ExecutorRun_hook_type prev_executor_run = NULL;
+static int	run_depth = 0;		/* of nested ExecutorRun calls */
 
 static bool
 running_for(void *ctx, uint64_t xid)
@@ -224,7 +227,7 @@ struct WtScan
 	wide_scan  *scan;
 	SnapEntry  *snap;
 	bool		newest;			/* a new snapshot at each restart */
-	SubTransactionId subid;
+	ResourceOwner owner;		/* whose release closes a scan that an error has left open */
 	wide_scan_spec spec;		/* own copy for reopening */
 	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
 	bool		mark_given;
@@ -304,7 +307,7 @@ wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	MemoryContextSwitchTo(old);
 	if (snapshot != NULL)
 		s->spec.own_mark = wt_own_mark(snapshot);
-	s->subid = GetCurrentSubTransactionId();
+	s->owner = CurrentResourceOwner;
 	s->snap = snap_for(snapshot);
 	dlist_push_head(&scans, &s->node);
 	open_engine_scan(s, spec->ranges, spec->nranges);
@@ -378,7 +381,7 @@ close_scan(WtScan *s)
 	MemoryContextDelete(s->cxt);
 }
 
-/* A scan that the end of its (sub)transaction has closed already is ignored. */
+/* A scan that the end of its transaction or its owner has closed already is ignored. */
 void
 wt_scan_close(WtScan *s)
 {
@@ -397,15 +400,31 @@ wt_scan_close(WtScan *s)
 }
 
 static void
-close_scans(SubTransactionId subid)
+close_scans(void)
 {
 	dlist_mutable_iter iter;
 
 	dlist_foreach_modify(iter, &scans)
+		close_scan(dlist_container(WtScan, node, iter.cur));
+}
+
+/*
+ * What a rolled back subtransaction has left open.  Not by subtransaction: a
+ * cursor of the outer level whose first row was fetched in it goes on after
+ * ROLLBACK TO, and its scan belongs to the cursor.
+ */
+static void
+release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
+		return;
+	dlist_foreach_modify(iter, &scans)
 	{
 		WtScan	   *s = dlist_container(WtScan, node, iter.cur);
 
-		if (subid == InvalidSubTransactionId || s->subid == subid)
+		if (s->owner == CurrentResourceOwner)
 			close_scan(s);
 	}
 }
@@ -542,7 +561,7 @@ finish(void)
 static void
 end_of_transaction(void)
 {
-	close_scans(InvalidSubTransactionId);
+	close_scans();
 	if (xact_snap != NULL)
 	{
 		SnapEntry  *e = xact_snap;
@@ -560,6 +579,16 @@ end_of_transaction(void)
 	wt_lock_reset();
 }
 
+/*
+ * The process ends in the middle of a transaction, and PostgreSQL aborts that
+ * only after the store is let go.
+ */
+void
+wt_xact_exit(void)
+{
+	end_of_transaction();
+}
+
 static void
 xact_callback(XactEvent event, void *arg)
 {
@@ -567,7 +596,7 @@ xact_callback(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 			/* row locks and held snapshots are not needed to prepare, but scans read the batch */
-			close_scans(InvalidSubTransactionId);
+			close_scans();
 			prepare();
 			break;
 		case XACT_EVENT_COMMIT:
@@ -601,17 +630,9 @@ static void
 subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid, void *arg)
 {
 	int			level = GetCurrentTransactionNestLevel();
-	dlist_iter	iter;
 
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
 	{
-		dlist_foreach(iter, &scans)
-		{
-			WtScan	   *s = dlist_container(WtScan, node, iter.cur);
-
-			if (s->subid == mySubid)
-				s->subid = parentSubid;
-		}
 		/* its writes belong to the parent now */
 		if (nlevels > 0 && levels[nlevels - 1].level == level)
 		{
@@ -623,7 +644,6 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
-		close_scans(mySubid);
 		while (nlevels > 0 && levels[nlevels - 1].level >= level)
 		{
 			nlevels--;
@@ -654,13 +674,48 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		standard_ExecutorStart(queryDesc, eflags);
 }
 
+/*
+ * When the outermost query comes back with its rows the scans of open cursors
+ * rest, perhaps for long, and must not keep memtables and files meanwhile.
+ */
+static void
+executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
+{
+	dlist_iter	iter;
+
+	run_depth++;
+	PG_TRY();
+	{
+		if (prev_executor_run)
+			prev_executor_run(queryDesc, direction, count WT_RUN_ONCE_ARG);
+		else
+			standard_ExecutorRun(queryDesc, direction, count WT_RUN_ONCE_ARG);
+	}
+	PG_FINALLY();
+	{
+		run_depth--;
+	}
+	PG_END_TRY();
+	if (run_depth == 0)
+		dlist_foreach(iter, &scans)
+		{
+			WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+
+			if (s->scan != NULL)
+				wide_scan_park(s->scan);
+		}
+}
+
 void
 wt_xact_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);
+	RegisterResourceReleaseCallback(release_callback, NULL);
 	prev_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
+	prev_executor_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
 }
 
 void

@@ -18,6 +18,9 @@ umask 022
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH LC_ALL=C.UTF-8 TZ=UTC
 unset CDPATH PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE PGHOSTADDR PGAPPNAME LANGUAGE MAKELEVEL
+# PGXS has a NO_INSTALL of its own, which makes "make install" do nothing: keep ours here
+no_install=${NO_INSTALL:-}
+unset NO_INSTALL
 
 TOP=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 WORK=
@@ -48,7 +51,7 @@ need_packages() {
 	done
 	MISSING=${MISSING# }
 	[ -n "$MISSING" ] || return 0
-	[ -z "${NO_INSTALL:-}" ] || die "these packages are missing: $MISSING"
+	[ -z "$no_install" ] || die "these packages are missing: $MISSING"
 	say "installing with apt-get: $MISSING"
 	apt_update
 	# a package that brings the server would also make and start a cluster on
@@ -94,7 +97,7 @@ get_tools() {
 		if [ -n "${PG_CONFIG:-}" ]; then :
 		elif ! find_pg; then
 			MISSING="postgresql-NN postgresql-server-dev-NN"
-			[ -z "${NO_INSTALL:-}" ] || die "there is no PostgreSQL server with its development files"
+			[ -z "$no_install" ] || die "there is no PostgreSQL server with its development files"
 			apt_update
 			v_=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1)
 			[ -n "$v_" ] || die "no package postgresql-NN found; set PG_CONFIG"
@@ -136,16 +139,22 @@ start_work() {
 
 cleanup() {
 	rc_=$?
+	clean_up
+	exit $rc_
+}
+
+clean_up() {
 	trap '' HUP INT TERM
 	trap - EXIT
 	[ -z "$SERVER_UP" ] || stop_server immediate
-	if [ -n "$WORK" ]; then
-		if [ -n "${KEEP:-}" ]; then say "left in place: $WORK"
-		else
-			cd / && rm -rf "$WORK" || :
-		fi
+	[ -n "$WORK" ] || return 0
+	# whatever still runs a program of ours
+	for p_ in /proc/[0-9]*; do
+		case $(readlink "$p_/exe" 2>/dev/null) in "$WORK"/*) kill -9 "${p_#/proc/}" 2>/dev/null ;; esac
+	done
+	if [ -n "${KEEP:-}" ]; then say "left in place: $WORK"
+	else cd / && rm -rf "$WORK"
 	fi
-	exit $rc_
 }
 
 # ------------------------------------------------------------------- build
@@ -160,8 +169,8 @@ build() {
 	find "$SRC" \( -name '*.o' -o -name '*.so' -o -name '*.bc' \) -exec rm -f {} +
 	rm -rf "$SRC"/test/engine/build*
 	# with_llvm=no: bitcode is only for inlining of SQL functions, there is nothing to inline
-	make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/build" 2>&1 ||
-		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/build" | head -n 40 >&2; tail -n 5 "$WORK/log/build" >&2; return 1; }
+	make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/make" 2>&1 ||
+		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/make" | head -n 40 >&2; tail -n 5 "$WORK/log/make" >&2; return 1; }
 	private_postgres
 	make -C "$SRC" PG_CONFIG="$PG_CONFIG" with_llvm=no DESTDIR="$ROOT" install >"$WORK/log/install" 2>&1 ||
 		{ tail -n 20 "$WORK/log/install" >&2; return 1; }

@@ -12,6 +12,7 @@
 #define BATCHES	60
 #define EXTERNAL_AT 22			/* this batch belongs to an external transaction */
 #define TRUNCATE_AT 33
+#define LARGE_AT 43				/* too large for a memtable: goes into files */
 #define ABORT_AT 40				/* an external transaction that rolls back */
 
 static char *answers[BATCHES + 2];	/* [k]: after k batches */
@@ -32,6 +33,14 @@ answer(store *s)
 	for (int i = 0; i < n; i++)
 		ids[i] = fams[i].id;
 	return store_text(s, NULL, ids, n);
+}
+
+static void
+small_store(store *s)
+{
+	store_init(s);
+	s->config.memtable_size = 64 * 1024;
+	work_file_bytes = 16 * 1024;
 }
 
 /* Batch k into b. */
@@ -61,6 +70,19 @@ fill_batch(store *s, int k, wide_batch *b)
 	if (k == TRUNCATE_AT)
 		TRY(wide_batch_truncate_table(b, t.id));
 	wide_table_families(s->db, b, t.id, fams, 4);
+	if (k == LARGE_AT)
+	{
+		uint64_t	seed = 99;
+
+		for (int i = 0; i < 300; i++)
+		{
+			for (size_t c = 0; c < sizeof value; c++)
+				value[c] = (char) (33 + rnd(&seed) % 90);
+			snprintf(row, sizeof row, "big%d", i);
+			TRY(wide_batch_put(b, fams[i % 2].id, text(row), text("q"), k * 10, INT64_MIN, 0, bytes(value, sizeof value)));
+		}
+		TRY(wide_batch_delete(b, WIDE_DELETE_FAMILY, fams[0].id, text("row3"), text(""), WIDE_TS_MAX));
+	}
 	snprintf(row, sizeof row, "row%d", k % 7);
 	snprintf(qual, sizeof qual, "q%d", k % 3);
 	memset(value, 'a' + k % 26, sizeof value);
@@ -269,7 +291,7 @@ one_life(const os_fault_plan *plan, const char *what)
 				tried = 0;
 	bool		reached;
 
-	store_init(&s);
+	small_store(&s);
 	os = os_faulty(s.dir, plan);
 	s.os = os;
 	if (store_open(&s) == WIDE_OK)
@@ -301,7 +323,7 @@ test_without_faults(void **state)
 				tried = 0;
 	char	   *got;
 
-	store_init(&s);
+	small_store(&s);
 	answers[0] = strdup("none");
 	assert_ok(store_open(&s));
 	assert_ok(live(&s, &acked, &tried, true));
@@ -353,7 +375,7 @@ second_failure(uint64_t first, uint64_t m, int error)
 				tried = 0;
 	bool		reached;
 
-	store_init(&s);
+	small_store(&s);
 	s.os = os_faulty(s.dir, &plan);
 	if (store_open(&s) == WIDE_OK)
 		(void) live(&s, &acked, &tried, false);

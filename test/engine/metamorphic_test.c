@@ -79,17 +79,34 @@ note(life *l, const char *fmt,...)
 	assert_ok(buffer_append(&l->history, line, (size_t) n));
 }
 
+/* Tombstones and versions of a row, for the reader of a failure. */
+static wide_status
+print_raw(void *arg, const wide_raw_cell *c)
+{
+	int			id = 0;
+
+	memcpy(&id, c->value.data, c->value.len < 4 ? c->value.len : 4);
+	printf("  family %u qualifier of %zu bytes (%d) type %d ts %lld seq %llu ttl - =%d\n", c->family, c->qualifier.len,
+		   c->qualifier.len ? c->qualifier.data[c->qualifier.len - 1] : -1, c->type,
+		   c->ts == WIDE_TS_MAX ? -1LL : (long long) (c->ts - BASE_TIME), (unsigned long long) c->seq, id);
+	return WIDE_OK;
+}
+
 static void
 fail_life(life *l, const char *fmt,...)
 {
 	char		line[400];
 	va_list		ap;
+	int			row;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
 	printf("%.*s\nFAILED with WIDE_SEED=%llu: %s\n", (int) l->history.len, (char *) l->history.data,
 		   (unsigned long long) l->seed, line);
+	if (sscanf(line, "row %d", &row) == 1)
+		for (int i = 0; i < l->m.nfamilies; i++)
+			wide_raw_row(l->st.db, l->ids[i], bytes(l->rows[row], l->row_len[row]), print_raw, NULL);
 	fflush(stdout);
 	fail_msg("%s", line);
 }
@@ -216,6 +233,7 @@ begin_life(life *l, uint64_t seed)
 	l->m.cells = calloc((size_t) (l->m.nfamilies * l->m.nrows), sizeof(*l->m.cells));
 	l->ttl_cells = pick(l, 3) == 0;
 	l->xid = 100;
+	l->m.last_ts = l->m.stamped = INT64_MIN;
 	make_names(l);
 	CHECK(l, store_open(&l->st));
 	CHECK(l, wide_batch_new(l->st.db, &b));
@@ -311,6 +329,21 @@ do_savepoint(life *l)
 	}
 }
 
+/*
+ * Transactions that came to nothing may have moved the clock of automatic
+ * timestamps, a crash may take that back; never below what was given out.
+ */
+static void
+follow_clock(life *l)
+{
+	int64_t		ts = l->st.db->seg->commit.last_ts;
+
+	if (ts < l->m.stamped)
+		fail_life(l, "the clock went back to %lld, %lld was given out", (long long) (ts - BASE_TIME),
+				  (long long) (l->m.stamped - BASE_TIME));
+	l->m.last_ts = ts;
+}
+
 static void
 forget_batch(life *l)
 {
@@ -344,6 +377,7 @@ do_commit(life *l)
 		note(l, "prepare %llu, then abort\n", (unsigned long long) external);
 		CHECK(l, wide_filelog_decide(&l->st.log, external, false));
 		forget_batch(l);
+		follow_clock(l);
 		l->m.batch.n = 0;
 		return;
 	}
@@ -372,7 +406,7 @@ do_commit(life *l)
 		CHECK(l, wide_publish(l->st.db, lsn));
 		forget_batch(l);
 	}
-	model_commit(&l->m, l->st.now, stamp != INT64_MIN ? &stamp : NULL);
+	model_commit(&l->m, l->st.now, stamp != INT64_MIN ? &stamp : NULL, lost);
 	if (external != 0 && !empty && !lost)
 	{
 		memmove(l->external + 1, l->external, sizeof l->external - sizeof l->external[0]);
@@ -745,6 +779,7 @@ do_reopen(life *l)
 	}
 	store_close(&l->st);
 	CHECK(l, store_open(&l->st));
+	follow_clock(l);
 	/* nobody's snapshot has survived */
 	memset(l->external, 0, sizeof l->external);
 }

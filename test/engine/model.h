@@ -64,6 +64,7 @@ typedef struct model
 	model_list	batch;
 	int			moment;			/* commits so far */
 	int64_t		last_ts;
+	int64_t		stamped;		/* newest automatic timestamp that a commit has given out */
 } model;
 
 /* Who asks: commits up to this moment without a few, and the batch up to a mark. */
@@ -140,9 +141,12 @@ model_provisional(const model *m, int64_t now, int64_t floor)
 	return floor >= ts ? floor + 1 : ts;
 }
 
-/* The batch is committed; empty afterwards.  *stamp: the time for automatic puts when it was given before. */
+/*
+ * The batch is committed; empty afterwards.  *stamp: the time for automatic puts
+ * when it was given before.  tick: the clock of automatic puts moves anyway.
+ */
 static inline void
-model_commit(model *m, int64_t now, const int64_t *stamp)
+model_commit(model *m, int64_t now, const int64_t *stamp, bool tick)
 {
 	model_list	net = {0};
 	bool		any = false;
@@ -171,8 +175,10 @@ model_commit(model *m, int64_t now, const int64_t *stamp)
 	}
 	for (int i = 0; i < net.n; i++)
 		model_add(&m->cells[net.ops[i].family * m->nrows + net.ops[i].row], &net.ops[i]);
-	if (any || stamp != NULL)
+	if (any || stamp != NULL || tick)
 		m->last_ts = ts;
+	if (any)
+		m->stamped = ts;
 	free(net.ops);
 	m->batch.n = 0;
 }
@@ -260,13 +266,17 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 
 	if (v->own)
 	{
+		int			kept = 0;
+
 		model_net(&m->batch, v->mark, &net);
-		/* the batch's other rows are of no interest; an automatic put hides an explicit one that it happens to meet */
+		/* other rows are of no interest; where an automatic put meets an explicit one the later one shows */
 		for (int i = 0; i < net.n; i++)
-			if (net.ops[i].family != family || net.ops[i].row != row)
-				net.ops[i--] = net.ops[--net.n];
-			else
-				net.ops[i].moment = M_OWN;
+			if (net.ops[i].family == family && net.ops[i].row == row)
+			{
+				net.ops[kept] = net.ops[i];
+				net.ops[kept++].moment = M_OWN;
+			}
+		net.n = kept;
 	}
 	live = malloc(((size_t) l->n + (size_t) net.n + 1) * sizeof(*live));
 	for (int i = 0; i < l->n;)

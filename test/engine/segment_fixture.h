@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <cmocka.h>
+#include "unit.h"
 #include "tree.h"
 
 static const wide_config fixture_small = {

@@ -5,7 +5,7 @@ static const wide_config *cfg = &fixture_small;
 
 static int	stop_after;			/* interrupted() is true after so many calls */
 static bool
-stop(void *ctx)
+stopped(void *ctx)
 {
 	return --stop_after < 0;
 }
@@ -188,7 +188,7 @@ test_wait(void **state)
 {
 	void	   *base = fixture_map(cfg);
 	segment    *seg = base;
-	wide_host	host = {.interrupted = stop};
+	wide_host	host = {.interrupted = stopped};
 	wide_db    *db;
 	_Atomic uint32_t *word = &seg->set.work_word;
 	pid_t		pid;

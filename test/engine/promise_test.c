@@ -1,0 +1,155 @@
+/*
+ * promise_test.c - what a caller may rely on between the steps of a commit:
+ * an interrupted prepare can be tried again, and the manifest never claims log
+ * positions that a crash could hand out once more.
+ */
+#include "store_fixture.h"
+
+static wide_family_id
+one_family(store *s)
+{
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+
+	wide_family_defaults(&opt);
+	store_table(s, &opt, 1, &t, &f);
+	return f;
+}
+
+static int
+count_cells(store *s, wide_family_id f)
+{
+	char	   *got = store_text(s, NULL, &f, 1);
+	int			n = 0;
+
+	for (char *p = got; *p != 0; p++)
+		n += *p == ';';
+	free(got);
+	return n;
+}
+
+static void
+interrupted_prepare(int cells, size_t value_size, uint64_t external)
+{
+	store		s;
+	wide_family_id f,
+				made;
+	wide_family_options opt;
+	wide_table	t;
+	wide_batch *b;
+	uint64_t	lsn,
+				reserved;
+	char		row[16],
+				value[2001];
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	f = one_family(&s);
+	wide_family_defaults(&opt);
+	reserved = s.db->seg->commit.reserved;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_table_by_name(s.db, NULL, 1, "t", &t));
+	assert_ok(wide_batch_create_family(b, t.id, "second", &opt, &made));
+	memset(value, 'v', sizeof value);
+	for (int i = 0; i < cells; i++)
+	{
+		snprintf(row, sizeof row, "r%05d", i);
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, value_size)));
+	}
+	wide_filelog_set_xid(&s.log, external);
+	for (int after = 1; after < 3; after++)
+	{
+		s.interrupt_after = after;
+		assert_int_equal(wide_batch_prepare(b, external), WIDE_INTERRUPTED);
+		assert_int_equal(s.db->seg->commit.reserved, reserved);
+		assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
+	}
+	s.interrupt_after = 0;
+	assert_ok(wide_batch_prepare(b, external));
+	if (external != 0)
+		assert_ok(wide_filelog_decide(&s.log, external, true));
+	assert_ok(wide_batch_finish(b, &lsn));
+	assert_ok(s.log.sync(s.log.ctx, lsn));
+	assert_ok(wide_publish(s.db, lsn));
+	wide_batch_free(b);
+	assert_int_equal(s.db->seg->commit.reserved, reserved);
+	for (int i = 0; i < 2; i++)
+	{
+		assert_int_equal(count_cells(&s, f), cells);
+		assert_int_equal(store_verify(&s), 0);
+		store_close(&s);
+		assert_ok(store_open(&s));
+	}
+	store_drop(&s);
+}
+
+static void
+test_prepare_again(void **state)
+{
+	interrupted_prepare(2100, 1, 0);
+	interrupted_prepare(2100, 1, 500);
+	interrupted_prepare(2100, 2000, 0); /* larger than a memtable: files */
+	interrupted_prepare(2100, 2000, 501);
+}
+
+/* ---- */
+
+static wide_status (*real_sync) (void *ctx, uint64_t lsn);
+static uint64_t synced;
+
+static wide_status
+spying_sync(void *ctx, uint64_t lsn)
+{
+	wide_status st = real_sync(ctx, lsn);
+
+	if (st == WIDE_OK && lsn > synced)
+		synced = lsn;
+	return st;
+}
+
+/*
+ * Others write to the log too.  A flush that says "all up to here is in files"
+ * makes the log durable up to there, not only up to its own last record: else
+ * the log of the next life begins earlier, and its first commits are taken for
+ * flushed ones.
+ */
+static void
+test_flushed_is_durable(void **state)
+{
+	store		s;
+	wide_family_id f;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	real_sync = s.db->log.sync;
+	s.db->log.sync = spying_sync;
+	synced = 0;
+	f = one_family(&s);
+	for (int i = 0; i < 3; i++)
+	{
+		store_put(&s, f, "a", "q", i, "v");
+		/* somebody else's record, which nobody has waited for */
+		assert_ok(wide_filelog_decide(&s.log, 900 + (uint64_t) i, true));
+		/* with a memtable to flush, then without */
+		assert_ok(wide_flush(s.db));
+		assert_true(s.db->seg->set.flushed_seq <= synced);
+		assert_true(s.db->seg->set.restart_lsn <= synced);
+		assert_ok(wide_filelog_decide(&s.log, 800 + (uint64_t) i, true));
+		assert_ok(wide_flush(s.db));
+		assert_true(s.db->seg->set.flushed_seq <= synced);
+		assert_true(s.db->seg->set.restart_lsn <= synced);
+	}
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prepare_again),
+		cmocka_unit_test(test_flushed_is_durable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
