@@ -235,7 +235,7 @@ set_oldest_pin(wide_db *db, bool memory)
 	slot	   *slots = shm_slots(db);
 	uint64_t	oldest = UINT64_MAX;
 
-	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 	{
 		uint64_t	pin = atomic_load(memory ? &slots[i].mem_pin : &slots[i].pin);
 
@@ -399,7 +399,7 @@ set_horizon(wide_db *db)
 	uint64_t	horizon = atomic_load(&commit->visible_seq);
 	uint64_t	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
 
-	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 	{
 		uint64_t	snap = atomic_load(&slots[i].snapshot);
 
@@ -441,7 +441,7 @@ set_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 		if (i != flushed_memtable && (state == MEM_ACTIVE || state == MEM_IMMUTABLE) && t->start_lsn < lsn)
 			lsn = t->start_lsn;
 	}
-	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 	{
 		uint64_t	prepared = atomic_load(&slots[i].prepare_lsn);
 

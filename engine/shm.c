@@ -439,6 +439,10 @@ slot_take(wide_db *db)
 				break;
 	if (i == n || shm_check(db) != WIDE_OK)
 		return false;
+	/* before anything is stored in it */
+	for (uint32_t used = atomic_load(&db->seg->slots_used); used <= i;)
+		if (atomic_compare_exchange_weak(&db->seg->slots_used, &used, i + 1))
+			break;
 	db->slot = &slots[i];
 	db->slot_index = i;
 	slot_clear(db->slot);

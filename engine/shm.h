@@ -245,6 +245,7 @@ typedef struct segment
 	_Atomic uint32_t state;		/* wide_state */
 	_Atomic uint32_t state_word;	/* futex: rises with every change of state */
 	_Atomic uint32_t generation;	/* rises with every attach */
+	_Atomic uint32_t slots_used;	/* slots at or above this have never been taken */
 	char		reason[256];	/* of poison */
 	/* offsets of the arrays */
 	uint64_t	slots, files, tables, families, bindings, locks, cache, log, regions;
@@ -283,6 +284,8 @@ struct wide_db
 
 #define SHM_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))
 static inline slot *shm_slots(wide_db *db) { return SHM_AT(db, db->seg->slots); }
+/* Slots that loops over all processes have to look at: read after whatever they order against. */
+static inline uint32_t shm_slots_used(wide_db *db) { return atomic_load(&db->seg->slots_used); }
 static inline file_slot *shm_files(wide_db *db) { return SHM_AT(db, db->seg->files); }
 static inline table_slot *shm_tables(wide_db *db) { return SHM_AT(db, db->seg->tables); }
 static inline family_slot *shm_families(wide_db *db) { return SHM_AT(db, db->seg->families); }

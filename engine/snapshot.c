@@ -115,7 +115,7 @@ wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
 {
 	slot	   *slots = shm_slots(db);
 
-	for (uint32_t i = 0; i < db->seg->config.max_processes; i++)
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 		for (;;)
 		{
 			uint32_t	seen = atomic_load(&slots[i].prepare_done);
@@ -152,10 +152,16 @@ exclude_running(wide_snapshot *s, bool (*running) (void *, uint64_t), void *ctx)
 	wide_db    *db = s->db;
 	commit_state *commit = &db->seg->commit;
 	struct snapshot_local *local = db->snapshots;
-	uint64_t	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
 	uint64_t	at = local->settled,
-				head;
-	bool		settling = oldest != 0;
+				head,
+				oldest;
+	bool		settling;
+
+	/* nothing new since all were settled; what comes from now on is not visible to this snapshot */
+	if (__atomic_load_n(&commit->external_head, __ATOMIC_SEQ_CST) == at)
+		return WIDE_OK;
+	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
+	settling = oldest != 0;
 
 	do
 	{

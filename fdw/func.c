@@ -294,13 +294,14 @@ json_bytes(const WtColumn *column, const JsonbValue *v, StringInfo out)
 		value_bytes(column, JsonbPGetDatum(jb), JSONBOID, out);
 		return;
 	}
-	if (column == NULL)
-	{
-		wt_json_text(v, out);
-		return;
-	}
 	initStringInfo(&text);
 	wt_json_text(v, &text);
+	if (column == NULL)
+	{
+		/* as get shows it: \x... for bytes that are not text */
+		wt_bytes_unshow(text.data, text.len, out);
+		return;
+	}
 	value_bytes(column, CStringGetDatum(text.data), UNKNOWNOID, out);
 }
 

@@ -787,6 +787,23 @@ slot_family(WtModify *m, TupleTableSlot *slot)
 	return family_id(m, 0);
 }
 
+/*
+ * A qualifier or value of layout 'cells'.  A text column shows bytes that are
+ * not text as \x..., so that is what such a text means here.
+ */
+static void
+encode_cell_part(WtColumn *c, Datum d, StringInfo out)
+{
+	if (c->typid == TEXTOID || c->typid == VARCHAROID)
+	{
+		wide_bytes	text = varlena_bytes(d);
+
+		wt_bytes_unshow((const char *) text.data, text.len, out);
+	}
+	else
+		wt_encode(c, d, out);
+}
+
 /* Qualifier of a row of layout 'cells', in m->qual. */
 static wide_bytes
 cells_qualifier(WtModify *m, bool isnull, Datum d)
@@ -803,7 +820,7 @@ cells_qualifier(WtModify *m, bool isnull, Datum d)
 				 errmsg("null value in column \"%s\" of relation \"%s\"", c->name, RelationGetRelationName(m->rel)),
 				 errhint("The empty qualifier is ''."),
 				 errtablecol(m->rel, c->attno)));
-	wt_encode(c, d, &m->qual);
+	encode_cell_part(c, d, &m->qual);
 	return wt_bytes_of(&m->qual);
 }
 
@@ -824,7 +841,7 @@ insert_one_cell(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
 		return 0;
 	resetStringInfo(&m->value);
-	wt_encode(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
+	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
 	put(m, family, key, q, stated_ts(m, slot, m->col_ts), PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 	return 1;
 }
@@ -1235,7 +1252,7 @@ update_cell(WtModify *m, TupleTableSlot *slot, CellIdentity *id)
 	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
 		return;
 	resetStringInfo(&m->value);
-	wt_encode(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
+	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
 	put(m, family, wt_bytes_of(&m->new_key), q, ts, PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 }
 

@@ -101,3 +101,4 @@ RESET enable_hashjoin;
 
 DROP FOREIGN TABLE join_users, join_follows, join_words;
 DROP TABLE join_picked, join_prefixes, join_a, join_b;
+DROP FUNCTION join_plan;

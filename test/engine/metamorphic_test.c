@@ -522,6 +522,7 @@ ask_families(life *l, asked *a)
 		f->id = l->ids[order[i]];
 		f->want = (wide_want) pick(l, 4);
 		f->max_versions = (int) pick(l, 4);
+		f->any_exists = pick(l, 3) == 0;
 		f->quals = a->quals[i];
 		if (f->want == WIDE_WANT_COLUMNS)
 			for (int q = first; q < l->m.nquals; q++)
@@ -639,6 +640,8 @@ expect_row(life *l, const asked *a, int row, expected *out)
 			model_op	ops[16];
 			int			k, column = -1;
 
+			if (f->any_exists)
+				exists |= model_column(&l->m, &a->v, a->model_fam[i], row, q, 1, ops) > 0;
 			if (f->want == WIDE_WANT_RANGE && (q < a->qual_index[i][0] || q >= a->qual_index[i][1]))
 				continue;
 			for (int c = 0; c < f->nquals && f->want == WIDE_WANT_COLUMNS; c++)
@@ -740,7 +743,7 @@ do_scan(life *l)
 		 a.v.mark, (long long) (a.v.ts_min ? a.v.ts_min - BASE_TIME : 0), (long long) (a.v.ts_max ? a.v.ts_max - BASE_TIME : 0),
 		 a.reverse, a.nranges, a.row_cells, (long long) (a.v.now - BASE_TIME));
 	for (int i = 0; i < a.nfam; i++)
-		note(l, " f%d want %d max %d", a.model_fam[i], a.fam[i].want, a.fam[i].max_versions);
+		note(l, " f%d want %d%s max %d", a.model_fam[i], a.fam[i].want, a.fam[i].any_exists ? "+" : "", a.fam[i].max_versions);
 	note(l, "\n");
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .now = l->st.now, .own = a.own,

@@ -143,12 +143,67 @@ test_flushed_is_durable(void **state)
 	store_drop(&s);
 }
 
+/* A read that was interrupted goes on when it is asked again (wide.h: nothing is half done, call again). */
+static void
+test_scan_again(void **state)
+{
+	store		s;
+	wide_family_id f;
+	wide_batch *b;
+	char		row[16];
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	r;
+	wide_status st;
+	int			interrupts = 0,
+				rows = 0;
+	wide_scan_family fam = {.want = WIDE_WANT_ALL, .max_versions = 1};
+	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1};
+
+	store_init(&s);
+	s.config.memtable_size = 8 << 20;
+	assert_ok(store_open(&s));
+	f = fam.id = one_family(&s);
+	for (int pass = 0; pass < 2; pass++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 20000; i++)
+		{
+			snprintf(row, sizeof row, "r%05d", i);
+			if (pass == 0)
+				assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, text("v")));
+			else if (i % 4000 != 0)
+				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text("q"), WIDE_TS_MAX));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+	}
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	s.interrupt_after = 1;
+	while ((st = wide_scan_next(scan, &r)) != WIDE_END && interrupts < 100)
+	{
+		assert_true(st == WIDE_OK || st == WIDE_INTERRUPTED);
+		rows += st == WIDE_OK;
+		interrupts += st == WIDE_INTERRUPTED;
+		if (st == WIDE_INTERRUPTED)
+			s.interrupt_after = 3;
+	}
+	assert_int_equal(st, WIDE_END);
+	assert_true(interrupts > 0);
+	assert_int_equal(rows, 5);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prepare_again),
 		cmocka_unit_test(test_flushed_is_durable),
+		cmocka_unit_test(test_scan_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
