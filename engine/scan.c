@@ -364,7 +364,6 @@ row_reverse(wide_scan *s)
 	if (last == NULL || ukey_compare(last->before.data, last->before.len, range_lo(s), s->cur->lo_len) < 0)
 		return WIDE_END;
 	TRY(buffer_set(&s->row, last->before.data, last->before.len));
-	TRY(buffer_set(&s->bound, s->row.data, s->row.len));
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
 	s->after.data[s->after.len - 1]++;
 	for (int i = 0; i < s->nfamilies; i++)
@@ -378,6 +377,8 @@ row_reverse(wide_scan *s)
 		TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
 		f->before_valid = false;
 	}
+	/* last, so that an interrupted attempt can be made again */
+	TRY(buffer_set(&s->bound, s->row.data, s->row.len));
 	return begin_row(s);
 }
 
@@ -601,7 +602,10 @@ scan_step(wide_scan *s, wide_row *row)
 	bool		full;
 
 	if (!s->in_row)
+	{
+		s->row_exists = false;
 		TRY(refresh(s));
+	}
 	for (;;)
 	{
 		bool		first = !s->in_row;
@@ -623,18 +627,46 @@ scan_step(wide_scan *s, wide_row *row)
 	}
 }
 
+/*
+ * The call was interrupted: let the sources go and stand where it began, or
+ * rather at the row that it was about to return, so that it can be made again.
+ */
+static wide_status
+step_back(wide_scan *s)
+{
+	scan_let_go(s);
+	let_sources_go(s);
+	if (!s->in_row && !s->row_exists)
+		return WIDE_OK;
+	s->in_row = s->row_exists = false;
+	if (s->cur->point)
+		s->point_done = false;
+	else if (s->reverse)
+		return buffer_set(&s->bound, s->after.data, s->after.len);
+	else
+		return buffer_set(&s->after, s->row.data, s->row.len);
+	return WIDE_OK;
+}
+
 wide_status
 wide_scan_next(wide_scan *s, wide_row *row)
 {
+	bool		(*ask) (void *) = s->db->host.interrupted;
 	wide_status st;
 
 	memset(row, 0, sizeof(*row));
 	scan_let_go(s);
 	TRY(s->failed);
 	TRY(shm_check(s->db));
+	/* the next part of a row: there is no way back to its beginning, so it is not interrupted */
+	if (s->in_row)
+		s->db->host.interrupted = NULL;
 	st = scan_step(s, row);
-	/* positions are lost with any failure */
-	if (st != WIDE_OK && st != WIDE_END)
+	s->db->host.interrupted = ask;
+	/* positions are lost with any other failure */
+	if (st == WIDE_INTERRUPTED)
+		s->failed = step_back(s);
+	else if (st != WIDE_OK && st != WIDE_END)
 		s->failed = st;
 	return st;
 }

@@ -376,10 +376,16 @@ open_store(void)
 			wt_wal_ensure_slot();
 			st = wide_recover(the_db);
 			if (st == WIDE_OK)
+			{
+				wide_stats	s;
+
+				wide_statistics(the_db, &s);
+				wt_wal_keep((XLogRecPtr) s.restart_lsn);
 				break;
+			}
 			/* start again from nothing next time: a half-recovered segment is not reused */
 			{
-				char	   *text = pstrdup(wide_error_text());
+				char	   *text = pstrdup(st == WIDE_IO && wt_wal_failure()[0] != '\0' ? wt_wal_failure() : wide_error_text());
 				wide_config config;
 
 				wide_detach(the_db);

@@ -44,7 +44,9 @@ extern bool wt_store_exists(void);
 
 /* wal.c */
 extern void wt_wal_ensure_slot(void);	/* makes the slot when missing; ereports */
-extern void wt_wal_set_restart(XLogRecPtr lsn);	/* moves the slot; never raises */
+extern void wt_wal_set_restart(XLogRecPtr lsn);	/* moves the slot forward; never raises */
+extern void wt_wal_keep(XLogRecPtr lsn);	/* moves the slot back when it is ahead; never raises */
+extern const char *wt_wal_failure(void);
 
 /* worker.c */
 extern void wt_worker_register_static(void);

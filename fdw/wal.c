@@ -324,10 +324,10 @@ wt_wal_ensure_slot(void)
 }
 
 static void
-move_slot(XLogRecPtr lsn)
+move_slot(XLogRecPtr lsn, bool back)
 {
 	wt_slot_acquire(WT_SLOT_NAME);
-	if (MyReplicationSlot->data.restart_lsn < lsn)
+	if (back || MyReplicationSlot->data.restart_lsn < lsn)
 	{
 		SpinLockAcquire(&MyReplicationSlot->mutex);
 		MyReplicationSlot->data.restart_lsn = lsn;
@@ -343,8 +343,8 @@ move_slot(XLogRecPtr lsn)
  * A failure is harmless: WAL is kept a little longer.  In a transaction's
  * commit there is no way to recover from an error, so do nothing there.
  */
-void
-wt_wal_set_restart(XLogRecPtr lsn)
+static void
+set_restart(XLogRecPtr lsn, bool back)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ReplicationSlot *slot;
@@ -352,11 +352,13 @@ wt_wal_set_restart(XLogRecPtr lsn)
 	if (CritSectionCount > 0 || MyReplicationSlot != NULL || XLogRecPtrIsInvalid(lsn))
 		return;
 	slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
-	if (slot == NULL || slot->active_pid != 0 || slot->data.restart_lsn >= lsn)
+	if (slot == NULL || slot->active_pid != 0)
+		return;
+	if (back ? slot->data.restart_lsn <= lsn : slot->data.restart_lsn >= lsn)
 		return;
 	PG_TRY();
 	{
-		move_slot(lsn);
+		move_slot(lsn, back);
 	}
 	PG_CATCH();
 	{
@@ -366,6 +368,29 @@ wt_wal_set_restart(XLogRecPtr lsn)
 		ereport(DEBUG1, (errmsg_internal("widetable: could not move the replication slot: %s", failure)));
 	}
 	PG_END_TRY();
+}
+
+void
+wt_wal_set_restart(XLogRecPtr lsn)
+{
+	set_restart(lsn, false);
+}
+
+/*
+ * After recovery: a slot made just now (base backups have none) begins at the
+ * last checkpoint, but the store may need WAL from before that.
+ */
+void
+wt_wal_keep(XLogRecPtr lsn)
+{
+	set_restart(lsn, true);
+}
+
+/* What the last failure was, for errors that the engine only passes on. */
+const char *
+wt_wal_failure(void)
+{
+	return failure;
 }
 
 static void

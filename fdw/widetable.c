@@ -8,6 +8,7 @@
  */
 #include "widetable.h"
 
+#include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -55,7 +56,9 @@ parse_time(const char *name, const char *text, TimeSetting *cache)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s must be a finite time, not \"%s\"", name, text)));
-		us = t + WT_EPOCH_DIFF;
+		/* the last years of the type do not fit */
+		if (pg_add_s64_overflow(t, WT_EPOCH_DIFF, &us))
+			us = PG_INT64_MAX;
 	}
 	strlcpy(cache->text, text, sizeof(cache->text));
 	cache->us = us;

@@ -145,7 +145,7 @@ test_flushed_is_durable(void **state)
 
 /* A read that was interrupted goes on when it is asked again (wide.h: nothing is half done, call again). */
 static void
-test_scan_again(void **state)
+scan_again(bool reverse)
 {
 	store		s;
 	wide_family_id f;
@@ -179,12 +179,20 @@ test_scan_again(void **state)
 		assert_ok(store_commit(&s, b, NULL));
 	}
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	spec.reverse = reverse;
 	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 	s.interrupt_after = 1;
-	while ((st = wide_scan_next(scan, &r)) != WIDE_END && interrupts < 100)
+	while ((st = wide_scan_next(scan, &r)) != WIDE_END && interrupts < 2000)
 	{
 		assert_true(st == WIDE_OK || st == WIDE_INTERRUPTED);
-		rows += st == WIDE_OK;
+		if (st == WIDE_OK)
+		{
+			snprintf(row, sizeof row, "r%05d", reverse ? 16000 - 4000 * rows : 4000 * rows);
+			assert_int_equal(r.key.len, strlen(row));
+			assert_memory_equal(r.key.data, row, r.key.len);
+			assert_int_equal(r.ncells, 1);
+			rows++;
+		}
 		interrupts += st == WIDE_INTERRUPTED;
 		if (st == WIDE_INTERRUPTED)
 			s.interrupt_after = 3;
@@ -195,6 +203,13 @@ test_scan_again(void **state)
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
 	store_drop(&s);
+}
+
+static void
+test_scan_again(void **state)
+{
+	scan_again(false);
+	scan_again(true);
 }
 
 int

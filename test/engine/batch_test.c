@@ -1,0 +1,496 @@
+/*
+ * batch_test.c - transactions: savepoints, automatic timestamps, what is
+ * logged, what an abort leaves, many processes at once.
+ */
+#include "store_fixture.h"
+#include "batch.h"
+
+static wide_family_id fam[2];
+static wide_table_id table;
+
+static void
+begin(store *s, int versions)
+{
+	wide_family_options opt;
+
+	store_init(s);
+	assert_ok(store_open(s));
+	wide_family_defaults(&opt);
+	opt.versions = versions;
+	store_table(s, &opt, 2, &table, fam);
+}
+
+static void
+put(wide_batch *b, const char *row, const char *q, int64_t ts, int64_t floor, const char *value)
+{
+	assert_ok(wide_batch_put(b, fam[0], text(row), text(q), ts, floor, 0, text(value)));
+}
+
+static void
+expect(store *s, const char *what)
+{
+	char	   *got = store_text(s, NULL, fam, 2);
+
+	assert_string_equal(got, what);
+	free(got);
+}
+
+/* The batch merged on top, as of the mark. */
+static void
+expect_own(store *s, wide_batch *b, uint64_t mark, const char *what)
+{
+	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 9};
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .own = b, .own_mark = mark};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	char		got[1000] = "";
+
+	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		for (int i = 0; i < row.ncells; i++)
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s/%.*s=%.*s;", (int) row.key.len, row.key.data,
+					 (int) row.cells[i].qualifier.len, row.cells[i].qualifier.data,
+					 (int) row.cells[i].value.len, row.cells[i].value.data);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	assert_string_equal(got, what);
+}
+
+static void
+test_marks(void **state)
+{
+	store		s;
+	wide_batch *b;
+	uint64_t	m1, m2;
+
+	(void) state;
+	begin(&s, 3);
+	store_put(&s, fam[0], "r", "q", 1, "old");
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_true(wide_batch_empty(b));
+	put(b, "r", "q", 2, INT64_MIN, "one");
+	m1 = wide_batch_mark(b);
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r"), text(""), WIDE_TS_MAX));
+	m2 = wide_batch_mark(b);
+	assert_true(m2 > m1);
+	put(b, "r", "q", 1, INT64_MIN, "two");
+	expect_own(&s, b, 0, "r/q=old;");
+	expect_own(&s, b, m1, "r/q=one;r/q=old;");
+	expect_own(&s, b, m2, "");
+	expect_own(&s, b, wide_batch_mark(b), "r/q=two;");
+	wide_batch_rewind(b, m1);
+	expect_own(&s, b, wide_batch_mark(b), "r/q=one;r/q=old;");
+	assert_true(wide_batch_mark(b) >= m2);
+	put(b, "r", "q", 3, INT64_MIN, "three");
+	expect_own(&s, b, wide_batch_mark(b), "r/q=three;r/q=one;r/q=old;");
+	wide_batch_rewind(b, 0);
+	assert_true(wide_batch_empty(b));
+	put(b, "r", "p", 3, INT64_MIN, "four");
+	assert_ok(store_commit(&s, b, NULL));
+	expect(&s, "0/r/p@3=four;0/r/q@1=old;");
+	store_drop(&s);
+}
+
+static void
+test_automatic(void **state)
+{
+	store		s;
+	wide_batch *b;
+	char		want[500];
+	int64_t		t;
+
+	(void) state;
+	begin(&s, 9);
+	t = s.now;
+	/* of several the last; explicit ones beside it stay */
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "r", "q", WIDE_TS_AUTO, INT64_MIN, "a");
+	put(b, "r", "q", WIDE_TS_AUTO, t + 50, "b");
+	put(b, "r", "q", 5, INT64_MIN, "explicit");
+	put(b, "r", "q", WIDE_TS_AUTO, INT64_MIN, "c");
+	expect_own(&s, b, 2, "r/q=b;");
+	expect_own(&s, b, wide_batch_mark(b), "r/q=c;r/q=explicit;");
+	assert_ok(store_commit(&s, b, NULL));
+	snprintf(want, sizeof want, "0/r/q@%lld=c;0/r/q@5=explicit;", (long long) t);
+	expect(&s, want);
+	/* the clock steps back: time does not */
+	s.now -= 1000;
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "s", "q", WIDE_TS_AUTO, INT64_MIN, "d");
+	put(b, "s", "p", WIDE_TS_AUTO, t + 77, "e");
+	/* this would coincide */
+	put(b, "s", "q", t + 1, INT64_MIN, "f");
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "u", "q", WIDE_TS_AUTO, INT64_MIN, "g");
+	assert_int_equal(wide_batch_put(b, fam[0], text("u"), text("q"), WIDE_TS_AUTO, INT64_MAX - 1, 0, text("h")), WIDE_LIMIT);
+	assert_ok(store_commit(&s, b, NULL));
+	snprintf(want, sizeof want, "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
+			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1, (long long) t + 2);
+	expect(&s, want);
+	/* the same from the log */
+	store_close(&s);
+	assert_ok(store_open(&s));
+	expect(&s, want);
+	assert_true(s.db->seg->commit.last_ts == t + 2);
+	store_drop(&s);
+}
+
+static void
+test_normalised(void **state)
+{
+	store		s;
+	wide_batch *b;
+
+	(void) state;
+	begin(&s, 9);
+	store_put(&s, fam[0], "r", "q", 10, "old");
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "r", "q", 10, INT64_MIN, "gone");
+	put(b, "r", "q", 30, INT64_MIN, "stays");
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam[0], text("r"), text("q"), 20));
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam[0], text("r"), text("q"), 20));
+	put(b, "r", "q", 10, INT64_MIN, "again");
+	put(b, "r", "q", 10, INT64_MIN, "and again");
+	assert_ok(wide_batch_prepare(b, 0));
+	assert_int_equal(b->cells, 3);
+	assert_int_equal(wide_batch_put(b, fam[0], text("r"), text("q"), 1, 0, 0, text("")), WIDE_INVALID);
+	wide_batch_free(b);
+	expect(&s, "0/r/q@10=old;");
+	store_drop(&s);
+}
+
+/* Reservations, files and the slot are given back whatever happens to a prepared batch. */
+static void
+test_abort(void **state)
+{
+	store		s;
+	wide_batch *b;
+	char		big[2000];
+	uint64_t	lsn;
+	int			files;
+
+	(void) state;
+	memset(big, 'x', sizeof big);
+	begin(&s, 1);
+	files = test_dir_count(s.dir);
+	for (int external = 0; external < 2; external++)
+		for (int n = 1; n <= 200; n += 199)
+		{
+			assert_ok(wide_batch_new(s.db, &b));
+			for (int i = 0; i < n; i++)
+			{
+				char		row[16];
+
+				snprintf(row, sizeof row, "row%d", i);
+				assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0, bytes(big, sizeof big)));
+			}
+			wide_filelog_set_xid(&s.log, external ? 55 : 0);
+			assert_ok(wide_batch_prepare(b, external ? 55 : 0));
+			assert_int_equal(b->nfiles > 0, n == 200);
+			assert_int_equal(atomic_load(&s.db->slot->external), external ? 55 : 0);
+			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn) != 0, external);
+			if (external)
+				assert_ok(wide_filelog_decide(&s.log, 55, false));
+			wide_batch_free(b);
+			assert_int_equal(s.db->seg->commit.reserved, 0);
+			assert_int_equal(s.db->seg->set.reserved_files, 0);
+			assert_int_equal(atomic_load(&s.db->slot->external), 0);
+			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
+			assert_int_equal(test_dir_count(s.dir), files);
+		}
+	/* an empty one needs no log */
+	lsn = s.log.end(s.log.ctx);
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "r", "q", 1, INT64_MIN, "x");
+	wide_batch_rewind(b, 0);
+	assert_ok(store_commit(&s, b, NULL));
+	assert_true(s.log.end(s.log.ctx) == lsn);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	expect(&s, "");
+	store_drop(&s);
+}
+
+/* A payload of several records, small enough for the memtable; external and not. */
+static void
+test_chunks(void **state)
+{
+	(void) state;
+	for (int way = 0; way < 4; way++)
+	{
+		store		s;
+		wide_batch *b;
+		size_t		n = 900 * 1024;
+		uint8_t    *value = malloc(n);
+		uint64_t	lsn;
+		char	   *got;
+
+		memset(value, 'v', n);
+		store_init(&s);
+		s.config.memtable_size = 16 << 20;
+		assert_ok(store_open(&s));
+		{
+			wide_family_options opt;
+
+			wide_family_defaults(&opt);
+			store_table(&s, &opt, 2, &table, fam);
+		}
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 4; i++)
+		{
+			char		row[8];
+
+			snprintf(row, sizeof row, "r%d", i);
+			value[0] = (uint8_t) ('a' + i);
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0, bytes(value, n)));
+		}
+		wide_filelog_set_xid(&s.log, way > 0 ? 9 : 0);
+		assert_ok(wide_batch_prepare(b, way > 0 ? 9 : 0));
+		assert_int_equal(b->nfiles, 0);
+		if (way > 0)
+			assert_int_equal(b->nchunks, 4);
+		if (way == 1 || way == 2)
+			assert_ok(wide_filelog_decide(&s.log, 9, true));
+		if (way < 2)
+		{
+			assert_ok(wide_batch_finish(b, &lsn));
+			assert_ok(wide_publish(s.db, lsn));
+			assert_int_equal(b->nchunks, 4);
+		}
+		assert_ok(s.log.sync(s.log.ctx, s.log.end(s.log.ctx)));
+		/* way 2: committed, the finish record is missing; way 3: undecided */
+		b->finished = true;
+		wide_batch_free(b);
+		for (int again = 0; again < 2; again++)
+		{
+			store_close(&s);
+			assert_ok(store_open(&s));
+			got = store_text(&s, NULL, fam, 1);
+			assert_int_equal(strlen(got) > 0, way != 3);
+			if (way != 3)
+				assert_non_null(strstr(got, "0/r3/q@1=dvvv"));
+			free(got);
+		}
+		free(value);
+		store_drop(&s);
+	}
+}
+
+static bool
+running_all(void *ctx, uint64_t xid)
+{
+	return xid >= *(uint64_t *) ctx;
+}
+
+static void
+test_snapshots(void **state)
+{
+	store		s;
+	wide_batch *b;
+	uint64_t	lsn, from = 7, never = UINT64_MAX;
+	wide_snapshot *before, *without, *with, *latest;
+	char	   *got;
+
+	(void) state;
+	begin(&s, 1);
+	s.oldest_external = 7;
+	store_put(&s, fam[0], "r", "q", 1, "a");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &before));
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "r", "q", 2, INT64_MIN, "b");
+	wide_filelog_set_xid(&s.log, 7);
+	assert_ok(wide_batch_prepare(b, 7));
+	assert_ok(wide_filelog_decide(&s.log, 7, true));
+	assert_ok(wide_batch_finish(b, &lsn));
+	/* applied, not published */
+	assert_ok(wide_snapshot_latest(s.db, &latest));
+	assert_true(wide_snapshot_sees(latest, lsn));
+	expect(&s, "0/r/q@1=a;");
+	assert_ok(wide_publish(s.db, lsn));
+	wide_batch_free(b);
+	assert_int_equal(atomic_load(&s.db->slot->external), 0);
+	assert_ok(wide_snapshot_take(s.db, running_all, &from, &without));
+	assert_ok(wide_snapshot_take(s.db, running_all, &never, &with));
+	assert_false(wide_snapshot_sees(before, lsn));
+	assert_false(wide_snapshot_sees(without, lsn));
+	assert_true(wide_snapshot_sees(with, lsn));
+	for (int i = 0; i < 3; i++)
+	{
+		wide_snapshot *at[] = {before, without, with, latest};
+		const char *want[] = {"0/r/q@1=a;", "0/r/q@1=a;", "0/r/q@2=b;", "0/r/q@2=b;"};
+
+		for (int k = 0; k < 4; k++)
+		{
+			got = store_text(&s, at[k], fam, 1);
+			assert_string_equal(got, want[k]);
+			free(got);
+		}
+		assert_ok(i == 0 ? wide_flush(s.db) : wide_compact(s.db, fam[0]));
+	}
+	wide_snapshot_release(before);
+	wide_snapshot_release(without);
+	wide_snapshot_release(with);
+	wide_snapshot_release(latest);
+	assert_int_equal(atomic_load(&s.db->slot->snapshot), 0);
+	/* many external commits later such a snapshot cannot be told any more */
+	for (uint64_t i = 0; i <= EXTERNAL_RING; i++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		put(b, "x", "q", 1, INT64_MIN, "x");
+		wide_filelog_set_xid(&s.log, 8 + i);
+		assert_ok(wide_batch_prepare(b, 8 + i));
+		assert_ok(wide_batch_finish(b, &lsn));
+		assert_ok(wide_publish(s.db, lsn));
+		wide_batch_free(b);
+	}
+	assert_int_equal(wide_snapshot_take(s.db, running_all, &from, &without), WIDE_CONFLICT);
+	assert_ok(wide_snapshot_take(s.db, running_all, &never, &with));
+	wide_snapshot_release(with);
+	store_drop(&s);
+}
+
+/* Processes increment a counter and write rows of pairs at the same time: nothing is lost or half seen. */
+static void
+test_processes(void **state)
+{
+	enum { PROCESSES = 4, ROUNDS = 150 };
+	store		s;
+	pid_t		pids[PROCESSES];
+	char	   *got;
+	char	   *part;
+	int			rows = 0;
+
+	(void) state;
+	begin(&s, 1);
+	for (int p = 0; p < PROCESSES; p++)
+		if ((pids[p] = fork()) == 0)
+		{
+			wide_host	host = s.db->host;
+			wide_db    *db;
+
+			if (wide_attach(s.base, s.dir, &host, &s.log, NULL, &db) != WIDE_OK)
+				_exit(2);
+			for (int i = 0; i < ROUNDS; i++)
+			{
+				wide_batch *b;
+				wide_snapshot *snap;
+				uint64_t	lsn;
+				char		row[32], value[32];
+				wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL};
+				wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+				wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+				wide_scan  *scan;
+				wide_row	r;
+
+				snprintf(row, sizeof row, "p%d-%d", p, i);
+				snprintf(value, sizeof value, "%d.%d", p, i);
+				if (wide_batch_new(db, &b) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text(row), text("a"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text(row), text("b"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text("shared"), text("a"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text("shared"), text("b"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
+					wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK ||
+					wide_publish(db, lsn) != WIDE_OK)
+					_exit(3);
+				wide_batch_free(b);
+				if (i % 10 != 0)
+					continue;
+				if (wide_snapshot_take(db, NULL, NULL, &snap) != WIDE_OK || !wide_snapshot_sees(snap, lsn) ||
+					wide_scan_open(db, snap, &spec, &scan) != WIDE_OK)
+					_exit(4);
+				while (wide_scan_next(scan, &r) == WIDE_OK)
+					if (r.ncells != 2 || r.cells[0].value.len != r.cells[1].value.len || r.cells[0].ts != r.cells[1].ts ||
+						memcmp(r.cells[0].value.data, r.cells[1].value.data, r.cells[0].value.len) != 0)
+						_exit(5);
+				wide_scan_close(scan);
+				wide_snapshot_release(snap);
+				if (i % 50 == 0 && wide_flush(db) != WIDE_OK)
+					_exit(6);
+			}
+			wide_detach(db);
+			_exit(0);
+		}
+	for (int p = 0; p < PROCESSES; p++)
+	{
+		int			status;
+
+		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+		assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : 99, 0);
+	}
+	assert_int_equal(s.db->seg->commit.reserved, 0);
+	assert_true(atomic_load(&s.db->seg->commit.visible_seq) == s.db->seg->commit.logged_seq);
+	got = store_text(&s, NULL, fam, 1);
+	for (part = got; (part = strchr(part, ';')) != NULL; part++)
+		rows++;
+	assert_int_equal(rows, 2 * (PROCESSES * ROUNDS + 1));
+	free(got);
+	store_drop(&s);
+}
+
+/* Damaged payloads are refused, and read within their bounds. */
+static void
+test_hostile_payload(void **state)
+{
+	store		s;
+	wide_batch *b;
+	uint64_t	r = 1;
+	memtable	t;
+	mem			m;
+	uint8_t    *region = malloc(1 << 16);
+	buffer		key = {0};
+
+	(void) state;
+	begin(&s, 1);
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "row", "q", WIDE_TS_AUTO, 77, "value");
+	put(b, "row", "q", 5, 0, "value");
+	assert_ok(wide_batch_put(b, fam[1], text("row"), text("p"), 9, 0, 1000, text("other")));
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("row2"), text(""), 9));
+	assert_ok(wide_batch_prepare(b, 0));
+	for (int i = 0; i < 20000; i++)
+	{
+		size_t		n = b->payload.len;
+		uint8_t    *copy;
+		payload		p;
+		uint64_t	end;
+
+		if (rnd(&r) % 3 == 0)
+			n = rnd(&r) % (n + 1);
+		copy = malloc(n + 1);
+		memcpy(copy, b->payload.data, n);
+		for (int k = (int) (rnd(&r) % 3); k >= 0 && n > 0; k--)
+			copy[rnd(&r) % n] = (uint8_t) rnd(&r);
+		copy = realloc(copy, n > 0 ? n : 1);
+		if (payload_open(bytes(copy, n), &p) == WIDE_OK && p.need < 60000)
+		{
+			mem_init(&m, &t, region, 1 << 16);
+			(void) payload_apply(&p, &m, 64, 1, 1000, &key, &end);
+		}
+		free(copy);
+	}
+	buffer_free(&key);
+	free(region);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_automatic),
+		cmocka_unit_test(test_normalised),
+		cmocka_unit_test(test_abort),
+		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_snapshots),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_hostile_payload),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

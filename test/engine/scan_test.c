@@ -1,0 +1,440 @@
+/*
+ * scan_test.c - what metamorphic_test does not look at: how much a scan reads,
+ * how long its bytes live, wide rows, long columns, parking, interruption.
+ */
+#include "store_fixture.h"
+#include "scan.h"
+
+static wide_family_id fam[2];
+static wide_table_id table;
+
+static void
+begin(store *s, int versions, int bloom)
+{
+	wide_family_options opt;
+
+	store_init(s);
+	s->config.memtable_size = 8 << 20;
+	s->config.cache_size = 8 << 20;
+	assert_ok(store_open(s));
+	wide_family_defaults(&opt);
+	opt.versions = versions;
+	opt.bloom = (uint8_t) bloom;
+	opt.block_size = 1024;
+	opt.compression = WIDE_COMPRESS_NONE;
+	store_table(s, &opt, 2, &table, fam);
+}
+
+static wide_range
+point(const char *row)
+{
+	/* a string's terminator is the zero byte that ends the range */
+	return (wide_range) {text(row), bytes(row, strlen(row) + 1)};
+}
+
+static wide_scan *
+open_scan(store *s, wide_snapshot **snap, const wide_scan_family *f, int n, const wide_range *ranges, int nranges, uint32_t row_cells)
+{
+	wide_scan_spec spec = {.families = f, .nfamilies = n, .ranges = ranges, .nranges = nranges, .row_cells = row_cells};
+	wide_scan  *scan;
+
+	assert_ok(wide_snapshot_take(s->db, NULL, NULL, snap));
+	assert_ok(wide_scan_open(s->db, *snap, &spec, &scan));
+	return scan;
+}
+
+/* n rows of one cell in each of the generations, each generation in a file of its own. */
+static void
+fill(store *s, int n, int generations)
+{
+	for (int g = 0; g < generations; g++)
+	{
+		wide_batch *b;
+
+		assert_ok(wide_batch_new(s->db, &b));
+		for (int i = g; i < n; i += generations)
+		{
+			char		row[32], value[64];
+
+			snprintf(row, sizeof row, "row%05d", i);
+			snprintf(value, sizeof value, "value %d", i);
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 100 * (g + 1), 0, 0, text(value)));
+		}
+		assert_ok(store_commit(s, b, NULL));
+		assert_ok(wide_flush(s->db));
+	}
+}
+
+static void
+test_gets_skip_files(void **state)
+{
+	(void) state;
+	for (int bloom = 0; bloom < 3; bloom++)
+	{
+		store		s;
+		wide_bytes	q = text("q");
+		wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_COLUMNS, .quals = &q, .nquals = 1};
+		wide_snapshot *snap;
+		wide_scan  *scan;
+		wide_scan_stats stats;
+		wide_stats	all;
+		wide_row	row;
+		char		key[32] = "row00000";
+		wide_range	r = point(key);
+
+		begin(&s, 1, bloom);
+		f.id = fam[0];
+		fill(&s, 900, 3);
+		scan = open_scan(&s, &snap, &f, 1, &r, 1, 0);
+		for (int i = 0; i < 900; i++)
+		{
+			snprintf(key, sizeof key, "row%05d", i);
+			r = point(key);
+			assert_ok(wide_scan_restart(scan, &r, 1, 0));
+			assert_ok(wide_scan_next(scan, &row));
+			assert_int_equal(row.ncells, 1);
+			assert_int_equal(row.key.len, 8);
+			assert_int_equal(atoi((const char *) row.cells[0].value.data + 6), i);
+			assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+		}
+		wide_scan_statistics(scan, &stats);
+		assert_int_equal(stats.rows_returned, 900);
+		/* two of three files have no such row; bounds alone cannot tell */
+		if (bloom == WIDE_BLOOM_NONE)
+			assert_int_equal(stats.files_skipped_bloom, 0);
+		else
+			assert_true(stats.files_skipped_bloom > 1700);
+		assert_true(stats.blocks_read + stats.blocks_cached <= (bloom == WIDE_BLOOM_NONE ? 2800 : 1000));
+		wide_statistics(s.db, &all);
+		assert_true(all.gets >= 900);
+		wide_scan_close(scan);
+		wide_snapshot_release(snap);
+		wide_statistics(s.db, &all);
+		assert_int_equal(all.rows_read, 900);
+		store_drop(&s);
+	}
+}
+
+static void
+test_time_and_key_skip_files(void **state)
+{
+	store		s;
+	wide_range	r = {text("row00800"), {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &r, .nranges = 1, .ts_min = 250, .ts_max = INT64_MAX};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_scan_stats stats;
+	wide_row	row;
+	int			n = 0;
+
+	(void) state;
+	begin(&s, 1, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	fill(&s, 900, 3);
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		n++;
+	assert_int_equal(n, 34);
+	wide_scan_statistics(scan, &stats);
+	assert_int_equal(stats.files_skipped_time, 2);
+	assert_int_equal(stats.files_read, 1);
+	/* the last tenth of one file */
+	assert_true(stats.blocks_read + stats.blocks_cached < 5);
+	r = (wide_range) {text("zzz"), {NULL, 0}};
+	assert_ok(wide_scan_restart(scan, &r, 1, 0));
+	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
+/* A row of many blocks: all its bytes stay until the next call, in one piece or in parts. */
+static void
+test_wide_row(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	uint32_t	parts[] = {0, 7, 1000, 4096};
+
+	(void) state;
+	begin(&s, 1, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 3000; i++)
+	{
+		char		q[16], value[200];
+
+		snprintf(q, sizeof q, "q%05d", i);
+		memset(value, 'a' + i % 26, sizeof value);
+		memcpy(value, q, 6);
+		assert_ok(wide_batch_put(b, fam[0], text("wide"), text(q), 1, 0, 0, bytes(value, sizeof value)));
+	}
+	assert_ok(wide_batch_put(b, fam[0], text("zzz"), text("last"), 1, 0, 0, text("z")));
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_flush(s.db));
+	for (int k = 0; k < 4; k++)
+	{
+		int			n = 0;
+
+		scan = open_scan(&s, &snap, &f, 1, &all, 1, parts[k]);
+		do
+		{
+			assert_ok(wide_scan_next(scan, &row));
+			assert_true(row.ncells > 0);
+			assert_int_equal(row.key.len, 4);
+			if (parts[k] == 0)
+				assert_int_equal(row.ncells, 3000);
+			else
+				assert_true((uint32_t) row.ncells <= parts[k]);
+			for (int i = 0; i < row.ncells; i++, n++)
+			{
+				const wide_cell *c = &row.cells[i];
+				char		q[16];
+
+				snprintf(q, sizeof q, "q%05d", n);
+				assert_int_equal(c->qualifier.len, 6);
+				assert_memory_equal(c->qualifier.data, q, 6);
+				assert_int_equal(c->value.len, 200);
+				assert_memory_equal(c->value.data, q, 6);
+				for (int x = 6; x < 200; x++)
+					assert_int_equal(c->value.data[x], 'a' + n % 26);
+			}
+		} while (row.more);
+		assert_int_equal(n, 3000);
+		/* a bounded number of pins */
+		assert_true(cache_pinned(s.db) < 40);
+		assert_ok(wide_scan_next(scan, &row));
+		assert_memory_equal(row.cells[0].qualifier.data, "last", 4);
+		assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+		wide_scan_close(scan);
+		wide_snapshot_release(snap);
+		assert_int_equal(cache_pinned(s.db), 0);
+	}
+	store_drop(&s);
+}
+
+/* One version of a column with very many, one column of a row with very many: a few steps and a seek. */
+static void
+test_seeks(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_bytes	quals[2] = {text("q01000"), text("q04000")};
+	wide_scan_family f[2] = {{.want = WIDE_WANT_COLUMNS, .quals = quals, .nquals = 2}, {.want = WIDE_WANT_EXISTS}};
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_scan_stats stats;
+	wide_row	row;
+	int			rows = 0;
+
+	(void) state;
+	begin(&s, 1000, WIDE_BLOOM_ROW);
+	f[0].id = fam[0];
+	f[1].id = fam[1];
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 5000; i++)
+	{
+		char		q[16];
+
+		snprintf(q, sizeof q, "q%05d", i);
+		assert_ok(wide_batch_put(b, fam[0], text("a"), text(q), 1, 0, 0, text("v")));
+		assert_ok(wide_batch_put(b, fam[1], text("a"), text(q), 1, 0, 0, text("v")));
+	}
+	for (int i = 0; i < 900; i++)
+		assert_ok(wide_batch_put(b, fam[0], text("b"), text("q01000"), i, 0, 0, text("v")));
+	assert_ok(wide_batch_put(b, fam[1], text("c"), text("x"), 1, 0, 0, text("v")));
+	assert_ok(store_commit(&s, b, NULL));
+	for (int round = 0; round < 2; round++)
+	{
+		scan = open_scan(&s, &snap, f, 2, &all, 1, 0);
+		for (rows = 0; wide_scan_next(scan, &row) == WIDE_OK; rows++)
+			assert_int_equal(row.ncells, rows == 0 ? 2 : rows == 1 ? 1 : 0);
+		assert_int_equal(rows, 3);
+		wide_scan_statistics(scan, &stats);
+		assert_true(stats.cells_scanned < 200);
+		wide_scan_close(scan);
+		wide_snapshot_release(snap);
+		assert_ok(wide_flush(s.db));
+	}
+	store_drop(&s);
+}
+
+/* While a scan rests parked, or just goes on, memtables are flushed and reused below it. */
+static void
+test_moves_on(void **state)
+{
+	(void) state;
+	for (int park = 0; park < 2; park++)
+		for (int reverse = 0; reverse < 2; reverse++)
+		{
+			store		s;
+			wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+			wide_scan_family f = {.want = WIDE_WANT_ALL};
+			wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = reverse};
+			wide_snapshot *snap;
+			wide_scan  *scan;
+			wide_row	row;
+			wide_family_options opt;
+			char		big[3000];
+
+			memset(big, 'x', sizeof big);
+			store_init(&s);
+			assert_ok(store_open(&s));
+			wide_family_defaults(&opt);
+			store_table(&s, &opt, 2, &table, fam);
+			f.id = fam[0];
+			for (int i = 0; i < 100; i++)
+			{
+				char		key[16];
+
+				snprintf(key, sizeof key, "row%03d", i);
+				store_put(&s, fam[0], key, "q", 1, "v");
+			}
+			assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+			assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+			for (int i = 0; i < 100; i++)
+			{
+				wide_batch *b;
+				char		key[16];
+
+				assert_ok(wide_scan_next(scan, &row));
+				snprintf(key, sizeof key, "row%03d", reverse ? 99 - i : i);
+				assert_int_equal(row.key.len, 6);
+				assert_memory_equal(row.key.data, key, 6);
+				assert_int_equal(row.ncells, 1);
+				assert_int_equal(row.cells[0].ts, 1);
+				if (park)
+					wide_scan_park(scan);
+				/* newer versions of all, and enough to fill memtables several times */
+				assert_ok(wide_batch_new(s.db, &b));
+				for (int k = 0; k < 30; k++)
+				{
+					snprintf(key, sizeof key, "row%03d", (i * 30 + k) % 100);
+					assert_ok(wide_batch_put(b, fam[0], text(key), text("q"), 2 + i, 0, 0, bytes(big, sizeof big)));
+				}
+				assert_ok(store_commit(&s, b, NULL));
+				/* one that is not parked gives memtables back when it goes on, so they must be flushed by then */
+				if (!park)
+					store_work(&s);
+			}
+			assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+			wide_scan_close(scan);
+			wide_snapshot_release(snap);
+			store_drop(&s);
+		}
+}
+
+static void
+test_interrupt(void **state)
+{
+	store		s;
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	wide_status st;
+	int			n = 0;
+
+	(void) state;
+	begin(&s, 1, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	fill(&s, 2000, 1);
+	scan = open_scan(&s, &snap, &f, 1, &all, 1, 0);
+	s.interrupt_after = 2;
+	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
+		n++;
+	assert_int_equal(st, WIDE_INTERRUPTED);
+	assert_true(n < 2000);
+	/* it does not pretend to be at the end, and goes on where it stood */
+	while ((st = wide_scan_next(scan, &row)) == WIDE_OK || st == WIDE_INTERRUPTED)
+		n += st == WIDE_OK;
+	assert_int_equal(st, WIDE_END);
+	assert_int_equal(n, 2000);
+	assert_ok(wide_scan_restart(scan, &all, 1, 0));
+	assert_ok(wide_scan_next(scan, &row));
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
+static wide_status
+count_raw(void *arg, const wide_raw_cell *c)
+{
+	char	   *out = arg;
+
+	snprintf(out + strlen(out), 200 - strlen(out), "%.*s:%d@%lld ", (int) c->qualifier.len, c->qualifier.data, c->type,
+			 c->ts == WIDE_TS_MAX ? -1LL : (long long) c->ts);
+	return WIDE_OK;
+}
+
+static void
+test_tombstones_and_raw(void **state)
+{
+	store		s;
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_scan_stats stats;
+	wide_row	row;
+	char		raw[200];
+
+	(void) state;
+	begin(&s, 3, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	store_put(&s, fam[0], "r", "q", 10, "a");
+	store_put(&s, fam[0], "r", "q", 20, "b");
+	store_put(&s, fam[0], "r", "q", 30, "c");
+	store_delete(&s, WIDE_DELETE_COLUMN, fam[0], "r", "q", 20);
+	for (int i = 0; i < 50; i++)
+	{
+		char		key[16];
+
+		snprintf(key, sizeof key, "s%d", i);
+		store_delete(&s, WIDE_DELETE_FAMILY, fam[0], key, "", WIDE_TS_MAX);
+	}
+	raw[0] = '\0';
+	assert_ok(wide_raw_row(s.db, fam[0], text("r"), count_raw, raw));
+	assert_string_equal(raw, "q:0@30 q:2@20 q:0@20 q:0@10 ");
+	scan = open_scan(&s, &snap, &f, 1, &all, 1, 0);
+	assert_ok(wide_scan_next(scan, &row));
+	assert_int_equal(row.ncells, 1);
+	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+	wide_scan_statistics(scan, &stats);
+	assert_int_equal(stats.tombstones, 50);	/* the row's own was not looked at: one version was asked for */
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	assert_ok(wide_compact(s.db, fam[0]));
+	raw[0] = '\0';
+	assert_ok(wide_raw_row(s.db, fam[0], text("r"), count_raw, raw));
+	assert_string_equal(raw, "q:0@30 ");
+	raw[0] = '\0';
+	assert_ok(wide_raw_row(s.db, fam[0], text("s7"), count_raw, raw));
+	assert_string_equal(raw, "");
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gets_skip_files),
+		cmocka_unit_test(test_time_and_key_skip_files),
+		cmocka_unit_test(test_wide_row),
+		cmocka_unit_test(test_seeks),
+		cmocka_unit_test(test_moves_on),
+		cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_tombstones_and_raw),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
