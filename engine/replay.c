@@ -20,7 +20,10 @@
  * it shares with commits want them.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include "batch.h"
+
+#define MEM_HEAD_ROOM 65536		/* for a list's own head */
 
 typedef struct parked
 {
@@ -135,8 +138,6 @@ apply_cells(wide_db *db, const payload *p, uint64_t start, uint64_t seq, int64_t
 	mem			m;
 	wide_status st;
 
-	if (p->need > db->seg->memtables[0].capacity)
-		return damaged(seq, "it does not fit into a memtable (was memtable_size larger?)");
 	TRY(memtable_reserve(db, p->need));
 	mem_at(db, commit->active, &m);
 	at = atomic_load(&m.t->used);
@@ -147,6 +148,68 @@ apply_cells(wide_db *db, const payload *p, uint64_t start, uint64_t seq, int64_t
 	st = payload_apply(p, &m, at, seq, commit_ts, &db->replay->key, &end);
 	if (st == WIDE_OK)
 		atomic_store(&m.t->used, end);
+	return st;
+}
+
+typedef struct listed
+{
+	mem_cursor	c;
+	bool		begun;
+} listed;
+
+static wide_status
+next_listed(void *arg, wide_family_id *family, entry *e)
+{
+	listed	   *l = arg;
+
+	if (!l->begun)
+		mem_first(&l->c);
+	else
+		mem_next(&l->c);
+	l->begun = true;
+	if (!mem_valid(&l->c))
+		return WIDE_END;
+	*family = l->c.family;
+	*e = l->c.e;
+	e->seq = 0;					/* the file's */
+	return WIDE_OK;
+}
+
+/* The cells in a list of our own first, then from there to files. */
+static wide_status
+list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory, uint64_t bytes,
+			  file_meta **files, int *n)
+{
+	memtable	t;
+	mem			m;
+	listed		l;
+	uint64_t	end;
+
+	memset(&t, 0, sizeof(t));
+	memset(&l, 0, sizeof(l));
+	mem_init(&m, &t, memory, bytes);
+	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
+	mem_cursor_open(&l.c, &m);
+	return load_write(db, next_listed, &l, files, n);
+}
+
+/* A batch larger than today's memtables (they were larger when it was committed) becomes files. */
+static wide_status
+apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
+{
+	uint64_t	bytes = p->need + MEM_HEAD_ROOM;
+	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	file_meta  *files = NULL;
+	int			n = 0;
+	wide_status st;
+
+	if (memory == MAP_FAILED)
+		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
+	munmap(memory, bytes);
+	if (st == WIDE_OK)
+		commit_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
+	free(files);
 	return st;
 }
 
@@ -162,8 +225,17 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 	TRY(decode_files(&p, &files));
 	if (p.cells > 0 && seq > db->seg->set.flushed_seq)
 	{
-		wide_status st = apply_cells(db, &p, start, seq, commit_ts);
+		wide_status st;
 
+		if (p.need <= db->seg->memtables[0].capacity / 2)
+			st = apply_cells(db, &p, start, seq, commit_ts);
+		else
+		{
+			/* files know their family */
+			commit_files(db, p.catalog, NULL, 0, seq);
+			p.catalog.len = 0;
+			st = apply_as_files(db, &p, seq, commit_ts);
+		}
 		if (st != WIDE_OK)
 		{
 			free(files);

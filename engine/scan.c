@@ -441,7 +441,7 @@ static wide_status
 other_cells(wide_scan *s, scan_family *f)
 {
 	wide_want	want = f->want;
-	bool		full;
+	bool		full = false;
 	wide_status st;
 
 	TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));

@@ -32,6 +32,7 @@ struct wide_snapshot
 	uint64_t	needs;			/* versions visible at this LSN and later */
 	uint64_t   *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
+	uint64_t	ended;			/* newest external batch that the caller sees as ended; 0 = none looked at */
 };
 
 struct snapshot_local
@@ -182,8 +183,12 @@ exclude_running(wide_snapshot *s, bool (*running) (void *, uint64_t), void *ctx)
 			settling = settling && copy[i].xid < oldest;
 			if (settling)
 				local->settled = at + (uint64_t) i + 1;
-			else if (copy[i].seq <= s->seq && copy[i].xid >= oldest && running(ctx, copy[i].xid))
+			if (copy[i].seq > s->seq)
+				continue;
+			if (copy[i].xid >= oldest && running(ctx, copy[i].xid))
 				TRY(exclude(s, copy[i].seq));
+			else
+				s->ended = copy[i].seq;
 		}
 		at += (uint64_t) n;
 	} while (at < head);
@@ -205,7 +210,25 @@ wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void 
 	s->seq = atomic_load(&db->seg->commit.visible_seq);
 	if (running != NULL)
 		TRY_GOTO(exclude_running(s, running, ctx));
-	/* ring order is seq order: the first is the lowest */
+	/*
+	 * What is excluded was committed after the caller's snapshot was taken, and
+	 * so was everything with a higher sequence number, unless the caller sees an
+	 * external batch among it as ended.  Ring order is seq order.
+	 */
+	if (s->nexcluded > 0)
+	{
+		uint64_t	cap = s->excluded[0] - 1 > s->ended ? s->excluded[0] - 1 : s->ended;
+
+		if (cap < s->seq)
+			s->seq = cap;
+		while (s->nexcluded > 0 && s->excluded[s->nexcluded - 1] > s->seq)
+			s->nexcluded--;
+		if (s->seq < s->needs)
+		{
+			s->needs = s->seq > 0 ? s->seq : 1;
+			note_oldest(db);
+		}
+	}
 	if (s->nexcluded > 0 && s->excluded[0] - 1 < s->needs)
 	{
 		s->needs = s->excluded[0] > 1 ? s->excluded[0] - 1 : 1;

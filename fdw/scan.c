@@ -739,6 +739,7 @@ typedef struct WtScanState
 	WtTable    *t;
 	WtEngine	e;
 	bool		exists;			/* the engine has the table */
+	WtScan	   *held;			/* the statement's snapshot */
 	WtTest	   *tests;
 	int			ntests;
 	WtArg	   *args;
@@ -785,6 +786,8 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 	st->cxt = CurrentMemoryContext;
 	st->t = wt_table(RelationGetRelid(node->ss.ss_currentRelation));
 	st->exists = wt_engine(st->t, false, &st->e);
+	if (st->exists)
+		st->held = wt_snapshot_hold(node->ss.ps.state->es_snapshot);
 	st->tests = wt_plan_tests(private, &st->ntests);
 	st->nargs = list_length(plan->fdw_exprs);
 	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
@@ -1022,6 +1025,8 @@ read_again(ForeignScanState *node, wide_bytes key)
 		st->again_spec.ranges = &range;
 		st->again_spec.nranges = 1;
 		st->again_spec.own_mark = wt_own_mark(node->ss.ps.state->es_snapshot);
+		if (st->again_spec.own_mark == 0)
+			st->again_spec.own_mark = WT_OWN_NONE;
 		st->again_scan = wt_scan_open(NULL, &st->again_spec);
 	}
 	else
@@ -1152,6 +1157,7 @@ wtEndForeignScan(ForeignScanState *node)
 	if (st == NULL)
 		return;
 	close_scans(st);
+	wt_scan_close(st->held);
 }
 
 /*

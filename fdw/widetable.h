@@ -268,6 +268,14 @@ typedef struct WtScan WtScan;
  * own/own_mark of spec are filled in here.
  */
 extern WtScan *wt_scan_open(Snapshot snapshot, wide_scan_spec *spec);
+/* own_mark of "none of the own writes" (0 means that the caller does not say) */
+#define WT_OWN_NONE PG_UINT64_MAX
+/*
+ * Take the engine's counterpart of the snapshot now and hold it until
+ * wt_scan_close (or the end of the resource owner): a statement's scans see
+ * what was committed when it began, however late they are opened.
+ */
+extern WtScan *wt_snapshot_hold(Snapshot snapshot);
 extern bool wt_scan_next(WtScan *s, wide_row *row);	/* false at the end; errors are raised */
 extern void wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges);
 extern void wt_scan_stats(WtScan *s, wide_scan_stats *out);

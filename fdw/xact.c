@@ -289,27 +289,53 @@ open_engine_scan(WtScan *s, const wide_range *ranges, int nranges)
 	}
 }
 
+/* With a snapshot, of the current resource owner, and without an engine's scan. */
+static WtScan *
+new_scan(Snapshot snapshot)
+{
+	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
+	WtScan	   *s = MemoryContextAllocZero(cxt, sizeof(WtScan));
+
+	s->cxt = cxt;
+	s->newest = snapshot == NULL;
+	s->owner = CurrentResourceOwner;
+	PG_TRY();
+	{
+		s->snap = snap_for(snapshot);
+	}
+	PG_CATCH();
+	{
+		MemoryContextDelete(cxt);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	dlist_push_head(&scans, &s->node);
+	return s;
+}
+
+WtScan *
+wt_snapshot_hold(Snapshot snapshot)
+{
+	(void) wt_db();
+	return new_scan(snapshot);
+}
+
 WtScan *
 wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
-	MemoryContext cxt,
-				old;
+	MemoryContext old;
 	WtScan	   *s;
 
 	(void) wt_db();
-	cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	s = palloc0(sizeof(WtScan));
-	s->cxt = cxt;
-	s->newest = snapshot == NULL;
-	s->mark_given = snapshot == NULL && spec->own_mark != 0;
+	s = new_scan(snapshot);
+	old = MemoryContextSwitchTo(s->cxt);
 	copy_spec(&s->spec, spec);
 	MemoryContextSwitchTo(old);
+	s->mark_given = snapshot == NULL && spec->own_mark != 0;
+	if (spec->own_mark == WT_OWN_NONE)
+		s->spec.own_mark = 0;
 	if (snapshot != NULL)
 		s->spec.own_mark = wt_own_mark(snapshot);
-	s->owner = CurrentResourceOwner;
-	s->snap = snap_for(snapshot);
-	dlist_push_head(&scans, &s->node);
 	open_engine_scan(s, spec->ranges, spec->nranges);
 	return s;
 }

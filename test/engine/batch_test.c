@@ -35,6 +35,15 @@ expect(store *s, const char *what)
 	free(got);
 }
 
+static void
+expect_first(store *s, const char *what)
+{
+	char	   *got = store_text(s, NULL, fam, 1);
+
+	assert_string_equal(got, what);
+	free(got);
+}
+
 /* The batch merged on top, as of the mark. */
 static void
 expect_own(store *s, wide_batch *b, uint64_t mark, const char *what)
@@ -242,7 +251,7 @@ test_chunks(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int i = 0; i < 4; i++)
 		{
-			char		row[8];
+			char		row[16];
 
 			snprintf(row, sizeof row, "r%d", i);
 			value[0] = (uint8_t) ('a' + i);
@@ -351,6 +360,61 @@ test_snapshots(void **state)
 	assert_ok(wide_snapshot_take(s.db, running_all, &never, &with));
 	wide_snapshot_release(with);
 	store_drop(&s);
+}
+
+/*
+ * A flush, or the compaction of a window, that does not have all of the history
+ * in between: what lies outside has deleted the version that would displace.
+ */
+static void
+test_gap(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_family_options opt;
+	char		big[2000];
+
+	(void) state;
+	memset(big, 'x', sizeof big);
+	for (int window = 0; window < 2; window++)
+	{
+		store_init(&s);
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		if (window)
+		{
+			opt.compaction = WIDE_COMPACT_WINDOW;
+			opt.window_us = 100;
+		}
+		store_table(&s, &opt, 2, &table, fam);
+		store_put(&s, fam[0], "r", "q", 20, "u");
+		if (window)
+			assert_ok(wide_flush(s.db));
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam[0], text("r"), text("q"), 25));
+		put(b, "r", "p", 150, INT64_MIN, "other window");
+		for (int i = 0; i < 200 && !window; i++)
+		{
+			char		row[16];
+
+			snprintf(row, sizeof row, "s%d", i);
+			assert_ok(wide_batch_put(b, fam[1], text(row), text("q"), 1, 0, 0, bytes(big, sizeof big)));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+		if (window)
+			assert_ok(wide_flush(s.db));
+		store_put(&s, fam[0], "r", "q", 10, "v");
+		expect_first(&s, "0/r/p@150=other window;0/r/q@10=v;");
+		assert_ok(wide_flush(s.db));
+		expect_first(&s, "0/r/p@150=other window;0/r/q@10=v;");
+		store_work(&s);
+		assert_int_equal(store_files(&s, fam[0], -1), 2);
+		expect_first(&s, "0/r/p@150=other window;0/r/q@10=v;");
+		assert_ok(wide_compact(s.db, fam[0]));
+		assert_int_equal(store_files(&s, fam[0], -1), 1);
+		expect_first(&s, "0/r/p@150=other window;0/r/q@10=v;");
+		store_drop(&s);
+	}
 }
 
 /* Processes increment a counter and write rows of pairs at the same time: nothing is lost or half seen. */
@@ -488,6 +552,7 @@ main(void)
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_snapshots),
+		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_hostile_payload),
 	};

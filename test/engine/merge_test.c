@@ -227,6 +227,7 @@ test_limits(void **state)
 {
 	fixture		f = {0};
 	wide_scan_stats stats = {0};
+	source_limits l = {0};
 	uint64_t	r = 9;
 
 	(void) state;
@@ -236,8 +237,8 @@ test_limits(void **state)
 	{
 		int			at = (int) (rnd(&r) % (uint64_t) f.all.n);
 		entry		to = f.all.e[at];
-		source_limits l = {.row = to.ukey, .rowlen = to.rowlen, .stats = &stats};
 
+		l = (source_limits) {.row = to.ukey, .rowlen = to.rowlen, .stats = &stats};
 		to.klen = to.rowlen;
 		to.ts = INT64_MAX;
 		to.seq = SEQ_MAX;

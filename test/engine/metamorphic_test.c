@@ -114,6 +114,13 @@ fail_life(life *l, const char *fmt,...)
 #define CHECK(l, expr) do { wide_status check_st_ = (expr); if (check_st_ != WIDE_OK) \
 	fail_life(l, "%s: %s (%s)", #expr, wide_status_name(check_st_), wide_error_text()); } while (0)
 
+/* A timestamp for people: small, or -1 for the ends of time and none. */
+static long long
+shown(int64_t ts)
+{
+	return ts == INT64_MIN || ts == INT64_MAX || ts == 0 ? -1 : (long long) (ts - BASE_TIME);
+}
+
 static uint32_t
 pick(life *l, uint32_t n)
 {
@@ -207,6 +214,11 @@ make_family(life *l, int i)
 	o->bloom = (uint8_t) pick(l, 4);
 	o->bloom_prefix = 1;
 	o->compression = (uint8_t) pick(l, 2);
+	if (pick(l, 4) == 0)
+	{
+		o->compaction = WIDE_COMPACT_WINDOW;
+		o->window_us = 20 + pick(l, 200);
+	}
 	f->versions = o->versions;
 	f->min_versions = o->min_versions;
 	f->ttl = o->ttl_us;
@@ -339,8 +351,7 @@ follow_clock(life *l)
 	int64_t		ts = l->st.db->seg->commit.last_ts;
 
 	if (ts < l->m.stamped)
-		fail_life(l, "the clock went back to %lld, %lld was given out", (long long) (ts - BASE_TIME),
-				  (long long) (l->m.stamped - BASE_TIME));
+		fail_life(l, "the clock went back to %lld, %lld was given out", shown(ts), shown(l->m.stamped));
 	l->m.last_ts = ts;
 }
 
@@ -417,20 +428,6 @@ do_commit(life *l)
 	l->st.oldest_external = l->xid > 102 ? l->xid - 2 : 100;
 }
 
-/* A transaction that does not fit into a memtable. */
-static void
-do_bulk(life *l)
-{
-	int			n = l->st.config.memtable_size > 100000 ? 1500 : 400;
-
-	if (l->b != NULL || l->ttl_cells)
-		return;
-	note(l, "bulk\n");
-	for (int i = 0; i < n; i++)
-		do_write(l);
-	do_commit(l);
-}
-
 /* ----------------------------------------------------------------- reading */
 
 typedef struct running_set
@@ -463,6 +460,24 @@ take_snapshot(life *l, snap *s)
 			run.xids[run.n++] = l->external[i].xid;
 			s->excluded[s->nexcluded++] = l->external[i].moment;
 		}
+	/* what is newer than one that runs is newer than the asker, unless one among it is known to have ended */
+	if (s->nexcluded > 0)
+	{
+		int			first = INT32_MAX, ended = 0;
+
+		for (int i = 0; i < 4; i++)
+		{
+			bool		out = false;
+
+			for (int k = 0; k < s->nexcluded; k++)
+				out |= s->excluded[k] == l->external[i].moment;
+			if (out && l->external[i].moment < first)
+				first = l->external[i].moment;
+			if (!out && l->external[i].moment > ended)
+				ended = l->external[i].moment;
+		}
+		s->moment = first - 1 > ended ? first - 1 : ended;
+	}
 	CHECK(l, wide_snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
 }
 
@@ -740,7 +755,7 @@ do_scan(life *l)
 	ask_ranges(l, &a);
 	ask_when(l, &a, s);
 	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) reverse %d ranges %d row_cells %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
-		 a.v.mark, (long long) (a.v.ts_min ? a.v.ts_min - BASE_TIME : 0), (long long) (a.v.ts_max ? a.v.ts_max - BASE_TIME : 0),
+		 a.v.mark, shown(a.v.ts_min), shown(a.v.ts_max),
 		 a.reverse, a.nranges, a.row_cells, (long long) (a.v.now - BASE_TIME));
 	for (int i = 0; i < a.nfam; i++)
 		note(l, " f%d want %d%s max %d", a.model_fam[i], a.fam[i].want, a.fam[i].any_exists ? "+" : "", a.fam[i].max_versions);
@@ -852,6 +867,26 @@ do_maintain(life *l)
 	}
 }
 
+/* A transaction that does not fit into a memtable. */
+static void
+do_bulk(life *l)
+{
+	int			n = l->st.config.memtable_size > 100000 ? 1500 : 400;
+
+	if (l->ttl_cells)
+		return;
+	/* few operations before it and after it in the same memtable */
+	do_commit(l);
+	note(l, "bulk\n");
+	for (int i = 0; i < n; i++)
+		do_write(l);
+	do_commit(l);
+	for (int i = 0; i < 6; i++)
+		do_write(l);
+	do_commit(l);
+	do_maintain(l);
+}
+
 static uint64_t
 run_life(uint64_t seed, uint64_t most)
 {
@@ -860,7 +895,7 @@ run_life(uint64_t seed, uint64_t most)
 	uint32_t	bulk;
 
 	begin_life(&l, seed);
-	bulk = pick(&l, 4) == 0 ? 250 : UINT32_MAX;
+	bulk = pick(&l, 3) == 0 ? 150 : UINT32_MAX;
 	for (uint64_t i = 0; i < n; i++)
 	{
 		uint32_t	what = pick(&l, 100);

@@ -70,6 +70,58 @@ test_log_and_files(void **state)
 	store_drop(&s);
 }
 
+/* Memtables are smaller now than when the log was written: what does not fit becomes files. */
+static void
+test_smaller_memtables(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char		key[16],
+				value[800];
+	char	   *before,
+			   *after;
+
+	store_init(&s);
+	s.config.memtable_size = 8 * 1024 * 1024;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	memset(value, 'v', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	/* the family is made in the large batch itself */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "t", &t));
+	assert_ok(wide_batch_bind(b, t, 77));
+	assert_ok(wide_batch_create_family(b, t, "f0", &opt, &f));
+	for (int i = 0; i < 3000; i++)
+	{
+		snprintf(key, sizeof key, "%06d", i);
+		assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	}
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text("000001"), text("q"), WIDE_TS_MAX));
+	assert_ok(store_commit(&s, b, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 0);
+	store_put(&s, f, "000002", "q", WIDE_TS_AUTO, "newer");
+	before = store_text(&s, NULL, &f, 1);
+	s.config.memtable_size = 1024 * 1024;
+	for (int i = 0; i < 3; i++)
+	{
+		store_close(&s);
+		assert_ok(store_open(&s));
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(after);
+		assert_int_equal(store_verify(&s), 0);
+		assert_true(s.db->seg->set.nfiles > 0);
+		if (i == 1)
+			assert_ok(wide_compact(s.db, f));
+	}
+	free(before);
+	store_drop(&s);
+}
+
 /* More in the log than memtables can hold: replay flushes as it goes. */
 static void
 test_long_log(void **state)
@@ -191,6 +243,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_and_again),
 		cmocka_unit_test(test_log_and_files),
+		cmocka_unit_test(test_smaller_memtables),
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_refuses_damage),

@@ -1,0 +1,27 @@
+# exit: sessions that end in the middle of a transaction, and a crash with the
+# library preloaded, leave the server and the others alone.
+. "${0%/*}/common.sh"
+new_cluster "shared_preload_libraries = 'widetable'"
+q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" 'CREATE TABLE h (x text)' >/dev/null
+want=$(q "$SUM")
+terminated() {		# NAME, statements of a transaction that stays open
+	{ echo "$2"; sleep 3; } | "$BIN/psql" -XqAt >/dev/null 2>&1 &
+	sleep 1
+	is "$(q "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")" t "$1: terminated"
+	wait
+	is "$(q "$SUM")" "$want" "$1: nothing of it is there"
+}
+terminated "open cursor" "BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH 3 FROM c;"
+terminated "snapshot" "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t;"
+terminated "writes and row locks" "BEGIN; UPDATE t SET v = 'gone'; INSERT INTO h VALUES ('gone');"
+is "$(grep -c 'was terminated by signal' "$T/server.log")" 0 "no process crashed"
+q "UPDATE t SET v = 'after' WHERE k = 'k3'" >/dev/null
+want=$(q "$SUM")
+# a crash restart makes shared memory anew under the same postmaster
+kill -9 "$(q 'SELECT worker_pid FROM widetable.pg_stat_widetable')"
+sleep 1
+for i in 1 2 3 4 5 6 7 8 9 10; do q 'SELECT 1' >/dev/null 2>&1 && break; sleep 1; done
+is "$(q "$SUM")" "$want" "after a crash restart, preloaded"
+: >"$T/server.log"	# that one was killed on purpose
+is "$(q "SELECT * FROM widetable.verify()")" "" "verify finds nothing"
+finish
