@@ -55,6 +55,7 @@ memtable_switch(wide_db *db)
 		TRY(shm_lock(db, LOCK_SET));
 		t->number = ++commit->memtable_number;
 		t->freed_version = 0;
+		t->made_version = atomic_load(&db->seg->set.version) + 1;
 		/* during replay the log's end is ahead of what has been applied */
 		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
 		t->end_lsn = 0;

@@ -3,9 +3,9 @@
  * copies of the lists, and how far back anybody looks.
  *
  * The rules of versions, pins and files_version are in set.c's head comment.
- * A process publishes two pins, each the oldest of its live ones: slot->pin
- * keeps files from being unlinked, slot->mem_pin keeps memtables from being
- * reused.  Compactions, which take minutes, need files only: they must not make
+ * A process publishes its oldest live pin, which keeps files from being
+ * unlinked, and its oldest and newest ones that read memtables, which keep
+ * memtables from being reused.  Compactions, which take minutes, need files only: they must not make
  * writers wait for memory.  Beside that a process has private copies of
  * families' lists.  A copy is right for the versions
  * from..to; `to` grows while the family's files_version stays what it was.
@@ -93,6 +93,17 @@ pin_memtables(wide_db *db, set_pin *pin)
 	}
 }
 
+static uint64_t
+newest_memory_pin(const struct set_local *local)
+{
+	uint64_t	newest = 0;
+
+	for (uint32_t i = 0; i < local->npins; i++)
+		if (local->pins[i] > newest && local->reads_memory[i])
+			newest = local->pins[i];
+	return newest;
+}
+
 static wide_status
 grow_pins(struct set_local *local)
 {
@@ -130,8 +141,12 @@ pin_take(wide_db *db, set_pin *pin, bool memory)
 		pin->version = atomic_load(&db->seg->set.version);
 		if (local->live == 0)
 			atomic_store(&db->slot->pin, pin->version);
-		if (memory && local->live_memory == 0)
-			atomic_store(&db->slot->mem_pin, pin->version);
+		if (memory)
+		{
+			atomic_store(&db->slot->mem_pin_last, pin->version);
+			if (local->live_memory == 0)
+				atomic_store(&db->slot->mem_pin, pin->version);
+		}
 		if (memory)
 			pin_memtables(db, pin);
 	} while (atomic_load(&db->seg->set.version) != pin->version);
@@ -199,6 +214,7 @@ set_pin_drop(wide_db *db, set_pin *pin)
 	{
 		local->live_memory--;
 		atomic_store(&db->slot->mem_pin, oldest_own_pin(local, true));
+		atomic_store(&db->slot->mem_pin_last, newest_memory_pin(local));
 	}
 	pin->serial = 0;
 	free_stale_copies(local);
@@ -223,6 +239,7 @@ set_detach(wide_db *db)
 		}
 	atomic_store(&db->slot->pin, 0);
 	atomic_store(&db->slot->mem_pin, 0);
+	atomic_store(&db->slot->mem_pin_last, 0);
 	free(local->pins);
 	free(local->reads_memory);
 	free(local);
@@ -230,19 +247,41 @@ set_detach(wide_db *db)
 }
 
 uint64_t
-set_oldest_pin(wide_db *db, bool memory)
+set_oldest_pin(wide_db *db)
 {
 	slot	   *slots = shm_slots(db);
 	uint64_t	oldest = UINT64_MAX;
 
 	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 	{
-		uint64_t	pin = atomic_load(memory ? &slots[i].mem_pin : &slots[i].pin);
+		uint64_t	pin = atomic_load(&slots[i].pin);
 
 		if (pin != 0 && pin < oldest)
 			oldest = pin;
 	}
 	return oldest;
+}
+
+/*
+ * A pin has the memtable when it lies in [made_version, freed_version).  Of each
+ * process only its oldest and newest pin are known: everything between them
+ * counts.  So a reader that rests keeps what it found and not what comes later.
+ * A pin that is being taken while this looks finds the version changed and is
+ * taken again (see pin_take), as with files.
+ */
+bool
+set_memtable_pinned(wide_db *db, const memtable *t)
+{
+	slot	   *slots = shm_slots(db);
+
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	{
+		uint64_t	oldest = atomic_load(&slots[i].mem_pin);
+
+		if (oldest != 0 && oldest < t->freed_version && atomic_load(&slots[i].mem_pin_last) >= t->made_version)
+			return true;
+	}
+	return false;
 }
 
 /* ---------------------------------------------------------- private lists */

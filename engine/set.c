@@ -614,7 +614,7 @@ collect_memtables(wide_db *db, bool *did)
 	{
 		memtable   *t = &db->seg->memtables[i];
 
-		if (atomic_load(&t->state) == MEM_FLUSHED && t->freed_version <= set_oldest_pin(db, true))
+		if (atomic_load(&t->state) == MEM_FLUSHED && !set_memtable_pinned(db, t))
 		{
 			atomic_store(&t->state, MEM_FREE);
 			freed = true;
@@ -652,7 +652,7 @@ collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, in
 
 	*n = 0;
 	TRY(shm_lock(db, LOCK_SET));
-	oldest = set_oldest_pin(db, false);	/* after the removals: see the head comment */
+	oldest = set_oldest_pin(db);	/* after the removals: see the head comment */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
 	{
 		file_slot  *f = &files[i - 1];

@@ -351,6 +351,7 @@ slot_clear(slot *s)
 	atomic_store(&s->owner, 0);
 	atomic_store(&s->pin, 0);
 	atomic_store(&s->mem_pin, 0);
+	atomic_store(&s->mem_pin_last, 0);
 	atomic_store(&s->snapshot, 0);
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);

@@ -30,6 +30,7 @@ typedef struct slot
 	_Atomic uint64_t owner;		/* wide_set_owner */
 	_Atomic uint64_t pin;		/* oldest file-set version in use here; 0 = none */
 	_Atomic uint64_t mem_pin;	/* the same of those who read memtables */
+	_Atomic uint64_t mem_pin_last;	/* and the newest of these: they need no memtable made later */
 	_Atomic uint64_t snapshot;	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
 	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
 	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */
@@ -52,7 +53,8 @@ typedef struct memtable
 	_Atomic uint32_t applying;	/* batches being inserted right now */
 	uint64_t	start_lsn;		/* log end when it became active: all batches with LSN <= this are in older memtables or files */
 	uint64_t	end_lsn;		/* log end when it became immutable */
-	uint64_t	freed_version;	/* MEM_FLUSHED: may be reused when no pin is older than this */
+	uint64_t	made_version;	/* pins older than this do not have it */
+	uint64_t	freed_version;	/* MEM_FLUSHED: nor have pins of this and later ones; see set_memtable_pinned */
 	_Atomic uint32_t head;		/* skip list head, /8 from region; 0 while empty; see mem.c */
 	_Atomic uint32_t height;
 	_Atomic uint64_t cells, tombstones;

@@ -140,7 +140,9 @@ extern bool set_dirty(wide_db *db);
 /* A slot, live or dead, has that number (true also when the store is poisoned). */
 extern bool set_has_file(wide_db *db, uint64_t number);
 /* The oldest version that somebody has pinned; UINT64_MAX none. */
-extern uint64_t set_oldest_pin(wide_db *db, bool memory);
+extern uint64_t set_oldest_pin(wide_db *db);
+/* Does anybody's pin include this flushed memtable? */
+extern bool set_memtable_pinned(wide_db *db, const memtable *t);
 /* Bytes a < b in the order of rows where a is an upper bound of f; bounds may be cut. */
 extern bool files_overlap(const file_meta *a, const file_meta *b);
 

@@ -186,7 +186,7 @@ test_pins_see_their_version(void **state)
 	assert_int_equal(fb.n, 1);
 	set_pin_drop(s.db, &b);
 	set_pin_drop(s.db, &c);
-	assert_int_equal(set_oldest_pin(s.db, false), UINT64_MAX);
+	assert_int_equal(set_oldest_pin(s.db), UINT64_MAX);
 	store_close(&s);
 	test_dir_drop(s.dir);
 }

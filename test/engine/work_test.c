@@ -605,6 +605,48 @@ test_litter_and_missing(void **state)
 	store_drop(&s);
 }
 
+/* A reader that rests keeps the memtables it has found, and no later one: writers go on. */
+static void
+test_resting_reader(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	set_pin		early = {0},
+				late = {0};
+	char		key[16];
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "first", "q", 1, "v");
+	assert_ok(set_pin_take(s.db, &early));
+	assert_int_equal(early.nmem, 1);
+	for (int i = 0; i < 3 * WIDE_MEMTABLES; i++)
+	{
+		snprintf(key, sizeof key, "%d", i);
+		store_put(&s, f, key, "q", 1, "v");
+		assert_ok(wide_flush(s.db));
+		assert_int_equal(atomic_load(&s.db->seg->memtables[early.mem[0]].state), MEM_FLUSHED);
+	}
+	/* one that comes now holds another */
+	store_put(&s, f, "last", "q", 1, "v");
+	assert_ok(set_pin_take(s.db, &late));
+	assert_int_equal(late.nmem, 1);
+	assert_true(late.mem[0] != early.mem[0]);
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEM_FLUSHED);
+	set_pin_drop(s.db, &early);
+	store_put(&s, f, "later", "q", 1, "v");
+	assert_ok(wide_flush(s.db));
+	assert_true(atomic_load(&s.db->seg->memtables[early.mem[0]].state) != MEM_FLUSHED);
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEM_FLUSHED);
+	set_pin_drop(s.db, &late);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -618,6 +660,7 @@ main(void)
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_litter_and_missing),
+		cmocka_unit_test(test_resting_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
