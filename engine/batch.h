@@ -89,6 +89,8 @@ typedef struct payload
 extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles, size_t *catalog_at);
 /* Takes apart what payload_begin and payload_cells have made. */
 extern wide_status payload_open(wide_bytes bytes, payload *p);
+/* The timestamp that automatic cells in its files have, INT64_MIN: there are no files or it is not told. */
+extern int64_t payload_loaded_ts(const payload *p);
 /* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
 extern wide_status payload_cells(wide_batch *b, buffer *out, uint64_t max);
 /* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.  key has room (p is our own) or grows. */

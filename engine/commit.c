@@ -93,7 +93,10 @@ make_room(wide_db *db)
 	TRY(set_collect(db, &did));
 	/* a reader holds the memory, or another process is at it */
 	if (st != WIDE_OK && !did)
+	{
 		usleep(1000);
+		shm_sweep_waiting(db);
+	}
 	return WIDE_OK;
 }
 
@@ -205,9 +208,11 @@ prepare_files(wide_batch *b, wide_bytes catalog)
 	for (int i = 0; i < b->nfiles; i++)
 		b->cells += b->files[i].cells;
 	TRY(payload_begin(&b->payload, catalog, b->files, b->nfiles, &b->catalog_at));
-	TRY(buffer_reserve(&b->payload, 2));
+	TRY(buffer_reserve(&b->payload, 2 + 8));
 	b->payload.data[b->payload.len++] = 0;	/* bytes of memtable, cells */
 	b->payload.data[b->payload.len++] = 0;
+	put_u64le(b->payload.data + b->payload.len, (uint64_t) b->loaded_ts);
+	b->payload.len += 8;
 	return WIDE_OK;
 }
 

@@ -113,8 +113,8 @@ wait_applied(wide_db *db, memtable *t)
 		TRY(shm_check(db));
 		if (interrupted(db))
 			return wide_fail(WIDE_INTERRUPTED, "interrupted");
-		if (i % 64 == 63)
-			shm_sweep(db);
+		if (i >= 20)
+			shm_sweep_waiting(db);
 		usleep(i < 20 ? 50 : 1000);
 	}
 	return WIDE_OK;

@@ -26,7 +26,8 @@
  *     varint  length of the catalog changes; bytes (catalog_delta_encode)
  *     varint  number of files; each as in the manifest (file_meta_put)
  *     varint  bytes in the memtable at most
- *     varint  number of cells; 0 when there are files
+ *     varint  number of cells; 0 when there are files, and then an i64 follows:
+ *             the timestamp that automatic cells in the files have
  *     cells in key order, each:
  *       u8      bits 0..2 type (enum entry_type), 3 another family follows,
  *               4 TTL follows, 5 automatic timestamp, 6 floor and others follow
@@ -473,6 +474,12 @@ payload_open(wide_bytes bytes, payload *p)
 		return damaged();
 	p->ops = (wide_bytes) {at, (size_t) (end - at)};
 	return WIDE_OK;
+}
+
+int64_t
+payload_loaded_ts(const payload *p)
+{
+	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data) : INT64_MIN;
 }
 
 int64_t

@@ -82,6 +82,9 @@ pin_memtables(wide_db *db, set_pin *pin)
 
 		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
 			continue;
+		/* a switch is under way: empty still, and this pin would not keep it */
+		if (t->made_version > pin->version)
+			continue;
 		for (; at > 0 && number[at - 1] < t->number; at--)
 		{
 			number[at] = number[at - 1];

@@ -363,9 +363,14 @@ finish_now(wide_db *db, parked *p)
 	int64_t		commit_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
 	uint8_t		head[RECORD_FINISH_BYTES];
 	wide_bytes	part = {head, sizeof(head)};
+	payload		in;
 	uint64_t	lsn;
 	wide_status st;
 
+	/* its files may be from a clock that the crash has set back: what it has given out stays given out */
+	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
+	if (payload_loaded_ts(&in) > commit_ts)
+		commit_ts = payload_loaded_ts(&in);
 	record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
 	TRY(shm_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);

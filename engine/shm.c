@@ -39,7 +39,7 @@
 #define ALIGN64(n)		(((uint64_t) (n) + 63) & ~(uint64_t) 63)
 #define MIB				((size_t) 1024 * 1024)
 #define SLICE_MS		100		/* longest sleep without a look around */
-#define SWEEP_SLICES	5		/* a waiter looks for dead processes this often */
+#define SWEEP_MS		500		/* a waiter looks for dead processes this often */
 
 /* ---------------------------------------------------------------- layout */
 
@@ -673,13 +673,24 @@ monotonic_ms(void)
 	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+void
+shm_sweep_waiting(wide_db *db)
+{
+	int64_t		now = monotonic_ms();
+
+	if (now - db->swept_ms < SWEEP_MS)
+		return;
+	db->swept_ms = now;
+	shm_sweep(db);
+}
+
 wide_status
 shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
 	int64_t		deadline = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
 
 	assert(db->locks_taken == 0);
-	for (int slice = 1;; slice++)
+	for (;;)
 	{
 		int64_t		left;
 
@@ -693,8 +704,8 @@ shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 			return WIDE_OK;
 		shm_futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
 		/* the one that we wait for may have died */
-		if (slice % SWEEP_SLICES == 0)
-			shm_sweep(db);
+		if (atomic_load_explicit(word, memory_order_acquire) == seen)
+			shm_sweep_waiting(db);
 	}
 }
 

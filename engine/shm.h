@@ -282,6 +282,7 @@ struct wide_db
 	struct snapshot_local *snapshots;	/* snapshot.c: ours, for slot->snapshot */
 	struct replay *replay;		/* replay.c, during recovery */
 	uint32_t	locks_taken;	/* bit per enum shm_lock that we hold: the order is asserted */
+	int64_t		swept_ms;		/* when a wait last looked for dead processes */
 };
 
 #define SHM_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))
@@ -308,6 +309,11 @@ extern wide_status shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, 
 extern void shm_wake(wide_db *db, _Atomic uint32_t *word);
 /* Free the slots of dead processes; poison when one died inside something. */
 extern void shm_sweep(wide_db *db);
+/*
+ * The same, twice a second at most: for loops that wait for somebody.  Across
+ * calls, as most waits are a series of short ones.
+ */
+extern void shm_sweep_waiting(wide_db *db);
 static inline void shm_enter(wide_db *db) { atomic_fetch_add_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
 static inline void shm_leave(wide_db *db) { atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
 /* What needs no handle: for log.c, which is opened before the process attaches. */

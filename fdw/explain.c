@@ -83,7 +83,7 @@ part_name(WtTable *t, int part)
 {
 	if (part < t->nkeys)
 		return quote_identifier(t->columns[t->keys[part]].name);
-	return part == WT_PART_FAMILY(t) ? "family" : "qualifier";
+	return part == WT_PART_FAMILY(t) ? "family" : part == WT_PART_QUALIFIER(t) ? "qualifier" : "version";
 }
 
 /* ------------------------------------------------------------- conditions */
@@ -446,7 +446,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 
 	if (s.t->cells_layout)
 	{
-		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_QUALIFIER(s.t) + 1);
+		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
 
 		if (text[0] != '\0')
 			ExplainPropertyText("Cell Condition", text, es);

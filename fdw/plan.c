@@ -43,6 +43,7 @@ typedef struct RelInfo
 	WtEngine	e;
 	bool		exists;			/* in the engine */
 	double		tuples;
+	double		per_row;		/* of them for each row of the engine: more than one in the layout 'cells' */
 	double		blocks;
 	List	   *conds;			/* of the restriction clauses alone */
 	int			families;		/* that a scan opens */
@@ -271,7 +272,7 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 	}
 }
 
-/* Rows and blocks of the ranges, from the engine. */
+/* Rows (layout cells: cells) and blocks of the ranges, from the engine. */
 static void
 estimate_ranges(RelInfo *info, const WtRanges *r, double *rows, double *blocks)
 {
@@ -292,7 +293,7 @@ estimate_ranges(RelInfo *info, const WtRanges *r, double *rows, double *blocks)
 				wide_estimate est = {0};
 
 				wt_check(wide_estimate_range(wt_db(), info->e.all[f], &r->ranges[b][i], &est), "could not estimate");
-				most = Max(most, est.rows);
+				most = info->t->cells_layout ? most + est.cells : Max(most, est.rows);
 				*blocks += est.blocks;
 			}
 			*rows += most;
@@ -303,6 +304,29 @@ estimate_ranges(RelInfo *info, const WtRanges *r, double *rows, double *blocks)
 		*rows *= (double) all / asked;
 		*blocks *= (double) all / asked;
 	}
+}
+
+/* Layout cells: is the qualifier bound to one value? */
+static bool
+cell_is_single(WtTable *t, List *conds)
+{
+	return wt_part_is_single(conds, WT_PART_QUALIFIER(t));
+}
+
+/* The clauses that are no conditions on the key. */
+static List *
+without_keys(WtTable *t, List *conds, List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->used && c->part < t->nkeys)
+			clauses = list_delete_ptr(clauses, c->rinfo);
+	}
+	return clauses;
 }
 
 /*
@@ -317,7 +341,7 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	Bitmapset  *known;
 	WtRanges	ranges;
 	List	   *rest = list_copy(clauses),
-			   *unknown = NIL;
+			   *unknown = NIL;	/* that the scan need not read what they leave out, but the ranges do not tell */
 	ListCell   *lc;
 	int			index = 0,
 				stop = info->t->nkeys;
@@ -342,7 +366,7 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 
 		if (c->exact && c->values == NIL)
 			rest = list_delete_ptr(rest, c->rinfo);
-		else if (c->used && c->part < info->t->nkeys)
+		else if (c->used)
 		{
 			if (bms_is_member(index, known) && c->part < stop)
 				rest = list_delete_ptr(rest, c->rinfo);
@@ -354,7 +378,17 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	size->blocks = info->blocks;
 	size->ranges = Max(1, info->t->salt_buckets);
 	if (ntests > 0 && keys == 1 && stop == 0)
+	{
 		range_rows = info->tuples;
+		if (info->t->cells_layout)
+		{
+			/* some row, and what the clauses leave of it */
+			range_rows = Min(info->tuples, info->per_row);
+			size->blocks = ceil(size->blocks * range_rows / Max(1, info->tuples));
+			unknown = without_keys(info->t, conds, unknown);
+			rest = without_keys(info->t, conds, rest);
+		}
+	}
 	else if (ntests > 0)
 	{
 		wt_ranges(info->t, tests, ntests, args, &ranges);
@@ -363,7 +397,7 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 			size->ranges += ranges.n[b];
 		if (!info->exists)
 			range_rows = 0;
-		else if (ranges.points == ranges.total)
+		else if (ranges.points == ranges.total && !info->t->cells_layout)
 		{
 			range_rows = Min(info->tuples, ranges.total);
 			size->blocks = Min(info->blocks, range_rows);
@@ -376,6 +410,10 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	if (keys >= 0)
 	{
 		size->ranges = Max(size->ranges, Min(keys, info->tuples));
+		if (info->t->cells_layout)
+			/* a row may have any number of cells, but one of a name */
+			keys = !cell_is_single(info->t, conds) ? info->tuples :
+				Max(1, keys * (wt_part_is_single(conds, WT_PART_FAMILY(info->t)) ? 1 : info->e.nall));
 		size->scanned = Min(size->scanned, keys);
 		size->rows = Min(size->rows, keys);
 	}
@@ -417,6 +455,7 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	int			strict,
 				width = 0,
 				i = -1;
+	double		rows = 0;
 
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
@@ -427,9 +466,11 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 		wide_estimate est = {0};
 
 		wt_check(wide_estimate_range(wt_db(), info->e.all[f], &whole, &est), "could not estimate");
-		info->tuples = Max(info->tuples, info->t->cells_layout ? est.cells : est.rows);
+		rows = Max(rows, est.rows);
+		info->tuples = info->t->cells_layout ? info->tuples + est.cells : rows;
 		info->blocks += est.blocks;
 	}
+	info->per_row = rows > 0 ? Max(1, info->tuples / rows) : 1;
 	baserel->tuples = info->tuples;
 	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
 
@@ -453,9 +494,10 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 static bool
 class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 {
+	WtColumn   *c = wt_part_column(t, part);
 	ListCell   *lc;
 
-	if (ec->ec_has_volatile)
+	if (c == NULL || ec->ec_has_volatile)
 		return false;
 	foreach(lc, ec->ec_members)
 	{
@@ -465,7 +507,7 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 		while (node && IsA(node, RelabelType))
 			node = (Node *) ((RelabelType *) node)->arg;
 		if (node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-			((Var *) node)->varattno == t->columns[t->keys[part]].attno && ((Var *) node)->varlevelsup == 0)
+			((Var *) node)->varattno == c->attno && ((Var *) node)->varlevelsup == 0)
 			return true;
 	}
 	return false;
@@ -475,9 +517,10 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 static bool
 same_order(WtTable *t, int part, Oid opfamily, Oid collation)
 {
-	WtColumn   *c = &t->columns[t->keys[part]];
+	WtColumn   *c = wt_part_column(t, part);
 
-	if (!wt_part_is_ordered(t, part))
+	/* families come by name, the versions of a cell from the newest to the oldest */
+	if (!wt_part_is_ordered(t, part) && part != WT_PART_FAMILY(t) && part != WT_PART_VERSION(t))
 		return false;
 	if (c->typid == TEXTOID || c->typid == VARCHAROID)
 	{
@@ -494,13 +537,17 @@ same_order(WtTable *t, int part, Oid opfamily, Oid collation)
 /*
  * How many of the query's path keys a scan in key order satisfies, and in which
  * direction.  Parts that are bound to one value are passed over.  NULLS FIRST
- * or LAST does not matter: keys are not null.
+ * or LAST does not matter: keys are not null.  In the layout 'cells' the cells
+ * of a row go on in the order of family, qualifier and version, which is the
+ * same in a scan backwards.
  */
 static int
 match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
 {
+	int			parts = t->cells_layout ? WT_PART_VERSION(t) + 1 : t->nkeys;
 	int			part = 0,
 				n = 0;
+	bool		directed = false;
 	ListCell   *lc;
 
 	foreach(lc, root->query_pathkeys)
@@ -508,15 +555,19 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 		PathKey    *pk = lfirst(lc);
 		bool		backward;
 
-		while (part < t->nkeys && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
+		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
 			part++;
-		if (part == t->nkeys || !class_has_part(rel, t, pk->pk_eclass, part) ||
+		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, part) ||
 			!same_order(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 			break;
 		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, part);
-		if (n > 0 && backward != *reverse)
+		if (part >= t->nkeys ? backward : directed && backward != *reverse)
 			break;
-		*reverse = backward;
+		if (part < t->nkeys)
+		{
+			*reverse = backward;
+			directed = true;
+		}
 		n++;
 		part++;
 	}
@@ -667,10 +718,14 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 			clauses = lappend(clauses, rinfo);
 	}
 	if (rel->has_eclass_joins)
-		for (int part = 0; part < t->nkeys; part++)
+		for (int part = 0; part <= (t->cells_layout ? WT_PART_QUALIFIER(t) : t->nkeys - 1); part++)
 		{
-			ColumnArg	arg = {t->columns[t->keys[part]].attno};
+			WtColumn   *column = wt_part_column(t, part);
+			ColumnArg	arg;
 
+			if (column == NULL)
+				continue;
+			arg.attno = column->attno;
 			clauses = list_concat(clauses, generate_implied_equalities_for_column(root, rel, member_is_column, &arg,
 																				 rel->lateral_referencers));
 		}

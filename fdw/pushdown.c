@@ -67,20 +67,29 @@ key_column(WtTable *t, int part)
 	return &t->columns[t->keys[part]];
 }
 
-/* The column of a part, also of the pseudo parts of the layout 'cells'. */
-static WtColumn *
-part_column(WtTable *t, int part)
+/* Also of the pseudo parts of the layout 'cells'. */
+WtColumn *
+wt_part_column(WtTable *t, int part)
 {
 	WtRole		role;
 
 	if (part < t->nkeys)
 		return key_column(t, part);
-	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : WT_CELL_QUALIFIER;
+	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER : WT_CELL_VERSION;
 	for (int i = 0; i < t->natts; i++)
 		if (t->columns[i].role == role)
 			return &t->columns[i];
-	elog(ERROR, "widetable: no column for part %d", part);
 	return NULL;
+}
+
+static WtColumn *
+part_column(WtTable *t, int part)
+{
+	WtColumn   *c = wt_part_column(t, part);
+
+	if (c == NULL)
+		elog(ERROR, "widetable: no column for part %d", part);
+	return c;
 }
 
 bool
@@ -174,6 +183,8 @@ match_part(Match *m, Node *node)
 		return WT_PART_FAMILY(m->t);
 	if (m->t->cells_layout && c->role == WT_CELL_QUALIFIER && (is_text(c->typid) || c->typid == BYTEAOID))
 		return WT_PART_QUALIFIER(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_VERSION && is_integer(c->typid))
+		return WT_PART_VERSION(m->t);
 	return -1;
 }
 
@@ -271,7 +282,8 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 		*faithful = !is_digest(c);
 		return true;
 	}
-	if (!wt_part_is_ordered(m->t, part))
+	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
+	if (!wt_part_is_ordered(m->t, part) && part != WT_PART_VERSION(m->t) && part != WT_PART_QUALIFIER(m->t))
 		return false;
 	if (is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
@@ -1129,6 +1141,16 @@ intersect(const WtInterval *a, int na, const WtInterval *b, int nb, int *n)
 	return out;
 }
 
+/* Does the interval hold a string that begins with a backslash? */
+static bool
+holds_backslash(const WtInterval *iv)
+{
+	static const wide_bytes first = {(const uint8 *) "\\", 1},
+				behind = {(const uint8 *) "]", 1};
+
+	return bytes_cmp(iv->lo, behind) < 0 && (iv->inf || bytes_cmp(iv->hi, first) > 0);
+}
+
 bool
 wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 				  WtInterval **out, int *n)
@@ -1181,9 +1203,36 @@ wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 		}
 		restricted = true;
 	}
+	/* what is not text is shown as text that begins with a backslash, and lies elsewhere */
+	if (restricted && part == WT_PART_QUALIFIER(t) && is_text(part_column(t, part)->typid))
+		for (int i = 0; i < count && restricted; i++)
+			restricted = list[i].point || !holds_backslash(&list[i]);
 	*out = list;
 	*n = count;
 	return restricted;
+}
+
+int
+wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
+{
+	int64		limit = PG_INT32_MAX;
+
+	for (int i = 0; i < ntests; i++)
+	{
+		const WtTest *test = &tests[i];
+		const WtArg *arg = &args[test->first];
+		int64		x;
+
+		if (test->part != WT_PART_VERSION(t) || test->n != 1 || !arg->known || arg->isnull ||
+			(test->kind != WT_COND_EQ && test->kind != WT_COND_LE && test->kind != WT_COND_LT))
+			continue;
+		x = integer_value(arg->value, arg->type);
+		if (test->kind == WT_COND_LT && x > PG_INT32_MIN)
+			x--;
+		limit = Min(limit, x);
+	}
+	/* less than one is none, but that is for the filter to say */
+	return (int) Max(limit, 1);
 }
 
 /* ----------------------------------------------------------------- ranges */

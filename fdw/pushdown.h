@@ -24,11 +24,12 @@ typedef enum WtKind
 } WtKind;
 
 /*
- * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family and
- * the qualifier are counted on behind them.
+ * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family, the
+ * qualifier and the version are counted on behind them.
  */
 #define WT_PART_FAMILY(t)		((t)->nkeys)
 #define WT_PART_QUALIFIER(t)	((t)->nkeys + 1)
+#define WT_PART_VERSION(t)		((t)->nkeys + 2)
 
 /* One clause that says something about a part of the key. */
 typedef struct WtCond
@@ -86,6 +87,8 @@ extern int	wt_conditions_choose(WtTable *t, List *conds);
 /* Is the part bound to one single value by a condition of the list? */
 extern bool wt_part_is_single(List *conds, int part);
 extern bool wt_part_is_ordered(WtTable *t, int part);
+/* The column that shows a part, NULL when the table has none. */
+extern WtColumn *wt_part_column(WtTable *t, int part);
 /* true: larger values have smaller bytes */
 extern bool wt_part_is_descending(WtTable *t, int part);
 
@@ -94,6 +97,8 @@ extern void wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *
 /* What the tests leave of one part, by itself.  false: no restriction. */
 extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 							  WtInterval **out, int *n);
+/* Layout cells: no version above this passes the tests. */
+extern int	wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args);
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
 extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
 

@@ -297,6 +297,12 @@ in_intervals(const WtInterval *iv, int n, wide_bytes b)
 	return false;
 }
 
+static int
+family_name_cmp(const void *a, const void *b)
+{
+	return strcmp(((const wide_family *) a)->name, ((const wide_family *) b)->name);
+}
+
 /* Layout cells: all families and qualifiers that the conditions leave. */
 static void
 choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args, wide_scan_family *fams)
@@ -309,8 +315,11 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 	bool		some_quals = wt_part_intervals(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
 	int			nall;
 	wide_family *all = wt_families(e, &nall);
+	int			versions = wt_version_limit(r->t, tests, ntests, args);
 	int			n = 0;
 
+	/* plan.c counts on the order of their names */
+	qsort(all, nall, sizeof(wide_family), family_name_cmp);
 	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
 	{
 		wide_scan_family *sf = &fams[n];
@@ -326,7 +335,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 		rf->family = -1;
 		rf->name = all[i].name;
 		sf->id = all[i].id;
-		sf->max_versions = PG_INT32_MAX;
+		sf->max_versions = versions;
 		n++;
 		if (!some_quals)
 		{
@@ -634,6 +643,12 @@ next_row(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_se
 	return true;
 }
 
+static wide_bytes
+cell_qual(const WtRowReader *r, const wide_cell *cell)
+{
+	return cell->column >= 0 ? r->families[cell->family].mapped[cell->column].qual : cell->qualifier;
+}
+
 /* Layout cells: one SQL row for each version of each cell. */
 static bool
 next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_seq)
@@ -666,7 +681,7 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 	}
 	cell = r->cell = &r->row.cells[r->next_cell++];
 	rf = &r->families[cell->family];
-	qual = cell->column >= 0 ? rf->mapped[cell->column].qual : cell->qualifier;
+	qual = cell_qual(r, cell);
 	*max_seq = cell->seq;
 	if (r->track)
 	{
@@ -734,6 +749,10 @@ wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *
 
 /* ------------------------------------------------------- executor's scan */
 
+/* Layout cells, with a limit: cells that the engine hands out at a time. */
+#define MIN_ROW_CELLS	64
+#define MAX_ROW_CELLS	4096
+
 typedef struct WtScanState
 {
 	WtTable    *t;
@@ -750,6 +769,7 @@ typedef struct WtScanState
 	int			strict;
 	bool		reverse;
 	bool		ordered;
+	double		limit;			/* rows that are asked for at most; 0: not known */
 	WtLock		lock;
 	WtRowReader *reader;
 	wide_scan_spec spec;
@@ -768,6 +788,13 @@ typedef struct WtScanState
 	WtScan	   *again_scan;
 	wide_scan_spec again_spec;
 	StringInfoData again_hi;
+	/* layout cells: again_scan goes on from one cell of a row to the next */
+	StringInfoData again_key;	/* of that row */
+	SubTransactionId again_subid;	/* that has locked it; Invalid: begin anew */
+	bool		again_end;		/* no cells left */
+	bool		missed;			/* the last cell sought was not there: missed_family, missed_qual */
+	int			missed_family;
+	StringInfoData missed_qual;
 } WtScanState;
 
 void
@@ -804,6 +831,7 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 	st->strict = wt_flag(private, WtFlagStrictFamily);
 	st->reverse = wt_flag(private, WtFlagReverse);
 	st->ordered = wt_flag(private, WtFlagOrdered);
+	st->limit = atof(strVal(list_nth(private, WtPrivateLimit)));
 	st->lock = wt_flag(private, WtFlagLock);
 	if (st->lock != WT_LOCK_NONE && wt_as_of_us() != PG_INT64_MAX)
 		ereport(ERROR,
@@ -919,6 +947,8 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;
+	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
+		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
 	if (as_of != PG_INT64_MAX)
 	{
 		st->spec.ts_min = PG_INT64_MIN;
@@ -953,6 +983,7 @@ close_scans(WtScanState *st)
 	wt_scan_close(st->again_scan);
 	st->again_scan = NULL;
 	st->again = NULL;
+	st->again_subid = InvalidSubTransactionId;
 	st->reader = NULL;
 	st->source.n = 0;
 	st->opened = false;
@@ -1035,6 +1066,16 @@ read_again(ForeignScanState *node, wide_bytes key)
 	MemoryContextSwitchTo(old);
 }
 
+/* Layout cells: the order of the columns in which two readers of a row are. */
+static int
+column_cmp(const WtRowReader *a, const WtRowReader *b)
+{
+	/* by name: the families may be others since the first one was opened */
+	int			c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
+
+	return c != 0 ? c : bytes_cmp(cell_qual(a, a->cell), cell_qual(b, b->cell));
+}
+
 /* Layout cells: is the reader at the version of the cell that the scan has shown? */
 static bool
 same_cell(WtRowReader *a, WtRowReader *b)
@@ -1042,10 +1083,71 @@ same_cell(WtRowReader *a, WtRowReader *b)
 	const wide_cell *x = a->cell,
 			   *y = b->cell;
 
-	if (x->family != y->family || x->column != y->column || bytes_cmp(x->qualifier, y->qualifier) != 0)
+	if (column_cmp(a, b) != 0)
 		return false;
 	/* a version of our own has no timestamp yet, and there is one of them */
 	return x->seq == 0 ? y->seq == 0 : x->ts == y->ts;
+}
+
+/*
+ * Layout cells: the newest state of the cell that the scan has shown.  Nobody
+ * else changes a row that we have locked, so the reader of the newest state
+ * goes on along the row as the scan does: a row of a million cells is read once
+ * more, not once for each of its cells.  It begins anew when the row is another
+ * one, when the lock may have been given up in between (with the subtransaction
+ * that took it), and for another version of a column it has already gone past.
+ */
+static bool
+cell_again(ForeignScanState *node, Datum *values, bool *nulls)
+{
+	WtScanState *st = node->fdw_state;
+	WtRowReader *r = st->reader;
+	wide_bytes	key = wt_bytes_of(&r->key);
+	wide_bytes	qual = cell_qual(r, r->cell);
+	uint64_t	seq;
+
+	if (st->again_key.data == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(st->cxt);
+
+		initStringInfo(&st->again_key);
+		initStringInfo(&st->missed_qual);
+		MemoryContextSwitchTo(old);
+	}
+	if (st->again_subid != GetCurrentSubTransactionId() || bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
+		(st->missed && st->missed_family == r->cell->family && bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
+	{
+		read_again(node, key);
+		st->again_subid = GetCurrentSubTransactionId();
+		st->again_end = false;
+		resetStringInfo(&st->again_key);
+		appendBinaryStringInfo(&st->again_key, (const char *) key.data, key.len);
+	}
+	st->missed = false;
+	while (!st->again_end)
+	{
+		int			c;
+
+		if (!wt_row_next(st->again, st->again_scan, values, nulls, &seq))
+		{
+			st->again_end = true;
+			break;
+		}
+		if (same_cell(r, st->again))
+			return true;
+		c = column_cmp(r, st->again);
+		if (c < 0)
+		{
+			/* it has gone past; this one will be looked at again */
+			st->again->next_cell--;
+			break;
+		}
+	}
+	st->missed = true;
+	st->missed_family = r->cell->family;
+	resetStringInfo(&st->missed_qual);
+	appendBinaryStringInfo(&st->missed_qual, (const char *) qual.data, qual.len);
+	return false;
 }
 
 /*
@@ -1058,6 +1160,7 @@ lock_row(ForeignScanState *node, TupleTableSlot *slot)
 	WtScanState  *st = node->fdw_state;
 	wide_bytes	key = wt_bytes_of(&st->reader->key);
 	uint64_t	seq;
+	bool		found;
 
 	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
 	{
@@ -1068,17 +1171,20 @@ lock_row(ForeignScanState *node, TupleTableSlot *slot)
 				 errmsg("could not obtain lock on row in relation \"%s\"",
 						RelationGetRelationName(node->ss.ss_currentRelation))));
 	}
-	read_again(node, key);
-	do
+	if (st->t->cells_layout)
+		found = cell_again(node, slot->tts_values, slot->tts_isnull);
+	else
 	{
-		if (!wt_row_next(st->again, st->again_scan, slot->tts_values, slot->tts_isnull, &seq))
-		{
-			/* deleted by another transaction; or by this very command, when the scan runs again */
-			if (IsolationUsesXactSnapshot() && !st->restarted)
-				raise_changed(node);
-			return false;
-		}
-	} while (st->t->cells_layout && !same_cell(st->reader, st->again));
+		read_again(node, key);
+		found = wt_row_next(st->again, st->again_scan, slot->tts_values, slot->tts_isnull, &seq);
+	}
+	if (!found)
+	{
+		/* deleted by another transaction; or by this very command, when the scan runs again */
+		if (IsolationUsesXactSnapshot() && !st->restarted)
+			raise_changed(node);
+		return false;
+	}
 	if (st->again->print == st->reader->print)
 		return true;
 	/* a row that this command itself has changed already is not changed twice */
@@ -1146,6 +1252,7 @@ wtReScanForeignScan(ForeignScanState *node)
 	if (st == NULL)
 		return;
 	st->restarted = st->restarted || st->opened;
+	st->again_subid = InvalidSubTransactionId;
 	st->ready = false;
 }
 

@@ -431,7 +431,7 @@ test_processes(void **state)
 	(void) state;
 	begin(&s, 1);
 	for (int p = 0; p < PROCESSES; p++)
-		if ((pids[p] = fork()) == 0)
+		if ((pids[p] = unit_fork()) == 0)
 		{
 			wide_host	host = s.db->host;
 			wide_db    *db;

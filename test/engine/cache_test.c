@@ -296,7 +296,7 @@ test_hammer(void **state)
 
 	for (int i = 0; i < 5; i++)
 	{
-		pid[i] = fork();
+		pid[i] = unit_fork();
 		if (pid[i] == 0)
 		{
 			child_hammer(base, i);

@@ -624,7 +624,7 @@ test_group_commit(void **state)
 	wide_filelog_set_segment(&e.log, 10000);
 	for (int p = 0; p < CHILDREN; p++)
 	{
-		pid[p] = fork();
+		pid[p] = unit_fork();
 		if (pid[p] == 0)
 		{
 			env			mine = e;
@@ -694,7 +694,7 @@ test_kill(void **state)
 		for (int i = 0; i < 5; i++)
 			assert_int_equal(add(&e, i, false, &lsn), WIDE_OK);
 		assert_int_equal(e.log.sync(e.log.ctx, lsn), WIDE_OK);
-		pid = fork();
+		pid = unit_fork();
 		if (pid == 0)
 		{
 			env			mine = e;

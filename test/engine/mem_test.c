@@ -288,7 +288,7 @@ test_concurrent(void **state)
 	mem_init(&m, &sh->t, base, size);
 	for (int i = 0; i < 5; i++)
 	{
-		pid[i] = fork();
+		pid[i] = unit_fork();
 		if (pid[i] == 0)
 		{
 			if (i < 4)

@@ -229,7 +229,7 @@ static void
 begin_life(life *l, uint64_t seed)
 {
 	wide_batch *b;
-	char		name[8];
+	char		name[16];
 
 	memset(l, 0, sizeof *l);
 	l->seed = l->r = seed;
@@ -409,6 +409,15 @@ do_commit(life *l)
 		forget_batch(l);
 		CHECK(l, store_open(&l->st));
 		memset(l->external, 0, sizeof l->external);
+		/* its time is of after the death, which took back what batches without a commit had added to the clock */
+		if (stamp == INT64_MIN)
+		{
+			int64_t		after = l->st.db->seg->commit.last_ts;
+
+			if (after <= l->m.stamped)
+				fail_life(l, "recovery gave out %lld after %lld", shown(after), shown(l->m.stamped));
+			l->m.last_ts = after - 1;
+		}
 	}
 	else
 	{
@@ -418,6 +427,8 @@ do_commit(life *l)
 		forget_batch(l);
 	}
 	model_commit(&l->m, l->st.now, stamp != INT64_MIN ? &stamp : NULL, lost);
+	if (lost)
+		follow_clock(l);
 	if (external != 0 && !empty && !lost)
 	{
 		memmove(l->external + 1, l->external, sizeof l->external - sizeof l->external[0]);

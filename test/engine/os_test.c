@@ -254,7 +254,7 @@ outside_is_left_alone(void **state)
 static int
 run_killed(const char *env, int passes)
 {
-	pid_t		pid = fork();
+	pid_t		pid = unit_fork();
 	int			ws;
 
 	if (pid == 0)

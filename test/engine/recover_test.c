@@ -2,6 +2,7 @@
  * recover_test.c - opening: who may, what comes back, what is refused.
  */
 #include "store_fixture.h"
+#include "batch.h"
 
 static void
 test_empty_and_again(void **state)
@@ -210,6 +211,75 @@ test_external(void **state)
 	store_drop(&s);
 }
 
+/*
+ * A large batch got its automatic timestamps when its files were written, from
+ * a clock that others without a commit had moved.  After a death before its
+ * finish record the clock is not behind them, so no timestamp is given out twice.
+ */
+static void
+test_loaded_clock(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char		value[900],
+				expect[200];
+	int64_t		loaded = 0;
+	char	   *got;
+
+	store_init(&s);
+	s.config.memtable_size = 64 * 1024;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.versions = 10;
+	store_table(&s, &opt, 1, &t, &f);
+	memset(value, 'x', sizeof value);
+	for (uint64_t xid = 100; xid < 102; xid++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 100; i++)
+		{
+			char		row[8];
+
+			snprintf(row, sizeof row, "r%d", i);
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+		}
+		assert_ok(wide_batch_put(b, f, text("a"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text("one")));
+		wide_filelog_set_xid(&s.log, xid);
+		assert_ok(wide_batch_prepare(b, xid));
+		assert_true(b->nfiles > 0);
+		loaded = b->loaded_ts;
+		assert_ok(wide_filelog_decide(&s.log, xid, xid == 101));
+		if (xid == 100)
+			wide_batch_free(b);
+	}
+	assert_true(loaded > s.now);
+	/* the process dies here */
+	b->finished = true;
+	store_close(&s);
+	free(b->files);
+	b->files = NULL;
+	wide_batch_free(b);
+	for (int i = 0; i < 2; i++)
+	{
+		assert_ok(store_open(&s));
+		assert_true(s.db->seg->commit.last_ts >= loaded);
+		if (i == 0)
+			store_close(&s);
+	}
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, f, text("a"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text("two")));
+	assert_ok(store_commit(&s, b, NULL));
+	got = store_text(&s, NULL, &f, 1);
+	snprintf(expect, sizeof expect, "0/a/q@%lld=two;0/a/q@%lld=one;",
+			 (long long) s.db->seg->commit.last_ts, (long long) loaded);
+	assert_memory_equal(got, expect, strlen(expect));
+	free(got);
+	store_drop(&s);
+}
+
 static void
 test_refuses_damage(void **state)
 {
@@ -246,6 +316,7 @@ main(void)
 		cmocka_unit_test(test_smaller_memtables),
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_loaded_clock),
 		cmocka_unit_test(test_refuses_damage),
 	};
 

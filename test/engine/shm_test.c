@@ -133,7 +133,7 @@ test_locks(void **state)
 
 	for (int p = 0; p < 4; p++)
 	{
-		pid[p] = fork();
+		pid[p] = unit_fork();
 		if (pid[p] == 0)
 		{
 			wide_db    *db = fixture_attach(base);
@@ -162,7 +162,7 @@ test_lock_order(void **state)
 {
 #ifndef NDEBUG
 	void	   *base = fixture_map(cfg);
-	pid_t		pid = fork();
+	pid_t		pid = unit_fork();
 	int			status;
 
 	if (pid == 0)
@@ -205,7 +205,7 @@ test_wait(void **state)
 	stop_after = 2;
 	assert_int_equal(shm_wait(db, word, 0, -1), WIDE_INTERRUPTED);
 	stop_after = 1000;
-	pid = fork();
+	pid = unit_fork();
 	if (pid == 0)
 	{
 		wide_db    *mine = fixture_attach(base);
@@ -218,7 +218,7 @@ test_wait(void **state)
 	assert_int_equal(*word, 1);
 	fixture_child_ok(pid);
 	/* poison ends a wait */
-	pid = fork();
+	pid = unit_fork();
 	if (pid == 0)
 	{
 		wide_db    *mine = fixture_attach(base);
@@ -250,7 +250,7 @@ enum death { DIE_IDLE, DIE_LOCKED, DIE_CRIT, DIE_PREPARED, DIE_JOB, DIE_ZOMBIE }
 static pid_t
 die(void *base, enum death how, wide_bytes row)
 {
-	pid_t		pid = fork();
+	pid_t		pid = unit_fork();
 	siginfo_t	info;
 
 	if (pid == 0)
@@ -323,6 +323,23 @@ test_death(void **state)
 	}
 }
 
+/* Somebody died without ending what others wait for: a series of short waits finds that too. */
+static void
+test_death_awaited(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+	wide_status st = WIDE_OK;
+	time_t		end = time(NULL) + 20;
+
+	die(base, DIE_CRIT, (wide_bytes) {(const uint8_t *) "row", 3});
+	while (st == WIDE_OK && time(NULL) < end)
+		st = shm_wait(db, &db->seg->commit.applied_word, 0, 20);
+	assert_int_equal(st, WIDE_POISONED);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
 /* All slots belong to the dead: an attaching process takes one over. */
 static void
 test_takeover(void **state)
@@ -353,7 +370,7 @@ test_pid_reuse(void **state)
 {
 	void	   *base = fixture_map(cfg);
 	wide_db    *db = fixture_attach(base);
-	pid_t		other = fork();
+	pid_t		other = unit_fork();
 
 	if (other == 0)
 	{
@@ -400,7 +417,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fit), cmocka_unit_test(test_format), cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_locks), cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_death), cmocka_unit_test(test_takeover), cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_death), cmocka_unit_test(test_death_awaited),
+		cmocka_unit_test(test_takeover), cmocka_unit_test(test_pid_reuse),
 		cmocka_unit_test(test_jobs),
 	};
 

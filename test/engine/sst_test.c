@@ -934,7 +934,7 @@ kill_points(void **state)
 	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
 	for (int i = 0; i < 3; i++)
 	{
-		pid_t		pid = fork();
+		pid_t		pid = unit_fork();
 		int			ws;
 
 		if (pid == 0)

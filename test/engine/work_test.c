@@ -3,7 +3,6 @@
  * levels, windows, loads, interruption, estimates.
  */
 #include <signal.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include "store_fixture.h"
 #include "work.h"
@@ -424,8 +423,6 @@ child_attach(store *s)
 {
 	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
 
-	/* when the parent fails a check, nobody may stay behind */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (wide_filelog_open(s->dir, s->base, NULL, &s->log) != WIDE_OK ||
 		wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
 		_exit(10);
@@ -530,7 +527,7 @@ test_processes(void **state)
 	s.config.memtable_size = 128 * 1024;	/* flushes all the time */
 	assert_ok(store_open(&s));
 	for (int i = 0; i < 4; i++)
-		if ((pid[i] = fork()) == 0)
+		if ((pid[i] = unit_fork()) == 0)
 		{
 			child_attach(&s);
 			if (i < 2)
@@ -647,6 +644,40 @@ test_resting_reader(void **state)
 	store_drop(&s);
 }
 
+/*
+ * A pin taken in the middle of a switch: the new memtable is active, the
+ * version is still the old one.  The pin would not keep that memtable from
+ * being used again, so it must not read it.
+ */
+static void
+test_pin_in_switch(void **state)
+{
+	store		s;
+	memtable   *t;
+	set_pin		pin = {0};
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	t = &s.db->seg->memtables[(s.db->seg->commit.active + 1) % WIDE_MEMTABLES];
+	assert_int_equal(atomic_load(&t->state), MEM_FREE);
+	t->made_version = atomic_load(&s.db->seg->set.version) + 1;
+	t->freed_version = t->made_version + 5;
+	t->number = s.db->seg->commit.memtable_number + 1;
+	atomic_store(&t->state, MEM_ACTIVE);
+	assert_ok(set_pin_take(s.db, &pin));
+	assert_false(set_memtable_pinned(s.db, t));
+	assert_int_equal(pin.nmem, 1);
+	assert_int_equal(pin.mem[0], s.db->seg->commit.active);
+	set_pin_drop(s.db, &pin);
+	atomic_fetch_add(&s.db->seg->set.version, 1);
+	assert_ok(set_pin_take(s.db, &pin));
+	assert_true(set_memtable_pinned(s.db, t));
+	assert_int_equal(pin.nmem, 2);
+	set_pin_drop(s.db, &pin);
+	atomic_store(&t->state, MEM_FREE);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -661,6 +692,7 @@ main(void)
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_litter_and_missing),
 		cmocka_unit_test(test_resting_reader),
+		cmocka_unit_test(test_pin_in_switch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
