@@ -664,6 +664,11 @@ map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
 					 errmsg("key \"%.*s\" of map column \"%s\" is stored in column \"%s\"",
 							len, name, c->name, o->name)));
 	}
+	if (!wt_map_shows(m->t, c, q))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key \"%.*s\" of map column \"%s\" belongs to another map column with a longer prefix",
+						len, name, c->name)));
 	return q;
 }
 

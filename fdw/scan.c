@@ -505,8 +505,7 @@ add_to_maps(WtRowReader *r, ReadFamily *rf, const wide_cell *cell, bool copy)
 		const WtColumn *c = &r->t->columns[a];
 		JsonbValue	v;
 
-		if (cell->qualifier.len < c->qual_len ||
-			(c->qual_len > 0 && memcmp(cell->qualifier.data, c->qual, c->qual_len) != 0))
+		if (!wt_map_shows(r->t, c, cell->qualifier))
 			continue;
 		if (r->maps[a] == NULL)
 			(void) pushJsonbValue(&r->maps[a], WJB_BEGIN_OBJECT, NULL);

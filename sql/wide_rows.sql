@@ -3,8 +3,10 @@
 -- a part is asked for, nor reads it once for each of its cells.
 \set SHOW_CONTEXT never
 
-CREATE FOREIGN TABLE wide_row (k text COLLATE "C", m jsonb OPTIONS (family 'd'), p jsonb OPTIONS (family 'd', prefix 'q00042'))
+CREATE FOREIGN TABLE wide_row (k text COLLATE "C", m jsonb OPTIONS (family 'd'))
     SERVER widetable OPTIONS (families '{"d": {"versions": 3}, "e": {}}');
+CREATE FOREIGN TABLE wide_part (k text COLLATE "C", p jsonb OPTIONS (family 'd', prefix 'q00042'))
+    SERVER widetable OPTIONS (table_name 'public.wide_row');
 CREATE FOREIGN TABLE wide_cells (k text COLLATE "C", family text COLLATE "C", qualifier bytea, ts bigint, version int, value text)
     SERVER widetable OPTIONS (layout 'cells', table_name 'public.wide_row');
 CREATE FOREIGN TABLE wide_text (k text COLLATE "C", family text COLLATE "C", qualifier text COLLATE "C", value text)
@@ -47,7 +49,7 @@ INSERT INTO wide_query (query, answer, most) VALUES
     ($$SELECT value FROM wide_cells WHERE k = 'small' AND version < 1$$, NULL, 100),
     ($$SELECT value FROM wide_cells WHERE k = 'small' AND ts <= 20$$, 'new old', 100),
     -- a part of the map
-    ($$SELECT p FROM wide_row WHERE k = 'one' AND p ? '5'$$, '{"0": "v420", "1": "v421", "2": "v422", "3": "v423", "4": "v424", "5": "v425", "6": "v426", "7": "v427", "8": "v428", "9": "v429"}', 100);
+    ($$SELECT p FROM wide_part WHERE k = 'one' AND p ? '5'$$, '{"0": "v420", "1": "v421", "2": "v422", "3": "v423", "4": "v424", "5": "v425", "6": "v426", "7": "v427", "8": "v428", "9": "v429"}', 100);
 CREATE FUNCTION wide_check(OUT no int, OUT query text, OUT answer text, OUT cells int, OUT blocks int, OUT sorts int)
     RETURNS SETOF record LANGUAGE plpgsql AS $$
 DECLARE w record; want text; c refcursor; r text;
