@@ -151,24 +151,34 @@ wide_config_fit(wide_config *config, size_t total)
 {
 	uint32_t	lo = 0,
 				hi = 65536;
-	wide_config whole;
+	wide_config whole,
+				least;
+	bool		keep_tables;
 
 	config_defaults(config);
 	if (total == 0 || config_bytes(config) <= total)
 		return;
-	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
 	whole = *config;
+	/* fewer tables than asked for would surprise more than less memory: only when nothing else helps */
+	least = config_shrunk(&whole, 0);
+	least.max_tables = whole.max_tables;
+	keep_tables = config_bytes(&least) <= total;
+	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
 	while (lo + 1 < hi)
 	{
 		uint32_t	mid = lo + (hi - lo) / 2;
 		wide_config c = config_shrunk(&whole, mid);
 
+		if (keep_tables)
+			c.max_tables = whole.max_tables;
 		if (config_bytes(&c) <= total)
 			lo = mid;
 		else
 			hi = mid;
 	}
 	*config = config_shrunk(&whole, lo);
+	if (keep_tables)
+		config->max_tables = whole.max_tables;
 }
 
 size_t

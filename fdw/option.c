@@ -1223,27 +1223,6 @@ check_places(WtTable *t)
 		}
 }
 
-static bool
-has_prefix(const WtColumn *map, wide_bytes q)
-{
-	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
-}
-
-bool
-wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
-{
-	if (!has_prefix(map, qualifier))
-		return false;
-	for (int i = 0; i < t->natts; i++)
-	{
-		const WtColumn *o = &t->columns[i];
-
-		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
-			return false;
-	}
-	return true;
-}
-
 WtTable *
 wt_table_parse(Relation rel)
 {
