@@ -134,10 +134,10 @@ wt_anchor(void)
 /* ------------------------------------------------- the engine's host */
 
 /*
- * true only when CHECK_FOR_INTERRUPTS is going to raise an error: a scan that
- * stops in the middle of something does not go on.  A barrier, for which every
- * process of the cluster waits, is passed here; other requests wait until the
- * executor asks.
+ * true only when CHECK_FOR_INTERRUPTS is going to raise an error, so that work
+ * of the engine is not broken off and begun again for nothing.  A barrier, for
+ * which every process of the cluster waits, is passed here; other requests wait
+ * until the executor asks.
  */
 static bool
 host_interrupted(void *ctx)
