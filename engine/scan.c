@@ -43,10 +43,10 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 	return merge_add(m, src);
 }
 
-/* All sources of a family as of the pin, for readers at seq or before. */
+/* All sources of a family as of the pin, for readers at seq or before, of timestamps from ts_min on. */
 static wide_status
-family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, wide_batch *own, uint64_t mark,
-			 merge **out, source **own_source)
+family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
+			 uint64_t mark, merge **out, source **own_source)
 {
 	set_files	files;
 	source	   *src;
@@ -68,6 +68,9 @@ family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, w
 		mem_at(db, pin->mem[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */
 		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
+			continue;
+		/* bounds are those of all families together, and widened before an entry can be seen (source.c) */
+		if (atomic_load(&mm.t->ts_max) < ts_min)
 			continue;
 		TRY_GOTO(add_mem(db, m, &mm, id));
 	}
@@ -123,7 +126,8 @@ make_sources(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(family_merge(s->db, &s->pin, f->id, wide_snapshot_lsn(s->snap), s->own, s->own_mark, &f->m, &f->own));
+		TRY(family_merge(s->db, &s->pin, f->id, wide_snapshot_lsn(s->snap), f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+						 s->own, s->own_mark, &f->m, &f->own));
 		merge_limits(f->m, &f->limits);
 		f->before_valid = false;
 	}
@@ -533,15 +537,22 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	f->limits.stats = &s->stats;
 	f->limits.keep = scan_keep_block;
 	f->limits.keep_arg = s;
-	f->limits.by_time = s->ts_min != 0 || s->ts_max != 0;
-	f->limits.ts_min = s->ts_min;
+	f->limits.ts_min = INT64_MIN;
+	if (s->ts_min != 0 || s->ts_max != 0)
+		f->limits.ts_min = s->ts_min;
+	if (s->filtered && s->show_min > f->limits.ts_min)
+		f->limits.ts_min = s->show_min;
+	f->limits.by_time = f->limits.ts_min != INT64_MIN;
 	TRY(encode_quals(f, spec));
 	if (!family_options(s->db, s->own, spec->id, &family, floors))
 		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	f->view_made = true;
-	return view_read_init(&f->view, &family.opt, floors, wide_snapshot_lsn(s->snap), excluded, nexcluded,
-						  s->now, s->ts_min, s->ts_max, spec->max_versions);
+	TRY(view_read_init(&f->view, &family.opt, floors, wide_snapshot_lsn(s->snap), excluded, nexcluded,
+					   s->now, s->ts_min, s->ts_max, spec->max_versions));
+	if (s->filtered)
+		view_read_filter(&f->view, s->show_min, s->show_max);
+	return WIDE_OK;
 }
 
 wide_status
@@ -560,6 +571,9 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->reverse = spec->reverse;
 	s->ts_min = spec->ts_min;
 	s->ts_max = spec->ts_max;
+	s->show_min = spec->show_min;
+	s->show_max = spec->show_max;
+	s->filtered = s->show_min != 0 || s->show_max != 0;
 	s->now = spec->now != 0 ? spec->now : now_us(db);
 	s->own = spec->own;
 	s->own_mark = spec->own_mark;
@@ -774,7 +788,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
 	TRY(set_pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(family_merge(db, &pin, family, visible, NULL, 0, &m, &own));
+	TRY_GOTO(family_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
 	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
 	{

@@ -68,6 +68,8 @@ struct wide_scan
 	buffer		bounds;
 	bool		reverse;
 	int64_t		ts_min, ts_max, now;
+	int64_t		show_min, show_max;
+	bool		filtered;		/* show_min and show_max are in force */
 	wide_batch *own;
 	uint64_t	own_mark;
 	uint32_t	row_cells;

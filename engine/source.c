@@ -4,9 +4,15 @@
  *
  * A source has one cursor.  Files are opened when a seek or a move gets to
  * them; those that the user's limits exclude (key bounds, filters, time) are
- * passed over without being opened where possible.  Skipping by time is safe
- * only for files that are wholly older than the range: what they hold can mask
- * or displace only what is older still.
+ * passed over without being opened where possible.
+ *
+ * Skipping by time is safe only for files that are wholly older than what is
+ * asked for: within a column all effects go from newer timestamps to older
+ * ones.  A version displaces, and counts before (versions, min_versions), only
+ * those with older timestamps; a delete masks only timestamps up to its own,
+ * and one without a timestamp has the largest there is, so that no file with
+ * one is skipped.  For the same reason a file that is wholly newer is needed:
+ * its versions displace and number the older ones, its deletes mask them.
  *
  * Locking: none; whoever makes a source holds the pin that keeps memory and
  * files in place.

@@ -18,7 +18,7 @@ typedef struct source_limits
 	uint32_t	rowlen;
 	const uint8_t *column;		/* with row: of its cells only this ukey (and family deletes) */
 	uint32_t	columnlen;
-	bool		by_time;		/* files whose newest timestamp is below ts_min are not needed */
+	bool		by_time;		/* memtables and files whose newest timestamp is below ts_min are not needed */
 	int64_t		ts_min;
 	wide_scan_stats *stats;
 	/*

@@ -36,7 +36,8 @@
  *
  * After that, in this order: a cell whose own TTL has passed is hidden but
  * fills its place; family TTL hides what is older, except the min_versions
- * newest of the rest; then the time range applies.  With min_versions = 0
+ * newest of the rest; then the time range applies, and to what is visible then
+ * the filter (show_min, show_max): that changes no version's number.  With min_versions = 0
  * what the family TTL hides does not fill a place either (everything with an
  * older timestamp is hidden with it).
  *
@@ -363,10 +364,20 @@ view_read_init(view_read *v, const wide_family_options *opt, const family_floor 
 	if (v->opt.versions < 1)
 		v->opt.versions = 1;
 	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
+	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
 	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors);
 	view_read_row(v);
 	view_read_column_reset(v);
 	return WIDE_OK;
+}
+
+void
+view_read_filter(view_read *v, int64_t show_min, int64_t show_max)
+{
+	v->filtered = show_min != INT64_MIN || show_max != INT64_MAX;
+	v->show_min = show_min;
+	v->show_max = show_max;
+	v->plain = v->plain && !v->filtered;
 }
 
 void
@@ -506,7 +517,11 @@ read_shown(view_read *v, const entry *e, int64_t cutoff)
 			return last ? VIEW_DONE : VIEW_HIDE;
 	}
 	v->out++;
-	return last || v->out >= v->max_out ? VIEW_LAST : VIEW_SHOW;
+	last = last || v->out >= v->max_out;
+	/* below show_min nothing gets here */
+	if (v->filtered && e->ts >= v->show_max && v->show_max != INT64_MAX)
+		return last ? VIEW_DONE : VIEW_HIDE;
+	return last ? VIEW_LAST : VIEW_SHOW;
 }
 
 wide_status
@@ -518,6 +533,12 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 
 	v->fresh = false;
 	*out = VIEW_HIDE;
+	/* neither this nor what follows in the column is given out, nor has it an effect on what was */
+	if (v->filtered && e->ts < v->show_min)
+	{
+		*out = VIEW_DONE;
+		return WIDE_OK;
+	}
 	if (e->type != ENTRY_PUT)
 		return read_delete(v, e);
 	if (v->opt.min_versions == 0 && e->ts < v->expire_before)

@@ -89,6 +89,10 @@ typedef struct view_read
 	int64_t		ts_min;			/* shown: ts_min <= ts < ts_max (when limited) */
 	int64_t		ts_max;
 	bool		limited;
+	bool		filtered;		/* of those only show_min <= ts < show_max are given out */
+	bool		plain;			/* one version, nothing to look up for it: see view_read_cell */
+	int64_t		show_min;
+	int64_t		show_max;
 	int			max_out;		/* versions shown of a column */
 	/* the row */
 	view_delete *deletes;		/* of the family in this row, ts descending */
@@ -123,6 +127,8 @@ typedef enum view_verdict
 extern wide_status view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
 								  uint64_t seq, const uint64_t *excluded, int nexcluded,
 								  int64_t now, int64_t ts_min, int64_t ts_max, int max_versions);
+/* Give out only show_min <= ts < show_max of what is visible (INT64_MAX: open). */
+extern void view_read_filter(view_read *v, int64_t show_min, int64_t show_max);
 extern void view_read_free(view_read *v);
 extern bool view_read_excluded(const view_read *v, uint64_t seq);
 
@@ -167,8 +173,7 @@ view_read_cell(view_read *v, const entry *e, view_verdict *out)
 		return WIDE_OK;
 	}
 	/* one version, nothing deleted, no limits: the first put is the answer */
-	if (v->fresh && e->type == ENTRY_PUT && v->opt.versions == 1 && v->ndeletes == 0 && v->nfloors == 0 &&
-		e->ttl_us == 0 && !v->limited && e->ts >= v->expire_before)
+	if (v->fresh && v->plain && e->type == ENTRY_PUT && v->ndeletes == 0 && e->ttl_us == 0 && e->ts >= v->expire_before)
 	{
 		v->out = 1;
 		*out = VIEW_LAST;

@@ -454,6 +454,13 @@ typedef struct wide_scan_spec
 	bool		reverse;		/* rows in descending order; cells of a row stay ascending */
 	int64_t		ts_min;			/* cells with ts_min <= ts < ts_max; 0,0 = no limit */
 	int64_t		ts_max;			/*  (VERSIONS are counted before this is applied) */
+	/*
+	 * Of the cells that are visible so, only those with show_min <= ts <
+	 * show_max (0,0 = no limit, INT64_MAX = open).  A plain filter: versions,
+	 * their numbers and deletes are what they are without it.
+	 */
+	int64_t		show_min;
+	int64_t		show_max;
 	int64_t		now;			/* for TTL; 0 = host->now() when the scan is opened */
 	wide_batch *own;			/* merged on top, may be NULL */
 	uint64_t	own_mark;		/* operations of own before this mark only */

@@ -83,7 +83,8 @@ part_name(WtTable *t, int part)
 {
 	if (part < t->nkeys)
 		return quote_identifier(t->columns[t->keys[part]].name);
-	return part == WT_PART_FAMILY(t) ? "family" : part == WT_PART_QUALIFIER(t) ? "qualifier" : "version";
+	return part == WT_PART_FAMILY(t) ? "family" : part == WT_PART_QUALIFIER(t) ? "qualifier" :
+		part == WT_PART_VERSION(t) ? "version" : "ts";
 }
 
 /* ------------------------------------------------------------- conditions */
@@ -253,6 +254,61 @@ range_text(Shown *s)
 					lo.n == 0 ? "-inf" : psprintf("%s%s%s", open, lo.values.data, close),
 					hi.n == 0 ? "+inf" : psprintf("%s%s%s", open, hi.values.data, close),
 					hi.n == 0 ? ")" : hi.inclusive ? "]" : ")");
+}
+
+/* Layout cells: conditions on ts as a range, later values on the right; NULL: too complicated for that. */
+static char *
+times_text(Shown *s)
+{
+	const char *lo = "-inf",
+			   *hi = "+inf";
+	const char *open = "(",
+			   *close = ")";
+
+	for (int i = 0; i < s->ntests; i++)
+	{
+		const WtTest *test = &s->tests[i];
+		bool		lower = test->kind == WT_COND_GT || test->kind == WT_COND_GE || test->kind == WT_COND_EQ;
+		bool		upper = test->kind == WT_COND_LT || test->kind == WT_COND_LE || test->kind == WT_COND_EQ;
+
+		if (test->part != WT_PART_TS(s->t))
+			continue;
+		if ((!lower && !upper) || (lower && open[0] == '[') || (upper && close[0] == ']') ||
+			(lower && strcmp(lo, "-inf") != 0) || (upper && strcmp(hi, "+inf") != 0))
+			return NULL;
+		if (lower)
+			lo = value_text(s, test->first);
+		if (upper)
+			hi = value_text(s, test->first);
+		if (lower && test->kind != WT_COND_GT)
+			open = "[";
+		if (upper && test->kind != WT_COND_LT)
+			close = "]";
+	}
+	return psprintf("%s%s, %s%s", open, lo, hi, close);
+}
+
+/* What is asked of time: ranges of the layout cells, and widetable.as_of. */
+static void
+show_times(Shown *s, ExplainState *es)
+{
+	int64		as_of = wt_as_of_us();
+	char	   *moment = as_of == PG_INT64_MAX ? NULL :
+		quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
+	char	   *text = conditions_text(s, WT_PART_TS(s->t), WT_PART_TS(s->t) + 1);
+
+	if (text[0] != '\0')
+	{
+		char	   *range = times_text(s);
+
+		if (range != NULL)
+			text = range;
+		if (moment != NULL)
+			text = psprintf("%s as of %s", text, moment);
+		ExplainPropertyText("Time Range", text, es);
+	}
+	else if (moment != NULL)
+		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", moment), es);
 }
 
 static void
@@ -434,7 +490,6 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	Shown		s = {0};
 	ListCell   *lc;
 	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
-	int64		as_of = wt_as_of_us();
 
 	s.t = wt_table(RelationGetRelid(node->ss.ss_currentRelation));
 	s.exprs = shown_exprs(plan);
@@ -455,8 +510,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (wt_flag(private, WtFlagReverse))
 		ExplainPropertyText("Scan Direction", "Backward", es);
 	show_columns(&s, private, es);
-	if (as_of != PG_INT64_MAX)
-		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF))), es);
+	show_times(&s, es);
 	if (limit[0] != '\0')
 		ExplainPropertyText("Limit", limit, es);
 	if (es->analyze)

@@ -370,7 +370,8 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 		{
 			if (bms_is_member(index, known) && c->part < stop)
 				rest = list_delete_ptr(rest, c->rinfo);
-			else
+			else if (c->part != WT_PART_TS(info->t))
+				/* by time only whole files are left out */
 				unknown = lappend(unknown, c->rinfo);
 		}
 		index++;
@@ -520,7 +521,7 @@ same_order(WtTable *t, int part, Oid opfamily, Oid collation)
 	WtColumn   *c = wt_part_column(t, part);
 
 	/* families come by name, the versions of a cell from the newest to the oldest */
-	if (!wt_part_is_ordered(t, part) && part != WT_PART_FAMILY(t) && part != WT_PART_VERSION(t))
+	if (!wt_part_is_ordered(t, part) && (part < t->nkeys || part == WT_PART_QUALIFIER(t)))
 		return false;
 	if (c->typid == TEXTOID || c->typid == VARCHAROID)
 	{
@@ -554,13 +555,16 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 	{
 		PathKey    *pk = lfirst(lc);
 		bool		backward;
+		int			at;
 
 		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
 			part++;
-		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, part) ||
-			!same_order(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+		/* the versions of a cell by number, or by time from the newest, which is the same */
+		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part) ? WT_PART_TS(t) : part;
+		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
+			!same_order(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 			break;
-		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, part);
+		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, at);
 		if (part >= t->nkeys ? backward : directed && backward != *reverse)
 			break;
 		if (part < t->nkeys)

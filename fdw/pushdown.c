@@ -75,7 +75,8 @@ wt_part_column(WtTable *t, int part)
 
 	if (part < t->nkeys)
 		return key_column(t, part);
-	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER : WT_CELL_VERSION;
+	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER :
+		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : WT_CELL_TS;
 	for (int i = 0; i < t->natts; i++)
 		if (t->columns[i].role == role)
 			return &t->columns[i];
@@ -97,8 +98,9 @@ wt_part_is_descending(WtTable *t, int part)
 {
 	WtColumn   *c;
 
+	/* the newest version of a cell comes first */
 	if (part >= t->nkeys)
-		return false;
+		return part == WT_PART_TS(t);
 	c = key_column(t, part);
 	return c->desc != (c->enc == WT_ENC_REVERSE);
 }
@@ -185,6 +187,8 @@ match_part(Match *m, Node *node)
 		return WT_PART_QUALIFIER(m->t);
 	if (m->t->cells_layout && c->role == WT_CELL_VERSION && is_integer(c->typid))
 		return WT_PART_VERSION(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_TS)
+		return WT_PART_TS(m->t);
 	return -1;
 }
 
@@ -283,7 +287,8 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 		return true;
 	}
 	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
-	if (!wt_part_is_ordered(m->t, part) && part != WT_PART_VERSION(m->t) && part != WT_PART_QUALIFIER(m->t))
+	if (!wt_part_is_ordered(m->t, part) && part != WT_PART_VERSION(m->t) && part != WT_PART_TS(m->t) &&
+		part != WT_PART_QUALIFIER(m->t))
 		return false;
 	if (is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
@@ -1210,29 +1215,6 @@ wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 	*out = list;
 	*n = count;
 	return restricted;
-}
-
-int
-wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
-{
-	int64		limit = PG_INT32_MAX;
-
-	for (int i = 0; i < ntests; i++)
-	{
-		const WtTest *test = &tests[i];
-		const WtArg *arg = &args[test->first];
-		int64		x;
-
-		if (test->part != WT_PART_VERSION(t) || test->n != 1 || !arg->known || arg->isnull ||
-			(test->kind != WT_COND_EQ && test->kind != WT_COND_LE && test->kind != WT_COND_LT))
-			continue;
-		x = integer_value(arg->value, arg->type);
-		if (test->kind == WT_COND_LT && x > PG_INT32_MIN)
-			x--;
-		limit = Min(limit, x);
-	}
-	/* less than one is none, but that is for the filter to say */
-	return (int) Max(limit, 1);
 }
 
 /* ----------------------------------------------------------------- ranges */

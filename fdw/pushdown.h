@@ -25,11 +25,12 @@ typedef enum WtKind
 
 /*
  * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family, the
- * qualifier and the version are counted on behind them.
+ * qualifier, the version and its timestamp are counted on behind them.
  */
 #define WT_PART_FAMILY(t)		((t)->nkeys)
 #define WT_PART_QUALIFIER(t)	((t)->nkeys + 1)
 #define WT_PART_VERSION(t)		((t)->nkeys + 2)
+#define WT_PART_TS(t)			((t)->nkeys + 3)
 
 /* One clause that says something about a part of the key. */
 typedef struct WtCond
@@ -97,10 +98,21 @@ extern void wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *
 /* What the tests leave of one part, by itself.  false: no restriction. */
 extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 							  WtInterval **out, int *n);
-/* Layout cells: no version above this passes the tests. */
-extern int	wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args);
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
 extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
+
+/* version.c, layout cells: no version above this passes the tests. */
+extern int	wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args);
+
+typedef enum WtTimes
+{
+	WT_TIMES_ALL,
+	WT_TIMES_NONE,
+	WT_TIMES_SOME
+} WtTimes;
+
+/* Layout cells: no version passes the tests unless *lo <= its timestamp < *hi (PG_INT64_MAX: open). */
+extern WtTimes wt_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi);
 
 /* ------------------------------------------------- the plan's private list */
 

@@ -388,7 +388,14 @@ make_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 			r->need_part[t->columns[a].part] = true;
 	}
 	if (t->cells_layout)
-		choose_cells(r, e, tests, ntests, args, fams);
+	{
+		WtTimes		times = wt_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
+
+		if (times != WT_TIMES_NONE)
+			choose_cells(r, e, tests, ntests, args, fams);
+		if (times != WT_TIMES_SOME)
+			spec->show_min = spec->show_max = 0;
+	}
 	else
 		choose_families(r, e, strict_family, fams);
 	spec->families = fams;
@@ -779,6 +786,7 @@ typedef struct WtScanState
 	WtEngine	e;
 	bool		exists;			/* the engine has the table */
 	WtScan	   *held;			/* the statement's snapshot */
+	int64		as_of;			/* PG_INT64_MAX: not set */
 	WtTest	   *tests;
 	int			ntests;
 	WtArg	   *args;
@@ -794,6 +802,7 @@ typedef struct WtScanState
 	WtRowReader *reader;
 	wide_scan_spec spec;
 	Source		source;
+	wide_scan_stats past;		/* of scans that were closed to read something else */
 	bool		ready;			/* ranges computed, engine scans positioned */
 	bool		opened;
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
@@ -853,7 +862,9 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 	st->ordered = wt_flag(private, WtFlagOrdered);
 	st->limit = atof(strVal(list_nth(private, WtPrivateLimit)));
 	st->lock = wt_flag(private, WtFlagLock);
-	if (st->lock != WT_LOCK_NONE && wt_as_of_us() != PG_INT64_MAX)
+	/* as the snapshot: a cursor keeps what was in force when it was opened */
+	st->as_of = wt_as_of_us();
+	if (st->lock != WT_LOCK_NONE && st->as_of != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
@@ -962,17 +973,16 @@ open_scans(WtScanState *st, Snapshot snapshot)
 {
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
 	Source	   *s = &st->source;
-	int64		as_of = wt_as_of_us();
 
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
-	if (as_of != PG_INT64_MAX)
+	if (st->as_of != PG_INT64_MAX)
 	{
 		st->spec.ts_min = PG_INT64_MIN;
-		st->spec.ts_max = as_of + 1;
+		st->spec.ts_max = st->as_of + 1;
 	}
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
@@ -996,8 +1006,31 @@ open_scans(WtScanState *st, Snapshot snapshot)
 }
 
 static void
+add_statistics(const Source *s, wide_scan_stats *out)
+{
+	for (int b = 0; b < s->n; b++)
+	{
+		wide_scan_stats one;
+
+		wt_scan_stats(s->scans[b], &one);
+		out->files_read += one.files_read;
+		out->files_skipped_key += one.files_skipped_key;
+		out->files_skipped_time += one.files_skipped_time;
+		out->files_skipped_bloom += one.files_skipped_bloom;
+		out->blocks_read += one.blocks_read;
+		out->blocks_cached += one.blocks_cached;
+		out->cells_scanned += one.cells_scanned;
+		out->cells_returned += one.cells_returned;
+		out->rows_returned += one.rows_returned;
+		out->tombstones += one.tombstones;
+		out->seeks += one.seeks;
+	}
+}
+
+static void
 close_scans(WtScanState *st)
 {
+	add_statistics(&st->source, &st->past);
 	for (int b = 0; b < st->source.n; b++)
 		wt_scan_close(st->source.scans[b]);
 	wt_scan_close(st->again_scan);
@@ -1303,25 +1336,9 @@ wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out)
 {
 	WtScanState  *st = node->fdw_state;
 
-	memset(out, 0, sizeof(*out));
 	if (st == NULL)
 		return false;
-	for (int b = 0; b < st->source.n; b++)
-	{
-		wide_scan_stats one;
-
-		wt_scan_stats(st->source.scans[b], &one);
-		out->files_read += one.files_read;
-		out->files_skipped_key += one.files_skipped_key;
-		out->files_skipped_time += one.files_skipped_time;
-		out->files_skipped_bloom += one.files_skipped_bloom;
-		out->blocks_read += one.blocks_read;
-		out->blocks_cached += one.blocks_cached;
-		out->cells_scanned += one.cells_scanned;
-		out->cells_returned += one.cells_returned;
-		out->rows_returned += one.rows_returned;
-		out->tombstones += one.tombstones;
-		out->seeks += one.seeks;
-	}
+	*out = st->past;
+	add_statistics(&st->source, out);
 	return true;
 }

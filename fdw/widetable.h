@@ -10,6 +10,7 @@
  *	codec.c		one column's value <-> bytes
  *	keyfunc.c	SQL helpers on keys (quadkey, reverse_host, ...)
  *	pushdown.c	WHERE clauses -> key ranges
+ *	version.c	layout cells: conditions on versions and their times
  *	plan.c		sizes, paths, plans
  *	scan.c		reading rows
  *	explain.c	what EXPLAIN shows

@@ -521,6 +521,7 @@ typedef struct asked
 	uint8_t		bounds[12][162];
 	bool		reverse;
 	model_view	v;
+	int64_t		show_min, show_max;
 	wide_batch *own;
 	uint64_t	own_mark;
 	uint32_t	row_cells;
@@ -630,6 +631,11 @@ ask_when(life *l, asked *a, const snap *s)
 		a->v.own = true;
 		a->v.mark = i < l->nmarks ? l->model_marks[i] : l->m.batch.n;
 	}
+	if (pick(l, 3) == 0)
+	{
+		a->show_min = pick(l, 3) == 0 ? INT64_MIN : BASE_TIME + 10 * (int64_t) pick(l, 30);
+		a->show_max = pick(l, 3) == 0 ? INT64_MAX : BASE_TIME + 10 * (int64_t) pick(l, 40);
+	}
 	a->reverse = pick(l, 3) == 0;
 	a->row_cells = pick(l, 2) ? 0 : 1 + pick(l, 4);
 }
@@ -651,6 +657,12 @@ typedef struct expected
 	model_op	op;
 } expected;
 
+static bool
+is_shown(const asked *a, int64_t ts)
+{
+	return (a->show_min == 0 && a->show_max == 0) || (ts >= a->show_min && (ts < a->show_max || a->show_max == INT64_MAX));
+}
+
 static int
 expect_row(life *l, const asked *a, int row, expected *out)
 {
@@ -667,7 +679,11 @@ expect_row(life *l, const asked *a, int row, expected *out)
 			int			k, column = -1;
 
 			if (f->any_exists)
-				exists |= model_column(&l->m, &a->v, a->model_fam[i], row, q, 1, ops) > 0;
+			{
+				k = model_column(&l->m, &a->v, a->model_fam[i], row, q, f->max_versions == 0 ? 1 : f->max_versions, ops);
+				for (int x = 0; x < k; x++)
+					exists |= is_shown(a, ops[x].ts);
+			}
 			if (f->want == WIDE_WANT_RANGE && (q < a->qual_index[i][0] || q >= a->qual_index[i][1]))
 				continue;
 			for (int c = 0; c < f->nquals && f->want == WIDE_WANT_COLUMNS; c++)
@@ -676,9 +692,14 @@ expect_row(life *l, const asked *a, int row, expected *out)
 			if (f->want == WIDE_WANT_COLUMNS && column < 0)
 				continue;
 			k = model_column(&l->m, &a->v, a->model_fam[i], row, q, f->max_versions == 0 ? 1 : f->max_versions, ops);
-			exists |= k > 0;
-			for (int x = 0; x < k && f->want != WIDE_WANT_EXISTS; x++)
-				out[n++] = (expected) {i, column, x, q, ops[x]};
+			for (int x = 0; x < k; x++)
+			{
+				if (!is_shown(a, ops[x].ts))
+					continue;
+				exists = true;
+				if (f->want != WIDE_WANT_EXISTS)
+					out[n++] = (expected) {i, column, x, q, ops[x]};
+			}
 		}
 	}
 	return exists ? n : -1;
@@ -765,14 +786,14 @@ do_scan(life *l)
 	ask_families(l, &a);
 	ask_ranges(l, &a);
 	ask_when(l, &a, s);
-	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) reverse %d ranges %d row_cells %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
-		 a.v.mark, shown(a.v.ts_min), shown(a.v.ts_max),
+	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) show [%lld,%lld) reverse %d ranges %d row_cells %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
+		 a.v.mark, shown(a.v.ts_min), shown(a.v.ts_max), shown(a.show_min), shown(a.show_max),
 		 a.reverse, a.nranges, a.row_cells, (long long) (a.v.now - BASE_TIME));
 	for (int i = 0; i < a.nfam; i++)
 		note(l, " f%d want %d%s max %d", a.model_fam[i], a.fam[i].want, a.fam[i].any_exists ? "+" : "", a.fam[i].max_versions);
 	note(l, "\n");
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
-		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .now = l->st.now, .own = a.own,
+		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min, .show_max = a.show_max, .now = l->st.now, .own = a.own,
 	.own_mark = a.own_mark, .row_cells = a.row_cells};
 	CHECK(l, wide_scan_open(l->st.db, s->s, &spec, &scan));
 	compare_scan(l, &a, scan);

@@ -121,31 +121,105 @@ test_time_and_key_skip_files(void **state)
 	store		s;
 	wide_range	r = {text("row00800"), {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &r, .nranges = 1, .ts_min = 250, .ts_max = INT64_MAX};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &r, .nranges = 1};
 	wide_snapshot *snap;
 	wide_scan  *scan;
 	wide_scan_stats stats;
 	wide_row	row;
-	int			n = 0;
 
 	(void) state;
 	begin(&s, 1, WIDE_BLOOM_ROW);
 	f.id = fam[0];
 	fill(&s, 900, 3);
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
-	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
-	while (wide_scan_next(scan, &row) == WIDE_OK)
-		n++;
-	assert_int_equal(n, 34);
-	wide_scan_statistics(scan, &stats);
-	assert_int_equal(stats.files_skipped_time, 2);
-	assert_int_equal(stats.files_read, 1);
-	/* the last tenth of one file */
-	assert_true(stats.blocks_read + stats.blocks_cached < 5);
-	r = (wide_range) {text("zzz"), {NULL, 0}};
-	assert_ok(wide_scan_restart(scan, &r, 1, 0));
-	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
-	wide_scan_close(scan);
+	/* as a time range, as a filter, and as both: the narrower one counts */
+	for (int how = 0; how < 3; how++)
+	{
+		int			n = 0;
+
+		spec.ts_min = how == 0 ? 250 : how == 1 ? 0 : 50;
+		spec.ts_max = how == 1 ? 0 : INT64_MAX;
+		spec.show_min = how == 0 ? 0 : 250;
+		spec.show_max = how == 0 ? 0 : INT64_MAX;
+		r = (wide_range) {text("row00800"), {NULL, 0}};
+		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+		while (wide_scan_next(scan, &row) == WIDE_OK)
+			n++;
+		assert_int_equal(n, 34);
+		wide_scan_statistics(scan, &stats);
+		assert_int_equal(stats.files_skipped_time, 2);
+		assert_int_equal(stats.files_read, 1);
+		/* the last tenth of one file */
+		assert_true(stats.blocks_read + stats.blocks_cached < 5);
+		r = (wide_range) {text("zzz"), {NULL, 0}};
+		assert_ok(wide_scan_restart(scan, &r, 1, 0));
+		assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+		wide_scan_close(scan);
+	}
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
+/* A filter by time: versions count and deletes mask whatever it leaves out, in files and memtables that it could skip too. */
+static void
+test_time_filter(void **state)
+{
+	static const struct
+	{
+		int64_t		min, max;
+		const char *want;		/* version number, timestamp */
+	}			ask[] = {
+		{0, 0, "0@40 1@30 0@5"}, {30, INT64_MAX, "0@40 1@30"}, {INT64_MIN, 40, "1@30 0@5"}, {30, 31, "1@30"},
+		{INT64_MIN, 30, "0@5"}, {10, 21, ""}, {41, INT64_MAX, ""}, {40, 30, ""}
+	};
+	store		s;
+	wide_batch *b;
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 9};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_scan_stats stats;
+	wide_row	row;
+
+	(void) state;
+	begin(&s, 2, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	/* two versions are kept: 10 and 20 are displaced by 30 and 40; of column c the delete leaves what is written later */
+	for (int i = 1; i <= 4; i++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_put(b, fam[0], text("r"), text("a"), 10 * i, 0, 0, text("v")));
+		if (i == 1)
+			assert_ok(wide_batch_put(b, fam[0], text("r"), text("c"), 12, 0, 0, text("v")));
+		if (i == 3)
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam[0], text("r"), text("c"), 35));
+		if (i == 4)
+			assert_ok(wide_batch_put(b, fam[0], text("r"), text("c"), 5, 0, 0, text("v")));
+		assert_ok(store_commit(&s, b, NULL));
+		if (i < 4)
+			assert_ok(wide_flush(s.db));
+	}
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	for (size_t i = 0; i < sizeof ask / sizeof *ask; i++)
+	{
+		char		got[100] = "";
+
+		spec.show_min = ask[i].min;
+		spec.show_max = ask[i].max;
+		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+		while (wide_scan_next(scan, &row) == WIDE_OK)
+			for (int k = 0; k < row.ncells; k++)
+				snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d@%d", *got ? " " : "", row.cells[k].version,
+						 (int) row.cells[k].ts);
+		assert_string_equal(got, ask[i].want);
+		wide_scan_statistics(scan, &stats);
+		/* three files up to 12, 20 and 35 (a delete); the rest is in memory, up to 40 */
+		assert_int_equal(stats.files_skipped_time, ask[i].min > 35 ? 3 : ask[i].min > 20 ? 2 : 0);
+		if (ask[i].min > 40)
+			assert_int_equal(stats.cells_scanned, 0);
+		wide_scan_close(scan);
+	}
 	wide_snapshot_release(snap);
 	store_drop(&s);
 }
@@ -429,6 +503,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gets_skip_files),
 		cmocka_unit_test(test_time_and_key_skip_files),
+		cmocka_unit_test(test_time_filter),
 		cmocka_unit_test(test_wide_row),
 		cmocka_unit_test(test_seeks),
 		cmocka_unit_test(test_moves_on),

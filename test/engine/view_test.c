@@ -124,6 +124,7 @@ typedef struct question
 	uint64_t	excluded[4];
 	int			nexcluded;
 	int64_t		now, ts_min, ts_max;
+	int64_t		show_min, show_max; /* 0, 0: no filter */
 	int			max_versions;
 } question;
 
@@ -134,6 +135,7 @@ typedef struct answer
 	{
 		int			qual;
 		int64_t		ts;
+		int			version;
 		int			value;
 	}			cell[MAX_OPS];
 } answer;
@@ -277,10 +279,15 @@ naive_answer(const history *h, const question *q, answer *out)
 				continue;
 			if (naive_limited(q) && (live[i].ts < q->ts_min || (q->ts_max != INT64_MAX && live[i].ts >= q->ts_max)))
 				continue;
+			/* it counts, shown or not */
+			shown++;
+			if ((q->show_min != 0 || q->show_max != 0) &&
+				(live[i].ts < q->show_min || (q->show_max != INT64_MAX && live[i].ts >= q->show_max)))
+				continue;
 			out->cell[out->n].qual = qual;
 			out->cell[out->n].ts = live[i].ts;
+			out->cell[out->n].version = shown - 1;
 			out->cell[out->n++].value = live[i].value;
-			shown++;
 		}
 	}
 }
@@ -296,6 +303,8 @@ engine_answer(const history *h, const question *q, answer *out)
 
 	assert_int_equal(view_read_init(&v, &q->opt, q->floors, q->seq, q->excluded, q->nexcluded, q->now,
 									q->ts_min, q->ts_max, q->max_versions), WIDE_OK);
+	if (q->show_min != 0 || q->show_max != 0)
+		view_read_filter(&v, q->show_min, q->show_max);
 	out->n = 0;
 	view_read_row(&v);
 	for (int i = 0; i < h->n; i++)
@@ -321,6 +330,7 @@ engine_answer(const history *h, const question *q, answer *out)
 		{
 			out->cell[out->n].qual = column;
 			out->cell[out->n].ts = e.ts;
+			out->cell[out->n].version = v.out - 1;
 			out->cell[out->n++].value = e.value[0];
 		}
 		done = verdict == VIEW_LAST || verdict == VIEW_DONE;
@@ -334,7 +344,8 @@ answers_equal(const answer *a, const answer *b)
 	if (a->n != b->n)
 		return false;
 	for (int i = 0; i < a->n; i++)
-		if (a->cell[i].qual != b->cell[i].qual || a->cell[i].ts != b->cell[i].ts || a->cell[i].value != b->cell[i].value)
+		if (a->cell[i].qual != b->cell[i].qual || a->cell[i].ts != b->cell[i].ts ||
+			a->cell[i].version != b->cell[i].version || a->cell[i].value != b->cell[i].value)
 			return false;
 	return true;
 }
@@ -372,9 +383,10 @@ print_answer(const char *what, const answer *a)
 static void
 print_question(const question *q)
 {
-	printf("versions %d min %d ttl %lld keep %d seq %llu now %lld range [%lld,%lld) max %d", q->opt.versions,
+	printf("versions %d min %d ttl %lld keep %d seq %llu now %lld range [%lld,%lld) show [%lld,%lld) max %d", q->opt.versions,
 		   q->opt.min_versions, (long long) q->opt.ttl_us, q->opt.keep_deleted, (unsigned long long) q->seq,
-		   (long long) q->now, (long long) q->ts_min, (long long) q->ts_max, q->max_versions);
+		   (long long) q->now, (long long) q->ts_min, (long long) q->ts_max,
+		   (long long) q->show_min, (long long) q->show_max, q->max_versions);
 	for (int i = 0; i < q->nexcluded; i++)
 		printf(" without %llu", (unsigned long long) q->excluded[i]);
 	for (int i = 0; i < FAMILY_FLOORS; i++)
@@ -452,6 +464,11 @@ random_question(question *q, bool floors)
 static void
 random_range(question *q)
 {
+	if (rnd(3) == 0)
+	{
+		q->show_min = rnd(4) == 0 ? INT64_MIN : (int64_t) rnd(40) - 5;
+		q->show_max = rnd(4) == 0 ? INT64_MAX : (int64_t) rnd(70);
+	}
 	if (rnd(2) == 0)
 		return;
 	q->ts_min = (int64_t) rnd(40) - 5;
