@@ -574,20 +574,57 @@ stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 	return wt_timestamp_arg(c->typid, slot->tts_values[ts_col], c->name);
 }
 
+/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
+static Datum
+stored_map(Datum d, bool *isnull)
+{
+	Jsonb	   *jb = DatumGetJsonbP(d);
+	JsonbIterator *it = JsonbIteratorInit(&jb->root);
+	JsonbParseState *out = NULL;
+	JsonbIteratorToken tok;
+	JsonbValue	k = {0},
+				v;
+
+	*isnull = true;
+	(void) pushJsonbValue(&out, WJB_BEGIN_OBJECT, NULL);
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		StringInfoData text;
+
+		if (tok == WJB_KEY)
+			k = v;
+		if (tok != WJB_VALUE)
+			continue;
+		initStringInfo(&text);
+		if (!wt_json_text(&v, &text))
+			continue;
+		v.type = jbvString;
+		v.val.string.val = text.data;
+		v.val.string.len = text.len;
+		(void) pushJsonbValue(&out, WJB_KEY, &k);
+		(void) pushJsonbValue(&out, WJB_VALUE, &v);
+		*isnull = false;
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&out, WJB_END_OBJECT, NULL)));
+}
+
 /*
  * The row as stored: a column that shows the timestamp of a cell just written
  * shows the present time, or NULL when the cell is gone.  Only when somebody
  * will look at it.
  */
 static void
-show_times(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *written)
+show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *written)
 {
 	WtTable    *t = m->t;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	TriggerDesc *trig = rinfo->ri_TrigDesc;
+	bool		maps = false;
 	int64		now;
 
-	if (m->nts == 0 && m->col_ts < 0)
+	for (int i = 0; i < t->natts; i++)
+		maps |= t->columns[i].role == WT_MAP;
+	if (m->nts == 0 && m->col_ts < 0 && !maps)
 		return;
 	if (rinfo->ri_projectReturning == NULL &&
 		!(trig && (trig->trig_insert_after_row || trig->trig_update_after_row)))
@@ -605,7 +642,9 @@ show_times(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *
 		bool		is_ts = t->columns[i].role == WT_CELL_TS;
 		int			k = is_ts ? i : m->ts_of[i];
 
-		if (k < 0 || (written && !written[i]))
+		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
+			m->values[i] = stored_map(m->values[i], &m->nulls[i]);
+		if (k < 0 || (written && !written[i] && !written[k]))
 			continue;
 		if (!is_ts && slot->tts_isnull[i])
 			m->nulls[k] = true;
@@ -890,7 +929,7 @@ wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 				 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
 				 errdetail("Key %s.", wt_key_text(m->t, key)),
 				 errhint("A row exists by its cells: give at least one column beside the key a value.")));
-	show_times(m, rinfo, slot, NULL);
+	show_stored(m, rinfo, slot, NULL);
 	MemoryContextSwitchTo(old);
 	return slot;
 }
@@ -1293,6 +1332,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 			wt_row_lock(m->e.table, id.key, false);
 			wt_batch_command();
 			update_cell(m, slot, &id);
+			show_stored(m, rinfo, slot, m->set);
 		}
 		MemoryContextSwitchTo(old);
 		return id.again ? NULL : slot;
@@ -1325,7 +1365,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	}
 	collect_writes(m, slot, before, set);
 	apply_writes(m, target);
-	show_times(m, rinfo, slot, set);
+	show_stored(m, rinfo, slot, set);
 	MemoryContextSwitchTo(old);
 	return slot;
 }

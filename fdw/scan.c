@@ -1136,10 +1136,8 @@ same_cell(WtRowReader *a, WtRowReader *b)
 	const wide_cell *x = a->cell,
 			   *y = b->cell;
 
-	if (column_cmp(a, b) != 0)
-		return false;
-	/* a version of our own has no timestamp yet, and there is one of them */
-	return x->seq == 0 ? y->seq == 0 : x->ts == y->ts;
+	/* both see the same of our own writes, also provisional timestamps */
+	return column_cmp(a, b) == 0 && x->ts == y->ts;
 }
 
 /*
