@@ -216,7 +216,7 @@ wt_default_encoding(Oid typid, bool key)
 	if (typid == BYTEAOID)
 		return WT_ENC_BYTES;
 	if (key)
-		return WT_ENC_ORDERED;
+		return type_is_enum(typid) ? WT_ENC_TEXT : WT_ENC_ORDERED;
 	return binary_width(typid) > 0 ? WT_ENC_BINARY : WT_ENC_TEXT;
 }
 
@@ -239,7 +239,7 @@ wt_check_encoding(const WtColumn *c, bool key)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
 				 errdetail("The type has no encoding in which equal values have equal bytes."),
-				 errhint("Use text, bytea, numbers, bool, date, time, timestamp, uuid, inet or an enum as \"text\".")));
+				 errhint("Use text, bytea, numbers, bool, date, time, timestamp, uuid, inet or an enum.")));
 	initStringInfo(&list);
 	for (int i = 0; i < ENC_COUNT; i++)
 		if (set & ENC_BIT(i))

@@ -14,11 +14,13 @@
  * table's owner, or any user could read any table by naming it.
  */
 #include "store.h"
+#include "alter.h"
 
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -99,6 +101,8 @@ sync_families(WtTable *t, wide_table_id id)
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	int			n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
 
+	int			total = n;
+
 	for (int i = 0; i < t->nfamilies; i++)
 	{
 		WtFamily   *f = &t->families[i];
@@ -127,6 +131,12 @@ sync_families(WtTable *t, wide_table_id id)
 		{
 			wide_family_id fid;
 
+			if (++total > WT_MAX_FAMILIES)
+				ereport(ERROR,
+						(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
+						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on it included.",
+								   t->table_name, n)));
 			wt_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
 		}
 		else
@@ -298,15 +308,21 @@ find_or_create(WtTable *t, wide_table *wt)
 /*
  * The foreign table was renamed or moved to another schema: a stored table that
  * is named after it follows, so that the old name is free for another one.
+ * Where it cannot follow, because other foreign tables know it by its name or
+ * the new name is taken, the foreign table states the name from now on (only
+ * in a command that defines it: others do not write catalogs).  A dump would
+ * put the rows elsewhere otherwise.
  */
 static void
-follow_name(WtTable *t, wide_table *wt)
+follow_name(WtTable *t, wide_table *wt, bool defining)
 {
 	wide_table	other;
 
 	if (wt->nbindings == 1 &&
 		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
 		wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+	else if (defining)
+		wt_set_table_option(t->relid, "table_name", wt->name);
 }
 
 /* The option table_name was changed on a bound table. */
@@ -326,13 +342,22 @@ rename_table(WtTable *t, wide_table *wt)
 	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
 }
 
-void
-wt_sync_table(Oid relid)
+/* defining: a command that defines the table has come to its end. */
+static void
+sync_table(Oid relid, bool defining)
 {
-	Relation	rel = relation_open(relid, AccessShareLock);
-	WtTable    *t = wt_table_parse(rel);
+	WtTable    *before = defining ? wt_table_before(relid) : NULL;
+	Relation	rel;
+	WtTable    *t;
 	wide_table	wt;
 	wide_status st;
+
+	if (before)
+		wt_follow_renames(before);
+	rel = relation_open(relid, AccessShareLock);
+	t = wt_table_parse(rel);
+	if (before && wt_keep_cells(before, t))
+		t = wt_table_parse(rel);
 
 	wt_note_ddl();
 	wt_batch_command();
@@ -342,16 +367,25 @@ wt_sync_table(Oid relid)
 	else
 	{
 		wt_check(st, "could not find the table");
+		if (before)
+			wt_check_alter(before, t, wt.id);
 		if (strcmp(t->table_name, wt.name) != 0)
 		{
 			if (t->name_given)
 				rename_table(t, &wt);
 			else
-				follow_name(t, &wt);
+				follow_name(t, &wt, defining);
 		}
 	}
+	wt_check_same_key(t, wt.id);
 	sync_families(t, wt.id);
 	relation_close(rel, NoLock);
+}
+
+void
+wt_sync_table(Oid relid)
+{
+	sync_table(relid, false);
 }
 
 /* ---------------------------------------------------------- event triggers */
@@ -393,20 +427,48 @@ check_trigger(FunctionCallInfo fcinfo, const char *name)
 				 errmsg("%s must be called as an event trigger", name)));
 }
 
+/* The commands' tables, and those that inherit from them: a command on a parent changes these without a word. */
+static void
+sync_tables(List *relids)
+{
+	List	   *done = NIL;
+	ListCell   *lc,
+			   *lc2;
+
+	foreach(lc, relids)
+	{
+		char		kind = get_rel_relkind(lfirst_oid(lc));
+		List	   *all = list_make1_oid(lfirst_oid(lc));
+
+		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+			has_subclass(lfirst_oid(lc)))
+			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
+		foreach(lc2, all)
+		{
+			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_is_ours(lfirst_oid(lc2)))
+				continue;
+			done = lappend_oid(done, lfirst_oid(lc2));
+			sync_table(lfirst_oid(lc2), true);
+		}
+	}
+}
+
 PG_FUNCTION_INFO_V1(wt_ddl_command_end);
 Datum
 wt_ddl_command_end(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
-	ListCell   *lc;
 
 	check_trigger(fcinfo, "widetable.ddl_command_end");
+	/* a schema's new name is part of the names of its tables */
 	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
 						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-						" AND objid IS NOT NULL");
-	foreach(lc, relids)
-		if (wt_is_ours(lfirst_oid(lc)))
-			wt_sync_table(lfirst_oid(lc));
+						" AND objid IS NOT NULL"
+						" UNION ALL SELECT c.oid FROM pg_catalog.pg_event_trigger_ddl_commands() e, pg_catalog.pg_class c"
+						" WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass"
+						" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
+						" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
+	sync_tables(relids);
 	PG_RETURN_NULL();
 }
 
@@ -422,6 +484,10 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 	check_trigger(fcinfo, "widetable.sql_drop");
 	if (!wt_store_exists())
 		PG_RETURN_NULL();
+	/* columns: they go with their type, too, and nobody says that their table was altered */
+	sync_tables(query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						   " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						   " AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
 	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
 						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 						" AND objsubid OPERATOR(pg_catalog.=) 0"

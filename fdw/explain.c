@@ -379,7 +379,7 @@ static void
 append_qualifier(StringInfo out, const WtColumn *c)
 {
 	if (c->qual_len > 0)
-		appendStringInfoString(out, wt_bytes_show((wide_bytes) {c->qual, c->qual_len}));
+		appendStringInfoString(out, wt_qualifier_show((wide_bytes) {c->qual, c->qual_len}));
 }
 
 static List *

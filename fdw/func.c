@@ -28,6 +28,7 @@
 #include "common/int.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
 #include "parser/parse_type.h"
 #include "utils/builtins.h"
@@ -173,7 +174,7 @@ find_cell(WtCall *c, const char *name, AclMode mode, Cell *cell)
 		wt_family_index(c->t, pnstrdup(name, colon - name)) < 0)
 	{
 		cell->family_name = pnstrdup(name, colon - name);
-		qual = wt_unescape(colon + 1, &qual_len);
+		qual = wt_unescape_argument(colon + 1, &qual_len);
 	}
 	else
 		wt_resolve_col(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
@@ -235,6 +236,48 @@ delete_cells(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual
 	wt_check_write(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
 }
 
+/* ---------------------------------------------------------------- NOT NULL */
+
+/*
+ * What a call deletes of NOT NULL columns is looked at again when it is done:
+ * a later mutation may have put a value, and a row that is gone as a whole is
+ * in order.  Puts do not look whether the row has all its other columns; they
+ * are blind.
+ */
+static void
+note_delete(WtCall *c, wide_family_id family, const WtCellRef *cell)
+{
+	for (int i = 0; i < c->t->natts; i++)
+	{
+		const WtColumn *col = &c->t->columns[i];
+
+		if (col->role == WT_CELL && col->not_null && c->e.families[col->family] == family &&
+			(cell == NULL || wt_bytes_equal(col->qual, col->qual_len, cell->qual.data, cell->qual.len)))
+			c->emptied = bms_add_member(c->emptied, i);
+	}
+}
+
+static void
+check_not_null(WtCall *c)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(c->emptied, i)) >= 0)
+	{
+		const WtColumn *col = &c->t->columns[i];
+		WtCellRef	ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
+
+		wt_read_cells(NULL, c->key, &ref, 1);
+		if (!ref.found && wt_row_exists(c->t, &c->e, c->key))
+			ereport(ERROR,
+					(errcode(ERRCODE_NOT_NULL_VIOLATION),
+					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+							col->name, c->relname),
+					 errdetail("The row with key %s would have no cell for it.", wt_key_text(c->t, c->key)),
+					 errhint("delete_row() deletes the whole row.")));
+	}
+}
+
 /* ----------------------------------------------------------------- values */
 
 /* Any value as the type; the way through text is open to all types. */
@@ -261,12 +304,45 @@ coerce_to(Datum v, Oid type, Oid target, int32 typmod)
 	return OidInputFunctionCall(input, s, ioparam, typmod);
 }
 
-/* Mapped cells by their column's encoding; others: bytea as it is, anything else as text. */
+/* A value that no cast to the column's type has seen: the domain's constraints. */
+static void
+check_domain(const WtColumn *column, Datum v)
+{
+	if (OidIsValid(column->domain))
+		domain_check(v, false, column->domain, NULL, NULL);
+}
+
+/*
+ * Mapped cells by their column's encoding; others: bytea as it is, anything
+ * else as text.  A bytea for a column of another type is the cell's bytes, as
+ * cells() shows them; they have to be a value of the column.
+ */
 static void
 value_bytes(const WtColumn *column, Datum v, Oid type, StringInfo out)
 {
-	if (column != NULL)
-		wt_encode(column, coerce_to(v, type, column->typid, column->typmod), out);
+	if (column != NULL && type == BYTEAOID && column->typid != BYTEAOID)
+	{
+		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
+		Datum		value;
+		const char *why;
+
+		if (!wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p), &value, &why))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("bytea is not a value of column \"%s\"", column->name),
+					 errdetail("%s", why),
+					 errhint("Bytes are stored as they are. They must be type %s with encoding \"%s\".",
+							 format_type_be(column->typid), wt_encoding_name(column->enc))));
+		check_domain(column, value);
+		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
+	}
+	else if (column != NULL)
+	{
+		Datum		value = coerce_to(v, type, column->typid, column->typmod);
+
+		check_domain(column, value);
+		wt_encode(column, value, out);
+	}
 	else if (type == BYTEAOID || type == TEXTOID)
 	{
 		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
@@ -413,6 +489,8 @@ do_increments(WtCall *c, Cell *cells, const int64 *deltas, int64 *results, int n
 			results[i] = results[first[i]];
 			continue;
 		}
+		if (cells[i].ref.column != NULL)
+			check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
 		for (int b = 0; b < 8; b++)
 			bytes[b] = (uint8) ((uint64) results[i] >> (56 - 8 * b));
 		put_cell(c, &refs[i], WIDE_TS_AUTO, floor_of(&refs[i]), 0, (wide_bytes) {bytes, 8});
@@ -551,7 +629,7 @@ do_append(WtCall *c, Cell *cell, wide_bytes addition, StringInfo out)
 	appendBinaryStringInfo(out, (const char *) addition.data, (int) addition.len);
 	/* the result has to be a value of the column */
 	if (col != NULL)
-		(void) wt_decode(col, (uint8 *) out->data, out->len);
+		check_domain(col, wt_decode(col, (uint8 *) out->data, out->len));
 	put_cell(c, &cell->ref, WIDE_TS_AUTO, floor_of(&cell->ref), 0, wt_bytes_of(out));
 }
 
@@ -632,6 +710,7 @@ put_json(WtCall *c, JsonbContainer *object, bool above)
 		if (v.type == jbvNull)
 		{
 			delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+			note_delete(c, cell.ref.family, &cell.ref);
 			continue;
 		}
 		if (above)
@@ -652,6 +731,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 	wt_need_arg(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
 	put_json(&c, &need_object(PG_GETARG_JSONB_P(2), "cells")->root, false);
+	check_not_null(&c);
 	PG_RETURN_VOID();
 }
 
@@ -704,6 +784,8 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 				 errmsg("family \"%s\" of table \"%s\" does not exist", family, c.relname)));
 	wt_row_lock(c.e.table, c.key, false);
 	delete_cells(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
+	note_delete(&c, id, NULL);
+	check_not_null(&c);
 	PG_RETURN_VOID();
 }
 
@@ -736,6 +818,8 @@ wt_sql_delete_column(PG_FUNCTION_ARGS)
 	find_cell(&c, col, ACL_UPDATE, &cell);
 	wt_row_lock(c.e.table, c.key, false);
 	delete_cells(&c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, delete_ts(fcinfo, 3));
+	note_delete(&c, cell.ref.family, &cell.ref);
+	check_not_null(&c);
 	PG_RETURN_VOID();
 }
 
@@ -764,6 +848,8 @@ wt_sql_delete_version(PG_FUNCTION_ARGS)
 	else
 		ts = delete_ts(fcinfo, 3);
 	delete_cells(&c, WIDE_DELETE_VERSION, cell.ref.family, cell.ref.qual, ts);
+	note_delete(&c, cell.ref.family, &cell.ref);
+	check_not_null(&c);
 	PG_RETURN_VOID();
 }
 
@@ -821,6 +907,19 @@ op_holds(CheckOp op, int cmp)
 	}
 }
 
+/* The operand as the column's type; a bytea stands for the cell's bytes, as in put. */
+static Datum
+expected_value(const WtColumn *column, Datum expected, Oid type)
+{
+	StringInfoData bytes;
+
+	if (type != BYTEAOID || column->typid == BYTEAOID)
+		return coerce_to(expected, type, column->typid, column->typmod);
+	initStringInfo(&bytes);
+	value_bytes(column, expected, type, &bytes);
+	return wt_decode(column, (uint8 *) bytes.data, bytes.len);
+}
+
 /* cell OP expected: by the column's type when a column maps the cell, else by unsigned bytes */
 static bool
 check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
@@ -836,7 +935,7 @@ check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
 	if (r->column != NULL)
 	{
 		TypeCacheEntry *tc = lookup_type_cache(r->column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
-		Datum		want = coerce_to(expected, type, r->column->typid, r->column->typmod);
+		Datum		want = expected_value(r->column, expected, type);
 		Datum		have = wt_decode(r->column, r->value.data, r->value.len);
 
 		if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
@@ -867,6 +966,7 @@ delete_named(WtCall *c, const JsonbValue *v)
 				 errmsg("mutation \"delete\" needs an array of column names")));
 	find_cell(c, json_key(v), ACL_UPDATE, &cell);
 	delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+	note_delete(c, cell.ref.family, &cell.ref);
 }
 
 static void
@@ -1013,5 +1113,6 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 		mutate_all(&c, PG_GETARG_JSONB_P(5));
 	else if (!PG_ARGISNULL(6))
 		mutate_all(&c, PG_GETARG_JSONB_P(6));
+	check_not_null(&c);
 	PG_RETURN_BOOL(holds);
 }

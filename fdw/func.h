@@ -24,6 +24,7 @@ typedef struct WtCall
 	WtEngine	e;
 	bool		stored;			/* the engine has the table; e is set */
 	StringInfoData keybuf;
+	struct Bitmapset *emptied;	/* columns (index in t) NOT NULL that lost versions */
 	wide_bytes	key;
 } WtCall;
 

@@ -151,7 +151,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 				push_string(&ps, WJB_KEY, fams[open].name);
 				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 			}
-			push_string(&ps, WJB_KEY, wt_bytes_show(cell->qualifier));
+			push_string(&ps, WJB_KEY, wt_qualifier_argument(cell->qualifier));
 			col = mapping_column(c.t, wt_family_index(c.t, fams[open].name), cell->qualifier);
 			if (col != NULL)
 				push_typed(&ps, col, wt_decode(col, cell->value.data, cell->value.len));
@@ -200,7 +200,7 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 			Datum		values[4];
 
 			values[0] = CStringGetTextDatum(fams[cell->family].name);
-			values[1] = CStringGetTextDatum(wt_bytes_show(cell->qualifier));
+			values[1] = CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
 			values[2] = Int64GetDatum(cell->ts);
 			values[3] = bytea_of(cell->value);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -322,7 +322,7 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 
 		values[0] = CStringGetTextDatum(fam->name);
 		nulls[1] = whole;
-		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_bytes_show(cell->qualifier));
+		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
 		/* without a timestamp: everything written before it */
 		nulls[2] = cell->type != 0 && cell->ts == WIDE_TS_MAX;
 		values[2] = Int64GetDatum(cell->ts);

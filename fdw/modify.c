@@ -690,7 +690,7 @@ map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
 	resetStringInfo(&m->qual);
 	if (c->qual_len > 0)
 		appendBinaryStringInfo(&m->qual, (const char *) c->qual, c->qual_len);
-	wt_bytes_unshow(name, len, &m->qual);
+	wt_qualifier_unshow(name, len, &m->qual);
 	q = wt_bytes_of(&m->qual);
 	for (int i = 0; i < m->t->natts; i++)
 	{
@@ -864,7 +864,10 @@ cells_qualifier(WtModify *m, bool isnull, Datum d)
 				 errmsg("null value in column \"%s\" of relation \"%s\"", c->name, RelationGetRelationName(m->rel)),
 				 errhint("The empty qualifier is ''."),
 				 errtablecol(m->rel, c->attno)));
-	encode_cell_part(c, d, &m->qual);
+	if (c->typid == BYTEAOID)
+		wt_encode(c, d, &m->qual);
+	else
+		wt_qualifier_unshow((const char *) varlena_bytes(d).data, varlena_bytes(d).len, &m->qual);
 	return wt_bytes_of(&m->qual);
 }
 

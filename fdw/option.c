@@ -9,23 +9,14 @@
  * made or altered, and again whenever the cached result is out of date, so
  * that a table whose definition went wrong another way (a dropped key column,
  * event triggers switched off) gives an error and never wrong answers.
- *
- * The cache.  Entries are found by relid.  An invalidation only marks them: a
- * statement that runs keeps the entry it has.  The next lookup retires a
- * marked entry; retired ones, and marked ones that nobody asked for again (the
- * table was dropped), are freed at the end of the transaction.
  */
 #include "widetable.h"
 
-#include "access/relation.h"
 #include "access/reloptions.h"
-#include "access/xact.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_foreign_data_wrapper.h"
 #include "catalog/pg_foreign_server.h"
 #include "catalog/pg_foreign_table.h"
-#include "catalog/pg_language_d.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
@@ -36,13 +27,9 @@
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
@@ -177,8 +164,8 @@ hex_digit(char ch)
 	return -1;
 }
 
-uint8 *
-wt_unescape(const char *s, uint32 *len)
+static uint8 *
+unescape(const char *s, uint32 *len, bool lenient)
 {
 	uint8	   *out = palloc(strlen(s) + 1);
 	uint32		n = 0;
@@ -197,6 +184,8 @@ wt_unescape(const char *s, uint32 *len)
 			out[n++] = (uint8) (hex_digit(p[2]) << 4 | hex_digit(p[3]));
 			p += 3;
 		}
+		else if (lenient)
+			out[n++] = '\\';
 		else
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
@@ -210,6 +199,18 @@ wt_unescape(const char *s, uint32 *len)
 	out[n] = '\0';
 	*len = n;
 	return out;
+}
+
+uint8 *
+wt_unescape(const char *s, uint32 *len)
+{
+	return unescape(s, len, false);
+}
+
+uint8 *
+wt_unescape_argument(const char *s, uint32 *len)
+{
+	return unescape(s, len, true);
 }
 
 static void
@@ -824,9 +825,9 @@ find_column(WtTable *t, const char *name)
 }
 
 static void
-read_columns(WtTable *t, Relation rel, ColumnSpec *specs)
+read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
+	TupleDesc	desc = source->desc;
 
 	t->natts = desc->natts;
 	t->columns = palloc0(Max(t->natts, 1) * sizeof(WtColumn));
@@ -841,13 +842,15 @@ read_columns(WtTable *t, Relation rel, ColumnSpec *specs)
 		c->role = a->attisdropped ? WT_DROPPED : WT_CELL;
 		c->family = -1;
 		c->part = -1;
+		c->timestamp_of = -1;
 		if (a->attisdropped)
 			continue;
 		c->typmod = a->atttypmod;
 		c->typid = getBaseTypeAndTypmod(a->atttypid, &c->typmod);
+		c->domain = c->typid != a->atttypid ? a->atttypid : InvalidOid;
 		c->collation = a->attcollation;
 		c->not_null = a->attnotnull;
-		foreach(lc, GetForeignColumnOptions(RelationGetRelid(rel), c->attno))
+		foreach(lc, source->column_options[i])
 		{
 			DefElem    *def = lfirst(lc);
 
@@ -968,7 +971,7 @@ resolve_key(WtTable *t, List *items, ColumnSpec *specs)
 					(errcode(ERRCODE_DUPLICATE_COLUMN),
 					 errmsg("column \"%s\" appears twice in option \"key\"", c->name)));
 		c->role = WT_KEY;
-		c->desc = item->desc;
+		c->desc = c->stated_desc = item->desc;
 		c->part = t->nkeys;
 		c->last = lnext(items, lc) == NULL;
 		check_key_column(t, c, &specs[i]);
@@ -1026,6 +1029,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		/* the name as it is: a backslash in it is a backslash */
 		c->qual = (uint8 *) pstrdup(c->name);
 		c->qual_len = strlen(c->name);
+		c->by_name = true;
 	}
 	if (!spec->encoding_given)
 		c->enc = wt_default_encoding(c->typid, false);
@@ -1180,6 +1184,7 @@ resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 
 	if (i >= 0 && t->columns[i].role == WT_CELL)
 	{
+		c->timestamp_of = i;
 		c->family = t->columns[i].family;
 		c->qual = t->columns[i].qual;
 		c->qual_len = t->columns[i].qual_len;
@@ -1224,32 +1229,31 @@ check_places(WtTable *t)
 }
 
 WtTable *
-wt_table_parse(Relation rel)
+wt_definition_parse(const WtDefinition *def)
 {
 	static uint64 serial = 0;
 	WtTable    *t = palloc0(sizeof(WtTable));
-	ForeignTable *ft = GetForeignTable(RelationGetRelid(rel));
-	ForeignServer *server = GetForeignServer(ft->serverid);
-	ColumnSpec *specs = palloc0(Max(RelationGetNumberOfAttributes(rel), 1) * sizeof(ColumnSpec));
+	ColumnSpec *specs = palloc0(Max(def->desc->natts, 1) * sizeof(ColumnSpec));
 	List	   *key = NIL;
 	List	   *families = NIL;
 	ListCell   *lc;
 
 	t->serial = ++serial;
-	t->relid = RelationGetRelid(rel);
+	t->relid = def->relid;
 	t->updatable = true;
 	t->truncatable = true;
 	t->batch_size = DEFAULT_BATCH_SIZE;
 	t->startup_cost = DEFAULT_STARTUP_COST;
 	t->tuple_cost = DEFAULT_TUPLE_COST;
-	foreach(lc, server->options)
+	foreach(lc, def->server_options)
 		table_option(t, lfirst(lc), &key, &families);
-	foreach(lc, ft->options)
+	foreach(lc, def->options)
 		table_option(t, lfirst(lc), &key, &families);
 	if (!t->name_given)
-		t->table_name = psprintf("%s.%s", get_namespace_name(RelationGetNamespace(rel)), RelationGetRelationName(rel));
+		t->table_name = psprintf("%s.%s", def->schema, def->name);
+	t->key_given = key != NIL;
 
-	read_columns(t, rel, specs);
+	read_columns(t, def, specs);
 	resolve_key(t, key, specs);
 	for (int i = 0; i < t->natts; i++)
 	{
@@ -1323,7 +1327,7 @@ wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 				 errmsg("family \"%.*s\" of \"%s\" does not exist", (int) (colon - col), col, get_rel_name(t->relid)),
 				 errhint("The families are: %s.", list.data)));
 	}
-	*qual = wt_unescape(colon + 1, qual_len);
+	*qual = wt_unescape_argument(colon + 1, qual_len);
 	for (int i = 0; i < t->natts; i++)
 	{
 		c = &t->columns[i];
@@ -1331,162 +1335,4 @@ wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 			memcmp(c->qual, *qual, *qual_len) == 0)
 			*column = c;
 	}
-}
-
-bool
-wt_is_ours(Oid relid)
-{
-	ForeignTable *ft;
-	ForeignServer *server;
-	ForeignDataWrapper *fdw;
-	HeapTuple	proc;
-	bool		ours = false;
-
-	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
-		return false;
-	ft = GetForeignTable(relid);
-	server = GetForeignServer(ft->serverid);
-	fdw = GetForeignDataWrapper(server->fdwid);
-	/* by its handler: wrappers can be renamed, and others made with the same one */
-	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
-	if (HeapTupleIsValid(proc))
-	{
-		bool		isnull;
-		Datum		src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
-
-		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			strcmp(TextDatumGetCString(src), "wt_handler") == 0;
-		ReleaseSysCache(proc);
-	}
-	return ours;
-}
-
-/* -------------------------------------------------------------- cache */
-
-typedef struct CacheEntry
-{
-	Oid			relid;			/* hash key */
-	bool		stale;
-	WtTable    *table;			/* NULL: not parsed */
-	MemoryContext context;
-} CacheEntry;
-
-static HTAB *table_cache;
-static MemoryContext retired;	/* parent of what is freed at the end of the transaction */
-static bool any_stale;
-static uint64 invalidations;	/* rises with every message that may concern us */
-
-static void
-invalidate_relation(Datum arg, Oid relid)
-{
-	invalidations++;
-	any_stale = true;
-	if (OidIsValid(relid))
-	{
-		CacheEntry *e = hash_search(table_cache, &relid, HASH_FIND, NULL);
-
-		if (e)
-			e->stale = true;
-	}
-	else
-	{
-		HASH_SEQ_STATUS scan;
-		CacheEntry *e;
-
-		hash_seq_init(&scan, table_cache);
-		while ((e = hash_seq_search(&scan)) != NULL)
-			e->stale = true;
-	}
-}
-
-/* a server's options, or the name of a schema (part of the default table name) */
-static void
-invalidate_all(Datum arg, int cacheid, uint32 hashvalue)
-{
-	invalidate_relation(arg, InvalidOid);
-}
-
-static void
-free_retired(XactEvent event, void *arg)
-{
-	HASH_SEQ_STATUS scan;
-	CacheEntry *e;
-
-	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE &&
-		event != XACT_EVENT_PARALLEL_COMMIT && event != XACT_EVENT_PARALLEL_ABORT)
-		return;
-	MemoryContextDeleteChildren(retired);
-	if (!any_stale)
-		return;
-	any_stale = false;
-	hash_seq_init(&scan, table_cache);
-	while ((e = hash_seq_search(&scan)) != NULL)
-	{
-		if (!e->stale)
-			continue;
-		if (e->context)
-			MemoryContextDelete(e->context);
-		(void) hash_search(table_cache, &e->relid, HASH_REMOVE, NULL);
-	}
-}
-
-static void
-cache_init(void)
-{
-	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
-
-	retired = AllocSetContextCreate(CacheMemoryContext, "widetable retired tables", ALLOCSET_SMALL_SIZES);
-	table_cache = hash_create("widetable tables", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
-	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate_all, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate_all, (Datum) 0);
-	RegisterXactCallback(free_retired, NULL);
-}
-
-WtTable *
-wt_table(Oid relid)
-{
-	CacheEntry *e;
-	MemoryContext context,
-				old;
-	Relation	rel;
-	WtTable    *t;
-	uint64		before;
-	bool		found;
-
-	if (table_cache == NULL)
-		cache_init();
-	e = hash_search(table_cache, &relid, HASH_FIND, NULL);
-	if (e && e->table && !e->stale)
-		return e->table;
-
-	if (!wt_is_ours(relid))
-	{
-		char	   *name = get_rel_name(relid);
-
-		ereport(ERROR,
-				(errcode(name ? ERRCODE_WRONG_OBJECT_TYPE : ERRCODE_UNDEFINED_TABLE),
-				 name ? errmsg("\"%s\" is not a foreign table of widetable", name)
-				 : errmsg("relation with OID %u does not exist", relid)));
-	}
-
-	/* the lock is kept to the end of the transaction, as reading the table would */
-	rel = relation_open(relid, AccessShareLock);
-	context = AllocSetContextCreate(CurrentMemoryContext, "widetable table", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	before = invalidations;
-	t = wt_table_parse(rel);
-	MemoryContextSwitchTo(old);
-	relation_close(rel, NoLock);
-
-	e = hash_search(table_cache, &relid, HASH_ENTER, &found);
-	if (found && e->table)
-		MemoryContextSetParent(e->context, retired);
-	MemoryContextSetParent(context, CacheMemoryContext);
-	e->table = t;
-	e->context = context;
-	/* something changed while we read: right for this statement, not for the next */
-	e->stale = invalidations != before;
-	any_stale |= e->stale;
-	return t;
 }

@@ -247,6 +247,72 @@ wt_bytes_unshow(const char *text, size_t len, StringInfo out)
 	appendBinaryStringInfo(out, text, (int) len);
 }
 
+char *
+wt_qualifier_show(wide_bytes b)
+{
+	static const char digits[] = "0123456789abcdef";
+	char	   *s,
+			   *p;
+
+	if (wt_bytes_are_text(b.data, b.len))
+		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
+	p = s = palloc(b.len * 4 + 1);
+	for (size_t i = 0; i < b.len; i++)
+	{
+		*p++ = '\\';
+		*p++ = 'x';
+		*p++ = digits[b.data[i] >> 4];
+		*p++ = digits[b.data[i] & 15];
+	}
+	*p = '\0';
+	return s;
+}
+
+/* Text stands for itself; \xHH for bytes only where nothing else is there and the bytes are not text. */
+void
+wt_qualifier_unshow(const char *text, size_t len, StringInfo out)
+{
+	int			start = out->len;
+	size_t		i;
+
+	for (i = 0; i + 4 <= len && text[i] == '\\' && text[i + 1] == 'x'; i += 4)
+	{
+		int			hi = hex_digit(text[i + 2]);
+		int			lo = hex_digit(text[i + 3]);
+
+		if (hi < 0 || lo < 0)
+			break;
+		appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
+	}
+	if (len > 0 && i == len && !wt_bytes_are_text((uint8 *) out->data + start, out->len - start))
+		return;
+	out->len = start;
+	appendBinaryStringInfo(out, text, (int) len);
+}
+
+char *
+wt_qualifier_argument(wide_bytes b)
+{
+	char	   *shown = wt_qualifier_show(b);
+	StringInfoData s;
+	uint32		n;
+	uint8	   *read;
+
+	if (strchr(shown, '\\') == NULL)
+		return shown;
+	read = wt_unescape_argument(shown, &n);
+	if (wt_bytes_equal(read, n, b.data, b.len))
+		return shown;
+	initStringInfo(&s);
+	for (const char *p = shown; *p; p++)
+	{
+		if (*p == '\\')
+			appendStringInfoCharMacro(&s, '\\');
+		appendStringInfoCharMacro(&s, *p);
+	}
+	return s.data;
+}
+
 bool
 wt_json_text(const JsonbValue *v, StringInfo out)
 {

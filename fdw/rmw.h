@@ -39,10 +39,15 @@ extern wide_family *wt_families(WtEngine *e, int *n);
 
 /* Valid text of the database's encoding without NUL? */
 extern bool wt_bytes_are_text(const uint8 *data, size_t len);
-/* What people see of bytes: the text they are, or \x and hexadecimal digits. */
+/* What people see of a value: the text it is, or \x and hexadecimal digits. */
 extern char *wt_bytes_show(wide_bytes b);
 /* Appends the bytes that wt_bytes_show would show as this text. */
 extern void wt_bytes_unshow(const char *text, size_t len, StringInfo out);
+/* The same for qualifiers: the text it is, or each byte as \xHH, as option "column" and arguments of functions have it. */
+extern char *wt_qualifier_show(wide_bytes b);
+extern void wt_qualifier_unshow(const char *text, size_t len, StringInfo out);
+/* As wt_qualifier_show; text that would not be read as itself by functions has its backslashes doubled. */
+extern char *wt_qualifier_argument(wide_bytes b);
 
 /* The text of a JSON value (of a string: its characters); false for JSON null. */
 extern bool wt_json_text(const JsonbValue *v, StringInfo out);

@@ -490,12 +490,12 @@ timestamp_datum(const WtColumn *c, int64 ts)
 }
 
 static void
-json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy)
+json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show) (wide_bytes))
 {
 	v->type = jbvString;
 	if (!wt_bytes_are_text(data, len))
 	{
-		v->val.string.val = wt_bytes_show((wide_bytes) {data, len});
+		v->val.string.val = show((wide_bytes) {data, len});
 		v->val.string.len = strlen(v->val.string.val);
 		return;
 	}
@@ -537,9 +537,10 @@ add_to_maps(WtRowReader *r, ReadFamily *rf, const wide_cell *cell, bool copy)
 			continue;
 		if (r->maps[a] == NULL)
 			(void) pushJsonbValue(&r->maps[a], WJB_BEGIN_OBJECT, NULL);
-		json_string(&v, cell->qualifier.data + c->qual_len, cell->qualifier.len - c->qual_len, copy);
+		json_string(&v, cell->qualifier.data + c->qual_len, cell->qualifier.len - c->qual_len, copy,
+					wt_qualifier_show);
 		(void) pushJsonbValue(&r->maps[a], WJB_KEY, &v);
-		json_string(&v, cell->value.data, cell->value.len, copy);
+		json_string(&v, cell->value.data, cell->value.len, copy, wt_bytes_show);
 		(void) pushJsonbValue(&r->maps[a], WJB_VALUE, &v);
 	}
 }
@@ -733,7 +734,7 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 				if (c->typid == BYTEAOID || wt_bytes_are_text(qual.data, qual.len))
 					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data, qual.len));
 				else
-					values[a] = CStringGetTextDatum(wt_bytes_show(qual));
+					values[a] = CStringGetTextDatum(wt_qualifier_show(qual));
 				break;
 			case WT_CELL_TS:
 				values[a] = timestamp_datum(c, cell->ts);

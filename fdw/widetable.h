@@ -6,6 +6,7 @@
  *
  *	widetable.c	library load, settings, the wrapper's handler
  *	option.c	what may be said in OPTIONS; the parsed table (WtTable)
+ *	table.c		the cache of parsed tables
  *	rowkey.c	key columns <-> row key bytes
  *	codec.c		one column's value <-> bytes
  *	keyfunc.c	SQL helpers on keys (quadkey, reverse_host, ...)
@@ -26,6 +27,7 @@
  *	lock.c		row locks, waiting for their holders
  *	worker.c	the background worker
  *	ddl.c		CREATE / ALTER / DROP FOREIGN TABLE -> the engine's catalog
+ *	alter.c		what a changed definition does to stored data: kept, followed or refused
  *	stat.c		statistics views
  */
 #ifndef WIDETABLE_H
@@ -84,6 +86,7 @@ typedef struct WtColumn
 	AttrNumber	attno;
 	char	   *name;
 	Oid			typid;			/* base type of domains */
+	Oid			domain;			/* the domain, InvalidOid: none */
 	int32		typmod;
 	Oid			collation;
 	bool		not_null;
@@ -91,9 +94,12 @@ typedef struct WtColumn
 	int			family;			/* index into families; -1 none */
 	uint8	   *qual;			/* CELL, TIMESTAMP_OF: qualifier; MAP: prefix */
 	uint32		qual_len;
+	bool		by_name;		/* CELL: no option says which cell, the column's name and the first family do */
+	int			timestamp_of;	/* TIMESTAMP_OF: index of the SQL column that the option names, -1 when it names a cell */
 	/* KEY */
 	int			part;			/* position in the key, 0-based */
-	bool		desc;
+	bool		desc;			/* bytes are inverted */
+	bool		stated_desc;	/* option key says desc; encoding "reverse" turns desc around */
 	int			fixed_len;		/* bytes of the encoded part, 0 = variable */
 	char		delimiter;		/* 0 = none */
 	bool		last;			/* nothing follows it in the key */
@@ -129,6 +135,7 @@ typedef struct WtTable
 	int			natts;			/* columns[natts], by attno - 1 */
 	WtColumn   *columns;
 	int			nkeys;
+	bool		key_given;		/* option key was there */
 	int		   *keys;			/* indexes into columns, in key order */
 	int			nfamilies;
 	WtFamily   *families;		/* [0] is the first family; dropped ones are not here */
@@ -145,10 +152,25 @@ typedef struct WtTable
 	double		tuple_cost;
 } WtTable;
 
+/* What a foreign table's definition says, wherever it was read. */
+typedef struct WtDefinition
+{
+	Oid			relid;
+	const char *name;
+	const char *schema;
+	TupleDesc	desc;			/* attributes only */
+	List	   *server_options;
+	List	   *options;
+	List	  **column_options; /* by attno - 1 */
+} WtDefinition;
+
+/* option.c.  Parsed in CurrentMemoryContext, with all checks */
+extern WtTable *wt_definition_parse(const WtDefinition *def);
+
 /*
- * option.c.  The parsed, checked definition of a foreign table; cached until
+ * table.c.  The parsed, checked definition of a foreign table; cached until
  * the relation or its server changes.  The result lives in the cache: use it
- * within the statement and do not keep it (wt_table_copy for that).
+ * within the statement and do not keep it.
  */
 extern WtTable *wt_table(Oid relid);
 /* Freshly parsed from the catalog in CurrentMemoryContext, with all checks (ddl.c) */
@@ -163,6 +185,8 @@ extern bool wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier);
 extern int	wt_family_index(WtTable *t, const char *name);
 /* Unescapes \xHH and \\ of option values. */
 extern uint8 *wt_unescape(const char *s, uint32 *len);
+/* The same for arguments of functions: a backslash before anything else stands for itself. */
+extern uint8 *wt_unescape_argument(const char *s, uint32 *len);
 
 /* ------------------------------------------------------- codec and rowkey */
 

@@ -250,3 +250,62 @@ SELECT count(*) FROM fn WHERE id LIKE 'k%';
 DROP TABLE before;
 DROP FOREIGN TABLE fn, fn2;
 DROP ROLE regress_wt_reader, regress_wt_writer, regress_wt_column;
+
+-- ------------------------------------------------------- names of qualifiers
+-- What cells() and get() show of a qualifier can be given as an argument:
+-- \xHH is a byte, \\ a backslash, and any other backslash is itself.
+CREATE FOREIGN TABLE fn_map (k text COLLATE "C", m jsonb OPTIONS (family 'f')) SERVER widetable;
+CREATE FOREIGN TABLE fn_map_cells (k text COLLATE "C", family text, qualifier text, value text) SERVER widetable
+    OPTIONS (table_name 'public.fn_map', layout 'cells');
+SELECT widetable.put('fn_map', '1', 'f:' || q, 'as ' || q)
+    FROM unnest(ARRAY['', 'plain', 'a\b', '\\x41', '\\\\', '\x61\x00', '\xff', 'a:b', '\x00ff', '\']) q;
+SELECT qualifier, convert_from(value, 'UTF8') AS as_written FROM widetable.cells('fn_map', '1');
+SELECT widetable.get('fn_map', '1');
+SELECT bool_and(widetable.check_and_mutate('fn_map', '1', 'f:' || qualifier, '=', value, '[]')) AS found,
+    count(*) AS n FROM widetable.cells('fn_map', '1');
+-- Maps and the cells layout show text as it is, and only bytes that are no text
+-- with \xHH for each; both read what they show.
+SELECT * FROM fn_map;
+SELECT qualifier FROM fn_map_cells;
+INSERT INTO fn_map SELECT '2', m FROM fn_map WHERE k = '1';
+INSERT INTO fn_map_cells SELECT '3', family, qualifier, value FROM fn_map_cells WHERE k = '1';
+SELECT k, count(*), (SELECT array_agg((family, qualifier, value)::text) FROM widetable.cells('fn_map', k))
+    = (SELECT array_agg((family, qualifier, value)::text) FROM widetable.cells('fn_map', '1')) AS same
+    FROM fn_map_cells GROUP BY k ORDER BY k;
+
+-- ------------------------------------------------------------------ NOT NULL
+-- Deletes do not leave a row without the cell of a NOT NULL column; a row that
+-- is gone as a whole is in order.
+CREATE DOMAIN fn_small AS int CHECK (VALUE < 10);
+CREATE FOREIGN TABLE fn_nn (k text, a text NOT NULL, b text, n fn_small OPTIONS (column 'e:n') NOT NULL,
+    h bigint OPTIONS (column 'e:h')) SERVER widetable;
+INSERT INTO fn_nn VALUES ('x', 'a', 'b', 3);
+SELECT widetable.delete_column('fn_nn', 'x', 'a');
+SELECT widetable.delete_version('fn_nn', 'x', 'd:a');
+SELECT widetable.delete_family('fn_nn', 'x', 'e');
+SELECT widetable.put('fn_nn', 'x', '{"a": null}');
+SELECT widetable.check_and_mutate('fn_nn', 'x', 'b', '=', 'b', '[{"put": {"b": "c"}}, {"delete": ["a"]}]');
+SELECT * FROM fn_nn;
+SELECT widetable.check_and_mutate('fn_nn', 'x', 'b', '=', 'b', '[{"delete": ["a"]}, {"put": {"a": "again"}}]');
+SELECT * FROM fn_nn;
+SELECT widetable.check_and_mutate('fn_nn', 'x', 'b', '=', 'b', '[{"delete": ["a", "b", "n"]}]');
+SELECT * FROM fn_nn;
+-- Values have to suit the domain.
+SELECT widetable.put('fn_nn', 'x', 'n', 10);
+SELECT widetable.put('fn_nn', 'x', 'n', '\x0000000a'::bytea);
+
+-- A bytea for a column of another type is the cell's bytes, as cells() shows
+-- them: they have to be a value of the column.
+INSERT INTO fn_nn VALUES ('x', 'a', 'b', 3);
+SELECT widetable.put('fn_nn', 'x', 'n', '\x00000009'::bytea), widetable.put('fn_nn', 'x', 'a', '\x4162'::bytea);
+SELECT * FROM fn_nn;
+SELECT widetable.put('fn_nn', 'x', 'n', '\x09'::bytea);
+SELECT widetable.put('fn_nn', 'x', 'a', '\xff'::bytea);
+SELECT widetable.check_and_mutate('fn_nn', 'x', 'n', '>', '\x00000008'::bytea, '[{"put": {"b": "more"}}]');
+-- the bytes of one row, written to another
+SELECT count(widetable.put('fn_nn', 'y', family || ':' || qualifier, value)) FROM widetable.cells('fn_nn', 'x');
+SELECT * FROM fn_nn ORDER BY k;
+-- other types are converted by their text
+SELECT widetable.put('fn_nn', 'x', 'h', 7::int2), widetable.put('fn_nn', 'x', 'b', 7.5), widetable.put('fn_nn', 'x', 'n', '8'::text);
+SELECT widetable.put('fn_nn', 'x', 'h', 7.5);
+SELECT * FROM fn_nn WHERE k = 'x';

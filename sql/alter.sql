@@ -1,0 +1,257 @@
+-- ALTER changes how a foreign table reads stored bytes, never the bytes.  So it
+-- keeps what a column shows, or refuses.
+\set SHOW_CONTEXT never
+
+CREATE FUNCTION options_of(rel regclass) RETURNS TABLE (of text, options text[]) LANGUAGE sql AS
+    'SELECT ''table'', ftoptions FROM pg_foreign_table WHERE ftrelid = rel
+     UNION ALL (SELECT attname, attfdwoptions FROM pg_attribute
+                WHERE attrelid = rel AND attnum > 0 AND NOT attisdropped ORDER BY attnum)';
+
+-- ------------------------------------------------------------------- names
+
+-- A renamed column keeps its cell, its place in the key, and is still the one
+-- whose timestamp another column shows.
+CREATE FOREIGN TABLE alt (
+    k text COLLATE "C", n int, v text, "odd\x41" int, m jsonb OPTIONS (family 't'),
+    at timestamptz OPTIONS (timestamp_of 'v')
+) SERVER widetable OPTIONS (key 'k, n desc', families '{"f": {}, "t": {}}');
+INSERT INTO alt VALUES ('a', 1, 'va', 7, '{"x": "y"}'), ('b', 2, 'vb', 8, NULL);
+ALTER FOREIGN TABLE alt RENAME COLUMN v TO w;
+ALTER FOREIGN TABLE alt RENAME COLUMN "odd\x41" TO even;
+ALTER FOREIGN TABLE alt RENAME COLUMN k TO "Key";
+ALTER TABLE alt RENAME COLUMN n TO "No";
+ALTER FOREIGN TABLE alt RENAME COLUMN m TO map;
+SELECT "Key", "No", w, even, map, at IS NOT NULL AS at FROM alt ORDER BY 1;
+SELECT * FROM options_of('alt');
+-- a second time, and all the way round
+ALTER FOREIGN TABLE alt RENAME COLUMN w TO x;
+ALTER FOREIGN TABLE alt RENAME COLUMN even TO w;
+ALTER FOREIGN TABLE alt RENAME COLUMN x TO even;
+SELECT "Key", even, w, at IS NOT NULL AS at FROM alt ORDER BY 1;
+-- the freed name is no way to the old cell
+ALTER FOREIGN TABLE alt ADD COLUMN v text;
+-- it rolls back, with what was written down
+BEGIN;
+ALTER FOREIGN TABLE alt RENAME COLUMN "Key" TO k;
+ALTER FOREIGN TABLE alt RENAME COLUMN k TO kk;
+INSERT INTO alt (kk, "No", w) VALUES ('c', 1, 9);
+SELECT kk, w FROM alt ORDER BY 1;
+ROLLBACK;
+SELECT "Key", w FROM alt ORDER BY 1;
+
+-- A command on a parent renames the columns of its partitions.
+CREATE TABLE alt_parent (k text COLLATE "C", v text, i int) PARTITION BY LIST (k);
+CREATE FOREIGN TABLE alt_part PARTITION OF alt_parent FOR VALUES IN ('a', 'b') SERVER widetable OPTIONS (key 'k');
+INSERT INTO alt_parent VALUES ('a', 'va', 1);
+ALTER TABLE alt_parent RENAME COLUMN v TO w;
+ALTER TABLE alt_parent RENAME COLUMN k TO kk;
+SELECT * FROM alt_parent;
+SELECT * FROM options_of('alt_part');
+ALTER TABLE alt_parent ALTER COLUMN i TYPE bigint;
+DROP TABLE alt_parent;
+
+-- In layout cells the names say what the columns show.
+CREATE FOREIGN TABLE alt_cells (k text COLLATE "C", n int, family text, qualifier text, ts bigint, value text)
+    SERVER widetable OPTIONS (layout 'cells', table_name 'public.alt', key 'k, n desc');
+ALTER FOREIGN TABLE alt_cells RENAME COLUMN value TO val;
+ALTER FOREIGN TABLE alt_cells RENAME COLUMN k TO kk;
+SELECT kk, n, family, qualifier FROM alt_cells ORDER BY 1, 3, 4;
+
+-- A table is found by its name, unless option table_name says otherwise.  The
+-- stored table follows a new name; where another foreign table knows it by the
+-- old one, the new one states it.
+CREATE SCHEMA alt_s;
+CREATE FOREIGN TABLE alt_one (k text, v text) SERVER widetable;
+INSERT INTO alt_one VALUES ('1', 'one');
+ALTER FOREIGN TABLE alt_one RENAME TO alt_uno;
+ALTER FOREIGN TABLE alt_uno SET SCHEMA alt_s;
+ALTER SCHEMA alt_s RENAME TO alt_z;
+ALTER FOREIGN TABLE alt RENAME TO alt2;
+SELECT relation, table_name FROM widetable.pg_stat_widetable_tables WHERE relation::text ~ 'alt' ORDER BY 1;
+SELECT * FROM options_of('alt2') LIMIT 1;
+SELECT * FROM alt_z.alt_uno;
+CREATE FOREIGN TABLE alt_one (k text, v text) SERVER widetable;
+SELECT * FROM alt_one;
+-- a name that is taken
+CREATE FOREIGN TABLE alt_taken (k text, v text) SERVER widetable OPTIONS (table_name 'public.alt_new');
+INSERT INTO alt_taken VALUES ('1', 'taken');
+ALTER FOREIGN TABLE alt_one RENAME TO alt_new;
+SELECT * FROM alt_new;
+SELECT * FROM options_of('alt_new') LIMIT 1;
+DROP FOREIGN TABLE alt_z.alt_uno, alt_new, alt_taken;
+
+-- ---------------------------------------------------------- the first family
+
+-- It is the first in the text of the option.  When another comes to be first,
+-- the columns that had no option stay where they are.
+CREATE FOREIGN TABLE alt_fam (k text, a text, b text OPTIONS (column 'z:b')) SERVER widetable;
+INSERT INTO alt_fam VALUES ('1', 'a', 'b');
+ALTER FOREIGN TABLE alt_fam OPTIONS (ADD families '{"new": {}, "d": {"versions": 2}}');
+SELECT * FROM alt_fam;
+SELECT * FROM options_of('alt_fam');
+ALTER FOREIGN TABLE alt_fam ADD COLUMN c text;
+UPDATE alt_fam SET c = 'c';
+ALTER FOREIGN TABLE alt_fam OPTIONS (DROP families);
+SELECT * FROM alt_fam;
+SELECT family, qualifier FROM widetable.cells('alt_fam', '1');
+ALTER FOREIGN TABLE alt_fam OPTIONS (ADD families '{"d": null}');
+DROP FOREIGN TABLE alt_fam;
+
+-- ------------------------------------------------------------------ the key
+
+ALTER FOREIGN TABLE alt2 OPTIONS (SET key '"Key", "No"');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET key '"No" desc, "Key"');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET key '"Key"');
+ALTER FOREIGN TABLE alt2 OPTIONS (ADD salt_buckets '4');
+ALTER FOREIGN TABLE alt2 ALTER COLUMN "No" TYPE bigint;
+ALTER FOREIGN TABLE alt2 ALTER COLUMN "No" OPTIONS (ADD encoding 'unsigned4');
+ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" OPTIONS (ADD delimiter '+');
+ALTER FOREIGN TABLE alt2 DROP COLUMN "No";
+SELECT "Key", "No", w FROM alt2 ORDER BY 1;
+-- what leaves the bytes as they are is free: text and varchar, the collation
+ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" TYPE varchar(10) COLLATE "POSIX";
+ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" OPTIONS (ADD encoding 'bytes');
+SELECT "Key", "No", w FROM alt2 WHERE "Key" = 'b';
+-- so is everything while there are no rows, whoever deleted them
+CREATE FOREIGN TABLE alt_key (k int, v text) SERVER widetable;
+INSERT INTO alt_key VALUES (1, 'v');
+BEGIN;
+DELETE FROM alt_key;
+ALTER FOREIGN TABLE alt_key ALTER COLUMN k TYPE bigint, OPTIONS (ADD salt_buckets '3');
+INSERT INTO alt_key VALUES (5000000000, 'big');
+SELECT * FROM alt_key;
+ALTER FOREIGN TABLE alt_key OPTIONS (DROP salt_buckets);
+ROLLBACK;
+SELECT * FROM alt_key;
+BEGIN;
+DELETE FROM alt_key;
+INSERT INTO alt_key VALUES (2, 'v');
+ALTER FOREIGN TABLE alt_key OPTIONS (ADD salt_buckets '3');
+ROLLBACK;
+TRUNCATE alt_key;
+ALTER FOREIGN TABLE alt_key OPTIONS (ADD salt_buckets '3');
+DROP FOREIGN TABLE alt_key;
+-- the first column is the key if nothing is said: another may become it when
+-- the first one goes, and it goes with its type
+CREATE DOMAIN alt_domain AS text;
+CREATE FOREIGN TABLE alt_key (k alt_domain, v text) SERVER widetable;
+INSERT INTO alt_key VALUES ('k', 'v');
+ALTER FOREIGN TABLE alt_key DROP COLUMN k;
+DROP DOMAIN alt_domain CASCADE;
+SELECT * FROM alt_key;
+
+-- ------------------------------------------------------------------- values
+
+-- Types that are stored as text may change; whatever depends on the type may
+-- not.  Options say how bytes are read: the bytes stay.
+CREATE FOREIGN TABLE alt_val (k text, t text, i int) SERVER widetable;
+INSERT INTO alt_val VALUES ('1', '42', 42);
+ALTER FOREIGN TABLE alt_val ALTER COLUMN t TYPE numeric;
+SELECT * FROM alt_val;
+ALTER FOREIGN TABLE alt_val ALTER COLUMN t TYPE date;
+ALTER FOREIGN TABLE alt_val ALTER COLUMN i TYPE bigint;
+ALTER FOREIGN TABLE alt_val ALTER COLUMN i TYPE real;
+ALTER FOREIGN TABLE alt_val ADD COLUMN b bigint;
+UPDATE alt_val SET b = i, i = NULL;
+ALTER FOREIGN TABLE alt_val DROP COLUMN b, ADD COLUMN bytes bytea OPTIONS (column 'd:b');
+SELECT * FROM alt_val;
+ALTER FOREIGN TABLE alt_val ALTER COLUMN t OPTIONS (ADD column 'd:other');
+SELECT * FROM alt_val;
+
+-- --------------------------------------------- two tables on one stored table
+
+-- They must agree how keys are made; each error names the other one.
+CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
+    OPTIONS (table_name 'public.alt', key 'k, n');
+CREATE FOREIGN TABLE alt_bad (k text, n bigint, v text) SERVER widetable
+    OPTIONS (table_name 'public.alt', key 'k, n desc');
+CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
+    OPTIONS (table_name 'public.alt', key 'k, n desc', salt_buckets '2');
+CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (table_name 'public.alt');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {"versions": 2}, "t": {}}');
+CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
+    OPTIONS (table_name 'public.alt', key 'k, n desc', families '{"f": {"versions": 3}}');
+TRUNCATE alt2;
+ALTER FOREIGN TABLE alt2 OPTIONS (ADD salt_buckets '4');
+INSERT INTO alt2 ("Key", "No", w) VALUES ('a', 1, 5);
+-- The same bytes shown as another type are no contradiction, nor is the whole
+-- key as it is stored.
+CREATE FOREIGN TABLE alt_raw (k bytea, w int OPTIONS (column 'f:odd\\x41')) SERVER widetable OPTIONS (table_name 'public.alt');
+SELECT * FROM alt_raw;
+CREATE FOREIGN TABLE alt_time (at timestamptz, v text) SERVER widetable OPTIONS (key 'at desc');
+CREATE FOREIGN TABLE alt_micro (us bigint OPTIONS (encoding 'reverse'), v text) SERVER widetable
+    OPTIONS (table_name 'public.alt_time');
+INSERT INTO alt_time VALUES ('1970-01-01 00:00:01Z', 'v');
+SELECT * FROM alt_micro;
+CREATE FOREIGN TABLE alt_digest (k text OPTIONS (encoding 'md5', column 'd:k'), v text) SERVER widetable;
+CREATE FOREIGN TABLE alt_digest_raw (k bytea, family text, qualifier text, value text) SERVER widetable
+    OPTIONS (table_name 'public.alt_digest', layout 'cells');
+
+-- ------------------------------------------------------------ family options
+
+-- Every option is seen in the view and altered while the table is in use.
+CREATE FOREIGN TABLE alt_opt (k text, v text OPTIONS (column 'f:v')) SERVER widetable;
+INSERT INTO alt_opt VALUES ('1', 'v');
+SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass;
+ALTER FOREIGN TABLE alt_opt OPTIONS (ADD families '{"f": {"versions": 3, "min_versions": 2, "ttl": "90 minutes", "keep_deleted": true,
+    "bloom": "rowcol", "block_size": 4096, "compression": "none", "in_memory": true, "compaction": "window:1 day"}}');
+SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass;
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {"bloom": "prefix:3", "compression": "zstd:7", "ttl": null}, "g": {"bloom": "none"}}');
+SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass ORDER BY 1;
+-- null drops the family and its data, at commit
+SELECT widetable.put('alt_opt', '1', 'g:x', 'x');
+BEGIN;
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": null}');
+SELECT widetable.get('alt_opt', '1');
+ROLLBACK;
+SELECT widetable.get('alt_opt', '1');
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": null}');
+SELECT widetable.get('alt_opt', '1');
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": {}}');
+SELECT widetable.get('alt_opt', '1');
+
+-- ------------------------------------------------------- types of key columns
+
+-- Enum labels are stored as text: equality is by label, order is PostgreSQL's.
+CREATE TYPE alt_mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN alt_small AS int CHECK (VALUE BETWEEN 1 AND 9);
+CREATE FOREIGN TABLE alt_types (m alt_mood, s alt_small, l int[], r int4range, d alt_small) SERVER widetable OPTIONS (key 'm, s');
+INSERT INTO alt_types VALUES ('ok', 1, '{1,2}', '[1,3)', 5), ('happy', 2, NULL, '(,)', 6), ('sad', 3, '{}', NULL, NULL);
+SELECT * FROM alt_types WHERE m >= 'ok' ORDER BY m;
+EXPLAIN (COSTS OFF) SELECT * FROM alt_types WHERE m = 'ok' AND s > 0;
+SELECT * FROM alt_types WHERE m = 'ok' AND s > 0;
+SELECT widetable.put('alt_types', ROW('ok', 1), 'd', 10);
+SELECT widetable.put('alt_types', ROW('ok', 1), '{"d": 0}');
+CREATE FOREIGN TABLE alt_bad (k int[], v text) SERVER widetable;
+CREATE FOREIGN TABLE alt_bad (k int4range, v text) SERVER widetable;
+CREATE FOREIGN TABLE alt_bad (k alt2, v text) SERVER widetable;
+
+-- --------------------------------------------------------------------- limits
+
+-- One byte more than the limit is an error that says so, and nothing is written.
+CREATE FOREIGN TABLE alt_lim (k text COLLATE "C", m jsonb OPTIONS (family 'f'), v bytea OPTIONS (column 'f:v'))
+    SERVER widetable;
+INSERT INTO alt_lim (k, v) VALUES (repeat('k', 32767), 'v');
+INSERT INTO alt_lim (k, v) VALUES (repeat('k', 32768), 'v');
+INSERT INTO alt_lim (k, v) VALUES ('', 'v');
+SELECT widetable.put('alt_lim', 'q', 'f:' || repeat('q', 65535), '1');
+SELECT length(widetable.get('alt_lim', repeat('k', 32768))::text);
+DO $$ BEGIN PERFORM widetable.put('alt_lim', 'q', 'f:' || repeat('q', 65536), '1');
+EXCEPTION WHEN program_limit_exceeded THEN RAISE NOTICE '%', SQLERRM; END $$;
+DO $$ BEGIN INSERT INTO alt_lim (k, m) VALUES ('r', jsonb_build_object(repeat('q', 65536), '1'));
+EXCEPTION WHEN program_limit_exceeded THEN RAISE NOTICE '%', SQLERRM; END $$;
+-- (a value of bytes; 256 MB take a while)
+INSERT INTO alt_lim (k, v) VALUES ('v', decode(repeat('00', 20000000), 'hex'));
+SELECT length(k) AS key, length(v) AS value,
+    (SELECT max(length(q)) FROM jsonb_object_keys(m) q) AS qualifier FROM alt_lim ORDER BY 1, 2;
+-- families: 127 bytes of name, 64 in a table, whichever foreign table names them
+DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE alt_fams (k text, v text) SERVER widetable OPTIONS (families %L)',
+    json_build_object(repeat('f', 127), '{}'::json)); END $$;
+DO $$ BEGIN EXECUTE format('ALTER FOREIGN TABLE alt_fams OPTIONS (SET families %L)',
+    (SELECT json_object_agg('f' || i, '{}'::json) FROM generate_series(1, 63) i)); END $$;
+SELECT families FROM widetable.pg_stat_widetable_tables WHERE relation = 'alt_fams'::regclass;
+ALTER FOREIGN TABLE alt_fams ADD COLUMN w text OPTIONS (column 'one_more:w');
+CREATE FOREIGN TABLE alt_bad (k text, w text) SERVER widetable OPTIONS (table_name 'public.alt_fams', families '{"one_more": {}}');
+DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (families %L)',
+    (SELECT json_object_agg('f' || i, '{}'::json) FROM generate_series(1, 65) i)); END $$;
+CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (families '{"12345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678": {}}');
