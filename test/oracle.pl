@@ -1,0 +1,462 @@
+#
+# oracle.pl: the same random queries on wide tables and on ordinary copies of
+# them; the answers must be equal.  Run by ./test/check.
+#
+# A round makes a few tables with random keys, encodings, families and rows,
+# each of them twice: in schema w as a foreign table of widetable, in schema h
+# as an ordinary table.  Then random statements (joins, aggregates, subqueries,
+# windows, prepared and generic plans, changes that are rolled back) run in
+# both, told apart by search_path alone, under random planner settings.
+#
+#   QUERIES=100000 ./test/check oracle      the long run: about 10 minutes
+#   SEED=7 ROUND=3 ./test/check oracle      this round of that seed again
+#
+# A difference is printed with its statement and settings; OUT=DIR writes a
+# script of it with the tables.  An error in one of the two only is a difference too, but
+# for those that depend on the order of evaluation (division by zero, overflow).
+#
+# Only perl-base's modules are used.  Needs: BIN PGHOST PGUSER (lib.sh).
+#
+use strict;
+use warnings;
+
+$| = 1;
+my $total = $ENV{QUERIES} || 3000;
+my $seed = defined $ENV{SEED} ? $ENV{SEED} : 20240501;
+my $only = $ENV{ROUND};
+my $per_round = 150;
+my $bin = $ENV{BIN} or die "run this by ./test/check oracle\n";
+my $dir = ($ENV{TMPDIR} || '/tmp') . "/widetable-oracle.$$";
+mkdir $dir or die "$dir: $!";
+$SIG{INT} = $SIG{TERM} = sub { exit 1 };
+END { my $rc = $?; system('rm', '-rf', $dir) if defined $dir && !$ENV{KEEP}; $? = $rc; }
+
+sub slurp { my ($f) = @_; open my $h, '<', $f or return ''; local $/; my $s = <$h>; return defined $s ? $s : ''; }
+sub spit { my ($f, $s) = @_; open my $h, '>', $f or die "$f: $!"; print $h $s; close $h or die "$f: $!"; }
+
+sub psql
+{
+	my ($db, $sql, @opts) = @_;
+	spit("$dir/q.sql", $sql);
+	my $rc = system("'$bin/psql' -XqAt -P null=NULL @opts -d $db -f '$dir/q.sql' >'$dir/q.out' 2>&1");
+	return ($rc, slurp("$dir/q.out"));
+}
+
+# ------------------------------------------------------------------- chance
+
+sub any { return $_[ int rand @_ ]; }
+sub chance { return rand() < $_[0]; }
+sub shuffled { my @a = @_; my @b; push @b, splice @a, int rand @a, 1 while @a; return @b; }
+sub some { my ($n, @a) = @_; @a = shuffled(@a); return @a[ 0 .. ($n < @a ? $n : @a) - 1 ]; }
+
+# ------------------------------------------------------------------- schema
+
+# A type: how to write a value, and few of them, so that rows meet in joins.
+my %values = (
+	int4 => sub { return any(-3 .. 12, 100, -2147483648, 2147483647); },
+	int8 => sub { return any(-3 .. 12, 1000, -9223372036854775807, 9223372036854775807); },
+	int2 => sub { return any(-2 .. 8); },
+	text => sub { return quote(any('', 'a', 'b', 'ab', 'abc', 'abd', 'a b', 'B', 'ba', 'x_y', 'x%y', "\x{c3}\x{a4}", 'zz', 'z\\')); },
+	bool => sub { return any('true', 'false'); },
+	numeric => sub { return any('0', '1', '1.5', '0.75', '-2', '3.25', '10', '100', "'NaN'", '-0.001'); },
+	float8 => sub { return any('0', '1', '1.5', '-2.25', '3', '8', "'NaN'", "'Infinity'", "'-Infinity'"); },
+	timestamptz => sub { return quote(any('2024-01-01', '2024-01-01 00:00:01', '2024-02-29 12:00', '1969-12-31 23:59:59.5', '2030-01-01', 'infinity', '-infinity') . '') . '::timestamptz'; },
+	date => sub { return quote(any('2024-01-01', '2024-01-02', '2024-02-29', '1969-07-20', '2030-01-01')) . '::date'; },
+	uuid => sub { return quote(any(map { "00000000-0000-0000-0000-00000000000$_" } 0 .. 5)) . '::uuid'; },
+	bytea => sub { return quote(any('\x', '\x00', '\x0001', '\x61', '\x6162', '\xff', '\xff00')) . '::bytea'; },
+);
+my @key_types = qw(int4 int4 int8 text text text bool numeric timestamptz date uuid bytea float8 int2);
+my @value_types = qw(int4 int4 int8 text text numeric timestamptz float8 bool date);
+
+sub quote { my ($s) = @_; my $e = $s =~ /\\/ && $s !~ /^\\x/ ? 'E' : ''; $s =~ s/'/''/g; $s =~ s/\\/\\\\/g if $e; return "$e'$s'"; }
+
+my @tables;
+
+sub make_table
+{
+	my ($name) = @_;
+	my (%t, @wide, @heap, @key);
+	my @families = some(1 + int rand 3, qw(d e f));
+	$t{name} = $name;
+	for my $i (1 .. any(1, 1, 2, 2, 3))
+	{
+		my $type = any(@key_types);
+		my %c = (name => "k$i", type => $type, key => 1);
+		my $collate = $type eq 'text' ? any(' COLLATE "C"', ' COLLATE "C"', '') : '';
+		push @{ $t{columns} }, \%c;
+		push @wide, "k$i $type$collate NOT NULL";
+		push @heap, "k$i $type$collate NOT NULL";
+		push @key, "k$i" . (chance(0.3) ? ' desc' : '');
+	}
+	for my $i (1 .. 2 + int rand 4)
+	{
+		my $type = any(@value_types);
+		my $enc = '';
+		$enc = ", encoding 'ordered'" if chance(0.2) && $type ne 'text';
+		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int/;
+		my $family = any(@families);
+		push @{ $t{columns} }, { name => "v$i", type => $type };
+		push @wide, "v$i $type OPTIONS (column '$family:" . any("v$i", "q$i", "\\x0$i") . "'$enc)";
+		push @heap, "v$i $type";
+	}
+	# a column that is always there, so that no row goes away by NULLs
+	push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => 1 };
+	push @wide, "n int4 OPTIONS (column '" . any(@families) . ":n') NOT NULL";
+	push @heap, 'n int4 NOT NULL';
+	my $opts = "key '" . join(', ', @key) . "', families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'";
+	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
+	$t{ddl} = "CREATE FOREIGN TABLE w.$name (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n"
+	  . "CREATE TABLE h.$name (" . join(', ', @heap) . ', PRIMARY KEY (' . join(', ', map { $_->{name} } grep { $_->{key} } @{ $t{columns} }) . "));\n";
+	return \%t;
+}
+
+# a row key has at least one byte
+sub key_value
+{
+	my ($c, $t) = @_;
+	my $alone = $c->{key} && !grep { $_->{key} && $_ != $c } @{ $t->{columns} };
+	my $v;
+	do { $v = $values{ $c->{type} }->() } while ($alone && $v =~ m{^'(\\x)?'});
+	return $v;
+}
+
+# Rows go into the ordinary table and are copied, so that both have the same.
+sub fill_table
+{
+	my ($t) = @_;
+	my $n = any(0, 1, 5, 40, 120, 250);
+	my $sql = '';
+	my @c = @{ $t->{columns} };
+	my $changes = 0;
+
+	while ($n > 0)
+	{
+		my @rows;
+		for (1 .. ($n > 50 ? 50 : $n))
+		{
+			push @rows, '(' . join(', ', map { !$_->{key} && !$_->{not_null} && chance(0.25) ? 'NULL' : key_value($_, $t) } @c) . ')';
+		}
+		$n -= 50;
+		$sql .= "INSERT INTO h.$t->{name} VALUES " . join(",\n", @rows) . " ON CONFLICT DO NOTHING;\n";
+	}
+	$sql .= "INSERT INTO w.$t->{name} SELECT * FROM h.$t->{name};\n";
+	$sql .= "SELECT widetable.flush();\n" if chance(0.5);
+	for (1 .. int rand 3)
+	{
+		my $where = predicate([ [ $t, 'x' ] ], 1);
+		my ($v) = some(1, grep { !$_->{key} } @c);
+		my $change = chance(0.3) ? "DELETE FROM SCHEMA.$t->{name} x WHERE $where" : "UPDATE SCHEMA.$t->{name} x SET $v->{name} = " . $values{ $v->{type} }->() . " WHERE $where";
+		$sql .= join "", map { my $s = "SET search_path = SCHEMA;\n$change;\n"; $s =~ s{SCHEMA}{$_}g; $s } qw(h w);
+		$sql .= "SELECT widetable.flush();\n" if chance(0.3);
+	}
+	$sql .= "SELECT widetable.compact('w.$t->{name}');\n" if chance(0.3);
+	$sql .= "ANALYZE w.$t->{name};\n" if chance(0.4);
+	return $sql . "ANALYZE h.$t->{name};\n";
+}
+
+# --------------------------------------------------------------- statements
+
+# scope: a list of [table, alias]
+sub column { my ($scope, $type, $filter) = @_; my @c; for my $s (@$scope) { for my $c (@{ $s->[0]{columns} }) { push @c, [ "$s->[1].$c->{name}", $c ] if (!$type || same_kind($c->{type}, $type)) && (!$filter || $filter->($c)); } } return @c ? any(@c) : undef; }
+
+sub same_kind { my ($a, $b) = @_; my %k = (int2 => 'n', int4 => 'n', int8 => 'n'); return ($k{$a} || $a) eq ($k{$b} || $b); }
+
+my $params;						# when set: [types], [values] of a prepared statement
+
+sub constant
+{
+	my ($type) = @_;
+	my $v = $values{$type}->();
+	if ($params && @$params < 6 && chance(0.6))
+	{
+		push @$params, [ $type, $v ];
+		return '$' . @$params;
+	}
+	return $type =~ /^(numeric|float8|int2|int8)$/ || $v eq 'NULL' ? "$v\::$type" : $v;
+}
+
+sub comparison
+{
+	my ($scope) = @_;
+	my ($name, $c) = @{ column($scope, undef, chance(0.6) ? sub { $_[0]{key} } : undef) || column($scope) };
+	my $type = $c->{type};
+	my $r = rand;
+	return "$name " . any('=', '=', '<', '<=', '>', '>=', '<>') . ' ' . constant($type) if $r < 0.45;
+	return constant($type) . ' ' . any('=', '<', '<=', '>', '>=') . " $name" if $r < 0.5;
+	return "$name " . (chance(0.2) ? 'NOT ' : '') . 'IN (' . join(', ', map { constant($type) } 1 .. 1 + int rand 4) . ')' if $r < 0.6;
+	return "$name = ANY (ARRAY[" . join(', ', map { $values{$type}->() } 1 .. 1 + int rand 5) . "]::$type\[])" if $r < 0.65;
+	return "$name " . (chance(0.2) ? 'NOT ' : '') . 'BETWEEN ' . constant($type) . ' AND ' . constant($type) if $r < 0.75;
+	return "$name IS " . any('NULL', 'NOT NULL') if $r < 0.83;
+	return "$name IS " . any('', 'NOT ') . 'DISTINCT FROM ' . constant($type) if $r < 0.87;
+	return $name . any('', ' IS TRUE', ' IS NOT TRUE', ' IS FALSE', ' = true') if $type eq 'bool';
+	if ($type eq 'text')
+	{
+		return "$name " . any('', 'NOT ') . 'LIKE ' . quote(any('a%', 'ab%', '%b', 'a_', 'x\\_%', 'b', '%', '_b%', 'zz%')) if $r < 0.95;
+		return "$name ~ " . quote(any('^a', '^ab', 'b$', '^(a|b)', '^a.c', '^x_y$')) if $r < 0.97;
+		return "starts_with($name, " . quote(any('a', 'ab', '', 'z')) . ')' if $r < 0.985;
+		return "$name COLLATE \"C\" " . any('<', '>=', '>', '<=') . ' ' . constant('text');
+	}
+	my $other = column($scope, $type);
+	return "$name " . any('=', '<', '>=') . " $other->[0]";
+}
+
+sub row_comparison
+{
+	my ($scope) = @_;
+	my $s = any(@$scope);
+	my @k = grep { $_->{key} } @{ $s->[0]{columns} };
+	my $n = 1 + int rand @k;
+	@k = @k[ 0 .. $n - 1 ];
+	return '(' . join(', ', map { "$s->[1].$_->{name}" } @k) . ') ' . any('<', '<=', '>', '>=', '=') . ' (' . join(', ', map { constant($_->{type}) } @k) . ')';
+}
+
+sub predicate
+{
+	my ($scope, $depth) = @_;
+	my $r = rand;
+	return comparison($scope) if $depth <= 0 || $r < 0.45;
+	return row_comparison($scope) if $r < 0.52;
+	return '(' . join(any(' AND ', ' AND ', ' OR '), map { predicate($scope, $depth - 1) } 1 .. 2 + int rand 2) . ')' if $r < 0.92;
+	return 'NOT (' . predicate($scope, $depth - 1) . ')' if $r < 0.96;
+	return subquery_predicate($scope, $depth);
+}
+
+sub subquery_predicate
+{
+	my ($scope, $depth) = @_;
+	my $t = any(@tables) or return 'true';
+	my $alias = 's' . int rand 1000;
+	my $inner = [ [ $t, $alias ] ];
+	my $own = column($inner);
+	my $outer = column($scope, $own->[1]{type});
+	my $rest = chance(0.5) ? ' AND ' . comparison($inner) : '';
+	return any('', 'NOT ') . "EXISTS (SELECT 1 FROM $t->{name} $alias WHERE " . ($outer ? "$own->[0] = $outer->[0]" : comparison($inner)) . "$rest)" if chance(0.6) || !$outer;
+	return "$outer->[0] IN (SELECT $own->[0] FROM $t->{name} $alias WHERE true$rest)";
+}
+
+sub from_clause
+{
+	my ($scope, $n) = @_;
+	my $sql = '';
+	for my $i (1 .. $n)
+	{
+		my $t = any(@tables);
+		my $alias = "t$i";
+		if ($i == 1) { $sql = "$t->{name} $alias"; push @$scope, [ $t, $alias ]; next; }
+		my $inner = [ [ $t, $alias ] ];
+		my $a = column($inner, undef, chance(0.7) ? sub { $_[0]{key} } : undef) || column($inner);
+		my $b = column($scope, $a->[1]{type});
+		my $on = $b ? "$a->[0] = $b->[0]" : comparison($inner);
+		# full joins want merge- or hashjoinable conditions
+		my $kind = any('JOIN', 'JOIN', 'LEFT JOIN', $b && same_kind($a->[1]{type}, $b->[1]{type}) && $a->[1]{type} eq $b->[1]{type} ? 'FULL JOIN' : 'JOIN', 'RIGHT JOIN');
+		push @$scope, [ $t, $alias ];
+		$on .= ' AND ' . comparison($kind eq 'FULL JOIN' ? $inner : $scope) if chance(0.3) && $kind ne 'FULL JOIN';
+		$sql .= " $kind $t->{name} $alias ON ($on)";
+	}
+	return $sql;
+}
+
+sub aggregate
+{
+	my ($scope) = @_;
+	my $r = rand;
+	return 'count(*)' if $r < 0.3;
+	my $c = column($scope, any('int4', 'int8', 'numeric', undef));
+	$c = column($scope) unless $c;
+	my $distinct = chance(0.15) ? 'DISTINCT ' : '';
+	my $filter = chance(0.1) ? ' FILTER (WHERE ' . comparison($scope) . ')' : '';
+	return "count($distinct$c->[0])$filter" if $r < 0.5 || $c->[1]{type} =~ /^(bool|uuid|bytea)$/;
+	return any('min', 'max') . "($c->[0])$filter" if $r < 0.75 || $c->[1]{type} !~ /^(int|numeric)/;
+	# sums of the largest values overflow nothing as numeric
+	return any('sum', 'avg') . "($distinct$c->[0])$filter" if $c->[1]{type} ne 'numeric';
+	return "sum($distinct$c->[0])$filter";
+}
+
+sub order_all { my ($n) = @_; return ' ORDER BY ' . join(', ', map { my $c = $_; "$c" . any('', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST') } shuffled(1 .. $n)); }
+
+sub select_statement
+{
+	my ($depth) = @_;
+	my $scope = [];
+	my $sql;
+	my $r = rand;
+	my $from = from_clause($scope, $depth > 0 ? any(1, 1, 1, 2, 2, 3) : 1);
+	my $where = chance(0.8) ? ' WHERE ' . predicate($scope, 2) : '';
+	my @s = some(1 + int rand 4, map { my $s = $_; map { "$s->[1].$_->{name}" } @{ $s->[0]{columns} } } @$scope);
+	if ($r < 0.35)
+	{
+		# the keys of all tables: a total order
+		if (chance(0.4) && @$scope == 1)
+		{
+			my @k = map { "$scope->[0][1].$_->{name}" } grep { $_->{key} } @{ $scope->[0][0]{columns} };
+			my $dir = any('', ' DESC');
+			my @dirs = map { chance(0.8) ? $dir : any('', ' DESC') } @k;
+			my $order = join ', ', map { "$k[$_]$dirs[$_]" } 0 .. $#k;
+			return ("SELECT " . join(', ', @s, @k) . " FROM $from$where ORDER BY $order" . (chance(0.6) ? ' LIMIT ' . int(rand 20) : '') . (chance(0.3) ? ' OFFSET ' . int(rand 10) : ''), 1);
+		}
+		return ("SELECT " . join(', ', @s) . " FROM $from$where" . order_all(scalar @s) . (chance(0.5) ? ' LIMIT ' . int(rand 30) : ''), 1);
+	}
+	return ("SELECT " . (chance(0.3) ? 'DISTINCT ' : '') . join(', ', @s) . " FROM $from$where", 0) if $r < 0.55;
+	return ("SELECT " . join(', ', map { aggregate($scope) } 1 .. 1 + int rand 3) . " FROM $from$where", 0) if $r < 0.7;
+	if ($r < 0.87)
+	{
+		my @g = some(1 + int rand 2, @s);
+		@g = map { "t1.$_->{name}" } grep { $_->{key} } @{ $scope->[0][0]{columns} } if chance(0.5);
+		@g = @g[ 0 .. int rand @g ];
+		return ("SELECT " . join(', ', @g, map { aggregate($scope) } 1 .. 1 + int rand 2) . " FROM $from$where GROUP BY " . join(', ', @g) . (chance(0.3) ? ' HAVING count(*) ' . any('> 1', '< 3', '= 1') : ''), 0);
+	}
+	return ("SELECT count(*), max(x) FROM (SELECT $s[0] AS x, row_number() OVER (PARTITION BY $s[0] ORDER BY " . join(', ', map { my $s = $_; map { "$s->[1].$_->{name}" } grep { $_->{key} } @{ $s->[0]{columns} } } @$scope) . ") AS y FROM $from$where) z WHERE y <= 2", 0)
+	  if $r < 0.9 && $s[0] !~ /\.k/ && 0;
+	if ($r < 0.95)
+	{
+		my ($a) = select_keys();
+		my ($b) = select_keys($a->[1]);
+		return ("$a->[0] " . any('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT') . " $b->[0]", 0);
+	}
+	my $t = any(@tables);
+	my @k = map { $_->{name} } grep { $_->{key} } @{ $t->{columns} };
+	return ("SELECT * FROM $from LEFT JOIN LATERAL (SELECT " . join(', ', map { "l.$_ AS l$_" } @k) . " FROM $t->{name} l WHERE " . predicate([ @$scope, [ $t, 'l' ] ], 1) . ' ORDER BY ' . join(', ', map { "l.$_" } @k) . " LIMIT 2) q ON true$where", 0);
+}
+
+sub select_keys
+{
+	my ($type) = @_;
+	my $t = any(@tables);
+	my $scope = [ [ $t, 'u' ] ];
+	my $c = column($scope, $type) || column($scope);
+	return [ "SELECT $c->[0]" . ($type && !same_kind($type, $c->[1]{type}) ? '::text' : '') . " FROM $t->{name} u WHERE " . predicate($scope, 1), $c->[1]{type} ] if !$type || same_kind($type, $c->[1]{type});
+	return [ "SELECT NULL FROM $t->{name} u WHERE false", $type ];
+}
+
+# in a transaction that is rolled back: what it returns, and what it leaves
+sub change_statement
+{
+	my $t = any(@tables);
+	my $scope = [ [ $t, 'x' ] ];
+	my @c = @{ $t->{columns} };
+	my @v = grep { !$_->{key} } @c;
+	my $where = ' WHERE ' . predicate($scope, chance(0.7) ? 1 : 2);
+	my $returning = chance(0.4) ? ' RETURNING ' . join(', ', map { "x.$_->{name}" } some(1 + int rand 3, @c)) : '';
+	my $r = rand;
+	my $change;
+	if ($r < 0.35) { $change = "DELETE FROM $t->{name} x$where$returning"; }
+	elsif ($r < 0.8)
+	{
+		my @set = some(1 + int rand 2, @v);
+		$change = "UPDATE $t->{name} x SET " . join(', ', map { my $c = $_; my $o = column($scope, $c->{type}, sub { $_[0]{type} eq $c->{type} && ($c->{not_null} ? $_[0]{not_null} || $_[0]{key} : 1) }); "$c->{name} = " . ($o && chance(0.4) ? $o->[0] : $c->{not_null} || chance(0.8) ? constant($c->{type}) : 'NULL') } @set) . "$where$returning";
+	}
+	else
+	{
+		my $o = any(@tables);
+		my ($a, $b) = (column($scope), undef);
+		$b = column([ [ $o, 'y' ] ], $a->[1]{type});
+		return change_statement() unless $b;
+		$change = "DELETE FROM $t->{name} x USING $o->{name} y WHERE $a->[0] = $b->[0] AND " . comparison([ @$scope, [ $o, 'y' ] ]);
+	}
+	return "BEGIN;\n$change;\nSELECT * FROM $t->{name};\nSELECT count(*) FROM $t->{name} x$where;\nROLLBACK";
+}
+
+my @settings = (
+	'enable_hashjoin = off', 'enable_mergejoin = off', 'enable_nestloop = off', 'enable_sort = off', 'enable_hashagg = off',
+	'enable_material = off', 'enable_memoize = off', 'enable_incremental_sort = off', 'random_page_cost = 0.1', 'cpu_tuple_cost = 1',
+	"parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2",
+	'widetable.enable_direct_modify = off', 'widetable.enable_pushdown = off', 'enable_seqscan = off',
+);
+
+sub statement
+{
+	my $prepared = chance(0.25);
+	my ($sql, $ordered, $set) = ('', 0, '');
+	$set = join '', map { "SET $_;\n" } some(1 + int rand 2, @settings) if chance(0.5);
+	if (chance(0.2)) { $params = undef; return ($set, change_statement(), 0); }
+	$params = $prepared ? [] : undef;
+	($sql, $ordered) = select_statement(1);
+	if ($prepared && @$params)
+	{
+		my $p = join ', ', map { $_->[0] } @$params;
+		my $v = join ', ', map { $_->[1] } @$params;
+		$set .= 'SET plan_cache_mode = ' . any('force_generic_plan', 'force_generic_plan', 'auto') . ";\n";
+		$sql = "PREPARE q($p) AS $sql;\nEXECUTE q($v);\nEXECUTE q(" . join(', ', map { $values{ $_->[0] }->() } @$params) . ");\nDEALLOCATE q";
+	}
+	$params = undef;
+	return ($set, $sql, $ordered);
+}
+
+# ------------------------------------------------------------------ compare
+
+# errors that depend on which row or clause is looked at first
+my $excused = qr/ERROR:  (22003|22012|22008|54001)/;
+
+sub answer
+{
+	my ($text, $ordered) = @_;
+	# the answers of one script in order; rows of one statement in any order
+	my @parts = split /^--part--\n/m, $text;
+	return join "--\n", map { chomp; my @l = split /\n/, $_, -1; $ordered ? join("\n", @l) . "\n" : join("\n", sort @l) . "\n" } @parts;
+}
+
+# the lines of one only
+sub difference
+{
+	my ($w, $h) = @_;
+	my (%w, %h);
+	$w{$_}++ for split /\n/, $w;
+	$h{$_}++ for split /\n/, $h;
+	my @out = (map({ "wide: $_" } grep { $w{$_} > ($h{$_} || 0) } sort keys %w), map({ "heap: $_" } grep { $h{$_} > ($w{$_} || 0) } sort keys %h));
+	@out = ("the order:", map({ "wide: $_" } split /\n/, $w), map({ "heap: $_" } split /\n/, $h)) unless @out;
+	return join("\n", @out > 20 ? (@out[0 .. 19], "...") : @out) . "\n";
+}
+
+sub with_parts { my ($sql) = @_; my $s = "$sql;\n"; $s =~ s/;\n/;\n\\echo --part--\n/g; return $s; }
+
+my ($round, $done, $bad) = (0, 0, 0);
+psql('postgres', "DROP DATABASE IF EXISTS oracle;\n");
+my ($rc, $out) = psql('postgres', "CREATE DATABASE oracle TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';\n", '-v ON_ERROR_STOP=1');
+die $out if $rc;
+psql('oracle', 'CREATE EXTENSION widetable;');
+
+while ($done < $total && $bad < 5)
+{
+	$round++;
+	srand($seed * 100003 + $round);
+	@tables = ();
+	$params = undef;
+	push @tables, make_table("t$_") for 1 .. 2 + int rand 2;
+	my $setup = "SET timezone = 'UTC';\nCREATE SCHEMA w;\nCREATE SCHEMA h;\n" . join('', map { $_->{ddl} } @tables);
+	$setup .= fill_table($_) for @tables;
+	my @st = map { [ statement() ] } 1 .. $per_round;
+	$done += @st;
+	next if defined $only && $round != $only;
+	($rc, $out) = psql('oracle', "SET client_min_messages = warning;\nDROP SCHEMA IF EXISTS w, h CASCADE;\n$setup", '-v ON_ERROR_STOP=1');
+	if ($rc) { print "not ok - round $round of seed $seed: tables\n"; print "# $_\n" for split /\n/, $out; $bad++; next; }
+	my $sql = "\\set VERBOSITY sqlstate\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET extra_float_digits = 0;\nSET statement_timeout = '20s';\n";
+	for my $i (0 .. $#st)
+	{
+		my ($set, $q) = @{ $st[$i] };
+		$sql .= "RESET ALL;\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET statement_timeout = '20s';\n$set";
+		$sql .= "\\echo ==$i w\nSET search_path = w;\n" . with_parts($q) . "ROLLBACK;\nDEALLOCATE ALL;\n\\echo ==$i h\nSET search_path = h;\n" . with_parts($q) . "ROLLBACK;\nDEALLOCATE ALL;\n\\echo ==$i end\n";
+	}
+	($rc, $out) = psql('oracle', $sql);
+	my %got;
+	while ($out =~ /^==(\d+) (w|h)\n(.*?)(?=^==\1 )/msg) { $got{"$1$2"} = $3; }
+	my $wrong = 0;
+	for my $i (0 .. $#st)
+	{
+		my ($set, $q, $ordered) = @{ $st[$i] };
+		my ($w, $h) = @got{ "${i}w", "${i}h" };
+		$_ = defined $_ ? $_ : "(no answer: the connection was lost)\n" for $w, $h;
+		s/^psql:[^ ]* //mg for $w, $h;
+		next if "$w$h" =~ $excused;
+		my ($aw, $ah) = (answer($w, $ordered), answer($h, $ordered));
+		next if $aw eq $ah && $w !~ /ERROR:  XX/ && $w !~ /no answer/;
+		$wrong++;
+		next if $wrong > 2;
+		print "not ok - seed $seed, round $round, statement $i\n";
+		print "# $_\n" for split /\n/, "$set\n$q;\n" . difference($aw, $ah);
+		spit("$ENV{OUT}/oracle-$seed-$round-$i.sql", "$setup\n$set\nSET search_path = w;\n$q;\nSET search_path = h;\n$q;\n") if $ENV{OUT};
+		last if $w =~ /no answer/;
+	}
+	$bad += $wrong > 0;
+	print "ok - seed $seed, round $round: ", scalar @st, " statements agree\n" unless $wrong;
+}
+exit($bad > 0);
