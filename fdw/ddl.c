@@ -93,8 +93,49 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 	}
 }
 
+/* A family that another foreign table has columns or options for is not dropped behind its back. */
 static void
-sync_families(WtTable *t, wide_table_id id)
+check_unused(WtTable *t, wide_table_id id, const char *family)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		WtTable    *other;
+		int			k;
+
+		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+			continue;
+		other = wt_table(objects[i]);
+		k = wt_family_index(other, family);
+		if (k >= 0 && !(other->cells_layout && other->families[k].implicit))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("cannot drop family \"%s\" because foreign table \"%s\" uses it",
+							family, get_rel_name(objects[i])),
+					 errdetail("Both show the same stored table \"%s\".", t->table_name),
+					 errhint("Drop its columns of the family, and the family in its option \"families\", first.")));
+	}
+}
+
+static bool
+states_drop(WtTable *t, const char *family)
+{
+	for (int i = 0; i < t->ndropped; i++)
+		if (strcmp(t->dropped[i], family) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * before: the definition that the command has changed, or NULL.  A family is
+ * dropped by the command that says so, and by no other: the option keeps its
+ * null, and neither a later command, nor a restored dump, may drop what another
+ * foreign table has made under that name since.
+ */
+static void
+sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
 	wide_db    *db = wt_db();
 	wide_batch *b = wt_batch(true);
@@ -142,10 +183,13 @@ sync_families(WtTable *t, wide_table_id id)
 		else
 			wt_check(wide_batch_alter_family(b, old->id, &opt), "could not alter a family");
 	}
-	for (int i = 0; i < t->ndropped; i++)
+	for (int i = 0; before != NULL && i < t->ndropped; i++)
 		for (int k = 0; k < n; k++)
-			if (strcmp(have[k].name, t->dropped[i]) == 0)
+			if (strcmp(have[k].name, t->dropped[i]) == 0 && !states_drop(before, have[k].name))
+			{
+				check_unused(t, id, have[k].name);
 				wt_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
+			}
 	pfree(have);
 }
 
@@ -378,7 +422,7 @@ sync_table(Oid relid, bool defining)
 		}
 	}
 	wt_check_same_key(t, wt.id);
-	sync_families(t, wt.id);
+	sync_families(t, wt.id, before);
 	relation_close(rel, NoLock);
 }
 

@@ -209,6 +209,17 @@ ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": null}');
 SELECT widetable.get('alt_opt', '1');
 ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": {}}');
 SELECT widetable.get('alt_opt', '1');
+-- only the command that says so drops it, and not what another table uses
+CREATE FOREIGN TABLE alt_opt2 (k text, x text OPTIONS (column 'g:x')) SERVER widetable OPTIONS (table_name 'public.alt_opt');
+INSERT INTO alt_opt2 VALUES ('1', 'kept');
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"g": null}');
+ALTER FOREIGN TABLE alt_opt2 RENAME COLUMN x TO y;
+DROP FOREIGN TABLE alt_opt2;
+ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"g": null}');
+CREATE FOREIGN TABLE alt_opt2 (k text, x text OPTIONS (column 'g:x')) SERVER widetable OPTIONS (table_name 'public.alt_opt');
+INSERT INTO alt_opt2 VALUES ('1', 'kept');
+ALTER FOREIGN TABLE alt_opt ADD COLUMN w text OPTIONS (column 'f:w');
+SELECT * FROM alt_opt2;
 
 -- ------------------------------------------------------- types of key columns
 
