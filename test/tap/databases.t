@@ -3,6 +3,15 @@
 new_cluster
 q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" >/dev/null
 want=$(q "$SUM")
+# altered tables are found again by what ALTER has written into their options
+q "CREATE FOREIGN TABLE old (a text COLLATE \"C\", b int, c text) SERVER widetable OPTIONS (key 'a, b')" \
+	"CREATE FOREIGN TABLE old_cells (a text COLLATE \"C\", b int, family text, qualifier text, value bytea) SERVER widetable OPTIONS (table_name 'public.old', layout 'cells', key 'a, b')" \
+	"INSERT INTO old VALUES ('x', 1, 'one'), ('y', 2, 'two')" \
+	"ALTER FOREIGN TABLE old RENAME c TO d" "ALTER FOREIGN TABLE old RENAME a TO \"Key\"" "ALTER FOREIGN TABLE old RENAME TO new" \
+	"ALTER FOREIGN TABLE new OPTIONS (ADD families '{\"first\": {}, \"d\": {}}')" >/dev/null
+ALTERED='SELECT "Key", b, d, (SELECT count(*) FROM old_cells WHERE family = $$d$$ AND qualifier = $$c$$) FROM new ORDER BY 1'
+is "$(q "$ALTERED")" "x|1|one|2
+y|2|two|2" "ALTER keeps the rows"
 
 "$BIN/pg_dump" --include-foreign-data=widetable >"$T/dump.sql" 2>"$T/dump.err"
 ok $? "pg_dump with data"
@@ -12,6 +21,7 @@ r=$?
 ok $r "restore into another database"
 [ $r = 0 ] || sed 's/^/# /' "$T/restore.err"
 is "$(PGDATABASE=copy q "$SUM")" "$want" "the copy has the same rows"
+is "$(PGDATABASE=copy q "$ALTERED")" "$(q "$ALTERED")" "those of altered tables, too"
 q "DELETE FROM t WHERE k = 'k1'" >/dev/null
 is "$(PGDATABASE=copy q "$SUM")" "$want" "and is a table of its own"
 "$BIN/pg_dump" -s >"$T/a.sql" 2>/dev/null
