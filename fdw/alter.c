@@ -53,6 +53,7 @@
 #include "utils/syscache.h"
 
 #include "alter.h"
+#include "rmw.h"
 
 #define NEW_TABLE_HINT	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one first."
 
@@ -265,9 +266,12 @@ set_column_option(Oid relid, AttrNumber attno, const char *name, const char *val
 
 /* ------------------------------------------------------------------- rows */
 
-/* Does the stored table have a row that somebody sees, this transaction's own ones included? */
+/*
+ * Does the stored table have a row that somebody sees, this transaction's own
+ * ones included?  With a family and a qualifier: one without that cell.
+ */
 static bool
-has_rows(wide_table_id table)
+find_row(wide_table_id table, const char *family, wide_bytes qual)
 {
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	int			n = wide_table_families(wt_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
@@ -276,7 +280,7 @@ has_rows(wide_table_id table)
 	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
 	WtScan	   *scan;
 	wide_row	row;
-	bool		found;
+	bool		found = false;
 
 	spec.nfamilies = n = Min(n, WT_MAX_FAMILIES);
 	if (n == 0)
@@ -285,13 +289,27 @@ has_rows(wide_table_id table)
 	{
 		fam[i].id = have[i].id;
 		fam[i].want = WIDE_WANT_EXISTS;
+		if (family && strcmp(have[i].name, family) == 0)
+		{
+			fam[i].want = WIDE_WANT_COLUMNS;
+			fam[i].quals = &qual;
+			fam[i].nquals = 1;
+			fam[i].any_exists = true;
+		}
 	}
 	scan = wt_scan_open(NULL, &spec);
-	found = wt_scan_next(scan, &row);
+	while (!found && wt_scan_next(scan, &row))
+		found = family == NULL || row.ncells == 0;
 	wt_scan_close(scan);
 	pfree(have);
 	pfree(fam);
 	return found;
+}
+
+static bool
+has_rows(wide_table_id table)
+{
+	return find_row(table, NULL, (wide_bytes) {NULL, 0});
 }
 
 /* ---------------------------------------------------------------- keeping */
@@ -530,6 +548,35 @@ type_change(WtTable *before, WtTable *after)
 	return NULL;
 }
 
+/*
+ * A column that becomes NOT NULL, or another cell, must have a value in each
+ * row, as in ordinary tables: plans rely on it to know which rows there are.
+ */
+static void
+check_not_null(WtTable *before, WtTable *after, wide_table_id table)
+{
+	for (int i = 0; i < after->natts; i++)
+	{
+		WtColumn   *a = &after->columns[i];
+		WtColumn   *b = i < before->natts ? &before->columns[i] : NULL;
+		const char *family;
+
+		if (a->role != WT_CELL || !a->not_null)
+			continue;
+		family = after->families[a->family].name;
+		if (b != NULL && b->role == WT_CELL && b->not_null && strcmp(before->families[b->family].name, family) == 0 &&
+			b->qual_len == a->qual_len && memcmp(b->qual, a->qual, a->qual_len) == 0)
+			continue;
+		if (find_row(table, family, (wide_bytes) {a->qual, a->qual_len}))
+			ereport(ERROR,
+					(errcode(ERRCODE_NOT_NULL_VIOLATION),
+					 errmsg("column \"%s\" of relation \"%s\" contains null values",
+							a->name, get_rel_name(after->relid)),
+					 errdetail("There are rows without the cell %s:%s.", family,
+							   wt_qualifier_argument((wide_bytes) {a->qual, a->qual_len}))));
+	}
+}
+
 void
 wt_check_alter(WtTable *before, WtTable *after, wide_table_id table)
 {
@@ -537,7 +584,10 @@ wt_check_alter(WtTable *before, WtTable *after, wide_table_id table)
 	const WtColumn *c = type_change(before, after);
 
 	if ((key == NULL && c == NULL) || !has_rows(table))
+	{
+		check_not_null(before, after, table);
 		return;
+	}
 	if (key)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

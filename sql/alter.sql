@@ -158,6 +158,20 @@ SELECT * FROM alt_val;
 ALTER FOREIGN TABLE alt_val ALTER COLUMN t OPTIONS (ADD column 'd:other');
 SELECT * FROM alt_val;
 
+-- A column becomes NOT NULL when each row has the cell.
+CREATE FOREIGN TABLE alt_null (k text, a text OPTIONS (column 'f:a'), b text OPTIONS (column 'g:b')) SERVER widetable;
+INSERT INTO alt_null VALUES ('1', 'a', 'b'), ('2', 'a', NULL);
+ALTER FOREIGN TABLE alt_null ALTER COLUMN a SET NOT NULL;
+ALTER FOREIGN TABLE alt_null ALTER COLUMN b SET NOT NULL;
+ALTER FOREIGN TABLE alt_null ADD COLUMN c text NOT NULL;
+ALTER FOREIGN TABLE alt_null ALTER COLUMN a OPTIONS (SET column 'g:b');
+INSERT INTO alt_null VALUES ('2', 'a', 'b');
+ALTER FOREIGN TABLE alt_null ALTER COLUMN b SET NOT NULL;
+ALTER FOREIGN TABLE alt_null RENAME COLUMN a TO aa;
+SELECT * FROM alt_null;
+TRUNCATE alt_null;
+ALTER FOREIGN TABLE alt_null ADD COLUMN c text NOT NULL;
+
 -- --------------------------------------------- two tables on one stored table
 
 -- They must agree how keys are made; each error names the other one.
