@@ -516,9 +516,9 @@ server('start');
 my ($rc, $out) = psql('setup', <<'SQL');
 \set ON_ERROR_STOP 1
 CREATE EXTENSION widetable;
--- functions show a qualifier as text, or as \x and all its bytes
+-- functions show a qualifier as text, or each of its bytes as \xHH
 CREATE FUNCTION vectors_hex(q text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN q LIKE '\\x%' THEN substr(q, 3) ELSE encode(convert_to(q, 'UTF8'), 'hex') END $$;
+  SELECT CASE WHEN q ~ '^(\\x[0-9a-f]{2})+$' THEN replace(q, '\x', '') ELSE encode(convert_to(q, 'UTF8'), 'hex') END $$;
 CREATE FUNCTION vectors_plan(q text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE l text; r text := '';
 BEGIN
