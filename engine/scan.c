@@ -303,6 +303,7 @@ begin_row(wide_scan *s)
 {
 	s->have_row = s->in_row = true;
 	s->row_exists = false;
+	s->row_shown = 0;
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
 	s->after.data[s->after.len - 1]++;	/* terminator 00 01 -> 00 02 */
 	for (int i = 0; i < s->nfamilies; i++)
@@ -463,7 +464,7 @@ static wide_status
 read_row(wide_scan *s, bool *full)
 {
 	*full = false;
-	for (int i = 0; i < s->nfamilies && !*full; i++)
+	for (int i = 0; i < s->nfamilies && !*full && s->row_shown < s->row_limit; i++)
 		if (s->families[i].want != WIDE_WANT_EXISTS && (!s->families[i].done || s->families[i].held))
 			TRY(scan_family_row(s, &s->families[i], full));
 	if (*full)
@@ -578,6 +579,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->own = spec->own;
 	s->own_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
+	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
 	s->calls = 1;
 	s->families = calloc((size_t) spec->nfamilies + 1, sizeof(*s->families));
 	if (s->families == NULL)

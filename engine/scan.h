@@ -73,6 +73,8 @@ struct wide_scan
 	wide_batch *own;
 	uint64_t	own_mark;
 	uint32_t	row_cells;
+	uint32_t	row_limit;		/* UINT32_MAX: none */
+	uint32_t	row_shown;		/* cells of the current row so far */
 	/* position */
 	int			range;			/* the next one to open, counted from the side where the scan begins */
 	bool		open;			/* a range is open: cur */

@@ -148,6 +148,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 		c->qualifier = f->qual;
 	}
 	s->ncells++;
+	s->row_shown++;
 	s->stats.cells_returned++;
 	merge_used(f->m);
 	return WIDE_OK;
@@ -280,6 +281,11 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 			return WIDE_OK;
 		}
 		TRY(emit_cell(s, f, e));
+		if (s->row_shown >= s->row_limit)
+		{
+			f->done = true;
+			return WIDE_OK;
+		}
 	}
 	if (verdict == VIEW_LAST || verdict == VIEW_DONE)
 		return skip_column(s, f);
@@ -297,7 +303,10 @@ scan_family_row(wide_scan *s, scan_family *f, bool *full)
 		f->held = false;
 		f->qual_call = 0;
 		TRY(emit_cell(s, f, merge_entry(f->m)));
-		TRY(last ? skip_column(s, f) : merge_next(f->m));
+		if (s->row_shown >= s->row_limit)
+			f->done = true;
+		else
+			TRY(last ? skip_column(s, f) : merge_next(f->m));
 	}
 	while (!f->done)
 	{

@@ -465,6 +465,7 @@ typedef struct wide_scan_spec
 	wide_batch *own;			/* merged on top, may be NULL */
 	uint64_t	own_mark;		/* operations of own before this mark only */
 	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
+	uint32_t	row_limit;		/* of each row only so many cells, the first ones (0 = all) */
 } wide_scan_spec;
 
 typedef struct wide_cell

@@ -84,7 +84,7 @@ part_name(WtTable *t, int part)
 	if (part < t->nkeys)
 		return quote_identifier(t->columns[t->keys[part]].name);
 	return part == WT_PART_FAMILY(t) ? "family" : part == WT_PART_QUALIFIER(t) ? "qualifier" :
-		part == WT_PART_VERSION(t) ? "version" : "ts";
+		part == WT_PART_VERSION(t) ? "version" : part == WT_PART_TS(t) ? "ts" : "cell_no";
 }
 
 /* ------------------------------------------------------------- conditions */
@@ -502,9 +502,11 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (s.t->cells_layout)
 	{
 		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
+		char	   *number = conditions_text(&s, WT_PART_NO(s.t), WT_PART_NO(s.t) + 1);
 
-		if (text[0] != '\0')
-			ExplainPropertyText("Cell Condition", text, es);
+		/* never both, see plan.c */
+		if (text[0] != '\0' || number[0] != '\0')
+			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}
 	show_key(&s, list_nth(private, WtPrivateTypes), es);
 	if (wt_flag(private, WtFlagReverse))

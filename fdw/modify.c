@@ -1274,7 +1274,7 @@ update_cell(WtModify *m, TupleTableSlot *slot, CellIdentity *id)
 
 	for (int i = 0; i < m->t->natts; i++)
 	{
-		if (m->t->columns[i].role == WT_CELL_VERSION && m->set[i])
+		if ((m->t->columns[i].role == WT_CELL_VERSION || m->t->columns[i].role == WT_CELL_NO) && m->set[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("column \"%s\" cannot be set: it counts versions", m->t->columns[i].name)));

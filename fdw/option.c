@@ -1084,17 +1084,17 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
 			column_type_error(c, "the cell's timestamp", "timestamptz or bigint");
 	}
-	else if (strcmp(c->name, "version") == 0)
+	else if (strcmp(c->name, "version") == 0 || strcmp(c->name, "cell_no") == 0)
 	{
-		c->role = WT_CELL_VERSION;
+		c->role = c->name[0] == 'v' ? WT_CELL_VERSION : WT_CELL_NO;
 		if (c->typid != INT4OID)
-			column_type_error(c, "the cell's version", "integer");
+			column_type_error(c, c->role == WT_CELL_NO ? "the cell's number" : "the cell's version", "integer");
 	}
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
 				 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
-				 errhint("Besides the key columns there may be: family, qualifier, ts, value, version.")));
+				 errhint("Besides the key columns there may be: family, qualifier, ts, value, version, cell_no.")));
 }
 
 int

@@ -870,12 +870,18 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 	ListCell   *lc;
 	Bitmapset  *wanted;
 	int			strict;
+	WtColumn   *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
 
 	(void) wt_conditions_choose(info->t, conds);
+	/* a cell's number in its row counts all of them, also those that other conditions leave out */
+	if (number != NULL && !bms_is_member(number->attno, wanted_attributes(baserel, info->t, get_actual_clauses(scan_clauses))))
+		number = NULL;
 	foreach(lc, conds)
 	{
 		WtCond	   *c = lfirst(lc);
 
+		if (number != NULL && c->part >= info->t->nkeys && c->part != WT_PART_NO(info->t))
+			continue;
 		if (c->exact)
 			answered = lappend(answered, c->rinfo);
 		if (!c->used || (c->values == NIL && c->kind != WT_COND_NEVER))

@@ -76,7 +76,7 @@ wt_part_column(WtTable *t, int part)
 	if (part < t->nkeys)
 		return key_column(t, part);
 	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER :
-		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : WT_CELL_TS;
+		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : part == WT_PART_TS(t) ? WT_CELL_TS : WT_CELL_NO;
 	for (int i = 0; i < t->natts; i++)
 		if (t->columns[i].role == role)
 			return &t->columns[i];
@@ -189,6 +189,8 @@ match_part(Match *m, Node *node)
 		return WT_PART_VERSION(m->t);
 	if (m->t->cells_layout && c->role == WT_CELL_TS)
 		return WT_PART_TS(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_NO)
+		return WT_PART_NO(m->t);
 	return -1;
 }
 
@@ -287,8 +289,7 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 		return true;
 	}
 	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
-	if (!wt_part_is_ordered(m->t, part) && part != WT_PART_VERSION(m->t) && part != WT_PART_TS(m->t) &&
-		part != WT_PART_QUALIFIER(m->t))
+	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
 		return false;
 	if (is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;

@@ -25,12 +25,14 @@ typedef enum WtKind
 
 /*
  * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family, the
- * qualifier, the version and its timestamp are counted on behind them.
+ * qualifier, the version, its timestamp and its number in the row are counted on
+ * behind them.
  */
 #define WT_PART_FAMILY(t)		((t)->nkeys)
 #define WT_PART_QUALIFIER(t)	((t)->nkeys + 1)
 #define WT_PART_VERSION(t)		((t)->nkeys + 2)
 #define WT_PART_TS(t)			((t)->nkeys + 3)
+#define WT_PART_NO(t)			((t)->nkeys + 4)
 
 /* One clause that says something about a part of the key. */
 typedef struct WtCond
@@ -101,8 +103,8 @@ extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
 extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
 
-/* version.c, layout cells: no version above this passes the tests. */
-extern int	wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args);
+/* version.c, layout cells: no version (WT_PART_VERSION, WT_PART_NO) above this passes the tests. */
+extern int	wt_count_limit(const WtTest *tests, int ntests, const WtArg *args, int part);
 
 typedef enum WtTimes
 {

@@ -85,6 +85,7 @@ struct WtRowReader
 	/* layout cells: the part of the row that is being shown */
 	wide_row	row;
 	int			next_cell;
+	int64		row_before;		/* cells of the row before this part */
 	WtScan	   *row_scan;		/* NULL: none */
 	const wide_cell *cell;		/* last returned */
 };
@@ -315,7 +316,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 	bool		some_quals = wt_part_intervals(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
 	int			nall;
 	wide_family *all = wt_families(e, &nall);
-	int			versions = wt_version_limit(r->t, tests, ntests, args);
+	int			versions = wt_count_limit(tests, ntests, args, WT_PART_VERSION(r->t));
 	int			n = 0;
 
 	/* plan.c counts on the order of their names */
@@ -395,6 +396,7 @@ make_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 			choose_cells(r, e, tests, ntests, args, fams);
 		if (times != WT_TIMES_SOME)
 			spec->show_min = spec->show_max = 0;
+		spec->row_limit = (uint32_t) wt_count_limit(tests, ntests, args, WT_PART_NO(t));
 	}
 	else
 		choose_families(r, e, strict_family, fams);
@@ -692,6 +694,7 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 		{
 			if (r->row_scan != NULL && r->row.more)
 			{
+				r->row_before += r->row.ncells;
 				if (!wt_scan_next(r->row_scan, &r->row))
 					r->row_scan = NULL;
 			}
@@ -700,6 +703,8 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 				r->row_scan = NULL;
 				return false;
 			}
+			else
+				r->row_before = 0;
 			r->next_cell = 0;
 		}
 		memset(nulls, true, sizeof(bool) * t->natts);
@@ -748,6 +753,9 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 				break;
 			case WT_CELL_VERSION:
 				values[a] = Int32GetDatum(cell->version + 1);
+				break;
+			case WT_CELL_NO:
+				values[a] = Int32GetDatum((int32) Min(r->row_before + r->next_cell, PG_INT32_MAX));
 				break;
 			default:
 				nulls[a] = true;

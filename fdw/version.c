@@ -2,8 +2,8 @@
  * version.c
  *		Layout 'cells': what conditions on the version and its timestamp leave.
  *
- * The engine is told a largest number of versions and an interval of
- * timestamps.  Both are wider than the clauses where these cannot be said so
+ * The engine is told a largest number of versions (of a cell, and of a row)
+ * and an interval of timestamps.  Both are wider than the clauses where these cannot be said so
  * (lists, values out of range); PostgreSQL tests the clauses again.
  *
  * A condition on ts is a filter over the versions that the layout shows: it
@@ -67,7 +67,7 @@ integer_of(const WtArg *arg)
 }
 
 int
-wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
+wt_count_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
 {
 	int64		limit = PG_INT32_MAX;
 
@@ -78,7 +78,7 @@ wt_version_limit(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 		WtArg	   *values;
 		int			n;
 
-		if (test->part != WT_PART_VERSION(t) || test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
+		if (test->part != part || test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
 			!test_values(test, args, &values, &n))
 			continue;
 		for (int k = 0; k < n; k++)

@@ -77,7 +77,8 @@ typedef enum WtRole
 	WT_CELL_QUALIFIER,
 	WT_CELL_TS,
 	WT_CELL_VALUE,
-	WT_CELL_VERSION
+	WT_CELL_VERSION,
+	WT_CELL_NO					/* the version's number in its row */
 } WtRole;
 
 typedef struct WtColumn

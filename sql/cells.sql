@@ -168,6 +168,47 @@ SELECT cell_rnd_read(0.8, 60);
 SELECT count(*) > 10 AS some FROM cell_rnd;
 DROP FOREIGN TABLE cell_rnd;
 
+-- ------------------------------------------------- a limit for each row
+
+-- cell_no counts the versions of a row in their order, whatever else is asked for.
+CREATE FOREIGN TABLE cell_bad (k text, family text, qualifier text, value text, cell_no bigint) SERVER widetable OPTIONS (layout 'cells');
+CREATE FOREIGN TABLE cell_nr (k text COLLATE "C", family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text, version int, cell_no int)
+    SERVER widetable OPTIONS (layout 'cells', families '{"f": {"versions": 2}, "g": {}}');
+INSERT INTO cell_nr (k, family, qualifier, ts, value)
+    SELECT k, f, q, t, k || f || q || t FROM unnest('{r1,r2,r3}'::text[]) k, unnest('{f,g}'::text[]) f, unnest('{a1,a2,b1,b2}'::text[]) q,
+        unnest('{10,20}'::int[]) t WHERE NOT (k = 'r3' AND q <> 'a1');
+CREATE FUNCTION cell_nrs(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text; plain text; q text := format('SELECT string_agg(format(''%%s/%%s%%s@%%s'', cell_no, k, qualifier, version), '' '' ORDER BY k, cell_no)
+        FROM cell_nr WHERE %s', condition);
+BEGIN
+    EXECUTE q INTO r;
+    SET LOCAL widetable.enable_pushdown = off;
+    EXECUTE q INTO plain;
+    SET LOCAL widetable.enable_pushdown = on;
+    RETURN r || CASE WHEN r IS DISTINCT FROM plain THEN ' instead of ' || plain ELSE '' END;
+END $$;
+SELECT c, cell_nrs(c) FROM unnest(ARRAY['cell_no <= 2', 'cell_no BETWEEN 2 AND 3', 'cell_no = 4', 'cell_no IN (1, 9)', 'cell_no < 1',
+    'cell_no <= 4 AND version = 1', 'family = ''g'' AND qualifier >= ''b1'' AND cell_no > 0', 'ts = 10 AND cell_no > 3 AND k = ''r2''',
+    'cell_no <= 2 AND cell_no < 2']) c;
+EXPLAIN (COSTS OFF) SELECT k, value FROM cell_nr WHERE qualifier = 'b1' AND ts > 5 AND cell_no <= 8;
+EXPLAIN (COSTS OFF) SELECT k, value FROM cell_nr WHERE qualifier = 'b1' AND ts > 5;
+SELECT k, value, cell_no FROM cell_nr WHERE cell_no <= 2 ORDER BY k DESC;
+SELECT cell_files('SELECT k, value FROM cell_nr WHERE k < ''r3'' AND cell_no <= 3');
+UPDATE cell_nr SET cell_no = 1;
+BEGIN;
+INSERT INTO cell_nr (k, family, qualifier, value) VALUES ('r1', 'f', 'a0', 'own');
+SELECT value, cell_no FROM cell_nr WHERE cell_no <= 1;
+UPDATE cell_nr SET value = value || '!' WHERE cell_no = 2 AND k < 'r3' RETURNING value, cell_no;
+DELETE FROM cell_nr WHERE k = 'r2' AND cell_no > 2 RETURNING value, cell_no;
+ROLLBACK;
+-- rows that come in parts
+INSERT INTO cell_nr (k, family, qualifier, value) SELECT 'wide', f, 'q' || i, i FROM generate_series(1, 5000) i, unnest('{f,g}'::text[]) f;
+SELECT count(*), count(DISTINCT cell_no), min(cell_no), max(cell_no) FROM cell_nr WHERE k = 'wide';
+SELECT family, count(*), min(cell_no), max(cell_no) FROM cell_nr WHERE k = 'wide' AND cell_no <= 5002 GROUP BY family ORDER BY family;
+SELECT cell_files('SELECT value FROM cell_nr WHERE k = ''wide'' AND cell_no BETWEEN 6 AND 15');
+DROP FUNCTION cell_nrs;
+DROP FOREIGN TABLE cell_nr;
+
 -- ------------------------------------------------------------------ changes
 
 INSERT INTO cell (k, family, qualifier, value) VALUES ('i', 'd', 'a', 'first') RETURNING k, family, qualifier, ts IS NOT NULL AS has_ts, value, version;

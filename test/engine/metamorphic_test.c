@@ -524,7 +524,7 @@ typedef struct asked
 	int64_t		show_min, show_max;
 	wide_batch *own;
 	uint64_t	own_mark;
-	uint32_t	row_cells;
+	uint32_t	row_cells, row_limit;
 } asked;
 
 static void
@@ -638,6 +638,7 @@ ask_when(life *l, asked *a, const snap *s)
 	}
 	a->reverse = pick(l, 3) == 0;
 	a->row_cells = pick(l, 2) ? 0 : 1 + pick(l, 4);
+	a->row_limit = pick(l, 3) ? 0 : 1 + pick(l, 6);
 }
 
 static bool
@@ -702,6 +703,8 @@ expect_row(life *l, const asked *a, int row, expected *out)
 			}
 		}
 	}
+	if (a->row_limit != 0 && n > (int) a->row_limit)
+		n = (int) a->row_limit;
 	return exists ? n : -1;
 }
 
@@ -786,15 +789,16 @@ do_scan(life *l)
 	ask_families(l, &a);
 	ask_ranges(l, &a);
 	ask_when(l, &a, s);
-	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) show [%lld,%lld) reverse %d ranges %d row_cells %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
+	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) show [%lld,%lld) reverse %d ranges %d row_cells %u limit %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
 		 a.v.mark, shown(a.v.ts_min), shown(a.v.ts_max), shown(a.show_min), shown(a.show_max),
-		 a.reverse, a.nranges, a.row_cells, (long long) (a.v.now - BASE_TIME));
+		 a.reverse, a.nranges, a.row_cells, a.row_limit, (long long) (a.v.now - BASE_TIME));
 	for (int i = 0; i < a.nfam; i++)
 		note(l, " f%d want %d%s max %d", a.model_fam[i], a.fam[i].want, a.fam[i].any_exists ? "+" : "", a.fam[i].max_versions);
 	note(l, "\n");
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min, .show_max = a.show_max, .now = l->st.now, .own = a.own,
-	.own_mark = a.own_mark, .row_cells = a.row_cells};
+	.own_mark = a.own_mark, .row_cells = a.row_cells,
+	.row_limit = a.row_limit};
 	CHECK(l, wide_scan_open(l->st.db, s->s, &spec, &scan));
 	compare_scan(l, &a, scan);
 	for (int again = (int) pick(l, 3); again > 0; again--)
