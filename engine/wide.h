@@ -476,6 +476,7 @@ typedef struct wide_cell
 	int64_t		ts;				/* provisional ("now") for own uncommitted automatic ones */
 	int64_t		ttl_us;			/* 0 = none */
 	uint64_t	seq;			/* 0 for own uncommitted ones */
+	bool		provisional;	/* an own uncommitted automatic one */
 	wide_bytes	qualifier;		/* unset (len 0) for WANT_COLUMNS */
 	wide_bytes	value;
 } wide_cell;

@@ -1206,7 +1206,8 @@ copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 		{
 			const wide_cell *c = &row.cells[i];
 
-			put(m, m->e.all[c->family], to, c->qualifier, c->ts, PG_INT64_MIN, c->ttl_us, c->value);
+			put(m, m->e.all[c->family], to, c->qualifier, c->provisional ? WIDE_TS_AUTO : c->ts, PG_INT64_MIN, c->ttl_us,
+				c->value);
 		}
 	}
 	wt_scan_close(scan);
@@ -1269,8 +1270,11 @@ update_cell(WtModify *m, TupleTableSlot *slot, CellIdentity *id)
 {
 	wide_family_id family;
 	wide_bytes	q;
-	int64		ts;
-	bool		same;
+	int64		ts,
+				floor = PG_INT64_MIN;
+	bool		same,
+				here,
+				provisional;
 
 	for (int i = 0; i < m->t->natts; i++)
 	{
@@ -1284,23 +1288,23 @@ update_cell(WtModify *m, TupleTableSlot *slot, CellIdentity *id)
 	family = slot_family(m, slot);
 	q = slot_qualifier(m, slot);
 	ts = m->set[m->col_ts] ? stated_ts(m, slot, m->col_ts) : id->ts;
-	same = family == id->family && ts == id->ts &&
-		wt_bytes_equal(q.data, q.len, id->qual.data, id->qual.len) &&
+	here = family == id->family && wt_bytes_equal(q.data, q.len, id->qual.data, id->qual.len) &&
 		wt_bytes_equal(m->new_key.data, m->new_key.len, id->key.data, id->key.len);
+	same = here && ts == id->ts;
+	/* what this transaction has written without a timestamp gets it at commit, also now */
+	provisional = m->wrote_before && !m->set[m->col_ts] && wt_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
 	if (!same)
 		wt_row_lock(m->e.table, wt_bytes_of(&m->new_key), false);
 
-	/*
-	 * The version may be one of this transaction that has a provisional
-	 * timestamp: a put at that one would stand beside it, so it has to go.
-	 */
-	if (!same || m->wrote_before || m->col_value < 0 || slot->tts_isnull[m->col_value])
+	/* of several without a timestamp in a cell only the last one counts */
+	if (!same || (m->wrote_before && !provisional) || m->col_value < 0 || slot->tts_isnull[m->col_value])
 		del(m, WIDE_DELETE_VERSION, id->family, id->key, id->qual, id->ts);
 	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
 		return;
 	resetStringInfo(&m->value);
 	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	put(m, family, wt_bytes_of(&m->new_key), q, ts, PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+	put(m, family, wt_bytes_of(&m->new_key), q, provisional ? WIDE_TS_AUTO : ts, here ? floor : PG_INT64_MIN, 0,
+		wt_bytes_of(&m->value));
 }
 
 TupleTableSlot *

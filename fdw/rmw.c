@@ -150,6 +150,35 @@ wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
 	pfree(first);
 }
 
+bool
+wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor)
+{
+	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .nranges = 1};
+	StringInfoData buf;
+	wide_range	range;
+	WtScan	   *scan;
+	wide_row	row;
+	bool		found = false;
+
+	*floor = PG_INT64_MIN;
+	initStringInfo(&buf);
+	range = wt_row_range(key, &buf);
+	spec.ranges = &range;
+	scan = wt_scan_open(NULL, &spec);
+	while (wt_scan_next(scan, &row))
+		for (int i = 0; i < row.ncells; i++)
+		{
+			if (row.cells[i].ts == ts)
+				found = row.cells[i].provisional;
+			else if (row.cells[i].ts < ts)
+				*floor = Max(*floor, row.cells[i].ts);
+		}
+	wt_scan_close(scan);
+	pfree(buf.data);
+	return found;
+}
+
 /* -------------------------------------------------------------- families */
 
 wide_family *

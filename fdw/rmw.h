@@ -29,6 +29,13 @@ typedef struct WtCellRef
  */
 extern void wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs);
 
+/*
+ * Is this version one of our transaction that gets its timestamp at commit
+ * (ts is the provisional one)?  *floor: the newest older version of the cell,
+ * PG_INT64_MIN when there is none.
+ */
+extern bool wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor);
+
 /* The range that holds exactly this row; the bytes live in buf. */
 extern wide_range wt_row_range(wide_bytes key, StringInfo buf);
 
