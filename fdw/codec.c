@@ -238,8 +238,11 @@ wt_check_encoding(const WtColumn *c, bool key)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
-				 errdetail("The type has no encoding in which equal values have equal bytes."),
-				 errhint("Use text, bytea, numbers, bool, date, time, timestamp, uuid, inet or an enum.")));
+				 errdetail("The type has no encoding whose bytes compare as its values do."),
+				 errhint("Key columns may be smallint, integer, bigint, numeric, real, double precision, boolean, oid, text, varchar, "
+						 "name, bytea, date, time, timestamp, timestamptz, uuid, inet, cidr or an enum.  "
+						 "Make the key of such a column, filled with the value's text or a number made of it, "
+						 "and keep the value itself in a column that is not part of the key.")));
 	initStringInfo(&list);
 	for (int i = 0; i < ENC_COUNT; i++)
 		if (set & ENC_BIT(i))
@@ -438,6 +441,24 @@ decode_error_context(void *arg)
 	if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_DATA_EXCEPTION)
 		errcode(ERRCODE_DATA_CORRUPTED);
 	errcontext("decoding column \"%s\"", c->name);
+}
+
+/* Which stored value is being decoded, for messages */
+typedef struct Place
+{
+	WtTable    *t;
+	wide_bytes	key;
+} Place;
+
+static void
+place_error_context(void *arg)
+{
+	const Place *place = arg;
+
+	if (wt_keys_visible(place->t))
+		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key), get_rel_name(place->t->relid));
+	else
+		errcontext("table \"%s\"", get_rel_name(place->t->relid));
 }
 
 /* The text must be valid in the database's encoding already. */
@@ -1073,6 +1094,16 @@ timestamp_datum(int64 us, Datum *value, const char **why)
 	return true;
 }
 
+/* -0 and the other NaNs have ordered bytes too, but a lookup never asks for those. */
+static bool
+is_canonical_float(const WtColumn *c, Datum value, uint64 bytes, const char **why)
+{
+	if (fixed_bits(c, value, true) == bytes)
+		return true;
+	*why = "the bytes are not those of an ordered floating-point number";
+	return false;
+}
+
 /* What fixed_bits made; v is of the type's width already. */
 static bool
 fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
@@ -1083,6 +1114,12 @@ fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char 
 			if (ordered && v > 1)
 			{
 				*why = "the byte is neither 00 nor 01";
+				return false;
+			}
+			/* HBase reads every byte but 00 as true; a lookup knows only one of them */
+			if (c->role == WT_KEY && v != 0 && v != (ordered ? 0x01 : 0xFF))
+			{
+				*why = "the byte is neither 00 nor ff";
 				return false;
 			}
 			*value = BoolGetDatum(v != 0);
@@ -1139,17 +1176,18 @@ fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char 
 					u = (u & SIGN32) ? u ^ SIGN32 : ~u;
 				memcpy(&f, &u, 4);
 				*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
-				return true;
+				return !ordered || is_canonical_float(c, *value, v, why);
 			}
 		case FLOAT8OID:
 			{
+				uint64		bits = v;
 				float8		f;
 
 				if (ordered)
-					v = (v & SIGN64) ? v ^ SIGN64 : ~v;
-				memcpy(&f, &v, 8);
+					bits = (v & SIGN64) ? v ^ SIGN64 : ~v;
+				memcpy(&f, &bits, 8);
 				*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
-				return true;
+				return !ordered || is_canonical_float(c, *value, v, why);
 			}
 	}
 	*why = "the type has no such encoding";
@@ -1253,9 +1291,28 @@ wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	return false;
 }
 
-Datum
-wt_decode(const WtColumn *c, const uint8 *data, size_t len)
+/* How an error names the row: as context when the type's input function raises it, as detail otherwise. */
+static bool
+decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value, const char **why)
 {
+	ErrorContextCallback context;
+	bool		ok;
+
+	if (place->t == NULL)
+		return wt_decode_soft(c, data, len, value, why);
+	context.callback = place_error_context;
+	context.arg = unconstify(Place *, place);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	ok = wt_decode_soft(c, data, len, value, why);
+	error_context_stack = context.previous;
+	return ok;
+}
+
+Datum
+wt_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
+{
+	Place		place = {t, key};
 	Datum		value = (Datum) 0;
 	const char *why = NULL;
 
@@ -1270,9 +1327,13 @@ wt_decode(const WtColumn *c, const uint8 *data, size_t len)
 	if (c->typid == TEXTOID && c->enc == WT_ENC_TEXT &&
 		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
 		return make_varlena(data, len);
-	if (!wt_decode_soft(c, data, len, &value, &why))
+	if (!decode_in_place(c, &place, data, len, &value, &why))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("could not decode column \"%s\": %s", c->name, why)));
+				 errmsg("could not decode column \"%s\": %s", c->name, why),
+				 t == NULL ? 0 : wt_keys_visible(t) ?
+				 errdetail("Table \"%s\", key %s.", get_rel_name(t->relid), wt_key_text(t, key)) :
+				 errdetail("Table \"%s\".", get_rel_name(t->relid)),
+				 t == NULL ? 0 : errhint("Check option \"encoding\" of the column: the cell may have been written with another one.")));
 	return value;
 }

@@ -437,12 +437,15 @@ show_columns(Shown *s, List *private, ExplainState *es)
 /* --------------------------------------------------------------- analyze */
 
 static void
-show_statistics(ForeignScanState *node, ExplainState *es)
+show_statistics(ForeignScanState *node, bool bad_key_skip, ExplainState *es)
 {
 	wide_scan_stats st;
+	uint64		bad_keys;
 
-	if (!wt_scan_statistics(node, &st))
+	if (!wt_scan_statistics(node, &st, &bad_keys))
 		return;
+	if (bad_key_skip)
+		ExplainPropertyInteger("Bad Keys Skipped", NULL, bad_keys, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyInteger("Files Read", NULL, st.files_read, es);
@@ -516,5 +519,5 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (limit[0] != '\0')
 		ExplainPropertyText("Limit", limit, es);
 	if (es->analyze)
-		show_statistics(node, es);
+		show_statistics(node, s.t->bad_key_skip, es);
 }

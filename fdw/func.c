@@ -629,7 +629,7 @@ do_append(WtCall *c, Cell *cell, wide_bytes addition, StringInfo out)
 	appendBinaryStringInfo(out, (const char *) addition.data, (int) addition.len);
 	/* the result has to be a value of the column */
 	if (col != NULL)
-		check_domain(col, wt_decode(col, (uint8 *) out->data, out->len));
+		check_domain(col, wt_decode(col, NULL, c->key, (uint8 *) out->data, out->len));
 	put_cell(c, &cell->ref, WIDE_TS_AUTO, floor_of(&cell->ref), 0, wt_bytes_of(out));
 }
 
@@ -917,7 +917,7 @@ expected_value(const WtColumn *column, Datum expected, Oid type)
 		return coerce_to(expected, type, column->typid, column->typmod);
 	initStringInfo(&bytes);
 	value_bytes(column, expected, type, &bytes);
-	return wt_decode(column, (uint8 *) bytes.data, bytes.len);
+	return wt_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
 }
 
 /* cell OP expected: by the column's type when a column maps the cell, else by unsigned bytes */
@@ -936,7 +936,7 @@ check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
 	{
 		TypeCacheEntry *tc = lookup_type_cache(r->column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
 		Datum		want = expected_value(r->column, expected, type);
-		Datum		have = wt_decode(r->column, r->value.data, r->value.len);
+		Datum		have = wt_decode(r->column, c->t, c->key, r->value.data, r->value.len);
 
 		if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
 			return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, r->column->collation, have, want)));

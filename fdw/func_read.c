@@ -154,7 +154,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 			push_string(&ps, WJB_KEY, wt_qualifier_argument(cell->qualifier));
 			col = mapping_column(c.t, wt_family_index(c.t, fams[open].name), cell->qualifier);
 			if (col != NULL)
-				push_typed(&ps, col, wt_decode(col, cell->value.data, cell->value.len));
+				push_typed(&ps, col, wt_decode(col, c.t, c.key, cell->value.data, cell->value.len));
 			else
 				push_string(&ps, WJB_VALUE, wt_bytes_show(cell->value));
 		}

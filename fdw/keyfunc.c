@@ -28,17 +28,14 @@
 
 #define MAX_ZOOM	31			/* two bits a level in a bigint */
 
-/* The definition of a table shows in its keys: as for reading it, any key column will do. */
+/* The definition of a table shows in its keys: as for reading them. */
 static WtTable *
 table_for_keys(Oid relid)
 {
 	WtTable    *t = wt_table(relid);
 
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
-		return t;
-	for (int i = 0; i < t->nkeys; i++)
-		if (pg_attribute_aclcheck(relid, t->columns[t->keys[i]].attno, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
+	if (!wt_keys_visible(t))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
 	return t;
 }
 
@@ -196,7 +193,8 @@ wt_sql_reverse_time(PG_FUNCTION_ARGS)
 
 /*
  * hbase.apache.org/book.html -> org.apache.hbase/book.html, so that a site and
- * all below it are one range.  A scheme is left out; a numeric address stays.
+ * all below it are one range.  What may stand before a host in a URL (scheme,
+ * user and password) is left out; a numeric address stays.
  */
 PG_FUNCTION_INFO_V1(wt_sql_reverse_host);
 Datum
@@ -204,12 +202,17 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 {
 	char	   *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	char	   *scheme = strstr(url, "://");
+	char	   *at;
 	size_t		len,
 				end;
 	StringInfoData out;
 
 	if (scheme && strcspn(url, "/?#") > (size_t) (scheme - url))
 		url = scheme + 3;
+	/* the last one: a password may have an @ */
+	at = memrchr(url, '@', strcspn(url, "/?#"));
+	if (at)
+		url = at + 1;
 	len = strcspn(url, ":/?#");
 	initStringInfo(&out);
 	if (url[0] == '[' || strspn(url, "0123456789.") >= len)

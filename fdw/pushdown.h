@@ -149,7 +149,7 @@ typedef enum WtLock
 
 extern WtTest *wt_plan_tests(List *fdw_private, int *n);
 
-/* scan.c, for explain.c */
-extern bool wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out);
+/* scan.c, for explain.c; bad_keys: rows left out by on_bad_key 'skip' */
+extern bool wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out, uint64 *bad_keys);
 
 #endif							/* WT_PUSHDOWN_H */

@@ -29,7 +29,9 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "parser/parse_coerce.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -43,6 +45,22 @@ static inline WtColumn *
 key_column(WtTable *t, int part)
 {
 	return &t->columns[t->keys[part]];
+}
+
+/* The bytes of a key, or of its beginning, for messages */
+static char *
+key_hex(wide_bytes key)
+{
+	size_t		shown = Min(key.len, 64);
+	StringInfoData s;
+
+	initStringInfo(&s);
+	appendStringInfoString(&s, "\\x");
+	for (size_t i = 0; i < shown; i++)
+		appendStringInfo(&s, "%02x", key.data[i]);
+	if (shown < key.len)
+		appendStringInfo(&s, "... (%zu bytes)", key.len);
+	return s.data;
 }
 
 /* ------------------------------------------------------------- encode */
@@ -124,12 +142,15 @@ finish_key(WtTable *t, StringInfo out, int start)
 	if (len == head)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("row key of \"%s\" must not be empty", get_rel_name(t->relid))));
+				 errmsg("row key of \"%s\" must not be empty", get_rel_name(t->relid)),
+				 errdetail("The value of its only column, \"%s\", is empty.", key_column(t, 0)->name)));
 	if (len > WIDE_MAX_ROW)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("row key of \"%s\" is %d bytes long, the limit is %d",
-						get_rel_name(t->relid), len, WIDE_MAX_ROW)));
+						get_rel_name(t->relid), len, WIDE_MAX_ROW),
+				 errdetail("The key is %s.", key_hex((wide_bytes) {(uint8 *) out->data + start + head, len - head})),
+				 errhint("Encoding \"md5\" or \"sha1\" makes a short key of a long text.")));
 	if (head)
 		out->data[start] = (char) wt_salt((uint8 *) out->data + start + 1, len - 1, t->salt_buckets);
 }
@@ -351,21 +372,6 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 	return why;
 }
 
-static char *
-key_hex(wide_bytes key)
-{
-	size_t		shown = Min(key.len, 64);
-	StringInfoData s;
-
-	initStringInfo(&s);
-	appendStringInfoString(&s, "\\x");
-	for (size_t i = 0; i < shown; i++)
-		appendStringInfo(&s, "%02x", key.data[i]);
-	if (shown < key.len)
-		appendStringInfo(&s, "... (%zu bytes)", key.len);
-	return s.data;
-}
-
 bool
 wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
 {
@@ -378,12 +384,23 @@ wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool 
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a row key of \"%s\" does not decode: %s", get_rel_name(t->relid), why),
-			 errdetail("The key is %s.", key_hex(key)),
+			 wt_keys_visible(t) ? errdetail("The key is %s.", key_hex(key)) : 0,
 			 errhint("Check option \"key\" and the encodings of its columns, or set option \"on_bad_key\" to \"skip\".")));
 	return false;
 }
 
 /* ----------------------------------------------------------- printing */
+
+bool
+wt_keys_visible(WtTable *t)
+{
+	if (pg_class_aclcheck(t->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	for (int i = 0; i < t->nkeys; i++)
+		if (pg_attribute_aclcheck(t->relid, key_column(t, i)->attno, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	return true;
+}
 
 static void
 append_literal(StringInfo s, Oid typid, Datum value)

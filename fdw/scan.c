@@ -74,6 +74,7 @@ struct WtRowReader
 	bool	   *need_part;		/* by key part */
 	Datum	   *part_values;
 	bool	   *part_nulls;
+	uint64		bad_keys;		/* rows left out by on_bad_key 'skip' */
 	int			nfamilies;
 	ReadFamily *families;		/* in step with the specification's */
 	JsonbParseState **maps;		/* by attribute, while a row is put together */
@@ -548,14 +549,14 @@ add_to_maps(WtRowReader *r, ReadFamily *rf, const wide_cell *cell, bool copy)
 }
 
 static void
-set_targets(WtRowReader *r, const Target *target, const wide_cell *cell, Datum *values, bool *nulls)
+set_targets(WtRowReader *r, const Target *target, wide_bytes key, const wide_cell *cell, Datum *values, bool *nulls)
 {
 	for (; target != NULL; target = target->next)
 	{
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
 		else
-			values[target->att] = wt_decode(target->column, cell->value.data, cell->value.len);
+			values[target->att] = wt_decode(target->column, r->t, key, cell->value.data, cell->value.len);
 		nulls[target->att] = false;
 	}
 }
@@ -579,7 +580,7 @@ add_to_print(WtRowReader *r, const wide_cell *cell)
 }
 
 static void
-decode_cell(WtRowReader *r, const wide_cell *cell, bool copy, Datum *values, bool *nulls)
+decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values, bool *nulls)
 {
 	ReadFamily *rf = &r->families[cell->family];
 	MappedCell	sought,
@@ -587,13 +588,13 @@ decode_cell(WtRowReader *r, const wide_cell *cell, bool copy, Datum *values, boo
 
 	if (cell->column >= 0)
 	{
-		set_targets(r, rf->mapped[cell->column].targets, cell, values, nulls);
+		set_targets(r, rf->mapped[cell->column].targets, key, cell, values, nulls);
 		return;
 	}
 	sought.qual = cell->qualifier;
 	m = rf->nmapped == 0 ? NULL : bsearch(&sought, rf->mapped, rf->nmapped, sizeof(MappedCell), mapped_cmp);
 	if (m != NULL)
-		set_targets(r, m->targets, cell, values, nulls);
+		set_targets(r, m->targets, key, cell, values, nulls);
 	else
 		add_to_maps(r, rf, cell, copy);
 }
@@ -612,7 +613,10 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 
 	/* which keys are skipped must not depend on what is projected */
 	if (!wt_key_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
+	{
+		r->bad_keys++;
 		return false;
+	}
 	for (int p = 0; p < t->nkeys; p++)
 	{
 		int			a = t->keys[p];
@@ -653,7 +657,7 @@ next_row(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_se
 				*max_seq = Max(*max_seq, row.cells[i].seq);
 				if (r->track)
 					add_to_print(r, &row.cells[i]);
-				decode_cell(r, &row.cells[i], row.more, values, nulls);
+				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
 			}
 			if (!row.more || !wt_scan_next(from, &row))
 				break;
@@ -749,7 +753,7 @@ next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_s
 				if (is_text(c->typid) && !wt_bytes_are_text(cell->value.data, cell->value.len))
 					values[a] = CStringGetTextDatum(wt_bytes_show(cell->value));
 				else
-					values[a] = wt_decode(c, cell->value.data, cell->value.len);
+					values[a] = wt_decode(c, t, r->row.key, cell->value.data, cell->value.len);
 				break;
 			case WT_CELL_VERSION:
 				values[a] = Int32GetDatum(cell->version + 1);
@@ -812,6 +816,7 @@ typedef struct WtScanState
 	wide_scan_spec spec;
 	Source		source;
 	wide_scan_stats past;		/* of scans that were closed to read something else */
+	uint64		past_bad_keys;	/* of their readers */
 	bool		ready;			/* ranges computed, engine scans positioned */
 	bool		opened;
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
@@ -1040,6 +1045,8 @@ static void
 close_scans(WtScanState *st)
 {
 	add_statistics(&st->source, &st->past);
+	if (st->reader != NULL)
+		st->past_bad_keys += st->reader->bad_keys;
 	for (int b = 0; b < st->source.n; b++)
 		wt_scan_close(st->source.scans[b]);
 	wt_scan_close(st->again_scan);
@@ -1339,12 +1346,14 @@ wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
 
 /* What the engine did for this scan so far; false: it was never run. */
 bool
-wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out)
+wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out, uint64 *bad_keys)
 {
 	WtScanState  *st = node->fdw_state;
 
+	*bad_keys = 0;
 	if (st == NULL)
 		return false;
+	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
 	*out = st->past;
 	add_statistics(&st->source, out);
 	return true;

@@ -202,9 +202,10 @@ extern int	wt_encoded_length(Oid typid, WtEncoding e);
 extern void wt_encode(const WtColumn *c, Datum value, StringInfo out);
 /*
  * Decode; the Datum points into palloc'd memory of CurrentMemoryContext.
- * Errors: ERRCODE_DATA_CORRUPTED naming the column and the width found.
+ * Errors: ERRCODE_DATA_CORRUPTED naming the column and the width found, and
+ * for a stored cell (t not NULL) the table and, if the user may see it, the key.
  */
-extern Datum wt_decode(const WtColumn *c, const uint8 *data, size_t len);
+extern Datum wt_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len);
 /* The same for bytes that may be anything: false and a reason instead of an error. */
 extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why);
 /* Encodings whose bytes tell where they end (ordered numeric, inet), so that a key needs no terminator. */
@@ -244,6 +245,8 @@ extern int	wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid 
 extern const char *wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls);
 /* SQL literals of the key for messages and EXPLAIN: (c1, 2024-01-01 00:00:00+00) */
 extern char *wt_key_text(WtTable *t, wide_bytes key);
+/* May the user read all key columns?  If not, messages leave the key out. */
+extern bool wt_keys_visible(WtTable *t);
 
 /* ------------------------------------------------------------------ store */
 

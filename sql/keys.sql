@@ -30,6 +30,25 @@ SELECT widetable.encode_key('key_comp', 'a', now());
 SELECT widetable.encode_key('key_comp', 'a', 1, 2);
 SELECT widetable.encode_key('key_comp', 'a', NULL);
 SELECT widetable.encode_key('key_comp', NULL);
+SELECT widetable.encode_key(NULL, 'a');
+SELECT widetable.encode_key('key_comp', VARIADIC '{a,2}'::text[]), widetable.encode_key('key_comp', ROW('a'));
+SELECT widetable.encode_key('key_comp', VARIADIC '{a,NULL}'::text[]);
+SELECT widetable.encode_key('key_comp', VARIADIC NULL::text[]);
+SELECT widetable.encode_key('key_comp', ROW());
+SELECT widetable.encode_key('key_comp', ROW('a', NULL));
+SELECT widetable.encode_key('key_comp', ROW('a', 1, 2));
+
+-- The empty text is a value in a key of several columns.
+SELECT widetable.encode_key('key_comp', ''), widetable.encode_key('key_comp', '', 1), widetable.decode_key('key_comp', '\x000180000001');
+
+-- Bytes that are no key: cut short, too long, a broken escape, no text.
+SELECT widetable.decode_key('key_comp', '\x');
+SELECT widetable.decode_key('key_comp', '\x610001');
+SELECT widetable.decode_key('key_comp', '\x61000180000001ff');
+SELECT widetable.decode_key('key_comp', '\x61000280000001');
+SELECT widetable.decode_key('key_comp', '\xff000180000001');
+SELECT widetable.decode_key('key_comp', '\x6100ff000180000001');
+SELECT widetable.decode_key('key_comp', NULL) IS NULL;
 
 -- desc: newest first.  Text that descends always has its terminator.
 CREATE FOREIGN TABLE key_desc (who text COLLATE "C", at timestamptz, v text) SERVER widetable
@@ -47,12 +66,35 @@ SELECT convert_from(widetable.encode_key('key_delim', 'AK', 'foo'), 'UTF8'),
        convert_from(widetable.encode_key('key_delim', 'AK'), 'UTF8');
 SELECT widetable.decode_key('key_delim', 'AK+foo+bar'::bytea);
 SELECT widetable.encode_key('key_delim', 'A+K', 'foo');
+INSERT INTO key_delim VALUES ('AK', 'foo', '1'), ('AKx', 'bar', '2'), ('AK', '', '3'), ('', 'AK', '4'), ('A', 'K+foo', '5');
+INSERT INTO key_delim VALUES ('A+K', 'foo', '6');
+-- Equality is exact; a value with the delimiter in it matches nothing.
+EXPLAIN (COSTS OFF) SELECT name FROM key_delim WHERE follower = 'AK';
+SELECT * FROM key_delim WHERE follower = 'AK' ORDER BY followed;
+SELECT * FROM key_delim WHERE follower = 'AK+foo' OR follower = 'A+K';
+SELECT * FROM key_delim WHERE follower IN ('A', 'AK+', '') ORDER BY follower;
+SELECT * FROM key_delim WHERE follower = 'A' AND followed = 'K+foo';
 
 -- Limits: a key has 1 to 32767 bytes.
 CREATE FOREIGN TABLE key_text (k text, v text) SERVER widetable;
 SELECT widetable.encode_key('key_text', '');
 SELECT length(widetable.encode_key('key_text', repeat('x', 32767)));
 SELECT length(widetable.encode_key('key_text', repeat('x', 32768)));
+-- Encoded bytes count, with the salt, escapes and terminators.
+CREATE FOREIGN TABLE key_long (k text, n int, v text) SERVER widetable OPTIONS (key 'k, n', salt_buckets '2');
+SELECT length(widetable.encode_key('key_long', repeat('x', 32760), 1));
+SELECT length(widetable.encode_key('key_long', repeat('x', 32761), 1));
+INSERT INTO key_long VALUES (repeat('x', 32760), 1, 'fits');
+INSERT INTO key_long VALUES (repeat('x', 32761), 1, 'does not');
+SELECT length(k), n, v FROM key_long;
+SELECT length(widetable.encode_key('key_bytes', decode(repeat('00', 16380), 'hex'), 1));
+SELECT length(widetable.encode_key('key_bytes', decode(repeat('00', 16381), 'hex'), 1));
+-- A condition may be longer than any key.
+SELECT count(*) FROM key_long WHERE k = repeat('x', 40000);
+SELECT count(*) FROM key_long WHERE k > repeat('x', 40000);
+SELECT count(*) FROM key_long WHERE k < repeat('x', 40000) AND k >= repeat('x', 100);
+SELECT count(*) FROM key_long WHERE k IN (repeat('x', 40000), repeat('x', 32760)) AND n = 1;
+SELECT count(*) FROM key_long WHERE k LIKE repeat('x', 40000) || '%';
 
 -- An enum, and a domain: the base type counts.
 CREATE TYPE key_mood AS ENUM ('sad', 'ok');
@@ -62,6 +104,82 @@ SELECT widetable.decode_key('key_enum', 'glad'::bytea);
 CREATE DOMAIN key_positive AS int CHECK (VALUE > 0);
 CREATE FOREIGN TABLE key_domain (k key_positive, v text) SERVER widetable;
 SELECT widetable.encode_key('key_domain', 1);
+
+-- A numeric key has one spelling: 1.0 and 1.00 are the same row, read as 1 or
+-- with the scale of the column.  The same for 0 and -0.
+CREATE FOREIGN TABLE key_numeric (k numeric, v text) SERVER widetable;
+CREATE FOREIGN TABLE key_scale (k numeric(10,2), v text) SERVER widetable OPTIONS (table_name 'public.key_numeric');
+INSERT INTO key_numeric VALUES (1.0, 'first');
+INSERT INTO key_numeric VALUES (1.00, 'again'), (100, 'hundred');
+SELECT * FROM key_numeric WHERE k = 1.000;
+SELECT * FROM key_scale;
+CREATE FOREIGN TABLE key_float (k float8, v text) SERVER widetable;
+INSERT INTO key_float VALUES ('0', 'zero'), ('-0', 'minus zero'), ('NaN', 'nan');
+SELECT * FROM key_float WHERE k = 0 OR k = 'NaN' ORDER BY k;
+
+-- Other types are not taken: they have no such bytes.
+DO $$
+DECLARE
+    t text;
+    message text;
+    hint text;
+    last_hint text;
+BEGIN
+    FOREACH t IN ARRAY '{interval,timetz,money,char(3),"\"char\"",bit(3),varbit,macaddr,pg_lsn,json,jsonb,xml,int[],point,int4range,tsvector,regclass}'::text[] LOOP
+        BEGIN
+            EXECUTE format('CREATE FOREIGN TABLE key_type (k %s, v text) SERVER widetable', t);
+            RAISE NOTICE '% is taken', t;
+        EXCEPTION WHEN feature_not_supported THEN
+            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+            RAISE NOTICE '%', message;
+            IF hint IS DISTINCT FROM last_hint THEN
+                RAISE NOTICE '    %', hint;
+            END IF;
+            last_hint := hint;
+        END;
+    END LOOP;
+END $$;
+
+-- ------------------------------------------------------ bytes of other writers
+
+-- The same stored table as bytes: what another writer might have put there.
+CREATE FOREIGN TABLE key_raw (k bytea, a bytea, j bytea) SERVER widetable;
+CREATE FOREIGN TABLE key_read (n int, a int, j jsonb) SERVER widetable OPTIONS (table_name 'public.key_raw');
+INSERT INTO key_raw VALUES ('\x80000001', '\x00000007', '{"x": 1}'), ('\x80000002', '\x0007', NULL), ('\x80000003', NULL, '{"x"'), ('\x80000004', '\x00000008', '\xff'),
+    ('\x8000', '\x00000001', '{}'), ('\x8000000001', '\x00000002', '{}');
+-- An error names the table, the column and the key; the input function of a
+-- type says its own words, and the row is in the context.
+SELECT * FROM key_read WHERE n = 1;
+SELECT a FROM key_read WHERE n = 2;
+SELECT j FROM key_read WHERE n = 2;
+SELECT j FROM key_read WHERE n = 4;
+\set SHOW_CONTEXT errors
+SELECT j FROM key_read WHERE n = 3;
+SELECT widetable.get('key_read', 3);
+\set SHOW_CONTEXT never
+-- A key that does not decode stops a scan, or its row is left out and counted.
+SELECT count(*) FROM key_read;
+ALTER FOREIGN TABLE key_read OPTIONS (ADD on_bad_key 'skip');
+SELECT n FROM key_read ORDER BY n DESC;
+SELECT count(*) FROM key_read;
+CREATE FUNCTION key_explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+        IF line ~ 'Bad' THEN
+            RETURN NEXT line;
+        END IF;
+    END LOOP;
+END $$;
+SELECT key_explain('SELECT n FROM key_read WHERE n > 3');
+SELECT key_explain('SELECT n FROM key_read');
+-- Who may not read the key does not see it in an error.
+CREATE ROLE regress_key_value;
+GRANT SELECT (a) ON key_read TO regress_key_value;
+SET ROLE regress_key_value;
+SELECT a FROM key_read;
+RESET ROLE;
 
 -- --------------------------------------------------------------------- salt
 
@@ -74,6 +192,33 @@ CREATE FOREIGN TABLE key_salted (k text, v text) SERVER widetable OPTIONS (salt_
 SELECT k, widetable.encode_key('key_salted', k) FROM unnest('{a,b,user2}'::text[]) k;
 SELECT widetable.decode_key('key_salted', '\x0275736572ff'), widetable.decode_key('key_salted', '\x027573657232');
 SELECT widetable.decode_key('key_salted', '\x027573657232');
+-- Of a part of the columns there is no salt: the prefix is the same in every bucket.
+SELECT widetable.encode_key('key_long', 'a') AS prefix, widetable.encode_key('key_long', 'a', 1) AS key;
+SELECT widetable.salt('a', 1), widetable.salt('\x', 256);
+SELECT widetable.salt('a', 0);
+SELECT widetable.salt('a', 257);
+
+-- split_keys cuts a table in parts of similar size; a small table has fewer.
+CREATE FOREIGN TABLE key_split (k text, v text) SERVER widetable;
+CREATE FOREIGN TABLE key_split_salted (k text, v text) SERVER widetable OPTIONS (salt_buckets '3');
+SELECT count(*) AS none FROM widetable.split_keys('key_split', 4);
+INSERT INTO key_split VALUES ('a', '1'), ('b', '2'), ('c', '3');
+SELECT count(*) <= 2 AND bool_and(k > 'a' AND k <= 'c') AS few FROM widetable.split_keys('key_split', 100) k;
+SELECT count(*) AS none FROM widetable.split_keys('key_split', 1);
+INSERT INTO key_split SELECT 'k' || n, repeat(md5(n::text), 3) FROM generate_series(1, 10000) n;
+INSERT INTO key_split_salted SELECT 'k' || n, repeat(md5(n::text), 3) FROM generate_series(1, 10000) n;
+CREATE FUNCTION key_parts(rel regclass, n int, OUT keys bigint, OUT rising boolean, OUT even boolean) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('WITH s AS MATERIALIZED (SELECT k, lag(k) OVER () AS before FROM widetable.split_keys(%1$L, %2$s) k),
+                         parts AS (SELECT count(*) AS c FROM %1$s t GROUP BY (SELECT count(*) FROM s WHERE widetable.encode_key(%1$L, t.k) >= s.k))
+                    SELECT (SELECT count(*) FROM s), (SELECT bool_and(before IS NULL OR k > before) FROM s),
+                           (SELECT min(c) > 5000 / %2$s AND max(c) < 20000 / %2$s FROM parts)', rel, n) INTO keys, rising, even;
+END $$;
+SELECT rel, n, p.* FROM unnest('{key_split,key_split_salted}'::regclass[]) rel, unnest('{2,3,8}'::int[]) n, key_parts(rel, n) p;
+SELECT widetable.flush('key_split'), widetable.flush('key_split_salted');
+SELECT rel, n, p.* FROM unnest('{key_split,key_split_salted}'::regclass[]) rel, unnest('{2,3,8}'::int[]) n, key_parts(rel, n) p;
+SELECT widetable.split_keys('key_split', 0);
+SELECT count(*) AS none FROM widetable.split_keys('key_split', NULL);
 
 -- ------------------------------------------------------------- small helpers
 
@@ -83,16 +228,22 @@ SELECT p, widetable.prefix_end(p) FROM unnest('{"\\x6162","\\x61ff","\\xfeff","\
 -- Reversed time: later is smaller, for keys that are made by hand.
 SELECT widetable.reverse_time('1970-01-01Z'), widetable.reverse_time('2024-01-01Z'), widetable.reverse_time('infinity');
 SELECT widetable.reverse_time('1969-12-31Z');
+SELECT widetable.reverse_time('-infinity');
+SELECT widetable.reverse_time('294276-12-31Z');
 
 -- Reversed host names: a site and everything below it are one range.
 SELECT h, widetable.reverse_host(h)
-FROM unnest('{hbase.apache.org/book.html,https://hbase.apache.org/book.html,apache.org:8080,localhost,10.1.2.3/x,""}'::text[]) h;
+FROM unnest('{hbase.apache.org/book.html,https://hbase.apache.org/book.html,apache.org:8080,localhost,10.1.2.3/x,"",a.,"[::1]:80/x","http://[2001:db8::1]/a.b","https://me:p@ss@www.x.org/a@b.c","x.org?at=http://b.c"}'::text[]) h;
 
 -- Tiles of the world: a tile's key is the prefix of all tiles in it.
 SELECT widetable.quadkey(35.68, 139.77, z) FROM generate_series(0, 12, 4) z;
 SELECT widetable.quadkey(90, 180, 3), widetable.quadkey(-90, -180, 3), widetable.quadkey(0, 0, 3);
 SELECT widetable.quadkey(91, 0, 3);
+SELECT widetable.quadkey('NaN', 0, 3);
+SELECT widetable.quadkey(0, 180.001, 3);
 SELECT widetable.quadkey(0, 0, 32);
+SELECT widetable.quadkey(0, 0, -1);
+SELECT widetable.quadkey(0, 0, NULL) IS NULL AS null, length(widetable.quadkey(0, 0, 31)), widetable.quadkey(0, 0, 0) = '' AS world;
 
 -- Packed: two bits a digit, left-aligned when a zoom is given, so that a tile
 -- is a range of numbers.
@@ -100,6 +251,9 @@ SELECT widetable.quadkey_pack('12301230'), to_hex(widetable.quadkey_pack('0121',
        to_hex(widetable.quadkey_pack('0122', 16)) AS "to";
 SELECT widetable.quadkey_pack('124');
 SELECT widetable.quadkey_pack('0123', 3);
+SELECT widetable.quadkey_pack(''), widetable.quadkey_pack(repeat('3', 31)), widetable.quadkey_pack('3', 31), widetable.quadkey_pack(NULL, 3);
+SELECT widetable.quadkey_pack(repeat('3', 32));
+SELECT widetable.quadkey_pack('1', -1);
 
 -- Ids in order of time: never the same, always rising.
 SELECT count(DISTINCT id) AS ids, bool_and(id > before) AS rising, min(length(id)) AS bytes
@@ -116,7 +270,14 @@ SELECT widetable.encode_key('key_comp', 'a', 1);
 RESET ROLE;
 SELECT widetable.encode_key('pg_class', 'a');
 
+-- What the server may assume about the functions.
+SELECT proname, provolatile AS volatile, proisstrict AS strict, proparallel AS parallel
+FROM pg_proc WHERE pronamespace = 'widetable'::regnamespace
+    AND proname = ANY ('{encode_key,decode_key,prefix_end,split_keys,reverse_time,reverse_host,salt,quadkey,quadkey_pack,flake_id}') ORDER BY proname;
+
+DROP FUNCTION key_explain(text), key_parts(regclass, int);
+DROP FOREIGN TABLE key_numeric, key_scale, key_float, key_raw, key_read, key_long, key_split, key_split_salted;
 DROP FOREIGN TABLE key_comp, key_bytes, key_desc, key_desc_text, key_delim, key_text, key_enum, key_domain, key_salted;
 DROP TYPE key_mood;
 DROP DOMAIN key_positive;
-DROP ROLE regress_key_reader;
+DROP ROLE regress_key_reader, regress_key_value;
