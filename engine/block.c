@@ -585,3 +585,47 @@ block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen)
 		TRY(decode(c, c->next));
 	return WIDE_OK;
 }
+
+wide_status
+block_entries_before(const block_cursor *c, uint32_t off, uint32_t *n)
+{
+	uint32_t	lo = 0;			/* restarts below lo are not behind off */
+	uint32_t	hi = c->restarts;
+	uint32_t	at;
+	header		h = {0};
+
+	*n = 0;
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		if (restart_offset(c, mid) <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0)
+		return WIDE_OK;
+	*n = (lo - 1) * RESTART_INTERVAL;
+	for (at = restart_offset(c, lo - 1); at < off && at < c->end; ++*n)
+	{
+		const uint8_t *p = parse(c->data + at, c->data + c->end, &h);
+
+		if (p == NULL)
+			return wide_fail(WIDE_CORRUPT, "malformed block entry at byte %u of %u", at, c->len);
+		at = (uint32_t) (p + h.unshared + h.vlen - c->data);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+block_seek_entry(block_cursor *c, uint32_t n)
+{
+	forget(c);
+	if (n / RESTART_INTERVAL >= c->restarts)
+		return block_last(c);
+	TRY(decode_restart(c, n / RESTART_INTERVAL));
+	for (uint32_t i = n % RESTART_INTERVAL; i > 0 && c->next < c->end; i--)
+		TRY(decode(c, c->next));
+	return WIDE_OK;
+}

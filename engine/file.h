@@ -48,6 +48,10 @@ extern wide_status block_last(block_cursor *c);
 extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 /* last entry with ukey < the given bytes */
 extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
+/* How many entries lie before the one at offset off (c->end: all); moves nothing. */
+extern wide_status block_entries_before(const block_cursor *c, uint32_t off, uint32_t *n);
+/* The n-th entry, counted from 0; the last one when there are not so many. */
+extern wide_status block_seek_entry(block_cursor *c, uint32_t n);
 extern void block_close(block_cursor *c);	/* frees key; the struct may be reused by block_open without it */
 
 /* ---------------------------------------------------------------- filter */
@@ -139,13 +143,31 @@ extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, ui
 extern wide_status sst_cursor_first(sst_cursor *c);
 extern wide_status sst_cursor_next(sst_cursor *c);
 
+/*
+ * sst_estimate.c: from the index, the filters, and those data blocks that are
+ * in the cache; no data block is read from the file.
+ */
 /* Fraction [0,1] of the file's data blocks before the first key >= ukey; reads at most one index partition. */
 extern wide_status sst_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction);
+typedef struct sst_extent
+{
+	double		rows;			/* with an entry in the range */
+	double		dead;			/* of these, with nothing but deletes */
+	double		cells, blocks;
+} sst_extent;
+/* What lies in [lo, hi), encoded; NULL: open. */
+extern wide_status sst_extent_of(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out);
+/* How likely the file has the row (encoded), and how likely it has more than deletes of it if it has. */
+extern wide_status sst_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present, double *alive);
+typedef wide_status (*sst_key_fn) (void *arg, const uint8_t *ukey, uint32_t klen);
 /*
  * Calls fn with an ukey at about every n-th data block (n >= 1), the last one
  * of the block in front: read from the index alone.
  */
-extern wide_status sst_sample_keys(sst_reader *r, uint32_t n, wide_status (*fn) (void *arg, const uint8_t *ukey, uint32_t klen), void *arg);
+extern wide_status sst_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg);
+/* The same for n data blocks evenly spread over [lo, hi), or one near it; some may come twice. */
+extern wide_status sst_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
+									uint32_t n, sst_key_fn fn, void *arg);
 /* Reads every byte; fn for each problem. */
 extern wide_status sst_verify(wide_db *db, const file_meta *meta, wide_problem_fn fn, void *arg);
 

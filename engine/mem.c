@@ -482,6 +482,52 @@ mem_next(mem_cursor *c)
 	cursor_at(c, next);
 }
 
+void
+mem_cursor_at(mem_cursor *c, uint32_t node)
+{
+	cursor_at(c, node);
+}
+
+/*
+ * From the highest level down: the lowest one that has at most MEM_SAMPLE nodes
+ * in the range.  A node is on the next level with a probability of 1/4.
+ */
+int
+mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+		   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
+{
+	uint32_t	found[MEM_SAMPLE];
+	int			level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1;
+	uint32_t	at = HEAD;
+	int			n = 0;
+	target		from,
+				to;
+
+	target_set(&from, family, lo, lolen, INT64_MAX, UINT64_MAX);
+	if (hi != NULL)
+		target_set(&to, family, hi, hilen, INT64_MAX, UINT64_MAX);
+	else
+		target_set(&to, family + 1, (const uint8_t *) "", 0, INT64_MAX, UINT64_MAX);
+	*each = 1;
+	for (; level >= 0; level--)
+	{
+		uint32_t	next;
+		int			k = 0;
+
+		at = level_search(m, at, level, &from, &next);
+		for (; next != 0 && node_compare(node_at(m, next), &to) < 0; next = node_next(m, next, level))
+		{
+			if (k == MEM_SAMPLE)
+				return n;
+			found[k++] = next;
+		}
+		memcpy(nodes, found, (size_t) k * sizeof *nodes);
+		n = k;
+		*each = (double) (1u << 2 * level);
+	}
+	return n;
+}
+
 /* ----------------------------------------------------------------- check */
 
 static bool

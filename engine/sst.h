@@ -1,6 +1,6 @@
 /*
  * sst.h - what the files that write and read sorted files share; private to
- * sst_write.c, sst_read.c, sst_cursor.c and sst_verify.c.
+ * sst_write.c, sst_read.c, sst_cursor.c, sst_estimate.c and sst_verify.c.
  */
 #ifndef WIDE_SST_H
 #define WIDE_SST_H
@@ -79,6 +79,7 @@ typedef struct sst_partition
 	sst_handle	index;
 	sst_handle	filter;			/* len 0: none */
 	uint64_t	blocks;			/* data blocks up to the end of this partition */
+	double		rows;			/* the same of rows, about: see share_rows */
 } sst_partition;
 
 struct sst_reader

@@ -248,6 +248,32 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 	return buffer_append(&r->keys, e->ukey, e->klen);
 }
 
+/*
+ * How the file's rows are spread over its partitions: like the bytes of their
+ * row filters, which are in proportion to the rows, else like the blocks.
+ */
+static void
+share_rows(sst_reader *r)
+{
+	bool		filters = r->prop.bloom == WIDE_BLOOM_ROW;
+	double		all = 0,
+				sum = 0;
+
+	for (uint32_t i = 0; i < r->nparts; i++)
+	{
+		filters = filters && r->parts[i].filter.len > 0;
+		all += r->parts[i].filter.len;
+	}
+	for (uint32_t i = 0; i < r->nparts; i++)
+	{
+		sum += r->parts[i].filter.len;
+		if (filters)
+			r->parts[i].rows = (double) r->prop.meta.rows * sum / all;
+		else if (r->prop.meta.blocks > 0)
+			r->parts[i].rows = (double) r->prop.meta.rows * (double) r->parts[i].blocks / (double) r->prop.meta.blocks;
+	}
+}
+
 static wide_status
 load_top(sst_reader *r, sst_handle h)
 {
@@ -286,6 +312,7 @@ load_top(sst_reader *r, sst_handle h)
 		r->parts[i].key = r->keys.data + off;
 		off += r->parts[i].klen;
 	}
+	share_rows(r);
 	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks)
 		st = sst_corrupt(r->number, h.off, "the top index does not cover the file");
 done:
@@ -630,69 +657,5 @@ sst_may_have_prefix(sst_reader *r, wide_bytes raw_prefix, bool *may)
 	count_probe(r, *may);
 done:
 	buffer_free(&key);
-	return st;
-}
-
-/* ------------------------------------------------------------- estimates */
-
-/* Opens the index block of a partition. */
-static wide_status
-open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
-{
-	bool		cached;
-
-	TRY(sst_read_block(r, r->parts[part].index, 0, true, NULL, ref, &cached));
-	return block_open(c, ref->data, ref->len);
-}
-
-wide_status
-sst_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
-{
-	uint32_t	part = sst_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
-	block_cursor c = {0};
-	block_ref	ref = {0};
-	double		before;
-	double		in;
-	wide_status st;
-
-	*fraction = 1.0;
-	if (part == r->nparts || r->prop.meta.blocks == 0)
-		return WIDE_OK;
-	TRY_GOTO(open_index(r, part, &ref, &c));
-	TRY_GOTO(block_seek(&c, ukey, klen, INT64_MAX, SEQ_MAX));
-	before = part > 0 ? (double) r->parts[part - 1].blocks : 0.0;
-	in = (double) r->parts[part].blocks - before;
-	/* index entries are of about the same size: no need to count them */
-	*fraction = (before + (c.valid ? in * c.at / c.end : in)) / (double) r->prop.meta.blocks;
-done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
-	return st;
-}
-
-wide_status
-sst_sample_keys(sst_reader *r, uint32_t n, wide_status (*fn) (void *arg, const uint8_t *ukey, uint32_t klen), void *arg)
-{
-	block_cursor c = {0};
-	block_ref	ref = {0};
-	uint64_t	block = 0;
-	wide_status st = WIDE_OK;
-
-	for (uint32_t part = 0; part < r->nparts; part++)
-	{
-		TRY_GOTO(open_index(r, part, &ref, &c));
-		TRY_GOTO(block_first(&c));
-		while (c.valid)
-		{
-			if (block++ % (n > 0 ? n : 1) == 0)
-				TRY_GOTO(fn(arg, c.e.ukey, c.e.klen));
-			TRY_GOTO(block_next(&c));
-		}
-		cache_unpin(r->db, &ref);
-		memset(&ref, 0, sizeof(ref));
-	}
-done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
 	return st;
 }

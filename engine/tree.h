@@ -58,6 +58,15 @@ extern void mem_seek(mem_cursor *c, wide_family_id family, const uint8_t *ukey, 
 extern void mem_seek_before(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen);
 extern void mem_next(mem_cursor *c);
 static inline bool mem_valid(const mem_cursor *c) { return c->node != 0; }
+/*
+ * Entries of a family in [lo, hi) (hi NULL: to the family's end), evenly
+ * spread, at most MEM_SAMPLE: all of them (*each 1), or every one that is on
+ * some level of the list, standing for *each entries.  Returns how many.
+ */
+#define MEM_SAMPLE 128
+extern int mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+					  const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
+extern void mem_cursor_at(mem_cursor *c, uint32_t node);
 extern void mem_at(wide_db *db, uint32_t index, mem *m);	/* the shared memtable index */
 /* Problems of structure: order on every level, counts. For tests and verify. */
 extern wide_status mem_check(mem *m);
