@@ -17,6 +17,7 @@
 #include "db.h"
 
 #define SAMPLES		64			/* for splits: keys per part and file, at least */
+#define FEW_PARTS	16			/* split keys for which a memtable need not be walked */
 #define PROBES		12			/* rows of an origin that are looked up in the older ones */
 #define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
 #define RUN_FILES	4			/* of a level that give these rows */
@@ -581,23 +582,37 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 	return st;
 }
 
-/* Every so-manieth entry of the family; all are visited, which for a memtable is milliseconds. */
+/* Entries of the family: as many as are wanted from a level of the list when these are few, else every so-manieth of all. */
 static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, samples *a)
 {
 	mem			m;
 	mem_cursor	c;
+	uint32_t	nodes[MEM_SAMPLE];
+	double		each;
 	uint64_t	total,
 				every,
 				i = 0;
+	int			sampled;
 
 	mem_at(db, index, &m);
 	total = atomic_load(&m.t->cells);
 	if (total == 0)
 		return WIDE_OK;
+	mem_cursor_open(&c, &m);
+	sampled = mem_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
+	if (each == 1 || n <= FEW_PARTS)
+	{
+		a->weight = (double) atomic_load(&m.t->used) / 2 * each / (double) total;
+		for (int k = 0; k < sampled; k++)
+		{
+			mem_cursor_at(&c, nodes[k]);
+			TRY(add_sample(a, c.e.ukey, c.e.klen));
+		}
+		return WIDE_OK;
+	}
 	every = total / ((uint64_t) n * SAMPLES) + 1;
 	a->weight = (double) atomic_load(&m.t->used) / 2 * (double) every / (double) total;
-	mem_cursor_open(&c, &m);
 	for (mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX); mem_valid(&c) && c.family == family; mem_next(&c))
 		if (i++ % every == 0)
 			TRY(add_sample(a, c.e.ukey, c.e.klen));

@@ -3,11 +3,15 @@
  *		Sampling for ANALYZE.
  *
  * A table of some size is sampled by seeks: the engine names keys that cut the
- * largest family in parts of equal size, and a run of rows is read behind each.
- * A small one is read as a whole through a reservoir.  The number of rows is
- * the engine's.
+ * largest family in parts of equal size, and a short run of rows is read behind
+ * each (short, for neighbours are alike).  In the layout 'cells' the cells of a
+ * row are what lies behind a key: so that not only its first ones are seen,
+ * more are read and every so-manieth is kept.  A small table is read as a whole
+ * through a reservoir.  The number of rows is the engine's.
  */
 #include "pushdown.h"
+
+#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/xact.h"
@@ -22,7 +26,10 @@
 #define WHOLE_FACTOR 4
 
 /* Rows read behind each seek. */
-#define RUN_ROWS 30
+#define RUN_ROWS 10
+
+/* Layout cells: read for each one that is kept, at most. */
+#define MAX_STEP 10
 
 typedef struct Sampler
 {
@@ -39,13 +46,16 @@ typedef struct Sampler
 	int			max;
 	int			n;
 	double		seen;
+	int			step;			/* one of so many is kept */
 	List	   *keys;			/* StringInfos */
 } Sampler;
 
+/* Rows (layout cells: cells), bytes and the largest family; per_row: cells for each row of the engine. */
 static double
-table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest)
+table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest, double *per_row)
 {
 	double		rows = 0,
+				engine_rows = 0,
 				most = -1;
 
 	*bytes = 0;
@@ -59,6 +69,7 @@ table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest)
 		wt_check(wide_estimate_range(wt_db(), e->all[i], &whole, &est), "could not estimate");
 		n = t->cells_layout ? est.cells : est.rows;
 		rows = t->cells_layout ? rows + n : Max(rows, n);
+		engine_rows = Max(engine_rows, est.rows);
 		*bytes += est.bytes;
 		if (n > most)
 		{
@@ -66,6 +77,7 @@ table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest)
 			*largest = e->all[i];
 		}
 	}
+	*per_row = engine_rows > 0 ? rows / engine_rows : 1;
 	return rows;
 }
 
@@ -89,6 +101,21 @@ next_tuple(Sampler *s)
 	return tuple;
 }
 
+/* Which tuple of the scan this is, where a heap's has its place: the order of the sample. */
+static void
+set_place(HeapTuple tuple, double n)
+{
+	double		block = floor(n / MaxOffsetNumber);
+
+	ItemPointerSet(&tuple->t_self, (BlockNumber) block, (OffsetNumber) (n - block * MaxOffsetNumber) + 1);
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+	return ItemPointerCompare(&(*(const HeapTuple *) a)->t_self, &(*(const HeapTuple *) b)->t_self);
+}
+
 static void
 sample_all(Sampler *s)
 {
@@ -99,7 +126,7 @@ sample_all(Sampler *s)
 	reservoir_init_selection_state(&rs, s->max);
 	while ((tuple = next_tuple(s)) != NULL)
 	{
-		s->seen++;
+		set_place(tuple, s->seen++);
 		if (s->n < s->max)
 		{
 			s->rows[s->n++] = tuple;
@@ -118,6 +145,8 @@ sample_all(Sampler *s)
 			heap_freetuple(tuple);
 		skip--;
 	}
+	/* replaced at random places; for the correlation the order counts */
+	qsort(s->rows, s->n, sizeof(HeapTuple), compare_places);
 }
 
 static wide_status
@@ -153,11 +182,14 @@ sample_runs(Sampler *s)
 			range.hi.len = next->len;
 		}
 		wt_scan_restart(s->scan, &range, 1);
-		for (int i = 0; i < run && s->n < s->max; i++)
+		for (int i = 0; i < run * s->step && s->n < s->max; i++)
 		{
 			if ((tuple = next_tuple(s)) == NULL)
 				break;
-			s->rows[s->n++] = tuple;
+			if (i % s->step == 0)
+				s->rows[s->n++] = tuple;
+			else
+				heap_freetuple(tuple);
 		}
 	}
 }
@@ -169,6 +201,7 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_family_id largest;
 	double		bytes,
+				per_row,
 				total;
 
 	*totalrows = 0;
@@ -176,14 +209,16 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	s.t = wt_table(RelationGetRelid(rel));
 	if (!wt_engine(s.t, false, &s.e) || s.e.nall == 0)
 		return 0;
-	total = table_size(s.t, &s.e, &bytes, &largest);
+	total = table_size(s.t, &s.e, &bytes, &largest, &per_row);
 	s.reader = wt_row_reader(s.t, &s.e, NULL, -1, &s.spec);
 	s.values = palloc(sizeof(Datum) * Max(1, s.t->natts));
 	s.nulls = palloc(sizeof(bool) * Max(1, s.t->natts));
 	s.rowcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable sample", ALLOCSET_DEFAULT_SIZES);
 	s.spec.ranges = &whole;
 	s.spec.nranges = 1;
-	if (total > (double) targrows * WHOLE_FACTOR && !s.t->cells_layout)
+	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / RUN_ROWS)) : 1;
+	s.step = Max(1, s.step);
+	if (total > (double) targrows * WHOLE_FACTOR * s.step)
 	{
 		/* the first run begins with the first row */
 		s.keys = list_make1(makeStringInfo());
@@ -213,10 +248,11 @@ wtAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func, BlockNumbe
 	WtTable    *t = wt_table(RelationGetRelid(relation));
 	WtEngine	e;
 	wide_family_id largest;
-	double		bytes = 0;
+	double		bytes = 0,
+				per_row;
 
 	if (wt_engine(t, false, &e))
-		(void) table_size(t, &e, &bytes, &largest);
+		(void) table_size(t, &e, &bytes, &largest, &per_row);
 	*func = acquire_sample_rows;
 	*totalpages = (BlockNumber) Min(bytes / BLCKSZ + 1, (double) MaxBlockNumber);
 	return true;

@@ -34,6 +34,17 @@ typedef struct score
 
 static uint64_t seed = 1;
 
+/* The real system, reads counted. */
+static wide_os counting;
+static int	reads;
+
+static int64_t
+counting_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	reads++;
+	return os_real()->pread(os_real(), fd, buf, n, off);
+}
+
 static double
 uniform(void)
 {
@@ -290,6 +301,9 @@ combination(enum keys kind, enum states state, score total[2])
 	wide_family_id f;
 
 	store_init(&s);
+	counting = *os_real();
+	counting.pread = counting_pread;
+	s.os = &counting;
 	s.config.memtable_size = 32 << 20;
 	s.config.cache_size = 32 << 20;
 	assert_ok(store_open(&s));
@@ -312,6 +326,7 @@ combination(enum keys kind, enum states state, score total[2])
 
 			store_close(&s);
 			assert_ok(store_open(&s));
+			reads = 0;
 			/* what an estimate needs is in the index */
 			assert_ok(wide_estimate_range(s.db, f, &r, &est));
 		}
@@ -326,6 +341,9 @@ combination(enum keys kind, enum states state, score total[2])
 			free(again.rows);
 		}
 		compare(&s, f, &d, &total[warm], &part);
+		/* of a file: footer, meta block, top index, an index block and a filter; no data block */
+		if (warm == 0 && kind != WIDE_MIX)
+			assert_true(reads <= 5 * store_files(&s, f, -1));
 		if (verbose)
 			printf("%-10s %-16s %s: %5d rows, >= 50 rows: %5.1f %% good, worst %6.1f; < 50: %5.1f %% sane, %5.1f %% high\n",
 				   key_names[kind], state_names[state], warm ? "warm" : "cold", d.n,

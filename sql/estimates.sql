@@ -1,0 +1,82 @@
+-- What the planner is told: rows of key ranges, of lookups, after ANALYZE.
+\set SHOW_CONTEXT never
+
+-- Is the estimate of the (first) plan node on this table within a factor of 2?
+CREATE FUNCTION est_rows(query text, node text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+    rows float8;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    WITH RECURSIVE nodes AS (
+        SELECT plan -> 0 -> 'Plan' AS n
+        UNION ALL
+        SELECT c FROM nodes, json_array_elements(n -> 'Plans') c
+    )
+    SELECT (n ->> 'Plan Rows')::float8 INTO rows FROM nodes WHERE n ->> 'Relation Name' = node;
+    RETURN rows;
+END $$;
+CREATE FUNCTION est_good(query text, node text, truth float8) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE WHEN r BETWEEN truth / 2 AND truth * 2 THEN 'good' ELSE format('%s rows, are %s', r, truth) END
+    FROM est_rows(query, node) r
+$$;
+
+CREATE FOREIGN TABLE est (a int, b int, v text, c int, d int OPTIONS (column 'g:d'))
+    SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO est SELECT g % 50, g, 'value ' || g, g % 20, (g % 20) * 3 FROM generate_series(1, 20000) g;
+CREATE TABLE est_outer AS SELECT g AS x, g AS y FROM generate_series(1, 10) g;
+ANALYZE est_outer;
+
+-- The whole, ranges of the key, part of a key
+SELECT est_good('SELECT * FROM est', 'est', 20000);
+SELECT est_good('SELECT * FROM est WHERE a < 10', 'est', 4000);
+SELECT est_good('SELECT * FROM est WHERE a BETWEEN 20 AND 21', 'est', 800);
+SELECT est_good('SELECT * FROM est WHERE a = 7', 'est', 400);
+SELECT est_good('SELECT * FROM est WHERE a = 7 AND b < 10000', 'est', 200);
+SELECT est_good('SELECT * FROM est WHERE a IN (1, 2, 3)', 'est', 1200);
+SELECT est_good('SELECT * FROM est WHERE (a, b) = (7, 57)', 'est', 1);
+
+-- Values that are not known while planning: a whole key is one row; for a part
+-- of it the table's own keys are tried, also without ANALYZE.
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT est_good('SELECT * FROM est_outer JOIN est ON a = x AND b = y', 'est', 1);
+SELECT est_good('SELECT * FROM est_outer JOIN est ON a = x', 'est', 400);
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+SET plan_cache_mode = force_generic_plan;
+PREPARE est_prepared (int) AS SELECT * FROM est WHERE a = $1;
+SELECT est_good('EXECUTE est_prepared(1)', 'est', 400);
+RESET plan_cache_mode;
+
+-- Rows that are overwritten count once, deleted ones no longer.
+UPDATE est SET v = 'other' WHERE a < 25;
+SELECT est_good('SELECT * FROM est', 'est', 20000);
+DELETE FROM est WHERE b % 2 = 0;
+SELECT est_good('SELECT * FROM est', 'est', 10000);
+
+-- Other columns: statistics of ANALYZE, multiplied with the key's range; those
+-- of several columns if they were asked for.
+ANALYZE est;
+SELECT est_good('SELECT * FROM est WHERE c = 3', 'est', 1000);
+SELECT est_good('SELECT * FROM est WHERE c = 3 AND a < 25', 'est', 500);
+CREATE STATISTICS est_stats (dependencies) ON c, d FROM est;
+ANALYZE est;
+SELECT est_good('SELECT * FROM est WHERE c = 3 AND d = 9', 'est', 1000);
+
+-- Salted keys, and a sample of cells
+CREATE FOREIGN TABLE est_salted (k bigint, v int) SERVER widetable OPTIONS (table_name 'est_salted', salt_buckets '4');
+INSERT INTO est_salted SELECT g, g % 10 FROM generate_series(1, 10000) g;
+ANALYZE est_salted;
+SELECT est_good('SELECT * FROM est_salted', 'est_salted', 10000);
+SELECT est_good('SELECT * FROM est_salted WHERE k BETWEEN 1000 AND 3000', 'est_salted', 2000);
+SELECT est_good('SELECT * FROM est_salted WHERE v = 3', 'est_salted', 1000);
+
+-- Nothing is there.
+CREATE FOREIGN TABLE est_empty (k bigint, v int) SERVER widetable;
+ANALYZE est_empty;
+SELECT est_rows('SELECT * FROM est_empty', 'est_empty');
+
+DROP FOREIGN TABLE est, est_salted, est_empty;
+DROP TABLE est_outer;
+DROP FUNCTION est_good, est_rows;
