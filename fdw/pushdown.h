@@ -8,6 +8,11 @@
 
 #include "widetable.h"
 
+#include "catalog/pg_type.h"
+
+/* Beyond so many ranges a product of lists is not multiplied out further. */
+#define WT_MAX_PRODUCT 10000
+
 typedef enum WtKind
 {
 	WT_COND_EQ,
@@ -115,6 +120,30 @@ typedef enum WtTimes
 
 /* Layout cells: no version passes the tests unless *lo <= its timestamp < *hi (PG_INT64_MAX: open). */
 extern WtTimes wt_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi);
+
+static inline bool
+wt_is_text(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID;
+}
+
+static inline bool
+wt_is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static inline bool
+wt_is_equality(WtKind kind)
+{
+	return kind == WT_COND_EQ || kind == WT_COND_ANY || kind == WT_COND_LIST;
+}
+
+static inline WtColumn *
+wt_key_column(WtTable *t, int part)
+{
+	return &t->columns[t->keys[part]];
+}
 
 /* ------------------------------------------------- the plan's private list */
 

@@ -1,18 +1,10 @@
 /*
  * scan.c
- *		Reading rows: the engine's cells become SQL rows.
+ *		The executor's scans.
  *
- * The row reader knows which cells a set of columns needs and puts a row
- * together from them; scans, the functions and UPDATE share it.  A scan of the
- * executor is the reader, one engine scan (or one for each salt bucket, merged
- * by key when order is asked for), and the key ranges, which are computed when
- * the first row is asked for and again when parameters change.
- *
- * Existence.  With existence 'any' a row is there when any family has a live
- * cell of it, whatever is projected.  So each family of the engine's table that
- * is not read as a whole is asked for existence beside the columns wanted of
- * it, unless the planner found a family in which every row of the result must
- * have a cell.
+ * A scan is a row reader (reader.c), one engine scan (or one for each salt
+ * bucket, merged by key when order is asked for), and the key ranges, which are
+ * computed when the first row is asked for and again when parameters change.
  *
  * Locking.  A scan for UPDATE, DELETE or FOR UPDATE finds rows in the
  * statement's snapshot; each one that passes the quals is locked and read again
@@ -22,7 +14,7 @@
  * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
  * the key ranges in rangecxt, reset when they are computed again.
  */
-#include "pushdown.h"
+#include "reader.h"
 #include "rmw.h"
 
 #include "access/xact.h"
@@ -38,754 +30,6 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-
-/* --------------------------------------------------------------- reader */
-
-/* An attribute that a cell fills; several may share a cell. */
-typedef struct Target
-{
-	int			att;			/* index into columns */
-	const WtColumn *column;		/* how to decode */
-	struct Target *next;
-} Target;
-
-/* A qualifier that columns of the table map. */
-typedef struct MappedCell
-{
-	wide_bytes	qual;
-	Target	   *targets;		/* of the attributes wanted; NULL: only left out of maps */
-} MappedCell;
-
-/* One entry of the scan specification's families. */
-typedef struct ReadFamily
-{
-	int			family;			/* index into the table's families, -1: not stated there */
-	char	   *name;			/* layout cells */
-	int			nmapped;
-	MappedCell *mapped;			/* sorted by qualifier; WANT_COLUMNS: in step with quals */
-	int			nmaps;
-	int		   *maps;			/* attributes: maps of this family */
-} ReadFamily;
-
-struct WtRowReader
-{
-	WtTable    *t;
-	bool	   *wanted;			/* by attribute */
-	bool	   *need_part;		/* by key part */
-	Datum	   *part_values;
-	bool	   *part_nulls;
-	uint64		bad_keys;		/* rows left out by on_bad_key 'skip' */
-	int			nfamilies;
-	ReadFamily *families;		/* in step with the specification's */
-	JsonbParseState **maps;		/* by attribute, while a row is put together */
-	MemoryContext cxt;			/* where copies of keys live */
-	bool		track;			/* for locking: fill in the next three */
-	StringInfoData key;			/* of the row last returned */
-	uint32		print;			/* a hash of its cells */
-	int			own;			/* of them, cells of this transaction */
-	/* layout cells: the part of the row that is being shown */
-	wide_row	row;
-	int			next_cell;
-	int64		row_before;		/* cells of the row before this part */
-	WtScan	   *row_scan;		/* NULL: none */
-	const wide_cell *cell;		/* last returned */
-};
-
-/* The engine scans behind a reader: one, or several that are merged by key. */
-typedef struct Source
-{
-	int			n;
-	WtScan	  **scans;
-	bool		merge;
-	bool		reverse;
-	wide_row   *heads;			/* merge: the next row of each */
-	binaryheap *heap;			/* of those that have one */
-	int			last;			/* scan whose row was handed out; -1 none */
-	bool		started;
-} Source;
-
-static int
-bytes_cmp(wide_bytes a, wide_bytes b)
-{
-	int			c = a.len && b.len ? memcmp(a.data, b.data, Min(a.len, b.len)) : 0;
-
-	if (c != 0)
-		return c;
-	return a.len < b.len ? -1 : a.len > b.len;
-}
-
-static bool
-is_text(Oid type)
-{
-	return type == TEXTOID || type == VARCHAROID;
-}
-
-static wide_bytes
-column_qual(const WtColumn *c)
-{
-	return (wide_bytes) {c->qual ? c->qual : (const uint8 *) "", c->qual_len};
-}
-
-/* Does the column show a cell: its value or its timestamp, or a key's original? */
-static bool
-is_of_cell(const WtColumn *c)
-{
-	return c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF || c->role == WT_KEY);
-}
-
-static int
-mapped_cmp(const void *a, const void *b)
-{
-	return bytes_cmp(((const MappedCell *) a)->qual, ((const MappedCell *) b)->qual);
-}
-
-/* The mapped qualifiers of a family; all of them, or only those of wanted attributes. */
-static void
-collect_mapped(WtRowReader *r, ReadFamily *rf, bool all)
-{
-	WtTable    *t = r->t;
-	int			n = 0;
-
-	rf->mapped = palloc0(sizeof(MappedCell) * Max(1, t->natts));
-	for (int a = 0; a < t->natts; a++)
-	{
-		WtColumn   *c = &t->columns[a];
-		MappedCell *m = NULL;
-
-		if (!is_of_cell(c) || c->family != rf->family || !(all || r->wanted[a]))
-			continue;
-		for (int i = 0; i < n && m == NULL; i++)
-			if (bytes_cmp(rf->mapped[i].qual, column_qual(c)) == 0)
-				m = &rf->mapped[i];
-		if (m == NULL)
-		{
-			m = &rf->mapped[n++];
-			m->qual = column_qual(c);
-		}
-		if (r->wanted[a])
-		{
-			Target	   *target = palloc(sizeof(Target));
-
-			target->att = a;
-			target->column = c;
-			if (c->role == WT_KEY)
-			{
-				/* the original of a digest is stored as the text it is */
-				WtColumn   *original = palloc(sizeof(WtColumn));
-
-				*original = *c;
-				original->enc = WT_ENC_TEXT;
-				target->column = original;
-			}
-			target->next = m->targets;
-			m->targets = target;
-		}
-	}
-	rf->nmapped = n;
-	if (n > 1)
-		qsort(rf->mapped, n, sizeof(MappedCell), mapped_cmp);
-}
-
-static void
-collect_maps(WtRowReader *r, ReadFamily *rf)
-{
-	rf->maps = palloc(sizeof(int) * Max(1, r->t->natts));
-	rf->nmaps = 0;
-	for (int a = 0; a < r->t->natts; a++)
-		if (r->wanted[a] && r->t->columns[a].role == WT_MAP && r->t->columns[a].family == rf->family)
-			rf->maps[rf->nmaps++] = a;
-}
-
-/* A family of which the wanted columns are read: false when nothing is wanted of it. */
-static bool
-read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf, ReadFamily *rf)
-{
-	WtColumn   *map;
-	wide_bytes *quals;
-
-	memset(sf, 0, sizeof(*sf));
-	memset(rf, 0, sizeof(*rf));
-	rf->family = family;
-	sf->id = id;
-	sf->max_versions = 1;
-	collect_maps(r, rf);
-	collect_mapped(r, rf, false);
-	if (rf->nmaps == 0)
-	{
-		if (rf->nmapped == 0)
-			return false;
-		sf->want = WIDE_WANT_COLUMNS;
-		quals = palloc(sizeof(wide_bytes) * rf->nmapped);
-		for (int i = 0; i < rf->nmapped; i++)
-			quals[i] = rf->mapped[i].qual;
-		sf->quals = quals;
-		sf->nquals = rf->nmapped;
-		return true;
-	}
-	sf->want = WIDE_WANT_ALL;
-	map = &r->t->columns[rf->maps[0]];
-	if (rf->nmaps == 1 && rf->nmapped == 0 && map->qual_len > 0)
-	{
-		StringInfoData end;
-
-		initStringInfo(&end);
-		quals = palloc0(sizeof(wide_bytes) * 2);
-		quals[0] = column_qual(map);
-		if (wt_prefix_end(map->qual, map->qual_len, &end))
-			quals[1] = wt_bytes_of(&end);
-		sf->want = WIDE_WANT_RANGE;
-		sf->quals = quals;
-		sf->nquals = 2;
-	}
-	collect_mapped(r, rf, true);
-	return true;
-}
-
-static void
-add_existence(wide_scan_family *sf, ReadFamily *rf, wide_family_id id)
-{
-	memset(sf, 0, sizeof(*sf));
-	memset(rf, 0, sizeof(*rf));
-	rf->family = -1;
-	sf->id = id;
-	sf->want = WIDE_WANT_EXISTS;
-}
-
-/* Layout rows: which families, and what of them. */
-static void
-choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family *fams)
-{
-	WtTable    *t = r->t;
-	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL};	/* by index into e->all */
-	int			n = 0;
-
-	for (int f = 0; f < t->nfamilies; f++)
-	{
-		if (e->families[f] == 0 || !read_family(r, f, e->families[f], &fams[n], &r->families[n]))
-			continue;
-		for (int i = 0; i < e->nall; i++)
-			if (e->all[i] == e->families[f])
-				read[i] = &fams[n];
-		n++;
-	}
-	if (strict_family < 0 || e->families[strict_family] == 0)
-	{
-		bool		any = n > 0;
-
-		for (int i = 0; i < e->nall; i++)
-		{
-			/* HBase's meaning: only the families that are read, or the first one */
-			if (t->existence_projected && !(any ? read[i] != NULL : e->all[i] == e->families[0]))
-				continue;
-			if (read[i] != NULL)
-				read[i]->any_exists = true;
-			else
-			{
-				add_existence(&fams[n], &r->families[n], e->all[i]);
-				n++;
-			}
-		}
-	}
-	r->nfamilies = n;
-}
-
-/* Does one of the intervals hold the bytes? */
-static bool
-in_intervals(const WtInterval *iv, int n, wide_bytes b)
-{
-	for (int i = 0; i < n; i++)
-		if (bytes_cmp(iv[i].lo, b) <= 0 && (iv[i].inf || bytes_cmp(b, iv[i].hi) < 0))
-			return true;
-	return false;
-}
-
-static int
-family_name_cmp(const void *a, const void *b)
-{
-	return strcmp(((const wide_family *) a)->name, ((const wide_family *) b)->name);
-}
-
-/* Layout cells: all families and qualifiers that the conditions leave. */
-static void
-choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args, wide_scan_family *fams)
-{
-	WtInterval *families,
-			   *quals;
-	int			nf,
-				nq;
-	bool		some_families = wt_part_intervals(r->t, tests, ntests, args, WT_PART_FAMILY(r->t), &families, &nf);
-	bool		some_quals = wt_part_intervals(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
-	int			nall;
-	wide_family *all = wt_families(e, &nall);
-	int			versions = wt_count_limit(tests, ntests, args, WT_PART_VERSION(r->t));
-	int			n = 0;
-
-	/* plan.c counts on the order of their names */
-	qsort(all, nall, sizeof(wide_family), family_name_cmp);
-	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
-	{
-		wide_scan_family *sf = &fams[n];
-		ReadFamily *rf = &r->families[n];
-		wide_bytes *want;
-
-		if (some_families && !in_intervals(families, nf, (wide_bytes) {(const uint8 *) all[i].name, strlen(all[i].name)}))
-			continue;
-		if (some_quals && nq == 0)
-			continue;
-		memset(sf, 0, sizeof(*sf));
-		memset(rf, 0, sizeof(*rf));
-		rf->family = -1;
-		rf->name = all[i].name;
-		sf->id = all[i].id;
-		sf->max_versions = versions;
-		n++;
-		if (!some_quals)
-		{
-			sf->want = WIDE_WANT_ALL;
-			continue;
-		}
-		want = palloc0(sizeof(wide_bytes) * Max(2, nq));
-		sf->quals = want;
-		if (quals[0].point)
-		{
-			sf->want = WIDE_WANT_COLUMNS;
-			sf->nquals = nq;
-			rf->nmapped = nq;
-			rf->mapped = palloc0(sizeof(MappedCell) * nq);
-			for (int q = 0; q < nq; q++)
-				rf->mapped[q].qual = want[q] = quals[q].lo;
-		}
-		else
-		{
-			sf->want = WIDE_WANT_RANGE;
-			sf->nquals = 2;
-			want[0] = quals[0].lo;
-			if (!quals[0].inf)
-				want[1] = quals[0].hi;
-		}
-	}
-	r->nfamilies = n;
-}
-
-static WtRowReader *
-make_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
-			const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
-{
-	WtRowReader *r = palloc0(sizeof(WtRowReader));
-	wide_scan_family *fams = palloc0(sizeof(wide_scan_family) * 2 * WT_MAX_FAMILIES);
-
-	r->t = t;
-	r->cxt = CurrentMemoryContext;
-	r->wanted = palloc0(sizeof(bool) * Max(1, t->natts));
-	r->need_part = palloc0(sizeof(bool) * t->nkeys);
-	r->part_values = palloc0(sizeof(Datum) * t->nkeys);
-	r->part_nulls = palloc0(sizeof(bool) * t->nkeys);
-	r->maps = palloc0(sizeof(JsonbParseState *) * Max(1, t->natts));
-	r->families = palloc0(sizeof(ReadFamily) * 2 * WT_MAX_FAMILIES);
-	initStringInfo(&r->key);
-	for (int a = 0; a < t->natts; a++)
-	{
-		r->wanted[a] = (columns == NULL || columns[a]) && t->columns[a].role != WT_DROPPED;
-		if (r->wanted[a] && t->columns[a].role == WT_KEY)
-			r->need_part[t->columns[a].part] = true;
-	}
-	if (t->cells_layout)
-	{
-		WtTimes		times = wt_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
-
-		if (times != WT_TIMES_NONE)
-			choose_cells(r, e, tests, ntests, args, fams);
-		if (times != WT_TIMES_SOME)
-			spec->show_min = spec->show_max = 0;
-		spec->row_limit = (uint32_t) wt_count_limit(tests, ntests, args, WT_PART_NO(t));
-	}
-	else
-		choose_families(r, e, strict_family, fams);
-	spec->families = fams;
-	spec->nfamilies = r->nfamilies;
-	return r;
-}
-
-WtRowReader *
-wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec)
-{
-	return make_reader(t, e, columns, strict_family, NULL, 0, NULL, spec);
-}
-
-/* ---------------------------------------------------------------- source */
-
-static int
-head_cmp(Datum a, Datum b, void *arg)
-{
-	Source	   *s = arg;
-	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
-				y = s->heads[DatumGetInt32(b)].key;
-	int			c;
-
-	/* the salt is not part of the order */
-	x.data++, x.len--;
-	y.data++, y.len--;
-	c = bytes_cmp(x, y);
-	/* binaryheap has the largest on top */
-	return s->reverse ? c : -c;
-}
-
-static bool
-source_next(Source *s, wide_row *row, WtScan **from)
-{
-	if (!s->merge)
-	{
-		for (; s->last < s->n; s->last++)
-		{
-			if (s->last < 0)
-				continue;
-			if (wt_scan_next(s->scans[s->last], row))
-			{
-				*from = s->scans[s->last];
-				return true;
-			}
-		}
-		return false;
-	}
-	if (!s->started)
-	{
-		binaryheap_reset(s->heap);
-		for (int i = 0; i < s->n; i++)
-			if (wt_scan_next(s->scans[i], &s->heads[i]))
-				binaryheap_add_unordered(s->heap, Int32GetDatum(i));
-		binaryheap_build(s->heap);
-		s->started = true;
-	}
-	else if (s->last >= 0)
-	{
-		/* only now: what was handed out lived in the scan's memory */
-		if (wt_scan_next(s->scans[s->last], &s->heads[s->last]))
-			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
-		else
-			(void) binaryheap_remove_first(s->heap);
-	}
-	if (binaryheap_empty(s->heap))
-	{
-		s->last = -1;
-		return false;
-	}
-	s->last = DatumGetInt32(binaryheap_first(s->heap));
-	*row = s->heads[s->last];
-	*from = s->scans[s->last];
-	return true;
-}
-
-/* -------------------------------------------------------------- one row */
-
-/* A cell's timestamp as the column has it; beyond PostgreSQL's range: infinity. */
-static Datum
-timestamp_datum(const WtColumn *c, int64 ts)
-{
-	TimestampTz t;
-
-	if (c->typid != TIMESTAMPTZOID)
-		return Int64GetDatum(ts);
-	if (pg_sub_s64_overflow(ts, WT_EPOCH_DIFF, &t) || t < MIN_TIMESTAMP)
-		t = DT_NOBEGIN;
-	else if (!IS_VALID_TIMESTAMP(t))
-		t = DT_NOEND;
-	return TimestampTzGetDatum(t);
-}
-
-static void
-json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show) (wide_bytes))
-{
-	v->type = jbvString;
-	if (!wt_bytes_are_text(data, len))
-	{
-		v->val.string.val = show((wide_bytes) {data, len});
-		v->val.string.len = strlen(v->val.string.val);
-		return;
-	}
-	v->val.string.val = copy ? pnstrdup((const char *) data, len) : (char *) data;
-	v->val.string.len = len;
-}
-
-static bool
-has_prefix(const WtColumn *map, wide_bytes q)
-{
-	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
-}
-
-bool
-wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
-{
-	if (!has_prefix(map, qualifier))
-		return false;
-	for (int i = 0; i < t->natts; i++)
-	{
-		const WtColumn *o = &t->columns[i];
-
-		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
-			return false;
-	}
-	return true;
-}
-
-static void
-add_to_maps(WtRowReader *r, ReadFamily *rf, const wide_cell *cell, bool copy)
-{
-	for (int i = 0; i < rf->nmaps; i++)
-	{
-		int			a = rf->maps[i];
-		const WtColumn *c = &r->t->columns[a];
-		JsonbValue	v;
-
-		if (!wt_map_shows(r->t, c, cell->qualifier))
-			continue;
-		if (r->maps[a] == NULL)
-			(void) pushJsonbValue(&r->maps[a], WJB_BEGIN_OBJECT, NULL);
-		json_string(&v, cell->qualifier.data + c->qual_len, cell->qualifier.len - c->qual_len, copy,
-					wt_qualifier_show);
-		(void) pushJsonbValue(&r->maps[a], WJB_KEY, &v);
-		json_string(&v, cell->value.data, cell->value.len, copy, wt_bytes_show);
-		(void) pushJsonbValue(&r->maps[a], WJB_VALUE, &v);
-	}
-}
-
-static void
-set_targets(WtRowReader *r, const Target *target, wide_bytes key, const wide_cell *cell, Datum *values, bool *nulls)
-{
-	for (; target != NULL; target = target->next)
-	{
-		if (target->column->role == WT_TIMESTAMP_OF)
-			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else
-			values[target->att] = wt_decode(target->column, r->t, key, cell->value.data, cell->value.len);
-		nulls[target->att] = false;
-	}
-}
-
-/* What tells this version of the row from another one. */
-static void
-add_to_print(WtRowReader *r, const wide_cell *cell)
-{
-	uint32		h = hash_bytes((const unsigned char *) &cell->seq, sizeof(cell->seq));
-
-	h = hash_combine(h, (uint32) cell->family);
-	h = hash_combine(h, (uint32) cell->column);
-	if (cell->qualifier.len > 0)
-		h = hash_combine(h, hash_bytes(cell->qualifier.data, cell->qualifier.len));
-	/* the transaction's own cells have no timestamp yet */
-	if (cell->seq != 0)
-		h = hash_combine(h, hash_bytes((const unsigned char *) &cell->ts, sizeof(cell->ts)));
-	else
-		r->own++;
-	r->print = hash_combine(r->print, h);
-}
-
-static void
-decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values, bool *nulls)
-{
-	ReadFamily *rf = &r->families[cell->family];
-	MappedCell	sought,
-			   *m;
-
-	if (cell->column >= 0)
-	{
-		set_targets(r, rf->mapped[cell->column].targets, key, cell, values, nulls);
-		return;
-	}
-	sought.qual = cell->qualifier;
-	m = rf->nmapped == 0 ? NULL : bsearch(&sought, rf->mapped, rf->nmapped, sizeof(MappedCell), mapped_cmp);
-	if (m != NULL)
-		set_targets(r, m->targets, key, cell, values, nulls);
-	else
-		add_to_maps(r, rf, cell, copy);
-}
-
-static void
-keep_key(WtRowReader *r, wide_bytes key)
-{
-	resetStringInfo(&r->key);
-	appendBinaryStringInfo(&r->key, (const char *) key.data, key.len);
-}
-
-static bool
-decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
-{
-	WtTable    *t = r->t;
-
-	/* which keys are skipped must not depend on what is projected */
-	if (!wt_key_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
-	{
-		r->bad_keys++;
-		return false;
-	}
-	for (int p = 0; p < t->nkeys; p++)
-	{
-		int			a = t->keys[p];
-
-		if (r->wanted[a])
-		{
-			values[a] = r->part_values[p];
-			nulls[a] = r->part_nulls[p];
-		}
-	}
-	return true;
-}
-
-/* Layout rows: the next row, from all its parts. */
-static bool
-next_row(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_seq)
-{
-	WtTable    *t = r->t;
-	wide_row	row;
-	WtScan	   *from;
-	bool		good;
-
-	do
-	{
-		if (!source_next(s, &row, &from))
-			return false;
-		memset(nulls, true, sizeof(bool) * t->natts);
-		*max_seq = 0;
-		r->print = 0;
-		r->own = 0;
-		if (r->track)
-			keep_key(r, row.key);
-		good = decode_key(r, row.key, values, nulls);
-		for (;;)
-		{
-			for (int i = 0; i < row.ncells && good; i++)
-			{
-				*max_seq = Max(*max_seq, row.cells[i].seq);
-				if (r->track)
-					add_to_print(r, &row.cells[i]);
-				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
-			}
-			if (!row.more || !wt_scan_next(from, &row))
-				break;
-		}
-	} while (!good);
-	for (int f = 0; f < r->nfamilies; f++)
-		for (int i = 0; i < r->families[f].nmaps; i++)
-		{
-			int			a = r->families[f].maps[i];
-
-			if (r->maps[a] == NULL)
-				continue;
-			values[a] = JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&r->maps[a], WJB_END_OBJECT, NULL)));
-			nulls[a] = false;
-			r->maps[a] = NULL;
-		}
-	return true;
-}
-
-static wide_bytes
-cell_qual(const WtRowReader *r, const wide_cell *cell)
-{
-	return cell->column >= 0 ? r->families[cell->family].mapped[cell->column].qual : cell->qualifier;
-}
-
-/* Layout cells: one SQL row for each version of each cell. */
-static bool
-next_cell(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_seq)
-{
-	WtTable    *t = r->t;
-	const wide_cell *cell;
-	ReadFamily *rf;
-	wide_bytes	qual;
-
-	for (;;)
-	{
-		while (r->row_scan == NULL || r->next_cell >= r->row.ncells)
-		{
-			if (r->row_scan != NULL && r->row.more)
-			{
-				r->row_before += r->row.ncells;
-				if (!wt_scan_next(r->row_scan, &r->row))
-					r->row_scan = NULL;
-			}
-			else if (!source_next(s, &r->row, &r->row_scan))
-			{
-				r->row_scan = NULL;
-				return false;
-			}
-			else
-				r->row_before = 0;
-			r->next_cell = 0;
-		}
-		memset(nulls, true, sizeof(bool) * t->natts);
-		if (decode_key(r, r->row.key, values, nulls))
-			break;
-		r->next_cell = r->row.ncells;
-	}
-	cell = r->cell = &r->row.cells[r->next_cell++];
-	rf = &r->families[cell->family];
-	qual = cell_qual(r, cell);
-	*max_seq = cell->seq;
-	if (r->track)
-	{
-		keep_key(r, r->row.key);
-		r->print = 0;
-		r->own = 0;
-		add_to_print(r, cell);
-	}
-	for (int a = 0; a < t->natts; a++)
-	{
-		const WtColumn *c = &t->columns[a];
-
-		if (!r->wanted[a] || c->role == WT_KEY)
-			continue;
-		nulls[a] = false;
-		switch (c->role)
-		{
-			case WT_CELL_FAMILY:
-				values[a] = CStringGetTextDatum(rf->name);
-				break;
-			case WT_CELL_QUALIFIER:
-				if (c->typid == BYTEAOID || wt_bytes_are_text(qual.data, qual.len))
-					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data, qual.len));
-				else
-					values[a] = CStringGetTextDatum(wt_qualifier_show(qual));
-				break;
-			case WT_CELL_TS:
-				values[a] = timestamp_datum(c, cell->ts);
-				break;
-			case WT_CELL_VALUE:
-				/* cells of all kinds are shown as text: those that are not text as a map shows them */
-				if (is_text(c->typid) && !wt_bytes_are_text(cell->value.data, cell->value.len))
-					values[a] = CStringGetTextDatum(wt_bytes_show(cell->value));
-				else
-					values[a] = wt_decode(c, t, r->row.key, cell->value.data, cell->value.len);
-				break;
-			case WT_CELL_VERSION:
-				values[a] = Int32GetDatum(cell->version + 1);
-				break;
-			case WT_CELL_NO:
-				values[a] = Int32GetDatum((int32) Min(r->row_before + r->next_cell, PG_INT32_MAX));
-				break;
-			default:
-				nulls[a] = true;
-		}
-	}
-	return true;
-}
-
-static bool
-reader_next(WtRowReader *r, Source *s, Datum *values, bool *nulls, uint64_t *max_seq)
-{
-	/* an error may have left these behind */
-	memset(r->maps, 0, sizeof(JsonbParseState *) * r->t->natts);
-	if (r->t->cells_layout)
-		return next_cell(r, s, values, nulls, max_seq);
-	return next_row(r, s, values, nulls, max_seq);
-}
-
-bool
-wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *max_seq)
-{
-	Source		s = {.n = 1, .scans = &scan};
-	uint64_t	seq;
-
-	return reader_next(r, &s, values, nulls, max_seq ? max_seq : &seq);
-}
 
 /* ------------------------------------------------------- executor's scan */
 
@@ -814,7 +58,7 @@ typedef struct WtScanState
 	WtLock		lock;
 	WtRowReader *reader;
 	wide_scan_spec spec;
-	Source		source;
+	WtSource		source;
 	wide_scan_stats past;		/* of scans that were closed to read something else */
 	uint64		past_bad_keys;	/* of their readers */
 	bool		ready;			/* ranges computed, engine scans positioned */
@@ -919,7 +163,7 @@ whole_families(WtRowReader *r, wide_scan_spec *spec)
 			if (fams[j].id == fams[i].id)
 			{
 				memmove(&fams[j], &fams[j + 1], sizeof(wide_scan_family) * (n - j - 1));
-				memmove(&r->families[j], &r->families[j + 1], sizeof(ReadFamily) * (n - j - 1));
+				memmove(&r->families[j], &r->families[j + 1], sizeof(WtReadFamily) * (n - j - 1));
 				spec->nfamilies = r->nfamilies = --n;
 				j--;
 			}
@@ -928,7 +172,7 @@ whole_families(WtRowReader *r, wide_scan_spec *spec)
 static WtRowReader *
 scan_reader(WtScanState *st, wide_scan_spec *spec)
 {
-	WtRowReader *r = make_reader(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
+	WtRowReader *r = wt_reader_make(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
 								 st->tests, st->ntests, st->args, spec);
 
 	r->track = st->lock != WT_LOCK_NONE;
@@ -986,7 +230,7 @@ static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	Source	   *s = &st->source;
+	WtSource	   *s = &st->source;
 
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = scan_reader(st, &st->spec);
@@ -1000,13 +244,9 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	}
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
-	s->merge = s->n > 1;
 	s->reverse = st->reverse;
-	if (s->merge)
-	{
-		s->heads = palloc0(sizeof(wide_row) * s->n);
-		s->heap = binaryheap_allocate(s->n, head_cmp, s);
-	}
+	if (s->n > 1)
+		wt_source_merge(s);
 	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
 	{
 		st->spec.ranges = st->ranges.ranges[b];
@@ -1020,7 +260,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 }
 
 static void
-add_statistics(const Source *s, wide_scan_stats *out)
+add_statistics(const WtSource *s, wide_scan_stats *out)
 {
 	for (int b = 0; b < s->n; b++)
 	{
@@ -1064,7 +304,7 @@ static bool
 start_scan(ForeignScanState *node)
 {
 	WtScanState  *st = node->fdw_state;
-	Source	   *s = &st->source;
+	WtSource	   *s = &st->source;
 	bool		anything = false;
 
 	if (!st->exists)
@@ -1142,7 +382,7 @@ column_cmp(const WtRowReader *a, const WtRowReader *b)
 	/* by name: the families may be others since the first one was opened */
 	int			c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
 
-	return c != 0 ? c : bytes_cmp(cell_qual(a, a->cell), cell_qual(b, b->cell));
+	return c != 0 ? c : wt_bytes_cmp(wt_reader_qual(a, a->cell), wt_reader_qual(b, b->cell));
 }
 
 /* Layout cells: is the reader at the version of the cell that the scan has shown? */
@@ -1170,7 +410,7 @@ cell_again(ForeignScanState *node, Datum *values, bool *nulls)
 	WtScanState *st = node->fdw_state;
 	WtRowReader *r = st->reader;
 	wide_bytes	key = wt_bytes_of(&r->key);
-	wide_bytes	qual = cell_qual(r, r->cell);
+	wide_bytes	qual = wt_reader_qual(r, r->cell);
 	uint64_t	seq;
 
 	if (st->again_key.data == NULL)
@@ -1181,8 +421,8 @@ cell_again(ForeignScanState *node, Datum *values, bool *nulls)
 		initStringInfo(&st->missed_qual);
 		MemoryContextSwitchTo(old);
 	}
-	if (st->again_subid != GetCurrentSubTransactionId() || bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
-		(st->missed && st->missed_family == r->cell->family && bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
+	if (st->again_subid != GetCurrentSubTransactionId() || wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
+		(st->missed && st->missed_family == r->cell->family && wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
 	{
 		read_again(node, key);
 		st->again_subid = GetCurrentSubTransactionId();
@@ -1283,7 +523,7 @@ wtIterateForeignScan(ForeignScanState *node)
 	{
 		MemoryContextReset(st->rowcxt);
 		old = MemoryContextSwitchTo(st->rowcxt);
-		if (!reader_next(st->reader, &st->source, slot->tts_values, slot->tts_isnull, &seq))
+		if (!wt_reader_next(st->reader, &st->source, slot->tts_values, slot->tts_isnull, &seq))
 		{
 			MemoryContextSwitchTo(old);
 			return ExecClearTuple(slot);

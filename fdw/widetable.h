@@ -10,10 +10,12 @@
  *	rowkey.c	key columns <-> row key bytes
  *	codec.c		one column's value <-> bytes
  *	keyfunc.c	SQL helpers on keys (quadkey, reverse_host, ...)
- *	pushdown.c	WHERE clauses -> key ranges
+ *	pushdown.c	WHERE clauses -> conditions on parts of the key
+ *	range.c		their values -> ranges of row keys
  *	version.c	layout cells: conditions on versions and their times
  *	plan.c		sizes, paths, plans
- *	scan.c		reading rows
+ *	reader.c	the engine's cells -> SQL rows
+ *	scan.c		the executor's scans
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE
@@ -381,6 +383,17 @@ extern char *wt_clock;
 extern int64 wt_now(void);		/* microseconds since 1970, honours widetable.clock */
 /* as_of in force: microseconds since 1970, or INT64_MAX when none */
 extern int64 wt_as_of_us(void);
+
+/* Order of byte strings: as memcmp, and a prefix before what it begins. */
+static inline int
+wt_bytes_cmp(wide_bytes a, wide_bytes b)
+{
+	int			c = a.len && b.len ? memcmp(a.data, b.data, Min(a.len, b.len)) : 0;
+
+	if (c != 0)
+		return c;
+	return a.len < b.len ? -1 : a.len > b.len;
+}
 
 #define WT_EPOCH_DIFF	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
