@@ -21,6 +21,7 @@
 #define PROBES		12			/* rows of an origin that are looked up in the older ones */
 #define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
 #define RUN_FILES	4			/* of a level that give these rows */
+#define MEM_ROWS	64			/* entries of a memtable whose rows are looked at */
 #define ROW_ENTRIES	64			/* of a row, looked at to see whether it is alive */
 
 /* ---------------------------------------------------------------- origins */
@@ -141,7 +142,7 @@ ask_memtable(question *q, origin *o)
 	const uint8_t *lo = lower_bound(q);
 	int			n = mem_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "", lo != NULL ? (uint32_t) q->lo.len : 0,
 							   upper_bound(q), (uint32_t) q->hi.len, nodes, &each);
-	int			most = each > 1 && n > 2 * PROBES ? 2 * PROBES : n;
+	int			most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
 	const uint8_t *row = NULL;
 	uint32_t	rowlen = 0;
 	double		seen = 0,

@@ -63,7 +63,7 @@ static inline bool mem_valid(const mem_cursor *c) { return c->node != 0; }
  * spread, at most MEM_SAMPLE: all of them (*each 1), or every one that is on
  * some level of the list, standing for *each entries.  Returns how many.
  */
-#define MEM_SAMPLE 128
+#define MEM_SAMPLE 256
 extern int mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
 					  const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
 extern void mem_cursor_at(mem_cursor *c, uint32_t node);
