@@ -17,7 +17,6 @@
 #include "db.h"
 
 #define SAMPLES		64			/* for splits: keys per part and file, at least */
-#define FEW_PARTS	16			/* split keys for which a memtable need not be walked */
 #define PROBES		12			/* rows of an origin that are looked up in the older ones */
 #define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
 #define RUN_FILES	4			/* of a level that give these rows */
@@ -583,9 +582,9 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 	return st;
 }
 
-/* Entries of the family: as many as are wanted from a level of the list when these are few, else every so-manieth of all. */
+/* Entries of the family: those of some level of the list (rough), else every so-manieth of all. */
 static wide_status
-sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, samples *a)
+sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
 	mem			m;
 	mem_cursor	c;
@@ -602,7 +601,7 @@ sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, sampl
 		return WIDE_OK;
 	mem_cursor_open(&c, &m);
 	sampled = mem_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
-	if (each == 1 || n <= FEW_PARTS)
+	if (each == 1 || rough)
 	{
 		a->weight = (double) atomic_load(&m.t->used) / 2 * each / (double) total;
 		for (int k = 0; k < sampled; k++)
@@ -650,7 +649,7 @@ emit_splits(const samples *a, int n, wide_status (*fn) (void *arg, wide_bytes ke
 }
 
 wide_status
-wide_split_keys(wide_db *db, wide_family_id family, int n,
+wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 				wide_status (*fn) (void *arg, wide_bytes key), void *arg)
 {
 	samples		a = {0};
@@ -666,7 +665,7 @@ wide_split_keys(wide_db *db, wide_family_id family, int n,
 	for (int i = 0; i < files.n; i++)
 		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
 	for (int i = 0; i < pin.nmem; i++)
-		TRY_GOTO(sample_memtable(db, pin.mem[i], family, n, &a));
+		TRY_GOTO(sample_memtable(db, pin.mem[i], family, n, rough, &a));
 	if (a.n > 0)
 	{
 		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);

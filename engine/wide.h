@@ -537,8 +537,11 @@ typedef struct wide_estimate
 	double		blocks;			/* data blocks */
 } wide_estimate;
 extern wide_status wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range, wide_estimate *out);
-/* About n - 1 keys that cut the family in n parts of equal size; fn gets each. */
-extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n,
+/*
+ * About n - 1 keys that cut the family in n parts of equal size; fn gets each.
+ * rough: memtables are sampled (microseconds), not walked (milliseconds).
+ */
+extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 								   wide_status (*fn) (void *arg, wide_bytes key), void *arg);
 
 /* ------------------------------------------------------------ background */

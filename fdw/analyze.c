@@ -222,7 +222,7 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	{
 		/* the first run begins with the first row */
 		s.keys = list_make1(makeStringInfo());
-		wt_check(wide_split_keys(wt_db(), largest, targrows / RUN_ROWS + 1, keep_split, &s), "could not sample");
+		wt_check(wide_split_keys(wt_db(), largest, targrows / RUN_ROWS + 1, false, keep_split, &s), "could not sample");
 	}
 	s.scan = wt_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot() : GetTransactionSnapshot(), &s.spec);
 	if (list_length(s.keys) >= 10)

@@ -324,7 +324,7 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 	{
 		list.first = NULL;
 		list.last = &list.first;
-		st = wide_split_keys(wt_db(), family, n, gather_key, &list);
+		st = wide_split_keys(wt_db(), family, n, false, gather_key, &list);
 	} while (again(st));
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
 		wt_check(st, "could not find keys to split at");

@@ -399,7 +399,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const WtT
 			}
 	if (unknown == 0 || !info->exists || (unknown == 1 && part == 0 && ntests == 1 && part_has_statistics(root, rel, t, part)))
 		return false;
-	wt_check(wide_split_keys(wt_db(), info->e.all[0], SAMPLE_VALUES + 1, keep_sample, &keys), "could not sample");
+	wt_check(wide_split_keys(wt_db(), info->e.all[0], SAMPLE_VALUES + 1, true, keep_sample, &keys), "could not sample");
 	foreach(lc, keys)
 	{
 		StringInfo	key = lfirst(lc);

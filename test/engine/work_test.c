@@ -213,7 +213,7 @@ test_split_keys(void **state)
 	for (int flushed = 0; flushed < 2; flushed++)
 	{
 		keys.len = 0;
-		assert_ok(wide_split_keys(s.db, f, 4, note_split, &keys));
+		assert_ok(wide_split_keys(s.db, f, 4, false, note_split, &keys));
 		assert_ok(buffer_append(&keys, "", 1));
 		assert_int_equal(sscanf((char *) keys.data, "row%d row%d row%d", &k[0], &k[1], &k[2]), 3);
 		assert_in_range(k[0], 200, 300);
