@@ -23,15 +23,15 @@
  *     4 BIND           table object          8 DROP_FAMILY     family
  *                                            9 REPLACE_FAMILY  family new-id
  * Dump: varint 1, seq, next_table, next_family; count of tables, each id space
- * seq name; count of families, each id table seq name options and four floors
+ * seq name; count of families, each id table seq name options and eight floors
  * (seq versions zigzag(expired_before)); count of bindings, each table object.
  */
 #include <stdlib.h>
 #include "catalog.h"
 
-#define DUMP_FORMAT 1
+#define DUMP_FORMAT 2
 #define TABLE_MAX	(4 * VARINT_MAX + WIDE_MAX_NAME)
-#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FAMILY_FLOORS * 3 * VARINT_MAX)
+#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FAMILY_FLOORS * 5 * VARINT_MAX)
 
 /* ------------------------------------------------------- encoding, parts */
 
@@ -321,39 +321,49 @@ table_clear(wide_db *db, table_slot *ts)
 	memset(ts, 0, sizeof *ts);
 }
 
-/* When four are not enough the two oldest become one that hides what either hides. */
+/*
+ * When there is no room the two oldest become one that hides what either hides.
+ * Of several changes in one batch the first knows what was in force before.
+ */
 static void
-floor_add(family_slot *fs, uint64_t seq, int64_t now)
+floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now)
 {
-	const wide_family_options *o = &fs->f.opt;
-	family_floor *f = fs->floors;
 	int			n = 0;
 
 	while (n < FAMILY_FLOORS && f[n].seq != 0)
 		n++;
+	if (n > 0 && f[n - 1].seq == seq)
+		return;
 	if (n == FAMILY_FLOORS)
 	{
 		f[1].versions = f[0].versions < f[1].versions ? f[0].versions : f[1].versions;
+		f[1].min_versions = f[0].min_versions < f[1].min_versions ? f[0].min_versions : f[1].min_versions;
 		f[1].expired_before = f[0].expired_before > f[1].expired_before ? f[0].expired_before : f[1].expired_before;
+		f[1].keep_deleted &= f[0].keep_deleted;
 		memmove(&f[0], &f[1], (FAMILY_FLOORS - 1) * sizeof *f);
 		n--;
 	}
 	f[n].seq = seq;
 	f[n].versions = o->versions;
+	f[n].min_versions = o->min_versions;
+	f[n].keep_deleted = o->keep_deleted != 0;
 	f[n].expired_before = o->ttl_us > 0 && now > INT64_MIN + o->ttl_us ? now - o->ttl_us : INT64_MIN;
 }
 
-/* Nothing that was invisible under the old options may come back under the new ones. */
-static void
-family_alter(family_slot *fs, const catalog_op *op, uint64_t seq)
+/*
+ * Nothing that was invisible under the old options may come back under the new
+ * ones.  A smaller number of versions is noted, too: what more versions kept
+ * alive until then stays alive until then, whether a compaction has run or not.
+ */
+void
+catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new, uint64_t seq, int64_t now)
 {
-	const wide_family_options *old = &fs->f.opt;
-	bool		longer = old->ttl_us > 0 && (op->opt.ttl_us == 0 || op->opt.ttl_us > old->ttl_us);
-	bool		protect = old->ttl_us > 0 && op->opt.min_versions > old->min_versions;
+	bool		longer = old->ttl_us > 0 && (new->ttl_us == 0 || new->ttl_us > old->ttl_us);
+	bool		protect = old->ttl_us > 0 && new->min_versions > old->min_versions;
+	bool		keep = new->keep_deleted && !old->keep_deleted;
 
-	if (op->opt.versions > old->versions || longer || protect)
-		floor_add(fs, seq, op->now);
-	fs->f.opt = op->opt;
+	if (new->versions != old->versions || longer || protect || keep)
+		floor_add(floors, old, seq - 1, now);
 }
 
 static bool
@@ -430,7 +440,10 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 	if (fs == NULL)
 		return true;
 	if (op->kind == OP_ALTER_FAMILY)
-		family_alter(fs, op, seq);
+	{
+		catalog_floor(fs->floors, &fs->f.opt, &op->opt, seq, op->now);
+		fs->f.opt = op->opt;
+	}
 	if (op->kind == OP_DROP_FAMILY || op->kind == OP_REPLACE_FAMILY)
 	{
 		f = fs->f;
@@ -498,7 +511,9 @@ dump_families(wide_db *db, uint8_t *p)
 		{
 			p = varint_put(p, f[i].floors[k].seq);
 			p = varint_put(p, (uint32_t) f[i].floors[k].versions);
+			p = varint_put(p, (uint32_t) f[i].floors[k].min_versions);
 			p = varint_put(p, zigzag(f[i].floors[k].expired_before));
+			p = varint_put(p, f[i].floors[k].keep_deleted);
 		}
 	}
 	return p;
@@ -589,7 +604,9 @@ restore_families(wide_db *db, reader *r)
 		{
 			f->floors[k].seq = get_number(r);
 			f->floors[k].versions = (int32_t) get_id(r);
+			f->floors[k].min_versions = (int32_t) get_id(r);
 			f->floors[k].expired_before = unzigzag(get_number(r));
+			f->floors[k].keep_deleted = get_number(r) != 0;
 		}
 		if (f->f.id == 0 || f->f.id >= atomic_load(&c->next_family))
 			return false;

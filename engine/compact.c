@@ -41,6 +41,7 @@ typedef struct job
 	family_floor floors[FAMILY_FLOORS];
 	uint64_t	flushed_seq;
 	uint64_t	horizon;
+	uint64_t	unflushed;		/* no memtable has an older entry, but for those > horizon */
 	int64_t		now;
 	set_pin		pin;
 	set_files	all;
@@ -371,6 +372,40 @@ is_bottom(const job *j)
 	return true;
 }
 
+/* Up to which moment no newer entry of the rows is outside the job? */
+static uint64_t
+known_until(const job *j)
+{
+	uint64_t	known = j->unflushed - 1;
+
+	for (int i = 0; i < j->all.n; i++)
+	{
+		const file_meta *f = &j->all.files[i];
+
+		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known && files_overlap(&j->hull, f))
+			known = f->seq_min - 1;
+	}
+	return known > j->hull.seq_max ? known : j->hull.seq_max;
+}
+
+/* The oldest entry in memtables whose files are not listed yet.  Under LOCK_SET. */
+static uint64_t
+oldest_unflushed(wide_db *db)
+{
+	uint64_t	oldest = UINT64_MAX;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+		uint32_t	state = atomic_load(&t->state);
+		uint64_t	seq = atomic_load(&t->seq_min);
+
+		if ((state == MEM_ACTIVE || state == MEM_IMMUTABLE) && seq < oldest)
+			oldest = seq;
+	}
+	return oldest;
+}
+
 /* Level-0 files one by one, each deeper level as a run. inputs: all inputs in list order. */
 static wide_status
 add_sources(job *j, merge *m, const file_meta *inputs)
@@ -425,6 +460,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	wide_status st;
 
 	spec.bottom = is_bottom(j);
+	spec.known = known_until(j);
 	view_compact_gap(&spec, j->all.files, j->all.n, j->in, &j->hull, j->hull.seq_min, j->hull.seq_max);
 	spec.tombstone_seq = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
 	for (int i = 0; i < j->nin; i++)
@@ -543,11 +579,13 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 	wide_status st;
 
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
+	j.now = now_us(db);
+	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file that the pin has */
+	j.horizon = set_horizon(db);
 	TRY_GOTO(shm_lock(db, LOCK_SET));
 	j.flushed_seq = db->seg->set.flushed_seq;	/* before the pin */
+	j.unflushed = oldest_unflushed(db);
 	shm_unlock(db, LOCK_SET);
-	j.now = now_us(db);
-	j.horizon = set_horizon(db);
 	if (!catalog_family(db, family, &j.family, j.floors))
 	{
 		st = WIDE_END;

@@ -507,7 +507,7 @@ encode_quals(scan_family *f, const wide_scan_family *spec)
 
 /* The family's options as the reader has to see them; false: there is no such family. */
 static bool
-family_options(wide_db *db, wide_batch *own, wide_family_id id, wide_family *out, family_floor *floors)
+family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out, family_floor *floors)
 {
 	wide_family list[64];
 	int			n;
@@ -520,7 +520,10 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, wide_family *out
 	n = wide_table_families(db, own, out->table, list, 64);
 	for (int i = 0; i < n && i < 64; i++)
 		if (list[i].id == id)
+		{
+			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_OWN, now);
 			*out = list[i];
+		}
 	return true;
 }
 
@@ -545,7 +548,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 		f->limits.ts_min = s->show_min;
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
 	TRY(encode_quals(f, spec));
-	if (!family_options(s->db, s->own, spec->id, &family, floors))
+	if (!family_options(s->db, s->own, spec->id, s->now, &family, floors))
 		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	f->view_made = true;

@@ -173,13 +173,15 @@ typedef struct table_slot
 	uint64_t	seq;			/* last change */
 } table_slot;
 
-/* floors: what was invisible when an option changed stays invisible */
-#define FAMILY_FLOORS 4
+/* floors: the options that were in force until a change; what was invisible then stays invisible */
+#define FAMILY_FLOORS 8
 typedef struct family_floor
 {
 	uint64_t	seq;			/* change at this seq; 0 = unused */
-	int32_t		versions;		/* the smaller value in force until then */
+	int32_t		versions;		/* in force up to this seq, from the floor before on */
+	int32_t		min_versions;
 	int64_t		expired_before;	/* cells with ts below and seq <= this seq stay expired; INT64_MIN none */
+	bool		keep_deleted;	/* if not, deletes up to this seq count for every reader */
 } family_floor;
 
 typedef struct family_slot

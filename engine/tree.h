@@ -206,6 +206,9 @@ extern wide_status catalog_restore(wide_db *db, wide_bytes dump);	/* len 0: an e
 extern bool catalog_family_any(wide_db *db, wide_family_id id, wide_family *f);
 /* A copy of a committed family's slot head; false when it does not exist (dropped). */
 extern bool catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *floors);
+/* Note in floors what was in force before a change of options by the batch with this seq, where that matters. */
+extern void catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new,
+						  uint64_t seq, int64_t now);
 /* The slot itself, for set.c under LOCK_SET; NULL when dropped. */
 extern family_slot *catalog_family_slot(wide_db *db, wide_family_id id);
 
@@ -256,6 +259,11 @@ typedef struct view_compact_spec
 	wide_family family;
 	const family_floor *floors;
 	uint64_t	horizon;		/* decisions are made on entries <= this only */
+	/*
+	 * No entry of these rows outside the job, newer than all in it that are <=
+	 * horizon, is as old as this or older.
+	 */
+	uint64_t	known;
 	uint64_t	tombstone_seq;	/* deletes <= this may go when bottom */
 	bool		bottom;			/* no older entries of these rows exist outside this job */
 	int64_t		now;

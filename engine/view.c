@@ -41,9 +41,15 @@
  * what the family TTL hides does not fill a place either (everything with an
  * older timestamp is hidden with it).
  *
- * Floors.  When versions or ttl are raised, what was invisible stays so: up to
- * the moment of the change the smaller number of versions was in force, and
- * cells from before with a timestamp below expired_before stay expired.
+ * Floors.  A change of options is a moment, too, and a floor says what was in
+ * force up to it.  What was invisible stays so:
+ *   - `versions` at a moment is what was in force then; a smaller number cuts at
+ *     the moment of the change, not earlier: what a deleted version might have
+ *     displaced under the new number, and did not under the old one, lives;
+ *   - cells from before with a timestamp below expired_before stay expired, but
+ *     for the min_versions of that time;
+ *   - deletes from before keep_deleted count for every reader.
+ * Options are not part of a snapshot: changes hold for older readers as well.
  *
  * COMPACTION, with horizon H.  Entries with seq > H are kept and influence
  * nothing; decisions on the others are final because every reader, now and
@@ -53,7 +59,9 @@
  * is not so (a bulk file was linked while the memtable was active that is
  * flushed; windows), the seqs of the others are stated as a gap.
  *   - masked by a column or family delete: dropped (consequence 1);
- *   - displaced: dropped (consequence 2), when certain.  At the bottom the job
+ *   - displaced at a moment up to H, and up to `known` (a version delete that is
+ *     newer than the job may come before a later cut to fewer versions):
+ *     dropped (consequence 2), when certain.  At the bottom the job
  *     knows everything.  Elsewhere a version delete in the job may have hit a
  *     version outside that had displaced something here, so a version delete
  *     is a barrier: versions born before it do not count after it.  (Without
@@ -67,8 +75,12 @@
  *   - family TTL passed: dropped if min_versions = 0, else only displacement
  *     drops (a later version delete may bring it under protection);
  *   - own TTL passed: dropped at the bottom, when nothing of the column with an
- *     older timestamp remains.  (The one thing that can tell: a put written
- *     after that with a timestamp below the dropped one.);
+ *     older timestamp remains here.  This is the one exception to "never changes
+ *     an answer": a put with a timestamp below the dropped one that was written
+ *     later (and is not in the job) finds the place free, and is displaced as
+ *     long as the expired version is there.  Nothing would close it but a mark
+ *     kept for ever for every expired cell, because a seq does not tell whether
+ *     such a put was made before the expiry or after it;
  *   - deletes: one that another of the same reach and no lower timestamp
  *     follows is dropped; others at the bottom, when <= tombstone_seq.
  *   - keep_deleted: readers differ in the deletes that they regard, so only
@@ -137,31 +149,26 @@ view_track_reset(view_track *t)
 	t->stepped = false;
 }
 
-/* floors are sorted */
+/* floors are sorted and differ in their seq */
 void
-view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors)
+view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors, uint64_t horizon)
 {
 	uint64_t	from = 0;
 
 	memset(t, 0, sizeof(*t));
 	t->versions = versions < 1 ? 1 : versions;
-	for (int i = 0; i <= nfloors; i++)
+	for (int i = 0; i <= nfloors && from <= horizon; i++)
 	{
-		view_step  *s;
-		int32_t		limit = t->versions;
+		view_step  *s = &t->base[t->nbase++];
 
-		for (int j = i; j < nfloors; j++)
-			if (floors[j].versions > 0 && floors[j].versions < limit)
-				limit = floors[j].versions;
-		if (i < nfloors && floors[i].seq + 1 == from)
-			continue;
-		s = &t->base[t->nbase++];
 		s->from = from;
 		s->count = 0;
-		s->limit = limit;
+		s->limit = i == nfloors ? t->versions : floors[i].versions < 1 ? 1 : floors[i].versions;
 		if (i < nfloors)
 			from = floors[i].seq + 1;
 	}
+	/* without changes, the last one is all there is */
+	t->versions = t->base[t->nbase - 1].limit;
 	view_track_reset(t);
 }
 
@@ -310,14 +317,20 @@ view_cell_expired(const entry *e, int64_t now)
 	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
 }
 
-/* Timestamps below this are expired for cells of this seq. */
-int64_t
-view_cell_cutoff(int64_t cutoff, const family_floor *floors, int nfloors, uint64_t seq)
+/*
+ * Family TTL hides the nth (from 0) of the versions that count for min_versions:
+ * by the options of now, or of a change before which it was written.
+ */
+bool
+view_cell_hidden(const entry *e, int nth, int32_t min_versions, int64_t expire_before,
+				 const family_floor *floors, int nfloors)
 {
+	if (nth >= min_versions && e->ts < expire_before)
+		return true;
 	for (int i = 0; i < nfloors; i++)
-		if (seq <= floors[i].seq && floors[i].expired_before > cutoff)
-			cutoff = floors[i].expired_before;
-	return cutoff;
+		if (e->seq <= floors[i].seq && nth >= floors[i].min_versions && e->ts < floors[i].expired_before)
+			return true;
+	return false;
 }
 
 /*
@@ -365,7 +378,7 @@ view_read_init(view_read *v, const wide_family_options *opt, const family_floor 
 		v->opt.versions = 1;
 	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
-	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors);
+	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
 	view_read_row(v);
 	view_read_column_reset(v);
 	return WIDE_OK;
@@ -408,9 +421,15 @@ view_read_excluded(const view_read *v, uint64_t seq)
 
 /* Is there an upper limit, and the delete at or above it in a family that keeps deleted cells? */
 static bool
-delete_disregarded(const view_read *v, int64_t ts)
+delete_disregarded(const view_read *v, const entry *e)
 {
-	return v->opt.keep_deleted && v->limited && v->ts_max != INT64_MAX && ts >= v->ts_max;
+	if (!v->opt.keep_deleted || !v->limited || v->ts_max == INT64_MAX || e->ts < v->ts_max)
+		return false;
+	/* not if it is from a time when the family did not */
+	for (int i = 0; i < v->nfloors; i++)
+		if (e->seq <= v->floors[i].seq && !v->floors[i].keep_deleted)
+			return false;
+	return true;
 }
 
 /* It is disregarded, but masks puts of the own batch if it belongs to that. */
@@ -449,7 +468,7 @@ view_read_delete(view_read *v, const entry *e)
 
 	if (!view_read_exists(v, e))
 		return WIDE_OK;
-	if (delete_disregarded(v, e->ts))
+	if (delete_disregarded(v, e))
 		return read_own_delete(v, e);
 	/* what follows one of no lower timestamp masks more than this one: the list stays short */
 	if (e->type == ENTRY_DELETE_FAMILY)
@@ -485,7 +504,7 @@ view_read_column_reset(view_read *v)
 static wide_status
 read_delete(view_read *v, const entry *e)
 {
-	if (delete_disregarded(v, e->ts))
+	if (delete_disregarded(v, e))
 		return read_own_delete(v, e);
 	if (e->type == ENTRY_DELETE_COLUMN)
 	{
@@ -501,13 +520,13 @@ read_delete(view_read *v, const entry *e)
 
 /* The version is alive and fills a place: do TTL and time range show it? */
 static view_verdict
-read_shown(view_read *v, const entry *e, int64_t cutoff)
+read_shown(view_read *v, const entry *e)
 {
 	bool		last = v->track.dead_end == MOMENT_END;
 
 	if (view_cell_expired(e, v->now))
 		return last ? VIEW_DONE : VIEW_HIDE;
-	if (v->protected++ >= v->opt.min_versions && e->ts < cutoff)
+	if (view_cell_hidden(e, v->protected++, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return last ? VIEW_DONE : VIEW_HIDE;
 	if (v->limited)
 	{
@@ -528,7 +547,6 @@ wide_status
 view_read_slow(view_read *v, const entry *e, view_verdict *out)
 {
 	uint64_t	covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
-	int64_t		cutoff;
 	bool		again;
 
 	v->fresh = false;
@@ -552,8 +570,7 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 		view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (covered != NO_DELETE)
 		return WIDE_OK;
-	cutoff = view_cell_cutoff(v->expire_before, v->floors, v->nfloors, e->seq);
-	if (v->opt.min_versions == 0 && e->ts < cutoff)
+	if (view_cell_hidden(e, 0, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
@@ -576,7 +593,7 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 	{
 		TRY(view_track_add(&v->track, from, to));
 		if (to == MOMENT_END)
-			*out = read_shown(v, e, cutoff);
+			*out = read_shown(v, e);
 	}
 	v->any_put = true;
 	v->put_ts = e->ts;

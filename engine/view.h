@@ -34,7 +34,7 @@ typedef struct view_step
 typedef struct view_track
 {
 	int32_t		versions;
-	view_step	base[FAMILY_FLOORS + 1];	/* of an empty column */
+	view_step	base[FAMILY_FLOORS + 1];	/* of an empty column: one for each limit */
 	int			nbase;
 	uint64_t	dead_end;		/* versions that began before this are displaced */
 	bool		stepped;		/* steps are in use; else all spans are open-ended and only their number counts */
@@ -57,7 +57,8 @@ typedef struct view_delete
 /* Parts that readers and compactions share; floors are sorted. */
 extern wide_status view_grow(void **array, int n, int *cap, size_t size);	/* room for one more */
 extern int	view_floors_sort(const family_floor *in, family_floor *out);	/* those in use, by seq */
-extern void view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors);
+/* The limits in force at the moments up to horizon; that of the horizon goes on. */
+extern void view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors, uint64_t horizon);
 extern void view_track_reset(view_track *t);
 extern void view_track_free(view_track *t);
 /* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
@@ -66,8 +67,9 @@ extern wide_status view_track_add(view_track *t, uint64_t from, uint64_t to);
 extern wide_status view_track_extend(view_track *t, uint64_t from, uint64_t to);
 extern int64_t view_expiry(int64_t now, int64_t ttl_us);	/* now - ttl; INT64_MIN: nothing expires */
 extern bool view_cell_expired(const entry *e, int64_t now);
-/* Timestamps below this are expired for cells of this seq. */
-extern int64_t view_cell_cutoff(int64_t cutoff, const family_floor *floors, int nfloors, uint64_t seq);
+/* Family TTL has passed for the cell, and so many versions (now, by the floors) are safe from that. */
+extern bool view_cell_hidden(const entry *e, int nth, int32_t min_versions, int64_t expire_before,
+							 const family_floor *floors, int nfloors);
 /*
  * What the family deletes of the row (ts descending) do to a put: *covered is
  * lowered to the first that masks it and all with a lower timestamp, *exact to

@@ -109,7 +109,7 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 	v->expire_before = view_expiry(spec->now, v->opt.ttl_us);
 	v->emit = emit;
 	v->arg = arg;
-	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors);
+	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, spec->known < v->horizon ? spec->known : v->horizon);
 	*out = v;
 	return WIDE_OK;
 }
@@ -259,6 +259,24 @@ delete_goes(const view *v, const entry *e)
 	return !v->opt.keep_deleted || (v->opt.min_versions == 0 && e->ts < v->expire_before);
 }
 
+/*
+ * All that a delete masks is masked by another of the same reach with this seq
+ * and ts, that came before in key order: is it superfluous for every reader?
+ */
+static bool
+delete_repeated(const view *v, const entry *e, uint64_t seq, int64_t ts)
+{
+	if (seq <= e->seq)
+		return false;
+	if (!v->opt.keep_deleted)
+		return true;
+	/* the newer one may be disregarded where the older one, from before keep_deleted, is not */
+	for (int i = 0; i < v->nfloors; i++)
+		if (e->seq <= v->floors[i].seq && seq > v->floors[i].seq && !v->floors[i].keep_deleted)
+			return false;
+	return ts == e->ts;
+}
+
 static wide_status
 compact_family_delete(view *v, const entry *e)
 {
@@ -266,7 +284,8 @@ compact_family_delete(view *v, const entry *e)
 
 	if (e->seq > v->horizon)
 		return v->emit(v->arg, e);
-	if (v->family_seq > e->seq && (!v->opt.keep_deleted || (v->family_ts == e->ts && e->type == ENTRY_DELETE_FAMILY)))
+	if (delete_repeated(v, e, v->family_seq, v->family_ts) &&
+		(!v->opt.keep_deleted || e->type == ENTRY_DELETE_FAMILY))
 		return WIDE_OK;
 	if (e->type == ENTRY_DELETE_FAMILY && (e->seq > v->family_seq || v->family_ts != e->ts))
 	{
@@ -286,8 +305,7 @@ compact_column_delete(view *v, const entry *e)
 {
 	bool		same = v->column_ts == e->ts && e->type == ENTRY_DELETE_COLUMN;
 
-	/* everything it masks is masked by the one before, too */
-	if (v->column_seq > e->seq && (!v->opt.keep_deleted || same))
+	if (delete_repeated(v, e, v->column_seq, v->column_ts) && (!v->opt.keep_deleted || same))
 		return WIDE_OK;
 	if (e->type == ENTRY_DELETE_COLUMN)
 	{
@@ -353,7 +371,7 @@ compact_put(view *v, const entry *e)
 		if (d < exact)
 			exact = d;
 	}
-	if (v->opt.min_versions == 0 && e->ts < view_cell_cutoff(v->expire_before, v->floors, v->nfloors, e->seq))
+	if (view_cell_hidden(e, 0, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (e->seq < v->track.dead_end)
 		return WIDE_OK;

@@ -243,7 +243,8 @@ test_floors(void **state)
 	wide_table_id t;
 	wide_family_id f;
 	wide_family fam;
-	family_floor floors[FAMILY_FLOORS];
+	family_floor floors[FAMILY_FLOORS],
+			   *last = &floors[FAMILY_FLOORS - 1];
 	wide_family_options opt;
 
 	store_init(&s);
@@ -254,7 +255,7 @@ test_floors(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	assert_true(catalog_family(s.db, f, &fam, floors));
 	assert_int_equal(floors[0].seq, 0);
-	for (int i = 2; i < 8; i++)
+	for (int i = 2; i < FAMILY_FLOORS + 4; i++)
 	{
 		opt.versions = i;
 		assert_ok(wide_batch_new(s.db, &b));
@@ -262,19 +263,86 @@ test_floors(void **state)
 		assert_ok(store_commit(&s, b, NULL));
 	}
 	assert_true(catalog_family(s.db, f, &fam, floors));
-	assert_int_equal(fam.opt.versions, 7);
+	assert_int_equal(fam.opt.versions, FAMILY_FLOORS + 3);
 	assert_int_equal(floors[0].versions, 1);	/* the oldest ones became one, the stricter */
-	assert_int_equal(floors[3].versions, 6);
-	assert_true(floors[0].seq < floors[1].seq && floors[2].seq < floors[3].seq);
-	assert_int_equal(floors[3].expired_before, s.now - 1000);
+	assert_int_equal(last->versions, FAMILY_FLOORS + 2);
+	assert_true(floors[0].seq < floors[1].seq && last[-1].seq < last->seq);
+	assert_int_equal(last->expired_before, s.now - 1000);
 	store_close(&s);
 	assert_ok(store_open(&s));
 	assert_true(catalog_family(s.db, f, &fam, floors));
-	assert_int_equal(floors[3].versions, 6);
+	assert_int_equal(last->versions, FAMILY_FLOORS + 2);
 	opt.block_size = 1;
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_INVALID);
 	wide_batch_free(b);
+	store_drop(&s);
+}
+
+/* How many versions a reader sees, with its own batch. */
+static int
+count_versions(store *s, wide_family_id f, wide_batch *own)
+{
+	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 10};
+	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1, .now = s->now, .own = own};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	int			n = 0;
+
+	if (own != NULL)
+		spec.own_mark = wide_batch_mark(own);
+	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		n += row.ncells;
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	return n;
+}
+
+/* A transaction that changes options sees what all will see when it is committed. */
+static void
+test_own_alter(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family_options opt;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	for (int i = 0; i < 3; i++)
+		store_put(&s, f, "r", "q", 10 * i, "v");
+	assert_int_equal(count_versions(&s, f, NULL), 1);
+	opt.versions = 3;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_alter_family(b, f, &opt));
+	assert_int_equal(count_versions(&s, f, b), 1);
+	for (int i = 3; i < 6; i++)
+	{
+		assert_int_equal(count_versions(&s, f, b), i - 2 > 3 ? 3 : i - 2);
+		assert_ok(wide_batch_put(b, f, text("r"), text("q"), 10 * i, INT64_MIN, 0, text("v")));
+	}
+	assert_int_equal(count_versions(&s, f, b), 3);
+	assert_ok(store_commit(&s, b, NULL));
+	assert_int_equal(count_versions(&s, f, NULL), 3);
+	/* several changes in one transaction: what was in force before is what counts */
+	assert_ok(wide_batch_new(s.db, &b));
+	opt.versions = 1;
+	assert_ok(wide_batch_alter_family(b, f, &opt));
+	assert_int_equal(count_versions(&s, f, b), 1);
+	opt.versions = 5;
+	assert_ok(wide_batch_alter_family(b, f, &opt));
+	assert_int_equal(count_versions(&s, f, b), 3);
+	assert_ok(store_commit(&s, b, NULL));
+	assert_int_equal(count_versions(&s, f, NULL), 3);
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(count_versions(&s, f, NULL), 3);
 	store_drop(&s);
 }
 
@@ -327,6 +395,7 @@ main(void)
 		cmocka_unit_test(test_limits_and_promises),
 		cmocka_unit_test(test_replay_is_idempotent),
 		cmocka_unit_test(test_floors),
+		cmocka_unit_test(test_own_alter),
 		cmocka_unit_test(test_hostile_dump),
 	};
 

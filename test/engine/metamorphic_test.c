@@ -1,26 +1,40 @@
 /*
  * metamorphic_test.c - random lives of a store, checked against model.h.
  *
- * A life has random options (tiny memtables, files, blocks), then random
- * operations: transactions with savepoints, commits of all three kinds, scans
- * and gets of every shape at old and new snapshots and inside the transaction,
- * and between them flushes, compactions, and deaths of the whole segment.
- * None of the latter may change an answer.
+ * A life (history.h) has random options (tiny memtables, files, blocks), then
+ * random operations: several transactions at a time with savepoints, commits of
+ * all kinds, scans and gets of every shape at old and new snapshots and inside
+ * the transactions, online changes of options, and between them flushes,
+ * compactions, and deaths of the whole segment.  None of the latter may change
+ * an answer.  Every life is run by a child of its own.  One that fails is made
+ * as small as possible and printed as lines that can be run again.
  *
- *     WIDE_OPS=n    operations in all (default: about 15 seconds' worth)
- *     WIDE_SEED=n   the first life's seed; a failure prints seed and history
+ *     WIDE_OPS=n    operations in all (default: a few seconds' worth)
+ *     WIDE_SEED=n   the first life's seed
+ *     metamorphic_test -f FILE    run (and shrink) the history in FILE
+ *
+ * An exception to "never changes an answer" is not generated: cells with a TTL
+ * live in columns where the store assigns the timestamps, or that are far in
+ * the future; see "own TTL passed" in view.c.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 #include "store_fixture.h"
 #include "batch.h"
 #include "model.h"
+#include "history.h"
 
-#define LIFE_OPS	600
+#define LIFE_STEPS	600
 #define MAX_ROWS	160
 #define MAX_QUALS	6
 #define BASE_TIME	INT64_C(1700000000000000)
+#define FAR			100000	/* later than any automatic timestamp */
 #define MAX_SNAPS	4
 #define VALUE_MAX	4000
+#define BULK_VALUE	1000000	/* from here on, values are large */
+#define SHRINK_RUNS	3000
+#define LIFE_SECONDS	60	/* a life that takes longer hangs */
 
 typedef struct snap
 {
@@ -30,9 +44,18 @@ typedef struct snap
 	int			nexcluded;
 } snap;
 
+/* A transaction and the engine's and the model's savepoints in it. */
+typedef struct transaction
+{
+	wide_batch *b;
+	uint64_t	marks[8];
+	int			model_marks[8];
+	int			nmarks;
+} transaction;
+
 typedef struct life
 {
-	uint64_t	seed, r;
+	uint64_t	r;				/* of the step that runs */
 	store		st;
 	model		m;
 	wide_table_id table;
@@ -43,40 +66,35 @@ typedef struct life
 	int			sorted[MAX_ROWS];
 	uint8_t		quals[MAX_QUALS][8];
 	size_t		qual_len[MAX_QUALS];
-	bool		ttl_cells;
-	wide_batch *b;
-	uint64_t	marks[8];		/* savepoints: engine's and model's */
-	int			model_marks[8];
-	int			nmarks;
+	bool		big;
+	transaction tx[MODEL_BATCHES];
 	snap		snaps[MAX_SNAPS];
 	int			nsnaps;
-	int			values;
 	uint64_t	xid;
 	struct
 	{
 		uint64_t	xid;
 		int			moment;
 	}			external[4];	/* the last ones */
-	buffer		history;
 } life;
 
 static uint8_t value_bytes[VALUE_MAX + 16];
+static bool verbose;			/* print steps as they are run */
+static char *shared_dir;		/* where a child's store is, for the parent to remove */
 
-/* ---------------------------------------------------------------- history */
+/* ---------------------------------------------------------------- failing */
 
+/* What happened inside a step, as a comment behind it. */
 static void
-note(life *l, const char *fmt,...)
+note(const char *fmt,...)
 {
-	char		line[400];
 	va_list		ap;
-	int			n;
 
+	if (!verbose)
+		return;
 	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof line, fmt, ap);
+	vprintf(fmt, ap);
 	va_end(ap);
-	if (n > (int) sizeof line - 1)
-		n = (int) sizeof line - 1;
-	assert_ok(buffer_append(&l->history, line, (size_t) n));
 }
 
 /* Tombstones and versions of a row, for the reader of a failure. */
@@ -86,7 +104,7 @@ print_raw(void *arg, const wide_raw_cell *c)
 	int			id = 0;
 
 	memcpy(&id, c->value.data, c->value.len < 4 ? c->value.len : 4);
-	printf("  family %u qualifier of %zu bytes (%d) type %d ts %lld seq %llu ttl - =%d\n", c->family, c->qualifier.len,
+	printf("#   stored: family %u qualifier of %zu bytes (%d) type %d ts %lld seq %llu =%d\n", c->family, c->qualifier.len,
 		   c->qualifier.len ? c->qualifier.data[c->qualifier.len - 1] : -1, c->type,
 		   c->ts == WIDE_TS_MAX ? -1LL : (long long) (c->ts - BASE_TIME), (unsigned long long) c->seq, id);
 	return WIDE_OK;
@@ -102,13 +120,12 @@ fail_life(life *l, const char *fmt,...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	printf("%.*s\nFAILED with WIDE_SEED=%llu: %s\n", (int) l->history.len, (char *) l->history.data,
-		   (unsigned long long) l->seed, line);
+	printf("\n# FAILED: %s\n", line);
 	if (sscanf(line, "row %d", &row) == 1)
 		for (int i = 0; i < l->m.nfamilies; i++)
 			wide_raw_row(l->st.db, l->ids[i], bytes(l->rows[row], l->row_len[row]), print_raw, NULL);
 	fflush(stdout);
-	fail_msg("%s", line);
+	_exit(1);
 }
 
 #define CHECK(l, expr) do { wide_status check_st_ = (expr); if (check_st_ != WIDE_OK) \
@@ -127,6 +144,13 @@ pick(life *l, uint32_t n)
 	return (uint32_t) (rnd(&l->r) >> 33) % n;
 }
 
+/* A field of a step as an index. */
+static int
+index_of(int64_t field, int n)
+{
+	return (int) ((uint64_t) field % (uint64_t) n);
+}
+
 static wide_bytes
 row_bytes(life *l, int row)
 {
@@ -141,9 +165,10 @@ qual_bytes(life *l, int q)
 
 /* A value is its number and a tail that depends on it. */
 static wide_bytes
-value_of(int id, uint8_t *buf)
+value_of(const life *l, int id, uint8_t *buf)
 {
-	size_t		n = id % 97 == 0 ? (size_t) (id * 31 % VALUE_MAX) : (size_t) (id * 37 % 60);
+	size_t		n = id >= BULK_VALUE || (l->big && id % 3 > 0) ? 2500 + (size_t) (id % 1000) :
+		id % 97 == 0 ? (size_t) (id * 31 % VALUE_MAX) : (size_t) (id * 37 % 60);
 
 	memcpy(buf, &id, sizeof id);
 	memcpy(buf + sizeof id, value_bytes + id % 16, n);
@@ -162,12 +187,15 @@ row_order(const void *a, const void *b)
 	return ukey_compare(order_life->rows[x], order_life->row_len[x], order_life->rows[y], order_life->row_len[y]);
 }
 
+/* names 0: plain ones; else awkward ones that depend on it */
 static void
-make_names(life *l)
+make_names(life *l, uint64_t names)
 {
 	static const uint8_t alphabet[] = {0, 1, 2, 0xff, 'a', 'b'};
-	size_t		prefix = pick(l, 3) == 0 ? 70 + pick(l, 40) : 0;
+	size_t		prefix;
 
+	l->r = names;
+	prefix = names != 0 && pick(l, 3) == 0 ? 70 + pick(l, 40) : 0;
 	for (int i = 0; i < l->m.nrows;)
 	{
 		size_t		n = 1 + pick(l, 4);
@@ -177,6 +205,8 @@ make_names(life *l)
 		for (size_t k = 0; k < n; k++)
 			l->rows[i][prefix + k] = alphabet[pick(l, sizeof alphabet)];
 		l->row_len[i] = prefix + n;
+		if (names == 0)
+			l->row_len[i] = (size_t) snprintf((char *) l->rows[i], sizeof l->rows[i], "r%03d", i);
 		for (int k = 0; k < i; k++)
 			known |= l->row_len[k] == l->row_len[i] && memcmp(l->rows[k], l->rows[i], l->row_len[i]) == 0;
 		if (!known)
@@ -195,71 +225,85 @@ make_names(life *l)
 	}
 }
 
-static void
-make_family(life *l, int i)
+static int32_t
+at_least(int64_t x, int32_t least)
 {
-	wide_family_options *o = &l->opts[i];
-	model_family *f = &l->m.families[i];
+	return x < least ? least : (int32_t) x;
+}
 
-	wide_family_defaults(o);
-	o->versions = pick(l, 2) ? 1 : 1 + (int32_t) pick(l, 4);
-	o->keep_deleted = pick(l, 4) == 0;
-	if (pick(l, 3) == 0)
-	{
-		o->ttl_us = 50 + pick(l, 400);
-		if (pick(l, 2))
-			o->min_versions = (int32_t) pick(l, (uint32_t) o->versions + 1);
-	}
-	o->block_size = pick(l, 2) ? 1024 : 4096;
-	o->bloom = (uint8_t) pick(l, 4);
-	o->bloom_prefix = 1;
-	o->compression = (uint8_t) pick(l, 2);
-	if (pick(l, 4) == 0)
-	{
-		o->compaction = WIDE_COMPACT_WINDOW;
-		o->window_us = 20 + pick(l, 200);
-	}
+/* The options that a family step (from field 0) or an alter step (from field 1) states. */
+static void
+family_from(wide_family_options *o, const int64_t *a)
+{
+	o->versions = at_least(a[0], 1);
+	o->min_versions = at_least(a[1] > a[0] ? a[0] : a[1], 0);
+	o->ttl_us = a[2] > 0 ? a[2] : 0;
+	o->keep_deleted = a[3] != 0;
+}
+
+static void
+compaction_from(wide_family_options *o, int64_t bloom, int64_t compression, int64_t window)
+{
+	o->bloom = (uint8_t) index_of(bloom, 4);
+	o->compression = (uint8_t) index_of(compression, 2);
+	o->compaction = window > 0 ? WIDE_COMPACT_WINDOW : WIDE_COMPACT_LEVELED;
+	o->window_us = window > 0 ? window : 0;
+}
+
+static void
+model_options(model_family *f, const wide_family_options *o)
+{
 	f->versions = o->versions;
 	f->min_versions = o->min_versions;
 	f->ttl = o->ttl_us;
 	f->keep_deleted = o->keep_deleted;
 }
 
-static void
-begin_life(life *l, uint64_t seed)
+/* The first steps of the history; returns the number of them. */
+static int
+begin_life(life *l, const history *h)
 {
+	const int64_t *a = h->steps[0].a;
 	wide_batch *b;
 	char		name[16];
 
 	memset(l, 0, sizeof *l);
-	l->seed = l->r = seed;
 	store_init(&l->st);
-	l->st.config.memtable_size = pick(l, 2) ? 64 * 1024 : 256 * 1024;
+	snprintf(shared_dir, sizeof l->st.dir, "%s", l->st.dir);
+	l->st.config.memtable_size = (size_t) at_least(a[0], 64 * 1024);
 	l->st.config.max_files = 1024;
 	l->st.now = BASE_TIME;
-	work_file_bytes = pick(l, 2) ? 4096 : 64 * 1024;
-	work_level_bytes = pick(l, 2) ? 16 * 1024 : 1024 * 1024;
-	l->m.nfamilies = 1 + (int) pick(l, 3);
-	l->m.nrows = pick(l, 3) == 0 ? MAX_ROWS : 3 + (int) pick(l, 20);
-	l->m.nquals = 2 + (int) pick(l, MAX_QUALS - 1);
+	work_file_bytes = (uint64_t) at_least(a[1], 4096);
+	work_level_bytes = (uint64_t) at_least(a[2], 16 * 1024);
+	l->m.nrows = a[3] < 1 ? 1 : a[3] > MAX_ROWS ? MAX_ROWS : (int) a[3];
+	l->m.nquals = a[4] < 1 ? 1 : a[4] > MAX_QUALS ? MAX_QUALS : (int) a[4];
+	l->big = a[6] != 0;
+	for (int i = 1; i < h->n && h->steps[i].kind == STEP_FAMILY && i <= 4; i++)
+		l->m.nfamilies = i;
 	l->m.cells = calloc((size_t) (l->m.nfamilies * l->m.nrows), sizeof(*l->m.cells));
-	l->ttl_cells = pick(l, 3) == 0;
 	l->xid = 100;
 	l->m.last_ts = l->m.stamped = INT64_MIN;
-	make_names(l);
+	make_names(l, (uint64_t) a[5]);
 	CHECK(l, store_open(&l->st));
 	CHECK(l, wide_batch_new(l->st.db, &b));
 	CHECK(l, wide_batch_create_table(b, 1, "t", &l->table));
 	for (int i = 0; i < l->m.nfamilies; i++)
 	{
-		make_family(l, i);
+		wide_family_options *o = &l->opts[i];
+
+		a = h->steps[i + 1].a;
+		wide_family_defaults(o);
+		family_from(o, a);
+		o->block_size = (uint32_t) at_least(a[4], 1024);
+		o->bloom_prefix = (uint16_t) at_least(a[6], 1);
+		compaction_from(o, a[5], a[7], a[8]);
+		model_options(&l->m.families[i], o);
 		snprintf(name, sizeof name, "f%d", i);
-		CHECK(l, wide_batch_create_family(b, l->table, name, &l->opts[i], &l->ids[i]));
-		note(l, "family %d: versions %d min %d ttl %lld keep_deleted %d bloom %d\n", i, l->opts[i].versions,
-			 l->opts[i].min_versions, (long long) l->opts[i].ttl_us, l->opts[i].keep_deleted, l->opts[i].bloom);
+		CHECK(l, wide_batch_create_family(b, l->table, name, o, &l->ids[i]));
 	}
 	CHECK(l, store_commit(&l->st, b, NULL));
 	l->m.moment = 1;
+	return 1 + l->m.nfamilies;
 }
 
 static void
@@ -267,78 +311,126 @@ end_life(life *l)
 {
 	for (int i = 0; i < l->nsnaps; i++)
 		wide_snapshot_release(l->snaps[i].s);
-	if (l->b != NULL)
-		wide_batch_free(l->b);
+	for (int i = 0; i < MODEL_BATCHES; i++)
+		if (l->tx[i].b != NULL)
+			wide_batch_free(l->tx[i].b);
 	store_drop(&l->st);
 	model_free(&l->m);
-	buffer_free(&l->history);
 }
 
 /* ----------------------------------------------------------------- writing */
 
-static void
-do_write(life *l)
+static int64_t
+time_of(int64_t field, int64_t none)
 {
-	static const char *const names[] = {"put", "delete version", "delete column", "delete family", "delete family version"};
-	model_op	o = {.family = (int) pick(l, (uint32_t) l->m.nfamilies), .row = (int) pick(l, (uint32_t) l->m.nrows),
-	.qual = (int) pick(l, (uint32_t) l->m.nquals), .floor = INT64_MIN};
-	uint32_t	kind = pick(l, 16);
-	/* cells with a TTL live in columns where timestamps only rise: see the exception in view.c */
-	bool		rising = l->ttl_cells && o.qual == 0;
-	uint8_t		buf[VALUE_MAX + 16];
-
-	if (l->b == NULL)
-		CHECK(l, wide_batch_new(l->st.db, &l->b));
-	o.type = kind < 11 ? M_PUT : (enum model_type) (kind - 10 > 4 ? 2 : kind - 10);
-	if (l->ttl_cells && o.type >= M_DELETE_FAMILY && pick(l, 2))
-		o.type = M_PUT;
-	o.ts = BASE_TIME + 10 * (int64_t) pick(l, 30);
-	if (o.type == M_PUT)
-	{
-		o.automatic = rising || pick(l, 3) == 0;
-		if (o.automatic && !rising && pick(l, 4) == 0)
-			o.floor = BASE_TIME + 10 * (int64_t) pick(l, 30);
-		if (rising && pick(l, 2))
-			o.ttl = 1 + pick(l, 100);
-		o.value = ++l->values;
-	}
-	else if (rising || pick(l, 3) == 0)
-		o.ts = WIDE_TS_MAX;
-	note(l, "%s f%d r%d q%d ts %lld%s floor %lld ttl %lld =%d\n", names[o.type], o.family, o.row, o.qual,
-		 o.ts == WIDE_TS_MAX ? -1LL : (long long) (o.ts - BASE_TIME), o.automatic ? " auto" : "",
-		 o.floor == INT64_MIN ? -1LL : (long long) (o.floor - BASE_TIME), (long long) o.ttl, o.value);
-	if (o.type == M_PUT)
-		CHECK(l, wide_batch_put(l->b, l->ids[o.family], row_bytes(l, o.row), qual_bytes(l, o.qual),
-								o.automatic ? WIDE_TS_AUTO : o.ts, o.floor, o.ttl, value_of(o.value, buf)));
-	else
-		CHECK(l, wide_batch_delete(l->b, (wide_delete) (o.type - 1), l->ids[o.family], row_bytes(l, o.row),
-								   qual_bytes(l, o.qual), o.ts));
-	if (o.automatic)
-		o.ts = model_provisional(&l->m, l->st.now, o.floor);
-	model_add(&l->m.batch, &o);
+	return field < 0 ? none : BASE_TIME + field;
 }
 
 static void
-do_savepoint(life *l)
+add_op(life *l, int batch, model_op *o)
 {
-	if (l->b == NULL)
-		return;
-	if (l->nmarks < 8 && pick(l, 2))
-	{
-		l->marks[l->nmarks] = wide_batch_mark(l->b);
-		l->model_marks[l->nmarks++] = l->m.batch.n;
-		note(l, "savepoint %d\n", l->nmarks);
-	}
-	else if (l->nmarks > 0)
-	{
-		int			to = (int) pick(l, (uint32_t) l->nmarks);
+	transaction *t = &l->tx[batch];
+	uint8_t		buf[VALUE_MAX + 16];
 
-		note(l, "rollback to %d\n", to + 1);
-		wide_batch_rewind(l->b, l->marks[to]);
-		for (int i = l->model_marks[to]; i < l->m.batch.n; i++)
-			l->m.batch.ops[i].undone = true;
-		l->nmarks = to + 1;
+	if (t->b == NULL)
+		CHECK(l, wide_batch_new(l->st.db, &t->b));
+	if (o->type == M_PUT)
+		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row), qual_bytes(l, o->qual),
+								o->automatic ? WIDE_TS_AUTO : o->ts, o->floor, o->ttl, value_of(l, o->value, buf)));
+	else
+		CHECK(l, wide_batch_delete(t->b, (wide_delete) (o->type - 1), l->ids[o->family], row_bytes(l, o->row),
+								   qual_bytes(l, o->qual), o->ts));
+	if (o->automatic)
+		o->ts = model_provisional(&l->m, l->st.now, o->floor);
+	model_add(&l->m.batches[batch], o);
+}
+
+static void
+do_put(life *l, const int64_t *a)
+{
+	model_op	o = {.type = M_PUT, .family = index_of(a[1], l->m.nfamilies), .row = index_of(a[2], l->m.nrows),
+	.qual = index_of(a[3], l->m.nquals), .ts = time_of(a[4], 0), .automatic = a[4] < 0, .ttl = a[6] > 0 ? a[6] : 0,
+	.value = index_of(a[7], INT32_MAX)};
+
+	o.floor = o.automatic ? time_of(a[5], INT64_MIN) : INT64_MIN;
+	add_op(l, index_of(a[0], MODEL_BATCHES), &o);
+}
+
+static void
+do_delete(life *l, const int64_t *a)
+{
+	model_op	o = {.type = M_DELETE_VERSION + index_of(a[1], 4), .family = index_of(a[2], l->m.nfamilies),
+		.row = index_of(a[3], l->m.nrows), .qual = index_of(a[4], l->m.nquals), .ts = time_of(a[5], WIDE_TS_MAX),
+	.floor = INT64_MIN};
+
+	add_op(l, index_of(a[0], MODEL_BATCHES), &o);
+}
+
+static void
+do_delete_row(life *l, const int64_t *a)
+{
+	for (int i = 0; i < l->m.nfamilies; i++)
+	{
+		model_op	o = {.type = M_DELETE_FAMILY, .family = i, .row = index_of(a[1], l->m.nrows),
+		.ts = time_of(a[2], WIDE_TS_MAX), .floor = INT64_MIN};
+
+		add_op(l, index_of(a[0], MODEL_BATCHES), &o);
 	}
+}
+
+/*
+ * A transaction that does not fit into a memtable becomes files: most of it is
+ * ballast for the last row, the rest is small and may meet what others write.
+ */
+static void
+do_bulk(life *l, const int64_t *a)
+{
+	l->r = (uint64_t) a[2];
+	for (int i = 0; i < a[3] && i < 400; i++)
+	{
+		model_op	o = {.type = M_PUT, .family = index_of(a[1], l->m.nfamilies), .row = l->m.nrows - 1,
+			.qual = (int) pick(l, (uint32_t) l->m.nquals), .ts = BASE_TIME + 10 * (int64_t) pick(l, 1 + (uint32_t) index_of(a[4], 30)),
+		.floor = INT64_MIN, .value = BULK_VALUE + 1000 * index_of(a[2], 1000) + i};
+
+		if (pick(l, 4) == 0)
+		{
+			o.row = (int) pick(l, (uint32_t) l->m.nrows);
+			if (pick(l, 3) > 0)
+			{
+				o.type = M_DELETE_VERSION + (int) pick(l, 4);
+				o.ts = pick(l, 4) == 0 ? WIDE_TS_MAX : o.ts;
+			}
+			else
+				o.automatic = pick(l, 4) == 0;
+		}
+		add_op(l, index_of(a[0], MODEL_BATCHES), &o);
+	}
+}
+
+static void
+do_mark(life *l, int batch)
+{
+	transaction *t = &l->tx[batch];
+
+	if (t->b == NULL || t->nmarks == 8)
+		return;
+	t->marks[t->nmarks] = wide_batch_mark(t->b);
+	t->model_marks[t->nmarks++] = l->m.batches[batch].n;
+}
+
+static void
+do_rewind(life *l, int batch, int64_t which)
+{
+	transaction *t = &l->tx[batch];
+	int			to;
+
+	if (t->nmarks == 0)
+		return;
+	to = index_of(which, t->nmarks);
+	wide_batch_rewind(t->b, t->marks[to]);
+	for (int i = t->model_marks[to]; i < l->m.batches[batch].n; i++)
+		l->m.batches[batch].ops[i].undone = true;
+	t->nmarks = to + 1;
 }
 
 /*
@@ -356,59 +448,78 @@ follow_clock(life *l)
 }
 
 static void
-forget_batch(life *l)
+forget_batch(life *l, int batch)
 {
-	wide_batch_free(l->b);
-	l->b = NULL;
-	l->nmarks = 0;
+	if (l->tx[batch].b != NULL)
+		wide_batch_free(l->tx[batch].b);
+	memset(&l->tx[batch], 0, sizeof l->tx[batch]);
 }
 
 static void
-do_commit(life *l)
+undo_batch(life *l, int batch)
 {
-	uint64_t	lsn, external = pick(l, 4) == 0 ? ++l->xid : 0;
-	int			way = (int) pick(l, 10);
-	bool		empty, lost = false;
+	forget_batch(l, batch);
+	l->m.batches[batch].n = 0;
+}
+
+static void
+release_snapshots(life *l)
+{
+	for (int i = 0; i < l->nsnaps; i++)
+		wide_snapshot_release(l->snaps[i].s);
+	l->nsnaps = 0;
+}
+
+/* The transaction is decided, but its process dies before the finish record. */
+static void
+die_committing(life *l, int batch)
+{
+	transaction *t = &l->tx[batch];
+
+	l->st.log.sync(l->st.log.ctx, l->st.log.end(l->st.log.ctx));
+	/* the slot goes with the segment */
+	t->b->finished = true;
+	free(t->b->files);
+	t->b->files = NULL;
+	forget_batch(l, batch);
+	for (int i = 0; i < MODEL_BATCHES; i++)
+		if (i != batch)
+			undo_batch(l, i);
+	release_snapshots(l);
+	store_close(&l->st);
+	CHECK(l, store_open(&l->st));
+	memset(l->external, 0, sizeof l->external);
+}
+
+/* Prepare, and how it ends. */
+static void
+do_commit(life *l, int batch, int kind, bool in_external)
+{
+	transaction *t = &l->tx[batch];
+	model_list *ops = &l->m.batches[batch];
+	uint64_t	lsn, external = in_external || kind != STEP_COMMIT ? ++l->xid : 0;
+	bool		empty, lost;
 	int64_t		stamp;
 
-	if (l->b == NULL)
+	if (t->b == NULL)
 		return;
-	if (way == 0)
-	{
-		note(l, "abort\n");
-		forget_batch(l);
-		l->m.batch.n = 0;
-		return;
-	}
-	empty = wide_batch_empty(l->b);
+	empty = wide_batch_empty(t->b);
+	lost = kind == STEP_DIE && !empty;
 	wide_filelog_set_xid(&l->st.log, external);
-	CHECK(l, wide_batch_prepare(l->b, external));
-	if (external != 0 && way == 1)
+	CHECK(l, wide_batch_prepare(t->b, external));
+	if (external != 0)
+		CHECK(l, wide_filelog_decide(&l->st.log, external, kind != STEP_REFUSE));
+	if (kind == STEP_REFUSE)
 	{
-		note(l, "prepare %llu, then abort\n", (unsigned long long) external);
-		CHECK(l, wide_filelog_decide(&l->st.log, external, false));
-		forget_batch(l);
+		undo_batch(l, batch);
 		follow_clock(l);
-		l->m.batch.n = 0;
 		return;
 	}
-	if (external != 0)
-		CHECK(l, wide_filelog_decide(&l->st.log, external, true));
-	stamp = l->b->loaded_ts;
-	lost = external != 0 && way == 2 && !empty && l->nsnaps == 0;
-	note(l, "commit %d%s%s%s\n", l->m.moment + 1, external ? " external" : "", l->b->nfiles ? " as files" : "",
-		 lost ? ", dies before its finish record" : "");
+	stamp = t->b->loaded_ts;
+	note("\t# is commit %d%s", l->m.moment + 1, t->b->nfiles ? " as files" : "");
 	if (lost)
 	{
-		l->st.log.sync(l->st.log.ctx, l->st.log.end(l->st.log.ctx));
-		/* the slot goes with the segment */
-		l->b->finished = true;
-		store_close(&l->st);
-		free(l->b->files);
-		l->b->files = NULL;
-		forget_batch(l);
-		CHECK(l, store_open(&l->st));
-		memset(l->external, 0, sizeof l->external);
+		die_committing(l, batch);
 		/* its time is of after the death, which took back what batches without a commit had added to the clock */
 		if (stamp == INT64_MIN)
 		{
@@ -421,12 +532,12 @@ do_commit(life *l)
 	}
 	else
 	{
-		CHECK(l, wide_batch_finish(l->b, &lsn));
+		CHECK(l, wide_batch_finish(t->b, &lsn));
 		CHECK(l, l->st.log.sync(l->st.log.ctx, lsn));
 		CHECK(l, wide_publish(l->st.db, lsn));
-		forget_batch(l);
+		forget_batch(l, batch);
 	}
-	model_commit(&l->m, l->st.now, stamp != INT64_MIN ? &stamp : NULL, lost);
+	model_commit(&l->m, ops, l->st.now, stamp != INT64_MIN ? &stamp : NULL, lost);
 	if (lost)
 		follow_clock(l);
 	if (external != 0 && !empty && !lost)
@@ -493,20 +604,28 @@ take_snapshot(life *l, snap *s)
 }
 
 static void
-do_snapshot(life *l)
+do_snapshot(life *l, uint64_t seed)
 {
-	if (l->nsnaps < MAX_SNAPS && pick(l, 2))
-	{
-		take_snapshot(l, &l->snaps[l->nsnaps++]);
-		note(l, "snapshot at %d without %d\n", l->snaps[l->nsnaps - 1].moment, l->snaps[l->nsnaps - 1].nexcluded);
-	}
-	else if (l->nsnaps > 0)
-	{
-		int			i = (int) pick(l, (uint32_t) l->nsnaps);
+	snap	   *s = &l->snaps[l->nsnaps];
 
-		wide_snapshot_release(l->snaps[i].s);
-		l->snaps[i] = l->snaps[--l->nsnaps];
-	}
+	if (l->nsnaps == MAX_SNAPS)
+		return;
+	l->r = seed;
+	take_snapshot(l, s);
+	l->nsnaps++;
+	note("\t# at %d without %d", s->moment, s->nexcluded);
+}
+
+static void
+do_release(life *l, int64_t which)
+{
+	int			i;
+
+	if (l->nsnaps == 0)
+		return;
+	i = index_of(which, l->nsnaps);
+	wide_snapshot_release(l->snaps[i].s);
+	l->snaps[i] = l->snaps[--l->nsnaps];
 }
 
 typedef struct asked
@@ -613,6 +732,9 @@ ask_ranges(life *l, asked *a)
 static void
 ask_when(life *l, asked *a, const snap *s)
 {
+	int			batch = (int) pick(l, MODEL_BATCHES);
+	transaction *t = &l->tx[batch];
+
 	a->v.moment = s->moment;
 	a->v.nexcluded = s->nexcluded;
 	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
@@ -622,14 +744,14 @@ ask_when(life *l, asked *a, const snap *s)
 		a->v.ts_min = pick(l, 3) == 0 ? INT64_MIN : BASE_TIME + 10 * (int64_t) pick(l, 30);
 		a->v.ts_max = pick(l, 3) == 0 ? INT64_MAX : BASE_TIME + 10 * (int64_t) pick(l, 40);
 	}
-	if (l->b != NULL && pick(l, 2))
+	if (t->b != NULL && pick(l, 2))
 	{
-		int			i = (int) pick(l, (uint32_t) l->nmarks + 1);
+		int			i = (int) pick(l, (uint32_t) t->nmarks + 1);
 
-		a->own = l->b;
-		a->own_mark = i < l->nmarks ? l->marks[i] : wide_batch_mark(l->b);
-		a->v.own = true;
-		a->v.mark = i < l->nmarks ? l->model_marks[i] : l->m.batch.n;
+		a->own = t->b;
+		a->own_mark = i < t->nmarks ? t->marks[i] : wide_batch_mark(t->b);
+		a->v.own = &l->m.batches[batch];
+		a->v.mark = i < t->nmarks ? t->model_marks[i] : l->m.batches[batch].n;
 	}
 	if (pick(l, 3) == 0)
 	{
@@ -712,7 +834,7 @@ static void
 compare_cell(life *l, const asked *a, int row, const wide_cell *c, const expected *e)
 {
 	uint8_t		buf[VALUE_MAX + 16];
-	wide_bytes	v = value_of(e->op.value, buf);
+	wide_bytes	v = value_of(l, e->op.value, buf);
 	wide_bytes	q = qual_bytes(l, e->qual);
 	bool		same = c->family == e->family && c->column == e->column && c->version == e->version && c->ts == e->op.ts &&
 		c->ttl_us == e->op.ttl && c->value.len == v.len && memcmp(c->value.data, v.data, v.len) == 0 &&
@@ -748,6 +870,8 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 		n = expect_row(l, a, r, want);
 		if (n < 0)
 			continue;
+		if (pick(l, 16) == 0)
+			wide_scan_park(scan);
 		do
 		{
 			st = wide_scan_next(scan, &row);
@@ -772,41 +896,78 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 		fail_life(l, "a row too many, or %s (%s)", wide_status_name(st), st == WIDE_OK ? "" : wide_error_text());
 }
 
+/* What a scan asks for when it asks for everything. */
 static void
-do_scan(life *l)
+ask_everything(life *l, asked *a, const snap *s)
+{
+	a->nfam = l->m.nfamilies;
+	for (int i = 0; i < a->nfam; i++)
+	{
+		a->model_fam[i] = i;
+		a->fam[i] = (wide_scan_family) {.id = l->ids[i], .want = WIDE_WANT_ALL, .max_versions = 8};
+	}
+	a->ranges[a->nranges++] = (wide_range) {{a->bounds[0], 0}, {NULL, 0}};
+	a->v.moment = s->moment;
+	a->v.nexcluded = s->nexcluded;
+	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
+	a->v.now = l->st.now;
+}
+
+static void
+note_scan(life *l, const asked *a)
+{
+	note("\t# at %d without %d, now %lld", a->v.moment, a->v.nexcluded, (long long) (a->v.now - BASE_TIME));
+	if (a->own != NULL)
+		note(", batch %d up to %d", (int) (a->v.own - l->m.batches), a->v.mark);
+	if (a->v.ts_min != 0 || a->v.ts_max != 0)
+		note(", times [%lld,%lld)", shown(a->v.ts_min), shown(a->v.ts_max));
+	if (a->show_min != 0 || a->show_max != 0)
+		note(", shown [%lld,%lld)", shown(a->show_min), shown(a->show_max));
+	note(", %d ranges%s, %u cells at once, at most %u of a row", a->nranges, a->reverse ? " backward" : "", a->row_cells,
+		 a->row_limit);
+	for (int i = 0; i < a->nfam; i++)
+		note("; f%d want %d%s max %d", a->model_fam[i], a->fam[i].want, a->fam[i].any_exists ? "+" : "", a->fam[i].max_versions);
+}
+
+/* seed 0: everything */
+static void
+do_scan(life *l, uint64_t seed, const snap *s)
 {
 	asked		a;
 	snap		mine = {0};
-	const snap *s = &mine;
 	wide_scan_spec spec;
 	wide_scan  *scan;
 
 	memset(&a, 0, sizeof a);
-	if (l->nsnaps > 0 && pick(l, 2))
+	l->r = seed;
+	if (s == NULL && seed != 0 && l->nsnaps > 0 && pick(l, 2))
 		s = &l->snaps[pick(l, (uint32_t) l->nsnaps)];
-	else
+	if (s == NULL)
+	{
 		take_snapshot(l, &mine);
-	ask_families(l, &a);
-	ask_ranges(l, &a);
-	ask_when(l, &a, s);
-	note(l, "scan at %d-%d own %d mark %d range [%lld,%lld) show [%lld,%lld) reverse %d ranges %d row_cells %u limit %u now %lld:", a.v.moment, a.v.nexcluded, a.v.own,
-		 a.v.mark, shown(a.v.ts_min), shown(a.v.ts_max), shown(a.show_min), shown(a.show_max),
-		 a.reverse, a.nranges, a.row_cells, a.row_limit, (long long) (a.v.now - BASE_TIME));
-	for (int i = 0; i < a.nfam; i++)
-		note(l, " f%d want %d%s max %d", a.model_fam[i], a.fam[i].want, a.fam[i].any_exists ? "+" : "", a.fam[i].max_versions);
-	note(l, "\n");
+		s = &mine;
+	}
+	if (seed == 0)
+		ask_everything(l, &a, s);
+	else
+	{
+		ask_families(l, &a);
+		ask_ranges(l, &a);
+		ask_when(l, &a, s);
+	}
+	note_scan(l, &a);
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
-		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min, .show_max = a.show_max, .now = l->st.now, .own = a.own,
-	.own_mark = a.own_mark, .row_cells = a.row_cells,
+		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
+		.show_max = a.show_max, .now = l->st.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,
 	.row_limit = a.row_limit};
 	CHECK(l, wide_scan_open(l->st.db, s->s, &spec, &scan));
 	compare_scan(l, &a, scan);
-	for (int again = (int) pick(l, 3); again > 0; again--)
+	for (int again = seed == 0 ? 0 : (int) pick(l, 3); again > 0; again--)
 	{
 		wide_row	row;
 
 		ask_ranges(l, &a);
-		note(l, "again with %d ranges\n", a.nranges);
+		note(", again with %d ranges", a.nranges);
 		CHECK(l, wide_scan_restart(scan, a.ranges, a.nranges, a.own_mark));
 		/* leave it in the middle now and then */
 		if (pick(l, 3) == 0 && wide_scan_next(scan, &row) == WIDE_OK)
@@ -821,16 +982,11 @@ do_scan(life *l)
 /* ------------------------------------------------------------- maintenance */
 
 static void
-do_reopen(life *l)
+do_crash(life *l)
 {
-	if (l->nsnaps > 0)
-		return;
-	note(l, "crash\n");
-	if (l->b != NULL)
-	{
-		forget_batch(l);
-		l->m.batch.n = 0;
-	}
+	release_snapshots(l);
+	for (int i = 0; i < MODEL_BATCHES; i++)
+		undo_batch(l, i);
 	store_close(&l->st);
 	CHECK(l, store_open(&l->st));
 	follow_clock(l);
@@ -839,148 +995,629 @@ do_reopen(life *l)
 }
 
 static void
-do_alter(life *l)
+do_alter(life *l, const int64_t *a)
 {
-	int			i = (int) pick(l, (uint32_t) l->m.nfamilies);
+	int			i = index_of(a[0], l->m.nfamilies);
 	model_family *f = &l->m.families[i];
 	wide_family_options o = l->opts[i];
 	wide_batch *b;
 
-	if (f->nfloors >= 3 || l->b != NULL)
+	/* the engine remembers so many changes exactly */
+	if (f->nfloors >= MODEL_FLOORS)
 		return;
-	if (pick(l, 2))
-		o.versions += 1 + (int32_t) pick(l, 2);
-	if (o.versions > 8)
-		return;
-	if (o.ttl_us != 0 && pick(l, 2))
-		o.ttl_us = pick(l, 3) == 0 ? 0 : o.ttl_us + 100;
-	if (o.versions == l->opts[i].versions && o.ttl_us == l->opts[i].ttl_us)
-		return;
-	note(l, "alter f%d: versions %d ttl %lld\n", i, o.versions, (long long) o.ttl_us);
+	family_from(&o, a + 1);
+	compaction_from(&o, a[5], a[6], a[7]);
 	CHECK(l, wide_batch_new(l->st.db, &b));
 	CHECK(l, wide_batch_alter_family(b, l->ids[i], &o));
 	CHECK(l, store_commit(&l->st, b, NULL));
-	l->m.moment++;
-	f->floors[f->nfloors].moment = l->m.moment;
-	f->floors[f->nfloors].versions = f->versions;
-	f->floors[f->nfloors++].before = o.ttl_us != f->ttl ? l->st.now - f->ttl : INT64_MIN;
-	f->versions = o.versions;
-	f->ttl = o.ttl_us;
+	model_alter(&l->m, f, l->st.now);
+	model_options(f, &o);
 	l->opts[i] = o;
 }
 
 static void
-do_maintain(life *l)
+do_work(life *l, int64_t units)
 {
 	wide_status st = WIDE_OK;
 
-	switch (pick(l, 8))
+	for (; units >= 0 && st == WIDE_OK; units--)
+		st = wide_work(l->st.db);
+	if (st != WIDE_OK && st != WIDE_END)
+		CHECK(l, st);
+}
+
+/* ----------------------------------------------------------------- running */
+
+static void
+run_step(life *l, const step *s)
+{
+	const int64_t *a = s->a;
+	int			batch = index_of(a[0], MODEL_BATCHES);
+
+	switch ((enum step_kind) s->kind)
 	{
-		case 0:
-			note(l, "compact\n");
-			CHECK(l, wide_compact(l->st.db, l->ids[pick(l, (uint32_t) l->m.nfamilies)]));
+		case STEP_PUT:
+			do_put(l, a);
 			break;
-		case 1:
-			do_reopen(l);
+		case STEP_DELETE:
+			do_delete(l, a);
 			break;
-		case 2:
-			l->st.now += pick(l, 60);
+		case STEP_DELETE_ROW:
+			do_delete_row(l, a);
 			break;
-		case 3:
-			do_alter(l);
+		case STEP_BULK:
+			do_bulk(l, a);
 			break;
-		case 4:
-		case 5:
-			note(l, "flush\n");
+		case STEP_MARK:
+			do_mark(l, batch);
+			break;
+		case STEP_REWIND:
+			do_rewind(l, batch, a[1]);
+			break;
+		case STEP_COMMIT:
+		case STEP_REFUSE:
+		case STEP_DIE:
+			do_commit(l, batch, s->kind, a[1] != 0);
+			break;
+		case STEP_ABORT:
+			undo_batch(l, batch);
+			break;
+		case STEP_SNAPSHOT:
+			do_snapshot(l, (uint64_t) a[0]);
+			break;
+		case STEP_RELEASE:
+			do_release(l, a[0]);
+			break;
+		case STEP_SCAN:
+			do_scan(l, (uint64_t) a[0], NULL);
+			break;
+		case STEP_FLUSH:
 			CHECK(l, wide_flush(l->st.db));
 			break;
-		default:
-			note(l, "work\n");
-			for (int i = (int) pick(l, 4); i >= 0 && st == WIDE_OK; i--)
-				st = wide_work(l->st.db);
-			if (st != WIDE_OK && st != WIDE_END)
-				CHECK(l, st);
+		case STEP_COMPACT:
+			CHECK(l, wide_compact(l->st.db, l->ids[index_of(a[0], l->m.nfamilies)]));
+			break;
+		case STEP_WORK:
+			do_work(l, a[0]);
+			break;
+		case STEP_CRASH:
+			do_crash(l);
+			break;
+		case STEP_CLOCK:
+			l->st.now += a[0] > 0 ? a[0] : 0;
+			break;
+		case STEP_ALTER:
+			do_alter(l, a);
+			break;
+		case STEP_STORE:
+		case STEP_FAMILY:
+		case STEP_KINDS:
+			break;
 	}
 }
 
-/* A transaction that does not fit into a memtable. */
+/* In a child: exits. */
 static void
-do_bulk(life *l)
-{
-	int			n = l->st.config.memtable_size > 100000 ? 1500 : 400;
-
-	if (l->ttl_cells)
-		return;
-	/* few operations before it and after it in the same memtable */
-	do_commit(l);
-	note(l, "bulk\n");
-	for (int i = 0; i < n; i++)
-		do_write(l);
-	do_commit(l);
-	for (int i = 0; i < 6; i++)
-		do_write(l);
-	do_commit(l);
-	do_maintain(l);
-}
-
-static uint64_t
-run_life(uint64_t seed, uint64_t most)
+run_life(const history *h)
 {
 	static life l;
-	uint64_t	n = LIFE_OPS < most ? LIFE_OPS : most;
-	uint32_t	bulk;
+	int			i;
 
-	begin_life(&l, seed);
-	bulk = pick(&l, 3) == 0 ? 150 : UINT32_MAX;
-	for (uint64_t i = 0; i < n; i++)
+	if (h->n < 2 || h->steps[0].kind != STEP_STORE || h->steps[1].kind != STEP_FAMILY)
 	{
-		uint32_t	what = pick(&l, 100);
-
-		if (pick(&l, bulk) == 0)
-			do_bulk(&l);
-		else if (what < 55)
-			do_write(&l);
-		else if (what < 60)
-			do_savepoint(&l);
-		else if (what < 72)
-			do_commit(&l);
-		else if (what < 75)
-			do_snapshot(&l);
-		else if (what < 93)
-			do_scan(&l);
-		else
-			do_maintain(&l);
+		printf("# a history begins with the store and a family\n");
+		fflush(stdout);
+		_exit(0);
 	}
+	i = begin_life(&l, h);
+	for (int k = 0; k < i && verbose; k++)
+	{
+		step_print(stdout, &h->steps[k]);
+		printf("\n");
+	}
+	for (; i < h->n; i++)
+	{
+		if (verbose)
+		{
+			step_print(stdout, &h->steps[i]);
+			fflush(stdout);
+		}
+		run_step(&l, &h->steps[i]);
+		note("\n");
+	}
+	/* and everything that can be seen at the end */
+	note("# at the end, everything\n");
+	for (i = 0; i < l.nsnaps; i++)
+		do_scan(&l, 0, &l.snaps[i]);
+	do_scan(&l, 0, NULL);
 	if (store_verify(&l.st) != 0)
 		fail_life(&l, "the files have problems");
 	end_life(&l);
-	return n;
+	fflush(stdout);
+	exit(0);
 }
+
+/* Run it in a child; its output goes to out, which may be NULL.  True: it was all right. */
+static bool
+runs(const history *h, bool say, FILE *out)
+{
+	int			status;
+	pid_t		pid;
+
+	fflush(stdout);
+	shared_dir[0] = '\0';
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+	{
+		int			fd = out != NULL ? fileno(out) : open("/dev/null", O_WRONLY);
+
+		dup2(fd, STDOUT_FILENO);
+		dup2(fd, STDERR_FILENO);
+		alarm(LIFE_SECONDS);
+		verbose = say;
+		run_life(h);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	if (out != NULL && WIFSIGNALED(status))
+		dprintf(fileno(out), "\n# FAILED: killed by signal %d%s\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
+	if (shared_dir[0] != '\0')
+		test_dir_drop(shared_dir);
+	return false;
+}
+
+/* --------------------------------------------------------------- shrinking */
+
+typedef struct shrinker
+{
+	history		h;				/* the smallest that fails so far */
+	int			runs;
+} shrinker;
+
+static bool
+fails(shrinker *s, const history *h)
+{
+	return s->runs < SHRINK_RUNS && (s->runs++, !runs(h, false, NULL));
+}
+
+/* Take chunks away, ever smaller ones; true: something went. */
+static bool
+drop_steps(shrinker *s)
+{
+	bool		any = false;
+
+	for (int chunk = s->h.n / 2; chunk > 0; chunk /= 2)
+		for (int i = s->h.n - chunk; i > 0; i -= chunk)
+		{
+			history		less = history_without(&s->h, i, i + chunk);
+			history    *worse = fails(s, &less) ? &s->h : &less;
+
+			free(worse->steps);
+			if (worse == &s->h)
+			{
+				s->h = less;
+				any = true;
+				if (i > s->h.n)
+					i = s->h.n;
+			}
+		}
+	return any;
+}
+
+/* Does it fail with this value of a field?  Then the field has it. */
+static bool
+fails_with(shrinker *s, int64_t *field, int64_t value)
+{
+	int64_t		was = *field;
+
+	*field = value;
+	if (fails(s, &s->h))
+		return true;
+	*field = was;
+	return false;
+}
+
+/* Give fields plainer values, or such that are nearer to those; true: one could be. */
+static bool
+plain_fields(shrinker *s)
+{
+	static const int64_t store[STEP_FIELDS] = {262144, 65536, 1048576, 20, 2, 0, 0};
+	static const int64_t family[STEP_FIELDS] = {1, 0, 0, 0, 4096, 0, 1, 0, 0};
+	bool		any = false;
+
+	for (int i = 0; i < s->h.n; i++)
+	{
+		step	   *st = &s->h.steps[i];
+
+		for (int f = 0; f < STEP_FIELDS && step_kinds[st->kind].fields[f] != NULL; f++)
+		{
+			int64_t    *a = &st->a[f], plain = st->kind == STEP_STORE ? store[f] : st->kind == STEP_FAMILY ? family[f] : 0;
+
+			if (*a == plain)
+				continue;
+			if (fails_with(s, a, plain))
+				any = true;
+			else
+				while (llabs(*a - plain) > 1 && fails_with(s, a, plain + (*a - plain) / 2))
+					any = true;
+		}
+	}
+	return any;
+}
+
+/* Print the smallest history found that fails as h does. */
+static void
+shrink(const history *h)
+{
+	shrinker	s = {.h = history_without(h, 0, 0)};
+	FILE	   *out = tmpfile();
+	bool		more = true;
+	int			c;
+
+	assert_non_null(out);
+	while (more && s.runs < SHRINK_RUNS)
+	{
+		more = drop_steps(&s);
+		more |= plain_fields(&s);
+	}
+	printf("# %d operations of %d are enough (%d runs); metamorphic_test -f FILE runs these lines:\n", s.h.n, h->n, s.runs);
+	(void) runs(&s.h, true, out);
+	rewind(out);
+	while ((c = getc(out)) != EOF)
+		putchar(c);
+	printf("# end\n");
+	fflush(stdout);
+	fclose(out);
+	free(s.h.steps);
+}
+
+/* -------------------------------------------------------------- generating */
+
+typedef struct maker
+{
+	uint64_t	r;
+	history		h;
+	int			families, rows, quals, values;
+	uint32_t	times;			/* different timestamps, but for automatic ones */
+	bool		ttl_cells;
+	bool		narrow;			/* one transaction at a time */
+	bool		churn;			/* many flushes and compactions */
+	bool		bulky;			/* many transactions that become files */
+	step		family[4];		/* as created or altered last */
+} maker;
+
+static int64_t
+draw(maker *g, uint32_t n)
+{
+	return (int64_t) ((rnd(&g->r) >> 33) % n);
+}
+
+static void
+make_options(maker *g, step *s)
+{
+	int64_t    *a = s->a;
+
+	a[0] = draw(g, 2) ? 1 : 1 + draw(g, 4);
+	a[3] = draw(g, 4) == 0;
+	a[2] = a[1] = 0;
+	if (draw(g, 3) == 0)
+	{
+		a[2] = 50 + draw(g, 400);
+		if (draw(g, 2))
+			a[1] = draw(g, (uint32_t) a[0] + 1);
+	}
+	a[4] = draw(g, 2) ? 1024 : 4096;
+	a[5] = draw(g, 4);
+	a[6] = 1 + draw(g, 3);
+	a[7] = draw(g, 2);
+	a[8] = draw(g, 4) == 0 ? 20 + draw(g, 200) : 0;
+}
+
+static void
+make_alter(maker *g)
+{
+	int			i = (int) draw(g, (uint32_t) g->families);
+	step		s = {.kind = STEP_ALTER},
+			   *f = &g->family[i],
+				other;
+
+	make_options(g, &other);
+	/* a part of them changes */
+	for (int k = 0; k < 9; k++)
+		if (draw(g, 3) == 0)
+			f->a[k] = other.a[k];
+	s.a[0] = i;
+	memcpy(s.a + 1, f->a, 4 * sizeof s.a[0]);
+	s.a[5] = f->a[5];
+	s.a[6] = f->a[7];
+	s.a[7] = f->a[8];
+	history_add(&g->h, &s);
+}
+
+static void
+make_write(maker *g, int64_t batch)
+{
+	int64_t		kind = draw(g, 33), family = draw(g, (uint32_t) g->families), row = draw(g, (uint32_t) g->rows),
+				qual = draw(g, (uint32_t) g->quals), ts = 10 * draw(g, g->times);
+	/* cells with a TTL live in columns where timestamps only rise */
+	bool		rising = g->ttl_cells && qual == 0;
+	step		s = {.kind = STEP_PUT, .a = {batch, family, row, qual, ts, -1, 0, 0}};
+
+	if (kind < 22 || (g->ttl_cells && kind % 2 == 0))
+	{
+		if (rising ? draw(g, 6) > 0 : draw(g, 3) == 0)
+		{
+			s.a[4] = -1;
+			if (!rising && draw(g, 4) == 0)
+				s.a[5] = ts;
+			if (rising && draw(g, 2))
+				s.a[6] = 1 + draw(g, 100);
+		}
+		else if (rising)
+			s.a[4] = FAR + ts;
+		s.a[7] = ++g->values;
+	}
+	else if (kind < 32)
+		s = (step) {.kind = STEP_DELETE, .a = {batch, kind % 4, family, row, qual, draw(g, 3) == 0 ? -1 : ts}};
+	else
+		s = (step) {.kind = STEP_DELETE_ROW, .a = {batch, row, draw(g, 2) ? -1 : ts}};
+	history_add(&g->h, &s);
+}
+
+static void
+make_step(maker *g)
+{
+	int64_t		batch = g->narrow || draw(g, 4) > 0 ? 0 : draw(g, MODEL_BATCHES), what = draw(g, 1000);
+	step		s = {.a = {batch}};
+
+	if (what < 550)
+	{
+		make_write(g, batch);
+		return;
+	}
+	if (g->churn && draw(g, 6) == 0)
+		what = draw(g, 2) ? 920 : 950;
+	if (g->bulky && draw(g, 40) == 0)
+		what = 999;
+	if (what >= 965 && what < 980)
+	{
+		make_alter(g);
+		return;
+	}
+	s.kind = what < 580 ? STEP_MARK : what < 600 ? STEP_REWIND : what < 700 ? STEP_COMMIT : what < 706 ? STEP_ABORT :
+		what < 712 ? STEP_REFUSE : what < 716 ? STEP_DIE : what < 730 ? STEP_SNAPSHOT : what < 742 ? STEP_RELEASE :
+		what < 920 ? STEP_SCAN : what < 938 ? STEP_FLUSH : what < 946 ? STEP_COMPACT : what < 962 ? STEP_WORK :
+		what < 965 ? STEP_CRASH : what < 995 ? STEP_CLOCK : STEP_BULK;
+	if (s.kind == STEP_REWIND)
+		s.a[1] = draw(g, 8);
+	else if (s.kind == STEP_COMMIT)
+		s.a[1] = draw(g, 4) == 0;
+	else if (s.kind == STEP_FLUSH || s.kind == STEP_CRASH)
+		s.a[0] = 0;
+	else if (s.kind == STEP_SNAPSHOT || s.kind == STEP_RELEASE)
+		s.a[0] = draw(g, 1000);
+	else if (s.kind == STEP_SCAN)
+		s.a[0] = 1 + draw(g, 1000000);
+	else if (s.kind == STEP_COMPACT)
+		s.a[0] = draw(g, (uint32_t) g->families);
+	else if (s.kind == STEP_WORK)
+		s.a[0] = draw(g, 4);
+	else if (s.kind == STEP_CLOCK)
+		s.a[0] = draw(g, 60);
+	else if (s.kind == STEP_BULK)
+	{
+		/* their timestamps are assigned before the commit: not with cells that have a TTL */
+		if (g->ttl_cells || (!g->bulky && draw(g, 4) > 0))
+			return;
+		s.a[1] = draw(g, (uint32_t) g->families);
+		s.a[2] = draw(g, 1000);
+		s.a[3] = 12 + draw(g, 60);
+		s.a[4] = g->times - 1;
+		if (draw(g, 2))
+		{
+			/* at once, between others in the same memtable */
+			history_add(&g->h, &s);
+			s = (step) {.kind = STEP_COMMIT, .a = {batch, draw(g, 4) == 0}};
+		}
+	}
+	history_add(&g->h, &s);
+}
+
+static history
+make_life(uint64_t seed)
+{
+	maker		g = {.r = seed};
+	step		s = {.kind = STEP_STORE};
+
+	g.families = 1 + (int) draw(&g, 3);
+	g.rows = draw(&g, 4) == 0 ? MAX_ROWS : 1 + (int) draw(&g, draw(&g, 2) ? 3 : 20);
+	g.times = draw(&g, 2) ? 30 : 3 + (uint32_t) draw(&g, 6);
+	g.churn = draw(&g, 3) == 0;
+	g.bulky = draw(&g, 4) == 0;
+	g.quals = 2 + (int) draw(&g, MAX_QUALS - 1);
+	g.ttl_cells = draw(&g, 3) == 0;
+	g.narrow = draw(&g, 2);
+	s.a[0] = draw(&g, 2) ? 64 * 1024 : 256 * 1024;
+	s.a[1] = draw(&g, 2) ? 4096 : 64 * 1024;
+	s.a[2] = draw(&g, 2) ? 16 * 1024 : 1024 * 1024;
+	s.a[3] = g.rows;
+	s.a[4] = g.quals;
+	s.a[5] = draw(&g, 1000);
+	/* a block of one cell each, and a memtable that is soon full */
+	s.a[6] = !g.ttl_cells && draw(&g, 4) == 0;
+	history_add(&g.h, &s);
+	for (int i = 0; i < g.families; i++)
+	{
+		g.family[i] = (step) {.kind = STEP_FAMILY};
+		make_options(&g, &g.family[i]);
+		history_add(&g.h, &g.family[i]);
+	}
+	for (int i = 0; i < LIFE_STEPS; i++)
+		make_step(&g);
+	return g.h;
+}
+
+/* -------------------------------------------------------------------- main */
 
 static void
 test_lives(void **state)
 {
 	const char *seed_text = getenv("WIDE_SEED"), *ops_text = getenv("WIDE_OPS");
 	uint64_t	seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 20240601;
-	uint64_t	ops = ops_text != NULL ? strtoull(ops_text, NULL, 0) : UINT64_MAX;
-	time_t		end = time(NULL) + 15;
+	uint64_t	ops = ops_text != NULL ? strtoull(ops_text, NULL, 0) : 150000;
+	time_t		begin = time(NULL);
+	uint64_t	done = 0;
 
 	(void) state;
 	printf("seed %llu\n", (unsigned long long) seed);
-	fflush(stdout);
-	for (uint64_t done = 0; done < ops && (ops_text != NULL || time(NULL) < end); seed++)
-		done += run_life(seed, ops - done);
-	printf("up to seed %llu\n", (unsigned long long) seed);
+	for (; done < ops; seed++)
+	{
+		history		h = make_life(seed);
+
+		if (!runs(&h, false, NULL))
+		{
+			printf("# FAILED with WIDE_SEED=%llu WIDE_OPS=1\n", (unsigned long long) seed);
+			shrink(&h);
+			fail_msg("the life with seed %llu", (unsigned long long) seed);
+		}
+		done += (uint64_t) h.n;
+		free(h.steps);
+	}
+	printf("%llu operations up to seed %llu in %lld s\n", (unsigned long long) done, (unsigned long long) seed,
+		   (long long) (time(NULL) - begin));
+}
+
+/* Short lives that chance may take long to find. */
+static const char *const examples[] = {
+	/* fewer versions: what a deleted newer version let through stays, compacted or not */
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
+	"alter versions=1\nscan\ncompact\nscan\n",
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
+	"compact\nalter versions=1\nscan\n",
+	/* fewer and more again: what went in between does not come back */
+	"store\nfamily versions=3\nput ts=10 value=1\nput ts=20 value=2\ncommit\nalter versions=1\nalter versions=3\nscan\n"
+	"delete ts=20\ncommit\nscan\nflush\ncompact\nscan\n",
+	/* a delete that the merge of older files does not see came before the versions became fewer */
+	"store rows=5\nfamily versions=2\nput ts=10 value=1\nput ts=20 value=2\ncommit\nflush\nput row=1 value=3\ncommit\nflush\n"
+	"put row=2 value=4\ncommit\nflush\nput row=3 value=5\ncommit\nflush\ndelete ts=20\ncommit\nalter versions=1\n"
+	"work units=3\nscan\n",
+	/* windows: the file between the two that are merged has the delete */
+	"store rows=2\nfamily versions=1 window=100\nput ts=20 value=1\ncommit\nflush\ndelete ts=20\nput row=1 ts=250 value=2\n"
+	"commit\nflush\nput ts=10 value=3\ncommit\nflush\nclock by=1000\nscan\nwork units=3\nscan\n",
+	/* windows and TTL: the files of the past go as a whole, the delete in one of them with it */
+	"store\nfamily versions=1 window=100 ttl=300\nput ts=0 value=1\ncommit\nflush\ndelete ts=20\ncommit\nflush\n"
+	"put ts=310 value=2\ncommit\nflush\nclock by=330\nscan\nwork units=3\nscan\nalter versions=1\nput ts=15 value=3\n"
+	"commit\nscan\ncompact\nscan\n",
+	/* more min_versions, a longer ttl: what had expired does not come back */
+	"store\nfamily versions=3 ttl=100\nput ts=10 value=1\ncommit\nclock by=200\nalter versions=3 min=2 ttl=100\nscan\n"
+	"put ts=210 value=2\ncommit\nalter versions=3 min=3\nscan\ncompact\nscan\n",
+	/* keep_deleted from now on: what was deleted before stays hidden at every time */
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\ndelete what=1 ts=40\ncommit\nalter versions=3 keep=1\n"
+	"put ts=20 value=2\ncommit\ndelete what=1 ts=40\ncommit\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\nflush\n"
+	"scan seed=5\nscan seed=6\ncompact\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\n",
+};
+
+static void
+test_examples(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+	{
+		char	   *text = strdup(examples[i]), *save = NULL;
+		history		h = {0};
+
+		for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+		{
+			step		s;
+
+			assert_int_equal(step_parse(line, &s), 1);
+			history_add(&h, &s);
+		}
+		if (!runs(&h, false, NULL))
+		{
+			printf("# FAILED: example %zu\n", i);
+			shrink(&h);
+			fail_msg("example %zu", i);
+		}
+		free(h.steps);
+		free(text);
+	}
+}
+
+/* What is printed is what is read. */
+static void
+test_text(void **state)
+{
+	history		h = make_life(1);
+
+	(void) state;
+	for (int i = 0; i < h.n; i++)
+	{
+		char	   *text = NULL;
+		size_t		size = 0;
+		FILE	   *f = open_memstream(&text, &size);
+		step		again;
+
+		step_print(f, &h.steps[i]);
+		fprintf(f, "\t# what happened\n");
+		fclose(f);
+		assert_int_equal(step_parse(text, &again), 1);
+		assert_memory_equal(&again, &h.steps[i], sizeof again);
+		free(text);
+	}
+	free(h.steps);
+}
+
+/* -f: exit status 0 when the history in the file runs. */
+static int
+replay(const char *path)
+{
+	FILE	   *f = fopen(path, "r");
+	history		h = {0};
+	char		line[1000];
+	bool		ok;
+
+	if (f == NULL)
+	{
+		perror(path);
+		return 2;
+	}
+	for (int n = 1; fgets(line, sizeof line, f) != NULL; n++)
+	{
+		step		s;
+		int			r = step_parse(line, &s);
+
+		if (r < 0)
+		{
+			fprintf(stderr, "%s: line %d is not understood\n", path, n);
+			return 2;
+		}
+		if (r > 0)
+			history_add(&h, &s);
+	}
+	fclose(f);
+	ok = runs(&h, true, stdout);
+	if (!ok)
+		shrink(&h);
+	free(h.steps);
+	return ok ? 0 : 1;
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_lives),
 	};
 
+	shared_dir = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < sizeof value_bytes; i++)
 		value_bytes[i] = (uint8_t) (i % 7 == 0 ? i * 131 : 'x');
+	if (argc == 3 && strcmp(argv[1], "-f") == 0)
+		return replay(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,19 +34,24 @@ typedef struct model_op
 	bool		undone;
 } model_op;
 
+/* What was in force up to a moment. */
 typedef struct model_floor
 {
 	int			moment;
-	int			versions;
-	int64_t		before;
+	int			versions, min_versions;
+	int64_t		before;			/* what had expired */
+	bool		keep_deleted;
 } model_floor;
+
+#define MODEL_FLOORS	8
+#define MODEL_BATCHES	3
 
 typedef struct model_family
 {
 	int			versions, min_versions;
 	int64_t		ttl;
 	bool		keep_deleted;
-	model_floor floors[8];
+	model_floor floors[MODEL_FLOORS];
 	int			nfloors;
 } model_family;
 
@@ -61,7 +66,7 @@ typedef struct model
 	model_family families[4];
 	int			nfamilies, nrows, nquals;
 	model_list *cells;			/* committed, by family * nrows + row */
-	model_list	batch;
+	model_list	batches[MODEL_BATCHES];
 	int			moment;			/* commits so far */
 	int64_t		last_ts;
 	int64_t		stamped;		/* newest automatic timestamp that a commit has given out */
@@ -73,7 +78,7 @@ typedef struct model_view
 	int			moment;
 	int			excluded[8];
 	int			nexcluded;
-	bool		own;
+	const model_list *own;		/* NULL: none */
 	int			mark;
 	int64_t		now, ts_min, ts_max;
 } model_view;
@@ -95,7 +100,8 @@ model_free(model *m)
 	for (int i = 0; i < m->nfamilies * m->nrows; i++)
 		free(m->cells[i].ops);
 	free(m->cells);
-	free(m->batch.ops);
+	for (int i = 0; i < MODEL_BATCHES; i++)
+		free(m->batches[i].ops);
 }
 
 static inline bool
@@ -146,13 +152,13 @@ model_provisional(const model *m, int64_t now, int64_t floor)
  * when it was given before.  tick: the clock of automatic puts moves anyway.
  */
 static inline void
-model_commit(model *m, int64_t now, const int64_t *stamp, bool tick)
+model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, bool tick)
 {
 	model_list	net = {0};
 	bool		any = false;
 	int64_t		ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
 
-	model_net(&m->batch, m->batch.n, &net);
+	model_net(batch, batch->n, &net);
 	m->moment++;
 	for (int i = 0; i < net.n; i++)
 	{
@@ -180,7 +186,7 @@ model_commit(model *m, int64_t now, const int64_t *stamp, bool tick)
 	if (any)
 		m->stamped = ts;
 	free(net.ops);
-	m->batch.n = 0;
+	batch->n = 0;
 }
 
 static inline bool
@@ -189,32 +195,61 @@ model_limited(const model_view *v)
 	return v->ts_min != 0 || v->ts_max != 0;
 }
 
-static inline int64_t
-model_cutoff(const model_family *f, const model_view *v, int moment)
+/* Options change, at a moment of their own; the caller sets the new ones. */
+static inline void
+model_alter(model *m, model_family *f, int64_t now)
 {
-	int64_t		c = f->ttl > 0 ? v->now - f->ttl : INT64_MIN;
+	model_floor *x = &f->floors[f->nfloors++];
 
-	for (int i = 0; i < f->nfloors; i++)
-		if (moment <= f->floors[i].moment && f->floors[i].before > c)
-			c = f->floors[i].before;
-	return c;
+	x->moment = m->moment++;
+	x->versions = f->versions;
+	x->min_versions = f->min_versions;
+	x->before = f->ttl > 0 ? now - f->ttl : INT64_MIN;
+	x->keep_deleted = f->keep_deleted;
 }
 
+/* Has family TTL hidden the nth of the versions that count, now or before a change of options? */
+static inline bool
+model_hidden(const model_family *f, const model_view *v, const model_op *p, int nth)
+{
+	if (f->ttl > 0 && p->ts < v->now - f->ttl && nth >= f->min_versions)
+		return true;
+	for (int i = 0; i < f->nfloors; i++)
+		if (p->moment <= f->floors[i].moment && p->ts < f->floors[i].before && nth >= f->floors[i].min_versions)
+			return true;
+	return false;
+}
+
+/* The number of versions in force at a moment. */
 static inline int
 model_limit(const model_family *f, int moment)
 {
-	int			n = f->versions;
-
 	for (int i = 0; i < f->nfloors; i++)
-		if (moment <= f->floors[i].moment && f->floors[i].versions < n)
-			n = f->floors[i].versions;
-	return n;
+		if (moment <= f->floors[i].moment)
+			return f->floors[i].versions;
+	return f->versions;
+}
+
+/* Cut to what the changes of options after a moment and up to another one leave. */
+static inline int
+model_changes(const model_family *f, int after, int upto, int nlive)
+{
+	for (int i = 0; i < f->nfloors; i++)
+		if (f->floors[i].moment >= after && f->floors[i].moment < upto && model_limit(f, f->floors[i].moment + 1) < nlive)
+			nlive = model_limit(f, f->floors[i].moment + 1);
+	return nlive;
 }
 
 static inline bool
 model_regards(const model_family *f, const model_view *v, const model_op *d)
 {
-	return !(f->keep_deleted && model_limited(v) && v->ts_max != INT64_MAX && d->ts >= v->ts_max);
+	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX || d->ts < v->ts_max)
+		return true;
+	/* a delete from before keep_deleted counts */
+	for (int i = 0; i < f->nfloors; i++)
+		if (d->moment <= f->floors[i].moment && !f->floors[i].keep_deleted)
+			return true;
+	return false;
 }
 
 /* One moment of a column: acts[0..n) happen to the living versions. */
@@ -240,7 +275,7 @@ model_moment(const model_family *f, const model_view *v, int qual, const model_o
 
 		if (acts[i].type != M_PUT || acts[i].qual != qual)
 			continue;
-		if (f->min_versions == 0 && acts[i].ts < model_cutoff(f, v, moment))
+		if (model_hidden(f, v, &acts[i], 0))
 			continue;
 		while (at < nlive && live[at].ts > acts[i].ts)
 			at++;
@@ -262,13 +297,13 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 	const model_list *l = &m->cells[family * m->nrows + row];
 	model_list	net = {0};
 	model_op   *live;
-	int			nlive = 0, n = 0, counted = 0;
+	int			nlive = 0, n = 0, counted = 0, at = 0;
 
-	if (v->own)
+	if (v->own != NULL)
 	{
 		int			kept = 0;
 
-		model_net(&m->batch, v->mark, &net);
+		model_net(v->own, v->mark, &net);
 		/* other rows are of no interest; where an automatic put meets an explicit one the later one shows */
 		for (int i = 0; i < net.n; i++)
 			if (net.ops[i].family == family && net.ops[i].row == row)
@@ -289,9 +324,15 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 		for (int k = 0; k < v->nexcluded; k++)
 			skip |= v->excluded[k] == l->ops[i].moment;
 		if (!skip)
+		{
+			nlive = model_changes(f, at, l->ops[i].moment, nlive);
+			at = l->ops[i].moment;
 			nlive = model_moment(f, v, qual, l->ops + i, end - i, live, nlive);
+		}
 		i = end;
 	}
+	/* changes of options are not part of a snapshot: those that came after it hold, too */
+	nlive = model_changes(f, at, M_OWN, nlive);
 	if (net.n > 0)
 		nlive = model_moment(f, v, qual, net.ops, net.n, live, nlive);
 	if (max > f->versions)
@@ -300,7 +341,7 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 	{
 		if (live[i].ttl > 0 && live[i].ts + live[i].ttl < v->now)
 			continue;
-		if (counted++ >= f->min_versions && live[i].ts < model_cutoff(f, v, live[i].moment))
+		if (model_hidden(f, v, &live[i], counted++))
 			continue;
 		if (model_limited(v) && (live[i].ts < v->ts_min || (v->ts_max != INT64_MAX && live[i].ts >= v->ts_max)))
 			continue;

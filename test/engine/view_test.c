@@ -153,25 +153,44 @@ naive_exists(const question *q, const op *o)
 	return o->seq <= q->seq;
 }
 
-static int64_t
-naive_cutoff(const question *q, const op *o)
+/* Has family TTL hidden it, though it is the nth? */
+static bool
+naive_hidden(const question *q, const op *o, int nth)
 {
-	int64_t		c = q->opt.ttl_us > 0 ? q->now - q->opt.ttl_us : INT64_MIN;
+	bool		hidden = q->opt.ttl_us > 0 && o->ts < q->now - q->opt.ttl_us && nth >= q->opt.min_versions;
 
 	for (int i = 0; i < FAMILY_FLOORS; i++)
-		if (q->floors[i].seq != 0 && o->seq <= q->floors[i].seq && q->floors[i].expired_before > c)
-			c = q->floors[i].expired_before;
-	return c;
+		if (q->floors[i].seq != 0 && o->seq <= q->floors[i].seq)
+			hidden |= o->ts < q->floors[i].expired_before && nth >= q->floors[i].min_versions;
+	return hidden;
 }
 
+/* The versions option at a moment. */
 static int
 naive_limit(const question *q, uint64_t m)
 {
 	int			n = q->opt.versions;
+	uint64_t	until = UINT64_MAX;
 
 	for (int i = 0; i < FAMILY_FLOORS; i++)
-		if (q->floors[i].seq != 0 && m <= q->floors[i].seq && q->floors[i].versions > 0 && q->floors[i].versions < n)
+		if (q->floors[i].seq >= m && q->floors[i].seq != 0 && q->floors[i].seq < until)
+		{
+			until = q->floors[i].seq;
 			n = q->floors[i].versions;
+		}
+	return n;
+}
+
+/* The smallest limit from changes in (after, upto), where nothing else happens. */
+static int
+naive_changes(const question *q, uint64_t after, uint64_t upto)
+{
+	int			n = INT32_MAX;
+
+	for (int i = 0; i < FAMILY_FLOORS; i++)
+		if (q->floors[i].seq != 0 && q->floors[i].seq + 1 > after && q->floors[i].seq + 1 < upto &&
+			naive_limit(q, q->floors[i].seq + 1) < n)
+			n = naive_limit(q, q->floors[i].seq + 1);
 	return n;
 }
 
@@ -187,7 +206,14 @@ naive_masks(const question *q, const op *d, const op *c)
 	if (d->type == ENTRY_PUT || (d->qual >= 0 && d->qual != c->qual) || !naive_exists(q, d))
 		return false;
 	if (q->opt.keep_deleted && naive_limited(q) && q->ts_max != INT64_MAX && d->ts >= q->ts_max)
-		return false;
+	{
+		bool		kept = true;
+
+		for (int i = 0; i < FAMILY_FLOORS; i++)
+			kept &= q->floors[i].seq < d->seq || q->floors[i].keep_deleted;
+		if (kept)
+			return false;
+	}
 	if (d->type == ENTRY_DELETE_COLUMN || d->type == ENTRY_DELETE_FAMILY)
 		return c->ts <= d->ts;
 	return c->ts == d->ts;
@@ -217,6 +243,8 @@ naive_live(const history *h, const question *q, int qual, op *live)
 		for (int i = 0; i < h->n; i++)
 			if (h->ops[i].seq > at && h->ops[i].seq < next && naive_exists(q, &h->ops[i]))
 				next = h->ops[i].seq;
+		if (n > naive_changes(q, at, next))
+			n = naive_changes(q, at, next);
 		if (next == UINT64_MAX)
 			return n;
 		/* the own batch is one moment */
@@ -237,7 +265,7 @@ naive_live(const history *h, const question *q, int qual, op *live)
 
 			if (o->type != ENTRY_PUT || o->qual != qual || o->seq <= lo || o->seq > hi || !naive_exists(q, o))
 				continue;
-			if (q->opt.min_versions == 0 && o->ts < naive_cutoff(q, o))
+			if (naive_hidden(q, o, 0))
 				continue;
 			for (int j = 0; j < h->n && !gone; j++)
 				gone = (h->ops[j].seq > o->seq && h->ops[j].seq <= hi) &&
@@ -275,7 +303,7 @@ naive_answer(const history *h, const question *q, answer *out)
 		{
 			if (live[i].ttl > 0 && live[i].ts + live[i].ttl < q->now)
 				continue;
-			if (counted++ >= q->opt.min_versions && live[i].ts < naive_cutoff(q, &live[i]))
+			if (naive_hidden(q, &live[i], counted++))
 				continue;
 			if (naive_limited(q) && (live[i].ts < q->ts_min || (q->ts_max != INT64_MAX && live[i].ts >= q->ts_max)))
 				continue;
@@ -391,8 +419,9 @@ print_question(const question *q)
 		printf(" without %llu", (unsigned long long) q->excluded[i]);
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (q->floors[i].seq)
-			printf(" floor(seq %llu, versions %d, before %lld)", (unsigned long long) q->floors[i].seq,
-				   q->floors[i].versions, (long long) q->floors[i].expired_before);
+			printf(" floor(seq %llu, versions %d min %d before %lld keep %d)", (unsigned long long) q->floors[i].seq,
+				   q->floors[i].versions, q->floors[i].min_versions, (long long) q->floors[i].expired_before,
+				   q->floors[i].keep_deleted);
 	printf("\n");
 }
 
@@ -452,11 +481,13 @@ random_question(question *q, bool floors)
 		if (rnd(2) == 0)
 			q->opt.min_versions = 1 + (int32_t) rnd((uint32_t) q->opt.versions);
 	}
-	for (uint64_t s = 1, n = rnd(3); floors && n > 0; n--)
+	for (uint64_t s = 1, n = rnd(4); floors && n > 0; n--)
 	{
 		s += rnd(8);
 		q->floors[n].seq = s++;
-		q->floors[n].versions = rnd(3) ? 1 + (int32_t) rnd((uint32_t) q->opt.versions) : q->opt.versions;
+		q->floors[n].versions = rnd(3) ? 1 + (int32_t) rnd(5) : q->opt.versions;
+		q->floors[n].min_versions = (int32_t) rnd((uint32_t) q->floors[n].versions + 1);
+		q->floors[n].keep_deleted = rnd(2);
 		q->floors[n].expired_before = rnd(3) ? INT64_MIN : (int64_t) rnd(60);
 	}
 }
@@ -530,7 +561,7 @@ collect(void *arg, const entry *e)
 static void
 compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, uint64_t horizon, history *out)
 {
-	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .tombstone_seq = horizon, .now = q->now};
+	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now};
 	history		job = {.n = 0}, rest = {.n = 0};
 	view	   *v;
 

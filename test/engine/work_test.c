@@ -233,6 +233,7 @@ test_windows(void **state)
 	wide_family_id f;
 	const int64_t hour = 3600000000ll;
 	wide_stats	stats;
+	uint64_t	read;
 	char	   *got;
 
 	options(&opt, 1);
@@ -260,10 +261,14 @@ test_windows(void **state)
 	assert_non_null(strstr(got, "h15.0"));
 	assert_null(strstr(got, "h12"));
 	free(got);
+	/* as whole files: nothing is read for it */
+	wide_statistics(s.db, &stats);
+	read = stats.compact_read_bytes;
 	s.now += 100 * hour;
 	store_work(&s);
 	wide_statistics(s.db, &stats);
 	assert_true(stats.files_deleted > 0);
+	assert_true(stats.compact_read_bytes == read);
 	/* workers look again after a while */
 	s.now += hour;
 	store_work(&s);
