@@ -52,7 +52,7 @@ typedef struct job
 	bool		one_file;		/* do not cut the output */
 	bool		move;			/* nothing to merge with: change the level only */
 	bool		drop;			/* inputs are expired as a whole */
-	file_meta	hull;			/* bounds of all inputs */
+	file_meta	hull;			/* bounds of all inputs, of rows and of seqs */
 } job;
 
 uint64_t
@@ -98,6 +98,8 @@ hull_add(file_meta *h, const file_meta *f, bool first)
 	}
 	if (first || f->seq_max > h->seq_max)
 		h->seq_max = f->seq_max;
+	if (first || f->seq_min < h->seq_min)
+		h->seq_min = f->seq_min;
 }
 
 static void

@@ -1285,6 +1285,7 @@ typedef struct maker
 	bool		narrow;			/* one transaction at a time */
 	bool		churn;			/* many flushes and compactions */
 	bool		bulky;			/* many transactions that become files */
+	bool		windy;			/* files of past windows of time are merged */
 	step		family[4];		/* as created or altered last */
 } maker;
 
@@ -1312,7 +1313,7 @@ make_options(maker *g, step *s)
 	a[5] = draw(g, 4);
 	a[6] = 1 + draw(g, 3);
 	a[7] = draw(g, 2);
-	a[8] = draw(g, 4) == 0 ? 20 + draw(g, 200) : 0;
+	a[8] = g->windy ? 20 + draw(g, 60) : draw(g, 4) == 0 ? 20 + draw(g, 200) : 0;
 }
 
 static void
@@ -1347,7 +1348,7 @@ make_write(maker *g, int64_t batch)
 
 	if (kind < 22 || (g->ttl_cells && kind % 2 == 0))
 	{
-		if (rising ? draw(g, 6) > 0 : draw(g, 3) == 0)
+		if (rising ? draw(g, 6) > 0 : draw(g, g->windy ? 30 : 3) == 0)
 		{
 			s.a[4] = -1;
 			if (!rising && draw(g, 4) == 0)
@@ -1360,9 +1361,9 @@ make_write(maker *g, int64_t batch)
 		s.a[7] = ++g->values;
 	}
 	else if (kind < 32)
-		s = (step) {.kind = STEP_DELETE, .a = {batch, kind % 4, family, row, qual, draw(g, 3) == 0 ? -1 : ts}};
+		s = (step) {.kind = STEP_DELETE, .a = {batch, kind % 4, family, row, qual, draw(g, g->windy ? 30 : 3) == 0 ? -1 : ts}};
 	else
-		s = (step) {.kind = STEP_DELETE_ROW, .a = {batch, row, draw(g, 2) ? -1 : ts}};
+		s = (step) {.kind = STEP_DELETE_ROW, .a = {batch, row, !g->windy && draw(g, 2) ? -1 : ts}};
 	history_add(&g->h, &s);
 }
 
@@ -1378,7 +1379,7 @@ make_step(maker *g)
 		return;
 	}
 	if (g->churn && draw(g, 6) == 0)
-		what = draw(g, 2) ? 920 : 950;
+		what = draw(g, 2) ? 925 : 955;
 	if (g->bulky && draw(g, 40) == 0)
 		what = 999;
 	if (what >= 965 && what < 980)
@@ -1436,6 +1437,8 @@ make_life(uint64_t seed)
 	g.times = draw(&g, 2) ? 30 : 3 + (uint32_t) draw(&g, 6);
 	g.churn = draw(&g, 3) == 0;
 	g.bulky = draw(&g, 4) == 0;
+	g.windy = draw(&g, 4) == 0;
+	g.churn |= g.windy;
 	g.quals = 2 + (int) draw(&g, MAX_QUALS - 1);
 	g.ttl_cells = draw(&g, 3) == 0;
 	g.narrow = draw(&g, 2);
@@ -1453,6 +1456,11 @@ make_life(uint64_t seed)
 		g.family[i] = (step) {.kind = STEP_FAMILY};
 		make_options(&g, &g.family[i]);
 		history_add(&g.h, &g.family[i]);
+	}
+	if (g.windy)
+	{
+		s = (step) {.kind = STEP_CLOCK, .a = {draw(&g, 600)}};
+		history_add(&g.h, &s);
 	}
 	for (int i = 0; i < LIFE_STEPS; i++)
 		make_step(&g);
