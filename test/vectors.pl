@@ -15,8 +15,12 @@
 # It makes a cluster of its own, with a clock of its own: timestamps, the clock
 # and TTLs are small numbers, one microsecond a unit.
 #
+# The vectors of a state are one script for one psql.  What other sessions do is
+# in the script, too, behind lines "#@": drive() reads them.
+#
 # Only perl-base's modules are used.  Needs: BIN (PostgreSQL's programs, with
 # the extension installed).  Arguments: files or ids of vectors; default all.
+# VECTORS_LONG=1: the numbers {N|M} of the vectors are M instead of N.
 #
 use strict;
 use warnings;
@@ -58,8 +62,8 @@ sub parse_op
 {
 	my ($op) = @_;
 	my %o = (text => $op);
-	$op =~ s/=(\S*)$// and $o{want} = $1 if $op =~ /^[IA]\(/;
-	$op =~ /^(P|Dv|Dc|Dfv|Df|Dr|I|A|clock)\((.*)\)$/s or die "what is the operation '$op'?\n";
+	$op =~ s/\)=(\S*)$/)/ and $o{want} = $1 if $op =~ /^[IAC]\(/;
+	$op =~ /^(P|Dv|Dc|Dfv|Df|Dr|I|A|C|clock)\((.*)\)$/s or die "what is the operation '$op'?\n";
 	my ($what, @a) = ($1, split /,/, $2, -1);
 	$o{what} = $what;
 	if ($what eq 'P')
@@ -74,6 +78,12 @@ sub parse_op
 		$o{col} = @a > 1 ? shift @a : 'q';
 		$o{value} = $a[0];
 	}
+	elsif ($what eq 'C')
+	{
+		$o{col} = @a && $a[0] =~ /^(is |[<>=])/ ? 'q' : shift @a;
+		@o{qw(compare value)} = @a;
+		die "'$op'\n" unless defined $o{compare};
+	}
 	elsif ($what eq 'clock') { $o{value} = $a[0]; }
 	else
 	{
@@ -85,72 +95,113 @@ sub parse_op
 	return \%o;
 }
 
+# what comes before the steps
+sub parse_family
+{
+	my ($v, $text) = @_;
+	my ($name, @opts) = split ' ', $text;
+	my %f;
+	for (@opts)
+	{
+		my ($o, $value) = /^(\w+)=(.*)$/ or die "option '$_'\n";
+		$value = "\"$value microseconds\"" if $o eq 'ttl';
+		$value = "\"$value\"" if $o eq 'bloom' || $o eq 'compression';
+		$f{$o} = $value;
+	}
+	$v->{families}{$name} = '{' . join(', ', map { "\"$_\": $f{$_}" } sort keys %f) . '}';
+}
+
+# the steps of one line
+sub parse_steps
+{
+	my ($text) = @_;
+	my %s;
+	@s{qw(how session)} = ($1, $2) if $text =~ s/^(in|start) (\w+) +//;
+	my ($word, $states, $rest) = $text =~ /^(\w+!?)(?:\[([a-h]+)\])?\s*(.*)$/ or die "?\n";
+	$s{states} = $states;
+	@s{qw(kind text)} = ($word, $rest);
+	if ($word eq 'do') { return map { { %s, %{ parse_op($_) } } } split /\s*;\s*/, $rest; }
+	if ($word =~ /^(do|sql|see|plan)!$|^plan$/)
+	{
+		$rest =~ m{^/(.*?)/\s+(.*)$} or die "$word /regex/ ...\n";
+		my ($regex, $what) = ($1, $2);
+		$s{text} = $what;
+		if ($word =~ /^plan/) { @s{qw(kind want)} = ($word eq 'plan' ? 'plan' : 'noplan', $regex); return \%s; }
+		@s{qw(kind error)} = ($word =~ /^(\w+)/, $regex);
+		%s = (%s, %{ parse_op($what) }) if $word eq 'do!';
+		$s{want} = '' if $word eq 'see!';
+	}
+	elsif ($word eq 'see') { $rest =~ /^(.*?):(?:\s+(.*))?$/ or die "see READ: cells\n"; @s{qw(text want)} = ($1, defined $2 ? $2 : ''); }
+	elsif ($word =~ /^(query|call|prepared|pages)$/)
+	{
+		$rest =~ /^(.*) =>(?: (.*))?$/ or die "$word SQL => result\n";
+		@s{qw(text want)} = ($1, defined $2 ? $2 : '');
+		if ($word eq 'prepared') { $s{text} =~ s/^\(([^)]*)\)\s+// or die "prepared (arguments) SQL\n"; $s{args} = $1; }
+		if ($word eq 'pages') { $s{text} =~ s/^(\d+)\s+// or die "pages N SQL\n"; $s{args} = $1; }
+	}
+	elsif ($word eq 'many') { $rest =~ /^(\S+) (\S+) (.*)$/ or die "many SESSIONS TIMES SQL\n"; @s{qw(n times text)} = ($1, $2, $3); }
+	elsif ($word eq 'random') { $rest =~ /^(\d+) (\d+)$/ or die "random N SEED\n"; @s{qw(n seed)} = ($1, $2); }
+	elsif ($word eq 'kill') { $rest =~ /^(\S+) (.*)$/ or die "kill POINT SQL\n"; @s{qw(point text)} = ($1, $2); }
+	elsif ($word =~ /^(blocked|finish)$/) { $s{who} = $rest; }
+	elsif ($word !~ /^(sql|alter|begin|commit|rollback|savepoint|undo|flush|compact|open)$/) { die "what is '$word'?\n"; }
+	if ($s{kind} eq 'see')
+	{
+		$s{text} =~ /^(?:G(\d*)(?:\[(-?\d+),(-?\d+)\))?|asof (\d+))$/ or die "what is the read '$s{text}'?\n";
+		@s{qw(n since until asof)} = ($1 || 1, $2, $3, $4);
+	}
+	return \%s;
+}
+
+sub parse_line
+{
+	my ($v, $text) = @_;
+	my ($word, $rest) = $text =~ /^(\w+!?\S*)\s*(.*)$/s;
+	if ($word eq 'family') { parse_family($v, $rest); }
+	elsif ($word =~ /^(columns|states|skip|note)$/) { $v->{$word} = $rest; }
+	elsif ($word =~ /^(also|setup)$/) { push @{ $v->{$word} }, $rest; }
+	elsif ($word eq 'table')
+	{
+		my ($name, $cols, $opts) = $rest =~ /^(\w+) (\(.*?\))(?: options (\(.*\)))?$/s or die "table NAME (columns) options (...)\n";
+		push @{ $v->{tables} }, { name => $name, sql => "$cols SERVER widetable" . (defined $opts ? " OPTIONS $opts" : '') };
+	}
+	else { push @{ $v->{steps} }, parse_steps($text); }
+}
+
 sub load_file
 {
 	my ($file) = @_;
-	my $v;
-	my $line = 0;
+	my (@raw, $line);
 	open my $h, '<', $file or die "$file: $!";
 	while (<$h>)
 	{
-		$line++;
 		chomp;
 		s/\s+$//;
 		next if /^\s*#/ || $_ eq '';
-		if (/^(T\d+\w*)\s+(.*)/) { $v = { id => $1, title => $2, families => {}, steps => [], states => 'abcdefgh' }; push @vectors, $v; next; }
-		die "$file:$line: '$_'\n" unless $v && s/^\s+//;
-		eval {
-			my ($word, $states, $rest) = /^(\w+!?)(?:\[([a-h]+)\])?\s*(.*)$/ or die "?\n";
-			my %s = (kind => $word, states => $states, line => $line);
-			if ($word eq 'family')
-			{
-				my ($name, @opts) = split ' ', $rest;
-				my %f;
-				for (@opts)
-				{
-					my ($o, $value) = /^(\w+)=(.*)$/ or die "option '$_'\n";
-					$value = "\"$value microseconds\"" if $o eq 'ttl';
-					$value = "\"$value\"" if $o eq 'bloom' || $o eq 'compression';
-					$f{$o} = $value;
-				}
-				$v->{families}{$name} = '{' . join(', ', map { "\"$_\": $f{$_}" } sort keys %f) . '}';
-				return 1;
-			}
-			if ($word eq 'states') { $v->{states} = $rest; return 1; }
-			if ($word eq 'skip') { $v->{skip} = $rest; return 1; }
-			if ($word eq 'columns') { $v->{columns} = $rest; return 1; }
-			if ($word eq 'do')
-			{
-				push @{ $v->{steps} }, map { my $o = parse_op($_); $o->{states} = $states; $o->{line} = $line; $o } split /\s*;\s*/, $rest;
-				return 1;
-			}
-			if ($word eq 'do!')
-			{
-				$rest =~ m{^/(.*?)/\s+(.*)$} or die "do! /message/ operation\n";
-				%s = (%s, %{ parse_op($2) }, error => $1);
-			}
-			elsif ($word eq 'sql!' || $word eq 'see!')
-			{
-				$rest =~ m{^/(.*?)/\s+(.*)$} or die "$word /message/ ...\n";
-				@s{qw(error text)} = ($1, $2);
-				$s{kind} = $word eq 'sql!' ? 'sql' : 'see';
-				$s{want} = '' if $word eq 'see!';
-			}
-			elsif ($word eq 'see') { $rest =~ /^(.*?):(?:\s+(.*))?$/ or die "see READ: cells\n"; @s{qw(text want)} = ($1, defined $2 ? $2 : ''); }
-			elsif ($word eq 'query') { $rest =~ /^(.*) => ?(.*)$/ or die "query SQL => result\n"; @s{qw(text want)} = ($1, $2); }
-			elsif ($word eq 'plan') { $rest =~ m{^/(.*?)/\s+(.*)$} or die "plan /regex/ SQL\n"; @s{qw(want text)} = ($1, $2); }
-			elsif ($word =~ /^(sql|alter|begin|commit|rollback|savepoint|undo|flush|compact|open)$/) { $s{text} = $rest; }
-			else { die "what is '$word'?\n"; }
-			if ($s{kind} eq 'see')
-			{
-				$s{text} =~ /^(?:G(\d*)(?:\[(-?\d+),(-?\d+)\))?|asof (\d+))$/ or die "what is the read '$s{text}'?\n";
-				@s{qw(n since until asof)} = ($1 || 1, $2, $3, $4);
-			}
-			push @{ $v->{steps} }, \%s;
-			1;
-		} or die "$file:$line: $@";
+		s/\{(\d+)\|(\d+)\}/$ENV{VECTORS_LONG} ? $2 : $1/ge;
+		if (/^(T\d+\w*)\s+(.*)/) { push @raw, { id => $1, title => $2, for => [''], lines => [] }; }
+		elsif (@raw && /^ for (.*)/) { $raw[-1]{for} = [ split ' ', $1 ]; }
+		elsif (@raw && /^ (\S.*)/) { push @{ $raw[-1]{lines} }, [ $., $1 ]; }
+		elsif (@raw && @{ $raw[-1]{lines} } && s/^\s+//) { $raw[-1]{lines}[-1][1] .= " $_"; }
+		else { die "$file:$.: '$_'\n"; }
 	}
-	for $v (@vectors) { $v->{families}{f} = '{}' unless %{ $v->{families} }; }
+	for my $raw (@raw)
+	{
+		my $n = 0;
+		for my $for (@{ $raw->{for} })
+		{
+			my $v = { id => $raw->{id}, title => $raw->{title} . ($for ne '' && " ($for)"), families => {}, tables => [], steps => [],
+				states => 'abcdefgh', name => lc $raw->{id} . ($n++ || '') };
+			for (@{ $raw->{lines} })
+			{
+				my ($no, $text) = @$_;
+				$text =~ s/\{for\}/$for/g;
+				eval { parse_line($v, $text); 1 } or die "$file:$no: $@";
+			}
+			$v->{families}{f} = '{}' unless %{ $v->{families} };
+			$v->{other} = grep { $_->{session} || $_->{kind} =~ /^(many|kill|random)$/ } @{ $v->{steps} };
+			push @vectors, $v;
+		}
+	}
 }
 
 # ------------------------------------------------------------------ to SQL
@@ -190,6 +241,8 @@ sub op_sql
 	return "SELECT widetable.delete_family_version($t, 'r', $col$at);" if $w eq 'Dfv';
 	return "SELECT widetable.delete_row($t, 'r');" if $w eq 'Dr';
 	return "SELECT widetable.increment($t, 'r', $col, $o->{value}) AS r \\gset" if $w eq 'I';
+	return "SELECT widetable.check_and_mutate($t, 'r', $col, '$o->{compare}', " . (defined $o->{value} ? "'\\x" . value_hex($o->{value}) . "'::bytea" : 'NULL')
+	  . q(, '[{"append": {"f:hit": "t"}}]', '[{"append": {"f:hit": "f"}}]'\) AS r \gset) if $w eq 'C';
 	return "SELECT widetable.append($t, 'r', $col, " . quote($o->{value}) . ') AS r \gset' if $w eq 'A';
 	die $w;
 }
@@ -252,18 +305,35 @@ sub columns_of
 	return grep { !$counter{$_} } @c;
 }
 
+# does the vector use {t} or {c}?
+sub uses_first_table
+{
+	my ($v) = @_;
+	return 1 unless @{ $v->{tables} };
+	return scalar grep { $_->{kind} =~ /^(op|see|alter|compact)$/ || $_->{text} =~ /\{[tc]\}/ } @{ $v->{steps} },
+	  map { { kind => '', text => $_ } } @{ $v->{setup} || [] }, map { $_->{sql} } @{ $v->{tables} };
+}
+
 sub create_sql
 {
-	my ($v, $t) = @_;
+	my ($v, $run) = @_;
+	my $t = $run->{table};
 	my @cols = columns_of($v);
 	my $i = 0;
 	my $list = defined $v->{columns} ? $v->{columns}
 	  : join ', ', map { $i++; my $q = quote($_); my $n = $_ eq 'f:q' ? 'q' : "c$i"; "$n bytea OPTIONS (column $q)" } @cols;
 	$list = "m jsonb OPTIONS (family 'f')" if $list eq '';
 	my $fam = quote('{' . join(', ', map { "\"$_\": $v->{families}{$_}" } sort keys %{ $v->{families} }) . '}');
-	return "CREATE FOREIGN TABLE $t (k text COLLATE \"C\", $list) SERVER widetable OPTIONS (key 'k', families $fam);\n"
-	  . "CREATE FOREIGN TABLE ${t}_c (k text COLLATE \"C\", family text, qualifier bytea, ts bigint, value bytea, version int)"
-	  . " SERVER widetable OPTIONS (key 'k', layout 'cells', table_name " . quote("public.$t") . ");\n";
+	my @sql;
+	push @sql, "CREATE FOREIGN TABLE $t (k text COLLATE \"C\", $list) SERVER widetable OPTIONS (key 'k', families $fam)",
+	  "CREATE FOREIGN TABLE ${t}_c (k text COLLATE \"C\", family text COLLATE \"C\", qualifier bytea, ts bigint, value bytea, version int)"
+	  . " SERVER widetable OPTIONS (key 'k', layout 'cells', table_name " . quote("public.$t") . ")"
+	  if uses_first_table($v);
+	push @sql, map { 'CREATE FOREIGN TABLE ' . expand("{$_->{name}} $_->{sql}", $run) } @{ $v->{tables} };
+	push @sql, map { expand($_, $run) } @{ $v->{setup} || [] };
+	my $key = "$run->{no}/0/create";
+	$checks{$key} = { run => $run, step => { text => 'the tables' }, method => '', how => 'error' };
+	return join '', map { "$_;\n" . error_echo($key) } @sql;
 }
 
 # asks a read in every way; registers what must come
@@ -320,100 +390,176 @@ sub see_sql
 
 sub error_echo { my ($key) = @_; return "\\if :ERROR\n\\echo 'E|$key|' :LAST_ERROR_MESSAGE\n\\endif\n"; }
 
-sub expand { my ($s, $run) = @_; $s =~ s/\{t\}/$run->{table}/g; $s =~ s/\{c\}/$run->{table}_c/g; $s =~ s/\{\+(\d+)\}/$run->{base} + $1/ge; return $s; }
+sub expand
+{
+	my ($s, $run) = @_;
+	my $t = $run->{table};
+	$s =~ s/\{t\}/$t/g;
+	$s =~ s/\{($run->{names})\}/${t}_$1/g;
+	$s =~ s/\{\+(\d+)\}/$run->{base} + $1/ge;
+	return $s;
+}
+
+sub is_read { return $_[0]{kind} =~ /^(see|query|prepared|pages|plan|noplan)$/; }
+sub is_clock { return $_[0]{kind} eq 'op' && $_[0]{what} eq 'clock'; }
+sub set_clock { return 'SET widetable.clock = ' . quote(clock_text($_[0])) . ";\n"; }
+
+# a statement and what it must answer: its rows, with blanks between them
+sub answer_sql
+{
+	my ($key, $check, $want, $sql) = @_;
+	$checks{$key} = { %$check, want => $want, how => 'text' };
+	return "\\echo -n 'R|$key|'\n$sql;\n\\echo\n" . error_echo($key);
+}
+
+sub read_sql
+{
+	my ($x, $s, $i, $key, $check) = @_;
+	my $run = $x->{run};
+	return see_sql($x->{v}, $s, $run, $i) if $s->{kind} eq 'see';
+	my $text = expand($s->{text}, $run);
+	my $want = expand($s->{want}, $run);
+	return answer_sql($key, $check, $want, $text) if $s->{kind} eq 'query';
+	if ($s->{kind} =~ /plan$/)
+	{
+		$checks{$key} = { %$check, want => $want, how => $s->{kind} };
+		return "SELECT 'R|$key|' || vectors_plan(" . quote($text) . ");\n" . error_echo($key);
+	}
+	if ($s->{kind} eq 'prepared')
+	{
+		return join('', map {
+			"SET plan_cache_mode = force_${_}_plan;\nPREPARE v_q AS $text;\n"
+			  . answer_sql("$key$_", { %$check, method => $_ }, $want, "EXECUTE v_q ($s->{args})") . "DEALLOCATE v_q;\n" } qw(custom generic))
+		  . "RESET plan_cache_mode;\n";
+	}
+	# pages; behind the last one there is nothing
+	my $n = 0;
+	return ($x->{private} ? '' : "BEGIN;\n") . "DECLARE v_p CURSOR FOR $text;\n"
+	  . join('', map { $n++; answer_sql("${key}page $n", { %$check, method => "page $n" }, $_, "FETCH $s->{args} FROM v_p") } split(/ \| /, $want), '')
+	  . "CLOSE v_p;\n" . ($x->{private} ? '' : "COMMIT;\n");
+}
+
+# everything of the vector into files, everything merged
+sub flush_all { return "SELECT widetable.flush();\n"; }
+sub compact_all
+{
+	my ($x) = @_;
+	my $v = $x->{v};
+	return join '', map { "SELECT widetable.compact('$_');\n" } uses_first_table($v) ? $x->{run}{table} : (), map { "$x->{run}{table}_$_->{name}" } @{ $v->{tables} };
+}
+
+sub write_sql
+{
+	my ($x, $s, $key, $check) = @_;
+	my $t = $x->{run}{table};
+	my $kind = $s->{kind};
+	my $f = $x->{state} eq 'f' && !$s->{session};
+	$checks{$key} = $check;
+	if ($kind eq 'op')
+	{
+		my $sql = op_sql($s, "'$t'") . "\n" . error_echo($key);
+		return $sql unless defined $s->{want};
+		$checks{"${key}result"} = { %$check, method => 'result', want => $s->{want}, how => 'text' };
+		return "$sql\\echo 'R|${key}result|':r\n";
+	}
+	my $text = expand($s->{text}, $x->{run});
+	return "$text;\n" . error_echo($key) if $kind eq 'sql';
+	return answer_sql($key, $check, expand($s->{want}, $x->{run}), $text) if $kind eq 'call';
+	return "ALTER FOREIGN TABLE $t OPTIONS (SET families " . quote($text) . ");\n" . error_echo($key) if $kind eq 'alter';
+	return $f ? "SAVEPOINT b;\n" : 'BEGIN' . ($text ne '' ? " ISOLATION LEVEL $text" : '') . ";\n" . error_echo($key) if $kind eq 'begin';
+	return ($f ? "RELEASE b;\n" : "COMMIT;\n") . error_echo($key) if $kind eq 'commit';
+	return $f ? "ROLLBACK TO b;\n" : "ROLLBACK;\n" if $kind eq 'rollback';
+	return "SAVEPOINT s;\n" if $kind eq 'savepoint';
+	return "ROLLBACK TO s;\n" if $kind eq 'undo';
+	if ($kind =~ /^(flush|compact)$/)
+	{
+		# what other vectors have in memory must not expire by this one's clock
+		return set_clock(0) . flush_all() . error_echo($key) . set_clock($x->{clock}) . ($kind eq 'compact' ? compact_all($x) . error_echo($key) : '');
+	}
+	if ($kind eq 'blocked') { return answer_sql($key, { %$check, method => 'waits' }, 't', "SELECT vectors_blocked('vectors $s->{who}')"); }
+	return "#@ finish $s->{who}\n" if $kind eq 'finish';
+	return "#@ many $s->{n} $s->{times}\n$text;\n#@ in main\n" if $kind eq 'many';
+	return "#@ kill $s->{point}\n$text;\n#@ in main\n" . set_clock($x->{clock}) if $kind eq 'kill';
+	if ($kind eq 'random')
+	{
+		my $n = 0;
+		return random_sql($t, $s->{n}, $s->{seed},
+			sub { $n++; return answer_sql("$key$n", { %$check, method => "$n: $_[0]" }, $_[1], $_[0]) },
+			sub { return "#@ restart\n#@ in main\n" . set_clock($x->{clock}) });
+	}
+	$x->{run}{open} = $text;
+	return '';
+}
+
+# One step of a vector in one state.
+sub step_sql
+{
+	my ($x, $s, $i) = @_;
+	my $key = "$x->{run}{no}/$i/";
+	my $check = { run => $x->{run}, step => $s, method => '', want => '', how => 'error' };
+	my $sql = '';
+	if (is_clock($s))
+	{
+		$x->{clock} = $s->{value} =~ /^\+(\d+)$/ ? $x->{run}{base} + $1 : $s->{value};
+		return set_clock($x->{clock});
+	}
+	if ($s->{session})
+	{
+		$x->{fresh} = 0;
+		return "#@ $s->{how} $s->{session}\n" . set_clock($x->{clock}) . (is_read($s) ? read_sql({ %$x, private => 1 }, $s, $i, $key, $check) : write_sql($x, $s, $key, $check)) . "#@ in main\n";
+	}
+	if (is_read($s))
+	{
+		if (!$x->{fresh} && $x->{part} eq 'all')
+		{
+			$sql .= flush_all() if $x->{state} eq 'b';
+			$sql .= compact_all($x) if $x->{state} eq 'd';
+			$x->{fresh} = 1;
+		}
+		$sql .= "SAVEPOINT v;\n" if $x->{private};
+		$sql .= read_sql($x, $s, $i, $key, $check);
+		$sql .= "ROLLBACK TO v;\n" if $x->{private};
+		return $sql;
+	}
+	$x->{fresh} = 0;
+	$x->{op_clock} = $x->{clock};
+	if ($x->{state} eq 'h' && $i == $x->{last})
+	{
+		$sql .= flush_all() . "BEGIN;\n";
+		$x->{private} = 1;
+	}
+	my $save = $x->{private} && defined $s->{error};
+	$sql .= "SAVEPOINT e;\n" if $save;
+	$sql .= write_sql($x, $s, $key, $check);
+	$sql .= "ROLLBACK TO e;\n" if $save;
+	$sql .= flush_all() if $x->{state} eq 'c' && $s->{kind} =~ /^(op|sql|call|alter|many)$/;
+	return $sql;
+}
 
 # One vector in one state.  $part: 'all', 'ops' (no reads after the last
 # operation) or 'reads' (only those).
 sub run_sql
 {
 	my ($v, $state, $run, $part) = @_;
-	my $t = $run->{table};
 	my @steps = @{ $v->{steps} };
-	my $last = -1;
-	for (0 .. $#steps) { $last = $_ if $steps[$_]{kind} !~ /^(see|query|plan)$/ && !($steps[$_]{kind} eq 'op' && $steps[$_]{what} eq 'clock'); }
-	my $clock = $run->{base};
-	my $sql = "SET widetable.clock = " . quote(clock_text($clock)) . ";\n";
-	$sql .= create_sql($v, $t) if $part ne 'reads';
+	my %x = (v => $v, state => $state, run => $run, part => $part, clock => $run->{base}, op_clock => $run->{base},
+		private => $state eq 'f',	# in a transaction
+		fresh => 0,					# nothing was written since the last flush
+		last => -1);
+	for (0 .. $#steps) { $x{last} = $_ unless is_read($steps[$_]) && !$steps[$_]{session} || is_clock($steps[$_]); }
+	my $sql = set_clock($x{clock});
+	$sql .= create_sql($v, $run) if $part ne 'reads';
 	$sql .= "BEGIN;\n" if $state eq 'f';
-	my $op_clock = $clock;
-	my $private = $state eq 'f';	# in a transaction
-	my $fresh = 0;				# nothing was written since the last flush
 	for my $i (0 .. $#steps)
 	{
 		my $s = $steps[$i];
-		my $is_clock = $s->{kind} eq 'op' && $s->{what} eq 'clock';
 		next if defined $s->{states} && index($s->{states}, $state) < 0;
-		next if $part eq 'ops' && $i > $last;
-		next if $part eq 'reads' && $i <= $last && !$is_clock;
-		if ($is_clock)
-		{
-			$clock = $s->{value} =~ /^\+(\d+)$/ ? $run->{base} + $1 : $s->{value};
-			$sql .= "SET widetable.clock = " . quote(clock_text($clock)) . ";\n";
-			next;
-		}
-		my $key = "$run->{no}/$i/";
-		my $check = { run => $run, step => $s, method => '', want => '', how => 'error' };
-		if ($s->{kind} =~ /^(see|query|plan)$/)
-		{
-			if (!$fresh && $part eq 'all')
-			{
-				$sql .= "SELECT widetable.flush();\n" if $state eq 'b';
-				$sql .= "SELECT widetable.compact('$t');\n" if $state eq 'd';
-				$fresh = 1;
-			}
-			$sql .= "SAVEPOINT v;\n" if $private;
-			if ($s->{kind} eq 'see') { $sql .= see_sql($v, $s, $run, $i); }
-			elsif ($s->{kind} eq 'query')
-			{
-				$checks{$key} = { %$check, want => expand($s->{want}, $run), how => 'text' };
-				$sql .= "\\echo -n 'R|$key|'\n" . expand($s->{text}, $run) . ";\n" . error_echo($key);
-			}
-			else
-			{
-				$checks{$key} = { %$check, want => $s->{want}, how => 'like' };
-				$sql .= "SELECT 'R|$key|' || vectors_plan(" . quote(expand($s->{text}, $run)) . ");\n" . error_echo($key);
-			}
-			$sql .= "ROLLBACK TO v;\n" if $private;
-			next;
-		}
-		$fresh = 0;
-		$op_clock = $clock;
-		if ($state eq 'h' && $i == $last)
-		{
-			$sql .= "SELECT widetable.flush();\nBEGIN;\n";
-			$private = 1;
-		}
-		my $save = $private && defined $s->{error};
-		$sql .= "SAVEPOINT e;\n" if $save;
-		$checks{$key} = $check;
-		if ($s->{kind} eq 'op')
-		{
-			$sql .= op_sql($s, "'$t'") . "\n" . error_echo($key);
-			if (defined $s->{want})
-			{
-				$checks{"${key}result"} = { %$check, method => 'result', want => $s->{want}, how => 'text' };
-				$sql .= "\\echo 'R|${key}result|':r\n";
-			}
-		}
-		elsif ($s->{kind} eq 'sql') { $sql .= expand($s->{text}, $run) . ";\n" . error_echo($key); }
-		elsif ($s->{kind} eq 'alter') { $sql .= "ALTER FOREIGN TABLE $t OPTIONS (SET families " . quote($s->{text}) . ");\n" . error_echo($key); }
-		elsif ($s->{kind} eq 'begin') { $sql .= $state eq 'f' ? "SAVEPOINT b;\n" : "BEGIN;\n"; }
-		elsif ($s->{kind} eq 'commit') { $sql .= $state eq 'f' ? "RELEASE b;\n" : "COMMIT;\n"; }
-		elsif ($s->{kind} eq 'rollback') { $sql .= $state eq 'f' ? "ROLLBACK TO b;\n" : "ROLLBACK;\n"; }
-		elsif ($s->{kind} eq 'savepoint') { $sql .= "SAVEPOINT s;\n"; }
-		elsif ($s->{kind} eq 'undo') { $sql .= "ROLLBACK TO s;\n"; }
-		elsif ($s->{kind} =~ /^(flush|compact)$/)
-		{
-			# what other vectors have in memory must not expire by this one's clock
-			$sql .= "SET widetable.clock = '1970-01-01 00:00:00+00';\nSELECT widetable.flush();\nSET widetable.clock = " . quote(clock_text($clock)) . ";\n";
-			$sql .= "SELECT widetable.compact('$t');\n" . error_echo($key) if $s->{kind} eq 'compact';
-		}
-		elsif ($s->{kind} eq 'open') { $run->{open} = expand($s->{text}, $run); }
-		$sql .= "ROLLBACK TO e;\n" if $save;
-		$sql .= "SELECT widetable.flush();\n" if $state eq 'c' && $s->{kind} =~ /^(op|sql|alter)$/;
+		next if $part eq 'ops' && $i > $x{last};
+		next if $part eq 'reads' && $i <= $x{last} && !is_clock($s);
+		$sql .= step_sql(\%x, $s, $i);
 	}
 	# the commit stamps what the engine is to stamp
-	$sql .= "SET widetable.clock = " . quote(clock_text($op_clock)) . ";\nCOMMIT;\n" if $private;
+	$sql .= set_clock($x{op_clock}) . "COMMIT;\n" if $x{private};
 	return $sql;
 }
 
@@ -426,12 +572,119 @@ sub server
 	  or die slurp("$dir/ctl.out") . slurp("$dir/server.log");
 }
 
+# what every psql begins with: rows are separated by blanks
+my $prelude = "\\pset recordsep ' '\n\\pset null null\n";
+
 sub psql
 {
 	my ($name, $sql) = @_;
-	spit("$dir/$name.sql", $sql);
+	return drive($name, $sql) if $sql =~ /^#@ /m;
+	spit("$dir/$name.sql", $prelude . $sql);
 	my $rc = system("'$bin/psql' -XqAt -f '$dir/$name.sql' >'$dir/$name.out' 2>'$dir/$name.err' </dev/null");
 	return ($rc, slurp("$dir/$name.out"));
+}
+
+# A script with parts for several sessions.  A line "#@ in NAME" hands what
+# follows to that session and waits until it is done; "#@ start NAME" does not
+# wait, "#@ finish NAME" does then.  "#@ many N TIMES": that statement in N
+# sessions at the same time.  "#@ kill POINT": the statement on a server that
+# kills itself at that point of the engine.
+my $no = 0;					# of files
+
+sub drive
+{
+	my ($name, $script) = @_;
+	my %s;
+	my $out = '';
+	my $wait = sub {
+		my ($s) = @_;
+		for (1 .. ($ENV{VECTORS_LONG} ? 60000 : 12000)) { last if !defined $s->{done} || -e $s->{done}; select undef, undef, undef, 0.01; }
+		result(0, "$name: session $s->{name} does not answer") if defined $s->{done} && !-e $s->{done};
+		undef $s->{done};
+	};
+	my $send = sub {
+		my ($who, $text) = @_;
+		my $s = $s{$who};
+		if (!$s)
+		{
+			$s = $s{$who} = { name => $who, file => "$dir/session." . ++$no };
+			local $ENV{PGAPPNAME} = "vectors $who";
+			open $s->{pipe}, '|-', "exec '$bin/psql' -XqAt >'$s->{file}.out' 2>>'$dir/$name.err'" or die "psql: $!";
+			select((select($s->{pipe}), $| = 1)[0]);
+			$text = $prelude . $text;
+		}
+		$wait->($s);
+		$s->{done} = "$dir/done." . ++$no;
+		print { $s->{pipe} } "$text\\! touch '$s->{done}'\n";
+		return $s;
+	};
+	my $end = sub {
+		for my $s (map { $s{$_} } sort keys %s) { $wait->($s); close $s->{pipe}; $out .= slurp("$s->{file}.out"); }
+		%s = ();
+	};
+	local $SIG{PIPE} = 'IGNORE';
+	unlink "$dir/$name.err";
+	my ($first, @parts) = split /^#@ (.*)\n/m, $script;
+	$wait->($send->('main', $first));
+	while (my ($what, $text) = splice @parts, 0, 2)
+	{
+		$text = '' unless defined $text;
+		if ($what =~ /^in (\w+)/) { $wait->($send->($1, $text)) if $text ne ''; }
+		elsif ($what =~ /^start (\w+)/) { $send->($1, $text); }
+		elsif ($what =~ /^finish (\w+)/) { $wait->($s{$1}); $wait->($send->('main', $text)) if $text ne ''; }
+		elsif ($what =~ /^many (\d+) (\d+)/) { many($name, $1, $2, $text); }
+		elsif ($what =~ /^kill (\S+)/) { $end->(); killed($1, $text); }
+		elsif ($what eq 'restart') { $end->(); server('-m immediate stop'); server('start'); }
+	}
+	$end->();
+	return (0, $out);
+}
+
+sub many
+{
+	my ($name, $n, $times, $sql) = @_;
+	my @pids;
+	spit("$dir/many.sql", "SET synchronous_commit = off;\n" . $sql x $times);
+	for my $k (1 .. $n)
+	{
+		my $pid = fork;
+		die "fork: $!" unless defined $pid;
+		if ($pid == 0)
+		{
+			$started = 0;
+			open STDIN, '<', '/dev/null';
+			open STDOUT, '>', '/dev/null';
+			open STDERR, '>', "$dir/many.$k";
+			{ exec "$bin/psql", '-XqAt', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/many.sql"; }
+			POSIX::_exit(127);
+		}
+		push @pids, $pid;
+	}
+	for my $k (1 .. $n)
+	{
+		waitpid $pids[ $k - 1 ], 0;
+		result(0, "$name: one of $n sessions failed", slurp("$dir/many.$k")) if $?;
+	}
+}
+
+# One statement on a server of which the first process that reaches the point
+# is killed, and all others by the postmaster; then a server that recovers.
+sub killed
+{
+	my ($point, $sql) = @_;
+	my $log = "$dir/killed.log";
+	server('-m immediate stop');
+	{
+		local $ENV{WIDE_KILL_POINT} = $point;
+		system("'$bin/pg_ctl' -D '$dir/data' -l '$log' -w -t 60 -o '-c restart_after_crash=off' start >/dev/null 2>&1 </dev/null");
+	}
+	spit("$dir/killed.sql", $sql);
+	system("'$bin/psql' -XqAt -f '$dir/killed.sql' >/dev/null 2>&1 </dev/null");
+	for (1 .. 500) { last unless -e "$dir/data/postmaster.pid"; select undef, undef, undef, 0.01; }
+	system("'$bin/pg_ctl' -D '$dir/data' -m immediate -w stop >/dev/null 2>&1") if -e "$dir/data/postmaster.pid";
+	result(0, "nothing was killed at $point by: $sql", slurp($log)) unless slurp($log) =~ /terminated by signal 9/;
+	unlink $log;
+	server('start');
 }
 
 # runs the script and judges what it printed, one result for each run
@@ -464,7 +717,8 @@ sub judge
 		elsif ($c->{how} eq 'error') { }
 		elsif (!defined $got{$key}) { $why = "$what: no answer"; }
 		elsif ($c->{how} eq 'text') { $why = "$what: $got{$key}, expected $c->{want}" if $got{$key} ne $c->{want}; }
-		elsif ($c->{how} eq 'like') { $why = "$what: $got{$key}, expected /$c->{want}/" if $got{$key} !~ /$c->{want}/; }
+		elsif ($c->{how} eq 'plan') { $why = "$what: $got{$key}, expected /$c->{want}/" if $got{$key} !~ /$c->{want}/; }
+		elsif ($c->{how} eq 'noplan') { $why = "$what: $got{$key}, expected not to have /$c->{want}/" if $got{$key} =~ /$c->{want}/; }
 		else
 		{
 			my @g = map { [ split /:/, $_, -1 ] } split ' ', $got{$key};
@@ -488,17 +742,31 @@ sub new_run
 	my ($v, $state) = @_;
 	$base += 100000000;
 	$runs++;
-	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => lc("v_${state}_$v->{id}") };
+	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => "v_${state}_$v->{name}",
+		names => join('|', 'c', map { $_->{name} } @{ $v->{tables} }) };
 }
 
 my @files = grep { -f } @ARGV;
 my %only = map { $_ => 1 } grep { !-f } @ARGV;
 @files = sort glob "$here/*.vec" unless @files;
+require "$here/random.pl";
 load_file($_) for @files;
 die "no vectors in $here\n" unless @vectors;
-@vectors = grep { $only{ $_->{id} } } @vectors if %only;
 
-for my $v (@vectors) { print "# not run: $v->{id}, $v->{title}: $v->{skip}\n" if defined $v->{skip}; }
+# every vector of the data model is here, run or with the reason why not
+my %have = map { /^T(\d+)/ => 1 } map { $_->{id} } @vectors;
+my @missing = grep { !$have{$_} } 1 .. 173;
+my %twice;
+push @missing, map { "T$_ twice" } grep { $twice{$_}++ } map { $_->{name} } @vectors;
+result(!@missing, 'the files have T1 to T173', "missing: @missing") unless @ARGV;
+@vectors = grep { $only{ $_->{id} } } @vectors if %only;
+for my $v (@vectors)
+{
+	print "# not run: $v->{id}, $v->{title}: $v->{skip}\n" if defined $v->{skip};
+	print "# $v->{id}, $v->{title}: $v->{note}\n" if defined $v->{note};
+	# another test has it, too: it must be there and name the vector
+	for my $also (@{ $v->{also} || [] }) { result(scalar(slurp("$here/../$also") =~ /\b$v->{id}\b/), "$v->{id} is in test/$also"); }
+}
 @vectors = grep { !defined $_->{skip} } @vectors;
 
 $ENV{PGHOST} = $dir;
@@ -509,7 +777,7 @@ system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --loca
   or die slurp("$dir/initdb.out");
 # the background worker's clock stands still: it must not expire anything
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
-print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\n";
+print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\n";
 close $conf;
 $started = 1;
 server('start');
@@ -525,35 +793,54 @@ BEGIN
   FOR l IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || q LOOP r := r || btrim(l) || '; '; END LOOP;
   RETURN r;
 END $$;
+-- waits until that session waits for a lock
+CREATE FUNCTION vectors_blocked(name text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1 .. 1000 LOOP
+    PERFORM pg_stat_clear_snapshot();
+    IF EXISTS (SELECT FROM pg_stat_activity a, pg_locks l WHERE a.application_name = name AND l.pid = a.pid AND NOT l.granted) THEN
+      RETURN true;
+    END IF;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+  RETURN false;
+END $$;
+CREATE PROCEDURE vectors_increments(rel regclass, n int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1 .. n LOOP PERFORM widetable.increment(rel, 'r', 'f:q'); COMMIT; END LOOP;
+END $$;
 SQL
 if ($rc) { print "not ok - set up\n", slurp("$dir/setup.err"); exit 1; }
 
 my %run;
 
+# the vectors to run in a state
 sub those
 {
 	my ($state) = @_;
 	return grep {
 		my $v = $_;
-		index($v->{states}, $state) >= 0 && ($state ne 'h' || !grep { $_->{kind} =~ /^(begin|alter|flush|compact)$/ } @{ $v->{steps} });
+		index($v->{states}, $state) >= 0
+		  && !($state eq 'h' && ($v->{other} || grep { $_->{kind} =~ /^(begin|alter|flush|compact)$/ } @{ $v->{steps} }))
+		  && !grep { $_->{kind} =~ /^(kill|random)$/ } @{ $v->{steps} };
 	} @vectors;
 }
 
 for my $state (qw(a b c d f h))
 {
-	judge($state, sub { join '', map { $run{$state}{ $_->{id} } = new_run($_, $state); run_sql($_, $state, $run{$state}{ $_->{id} }, 'all') } those($state) });
+	judge($state, sub { join '', map { $run{$state}{ $_->{name} } = new_run($_, $state); run_sql($_, $state, $run{$state}{ $_->{name} }, 'all') } those($state) });
 	# another session, before anything moves
-	judge('g', sub { join '', map { run_sql($_, 'g', $run{a}{ $_->{id} }, 'reads') } grep { $run{a}{ $_->{id} } } those('g') }) if $state eq 'a';
-	judge('f, committed', sub { join '', map { run_sql($_, 'g', $run{f}{ $_->{id} }, 'reads') } grep { my $v = $_; !grep { defined $_->{states} && $_->{states} =~ /g/ && $_->{states} !~ /f/ } @{ $v->{steps} } } those('f') })
+	judge('g', sub { join '', map { run_sql($_, 'g', $run{a}{ $_->{name} }, 'reads') } grep { $run{a}{ $_->{name} } } those('g') }) if $state eq 'a';
+	judge('f, committed', sub { join '', map { run_sql($_, 'g', $run{f}{ $_->{name} }, 'reads') } grep { my $v = $_; !grep { defined $_->{states} && $_->{states} =~ /g/ && $_->{states} !~ /f/ } @{ $v->{steps} } } those('f') })
 	  if $state eq 'f';
 }
 
 # all operations, then one crash with transactions open, then all reads
-($rc, $out) = psql('e', join '', map { $run{e}{ $_->{id} } = new_run($_, 'e'); run_sql($_, 'e', $run{e}{ $_->{id} }, 'ops') } those('e'));
+judge('e, before the crash', sub { join '', map { $run{e}{ $_->{name} } = new_run($_, 'e'); run_sql($_, 'e', $run{e}{ $_->{name} }, 'ops') } those('e') });
 my @open;
 for my $v (those('e'))
 {
-	my $sql = $run{e}{ $v->{id} }{open} or next;
+	my $sql = $run{e}{ $v->{name} }{open} or next;
 	spit("$dir/open.sql", "BEGIN;\n$sql;\n\\! touch '$dir/opened'\nSELECT pg_sleep(60);\n");
 	my $pid = fork;
 	die "fork: $!" unless defined $pid;
@@ -565,7 +852,12 @@ for my $v (those('e'))
 server('-m immediate stop');
 waitpid $_, 0 for @open;
 server('start');
-judge('e', sub { join '', map { run_sql($_, 'e', $run{e}{ $_->{id} }, 'reads') } those('e') });
+judge('e', sub { join '', map { run_sql($_, 'e', $run{e}{ $_->{name} }, 'reads') } those('e') });
+
+# the server dies while it works: each a crash of its own
+for my $v (grep { my $v = $_; grep { $_->{kind} =~ /^(kill|random)$/ } @{ $v->{steps} } } @vectors)
+{
+	 judge('e', sub { run_sql($v, 'e', new_run($v, 'e'), 'all') }); }
 
 ($rc, $out) = psql('verify', 'SELECT object, problem FROM widetable.verify();');
 result($rc == 0 && $out eq '', 'verify finds nothing', split /\n/, $out . slurp("$dir/verify.err"));

@@ -1,7 +1,7 @@
 /*
  * crash_test.c - power fails, or a call fails, at every single I/O call of a
  * small life of a store: afterwards every acknowledged batch is there, the
- * others wholly or not at all, in order, and nothing is left behind.
+ * others wholly or not at all, in order, and nothing is left behind (vector T167).
  *
  * The life is the same each time; what the store answers after each batch is
  * noted once, in a run without faults.  WIDE_CRASH_STEP=n: try only every n-th

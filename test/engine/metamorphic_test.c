@@ -1,5 +1,6 @@
 /*
- * metamorphic_test.c - random lives of a store, checked against model.h.
+ * metamorphic_test.c - random lives of a store, checked against model.h
+ * (vector T173).
  *
  * A life (history.h) has random options (tiny memtables, files, blocks), then
  * random operations: several transactions at a time with savepoints, commits of
