@@ -7,7 +7,7 @@
  * is shown in the order of the key, so that for a descending part the larger
  * value comes first.
  */
-#include "pushdown.h"
+#include "scan.h"
 #include "rmw.h"
 
 #include "catalog/pg_type.h"
@@ -442,8 +442,9 @@ show_statistics(ForeignScanState *node, bool bad_key_skip, ExplainState *es)
 	wide_scan_stats st;
 	uint64		bad_keys;
 
-	if (!wt_scan_statistics(node, &st, &bad_keys))
+	if (node->fdw_state == NULL)
 		return;
+	wt_scan_work(node->fdw_state, &st, &bad_keys);
 	if (bad_key_skip)
 		ExplainPropertyInteger("Bad Keys Skipped", NULL, bad_keys, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT)

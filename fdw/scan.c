@@ -6,30 +6,20 @@
  * bucket, merged by key when order is asked for), and the key ranges, which are
  * computed when the first row is asked for and again when parameters change.
  *
- * Locking.  A scan for UPDATE, DELETE or FOR UPDATE finds rows in the
- * statement's snapshot; each one that passes the quals is locked and read again
- * in the newest state, and that version is returned (the executor tests the
- * quals again).  In REPEATABLE READ a row that has changed is an error.
+ * Scans of UPDATE, DELETE and FOR UPDATE lock each row that passes the quals
+ * (scan_lock.c).
  *
  * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
  * the key ranges in rangecxt, reset when they are computed again.
  */
-#include "reader.h"
-#include "rmw.h"
+#include "scan.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "common/hashfn.h"
-#include "common/int.h"
 #include "executor/executor.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 
 /* ------------------------------------------------------- executor's scan */
 
@@ -37,77 +27,25 @@
 #define MIN_ROW_CELLS	64
 #define MAX_ROW_CELLS	4096
 
-typedef struct WtScanState
+WtScanState *
+wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps)
 {
-	WtTable    *t;
-	WtEngine	e;
-	bool		exists;			/* the engine has the table */
-	WtScan	   *held;			/* the statement's snapshot */
-	int64		as_of;			/* PG_INT64_MAX: not set */
-	WtTest	   *tests;
-	int			ntests;
-	WtArg	   *args;
-	int			nargs;
-	List	   *exprs;			/* expression states of args */
-	bool		fixed;			/* all arguments are constants */
-	bool	   *columns;
-	int			strict;
-	bool		reverse;
-	bool		ordered;
-	double		limit;			/* rows that are asked for at most; 0: not known */
-	WtLock		lock;
-	WtRowReader *reader;
-	wide_scan_spec spec;
-	WtSource		source;
-	wide_scan_stats past;		/* of scans that were closed to read something else */
-	uint64		past_bad_keys;	/* of their readers */
-	bool		ready;			/* ranges computed, engine scans positioned */
-	bool		opened;
-	bool		restarted;		/* the scan has been restarted: rows may come twice */
-	MemoryContext cxt;			/* of the scan */
-	MemoryContext opencxt;		/* of the readers and what belongs to them */
-	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
-	MemoryContext rowcxt;
-	MemoryContext rangecxt;
-	WtRanges	ranges;
-	/* locking */
-	WtRowReader *again;			/* reads the newest state */
-	WtScan	   *again_scan;
-	wide_scan_spec again_spec;
-	StringInfoData again_hi;
-	/* layout cells: again_scan goes on from one cell of a row to the next */
-	StringInfoData again_key;	/* of that row */
-	SubTransactionId again_subid;	/* that has locked it; Invalid: begin anew */
-	bool		again_end;		/* no cells left */
-	bool		missed;			/* the last cell sought was not there: missed_family, missed_qual */
-	int			missed_family;
-	StringInfoData missed_qual;
-} WtScanState;
-
-void
-wtBeginForeignScan(ForeignScanState *node, int eflags)
-{
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *private = plan->fdw_private;
-	WtScanState  *st;
+	WtScanState *st = palloc0(sizeof(WtScanState));
 	ListCell   *lc;
 	int			i = 0;
 
-	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
-		return;
-	st = palloc0(sizeof(WtScanState));
-	node->fdw_state = st;
 	st->cxt = CurrentMemoryContext;
-	st->t = wt_table(RelationGetRelid(node->ss.ss_currentRelation));
+	st->ps = ps;
+	st->t = wt_table(relid);
 	st->exists = wt_engine(st->t, false, &st->e);
 	if (st->exists)
-		st->held = wt_snapshot_hold(node->ss.ps.state->es_snapshot);
+		st->held = wt_snapshot_hold(ps->state->es_snapshot);
 	st->tests = wt_plan_tests(private, &st->ntests);
-	st->nargs = list_length(plan->fdw_exprs);
+	st->nargs = list_length(exprs);
 	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
-	st->exprs = ExecInitExprList(plan->fdw_exprs, &node->ss.ps);
+	st->exprs = ExecInitExprList(exprs, ps);
 	st->fixed = true;
-	foreach(lc, plan->fdw_exprs)
+	foreach(lc, exprs)
 		st->fixed = st->fixed && IsA(lfirst(lc), Const);
 	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
 		st->args[i++].type = lfirst_oid(lc);
@@ -126,13 +64,14 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
-						RelationGetRelationName(node->ss.ss_currentRelation)),
+						get_rel_name(relid)),
 				 errhint("RESET widetable.as_of.")));
 	for (int k = 0; k < st->ntests; k++)
 		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
 	st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
 	st->rangecxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
+	return st;
 }
 
 /*
@@ -169,8 +108,8 @@ whole_families(WtRowReader *r, wide_scan_spec *spec)
 			}
 }
 
-static WtRowReader *
-scan_reader(WtScanState *st, wide_scan_spec *spec)
+WtRowReader *
+wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 {
 	WtRowReader *r = wt_reader_make(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
 								 st->tests, st->ntests, st->args, spec);
@@ -233,7 +172,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	WtSource	   *s = &st->source;
 
 	memset(&st->spec, 0, sizeof(st->spec));
-	st->reader = scan_reader(st, &st->spec);
+	st->reader = wt_scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
@@ -301,9 +240,8 @@ close_scans(WtScanState *st)
 
 /* Make the scan ready for its first row. false: there are no rows. */
 static bool
-start_scan(ForeignScanState *node)
+start_scan(WtScanState *st)
 {
-	WtScanState  *st = node->fdw_state;
 	WtSource	   *s = &st->source;
 	bool		anything = false;
 
@@ -311,7 +249,7 @@ start_scan(ForeignScanState *node)
 		return false;
 	if (!st->fixed || st->ranges.n == NULL)
 	{
-		compute_ranges(st, node->ss.ps.ps_ExprContext);
+		compute_ranges(st, st->ps->ps_ExprContext);
 		flatten_ranges(st);
 	}
 	for (int b = 0; b < st->ranges.nbuckets; b++)
@@ -322,7 +260,7 @@ start_scan(ForeignScanState *node)
 	if (st->opened && st->cell_tests && !st->fixed)
 		close_scans(st);
 	if (!st->opened)
-		open_scans(st, node->ss.ps.state->es_snapshot);
+		open_scans(st, st->ps->state->es_snapshot);
 	else
 		for (int b = 0; b < s->n; b++)
 			wt_scan_restart(s->scans[b], st->ranges.ranges[b], st->ranges.n[b]);
@@ -333,207 +271,73 @@ start_scan(ForeignScanState *node)
 	return s->n > 0;
 }
 
-/* ---------------------------------------------------------------- locking */
-
-static void
-raise_changed(ForeignScanState *node)
+bool
+wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not serialize access due to concurrent update"),
-			 errdetail("A row of \"%s\" was changed by another transaction.",
-					   RelationGetRelationName(node->ss.ss_currentRelation))));
-}
-
-/* Position the reader of the newest state on one row. */
-static void
-read_again(ForeignScanState *node, wide_bytes key)
-{
-	WtScanState  *st = node->fdw_state;
-	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	wide_range	range;
-
-	if (st->again == NULL)
-	{
-		initStringInfo(&st->again_hi);
-		memset(&st->again_spec, 0, sizeof(st->again_spec));
-		st->again = scan_reader(st, &st->again_spec);
-	}
-	range = wt_row_range(key, &st->again_hi);
-	if (st->again_scan == NULL)
-	{
-		st->again_spec.ranges = &range;
-		st->again_spec.nranges = 1;
-		st->again_spec.own_mark = wt_own_mark(node->ss.ps.state->es_snapshot);
-		if (st->again_spec.own_mark == 0)
-			st->again_spec.own_mark = WT_OWN_NONE;
-		st->again_scan = wt_scan_open(NULL, &st->again_spec);
-	}
-	else
-		wt_scan_restart(st->again_scan, &range, 1);
-	st->again->row_scan = NULL;
-	MemoryContextSwitchTo(old);
-}
-
-/* Layout cells: the order of the columns in which two readers of a row are. */
-static int
-column_cmp(const WtRowReader *a, const WtRowReader *b)
-{
-	/* by name: the families may be others since the first one was opened */
-	int			c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
-
-	return c != 0 ? c : wt_bytes_cmp(wt_reader_qual(a, a->cell), wt_reader_qual(b, b->cell));
-}
-
-/* Layout cells: is the reader at the version of the cell that the scan has shown? */
-static bool
-same_cell(WtRowReader *a, WtRowReader *b)
-{
-	const wide_cell *x = a->cell,
-			   *y = b->cell;
-
-	/* both see the same of our own writes, also provisional timestamps */
-	return column_cmp(a, b) == 0 && x->ts == y->ts;
-}
-
-/*
- * Layout cells: the newest state of the cell that the scan has shown.  Nobody
- * else changes a row that we have locked, so the reader of the newest state
- * goes on along the row as the scan does: a row of a million cells is read once
- * more, not once for each of its cells.  It begins anew when the row is another
- * one, when the lock may have been given up in between (with the subtransaction
- * that took it), and for another version of a column it has already gone past.
- */
-static bool
-cell_again(ForeignScanState *node, Datum *values, bool *nulls)
-{
-	WtScanState *st = node->fdw_state;
-	WtRowReader *r = st->reader;
-	wide_bytes	key = wt_bytes_of(&r->key);
-	wide_bytes	qual = wt_reader_qual(r, r->cell);
-	uint64_t	seq;
-
-	if (st->again_key.data == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(st->cxt);
-
-		initStringInfo(&st->again_key);
-		initStringInfo(&st->missed_qual);
-		MemoryContextSwitchTo(old);
-	}
-	if (st->again_subid != GetCurrentSubTransactionId() || wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
-		(st->missed && st->missed_family == r->cell->family && wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
-	{
-		read_again(node, key);
-		st->again_subid = GetCurrentSubTransactionId();
-		st->again_end = false;
-		resetStringInfo(&st->again_key);
-		appendBinaryStringInfo(&st->again_key, (const char *) key.data, key.len);
-	}
-	st->missed = false;
-	while (!st->again_end)
-	{
-		int			c;
-
-		if (!wt_row_next(st->again, st->again_scan, values, nulls, &seq))
-		{
-			st->again_end = true;
-			break;
-		}
-		if (same_cell(r, st->again))
-			return true;
-		c = column_cmp(r, st->again);
-		if (c < 0)
-		{
-			/* it has gone past; this one will be looked at again */
-			st->again->next_cell--;
-			break;
-		}
-	}
-	st->missed = true;
-	st->missed_family = r->cell->family;
-	resetStringInfo(&st->missed_qual);
-	appendBinaryStringInfo(&st->missed_qual, (const char *) qual.data, qual.len);
-	return false;
-}
-
-/*
- * Lock the row that the scan has found and put its newest version into the
- * slot.  false: it is gone, or skipped.
- */
-static bool
-lock_row(ForeignScanState *node, TupleTableSlot *slot)
-{
-	WtScanState  *st = node->fdw_state;
-	wide_bytes	key = wt_bytes_of(&st->reader->key);
+	MemoryContext old;
 	uint64_t	seq;
 	bool		found;
 
-	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
-	{
-		if (st->lock == WT_LOCK_SKIP)
-			return false;
-		ereport(ERROR,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("could not obtain lock on row in relation \"%s\"",
-						RelationGetRelationName(node->ss.ss_currentRelation))));
-	}
-	if (st->t->cells_layout)
-		found = cell_again(node, slot->tts_values, slot->tts_isnull);
-	else
-	{
-		read_again(node, key);
-		found = wt_row_next(st->again, st->again_scan, slot->tts_values, slot->tts_isnull, &seq);
-	}
-	if (!found)
-	{
-		/* deleted by another transaction; or by this very command, when the scan runs again */
-		if (IsolationUsesXactSnapshot() && !st->restarted)
-			raise_changed(node);
+	if (!st->ready && !start_scan(st))
 		return false;
-	}
-	if (st->again->print == st->reader->print)
-		return true;
-	/* a row that this command itself has changed already is not changed twice */
-	if (st->again->own > st->reader->own)
-		return false;
-	if (IsolationUsesXactSnapshot())
-		raise_changed(node);
-	return true;
+	MemoryContextReset(st->rowcxt);
+	old = MemoryContextSwitchTo(st->rowcxt);
+	found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
+	MemoryContextSwitchTo(old);
+	return found;
 }
 
-/* ------------------------------------------------------------------- rows */
-
-TupleTableSlot *
-wtIterateForeignScan(ForeignScanState *node)
+void
+wt_scan_again(WtScanState *st)
 {
-	WtScanState  *st = node->fdw_state;
-	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	MemoryContext old;
-	uint64_t	seq;
+	st->restarted = st->restarted || st->opened;
+	st->again_subid = InvalidSubTransactionId;
+	st->ready = false;
+}
 
-	ExecClearTuple(slot);
-	if (!st->ready && !start_scan(node))
+void
+wt_scan_end(WtScanState *st)
+{
+	close_scans(st);
+	wt_scan_close(st->held);
+}
+
+void
+wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys)
+{
+	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
+	*out = st->past;
+	add_statistics(&st->source, out);
+}
+
+/* -------------------------------------------------------------- callbacks */
+
+void
+wtBeginForeignScan(ForeignScanState *node, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
+									&node->ss.ps);
+}
+
+/* A row that passes the quals, locked. */
+static bool
+fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
+{
+	WtScanState *st = node->fdw_state;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+
+	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
 	{
-		st->ready = false;
-		return slot;
-	}
-	for (;;)
-	{
-		MemoryContextReset(st->rowcxt);
-		old = MemoryContextSwitchTo(st->rowcxt);
-		if (!wt_reader_next(st->reader, &st->source, slot->tts_values, slot->tts_isnull, &seq))
-		{
-			MemoryContextSwitchTo(old);
-			return ExecClearTuple(slot);
-		}
-		if (st->lock == WT_LOCK_NONE)
-			break;
+		MemoryContext old;
+		bool		locked;
+
 		/* only rows that the statement is about are locked */
 		ExecStoreVirtualTuple(slot);
 		econtext->ecxt_scantuple = slot;
-		MemoryContextSwitchTo(old);
 		ResetExprContext(econtext);
 		if (node->ss.ps.qual != NULL && !ExecQual(node->ss.ps.qual, econtext))
 		{
@@ -542,36 +346,39 @@ wtIterateForeignScan(ForeignScanState *node)
 			continue;
 		}
 		ExecClearTuple(slot);
-		(void) MemoryContextSwitchTo(st->rowcxt);
-		if (lock_row(node, slot))
-			break;
+		old = MemoryContextSwitchTo(st->rowcxt);
+		locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
 		MemoryContextSwitchTo(old);
+		if (locked)
+			return true;
 	}
-	MemoryContextSwitchTo(old);
-	return ExecStoreVirtualTuple(slot);
+	return false;
+}
+
+TupleTableSlot *
+wtIterateForeignScan(ForeignScanState *node)
+{
+	WtScanState *st = node->fdw_state;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
+		return ExecStoreVirtualTuple(slot);
+	return slot;
 }
 
 void
 wtReScanForeignScan(ForeignScanState *node)
 {
-	WtScanState  *st = node->fdw_state;
-
-	if (st == NULL)
-		return;
-	st->restarted = st->restarted || st->opened;
-	st->again_subid = InvalidSubTransactionId;
-	st->ready = false;
+	if (node->fdw_state != NULL)
+		wt_scan_again(node->fdw_state);
 }
 
 void
 wtEndForeignScan(ForeignScanState *node)
 {
-	WtScanState  *st = node->fdw_state;
-
-	if (st == NULL)
-		return;
-	close_scans(st);
-	wt_scan_close(st->held);
+	if (node->fdw_state != NULL)
+		wt_scan_end(node->fdw_state);
 }
 
 /*
@@ -581,20 +388,5 @@ wtEndForeignScan(ForeignScanState *node)
 bool
 wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
 {
-	return true;
-}
-
-/* What the engine did for this scan so far; false: it was never run. */
-bool
-wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out, uint64 *bad_keys)
-{
-	WtScanState  *st = node->fdw_state;
-
-	*bad_keys = 0;
-	if (st == NULL)
-		return false;
-	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
-	*out = st->past;
-	add_statistics(&st->source, out);
 	return true;
 }

@@ -16,6 +16,7 @@
  *	plan.c		sizes, paths, plans
  *	reader.c	the engine's cells -> SQL rows
  *	scan.c		the executor's scans
+ *	scan_lock.c	those that lock what they find
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE

@@ -1,0 +1,86 @@
+/*
+ * scan.h
+ *		A scan of one table as a plan describes it, for the callbacks that run
+ *		one: plain scans, scans that aggregate, scans that change what they find.
+ */
+#ifndef WT_SCAN_H
+#define WT_SCAN_H
+
+#include "reader.h"
+
+#include "nodes/execnodes.h"
+
+typedef struct WtScanState
+{
+	WtTable    *t;
+	PlanState  *ps;				/* whose snapshot and expression context it uses */
+	WtEngine	e;
+	bool		exists;			/* the engine has the table */
+	WtScan	   *held;			/* the statement's snapshot */
+	int64		as_of;			/* PG_INT64_MAX: not set */
+	WtTest	   *tests;
+	int			ntests;
+	WtArg	   *args;
+	int			nargs;
+	List	   *exprs;			/* expression states of args */
+	bool		fixed;			/* all arguments are constants */
+	bool	   *columns;
+	int			strict;
+	bool		reverse;
+	bool		ordered;
+	double		limit;			/* rows that are asked for at most; 0: not known */
+	WtLock		lock;
+	WtRowReader *reader;
+	wide_scan_spec spec;
+	WtSource	source;
+	wide_scan_stats past;		/* of scans that were closed to read something else */
+	uint64		past_bad_keys;	/* of their readers */
+	bool		ready;			/* ranges computed, engine scans positioned */
+	bool		opened;
+	bool		restarted;		/* the scan has been restarted: rows may come twice */
+	MemoryContext cxt;			/* of the scan */
+	MemoryContext opencxt;		/* of the readers and what belongs to them */
+	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
+	MemoryContext rowcxt;
+	MemoryContext rangecxt;
+	WtRanges	ranges;
+	/* locking */
+	WtRowReader *again;			/* reads the newest state */
+	WtScan	   *again_scan;
+	wide_scan_spec again_spec;
+	StringInfoData again_hi;
+	/* layout cells: again_scan goes on from one cell of a row to the next */
+	StringInfoData again_key;	/* of that row */
+	SubTransactionId again_subid;	/* that has locked it; Invalid: begin anew */
+	bool		again_end;		/* no cells left */
+	bool		missed;			/* the last cell sought was not there: missed_family, missed_qual */
+	int			missed_family;
+	StringInfoData missed_qual;
+} WtScanState;
+
+/*
+ * The scan that the private list of a plan describes (enum WtPrivate), with the
+ * plan's fdw_exprs.  Nothing is read yet, but the snapshot is held.  Lives in
+ * CurrentMemoryContext until wt_scan_end.
+ */
+extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps);
+/*
+ * The next row: values by attribute number - 1; those that are not wanted are
+ * null.  They live until the next call.  false: there is none.
+ */
+extern bool wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls);
+/* From the beginning, with the parameters' new values. */
+extern void wt_scan_again(WtScanState *st);
+extern void wt_scan_end(WtScanState *st);
+/* What the engine did so far. */
+extern void wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys);
+
+/* for scan_lock.c: a reader of what the scan reads */
+extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);
+/*
+ * scan_lock.c.  Lock the row last fetched and put its newest version into
+ * values (in CurrentMemoryContext).  false: it is gone, or skipped.
+ */
+extern bool wt_scan_lock(WtScanState *st, Datum *values, bool *nulls);
+
+#endif							/* WT_SCAN_H */
