@@ -432,22 +432,41 @@ files_overlap(const file_meta *a, const file_meta *b)
 
 /* --------------------------------------------------------------- horizon */
 
+/*
+ * What published snapshots need, at most `horizon`.  A snapshot may go from one
+ * process to another while this looks: had we looked at the second too early
+ * and at the first too late, the number of moves tells.
+ */
+static uint64_t
+oldest_snapshot(wide_db *db, uint64_t horizon)
+{
+	commit_state *commit = &db->seg->commit;
+	slot	   *slots = shm_slots(db);
+	uint64_t	moves;
+
+	do
+	{
+		moves = atomic_load(&commit->snapshot_moves);
+		for (uint32_t i = 0; i < shm_slots_used(db); i++)
+		{
+			uint64_t	snap = atomic_load(&slots[i].snapshot);
+
+			if (snap != 0 && snap < horizon)
+				horizon = snap;
+		}
+	} while (atomic_load(&commit->snapshot_moves) != moves);
+	return horizon;
+}
+
 uint64_t
 set_horizon(wide_db *db)
 {
 	commit_state *commit = &db->seg->commit;
-	slot	   *slots = shm_slots(db);
 	/* first this, then the slots: a snapshot published later sees at least this much */
 	uint64_t	horizon = atomic_load(&commit->visible_seq);
 	uint64_t	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
-	{
-		uint64_t	snap = atomic_load(&slots[i].snapshot);
-
-		if (snap != 0 && snap < horizon)
-			horizon = snap;
-	}
+	horizon = oldest_snapshot(db, horizon);
 	if (oldest == 0 || shm_lock(db, LOCK_COMMIT) != WIDE_OK)
 		return horizon;
 	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;

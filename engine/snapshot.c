@@ -17,6 +17,11 @@
  * snapshot can see as running any more (below oldest_external, which only
  * rises) are passed over once and for all: the process remembers up to where.
  *
+ * A snapshot goes to another process as bytes.  That one stores what it needs in
+ * its own slot, makes the move known (commit.snapshot_moves, after the store)
+ * and then looks whether anybody still protected it: so there is no moment at
+ * which set_horizon could miss both.
+ *
  * Locking: LOCK_COMMIT to copy ring entries; callbacks run without a lock.
  */
 #include <stdlib.h>
@@ -266,6 +271,108 @@ wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
 		if (s->excluded[i] == lsn)
 			return false;
 	return lsn <= s->seq;
+}
+
+/* ------------------------------------------------ from process to process */
+
+#define EXPORT_MAGIC	0x31706e5365646957ull	/* "WideSnp1" */
+
+typedef struct export_head
+{
+	uint64_t	magic;
+	uint64_t	build;			/* of the segment, whose processes alone can use it */
+	uint64_t	seq, needs;
+	uint64_t	nexcluded;		/* the exclusions follow */
+	uint64_t	hash;			/* of all this (hash = 0) and of what follows */
+} export_head;
+
+static uint64_t
+export_hash(const export_head *h, const uint8_t *excluded)
+{
+	export_head copy = *h;
+
+	copy.hash = 0;
+	return wide_hash(excluded, h->nexcluded * sizeof(uint64_t), wide_hash(&copy, sizeof(copy), EXPORT_MAGIC));
+}
+
+size_t
+wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
+{
+	export_head h = {.magic = EXPORT_MAGIC, .build = s->db->seg->build, .seq = s->seq, .needs = s->needs,
+	.nexcluded = (uint64_t) s->nexcluded};
+	size_t		list = (size_t) s->nexcluded * sizeof(uint64_t);
+
+	if (size >= sizeof(h) + list)
+	{
+		if (list > 0)
+			memcpy((uint8_t *) to + sizeof(h), s->excluded, list);
+		h.hash = export_hash(&h, (uint8_t *) to + sizeof(h));
+		memcpy(to, &h, sizeof(h));
+	}
+	return sizeof(h) + list;
+}
+
+/* Does any process, ours before this one included, keep versions back to there? */
+static bool
+is_protected(wide_db *db, const wide_snapshot *mine)
+{
+	slot	   *slots = shm_slots(db);
+
+	for (const wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
+		if (s != mine && s->needs <= mine->needs)
+			return true;
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	{
+		uint64_t	snap = atomic_load(&slots[i].snapshot);
+
+		if (i != db->slot_index && snap != 0 && snap <= mine->needs)
+			return true;
+	}
+	/* nothing has become visible since it was taken */
+	return atomic_load(&db->seg->commit.visible_seq) <= mine->needs;
+}
+
+wide_status
+wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot **out)
+{
+	export_head h;
+	wide_snapshot *s = NULL;
+	wide_status st;
+
+	*out = NULL;
+	if (size < sizeof(h))
+		return wide_fail(WIDE_INVALID, "%zu bytes are not an exported snapshot", size);
+	memcpy(&h, from, sizeof(h));
+	if (h.magic != EXPORT_MAGIC || h.build != db->seg->build || h.nexcluded > INT32_MAX ||
+		size != sizeof(h) + h.nexcluded * sizeof(uint64_t) ||
+		h.hash != export_hash(&h, (const uint8_t *) from + sizeof(h)))
+		return wide_fail(WIDE_INVALID, "these bytes are not a snapshot that was exported by this server");
+	TRY(snapshot_new(db, &s));
+	if (h.nexcluded > 0)
+	{
+		s->excluded = malloc(h.nexcluded * sizeof(uint64_t));
+		if (s->excluded == NULL)
+		{
+			st = wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+			goto done;
+		}
+		memcpy(s->excluded, (const uint8_t *) from + sizeof(h), h.nexcluded * sizeof(uint64_t));
+		s->nexcluded = s->excluded_cap = (int) h.nexcluded;
+	}
+	s->seq = h.seq;
+	s->needs = h.needs;
+	note_oldest(db);
+	atomic_fetch_add(&db->seg->commit.snapshot_moves, 1);
+	if (!is_protected(db, s) || h.seq > atomic_load(&db->seg->commit.applied_seq))
+	{
+		st = wide_fail(WIDE_CONFLICT, "the exported snapshot has been released");
+		goto done;
+	}
+	*out = s;
+	return WIDE_OK;
+done:
+	wide_snapshot_release(s);
+	return st;
 }
 
 const uint64_t *

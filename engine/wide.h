@@ -417,6 +417,20 @@ extern void wide_snapshot_release(wide_snapshot *s);
 extern uint64_t wide_snapshot_lsn(const wide_snapshot *s);
 /* Would this snapshot see a batch with that sequence number? */
 extern bool wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn);
+/*
+ * The snapshot as bytes, for another process that is attached to the same
+ * segment.  Returns how many they are; they are written only when size is
+ * enough (call with size 0 to ask).  They are good for nothing once the
+ * exporting process has released its snapshot.
+ */
+extern size_t wide_snapshot_export(const wide_snapshot *s, void *to, size_t size);
+/*
+ * A snapshot that sees exactly what the exported one sees, and from here on
+ * protects by itself the versions that it needs: the other may be released when
+ * this has returned.  WIDE_INVALID: not the bytes of an export;  WIDE_CONFLICT:
+ * nobody holds a snapshot any more that is as old.
+ */
+extern wide_status wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot **out);
 
 /* ------------------------------------------------------------------ scan */
 

@@ -1,0 +1,200 @@
+/*
+ * snapshot_test.c - snapshots that go to another process, and ones that are
+ * renewed in place.
+ */
+#include "store_fixture.h"
+
+static wide_family_id fam;
+static wide_table_id table;
+
+static void
+begin(store *s, int versions)
+{
+	wide_family_options opt;
+
+	store_init(s);
+	assert_ok(store_open(s));
+	wide_family_defaults(&opt);
+	opt.versions = versions;
+	store_table(s, &opt, 1, &table, &fam);
+}
+
+static void
+expect(store *s, const wide_snapshot *at, const char *want)
+{
+	char	   *got = store_text(s, at, &fam, 1);
+
+	assert_string_equal(got, want);
+	free(got);
+}
+
+/* Commit a cell as part of external transaction xid; its sequence number. */
+static uint64_t
+put_external(store *s, uint64_t xid, const char *row, const char *value)
+{
+	wide_batch *b;
+	uint64_t	lsn;
+
+	assert_ok(wide_batch_new(s->db, &b));
+	assert_ok(wide_batch_put(b, fam, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	wide_filelog_set_xid(&s->log, xid);
+	assert_ok(wide_batch_prepare(b, xid));
+	assert_ok(wide_filelog_decide(&s->log, xid, true));
+	assert_ok(wide_batch_finish(b, &lsn));
+	assert_ok(s->log.sync(s->log.ctx, lsn));
+	assert_ok(wide_publish(s->db, lsn));
+	wide_batch_free(b);
+	wide_filelog_set_xid(&s->log, 0);
+	return lsn;
+}
+
+/* The caller's snapshot regards odd transactions as running. */
+static bool
+odd_runs(void *ctx, uint64_t xid)
+{
+	return xid % 2 == 1;
+}
+
+/* Attaches to the store as another process and answers whether the bytes give the same view there. */
+static int
+other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns, const bool *seen, int nlsns,
+			  const char *want, int told, int answer)
+{
+	wide_host	host = {.ctx = s, .now = store_now, .oldest_external = store_oldest_external};
+	wide_snapshot *snap;
+	char	   *got;
+	char		c = 'i';
+
+	s->db = NULL;
+	if (wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
+		return 1;
+	if (wide_snapshot_import(s->db, bytes_of, n, &snap) != WIDE_OK)
+		return 2;
+	/* imported: the other one may go now, and does everything it can to spoil ours */
+	if (write(answer, &c, 1) != 1 || read(told, &c, 1) != 1)
+		return 3;
+	for (int i = 0; i < nlsns; i++)
+		if (wide_snapshot_sees(snap, lsns[i]) != seen[i])
+			return 4;
+	got = store_text(s, snap, &fam, 1);
+	if (strcmp(got, want) != 0)
+	{
+		fprintf(stderr, "want %s\n got %s\n", want, got);
+		return 5;
+	}
+	free(got);
+	wide_snapshot_release(snap);
+	wide_detach(s->db);
+	return 0;
+}
+
+static void
+test_export(void **state)
+{
+	store		s;
+	wide_snapshot *snap;
+	uint8_t		bytes_of[512];
+	uint64_t	lsns[8];
+	bool		seen[8];
+	size_t		n;
+	char	   *want;
+	int			down[2], up[2], status;
+	char		c;
+	pid_t		pid;
+
+	(void) state;
+	begin(&s, 1);
+	s.oldest_external = 100;
+	store_put(&s, fam, "a", "q", 1, "plain");
+	for (int i = 0; i < 6; i++)
+	{
+		char		row[2] = {(char) ('b' + i), 0};
+
+		lsns[i] = put_external(&s, 100 + (uint64_t) i, row, "v");
+	}
+	assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &snap));
+	lsns[6] = put_external(&s, 106, "b", "later");
+	lsns[7] = UINT64_MAX;
+	for (int i = 0; i < 8; i++)
+		seen[i] = wide_snapshot_sees(snap, lsns[i]);
+	/* the last of the ended ones is below the last of the running ones */
+	assert_true(seen[0] && !seen[1] && seen[2] && !seen[3] && seen[4] && !seen[5] && !seen[6]);
+	n = wide_snapshot_export(snap, NULL, 0);
+	assert_true(n <= sizeof bytes_of);
+	memset(bytes_of, 0x55, sizeof bytes_of);
+	assert_int_equal(wide_snapshot_export(snap, bytes_of, n - 1), n);
+	assert_int_equal(bytes_of[0], 0x55);
+	assert_int_equal(wide_snapshot_export(snap, bytes_of, sizeof bytes_of), n);
+	want = store_text(&s, snap, &fam, 1);
+	assert_true(pipe(down) == 0 && pipe(up) == 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(other_process(&s, bytes_of, n, lsns, seen, 8, want, down[0], up[1]));
+	close(up[1]);
+	assert_int_equal(read(up[0], &c, 1), 1);
+	wide_snapshot_release(snap);
+	/* every version that it sees is displaced, and compacted away where nothing protects it */
+	s.oldest_external = 0;
+	for (int i = 0; i < 7; i++)
+	{
+		char		row[2] = {(char) ('a' + i), 0};
+
+		store_put(&s, fam, row, "q", 1900000000000000, "newer");
+	}
+	assert_ok(wide_compact(s.db, fam));
+	assert_int_equal(write(down[1], "g", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* nobody holds it now: a late comer is refused */
+	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &snap), WIDE_CONFLICT);
+	assert_null(snap);
+	free(want);
+	close(down[0]);
+	close(down[1]);
+	close(up[0]);
+	store_drop(&s);
+}
+
+/* In the process itself, and bytes that are none. */
+static void
+test_import_here(void **state)
+{
+	store		s;
+	wide_snapshot *a, *b;
+	uint8_t		bytes_of[128];
+	size_t		n;
+
+	(void) state;
+	begin(&s, 1);
+	store_put(&s, fam, "a", "q", 1, "one");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
+	store_put(&s, fam, "a", "q", 2, "two");
+	assert_ok(wide_snapshot_import(s.db, bytes_of, n, &b));
+	assert_int_equal(wide_snapshot_lsn(b), wide_snapshot_lsn(a));
+	wide_snapshot_release(a);
+	assert_ok(wide_compact(s.db, fam));
+	expect(&s, b, "0/a/q@1=one;");
+	wide_snapshot_release(b);
+	assert_ok(wide_compact(s.db, fam));
+	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &b), WIDE_CONFLICT);
+	for (size_t i = 0; i < n; i++)
+	{
+		bytes_of[i] ^= 1;
+		assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &b), WIDE_INVALID);
+		bytes_of[i] ^= 1;
+		assert_int_equal(wide_snapshot_import(s.db, bytes_of, i, &b), WIDE_INVALID);
+	}
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_export),
+		cmocka_unit_test(test_import_here),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
