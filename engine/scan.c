@@ -43,10 +43,14 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 	return merge_add(m, src);
 }
 
-/* All sources of a family as of the pin, for readers at seq or before, of timestamps from ts_min on. */
+/*
+ * All sources of a family as of the pin, for readers at seq or before, of
+ * timestamps from ts_min on.  *left_out is set when later readers could need a
+ * source more.
+ */
 static wide_status
 family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
-			 uint64_t mark, merge **out, source **own_source)
+			 uint64_t mark, merge **out, source **own_source, bool *left_out)
 {
 	set_files	files;
 	source	   *src;
@@ -68,16 +72,26 @@ family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, i
 		mem_at(db, pin->mem[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */
 		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
+		{
+			*left_out = true;
 			continue;
+		}
 		/* bounds are those of all families together, and widened before an entry can be seen (source.c) */
 		if (atomic_load(&mm.t->ts_max) < ts_min)
+		{
+			*left_out = true;
 			continue;
+		}
 		TRY_GOTO(add_mem(db, m, &mm, id));
 	}
 	TRY_GOTO(set_pin_files(db, pin, id, &files));
 	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
+	{
 		if (files.files[i].seq_min <= seq)
 			TRY_GOTO(add_files(db, m, &files.files[i], 1));
+		else
+			*left_out = true;
+	}
 	for (int l = 1; l < SET_LEVELS; l++)
 	{
 		int			n = files.level_start[l + 1] - files.level_start[l];
@@ -122,12 +136,13 @@ make_sources(wide_scan *s)
 {
 	TRY(set_pin_take(s->db, &s->pin));
 	s->pinned = true;
+	s->left_out = false;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(family_merge(s->db, &s->pin, f->id, wide_snapshot_lsn(s->snap), f->limits.by_time ? f->limits.ts_min : INT64_MIN,
-						 s->own, s->own_mark, &f->m, &f->own));
+		TRY(family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+						 s->own, s->own_mark, &f->m, &f->own, &s->left_out));
 		merge_limits(f->m, &f->limits);
 		f->before_valid = false;
 	}
@@ -527,15 +542,33 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wid
 	return true;
 }
 
+/* What is visible of the family, by its options and our snapshot as they are now. */
 static wide_status
-family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
+make_view(wide_scan *s, scan_family *f)
 {
 	family_floor floors[FAMILY_FLOORS];
 	wide_family family;
 	const uint64_t *excluded;
 	int			nexcluded;
 
+	if (f->view_made)
+		view_read_free(&f->view);
+	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
+		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
+	excluded = snapshot_excluded(s->snap, &nexcluded);
+	f->view_made = true;
+	TRY(view_read_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
+					   s->now, s->ts_min, s->ts_max, f->max_versions));
+	if (s->filtered)
+		view_read_filter(&f->view, s->show_min, s->show_max);
+	return WIDE_OK;
+}
+
+static wide_status
+family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
+{
 	f->id = spec->id;
+	f->max_versions = spec->max_versions;
 	f->want = spec->want;
 	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL && spec->want != WIDE_WANT_EXISTS;
 	f->limits.stats = &s->stats;
@@ -548,15 +581,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 		f->limits.ts_min = s->show_min;
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
 	TRY(encode_quals(f, spec));
-	if (!family_options(s->db, s->own, spec->id, s->now, &family, floors))
-		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
-	excluded = snapshot_excluded(s->snap, &nexcluded);
-	f->view_made = true;
-	TRY(view_read_init(&f->view, &family.opt, floors, wide_snapshot_lsn(s->snap), excluded, nexcluded,
-					   s->now, s->ts_min, s->ts_max, spec->max_versions));
-	if (s->filtered)
-		view_read_filter(&f->view, s->show_min, s->show_max);
-	return WIDE_OK;
+	return make_view(s, f);
 }
 
 wide_status
@@ -578,7 +603,10 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->show_min = spec->show_min;
 	s->show_max = spec->show_max;
 	s->filtered = s->show_min != 0 || s->show_max != 0;
-	s->now = spec->now != 0 ? spec->now : now_us(db);
+	s->now_given = spec->now != 0;
+	s->now = s->now_given ? spec->now : now_us(db);
+	s->seq = wide_snapshot_lsn(snap);
+	s->generation = wide_catalog_generation(db);
 	s->own = spec->own;
 	s->own_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
@@ -711,6 +739,35 @@ count_statistics(wide_scan *s)
 	s->counted_cells = s->stats.cells_returned;
 }
 
+/*
+ * The snapshot has been renewed.  What was committed since is in the sources
+ * that we have, unless the set of memtables and files has another version by
+ * now, or a memtable was left out because there was nothing in it to see.
+ */
+static wide_status
+snapshot_moved(wide_scan *s)
+{
+	uint64_t	generation = wide_catalog_generation(s->db);
+	bool		views = generation != s->generation;
+
+	if (s->pinned && (s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
+		let_sources_go(s);
+	s->seq = wide_snapshot_lsn(s->snap);
+	s->generation = generation;
+	if (!s->now_given)
+		s->now = now_us(s->db);
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		if (views)
+			TRY(make_view(s, f));
+		else
+			view_read_renew(&f->view, s->seq, s->now);
+	}
+	return WIDE_OK;
+}
+
 wide_status
 wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
 {
@@ -719,6 +776,8 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	count_statistics(s);
 	s->failed = WIDE_OK;
 	s->own_mark = own_mark;
+	if (wide_snapshot_lsn(s->snap) != s->seq)
+		TRY(snapshot_moved(s));
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
@@ -784,6 +843,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	uint64_t	visible = atomic_load(&db->seg->commit.visible_seq);
 	merge	   *m = NULL;
 	source	   *own;
+	bool		left_out;
 	set_pin		pin;
 	const entry *e;
 	wide_status st;
@@ -793,7 +853,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
 	TRY(set_pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(family_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own));
+	TRY_GOTO(family_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own, &left_out));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
 	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
 	{

@@ -25,7 +25,7 @@ typedef struct scan_family
 	int			nquals;
 	buffer		quals;			/* encoded, one after the other */
 	size_t	   *qual_at;		/* nquals + 1 offsets into it */
-	int			max_versions;
+	int			max_versions;	/* as asked for */
 	merge	   *m;
 	source	   *own;
 	view_read	view;
@@ -61,6 +61,7 @@ struct wide_scan
 	const wide_snapshot *snap;
 	set_pin		pin;
 	bool		pinned;
+	bool		left_out;		/* a renewed snapshot needs more sources than we have */
 	scan_family *families;
 	int			nfamilies;
 	scan_range *ranges;
@@ -70,6 +71,9 @@ struct wide_scan
 	int64_t		ts_min, ts_max, now;
 	int64_t		show_min, show_max;
 	bool		filtered;		/* show_min and show_max are in force */
+	bool		now_given;
+	uint64_t	seq;			/* of the snapshot, which may be renewed: see wide_scan_restart */
+	uint64_t	generation;		/* of the catalog when the views were made */
 	wide_batch *own;
 	uint64_t	own_mark;
 	uint32_t	row_cells;

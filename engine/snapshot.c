@@ -37,6 +37,7 @@ struct wide_snapshot
 	uint64_t	needs;			/* versions visible at this LSN and later */
 	uint64_t   *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
+	bool		latest;			/* of applied_seq: can be renewed */
 	uint64_t	ended;			/* newest external batch that the caller sees as ended; 0 = none looked at */
 };
 
@@ -254,7 +255,32 @@ wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 	*out = NULL;
 	TRY(snapshot_new(db, &s));
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
+	s->latest = true;
 	*out = s;
+	return WIDE_OK;
+}
+
+/*
+ * Until the slot is changed it protects the old state, and so the newer one;
+ * what it is changed to is not above visible_seq, nor is that above applied_seq
+ * as it is read afterwards.
+ */
+wide_status
+wide_snapshot_renew(wide_snapshot *s)
+{
+	wide_db    *db = s->db;
+	uint64_t	visible;
+
+	TRY(shm_check(db));
+	if (!s->latest)
+		return wide_fail(WIDE_INVALID, "only a snapshot of the newest state can be renewed");
+	visible = atomic_load(&db->seg->commit.visible_seq);
+	if (visible > s->needs)
+	{
+		s->needs = visible;
+		note_oldest(db);
+	}
+	s->seq = atomic_load(&db->seg->commit.applied_seq);
 	return WIDE_OK;
 }
 

@@ -394,6 +394,16 @@ view_read_filter(view_read *v, int64_t show_min, int64_t show_max)
 }
 
 void
+view_read_renew(view_read *v, uint64_t seq, int64_t now)
+{
+	v->seq = seq;
+	v->now = now;
+	v->expire_before = view_expiry(now, v->opt.ttl_us);
+	view_read_row(v);
+	view_read_column_reset(v);
+}
+
+void
 view_read_free(view_read *v)
 {
 	free(v->deletes);

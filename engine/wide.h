@@ -413,6 +413,13 @@ extern wide_status wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, u
 									  wide_snapshot **out);
 /* The newest applied state, durable or not: for read-modify-write under a row lock. */
 extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
+/*
+ * Make a snapshot of wide_snapshot_latest that of the newest state now; costs a
+ * few loads when nothing was committed since.  A scan that is open on it has to
+ * be restarted (wide_scan_restart) before it is read again, which is the cheap
+ * way to read row after row in the newest state.  Other snapshots: WIDE_INVALID.
+ */
+extern wide_status wide_snapshot_renew(wide_snapshot *s);
 extern void wide_snapshot_release(wide_snapshot *s);
 extern uint64_t wide_snapshot_lsn(const wide_snapshot *s);
 /* Would this snapshot see a batch with that sequence number? */
@@ -517,7 +524,11 @@ typedef struct wide_scan_stats
 extern wide_status wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out);
 /* WIDE_OK and a row, or WIDE_END.  A row without cells exists (WANT_EXISTS). */
 extern wide_status wide_scan_next(wide_scan *s, wide_row *row);
-/* Start again with other ranges, keeping cursors and pins where possible. */
+/*
+ * Start again with other ranges, keeping cursors and pins where possible.  If
+ * the snapshot has been renewed, the scan reads its new state: families' options
+ * and the time (unless spec.now was given) are the present ones.
+ */
 extern wide_status wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark);
 /*
  * Let go of memtables and files until the next call, which goes on where the

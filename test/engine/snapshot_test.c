@@ -188,12 +188,166 @@ test_import_here(void **state)
 	store_drop(&s);
 }
 
+/* ---------------------------------------------------------------- renewal */
+
+static void
+read_all(wide_scan *scan, buffer *out)
+{
+	wide_row	row;
+	wide_status st;
+
+	out->len = 0;
+	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
+		for (int i = 0; i < row.ncells; i++)
+		{
+			assert_ok(buffer_append(out, row.key.data, row.key.len));
+			assert_ok(buffer_append(out, &row.cells[i].ts, sizeof(int64_t)));
+			assert_ok(buffer_append(out, row.cells[i].value.data, row.cells[i].value.len));
+		}
+	assert_int_equal(st, WIDE_END);
+}
+
+/* Something that may change what is there, or only where it is. */
+static void
+happen(store *s, uint64_t *r)
+{
+	wide_family_options opt;
+	wide_batch *b;
+	char		row[16],
+				value[3000];
+	int			what = (int) (rnd(r) % 16),
+				n = what == 0 ? 120 : 1 + (int) (rnd(r) % 3);
+
+	if (what == 1)
+		assert_ok(wide_flush(s->db));
+	else if (what == 2)
+		assert_ok(wide_compact(s->db, fam));
+	else if (what == 3)
+		s->now += (int64_t) (rnd(r) % 2000000);
+	else if (what == 4)
+	{
+		wide_family_defaults(&opt);
+		opt.versions = 1 + (int) (rnd(r) % 3);
+		opt.ttl_us = rnd(r) % 2 ? 3000000 : 0;
+		assert_ok(wide_batch_new(s->db, &b));
+		assert_ok(wide_batch_alter_family(b, fam, &opt));
+		assert_ok(store_commit(s, b, NULL));
+	}
+	else if (what < 14)
+	{
+		assert_ok(wide_batch_new(s->db, &b));
+		memset(value, 'v', sizeof value);
+		for (int i = 0; i < n; i++)
+		{
+			snprintf(row, sizeof row, "r%02d", (int) (rnd(r) % 40));
+			if (rnd(r) % 4 == 0)
+				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam, text(row), text("q"), WIDE_TS_MAX));
+			else
+			{
+				snprintf(value, 20, "%llu", (unsigned long long) rnd(r));
+				assert_ok(wide_batch_put(b, fam, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+										 bytes(value, n > 100 ? sizeof value : 20)));
+			}
+		}
+		assert_ok(store_commit(s, b, NULL));
+		if (rnd(r) % 8 == 0)
+			store_work(s);
+	}
+}
+
+/* A scan that is restarted on its renewed snapshot reads what a new one reads. */
+static void
+test_renew(void **state)
+{
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 3};
+	buffer		old = {0},
+				new = {0};
+	uint64_t	r = 11;
+	int			changed = 0;
+
+	(void) state;
+	for (int round = 0; round < 6; round++)
+	{
+		wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = round % 2 == 1};
+		wide_snapshot *snap, *fresh;
+		wide_scan  *scan, *again;
+		store		s;
+
+		begin(&s, 2);
+		f.id = fam;
+		assert_ok(wide_snapshot_latest(s.db, &snap));
+		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+		for (int i = 0; i < 250; i++)
+		{
+			uint64_t	lsn = wide_snapshot_lsn(snap);
+
+			happen(&s, &r);
+			if (rnd(&r) % 6 == 0)
+				wide_scan_park(scan);
+			assert_ok(wide_snapshot_renew(snap));
+			assert_ok(wide_scan_restart(scan, &all, 1, 0));
+			read_all(scan, &old);
+			assert_ok(wide_snapshot_latest(s.db, &fresh));
+			assert_int_equal(wide_snapshot_lsn(fresh), wide_snapshot_lsn(snap));
+			assert_ok(wide_scan_open(s.db, fresh, &spec, &again));
+			read_all(again, &new);
+			/* the time moves on with the snapshot only */
+			if (wide_snapshot_lsn(snap) != lsn)
+			{
+				assert_int_equal(old.len, new.len);
+				if (old.len > 0)
+					assert_memory_equal(old.data, new.data, old.len);
+				changed++;
+			}
+			wide_scan_close(again);
+			wide_snapshot_release(fresh);
+		}
+		wide_scan_close(scan);
+		wide_snapshot_release(snap);
+		store_drop(&s);
+	}
+	assert_true(changed > 600);
+	buffer_free(&old);
+	buffer_free(&new);
+}
+
+/* What a renewed snapshot does not see any more may go, what it sees may not. */
+static void
+test_renew_keeps(void **state)
+{
+	store		s;
+	wide_snapshot *snap, *plain;
+	uint64_t	slot_before;
+
+	(void) state;
+	begin(&s, 1);
+	store_put(&s, fam, "a", "q", 1, "one");
+	assert_ok(wide_snapshot_latest(s.db, &snap));
+	slot_before = atomic_load(&s.db->slot->snapshot);
+	store_put(&s, fam, "a", "q", 2, "two");
+	expect(&s, snap, "0/a/q@1=one;");
+	assert_ok(wide_snapshot_renew(snap));
+	assert_true(atomic_load(&s.db->slot->snapshot) > slot_before);
+	expect(&s, snap, "0/a/q@2=two;");
+	store_put(&s, fam, "a", "q", 3, "three");
+	assert_ok(wide_compact(s.db, fam));
+	expect(&s, snap, "0/a/q@2=two;");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &plain));
+	assert_int_equal(wide_snapshot_renew(plain), WIDE_INVALID);
+	wide_snapshot_release(plain);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_import_here),
+		cmocka_unit_test(test_renew),
+		cmocka_unit_test(test_renew_keeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
