@@ -458,6 +458,55 @@ block_next(block_cursor *c)
 	return decode(c, c->next);
 }
 
+/*
+ * An entry that shares klen bytes or more with one that is below the bytes is
+ * below them too, and so need not be decoded: nor will those that follow need
+ * more than klen bytes of its key, for the same reason.
+ */
+wide_status
+block_pass(block_cursor *c, const uint8_t *ukey, uint32_t klen, int max)
+{
+	entry	   *e = &c->e;
+	header		h;
+
+	h.ts = e->ts;
+	h.seq = e->seq;
+	h.rowlen = e->rowlen;
+	for (; max > 0; max--)
+	{
+		const uint8_t *p = c->data + c->next;
+
+		if (unlikely(c->next >= c->end))
+		{
+			c->valid = false;
+			return WIDE_OK;
+		}
+		if (likely(!(*p & RESTART)))
+		{
+			p = parse(p, c->data + c->end, &h);
+			if (unlikely(p == NULL || h.shared > e->klen || h.shared + h.unshared > KEY_UKEY_MAX))
+				return malformed(c, c->next);
+			if (h.shared >= klen)
+			{
+				e->klen = h.shared + h.unshared;
+				e->ts = h.ts;
+				e->seq = h.seq;
+				e->rowlen = h.rowlen;
+				c->at = c->next;
+				c->next = (uint32_t) (p + h.unshared + h.vlen - c->data);
+				continue;
+			}
+		}
+		TRY(decode(c, c->next));
+		if (ukey_compare(e->ukey, e->klen, ukey, klen) >= 0)
+			return WIDE_OK;
+		h.ts = e->ts;
+		h.seq = e->seq;
+		h.rowlen = e->rowlen;
+	}
+	return WIDE_OK;
+}
+
 static wide_status
 decode_restart(block_cursor *c, uint32_t i)
 {

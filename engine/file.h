@@ -44,6 +44,12 @@ extern wide_status block_open(block_cursor *c, const uint8_t *data, uint32_t len
 extern wide_status block_first(block_cursor *c);
 extern wide_status block_next(block_cursor *c);	/* c->valid false after the last */
 extern wide_status block_last(block_cursor *c);
+/*
+ * From the current entry, which is below the bytes, to the first that is not;
+ * not valid at the block's end.  After `max` entries it stops: what is current
+ * then is still below the bytes but not wholly decoded, and a search must follow.
+ */
+extern wide_status block_pass(block_cursor *c, const uint8_t *ukey, uint32_t klen, int max);
 /* first entry >= (ukey, ts, seq) in key order; ts = INT64_MAX, seq = SEQ_MAX: first of the ukey */
 extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 /* last entry with ukey < the given bytes */
@@ -142,6 +148,8 @@ extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t 
 extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
 extern wide_status sst_cursor_first(sst_cursor *c);
 extern wide_status sst_cursor_next(sst_cursor *c);
+/* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
+extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
 
 /*
  * sst_estimate.c: from the index, the filters, and those data blocks that are

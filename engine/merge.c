@@ -227,6 +227,28 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	return WIDE_OK;
 }
 
+wide_status
+merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
+{
+	merge_all  *a = ALL(m);
+
+	TRY(tick(a));
+	while (a->nheap > 0 && ukey_compare(a->heap[0]->e->ukey, a->heap[0]->e->klen, ukey, klen) < 0)
+	{
+		wide_status st = source_pass(a->heap[0], ukey, klen);
+
+		if (st != WIDE_OK)
+		{
+			m->current = NULL;
+			a->nheap = 0;
+			return st;
+		}
+		heap_moved(a, 0);
+	}
+	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	return WIDE_OK;
+}
+
 static inline bool
 same(const entry *a, const entry *b)
 {

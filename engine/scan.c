@@ -449,9 +449,8 @@ leave_row(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		f->steps = 0;
-		while (f->present && in_this_row(s, merge_entry(f->m)))
-			TRY(scan_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
+		if (f->present && in_this_row(s, merge_entry(f->m)))
+			TRY(merge_pass(f->m, s->after.data, (uint32_t) s->after.len));
 	}
 	return WIDE_OK;
 }

@@ -319,6 +319,25 @@ source_next(source *s)
 	return WIDE_OK;
 }
 
+#define PASS_STEPS	8			/* entries of a memtable after which searching is cheaper */
+
+wide_status
+source_pass(source *s, const uint8_t *ukey, uint32_t klen)
+{
+	if (s->kind == SOURCE_FILES)
+	{
+		TRY(sst_cursor_pass(&s->cursor, ukey, klen));
+		return s->cursor.valid ? WIDE_OK : files_from(s, s->at + 1, ukey, klen, INT64_MAX, SEQ_MAX);
+	}
+	for (int i = 0; i < PASS_STEPS; i++)
+	{
+		TRY(source_next(s));
+		if (s->e == NULL || ukey_compare(s->e->ukey, s->e->klen, ukey, klen) >= 0)
+			return WIDE_OK;
+	}
+	return source_seek(s, ukey, klen, INT64_MAX, SEQ_MAX);
+}
+
 wide_status
 source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {

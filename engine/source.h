@@ -67,6 +67,8 @@ struct source
 
 extern wide_status source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 extern wide_status source_next(source *s);
+/* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
+extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
 /* Largest row below the bytes; WIDE_END when none.  The position is lost. */
 extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
 /* Other ranges follow: forget what is remembered for falling keys. */
@@ -81,6 +83,8 @@ extern void merge_restart(merge *m);
 extern void merge_statistics(merge *m);	/* bring limits->stats up to date */
 /* Move on to the first entry >= the key; like merge_seek, but sources beyond it stay where they are. */
 extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+/* The same to the first entry at or above the bytes, which is expected to be near: the next row. */
+extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
 extern void merge_used(merge *m);	/* bytes of the current entry are given out */
 extern void merge_unused(merge *m); /* nothing given out before is in use any more */
 extern int	merge_sources(const merge *m);

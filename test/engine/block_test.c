@@ -55,6 +55,35 @@ check_at(const block_cursor *c, const entries *es, int n, int i)
 	}
 }
 
+/* From entries up to `before`, the last below the target's ukey, to the one behind that. */
+static void
+check_pass(block_cursor *c, const entries *es, int n, int before, const entry *t, int from)
+{
+	for (int i = 0; i < 3 && before >= 0; i++)
+	{
+		int			at = i == 0 ? before : i == 1 ? 0 : from % (before + 1);
+
+		assert_ok(block_seek(c, es->e[at].ukey, es->e[at].klen, es->e[at].ts, es->e[at].seq));
+		while (key_compare(&c->e, &es->e[at]) != 0)
+			assert_ok(block_next(c));
+		assert_ok(block_pass(c, t->ukey, t->klen, n + 1));
+		check_at(c, es, n, before + 1);
+		/* and goes on from there */
+		assert_ok(block_next(c));
+		check_at(c, es, n, before + 1 < n ? before + 2 : n);
+		/* it stops when it is far, and a search finds the place */
+		assert_ok(block_seek(c, es->e[at].ukey, es->e[at].klen, es->e[at].ts, es->e[at].seq));
+		assert_ok(block_pass(c, t->ukey, t->klen, 3));
+		if (before - at > 8)
+		{
+			assert_true(c->valid);
+			assert_true(ukey_compare(c->e.ukey, c->e.klen, t->ukey, t->klen) < 0);
+		}
+		assert_ok(block_seek(c, t->ukey, t->klen, INT64_MAX, SEQ_MAX));
+		check_at(c, es, n, before + 1);
+	}
+}
+
 static void
 check_block(const entries *es, int n, uint64_t seed)
 {
@@ -98,6 +127,7 @@ check_block(const entries *es, int n, uint64_t seed)
 			before++;
 		assert_ok(block_seek_before(&c, t.ukey, t.klen));
 		check_at(&c, es, n, before);
+		check_pass(&c, es, n, before, &t, (int) (seed + (uint64_t) k));
 	}
 	block_close(&c);
 	entries_free(&probes);
@@ -204,6 +234,16 @@ abuse(const uint8_t *p, uint32_t len, const entry *target)
 		{
 			touch(&c);
 			assert_true(++steps <= (int) len);
+		}
+		bad |= st != WIDE_OK;
+		for (int k = 1; k < 100 && st == WIDE_OK; k += 13)
+		{
+			st = block_first(&c);
+			if (st == WIDE_OK && c.valid && ukey_compare(c.e.ukey, c.e.klen, target->ukey, target->klen) < 0)
+				st = block_pass(&c, target->ukey, target->klen, k);
+			assert_true(st == WIDE_OK || (st == WIDE_CORRUPT && !c.valid));
+			if (c.valid && ukey_compare(c.e.ukey, c.e.klen, target->ukey, target->klen) >= 0)
+				touch(&c);
 		}
 		bad |= st != WIDE_OK;
 		for (int k = 0; k < 3; k++)
