@@ -9,6 +9,10 @@
  * Ranges of one row (row, row 00) are gets: filters of files are asked, and
  * nothing is moved on afterwards.
  *
+ * Predicates.  When one clause of them needs a cell, rows are looked for in the
+ * families of that clause only (they lead).  The others follow: they go to a row
+ * when something is to be read of it, and not at all for rows that are out.
+ *
  * What is done with a row, and how long its bytes live, is in scan_row.c.
  *
  * Pins: a scan holds the memtables and files of the version in which it began.
@@ -264,7 +268,7 @@ range_limits(wide_scan *s, scan_family *f)
 	}
 	l->row = range_lo(s);
 	l->rowlen = (uint32_t) s->cur->lo_len;
-	if (f->want == WIDE_WANT_COLUMNS && f->nquals == 1 && !f->any_exists)
+	if (f->want == WIDE_WANT_COLUMNS && f->ncols == 1 && !f->any_exists)
 	{
 		TRY(buffer_set(&f->column, l->row, l->rowlen));
 		TRY(buffer_append(&f->column, f->quals.data, f->quals.len));
@@ -283,7 +287,8 @@ range_seek(wide_scan *s)
 		scan_family *f = &s->families[i];
 
 		TRY(range_limits(s, f));
-		if (s->reverse && !s->cur->point)
+		f->placed = f->ready = false;
+		if (!f->leads || (s->reverse && !s->cur->point))
 			continue;
 		if (s->have_row)
 			TRY(merge_seek(f->m, s->after.data, (uint32_t) s->after.len, INT64_MAX, SEQ_MAX));
@@ -312,26 +317,71 @@ open_range(wide_scan *s)
 
 /* -------------------------------------------------------------------- rows */
 
-/* The row at hand begins: which families stand in it? */
+/* The row at hand begins. */
 static wide_status
 begin_row(wide_scan *s)
 {
 	s->have_row = s->in_row = true;
-	s->row_exists = false;
+	s->row_exists = s->rejected = s->overflow = false;
 	s->row_shown = 0;
+	s->row_number++;
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
 	s->after.data[s->after.len - 1]++;	/* terminator 00 01 -> 00 02 */
 	for (int i = 0; i < s->nfamilies; i++)
+		s->families[i].ready = false;
+	if (s->ntesting > 0)
 	{
-		scan_family *f = &s->families[i];
-
-		f->present = in_this_row(s, merge_entry(f->m));
-		f->done = !f->present;
-		f->in_column = f->held = false;
-		f->want_at = f->steps = 0;
-		if (f->present)
-			view_read_row(&f->view);
+		predicates_row(&s->pred);
+		s->untested = s->pred.ncolumns;
 	}
+	return WIDE_OK;
+}
+
+/* A family in which no rows are looked for goes to the row, if it has it. */
+static wide_status
+follow(wide_scan *s, scan_family *f)
+{
+	const entry *e;
+	bool		next = f->placed && f->last_row + 1 == s->row_number;
+
+	f->last_row = s->row_number;
+	if (s->cur->point || s->reverse || !f->placed)
+	{
+		if (!s->cur->point && s->reverse)
+		{
+			f->limits.hi = s->after.data;
+			f->limits.hilen = (uint32_t) s->after.len;
+		}
+		else
+			f->placed = !s->cur->point;
+		return merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX);
+	}
+	e = merge_entry(f->m);
+	if (e == NULL || ukey_compare(e->ukey, e->klen, s->row.data, s->row.len) >= 0)
+		return WIDE_OK;
+	if (next)
+		return merge_pass(f->m, s->row.data, (uint32_t) s->row.len);
+	return merge_skip(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX);
+}
+
+/* Before anything is read of the row in this family. */
+static wide_status
+get_ready(wide_scan *s, scan_family *f)
+{
+	if (f->ready)
+		return WIDE_OK;
+	if (!f->leads)
+		TRY(follow(s, f));
+	f->ready = true;
+	f->present = in_this_row(s, merge_entry(f->m));
+	f->done = !f->present;
+	f->in_column = f->held = false;
+	f->want_at = f->steps = 0;
+	f->tested = s->untested > 0 ? 0 : f->ncols;
+	f->show = true;
+	f->test = NULL;
+	if (f->present)
+		view_read_row(&f->view);
 	return WIDE_OK;
 }
 
@@ -343,7 +393,7 @@ row_forward(wide_scan *s)
 
 	for (int i = 0; i < s->nfamilies; i++)
 	{
-		const entry *e = merge_entry(s->families[i].m);
+		const entry *e = s->families[i].leads ? merge_entry(s->families[i].m) : NULL;
 
 		if (e != NULL && (first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
 			first = e;
@@ -367,6 +417,8 @@ row_reverse(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
+		if (!f->leads)
+			continue;
 		if (!f->before_valid ||
 			(!f->before_end && ukey_compare(f->before.data, f->before.len, s->bound.data, s->bound.len) >= 0))
 		{
@@ -390,7 +442,7 @@ row_reverse(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		if (f->before_end || f->before.len != s->row.len || memcmp(f->before.data, s->row.data, s->row.len) != 0)
+		if (!f->leads || f->before_end || f->before.len != s->row.len || memcmp(f->before.data, s->row.data, s->row.len) != 0)
 			continue;
 		f->limits.hi = s->after.data;
 		f->limits.hilen = (uint32_t) s->after.len;
@@ -424,7 +476,7 @@ next_row(wide_scan *s)
 				TRY(buffer_set(&s->row, range_lo(s), s->cur->lo_len));
 				TRY(begin_row(s));
 				for (int i = 0; i < s->nfamilies; i++)
-					if (s->families[i].present)
+					if (s->families[i].leads && in_this_row(s, merge_entry(s->families[i].m)))
 						return WIDE_OK;
 				s->in_row = false;
 			}
@@ -438,7 +490,7 @@ next_row(wide_scan *s)
 	}
 }
 
-/* The families that stand in the row go to the next one. */
+/* The families that stand in the row go to the next one; those that follow do so when a row is read of them. */
 static wide_status
 leave_row(wide_scan *s)
 {
@@ -449,7 +501,7 @@ leave_row(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		if (f->present && in_this_row(s, merge_entry(f->m)))
+		if (f->leads && in_this_row(s, merge_entry(f->m)))
 			TRY(merge_pass(f->m, s->after.data, (uint32_t) s->after.len));
 	}
 	return WIDE_OK;
@@ -473,19 +525,79 @@ other_cells(wide_scan *s, scan_family *f)
 	return st;
 }
 
+/* Cells of the row have been collected in vain. */
+static void
+drop_cells(wide_scan *s)
+{
+	s->stats.cells_returned -= (uint64_t) s->ncells;
+	scan_let_go(s);
+}
+
+/* The row is in, but not all that is wanted could be kept: begin again, without tests. */
+static wide_status
+read_again(wide_scan *s)
+{
+	drop_cells(s);
+	s->overflow = false;
+	s->row_shown = 0;
+	for (int i = 0; i < s->ntesting; i++)
+	{
+		scan_family *f = s->order[i];
+
+		TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
+		f->ready = false;
+	}
+	return WIDE_OK;
+}
+
+/* The families of which cells are wanted or tested. */
+static wide_status
+read_cells(wide_scan *s, bool *full)
+{
+	for (int i = 0; i < s->nfamilies && !*full; i++)
+	{
+		scan_family *f = s->order[i];
+
+		if (f->want == WIDE_WANT_EXISTS)
+			continue;
+		if (i >= s->ntesting && s->row_shown >= s->row_limit)
+			break;
+		TRY(get_ready(s, f));
+		if (!f->done || f->held || f->tested < f->ncols)
+			TRY(scan_family_row(s, f, full));
+		if (s->rejected)
+			return WIDE_OK;
+		if (s->overflow && i + 1 == s->ntesting)
+		{
+			TRY(read_again(s));
+			i = -1;
+		}
+	}
+	return WIDE_OK;
+}
+
 /* Read the row, or its next part. */
 static wide_status
 read_row(wide_scan *s, bool *full)
 {
 	*full = false;
-	for (int i = 0; i < s->nfamilies && !*full && s->row_shown < s->row_limit; i++)
-		if (s->families[i].want != WIDE_WANT_EXISTS && (!s->families[i].done || s->families[i].held))
-			TRY(scan_family_row(s, &s->families[i], full));
+	TRY(read_cells(s, full));
 	if (*full)
 		return WIDE_OK;
+	if (s->rejected)
+	{
+		s->row_exists = false;
+		if (s->ncells > 0)
+			drop_cells(s);
+		return leave_row(s);
+	}
 	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
-		if (s->families[i].want == WIDE_WANT_EXISTS && !s->families[i].done)
-			TRY(scan_family_row(s, &s->families[i], full));
+		if (s->families[i].want == WIDE_WANT_EXISTS)
+		{
+			TRY(get_ready(s, &s->families[i]));
+			if (!s->families[i].done)
+				TRY(scan_family_row(s, &s->families[i], full));
+		}
 	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
 		if (s->families[i].any_exists && s->families[i].present)
 			TRY(other_cells(s, &s->families[i]));
@@ -493,95 +605,6 @@ read_row(wide_scan *s, bool *full)
 }
 
 /* ------------------------------------------------------------------ public */
-
-static wide_status
-encode_quals(scan_family *f, const wide_scan_family *spec)
-{
-	int			n = spec->want == WIDE_WANT_COLUMNS ? spec->nquals : spec->want == WIDE_WANT_RANGE ? 2 : 0;
-
-	f->nquals = n;
-	if (spec->want == WIDE_WANT_RANGE && spec->nquals < 1)
-		return wide_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
-	f->qual_at = calloc((size_t) n + 1, sizeof(*f->qual_at));
-	if (f->qual_at == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
-	for (int i = 0; i < n; i++)
-	{
-		f->qual_at[i] = f->quals.len;
-		f->qual_at[i + 1] = f->quals.len;
-		if (i >= spec->nquals || (spec->want == WIDE_WANT_RANGE && i == 1 && spec->quals[i].data == NULL))
-			continue;			/* open */
-		TRY(buffer_reserve(&f->quals, KEY_ROW_MAX(spec->quals[i].len)));
-		f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, spec->quals[i].data, spec->quals[i].len) -
-								 f->quals.data);
-		f->qual_at[i + 1] = f->quals.len;
-	}
-	return WIDE_OK;
-}
-
-/* The family's options as the reader has to see them; false: there is no such family. */
-static bool
-family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out, family_floor *floors)
-{
-	wide_family list[64];
-	int			n;
-
-	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
-	if (!catalog_family(db, id, out, floors) && !catalog_family_any(db, id, out))
-		return false;
-	if (own == NULL || own->delta == NULL || catalog_delta_empty(own->delta))
-		return true;
-	n = wide_table_families(db, own, out->table, list, 64);
-	for (int i = 0; i < n && i < 64; i++)
-		if (list[i].id == id)
-		{
-			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_OWN, now);
-			*out = list[i];
-		}
-	return true;
-}
-
-/* What is visible of the family, by its options and our snapshot as they are now. */
-static wide_status
-make_view(wide_scan *s, scan_family *f)
-{
-	family_floor floors[FAMILY_FLOORS];
-	wide_family family;
-	const uint64_t *excluded;
-	int			nexcluded;
-
-	if (f->view_made)
-		view_read_free(&f->view);
-	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
-		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
-	excluded = snapshot_excluded(s->snap, &nexcluded);
-	f->view_made = true;
-	TRY(view_read_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
-					   s->now, s->ts_min, s->ts_max, f->max_versions));
-	if (s->filtered)
-		view_read_filter(&f->view, s->show_min, s->show_max);
-	return WIDE_OK;
-}
-
-static wide_status
-family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
-{
-	f->id = spec->id;
-	f->max_versions = spec->max_versions;
-	f->want = spec->want;
-	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL && spec->want != WIDE_WANT_EXISTS;
-	f->limits.stats = &s->stats;
-	f->limits.keep = scan_keep_block;
-	f->limits.keep_arg = s;
-	f->limits.ts_min = INT64_MIN;
-	if (s->ts_min != 0 || s->ts_max != 0)
-		f->limits.ts_min = s->ts_min;
-	if (s->filtered && s->show_min > f->limits.ts_min)
-		f->limits.ts_min = s->show_min;
-	f->limits.by_time = f->limits.ts_min != INT64_MIN;
-	TRY(encode_quals(f, spec));
-	return make_view(s, f);
-}
 
 wide_status
 wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out)
@@ -611,17 +634,8 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
 	s->calls = 1;
-	s->families = calloc((size_t) spec->nfamilies + 1, sizeof(*s->families));
-	if (s->families == NULL)
-	{
-		st = wide_fail(WIDE_NOMEM, "out of memory for a scan");
-		goto done;
-	}
-	for (int i = 0; i < spec->nfamilies; i++)
-	{
-		s->nfamilies = i + 1;
-		TRY_GOTO(family_open(s, &s->families[i], &spec->families[i]));
-	}
+	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
+	TRY_GOTO(scan_families_open(s, spec));
 	TRY_GOTO(set_ranges(s, spec->ranges, spec->nranges));
 	TRY_GOTO(make_sources(s));
 	*out = s;
@@ -669,6 +683,7 @@ scan_step(wide_scan *s, wide_row *row)
 		row->cells = s->cells;
 		row->ncells = s->ncells;
 		row->more = full;
+		row->unsure = s->pred.unsure;
 		return WIDE_OK;
 	}
 }
@@ -760,7 +775,7 @@ snapshot_moved(wide_scan *s)
 		scan_family *f = &s->families[i];
 
 		if (views)
-			TRY(make_view(s, f));
+			TRY(scan_make_view(s, f));
 		else
 			view_read_renew(&f->view, s->seq, s->now);
 	}
@@ -820,7 +835,7 @@ wide_scan_close(wide_scan *s)
 		buffer_free(&f->ukey);
 		buffer_free(&f->target);
 		buffer_free(&f->before);
-		free(f->qual_at);
+		free(f->cols);
 	}
 	scan_free_memory(s);
 	buffer_free(&s->bounds);
@@ -828,6 +843,8 @@ wide_scan_close(wide_scan *s)
 	buffer_free(&s->bound);
 	buffer_free(&s->after);
 	buffer_free(&s->key);
+	predicates_free(&s->pred);
+	free(s->order);
 	free(s->families);
 	free(s->ranges);
 	free(s);

@@ -1,14 +1,16 @@
 /*
- * scan.h - the inside of a scan, for scan.c (ranges, rows, sources) and
- * scan_row.c (the cells of a row).
+ * scan.h - the inside of a scan, for scan_open.c (what is looked for), scan.c
+ * (ranges, rows, sources) and scan_row.c (the cells of a row).
  */
 #ifndef WIDE_SCAN_H
 #define WIDE_SCAN_H
 
 #include "batch.h"
+#include "predicate.h"
 
 #define KEPT_MAX	16
 #define STEPS		8			/* entries passed over one by one before seeking */
+#define UNTOLD_CELLS 256		/* of a row kept while it may yet be out */
 
 typedef struct chunk
 {
@@ -17,14 +19,25 @@ typedef struct chunk
 	uint8_t		data[];
 } chunk;
 
+/* A column that is looked for. */
+typedef struct scan_column
+{
+	size_t		at, len;		/* encoded, in quals */
+	int			want;			/* index in the spec's quals, -1: it is not wanted */
+	const predicate_column *test;	/* NULL: no predicates */
+} scan_column;
+
 typedef struct scan_family
 {
 	wide_family_id id;
 	wide_want	want;
 	bool		any_exists;
-	int			nquals;
-	buffer		quals;			/* encoded, one after the other */
-	size_t	   *qual_at;		/* nquals + 1 offsets into it */
+	bool		leads;			/* rows are looked for in it; others follow, for rows that may be in */
+	buffer		quals;			/* encoded */
+	scan_column *cols;			/* ascending: wanted (WANT_COLUMNS), and those with predicates */
+	int			ncols;
+	int			ntests;			/* of them with predicates */
+	size_t		lo_len, hi_len; /* of WANT_RANGE: [0, lo_len) and what follows of quals; hi_len 0 = open */
 	int			max_versions;	/* as asked for */
 	merge	   *m;
 	source	   *own;
@@ -32,12 +45,18 @@ typedef struct scan_family
 	bool		view_made;
 	source_limits limits;
 	buffer		column;			/* limits.column */
+	bool		placed;			/* follows, and stands somewhere in the range */
+	uint64_t	last_row;		/* number of the row to which it has followed last */
 	/* the row */
+	bool		ready;			/* what follows is of the current row */
 	bool		present;		/* stands in the current row */
 	bool		done;			/* with the current row */
 	bool		in_column;
 	bool		held;			/* the current entry is to be shown, but the last wide_row was full */
+	bool		show;			/* the current column is wanted */
+	const predicate_column *test;	/* and its newest version is to be tested */
 	int			want_at;
+	int			tested;			/* columns before this one have been told to the predicates */
 	int			steps;
 	buffer		ukey;			/* of the current column */
 	buffer		target;
@@ -64,6 +83,9 @@ struct wide_scan
 	bool		left_out;		/* a renewed snapshot needs more sources than we have */
 	scan_family *families;
 	int			nfamilies;
+	scan_family **order;		/* in which they are read: the first ntesting have predicates */
+	int			ntesting;
+	predicates	pred;
 	scan_range *ranges;
 	int			nranges, ranges_cap;
 	buffer		bounds;
@@ -87,6 +109,10 @@ struct wide_scan
 	bool		in_row;
 	bool		have_row;		/* row is of this range */
 	bool		row_exists;
+	bool		rejected;		/* a predicate is not met */
+	bool		overflow;		/* too many cells while that could be: none is kept, the row is read again */
+	int			untested;		/* columns with predicates that have not been told */
+	uint64_t	row_number;
 	buffer		row;			/* encoded */
 	buffer		bound;			/* reverse: rows below this are next */
 	buffer		after;			/* key after the row */
@@ -116,6 +142,12 @@ buffer_set(buffer *b, const void *p, size_t n)
 	b->len = 0;
 	return buffer_append(b, p, n);
 }
+
+/* scan_open.c */
+/* The families of the spec, in s->families and s->order; s->pred is ready. */
+extern wide_status scan_families_open(wide_scan *s, const wide_scan_spec *spec);
+/* What is visible of the family, by its options and our snapshot as they are now. */
+extern wide_status scan_make_view(wide_scan *s, scan_family *f);
 
 /* scan_row.c */
 extern void scan_keep_block(void *arg, block_ref *ref); /* source_limits.keep; arg is the scan */

@@ -11,6 +11,12 @@
  * by a seek: a column with many versions, or a row with many columns of which
  * a few are wanted, costs a few steps and a seek for each part.
  *
+ * Predicates are told of their columns on the way: the newest visible version,
+ * or that there is none as soon as the scan is past the column.  What is wanted
+ * of the row is collected meanwhile; when that becomes too much before it is
+ * known whether the row is in, only columns with predicates are looked for and
+ * the row is read again (overflow).
+ *
  * Locking: none; the scan's pin protects what is read.
  */
 #include <stdlib.h>
@@ -130,7 +136,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 	c->value = (wide_bytes) {e->value, e->vlen};
 	c->qualifier = (wide_bytes) {NULL, 0};
 	if (f->want == WIDE_WANT_COLUMNS)
-		c->column = f->want_at;
+		c->column = f->cols[f->want_at].want;
 	else
 	{
 		if (f->qual_call != s->calls)
@@ -165,57 +171,103 @@ scan_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 	return merge_skip(f->m, ukey, klen, ts, ts == INT64_MIN ? 0 : SEQ_MAX);
 }
 
-static inline wide_bytes
-qual_part(const scan_family *f, int i)
+/* Columns before `to` that have not been told are absent. */
+static void
+tell_absent(wide_scan *s, scan_family *f, int to)
 {
-	return (wide_bytes) {f->quals.data + f->qual_at[i], f->qual_at[i + 1] - f->qual_at[i]};
+	for (; f->tested < to; f->tested++)
+		if (f->cols[f->tested].test != NULL)
+		{
+			s->untested--;
+			if (!predicates_test(&s->pred, f->cols[f->tested].test, NULL))
+			{
+				s->rejected = f->done = true;
+				return;
+			}
+		}
+}
+
+/* The newest visible version of a column with predicates. */
+static void
+tell_value(wide_scan *s, scan_family *f, const entry *e)
+{
+	wide_bytes	value = {e->value, e->vlen};
+	const predicate_column *test = f->test;
+
+	f->test = NULL;
+	f->tested = f->want_at + 1;
+	s->untested--;
+	if (!predicates_test(&s->pred, test, &value))
+		s->rejected = f->done = true;
+}
+
+/* Is there still a reason to look for this column? */
+static inline bool
+column_needed(const wide_scan *s, const scan_family *f, int i)
+{
+	return (f->want == WIDE_WANT_COLUMNS && f->cols[i].want >= 0 && !s->overflow && s->row_shown < s->row_limit) ||
+		(f->cols[i].test != NULL && i >= f->tested);
+}
+
+/* WANT_RANGE: is the column in it?  If it is before it, *next is lowered to its beginning. */
+static bool
+in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
+{
+	const uint8_t *lo = f->quals.data;
+
+	if (f->hi_len > 0 && ukey_compare(part.data, part.len, lo + f->lo_len, f->hi_len) >= 0)
+		return false;
+	if (ukey_compare(part.data, part.len, lo, f->lo_len) >= 0)
+		return true;
+	if (!*more || ukey_compare(lo, f->lo_len, next->data, next->len) < 0)
+		*next = (wide_bytes) {lo, f->lo_len};
+	*more = true;
+	return false;
 }
 
 /*
- * The entry begins a column: is it wanted?  If not the merge moves on, and
- * f->done is set when nothing that follows in the row is.
+ * The entry begins a column: is it wanted, or to be tested?  If not the merge
+ * moves on, and f->done is set when nothing that follows in the row is.
  */
 static wide_status
 column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 {
-	const uint8_t *part = e->ukey + e->rowlen;
-	uint32_t	n = e->klen - e->rowlen;
-	wide_bytes	q;
-	int			c = 1;
+	wide_bytes	part = {e->ukey + e->rowlen, e->klen - e->rowlen},
+				next = {NULL, 0};
+	bool		here = false,
+				more = false;
 
 	*wanted = false;
-	if (f->want == WIDE_WANT_RANGE)
+	f->test = NULL;
+	for (; f->want_at < f->ncols; f->want_at++)
 	{
-		if (f->qual_at[2] > f->qual_at[1])
+		const scan_column *col = &f->cols[f->want_at];
+		int			c = ukey_compare(f->quals.data + col->at, col->len, part.data, part.len);
+
+		here = c == 0 && column_needed(s, f, f->want_at);
+		more = c > 0;
+		if (here || more)
 		{
-			q = qual_part(f, 1);
-			if (ukey_compare(part, n, q.data, q.len) >= 0)
-			{
-				f->done = true;
-				return WIDE_OK;
-			}
+			next = (wide_bytes) {f->quals.data + col->at, col->len};
+			break;
 		}
-		q = qual_part(f, 0);
-		c = ukey_compare(q.data, q.len, part, n);
-		*wanted = c <= 0;
 	}
+	tell_absent(s, f, f->want_at);
+	if (s->rejected)
+		return WIDE_OK;
+	if (f->want == WIDE_WANT_COLUMNS)
+		f->show = here && f->cols[f->want_at].want >= 0;
 	else
-	{
-		while (f->want_at < f->nquals)
-		{
-			q = qual_part(f, f->want_at);
-			c = ukey_compare(q.data, q.len, part, n);
-			if (c >= 0)
-				break;
-			f->want_at++;
-		}
-		f->done = f->want_at >= f->nquals;
-		*wanted = !f->done && c == 0;
-	}
+		f->show = f->want == WIDE_WANT_ALL || in_range(f, part, &more, &next);
+	f->show = f->show && !s->overflow && s->row_shown < s->row_limit;
+	if (here && f->want_at >= f->tested)
+		f->test = f->cols[f->want_at].test;
+	*wanted = f->show || f->test != NULL;
+	f->done = !*wanted && !more;
 	if (f->done || *wanted)
 		return WIDE_OK;
 	TRY(buffer_set(&f->target, s->row.data, s->row.len));
-	TRY(buffer_append(&f->target, q.data, q.len));
+	TRY(buffer_append(&f->target, next.data, next.len));
 	return scan_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
 }
 
@@ -237,6 +289,51 @@ skip_column(wide_scan *s, scan_family *f)
 	return WIDE_OK;
 }
 
+/* A version that is visible; the last one that is to be shown of its column? */
+static wide_status
+visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full)
+{
+	uint32_t	room = s->untested > 0 && s->row_cells > UNTOLD_CELLS ? UNTOLD_CELLS : s->row_cells;
+
+	if (f->test != NULL)
+	{
+		tell_value(s, f, e);
+		if (s->rejected)
+			return WIDE_OK;
+	}
+	s->row_exists = true;
+	if (f->want == WIDE_WANT_EXISTS)
+	{
+		f->done = true;
+		return WIDE_OK;
+	}
+	f->show = f->show && s->row_shown < s->row_limit;
+	if (f->show && (uint32_t) s->ncells >= room)
+	{
+		if (s->untested == 0 && !s->overflow)
+		{
+			f->held = *full = true;
+			f->steps = last;	/* what to do when it has been shown */
+			return WIDE_OK;
+		}
+		s->overflow = true;
+		f->show = false;
+	}
+	if (!f->show)
+		return skip_column(s, f);
+	TRY(emit_cell(s, f, e));
+	if (s->row_shown >= s->row_limit && s->untested == 0)
+	{
+		f->done = true;
+		return WIDE_OK;
+	}
+	if (!last)
+		return merge_next(f->m);
+	/* what follows in the row is not wanted: it is left where it is */
+	f->done = f->want == WIDE_WANT_COLUMNS && f->want_at + 1 == f->ncols;
+	return f->done ? WIDE_OK : skip_column(s, f);
+}
+
 /* One entry of the row.  *full: it is to be shown, but the wide_row is full. */
 static wide_status
 family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
@@ -254,7 +351,7 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 		bool		wanted = true;
 
 		f->in_column = false;
-		if (f->want == WIDE_WANT_COLUMNS || f->want == WIDE_WANT_RANGE)
+		if (f->want != WIDE_WANT_EXISTS && (f->want != WIDE_WANT_ALL || f->ncols > 0))
 			TRY(column_wanted(s, f, e, &wanted));
 		if (!wanted)
 			return WIDE_OK;
@@ -268,27 +365,8 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 		s->stats.tombstones++;
 	TRY(view_read_cell(&f->view, e, &verdict));
 	if (verdict == VIEW_SHOW || verdict == VIEW_LAST)
-	{
-		s->row_exists = true;
-		if (f->want == WIDE_WANT_EXISTS)
-		{
-			f->done = true;
-			return WIDE_OK;
-		}
-		if ((uint32_t) s->ncells >= s->row_cells)
-		{
-			f->held = *full = true;
-			f->steps = verdict == VIEW_LAST;	/* what to do when it has been shown */
-			return WIDE_OK;
-		}
-		TRY(emit_cell(s, f, e));
-		if (s->row_shown >= s->row_limit)
-		{
-			f->done = true;
-			return WIDE_OK;
-		}
-	}
-	if (verdict == VIEW_LAST || verdict == VIEW_DONE)
+		return visible_cell(s, f, e, verdict == VIEW_LAST, full);
+	if (verdict == VIEW_DONE)
 		return skip_column(s, f);
 	return merge_next(f->m);
 }
@@ -323,6 +401,8 @@ scan_family_row(wide_scan *s, scan_family *f, bool *full)
 				return WIDE_OK;
 		}
 	}
+	if (!s->rejected)
+		tell_absent(s, f, f->ncols);
 	return WIDE_OK;
 }
 

@@ -466,10 +466,60 @@ typedef struct wide_scan_family
 	bool		any_exists;		/* the row exists too when it has other cells here than the wanted ones */
 } wide_scan_family;
 
+/*
+ * PREDICATES
+ *
+ * Conditions on single cells that a row has to meet.  Each is on the newest
+ * version of a column that the scan gives out (snapshot, own batch, TTL, time
+ * range, filter by show_min and show_max; row_limit has no influence).  Predicates with the same clause number are ORed, clauses are ANDed:
+ * a = 1 AND (b = 2 OR c IS NULL) is three predicates with clauses 0, 1, 1.
+ *
+ *  - An absent cell is null: only IS_NULL is true of it.
+ *  - Numbers have the width of the predicate's value(s).  Of a cell with
+ *    another width nothing can be told: the row is handed out with `unsure`
+ *    set, unless other predicates decide, and the caller evaluates his whole
+ *    condition himself.  A row that is handed out without `unsure` meets all.
+ *  - A column that is looked at need not be wanted; wanted or not, its cell
+ *    makes the row exist.  A family that is listed only for that has WANT_COLUMNS
+ *    and no quals.
+ *  - Families with predicates are read first, and of those without one nothing
+ *    is read for rows that are out.  When a clause can only be true of an
+ *    existing cell (no IS_NULL in it), rows are looked for in its families alone
+ *    (of several such clauses, one with the fewest families; then the first).
+ */
+typedef enum wide_op
+{
+	WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT, WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE,
+	WIDE_OP_IN,					/* equal to one of the values */
+	WIDE_OP_PREFIX,				/* begins with the value; BYTES only */
+	WIDE_OP_IS_NULL,			/* no value, like the next */
+	WIDE_OP_NOT_NULL
+} wide_op;
+
+typedef enum wide_kind
+{
+	WIDE_KIND_BYTES,			/* unsigned bytes, a prefix before what it begins */
+	WIDE_KIND_SIGNED,			/* big-endian two's complement of 1, 2, 4 or 8 bytes */
+	WIDE_KIND_FLOAT				/* big-endian IEEE of 4 or 8 bytes: -0 = 0, NaN = NaN and above all */
+} wide_kind;
+
+typedef struct wide_predicate
+{
+	int			family;			/* index into spec.families */
+	int			clause;
+	wide_op		op;
+	wide_kind	kind;			/* how values compare */
+	wide_bytes	qualifier;
+	const wide_bytes *values;	/* one; for IN any number, in any order; numbers all of one width */
+	int			nvalues;
+} wide_predicate;
+
 typedef struct wide_scan_spec
 {
 	const wide_scan_family *families;
 	int			nfamilies;
+	const wide_predicate *predicates;
+	int			npredicates;
 	const wide_range *ranges;	/* sorted, disjoint; n = 0: nothing */
 	int			nranges;
 	bool		reverse;		/* rows in descending order; cells of a row stay ascending */
@@ -486,7 +536,7 @@ typedef struct wide_scan_spec
 	wide_batch *own;			/* merged on top, may be NULL */
 	uint64_t	own_mark;		/* operations of own before this mark only */
 	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
-	uint32_t	row_limit;		/* of each row only so many cells, the first ones (0 = all) */
+	uint32_t	row_limit;		/* of each row only so many cells, the first ones that it hands out (0 = all) */
 } wide_scan_spec;
 
 typedef struct wide_cell
@@ -505,9 +555,10 @@ typedef struct wide_cell
 typedef struct wide_row
 {
 	wide_bytes	key;
-	const wide_cell *cells;		/* by family index, qualifier, newest first */
+	const wide_cell *cells;		/* by family index (those with predicates first), qualifier, newest first */
 	int			ncells;
 	bool		more;			/* the row goes on: the next call returns its next part */
+	bool		unsure;			/* a predicate could not be told: evaluate the condition yourself */
 } wide_row;
 
 typedef struct wide_scan wide_scan;

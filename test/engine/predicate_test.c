@@ -1,0 +1,722 @@
+/*
+ * predicate_test.c - scans with predicates against the same scan without them
+ * and a naive evaluation of what it returns; and how little is read.
+ */
+#include <math.h>
+#include "store_fixture.h"
+
+#define QUALS	5
+#define ROWS	60
+
+static wide_family_id fam[3];
+static wide_table_id table;
+
+static void
+begin(store *s, int nfamilies, int versions)
+{
+	wide_family_options opt;
+
+	store_init(s);
+	s->config.memtable_size = 4 << 20;
+	s->config.cache_size = 8 << 20;
+	assert_ok(store_open(s));
+	wide_family_defaults(&opt);
+	opt.versions = versions;
+	opt.block_size = 1024;
+	opt.compression = WIDE_COMPRESS_NONE;
+	store_table(s, &opt, nfamilies, &table, fam);
+}
+
+/* ------------------------------------------------------------ naive model */
+
+enum truth { NO, YES, UNSURE };
+
+static double
+float_of(wide_bytes v)
+{
+	double		d;
+	float		f;
+	uint64_t	u8;
+	uint32_t	u4;
+
+	if (v.len == 8)
+	{
+		u8 = get_u64be(v.data);
+		memcpy(&d, &u8, 8);
+		return d;
+	}
+	u4 = get_u32be(v.data);
+	memcpy(&f, &u4, 4);
+	return f;
+}
+
+static int64_t
+int_of(wide_bytes v)
+{
+	int64_t		n = (int8_t) v.data[0];
+
+	for (size_t i = 1; i < v.len; i++)
+		n = n * 256 + v.data[i];
+	return n;
+}
+
+static int
+naive_compare(wide_kind kind, wide_bytes a, wide_bytes b)
+{
+	double		x, y;
+
+	if (kind == WIDE_KIND_SIGNED)
+		return int_of(a) < int_of(b) ? -1 : int_of(a) > int_of(b);
+	if (kind == WIDE_KIND_FLOAT)
+	{
+		x = float_of(a);
+		y = float_of(b);
+		if (isnan(x) || isnan(y))
+			return (isnan(x) != 0) - (isnan(y) != 0);
+		return x < y ? -1 : x > y;
+	}
+	for (size_t i = 0; i < a.len && i < b.len; i++)
+		if (a.data[i] != b.data[i])
+			return a.data[i] < b.data[i] ? -1 : 1;
+	return a.len < b.len ? -1 : a.len > b.len;
+}
+
+static enum truth
+naive_one(const wide_predicate *p, const wide_bytes *v)
+{
+	int			c = 0;
+
+	if (p->op == WIDE_OP_IS_NULL || v == NULL)
+		return p->op == WIDE_OP_IS_NULL && v == NULL ? YES : NO;
+	if (p->op == WIDE_OP_NOT_NULL)
+		return YES;
+	if (p->op == WIDE_OP_IN && p->nvalues == 0)
+		return NO;
+	if (p->kind != WIDE_KIND_BYTES && v->len != p->values[0].len)
+		return UNSURE;
+	if (p->op == WIDE_OP_IN)
+	{
+		for (int i = 0; i < p->nvalues; i++)
+			if (naive_compare(p->kind, *v, p->values[i]) == 0)
+				return YES;
+		return NO;
+	}
+	if (p->op == WIDE_OP_PREFIX)
+		return v->len >= p->values[0].len && memcmp(v->data, p->values[0].data, p->values[0].len) == 0;
+	c = naive_compare(p->kind, *v, p->values[0]);
+	return p->op == WIDE_OP_EQ ? c == 0 : p->op == WIDE_OP_NE ? c != 0 : p->op == WIDE_OP_LT ? c < 0 :
+		p->op == WIDE_OP_LE ? c <= 0 : p->op == WIDE_OP_GT ? c > 0 : c >= 0;
+}
+
+/* newest[family][qualifier]: data NULL = absent */
+static enum truth
+naive(const wide_predicate *p, int n, wide_bytes newest[3][QUALS])
+{
+	enum truth	all = YES;
+
+	for (int i = 0; i < n; i++)
+	{
+		enum truth	any = NO;
+
+		for (int k = 0; k < n; k++)
+		{
+			const wide_bytes *v = &newest[p[k].family][p[k].qualifier.data[0] - 'a'];
+			enum truth	one = p[k].clause == p[i].clause ? naive_one(&p[k], v->data != NULL ? v : NULL) : NO;
+
+			if (one == YES || (one == UNSURE && any == NO))
+				any = one;
+		}
+		if (any == NO)
+			return NO;
+		if (any == UNSURE)
+			all = UNSURE;
+	}
+	return all;
+}
+
+/* ------------------------------------------------------------ random data */
+
+static uint8_t pool[64][8];
+static wide_bytes values[64];
+
+/* Few values of each kind, the special ones among them. */
+static void
+make_values(void)
+{
+	static const double floats[] = {0.0, -0.0, 1.5, -1.5, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1e300, -1e300, 2.5};
+	static const int64_t ints[] = {0, 1, -1, 2, 100, -100, 127, -128, INT64_MAX, INT64_MIN, 32767, -32768};
+	int			n = 0;
+
+	for (int i = 0; i < 12; i++, n += 2)
+	{
+		float		f = (float) floats[i];
+		uint64_t	u8;
+		uint32_t	u4;
+
+		memcpy(&u8, &floats[i], 8);
+		memcpy(&u4, &f, 4);
+		put_u64be(pool[n], u8);
+		values[n] = bytes(pool[n], 8);
+		put_u32be(pool[n + 1], u4);
+		values[n + 1] = bytes(pool[n + 1], 4);
+	}
+	for (int i = 0; i < 12; i++, n++)
+	{
+		int			width = 1 << (i % 4);
+
+		for (int k = 0; k < width; k++)
+			pool[n][k] = (uint8_t) ((uint64_t) ints[i] >> (8 * (width - 1 - k)));
+		values[n] = bytes(pool[n], (size_t) width);
+	}
+	for (; n < 64; n++)
+	{
+		for (int k = 0; k < 4; k++)
+			pool[n][k] = (uint8_t) (n * 7 % 3 + k % 2);
+		values[n] = bytes(pool[n], (size_t) (n % 5));
+	}
+}
+
+static void
+change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
+{
+	wide_batch *b = into;
+
+	if (into == NULL)
+		assert_ok(wide_batch_new(s->db, &b));
+	for (int i = 0; i < n; i++)
+	{
+		char		row[16],
+					qual[2] = {(char) ('a' + rnd(r) % QUALS), 0};
+		wide_family_id f = fam[rnd(r) % (uint64_t) nfamilies];
+		int			what = (int) (rnd(r) % 12);
+
+		snprintf(row, sizeof row, "r%03d", (int) (rnd(r) % ROWS));
+		if (what == 0)
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, text(row), text(""), WIDE_TS_MAX));
+		else if (what < 3)
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text(qual), WIDE_TS_MAX));
+		else
+			assert_ok(wide_batch_put(b, f, text(row), text(qual), 1000 + (int64_t) (rnd(r) % 50), INT64_MIN,
+									 rnd(r) % 20 == 0 ? 1 : 0, values[rnd(r) % 64]));
+	}
+	if (into == NULL)
+		assert_ok(store_commit(s, b, NULL));
+}
+
+static void
+random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
+{
+	p->nvalues = p->op == WIDE_OP_IN ? (int) (rnd(r) % 6) : 1;
+	p->values = v;
+	do
+	{
+		int			width;
+
+		v[0] = values[rnd(r) % 64];
+		width = (int) v[0].len;
+		if (p->kind == WIDE_KIND_BYTES || width == 8 || width == 4 || (p->kind == WIDE_KIND_SIGNED && (width == 1 || width == 2)))
+			break;
+	} while (true);
+	for (int i = 1; i < p->nvalues; i++)
+		do
+			v[i] = values[rnd(r) % 64];
+		while (p->kind != WIDE_KIND_BYTES && v[i].len != v[0].len);
+}
+
+typedef struct question
+{
+	wide_scan_family f[3];
+	wide_bytes	quals[3][QUALS];
+	wide_predicate p[6];
+	wide_bytes	v[6][6];
+	uint8_t		name[QUALS];
+	wide_scan_spec spec;
+	wide_range	ranges[4];
+	char		bounds[8][16];
+} question;
+
+static void
+ask(question *q, uint64_t *r, int nfamilies)
+{
+	int			at = 0,
+				n = 1 + (int) (rnd(r) % 5);
+
+	memset(q, 0, sizeof *q);
+	for (int i = 0; i < QUALS; i++)
+		q->name[i] = (uint8_t) ('a' + i);
+	for (int i = 0; i < nfamilies; i++)
+	{
+		wide_scan_family *f = &q->f[i];
+
+		*f = (wide_scan_family) {.id = fam[i], .want = (wide_want) (rnd(r) % 4), .quals = q->quals[i],
+		.max_versions = 1 + (int) (rnd(r) % 3), .any_exists = rnd(r) % 3 == 0};
+		for (int k = 0; k < QUALS; k++)
+			if (f->want == WIDE_WANT_COLUMNS && rnd(r) % 2)
+				q->quals[i][f->nquals++] = bytes(&q->name[k], 1);
+		if (f->want == WIDE_WANT_RANGE)
+		{
+			int			lo = (int) (rnd(r) % QUALS);
+
+			q->quals[i][f->nquals++] = bytes(&q->name[lo], 1);
+			q->quals[i][f->nquals++] = rnd(r) % 3 == 0 ? (wide_bytes) {NULL, 0} : bytes(&q->name[lo + (int) (rnd(r) % (uint64_t) (QUALS - lo))], 1);
+		}
+	}
+	for (int i = 0; i < n; i++)
+	{
+		wide_predicate *p = &q->p[i];
+
+		p->family = (int) (rnd(r) % (uint64_t) nfamilies);
+		p->clause = 10 - (int) (rnd(r) % (uint64_t) n);
+		p->op = (wide_op) (rnd(r) % 10);
+		p->kind = (wide_kind) (rnd(r) % 3);
+		if (p->op == WIDE_OP_PREFIX)
+			p->kind = WIDE_KIND_BYTES;
+		p->qualifier = bytes(&q->name[rnd(r) % QUALS], 1);
+		random_values(r, p, q->v[i]);
+	}
+	n = (int) (rnd(r) % 3);
+	if (n == 0)
+		q->spec.nranges = 1;
+	else
+		for (int lo = 0; lo < ROWS && q->spec.nranges < 4;)
+		{
+			int			hi;
+			char	   *a = q->bounds[at++],
+					   *b = q->bounds[at++];
+
+			lo += (int) (rnd(r) % 12);
+			hi = lo + 1 + (int) (rnd(r) % 15);
+			snprintf(a, 16, "r%03d", lo);
+			if (n == 1)
+				q->ranges[q->spec.nranges++] = (wide_range) {text(a), bytes(a, strlen(a) + 1)};
+			else
+			{
+				snprintf(b, 16, "r%03d", hi);
+				q->ranges[q->spec.nranges++] = (wide_range) {text(a), text(b)};
+			}
+			lo = n == 1 ? lo + 1 : hi;
+		}
+	q->spec.families = q->f;
+	q->spec.nfamilies = nfamilies;
+	q->spec.predicates = q->p;
+	q->spec.npredicates = 0;
+	for (int i = 0; i < 6 && q->p[i].qualifier.data != NULL; i++)
+		q->spec.npredicates++;
+	q->spec.ranges = q->ranges;
+	q->spec.reverse = rnd(r) % 2;
+	q->spec.row_cells = rnd(r) % 2 ? 1 + (uint32_t) (rnd(r) % 4) : 0;
+	if (rnd(r) % 4 == 0)
+	{
+		q->spec.show_min = 1000 + (int64_t) (rnd(r) % 30);
+		q->spec.show_max = rnd(r) % 2 ? INT64_MAX : q->spec.show_min + 20;
+	}
+	if (nfamilies == 1 && rnd(r) % 3 == 0)
+		q->spec.row_limit = 1 + (uint32_t) (rnd(r) % 4);
+	if (rnd(r) % 3 == 0)
+	{
+		q->spec.ts_min = 1000 + (int64_t) (rnd(r) % 50);
+		q->spec.ts_max = q->spec.ts_min + 20;
+	}
+}
+
+/* ---------------------------------------------------------------- answers */
+
+/* Rows as text: key, unsure, cells by family. */
+typedef struct answer
+{
+	buffer		text;
+	int			rows, unsure;
+} answer;
+
+static void
+add_text(buffer *b, const void *p, size_t n)
+{
+	assert_ok(buffer_append(b, &n, sizeof n));
+	if (n > 0)
+		assert_ok(buffer_append(b, p, n));
+}
+
+static void
+add_cell(buffer *b, const wide_cell *c)
+{
+	add_text(b, &c->column, sizeof c->column);
+	add_text(b, &c->version, sizeof c->version);
+	add_text(b, &c->ts, sizeof c->ts);
+	add_text(b, c->qualifier.data, c->qualifier.len);
+	add_text(b, c->value.data, c->value.len);
+}
+
+/* All of a row, in parts, each family's cells in a text of its own. */
+static bool
+next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, wide_bytes newest[3][QUALS], buffer *hold)
+{
+	wide_row	row;
+	wide_status st;
+	bool		more = false;
+
+	for (int i = 0; i < 3; i++)
+		cells[i].len = 0;
+	key->len = 0;
+	do
+	{
+		if (!more && rnd(&(uint64_t) {(uint64_t) s->now++}) % 5 == 0)
+			s->interrupt_after = 1 + (int) (s->now % 3);
+		while ((st = wide_scan_next(scan, &row)) == WIDE_INTERRUPTED)
+			;
+		s->interrupt_after = 0;
+		if (st == WIDE_END)
+			return false;
+		assert_ok(st);
+		assert_true(!more || key->len == row.key.len);
+		key->len = 0;
+		assert_ok(buffer_append(key, row.key.data, row.key.len));
+		*unsure = row.unsure;
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *c = &row.cells[i];
+
+			add_cell(&cells[c->family], c);
+			/* the first that is given out, which is not version 0 when that is filtered */
+			if (newest != NULL && newest[c->family][c->qualifier.data[0] - 'a'].data == NULL)
+			{
+				uint8_t    *p;
+
+				assert_true(hold->cap - hold->len > c->value.len);
+				p = hold->data + hold->len;
+				if (c->value.len > 0)
+					memcpy(p, c->value.data, c->value.len);
+				hold->len += c->value.len;
+				newest[c->family][c->qualifier.data[0] - 'a'] = (wide_bytes) {p, c->value.len};
+			}
+		}
+		more = row.more;
+		if (!more && s->now % 11 == 0)
+			wide_scan_park(scan);
+	} while (more);
+	return true;
+}
+
+static void
+add_row(answer *a, const buffer *key, bool unsure, buffer cells[3])
+{
+	a->rows++;
+	a->unsure += unsure;
+	add_text(&a->text, key->data, key->len);
+	add_text(&a->text, &unsure, 1);
+	for (int i = 0; i < 3; i++)
+		add_text(&a->text, cells[i].data, cells[i].len);
+}
+
+static void
+scan_with(store *s, const wide_snapshot *snap, const question *q, answer *a)
+{
+	buffer		key = {0},
+				cells[3] = {{0}};
+	wide_scan  *scan;
+	bool		unsure;
+
+	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));
+	while (next_row(s, scan, &key, cells, &unsure, NULL, NULL))
+		add_row(a, &key, unsure, cells);
+	wide_scan_close(scan);
+	buffer_free(&key);
+	for (int i = 0; i < 3; i++)
+		buffer_free(&cells[i]);
+}
+
+/* Everything of every row for the model, and what the question wants of those that it lets in. */
+static void
+scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
+{
+	question	all = *q;
+	wide_scan_family wanted[3];
+	buffer		key = {0},
+				hold = {0},
+				cells[3] = {{0}};
+	wide_scan  *scan,
+			   *one;
+	bool		unsure;
+	wide_bytes	newest[3][QUALS];
+
+	all.spec.npredicates = 0;
+	all.spec.row_limit = 0;
+	all.spec.families = all.f;
+	for (int i = 0; i < q->spec.nfamilies; i++)
+		all.f[i] = (wide_scan_family) {.id = q->f[i].id, .want = WIDE_WANT_ALL, .max_versions = q->f[i].max_versions};
+	memcpy(wanted, q->f, sizeof wanted);
+	assert_ok(buffer_reserve(&hold, 4096));
+	assert_ok(wide_scan_open(s->db, snap, &all.spec, &scan));
+	while (memset(newest, 0, sizeof newest), hold.len = 0, next_row(s, scan, &key, cells, &unsure, newest, &hold))
+	{
+		enum truth	in = naive(q->p, q->spec.npredicates, newest);
+		wide_range	point;
+		question	here = *q;
+		buffer		end = {0},
+					again = {0};
+		bool		exists = false;
+
+		assert_false(unsure);
+		if (in == NO)
+			continue;
+		for (int i = 0; i < q->spec.npredicates; i++)
+			exists |= newest[q->p[i].family][q->p[i].qualifier.data[0] - 'a'].data != NULL;
+		assert_ok(buffer_append(&end, key.data, key.len));
+		assert_ok(buffer_append(&end, "", 1));
+		point = (wide_range) {{end.data, key.len}, {end.data, end.len}};
+		here.spec.npredicates = 0;
+		here.spec.ranges = &point;
+		here.spec.nranges = 1;
+		here.spec.row_cells = 0;
+		assert_ok(wide_scan_open(s->db, snap, &here.spec, &one));
+		for (int i = 0; i < 3; i++)
+			cells[i].len = 0;
+		if (next_row(s, one, &again, cells, &unsure, NULL, NULL) || exists)
+			add_row(a, &key, in == UNSURE, cells);
+		wide_scan_close(one);
+		buffer_free(&end);
+		buffer_free(&again);
+	}
+	wide_scan_close(scan);
+	buffer_free(&key);
+	buffer_free(&hold);
+	for (int i = 0; i < 3; i++)
+		buffer_free(&cells[i]);
+}
+
+static void
+test_random(void **state)
+{
+	uint64_t	r = 1;
+	int			rows = 0,
+				unsure = 0,
+				none = 0;
+
+	(void) state;
+	make_values();
+	for (int round = 0; round < 12; round++)
+	{
+		int			nfamilies = 1 + round % 3;
+		wide_snapshot *snap;
+		wide_batch *own;
+		store		s;
+
+		begin(&s, nfamilies, 1 + round % 3);
+		for (int i = 0; i < 6; i++)
+		{
+			change(&s, &r, nfamilies, NULL, 120);
+			if (i % 2 == round % 2)
+				assert_ok(wide_flush(s.db));
+		}
+		if (round % 4 == 3)
+			for (int i = 0; i < nfamilies; i++)
+				assert_ok(wide_compact(s.db, fam[i]));
+		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		change(&s, &r, nfamilies, NULL, 50);
+		assert_ok(wide_batch_new(s.db, &own));
+		change(&s, &r, nfamilies, own, 40);
+		for (int i = 0; i < 250; i++)
+		{
+			question	q;
+			answer		got = {0},
+						want = {0};
+
+			ask(&q, &r, nfamilies);
+			q.spec.now = s.now;
+			if (i % 3 == 0)
+			{
+				q.spec.own = own;
+				q.spec.own_mark = wide_batch_mark(own) - (uint64_t) (i % 20);
+			}
+			scan_with(&s, snap, &q, &got);
+			scan_naive(&s, snap, &q, &want);
+			if (got.rows != want.rows || got.text.len != want.text.len ||
+				(got.rows > 0 && memcmp(got.text.data, want.text.data, got.text.len) != 0))
+				fail_msg("round %d question %d: %d rows (%d unsure), not %d (%d)", round, i, got.rows, got.unsure, want.rows, want.unsure);
+			rows += got.rows;
+			unsure += got.unsure;
+			none += got.rows == 0;
+			buffer_free(&got.text);
+			buffer_free(&want.text);
+		}
+		wide_batch_free(own);
+		wide_snapshot_release(snap);
+		store_drop(&s);
+	}
+	/* the questions are neither trivial nor impossible */
+	assert_true(rows > 10000 && unsure > 500 && none < 1800);
+}
+
+/* ------------------------------------------------------- how much is read */
+
+/* n rows: number i as 4 bytes in fam[0]:a, much in fam[1]:b, c. */
+static void
+fill(store *s, int n)
+{
+	char		big[200];
+	wide_batch *b = NULL;
+
+	memset(big, 'x', sizeof big);
+	for (int i = 0; i < n; i++)
+	{
+		char		row[16];
+		uint8_t		number[4];
+
+		if (b == NULL)
+			assert_ok(wide_batch_new(s->db, &b));
+		snprintf(row, sizeof row, "r%06d", i);
+		put_u32be(number, (uint32_t) i);
+		assert_ok(wide_batch_put(b, fam[0], text(row), text("a"), 1, INT64_MIN, 0, bytes(number, 4)));
+		assert_ok(wide_batch_put(b, fam[1], text(row), text("b"), 1, INT64_MIN, 0, bytes(big, sizeof big)));
+		assert_ok(wide_batch_put(b, fam[1], text(row), text("c"), 1, INT64_MIN, 0, bytes(big, sizeof big)));
+		if (i % 2000 == 1999 || i + 1 == n)
+		{
+			assert_ok(store_commit(s, b, NULL));
+			b = NULL;
+			assert_ok(wide_flush(s->db));
+		}
+	}
+	assert_ok(wide_compact(s->db, fam[0]));
+	assert_ok(wide_compact(s->db, fam[1]));
+}
+
+static uint64_t
+blocks_of(store *s, const wide_scan_spec *spec, int rows, wide_scan_stats *stats)
+{
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	int			n = 0;
+
+	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s->db, snap, spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+	{
+		assert_false(row.unsure);
+		n++;
+	}
+	assert_int_equal(n, rows);
+	wide_scan_statistics(scan, stats);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	return stats->blocks_read + stats->blocks_cached;
+}
+
+/* The family of the predicate is read; of the other one only what rows that are in have. */
+static void
+test_load_on_demand(void **state)
+{
+	store		s;
+	wide_scan_family f[2] = {{.want = WIDE_WANT_ALL}, {.want = WIDE_WANT_ALL}};
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}},
+				points[50];
+	char		keys[50][16];
+	uint8_t		numbers[6][4];
+	wide_bytes	in[4],
+				one;
+	wide_predicate p = {.family = 0, .op = WIDE_OP_IN, .kind = WIDE_KIND_SIGNED, .qualifier = text("a"), .values = in, .nvalues = 4};
+	wide_scan_spec spec = {.families = f, .nfamilies = 2, .ranges = &all, .nranges = 1};
+	wide_scan_stats stats;
+	uint64_t	without, with, narrow;
+	const int	n = 6000;
+
+	(void) state;
+	begin(&s, 2, 1);
+	fill(&s, n);
+	f[0].id = fam[0];
+	f[1].id = fam[1];
+	without = blocks_of(&s, &spec, n, &stats);
+	spec.nfamilies = 1;
+	narrow = blocks_of(&s, &spec, n, &stats);
+	assert_true(without > 4 * narrow);
+	spec.nfamilies = 2;
+	for (int i = 0; i < 4; i++)
+	{
+		put_u32be(numbers[i], (uint32_t) ((i * 1700 + 5) % n));
+		in[3 - i] = bytes(numbers[i], 4);
+	}
+	spec.predicates = &p;
+	spec.npredicates = 1;
+	for (int reverse = 0; reverse < 2; reverse++)
+	{
+		spec.reverse = reverse;
+		with = blocks_of(&s, &spec, 4, &stats);
+		/* one block for each row of the other family, perhaps two */
+		assert_true(with <= (reverse ? 2 : 1) * narrow + 8);
+		assert_int_equal(stats.cells_returned, 12);
+	}
+	spec.reverse = false;
+	/* in the other order, and for existence only */
+	f[0] = (wide_scan_family) {.id = fam[1], .want = WIDE_WANT_EXISTS};
+	f[1] = (wide_scan_family) {.id = fam[0], .want = WIDE_WANT_COLUMNS};
+	p.family = 1;
+	with = blocks_of(&s, &spec, 4, &stats);
+	assert_true(with == narrow);
+	/* gets of rows that are out */
+	f[0].want = WIDE_WANT_ALL;
+	put_u32be(numbers[4], 100000);
+	one = bytes(numbers[4], 4);
+	p.op = WIDE_OP_GT;
+	p.values = &one;
+	p.nvalues = 1;
+	for (int i = 0; i < 50; i++)
+	{
+		snprintf(keys[i], 16, "r%06d", i * 100);
+		points[i] = (wide_range) {text(keys[i]), bytes(keys[i], strlen(keys[i]) + 1)};
+	}
+	spec.ranges = points;
+	spec.nranges = 50;
+	assert_true(blocks_of(&s, &spec, 0, &stats) <= 50);
+	store_drop(&s);
+}
+
+static void
+test_wrong(void **state)
+{
+	store		s;
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_bytes	v[2] = {text("1234"), text("12345678")};
+	wide_predicate p = {.op = WIDE_OP_EQ, .qualifier = text("a"), .values = v, .nvalues = 1};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .predicates = &p, .npredicates = 1};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+
+	(void) state;
+	begin(&s, 1, 1);
+	f.id = fam[0];
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	p.family = 1;
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	p.family = 0;
+	p.nvalues = 2;
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	p.op = WIDE_OP_IN;
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	wide_scan_close(scan);
+	p.kind = WIDE_KIND_SIGNED;
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	p.nvalues = 1;
+	p.op = WIDE_OP_PREFIX;
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	p.op = WIDE_OP_LT;
+	v[0] = text("123");
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	v[0] = text("12");
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	wide_scan_close(scan);
+	p.kind = WIDE_KIND_FLOAT;
+	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_load_on_demand),
+		cmocka_unit_test(test_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
