@@ -47,14 +47,9 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 	return merge_add(m, src);
 }
 
-/*
- * All sources of a family as of the pin, for readers at seq or before, of
- * timestamps from ts_min on.  *left_out is set when later readers could need a
- * source more.
- */
-static wide_status
-family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
-			 uint64_t mark, merge **out, source **own_source, bool *left_out)
+wide_status
+scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
+				  uint64_t mark, merge **out, source **own_source, bool *left_out)
 {
 	set_files	files;
 	source	   *src;
@@ -145,8 +140,8 @@ make_sources(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
-						 s->own, s->own_mark, &f->m, &f->own, &s->left_out));
+		TRY(scan_family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+							  s->own, s->own_mark, &f->m, &f->own, &s->left_out));
 		merge_limits(f->m, &f->limits);
 		f->before_valid = false;
 	}
@@ -228,6 +223,7 @@ set_ranges(wide_scan *s, const wide_range *ranges, int n)
 		s->nranges++;
 	}
 	s->range = 0;
+	s->sought.len = 0;
 	s->open = s->in_row = s->have_row = false;
 	stat_add(s->db, points ? STAT_GETS : STAT_SCANS, points ? (uint64_t) n : 1);
 	return WIDE_OK;
@@ -298,19 +294,45 @@ range_seek(wide_scan *s)
 	return WIDE_OK;
 }
 
+/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
+static bool
+range_passed(const wide_scan *s)
+{
+	const uint8_t *lo = range_lo(s);
+
+	if (s->sought.len == 0)
+		return false;
+	if (s->reverse)
+		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) >= 0;
+	if (s->cur->point)
+		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) < 0;
+	return s->cur->hi_len > 0 &&
+		ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len, s->sought.data, s->sought.len) <= 0;
+}
+
 static wide_status
 open_range(wide_scan *s)
 {
 	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
 	s->range++;
-	s->open = true;
 	s->point_done = s->have_row = false;
+	if (range_passed(s))
+		return WIDE_OK;
+	s->open = true;
 	if (s->reverse && !s->cur->point)
 	{
 		if (s->cur->hi_len > 0)
 			TRY(buffer_set(&s->bound, s->bounds.data + s->cur->hi, s->cur->hi_len));
 		else
 			TRY(key_above_all(&s->bound));
+		if (s->sought.len > 0 && ukey_compare(s->sought.data, s->sought.len, s->bound.data, s->bound.len) < 0)
+			TRY(buffer_set(&s->bound, s->sought.data, s->sought.len));
+	}
+	else if (!s->reverse && s->sought.len > 0 && ukey_compare(range_lo(s), s->cur->lo_len, s->sought.data, s->sought.len) < 0)
+	{
+		/* as if a row before it had been read */
+		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
+		s->have_row = true;
 	}
 	return range_seek(s);
 }
@@ -454,40 +476,20 @@ row_reverse(wide_scan *s)
 	return begin_row(s);
 }
 
-/* Go to the next row in which anything stands. */
+/* The row of a range of one, if anything stands in it. */
 static wide_status
-next_row(wide_scan *s)
+point_row(wide_scan *s)
 {
-	for (;;)
-	{
-		wide_status st;
-
-		if (!s->open)
-		{
-			if (s->range >= s->nranges)
-				return WIDE_END;
-			TRY(open_range(s));
-		}
-		if (s->cur->point)
-		{
-			if (!s->point_done)
-			{
-				s->point_done = true;
-				TRY(buffer_set(&s->row, range_lo(s), s->cur->lo_len));
-				TRY(begin_row(s));
-				for (int i = 0; i < s->nfamilies; i++)
-					if (s->families[i].leads && in_this_row(s, merge_entry(s->families[i].m)))
-						return WIDE_OK;
-				s->in_row = false;
-			}
-			st = WIDE_END;
-		}
-		else
-			st = s->reverse ? row_reverse(s) : row_forward(s);
-		if (st != WIDE_END)
-			return st;
-		s->open = false;
-	}
+	if (s->point_done)
+		return WIDE_END;
+	s->point_done = true;
+	TRY(buffer_set(&s->row, range_lo(s), s->cur->lo_len));
+	TRY(begin_row(s));
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].leads && in_this_row(s, merge_entry(s->families[i].m)))
+			return WIDE_OK;
+	s->in_row = false;
+	return WIDE_END;
 }
 
 /* The families that stand in the row go to the next one; those that follow do so when a row is read of them. */
@@ -505,6 +507,106 @@ leave_row(wide_scan *s)
 			TRY(merge_pass(f->m, s->after.data, (uint32_t) s->after.len));
 	}
 	return WIDE_OK;
+}
+
+/* The filter wants nothing before s->sought (reverse: nothing from there on). */
+static wide_status
+go_to_sought(wide_scan *s)
+{
+	if (range_passed(s))
+	{
+		s->open = false;
+		return WIDE_OK;
+	}
+	if (s->cur->point)
+		return WIDE_OK;
+	if (s->reverse)
+		return buffer_set(&s->bound, s->sought.data, s->sought.len);
+	TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+		const entry *e;
+
+		f->steps = 0;
+		while (f->leads && (e = merge_entry(f->m)) != NULL &&
+			   ukey_compare(e->ukey, e->klen, s->after.data, s->after.len) < 0)
+			TRY(scan_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
+	}
+	return WIDE_OK;
+}
+
+/* Ask about the row at hand; if it is not accepted the scan moves on as far as the filter says. */
+static wide_status
+filter_row(wide_scan *s, bool *accepted)
+{
+	wide_bytes	key,
+				to = {NULL, 0};
+	wide_row_verdict verdict;
+	bool		leads_on;
+
+	s->key.len = 0;
+	TRY(buffer_reserve(&s->key, s->row.len));
+	TRY(key_decode_part(s->row.data, s->row.len, &s->key, &key));
+	verdict = s->filter(s->filter_arg, key, &to);
+	*accepted = verdict == WIDE_ROW_ACCEPT;
+	if (*accepted)
+		return WIDE_OK;
+	s->in_row = false;
+	if (verdict == WIDE_ROW_END)
+	{
+		s->range = s->nranges;
+		s->open = false;
+		return WIDE_OK;
+	}
+	if (verdict == WIDE_ROW_SEEK)
+	{
+		if (to.len > WIDE_MAX_ROW + 1)
+			return wide_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
+		s->sought.len = 0;
+		TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
+		s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);
+		leads_on = (ukey_compare(s->sought.data, s->sought.len, s->row.data, s->row.len) > 0) == !s->reverse;
+		if (leads_on)
+			return go_to_sought(s);
+		s->sought.len = 0;
+	}
+	return leave_row(s);
+}
+
+/* Go to the next row in which anything stands, and which the filter accepts. */
+static wide_status
+next_row(wide_scan *s)
+{
+	bool		accepted;
+
+	for (;;)
+	{
+		wide_status st;
+
+		if (!s->open)
+		{
+			if (s->range >= s->nranges)
+				return WIDE_END;
+			TRY(open_range(s));
+			if (!s->open)
+				continue;
+		}
+		if (s->cur->point)
+			st = point_row(s);
+		else
+			st = s->reverse ? row_reverse(s) : row_forward(s);
+		if (st == WIDE_END)
+			s->open = false;
+		else if (st != WIDE_OK || s->filter == NULL)
+			return st;
+		else
+		{
+			TRY(filter_row(s, &accepted));
+			if (accepted)
+				return WIDE_OK;
+		}
+	}
 }
 
 /* None of the wanted columns is there: does the row have any other cell in the family? */
@@ -633,6 +735,8 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->own_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
+	s->filter = spec->row_filter;
+	s->filter_arg = spec->filter_arg;
 	s->calls = 1;
 	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
 	TRY_GOTO(scan_families_open(s, spec));
@@ -841,6 +945,7 @@ wide_scan_close(wide_scan *s)
 	buffer_free(&s->bounds);
 	buffer_free(&s->row);
 	buffer_free(&s->bound);
+	buffer_free(&s->sought);
 	buffer_free(&s->after);
 	buffer_free(&s->key);
 	predicates_free(&s->pred);
@@ -848,50 +953,4 @@ wide_scan_close(wide_scan *s)
 	free(s->families);
 	free(s->ranges);
 	free(s);
-}
-
-/* --------------------------------------------------------------- raw rows */
-
-wide_status
-wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg)
-{
-	buffer		key = {0}, qual = {0};
-	uint64_t	visible = atomic_load(&db->seg->commit.visible_seq);
-	merge	   *m = NULL;
-	source	   *own;
-	bool		left_out;
-	set_pin		pin;
-	const entry *e;
-	wide_status st;
-
-	TRY(shm_check(db));
-	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
-	TRY(set_pin_take(db, &pin));
-	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(family_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own, &left_out));
-	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
-	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
-	{
-		wide_raw_cell c = {.family = family, .ts = e->ts, .seq = e->seq, .type = e->type,
-		.value = {e->value, e->vlen}};
-
-		if (e->seq <= visible)
-		{
-			qual.len = 0;
-			TRY_GOTO(buffer_reserve(&qual, e->klen));
-			if (!entry_is_family_delete(e))
-				TRY_GOTO(key_decode_part(e->ukey + e->rowlen, e->klen - e->rowlen, &qual, &c.qualifier));
-			TRY_GOTO(fn(arg, &c));
-		}
-		TRY_GOTO(merge_next(m));
-	}
-	st = WIDE_OK;
-done:
-	if (m != NULL)
-		merge_free(m);
-	set_pin_drop(db, &pin);
-	buffer_free(&key);
-	buffer_free(&qual);
-	return st;
 }

@@ -101,6 +101,9 @@ struct wide_scan
 	uint32_t	row_cells;
 	uint32_t	row_limit;		/* UINT32_MAX: none */
 	uint32_t	row_shown;		/* cells of the current row so far */
+	wide_row_filter filter;
+	void	   *filter_arg;
+	buffer		sought;			/* encoded: the filter wants nothing before (reverse: at or after) this; len 0 = no limit */
 	/* position */
 	int			range;			/* the next one to open, counted from the side where the scan begins */
 	bool		open;			/* a range is open: cur */
@@ -142,6 +145,15 @@ buffer_set(buffer *b, const void *p, size_t n)
 	b->len = 0;
 	return buffer_append(b, p, n);
 }
+
+/* scan.c */
+/*
+ * All sources of a family as of the pin, for readers at seq or before, of
+ * timestamps from ts_min on.  *left_out is set when later readers could need a
+ * source more.
+ */
+extern wide_status scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
+									 wide_batch *own, uint64_t mark, merge **out, source **own_source, bool *left_out);
 
 /* scan_open.c */
 /* The families of the spec, in s->families and s->order; s->pred is ready. */

@@ -514,6 +514,29 @@ typedef struct wide_predicate
 	int			nvalues;
 } wide_predicate;
 
+/*
+ * ROW FILTER
+ *
+ * Asked about the key of each row before any cell of it is read, in the order
+ * of the scan.  Rows that it accepts may still turn out not to exist or not to
+ * meet the predicates, and after an interruption it is asked again: what it
+ * answers must depend on rows that wide_scan_next has returned, not on rows that
+ * it was asked about.  May not call the engine.
+ */
+typedef enum wide_row_verdict
+{
+	WIDE_ROW_ACCEPT,
+	WIDE_ROW_SKIP,				/* not this row */
+	WIDE_ROW_SEEK,				/* forward: nothing before *seek; reverse: nothing at or after it */
+	WIDE_ROW_END				/* no more rows, in none of the ranges */
+} wide_row_verdict;
+
+/*
+ * *seek need not be a key that exists, or lie in a range; its bytes stay valid
+ * until the next call.  One that does not lead on is the same as SKIP.
+ */
+typedef wide_row_verdict (*wide_row_filter) (void *arg, wide_bytes key, wide_bytes *seek);
+
 typedef struct wide_scan_spec
 {
 	const wide_scan_family *families;
@@ -537,6 +560,8 @@ typedef struct wide_scan_spec
 	uint64_t	own_mark;		/* operations of own before this mark only */
 	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
 	uint32_t	row_limit;		/* of each row only so many cells, the first ones that it hands out (0 = all) */
+	wide_row_filter row_filter; /* may be NULL */
+	void	   *filter_arg;
 } wide_scan_spec;
 
 typedef struct wide_cell
