@@ -61,3 +61,11 @@ wt_lock_reset(void)
 		wide_row_unlock_all(db);
 	owner_set = false;
 }
+
+void
+wt_lock_release_early(void)
+{
+	wt_lock_reset();
+	/* wake those who wait for this transaction; LockReleaseAll would do it after the flush */
+	VirtualXactLockTableCleanup();
+}

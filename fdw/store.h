@@ -54,6 +54,11 @@ extern void wt_worker_ensure(void);	/* starts one when none runs; never raises *
 
 /* lock.c */
 extern void wt_lock_reset(void);	/* end of transaction */
+/*
+ * The transaction has applied its cells and does nothing but wait for the log:
+ * give its row locks back now.  PostgreSQL must regard it as ended already.
+ */
+extern void wt_lock_release_early(void);
 
 /* xact.c */
 extern void wt_xact_exit(void);	/* the process exits: forget the transaction */

@@ -152,6 +152,34 @@ static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
 static int	run_depth = 0;		/* of nested ExecutorRun calls */
 
+/*
+ * The newest batch that a read of the newest state has shown us.  Its rows'
+ * locks are given back before it is durable and published (finish), so:
+ *
+ *	- a snapshot that we take afterwards must include it: catch_up;
+ *	- we end no earlier than it is durable, or else an acknowledged transaction
+ *	  would have seen what a crash undoes.  What we write ourselves comes later in
+ *	  the log and takes care of that.
+ */
+static uint64 newest_read = 0;
+
+/* Make durable and visible what we have read already. */
+static void
+catch_up(void)
+{
+	uint64		lsn = newest_read;
+
+	if (lsn == 0)
+		return;
+	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+	{
+		XLogFlush(lsn);
+		SyncRepWaitForLSN(lsn, true);
+	}
+	wt_check(wide_publish(wt_db(), lsn), "could not read");
+	newest_read = 0;
+}
+
 static bool
 running_for(void *ctx, uint64_t xid)
 {
@@ -161,9 +189,12 @@ running_for(void *ctx, uint64_t xid)
 static SnapEntry *
 snap_new(Snapshot pg)
 {
-	SnapEntry  *e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
+	SnapEntry  *e;
 	wide_status st;
 
+	if (pg != NULL)
+		catch_up();
+	e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -340,6 +371,17 @@ wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	return s;
 }
 
+/* A read of the newest state has shown the row, or (NULL) that there is none. */
+static void
+note_newest(const WtScan *s, const wide_row *row)
+{
+	if (row == NULL || row->ncells == 0)
+		newest_read = Max(newest_read, wide_snapshot_lsn(s->snap->ws));
+	else
+		for (int i = 0; i < row->ncells; i++)
+			newest_read = Max(newest_read, row->cells[i].seq);
+}
+
 bool
 wt_scan_next(WtScan *s, wide_row *row)
 {
@@ -347,11 +389,11 @@ wt_scan_next(WtScan *s, wide_row *row)
 
 	while ((st = wide_scan_next(s->scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
-	if (st == WIDE_END)
-		return false;
-	if (st != WIDE_OK)
+	if (st != WIDE_OK && st != WIDE_END)
 		wt_check(st, "could not read");
-	return true;
+	if (s->newest)
+		note_newest(s, st == WIDE_OK ? row : NULL);
+	return st == WIDE_OK;
 }
 
 void
@@ -545,7 +587,10 @@ prepare(void)
 	wide_status st;
 
 	if (batch == NULL || wide_batch_empty(batch))
+	{
+		catch_up();
 		return;
+	}
 	wt_worker_ensure();
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	do
@@ -569,6 +614,8 @@ finish(void)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 	if (!FullTransactionIdIsValid(prepared_xid))
 	{
+		/* whoever waits for our rows reads what is applied, and is durable no earlier than we are */
+		wt_lock_release_early();
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		{
@@ -602,6 +649,7 @@ end_of_transaction(void)
 	ddl = false;
 	ncommands = 0;
 	nlevels = 0;
+	newest_read = 0;
 	wt_lock_reset();
 }
 
