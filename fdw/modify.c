@@ -48,6 +48,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "map.h"
+#include "move.h"
 #include "rmw.h"
 #include "store.h"
 
@@ -90,6 +92,7 @@ typedef struct WtModify
 	bool		set_known;
 	bool		compare_all;	/* BEFORE ROW triggers may set any column */
 
+	WtMoves    *moves;			/* UPDATE of layout 'cells' that sets more than the value */
 	HTAB	   *seen;			/* rows done, when the plan may deliver one twice */
 
 	Datum	   *values;			/* scratch, by column */
@@ -367,6 +370,8 @@ wtBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 		rinfo->ri_FdwState = m;
 }
 
+static void raise_version(WtModify *m, const WtVersion *v) pg_attribute_noreturn();
+
 static void
 end_modify(WtModify *m)
 {
@@ -381,7 +386,13 @@ wtEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 	WtModify   *m = rinfo->ri_FdwState;
 
 	if (m)
+	{
+		const WtVersion *where = m->moves ? wt_moves_collision(m->moves) : NULL;
+
+		if (where)
+			raise_version(m, where);
 		end_modify(m);
+	}
 	rinfo->ri_FdwState = NULL;
 }
 
@@ -472,36 +483,6 @@ delete_row(WtModify *m, wide_bytes key)
 		del(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
 }
 
-bool
-wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
-{
-	wide_scan_family fam[WT_MAX_FAMILIES];
-	StringInfoData buf;
-	wide_range	range;
-	wide_scan_spec spec = {0};
-	WtScan	   *scan;
-	wide_row	row;
-	bool		found;
-
-	memset(fam, 0, sizeof(fam[0]) * e->nall);
-	for (int i = 0; i < e->nall; i++)
-	{
-		fam[i].id = e->all[i];
-		fam[i].want = WIDE_WANT_EXISTS;
-	}
-	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
-	spec.families = fam;
-	spec.nfamilies = e->nall;
-	spec.ranges = &range;
-	spec.nranges = 1;
-	scan = wt_scan_open(NULL, &spec);
-	found = wt_scan_next(scan, &row);
-	wt_scan_close(scan);
-	pfree(buf.data);
-	return found;
-}
-
 static void
 raise_duplicate(WtModify *m, wide_bytes key)
 {
@@ -574,40 +555,6 @@ stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 	return wt_timestamp_arg(c->typid, slot->tts_values[ts_col], c->name);
 }
 
-/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
-static Datum
-stored_map(Datum d, bool *isnull)
-{
-	Jsonb	   *jb = DatumGetJsonbP(d);
-	JsonbIterator *it = JsonbIteratorInit(&jb->root);
-	JsonbParseState *out = NULL;
-	JsonbIteratorToken tok;
-	JsonbValue	k = {0},
-				v;
-
-	*isnull = true;
-	(void) pushJsonbValue(&out, WJB_BEGIN_OBJECT, NULL);
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		StringInfoData text;
-
-		if (tok == WJB_KEY)
-			k = v;
-		if (tok != WJB_VALUE)
-			continue;
-		initStringInfo(&text);
-		if (!wt_json_text(&v, &text))
-			continue;
-		v.type = jbvString;
-		v.val.string.val = text.data;
-		v.val.string.len = text.len;
-		(void) pushJsonbValue(&out, WJB_KEY, &k);
-		(void) pushJsonbValue(&out, WJB_VALUE, &v);
-		*isnull = false;
-	}
-	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&out, WJB_END_OBJECT, NULL)));
-}
-
 /*
  * The row as stored: a column that shows the timestamp of a cell just written
  * shows the present time, or NULL when the cell is gone.  Only when somebody
@@ -643,7 +590,7 @@ show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool 
 		int			k = is_ts ? i : m->ts_of[i];
 
 		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
-			m->values[i] = stored_map(m->values[i], &m->nulls[i]);
+			m->values[i] = wt_stored_map(m->values[i], &m->nulls[i]);
 		if (k < 0 || (written && !written[i] && !written[k]))
 			continue;
 		if (!is_ts && slot->tts_isnull[i])
@@ -733,17 +680,17 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 	JsonbIteratorToken tok;
 	JsonbValue	v;
 	wide_bytes	q = {NULL, 0};
+	StringInfoData text;
 	int			n = 0;
 
+	initStringInfo(&text);
 	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		if (tok == WJB_KEY)
 			q = map_qualifier(m, c, v.val.string.val, v.val.string.len);
 		else if (tok == WJB_VALUE)
 		{
-			StringInfoData text;
-
-			initStringInfo(&text);
+			resetStringInfo(&text);
 			resetStringInfo(&m->value);
 			if (!wt_json_text(&v, &text))
 				continue;
@@ -1026,69 +973,66 @@ copy_bytes(wide_bytes b)
 	return (wide_bytes) {copy, b.len};
 }
 
+/* A map column that is being updated. */
+typedef struct MapUpdate
+{
+	WtModify   *m;
+	WtColumn   *c;
+	TupleTableSlot *slot;
+	const bool *set;
+} MapUpdate;
+
+/* The TIMESTAMP_OF column of the entry's cell when the statement sets it, -1. */
+static int
+set_ts_of(MapUpdate *u, wide_bytes qual)
+{
+	int			ts_col = find_ts_of(u->m, u->c->family, qual);
+
+	return ts_col >= 0 && u->set[ts_col] ? ts_col : -1;
+}
+
+static bool
+map_may_skip(void *arg, const JsonbValue *key)
+{
+	MapUpdate  *u = arg;
+
+	return u->m->nts == 0 || set_ts_of(u, map_qualifier(u->m, u->c, key->val.string.val, key->val.string.len)) < 0;
+}
+
+static void
+map_change(void *arg, const JsonbValue *key, StringInfo text)
+{
+	MapUpdate  *u = arg;
+	WtModify   *m = u->m;
+	wide_bytes	q = copy_bytes(map_qualifier(m, u->c, key->val.string.val, key->val.string.len));
+	wide_bytes	value;
+	int			ts_col;
+
+	if (text == NULL)
+	{
+		add_write(m, u->c->family, q, NULL, WIDE_TS_MAX, false);
+		return;
+	}
+	resetStringInfo(&m->value);
+	wt_bytes_unshow(text->data, text->len, &m->value);
+	value = copy_bytes(wt_bytes_of(&m->value));
+	ts_col = set_ts_of(u, q);
+	if (ts_col >= 0)
+		add_write(m, u->c->family, q, &value, stated_ts(m, u->slot, ts_col), !u->slot->tts_isnull[ts_col]);
+	else
+		add_write(m, u->c->family, q, &value, WIDE_TS_AUTO, false);
+}
+
 /* What has to change so that the map is the new one. */
 static void
 collect_map(WtModify *m, int col, TupleTableSlot *slot, TupleTableSlot *before, const bool *set)
 {
 	WtColumn   *c = &m->t->columns[col];
-	Jsonb	   *jnew = slot->tts_isnull[col] ? NULL : map_value(c, slot->tts_values[col]);
-	Jsonb	   *jold = before == NULL || before->tts_isnull[col] ? NULL : map_value(c, before->tts_values[col]);
-	JsonbIterator *it;
-	JsonbIteratorToken tok;
-	JsonbValue	k = {0},
-				v;
+	Jsonb	   *now = slot->tts_isnull[col] ? NULL : map_value(c, slot->tts_values[col]);
+	Jsonb	   *was = before == NULL || before->tts_isnull[col] ? NULL : map_value(c, before->tts_values[col]);
+	MapUpdate	u = {.m = m, .c = c, .slot = slot, .set = set};
 
-	if (jnew)
-	{
-		it = JsonbIteratorInit(&jnew->root);
-		while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-		{
-			StringInfoData now,
-						was,
-						bytes;
-			JsonbValue *o;
-			wide_bytes	q,
-						value;
-			int			ts_col;
-
-			if (tok == WJB_KEY)
-				k = v;
-			if (tok != WJB_VALUE)
-				continue;
-			initStringInfo(&now);
-			if (!wt_json_text(&v, &now))
-				continue;		/* JSON null: absent, removed below */
-			initStringInfo(&was);
-			o = jold ? findJsonbValueFromContainer(&jold->root, JB_FOBJECT, &k) : NULL;
-			q = map_qualifier(m, c, k.val.string.val, k.val.string.len);
-			ts_col = find_ts_of(m, c->family, q);
-			if (o && wt_json_text(o, &was) && wt_bytes_equal(now.data, now.len, was.data, was.len) &&
-				!(ts_col >= 0 && set[ts_col]))
-				continue;
-			initStringInfo(&bytes);
-			wt_bytes_unshow(now.data, now.len, &bytes);
-			value = wt_bytes_of(&bytes);
-			if (ts_col >= 0 && set[ts_col])
-				add_write(m, c->family, copy_bytes(q), &value, stated_ts(m, slot, ts_col), !slot->tts_isnull[ts_col]);
-			else
-				add_write(m, c->family, copy_bytes(q), &value, WIDE_TS_AUTO, false);
-		}
-	}
-	if (jold)
-	{
-		it = JsonbIteratorInit(&jold->root);
-		while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-		{
-			JsonbValue *n;
-
-			if (tok != WJB_KEY)
-				continue;
-			n = jnew ? findJsonbValueFromContainer(&jnew->root, JB_FOBJECT, &v) : NULL;
-			if (n == NULL || n->type == jbvNull)
-				add_write(m, c->family, copy_bytes(map_qualifier(m, c, v.val.string.val, v.val.string.len)),
-						  NULL, WIDE_TS_MAX, false);
-		}
-	}
+	wt_map_diff(was, now, map_may_skip, map_change, &u);
 }
 
 /* The cells that an UPDATE of layout 'rows' changes, in m->writes. */
@@ -1140,6 +1084,30 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 }
 
 /*
+ * UPDATE sets the timestamp of a cell: the version that the row has shown moves
+ * there.  It has to be the newest one there too, or the row would show an older
+ * version and not what the statement says.
+ */
+static void
+move_shown(WtModify *m, wide_bytes key, const CellWrite *w, const WtCellRef *shown)
+{
+	int64		next;
+
+	if (shown->ts == w->ts)
+		return;
+	(void) wt_is_provisional(shown->family, key, w->qual, shown->ts, &next);
+	if (next > w->ts)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("timestamp " INT64_FORMAT " lies below another version of the cell", w->ts),
+				 errdetail("Table \"%s\", key %s, cell \"%s:%s\": the version at " INT64_FORMAT " would show instead.",
+						   RelationGetRelationName(m->rel), wt_key_text(m->t, key), m->t->families[w->family].name,
+						   wt_qualifier_show(w->qual), next),
+				 errhint("INSERT writes a version of any age and leaves the others as they are.")));
+	del(m, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
+}
+
+/*
  * Read the newest versions of the cells to be put, so that the new ones lie
  * above them, and write all changes.
  */
@@ -1154,27 +1122,26 @@ apply_writes(WtModify *m, wide_bytes key)
 		CellWrite  *w = &m->writes[i];
 
 		if (w->remove)
-			continue;
-		refs[n].family = family_id(m, w->family);
-		refs[n++].qual = w->qual;
+			del(m, WIDE_DELETE_COLUMN, family_id(m, w->family), key, w->qual, WIDE_TS_MAX);
+		else
+		{
+			refs[n].family = family_id(m, w->family);
+			refs[n++].qual = w->qual;
+		}
 	}
 	wt_read_cells(NULL, key, refs, n);
 	n = 0;
 	for (int i = 0; i < m->nwrites; i++)
 	{
 		CellWrite  *w = &m->writes[i];
-		wide_family_id family = family_id(m, w->family);
 		WtCellRef  *r;
 
 		if (w->remove)
-		{
-			del(m, WIDE_DELETE_COLUMN, family, key, w->qual, WIDE_TS_MAX);
 			continue;
-		}
 		r = &refs[n++];
-		if (w->ts_set && r->found && r->ts != w->ts)
-			del(m, WIDE_DELETE_VERSION, family, key, w->qual, r->ts);
-		put(m, family, key, w->qual, w->ts, r->found ? r->ts : PG_INT64_MIN, 0, w->value);
+		if (w->ts_set && r->found)
+			move_shown(m, key, w, r);
+		put(m, r->family, key, w->qual, w->ts, r->found ? r->ts : PG_INT64_MIN, 0, w->value);
 	}
 }
 
@@ -1226,13 +1193,30 @@ key_is_set(WtModify *m, const bool *set)
 
 /* -------------------------------------------------- update, layout cells */
 
+static void
+raise_version(WtModify *m, const WtVersion *v)
+{
+	const char *family = "?";
+	char	   *ts = v->ts == WIDE_TS_AUTO ? pstrdup("the time of commit") : psprintf(INT64_FORMAT, v->ts);
+
+	for (int i = 0; i < m->nnames; i++)
+	{
+		if (m->names[i].id == v->family)
+			family = m->names[i].name;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("version already exists in table \"%s\"", RelationGetRelationName(m->rel)),
+			 errdetail("Key %s, cell \"%s:%s\", timestamp %s.", wt_key_text(m->t, v->key), family,
+					   wt_qualifier_show(v->qual), ts),
+			 errhint("UPDATE replaces no version. DELETE it first, or INSERT the value with that timestamp."),
+			 errtable(m->rel)));
+}
+
 /* Key, family, qualifier and timestamp of the version that the plan delivered. */
 typedef struct CellIdentity
 {
-	wide_bytes	key;
-	wide_family_id family;
-	wide_bytes	qual;
-	int64		ts;				/* of an own version without one yet: the provisional one, which names it */
+	WtVersion	v;				/* of an own version without a timestamp yet: the provisional one, which names it */
 	bool		again;			/* it was delivered before */
 } CellIdentity;
 
@@ -1240,71 +1224,105 @@ static void
 old_cell(WtModify *m, TupleTableSlot *planSlot, CellIdentity *id)
 {
 	WtColumn   *c = &m->t->columns[m->col_ts];
+	WtVersion  *v = &id->v;
 	bool		isnull;
 	Datum		d;
 	StringInfoData all;
 
-	id->key = copy_bytes(old_key(m, planSlot, &m->key));
+	v->key = copy_bytes(old_key(m, planSlot, &m->key));
 	d = ExecGetJunkAttribute(planSlot, m->family_junk, &isnull);
-	id->family = cells_family(m, isnull, d);
+	v->family = cells_family(m, isnull, d);
 	d = ExecGetJunkAttribute(planSlot, m->qual_junk, &isnull);
-	id->qual = copy_bytes(cells_qualifier(m, isnull, d));
+	v->qual = copy_bytes(cells_qualifier(m, isnull, d));
 	d = ExecGetJunkAttribute(planSlot, m->ts_junk, &isnull);
 	if (isnull)
 		elog(ERROR, "timestamp of a stored cell is null");
-	id->ts = DatumGetInt64(d) + (c->typid == INT8OID ? 0 : WT_EPOCH_DIFF);
+	v->ts = DatumGetInt64(d) + (c->typid == INT8OID ? 0 : WT_EPOCH_DIFF);
 	id->again = false;
 	if (m->seen)
 	{
 		initStringInfo(&all);
-		appendBinaryStringInfo(&all, (const char *) id->key.data, id->key.len);
-		appendBinaryStringInfo(&all, (const char *) &id->family, sizeof(id->family));
-		appendBinaryStringInfo(&all, (const char *) id->qual.data, id->qual.len);
-		appendBinaryStringInfo(&all, (const char *) &id->ts, sizeof(id->ts));
+		appendBinaryStringInfo(&all, (const char *) v->key.data, v->key.len);
+		appendBinaryStringInfo(&all, (const char *) &v->family, sizeof(v->family));
+		appendBinaryStringInfo(&all, (const char *) v->qual.data, v->qual.len);
+		appendBinaryStringInfo(&all, (const char *) &v->ts, sizeof(v->ts));
 		id->again = !first_time(m, wt_bytes_of(&all));
 	}
 }
 
-static void
-update_cell(WtModify *m, TupleTableSlot *slot, CellIdentity *id)
+/* Can the statement move versions?  Only what it sets is taken from the new row. */
+static bool
+moves_versions(WtModify *m, const bool *set)
 {
-	wide_family_id family;
-	wide_bytes	q;
-	int64		ts,
-				floor = PG_INT64_MIN;
-	bool		same,
-				here,
-				provisional;
-
 	for (int i = 0; i < m->t->natts; i++)
 	{
-		if ((m->t->columns[i].role == WT_CELL_VERSION || m->t->columns[i].role == WT_CELL_NO) && m->set[i])
+		WtColumn   *c = &m->t->columns[i];
+
+		if (set[i] && (c->role == WT_CELL_VERSION || c->role == WT_CELL_NO))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("column \"%s\" cannot be set: it counts versions", m->t->columns[i].name)));
+					 errmsg("column \"%s\" cannot be set: it counts versions", c->name)));
 	}
+	for (int i = 0; i < m->t->natts; i++)
+	{
+		if (set[i] && (m->t->columns[i].role == WT_KEY || is_cell_identity(&m->t->columns[i])))
+			return true;
+	}
+	return false;
+}
+
+static void
+update_cell(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *id)
+{
+	WtVersion	to,
+				from = *id;
+	wide_bytes	again;
+	int64		floor = PG_INT64_MIN;
+	bool		moves = moves_versions(m, set),
+				stays,
+				own = false,
+				gone = m->col_value < 0 || slot->tts_isnull[m->col_value];
+
 	resetStringInfo(&m->new_key);
 	wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
-	family = slot_family(m, slot);
-	q = slot_qualifier(m, slot);
-	ts = m->set[m->col_ts] ? stated_ts(m, slot, m->col_ts) : id->ts;
-	here = family == id->family && wt_bytes_equal(q.data, q.len, id->qual.data, id->qual.len) &&
-		wt_bytes_equal(m->new_key.data, m->new_key.len, id->key.data, id->key.len);
-	same = here && ts == id->ts;
+	to.key = wt_bytes_of(&m->new_key);
+	to.family = slot_family(m, slot);
+	to.qual = slot_qualifier(m, slot);
+	to.ts = set[m->col_ts] ? stated_ts(m, slot, m->col_ts) : id->ts;
+	stays = to.family == id->family && to.ts == id->ts && wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) &&
+		wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len);
 	/* what this transaction has written without a timestamp gets it at commit, also now */
-	provisional = m->wrote_before && !m->set[m->col_ts] && wt_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
-	if (!same)
-		wt_row_lock(m->e.table, wt_bytes_of(&m->new_key), false);
+	if (m->wrote_before)
+		own = wt_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
+	if (own)
+	{
+		from.ts = WIDE_TS_AUTO;
+		if (!set[m->col_ts])
+			to.ts = WIDE_TS_AUTO;
+	}
+	if (to.family != id->family || !wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) ||
+		!wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len))
+		floor = PG_INT64_MIN;
+	if (!stays)
+		wt_row_lock(m->e.table, to.key, false);
 
 	/* of several without a timestamp in a cell only the last one counts */
-	if (!same || (m->wrote_before && !provisional) || m->col_value < 0 || slot->tts_isnull[m->col_value])
+	if (!stays || gone || (m->wrote_before && to.ts != WIDE_TS_AUTO))
 		del(m, WIDE_DELETE_VERSION, id->family, id->key, id->qual, id->ts);
-	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
+	if (moves && m->moves == NULL)
+		m->moves = wt_moves_new(GetMemoryChunkContext(m));
+	if (moves && wt_moves_leave(m->moves, &from, &again))
+	{
+		put(m, from.family, from.key, from.qual, from.ts, PG_INT64_MIN, 0, again);
+		pfree(unconstify(uint8 *, again.data));
+	}
+	if (gone)
 		return;
 	resetStringInfo(&m->value);
 	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	put(m, family, wt_bytes_of(&m->new_key), q, provisional ? WIDE_TS_AUTO : ts, here ? floor : PG_INT64_MIN, 0,
-		wt_bytes_of(&m->value));
+	if (moves && !wt_moves_arrive(m->moves, &to, wt_bytes_of(&m->value)))
+		raise_version(m, &to);
+	put(m, to.family, to.key, to.qual, to.ts, own && to.ts == WIDE_TS_AUTO ? floor : PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 }
 
 TupleTableSlot *
@@ -1328,6 +1346,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		before = NULL;
 	if (before != NULL)
 		slot_getallattrs(before);
+	set = set_columns(m, slot, before);
 
 	if (m->t->cells_layout)
 	{
@@ -1336,10 +1355,10 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		old_cell(m, planSlot, &id);
 		if (!id.again)
 		{
-			wt_row_lock(m->e.table, id.key, false);
+			wt_row_lock(m->e.table, id.v.key, false);
 			wt_batch_command();
-			update_cell(m, slot, &id);
-			show_stored(m, rinfo, slot, m->set);
+			update_cell(m, slot, set, &id.v);
+			show_stored(m, rinfo, slot, set);
 		}
 		MemoryContextSwitchTo(old);
 		return id.again ? NULL : slot;
@@ -1352,7 +1371,6 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		MemoryContextSwitchTo(old);
 		return NULL;
 	}
-	set = set_columns(m, slot, before);
 	wt_row_lock(m->e.table, key, false);
 	target = key;
 	if (key_is_set(m, set))
@@ -1418,9 +1436,9 @@ wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		again = id.again;
 		if (!again)
 		{
-			wt_row_lock(m->e.table, id.key, false);
+			wt_row_lock(m->e.table, id.v.key, false);
 			wt_batch_command();
-			del(m, WIDE_DELETE_VERSION, id.family, id.key, id.qual, id.ts);
+			del(m, WIDE_DELETE_VERSION, id.v.family, id.v.key, id.v.qual, id.v.ts);
 		}
 	}
 	else

@@ -179,6 +179,64 @@ wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 
 	return found;
 }
 
+bool
+wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
+{
+	wide_scan_family fam[WT_MAX_FAMILIES];
+	StringInfoData buf;
+	wide_range	range;
+	wide_scan_spec spec = {0};
+	WtScan	   *scan;
+	wide_row	row;
+	bool		found;
+
+	memset(fam, 0, sizeof(fam[0]) * e->nall);
+	for (int i = 0; i < e->nall; i++)
+	{
+		fam[i].id = e->all[i];
+		fam[i].want = WIDE_WANT_EXISTS;
+	}
+	initStringInfo(&buf);
+	range = wt_row_range(key, &buf);
+	spec.families = fam;
+	spec.nfamilies = e->nall;
+	spec.ranges = &range;
+	spec.nranges = 1;
+	scan = wt_scan_open(NULL, &spec);
+	found = wt_scan_next(scan, &row);
+	wt_scan_close(scan);
+	pfree(buf.data);
+	return found;
+}
+
+bool
+wt_version_exists(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts)
+{
+	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .nranges = 1};
+	StringInfoData buf;
+	wide_range	range;
+	WtScan	   *scan;
+	wide_row	row;
+	bool		found = false;
+
+	initStringInfo(&buf);
+	range = wt_row_range(key, &buf);
+	spec.ranges = &range;
+	if (ts != WIDE_TS_AUTO)
+	{
+		spec.ts_min = ts;
+		spec.ts_max = ts == PG_INT64_MAX ? ts : ts + 1;
+	}
+	scan = wt_scan_open(NULL, &spec);
+	while (wt_scan_next(scan, &row))
+		for (int i = 0; i < row.ncells; i++)
+			found |= row.cells[i].provisional == (ts == WIDE_TS_AUTO);
+	wt_scan_close(scan);
+	pfree(buf.data);
+	return found;
+}
+
 /* -------------------------------------------------------------- families */
 
 wide_family *

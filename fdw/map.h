@@ -1,0 +1,26 @@
+/*
+ * map.h
+ *		Map columns: jsonb objects that show a family.
+ */
+#ifndef WT_MAP_H
+#define WT_MAP_H
+
+#include "postgres.h"
+#include "lib/stringinfo.h"
+#include "utils/jsonb.h"
+
+/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
+extern Datum wt_stored_map(Datum d, bool *isnull);
+
+/* One entry that has to change; value NULL: it goes.  What it points to lives until the function returns. */
+typedef void (*WtMapChange) (void *arg, const JsonbValue *key, StringInfo value);
+/* May an entry with the same value be left out? */
+typedef bool (*WtMapSame) (void *arg, const JsonbValue *key);
+
+/*
+ * What makes the new map of the old one (either may be NULL, as none), each key
+ * once.  may_skip may be NULL: every entry that is the same is left out.
+ */
+extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg);
+
+#endif							/* WT_MAP_H */
