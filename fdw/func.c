@@ -66,7 +66,11 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 		PreventCommandIfParallelMode(function);
 		PreventCommandDuringRecovery(function);
 	}
-	rel = relation_open(c->relid, writes ? RowExclusiveLock : AccessShareLock);
+	rel = try_relation_open(c->relid, writes ? RowExclusiveLock : AccessShareLock);
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", c->relid)));
 	if (rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -81,6 +85,12 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				 writes == CMD_INSERT ? errmsg("foreign table \"%s\" does not allow inserts", c->relname) :
 				 writes == CMD_DELETE ? errmsg("foreign table \"%s\" does not allow deletes", c->relname) :
 				 errmsg("foreign table \"%s\" does not allow updates", c->relname)));
+	/* put is blind as INSERT is; the others change what is there now, not what such a session sees */
+	if (writes && writes != CMD_INSERT && wt_as_of_us() != PG_INT64_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set", c->relname),
+				 errhint("RESET widetable.as_of.")));
 }
 
 /* The engine's side; after privileges, so that nobody makes a table without any. */
@@ -95,7 +105,8 @@ wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 {
 	wt_need_arg(fcinfo, 1, "key");
 	initStringInfo(&c->keybuf);
-	wt_key_from_arg(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, &c->keybuf);
+	c->parts = palloc(sizeof(Datum) * c->t->nkeys);
+	wt_key_from_arg(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, c->parts, &c->keybuf);
 	c->key = wt_bytes_of(&c->keybuf);
 }
 
@@ -157,14 +168,29 @@ cell_family(WtCall *c, const Cell *cell)
 }
 
 /*
- * 'family:qualifier' or a column's name.  A family that another foreign table
- * made can be named too.  Privileges are checked here, before the engine is
- * asked for anything.
+ * The key column whose original the cell holds: the key has only a digest of
+ * it.  The row would not be found by what it shows if another value were there.
  */
+static const WtColumn *
+original_of(WtCall *c, const Cell *cell)
+{
+	for (int i = 0; i < c->t->nkeys && cell->family_name == NULL; i++)
+	{
+		const WtColumn *k = &c->t->columns[c->t->keys[i]];
+
+		if (k->family >= 0 && k->family == cell->family &&
+			wt_bytes_equal(k->qual, k->qual_len, cell->ref.qual.data, cell->ref.qual.len))
+			return k;
+	}
+	return NULL;
+}
+
+/* 'family:qualifier' or a column's name.  A family that another foreign table made can be named too. */
 static void
-find_cell(WtCall *c, const char *name, AclMode mode, Cell *cell)
+parse_cell(WtCall *c, const char *name, bool writes, Cell *cell)
 {
 	const char *colon = strchr(name, ':');
+	const WtColumn *key;
 	uint8	   *qual;
 	uint32		qual_len;
 
@@ -182,8 +208,23 @@ find_cell(WtCall *c, const char *name, AclMode mode, Cell *cell)
 		cell->ref.column = NULL;
 	cell->ref.qual.data = qual;
 	cell->ref.qual.len = qual_len;
+	if (writes && (key = original_of(c, cell)) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cell \"%s\" of table \"%s\" holds the original of key column \"%s\"", name, c->relname, key->name),
+				 errdetail("It is written with the row, and stays as long as the row does."),
+				 errhint("delete_row() deletes the whole row.")));
+}
+
+/* Privileges are checked here, before the engine is asked for anything. */
+static void
+find_cell(WtCall *c, const char *name, AclMode mode, Cell *cell)
+{
+	bool		writes = (mode & (ACL_INSERT | ACL_UPDATE)) != 0;
+
+	parse_cell(c, name, writes, cell);
 	wt_call_acl(c, mode, cell->ref.column);
-	call_engine(c, (mode & (ACL_INSERT | ACL_UPDATE)) != 0);
+	call_engine(c, writes);
 	if (c->stored)
 		cell->ref.family = cell_family(c, cell);
 }
@@ -224,6 +265,7 @@ floor_of(const WtCellRef *r)
 static void
 put_cell(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
 {
+	c->wrote = true;
 	wt_batch_command();
 	wt_check_write(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, ttl_us, value),
 				   c->t, c->key);
@@ -234,6 +276,44 @@ delete_cells(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual
 {
 	wt_batch_command();
 	wt_check_write(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
+}
+
+static bool
+has_originals(WtCall *c)
+{
+	for (int i = 0; i < c->t->nkeys; i++)
+	{
+		if (c->t->columns[c->t->keys[i]].family >= 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A row that has cells has the originals of its digest keys.  locked: they are
+ * written only when they are missing; else blindly, as INSERT does.  Without a
+ * ttl: other cells of the row may live longer.
+ */
+static void
+put_originals(WtCall *c, bool locked)
+{
+	for (int i = 0; i < c->t->nkeys; i++)
+	{
+		const WtColumn *k = &c->t->columns[c->t->keys[i]];
+		WtCellRef	ref = {0};
+		struct varlena *v;
+
+		if (k->family < 0)
+			continue;
+		ref.family = c->e.families[k->family];
+		ref.qual = (wide_bytes) {k->qual, k->qual_len};
+		if (locked)
+			wt_read_cells(NULL, c->key, &ref, 1);
+		if (ref.found)
+			continue;
+		v = PG_DETOAST_DATUM_PACKED(c->parts[i]);
+		put_cell(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, (wide_bytes) {(uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)});
+	}
 }
 
 /* ---------------------------------------------------------------- NOT NULL */
@@ -280,16 +360,14 @@ check_not_null(WtCall *c)
 
 /* ----------------------------------------------------------------- values */
 
-/* Any value as the type; the way through text is open to all types. */
+/* The way through text is open to all types. */
 static Datum
-coerce_to(Datum v, Oid type, Oid target, int32 typmod)
+coerce_through_text(Datum v, Oid type, Oid target, int32 typmod)
 {
 	Oid			input,
 				ioparam;
 	char	   *s;
 
-	if (type == target)
-		return v;
 	if (type == UNKNOWNOID)
 		s = DatumGetCString(v);
 	else
@@ -304,6 +382,13 @@ coerce_to(Datum v, Oid type, Oid target, int32 typmod)
 	return OidInputFunctionCall(input, s, ioparam, typmod);
 }
 
+/* Any value as the type, with the length of a varchar(3) or numeric(4,1) unless typmod is -1. */
+static Datum
+coerce_to(Datum v, Oid type, Oid target, int32 typmod)
+{
+	return type == target && typmod < 0 ? v : coerce_through_text(v, type, target, typmod);
+}
+
 /* A value that no cast to the column's type has seen: the domain's constraints. */
 static void
 check_domain(const WtColumn *column, Datum v)
@@ -312,14 +397,24 @@ check_domain(const WtColumn *column, Datum v)
 		domain_check(v, false, column->domain, NULL, NULL);
 }
 
+/* A column as one of this type would be without any option. */
+static WtColumn
+plain_column(Oid type)
+{
+	return (WtColumn) {.role = WT_CELL, .name = "value", .typid = type, .typmod = -1, .family = -1,
+		.collation = get_typcollation(type), .enc = wt_default_encoding(type, false)};
+}
+
 /*
- * Mapped cells by their column's encoding; others: bytea as it is, anything
- * else as text.  A bytea for a column of another type is the cell's bytes, as
- * cells() shows them; they have to be a value of the column.
+ * Mapped cells by their column's encoding; others as a column of the value's
+ * type without options would store it, untyped literals as text.  A bytea for a
+ * column of another type is the cell's bytes, as cells() shows them; they have
+ * to be a value of the column.
  */
 static void
 value_bytes(const WtColumn *column, Datum v, Oid type, StringInfo out)
 {
+	type = getBaseType(type);
 	if (column != NULL && type == BYTEAOID && column->typid != BYTEAOID)
 	{
 		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
@@ -333,6 +428,7 @@ value_bytes(const WtColumn *column, Datum v, Oid type, StringInfo out)
 					 errdetail("%s", why),
 					 errhint("Bytes are stored as they are. They must be type %s with encoding \"%s\".",
 							 format_type_be(column->typid), wt_encoding_name(column->enc))));
+		(void) coerce_to(value, column->typid, column->typid, column->typmod);
 		check_domain(column, value);
 		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
 	}
@@ -343,17 +439,11 @@ value_bytes(const WtColumn *column, Datum v, Oid type, StringInfo out)
 		check_domain(column, value);
 		wt_encode(column, value, out);
 	}
-	else if (type == BYTEAOID || type == TEXTOID)
-	{
-		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
-
-		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
-	}
 	else
 	{
-		text	   *p = DatumGetTextPP(coerce_to(v, type, TEXTOID, -1));
+		WtColumn	plain = plain_column(type == UNKNOWNOID ? TEXTOID : type);
 
-		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
+		wt_encode(&plain, coerce_to(v, type, plain.typid, -1), out);
 	}
 }
 
@@ -398,15 +488,14 @@ json_key(const JsonbValue *v)
 }
 
 static int64
-interval_us(const Interval *iv)
+ttl_us(const Interval *iv)
 {
 	int64		us;
 
-	if (pg_mul_s64_overflow((int64) iv->month * DAYS_PER_MONTH + iv->day, USECS_PER_DAY, &us) ||
-		pg_add_s64_overflow(us, iv->time, &us) || us <= 0)
+	if (!wt_interval_us(iv, &us))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("ttl must be greater than zero")));
+				 errmsg("ttl must be greater than zero and less than 292,000 years")));
 	return us;
 }
 
@@ -424,7 +513,8 @@ counter_value(WtCall *c, const Cell *cell)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("cell is not a counter: it has %zu bytes, not 8", cell->ref.value.len),
-				 errdetail_cell(c, cell->name)));
+				 errdetail_cell(c, cell->name),
+				 errhint("A counter is put as a bigint.")));
 	for (int i = 0; i < 8; i++)
 		v = v << 8 | p[i];
 	return (int64) v;
@@ -561,6 +651,7 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 	find_cell(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
 	wt_row_lock(c.e.table, c.key, false);
 	do_increments(&c, &cell, &delta, &result, 1);
+	put_originals(&c, true);
 	PG_RETURN_INT64(result);
 }
 
@@ -586,6 +677,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	{
 		wt_row_lock(c.e.table, c.key, false);
 		do_increments(&c, cells, deltas, results, n);
+		put_originals(&c, true);
 	}
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
@@ -629,7 +721,17 @@ do_append(WtCall *c, Cell *cell, wide_bytes addition, StringInfo out)
 	appendBinaryStringInfo(out, (const char *) addition.data, (int) addition.len);
 	/* the result has to be a value of the column */
 	if (col != NULL)
-		check_domain(col, wt_decode(col, NULL, c->key, (uint8 *) out->data, out->len));
+	{
+		Datum		value = wt_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
+
+		check_domain(col, value);
+		if (col->typmod >= 0)
+		{
+			value = coerce_to(value, col->typid, col->typid, col->typmod);
+			resetStringInfo(out);
+			wt_encode(col, value, out);
+		}
+	}
 	put_cell(c, &cell->ref, WIDE_TS_AUTO, floor_of(&cell->ref), 0, wt_bytes_of(out));
 }
 
@@ -653,6 +755,7 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	wt_row_lock(c.e.table, c.key, false);
 	initStringInfo(&out);
 	do_append(&c, &cell, (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}, &out);
+	put_originals(&c, true);
 	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
 		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
 	/* text and bytea look alike */
@@ -678,12 +781,13 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(4))
 		ts = wt_timestamp_arg(INT8OID, PG_GETARG_DATUM(4), NULL);
 	if (!PG_ARGISNULL(5))
-		ttl = interval_us(PG_GETARG_INTERVAL_P(5));
+		ttl = ttl_us(PG_GETARG_INTERVAL_P(5));
 	wt_call_key(&c, fcinfo);
 	find_cell(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
 	initStringInfo(&value);
 	value_bytes(cell.ref.column, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
 	put_cell(&c, &cell.ref, ts, PG_INT64_MIN, ttl, wt_bytes_of(&value));
+	put_originals(&c, false);
 	PG_RETURN_VOID();
 }
 
@@ -731,6 +835,8 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 	wt_need_arg(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
 	put_json(&c, &need_object(PG_GETARG_JSONB_P(2), "cells")->root, false);
+	if (c.wrote)
+		put_originals(&c, false);
 	check_not_null(&c);
 	PG_RETURN_VOID();
 }
@@ -784,6 +890,9 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 				 errmsg("family \"%s\" of table \"%s\" does not exist", family, c.relname)));
 	wt_row_lock(c.e.table, c.key, false);
 	delete_cells(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
+	/* the row is still there by cells of other families, or by younger ones */
+	if (has_originals(&c) && wt_row_exists(c.t, &c.e, c.key))
+		put_originals(&c, true);
 	note_delete(&c, id, NULL);
 	check_not_null(&c);
 	PG_RETURN_VOID();
@@ -914,16 +1023,36 @@ expected_value(const WtColumn *column, Datum expected, Oid type)
 	StringInfoData bytes;
 
 	if (type != BYTEAOID || column->typid == BYTEAOID)
-		return coerce_to(expected, type, column->typid, column->typmod);
+		return coerce_to(expected, type, column->typid, -1);
 	initStringInfo(&bytes);
 	value_bytes(column, expected, type, &bytes);
 	return wt_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
 }
 
-/* cell OP expected: by the column's type when a column maps the cell, else by unsigned bytes */
 static bool
-check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
+compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
 {
+	TypeCacheEntry *tc = lookup_type_cache(column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+
+	if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
+		return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, column->collation, have, want)));
+	if (!OidIsValid(tc->eq_opr_finfo.fn_oid) || (op != OP_EQ && op != OP_NE))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("values of type %s cannot be compared that way", format_type_be(column->typid))));
+	return (op == OP_EQ) == DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, column->collation, have, want));
+}
+
+/*
+ * cell OP expected: by the column's type when a column maps the cell.  Else as
+ * put would store the operand: numbers and the like, which are stored in their
+ * own format, by their type; all that is stored as text or bytes by unsigned
+ * bytes.
+ */
+static bool
+check_holds(WtCall *c, const Cell *cell, CheckOp op, Datum expected, Oid type)
+{
+	const WtCellRef *r = &cell->ref;
 	StringInfoData bytes;
 	size_t		n;
 	int			cmp;
@@ -932,19 +1061,23 @@ check_holds(WtCall *c, const WtCellRef *r, CheckOp op, Datum expected, Oid type)
 		return r->found == (op == OP_NOT_NULL);
 	if (!r->found)
 		return false;
+	type = getBaseType(type);
 	if (r->column != NULL)
+		return compare_values(r->column, op, wt_decode(r->column, c->t, c->key, r->value.data, r->value.len),
+							  expected_value(r->column, expected, type));
+	if (type != UNKNOWNOID && wt_default_encoding(type, false) == WT_ENC_BINARY)
 	{
-		TypeCacheEntry *tc = lookup_type_cache(r->column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
-		Datum		want = expected_value(r->column, expected, type);
-		Datum		have = wt_decode(r->column, c->t, c->key, r->value.data, r->value.len);
+		WtColumn	plain = plain_column(type);
+		Datum		have;
+		const char *why;
 
-		if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
-			return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, r->column->collation, have, want)));
-		if (!OidIsValid(tc->eq_opr_finfo.fn_oid) || (op != OP_EQ && op != OP_NE))
+		if (!wt_decode_soft(&plain, r->value.data, r->value.len, &have, &why))
 			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_FUNCTION),
-					 errmsg("values of type %s cannot be compared that way", format_type_be(r->column->typid))));
-		return (op == OP_EQ) == DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, r->column->collation, have, want));
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("cell is not a value of type %s", format_type_be(type)),
+					 errdetail("Table \"%s\", key %s, column \"%s\": %s", c->relname, wt_key_text(c->t, c->key), cell->name, why),
+					 errhint("Give the value that is compared with it the type of the cell; text if it was put as text.")));
+		return compare_values(&plain, op, have, expected);
 	}
 	initStringInfo(&bytes);
 	value_bytes(NULL, expected, type, &bytes);
@@ -960,10 +1093,6 @@ delete_named(WtCall *c, const JsonbValue *v)
 {
 	Cell		cell;
 
-	if (v->type != jbvString)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("mutation \"delete\" needs an array of column names")));
 	find_cell(c, json_key(v), ACL_UPDATE, &cell);
 	delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
 	note_delete(c, cell.ref.family, &cell.ref);
@@ -988,70 +1117,190 @@ append_json(WtCall *c, JsonbContainer *object)
 			continue;
 		initStringInfo(&addition);
 		initStringInfo(&out);
-		if (!wt_json_text(&v, &addition))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("value to append to \"%s\" must not be null", cell.name)));
+		(void) wt_json_text(&v, &addition);
 		do_append(c, &cell, wt_bytes_of(&addition), &out);
 	}
 }
 
-/* One pair "kind": what of a mutation. */
-static void
-mutate(WtCall *c, const char *kind, const JsonbValue *what)
+/* ------------------------------------------------------ lists of mutations */
+
+typedef enum Mutation
 {
-	bool		object = what->type == jbvBinary && JsonContainerIsObject(what->val.binary.data);
+	MUTATE_PUT, MUTATE_DELETE, MUTATE_INCREMENT, MUTATE_APPEND
+} Mutation;
 
-	if (strcmp(kind, "delete") == 0)
-	{
-		if (what->type == jbvBinary && JsonContainerIsArray(what->val.binary.data))
-		{
-			for (uint32 i = 0; i < JsonContainerSize(what->val.binary.data); i++)
-				delete_named(c, getIthJsonbValueFromContainer(what->val.binary.data, i));
-		}
-		else
-			delete_named(c, what);
-		return;
-	}
-	if (strcmp(kind, "put") != 0 && strcmp(kind, "increment") != 0 && strcmp(kind, "append") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid mutation \"%s\"", kind),
-				 errhint("Valid mutations are put, delete, increment, append.")));
-	if (!object)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("mutation \"%s\" needs a JSON object of columns and values", kind)));
-	if (kind[0] == 'p')
-		put_json(c, what->val.binary.data, true);
-	else if (kind[0] == 'a')
-		append_json(c, what->val.binary.data);
-	else
-	{
-		Cell	   *cells;
-		int64	   *deltas;
-		int			n = parse_deltas(c, what->val.binary.data, ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+/* The only pair of an element; the list has been checked. */
+static Mutation
+get_mutation(JsonbContainer *element, JsonbValue *what)
+{
+	JsonbIterator *it = JsonbIteratorInit(element);
+	JsonbValue	k;
 
-		if (n > 0)
-			do_increments(c, cells, deltas, palloc(sizeof(int64) * n), n);
+	(void) JsonbIteratorNext(&it, &k, true);
+	(void) JsonbIteratorNext(&it, &k, true);
+	(void) JsonbIteratorNext(&it, what, true);
+	switch (k.val.string.val[0])
+	{
+		case 'p':
+			return MUTATE_PUT;
+		case 'd':
+			return MUTATE_DELETE;
+		case 'i':
+			return MUTATE_INCREMENT;
+		default:
+			return MUTATE_APPEND;
 	}
 }
 
-/* One element of the list: its pairs. */
-static void
-mutate_element(WtCall *c, JsonbContainer *element)
+static bool
+is_object(const JsonbValue *v)
 {
-	JsonbIterator *it = JsonbIteratorInit(element);
+	return v->type == jbvBinary && JsonContainerIsObject(v->val.binary.data);
+}
+
+static bool
+is_array(const JsonbValue *v)
+{
+	return v->type == jbvBinary && JsonContainerIsArray(v->val.binary.data) && !JsonContainerIsScalar(v->val.binary.data);
+}
+
+static void
+check_name(WtCall *c, const char *name, Cell *cell)
+{
+	parse_cell(c, name, true, cell);
+	if (c->stored)
+		(void) cell_family(c, cell);
+}
+
+/* The columns of a mutation: they are there, and have a value of the right kind. */
+static void
+check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue *what)
+{
+	JsonbIterator *it;
 	JsonbIteratorToken tok;
 	JsonbValue	v;
-	char	   *kind = NULL;
+	Cell		cell;
+	bool		delete = strcmp(kind, "delete") == 0;
 
+	if (delete && what->type == jbvString)
+	{
+		check_name(c, json_key(what), &cell);
+		return;
+	}
+	if (delete ? !is_array(what) : !is_object(what))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 delete ? errmsg("%s: \"delete\" needs an array of column names", where)
+				 : errmsg("%s: \"%s\" needs a JSON object of columns and values", where, kind)));
+	if (strcmp(kind, "increment") == 0)
+	{
+		/* as it will be done, less the privileges */
+		Cell	   *cells;
+		int64	   *deltas;
+		int			n = parse_deltas(c, what->val.binary.data, 0, &cells, &deltas);
+
+		for (int i = 0; i < n; i++)
+		{
+			parse_cell(c, cells[i].name, true, &cell);
+			check_counter(c, &cell);
+		}
+		return;
+	}
+	it = JsonbIteratorInit(what->val.binary.data);
 	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
-		if (tok == WJB_KEY)
-			kind = json_key(&v);
-		else if (tok == WJB_VALUE)
-			mutate(c, kind, &v);
+		if (tok == WJB_ELEM && v.type != jbvString)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: \"delete\" needs an array of column names", where)));
+		if (tok == WJB_ELEM || tok == WJB_KEY)
+			check_name(c, json_key(&v), &cell);
+		if (tok == WJB_VALUE && kind[0] == 'a' && v.type == jbvNull)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("value to append to \"%s\" must not be null", cell.name)));
+	}
+}
+
+/*
+ * Both lists of a call are looked at before anything is done, so that a
+ * mistake in the one that is not taken shows as well.  jsonb does not keep the
+ * order of the keys of an object, and mutations have one: hence each element
+ * has one key.
+ */
+static void
+check_list(WtCall *c, const char *name, Jsonb *list)
+{
+	static const char *const kinds[] = {"put", "delete", "increment", "append"};
+
+	if (!JB_ROOT_IS_ARRAY(list) || JB_ROOT_IS_SCALAR(list))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a JSON array", name),
+				 errhint("For example [{\"put\": {\"f:q\": \"v\"}}, {\"delete\": [\"f:q\"]}].")));
+	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
+	{
+		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
+		char	   *where = psprintf("element %u of %s", i + 1, name);
+		JsonbIterator *it;
+		JsonbValue	k,
+					what;
+		char	   *kind;
+		int			n;
+
+		if (!is_object(v) || JsonContainerSize(v->val.binary.data) != 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must be a JSON object with one key", where),
+					 !is_object(v) ? 0 :
+					 errdetail("It has %u keys.", (unsigned) JsonContainerSize(v->val.binary.data)),
+					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation is an element of its own, because they are done in order.")));
+		it = JsonbIteratorInit(v->val.binary.data);
+		(void) JsonbIteratorNext(&it, &k, true);
+		(void) JsonbIteratorNext(&it, &k, true);
+		(void) JsonbIteratorNext(&it, &what, true);
+		kind = json_key(&k);
+		for (n = 0; n < (int) lengthof(kinds) && strcmp(kind, kinds[n]) != 0; n++)
+			 /* look for it */ ;
+		if (n == (int) lengthof(kinds))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: invalid mutation \"%s\"", where, kind),
+					 errhint("Valid mutations are put, delete, increment, append.")));
+		check_mutation(c, where, kind, &what);
+	}
+}
+
+static void
+mutate(WtCall *c, JsonbContainer *element)
+{
+	JsonbValue	what;
+	Cell	   *cells;
+	int64	   *deltas;
+	int			n;
+
+	switch (get_mutation(element, &what))
+	{
+		case MUTATE_PUT:
+			put_json(c, what.val.binary.data, true);
+			break;
+		case MUTATE_APPEND:
+			append_json(c, what.val.binary.data);
+			break;
+		case MUTATE_INCREMENT:
+			n = parse_deltas(c, what.val.binary.data, ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+			if (n > 0)
+				do_increments(c, cells, deltas, palloc(sizeof(int64) * n), n);
+			break;
+		case MUTATE_DELETE:
+			if (what.type == jbvString)
+				delete_named(c, &what);
+			else
+			{
+				for (uint32 i = 0; i < JsonContainerSize(what.val.binary.data); i++)
+					delete_named(c, getIthJsonbValueFromContainer(what.val.binary.data, i));
+			}
+			break;
 	}
 }
 
@@ -1059,26 +1308,8 @@ mutate_element(WtCall *c, JsonbContainer *element)
 static void
 mutate_all(WtCall *c, Jsonb *list)
 {
-	if (JB_ROOT_IS_OBJECT(list))
-	{
-		mutate_element(c, &list->root);
-		return;
-	}
-	if (!JB_ROOT_IS_ARRAY(list) || JB_ROOT_IS_SCALAR(list))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("mutations must be a JSON array"),
-				 errhint("For example [{\"put\": {\"f:q\": \"v\"}}, {\"delete\": [\"f:q\"]}].")));
-	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
-	{
-		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
-
-		if (v->type != jbvBinary || !JsonContainerIsObject(v->val.binary.data))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("a mutation must be a JSON object such as {\"put\": {\"f:q\": \"v\"}}")));
-		mutate_element(c, v->val.binary.data);
-	}
+	for (uint32 i = 0; list != NULL && i < JB_ROOT_COUNT(list); i++)
+		mutate(c, getIthJsonbValueFromContainer(&list->root, i)->val.binary.data);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
@@ -1089,6 +1320,7 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	Cell		cell;
 	const char *col;
 	CheckOp		op;
+	Jsonb	   *lists[2] = {NULL, NULL};
 	bool		holds;
 
 	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE);
@@ -1099,6 +1331,10 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	wt_need_arg(fcinfo, 5, "mutations");
 	wt_call_key(&c, fcinfo);
 	find_cell(&c, col, ACL_SELECT, &cell);
+	lists[0] = PG_GETARG_JSONB_P(5);
+	check_list(&c, "mutations", lists[0]);
+	if (!PG_ARGISNULL(6))
+		check_list(&c, "otherwise", lists[1] = PG_GETARG_JSONB_P(6));
 	/* locking a row takes some right to change it, whatever comes of the check */
 	if (pg_class_aclcheck(c.relid, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(c.relid, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
@@ -1108,11 +1344,10 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	cell.ref.family = cell_family(&c, &cell);
 	wt_row_lock(c.e.table, c.key, false);
 	read_newest(&c, &cell.ref, 1);
-	holds = check_holds(&c, &cell.ref, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
-	if (holds)
-		mutate_all(&c, PG_GETARG_JSONB_P(5));
-	else if (!PG_ARGISNULL(6))
-		mutate_all(&c, PG_GETARG_JSONB_P(6));
+	holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
+	mutate_all(&c, lists[holds ? 0 : 1]);
+	if (c.wrote)
+		put_originals(&c, true);
 	check_not_null(&c);
 	PG_RETURN_BOOL(holds);
 }

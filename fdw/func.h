@@ -26,6 +26,8 @@ typedef struct WtCall
 	StringInfoData keybuf;
 	struct Bitmapset *emptied;	/* columns (index in t) NOT NULL that lost versions */
 	wide_bytes	key;
+	Datum	   *parts;			/* the values of the key columns */
+	bool		wrote;			/* cells were put */
 } WtCall;
 
 /* 22004 when the argument is NULL */

@@ -72,9 +72,9 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 				 errmsg("the key must not be null")));
 	initStringInfo(&key);
 	if (n == 1 && !nulls[0])
-		wt_key_from_arg(t, args[0], types[0], false, &key);
+		wt_key_from_arg(t, args[0], types[0], false, NULL, &key);
 	else
-		wt_key_from_args(t, n, args, types, nulls, false, &key);
+		wt_key_from_args(t, n, args, types, nulls, false, NULL, &key);
 	PG_RETURN_BYTEA_P(bytea_of(&key));
 }
 

@@ -337,17 +337,26 @@ input_with_hint(Datum (*input) (FunctionCallInfo), const char *text, const char 
 	return result;
 }
 
+bool
+wt_interval_us(const Interval *i, int64 *us)
+{
+	int64		part;
+
+	/* a year is 365.25 days of 24 hours: times four, so that it stays a whole number */
+	return !pg_mul_s64_overflow(i->month / MONTHS_PER_YEAR, USECS_PER_DAY / 4 * 1461, us) &&
+		!pg_mul_s64_overflow((int64) (i->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH + i->day, USECS_PER_DAY, &part) &&
+		!pg_add_s64_overflow(*us, part, us) &&
+		!pg_add_s64_overflow(*us, i->time, us) &&
+		*us > 0;
+}
+
 static int64
 interval_us(const char *family, const char *option, const char *text)
 {
 	const char *hint = psprintf("Option \"%s\" of family \"%s\" takes an interval, for example \"60 days\".", option, family);
-	Interval   *i = DatumGetIntervalP(input_with_hint(interval_in, text, hint));
-	int64		days,
-				us;
+	int64		us;
 
-	/* a month is 30 days, as in justify_days */
-	days = (int64) i->month * DAYS_PER_MONTH + i->day;
-	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &us) || pg_add_s64_overflow(us, i->time, &us) || us <= 0)
+	if (!wt_interval_us(DatumGetIntervalP(input_with_hint(interval_in, text, hint)), &us))
 		bad_family_value(family, option, "The interval must be positive and less than 292,000 years.");
 	return us;
 }

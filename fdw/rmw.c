@@ -223,15 +223,15 @@ wt_version_exists(wide_family_id family, wide_bytes key, wide_bytes qual, int64 
 	initStringInfo(&buf);
 	range = wt_row_range(key, &buf);
 	spec.ranges = &range;
-	if (ts != WIDE_TS_AUTO)
+	if (ts != WIDE_TS_AUTO && ts != PG_INT64_MAX)
 	{
 		spec.ts_min = ts;
-		spec.ts_max = ts == PG_INT64_MAX ? ts : ts + 1;
+		spec.ts_max = ts + 1;
 	}
 	scan = wt_scan_open(NULL, &spec);
 	while (wt_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
-			found |= row.cells[i].provisional == (ts == WIDE_TS_AUTO);
+			found |= ts == WIDE_TS_AUTO ? row.cells[i].provisional : row.cells[i].ts == ts && !row.cells[i].provisional;
 	wt_scan_close(scan);
 	pfree(buf.data);
 	return found;

@@ -584,12 +584,12 @@ check_part_count(WtTable *t, int n, bool full)
 
 int
 wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
-				 StringInfo out)
+				 Datum *parts, StringInfo out)
 {
 	Datum	   *values;
 
 	check_part_count(t, nargs, full);
-	values = palloc(nargs * sizeof(Datum));
+	values = parts ? parts : palloc(nargs * sizeof(Datum));
 	for (int i = 0; i < nargs; i++)
 	{
 		if (nulls[i])
@@ -599,12 +599,13 @@ wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, con
 		values[i] = coerce_part(key_column(t, i), args[i], types[i]);
 	}
 	wt_key_encode(t, values, NULL, nargs, out);
-	pfree(values);
+	if (parts == NULL)
+		pfree(values);
 	return nargs;
 }
 
 int
-wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, StringInfo out)
+wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
 {
 	HeapTupleHeader record;
 	TupleDesc	desc;
@@ -615,7 +616,7 @@ wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, StringInfo out)
 	int			n = 0;
 
 	if (argtype != RECORDOID && !type_is_rowtype(argtype))
-		return wt_key_from_args(t, 1, &arg, &argtype, &(bool) {false}, full, out);
+		return wt_key_from_args(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
 
 	record = DatumGetHeapTupleHeader(arg);
 	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
@@ -637,5 +638,5 @@ wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, StringInfo out)
 		nulls[n] = nulls[i];
 		types[n++] = a->atttypid;
 	}
-	return wt_key_from_args(t, n, values, types, nulls, full, out);
+	return wt_key_from_args(t, n, values, types, nulls, full, parts, out);
 }

@@ -140,7 +140,13 @@ options_json(const wide_family_options *o)
 	initStringInfo(&s);
 	appendStringInfo(&s, "{\"versions\": %d, \"min_versions\": %d, ", o->versions, o->min_versions);
 	if (o->ttl_us > 0)
-		appendStringInfo(&s, "\"ttl\": \"%.6g seconds\", ", o->ttl_us / 1e6);
+	{
+		char		fraction[8] = "";
+
+		if (o->ttl_us % USECS_PER_SEC != 0)
+			snprintf(fraction, sizeof(fraction), ".%06d", (int) (o->ttl_us % USECS_PER_SEC));
+		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT "%s seconds\", ", (int64) (o->ttl_us / USECS_PER_SEC), fraction);
+	}
 	else
 		appendStringInfoString(&s, "\"ttl\": null, ");
 	appendStringInfo(&s, "\"keep_deleted\": %s, ", o->keep_deleted ? "true" : "false");

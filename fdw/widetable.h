@@ -23,6 +23,8 @@
  *	func.c		increment, append, put, delete_*, check_and_mutate
  *	func_read.c	get, cells, raw_cells
  *	func_admin.c	flush, compact, verify, split_keys, table_size
+ *	move.c		versions that an UPDATE of layout 'cells' moves
+ *	map.c		map columns: their difference
  *	rmw.c		reading single cells before they are written; bytes as text
  *	store.c		the shared segment: made, found, opened
  *	xact.c		the engine's part in PostgreSQL's transactions
@@ -187,6 +189,11 @@ extern void wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qua
 extern bool wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier);
 /* index of a family by name, -1 */
 extern int	wt_family_index(WtTable *t, const char *name);
+/*
+ * Microseconds of an interval, as extract(epoch) counts them: a year of 365.25
+ * days, a month of 30.  false: not greater than zero, or out of range.
+ */
+extern bool wt_interval_us(const Interval *i, int64 *us);
 /* Unescapes \xHH and \\ of option values. */
 extern uint8 *wt_unescape(const char *s, uint32 *len);
 /* The same for arguments of functions: a backslash before anything else stands for itself. */
@@ -240,10 +247,12 @@ extern bool wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *v
 extern bool wt_prefix_end(const uint8 *p, size_t n, StringInfo out);
 /* hash bucket of an unsalted key */
 extern int	wt_salt(const uint8 *key, size_t n, int buckets);
-/* For functions: a key given as text, bytea, any type (one part) or a record (parts); full: all parts needed. Returns the number of parts. */
-extern int	wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, StringInfo out);
+/* For functions: a key given as text, bytea, any type (one part) or a record (parts); full: all parts needed.
+ * parts: gets the values of the key columns, NULL or room for all.  Returns the number of parts. */
+extern int	wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out);
 /* The same for key parts given one by one (encode_key). */
-extern int	wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full, StringInfo out);
+extern int	wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
+							 Datum *parts, StringInfo out);
 /* Why a key does not decode, whatever on_bad_key says; NULL: it decodes. */
 extern const char *wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls);
 /* SQL literals of the key for messages and EXPLAIN: (c1, 2024-01-01 00:00:00+00) */

@@ -159,7 +159,7 @@ SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b', '[
     {"delete": ["x:back"]}, {"put": {"x:back": "1"}}]');
 SELECT widetable.get('fn', 'm');
 SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b+', '[{"put": {"x:owner": "you"}}, {"increment": {"x:owner": 1}}]');
-SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'no', '{"put": {"x:owner": "A"}}', '{"put": {"x:owner": "B"}}');
+SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'no', '[{"put": {"x:owner": "A"}}]', '[{"put": {"x:owner": "B"}}]');
 SELECT widetable.get('fn', 'm') -> 'x' -> 'owner' AS owner;
 -- what is put lies above what was checked (T107)
 SELECT widetable.put('fn', 'm', 'title', 'future', ts => 9000000000000000000);
@@ -309,3 +309,123 @@ SELECT * FROM fn_nn ORDER BY k;
 SELECT widetable.put('fn_nn', 'x', 'h', 7::int2), widetable.put('fn_nn', 'x', 'b', 7.5), widetable.put('fn_nn', 'x', 'n', '8'::text);
 SELECT widetable.put('fn_nn', 'x', 'h', 7.5);
 SELECT * FROM fn_nn WHERE k = 'x';
+
+-- --------------------------------------------------------- lists of mutations
+-- Both lists are looked at first: each element one mutation, for jsonb knows no order of keys.
+CREATE FOREIGN TABLE fn_cm (k text COLLATE "C", a text, n bigint, h text OPTIONS (column 'e:h')) SERVER widetable;
+SELECT widetable.put('fn_cm', 'x', '{"a": "1", "n": 1}');
+CREATE FUNCTION fn_try(list jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text; r2 text;
+BEGIN
+    BEGIN PERFORM widetable.check_and_mutate('fn_cm', 'x', 'a', '=', '1', list); r := 'done';
+    EXCEPTION WHEN OTHERS THEN r := SQLSTATE || ' ' || SQLERRM; END;
+    BEGIN PERFORM widetable.check_and_mutate('fn_cm', 'x', 'a', '=', '2', '[]', list); r2 := 'done';
+    EXCEPTION WHEN OTHERS THEN r2 := replace(SQLSTATE || ' ' || SQLERRM, 'otherwise', 'mutations'); END;
+    RETURN CASE WHEN r = r2 THEN r ELSE r || ' <> ' || r2 END;
+END $$;
+SELECT list, fn_try(list) FROM (VALUES ('{"put": {"a": "2"}}'::jsonb), ('"x"'), ('null'), ('{}'), ('[]'), ('[{}]'), ('["put"]'), ('[[]]'),
+    ('[{"delete": ["a"], "put": {"a": "b"}}]'), ('[{"put": {"n": 2}}, {"frob": {}}]'), ('[{"put": ["a"]}]'), ('[{"put": "a"}]'),
+    ('[{"put": {"n": 2}}, {"put": {"zz": 1}}]'), ('[{"put": {"zz:a": 1}}]'), ('[{"delete": {"a": 1}}]'), ('[{"delete": [1]}]'), ('[{"delete": [["a"]]}]'),
+    ('[{"delete": ["zz"]}]'), ('[{"delete": null}]'), ('[{"increment": {"n": "1"}}]'), ('[{"increment": {"n": 1.5}}]'),
+    ('[{"increment": {"n": null}}]'), ('[{"increment": {"a": 1}}]'), ('[{"append": {"a": null}}]'), ('[{"append": "a"}]'),
+    ('[{"put": {}}, {"delete": []}, {"increment": {}}, {"append": {}}]')) t(list);
+SELECT * FROM fn_cm;
+DROP FUNCTION fn_try;
+
+-- ---------------------------------------------- values of cells without column
+-- As a column of the value's type would store it; untyped literals are text.
+SELECT widetable.put('fn_cm', 't', 'd:big', 10::bigint), widetable.put('fn_cm', 't', 'd:int', 10), widetable.put('fn_cm', 't', 'd:lit', '10'),
+       widetable.put('fn_cm', 't', 'd:num', 10.5), widetable.put('fn_cm', 't', 'd:bytes', '\x4142'::bytea), widetable.put('fn_cm', 't', 'd:bool', true),
+       widetable.put('fn_cm', 't', 'd:flt', 1.5::float8), widetable.put('fn_cm', 't', 'd:ts', timestamptz '1970-01-01 00:00:01+00'),
+       widetable.put('fn_cm', 't', 'd:neg', -5::bigint), widetable.put('fn_cm', 't', 'd:json', '{"a": 1}'::jsonb);
+SELECT qualifier, value FROM widetable.cells('fn_cm', 't');
+SELECT widetable.increment('fn_cm', 't', 'd:big', 5);
+SELECT widetable.increment('fn_cm', 't', 'd:int', 5);
+SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15::bigint, '[]') AS eq, widetable.check_and_mutate('fn_cm', 't', 'd:neg', '<', 0::bigint, '[]') AS lt,
+       widetable.check_and_mutate('fn_cm', 't', 'd:int', '>=', 10, '[]') AS ge, widetable.check_and_mutate('fn_cm', 't', 'd:lit', '=', '10', '[]') AS txt,
+       widetable.check_and_mutate('fn_cm', 't', 'd:num', '=', 10.5, '[]') AS num, widetable.check_and_mutate('fn_cm', 't', 'd:bytes', '=', 'AB', '[]') AS bytes,
+       widetable.check_and_mutate('fn_cm', 't', 'd:flt', '<', 2::float8, '[]') AS flt, widetable.check_and_mutate('fn_cm', 't', 'd:bool', '=', true, '[]') AS bool;
+SELECT widetable.check_and_mutate('fn_cm', 't', 'd:lit', '=', 10::bigint, '[]');
+SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15, '[]');
+-- what the column's type allows, appended to and put
+CREATE DOMAIN fn_short AS varchar(3);
+CREATE DOMAIN fn_positive AS bigint CHECK (VALUE > 0);
+CREATE FOREIGN TABLE fn_typ (k text, v varchar(3), d fn_short, n fn_positive, m numeric(4,1)) SERVER widetable;
+SELECT widetable.put('fn_typ', 'x', '{"v": "abc", "d": "ab", "n": 1, "m": 1.25}');
+SELECT widetable.append('fn_typ', 'x', 'v', 'more');
+SELECT widetable.append('fn_typ', 'x', 'v', '\x6d6f7265'::bytea);
+SELECT widetable.append('fn_typ', 'x', 'v', ' ');
+SELECT widetable.append('fn_typ', 'x', 'd', 'c'), widetable.append('fn_typ', 'x', 'm', '5');
+SELECT widetable.append('fn_typ', 'x', 'd', 'd');
+SELECT widetable.increment('fn_typ', 'x', 'n', -6);
+SELECT widetable.put('fn_typ', 'x', 'v', 'abcd'::varchar);
+SELECT widetable.put('fn_typ', 'x', 'v', '\x61626364'::bytea);
+SELECT widetable.put('fn_typ', 'x', 'm', 12345.6);
+SELECT *, octet_length(v) FROM fn_typ;
+DROP FOREIGN TABLE fn_typ;
+DROP DOMAIN fn_short, fn_positive;
+
+-- --------------------------------------------------------------- digest keys
+-- A row that a function makes has the original of the key, and keeps it.
+CREATE FOREIGN TABLE fn_md (k text OPTIONS (encoding 'md5', column 'o:orig'), s text OPTIONS (encoding 'sha1', column 'd:orig'), i int,
+                            v text OPTIONS (column 'd:v'), n bigint OPTIONS (column 'd:n'))
+    SERVER widetable OPTIONS (key 'k, s, i');
+SELECT widetable.put('fn_md', ROW('put', 'a', 1), 'v', 'x'), widetable.put('fn_md', ROW('json', 'b', 2), '{"v": "y"}'),
+       widetable.increment('fn_md', ROW('inc', 'c', 3), 'n', 1), widetable.increment('fn_md', ROW('incs', 'd', 4), '{"n": 2}'::jsonb),
+       widetable.append('fn_md', ROW('app', 'e', 5), 'v', 'z'),
+       widetable.check_and_mutate('fn_md', ROW('cm', 'f', 6), 'v', 'is null', NULL, '[{"put": {"v": "w"}}]');
+SELECT * FROM fn_md ORDER BY i;
+SELECT v FROM fn_md WHERE k = 'json' AND s = 'b' AND i = 2;
+UPDATE fn_md SET v = 'all';
+-- only what is missing is written under the lock
+SELECT widetable.increment('fn_md', ROW('inc', 'c', 3), 'n', 1);
+SELECT qualifier, count(*) FROM widetable.raw_cells('fn_md', ROW('inc', 'c', 3)) GROUP BY 1 ORDER BY 1;
+SELECT widetable.put('fn_md', ROW('put', 'a', 1), 'o:orig', 'x');
+SELECT widetable.put('fn_md', ROW('put', 'a', 1), '{"v": "x", "d:orig": null}');
+SELECT widetable.append('fn_md', ROW('put', 'a', 1), 'd:orig', 'x');
+SELECT widetable.delete_column('fn_md', ROW('put', 'a', 1), 'o:orig');
+SELECT widetable.delete_version('fn_md', ROW('put', 'a', 1), 'o:orig');
+SELECT widetable.check_and_mutate('fn_md', ROW('put', 'a', 1), 'v', 'is null', NULL, '[{"delete": ["d:orig"]}]');
+SELECT widetable.check_and_mutate('fn_md', ROW('put', 'a', 1), 'o:orig', '=', 'put', '[]');
+-- its family may go, and all of the row
+SELECT widetable.delete_family('fn_md', ROW('put', 'a', 1), 'o');
+SELECT * FROM fn_md WHERE k = 'put' AND s = 'a' AND i = 1;
+SELECT widetable.delete_family('fn_md', ROW('put', 'a', 1), 'd');
+SELECT * FROM fn_md WHERE k = 'put' AND s = 'a' AND i = 1;
+SELECT widetable.delete_row('fn_md', ROW('put', 'a', 1));
+SELECT count(*) FROM widetable.cells('fn_md', ROW('put', 'a', 1));
+DELETE FROM fn_md;
+SELECT count(*) FROM fn_md;
+
+-- ------------------------------------------------------------- reading the past
+-- What is there now is not changed by a session that looks at another time; put, as INSERT, looks at nothing.
+SET widetable.as_of = '15';
+SELECT widetable.increment('fn_cm', 'x', 'n');
+SELECT widetable.increment('fn_cm', 'x', '{"n": 1}'::jsonb);
+SELECT widetable.append('fn_cm', 'x', 'a', 'x');
+SELECT widetable.check_and_mutate('fn_cm', 'x', 'a', 'is null', NULL, '[]');
+SELECT widetable.delete_row('fn_cm', 'x');
+SELECT widetable.delete_family('fn_cm', 'x', 'd');
+SELECT widetable.delete_column('fn_cm', 'x', 'a');
+SELECT widetable.delete_version('fn_cm', 'x', 'a');
+SELECT widetable.delete_family_version('fn_cm', 'x', 'd', 10);
+SELECT widetable.put('fn_cm', 'x', 'a', 'late', 10);
+SELECT a FROM fn_cm WHERE k = 'x';
+RESET widetable.as_of;
+SELECT a FROM fn_cm WHERE k = 'x';
+
+-- ------------------------------------------------------------------- small things
+SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '300000 years');
+SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '-1 s');
+SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '-1 month 29 days');
+-- a year of 365.25 days, a month of 30
+SELECT widetable.put('fn_cm', 'y', 'a', 'here', (extract(epoch FROM now() - interval '365 days') * 1e6)::bigint, '1 year'),
+       widetable.put('fn_cm', 'y', 'h', 'gone', (extract(epoch FROM now() - interval '366 days') * 1e6)::bigint, '1 year'),
+       widetable.put('fn_cm', 'y', 'n', 1, (extract(epoch FROM now() - interval '31 days') * 1e6)::bigint, '1 month');
+SELECT * FROM fn_cm WHERE k = 'y';
+ALTER FOREIGN TABLE fn_cm OPTIONS (families '{"d": {"ttl": "90 days 1 second"}, "e": {"ttl": "1 year 1 month 1 us"}}');
+SELECT family, options ->> 'ttl' AS ttl FROM widetable.pg_stat_widetable_families WHERE relation = 'fn_cm'::regclass ORDER BY family;
+SELECT widetable.get(0::regclass, 'a');
+SELECT widetable.put(4294967295::oid::regclass, 'a', 'b', 'c');
+SELECT widetable.encode_key(0::regclass, 'a');
+DROP FOREIGN TABLE fn_cm, fn_md;
