@@ -121,3 +121,52 @@ SELECT * FROM mv_map;
 DROP VIEW mv_all;
 DROP FOREIGN TABLE mv, mv_cells, mv_row, mv_ts, mv_map;
 DROP FUNCTION mv_trigger;
+
+-- ------------------------------------------- any moves, as an ordinary table does them
+-- A deferred unique constraint looks at the end of the statement, and so does this.
+CREATE FOREIGN TABLE mv_fuzz (k text COLLATE "C", v text, n text OPTIONS (column 'e:n'))
+    SERVER widetable OPTIONS (families '{"d": {"versions": 1000}, "e": {"versions": 1000}}');
+CREATE FOREIGN TABLE mv_fuzz_cells (k text COLLATE "C", family text, qualifier text, ts bigint, value text)
+    SERVER widetable OPTIONS (layout 'cells', table_name 'public.mv_fuzz');
+CREATE TABLE mv_heap (k text COLLATE "C", family text, qualifier text, ts bigint, value text,
+                      UNIQUE (k, family, qualifier, ts) DEFERRABLE INITIALLY IMMEDIATE);
+CREATE FUNCTION mv_fuzz(rounds int) RETURNS TABLE (moved boolean, refused boolean, wrong bigint) LANGUAGE plpgsql AS $$
+DECLARE q text; nmoved int := 0; nrefused int := 0; nwrong int := 0; a text; b text; r int; x int;
+BEGIN
+    PERFORM setseed(0.5);
+    FOR i IN 1 .. rounds LOOP
+        IF i % 10 = 1 THEN
+            TRUNCATE mv_fuzz; TRUNCATE mv_heap;
+            INSERT INTO mv_heap SELECT DISTINCT ON (1, 2, 3, 4) 'k' || (random() * 2)::int, CASE WHEN random() < 0.7 THEN 'd' ELSE 'e' END,
+                chr(97 + (random() * 2)::int), (random() * 6)::int, 'v' || s FROM generate_series(1, 25) s;
+            INSERT INTO mv_fuzz_cells SELECT * FROM mv_heap;
+        END IF;
+        r := (random() * 7)::int;
+        x := (random() * 4)::int;
+        q := CASE r WHEN 0 THEN 'ts = ts + ' || x WHEN 1 THEN 'ts = abs(ts - ' || x || ')' WHEN 2 THEN format('ts = abs(%s - ts)', x + 6)
+            WHEN 3 THEN 'ts = CASE ts WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE ts END, value = value || ''+'''
+            WHEN 4 THEN 'qualifier = chr(97 + (ascii(qualifier) - 96) % 3)' WHEN 5 THEN format('k = ''k'' || (right(k, 1)::int + %s) %% 3', x)
+            WHEN 6 THEN 'family = CASE family WHEN ''d'' THEN ''e'' ELSE ''d'' END, ts = ts + ' || x
+            ELSE 'k = CASE qualifier WHEN ''a'' THEN ''k1'' ELSE k END, qualifier = ''a'', ts = ts * 7 + ascii(qualifier) - 97' END
+            || CASE (random() * 3)::int WHEN 0 THEN ' WHERE ts > 1' WHEN 1 THEN ' WHERE qualifier <> ''b''' WHEN 2 THEN ' WHERE k = ''k0''' ELSE '' END;
+        BEGIN EXECUTE 'UPDATE mv_heap SET ' || q; a := 'done'; EXCEPTION WHEN unique_violation THEN a := SQLSTATE; END;
+        BEGIN EXECUTE 'UPDATE mv_fuzz_cells SET ' || q; b := 'done'; EXCEPTION WHEN unique_violation THEN b := SQLSTATE; END;
+        nmoved := nmoved + (a = 'done')::int;
+        nrefused := nrefused + (a <> 'done')::int;
+        IF a <> b OR EXISTS (SELECT * FROM mv_heap EXCEPT SELECT * FROM mv_fuzz_cells) OR EXISTS (SELECT * FROM mv_fuzz_cells EXCEPT SELECT * FROM mv_heap) THEN
+            nwrong := nwrong + 1;
+            RAISE NOTICE 'round %: % (heap %, cells %)', i, q, a, b;
+            EXIT;
+        END IF;
+    END LOOP;
+    RETURN QUERY SELECT nmoved > rounds / 4, nrefused > 0, nwrong::bigint;
+END $$;
+SELECT * FROM mv_fuzz(300);
+-- the same within one transaction, and read again afterwards
+BEGIN;
+SELECT * FROM mv_fuzz(40);
+COMMIT;
+SELECT count(*) FROM (TABLE mv_heap EXCEPT TABLE mv_fuzz_cells) x;
+DROP FUNCTION mv_fuzz;
+DROP TABLE mv_heap;
+DROP FOREIGN TABLE mv_fuzz, mv_fuzz_cells;
