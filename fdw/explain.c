@@ -93,7 +93,7 @@ part_name(WtTable *t, int part)
 static void
 append_test(StringInfo out, Shown *s, const WtTest *test)
 {
-	static const char *const names[] = {"=", "<", "<=", ">", ">=", "= ANY", "= ANY", "~~", "^@", "~"};
+	static const char *const names[] = {"=", "<", "<=", ">", ">=", "= ANY", "= ANY", "~~", "^@", "~", "IS NULL", "<>"};
 
 	if (out->len > 0)
 		appendStringInfoString(out, " AND ");
@@ -118,6 +118,7 @@ append_test(StringInfo out, Shown *s, const WtTest *test)
 		appendStringInfoChar(out, ')');
 }
 
+/* Those of the clauses that must hold. */
 static char *
 conditions_text(Shown *s, int from, int to)
 {
@@ -126,9 +127,47 @@ conditions_text(Shown *s, int from, int to)
 	initStringInfo(&out);
 	for (int part = from; part < to; part++)
 		for (int i = 0; i < s->ntests; i++)
-			if (s->tests[i].part == part)
+			if (s->tests[i].part == part && s->tests[i].clause == 0)
 				append_test(&out, s, &s->tests[i]);
 	return out.data;
+}
+
+/* ORs are long: after so many arms the rest is not written out. */
+#define SHOWN_ARMS 4
+
+/* The ORs: (a = 1 AND b > 2 OR a = 2), joined to what is there by AND. */
+static void
+append_ors(StringInfo out, Shown *s)
+{
+	int			i = 0;
+
+	while (i < s->ntests && s->tests[i].clause == 0)
+		i++;
+	while (i < s->ntests)
+	{
+		int			clause = s->tests[i].clause,
+					arm = -1;
+		StringInfoData one;
+
+		appendStringInfoString(out, out->len > 0 ? " AND (" : "(");
+		initStringInfo(&one);
+		for (; i < s->ntests && s->tests[i].clause == clause; i++)
+		{
+			if (s->tests[i].arm != arm && arm >= 0)
+			{
+				if (arm < SHOWN_ARMS)
+					appendStringInfo(out, "%s OR ", one.data);
+				resetStringInfo(&one);
+			}
+			arm = s->tests[i].arm;
+			if (arm < SHOWN_ARMS)
+				append_test(&one, s, &s->tests[i]);
+		}
+		if (arm < SHOWN_ARMS)
+			appendStringInfo(out, "%s)", one.data);
+		else
+			appendStringInfo(out, "... (%d))", arm + 1);
+	}
 }
 
 /* ----------------------------------------------------------------- ranges */
@@ -328,49 +367,119 @@ constant_ranges(Shown *s, List *types, WtRanges *out)
 	wt_ranges(s->t, s->tests, s->ntests, args, out);
 }
 
+/*
+ * How many leading parts the ranges speak of, when their values are not known:
+ * up to the first one that is not bound to values.
+ */
+static int
+ranged_parts(Shown *s)
+{
+	int			part;
+
+	for (part = 0; part < s->t->nkeys; part++)
+	{
+		bool		any = false,
+					values = false;
+
+		for (int i = 0; i < s->ntests; i++)
+			if (s->tests[i].part == part && s->tests[i].clause == 0)
+			{
+				any = true;
+				values = values || wt_is_equality(s->tests[i].kind);
+			}
+		if (!any)
+			return part;
+		if (!values)
+			return part + 1;
+	}
+	return part;
+}
+
+/* Conditions that are not in the ranges: on the parts from the given one on, and ORs. */
+static void
+show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, conditions_text(s, from, s->t->nkeys));
+	if (ors)
+		append_ors(&text, s);
+	if (text.len > 0)
+		ExplainPropertyText("Key Filter", text.data, es);
+}
+
+/* The same with the tests of so many leading parts alone, and without ORs. */
+static Shown
+leading_tests(Shown *s, int parts)
+{
+	Shown		out = *s;
+
+	out.tests = palloc(sizeof(WtTest) * Max(1, s->ntests));
+	out.ntests = 0;
+	for (int i = 0; i < s->ntests; i++)
+		if (s->tests[i].clause == 0 && (s->tests[i].part < parts || s->tests[i].part >= s->t->nkeys))
+			out.tests[out.ntests++] = s->tests[i];
+	return out;
+}
+
 static void
 show_key(Shown *s, List *types, ExplainState *es)
 {
 	bool		any = false,
 				list = false,
-				never = false;
-	char	   *text;
+				never = false,
+				ors = false,
+				filter = true;
+	int			parts;
+	Shown		lead;
+	StringInfoData text;
+	char	   *range;
 
 	for (int i = 0; i < s->ntests; i++)
 	{
 		WtKind		kind = s->tests[i].kind;
+		bool		must = s->tests[i].clause == 0;
 
 		any |= s->tests[i].part < s->t->nkeys;
-		list |= kind == WT_COND_ANY || kind == WT_COND_LIST;
-		never |= kind == WT_COND_NEVER;
+		list |= must && (kind == WT_COND_ANY || kind == WT_COND_LIST || kind == WT_COND_NE);
+		never |= must && kind == WT_COND_NEVER;
+		ors |= !must;
 	}
 	if (!any)
 		return;
-	if (s->constant || never)
+	if (never)
+	{
+		ExplainPropertyInteger("Key Ranges", NULL, 0, es);
+		return;
+	}
+	parts = ranged_parts(s);
+	if (s->constant)
 	{
 		WtRanges	ranges;
 
-		if (never)
-			s->ntests = 0;
 		constant_ranges(s, types, &ranges);
-		if (never || ranges.total != 1)
+		filter = ranges.filter != NULL;
+		parts = ranges.full ? 0 : ranges.parts;
+		if (ranges.total != 1 || (ors && filter))
 		{
-			if (never || !ranges.full)
-				ExplainPropertyInteger("Key Ranges", NULL, never ? 0 : ranges.total, es);
+			if (!ranges.full)
+				ExplainPropertyInteger("Key Ranges", NULL, ranges.total, es);
+			if (filter)
+				show_key_filter(s, parts, ors, es);
 			return;
 		}
-		if (ranges.full)
-			return;
-		text = list ? NULL : range_text(s);
-		if (text == NULL)
-			text = conditions_text(s, 0, s->t->nkeys);
-		ExplainPropertyText("Key Range", text, es);
-		return;
 	}
-	text = list ? NULL : range_text(s);
-	if (text == NULL)
-		text = conditions_text(s, 0, s->t->nkeys);
-	ExplainPropertyText(list ? "Key Ranges" : "Key Range", text, es);
+	lead = leading_tests(s, parts);
+	range = list || ors || parts == 0 ? NULL : range_text(&lead);
+	initStringInfo(&text);
+	appendStringInfoString(&text, range ? range : conditions_text(&lead, 0, s->t->nkeys));
+	if (ors)
+		append_ors(&text, s);
+	if (text.len > 0)
+		ExplainPropertyText((list || ors) && !s->constant ? "Key Ranges" : "Key Range", text.data, es);
+	if (filter)
+		show_key_filter(s, parts, !ors, es);
 }
 
 /* -------------------------------------------------- families and columns */

@@ -60,6 +60,8 @@ typedef struct ScanSize
 	double		blocks;
 	double		ranges;
 	double		near;			/* 0 .. 1: how much a lookup is near the one before */
+	double		passed;			/* rows in the ranges, when there is a key filter; else 0 */
+	double		jumps;			/* that it makes instead of passing over them */
 } ScanSize;
 
 /* Ranges beyond these are assumed to be like the first ones. */
@@ -77,6 +79,9 @@ typedef struct ScanSize
 #define CELL_COST 4
 #define SEEK_COST 40
 #define NEAR_SEEK 0.35
+
+/* The same of a cell of a row that a key filter leaves out. */
+#define PASS_COST 2
 
 /* A list of which nothing is known. */
 #define DEFAULT_ARRAY 10
@@ -239,37 +244,39 @@ key_count(WtTable *t, List *conds)
 	return n;
 }
 
-/* Conditions as tests with those values that are known while planning. */
+/*
+ * The conditions of the ranges as tests, with those values that are known while
+ * planning; unknown: those conditions of which one is not.
+ */
 static void
-plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args, Bitmapset **known)
+plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args, List **unknown)
 {
+	List	   *flat = wt_conditions_flat(conds, true);
 	int			n = 0;
-	int			index = 0;
 	ListCell   *lc;
 
-	foreach(lc, conds)
-		n += list_length(((WtCond *) lfirst(lc))->values);
-	*tests = palloc(sizeof(WtTest) * Max(1, list_length(conds)));
+	foreach(lc, flat)
+		n += list_length(((WtFlat *) lfirst(lc))->c->values);
+	*tests = palloc(sizeof(WtTest) * Max(1, list_length(flat)));
 	*args = palloc0(sizeof(WtArg) * Max(1, n));
 	*ntests = 0;
-	*known = NULL;
+	*unknown = NIL;
 	n = 0;
-	foreach(lc, conds)
+	foreach(lc, flat)
 	{
-		WtCond	   *c = lfirst(lc);
-		WtTest	   *test;
+		WtFlat	   *f = lfirst(lc);
+		WtCond	   *c = f->c;
+		WtTest	   *test = &(*tests)[(*ntests)++];
 		bool		all = true;
 		ListCell   *v,
 				   *ty;
 
-		index++;
-		if (!c->used)
-			continue;
-		test = &(*tests)[(*ntests)++];
 		test->part = c->part;
 		test->kind = c->kind;
 		test->first = n;
 		test->n = list_length(c->values);
+		test->clause = f->number;
+		test->arm = f->arm;
 		forboth(v, c->values, ty, c->types)
 		{
 			Node	   *value = estimate_expression_value(root, lfirst(v));
@@ -284,8 +291,8 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 			}
 			all = all && arg->known;
 		}
-		if (all)
-			*known = bms_add_member(*known, index - 1);
+		if (!all)
+			*unknown = list_append_unique_ptr(*unknown, f->clause);
 	}
 }
 
@@ -391,7 +398,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const WtT
 		for (int v = 0; v < tests[i].n; v++)
 			if (!args[tests[i].first + v].known)
 			{
-				if (tests[i].kind != WT_COND_EQ || tests[i].part >= t->nkeys || wt_part_column(t, tests[i].part) == NULL)
+				if (tests[i].kind != WT_COND_EQ || tests[i].clause != 0 || tests[i].part >= t->nkeys || wt_part_column(t, tests[i].part) == NULL)
 					return false;
 				later[i] = true;
 				unknown++;
@@ -484,6 +491,37 @@ outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
 }
 
 /*
+ * What a key filter saves: rows that it passes over are not read, and where they
+ * lie together, not even passed.  There are as many jumps as there are values of
+ * the parts up to the last one that is tested (before: that part).
+ */
+static void
+estimate_filter(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, List *filtered, int before, ScanSize *size)
+{
+	List	   *columns = NIL;
+	double		jumps = size->scanned;
+
+	size->passed = 0;
+	size->jumps = 0;
+	if (filtered == NIL || size->scanned < 1)
+		return;
+	for (int part = 0; part < before; part++)
+	{
+		WtColumn   *c = wt_key_column(info->t, part);
+
+		if (!wt_part_is_single(conds, part))
+			columns = lappend(columns, makeVar(rel->relid, c->attno, c->domain ? c->domain : c->typid, c->typmod, c->collation, 0));
+	}
+	if (columns != NIL)
+		jumps = estimate_num_groups(root, columns, size->scanned, NULL, NULL);
+	size->passed = size->scanned;
+	size->scanned *= clauselist_selectivity(root, filtered, rel->relid, JOIN_INNER, NULL);
+	size->jumps = Min(size->passed, jumps * Max(1, info->t->salt_buckets));
+	/* each jump is to another block at most, and what is found lies behind it */
+	size->blocks = Min(size->blocks, size->jumps + size->blocks * size->scanned / size->passed);
+}
+
+/*
  * The size of a scan with these conditions, chosen from clauses.
  */
 static void
@@ -492,47 +530,46 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	WtTest	   *tests;
 	int			ntests;
 	WtArg	   *args;
-	Bitmapset  *known;
 	WtRanges	ranges;
-	List	   *rest = list_copy(clauses),
-			   *unknown = NIL;	/* that the scan need not read what they leave out, but the ranges do not tell */
+	List	   *later,			/* conditions whose values are not known yet */
+			   *rest = list_copy(clauses),
+			   *unknown = NIL,	/* that the scan need not read what they leave out, but the ranges do not tell */
+			   *filtered = NIL; /* that the key filter leaves out */
 	ListCell   *lc;
-	int			index = 0,
-				stop = info->t->nkeys;
+	int			stop = info->t->nkeys,
+				gap = 0;
 	double		keys = key_count(info->t, conds);
 	double		range_rows = info->tuples,
 				share;
 	bool		sampled;
 
-	plan_values(root, conds, &tests, &ntests, &args, &known);
+	plan_values(root, conds, &tests, &ntests, &args, &later);
 	size->blocks = info->blocks;
 	size->near = outer_order(root, rel, conds);
 	sampled = keys < 0 && estimate_by_samples(root, rel, info, tests, ntests, args, &range_rows, &size->blocks);
 	/* clauses whose effect is in the ranges: up to the first part that is not known */
+	foreach(lc, later)
+		if (!sampled)
+			stop = Min(stop, ((WtCond *) lfirst(lc))->part);
 	foreach(lc, conds)
 	{
 		WtCond	   *c = lfirst(lc);
 
-		if (c->used && !sampled && !bms_is_member(index, known) && c->part < stop)
-			stop = c->part;
-		index++;
-	}
-	index = 0;
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		if (c->exact && c->values == NIL)
+		if (c->exact && c->values == NIL && c->kind != WT_COND_OR)
 			rest = list_delete_ptr(rest, c->rinfo);
-		else if (c->used)
+		else if (c->ranged)
 		{
-			if ((sampled || bms_is_member(index, known)) && c->part < stop)
+			if ((sampled || !list_member_ptr(later, c)) && c->part < stop)
 				rest = list_delete_ptr(rest, c->rinfo);
 			else if (c->part != WT_PART_TS(info->t))
 				/* by time only whole files are left out */
 				unknown = lappend(unknown, c->rinfo);
 		}
-		index++;
+		else if (c->used)
+		{
+			filtered = lappend(filtered, c->rinfo);
+			gap = Max(gap, c->part);
+		}
 	}
 	size->ranges = Max(1, info->t->salt_buckets);
 	if (sampled)
@@ -579,6 +616,7 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	}
 	share = range_rows > 0 ? size->scanned / range_rows : 0;
 	size->blocks *= share;
+	estimate_filter(root, rel, info, conds, filtered, gap, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
 }
@@ -606,6 +644,8 @@ cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *
 	*total = *startup + seek * (seeks - info->families);
 	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
 	*total += size->scanned * (cpu_tuple_cost + info->t->tuple_cost + CELL_COST * cpu_operator_cost * cells + qual->per_tuple);
+	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST * cells, size->jumps * SEEK_COST) * info->families *
+		cpu_operator_cost;
 	*total += size->rows * rel->reltarget->cost.per_tuple;
 }
 
@@ -937,7 +977,7 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info)
 		{
 			WtCond	   *cond = lfirst(c);
 
-			useful |= cond->used && list_member_ptr(ppi->ppi_clauses, cond->rinfo);
+			useful |= cond->ranged && list_member_ptr(ppi->ppi_clauses, cond->rinfo);
 		}
 		if (!useful)
 			continue;
@@ -1024,7 +1064,8 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 {
 	RelInfo    *info = baserel->fdw_private;
 	List	   *conds = wt_conditions(root, baserel, info->t, scan_clauses);
-	List	   *tests = NIL,
+	List	   *chosen = NIL,
+			   *tests = NIL,
 			   *exprs = NIL,
 			   *types = NIL,
 			   *answered = NIL,
@@ -1050,11 +1091,16 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 			continue;
 		if (c->exact)
 			answered = lappend(answered, c->rinfo);
-		if (!c->used || (c->values == NIL && c->kind != WT_COND_NEVER))
-			continue;
-		tests = lappend(tests, list_make4_int(c->part, c->kind, list_length(exprs), list_length(c->values)));
-		exprs = list_concat(exprs, c->values);
-		types = list_concat(types, c->types);
+		chosen = lappend(chosen, c);
+	}
+	foreach(lc, wt_conditions_flat(chosen, false))
+	{
+		WtFlat	   *f = lfirst(lc);
+
+		tests = lappend(tests, lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(exprs),
+														  list_length(f->c->values), f->number), f->arm));
+		exprs = list_concat(exprs, list_copy(f->c->values));
+		types = list_concat(types, list_copy(f->c->types));
 	}
 	foreach(lc, scan_clauses)
 	{
@@ -1106,6 +1152,8 @@ wt_plan_tests(List *fdw_private, int *n)
 		t->kind = lsecond_int(test);
 		t->first = lthird_int(test);
 		t->n = lfourth_int(test);
+		t->clause = list_nth_int(test, 4);
+		t->arm = list_nth_int(test, 5);
 	}
 	return out;
 }

@@ -17,6 +17,16 @@
  *	  whatever the order of the collation, because the order here is bytes;
  *	- other types have one order, and an encoding keeps it or does not.
  *
+ * A clause with AND and OR in it becomes a disjunction of conjunctions (arms) of
+ * such conditions; so does a row comparison over parts that go in different
+ * directions: (a, b) < (x, y) is a < x OR a = x AND b < y.  One arm of each OR,
+ * with the other clauses, is a way to meet them all; the ranges are those of all
+ * ways together.  An arm that says nothing about the key makes its OR useless.
+ *
+ * What ranges cannot say, because there is a gap in the parts or an interval
+ * before them, the key filter does (skip.c): no clause on the key that its bytes
+ * tell exactly has to be tested again, but for those in too many ways.
+ *
  * The collation that counts is the operator's input collation, not the
  * column's.  A value that the key's encoding cannot hold (too large, negative
  * for an unsigned one, with the delimiter in it) is no error in a WHERE clause:
@@ -28,6 +38,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -228,11 +239,13 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 		return false;
 	if (*type == c->typid || (wt_is_integer(c->typid) && wt_is_integer(*type)))
 		return true;
-	/* a date as a point in time: the order is kept; equality is not worth it */
+	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
+		return *type == FLOAT4OID || *type == FLOAT8OID;
+	/* a date as a point in time */
 	if (c->typid == TIMESTAMPTZOID)
-		return *kind != WT_COND_EQ && (*type == DATEOID || *type == TIMESTAMPOID);
+		return *type == DATEOID || *type == TIMESTAMPOID;
 	if (c->typid == TIMESTAMPOID)
-		return *kind != WT_COND_EQ && *type == DATEOID;
+		return *type == DATEOID;
 	return false;
 }
 
@@ -258,7 +271,8 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	if (wt_is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
 	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
-	*faithful = (type == c->typid || wt_is_text(c->typid) || wt_is_integer(c->typid)) && c->delimiter == 0;
+	*faithful = (type == c->typid || wt_is_text(c->typid) || (c->typid != TIMESTAMPTZOID && c->typid != TIMESTAMPOID)) &&
+		c->delimiter == 0;
 	return true;
 }
 
@@ -300,6 +314,11 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 			return NULL;
 		return add_value(new_cond(m, part, kind, faithful), right, type);
 	}
+	/* the same digest is not the same value for certain */
+	if (part < m->t->nkeys && OidIsValid(get_negator(opno)) &&
+		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) && kind == WT_COND_EQ &&
+		comparison_allowed(m, part, kind, type, collation, pattern, &faithful) && faithful)
+		return add_value(new_cond(m, part, WT_COND_NE, true), right, type);
 	switch (get_opcode(opno))
 	{
 		case F_TEXTLIKE:
@@ -374,8 +393,7 @@ match_row(Match *m, RowCompareExpr *rc)
 		else
 		{
 			c = wt_key_column(m->t, part);
-			all = match_operator(c, lfirst_oid(o), &kind, &type, &pattern) &&
-				kind != WT_COND_EQ && (type == c->typid || wt_is_text(c->typid)) &&
+			all = match_operator(c, lfirst_oid(o), &kind, &type, &pattern) && kind != WT_COND_EQ &&
 				comparison_allowed(m, part, kind, type, lfirst_oid(i), pattern, &faithful) && faithful;
 		}
 		if (all && n == 0)
@@ -403,7 +421,7 @@ match_row(Match *m, RowCompareExpr *rc)
 
 /* k = 1 OR k = 2 OR ...: a list, when each arm is an equality of the same part */
 static WtCond *
-match_or(Match *m, BoolExpr *b)
+match_list(Match *m, BoolExpr *b)
 {
 	WtCond	   *all = NULL;
 	ListCell   *lc;
@@ -455,8 +473,6 @@ match_clause(Match *m, Node *clause)
 			}
 		case T_ScalarArrayOpExpr:
 			return match_any(m, (ScalarArrayOpExpr *) clause);
-		case T_RowCompareExpr:
-			return match_row(m, (RowCompareExpr *) clause);
 		case T_FuncExpr:
 			{
 				FuncExpr   *f = (FuncExpr *) clause;
@@ -475,7 +491,7 @@ match_clause(Match *m, Node *clause)
 				Node	   *arg = linitial(b->args);
 
 				if (b->boolop == OR_EXPR)
-					return match_or(m, b);
+					return match_list(m, b);
 				if (b->boolop != NOT_EXPR)
 					return NULL;
 				if (IsA(arg, DistinctExpr))
@@ -501,12 +517,175 @@ match_clause(Match *m, Node *clause)
 				/* always true: a condition without any effect */
 				return new_cond(m, part, WT_COND_GE, true);
 			}
+		case T_BooleanTest:
+			{
+				BooleanTest *b = (BooleanTest *) clause;
+
+				/* a key is never null */
+				if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
+					return match_bool(m, (Node *) b->arg, true);
+				if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
+					return match_bool(m, (Node *) b->arg, false);
+				return NULL;
+			}
 		case T_Var:
 		case T_RelabelType:
 			return match_bool(m, clause, true);
 		default:
 			return NULL;
 	}
+}
+
+static bool
+is_trivial(const WtCond *c)
+{
+	return c->values == NIL && c->kind != WT_COND_NEVER && c->kind != WT_COND_OR;
+}
+
+/* --------------------------------------------------- clauses with AND and OR */
+
+/*
+ * A row comparison as arms: (a, b) < (x, y) is a < x OR a = x AND b < y.  Leading
+ * columns that are parts of the key, in any order and direction; fewer than all:
+ * the rows that agree in them belong to it, and are tested again.  Returns how
+ * many they are.
+ */
+static int
+expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
+{
+	bool		less = rc->rctype == ROWCOMPARE_LT || rc->rctype == ROWCOMPARE_LE;
+	List	   *equal = NIL;
+	int			n = 0,
+				total = list_length(rc->opnos);
+
+	*arms = NIL;
+	for (; n < total; n++)
+	{
+		int			part = match_part(m, list_nth(rc->largs, n));
+		Node	   *value = list_nth(rc->rargs, n);
+		Oid			collation = list_nth_oid(rc->inputcollids, n),
+					type;
+		WtKind		kind;
+		bool		pattern,
+					exact;
+
+		if (part < 0 || part >= m->t->nkeys || !is_value(m, value) ||
+			!match_operator(wt_key_column(m->t, part), list_nth_oid(rc->opnos, n), &kind, &type, &pattern) ||
+			kind == WT_COND_EQ || !comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
+			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
+			break;
+		if (n < total - 1)
+			kind = less ? WT_COND_LT : WT_COND_GT;
+		*arms = lappend(*arms, lappend(list_copy(equal), add_value(new_cond(m, part, kind, true), value, type)));
+		equal = lappend(equal, add_value(new_cond(m, part, WT_COND_EQ, true), value, type));
+	}
+	*faithful = n == total;
+	if (n > 0 && n < total)
+		*arms = lappend(*arms, equal);
+	return n;
+}
+
+/* All arms of one with all of the other. */
+static List *
+multiply_arms(List *a, List *b)
+{
+	List	   *out = NIL;
+	ListCell   *x,
+			   *y;
+
+	foreach(x, a)
+		foreach(y, b)
+			out = lappend(out, list_concat_copy(lfirst(x), lfirst(y)));
+	return out;
+}
+
+/*
+ * Any clause as arms.  false: it says nothing about the key.  *faithful is
+ * cleared when it says more than the arms do.
+ */
+static bool
+match_tree(Match *m, Node *node, List **arms, bool *faithful)
+{
+	WtCond	   *c;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RestrictInfo))
+		node = (Node *) ((RestrictInfo *) node)->clause;
+	*arms = NIL;
+	if (IsA(node, RowCompareExpr))
+	{
+		bool		all;
+		int			n = expand_row(m, (RowCompareExpr *) node, arms, &all);
+
+		c = match_row(m, (RowCompareExpr *) node);
+		if (c == NULL || list_length(c->values) < n)
+		{
+			*faithful = *faithful && all;
+			return n > 0;
+		}
+	}
+	else
+		c = match_clause(m, node);
+	if (c != NULL)
+	{
+		if (c->part >= m->t->nkeys || is_trivial(c))
+			return false;
+		*faithful = *faithful && c->faithful;
+		*arms = list_make1(list_make1(c));
+		return true;
+	}
+	if (is_orclause(node))
+	{
+		foreach(lc, ((BoolExpr *) node)->args)
+		{
+			List	   *more;
+
+			if (!match_tree(m, lfirst(lc), &more, faithful) || list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
+				return false;
+			*arms = list_concat(*arms, more);
+		}
+		return true;
+	}
+	if (is_andclause(node))
+	{
+		foreach(lc, ((BoolExpr *) node)->args)
+		{
+			List	   *more;
+			bool		exact = true;
+
+			if (match_tree(m, lfirst(lc), &more, &exact) &&
+				(double) Max(1, list_length(*arms)) * list_length(more) <= WT_MAX_PRODUCT)
+				*arms = *arms == NIL ? more : multiply_arms(*arms, more);
+			else
+				exact = false;
+			*faithful = *faithful && exact;
+		}
+		return *arms != NIL;
+	}
+	return false;
+}
+
+/* A clause that is more than one condition; NULL: it says nothing. */
+static WtCond *
+match_arms(Match *m, Node *clause)
+{
+	bool		faithful = true;
+	List	   *arms;
+	WtCond	   *out;
+	ListCell   *a,
+			   *lc;
+
+	if (!match_tree(m, clause, &arms, &faithful))
+		return NULL;
+	out = new_cond(m, 0, WT_COND_OR, faithful);
+	out->arms = arms;
+	out->part = m->t->nkeys;
+	foreach(a, arms)
+		foreach(lc, (List *) lfirst(a))
+			out->part = Min(out->part, ((WtCond *) lfirst(lc))->part);
+	out->faithful = faithful;
+	return out;
 }
 
 /*
@@ -518,6 +697,7 @@ wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 {
 	List	   *conds = NIL;
 	ListCell   *lc;
+	double		ways = 1;
 	Match		m = {root, rel, t, NULL};
 
 	if (!wt_enable_pushdown)
@@ -530,17 +710,22 @@ wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel))
 			continue;
 		m.rinfo = rinfo;
-		c = match_clause(&m, (Node *) rinfo->clause);
-		if (c != NULL)
-			conds = lappend(conds, c);
+		c = IsA(rinfo->clause, RowCompareExpr) ? NULL : match_clause(&m, (Node *) rinfo->clause);
+		if (c == NULL)
+			c = match_arms(&m, (Node *) rinfo->clause);
+		if (c == NULL)
+			continue;
+		if (c->kind == WT_COND_OR && list_length(c->arms) == 1 && list_length(linitial(c->arms)) == 1)
+			c = linitial(linitial(c->arms));
+		if (c->kind == WT_COND_OR)
+		{
+			if (ways * list_length(c->arms) > WT_MAX_PRODUCT)
+				continue;
+			ways *= list_length(c->arms);
+		}
+		conds = lappend(conds, c);
 	}
 	return conds;
-}
-
-static bool
-is_trivial(const WtCond *c)
-{
-	return c->values == NIL && c->kind != WT_COND_NEVER;
 }
 
 /* How many values a list has, as far as that is known. */
@@ -561,11 +746,12 @@ list_size(const WtCond *c)
 }
 
 /*
- * Which conditions take part in the ranges, and which of them need not be
- * tested again: those up to the first part that is not bound to values.
+ * One way: which of its conditions are in the ranges, those up to the first part
+ * that is not bound to values; they need not be tested again.  What comes behind
+ * is for the filter, if there is one.  Returns how many leading parts are bound.
  */
-int
-wt_conditions_choose(WtTable *t, List *conds)
+static int
+choose_way(WtTable *t, List *conds, bool filter)
 {
 	bool		exact = true,
 				go_on = true;
@@ -574,14 +760,7 @@ wt_conditions_choose(WtTable *t, List *conds)
 	double		product = 1;
 	ListCell   *lc;
 
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
-		c->exact = c->kind == WT_COND_NEVER || is_trivial(c);
-	}
-	for (int part = 0; part < t->nkeys && go_on; part++)
+	for (int part = 0; part < t->nkeys; part++)
 	{
 		bool		single = false,
 					list = false,
@@ -614,8 +793,8 @@ wt_conditions_choose(WtTable *t, List *conds)
 
 			if (c->part != part || c->kind == WT_COND_NEVER || is_trivial(c))
 				continue;
-			c->used = true;
-			c->exact = exact && c->faithful;
+			c->ranged = c->ranged || go_on;
+			c->exact = c->exact && c->faithful && (filter || (go_on && exact));
 		}
 		if ((single || list) && bound == part)
 			bound++;
@@ -623,9 +802,136 @@ wt_conditions_choose(WtTable *t, List *conds)
 		if (!(single || list) || range)
 			exact = false;
 		/* a pattern may turn out to be a plain value */
-		go_on = single || list || pattern;
+		go_on = go_on && (single || list || pattern);
 	}
 	return bound;
+}
+
+/* All ways to take one arm of each OR in ors from the given one on. */
+static int
+choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
+{
+	int			bound = t->nkeys;
+	ListCell   *lc;
+
+	if (which == list_length(ors))
+		return choose_way(t, conds, filter);
+	foreach(lc, ((WtCond *) list_nth(ors, which))->arms)
+	{
+		List	   *both = list_concat_copy(conds, lfirst(lc));
+
+		bound = Min(bound, choose_ways(t, ors, which + 1, both, filter));
+		list_free(both);
+	}
+	return bound;
+}
+
+static void
+reset_cond(WtTable *t, WtCond *c)
+{
+	c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
+	c->ranged = c->used;
+	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || is_trivial(c);
+}
+
+/*
+ * Which conditions take part in the ranges, which in the key filter, and which
+ * of them need not be tested again.
+ */
+int
+wt_conditions_choose(WtTable *t, List *conds)
+{
+	List	   *ors = NIL,
+			   *others = NIL;
+	double		ways = 1;
+	bool		filter;
+	int			bound;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		reset_cond(t, c);
+		if (c->kind != WT_COND_OR)
+		{
+			others = lappend(others, c);
+			continue;
+		}
+		foreach(a, c->arms)
+			foreach(m, (List *) lfirst(a))
+				reset_cond(t, lfirst(m));
+		ors = lappend(ors, c);
+		ways *= list_length(c->arms);
+	}
+	filter = ways <= WT_MAX_ALTERNATIVES;
+	bound = choose_ways(t, ors, 0, others, filter);
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind == WT_COND_OR)
+		{
+			c->exact = c->faithful;
+			foreach(a, c->arms)
+				foreach(m, (List *) lfirst(a))
+				{
+					c->ranged = c->ranged || ((WtCond *) lfirst(m))->ranged;
+					c->exact = c->exact && ((WtCond *) lfirst(m))->exact;
+				}
+		}
+		if (c->part < t->nkeys && !is_trivial(c))
+			c->used = c->used || c->ranged || filter;
+	}
+	return bound;
+}
+
+static WtFlat *
+new_flat(WtCond *c, WtCond *clause, int number, int arm)
+{
+	WtFlat	   *f = palloc(sizeof(WtFlat));
+
+	f->c = c;
+	f->clause = clause;
+	f->number = number;
+	f->arm = arm;
+	return f;
+}
+
+List *
+wt_conditions_flat(List *conds, bool ranged)
+{
+	List	   *out = NIL;
+	int			number = 0;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && !is_trivial(c))
+			out = lappend(out, new_flat(c, c, 0, 0));
+	}
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+		int			arm = 0;
+
+		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
+			continue;
+		number++;
+		foreach(a, c->arms)
+		{
+			foreach(m, (List *) lfirst(a))
+				out = lappend(out, new_flat(lfirst(m), c, number, arm));
+			arm++;
+		}
+	}
+	return out;
 }
 
 bool

@@ -10,8 +10,10 @@
 
 #include "catalog/pg_type.h"
 
-/* Beyond so many ranges a product of lists is not multiplied out further. */
+/* Beyond so many ranges a product of lists, or of ORs, is not multiplied out further. */
 #define WT_MAX_PRODUCT 10000
+/* A key filter tests a row for at most so many alternatives one after the other. */
+#define WT_MAX_ALTERNATIVES 64
 
 typedef enum WtKind
 {
@@ -25,7 +27,9 @@ typedef enum WtKind
 	WT_COND_LIKE,				/* LIKE pattern, for text and bytea */
 	WT_COND_STARTS,				/* ^@, starts_with */
 	WT_COND_REGEX,				/* ~ pattern */
-	WT_COND_NEVER				/* IS NULL */
+	WT_COND_NEVER,				/* IS NULL */
+	WT_COND_NE,					/* <> */
+	WT_COND_OR					/* not a test: see WtCond.arms */
 } WtKind;
 
 /*
@@ -47,18 +51,29 @@ typedef struct WtCond
 	List	   *values;			/* expressions without variables of this table */
 	List	   *types;			/* their types (ANY: the element's), a list of OIDs */
 	bool		faithful;		/* bytes say exactly what the clause says */
-	bool		used;			/* takes part in the ranges */
-	bool		exact;			/* no row of the ranges fails the clause: need not be tested again */
+	bool		used;			/* takes part in the ranges or in the key filter */
+	bool		ranged;			/* of these, in the ranges */
+	bool		exact;			/* no row that is left fails the clause: need not be tested again */
+	/*
+	 * WT_COND_OR: a disjunction of conjunctions, a list of lists of WtCond, each
+	 * of which says something about a part of the key (part: the first of all).
+	 */
+	List	   *arms;
 	RestrictInfo *rinfo;
 } WtCond;
 
-/* The same at run time: values are args[first .. first + n) */
+/*
+ * The same at run time: values are args[first .. first + n).  Those of an OR come
+ * behind the others, in the order of their numbers.
+ */
 typedef struct WtTest
 {
 	int			part;
 	WtKind		kind;
 	int			first;
 	int			n;
+	int			clause;			/* 0: must hold; else one of the clause's arms must */
+	int			arm;
 } WtTest;
 
 typedef struct WtArg
@@ -78,6 +93,13 @@ typedef struct WtRanges
 	int			total;			/* ranges before they are spread over buckets */
 	int			points;			/* of them, single keys */
 	bool		full;			/* the whole table: nothing was restricted */
+	int			parts;			/* so many leading parts they speak of, at least */
+	/*
+	 * What the ranges do not say: conditions on later parts of the key.  NULL:
+	 * they say it all.  Who reads the ranges has to give it to the engine
+	 * (wt_key_filter), because the plan does not test these clauses again.
+	 */
+	struct WtKeyFilter *filter;
 } WtRanges;
 
 /* An interval of byte strings; hi is unused when inf. */
@@ -89,9 +111,30 @@ typedef struct WtInterval
 	bool		point;			/* exactly the value whose bytes are lo */
 } WtInterval;
 
+/* One part's intervals, sorted and disjoint. */
+typedef struct WtIntervals
+{
+	bool		restricted;		/* false: all values */
+	int			n;
+	WtInterval *iv;
+} WtIntervals;
+
 extern List *wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 /* Sets used and exact; returns how many leading parts are bound to values. */
 extern int	wt_conditions_choose(WtTable *t, List *conds);
+/*
+ * A condition as it goes into the list of tests: in the order in which they have
+ * to be, those of ORs with the number of their clause and arm.  ranged: only
+ * those that take part in the ranges.  List of WtFlat.
+ */
+typedef struct WtFlat
+{
+	WtCond	   *c;
+	WtCond	   *clause;			/* the whole: c itself, or the OR that it is of */
+	int			number;
+	int			arm;
+} WtFlat;
+extern List *wt_conditions_flat(List *conds, bool ranged);
 /* Is the part bound to one single value by a condition of the list? */
 extern bool wt_part_is_single(List *conds, int part);
 extern bool wt_part_is_ordered(WtTable *t, int part);
@@ -105,6 +148,34 @@ extern void wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *
 /* What the tests leave of one part, by itself.  false: no restriction. */
 extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 							  WtInterval **out, int *n);
+/*
+ * skip.c: rows that conditions on later parts of the key leave out, by the bytes
+ * of their keys, and where the next one can be.  wt_key_filter is an engine's
+ * row filter; its argument is a WtKeyFilterArg, which stays while the filter in
+ * it is replaced (NULL: all rows).
+ */
+typedef struct WtKeyFilter WtKeyFilter;
+
+typedef struct WtKeyFilterArg
+{
+	WtKeyFilter *filter;
+	bool		reverse;
+} WtKeyFilterArg;
+
+extern wide_row_verdict wt_key_filter(void *arg, wide_bytes key, wide_bytes *seek);
+/* alternatives: each nkeys entries; one of them must hold.  In CurrentMemoryContext. */
+extern WtKeyFilter *wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives);
+/*
+ * Of the rows that are left, one for each combination of values of the leading
+ * parts (loose scan): after a row was returned, the next one has other ones.
+ * filter: NULL, or the filter of the other conditions, which is changed.
+ */
+extern WtKeyFilter *wt_key_filter_loose(WtTable *t, WtKeyFilter *filter, int parts);
+/* Loose: this row was returned by the scan; a NULL key: the scan begins anew. */
+extern void wt_key_filter_returned(WtKeyFilter *f, wide_bytes key);
+/* Do the tests need a filter, whatever their values are? */
+extern bool wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests);
+
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
 extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
 
@@ -149,7 +220,7 @@ wt_key_column(WtTable *t, int part)
 
 enum WtPrivate
 {
-	WtPrivateTests,				/* list of integer lists: part, kind, first, n */
+	WtPrivateTests,				/* list of integer lists: part, kind, first, n, clause, arm */
 	WtPrivateTypes,				/* OIDs, one for each of fdw_exprs */
 	WtPrivateColumns,			/* attribute numbers that are wanted */
 	WtPrivateFlags,				/* integer list, see below */

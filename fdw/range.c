@@ -13,8 +13,11 @@
  */
 #include "pushdown.h"
 
+#include <math.h>
+
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -94,6 +97,33 @@ adapt_time(const WtColumn *c, Oid type, Datum *value)
 	return VALUE_OK;
 }
 
+/* Numbers of one width as the other; what has no equal there lies behind the next lower one. */
+static ValueFate
+adapt_float(const WtColumn *c, Oid type, Datum *value)
+{
+	double		x;
+	float		y;
+
+	if (type == c->typid)
+		return VALUE_OK;
+	if (c->typid == FLOAT8OID)
+	{
+		*value = Float8GetDatum((double) DatumGetFloat4(*value));
+		return VALUE_OK;
+	}
+	x = DatumGetFloat8(*value);
+	y = (float) x;
+	if (isnan(x) || (double) y == x)
+	{
+		*value = Float4GetDatum(y);
+		return VALUE_OK;
+	}
+	if ((double) y > x)
+		y = nextafterf(y, -HUGE_VALF);
+	*value = Float4GetDatum(y);
+	return VALUE_BEHIND;
+}
+
 /* Turn an argument into a value of the key's type, or say why there is none. */
 static ValueFate
 adapt_value(const WtColumn *c, Oid type, Datum *value)
@@ -111,6 +141,8 @@ adapt_value(const WtColumn *c, Oid type, Datum *value)
 	}
 	if (c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID)
 		return adapt_time(c, type, value);
+	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
+		return adapt_float(c, type, value);
 	return VALUE_OK;
 }
 
@@ -168,12 +200,35 @@ bytes_after(wide_bytes b, bool raw, wide_bytes *out)
 	return true;
 }
 
+/* Copies b, with both ends in one piece: a list may have millions of points. */
 static void
 make_point(wide_bytes b, bool raw, WtInterval *out)
 {
-	out->lo = b;
-	out->inf = !bytes_after(b, raw, &out->hi);
+	uint8	   *p = palloc(b.len * 2 + 1);
+	size_t		n = b.len;
+
+	memcpy(p, b.data, n);
+	out->lo = (wide_bytes) {p, n};
+	out->hi = out->lo;
+	out->inf = false;
 	out->point = true;
+	if (raw)
+	{
+		p[n] = 0;
+		out->hi.len = n + 1;
+		return;
+	}
+	/* as wt_prefix_end */
+	while (n > 0 && p[n - 1] == 0xFF)
+		n--;
+	if (n == 0)
+	{
+		out->inf = true;
+		return;
+	}
+	out->hi = (wide_bytes) {p + b.len, n};
+	memcpy(p + b.len, p, n);
+	p[b.len + n - 1]++;
 }
 
 /* ------------------------------------------------------------- intervals */
@@ -358,16 +413,32 @@ cmp_interval(const void *a, const void *b)
 }
 
 static void
-add_point(WtTable *t, int part, const WtArg *arg, WtInterval *list, int *n)
+add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval *list, int *n)
 {
-	StringInfoData s;
-
 	if (arg->isnull)
 		return;
-	initStringInfo(&s);
-	if (encode_value(t, part, arg, &s) != VALUE_OK)
+	resetStringInfo(scratch);
+	if (encode_value(t, part, arg, scratch) != VALUE_OK)
 		return;
-	make_point(take(&s), is_raw(t, part), &list[(*n)++]);
+	make_point(take(scratch), is_raw(t, part), &list[(*n)++]);
+}
+
+/* Sorts points and leaves each out but once. */
+static int
+sort_points(WtInterval *list, int n)
+{
+	bool		sorted = true;
+	int			k = 0;
+
+	for (int i = 1; i < n && sorted; i++)
+		sorted = cmp_interval(&list[i - 1], &list[i]) < 0;
+	if (sorted)
+		return n;
+	qsort(list, n, sizeof(WtInterval), cmp_interval);
+	for (int i = 1; i < n; i++)
+		if (wt_bytes_cmp(list[k].lo, list[i].lo) != 0)
+			list[++k] = list[i];
+	return k + 1;
 }
 
 /* =, = ANY, list: points, sorted and distinct. false: not known yet. */
@@ -376,8 +447,10 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 {
 	const WtArg *arg = &args[test->first];
 	WtInterval *list;
+	StringInfoData scratch;
 	int			m = 0;
 
+	initStringInfo(&scratch);
 	if (test->kind == WT_COND_ANY)
 	{
 		ArrayType  *array;
@@ -406,8 +479,10 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 			element.isnull = nulls[i];
 			if (arg_shown_as_hex(t, test->part, &element))
 				return false;
-			add_point(t, test->part, &element, list, &m);
+			add_point(t, test->part, &element, &scratch, list, &m);
 		}
+		pfree(values);
+		pfree(nulls);
 	}
 	else
 	{
@@ -416,20 +491,43 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 				return false;
 		list = palloc(sizeof(WtInterval) * test->n);
 		for (int i = 0; i < test->n; i++)
-			add_point(t, test->part, &arg[i], list, &m);
+			add_point(t, test->part, &arg[i], &scratch, list, &m);
 	}
-	if (m > 1)
-	{
-		int			k = 0;
-
-		qsort(list, m, sizeof(WtInterval), cmp_interval);
-		for (int i = 1; i < m; i++)
-			if (wt_bytes_cmp(list[k].lo, list[i].lo) != 0)
-				list[++k] = list[i];
-		m = k + 1;
-	}
+	pfree(scratch.data);
 	*out = list;
-	*n = m;
+	*n = sort_points(list, m);
+	return true;
+}
+
+/* <>: what lies on both sides of a value. false: not known yet. */
+static bool
+other_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **out, int *n)
+{
+	const WtArg *arg = &args[test->first];
+	WtInterval *list = palloc0(sizeof(WtInterval) * 2);
+	WtInterval	point;
+	StringInfoData s;
+
+	*out = list;
+	*n = 0;
+	if (!arg->known)
+		return false;
+	if (arg->isnull)
+		return true;
+	initStringInfo(&s);
+	if (encode_value(t, test->part, arg, &s) != VALUE_OK)
+		return false;			/* no row is equal to it */
+	make_point(take(&s), is_raw(t, test->part), &point);
+	if (point.lo.len > 0)
+	{
+		list[*n].lo.data = (const uint8 *) "";
+		list[(*n)++].hi = point.lo;
+	}
+	if (!point.inf)
+	{
+		list[*n].lo = point.hi;
+		list[(*n)++].inf = true;
+	}
 	return true;
 }
 
@@ -500,13 +598,18 @@ wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 		WtInterval *more = NULL;
 		int			m = 0;
 
-		if (test->part != part || (test->n == 0 && test->kind != WT_COND_NEVER))
+		if (test->part != part || test->clause != 0 || (test->n == 0 && test->kind != WT_COND_NEVER))
 			continue;
 		if (test->kind == WT_COND_NEVER)
 			;
 		else if (wt_is_equality(test->kind))
 		{
 			if (!point_intervals(t, test, args, &more, &m))
+				continue;
+		}
+		else if (test->kind == WT_COND_NE)
+		{
+			if (!other_intervals(t, test, args, &more, &m))
 				continue;
 		}
 		else
@@ -559,9 +662,13 @@ typedef struct KeyRange
 static wide_bytes
 join_bytes(wide_bytes a, wide_bytes b)
 {
-	uint8	   *p = palloc(a.len + b.len + 1);
-	wide_bytes	out = {p, a.len + b.len};
+	uint8	   *p;
+	wide_bytes	out;
 
+	if (a.len == 0)
+		return b;
+	p = palloc(a.len + b.len + 1);
+	out = (wide_bytes) {p, a.len + b.len};
 	memcpy(p, a.data, a.len);
 	memcpy(p + a.len, b.data, b.len);
 	return out;
@@ -585,6 +692,24 @@ fit_bound(wide_bytes b)
 	out.data = p;
 	out.len = WIDE_MAX_ROW + 1;
 	return out;
+}
+
+/* [b, behind b) holds the one key b */
+static wide_bytes
+behind(wide_bytes b)
+{
+	uint8	   *p = palloc(b.len + 1);
+
+	memcpy(p, b.data, b.len);
+	p[b.len] = 0;
+	return (wide_bytes) {p, b.len + 1};
+}
+
+/* Ends the interval right behind its own beginning? */
+static bool
+is_raw_point(const WtInterval *iv)
+{
+	return !iv->inf && iv->hi.len == iv->lo.len + 1;
 }
 
 static void
@@ -615,7 +740,10 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 		r->lo = join_bytes(x, iv->lo);
 		if (r->lo.len > WIDE_MAX_ROW)
 			return;
-		(void) bytes_after(r->lo, true, &r->hi);
+		if (x.len == 0 && is_raw_point(iv))
+			r->hi = iv->hi;
+		else
+			r->hi = behind(r->lo);
 		r->point = true;
 	}
 	else
@@ -651,7 +779,10 @@ merge_ranges(KeyRange *r, int n)
 		qsort(r, n, sizeof(KeyRange), cmp_range);
 	for (int i = 1; i < n; i++)
 	{
-		if (r[k].hi.data != NULL && wt_bytes_cmp(r[i].lo, r[k].hi) >= 0)
+		int			gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
+
+		/* those that touch become one, but whole keys stay by themselves */
+		if (gap > 0 || (gap == 0 && (r[k].point || r[i].point)))
 		{
 			r[++k] = r[i];
 			continue;
@@ -663,73 +794,192 @@ merge_ranges(KeyRange *r, int n)
 	return n == 0 ? 0 : k + 1;
 }
 
-/* The ranges of keys without salt. */
-static KeyRange *
-plain_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, bool *full)
+/*
+ * The ranges of keys without salt in which all parts' intervals hold: appended
+ * to the list, in order and disjoint.  Returns the first part that they do not
+ * speak of.
+ */
+static int
+plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *max)
 {
 	wide_bytes *x = palloc(sizeof(wide_bytes));
 	int			nx = 1;
-	KeyRange   *out = NULL;
-	int			max = 0;
+	int			part;
 
-	*n = 0;
-	*full = false;
-	x[0].data = (const uint8 *) "";
-	x[0].len = 0;
-	for (int i = 0; i < ntests; i++)
-		if (tests[i].kind == WT_COND_NEVER)
-			return NULL;
-	for (int part = 0; part < t->nkeys; part++)
+	x[0] = (wide_bytes) {(const uint8 *) "", 0};
+	for (part = 0; part < t->nkeys && parts[part].restricted; part++)
 	{
-		WtInterval *iv;
-		int			niv;
+		const WtIntervals *p = &parts[part];
 		bool		points = true,
 					last = part == t->nkeys - 1;
 		wide_bytes *next;
 		Size		k = 0;
 
-		if (!wt_part_intervals(t, tests, ntests, args, part, &iv, &niv))
-		{
-			*full = part == 0;
-			break;
-		}
-		if (niv == 0)
-			return NULL;
-		for (int i = 0; i < niv; i++)
-			points = points && iv[i].point;
-		if (points && nx > 1 && niv > 1 && (double) nx * niv > WT_MAX_PRODUCT)
+		for (int i = 0; i < p->n; i++)
+			points = points && p->iv[i].point;
+		if (nx > 1 && p->n > 1 && (double) nx * p->n > WT_MAX_PRODUCT)
 			break;
 		if (!points || last)
 		{
 			for (int i = 0; i < nx; i++)
-				for (int j = 0; j < niv; j++)
+				for (int j = 0; j < p->n; j++)
 				{
-					WtInterval	one = iv[j];
+					WtInterval	one = p->iv[j];
 
 					one.point = one.point && last;
-					add_range(&out, n, &max, x[i], &one);
+					add_range(out, n, max, x[i], &one);
 				}
-			*n = merge_ranges(out, *n);
-			return out;
+			return part + 1;
 		}
-		next = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * (Size) nx * niv);
+		next = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * (Size) nx * p->n);
 		for (int i = 0; i < nx; i++)
-			for (int j = 0; j < niv; j++)
-				next[k++] = join_bytes(x[i], iv[j].lo);
+			for (int j = 0; j < p->n; j++)
+				next[k++] = join_bytes(x[i], p->iv[j].lo);
 		x = next;
 		nx = (int) k;
 	}
 	for (int i = 0; i < nx; i++)
-		add_range(&out, n, &max, x[i], NULL);
-	*n = merge_ranges(out, *n);
+		add_range(out, n, max, x[i], NULL);
+	return part;
+}
+
+/* One way to meet all conditions after the other: one arm of each OR. */
+typedef struct Ways
+{
+	WtTable    *t;
+	int			nclauses;		/* ORs */
+	int		   *narms;			/* of each */
+	WtIntervals ***arms;		/* by clause and arm, nkeys entries each */
+	KeyRange   *ranges;
+	int			nranges;
+	int			max;
+	WtIntervals **kept;			/* for the key filter */
+	int			nkept;
+	bool		full;
+	int			parts;			/* that the ranges of all ways speak of */
+	bool		filter;			/* the ranges do not say it all */
+} Ways;
+
+static WtIntervals *
+part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
+{
+	WtIntervals *out = palloc0(sizeof(WtIntervals) * Max(1, t->nkeys));
+
+	for (int part = 0; part < t->nkeys; part++)
+		out[part].restricted = wt_part_intervals(t, tests, ntests, args, part, &out[part].iv, &out[part].n);
+	for (int i = 0; i < ntests; i++)
+		if (tests[i].kind == WT_COND_NEVER && tests[i].clause == 0 && t->nkeys > 0)
+		{
+			out[0].restricted = true;
+			out[0].n = 0;
+		}
 	return out;
+}
+
+static void
+add_way(Ways *w, WtIntervals *parts)
+{
+	int			stop;
+
+	for (int part = 0; part < w->t->nkeys; part++)
+		if (parts[part].restricted && parts[part].n == 0)
+			return;
+	if (!parts[0].restricted)
+		w->full = true;
+	stop = plain_ranges(w->t, parts, &w->ranges, &w->nranges, &w->max);
+	w->parts = Min(w->parts, stop);
+	for (int part = stop; part < w->t->nkeys; part++)
+		w->filter = w->filter || parts[part].restricted;
+	if (w->nkept < WT_MAX_ALTERNATIVES)
+		w->kept[w->nkept] = parts;
+	w->nkept++;
+}
+
+static void
+find_ways(Ways *w, int clause, WtIntervals *parts)
+{
+	if (clause == w->nclauses)
+	{
+		add_way(w, parts);
+		return;
+	}
+	CHECK_FOR_INTERRUPTS();
+	for (int arm = 0; arm < w->narms[clause]; arm++)
+	{
+		const WtIntervals *more = w->arms[clause][arm];
+		WtIntervals *both = palloc(sizeof(WtIntervals) * w->t->nkeys);
+
+		for (int part = 0; part < w->t->nkeys; part++)
+		{
+			both[part] = parts[part].restricted ? parts[part] : more[part];
+			if (parts[part].restricted && more[part].restricted)
+				both[part].iv = intersect(parts[part].iv, parts[part].n, more[part].iv, more[part].n, &both[part].n);
+		}
+		find_ways(w, clause + 1, both);
+	}
+}
+
+/* The arms of ORs, each by itself. */
+static void
+find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
+{
+	WtTest	   *copy = palloc(sizeof(WtTest) * Max(1, ntests));
+
+	w->narms = palloc0(sizeof(int) * Max(1, ntests));
+	w->arms = palloc0(sizeof(WtIntervals **) * Max(1, ntests));
+	for (int i = 0; i < ntests;)
+	{
+		int			clause = tests[i].clause,
+					arm = tests[i].arm,
+					n = 0,
+					end;
+
+		if (clause == 0)
+		{
+			i++;
+			continue;
+		}
+		if (i == 0 || tests[i - 1].clause != clause)
+		{
+			for (end = i; end < ntests && tests[end].clause == clause; end++)
+				;
+			w->arms[w->nclauses++] = palloc(sizeof(WtIntervals *) * (end - i));
+		}
+		for (; i < ntests && tests[i].clause == clause && tests[i].arm == arm; i++)
+		{
+			copy[n] = tests[i];
+			copy[n++].clause = 0;
+		}
+		w->arms[w->nclauses - 1][w->narms[w->nclauses - 1]++] = part_intervals(w->t, copy, n, args);
+	}
+}
+
+/*
+ * The ranges of all ways together.  Those of one way are in order; an arm of
+ * which nothing is known yet restricts nothing.
+ */
+static KeyRange *
+all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, WtRanges *out)
+{
+	Ways		w = {.t = t, .parts = t->nkeys};
+
+	w.kept = palloc(sizeof(WtIntervals *) * WT_MAX_ALTERNATIVES);
+	find_arms(&w, tests, ntests, args);
+	find_ways(&w, 0, part_intervals(t, tests, ntests, args));
+	*n = merge_ranges(w.ranges, w.nranges);
+	out->full = w.full;
+	out->parts = w.parts;
+	out->filter = NULL;
+	if (w.filter && w.nkept <= WT_MAX_ALTERNATIVES)
+		out->filter = wt_key_filter_make(t, w.nkept, w.kept);
+	return w.ranges;
 }
 
 void
 wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
 {
 	int			n;
-	KeyRange   *plain = plain_ranges(t, tests, ntests, args, &n, &out->full);
+	KeyRange   *plain = all_ranges(t, tests, ntests, args, &n, out);
 	int			buckets = Max(1, t->salt_buckets);
 
 	out->total = n;

@@ -316,6 +316,53 @@ take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_by
 	return (ssize_t) taken;
 }
 
+ssize_t
+wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
+{
+	uint8		flip = c->desc ? 0xFF : 0x00;
+
+	if (c->fixed_len > 0)
+		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
+	if (wt_self_delimiting(c->typid, c->enc))
+	{
+		StringInfoData plain;
+		wide_bytes	value;
+		ssize_t		len;
+
+		if (!c->desc)
+		{
+			size_t		self = wt_self_length(c->typid, p, n);
+
+			return self == 0 ? -1 : (ssize_t) self;
+		}
+		initStringInfo(&plain);
+		len = take_part(c, p, n, &plain, &value);
+		pfree(plain.data);
+		return len;
+	}
+	if (c->last && !c->desc)
+		return n;
+	if (c->delimiter)
+	{
+		const uint8 *end = memchr(p, (uint8) c->delimiter ^ flip, n);
+
+		return end == NULL ? -1 : end - p + 1;
+	}
+	for (size_t i = 0; i + 1 < n; i++)
+	{
+		uint8		next = p[i + 1] ^ flip;
+
+		if ((p[i] ^ flip) != ESCAPE)
+			continue;
+		if (next == TERMINATOR)
+			return i + 2;
+		if (next != ESCAPED)
+			return -1;
+		i++;
+	}
+	return -1;
+}
+
 static inline bool
 is_digest(const WtColumn *c)
 {

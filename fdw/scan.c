@@ -138,6 +138,7 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 		arg->known = true;
 	}
 	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
+	st->key_filter.filter = st->ranges.filter;
 	MemoryContextSwitchTo(old);
 }
 
@@ -174,6 +175,12 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = wt_scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;
+	if (wt_key_filter_possible(st->t, st->tests, st->ntests))
+	{
+		st->key_filter.reverse = st->reverse;
+		st->spec.row_filter = wt_key_filter;
+		st->spec.filter_arg = &st->key_filter;
+	}
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
 	if (st->as_of != PG_INT64_MAX)

@@ -44,6 +44,7 @@ typedef struct WtScanState
 	MemoryContext rowcxt;
 	MemoryContext rangecxt;
 	WtRanges	ranges;
+	WtKeyFilterArg key_filter;	/* what the ranges do not say */
 	/* locking */
 	WtRowReader *again;			/* reads the newest state */
 	WtScan	   *again_scan;

@@ -210,10 +210,72 @@ sub row_comparison
 	return '(' . join(', ', map { "$s->[1].$_->{name}" } @k) . ') ' . any('<', '<=', '>', '>=', '=') . ' (' . join(', ', map { constant($_->{type}) } @k) . ')';
 }
 
+# The page after a row: with the keys in any direction, as a row or written out.
+sub keyset
+{
+	my ($scope) = @_;
+	my $s = any(@$scope);
+	my @k = grep { $_->{key} } @{ $s->[0]{columns} };
+	my @v = map { constant($_->{type}) } @k;
+	my $op = any('<', '>');
+	my @arms;
+	for my $i (0 .. $#k)
+	{
+		my $how = chance(0.7) ? $op : any('<', '>');
+		$how .= '=' if $i == $#k && chance(0.3);
+		push @arms, '(' . join(' AND ', map({ "$s->[1].$k[$_]{name} = $v[$_]" } 0 .. $i - 1), "$s->[1].$k[$i]{name} $how $v[$i]") . ')';
+	}
+	return '(' . join(' OR ', chance(0.8) ? @arms : shuffled(@arms)) . ')';
+}
+
+# Conditions on parts of the key: ORs of ANDs, later parts alone.
+sub key_condition
+{
+	my ($s, $c) = @_;
+	my $name = "$s->[1].$c->{name}";
+	my $r = rand;
+	return "$name = " . constant($c->{type}) if $r < 0.4;
+	return "$name " . any('<', '<=', '>', '>=', '<>') . ' ' . constant($c->{type}) if $r < 0.7;
+	return "$name BETWEEN " . constant($c->{type}) . ' AND ' . constant($c->{type}) if $r < 0.8;
+	return "$name IN (" . join(', ', map { constant($c->{type}) } 1 .. 2 + int rand 2) . ')' if $r < 0.9;
+	return "$name " . any('LIKE', '^@') . ' ' . (chance(0.5) ? pattern() : constant('text')) if $c->{type} eq 'text';
+	return "$name IS NOT NULL" if $r < 0.92;
+	return "NOT ($name " . any('<', '=', '>=') . ' ' . constant($c->{type}) . ')';
+}
+
+sub pattern
+{
+	my $v = quote(any('a%', 'ab%', 'a', 'x\\_%', '%', 'zz%', 'B%', ''));
+	if ($params && @$params < 6) { push @$params, [ 'text', $v ]; return '$' . @$params; }
+	return $v;
+}
+
+sub key_tree
+{
+	my ($s, $depth) = @_;
+	my @k = grep { $_->{key} } @{ $s->[0]{columns} };
+	return key_condition($s, any(@k)) if $depth == 0 || chance(0.3);
+	my $how = chance(0.5) ? ' AND ' : ' OR ';
+	return '(' . join($how, map { chance(0.06) ? comparison([$s]) : key_tree($s, $depth - 1) } 1 .. 2 + int rand 2) . ')';
+}
+
+sub key_predicate
+{
+	my ($scope) = @_;
+	my $s = any(@$scope);
+	my @k = grep { $_->{key} } @{ $s->[0]{columns} };
+	my $r = rand;
+	return keyset($scope) if $r < 0.2;
+	# gaps: only the last parts
+	return join(' AND ', map { key_condition($s, $_) } @k[ int(rand @k) .. $#k ]) if $r < 0.5;
+	return join(' AND ', map { key_tree($s, 2) } 1 .. 1 + int rand 2);
+}
+
 sub predicate
 {
 	my ($scope, $depth) = @_;
 	my $r = rand;
+	return key_predicate($scope) if chance(0.3);
 	return comparison($scope) if $depth <= 0 || $r < 0.45;
 	return row_comparison($scope) if $r < 0.52;
 	return '(' . join(any(' AND ', ' AND ', ' OR '), map { predicate($scope, $depth - 1) } 1 .. 2 + int rand 2) . ')' if $r < 0.92;
@@ -295,6 +357,14 @@ sub select_statement
 			return ("SELECT " . join(', ', @s, @k) . " FROM $from$where ORDER BY $order" . (chance(0.6) ? ' LIMIT ' . int(rand 20) : '') . (chance(0.3) ? ' OFFSET ' . int(rand 10) : ''), 1);
 		}
 		return ("SELECT " . join(', ', @s) . " FROM $from$where" . order_all(scalar @s) . (chance(0.5) ? ' LIMIT ' . int(rand 30) : ''), 1);
+	}
+	if ($r < 0.4)
+	{
+		# the values of leading parts of the key
+		my @k = map { "t1.$_->{name}" } grep { $_->{key} } @{ $scope->[0][0]{columns} };
+		@k = @k[ 0 .. int rand @k ];
+		return ("SELECT DISTINCT " . join(', ', @k) . " FROM $from$where", 0) if chance(0.5);
+		return ("SELECT " . join(', ', @k) . " FROM $from$where GROUP BY " . join(', ', shuffled(@k)), 0);
 	}
 	return ("SELECT " . (chance(0.3) ? 'DISTINCT ' : '') . join(', ', @s) . " FROM $from$where", 0) if $r < 0.55;
 	return ("SELECT " . join(', ', map { aggregate($scope) } 1 .. 1 + int rand 3) . " FROM $from$where", 0) if $r < 0.7;
