@@ -30,6 +30,18 @@
 	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, priv)
 #endif
 
+/* the same two for upper relations */
+#if PG_VERSION_NUM >= 180000
+#define wt_create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, priv) \
+	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, pathkeys, NULL, NIL, priv)
+#elif PG_VERSION_NUM >= 170000
+#define wt_create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, priv) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, NULL, NIL, priv)
+#else
+#define wt_create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, priv) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, NULL, priv)
+#endif
+
 /* 17 renamed ShmemVariableCache */
 #if PG_VERSION_NUM >= 170000
 #define wt_variable_cache TransamVariables

@@ -7,11 +7,12 @@
  * is shown in the order of the key, so that for a descending part the larger
  * value comes first.
  */
-#include "scan.h"
+#include "aggregate.h"
 #include "rmw.h"
 
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
@@ -546,14 +547,14 @@ show_columns(Shown *s, List *private, ExplainState *es)
 /* --------------------------------------------------------------- analyze */
 
 static void
-show_statistics(ForeignScanState *node, bool bad_key_skip, ExplainState *es)
+show_statistics(WtScanState *scan, bool bad_key_skip, ExplainState *es)
 {
 	wide_scan_stats st;
 	uint64		bad_keys;
 
-	if (node->fdw_state == NULL)
+	if (scan == NULL)
 		return;
-	wt_scan_work(node->fdw_state, &st, &bad_keys);
+	wt_scan_work(scan, &st, &bad_keys);
 	if (bad_key_skip)
 		ExplainPropertyInteger("Bad Keys Skipped", NULL, bad_keys, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT)
@@ -595,18 +596,96 @@ shown_exprs(ForeignScan *plan)
 	return show;
 }
 
+/* ------------------------------------------------------------- aggregates */
+
+/* Aggregate on (table), in the style of postgres_fdw */
+static void
+show_relation(ForeignScan *plan, Oid relid, ExplainState *es)
+{
+	int			rti = bms_next_member(plan->fs_relids, -1);
+	char	   *alias = rti > 0 && rti <= list_length(es->rtable_names) ? list_nth(es->rtable_names, rti - 1) : NULL;
+	char	   *name = get_rel_name(relid);
+	StringInfoData s;
+
+	initStringInfo(&s);
+	appendStringInfoString(&s, "Aggregate on (");
+	if (es->verbose)
+		appendStringInfo(&s, "%s.", quote_identifier(get_namespace_name(get_rel_namespace(relid))));
+	appendStringInfoString(&s, quote_identifier(name));
+	if (alias != NULL && strcmp(alias, name) != 0)
+		appendStringInfo(&s, " %s", quote_identifier(alias));
+	appendStringInfoChar(&s, ')');
+	ExplainPropertyText("Relations", s.data, es);
+}
+
+static List *
+add_text(List *list, Shown *s, Node *expr)
+{
+	return lappend(list, deparse_expression(expr, s->context, false, false));
+}
+
+/* What is computed, of which groups, of which rows. */
+static void
+show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
+{
+	int			nargs = wt_aggregate_shape(plan, 0),
+				nquals = wt_aggregate_shape(plan, 1),
+				parts = wt_aggregate_shape(plan, 2);
+	List	   *aggregates = NIL,
+			   *groups = NIL,
+			   *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
+	ListCell   *lc;
+
+	foreach(lc, plan->fdw_scan_tlist)
+	{
+		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+		const WtColumn *c;
+
+		if (IsA(expr, Aggref))
+		{
+			aggregates = add_text(aggregates, s, expr);
+			continue;
+		}
+		c = &s->t->columns[((Var *) expr)->varattno - 1];
+		if (c->role == WT_KEY && c->part < parts)
+			groups = add_text(groups, s, expr);
+	}
+	if (aggregates != NIL)
+		ExplainPropertyList("Aggregates", aggregates, es);
+	if (parts > 0)
+		ExplainPropertyList("Group Key", groups, es);
+	if (wt_aggregate_shape(plan, 3))
+		ExplainPropertyText("Loose Scan", "one row of each group", es);
+	if (quals != NIL)
+		ExplainPropertyText("Row Filter",
+							deparse_expression((Node *) make_ands_explicit(quals), s->context, false, false), es);
+}
+
 void
 wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *private = plan->fdw_private;
+	bool		aggregate = wt_is_aggregate(node);
+	List	   *private = aggregate ? list_nth(plan->fdw_private, WtAggScan) : plan->fdw_private;
+	Oid			relid = aggregate ? linitial_oid(list_nth(plan->fdw_private, WtAggRelid)) :
+		RelationGetRelid(node->ss.ss_currentRelation);
+	WtScanState *scan = node->fdw_state;
+	uint64		rows = 0,
+				removed = 0;
 	Shown		s = {0};
 	ListCell   *lc;
 	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
 
-	s.t = wt_table(RelationGetRelid(node->ss.ss_currentRelation));
-	s.exprs = shown_exprs(plan);
+	s.t = wt_table(relid);
+	s.exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_shape(plan, 0)) : shown_exprs(plan);
 	s.context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
+	if (aggregate)
+	{
+		show_relation(plan, relid, es);
+		show_aggregates(&s, plan, es);
+		if (scan != NULL)
+			scan = wt_aggregate_scan(node, &rows, &removed);
+	}
 	s.tests = wt_plan_tests(private, &s.ntests);
 	s.constant = true;
 	foreach(lc, s.exprs)
@@ -628,6 +707,12 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	show_times(&s, es);
 	if (limit[0] != '\0')
 		ExplainPropertyText("Limit", limit, es);
+	if (es->analyze && aggregate)
+	{
+		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) rows, es);
+		if (wt_aggregate_shape(plan, 1) > 0)
+			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) removed, es);
+	}
 	if (es->analyze)
-		show_statistics(node, s.t->bad_key_skip, es);
+		show_statistics(scan, s.t->bad_key_skip, es);
 }

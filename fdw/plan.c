@@ -86,6 +86,8 @@ typedef struct ScanSize
 /* A list of which nothing is known. */
 #define DEFAULT_ARRAY 10
 
+static WtLock lock_mode(PlannerInfo *root, RelOptInfo *rel);
+
 /* --------------------------------------------------- columns and families */
 
 /*
@@ -721,8 +723,8 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 }
 
 /* Is the order of this path key the order of the part's bytes? */
-static bool
-same_order(WtTable *t, int part, Oid opfamily, Oid collation)
+bool
+wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 {
 	WtColumn   *c = wt_part_column(t, part);
 
@@ -768,7 +770,7 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 		/* the versions of a cell by number, or by time from the newest, which is the same */
 		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part) ? WT_PART_TS(t) : part;
 		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
-			!same_order(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+			!wt_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 			break;
 		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, at);
 		if (part >= t->nkeys ? backward : directed && backward != *reverse)
@@ -819,7 +821,7 @@ scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool 
 		pk = linitial(one);
 		if (EC_MUST_BE_REDUNDANT(pk->pk_eclass))
 			continue;
-		if (!same_order(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+		if (!wt_part_sorts(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 		{
 			if (wt_part_is_single(conds, part))
 				continue;
@@ -999,6 +1001,30 @@ wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_scan_path(root, baserel, info, &size, NIL, false, baserel->lateral_relids, &baserel->baserestrictcost);
 	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
 	add_parameterized_paths(root, baserel, info);
+}
+
+/* ------------------------------------------------------------- aggregates */
+
+bool
+wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
+{
+	RelInfo    *info = rel->fdw_private;
+	ScanSize	size;
+
+	if (lock_mode(root, rel) != WT_LOCK_NONE)
+		return false;
+	memset(out, 0, sizeof(*out));
+	estimate_scan(root, rel, info, info->conds, rel->baserestrictinfo, &size);
+	cost_scan(rel, info, &size, &rel->baserestrictcost, false, &out->startup, &out->total);
+	out->t = info->t;
+	out->rows = rel->rows;
+	out->scanned = size.scanned;
+	out->merge = info->t->salt_buckets > 1 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost : 0;
+	out->seek = ((info->blocks > 0 ? seq_page_cost : 0) + SEEK_COST * cpu_operator_cost) *
+		info->families * Max(1, info->t->salt_buckets);
+	out->conds = info->conds;
+	out->npathkeys = match_pathkeys(root, rel, info->t, info->conds, &out->reverse);
+	return true;
 }
 
 /* ------------------------------------------------------------------- plan */

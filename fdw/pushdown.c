@@ -93,8 +93,8 @@ wt_part_is_ordered(WtTable *t, int part)
 }
 
 /* Are equal values equal bytes, and different values different bytes? */
-static bool
-is_injective(const WtColumn *c)
+bool
+wt_encoding_injective(const WtColumn *c)
 {
 	switch (c->typid)
 	{
@@ -258,7 +258,7 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	*faithful = true;
 	if (kind == WT_COND_EQ)
 	{
-		if (part < m->t->nkeys && !is_injective(c))
+		if (part < m->t->nkeys && !wt_encoding_injective(c))
 			return false;
 		if (wt_is_text(c->typid) && !pattern && !is_deterministic(collation))
 			return false;

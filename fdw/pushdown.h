@@ -140,6 +140,8 @@ extern bool wt_part_is_single(List *conds, int part);
 extern bool wt_part_is_ordered(WtTable *t, int part);
 /* The column that shows a part, NULL when the table has none. */
 extern WtColumn *wt_part_column(WtTable *t, int part);
+/* Are equal values of a key column equal bytes, and different values different bytes? */
+extern bool wt_encoding_injective(const WtColumn *c);
 /* true: larger values have smaller bytes */
 extern bool wt_part_is_descending(WtTable *t, int part);
 
@@ -248,6 +250,26 @@ typedef enum WtLock
 #define wt_flag(priv, which) list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
 
 extern WtTest *wt_plan_tests(List *fdw_private, int *n);
+/* plan.c: is the order of this operator family the order of the part's bytes? */
+extern bool wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation);
+
+/* A plain scan of one table, for plans that are made of it (aggregate.c) */
+typedef struct WtScanPlan
+{
+	WtTable    *t;
+	List	   *conds;			/* WtCond, of the restriction clauses */
+	double		rows;			/* returned */
+	double		scanned;		/* in the key ranges */
+	Cost		startup;
+	Cost		total;
+	Cost		merge;			/* to be added when the rows must come in key order */
+	Cost		seek;			/* of one search in the middle of the scan */
+	int			npathkeys;		/* of the query's, that a scan in this direction satisfies */
+	bool		reverse;
+} WtScanPlan;
+
+/* false: the scan locks its rows, and must be left as it is */
+extern bool wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out);
 
 /* scan.c, for explain.c; bad_keys: rows left out by on_bad_key 'skip' */
 extern bool wt_scan_statistics(ForeignScanState *node, wide_scan_stats *out, uint64 *bad_keys);

@@ -338,8 +338,8 @@ wt_source_merge(WtSource *s)
 	s->heap = binaryheap_allocate(s->n, head_cmp, s);
 }
 
-static bool
-source_next(WtSource *s, wide_row *row, WtScan **from)
+bool
+wt_source_next(WtSource *s, wide_row *row, WtScan **from)
 {
 	if (!s->merge)
 	{
@@ -549,7 +549,7 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 
 	do
 	{
-		if (!source_next(s, &row, &from))
+		if (!wt_source_next(s, &row, &from))
 			return false;
 		memset(nulls, true, sizeof(bool) * t->natts);
 		*max_seq = 0;
@@ -571,6 +571,7 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 				break;
 		}
 	} while (!good);
+	r->at = row.key;
 	for (int f = 0; f < r->nfamilies; f++)
 		for (int i = 0; i < r->families[f].nmaps; i++)
 		{
@@ -610,7 +611,7 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 				if (!wt_scan_next(r->row_scan, &r->row))
 					r->row_scan = NULL;
 			}
-			else if (!source_next(s, &r->row, &r->row_scan))
+			else if (!wt_source_next(s, &r->row, &r->row_scan))
 			{
 				r->row_scan = NULL;
 				return false;
@@ -625,6 +626,7 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 		r->next_cell = r->row.ncells;
 	}
 	cell = r->cell = &r->row.cells[r->next_cell++];
+	r->at = r->row.key;
 	rf = &r->families[cell->family];
 	qual = wt_reader_qual(r, cell);
 	*max_seq = cell->seq;

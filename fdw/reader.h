@@ -48,6 +48,7 @@ struct WtRowReader
 	WtReadFamily *families;		/* in step with the specification's */
 	JsonbParseState **maps;		/* by attribute, while a row is put together */
 	MemoryContext cxt;			/* where copies of keys live */
+	wide_bytes	at;				/* key of the row last returned, until the next call */
 	bool		track;			/* for locking: fill in the next three */
 	StringInfoData key;			/* of the row last returned */
 	uint32		print;			/* a hash of its cells */
@@ -78,6 +79,8 @@ extern WtRowReader *wt_reader_make(WtTable *t, WtEngine *e, const bool *columns,
 								   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec);
 /* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse are set. */
 extern void wt_source_merge(WtSource *s);
+/* The next row's first part, and the scan that has its others. */
+extern bool wt_source_next(WtSource *s, wide_row *row, WtScan **from);
 /* As wt_row_next, from several engine scans. */
 extern bool wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq);
 extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);

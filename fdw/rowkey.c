@@ -436,6 +436,34 @@ wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool 
 	return false;
 }
 
+size_t
+wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
+{
+	size_t		at = t->salt_buckets > 0 ? 1 : 0;
+	char		nothing[1];
+	StringInfoData plain = {.data = nothing, .maxlen = sizeof(nothing)};
+
+	for (int i = 0; i < parts; i++)
+	{
+		const WtColumn *c = key_column(t, i);
+		wide_bytes	part;
+		ssize_t		taken = c->fixed_len;
+
+		if (taken == 0)
+		{
+			if (plain.data == nothing)
+				initStringInfo(&plain);
+			taken = take_part(c, key.data + at, key.len - at, &plain, &part);
+		}
+		if (taken < 0 || at + taken > key.len)
+			return 0;
+		at += taken;
+	}
+	if (plain.data != nothing)
+		pfree(plain.data);
+	return at;
+}
+
 /* ----------------------------------------------------------- printing */
 
 bool

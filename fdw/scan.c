@@ -12,7 +12,7 @@
  * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
  * the key ranges in rangecxt, reset when they are computed again.
  */
-#include "scan.h"
+#include "aggregate.h"
 
 #include "access/xact.h"
 #include "executor/executor.h"
@@ -193,6 +193,13 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	s->reverse = st->reverse;
 	if (s->n > 1)
 		wt_source_merge(s);
+	if (st->loose != NULL)
+	{
+		st->loose->inner = st->spec.row_filter;
+		st->loose->inner_arg = st->spec.filter_arg;
+		st->spec.row_filter = wt_loose_filter;
+		st->spec.filter_arg = st->loose;
+	}
 	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
 	{
 		st->spec.ranges = st->ranges.ranges[b];
@@ -245,9 +252,8 @@ close_scans(WtScanState *st)
 	MemoryContextReset(st->opencxt);
 }
 
-/* Make the scan ready for its first row. false: there are no rows. */
-static bool
-start_scan(WtScanState *st)
+bool
+wt_scan_start(WtScanState *st)
 {
 	WtSource	   *s = &st->source;
 	bool		anything = false;
@@ -285,7 +291,7 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 	uint64_t	seq;
 	bool		found;
 
-	if (!st->ready && !start_scan(st))
+	if (!st->ready && !wt_scan_start(st))
 		return false;
 	MemoryContextReset(st->rowcxt);
 	old = MemoryContextSwitchTo(st->rowcxt);
@@ -326,6 +332,11 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
+	if (wt_is_aggregate(node))
+	{
+		wt_aggregate_begin(node);
+		return;
+	}
 	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
 									&node->ss.ps);
 }
@@ -368,6 +379,8 @@ wtIterateForeignScan(ForeignScanState *node)
 	WtScanState *st = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
+	if (wt_is_aggregate(node))
+		return wt_aggregate_next(node);
 	ExecClearTuple(slot);
 	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
 		return ExecStoreVirtualTuple(slot);
@@ -377,14 +390,18 @@ wtIterateForeignScan(ForeignScanState *node)
 void
 wtReScanForeignScan(ForeignScanState *node)
 {
-	if (node->fdw_state != NULL)
+	if (node->fdw_state != NULL && wt_is_aggregate(node))
+		wt_aggregate_again(node);
+	else if (node->fdw_state != NULL)
 		wt_scan_again(node->fdw_state);
 }
 
 void
 wtEndForeignScan(ForeignScanState *node)
 {
-	if (node->fdw_state != NULL)
+	if (node->fdw_state != NULL && wt_is_aggregate(node))
+		wt_aggregate_end(node);
+	else if (node->fdw_state != NULL)
 		wt_scan_end(node->fdw_state);
 }
 

@@ -42,6 +42,7 @@ typedef struct WtScanState
 	MemoryContext opencxt;		/* of the readers and what belongs to them */
 	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
 	MemoryContext rowcxt;
+	struct WtLoose *loose;		/* aggregate_run.c: leaves out rows by their key; NULL */
 	MemoryContext rangecxt;
 	WtRanges	ranges;
 	WtKeyFilterArg key_filter;	/* what the ranges do not say */
@@ -70,6 +71,8 @@ extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanSta
  * null.  They live until the next call.  false: there is none.
  */
 extern bool wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls);
+/* For callers that read st->source themselves: make it ready. false: there are no rows. */
+extern bool wt_scan_start(WtScanState *st);
 /* From the beginning, with the parameters' new values. */
 extern void wt_scan_again(WtScanState *st);
 extern void wt_scan_end(WtScanState *st);

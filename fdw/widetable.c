@@ -195,7 +195,8 @@ wt_handler(PG_FUNCTION_ARGS)
 
 	r->GetForeignRelSize = wtGetForeignRelSize;
 	r->GetForeignPaths = wtGetForeignPaths;
-	r->GetForeignPlan = wtGetForeignPlan;
+	r->GetForeignPlan = wtGetForeignAnyPlan;
+	r->GetForeignUpperPaths = wtGetForeignUpperPaths;
 	r->BeginForeignScan = wtBeginForeignScan;
 	r->IterateForeignScan = wtIterateForeignScan;
 	r->ReScanForeignScan = wtReScanForeignScan;

@@ -17,6 +17,8 @@
  *	reader.c	the engine's cells -> SQL rows
  *	scan.c		the executor's scans
  *	scan_lock.c	those that lock what they find
+ *	aggregate.c plans that aggregate while they scan
+ *	aggregate_run.c their execution
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE
@@ -243,6 +245,8 @@ extern void wt_key_from_slot(WtTable *t, const Datum *values, const bool *isnull
  * in a cell).
  */
 extern bool wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls);
+/* The bytes that the first parts take in the key, salt included; 0: damaged. */
+extern size_t wt_key_prefix_length(WtTable *t, wide_bytes key, int parts);
 /* Smallest key greater than all with this prefix; false: there is none (all 0xFF) */
 extern bool wt_prefix_end(const uint8 *p, size_t n, StringInfo out);
 /* hash bucket of an unsalted key */
@@ -344,6 +348,11 @@ extern void wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid reli
 extern void wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 extern ForeignScan *wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 									 List *tlist, List *scan_clauses, Plan *outer_plan);
+extern void wtGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+								   RelOptInfo *output_rel, void *extra);
+/* of a table or of an aggregate on one */
+extern ForeignScan *wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
+										List *tlist, List *scan_clauses, Plan *outer_plan);
 extern void wtBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *wtIterateForeignScan(ForeignScanState *node);
 extern void wtReScanForeignScan(ForeignScanState *node);
