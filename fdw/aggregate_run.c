@@ -398,7 +398,12 @@ begin_item(WtAggState *a, AggItem *item, List *list, List *exprs, PlanState *ps)
 	if (arg > 0)
 		item->arg = ExecInitExpr(list_nth(exprs, arg), ps);
 	if (filter > 0)
+	{
 		item->filter = ExecInitQual(list_make1(list_nth(exprs, filter)), ps);
+		/* not all rows of the group */
+		if (item->kind == WT_AGG_COUNT_ROWS)
+			item->kind = WT_AGG_COUNT;
+	}
 	if (column > 0 && (item->integer || item->by_integer))
 		item->width = integer_width(&a->t->columns[item->column]);
 	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))

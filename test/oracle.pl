@@ -322,16 +322,55 @@ sub aggregate
 {
 	my ($scope) = @_;
 	my $r = rand;
-	return 'count(*)' if $r < 0.3;
+	return 'count(*)' . (chance(0.1) ? ' FILTER (WHERE ' . comparison($scope) . ')' : '') if $r < 0.3;
 	my $c = column($scope, any('int4', 'int8', 'numeric', undef));
 	$c = column($scope) unless $c;
 	my $distinct = chance(0.15) ? 'DISTINCT ' : '';
 	my $filter = chance(0.1) ? ' FILTER (WHERE ' . comparison($scope) . ')' : '';
-	return "count($distinct$c->[0])$filter" if $r < 0.5 || $c->[1]{type} =~ /^(bool|uuid|bytea)$/;
+	return "count($distinct$c->[0])$filter" if $r < 0.4 || $c->[1]{type} =~ /^(uuid|bytea)$/;
+	return any('bool_and', 'bool_or', 'every', 'count') . "($c->[0])$filter" if $c->[1]{type} eq 'bool';
 	return any('min', 'max') . "($c->[0])$filter" if $r < 0.75 || $c->[1]{type} !~ /^(int|numeric)/;
 	# sums of the largest values overflow nothing as numeric
 	return any('sum', 'avg') . "($distinct$c->[0])$filter" if $c->[1]{type} ne 'numeric';
 	return "sum($distinct$c->[0])$filter";
+}
+
+# One table alone: grouped by leading parts of the key (in any order, some of them
+# bound to a value), DISTINCT on them, least and greatest of the next part.
+sub grouped_statement
+{
+	my ($t, $outer) = @_;
+	my $alias = $outer ? 'g' : 't1';
+	my $scope = [ [ $t, $alias ] ];
+	my @k = grep { $_->{key} } @{ $t->{columns} };
+	my $parts = int rand(@k + 1);
+	my @w;
+	push @w, chance(0.7) ? comparison([ [ { %$t, columns => \@k }, $alias ] ]) : predicate($scope, 1) for 1 .. int rand 3;
+	if ($outer)
+	{
+		my $own = chance(0.7) ? [ "$alias.$k[0]{name}", $k[0] ] : column($scope);
+		my $other = column($outer, $own->[1]{type});
+		push @w, "$own->[0] " . any('=', '=', '<', '>=') . " $other->[0]" if $other;
+		return "(SELECT " . aggregate($scope) . " FROM $t->{name} $alias" . (@w ? ' WHERE ' . join(' AND ', @w) : '') . ')';
+	}
+	my @g = map { "$alias.$_->{name}" } @k[ 0 .. $parts - 1 ];
+	push @w, shift(@g) . ' = ' . constant($k[0]{type}) if @g > 1 && chance(0.2);
+	my $where = @w ? ' WHERE ' . join(' AND ', @w) : '';
+	@g = shuffled(@g) if chance(0.3);
+	my $order = @g && chance(0.4) ? order_all(scalar @g) : '';
+	return ("SELECT DISTINCT " . join(', ', @g) . " FROM $t->{name} $alias$where$order", $order ne '') if @g && chance(0.3);
+	my @a = map { aggregate($scope) } 1 .. 1 + int rand 3;
+	@a = (any('min', 'max') . "($alias.$k[$parts]{name})") if $parts < @k && $k[$parts]{type} !~ /^(bool|uuid|bytea)$/ && chance(0.3);
+	@a = () if @g && chance(0.2);
+	my $having = @g && chance(0.3) ? ' HAVING ' . aggregate_condition($scope) : '';
+	return ("SELECT " . join(', ', @g, @a) . " FROM $t->{name} $alias$where" . (@g ? ' GROUP BY ' . join(', ', @g) : '') . "$having$order", $order ne '');
+}
+
+sub aggregate_condition
+{
+	my ($scope) = @_;
+	my $c = column($scope, 'int4');
+	return $c && chance(0.4) ? any('sum', 'min', 'max', 'count') . "($c->[0]) " . any('>', '<', '=') . ' ' . int(rand 20) : 'count(*) ' . any('> 1', '< 3', '= 1', '> 5');
 }
 
 sub order_all { my ($n) = @_; return ' ORDER BY ' . join(', ', map { my $c = $_; "$c" . any('', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST') } shuffled(1 .. $n)); }
@@ -342,6 +381,12 @@ sub select_statement
 	my $scope = [];
 	my $sql;
 	my $r = rand;
+	return grouped_statement(any(@tables)) if chance(0.25);
+	if ($depth > 0 && chance(0.06))
+	{
+		my $from = from_clause($scope, 1);
+		return ("SELECT t1.*, " . grouped_statement(any(@tables), $scope) . " AS a FROM $from" . (chance(0.5) ? ' WHERE ' . predicate($scope, 1) : ''), 0);
+	}
 	my $from = from_clause($scope, $depth > 0 ? any(1, 1, 1, 2, 2, 3) : 1);
 	my $where = chance(0.8) ? ' WHERE ' . predicate($scope, 2) : '';
 	my @s = some(1 + int rand 4, map { my $s = $_; map { "$s->[1].$_->{name}" } @{ $s->[0]{columns} } } @$scope);
