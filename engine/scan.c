@@ -397,7 +397,7 @@ get_ready(wide_scan *s, scan_family *f)
 	f->ready = true;
 	f->present = in_this_row(s, merge_entry(f->m));
 	f->done = !f->present;
-	f->in_column = f->held = false;
+	f->in_column = f->held = f->passed_over = false;
 	f->want_at = f->steps = 0;
 	f->tested = s->untested > 0 ? 0 : f->ncols;
 	f->show = true;
@@ -701,7 +701,7 @@ read_row(wide_scan *s, bool *full)
 				TRY(scan_family_row(s, &s->families[i], full));
 		}
 	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
-		if (s->families[i].any_exists && s->families[i].present)
+		if (s->families[i].any_exists && s->families[i].present && s->families[i].passed_over)
 			TRY(other_cells(s, &s->families[i]));
 	return leave_row(s);
 }

@@ -51,6 +51,7 @@ typedef struct scan_family
 	bool		ready;			/* what follows is of the current row */
 	bool		present;		/* stands in the current row */
 	bool		done;			/* with the current row */
+	bool		passed_over;	/* columns of the row that were not wanted */
 	bool		in_column;
 	bool		held;			/* the current entry is to be shown, but the last wide_row was full */
 	bool		show;			/* the current column is wanted */

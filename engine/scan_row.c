@@ -264,6 +264,7 @@ column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 		f->test = f->cols[f->want_at].test;
 	*wanted = f->show || f->test != NULL;
 	f->done = !*wanted && !more;
+	f->passed_over = f->passed_over || !*wanted;
 	if (f->done || *wanted)
 		return WIDE_OK;
 	TRY(buffer_set(&f->target, s->row.data, s->row.len));
