@@ -370,7 +370,7 @@ wtBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 		rinfo->ri_FdwState = m;
 }
 
-static void raise_version(WtModify *m, const WtVersion *v) pg_attribute_noreturn();
+static void raise_version(WtModify *m, const WtVersion *v);
 
 static void
 end_modify(WtModify *m)

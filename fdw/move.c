@@ -13,6 +13,11 @@
  *	- Two versions never get one place: at once when both are put there by the
  *	  statement, at its end when a version that was there has not been moved.
  *
+ *	- Whether a version is in a place is asked before the statement puts one
+ *	  there.  The versions of the last cell asked for are kept (rows come cell by
+ *	  cell, and a cell may have very many): what the statement does to them
+ *	  after they were read is known from the places.
+ *
  * So the order of the rows has no influence on the result.  A place is known
  * by a hash of 128 bits, as rows that joins deliver twice are.  The values of
  * places that are taken are kept until these are left: in a shift that is one
@@ -45,6 +50,9 @@ struct WtMoves
 	MemoryContext cxt;
 	HTAB	   *places;
 	StringInfoData buf;
+	WtVersion	cell;			/* whose versions are in ts; key NULL: none */
+	StringInfoData ts;			/* int64 each, falling */
+	bool		provisional;	/* it also has one of ours without a timestamp */
 	int64		nwaiting;		/* places taken and not left */
 };
 
@@ -58,6 +66,7 @@ wt_moves_new(MemoryContext cxt)
 	m->cxt = cxt;
 	m->places = hash_create("widetable versions moved", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	initStringInfo(&m->buf);
+	initStringInfo(&m->ts);
 	MemoryContextSwitchTo(old);
 	return m;
 }
@@ -101,6 +110,47 @@ keep(WtMoves *m, wide_bytes b)
 	return (wide_bytes) {copy, b.len};
 }
 
+/* The place was taken when its cell was read. */
+static bool
+was_taken(WtMoves *m, const WtVersion *v)
+{
+	const int64 *ts;
+	int			lo = 0,
+				hi;
+
+	if (m->cell.key.data == NULL || m->cell.family != v->family ||
+		!wt_bytes_equal(m->cell.key.data, m->cell.key.len, v->key.data, v->key.len) ||
+		!wt_bytes_equal(m->cell.qual.data, m->cell.qual.len, v->qual.data, v->qual.len))
+	{
+		if (m->cell.key.data != NULL)
+		{
+			pfree(unconstify(uint8 *, m->cell.key.data));
+			pfree(unconstify(uint8 *, m->cell.qual.data));
+		}
+		m->cell.key = keep(m, v->key);
+		m->cell.family = v->family;
+		m->cell.qual = keep(m, v->qual);
+		resetStringInfo(&m->ts);
+		m->provisional = wt_cell_versions(v->family, v->key, v->qual, &m->ts);
+	}
+	if (v->ts == WIDE_TS_AUTO)
+		return m->provisional;
+	ts = (const int64 *) m->ts.data;
+	hi = m->ts.len / (int) sizeof(int64);
+	while (lo < hi)
+	{
+		int			mid = lo + (hi - lo) / 2;
+
+		if (ts[mid] == v->ts)
+			return true;
+		if (ts[mid] > v->ts)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
 bool
 wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again)
 {
@@ -125,7 +175,7 @@ wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value)
 	if (p->written)
 		return false;
 	p->written = true;
-	if (!p->left && wt_version_exists(to->family, to->key, to->qual, to->ts))
+	if (!p->left && was_taken(m, to))
 	{
 		p->taken = true;
 		p->where = *to;

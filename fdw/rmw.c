@@ -210,7 +210,7 @@ wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
 }
 
 bool
-wt_version_exists(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts)
+wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts)
 {
 	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
 	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .nranges = 1};
@@ -218,23 +218,23 @@ wt_version_exists(wide_family_id family, wide_bytes key, wide_bytes qual, int64 
 	wide_range	range;
 	WtScan	   *scan;
 	wide_row	row;
-	bool		found = false;
+	bool		provisional = false;
 
 	initStringInfo(&buf);
 	range = wt_row_range(key, &buf);
 	spec.ranges = &range;
-	if (ts != WIDE_TS_AUTO && ts != PG_INT64_MAX)
-	{
-		spec.ts_min = ts;
-		spec.ts_max = ts + 1;
-	}
 	scan = wt_scan_open(NULL, &spec);
 	while (wt_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
-			found |= ts == WIDE_TS_AUTO ? row.cells[i].provisional : row.cells[i].ts == ts && !row.cells[i].provisional;
+		{
+			if (row.cells[i].provisional)
+				provisional = true;
+			else
+				appendBinaryStringInfo(ts, (const char *) &row.cells[i].ts, sizeof(int64));
+		}
 	wt_scan_close(scan);
 	pfree(buf.data);
-	return found;
+	return provisional;
 }
 
 /* -------------------------------------------------------------- families */

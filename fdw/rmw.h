@@ -36,8 +36,12 @@ extern void wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, in
  */
 extern bool wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor);
 
-/* Is a version with this timestamp visible (WIDE_TS_AUTO: one of ours that gets its timestamp at commit)? */
-extern bool wt_version_exists(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts);
+/*
+ * The timestamps of a cell's visible versions, newest first, appended to *ts
+ * (int64 each; newest state).  true: one of them is ours and gets its timestamp
+ * at commit; it is not among them.
+ */
+extern bool wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts);
 
 /* The range that holds exactly this row; the bytes live in buf. */
 extern wide_range wt_row_range(wide_bytes key, StringInfo buf);
