@@ -397,7 +397,7 @@ ranged_parts(Shown *s)
 }
 
 /* Conditions that are not in the ranges: on the parts from the given one on, and ORs. */
-static void
+static bool
 show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
 {
 	StringInfoData text;
@@ -408,6 +408,7 @@ show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
 		append_ors(&text, s);
 	if (text.len > 0)
 		ExplainPropertyText("Key Filter", text.data, es);
+	return text.len > 0;
 }
 
 /* The same with the tests of so many leading parts alone, and without ORs. */
@@ -424,7 +425,8 @@ leading_tests(Shown *s, int parts)
 	return out;
 }
 
-static void
+/* Returns whether there is a key filter. */
+static bool
 show_key(Shown *s, List *types, ExplainState *es)
 {
 	bool		any = false,
@@ -448,11 +450,11 @@ show_key(Shown *s, List *types, ExplainState *es)
 		ors |= !must;
 	}
 	if (!any)
-		return;
+		return false;
 	if (never)
 	{
 		ExplainPropertyInteger("Key Ranges", NULL, 0, es);
-		return;
+		return false;
 	}
 	parts = ranged_parts(s);
 	if (s->constant)
@@ -466,9 +468,7 @@ show_key(Shown *s, List *types, ExplainState *es)
 		{
 			if (!ranges.full)
 				ExplainPropertyInteger("Key Ranges", NULL, ranges.total, es);
-			if (filter)
-				show_key_filter(s, parts, ors, es);
-			return;
+			return filter && show_key_filter(s, parts, ors, es);
 		}
 	}
 	lead = leading_tests(s, parts);
@@ -479,8 +479,7 @@ show_key(Shown *s, List *types, ExplainState *es)
 		append_ors(&text, s);
 	if (text.len > 0)
 		ExplainPropertyText((list || ors) && !s->constant ? "Key Ranges" : "Key Range", text.data, es);
-	if (filter)
-		show_key_filter(s, parts, !ors, es);
+	return filter && show_key_filter(s, parts, !ors, es);
 }
 
 /* -------------------------------------------------- families and columns */
@@ -547,7 +546,7 @@ show_columns(Shown *s, List *private, ExplainState *es)
 /* --------------------------------------------------------------- analyze */
 
 static void
-show_statistics(WtScanState *scan, bool bad_key_skip, ExplainState *es)
+show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *es)
 {
 	wide_scan_stats st;
 	uint64		bad_keys;
@@ -568,6 +567,7 @@ show_statistics(WtScanState *scan, bool bad_key_skip, ExplainState *es)
 		ExplainPropertyInteger("Cells Scanned", NULL, st.cells_scanned, es);
 		ExplainPropertyInteger("Cells Returned", NULL, st.cells_returned, es);
 		ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
+		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
 		return;
 	}
 	ExplainPropertyText("Files", psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " skipped (key " UINT64_FORMAT
@@ -579,6 +579,8 @@ show_statistics(WtScanState *scan, bool bad_key_skip, ExplainState *es)
 	ExplainPropertyText("Cells", psprintf(UINT64_FORMAT " scanned, " UINT64_FORMAT " returned",
 										  st.cells_scanned, st.cells_returned), es);
 	ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
+	if (seeks)
+		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
 }
 
 /* The expressions for display: with the variables of a join's other side rather than its parameters. */
@@ -674,6 +676,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 				removed = 0;
 	Shown		s = {0};
 	ListCell   *lc;
+	bool		filter;
 	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
 
 	s.t = wt_table(relid);
@@ -700,7 +703,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		if (text[0] != '\0' || number[0] != '\0')
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}
-	show_key(&s, list_nth(private, WtPrivateTypes), es);
+	filter = show_key(&s, list_nth(private, WtPrivateTypes), es);
 	if (wt_flag(private, WtFlagReverse))
 		ExplainPropertyText("Scan Direction", "Backward", es);
 	show_columns(&s, private, es);
@@ -714,5 +717,5 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) removed, es);
 	}
 	if (es->analyze)
-		show_statistics(scan, s.t->bad_key_skip, es);
+		show_statistics(scan, s.t->bad_key_skip, filter, es);
 }

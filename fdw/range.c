@@ -200,7 +200,10 @@ bytes_after(wide_bytes b, bool raw, wide_bytes *out)
 	return true;
 }
 
-/* Copies b, with both ends in one piece: a list may have millions of points. */
+/*
+ * Copies b, with both ends in one piece: a list may have millions of points.
+ * There is a zero behind lo, so that with it lo is the key right behind.
+ */
 static void
 make_point(wide_bytes b, bool raw, WtInterval *out)
 {
@@ -208,16 +211,13 @@ make_point(wide_bytes b, bool raw, WtInterval *out)
 	size_t		n = b.len;
 
 	memcpy(p, b.data, n);
+	p[n] = 0;
 	out->lo = (wide_bytes) {p, n};
-	out->hi = out->lo;
+	out->hi = (wide_bytes) {p, n + 1};
 	out->inf = false;
 	out->point = true;
 	if (raw)
-	{
-		p[n] = 0;
-		out->hi.len = n + 1;
 		return;
-	}
 	/* as wt_prefix_end */
 	while (n > 0 && p[n - 1] == 0xFF)
 		n--;
@@ -226,9 +226,10 @@ make_point(wide_bytes b, bool raw, WtInterval *out)
 		out->inf = true;
 		return;
 	}
-	out->hi = (wide_bytes) {p + b.len, n};
-	memcpy(p + b.len, p, n);
-	p[b.len + n - 1]++;
+	p += b.len + 1;
+	memcpy(p, out->lo.data, n);
+	p[n - 1]++;
+	out->hi = (wide_bytes) {p, n};
 }
 
 /* ------------------------------------------------------------- intervals */
@@ -406,11 +407,29 @@ order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *ou
 	return 1;
 }
 
-static int
-cmp_interval(const void *a, const void *b)
+/* While points are sorted: the first bytes decide most comparisons without a look at the rest. */
+typedef struct SortPoint
 {
-	return wt_bytes_cmp(((const WtInterval *) a)->lo, ((const WtInterval *) b)->lo);
+	uint64		head;
+	wide_bytes	bytes;
+	int			index;
+} SortPoint;
+
+static inline int
+cmp_sort_point(const SortPoint *a, const SortPoint *b)
+{
+	if (a->head != b->head)
+		return a->head < b->head ? -1 : 1;
+	return wt_bytes_cmp(a->bytes, b->bytes);
 }
+
+#define ST_SORT sort_heads
+#define ST_ELEMENT_TYPE SortPoint
+#define ST_COMPARE(a, b) cmp_sort_point(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 static void
 add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval *list, int *n)
@@ -424,21 +443,36 @@ add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval
 }
 
 /* Sorts points and leaves each out but once. */
-static int
-sort_points(WtInterval *list, int n)
+static WtInterval *
+sort_points(WtInterval *list, int *n)
 {
+	SortPoint  *points;
+	WtInterval *out;
 	bool		sorted = true;
 	int			k = 0;
 
-	for (int i = 1; i < n && sorted; i++)
-		sorted = cmp_interval(&list[i - 1], &list[i]) < 0;
+	for (int i = 1; i < *n && sorted; i++)
+		sorted = wt_bytes_cmp(list[i - 1].lo, list[i].lo) < 0;
 	if (sorted)
-		return n;
-	qsort(list, n, sizeof(WtInterval), cmp_interval);
-	for (int i = 1; i < n; i++)
-		if (wt_bytes_cmp(list[k].lo, list[i].lo) != 0)
-			list[++k] = list[i];
-	return k + 1;
+		return list;
+	points = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(SortPoint) * (Size) *n);
+	for (int i = 0; i < *n; i++)
+	{
+		wide_bytes	b = list[i].lo;
+
+		points[i] = (SortPoint) {.bytes = b, .index = i};
+		for (size_t j = 0; j < sizeof(uint64); j++)
+			points[i].head = points[i].head << 8 | (j < b.len ? b.data[j] : 0);
+	}
+	sort_heads(points, *n);
+	out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * (Size) *n);
+	for (int i = 0; i < *n; i++)
+		if (k == 0 || wt_bytes_cmp(out[k - 1].lo, points[i].bytes) != 0)
+			out[k++] = list[points[i].index];
+	pfree(points);
+	pfree(list);
+	*n = k;
+	return out;
 }
 
 /* =, = ANY, list: points, sorted and distinct. false: not known yet. */
@@ -494,8 +528,8 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 			add_point(t, test->part, &arg[i], &scratch, list, &m);
 	}
 	pfree(scratch.data);
-	*out = list;
-	*n = sort_points(list, m);
+	*out = sort_points(list, &m);
+	*n = m;
 	return true;
 }
 
@@ -659,6 +693,7 @@ typedef struct KeyRange
 	bool		point;
 } KeyRange;
 
+/* With a zero behind them, as a point's bytes have (make_point). */
 static wide_bytes
 join_bytes(wide_bytes a, wide_bytes b)
 {
@@ -671,6 +706,7 @@ join_bytes(wide_bytes a, wide_bytes b)
 	out = (wide_bytes) {p, a.len + b.len};
 	memcpy(p, a.data, a.len);
 	memcpy(p + a.len, b.data, b.len);
+	p[out.len] = 0;
 	return out;
 }
 
@@ -692,24 +728,6 @@ fit_bound(wide_bytes b)
 	out.data = p;
 	out.len = WIDE_MAX_ROW + 1;
 	return out;
-}
-
-/* [b, behind b) holds the one key b */
-static wide_bytes
-behind(wide_bytes b)
-{
-	uint8	   *p = palloc(b.len + 1);
-
-	memcpy(p, b.data, b.len);
-	p[b.len] = 0;
-	return (wide_bytes) {p, b.len + 1};
-}
-
-/* Ends the interval right behind its own beginning? */
-static bool
-is_raw_point(const WtInterval *iv)
-{
-	return !iv->inf && iv->hi.len == iv->lo.len + 1;
 }
 
 static void
@@ -740,11 +758,10 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 		r->lo = join_bytes(x, iv->lo);
 		if (r->lo.len > WIDE_MAX_ROW)
 			return;
-		if (x.len == 0 && is_raw_point(iv))
-			r->hi = iv->hi;
-		else
-			r->hi = behind(r->lo);
+		r->hi = (wide_bytes) {r->lo.data, r->lo.len + 1};
 		r->point = true;
+		(*n)++;
+		return;
 	}
 	else
 	{
