@@ -160,12 +160,16 @@ typedef struct entry
 	uint64_t	seq;
 	uint8_t		type;			/* enum entry_type */
 	uint32_t	vlen;
-	int64_t		ttl_us;			/* 0 = none */
+	int64_t		ttl_us;			/* 0 = none; of a delete without timestamp: when it was committed */
 	const uint8_t *value;
 } entry;
 
 static inline bool entry_is_put(const entry *e) { return e->type == ENTRY_PUT; }
 static inline bool entry_is_family_delete(const entry *e) { return e->type >= ENTRY_DELETE_FAMILY; }
+/* A delete without a timestamp: its ttl_us is the engine timestamp of its commit (provisional in a batch). */
+static inline bool entry_is_untimed(const entry *e) { return e->type != ENTRY_PUT && e->ts == WIDE_TS_MAX; }
+/* From which time on readers of an earlier time regard the delete (keep_deleted). */
+static inline int64_t entry_delete_time(const entry *e) { return entry_is_untimed(e) && e->ttl_us > 0 ? e->ttl_us : e->ts; }
 
 /* <0, 0, >0.  A ukey that is a proper prefix of another sorts before it. */
 static inline int

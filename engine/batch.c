@@ -12,7 +12,8 @@
  * reading up to a mark is a comparison.
  *
  * Automatic timestamps.  A put with WIDE_TS_AUTO gets a provisional timestamp
- * for its place in the list; the real one comes at commit.  Of several to one
+ * for its place in the list; the real one comes at commit, as does the time of
+ * a delete without a timestamp.  Of several to one
  * column only the last counts, for the batch's own reads (batch_shows) and at
  * commit (payload.c) alike.
  *
@@ -235,6 +236,15 @@ batch_floor_of(const wide_batch *b, uint64_t op)
 	return lo < b->nfloors && b->floors[lo].op == op ? b->floors[lo].ts : INT64_MIN;
 }
 
+/* The timestamp that an automatic cell would get if the batch was committed now. */
+static int64_t
+provisional_ts(const wide_batch *b, int64_t floor_ts)
+{
+	int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED), now = now_us(b->db);
+
+	return payload_ts(now > last ? now : last + 1, floor_ts, NULL, 0);
+}
+
 wide_status
 wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes qualifier,
 			   int64_t ts, int64_t floor_ts, int64_t ttl_us, wide_bytes value)
@@ -252,8 +262,7 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 		return batch_insert(b, family, &e, OP_CELL);
 	if (floor_ts >= INT64_MAX - 1)
 		return wide_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
-	e.ts = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED);
-	e.ts = payload_ts(now_us(b->db) > e.ts ? now_us(b->db) : e.ts + 1, floor_ts, NULL, 0);
+	e.ts = provisional_ts(b, floor_ts);
 	if (floor_ts != INT64_MIN)
 		TRY(floor_note(b, floor_ts));
 	return batch_insert(b, family, &e, OP_CELL_AUTO);
@@ -268,6 +277,8 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
 	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
 		return wide_fail(WIDE_INVALID, "not a delete");
 	TRY(batch_open(b, family, row));
+	if (entry_is_untimed(&e))
+		e.ttl_us = provisional_ts(b, INT64_MIN);
 	if (entry_is_family_delete(&e))
 		TRY(key_make_family(&b->key, row));
 	else if (qualifier.len > WIDE_MAX_QUALIFIER)

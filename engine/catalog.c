@@ -22,16 +22,17 @@
  *     3 DROP_TABLE     table                 7 ALTER_FAMILY    family options zigzag(now)
  *     4 BIND           table object          8 DROP_FAMILY     family
  *                                            9 REPLACE_FAMILY  family new-id
- * Dump: varint 1, seq, next_table, next_family; count of tables, each id space
+ * Dump: varint 3, seq, next_table, next_family; count of tables, each id space
  * seq name; count of families, each id table seq name options and eight floors
- * (seq versions zigzag(expired_before)); count of bindings, each table object.
+ * (seq versions min_versions zigzag(expired_before) zigzag(now) keep_deleted);
+ * count of bindings, each table object.
  */
 #include <stdlib.h>
 #include "catalog.h"
 
-#define DUMP_FORMAT 2
+#define DUMP_FORMAT 3
 #define TABLE_MAX	(4 * VARINT_MAX + WIDE_MAX_NAME)
-#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FAMILY_FLOORS * 5 * VARINT_MAX)
+#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FAMILY_FLOORS * 6 * VARINT_MAX)
 
 /* ------------------------------------------------------- encoding, parts */
 
@@ -321,25 +322,26 @@ table_clear(wide_db *db, table_slot *ts)
 	memset(ts, 0, sizeof *ts);
 }
 
+/* Could something that has expired be alive again? */
+static bool
+less_expires(const wide_family_options *old, const wide_family_options *new)
+{
+	return old->ttl_us > 0 &&
+		(new->ttl_us == 0 || new->ttl_us > old->ttl_us || new->min_versions > old->min_versions);
+}
+
 /*
- * When there is no room the two oldest become one that hides what either hides.
- * Of several changes in one batch the first knows what was in force before.
+ * There is room (delta.c promises it), but not always in replay: a compaction
+ * had made it, and the manifest does not say so yet.  What it has made void are
+ * the oldest ones.
  */
 static void
-floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now)
+floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now, bool expiry)
 {
-	int			n = 0;
+	int			n = catalog_floors_used(f);
 
-	while (n < FAMILY_FLOORS && f[n].seq != 0)
-		n++;
-	if (n > 0 && f[n - 1].seq == seq)
-		return;
 	if (n == FAMILY_FLOORS)
 	{
-		f[1].versions = f[0].versions < f[1].versions ? f[0].versions : f[1].versions;
-		f[1].min_versions = f[0].min_versions < f[1].min_versions ? f[0].min_versions : f[1].min_versions;
-		f[1].expired_before = f[0].expired_before > f[1].expired_before ? f[0].expired_before : f[1].expired_before;
-		f[1].keep_deleted &= f[0].keep_deleted;
 		memmove(&f[0], &f[1], (FAMILY_FLOORS - 1) * sizeof *f);
 		n--;
 	}
@@ -347,7 +349,8 @@ floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t n
 	f[n].versions = o->versions;
 	f[n].min_versions = o->min_versions;
 	f[n].keep_deleted = o->keep_deleted != 0;
-	f[n].expired_before = o->ttl_us > 0 && now > INT64_MIN + o->ttl_us ? now - o->ttl_us : INT64_MIN;
+	f[n].now = now;
+	f[n].expired_before = expiry && now > INT64_MIN + o->ttl_us ? now - o->ttl_us : INT64_MIN;
 }
 
 /*
@@ -358,12 +361,50 @@ floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t n
 void
 catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new, uint64_t seq, int64_t now)
 {
-	bool		longer = old->ttl_us > 0 && (new->ttl_us == 0 || new->ttl_us > old->ttl_us);
-	bool		protect = old->ttl_us > 0 && new->min_versions > old->min_versions;
-	bool		keep = new->keep_deleted && !old->keep_deleted;
+	if (catalog_floor_needed(old, new))
+		floor_add(floors, old, seq - 1, now, less_expires(old, new));
+}
 
-	if (new->versions != old->versions || longer || protect || keep)
-		floor_add(floors, old, seq - 1, now);
+bool
+catalog_floor_needed(const wide_family_options *old, const wide_family_options *new)
+{
+	return new->versions != old->versions || less_expires(old, new) || (new->keep_deleted && !old->keep_deleted);
+}
+
+int
+catalog_floors_used(const family_floor *floors)
+{
+	int			n = 0;
+
+	while (n < FAMILY_FLOORS && floors[n].seq != 0)
+		n++;
+	return n;
+}
+
+wide_status
+catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
+{
+	family_slot *fs;
+	int			n = 0;
+
+	TRY(shm_lock(db, LOCK_SET));
+	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	{
+		shm_unlock(db, LOCK_SET);
+		return shm_check(db);
+	}
+	fs = catalog_family_slot(db, id);
+	while (fs != NULL && n < FAMILY_FLOORS && fs->floors[n].seq != 0 && fs->floors[n].seq < settled)
+		n++;
+	if (n > 0)
+	{
+		memmove(&fs->floors[0], &fs->floors[n], (size_t) (FAMILY_FLOORS - n) * sizeof(family_floor));
+		memset(&fs->floors[FAMILY_FLOORS - n], 0, (size_t) n * sizeof(family_floor));
+		db->seg->set.catalog_dirty = 1;
+	}
+	shm_unlock(db, LOCK_CATALOG);
+	shm_unlock(db, LOCK_SET);
+	return WIDE_OK;
 }
 
 static bool
@@ -441,7 +482,9 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 		return true;
 	if (op->kind == OP_ALTER_FAMILY)
 	{
-		catalog_floor(fs->floors, &fs->f.opt, &op->opt, seq, op->now);
+		/* encode has left one change of the batch: from what was in force before to what is after it */
+		if (fs->seq != seq)		/* else it is new, and nothing is older */
+			catalog_floor(fs->floors, &fs->f.opt, &op->opt, seq, op->now);
 		fs->f.opt = op->opt;
 	}
 	if (op->kind == OP_DROP_FAMILY || op->kind == OP_REPLACE_FAMILY)
@@ -513,6 +556,7 @@ dump_families(wide_db *db, uint8_t *p)
 			p = varint_put(p, (uint32_t) f[i].floors[k].versions);
 			p = varint_put(p, (uint32_t) f[i].floors[k].min_versions);
 			p = varint_put(p, zigzag(f[i].floors[k].expired_before));
+			p = varint_put(p, zigzag(f[i].floors[k].now));
 			p = varint_put(p, f[i].floors[k].keep_deleted);
 		}
 	}
@@ -606,6 +650,7 @@ restore_families(wide_db *db, reader *r)
 			f->floors[k].versions = (int32_t) get_id(r);
 			f->floors[k].min_versions = (int32_t) get_id(r);
 			f->floors[k].expired_before = unzigzag(get_number(r));
+			f->floors[k].now = unzigzag(get_number(r));
 			f->floors[k].keep_deleted = get_number(r) != 0;
 		}
 		if (f->f.id == 0 || f->f.id >= atomic_load(&c->next_family))
@@ -622,8 +667,6 @@ restore(wide_db *db, reader *r)
 	catalog_state *c = &db->seg->catalog;
 	uint64_t	n;
 
-	if (get_number(r) != DUMP_FORMAT)
-		return false;
 	c->seq = c->restored_seq = get_number(r);
 	atomic_store(&c->next_table, get_id(r));
 	atomic_store(&c->next_family, get_id(r));
@@ -661,6 +704,7 @@ catalog_restore(wide_db *db, wide_bytes dump)
 {
 	catalog_state *c = &db->seg->catalog;
 	reader		r = {dump.data, dump.data + dump.len};
+	uint64_t	format;
 
 	memset(shm_tables(db), 0, db->seg->config.max_tables * sizeof(table_slot));
 	memset((void *) shm_families(db), 0, db->seg->max_families * sizeof(family_slot));
@@ -673,6 +717,10 @@ catalog_restore(wide_db *db, wide_bytes dump)
 	atomic_fetch_add(&c->generation, 1);
 	if (dump.len == 0)
 		return WIDE_OK;
+	format = get_number(&r);
+	if (r.p != NULL && format != DUMP_FORMAT)
+		return wide_fail(WIDE_CORRUPT, "the store's catalog has format %llu, this version of widetable reads format %d only",
+						 (unsigned long long) format, DUMP_FORMAT);
 	if (!restore(db, &r))
 		return wide_fail(WIDE_CORRUPT, "the manifest's catalog does not fit this segment or makes no sense");
 	return WIDE_OK;

@@ -32,6 +32,9 @@ typedef struct catalog_op
 /* catalog.c */
 extern uint8_t *catalog_put_op(uint8_t *p, const catalog_op *op);	/* at most OP_MAX bytes */
 extern wide_status catalog_check_options(const wide_family_options *o);
+/* Does the change have to be remembered? */
+extern bool catalog_floor_needed(const wide_family_options *old, const wide_family_options *new);
+extern int	catalog_floors_used(const family_floor *floors);
 /* under LOCK_CATALOG or LOCK_SET */
 extern table_slot *catalog_table_slot(wide_db *db, wide_table_id id);
 

@@ -41,6 +41,7 @@ typedef struct job
 	family_floor floors[FAMILY_FLOORS];
 	uint64_t	flushed_seq;
 	uint64_t	horizon;
+	uint64_t	settled;		/* by this job: view_compact_settled */
 	uint64_t	unflushed;		/* no memtable has an older entry, but for those > horizon */
 	int64_t		now;
 	set_pin		pin;
@@ -495,6 +496,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	TRY_GOTO(output_finish(o));
 	if (output_count(o) > 0)
 		st = sst_sync_dir(j->db);
+	j->settled = view_compact_settled(v);
 	job_progress(j->db, slot, total, o->bytes);
 done:
 	if (v != NULL)
@@ -581,7 +583,7 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 	wide_status st;
 
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
-	j.now = now_us(db);
+	j.now = snapshot_oldest_now(db);
 	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file that the pin has */
 	j.horizon = set_horizon(db);
 	TRY_GOTO(shm_lock(db, LOCK_SET));
@@ -601,8 +603,13 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 		st = wide_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
-	TRY_GOTO(pick(&j, all));
-	st = run(&j, slot);
+	st = pick(&j, all);
+	if (st == WIDE_END && all && j.all.n == 0)
+		j.settled = j.horizon < j.flushed_seq ? j.horizon : j.flushed_seq;	/* nothing is stored of that time */
+	if (st == WIDE_OK)
+		st = run(&j, slot);
+	if (all && (st == WIDE_OK || st == WIDE_END) && j.settled != 0)
+		TRY_GOTO(catalog_retire(db, family, j.settled));
 done:
 	if (j.pin.serial != 0)
 		set_pin_drop(db, &j.pin);

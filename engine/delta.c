@@ -456,6 +456,47 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 	return WIDE_OK;
 }
 
+/* A later change of the same family's options takes the place of this one. */
+static bool
+altered_later(const catalog_delta *d, int i)
+{
+	for (int k = i + 1; k < d->n; k++)
+		if (d->ops[k].kind == OP_ALTER_FAMILY && d->ops[k].family == d->ops[i].family)
+			return true;
+	return false;
+}
+
+/*
+ * Is there room to remember the change of options that the operation is the
+ * last one of?  Under LOCK_CATALOG.  Others that change the same family may
+ * make ours one that has to be remembered.
+ */
+static wide_status
+check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *promised)
+{
+	wide_db    *db = d->db;
+	catalog_pending *p = db->seg->catalog.pending;
+	family_slot *fs = catalog_family_slot(db, op->family);
+	table_slot *ts;
+	int			used, others = 0;
+
+	*promised = 0;
+	if (op->kind != OP_ALTER_FAMILY || fs == NULL)
+		return WIDE_OK;
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nchanges; k++)
+			others += p[i].changes[k] == op->family && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial);
+	used = catalog_floors_used(fs->floors);
+	if (others == 0 && !catalog_floor_needed(&fs->f.opt, &op->opt))
+		used--;
+	ts = catalog_table_slot(db, fs->f.table);
+	if (used + others >= FAMILY_FLOORS)
+		return wide_fail(WIDE_FULL, "family \"%s\" of table \"%s\": %d changes of its options are remembered, there is no room for one more",
+						 fs->f.name, ts != NULL ? ts->t.name : "", used + others);
+	*promised = op->family;
+	return WIDE_OK;
+}
+
 static catalog_pending *
 promise_new(catalog_delta *d)
 {
@@ -499,13 +540,19 @@ promise(catalog_delta *d)
 	for (int i = 0; i < d->n; i++)
 	{
 		uint64_t	hash;
+		wide_family_id changed = 0;
 
 		TRY(check_name(db, d, &d->ops[i], &hash));
-		if (hash == 0)
+		if (!altered_later(d, i))
+			TRY(check_changes(d, &d->ops[i], &changed));
+		if (hash == 0 && changed == 0)
 			continue;
-		if (p->nnames == CATALOG_PENDING_NAMES && (p = promise_new(d)) == NULL)
-			return wide_fail(WIDE_FULL, "too many tables are created in one transaction");
-		p->names[p->nnames++] = hash;
+		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) && (p = promise_new(d)) == NULL)
+			return wide_fail(WIDE_FULL, "too many tables are created or changed in one transaction");
+		if (hash != 0)
+			p->names[p->nnames++] = hash;
+		if (changed != 0)
+			p->changes[p->nchanges++] = changed;
 	}
 	return WIDE_OK;
 }
@@ -529,6 +576,9 @@ catalog_delta_encode(catalog_delta *d, buffer *out)
 	}
 	for (int i = 0; i < d->n; i++)
 	{
+		/* a batch is one moment: of several changes of a family's options only the outcome counts */
+		if (d->ops[i].kind == OP_ALTER_FAMILY && altered_later(d, i))
+			continue;
 		d->ops[i].now = now_us(d->db);
 		out->len = (size_t) (catalog_put_op(out->data + out->len, &d->ops[i]) - out->data);
 	}
@@ -739,12 +789,22 @@ wide_status
 wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt)
 {
 	catalog_delta *d;
-	catalog_op *op;
+	catalog_op *op,
+				change = {.kind = OP_ALTER_FAMILY};
 	wide_family f;
+	wide_status st;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_family(d, id, &f));
 	TRY(catalog_check_options(opt));
+	/* again at the commit, with what others have done */
+	change.family = id;
+	change.opt = *opt;
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	st = check_changes(d, &change, &id);
+	shm_unlock(d->db, LOCK_CATALOG);
+	TRY(st);
+	id = change.family;
 	op = op_add(d, batch_next_op(b), OP_ALTER_FAMILY);
 	op->family = id;
 	op->opt = *opt;

@@ -125,7 +125,7 @@ static wide_status
 flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, uint64_t horizon, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
-	view_compact_spec spec = {.floors = floors, .horizon = horizon, .bottom = false, .now = now_us(db),
+	view_compact_spec spec = {.floors = floors, .horizon = horizon, .bottom = false, .now = snapshot_oldest_now(db),
 	.known = atomic_load(&m->t->seq_max)};
 	source	   *s = NULL;
 	merge	   *g = NULL;

@@ -41,7 +41,8 @@
  *
  * Applying decodes the payload, in the commit and in the replay alike.  An
  * automatic cell gets max(commit timestamp, floor + 1), and more as long as it
- * would coincide with another put of the batch.
+ * would coincide with another put of the batch.  A delete without a timestamp
+ * (its timestamp is WIDE_TS_MAX) gets the commit timestamp as its TTL.
  *
  * Locking: none.
  */
@@ -195,7 +196,7 @@ entry_order(const void *a, const void *b)
 	return key_compare(a, b);
 }
 
-/* For files: give the column's automatic put its timestamp now, and the order that entries of one seq have. */
+/* For files: give the column's automatic put and its untimed deletes their time now, and the order that entries of one seq have. */
 static void
 norm_fix(norm *n)
 {
@@ -203,6 +204,8 @@ norm_fix(norm *n)
 	{
 		if (op_of(&n->column[i]) == n->auto_op)
 			n->column[i].ts = payload_ts(n->fixed_ts, batch_floor_of(n->b, n->auto_op), n->avoid, n->navoid);
+		if (entry_is_untimed(&n->column[i]))
+			n->column[i].ttl_us = n->fixed_ts;
 		n->column[i].seq = 0;
 	}
 	n->auto_op = UINT64_MAX;
@@ -353,7 +356,7 @@ cell_put(buffer *b, const norm_op *o, cell_state *s)
 		shared++;
 	TRY(buffer_reserve(b, 8 * VARINT_MAX + e->klen + e->vlen + (size_t) o->navoid * VARINT_MAX));
 	bits |= o->family != s->family ? CELL_FAMILY : 0;
-	bits |= e->ttl_us > 0 ? CELL_TTL : 0;
+	bits |= e->ttl_us > 0 && entry_is_put(e) ? CELL_TTL : 0;
 	bits |= o->automatic ? CELL_AUTO : 0;
 	bits |= o->floor != INT64_MIN || o->navoid > 0 ? CELL_FLOOR : 0;
 	p = b->data + b->len;
@@ -414,7 +417,7 @@ payload_cells(wide_batch *b, buffer *out, uint64_t max)
 			st = WIDE_FULL;
 			goto done;
 		}
-		b->automatic |= o.automatic;
+		b->automatic |= o.automatic || entry_is_untimed(&o.e);
 		longest = o.e.klen > longest ? o.e.klen : longest;
 		if (++b->cells % 1024 == 0 && interrupted(b->db))
 		{
@@ -574,6 +577,8 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 			return NULL;
 		e->ttl_us = (int64_t) v;
 	}
+	if (entry_is_untimed(e))
+		e->ttl_us = commit_ts > 0 ? commit_ts : 0;
 	if ((bits & CELL_FLOOR) && (p = decode_auto(p, end, &e->ts)) == NULL)
 		return NULL;
 	e->value = NULL;

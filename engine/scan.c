@@ -728,7 +728,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->show_max = spec->show_max;
 	s->filtered = s->show_min != 0 || s->show_max != 0;
 	s->now_given = spec->now != 0;
-	s->now = s->now_given ? spec->now : now_us(db);
+	s->now = s->now_given ? spec->now : snapshot_now(snap);
 	s->seq = wide_snapshot_lsn(snap);
 	s->generation = wide_catalog_generation(db);
 	s->own = spec->own;

@@ -32,6 +32,7 @@ typedef struct slot
 	_Atomic uint64_t mem_pin;	/* the same of those who read memtables */
 	_Atomic uint64_t mem_pin_last;	/* and the newest of these: they need no memtable made later */
 	_Atomic uint64_t snapshot;	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
+	_Atomic int64_t snapshot_now;	/* not later than the time of any of them */
 	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
 	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */
 	_Atomic uint32_t prepare_done;	/* futex: rises when external goes back to 0 */
@@ -175,13 +176,14 @@ typedef struct table_slot
 } table_slot;
 
 /* floors: the options that were in force until a change; what was invisible then stays invisible */
-#define FAMILY_FLOORS 8
+#define FAMILY_FLOORS WIDE_MAX_CHANGES
 typedef struct family_floor
 {
 	uint64_t	seq;			/* change at this seq; 0 = unused */
 	int32_t		versions;		/* in force up to this seq, from the floor before on */
 	int32_t		min_versions;
 	int64_t		expired_before;	/* cells with ts below and seq <= this seq stay expired; INT64_MIN none */
+	int64_t		now;			/* time of the change */
 	bool		keep_deleted;	/* if not, deletes up to this seq count for every reader */
 } family_floor;
 
@@ -212,7 +214,9 @@ typedef struct catalog_pending
 	uint32_t	serial;			/* of the delta in that process; a delta may have several entries */
 	uint32_t	tables, families, bindings;
 	uint32_t	nnames;
+	uint32_t	nchanges;
 	uint64_t	names[CATALOG_PENDING_NAMES];	/* hashes of (space, name) */
+	wide_family_id changes[CATALOG_PENDING_NAMES];	/* families whose options change */
 } catalog_pending;
 
 typedef struct catalog_state

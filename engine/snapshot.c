@@ -6,6 +6,13 @@
  * before visible_seq is read for the snapshot, both seq_cst, and set_horizon
  * reads them in the other order, so a horizon never passes a snapshot.
  *
+ * A snapshot also has a time, at which TTLs are looked at, so that rows do not
+ * expire within it.  slot->snapshot_now is not later than that of any snapshot
+ * of this process, and compactions let nothing expire that was alive at it
+ * (snapshot_oldest_now).  The same order as for the horizon: it is published,
+ * then the clock is read again for the snapshot; compactions read the clock
+ * first, then the slots.
+ *
  * With a running() callback the snapshot agrees with the caller's own one:
  *   - an external transaction that the caller sees as ended but which is not
  *     published yet is waited for (its process is between its commit record and
@@ -35,6 +42,7 @@ struct wide_snapshot
 	wide_snapshot *next, *prev;
 	uint64_t	seq;
 	uint64_t	needs;			/* versions visible at this LSN and later */
+	int64_t		now;
 	uint64_t   *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
 	bool		latest;			/* of applied_seq: can be renewed */
@@ -52,10 +60,16 @@ static void
 note_oldest(wide_db *db)
 {
 	uint64_t	oldest = 0;
+	int64_t		now = INT64_MAX;
 
 	for (wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
+	{
 		if (oldest == 0 || s->needs < oldest)
 			oldest = s->needs;
+		if (s->now < now)
+			now = s->now;
+	}
+	atomic_store(&db->slot->snapshot_now, now);
 	atomic_store(&db->slot->snapshot, oldest);
 }
 
@@ -75,6 +89,10 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	s->db = db;
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	s->needs = visible > 0 ? visible : 1;
+	s->now = now_us(db);
+	/* not while others need an earlier one */
+	if (db->snapshots->all == NULL || s->now < atomic_load(&db->slot->snapshot_now))
+		atomic_store(&db->slot->snapshot_now, s->now);
 	s->next = db->snapshots->all;
 	if (s->next != NULL)
 		s->next->prev = s;
@@ -82,6 +100,8 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	visible = atomic_load(&db->slot->snapshot);
 	if (visible == 0 || visible > s->needs)
 		atomic_store(&db->slot->snapshot, s->needs);
+	/* what was published may have come too late for a compaction, but then its clock was read before this */
+	s->now = now_us(db);
 	*out = s;
 	return WIDE_OK;
 }
@@ -276,12 +296,34 @@ wide_snapshot_renew(wide_snapshot *s)
 		return wide_fail(WIDE_INVALID, "only a snapshot of the newest state can be renewed");
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	if (visible > s->needs)
-	{
 		s->needs = visible;
-		note_oldest(db);
-	}
+	/* the same for the time: until here the slot has an earlier one */
+	s->now = now_us(db);
+	note_oldest(db);
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
 	return WIDE_OK;
+}
+
+int64_t
+snapshot_now(const wide_snapshot *s)
+{
+	return s->now;
+}
+
+int64_t
+snapshot_oldest_now(wide_db *db)
+{
+	int64_t		now = now_us(db);
+	slot	   *slots = shm_slots(db);
+
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	{
+		int64_t		theirs = atomic_load(&slots[i].snapshot_now);
+
+		if (atomic_load(&slots[i].snapshot) != 0 && theirs < now)
+			now = theirs;
+	}
+	return now;
 }
 
 uint64_t

@@ -209,6 +209,11 @@ extern bool catalog_family(wide_db *db, wide_family_id id, wide_family *f, famil
 /* Note in floors what was in force before a change of options by the batch with this seq, where that matters. */
 extern void catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new,
 						  uint64_t seq, int64_t now);
+/*
+ * Forget the floors of the family with a seq below settled: the files that
+ * listed edits name have nothing that they matter to, and no memtable has.
+ */
+extern wide_status catalog_retire(wide_db *db, wide_family_id id, uint64_t settled);
 /* The slot itself, for set.c under LOCK_SET; NULL when dropped. */
 extern family_slot *catalog_family_slot(wide_db *db, wide_family_id id);
 
@@ -281,6 +286,8 @@ typedef wide_status (*view_emit_fn) (void *arg, const entry *e);
 extern wide_status view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out);
 extern wide_status view_compact_feed(view *v, const entry *e);
 extern wide_status view_compact_end(view *v);
+/* At the end of a job over everything in the family's files: floors with a seq below this one matter to nothing any more. */
+extern uint64_t view_compact_settled(const view *v);
 extern void view_free(view *v);
 
 #endif							/* WIDE_TREE_H */

@@ -15,8 +15,9 @@
  *     column, family delete:                  c.ts <= d.ts
  *     version, family version delete:         c.ts == d.ts
  * With keep_deleted a reader with an upper time limit disregards deletes whose
- * own timestamp is at or above the limit.  (Not for the own batch's puts: what
- * a transaction has written and deleted again has never been.)
+ * own timestamp is at or above the limit; that of one without is the time of
+ * its commit.  (Not for the own batch's puts: what a transaction has written
+ * and deleted again has never been.)
  *
  * Versions.  Of puts with the same column and timestamp the newest is the
  * version and the others are its past.  A version is born at its seq and dies
@@ -46,10 +47,15 @@
  *   - `versions` at a moment is what was in force then; a smaller number cuts at
  *     the moment of the change, not earlier: what a deleted version might have
  *     displaced under the new number, and did not under the old one, lives;
- *   - cells from before with a timestamp below expired_before stay expired, but
- *     for the min_versions of that time;
+ *   - what had expired then dies at that moment: all that is alive and has a
+ *     timestamp below expired_before, but for the min_versions newest of those
+ *     that are alive (whose own TTL has not passed).  With
+ *     min_versions = 0 they may as well never have been: what they could have
+ *     displaced is older in both ways and dies with them;
  *   - deletes from before keep_deleted count for every reader.
  * Options are not part of a snapshot: changes hold for older readers as well.
+ * A floor is forgotten when a compaction of everything at the bottom has made
+ * it void (view_compact_settled).
  *
  * COMPACTION, with horizon H.  Entries with seq > H are kept and influence
  * nothing; decisions on the others are final because every reader, now and
@@ -317,20 +323,37 @@ view_cell_expired(const entry *e, int64_t now)
 	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
 }
 
-/*
- * Family TTL hides the nth (from 0) of the versions that count for min_versions:
- * by the options of now, or of a change before which it was written.
- */
+/* Is it void whatever else there is, as family TTL hides it now or did before a change, and spared nothing? */
 bool
-view_cell_hidden(const entry *e, int nth, int32_t min_versions, int64_t expire_before,
-				 const family_floor *floors, int nfloors)
+view_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, const family_floor *floors, int nfloors)
 {
-	if (nth >= min_versions && e->ts < expire_before)
+	if (min_versions == 0 && e->ts < expire_before)
 		return true;
 	for (int i = 0; i < nfloors; i++)
-		if (e->seq <= floors[i].seq && nth >= floors[i].min_versions && e->ts < floors[i].expired_before)
+		if (e->seq <= floors[i].seq && floors[i].min_versions == 0 && e->ts < floors[i].expired_before)
 			return true;
 	return false;
+}
+
+/*
+ * A version, alive from its seq to `to`: does it die before as it had expired
+ * at a floor?  ranks: of the column, how many newer versions each floor counts;
+ * zeroed before the column's first.
+ */
+uint64_t
+view_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks)
+{
+	for (int i = 0; i < nfloors; i++)
+	{
+		bool		safe;
+
+		if (e->seq > floors[i].seq || to <= floors[i].seq)
+			continue;
+		safe = !view_cell_expired(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
+		if (!safe && e->ts < floors[i].expired_before)
+			return floors[i].seq + 1;
+	}
+	return to;
 }
 
 /*
@@ -378,6 +401,7 @@ view_read_init(view_read *v, const wide_family_options *opt, const family_floor 
 		v->opt.versions = 1;
 	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
+	v->sure_deletes = view_sure_deletes(opt, v->floors, v->nfloors);
 	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
 	view_read_row(v);
 	view_read_column_reset(v);
@@ -429,17 +453,23 @@ view_read_excluded(const view_read *v, uint64_t seq)
 	return lo < v->nexcluded && v->excluded[lo] == seq;
 }
 
-/* Is there an upper limit, and the delete at or above it in a family that keeps deleted cells? */
+/* Deletes up to which seq count for every reader? */
+uint64_t
+view_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors)
+{
+	uint64_t	sure = opt->keep_deleted ? 0 : NO_DELETE - 1;
+
+	for (int i = 0; i < nfloors; i++)
+		if (!floors[i].keep_deleted && floors[i].seq > sure)
+			sure = floors[i].seq;
+	return sure;
+}
+
+/* Is there an upper limit, and the delete at or above it, from a time when the family kept deleted cells? */
 static bool
 delete_disregarded(const view_read *v, const entry *e)
 {
-	if (!v->opt.keep_deleted || !v->limited || v->ts_max == INT64_MAX || e->ts < v->ts_max)
-		return false;
-	/* not if it is from a time when the family did not */
-	for (int i = 0; i < v->nfloors; i++)
-		if (e->seq <= v->floors[i].seq && !v->floors[i].keep_deleted)
-			return false;
-	return true;
+	return v->limited && v->ts_max != INT64_MAX && e->seq > v->sure_deletes && entry_delete_time(e) >= v->ts_max;
 }
 
 /* It is disregarded, but masks puts of the own batch if it belongs to that. */
@@ -505,6 +535,7 @@ view_read_column_reset(view_read *v)
 	v->version_seq = v->version_seq2 = NO_DELETE;
 	v->any_put = false;
 	v->protected = 0;
+	memset(v->ranks, 0, (size_t) v->nfloors * sizeof(*v->ranks));
 	v->out = 0;
 	v->nown = v->nown_row;
 	v->fresh = true;
@@ -536,7 +567,7 @@ read_shown(view_read *v, const entry *e)
 
 	if (view_cell_expired(e, v->now))
 		return last ? VIEW_DONE : VIEW_HIDE;
-	if (view_cell_hidden(e, v->protected++, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (v->protected++ >= v->opt.min_versions && e->ts < v->expire_before)
 		return last ? VIEW_DONE : VIEW_HIDE;
 	if (v->limited)
 	{
@@ -580,7 +611,7 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 		view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (covered != NO_DELETE)
 		return WIDE_OK;
-	if (view_cell_hidden(e, 0, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (view_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
@@ -594,14 +625,13 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 	if (exact != NO_DELETE)
 		to = moment(exact);
 	if (again && moment(v->put_seq) < to)
-	{
 		to = moment(v->put_seq);
-		if (from >= v->track.dead_end)
-			TRY(exact == NO_DELETE ? view_track_extend(&v->track, from, to) : view_track_add(&v->track, from, to));
-	}
-	else if (from >= v->track.dead_end)
+	else
+		again = false;
+	if (from >= v->track.dead_end)
 	{
-		TRY(view_track_add(&v->track, from, to));
+		to = view_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+		TRY(again && exact == NO_DELETE ? view_track_extend(&v->track, from, to) : view_track_add(&v->track, from, to));
 		if (to == MOMENT_END)
 			*out = read_shown(v, e);
 	}

@@ -67,9 +67,13 @@ extern wide_status view_track_add(view_track *t, uint64_t from, uint64_t to);
 extern wide_status view_track_extend(view_track *t, uint64_t from, uint64_t to);
 extern int64_t view_expiry(int64_t now, int64_t ttl_us);	/* now - ttl; INT64_MIN: nothing expires */
 extern bool view_cell_expired(const entry *e, int64_t now);
-/* Family TTL has passed for the cell, and so many versions (now, by the floors) are safe from that. */
-extern bool view_cell_hidden(const entry *e, int nth, int32_t min_versions, int64_t expire_before,
-							 const family_floor *floors, int nfloors);
+/* Family TTL has passed for the cell, now or at a floor, and spares nothing. */
+extern bool view_cell_void(const entry *e, int32_t min_versions, int64_t expire_before,
+						   const family_floor *floors, int nfloors);
+/* The end of a version that was alive from its seq to `to`, by what had expired at the floors; versions come newest first. */
+extern uint64_t view_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks);
+/* Deletes with this seq or a lower one count for readers of all times. */
+extern uint64_t view_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors);
 /*
  * What the family deletes of the row (ts descending) do to a put: *covered is
  * lowered to the first that masks it and all with a lower timestamp, *exact to
@@ -92,6 +96,7 @@ typedef struct view_read
 	int64_t		ts_max;
 	bool		limited;
 	bool		filtered;		/* of those only show_min <= ts < show_max are given out */
+	uint64_t	sure_deletes;	/* up to this seq no delete is disregarded */
 	bool		plain;			/* one version, nothing to look up for it: see view_read_cell */
 	int64_t		show_min;
 	int64_t		show_max;
@@ -112,6 +117,7 @@ typedef struct view_read
 	int64_t		put_ts;			/* the put before this one */
 	uint64_t	put_seq;
 	int			protected;		/* versions seen that min_versions counts */
+	int32_t		ranks[FAMILY_FLOORS];	/* and those that it counted at the floors */
 	int			out;			/* shown so far */
 	bool		any_put;
 	bool		fresh;			/* the column state is reset */

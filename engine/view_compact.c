@@ -37,6 +37,10 @@ struct view
 	family_floor floors[FAMILY_FLOORS];
 	int			nfloors;
 	uint64_t	horizon, tombstone_seq;
+	uint64_t	decided;		/* changes of options up to here can be acted upon */
+	uint64_t	sure_deletes;	/* deletes up to here count for every reader */
+	uint64_t	needed;			/* a floor with this seq or a later one matters to what is kept; NO_DELETE none */
+	int32_t		fewest;			/* versions in force at any moment; INT32_MAX: always the same number */
 	uint64_t	gap_from, gap_to;
 	bool		bottom;
 	bool		exact;			/* at the bottom and nobody disregards deletes */
@@ -63,6 +67,8 @@ struct view
 	int			nbarriers, barriers_cap;
 	int64_t		put_ts;
 	uint64_t	put_seq;
+	int32_t		nputs;			/* kept */
+	int32_t		ranks[FAMILY_FLOORS];	/* see view_floor_death */
 	bool		any_put;
 	bool		above;			/* the column has entries above the horizon */
 	bool		holding;
@@ -105,11 +111,22 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 	v->gap_from = spec->gap_from;
 	v->gap_to = spec->gap_to;
 	v->exact = v->bottom && !v->opt.keep_deleted;
+	v->decided = spec->known < v->horizon ? spec->known : v->horizon;
+	v->sure_deletes = view_sure_deletes(&v->opt, v->floors, v->nfloors);
+	v->needed = NO_DELETE;
 	v->now = spec->now;
 	v->expire_before = view_expiry(spec->now, v->opt.ttl_us);
 	v->emit = emit;
 	v->arg = arg;
-	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, spec->known < v->horizon ? spec->known : v->horizon);
+	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, v->decided);
+	v->fewest = INT32_MAX;
+	for (int i = 0; i < v->nfloors; i++)
+		if (v->floors[i].versions != v->opt.versions)
+		{
+			int32_t		less = v->floors[i].versions < v->opt.versions ? v->floors[i].versions : v->opt.versions;
+
+			v->fewest = less < v->fewest ? less : v->fewest;
+		}
 	*out = v;
 	return WIDE_OK;
 }
@@ -145,6 +162,44 @@ barrier_note(view *v, uint64_t at)
 	TRY(view_grow((void **) &v->barriers, v->nbarriers, &v->barriers_cap, sizeof(uint64_t)));
 	v->barriers[v->nbarriers++] = at;
 	return WIDE_OK;
+}
+
+/*
+ * Where readers differ in the deletes that they regard, floors may matter to
+ * what is kept: note for which of them it does, rather too many than too few.
+ */
+static void
+note_needed(view *v, const entry *e)
+{
+	bool		many = entry_is_put(e) && ++v->nputs > v->fewest;
+
+	for (int i = 0; i < v->nfloors; i++)
+	{
+		const family_floor *f = &v->floors[i];
+
+		if (f->seq < v->needed && (many || (e->seq <= f->seq &&
+			(entry_is_put(e) ? e->ts < f->expired_before : !f->keep_deleted))))
+			v->needed = f->seq;
+	}
+}
+
+/* It stays. */
+static wide_status
+give_out(view *v, const entry *e)
+{
+	if (v->nfloors > 0 && !v->exact && e->seq <= v->horizon)
+		note_needed(v, e);
+	return v->emit(v->arg, e);
+}
+
+uint64_t
+view_compact_settled(const view *v)
+{
+	uint64_t	settled = v->decided < v->tombstone_seq ? v->decided : v->tombstone_seq;
+
+	if (!v->bottom)
+		return 0;
+	return v->needed < settled ? v->needed : settled;
 }
 
 static bool
@@ -190,7 +245,7 @@ held_release(view *v, bool all)
 		e.vlen = h->vlen;
 		e.ttl_us = h->ttl_us;
 		e.value = v->arena.data + h->value;
-		TRY(v->emit(v->arg, &e));
+		TRY(give_out(v, &e));
 	}
 	v->nheld = 0;
 	v->arena.len = 0;
@@ -205,11 +260,11 @@ compact_keep(view *v, const entry *e, enum held_kind kind, uint64_t newer)
 	held	   *h;
 
 	if (kind == HELD_KEEP && !v->holding)
-		return v->emit(v->arg, e);
+		return give_out(v, e);
 	if (v->arena.len > BUFFER_BYTES || (size_t) v->nheld > BUFFER_BYTES / sizeof(held))
 	{
 		TRY(held_release(v, true));
-		return v->emit(v->arg, e);
+		return give_out(v, e);
 	}
 	TRY(view_grow((void **) &v->held, v->nheld, &v->held_cap, sizeof(held)));
 	h = &v->held[v->nheld];
@@ -239,6 +294,8 @@ compact_column(view *v, const entry *e)
 	v->column_seq = 0;
 	v->version_seq = v->version_seq2 = NO_DELETE;
 	v->any_put = v->above = false;
+	v->nputs = 0;
+	memset(v->ranks, 0, (size_t) v->nfloors * sizeof(*v->ranks));
 	v->nbarriers = 0;
 	if (v->exact)
 		return WIDE_OK;
@@ -256,7 +313,10 @@ delete_goes(const view *v, const entry *e)
 {
 	if (!v->bottom || e->seq > v->tombstone_seq)
 		return false;
-	return !v->opt.keep_deleted || (v->opt.min_versions == 0 && e->ts < v->expire_before);
+	if (!v->opt.keep_deleted || (v->opt.min_versions == 0 && e->ts < v->expire_before))
+		return true;
+	/* all that it masks is dropped here, but what has the one timestamp is not: see compact_put */
+	return e->seq <= v->sure_deletes && (e->type == ENTRY_DELETE_COLUMN || e->type == ENTRY_DELETE_FAMILY);
 }
 
 /*
@@ -268,13 +328,10 @@ delete_repeated(const view *v, const entry *e, uint64_t seq, int64_t ts)
 {
 	if (seq <= e->seq)
 		return false;
-	if (!v->opt.keep_deleted)
+	if (seq <= v->sure_deletes)
 		return true;
-	/* the newer one may be disregarded where the older one, from before keep_deleted, is not */
-	for (int i = 0; i < v->nfloors; i++)
-		if (e->seq <= v->floors[i].seq && seq > v->floors[i].seq && !v->floors[i].keep_deleted)
-			return false;
-	return ts == e->ts;
+	/* the newer one may be disregarded where the older one is not: that is from before keep_deleted, or of an earlier time */
+	return e->seq > v->sure_deletes && ts == e->ts && !entry_is_untimed(e);
 }
 
 static wide_status
@@ -297,7 +354,7 @@ compact_family_delete(view *v, const entry *e)
 	d->ts = e->ts;
 	d->seq = e->seq;
 	d->type = e->type;
-	return delete_goes(v, e) ? WIDE_OK : v->emit(v->arg, e);
+	return delete_goes(v, e) ? WIDE_OK : give_out(v, e);
 }
 
 static wide_status
@@ -352,7 +409,7 @@ compact_alive(view *v, uint64_t from, uint64_t to)
 static wide_status
 compact_put(view *v, const entry *e)
 {
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE, to;
+	uint64_t	covered = NO_DELETE, exact = NO_DELETE, to, death;
 	bool		again = v->any_put && v->put_ts == e->ts;
 	uint64_t	newer = v->put_seq;
 
@@ -362,7 +419,9 @@ compact_put(view *v, const entry *e)
 	view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (v->opt.keep_deleted)
 		view_row_masks(v->cdeletes, v->ncdeletes, e, &covered, &exact);
-	else if (covered != NO_DELETE || v->column_seq > e->seq)
+	else if (v->column_seq > e->seq)
+		return WIDE_OK;
+	if (covered <= v->sure_deletes)
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
@@ -371,7 +430,7 @@ compact_put(view *v, const entry *e)
 		if (d < exact)
 			exact = d;
 	}
-	if (view_cell_hidden(e, 0, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (view_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (e->seq < v->track.dead_end)
 		return WIDE_OK;
@@ -380,14 +439,18 @@ compact_put(view *v, const entry *e)
 		to = MOMENT_END;
 	if (again && newer < to)
 		to = newer;
-	TRY(compact_alive(v, e->seq, to));
+	death = view_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+	/* the changes up to `decided` only: before a later one there may be deletes that are not in the job */
+	if (death > v->decided)
+		death = to;
+	TRY(compact_alive(v, e->seq, death));
 	if (again)
 	{
 		if (v->exact)
 			return WIDE_OK;
 		return compact_keep(v, e, barrier_between(v, e->seq, newer) ? HELD_KEEP : HELD_PAST, newer);
 	}
-	if (exact != NO_DELETE && v->exact)
+	if ((exact != NO_DELETE || death < to) && v->exact)
 		return WIDE_OK;
 	return compact_keep(v, e, v->bottom && view_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
 }

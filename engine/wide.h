@@ -345,6 +345,12 @@ extern wide_status wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t obj
 extern wide_status wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object);
 extern wide_status wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 											const wide_family_options *opt, wide_family_id *out);
+/*
+ * WIDE_FULL: so many changes of the family's versions, min_versions, ttl and
+ * keep_deleted are remembered, for what was written before them, that there is
+ * no room for one more; wide_compact makes room.
+ */
+#define WIDE_MAX_CHANGES	8
 extern wide_status wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt);
 extern wide_status wide_batch_drop_family(wide_batch *b, wide_family_id id);
 /* Every family of the table gets a new id and is empty. */
@@ -555,7 +561,7 @@ typedef struct wide_scan_spec
 	 */
 	int64_t		show_min;
 	int64_t		show_max;
-	int64_t		now;			/* for TTL; 0 = host->now() when the scan is opened */
+	int64_t		now;			/* for TTL; 0 = when the snapshot was taken */
 	wide_batch *own;			/* merged on top, may be NULL */
 	uint64_t	own_mark;		/* operations of own before this mark only */
 	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
@@ -658,7 +664,11 @@ extern wide_status wide_work(wide_db *db);
  * work in this process.
  */
 extern wide_status wide_flush(wide_db *db);
-/* Flush, then merge all files of the family into one sorted run at the bottom level. */
+/*
+ * Flush, then merge all files of the family into one sorted run at the bottom
+ * level.  Changes of its options that were made before every snapshot that
+ * lives are then forgotten (wide_batch_alter_family).
+ */
 extern wide_status wide_compact(wide_db *db, wide_family_id family);
 
 /* ---------------------------------------------------------------- safety */

@@ -213,7 +213,7 @@ find_scores(wide_db *db, score **out, int *n, bool *waits)
 {
 	uint32_t	max = db->seg->catalog.nfamilies + 8;
 	score	   *s = malloc(max * sizeof *s);
-	int64_t		now = now_us(db);
+	int64_t		now = snapshot_oldest_now(db);
 	uint64_t	settled = set_horizon(db);
 	wide_status st;
 
@@ -428,5 +428,8 @@ wide_compact(wide_db *db, wide_family_id family)
 	TRY(wide_flush(db));
 	while ((st = compact_family(db, family, true)) == WIDE_BUSY)
 		TRY(wait_work(db));
+	/* what it has forgotten of the catalog */
+	if (st == WIDE_OK || st == WIDE_END)
+		st = write_edit(db, false);
 	return st == WIDE_END ? WIDE_OK : st;
 }

@@ -19,6 +19,7 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "commands/event_trigger.h"
@@ -128,6 +129,24 @@ states_drop(WtTable *t, const char *family)
 	return false;
 }
 
+static void
+alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_family_options *opt)
+{
+	wide_status st = wide_batch_alter_family(b, old->id, opt);
+	char	   *space = RelationIsVisible(t->relid) ? NULL : get_namespace_name(get_rel_namespace(t->relid));
+
+	if (st == WIDE_FULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("too many changes of family \"%s\" of foreign table \"%s\" since its last compaction",
+						old->name, get_rel_name(t->relid)),
+				 errdetail("%d changes of versions, min_versions, ttl or keep_deleted are remembered, as they decide what is visible of the data that was written before them.",
+						   WIDE_MAX_CHANGES),
+				 errhint("SELECT widetable.compact(%s), when no transaction is open that began before these changes, and try again.",
+						 quote_literal_cstr(quote_qualified_identifier(space, get_rel_name(t->relid))))));
+	wt_check(st, "could not alter a family");
+}
+
 /*
  * before: the definition that the command has changed, or NULL.  A family is
  * dropped by the command that says so, and by no other: the option keeps its
@@ -181,7 +200,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 			wt_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
 		}
 		else
-			wt_check(wide_batch_alter_family(b, old->id, &opt), "could not alter a family");
+			alter_family(t, b, old, &opt);
 	}
 	for (int i = 0; before != NULL && i < t->ndropped; i++)
 		for (int k = 0; k < n; k++)

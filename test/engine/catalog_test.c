@@ -235,50 +235,6 @@ test_replay_is_idempotent(void **state)
 	store_drop(&s);
 }
 
-static void
-test_floors(void **state)
-{
-	store		s;
-	wide_batch *b;
-	wide_table_id t;
-	wide_family_id f;
-	wide_family fam;
-	family_floor floors[FAMILY_FLOORS],
-			   *last = &floors[FAMILY_FLOORS - 1];
-	wide_family_options opt;
-
-	store_init(&s);
-	assert_ok(store_open(&s));
-	wide_family_defaults(&opt);
-	opt.versions = 1;
-	opt.ttl_us = 1000;
-	store_table(&s, &opt, 1, &t, &f);
-	assert_true(catalog_family(s.db, f, &fam, floors));
-	assert_int_equal(floors[0].seq, 0);
-	for (int i = 2; i < FAMILY_FLOORS + 4; i++)
-	{
-		opt.versions = i;
-		assert_ok(wide_batch_new(s.db, &b));
-		assert_ok(wide_batch_alter_family(b, f, &opt));
-		assert_ok(store_commit(&s, b, NULL));
-	}
-	assert_true(catalog_family(s.db, f, &fam, floors));
-	assert_int_equal(fam.opt.versions, FAMILY_FLOORS + 3);
-	assert_int_equal(floors[0].versions, 1);	/* the oldest ones became one, the stricter */
-	assert_int_equal(last->versions, FAMILY_FLOORS + 2);
-	assert_true(floors[0].seq < floors[1].seq && last[-1].seq < last->seq);
-	assert_int_equal(last->expired_before, s.now - 1000);
-	store_close(&s);
-	assert_ok(store_open(&s));
-	assert_true(catalog_family(s.db, f, &fam, floors));
-	assert_int_equal(last->versions, FAMILY_FLOORS + 2);
-	opt.block_size = 1;
-	assert_ok(wide_batch_new(s.db, &b));
-	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_INVALID);
-	wide_batch_free(b);
-	store_drop(&s);
-}
-
 /* How many versions a reader sees, with its own batch. */
 static int
 count_versions(store *s, wide_family_id f, wide_batch *own)
@@ -300,6 +256,169 @@ count_versions(store *s, wide_family_id f, wide_batch *own)
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
 	return n;
+}
+
+static void
+alter(store *s, wide_family_id f, const wide_family_options *opt)
+{
+	wide_batch *b;
+
+	assert_ok(wide_batch_new(s->db, &b));
+	assert_ok(wide_batch_alter_family(b, f, opt));
+	assert_ok(store_commit(s, b, NULL));
+}
+
+static void
+test_floors(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family fam;
+	family_floor floors[FAMILY_FLOORS],
+			   *last = &floors[FAMILY_FLOORS - 1];
+	wide_family_options opt;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.versions = 1;
+	opt.ttl_us = 1000;
+	store_table(&s, &opt, 1, &t, &f);
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(floors[0].seq, 0);
+	for (int i = 2; i < FAMILY_FLOORS + 2; i++)
+	{
+		opt.versions = i;
+		opt.ttl_us += i == FAMILY_FLOORS + 1;
+		alter(&s, f, &opt);
+	}
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(fam.opt.versions, FAMILY_FLOORS + 1);
+	assert_int_equal(floors[0].versions, 1);
+	assert_int_equal(last->versions, FAMILY_FLOORS);
+	assert_true(floors[0].seq < floors[1].seq && last[-1].seq < last->seq);
+	assert_int_equal(last->expired_before, s.now - 1000);
+	assert_int_equal(last->now, s.now);
+	assert_int_equal(floors[0].expired_before, INT64_MIN);	/* versions only: nothing is alive longer for that */
+	/* no room; a change that need not be remembered is possible */
+	opt.versions++;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_FULL);
+	opt.versions--;
+	opt.block_size = 1024;
+	assert_ok(wide_batch_alter_family(b, f, &opt));
+	assert_ok(store_commit(&s, b, NULL));
+	store_close(&s);
+	assert_ok(store_open(&s));
+	assert_true(catalog_family(s.db, f, &fam, floors));
+	assert_int_equal(last->versions, FAMILY_FLOORS);
+	opt.block_size = 1;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_INVALID);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
+static int
+floors_of(store *s, wide_family_id f)
+{
+	family_floor floors[FAMILY_FLOORS];
+	wide_family fam;
+
+	assert_true(catalog_family(s->db, f, &fam, floors));
+	return catalog_floors_used(floors);
+}
+
+/* A compaction of everything makes changes of options void, but not for snapshots from before them. */
+static void
+test_retire(void **state)
+{
+	store		s;
+	wide_batch *b, *other;
+	wide_snapshot *snap;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family_options opt;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	for (int i = 2; i < 7; i++)
+	{
+		opt.versions = i;
+		alter(&s, f, &opt);
+		store_put(&s, f, "r", "q", 10 * i, "v");
+	}
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	for (int i = 7; i < 10; i++)
+	{
+		opt.versions = i;
+		alter(&s, f, &opt);
+	}
+	assert_int_equal(floors_of(&s, f), FAMILY_FLOORS);
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(floors_of(&s, f), FAMILY_FLOORS);
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(floors_of(&s, f), 3);
+	wide_snapshot_release(snap);
+	/* it is in the manifest */
+	store_close(&s);
+	assert_ok(store_open(&s));
+	assert_int_equal(floors_of(&s, f), 3);
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(floors_of(&s, f), 0);
+	assert_int_equal(count_versions(&s, f, NULL), 5);
+	/* two transactions want the last place: the second is refused at its commit */
+	for (int i = 10; i < 9 + FAMILY_FLOORS; i++)
+	{
+		opt.versions = i;
+		alter(&s, f, &opt);
+	}
+	assert_int_equal(floors_of(&s, f), FAMILY_FLOORS - 1);
+	opt.versions = 90;
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_new(s.db, &other));
+	assert_ok(wide_batch_alter_family(b, f, &opt));
+	opt.versions = 91;
+	assert_ok(wide_batch_alter_family(other, f, &opt));
+	assert_ok(wide_batch_prepare(other, 0));
+	assert_int_equal(wide_batch_prepare(b, 0), WIDE_FULL);
+	wide_batch_free(b);
+	wide_batch_free(other);
+	alter(&s, f, &opt);
+	/* an empty family forgets as well */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, text("r"), text(""), WIDE_TS_MAX));
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(floors_of(&s, f), 0);
+	opt.versions = 5;
+	alter(&s, f, &opt);
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(floors_of(&s, f), 0);
+	store_drop(&s);
+}
+
+/* Another format is named as such. */
+static void
+test_dump_format(void **state)
+{
+	store		s;
+	buffer		dump = {0};
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	assert_ok(catalog_dump(s.db, &dump));
+	dump.data[0]--;
+	assert_int_equal(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}), WIDE_CORRUPT);
+	assert_non_null(strstr(wide_error_text(), "has format 2, this version of widetable reads format 3 only"));
+	dump.data[0]++;
+	assert_ok(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}));
+	buffer_free(&dump);
+	store_drop(&s);
 }
 
 /* A transaction that changes options sees what all will see when it is committed. */
@@ -395,6 +514,8 @@ main(void)
 		cmocka_unit_test(test_limits_and_promises),
 		cmocka_unit_test(test_replay_is_idempotent),
 		cmocka_unit_test(test_floors),
+		cmocka_unit_test(test_retire),
+		cmocka_unit_test(test_dump_format),
 		cmocka_unit_test(test_own_alter),
 		cmocka_unit_test(test_hostile_dump),
 	};

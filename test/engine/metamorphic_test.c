@@ -40,6 +40,7 @@
 typedef struct snap
 {
 	wide_snapshot *s;
+	int64_t		now;			/* when it was taken */
 	int			moment;
 	int			excluded[8];
 	int			nexcluded;
@@ -72,6 +73,7 @@ typedef struct life
 	snap		snaps[MAX_SNAPS];
 	int			nsnaps;
 	uint64_t	xid;
+	uint64_t	ended;			/* no snapshot will regard an external transaction below as running */
 	struct
 	{
 		uint64_t	xid;
@@ -341,6 +343,7 @@ add_op(life *l, int batch, model_op *o)
 	else
 		CHECK(l, wide_batch_delete(t->b, (wide_delete) (o->type - 1), l->ids[o->family], row_bytes(l, o->row),
 								   qual_bytes(l, o->qual), o->ts));
+	o->at = model_provisional(&l->m, l->st.now, INT64_MIN);
 	if (o->automatic)
 		o->ts = model_provisional(&l->m, l->st.now, o->floor);
 	model_add(&l->m.batches[batch], o);
@@ -549,6 +552,8 @@ do_commit(life *l, int batch, int kind, bool in_external)
 	}
 	/* snapshots may regard the last few as running */
 	l->st.oldest_external = l->xid > 102 ? l->xid - 2 : 100;
+	if (l->st.oldest_external < l->ended)
+		l->st.oldest_external = l->ended;
 }
 
 /* ----------------------------------------------------------------- reading */
@@ -577,6 +582,7 @@ take_snapshot(life *l, snap *s)
 
 	memset(s, 0, sizeof *s);
 	s->moment = l->m.moment;
+	s->now = l->st.now;
 	for (int i = 0; i < 4; i++)
 		if (l->external[i].xid >= l->st.oldest_external && l->external[i].xid != 0 && pick(l, 3) == 0)
 		{
@@ -739,7 +745,7 @@ ask_when(life *l, asked *a, const snap *s)
 	a->v.moment = s->moment;
 	a->v.nexcluded = s->nexcluded;
 	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
-	a->v.now = l->st.now;
+	a->v.now = pick(l, 2) ? s->now : l->st.now;
 	if (pick(l, 3) == 0)
 	{
 		a->v.ts_min = pick(l, 3) == 0 ? INT64_MIN : BASE_TIME + 10 * (int64_t) pick(l, 30);
@@ -911,7 +917,7 @@ ask_everything(life *l, asked *a, const snap *s)
 	a->v.moment = s->moment;
 	a->v.nexcluded = s->nexcluded;
 	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
-	a->v.now = l->st.now;
+	a->v.now = s->now;
 }
 
 static void
@@ -959,7 +965,7 @@ do_scan(life *l, uint64_t seed, const snap *s)
 	note_scan(l, &a);
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
-		.show_max = a.show_max, .now = l->st.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,
+		.show_max = a.show_max, .now = a.v.now == s->now ? 0 : a.v.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,
 	.row_limit = a.row_limit};
 	CHECK(l, wide_scan_open(l->st.db, s->s, &spec, &scan));
 	compare_scan(l, &a, scan);
@@ -999,20 +1005,38 @@ static void
 do_alter(life *l, const int64_t *a)
 {
 	int			i = index_of(a[0], l->m.nfamilies);
-	model_family *f = &l->m.families[i];
+	model_family *f = &l->m.families[i], to;
 	wide_family_options o = l->opts[i];
 	wide_batch *b;
 
-	/* the engine remembers so many changes exactly */
+	wide_status st;
+
 	if (f->nfloors >= MODEL_FLOORS)
 		return;
 	family_from(&o, a + 1);
 	compaction_from(&o, a[5], a[6], a[7]);
 	CHECK(l, wide_batch_new(l->st.db, &b));
-	CHECK(l, wide_batch_alter_family(b, l->ids[i], &o));
+	st = wide_batch_alter_family(b, l->ids[i], &o);
+	if (st == WIDE_FULL)
+	{
+		/* a compaction makes room, if nobody needs what is older than the changes, and no reader's view depends on them */
+		bool		must = l->nsnaps == 0 && !l->opts[i].keep_deleted;
+
+		if (must)
+			l->st.oldest_external = l->ended = l->xid + 1;
+		CHECK(l, wide_compact(l->st.db, l->ids[i]));
+		st = wide_batch_alter_family(b, l->ids[i], &o);
+		note("\t# after a compaction%s", st == WIDE_OK ? "" : " in vain");
+		if (st == WIDE_FULL && !must)
+		{
+			wide_batch_free(b);
+			return;
+		}
+	}
+	CHECK(l, st);
 	CHECK(l, store_commit(&l->st, b, NULL));
-	model_alter(&l->m, f, l->st.now);
-	model_options(f, &o);
+	model_options(&to, &o);
+	model_alter(&l->m, f, l->st.now, &to);
 	l->opts[i] = o;
 }
 
@@ -1287,6 +1311,7 @@ typedef struct maker
 	bool		churn;			/* many flushes and compactions */
 	bool		bulky;			/* many transactions that become files */
 	bool		windy;			/* files of past windows of time are merged */
+	bool		restless;		/* many changes of options */
 	step		family[4];		/* as created or altered last */
 } maker;
 
@@ -1383,6 +1408,8 @@ make_step(maker *g)
 		what = draw(g, 2) ? 925 : 955;
 	if (g->bulky && draw(g, 40) == 0)
 		what = 999;
+	if (g->restless && draw(g, 8) == 0)
+		what = 970;
 	if (what >= 965 && what < 980)
 	{
 		make_alter(g);
@@ -1440,6 +1467,7 @@ make_life(uint64_t seed)
 	g.bulky = draw(&g, 4) == 0;
 	g.windy = draw(&g, 4) == 0;
 	g.churn |= g.windy;
+	g.restless = draw(&g, 4) == 0;
 	g.quals = 2 + (int) draw(&g, MAX_QUALS - 1);
 	g.ttl_cells = draw(&g, 3) == 0;
 	g.narrow = draw(&g, 2);
@@ -1526,6 +1554,24 @@ static const char *const examples[] = {
 	"store\nfamily versions=3\nput ts=10 value=1\ncommit\ndelete what=1 ts=40\ncommit\nalter versions=3 keep=1\n"
 	"put ts=20 value=2\ncommit\ndelete what=1 ts=40\ncommit\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\nflush\n"
 	"scan seed=5\nscan seed=6\ncompact\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\n",
+	/* a flush must keep the past of a version, which has displaced what is in a file, before the versions became more */
+	"store\nfamily versions=1\nput ts=10 value=1\ncommit\nflush\nput ts=20 value=2\ncommit\nalter versions=2\n"
+	"put ts=20 value=3\ncommit\nscan\nflush\nscan\n",
+	/* or before a delete made room: of the column, of the family */
+	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 value=3\ncommit\n"
+	"delete what=0 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
+	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 value=3\ncommit\n"
+	"delete what=3 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
+	/* or where the delete is in a file between those that are merged */
+	"store rows=2\nfamily versions=2 window=100\nput ts=10 value=1\nput ts=30 value=2\nput row=1 ts=250 value=3\ncommit\nflush\n"
+	"put ts=20 value=4\ncommit\nflush\ndelete what=0 ts=30\nput row=1 ts=260 value=5\ncommit\nflush\n"
+	"put ts=20 value=6\ncommit\nflush\nclock by=1000\nscan\nwork units=0\nscan\nwork units=0\nscan\n",
+	/* what expired at a change of min_versions is dead, also when what was safe then is deleted */
+	"store\nfamily versions=3 ttl=100 min=1\nput ts=10 value=1\nput ts=20 value=2\ncommit\nclock by=200\n"
+	"alter versions=3 min=2 ttl=100\nscan\ndelete ts=20\ncommit\nscan\ncompact\nscan\n",
+	/* a reader's time stands still, and what expires meanwhile is kept for it */
+	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nflush\nclock by=100\nsnapshot\nclock by=100\ncompact\n"
+	"work units=3\nscan\n",
 };
 
 static void

@@ -28,6 +28,7 @@ typedef struct model_op
 	int64_t		ts;				/* of an automatic put: provisional, then real */
 	bool		automatic;
 	int64_t		floor;
+	int64_t		at;				/* of a delete: its time, for readers of earlier times */
 	int64_t		ttl;
 	int			value;
 	int			moment;			/* number of the commit */
@@ -40,10 +41,11 @@ typedef struct model_floor
 	int			moment;
 	int			versions, min_versions;
 	int64_t		before;			/* what had expired */
+	int64_t		now;
 	bool		keep_deleted;
 } model_floor;
 
-#define MODEL_FLOORS	8
+#define MODEL_FLOORS	400
 #define MODEL_BATCHES	3
 
 typedef struct model_family
@@ -166,6 +168,11 @@ model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, boo
 		bool		clash = true;
 
 		p->moment = m->moment;
+		if (p->type != M_PUT && p->ts == INT64_MAX)
+		{
+			p->at = ts;
+			any = true;
+		}
 		if (!p->automatic)
 			continue;
 		any = true;
@@ -195,29 +202,29 @@ model_limited(const model_view *v)
 	return v->ts_min != 0 || v->ts_max != 0;
 }
 
-/* Options change, at a moment of their own; the caller sets the new ones. */
+/* Options change, at a moment of their own.  What had expired dies where less would expire from now on. */
 static inline void
-model_alter(model *m, model_family *f, int64_t now)
+model_alter(model *m, model_family *f, int64_t now, const model_family *to)
 {
 	model_floor *x = &f->floors[f->nfloors++];
 
 	x->moment = m->moment++;
 	x->versions = f->versions;
 	x->min_versions = f->min_versions;
-	x->before = f->ttl > 0 ? now - f->ttl : INT64_MIN;
+	x->before = f->ttl > 0 && (to->ttl == 0 || to->ttl > f->ttl || to->min_versions > f->min_versions) ? now - f->ttl : INT64_MIN;
+	x->now = now;
 	x->keep_deleted = f->keep_deleted;
+	f->versions = to->versions;
+	f->min_versions = to->min_versions;
+	f->ttl = to->ttl;
+	f->keep_deleted = to->keep_deleted;
 }
 
-/* Has family TTL hidden the nth of the versions that count, now or before a change of options? */
+/* Has family TTL hidden the nth of the versions that count? */
 static inline bool
 model_hidden(const model_family *f, const model_view *v, const model_op *p, int nth)
 {
-	if (f->ttl > 0 && p->ts < v->now - f->ttl && nth >= f->min_versions)
-		return true;
-	for (int i = 0; i < f->nfloors; i++)
-		if (p->moment <= f->floors[i].moment && p->ts < f->floors[i].before && nth >= f->floors[i].min_versions)
-			return true;
-	return false;
+	return f->ttl > 0 && p->ts < v->now - f->ttl && nth >= f->min_versions;
 }
 
 /* The number of versions in force at a moment. */
@@ -230,20 +237,34 @@ model_limit(const model_family *f, int moment)
 	return f->versions;
 }
 
-/* Cut to what the changes of options after a moment and up to another one leave. */
+/* What the changes of options after a moment and up to another one leave: what had expired goes, then the cut. */
 static inline int
-model_changes(const model_family *f, int after, int upto, int nlive)
+model_changes(const model_family *f, int after, int upto, model_op *live, int nlive)
 {
 	for (int i = 0; i < f->nfloors; i++)
-		if (f->floors[i].moment >= after && f->floors[i].moment < upto && model_limit(f, f->floors[i].moment + 1) < nlive)
-			nlive = model_limit(f, f->floors[i].moment + 1);
+	{
+		const model_floor *x = &f->floors[i];
+		int			counted = 0, kept = 0;
+
+		if (x->moment < after || x->moment >= upto)
+			continue;
+		for (int k = 0; k < nlive; k++)
+		{
+			bool		expired = live[k].ttl > 0 && live[k].ts + live[k].ttl < x->now;
+			bool		safe = !expired && counted++ < x->min_versions;
+
+			if (safe || live[k].ts >= x->before)
+				live[kept++] = live[k];
+		}
+		nlive = kept < model_limit(f, x->moment + 1) ? kept : model_limit(f, x->moment + 1);
+	}
 	return nlive;
 }
 
 static inline bool
 model_regards(const model_family *f, const model_view *v, const model_op *d)
 {
-	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX || d->ts < v->ts_max)
+	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX || (d->ts == INT64_MAX ? d->at : d->ts) < v->ts_max)
 		return true;
 	/* a delete from before keep_deleted counts */
 	for (int i = 0; i < f->nfloors; i++)
@@ -325,14 +346,14 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 			skip |= v->excluded[k] == l->ops[i].moment;
 		if (!skip)
 		{
-			nlive = model_changes(f, at, l->ops[i].moment, nlive);
+			nlive = model_changes(f, at, l->ops[i].moment, live, nlive);
 			at = l->ops[i].moment;
 			nlive = model_moment(f, v, qual, l->ops + i, end - i, live, nlive);
 		}
 		i = end;
 	}
 	/* changes of options are not part of a snapshot: those that came after it hold, too */
-	nlive = model_changes(f, at, M_OWN, nlive);
+	nlive = model_changes(f, at, M_OWN, live, nlive);
 	if (net.n > 0)
 		nlive = model_moment(f, v, qual, net.ops, net.n, live, nlive);
 	if (max > f->versions)
