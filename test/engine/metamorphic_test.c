@@ -1572,6 +1572,7 @@ static const char *const examples[] = {
 	/* a reader's time stands still, and what expires meanwhile is kept for it */
 	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nflush\nclock by=100\nsnapshot\nclock by=100\ncompact\n"
 	"work units=3\nscan\n",
+	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nclock by=100\nsnapshot\nclock by=100\nflush\nscan\n",
 };
 
 static void
