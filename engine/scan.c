@@ -868,12 +868,13 @@ snapshot_moved(wide_scan *s)
 	uint64_t	generation = wide_catalog_generation(s->db);
 	bool		views = generation != s->generation;
 
-	if (s->pinned && (s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
+	/* floors are read before the files to which they may not matter any more: see catalog_retire */
+	if (s->pinned && (views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
 		let_sources_go(s);
 	s->seq = wide_snapshot_lsn(s->snap);
 	s->generation = generation;
 	if (!s->now_given)
-		s->now = now_us(s->db);
+		s->now = snapshot_now(s->snap);
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
@@ -894,7 +895,7 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	count_statistics(s);
 	s->failed = WIDE_OK;
 	s->own_mark = own_mark;
-	if (wide_snapshot_lsn(s->snap) != s->seq)
+	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
 		TRY(snapshot_moved(s));
 	for (int i = 0; i < s->nfamilies; i++)
 	{
