@@ -288,6 +288,39 @@ prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 	return wt_is_text(c->typid) && is_deterministic(collation);
 }
 
+/*
+ * A beginning of the value, as far as the pattern is known to be no more than
+ * that: 'ab%', and 'ab' without a wildcard.  Otherwise the pattern has to be
+ * tested again.
+ */
+static WtCond *
+new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
+{
+	bool		faithful = part < m->t->nkeys && wt_key_column(m->t, part)->delimiter == 0;
+
+	if (kind == WT_COND_LIKE && faithful)
+	{
+		Const	   *c = (Const *) value;
+
+		faithful = IsA(value, Const);
+		if (faithful && !c->constisnull)
+		{
+			struct varlena *v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+			const char *p = VARDATA_ANY(v);
+			int			n = VARSIZE_ANY_EXHDR(v);
+			int			fixed = 0;
+
+			while (fixed < n && p[fixed] != '%' && p[fixed] != '_')
+				fixed += p[fixed] == '\\' ? 2 : 1;
+			/* beyond n: an error of LIKE's */
+			faithful = fixed <= n;
+			for (; fixed < n; fixed++)
+				faithful = faithful && p[fixed] == '%';
+		}
+	}
+	return add_value(new_cond(m, part, kind, faithful && kind != WT_COND_REGEX), value, type);
+}
+
 /* key OP value in either order; LIKE and its relatives. */
 static WtCond *
 match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
@@ -324,19 +357,19 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 		case F_TEXTLIKE:
 			if (!prefix_allowed(m, part, collation, false))
 				return NULL;
-			return add_value(new_cond(m, part, WT_COND_LIKE, false), right, TEXTOID);
+			return new_prefix(m, part, WT_COND_LIKE, right, TEXTOID);
 		case F_BYTEALIKE:
 			if (!prefix_allowed(m, part, collation, true))
 				return NULL;
-			return add_value(new_cond(m, part, WT_COND_LIKE, false), right, BYTEAOID);
+			return new_prefix(m, part, WT_COND_LIKE, right, BYTEAOID);
 		case F_STARTS_WITH:
 			if (!prefix_allowed(m, part, collation, false))
 				return NULL;
-			return add_value(new_cond(m, part, WT_COND_STARTS, false), right, TEXTOID);
+			return new_prefix(m, part, WT_COND_STARTS, right, TEXTOID);
 		case F_TEXTREGEXEQ:
 			if (!prefix_allowed(m, part, collation, false))
 				return NULL;
-			return add_value(new_cond(m, part, WT_COND_REGEX, false), right, TEXTOID);
+			return new_prefix(m, part, WT_COND_REGEX, right, TEXTOID);
 		default:
 			return NULL;
 	}
@@ -483,7 +516,7 @@ match_clause(Match *m, Node *clause)
 				part = match_part(m, linitial(f->args));
 				if (part < 0 || !is_value(m, lsecond(f->args)) || !prefix_allowed(m, part, f->inputcollid, false))
 					return NULL;
-				return add_value(new_cond(m, part, WT_COND_STARTS, false), lsecond(f->args), TEXTOID);
+				return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
 			}
 		case T_BoolExpr:
 			{

@@ -167,14 +167,6 @@ typedef struct WtKeyFilterArg
 extern wide_row_verdict wt_key_filter(void *arg, wide_bytes key, wide_bytes *seek);
 /* alternatives: each nkeys entries; one of them must hold.  In CurrentMemoryContext. */
 extern WtKeyFilter *wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives);
-/*
- * Of the rows that are left, one for each combination of values of the leading
- * parts (loose scan): after a row was returned, the next one has other ones.
- * filter: NULL, or the filter of the other conditions, which is changed.
- */
-extern WtKeyFilter *wt_key_filter_loose(WtTable *t, WtKeyFilter *filter, int parts);
-/* Loose: this row was returned by the scan; a NULL key: the scan begins anew. */
-extern void wt_key_filter_returned(WtKeyFilter *f, wide_bytes key);
 /* Do the tests need a filter, whatever their values are? */
 extern bool wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests);
 

@@ -325,20 +325,19 @@ wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
 		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
 	if (wt_self_delimiting(c->typid, c->enc))
 	{
-		StringInfoData plain;
-		wide_bytes	value;
-		ssize_t		len;
+		static uint8 flipped[WIDE_MAX_ROW];
+		size_t		self;
 
-		if (!c->desc)
+		if (c->desc)
 		{
-			size_t		self = wt_self_length(c->typid, p, n);
-
-			return self == 0 ? -1 : (ssize_t) self;
+			if (n > sizeof(flipped))
+				return -1;
+			for (size_t i = 0; i < n; i++)
+				flipped[i] = p[i] ^ flip;
+			p = flipped;
 		}
-		initStringInfo(&plain);
-		len = take_part(c, p, n, &plain, &value);
-		pfree(plain.data);
-		return len;
+		self = wt_self_length(c->typid, p, n);
+		return self == 0 ? -1 : (ssize_t) self;
 	}
 	if (c->last && !c->desc)
 		return n;

@@ -15,11 +15,14 @@
  * part do not change on which side of a bound it lies, and a row comparison,
  * whose bounds go on in the next parts, needs no care of its own.
  *
- * What a filter answers depends on the key alone, and for a loose scan on the
- * row that was returned last.  A key that cannot be split is let through: what
- * is to be done with it is for the reader to say.
+ * What a filter answers depends on the key alone.  A key that cannot be split is
+ * let through: what is to be done with it is for the reader to say.
+ *
+ * The engine calls it where no error may leave it: all memory is reserved before.
  */
 #include "pushdown.h"
+
+#include "utils/memutils.h"
 
 struct WtKeyFilter
 {
@@ -27,9 +30,6 @@ struct WtKeyFilter
 	int			n;				/* alternatives */
 	WtIntervals **alternatives;
 	int			nparts;			/* parts that are looked at */
-	int			loose;			/* one row for each combination of so many parts; 0: all */
-	bool		has_last;
-	StringInfoData last;		/* these parts of the row last returned */
 	size_t	   *at;				/* where the parts of the key at hand begin; nparts + 1 */
 	StringInfoData seek;		/* one alternative's answer, without salt */
 	StringInfoData best;		/* the nearest of all, with salt */
@@ -37,24 +37,42 @@ struct WtKeyFilter
 
 /* ---------------------------------------------------------------- making */
 
-static WtKeyFilter *
-new_filter(WtTable *t)
+/* Room for a key with any of the bounds behind each other in place of its end. */
+static void
+reserve_room(WtKeyFilter *f)
 {
-	WtKeyFilter *f = palloc0(sizeof(WtKeyFilter));
+	size_t		most = WIDE_MAX_ROW + 2;
 
-	f->t = t;
-	f->at = palloc0(sizeof(size_t) * (t->nkeys + 1));
-	initStringInfo(&f->last);
-	initStringInfo(&f->seek);
-	initStringInfo(&f->best);
-	return f;
+	for (int part = 0; part < f->nparts; part++)
+	{
+		size_t		longest = 0;
+
+		for (int i = 0; i < f->n; i++)
+		{
+			const WtIntervals *p = &f->alternatives[i][part];
+
+			for (int k = 0; p->restricted && k < p->n; k++)
+			{
+				longest = Max(longest, p->iv[k].lo.len);
+				if (!p->iv[k].inf)
+					longest = Max(longest, p->iv[k].hi.len);
+			}
+		}
+		most += longest;
+	}
+	enlargeStringInfo(&f->seek, (int) Min(most, MaxAllocSize / 2));
+	enlargeStringInfo(&f->best, (int) Min(most, MaxAllocSize / 2));
 }
 
 WtKeyFilter *
 wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 {
-	WtKeyFilter *f = new_filter(t);
+	WtKeyFilter *f = palloc0(sizeof(WtKeyFilter));
 
+	f->t = t;
+	f->at = palloc0(sizeof(size_t) * (t->nkeys + 1));
+	initStringInfo(&f->seek);
+	initStringInfo(&f->best);
 	f->n = n;
 	f->alternatives = palloc(sizeof(WtIntervals *) * Max(1, n));
 	memcpy(f->alternatives, alternatives, sizeof(WtIntervals *) * n);
@@ -62,17 +80,7 @@ wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 		for (int part = 0; part < t->nkeys; part++)
 			if (alternatives[i][part].restricted)
 				f->nparts = Max(f->nparts, part + 1);
-	return f;
-}
-
-WtKeyFilter *
-wt_key_filter_loose(WtTable *t, WtKeyFilter *filter, int parts)
-{
-	WtKeyFilter *f = filter ? filter : new_filter(t);
-
-	f->loose = parts;
-	f->nparts = Max(f->nparts, parts);
-	f->has_last = false;
+	reserve_room(f);
 	return f;
 }
 
@@ -360,20 +368,6 @@ seek_best(WtKeyFilter *f, wide_bytes *seek)
 	return WIDE_ROW_SEEK;
 }
 
-/* Loose: past the parts of the row that was returned. */
-static wide_row_verdict
-pass_last(WtKeyFilter *f, wide_bytes whole, size_t salt, bool reverse, wide_bytes *seek)
-{
-	size_t		n = salt + f->at[f->loose];
-
-	resetStringInfo(&f->best);
-	if (reverse)
-		appendBinaryStringInfo(&f->best, (const char *) whole.data, (int) n);
-	else if (!wt_prefix_end(whole.data, n, &f->best))
-		return WIDE_ROW_END;
-	return seek_best(f, seek);
-}
-
 wide_row_verdict
 wt_key_filter(void *arg, wide_bytes whole, wide_bytes *seek)
 {
@@ -390,10 +384,6 @@ wt_key_filter(void *arg, wide_bytes whole, wide_bytes *seek)
 		return WIDE_ROW_ACCEPT;
 	key = rest_of(whole, salt);
 	if (!split_key(f, key))
-		return WIDE_ROW_ACCEPT;
-	if (f->has_last && f->at[f->loose] == (size_t) f->last.len && memcmp(key.data, f->last.data, f->last.len) == 0)
-		return pass_last(f, whole, salt, reverse, seek);
-	if (f->n == 0)
 		return WIDE_ROW_ACCEPT;
 	for (int i = 0; i < f->n; i++)
 	{
@@ -418,21 +408,4 @@ wt_key_filter(void *arg, wide_bytes whole, wide_bytes *seek)
 		appendBinaryStringInfo(&f->best, f->seek.data, f->seek.len);
 	}
 	return found ? seek_best(f, seek) : end_of_bucket(f, whole, reverse, seek);
-}
-
-void
-wt_key_filter_returned(WtKeyFilter *f, wide_bytes whole)
-{
-	wide_bytes	key;
-	size_t		salt = f->t->salt_buckets > 0 ? 1 : 0;
-
-	f->has_last = false;
-	if (f->loose == 0 || whole.data == NULL || whole.len < salt)
-		return;
-	key = rest_of(whole, salt);
-	if (!split_key(f, key))
-		return;
-	resetStringInfo(&f->last);
-	appendBinaryStringInfo(&f->last, (const char *) key.data, (int) f->at[f->loose]);
-	f->has_last = true;
 }

@@ -259,7 +259,7 @@ extern int	wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid 
 							 Datum *parts, StringInfo out);
 /* Why a key does not decode, whatever on_bad_key says; NULL: it decodes. */
 extern const char *wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls);
-/* The bytes that the part at p takes in a key; -1: damaged */
+/* The bytes that the part at p takes in a key; -1: damaged.  Allocates nothing. */
 extern ssize_t wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n);
 /* SQL literals of the key for messages and EXPLAIN: (c1, 2024-01-01 00:00:00+00) */
 extern char *wt_key_text(WtTable *t, wide_bytes key);

@@ -131,6 +131,13 @@ BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
     RETURN jsonb_path_query_first(j::jsonb, '$.**."Cells Returned"');
 END $$;
+CREATE FUNCTION push_scanned(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    j json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
+    RETURN jsonb_path_query_first(j::jsonb, '$.**."Cells Scanned"');
+END $$;
 SELECT push_cells($$SELECT * FROM push_w ORDER BY k DESC LIMIT 3$$) <= 4 AS stops_early;
 
 -- -------------------------------------------------------- a composite key
@@ -265,6 +272,155 @@ SELECT (SELECT array_agg((a, b)) FROM (SELECT a, b FROM salt_w WHERE b > 2 ORDER
 EXPLAIN (COSTS OFF) SELECT * FROM salt_w WHERE a = 'x' ORDER BY b DESC LIMIT 2;
 SELECT * FROM salt_w WHERE a = 'x' ORDER BY b DESC LIMIT 2;
 
+-- ------------------------------------------------------ AND, OR and rows
+
+-- An OR is the ranges of all its arms, with the other conditions.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 OR u = 3 AND ts > '2024-01-05Z';
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u < -1 OR u > 2) AND ts = '2024-01-05Z';
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND (ts < '2024-01-03Z' OR ts > '2024-01-08Z');
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u = 1 OR u = 2 AND id = 0) AND (ts < '2024-01-03Z' OR ts > '2024-01-08Z');
+EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE 'ab%' OR k ^@ 'z' OR k = 'd';
+EXPLAIN (COSTS OFF) SELECT * FROM page_w WHERE (a, b, c) IN ((2, 'x', 2), (3, 'y', 1), (3, 'zz', 1));
+-- Ranges that meet are one.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u < 1 OR u BETWEEN 0 AND 2;
+-- An arm that says more than the key: ranges, and the clause again.
+EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE 'ab%c' OR k = 'd';
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND v LIKE '%2' OR u = 2;
+-- An arm that says nothing about the key: all rows.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 OR v = 'x';
+-- The page after a row when the key has descending parts: rows before it in the
+-- order of the key, as a row comparison cannot say it, written out ...
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND (ts < '2024-01-05Z' OR ts = '2024-01-05Z' AND id > 0) ORDER BY ts DESC, id LIMIT 3;
+SELECT ts, id FROM comp_w WHERE u = 1 AND (ts < '2024-01-05Z' OR ts = '2024-01-05Z' AND id > 0) ORDER BY ts DESC, id LIMIT 3;
+-- ... and a row comparison whose parts go in different directions.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u, ts, id) < (1, '2024-01-03Z', 0);
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u, ts, v) >= (1, '2024-01-03Z', 'x');
+SET plan_cache_mode = force_generic_plan;
+PREPARE p_page(int, timestamptz, int) AS SELECT u, ts, id FROM comp_w WHERE (u, ts, id) > ($1, $2, $3) ORDER BY u, ts DESC, id LIMIT 2;
+EXPLAIN (COSTS OFF) EXECUTE p_page(1, '2024-01-09Z', 0);
+EXECUTE p_page(1, '2024-01-09Z', 0);
+EXECUTE p_page(1, NULL, 0);
+EXECUTE p_page(3, '2024-01-10Z', 0);
+PREPARE p_or(int, int, timestamptz) AS SELECT count(*) FROM comp_w WHERE u = $1 OR (u = $2 AND ts >= $3);
+EXPLAIN (COSTS OFF) EXECUTE p_or(1, 2, '2024-01-09Z');
+EXECUTE p_or(1, 2, '2024-01-09Z');
+EXECUTE p_or(1, NULL, '2024-01-09Z');
+EXECUTE p_or(2, 2, '2024-01-09Z');
+RESET plan_cache_mode;
+
+SELECT c, push_same('comp', c) FROM unnest(ARRAY[
+    $$u = 1 OR u = 3 AND ts > '2024-01-05Z'$$, $$(u < -1 OR u > 2) AND ts = '2024-01-05Z'$$, $$u < 1 OR u BETWEEN 0 AND 2$$,
+    $$(u = 1 OR u = 2 AND id = 0) AND (ts < '2024-01-03Z' OR ts > '2024-01-08Z')$$, $$u = 1 AND v LIKE '%2' OR u = 2$$,
+    $$u = 1 OR v = '2/2/0'$$, $$(u, ts, id) < (1, '2024-01-03Z', 0)$$, $$(u, ts, id) >= (1, '2024-01-03Z', 0)$$, $$(u, ts, id) > (1, NULL, 0)$$,
+    $$(u, ts, v) >= (1, '2024-01-03Z', '1/2/0')$$, $$(ts, u) > ('2024-01-03Z', 1)$$, $$(id, u) <= (0, 1)$$, $$(u, ts) < (3000000000, '2024-01-03Z')$$,
+    $$(u, ts) < (1, date '2024-01-03')$$, $$u <> 1$$, $$u <> 1 AND u <> 3$$, $$u <> NULL$$, $$u <> 3000000000$$, $$u = 1 AND id <> 0$$, $$NOT (u = 1 AND id > 0)$$,
+    $$NOT (u < 1 OR id = 1)$$, $$u = 1 OR u IS NULL$$, $$u = 1 OR (u IS NOT NULL AND id = 0)$$, $$(u = 1 OR id = 1) AND (u = 2 OR id = 0)$$]) c;
+SELECT c, push_same('page', c) FROM unnest(ARRAY[
+    $$(a, b, c) IN ((2, 'x', 2), (3, 'y', 1), (3, 'zz', 1))$$, $$a = 2 AND b = 'x' OR a = 3 AND b LIKE 'x%' AND c = 1$$,
+    $$b LIKE 'x%' OR b = '' OR a = 1$$, $$(a, c) > (2, 2) OR a = 1$$, $$(c, a) > (2, 2)$$]) c;
+SELECT c, push_same('push', c) FROM unnest(ARRAY[
+    $$k LIKE 'ab%' OR k ^@ 'z' OR k = 'd'$$, $$k < 'ab' OR k >= 'c' AND k <> 'd'$$, $$k LIKE 'a%' AND k <> 'ab'$$, $$k > 'b' OR k LIKE '%b'$$]) c;
+-- Very many arms.
+SELECT push_same('page', string_agg(format('a = %s AND b = %L AND c > %s', n % 5, CASE WHEN n % 2 = 0 THEN 'x' ELSE 'xy' END, n % 4), ' OR '))
+FROM generate_series(1, 300) n;
+
+-- ------------------------------------------- later parts of the key, alone
+
+-- What ranges cannot say, the key filter does: it looks at the keys' bytes, and
+-- goes from one place where a row can be to the next.
+CREATE FOREIGN TABLE gap_w (a int, b int, c text COLLATE "C", d int, v int) SERVER widetable OPTIONS (key 'a, b desc, c, d desc');
+CREATE TABLE gap_h (a int, b int, c text COLLATE "C", d int, v int);
+INSERT INTO gap_h SELECT a, b, c, d, 1 FROM generate_series(1, 6) a, generate_series(-20, 30) b, unnest('{"",p,pq,q}'::text[]) c, generate_series(1, 4) d;
+INSERT INTO gap_w SELECT * FROM gap_h;
+SELECT widetable.flush('gap_w');
+EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE b = 5;
+EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE a IN (2, 3) AND c = 'p' AND d = 1;
+EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE a > 2 AND b BETWEEN 3 AND 5 AND c LIKE 'p%' ORDER BY a DESC, b LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE b = 5 AND d = 1 AND v = 1;
+-- No more cells than the rows have.
+SELECT push_cells($$SELECT * FROM gap_w WHERE b = 5$$) AS rows_96,
+       push_cells($$SELECT * FROM gap_w WHERE b = 5 ORDER BY a DESC, b$$) AS rows_96,
+       push_cells($$SELECT * FROM gap_w WHERE b = 5 AND d = 1$$) AS rows_24,
+       push_cells($$SELECT * FROM gap_w WHERE b = 5 ORDER BY a LIMIT 7$$) AS rows_7;
+SELECT push_scanned($$SELECT * FROM gap_w WHERE b = 5$$) < 200 AS skips,
+       push_scanned($$SELECT * FROM gap_w WHERE b IN (-3, 5) AND c = 'pq' AND d = 3 ORDER BY a DESC$$) < 200 AS skips_backward;
+SELECT c, push_same('gap', c) FROM unnest(ARRAY[
+    $$b = 5$$, $$b > 28$$, $$b < -18$$, $$b IN (-20, 30, 31)$$, $$b <> 5$$, $$c = ''$$, $$c LIKE 'p%'$$, $$c > 'p'$$, $$d = 1$$, $$d > 3$$, $$d < 2$$,
+    $$b = 5 AND d = 1$$, $$a > 3 AND b = 0 AND c <> 'p' AND d IN (1, 4)$$, $$a = 2 AND c = 'q'$$, $$a = 2 AND d = 9$$, $$(b, c) > (5, 'p')$$, $$(b, d) <= (5, 2)$$,
+    $$b = 5 OR d = 1 AND c = 'p'$$, $$b = 5 AND a = 1 OR b = 6 AND a = 2 OR c = 'q' AND d = 4$$, $$b = 99$$, $$b = 3000000000$$, $$b > 3000000000$$, $$b = NULL$$]) c;
+SELECT c, push_same('many', c) FROM unnest(ARRAY[$$f = 2.5$$, $$b$$, $$NOT b AND s = 200$$, $$b IS NOT TRUE$$, $$f > 0 AND s = 0$$, $$f = 2.5::float4$$]) c;
+SELECT c, push_same('bytes', c) FROM unnest(ARRAY[$$d = '2024-02-01'$$, $$d > '2024-01-01'$$, $$k <> '\x00' AND d = 'infinity'$$]) c;
+SELECT c, push_same('odd', c) FROM unnest(ARRAY[$$b = 'fo'$$, $$b LIKE 'fo%'$$, $$b < 'foo'$$, $$a > 'AK' AND b = ''$$]) c;
+SELECT c, push_same('hex', c) FROM unnest(ARRAY[$$d = 10$$, $$d IN (-1, 255)$$, $$d <> 10$$]) c;
+SELECT c, push_same('salt', c) FROM unnest(ARRAY[$$b = 2$$, $$b > 7$$, $$a > 'x' AND b = 9$$, $$b = 1 OR a = 'y'$$]) c;
+SELECT * FROM salt_w WHERE b IN (2, 9) ORDER BY a DESC, b DESC LIMIT 3;
+-- Also over what the transaction itself has written and deleted.
+BEGIN;
+DELETE FROM gap_w WHERE b = 5 AND a < 4;
+DELETE FROM gap_h WHERE b = 5 AND a < 4;
+INSERT INTO gap_w SELECT 9, 5, 'n', n, n FROM generate_series(1, 3) n;
+INSERT INTO gap_h SELECT 9, 5, 'n', n, n FROM generate_series(1, 3) n;
+SELECT c, push_same('gap', c) FROM unnest(ARRAY[$$b = 5$$, $$b >= 5 AND c = 'n'$$, $$d = 2 AND b > 4 AND b < 7$$]) c;
+SELECT a, c, d FROM gap_w WHERE b = 5 AND d = 2 ORDER BY a DESC, b, c DESC LIMIT 3;
+ROLLBACK;
+-- Changes find their rows this way too.
+EXPLAIN (COSTS OFF) DELETE FROM gap_w WHERE b = 5 AND d = 2;
+-- Fuzzy rows: some bytes of the key are given, others are not.
+CREATE FOREIGN TABLE fuzzy_w (u text OPTIONS (delimiter '_') COLLATE "C", act text OPTIONS (delimiter '_') COLLATE "C",
+    y text OPTIONS (delimiter '_') COLLATE "C", m text COLLATE "C", v int)
+    SERVER widetable OPTIONS (key 'u, act, y, m');
+INSERT INTO fuzzy_w SELECT lpad(u::text, 4, '0'), lpad(a::text, 2, '0'), y::text, lpad(m::text, 2, '0'), u
+FROM generate_series(1, 8) u, generate_series(90, 99) a, generate_series(2011, 2014) y, generate_series(1, 12) m;
+SELECT widetable.flush('fuzzy_w');
+EXPLAIN (COSTS OFF) SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01';
+SELECT count(*), min(u), max(u), min(y), max(y) FROM fuzzy_w WHERE act = '99' AND m = '01';
+SELECT push_cells($$SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01'$$) AS rows_32;
+
+-- ----------------------------------------------------------- order, again
+
+-- Parts that are bound to one value may be left out or be anywhere.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 ORDER BY ts DESC, u, id LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND ts = '2024-01-03Z' ORDER BY id DESC NULLS LAST LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w ORDER BY u NULLS FIRST, ts DESC NULLS LAST, id NULLS FIRST LIMIT 2;
+-- A list of values: in the order of all parts, but not of the later ones alone.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 3) ORDER BY u, ts DESC LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 3) ORDER BY ts DESC LIMIT 2;
+-- Sorted only within what the key has in order already.
+EXPLAIN (COSTS OFF) SELECT * FROM comp_w ORDER BY u, ts DESC, v LIMIT 4;
+SELECT v FROM comp_w ORDER BY u, ts DESC, v DESC LIMIT 4;
+-- The third page of ten: thirty rows are read, no more.
+CREATE FOREIGN TABLE actions_w (userid int, stamp timestamptz, id int, name text) SERVER widetable OPTIONS (key 'userid, stamp desc, id');
+INSERT INTO actions_w SELECT u, '2024-01-01Z'::timestamptz + n * interval '1 minute', n, 'act' || n FROM generate_series(1, 3) u, generate_series(1, 200) n;
+EXPLAIN (COSTS OFF) SELECT id, name, stamp FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 20;
+SELECT id, name FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 3 OFFSET 20;
+SELECT push_cells($$SELECT id, name, stamp FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 20$$) AS thirty_cells;
+-- The next page without an offset, by the row that the page ended with.
+EXPLAIN (COSTS OFF) SELECT id FROM actions_w WHERE userid = 1 AND (stamp, id) < ('2024-01-01 03:00Z', 180) ORDER BY stamp DESC LIMIT 3;
+SELECT id FROM actions_w WHERE userid = 1 AND (stamp, id) < ('2024-01-01 03:00Z', 180) ORDER BY stamp DESC LIMIT 3;
+-- Two index tables: their rows of one word each are in the order of the document.
+CREATE FOREIGN TABLE words_w (word text COLLATE "C", doc int, n int) SERVER widetable OPTIONS (key 'word, doc');
+INSERT INTO words_w SELECT w, d, d FROM unnest('{hash,join,tree}'::text[]) w, generate_series(1, 3000) d WHERE d % length(w) <> ascii(w) % 3;
+ANALYZE words_w;
+EXPLAIN (COSTS OFF) SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10;
+SELECT array_agg(doc) FROM (SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10) x;
+SELECT push_cells($$SELECT a.doc, a.n, b.n FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10$$) < 100 AS stops_early;
+SET enable_nestloop = off;
+EXPLAIN (COSTS OFF) SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10;
+SELECT array_agg(doc) FROM (SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10) x;
+SELECT push_cells($$SELECT a.doc, a.n, b.n FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10$$) < 100 AS stops_early;
+RESET enable_nestloop;
+-- The first and the last key, of all and of a range: one row is read.
+SELECT push_plan($q$SELECT max(ts) FROM comp_w WHERE u = 1$q$) AS "QUERY PLAN";
+SELECT min(ts), max(ts) FROM comp_w WHERE u = 1;
+-- Foreign tables as partitions, merged in order.
+CREATE TABLE part_p (a int, b int, v int) PARTITION BY RANGE (a);
+CREATE FOREIGN TABLE part_1 PARTITION OF part_p FOR VALUES FROM (0) TO (10) SERVER widetable OPTIONS (key 'a, b');
+CREATE FOREIGN TABLE part_2 PARTITION OF part_p FOR VALUES FROM (10) TO (20) SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO part_p SELECT a, b, a * b FROM generate_series(0, 19) a, generate_series(1, 9) b;
+EXPLAIN (COSTS OFF) SELECT * FROM part_p ORDER BY a, b LIMIT 3;
+SELECT * FROM part_p WHERE b = 9 ORDER BY a DESC, b LIMIT 12;
+EXPLAIN (COSTS OFF) SELECT * FROM part_p WHERE a = 12 AND b > 5 OR a = 3;
+
 -- ------------------------------------------------------------- many values
 
 -- Lists are sorted and each key is read once; a product of lists that gets too
@@ -320,8 +476,10 @@ SELECT push_random('bytes', '{k,d}', ARRAY[$$'\x'$$, $$'\x00'$$, $$'\x00ff'$$, $
     $$'2024-01-01'$$, $$'2024-02-01'$$, $$'infinity'$$, $$'-infinity'$$, $$'2024-01-15'$$], 100);
 SELECT push_random('many', '{n,f,s}', ARRAY['1.1', '-1.5', $$'NaN'$$, '0', '0', $$'-Infinity'$$, '2.5', $$'NaN'$$, '-1', '0', '200', '300'], 100);
 SELECT push_random('odd', '{a,b}', ARRAY[$$'AK'$$, $$'AK+'$$, $$'B'$$, $$''$$, $$'fo'$$, $$'foo'$$, $$''$$, $$'bar'$$], 100);
+SELECT push_random('gap', '{a,b,c,d}', ARRAY['0', '1', '3', '6', '-20', '5', '29', '31', $$''$$, $$'p'$$, $$'pp'$$, $$'q'$$, '1', '2', '4', '5'], 100);
 SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', '9'], 100);
 
-DROP FUNCTION push_random, push_same, push_cells, push_plan;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, hex_w, rev_w, salt_w;
-DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h;
+DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
+DROP TABLE part_p;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, actions_w, words_w;
+DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h;
