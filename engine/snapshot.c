@@ -333,6 +333,12 @@ wide_snapshot_lsn(const wide_snapshot *s)
 }
 
 bool
+wide_snapshot_is_newest(const wide_snapshot *s)
+{
+	return s->nexcluded == 0 && s->seq == atomic_load(&s->db->seg->commit.applied_seq);
+}
+
+bool
 wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
 {
 	for (int i = 0; i < s->nexcluded; i++)

@@ -431,6 +431,12 @@ extern uint64_t wide_snapshot_lsn(const wide_snapshot *s);
 /* Would this snapshot see a batch with that sequence number? */
 extern bool wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn);
 /*
+ * Is what the snapshot sees the newest applied state still?  Asked by one who
+ * has locked a row, this says that nobody has changed it since the snapshot was
+ * taken (a batch is applied before its locks are given back).
+ */
+extern bool wide_snapshot_is_newest(const wide_snapshot *s);
+/*
  * The snapshot as bytes, for another process that is attached to the same
  * segment.  Returns how many they are; they are written only when size is
  * enough (call with size 0 to ask).  They are good for nothing once the

@@ -106,6 +106,8 @@ typedef struct WtModify
 				qual,
 				range;
 	MemoryContext row_cxt;
+	WtFloorReader *floors;		/* of the cells that an UPDATE writes */
+	WtScan	   *exists;			/* looks for rows that exist */
 
 	struct WtModify *aux;		/* tuple routing into a table that is also updated */
 } WtModify;
@@ -377,6 +379,8 @@ end_modify(WtModify *m)
 {
 	if (m->seen)
 		hash_destroy(m->seen);
+	wt_floors_close(m->floors);
+	wt_scan_close(m->exists);
 	MemoryContextDelete(m->row_cxt);
 }
 
@@ -865,7 +869,7 @@ wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	if ((m->do_nothing || m->t->insert_error) && !m->t->cells_layout)
 	{
 		wt_row_lock(m->e.table, key, false);
-		if (wt_row_exists(m->t, &m->e, key))
+		if (wt_row_exists_again(&m->exists, &m->e, key, &m->range))
 		{
 			if (!m->do_nothing)
 				raise_duplicate(m, key);
@@ -1129,7 +1133,7 @@ apply_writes(WtModify *m, wide_bytes key)
 			refs[n++].qual = w->qual;
 		}
 	}
-	wt_read_cells(NULL, key, refs, n);
+	wt_read_floors(&m->floors, GetMemoryChunkContext(m), key, refs, n);
 	n = 0;
 	for (int i = 0; i < m->nwrites; i++)
 	{
@@ -1383,7 +1387,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	if (!wt_bytes_equal(key.data, key.len, target.data, target.len))
 	{
 		wt_row_lock(m->e.table, target, false);
-		if (wt_row_exists(m->t, &m->e, target))
+		if (wt_row_exists_again(&m->exists, &m->e, target, &m->range))
 			raise_duplicate(m, target);
 		copy_row(m, key, target);
 		delete_row(m, key);

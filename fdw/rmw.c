@@ -13,6 +13,7 @@
 #include "common/int.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
@@ -51,13 +52,13 @@ wt_row_range(wide_bytes key, StringInfo buf)
 	return r;
 }
 
-/* Copies a cell into all refs that name it. */
+/* Copies a cell, with or without its value, into all refs that name it. */
 static void
-fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c)
+fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 {
-	uint8	   *copy = palloc(c->value.len + 1);
+	uint8	   *copy = values ? palloc(c->value.len + 1) : NULL;
 
-	if (c->value.len > 0)
+	if (values && c->value.len > 0)
 		memcpy(copy, c->value.data, c->value.len);
 	for (int i = from; i < to; i++)
 	{
@@ -65,89 +66,231 @@ fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c)
 		ord[i]->ts = c->ts;
 		ord[i]->seq = c->seq;
 		ord[i]->value.data = copy;
-		ord[i]->value.len = c->value.len;
+		ord[i]->value.len = values ? c->value.len : 0;
 	}
 }
 
-void
-wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
+/* What to ask the engine so that it gives the newest version of each of the cells. */
+typedef struct CellRequest
 {
-	WtCellRef **ord;
-	wide_bytes *quals;
+	WtCellRef **ord;			/* the refs, sorted */
+	wide_bytes *quals;			/* of distinct cells */
 	int		   *first;			/* of distinct cell i: its first place in ord */
-	int			ndistinct = 0;
 	wide_scan_family fam[WT_MAX_FAMILIES];
-	int			fam_first[WT_MAX_FAMILIES];
-	int			nfam = 0;
-	wide_range	range;
-	StringInfoData buf;
-	wide_scan_spec spec = {0};
-	WtScan	   *scan;
-	wide_row	row;
+	int			fam_first[WT_MAX_FAMILIES];	/* the first distinct cell of each */
+	int			nfam;
+} CellRequest;
 
-	if (nrefs == 0)
-		return;
-	ord = palloc(sizeof(*ord) * nrefs);
-	quals = palloc(sizeof(*quals) * nrefs);
-	first = palloc(sizeof(*first) * (nrefs + 1));
+static void
+make_request(CellRequest *q, WtCellRef *refs, int nrefs)
+{
+	int			ndistinct = 0;
+
+	q->ord = palloc(sizeof(*q->ord) * nrefs);
+	q->quals = palloc(sizeof(*q->quals) * nrefs);
+	q->first = palloc(sizeof(*q->first) * (nrefs + 1));
+	q->nfam = 0;
+	for (int i = 0; i < nrefs; i++)
+		q->ord[i] = &refs[i];
+	if (nrefs > 1)
+		qsort(q->ord, nrefs, sizeof(*q->ord), compare_refs);
 	for (int i = 0; i < nrefs; i++)
 	{
-		ord[i] = &refs[i];
+		wide_scan_family *f;
+
+		if (i > 0 && compare_refs(&q->ord[i - 1], &q->ord[i]) == 0)
+			continue;
+		if (i == 0 || q->ord[i]->family != q->ord[i - 1]->family)
+		{
+			Assert(q->nfam < WT_MAX_FAMILIES);
+			f = &q->fam[q->nfam];
+			memset(f, 0, sizeof(*f));
+			f->id = q->ord[i]->family;
+			f->want = WIDE_WANT_COLUMNS;
+			f->quals = &q->quals[ndistinct];
+			f->max_versions = 1;
+			q->fam_first[q->nfam++] = ndistinct;
+		}
+		q->fam[q->nfam - 1].nquals++;
+		q->first[ndistinct] = i;
+		q->quals[ndistinct++] = q->ord[i]->qual;
+	}
+	q->first[ndistinct] = nrefs;
+}
+
+static void
+forget_cells(WtCellRef *refs, int nrefs)
+{
+	for (int i = 0; i < nrefs; i++)
+	{
 		refs[i].found = false;
 		refs[i].ts = PG_INT64_MIN;
 		refs[i].seq = 0;
 		refs[i].value.data = NULL;
 		refs[i].value.len = 0;
 	}
-	if (nrefs > 1)
-		qsort(ord, nrefs, sizeof(*ord), compare_refs);
+}
 
-	for (int i = 0; i < nrefs; i++)
-	{
-		if (i > 0 && compare_refs(&ord[i - 1], &ord[i]) == 0)
-			continue;
-		if (i == 0 || ord[i]->family != ord[i - 1]->family)
-		{
-			Assert(nfam < WT_MAX_FAMILIES);
-			memset(&fam[nfam], 0, sizeof(fam[nfam]));
-			fam[nfam].id = ord[i]->family;
-			fam[nfam].want = WIDE_WANT_COLUMNS;
-			fam[nfam].quals = &quals[ndistinct];
-			fam[nfam].max_versions = 1;
-			fam_first[nfam++] = ndistinct;
-		}
-		fam[nfam - 1].nquals++;
-		first[ndistinct] = i;
-		quals[ndistinct++] = ord[i]->qual;
-	}
-	first[ndistinct] = nrefs;
+/* Distributes what the scan finds to the refs. */
+static void
+fill_from(CellRequest *q, WtScan *scan, bool values)
+{
+	wide_row	row;
 
-	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
-	spec.families = fam;
-	spec.nfamilies = nfam;
-	spec.ranges = &range;
-	spec.nranges = 1;
-	scan = wt_scan_open(snapshot, &spec);
 	while (wt_scan_next(scan, &row))
-	{
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
+			int			d;
 
-			if (c->version == 0 && c->column >= 0)
-			{
-				int			d = fam_first[c->family] + c->column;
-
-				fill_refs(ord, first[d], first[d + 1], c);
-			}
+			if (c->version != 0 || c->column < 0)
+				continue;
+			d = q->fam_first[c->family] + c->column;
+			fill_refs(q->ord, q->first[d], q->first[d + 1], c, values);
 		}
-	}
+}
+
+void
+wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
+{
+	CellRequest q;
+	wide_range	range;
+	StringInfoData buf;
+	wide_scan_spec spec = {0};
+	WtScan	   *scan;
+
+	if (nrefs == 0)
+		return;
+	forget_cells(refs, nrefs);
+	make_request(&q, refs, nrefs);
+	initStringInfo(&buf);
+	range = wt_row_range(key, &buf);
+	spec.families = q.fam;
+	spec.nfamilies = q.nfam;
+	spec.ranges = &range;
+	spec.nranges = 1;
+	scan = wt_scan_open(snapshot, &spec);
+	fill_from(&q, scan, true);
 	wt_scan_close(scan);
 	pfree(buf.data);
-	pfree(ord);
-	pfree(quals);
-	pfree(first);
+	pfree(q.ord);
+	pfree(q.quals);
+	pfree(q.first);
+}
+
+struct WtFloorReader
+{
+	MemoryContext cxt;			/* of all that follows */
+	WtCellRef  *refs;			/* what is asked for */
+	int			nrefs;
+	CellRequest request;
+	StringInfoData range;
+	WtScan	   *scan;
+};
+
+static bool
+same_refs(const WtFloorReader *r, const WtCellRef *refs, int nrefs)
+{
+	if (r->nrefs != nrefs)
+		return false;
+	for (int i = 0; i < nrefs; i++)
+		if (refs[i].family != r->refs[i].family ||
+			!wt_bytes_equal(refs[i].qual.data, refs[i].qual.len, r->refs[i].qual.data, r->refs[i].qual.len))
+			return false;
+	return true;
+}
+
+static WtFloorReader *
+make_floors(MemoryContext parent, const WtCellRef *refs, int nrefs)
+{
+	MemoryContext cxt = AllocSetContextCreate(parent, "widetable floors", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	WtFloorReader *r = palloc0(sizeof(WtFloorReader));
+
+	r->cxt = cxt;
+	r->nrefs = nrefs;
+	r->refs = palloc(sizeof(WtCellRef) * nrefs);
+	memcpy(r->refs, refs, sizeof(WtCellRef) * nrefs);
+	for (int i = 0; i < nrefs; i++)
+	{
+		uint8	   *copy = palloc(refs[i].qual.len + 1);
+
+		if (refs[i].qual.len > 0)
+			memcpy(copy, refs[i].qual.data, refs[i].qual.len);
+		r->refs[i].qual.data = copy;
+	}
+	make_request(&r->request, r->refs, nrefs);
+	initStringInfo(&r->range);
+	MemoryContextSwitchTo(old);
+	return r;
+}
+
+void
+wt_floors_close(WtFloorReader *r)
+{
+	if (r == NULL)
+		return;
+	wt_scan_close(r->scan);
+	MemoryContextDelete(r->cxt);
+}
+
+void
+wt_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs, int nrefs)
+{
+	WtFloorReader *r = *reader;
+	wide_range	range;
+
+	if (nrefs == 0)
+		return;
+	if (r != NULL && !same_refs(r, refs, nrefs))
+	{
+		*reader = NULL;
+		wt_floors_close(r);
+		r = NULL;
+	}
+	if (r == NULL)
+		r = *reader = make_floors(cxt, refs, nrefs);
+	forget_cells(r->refs, nrefs);
+	range = wt_row_range(key, &r->range);
+	if (r->scan == NULL)
+	{
+		wide_scan_spec spec = {.families = r->request.fam, .nfamilies = r->request.nfam, .ranges = &range, .nranges = 1};
+
+		r->scan = wt_scan_open(NULL, &spec);
+	}
+	else
+		wt_scan_restart(r->scan, &range, 1);
+	fill_from(&r->request, r->scan, false);
+	for (int i = 0; i < nrefs; i++)
+	{
+		refs[i].found = r->refs[i].found;
+		refs[i].ts = r->refs[i].ts;
+		refs[i].seq = r->refs[i].seq;
+	}
+}
+
+bool
+wt_row_exists_again(WtScan **scan, WtEngine *e, wide_bytes key, StringInfo buf)
+{
+	wide_range	range = wt_row_range(key, buf);
+	wide_row	row;
+
+	if (*scan != NULL)
+		wt_scan_restart(*scan, &range, 1);
+	else
+	{
+		wide_scan_family fam[WT_MAX_FAMILIES];
+		wide_scan_spec spec = {.families = fam, .nfamilies = e->nall, .ranges = &range, .nranges = 1};
+
+		memset(fam, 0, sizeof(fam[0]) * e->nall);
+		for (int i = 0; i < e->nall; i++)
+		{
+			fam[i].id = e->all[i];
+			fam[i].want = WIDE_WANT_EXISTS;
+		}
+		*scan = wt_scan_open(NULL, &spec);
+	}
+	return wt_scan_next(*scan, &row);
 }
 
 bool
@@ -182,28 +325,12 @@ wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 
 bool
 wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
 {
-	wide_scan_family fam[WT_MAX_FAMILIES];
 	StringInfoData buf;
-	wide_range	range;
-	wide_scan_spec spec = {0};
-	WtScan	   *scan;
-	wide_row	row;
+	WtScan	   *scan = NULL;
 	bool		found;
 
-	memset(fam, 0, sizeof(fam[0]) * e->nall);
-	for (int i = 0; i < e->nall; i++)
-	{
-		fam[i].id = e->all[i];
-		fam[i].want = WIDE_WANT_EXISTS;
-	}
 	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
-	spec.families = fam;
-	spec.nfamilies = e->nall;
-	spec.ranges = &range;
-	spec.nranges = 1;
-	scan = wt_scan_open(NULL, &spec);
-	found = wt_scan_next(scan, &row);
+	found = wt_row_exists_again(&scan, e, key, &buf);
 	wt_scan_close(scan);
 	pfree(buf.data);
 	return found;

@@ -30,6 +30,18 @@ typedef struct WtCellRef
 extern void wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs);
 
 /*
+ * The timestamps of the newest versions of the cells, in the newest state with
+ * all own writes (found and ts are filled in; no values), for one row after the
+ * other under their locks: *reader keeps what the next row needs when it asks
+ * for the same cells.  NULL at first; it lives in cxt.
+ */
+typedef struct WtFloorReader WtFloorReader;
+extern void wt_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs, int nrefs);
+/* Does the row have a live cell in any family, in the same state?  *scan is kept for the next row, and closed by wt_scan_close. */
+extern bool wt_row_exists_again(WtScan **scan, WtEngine *e, wide_bytes key, StringInfo buf);
+extern void wt_floors_close(WtFloorReader *reader);
+
+/*
  * Is this version one of our transaction that gets its timestamp at commit
  * (ts is the provisional one)?  *floor: the newest older version of the cell,
  * PG_INT64_MIN when there is none.

@@ -4,7 +4,8 @@
  *
  * A row that the scan has found in the statement's snapshot is locked and read
  * again in the newest state, and that version is what the statement works on
- * (its quals are tested again).  In REPEATABLE READ a row that has changed is an
+ * (its quals are tested again).  While nobody has committed anything since the
+ * snapshot was taken it is that version already.  In REPEATABLE READ a row that has changed is an
  * error.  A row that the same command has changed already is not changed again.
  */
 #include "scan.h"
@@ -153,6 +154,8 @@ wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
 				 errmsg("could not obtain lock on row in relation \"%s\"",
 						get_rel_name(st->t->relid))));
 	}
+	if (wt_scan_is_newest(st->held))
+		return true;
 	if (st->t->cells_layout)
 		found = cell_again(st, values, nulls);
 	else

@@ -331,6 +331,8 @@ extern void wt_scan_stats(WtScan *s, wide_scan_stats *out);
 extern void wt_scan_close(WtScan *s);
 /* Would the statement's snapshot see a cell with that sequence number? (for recheck after locking) */
 extern bool wt_scan_sees(WtScan *s, uint64_t seq);
+/* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan sees it. */
+extern bool wt_scan_is_newest(WtScan *s);
 
 /*
  * Lock a row for this transaction; waits for the holder as heap does

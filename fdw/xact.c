@@ -257,7 +257,7 @@ struct WtScan
 	dlist_node	node;
 	wide_scan  *scan;
 	SnapEntry  *snap;
-	bool		newest;			/* a new snapshot at each restart */
+	bool		newest;			/* the snapshot, its own, is renewed at each restart */
 	ResourceOwner owner;		/* whose release closes a scan that an error has left open */
 	wide_scan_spec spec;		/* own copy for reopening */
 	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
@@ -401,26 +401,25 @@ wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
 {
 	wide_status st;
 
-	if (s->newest || s->scan == NULL || s->opened_with != batch)
+	uint64_t	mark = s->spec.own_mark;
+
+	if (s->newest)
+		wt_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
+	if (s->scan == NULL || s->opened_with != batch)
 	{
-		/* the newest state is another one by now, or our own writes began */
+		/* our own writes began */
 		if (s->scan != NULL)
 			wide_scan_close(s->scan);
 		s->scan = NULL;
-		if (s->newest)
-		{
-			SnapEntry  *fresh = snap_new(NULL);
-
-			snap_unref(s->snap);
-			s->snap = fresh;
-		}
 		open_engine_scan(s, ranges, nranges);
 		return;
 	}
+	if (s->newest && !s->mark_given)
+		mark = batch ? wide_batch_mark(batch) : 0;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_scan_restart(s->scan, ranges, nranges, s->spec.own_mark);
+		st = wide_scan_restart(s->scan, ranges, nranges, mark);
 	} while (st == WIDE_INTERRUPTED);
 	wt_check(st, "could not read");
 }
@@ -437,6 +436,12 @@ bool
 wt_scan_sees(WtScan *s, uint64_t seq)
 {
 	return wide_snapshot_sees(s->snap->ws, seq);
+}
+
+bool
+wt_scan_is_newest(WtScan *s)
+{
+	return wide_snapshot_is_newest(s->snap->ws);
 }
 
 static void
