@@ -590,8 +590,9 @@ shown_exprs(ForeignScan *plan)
 	List	   *show = list_nth(plan->fdw_private, WtPrivateShow);
 	int			offset = (int) plan->scan.scanrelid - wt_flag(plan->fdw_private, WtFlagRelid);
 
+	/* behind those of the scan a direct UPDATE has others */
 	if (show == NIL)
-		return plan->fdw_exprs;
+		return list_truncate(list_copy(plan->fdw_exprs), list_length(list_nth(plan->fdw_private, WtPrivateTypes)));
 	show = copyObject(show);
 	/* setrefs.c moved the range table of this query level, and does not see fdw_private */
 	OffsetVarNodes((Node *) show, offset, 0);

@@ -517,8 +517,8 @@ varlena_bytes(Datum d)
 	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
 }
 
-static void
-check_not_null(WtModify *m, const WtColumn *c)
+void
+wt_check_not_null(Relation rel, const WtColumn *c)
 {
 	/*
 	 * PostgreSQL does not enforce NOT NULL of foreign tables, but its planner
@@ -528,8 +528,8 @@ check_not_null(WtModify *m, const WtColumn *c)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
-						c->name, RelationGetRelationName(m->rel)),
-				 errtablecol(m->rel, c->attno)));
+						c->name, RelationGetRelationName(rel)),
+				 errtablecol(rel, c->attno)));
 }
 
 /* The TIMESTAMP_OF column of any cell, -1. */
@@ -724,7 +724,7 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 			continue;
 		if (slot->tts_isnull[i])
 		{
-			check_not_null(m, c);
+			wt_check_not_null(m->rel, c);
 			continue;
 		}
 		if (c->role == WT_MAP)
@@ -1057,7 +1057,7 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 		if (c->role == WT_MAP && (set[i] || m->nts > 0))
 		{
 			if (set[i] && slot->tts_isnull[i])
-				check_not_null(m, c);
+				wt_check_not_null(m->rel, c);
 			collect_map(m, i, slot, before, set);
 		}
 		else if (c->role == WT_KEY && c->family >= 0 && set[i])
@@ -1071,7 +1071,7 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 
 			if (slot->tts_isnull[i])
 			{
-				check_not_null(m, c);
+				wt_check_not_null(m->rel, c);
 				if (set[i])
 					add_write(m, c->family, q, NULL, WIDE_TS_MAX, false);
 				continue;

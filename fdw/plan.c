@@ -179,6 +179,12 @@ strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
 	return -1;
 }
 
+int
+wt_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
+{
+	return strict_family(rel, t, clauses, wanted);
+}
+
 /* How many families a scan opens, for its cost. */
 static int
 count_families(RelInfo *info, Bitmapset *wanted, int strict)

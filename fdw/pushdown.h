@@ -241,6 +241,11 @@ typedef enum WtLock
 
 #define wt_flag(priv, which) list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
 
+/*
+ * plan.c, also used by direct.c.  A family in which every row that passes the
+ * clauses has a cell (a column may be added to the wanted ones for it), -1.
+ */
+extern int	wt_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted);
 extern WtTest *wt_plan_tests(List *fdw_private, int *n);
 /* plan.c: is the order of this operator family the order of the part's bytes? */
 extern bool wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation);

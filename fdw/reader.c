@@ -461,6 +461,12 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 {
 	for (; target != NULL; target = target->next)
 	{
+		if (r->floors != NULL)
+		{
+			r->floors[target->att] = cell->ts;
+			if (r->bare[target->att])
+				continue;
+		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
 		else
@@ -555,6 +561,8 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 		*max_seq = 0;
 		r->print = 0;
 		r->own = 0;
+		for (int a = 0; r->floors != NULL && a < t->natts; a++)
+			r->floors[a] = PG_INT64_MIN;
 		if (r->track)
 			keep_key(r, row.key);
 		good = decode_key(r, row.key, values, nulls);

@@ -53,6 +53,8 @@ struct WtRowReader
 	StringInfoData key;			/* of the row last returned */
 	uint32		print;			/* a hash of its cells */
 	int			own;			/* of them, cells of this transaction */
+	int64	   *floors;			/* see WtScanState; NULL: not wanted */
+	const bool *bare;
 	/* layout cells: the part of the row that is being shown */
 	wide_row	row;
 	int			next_cell;

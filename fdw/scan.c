@@ -115,6 +115,8 @@ wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 								 st->tests, st->ntests, st->args, spec);
 
 	r->track = st->lock != WT_LOCK_NONE;
+	r->floors = st->floors;
+	r->bare = st->bare;
 	if (reads_all(st))
 		whole_families(r, spec);
 	return r;

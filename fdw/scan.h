@@ -46,7 +46,11 @@ typedef struct WtScanState
 	MemoryContext rangecxt;
 	WtRanges	ranges;
 	WtKeyFilterArg key_filter;	/* what the ranges do not say */
+	/* changing rows: of each column that is read the timestamp of its cell, PG_INT64_MIN: none; NULL: not wanted */
+	int64	   *floors;
+	bool	   *bare;			/* with floors: columns of which nothing else is wanted */
 	/* locking */
+	bool		reread;			/* the row last locked was read again */
 	WtRowReader *again;			/* reads the newest state */
 	WtScan	   *again_scan;
 	wide_scan_spec again_spec;

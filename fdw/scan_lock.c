@@ -154,7 +154,8 @@ wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
 				 errmsg("could not obtain lock on row in relation \"%s\"",
 						get_rel_name(st->t->relid))));
 	}
-	if (wt_scan_is_newest(st->held))
+	st->reread = !wt_scan_is_newest(st->held);
+	if (!st->reread)
 		return true;
 	if (st->t->cells_layout)
 		found = cell_again(st, values, nulls);

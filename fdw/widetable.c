@@ -166,7 +166,7 @@ define_settings(void)
 							 "Allows parallel scans of wide tables.", NULL,
 							 &wt_enable_parallel_scan, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("widetable.enable_direct_modify",
-							 "Allows UPDATE and DELETE without reading rows first.", NULL,
+							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.", NULL,
 							 &wt_enable_direct_modify, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
@@ -218,6 +218,12 @@ wt_handler(PG_FUNCTION_ARGS)
 	r->IsForeignRelUpdatable = wtIsForeignRelUpdatable;
 	r->ExplainForeignModify = wtExplainForeignModify;
 	r->ExecForeignTruncate = wtExecForeignTruncate;
+
+	r->PlanDirectModify = wtPlanDirectModify;
+	r->BeginDirectModify = wtBeginDirectModify;
+	r->IterateDirectModify = wtIterateDirectModify;
+	r->EndDirectModify = wtEndDirectModify;
+	r->ExplainDirectModify = wtExplainDirectModify;
 
 	PG_RETURN_POINTER(r);
 }

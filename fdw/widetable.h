@@ -22,6 +22,7 @@
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE
+ *	direct.c	UPDATE and DELETE in the scan itself
  *	func.c		increment, append, put, delete_*, check_and_mutate
  *	func_read.c	get, cells, raw_cells
  *	func_admin.c	flush, compact, verify, split_keys, table_size
@@ -375,11 +376,18 @@ extern void wtBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo
 extern void wtEndForeignInsert(EState *estate, ResultRelInfo *rinfo);
 extern int	wtIsForeignRelUpdatable(Relation rel);
 extern void wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs);
+extern bool wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
+extern void wtBeginDirectModify(ForeignScanState *node, int eflags);
+extern TupleTableSlot *wtIterateDirectModify(ForeignScanState *node);
+extern void wtEndDirectModify(ForeignScanState *node);
+extern void wtExplainDirectModify(ForeignScanState *node, struct ExplainState *es);
 extern void wtExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, struct ExplainState *es);
 
 /* modify.c, also used by func.c */
 /* Does the row exist (any live cell), in the newest state with own writes? Call under the row lock. */
 extern bool wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key);
+/* 23502 when the column, which gets a null, is NOT NULL */
+extern void wt_check_not_null(Relation rel, const WtColumn *c);
 
 /* scan.c, also used by func.c and modify.c: decode a fetched row into values/nulls by attno - 1 (only attrs in need, a bool per attno - 1, NULL = all) */
 typedef struct WtRowReader WtRowReader;
