@@ -105,8 +105,15 @@ sub make_table
 	push @heap, 'n int4 NOT NULL';
 	my $opts = "key '" . join(', ', @key) . "', families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'";
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
-	$t{ddl} = "CREATE FOREIGN TABLE w.$name (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n"
-	  . "CREATE TABLE h.$name (" . join(', ', @heap) . ', PRIMARY KEY (' . join(', ', map { $_->{name} } grep { $_->{key} } @{ $t{columns} }) . "));\n";
+	my $wide = sub { "CREATE FOREIGN TABLE w.$_[0] (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n" };
+	my $attach = sub { "ALTER TABLE w.$name ATTACH PARTITION w.$_[0] FOR VALUES WITH (MODULUS 3, REMAINDER $_[1]);\n" };
+	# sometimes two wide tables and an ordinary one as partitions
+	$t{partitions} = [ "${name}_0", "${name}_1" ] if chance(0.15);
+	$t{ddl} = !$t{partitions} ? $wide->($name)
+	  : "CREATE TABLE w.$name (" . join(', ', @heap) . ") PARTITION BY HASH (k1);\n" .
+	  join('', map { $wide->("${name}_$_") . $attach->("${name}_$_", $_) } 0, 1) .
+	  "CREATE TABLE w.${name}_2 (" . join(', ', @heap) . ");\n" . $attach->("${name}_2", 2);
+	$t{ddl} .= "CREATE TABLE h.$name (" . join(', ', @heap) . ', PRIMARY KEY (' . join(', ', map { $_->{name} } grep { $_->{key} } @{ $t{columns} }) . "));\n";
 	return \%t;
 }
 
@@ -149,7 +156,8 @@ sub fill_table
 		$sql .= join "", map { my $s = "SET search_path = SCHEMA;\n$change;\n"; $s =~ s{SCHEMA}{$_}g; $s } qw(h w);
 		$sql .= "SELECT widetable.flush();\n" if chance(0.3);
 	}
-	$sql .= "SELECT widetable.compact('w.$t->{name}');\n" if chance(0.3);
+	my @stored = $t->{partitions} ? @{ $t->{partitions} } : $t->{name};
+	$sql .= join '', map { "SELECT widetable.compact('w.$_');\n" } @stored if chance(0.3);
 	$sql .= "ANALYZE w.$t->{name};\n" if chance(0.4);
 	return $sql . "ANALYZE h.$t->{name};\n";
 }
@@ -443,6 +451,32 @@ sub select_keys
 	return [ "SELECT NULL FROM $t->{name} u WHERE false", $type ];
 }
 
+# an expression on the row that a change statement returns, of any type
+sub returned
+{
+	my ($t, @c) = @_;
+	my $c = any(@c)->{name};
+	my $k = (grep { $_->{key} } @{ $t->{columns} })[0]{name};
+	return any("x.$c", "x.$c", "x.$c", "x.$c IS NULL", "x.$c\::text || '!'", "coalesce(x.$c\::text, 'none')", "(x.*) IS NULL",
+		"CASE WHEN x.$c IS NULL THEN x.$k\::text ELSE x.$c\::text END", "(SELECT count(*) FROM $t->{name} z WHERE z.$k = x.$k)");
+}
+
+# what a column is set to: a constant, another column, an expression on the row, a query
+sub assigned
+{
+	my ($scope, $c) = @_;
+	my $r = rand;
+	my $null = $c->{not_null} || chance(0.8) ? constant($c->{type}) : 'NULL';
+	my $o = column($scope, $c->{type}, sub { $_[0]{type} eq $c->{type} && ($c->{not_null} ? $_[0]{not_null} || $_[0]{key} : 1) });
+	return $null if $r < 0.45;
+	return $o ? $o->[0] : $null if $r < 0.65;
+	return "CASE WHEN " . predicate($scope, 1) . " THEN $scope->[0][1].$c->{name} ELSE $null END" if $r < 0.85;
+	my $y = any(@tables);
+	my $from = column([ [ $y, 'y' ] ], $c->{type}, sub { $_[0]{type} eq $c->{type} });
+	return $null unless $from;
+	return "coalesce((SELECT max($from->[0]) FROM $y->{name} y WHERE " . predicate([ [ $y, 'y' ], @$scope ], 1) . "), " . constant($c->{type}) . ")";
+}
+
 # in a transaction that is rolled back: what it returns, and what it leaves
 sub change_statement
 {
@@ -450,15 +484,35 @@ sub change_statement
 	my $scope = [ [ $t, 'x' ] ];
 	my @c = @{ $t->{columns} };
 	my @v = grep { !$_->{key} } @c;
+	my @k = map { $_->{name} } grep { $_->{key} } @c;
 	my $where = ' WHERE ' . predicate($scope, chance(0.7) ? 1 : 2);
-	my $returning = chance(0.4) ? ' RETURNING ' . join(', ', map { "x.$_->{name}" } some(1 + int rand 3, @c)) : '';
+	my $returning = chance(0.4) ? ' RETURNING ' . join(', ', map { returned($t, @c) } 1 .. 1 + int rand 3) : '';
 	my $r = rand;
 	my $change;
-	if ($r < 0.35) { $change = "DELETE FROM $t->{name} x$where$returning"; }
-	elsif ($r < 0.8)
+	if ($r < 0.3) { $change = "DELETE FROM $t->{name} x$where$returning"; }
+	elsif ($r < 0.7)
 	{
 		my @set = some(1 + int rand 2, @v);
-		$change = "UPDATE $t->{name} x SET " . join(', ', map { my $c = $_; my $o = column($scope, $c->{type}, sub { $_[0]{type} eq $c->{type} && ($c->{not_null} ? $_[0]{not_null} || $_[0]{key} : 1) }); "$c->{name} = " . ($o && chance(0.4) ? $o->[0] : $c->{not_null} || chance(0.8) ? constant($c->{type}) : 'NULL') } @set) . "$where$returning";
+		$change = "UPDATE $t->{name} x SET " . join(', ', map { "$_->{name} = " . assigned($scope, $_) } @set) . "$where$returning";
+	}
+	elsif ($r < 0.76 && @v > 1)
+	{
+		# several columns from one query
+		my @set = some(2, @v);
+		my $one = join ' AND ', map { "y.$_ = x.$_" } @k;
+		my @from = chance(0.5) ? map { constant($_->{type}) } @set : map { "max(y.$_->{name})" } @set;
+		$change = "UPDATE $t->{name} x SET (" . join(', ', map { $_->{name} } @set) . ") = (SELECT " . join(', ', @from) . " FROM $t->{name} y" . ($from[0] =~ /^max\(y/ ? " WHERE $one" : ' LIMIT 1') . ")$where$returning";
+	}
+	elsif ($r < 0.88)
+	{
+		# with another table; each row is found once by its key, or gets a constant
+		my $set = any(@v);
+		my $other = chance(0.5) ? $t : any(@tables);
+		my ($a, $b) = (column($scope), undef);
+		$b = column([ [ $other, 'y' ] ], $a->[1]{type});
+		return change_statement() unless $b;
+		$change = "UPDATE $t->{name} x SET $set->{name} = " . ($other == $t && chance(0.6) ? "y.$set->{name}" : constant($set->{type})) .
+		  " FROM $other->{name} y WHERE " . ($other == $t ? join(' AND ', map { "y.$_ = x.$_" } @k) . ' AND ' : "$a->[0] = $b->[0] AND ") . comparison([ @$scope, [ $other, 'y' ] ]) . $returning;
 	}
 	else
 	{
@@ -466,7 +520,7 @@ sub change_statement
 		my ($a, $b) = (column($scope), undef);
 		$b = column([ [ $o, 'y' ] ], $a->[1]{type});
 		return change_statement() unless $b;
-		$change = "DELETE FROM $t->{name} x USING $o->{name} y WHERE $a->[0] = $b->[0] AND " . comparison([ @$scope, [ $o, 'y' ] ]);
+		$change = "DELETE FROM $t->{name} x USING $o->{name} y WHERE $a->[0] = $b->[0] AND " . comparison([ @$scope, [ $o, 'y' ] ]) . $returning;
 	}
 	return "BEGIN;\n$change;\nSELECT * FROM $t->{name};\nSELECT count(*) FROM $t->{name} x$where;\nROLLBACK";
 }
