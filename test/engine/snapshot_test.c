@@ -340,6 +340,42 @@ test_renew_keeps(void **state)
 	store_drop(&s);
 }
 
+/* Nothing has been applied since, and nothing that has been is left out. */
+static void
+test_is_newest(void **state)
+{
+	store		s;
+	wide_snapshot *snap, *plain;
+
+	(void) state;
+	begin(&s, 1);
+	store_put(&s, fam, "a", "q", 1, "one");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &plain));
+	assert_ok(wide_snapshot_latest(s.db, &snap));
+	assert_true(wide_snapshot_is_newest(plain));
+	assert_true(wide_snapshot_is_newest(snap));
+	assert_ok(wide_flush(s.db));
+	assert_true(wide_snapshot_is_newest(plain));
+	store_put(&s, fam, "b", "q", 1, "two");
+	assert_false(wide_snapshot_is_newest(plain));
+	assert_false(wide_snapshot_is_newest(snap));
+	assert_ok(wide_snapshot_renew(snap));
+	assert_true(wide_snapshot_is_newest(snap));
+	wide_snapshot_release(snap);
+	wide_snapshot_release(plain);
+	/* as high as the newest, but without one in between */
+	put_external(&s, 3, "a", "running");
+	put_external(&s, 4, "c", "ended");
+	assert_ok(wide_snapshot_latest(s.db, &snap));
+	assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &plain));
+	assert_int_equal(wide_snapshot_lsn(plain), wide_snapshot_lsn(snap));
+	assert_true(wide_snapshot_is_newest(snap));
+	assert_false(wide_snapshot_is_newest(plain));
+	wide_snapshot_release(snap);
+	wide_snapshot_release(plain);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -348,6 +384,7 @@ main(void)
 		cmocka_unit_test(test_import_here),
 		cmocka_unit_test(test_renew),
 		cmocka_unit_test(test_renew_keeps),
+		cmocka_unit_test(test_is_newest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
