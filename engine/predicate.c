@@ -124,7 +124,7 @@ check(const wide_predicate *w, int nfamilies)
 		return wide_fail(WIDE_INVALID, "a predicate has no such operator or kind");
 	if (!takes_value(w->op))
 		return WIDE_OK;
-	if (w->nvalues < 0 || (w->op != WIDE_OP_IN && w->nvalues != 1))
+	if (w->nvalues < 0 || (w->op != WIDE_OP_IN && w->op != WIDE_OP_NOT_IN && w->nvalues != 1))
 		return wide_fail(WIDE_INVALID, "a predicate has %d values", w->nvalues);
 	if (w->kind == WIDE_KIND_BYTES || w->nvalues == 0)
 		return WIDE_OK;
@@ -178,7 +178,7 @@ keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **
 
 	p->op = (uint8_t) w->op;
 	p->kind = (uint8_t) w->kind;
-	p->width = n > 0 && w->kind != WIDE_KIND_BYTES ? (uint32_t) w->values[0].len : 0;
+	p->width = w->kind == WIDE_KIND_BYTES ? w->width : n > 0 ? (uint32_t) w->values[0].len : 0;
 	p->values = *values;
 	p->nvalues = (uint32_t) n;
 	for (int i = 0; i < n; i++)
@@ -371,14 +371,17 @@ test_one(const predicate *p, const wide_bytes *value)
 	if (p->op == WIDE_OP_NOT_NULL)
 		return IS_TRUE;
 	if (p->nvalues == 0)
-		return NOT_TRUE;		/* IN () */
+		return p->op == WIDE_OP_NOT_IN ? IS_TRUE : NOT_TRUE;	/* IN () */
 	with = p->values[0].bytes;
-	if (p->kind != WIDE_KIND_BYTES && !number_of(p->kind, p->width, *value, &number))
+	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
+		: !number_of(p->kind, p->width, *value, &number))
 		return NOT_TOLD;
 	switch (p->op)
 	{
 		case WIDE_OP_IN:
 			return test_in(p, *value, number);
+		case WIDE_OP_NOT_IN:
+			return test_in(p, *value, number) == IS_TRUE ? NOT_TRUE : IS_TRUE;
 		case WIDE_OP_PREFIX:
 			return value->len >= with.len && (with.len == 0 || memcmp(value->data, with.data, with.len) == 0);
 		default:

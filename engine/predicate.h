@@ -24,7 +24,7 @@ typedef struct predicate
 {
 	uint8_t		op;				/* wide_op */
 	uint8_t		kind;			/* wide_kind */
-	uint32_t	width;			/* of numbers */
+	uint32_t	width;			/* of numbers; of bytes, when only one is right, else 0 */
 	uint32_t	clause;			/* index into clauses */
 	const predicate_value *values;
 	uint32_t	nvalues;

@@ -689,6 +689,7 @@ read_row(wide_scan *s, bool *full)
 	if (s->rejected)
 	{
 		s->row_exists = false;
+		s->stats.rows_rejected++;
 		if (s->ncells > 0)
 			drop_cells(s);
 		return leave_row(s);

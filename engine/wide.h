@@ -503,6 +503,7 @@ typedef enum wide_op
 {
 	WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT, WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE,
 	WIDE_OP_IN,					/* equal to one of the values */
+	WIDE_OP_NOT_IN,				/* equal to none of them */
 	WIDE_OP_PREFIX,				/* begins with the value; BYTES only */
 	WIDE_OP_IS_NULL,			/* no value, like the next */
 	WIDE_OP_NOT_NULL
@@ -522,8 +523,9 @@ typedef struct wide_predicate
 	wide_op		op;
 	wide_kind	kind;			/* how values compare */
 	wide_bytes	qualifier;
-	const wide_bytes *values;	/* one; for IN any number, in any order; numbers all of one width */
+	const wide_bytes *values;	/* one; for IN and NOT_IN any number, in any order; numbers all of one width */
 	int			nvalues;
+	uint32_t	width;			/* BYTES: of cells with another length nothing can be told either; 0 = any */
 } wide_predicate;
 
 /*
@@ -606,6 +608,7 @@ typedef struct wide_scan_stats
 	uint64_t	files_read, files_skipped_key, files_skipped_time, files_skipped_bloom;
 	uint64_t	blocks_read, blocks_cached;
 	uint64_t	cells_scanned, cells_returned, rows_returned, tombstones, seeks;
+	uint64_t	rows_rejected;	/* by predicates; some of them may have been deleted before */
 } wide_scan_stats;
 
 /* The arrays of spec are copied; snapshot, batch and db must outlive the scan. */

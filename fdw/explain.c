@@ -29,7 +29,8 @@ typedef struct Shown
 	List	   *context;		/* for deparsing */
 	WtTest	   *tests;
 	int			ntests;
-	bool		constant;		/* all values are constants */
+	int			nvalues;		/* of the tests: the first ones of exprs */
+	bool		constant;		/* they are all constants */
 } Shown;
 
 /* ----------------------------------------------------------------- values */
@@ -354,9 +355,9 @@ show_times(Shown *s, ExplainState *es)
 static void
 constant_ranges(Shown *s, List *types, WtRanges *out)
 {
-	WtArg	   *args = palloc0(sizeof(WtArg) * Max(1, list_length(s->exprs)));
+	WtArg	   *args = palloc0(sizeof(WtArg) * Max(1, s->nvalues));
 
-	for (int i = 0; i < list_length(s->exprs); i++)
+	for (int i = 0; i < s->nvalues; i++)
 	{
 		Const	   *c = list_nth_node(Const, s->exprs, i);
 
@@ -510,6 +511,8 @@ show_columns(Shown *s, List *private, ExplainState *es)
 			   *columns = NIL,
 			   *existence = NIL;
 	ListCell   *lc;
+	WtLeaf	   *leaves;
+	int			nleaves;
 
 	if (t->cells_layout)
 		return;
@@ -528,11 +531,14 @@ show_columns(Shown *s, List *private, ExplainState *es)
 		families = add_name(families, t->families[c->family].name);
 		columns = add_name(columns, name.data);
 	}
+	/* those that are tested without being delivered */
+	leaves = wt_plan_leaves(private, &nleaves);
+	for (int i = 0; i < nleaves; i++)
+		families = add_name(families, t->families[t->columns[leaves[i].attno - 1].family].name);
 	if (families != NIL)
-	{
 		ExplainPropertyList("Families", families, es);
+	if (columns != NIL)
 		ExplainPropertyList("Columns", columns, es);
-	}
 	if (wt_flag(private, WtFlagStrictFamily) >= 0)
 		return;
 	for (int f = 0; f < t->nfamilies; f++)
@@ -581,6 +587,30 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 	ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
 	if (seeks)
 		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
+}
+
+/* The clauses that the engine tests, and how many rows failed them. */
+static void
+show_filters(ForeignScanState *node, Shown *s, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_flag(plan->fdw_private, WtFlagFilters));
+
+	if (clauses == NIL)
+		return;
+	ExplainPropertyText("Engine Filter",
+						deparse_expression((Node *) make_ands_explicit(clauses), s->context,
+										   es->verbose, false), es);
+	if (es->analyze && node->fdw_state != NULL && node->ss.ps.instrument != NULL)
+	{
+		wide_scan_stats st;
+		uint64		bad_keys;
+
+		wt_scan_work(node->fdw_state, &st, &bad_keys);
+		if (st.rows_rejected > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyFloat("Rows Removed by Engine Filter", NULL,
+								 st.rows_rejected / Max(1, node->ss.ps.instrument->nloops), 0, es);
+	}
 }
 
 /* The expressions for display: with the variables of a join's other side rather than its parameters. */
@@ -676,7 +706,6 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	uint64		rows = 0,
 				removed = 0;
 	Shown		s = {0};
-	ListCell   *lc;
 	bool		filter;
 	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
 
@@ -691,10 +720,13 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 			scan = wt_aggregate_scan(node, &rows, &removed);
 	}
 	s.tests = wt_plan_tests(private, &s.ntests);
+	for (int i = 0; i < s.ntests; i++)
+		s.nvalues = Max(s.nvalues, s.tests[i].first + s.tests[i].n);
 	s.constant = true;
-	foreach(lc, s.exprs)
-		s.constant = s.constant && IsA(lfirst(lc), Const);
+	for (int i = 0; i < s.nvalues; i++)
+		s.constant = s.constant && IsA(list_nth(s.exprs, i), Const);
 
+	show_filters(node, &s, es);
 	if (s.t->cells_layout)
 	{
 		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);

@@ -48,6 +48,9 @@ typedef struct RelInfo
 	double		per_row;		/* of them for each row of the engine: more than one in the layout 'cells' */
 	double		blocks;
 	List	   *conds;			/* of the restriction clauses alone */
+	List	   *filters;		/* of them, those that the engine tests */
+	QualCost	filter_cost;	/* of these clauses in PostgreSQL */
+	int			filter_families;	/* that are read for them */
 	double		cells;			/* of one row, in all families */
 	int			families;		/* that a scan opens */
 } RelInfo;
@@ -57,6 +60,7 @@ typedef struct ScanSize
 {
 	double		rows;			/* returned */
 	double		scanned;		/* in the key ranges */
+	double		delivered;		/* of them, those that the engine does not leave out */
 	double		blocks;
 	double		ranges;
 	double		near;			/* 0 .. 1: how much a lookup is near the one before */
@@ -82,6 +86,9 @@ typedef struct ScanSize
 
 /* The same of a cell of a row that a key filter leaves out. */
 #define PASS_COST 2
+
+/* What a clause costs in the engine, of what it costs in PostgreSQL. */
+#define FILTER_SHARE 0.5
 
 /* A list of which nothing is known. */
 #define DEFAULT_ARRAY 10
@@ -128,10 +135,11 @@ is_of_family(const WtColumn *c)
  * A family in which every row of the result has a cell: because a clause is
  * not true otherwise, or because a NOT NULL column of a family that is read
  * anyway says so (it is added to the wanted ones then).  -1: none, so that
- * existence has to be asked of the other families.
+ * existence has to be asked of the other families.  read: attributes that are
+ * wanted, or tested by the engine.
  */
 static int
-strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
+strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read, Bitmapset **wanted)
 {
 	ListCell   *lc;
 
@@ -169,7 +177,7 @@ strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
 		{
 			const WtColumn *other = &t->columns[o];
 
-			if (bms_is_member(o + 1, *wanted) && is_of_family(other) && other->family == c->family)
+			if (bms_is_member(o + 1, read) && is_of_family(other) && other->family == c->family)
 			{
 				*wanted = bms_add_member(*wanted, a + 1);
 				return c->family;
@@ -498,6 +506,19 @@ outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
 	return near;
 }
 
+/* The clauses (RestrictInfos) of those filters that PostgreSQL does not test again. */
+static List *
+exact_filters(List *filters)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, filters)
+		if (((WtFilter *) lfirst(lc))->exact)
+			out = lappend(out, ((WtFilter *) lfirst(lc))->rinfo);
+	return out;
+}
+
 /*
  * What a key filter saves: rows that it passes over are not read, and where they
  * lie together, not even passed.  There are as many jumps as there are values of
@@ -627,6 +648,8 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	estimate_filter(root, rel, info, conds, filtered, gap, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
+	size->delivered = clamp_row_est(size->scanned * clauselist_selectivity(root, exact_filters(info->filters), rel->relid, JOIN_INNER, NULL));
+	size->delivered = Max(size->delivered, size->rows);
 }
 
 /*
@@ -643,6 +666,7 @@ cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *
 	double		seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) + SEEK_COST * cpu_operator_cost;
 	double		cells = info->cells * info->families / Max(1, info->e.nall);
 	double		seeks = Max(1, size->ranges) * info->families;
+	double		tested = info->filters == NIL ? cells : cells * Min(info->filter_families, info->families) / info->families;
 
 	if (again)
 		seek *= 1 - (1 - NEAR_SEEK) * size->near;
@@ -651,10 +675,29 @@ cost_scan(RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *
 		*startup += info->t->startup_cost;
 	*total = *startup + seek * (seeks - info->families);
 	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
-	*total += size->scanned * (cpu_tuple_cost + info->t->tuple_cost + CELL_COST * cpu_operator_cost * cells + qual->per_tuple);
+	/* rows that the engine leaves out: only the cells that it looks at, and no tuple */
+	*total += size->scanned * (CELL_COST * cpu_operator_cost * tested + FILTER_SHARE * info->filter_cost.per_tuple);
+	*total += size->delivered * (cpu_tuple_cost + info->t->tuple_cost + CELL_COST * cpu_operator_cost * (cells - tested) +
+								 Max(0, qual->per_tuple - info->filter_cost.per_tuple));
 	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST * cells, size->jumps * SEEK_COST) * info->families *
 		cpu_operator_cost;
 	*total += size->rows * rel->reltarget->cost.per_tuple;
+}
+
+/* Which clauses the engine tests, and what that is worth. */
+static void
+prepare_filters(PlannerInfo *root, RelOptInfo *rel, RelInfo *info)
+{
+	Bitmapset  *families = NULL;
+	ListCell   *lc,
+			   *l;
+
+	info->filters = wt_filters(rel, info->t, rel->baserestrictinfo);
+	cost_qual_eval(&info->filter_cost, exact_filters(info->filters), root);
+	foreach(lc, info->filters)
+		foreach(l, ((WtFilter *) lfirst(lc))->leaves)
+			families = bms_add_member(families, info->t->columns[((WtFilterLeaf *) lfirst(l))->attno - 1].family);
+	info->filter_families = bms_num_members(families);
 }
 
 void
@@ -690,10 +733,11 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
 
 	wanted = wanted_attributes(baserel, info->t, clauses);
-	strict = strict_family(baserel, info->t, clauses, &wanted);
+	strict = strict_family(baserel, info->t, clauses, wanted, &wanted);
 	info->families = count_families(info, wanted, strict);
 	info->conds = wt_conditions(root, baserel, info->t, baserel->baserestrictinfo);
 	(void) wt_conditions_choose(info->t, info->conds);
+	prepare_filters(root, baserel, info);
 	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &size);
 	baserel->rows = size.rows;
 
@@ -1090,6 +1134,23 @@ attribute_list(Bitmapset *attrs)
 	return out;
 }
 
+/*
+ * What the scan has to deliver for these clauses and the target list; exact:
+ * clauses that the engine answers.  Their columns are not delivered, but they
+ * too say which rows exist.  With existence 'projected' a family that is tested
+ * counts as read, unless a row must have a cell in another one anyway.
+ */
+static Bitmapset *
+choose_attributes(RelOptInfo *rel, WtTable *t, List *rest, List *exact, int *strict)
+{
+	List	   *all = list_concat_copy(get_actual_clauses(exact), rest);
+	Bitmapset  *read = wanted_attributes(rel, t, all),
+			   *wanted = wanted_attributes(rel, t, rest);
+
+	*strict = t->cells_layout ? -1 : strict_family(rel, t, all, read, &wanted);
+	return *strict < 0 && t->existence_projected ? read : wanted;
+}
+
 ForeignScan *
 wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 				 List *tlist, List *scan_clauses, Plan *outer_plan)
@@ -1103,12 +1164,16 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 			   *answered = NIL,
 			   *recheck = NIL,
 			   *rest = NIL,
+			   *filters,
+			   *predicates,
+			   *exact,
 			   *flags,
 			   *show,
 			   *private;
 	ListCell   *lc;
 	Bitmapset  *wanted;
 	int			strict;
+	WtLock		lock;
 	WtColumn   *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
 
 	(void) wt_conditions_choose(info->t, conds);
@@ -1134,6 +1199,13 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 		exprs = list_concat(exprs, list_copy(f->c->values));
 		types = list_concat(types, list_copy(f->c->types));
 	}
+	lock = lock_mode(root, baserel);
+	filters = wt_filters(baserel, info->t, scan_clauses);
+	predicates = wt_filters_plan(filters, &exprs, &types);
+	/* a row that is locked has to pass again in its newest state */
+	exact = lock == WT_LOCK_NONE ? exact_filters(filters) : NIL;
+	foreach(lc, filters)
+		recheck = lappend(recheck, ((WtFilter *) lfirst(lc))->rinfo->clause);
 	foreach(lc, scan_clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
@@ -1142,22 +1214,23 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 			continue;
 		if (list_member_ptr(answered, rinfo))
 			recheck = lappend(recheck, rinfo->clause);
-		else
+		else if (!list_member_ptr(exact, rinfo))
 			rest = lappend(rest, rinfo->clause);
 	}
-	wanted = wanted_attributes(baserel, info->t, rest);
-	strict = info->t->cells_layout ? -1 : strict_family(baserel, info->t, rest, &wanted);
+	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
 	flags = list_make5_int(strict,
 						   intVal(linitial(best_path->fdw_private)),
 						   intVal(lsecond(best_path->fdw_private)),
-						   lock_mode(root, baserel),
+						   lock,
 						   (int) baserel->relid);
+	flags = lappend_int(flags, list_length(filters));
 
 	/* with variables of other tables, for EXPLAIN: they become parameters of the join */
 	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL) ? copyObject(exprs) : NIL;
 	private = list_make5(tests, types, attribute_list(wanted), flags,
 						 makeString(limit_text(root, baserel, best_path->path.pathkeys)));
-	return make_foreignscan(tlist, rest, baserel->relid, exprs, lappend(private, show), NIL, recheck, outer_plan);
+	private = lappend(lappend(private, show), predicates);
+	return make_foreignscan(tlist, rest, baserel->relid, exprs, private, NIL, recheck, outer_plan);
 }
 
 bool

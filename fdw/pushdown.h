@@ -119,6 +119,74 @@ typedef struct WtIntervals
 	WtInterval *iv;
 } WtIntervals;
 
+/* ------------------------------------------------- predicate.c: conditions on cells */
+
+/* What one alternative of a clause says about a column that shows a cell. */
+typedef enum WtLeafOp
+{
+	WT_LEAF_EQ,					/* in this order: see predicate.c */
+	WT_LEAF_NE,
+	WT_LEAF_LT,
+	WT_LEAF_LE,
+	WT_LEAF_GT,
+	WT_LEAF_GE,
+	WT_LEAF_ANY,				/* = ANY (array) */
+	WT_LEAF_NOT_ANY,			/* <> ALL (array) */
+	WT_LEAF_PREFIX,				/* begins with the value */
+	WT_LEAF_LIKE,				/* begins as the pattern does */
+	WT_LEAF_DISTINCT,			/* IS DISTINCT FROM */
+	WT_LEAF_NOT_DISTINCT,
+	WT_LEAF_NULL,				/* no value, like the next */
+	WT_LEAF_NOT_NULL
+} WtLeafOp;
+
+typedef struct WtFilterLeaf
+{
+	AttrNumber	attno;
+	WtLeafOp	op;
+	Node	   *value;			/* an expression without variables */
+	Oid			type;			/* its type (of an array: the element's) */
+} WtFilterLeaf;
+
+/* One clause that the engine can test: an OR of leaves. */
+typedef struct WtFilter
+{
+	RestrictInfo *rinfo;
+	List	   *leaves;
+	bool		exact;			/* no row that passes fails the clause: need not be tested again */
+} WtFilter;
+
+/* The same at run time: the value is args[arg]; leaves of one clause come together. */
+typedef struct WtLeaf
+{
+	int			clause;
+	AttrNumber	attno;
+	WtLeafOp	op;
+	int			arg;			/* -1: none */
+} WtLeaf;
+
+/* With the values at hand: all that the engine has to test. */
+typedef struct WtPredicates
+{
+	bool		never;			/* no row passes */
+	int			n;
+	wide_predicate *list;		/* family: index into the table's families */
+} WtPredicates;
+
+/* The clauses (RestrictInfos) among these that the engine can test: a list of WtFilter. */
+extern List *wt_filters(RelOptInfo *rel, WtTable *t, List *rinfos);
+/* What the plan keeps of them (WtPrivatePredicates); their values are appended to exprs and types. */
+extern List *wt_filters_plan(List *filters, List **exprs, List **types);
+extern WtLeaf *wt_plan_leaves(List *fdw_private, int *n);
+/* In CurrentMemoryContext. */
+extern void wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out);
+/* Give them to a scan; families that it does not read yet are added to it. */
+extern void wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec);
+/* Bytes that are the same for predicates that are. */
+extern void wt_predicates_print(const WtPredicates *p, StringInfo out);
+
+/* ---------------------------------------------------- pushdown.c: conditions on the key */
+
 extern List *wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 /* Sets used and exact; returns how many leading parts are bound to values. */
 extern int	wt_conditions_choose(WtTable *t, List *conds);
@@ -219,7 +287,8 @@ enum WtPrivate
 	WtPrivateColumns,			/* attribute numbers that are wanted */
 	WtPrivateFlags,				/* integer list, see below */
 	WtPrivateLimit,				/* String: rows, or empty */
-	WtPrivateShow				/* the expressions as the query has them, when they have variables */
+	WtPrivateShow,				/* the expressions as the query has them, when they have variables */
+	WtPrivatePredicates			/* list of integer lists: clause, attribute, WtLeafOp, index into fdw_exprs or -1 */
 };
 
 enum WtFlag
@@ -228,7 +297,8 @@ enum WtFlag
 	WtFlagReverse,
 	WtFlagOrdered,				/* rows must come in key order */
 	WtFlagLock,					/* WtLock */
-	WtFlagRelid					/* range table index while planning */
+	WtFlagRelid,				/* range table index while planning */
+	WtFlagFilters				/* so many of the clauses to recheck, the first ones, are tested by the engine */
 };
 
 typedef enum WtLock

@@ -306,6 +306,21 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 	return r;
 }
 
+int
+wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
+{
+	wide_scan_family *fams = (wide_scan_family *) spec->families;
+	int			n = spec->nfamilies;
+
+	for (int i = 0; i < n; i++)
+		if (fams[i].id == id)
+			return i;
+	add_existence(&fams[n], &r->families[n], id);
+	fams[n].want = WIDE_WANT_COLUMNS;
+	spec->nfamilies = r->nfamilies = n + 1;
+	return n;
+}
+
 WtRowReader *
 wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec)
 {
@@ -490,7 +505,8 @@ add_to_print(WtRowReader *r, const wide_cell *cell)
 		h = hash_combine(h, hash_bytes((const unsigned char *) &cell->ts, sizeof(cell->ts)));
 	else
 		r->own++;
-	r->print = hash_combine(r->print, h);
+	/* a sum: what is tested comes first, so that two scans need not have the cells in one order */
+	r->print += murmurhash32(h);
 }
 
 static void
@@ -563,7 +579,8 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 		r->own = 0;
 		for (int a = 0; r->floors != NULL && a < t->natts; a++)
 			r->floors[a] = PG_INT64_MIN;
-		if (r->track)
+		r->unsure = row.unsure;
+		if (r->track || row.unsure)
 			keep_key(r, row.key);
 		good = decode_key(r, row.key, values, nulls);
 		for (;;)

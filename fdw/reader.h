@@ -49,6 +49,7 @@ struct WtRowReader
 	JsonbParseState **maps;		/* by attribute, while a row is put together */
 	MemoryContext cxt;			/* where copies of keys live */
 	wide_bytes	at;				/* key of the row last returned, until the next call */
+	bool		unsure;			/* of the row last returned the engine could not tell its predicates; key is set */
 	bool		track;			/* for locking: fill in the next three */
 	StringInfoData key;			/* of the row last returned */
 	uint32		print;			/* a hash of its cells */
@@ -79,6 +80,8 @@ typedef struct WtSource
 /* Layout cells: the tests and their arguments decide what is read; else none. */
 extern WtRowReader *wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 								   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec);
+/* The entry of a family in the specification, which is made when there is none. */
+extern int	wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
 /* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse are set. */
 extern void wt_source_merge(WtSource *s);
 /* The next row's first part, and the scan that has its others. */

@@ -13,6 +13,7 @@
  * the key ranges in rangecxt, reset when they are computed again.
  */
 #include "aggregate.h"
+#include "rmw.h"
 
 #include "access/xact.h"
 #include "executor/executor.h"
@@ -41,6 +42,8 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps)
 	if (st->exists)
 		st->held = wt_snapshot_hold(ps->state->es_snapshot);
 	st->tests = wt_plan_tests(private, &st->ntests);
+	st->leaves = wt_plan_leaves(private, &st->nleaves);
+	initStringInfo(&st->asked);
 	st->nargs = list_length(exprs);
 	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
 	st->exprs = ExecInitExprList(exprs, ps);
@@ -122,7 +125,7 @@ wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 	return r;
 }
 
-/* The parameters' values now, and the key ranges that follow. */
+/* The parameters' values now, and the key ranges and predicates that follow. */
 static void
 compute_ranges(WtScanState *st, ExprContext *econtext)
 {
@@ -141,6 +144,7 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 	}
 	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
 	st->key_filter.filter = st->ranges.filter;
+	wt_predicates(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
 	MemoryContextSwitchTo(old);
 }
 
@@ -168,6 +172,16 @@ flatten_ranges(WtScanState *st)
 	r->ranges[0] = all;
 }
 
+/* widetable.as_of */
+static void
+limit_times(WtScanState *st, wide_scan_spec *spec)
+{
+	if (st->as_of == PG_INT64_MAX)
+		return;
+	spec->ts_min = PG_INT64_MIN;
+	spec->ts_max = st->as_of + 1;
+}
+
 static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
@@ -185,11 +199,9 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	}
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
-	if (st->as_of != PG_INT64_MAX)
-	{
-		st->spec.ts_min = PG_INT64_MIN;
-		st->spec.ts_max = st->as_of + 1;
-	}
+	limit_times(st, &st->spec);
+	wt_predicates_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
+	wt_predicates_print(&st->predicates, &st->asked);
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
 	s->reverse = st->reverse;
@@ -233,6 +245,7 @@ add_statistics(const WtSource *s, wide_scan_stats *out)
 		out->rows_returned += one.rows_returned;
 		out->tombstones += one.tombstones;
 		out->seeks += one.seeks;
+		out->rows_rejected += one.rows_rejected;
 	}
 }
 
@@ -254,6 +267,23 @@ close_scans(WtScanState *st)
 	MemoryContextReset(st->opencxt);
 }
 
+/* Have the predicates changed since the scans were opened? */
+static bool
+asks_other_values(WtScanState *st)
+{
+	StringInfoData now;
+	bool		same;
+
+	if (st->nleaves == 0)
+		return false;
+	initStringInfo(&now);
+	wt_predicates_print(&st->predicates, &now);
+	same = wt_bytes_cmp((wide_bytes) {(const uint8 *) now.data, now.len},
+						(wide_bytes) {(const uint8 *) st->asked.data, st->asked.len}) == 0;
+	pfree(now.data);
+	return !same;
+}
+
 bool
 wt_scan_start(WtScanState *st)
 {
@@ -269,10 +299,10 @@ wt_scan_start(WtScanState *st)
 	}
 	for (int b = 0; b < st->ranges.nbuckets; b++)
 		anything = anything || st->ranges.n[b] > 0;
-	if (!anything)
+	if (!anything || st->predicates.never)
 		return false;
-	/* they may ask for other families now */
-	if (st->opened && st->cell_tests && !st->fixed)
+	/* they may ask for other families now, or other values */
+	if (st->opened && !st->fixed && (st->cell_tests || asks_other_values(st)))
 		close_scans(st);
 	if (!st->opened)
 		open_scans(st, st->ps->state->es_snapshot);
@@ -284,6 +314,39 @@ wt_scan_start(WtScanState *st)
 	st->reader->row_scan = NULL;
 	st->ready = true;
 	return s->n > 0;
+}
+
+/*
+ * The engine could not tell a predicate of the row at hand, because a cell has
+ * not the width of its column: what decoding these columns raises.
+ */
+static void
+raise_unsure(WtScanState *st)
+{
+	bool	   *columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
+	Datum	   *values = palloc(sizeof(Datum) * Max(1, st->t->natts));
+	bool	   *nulls = palloc(sizeof(bool) * Max(1, st->t->natts));
+	wide_scan_spec spec = {0};
+	StringInfoData buf;
+	wide_range	range;
+	WtRowReader *r;
+	WtScan	   *scan;
+
+	for (int i = 0; i < st->nleaves; i++)
+		columns[st->leaves[i].attno - 1] = true;
+	r = wt_row_reader(st->t, &st->e, columns, -1, &spec);
+	initStringInfo(&buf);
+	range = wt_row_range(wt_bytes_of(&st->reader->key), &buf);
+	spec.ranges = &range;
+	spec.nranges = 1;
+	limit_times(st, &spec);
+	scan = wt_scan_open(st->ps->state->es_snapshot, &spec);
+	(void) wt_row_next(r, scan, values, nulls, NULL);
+	wt_scan_close(scan);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("a condition on a row of \"%s\" cannot be evaluated", get_rel_name(st->t->relid)),
+			 errdetail("A cell has not the width that the encoding of its column asks for.")));
 }
 
 bool
@@ -298,6 +361,8 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 	MemoryContextReset(st->rowcxt);
 	old = MemoryContextSwitchTo(st->rowcxt);
 	found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
+	if (found && st->reader->unsure)
+		raise_unsure(st);
 	MemoryContextSwitchTo(old);
 	return found;
 }
@@ -409,7 +474,7 @@ wtEndForeignScan(ForeignScanState *node)
 
 /*
  * EvalPlanQual: the tuple is a copy; the executor tests fdw_recheck_quals,
- * which are the clauses that the key ranges answered.
+ * which are the clauses that the key ranges and the engine answered.
  */
 bool
 wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)

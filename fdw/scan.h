@@ -22,6 +22,10 @@ typedef struct WtScanState
 	int			ntests;
 	WtArg	   *args;
 	int			nargs;
+	WtLeaf	   *leaves;			/* conditions on cells */
+	int			nleaves;
+	WtPredicates predicates;	/* what the engine is asked of them; in rangecxt */
+	StringInfoData asked;		/* what the open scans have been asked: wt_predicates_print */
 	List	   *exprs;			/* expression states of args */
 	bool		fixed;			/* all arguments are constants */
 	bool	   *columns;

@@ -12,6 +12,7 @@
  *	keyfunc.c	SQL helpers on keys (quadkey, reverse_host, ...)
  *	pushdown.c	WHERE clauses -> conditions on parts of the key
  *	range.c		their values -> ranges of row keys
+ *	predicate.c	WHERE clauses -> conditions on cells that the engine tests
  *	version.c	layout cells: conditions on versions and their times
  *	plan.c		sizes, paths, plans
  *	reader.c	the engine's cells -> SQL rows

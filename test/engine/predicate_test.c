@@ -91,16 +91,16 @@ naive_one(const wide_predicate *p, const wide_bytes *v)
 		return p->op == WIDE_OP_IS_NULL && v == NULL ? YES : NO;
 	if (p->op == WIDE_OP_NOT_NULL)
 		return YES;
-	if (p->op == WIDE_OP_IN && p->nvalues == 0)
-		return NO;
-	if (p->kind != WIDE_KIND_BYTES && v->len != p->values[0].len)
+	if (p->nvalues == 0)
+		return p->op == WIDE_OP_NOT_IN ? YES : NO;
+	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && v->len != p->width : v->len != p->values[0].len)
 		return UNSURE;
-	if (p->op == WIDE_OP_IN)
+	if (p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN)
 	{
 		for (int i = 0; i < p->nvalues; i++)
 			if (naive_compare(p->kind, *v, p->values[i]) == 0)
-				return YES;
-		return NO;
+				return p->op == WIDE_OP_IN ? YES : NO;
+		return p->op == WIDE_OP_IN ? NO : YES;
 	}
 	if (p->op == WIDE_OP_PREFIX)
 		return v->len >= p->values[0].len && memcmp(v->data, p->values[0].data, p->values[0].len) == 0;
@@ -207,7 +207,8 @@ change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 static void
 random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 {
-	p->nvalues = p->op == WIDE_OP_IN ? (int) (rnd(r) % 6) : 1;
+	p->nvalues = p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN ? (int) (rnd(r) % 6) : 1;
+	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0;	/* numbers do not look at it */
 	p->values = v;
 	do
 	{
@@ -309,7 +310,7 @@ ask(question *q, uint64_t *r, int nfamilies)
 
 		p->family = (int) (rnd(r) % (uint64_t) nfamilies);
 		p->clause = 10 - (int) (rnd(r) % (uint64_t) n);
-		p->op = (wide_op) (rnd(r) % 10);
+		p->op = (wide_op) (rnd(r) % (WIDE_OP_NOT_NULL + 1));
 		p->kind = (wide_kind) (rnd(r) % 3);
 		if (p->op == WIDE_OP_PREFIX)
 			p->kind = WIDE_KIND_BYTES;
