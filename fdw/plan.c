@@ -190,7 +190,7 @@ strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read, Bitma
 int
 wt_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
 {
-	return strict_family(rel, t, clauses, wanted);
+	return strict_family(rel, t, clauses, *wanted, wanted);
 }
 
 /* How many families a scan opens, for its cost. */
