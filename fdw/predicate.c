@@ -18,12 +18,16 @@
  *	  bytes under every deterministic one, order only under C;
  *	- a value that the column cannot hold stands between two that it can, or
  *	  outside all of them, and the operator changes accordingly (Place);
+ *	- an entry of a map, m->>'q', is the cell that the map would show there; its
+ *	  value is text, or \x and digits where the bytes are no text, so that the order
+ *	  is not that of bytes;
  *	- a cell of another width than its column's makes the row unsure: the scan
  *	  raises what decoding it would.
  *
  * Nothing here reads data.  Locking: none.
  */
 #include "reader.h"
+#include "rmw.h"
 
 #include "access/stratnum.h"
 #include "catalog/pg_opfamily.h"
@@ -63,6 +67,11 @@ cell_order(const WtColumn *c, CellOrder *o)
 
 	memset(o, 0, sizeof(*o));
 	o->kind = WIDE_KIND_BYTES;
+	if (c->role == WT_MAP)
+	{
+		o->equality = true;
+		return true;
+	}
 	o->width = wt_encoded_length(c->typid, c->enc);
 	if (type_is_enum(c->typid))
 	{
@@ -115,14 +124,13 @@ typedef struct Match
 	List	   *leaves;
 	bool		exact;
 	bool		alternative;	/* inside of OR */
+	Node	   *key;			/* of the map's entry last matched, NULL: no map */
 } Match;
 
-/* The column with a cell that an expression stands for, or NULL. */
 static WtColumn *
-match_column(Match *m, Node *node)
+var_column(Match *m, Node *node)
 {
 	Var		   *var;
-	WtColumn   *c;
 
 	while (node && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
@@ -131,8 +139,75 @@ match_column(Match *m, Node *node)
 	var = (Var *) node;
 	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 || var->varattno > m->t->natts)
 		return NULL;
-	c = &m->t->columns[var->varattno - 1];
-	return c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c : NULL;
+	return &m->t->columns[var->varattno - 1];
+}
+
+/* An entry of a map as a column of type text, with its whole qualifier. */
+static WtColumn *
+map_entry(const WtColumn *map, const char *key, int len)
+{
+	WtColumn   *c = palloc(sizeof(WtColumn));
+
+	*c = *map;
+	c->typid = TEXTOID;
+	c->enc = WT_ENC_TEXT;
+	c->qual_len = map->qual_len + len;
+	c->qual = palloc(Max(1, c->qual_len));
+	if (map->qual_len > 0)
+		memcpy(c->qual, map->qual, map->qual_len);
+	memcpy(c->qual + map->qual_len, key, len);
+	return c;
+}
+
+/*
+ * map ->> 'key' or map ? 'key': the map's entry, or NULL when that is not one
+ * certain cell.
+ */
+static WtColumn *
+match_entry(Match *m, Node *map, Node *key)
+{
+	WtColumn   *c = var_column(m, map),
+			   *entry;
+	text	   *name;
+	int			len;
+
+	if (c == NULL || c->role != WT_MAP || c->family < 0 || !IsA(key, Const) || ((Const *) key)->constisnull)
+		return NULL;
+	name = DatumGetTextPP(((Const *) key)->constvalue);
+	len = VARSIZE_ANY_EXHDR(name);
+	/* this is how qualifiers that are no text are shown */
+	if (len >= 2 && memcmp(VARDATA_ANY(name), "\\x", 2) == 0)
+		return NULL;
+	entry = map_entry(c, VARDATA_ANY(name), len);
+	if (!wt_map_shows(m->t, c, (wide_bytes) {entry->qual, entry->qual_len}))
+		return NULL;
+	for (int a = 0; a < m->t->natts; a++)
+	{
+		const WtColumn *o = &m->t->columns[a];
+
+		/* maps leave these out */
+		if (o->family == c->family && (o->role == WT_CELL || o->role == WT_TIMESTAMP_OF || o->role == WT_KEY) &&
+			wt_bytes_equal(o->qual, o->qual_len, entry->qual, entry->qual_len))
+			return NULL;
+	}
+	m->key = key;
+	return entry;
+}
+
+/* The column with a cell that an expression stands for, or NULL. */
+static WtColumn *
+match_column(Match *m, Node *node)
+{
+	WtColumn   *c;
+
+	m->key = NULL;
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node && IsA(node, OpExpr) && list_length(((OpExpr *) node)->args) == 2 &&
+		get_opcode(((OpExpr *) node)->opno) == F_JSONB_OBJECT_FIELD_TEXT)
+		return match_entry(m, linitial(((OpExpr *) node)->args), lsecond(((OpExpr *) node)->args));
+	c = var_column(m, node);
+	return c != NULL && c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c : NULL;
 }
 
 /*
@@ -158,6 +233,7 @@ add_leaf(Match *m, const WtColumn *c, WtLeafOp op, Node *value, Oid type)
 
 	leaf->attno = c->attno;
 	leaf->op = op;
+	leaf->key = m->key;
 	leaf->value = value;
 	leaf->type = type;
 	m->leaves = lappend(m->leaves, leaf);
@@ -208,7 +284,7 @@ match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *ty
 	Oid			families[2] = {lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf, TEXT_PATTERN_BTREE_FAM_OID};
 	CellOrder	order;
 
-	if (c->role != WT_CELL || !cell_order(c, &order))
+	if ((c->role != WT_CELL && c->role != WT_MAP) || !cell_order(c, &order))
 		return false;
 	for (int i = 0; i < (wt_is_text(c->typid) ? 2 : 1); i++)
 	{
@@ -407,6 +483,12 @@ match_clause(Match *m, Node *clause)
 			{
 				OpExpr	   *op = (OpExpr *) clause;
 
+				if (get_opcode(op->opno) == F_JSONB_EXISTS)
+				{
+					WtColumn   *c = match_entry(m, linitial(op->args), lsecond(op->args));
+
+					return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
+				}
 				return list_length(op->args) == 2 &&
 					match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
 			}
@@ -486,6 +568,17 @@ wt_filters(RelOptInfo *rel, WtTable *t, List *rinfos)
 
 /* ------------------------------------------------------ the plan's private list */
 
+/* The place of an expression among the plan's; -1: there is none. */
+static int
+plan_value(Node *value, Oid type, List **exprs, List **types)
+{
+	if (value == NULL)
+		return -1;
+	*exprs = lappend(*exprs, value);
+	*types = lappend_oid(*types, type);
+	return list_length(*exprs) - 1;
+}
+
 List *
 wt_filters_plan(List *filters, List **exprs, List **types)
 {
@@ -502,11 +595,9 @@ wt_filters_plan(List *filters, List **exprs, List **types)
 		{
 			WtFilterLeaf *leaf = lfirst(l);
 
-			out = lappend(out, list_make4_int(clause, leaf->attno, leaf->op, leaf->value ? list_length(*exprs) : -1));
-			if (leaf->value == NULL)
-				continue;
-			*exprs = lappend(*exprs, leaf->value);
-			*types = lappend_oid(*types, leaf->type);
+			out = lappend(out, list_make5_int(clause, leaf->attno, leaf->op,
+											  plan_value(leaf->value, leaf->type, exprs, types),
+											  plan_value(leaf->key, TEXTOID, exprs, types)));
 		}
 		clause++;
 	}
@@ -530,6 +621,7 @@ wt_plan_leaves(List *fdw_private, int *n)
 		leaf->attno = lsecond_int(one);
 		leaf->op = lthird_int(one);
 		leaf->arg = lfourth_int(one);
+		leaf->key = list_nth_int(one, 4);
 	}
 	return out;
 }
@@ -683,6 +775,14 @@ add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n
 }
 
 static wide_bytes
+varlena_bytes(Datum value)
+{
+	struct varlena *v = PG_DETOAST_DATUM_PACKED(value);
+
+	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+}
+
+static wide_bytes
 encoded(const WtColumn *c, Datum value)
 {
 	StringInfoData s;
@@ -699,6 +799,20 @@ add_value(Build *b, const WtColumn *c, wide_op op, wide_bytes value)
 
 	*values = value;
 	return add_predicate(b, c, op, values, 1);
+}
+
+/* A map's entry is shown as this text: the bytes that it may have. */
+static int
+entry_bytes(Datum value, wide_bytes *out)
+{
+	StringInfoData s;
+	wide_bytes	shown = varlena_bytes(value);
+
+	out[0] = shown;
+	initStringInfo(&s);
+	wt_bytes_unshow((const char *) shown.data, shown.len, &s);
+	out[1] = wt_bytes_of(&s);
+	return wt_bytes_cmp(out[0], out[1]) == 0 ? 1 : 2;
 }
 
 /* Every byte but 00 is true. */
@@ -731,6 +845,13 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 
 	if (c->typid == BOOLOID)
 		return bool_predicate(b, c, op, DatumGetBool(value));
+	if (c->role == WT_MAP)
+	{
+		wide_bytes *bytes = palloc(sizeof(wide_bytes) * 2);
+		int			n = entry_bytes(value, bytes);
+
+		return add_predicate(b, c, op == WT_LEAF_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
+	}
 	if (place != PLACE_AT)
 	{
 		if (op == WT_LEAF_EQ)
@@ -765,26 +886,20 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements, &nulls, &count);
 	if (count == 0)
 		return any ? NEVER : ALWAYS;
-	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * (Size) count);
+	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
 	for (int i = 0; i < count; i++)
 	{
 		/* <> NULL is not true of anything */
 		if (nulls[i] && !any)
 			return NEVER;
-		if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
+		if (!nulls[i] && c->role == WT_MAP)
+			n += entry_bytes(elements[i], &values[n]);
+		else if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
 			values[n++] = encoded(c, elements[i]);
 	}
 	if (n == 0)
 		return any ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	return add_predicate(b, c, any ? WIDE_OP_IN : WIDE_OP_NOT_IN, values, n);
-}
-
-static wide_bytes
-varlena_bytes(Datum value)
-{
-	struct varlena *v = PG_DETOAST_DATUM_PACKED(value);
-
-	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
 }
 
 /* What a pattern begins with; the rest is tested by PostgreSQL. */
@@ -817,6 +932,12 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 	const WtColumn *c = &b->t->columns[leaf->attno - 1];
 	const WtArg *arg = leaf->arg >= 0 ? &args[leaf->arg] : NULL;
 
+	if (leaf->key >= 0)
+	{
+		wide_bytes	key = varlena_bytes(args[leaf->key].value);
+
+		c = map_entry(c, (const char *) key.data, (int) key.len);
+	}
 	switch (leaf->op)
 	{
 		case WT_LEAF_NULL:
@@ -897,8 +1018,9 @@ wt_predicates_print(const WtPredicates *p, StringInfo out)
 		appendBinaryStringInfo(out, (const char *) &one->family, sizeof(one->family));
 		appendBinaryStringInfo(out, (const char *) &one->clause, sizeof(one->clause));
 		appendBinaryStringInfo(out, (const char *) &one->op, sizeof(one->op));
-		/* by its address: the definition does not change while the scan runs */
-		appendBinaryStringInfo(out, (const char *) &one->qualifier.data, sizeof(one->qualifier.data));
+		appendBinaryStringInfo(out, (const char *) &one->qualifier.len, sizeof(one->qualifier.len));
+		if (one->qualifier.len > 0)
+			appendBinaryStringInfo(out, (const char *) one->qualifier.data, (int) one->qualifier.len);
 		appendBinaryStringInfo(out, (const char *) &one->nvalues, sizeof(one->nvalues));
 		for (int v = 0; v < one->nvalues; v++)
 		{

@@ -121,7 +121,7 @@ typedef struct WtIntervals
 
 /* ------------------------------------------------- predicate.c: conditions on cells */
 
-/* What one alternative of a clause says about a column that shows a cell. */
+/* What one alternative of a clause says about a cell: of a column, or a map's entry. */
 typedef enum WtLeafOp
 {
 	WT_LEAF_EQ,					/* in this order: see predicate.c */
@@ -144,6 +144,7 @@ typedef struct WtFilterLeaf
 {
 	AttrNumber	attno;
 	WtLeafOp	op;
+	Node	   *key;			/* a map's entry: its name, a Const; else NULL */
 	Node	   *value;			/* an expression without variables */
 	Oid			type;			/* its type (of an array: the element's) */
 } WtFilterLeaf;
@@ -163,6 +164,7 @@ typedef struct WtLeaf
 	AttrNumber	attno;
 	WtLeafOp	op;
 	int			arg;			/* -1: none */
+	int			key;			/* a map's entry: args[key] is its name; else -1 */
 } WtLeaf;
 
 /* With the values at hand: all that the engine has to test. */
@@ -288,7 +290,7 @@ enum WtPrivate
 	WtPrivateFlags,				/* integer list, see below */
 	WtPrivateLimit,				/* String: rows, or empty */
 	WtPrivateShow,				/* the expressions as the query has them, when they have variables */
-	WtPrivatePredicates			/* list of integer lists: clause, attribute, WtLeafOp, index into fdw_exprs or -1 */
+	WtPrivatePredicates			/* list of integer lists: clause, attribute, WtLeafOp, and indexes into fdw_exprs or -1: value, key */
 };
 
 enum WtFlag

@@ -42,9 +42,9 @@ INSERT INTO pred_type VALUES
  ('date', '{binary,ordered,text}', '{1969-12-31,1970-01-01,2024-03-10,infinity,-infinity,5874897-12-31,4713-01-01 BC}',
   '{''1970-01-01''::date,''2024-03-10''::date,''infinity''::date,''-infinity''::date,''2024-03-10 05:00''::timestamp,''2024-03-10''::timestamptz}'),
  ('time', '{binary,ordered,text}', '{00:00,12:30:00.5,23:59:59,24:00}', '{''12:30:00.5''::time,''24:00''::time,''00:00''::time}'),
- ('timestamp', '{binary,ordered,reverse,text}', '{1969-12-31 23:59:59.5,2024-03-10 00:00,2024-03-10 02:30,infinity,-infinity,200000-01-01,4713-01-01 BC}',
+ ('timestamp', '{binary,ordered,reverse,text}', '{1969-12-31 23:59:59.5,2024-03-10 00:00,2024-03-10 02:30,infinity,-infinity,200000-01-01,294247-01-10 04:00:54.775806,4713-01-01 BC}',
   '{''2024-03-10''::timestamp,''2024-03-10''::date,''2024-03-10 02:30''::timestamptz,''infinity''::timestamp,''-infinity''::date,''5874897-12-31''::date,''294276-12-31''::timestamp,NULL::timestamp}'),
- ('timestamptz', '{binary,ordered,reverse,text}', '{1969-12-31 23:59:59.5Z,2024-03-10 00:00,2024-03-10 03:30,2024-11-03 01:30-04,2024-11-03 01:30-05,infinity,-infinity,200000-01-01,4713-01-01 BC}',
+ ('timestamptz', '{binary,ordered,reverse,text}', '{1969-12-31 23:59:59.5Z,2024-03-10 00:00,2024-03-10 03:30,2024-11-03 01:30-04,2024-11-03 01:30-05,infinity,-infinity,200000-01-01,294247-01-10 04:00:54.775806Z,4713-01-01 BC}',
   '{''2024-03-10''::timestamptz,''2024-03-10''::date,''2024-03-10 02:30''::timestamp,''2024-11-03 01:30''::timestamp,''infinity''::timestamptz,''-infinity''::date,''infinity''::timestamp,''5874897-12-31''::date,''294276-12-31''::timestamptz,''294276-12-31''::timestamp,''4714-11-24 BC''::date}'),
  ('inet', '{ordered,text}', '{10.0.0.1,10.0.0.0/8,10.0.0.1/8,::1}', '{''10.0.0.1''::inet,''10.0.0.0/8''::inet,''::1''::inet}'),
  ('jsonb', '{text}', '{"1","{\"a\": 1}"}', '{''1''::jsonb}'),
@@ -120,6 +120,10 @@ CREATE TABLE pred_case AS
 CREATE TABLE pred_answer AS SELECT *, pred_wrong(condition) AS wrong, pred_pushed(condition) AS pushed FROM pred_case;
 SELECT count(*) > 4000 AS many, count(wrong) AS wrong FROM pred_answer;
 SELECT wrong FROM pred_answer WHERE wrong IS NOT NULL LIMIT 10;
+-- East of Greenwich the first day of dates begins before the first moment of timestamps.
+SET timezone = 'Asia/Kolkata';
+SELECT count(pred_wrong(condition)) AS wrong, count(*) > 20 AS some FROM pred_case WHERE type = 'timestamptz' AND a LIKE '%4714%';
+SET timezone = 'America/New_York';
 -- What is pushed: an operator by all the types of its values
 SELECT type, encoding, string_agg(op, ' ' ORDER BY op) FILTER (WHERE pushed = '{all}') AS tested_by_the_engine,
        string_agg(op, ' ' ORDER BY op) FILTER (WHERE pushed = '{all,none}') AS depends_on_the_value
@@ -192,6 +196,33 @@ EXPLAIN (COSTS OFF) EXECUTE pat_starts('ab%');
 EXECUTE pat_starts('ab%');
 RESET plan_cache_mode;
 
+-- --------------------------------------------------------- entries of maps
+
+CREATE FOREIGN TABLE mp_w (id int, a text OPTIONS (column 'm:a'), n int OPTIONS (column 'd:n'), m jsonb OPTIONS (family 'm'), t jsonb OPTIONS (family 'm', prefix 't_'))
+    SERVER widetable OPTIONS (key 'id', table_name 'pred_map');
+CREATE FOREIGN TABLE mp_raw (id int, x bytea OPTIONS (column 'm:x'), tx bytea OPTIONS (column 'm:t_x'), q bytea OPTIONS (column 'm:\xff'))
+    SERVER widetable OPTIONS (key 'id', table_name 'pred_map');
+INSERT INTO mp_w VALUES (1, 'a', 1, '{"x": "de", "y": ""}', '{"x": "de"}'), (2, NULL, 2, '{"x": "en"}', NULL), (3, 'b', NULL, NULL, '{"x": "\\xff"}'),
+    (4, NULL, 4, NULL, NULL), (5, NULL, NULL, '{"x": "\\xff"}', NULL), (6, 'c', 6, '{"x": "\\x61", "\\y": "z", "": "de"}', '{"": "de", "y": "1"}');
+INSERT INTO mp_raw VALUES (7, '\xff', '\xff', NULL), (8, '\x61', '\x00', '\x6465'), (9, '\x6100', NULL, '\x01'), (10, '\x5c786666', NULL, NULL);
+CREATE TABLE mp_h AS SELECT * FROM mp_w;
+SELECT c, pred_pushed(c, 'mp'), pred_wrong(c, 'mp') AS wrong, pred_ids('mp_w', c) AS ids FROM unnest(ARRAY[
+    $$m->>'x' = 'de'$$, $$'de' = m->>'x'$$, $$m->>'x' <> 'de'$$, $$m->>'x' = '\xff'$$, $$m->>'x' <> '\xff'$$, $$m->>'x' = '\x61'$$, $$m->>'x' = 'a'$$, $$m->>'x' = '\x6100'$$, $$m->>'x' IN ('de', '\xff')$$, $$m->>'x' NOT IN ('de', '\xff')$$,
+    $$m->>'x' IS NULL$$, $$m->>'x' IS NOT NULL$$, $$m->>'x' IS DISTINCT FROM 'de'$$, $$m->>'x' IS NOT DISTINCT FROM 'de'$$, $$m->>'y' = ''$$, $$m->>'' = 'de'$$, $$m ? 'x'$$, $$NOT m ? 'x'$$, $$m ? 't_x'$$, $$m ? 'a'$$,
+    $$m->>'a' IS NULL$$, $$m->>'a' = 'a'$$, $$m->>'t_x' = 'de'$$, $$m->>'t_x' IS NULL$$, $$t->>'x' = 'de'$$, $$t->>'x' = '\xff'$$, $$t->>'' = 'de'$$, $$t ? 'y'$$, $$t->>'y' IS NULL$$, $$m->>'\xff' = 'de'$$, $$m ? '\xff'$$, $$m->>'\y' = 'z'$$,
+    $$m->>'x' < 'e' COLLATE "C"$$, $$m->>'x' LIKE 'd%'$$, $$m->>'x' = NULL$$, $$m->>'x' = a$$, $$m->>a = 'de'$$, $$m IS NULL$$, $$m->'x' = '"de"'$$, $$m->>'x' = 'de' OR t->>'x' = '\xff' OR n = 4$$, $$t->>'x' = 'de' AND n = 1 AND a = 'a'$$,
+    $$(m->>'x')::text COLLATE "C" = 'en'$$, $$m->>0 = 'de'$$, $$m ?| '{x,y}'$$]) c;
+EXPLAIN (COSTS OFF) SELECT n FROM mp_w WHERE m->>'x' = 'de' AND t ? 'x';
+SET plan_cache_mode = force_generic_plan;
+PREPARE mp_p(text, text[]) AS SELECT id FROM mp_w WHERE m->>'x' = $1 OR t->>'x' = ANY ($2) ORDER BY id;
+EXECUTE mp_p('de', '{}');
+EXECUTE mp_p('\xff', NULL);
+EXECUTE mp_p(NULL, '{de,NULL,"\\xff"}');
+PREPARE mp_k(text) AS SELECT id FROM mp_w WHERE m->>$1 = 'de';
+EXPLAIN (COSTS OFF) EXECUTE mp_k('x');
+EXECUTE mp_k('x');
+RESET plan_cache_mode;
+
 -- ------------------------------------------------------------ what is shown
 
 CREATE FOREIGN TABLE ef (k text COLLATE "C", v int, w text OPTIONS (column 'e:w'), at timestamptz, ok bool OPTIONS (column 'e:ok'), vt timestamptz OPTIONS (timestamp_of 'd:v'), m jsonb OPTIONS (family 'm'))
@@ -237,13 +268,15 @@ SELECT k FROM ef WHERE v IS DISTINCT FROM 7 AND at IS NULL;
 SELECT count(*) FROM ef WHERE v <> 7 OR w IS NULL;
 
 -- With existence 'projected' a family counts as read when it is tested.
-CREATE FOREIGN TABLE ep (k text COLLATE "C", a int OPTIONS (column 'a:a'), b int OPTIONS (column 'b:b'))
+CREATE FOREIGN TABLE ep (k text COLLATE "C", a int OPTIONS (column 'a:a'), b int OPTIONS (column 'b:b'), c int OPTIONS (column 'b:c'))
     SERVER widetable OPTIONS (key 'k', families '{"a": {}, "b": {}}', existence 'projected');
-INSERT INTO ep VALUES ('both', 1, 1), ('a', 1, NULL), ('b', NULL, 1);
+INSERT INTO ep VALUES ('both', 1, 1, 1), ('a', 1, NULL, NULL), ('b', NULL, 1, 1), ('c', NULL, NULL, 1);
 SELECT k, a FROM ep WHERE b IS NULL;
 SELECT k FROM ep WHERE b = 1;
 SELECT k, a FROM ep WHERE b IS NOT DISTINCT FROM 1;
+SELECT k FROM ep WHERE b IS NULL;
 SET widetable.enable_pushdown = off;
+SELECT k FROM ep WHERE b IS NULL;
 SELECT k, a FROM ep WHERE b IS NULL;
 SELECT k FROM ep WHERE b = 1;
 SELECT k, a FROM ep WHERE b IS NOT DISTINCT FROM 1;
@@ -308,4 +341,4 @@ SELECT k FROM bools WHERE NOT a;
 SELECT k FROM bools WHERE a >= false AND a < true;
 SELECT k FROM bools WHERE a IS DISTINCT FROM true;
 
-DROP FOREIGN TABLE pred_w, pat_w, ef, ep, ea, raw, typed, bools, bools_raw;
+DROP FOREIGN TABLE pred_w, pat_w, mp_w, mp_raw, ef, ep, ea, raw, typed, bools, bools_raw;
