@@ -1151,6 +1151,38 @@ choose_attributes(RelOptInfo *rel, WtTable *t, List *rest, List *exact, int *str
 	return *strict < 0 && t->existence_projected ? read : wanted;
 }
 
+static bool
+has_exec_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, has_exec_param, context);
+}
+
+/*
+ * Clauses for the engine.  A scan is opened anew when what it tests has changed:
+ * for the lookup of a key, as in a subquery that runs for each row of another
+ * table, that would cost more than it saves.
+ */
+static List *
+choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+	bool		lookup = key_count(t, conds) >= 0;
+
+	foreach(lc, wt_filters(rel, t, clauses))
+	{
+		WtFilter   *filter = lfirst(lc);
+
+		if (!lookup || !has_exec_param((Node *) filter->rinfo->clause, NULL))
+			out = lappend(out, filter);
+	}
+	return out;
+}
+
 ForeignScan *
 wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 				 List *tlist, List *scan_clauses, Plan *outer_plan)
@@ -1200,7 +1232,7 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 		types = list_concat(types, list_copy(f->c->types));
 	}
 	lock = lock_mode(root, baserel);
-	filters = wt_filters(baserel, info->t, scan_clauses);
+	filters = choose_filters(baserel, info->t, conds, scan_clauses);
 	predicates = wt_filters_plan(filters, &exprs, &types);
 	/* a row that is locked has to pass again in its newest state */
 	exact = lock == WT_LOCK_NONE ? exact_filters(filters) : NIL;

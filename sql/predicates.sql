@@ -304,6 +304,9 @@ SELECT * FROM ea WHERE v = 2;
 SELECT o.i, (SELECT count(*) FROM ef WHERE v > o.i AND w = 'w' || o.i % 5) AS n FROM generate_series(0, 30, 10) o(i);
 SELECT o.i, q.k FROM (VALUES (4), (5), (NULL), (4)) o(i), LATERAL (SELECT k FROM ef WHERE v = o.i OFFSET 0) q;
 
+-- not for lookups: these would be opened again and again
+EXPLAIN (COSTS OFF) SELECT (SELECT count(*) FROM ef WHERE k = 'k' || o.i AND v > o.i AND w <> 'x') FROM generate_series(0, 30, 10) o(i);
+
 -- Rows are locked and changed when their newest version passes too.
 EXPLAIN (COSTS OFF) UPDATE ef SET w = 'x' WHERE v = 5;
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE v = 5 FOR UPDATE;
