@@ -350,7 +350,7 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		return;
 	rows = ngroups = p->parts > 0 ? estimate_num_groups(root, groups, s->rows, NULL, NULL) : 1;
 	/* a row is not made a tuple, but its cells are looked at all the same */
-	stream = s->total - s->scanned * 0.5 * cpu_tuple_cost + s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
+	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost + s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
 		stream += s->merge;
 	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
@@ -519,6 +519,7 @@ wt_aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, Li
 	ForeignScan *scan;
 	List	   *exprs,
 			   *items = NIL,
+			   *filters,
 			   *needed,
 			   *scan_tlist,
 			   *shape;
@@ -538,13 +539,15 @@ wt_aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, Li
 	shape = list_make4_int(nargs, list_length(scan->scan.plan.qual), p->parts, p->loose);
 	foreach(lc, p->items)
 		items = lappend(items, item_list(lfirst(lc), scan_tlist, &exprs));
-	needed = pull_var_clause((Node *) list_copy_tail(exprs, nargs), PVC_RECURSE_PLACEHOLDERS);
+	/* what the engine tests, for EXPLAIN */
+	filters = list_truncate(list_copy(scan->fdw_recheck_quals), wt_flag(scan->fdw_private, WtFlagFilters));
+	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters), PVC_RECURSE_PLACEHOLDERS);
 	scan_tlist = add_to_flat_tlist(scan_tlist, needed);
 	return make_foreignscan(tlist, p->having, 0, exprs,
 							list_make5(scan->fdw_private,
 									   list_make1_oid(planner_rt_fetch(p->base->relid, root)->relid),
 									   shape, columns_of(scan_tlist), items),
-							scan_tlist, NIL, NULL);
+							scan_tlist, filters, NULL);
 }
 
 ForeignScan *

@@ -650,6 +650,8 @@ next_row_directly(WtAggState *a)
 			pass_row(a);
 		}
 	} while (!good);
+	if (a->row.unsure)
+		wt_scan_unsure(a->scan, a->row.key);
 	a->key = a->row.key;
 	return true;
 }
@@ -816,7 +818,8 @@ first_row(WtAggState *a)
 {
 	if (!wt_scan_start(a->scan))
 		return false;
-	if (a->sinks == NULL || a->scan->cell_tests)
+	/* these belong to the reader, which may be another one now */
+	if (a->sinks == NULL || a->scan->cell_tests || a->scan->nleaves > 0)
 	{
 		MemoryContext old = MemoryContextSwitchTo(a->scan->opencxt);
 

@@ -591,22 +591,22 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 
 /* The clauses that the engine tests, and how many rows failed them. */
 static void
-show_filters(ForeignScanState *node, Shown *s, ExplainState *es)
+show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_flag(plan->fdw_private, WtFlagFilters));
+	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_flag(private, WtFlagFilters));
 
 	if (clauses == NIL)
 		return;
 	ExplainPropertyText("Engine Filter",
 						deparse_expression((Node *) make_ands_explicit(clauses), s->context,
 										   es->verbose, false), es);
-	if (es->analyze && node->fdw_state != NULL && node->ss.ps.instrument != NULL)
+	if (es->analyze && scan != NULL && node->ss.ps.instrument != NULL)
 	{
 		wide_scan_stats st;
 		uint64		bad_keys;
 
-		wt_scan_work(node->fdw_state, &st, &bad_keys);
+		wt_scan_work(scan, &st, &bad_keys);
 		if (st.rows_rejected > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 			ExplainPropertyFloat("Rows Removed by Engine Filter", NULL,
 								 st.rows_rejected / Max(1, node->ss.ps.instrument->nloops), 0, es);
@@ -726,7 +726,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	for (int i = 0; i < s.nvalues; i++)
 		s.constant = s.constant && IsA(list_nth(s.exprs, i), Const);
 
-	show_filters(node, &s, es);
+	show_filters(node, &s, private, scan, es);
 	if (s.t->cells_layout)
 	{
 		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);

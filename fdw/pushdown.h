@@ -328,7 +328,7 @@ typedef struct WtScanPlan
 	WtTable    *t;
 	List	   *conds;			/* WtCond, of the restriction clauses */
 	double		rows;			/* returned */
-	double		scanned;		/* in the key ranges */
+	double		delivered;		/* by the engine */
 	Cost		startup;
 	Cost		total;
 	Cost		merge;			/* to be added when the rows must come in key order */

@@ -316,12 +316,8 @@ wt_scan_start(WtScanState *st)
 	return s->n > 0;
 }
 
-/*
- * The engine could not tell a predicate of the row at hand, because a cell has
- * not the width of its column: what decoding these columns raises.
- */
-static void
-raise_unsure(WtScanState *st)
+void
+wt_scan_unsure(WtScanState *st, wide_bytes key)
 {
 	bool	   *columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
 	Datum	   *values = palloc(sizeof(Datum) * Max(1, st->t->natts));
@@ -336,7 +332,7 @@ raise_unsure(WtScanState *st)
 		columns[st->leaves[i].attno - 1] = true;
 	r = wt_row_reader(st->t, &st->e, columns, -1, &spec);
 	initStringInfo(&buf);
-	range = wt_row_range(wt_bytes_of(&st->reader->key), &buf);
+	range = wt_row_range(key, &buf);
 	spec.ranges = &range;
 	spec.nranges = 1;
 	limit_times(st, &spec);
@@ -362,7 +358,7 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 	old = MemoryContextSwitchTo(st->rowcxt);
 	found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
 	if (found && st->reader->unsure)
-		raise_unsure(st);
+		wt_scan_unsure(st, wt_bytes_of(&st->reader->key));
 	MemoryContextSwitchTo(old);
 	return found;
 }

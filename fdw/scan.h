@@ -81,6 +81,11 @@ extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanSta
 extern bool wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls);
 /* For callers that read st->source themselves: make it ready. false: there are no rows. */
 extern bool wt_scan_start(WtScanState *st);
+/*
+ * The engine could not tell its predicates for this row: raises what decoding
+ * the columns does.  wt_scan_fetch does that itself.
+ */
+extern void wt_scan_unsure(WtScanState *st, wide_bytes key) pg_attribute_noreturn();
 /* From the beginning, with the parameters' new values. */
 extern void wt_scan_again(WtScanState *st);
 extern void wt_scan_end(WtScanState *st);
