@@ -439,27 +439,17 @@ size_t
 wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
 {
 	size_t		at = t->salt_buckets > 0 ? 1 : 0;
-	char		nothing[1];
-	StringInfoData plain = {.data = nothing, .maxlen = sizeof(nothing)};
 
+	if (key.len < at)
+		return 0;
 	for (int i = 0; i < parts; i++)
 	{
-		const WtColumn *c = key_column(t, i);
-		wide_bytes	part;
-		ssize_t		taken = c->fixed_len;
+		ssize_t		taken = wt_key_part_length(key_column(t, i), key.data + at, key.len - at);
 
-		if (taken == 0)
-		{
-			if (plain.data == nothing)
-				initStringInfo(&plain);
-			taken = take_part(c, key.data + at, key.len - at, &plain, &part);
-		}
-		if (taken < 0 || at + taken > key.len)
+		if (taken < 0)
 			return 0;
 		at += taken;
 	}
-	if (plain.data != nothing)
-		pfree(plain.data);
 	return at;
 }
 

@@ -1,0 +1,232 @@
+-- Aggregates, GROUP BY and DISTINCT on leading parts of the key, in the scan; each answer also from an ordinary copy.
+\set SHOW_CONTEXT never
+SET timezone = 'UTC';
+SET datestyle = 'ISO, YMD';
+SET max_parallel_workers_per_gather = 0;
+
+CREATE FOREIGN TABLE agg (
+	site text COLLATE "C",
+	day date,
+	no int,
+	hits int OPTIONS (column 'n:hits'),
+	small smallint OPTIONS (column 'n:small', encoding 'ordered'),
+	big bigint OPTIONS (column 'n:big'),
+	dec numeric OPTIONS (column 'n:dec'),
+	f4 real OPTIONS (column 'n:f4'),
+	f8 double precision OPTIONS (column 'n:f8'),
+	seen timestamptz OPTIONS (column 't:seen'),
+	ok boolean OPTIONS (column 't:ok'),
+	name text OPTIONS (column 't:name'),
+	must int OPTIONS (column 'm:must') NOT NULL
+) SERVER widetable OPTIONS (key 'site, day desc, no', families '{"n": {}, "t": {}, "m": {}}');
+CREATE TABLE heap (LIKE agg);
+INSERT INTO heap
+SELECT 'site ' || i % 5, date '2024-01-01' + i % 11, i,
+	nullif(i % 7, 0) * 300000000, (i % 300 - 150)::smallint, nullif(i % 3, 0) * 4000000000000000000, nullif(i % 9, 0) / 7.0,
+	(i % 4)::real / 3, nullif(i % 6, 0)::float8 / 7, timestamptz '2024-01-01 12:00' + i * interval '1 hour', nullif(i % 4, 3) = 1,
+	CASE WHEN i % 10 > 0 THEN chr(65 + i % 50) || i END, i
+FROM generate_series(1, 1500) i;
+INSERT INTO agg SELECT * FROM heap;
+SELECT widetable.flush();
+ANALYZE agg, heap;
+
+-- The same statement on both: its plan, and whether the answers agree (in the same order when it has one).
+CREATE FUNCTION same(query text, ordered boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	answers text[] := '{}';
+	one text;
+	source text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '$T', 'agg') LOOP
+		RETURN NEXT line;
+	END LOOP;
+	FOREACH source IN ARRAY ARRAY['agg', 'heap'] LOOP
+		EXECUTE format('SELECT string_agg(q::text, chr(10) %s) FROM (%s) q', CASE WHEN ordered THEN '' ELSE 'ORDER BY q::text' END,
+					   replace(query, '$T', source)) INTO one;
+		answers := answers || coalesce(one, 'nothing');
+	END LOOP;
+	RETURN NEXT CASE WHEN answers[1] = answers[2] THEN format('-> agree, %s bytes', length(answers[1]))
+		ELSE format('-> DIFFER: %s, NOT %s', answers[1], answers[2]) END;
+END $$;
+
+-- All rows. count(*) reads no cell.
+SELECT * FROM same('SELECT count(*) FROM $T');
+SELECT * FROM same('SELECT count(hits), count(name), count(no), count(must), count(1), count(NULL) FROM $T');
+SELECT * FROM same('SELECT sum(hits), sum(small), sum(big), sum(dec) FROM $T');
+SELECT * FROM same('SELECT avg(hits), avg(small), avg(big), avg(dec) FROM $T');
+SELECT * FROM same('SELECT sum(f4)::numeric(10,2), sum(f8)::numeric(10,2), avg(f4)::numeric(10,6), avg(f8)::numeric(10,6) FROM $T');
+SELECT * FROM same('SELECT min(hits), max(small), min(big), max(dec), min(dec), min(f4), max(f8) FROM $T');
+SELECT * FROM same('SELECT min(seen), max(seen), min(day), max(day), max(no), min(name COLLATE "C"), max(name) FROM $T');
+SELECT * FROM same('SELECT bool_and(ok), bool_or(ok), every(ok), bool_and(must > 0) FROM $T');
+-- Expressions, conditions on aggregates, expressions of aggregates.
+SELECT * FROM same('SELECT sum(hits + small) + 1, max(upper(name)), count(*) FILTER (WHERE ok), sum(hits) FILTER (WHERE small > 0 AND ok) FROM $T');
+SELECT * FROM same('SELECT count(*) FROM $T HAVING max(no) > 10000');
+
+-- Key ranges, and clauses that they do not answer. No rows are a group too, without GROUP BY.
+SELECT * FROM same('SELECT count(*), sum(hits), min(name) FROM $T WHERE site = ''site 3'' AND day >= ''2024-01-05''');
+SELECT * FROM same('SELECT count(*), sum(hits) FROM $T WHERE site < ''site 2'' AND hits > 1000000 AND name LIKE ''%7''');
+SELECT * FROM same('SELECT count(*), sum(hits), max(name), avg(f8), bool_or(ok) FROM $T WHERE site = ''nowhere''');
+SELECT * FROM same('SELECT count(*), sum(hits) FROM $T WHERE site IS NULL');
+SELECT * FROM same('SELECT site, count(*) FROM $T WHERE site = ''nowhere'' GROUP BY site');
+
+-- Groups: leading parts of the key, in the key's order.
+SELECT * FROM same('SELECT site, count(*), sum(hits) FROM $T GROUP BY site ORDER BY site', true);
+SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY site ORDER BY site DESC', true);
+SELECT * FROM same('SELECT day, site, count(name), avg(dec) FROM $T GROUP BY day, site');
+SELECT * FROM same('SELECT site, day, sum(big) FROM $T GROUP BY site, day ORDER BY site, day DESC', true);
+SELECT * FROM same('SELECT site, day, no, sum(hits) FROM $T GROUP BY site, day, no');
+SELECT * FROM same('SELECT day, count(*) FROM $T WHERE site = ''site 1'' GROUP BY day ORDER BY day DESC', true);
+SELECT * FROM same('SELECT count(*), max(no) FROM $T WHERE no % 3 = 0 GROUP BY site HAVING sum(small) < 0 AND count(*) > 5');
+SELECT * FROM same('SELECT site || ''!'', count(*) + 1 FROM $T GROUP BY site');
+SELECT * FROM same('SELECT rank() OVER (ORDER BY count(*), site), site FROM $T GROUP BY site');
+
+-- The first row of each group says all: the engine goes on behind the group.
+SELECT * FROM same('SELECT DISTINCT site FROM $T');
+SELECT * FROM same('SELECT DISTINCT site FROM $T ORDER BY site DESC LIMIT 2', true);
+SELECT * FROM same('SELECT site FROM $T GROUP BY site');
+SELECT * FROM same('SELECT DISTINCT site FROM $T WHERE site > ''site 1''');
+SELECT * FROM same('SELECT DISTINCT day FROM $T WHERE site = ''site 1''');
+SELECT * FROM same('SELECT site, max(day) FROM $T GROUP BY site');
+SELECT * FROM same('SELECT site, min(day) FROM $T GROUP BY site');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT site, max(day) FROM agg GROUP BY site;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*), sum(hits) FROM agg WHERE site = 'site 1' AND hits > 5;
+-- Both ends of the groups, or a clause on cells: all rows are looked at.
+SELECT * FROM same('SELECT site, min(day), max(day) FROM $T GROUP BY site');
+SELECT * FROM same('SELECT DISTINCT site FROM $T WHERE hits > 1000000000');
+
+-- What PostgreSQL does itself.
+SELECT * FROM same('SELECT hits, count(*) FROM $T GROUP BY hits');
+SELECT * FROM same('SELECT day, count(*) FROM $T GROUP BY day');
+SELECT * FROM same('SELECT count(DISTINCT hits) FROM $T');
+SELECT * FROM same('SELECT string_agg(name, '','' ORDER BY no) FROM $T WHERE site = ''site 1'' AND no < 100');
+SELECT * FROM same('SELECT stddev(small)::numeric(10,3) FROM $T');
+SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY ROLLUP (site)');
+SELECT * FROM same('SELECT count(*) FROM $T WHERE no = (SELECT max(no) FROM $T)');
+SELECT * FROM same('SELECT DISTINCT ON (site) site, no FROM $T ORDER BY site, day DESC, no');
+SELECT * FROM same('SELECT DISTINCT site, hits FROM $T');
+
+-- Again and again: parameters of queries around it, prepared statements, cursors, views.
+SELECT * FROM same('SELECT s, (SELECT sum(hits) FROM $T WHERE site = s) FROM unnest(ARRAY[''site 1'', ''site 4'', ''none'', NULL]) s');
+SELECT * FROM same('SELECT n, (SELECT count(*) FROM $T WHERE hits > n AND site < ''site 3'') FROM generate_series(0, 2000000000, 500000000) n');
+SELECT * FROM same('SELECT n, x.* FROM generate_series(1, 3) n, LATERAL (SELECT site, count(*) FROM $T WHERE no % 4 = n GROUP BY site) x');
+SELECT * FROM same('SELECT n, x.* FROM generate_series(1, 3) n, LATERAL (SELECT DISTINCT site FROM $T WHERE site > ''site '' || n) x');
+SELECT * FROM same('WITH c AS MATERIALIZED (SELECT site, count(*) AS n FROM $T GROUP BY site) SELECT a.site, a.n, b.n FROM c a JOIN c b USING (site)');
+SET plan_cache_mode = force_generic_plan;
+PREPARE counted (text, int) AS SELECT site, count(*), max(no) FROM agg WHERE site >= $1 AND hits > $2 GROUP BY site;
+EXPLAIN (COSTS OFF) EXECUTE counted ('site 3', 0);
+EXECUTE counted ('site 3', 0);
+EXECUTE counted ('site 4', 1500000000);
+DEALLOCATE counted;
+RESET plan_cache_mode;
+CREATE VIEW per_site AS SELECT site, count(*) AS n FROM agg GROUP BY site;
+EXPLAIN (COSTS OFF) SELECT * FROM per_site WHERE site > 'site 2';
+SELECT * FROM per_site WHERE site > 'site 2';
+BEGIN;
+DECLARE sites SCROLL CURSOR FOR SELECT site, count(*) FROM agg GROUP BY site;
+FETCH 2 FROM sites;
+DELETE FROM agg WHERE site > 'site 1';
+FETCH 2 FROM sites;
+FETCH BACKWARD 3 FROM sites;
+-- the transaction's own writes count, also in groups that are skipped
+SELECT count(*) FROM agg;
+SELECT DISTINCT site FROM agg;
+INSERT INTO agg (site, day, no, must) VALUES ('site 0+', '2024-01-01', 1, 1), ('site 9', '2024-01-01', 1, 1);
+SELECT site, count(*), max(day) FROM agg GROUP BY site;
+SAVEPOINT s;
+DELETE FROM agg;
+SELECT count(*), max(no) FROM agg;
+SELECT DISTINCT site FROM agg;
+ROLLBACK TO s;
+SELECT site, max(day) FROM agg GROUP BY site;
+-- a statement does not see what it writes itself
+INSERT INTO agg (site, day, no, must) SELECT 'site 9', '2024-01-02', count(*), 1 FROM agg;
+SELECT site, count(*), max(no) FROM agg WHERE site = 'site 9' GROUP BY site;
+ROLLBACK;
+-- behind a security barrier: the barrier's clause first
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM agg WHERE hits > 1000000000;
+CREATE FUNCTION tell(int) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM barrier WHERE tell(hits);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM barrier;
+-- nobody may count what he may not read
+CREATE ROLE agg_nobody;
+SET ROLE agg_nobody;
+SELECT count(*) FROM agg;
+RESET ROLE;
+DROP ROLE agg_nobody;
+-- before the time that as_of says there is nothing; deleted rows do not count
+SET widetable.as_of = '2001-01-01';
+SELECT count(*), min(no) FROM agg;
+SELECT DISTINCT site FROM agg;
+RESET widetable.as_of;
+DELETE FROM agg WHERE site = 'site 2';
+DELETE FROM heap WHERE site = 'site 2';
+UPDATE agg SET hits = NULL, name = 'N' WHERE no % 5 = 0;
+UPDATE heap SET hits = NULL, name = 'N' WHERE no % 5 = 0;
+SELECT * FROM same('SELECT site, count(*), count(hits), min(name) FROM $T GROUP BY site');
+SELECT * FROM same('SELECT DISTINCT site FROM $T');
+SET widetable.enable_pushdown = off;
+SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY site');
+RESET widetable.enable_pushdown;
+
+-- Salted tables: buckets are merged for groups.
+CREATE FOREIGN TABLE agg_salt (a int, b text COLLATE "C", v int) SERVER widetable OPTIONS (key 'a desc, b', salt_buckets '4');
+INSERT INTO agg_salt SELECT i % 6, 'b' || i, i FROM generate_series(1, 600) i;
+ANALYZE agg_salt;
+EXPLAIN (COSTS OFF) SELECT a, count(*), sum(v) FROM agg_salt GROUP BY a ORDER BY a DESC;
+SELECT a, count(*), sum(v) FROM agg_salt GROUP BY a ORDER BY a DESC;
+EXPLAIN (COSTS OFF) SELECT a, min(b) FROM agg_salt GROUP BY a;
+SELECT a, min(b) FROM agg_salt GROUP BY a;
+SELECT a, max(b) FROM agg_salt GROUP BY a;
+SELECT DISTINCT a FROM agg_salt;
+SELECT DISTINCT a FROM agg_salt ORDER BY a;
+
+-- Parts that end in the largest byte: behind such a group there may be nothing.
+CREATE FOREIGN TABLE agg_bytes (a int OPTIONS (encoding 'ordered'), b bytea, v int) SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO agg_bytes SELECT a, decode(lpad(to_hex(i), 4, '0'), 'hex'), i FROM generate_series(1, 100) i, unnest(ARRAY[-1, 255, 2147483647]) a;
+ANALYZE agg_bytes;
+EXPLAIN (COSTS OFF) SELECT DISTINCT a FROM agg_bytes;
+SELECT DISTINCT a FROM agg_bytes;
+SELECT DISTINCT a FROM agg_bytes ORDER BY a DESC;
+-- Encodings that do not sort as their values: groups are together, but in no order.
+CREATE FOREIGN TABLE agg_plain (a int OPTIONS (encoding 'binary'), b int, v int) SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO agg_plain SELECT i % 5 - 2, i, i FROM generate_series(1, 50) i;
+EXPLAIN (COSTS OFF) SELECT a, sum(v) FROM agg_plain GROUP BY a ORDER BY a;
+SELECT a, sum(v) FROM agg_plain GROUP BY a ORDER BY a;
+-- A digest is not the value: such parts are not grouped by.
+CREATE FOREIGN TABLE agg_md5 (a text OPTIONS (encoding 'md5', column 'd:a') COLLATE "C", b int, v int) SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO agg_md5 SELECT 'x' || i % 3, i, i FROM generate_series(1, 30) i;
+EXPLAIN (COSTS OFF) SELECT a, sum(v) FROM agg_md5 GROUP BY a;
+SELECT a, sum(v) FROM agg_md5 GROUP BY a ORDER BY 1;
+SELECT max(a), min(a), count(a) FROM agg_md5;
+
+-- The layout "cells": one row for each cell.
+CREATE FOREIGN TABLE agg_cells (site text COLLATE "C", day date, no int, family text, qualifier text, ts timestamptz, value bytea)
+SERVER widetable OPTIONS (table_name 'public.agg', layout 'cells', key 'site, day desc, no');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM agg_cells WHERE site = 'site 1';
+SELECT count(*) FROM agg_cells WHERE site = 'site 1' AND no < 100;
+SELECT site, count(*), min(qualifier COLLATE "C") FROM agg_cells WHERE family = 'n' GROUP BY site;
+SELECT DISTINCT site FROM agg_cells;
+
+-- Sums beyond their type, values that are none, cells that do not decode.
+CREATE FOREIGN TABLE agg_edge (k int, v bigint, f double precision, g real, d numeric) SERVER widetable;
+CREATE FOREIGN TABLE agg_raw (k int, raw text OPTIONS (column 'd:v')) SERVER widetable OPTIONS (table_name 'public.agg_edge');
+INSERT INTO agg_edge (k, v, f, g, d) VALUES (1, 9223372036854775807, 1e308, 3e38, 'NaN'), (2, 9223372036854775807, 1e308, 3e38, 'Infinity'),
+	(3, -5, 'NaN', 1, '-Infinity'), (4, 1, '-Infinity', '-Infinity', 1.500), (5, 2, '-0', 2, 2);
+SELECT sum(v), avg(v), min(v), max(v) FROM agg_edge;
+SELECT sum(d), avg(d), min(d), max(d) FROM agg_edge;
+SELECT sum(d), avg(d) FROM agg_edge WHERE k >= 4;
+SELECT sum(f), avg(f), min(f), max(f) FROM agg_edge WHERE k >= 3;
+SELECT sum(f) FROM agg_edge WHERE k < 3;
+SELECT avg(f) FROM agg_edge WHERE k < 3;
+SELECT sum(g) FROM agg_edge WHERE k < 3;
+SELECT avg(g) FROM agg_edge WHERE k < 3;
+INSERT INTO agg_raw VALUES (6, 'six');
+SELECT count(*), count(v) FROM agg_edge;
+SELECT sum(v) FROM agg_edge;
+SELECT sum(v) FROM agg_edge WHERE k < 6;
+
+DROP VIEW per_site, barrier;
+DROP FUNCTION same, tell;
+DROP FOREIGN TABLE agg, agg_salt, agg_bytes, agg_plain, agg_md5, agg_cells, agg_edge, agg_raw;
+DROP TABLE heap;
