@@ -89,6 +89,8 @@ SELECT * FROM same('SELECT DISTINCT site FROM $T WHERE site > ''site 1''');
 SELECT * FROM same('SELECT DISTINCT day FROM $T WHERE site = ''site 1''');
 SELECT * FROM same('SELECT site, max(day) FROM $T GROUP BY site');
 SELECT * FROM same('SELECT site, min(day) FROM $T GROUP BY site');
+SELECT * FROM same('SELECT site, min(day) FROM $T GROUP BY site ORDER BY site', true);
+SELECT * FROM same('SELECT site, max(day) FROM $T GROUP BY site ORDER BY site', true);
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT site, max(day) FROM agg GROUP BY site;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*), sum(hits) FROM agg WHERE site = 'site 1' AND hits > 5;
 -- Both ends of the groups, or a clause on cells: all rows are looked at.
@@ -188,6 +190,10 @@ ANALYZE agg_bytes;
 EXPLAIN (COSTS OFF) SELECT DISTINCT a FROM agg_bytes;
 SELECT DISTINCT a FROM agg_bytes;
 SELECT DISTINCT a FROM agg_bytes ORDER BY a DESC;
+-- a whole key is no group of the longer ones that begin with it
+INSERT INTO agg_bytes VALUES (7, '\x', 1), (7, '\x01', 2), (7, '\x0101', 3), (7, '\x02', 4);
+EXPLAIN (COSTS OFF) SELECT a, b, sum(v) FROM agg_bytes WHERE a = 7 GROUP BY a, b;
+SELECT a, b, sum(v) FROM agg_bytes WHERE a = 7 GROUP BY a, b;
 -- Encodings that do not sort as their values: groups are together, but in no order.
 CREATE FOREIGN TABLE agg_plain (a int OPTIONS (encoding 'binary'), b int, v int) SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO agg_plain SELECT i % 5 - 2, i, i FROM generate_series(1, 50) i;
