@@ -354,6 +354,8 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 	if (p->parts > 0)
 		stream += s->merge;
 	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
+	/* of each group, rows are read until one meets the conditions on cells */
+	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) / Max(1, s->scanned);
 	p->loose = enough && scan->scan.plan.qual == NIL && loose < stream;
 	if (!p->loose)
 		p->reverse = p->parts > 0 && s->reverse;

@@ -89,6 +89,7 @@ struct WtAggState
 	Datum	   *values;			/* by attribute, of the row reader */
 	bool	   *nulls;
 	Sink	  **sinks;			/* direct: by family of the specification, column */
+	int			sinks_of;		/* the scan's opens when they were made */
 	bool	   *need_part;		/* direct: parts of the key that are arguments */
 	bool		any_part;
 	Datum	   *part_values;
@@ -822,13 +823,14 @@ first_row(WtAggState *a)
 {
 	if (!wt_scan_start(a->scan))
 		return false;
-	/* these belong to the reader, which may be another one now */
-	if (a->sinks == NULL || a->scan->cell_tests || a->scan->nleaves > 0)
+	/* they lie in the memory of the reader, which may be another one now */
+	if (a->sinks_of != a->scan->opens)
 	{
 		MemoryContext old = MemoryContextSwitchTo(a->scan->opencxt);
 
 		a->direct = a->plain && make_sinks(a);
 		MemoryContextSwitchTo(old);
+		a->sinks_of = a->scan->opens;
 	}
 	return next_row(a);
 }

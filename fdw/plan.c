@@ -1068,6 +1068,7 @@ wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
 	cost_scan(rel, info, &size, &rel->baserestrictcost, false, &out->startup, &out->total);
 	out->t = info->t;
 	out->rows = rel->rows;
+	out->scanned = size.scanned;
 	out->delivered = size.delivered;
 	out->merge = info->t->salt_buckets > 1 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost : 0;
 	out->seek = ((info->blocks > 0 ? seq_page_cost : 0) + SEEK_COST * cpu_operator_cost) *

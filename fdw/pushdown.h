@@ -328,7 +328,8 @@ typedef struct WtScanPlan
 	WtTable    *t;
 	List	   *conds;			/* WtCond, of the restriction clauses */
 	double		rows;			/* returned */
-	double		delivered;		/* by the engine */
+	double		scanned;		/* in the key ranges */
+	double		delivered;		/* of them, by the engine */
 	Cost		startup;
 	Cost		total;
 	Cost		merge;			/* to be added when the rows must come in key order */

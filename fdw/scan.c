@@ -188,6 +188,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
 	WtSource	   *s = &st->source;
 
+	st->opens++;
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = wt_scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;

@@ -41,6 +41,7 @@ typedef struct WtScanState
 	uint64		past_bad_keys;	/* of their readers */
 	bool		ready;			/* ranges computed, engine scans positioned */
 	bool		opened;
+	int			opens;			/* how often: the reader is another one each time */
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
 	MemoryContext cxt;			/* of the scan */
 	MemoryContext opencxt;		/* of the readers and what belongs to them */
