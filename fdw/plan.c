@@ -38,23 +38,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* What planning knows about one table; baserel->fdw_private. */
-typedef struct RelInfo
-{
-	WtTable    *t;
-	WtEngine	e;
-	bool		exists;			/* in the engine */
-	double		tuples;
-	double		per_row;		/* of them for each row of the engine: more than one in the layout 'cells' */
-	double		blocks;
-	List	   *conds;			/* of the restriction clauses alone */
-	List	   *filters;		/* of them, those that the engine tests */
-	QualCost	filter_cost;	/* of these clauses in PostgreSQL */
-	int			filter_families;	/* that are read for them */
-	double		cells;			/* of one row, in all families */
-	int			families;		/* that a scan opens */
-} RelInfo;
-
 /* The size of one scan */
 typedef struct ScanSize
 {
@@ -67,6 +50,24 @@ typedef struct ScanSize
 	double		passed;			/* rows in the ranges, when there is a key filter; else 0 */
 	double		jumps;			/* that it makes instead of passing over them */
 } ScanSize;
+
+/* What planning knows about one table; baserel->fdw_private. */
+typedef struct RelInfo
+{
+	WtTable    *t;
+	WtEngine	e;
+	bool		exists;			/* in the engine */
+	double		tuples;
+	double		per_row;		/* of them for each row of the engine: more than one in the layout 'cells' */
+	double		blocks;
+	List	   *conds;			/* of the restriction clauses alone */
+	ScanSize	size;			/* with these: a list of millions is counted once */
+	List	   *filters;		/* of them, those that the engine tests */
+	QualCost	filter_cost;	/* of these clauses in PostgreSQL */
+	int			filter_families;	/* that are read for them */
+	double		cells;			/* of one row, in all families */
+	int			families;		/* that a scan opens */
+} RelInfo;
 
 /* Ranges beyond these are assumed to be like the first ones. */
 #define ESTIMATE_RANGES 24
@@ -704,7 +705,6 @@ void
 wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	RelInfo    *info = palloc0(sizeof(RelInfo));
-	ScanSize	size;
 	List	   *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
 	Bitmapset  *wanted;
 	int			strict,
@@ -738,8 +738,8 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->conds = wt_conditions(root, baserel, info->t, baserel->baserestrictinfo);
 	(void) wt_conditions_choose(info->t, info->conds);
 	prepare_filters(root, baserel, info);
-	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &size);
-	baserel->rows = size.rows;
+	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &info->size);
+	baserel->rows = info->size.rows;
 
 	while ((i = bms_next_member(wanted, i)) >= 0)
 		width += get_typavgwidth(info->t->columns[i - 1].typid, info->t->columns[i - 1].typmod);
@@ -1044,9 +1044,8 @@ void
 wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	RelInfo    *info = baserel->fdw_private;
-	ScanSize	size;
+	ScanSize	size = info->size;
 
-	estimate_scan(root, baserel, info, info->conds, baserel->baserestrictinfo, &size);
 	size.rows = baserel->rows;
 	add_scan_path(root, baserel, info, &size, NIL, false, baserel->lateral_relids, &baserel->baserestrictcost);
 	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);

@@ -242,10 +242,12 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
 		return *type == FLOAT4OID || *type == FLOAT8OID;
 	/* a date as a point in time */
-	if (c->typid == TIMESTAMPTZOID)
-		return *type == DATEOID || *type == TIMESTAMPOID;
-	if (c->typid == TIMESTAMPOID)
-		return *type == DATEOID;
+	if ((c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID) &&
+		(*type == DATEOID || (c->typid == TIMESTAMPTZOID && *type == TIMESTAMPOID)))
+		return true;
+	/* local time against a point in time: roughly in order */
+	if (c->typid == TIMESTAMPOID || c->typid == DATEOID)
+		return *kind != WT_COND_EQ && (*type == TIMESTAMPTZOID || *type == TIMESTAMPOID);
 	return false;
 }
 
@@ -271,8 +273,8 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	if (wt_is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
 	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
-	*faithful = (type == c->typid || wt_is_text(c->typid) || (c->typid != TIMESTAMPTZOID && c->typid != TIMESTAMPOID)) &&
-		c->delimiter == 0;
+	*faithful = (type == c->typid || wt_is_text(c->typid) || wt_is_integer(c->typid) ||
+				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) && c->delimiter == 0;
 	return true;
 }
 
@@ -586,7 +588,6 @@ is_trivial(const WtCond *c)
 static int
 expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 {
-	bool		less = rc->rctype == ROWCOMPARE_LT || rc->rctype == ROWCOMPARE_LE;
 	List	   *equal = NIL;
 	int			n = 0,
 				total = list_length(rc->opnos);
@@ -607,8 +608,9 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 			kind == WT_COND_EQ || !comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
 			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
 			break;
+		/* the operators of <= are <=, but only the last column may be equal */
 		if (n < total - 1)
-			kind = less ? WT_COND_LT : WT_COND_GT;
+			kind = kind == WT_COND_LT || kind == WT_COND_LE ? WT_COND_LT : WT_COND_GT;
 		*arms = lappend(*arms, lappend(list_copy(equal), add_value(new_cond(m, part, kind, true), value, type)));
 		equal = lappend(equal, add_value(new_cond(m, part, WT_COND_EQ, true), value, type));
 	}
@@ -630,6 +632,39 @@ multiply_arms(List *a, List *b)
 		foreach(y, b)
 			out = lappend(out, list_concat_copy(lfirst(x), lfirst(y)));
 	return out;
+}
+
+/* key LIKE ANY (constant array), and other operators than =: an arm for each element */
+static bool
+expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
+{
+	Const	   *array = lsecond(saop->args);
+	Datum	   *values;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+	ArrayType  *a;
+
+	if (!saop->useOr || match_part(m, linitial(saop->args)) < 0 || !IsA(array, Const) || array->constisnull)
+		return false;
+	a = DatumGetArrayTypeP(array->constvalue);
+	get_typlenbyvalalign(ARR_ELEMTYPE(a), &len, &byval, &align);
+	deconstruct_array(a, ARR_ELEMTYPE(a), len, byval, align, &values, &nulls, &n);
+	if (n > WT_MAX_PRODUCT)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		Const	   *value = makeConst(ARR_ELEMTYPE(a), -1, array->constcollid, len, values[i], nulls[i], byval);
+		WtCond	   *c = match_op(m, saop->opno, saop->inputcollid, linitial(saop->args), (Node *) value);
+
+		if (c == NULL || c->part >= m->t->nkeys)
+			return false;
+		*faithful = *faithful && c->faithful;
+		*arms = lappend(*arms, list_make1(c));
+	}
+	return n > 0;
 }
 
 /*
@@ -668,6 +703,8 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 		*arms = list_make1(list_make1(c));
 		return true;
 	}
+	if (IsA(node, ScalarArrayOpExpr))
+		return expand_any(m, (ScalarArrayOpExpr *) node, arms, faithful);
 	if (is_orclause(node))
 	{
 		foreach(lc, ((BoolExpr *) node)->args)
