@@ -515,10 +515,9 @@ done:
 /* ----------------------------------------------------------------- publish */
 
 wide_status
-wide_publish(wide_db *db, uint64_t lsn)
+wide_wait_applied(wide_db *db, uint64_t lsn)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	visible;
 
 	for (int spin = 0; atomic_load(&commit->applied_seq) < lsn; spin++)
 	{
@@ -539,6 +538,16 @@ wide_publish(wide_db *db, uint64_t lsn)
 		else
 			TRY(st);
 	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_publish(wide_db *db, uint64_t lsn)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	visible;
+
+	TRY(wide_wait_applied(db, lsn));
 	kill_point("publish");
 	visible = atomic_load(&commit->visible_seq);
 	while (visible < lsn && !atomic_compare_exchange_weak(&commit->visible_seq, &visible, lsn))

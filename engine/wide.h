@@ -382,6 +382,13 @@ extern wide_status wide_batch_prepare(wide_batch *b, uint64_t external);
  */
 extern wide_status wide_batch_finish(wide_batch *b, uint64_t *lsn);
 /*
+ * Wait, briefly, until all batches up to lsn are applied: wide_batch_finish may
+ * return while one with a lower LSN is still on its way into memory, and until
+ * then wide_snapshot_latest shows neither.  Row locks are not given back before.
+ * Never fails other than by poison.
+ */
+extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
+/*
  * Make everything up to lsn visible, after the caller has made it durable (or
  * has decided not to wait for that).  Waits, briefly, for batches with a lower
  * LSN that are being applied.  Never fails other than by poison.

@@ -619,7 +619,13 @@ finish(void)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 	if (!FullTransactionIdIsValid(prepared_xid))
 	{
-		/* whoever waits for our rows reads what is applied, and is durable no earlier than we are */
+		/*
+		 * Whoever waits for our rows reads what is applied, and is durable no
+		 * earlier than we are.  With a batch before ours still on its way we are
+		 * not applied yet: he would overwrite what we have written.
+		 */
+		if (wide_wait_applied(wt_db(), lsn) != WIDE_OK)
+			ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 		wt_lock_release_early();
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
