@@ -356,6 +356,7 @@ typedef struct export_head
 	uint64_t	magic;
 	uint64_t	build;			/* of the segment, whose processes alone can use it */
 	uint64_t	seq, needs;
+	int64_t		now;
 	uint64_t	nexcluded;		/* the exclusions follow */
 	uint64_t	hash;			/* of all this (hash = 0) and of what follows */
 } export_head;
@@ -373,7 +374,7 @@ size_t
 wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 {
 	export_head h = {.magic = EXPORT_MAGIC, .build = s->db->seg->build, .seq = s->seq, .needs = s->needs,
-	.nexcluded = (uint64_t) s->nexcluded};
+	.now = s->now, .nexcluded = (uint64_t) s->nexcluded};
 	size_t		list = (size_t) s->nexcluded * sizeof(uint64_t);
 
 	if (size >= sizeof(h) + list)
@@ -435,6 +436,7 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 	}
 	s->seq = h.seq;
 	s->needs = h.needs;
+	s->now = h.now;
 	note_oldest(db);
 	atomic_fetch_add(&db->seg->commit.snapshot_moves, 1);
 	if (!is_protected(db, s) || h.seq > atomic_load(&db->seg->commit.applied_seq))

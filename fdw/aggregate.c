@@ -371,8 +371,7 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup, stream, pathkeys,
 														 list_make1(p));
 
-		/* the scan runs in the process that has the transaction's own writes */
-		path->path.parallel_safe = false;
+		/* a worker may run it, as a whole */
 		path->path.parallel_aware = false;
 		add_path(output, (Path *) path);
 	}

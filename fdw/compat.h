@@ -117,6 +117,17 @@
 #define WT_RUN_ONCE_ARG , execute_once
 #endif
 
+/*
+ * In an ExecutorRun hook: no workers, whatever the plan says.  What may run again
+ * has none; early releases of 15 to 17 look at execute_once for that, all others
+ * at already_executed, which the early ones ignore when execute_once is off.
+ */
+#if PG_VERSION_NUM >= 180000
+#define wt_run_without_workers(qd) ((qd)->already_executed = true)
+#else
+#define wt_run_without_workers(qd) ((qd)->already_executed = true, execute_once = false)
+#endif
+
 /* 18 took explain.h apart */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

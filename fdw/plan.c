@@ -91,6 +91,14 @@ typedef struct RelInfo
 /* What a clause costs in the engine, of what it costs in PostgreSQL. */
 #define FILTER_SHARE 0.5
 
+/*
+ * For the number of workers: pages of PostgreSQL that a block of usual size stands
+ * for, before it was compressed; and bytes for each cell of an ordinary table that
+ * is as much work, which counts where there are few blocks, as in memtables.
+ */
+#define BLOCK_PAGES 2
+#define CELL_BYTES 32
+
 /* A list of which nothing is known. */
 #define DEFAULT_ARRAY 10
 
@@ -906,6 +914,45 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize 
 													  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL))));
 }
 
+/*
+ * The same scan dealt out between processes.  As a sequential scan's: the work is
+ * divided, the reading of blocks is not.  The leader gives the less of its time
+ * to the scan the more workers hand it rows.
+ */
+static void
+add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize *size, List *pathkeys,
+					  bool reverse, const QualCost *qual)
+{
+	double		pages = Max(size->blocks * BLOCK_PAGES, size->scanned * info->cells * CELL_BYTES / BLCKSZ);
+	int			workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+	double		divisor = workers + (parallel_leader_participation ? Max(0, 1.0 - 0.3 * workers) : 0);
+	Cost		startup,
+				total,
+				io;
+	ForeignPath *path;
+
+	if (workers <= 0)
+		return;
+	cost_scan(rel, info, size, qual, false, &startup, &total);
+	io = Min(total - startup, Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
+	path = wt_create_foreignscan_path(root, rel, NULL, clamp_row_est(size->rows / divisor), startup,
+									  startup + io + (total - startup - io) / divisor, pathkeys, NULL,
+									  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL)));
+	path->path.parallel_aware = true;
+	path->path.parallel_workers = workers;
+	add_partial_path(rel, (Path *) path);
+}
+
+/* A scan, and if possible its partial sister.  Buckets of salt cannot be merged and dealt out at once. */
+static void
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize *size, List *pathkeys, bool reverse,
+			   const QualCost *qual)
+{
+	add_scan_path(root, rel, info, size, pathkeys, reverse, rel->lateral_relids, qual);
+	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) && (pathkeys == NIL || info->t->salt_buckets <= 1))
+		add_partial_scan_path(root, rel, info, size, pathkeys, reverse, qual);
+}
+
 static void
 add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanSize *size, const QualCost *qual)
 {
@@ -919,7 +966,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanS
 	{
 		List	   *keys = list_copy(root->query_pathkeys);
 
-		add_scan_path(root, rel, info, size, list_truncate(keys, n), reverse, rel->lateral_relids, qual);
+		add_scan_paths(root, rel, info, size, list_truncate(keys, n), reverse, qual);
 	}
 	if (!has_useful_pathkeys(root, rel))
 		return;
@@ -928,7 +975,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, const ScanS
 		List	   *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
 
 		if (keys != NIL)
-			add_scan_path(root, rel, info, size, keys, back, rel->lateral_relids, qual);
+			add_scan_paths(root, rel, info, size, keys, back, qual);
 	}
 }
 
@@ -1047,7 +1094,7 @@ wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	ScanSize	size = info->size;
 
 	size.rows = baserel->rows;
-	add_scan_path(root, baserel, info, &size, NIL, false, baserel->lateral_relids, &baserel->baserestrictcost);
+	add_scan_paths(root, baserel, info, &size, NIL, false, &baserel->baserestrictcost);
 	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
 	add_parameterized_paths(root, baserel, info);
 }
@@ -1268,8 +1315,8 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 bool
 wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
-	/* the transaction's own writes are private to this process */
-	return false;
+	/* the transaction's own writes are private to this process; see also xact.c, begin_parallel */
+	return wt_enable_parallel_scan && wt_batch(false) == NULL;
 }
 
 WtTest *

@@ -145,6 +145,7 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
 	st->key_filter.filter = st->ranges.filter;
 	wt_predicates(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
+	st->part = NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -182,6 +183,22 @@ limit_times(WtScanState *st, wide_scan_spec *spec)
 	spec->ts_max = st->as_of + 1;
 }
 
+const WtRanges *
+wt_scan_ranges(WtScanState *st)
+{
+	compute_ranges(st, st->ps->ps_ExprContext);
+	flatten_ranges(st);
+	return &st->ranges;
+}
+
+/* What scan b is to read. */
+static const wide_range *
+ranges_of(const WtScanState *st, int b, int *n)
+{
+	*n = st->shared != NULL ? st->npart : st->ranges.n[b];
+	return st->shared != NULL ? st->part : st->ranges.ranges[b];
+}
+
 static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
@@ -217,14 +234,30 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	}
 	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
 	{
-		st->spec.ranges = st->ranges.ranges[b];
-		st->spec.nranges = st->ranges.n[b];
+		st->spec.ranges = ranges_of(st, b, &st->spec.nranges);
 		s->scans[b] = wt_scan_open(snapshot, &st->spec);
 	}
 	if (st->spec.nfamilies == 0)
 		s->n = 0, s->merge = false;
 	st->opened = true;
 	MemoryContextSwitchTo(old);
+}
+
+void
+wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from)
+{
+	to->files_read += from->files_read;
+	to->files_skipped_key += from->files_skipped_key;
+	to->files_skipped_time += from->files_skipped_time;
+	to->files_skipped_bloom += from->files_skipped_bloom;
+	to->blocks_read += from->blocks_read;
+	to->blocks_cached += from->blocks_cached;
+	to->cells_scanned += from->cells_scanned;
+	to->cells_returned += from->cells_returned;
+	to->rows_returned += from->rows_returned;
+	to->tombstones += from->tombstones;
+	to->seeks += from->seeks;
+	to->rows_rejected += from->rows_rejected;
 }
 
 static void
@@ -235,18 +268,7 @@ add_statistics(const WtSource *s, wide_scan_stats *out)
 		wide_scan_stats one;
 
 		wt_scan_stats(s->scans[b], &one);
-		out->files_read += one.files_read;
-		out->files_skipped_key += one.files_skipped_key;
-		out->files_skipped_time += one.files_skipped_time;
-		out->files_skipped_bloom += one.files_skipped_bloom;
-		out->blocks_read += one.blocks_read;
-		out->blocks_cached += one.blocks_cached;
-		out->cells_scanned += one.cells_scanned;
-		out->cells_returned += one.cells_returned;
-		out->rows_returned += one.rows_returned;
-		out->tombstones += one.tombstones;
-		out->seeks += one.seeks;
-		out->rows_rejected += one.rows_rejected;
+		wt_stats_add(out, &one);
 	}
 }
 
@@ -291,25 +313,28 @@ wt_scan_start(WtScanState *st)
 	WtSource	   *s = &st->source;
 	bool		anything = false;
 
-	if (!st->exists)
+	if (!st->exists || st->over)
 		return false;
-	if (!st->fixed || st->ranges.n == NULL)
-	{
-		compute_ranges(st, st->ps->ps_ExprContext);
-		flatten_ranges(st);
-	}
+	if (!st->next_chunk && (!st->fixed || st->ranges.n == NULL))
+		(void) wt_scan_ranges(st);
 	for (int b = 0; b < st->ranges.nbuckets; b++)
 		anything = anything || st->ranges.n[b] > 0;
-	if (!anything || st->predicates.never)
+	if (!anything || st->predicates.never || (st->shared != NULL && !wt_parallel_next(st)))
 		return false;
 	/* they may ask for other families now, or other values */
-	if (st->opened && !st->fixed && (st->cell_tests || asks_other_values(st)))
+	if (st->opened && !st->fixed && !st->next_chunk && (st->cell_tests || asks_other_values(st)))
 		close_scans(st);
 	if (!st->opened)
 		open_scans(st, st->ps->state->es_snapshot);
 	else
 		for (int b = 0; b < s->n; b++)
-			wt_scan_restart(s->scans[b], st->ranges.ranges[b], st->ranges.n[b]);
+		{
+			int			n;
+			const wide_range *ranges = ranges_of(st, b, &n);
+
+			wt_scan_restart(s->scans[b], ranges, n);
+		}
+	st->next_chunk = st->shared != NULL;
 	s->last = s->merge ? -1 : 0;
 	s->started = false;
 	st->reader->row_scan = NULL;
@@ -353,14 +378,19 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 	uint64_t	seq;
 	bool		found;
 
-	if (!st->ready && !wt_scan_start(st))
-		return false;
-	MemoryContextReset(st->rowcxt);
-	old = MemoryContextSwitchTo(st->rowcxt);
-	found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
-	if (found && st->reader->unsure)
-		wt_scan_unsure(st, wt_bytes_of(&st->reader->key));
-	MemoryContextSwitchTo(old);
+	do
+	{
+		if (!st->ready && !wt_scan_start(st))
+			return false;
+		MemoryContextReset(st->rowcxt);
+		old = MemoryContextSwitchTo(st->rowcxt);
+		found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
+		if (found && st->reader->unsure)
+			wt_scan_unsure(st, wt_bytes_of(&st->reader->key));
+		MemoryContextSwitchTo(old);
+		/* the next chunk */
+		st->ready = found || st->shared == NULL;
+	} while (!st->ready);
 	return found;
 }
 
@@ -370,6 +400,8 @@ wt_scan_again(WtScanState *st)
 	st->restarted = st->restarted || st->opened;
 	st->again_subid = InvalidSubTransactionId;
 	st->ready = false;
+	st->next_chunk = false;
+	st->over = false;
 }
 
 void

@@ -10,6 +10,8 @@
 
 #include "nodes/execnodes.h"
 
+typedef struct WtShared WtShared;	/* parallel.c: what the processes of a parallel scan share */
+
 typedef struct WtScanState
 {
 	WtTable    *t;
@@ -54,6 +56,13 @@ typedef struct WtScanState
 	/* changing rows: of each column that is read the timestamp of its cell, PG_INT64_MIN: none; NULL: not wanted */
 	int64	   *floors;
 	bool	   *bare;			/* with floors: columns of which nothing else is wanted */
+	/* parallel scans: shared is NULL in all others, and where there are no workers */
+	WtShared   *shared;
+	void	   *cuts;			/* on their way into it */
+	wide_range *part;			/* of the ranges, what is in this process's chunk; in rangecxt */
+	int			npart;
+	bool		next_chunk;		/* the ranges stay, the chunk is read */
+	bool		over;			/* no rows until the next rescan */
 	/* locking */
 	bool		reread;			/* the row last locked was read again */
 	WtRowReader *again;			/* reads the newest state */
@@ -92,6 +101,12 @@ extern void wt_scan_again(WtScanState *st);
 extern void wt_scan_end(WtScanState *st);
 /* What the engine did so far. */
 extern void wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys);
+extern void wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from);
+
+/* for parallel.c: the key ranges with the present values of the parameters */
+extern const WtRanges *wt_scan_ranges(WtScanState *st);
+/* parallel.c.  Get a chunk with some of the ranges in it, which are in part then.  false: there is none left. */
+extern bool wt_parallel_next(WtScanState *st);
 
 /* for scan_lock.c: a reader of what the scan reads */
 extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);

@@ -64,6 +64,18 @@ extern void wt_lock_release_early(void);
 extern void wt_xact_exit(void);	/* the process exits: forget the transaction */
 extern void wt_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine in this transaction */
 
+/*
+ * parallel.c.  While a parallel statement runs, its workers are told of its
+ * snapshot, or (NULL) that the transaction has writes which only the
+ * leader sees.  The level is for wt_parallel_withdraw; an error withdraws too.
+ */
+extern void wt_parallel_init(void);
+extern int	wt_parallel_announce(const wide_snapshot *ws);
+extern void wt_parallel_withdraw(int level);
+/* In a worker: a copy of what was announced; NULL: nothing.  Errors. */
+extern wide_snapshot *wt_parallel_snapshot(void);
+extern bool wt_parallel_leader_wrote(void);
+
 /* ddl.c: make the engine's table agree with the foreign table's definition */
 extern void wt_sync_table(Oid relid);
 

@@ -6,7 +6,7 @@
  * (store.c).  Preloaded, shared memory is requested from the postmaster and the
  * worker starts with the server.
  */
-#include "widetable.h"
+#include "store.h"
 
 #include "common/int.h"
 #include "fmgr.h"
@@ -176,6 +176,7 @@ define_settings(void)
 							   "A fixed time for timestamps and TTL, for tests.",
 							   "A timestamp or microseconds since 1970; empty: the real clock.",
 							   &wt_clock, "", PGC_SUSET, 0, check_clock, assign_clock, NULL);
+	wt_parallel_init();
 	MarkGUCPrefixReserved("widetable");
 }
 
@@ -205,6 +206,11 @@ wt_handler(PG_FUNCTION_ARGS)
 	r->ExplainForeignScan = wtExplainForeignScan;
 	r->AnalyzeForeignTable = wtAnalyzeForeignTable;
 	r->IsForeignScanParallelSafe = wtIsForeignScanParallelSafe;
+	r->EstimateDSMForeignScan = wtEstimateDSMForeignScan;
+	r->InitializeDSMForeignScan = wtInitializeDSMForeignScan;
+	r->ReInitializeDSMForeignScan = wtReInitializeDSMForeignScan;
+	r->InitializeWorkerForeignScan = wtInitializeWorkerForeignScan;
+	r->ShutdownForeignScan = wtShutdownForeignScan;
 
 	r->AddForeignUpdateTargets = wtAddForeignUpdateTargets;
 	r->PlanForeignModify = wtPlanForeignModify;

@@ -20,6 +20,7 @@
  *	scan_lock.c	those that lock what they find
  *	aggregate.c plans that aggregate while they scan
  *	aggregate_run.c their execution
+ *	parallel.c	parallel plans: one snapshot, a table dealt out in chunks
  *	explain.c	what EXPLAIN shows
  *	analyze.c	sampling
  *	modify.c	INSERT, UPDATE, DELETE, COPY, TRUNCATE
@@ -365,6 +366,11 @@ extern bool wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot);
 extern void wtExplainForeignScan(ForeignScanState *node, struct ExplainState *es);
 extern bool wtAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
 extern bool wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+extern Size wtEstimateDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt);
+extern void wtInitializeDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
+extern void wtReInitializeDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
+extern void wtInitializeWorkerForeignScan(ForeignScanState *node, struct shm_toc *toc, void *coordinate);
+extern void wtShutdownForeignScan(ForeignScanState *node);
 
 extern void wtAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation);
 extern List *wtPlanForeignModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);

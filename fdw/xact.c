@@ -23,7 +23,9 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/parallel.h"
 #include "access/xlog.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
@@ -63,12 +65,13 @@ static int	nlevels = 0,
 wide_batch *
 wt_batch(bool create)
 {
-	if (batch != NULL || !create)
-		return batch;
-	if (IsInParallelMode())
+	/* workers could not see it, and the statement has begun without */
+	if (create && IsInParallelMode())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot write to wide tables during a parallel operation")));
+	if (batch != NULL || !create)
+		return batch;
 	wt_check(wide_batch_new(wt_db(), &batch), "could not begin writing");
 	return batch;
 }
@@ -148,6 +151,7 @@ typedef struct SnapEntry
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
 static SnapEntry *xact_snap = NULL; /* REPEATABLE READ and up */
+static SnapEntry *parallel_snap = NULL;	/* in a worker: the leader's */
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
 static int	run_depth = 0;		/* of nested ExecutorRun calls */
@@ -229,6 +233,12 @@ snap_for(Snapshot pg)
 {
 	dlist_iter	iter;
 
+	if (pg != NULL && wt_parallel_leader_wrote())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot read wide tables in a parallel worker after the transaction has written to some"),
+				 errdetail("What it has written is known to the session's own process only."),
+				 errhint("Declare functions that read wide tables PARALLEL RESTRICTED.")));
 	if (pg != NULL && IsolationUsesXactSnapshot())
 	{
 		if (xact_snap == NULL)
@@ -258,6 +268,8 @@ struct WtScan
 	wide_scan  *scan;
 	SnapEntry  *snap;
 	bool		newest;			/* the snapshot, its own, is renewed at each restart */
+	Snapshot	pg;				/* that it was made for; identity only */
+	int64		as_of;			/* widetable.as_of at that time */
 	ResourceOwner owner;		/* whose release closes a scan that an error has left open */
 	wide_scan_spec spec;		/* own copy for reopening */
 	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
@@ -329,6 +341,8 @@ new_scan(Snapshot snapshot)
 
 	s->cxt = cxt;
 	s->newest = snapshot == NULL;
+	s->pg = snapshot;
+	s->as_of = wt_as_of_us();
 	s->owner = CurrentResourceOwner;
 	PG_TRY();
 	{
@@ -653,6 +667,9 @@ end_of_transaction(void)
 		xact_snap = NULL;
 		snap_unref(e);
 	}
+	if (parallel_snap != NULL)
+		snap_unref(parallel_snap);
+	parallel_snap = NULL;
 	if (batch != NULL)
 		wide_batch_free(batch);
 	batch = NULL;
@@ -739,6 +756,31 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 }
 
 /*
+ * A worker's first query is the one that it was started for: its snapshot is a
+ * copy of the leader's, and so is the engine's from now on.
+ */
+static void
+adopt_snapshot(Snapshot pg)
+{
+	wide_snapshot *ws = wt_parallel_snapshot();
+	SnapEntry  *e;
+
+	if (ws == NULL)
+		return;
+	e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
+	e->pg = pg;
+	e->ws = ws;
+	e->refs = 1;
+	dlist_push_head(&snaps, &e->node);
+	parallel_snap = e;
+	if (IsolationUsesXactSnapshot())
+	{
+		e->refs++;
+		xact_snap = e;
+	}
+}
+
+/*
  * REPEATABLE READ: the engine's snapshot belongs to the transaction's first
  * statement, also when that reads no wide table; taken later it would show
  * commits that PostgreSQL's snapshot does not.
@@ -753,10 +795,87 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		IsMVCCSnapshot(queryDesc->snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
 		wt_store_exists() && wt_db_try(&why) != NULL)
 		xact_snap = snap_new(queryDesc->snapshot);
+	if (IsParallelWorker() && parallel_snap == NULL && queryDesc->snapshot != NULL)
+		adopt_snapshot(queryDesc->snapshot);
 	if (prev_executor_start)
 		prev_executor_start(queryDesc, eflags);
 	else
 		standard_ExecutorStart(queryDesc, eflags);
+}
+
+static bool
+reads_wide_tables(PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE && wt_is_ours(rte->relid))
+			return true;
+	}
+	return false;
+}
+
+/* Has widetable.as_of changed between the executor's start and its run? */
+static bool
+as_of_changed(Snapshot pg)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &scans)
+	{
+		WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+
+		if (s->pg == pg && s->as_of != wt_as_of_us())
+			return true;
+	}
+	return false;
+}
+
+/* What a statement that may have workers holds while it runs. */
+typedef struct ParallelRun
+{
+	WtScan	   *held;			/* keeps its snapshot */
+	int			level;			/* of the announcement; 0: none */
+} ParallelRun;
+
+/*
+ * Tell the workers what to read, see parallel.c.  false: the statement has to do
+ * without them.
+ */
+static bool
+begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
+{
+	Snapshot	pg = queryDesc->estate->es_snapshot;
+	char	   *why;
+
+	if (IsParallelWorker() || pg == NULL || !IsMVCCSnapshot(pg))
+		return true;
+	if (batch != NULL)
+	{
+		if (reads_wide_tables(queryDesc->plannedstmt))
+			return false;
+		run->level = wt_parallel_announce(NULL);
+		return true;
+	}
+	/* where the leader finds no store, workers must not find one that was made since */
+	if (RecoveryInProgress() || !wt_store_exists() || wt_db_try(&why) == NULL)
+		return !reads_wide_tables(queryDesc->plannedstmt);
+	if (as_of_changed(pg))
+		return false;
+	run->held = wt_snapshot_hold(pg);
+	run->level = wt_parallel_announce(run->held->snap->ws);
+	return true;
+}
+
+static void
+end_parallel(ParallelRun *run)
+{
+	if (run->level > 0)
+		wt_parallel_withdraw(run->level);
+	wt_scan_close(run->held);
 }
 
 /*
@@ -767,14 +886,18 @@ static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
 {
 	dlist_iter	iter;
+	ParallelRun run = {0};
 
 	run_depth++;
 	PG_TRY();
 	{
+		if (queryDesc->plannedstmt->parallelModeNeeded && !begin_parallel(queryDesc, &run))
+			wt_run_without_workers(queryDesc);
 		if (prev_executor_run)
 			prev_executor_run(queryDesc, direction, count WT_RUN_ONCE_ARG);
 		else
 			standard_ExecutorRun(queryDesc, direction, count WT_RUN_ONCE_ARG);
+		end_parallel(&run);
 	}
 	PG_FINALLY();
 	{
