@@ -232,6 +232,27 @@ SELECT count(*), count(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge WHERE k < 6;
 
+-- Partitions aggregate for themselves, whatever the order of their columns; an ordinary query around them.
+CREATE TABLE agg_parts (site text COLLATE "C", no int, v int) PARTITION BY LIST (site);
+CREATE FOREIGN TABLE agg_part1 PARTITION OF agg_parts FOR VALUES IN ('a', 'b') SERVER widetable OPTIONS (key 'site, no');
+CREATE FOREIGN TABLE agg_part2 (v int, no int, site text COLLATE "C") SERVER widetable OPTIONS (key 'site, no');
+ALTER TABLE agg_parts ATTACH PARTITION agg_part2 FOR VALUES IN ('c', 'd');
+INSERT INTO agg_parts SELECT chr(97 + i % 4), i, i FROM generate_series(1, 400) i;
+ANALYZE agg_part1, agg_part2;
+SET enable_partitionwise_aggregate = on;
+EXPLAIN (COSTS OFF) SELECT site, count(*), sum(v) FROM agg_parts WHERE v % 2 = 0 AND no <> 7 GROUP BY site HAVING sum(v) > 10;
+SELECT site, count(*), sum(v) FROM agg_parts WHERE v % 5 = 0 AND no <> 7 GROUP BY site HAVING sum(v) > 10 ORDER BY site;
+RESET enable_partitionwise_aggregate;
+SELECT count(*), max(no) FROM agg_parts;
+EXPLAIN (COSTS OFF)
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < (SELECT count(*) FROM agg_part1 WHERE no > r.n AND site = 'a')) SELECT count(*) FROM r;
+WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < (SELECT count(*) FROM agg_part1 WHERE no > r.n AND site = 'a')) SELECT count(*) FROM r;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM agg_part1 WHERE v::text ~ '1$' AND random() >= (SELECT 0);
+SELECT count(*) FROM agg_part1 WHERE v::text ~ '1$' AND random() >= (SELECT 0);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM agg_part1 WHERE now() > '2000-01-01';
+SELECT count(*), count(agg_part1), count(tableoid) FROM agg_part1;
+DROP TABLE agg_parts CASCADE;
+
 DROP VIEW per_site, barrier;
 DROP FUNCTION same, tell;
 DROP FOREIGN TABLE agg, agg_salt, agg_bytes, agg_plain, agg_md5, agg_cells, agg_edge, agg_raw;
