@@ -232,6 +232,20 @@ SELECT count(*), count(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge WHERE k < 6;
 
+-- Keys that do not decode: an error, or left out, whatever is asked.
+CREATE FOREIGN TABLE agg_bad (k bytea, v text) SERVER widetable;
+INSERT INTO agg_bad VALUES ('\x00000001', 'xxxx'), ('\x0000000200', 'y'), ('\x00000003', 'abcd');
+CREATE FOREIGN TABLE agg_strict (k int OPTIONS (encoding 'binary'), v int) SERVER widetable OPTIONS (table_name 'public.agg_bad');
+CREATE FOREIGN TABLE agg_lax (k int OPTIONS (encoding 'binary'), v int) SERVER widetable OPTIONS (table_name 'public.agg_bad', on_bad_key 'skip');
+SELECT count(*) FROM agg_strict;
+SELECT sum(k) FROM agg_strict;
+SELECT count(*), sum(v) FROM agg_lax;
+SELECT k, count(*) FROM agg_lax GROUP BY k;
+-- a cell that the engine cannot compare, nor anybody decode
+INSERT INTO agg_bad VALUES ('\x00000007', 'yyyyy');
+SELECT count(*) FROM agg_lax WHERE v > 5;
+DROP FOREIGN TABLE agg_bad, agg_strict, agg_lax;
+
 -- Partitions aggregate for themselves, whatever the order of their columns; an ordinary query around them.
 CREATE TABLE agg_parts (site text COLLATE "C", no int, v int) PARTITION BY LIST (site);
 CREATE FOREIGN TABLE agg_part1 PARTITION OF agg_parts FOR VALUES IN ('a', 'b') SERVER widetable OPTIONS (key 'site, no');
