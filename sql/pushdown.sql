@@ -383,6 +383,17 @@ EXPLAIN (COSTS OFF) SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01';
 SELECT count(*), min(u), max(u), min(y), max(y) FROM fuzzy_w WHERE act = '99' AND m = '01';
 SELECT push_cells($$SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01'$$) AS rows_32;
 
+-- In the layout of cells, where a row of the engine is several.
+CREATE FOREIGN TABLE cgap (a int, b int, family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text)
+    SERVER widetable OPTIONS (layout 'cells', key 'a, b desc');
+CREATE VIEW cgap_w AS SELECT a, b, qualifier, value FROM cgap;
+CREATE TABLE cgap_h (a int, b int, qualifier text, value text);
+INSERT INTO cgap_h SELECT a, b, q, a || '/' || b FROM generate_series(1, 5) a, generate_series(1, 20) b, unnest('{x,y}'::text[]) q;
+INSERT INTO cgap (a, b, family, qualifier, value) SELECT a, b, 'd', qualifier, value FROM cgap_h;
+EXPLAIN (COSTS OFF) SELECT * FROM cgap WHERE b = 5 AND qualifier = 'x';
+SELECT c, push_same('cgap', c) FROM unnest(ARRAY[$$b = 5$$, $$b > 18 AND qualifier = 'x'$$, $$a = 1 AND b < 3 OR a = 3$$, $$(a = 1 AND qualifier = 'x') OR b = 7$$,
+    $$b <> 5 AND (a, b) > (2, 7)$$, $$a = 2 OR qualifier = 'y'$$, $$(a = 2 AND qualifier = 'y') OR (a = 3 AND b = 1 AND qualifier = 'x')$$]) c;
+
 -- ----------------------------------------------------------- order, again
 
 -- Local time against a point in time: near enough for a range, and tested again.
@@ -501,5 +512,6 @@ SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', 
 
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, local_w, actions_w, words_w;
-DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, local_h;
+DROP VIEW cgap_w;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, cgap, local_w, actions_w, words_w;
+DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h;
