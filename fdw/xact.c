@@ -279,31 +279,52 @@ struct WtScan
 
 static dlist_head scans = DLIST_STATIC_INIT(scans);
 
-/* Deep copy of what the caller may let go of. */
+/* A list of byte strings with all their bytes, in two pieces of memory. */
+static const wide_bytes *
+copy_list(const wide_bytes *from, int n)
+{
+	wide_bytes *list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * Max(1, n));
+	Size		total = 1;
+	uint8	   *data;
+
+	for (int i = 0; i < n; i++)
+		total += from[i].len;
+	data = MemoryContextAllocHuge(CurrentMemoryContext, total);
+	for (int i = 0; i < n; i++)
+	{
+		list[i] = from[i];
+		if (from[i].data == NULL)
+			continue;			/* an open bound */
+		if (from[i].len > 0)
+			memcpy(data, from[i].data, from[i].len);
+		list[i].data = data;
+		data += from[i].len;
+	}
+	return list;
+}
+
+/*
+ * Deep copy of what the caller may let go of.  The argument of a row filter has
+ * to last as long as the scan.
+ */
 static void
 copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
 {
 	wide_scan_family *f = palloc(sizeof(wide_scan_family) * Max(1, from->nfamilies));
+	wide_predicate *p = palloc(sizeof(wide_predicate) * Max(1, from->npredicates));
 
 	*to = *from;
 	memcpy(f, from->families, sizeof(wide_scan_family) * from->nfamilies);
 	for (int i = 0; i < from->nfamilies; i++)
+		f[i].quals = copy_list(f[i].quals, f[i].nquals);
+	for (int i = 0; i < from->npredicates; i++)
 	{
-		wide_bytes *quals = palloc(sizeof(wide_bytes) * Max(1, f[i].nquals));
-
-		for (int q = 0; q < f[i].nquals; q++)
-		{
-			uint8	   *data = palloc(Max(1, f[i].quals[q].len));
-
-			quals[q] = f[i].quals[q];
-			if (quals[q].data == NULL)
-				continue;
-			memcpy(data, quals[q].data, quals[q].len);
-			quals[q].data = data;
-		}
-		f[i].quals = quals;
+		p[i] = from->predicates[i];
+		p[i].qualifier = *copy_list(&p[i].qualifier, 1);
+		p[i].values = copy_list(p[i].values, p[i].nvalues);
 	}
 	to->families = f;
+	to->predicates = p;
 	to->ranges = NULL;
 	to->nranges = 0;
 }

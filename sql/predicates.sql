@@ -345,3 +345,17 @@ SELECT k FROM bools WHERE a >= false AND a < true;
 SELECT k FROM bools WHERE a IS DISTINCT FROM true;
 
 DROP FOREIGN TABLE pred_w, pat_w, mp_w, mp_raw, ef, ep, ea, raw, typed, bools, bools_raw;
+
+-- A scan that runs again for each row of a join, while the statement's own
+-- changes begin: its conditions are asked again with the values that they had.
+CREATE FOREIGN TABLE ef_join (k int, n int) SERVER widetable;
+CREATE FOREIGN TABLE ef_inner (k int, a int, b text, v int) SERVER widetable OPTIONS (key 'k, a');
+INSERT INTO ef_join SELECT i, i % 10 FROM generate_series(1, 40) i;
+INSERT INTO ef_inner SELECT i % 10, i, 'b' || i, i % 7 FROM generate_series(1, 60) i;
+SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
+BEGIN;
+UPDATE ef_join x SET n = 9 FROM ef_inner y WHERE x.n = y.k AND y.v BETWEEN 2 AND 5 AND y.b IN ('b2', 'b11', 'b23', 'b37');
+SELECT count(*) FILTER (WHERE n = 9) AS nine, count(*) FROM ef_join;
+ROLLBACK;
+RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
+DROP FOREIGN TABLE ef_join, ef_inner;
