@@ -782,6 +782,17 @@ encode_digest(const WtColumn *c, Datum value, StringInfo out)
 	appendBinaryStringInfo(out, (char *) digest, width);
 }
 
+wide_bytes
+wt_original_bytes(const WtColumn *c, Datum value)
+{
+	struct varlena *v;
+
+	if (c->typid == NAMEOID)
+		return (wide_bytes) {(const uint8 *) NameStr(*DatumGetName(value)), strlen(NameStr(*DatumGetName(value)))};
+	v = PG_DETOAST_DATUM_PACKED(value);
+	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+}
+
 void
 wt_encode(const WtColumn *c, Datum value, StringInfo out)
 {

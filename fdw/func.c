@@ -301,7 +301,6 @@ put_originals(WtCall *c, bool locked)
 	{
 		const WtColumn *k = &c->t->columns[c->t->keys[i]];
 		WtCellRef	ref = {0};
-		struct varlena *v;
 
 		if (k->family < 0)
 			continue;
@@ -311,8 +310,7 @@ put_originals(WtCall *c, bool locked)
 			wt_read_cells(NULL, c->key, &ref, 1);
 		if (ref.found)
 			continue;
-		v = PG_DETOAST_DATUM_PACKED(c->parts[i]);
-		put_cell(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, (wide_bytes) {(uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)});
+		put_cell(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, wt_original_bytes(k, c->parts[i]));
 	}
 }
 

@@ -736,7 +736,7 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 		{
 			/* the key has the digest, the cell has the original */
 			put(m, family_id(m, c->family), key, (wide_bytes) {c->qual, c->qual_len}, WIDE_TS_AUTO, PG_INT64_MIN, 0,
-				varlena_bytes(slot->tts_values[i]));
+				wt_original_bytes(c, slot->tts_values[i]));
 			n++;
 			continue;
 		}
@@ -1062,7 +1062,7 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 		}
 		else if (c->role == WT_KEY && c->family >= 0 && set[i])
 		{
-			value = copy_bytes(varlena_bytes(slot->tts_values[i]));
+			value = copy_bytes(wt_original_bytes(c, slot->tts_values[i]));
 			add_write(m, c->family, q, &value, WIDE_TS_AUTO, false);
 		}
 		else if (c->role == WT_CELL && (set[i] || ts_set))

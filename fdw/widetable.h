@@ -215,6 +215,8 @@ extern int	wt_encoding_by_name(const char *name);	/* -1 */
 extern int	wt_encoded_length(Oid typid, WtEncoding e);
 /* Append the encoded value. Errors name the column. */
 extern void wt_encode(const WtColumn *c, Datum value, StringInfo out);
+/* the text itself of a value of md5 or sha1, where "name" is no varlena; not copied if it need not be */
+extern wide_bytes wt_original_bytes(const WtColumn *c, Datum value);
 /*
  * Decode; the Datum points into palloc'd memory of CurrentMemoryContext.
  * Errors: ERRCODE_DATA_CORRUPTED naming the column and the width found, and

@@ -236,6 +236,16 @@ CREATE FOREIGN TABLE enc_md5 (k text OPTIONS (encoding 'md5', column 'd:name'), 
 SELECT widetable.encode_key('enc_md5', 'TheFakeMT');
 CREATE FOREIGN TABLE enc_sha1 (k text OPTIONS (encoding 'sha1', column 'd:name'), v text) SERVER widetable;
 SELECT widetable.encode_key('enc_sha1', 'abc');
+-- Also of type name, whose values begin with no length word.
+CREATE FOREIGN TABLE enc_name (k name OPTIONS (encoding 'md5', column 'd:name'), v int) SERVER widetable;
+INSERT INTO enc_name VALUES ('b', 1), ('fox', 2), ('', 3), (repeat('n', 63), 4);
+SELECT k, v FROM enc_name ORDER BY v;
+SELECT k, v FROM enc_name WHERE k = 'fox';
+UPDATE enc_name SET k = 'bear' WHERE v = 1;
+SELECT k, v FROM enc_name WHERE k = 'bear';
+SELECT qualifier, value FROM widetable.cells('enc_name', 'bear') ORDER BY 1;
+SELECT widetable.put('enc_name', 'bull'::name, 'd:v', 5);
+SELECT k, v FROM enc_name WHERE k = 'bull';
 
 -- Bytes that are no key of the table are an error, never a wrong value.
 SELECT widetable.decode_key('enc_int', '\x8000');
@@ -303,4 +313,4 @@ INSERT INTO enc_values (k, u2) VALUES ('e', 70000);
 
 DROP TABLE enc_numbers, enc_addresses;
 DROP FOREIGN TABLE enc_int, enc_desc, enc_float, enc_numeric, enc_time, enc_date, enc_inet, enc_tile, enc_reverse,
-    enc_hex, enc_decimal, enc_md5, enc_sha1, enc_bool, enc_values, enc_raw;
+    enc_hex, enc_decimal, enc_md5, enc_sha1, enc_name, enc_bool, enc_values, enc_raw;

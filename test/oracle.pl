@@ -56,6 +56,19 @@ my %values = (
 	int4 => sub { return any(-3 .. 12, 100, -2147483648, 2147483647); },
 	int8 => sub { return any(-3 .. 12, 1000, -9223372036854775807, 9223372036854775807); },
 	int2 => sub { return any(-2 .. 8); },
+	oid => sub { return any(0 .. 8, 4294967295); },
+	varchar => sub { return quote(any('', 'a', 'ab', 'abc', 'B', 'b', 'ba', "\x{c3}\x{a4}")); },
+	name => sub { return quote(any('a', 'ab', 'abc', 'B', 'b', 'ba', 'zz')); },
+	bpchar => sub { return quote(any('', 'a', 'ab', 'a ', 'abc', 'B', 'ba')); },
+	mood => sub { return quote(any('sad', 'ok', 'happy')) . '::public.mood'; },
+	timestamp => sub { return quote(any('2024-01-01', '2024-01-01 00:00:01', '2024-02-29 12:00', '1969-12-31 23:59:59.5', 'infinity')) . '::timestamp'; },
+	time => sub { return quote(any('00:00', '00:00:00.000001', '12:00', '23:59:59', '24:00')) . '::time'; },
+	interval => sub { return quote(any('0', '1 day', '2 hours', '1 mon', '31 days', '-1 day', '1 us')) . '::interval'; },
+	inet => sub { return quote(any('10.0.0.1', '10.0.0.0/8', '10.0.0.1/8', '::1', '192.168.0.1', '10.0.0.0/24')) . '::inet'; },
+	float4 => sub { return any('0', '1', '1.5', '-2.25', '0.1', "'NaN'", "'Infinity'"); },
+	_int4 => sub { return quote(any('{}', '{1}', '{1,2}', '{1,NULL}', '{2}', '{NULL}')) . '::int4[]'; },
+	jsonb => sub { return quote(any('{}', '{"a": "x"}', '{"a": "x", "b": "1"}', '{"b": "1"}', '[1]', '"s"', '1', 'null')) . '::jsonb'; },
+	map => sub { return any('NULL', map({ quote($_) . '::jsonb' } '{"a": "x"}', '{"a": "x", "b": "1"}', '{"b": "1"}', '{"b": "2", "c d": ""}', '{"a": "y"}', '{"": "e"}')); },
 	text => sub { return quote(any('', 'a', 'b', 'ab', 'abc', 'abd', 'a b', 'B', 'ba', 'x_y', 'x%y', "\x{c3}\x{a4}", 'zz', 'z\\')); },
 	bool => sub { return any('true', 'false'); },
 	numeric => sub { return any('0', '1', '1.5', '0.75', '-2', '3.25', '10', '100', "'NaN'", '-0.001'); },
@@ -65,8 +78,13 @@ my %values = (
 	uuid => sub { return quote(any(map { "00000000-0000-0000-0000-00000000000$_" } 0 .. 5)) . '::uuid'; },
 	bytea => sub { return quote(any('\x', '\x00', '\x0001', '\x61', '\x6162', '\xff', '\xff00')) . '::bytea'; },
 );
-my @key_types = qw(int4 int4 int8 text text text bool numeric timestamptz date uuid bytea float8 int2);
-my @value_types = qw(int4 int4 int8 text text numeric timestamptz float8 bool date);
+my @key_types = qw(int4 int4 int8 text text text bool numeric timestamptz date uuid bytea float8 int2 varchar name oid timestamp time inet float4 mood);
+my @value_types = qw(int4 int4 int8 text text numeric timestamptz float8 bool date varchar name bpchar timestamp time interval inet float4 oid uuid bytea mood _int4 jsonb);
+my %declared = (varchar => 'varchar(5)', bpchar => 'char(4)', mood => 'public.mood', _int4 => 'int4[]', map => 'jsonb');
+# no column of theirs is a sum, an extreme, or in an order
+my $no_extremes = qr/^(uuid|bytea|jsonb|map)$/;
+
+sub declared { my ($type) = @_; return $declared{$type} || $type; }
 
 sub quote { my ($s) = @_; my $e = $s =~ /\\/ && $s !~ /^\\x/ ? 'E' : ''; $s =~ s/'/''/g; $s =~ s/\\/\\\\/g if $e; return "$e'$s'"; }
 
@@ -82,26 +100,42 @@ sub make_table
 	{
 		my $type = any(@key_types);
 		my %c = (name => "k$i", type => $type, key => 1);
-		my $collate = $type eq 'text' ? any(' COLLATE "C"', ' COLLATE "C"', '') : '';
+		my $collate = $type =~ /^(text|varchar)$/ ? any(' COLLATE "C"', ' COLLATE "C"', '') : '';
+		my $ddl = declared($type);
+		my @opt;
 		push @{ $t{columns} }, \%c;
-		push @wide, "k$i $type$collate NOT NULL";
-		push @heap, "k$i $type$collate NOT NULL";
+		# spellings of a key that keep only equality, or turn the order
+		push @opt, "encoding '" . any('decimal', 'hex') . "'" if $type =~ /^int[248]/ && chance(0.1);
+		push @opt, "encoding 'reverse'" if $type =~ /^(int8|timestamptz|timestamp)$/ && chance(0.1) && ($c{positive} = 1);
+		push @opt, "encoding 'unsigned8'" if !@opt && $type =~ /^int[248]/ && chance(0.1) && ($c{positive} = 1);
+		push @opt, "encoding '" . any('md5', 'sha1') . "'", "column '$families[0]:o$i'" if $type =~ /^(text|varchar|name)$/ && chance(0.12);
+		push @opt, "delimiter '|'" if !@opt && $type =~ /^(text|varchar|name)$/ && chance(0.2);
+		push @wide, "k$i $ddl" . (@opt ? ' OPTIONS (' . join(', ', @opt) . ')' : '') . "$collate NOT NULL";
+		push @heap, "k$i $ddl$collate NOT NULL";
 		push @key, "k$i" . (chance(0.3) ? ' desc' : '');
 	}
 	for my $i (1 .. 2 + int rand 4)
 	{
 		my $type = any(@value_types);
 		my $enc = '';
-		$enc = ", encoding 'ordered'" if chance(0.2) && $type ne 'text';
-		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int/;
+		$enc = ", encoding 'ordered'" if chance(0.2) && $type !~ /^(text|bpchar|interval|mood|_int4|jsonb)$/;
+		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int[248]/;
 		my $family = any(@families);
 		push @{ $t{columns} }, { name => "v$i", type => $type };
-		push @wide, "v$i $type OPTIONS (column '$family:" . any("v$i", "q$i", "\\x0$i") . "'$enc)";
-		push @heap, "v$i $type";
+		push @wide, "v$i " . declared($type) . " OPTIONS (column '$family:" . any("v$i", "q$i", "\\x0$i") . "'$enc)";
+		push @heap, "v$i " . declared($type);
+	}
+	if (chance(0.3))
+	{
+		# a map has a family of its own
+		push @families, 'm';
+		push @{ $t{columns} }, { name => 'm', type => 'map' };
+		push @wide, "m jsonb OPTIONS (family 'm')";
+		push @heap, 'm jsonb';
 	}
 	# a column that is always there, so that no row goes away by NULLs
 	push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => 1 };
-	push @wide, "n int4 OPTIONS (column '" . any(@families) . ":n') NOT NULL";
+	push @wide, "n int4 OPTIONS (column '" . any(grep { $_ ne 'm' } @families) . ":n') NOT NULL";
 	push @heap, 'n int4 NOT NULL';
 	my $opts = "key '" . join(', ', @key) . "', families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'";
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
@@ -123,7 +157,7 @@ sub key_value
 	my ($c, $t) = @_;
 	my $alone = $c->{key} && !grep { $_->{key} && $_ != $c } @{ $t->{columns} };
 	my $v;
-	do { $v = $values{ $c->{type} }->() } while ($alone && $v =~ m{^'(\\x)?'});
+	do { $v = $values{ $c->{type} }->() } while (($alone && $v =~ m{^'(\\x)?'}) || ($c->{positive} && $v =~ /^-|'(-|1969)/));
 	return $v;
 }
 
@@ -169,7 +203,7 @@ sub fill_table
 # scope: a list of [table, alias]
 sub column { my ($scope, $type, $filter) = @_; my @c; for my $s (@$scope) { for my $c (@{ $s->[0]{columns} }) { push @c, [ "$s->[1].$c->{name}", $c ] if (!$type || same_kind($c->{type}, $type)) && (!$filter || $filter->($c)); } } return @c ? any(@c) : undef; }
 
-sub same_kind { my ($a, $b) = @_; my %k = (int2 => 'n', int4 => 'n', int8 => 'n'); return ($k{$a} || $a) eq ($k{$b} || $b); }
+sub same_kind { my ($a, $b) = @_; my %k = (int2 => 'n', int4 => 'n', int8 => 'n', text => 't', varchar => 't', name => 't', date => 'd', timestamp => 'd', timestamptz => 'd', float4 => 'f', float8 => 'f'); return ($k{$a} || $a) eq ($k{$b} || $b); }
 
 my $params;						# when set: [types], [values] of a prepared statement
 
@@ -182,7 +216,21 @@ sub constant
 		push @$params, [ $type, $v ];
 		return '$' . @$params;
 	}
-	return $type =~ /^(numeric|float8|int2|int8)$/ || $v eq 'NULL' ? "$v\::$type" : $v;
+	return $type =~ /^(numeric|float[48]|int2|int8|oid)$/ || $v eq 'NULL' ? "$v\::" . declared($type) : $v;
+}
+
+sub map_condition
+{
+	my ($name) = @_;
+	my $q = quote(any('a', 'b', 'c d', '', 'z'));
+	my $v = quote(any('x', 'y', '1', '2', ''));
+	return "$name->>$q " . any('=', '<>', '<', '>=', 'IS DISTINCT FROM', 'IS NOT DISTINCT FROM') . " $v" if chance(0.4);
+	return "$name->>$q IS " . any('NULL', 'NOT NULL') if chance(0.3);
+	return "$name->>$q " . any('IN', 'NOT IN') . " ($v, 'x')" if chance(0.3);
+	return any('', 'NOT ') . "$name ? $q" if chance(0.5);
+	return "$name @> '{\"a\": \"x\"}'" if chance(0.3);
+	return "$name - $q = '{}'" if chance(0.3);
+	return "$name->$q = '\"x\"'";
 }
 
 sub comparison
@@ -191,15 +239,16 @@ sub comparison
 	my ($name, $c) = @{ column($scope, undef, chance(0.6) ? sub { $_[0]{key} } : undef) || column($scope) };
 	my $type = $c->{type};
 	my $r = rand;
+	return map_condition($name) if $type eq 'map' && $r < 0.7;
 	return "$name " . any('=', '=', '<', '<=', '>', '>=', '<>') . ' ' . constant($type) if $r < 0.45;
 	return constant($type) . ' ' . any('=', '<', '<=', '>', '>=') . " $name" if $r < 0.5;
 	return "$name " . (chance(0.2) ? 'NOT ' : '') . 'IN (' . join(', ', map { constant($type) } 1 .. 1 + int rand 4) . ')' if $r < 0.6;
-	return "$name = ANY (ARRAY[" . join(', ', map { $values{$type}->() } 1 .. 1 + int rand 5) . "]::$type\[])" if $r < 0.65;
+	return "$name = ANY (ARRAY[" . join(', ', map { $values{$type}->() } 1 .. 1 + int rand 5) . "]::" . declared($type) . '[])' if $r < 0.65;
 	return "$name " . (chance(0.2) ? 'NOT ' : '') . 'BETWEEN ' . constant($type) . ' AND ' . constant($type) if $r < 0.75;
 	return "$name IS " . any('NULL', 'NOT NULL') if $r < 0.83;
 	return "$name IS " . any('', 'NOT ') . 'DISTINCT FROM ' . constant($type) if $r < 0.87;
 	return $name . any('', ' IS TRUE', ' IS NOT TRUE', ' IS FALSE', ' = true') if $type eq 'bool';
-	if ($type eq 'text')
+	if ($type =~ /^(text|varchar|name|bpchar)$/)
 	{
 		return "$name " . any('', 'NOT ') . 'LIKE ' . quote(any('a%', 'ab%', '%b', 'a_', 'x\\_%', 'b', '%', '_b%', 'zz%')) if $r < 0.95;
 		return "$name ~ " . quote(any('^a', '^ab', 'b$', '^(a|b)', '^a.c', '^x_y$')) if $r < 0.97;
@@ -248,7 +297,7 @@ sub key_condition
 	return "$name " . any('<', '<=', '>', '>=', '<>') . ' ' . constant($c->{type}) if $r < 0.7;
 	return "$name BETWEEN " . constant($c->{type}) . ' AND ' . constant($c->{type}) if $r < 0.8;
 	return "$name IN (" . join(', ', map { constant($c->{type}) } 1 .. 2 + int rand 2) . ')' if $r < 0.9;
-	return "$name " . any('LIKE', '^@') . ' ' . (chance(0.5) ? pattern() : constant('text')) if $c->{type} eq 'text';
+	return "$name " . any('LIKE', '^@') . ' ' . (chance(0.5) ? pattern() : constant('text')) if $c->{type} =~ /^(text|varchar|name)$/;
 	return "$name IS NOT NULL" if $r < 0.92;
 	return "NOT ($name " . any('<', '=', '>=') . ' ' . constant($c->{type}) . ')';
 }
@@ -337,7 +386,7 @@ sub aggregate
 	$c = column($scope) unless $c;
 	my $distinct = chance(0.15) ? 'DISTINCT ' : '';
 	my $filter = chance(0.1) ? ' FILTER (WHERE ' . comparison($scope) . ')' : '';
-	return "count($distinct$c->[0])$filter" if $r < 0.4 || $c->[1]{type} =~ /^(uuid|bytea)$/;
+	return "count($distinct$c->[0])$filter" if $r < 0.4 || $c->[1]{type} =~ $no_extremes;
 	return any('bool_and', 'bool_or', 'every', 'count') . "($c->[0])$filter" if $c->[1]{type} eq 'bool';
 	return any('min', 'max') . "($c->[0])$filter" if $r < 0.75 || $c->[1]{type} !~ /^(int|numeric)/;
 	# sums of the largest values overflow nothing as numeric
@@ -524,6 +573,13 @@ sub change_statement
 		return change_statement() unless $b;
 		$change = "DELETE FROM $t->{name} x USING $o->{name} y WHERE $a->[0] = $b->[0] AND " . comparison([ @$scope, [ $o, 'y' ] ]) . $returning;
 	}
+	if (chance(0.2))
+	{
+		# savepoints: a part that is kept or taken back, and a change after it
+		my $set = any(@v);
+		my $more = chance(0.5) ? "DELETE FROM $t->{name} x WHERE " . predicate($scope, 1) : "UPDATE $t->{name} x SET $set->{name} = " . ($set->{not_null} ? 7 : 'NULL') . " WHERE " . predicate($scope, 1);
+		$change = any("SAVEPOINT a;\n$change;\nROLLBACK TO a;\n$more", "$more;\nSAVEPOINT a;\n$change;\nRELEASE a", "SAVEPOINT a;\n$more;\nSAVEPOINT b;\n$change;\nROLLBACK TO b;\nRELEASE a");
+	}
 	return "BEGIN;\n$change;\nSELECT * FROM $t->{name};\nSELECT count(*) FROM $t->{name} x$where;\nROLLBACK";
 }
 
@@ -546,10 +602,10 @@ sub statement
 	($sql, $ordered) = select_statement(1);
 	if ($prepared && @$params)
 	{
-		my $p = join ', ', map { $_->[0] } @$params;
+		my $p = join ', ', map { declared($_->[0]) } @$params;
 		my $v = join ', ', map { $_->[1] } @$params;
 		$set .= 'SET plan_cache_mode = ' . any('force_generic_plan', 'force_generic_plan', 'auto') . ";\n";
-		$sql = "PREPARE q($p) AS $sql;\nEXECUTE q($v);\nEXECUTE q(" . join(', ', map { $values{ $_->[0] }->() } @$params) . ");\nDEALLOCATE q";
+		$sql = "PREPARE q($p) AS $sql;\nEXECUTE q($v);\nEXECUTE q(" . join(', ', map { chance(0.15) ? 'NULL' : $values{ $_->[0] }->() } @$params) . ");\nDEALLOCATE q";
 	}
 	$params = undef;
 	return ($set, $sql, $ordered);
@@ -586,7 +642,7 @@ my ($round, $done, $bad) = (0, 0, 0);
 psql('postgres', "DROP DATABASE IF EXISTS oracle;\n");
 my ($rc, $out) = psql('postgres', "CREATE DATABASE oracle TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';\n", '-v ON_ERROR_STOP=1');
 die $out if $rc;
-psql('oracle', 'CREATE EXTENSION widetable;');
+psql('oracle', "CREATE EXTENSION widetable;\nCREATE TYPE public.mood AS ENUM ('sad', 'ok', 'happy');\n");
 
 while ($done < $total && $bad < 5)
 {
