@@ -789,10 +789,10 @@ wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 	/* families come by name, the versions of a cell from the newest to the oldest */
 	if (!wt_part_is_ordered(t, part) && (part < t->nkeys || part == WT_PART_QUALIFIER(t)))
 		return false;
-	if (c->typid == TEXTOID || c->typid == VARCHAROID)
+	if (wt_is_string(c->typid))
 	{
 		if (opfamily == TEXT_PATTERN_BTREE_FAM_OID)
-			return true;
+			return wt_is_text(c->typid);
 		if (!wt_collate_is_c(collation))
 			return false;
 	}

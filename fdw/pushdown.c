@@ -104,7 +104,9 @@ wt_encoding_injective(const WtColumn *c)
 		case INT8OID:
 		case TEXTOID:
 		case VARCHAROID:
+		case NAMEOID:
 		case BYTEAOID:
+		case OIDOID:
 		case DATEOID:
 		case TIMEOID:
 		case TIMESTAMPOID:
@@ -218,7 +220,7 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 	int			strategy;
 
 	*pattern = false;
-	if (!OidIsValid(family) || (type_is_collatable(c->typid) && !wt_is_text(c->typid)))
+	if (!OidIsValid(family) || (type_is_collatable(c->typid) && !wt_is_string(c->typid)))
 		return false;
 	if (get_op_opfamily_strategy(opno, family) == 0)
 	{
@@ -239,6 +241,8 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 		return false;
 	if (*type == c->typid || (wt_is_integer(c->typid) && wt_is_integer(*type)))
 		return true;
+	if (c->typid == NAMEOID)
+		return *type == TEXTOID;
 	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
 		return *type == FLOAT4OID || *type == FLOAT8OID;
 	/* a date as a point in time */
@@ -262,7 +266,7 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	{
 		if (part < m->t->nkeys && !wt_encoding_injective(c))
 			return false;
-		if (wt_is_text(c->typid) && !pattern && !is_deterministic(collation))
+		if (wt_is_string(c->typid) && !pattern && !is_deterministic(collation))
 			return false;
 		*faithful = !is_digest(c);
 		return true;
@@ -270,10 +274,10 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
 	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
 		return false;
-	if (wt_is_text(c->typid) && !pattern && !wt_collate_is_c(collation))
+	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
 	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
-	*faithful = (type == c->typid || wt_is_text(c->typid) || wt_is_integer(c->typid) ||
+	*faithful = (type == c->typid || wt_is_string(c->typid) || wt_is_integer(c->typid) ||
 				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) && c->delimiter == 0;
 	return true;
 }
@@ -287,7 +291,7 @@ prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 		return false;
 	if (bytea)
 		return c->typid == BYTEAOID;
-	return wt_is_text(c->typid) && is_deterministic(collation);
+	return wt_is_string(c->typid) && is_deterministic(collation);
 }
 
 /*
@@ -357,6 +361,7 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 	switch (get_opcode(opno))
 	{
 		case F_TEXTLIKE:
+		case F_NAMELIKE:
 			if (!prefix_allowed(m, part, collation, false))
 				return NULL;
 			return new_prefix(m, part, WT_COND_LIKE, right, TEXTOID);
@@ -369,6 +374,7 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 				return NULL;
 			return new_prefix(m, part, WT_COND_STARTS, right, TEXTOID);
 		case F_TEXTREGEXEQ:
+		case F_NAMEREGEXEQ:
 			if (!prefix_allowed(m, part, collation, false))
 				return NULL;
 			return new_prefix(m, part, WT_COND_REGEX, right, TEXTOID);

@@ -262,6 +262,13 @@ wt_is_text(Oid type)
 	return type == TEXTOID || type == VARCHAROID;
 }
 
+/* also "name", which is no varlena and has a collation all the same */
+static inline bool
+wt_is_string(Oid type)
+{
+	return wt_is_text(type) || type == NAMEOID;
+}
+
 static inline bool
 wt_is_integer(Oid type)
 {

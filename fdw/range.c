@@ -124,12 +124,39 @@ adapt_float(const WtColumn *c, Oid type, Datum *value)
 	return VALUE_BEHIND;
 }
 
+/* Text as a name; of text that is too long for one the beginning, right behind which it lies. */
+static ValueFate
+adapt_name(const WtColumn *c, Oid type, Datum *value)
+{
+	ValueFate	fate = VALUE_OK;
+
+	if (type != NAMEOID)
+	{
+		struct varlena *v = PG_DETOAST_DATUM_PACKED(*value);
+		size_t		len = VARSIZE_ANY_EXHDR(v);
+		Name		name = palloc0(NAMEDATALEN);
+
+		if (len >= NAMEDATALEN)
+		{
+			len = NAMEDATALEN - 1;
+			fate = VALUE_BEHIND;
+		}
+		memcpy(NameStr(*name), VARDATA_ANY(v), len);
+		*value = NameGetDatum(name);
+	}
+	if (c->delimiter != 0 && strchr(NameStr(*DatumGetName(*value)), c->delimiter) != NULL)
+		return VALUE_NONE;
+	return fate;
+}
+
 /* Turn an argument into a value of the key's type, or say why there is none. */
 static ValueFate
 adapt_value(const WtColumn *c, Oid type, Datum *value)
 {
 	if (wt_is_integer(c->typid))
 		return adapt_integer(c, type, value);
+	if (c->typid == NAMEOID)
+		return adapt_name(c, type, value);
 	if (wt_is_text(c->typid) || c->typid == BYTEAOID)
 	{
 		struct varlena *v = PG_DETOAST_DATUM_PACKED(*value);

@@ -281,3 +281,25 @@ DROP FOREIGN TABLE key_comp, key_bytes, key_desc, key_desc_text, key_delim, key_
 DROP TYPE key_mood;
 DROP DOMAIN key_positive;
 DROP ROLE regress_key_reader, regress_key_value;
+
+-- A key of type name: equality, ranges, prefixes and order, against names and texts.
+CREATE FOREIGN TABLE range_name (k name, n int, v int) SERVER widetable OPTIONS (key 'k, n desc');
+INSERT INTO range_name SELECT repeat('b', i) || 'x', i, i FROM generate_series(1, 62) i;
+INSERT INTO range_name VALUES ('a', 1, 1), ('B', 2, 2), (repeat('b', 63), 3, 3), (repeat('c', 63), 4, 4);
+EXPLAIN (COSTS OFF) SELECT v FROM range_name WHERE k = 'bx';
+SELECT v FROM range_name WHERE k = 'bx';
+SELECT v FROM range_name WHERE k = 'bx'::text;
+SELECT v FROM range_name WHERE k = ANY ('{a,B,zz}'::name[]) ORDER BY k;
+EXPLAIN (COSTS OFF) SELECT v FROM range_name WHERE k > 'bx' ORDER BY k DESC, n LIMIT 2;
+SELECT v FROM range_name WHERE k > 'bx' ORDER BY k DESC, n LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT v FROM range_name WHERE k LIKE 'bbx%';
+SELECT v FROM range_name WHERE k LIKE 'bbx%' OR k ~ '^bbbx$' ORDER BY v;
+-- longer than any name: right behind its beginning
+SELECT v FROM range_name WHERE k = repeat('b', 64);
+SELECT v FROM range_name WHERE k >= repeat('b', 63) AND k < repeat('b', 64);
+SELECT v FROM range_name WHERE k > repeat('b', 64) AND k >= repeat('c', 63);
+SELECT v FROM range_name WHERE k > repeat('c', 64);
+SELECT count(*) FROM range_name WHERE k <> repeat('b', 64);
+SELECT min(k), max(k::text) FROM range_name;
+EXPLAIN (COSTS OFF) SELECT a.v FROM range_name a JOIN pg_class c ON c.relname = a.k AND c.relkind = 'zz' ;
+DROP FOREIGN TABLE range_name;
