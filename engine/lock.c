@@ -23,6 +23,11 @@
  * happens here: the caller gets WIDE_BUSY and the holder's owner value, and
  * waits in the host's way.
  *
+ * Behind the table there is a number for each bucket: the newest batch whose
+ * transaction has given its locks there back before it published the batch.
+ * Whoever locks a row takes it over: what he reads under the lock may be of that
+ * batch, or lack what it has deleted, whichever columns he looks at.
+ *
  * A process remembers the buckets in which it holds something, each once.
  * When that list cannot grow, or is longer than half the table, the release
  * goes through all buckets.
@@ -49,6 +54,7 @@ typedef struct lock_bucket
 } lock_bucket;
 
 _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
+_Static_assert(sizeof(lock_bucket) + sizeof(uint64_t) == LOCK_BUCKET_BYTES, "as the segment has room for");
 
 struct lock_local
 {
@@ -57,6 +63,7 @@ struct lock_local
 	uint32_t	cap;
 	bool		all;			/* the list is not complete: release goes through the table */
 	size_t		held;			/* entries and overflows */
+	uint64_t	after;			/* newest batch that was left in the buckets of our locks */
 };
 
 static inline lock_bucket *
@@ -65,10 +72,19 @@ lock_table(wide_db *db)
 	return SHM_AT(db, db->seg->locks);
 }
 
+/* Of the bucket: the batch that was left there, see above; under its spin. */
+static inline _Atomic uint64_t *
+batch_left(wide_db *db, const lock_bucket *b)
+{
+	lock_bucket *table = lock_table(db);
+
+	return (_Atomic uint64_t *) (table + db->seg->config.lock_buckets) + (b - table);
+}
+
 void
 lock_format(void *mem, uint32_t buckets)
 {
-	memset(mem, 0, (size_t) buckets * sizeof(lock_bucket));
+	memset(mem, 0, (size_t) buckets * LOCK_BUCKET_BYTES);
 }
 
 wide_status
@@ -183,6 +199,7 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	uint64_t	hash = wide_hash(row.data, row.len, 0x6c6f636b00000000ull ^ table);
 	uint32_t	index = (uint32_t) hash & (buckets - 1);
 	lock_bucket *b = &lock_table(db)[index];
+	uint64_t	left = 0;
 	uint32_t	other;
 	bool		first;
 
@@ -192,22 +209,30 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	other = bucket_take(b, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
 	if (other != 0)
 		*holder = atomic_load(&shm_slots(db)[other - 1].owner);
+	else
+		left = atomic_load_explicit(batch_left(db, b), memory_order_relaxed);
 	bucket_leave(db, b);
 	if (other != 0)
 	{
 		stat_add(db, STAT_ROW_LOCK_WAITS, 1);
 		return WIDE_BUSY;
 	}
+	if (left > db->locks->after)
+		db->locks->after = left;
 	if (first)
 		note_bucket(db->locks, index, buckets);
 	return WIDE_OK;
 }
 
-/* Everything of `owner` (slot index + 1) in the bucket goes. */
+/* Everything of `owner` (slot index + 1) in the bucket goes; batch `left` stays behind. */
 static wide_status
-bucket_release(wide_db *db, lock_bucket *b, uint32_t owner)
+bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 {
+	_Atomic uint64_t *newest = batch_left(db, b);
+
 	TRY(bucket_enter(db, b));
+	if (left > atomic_load_explicit(newest, memory_order_relaxed))
+		atomic_store_explicit(newest, left, memory_order_relaxed);
 	if (atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner)
 		atomic_store_explicit(&b->overflow, 0, memory_order_relaxed);
 	for (int i = 0; i < ENTRIES; i++)
@@ -228,19 +253,25 @@ bucket_has(lock_bucket *b, uint32_t owner)
 	return has;
 }
 
-wide_status
-lock_sweep(wide_db *db, uint32_t slot_index)
+static wide_status
+release_everywhere(wide_db *db, uint32_t owner, uint64_t left)
 {
 	lock_bucket *b = lock_table(db);
 
 	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
-		if (bucket_has(&b[i], slot_index + 1))
-			TRY(bucket_release(db, &b[i], slot_index + 1));
+		if (bucket_has(&b[i], owner))
+			TRY(bucket_release(db, &b[i], owner, left));
 	return WIDE_OK;
 }
 
+wide_status
+lock_sweep(wide_db *db, uint32_t slot_index)
+{
+	return release_everywhere(db, slot_index + 1, 0);
+}
+
 void
-wide_row_unlock_all(wide_db *db)
+wide_row_unlock_early(wide_db *db, uint64_t left)
 {
 	struct lock_local *l = db->locks;
 
@@ -248,11 +279,12 @@ wide_row_unlock_all(wide_db *db)
 		return;
 	/* a failure means poison, and then no lock matters any more */
 	if (l->all)
-		lock_sweep(db, db->slot_index);
+		(void) release_everywhere(db, db->slot_index + 1, left);
 	else
 		for (uint32_t i = 0; i < l->n; i++)
-			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1) != WIDE_OK)
+			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) != WIDE_OK)
 				break;
+	l->after = 0;
 	l->n = 0;
 	l->all = false;
 	l->held = 0;
@@ -262,6 +294,18 @@ wide_row_unlock_all(wide_db *db)
 		l->bucket = NULL;
 		l->cap = 0;
 	}
+}
+
+void
+wide_row_unlock_all(wide_db *db)
+{
+	wide_row_unlock_early(db, 0);
+}
+
+uint64_t
+wide_row_locks_after(wide_db *db)
+{
+	return db->locks->after;
 }
 
 size_t

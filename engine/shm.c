@@ -105,7 +105,7 @@ layout(const wide_config *c, segment *s)
 	PART(tables, (uint64_t) c->max_tables * sizeof(table_slot));
 	PART(families, (uint64_t) s->max_families * sizeof(family_slot));
 	PART(bindings, (uint64_t) s->max_bindings * sizeof(binding_slot));
-	PART(locks, (uint64_t) c->lock_buckets * 64);
+	PART(locks, (uint64_t) c->lock_buckets * LOCK_BUCKET_BYTES);
 	PART(cache, cache_bytes_needed(c->cache_size));
 	PART(cache_pins, (uint64_t) c->max_processes * cache_pins_bytes(c->cache_size));
 	PART(log, SHM_LOG_SIZE);

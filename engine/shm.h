@@ -386,6 +386,7 @@ extern void cache_sweep(wide_db *db, uint32_t slot_index);	/* the pins of a dead
 
 /* ------------------------------------------------------------- row locks */
 /* public functions in wide.h; formatted here */
+#define LOCK_BUCKET_BYTES 72		/* with the number behind the table */
 extern void lock_format(void *mem, uint32_t buckets);
 extern wide_status lock_attach(wide_db *db);
 extern void lock_detach(wide_db *db);

@@ -194,7 +194,7 @@ typedef struct wide_config
 	uint32_t	max_processes;	/* attached at one time */
 	uint32_t	max_tables;		/* tables of all databases */
 	uint32_t	max_files;		/* live sorted files */
-	uint32_t	lock_buckets;	/* row lock buckets of 64 bytes, a power of two */
+	uint32_t	lock_buckets;	/* row lock buckets of 72 bytes, a power of two */
 } wide_config;
 
 #define WIDE_MEMTABLES	4
@@ -405,6 +405,15 @@ extern wide_status wide_publish(wide_db *db, uint64_t lsn);
  */
 extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder);
 extern void wide_row_unlock_all(wide_db *db);
+/*
+ * The same for a transaction whose batch `lsn` is applied but not published yet:
+ * whoever locks these rows next reads what other readers do not see and a crash
+ * may undo.  wide_row_locks_after tells him up to where: the newest such batch
+ * that was left under the locks that this process holds, 0 = none; it may have
+ * been published since.  Rows that share a bucket share the answer.
+ */
+extern void wide_row_unlock_early(wide_db *db, uint64_t lsn);
+extern uint64_t wide_row_locks_after(wide_db *db);
 /* number of lock entries held by this process */
 extern size_t wide_row_locks_held(wide_db *db);
 /* the same of all processes, counted at the moment */

@@ -52,20 +52,36 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 	}
 }
 
-void
-wt_lock_reset(void)
+static void
+release(uint64_t left)
 {
 	wide_db    *db = wt_db_if_open();
 
 	if (db != NULL && owner_set)
-		wide_row_unlock_all(db);
+		wide_row_unlock_early(db, left);
 	owner_set = false;
 }
 
 void
-wt_lock_release_early(void)
+wt_lock_reset(void)
 {
-	wt_lock_reset();
+	release(0);
+}
+
+/* The newest batch that the rows locked may show, though it is not published; 0: none. */
+uint64_t
+wt_locks_after(void)
+{
+	wide_db    *db = wt_db_if_open();
+
+	return db != NULL && owner_set ? wide_row_locks_after(db) : 0;
+}
+
+/* The transaction's batch, with this LSN, is applied and neither durable nor published. */
+void
+wt_lock_release_early(uint64_t lsn)
+{
+	release(lsn);
 	/* wake those who wait for this transaction; LockReleaseAll would do it after the flush */
 	VirtualXactLockTableCleanup();
 }

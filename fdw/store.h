@@ -58,7 +58,8 @@ extern void wt_lock_reset(void);	/* end of transaction */
  * The transaction has applied its cells and does nothing but wait for the log:
  * give its row locks back now.  PostgreSQL must regard it as ended already.
  */
-extern void wt_lock_release_early(void);
+extern void wt_lock_release_early(uint64_t lsn);
+extern uint64_t wt_locks_after(void);	/* the newest such batch under our locks, see wide.h */
 
 /* xact.c */
 extern void wt_xact_exit(void);	/* the process exits: forget the transaction */

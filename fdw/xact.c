@@ -157,8 +157,11 @@ static ExecutorRun_hook_type prev_executor_run = NULL;
 static int	run_depth = 0;		/* of nested ExecutorRun calls */
 
 /*
- * The newest batch that a read of the newest state has shown us.  Its rows'
- * locks are given back before it is durable and published (finish), so:
+ * The newest batch that a read of the newest state has shown us.  Rows' locks
+ * are given back before their batch is durable and published (finish).  So the
+ * lock itself tells which batch it was (wt_locks_after): a reader need not have
+ * come across a cell of it, as when that deleted one or is about other columns.
+ * What others write without a lock shows itself in cells only.  In both cases:
  *
  *	- a snapshot that we take afterwards must include it: catch_up;
  *	- we end no earlier than it is durable, or else an acknowledged transaction
@@ -166,22 +169,26 @@ static int	run_depth = 0;		/* of nested ExecutorRun calls */
  *	  the log and takes care of that.
  */
 static uint64 newest_read = 0;
+static uint64 caught_up = 0;	/* up to here that is done in this transaction */
 
 /* Make durable and visible what we have read already. */
 static void
 catch_up(void)
 {
-	uint64		lsn = newest_read;
+	uint64		lsn = Max(newest_read, wt_locks_after());
 
-	if (lsn == 0)
+	if (lsn <= caught_up)
 		return;
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 	{
 		XLogFlush(lsn);
+		/* as PostgreSQL demands: a cancellation ends the wait, not what comes after it */
+		HOLD_INTERRUPTS();
 		SyncRepWaitForLSN(lsn, true);
+		RESUME_INTERRUPTS();
 	}
 	wt_check(wide_publish(wt_db(), lsn), "could not read");
-	newest_read = 0;
+	caught_up = lsn;
 }
 
 static bool
@@ -661,7 +668,7 @@ finish(void)
 		 */
 		if (wide_wait_applied(wt_db(), lsn) != WIDE_OK)
 			ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
-		wt_lock_release_early();
+		wt_lock_release_early(lsn);
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		{
@@ -698,7 +705,7 @@ end_of_transaction(void)
 	ddl = false;
 	ncommands = 0;
 	nlevels = 0;
-	newest_read = 0;
+	newest_read = caught_up = 0;
 	wt_lock_reset();
 }
 

@@ -41,6 +41,39 @@ test_basic(void **state)
 	fixture_unmap(base, cfg);
 }
 
+/* Who takes over a lock that was given back early hears of the batch, in the table and in whole buckets. */
+static void
+test_early(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *a = fixture_attach(base);
+	wide_db    *b = fixture_attach(base);
+	uint64_t	holder;
+
+	for (uint32_t rows = 1; rows <= 10000; rows *= 100)
+	{
+		for (uint32_t i = 0; i < rows; i++)
+			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+		wide_row_unlock_early(a, 1000 + rows);
+		assert_int_equal(wide_row_locks_after(a), 0);
+		assert_int_equal(wide_row_locks_after(b), 0);
+		for (uint32_t i = 0; i < rows; i++)
+		{
+			assert_int_equal(lock_row(b, 1, i, &holder), WIDE_OK);
+			assert_int_equal(wide_row_locks_after(b), 1000 + rows);
+			/* neither an older batch nor none takes it away */
+			if (i % 2 == 0)
+				wide_row_unlock_early(b, 5);
+			else
+				wide_row_unlock_all(b);
+			assert_int_equal(wide_row_locks_after(b), 0);
+		}
+	}
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
 /* One owner locks far more rows than there are entries, all exclude the other, all are released. */
 static void
 test_overflow(void **state)
@@ -219,7 +252,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_bucket),
+		cmocka_unit_test(test_basic),
+		cmocka_unit_test(test_early), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_bucket),
 		cmocka_unit_test(test_processes), cmocka_unit_test(test_death_inside),
 	};
 
