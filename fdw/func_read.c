@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 
 #include "func.h"
+#include "map.h"
 
 /* A scan of all families of the row; fams in the order of the result's family indexes. */
 static WtScan *
@@ -139,6 +140,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 			const wide_cell *cell = &row.cells[i];
 			const WtColumn *col;
 
+			CHECK_FOR_INTERRUPTS();
 			if (cell->version > 0 && open == cell->family)
 				continue;		/* a newer version of the column was shown */
 			if (open != cell->family)
@@ -146,7 +148,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 				if (open < 0)
 					pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 				else
-					pushJsonbValue(&ps, WJB_END_OBJECT, NULL);
+					wt_map_end(&ps);
 				open = cell->family;
 				push_string(&ps, WJB_KEY, fams[open].name);
 				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
@@ -162,8 +164,8 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	wt_scan_close(scan);
 	if (open < 0)
 		PG_RETURN_NULL();
-	pushJsonbValue(&ps, WJB_END_OBJECT, NULL);
-	done = pushJsonbValue(&ps, WJB_END_OBJECT, NULL);
+	wt_map_end(&ps);
+	done = wt_map_end(&ps);
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
 }
 
@@ -199,6 +201,7 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 			bool		nulls[4] = {false};
 			Datum		values[4];
 
+			CHECK_FOR_INTERRUPTS();
 			values[0] = CStringGetTextDatum(fams[cell->family].name);
 			values[1] = CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
 			values[2] = Int64GetDatum(cell->ts);
@@ -320,6 +323,7 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 		bool		nulls[6] = {false};
 		Datum		values[6];
 
+		CHECK_FOR_INTERRUPTS();
 		values[0] = CStringGetTextDatum(fam->name);
 		nulls[1] = whole;
 		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));

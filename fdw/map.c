@@ -14,6 +14,42 @@
 #include "map.h"
 #include "rmw.h"
 
+static int
+key_cmp(const JsonbValue *a, const JsonbValue *b)
+{
+	if (a->val.string.len != b->val.string.len)
+		return a->val.string.len < b->val.string.len ? -1 : 1;
+	return a->val.string.len == 0 ? 0 : memcmp(a->val.string.val, b->val.string.val, a->val.string.len);
+}
+
+/* Of equal keys the last one first: it is the one that stays. */
+static inline int
+pair_cmp(const JsonbPair *a, const JsonbPair *b)
+{
+	int			c = key_cmp(&a->key, &b->key);
+
+	return c != 0 ? c : a->order > b->order ? -1 : a->order < b->order;
+}
+
+#define ST_SORT sort_pairs
+#define ST_ELEMENT_TYPE JsonbPair
+#define ST_COMPARE(a, b) pair_cmp(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+JsonbValue *
+wt_map_end(JsonbParseState **ps)
+{
+	JsonbValue *object = &(*ps)->contVal;
+
+	sort_pairs(object->val.object.pairs, object->val.object.nPairs);
+	return pushJsonbValue(ps, WJB_END_OBJECT, NULL);
+}
+
+/* -------------------------------------------------------------- as stored */
+
 Datum
 wt_stored_map(Datum d, bool *isnull)
 {
@@ -30,6 +66,7 @@ wt_stored_map(Datum d, bool *isnull)
 	(void) pushJsonbValue(&out, WJB_BEGIN_OBJECT, NULL);
 	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (tok == WJB_KEY)
 			k = v;
 		if (tok != WJB_VALUE)
@@ -91,14 +128,6 @@ walk_start(Walk *w, Jsonb *jb)
 		w->it = JsonbIteratorInit(&jb->root);
 		walk_next(w);
 	}
-}
-
-static int
-key_cmp(const JsonbValue *a, const JsonbValue *b)
-{
-	if (a->val.string.len != b->val.string.len)
-		return a->val.string.len < b->val.string.len ? -1 : 1;
-	return a->val.string.len == 0 ? 0 : memcmp(a->val.string.val, b->val.string.val, a->val.string.len);
 }
 
 void

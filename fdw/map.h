@@ -9,6 +9,12 @@
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
+/*
+ * The end of an object that is being built.  Sorts its entries first, as
+ * PostgreSQL would, which cannot be cancelled while it does.
+ */
+extern JsonbValue *wt_map_end(JsonbParseState **ps);
+
 /* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
 extern Datum wt_stored_map(Datum d, bool *isnull);
 

@@ -31,6 +31,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_opfamily.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -792,6 +793,15 @@ encoded(const WtColumn *c, Datum value)
 	return (wide_bytes) {(const uint8 *) s.data, (size_t) s.len};
 }
 
+static wide_bytes
+copied(const StringInfoData *s)
+{
+	uint8	   *data = palloc(Max(1, s->len));
+
+	memcpy(data, s->data, s->len);
+	return (wide_bytes) {data, (size_t) s->len};
+}
+
 static Outcome
 add_value(Build *b, const WtColumn *c, wide_op op, wide_bytes value)
 {
@@ -881,21 +891,29 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 	int			count,
 				n = 0;
 	wide_bytes *values;
+	StringInfoData scratch;
 
 	get_typlenbyvalalign(arg->type, &len, &byval, &align);
+	initStringInfo(&scratch);
 	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements, &nulls, &count);
 	if (count == 0)
 		return any ? NEVER : ALWAYS;
 	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		/* <> NULL is not true of anything */
 		if (nulls[i] && !any)
 			return NEVER;
 		if (!nulls[i] && c->role == WT_MAP)
 			n += entry_bytes(elements[i], &values[n]);
 		else if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
-			values[n++] = encoded(c, elements[i]);
+		{
+			/* a buffer of its own for each would take a kilobyte */
+			resetStringInfo(&scratch);
+			wt_encode(c, elements[i], &scratch);
+			values[n++] = copied(&scratch);
+		}
 	}
 	if (n == 0)
 		return any ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);

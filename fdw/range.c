@@ -239,17 +239,22 @@ take(StringInfo s)
 static bool
 bytes_after(wide_bytes b, bool raw, wide_bytes *out)
 {
-	StringInfoData s;
+	size_t		n = b.len;
+	uint8	   *p;
 
-	initStringInfo(&s);
-	if (raw)
-	{
-		appendBinaryStringInfo(&s, (const char *) b.data, b.len);
-		appendStringInfoChar(&s, '\0');
-	}
-	else if (!wt_prefix_end(b.data, b.len, &s))
+	/* as wt_prefix_end, but no larger than it has to be: there may be millions */
+	while (!raw && n > 0 && b.data[n - 1] == 0xFF)
+		n--;
+	if (!raw && n == 0)
 		return false;
-	*out = take(&s);
+	p = palloc(n + 1);
+	if (n > 0)
+		memcpy(p, b.data, n);
+	if (raw)
+		p[n++] = 0;
+	else
+		p[n - 1]++;
+	*out = (wide_bytes) {p, n};
 	return true;
 }
 
@@ -565,6 +570,7 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 		list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * Max(1, (Size) count));
 		for (int i = 0; i < count; i++)
 		{
+			CHECK_FOR_INTERRUPTS();
 			element.value = values[i];
 			element.isnull = nulls[i];
 			if (arg_shown_as_hex(t, test->part, &element))
@@ -833,11 +839,19 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 		(*n)++;
 }
 
-static int
-cmp_range(const void *a, const void *b)
+static inline int
+cmp_range(const KeyRange *a, const KeyRange *b)
 {
-	return wt_bytes_cmp(((const KeyRange *) a)->lo, ((const KeyRange *) b)->lo);
+	return wt_bytes_cmp(a->lo, b->lo);
 }
+
+#define ST_SORT sort_ranges
+#define ST_ELEMENT_TYPE KeyRange
+#define ST_COMPARE(a, b) cmp_range(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* Sort; overlapping ranges become one. */
 static int
@@ -849,7 +863,7 @@ merge_ranges(KeyRange *r, int n)
 	for (int i = 1; i < n && sorted; i++)
 		sorted = cmp_range(&r[i - 1], &r[i]) < 0;
 	if (!sorted)
-		qsort(r, n, sizeof(KeyRange), cmp_range);
+		sort_ranges(r, n);
 	for (int i = 1; i < n; i++)
 	{
 		int			gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
@@ -899,6 +913,7 @@ plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *
 				{
 					WtInterval	one = p->iv[j];
 
+					CHECK_FOR_INTERRUPTS();
 					one.point = one.point && last;
 					add_range(out, n, max, x[i], &one);
 				}
@@ -907,12 +922,18 @@ plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *
 		next = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * (Size) nx * p->n);
 		for (int i = 0; i < nx; i++)
 			for (int j = 0; j < p->n; j++)
+			{
+				CHECK_FOR_INTERRUPTS();
 				next[k++] = join_bytes(x[i], p->iv[j].lo);
+			}
 		x = next;
 		nx = (int) k;
 	}
 	for (int i = 0; i < nx; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_range(out, n, max, x[i], NULL);
+	}
 	return part;
 }
 
@@ -1072,6 +1093,7 @@ wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRang
 						next = (uint8) (b + 1);
 			wide_bytes	s = {&salt, 1};
 
+			CHECK_FOR_INTERRUPTS();
 			if (t->salt_buckets == 0)
 			{
 				r->lo = plain[i].lo;

@@ -12,11 +12,13 @@
  * have a cell.
  */
 #include "reader.h"
+#include "map.h"
 #include "rmw.h"
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/int.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -592,7 +594,11 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 					add_to_print(r, &row.cells[i]);
 				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
 			}
-			if (!row.more || !wt_scan_next(from, &row))
+			if (!row.more)
+				break;
+			/* the engine does not look within a row */
+			CHECK_FOR_INTERRUPTS();
+			if (!wt_scan_next(from, &row))
 				break;
 		}
 	} while (!good);
@@ -604,7 +610,7 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 
 			if (r->maps[a] == NULL)
 				continue;
-			values[a] = JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&r->maps[a], WJB_END_OBJECT, NULL)));
+			values[a] = JsonbPGetDatum(JsonbValueToJsonb(wt_map_end(&r->maps[a])));
 			nulls[a] = false;
 			r->maps[a] = NULL;
 		}
