@@ -104,16 +104,16 @@ recognise_extreme(AggItem *item)
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(item->aggref->aggfnoid));
 	Oid			opr,
 				opcintype;
-	int16		strategy;
+	WtSortDirection direction;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	opr = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
 	ReleaseSysCache(tuple);
 	if (!OidIsValid(opr) || item->aggref->aggfnoid >= FirstNormalObjectId ||
-		!get_ordering_op_properties(opr, &item->opfamily, &opcintype, &strategy))
+		!get_ordering_op_properties(opr, &item->opfamily, &opcintype, &direction))
 		return false;
-	item->kind = strategy == BTLessStrategyNumber ? WT_AGG_MIN : WT_AGG_MAX;
+	item->kind = direction == WT_SORT_ASCENDS ? WT_AGG_MIN : WT_AGG_MAX;
 	item->compare = get_opfamily_proc(item->opfamily, opcintype, opcintype, BTORDER_PROC);
 	return OidIsValid(item->compare);
 }

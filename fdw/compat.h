@@ -18,6 +18,13 @@
 #define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC
 #endif
 
+/* 18 writes it in front of the declaration; so does this, before 18 too */
+#if PG_VERSION_NUM >= 180000
+#define WT_NORETURN pg_noreturn
+#else
+#define WT_NORETURN pg_attribute_noreturn()
+#endif
+
 /* 17 added fdw_restrictinfo, 18 disabled_nodes */
 #if PG_VERSION_NUM >= 180000
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
@@ -154,6 +161,15 @@
 #define wt_pathkey_ascends(pk) ((pk)->pk_cmptype == COMPARE_LT)
 #else
 #define wt_pathkey_ascends(pk) ((pk)->pk_strategy == BTLessStrategyNumber)
+#endif
+
+/* and so does it with the one of an operator that sorts */
+#if PG_VERSION_NUM >= 180000
+#define WtSortDirection CompareType
+#define WT_SORT_ASCENDS COMPARE_LT
+#else
+#define WtSortDirection int16
+#define WT_SORT_ASCENDS BTLessStrategyNumber
 #endif
 
 /* 16 took outer-join nullability out of path keys */

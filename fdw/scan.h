@@ -95,7 +95,7 @@ extern bool wt_scan_start(WtScanState *st);
  * The engine could not tell its predicates for this row: raises what decoding
  * the columns does.  wt_scan_fetch does that itself.
  */
-extern void wt_scan_unsure(WtScanState *st, wide_bytes key) pg_attribute_noreturn();
+WT_NORETURN extern void wt_scan_unsure(WtScanState *st, wide_bytes key);
 /* From the beginning, with the parameters' new values. */
 extern void wt_scan_again(WtScanState *st);
 extern void wt_scan_end(WtScanState *st);
