@@ -5,6 +5,7 @@
  * Numbers are compared by their place in an order of int64: integers are
  * themselves; floats are the bits of the double, turned over when negative, so
  * that -0 (which becomes 0) and NaN (made the largest) are where PostgreSQL has them.
+ * Of WIDE_KIND_TIME the number is the cell's timestamp, its value does not matter.
  *
  * A predicate is true, not true (which is what SQL's null amounts to here), or
  * cannot be told, because the cell has not the width of a number of the
@@ -50,7 +51,7 @@ number_of(uint8_t kind, uint32_t width, wide_bytes v, int64_t *out)
 	{
 		case 8:
 			u8 = get_u64be(v.data);
-			if (kind == WIDE_KIND_SIGNED)
+			if (kind != WIDE_KIND_FLOAT)
 				*out = (int64_t) u8;
 			else
 			{
@@ -120,7 +121,7 @@ check(const wide_predicate *w, int nfamilies)
 		return wide_fail(WIDE_INVALID, "a predicate is on family %d of %d", w->family, nfamilies);
 	if (w->qualifier.len > WIDE_MAX_QUALIFIER)
 		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes", WIDE_MAX_QUALIFIER);
-	if ((unsigned) w->op > WIDE_OP_NOT_NULL || (unsigned) w->kind > WIDE_KIND_FLOAT)
+	if ((unsigned) w->op > WIDE_OP_NOT_NULL || (unsigned) w->kind > WIDE_KIND_TIME)
 		return wide_fail(WIDE_INVALID, "a predicate has no such operator or kind");
 	if (!takes_value(w->op))
 		return WIDE_OK;
@@ -131,7 +132,7 @@ check(const wide_predicate *w, int nfamilies)
 	width = w->values[0].len;
 	if (w->op == WIDE_OP_PREFIX)
 		return wide_fail(WIDE_INVALID, "numbers have no prefix");
-	if (width != 8 && width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))
+	if (width != 8 && (w->kind == WIDE_KIND_TIME || (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
 		return wide_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
 	for (int i = 1; i < w->nvalues; i++)
 		if (w->values[i].len != width)
@@ -322,6 +323,45 @@ predicates_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
 	return best >= 0 && clause_families(list, n, list[best].clause, nfamilies, leads, &count);
 }
 
+/* Is it only true of a cell with a timestamp from *least on? */
+static bool
+asks_since(const predicate *p, int64_t *least)
+{
+	if (p->kind != WIDE_KIND_TIME || p->nvalues == 0)
+		return false;
+	*least = p->values[0].number;	/* of several the smallest */
+	if (p->op == WIDE_OP_GT && *least < INT64_MAX)
+		++*least;
+	return p->op == WIDE_OP_EQ || p->op == WIDE_OP_IN || p->op == WIDE_OP_GE || p->op == WIDE_OP_GT;
+}
+
+bool
+predicates_since(const predicates *p, const predicate_column *c, int64_t *since)
+{
+	bool		any = false;
+
+	for (int i = 0; i < c->n; i++)
+	{
+		uint32_t	clause = c->first[i].clause,
+					n = 0;
+		int64_t		least = INT64_MAX,
+					one;
+
+		/* all alternatives of the clause have to be of this kind, and on this column */
+		for (int k = 0; k < c->n; k++)
+			if (c->first[k].clause == clause && asks_since(&c->first[k], &one))
+			{
+				n++;
+				least = one < least ? one : least;
+			}
+		if (n < p->clauses[clause].n)
+			continue;
+		*since = any && *since > least ? *since : least;
+		any = true;
+	}
+	return any;
+}
+
 /* ------------------------------------------------------------------- test */
 
 void
@@ -358,7 +398,7 @@ test_in(const predicate *p, wide_bytes value, int64_t number)
 }
 
 static inline verdict
-test_one(const predicate *p, const wide_bytes *value)
+test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 {
 	int64_t		number = 0;
 	wide_bytes	with;
@@ -373,7 +413,9 @@ test_one(const predicate *p, const wide_bytes *value)
 	if (p->nvalues == 0)
 		return p->op == WIDE_OP_NOT_IN ? IS_TRUE : NOT_TRUE;	/* IN () */
 	with = p->values[0].bytes;
-	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
+	if (p->kind == WIDE_KIND_TIME)
+		number = ts;
+	else if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
 		: !number_of(p->kind, p->width, *value, &number))
 		return NOT_TOLD;
 	switch (p->op)
@@ -406,7 +448,7 @@ test_one(const predicate *p, const wide_bytes *value)
 }
 
 bool
-predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value)
+predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts)
 {
 	for (int i = 0; i < c->n; i++)
 	{
@@ -415,7 +457,7 @@ predicates_test(predicates *p, const predicate_column *c, const wide_bytes *valu
 		clause->left--;
 		if (clause->met)
 			continue;
-		switch (test_one(&c->first[i], value))
+		switch (test_one(&c->first[i], value, ts))
 		{
 			case IS_TRUE:
 				clause->met = true;

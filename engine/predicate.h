@@ -70,7 +70,12 @@ extern bool predicates_lead(const wide_predicate *list, int n, int nfamilies, bo
 
 /* A new row. */
 extern void predicates_row(predicates *p);
-/* What is in a column, NULL = nothing; false: the row is out. */
-extern bool predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value);
+/* What is in a column and its timestamp, NULL = nothing; false: the row is out. */
+extern bool predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts);
+/*
+ * Does no row pass unless the column's timestamp is at least *since?  The
+ * greatest such; false: nothing of the kind is asked for.
+ */
+extern bool predicates_since(const predicates *p, const predicate_column *c, int64_t *since);
 
 #endif							/* WIDE_PREDICATE_H */

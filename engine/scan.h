@@ -39,6 +39,7 @@ typedef struct scan_family
 	int			ntests;			/* of them with predicates */
 	size_t		lo_len, hi_len; /* of WANT_RANGE: [0, lo_len) and what follows of quals; hi_len 0 = open */
 	int			max_versions;	/* as asked for */
+	bool		since;			/* no row passes unless its one column has a timestamp from limits.ts_min on */
 	merge	   *m;
 	source	   *own;
 	view_read	view;

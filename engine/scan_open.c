@@ -2,6 +2,14 @@
  * scan_open.c - what a scan is to look for in each family: columns in one
  * list, wanted and tested ones; options; which families lead (scan.c).
  *
+ * Conditions on time.  When rows pass only if the newest visible version of a
+ * column has a timestamp of at least x, an entry of the spec that is about this
+ * column alone need not read what is wholly older (source.c): that version is
+ * found as ever where it is at least x, as nothing older has an effect on it;
+ * where it is older, another older one or none may be found in its place, and
+ * the row is out all the same.  The row exists by that cell.  Everything else
+ * that is wanted of the row may be older, and is for other entries.
+ *
  * Locking: none.
  */
 #include <stdlib.h>
@@ -101,6 +109,21 @@ scan_make_view(wide_scan *s, scan_family *f)
 	return WIDE_OK;
 }
 
+/* A family's entry that is about one column: rows are out unless it is as new as that. */
+static void
+limit_since(wide_scan *s, scan_family *f)
+{
+	int64_t		since;
+
+	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 || f->cols[0].test == NULL ||
+		!predicates_since(&s->pred, f->cols[0].test, &since))
+		return;
+	f->since = true;
+	f->limits.by_time = true;
+	if (since > f->limits.ts_min)
+		f->limits.ts_min = since;
+}
+
 static wide_status
 family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 {
@@ -134,7 +157,25 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	TRY(encode_columns(f, &(wide_scan_family) {.want = f->want, .quals = spec->quals,
 											   .nquals = f->want == spec->want ? spec->nquals : 0},
 					   &s->pred.columns[first], n));
+	limit_since(s, f);
 	return scan_make_view(s, f);
+}
+
+/*
+ * Rows are looked for in one that is limited by time, of several in the one
+ * with the latest limit, as it has the fewest files to read.
+ */
+static scan_family *
+lead_by_time(wide_scan *s)
+{
+	scan_family *best = NULL;
+
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].since && (best == NULL || s->families[i].limits.ts_min > best->limits.ts_min))
+			best = &s->families[i];
+	for (int i = 0; i < s->nfamilies && best != NULL; i++)
+		s->families[i].leads = &s->families[i] == best;
+	return best;
 }
 
 wide_status
@@ -143,6 +184,7 @@ scan_families_open(wide_scan *s, const wide_scan_spec *spec)
 	int			at = 0;
 	bool	   *leads;
 	bool		some;
+	scan_family *first;
 
 	s->families = calloc((size_t) spec->nfamilies + 1, sizeof(*s->families));
 	s->order = calloc((size_t) spec->nfamilies + 1, sizeof(*s->order));
@@ -161,10 +203,13 @@ scan_families_open(wide_scan *s, const wide_scan_spec *spec)
 		s->nfamilies = i + 1;
 		TRY(family_open(s, &s->families[i], &spec->families[i]));
 	}
+	first = lead_by_time(s);
+	if (first != NULL)
+		s->order[at++] = first;
 	for (int pass = 0; pass < 2; pass++)
 	{
 		for (int i = 0; i < spec->nfamilies; i++)
-			if ((s->families[i].ntests > 0) == (pass == 0))
+			if (&s->families[i] != first && (s->families[i].ntests > 0) == (pass == 0))
 				s->order[at++] = &s->families[i];
 		if (pass == 0)
 			s->ntesting = at;

@@ -179,7 +179,7 @@ tell_absent(wide_scan *s, scan_family *f, int to)
 		if (f->cols[f->tested].test != NULL)
 		{
 			s->untested--;
-			if (!predicates_test(&s->pred, f->cols[f->tested].test, NULL))
+			if (!predicates_test(&s->pred, f->cols[f->tested].test, NULL, 0))
 			{
 				s->rejected = f->done = true;
 				return;
@@ -197,7 +197,7 @@ tell_value(wide_scan *s, scan_family *f, const entry *e)
 	f->test = NULL;
 	f->tested = f->want_at + 1;
 	s->untested--;
-	if (!predicates_test(&s->pred, test, &value))
+	if (!predicates_test(&s->pred, test, &value, e->ts))
 		s->rejected = f->done = true;
 }
 

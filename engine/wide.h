@@ -514,6 +514,11 @@ typedef struct wide_scan_family
  *    is read for rows that are out.  When a clause can only be true of an
  *    existing cell (no IS_NULL in it), rows are looked for in its families alone
  *    (of several such clauses, one with the fewest families; then the first).
+ *  - When a clause asks that one column has a timestamp from x on (KIND_TIME: =,
+ *    >, >=, IN, or an OR of such), an entry of the spec for this column alone
+ *    (WANT_COLUMNS, one version) does not read memtables and files that are
+ *    wholly older, and rows are looked for in it.  The same family may be listed
+ *    again for what else is wanted of the rows that are found, or looked at.
  */
 typedef enum wide_op
 {
@@ -529,7 +534,8 @@ typedef enum wide_kind
 {
 	WIDE_KIND_BYTES,			/* unsigned bytes, a prefix before what it begins */
 	WIDE_KIND_SIGNED,			/* big-endian two's complement of 1, 2, 4 or 8 bytes */
-	WIDE_KIND_FLOAT				/* big-endian IEEE of 4 or 8 bytes: -0 = 0, NaN = NaN and above all */
+	WIDE_KIND_FLOAT,			/* big-endian IEEE of 4 or 8 bytes: -0 = 0, NaN = NaN and above all */
+	WIDE_KIND_TIME				/* not the value but the timestamp, as SIGNED of 8 bytes */
 } wide_kind;
 
 typedef struct wide_predicate
@@ -610,7 +616,7 @@ typedef struct wide_cell
 typedef struct wide_row
 {
 	wide_bytes	key;
-	const wide_cell *cells;		/* by family index (those with predicates first), qualifier, newest first */
+	const wide_cell *cells;		/* by family index (those with predicates first, of them one limited by time), qualifier, newest first */
 	int			ncells;
 	bool		more;			/* the row goes on: the next call returns its next part */
 	bool		unsure;			/* a predicate could not be told: evaluate the condition yourself */

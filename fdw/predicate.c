@@ -22,7 +22,9 @@
  *	  value is text, or \x and digits where the bytes are no text, so that the order
  *	  is not that of bytes;
  *	- a cell of another width than its column's makes the row unsure: the scan
- *	  raises what decoding it would.
+ *	  raises what decoding it would;
+ *	- a timestamp beyond PostgreSQL's range is shown as infinity, so that one value
+ *	  may stand for many timestamps (compare_time).
  *
  * Nothing here reads data.  Locking: none.
  */
@@ -37,6 +39,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
+#include "port/pg_bswap.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -47,6 +50,9 @@
 
 /* Alternatives of one clause; more are left to PostgreSQL. */
 #define MAX_LEAVES 32
+
+/* Of a family, the share that is read by time, up to which rows are looked for in an entry of their own. */
+#define WORTH_AN_ENTRY 0.5
 
 /* The latest finite timestamp that codec.c can encode. */
 #define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
@@ -68,6 +74,11 @@ cell_order(const WtColumn *c, CellOrder *o)
 
 	memset(o, 0, sizeof(*o));
 	o->kind = WIDE_KIND_BYTES;
+	if (c->role == WT_TIMESTAMP_OF)
+	{
+		o->kind = WIDE_KIND_TIME;
+		return true;
+	}
 	if (c->role == WT_MAP)
 	{
 		o->equality = true;
@@ -275,8 +286,8 @@ type_allowed(const WtColumn *c, Oid left, Oid right)
 }
 
 /*
- * Does (column OP value), for a column that shows a value, say something about
- * bytes?  Sets the operator and the type of the value.
+ * Does (column OP value) say something about the cell's bytes, or its timestamp?
+ * Sets the operator and the type of the value.
  */
 static bool
 match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *type)
@@ -285,7 +296,7 @@ match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *ty
 	Oid			families[2] = {lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf, TEXT_PATTERN_BTREE_FAM_OID};
 	CellOrder	order;
 
-	if ((c->role != WT_CELL && c->role != WT_MAP) || !cell_order(c, &order))
+	if (!cell_order(c, &order))
 		return false;
 	for (int i = 0; i < (wt_is_text(c->typid) ? 2 : 1); i++)
 	{
@@ -408,7 +419,7 @@ match_array(Match *m, ScalarArrayOpExpr *saop)
 	WtLeafOp	op;
 	Oid			type;
 
-	if (c == NULL || c->typid == BOOLOID || !is_value(m, lsecond(saop->args)) ||
+	if (c == NULL || c->typid == BOOLOID || c->role == WT_TIMESTAMP_OF || !is_value(m, lsecond(saop->args)) ||
 		!match_operator(c, saop->opno, saop->inputcollid, &op, &type) ||
 		op != (saop->useOr ? WT_LEAF_EQ : WT_LEAF_NE))
 		return false;
@@ -842,6 +853,74 @@ bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
 	return add_value(b, c, of_true ? WIDE_OP_NE : WIDE_OP_EQ, (wide_bytes) {(const uint8 *) "\0", 1});
 }
 
+/* The first timestamp that is shown as t or later (reader.c); false: there is none. */
+static bool
+first_shown(const WtColumn *c, int64 t, int64 *out)
+{
+	*out = t;
+	if (c->typid == INT8OID || t == DT_NOBEGIN)
+		return true;
+	t = Max(t, MIN_TIMESTAMP);
+	*out = t <= PG_INT64_MAX - WT_EPOCH_DIFF ? t + WT_EPOCH_DIFF : PG_INT64_MAX;
+	return t <= PG_INT64_MAX - WT_EPOCH_DIFF;
+}
+
+/* The value as the column has it, or what has the same place among its values. */
+static int64
+time_of(const WtColumn *c, const WtArg *arg)
+{
+	Datum		value = arg->value;
+
+	if (c->typid == INT8OID)
+		(void) adapt_integer(c, arg->type, &value);
+	else if (adapt_time(c, arg->type, &value) == PLACE_BEHIND)
+		return DatumGetTimestamp(value) + 1;
+	return DatumGetInt64(value);
+}
+
+static Outcome
+add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
+{
+	uint64		big = pg_hton64((uint64) ts);
+
+	return add_value(b, c, op, (wide_bytes) {memcpy(palloc(sizeof(big)), &big, sizeof(big)), sizeof(big)});
+}
+
+/*
+ * timestamp OP value: `from` is the first timestamp that is shown as the value or
+ * a later one, `to` the first that is shown as a later one.
+ */
+static Outcome
+compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
+{
+	int64		t = time_of(c, arg),
+				from,
+				to;
+	bool		some_from = first_shown(c, t, &from),
+				some_to = t < PG_INT64_MAX && first_shown(c, t + 1, &to);
+
+	switch (op)
+	{
+		case WT_LEAF_GE:
+			return some_from ? add_time(b, c, WIDE_OP_GE, from) : NEVER;
+		case WT_LEAF_GT:
+			return some_to ? add_time(b, c, WIDE_OP_GE, to) : NEVER;
+		case WT_LEAF_LT:
+			return some_from ? add_time(b, c, WIDE_OP_LT, from) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		case WT_LEAF_LE:
+			return some_to ? add_time(b, c, WIDE_OP_LT, to) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		default:
+			break;
+	}
+	if (!some_from || (some_to && from == to))
+		return op == WT_LEAF_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+	if (!some_to)
+		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
+	if (to - 1 > from)			/* only -infinity, which has no first one */
+		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
+	return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
+}
+
 /* column OP value, for a value that is not null */
 static Outcome
 compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
@@ -850,9 +929,12 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 	static const wide_op turned[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_GT, WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
 	bool		less = op == WT_LEAF_LT || op == WT_LEAF_LE;
 	Datum		value = arg->value;
-	Place		place = adapt(c, arg->type, &value);
+	Place		place;
 	CellOrder	order;
 
+	if (c->role == WT_TIMESTAMP_OF)
+		return compare_time(b, c, op, arg);
+	place = adapt(c, arg->type, &value);
 	if (c->typid == BOOLOID)
 		return bool_predicate(b, c, op, DatumGetBool(value));
 	if (c->role == WT_MAP)
@@ -1011,15 +1093,114 @@ wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const 
 	}
 }
 
+/* ------------------------------------------------------- files left out by time */
+
+static bool
+same_cell(const wide_predicate *a, const wide_predicate *b)
+{
+	return a->family == b->family && wt_bytes_cmp(a->qualifier, b->qualifier) == 0;
+}
+
+/* Is this predicate a clause by itself that asks for a timestamp from *since on? */
+static bool
+clause_since(const WtPredicates *p, int first, int64 *since)
+{
+	const wide_predicate *one = &p->list[first];
+
+	if (one->kind != WIDE_KIND_TIME || (one->op != WIDE_OP_GE && one->op != WIDE_OP_EQ))
+		return false;
+	for (int i = 0; i < p->n; i++)
+		if (i != first && p->list[i].clause == one->clause)
+			return false;
+	memcpy(since, one->values[0].data, sizeof(*since));
+	*since = (int64) pg_ntoh64((uint64) *since);
+	return true;
+}
+
+/* The predicate with the latest lower bound on the timestamp of a cell, NULL: none has one. */
+static const wide_predicate *
+latest_since(const WtPredicates *p, int64 *since)
+{
+	const wide_predicate *best = NULL;
+	int64		one;
+
+	for (int i = 0; i < p->n; i++)
+		if (clause_since(p, i, &one) && (best == NULL || one > *since))
+		{
+			best = &p->list[i];
+			*since = one;
+		}
+	return best;
+}
+
+typedef struct FileSizes
+{
+	int64		since;
+	uint64		all,
+				older;
+} FileSizes;
+
+static wide_status
+add_file(void *arg, const wide_file_info *f)
+{
+	FileSizes  *sizes = arg;
+
+	sizes->all += f->bytes;
+	if (f->ts_max < sizes->since)
+		sizes->older += f->bytes;
+	return WIDE_OK;
+}
+
+double
+wt_share_since(wide_family_id family, int64 since)
+{
+	FileSizes	sizes = {.since = since};
+
+	wt_check(wide_file_each(wt_db(), family, add_file, &sizes), "could not list files");
+	return sizes.all == 0 ? 1 : 1 - (double) sizes.older / sizes.all;
+}
+
+/*
+ * Rows pass only if the cell that `since` is on is as new as that.  The engine
+ * leaves out older files for an entry that reads this cell alone.  When the
+ * family has other cells to give, that takes an entry beside the other one,
+ * which is worth it when most of the family is not read then.  Returns the entry
+ * for the predicates on this cell, -1: the family's ordinary one.
+ */
+static int
+entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wide_family_id id,
+			  WtRowReader *r, wide_scan_spec *spec)
+{
+	const wide_scan_family *f = &spec->families[wt_reader_family(r, spec, id)];
+
+	if (f->want == WIDE_WANT_COLUMNS &&
+		(f->nquals == 0 || (f->nquals == 1 && wt_bytes_cmp(f->quals[0], cell->qualifier) == 0)))
+	{
+		bool		alone = true;
+
+		for (int i = 0; i < p->n; i++)
+			alone = alone && (p->list[i].family != cell->family || same_cell(&p->list[i], cell));
+		if (alone)
+			return -1;
+	}
+	return wt_share_since(id, since) <= WORTH_AN_ENTRY ? wt_reader_add(r, spec, id) : -1;
+}
+
 void
 wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec)
 {
 	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
+	int64		since = PG_INT64_MIN;
+	const wide_predicate *cell = latest_since(p, &since);
+	int			apart = -1;
 
+	if (cell != NULL)
+		apart = entry_by_time(p, cell, since, e->families[cell->family], r, spec);
 	for (int i = 0; i < p->n; i++)
 	{
 		list[i] = p->list[i];
-		list[i].family = wt_reader_family(r, spec, e->families[p->list[i].family]);
+		list[i].family = apart >= 0 && same_cell(&p->list[i], cell) ? apart
+			: wt_reader_family(r, spec, e->families[p->list[i].family]);
 	}
 	spec->predicates = list;
 	spec->npredicates = p->n;
@@ -1036,6 +1217,7 @@ wt_predicates_print(const WtPredicates *p, StringInfo out)
 		appendBinaryStringInfo(out, (const char *) &one->family, sizeof(one->family));
 		appendBinaryStringInfo(out, (const char *) &one->clause, sizeof(one->clause));
 		appendBinaryStringInfo(out, (const char *) &one->op, sizeof(one->op));
+		appendBinaryStringInfo(out, (const char *) &one->kind, sizeof(one->kind));
 		appendBinaryStringInfo(out, (const char *) &one->qualifier.len, sizeof(one->qualifier.len));
 		if (one->qualifier.len > 0)
 			appendBinaryStringInfo(out, (const char *) one->qualifier.data, (int) one->qualifier.len);

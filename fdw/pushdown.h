@@ -184,6 +184,8 @@ extern WtLeaf *wt_plan_leaves(List *fdw_private, int *n);
 extern void wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out);
 /* Give them to a scan; families that it does not read yet are added to it. */
 extern void wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec);
+/* Of a family's files by size: the share that has anything as new as that. */
+extern double wt_share_since(wide_family_id family, int64 since);
 /* Bytes that are the same for predicates that are. */
 extern void wt_predicates_print(const WtPredicates *p, StringInfo out);
 

@@ -311,12 +311,18 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 int
 wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 {
+	for (int i = 0; i < spec->nfamilies; i++)
+		if (spec->families[i].id == id)
+			return i;
+	return wt_reader_add(r, spec, id);
+}
+
+int
+wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
+{
 	wide_scan_family *fams = (wide_scan_family *) spec->families;
 	int			n = spec->nfamilies;
 
-	for (int i = 0; i < n; i++)
-		if (fams[i].id == id)
-			return i;
 	add_existence(&fams[n], &r->families[n], id);
 	fams[n].want = WIDE_WANT_COLUMNS;
 	spec->nfamilies = r->nfamilies = n + 1;

@@ -82,6 +82,8 @@ extern WtRowReader *wt_reader_make(WtTable *t, WtEngine *e, const bool *columns,
 								   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec);
 /* The entry of a family in the specification, which is made when there is none. */
 extern int	wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
+/* One more, for predicates alone, whether or not there is one. */
+extern int	wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
 /* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse are set. */
 extern void wt_source_merge(WtSource *s);
 /* The next row's first part, and the scan that has its others. */

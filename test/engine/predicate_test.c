@@ -12,6 +12,13 @@
 static wide_family_id fam[3];
 static wide_table_id table;
 
+/* The newest version of each column, by the scan's entries: data NULL = absent. */
+typedef struct newest_cells
+{
+	wide_bytes	value[3][QUALS];
+	int64_t		ts[3][QUALS];
+} newest_cells;
+
 static void
 begin(store *s, int nfamilies, int versions)
 {
@@ -66,7 +73,7 @@ naive_compare(wide_kind kind, wide_bytes a, wide_bytes b)
 {
 	double		x, y;
 
-	if (kind == WIDE_KIND_SIGNED)
+	if (kind == WIDE_KIND_SIGNED || kind == WIDE_KIND_TIME)
 		return int_of(a) < int_of(b) ? -1 : int_of(a) > int_of(b);
 	if (kind == WIDE_KIND_FLOAT)
 	{
@@ -83,9 +90,11 @@ naive_compare(wide_kind kind, wide_bytes a, wide_bytes b)
 }
 
 static enum truth
-naive_one(const wide_predicate *p, const wide_bytes *v)
+naive_one(const wide_predicate *p, const wide_bytes *v, int64_t ts)
 {
 	int			c = 0;
+	uint8_t		time[8];
+	wide_bytes	as_value = {time, 8};
 
 	if (p->op == WIDE_OP_IS_NULL || v == NULL)
 		return p->op == WIDE_OP_IS_NULL && v == NULL ? YES : NO;
@@ -93,6 +102,9 @@ naive_one(const wide_predicate *p, const wide_bytes *v)
 		return YES;
 	if (p->nvalues == 0)
 		return p->op == WIDE_OP_NOT_IN ? YES : NO;
+	put_u64be(time, (uint64_t) ts);
+	if (p->kind == WIDE_KIND_TIME)
+		v = &as_value;
 	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && v->len != p->width : v->len != p->values[0].len)
 		return UNSURE;
 	if (p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN)
@@ -109,9 +121,8 @@ naive_one(const wide_predicate *p, const wide_bytes *v)
 		p->op == WIDE_OP_LE ? c <= 0 : p->op == WIDE_OP_GT ? c > 0 : c >= 0;
 }
 
-/* newest[family][qualifier]: data NULL = absent */
 static enum truth
-naive(const wide_predicate *p, int n, wide_bytes newest[3][QUALS])
+naive(const wide_predicate *p, int n, const newest_cells *newest)
 {
 	enum truth	all = YES;
 
@@ -121,8 +132,9 @@ naive(const wide_predicate *p, int n, wide_bytes newest[3][QUALS])
 
 		for (int k = 0; k < n; k++)
 		{
-			const wide_bytes *v = &newest[p[k].family][p[k].qualifier.data[0] - 'a'];
-			enum truth	one = p[k].clause == p[i].clause ? naive_one(&p[k], v->data != NULL ? v : NULL) : NO;
+			int			q = p[k].qualifier.data[0] - 'a';
+			const wide_bytes *v = &newest->value[p[k].family][q];
+			enum truth	one = p[k].clause == p[i].clause ? naive_one(&p[k], v->data != NULL ? v : NULL, newest->ts[p[k].family][q]) : NO;
 
 			if (one == YES || (one == UNSURE && any == NO))
 				any = one;
@@ -139,6 +151,7 @@ naive(const wide_predicate *p, int n, wide_bytes newest[3][QUALS])
 
 static uint8_t pool[64][8];
 static wide_bytes values[64];
+static uint8_t times[16][8];
 
 /* Few values of each kind, the special ones among them. */
 static void
@@ -177,6 +190,9 @@ make_values(void)
 	}
 }
 
+/* Later ones write later timestamps, and sometimes earlier ones. */
+static int	epoch;
+
 static void
 change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 {
@@ -190,14 +206,19 @@ change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 					qual[2] = {(char) ('a' + rnd(r) % QUALS), 0};
 		wide_family_id f = fam[rnd(r) % (uint64_t) nfamilies];
 		int			what = (int) (rnd(r) % 12);
+		int64_t		ts = 1000 + 12 * epoch + (int64_t) (rnd(r) % 20);
+		/* what has a file with a delete without time is never left out */
+		int64_t		until = epoch == 4 && rnd(r) % 2 ? WIDE_TS_MAX : ts;
 
 		snprintf(row, sizeof row, "r%03d", (int) (rnd(r) % ROWS));
 		if (what == 0)
-			assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, text(row), text(""), WIDE_TS_MAX));
-		else if (what < 3)
-			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text(qual), WIDE_TS_MAX));
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, text(row), text(""), until));
+		else if (what == 1)
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text(qual), until));
+		else if (what == 2)
+			assert_ok(wide_batch_delete(b, rnd(r) % 2 ? WIDE_DELETE_VERSION : WIDE_DELETE_FAMILY_VERSION, f, text(row), text(qual), ts));
 		else
-			assert_ok(wide_batch_put(b, f, text(row), text(qual), 1000 + (int64_t) (rnd(r) % 50), INT64_MIN,
+			assert_ok(wide_batch_put(b, f, text(row), text(qual), ts, INT64_MIN,
 									 rnd(r) % 20 == 0 ? 1 : 0, values[rnd(r) % 64]));
 	}
 	if (into == NULL)
@@ -210,6 +231,18 @@ random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 	p->nvalues = p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN ? (int) (rnd(r) % 6) : 1;
 	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0;	/* numbers do not look at it */
 	p->values = v;
+	if (p->kind == WIDE_KIND_TIME)
+	{
+		for (int i = 0; i < p->nvalues; i++)
+		{
+			uint8_t    *t = times[rnd(r) % 16];
+
+			/* the newest of what one round of changes has written, or any */
+			put_u64be(t, rnd(r) % 2 ? 1019 + 12 * (rnd(r) % 6) : 1000 + rnd(r) % 90);
+			v[i] = bytes(t, 8);
+		}
+		return;
+	}
 	do
 	{
 		int			width;
@@ -231,6 +264,7 @@ typedef struct question
 	wide_bytes	quals[3][QUALS];
 	wide_predicate p[6];
 	wide_bytes	v[6][6];
+	uint64_t	files_skipped;
 	uint8_t		name[QUALS];
 	wide_scan_spec spec;
 	wide_range	ranges[4];
@@ -278,20 +312,69 @@ filter(void *arg, wide_bytes key, wide_bytes *seek)
 	return WIDE_ROW_END;
 }
 
+/* Rows are to be looked for by time: in an entry with one column, and maybe others of this family beside it. */
+static void
+since_one(question *q, uint64_t *r, int nentries, int n)
+{
+	int			i = (int) (rnd(r) % (uint64_t) nentries);
+	wide_scan_family *f = &q->f[i];
+	wide_predicate *p = &q->p[n];
+
+	p->family = i;
+	p->clause = 100;
+	p->op = rnd(r) % 2 ? WIDE_OP_GE : rnd(r) % 2 ? WIDE_OP_GT : WIDE_OP_EQ;
+	p->kind = WIDE_KIND_TIME;
+	p->qualifier = bytes(&q->name[rnd(r) % QUALS], 1);
+	random_values(r, p, q->v[n]);
+	f->max_versions = 1 + (int) (rnd(r) % 2);
+	if (rnd(r) % 3 == 0)
+	{
+		/* one that is to be left alone, because there is more in it */
+		f->want = WIDE_WANT_COLUMNS;
+		f->nquals = 2;
+		q->quals[i][0] = p->qualifier = bytes(&q->name[0], 1);
+		q->quals[i][1] = bytes(&q->name[1 + rnd(r) % (QUALS - 1)], 1);
+		return;
+	}
+	f->want = rnd(r) % 3 == 0 ? WIDE_WANT_EXISTS : WIDE_WANT_COLUMNS;
+	f->nquals = 0;
+	if (f->want == WIDE_WANT_COLUMNS && rnd(r) % 2)
+		q->quals[i][f->nquals++] = p->qualifier;
+	for (int k = 0; k < n; k++)
+		if (q->p[k].family == i)
+			q->p[k].qualifier = p->qualifier;
+	if (rnd(r) % 2)
+	{
+		/* an alternative, often of the same kind */
+		q->p[0].clause = 100;
+		if (rnd(r) % 2)
+		{
+			q->p[0].family = i;
+			q->p[0].qualifier = p->qualifier;
+			q->p[0].kind = WIDE_KIND_TIME;
+			q->p[0].op = WIDE_OP_GE;
+			random_values(r, &q->p[0], q->v[0]);
+		}
+	}
+}
+
 static void
 ask(question *q, uint64_t *r, int nfamilies)
 {
 	int			at = 0,
 				n = 1 + (int) (rnd(r) % 5);
+	bool		twice = rnd(r) % 2;
+	int			nentries = twice ? 3 : nfamilies;
 
 	memset(q, 0, sizeof *q);
 	for (int i = 0; i < QUALS; i++)
 		q->name[i] = (uint8_t) ('a' + i);
-	for (int i = 0; i < nfamilies; i++)
+	for (int i = 0; i < nentries; i++)
 	{
 		wide_scan_family *f = &q->f[i];
 
-		*f = (wide_scan_family) {.id = fam[i], .want = (wide_want) (rnd(r) % 4), .quals = q->quals[i],
+		/* often one family is in several entries */
+		*f = (wide_scan_family) {.id = fam[twice ? rnd(r) % 2 % (uint64_t) nfamilies : (uint64_t) i], .want = (wide_want) (rnd(r) % 4), .quals = q->quals[i],
 		.max_versions = 1 + (int) (rnd(r) % 3), .any_exists = rnd(r) % 3 == 0};
 		for (int k = 0; k < QUALS; k++)
 			if (f->want == WIDE_WANT_COLUMNS && rnd(r) % 2)
@@ -308,15 +391,17 @@ ask(question *q, uint64_t *r, int nfamilies)
 	{
 		wide_predicate *p = &q->p[i];
 
-		p->family = (int) (rnd(r) % (uint64_t) nfamilies);
+		p->family = (int) (rnd(r) % (uint64_t) nentries);
 		p->clause = 10 - (int) (rnd(r) % (uint64_t) n);
 		p->op = (wide_op) (rnd(r) % (WIDE_OP_NOT_NULL + 1));
-		p->kind = (wide_kind) (rnd(r) % 3);
+		p->kind = rnd(r) % 3 == 0 ? WIDE_KIND_TIME : (wide_kind) (rnd(r) % 3);
 		if (p->op == WIDE_OP_PREFIX)
 			p->kind = WIDE_KIND_BYTES;
 		p->qualifier = bytes(&q->name[rnd(r) % QUALS], 1);
 		random_values(r, p, q->v[i]);
 	}
+	if (rnd(r) % 3 == 0)
+		since_one(q, r, nentries, n);
 	n = (int) (rnd(r) % 4);
 	if (n == 0 || n == 3)
 		q->spec.nranges = 1;
@@ -345,7 +430,7 @@ ask(question *q, uint64_t *r, int nfamilies)
 		q->to[q->nspans] = q->from[q->nspans] + 1 + (int) (rnd(r) % 20);
 	}
 	q->spec.families = q->f;
-	q->spec.nfamilies = nfamilies;
+	q->spec.nfamilies = nentries;
 	q->spec.predicates = q->p;
 	q->spec.npredicates = 0;
 	for (int i = 0; i < 6 && q->p[i].qualifier.data != NULL; i++)
@@ -358,7 +443,7 @@ ask(question *q, uint64_t *r, int nfamilies)
 		q->spec.show_min = 1000 + (int64_t) (rnd(r) % 30);
 		q->spec.show_max = rnd(r) % 2 ? INT64_MAX : q->spec.show_min + 20;
 	}
-	if (nfamilies == 1 && rnd(r) % 3 == 0)
+	if (nentries == 1 && rnd(r) % 3 == 0)
 		q->spec.row_limit = 1 + (uint32_t) (rnd(r) % 4);
 	if (rnd(r) % 3 == 0)
 	{
@@ -396,7 +481,7 @@ add_cell(buffer *b, const wide_cell *c)
 
 /* All of a row, in parts, each family's cells in a text of its own. */
 static bool
-next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, wide_bytes newest[3][QUALS], buffer *hold)
+next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, newest_cells *newest, buffer *hold)
 {
 	wide_row	row;
 	wide_status st;
@@ -425,7 +510,7 @@ next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, 
 
 			add_cell(&cells[c->family], c);
 			/* the first that is given out, which is not version 0 when that is filtered */
-			if (newest != NULL && newest[c->family][c->qualifier.data[0] - 'a'].data == NULL)
+			if (newest != NULL && newest->value[c->family][c->qualifier.data[0] - 'a'].data == NULL)
 			{
 				uint8_t    *p;
 
@@ -434,7 +519,8 @@ next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, 
 				if (c->value.len > 0)
 					memcpy(p, c->value.data, c->value.len);
 				hold->len += c->value.len;
-				newest[c->family][c->qualifier.data[0] - 'a'] = (wide_bytes) {p, c->value.len};
+				newest->value[c->family][c->qualifier.data[0] - 'a'] = (wide_bytes) {p, c->value.len};
+				newest->ts[c->family][c->qualifier.data[0] - 'a'] = c->ts;
 			}
 		}
 		more = row.more;
@@ -461,6 +547,7 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 	buffer		key = {0},
 				cells[3] = {{0}};
 	wide_scan  *scan;
+	wide_scan_stats stats;
 	bool		unsure;
 
 	q->spec.row_filter = q->nspans > 0 ? filter : NULL;
@@ -469,6 +556,8 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 	q->spec.row_filter = NULL;
 	while (next_row(s, scan, &key, cells, &unsure, NULL, NULL))
 		add_row(a, &key, unsure, cells);
+	wide_scan_statistics(scan, &stats);
+	q->files_skipped = q->spec.ts_min == 0 && q->spec.show_min == 0 ? stats.files_skipped_time : 0;
 	wide_scan_close(scan);
 	buffer_free(&key);
 	for (int i = 0; i < 3; i++)
@@ -487,7 +576,7 @@ scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 	wide_scan  *scan,
 			   *one;
 	bool		unsure;
-	wide_bytes	newest[3][QUALS];
+	newest_cells newest;
 
 	all.spec.npredicates = 0;
 	all.spec.row_limit = 0;
@@ -497,9 +586,9 @@ scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 	memcpy(wanted, q->f, sizeof wanted);
 	assert_ok(buffer_reserve(&hold, 4096));
 	assert_ok(wide_scan_open(s->db, snap, &all.spec, &scan));
-	while (memset(newest, 0, sizeof newest), hold.len = 0, next_row(s, scan, &key, cells, &unsure, newest, &hold))
+	while (memset(&newest, 0, sizeof newest), hold.len = 0, next_row(s, scan, &key, cells, &unsure, &newest, &hold))
 	{
-		enum truth	in = naive(q->p, q->spec.npredicates, newest);
+		enum truth	in = naive(q->p, q->spec.npredicates, &newest);
 		wide_range	point;
 		question	here = *q;
 		buffer		end = {0},
@@ -510,7 +599,7 @@ scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 		if (in == NO || !is_wanted(q, number_of_row((wide_bytes) {key.data, key.len})))
 			continue;
 		for (int i = 0; i < q->spec.npredicates; i++)
-			exists |= newest[q->p[i].family][q->p[i].qualifier.data[0] - 'a'].data != NULL;
+			exists |= newest.value[q->p[i].family][q->p[i].qualifier.data[0] - 'a'].data != NULL;
 		assert_ok(buffer_append(&end, key.data, key.len));
 		assert_ok(buffer_append(&end, "", 1));
 		point = (wide_range) {{end.data, key.len}, {end.data, end.len}};
@@ -541,6 +630,7 @@ test_random(void **state)
 	int			rows = 0,
 				unsure = 0,
 				none = 0;
+	uint64_t	skipped = 0;
 
 	(void) state;
 	make_values();
@@ -554,6 +644,7 @@ test_random(void **state)
 		begin(&s, nfamilies, 1 + round % 3);
 		for (int i = 0; i < 6; i++)
 		{
+			epoch = i;
 			change(&s, &r, nfamilies, NULL, 120);
 			if (i % 2 == round % 2)
 				assert_ok(wide_flush(s.db));
@@ -565,7 +656,7 @@ test_random(void **state)
 		change(&s, &r, nfamilies, NULL, 50);
 		assert_ok(wide_batch_new(s.db, &own));
 		change(&s, &r, nfamilies, own, 40);
-		for (int i = 0; i < 250; i++)
+		for (int i = 0; i < 300; i++)
 		{
 			question	q;
 			answer		got = {0},
@@ -586,6 +677,7 @@ test_random(void **state)
 			rows += got.rows;
 			unsure += got.unsure;
 			none += got.rows == 0;
+			skipped += q.files_skipped;
 			buffer_free(&got.text);
 			buffer_free(&want.text);
 		}
@@ -594,7 +686,7 @@ test_random(void **state)
 		store_drop(&s);
 	}
 	/* the questions are neither trivial nor impossible */
-	assert_true(rows > 8000 && unsure > 500 && none < 2400);
+	assert_true(rows > 8000 && unsure > 500 && none < 2400 && skipped > 500);
 }
 
 /* ------------------------------------------------------- how much is read */
