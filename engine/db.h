@@ -36,7 +36,11 @@ extern int64_t snapshot_now(const wide_snapshot *s);	/* the time at which TTLs a
 extern int64_t snapshot_oldest_now(wide_db *db);
 
 /* load.c: sorted files from a normalised batch */
-/* entries come from next(arg, &family, &entry) in (family, key) order until WIDE_END; *files is malloc'd */
+/*
+ * Entries come from next(arg, &family, &entry) in (family, key) order until
+ * WIDE_END; *files is malloc'd.  Those of a family that does not exist are left
+ * out: the batch that has made it has dropped it, too.
+ */
 typedef wide_status (*load_next_fn) (void *arg, wide_family_id *family, entry *e);
 extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n);
 extern void load_discard(wide_db *db, const file_meta *files, int n);	/* unlink */

@@ -26,7 +26,9 @@ load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n)
 {
 	output		o = {.db = db, .global = true, .cut = work_file_bytes};
 	buffer		all = {0};
-	wide_family_id family;
+	wide_family_id family,
+				current = 0;
+	bool		exists = false;
 	entry		e;
 	uint64_t	count = 0;
 	wide_status st;
@@ -46,15 +48,18 @@ load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n)
 				goto done;
 			}
 		}
-		if (family != o.family.id)
+		if (family != current)
 		{
 			TRY_GOTO(family_done(&o, &all));
-			if (!catalog_family_any(db, family, &o.family))
-			{
-				st = wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
-				goto done;
-			}
+			current = family;
+			exists = catalog_family_any(db, family, &o.family);
+			/* not found because the catalog cannot be read, that is no answer */
+			if (!exists)
+				TRY_GOTO(shm_check(db));
 		}
+		/* the batch has made this family and dropped it again */
+		if (!exists)
+			continue;
 		TRY_GOTO(output_emit(&o, &e));
 	}
 	if (st != WIDE_END)

@@ -148,6 +148,23 @@ INSERT INTO acct (id, balance) VALUES ('async', 1);
 SELECT balance FROM acct WHERE id = 'async';
 RESET synchronous_commit;
 
+-- a transaction too large for memory, whose table it has made and dropped or emptied itself
+BEGIN;
+CREATE FOREIGN TABLE gone (id int, v text) SERVER widetable;
+INSERT INTO gone SELECT i, repeat(md5(i::text), 60) FROM generate_series(1, 6000) i;
+DROP FOREIGN TABLE gone;
+INSERT INTO acct (id, balance) VALUES ('kept', 1);
+COMMIT;
+SELECT balance FROM acct WHERE id = 'kept';
+BEGIN;
+CREATE FOREIGN TABLE gone (id int, v text) SERVER widetable;
+INSERT INTO gone SELECT i, repeat(md5(i::text), 60) FROM generate_series(1, 6000) i;
+TRUNCATE gone;
+INSERT INTO gone VALUES (1, 'after');
+COMMIT;
+SELECT * FROM gone;
+DROP FOREIGN TABLE gone;
+
 -- ------------------------------------------------ procedures commit in between
 CREATE PROCEDURE fill() LANGUAGE plpgsql AS $$
 BEGIN
