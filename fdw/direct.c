@@ -512,6 +512,8 @@ wtIterateDirectModify(ForeignScanState *node)
 			node->ss.ps.state->es_processed++;
 		if (d->returning)
 		{
+			/* for tableoid in RETURNING; before 18 ModifyTable sets it as well */
+			slot->tts_tableOid = RelationGetRelid(d->rinfo->ri_RelationDesc);
 			d->rinfo->ri_projectReturning->pi_exprContext->ecxt_scantuple = slot;
 			return slot;
 		}

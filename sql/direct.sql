@@ -40,11 +40,15 @@ BEGIN
 END $$;
 WITH u AS (UPDATE d SET b = b * 2 WHERE id < 'k3' RETURNING id, b), x AS (DELETE FROM d WHERE id = 'k3' RETURNING *)
   SELECT u.id, u.b, x.id, x.note FROM u, x ORDER BY 1;
-CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION explained(query text, options text DEFAULT 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        RETURN NEXT regexp_replace(line, '\d+ (read|scanned|skipped|cached).*', '...');
+    FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+        -- 18 leaves out the cast of a group's key
+        CONTINUE WHEN line ~ 'Group Key';
+        -- before 17 an InitPlan says what it returns, 18 counts rows with decimals
+        line := regexp_replace(line, '(InitPlan \d+) \(returns .*\)$', '\1');
+        RETURN NEXT regexp_replace(regexp_replace(line, '\d+ (read|scanned|skipped|cached).*', '...'), '(rows=\d+)\.00', '\1');
     END LOOP;
 END $$;
 SELECT explained('UPDATE d SET b = 0 WHERE a > 1');
@@ -61,7 +65,7 @@ EXECUTE u('none', 9);
 RESET plan_cache_mode;
 UPDATE d SET a = (SELECT count(*) FROM d x WHERE x.id <= d.id), b = (SELECT 100 + max(b) FROM d) RETURNING id, a, b;
 UPDATE d SET b = -1 WHERE a = (SELECT max(a) FROM d) RETURNING id, b;
-EXPLAIN (COSTS OFF) UPDATE d SET (a, b) = (SELECT 5, 6);
+SELECT explained('UPDATE d SET (a, b) = (SELECT 5, 6)', 'COSTS OFF');
 UPDATE d SET (a, b) = (SELECT x.b, x.a FROM d x WHERE x.id = d.id) RETURNING id, a, b;
 UPDATE d SET (a, b) = ROW (1, DEFAULT) WHERE id = 'k2' RETURNING *;
 
@@ -118,7 +122,7 @@ EXPLAIN (COSTS OFF) UPDATE v SET at = 6;
 EXPLAIN (COSTS OFF) UPDATE v SET m = NULL;
 EXPLAIN (COSTS OFF) UPDATE v SET id = 'b';
 EXPLAIN (COSTS OFF) UPDATE v SET n = 3 FROM generate_series(1, 2);
-EXPLAIN (COSTS OFF) DELETE FROM v WHERE id IN (SELECT v FROM v);
+SELECT explained('DELETE FROM v WHERE id IN (SELECT v FROM v)', 'COSTS OFF');
 SET widetable.enable_direct_modify = off;
 EXPLAIN (COSTS OFF) UPDATE v SET n = 2;
 RESET widetable.enable_direct_modify;
@@ -232,5 +236,5 @@ DELETE FROM d USING heap WHERE heap.id = d.id AND x = 11 RETURNING d.id, x;
 DROP TABLE p, heap;
 DROP TABLE top CASCADE;
 DROP FOREIGN TABLE d, d_text, d_notes, v;
-DROP FUNCTION explained(text), other(text), said(), odd(), counted();
+DROP FUNCTION explained(text, text), other(text), said(), odd(), counted();
 DROP SEQUENCE ds;
