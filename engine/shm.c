@@ -153,32 +153,39 @@ wide_config_fit(wide_config *config, size_t total)
 				hi = 65536;
 	wide_config whole,
 				least;
-	bool		keep_tables;
+	bool		keep_numbers;
 
 	config_defaults(config);
 	if (total == 0 || config_bytes(config) <= total)
 		return;
 	whole = *config;
-	/* fewer tables than asked for would surprise more than less memory: only when nothing else helps */
+	/* fewer tables or files than asked for would surprise more than less memory: only when nothing else helps */
 	least = config_shrunk(&whole, 0);
 	least.max_tables = whole.max_tables;
-	keep_tables = config_bytes(&least) <= total;
+	least.max_files = whole.max_files;
+	keep_numbers = config_bytes(&least) <= total;
 	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
 	while (lo + 1 < hi)
 	{
 		uint32_t	mid = lo + (hi - lo) / 2;
 		wide_config c = config_shrunk(&whole, mid);
 
-		if (keep_tables)
+		if (keep_numbers)
+		{
 			c.max_tables = whole.max_tables;
+			c.max_files = whole.max_files;
+		}
 		if (config_bytes(&c) <= total)
 			lo = mid;
 		else
 			hi = mid;
 	}
 	*config = config_shrunk(&whole, lo);
-	if (keep_tables)
+	if (keep_numbers)
+	{
 		config->max_tables = whole.max_tables;
+		config->max_files = whole.max_files;
+	}
 }
 
 size_t
