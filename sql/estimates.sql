@@ -62,9 +62,11 @@ CREATE STATISTICS est_stats (dependencies) ON c, d FROM est;
 ANALYZE est;
 SELECT est_good('SELECT * FROM est WHERE c = 3 AND d = 9', 'est', 1000);
 
--- Deleted rows count no longer (half of them; the sample of a memtable is small).
+-- Deleted rows count no longer.  (Before a compaction it depends on where the
+-- deletes and the rows are: test/engine/estimate_test.c.)
 DELETE FROM est WHERE b % 2 = 0;
-SELECT est_rows('SELECT * FROM est', 'est') < 18000 AS fewer;
+SELECT widetable.compact('est');
+SELECT est_good('SELECT * FROM est', 'est', 10000);
 
 -- Salted keys
 CREATE FOREIGN TABLE est_salted (k bigint, v int) SERVER widetable OPTIONS (table_name 'est_salted', salt_buckets '4');
