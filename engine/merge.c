@@ -204,6 +204,20 @@ merge_first(merge *m)
 	return merge_seek(m, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 }
 
+/* The first source was moved on, or could not be: then the merge has to be positioned anew. */
+static inline wide_status
+top_moved(merge *m, merge_all *a, wide_status st)
+{
+	if (st == WIDE_OK)
+		heap_moved(a, 0);
+	else
+	{
+		m->current = NULL;
+		a->nheap = 0;
+	}
+	return st;
+}
+
 wide_status
 merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
@@ -212,17 +226,7 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 
 	TRY(tick(a));
 	while (a->nheap > 0 && key_compare(a->heap[0]->e, &to) < 0)
-	{
-		wide_status st = source_seek(a->heap[0], ukey, klen, ts, seq);
-
-		if (st != WIDE_OK)
-		{
-			m->current = NULL;
-			a->nheap = 0;
-			return st;
-		}
-		heap_moved(a, 0);
-	}
+		TRY(top_moved(m, a, source_seek(a->heap[0], ukey, klen, ts, seq)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
 	return WIDE_OK;
 }
@@ -234,17 +238,7 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 
 	TRY(tick(a));
 	while (a->nheap > 0 && ukey_compare(a->heap[0]->e->ukey, a->heap[0]->e->klen, ukey, klen) < 0)
-	{
-		wide_status st = source_pass(a->heap[0], ukey, klen);
-
-		if (st != WIDE_OK)
-		{
-			m->current = NULL;
-			a->nheap = 0;
-			return st;
-		}
-		heap_moved(a, 0);
-	}
+		TRY(top_moved(m, a, source_pass(a->heap[0], ukey, klen)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
 	return WIDE_OK;
 }

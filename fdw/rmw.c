@@ -293,22 +293,28 @@ wt_row_exists_again(WtScan **scan, WtEngine *e, wide_bytes key, StringInfo buf)
 	return wt_scan_next(*scan, &row);
 }
 
+/* All versions of a cell in the newest state; the bytes of the range live in buf. */
+static WtScan *
+open_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo buf)
+{
+	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
+	wide_range	range = wt_row_range(key, buf);
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &range, .nranges = 1};
+
+	return wt_scan_open(NULL, &spec);
+}
+
 bool
 wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor)
 {
-	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
-	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .nranges = 1};
 	StringInfoData buf;
-	wide_range	range;
 	WtScan	   *scan;
 	wide_row	row;
 	bool		found = false;
 
 	*floor = PG_INT64_MIN;
 	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
-	spec.ranges = &range;
-	scan = wt_scan_open(NULL, &spec);
+	scan = open_versions(family, key, qual, &buf);
 	while (wt_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
@@ -339,18 +345,13 @@ wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
 bool
 wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts)
 {
-	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
-	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .nranges = 1};
 	StringInfoData buf;
-	wide_range	range;
 	WtScan	   *scan;
 	wide_row	row;
 	bool		provisional = false;
 
 	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
-	spec.ranges = &range;
-	scan = wt_scan_open(NULL, &spec);
+	scan = open_versions(family, key, qual, &buf);
 	while (wt_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
