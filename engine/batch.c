@@ -350,6 +350,47 @@ batch_next_op(wide_batch *b)
 
 /* ---------------------------------------------------------------- reading */
 
+/* Of the entries that begin with b->key, or (exact) have it; false: fn has had enough. */
+static bool
+each_of_key(wide_batch *b, wide_family_id family, bool exact, uint64_t since,
+			bool (*fn) (void *arg, uint64_t position), void *arg)
+{
+	uint32_t	len = (uint32_t) b->key.len;
+	mem_cursor	c;
+
+	mem_cursor_open(&c, &b->m);
+	for (mem_seek(&c, family, b->key.data, len, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
+	{
+		uint64_t	op = c.e.seq - SEQ_OWN;
+
+		if (c.family != family || c.e.klen < len || memcmp(c.e.ukey, b->key.data, len) != 0 || (exact && c.e.klen != len))
+			break;
+		if (op >= since && b->ops[op] != OP_UNDONE && !fn(arg, op))
+			return false;
+	}
+	return true;
+}
+
+wide_status
+wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide_bytes *column,
+				uint64_t since, bool (*fn) (void *arg, uint64_t position), void *arg)
+{
+	if (b->base == NULL || since >= b->nops)
+		return WIDE_OK;
+	if (column == NULL)
+	{
+		TRY(key_make_row(&b->key, row));
+		(void) each_of_key(b, family, false, since, fn, arg);
+		return WIDE_OK;
+	}
+	TRY(key_make_family(&b->key, row));
+	if (!each_of_key(b, family, true, since, fn, arg))
+		return WIDE_OK;
+	TRY(key_make(&b->key, row, *column));
+	(void) each_of_key(b, family, true, since, fn, arg);
+	return WIDE_OK;
+}
+
 wide_status
 source_batch(wide_batch *b, wide_family_id family, uint64_t mark, source **out)
 {

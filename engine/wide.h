@@ -360,6 +360,14 @@ extern wide_status wide_batch_truncate_table(wide_batch *b, wide_table_id id);
 extern uint64_t wide_batch_mark(const wide_batch *b);
 /* Undo everything after the mark. Never fails. */
 extern void wide_batch_rewind(wide_batch *b, uint64_t mark);
+/*
+ * The operations on a row from mark `since` on that are not undone: fn gets the
+ * position of each, in no order, until it returns false.  column NULL: all of the
+ * family; else those that are about this column, deletes of the row's family
+ * included.
+ */
+extern wide_status wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide_bytes *column,
+								   uint64_t since, bool (*fn) (void *arg, uint64_t position), void *arg);
 /* true when nothing is left to commit */
 extern bool wide_batch_empty(const wide_batch *b);
 /* bytes of private memory it holds */

@@ -69,6 +69,7 @@ typedef struct WtDirect
 	Assignment *set;
 	WtEngine	e;
 	bool		engine_known;
+	WtWriter	writer;
 	StringInfoData value;		/* scratch */
 } WtDirect;
 
@@ -99,6 +100,44 @@ target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
 	if (!IsA(sub, ForeignScan) || ((ForeignScan *) sub)->scan.scanrelid != rel)
 		return NULL;
 	return (ForeignScan *) sub;
+}
+
+bool
+wt_delivers_once(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return ((Scan *) plan)->scanrelid > 0;
+		case T_Append:
+			foreach(lc, ((Append *) plan)->appendplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_MergeAppend:
+			foreach(lc, ((MergeAppend *) plan)->mergeplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_Result:
+			return plan->lefttree == NULL || wt_delivers_once(plan->lefttree);
+		case T_Sort:
+		case T_Limit:
+		case T_LockRows:
+			return wt_delivers_once(plan->lefttree);
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+			return true;		/* a heap partition beside ours */
+		default:
+			return false;
+	}
 }
 
 /* Triggers of the table that the statement names that want to see all its rows. */
@@ -361,6 +400,7 @@ wtBeginDirectModify(ForeignScanState *node, int eflags)
 	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
 							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps);
 	d->rinfo = node->resultRelInfo;
+	wt_writer_init(&d->writer, node->ss.ps.state);
 	d->update = plan->operation == CMD_UPDATE;
 	d->counts = linitial_int(flags) != 0;
 	d->returning = lsecond_int(flags) != 0;
@@ -434,7 +474,15 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	return false;
 }
 
-static void
+/* As with an ordinary table, see wt_leave_out. */
+static bool
+leave_out(WtDirect *d, CmdType op)
+{
+	return wt_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key), NULL);
+}
+
+/* false: left out. */
+static bool
 update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
@@ -445,7 +493,9 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	for (int i = 0; i < d->nset; i++)
 		d->set[i].value = ExecEvalExpr(d->set[i].expr, econtext, &d->set[i].isnull);
 	/* after the expressions: functions in them may have written */
-	wt_batch_command();
+	if (leave_out(d, CMD_UPDATE))
+		return false;
+	wt_batch_command_by(&d->writer);
 	b = wt_batch(true);
 	for (int i = 0; i < d->nset; i++)
 	{
@@ -475,14 +525,18 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 			slot->tts_values[d->set[i].column] = d->set[i].value;
 			slot->tts_isnull[d->set[i].column] = d->set[i].isnull;
 		}
+	return true;
 }
 
-static void
+/* false: left out. */
+static bool
 delete_row(WtDirect *d)
 {
 	wide_bytes	key = wt_bytes_of(&d->st->reader->key);
 
-	wt_batch_command();
+	if (leave_out(d, CMD_DELETE))
+		return false;
+	wt_batch_command_by(&d->writer);
 	for (int i = 0; i < d->e.nall; i++)
 	{
 		wide_status status = wide_batch_delete(wt_batch(true), WIDE_DELETE_FAMILY, d->e.all[i], key,
@@ -491,6 +545,7 @@ delete_row(WtDirect *d)
 		if (unlikely(status != WIDE_OK))
 			wt_check_write(status, d->st->t, key);
 	}
+	return true;
 }
 
 /* With RETURNING one row after the other; otherwise all at once. */
@@ -504,10 +559,11 @@ wtIterateDirectModify(ForeignScanState *node)
 	while (next_target(d, node, slot))
 	{
 		need_engine(d);
-		if (d->update)
-			update_row(d, node, slot);
-		else
-			delete_row(d);
+		if (!(d->update ? update_row(d, node, slot) : delete_row(d)))
+		{
+			ExecClearTuple(slot);
+			continue;
+		}
 		if (d->counts)
 			node->ss.ps.state->es_processed++;
 		if (d->returning)

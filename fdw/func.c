@@ -792,6 +792,10 @@ wt_sql_put(PG_FUNCTION_ARGS)
 /*
  * The cells of {"f:q": value, ...}; JSON null deletes the column, as in map
  * columns.  above: stamp above the newest versions (the row is locked).
+ *
+ * Puts are blind, deletes are not: all of them lock the row, here too.  Somebody
+ * who reads the newest state under that lock sees a delete that is not published
+ * yet by nothing at all; only the lock tells him (wt_locks_after).
  */
 static void
 put_json(WtCall *c, JsonbContainer *object, bool above)
@@ -811,6 +815,8 @@ put_json(WtCall *c, JsonbContainer *object, bool above)
 			continue;
 		if (v.type == jbvNull)
 		{
+			if (!above)
+				wt_row_lock(c->e.table, c->key, false);
 			delete_cells(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
 			note_delete(c, cell.ref.family, &cell.ref);
 			continue;

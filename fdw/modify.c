@@ -73,6 +73,7 @@ typedef struct WtModify
 	bool		wrote_before;	/* the transaction has other writes */
 	CmdType		op;
 	bool		do_nothing;		/* ON CONFLICT DO NOTHING */
+	WtWriter	writer;
 
 	AttrNumber *key_junk;		/* by key part: resno in the plan's row */
 	AttrNumber	family_junk,
@@ -194,45 +195,6 @@ wtIsForeignRelUpdatable(Relation rel)
 
 /* --------------------------------------------------------- begin and end */
 
-/* Can this plan deliver a row of the target only once?  Joins can repeat it. */
-static bool
-delivers_once(Plan *plan)
-{
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return false;
-	switch (nodeTag(plan))
-	{
-		case T_ForeignScan:
-			return ((Scan *) plan)->scanrelid > 0;
-		case T_Append:
-			foreach(lc, ((Append *) plan)->appendplans)
-				if (!delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_MergeAppend:
-			foreach(lc, ((MergeAppend *) plan)->mergeplans)
-				if (!delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_Result:
-			return plan->lefttree == NULL || delivers_once(plan->lefttree);
-		case T_Sort:
-		case T_Limit:
-		case T_LockRows:
-			return delivers_once(plan->lefttree);
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-			return true;		/* a heap partition beside ours */
-		default:
-			return false;
-	}
-}
-
 static AttrNumber
 find_junk(WtModify *m, List *tlist, AttrNumber attno)
 {
@@ -305,6 +267,7 @@ begin_modify(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bo
 	m->t = t;
 	m->op = op;
 	m->do_nothing = do_nothing;
+	wt_writer_init(&m->writer, estate);
 	find_columns(m);
 	m->values = palloc(sizeof(Datum) * t->natts);
 	m->nulls = palloc(sizeof(bool) * t->natts);
@@ -329,7 +292,7 @@ begin_modify(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bo
 			m->qual_junk = find_junk(m, tlist, t->columns[m->col_qual].attno);
 			m->ts_junk = find_junk(m, tlist, t->columns[m->col_ts].attno);
 		}
-		if (!delivers_once(subplan))
+		if (!wt_delivers_once(subplan))
 		{
 			HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = 2 * sizeof(uint64), .hcxt = estate->es_query_cxt};
 
@@ -856,7 +819,7 @@ wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	MemoryContextReset(m->row_cxt);
 	old = MemoryContextSwitchTo(m->row_cxt);
 	need_engine(m);
-	wt_batch_command();
+	wt_batch_command_by(&m->writer);
 	slot_getallattrs(slot);
 	/* a routed row was sent here for its key */
 	if (rinfo->ri_RootResultRelInfo == NULL)
@@ -1360,7 +1323,11 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!id.again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			wt_batch_command();
+			id.again = wt_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key, &id.v.qual);
+		}
+		if (!id.again)
+		{
+			wt_batch_command_by(&m->writer);
 			update_cell(m, slot, set, &id.v);
 			show_stored(m, rinfo, slot, set);
 		}
@@ -1376,6 +1343,11 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		return NULL;
 	}
 	wt_row_lock(m->e.table, key, false);
+	if (wt_leave_out(&m->writer, CMD_UPDATE, m->e.all, m->e.nall, key, NULL))
+	{
+		MemoryContextSwitchTo(old);
+		return NULL;
+	}
 	target = key;
 	if (key_is_set(m, set))
 	{
@@ -1383,7 +1355,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
 		target = wt_bytes_of(&m->new_key);
 	}
-	wt_batch_command();
+	wt_batch_command_by(&m->writer);
 	if (!wt_bytes_equal(key.data, key.len, target.data, target.len))
 	{
 		wt_row_lock(m->e.table, target, false);
@@ -1441,7 +1413,11 @@ wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			wt_batch_command();
+			again = wt_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key, &id.v.qual);
+		}
+		if (!again)
+		{
+			wt_batch_command_by(&m->writer);
 			del(m, WIDE_DELETE_VERSION, id.v.family, id.v.key, id.v.qual, id.v.ts);
 		}
 	}
@@ -1453,7 +1429,11 @@ wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!again)
 		{
 			wt_row_lock(m->e.table, key, false);
-			wt_batch_command();
+			again = wt_leave_out(&m->writer, CMD_DELETE, m->e.all, m->e.nall, key, NULL);
+		}
+		if (!again)
+		{
+			wt_batch_command_by(&m->writer);
 			delete_row(m, key);
 		}
 	}

@@ -55,6 +55,9 @@ extern bool wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes 
  */
 extern bool wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts);
 
+/* direct.c: can this plan deliver a row of the target only once?  Joins can repeat it. */
+extern bool wt_delivers_once(Plan *plan);
+
 /* The range that holds exactly this row; the bytes live in buf. */
 extern wide_range wt_row_range(wide_bytes key, StringInfo buf);
 

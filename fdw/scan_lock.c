@@ -24,6 +24,22 @@ raise_changed(WtScanState *st)
 					   get_rel_name(st->t->relid))));
 }
 
+bool
+wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
+			 const wide_bytes *column)
+{
+	WtChanged	changed = wt_changed_since(w, families, nfamilies, key, column);
+
+	if (changed == WT_CHANGED_BY_TRIGGERED)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 op == CMD_DELETE ?
+				 errmsg("tuple to be deleted was already modified by an operation triggered by the current command") :
+				 errmsg("tuple to be updated was already modified by an operation triggered by the current command"),
+				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")));
+	return changed == WT_CHANGED_BY_COMMAND;
+}
+
 /* Position the reader of the newest state on one row. */
 static void
 read_again(WtScanState *st, wide_bytes key)

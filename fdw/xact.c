@@ -41,7 +41,9 @@
 typedef struct CommandMark
 {
 	CommandId	cid;
-	uint64		mark;			/* of the batch before the command's first write */
+	const WtWriter *writer;		/* the plan node, to be compared only; NULL: a function, DDL */
+	CommandId	of;				/* the command that this node belongs to */
+	uint64		mark;			/* of the batch before the first write of this command by this node */
 } CommandMark;
 
 typedef struct LevelMark
@@ -85,11 +87,17 @@ wt_note_ddl(void)
 void
 wt_batch_command(void)
 {
+	wt_batch_command_by(NULL);
+}
+
+void
+wt_batch_command_by(const WtWriter *writer)
+{
 	wide_batch *b = wt_batch(true);
 	CommandId	cid = GetCurrentCommandId(true);
 	int			level = GetCurrentTransactionNestLevel();
 
-	if (ncommands == 0 || commands[ncommands - 1].cid != cid)
+	if (ncommands == 0 || commands[ncommands - 1].cid != cid || commands[ncommands - 1].writer != writer)
 	{
 		if (ncommands == commands_max)
 		{
@@ -98,6 +106,8 @@ wt_batch_command(void)
 				: MemoryContextAlloc(TopMemoryContext, commands_max * sizeof(CommandMark));
 		}
 		commands[ncommands].cid = cid;
+		commands[ncommands].writer = writer;
+		commands[ncommands].of = writer ? writer->command : InvalidCommandId;
 		commands[ncommands++].mark = wide_batch_mark(b);
 	}
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
@@ -113,25 +123,98 @@ wt_batch_command(void)
 	}
 }
 
-uint64_t
-wt_own_mark(Snapshot snapshot)
+/* The first of commands[] that a snapshot with this command id does not see. */
+static int
+first_unseen(CommandId curcid)
 {
 	int			lo = 0,
 				hi = ncommands;
 
-	if (batch == NULL)
-		return 0;
-	/* the first command that the snapshot does not see */
 	while (lo < hi)
 	{
 		int			mid = (lo + hi) / 2;
 
-		if (commands[mid].cid < snapshot->curcid)
+		if (commands[mid].cid < curcid)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < ncommands ? commands[lo].mark : wide_batch_mark(batch);
+	return lo;
+}
+
+uint64_t
+wt_own_mark(Snapshot snapshot)
+{
+	int			i;
+
+	if (batch == NULL)
+		return 0;
+	i = first_unseen(snapshot->curcid);
+	return i < ncommands ? commands[i].mark : wide_batch_mark(batch);
+}
+
+void
+wt_writer_init(WtWriter *w, EState *estate)
+{
+	w->command = estate->es_output_cid;
+	/* COPY has none, and asks nothing */
+	w->unseen = estate->es_snapshot ? estate->es_snapshot->curcid : FirstCommandId;
+	w->looked_at = -1;
+	w->first = 0;
+	w->others = false;
+}
+
+/* Has anybody but this node written since its statement began?  Looks at each of commands[] once. */
+static bool
+others_wrote(WtWriter *w)
+{
+	if (w->looked_at < 0)
+		w->looked_at = w->first = first_unseen(w->unseen);
+	while (!w->others && w->looked_at < ncommands)
+		w->others = commands[w->looked_at++].writer != w;
+	return w->others;
+}
+
+typedef struct RowChanges
+{
+	const WtWriter *w;
+	WtChanged	found;
+} RowChanges;
+
+/* Who was it?  The command that the batch's position belongs to. */
+static bool
+note_change(void *arg, uint64_t position)
+{
+	RowChanges *r = arg;
+	int			lo = r->w->first,
+				hi = ncommands - 1;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi + 1) / 2;
+
+		if (commands[mid].mark <= position)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	if (commands[lo].writer == r->w)
+		return true;
+	r->found = commands[lo].writer != NULL && commands[lo].of == r->w->command ? WT_CHANGED_BY_COMMAND : WT_CHANGED_BY_TRIGGERED;
+	return r->found != WT_CHANGED_BY_TRIGGERED;
+}
+
+WtChanged
+wt_changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key, const wide_bytes *column)
+{
+	RowChanges	r = {w, WT_UNCHANGED};
+
+	if (batch == NULL || !others_wrote(w))
+		return WT_UNCHANGED;
+	for (int i = 0; i < nfamilies && r.found != WT_CHANGED_BY_TRIGGERED; i++)
+		wt_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark, note_change, &r),
+				 "could not look at a row's changes");
+	return r.found;
 }
 
 /* ---------------------------------------------------------------- snapshot */

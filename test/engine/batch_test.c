@@ -103,6 +103,57 @@ test_marks(void **state)
 	store_drop(&s);
 }
 
+/* Positions of what was done to a row, as a string. */
+static bool
+note_position(void *arg, uint64_t position)
+{
+	char	   *s = arg;
+
+	sprintf(s + strlen(s), "%d;", (int) position);
+	return true;
+}
+
+static void
+expect_each(wide_batch *b, const char *row, const char *q, uint64_t since, const char *what)
+{
+	wide_bytes	column = text(q != NULL ? q : "");
+	char		got[1000] = "";
+
+	assert_ok(wide_batch_each(b, fam[0], text(row), q != NULL ? &column : NULL, since, note_position, got));
+	assert_string_equal(got, what);
+}
+
+/* What the batch has done to a row: neighbours whose keys begin alike do not count, nor what was undone. */
+static void
+test_each(void **state)
+{
+	store		s;
+	wide_batch *b;
+
+	(void) state;
+	begin(&s, 3);
+	assert_ok(wide_batch_new(s.db, &b));
+	expect_each(b, "r", NULL, 0, "");
+	put(b, "r", "q", 2, INT64_MIN, "0");
+	put(b, "rr", "q", 2, INT64_MIN, "1");
+	put(b, "q", "r", 2, INT64_MIN, "2");
+	put(b, "r", "qq", 2, INT64_MIN, "3");
+	put(b, "r", "", 2, INT64_MIN, "4");
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r"), text(""), WIDE_TS_MAX));
+	assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam[0], text("r"), text("q"), WIDE_TS_MAX));
+	assert_ok(wide_batch_put(b, fam[1], text("r"), text("q"), 2, INT64_MIN, 0, text("7")));
+	expect_each(b, "r", NULL, 0, "5;4;6;0;3;");
+	expect_each(b, "r", NULL, 4, "5;4;6;");
+	expect_each(b, "r", "q", 0, "5;6;0;");
+	expect_each(b, "r", "", 0, "5;4;");
+	expect_each(b, "r", "none", 6, "");
+	expect_each(b, "rr", NULL, 0, "1;");
+	wide_batch_rewind(b, 6);
+	expect_each(b, "r", "q", 0, "5;0;");
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
 static void
 test_automatic(void **state)
 {
@@ -547,6 +598,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_automatic),
 		cmocka_unit_test(test_normalised),
 		cmocka_unit_test(test_abort),
