@@ -91,6 +91,21 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	return WIDE_OK;
 }
 
+void
+batch_discard_files(wide_batch *b)
+{
+	if (b->nfiles == 0)
+		return;
+	set_unreserve(b->db, b->nfiles);
+	load_discard(b->db, b->files, b->nfiles);
+	free(b->files);
+	b->files = NULL;
+	b->nfiles = 0;
+	/* their bytes in the log mean nothing to a recovery */
+	if (b->external == 0)
+		atomic_store(&b->db->slot->prepare_lsn, 0);
+}
+
 /* Give back what prepare has taken. */
 static void
 batch_unprepare(wide_batch *b)
@@ -103,11 +118,7 @@ batch_unprepare(wide_batch *b)
 		shm_unlock(db, LOCK_COMMIT);
 		shm_wake(db, &db->seg->commit.space_word);
 	}
-	if (b->nfiles > 0)
-	{
-		set_unreserve(db, b->nfiles);
-		load_discard(db, b->files, b->nfiles);
-	}
+	batch_discard_files(b);
 	if (b->external != 0)
 	{
 		atomic_store(&db->slot->external, 0);
@@ -132,6 +143,12 @@ wide_batch_free(wide_batch *b)
 	free(b->floors);
 	free(b->ops);
 	free(b);
+}
+
+void
+wide_batch_log_files(wide_batch *b, bool log)
+{
+	b->files_unlogged = !log;
 }
 
 /* ---------------------------------------------------------------- writing */

@@ -49,10 +49,12 @@ struct wide_batch
 	uint64_t	cells;
 	bool		automatic;		/* has cells whose timestamp the commit assigns */
 	int64_t		loaded_ts;		/* the one given to automatic cells in files; INT64_MIN none */
+	bool		files_unlogged;	/* set by the caller: the bytes of its files stay out of the log */
 	file_meta  *files;
 	int			nfiles;
 	size_t		catalog_at, catalog_len;	/* in the payload */
 	uint64_t	first_lsn;		/* of the chunks that are logged */
+	uint64_t	data_start;		/* where the first of them begins */
 	uint32_t	nchunks;
 };
 
@@ -103,15 +105,19 @@ enum record_kind
 {
 	RECORD_BATCH = 1,
 	RECORD_DATA = 2,
-	RECORD_FINISH = 3
+	RECORD_FINISH = 3,
+	RECORD_FILE = 4
 };
 #define RECORD_FORMAT		1
 #define RECORD_BATCH_HEAD	16
 #define RECORD_DATA_HEAD	16
 #define RECORD_FINISH_BYTES	32
+#define RECORD_FILE_HEAD	32
 extern void record_batch(uint8_t *head, int64_t commit_ts);
 extern void record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
 extern void record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes);
+/* Bytes of a sorted file from the offset on; total: of the file. */
+extern void record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total);
 
 /* commit.c */
 /* Under LOCK_COMMIT, in the order of seq: everything of a batch but its cells. */
@@ -119,5 +125,7 @@ extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int 
 
 /* batch.c */
 extern int64_t batch_floor_of(const wide_batch *b, uint64_t op);
+/* The files that prepare has written will not be linked. */
+extern void batch_discard_files(wide_batch *b);
 
 #endif							/* WIDE_BATCH_H */

@@ -191,7 +191,7 @@ prepare_files(wide_batch *b, wide_bytes catalog)
 	b->automatic = false;
 	b->need = b->cells = 0;
 	TRY(norm_new(b, b->loaded_ts, &arg.n));
-	st = load_write(db, load_next, &arg, &b->files, &b->nfiles);
+	st = load_write(db, load_next, &arg, b->files_unlogged, &b->files, &b->nfiles);
 	norm_free(arg.n);
 	if (st != WIDE_OK)
 	{
@@ -213,7 +213,7 @@ prepare_files(wide_batch *b, wide_bytes catalog)
 	b->payload.data[b->payload.len++] = 0;
 	put_u64le(b->payload.data + b->payload.len, (uint64_t) b->loaded_ts);
 	b->payload.len += 8;
-	return WIDE_OK;
+	return b->files_unlogged ? WIDE_OK : load_log(db, b->files, b->nfiles);
 }
 
 /* Append the payload as DATA records; under LOCK_COMMIT when not external. */
@@ -240,7 +240,9 @@ append_chunks(wide_batch *b, bool external)
 			if (b->nchunks == 0)
 			{
 				/* before the record exists, so that no flush lets the log go */
-				atomic_store(&db->slot->prepare_lsn, db->log.end(db->log.ctx));
+				b->data_start = db->log.end(db->log.ctx);
+				if (atomic_load(&db->slot->prepare_lsn) == 0)
+					atomic_store(&db->slot->prepare_lsn, b->data_start);
 				atomic_store(&db->slot->external, b->external);
 			}
 		}
@@ -320,7 +322,8 @@ done:
 	buffer_free(&catalog);
 	if (st == WIDE_INTERRUPTED)
 	{
-		/* nothing is reserved or logged yet: it may be tried again */
+		/* nothing is reserved or, of the batch itself, logged yet: it may be tried again */
+		batch_discard_files(b);
 		b->prepared = false;
 		b->payload.len = 0;
 	}
@@ -423,7 +426,6 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 {
 	wide_db    *db = b->db;
 	commit_state *commit = &db->seg->commit;
-	uint64_t	prepared = atomic_load(&db->slot->prepare_lsn);
 
 	commit->logged_seq = lsn;
 	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
@@ -436,10 +438,13 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	if (b->external != 0)
 	{
 		note_external(commit, b->external, lsn);
-		if (prepared != 0 && prepared < t->start_lsn)
-			t->start_lsn = prepared;
+		if (b->data_start < t->start_lsn)
+			t->start_lsn = b->data_start;
 	}
 	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files, b->nfiles, lsn);
+	/* linked: whatever moves the log's beginning lists the files, too */
+	if (b->external == 0 && b->nfiles > 0)
+		atomic_store(&db->slot->prepare_lsn, 0);
 }
 
 wide_status

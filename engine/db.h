@@ -39,10 +39,16 @@ extern int64_t snapshot_oldest_now(wide_db *db);
 /*
  * Entries come from next(arg, &family, &entry) in (family, key) order until
  * WIDE_END; *files is malloc'd.  Those of a family that does not exist are left
- * out: the batch that has made it has dropped it, too.
+ * out: the batch that has made it has dropped it, too.  sync = false: the files
+ * are marked FILE_UNSYNCED, their bytes must go into the log.
  */
 typedef wide_status (*load_next_fn) (void *arg, wide_family_id *family, entry *e);
-extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n);
+extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, bool sync, file_meta **files, int *n);
+/*
+ * Append the bytes of the files to the log.  slot->prepare_lsn keeps the log from the
+ * first record on; the caller takes it back once the files are linked or discarded.
+ */
+extern wide_status load_log(wide_db *db, const file_meta *files, int n);
 extern void load_discard(wide_db *db, const file_meta *files, int n);	/* unlink */
 
 /* work.c */

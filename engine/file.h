@@ -88,6 +88,8 @@ typedef struct sst_writer sst_writer;
  */
 extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 								   const wide_family_options *opt, bool global, sst_writer **out);
+/* finish does not sync: whoever lists the file does that before. */
+extern void sst_writer_unsynced(sst_writer *w);
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
 extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
 extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);	/* frees w, also on failure */

@@ -60,7 +60,11 @@ output_emit(void *arg, const entry *e)
 	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
 		TRY(output_finish(o));
 	if (o->w == NULL)
+	{
 		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
+		if (o->unsynced)
+			sst_writer_unsynced(o->w);
+	}
 	o->last.len = 0;
 	TRY(buffer_append(&o->last, e->ukey, e->klen));
 	o->last_row = e->rowlen;

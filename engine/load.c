@@ -1,15 +1,25 @@
 /*
  * load.c - sorted files straight from a large batch, before its commit.
  *
- * The files are complete and synced when load_write returns; the batch links
- * them at its commit, when their entries get the commit's seq (global_seq), or
- * discards them.  Until then only this process knows them; when it dies they
- * are orphans that recovery removes.
+ * The files are complete when load_write returns; the batch links them at its
+ * commit, when their entries get the commit's seq (global_seq), or discards
+ * them.  Until then only this process knows them; when it dies they are orphans
+ * that recovery removes.
  *
- * Locking: none.
+ * Their bytes go into the log too (load_log), before the record that links
+ * them: so whoever has the log alone, a standby or an archive, has them.  And
+ * then they are not synced by the transaction but by the edit that lists them
+ * (load_sync, FILE_UNSYNCED): until that edit the log is needed from the link
+ * on, and a recovery writes the file again from the log, whatever the disk has
+ * of it.  A file that is not logged is synced here.
+ *
+ * Locking: LOCK_COMMIT for each record of load_log.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include "work.h"
+#include "batch.h"
 
 /* The family's files are done: move them to the list of all. */
 static wide_status
@@ -22,9 +32,9 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n)
+load_write(wide_db *db, load_next_fn next, void *arg, bool sync, file_meta **files, int *n)
 {
-	output		o = {.db = db, .global = true, .cut = work_file_bytes};
+	output		o = {.db = db, .global = true, .unsynced = !sync, .cut = work_file_bytes};
 	buffer		all = {0};
 	wide_family_id family,
 				current = 0;
@@ -65,7 +75,7 @@ load_write(wide_db *db, load_next_fn next, void *arg, file_meta **files, int *n)
 	if (st != WIDE_END)
 		goto done;
 	TRY_GOTO(family_done(&o, &all));
-	if (all.len > 0)
+	if (all.len > 0 && sync)
 		st = sst_sync_dir(db);
 	else
 		st = WIDE_OK;
@@ -81,7 +91,105 @@ done:
 	buffer_free(&o.last);
 	*files = (file_meta *) all.data;
 	*n = (int) (all.len / sizeof(file_meta));
+	for (int i = 0; i < *n && !sync; i++)
+		(*files)[i].flags |= FILE_UNSYNCED;
 	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------ in the log */
+
+#define FILE_CHUNK ((size_t) WIDE_LOG_RECORD_MAX - RECORD_FILE_HEAD)
+
+/* One record, straight from the file. */
+static wide_status
+log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, size_t *n)
+{
+	uint8_t		head[RECORD_FILE_HEAD];
+	wide_bytes	parts[2] = {{head, sizeof(head)}, {buf, 0}};
+	int64_t		got;
+	uint64_t	lsn;
+	wide_status st;
+
+	*n = f->bytes - off < FILE_CHUNK ? (size_t) (f->bytes - off) : FILE_CHUNK;
+	got = db->os->pread(db->os, fd, buf, *n, off);
+	if (got < 0)
+		return os_fail(got, "read file", "of a large transaction");
+	if ((size_t) got != *n)
+		return wide_fail(WIDE_CORRUPT, "file %08llx: it has become shorter", (unsigned long long) f->number);
+	record_file(head, f->number, off, f->bytes);
+	parts[1].len = *n;
+	TRY(shm_lock(db, LOCK_COMMIT));
+	/* before the record exists, so that no flush lets the log go */
+	if (atomic_load(&db->slot->prepare_lsn) == 0)
+		atomic_store(&db->slot->prepare_lsn, db->log.end(db->log.ctx));
+	st = db->log.append(db->log.ctx, false, parts, 2, &lsn);
+	shm_unlock(db, LOCK_COMMIT);
+	if (st != WIDE_OK)
+		wide_poison(db, "the log could not be written");
+	return st;
+}
+
+static wide_status
+log_one(wide_db *db, const file_meta *f, uint8_t *buf)
+{
+	char		path[1100];
+	size_t		n = 0;
+	wide_status st = WIDE_OK;
+	int			fd;
+
+	sst_path(db, f->number, path, sizeof path);
+	fd = db->os->open(db->os, path, O_RDONLY);
+	if (fd < 0)
+		return os_fail(fd, "open file", path);
+	for (uint64_t off = 0; off < f->bytes && st == WIDE_OK; off += n)
+	{
+		if (interrupted(db))
+			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+		else
+			st = log_chunk(db, fd, f, off, buf, &n);
+		kill_point("load-logged");
+	}
+	db->os->close(db->os, fd);
+	return st;
+}
+
+wide_status
+load_log(wide_db *db, const file_meta *files, int n)
+{
+	uint8_t    *buf = malloc(FILE_CHUNK);
+	wide_status st = WIDE_OK;
+
+	if (buf == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	for (int i = 0; i < n && st == WIDE_OK; i++)
+	{
+		st = log_one(db, &files[i], buf);
+		stat_add(db, STAT_LOG_BYTES, files[i].bytes);
+	}
+	free(buf);
+	return st;
+}
+
+wide_status
+load_sync(wide_db *db, uint64_t number)
+{
+	char		path[1100];
+	int			fd,
+				rc;
+
+	sst_path(db, number, path, sizeof path);
+	fd = db->os->open(db->os, path, O_RDWR);
+	if (fd == -ENOENT)
+		return wide_fail(WIDE_NOTFOUND, "file %s is missing", path);
+	if (fd < 0)
+		return os_fail(fd, "open file", path);
+	rc = db->os->sync(db->os, fd);
+	db->os->close(db->os, fd);
+	if (rc == 0)
+		return WIDE_OK;
+	/* a second sync would say yes to bytes that are lost; the log has them */
+	wide_poison(db, "a file of a large transaction could not be synced");
+	return os_fail(rc, "sync file", path);
 }
 
 void

@@ -93,7 +93,7 @@ wide_status
 file_meta_put(buffer *b, const file_meta *f)
 {
 	const uint64_t v[] = {
-		f->number, f->family, f->level, f->flags & ~(FILE_BUSY | FILE_UNLISTED), f->min_len, f->max_len,
+		f->number, f->family, f->level, f->flags & ~(FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED), f->min_len, f->max_len,
 		f->bytes, f->raw_bytes, f->cells, f->rows, f->tombstones, f->blocks,
 		zigzag(f->ts_min), zigzag(f->ts_max), f->seq_min, f->seq_max, f->global_seq
 	};
@@ -119,7 +119,7 @@ file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 	f->number = v[0];
 	f->family = (wide_family_id) v[1];
 	f->level = (uint8_t) v[2];
-	f->flags = (uint8_t) (v[3] & ~(uint64_t) (FILE_BUSY | FILE_UNLISTED));
+	f->flags = (uint8_t) (v[3] & ~(uint64_t) (FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED));
 	f->min_len = (uint8_t) v[4];
 	f->max_len = (uint8_t) v[5];
 	f->bytes = v[6];

@@ -17,7 +17,11 @@
  *     FINISH   u8 3  u8 format 1  u16 0  u32 number of chunks
  *              u64 LSN of chunk 0  i64 commit timestamp  u64 bytes of payload
  *
- * A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
+ *     FILE     u8 4  u8 format 1  u16 0  u32 0  u64 number of a sorted file
+ *              u64 offset  u64 bytes of the whole file  bytes from the offset on
+ *
+ * FILE records are the sorted files of a large batch, before the record that
+ * links them; see load.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
  * number is the LSN of the BATCH or FINISH record.  DATA records of an external
  * transaction are logged by prepare and count when that commits.
  *
@@ -652,4 +656,12 @@ record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit
 	record_head(head, RECORD_FINISH, chunks, first_lsn);
 	put_u64le(head + 16, (uint64_t) commit_ts);
 	put_u64le(head + 24, bytes);
+}
+
+void
+record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total)
+{
+	record_head(head, RECORD_FILE, 0, number);
+	put_u64le(head + 16, offset);
+	put_u64le(head + 24, total);
 }

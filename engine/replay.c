@@ -12,13 +12,21 @@
  * What the manifest's files hold already (seq <= flushed_seq) is not inserted
  * again; catalog and file changes skip what they know.
  *
+ * FILE records, the bytes of a large batch's sorted files, are written to the
+ * directory as they come, whatever it holds: a file of that number that the set
+ * does not list may never have been synced.  The batch that links the file
+ * comes later; without it the file is an orphan.  Of one that the set lists
+ * already the bytes are passed over.  Numbers seen so are not given out again.
+ *
  * When memory runs out, memtables are flushed on the way.  While anything is
- * parked, slot->prepare_lsn keeps the log from its beginning, as for a living
- * prepared transaction.
+ * parked, or a file waits for its batch, slot->prepare_lsn keeps the log from
+ * its beginning, as for a living prepared transaction.
  *
  * Locking: this process is alone; locks are taken because the functions that
  * it shares with commits want them.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "batch.h"
@@ -36,9 +44,19 @@ typedef struct parked
 	buffer		data;
 } parked;
 
+/* A file that is being written again, or was and is not linked yet. */
+typedef struct restored
+{
+	struct restored *next;
+	uint64_t	number;
+	uint64_t	start;			/* where its first record begins */
+	uint64_t	done, total;	/* bytes */
+} restored;
+
 struct replay
 {
 	parked	   *first;
+	restored   *files;
 	buffer		key;
 };
 
@@ -57,6 +75,9 @@ keep_log(wide_db *db)
 	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		if (start == 0 || p->start < start)
 			start = p->start;
+	for (restored *r = db->replay->files; r != NULL; r = r->next)
+		if (start == 0 || r->start < start)
+			start = r->start;
 	atomic_store(&db->slot->prepare_lsn, start);
 }
 
@@ -71,6 +92,28 @@ unpark(wide_db *db, parked *gone)
 			free(gone);
 			break;
 		}
+	keep_log(db);
+}
+
+static restored *
+find_file(wide_db *db, uint64_t number)
+{
+	restored   *r = db->replay->files;
+
+	while (r != NULL && r->number != number)
+		r = r->next;
+	return r;
+}
+
+static void
+forget_file(wide_db *db, restored *gone)
+{
+	restored  **link = &db->replay->files;
+
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	free(gone);
 	keep_log(db);
 }
 
@@ -96,6 +139,8 @@ replay_free(wide_db *db)
 {
 	while (db->replay->first != NULL)
 		unpark(db, db->replay->first);
+	while (db->replay->files != NULL)
+		forget_file(db, db->replay->files);
 	buffer_free(&db->replay->key);
 	free(db->replay);
 	db->replay = NULL;
@@ -190,7 +235,7 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 	mem_init(&m, &t, memory, bytes);
 	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
 	mem_cursor_open(&l.c, &m);
-	return load_write(db, next_listed, &l, files, n);
+	return load_write(db, next_listed, &l, true, files, n);
 }
 
 /* A batch larger than today's memtables (they were larger when it was committed) becomes files. */
@@ -213,6 +258,24 @@ apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	return st;
 }
 
+/* The files are about to be linked: those that the log had bytes of are whole, and not synced. */
+static wide_status
+take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
+{
+	for (uint64_t i = 0; i < n; i++)
+	{
+		restored   *r = find_file(db, files[i].number);
+
+		if (r == NULL)
+			continue;
+		if (r->done != r->total || r->total != files[i].bytes)
+			return damaged(seq, "it links a file of which bytes are missing before it");
+		files[i].flags |= FILE_UNSYNCED;
+		forget_file(db, r);
+	}
+	return WIDE_OK;
+}
+
 /* start: where the batch's first record begins */
 static wide_status
 apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
@@ -220,13 +283,13 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 	commit_state *commit = &db->seg->commit;
 	payload		p;
 	file_meta  *files;
+	wide_status st;
 
 	TRY(payload_open(bytes, &p));
 	TRY(decode_files(&p, &files));
-	if (p.cells > 0 && seq > db->seg->set.flushed_seq)
+	st = take_files(db, files, p.nfiles, seq);
+	if (st == WIDE_OK && p.cells > 0 && seq > db->seg->set.flushed_seq)
 	{
-		wide_status st;
-
 		if (p.need <= db->seg->memtables[0].capacity / 2)
 			st = apply_cells(db, &p, start, seq, commit_ts);
 		else
@@ -236,11 +299,11 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 			p.catalog.len = 0;
 			st = apply_as_files(db, &p, seq, commit_ts);
 		}
-		if (st != WIDE_OK)
-		{
-			free(files);
-			return st;
-		}
+	}
+	if (st != WIDE_OK)
+	{
+		free(files);
+		return st;
 	}
 	commit_files(db, p.catalog, files, (int) p.nfiles, seq);
 	free(files);
@@ -249,6 +312,83 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 	if (seq > commit->logged_seq)
 		commit->logged_seq = seq;
 	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------- files */
+
+static wide_status
+restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, restored **out)
+{
+	restored   *r = find_file(db, number);
+	uint64_t	next = atomic_load(&db->seg->set.next_file);
+
+	/* a batch of that number did not get far in an earlier life */
+	if (r == NULL)
+	{
+		r = calloc(1, sizeof(*r));
+		if (r == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		r->next = db->replay->files;
+		db->replay->files = r;
+	}
+	r->number = number;
+	r->start = start;
+	r->done = 0;
+	r->total = total;
+	if (number >= next)
+		atomic_store(&db->seg->set.next_file, number + 1);
+	keep_log(db);
+	*out = r;
+	return WIDE_OK;
+}
+
+/* Under the temporary name as long as it is not whole. */
+static wide_status
+restore_write(wide_db *db, restored *r, wide_bytes bytes)
+{
+	wide_os    *os = db->os;
+	char		path[1100],
+				tmp[1104];
+	int64_t		e;
+	int			fd;
+
+	sst_path(db, r->number, path, sizeof path);
+	snprintf(tmp, sizeof tmp, "%s.tmp", path);
+	fd = os->open(os, tmp, r->done == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR);
+	if (fd < 0)
+		return os_fail(fd, "open file", tmp);
+	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);
+	os->close(os, fd);
+	if (e < 0)
+		return os_fail(e, "write file", tmp);
+	r->done += bytes.len;
+	if (r->done == r->total && (e = os->rename(os, tmp, path)) < 0)
+		return os_fail(e, "rename file", tmp);
+	kill_point("recover-file");
+	return WIDE_OK;
+}
+
+static wide_status
+restore(wide_db *db, const wide_replay_event *ev)
+{
+	uint64_t	number = get_u64le(ev->payload.data + 8),
+				off = get_u64le(ev->payload.data + 16),
+				total = get_u64le(ev->payload.data + 24);
+	wide_bytes	bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
+	restored   *r = find_file(db, number);
+
+	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off || bytes.len == 0)
+		return damaged(ev->lsn, "it holds no part of a file");
+	if (set_has_file(db, number))
+		return WIDE_OK;
+	if (off == 0)
+		TRY(restore_begin(db, number, total, ev->start, &r));
+	/* its beginning is older than the log that is needed: the batch ended before */
+	if (r == NULL)
+		return WIDE_OK;
+	if (r->done != off || r->total != total)
+		return damaged(ev->lsn, "a part of a file is missing before it");
+	return restore_write(db, r, bytes);
 }
 
 /* ------------------------------------------------------------------ records */
@@ -326,6 +466,10 @@ record(wide_db *db, const wide_replay_event *ev)
 		case RECORD_FINISH:
 			if (ev->payload.len == RECORD_FINISH_BYTES)
 				return finish(db, ev);
+			return damaged(ev->lsn, "it is not one of ours, or of another version");
+		case RECORD_FILE:
+			if (ev->payload.len > RECORD_FILE_HEAD)
+				return restore(db, ev);
 			/* fall through */
 		default:
 			return damaged(ev->lsn, "it is not one of ours, or of another version");

@@ -23,7 +23,8 @@
  *    (pending == 0), no pin is older than its removal, nothing holds deletion,
  *    and the store is not poisoned.
  *  - Files with entries are listed only after the log is durable up to their
- *    newest seq, likewise the catalog: set_apply syncs the log itself.  It
+ *    newest seq, likewise the catalog: set_apply syncs the log itself, and those
+ *    linked files that only the log has for sure (FILE_UNSYNCED).  It
  *    syncs up to flushed_seq and restart_lsn too, which may be ahead of that:
  *    were the log to end before them after a crash, new records would get LSNs
  *    that the manifest calls flushed, and replay would skip them.
@@ -367,6 +368,69 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 	return st;
 }
 
+/*
+ * Files linked by batches whose bytes are in the log are synced now at the
+ * latest.  What the caller adds is synced already.
+ */
+static wide_status
+sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
+{
+	file_meta  *add = (file_meta *) g->add.data;
+	size_t		n = g->add.len / sizeof *add;
+	wide_status st = WIDE_OK;
+
+	if (n == (size_t) edit->nadd)
+		return WIDE_OK;
+	for (size_t i = (size_t) edit->nadd; i < n && st == WIDE_OK; i++)
+		if (add[i].flags & FILE_UNSYNCED)
+		{
+			st = load_sync(db, add[i].number);
+			add[i].flags &= (uint8_t) ~FILE_UNSYNCED;
+		}
+	if (st == WIDE_OK)
+		st = sst_sync_dir(db);
+	if (st == WIDE_IO || st == WIDE_NOTFOUND)
+		wide_poison(db, "a file of a large transaction is lost before it was listed");
+	return st;
+}
+
+/*
+ * The same before an edit begins, when the disk keeps nobody waiting.  In the
+ * order of numbers, each file once.
+ */
+static wide_status
+sync_linked(wide_db *db)
+{
+	set_state  *set = &db->seg->set;
+	file_slot  *files = shm_files(db),
+			   *f;
+	uint64_t	done = 0,
+				last = 0;
+
+	for (;;)
+	{
+		uint64_t	next = UINT64_MAX;
+		wide_status st;
+
+		TRY(shm_lock(db, LOCK_SET));
+		if (done != 0 && (f = slot_by_number(db, done)) != NULL)
+			f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
+		for (uint32_t i = 0; i < set->max_files && set->nunlisted > 0; i++)
+			if (files[i].in_use && files[i].removed_version == 0 && (files[i].meta.flags & FILE_UNSYNCED) &&
+				files[i].meta.number > last && files[i].meta.number < next)
+				next = files[i].meta.number;
+		shm_unlock(db, LOCK_SET);
+		if (next == UINT64_MAX)
+			return WIDE_OK;
+		last = next;
+		st = load_sync(db, next);
+		done = st == WIDE_OK ? next : 0;
+		/* dropped meanwhile */
+		if (st != WIDE_NOTFOUND)
+			TRY(st);
+	}
+}
+
 /* Files that the manifest lists now and after the edit, into g->live. */
 static wide_status
 gather_live(wide_db *db, gathered *g)
@@ -465,7 +529,7 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 		f->listed = 1;
 		if (f->meta.flags & FILE_UNLISTED)
 			set->nunlisted--;
-		f->meta.flags &= (uint8_t) ~FILE_UNLISTED;
+		f->meta.flags &= (uint8_t) ~(FILE_UNLISTED | FILE_UNSYNCED);
 	}
 	for (size_t i = g->ncaller_remove; i < nremove; i++)
 	{
@@ -573,10 +637,13 @@ set_apply(wide_db *db, const set_edit *edit)
 	wide_status st;
 	bool		reserved = false;
 
+	TRY(sync_linked(db));
 	TRY(shm_lock(db, LOCK_MANIFEST));
 	shm_enter(db);
 	st = gather(db, edit, &g);
 	reserved = g.dump || st == WIDE_OK;
+	if (st == WIDE_OK)
+		st = sync_gathered(db, edit, &g);
 	if (st == WIDE_OK)
 		st = apply_write(db, edit, &g);
 	if (st == WIDE_OK)

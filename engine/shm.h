@@ -109,7 +109,8 @@ enum file_flags
 	FILE_MAX_CUT = 2,			/* max_row is a prefix: the true bound starts with it */
 	FILE_BUSY = 4,				/* input of a running job */
 	FILE_UNLISTED = 8,			/* linked by a batch, not yet in the manifest */
-	FILE_TS_ORDERED = 16		/* in every column timestamps rise with sequence numbers */
+	FILE_TS_ORDERED = 16,		/* in every column timestamps rise with sequence numbers */
+	FILE_UNSYNCED = 32			/* its bytes are in the log; to be synced before it is listed */
 };
 
 /* What is known of a sorted file without opening it.  The same struct in the segment, in private lists and (field by field) in the manifest. */

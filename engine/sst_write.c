@@ -29,7 +29,7 @@
  * next partition is in both filters.
  *
  * Invariants: a file exists under its final name only when it is complete and
- * synced.  A writer that has failed stays failed.  Nothing is shared, no lock
+ * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A writer that has failed stays failed.  Nothing is shared, no lock
  * is taken.
  */
 #include <errno.h>
@@ -51,6 +51,7 @@ struct sst_writer
 	int			fd;
 	wide_status failed;
 	bool		global;
+	bool		unsynced;
 	wide_family_options opt;
 	block_builder *data, *index, *top;
 	filter_builder *filter;		/* NULL: none wanted */
@@ -518,6 +519,12 @@ sst_writer_add(sst_writer *w, const entry *e)
 	return w->failed;
 }
 
+void
+sst_writer_unsynced(sst_writer *w)
+{
+	w->unsynced = true;
+}
+
 uint64_t
 sst_writer_bytes(const sst_writer *w)
 {
@@ -582,7 +589,7 @@ sst_writer_finish(sst_writer *w, file_meta *meta)
 		goto done;
 	TRY_GOTO(write_end(w));
 	kill_point("sst-written");
-	if ((r = os->sync(os, w->fd)) < 0)
+	if (!w->unsynced && (r = os->sync(os, w->fd)) < 0)
 	{
 		st = os_fail(r, "sync file", w->tmp);
 		goto done;

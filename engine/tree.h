@@ -126,6 +126,8 @@ extern uint64_t set_new_file_number(wide_db *db);
 extern wide_status set_reserve(wide_db *db, int n);
 extern void set_unreserve(wide_db *db, int n);
 extern void set_link(wide_db *db, const file_meta *files, int n);
+/* load.c: sync a file that is FILE_UNSYNCED; WIDE_NOTFOUND: it is gone.  When the sync fails the store is poisoned. */
+extern wide_status load_sync(wide_db *db, uint64_t number);
 /* The oldest LSN that must stay readable: versions <= this that are masked may go. */
 extern uint64_t set_horizon(wide_db *db);
 /* Where the log must be kept from: for flush, given the memtable it removes. */

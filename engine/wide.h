@@ -320,6 +320,12 @@ typedef enum wide_delete
 } wide_delete;
 
 extern wide_status wide_batch_new(wide_db *db, wide_batch **out);
+/*
+ * A large batch is written as sorted files.  log = true (the default): their
+ * bytes are appended to the log, too; false: whoever has the log alone does
+ * not have them.
+ */
+extern void wide_batch_log_files(wide_batch *b, bool log);
 /* Forget everything, give back reservations; logs nothing. Never fails. */
 extern void wide_batch_free(wide_batch *b);
 

@@ -20,6 +20,7 @@ typedef struct output
 	wide_family family;
 	int			level;
 	bool		global;
+	bool		unsynced;
 	uint64_t	cut;
 	sst_writer *w;
 	buffer		last;			/* ukey of the last entry */

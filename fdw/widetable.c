@@ -26,6 +26,7 @@ int			wt_workers = 1;
 bool		wt_enable_pushdown = true;
 bool		wt_enable_parallel_scan = true;
 bool		wt_enable_direct_modify = true;
+bool		wt_log_bulk = true;
 char	   *wt_as_of = NULL;
 char	   *wt_clock = NULL;
 
@@ -168,6 +169,10 @@ define_settings(void)
 	DefineCustomBoolVariable("widetable.enable_direct_modify",
 							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.", NULL,
 							 &wt_enable_direct_modify, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("widetable.log_bulk",
+							 "Logs the contents of the files that large transactions write.",
+							 "Off: standbys and restored backups may lack them.",
+							 &wt_log_bulk, true, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
 							   "A timestamp or microseconds since 1970; empty: now.",

@@ -452,6 +452,7 @@ extern int	wt_workers;
 extern bool wt_enable_pushdown;
 extern bool wt_enable_parallel_scan;
 extern bool wt_enable_direct_modify;
+extern bool wt_log_bulk;
 extern char *wt_as_of;			/* timestamp text or empty */
 extern char *wt_clock;
 extern int64 wt_now(void);		/* microseconds since 1970, honours widetable.clock */

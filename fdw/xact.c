@@ -722,6 +722,7 @@ prepare(void)
 		return;
 	}
 	wt_worker_ensure();
+	wide_batch_log_files(batch, wt_log_bulk);
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	do
 	{

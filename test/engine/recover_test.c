@@ -280,6 +280,186 @@ test_loaded_clock(void **state)
 	store_drop(&s);
 }
 
+/* A batch of n rows that is too large for a memtable, prepared. */
+static wide_batch *
+large(store *s, wide_family_id f, const char *mark, bool log)
+{
+	wide_batch *b;
+	char		value[900],
+				row[16];
+	uint64_t	seed = 7;
+
+	assert_ok(wide_batch_new(s->db, &b));
+	wide_batch_log_files(b, log);
+	for (int i = 0; i < 3000; i++)
+	{
+		/* not to be compressed: files of several records */
+		for (size_t c = 0; c < sizeof value; c++)
+			value[c] = (char) (33 + rnd(&seed) % 90);
+		memcpy(value, mark, strlen(mark));
+		snprintf(row, sizeof row, "r%05d", i);
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+	}
+	assert_ok(wide_batch_prepare(b, 0));
+	assert_true(b->nfiles > 0);
+	return b;
+}
+
+static void
+finish_large(store *s, wide_batch *b)
+{
+	uint64_t	lsn;
+
+	assert_ok(wide_batch_finish(b, &lsn));
+	assert_ok(s->db->log.sync(s->db->log.ctx, lsn));
+	assert_ok(wide_publish(s->db, lsn));
+	assert_int_equal(atomic_load(&s->db->slot->prepare_lsn), 0);
+	wide_batch_free(b);
+}
+
+/* The file goes, or becomes what a crash may leave of one that was never synced. */
+static bool
+spoil(store *s, uint64_t number, int how)
+{
+	char		path[200];
+	FILE	   *f;
+
+	snprintf(path, sizeof path, "%s/%08llx.sst", s->dir, (unsigned long long) number);
+	if (how == 0)
+		return unlink(path) == 0;
+	if (how == 1)
+		return truncate(path, 100000) == 0;
+	f = fopen(path, "r+");
+	if (f == NULL)
+		return false;
+	for (int i = 0; i < 5000; i++)
+		fputc(0, f);
+	fclose(f);
+	return true;
+}
+
+/* The log has the bytes of files: recovery does not need those of the disk until the manifest lists them. */
+static void
+test_logged_files(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char	   *want,
+			   *got;
+	uint64_t	start,
+				number;
+
+	for (int how = 0; how < 3; how++)
+	{
+		store_init(&s);
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		store_table(&s, &opt, 1, &t, &f);
+		store_put(&s, f, "a", "q", 1, "small");
+		b = large(&s, f, "one", true);
+		start = atomic_load(&s.db->slot->prepare_lsn);
+		number = b->files[b->nfiles - 1].number;
+		assert_true(start > 0);
+		/* what is flushed meanwhile does not let the log go */
+		assert_ok(wide_flush(s.db));
+		assert_true(s.db->seg->set.restart_lsn <= start);
+		finish_large(&s, b);
+		want = store_text(&s, NULL, &f, 1);
+		assert_true(strlen(want) > 3000 * 40);
+		for (int again = 0; again < 3; again++)
+		{
+			store_close(&s);
+			assert_true(spoil(&s, number, how));
+			assert_ok(store_open(&s));
+			got = store_text(&s, NULL, &f, 1);
+			assert_string_equal(got, want);
+			free(got);
+			assert_int_equal(store_verify(&s), 0);
+		}
+		/* once listed it is synced, and the log may go */
+		assert_ok(wide_flush(s.db));
+		assert_true(s.db->seg->set.restart_lsn > start);
+		store_close(&s);
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		/* compacted away and the log still there: its bytes are passed over, or written and removed again */
+		b = large(&s, f, "two", true);
+		finish_large(&s, b);
+		assert_ok(wide_compact(s.db, f));
+		want = store_text(&s, NULL, &f, 1);
+		assert_non_null(strstr(want, "=two"));
+		store_work(&s);
+		store_close(&s);
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, want);
+		free(got);
+		/* without its link: nothing is left, and its number is not used again */
+		b = large(&s, f, "three", true);
+		number = b->files[0].number;
+		b->finished = true;		/* as if the process died: nothing is given back */
+		store_close(&s);
+		free(b->files);
+		b->files = NULL;
+		wide_batch_free(b);
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		assert_int_equal(store_verify(&s), 0);
+		assert_true(set_new_file_number(s.db) > number);
+		assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
+		store_drop(&s);
+	}
+}
+
+/* Not logged: synced before the commit, and only there. */
+static void
+test_unlogged_files(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char	   *want,
+			   *got;
+	buffer		out = {0};
+	uint64_t	end,
+				number;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	end = s.log.end(s.log.ctx);
+	b = large(&s, f, "one", false);
+	number = b->files[0].number;
+	assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
+	finish_large(&s, b);
+	assert_true(s.log.end(s.log.ctx) < end + 10000);
+	want = store_text(&s, NULL, &f, 1);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	got = store_text(&s, NULL, &f, 1);
+	assert_string_equal(got, want);
+	free(got);
+	free(want);
+	store_close(&s);
+	assert_true(spoil(&s, number, 0));
+	assert_ok(store_open(&s));
+	assert_int_equal(store_read(&s, NULL, &f, 1, &out), WIDE_CORRUPT);
+	buffer_free(&out);
+	store_drop(&s);
+}
+
 static void
 test_refuses_damage(void **state)
 {
@@ -317,6 +497,8 @@ main(void)
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_loaded_clock),
+		cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_unlogged_files),
 		cmocka_unit_test(test_refuses_damage),
 	};
 
