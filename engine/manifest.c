@@ -26,6 +26,7 @@
  *               6 NEXT_FILE              varint number
  *               7 LAST_TS                varint zigzag timestamp
  *               8 CATALOG                varint length, dump (see catalog.c)
+ *               9 LOG                    varint id of the log, varint branch
  *     An ADD and a REMOVE of one number in one record: the file changes its
  *     meta (level).  Order within a record is as written: REMOVE before ADD.
  *
@@ -53,7 +54,7 @@
 #define RECORD_MAGIC	0x54494445u		/* "EDIT" */
 #define MANIFEST_MAX	((uint64_t) 1 << 30)
 
-enum manifest_tag { TAG_SNAPSHOT = 1, TAG_ADD, TAG_REMOVE, TAG_FLUSHED, TAG_RESTART, TAG_NEXT_FILE, TAG_LAST_TS, TAG_CATALOG };
+enum manifest_tag { TAG_SNAPSHOT = 1, TAG_ADD, TAG_REMOVE, TAG_FLUSHED, TAG_RESTART, TAG_NEXT_FILE, TAG_LAST_TS, TAG_CATALOG, TAG_LOG };
 
 static uint64_t
 record_seed(uint64_t number, uint64_t offset)
@@ -167,6 +168,11 @@ manifest_encode(const manifest_edit *e, buffer *out)
 		TRY(put_item(out, TAG_NEXT_FILE, e->next_file));
 	if (e->has_last_ts)
 		TRY(put_item(out, TAG_LAST_TS, zigzag(e->last_ts)));
+	if (e->log_id != 0)
+	{
+		TRY(put_item(out, TAG_LOG, e->log_id));
+		TRY(put_varint(out, e->log_branch));
+	}
 	if (e->catalog.data != NULL)
 	{
 		TRY(put_item(out, TAG_CATALOG, e->catalog.len));
@@ -209,6 +215,12 @@ decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wi
 		case TAG_LAST_TS:
 			d->e.has_last_ts = true;
 			d->e.last_ts = unzigzag(v);
+			break;
+		case TAG_LOG:
+			d->e.log_id = v;
+			if ((p = varint_get(p, end, &v)) == NULL || v > UINT32_MAX)
+				return NULL;
+			d->e.log_branch = (uint32_t) v;
 			break;
 		case TAG_CATALOG:
 			if (v > (uint64_t) (end - p))
@@ -389,8 +401,8 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		st = manifest_failed(db, "syncing the directory", n);
 		goto done;
 	}
-	/* the old one is only litter now: recovery removes it when this fails */
-	if (set->manifest_number != 0)
+	/* the old one is only litter now, unless a copy is being made: recovery removes it when this does not */
+	if (set->manifest_number != 0 && !files_held(db))
 	{
 		manifest_name(set->manifest_number, name, sizeof name);
 		manifest_path(db, name, path, sizeof path);
@@ -444,9 +456,8 @@ list_sst(void *arg, const char *name)
 	return 0;
 }
 
-/* The number of the manifest in force. */
-static wide_status
-read_current(wide_db *db, uint64_t *number)
+wide_status
+manifest_current(wide_db *db, uint64_t *number)
 {
 	buffer		b = {0};
 	char		path[1100],
@@ -539,15 +550,13 @@ done:
 }
 
 wide_status
-manifest_read(wide_db *db, manifest_fn fn, void *arg)
+manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 {
-	uint64_t	number = 0;
 	buffer		b = {0};
 	char		path[1100],
 				name[40];
 	wide_status st;
 
-	TRY(read_current(db, &number));
 	manifest_name(number, name, sizeof name);
 	manifest_path(db, name, path, sizeof path);
 	st = read_file(db, path, &b);
@@ -566,10 +575,7 @@ manifest_read(wide_db *db, manifest_fn fn, void *arg)
 		st = wide_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path, get_u32le(b.data + 8), MANIFEST_FORMAT);
 		goto done;
 	}
-	TRY_GOTO(read_records(db, &b, number, path, fn, arg));
-	db->seg->set.manifest_number = number;
-	/* beyond any limit: the next edit starts a new manifest */
-	db->seg->set.manifest_size = UINT64_MAX;
+	st = read_records(db, &b, number, path, fn, arg);
 done:
 	buffer_free(&b);
 	return st;

@@ -52,9 +52,13 @@ wide_status
 set_remove_orphans(wide_db *db)
 {
 	orphans		o = {.db = db};
-	int			rc = db->os->list(db->os, db->dir, orphan_name, &o);
+	int			rc;
 	char		path[1400];
 
+	/* the copy may be of an older state: the next opening does it */
+	if (files_held(db))
+		return WIDE_OK;
+	rc = db->os->list(db->os, db->dir, orphan_name, &o);
 	if (rc < 0)
 		o.st = wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
 	for (size_t at = 0; at < o.names.len && o.st == WIDE_OK; at += strlen((char *) o.names.data + at) + 1)

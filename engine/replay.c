@@ -4,7 +4,8 @@
  * Records arrive in log order.  A BATCH record is applied at once; DATA chunks
  * are parked under the LSN of their first one until a FINISH record names it.
  * Chunks of an external transaction are forgotten when that aborts, or at the
- * end of the log when nothing says that it committed.  One that committed but
+ * end of the log, or of a life of the program that wrote it, when nothing says
+ * that it committed.  One that committed but
  * whose FINISH record was not written (the process died between the two) is
  * finished at the end, with a FINISH record of now: its commit is later than
  * all commits of the log then, which no one can have seen otherwise.
@@ -488,6 +489,12 @@ replay_event(void *arg, const wide_replay_event *ev)
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
+		if (ev->kind == WIDE_REPLAY_RESTART)
+		{
+			if (p->committed == 0)
+				unpark(db, p);
+			continue;
+		}
 		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
 			continue;
 		if (ev->kind == WIDE_REPLAY_COMMIT)
@@ -496,6 +503,20 @@ replay_event(void *arg, const wide_replay_event *ev)
 			unpark(db, p);
 	}
 	return WIDE_OK;
+}
+
+wide_status
+wide_replay_work(wide_db *db, bool flush)
+{
+	commit_state *commit = &db->seg->commit;
+
+	TRY(shm_check(db));
+	if (db->replay == NULL)
+		return wide_fail(WIDE_INVALID, "no log is being replayed");
+	/* nobody reads: what later versions have replaced may go */
+	atomic_store(&commit->applied_seq, commit->logged_seq);
+	atomic_store(&commit->visible_seq, commit->logged_seq);
+	return flush ? wide_flush(db) : wide_work(db);
 }
 
 /* ---------------------------------------------------------------------- end */

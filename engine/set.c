@@ -89,8 +89,8 @@ slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 }
 
 /* Put a file into its family's list; when the family has been dropped meanwhile it is born dead. */
-static void
-slot_link(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
+void
+set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
 {
 	set_state  *set = &db->seg->set;
 	family_slot *fam = catalog_family_slot(db, meta->family);
@@ -171,10 +171,18 @@ set_drop_family(wide_db *db, family_slot *fam)
 	atomic_store(&fam->files_version, version);
 }
 
+/*
+ * next_file is for numbers that the log may name: those of a large batch's
+ * files.  While a log is replayed it may name any of them later on, so what
+ * recovery itself writes gets numbers from another range, of which every
+ * recovery has its own part.
+ */
 uint64_t
 set_new_file_number(wide_db *db)
 {
-	return atomic_fetch_add(&db->seg->set.next_file, 1);
+	set_state  *set = &db->seg->set;
+
+	return atomic_fetch_add(atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file : &set->next_file, 1);
 }
 
 /* ------------------------------------------------------------ bulk files */
@@ -234,7 +242,7 @@ set_link(wide_db *db, const file_meta *metas, int n)
 			full = true;
 		else if (!known)
 		{
-			slot_link(db, &metas[i], version, false);
+			set_link_slot(db, &metas[i], version, false);
 			set->reserved_files -= set->reserved_files > 0;
 		}
 		for (next = atomic_load(&set->next_file); next <= metas[i].number;)
@@ -477,8 +485,10 @@ apply_write(wide_db *db, const set_edit *edit, gathered *g)
 	TRY(shm_lock(db, LOCK_COMMIT));
 	m.last_ts = db->seg->commit.last_ts;
 	shm_unlock(db, LOCK_COMMIT);
+	if (db->log.identity != NULL)
+		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
 	if (set->manifest_number == 0 || set->manifest_size == UINT64_MAX ||
-		(set->manifest_size > MANIFEST_SWITCH_BYTES && set->manifest_size > 4 * set->manifest_snapshot))
+		(set->manifest_size > MANIFEST_SWITCH_BYTES && set->manifest_size > 4 * set->manifest_snapshot && !files_held(db)))
 	{
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
@@ -576,7 +586,7 @@ switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 				f->moved = 1;
 	}
 	for (int i = 0; i < edit->nadd; i++)
-		slot_link(db, &edit->add[i], version, true);
+		set_link_slot(db, &edit->add[i], version, true);
 	set->reserved_files -= (uint32_t) edit->nadd;
 }
 
@@ -778,7 +788,7 @@ set_collect(wide_db *db, bool *did)
 	*did = false;
 	TRY(shm_check(db));
 	TRY(collect_memtables(db, did));
-	if (db->seg->set.ndead == db->seg->set.npending || atomic_load(&db->seg->set.holds) > 0 || !collect_duty(db))
+	if (db->seg->set.ndead == db->seg->set.npending || files_held(db) || !collect_duty(db))
 		return WIDE_OK;
 	TRY_GOTO(collect_find(db, index, number, unlink_it, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
@@ -808,146 +818,5 @@ set_collect(wide_db *db, bool *did)
 	}
 done:
 	atomic_store(&db->seg->set.collector, 0);
-	return st;
-}
-
-/* ------------------------------------------------------------------ load */
-
-typedef struct loaded
-{
-	buffer		files;			/* file_meta */
-	buffer		catalog;
-	uint64_t	flushed_seq;
-	uint64_t	restart_lsn;
-	uint64_t	next_file;
-	int64_t		last_ts;
-} loaded;
-
-static wide_status
-load_edit(void *arg, const manifest_edit *e)
-{
-	loaded	   *l = arg;
-
-	if (e->snapshot)
-		l->files.len = l->catalog.len = 0;
-	for (int i = 0; i < e->nremove; i++)
-	{
-		file_meta  *f = (file_meta *) l->files.data;
-		size_t		n = l->files.len / sizeof *f,
-					k = 0;
-
-		while (k < n && f[k].number != e->remove[i])
-			k++;
-		if (k == n)
-			continue;			/* a linked file that was dropped before it was listed */
-		f[k] = f[n - 1];
-		l->files.len -= sizeof *f;
-	}
-	TRY(buffer_append(&l->files, e->add, (size_t) e->nadd * sizeof(file_meta)));
-	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
-	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
-	l->next_file = e->next_file != 0 ? e->next_file : l->next_file;
-	l->last_ts = e->has_last_ts ? e->last_ts : l->last_ts;
-	if (e->catalog.data != NULL)
-	{
-		l->catalog.len = 0;
-		TRY(buffer_append(&l->catalog, e->catalog.data, e->catalog.len));
-	}
-	return WIDE_OK;
-}
-
-static void
-load_format(wide_db *db)
-{
-	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
-
-	set->max_files = db->seg->config.max_files;
-	for (uint32_t i = 0; i < set->max_files; i++)
-	{
-		memset(&files[i], 0, sizeof files[i]);
-		files[i].next = i + 1 < set->max_files ? i + 2 : 0;
-	}
-	set->free_files = set->max_files > 0 ? 1 : 0;
-	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = 0;
-	atomic_store(&set->version, 2);	/* 0 means no pin */
-}
-
-/* A store that does not exist yet: an empty manifest; the log counts from its end. */
-static wide_status
-load_create(wide_db *db, loaded *l)
-{
-	buffer		payload = {0},
-				dump = {0};
-	manifest_edit m = {.snapshot = true, .next_file = 1, .has_last_ts = true, .last_ts = INT64_MIN};
-	wide_status st;
-
-	l->flushed_seq = l->restart_lsn = m.flushed_seq = m.restart_lsn = db->log.end(db->log.ctx);
-	l->next_file = 1;
-	l->last_ts = INT64_MIN;
-	TRY_GOTO(catalog_restore(db, (wide_bytes) {NULL, 0}));
-	TRY_GOTO(catalog_dump(db, &dump));
-	m.catalog = (wide_bytes) {dump.data, dump.len};
-	TRY_GOTO(manifest_encode(&m, &payload));
-	TRY_GOTO(db->log.sync(db->log.ctx, l->restart_lsn));
-	TRY_GOTO(manifest_switch(db, (wide_bytes) {payload.data, payload.len}));
-done:
-	buffer_free(&payload);
-	buffer_free(&dump);
-	return st;
-}
-
-static wide_status
-load_files(wide_db *db, const loaded *l)
-{
-	set_state  *set = &db->seg->set;
-	const file_meta *f = (const file_meta *) l->files.data;
-	size_t		n = l->files.len / sizeof *f;
-	family_slot *fam;
-
-	if (n > set->max_files)
-		return wide_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n, set->max_files);
-	TRY(shm_lock(db, LOCK_SET));
-	for (size_t i = 0; i < n; i++)
-	{
-		slot_link(db, &f[i], 1, true);
-		if ((fam = catalog_family_slot(db, f[i].family)) != NULL)
-			atomic_store(&fam->files_version, 1);
-	}
-	shm_unlock(db, LOCK_SET);
-	return WIDE_OK;
-}
-
-wide_status
-set_load(wide_db *db)
-{
-	set_state  *set = &db->seg->set;
-	commit_state *commit = &db->seg->commit;
-	loaded		l = {.last_ts = INT64_MIN};
-	wide_status st;
-
-	load_format(db);
-	st = manifest_read(db, load_edit, &l);
-	if (st == WIDE_NOTFOUND)
-		st = load_create(db, &l);
-	else if (st == WIDE_OK)
-		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
-	if (st != WIDE_OK)
-		goto done;
-	set->flushed_seq = l.flushed_seq;
-	set->restart_lsn = l.restart_lsn;
-	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);
-	for (size_t i = 0; i < l.files.len / sizeof(file_meta); i++)
-		if (((file_meta *) l.files.data)[i].number >= atomic_load(&set->next_file))
-			atomic_store(&set->next_file, ((file_meta *) l.files.data)[i].number + 1);
-	TRY_GOTO(load_files(db, &l));
-	commit->last_ts = l.last_ts;
-	commit->logged_seq = l.flushed_seq;
-	atomic_store(&commit->applied_seq, l.flushed_seq);
-	atomic_store(&commit->visible_seq, l.flushed_seq);
-	db->seg->memtables[commit->active].start_lsn = l.restart_lsn;
-done:
-	buffer_free(&l.files);
-	buffer_free(&l.catalog);
 	return st;
 }

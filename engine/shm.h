@@ -157,9 +157,8 @@ typedef struct set_state
 	uint32_t	reserved_files; /* slots promised to prepared bulk batches */
 	uint32_t	nfiles;
 	uint32_t	catalog_dirty;	/* the manifest's catalog is older than ours */
-	_Atomic uint32_t holds;		/* > 0: no file is unlinked (backup) */
 	_Atomic uint32_t work_word; /* futex: work has appeared */
-	uint64_t	hold_reserved[4];
+	_Atomic uint64_t replay_file;	/* next_file of what recovery writes, see set_new_file_number */
 	uint32_t	max_files;		/* slots in the array, as formatted by set_load */
 	uint32_t	ndead;			/* slots in the dead list; nfiles counts the live ones */
 	uint32_t	npending;		/* of them with pending set */
@@ -334,6 +333,7 @@ extern void shm_futex_wake(_Atomic uint32_t *word);	/* all that wait, without ch
 extern uint64_t shm_process_start(uint32_t pid);	/* 0 = no such process, a zombie, or not known */
 extern bool shm_process_dead(uint32_t pid, uint64_t start_time);	/* surely dead, or the number belongs to another one now */
 static inline bool interrupted(wide_db *db) { return db->host.interrupted != NULL && db->host.interrupted(db->host.ctx); }
+static inline bool files_held(wide_db *db) { return db->host.files_held != NULL && db->host.files_held(db->host.ctx); }
 static inline int64_t now_us(wide_db *db) { return db->host.now(db->host.ctx); }
 static inline void wake_worker(wide_db *db) { if (db->host.wake_worker) db->host.wake_worker(db->host.ctx); }
 

@@ -121,6 +121,8 @@ typedef struct set_edit
 } set_edit;
 extern wide_status set_apply(wide_db *db, const set_edit *edit);
 
+/* Numbers from here on are of files that a recovery has written: the log never names them. */
+#define FILE_REPLAYED ((uint64_t) 1 << 62)
 extern uint64_t set_new_file_number(wide_db *db);
 /* Bulk batches: promise n file slots (WIDE_FULL), give back, or use them: cannot fail. Called by prepare / free / finish (under LOCK_COMMIT) and replay. */
 extern wide_status set_reserve(wide_db *db, int n);
@@ -134,8 +136,10 @@ extern uint64_t set_horizon(wide_db *db);
 extern uint64_t set_restart_lsn(wide_db *db, uint32_t flushed_memtable);
 /* Unlink files that nobody needs any more; free memtables likewise. Only under the gc duty: never after poison. */
 extern wide_status set_collect(wide_db *db, bool *did);
-/* Open: read CURRENT and the manifest into the segment; make a new store when absent. */
+/* open.c: read CURRENT and the manifest into the segment; make a new store when absent. */
 extern wide_status set_load(wide_db *db);
+/* For open.c, under LOCK_SET: a file of the store; one whose family has been dropped is born dead. */
+extern void set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
 /* After replay: delete files in the directory that the set does not list. */
 extern wide_status set_remove_orphans(wide_db *db);
 /* Manifest encoding of a file's meta, also used in log records of bulk batches. */
@@ -170,6 +174,8 @@ typedef struct manifest_edit
 	uint64_t	next_file;
 	bool		has_last_ts;
 	int64_t		last_ts;
+	uint64_t	log_id;			/* 0 = not known, see wide_log.identity */
+	uint32_t	log_branch;
 	wide_bytes	catalog;		/* data NULL: unchanged */
 } manifest_edit;
 extern wide_status manifest_encode(const manifest_edit *edit, buffer *out);
@@ -177,9 +183,11 @@ extern wide_status manifest_encode(const manifest_edit *edit, buffer *out);
 extern wide_status manifest_append(wide_db *db, wide_bytes payload);
 /* Writes the next manifest file with this snapshot as its first record and makes it CURRENT. */
 extern wide_status manifest_switch(wide_db *db, wide_bytes snapshot);
-/* Reads CURRENT and calls fn for each edit in order; WIDE_NOTFOUND: the store is new. Sets set.manifest_number. */
+/* The number of the manifest that CURRENT names; WIDE_NOTFOUND: the store is new. */
+extern wide_status manifest_current(wide_db *db, uint64_t *number);
+/* Calls fn for each edit in order, until one gives other than WIDE_OK; a file that is missing or of no use is WIDE_CORRUPT. */
 typedef wide_status (*manifest_fn) (void *arg, const manifest_edit *edit);
-extern wide_status manifest_read(wide_db *db, manifest_fn fn, void *arg);
+extern wide_status manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg);
 
 /* --------------------------------------------------------------- catalog */
 

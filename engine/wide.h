@@ -113,6 +113,12 @@ typedef struct wide_host
 	 * kept. May be NULL.
 	 */
 	uint64_t	(*oldest_external) (void *ctx);
+	/*
+	 * Somebody copies the directory: nothing is removed from it now.  Has to be
+	 * true from before the log position that the copy is meant for until the
+	 * copy is complete.  May be NULL: never.
+	 */
+	bool		(*files_held) (void *ctx);
 	/* a line for the server's log; level 0 debug, 1 log, 2 warning. May be NULL. */
 	void		(*report) (void *ctx, int level, const char *text);
 } wide_host;
@@ -124,7 +130,8 @@ typedef enum wide_replay_kind
 {
 	WIDE_REPLAY_RECORD,			/* a payload that went through append() */
 	WIDE_REPLAY_COMMIT,			/* external transaction xid committed */
-	WIDE_REPLAY_ABORT			/* external transaction xid aborted */
+	WIDE_REPLAY_ABORT,			/* external transaction xid aborted */
+	WIDE_REPLAY_RESTART			/* the program that wrote the log began anew here: what was not committed never will be */
 } wide_replay_kind;
 
 typedef struct wide_replay_event
@@ -162,6 +169,13 @@ typedef struct wide_log
 	wide_status (*replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 	/* records that begin before lsn are not needed any more */
 	void		(*release) (void *ctx, uint64_t lsn);
+	/*
+	 * Which log it is, and on which branch of its history new records are; the
+	 * manifest keeps both.  May be NULL: not known (0).
+	 */
+	void		(*identity) (void *ctx, uint64_t *id, uint32_t *branch);
+	/* Is that position on that branch (0: any) in this log's past?  Else the store is not opened.  May be NULL. */
+	bool		(*contains) (void *ctx, uint32_t branch, uint64_t lsn);
 } wide_log;
 
 #define WIDE_LOG_RECORD_MAX	(1024 * 1024)
@@ -226,6 +240,13 @@ extern wide_state wide_segment_state(const void *base);
  */
 extern wide_status wide_attach(void *base, const char *dir, const wide_host *host,
 							   const wide_log *log, struct wide_os *os, wide_db **out);
+/*
+ * For log->replay of a log that somebody else writes (a standby follows it),
+ * between two events: what has been replayed so far is put in order like a
+ * running store, so that recovery may take as long as it wants.  flush: all of
+ * it into files, else one unit of background work (WIDE_END: there is none).
+ */
+extern wide_status wide_replay_work(wide_db *db, bool flush);
 /*
  * Open the store: read the manifest, remove orphan files, replay the log.
  * Exactly one process calls it on a segment in state EMPTY; the caller

@@ -481,7 +481,7 @@ child_work(store *s, wide_family_id f)
 		}
 		if (st == WIDE_END)
 			usleep(1000);
-		if (atomic_load(&s->db->seg->set.holds) == 77)	/* the parent's sign to stop */
+		if (atomic_load(&s->db->seg->set.replay_file) == 77)	/* the parent's sign to stop */
 			_exit(0);
 	}
 	_exit(15);
@@ -554,14 +554,13 @@ test_processes(void **state)
 				left--;
 			}
 	}
-	atomic_store(&s.db->seg->set.holds, 77);
+	atomic_store(&s.db->seg->set.replay_file, 77);
 	for (int i = 2; i < 4; i++)
 	{
 		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), 0);
 	}
-	atomic_store(&s.db->seg->set.holds, 0);
 	check_snapshot(&s, f, newest);
 	assert_int_equal(newest[0], 400);
 	assert_int_equal(newest[1], 400);
