@@ -61,6 +61,8 @@ wide_status_name(wide_status st)
 			return "out of memory";
 		case WIDE_FULL:
 			return "no room left";
+		case WIDE_NOSPACE:
+			return "no space left on disk";
 		case WIDE_BUSY:
 			return "busy";
 		case WIDE_CONFLICT:
@@ -83,8 +85,8 @@ os_fail(int64_t error, const char *what, const char *path)
 	int			e = (int) (error < 0 ? -error : error);
 	wide_status st = WIDE_IO;
 
-	if (e == ENOSPC || e == EDQUOT)
-		st = WIDE_FULL;
+	if (e == ENOSPC || e == EDQUOT || e == EFBIG)
+		st = WIDE_NOSPACE;
 	else if (e == ENOMEM)
 		st = WIDE_NOMEM;
 	return wide_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));

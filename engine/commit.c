@@ -142,7 +142,7 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 		}
 		wake_worker(db);
 		/* no worker is in the store while it recovers */
-		if (db->host.wake_worker != NULL && db->replay == NULL && monotonic_us() - since < PATIENCE_MS * 1000)
+		if (db->replay == NULL && monotonic_us() - since < PATIENCE_MS * 1000 && worker_works(db))
 			TRY_GOTO(shm_wait(db, &commit->space_word, seen, 100));
 		else
 		{
@@ -268,7 +268,7 @@ relieve(wide_batch *b)
 	wide_db    *db = b->db;
 	mem_cursor	c;
 
-	if (db->host.wake_worker != NULL || b->base == NULL)
+	if (b->base == NULL || worker_works(db))
 		return;
 	mem_cursor_open(&c, &b->m);
 	for (mem_first(&c); mem_valid(&c);)

@@ -30,10 +30,13 @@
  *     An ADD and a REMOVE of one number in one record: the file changes its
  *     meta (level).  Order within a record is as written: REMOVE before ADD.
  *
- * Invariants: a record is acknowledged only after its sync, and a failed write
- * or sync poisons, so that at most the last record can be incomplete.  The
- * seed contains number and offset, so bytes of another file or place never
- * verify.  A bad record with a good one behind it is therefore damage
+ * Invariants: a record is acknowledged only after its sync.  One that could not
+ * be written whole is not in force, and nothing is ever put behind it: the next
+ * edit begins a new manifest, which is in force when CURRENT names it.  Up to
+ * there a full disk fails the edit and nothing else.  Where it cannot be told
+ * whether the disk has an edit (a sync, a rename that fails) the store is
+ * poisoned: recovery takes what it finds.  The seed contains number and offset,
+ * so bytes of another file or place never verify.  A bad record with a good one behind it is therefore damage
  * (WIDE_CORRUPT), a bad one at the end is the torn tail of an edit that nobody
  * relied on.  After recovery the first edit always begins a new manifest, so
  * nothing is ever appended behind a torn tail.
@@ -290,14 +293,15 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
 }
 
+/* The disk may have the edit, or not. */
 static wide_status
-manifest_failed(wide_db *db, const char *what, int64_t error)
+manifest_unsure(wide_db *db, const char *what, int64_t error)
 {
 	char		text[200];
 
 	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -error));
 	wide_poison(db, text);
-	return wide_fail(error == -ENOSPC ? WIDE_FULL : WIDE_IO, "%s", text);
+	return wide_fail(WIDE_IO, "%s", text);
 }
 
 wide_status
@@ -317,20 +321,22 @@ manifest_append(wide_db *db, wide_bytes payload)
 	fd = db->os->open(db->os, path, O_RDWR);
 	if (fd < 0)
 	{
-		st = wide_fail(WIDE_IO, "could not open %s: %s", path, strerror(-fd));
+		st = os_fail(fd, "open file", path);
 		goto done;
 	}
 	n = db->os->pwrite(db->os, fd, record.data, record.len, set->manifest_size);
 	if (n < 0)
 	{
-		st = manifest_failed(db, "writing the manifest", n);
+		/* part of a record may be there now */
+		set->manifest_size = UINT64_MAX;
+		st = os_fail(n, "write file", path);
 		goto done;
 	}
 	kill_point("manifest-append");
 	n = db->os->sync(db->os, fd);
 	if (n < 0)
 	{
-		st = manifest_failed(db, "syncing the manifest", n);
+		st = manifest_unsure(db, "syncing the manifest", n);
 		goto done;
 	}
 	kill_point("manifest-sync");
@@ -382,23 +388,28 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	manifest_path(db, name, path, sizeof path);
 	if ((n = write_file(db, path, b.data, b.len)) < 0)
 	{
-		st = manifest_failed(db, "writing a new manifest", n);
+		st = os_fail(n, "write file", path);
+		db->os->unlink(db->os, path);
 		goto done;
 	}
 	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) wide_hash(name, strlen(name), MANIFEST_SEED));
 	manifest_path(db, "CURRENT.tmp", path, sizeof path);
 	manifest_path(db, "CURRENT", current, sizeof current);
-	if ((n = write_file(db, path, text, strlen(text))) < 0 ||
-		(n = db->os->syncdir(db->os, db->dir)) < 0 ||
-		(n = db->os->rename(db->os, path, current)) < 0)
+	if ((n = write_file(db, path, text, strlen(text))) < 0 || (n = db->os->syncdir(db->os, db->dir)) < 0)
 	{
-		st = manifest_failed(db, "switching to a new manifest", n);
+		st = os_fail(n, "write file", path);
+		db->os->unlink(db->os, path);
+		goto done;
+	}
+	if ((n = db->os->rename(db->os, path, current)) < 0)
+	{
+		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n) : os_fail(n, "rename file", path);
 		goto done;
 	}
 	kill_point("manifest-switch");
 	if ((n = db->os->syncdir(db->os, db->dir)) < 0)
 	{
-		st = manifest_failed(db, "syncing the directory", n);
+		st = manifest_unsure(db, "syncing the directory", n);
 		goto done;
 	}
 	/* the old one is only litter now, unless a copy is being made: recovery removes it when this does not */

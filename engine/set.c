@@ -660,7 +660,7 @@ set_apply(wide_db *db, const set_edit *edit)
 		st = apply_switch(db, edit, &g);
 	else if (reserved && shm_lock(db, LOCK_SET) == WIDE_OK)
 	{
-		/* nothing was written, else the store is poisoned and the lock refused */
+		/* it is not in force, else the store is poisoned and the lock refused */
 		set->reserved_files -= (uint32_t) edit->nadd;
 		set->catalog_dirty |= g.dump;
 		shm_unlock(db, LOCK_SET);

@@ -336,6 +336,7 @@ static inline bool interrupted(wide_db *db) { return db->host.interrupted != NUL
 static inline bool files_held(wide_db *db) { return db->host.files_held != NULL && db->host.files_held(db->host.ctx); }
 static inline int64_t now_us(wide_db *db) { return db->host.now(db->host.ctx); }
 static inline void wake_worker(wide_db *db) { if (db->host.wake_worker) db->host.wake_worker(db->host.ctx); }
+static inline bool worker_works(wide_db *db) { return db->host.worker_works != NULL && db->host.worker_works(db->host.ctx); }
 
 /* ------------------------------------------------------------ statistics */
 

@@ -63,7 +63,8 @@ typedef enum wide_status
 	WIDE_INVALID,				/* the caller's argument is wrong */
 	WIDE_LIMIT,					/* beyond a stated limit */
 	WIDE_NOMEM,
-	WIDE_FULL,					/* segment, table of tables, disk */
+	WIDE_FULL,					/* segment, table of tables */
+	WIDE_NOSPACE,				/* the file system takes no more: full, quota, largest size of a file */
 	WIDE_BUSY,					/* somebody else holds it: wait, try again */
 	WIDE_CONFLICT,				/* snapshot too old, serialization failure */
 	WIDE_IO,
@@ -107,6 +108,11 @@ typedef struct wide_host
 	int64_t		(*now) (void *ctx);
 	/* flush or compaction work is waiting; may be called often. May be NULL. */
 	void		(*wake_worker) (void *ctx);
+	/*
+	 * Is somebody there, and at work, who does it?  Cheap.  If not, writers do it
+	 * themselves.  May be NULL: never.
+	 */
+	bool		(*worker_works) (void *ctx);
 	/*
 	 * Oldest external transaction id that some reader's own snapshot may
 	 * still see as running (0: none). Versions needed by such readers are

@@ -355,15 +355,19 @@ wide_work(wide_db *db)
 	bool		did,
 				waits = false;
 	uint64_t	number;
-	wide_status st;
+	wide_status collected,
+				st;
 
 	TRY(shm_check(db));
-	TRY(set_collect(db, &did));
+	collected = set_collect(db, &did);
 	if (did)
 		return WIDE_OK;
+	/* a file that cannot be removed now must not keep memory from being flushed */
 	st = work_flush_one(db);
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
+	if (collected != WIDE_OK)
+		return set_collect(db, &did);	/* with its error text */
 	st = compact_some(db, &waits);
 	if (st != WIDE_END)
 		return st;

@@ -21,6 +21,7 @@
 #include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_inherits.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
@@ -28,8 +29,10 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 /* ------------------------------------------------------- family options */
@@ -315,6 +318,44 @@ drop_orphans(void)
 }
 
 /*
+ * Nothing tells us of DROP DATABASE.  The tables are listed before pg_database
+ * is looked at anew: what a database made meanwhile is not on the list.
+ */
+void
+wt_drop_lost_tables(bool report)
+{
+	List	   *spaces = NIL;
+	ListCell   *lc;
+	uint32		cursor = 0;
+	wide_table	wt;
+
+	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space != MyDatabaseId)
+			spaces = list_append_unique_oid(spaces, wt.space);
+	if (spaces == NIL)
+		return;
+	AcceptInvalidationMessages();
+	InvalidateCatalogSnapshot();
+	foreach(lc, spaces)
+	{
+		Oid			space = lfirst_oid(lc);
+
+		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(space)))
+			continue;
+		cursor = 0;
+		while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		{
+			/* this transaction may have done it already */
+			if (wt.space != space || wide_table_by_id(wt_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
+				continue;
+			if (report)
+				ereport(LOG, (errmsg("widetable: removing table \"%s\" of a dropped database", wt.name)));
+			wt_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
+		}
+	}
+}
+
+/*
  * A stored table of the wished name whose foreign tables are called otherwise
  * now, because their schema was renamed, say: it follows them.  true: it did,
  * and the name is free.
@@ -353,6 +394,7 @@ find_or_create(WtTable *t, wide_table *wt)
 	wide_status st;
 
 	drop_orphans();
+	wt_drop_lost_tables(false);
 	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
 	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
 		st = WIDE_NOTFOUND;

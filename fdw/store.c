@@ -142,6 +142,7 @@ wt_anchor(void)
 static bool
 host_interrupted(void *ctx)
 {
+	wt_worker_tick();
 	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
 		return false;
 	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
@@ -171,6 +172,12 @@ static void
 host_wake(void *ctx)
 {
 	wt_wake_worker();
+}
+
+static bool
+host_worker_works(void *ctx)
+{
+	return wt_worker_works();
 }
 
 static uint64_t
@@ -301,7 +308,8 @@ attach(void)
 
 	host.interrupted = host_interrupted;
 	host.now = host_now;
-	host.wake_worker = wt_workers > 0 ? host_wake : NULL;
+	host.wake_worker = host_wake;
+	host.worker_works = host_worker_works;
 	host.oldest_external = host_oldest_external;
 	host.report = host_report;
 	if (!registered)
@@ -491,6 +499,8 @@ sqlstate_of(wide_status st)
 			return ERRCODE_OUT_OF_MEMORY;
 		case WIDE_FULL:
 			return ERRCODE_INSUFFICIENT_RESOURCES;
+		case WIDE_NOSPACE:
+			return ERRCODE_DISK_FULL;
 		case WIDE_BUSY:
 			return ERRCODE_OBJECT_IN_USE;
 		case WIDE_CONFLICT:
@@ -522,7 +532,9 @@ wt_check(wide_status st, const char *what)
 			(errcode(sqlstate_of(st)),
 			 what ? errmsg("%s: %s", what, wide_error_text()) : errmsg("widetable: %s", wide_error_text()),
 			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
-			 st == WIDE_FULL ? errhint("See widetable.memtable_size, widetable.max_tables and the space on disk.") : 0));
+			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory; nothing else needs to be done.",
+										  WT_DIRECTORY) : 0));
 }
 
 void

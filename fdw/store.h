@@ -32,6 +32,8 @@ typedef struct WtAnchor
 	pid_t		worker_pid;		/* 0 = not running */
 	int			worker_procno;	/* its latch */
 	TimestampTz worker_started; /* last time someone asked for one */
+	bool		worker_refused; /* there was no slot for it, and the log says so */
+	TimestampTz worker_seen;	/* when it was last at work or idle; without the mutex: a guess will do */
 } WtAnchor;
 
 extern WtAnchor *wt_anchor(void);
@@ -51,6 +53,8 @@ extern const char *wt_wal_failure(void);
 /* worker.c */
 extern void wt_worker_register_static(void);
 extern void wt_worker_ensure(void);	/* starts one when none runs; never raises */
+extern bool wt_worker_works(void);	/* one runs, and not only on paper: see worker.c */
+extern void wt_worker_tick(void);	/* the worker: I am at it */
 
 /* lock.c */
 extern void wt_lock_reset(void);	/* end of transaction */
@@ -79,5 +83,7 @@ extern bool wt_parallel_leader_wrote(void);
 
 /* ddl.c: make the engine's table agree with the foreign table's definition */
 extern void wt_sync_table(Oid relid);
+/* Adds to the batch the removal of all tables of databases that are no more. */
+extern void wt_drop_lost_tables(bool report);
 
 #endif							/* WT_STORE_H */

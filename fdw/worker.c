@@ -7,13 +7,17 @@
  * and honours interrupts between cells of the engine's work (DROP DATABASE
  * waits for every process to accept a barrier).  It is started at first use,
  * or with the server when the library is preloaded.  Without it the writers do
- * its work themselves.
+ * its work themselves, also when it is there and does nothing because it was
+ * stopped or waits for a disk: so it leaves the time in the anchor every so
+ * often.
+ *
+ * What fails is tried again, at longer and longer intervals, and the log has
+ * one line for a series of failures.
  */
 #include "store.h"
 
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -25,15 +29,18 @@
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #define IDLE_MS			1000	/* between looks for work when nobody wakes us */
 #define WAL_DISTANCE	((uint64) 256 * 1024 * 1024)	/* flush when that much WAL waits for us */
-#define DATABASE_CHECK_MS	60000	/* between looks for tables of dropped databases */
+#define DATABASE_CHECK_MS	10000	/* between looks for tables of dropped databases */
+#define RETRY_MAX_MS		10000	/* at the most between attempts of work that fails */
+#define SEEN_MS				5000	/* a worker that was not seen for so long is not counted on */
 
 PGDLLEXPORT void wt_worker_main(Datum arg);
+
+static bool is_worker = false;	/* this process */
 
 static void
 fill_worker(BackgroundWorker *w)
@@ -80,11 +87,33 @@ wt_worker_ensure(void)
 	if (!mine || a->in_main)
 		return;
 	fill_worker(&w);
-	if (!RegisterDynamicBackgroundWorker(&w, NULL))
+	if (RegisterDynamicBackgroundWorker(&w, NULL))
+		a->worker_refused = false;
+	else if (!a->worker_refused)
+	{
+		/* once; it is asked for again as long as somebody writes */
+		a->worker_refused = true;
 		ereport(LOG,
-				(errmsg("widetable could not start its background worker"),
-				 errdetail("Sessions that write do its work meanwhile."),
+				(errmsg("widetable could not start its background worker: no slot of max_worker_processes (%d) is free",
+						max_worker_processes),
+				 errdetail("Sessions that write do its work until one is."),
 				 errhint("Increase max_worker_processes.")));
+	}
+}
+
+bool
+wt_worker_works(void)
+{
+	WtAnchor   *a = wt_anchor();
+
+	return a->worker_pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
+}
+
+void
+wt_worker_tick(void)
+{
+	if (is_worker)
+		wt_anchor()->worker_seen = GetCurrentTimestamp();
 }
 
 /* ------------------------------------------------------------------ main */
@@ -116,15 +145,18 @@ announce(void)
 	{
 		a->worker_pid = MyProcPid;
 		a->worker_procno = MyProc - ProcGlobal->allProcs;
+		a->worker_refused = false;
+		a->worker_seen = GetCurrentTimestamp();
 	}
 	SpinLockRelease(&a->mutex);
+	is_worker = first;
 	if (first)
 		before_shmem_exit(forget_worker, (Datum) 0);
 	return first;
 }
 
 /* All work there is, in units; interrupts between them. */
-static void
+static wide_status
 work(wide_db *db)
 {
 	for (;;)
@@ -132,67 +164,108 @@ work(wide_db *db)
 		wide_status st;
 
 		CHECK_FOR_INTERRUPTS();
+		wt_worker_tick();
 		st = wide_work(db);
 		if (st == WIDE_END)
-			return;
-		if (st == WIDE_INTERRUPTED)
-			continue;
-		if (st == WIDE_POISONED)
-			wt_check(st, NULL);
-		if (st != WIDE_OK)
-		{
-			/* nothing is half done; a full disk may get room again */
-			ereport(LOG, (errmsg("widetable: background work failed: %s", wide_error_text())));
-			return;
-		}
+			return WIDE_OK;
+		if (st != WIDE_OK && st != WIDE_INTERRUPTED)
+			return st;
 	}
 }
 
 /* An idle store must not keep the WAL of a busy cluster. */
-static void
+static wide_status
 flush_by_distance(wide_db *db)
 {
 	wide_stats	s;
 	wide_status st;
 
 	wide_statistics(db, &s);
-	if (s.restart_lsn == 0 || (uint64) GetXLogInsertRecPtr() < s.restart_lsn + WAL_DISTANCE)
-		return;
+	if (s.restart_lsn == 0 || (uint64_t) GetXLogInsertRecPtr() < s.restart_lsn + WAL_DISTANCE)
+		return WIDE_OK;
 	st = wide_flush(db);
+	return st == WIDE_INTERRUPTED ? WIDE_OK : st;
+}
+
+/*
+ * One round.  Returns how long to wait before the next one, given the last such
+ * answer.  Writers that need memory do not wait for it: they try themselves, and
+ * get the error.
+ */
+static long
+work_round(wide_db *db, long before)
+{
+	wide_status st = work(db);
+
+	if (st == WIDE_OK)
+		st = flush_by_distance(db);
 	if (st == WIDE_POISONED)
 		wt_check(st, NULL);
-	if (st != WIDE_OK && st != WIDE_INTERRUPTED)
-		ereport(LOG, (errmsg("widetable: flush failed: %s", wide_error_text())));
+	if (st == WIDE_OK)
+	{
+		if (before > IDLE_MS)
+			ereport(LOG, (errmsg("widetable: background work goes on")));
+		return IDLE_MS;
+	}
+	/* nothing is half done; a full disk may get room again */
+	ereport(before > IDLE_MS ? DEBUG1 : LOG,
+			(errmsg("widetable: background work failed: %s", wide_error_text()),
+			 errdetail("It is tried again until it succeeds."),
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory.", WT_DIRECTORY) : 0));
+	return Min(before * 2, RETRY_MAX_MS);
 }
 
 /* Nothing tells us of DROP DATABASE: compare with pg_database. */
 static void
-drop_tables_of_dropped_databases(wide_db *db)
+drop_tables_of_dropped_databases(void)
 {
-	uint32		cursor = 0;
-	wide_table	t;
-
-	if (wide_table_next(db, &cursor, &t) != WIDE_OK)
-		return;
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	cursor = 0;
-	while (wide_table_next(db, &cursor, &t) == WIDE_OK)
+	PG_TRY();
 	{
-		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(t.space)))
-			continue;
-		ereport(LOG, (errmsg("widetable: removing table \"%s\" of a dropped database", t.name)));
-		wt_check(wide_batch_drop_table(wt_batch(true), t.id), "could not drop a table");
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		wt_drop_lost_tables(true);
+		PopActiveSnapshot();
+		CommitTransactionCommand();
 	}
-	PopActiveSnapshot();
+	PG_CATCH();
+	{
+		/* the next time, then */
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+}
+
+/* Where it cannot be opened the log says why, and after a while another worker has a try. */
+static wide_db *
+open_store(void)
+{
+	char	   *why = NULL;
+	wide_db    *db;
+
+	StartTransactionCommand();
+	db = wt_db_try(&why);
+	if (db == NULL)
+	{
+		ereport(LOG,
+				(errmsg("widetable: the background worker cannot open the store"),
+				 errdetail("%s", why)));
+		(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS, PG_WAIT_EXTENSION);
+		CHECK_FOR_INTERRUPTS();
+		proc_exit(1);
+	}
 	CommitTransactionCommand();
+	return db;
 }
 
 void
 wt_worker_main(Datum arg)
 {
 	wide_db    *db;
-	TimestampTz last_check;
+	TimestampTz last_check = 0,
+				next_work = 0;
+	long		wait = IDLE_MS;
 
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -200,26 +273,30 @@ wt_worker_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	if (!announce())
 		proc_exit(0);
-	StartTransactionCommand();
-	db = wt_db();
-	CommitTransactionCommand();
-	last_check = GetCurrentTimestamp();
+	db = open_store();
 
 	for (;;)
 	{
+		TimestampTz now = GetCurrentTimestamp();
+
 		CHECK_FOR_INTERRUPTS();
+		wt_worker_tick();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
-		work(db);
-		flush_by_distance(db);
-		if (TimestampDifferenceExceeds(last_check, GetCurrentTimestamp(), DATABASE_CHECK_MS))
+		/* being woken does not shorten the wait after a failure */
+		if (now >= next_work)
 		{
-			drop_tables_of_dropped_databases(db);
-			last_check = GetCurrentTimestamp();
+			wait = work_round(db, wait);
+			next_work = wait > IDLE_MS ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), wait) : 0;
+		}
+		if (TimestampDifferenceExceeds(last_check, now, DATABASE_CHECK_MS))
+		{
+			drop_tables_of_dropped_databases();
+			last_check = now;
 		}
 		pgstat_report_activity(STATE_IDLE, NULL);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, IDLE_MS, PG_WAIT_EXTENSION);

@@ -25,7 +25,7 @@ status(void **state)
 			assert_string_not_equal(wide_status_name(a), wide_status_name(b));
 	}
 	assert_string_equal(wide_status_name(WIDE_CORRUPT), "corrupt data");
-	assert_int_equal(os_fail(-ENOSPC, "write", "f"), WIDE_FULL);
+	assert_int_equal(os_fail(-ENOSPC, "write", "f"), WIDE_NOSPACE);
 	assert_int_equal(os_fail(ENOMEM, "read", "f"), WIDE_NOMEM);
 	assert_int_equal(os_fail(-EIO, "read", "f"), WIDE_IO);
 	assert_non_null(strstr(wide_error_text(), "\"f\""));

@@ -506,6 +506,69 @@ test_edit_faults(void **state)
 		}
 }
 
+/* A disk that is full for one call fails that edit, and the same edit succeeds afterwards. */
+static void
+test_disk_full_for_a_while(void **state)
+{
+	int			alive = 0;
+
+	for (uint64_t n = 1; n < 40; n++)
+	{
+		store		s;
+		os_fault_plan plan = {.at = n, .error = 28};
+		wide_os    *os;
+		int			failed = 0;
+		bool		dead = false;
+
+		test_dir_make(s.dir, sizeof s.dir);
+		os = os_faulty(s.dir, &plan);
+		if (store_load(&s, os) != WIDE_OK)
+		{
+			/* nor has it harmed a store that was only about to be made */
+			store_close(&s);
+			os_faulty_free(os);
+			assert_ok(store_load(&s, NULL));
+			store_close(&s);
+			test_dir_drop(s.dir);
+			continue;
+		}
+		make_family(s.db, 1, 10);
+		for (int i = 0; i < 4 && !dead; i++)
+		{
+			file_meta	f = {.number = set_new_file_number(s.db), .family = 1};
+			set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
+
+			if (i == 2)
+				s.db->seg->set.manifest_size = UINT64_MAX;	/* a new manifest */
+			if (set_apply(s.db, &e) == WIDE_OK)
+				continue;
+			failed++;
+			dead = shm_check(s.db) != WIDE_OK;
+			if (!dead)
+			{
+				assert_int_equal(s.db->seg->set.nfiles, i);
+				assert_int_equal(s.db->seg->set.reserved_files, 0);
+				assert_ok(set_apply(s.db, &e));
+			}
+		}
+		alive += failed > 0 && !dead;
+		store_close(&s);
+		os_faulty_free(os);
+		assert_ok(store_load(&s, NULL));
+		if (!dead)
+		{
+			assert_int_equal(s.db->seg->set.nfiles, 4);
+			assert_int_equal(s.db->seg->catalog.nfamilies, 1);
+		}
+		assert_ok(set_remove_orphans(s.db));
+		assert_int_equal(test_dir_count(s.dir), 2);
+		store_close(&s);
+		test_dir_drop(s.dir);
+	}
+	/* the writes of three records, and those of a new manifest and of CURRENT with what surrounds them */
+	assert_true(alive >= 8);
+}
+
 static void
 test_overlap(void **state)
 {
@@ -532,6 +595,7 @@ main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_edit_faults),
+		cmocka_unit_test(test_disk_full_for_a_while),
 		cmocka_unit_test(test_overlap),
 	};
 

@@ -865,7 +865,7 @@ failing_writes(void **state)
 			assert_int_equal(problems(&m), 0);
 			break;
 		}
-		assert_int_equal(st, WIDE_FULL);
+		assert_int_equal(st, WIDE_NOSPACE);
 		/* nothing stays, not even under the temporary name */
 		assert_int_equal(test_dir_count(store.dir), 0);
 	}

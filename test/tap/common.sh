@@ -29,9 +29,9 @@ set_conf() { printf '%s\n' "$@" >>"$T/data/postgresql.conf"; }
 start() { "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
 stop() { "$BIN/pg_ctl" -D "$T/data" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1; }
 
-# q SQL...: the output of the statements, errors included
+# q SQL...: the output of the statements, errors included (VERBOSITY=verbose: with their SQLSTATE)
 q() { q_=; for s in "$@"; do q_="$q_$s;
-"; done; printf '%s' "$q_" | timeout 60 "$BIN/psql" -XqAt 2>&1; }
+"; done; printf '%s' "$q_" | timeout 60 "$BIN/psql" -XqAt -v VERBOSITY="${VERBOSITY:-default}" 2>&1; }
 
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; BAD=1; fi; }
 is() {		# GOT EXPECTED NAME
