@@ -35,6 +35,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_foreign_data_wrapper.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
@@ -247,6 +248,19 @@ wt_set_table_option(Oid relid, const char *name, const char *value)
 	update_options(catalog, tup, Anum_pg_foreign_table_ftoptions, name, value);
 	table_close(catalog, RowExclusiveLock);
 	CacheInvalidateRelcacheByRelid(relid);
+	CommandCounterIncrement();
+}
+
+void
+wt_set_wrapper_option(Oid fdwid, const char *name, const char *value)
+{
+	Relation	catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
+	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for foreign-data wrapper %u", fdwid);
+	update_options(catalog, tup, Anum_pg_foreign_data_wrapper_fdwoptions, name, value);
+	table_close(catalog, RowExclusiveLock);
 	CommandCounterIncrement();
 }
 

@@ -29,5 +29,7 @@ extern void wt_check_alter(WtTable *before, WtTable *after, wide_table_id table)
 extern void wt_check_same_key(WtTable *t, wide_table_id table);
 /* Sets an option of the foreign table, in the catalog, as ALTER would. */
 extern void wt_set_table_option(Oid relid, const char *name, const char *value);
+/* The same of a foreign-data wrapper. */
+extern void wt_set_wrapper_option(Oid fdwid, const char *name, const char *value);
 
 #endif							/* WT_ALTER_H */

@@ -20,6 +20,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_inherits.h"
@@ -386,13 +387,15 @@ is_out_of_date(wide_table *wt)
 	return true;
 }
 
+/* Finds or makes the stored table, and binds the foreign table to it. */
 static void
-find_or_create(WtTable *t, wide_table *wt)
+make_table(WtTable *t, wide_table *wt)
 {
 	wide_db    *db = wt_db();
 	wide_batch *b = wt_batch(true);
 	wide_status st;
 
+	wt_note_origin(t->relid);
 	drop_orphans();
 	wt_drop_lost_tables(false);
 	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
@@ -468,7 +471,11 @@ sync_table(Oid relid, bool defining)
 	wt_batch_command();
 	st = wide_table_by_binding(wt_db(), wt_batch(true), MyDatabaseId, relid, &wt);
 	if (st == WIDE_NOTFOUND)
-		find_or_create(t, &wt);
+	{
+		if (before != NULL || !defining)
+			wt_check_copied(relid);
+		make_table(t, &wt);
+	}
 	else
 	{
 		wt_check(st, "could not find the table");
@@ -491,6 +498,26 @@ void
 wt_sync_table(Oid relid)
 {
 	sync_table(relid, false);
+}
+
+bool
+wt_begin_empty(Oid relid)
+{
+	Relation	rel;
+	WtTable    *t;
+	wide_table	wt;
+
+	if (!wt_is_uncopied(relid) ||
+		wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_NOTFOUND)
+		return false;
+	rel = relation_open(relid, AccessShareLock);
+	t = wt_table_parse(rel);
+	wt_note_ddl();
+	wt_batch_command();
+	make_table(t, &wt);
+	sync_families(t, wt.id, NULL);
+	relation_close(rel, NoLock);
+	return true;
 }
 
 /* ---------------------------------------------------------- event triggers */
@@ -577,14 +604,41 @@ wt_ddl_command_end(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+static object_access_hook_type prev_object_access_hook = NULL;
+
+/* The stored table goes with its last foreign table; in the transaction's batch, so it comes back with that. */
+static void
+drop_binding(Oid relid)
+{
+	wide_table	wt;
+
+	if (wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
+		return;
+	wt_note_ddl();
+	wt_batch_command();
+	wt_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
+}
+
+/* A store that cannot be opened must not keep anybody from dropping its tables. */
+static bool
+open_for_drop(void)
+{
+	char	   *why = NULL;
+
+	if (wt_db_try(&why) != NULL)
+		return true;
+	ereport(WARNING,
+			(errmsg("could not remove the stored data of dropped foreign tables"),
+			 errdetail("%s", why)));
+	return false;
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_drop);
 Datum
 wt_sql_drop(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 	ListCell   *lc;
-	wide_db    *db;
-	char	   *why = NULL;
 
 	check_trigger(fcinfo, "widetable.sql_drop");
 	if (!wt_store_exists())
@@ -597,24 +651,39 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
 						" AND objsubid OPERATOR(pg_catalog.=) 0"
 						" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
-	if (relids == NIL)
+	if (relids == NIL || !open_for_drop())
 		PG_RETURN_NULL();
-	if ((db = wt_db_try(&why)) == NULL)
-	{
-		ereport(WARNING,
-				(errmsg("could not remove the stored data of dropped foreign tables"),
-				 errdetail("%s", why)));
-		PG_RETURN_NULL();
-	}
 	foreach(lc, relids)
-	{
-		wide_table	wt;
-
-		if (wide_table_by_binding(db, wt_batch(false), MyDatabaseId, lfirst_oid(lc), &wt) != WIDE_OK)
-			continue;
-		wt_note_ddl();
-		wt_batch_command();
-		wt_check(wide_batch_unbind(wt_batch(true), wt.id, lfirst_oid(lc)), "could not drop the table");
-	}
+		drop_binding(lfirst_oid(lc));
 	PG_RETURN_NULL();
+}
+
+/*
+ * The event trigger for drops is not fired by a command that drops it, as DROP
+ * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
+ * us, if this library is loaded.  An event trigger before such commands loads it.
+ */
+PG_FUNCTION_INFO_V1(wt_ddl_command_start);
+Datum
+wt_ddl_command_start(PG_FUNCTION_ARGS)
+{
+	check_trigger(fcinfo, "widetable.ddl_command_start");
+	PG_RETURN_NULL();
+}
+
+static void
+object_access(ObjectAccessType access, Oid classid, Oid object, int subid, void *arg)
+{
+	if (prev_object_access_hook)
+		prev_object_access_hook(access, classid, object, subid, arg);
+	if (access == OAT_DROP && classid == RelationRelationId && subid == 0 &&
+		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_is_ours(object) && wt_store_exists() && open_for_drop())
+		drop_binding(object);
+}
+
+void
+wt_ddl_init(void)
+{
+	prev_object_access_hook = object_access_hook;
+	object_access_hook = object_access;
 }

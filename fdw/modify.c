@@ -1465,7 +1465,7 @@ wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 		WtTable    *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
 		WtEngine	e;
 
-		if (!wt_engine(t, false, &e))
+		if (wt_begin_empty(t->relid) || !wt_engine(t, false, &e))
 			continue;			/* nothing was ever stored */
 		wt_note_ddl();
 		wt_batch_command();

@@ -125,6 +125,9 @@ check_option_name(Oid catalog, const char *name)
 	const char *names[lengthof(valid_options)];
 	int			n = 0;
 
+	/* ours alone, but ALTER FOREIGN DATA WRAPPER and pg_upgrade show it to the validator */
+	if (catalog == ForeignDataWrapperRelationId && strcmp(name, "origin") == 0)
+		return;
 	for (int i = 0; i < (int) lengthof(valid_options); i++)
 	{
 		if (valid_options[i].catalog != catalog)

@@ -81,8 +81,20 @@ extern void wt_parallel_withdraw(int level);
 extern wide_snapshot *wt_parallel_snapshot(void);
 extern bool wt_parallel_leader_wrote(void);
 
+/*
+ * database.c.  The wrapper's option "origin" names the database where its foreign
+ * tables were made: see there.
+ */
+#define WT_OPTION_ORIGIN "origin"
+extern void wt_database_init(void);
+extern void wt_note_origin(Oid relid);	/* the foreign table gets its stored table here */
+/* Of a foreign table that no stored table is bound to: its definition was copied, its rows were not. */
+extern bool wt_is_uncopied(Oid relid);
+extern void wt_check_copied(Oid relid);	/* an error when that is so */
+
 /* ddl.c: make the engine's table agree with the foreign table's definition */
 extern void wt_sync_table(Oid relid);
+extern void wt_ddl_init(void);
 /* Adds to the batch the removal of all tables of databases that are no more. */
 extern void wt_drop_lost_tables(bool report);
 

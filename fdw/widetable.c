@@ -191,6 +191,8 @@ _PG_init(void)
 	define_settings();
 	wt_store_request();
 	wt_xact_init();
+	wt_database_init();
+	wt_ddl_init();
 }
 
 PG_FUNCTION_INFO_V1(wt_handler);

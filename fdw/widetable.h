@@ -346,6 +346,11 @@ typedef struct WtEngine
 	wide_family_id all[WT_MAX_FAMILIES];
 } WtEngine;
 extern bool wt_engine(WtTable *t, bool create, WtEngine *out);
+/*
+ * A foreign table whose rows CREATE DATABASE has not copied gets an empty stored
+ * table; false: it is none of that kind.
+ */
+extern bool wt_begin_empty(Oid relid);
 
 /* A scan of the engine that is closed at the end of the transaction at the latest. */
 typedef struct WtScan WtScan;

@@ -674,7 +674,10 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 
 	/* nothing was ever stored in this cluster: do not make a store for reading */
 	if (!create && !wt_store_exists())
+	{
+		wt_check_copied(t->relid);
 		return false;
+	}
 	db = wt_db();
 	if (!ddl && c->relid == t->relid && c->serial == t->serial && c->generation == wide_catalog_generation(db))
 	{
@@ -684,6 +687,7 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 	st = wide_table_by_binding(db, batch, MyDatabaseId, t->relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
+		wt_check_copied(t->relid);
 		if (!create)
 			return false;
 		wt_sync_table(t->relid);

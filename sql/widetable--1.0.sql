@@ -27,6 +27,13 @@ CREATE EVENT TRIGGER widetable_ddl_command_end ON ddl_command_end
     EXECUTE FUNCTION @extschema@.ddl_command_end();
 CREATE EVENT TRIGGER widetable_sql_drop ON sql_drop
     EXECUTE FUNCTION @extschema@.sql_drop();
+-- commands that may drop the trigger above, which is not fired then: this one loads the library, which has a hook
+CREATE FUNCTION @extschema@.ddl_command_start() RETURNS event_trigger
+    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_start';
+REVOKE ALL ON FUNCTION @extschema@.ddl_command_start() FROM PUBLIC;
+CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
+    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')
+    EXECUTE FUNCTION @extschema@.ddl_command_start();
 
 -- ------------------------------------------------------- cells of one row
 
@@ -163,6 +170,8 @@ CREATE FUNCTION @extschema@.compact(rel regclass DEFAULT NULL, major boolean DEF
     RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_compact';
 CREATE FUNCTION @extschema@.verify(rel regclass DEFAULT NULL, OUT object text, OUT problem text)
     RETURNS SETOF record LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_verify';
+CREATE FUNCTION @extschema@.copy_tables(database name)
+    RETURNS int LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_copy_tables';
 CREATE FUNCTION @extschema@.split_keys(rel regclass, n int)
     RETURNS SETOF bytea LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_split_keys';
 CREATE FUNCTION @extschema@.table_size(rel regclass)
