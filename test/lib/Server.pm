@@ -1,0 +1,236 @@
+#
+# Server.pm: the private cluster as torture.pl and soak.pl handle it: psql,
+# clients in the background, starting, killing, what is on disk.
+#
+# Only perl-base's modules are used.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
+#
+package Server;
+use strict;
+use warnings;
+use POSIX ();
+use Exporter ();
+our @ISA = ('Exporter');
+our @EXPORT = qw(nap slurp spit psql value spawn wait_children stop_children output complaints proc alive postmaster children_of
+	start stop kill_all wait_ready store_dir litter pick $dir $data);
+
+our ($bin, $data) = @ENV{qw(BIN PGDATA)};
+our $dir;						# what the clients read and write
+our $lost = qr/^(?!)/;			# messages that this round's kill may bring besides the usual ones
+my @children;
+
+# a directory outside the server for scripts and acknowledgements
+sub begin
+{
+	my ($name) = @_;
+	die "run this by ./test/$name\n" unless defined $bin && defined $data;
+	$dir = "$data/../$name.$$";
+	$dir = ($ENV{TMPDIR} || '/tmp') . "/widetable-$name.$$" unless mkdir $dir;
+	mkdir $dir unless -d $dir;
+	$SIG{INT} = $SIG{TERM} = sub { stop_children(); exit 1 };
+}
+
+END { my $rc = $?; system('rm', '-rf', $dir) if defined $dir; $? = $rc; }
+
+sub nap { select undef, undef, undef, $_[0]; }
+
+sub slurp { my ($f) = @_; open my $h, '<', $f or return ''; local $/; my $s = <$h>; return defined $s ? $s : ''; }
+
+sub spit { my ($f, $s) = @_; open my $h, '>', $f or die "$f: $!"; print $h $s; close $h or die "$f: $!"; }
+
+# a number below $n that follows from the arguments alone
+sub pick
+{
+	my ($n, @v) = @_;
+	my $x = 2166136261;
+	for my $v (@v) { for my $b ($v & 255, ($v >> 8) & 255, ($v >> 16) & 255) { $x = (($x ^ $b) * 16777619) & 0xffffffff; } }
+	$x ^= $x >> 15;
+	$x = ($x * 2246822519) & 0xffffffff;
+	$x ^= $x >> 13;
+	return $x % $n;
+}
+
+# -------------------------------------------------------------------- clients
+
+# runs psql on a script; returns (exit status, output, messages)
+sub psql
+{
+	my ($sql, $app) = @_;
+	spit("$dir/q.sql", $sql);
+	local $ENV{PGAPPNAME} = $app || 'check';
+	my $rc = system("timeout -k 5 100 '$bin/psql' -XqAt -v ON_ERROR_STOP=1 -f '$dir/q.sql' >'$dir/q.out' 2>'$dir/q.err'");
+	return ($rc, slurp("$dir/q.out"), $rc >> 8 == 124 ? "took more than 100 s: $sql" . sessions() : slurp("$dir/q.err"));
+}
+
+# what everybody is doing, when something takes too long
+sub sessions
+{
+	return "\n" . `PGCONNECT_TIMEOUT=5 timeout 10 '$bin/psql' -XqAtc "SELECT pid, backend_type, application_name, wait_event_type, wait_event, state,
+	left(query, 120) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type IN ('client backend', 'widetable worker')" 2>&1`;
+}
+
+sub value
+{
+	my ($sql) = @_;
+	my ($rc, $out, $err) = psql($sql);
+	return undef if $rc;
+	chomp $out;
+	return $out;
+}
+
+# a psql in the background that runs a script; $stop: it ends at the first error
+sub spawn
+{
+	my ($name, $stop, $sql) = @_;
+	spit("$dir/$name.sql", $sql);
+	my $pid = fork;
+	die "fork: $!" unless defined $pid;
+	if ($pid == 0)
+	{
+		$SIG{INT} = $SIG{TERM} = 'DEFAULT';
+		$ENV{PGAPPNAME} = $name;
+		open STDIN,  '<', '/dev/null';
+		open STDOUT, '>', "$dir/$name.out";
+		open STDERR, '>', "$dir/$name.err";
+		{ exec "$bin/psql", '-XqAt', '-v', "ON_ERROR_STOP=$stop", '-f', "$dir/$name.sql" };
+		POSIX::_exit(127);
+	}
+	push @children, $pid;
+	return $pid;
+}
+
+sub output { return slurp("$dir/$_[0].out"); }
+
+# what a client was told and should not have been; it may lose the server
+sub complaints
+{
+	my ($name, $allowed) = @_;
+	return map { "$name: $_" }
+	  grep { !/terminating connection|the database system is|could not connect|server closed|connection to server/ && !/$lost/
+		  && !(defined $allowed && /$allowed/) }
+	  grep { /ERROR|FATAL|PANIC/ } split /\n/, slurp("$dir/$name.err");
+}
+
+# all psql of this round; those that hang are ended; '' or which hang
+sub wait_children
+{
+	my ($limit) = @_;
+	my $end = time() + $limit;
+	my @hung;
+	for my $pid (@children)
+	{
+		my $r;
+		while (($r = waitpid($pid, POSIX::WNOHANG())) == 0 && time() < $end) { nap(0.02); }
+		push @hung, $pid if $r == 0;
+	}
+	my $why = @hung ? @hung . ' clients hang; the sessions:' . sessions() : '';
+	stop_children();
+	return $why;
+}
+
+sub stop_children { kill 'KILL', $_ for @children; waitpid($_, 0) for @children; @children = (); }
+
+# ------------------------------------------------------------------ processes
+
+# (state, parent) of a process, from /proc: there may be no ps
+sub proc
+{
+	my ($pid) = @_;
+	my $s = slurp("/proc/$pid/stat");
+	return unless $s =~ /\) (\S) (\d+) /s;
+	return ($1, $2);
+}
+
+sub alive { my ($st) = proc($_[0]); return defined $st && $st ne 'Z'; }
+
+sub postmaster { my ($pid) = slurp("$data/postmaster.pid") =~ /^(\d+)/; return $pid; }
+
+sub children_of
+{
+	my ($parent) = @_;
+	my @r;
+	opendir my $d, '/proc' or die "/proc: $!";
+	for my $pid (grep { /^\d+$/ } readdir $d)
+	{
+		my ($st, $pp) = proc($pid);
+		push @r, $pid if defined $pp && $pp == $parent && $st ne 'Z';
+	}
+	return @r;
+}
+
+# the postmaster and all its children, as when the machine goes off
+sub kill_all
+{
+	my $pm = postmaster();
+	return unless defined $pm;
+	my @kids = children_of($pm);
+	kill 'KILL', $pm;
+	kill 'KILL', @kids;
+	for (1 .. 400) { return unless grep { alive($_) } $pm, @kids; nap(0.025); }
+}
+
+# ------------------------------------------------------------- start and stop
+
+sub start
+{
+	my (@env) = @_;
+	for my $try (1 .. 5)
+	{
+		return 1 if system("env @env '$bin/pg_ctl' -D '$data' -l '$data/server.log' -w -t 120 start >'$dir/ctl.out' 2>&1 </dev/null") == 0;
+		nap(0.5);
+	}
+	print slurp("$dir/ctl.out");
+	return 0;
+}
+
+# '' or what went wrong
+sub stop
+{
+	my ($mode) = @_;
+	return '' if system("'$bin/pg_ctl' -D '$data' -m $mode -w -t 60 stop >'$dir/ctl.out' 2>&1 </dev/null") == 0;
+	return "$mode stop: " . slurp("$dir/ctl.out");
+}
+
+sub wait_ready
+{
+	my $end = time() + 90;
+	while (time() < $end) { return 1 if defined value('SELECT 1'); nap(0.1); }
+	return 0;
+}
+
+# ---------------------------------------------------------------------- files
+
+sub store_dir { return "$data/widetable"; }
+
+# What lies in the store's directory and is no part of it: sorted files that no
+# family lists, temporary files, old manifests.  Listed files that are not there
+# count too.  Work in progress has files that are not listed yet and files that
+# wait for their end, so this looks until it has seen the directory in order or
+# $limit seconds are over.
+sub litter
+{
+	my ($limit) = @_;
+	my $end = time() + $limit;
+	my @wrong;
+	do
+	{
+		@wrong = litter_now();
+		return if !@wrong;
+		nap(0.1);
+	} while (time() < $end);
+	return @wrong;
+}
+
+sub litter_now
+{
+	my $listed = value('SELECT DISTINCT file FROM widetable.pg_stat_widetable_files');
+	return ('the files cannot be listed') unless defined $listed;
+	my %there;
+	opendir my $d, store_dir() or return (store_dir() . ": $!");
+	$there{$_} = 1 for grep { !/^\.\.?$/ } readdir $d;
+	my ($manifest) = slurp(store_dir() . '/CURRENT') =~ /(manifest-[0-9a-f]+)/;
+	my %ok = map { $_ => 1 } 'CURRENT', defined $manifest ? $manifest : ();
+	for my $f (split /\n/, $listed) { $ok{ sprintf '%08x.sst', $f } = 1; }
+	return (map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
+}
+
+1;
