@@ -26,6 +26,7 @@
  * file changes, which take LOCK_SET and LOCK_CATALOG inside.
  */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@
 
 #define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
 #define PATIENCE_MS		1000	/* for a worker to make room, before doing it here */
+#define REPORT_MS		10000	/* of waiting for room, before the log hears of it */
 #define LEVEL0_MANY		20
 
 /* ---------------------------------------------------------------- memtable */
@@ -81,6 +83,22 @@ monotonic_us(void)
 	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* For the log: what keeps a writer from memory for so long. */
+static void
+report_wait(wide_db *db)
+{
+	char		text[200];
+	int			pid = work_flushing(db);
+
+	if (db->host.report == NULL)
+		return;
+	if (pid > 0)
+		snprintf(text, sizeof text, "a commit has waited %d s for memory: process %d is writing it to files", REPORT_MS / 1000, pid);
+	else
+		snprintf(text, sizeof text, "a commit has waited %d s for memory, which statements that run for long still read", REPORT_MS / 1000);
+	db->host.report(db->host.ctx, 1, text);
+}
+
 /* Nobody makes room: do it in this process. */
 static wide_status
 make_room(wide_db *db)
@@ -105,6 +123,7 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
 	int64_t		since = 0;
+	bool		reported = false;
 	wide_status st = WIDE_OK;
 
 	if (bytes == 0)
@@ -149,6 +168,11 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 			TRY_GOTO(make_room(db));
 			if (interrupted(db))
 				TRY_GOTO(wide_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
+			if (!reported && monotonic_us() - since > REPORT_MS * 1000)
+			{
+				reported = true;
+				report_wait(db);
+			}
 		}
 	}
 done:

@@ -59,5 +59,6 @@ extern uint64_t work_file_bytes;
 extern uint64_t work_level_bytes;
 /* Drops jobs of processes that are gone; under LOCK_SET. */
 extern void work_sweep_jobs(wide_db *db);
+extern int	work_flushing(wide_db *db);	/* pid of the process that flushes a memtable right now; 0: none */
 
 #endif							/* WIDE_DB_H */

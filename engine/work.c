@@ -85,6 +85,20 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 	return *job >= 0 ? WIDE_OK : wide_fail(WIDE_BUSY, "another process does this already");
 }
 
+int
+work_flushing(wide_db *db)
+{
+	int			pid = 0;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	for (int i = 0; i < JOB_MAX; i++)
+		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 && db->seg->jobs[i].info.kind == JOB_FLUSH)
+			pid = (int) db->seg->jobs[i].pid;
+	shm_unlock(db, LOCK_SET);
+	return pid;
+}
+
 void
 job_plan(wide_db *db, int job, int from, int to, uint64_t total)
 {

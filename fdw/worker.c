@@ -77,8 +77,8 @@ wt_worker_ensure(void)
 	if (wt_workers == 0 || wt_in_background_worker || a->worker_pid != 0)
 		return;
 	SpinLockAcquire(&a->mutex);
-	/* it needs a moment to come up, and may be refused: ask at most every 10 s */
-	if (a->worker_pid == 0 && now - a->worker_started > 10 * USECS_PER_SEC)
+	/* it needs a moment to come up, and may be refused: do not ask all the time */
+	if (a->worker_pid == 0 && now - a->worker_started > (a->worker_refused ? 2 : 10) * USECS_PER_SEC)
 	{
 		a->worker_started = now;
 		mine = true;

@@ -1,0 +1,86 @@
+# workers: the background worker is killed, ended, stopped, or never gets a
+# slot.  Nothing is lost, memory stays within its bounds, nobody waits for ever.
+. "${0%/*}/common.sh"
+await() { # SECONDS PATTERN SQL
+	for _ in $(seq $(($1 * 5))); do q "$3" | grep -qE "$2" && return 0; sleep 0.2; done
+	return 1
+}
+WORKER='SELECT worker_pid FROM widetable.pg_stat_widetable'
+MEMORY='SELECT memtables_waiting <= 3 AND memtable_bytes <= memtable_limit FROM widetable.pg_stat_widetable'
+
+# three slots, all taken: one by PostgreSQL's launcher, two by a query of ours
+new_cluster 'widetable.memtable_size = 1MB' 'max_worker_processes = 2' "statement_timeout = '30s'"
+PGOPTIONS='-c force_parallel_mode=on' q 'SELECT pg_sleep(1000)' >/dev/null 2>&1 &
+sleep 0.5
+like "$(q "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'")" '^1$' "the last slot is taken"
+q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
+	"CREATE PROCEDURE load(a int, b int) LANGUAGE plpgsql AS \$\$BEGIN FOR g IN a..b LOOP
+	 INSERT INTO w VALUES (g, (SELECT string_agg(md5(g || 'x' || i), '') FROM generate_series(1, 350) i)); COMMIT; END LOOP; END\$\$" >/dev/null
+is "$(q 'CALL load(1, 3000)')" "" "no slot: writers go on"
+is "$(q "$WORKER" "$MEMORY" | tr '\n' ' ')" " t " "without a worker, in bounded memory"
+like "$(q 'SELECT flushes > 18 FROM widetable.pg_stat_widetable')" '^t$' "they write files"
+like "$(q 'SELECT max(files) < 40 AND sum(level_files[1]) <= 22 FROM widetable.pg_stat_widetable_families')" '^t$' "and merge them"
+sleep 2; q 'CALL load(3001, 3010)' >/dev/null
+is "$(grep -c 'LOG:.*could not start its background worker.*max_worker_processes (2)' "$T/server.log")" "1" "the log says so once"
+like "$(grep -A 3 'could not start its background worker' "$T/server.log")" 'HINT:  Increase max_worker_processes' "with the fix"
+q "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1000)%' AND backend_type = 'client backend' AND pid <> pg_backend_pid()" >/dev/null
+wait
+sleep 2; q 'CALL load(3011, 3020)' >/dev/null
+await 5 '^[0-9]+$' "$WORKER"
+ok $? "a slot is free: it starts"
+is "$(q 'SELECT count(*), count(DISTINCT v) FROM w')" "3020|3020" "nothing is missing"
+
+# SIGTERM, pg_terminate_backend: it comes back
+p=$(q "$WORKER")
+q "SELECT pg_terminate_backend($p)" >/dev/null
+is "$(q 'CALL load(5001, 5500)')" "" "terminated: writers go on"
+await 6 "^[0-9]+$" "SELECT worker_pid FROM widetable.pg_stat_widetable WHERE worker_pid <> $p"
+ok $? "it comes back"
+
+# SIGSTOP: it is there and does nothing
+stop_and_write() { # NAME FROM
+	p=$(q "$WORKER")
+	kill -STOP "$p"
+	began=$(date +%s)
+	is "$(q "CALL load($2, $2 + 699)" "CALL load($2 + 700, $2 + 999)")" "" "$1: writers go on"
+	is "$(q "$MEMORY")" "t" "$1: in bounded memory"
+	[ $(($(date +%s) - began)) -lt 25 ]; ok $? "$1: and do not wait for long"
+	kill -CONT "$p"
+}
+stop_and_write 'stopped when idle' 10001
+is "$(q 'SELECT count(*) FROM w')" "4520" "nothing is missing"
+# in the middle of a flush: writers wait, their timeouts work, and the log says for whom
+p=
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	q 'CALL load(20001, 20300)' >/dev/null &
+	p=$(q "$WORKER")
+	for _ in $(seq 40); do
+		kill -STOP "$p"
+		[ "$(q "SELECT count(*) FROM widetable.pg_stat_widetable_compactions WHERE kind = 'flush' AND state = 'running'")" = 1 ] && break 2
+		kill -CONT "$p"
+	done
+	wait; p=
+done
+if [ -n "$p" ]; then
+	like "$(q "SET statement_timeout = '3s'" 'CALL load(30001, 40000)')" 'statement timeout' "stopped in a flush: a writer's timeout works"
+	is "$(q 'SELECT count(*) FROM w WHERE k < 9000')" "3520" "stopped in a flush: reads go on"
+	kill -CONT "$p"
+	is "$(q 'CALL load(40001, 40300)')" "" "it goes on, and so do they"
+else
+	echo "ok - skipped: no flush was slow enough to be stopped"
+fi
+wait
+
+# SIGKILL: the server restarts all sessions
+n=$(q 'SELECT count(*) FROM w')
+p=$(q "$WORKER")
+kill -KILL "$p"
+for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; [ "$(q 'SELECT count(*) FROM w')" = "$n" ] && break; done
+is "$(q 'SELECT count(*) FROM w')" "$n" "killed: nothing is missing"
+q "INSERT INTO w VALUES (-1, 'x')" >/dev/null
+await 10 "^[0-9]+$" "SELECT worker_pid FROM widetable.pg_stat_widetable WHERE worker_pid <> $p"
+ok $? "and another one runs"
+is "$(q 'SELECT * FROM widetable.verify()')" "" "verify finds nothing"
+is "$(grep -c 'terminated by signal 9' "$T/server.log")" "1" "nothing else was killed"
+sed -i '/terminated by signal 9/d' "$T/server.log"
+finish
