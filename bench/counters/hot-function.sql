@@ -1,0 +1,1 @@
+SELECT widetable.increment('hot_wide', 1, 'n');
