@@ -435,8 +435,10 @@ lock_ring(wide_db *db)
 		if (commit->ring_head - commit->ring_tail < COMMIT_RING)
 			return WIDE_OK;
 		seen = atomic_load(&commit->applied_word);
+		atomic_fetch_add(&commit->applied_waiters, 1);
 		shm_unlock(db, LOCK_COMMIT);
 		st = shm_wait(db, &commit->applied_word, seen, 100);
+		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
 			usleep(100);		/* finishing is not interrupted */
 		else
@@ -532,7 +534,9 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	atomic_fetch_sub(&t->applying, 1);
 	advance(db);
 	shm_unlock(db, LOCK_COMMIT);
-	shm_wake(db, &commit->applied_word);
+	/* who waits has said so before he looked at applied_seq for the last time */
+	if (atomic_load(&commit->applied_waiters) > 0)
+		shm_wake(db, &commit->applied_word);
 	stat_add(db, STAT_COMMITS, 1);
 	stat_add(db, STAT_CELLS_WRITTEN, b->cells);
 	stat_add(db, STAT_LOG_BYTES, b->payload.len);
@@ -559,9 +563,9 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 			sched_yield();
 			continue;
 		}
-		if (atomic_load(&commit->applied_seq) >= lsn)
-			break;
-		st = shm_wait(db, &commit->applied_word, seen, 100);
+		atomic_fetch_add(&commit->applied_waiters, 1);
+		st = atomic_load(&commit->applied_seq) >= lsn ? WIDE_OK : shm_wait(db, &commit->applied_word, seen, 100);
+		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
 			usleep(100);		/* others are in the middle of it: a moment */
 		else

@@ -372,6 +372,7 @@ slot_clear(slot *s)
 	atomic_store(&s->snapshot, 0);
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);
+	atomic_store(&s->durable_wait, 0);
 	atomic_store(&s->in_crit, 0);
 	if (ended)
 	{
@@ -596,7 +597,10 @@ shm_segment_poison(segment *seg, const char *reason)
 	WAKE(&seg->commit.space_word);
 	WAKE(&seg->set.work_word);
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
+	{
 		WAKE(&slots[i].prepare_done);
+		WAKE(&slots[i].durable_word);
+	}
 #undef WAKE
 	filelog_wake((uint8_t *) seg + seg->log);
 }
