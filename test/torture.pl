@@ -163,7 +163,7 @@ for my $round (1 .. $rounds)
 		push @why, 'the server does not start' unless start("WIDE_KILL_POINT=$name");
 	}
 	# a process killed inside the engine: others may find that out, and say so, before the postmaster tells them
-	$Server::lost = $how =~ /backend|worker|process|point/ ? qr/PANIC:  the shared memory of widetable is damaged/ : qr/^(?!)/;
+	$Server::lost = $how eq 'fast stop' ? qr/^(?!)/ : qr/PANIC:  the shared memory of widetable is damaged/;
 	my $log = -s "$data/server.log";
 	my $begun = 1;
 	unlink glob "$dir/*";

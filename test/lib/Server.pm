@@ -205,7 +205,7 @@ sub store_dir { return "$data/widetable"; }
 # family lists, temporary files, old manifests.  Listed files that are not there
 # count too.  Work in progress has files that are not listed yet and files that
 # wait for their end, so this looks until it has seen the directory in order or
-# $limit seconds are over.
+# $limit seconds are over.  Without the worker nobody ends anything by himself.
 sub litter
 {
 	my ($limit) = @_;
@@ -216,6 +216,7 @@ sub litter
 		@wrong = litter_now();
 		return if !@wrong;
 		nap(0.1);
+		value('SELECT widetable.compact(major => false) WHERE (SELECT worker_pid FROM widetable.pg_stat_widetable) IS NULL');
 	} while (time() < $end);
 	return @wrong;
 }
