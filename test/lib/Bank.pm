@@ -100,7 +100,9 @@ sub transfer
 	}
 	splice @steps, 1, 0, sprintf "SELECT pg_sleep(%.4f);\n", rand 0.02 if rand() < 0.1;
 	if (rand() < 0.5) { push @steps, $log; } else { unshift @steps, $log; }
-	my $begin = rand() < 0.15 ? "BEGIN ISOLATION LEVEL REPEATABLE READ;\n" : "BEGIN;\n";
+	my $begin = 'BEGIN' . (' ISOLATION LEVEL REPEATABLE READ', ' ISOLATION LEVEL REPEATABLE READ', ' ISOLATION LEVEL SERIALIZABLE', ('') x 9)[rand 12] . ";\n";
+	# serializable ones fail at commit, after their changes are in the log
+	unshift @steps, "SELECT sum(v) FROM bank_heap;\n" if $begin =~ /SERIALIZABLE/;
 	return join '', $begin, @steps, "ROLLBACK;\n" if $kind == 2;
 	return join '', "\\set ok 0\n", $begin, @steps, "SELECT 1 AS ok \\gset\nCOMMIT;\n\\if :ERROR\n\\elif :ok\n\\echo a $n\n\\endif\n";
 }
