@@ -1,404 +1,147 @@
 /*
- * block.c - a block of entries in its uncompressed form: building, searching.
+ * block.c - reading a block: searching, going through its entries, its rows and
+ * columns as a whole.  The form is told in block.h.
  *
- *     bytes            contents
- *     ...              entries in key order
- *     4 * n            offsets of the restart entries, rising, u32
- *     4                n, u32
+ * What lies behind the head is found by adding up sizes, each of which is
+ * checked against the block's length when it is opened.  Offsets and counts
+ * inside (where strings begin, ranks, first entries of rows) are checked when
+ * they are used.
  *
- * An entry:
- *
- *     1                flags: 1 same ts, 2 same seq, 4 same rowlen as the
- *                      entry before, 8 long, 16 type, 32 ttl, 64 restart
- *     3 or varints     shared, unshared, vlen: one byte each, or a varint
- *                      each when the flag "long" is set
- *     varint           zigzag(ts - ts before), unless the flag "same ts"
- *     varint           zigzag(seq - seq before), unless "same seq"
- *     varint           rowlen, unless "same rowlen"
- *     1                type, when the flag "type" is set, else PUT
- *     varint           zigzag(ttl_us), when the flag "ttl" is set, else 0
- *     unshared         the ukey behind the first `shared` bytes of the one before
- *     vlen             the value
- *
- * Every 16th entry is a restart: the entry before it counts as empty and zero,
- * so that decoding can begin there.  A bulk-loaded cell with a short key and
- * value costs four bytes over its suffix and value, and is decoded without a
- * loop; everything else takes the slow path in parse_rest().
- *
- * Invariants: no read outside data[0 .. len); lengths that cannot be are
- * WIDE_CORRUPT.  Order is not checked here (sst_verify does): wrong order gives
- * wrong answers but no crash and no endless loop, for offsets only rise.
+ * Sequentially a row's key is made from that of the row before: within a group
+ * of 16 what a key shares with the whole key at the group's beginning does not
+ * grow, so that the shared part is still there.
  */
 #include <stdlib.h>
 
-#include "file.h"
+#include "block.h"
 
-#define RESTART_INTERVAL	16
-#define COPY_SLACK			16	/* bytes that a key copy may write past its end */
-#define ENTRY_OVERHEAD		60	/* the most that an entry takes over its key and value, with its restart offset */
-
-enum entry_flags
-{
-	SAME_TS = 1, SAME_SEQ = 2, SAME_ROWLEN = 4, LONG = 8, TYPE = 16, TTL = 32, RESTART = 64
-};
+#define COPY_SLACK	16			/* bytes that a key copy may write past its end */
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* --------------------------------------------------------------- builder */
-
-struct block_builder
+__attribute__((noinline)) wide_status
+block_malformed(const block_cursor *c, const char *what)
 {
-	buffer		out;
-	buffer		restarts;
-	buffer		last;			/* ukey of the entry before */
-	int64_t		ts;				/* of the entry before */
-	uint64_t	seq;
-	uint32_t	rowlen;
-	uint32_t	count;
-};
-
-block_builder *
-block_builder_new(void)
-{
-	return calloc(1, sizeof(block_builder));
-}
-
-void
-block_builder_free(block_builder *b)
-{
-	if (b == NULL)
-		return;
-	buffer_free(&b->out);
-	buffer_free(&b->restarts);
-	buffer_free(&b->last);
-	free(b);
-}
-
-void
-block_builder_reset(block_builder *b)
-{
-	/* a giant value should not stay for the rest of the file */
-	if (b->out.cap > 4 * 1024 * 1024)
-		buffer_free(&b->out);
-	b->out.len = 0;
-	b->restarts.len = 0;
-	b->last.len = 0;
-	b->count = 0;
-}
-
-static uint32_t
-common_prefix(const uint8_t *a, const uint8_t *b, uint32_t n)
-{
-	uint32_t	i = 0;
-
-	while (i + 8 <= n)
-	{
-		uint64_t	x = get_u64le(a + i) ^ get_u64le(b + i);
-
-		if (x != 0)
-			return i + (uint32_t) __builtin_ctzll(x) / 8;
-		i += 8;
-	}
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
-}
-
-static uint32_t
-shared_length(const block_builder *b, const entry *e)
-{
-	if (b->count % RESTART_INTERVAL == 0)
-		return 0;
-	return common_prefix(b->last.data, e->ukey, e->klen < b->last.len ? e->klen : (uint32_t) b->last.len);
-}
-
-wide_status
-block_builder_add(block_builder *b, const entry *e)
-{
-	bool		restart = b->count % RESTART_INTERVAL == 0;
-	uint32_t	shared = shared_length(b, e);
-	uint32_t	unshared = e->klen - shared;
-	uint32_t	offset = (uint32_t) b->out.len;
-	uint8_t		flags = restart ? RESTART : 0;
-	uint8_t    *p;
-	uint8_t    *start;
-
-	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen || e->seq > SEQ_MAX)
-		return wide_fail(WIDE_LIMIT, "an entry with a key of %u and a value of %u bytes is too large", e->klen, e->vlen);
-	if (b->out.len > UINT32_MAX / 2)
-		return wide_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
-	TRY(buffer_reserve(&b->out, (size_t) unshared + e->vlen + ENTRY_OVERHEAD));
-	TRY(buffer_reserve(&b->restarts, 4));
-	b->last.len = 0;
-	TRY(buffer_append(&b->last, e->ukey, e->klen));
-	if (restart)
-	{
-		put_u32le(b->restarts.data + b->restarts.len, offset);
-		b->restarts.len += 4;
-		b->ts = 0;
-		b->seq = 0;
-		b->rowlen = 0;
-	}
-	p = start = b->out.data + offset;
-	p++;
-	if ((shared | unshared | e->vlen) < 256)
-	{
-		*p++ = (uint8_t) shared;
-		*p++ = (uint8_t) unshared;
-		*p++ = (uint8_t) e->vlen;
-	}
-	else
-	{
-		flags |= LONG;
-		p = varint_put(p, shared);
-		p = varint_put(p, unshared);
-		p = varint_put(p, e->vlen);
-	}
-	if (e->ts == b->ts)
-		flags |= SAME_TS;
-	else
-		p = varint_put(p, zigzag((int64_t) ((uint64_t) e->ts - (uint64_t) b->ts)));
-	if (e->seq == b->seq)
-		flags |= SAME_SEQ;
-	else
-		p = varint_put(p, zigzag((int64_t) (e->seq - b->seq)));
-	if (e->rowlen == b->rowlen)
-		flags |= SAME_ROWLEN;
-	else
-		p = varint_put(p, e->rowlen);
-	if (e->type != ENTRY_PUT)
-	{
-		flags |= TYPE;
-		*p++ = e->type;
-	}
-	if (e->ttl_us != 0)
-	{
-		flags |= TTL;
-		p = varint_put(p, zigzag(e->ttl_us));
-	}
-	*start = flags;
-	memcpy(p, e->ukey + shared, unshared);
-	p += unshared;
-	if (e->vlen > 0)
-		memcpy(p, e->value, e->vlen);
-	p += e->vlen;
-	b->out.len = (size_t) (p - b->out.data);
-	b->ts = e->ts;
-	b->seq = e->seq;
-	b->rowlen = e->rowlen;
-	b->count++;
-	return WIDE_OK;
-}
-
-size_t
-block_builder_size(const block_builder *b)
-{
-	return b->out.len + b->restarts.len + 4;
-}
-
-size_t
-block_builder_size_with(const block_builder *b, const entry *e)
-{
-	return block_builder_size(b) + (e->klen - shared_length(b, e)) + e->vlen + ENTRY_OVERHEAD;
-}
-
-uint32_t
-block_builder_count(const block_builder *b)
-{
-	return b->count;
-}
-
-wide_status
-block_builder_finish(block_builder *b, wide_bytes *out)
-{
-	TRY(buffer_reserve(&b->out, b->restarts.len + 4));
-	if (b->restarts.len > 0)
-		memcpy(b->out.data + b->out.len, b->restarts.data, b->restarts.len);
-	put_u32le(b->out.data + b->out.len + b->restarts.len, (uint32_t) (b->restarts.len / 4));
-	out->data = b->out.data;
-	out->len = b->out.len + b->restarts.len + 4;
-	return WIDE_OK;
-}
-
-/* ---------------------------------------------------------------- cursor */
-
-typedef struct header
-{
-	uint32_t	shared, unshared, vlen;
-	uint32_t	rowlen;			/* in: of the entry before */
-	int64_t		ts;				/* in: of the entry before */
-	uint64_t	seq;			/* in: of the entry before */
-	int64_t		ttl_us;
-	uint8_t		type;
-} header;
-
-static const uint8_t *
-get_u32(const uint8_t *p, const uint8_t *end, uint32_t *v)
-{
-	uint64_t	n = 0;
-
-	p = varint_get(p, end, &n);
-	*v = (uint32_t) n;
-	return n <= UINT32_MAX ? p : NULL;
-}
-
-/* Everything between flags and key of an entry that is not of the common kind; NULL: malformed. */
-static __attribute__((noinline)) const uint8_t *
-parse_rest(const uint8_t *p, const uint8_t *end, uint8_t flags, header *h)
-{
-	uint64_t	v;
-
-	if ((flags & 0x80) != 0)
-		return NULL;
-	if (flags & RESTART)
-	{
-		h->ts = 0;
-		h->seq = 0;
-		h->rowlen = 0;
-	}
-	if (flags & LONG)
-	{
-		if ((p = get_u32(p + 1, end, &h->shared)) == NULL || (p = get_u32(p, end, &h->unshared)) == NULL ||
-			(p = get_u32(p, end, &h->vlen)) == NULL)
-			return NULL;
-	}
-	else
-		p += 4;
-	if (!(flags & SAME_TS))
-	{
-		if ((p = varint_get(p, end, &v)) == NULL)
-			return NULL;
-		h->ts = (int64_t) ((uint64_t) h->ts + (uint64_t) unzigzag(v));
-	}
-	if (!(flags & SAME_SEQ))
-	{
-		if ((p = varint_get(p, end, &v)) == NULL)
-			return NULL;
-		h->seq += (uint64_t) unzigzag(v);
-		if (h->seq > SEQ_MAX)
-			return NULL;
-	}
-	if (!(flags & SAME_ROWLEN) && (p = get_u32(p, end, &h->rowlen)) == NULL)
-		return NULL;
-	if (flags & TYPE)
-	{
-		if (p >= end || *p > ENTRY_DELETE_FAMILY_VERSION)
-			return NULL;
-		h->type = *p++;
-	}
-	if (flags & TTL)
-	{
-		if ((p = varint_get(p, end, &v)) == NULL)
-			return NULL;
-		h->ttl_us = unzigzag(v);
-	}
-	return p;
-}
-
-/*
- * Parse the entry at p; the header comes with ts, seq and rowlen of the one
- * before.  Returns where its key suffix begins, with suffix and value inside
- * end; NULL when malformed.
- */
-static inline const uint8_t *
-parse(const uint8_t *p, const uint8_t *end, header *h)
-{
-	uint8_t		flags;
-
-	if (unlikely(end - p < 4))
-		return NULL;
-	flags = p[0];
-	h->shared = p[1];
-	h->unshared = p[2];
-	h->vlen = p[3];
-	h->type = ENTRY_PUT;
-	h->ttl_us = 0;
-	if (likely(flags == (SAME_TS | SAME_SEQ | SAME_ROWLEN)))
-		p += 4;
-	else if ((p = parse_rest(p, end, flags, h)) == NULL)
-		return NULL;
-	if (unlikely((uint64_t) h->unshared + h->vlen > (uint64_t) (end - p)))
-		return NULL;
-	return p;
+	return wide_fail(WIDE_CORRUPT, "malformed block of %u bytes: %s", c->len, what);
 }
 
 static __attribute__((noinline)) wide_status
-malformed(block_cursor *c, uint32_t off)
+malformed(block_cursor *c, const char *what)
 {
 	c->valid = false;
-	return wide_fail(WIDE_CORRUPT, "malformed block entry at byte %u of %u", off, c->len);
+	return block_malformed(c, what);
 }
 
-/* Make the entry at off current, the one that is current now being the one before. */
-static inline wide_status
-decode(block_cursor *c, uint32_t off)
+/* ---------------------------------------------------------------- opening */
+
+/* Takes n * width bytes off [*at, end). */
+static const uint8_t *
+section(const block_cursor *c, uint64_t *at, uint64_t n, uint64_t width)
 {
-	const uint8_t *p = c->data + off;
-	entry	   *e = &c->e;
-	header		h;
-	uint32_t	klen;
+	const uint8_t *p = c->data + *at;
+	uint64_t	room = c->len - BLOCK_SLACK - *at;
 
-	h.ts = e->ts;
-	h.seq = e->seq;
-	h.rowlen = e->rowlen;
-	p = parse(p, c->data + c->end, &h);
-	if (unlikely(p == NULL))
-		return malformed(c, off);
-	/* a restart carries shared = 0, which parse leaves to this test and to the restart's own flag */
-	if (unlikely(h.shared > e->klen || (c->data[off] & RESTART && h.shared != 0)))
-		return malformed(c, off);
-	klen = h.shared + h.unshared;
-	if (unlikely(klen > KEY_UKEY_MAX || h.unshared > KEY_UKEY_MAX || h.rowlen > klen))
-		return malformed(c, off);
-	if (unlikely(c->key.cap < (size_t) klen + COPY_SLACK))
-	{
-		wide_status st;
-
-		c->key.len = h.shared;
-		st = buffer_reserve(&c->key, (size_t) h.unshared + COPY_SLACK);
-		if (st != WIDE_OK)
-		{
-			c->valid = false;
-			return st;
-		}
-	}
-	if (likely(h.unshared <= COPY_SLACK && c->data + c->len - p >= COPY_SLACK))
-		memcpy(c->key.data + h.shared, p, COPY_SLACK);
-	else
-		memcpy(c->key.data + h.shared, p, h.unshared);
-	p += h.unshared;
-	c->key.len = klen;
-	c->at = off;
-	c->next = (uint32_t) (p + h.vlen - c->data);
-	c->valid = true;
-	e->ukey = c->key.data;
-	e->klen = klen;
-	e->rowlen = h.rowlen;
-	e->ts = h.ts;
-	e->seq = h.seq;
-	e->type = h.type;
-	e->vlen = h.vlen;
-	e->ttl_us = h.ttl_us;
-	e->value = p;
-	return WIDE_OK;
+	if (width != 0 && n > room / width)
+		return NULL;
+	*at += n * width;
+	return p;
 }
 
-/* Forget the current entry: what is decoded next must be a restart. */
+static inline uint64_t
+mask_of(uint32_t width)
+{
+	return width == 0 ? 0 : UINT64_MAX >> (64 - 8 * width);
+}
+
+/* Lengths and starts of n strings by their description, and their bytes. */
+static bool
+open_strings(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_strings *s)
+{
+	s->n = n;
+	s->nbytes = get_u32le(how);
+	s->base = get_u32le(how + 4);
+	s->width = how[8];
+	if (s->width > 4)
+		return false;
+	s->mask = (uint32_t) mask_of(s->width);
+	if ((s->lengths = section(c, at, n, s->width)) == NULL)
+		return false;
+	s->starts = section(c, at, s->width == 0 ? 0 : ((uint64_t) n + BLOCK_GROUP - 1) / BLOCK_GROUP, s->nbytes <= UINT16_MAX ? 2 : 4);
+	if (s->starts == NULL || (s->bytes = section(c, at, s->nbytes, 1)) == NULL)
+		return false;
+	return s->width > 0 || (uint64_t) n * s->base == s->nbytes;
+}
+
+static bool
+open_keys(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_keys *k)
+{
+	uint32_t	w = how[9];
+
+	if (w > 2 || get_u16le(how + 10) != 0)
+		return false;
+	k->shared = (block_numbers) {.mask = mask_of(w), .width = w};
+	if ((k->shared.p = section(c, at, n, w)) == NULL)
+		return false;
+	return open_strings(c, how, n, at, &k->rest);
+}
+
+static bool
+open_numbers(const block_cursor *c, const uint8_t *how, uint64_t *at, block_numbers *a)
+{
+	a->base = get_u64le(how);
+	a->most = get_u64le(how + 8);
+	a->width = how[16];
+	a->by_row = how[17] == 1;
+	if (a->width > 8 || how[17] > 1)
+		return false;
+	a->mask = mask_of(a->width);
+	a->p = section(c, at, a->by_row ? c->rows : c->entries, a->width);
+	return a->p != NULL && (a->width > 0 || a->base == a->most);
+}
+
+static bool
+open_list(block_cursor *c, uint64_t *at)
+{
+	uint32_t	fw = c->data[13],
+				cw = c->data[14];
+
+	if (fw > 4 || cw > 4 || (fw == 0 && c->rows > 0 && c->entries % c->rows != 0) ||
+		(cw == 0 && c->columns > 1 && (c->rows != 1 || c->columns != c->entries)))
+		return false;
+	c->first = (block_numbers) {.mask = mask_of(fw), .width = fw};
+	c->column = (block_numbers) {.mask = mask_of(cw), .width = cw};
+	return (c->first.p = section(c, at, (uint64_t) c->rows + 1, fw)) != NULL &&
+		(c->column.p = section(c, at, c->entries, cw)) != NULL &&
+		open_strings(c, c->data + 112, c->entries, at, &c->values);
+}
+
+static bool
+open_parts(block_cursor *c)
+{
+	uint64_t	at = BLOCK_HEAD;
+
+	if (!open_keys(c, c->data + 88, c->rows, &at, &c->row_keys) ||
+		!open_keys(c, c->data + 100, c->columns, &at, &c->column_keys) ||
+		!open_numbers(c, c->data + 16, &at, &c->ts) || !open_numbers(c, c->data + 34, &at, &c->seq) ||
+		!open_numbers(c, c->data + 52, &at, &c->type) || !open_numbers(c, c->data + 70, &at, &c->ttl))
+		return false;
+	if (c->seq.most > SEQ_MAX || c->type.most > ENTRY_DELETE_FAMILY_VERSION || c->type.width > 1)
+		return false;
+	if ((c->flags & BLOCK_GRID) == 0)
+		return open_list(c, &at) && at == c->len - BLOCK_SLACK;
+	if (c->columns > BLOCK_GRID_COLUMNS)
+		return false;
+	c->directory = section(c, &at, c->columns, BLOCK_DIRECTORY);
+	return c->directory != NULL;
+}
+
 static inline void
 forget(block_cursor *c)
 {
 	c->valid = false;
-	c->e.klen = 0;
-	c->e.rowlen = 0;
-	c->e.ts = 0;
-	c->e.seq = 0;
-}
-
-static inline uint32_t
-restart_offset(const block_cursor *c, uint32_t i)
-{
-	return get_u32le(c->data + c->end + 4 * (size_t) i);
+	c->key_row = c->rows;
+	c->next_value = UINT32_MAX;
 }
 
 wide_status
@@ -406,23 +149,33 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 {
 	c->data = data;
 	c->len = len;
-	c->restarts = 0;
-	c->end = 0;
-	c->at = c->next = 0;
+	c->parsed = 0;
+	c->entries = c->rows = c->columns = 0;
 	forget(c);
-	if (len < 4)
-		return wide_fail(WIDE_CORRUPT, "a block of %u bytes is too short", len);
-	c->restarts = get_u32le(data + len - 4);
-	if (c->restarts > (len - 4) / 4)
+	if (len < BLOCK_HEAD + BLOCK_SLACK)
+		return block_malformed(c, "it is too short");
+	c->entries = get_u32le(data);
+	c->rows = get_u32le(data + 4);
+	c->columns = get_u32le(data + 8);
+	c->flags = data[12];
+	/* what the rest of this file and its users may count on: loops end */
+	if (c->rows > len || c->columns > len || c->rows > c->entries || c->columns > c->entries ||
+		c->entries > (uint64_t) len * BLOCK_GRID_COLUMNS || (c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
+		(c->flags & ~(BLOCK_GRID | BLOCK_DISTINCT | BLOCK_ROW_GOES_ON)) != 0 || !open_parts(c))
 	{
-		c->restarts = 0;
-		return wide_fail(WIDE_CORRUPT, "block of %u bytes claims more restarts than it can hold", len);
+		c->entries = c->rows = c->columns = 0;
+		forget(c);
+		return block_malformed(c, "its head does not fit");
 	}
-	c->end = len - 4 - 4 * c->restarts;
-	if ((c->end == 0) != (c->restarts == 0))
+	forget(c);
+	if ((c->flags & BLOCK_GRID) != 0 && c->grid == NULL)
 	{
-		c->restarts = c->end = 0;
-		return wide_fail(WIDE_CORRUPT, "block of %u bytes has entries without restarts or restarts without entries", len);
+		c->grid = malloc(BLOCK_GRID_COLUMNS * sizeof(*c->grid));
+		if (c->grid == NULL)
+		{
+			c->entries = c->rows = c->columns = 0;
+			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+		}
 	}
 	return WIDE_OK;
 }
@@ -431,18 +184,427 @@ void
 block_close(block_cursor *c)
 {
 	buffer_free(&c->key);
+	free(c->grid);
+	c->grid = NULL;
+	c->entries = c->rows = c->columns = 0;
 	c->valid = false;
-	c->restarts = 0;
-	c->end = 0;
+}
+
+/* ---------------------------------------------------------------- strings */
+
+static inline uint32_t
+sum_of_bytes(uint64_t x)
+{
+	x = (x & UINT64_C(0x00ff00ff00ff00ff)) + ((x >> 8) & UINT64_C(0x00ff00ff00ff00ff));
+	return (uint32_t) ((x * UINT64_C(0x0001000100010001)) >> 48);
+}
+
+/* The lengths above base of n strings, less than a group, from i on. */
+static inline uint64_t
+sum_of_lengths(const block_strings *s, uint32_t i, uint32_t n)
+{
+	const uint8_t *p = s->lengths + (size_t) i * s->width;
+	uint64_t	sum = 0;
+
+	if (likely(s->width == 1))
+	{
+		if (n > 8)
+		{
+			sum = sum_of_bytes(get_u64le(p));
+			p += 8;
+			n -= 8;
+		}
+		/* n is 0 .. 8; twice, as a shift by 64 is none */
+		return n == 0 ? sum : sum + sum_of_bytes(get_u64le(p) << (64 - 8 * n));
+	}
+	for (; n > 0; n--, p += s->width)
+		sum += (uint32_t) get_u64le(p) & s->mask;
+	return sum;
+}
+
+static inline bool
+string_start(const block_strings *s, uint32_t i, uint32_t *off)
+{
+	uint32_t	group = i / BLOCK_GROUP;
+	uint64_t	at;
+
+	if (s->width == 0)
+	{
+		*off = i * s->base;
+		return true;
+	}
+	if (unlikely(i == s->n))
+	{
+		*off = s->nbytes;
+		return true;
+	}
+	at = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
+	at += (uint64_t) (i % BLOCK_GROUP) * s->base + sum_of_lengths(s, group * BLOCK_GROUP, i % BLOCK_GROUP);
+	*off = (uint32_t) at;
+	return at <= s->nbytes;
+}
+
+wide_status
+block_string_start(const block_strings *s, uint32_t i, uint32_t *off)
+{
+	if (!string_start(s, i, off))
+		return wide_fail(WIDE_CORRUPT, "malformed block: a string begins behind the last");
+	return WIDE_OK;
+}
+
+/* String i; false: it does not lie inside. */
+static inline bool
+get_string(const block_strings *s, uint32_t i, const uint8_t **p, uint32_t *len)
+{
+	uint32_t	off;
+
+	if (unlikely(!string_start(s, i, &off)))
+		return false;
+	*len = block_string_length(s, i);
+	*p = s->bytes + off;
+	return *len <= s->nbytes - off;
+}
+
+/* ------------------------------------------------------------------- keys */
+
+/* What key i has in common with its group's first, and the rest. */
+static inline bool
+key_parts(const block_keys *k, uint32_t i, const uint8_t **head, uint32_t *shared, const uint8_t **rest, uint32_t *n)
+{
+	uint32_t	len;
+
+	*shared = (uint32_t) block_number(&k->shared, i);
+	if (!get_string(&k->rest, i, rest, n))
+		return false;
+	*head = *rest;
+	if (*shared == 0)
+		return true;
+	if (i % BLOCK_GROUP == 0 || !get_string(&k->rest, i - i % BLOCK_GROUP, head, &len))
+		return false;
+	return *shared <= len;
+}
+
+/* Room in the key buffer, keeping its first `keep` bytes. */
+static inline wide_status
+key_room(buffer *b, uint32_t keep, uint32_t n)
+{
+	if (likely(b->cap >= (size_t) keep + n + COPY_SLACK))
+		return WIDE_OK;
+	b->len = keep;
+	return buffer_reserve(b, (size_t) n + COPY_SLACK);
+}
+
+wide_status
+block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
+{
+	const uint8_t *head,
+			   *rest;
+	uint32_t	shared,
+				n;
+
+	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX || n > KEY_UKEY_MAX))
+		return wide_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
+	TRY(key_room(out, shared < out->len ? shared : (uint32_t) out->len, shared + n));
+	if (shared > 0 && (!seq || shared > out->len))
+		memcpy(out->data, head, shared);
+	memcpy(out->data + shared, rest, n);
+	out->len = shared + n;
+	return WIDE_OK;
+}
+
+/*
+ * Compares key i with the bytes: 0 when they begin with it.  *n: its length.
+ * Keys are prefix-free, so one that is longer than the bytes and begins with
+ * them is above.
+ */
+static inline bool
+compare_key(const block_keys *k, uint32_t i, const uint8_t *p, uint32_t len, int *cmp, uint32_t *n)
+{
+	const uint8_t *head,
+			   *rest;
+	uint32_t	shared,
+				least;
+
+	if (unlikely(!key_parts(k, i, &head, &shared, &rest, n)))
+		return false;
+	if (shared > 0)
+	{
+		least = shared < len ? shared : len;
+		*cmp = memcmp(head, p, least);
+		if (*cmp != 0 || least < shared)
+		{
+			*cmp = *cmp != 0 ? *cmp : 1;
+			return true;
+		}
+	}
+	least = *n < len - shared ? *n : len - shared;
+	*cmp = memcmp(rest, p + shared, least);
+	if (*cmp == 0 && least < *n)
+		*cmp = 1;
+	*n += shared;
+	return true;
+}
+
+/*
+ * The first key that is not below the bytes; *cmp: 0 when they begin with it,
+ * *n then its length.
+ */
+static bool
+find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+{
+	uint32_t	lo = 0,
+				hi = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
+				length;
+	int			c;
+
+	*cmp = 1;
+	/* the first group whose whole key is not below */
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		if (!compare_key(k, mid * BLOCK_GROUP, p, len, &c, &length))
+			return false;
+		if (c < 0)
+			lo = mid + 1;
+		else
+		{
+			hi = mid;
+			*cmp = c;
+			*n = length;
+		}
+	}
+	*at = lo * BLOCK_GROUP < nkeys ? lo * BLOCK_GROUP : nkeys;
+	if (lo == 0)
+		return true;
+	hi = *at;
+	lo = (lo - 1) * BLOCK_GROUP + 1;
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		if (!compare_key(k, mid, p, len, &c, &length))
+			return false;
+		if (c < 0)
+			lo = mid + 1;
+		else
+		{
+			hi = mid;
+			*cmp = c;
+			*n = length;
+		}
+	}
+	*at = lo;
+	return true;
+}
+
+wide_status
+block_row_at(const block_cursor *c, const uint8_t *ukey, uint32_t klen, uint32_t *row)
+{
+	int			cmp;
+	uint32_t	n;
+
+	if (!find_key(&c->row_keys, c->rows, ukey, klen, row, &cmp, &n))
+		return block_malformed(c, "a row's key");
+	return WIDE_OK;
+}
+
+wide_status
+block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32_t *column, bool *exact)
+{
+	int			cmp;
+	uint32_t	length;
+
+	if (!find_key(&c->column_keys, c->columns, qual, n, column, &cmp, &length))
+		return block_malformed(c, "a column's qualifier");
+	*exact = *column < c->columns && cmp == 0 && length == n;
+	/* a qualifier that the bytes go on behind is below them */
+	if (*column < c->columns && cmp == 0 && length < n)
+		++*column;
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- columns */
+
+static __attribute__((noinline)) wide_status
+parse_column(block_cursor *c, uint32_t column)
+{
+	const uint8_t *how = c->directory + (size_t) column * BLOCK_DIRECTORY;
+	block_column *k = &c->grid[column];
+	uint64_t	at = get_u32le(how + 16);
+	uint32_t	next = column + 1 < c->columns ? get_u32le(how + BLOCK_DIRECTORY + 12) : c->entries;
+	uint32_t	n;
+
+	k->first = get_u32le(how + 12);
+	n = next - k->first;
+	if (next < k->first || next > c->entries || n > c->rows || how[9] > 1 || (how[9] == 1 && n != c->rows) ||
+		at < (uint64_t) (c->directory - c->data) || at > c->len - BLOCK_SLACK)
+		return block_malformed(c, "a column");
+	k->bits = k->ranks = NULL;
+	if (how[9] == 0)
+	{
+		k->bits = section(c, &at, ((uint64_t) c->rows + 63) / 64, 8);
+		k->ranks = k->bits == NULL ? NULL : section(c, &at, ((uint64_t) c->rows + 63) / 64, 4);
+		if (k->ranks == NULL)
+			return block_malformed(c, "a column's rows");
+	}
+	if (!open_strings(c, how, n, &at, &k->values))
+		return block_malformed(c, "a column's values");
+	c->parsed |= UINT64_C(1) << column;
+	return WIDE_OK;
+}
+
+wide_status
+block_column_open(block_cursor *c, uint32_t column, const block_column **out)
+{
+	if (unlikely((c->parsed >> column & 1) == 0))
+		TRY(parse_column(c, column));
+	*out = &c->grid[column];
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- entries */
+
+/* A list's first entry of a row (rows: the number of all entries). */
+static inline uint32_t
+first_entry(const block_cursor *c, uint32_t row)
+{
+	if (c->first.width == 0)
+		return row * (c->rows > 0 ? c->entries / c->rows : 0);
+	return (uint32_t) block_number(&c->first, row);
+}
+
+static inline uint32_t
+column_of(const block_cursor *c, uint32_t at)
+{
+	if (c->column.width == 0)
+		return c->columns > 1 ? at : 0;
+	return (uint32_t) block_number(&c->column, at);
+}
+
+/* The entry's row and column are known, its numbers are number `slot`, its value is there. */
+static inline wide_status
+fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint32_t vlen)
+{
+	entry	   *e = &c->e;
+	const uint8_t *head,
+			   *rest;
+	uint32_t	shared,
+				n;
+
+	if (c->key_row != c->row)
+	{
+		c->key.len = c->key_row != c->rows ? c->key_rowlen : 0;
+		TRY(block_key(&c->row_keys, c->row, c->key_row + 1 == c->row, &c->key));
+		c->key_row = c->row;
+		c->key_rowlen = (uint32_t) c->key.len;
+	}
+	if (unlikely(!key_parts(&c->column_keys, column, &head, &shared, &rest, &n) ||
+				 c->key_rowlen + (uint64_t) shared + n > KEY_UKEY_MAX))
+		return malformed(c, "a key");
+	TRY(key_room(&c->key, c->key_rowlen, shared + n));
+	if (shared > 0)
+		memcpy(c->key.data + c->key_rowlen, head, shared);
+	if (likely(n <= COPY_SLACK && rest + COPY_SLACK <= c->data + c->len))
+		memcpy(c->key.data + c->key_rowlen + shared, rest, COPY_SLACK);
+	else
+		memcpy(c->key.data + c->key_rowlen + shared, rest, n);
+	e->ukey = c->key.data;
+	e->klen = c->key_rowlen + shared + n;
+	c->key.len = e->klen;
+	e->rowlen = c->key_rowlen;
+	e->ts = (int64_t) block_number(&c->ts, c->ts.by_row ? c->row : slot);
+	e->seq = block_number(&c->seq, c->seq.by_row ? c->row : slot);
+	e->type = (uint8_t) block_number(&c->type, c->type.by_row ? c->row : slot);
+	e->ttl_us = (int64_t) block_number(&c->ttl, c->ttl.by_row ? c->row : slot);
+	if (unlikely(e->seq > SEQ_MAX || e->type > ENTRY_DELETE_FAMILY_VERSION))
+		return malformed(c, "a number");
+	e->vlen = vlen;
+	e->value = value;
+	c->valid = true;
+	return WIDE_OK;
+}
+
+static inline wide_status
+fill_list(block_cursor *c)
+{
+	uint32_t	column = column_of(c, c->at),
+				off = c->next_off,
+				len;
+
+	if (unlikely(column >= c->columns))
+		return malformed(c, "a column's number");
+	if (c->next_value != c->at && !string_start(&c->values, c->at, &off))
+		return malformed(c, "a value");
+	len = block_string_length(&c->values, c->at);
+	if (unlikely(len > c->values.nbytes - off))
+		return malformed(c, "a value");
+	c->next_value = c->at + 1;
+	c->next_off = off + len;
+	return fill(c, column, c->at, c->values.bytes + off, len);
+}
+
+/* From column `at` on the first that the row has; *found false: none. */
+static inline wide_status
+fill_grid(block_cursor *c, bool *found)
+{
+	for (; c->at < c->columns; c->at++)
+	{
+		const block_column *k;
+		const uint8_t *value;
+		uint32_t	i,
+					len;
+
+		TRY(block_column_open(c, c->at, &k));
+		if (!block_column_has(k, c->row, &i))
+			continue;
+		if (unlikely(i >= k->values.n || !get_string(&k->values, i, &value, &len)))
+			return malformed(c, "a value");
+		*found = true;
+		return fill(c, c->at, k->first + i, value, len);
+	}
+	*found = false;
+	return WIDE_OK;
+}
+
+/* The first entry of the row, or of a later one. */
+static wide_status
+enter_row(block_cursor *c, uint32_t row)
+{
+	c->valid = false;
+	for (; row < c->rows; row++)
+	{
+		c->row = row;
+		if ((c->flags & BLOCK_GRID) != 0)
+		{
+			bool		found;
+
+			c->at = 0;
+			TRY(fill_grid(c, &found));
+			if (found)
+				return WIDE_OK;
+			continue;
+		}
+		c->at = first_entry(c, row);
+		c->row_end = first_entry(c, row + 1);
+		if (unlikely(c->row_end > c->entries || c->at > c->row_end))
+			return malformed(c, "a row's entries");
+		if (c->at < c->row_end)
+			return fill_list(c);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+block_seek_row(block_cursor *c, uint32_t row)
+{
+	return enter_row(c, row);
 }
 
 wide_status
 block_first(block_cursor *c)
 {
-	forget(c);
-	if (c->end == 0)
-		return WIDE_OK;
-	return decode(c, 0);
+	return enter_row(c, 0);
 }
 
 wide_status
@@ -450,231 +612,274 @@ block_next(block_cursor *c)
 {
 	if (unlikely(!c->valid))
 		return WIDE_OK;
-	if (unlikely(c->next >= c->end))
+	c->at++;
+	if ((c->flags & BLOCK_GRID) != 0)
 	{
+		bool		found;
+
 		c->valid = false;
-		return WIDE_OK;
+		TRY(fill_grid(c, &found));
+		return found ? WIDE_OK : enter_row(c, c->row + 1);
 	}
-	return decode(c, c->next);
+	if (c->at < c->row_end)
+	{
+		wide_status st = fill_list(c);
+
+		c->valid = st == WIDE_OK;
+		return st;
+	}
+	return enter_row(c, c->row + 1);
 }
 
-/*
- * An entry that shares klen bytes or more with one that is below the bytes is
- * below them too, and so need not be decoded: nor will those that follow need
- * more than klen bytes of its key, for the same reason.
- */
-wide_status
-block_pass(block_cursor *c, const uint8_t *ukey, uint32_t klen, int max)
+/* The last entry of the row before which the current one stands, or of an earlier row: that before (row, at). */
+static wide_status
+step_back(block_cursor *c, uint32_t row, uint32_t at)
 {
-	entry	   *e = &c->e;
-	header		h;
+	bool		grid = (c->flags & BLOCK_GRID) != 0;
 
-	h.ts = e->ts;
-	h.seq = e->seq;
-	h.rowlen = e->rowlen;
-	for (; max > 0; max--)
+	c->valid = false;
+	for (;;)
 	{
-		const uint8_t *p = c->data + c->next;
+		c->row = row;
+		while (grid && at > 0)
+		{
+			const block_column *k;
+			uint32_t	i;
+			bool		found;
 
-		if (unlikely(c->next >= c->end))
-		{
-			c->valid = false;
-			return WIDE_OK;
-		}
-		if (likely(!(*p & RESTART)))
-		{
-			p = parse(p, c->data + c->end, &h);
-			if (unlikely(p == NULL || h.shared > e->klen || h.shared + h.unshared > KEY_UKEY_MAX))
-				return malformed(c, c->next);
-			if (h.shared >= klen)
-			{
-				e->klen = h.shared + h.unshared;
-				e->ts = h.ts;
-				e->seq = h.seq;
-				e->rowlen = h.rowlen;
-				c->at = c->next;
-				c->next = (uint32_t) (p + h.unshared + h.vlen - c->data);
+			TRY(block_column_open(c, --at, &k));
+			if (!block_column_has(k, row, &i))
 				continue;
+			c->at = at;
+			return fill_grid(c, &found);
+		}
+		if (!grid)
+		{
+			uint32_t	first = first_entry(c, row);
+
+			c->row_end = first_entry(c, row + 1);
+			if (unlikely(c->row_end > c->entries || first > c->row_end))
+				return malformed(c, "a row's entries");
+			at = at < c->row_end ? at : c->row_end;
+			if (at > first)
+			{
+				c->at = at - 1;
+				return fill_list(c);
 			}
 		}
-		TRY(decode(c, c->next));
-		if (ukey_compare(e->ukey, e->klen, ukey, klen) >= 0)
+		if (row == 0)
 			return WIDE_OK;
-		h.ts = e->ts;
-		h.seq = e->seq;
-		h.rowlen = e->rowlen;
+		row--;
+		at = grid ? c->columns : UINT32_MAX;
 	}
-	return WIDE_OK;
-}
-
-static wide_status
-decode_restart(block_cursor *c, uint32_t i)
-{
-	uint32_t	off = restart_offset(c, i);
-
-	forget(c);
-	if (off >= c->end)
-		return malformed(c, off);
-	return decode(c, off);
 }
 
 wide_status
 block_last(block_cursor *c)
 {
-	forget(c);
-	if (c->restarts == 0)
+	c->valid = false;
+	if (c->rows == 0)
 		return WIDE_OK;
-	TRY(decode_restart(c, c->restarts - 1));
-	while (c->next < c->end)
-		TRY(decode(c, c->next));
-	return WIDE_OK;
+	return step_back(c, c->rows - 1, (c->flags & BLOCK_GRID) != 0 ? c->columns : UINT32_MAX);
 }
 
-/* Compares the current entry, or a header's, with (ukey, ts, seq) in key order. */
-static inline int
-compare_target(const uint8_t *k, uint32_t n, int64_t kts, uint64_t kseq,
-			   const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+/* Do timestamp and number of an entry sort before those? */
+static inline bool
+version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, uint64_t seq)
 {
-	int			cmp = ukey_compare(k, n, ukey, klen);
+	int64_t		t = (int64_t) block_number(&c->ts, c->ts.by_row ? row : slot);
 
-	if (cmp != 0)
-		return cmp;
-	if (kts != ts)
-		return kts > ts ? -1 : 1;
-	return kseq > seq ? -1 : kseq < seq;
+	if (t != ts)
+		return t > ts;
+	return block_number(&c->seq, c->seq.by_row ? row : slot) > seq;
 }
 
-/*
- * The last restart whose entry sorts before (ukey, ts, seq); *found false when
- * none does.
- */
+/* In a list's row: the first entry that is not before (column, ts, seq), the timestamps counting if exact. */
 static wide_status
-find_restart(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq,
-			 uint32_t *restart, bool *found)
+seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
-	uint32_t	lo = 0;			/* restarts below lo sort before the target */
-	uint32_t	hi = c->restarts;
+	uint32_t	lo = first_entry(c, row),
+				hi = first_entry(c, row + 1);
 
+	if (hi > c->entries || lo > hi)
+		return malformed(c, "a row's entries");
+	c->row = row;
+	c->row_end = hi;
 	while (lo < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
-		uint32_t	off = restart_offset(c, mid);
-		const uint8_t *p;
-		header		h = {0};
+		uint32_t	mid = lo + (hi - lo) / 2,
+					col = column_of(c, mid);
 
-		if (off >= c->end)
-			return malformed(c, off);
-		p = parse(c->data + off, c->data + c->end, &h);
-		if (p == NULL || h.shared != 0 || !(c->data[off] & RESTART))
-			return malformed(c, off);
-		if (compare_target(p, h.unshared, h.ts, h.seq, ukey, klen, ts, seq) < 0)
+		if (col < column || (col == column && exact && version_before(c, row, mid, ts, seq)))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	*found = lo > 0;
-	*restart = lo > 0 ? lo - 1 : 0;
-	return WIDE_OK;
+	if (lo == c->row_end)
+		return enter_row(c, row + 1);
+	c->at = lo;
+	return fill_list(c);
+}
+
+static wide_status
+seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
+{
+	const block_column *k;
+	uint32_t	i;
+	bool		found;
+
+	c->row = row;
+	if (exact)
+	{
+		TRY(block_column_open(c, column, &k));
+		if (block_column_has(k, row, &i) && i < k->values.n && version_before(c, row, k->first + i, ts, seq))
+			column++;
+	}
+	c->at = column;
+	TRY(fill_grid(c, &found));
+	return found ? WIDE_OK : enter_row(c, row + 1);
 }
 
 wide_status
 block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	uint32_t	restart;
-	bool		found;
+	uint32_t	row,
+				n,
+				column;
+	int			cmp;
+	bool		exact;
 
-	forget(c);
-	if (c->restarts == 0)
+	c->valid = false;
+	if (c->rows == 0)
 		return WIDE_OK;
-	TRY(find_restart(c, ukey, klen, ts, seq, &restart, &found));
-	TRY(decode_restart(c, restart));
-	while (compare_target(c->e.ukey, c->e.klen, c->e.ts, c->e.seq, ukey, klen, ts, seq) < 0)
-	{
-		if (c->next >= c->end)
-		{
-			c->valid = false;
-			return WIDE_OK;
-		}
-		TRY(decode(c, c->next));
-	}
-	return WIDE_OK;
+	if (!find_key(&c->row_keys, c->rows, ukey, klen, &row, &cmp, &n))
+		return malformed(c, "a row's key");
+	/* at the row's beginning, or above */
+	if (row == c->rows || cmp != 0 || n == klen)
+		return enter_row(c, row);
+	TRY(block_find_column(c, ukey + n, klen - n, &column, &exact));
+	if ((c->flags & BLOCK_GRID) != 0)
+		return seek_in_grid(c, row, column, exact, ts, seq);
+	return seek_in_list(c, row, column, exact, ts, seq);
 }
 
 wide_status
 block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
-	uint32_t	restart;
-	uint32_t	before = 0;		/* entries behind the restart that also sort before */
-	bool		found;
-
-	forget(c);
-	if (c->restarts == 0)
-		return WIDE_OK;
 	/* every entry of the ukey is >= (ukey, max, max) */
-	TRY(find_restart(c, ukey, klen, INT64_MAX, SEQ_MAX, &restart, &found));
-	if (!found)
-		return WIDE_OK;
-	/*
-	 * Entries cannot be decoded backwards: count, then go again.  With the
-	 * interval of 16 that is dearer by some 100 ns than remembering keys would
-	 * be, and only descending scans pay.
-	 */
-	TRY(decode_restart(c, restart));
-	while (c->next < c->end)
+	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
+	return c->valid ? step_back(c, c->row, c->at) : block_last(c);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* How many entries lie before a row. */
+static wide_status
+entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
+{
+	*n = 0;
+	if ((c->flags & BLOCK_GRID) == 0)
 	{
-		TRY(decode(c, c->next));
-		if (ukey_compare(c->e.ukey, c->e.klen, ukey, klen) >= 0)
-			break;
-		before++;
-	}
-	if (c->next >= c->end && ukey_compare(c->e.ukey, c->e.klen, ukey, klen) < 0)
+		*n = first_entry(c, row);
 		return WIDE_OK;
-	TRY(decode_restart(c, restart));
-	while (before-- > 0)
-		TRY(decode(c, c->next));
+	}
+	for (uint32_t k = 0; k < c->columns; k++)
+	{
+		const block_column *column;
+		uint32_t	i;
+
+		TRY(block_column_open(c, k, &column));
+		if (row == c->rows)
+			i = column->values.n;
+		else
+			(void) block_column_has(column, row, &i);
+		*n += i;
+	}
 	return WIDE_OK;
 }
 
 wide_status
-block_entries_before(const block_cursor *c, uint32_t off, uint32_t *n)
+block_entries_before(block_cursor *c, uint32_t *n)
 {
-	uint32_t	lo = 0;			/* restarts below lo are not behind off */
-	uint32_t	hi = c->restarts;
-	uint32_t	at;
-	header		h = {0};
+	uint32_t	i;
 
-	*n = 0;
-	while (lo < hi)
+	if (!c->valid)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
-
-		if (restart_offset(c, mid) <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0)
+		*n = c->entries;
 		return WIDE_OK;
-	*n = (lo - 1) * RESTART_INTERVAL;
-	for (at = restart_offset(c, lo - 1); at < off && at < c->end; ++*n)
-	{
-		const uint8_t *p = parse(c->data + at, c->data + c->end, &h);
-
-		if (p == NULL)
-			return wide_fail(WIDE_CORRUPT, "malformed block entry at byte %u of %u", at, c->len);
-		at = (uint32_t) (p + h.unshared + h.vlen - c->data);
 	}
+	if ((c->flags & BLOCK_GRID) == 0)
+	{
+		*n = c->at;
+		return WIDE_OK;
+	}
+	TRY(entries_before_row(c, c->row, n));
+	for (uint32_t k = 0; k < c->at; k++)
+		*n += block_column_has(&c->grid[k], c->row, &i);
 	return WIDE_OK;
 }
 
 wide_status
 block_seek_entry(block_cursor *c, uint32_t n)
 {
-	forget(c);
-	if (n / RESTART_INTERVAL >= c->restarts)
+	uint32_t	lo = 0,
+				hi = c->rows,
+				before = 0;
+
+	c->valid = false;
+	if (n >= c->entries)
 		return block_last(c);
-	TRY(decode_restart(c, n / RESTART_INTERVAL));
-	for (uint32_t i = n % RESTART_INTERVAL; i > 0 && c->next < c->end; i--)
-		TRY(decode(c, c->next));
+	/* the last row that does not begin behind it */
+	while (lo + 1 < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		TRY(entries_before_row(c, mid, &before));
+		if (before <= n)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	TRY(entries_before_row(c, lo, &before));
+	TRY(enter_row(c, lo));
+	for (; before < n && c->valid; before++)
+		TRY(block_next(c));
 	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- checking */
+
+wide_status
+block_check(block_cursor *c)
+{
+	uint32_t	n = 0,
+				next_row = 0;
+	buffer		last = {0};
+	wide_status st;
+
+	TRY_GOTO(block_first(c));
+	for (; c->valid; n++)
+	{
+		const entry *e = &c->e;
+
+		if (c->row > next_row)
+			TRY_GOTO(malformed(c, "a row has no entry"));
+		next_row = c->row + 1;
+		if (e->ts < (int64_t) c->ts.base || e->ts > (int64_t) c->ts.most || e->seq < c->seq.base || e->seq > c->seq.most ||
+			e->type < c->type.base || e->type > c->type.most || e->ttl_us < (int64_t) c->ttl.base ||
+			e->ttl_us > (int64_t) c->ttl.most)
+			TRY_GOTO(malformed(c, "a number is not between its bounds"));
+		if ((c->flags & BLOCK_DISTINCT) != 0 && e->klen == last.len && memcmp(e->ukey, last.data, last.len) == 0)
+			TRY_GOTO(malformed(c, "a column comes twice"));
+		last.len = 0;
+		TRY_GOTO(buffer_append(&last, e->ukey, e->klen));
+		TRY_GOTO(block_next(c));
+	}
+	if (n != c->entries || next_row != c->rows)
+		st = malformed(c, "the number of entries");
+	else if (c->entries > 0 && (c->flags & (BLOCK_GRID | BLOCK_DISTINCT)) == BLOCK_GRID)
+		st = malformed(c, "a grid that is not marked as having each column once");
+done:
+	buffer_free(&last);
+	return st;
 }

@@ -1,64 +1,11 @@
 /*
- * file.h - sorted files: blocks, filters, the writer, the reader, the cursor.
- * The bytes are described in sst_write.c, block.c, filter.c and doc/format.md.
+ * file.h - sorted files: filters, the writer, the reader, the cursor.
+ * The bytes are described in sst_write.c, block.h, filter.c and doc/format.md.
  */
 #ifndef WIDE_FILE_H
 #define WIDE_FILE_H
 
-#include "shm.h"
-
-/* ----------------------------------------------------------------- block */
-
-/*
- * A data or index block in its uncompressed form, as it is cached.  Built in
- * private memory, read in place.  Keys are prefix-compressed with restarts.
- */
-typedef struct block_builder block_builder;
-extern block_builder *block_builder_new(void);
-extern void block_builder_free(block_builder *b);
-extern void block_builder_reset(block_builder *b);
-/* Entries in key order. */
-extern wide_status block_builder_add(block_builder *b, const entry *e);
-extern size_t block_builder_size(const block_builder *b);	/* bytes the finished block would have */
-extern uint32_t block_builder_count(const block_builder *b);
-/* bytes it would have at most with this entry too */
-extern size_t block_builder_size_with(const block_builder *b, const entry *e);
-extern wide_status block_builder_finish(block_builder *b, wide_bytes *out);	/* valid until reset */
-
-/* A position in a data block.  key is the reconstructed ukey, owned by the cursor. */
-typedef struct block_cursor
-{
-	const uint8_t *data;
-	uint32_t	len;
-	uint32_t	restarts;		/* number */
-	uint32_t	end;			/* of entries: where the restart array begins */
-	uint32_t	next;			/* offset of the entry after the current one */
-	uint32_t	at;				/* offset of the current one */
-	bool		valid;
-	buffer		key;
-	entry		e;				/* current; e.ukey = key.data, e.value points into the block */
-} block_cursor;
-
-/* WIDE_CORRUPT when the block is not well-formed; never reads outside data[0..len). */
-extern wide_status block_open(block_cursor *c, const uint8_t *data, uint32_t len);
-extern wide_status block_first(block_cursor *c);
-extern wide_status block_next(block_cursor *c);	/* c->valid false after the last */
-extern wide_status block_last(block_cursor *c);
-/*
- * From the current entry, which is below the bytes, to the first that is not;
- * not valid at the block's end.  After `max` entries it stops: what is current
- * then is still below the bytes but not wholly decoded, and a search must follow.
- */
-extern wide_status block_pass(block_cursor *c, const uint8_t *ukey, uint32_t klen, int max);
-/* first entry >= (ukey, ts, seq) in key order; ts = INT64_MAX, seq = SEQ_MAX: first of the ukey */
-extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
-/* last entry with ukey < the given bytes */
-extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
-/* How many entries lie before the one at offset off (c->end: all); moves nothing. */
-extern wide_status block_entries_before(const block_cursor *c, uint32_t off, uint32_t *n);
-/* The n-th entry, counted from 0; the last one when there are not so many. */
-extern wide_status block_seek_entry(block_cursor *c, uint32_t n);
-extern void block_close(block_cursor *c);	/* frees key; the struct may be reused by block_open without it */
+#include "block.h"
 
 /* ---------------------------------------------------------------- filter */
 

@@ -8,7 +8,7 @@
 #include "file.h"
 
 #define SST_MAGIC			0x3174737365646977ull	/* "widesst1" */
-#define SST_VERSION			1
+#define SST_VERSION			2
 #define SST_FOOTER			64	/* bytes */
 #define SST_TRAILER			13	/* bytes after the payload of every block */
 #define SST_PATH			(sizeof(((wide_db *) 0)->dir) + 32)
@@ -24,6 +24,7 @@ typedef struct sst_handle
 {
 	uint64_t	off;
 	uint32_t	len;			/* of the payload, without trailer */
+	uint64_t	rows;			/* index entries: of the partition that begin up to the end of the block */
 } sst_handle;
 
 /* Equal bytes at another place or in another file have another checksum. */
@@ -79,7 +80,7 @@ typedef struct sst_partition
 	sst_handle	index;
 	sst_handle	filter;			/* len 0: none */
 	uint64_t	blocks;			/* data blocks up to the end of this partition */
-	double		rows;			/* the same of rows, about: see share_rows */
+	uint64_t	rows;			/* and rows */
 } sst_partition;
 
 struct sst_reader

@@ -307,38 +307,27 @@ sst_cursor_next(sst_cursor *c)
 	return next_block(c);
 }
 
-#define PASS_MAX	64			/* entries of a block after which searching is cheaper */
-
-/* To the first entry in the block that is not below the bytes, unless it is far. */
-static wide_status
-pass_in_block(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
-{
-	wide_status st = block_pass(&c->block, ukey, klen, PASS_MAX);
-
-	if (st != WIDE_OK)
-	{
-		c->valid = false;
-		return in_block(c, st);
-	}
-	if (c->block.valid && c->r->global_seq != 0)
-		c->block.e.seq = c->r->global_seq;
-	return WIDE_OK;
-}
-
 wide_status
 sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
+	block_cursor *b = &c->block;
+	wide_status st;
+
 	if (!c->valid)
 		return WIDE_OK;
-	TRY(pass_in_block(c, ukey, klen));
-	if (!c->block.valid)
+	/* as a rule it is the next row, if it is not in this one */
+	if (b->row + 1 < b->rows && (klen < b->e.rowlen || memcmp(ukey, b->e.ukey, b->e.rowlen) != 0))
 	{
-		TRY(next_block(c));
-		if (c->valid && ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) < 0)
-			TRY(pass_in_block(c, ukey, klen));
+		st = block_seek_row(b, b->row + 1);
+		if (st != WIDE_OK || !b->valid)
+		{
+			c->valid = false;
+			return st != WIDE_OK ? in_block(c, st) : sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
+		}
+		if (c->r->global_seq != 0)
+			b->e.seq = c->r->global_seq;
+		if (ukey_compare(b->e.ukey, b->e.klen, ukey, klen) >= 0)
+			return WIDE_OK;
 	}
-	if (!c->valid || (c->block.valid && ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) >= 0))
-		return WIDE_OK;
-	c->valid = c->block.valid;
 	return sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
 }

@@ -210,16 +210,14 @@ keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, 
 static wide_status
 place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part)
 {
-	uint32_t	before,
-				all;
+	uint32_t	before;
 
 	*part = 1;
 	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
 	if (c->valid)
 	{
-		TRY(block_entries_before(c, c->at, &before));
-		TRY(block_entries_before(c, c->end, &all));
-		*part = all > 0 ? (double) before / all : 0;
+		TRY(block_entries_before(c, &before));
+		*part = (double) before / c->entries;
 	}
 	return WIDE_OK;
 }
@@ -229,9 +227,25 @@ typedef struct place
 	double		blocks, rows;	/* of the file before a key */
 } place;
 
-/* In the index block of a partition: how many of its blocks lie before ukey, as far as the index or the cache tell. */
+/* Rows of the partition up to the end of a block; blocks are counted from 1. */
 static wide_status
-place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t klen, double *blocks)
+rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
+{
+	sst_handle	h = {0};
+
+	if (block > 0)
+	{
+		TRY(block_seek_entry(index, block - 1));
+		if (index->valid)
+			TRY(sst_handle_get(r, &index->e, &h));
+	}
+	*rows = (double) h.rows;
+	return WIDE_OK;
+}
+
+/* In the index block of a partition: how much of it lies before ukey, as far as the index or the cache tell. */
+static wide_status
+place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t klen, place *out)
 {
 	block_cursor index = {0},
 				c = {0};
@@ -239,14 +253,14 @@ place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t k
 				ref = {0};
 	around		a = {0};
 	uint32_t	before = 0;
-	double		in = 0;
+	double		in = 0,
+				rows_before,
+				rows;
 	wide_status st;
 
 	TRY_GOTO(open_index(r, part, &index_ref, &index));
-	TRY_GOTO(block_seek_before(&index, ukey, klen));
-	if (index.valid)
-		TRY_GOTO(block_entries_before(&index, index.next, &before));
-	TRY_GOTO(index.valid ? block_next(&index) : block_first(&index));
+	TRY_GOTO(block_seek(&index, ukey, klen, INT64_MAX, SEQ_MAX));
+	TRY_GOTO(block_entries_before(&index, &before));
 	if (index.valid && cached_block(r, &index.e, &ref, &c))
 		TRY_GOTO(place_in_block(&c, ukey, klen, &in));
 	else if (index.valid)
@@ -254,7 +268,10 @@ place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t k
 		TRY_GOTO(keys_around(r, part, before, &index, &a));
 		in = interpolate(&a, ukey, klen);
 	}
-	*blocks = before + in;
+	TRY_GOTO(rows_up_to(r, &index, before, &rows_before));
+	TRY_GOTO(rows_up_to(r, &index, before + 1, &rows));
+	out->blocks = before + in;
+	out->rows = rows_before + in * (rows - rows_before);
 done:
 	for (int i = 0; i < 4; i++)
 		buffer_free(&a.key[i]);
@@ -269,23 +286,17 @@ static wide_status
 find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 {
 	uint32_t	part = sst_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
-	double		blocks,
-				rows,
-				in;
+	place		in;
+	const sst_partition *p = &r->parts[part];
 
 	out->blocks = (double) r->prop.meta.blocks;
 	out->rows = (double) r->prop.meta.rows;
 	if (part == r->nparts || r->prop.meta.blocks == 0)
 		return WIDE_OK;
-	blocks = part > 0 ? (double) r->parts[part - 1].blocks : 0;
-	rows = part > 0 ? r->parts[part - 1].rows : 0;
 	TRY(place_in_partition(r, part, ukey, klen, &in));
-	if (in > (double) r->parts[part].blocks - blocks)
-		in = (double) r->parts[part].blocks - blocks;
-	out->blocks = blocks + in;
-	out->rows = rows;
-	if ((double) r->parts[part].blocks > blocks)
-		out->rows += in * (r->parts[part].rows - rows) / ((double) r->parts[part].blocks - blocks);
+	*out = (place) {part > 0 ? (double) p[-1].blocks : 0, part > 0 ? (double) p[-1].rows : 0};
+	out->blocks = fmin(out->blocks + in.blocks, (double) p->blocks);
+	out->rows = fmin(out->rows + in.rows, (double) p->rows);
 	return WIDE_OK;
 }
 

@@ -210,8 +210,8 @@ sst_handle_get(const sst_reader *r, const entry *e, sst_handle *h)
 	uint64_t	off;
 	uint64_t	len;
 
-	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL || p != end ||
-		!handle_inside(r, off, len))
+	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL ||
+		(p = varint_get(p, end, &h->rows)) == NULL || p != end || !handle_inside(r, off, len))
 		return sst_corrupt(r->number, r->body, "an index entry is malformed");
 	h->off = off;
 	h->len = (uint32_t) len;
@@ -227,15 +227,16 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 {
 	const uint8_t *p = e->value;
 	const uint8_t *end = p + e->vlen;
-	uint64_t	v[5];
+	uint64_t	v[6];
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 	{
 		if ((p = varint_get(p, end, &v[i])) == NULL)
 			return sst_corrupt(r->number, r->body, "a top index entry is malformed");
 	}
 	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
-		v[4] > r->prop.meta.blocks || (r->nparts > 0 && v[4] < part[-1].blocks))
+		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
+		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
 		return sst_corrupt(r->number, r->body, "a top index entry is wrong");
 	part->klen = e->klen;
 	part->ts = e->ts;
@@ -245,33 +246,8 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 	part->filter.off = v[2];
 	part->filter.len = (uint32_t) v[3];
 	part->blocks = v[4];
+	part->rows = v[5];
 	return buffer_append(&r->keys, e->ukey, e->klen);
-}
-
-/*
- * How the file's rows are spread over its partitions: like the bytes of their
- * row filters, which are in proportion to the rows, else like the blocks.
- */
-static void
-share_rows(sst_reader *r)
-{
-	bool		filters = r->prop.bloom == WIDE_BLOOM_ROW;
-	double		all = 0,
-				sum = 0;
-
-	for (uint32_t i = 0; i < r->nparts; i++)
-	{
-		filters = filters && r->parts[i].filter.len > 0;
-		all += r->parts[i].filter.len;
-	}
-	for (uint32_t i = 0; i < r->nparts; i++)
-	{
-		sum += r->parts[i].filter.len;
-		if (filters)
-			r->parts[i].rows = (double) r->prop.meta.rows * sum / all;
-		else if (r->prop.meta.blocks > 0)
-			r->parts[i].rows = (double) r->prop.meta.rows * (double) r->parts[i].blocks / (double) r->prop.meta.blocks;
-	}
 }
 
 static wide_status
@@ -312,8 +288,8 @@ load_top(sst_reader *r, sst_handle h)
 		r->parts[i].key = r->keys.data + off;
 		off += r->parts[i].klen;
 	}
-	share_rows(r);
-	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks)
+	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks ||
+		r->parts[r->nparts - 1].rows != r->prop.meta.rows)
 		st = sst_corrupt(r->number, h.off, "the top index does not cover the file");
 done:
 	block_close(&c);

@@ -24,6 +24,8 @@ typedef struct verify
 	uint64_t	pos;			/* where the next block has to begin */
 	uint64_t	problems;
 	bool		gap;			/* a block was damaged: totals cannot agree */
+	uint64_t	rows_before;	/* the partition */
+	bool		row_goes_on;	/* says the block before */
 	bool		mid_row;		/* the filter at hand has not yet seen the current row */
 	sst_ahead	ahead;
 	sst_tally	tally;
@@ -113,6 +115,14 @@ check_entry(verify *v, const entry *e, const block_ref *filter)
 	return check_filter(v, e, filter);
 }
 
+/* Is the entry of the row that was counted last? */
+static bool
+same_row(const verify *v, const entry *e)
+{
+	return v->tally.e.rowlen == e->rowlen && v->tally.last.len >= e->rowlen &&
+		memcmp(v->tally.last.data, e->ukey, e->rowlen) == 0;
+}
+
 /* One data block; last is its index entry. */
 static wide_status
 check_block(verify *v, const entry *last, const block_ref *filter)
@@ -126,7 +136,12 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	TRY_GOTO(sst_handle_get(v->r, last, &h));
 	TRY_GOTO(load(v, h, &ref));
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
+	TRY_GOTO(block_check(&c));
 	TRY_GOTO(block_first(&c));
+	if (c.valid && !v->gap && v->tally.meta.cells > 0 && same_row(v, &c.e) != v->row_goes_on &&
+		(st = problem(v, "the mark of a row that goes on in the block at offset %llu is wrong", (unsigned long long) h.off)) != WIDE_OK)
+		goto out;
+	v->row_goes_on = (c.flags & BLOCK_ROW_GOES_ON) != 0;
 	while (c.valid)
 	{
 		at_last = ukey_compare(c.e.ukey, c.e.klen, last->ukey, last->klen) == 0 &&
@@ -136,6 +151,9 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 		TRY_GOTO(block_next(&c));
 	}
 	v->tally.meta.blocks++;
+	if (!v->gap && v->tally.meta.rows != v->rows_before + h.rows &&
+		(st = problem(v, "an index entry's count of rows is wrong")) != WIDE_OK)
+		goto out;
 	if (!at_last)
 		st = problem(v, "the block at offset %llu does not end with its index entry's key", (unsigned long long) h.off);
 	goto out;
@@ -165,6 +183,7 @@ check_partition(verify *v, const sst_partition *part)
 			goto out;
 	}
 	v->mid_row = true;
+	v->rows_before = v->tally.meta.rows;
 	TRY_GOTO(block_open(&c, index.data, index.len));
 	TRY_GOTO(block_first(&c));
 	while (c.valid)
@@ -182,8 +201,8 @@ check_partition(verify *v, const sst_partition *part)
 	}
 	if (!at_last && (st = problem(v, "a partition does not end with its key in the top index")) != WIDE_OK)
 		goto out;
-	if (!v->gap && v->tally.meta.blocks != part->blocks &&
-		(st = problem(v, "a partition's count of data blocks is wrong")) != WIDE_OK)
+	if (!v->gap && (v->tally.meta.blocks != part->blocks || v->tally.meta.rows != part->rows) &&
+		(st = problem(v, "a partition's count of data blocks or rows is wrong")) != WIDE_OK)
 		goto out;
 	if (part->filter.len > 0)
 	{
@@ -249,6 +268,8 @@ check_all(verify *v)
 	/* totals say nothing new when something is missing */
 	if (v->gap)
 		return WIDE_OK;
+	if (v->row_goes_on)
+		TRY(problem(v, "the last block says that its row goes on"));
 	sst_tally_end(&v->tally);
 	TRY(check_meta(v, &v->r->prop.meta, false, "the file's"));
 	if (v->tally.family_deletes != v->r->prop.family_deletes)

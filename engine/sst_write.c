@@ -3,13 +3,14 @@
  *
  *     part             contents
  *     partition        any number of them, each:
- *       data blocks      entries (block.c), about options.block_size each
+ *       data blocks      entries (block.h), about options.block_size each
  *       filter block     filter.c, over the rows of these blocks; may be absent
  *       index block      one entry per data block: key = last key of the block
- *                        (ukey, ts, seq), value = varint offset, varint length
+ *                        (ukey, ts, seq), value = varints offset, length, rows
+ *                        of the partition up to the end of the block
  *     top index        a block, one entry per partition: key = its last key,
  *                      value = varints: index offset, length, filter offset,
- *                      length (0: none), data blocks up to here
+ *                      length (0: none), data blocks and rows up to here
  *     meta block       varints, see sst_properties_put
  *     footer           64 bytes:
  *                      8 magic, 4 version, 4 zero, 8 top index offset,
@@ -56,6 +57,7 @@ struct sst_writer
 	block_builder *data, *index, *top;
 	filter_builder *filter;		/* NULL: none wanted */
 	uint32_t	filter_keys;	/* in the current partition */
+	uint64_t	rows_before;	/* it */
 	bool		fresh;			/* partition: nothing in its filter yet */
 	bool		row_deletes;	/* the current row has family-wide deletes */
 	uint64_t	prefix_hash;	/* last one added */
@@ -347,47 +349,51 @@ add_index(sst_writer *w, block_builder *b, const uint8_t *value, size_t vlen)
 static wide_status
 end_partition(sst_writer *w)
 {
-	uint8_t		value[5 * VARINT_MAX];
+	uint8_t		value[6 * VARINT_MAX];
 	uint8_t    *p = value;
 	wide_bytes	raw = {NULL, 0};
-	sst_handle	filter = {0, 0};
+	sst_handle	filter = {0};
 	sst_handle	index;
 
 	if (w->filter != NULL)
 		TRY(filter_builder_finish(w->filter, &raw));
 	if (raw.len > 0)
 		TRY(write_block(w, raw, false, &filter));
-	TRY(block_builder_finish(w->index, &raw));
+	TRY(block_builder_finish(w->index, false, &raw));
 	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &index));
 	p = varint_put(p, index.off);
 	p = varint_put(p, index.len);
 	p = varint_put(p, filter.off);
 	p = varint_put(p, filter.len);
 	p = varint_put(p, w->tally.meta.blocks);
+	p = varint_put(p, w->tally.meta.rows);
 	TRY(add_index(w, w->top, value, (size_t) (p - value)));
 	block_builder_reset(w->index);
 	if (w->filter != NULL)
 		filter_builder_reset(w->filter);
 	w->filter_keys = 0;
+	w->rows_before = w->tally.meta.rows;
 	w->fresh = true;
 	w->prefix_known = false;
 	return WIDE_OK;
 }
 
+/* goes_on: what follows begins with the row that the block ends with. */
 static wide_status
-end_block(sst_writer *w)
+end_block(sst_writer *w, bool goes_on)
 {
-	uint8_t		value[2 * VARINT_MAX];
+	uint8_t		value[3 * VARINT_MAX];
 	uint8_t    *p = value;
 	wide_bytes	raw;
 	sst_handle	h;
 
-	TRY(block_builder_finish(w->data, &raw));
+	TRY(block_builder_finish(w->data, goes_on, &raw));
 	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &h));
 	block_builder_reset(w->data);
 	w->tally.meta.blocks++;
 	p = varint_put(p, h.off);
 	p = varint_put(p, h.len);
+	p = varint_put(p, w->tally.meta.rows - w->rows_before);
 	TRY(add_index(w, w->index, value, (size_t) (p - value)));
 	if (block_builder_size(w->index) >= INDEX_PARTITION || w->filter_keys >= FILTER_KEYS)
 		return end_partition(w);
@@ -496,16 +502,35 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 	return WIDE_OK;
 }
 
+/*
+ * Does the data block end before the entry?  With rows that are small against a
+ * block it ends where the next one would probably not find room as a whole.
+ */
+static bool
+block_is_full(const sst_writer *w, const entry *e, bool *new_row)
+{
+	size_t		size = block_builder_size(w->data),
+				row;
+
+	*new_row = false;
+	if (block_builder_count(w->data) == 0)
+		return false;
+	*new_row = block_builder_new_row(w->data, e, &row);
+	if (*new_row && row * 8 <= w->opt.block_size && size + row > w->opt.block_size)
+		return true;
+	return size + e->klen + e->vlen + 64 > w->opt.block_size && block_builder_size_with(w->data, e) > w->opt.block_size;
+}
+
 static wide_status
 add_entry(sst_writer *w, const entry *e)
 {
+	bool		new_row;
+
 	if (w->global && e->seq != 0)
 		return wide_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
 	/* the block's last key is in the tally until this entry is counted */
-	if (block_builder_count(w->data) > 0 &&
-		block_builder_size(w->data) + e->klen + e->vlen + 64 > w->opt.block_size &&
-		block_builder_size_with(w->data, e) > w->opt.block_size)
-		TRY(end_block(w));
+	if (block_is_full(w, e, &new_row))
+		TRY(end_block(w, !new_row));
 	TRY(sst_tally_add(&w->tally, e));
 	TRY(block_builder_add(w->data, e));
 	return w->filter != NULL ? add_to_filter(w, e) : WIDE_OK;
@@ -546,10 +571,10 @@ write_end(sst_writer *w)
 	if (w->tally.meta.cells == 0)
 		return wide_fail(WIDE_INVALID, "a sorted file needs an entry");
 	if (block_builder_count(w->data) > 0)
-		TRY(end_block(w));
+		TRY(end_block(w, false));
 	if (block_builder_count(w->index) > 0)
 		TRY(end_partition(w));
-	TRY(block_builder_finish(w->top, &raw));
+	TRY(block_builder_finish(w->top, false, &raw));
 	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &top));
 	sst_tally_end(&w->tally);
 	prop.meta = w->tally.meta;

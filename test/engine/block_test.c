@@ -19,8 +19,8 @@ build(const entries *es, int n, uint32_t *len)
 			assert_true(block_builder_size(b) <= bound);
 		}
 		assert_int_equal(block_builder_count(b), n);
-		assert_ok(block_builder_finish(b, &out));
-		assert_int_equal(out.len, block_builder_size(b));
+		assert_ok(block_builder_finish(b, false, &out));
+		assert_true(out.len <= block_builder_size(b));
 	}
 	/* of the exact size, for the address sanitizer */
 	p = memcpy(malloc(out.len), out.data, out.len);
@@ -55,33 +55,36 @@ check_at(const block_cursor *c, const entries *es, int n, int i)
 	}
 }
 
-/* From entries up to `before`, the last below the target's ukey, to the one behind that. */
+/* Rows as a whole: their keys, where a key or bound belongs, and the number of entries before. */
 static void
-check_pass(block_cursor *c, const entries *es, int n, int before, const entry *t, int from)
+check_rows(block_cursor *c, const entries *es, int n, const entry *t)
 {
-	for (int i = 0; i < 3 && before >= 0; i++)
-	{
-		int			at = i == 0 ? before : i == 1 ? 0 : from % (before + 1);
+	uint32_t	row = 0,
+				at;
+	int			first = n;
 
-		assert_ok(block_seek(c, es->e[at].ukey, es->e[at].klen, es->e[at].ts, es->e[at].seq));
-		while (key_compare(&c->e, &es->e[at]) != 0)
-			assert_ok(block_next(c));
-		assert_ok(block_pass(c, t->ukey, t->klen, n + 1));
-		check_at(c, es, n, before + 1);
-		/* and goes on from there */
-		assert_ok(block_next(c));
-		check_at(c, es, n, before + 1 < n ? before + 2 : n);
-		/* it stops when it is far, and a search finds the place */
-		assert_ok(block_seek(c, es->e[at].ukey, es->e[at].klen, es->e[at].ts, es->e[at].seq));
-		assert_ok(block_pass(c, t->ukey, t->klen, 3));
-		if (before - at > 8)
-		{
-			assert_true(c->valid);
-			assert_true(ukey_compare(c->e.ukey, c->e.klen, t->ukey, t->klen) < 0);
-		}
-		assert_ok(block_seek(c, t->ukey, t->klen, INT64_MAX, SEQ_MAX));
-		check_at(c, es, n, before + 1);
+	for (int i = 0; i < n; i++)
+	{
+		const entry *e = &es->e[i];
+		bool		new = i == 0 || e->rowlen != es->e[i - 1].rowlen || memcmp(e->ukey, es->e[i - 1].ukey, e->rowlen) != 0;
+
+		if (!new)
+			continue;
+		assert_ok(block_seek_row(c, row));
+		check_at(c, es, n, i);
+		assert_int_equal(c->row, row);
+		assert_ok(block_entries_before(c, &at));
+		assert_int_equal(at, i);
+		if (first == n && (ukey_compare(e->ukey, e->rowlen, t->ukey, t->klen) >= 0 ||
+						   (t->klen > e->rowlen && memcmp(t->ukey, e->ukey, e->rowlen) == 0)))
+			first = (int) row;
+		row++;
 	}
+	assert_int_equal(c->rows, row);
+	assert_ok(block_seek_row(c, row));
+	assert_false(c->valid);
+	assert_ok(block_row_at(c, t->ukey, t->klen, &at));
+	assert_int_equal(at, first == n ? (int) row : first);
 }
 
 static void
@@ -127,8 +130,18 @@ check_block(const entries *es, int n, uint64_t seed)
 			before++;
 		assert_ok(block_seek_before(&c, t.ukey, t.klen));
 		check_at(&c, es, n, before);
-		check_pass(&c, es, n, before, &t, (int) (seed + (uint64_t) k));
+		check_rows(&c, es, n, &t);
+		assert_ok(block_seek_entry(&c, (uint32_t) k));
+		check_at(&c, es, n, k < n ? k : n - 1);
+		if (c.valid)
+		{
+			uint32_t	i;
+
+			assert_ok(block_entries_before(&c, &i));
+			assert_int_equal(i, k < n ? k : n - 1);
+		}
 	}
+	assert_ok(block_check(&c));
 	block_close(&c);
 	entries_free(&probes);
 	free(p);
@@ -152,7 +165,7 @@ searching(void **state)
 	}
 }
 
-/* A loaded cell costs four bytes over key suffix and value. */
+/* A loaded cell costs two bytes over what its key does not share, and its value: the qualifier is there once. */
 static void
 compact(void **state)
 {
@@ -170,11 +183,61 @@ compact(void **state)
 	}
 	entries_sort(&es);
 	p = build(&es, es.n, &len);
-	/* suffix: at most 3 digits, row end, qualifier with end */
-	plain = 150 * (4 + 8 + 5) + 10 * (4 + 13 + 5 + 9 + 5 + 1 + 4) + 4;
+	/* at most 3 digits, row end */
+	plain = 150 * (2 + 5 + 5) + 10 * (2 + 10 + 5 + 2) + BLOCK_HEAD + BLOCK_SLACK + 5;
 	assert_in_range(len, 1, plain);
 	free(p);
 	entries_free(&es);
+}
+
+/* n rows of `columns` columns, of which each is there with a chance of `percent`. */
+static entries
+table_of(int n, int columns, int percent, int versions, uint64_t seed)
+{
+	entries		es = {0};
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < columns; k++)
+			for (int v = 0; v < versions; v++)
+			{
+				char		row[40], qual[16], value[64];
+				uint64_t	r = rnd(&seed);
+
+				if (r % 100 >= (uint64_t) percent)
+					continue;
+				snprintf(row, sizeof(row), "%.*s%06d", i % 2 * 9, "customers", i * 3);
+				snprintf(qual, sizeof(qual), "c%d", k * 2);
+				snprintf(value, sizeof(value), "%.*s", (int) (r >> 16) % (k % 3 == 0 ? 60 : 1), "it was a dark and stormy night, and nobody saw the rain fall");
+				entries_add(&es, text(row), text(qual), (int64_t) (seed & 1 ? i : (int) (r >> 20 & 1023)) - v * 2000, (uint64_t) i,
+							ENTRY_PUT, 0, text(value));
+			}
+	entries_sort(&es);
+	return es;
+}
+
+/* Both forms, with all widths: the flags tell that they were met. */
+static void
+forms(void **state)
+{
+	static const int shapes[][4] = {	/* rows, columns, percent, versions, and whether it is a grid */
+		{130, 5, 100, 1}, {130, 5, 80, 1}, {128, 40, 70, 1}, {64, 2, 90, 1}, {65, 3, 100, 1},
+		{130, 5, 80, 2}, {40, 80, 50, 1}, {130, 1, 100, 1}, {1, 300, 100, 1}, {3, 100, 30, 3}};
+	int			grids = 0;
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+	{
+		entries		es = table_of(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i + 1);
+		uint32_t	len;
+		uint8_t    *p = build(&es, es.n, &len);
+
+		assert_int_equal((p[12] & BLOCK_GRID) != 0, i < 5);
+		assert_int_equal((p[12] & BLOCK_DISTINCT) != 0, shapes[i][3] == 1);
+		grids += (p[12] & BLOCK_GRID) != 0;
+		check_block(&es, es.n < 400 ? es.n : 400, i);
+		free(p);
+		entries_free(&es);
+	}
+	assert_int_equal(grids, 5);
 }
 
 static void
@@ -233,18 +296,20 @@ abuse(const uint8_t *p, uint32_t len, const entry *target)
 		for (st = block_first(&c); st == WIDE_OK && c.valid; st = block_next(&c))
 		{
 			touch(&c);
-			assert_true(++steps <= (int) len);
+			assert_true(++steps <= (int) len * BLOCK_GRID_COLUMNS);
 		}
 		bad |= st != WIDE_OK;
-		for (int k = 1; k < 100 && st == WIDE_OK; k += 13)
+		for (uint32_t row = 0; row < c.rows && st == WIDE_OK; row += 3)
 		{
-			st = block_first(&c);
-			if (st == WIDE_OK && c.valid && ukey_compare(c.e.ukey, c.e.klen, target->ukey, target->klen) < 0)
-				st = block_pass(&c, target->ukey, target->klen, k);
+			st = block_seek_row(&c, row);
 			assert_true(st == WIDE_OK || (st == WIDE_CORRUPT && !c.valid));
-			if (c.valid && ukey_compare(c.e.ukey, c.e.klen, target->ukey, target->klen) >= 0)
-				touch(&c);
+			touch(&c);
+			if (st == WIDE_OK)
+				st = block_seek_entry(&c, row * 7);
+			touch(&c);
 		}
+		bad |= st != WIDE_OK;
+		st = block_check(&c);
 		bad |= st != WIDE_OK;
 		for (int k = 0; k < 3; k++)
 		{
@@ -263,57 +328,56 @@ abuse(const uint8_t *p, uint32_t len, const entry *target)
 static void
 hostile(void **state)
 {
-	entries		es = entries_random(7, 70, 8, 12, 9, false);
-	uint32_t	len;
-	uint8_t    *p = build(&es, es.n, &len);
-	int			found = 0;
-	uint64_t	s = 1;
-
-	for (uint32_t i = 0; i < len; i++)
+	for (int form = 0; form < 2; form++)
 	{
-		uint8_t		was = p[i];
+		entries		es = form == 0 ? entries_random(7, 70, 8, 12, 9, false) : table_of(60, 4, 90, 1, 3);
+		uint32_t	len;
+		uint8_t    *p = build(&es, es.n, &len);
+		int			found = 0;
+		uint64_t	s = 1;
 
-		for (int bit = 0; bit < 9; bit++)
+		assert_int_equal((p[12] & BLOCK_GRID) != 0, form);
+		for (uint32_t i = 0; i < len; i++)
 		{
-			p[i] = bit < 8 ? was ^ (uint8_t) (1 << bit) : (uint8_t) rnd(&s);
-			found += abuse(p, len, &es.e[i % (uint32_t) es.n]);
+			uint8_t		was = p[i];
+
+			for (int bit = 0; bit < 9; bit++)
+			{
+				p[i] = bit < 8 ? was ^ (uint8_t) (1 << bit) : (uint8_t) rnd(&s);
+				found += abuse(p, len, &es.e[i % (uint32_t) es.n]);
+			}
+			p[i] = was;
 		}
-		p[i] = was;
-	}
-	/* a good part of the damage is seen even without a checksum */
-	assert_true(found > (int) len);
-	for (uint32_t n = 0; n < len; n++)
-	{
-		uint8_t    *cut = memcpy(malloc(n > 0 ? n : 1), p, n);
-
-		abuse(cut, n, &es.e[n % (uint32_t) es.n]);
-		free(cut);
-	}
-	assert_int_equal(abuse(p, len, &es.e[0]), 0);
-	for (int i = 0; i < 20000; i++)
-	{
-		uint32_t	n = (uint32_t) (rnd(&s) % 64);
-		uint8_t    *r = malloc(n > 0 ? n : 1);
-
-		for (uint32_t k = 0; k < n; k++)
-			r[k] = (uint8_t) (rnd(&s) % 3 == 0 ? rnd(&s) : rnd(&s) % 8);
-		if (n >= 8)
+		/* damage of what tells where things are is seen even without a checksum: most of the head */
+		assert_true(found > 4 * BLOCK_HEAD);
+		for (uint32_t n = 0; n < len; n++)
 		{
-			put_u32le(r + n - 4, 1);
-			put_u32le(r + n - 8, 0);
+			uint8_t    *cut = memcpy(malloc(n > 0 ? n : 1), p, n);
+
+			abuse(cut, n, &es.e[n % (uint32_t) es.n]);
+			free(cut);
 		}
-		abuse(r, n, &es.e[0]);
-		free(r);
+		assert_int_equal(abuse(p, len, &es.e[0]), 0);
+		/* several bytes at once, of the head and of the rest */
+		for (int i = 0; i < 20000; i++)
+		{
+			uint8_t    *r = memcpy(malloc(len), p, len);
+
+			for (int k = 0; k < 4; k++)
+				r[rnd(&s) % (k % 2 == 0 ? BLOCK_HEAD : len)] = (uint8_t) (rnd(&s) % 3 == 0 ? rnd(&s) : rnd(&s) % 8);
+			abuse(r, len, &es.e[i % es.n]);
+			free(r);
+		}
+		free(p);
+		entries_free(&es);
 	}
-	free(p);
-	entries_free(&es);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(searching), cmocka_unit_test(compact), cmocka_unit_test(large), cmocka_unit_test(hostile)
+		cmocka_unit_test(searching), cmocka_unit_test(compact), cmocka_unit_test(forms), cmocka_unit_test(large), cmocka_unit_test(hostile)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

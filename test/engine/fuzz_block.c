@@ -43,6 +43,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		for (wide_status st = block_first(&c); st == WIDE_OK && c.valid; st = block_next(&c))
 			touch(&c);
+		(void) block_check(&c);
+		if (block_seek_entry(&c, data[7]) == WIDE_OK)
+			touch(&c);
+		if (block_seek_row(&c, data[6]) == WIDE_OK)
+			touch(&c);
 		if (block_last(&c) == WIDE_OK)
 			touch(&c);
 		if (block_seek(&c, data + 1, klen, (int8_t) data[6], data[7]) == WIDE_OK)
