@@ -44,6 +44,7 @@ state_of_files(wide_db *db, wide_stats *out)
 		return;
 	out->flushed_lsn = db->seg->set.flushed_seq;
 	out->restart_lsn = db->seg->set.restart_lsn;
+	out->reserved_files = db->seg->set.reserved_files;
 	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
 		if (files[i].in_use && files[i].removed_version == 0)
 		{
@@ -63,6 +64,20 @@ state_of_catalog(wide_db *db, wide_stats *out)
 	for (uint32_t i = 0; i < db->seg->max_families; i++)
 		out->families += shm_families(db)[i].f.id != 0;
 	shm_unlock(db, LOCK_CATALOG);
+}
+
+static void
+state_of_process(slot *s, wide_stats *out)
+{
+	uint64_t	snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
+
+	out->processes += atomic_load_explicit(&s->pid, memory_order_relaxed) != 0;
+	out->pins += atomic_load_explicit(&s->pin, memory_order_relaxed) != 0;
+	if (snapshot == 0)
+		return;
+	out->snapshots++;
+	if (out->oldest_snapshot == 0 || snapshot < out->oldest_snapshot)
+		out->oldest_snapshot = snapshot;
 }
 
 static void
@@ -101,7 +116,7 @@ wide_statistics(wide_db *db, wide_stats *out)
 	out->cache_limit = seg->config.cache_size;
 	out->segment_bytes = seg->size;
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
-		out->processes += atomic_load_explicit(&shm_slots(db)[i].pid, memory_order_relaxed) != 0;
+		state_of_process(&shm_slots(db)[i], out);
 	state_of_memtables(db, out);
 	state_of_files(db, out);
 	state_of_catalog(db, out);
@@ -109,6 +124,7 @@ wide_statistics(wide_db *db, wide_stats *out)
 	if (shm_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
 		out->last_ts = seg->commit.last_ts;
+		out->reserved_bytes = seg->commit.reserved;
 		shm_unlock(db, LOCK_COMMIT);
 	}
 }

@@ -770,6 +770,11 @@ typedef struct wide_stats
 	uint64_t	cache_bytes, cache_limit;
 	uint64_t	files, file_bytes, segment_bytes;
 	uint32_t	processes, tables, families;
+	/* what is held at the moment: processes with a snapshot, the oldest one (0 none), processes that pin files or memtables */
+	uint32_t	snapshots, pins;
+	uint64_t	oldest_snapshot;
+	/* promised to batches that are prepared or about to be */
+	uint64_t	reserved_bytes, reserved_files;
 	/* counters since the segment was made */
 	uint64_t	commits, cells_written, log_bytes;
 	uint64_t	gets, scans, rows_read, cells_read;
