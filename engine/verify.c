@@ -43,6 +43,7 @@ typedef struct verification
 	wide_problem_fn fn;
 	void	   *arg;
 	buffer		numbers;		/* uint64_t: .sst files in the directory */
+	buffer		unfinished;		/* uint64_t: .sst.tmp files */
 	wide_status st;
 } verification;
 
@@ -55,19 +56,35 @@ problem(verification *v, uint64_t number, const char *text)
 	return v->fn(v->arg, path, text);
 }
 
+static bool
+exists(verification *v, const char *path)
+{
+	int			fd = v->db->os->open(v->db->os, path, 0);
+
+	if (fd >= 0)
+		v->db->os->close(v->db->os, fd);
+	return fd >= 0;
+}
+
 static int
 note_file(void *arg, const char *name)
 {
 	verification *v = arg;
 	unsigned long long number;
-	char		end = 0;
-	size_t		n = strlen(name);
+	int			end = 0;
 	uint64_t	u;
+	buffer	   *list;
 
-	if (n < 5 || strcmp(name + n - 4, ".sst") != 0 || sscanf(name, "%llx.ss%c", &number, &end) != 2 || end != 't')
+	if (sscanf(name, "%llx.sst%n", &number, &end) != 1 || end == 0)
+		return 0;
+	if (name[end] == 0)
+		list = &v->numbers;
+	else if (strcmp(name + end, ".tmp") == 0)
+		list = &v->unfinished;
+	else
 		return 0;
 	u = number;
-	v->st = buffer_append(&v->numbers, &u, sizeof u);
+	v->st = buffer_append(list, &u, sizeof u);
 	return v->st != WIDE_OK;
 }
 
@@ -156,24 +173,26 @@ static wide_status
 verify_unknown(verification *v)
 {
 	const uint64_t *p = (const uint64_t *) v->numbers.data;
+	char		path[1100];
 
 	if (work_in_progress(v->db))
 		return WIDE_OK;
 	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
 	{
-		char		path[1100];
-		int			fd;
-
 		if (set_has_file(v->db, p[i]))
 			continue;
 		/* it may have been removed since the directory was read */
 		sst_path(v->db, p[i], path, sizeof path);
-		fd = v->db->os->open(v->db->os, path, 0);
-		if (fd < 0)
-			continue;
-		v->db->os->close(v->db->os, fd);
-		if (!work_in_progress(v->db) && !set_has_file(v->db, p[i]))
-			TRY(problem(v, p[i], "the file belongs to nothing"));
+		if (exists(v, path) && !work_in_progress(v->db) && !set_has_file(v->db, p[i]))
+			TRY(v->fn(v->arg, path, "the file belongs to nothing"));
+	}
+	p = (const uint64_t *) v->unfinished.data;
+	for (size_t i = 0; i < v->unfinished.len / sizeof *p; i++)
+	{
+		sst_path(v->db, p[i], path, sizeof path - 4);
+		strcat(path, ".tmp");
+		if (exists(v, path) && !work_in_progress(v->db))
+			TRY(v->fn(v->arg, path, "nobody writes the file"));
 	}
 	return WIDE_OK;
 }
@@ -208,6 +227,7 @@ done:
 	set_pin_drop(db, &memory);
 	set_pin_drop(db, &pin);
 	buffer_free(&v.numbers);
+	buffer_free(&v.unfinished);
 	free(ids);
 	return st;
 }
