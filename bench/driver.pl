@@ -203,6 +203,8 @@ sub load
 	ask($s, "ANALYZE $_;") for ask($s, "SELECT ftrelid::regclass FROM pg_foreign_table;");
 	# what the worker would do in a while
 	ask($s, "SELECT widetable.flush(); SELECT widetable.compact(NULL, false); CHECKPOINT; CREATE TABLE bench_loaded_$name ();");
+	# the ordinary tables are in the buffers since they were loaded
+	ask($s, "SELECT sum(length(t::text)) FROM $_ t;") for ask($s, "SELECT ftrelid::regclass FROM pg_foreign_table;");
 	leave($s);
 	settle();
 }
@@ -337,7 +339,7 @@ sub one
 	if ($part->{"hold $s"}) { $hold = session(); ask($hold, $part->{"hold $s"}) }
 	if ($w->{kind} eq 'pgbench') { %r = pgbench($w, $s, $ENV{BENCH_SECONDS}) }
 	elsif ($w->{kind} eq 'statement') { %r = statement($w, $s); $answers->{$s} = values_of(@{$r{lines}}) }
-	elsif ($w->{kind} eq 'value') { %r = (value => scalar once($part->{$s}), unit => $w->{unit}) }
+	elsif ($w->{kind} eq 'value') { %r = (value => (once($part->{$s}))[-1], unit => $w->{unit}) }
 	else { die "$w->{name}: unknown kind\n" }
 	leave($hold) if $hold;
 	if (defined $part->{"check $s"}) { $answers->{$s} = values_of(once($part->{"check $s"})) }
@@ -363,7 +365,6 @@ sub measure
 	my $part = $w->{section};
 	my %a;
 	compare_scripts($w) if $w->{kind} eq 'pgbench' && !grep { /^(check|count) / } keys %$part and !$w->{writes};
-	if ($w->{kind} eq 'pgbench' && !$w->{writes}) { pgbench($w, $_, 1) for @{$w->{systems}} }
 	for my $round (1 .. ($w->{kind} eq 'value' ? 1 : $ENV{BENCH_ROUNDS}))
 	{
 		my %answers;
@@ -405,6 +406,7 @@ sub human
 {
 	no integer;
 	my ($v, $unit) = @_;
+	if ($unit eq 'times') { return "$v times" }
 	if ($unit eq 'bytes') { return sprintf '%.1f MB', $v / 1048576 }
 	if ($unit eq 'ms') { return sprintf $v < 10 ? '%.2f ms' : '%.0f ms', $v }
 	my ($t, $k) = ($v >= 1e6 ? (sprintf('%.2f', $v / 1e6), 'M') : $v >= 1e4 ? (sprintf('%.0f', $v / 1e3), 'k') :
@@ -435,7 +437,7 @@ sub report
 	{
 		my $name = $w->{name};
 		next if !$r{$name};
-		my $less = $unit{$name} eq 'ms' || $unit{$name} eq 'bytes';
+		my $less = $unit{$name} =~ /^(ms|bytes|times)$/;
 		my $first = 1;
 		for my $s (grep { $_ ne 'wide' && $r{$name}{$_} } @system)
 		{
