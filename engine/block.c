@@ -465,23 +465,6 @@ block_column_open(block_cursor *c, uint32_t column, const block_column **out)
 
 /* ---------------------------------------------------------------- entries */
 
-/* A list's first entry of a row (rows: the number of all entries). */
-static inline uint32_t
-first_entry(const block_cursor *c, uint32_t row)
-{
-	if (c->first.width == 0)
-		return row * (c->rows > 0 ? c->entries / c->rows : 0);
-	return (uint32_t) block_number(&c->first, row);
-}
-
-static inline uint32_t
-column_of(const block_cursor *c, uint32_t at)
-{
-	if (c->column.width == 0)
-		return c->columns > 1 ? at : 0;
-	return (uint32_t) block_number(&c->column, at);
-}
-
 /* The entry's row and column are known, its numbers are number `slot`, its value is there. */
 static inline wide_status
 fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint32_t vlen)
@@ -528,7 +511,7 @@ fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint
 static inline wide_status
 fill_list(block_cursor *c)
 {
-	uint32_t	column = column_of(c, c->at),
+	uint32_t	column = block_column_of(c, c->at),
 				off = c->next_off,
 				len;
 
@@ -585,8 +568,8 @@ enter_row(block_cursor *c, uint32_t row)
 				return WIDE_OK;
 			continue;
 		}
-		c->at = first_entry(c, row);
-		c->row_end = first_entry(c, row + 1);
+		c->at = block_first_entry(c, row);
+		c->row_end = block_first_entry(c, row + 1);
 		if (unlikely(c->row_end > c->entries || c->at > c->row_end))
 			return malformed(c, "a row's entries");
 		if (c->at < c->row_end)
@@ -655,9 +638,9 @@ step_back(block_cursor *c, uint32_t row, uint32_t at)
 		}
 		if (!grid)
 		{
-			uint32_t	first = first_entry(c, row);
+			uint32_t	first = block_first_entry(c, row);
 
-			c->row_end = first_entry(c, row + 1);
+			c->row_end = block_first_entry(c, row + 1);
 			if (unlikely(c->row_end > c->entries || first > c->row_end))
 				return malformed(c, "a row's entries");
 			at = at < c->row_end ? at : c->row_end;
@@ -698,8 +681,8 @@ version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, u
 static wide_status
 seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
-	uint32_t	lo = first_entry(c, row),
-				hi = first_entry(c, row + 1);
+	uint32_t	lo = block_first_entry(c, row),
+				hi = block_first_entry(c, row + 1);
 
 	if (hi > c->entries || lo > hi)
 		return malformed(c, "a row's entries");
@@ -708,7 +691,7 @@ seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 	while (lo < hi)
 	{
 		uint32_t	mid = lo + (hi - lo) / 2,
-					col = column_of(c, mid);
+					col = block_column_of(c, mid);
 
 		if (col < column || (col == column && exact && version_before(c, row, mid, ts, seq)))
 			lo = mid + 1;
@@ -780,7 +763,7 @@ entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
 	*n = 0;
 	if ((c->flags & BLOCK_GRID) == 0)
 	{
-		*n = first_entry(c, row);
+		*n = block_first_entry(c, row);
 		return WIDE_OK;
 	}
 	for (uint32_t k = 0; k < c->columns; k++)

@@ -177,6 +177,24 @@ extern wide_status block_column_open(block_cursor *c, uint32_t column, const blo
 extern wide_status block_string_start(const block_strings *s, uint32_t i, uint32_t *off);
 extern wide_status block_malformed(const block_cursor *c, const char *what);
 
+/* A list's first entry of a row (rows: the number of all entries). */
+static inline uint32_t
+block_first_entry(const block_cursor *c, uint32_t row)
+{
+	if (c->first.width == 0)
+		return row * (c->rows > 0 ? c->entries / c->rows : 0);
+	return (uint32_t) block_number(&c->first, row);
+}
+
+/* The column of a list's entry. */
+static inline uint32_t
+block_column_of(const block_cursor *c, uint32_t at)
+{
+	if (c->column.width == 0)
+		return c->columns > 1 ? at : 0;
+	return (uint32_t) block_number(&c->column, at);
+}
+
 /* Has the row the column?  *i: its number among those that have it, or of those before. */
 static inline bool
 block_column_has(const block_column *k, uint32_t row, uint32_t *i)

@@ -97,6 +97,12 @@ extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t 
 extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
 extern wide_status sst_cursor_first(sst_cursor *c);
 extern wide_status sst_cursor_next(sst_cursor *c);
+/* To the first entry of a row of the block that it is on; behind its last row: of the next block. */
+extern wide_status sst_cursor_row(sst_cursor *c, uint32_t row);
+/* The sequence number of all entries, 0: each has its own. */
+extern uint64_t sst_cursor_seq(const sst_cursor *c);
+/* No block of the file follows (or it may be so). */
+extern bool sst_cursor_last_block(const sst_cursor *c);
 /* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
 extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
 

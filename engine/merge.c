@@ -243,6 +243,58 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 	return WIDE_OK;
 }
 
+/* ---------------------------------------------------------------- windows */
+
+void
+merge_window_block(const merge *m, merge_window *w)
+{
+	const merge_all *a = (const merge_all *) m;
+	source	   *s = a->nheap > 0 ? a->heap[0] : NULL;
+
+	*w = (merge_window) {.block = NULL};
+	if (s == NULL || s->kind != SOURCE_FILES)
+		return;
+	w->block = &s->cursor.block;
+	w->row = w->end = w->block->row;
+	w->seq = sst_cursor_seq(&s->cursor);
+}
+
+wide_status
+merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_window *w)
+{
+	const merge_all *a = (const merge_all *) m;
+	const source *s = a->heap[0];
+	uint32_t	row;
+
+	w->end = w->block->rows;
+	/* where a row goes on elsewhere, it ends with the one before; files are cut within large rows too */
+	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 || (s->at + 1 < s->nfiles && sst_cursor_last_block(&s->cursor)))
+		w->end--;
+	/* the next smallest of the sources is one of two */
+	for (int i = 1; i <= 2 && i < a->nheap && w->row < w->end; i++)
+	{
+		TRY(block_row_at(w->block, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
+		w->end = row < w->end ? row : w->end;
+	}
+	if (hi != NULL && w->row < w->end)
+	{
+		TRY(block_row_at(w->block, hi, hilen, &row));
+		w->end = row < w->end ? row : w->end;
+	}
+	w->end = w->end > w->row ? w->end : w->row;
+	return WIDE_OK;
+}
+
+wide_status
+merge_window_leave(merge *m, uint32_t row)
+{
+	merge_all  *a = ALL(m);
+
+	TRY(top_moved(m, a, source_row(a->heap[0], row)));
+	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	return WIDE_OK;
+}
+
 static inline bool
 same(const entry *a, const entry *b)
 {

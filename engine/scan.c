@@ -310,8 +310,8 @@ range_passed(const wide_scan *s)
 		ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len, s->sought.data, s->sought.len) <= 0;
 }
 
-static wide_status
-open_range(wide_scan *s)
+wide_status
+scan_open_range(wide_scan *s)
 {
 	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
 	s->range++;
@@ -588,7 +588,7 @@ next_row(wide_scan *s)
 		{
 			if (s->range >= s->nranges)
 				return WIDE_END;
-			TRY(open_range(s));
+			TRY(scan_open_range(s));
 			if (!s->open)
 				continue;
 		}
@@ -743,6 +743,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(scan_families_open(s, spec));
 	TRY_GOTO(set_ranges(s, spec->ranges, spec->nranges));
 	TRY_GOTO(make_sources(s));
+	scan_run_init(s);
 	*out = s;
 	return WIDE_OK;
 done:
@@ -756,6 +757,7 @@ refresh(wide_scan *s)
 {
 	if (s->pinned && !pin_is_stale(s))
 		return WIDE_OK;
+	TRY(scan_run_drop(s));
 	let_sources_go(s);
 	TRY(make_sources(s));
 	return s->open && !(s->cur->point && s->point_done) ? range_seek(s) : WIDE_OK;
@@ -775,6 +777,15 @@ scan_step(wide_scan *s, wide_row *row)
 	{
 		bool		first = !s->in_row;
 
+		if (first && s->run.possible)
+		{
+			TRY(scan_run_next(s));
+			if (s->run.n > 0)
+			{
+				scan_run_give(s, row);
+				return WIDE_OK;
+			}
+		}
 		if (first)
 			TRY(next_row(s));
 		TRY(read_row(s, &full));
@@ -820,6 +831,11 @@ wide_scan_next(wide_scan *s, wide_row *row)
 	bool		(*ask) (void *) = s->db->host.interrupted;
 	wide_status st;
 
+	if (s->run.given < s->run.n)
+	{
+		scan_run_give(s, row);
+		return WIDE_OK;
+	}
 	memset(row, 0, sizeof(*row));
 	scan_let_go(s);
 	TRY(s->failed);
@@ -842,6 +858,7 @@ wide_scan_park(wide_scan *s)
 {
 	if (s->in_row || !s->pinned || s->failed != WIDE_OK)
 		return;
+	s->failed = scan_run_drop(s);
 	scan_let_go(s);
 	let_sources_go(s);
 }
@@ -895,6 +912,10 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	TRY(shm_check(s->db));
 	count_statistics(s);
 	s->failed = WIDE_OK;
+	s->run.open = false;
+	s->run.n = s->run.given = 0;
+	s->run.size = 1;
+	s->run.refused = NULL;
 	s->own_mark = own_mark;
 	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
 		TRY(snapshot_moved(s));
@@ -944,6 +965,7 @@ wide_scan_close(wide_scan *s)
 		free(f->cols);
 	}
 	scan_free_memory(s);
+	scan_run_free(s);
 	buffer_free(&s->bounds);
 	buffer_free(&s->row);
 	buffer_free(&s->bound);

@@ -7,6 +7,8 @@
 
 #include "batch.h"
 #include "predicate.h"
+#include "source.h"
+#include "view.h"
 
 #define KEPT_MAX	16
 #define STEPS		8			/* entries passed over one by one before seeking */
@@ -76,6 +78,51 @@ typedef struct scan_range
 	bool		point;
 } scan_range;
 
+/* A column of the rows of a run: wanted, or to be tested, or both. */
+typedef struct run_column
+{
+	uint32_t	column;			/* in the block; UINT32_MAX: no row has it */
+	int			want;			/* index in the spec's quals, -1: see qual */
+	bool		wanted;
+	const predicate_column *test;
+	size_t		qual, quallen;	/* decoded, in run.quals */
+	const block_column *grid;
+	/* the row looked at last */
+	uint32_t	row;
+	uint32_t	i;				/* number of the value, or of the next */
+	uint32_t	off, len;
+	bool		there;
+} run_column;
+
+/* Rows of a block that are taken as they are, see scan_run.c. */
+typedef struct scan_run
+{
+	bool		possible;		/* by what is asked for */
+	bool		open;			/* w is; the merge stands at `first` */
+	uint32_t	first;
+	merge_window w;				/* w.row: the next row to look at */
+	const uint8_t *refused;		/* a block that is no run */
+	bool		any;			/* every row exists */
+	run_column *columns;
+	int			ncolumns, columns_cap;
+	int			ntests;
+	int			nwanted;
+	int		   *of;				/* list: by column of the block its place in columns, -1 */
+	uint32_t	of_cap;
+	uint32_t	next_value, next_off;	/* list: entry whose value begins there */
+	buffer		key;			/* encoded */
+	uint32_t	key_row;		/* of this row */
+	buffer		quals;
+	/* read and not yet given out */
+	wide_row   *rows;
+	uint32_t   *numbers;		/* their rows in the block */
+	int			n, given;
+	int			size;			/* so many at a time */
+} scan_run;
+
+#define RUN_ROWS	64			/* read at a time at most */
+#define RUN_CELLS	4096
+
 struct wide_scan
 {
 	wide_db    *db;
@@ -133,6 +180,7 @@ struct wide_scan
 	buffer		key;
 	wide_scan_stats stats;
 	uint64_t	counted_rows, counted_cells;
+	scan_run	run;
 };
 
 static inline bool
@@ -163,7 +211,31 @@ extern wide_status scan_families_open(wide_scan *s, const wide_scan_spec *spec);
 /* What is visible of the family, by its options and our snapshot as they are now. */
 extern wide_status scan_make_view(wide_scan *s, scan_family *f);
 
+/* scan.c */
+extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false: it is passed by */
+
+/* scan_run.c */
+extern bool scan_runs_off;		/* for tests: everything goes the other way */
+extern void scan_run_init(wide_scan *s);
+/* Rows that can be taken as they are, if that is what comes next: s->run.n > 0.  WIDE_END: the ranges are over. */
+extern wide_status scan_run_next(wide_scan *s);
+/* Stand behind the row that was given out last. */
+extern wide_status scan_run_drop(wide_scan *s);
+extern void scan_run_free(wide_scan *s);
+
+static inline void
+scan_run_give(wide_scan *s, wide_row *row)
+{
+	scan_run   *r = &s->run;
+
+	*row = r->rows[r->given++];
+	s->stats.rows_returned++;
+	s->stats.cells_returned += (uint64_t) row->ncells;
+	s->stats.cells_scanned += row->ncells > 0 ? (uint64_t) row->ncells : 1;
+}
+
 /* scan_row.c */
+extern void *scan_arena(wide_scan *s, size_t n);	/* memory until the next call; NULL: there is none */
 extern void scan_keep_block(void *arg, block_ref *ref); /* source_limits.keep; arg is the scan */
 extern void scan_let_go(wide_scan *s);	/* nothing that was handed out is in use any more */
 extern void scan_free_memory(wide_scan *s);

@@ -26,8 +26,8 @@
 
 /* ------------------------------------------------------------------ memory */
 
-static void *
-arena_take(wide_scan *s, size_t n)
+void *
+scan_arena(wide_scan *s, size_t n)
 {
 	chunk	   *c = s->arena;
 
@@ -80,7 +80,7 @@ scan_keep_block(void *arg, block_ref *ref)
 
 		if (v->len == 0 || v->data < ref->data || v->data >= ref->data + ref->len)
 			continue;
-		p = arena_take(s, v->len);
+		p = scan_arena(s, v->len);
 		if (p == NULL)
 		{
 			s->failed = wide_fail(WIDE_NOMEM, "out of memory for a row");
@@ -142,7 +142,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 		if (f->qual_call != s->calls)
 		{
 			uint32_t	n = e->klen - e->rowlen;
-			uint8_t    *p = arena_take(s, 2 * (size_t) n);
+			uint8_t    *p = scan_arena(s, 2 * (size_t) n);
 			buffer		b = {p, n, 2 * (size_t) n};
 
 			if (p == NULL)

@@ -319,6 +319,13 @@ source_next(source *s)
 	return WIDE_OK;
 }
 
+wide_status
+source_row(source *s, uint32_t row)
+{
+	TRY(sst_cursor_row(&s->cursor, row));
+	return s->cursor.valid ? WIDE_OK : files_from(s, s->at + 1, NULL, 0, 0, 0);
+}
+
 #define PASS_STEPS	8			/* entries of a memtable after which searching is cheaper */
 
 wide_status

@@ -69,6 +69,8 @@ extern wide_status source_seek(source *s, const uint8_t *ukey, uint32_t klen, in
 extern wide_status source_next(source *s);
 /* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
 extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
+/* To the first entry of a row of the block that a source of files is on, or behind it: sst_cursor_row. */
+extern wide_status source_row(source *s, uint32_t row);
 /* Largest row below the bytes; WIDE_END when none.  The position is lost. */
 extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
 /* Other ranges follow: forget what is remembered for falling keys. */
@@ -85,6 +87,23 @@ extern void merge_statistics(merge *m);	/* bring limits->stats up to date */
 extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 /* The same to the first entry at or above the bytes, which is expected to be near: the next row. */
 extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
+/*
+ * Rows [row, end) of the block under the merge's first source, of which no
+ * other source has an entry: these are all entries of those rows.  The merge
+ * stands at the first entry of a row.  block NULL: that source is no file.
+ */
+typedef struct merge_window
+{
+	block_cursor *block;
+	uint32_t	row, end;
+	uint64_t	seq;			/* of all entries, if not 0 */
+} merge_window;
+/* The block, with no rows yet. */
+extern void merge_window_block(const merge *m, merge_window *w);
+/* Its rows below hi (NULL: open). */
+extern wide_status merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_window *w);
+/* Move on to the first entry of a row of it (end: also behind the block). */
+extern wide_status merge_window_leave(merge *m, uint32_t row);
 extern void merge_used(merge *m);	/* bytes of the current entry are given out */
 extern void merge_unused(merge *m); /* nothing given out before is in use any more */
 extern int	merge_sources(const merge *m);

@@ -286,6 +286,38 @@ next_block(sst_cursor *c)
 }
 
 wide_status
+sst_cursor_row(sst_cursor *c, uint32_t row)
+{
+	wide_status st;
+
+	if (!c->valid)
+		return WIDE_OK;
+	st = block_seek_row(&c->block, row);
+	if (st != WIDE_OK)
+	{
+		c->valid = false;
+		return in_block(c, st);
+	}
+	if (!c->block.valid)
+		return next_block(c);
+	if (c->r->global_seq != 0)
+		c->block.e.seq = c->r->global_seq;
+	return WIDE_OK;
+}
+
+uint64_t
+sst_cursor_seq(const sst_cursor *c)
+{
+	return c->r->global_seq;
+}
+
+bool
+sst_cursor_last_block(const sst_cursor *c)
+{
+	return c->partition + 1 == c->r->nparts && c->index.row + 1 == c->index.rows;
+}
+
+wide_status
 sst_cursor_next(sst_cursor *c)
 {
 	wide_status st;

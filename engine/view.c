@@ -584,6 +584,30 @@ read_shown(view_read *v, const entry *e)
 	return last ? VIEW_LAST : VIEW_SHOW;
 }
 
+static inline bool
+inside(int64_t ts_min, int64_t ts_max, int64_t from, int64_t to)
+{
+	return ts_min >= from && (ts_max < to || to == INT64_MAX);
+}
+
+/*
+ * Where nothing deletes and nothing else is in the column, a version has died
+ * only by a floor, which is left to the general case.
+ */
+bool
+view_read_all(const view_read *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min, uint64_t seq_max)
+{
+	if (v->nfloors > 0 || seq_max > v->seq || ts_min < v->expire_before)
+		return false;
+	if ((v->limited && !inside(ts_min, ts_max, v->ts_min, v->ts_max)) ||
+		(v->filtered && !inside(ts_min, ts_max, v->show_min, v->show_max)))
+		return false;
+	for (int i = 0; i < v->nexcluded; i++)
+		if (v->excluded[i] >= seq_min && v->excluded[i] <= seq_max)
+			return false;
+	return true;
+}
+
 wide_status
 view_read_slow(view_read *v, const entry *e, view_verdict *out)
 {

@@ -170,6 +170,12 @@ view_read_exists(const view_read *v, const entry *e)
 	return e->seq <= v->seq ? v->nexcluded == 0 || !view_read_excluded(v, e->seq) : e->seq >= SEQ_OWN;
 }
 
+/*
+ * Puts without a time to live of their own, whose timestamps and sequence
+ * numbers lie between these: is each visible, if its column has no other entry
+ * (that is newer)?
+ */
+extern bool view_read_all(const view_read *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min, uint64_t seq_max);
 /* The general case; memory may run out. */
 extern wide_status view_read_slow(view_read *v, const entry *e, view_verdict *out);
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include "store_fixture.h"
 #include "batch.h"
+#include "scan.h"
 #include "model.h"
 #include "history.h"
 
@@ -963,6 +964,8 @@ do_scan(life *l, uint64_t seed, const snap *s)
 		ask_when(l, &a, s);
 	}
 	note_scan(l, &a);
+	/* row by row as well */
+	scan_runs_off = seed % 4 == 3;
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
 		.show_max = a.show_max, .now = a.v.now == s->now ? 0 : a.v.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,

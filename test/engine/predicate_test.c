@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include "store_fixture.h"
+#include "scan.h"
 
 #define QUALS	5
 #define ROWS	60
@@ -550,6 +551,7 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 	wide_scan_stats stats;
 	bool		unsure;
 
+	scan_runs_off = rnd(&(uint64_t) {(uint64_t) s->now}) % 4 == 0;
 	q->spec.row_filter = q->nspans > 0 ? filter : NULL;
 	q->spec.filter_arg = q;
 	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));
