@@ -40,7 +40,8 @@ typedef struct job
 	wide_family family;
 	family_floor floors[FAMILY_FLOORS];
 	uint64_t	flushed_seq;
-	uint64_t	horizon;
+	horizons	horizons;
+	uint64_t	horizon;		/* the oldest of them */
 	uint64_t	settled;		/* by this job: view_compact_settled */
 	uint64_t	unflushed;		/* no memtable has an older entry, but for those > horizon */
 	int64_t		now;
@@ -454,7 +455,8 @@ flush_between(wide_db *db)
 static wide_status
 run_merge(job *j, const file_meta *inputs, int slot, output *o)
 {
-	view_compact_spec spec = {.family = j->family, .floors = j->floors, .horizon = j->horizon, .now = j->now};
+	view_compact_spec spec = {.family = j->family, .floors = j->floors, .horizon = j->horizon, .now = j->now,
+	.fresh = j->horizons.fresh, .held = j->horizons.held, .nheld = j->horizons.nheld};
 	merge	   *m = NULL;
 	view	   *v = NULL;
 	uint64_t	total = 0,
@@ -585,7 +587,8 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
 	j.now = snapshot_oldest_now(db);
 	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file that the pin has */
-	j.horizon = set_horizon(db);
+	TRY_GOTO(set_horizons(db, &j.horizons));
+	j.horizon = j.horizons.oldest;
 	TRY_GOTO(shm_lock(db, LOCK_SET));
 	j.flushed_seq = db->seg->set.flushed_seq;	/* before the pin */
 	j.unflushed = oldest_unflushed(db);
@@ -614,6 +617,7 @@ done:
 	if (j.pin.serial != 0)
 		set_pin_drop(db, &j.pin);
 	free(j.in);
+	horizons_free(&j.horizons);
 	job_end(db, slot, st, st == WIDE_END);
 	if (st == WIDE_OK)
 		(void) set_collect(db, &did);

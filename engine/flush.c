@@ -126,11 +126,11 @@ wait_applied(wide_db *db, memtable *t)
 
 /* One family's cells into files, appended to o->files. */
 static wide_status
-flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, uint64_t horizon, int job, output *o)
+flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
-	view_compact_spec spec = {.floors = floors, .horizon = horizon, .bottom = false, .now = snapshot_oldest_now(db),
-	.known = atomic_load(&m->t->seq_max)};
+	view_compact_spec spec = {.floors = floors, .horizon = h->oldest, .bottom = false, .now = snapshot_oldest_now(db),
+	.known = atomic_load(&m->t->seq_max), .fresh = h->fresh, .held = h->held, .nheld = h->nheld};
 	source	   *s = NULL;
 	merge	   *g = NULL;
 	view	   *v = NULL;
@@ -177,13 +177,19 @@ done:
 static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
-	uint64_t	horizon = set_horizon(db);
+	horizons	h;
 	set_pin		pin;
 	mem			m;
 	mem_cursor	c;
-	wide_status st = WIDE_OK;
+	wide_status st;
 
-	TRY(set_pin_take_files(db, &pin));
+	TRY(set_horizons(db, &h));
+	st = set_pin_take_files(db, &pin);
+	if (st != WIDE_OK)
+	{
+		horizons_free(&h);
+		return st;
+	}
 	mem_at(db, (uint32_t) index, &m);
 	mem_cursor_open(&c, &m);
 	mem_first(&c);
@@ -191,7 +197,7 @@ flush_files(wide_db *db, int index, int job, output *o)
 	{
 		wide_family_id id = c.family;
 
-		TRY_GOTO(flush_family(db, &m, &pin, id, horizon, job, o));
+		TRY_GOTO(flush_family(db, &m, &pin, id, &h, job, o));
 		if (id == UINT32_MAX)
 			break;
 		mem_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
@@ -200,6 +206,7 @@ flush_files(wide_db *db, int index, int job, output *o)
 		st = sst_sync_dir(db);
 done:
 	set_pin_drop(db, &pin);
+	horizons_free(&h);
 	return st;
 }
 

@@ -433,42 +433,41 @@ files_overlap(const file_meta *a, const file_meta *b)
 /* --------------------------------------------------------------- horizon */
 
 /*
- * What published snapshots need, at most `horizon`.  A snapshot may go from one
- * process to another while this looks: had we looked at the second too early
- * and at the first too late, the number of moves tells.
+ * visible_seq is read first, then the slots: a snapshot that is published later
+ * sees at least this much.  A snapshot may go from one process to another while
+ * this looks: had we looked at the second too early and at the first too late,
+ * the number of moves tells.  held: room for the ranges of all processes, or NULL.
  */
-static uint64_t
-oldest_snapshot(wide_db *db, uint64_t horizon)
+static wide_status
+read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 {
 	commit_state *commit = &db->seg->commit;
 	slot	   *slots = shm_slots(db);
+	uint64_t	oldest;
 	uint64_t	moves;
 
+	h->fresh = atomic_load(&commit->visible_seq);
+	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
 	do
 	{
 		moves = atomic_load(&commit->snapshot_moves);
+		h->oldest = h->fresh;
+		h->nheld = 0;
 		for (uint32_t i = 0; i < shm_slots_used(db); i++)
 		{
-			uint64_t	snap = atomic_load(&slots[i].snapshot);
+			uint64_t	first = atomic_load(&slots[i].snapshot);
 
-			if (snap != 0 && snap < horizon)
-				horizon = snap;
+			if (first == 0 || first >= h->fresh)
+				continue;
+			if (first < h->oldest)
+				h->oldest = first;
+			if (held != NULL)
+				held[h->nheld++] = (snapshot_range) {first, atomic_load(&slots[i].snapshot_last)};
 		}
 	} while (atomic_load(&commit->snapshot_moves) != moves);
-	return horizon;
-}
-
-uint64_t
-set_horizon(wide_db *db)
-{
-	commit_state *commit = &db->seg->commit;
-	/* first this, then the slots: a snapshot published later sees at least this much */
-	uint64_t	horizon = atomic_load(&commit->visible_seq);
-	uint64_t	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
-
-	horizon = oldest_snapshot(db, horizon);
-	if (oldest == 0 || shm_lock(db, LOCK_COMMIT) != WIDE_OK)
-		return horizon;
+	if (oldest == 0)
+		return WIDE_OK;
+	TRY(shm_lock(db, LOCK_COMMIT));
 	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
 		 i < commit->external_head; i++)
 	{
@@ -476,13 +475,48 @@ set_horizon(wide_db *db)
 
 		if (e->xid >= oldest)
 		{
-			if (e->seq != 0 && e->seq - 1 < horizon)
-				horizon = e->seq - 1;
+			if (e->seq != 0 && e->seq - 1 < h->oldest)
+				h->oldest = e->seq - 1;
+			if (e->seq != 0 && e->seq - 1 < h->fresh)
+				h->fresh = e->seq - 1;
 			break;
 		}
 	}
 	shm_unlock(db, LOCK_COMMIT);
-	return horizon;
+	return WIDE_OK;
+}
+
+uint64_t
+set_horizon(wide_db *db)
+{
+	horizons	h;
+
+	/* a failure is poison: what is decided with this comes to nothing */
+	(void) read_horizons(db, &h, NULL);
+	return h.oldest;
+}
+
+wide_status
+set_horizons(wide_db *db, horizons *h)
+{
+	wide_status st;
+
+	h->nheld = 0;
+	h->held = malloc(db->seg->config.max_processes * sizeof *h->held);
+	if (h->held == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	st = read_horizons(db, h, h->held);
+	if (st != WIDE_OK)
+		horizons_free(h);
+	return st;
+}
+
+void
+horizons_free(horizons *h)
+{
+	free(h->held);
+	h->held = NULL;
+	h->nheld = 0;
 }
 
 uint64_t

@@ -32,6 +32,7 @@ typedef struct slot
 	_Atomic uint64_t mem_pin;	/* the same of those who read memtables */
 	_Atomic uint64_t mem_pin_last;	/* and the newest of these: they need no memtable made later */
 	_Atomic uint64_t snapshot;	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
+	_Atomic uint64_t snapshot_last; /* no snapshot here is newer than this; UINT64_MAX while one is made */
 	_Atomic int64_t snapshot_now;	/* not later than the time of any of them */
 	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
 	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */

@@ -6,6 +6,12 @@
  * before visible_seq is read for the snapshot, both seq_cst, and set_horizon
  * reads them in the other order, so a horizon never passes a snapshot.
  *
+ * slot->snapshot_last bounds them from above, for what nobody sees between two
+ * snapshots (set_horizons).  It is UINT64_MAX from before visible_seq is read
+ * until the snapshot's number is known: so who has read visible_seq and then the
+ * slots knows that other snapshots than those within the slots' bounds are not
+ * below what he has read.
+ *
  * A snapshot also has a time, at which TTLs are looked at, so that rows do not
  * expire within it.  slot->snapshot_now is not later than that of any snapshot
  * of this process, and compactions let nothing expire that was alive at it
@@ -40,7 +46,7 @@ struct wide_snapshot
 {
 	wide_db    *db;
 	wide_snapshot *next, *prev;
-	uint64_t	seq;
+	uint64_t	seq;			/* UINT64_MAX: not known yet */
 	uint64_t	needs;			/* versions visible at this LSN and later */
 	int64_t		now;
 	uint64_t   *excluded;		/* sorted */
@@ -55,21 +61,25 @@ struct snapshot_local
 	uint64_t	settled;		/* ring entries below this are nobody's running ones */
 };
 
-/* slot->snapshot from what lives here. */
+/* slot->snapshot and its companions from what lives here. */
 static void
 note_oldest(wide_db *db)
 {
-	uint64_t	oldest = 0;
+	uint64_t	oldest = 0,
+				last = 0;
 	int64_t		now = INT64_MAX;
 
 	for (wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
 	{
 		if (oldest == 0 || s->needs < oldest)
 			oldest = s->needs;
+		if (s->seq > last)
+			last = s->seq;
 		if (s->now < now)
 			now = s->now;
 	}
 	atomic_store(&db->slot->snapshot_now, now);
+	atomic_store(&db->slot->snapshot_last, last);
 	atomic_store(&db->slot->snapshot, oldest);
 }
 
@@ -87,6 +97,8 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	if (s == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
 	s->db = db;
+	s->seq = UINT64_MAX;
+	atomic_store(&db->slot->snapshot_last, UINT64_MAX);
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	s->needs = visible > 0 ? visible : 1;
 	s->now = now_us(db);
@@ -250,16 +262,11 @@ wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void 
 		while (s->nexcluded > 0 && s->excluded[s->nexcluded - 1] > s->seq)
 			s->nexcluded--;
 		if (s->seq < s->needs)
-		{
 			s->needs = s->seq > 0 ? s->seq : 1;
-			note_oldest(db);
-		}
 	}
 	if (s->nexcluded > 0 && s->excluded[0] - 1 < s->needs)
-	{
 		s->needs = s->excluded[0] > 1 ? s->excluded[0] - 1 : 1;
-		note_oldest(db);
-	}
+	note_oldest(db);
 	*out = s;
 done:
 	if (st != WIDE_OK)
@@ -275,6 +282,7 @@ wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 	*out = NULL;
 	TRY(snapshot_new(db, &s));
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
+	note_oldest(db);
 	s->latest = true;
 	*out = s;
 	return WIDE_OK;
@@ -299,8 +307,10 @@ wide_snapshot_renew(wide_snapshot *s)
 		s->needs = visible;
 	/* the same for the time: until here the slot has an earlier one */
 	s->now = now_us(db);
+	s->seq = UINT64_MAX;
 	note_oldest(db);
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
+	note_oldest(db);
 	return WIDE_OK;
 }
 

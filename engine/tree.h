@@ -132,6 +132,20 @@ extern void set_link(wide_db *db, const file_meta *files, int n);
 extern wide_status load_sync(wide_db *db, uint64_t number);
 /* The oldest LSN that must stay readable: versions <= this that are masked may go. */
 extern uint64_t set_horizon(wide_db *db);
+/* The same, and what lies between the snapshots.  A reader has a snapshot in one of the ranges, or fresh or newer. */
+typedef struct snapshot_range
+{
+	uint64_t	first, last;
+} snapshot_range;
+typedef struct horizons
+{
+	uint64_t	oldest;			/* set_horizon */
+	uint64_t	fresh;
+	snapshot_range *held;
+	int			nheld;
+} horizons;
+extern wide_status set_horizons(wide_db *db, horizons *h);
+extern void horizons_free(horizons *h);
 /* Where the log must be kept from: for flush, given the memtable it removes. */
 extern uint64_t set_restart_lsn(wide_db *db, uint32_t flushed_memtable);
 /* Unlink files that nobody needs any more; free memtables likewise. Only under the gc duty: never after poison. */
@@ -288,6 +302,13 @@ typedef struct view_compact_spec
 	 * (then not bottom; 0, 0: there are none of these).
 	 */
 	uint64_t	gap_from, gap_to;
+	/*
+	 * Readers that are older than `fresh` have their snapshot in one of the
+	 * ranges: of entries > horizon goes what nobody sees.  0: nothing of them.
+	 */
+	uint64_t	fresh;
+	const snapshot_range *held;
+	int			nheld;
 } view_compact_spec;
 /* Widens the gap by the files among all[0..n) that overlap hull (NULL: any) and whose seqs lie among those from..to of a job; in: the job's own, may be NULL. */
 extern void view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,

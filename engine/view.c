@@ -57,8 +57,8 @@
  * A floor is forgotten when a compaction of everything at the bottom has made
  * it void (view_compact_settled).
  *
- * COMPACTION, with horizon H.  Entries with seq > H are kept and influence
- * nothing; decisions on the others are final because every reader, now and
+ * COMPACTION, with horizon H.  Entries with seq > H influence nothing and are
+ * kept, except for what is said below; decisions on the others are final because every reader, now and
  * later, has S >= H.  The job should be contiguous in time: for each row, every
  * entry <= H outside the job is either older than all entries of the job (not
  * when bottom) or newer than all entries of the job that are <= H.  Where that
@@ -87,6 +87,14 @@
  *     long as the expired version is there.  Nothing would close it but a mark
  *     kept for ever for every expired cell, because a seq does not tell whether
  *     such a put was made before the expiry or after it;
+ *   - a put with seq > H: dropped when it was displaced at a moment m, and nobody
+ *     has a snapshot from its seq up to before m, nor ever will (set_horizons).
+ *     Forgetting it changes nothing: all that it has displaced in that time has
+ *     a lower timestamp and was born before m, so that it is dead at m, too.
+ *     With one version (at all times) the birth of any version that is newer in
+ *     both ways is such an m, whatever deletes there are; several have to be alive
+ *     together, so there must be no delete that could have hit one.  So a counter
+ *     under an old snapshot does not keep all that it has ever been;
  *   - deletes: one that another of the same reach and no lower timestamp
  *     follows is dropped; others at the bottom, when <= tombstone_seq.
  *   - keep_deleted: readers differ in the deletes that they regard, so only

@@ -11,6 +11,7 @@
 #include "view.h"
 
 #define BUFFER_BYTES	((size_t) 16 << 20)
+#define UNSEEN_VERSIONS	16		/* families with more: what is above the horizon stays */
 
 /* What the rest of the column decides. */
 enum held_kind
@@ -71,6 +72,15 @@ struct view
 	int32_t		ranks[FAMILY_FLOORS];	/* see view_floor_death */
 	bool		any_put;
 	bool		above;			/* the column has entries above the horizon */
+	/* what nobody sees above the horizon, see nobody_sees */
+	uint64_t	fresh, known;
+	const snapshot_range *ranges;
+	int			nranges;
+	int32_t		most;			/* versions in force at any moment */
+	bool		row_deletes, column_deletes;	/* entries above the horizon so far */
+	uint64_t	puts[UNSEEN_VERSIONS];	/* the last puts above the horizon; a ring */
+	uint64_t	nabove;			/* number of them in the column */
+	int64_t		above_ts;		/* timestamp of the last */
 	bool		holding;
 	held	   *held;
 	int			nheld, held_cap;
@@ -120,6 +130,14 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 	v->arg = arg;
 	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, v->decided);
 	v->fewest = INT32_MAX;
+	v->fresh = spec->fresh;
+	v->known = spec->known;
+	v->ranges = spec->held;
+	v->nranges = spec->nheld;
+	v->most = v->opt.versions;
+	for (int i = 0; i < v->nfloors; i++)
+		if (v->floors[i].versions > v->most)
+			v->most = v->floors[i].versions;
 	for (int i = 0; i < v->nfloors; i++)
 		if (v->floors[i].versions != v->opt.versions)
 		{
@@ -293,7 +311,8 @@ compact_column(view *v, const entry *e)
 	v->ncdeletes = 0;
 	v->column_seq = 0;
 	v->version_seq = v->version_seq2 = NO_DELETE;
-	v->any_put = v->above = false;
+	v->any_put = v->above = v->column_deletes = false;
+	v->nabove = 0;
 	v->nputs = 0;
 	memset(v->ranks, 0, (size_t) v->nfloors * sizeof(*v->ranks));
 	v->nbarriers = 0;
@@ -340,7 +359,10 @@ compact_family_delete(view *v, const entry *e)
 	view_delete *d;
 
 	if (e->seq > v->horizon)
+	{
+		v->row_deletes = true;
 		return v->emit(v->arg, e);
+	}
 	if (delete_repeated(v, e, v->family_seq, v->family_ts) &&
 		(!v->opt.keep_deleted || e->type == ENTRY_DELETE_FAMILY))
 		return WIDE_OK;
@@ -455,6 +477,41 @@ compact_put(view *v, const entry *e)
 	return compact_keep(v, e, v->bottom && view_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
 }
 
+/*
+ * A put above the horizon: displaced before anybody's snapshot?  See view.c.  Of
+ * the puts above the horizon it is told here which were the last.
+ */
+static bool
+nobody_sees(view *v, const entry *e)
+{
+	uint64_t	dead = 0;
+	bool		displaced = v->nabove >= (uint64_t) v->most;
+
+	if (v->fresh == 0 || v->most > UNSEEN_VERSIONS)
+		return false;
+	/* the past of a version is no version: too rare to be thought about */
+	if (v->nabove > 0 && e->ts == v->above_ts)
+		return false;
+	for (uint64_t i = 1; displaced && i <= (uint64_t) v->most; i++)
+	{
+		uint64_t	seq = v->puts[(v->nabove - i) % UNSEEN_VERSIONS];
+
+		displaced = seq > e->seq;
+		dead = seq > dead ? seq : dead;
+	}
+	v->puts[v->nabove++ % UNSEEN_VERSIONS] = e->seq;
+	v->above_ts = e->ts;
+	if (!displaced || dead > v->fresh)
+		return false;
+	/* one version that is newer displaces it in the moment of its birth, several have to be alive together */
+	if (v->most > 1 && (v->row_deletes || v->column_deletes || v->gap_to != 0 || v->nfloors > 0 || dead > v->known))
+		return false;
+	for (int i = 0; i < v->nranges; i++)
+		if (v->ranges[i].first < dead && v->ranges[i].last >= e->seq)
+			return false;
+	return true;
+}
+
 wide_status
 view_compact_feed(view *v, const entry *e)
 {
@@ -467,6 +524,7 @@ view_compact_feed(view *v, const entry *e)
 			TRY(buffer_append(&v->row, e->ukey, e->rowlen));
 			v->ndeletes = 0;
 			v->family_seq = 0;
+			v->row_deletes = false;
 		}
 		TRY(compact_column(v, e));
 	}
@@ -475,6 +533,10 @@ view_compact_feed(view *v, const entry *e)
 	if (e->seq > v->horizon)
 	{
 		v->above = true;
+		if (!entry_is_put(e))
+			v->column_deletes = true;
+		else if (nobody_sees(v, e))
+			return WIDE_OK;
 		return compact_keep(v, e, HELD_KEEP, 0);
 	}
 	return entry_is_put(e) ? compact_put(v, e) : compact_column_delete(v, e);

@@ -376,6 +376,118 @@ test_is_newest(void **state)
 	store_drop(&s);
 }
 
+static uint64_t
+cells_in_files(store *s)
+{
+	uint64_t	n = 0;
+
+	for (uint32_t i = 0; i < s->config.max_files; i++)
+		if (shm_files(s->db)[i].in_use && shm_files(s->db)[i].removed_version == 0)
+			n += shm_files(s->db)[i].meta.cells;
+	return n;
+}
+
+static void
+count_up(store *s, int from, int to)
+{
+	char		value[16];
+
+	for (int i = from; i <= to; i++)
+	{
+		snprintf(value, sizeof value, "%d", i);
+		store_put(s, fam, "r", "n", WIDE_TS_AUTO, value);
+	}
+}
+
+/* The one cell's value. */
+static void
+expect_count(store *s, const wide_snapshot *at, int want)
+{
+	char	   *got = store_text(s, at, &fam, 1),
+				text[16];
+
+	snprintf(text, sizeof text, "=%d", want);
+	assert_non_null(strstr(got, text));
+	assert_null(strchr(strstr(got, text) + 1, '='));
+	free(got);
+}
+
+static wide_db *made_by;
+static uint64_t last_meanwhile;
+
+static int64_t
+look_meanwhile(void *ctx)
+{
+	last_meanwhile = atomic_load(&made_by->slot->snapshot_last);
+	return store_now(ctx);
+}
+
+/*
+ * Old snapshots, in several processes, keep what they see of a counter and not
+ * what it has been between them.
+ */
+static void
+test_between(void **state)
+{
+	store		s;
+	wide_host	host;
+	wide_db    *other;
+	wide_snapshot *a, *b, *c;
+
+	(void) state;
+	begin(&s, 1);
+	host = s.db->host;
+	assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &other));
+	count_up(&s, 1, 100);
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	count_up(&s, 101, 200);
+	assert_ok(wide_snapshot_take(other, NULL, NULL, &b));
+	count_up(&s, 201, 300);
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(cells_in_files(&s), 3);
+	count_up(&s, 301, 400);
+	assert_ok(wide_flush(s.db));
+	assert_ok(wide_compact(s.db, fam));
+	assert_int_equal(cells_in_files(&s), 3);
+	expect_count(&s, a, 100);
+	expect_count(&s, b, 200);
+	expect_count(&s, NULL, 400);
+
+	/* two in one process: what is between them stays, for there might be a third */
+	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
+	count_up(&s, 401, 410);
+	assert_ok(wide_flush(s.db));
+	expect_count(&s, a, 100);
+	expect_count(&s, b, 200);
+	expect_count(&s, c, 400);
+	expect_count(&s, NULL, 410);
+	wide_snapshot_release(a);
+	wide_snapshot_release(b);
+	assert_ok(wide_compact(s.db, fam));
+	expect_count(&s, c, 400);
+	assert_int_equal(cells_in_files(&s), 2);
+	wide_snapshot_release(c);
+	assert_ok(wide_compact(s.db, fam));
+	assert_int_equal(cells_in_files(&s), 1);
+	expect_count(&s, NULL, 410);
+
+	/* while a snapshot is being made nothing goes that it might see */
+	made_by = other;
+	other->host.now = look_meanwhile;
+	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
+	assert_true(last_meanwhile == UINT64_MAX);
+	assert_true(atomic_load(&other->slot->snapshot_last) == wide_snapshot_lsn(c));
+	wide_snapshot_release(c);
+	atomic_store(&other->slot->snapshot_last, UINT64_MAX);
+	atomic_store(&other->slot->snapshot, atomic_load(&s.db->seg->commit.visible_seq));
+	count_up(&s, 411, 420);
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(cells_in_files(&s), 11);
+	atomic_store(&other->slot->snapshot, 0);
+	wide_detach(other);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -385,6 +497,7 @@ main(void)
 		cmocka_unit_test(test_renew),
 		cmocka_unit_test(test_renew_keeps),
 		cmocka_unit_test(test_is_newest),
+		cmocka_unit_test(test_between),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -573,11 +573,50 @@ collect(void *arg, const entry *e)
 	return WIDE_OK;
 }
 
+/* Who reads: snapshots from fresh on, and older ones in the ranges; fresh 0: any from the horizon on. */
+typedef struct readers
+{
+	uint64_t	fresh;
+	snapshot_range held[4];
+	int			nheld;
+} readers;
+
+static const readers all_read;
+
+static void
+random_readers(readers *r, uint64_t horizon)
+{
+	r->fresh = 0;
+	r->nheld = 0;
+	if (rnd(2))
+		return;
+	r->fresh = horizon + 1 + rnd(16);
+	for (int n = (int) rnd(4); r->nheld < n; r->nheld++)
+	{
+		uint64_t	s = horizon + rnd((uint32_t) (r->fresh - horizon));
+
+		r->held[r->nheld] = (snapshot_range) {s, rnd(2) ? s : rnd(3) ? s + rnd(3) : UINT64_MAX};
+	}
+}
+
+static bool
+may_read(const readers *r, uint64_t s)
+{
+	if (s >= r->fresh)
+		return true;
+	for (int i = 0; i < r->nheld; i++)
+		if (s >= r->held[i].first && s <= r->held[i].last)
+			return true;
+	return false;
+}
+
 /* Compact what is in (after, upto] of the history, without what is in gap[0]..gap[1]; returns which floors it has made void. */
 static uint64_t
-compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, uint64_t horizon, history *out)
+compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, uint64_t horizon,
+		const readers *r, history *out)
 {
-	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now};
+	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now,
+	.fresh = r->fresh, .held = r->held, .nheld = r->nheld};
 	history		job = {.n = 0}, rest = {.n = 0};
 	uint64_t	settled;
 	view	   *v;
@@ -636,7 +675,7 @@ test_compaction(void **state)
 {
 	int			rounds = 300000;
 	uint64_t	seed = seed_of(0xc0de);
-	uint64_t	dropped = 0, total = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};	/* of families that keep deleted cells: [1] */
+	uint64_t	dropped = 0, total = 0, above = 0, kept = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};	/* of families that keep deleted cells: [1] */
 
 	(void) state;
 	for (int i = 0; i < rounds; i++)
@@ -645,6 +684,7 @@ test_compaction(void **state)
 		question	q, fewer;
 		uint64_t	horizon = 0, after, upto, gap[2] = {0, 0};
 		uint64_t	settled;
+		readers		r[2];
 		int			jobs = 1;
 
 		rng = seed + (uint64_t) i * 0x9e3779b97f4a7c15ull + 1;
@@ -661,20 +701,27 @@ test_compaction(void **state)
 			gap[0] = after + 1 + rnd(10);
 			gap[1] = gap[0] + rnd(4);
 		}
-		settled = compact(&h, &q, after, upto, gap, horizon, &c[0]);
+		random_readers(&r[0], horizon);
+		settled = compact(&h, &q, after, upto, gap, horizon, &r[0], &c[0]);
 		fewer = q;
 		forget_floors(&fewer, settled, floors, forgotten);
 		total += (uint64_t) h.n;
 		dropped += (uint64_t) (h.n - c[0].n);
+		for (int k = 0; k < h.n && r[0].fresh != 0; k++)
+			above += h.ops[k].seq > horizon;
+		for (int k = 0; k < c[0].n && r[0].fresh != 0; k++)
+			kept += c[0].ops[k].seq > horizon;
 		/* a second job over the result, at a later horizon */
 		c[1] = c[0];
+		r[1] = r[0];
 		if (rnd(2))
 		{
 			horizon += rnd(8);
 			after = rnd(2) ? 0 : rnd((uint32_t) after + 1);
 			upto += rnd(8);
 			gap[0] = gap[1] = 0;
-			settled = compact(&c[0], &fewer, after, upto, gap, horizon, &c[1]);
+			random_readers(&r[1], horizon);
+			settled = compact(&c[0], &fewer, after, upto, gap, horizon, &r[1], &c[1]);
 			forget_floors(&fewer, settled, floors, forgotten);
 			jobs = 2;
 		}
@@ -684,6 +731,8 @@ test_compaction(void **state)
 				answer		a, b;
 				question	then;
 
+				if (!may_read(&r[0], s) || !may_read(&r[1], s))
+					continue;
 				q.seq = s;
 				q.ts_min = q.ts_max = 0;
 				if (k > 0)
@@ -691,7 +740,13 @@ test_compaction(void **state)
 				q.max_versions = 1 + (int) rnd(4);
 				q.nexcluded = 0;
 				if (rnd(4) == 0 && s > horizon + 1)
-					q.excluded[q.nexcluded++] = horizon + 1 + rnd((uint32_t) (s - horizon));
+				{
+					uint64_t	x = horizon + 1 + rnd((uint32_t) (s - horizon));
+
+					/* what somebody excludes is not below `fresh` */
+					if (x > r[0].fresh && x > r[1].fresh)
+						q.excluded[q.nexcluded++] = x;
+				}
 				engine_answer(&h, &q, &a);
 				then = q;
 				memcpy(then.floors, fewer.floors, sizeof then.floors);
@@ -713,6 +768,7 @@ test_compaction(void **state)
 	}
 	/* a compaction that keeps everything would pass the above */
 	assert_true(dropped * 5 > total);
+	assert_true(kept < above);
 	assert_true(forgotten[0] * 5 > floors[0] && forgotten[1] * 20 > floors[1]);
 }
 
@@ -737,7 +793,7 @@ test_full(void **state)
 		q.opt.min_versions = 0;
 		q.max_versions = 100;
 		q.seq = 1000;
-		compact(&h, &q, 0, 1000, no_gap, 1000, &c);
+		compact(&h, &q, 0, 1000, no_gap, 1000, &all_read, &c);
 		naive_answer(&h, &q, &a);
 		assert_int_equal(a.n, c.n);
 	}
@@ -821,7 +877,7 @@ test_vectors(void **state)
 			h.n++;
 		}
 		history_sort(&h);
-		compact(&h, &q, 0, 100, no_gap, 100, &c);
+		compact(&h, &q, 0, 100, no_gap, 100, &all_read, &c);
 		for (int round = 0; round < 2; round++)
 		{
 			answer		a;
