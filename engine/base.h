@@ -125,6 +125,12 @@ extern void os_faulty_free(wide_os *os);
 extern void kill_point(const char *name);
 extern void os_on_kill_point(void (*fn) (void *arg, const char *name), void *arg);
 
+/* Sequence numbers from first to last, both included. */
+typedef struct seq_range
+{
+	uint64_t	first, last;
+} seq_range;
+
 /* ------------------------------------------------------------------- key */
 
 /*

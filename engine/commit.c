@@ -400,6 +400,21 @@ note_external(commit_state *commit, uint64_t xid, uint64_t seq)
 	commit->external_head++;
 }
 
+/* Remember that transactions of the host have ended since the batch before, for snapshots from before that; under LOCK_COMMIT. */
+static void
+note_ended(wide_db *db, uint64_t seq)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	latest = 0;
+	uint64_t	ended = db->host.ended != NULL ? db->host.ended(db->host.ctx, &latest) : 0;
+	uint64_t	head = commit->ended_head;
+
+	if (ended == 0 || (head > 0 && commit->ended[(head - 1) % ENDED_RING].ended >= ended))
+		return;
+	commit->ended[head % ENDED_RING] = (ended_mark) {seq, ended, latest};
+	commit->ended_head = head + 1;
+}
+
 /* Raise applied_seq as far as the ring allows; under LOCK_COMMIT. */
 static void
 advance(wide_db *db)
@@ -454,6 +469,7 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	commit_state *commit = &db->seg->commit;
 
 	commit->logged_seq = lsn;
+	note_ended(db, lsn);
 	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
 	(*place)->seq = lsn;
 	atomic_store(&(*place)->applied, 0);
@@ -518,6 +534,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	finish_take(b, *lsn, t, &at, &place);
 	b->finished = true;
 	shm_unlock(db, LOCK_COMMIT);
+	kill_point("finish-appended");
 	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
 	if (st != WIDE_OK)
 	{

@@ -30,7 +30,7 @@ extern wide_status memtable_switch(wide_db *db);
 extern wide_status memtable_reserve(wide_db *db, uint64_t bytes);
 
 /* snapshot.c */
-extern const uint64_t *snapshot_excluded(const wide_snapshot *s, int *n);	/* sequence numbers, ascending */
+extern const seq_range *snapshot_excluded(const wide_snapshot *s, int *n);	/* ascending */
 extern int64_t snapshot_now(const wide_snapshot *s);	/* the time at which TTLs are looked at */
 /* Now, or when the oldest living snapshot of any process was taken: what expires later has to be kept. */
 extern int64_t snapshot_oldest_now(wide_db *db);

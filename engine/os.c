@@ -219,6 +219,12 @@ kill_point(const char *name)
 		kill_fn(kill_arg, name);
 }
 
+void
+wide_on_place(void (*fn) (void *arg, const char *name), void *arg)
+{
+	os_on_kill_point(fn, arg);
+}
+
 /* Also reads the environment again at the next kill point; fn NULL: only that. */
 void
 os_on_kill_point(void (*fn) (void *arg, const char *name), void *arg)

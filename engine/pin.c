@@ -432,6 +432,16 @@ files_overlap(const file_meta *a, const file_meta *b)
 
 /* --------------------------------------------------------------- horizon */
 
+/* Snapshots may yet be taken that need what is visible at seq. */
+static void
+lower_horizons(horizons *h, uint64_t seq)
+{
+	if (seq < h->oldest)
+		h->oldest = seq;
+	if (seq < h->fresh)
+		h->fresh = seq;
+}
+
 /*
  * visible_seq is read first, then the slots: a snapshot that is published later
  * sees at least this much.  A snapshot may go from one process to another while
@@ -475,10 +485,19 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 
 		if (e->xid >= oldest)
 		{
-			if (e->seq != 0 && e->seq - 1 < h->oldest)
-				h->oldest = e->seq - 1;
-			if (e->seq != 0 && e->seq - 1 < h->fresh)
-				h->fresh = e->seq - 1;
+			if (e->seq != 0)
+				lower_horizons(h, e->seq - 1);
+			break;
+		}
+	}
+	/* a snapshot of the host's that shows an end of these as not happened yet is no newer than `latest` */
+	for (uint64_t i = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0; i < commit->ended_head; i++)
+	{
+		const ended_mark *e = &commit->ended[i % ENDED_RING];
+
+		if (e->latest >= oldest)
+		{
+			lower_horizons(h, e->seq - 1);
 			break;
 		}
 	}

@@ -93,7 +93,7 @@ scan_make_view(wide_scan *s, scan_family *f)
 {
 	family_floor floors[FAMILY_FLOORS];
 	wide_family family;
-	const uint64_t *excluded;
+	const seq_range *excluded;
 	int			nexcluded;
 
 	if (f->view_made)

@@ -82,6 +82,13 @@ typedef struct external_commit
 	uint64_t	xid;
 } external_commit;
 
+/* Batches from seq on were finished when `ended` external transactions had ended, the newest of them not above latest. */
+#define ENDED_RING 4096
+typedef struct ended_mark
+{
+	uint64_t	seq, ended, latest;
+} ended_mark;
+
 typedef struct commit_state
 {
 	_Atomic uint64_t visible_seq;	/* published: readers see up to here */
@@ -104,6 +111,8 @@ typedef struct commit_state
 	_Atomic uint64_t snapshot_moves;	/* rises when a process has taken over a snapshot of another: see set_horizon */
 	commit_slot ring[COMMIT_RING];
 	external_commit external[EXTERNAL_RING];
+	uint64_t	ended_head;			/* number of entries ever written to ended[], which rise in all members; under LOCK_COMMIT */
+	ended_mark	ended[ENDED_RING];
 } commit_state;
 
 /* ---- the set of files */

@@ -26,6 +26,16 @@
  *   - one that the caller sees as running and which is published already is
  *     excluded.  The versions that such a snapshot needs, from before the
  *     excluded one, are kept by host->oldest_external (set_horizon).
+ *   - whatever was finished after an external transaction that the caller sees as
+ *     running had ended was committed after the caller's snapshot was taken, and
+ *     may build on what that transaction did, here or elsewhere (it need not have
+ *     written here).  It is excluded too, but for external batches that the caller
+ *     sees as ended (they were between their commit record and their finish
+ *     record).  So exclusions are ranges: of all that follows, around those.
+ *     Where it begins is told by the number of ended transactions, which is
+ *     remembered with the first batch that has found it (commit->ended); without
+ *     that, it begins with the first batch whose transaction runs.  While no
+ *     transaction has ended since the caller's snapshot there is nothing to ask.
  * The ring of external commits is finite.  Entries whose transaction no
  * snapshot can see as running any more (below oldest_external, which only
  * rises) are passed over once and for all: the process remembers up to where.
@@ -49,10 +59,10 @@ struct wide_snapshot
 	uint64_t	seq;			/* UINT64_MAX: not known yet */
 	uint64_t	needs;			/* versions visible at this LSN and later */
 	int64_t		now;
-	uint64_t   *excluded;		/* sorted */
+	seq_range  *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
 	bool		latest;			/* of applied_seq: can be renewed */
-	uint64_t	ended;			/* newest external batch that the caller sees as ended; 0 = none looked at */
+	uint64_t	out_from;		/* while it is taken: excluded from here on, 0 = nothing yet */
 };
 
 struct snapshot_local
@@ -168,36 +178,88 @@ wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
 }
 
 static wide_status
-exclude(wide_snapshot *s, uint64_t seq)
+exclude(wide_snapshot *s, uint64_t first, uint64_t last)
 {
 	if (s->nexcluded == s->excluded_cap)
 	{
 		int			cap = s->excluded_cap == 0 ? 8 : 2 * s->excluded_cap;
-		uint64_t   *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
+		seq_range  *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
 			return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
 		s->excluded = p;
 		s->excluded_cap = cap;
 	}
-	s->excluded[s->nexcluded++] = seq;
+	s->excluded[s->nexcluded++] = (seq_range) {first, last};
 	return WIDE_OK;
 }
 
-/* Of the published external commits, exclude those that the caller sees as running. */
+/* The next external batch of the ring, which is published: does the caller see it as running? */
 static wide_status
-exclude_running(wide_snapshot *s, bool (*running) (void *, uint64_t), void *ctx)
+place_external(wide_snapshot *s, uint64_t seq, bool running)
+{
+	if (running)
+	{
+		if (s->out_from == 0)
+			s->out_from = seq;
+		return WIDE_OK;
+	}
+	if (s->out_from == 0)
+		return WIDE_OK;
+	if (s->out_from < seq)
+		TRY(exclude(s, s->out_from, seq - 1));
+	s->out_from = seq + 1;
+	return WIDE_OK;
+}
+
+/*
+ * The first batch that was finished after an external transaction which the caller
+ * sees as running had ended; UINT64_MAX: not that we know.
+ */
+static wide_status
+first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	first;
+	bool		lost = false;
+
+	*seq = UINT64_MAX;
+	TRY(shm_lock(db, LOCK_COMMIT));
+	first = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0;
+	for (uint64_t i = commit->ended_head; i > first; i--)
+	{
+		const ended_mark *m = &commit->ended[(i - 1) % ENDED_RING];
+
+		if (at->ended != 0 ? m->ended <= at->ended : m->latest < at->next)
+			break;
+		*seq = m->seq;
+		lost = i - 1 == first && first > 0;
+	}
+	shm_unlock(db, LOCK_COMMIT);
+	if (lost)
+		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", ENDED_RING);
+	return WIDE_OK;
+}
+
+/* Of the published batches, exclude those that the caller does not see. */
+static wide_status
+exclude_running(wide_snapshot *s, const wide_moment *moment)
 {
 	wide_db    *db = s->db;
 	commit_state *commit = &db->seg->commit;
 	struct snapshot_local *local = db->snapshots;
 	uint64_t	at = local->settled,
+				after = UINT64_MAX,
 				head,
 				oldest;
 	bool		settling;
 
+	if (moment->ended != 0 || moment->next != 0)
+		TRY(first_after(db, moment, &after));
+	if (after <= s->seq)
+		at = 0;					/* external batches behind it count, also settled ones */
 	/* nothing new since all were settled; what comes from now on is not visible to this snapshot */
-	if (__atomic_load_n(&commit->external_head, __ATOMIC_SEQ_CST) == at)
+	else if (__atomic_load_n(&commit->external_head, __ATOMIC_SEQ_CST) == at)
 		return WIDE_OK;
 	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
 	settling = oldest != 0;
@@ -219,59 +281,71 @@ exclude_running(wide_snapshot *s, bool (*running) (void *, uint64_t), void *ctx)
 		for (int i = 0; i < n; i++)
 		{
 			settling = settling && copy[i].xid < oldest;
-			if (settling)
+			if (settling && local->settled < at + (uint64_t) i + 1)
 				local->settled = at + (uint64_t) i + 1;
 			if (copy[i].seq > s->seq)
 				continue;
-			if (copy[i].xid >= oldest && running(ctx, copy[i].xid))
-				TRY(exclude(s, copy[i].seq));
-			else
-				s->ended = copy[i].seq;
+			if (s->out_from == 0 && copy[i].seq >= after)
+				s->out_from = after;
+			TRY(place_external(s, copy[i].seq, copy[i].xid >= oldest && moment->running(moment->ctx, copy[i].xid)));
 		}
 		at += (uint64_t) n;
 	} while (at < head);
-	if (atomic_load(&commit->external_evicted) != 0 && running(ctx, atomic_load(&commit->external_evicted)))
+	if (s->out_from == 0 && after <= s->seq)
+		s->out_from = after;
+	if (atomic_load(&commit->external_evicted) != 0 && moment->running(moment->ctx, atomic_load(&commit->external_evicted)))
 		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
 	return WIDE_OK;
 }
 
+/* Nothing has ended since the caller's snapshot: then what is published now was committed before the next end. */
+static bool
+nothing_ended(wide_db *db, const wide_moment *at)
+{
+	uint64_t	latest;
+
+	return at->ended != 0 && db->host.ended != NULL && db->host.ended(db->host.ctx, &latest) == at->ended;
+}
+
 wide_status
-wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
+wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 {
 	wide_snapshot *s;
 	wide_status st = WIDE_OK;
 
 	*out = NULL;
 	TRY(snapshot_new(db, &s));
-	if (running != NULL)
-		TRY_GOTO(wait_for_ended(db, running, ctx));
+	if (at->running != NULL)
+		TRY_GOTO(wait_for_ended(db, at->running, at->ctx));
+	kill_point("snapshot-waited");
 	s->seq = atomic_load(&db->seg->commit.visible_seq);
-	if (running != NULL)
-		TRY_GOTO(exclude_running(s, running, ctx));
-	/*
-	 * What is excluded was committed after the caller's snapshot was taken, and
-	 * so was everything with a higher sequence number, unless the caller sees an
-	 * external batch among it as ended.  Ring order is seq order.
-	 */
-	if (s->nexcluded > 0)
+	kill_point("snapshot-numbered");
+	if (at->running != NULL && !nothing_ended(db, at))
+		TRY_GOTO(exclude_running(s, at));
+	if (s->out_from != 0)
 	{
-		uint64_t	cap = s->excluded[0] - 1 > s->ended ? s->excluded[0] - 1 : s->ended;
+		uint64_t	first = s->nexcluded > 0 ? s->excluded[0].first : s->out_from;
 
-		if (cap < s->seq)
-			s->seq = cap;
-		while (s->nexcluded > 0 && s->excluded[s->nexcluded - 1] > s->seq)
-			s->nexcluded--;
-		if (s->seq < s->needs)
-			s->needs = s->seq > 0 ? s->seq : 1;
+		/* the last range is open: the snapshot ends before it */
+		if (s->out_from <= s->seq)
+			s->seq = s->out_from - 1;
+		if (first - 1 < s->needs)
+			s->needs = first > 1 ? first - 1 : 1;
 	}
-	if (s->nexcluded > 0 && s->excluded[0] - 1 < s->needs)
-		s->needs = s->excluded[0] > 1 ? s->excluded[0] - 1 : 1;
 	note_oldest(db);
 	*out = s;
 done:
 	if (st != WIDE_OK)
 		wide_snapshot_release(s);
 	return st;
+}
+
+wide_status
+wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
+{
+	wide_moment at = {.running = running, .ctx = ctx};
+
+	return wide_snapshot_take_at(db, &at, out);
 }
 
 wide_status
@@ -352,14 +426,14 @@ bool
 wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
 {
 	for (int i = 0; i < s->nexcluded; i++)
-		if (s->excluded[i] == lsn)
+		if (lsn >= s->excluded[i].first && lsn <= s->excluded[i].last)
 			return false;
 	return lsn <= s->seq;
 }
 
 /* ------------------------------------------------ from process to process */
 
-#define EXPORT_MAGIC	0x31706e5365646957ull	/* "WideSnp1" */
+#define EXPORT_MAGIC	0x32706e5365646957ull	/* "WideSnp2" */
 
 typedef struct export_head
 {
@@ -377,7 +451,7 @@ export_hash(const export_head *h, const uint8_t *excluded)
 	export_head copy = *h;
 
 	copy.hash = 0;
-	return wide_hash(excluded, h->nexcluded * sizeof(uint64_t), wide_hash(&copy, sizeof(copy), EXPORT_MAGIC));
+	return wide_hash(excluded, h->nexcluded * sizeof(seq_range), wide_hash(&copy, sizeof(copy), EXPORT_MAGIC));
 }
 
 size_t
@@ -385,7 +459,7 @@ wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 {
 	export_head h = {.magic = EXPORT_MAGIC, .build = s->db->seg->build, .seq = s->seq, .needs = s->needs,
 	.now = s->now, .nexcluded = (uint64_t) s->nexcluded};
-	size_t		list = (size_t) s->nexcluded * sizeof(uint64_t);
+	size_t		list = (size_t) s->nexcluded * sizeof(seq_range);
 
 	if (size >= sizeof(h) + list)
 	{
@@ -429,19 +503,19 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 		return wide_fail(WIDE_INVALID, "%zu bytes are not an exported snapshot", size);
 	memcpy(&h, from, sizeof(h));
 	if (h.magic != EXPORT_MAGIC || h.build != db->seg->build || h.nexcluded > INT32_MAX ||
-		size != sizeof(h) + h.nexcluded * sizeof(uint64_t) ||
+		size != sizeof(h) + h.nexcluded * sizeof(seq_range) ||
 		h.hash != export_hash(&h, (const uint8_t *) from + sizeof(h)))
 		return wide_fail(WIDE_INVALID, "these bytes are not a snapshot that was exported by this server");
 	TRY(snapshot_new(db, &s));
 	if (h.nexcluded > 0)
 	{
-		s->excluded = malloc(h.nexcluded * sizeof(uint64_t));
+		s->excluded = malloc(h.nexcluded * sizeof(seq_range));
 		if (s->excluded == NULL)
 		{
 			st = wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
 			goto done;
 		}
-		memcpy(s->excluded, (const uint8_t *) from + sizeof(h), h.nexcluded * sizeof(uint64_t));
+		memcpy(s->excluded, (const uint8_t *) from + sizeof(h), h.nexcluded * sizeof(seq_range));
 		s->nexcluded = s->excluded_cap = (int) h.nexcluded;
 	}
 	s->seq = h.seq;
@@ -461,7 +535,7 @@ done:
 	return st;
 }
 
-const uint64_t *
+const seq_range *
 snapshot_excluded(const wide_snapshot *s, int *n)
 {
 	*n = s->nexcluded;

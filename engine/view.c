@@ -389,7 +389,7 @@ view_row_masks(const view_delete *d, int n, const entry *e, uint64_t *covered, u
 
 wide_status
 view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
-			   uint64_t seq, const uint64_t *excluded, int nexcluded,
+			   uint64_t seq, const seq_range *excluded, int nexcluded,
 			   int64_t now, int64_t ts_min, int64_t ts_max, int max_versions)
 {
 	memset(v, 0, sizeof(*v));
@@ -453,12 +453,12 @@ view_read_excluded(const view_read *v, uint64_t seq)
 	{
 		int			mid = (lo + hi) / 2;
 
-		if (v->excluded[mid] < seq)
+		if (v->excluded[mid].last < seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < v->nexcluded && v->excluded[lo] == seq;
+	return lo < v->nexcluded && v->excluded[lo].first <= seq;
 }
 
 /* Deletes up to which seq count for every reader? */
@@ -611,7 +611,7 @@ view_read_all(const view_read *v, int64_t ts_min, int64_t ts_max, uint64_t seq_m
 		(v->filtered && !inside(ts_min, ts_max, v->show_min, v->show_max)))
 		return false;
 	for (int i = 0; i < v->nexcluded; i++)
-		if (v->excluded[i] >= seq_min && v->excluded[i] <= seq_max)
+		if (v->excluded[i].last >= seq_min && v->excluded[i].first <= seq_max)
 			return false;
 	return true;
 }

@@ -88,7 +88,7 @@ typedef struct view_read
 	family_floor floors[FAMILY_FLOORS];
 	int			nfloors;
 	uint64_t	seq;			/* snapshot */
-	const uint64_t *excluded;	/* sorted; invisible although <= seq */
+	const seq_range *excluded;	/* sorted, apart; invisible although <= seq */
 	int			nexcluded;
 	int64_t		now;
 	int64_t		expire_before;	/* family TTL: timestamps below are expired */
@@ -133,7 +133,7 @@ typedef enum view_verdict
 
 /* A reader of a family at snapshot seq.  floors may be NULL. */
 extern wide_status view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
-								  uint64_t seq, const uint64_t *excluded, int nexcluded,
+								  uint64_t seq, const seq_range *excluded, int nexcluded,
 								  int64_t now, int64_t ts_min, int64_t ts_max, int max_versions);
 /* Give out only show_min <= ts < show_max of what is visible (INT64_MAX: open). */
 extern void view_read_filter(view_read *v, int64_t show_min, int64_t show_max);

@@ -125,6 +125,12 @@ typedef struct wide_host
 	 * copy is complete.  May be NULL: never.
 	 */
 	bool		(*files_held) (void *ctx);
+	/*
+	 * How many external transactions have ended so far, and *latest: the newest
+	 * external id among them or a newer one.  An end is counted before any
+	 * snapshot of the host's shows it.  Cheap.  May be NULL.
+	 */
+	uint64_t	(*ended) (void *ctx, uint64_t *latest);
 	/* a line for the server's log; level 0 debug, 1 log, 2 warning. May be NULL. */
 	void		(*report) (void *ctx, int level, const char *text);
 } wide_host;
@@ -444,6 +450,13 @@ extern wide_status wide_make_durable(wide_db *db, uint64_t lsn);
  */
 extern wide_status wide_publish(wide_db *db, uint64_t lsn);
 
+/*
+ * For tests: fn is called with its name at each named place of the commit,
+ * snapshot, flush and compaction paths (kill_point in the engine), perhaps with
+ * locks held.  NULL: not any more.
+ */
+extern void wide_on_place(void (*fn) (void *arg, const char *name), void *arg);
+
 /* ------------------------------------------------------------- row locks */
 
 /*
@@ -482,6 +495,22 @@ typedef struct wide_snapshot wide_snapshot;
  */
 extern wide_status wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx,
 									  wide_snapshot **out);
+/*
+ * The same for a moment of which the caller knows more: `ended` is what
+ * host->ended said when the caller's own snapshot was taken (0: not known);
+ * external transactions from `next` on had not ended by then (0: not known).
+ * Batches that were finished after the next end of an external transaction are
+ * left out, whether or not they belong to one: they may build on what the
+ * caller's own snapshot does not show.
+ */
+typedef struct wide_moment
+{
+	bool		(*running) (void *ctx, uint64_t xid);
+	void	   *ctx;
+	uint64_t	ended;
+	uint64_t	next;
+} wide_moment;
+extern wide_status wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out);
 /* The newest applied state, durable or not: for read-modify-write under a row lock. */
 extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
 /*

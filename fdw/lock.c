@@ -39,7 +39,10 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 		VirtualTransactionId vxid;
 
 		if (st == WIDE_OK)
+		{
+			wt_stop("row-locked");
 			return true;
+		}
 		if (st != WIDE_BUSY)
 			wt_check(st, "could not lock a row");
 		if (nowait)

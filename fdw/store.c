@@ -193,6 +193,17 @@ host_oldest_external(void *ctx)
 	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xmin));
 }
 
+static uint64_t
+host_ended(void *ctx, uint64_t *latest)
+{
+	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
+	uint64		ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
+
+	pg_read_barrier();
+	*latest = U64FromFullTransactionId(*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
+	return ended;
+}
+
 static void
 host_report(void *ctx, int level, const char *text)
 {
@@ -311,6 +322,7 @@ attach(void)
 	host.wake_worker = host_wake;
 	host.worker_works = host_worker_works;
 	host.oldest_external = host_oldest_external;
+	host.ended = host_ended;
 	host.report = host_report;
 	if (!registered)
 	{

@@ -56,6 +56,17 @@ extern void wt_worker_ensure(void);	/* starts one when none runs; never raises *
 extern bool wt_worker_works(void);	/* one runs, and not only on paper: see worker.c */
 extern void wt_worker_tick(void);	/* the worker: I am at it */
 
+/* stop.c: a place at which tests halt a session, see there */
+extern bool wt_stops;			/* widetable.stop_at is set */
+extern void wt_stop_here(const char *name);
+extern void wt_stop_init(void);
+static inline void
+wt_stop(const char *name)
+{
+	if (unlikely(wt_stops))
+		wt_stop_here(name);
+}
+
 /* lock.c */
 extern void wt_lock_reset(void);	/* end of transaction */
 /*

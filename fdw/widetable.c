@@ -182,6 +182,7 @@ define_settings(void)
 							   "A timestamp or microseconds since 1970; empty: the real clock.",
 							   &wt_clock, "", PGC_SUSET, 0, check_clock, assign_clock, NULL);
 	wt_parallel_init();
+	wt_stop_init();
 	MarkGUCPrefixReserved("widetable");
 }
 

@@ -35,6 +35,7 @@
  *	xact.c		the engine's part in PostgreSQL's transactions
  *	wal.c		the engine's log inside PostgreSQL's WAL
  *	lock.c		row locks, waiting for their holders
+ *	stop.c		places at which tests halt a session
  *	worker.c	the background worker
  *	ddl.c		CREATE / ALTER / DROP FOREIGN TABLE -> the engine's catalog
  *	alter.c		what a changed definition does to stored data: kept, followed or refused

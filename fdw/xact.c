@@ -294,6 +294,54 @@ running_for(void *ctx, uint64_t xid)
 	return XidInMVCCSnapshot(XidFromFullTransactionId(FullTransactionIdFromU64(xid)), (Snapshot) ctx);
 }
 
+/*
+ * How many transactions had ended when PostgreSQL took this snapshot; 0: cannot
+ * be told.  PostgreSQL notes it in the memory that it takes its snapshots in, but
+ * not in the copies which statements get.  So this looks there for the one that
+ * the copy was made of: the same transactions running means that nothing has
+ * ended between the two.  Where that memory is shows itself in READ COMMITTED.
+ */
+static uint64
+ended_at(Snapshot pg)
+{
+	static Snapshot original = NULL;
+	Snapshot	s = original;
+
+	if (IsInParallelMode() || RecoveryInProgress())
+		return 0;
+	if (s == NULL && !IsolationUsesXactSnapshot())
+		s = original = GetTransactionSnapshot();
+	if (s == NULL)
+		s = GetLatestSnapshot();
+	if (s->takenDuringRecovery || s->xmin != pg->xmin || s->xmax != pg->xmax || s->xcnt != pg->xcnt ||
+		memcmp(s->xip, pg->xip, s->xcnt * sizeof(TransactionId)) != 0)
+		return 0;
+	return s->snapXactCompletionCount;
+}
+
+/* The full id of a transaction near the next one. */
+static uint64
+full_xid(TransactionId xid)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint32		epoch = EpochFromFullTransactionId(next);
+
+	if (xid > XidFromFullTransactionId(next))
+		epoch--;
+	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xid));
+}
+
+static wide_status
+take_snapshot(Snapshot pg, wide_snapshot **out)
+{
+	wide_moment at = {.running = running_for, .ctx = pg};
+
+	at.ended = ended_at(pg);
+	if (at.ended == 0)
+		at.next = full_xid(pg->xmax);
+	return wide_snapshot_take_at(wt_db(), &at, out);
+}
+
 static SnapEntry *
 snap_new(Snapshot pg)
 {
@@ -301,7 +349,10 @@ snap_new(Snapshot pg)
 	wide_status st;
 
 	if (pg != NULL)
+	{
 		catch_up();
+		wt_stop("snapshot-begin");
+	}
 	e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
 	do
 	{
@@ -309,7 +360,7 @@ snap_new(Snapshot pg)
 		if (pg == NULL)
 			st = wide_snapshot_latest(wt_db(), &e->ws);
 		else
-			st = wide_snapshot_take(wt_db(), running_for, pg, &e->ws);
+			st = take_snapshot(pg, &e->ws);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_OK)
 	{
@@ -319,6 +370,8 @@ snap_new(Snapshot pg)
 	e->pg = pg;
 	e->refs = 1;
 	dlist_push_head(&snaps, &e->node);
+	if (pg != NULL)
+		wt_stop("snapshot-taken");
 	return e;
 }
 
@@ -749,6 +802,7 @@ prepare(void)
 	} while (st == WIDE_INTERRUPTED);
 	wt_check(st, "could not commit to wide tables");
 	prepared = true;
+	wt_stop("commit-prepared");
 }
 
 /* Cannot fail: PostgreSQL's part is committed already. */
@@ -759,6 +813,7 @@ finish(void)
 
 	if (!prepared)
 		return;
+	wt_stop("commit-recorded");
 	if (wide_batch_finish(batch, &lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 	if (!FullTransactionIdIsValid(prepared_xid))
@@ -770,7 +825,9 @@ finish(void)
 		 */
 		if (wide_wait_applied(wt_db(), lsn) != WIDE_OK)
 			ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
+		wt_stop("commit-applied");
 		wt_lock_release_early(lsn);
+		wt_stop("commit-unlocked");
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		{
@@ -783,8 +840,10 @@ finish(void)
 	}
 	/* the next transaction of this session has not written anything yet */
 	XactLastRecEnd = 0;
+	wt_stop("commit-durable");
 	if (wide_publish(wt_db(), lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not publish a commit to wide tables: %s", wide_error_text())));
+	wt_stop("commit-published");
 }
 
 static void
@@ -893,8 +952,11 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 static void
 adopt_snapshot(Snapshot pg)
 {
-	wide_snapshot *ws = wt_parallel_snapshot();
+	wide_snapshot *ws;
 	SnapEntry  *e;
+
+	wt_stop("parallel-adopt");
+	ws = wt_parallel_snapshot();
 
 	if (ws == NULL)
 		return;
@@ -998,6 +1060,7 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 		return false;
 	run->held = wt_snapshot_hold(pg);
 	run->level = wt_parallel_announce(run->held->snap->ws);
+	wt_stop("parallel-announced");
 	return true;
 }
 

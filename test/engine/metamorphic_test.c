@@ -43,8 +43,9 @@ typedef struct snap
 	wide_snapshot *s;
 	int64_t		now;			/* when it was taken */
 	int			moment;
-	int			excluded[8];
-	int			nexcluded;
+	int			excluded_from;
+	int			included[8];
+	int			nincluded;
 } snap;
 
 /* A transaction and the engine's and the model's savepoints in it. */
@@ -588,25 +589,22 @@ take_snapshot(life *l, snap *s)
 		if (l->external[i].xid >= l->st.oldest_external && l->external[i].xid != 0 && pick(l, 3) == 0)
 		{
 			run.xids[run.n++] = l->external[i].xid;
-			s->excluded[s->nexcluded++] = l->external[i].moment;
+			if (s->excluded_from == 0 || l->external[i].moment < s->excluded_from)
+				s->excluded_from = l->external[i].moment;
 		}
-	/* what is newer than one that runs is newer than the asker, unless one among it is known to have ended */
-	if (s->nexcluded > 0)
+	/* what is newer than one that runs is newer than the asker, but for those that are known to have ended */
+	if (s->excluded_from > 0)
 	{
-		int			first = INT32_MAX, ended = 0;
+		int			newest = s->excluded_from - 1;
 
 		for (int i = 0; i < 4; i++)
-		{
-			bool		out = false;
-
-			for (int k = 0; k < s->nexcluded; k++)
-				out |= s->excluded[k] == l->external[i].moment;
-			if (out && l->external[i].moment < first)
-				first = l->external[i].moment;
-			if (!out && l->external[i].moment > ended)
-				ended = l->external[i].moment;
-		}
-		s->moment = first - 1 > ended ? first - 1 : ended;
+			if (l->external[i].moment > s->excluded_from && !is_running(&run, l->external[i].xid))
+			{
+				s->included[s->nincluded++] = l->external[i].moment;
+				if (l->external[i].moment > newest)
+					newest = l->external[i].moment;
+			}
+		s->moment = newest;
 	}
 	CHECK(l, wide_snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
 }
@@ -621,7 +619,7 @@ do_snapshot(life *l, uint64_t seed)
 	l->r = seed;
 	take_snapshot(l, s);
 	l->nsnaps++;
-	note("\t# at %d without %d", s->moment, s->nexcluded);
+	note("\t# at %d without those from %d on but %d", s->moment, s->excluded_from, s->nincluded);
 }
 
 static void
@@ -744,8 +742,9 @@ ask_when(life *l, asked *a, const snap *s)
 	transaction *t = &l->tx[batch];
 
 	a->v.moment = s->moment;
-	a->v.nexcluded = s->nexcluded;
-	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
+	a->v.excluded_from = s->excluded_from;
+	a->v.nincluded = s->nincluded;
+	memcpy(a->v.included, s->included, sizeof s->included);
 	a->v.now = pick(l, 2) ? s->now : l->st.now;
 	if (pick(l, 3) == 0)
 	{
@@ -916,15 +915,16 @@ ask_everything(life *l, asked *a, const snap *s)
 	}
 	a->ranges[a->nranges++] = (wide_range) {{a->bounds[0], 0}, {NULL, 0}};
 	a->v.moment = s->moment;
-	a->v.nexcluded = s->nexcluded;
-	memcpy(a->v.excluded, s->excluded, sizeof s->excluded);
+	a->v.excluded_from = s->excluded_from;
+	a->v.nincluded = s->nincluded;
+	memcpy(a->v.included, s->included, sizeof s->included);
 	a->v.now = s->now;
 }
 
 static void
 note_scan(life *l, const asked *a)
 {
-	note("\t# at %d without %d, now %lld", a->v.moment, a->v.nexcluded, (long long) (a->v.now - BASE_TIME));
+	note("\t# at %d without those from %d on, now %lld", a->v.moment, a->v.excluded_from, (long long) (a->v.now - BASE_TIME));
 	if (a->own != NULL)
 		note(", batch %d up to %d", (int) (a->v.own - l->m.batches), a->v.mark);
 	if (a->v.ts_min != 0 || a->v.ts_max != 0)

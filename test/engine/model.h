@@ -74,12 +74,13 @@ typedef struct model
 	int64_t		stamped;		/* newest automatic timestamp that a commit has given out */
 } model;
 
-/* Who asks: commits up to this moment without a few, and the batch up to a mark. */
+/* Who asks: commits up to this moment, and of those from excluded_from on only the ones that are included; and the batch up to a mark. */
 typedef struct model_view
 {
 	int			moment;
-	int			excluded[8];
-	int			nexcluded;
+	int			excluded_from;	/* 0: none are left out */
+	int			included[8];
+	int			nincluded;
 	const model_list *own;		/* NULL: none */
 	int			mark;
 	int64_t		now, ts_min, ts_max;
@@ -342,8 +343,14 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 
 		while (end < l->n && l->ops[end].moment == l->ops[i].moment)
 			end++;
-		for (int k = 0; k < v->nexcluded; k++)
-			skip |= v->excluded[k] == l->ops[i].moment;
+		if (v->excluded_from != 0 && l->ops[i].moment >= v->excluded_from)
+		{
+			bool		in = false;
+
+			for (int k = 0; k < v->nincluded; k++)
+				in |= v->included[k] == l->ops[i].moment;
+			skip |= !in;
+		}
 		if (!skip)
 		{
 			nlive = model_changes(f, at, l->ops[i].moment, live, nlive);

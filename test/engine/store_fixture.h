@@ -20,6 +20,7 @@ typedef struct store
 	int64_t		now;			/* what the host says */
 	int			interrupt_after;	/* > 0: so many looks until interrupted */
 	uint64_t	oldest_external;
+	uint64_t	ended, latest;	/* of external transactions */
 } store;
 
 static bool
@@ -42,6 +43,13 @@ store_oldest_external(void *ctx)
 	return ((store *) ctx)->oldest_external;
 }
 
+static uint64_t
+store_ended(void *ctx, uint64_t *latest)
+{
+	*latest = ((store *) ctx)->latest;
+	return ((store *) ctx)->ended;
+}
+
 static inline void
 store_init(store *s)
 {
@@ -58,7 +66,8 @@ store_init(store *s)
 static inline wide_status
 store_open(store *s)
 {
-	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now, .oldest_external = store_oldest_external};
+	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now, .oldest_external = store_oldest_external,
+	.ended = store_ended};
 	size_t		size = wide_segment_size(&s->config);
 	wide_status st;
 

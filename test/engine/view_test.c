@@ -121,7 +121,7 @@ typedef struct question
 	wide_family_options opt;
 	family_floor floors[FAMILY_FLOORS];
 	uint64_t	seq;
-	uint64_t	excluded[4];
+	seq_range	excluded[4];
 	int			nexcluded;
 	int64_t		now, ts_min, ts_max;
 	int64_t		show_min, show_max; /* 0, 0: no filter */
@@ -148,7 +148,7 @@ naive_exists(const question *q, const op *o)
 	if (o->seq >= SEQ_OWN)
 		return true;
 	for (int i = 0; i < q->nexcluded; i++)
-		if (q->excluded[i] == o->seq)
+		if (q->excluded[i].first <= o->seq && o->seq <= q->excluded[i].last)
 			return false;
 	return o->seq <= q->seq;
 }
@@ -428,7 +428,7 @@ print_question(const question *q)
 		   (long long) q->now, (long long) q->ts_min, (long long) q->ts_max,
 		   (long long) q->show_min, (long long) q->show_max, q->max_versions);
 	for (int i = 0; i < q->nexcluded; i++)
-		printf(" without %llu", (unsigned long long) q->excluded[i]);
+		printf(" without %llu..%llu", (unsigned long long) q->excluded[i].first, (unsigned long long) q->excluded[i].last);
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (q->floors[i].seq)
 			printf(" floor(seq %llu, versions %d min %d before %lld keep %d)", (unsigned long long) q->floors[i].seq,
@@ -546,7 +546,11 @@ test_reader(void **state)
 		random_range(&q);
 		q.seq = rnd(30);
 		for (int k = 0; k < (int) rnd(3); k++)
-			q.excluded[q.nexcluded++] = (uint64_t) (5 * k + (int) rnd(5));
+		{
+			uint64_t	first = (uint64_t) (5 * k + (int) rnd(5));
+
+			q.excluded[q.nexcluded++] = (seq_range) {first, first + rnd((uint32_t) (5 * k + 5 - (int) first))};
+		}
 		naive_answer(&h, &q, &a);
 		engine_answer(&h, &q, &b);
 		if (!answers_equal(&a, &b))
@@ -741,11 +745,11 @@ test_compaction(void **state)
 				q.nexcluded = 0;
 				if (rnd(4) == 0 && s > horizon + 1)
 				{
-					uint64_t	x = horizon + 1 + rnd((uint32_t) (s - horizon));
+					uint64_t	first = horizon + 1 + rnd((uint32_t) (s - horizon));
 
 					/* what somebody excludes is not below `fresh` */
-					if (x > r[0].fresh && x > r[1].fresh)
-						q.excluded[q.nexcluded++] = x;
+					if (first > r[0].fresh && first > r[1].fresh)
+						q.excluded[q.nexcluded++] = (seq_range) {first, first + rnd((uint32_t) (s - first + 1))};
 				}
 				engine_answer(&h, &q, &a);
 				then = q;
