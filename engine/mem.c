@@ -179,6 +179,7 @@ mem_format(memtable *t, uint8_t *base, uint64_t capacity)
 	atomic_store(&t->tombstones, 0);
 	atomic_store(&t->ts_min, INT64_MAX);
 	atomic_store(&t->ts_max, INT64_MIN);
+	atomic_store(&t->ts_ahead, INT64_MIN);
 	atomic_store(&t->seq_min, UINT64_MAX);
 	atomic_store(&t->seq_max, 0);
 	atomic_store(&t->head, HEAD);
@@ -361,6 +362,12 @@ find_splice(const mem *m, const target *t, int height, int top, const mem_hint *
 	for (; level >= 0; level--)
 		at = before[level] = level_search(m, at, level, t, &after[level]);
 	return known;
+}
+
+void
+mem_note_ahead(memtable *t, int64_t ts)
+{
+	raise(&t->ts_ahead, ts);
 }
 
 void

@@ -618,6 +618,8 @@ payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commi
 		if (mem_node_bytes(e.klen, e.vlen) > limit - at)
 			return damaged();
 		e.seq = seq;
+		if (e.ts > commit_ts && !entry_is_untimed(&e))
+			mem_note_ahead(m->t, e.ts);
 		mem_insert_hint(m, at, s.family, &e, &hint);
 		at += mem_node_bytes_at(at, e.klen, e.vlen);
 		at = (at + 7) & ~(uint64_t) 7;

@@ -897,6 +897,8 @@ snapshot_moved(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
+		f->limits.seen_seq = s->seq;
+		f->limits.seen_ts = snapshot_newest_ts(s->snap);
 		if (views)
 			TRY(scan_make_view(s, f));
 		else

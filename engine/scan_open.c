@@ -145,6 +145,8 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 		f->want = WIDE_WANT_COLUMNS;
 		f->any_exists = true;
 	}
+	f->limits.seen_seq = s->seq;
+	f->limits.seen_ts = snapshot_newest_ts(s->snap);
 	f->limits.stats = &s->stats;
 	f->limits.keep = scan_keep_block;
 	f->limits.keep_arg = s;

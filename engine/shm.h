@@ -63,6 +63,7 @@ typedef struct memtable
 	_Atomic uint32_t height;
 	_Atomic uint64_t cells, tombstones;
 	_Atomic int64_t ts_min, ts_max;
+	_Atomic int64_t ts_ahead;	/* newest timestamp that is newer than its batch's commit timestamp; not of deletes without one */
 	_Atomic uint64_t seq_min, seq_max;
 } memtable;
 

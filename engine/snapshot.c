@@ -59,6 +59,7 @@ struct wide_snapshot
 	uint64_t	seq;			/* UINT64_MAX: not known yet */
 	uint64_t	needs;			/* versions visible at this LSN and later */
 	int64_t		now;
+	int64_t		newest_ts;		/* no batch up to seq has a newer commit timestamp */
 	seq_range  *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
 	bool		latest;			/* of applied_seq: can be renewed */
@@ -70,6 +71,13 @@ struct snapshot_local
 	wide_snapshot *all;
 	uint64_t	settled;		/* ring entries below this are nobody's running ones */
 };
+
+/* After seq was read: the timestamp is given out before the batch has a seq. */
+static void
+note_newest_ts(wide_snapshot *s)
+{
+	s->newest_ts = __atomic_load_n(&s->db->seg->commit.last_ts, __ATOMIC_ACQUIRE);
+}
 
 /* slot->snapshot and its companions from what lives here. */
 static void
@@ -333,6 +341,7 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 			s->needs = first > 1 ? first - 1 : 1;
 	}
 	note_oldest(db);
+	note_newest_ts(s);
 	*out = s;
 done:
 	if (st != WIDE_OK)
@@ -357,6 +366,7 @@ wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 	TRY(snapshot_new(db, &s));
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
 	note_oldest(db);
+	note_newest_ts(s);
 	s->latest = true;
 	*out = s;
 	return WIDE_OK;
@@ -385,6 +395,7 @@ wide_snapshot_renew(wide_snapshot *s)
 	note_oldest(db);
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
 	note_oldest(db);
+	note_newest_ts(s);
 	return WIDE_OK;
 }
 
@@ -392,6 +403,12 @@ int64_t
 snapshot_now(const wide_snapshot *s)
 {
 	return s->now;
+}
+
+int64_t
+snapshot_newest_ts(const wide_snapshot *s)
+{
+	return s->newest_ts;
 }
 
 int64_t
@@ -522,6 +539,7 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 	s->needs = h.needs;
 	s->now = h.now;
 	note_oldest(db);
+	note_newest_ts(s);
 	atomic_fetch_add(&db->seg->commit.snapshot_moves, 1);
 	if (!is_protected(db, s) || h.seq > atomic_load(&db->seg->commit.applied_seq))
 	{

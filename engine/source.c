@@ -286,6 +286,33 @@ mem_current(source *s)
 	s->e = NULL;
 }
 
+#define UNSEEN_STEPS	16		/* invisible entries after which searching is cheaper */
+
+/*
+ * A counter under an old snapshot has a long row of versions that the snapshot
+ * does not see, the newest first.  Pass over all of the column that are newer
+ * than any commit that it sees: their own commit is newer still, except for
+ * timestamps that were ahead of their commit; with one of these above in the
+ * memtable there is no short cut.
+ */
+static void
+mem_next_seen(source *s)
+{
+	const source_limits *l = s->limits;
+	const entry *e = &s->mem.e;
+
+	if (s->kind != SOURCE_MEM || l == NULL || l->seen_seq == 0 || e->seq <= l->seen_seq)
+		s->unseen = 0;
+	else if (++s->unseen >= UNSEEN_STEPS && e->ts > l->seen_ts && e->ts != WIDE_TS_MAX &&
+			 atomic_load_explicit(&s->mem.m.t->ts_ahead, memory_order_acquire) <= l->seen_ts)
+	{
+		s->unseen = 0;
+		mem_seek(&s->mem, s->family, e->ukey, e->klen, l->seen_ts, SEQ_MAX);
+		return;
+	}
+	mem_next(&s->mem);
+}
+
 /* ------------------------------------------------------------------ public */
 
 void
@@ -314,7 +341,7 @@ source_next(source *s)
 {
 	if (s->kind == SOURCE_FILES)
 		return files_next(s);
-	mem_next(&s->mem);
+	mem_next_seen(s);
 	mem_current(s);
 	return WIDE_OK;
 }

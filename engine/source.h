@@ -18,6 +18,8 @@ typedef struct source_limits
 	uint32_t	rowlen;
 	const uint8_t *column;		/* with row: of its cells only this ukey (and family deletes) */
 	uint32_t	columnlen;
+	uint64_t	seen_seq;		/* what is newer is invisible, 0: nothing is known; with seen_ts, see mem_next_seen */
+	int64_t		seen_ts;		/* no batch up to seen_seq has a newer commit timestamp */
 	bool		by_time;		/* memtables and files whose newest timestamp is below ts_min are not needed */
 	int64_t		ts_min;
 	wide_scan_stats *stats;
@@ -52,6 +54,7 @@ struct source
 	mem_cursor	mem;
 	wide_batch *batch;
 	uint64_t	mark;
+	uint32_t	unseen;			/* entries that were invisible, in a row */
 	const uint8_t *auto_ukey;	/* column for which auto_op is known */
 	uint32_t	auto_klen;
 	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */

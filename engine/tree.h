@@ -42,6 +42,8 @@ typedef struct mem_hint
 	uint32_t	before[MEM_HEIGHT];	/* the last nodes before the last insertion, by level; 0 = none */
 } mem_hint;
 extern void mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint);
+/* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch; before it is inserted. */
+extern void mem_note_ahead(memtable *t, int64_t ts);
 
 typedef struct mem_cursor
 {
