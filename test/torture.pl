@@ -14,6 +14,7 @@
 #   lib/Chain.pm    synchronous_commit off and local: no hole, causes before effects
 #   lib/Schema.pm   CREATE, ALTER, TRUNCATE, DROP
 #   lib/Expire.pm   time to live
+#   lib/Wave.pm     changes of all rows of a table: seen whole
 #
 # Meanwhile somebody flushes, compacts and checkpoints.  After each crash all
 # loads check their tables, widetable.verify() finds nothing, and the store's
@@ -26,7 +27,7 @@
 # while it recovers.
 #
 # Settings: ROUNDS, SEED, LOAD_SECONDS (load before the kill, at most), LOADS (names
-# of some loads), HOW (what is killed, always).
+# of some loads), HOW (what is killed, always), CONF (a line of configuration).
 # Only perl-base's modules are used.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
 #
 use strict;
@@ -40,6 +41,7 @@ use Claims;
 use Chain;
 use Schema;
 use Expire;
+use Wave;
 
 $| = 1;
 my $rounds  = $ENV{ROUNDS}  || 200;
@@ -47,8 +49,9 @@ my $seconds = $ENV{LOAD_SECONDS} || 2;
 my $seed    = $ENV{SEED}    || (time() ^ $$);
 srand($seed);
 my %make = (ledger => sub { Ledger->new(4) }, bank => sub { Bank->new(3) }, tally => sub { Tally->new(3) }, claims => sub { Claims->new(4) },
-	chain => sub { Chain->new }, schema => sub { Schema->new }, expire => sub { Expire->new });
-my @loads = map { $make{$_} ? $make{$_}->() : die "unknown load: $_\n" } split / /, $ENV{LOADS} || 'ledger bank tally claims chain schema expire';
+	chain => sub { Chain->new }, schema => sub { Schema->new }, expire => sub { Expire->new },
+	wave => sub { Wave->new });
+my @loads = map { $make{$_} ? $make{$_}->() : die "unknown load: $_\n" } split / /, $ENV{LOADS} || 'ledger bank tally claims chain schema expire wave';
 my @how = defined $ENV{HOW} ? $ENV{HOW} : ('postmaster', 'backend', 'point', 'worker', 'immediate stop', 'point', 'backend', 'postmaster', 'other process', 'worker',
 	'point', 'backend', 'fast stop');
 # name and how often a process comes there at most before it dies
@@ -75,6 +78,9 @@ sub vary
 	$conf .= "widetable.memtable_size = '" . (1, 1, 2, 4)[rand 4] . "MB'\n";
 	$conf .= "widetable.workers = 0\n" if $round % 9 == 8;
 	$conf .= "max_parallel_workers_per_gather = 0\n" if rand() < 0.5;
+	# a commit waits for the disk: what it has given back and shown before that can be seen
+	$conf .= "fsync = on\ncommit_delay = 3000\ncommit_siblings = 0\n" if rand() < 0.3;
+	$conf .= "$ENV{CONF}\n" if defined $ENV{CONF};
 	spit("$data/torture.conf", $conf);
 }
 

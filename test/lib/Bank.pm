@@ -71,6 +71,8 @@ sub change
 	my ($table, $col, $where) = account($n);
 	# read under a lock, written as a constant: a lock given back too early loses a change
 	return "SELECT $col AS v$n FROM $table WHERE $where FOR UPDATE \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 1;
+	# the same, but read by the statement after the one that locks
+	return "SELECT 1 FROM $table WHERE $where FOR UPDATE;\nSELECT $col AS v$n FROM $table WHERE $where \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 4;
 	return sprintf "SELECT widetable.increment('bank_two', ROW(%d, %d), '%s', %d);\n", int($n % 10 / 3), $n % 10 % 3, $col, $amount if $how == 2 && $n >= 20;
 	return "UPDATE $table SET $col = $col + ($amount), note = repeat('n', abs($amount)) WHERE $where;\n" if $how == 3 && $table eq 'bank_one';
 	return "UPDATE $table SET $col = $col + ($amount) WHERE $where;\n";
@@ -84,7 +86,7 @@ sub transfer
 	$dst = $src >= 20 ? 20 + ($src + 10) % 20 : ($src + 1) % 10 + ($src < 10 ? 0 : 10) if $src == $dst || rand() < 0.1;
 	my $amount = 1 + int rand 50;
 	my $log = "INSERT INTO bank_log VALUES ($c, $n, $src, $dst, $amount);\n";
-	my ($out, $in) = (change($src, -$amount, int rand 5), change($dst, $amount, int rand 5));
+	my ($out, $in) = (change($src, -$amount, int rand 6), change($dst, $amount, int rand 6));
 	# mostly in one order; the rest may run into deadlocks
 	my @steps = $src < $dst || rand() < 0.05 ? ($out, $in) : ($in, $out);
 	my $kind = int rand 12;
