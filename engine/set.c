@@ -34,6 +34,7 @@
  * step.  Nothing is allocated under LOCK_SET.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -774,6 +775,27 @@ collect_free(wide_db *db, const uint32_t *index, int n)
 	return WIDE_OK;
 }
 
+/*
+ * Other processes keep files open for later reads, an idle one for as long as it
+ * lives, and what is open keeps its disk.  So that is given back here: nobody
+ * has a pin, nobody will read.  After the unlink, so that no name ever leads to
+ * a file cut short.
+ */
+static int
+unlink_and_free(wide_db *db, const char *path)
+{
+	int			fd = db->os->open(db->os, path, O_RDWR);
+	int			rc = db->os->unlink(db->os, path);
+
+	if (fd >= 0)
+	{
+		if (rc == 0)
+			(void) db->os->truncate(db->os, fd, 0);
+		db->os->close(db->os, fd);
+	}
+	return rc;
+}
+
 wide_status
 set_collect(wide_db *db, bool *did)
 {
@@ -803,7 +825,7 @@ set_collect(wide_db *db, bool *did)
 		cache_forget_file(db, number[done]);
 		sst_path(db, number[done], path, sizeof path);
 		kill_point("collect-unlink");
-		rc = db->os->unlink(db->os, path);
+		rc = unlink_and_free(db, path);
 		if (rc < 0 && rc != -ENOENT)
 			st = wide_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
 		else
