@@ -23,10 +23,12 @@
  * happens here: the caller gets WIDE_BUSY and the holder's owner value, and
  * waits in the host's way.
  *
- * Behind the table there is a number for each bucket: the newest batch whose
- * transaction has given its locks there back before it published the batch.
- * Whoever locks a row takes it over: what he reads under the lock may be of that
- * batch, or lack what it has deleted, whichever columns he looks at.
+ * Behind the table there is for each bucket the newest batch whose transaction
+ * has given its locks there back before it published the batch.  Whoever locks a
+ * row takes it over: what he reads under the lock may be of that batch, or lack
+ * what it has deleted, whichever columns he looks at.  And the table of each
+ * entry, for those who look at the locks (wide_row_locks_each), who also see in
+ * the slots which rows are waited for.
  *
  * A process remembers the buckets in which it holds something, each once.
  * When that list cannot grow, or is longer than half the table, the release
@@ -53,8 +55,15 @@ typedef struct lock_bucket
 	lock_entry	entry[ENTRIES];
 } lock_bucket;
 
+/* Behind the table, for each bucket. */
+typedef struct lock_side
+{
+	_Atomic uint64_t left;		/* the batch that was left there, see above */
+	_Atomic uint32_t table[ENTRIES + 1];	/* of the entries; the last is for nothing */
+} lock_side;
+
 _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
-_Static_assert(sizeof(lock_bucket) + sizeof(uint64_t) == LOCK_BUCKET_BYTES, "as the segment has room for");
+_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == LOCK_BUCKET_BYTES, "as the segment has room for");
 
 struct lock_local
 {
@@ -72,13 +81,13 @@ lock_table(wide_db *db)
 	return SHM_AT(db, db->seg->locks);
 }
 
-/* Of the bucket: the batch that was left there, see above; under its spin. */
-static inline _Atomic uint64_t *
-batch_left(wide_db *db, const lock_bucket *b)
+/* Changed under the bucket's spin. */
+static inline lock_side *
+bucket_side(wide_db *db, const lock_bucket *b)
 {
 	lock_bucket *table = lock_table(db);
 
-	return (_Atomic uint64_t *) (table + db->seg->config.lock_buckets) + (b - table);
+	return (lock_side *) (table + db->seg->config.lock_buckets) + (b - table);
 }
 
 void
@@ -151,7 +160,7 @@ note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
  * + 1 of somebody who has it.
  */
 static uint32_t
-bucket_take(lock_bucket *b, uint32_t tag, uint32_t me, size_t *held, bool *first)
+bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me, size_t *held, bool *first)
 {
 	uint32_t	overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
 	uint32_t	other = 0;
@@ -178,6 +187,7 @@ bucket_take(lock_bucket *b, uint32_t tag, uint32_t me, size_t *held, bool *first
 	if (place != NULL)
 	{
 		place->tag = tag;
+		atomic_store_explicit(&side->table[place - b->entry], table, memory_order_relaxed);
 		atomic_store_explicit(&place->owner, me, memory_order_relaxed);
 		*held += 1;
 		*first = mine == 0;
@@ -192,13 +202,20 @@ bucket_take(lock_bucket *b, uint32_t tag, uint32_t me, size_t *held, bool *first
 	return 0;
 }
 
+static inline uint64_t
+row_hash(wide_table_id table, wide_bytes row)
+{
+	return wide_hash(row.data, row.len, 0x6c6f636b00000000ull ^ table);
+}
+
 wide_status
 wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
 {
 	uint32_t	buckets = db->seg->config.lock_buckets;
-	uint64_t	hash = wide_hash(row.data, row.len, 0x6c6f636b00000000ull ^ table);
+	uint64_t	hash = row_hash(table, row);
 	uint32_t	index = (uint32_t) hash & (buckets - 1);
 	lock_bucket *b = &lock_table(db)[index];
+	lock_side  *side = bucket_side(db, b);
 	uint64_t	left = 0;
 	uint32_t	other;
 	bool		first;
@@ -206,11 +223,11 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	*holder = 0;
 	TRY(shm_check(db));
 	TRY(bucket_enter(db, b));
-	other = bucket_take(b, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
+	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
 	if (other != 0)
 		*holder = atomic_load(&shm_slots(db)[other - 1].owner);
 	else
-		left = atomic_load_explicit(batch_left(db, b), memory_order_relaxed);
+		left = atomic_load_explicit(&side->left, memory_order_relaxed);
 	bucket_leave(db, b);
 	if (other != 0)
 	{
@@ -228,7 +245,7 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 static wide_status
 bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 {
-	_Atomic uint64_t *newest = batch_left(db, b);
+	_Atomic uint64_t *newest = &bucket_side(db, b)->left;
 
 	TRY(bucket_enter(db, b));
 	if (left > atomic_load_explicit(newest, memory_order_relaxed))
@@ -327,6 +344,106 @@ wide_row_locks_total(wide_db *db)
 			n += atomic_load_explicit(&b[i].entry[j].owner, memory_order_relaxed) != 0;
 	}
 	return n;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+void
+wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
+{
+	slot	   *me = db->slot;
+
+	atomic_fetch_add(&me->wait_serial, 1);
+	me->wait_table = table;
+	if (table != 0)
+	{
+		me->wait_hash = row_hash(table, row);
+		me->wait_len = (uint32_t) row.len;
+		memcpy(me->wait_row, row.data, row.len < WIDE_LOCK_ROW ? row.len : WIDE_LOCK_ROW);
+	}
+	atomic_fetch_add(&me->wait_serial, 1);
+}
+
+static uint32_t
+pid_of(wide_db *db, uint32_t owner)
+{
+	return owner == 0 ? 0 : atomic_load(&shm_slots(db)[owner - 1].pid);
+}
+
+/* Who has the row with this tag, or keeps others from having it; slot index + 1. */
+static uint32_t
+bucket_holder(lock_bucket *b, uint32_t tag)
+{
+	uint32_t	owner = atomic_load(&b->overflow),
+				any = 0;
+
+	for (int i = 0; i < ENTRIES && owner == 0; i++)
+	{
+		any = atomic_load(&b->entry[i].owner);
+		if (any != 0 && b->entry[i].tag == tag)
+			owner = any;
+	}
+	return owner != 0 ? owner : any;
+}
+
+static void
+each_held(wide_db *db, uint32_t index, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	lock_bucket *b = &lock_table(db)[index];
+	wide_lock_info info = {.bucket = index, .granted = true};
+
+	info.pid = pid_of(db, atomic_load(&b->overflow));
+	if (info.pid != 0)
+	{
+		info.whole = true;
+		fn(arg, &info);
+		return;
+	}
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		info.pid = pid_of(db, atomic_load(&b->entry[i].owner));
+		info.tag = b->entry[i].tag;
+		info.table = atomic_load(&bucket_side(db, b)->table[i]);
+		if (info.pid != 0)
+			fn(arg, &info);
+	}
+}
+
+static void
+each_waiting(wide_db *db, slot *s, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	wide_lock_info info = {.pid = atomic_load(&s->pid)};
+	uint8_t		row[WIDE_LOCK_ROW];
+	uint64_t	hash;
+	uint32_t	serial;
+
+	do
+	{
+		serial = atomic_load(&s->wait_serial);
+		info.table = s->wait_table;
+		hash = s->wait_hash;
+		info.row_len = s->wait_len;
+		memcpy(row, s->wait_row, sizeof(row));
+		atomic_thread_fence(memory_order_acquire);
+	} while ((serial & 1) == 0 && atomic_load(&s->wait_serial) != serial);
+	if ((serial & 1) != 0 || info.table == 0 || info.pid == 0)
+		return;
+	info.bucket = (uint32_t) hash & (db->seg->config.lock_buckets - 1);
+	info.tag = (uint32_t) (hash >> 32);
+	info.row = (wide_bytes) {row, info.row_len < sizeof(row) ? info.row_len : sizeof(row)};
+	info.holder = pid_of(db, bucket_holder(&lock_table(db)[info.bucket], info.tag));
+	fn(arg, &info);
+}
+
+wide_status
+wide_row_locks_each(wide_db *db, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	TRY(shm_check(db));
+	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
+		each_held(db, i, fn, arg);
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+		each_waiting(db, &shm_slots(db)[i], fn, arg);
+	return WIDE_OK;
 }
 
 void

@@ -39,6 +39,12 @@ typedef struct slot
 	_Atomic uint32_t prepare_done;	/* futex: rises when external goes back to 0 */
 	_Atomic uint64_t durable_wait;	/* waits until the log is durable up to here; 0 = does not; see durable.c */
 	_Atomic uint32_t durable_word;	/* futex: rises when that is so, or when it has to see to it */
+	/* the row lock that the process waits for, for others to look at; wait_serial is odd while it changes */
+	_Atomic uint32_t wait_serial;
+	uint32_t	wait_table;		/* 0: it does not wait */
+	uint64_t	wait_hash;
+	uint32_t	wait_len;
+	uint8_t		wait_row[WIDE_LOCK_ROW];
 	_Atomic uint64_t start_time;	/* of the process, in clock ticks since boot; 0 = not known (then pid alone tells) */
 	_Alignas(64) _Atomic uint64_t counters[32]; /* enum stat_counter, summed on read */
 } slot;
@@ -406,7 +412,7 @@ extern void cache_sweep(wide_db *db, uint32_t slot_index);	/* the pins of a dead
 
 /* ------------------------------------------------------------- row locks */
 /* public functions in wide.h; formatted here */
-#define LOCK_BUCKET_BYTES 72		/* with the number behind the table */
+#define LOCK_BUCKET_BYTES 104	/* with what is behind the table */
 extern void lock_format(void *mem, uint32_t buckets);
 extern wide_status lock_attach(wide_db *db);
 extern void lock_detach(wide_db *db);

@@ -222,7 +222,7 @@ typedef struct wide_config
 	uint32_t	max_processes;	/* attached at one time */
 	uint32_t	max_tables;		/* tables of all databases */
 	uint32_t	max_files;		/* live sorted files */
-	uint32_t	lock_buckets;	/* row lock buckets of 72 bytes, a power of two */
+	uint32_t	lock_buckets;	/* row lock buckets of 104 bytes, a power of two */
 } wide_config;
 
 #define WIDE_MEMTABLES	4
@@ -480,6 +480,28 @@ extern uint64_t wide_row_locks_after(wide_db *db);
 extern size_t wide_row_locks_held(wide_db *db);
 /* the same of all processes, counted at the moment */
 extern size_t wide_row_locks_total(wide_db *db);
+/*
+ * Tell others that this process waits for a row lock (as wide_row_lock said), or,
+ * with table 0, that it does not any more.
+ */
+extern void wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row);
+
+/* One lock that is held or waited for. */
+#define WIDE_LOCK_ROW	64		/* bytes of a row's key that are told at most */
+typedef struct wide_lock_info
+{
+	uint32_t	pid;
+	wide_table_id table;		/* 0: not known, the lock is a whole bucket */
+	uint32_t	bucket;
+	uint32_t	tag;			/* of the row in its bucket; equal for the holder and those who wait */
+	bool		granted;
+	bool		whole;			/* the whole bucket */
+	uint32_t	holder;			/* waiting: the pid of one who has it, 0 if nobody has any more */
+	wide_bytes	row;			/* waiting: the beginning of the key; else empty */
+	size_t		row_len;		/* waiting: of all of it, when it is longer than row */
+} wide_lock_info;
+/* Calls fn for each; a moment's view of a table that changes. */
+extern wide_status wide_row_locks_each(wide_db *db, void (*fn) (void *arg, const wide_lock_info *lock), void *arg);
 
 /* -------------------------------------------------------------- snapshot */
 

@@ -22,6 +22,26 @@ pack_vxid(uint32 backend, LocalTransactionId lxid)
 	return ((uint64) backend << 32) | lxid;
 }
 
+/* Wait for the end of a transaction, and let others see what for. */
+static bool
+wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
+{
+	wide_db    *db = wt_db();
+	bool		waited = false;
+
+	wide_row_lock_waits(db, table, key);
+	PG_TRY();
+	{
+		waited = VirtualXactLock(vxid, true);
+	}
+	PG_FINALLY();
+	{
+		wide_row_lock_waits(db, 0, key);
+	}
+	PG_END_TRY();
+	return waited;
+}
+
 bool
 wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
@@ -50,7 +70,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 		wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
 		CHECK_FOR_INTERRUPTS();
 		/* the lock may have been given back since, or its transaction is ending: then try again soon */
-		if (holder == 0 || !VirtualTransactionIdIsValid(vxid) || !VirtualXactLock(vxid, true))
+		if (holder == 0 || !VirtualTransactionIdIsValid(vxid) || !wait_for(vxid, table, key))
 			pg_usleep(100);
 	}
 }

@@ -407,3 +407,144 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 	each_family(put_jobs_of_family, &c);
 	return (Datum) 0;
 }
+
+/* -------------------------------------------------------------- row locks */
+
+typedef struct LockList
+{
+	wide_lock_info *locks;
+	uint8_t   (*rows)[WIDE_LOCK_ROW];
+	int			n,
+				max;
+	bool		failed;
+} LockList;
+
+/* Called by the engine: nothing may be raised. */
+static void
+remember_lock(void *arg, const wide_lock_info *lock)
+{
+	LockList   *l = arg;
+
+	if (l->n == l->max)
+	{
+		int			max = l->max ? l->max * 2 : 256;
+		void	   *locks = realloc(l->locks, max * sizeof(*l->locks)),
+				   *rows;
+
+		if (locks != NULL)
+			l->locks = locks;
+		rows = locks != NULL ? realloc(l->rows, max * sizeof(*l->rows)) : NULL;
+		if (rows == NULL)
+		{
+			l->failed = true;
+			return;
+		}
+		l->rows = rows;
+		l->max = max;
+	}
+	l->locks[l->n] = *lock;
+	memcpy(l->rows[l->n], lock->row.data, lock->row.len);
+	l->n++;
+}
+
+/* The table of the last lock, with what may be told about it; most locks are of the table before. */
+typedef struct LockedTable
+{
+	bool		known;
+	wide_table	t;
+	Oid			relid;			/* of this database */
+	bool		readable;
+} LockedTable;
+
+static void
+look_up_table(LockedTable *c, wide_table_id id)
+{
+	uint32		object;
+
+	if (c->t.id == id && id != 0)
+		return;
+	memset(c, 0, sizeof(*c));
+	c->known = id != 0 && wide_table_by_id(wt_db(), NULL, id, &c->t) == WIDE_OK;
+	c->t.id = id;
+	if (c->known && c->t.space == MyDatabaseId && wide_table_bindings(wt_db(), NULL, id, &object, 1) > 0)
+	{
+		c->relid = object;
+		c->readable = may_read(object);
+	}
+}
+
+static void
+put_lock(ReturnSetInfo *rsinfo, const wide_lock_info *w, const uint8 *row, LockedTable *t)
+{
+	Datum		values[10];
+	bool		nulls[10];
+	int			n = 0;
+
+	look_up_table(t, w->table);
+	/* whole buckets are of any table */
+	if (!is_monitor() && !t->readable)
+		return;
+	OUT(Int32GetDatum(w->pid));
+	if (t->known)
+		OUT(ObjectIdGetDatum(t->t.space));
+	else
+		OUT_NULL();
+	if (OidIsValid(t->relid))
+		OUT(ObjectIdGetDatum(t->relid));
+	else
+		OUT_NULL();
+	if (t->known)
+		OUT(CStringGetTextDatum(t->t.name));
+	else
+		OUT_NULL();
+	if (!w->granted && t->readable)
+	{
+		OUT(bytes_datum(row, w->row.len));
+		OUT(Int32GetDatum(w->row_len));
+	}
+	else
+	{
+		OUT_NULL();
+		OUT_NULL();
+	}
+	OUT(Int32GetDatum(w->bucket));
+	if (!w->whole)
+		OUT(Int64GetDatum(w->tag));
+	else
+		OUT_NULL();
+	OUT(BoolGetDatum(w->granted));
+	if (w->holder != 0)
+		OUT(Int32GetDatum(w->holder));
+	else
+		OUT_NULL();
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_stat_locks);
+Datum
+wt_sql_stat_locks(PG_FUNCTION_ARGS)
+{
+	LockList	list = {0};
+	LockedTable t = {0};
+	wide_status st;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!wt_store_exists())
+		return (Datum) 0;
+	st = wide_row_locks_each(wt_db(), remember_lock, &list);
+	PG_TRY();
+	{
+		wt_check(st, "could not list row locks");
+		if (list.failed)
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+		for (int i = 0; i < list.n; i++)
+			put_lock((ReturnSetInfo *) fcinfo->resultinfo, &list.locks[i], list.rows[i], &t);
+	}
+	PG_FINALLY();
+	{
+		free(list.locks);
+		free(list.rows);
+	}
+	PG_END_TRY();
+	return (Datum) 0;
+}

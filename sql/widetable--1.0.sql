@@ -210,6 +210,10 @@ CREATE FUNCTION @extschema@.stat_compactions(
         OUT total_bytes bigint, OUT done_bytes bigint, OUT out_bytes bigint,
         OUT started timestamptz, OUT ended timestamptz)
     RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_compactions';
+CREATE FUNCTION @extschema@.stat_locks(
+        OUT pid int, OUT datid oid, OUT relid oid, OUT table_name text, OUT key bytea, OUT key_bytes int, OUT bucket int,
+        OUT tag bigint, OUT granted boolean, OUT holder int)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_locks';
 
 CREATE VIEW @extschema@.pg_stat_widetable AS SELECT * FROM @extschema@.stat_store();
 CREATE VIEW @extschema@.pg_stat_widetable_families AS
@@ -231,12 +235,17 @@ CREATE VIEW @extschema@.pg_stat_widetable_compactions AS
     SELECT c.relid::regclass AS relation, c.table_name, c.family, c.kind, c.state, c.from_level, c.to_level,
            c.total_bytes, c.done_bytes, c.out_bytes, c.started, c.ended
     FROM @extschema@.stat_compactions() c;
+CREATE VIEW @extschema@.pg_stat_widetable_locks AS
+    SELECT l.pid, d.datname AS database, l.relid::regclass AS relation, l.table_name, l.key, l.key_bytes, l.bucket, l.tag,
+           l.granted, l.holder
+    FROM @extschema@.stat_locks() l LEFT JOIN pg_catalog.pg_database d ON d.oid = l.datid;
 
 REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(),
     @extschema@.verify(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(),
     @extschema@.verify(regclass) TO pg_monitor;
--- stat_families checks itself: users of a view need the right to call its functions
-GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
+-- stat_families and stat_locks check themselves: users of a view need the right to call its functions
+GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
+    @extschema@.pg_stat_widetable_locks TO PUBLIC;
 GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files,
     @extschema@.pg_stat_widetable_compactions TO pg_monitor;

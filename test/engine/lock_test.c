@@ -41,6 +41,79 @@ test_basic(void **state)
 	fixture_unmap(base, cfg);
 }
 
+typedef struct seen_locks
+{
+	wide_lock_info lock[600];
+	char		row[WIDE_LOCK_ROW + 1];	/* of the last one that waits */
+	int			n, waiting, whole;
+} seen_locks;
+
+static void
+see_lock(void *arg, const wide_lock_info *lock)
+{
+	seen_locks *s = arg;
+
+	s->lock[s->n++] = *lock;
+	s->waiting += !lock->granted;
+	s->whole += lock->whole;
+	if (!lock->granted)
+	{
+		memset(s->row, 0, sizeof s->row);
+		memcpy(s->row, lock->row.data, lock->row.len);
+	}
+}
+
+/* What others see of locks: held ones with their table, who waits for which row and for whom. */
+static void
+test_look(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *a = fixture_attach(base);
+	wide_db    *b = fixture_attach(base);
+	char		name[200];
+	wide_bytes	row = {(const uint8_t *) name, sizeof name};
+	seen_locks	s = {.n = 0};
+	uint64_t	holder;
+
+	(void) state;
+	for (int i = 0; i < 200; i++)
+		name[i] = (char) ('a' + i % 26);
+	assert_int_equal(wide_row_lock(a, 7, row, &holder), WIDE_OK);
+	assert_int_equal(lock_row(b, 8, 1, &holder), WIDE_OK);
+	assert_int_equal(wide_row_lock(b, 7, row, &holder), WIDE_BUSY);
+	wide_row_lock_waits(b, 7, row);
+	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.waiting, 1);
+	assert_false(s.lock[2].granted);
+	assert_int_equal(s.lock[0].table + s.lock[1].table, 15);
+	assert_int_equal(s.lock[2].table, 7);
+	assert_int_equal(s.lock[2].row_len, 200);
+	assert_int_equal(strlen(s.row), WIDE_LOCK_ROW);
+	assert_memory_equal(s.row, name, WIDE_LOCK_ROW);
+	assert_int_equal(s.lock[2].holder, getpid());
+	for (int i = 0; i < 2; i++)
+		if (s.lock[i].table == 7)
+			assert_true(s.lock[i].tag == s.lock[2].tag && s.lock[i].bucket == s.lock[2].bucket);
+	wide_row_lock_waits(b, 0, row);
+	wide_row_unlock_all(a);
+	memset(&s, 0, sizeof s);
+	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.lock[0].table, 8);
+	/* so many that they are whole buckets */
+	wide_row_unlock_all(b);
+	for (uint32_t i = 0; i < 10000; i++)
+		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+	memset(&s, 0, sizeof s);
+	assert_int_equal(wide_row_locks_each(b, see_lock, &s), WIDE_OK);
+	assert_int_equal(s.whole, 64);
+	assert_int_equal(s.n, 64);
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
 /* Who takes over a lock that was given back early hears of the batch, in the table and in whole buckets. */
 static void
 test_early(void **state)
@@ -253,6 +326,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_basic),
+		cmocka_unit_test(test_look),
 		cmocka_unit_test(test_early), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_bucket),
 		cmocka_unit_test(test_processes), cmocka_unit_test(test_death_inside),
 	};
