@@ -257,7 +257,7 @@ load_check(wide_db *db, const loaded *l)
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &id, &branch);
 	if (id != 0 && l->log_id != 0 && id != l->log_id)
-		return wide_fail(WIDE_INVALID, "the store belongs to another log: its log is %llu, this one is %llu",
+		return wide_fail(WIDE_CONFLICT, "the store belongs to another log: its log is %llu, this one is %llu",
 						 (unsigned long long) l->log_id, (unsigned long long) id);
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
 	{
@@ -266,7 +266,7 @@ load_check(wide_db *db, const loaded *l)
 		newest = seq > newest ? seq : newest;
 	}
 	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
-		return wide_fail(WIDE_INVALID, "the store has changes up to %X/%X on branch %u, which are not in this log",
+		return wide_fail(WIDE_CONFLICT, "the store has changes up to %X/%X on branch %u, which are not in this log",
 						 (unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
 	return WIDE_OK;
 }

@@ -58,6 +58,7 @@ struct replay
 {
 	parked	   *first;
 	restored   *files;
+	bool		gap;			/* the log's beginning is lost */
 	buffer		key;
 };
 
@@ -439,7 +440,7 @@ finish(wide_db *db, const wide_replay_event *ev)
 
 	if (p == NULL)
 	{
-		if (ev->lsn <= db->seg->set.flushed_seq)
+		if (ev->lsn <= db->seg->set.flushed_seq || db->replay->gap)
 			return WIDE_OK;
 		return damaged(ev->lsn, "it finishes a batch whose parts are not in the log");
 	}
@@ -477,6 +478,20 @@ record(wide_db *db, const wide_replay_event *ev)
 	}
 }
 
+/* Whoever wrote what waits here is gone.  A batch that committed will still be finished, and link its files. */
+static void
+restarted(wide_db *db)
+{
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->committed == 0)
+			unpark(db, p);
+	}
+	while (db->replay->first == NULL && db->replay->files != NULL)
+		forget_file(db, db->replay->files);
+}
+
 wide_status
 replay_event(void *arg, const wide_replay_event *ev)
 {
@@ -486,15 +501,12 @@ replay_event(void *arg, const wide_replay_event *ev)
 		return wide_fail(WIDE_INTERRUPTED, "interrupted");
 	if (ev->kind == WIDE_REPLAY_RECORD)
 		return record(db, ev);
+	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
+	if (ev->kind == WIDE_REPLAY_RESTART)
+		restarted(db);
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
-		if (ev->kind == WIDE_REPLAY_RESTART)
-		{
-			if (p->committed == 0)
-				unpark(db, p);
-			continue;
-		}
 		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
 			continue;
 		if (ev->kind == WIDE_REPLAY_COMMIT)

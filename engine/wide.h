@@ -143,6 +143,7 @@ typedef enum wide_replay_kind
 	WIDE_REPLAY_RECORD,			/* a payload that went through append() */
 	WIDE_REPLAY_COMMIT,			/* external transaction xid committed */
 	WIDE_REPLAY_ABORT,			/* external transaction xid aborted */
+	WIDE_REPLAY_GAP,			/* what was before is missing, and lost: no part of it is missed from here on */
 	WIDE_REPLAY_RESTART			/* the program that wrote the log began anew here: what was not committed never will be */
 } wide_replay_kind;
 
@@ -264,7 +265,8 @@ extern wide_status wide_replay_work(wide_db *db, bool flush);
 /*
  * Open the store: read the manifest, remove orphan files, replay the log.
  * Exactly one process calls it on a segment in state EMPTY; the caller
- * serialises.  On failure the state is EMPTY again (or DEAD).
+ * serialises.  On failure the state is EMPTY again (or DEAD).  WIDE_CONFLICT:
+ * the files are not of this log, or ahead of it.
  */
 extern wide_status wide_recover(wide_db *db);
 /* Let go of pins, snapshots and the slot.  db is freed.  Never unmaps. */

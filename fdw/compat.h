@@ -69,6 +69,12 @@
 #else
 #define wt_slot_create(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)
 #endif
+/* 16 keeps the reason why a slot was invalidated */
+#if PG_VERSION_NUM >= 160000
+#define wt_slot_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
+#else
+#define wt_slot_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
+#endif
 /* 18: acquire takes error_if_invalid */
 #if PG_VERSION_NUM >= 180000
 #define wt_slot_acquire(name) ReplicationSlotAcquire(name, true, true)

@@ -37,6 +37,7 @@ static WtAnchor *anchor = NULL;
 static void *segment_base = NULL;	/* where the segment is mapped here */
 static void *main_segment = NULL;	/* preloaded: in main shared memory */
 static wide_db *the_db = NULL;
+static bool follower = false;	/* this process opens the store on a standby, too */
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -105,6 +106,8 @@ wt_store_request(void)
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = startup_shmem;
 	wt_worker_register_static();
+	wt_keeper_register_static();
+	wt_slot_register_startup();
 }
 
 /* -------------------------------------------------------------- anchor */
@@ -139,8 +142,8 @@ wt_anchor(void)
  * which every process of the cluster waits, is passed here; other requests wait
  * until the executor asks.
  */
-static bool
-host_interrupted(void *ctx)
+bool
+wt_interrupted(void)
 {
 	wt_worker_tick();
 	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
@@ -150,6 +153,18 @@ host_interrupted(void *ctx)
 	if (ProcSignalBarrierPending)
 		ProcessProcSignalBarrier();
 	return false;
+}
+
+static bool
+host_interrupted(void *ctx)
+{
+	return wt_interrupted();
+}
+
+static bool
+host_files_held(void *ctx)
+{
+	return wt_files_held();
 }
 
 static int64_t
@@ -323,6 +338,7 @@ attach(void)
 	host.worker_works = host_worker_works;
 	host.oldest_external = host_oldest_external;
 	host.ended = host_ended;
+	host.files_held = host_files_held;
 	host.report = host_report;
 	if (!registered)
 	{
@@ -336,11 +352,17 @@ attach(void)
 static void
 check_requirements(void)
 {
-	if (RecoveryInProgress())
+	if (RecoveryInProgress() && !follower)
+	{
+		/* it follows the log here, so that WAL need not be kept until the promotion */
+		if (wt_store_exists())
+			wt_worker_ensure();
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("wide tables cannot be used during recovery"),
-				 errdetail("This server is a standby.")));
+				 errdetail("This server is a standby."),
+				 errhint("Use them on the primary server, or promote this one.")));
+	}
 	if (wal_level < WAL_LEVEL_REPLICA)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -369,6 +391,30 @@ become_opener(WtAnchor *a)
 	}
 }
 
+/* What wide_recover says, with what can be done about it. */
+static void
+report_open_failure(wide_status st, const char *text)
+{
+	if (st == WIDE_CONFLICT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the store of widetable does not belong to this server's WAL"),
+				 errdetail("%s", text),
+				 errhint("Directory \"%s\" in the data directory is of another server or of another time. Put the right one in its place, or move it away to begin with empty tables. Nothing in it has been changed.",
+						 WT_DIRECTORY)));
+	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("WAL that wide tables need is missing"),
+				 errdetail("%s", text),
+				 errhint("Copy its segments from an archive to pg_wal and try again, or restore the base backup again with \"widetable\" in shared_preload_libraries. If they are lost, SET widetable.ignore_missing_wal = on opens the store without them.")));
+	ereport(ERROR,
+			(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : ERRCODE_IO_ERROR),
+			 errmsg("could not open the store of widetable"),
+			 errdetail("%s", text),
+			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
+}
+
 static void
 open_store(void)
 {
@@ -393,19 +439,22 @@ open_store(void)
 			attach();
 			if (state == WIDE_RUNNING)
 				break;
-			wt_wal_ensure_slot();
+			wt_slot_ensure();
 			st = wide_recover(the_db);
 			if (st == WIDE_OK)
 			{
 				wide_stats	s;
 
+				/* the next recovery is not to ask for it again */
+				if (wt_wal_skipped())
+					wt_check(wide_flush(the_db), "could not flush");
 				wide_statistics(the_db, &s);
-				wt_wal_keep((XLogRecPtr) s.restart_lsn);
+				wt_slot_keep((XLogRecPtr) s.restart_lsn);
 				break;
 			}
 			/* start again from nothing next time: a half-recovered segment is not reused */
 			{
-				char	   *text = pstrdup(st == WIDE_IO && wt_wal_failure()[0] != '\0' ? wt_wal_failure() : wide_error_text());
+				char	   *text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0' ? wt_wal_failure() : wide_error_text());
 				wide_config config;
 
 				wide_detach(the_db);
@@ -417,11 +466,7 @@ open_store(void)
 					CHECK_FOR_INTERRUPTS();
 					continue;
 				}
-				ereport(ERROR,
-						(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : ERRCODE_IO_ERROR),
-						 errmsg("could not open the store of widetable"),
-						 errdetail("%s", text),
-						 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
+				report_open_failure(st, text);
 			}
 		}
 	}
@@ -447,8 +492,26 @@ wt_db(void)
 		/* what is made here must outlive the statement, and dsm needs no owner */
 		open_store();
 		wt_worker_ensure();
+		wt_keeper_ensure();
+		wt_keeper_wake();
 	}
 	return the_db;
+}
+
+void
+wt_follow(void)
+{
+	follower = true;
+}
+
+bool
+wt_store_runs(void)
+{
+	WtAnchor   *a = wt_anchor();
+
+	if (a->in_main || a->handle != 0)
+		map_segment(a);
+	return segment_base != NULL && wide_segment_state(segment_base) == WIDE_RUNNING;
 }
 
 wide_db *

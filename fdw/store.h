@@ -34,9 +34,18 @@ typedef struct WtAnchor
 	TimestampTz worker_started; /* last time someone asked for one */
 	bool		worker_refused; /* there was no slot for it, and the log says so */
 	TimestampTz worker_seen;	/* when it was last at work or idle; without the mutex: a guess will do */
+	pid_t		keeper_pid;		/* keeper.c; 0 = not running */
+	int			keeper_procno;	/* its latch */
+	TimestampTz keeper_started; /* as worker_started */
+	bool		keeper_refused; /* there was no slot for it, and the log says so */
+	int			backups;		/* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 
 extern WtAnchor *wt_anchor(void);
+/* For the worker: on a standby wt_db follows the log in this process until the server is promoted, instead of an error. */
+extern void wt_follow(void);
+extern bool wt_store_runs(void);	/* somebody has opened it: wt_db will not wait */
+extern bool wt_interrupted(void);	/* CHECK_FOR_INTERRUPTS is going to raise an error */
 extern Size wt_segment_bytes(void);
 
 /* Opens the store or says why not (palloc'd), without raising that as an error. */
@@ -45,10 +54,27 @@ extern wide_db *wt_db_try(char **why);
 extern bool wt_store_exists(void);
 
 /* wal.c */
-extern void wt_wal_ensure_slot(void);	/* makes the slot when missing; ereports */
-extern void wt_wal_set_restart(XLogRecPtr lsn);	/* moves the slot forward; never raises */
-extern void wt_wal_keep(XLogRecPtr lsn);	/* moves the slot back when it is ahead; never raises */
 extern const char *wt_wal_failure(void);
+extern bool wt_wal_skipped(void);	/* recovery has passed over missing WAL (widetable.ignore_missing_wal) */
+
+/* slot.c */
+extern void wt_slot_ensure(void);	/* makes the slot when it is missing or of no use; ereports */
+extern void wt_slot_advance(XLogRecPtr lsn);	/* moves it forward; never raises */
+extern void wt_slot_keep(XLogRecPtr lsn);	/* moves it back when it is ahead, and what it reserves then is there; never raises */
+/* For the keeper: have it as this process's own.  true: only from now on.  Ereports. */
+extern bool wt_slot_hold(void);
+/* Before a commit: it is there, or is again, or else an error. */
+extern void wt_slot_check(void);
+extern void wt_slot_register_startup(void);	/* preloading: to be there before recovery begins */
+
+/* backup.c */
+extern void wt_backup_init(void);
+extern bool wt_files_held(void);	/* somebody copies the data directory */
+
+/* keeper.c */
+extern void wt_keeper_register_static(void);
+extern void wt_keeper_ensure(void);	/* starts one when none runs; never raises */
+extern void wt_keeper_wake(void);	/* the store has been opened */
 
 /* worker.c */
 extern void wt_worker_register_static(void);

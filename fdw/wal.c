@@ -8,29 +8,40 @@
  * transaction that has an xid) are transactional messages: the transaction's
  * own commit record, later in the same log, decides about them.
  *
- * A physical replication slot keeps the WAL that is not yet in files.  Its
- * restart_lsn moves after each flush.
+ * A physical replication slot keeps the WAL that is not yet in files (slot.c).
+ *
+ * On a standby, and during archive recovery, replay does not end at the end of
+ * the log but follows it until the server is promoted: recovery of the store
+ * takes that long, and flushes and compacts on the way.
  *
  * No function here longjmps into the engine: what may raise an error runs in
  * PG_TRY, or in a critical section where an error is a PANIC anyway.
  */
 #include "store.h"
 
+#include <sys/stat.h>
+
 #include "access/heapam_xlog.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "catalog/pg_control.h"
 #include "access/xlogreader.h"
 #include "access/xlogrecovery.h"
+#include "access/timeline.h"
 #include "access/xlogutils.h"
 #include "miscadmin.h"
 #include "replication/message.h"
-#include "replication/slot.h"
+#include "pgstat.h"
 #include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 static char *message = NULL;	/* where the parts of a record are put together */
 static char failure[512];		/* what the last caught error said */
+static bool skipped = false;	/* the last replay has passed over missing WAL */
 static XLogRecPtr replaying = InvalidXLogRecPtr;	/* start of the record that is being replayed */
 
 /* Remember the error that was caught, and forget it. */
@@ -209,6 +220,15 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 			ev.xid = full_xid(XLogRecGetXid(reader));
 		return fn(arg, &ev);
 	}
+	if (rmid == RM_XLOG_ID)
+	{
+		uint8		op = info & ~XLR_INFO_MASK;
+
+		if (op != XLOG_CHECKPOINT_SHUTDOWN && op != XLOG_END_OF_RECOVERY)
+			return WIDE_OK;
+		ev.kind = WIDE_REPLAY_RESTART;
+		return fn(arg, &ev);
+	}
 	if (rmid == RM_XACT_ID)
 	{
 		uint8		op = info & XLOG_XACT_OPMASK;
@@ -227,17 +247,92 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 	return WIDE_OK;
 }
 
+/* The position up to which there is something to read. */
+static XLogRecPtr
+readable_end(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
+}
+
+/* One pass: from where the reader stands to `end`. */
+static wide_status
+read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg)
+{
+	char	   *err = NULL;
+
+	while (reader->EndRecPtr < end && XLogReadRecord(reader, &err) != NULL)
+	{
+		wide_status st;
+
+		replaying = reader->ReadRecPtr;
+		if ((st = replay_record(reader, fn, arg)) != WIDE_OK)
+			return st;
+	}
+	if (err != NULL && reader->EndRecPtr < end)
+	{
+		snprintf(failure, sizeof(failure), "could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(reader->EndRecPtr), err);
+		return WIDE_IO;
+	}
+	return WIDE_OK;
+}
+
+/* Position the reader at the first record from there on; *begun: there is one. */
+static wide_status
+find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
+{
+	ReadLocalXLogPageNoWaitPrivate *private = reader->private_data;
+
+	*begun = !XLogRecPtrIsInvalid(XLogFindNextRecord(reader, from));
+	/* nothing begins between from and the end, or WAL is missing */
+	if (*begun || private->end_of_wal)
+		return WIDE_OK;
+	snprintf(failure, sizeof(failure), "could not read WAL from %X/%X", LSN_FORMAT_ARGS(from));
+	return WIDE_IO;
+}
+
+/*
+ * The server is in recovery, and all that it has replayed is applied here.  Do
+ * what keeps the store in shape until there is more.  As on the primary, WAL
+ * from before a checkpoint (here: a restartpoint) is not needed for long.
+ */
+static wide_status
+wait_for_more(XLogRecPtr *flushed_for)
+{
+	wide_db    *db = wt_db_if_open();
+	XLogRecPtr	redo = GetRedoRecPtr();
+	wide_stats	s;
+	wide_status st;
+
+	wide_statistics(db, &s);
+	if (s.restart_lsn < redo && *flushed_for != redo)
+	{
+		*flushed_for = redo;
+		st = wide_replay_work(db, true);
+	}
+	else
+		st = wide_replay_work(db, false);
+	if (st == WIDE_END)
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 100, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		st = WIDE_OK;
+	}
+	if (st == WIDE_OK && wt_interrupted())
+		st = WIDE_INTERRUPTED;
+	if (st != WIDE_OK && st != WIDE_INTERRUPTED)
+		strlcpy(failure, wide_error_text(), sizeof(failure));
+	return st;
+}
+
 static wide_status
 read_wal(XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
 	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(*private));
 	XLogReaderState *reader;
-	XLogRecPtr	end = GetFlushRecPtr(NULL);
+	XLogRecPtr	flushed_for = InvalidXLogRecPtr;
+	bool		begun = false;
 	wide_status st = WIDE_OK;
-	char	   *err = NULL;
 
-	if (from >= end)
-		return WIDE_OK;
 	reader = XLogReaderAllocate(wal_segment_size, NULL,
 								XL_ROUTINE(.page_read = &read_local_xlog_page_no_wait,
 										   .segment_open = &wal_segment_open,
@@ -245,46 +340,79 @@ read_wal(XLogRecPtr from, wide_replay_fn fn, void *arg)
 								private);
 	if (reader == NULL)
 		return WIDE_NOMEM;
-	if (XLogRecPtrIsInvalid(XLogFindNextRecord(reader, from)))
+	for (;;)
 	{
-		/* nothing begins between from and the end, or WAL is missing */
-		if (!private->end_of_wal)
-		{
-			snprintf(failure, sizeof(failure), "could not read WAL from %X/%X", LSN_FORMAT_ARGS(from));
-			st = WIDE_IO;
-		}
-	}
-	else
-	{
-		while (XLogReadRecord(reader, &err) != NULL)
-		{
-			replaying = reader->ReadRecPtr;
-			if ((st = replay_record(reader, fn, arg)) != WIDE_OK)
-				break;
-			if (reader->EndRecPtr >= end)
-				break;
-		}
-		if (st == WIDE_OK && err != NULL && reader->EndRecPtr < end)
-		{
-			snprintf(failure, sizeof(failure), "could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(reader->EndRecPtr), err);
-			st = WIDE_IO;
-		}
+		/* this first: what recovery leaves is read in one more pass */
+		bool		follow = RecoveryInProgress();
+		XLogRecPtr	end = readable_end();
+
+		private->end_of_wal = false;
+		if (!begun && from < end)
+			st = find_first(reader, from, &begun);
+		if (st == WIDE_OK && begun)
+			st = read_up_to(reader, end, fn, arg);
+		if (st == WIDE_OK && follow)
+			st = wait_for_more(&flushed_for);
+		if (st != WIDE_OK || !follow)
+			break;
 	}
 	XLogReaderFree(reader);
 	pfree(private);
 	return st;
 }
 
+/*
+ * widetable.ignore_missing_wal: the first position from which WAL can be read.
+ * The administrator has said that what was before it is lost.
+ */
+static XLogRecPtr
+skip_missing(XLogRecPtr from)
+{
+	XLogSegNo	segno,
+				last;
+	char		path[MAXPGPATH];
+
+	XLByteToSeg(from, segno, wal_segment_size);
+	XLByteToSeg(GetFlushRecPtr(NULL), last, wal_segment_size);
+	for (; segno < last; segno++)
+	{
+		struct stat st;
+
+		for (TimeLineID tli = GetWALInsertionTimeLine(); tli > 0; tli--)
+		{
+			XLogFilePath(path, tli, segno, wal_segment_size);
+			if (stat(path, &st) == 0)
+				return from;
+		}
+		XLogSegNoOffsetToRecPtr(segno + 1, 0, wal_segment_size, from);
+	}
+	return from;
+}
+
 static wide_status
 wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
 	MemoryContext caller = CurrentMemoryContext;
+	volatile XLogRecPtr start = from;
 	volatile wide_status st = WIDE_OK;
 
 	failure[0] = '\0';
+	skipped = false;
 	PG_TRY();
 	{
-		st = read_wal((XLogRecPtr) from, fn, arg);
+		wt_slot_keep(from);
+		if (wt_ignore_missing_wal && !RecoveryInProgress() && (start = skip_missing(from)) != from)
+		{
+			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP, .start = start, .lsn = start};
+
+			ereport(WARNING,
+					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and what wide tables have only there is lost",
+							LSN_FORMAT_ARGS((XLogRecPtr) from), LSN_FORMAT_ARGS(start))));
+			st = fn(arg, &ev);
+			skipped = true;
+		}
+		if (st == WIDE_OK)
+			st = read_wal(start, fn, arg);
 	}
 	PG_CATCH();
 	{
@@ -294,102 +422,73 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	PG_END_TRY();
 	replaying = InvalidXLogRecPtr;
 	if (st == WIDE_IO && failure[0] != '\0')
-		ereport(LOG,
-				(errmsg("widetable cannot replay its log: %s", failure),
-				 errdetail("The store needs WAL from %X/%X on.", LSN_FORMAT_ARGS((XLogRecPtr) from))));
+	{
+		char		what[sizeof(failure)];
+
+		strlcpy(what, failure, sizeof(what));
+		snprintf(failure, sizeof(failure), "the store needs WAL from %X/%X on: %.400s", LSN_FORMAT_ARGS((XLogRecPtr) from), what);
+	}
 	return st;
 }
 
-/* ------------------------------------------------------------------- slot */
-
-void
-wt_wal_ensure_slot(void)
-{
-	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
-
-	if (slot != NULL)
-	{
-		if (slot->data.database != InvalidOid)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("replication slot \"%s\" is a logical slot", WT_SLOT_NAME),
-					 errdetail("widetable needs a physical slot of that name for its log."),
-					 errhint("Drop it with SELECT pg_drop_replication_slot('%s').", WT_SLOT_NAME)));
-		return;
-	}
-	if (max_replication_slots == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("widetable needs a replication slot"),
-				 errhint("Set max_replication_slots to at least 1 in postgresql.conf and restart the server.")));
-	wt_slot_create(WT_SLOT_NAME);
-	ReplicationSlotReserveWal();
-	ReplicationSlotMarkDirty();
-	ReplicationSlotSave();
-	ReplicationSlotRelease();
-}
+/* ----------------------------------------------------------- whose log */
 
 static void
-move_slot(XLogRecPtr lsn, bool back)
+wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 {
-	wt_slot_acquire(WT_SLOT_NAME);
-	if (back || MyReplicationSlot->data.restart_lsn < lsn)
-	{
-		SpinLockAcquire(&MyReplicationSlot->mutex);
-		MyReplicationSlot->data.restart_lsn = lsn;
-		SpinLockRelease(&MyReplicationSlot->mutex);
-		ReplicationSlotMarkDirty();
-		ReplicationSlotsComputeRequiredLSN();
-		ReplicationSlotSave();
-	}
-	ReplicationSlotRelease();
+	TimeLineID	tli;
+
+	*id = GetSystemIdentifier();
+	if (RecoveryInProgress())
+		(void) GetXLogReplayRecPtr(&tli);
+	else
+		tli = GetWALInsertionTimeLine();
+	*branch = tli;
 }
 
-/*
- * A failure is harmless: WAL is kept a little longer.  In a transaction's
- * commit there is no way to recover from an error, so do nothing there.
- */
-static void
-set_restart(XLogRecPtr lsn, bool back)
+/* May raise an error. */
+static bool
+in_history(TimeLineID tli, XLogRecPtr lsn)
+{
+	TimeLineID	now;
+	XLogRecPtr	end = RecoveryInProgress() ? GetXLogReplayRecPtr(&now) : GetXLogInsertRecPtr();
+	List	   *history;
+
+	if (record_end(lsn) > end)
+	{
+		snprintf(failure, sizeof(failure), "The store has changes up to %X/%X, but WAL ends at %X/%X.",
+				 LSN_FORMAT_ARGS(lsn), LSN_FORMAT_ARGS(end));
+		return false;
+	}
+	if (!RecoveryInProgress())
+		now = GetWALInsertionTimeLine();
+	if (tli == 0 || tli == now)
+		return true;
+	history = readTimeLineHistory(now);
+	if (tliInHistory(tli, history) && record_end(lsn) <= tliSwitchPoint(tli, history, NULL))
+		return true;
+	snprintf(failure, sizeof(failure), "The store has changes up to %X/%X of timeline %u, which are not in the history of this server's timeline %u.",
+			 LSN_FORMAT_ARGS(lsn), tli, now);
+	return false;
+}
+
+static bool
+wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	ReplicationSlot *slot;
+	volatile bool yes = false;
 
-	if (CritSectionCount > 0 || MyReplicationSlot != NULL || XLogRecPtrIsInvalid(lsn))
-		return;
-	slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
-	if (slot == NULL || slot->active_pid != 0)
-		return;
-	if (back ? slot->data.restart_lsn <= lsn : slot->data.restart_lsn >= lsn)
-		return;
+	failure[0] = '\0';
 	PG_TRY();
 	{
-		move_slot(lsn, back);
+		yes = in_history((TimeLineID) branch, (XLogRecPtr) lsn);
 	}
 	PG_CATCH();
 	{
 		swallow_error(caller);
-		if (MyReplicationSlot != NULL)
-			ReplicationSlotRelease();
-		ereport(DEBUG1, (errmsg_internal("widetable: could not move the replication slot: %s", failure)));
 	}
 	PG_END_TRY();
-}
-
-void
-wt_wal_set_restart(XLogRecPtr lsn)
-{
-	set_restart(lsn, false);
-}
-
-/*
- * After recovery: a slot made just now (base backups have none) begins at the
- * last checkpoint, but the store may need WAL from before that.
- */
-void
-wt_wal_keep(XLogRecPtr lsn)
-{
-	set_restart(lsn, true);
+	return yes;
 }
 
 /* What the last failure was, for errors that the engine only passes on. */
@@ -399,10 +498,16 @@ wt_wal_failure(void)
 	return failure;
 }
 
+bool
+wt_wal_skipped(void)
+{
+	return skipped;
+}
+
 static void
 wal_release(void *ctx, uint64_t lsn)
 {
-	wt_wal_set_restart((XLogRecPtr) lsn);
+	wt_slot_advance((XLogRecPtr) lsn);
 }
 
 wide_log
@@ -418,5 +523,7 @@ wt_wal_log(void)
 	log.end = wal_end;
 	log.replay = wal_replay;
 	log.release = wal_release;
+	log.identity = wal_identity;
+	log.contains = wal_contains;
 	return log;
 }

@@ -27,6 +27,7 @@ bool		wt_enable_pushdown = true;
 bool		wt_enable_parallel_scan = true;
 bool		wt_enable_direct_modify = true;
 bool		wt_log_bulk = true;
+bool		wt_ignore_missing_wal = false;
 char	   *wt_as_of = NULL;
 char	   *wt_clock = NULL;
 
@@ -173,6 +174,10 @@ define_settings(void)
 							 "Logs the contents of the files that large transactions write.",
 							 "Off: standbys and restored backups may lack them.",
 							 &wt_log_bulk, true, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("widetable.ignore_missing_wal",
+							 "Opens the store although WAL that it needs is lost.",
+							 "What wide tables have in that part of WAL only is lost then.",
+							 &wt_ignore_missing_wal, false, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
 							   "A timestamp or microseconds since 1970; empty: now.",
@@ -194,6 +199,7 @@ _PG_init(void)
 	wt_xact_init();
 	wt_database_init();
 	wt_ddl_init();
+	wt_backup_init();
 }
 
 PG_FUNCTION_INFO_V1(wt_handler);

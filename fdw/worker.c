@@ -47,7 +47,7 @@ fill_worker(BackgroundWorker *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	w->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	w->bgw_start_time = BgWorkerStart_ConsistentState;
 	w->bgw_restart_time = 1;
 	strlcpy(w->bgw_library_name, "widetable", sizeof(w->bgw_library_name));
 	strlcpy(w->bgw_function_name, "wt_worker_main", sizeof(w->bgw_function_name));
@@ -173,7 +173,7 @@ work(wide_db *db)
 	}
 }
 
-/* An idle store must not keep the WAL of a busy cluster. */
+/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper (keeper.c). */
 static wide_status
 flush_by_distance(wide_db *db)
 {
@@ -237,25 +237,36 @@ drop_tables_of_dropped_databases(void)
 	PG_END_TRY();
 }
 
-/* Where it cannot be opened the log says why, and after a while another worker has a try. */
+/*
+ * Where it cannot be opened the log says why, and after a while another worker
+ * has a try.  On a standby this takes until the promotion, and no transaction is
+ * to be open for that long.
+ */
 static wide_db *
 open_store(void)
 {
 	char	   *why = NULL;
 	wide_db    *db;
+	bool		standby = RecoveryInProgress();
 
-	StartTransactionCommand();
+	wt_follow();
+	if (!standby)
+		StartTransactionCommand();
 	db = wt_db_try(&why);
 	if (db == NULL)
 	{
 		ereport(LOG,
 				(errmsg("widetable: the background worker cannot open the store"),
 				 errdetail("%s", why)));
-		(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS, PG_WAIT_EXTENSION);
+		/* the latch: a shutdown is not to wait for this */
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS, PG_WAIT_EXTENSION);
 		CHECK_FOR_INTERRUPTS();
 		proc_exit(1);
 	}
-	CommitTransactionCommand();
+	if (!standby)
+		CommitTransactionCommand();
 	return db;
 }
 

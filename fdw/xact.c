@@ -794,6 +794,8 @@ prepare(void)
 	}
 	wt_worker_ensure();
 	wide_batch_log_files(batch, wt_log_bulk);
+	wt_keeper_ensure();
+	wt_slot_check();
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	do
 	{

@@ -315,11 +315,11 @@ test_other_log(void **state)
 	position = s.db->seg->set.flushed_seq;
 	store_close(&s);
 	log_id = 2;
-	assert_int_equal(open_store(&s), WIDE_INVALID);
+	assert_int_equal(open_store(&s), WIDE_CONFLICT);
 	log_id = 1;
 	log_branch = 2;
 	log_past = position - 1;
-	assert_int_equal(open_store(&s), WIDE_INVALID);
+	assert_int_equal(open_store(&s), WIDE_CONFLICT);
 	log_past = position;
 	assert_ok(open_store(&s));
 	store_put(&s, f, "r", "q", 2, "w");
@@ -330,7 +330,7 @@ test_other_log(void **state)
 	assert_ok(open_store(&s));
 	store_close(&s);
 	log_branch = 1;
-	assert_int_equal(open_store(&s), WIDE_INVALID);
+	assert_int_equal(open_store(&s), WIDE_CONFLICT);
 	test_dir_drop(s.dir);
 }
 

@@ -5,7 +5,7 @@ set -u
 : "${BIN:?run this by ./test/check tap}"
 T=$(mktemp -d "${TMPDIR:-/tmp}/wt-tap.XXXXXX") || exit 1
 BAD=0
-trap 'r=$?; "$BIN/pg_ctl" -D "$T/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$T"; exit $r' EXIT
+trap 'r=$?; for d in "$T"/data*; do "$BIN/pg_ctl" -D "$d" -m immediate -w stop >/dev/null 2>&1; done; rm -rf "$T"; exit $r' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -28,6 +28,11 @@ new_cluster() {		# LINE...: configuration
 set_conf() { printf '%s\n' "$@" >>"$T/data/postgresql.conf"; }
 start() { "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
 stop() { "$BIN/pg_ctl" -D "$T/data" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1; }
+
+# second DIR: a server on that data directory, whose sockets are in DIR.s; there DIR SQL...: q in it
+second() { mkdir -p "$1.s"; chmod 700 "$1"; "$BIN/pg_ctl" -D "$1" -l "$1.log" -w -t 60 -o "-c unix_socket_directories=$1.s" start >"$T/ctl.log" 2>&1 </dev/null || { tail -n 20 "$1.log"; return 1; }; }
+there() { there_=$1; shift; PGHOST=$there_.s q "$@"; }
+stop_second() { "$BIN/pg_ctl" -D "$1" -m "${2:-fast}" -w -t 60 stop >/dev/null 2>&1; }
 
 # q SQL...: the output of the statements, errors included (VERBOSITY=verbose: with their SQLSTATE)
 q() { q_=; for s in "$@"; do q_="$q_$s;

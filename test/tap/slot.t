@@ -1,0 +1,78 @@
+# slot: what happens when the replication slot is dropped, lost, or not to be had.
+. "${0%/*}/common.sh"
+SLOT="SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable'"
+# WAL goes on, and what no slot keeps is removed
+busy() { for b_ in 1 2 3; do q 'INSERT INTO h SELECT g FROM generate_series(1, 1000) g' 'SELECT pg_switch_wal()' 'CHECKPOINT' >/dev/null; done; }
+held() { for h_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do [ "$(q "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.2; done; }
+new_cluster "max_replication_slots = 2" "max_wal_size = 32MB" "min_wal_size = 32MB"
+q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" 'CREATE TABLE h (n int)' >/dev/null
+want=$(q "$SUM")
+held
+like "$(q "SELECT pg_drop_replication_slot('widetable')")" 'is active for PID' "the slot in use cannot be dropped"
+set_conf "max_slot_wal_keep_size = 1MB"; q 'SELECT pg_reload_conf()' >/dev/null
+q "UPDATE t SET v = 'before' WHERE k = 'k1'" >/dev/null
+busy; busy
+q "UPDATE t SET v = 'after' WHERE k = 'k2'" >/dev/null
+want=$(q "$SUM")
+is "$(q "SELECT wal_status <> 'lost', restart_lsn IS NOT NULL FROM pg_replication_slots")" "t|t" "max_slot_wal_keep_size does not reach a slot that moves with the checkpoints"
+stop immediate; start
+is "$(q "$SUM")" "$want" "and all rows are there after a crash"
+
+# ---- without the keeper: sessions look after it
+stop fast; set_conf "widetable.workers = 0" "max_slot_wal_keep_size = -1"; start
+q "UPDATE t SET v = 'x' WHERE k = 'k3'" >/dev/null
+want=$(q "$SUM")
+q "UPDATE t SET n = n WHERE k = 'k3'" "SELECT pg_drop_replication_slot('widetable')" >/dev/null
+is "$(q "$SLOT")" "0" "dropped while the server runs"
+is "$(q "UPDATE t SET v = 'y' WHERE k = 'k4' AND n < 100")" "" "the next commit succeeds"
+is "$(q "$SLOT")" "1" "and has made it anew"
+want=$(q "$SUM")
+busy
+stop immediate; start
+is "$(q "$SUM")" "$want" "nothing is lost"
+# invalidated
+set_conf "max_slot_wal_keep_size = 1MB"; q 'SELECT pg_reload_conf()' >/dev/null
+q "UPDATE t SET v = 'z' WHERE k = 'k5' AND n < 100" >/dev/null
+busy; busy
+like "$(q "SELECT wal_status FROM pg_replication_slots WHERE slot_name = 'widetable'")" 'lost|unreserved' "invalidated by max_slot_wal_keep_size"
+want=$(q "$SUM")
+is "$(q "UPDATE t SET v = 'zz' WHERE k = 'k6' AND n < 100")" "" "the next commit succeeds"
+want=$(q "$SUM")
+like "$(q "SELECT wal_status FROM pg_replication_slots WHERE slot_name = 'widetable'")" '^reserved|^extended' "and has made it anew"
+set_conf "max_slot_wal_keep_size = -1"; q 'SELECT pg_reload_conf()' >/dev/null
+stop immediate; start
+is "$(q "$SUM")" "$want" "nothing is lost"
+# no room for another one
+q "SELECT pg_drop_replication_slot('widetable')" "SELECT pg_create_physical_replication_slot('a')" "SELECT pg_create_physical_replication_slot('b')" >/dev/null
+out=$(VERBOSITY=verbose q "UPDATE t SET v = 'no' WHERE k = 'k7'")
+like "$out" '55000: cannot write to wide tables: replication slot "widetable" is lost' "no free slot: a commit is refused"
+like "$out" 'increase max_replication_slots \(now 2\)' "with what can be done"
+is "$(q "$SUM")" "$want" "and rolled back; reading goes on"
+q "SELECT pg_drop_replication_slot('a')" >/dev/null
+is "$(q "UPDATE t SET v = 'yes' WHERE k = 'k7' AND n < 100")" "" "with a free slot commits go on"
+want=$(q "$SUM")
+# none at the start either
+stop fast; rm -rf "$T/data/pg_replslot/widetable"; start
+q "SELECT pg_create_physical_replication_slot('a')" >/dev/null
+like "$(q "SELECT count(*) FROM t")" 'widetable needs a replication slot, and none is free' "no free slot at the start: the first use says so"
+q "SELECT pg_drop_replication_slot('a')" >/dev/null
+is "$(q "$SUM")" "$want" "and works when there is one"
+
+# ---- WAL is lost
+q "SELECT widetable.flush()" >/dev/null
+flushed=$(q "$SUM")
+q "UPDATE t SET v = 'lost' WHERE k = 'k8'" >/dev/null
+stop immediate
+rm -rf "$T/data/pg_replslot/widetable" "$T/data/pg_replslot/b"
+start; busy; busy
+before=$(ls "$T/data/widetable")
+out=$(VERBOSITY=verbose q "$SUM")
+like "$out" '55000: WAL that wide tables need is missing' "WAL that the store needs is gone: the first use says so"
+like "$out" 'widetable.ignore_missing_wal' "with what can be done"
+is "$(ls "$T/data/widetable")" "$before" "nothing is removed"
+like "$(q 'SET widetable.ignore_missing_wal = on' "$SUM")" "$(printf '%s' "$flushed" | tr '|' '.')" "ignore_missing_wal: what was in files is there"
+is "$(q "UPDATE t SET v = 'found' WHERE k = 'k8' AND n < 100" 'SELECT * FROM widetable.verify()')" "" "and can be written"
+want=$(q "$SUM")
+stop immediate; start
+is "$(q "$SUM")" "$want" "from then on it opens as ever"
+finish
