@@ -304,9 +304,8 @@ wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 	TRY(shm_lock(db, LOCK_CATALOG));
 	while (!found && *cursor < db->seg->catalog.ntables)
 	{
-		wide_table_id id = t[(*cursor)++].t.id;
-
-		found = id != 0 && table_full(db, NULL, id, out);
+		*out = t[(*cursor)++].t;
+		found = out->id != 0;
 	}
 	shm_unlock(db, LOCK_CATALOG);
 	return found ? WIDE_OK : WIDE_END;

@@ -335,7 +335,7 @@ extern wide_status wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t sp
 extern wide_status wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out);
 extern int	wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max);
 extern int	wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects, int max);
-/* Committed tables one by one: start with *cursor = 0; WIDE_END after the last. */
+/* Committed tables one by one, without their counts: start with *cursor = 0; WIDE_END after the last. */
 extern wide_status wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out);
 /* Rises with every committed change of any table or family: for caches. */
 extern uint64_t wide_catalog_generation(wide_db *db);

@@ -226,7 +226,7 @@ tables_of(Oid space)
 	List	   *result = NIL;
 
 	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
-		if (wt.space == space)
+		if (wt.space == space && wide_table_by_id(wt_db(), NULL, wt.id, &wt) == WIDE_OK)
 			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
 	return result;
 }

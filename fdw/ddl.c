@@ -35,6 +35,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#define ORPHANS_EVERY_S 10		/* between looks for what was dropped behind our back */
 
 /* ------------------------------------------------------- family options */
 
@@ -292,30 +295,42 @@ binding_is_dead(Oid relid)
 	return dead;
 }
 
+/* Forgets foreign tables that are gone; with the last one the stored table goes. */
+static void
+drop_dead_bindings(wide_table_id id)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+		if (binding_is_dead(objects[i]))
+			wt_check(wide_batch_unbind(wt_batch(true), id, objects[i]), "could not drop a table");
+}
+
 /*
- * DROP EXTENSION ... CASCADE drops our event trigger together with the foreign
- * tables, and commands run with the triggers disabled do not tell us either:
- * what was stored then belongs to nobody, and must not come back in a table
- * that somebody makes under an old name.
+ * What commands have dropped that did not tell us, as they ran with event
+ * triggers off and without this library, belongs to nobody.  It must not come
+ * back in a table that somebody makes under an old name; the rest of it is looked
+ * for now and then.  The same goes for databases, of which nothing tells us.
  */
 static void
-drop_orphans(void)
+drop_orphans(const char *name)
 {
+	static TimestampTz last = 0;
+	TimestampTz now = GetCurrentTimestamp();
 	uint32		cursor = 0;
 	wide_table	wt;
 
+	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
+		drop_dead_bindings(wt.id);
+	if (now - last < ORPHANS_EVERY_S * USECS_PER_SEC && now >= last)
+		return;
+	last = now;
 	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
-	{
-		uint32		objects[256];
-		int			n;
-
-		if (wt.space != MyDatabaseId)
-			continue;
-		n = wide_table_bindings(wt_db(), wt_batch(true), wt.id, objects, lengthof(objects));
-		for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
-			if (binding_is_dead(objects[i]))
-				wt_check(wide_batch_unbind(wt_batch(true), wt.id, objects[i]), "could not drop a table");
-	}
+		if (wt.space == MyDatabaseId)
+			drop_dead_bindings(wt.id);
+	if (!wt_worker_works())
+		wt_drop_lost_tables(false);
 }
 
 /*
@@ -396,8 +411,7 @@ make_table(WtTable *t, wide_table *wt)
 	wide_status st;
 
 	wt_note_origin(t->relid);
-	drop_orphans();
-	wt_drop_lost_tables(false);
+	drop_orphans(t->table_name);
 	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
 	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
 		st = WIDE_NOTFOUND;
