@@ -211,6 +211,8 @@ level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *
 	{
 		uint32_t	n = node_next(m, from, level);
 
+		if (level > 0)
+			__builtin_prefetch(node_at(m, node_next(m, from, level - 1)));
 		if (n == 0 || node_compare(node_at(m, n), t) >= 0)
 		{
 			*next = n;
@@ -236,6 +238,9 @@ search(const mem *m, const target *t, uint32_t *next)
 
 			if (n == 0 || n == seen)
 				break;
+			/* what is looked at if this one is not before the target: most often it is not in the cache either */
+			if (level > 0)
+				__builtin_prefetch(node_at(m, node_next(m, at, level - 1)));
 			if (node_compare(node_at(m, n), t) >= 0)
 			{
 				seen = n;

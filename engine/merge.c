@@ -6,6 +6,10 @@
  * become) come once.  Merging is the inner loop of scans and compactions: a
  * step costs one or two comparisons as long as one source leads.
  *
+ * Where one column of one row is looked for, files wait: when a memtable has a
+ * version that is newer than all that is in them, and this is all that is wanted,
+ * they are never looked at.  Whoever moves on has them sought first (settle).
+ *
  * Locking: none.
  */
 #include <stdlib.h>
@@ -20,6 +24,7 @@ typedef struct merge_all
 	source	  **sources;
 	source	  **heap;
 	int			n, nheap, cap;
+	int			late;			/* the sources from here on were not sought: those before have what comes first; 0: none */
 	uint32_t	ticks;
 	buffer		row;			/* of merge_row_before */
 } merge_all;
@@ -59,7 +64,7 @@ merge_add(merge *m, source *s)
 	}
 	s->order = (uint32_t) a->n;
 	a->sources[a->n++] = s;
-	a->nheap = 0;
+	a->nheap = a->late = 0;
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -174,6 +179,44 @@ heap_build(merge_all *a)
 	a->head.current = a->nheap > 0 ? a->heap[0]->e : NULL;
 }
 
+/* The first entry is the newest version of the column, and what is sought is not behind it: must no source from i on be sought? */
+static bool
+all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
+{
+	const entry *first = a->head.current;
+
+	/* a later place in the column: what is before it does not come */
+	if (ukey_compare(ukey, klen, first->ukey, first->klen) > 0)
+		return false;
+	for (; i < a->n; i++)
+		if (!source_can_wait(a->sources[i], first))
+			return false;
+	return true;
+}
+
+/* Seek in those that have waited.  All of theirs is behind the current entry, and they have nothing of other columns to give. */
+static wide_status
+settle(merge_all *a)
+{
+	int			i = a->late;
+
+	a->late = 0;
+	for (; i > 0 && i < a->n; i++)
+	{
+		const source_limits *l = a->sources[i]->limits;
+		wide_status st = source_seek(a->sources[i], l->column, l->columnlen, INT64_MAX, SEQ_MAX);
+
+		if (st != WIDE_OK)
+		{
+			a->head.current = NULL;
+			a->nheap = 0;
+			return st;
+		}
+	}
+	heap_build(a);
+	return WIDE_OK;
+}
+
 static inline wide_status
 tick(merge_all *a)
 {
@@ -188,11 +231,26 @@ wide_status
 merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	merge_all  *a = ALL(m);
+	int			i = 0;
 
 	m->current = NULL;
-	a->nheap = 0;
+	a->nheap = a->late = 0;
 	TRY(tick(a));
-	for (int i = 0; i < a->n; i++)
+	/* memory comes first */
+	for (; i < a->n && a->sources[i]->kind != SOURCE_FILES; i++)
+		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
+	if (i > 0 && i < a->n && a->sources[i]->limits != NULL && a->sources[i]->limits->column != NULL)
+	{
+		for (int k = i; k < a->n; k++)
+			a->sources[k]->e = NULL;
+		heap_build(a);
+		if (m->current != NULL && all_can_wait(a, i, ukey, klen))
+		{
+			a->late = i;
+			return WIDE_OK;
+		}
+	}
+	for (; i < a->n; i++)
 		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
 	heap_build(a);
 	return WIDE_OK;
@@ -225,6 +283,8 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	TRY(tick(a));
+	if (a->late > 0)
+		TRY(settle(a));
 	while (a->nheap > 0 && key_compare(a->heap[0]->e, &to) < 0)
 		TRY(top_moved(m, a, source_seek(a->heap[0], ukey, klen, ts, seq)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
@@ -237,6 +297,8 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 	merge_all  *a = ALL(m);
 
 	TRY(tick(a));
+	if (a->late > 0)
+		TRY(settle(a));
 	while (a->nheap > 0 && ukey_compare(a->heap[0]->e->ukey, a->heap[0]->e->klen, ukey, klen) < 0)
 		TRY(top_moved(m, a, source_pass(a->heap[0], ukey, klen)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
@@ -311,6 +373,8 @@ merge_next(merge *m)
 	if (a->nheap == 0)
 		return WIDE_OK;
 	TRY_GOTO(tick(a));
+	if (a->late > 0)
+		TRY(settle(a));
 	/* equal entries are neighbours of the root */
 	for (int i = 1; i <= 2 && i < a->nheap;)
 	{
@@ -341,7 +405,7 @@ merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
 	bool		found = false;
 
 	m->current = NULL;
-	a->nheap = 0;
+	a->nheap = a->late = 0;
 	row->len = 0;
 	TRY(tick(a));
 	for (int i = 0; i < a->n; i++)

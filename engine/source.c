@@ -353,6 +353,27 @@ source_row(source *s, uint32_t row)
 	return s->cursor.valid ? WIDE_OK : files_from(s, s->at + 1, NULL, 0, 0, 0);
 }
 
+bool
+source_can_wait(const source *s, const entry *first)
+{
+	const source_limits *l = s->limits;
+
+	if (s->kind != SOURCE_FILES || l == NULL || l->column == NULL || first->type != ENTRY_PUT ||
+		ukey_compare(first->ukey, first->klen, l->column, l->columnlen) != 0)
+		return false;
+	for (int i = files_find(s, l->row, l->rowlen); i < s->nfiles; i++)
+	{
+		const file_meta *f = &s->files[i];
+
+		if (!file_overlaps(f, NULL, 0, l->column, l->columnlen))
+			break;
+		/* a delete that hides the entry itself is no older, but those of the family come before what they hide */
+		if (f->tombstones > 0 || f->ts_max >= first->ts)
+			return false;
+	}
+	return true;
+}
+
 #define PASS_STEPS	8			/* entries of a memtable after which searching is cheaper */
 
 wide_status

@@ -70,6 +70,12 @@ struct source
 
 extern wide_status source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 extern wide_status source_next(source *s);
+/*
+ * Of one column of one row (limits->column): is all that the source can have of
+ * it behind the entry, which another source has?  Then it need not be sought for
+ * now.  True for files without deletes whose timestamps are all older.
+ */
+extern bool source_can_wait(const source *s, const entry *first);
 /* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
 extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
 /* To the first entry of a row of the block that a source of files is on, or behind it: sst_cursor_row. */

@@ -115,6 +115,89 @@ test_gets_skip_files(void **state)
 	}
 }
 
+/* The newest versions of r:q, as text, and how many files it took. */
+static void
+expect_get(store *s, int versions, const char *want, uint64_t files)
+{
+	wide_bytes	q = text("q");
+	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_COLUMNS, .quals = &q, .nquals = 1, .max_versions = versions};
+	wide_range	r = point("r");
+	wide_snapshot *snap;
+	wide_scan  *scan = open_scan(s, &snap, &f, 1, &r, 1, 0);
+	wide_scan_stats stats;
+	wide_row	row;
+	char		got[100] = "";
+
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		for (int i = 0; i < row.ncells; i++)
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s ", (int) row.cells[i].value.len, row.cells[i].value.data);
+	wide_scan_statistics(scan, &stats);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	assert_string_equal(got, want);
+	assert_int_equal(stats.files_read, files);
+}
+
+/* One column of a row: files are not looked at when memory has what is newer than all in them. */
+static void
+test_gets_leave_files(void **state)
+{
+	store		s;
+	wide_batch *b;
+
+	(void) state;
+	begin(&s, 3, WIDE_BLOOM_ROW);
+	store_put(&s, fam[0], "r", "a", 100, "other");
+	store_put(&s, fam[0], "r", "q", 100, "old");
+	assert_ok(wide_flush(s.db));
+	expect_get(&s, 1, "old ", 1);
+	store_put(&s, fam[0], "r", "q", 50, "older");
+	expect_get(&s, 1, "old ", 1);
+	store_put(&s, fam[0], "r", "q", 100, "same");
+	expect_get(&s, 1, "same ", 1);
+	store_put(&s, fam[0], "r", "q", 200, "new");
+	expect_get(&s, 1, "new ", 0);
+	expect_get(&s, 3, "new same older ", 1);
+	expect_get(&s, 2, "new same ", 1);
+	/* what hides it makes the file count again */
+	store_delete(&s, WIDE_DELETE_VERSION, fam[0], "r", "q", 200);
+	expect_get(&s, 1, "same ", 1);
+	store_put(&s, fam[0], "r", "q", 300, "again");
+	expect_get(&s, 1, "again ", 0);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, fam[0], text("r"), text("q"), 400, INT64_MIN, 1, text("expired")));
+	assert_ok(store_commit(&s, b, NULL));
+	s.now += 1000000;
+	expect_get(&s, 1, "again ", 1);
+	store_drop(&s);
+
+	/* a delete in the file hides what comes after the newest version */
+	begin(&s, 3, WIDE_BLOOM_ROW);
+	store_put(&s, fam[0], "r", "q", 100, "old");
+	assert_ok(wide_flush(s.db));
+	store_delete(&s, WIDE_DELETE_FAMILY, fam[0], "r", "", 150);
+	store_put(&s, fam[0], "r", "q", 120, "kept");
+	assert_ok(wide_flush(s.db));
+	store_put(&s, fam[0], "r", "q", 200, "new");
+	expect_get(&s, 3, "new kept ", 2);
+	store_drop(&s);
+
+	/* a cell of another column comes first; deletes in the file */
+	begin(&s, 1, WIDE_BLOOM_ROW);
+	store_put(&s, fam[0], "r", "q", 100, "old");
+	assert_ok(wide_flush(s.db));
+	store_put(&s, fam[0], "r", "a", 200, "other");
+	expect_get(&s, 1, "old ", 1);
+	store_put(&s, fam[0], "r", "q", 90, "older");
+	store_delete(&s, WIDE_DELETE_FAMILY, fam[0], "r", "", 95);
+	assert_ok(wide_flush(s.db));
+	store_put(&s, fam[0], "r", "q", 94, "late");
+	expect_get(&s, 1, "old ", 2);
+	store_put(&s, fam[0], "r", "q", 110, "new");
+	expect_get(&s, 1, "new ", 2);
+	store_drop(&s);
+}
+
 static void
 test_time_and_key_skip_files(void **state)
 {
@@ -502,6 +585,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gets_skip_files),
+		cmocka_unit_test(test_gets_leave_files),
 		cmocka_unit_test(test_time_and_key_skip_files),
 		cmocka_unit_test(test_time_filter),
 		cmocka_unit_test(test_wide_row),
