@@ -780,11 +780,8 @@ scan_step(wide_scan *s, wide_row *row)
 		if (first && s->run.possible)
 		{
 			TRY(scan_run_next(s));
-			if (s->run.n > 0)
-			{
-				scan_run_give(s, row);
+			if (wide_scan_ready(s, row))
 				return WIDE_OK;
-			}
 		}
 		if (first)
 			TRY(next_row(s));
@@ -831,11 +828,8 @@ wide_scan_next(wide_scan *s, wide_row *row)
 	bool		(*ask) (void *) = s->db->host.interrupted;
 	wide_status st;
 
-	if (s->run.given < s->run.n)
-	{
-		scan_run_give(s, row);
+	if (wide_scan_ready(s, row))
 		return WIDE_OK;
-	}
 	memset(row, 0, sizeof(*row));
 	scan_let_go(s);
 	TRY(s->failed);
@@ -869,6 +863,7 @@ count_statistics(wide_scan *s)
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_restart(s->families[i].m);
+	scan_run_count(s);
 	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
 	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
 	s->counted_rows = s->stats.rows_returned;
@@ -910,14 +905,11 @@ snapshot_moved(wide_scan *s)
 wide_status
 wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
 {
+	count_statistics(s);
+	scan_run_restart(s);
 	scan_let_go(s);
 	TRY(shm_check(s->db));
-	count_statistics(s);
 	s->failed = WIDE_OK;
-	s->run.open = false;
-	s->run.n = s->run.given = 0;
-	s->run.size = 1;
-	s->run.refused = NULL;
 	s->own_mark = own_mark;
 	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
 		TRY(snapshot_moved(s));
@@ -942,6 +934,7 @@ wide_scan_statistics(const wide_scan *s, wide_scan_stats *out)
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_statistics(s->families[i].m);
+	scan_run_count((wide_scan *) s);
 	*out = s->stats;
 }
 
@@ -950,8 +943,8 @@ wide_scan_close(wide_scan *s)
 {
 	if (s == NULL)
 		return;
-	scan_let_go(s);
 	count_statistics(s);
+	scan_let_go(s);
 	drop_sources(s);
 	for (int i = 0; i < s->nfamilies; i++)
 	{

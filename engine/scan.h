@@ -112,12 +112,15 @@ typedef struct scan_run
 	uint32_t	next_value, next_off;	/* list: entry whose value begins there */
 	buffer		key;			/* encoded */
 	uint32_t	key_row;		/* of this row */
+	uint32_t	key_off;		/* of the next one's rest */
 	buffer		quals;
-	/* read and not yet given out */
+	/* what was read ahead */
 	wide_row   *rows;
 	uint32_t   *numbers;		/* their rows in the block */
-	int			n, given;
+	int			counted;		/* rows in the statistics */
 	int			size;			/* so many at a time */
+	uint8_t    *room;			/* for keys, in the arena */
+	size_t		room_left;
 } scan_run;
 
 #define RUN_ROWS	64			/* read at a time at most */
@@ -125,6 +128,7 @@ typedef struct scan_run
 
 struct wide_scan
 {
+	wide_scan_ahead ahead;		/* first: wide.h knows it; of the run */
 	wide_db    *db;
 	const wide_snapshot *snap;
 	set_pin		pin;
@@ -217,22 +221,16 @@ extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false
 /* scan_run.c */
 extern bool scan_runs_off;		/* for tests: everything goes the other way */
 extern void scan_run_init(wide_scan *s);
-/* Rows that can be taken as they are, if that is what comes next: s->run.n > 0.  WIDE_END: the ranges are over. */
+/* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the ranges are over. */
 extern wide_status scan_run_next(wide_scan *s);
 /* Stand behind the row that was given out last. */
 extern wide_status scan_run_drop(wide_scan *s);
 extern void scan_run_free(wide_scan *s);
 
-static inline void
-scan_run_give(wide_scan *s, wide_row *row)
-{
-	scan_run   *r = &s->run;
-
-	*row = r->rows[r->given++];
-	s->stats.rows_returned++;
-	s->stats.cells_returned += (uint64_t) row->ncells;
-	s->stats.cells_scanned += row->ncells > 0 ? (uint64_t) row->ncells : 1;
-}
+/* Bring the statistics up to date. */
+extern void scan_run_count(wide_scan *s);
+/* Forget it, with what was read ahead. */
+extern void scan_run_restart(wide_scan *s);
 
 /* scan_row.c */
 extern void *scan_arena(wide_scan *s, size_t n);	/* memory until the next call; NULL: there is none */

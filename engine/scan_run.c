@@ -37,6 +37,8 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NO_COLUMN	UINT32_MAX
+#define KEY_COPY	16			/* bytes of keys that are copied without looking */
+#define KEY_ROOM	1024		/* bytes for keys that are taken from the arena at a time */
 
 bool		scan_runs_off;
 
@@ -45,6 +47,40 @@ scan_run_init(wide_scan *s)
 {
 	s->run.possible = s->nfamilies == 1 && s->families[0].leads && s->filter == NULL && !scan_runs_off;
 	s->run.size = 1;
+}
+
+void
+scan_run_restart(wide_scan *s)
+{
+	s->run.open = false;
+	s->run.size = 1;
+	s->run.refused = NULL;
+	s->run.counted = 0;
+	s->ahead.n = s->ahead.given = 0;
+}
+
+void
+scan_run_count(wide_scan *s)
+{
+	scan_run   *r = &s->run;
+
+	for (; r->counted < s->ahead.given; r->counted++)
+	{
+		uint64_t	n = (uint64_t) s->ahead.rows[r->counted].ncells;
+
+		s->stats.rows_returned++;
+		s->stats.cells_returned += n;
+		s->stats.cells_scanned += n > 0 ? n : 1;
+	}
+}
+
+/* What was read ahead is done with. */
+static void
+forget_rows(wide_scan *s)
+{
+	scan_run_count(s);
+	s->run.counted = 0;
+	s->ahead.n = s->ahead.given = 0;
 }
 
 void
@@ -263,11 +299,30 @@ run_open(wide_scan *s, scan_family *f)
 
 /* ------------------------------------------------------------------- rows */
 
-/* The encoded key of a row, in r->key. */
+/* The encoded key of a row, in r->key, most often the next one. */
 static inline wide_status
 row_key(scan_run *r, uint32_t row)
 {
-	TRY(block_key(&r->w.block->row_keys, row, r->key_row + 1 == row, &r->key));
+	const block_keys *k = &r->w.block->row_keys;
+	uint32_t	shared,
+				n;
+
+	if (likely(r->key_row + 1 == row && row > 0))
+	{
+		shared = (uint32_t) block_number(&k->shared, row);
+		n = block_string_length(&k->rest, row);
+		if (likely(n <= k->rest.nbytes - r->key_off && shared <= r->key.len && shared + (size_t) n + KEY_COPY <= r->key.cap &&
+				   n <= KEY_COPY && k->rest.nbytes - r->key_off >= KEY_COPY))
+		{
+			memcpy(r->key.data + shared, k->rest.bytes + r->key_off, KEY_COPY);
+			r->key.len = shared + n;
+			r->key_off += n;
+			r->key_row = row;
+			return WIDE_OK;
+		}
+	}
+	TRY(block_key(k, row, r->key_row + 1 == row, &r->key));
+	TRY(block_string_start(&k->rest, row + 1, &r->key_off));
 	r->key_row = row;
 	return WIDE_OK;
 }
@@ -472,26 +527,69 @@ list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 	return WIDE_OK;
 }
 
+#define KEY_SLACK	8			/* bytes that are read and written behind a key */
+
+/*
+ * Eight bytes at a time, of the n of an encoded key, its terminator included.
+ * Returns the length, -1 if it is malformed.
+ */
+static inline ssize_t
+decode(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+	const uint8_t *end = p + n - 2;
+	uint8_t    *to = out;
+
+	if (unlikely(n < 2 || end[0] != 0 || end[1] != 1))
+		return -1;
+	while (p < end)
+	{
+		uint64_t	x = get_u64le(p);
+		uint64_t	zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+
+		put_u64le(to, x);
+		if (zero == 0)
+		{
+			p += 8;
+			to += 8;
+			continue;
+		}
+		n = (uint32_t) __builtin_ctzll(zero) / 8 + 1;
+		p += n;
+		to += n;
+		/* of the terminator, or of an escape */
+		if (p > end)
+			return to - out - 1;
+		if (unlikely(*p++ != 0xff))
+			return -1;
+	}
+	return (to - out) - (p - end);
+}
+
 /* The row's key, decoded, in memory of this call. */
 static inline wide_status
 give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 {
 	scan_run   *r = &s->run;
-	uint32_t	n;
-	uint8_t    *p;
+	size_t		n;
+	ssize_t		len;
 
 	TRY(row_key(r, row));
-	n = (uint32_t) r->key.len;
-	p = scan_arena(s, n);
-	if (p == NULL)
-		return no_memory();
-	if (likely(n >= 2 && memchr(r->key.data, 0, n) == r->key.data + n - 2))
+	TRY(buffer_reserve(&r->key, KEY_SLACK));
+	n = r->key.len + KEY_SLACK;
+	if (unlikely(r->room_left < n))
 	{
-		memcpy(p, r->key.data, n - 2);
-		*key = (wide_bytes) {p, n - 2};
-		return WIDE_OK;
+		r->room_left = n > KEY_ROOM ? n : KEY_ROOM;
+		r->room = scan_arena(s, r->room_left);
+		if (r->room == NULL)
+			return no_memory();
 	}
-	return key_decode_part(r->key.data, n, &(buffer) {.data = p, .cap = n}, key);
+	len = decode(r->key.data, (uint32_t) r->key.len, r->room);
+	if (unlikely(len < 0))
+		return block_malformed(r->w.block, "a row's key");
+	*key = (wide_bytes) {r->room, (size_t) len};
+	r->room += len;
+	r->room_left -= (size_t) len;
+	return WIDE_OK;
 }
 
 /* Room for n rows of r->nwanted cells. */
@@ -521,12 +619,13 @@ reserve_rows(wide_scan *s, int n)
 	return WIDE_OK;
 }
 
-/* Reads the next rows of the run; r->n of them are in. */
+/* Reads the next rows of the run, into s->ahead. */
 static wide_status
 run_read(wide_scan *s, scan_family *f)
 {
 	scan_run   *r = &s->run;
 	int			limit = r->size,
+				count = 0,
 				at = 0;
 	bool		grid = (r->w.block->flags & BLOCK_GRID) != 0;
 
@@ -535,9 +634,10 @@ run_read(wide_scan *s, scan_family *f)
 	TRY(reserve_rows(s, limit));
 	if (interrupted(s->db))
 		return wide_fail(WIDE_INTERRUPTED, "interrupted");
-	while (r->w.row < r->w.end && r->n < limit)
+	r->room_left = 0;
+	while (r->w.row < r->w.end && count < limit)
 	{
-		wide_row   *row = &r->rows[r->n];
+		wide_row   *row = &r->rows[count];
 		uint32_t	i = r->w.row++;
 		int			n = 0;
 		bool		in = r->any;
@@ -551,14 +651,16 @@ run_read(wide_scan *s, scan_family *f)
 		row->ncells = n;
 		row->more = false;
 		row->unsure = r->ntests > 0 && s->pred.unsure;
-		r->numbers[r->n++] = i;
+		r->numbers[count++] = i;
 		at += n;
 	}
 	s->ncells = at;
 	if (at > 0)
 		merge_used(f->m);
-	if (r->n == limit && r->size < RUN_ROWS)
+	if (count == limit && r->size < RUN_ROWS)
 		r->size *= 2;
+	s->ahead.rows = r->rows;
+	s->ahead.n = count;
 	return WIDE_OK;
 }
 
@@ -583,10 +685,10 @@ scan_run_drop(wide_scan *s)
 {
 	scan_run   *r = &s->run;
 	bool		open = r->open;
-	uint32_t	next = r->given < r->n ? r->numbers[r->given] : r->w.row;
+	uint32_t	next = s->ahead.given < s->ahead.n ? r->numbers[s->ahead.given] : r->w.row;
 
 	r->open = false;
-	r->n = r->given = 0;
+	forget_rows(s);
 	r->refused = NULL;
 	if (!open)
 		return WIDE_OK;
@@ -630,7 +732,7 @@ scan_run_next(wide_scan *s)
 	scan_run   *r = &s->run;
 	scan_family *f = &s->families[0];
 
-	r->n = r->given = 0;
+	forget_rows(s);
 	for (;;)
 	{
 		if (r->open)
@@ -639,7 +741,7 @@ scan_run_next(wide_scan *s)
 
 			if (st == WIDE_INTERRUPTED)
 				TRY(scan_run_drop(s));
-			if (st != WIDE_OK || r->n > 0)
+			if (st != WIDE_OK || s->ahead.n > 0)
 				return st;
 			if (r->w.row < r->w.end)
 				continue;

@@ -739,6 +739,26 @@ typedef struct wide_scan_stats
 extern wide_status wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out);
 /* WIDE_OK and a row, or WIDE_END.  A row without cells exists (WANT_EXISTS). */
 extern wide_status wide_scan_next(wide_scan *s, wide_row *row);
+
+/* A scan begins with the rows that it has read ahead. */
+typedef struct wide_scan_ahead
+{
+	const wide_row *rows;
+	int			n,
+				given;
+} wide_scan_ahead;
+
+/* As wide_scan_next, where it has read ahead; else false, and nothing is done. */
+static inline bool
+wide_scan_ready(wide_scan *s, wide_row *row)
+{
+	wide_scan_ahead *a = (wide_scan_ahead *) s;
+
+	if (a->given >= a->n)
+		return false;
+	*row = a->rows[a->given++];
+	return true;
+}
 /*
  * Start again with other ranges, keeping cursors and pins where possible.  If
  * the snapshot has been renewed, the scan reads its new state: families' options

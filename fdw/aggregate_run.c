@@ -21,7 +21,6 @@
 #include "common/int.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/float.h"
@@ -29,13 +28,6 @@
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/typcache.h"
-
-/* How a cell's bytes become an integer without wt_decode */
-typedef struct Width
-{
-	int			bytes;			/* 0: they do not */
-	uint64		flip;			/* the sign bit of the ordered encoding */
-} Width;
 
 typedef struct AggItem
 {
@@ -45,7 +37,7 @@ typedef struct AggItem
 	int			column;			/* index into columns, -1: an expression, or none */
 	bool		integer;		/* type is int2, int4, int8 */
 	bool		by_integer;		/* min, max: compared as integers */
-	Width		width;
+	WtWidth		width;
 	int16		typlen;
 	bool		typbyval;
 	FmgrInfo	compare;
@@ -95,6 +87,8 @@ struct WtAggState
 	Datum	   *part_values;
 	bool	   *part_nulls;
 	bool	   *group_part;		/* parts of the key that the scan tuple shows */
+	size_t		key_length;		/* of all keys, salt included; 0: it differs */
+	bool		row_used;		/* something was left in rowcxt */
 	wide_row	row;			/* direct: the present one */
 	WtScan	   *from;
 	wide_bytes	key;			/* of the present row */
@@ -234,21 +228,6 @@ datum_integer(Oid type, Datum v)
 	}
 }
 
-static inline Datum
-integer_datum(Oid type, int64 v)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) v);
-		case INT4OID:
-		case DATEOID:
-			return Int32GetDatum((int32) v);
-		default:
-			return Int64GetDatum(v);
-	}
-}
-
 /* A value that is not null */
 static void
 add_datum(WtAggState *a, AggItem *item, Datum v)
@@ -311,7 +290,7 @@ finish_item(WtAggState *a, AggItem *item, bool *isnull)
 	{
 		case WT_AGG_MIN:
 		case WT_AGG_MAX:
-			return item->by_integer ? integer_datum(item->type, item->sum) : item->value;
+			return item->by_integer ? wt_integer_datum(item->type, item->sum) : item->value;
 		case WT_AGG_SUM_INT8:
 		case WT_AGG_AVG_INT:
 			add_numeric(a, item, int64_to_numeric(item->sum));
@@ -357,21 +336,6 @@ compares_as_integer(Oid type, Oid compare)
 	}
 }
 
-static Width
-integer_width(const WtColumn *c)
-{
-	Width		w = {0, 0};
-	int			bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
-
-	if (c->role != WT_CELL || bytes == 0 ||
-		(c->enc != WT_ENC_BINARY && c->enc != WT_ENC_ORDERED && c->enc != WT_ENC_COUNTER))
-		return w;
-	w.bytes = bytes;
-	if (c->enc == WT_ENC_ORDERED)
-		w.flip = UINT64CONST(1) << (bytes * 8 - 1);
-	return w;
-}
-
 static void
 begin_item(WtAggState *a, AggItem *item, List *list, List *exprs, PlanState *ps)
 {
@@ -406,7 +370,7 @@ begin_item(WtAggState *a, AggItem *item, List *list, List *exprs, PlanState *ps)
 			item->kind = WT_AGG_COUNT;
 	}
 	if (column > 0 && (item->integer || item->by_integer))
-		item->width = integer_width(&a->t->columns[item->column]);
+		item->width = wt_integer_width(&a->t->columns[item->column]);
 	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))
 		a->plain = false;
 	else if (column > 0)
@@ -418,6 +382,23 @@ begin_item(WtAggState *a, AggItem *item, List *list, List *exprs, PlanState *ps)
 		else if (c->role != WT_CELL)
 			a->plain = false;
 	}
+}
+
+/* The bytes that all keys have, 0 if they differ. */
+static size_t
+key_length(WtTable *t)
+{
+	size_t		n = t->salt_buckets > 0 ? 1 : 0;
+
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		const WtColumn *c = wt_key_column(t, i);
+
+		if (c->fixed_len <= 0)
+			return 0;
+		n += (size_t) c->fixed_len;
+	}
+	return n;
 }
 
 void
@@ -457,6 +438,8 @@ wt_aggregate_begin(ForeignScanState *node)
 	a->items = palloc0(sizeof(AggItem) * Max(1, list_length(items)));
 	foreach(lc, items)
 		begin_item(a, &a->items[a->nitems++], lfirst(lc), plan->fdw_exprs, &node->ss.ps);
+	a->row_used = true;
+	a->key_length = key_length(a->t);
 	a->econtext = CreateExprContext(node->ss.ps.state);
 	a->row_slot = MakeSingleTupleTableSlot(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsVirtual);
 	a->groupcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable group", ALLOCSET_SMALL_SIZES);
@@ -537,37 +520,6 @@ make_sinks(WtAggState *a)
 	return true;
 }
 
-static inline bool
-read_integer(const Width *w, wide_bytes value, int64 *out)
-{
-	if (value.len != (size_t) w->bytes)
-		return false;
-	if (w->bytes == 4)
-	{
-		uint32		v;
-
-		memcpy(&v, value.data, 4);
-		*out = (int32) (pg_ntoh32(v) ^ (uint32) w->flip);
-	}
-	else if (w->bytes == 8)
-	{
-		uint64		v;
-
-		memcpy(&v, value.data, 8);
-		*out = (int64) (pg_ntoh64(v) ^ w->flip);
-	}
-	else if (w->bytes == 2)
-	{
-		uint16		v;
-
-		memcpy(&v, value.data, 2);
-		*out = (int16) (pg_ntoh16(v) ^ (uint16) w->flip);
-	}
-	else
-		return false;
-	return true;
-}
-
 static inline void
 take_cell(WtAggState *a, const wide_cell *cell)
 {
@@ -582,7 +534,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 
 		if (item->kind == WT_AGG_COUNT)
 			item->n++;
-		else if (read_integer(&item->width, cell->value, &v))
+		else if (wt_read_integer(&item->width, cell->value, &v))
 			add_integer(a, item, v);
 		else
 		{
@@ -590,6 +542,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 			{
 				MemoryContext old = MemoryContextSwitchTo(a->scan->rowcxt);
 
+				a->row_used = true;
 				value = wt_decode(sink->column, a->t, a->key, cell->value.data, cell->value.len);
 				MemoryContextSwitchTo(old);
 				decoded = true;
@@ -630,21 +583,32 @@ pass_row(WtAggState *a)
 	a->row.more = false;
 }
 
-static bool
+/* Do the parts of the key end where it ends? */
+static inline bool
+key_fits(const WtAggState *a)
+{
+	if (a->key_length > 0 && a->row.key.len == a->key_length)
+		return true;
+	return wt_key_prefix_length(a->t, a->row.key, a->t->nkeys) == a->row.key.len;
+}
+
+static inline bool
 next_row_directly(WtAggState *a)
 {
 	MemoryContext old;
 	bool		good;
 
-	MemoryContextReset(a->scan->rowcxt);
+	if (a->row_used)
+		MemoryContextReset(a->scan->rowcxt);
+	a->row_used = false;
 	do
 	{
 		if (!wt_source_next(&a->scan->source, &a->row, &a->from))
 			return false;
-		/* nothing of the key is asked: it is enough that its parts end where it ends */
-		if (!a->any_part && !a->t->bad_key_skip &&
-			wt_key_prefix_length(a->t, a->row.key, a->t->nkeys) == a->row.key.len)
+		/* nothing of the key is asked: it is enough that it is whole */
+		if (!a->any_part && !a->t->bad_key_skip && key_fits(a))
 			break;
+		a->row_used = true;
 		old = MemoryContextSwitchTo(a->scan->rowcxt);
 		/* as the row reader: which keys are left out does not depend on what is asked */
 		good = wt_key_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part, a->part_values, a->part_nulls);

@@ -70,6 +70,8 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 
 			target->att = a;
 			target->column = c;
+			target->width = wt_integer_width(c);
+			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) && c->enc == WT_ENC_TEXT;
 			if (c->role == WT_KEY)
 			{
 				/* the original of a digest is stored as the text it is */
@@ -362,7 +364,7 @@ wt_source_merge(WtSource *s)
 }
 
 bool
-wt_source_next(WtSource *s, wide_row *row, WtScan **from)
+wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 {
 	if (!s->merge)
 	{
@@ -479,9 +481,73 @@ add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 	}
 }
 
-static void
+WtWidth
+wt_integer_width(const WtColumn *c)
+{
+	WtWidth		w = {0, 0};
+	int			bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
+
+	if (c->role != WT_CELL || bytes == 0 ||
+		(c->enc != WT_ENC_BINARY && c->enc != WT_ENC_ORDERED && c->enc != WT_ENC_COUNTER))
+		return w;
+	w.bytes = bytes;
+	if (c->enc == WT_ENC_ORDERED)
+		w.flip = UINT64CONST(1) << (bytes * 8 - 1);
+	return w;
+}
+
+/* Copies; false: some bytes are 0 or not ASCII. */
+static inline bool
+copy_ascii(char *to, const uint8 *p, size_t n)
+{
+	const uint64 ones = UINT64CONST(0x0101010101010101);
+	uint64		bad = 0;
+	size_t		i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		uint64		x;
+
+		memcpy(&x, p + i, 8);
+		memcpy(to + i, &x, 8);
+		/* of a byte that is 0 the difference has the highest bit, in spite of what it borrows */
+		bad |= x | (x - ones);
+	}
+	for (; i < n; i++)
+	{
+		to[i] = (char) p[i];
+		bad |= p[i] | (uint8) (p[i] - 1);
+	}
+	return (bad & (ones << 7)) == 0;
+}
+
+/* A text that is ASCII, in memory that all texts of the row share. */
+static inline bool
+ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
+{
+	size_t		size = MAXALIGN(v.len + VARHDRSZ);
+	char	   *t;
+
+	if (unlikely(r->room_left < size))
+	{
+		r->room_left = Max(size, 256);
+		r->room = palloc(r->room_left);
+	}
+	t = r->room;
+	if (!copy_ascii(VARDATA(t), v.data, v.len))
+		return false;
+	SET_VARSIZE(t, v.len + VARHDRSZ);
+	*value = PointerGetDatum(t);
+	r->room += size;
+	r->room_left -= size;
+	return true;
+}
+
+static inline void
 set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell, Datum *values, bool *nulls)
 {
+	int64		integer;
+
 	for (; target != NULL; target = target->next)
 	{
 		if (r->floors != NULL)
@@ -492,7 +558,9 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else
+		else if (target->width.bytes > 0 && wt_read_integer(&target->width, cell->value, &integer))
+			values[target->att] = wt_integer_datum(target->column->typid, integer);
+		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
 			values[target->att] = wt_decode(target->column, r->t, key, cell->value.data, cell->value.len);
 		nulls[target->att] = false;
 	}
@@ -718,6 +786,8 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 bool
 wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
+	/* the row before may have been in memory that is reset */
+	r->room_left = 0;
 	/* an error may have left these behind */
 	memset(r->maps, 0, sizeof(JsonbParseState *) * r->t->natts);
 	if (r->t->cells_layout)

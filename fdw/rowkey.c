@@ -374,6 +374,7 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 	const uint8 *p = key.data;
 	size_t		n = key.len;
 	char		nothing[1];
+	uint8		flipped[16];
 	StringInfoData plain = {.data = nothing, .maxlen = sizeof(nothing)};
 	const char *why = NULL;
 
@@ -393,10 +394,21 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 
 		nulls[i] = true;
 		values[i] = (Datum) 0;
-		/* most keys have no part that must be copied */
-		if (plain.data == nothing && (c->desc || (c->fixed_len == 0 && !c->last)))
-			initStringInfo(&plain);
-		taken = take_part(c, p, n, &plain, &part);
+		if (c->fixed_len > 0 && c->fixed_len <= (int) sizeof(flipped))
+		{
+			/* the most usual parts, without memory */
+			taken = n < (size_t) c->fixed_len ? -1 : c->fixed_len;
+			for (int k = 0; k < taken && c->desc; k++)
+				flipped[k] = p[k] ^ 0xFF;
+			part = (wide_bytes) {c->desc ? flipped : p, (size_t) c->fixed_len};
+		}
+		else
+		{
+			/* most keys have no part that must be copied */
+			if (plain.data == nothing && (c->desc || (c->fixed_len == 0 && !c->last)))
+				initStringInfo(&plain);
+			taken = take_part(c, p, n, &plain, &part);
+		}
 		if (taken < 0)
 			why = psprintf("key column \"%s\" does not end where it should", c->name);
 		else

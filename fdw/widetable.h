@@ -370,7 +370,23 @@ extern WtScan *wt_scan_open(Snapshot snapshot, wide_scan_spec *spec);
  * what was committed when it began, however late they are opened.
  */
 extern WtScan *wt_snapshot_hold(Snapshot snapshot);
-extern bool wt_scan_next(WtScan *s, wide_row *row);	/* false at the end; errors are raised */
+/* Every WtScan begins so: for rows that the engine has read ahead. */
+typedef struct WtScanHead
+{
+	wide_scan  *scan;
+	bool		newest;			/* each row that is read is noted */
+} WtScanHead;
+
+extern bool wt_scan_read(WtScan *s, wide_row *row);
+
+/* false at the end; errors are raised */
+static inline bool
+wt_scan_next(WtScan *s, wide_row *row)
+{
+	WtScanHead *h = (WtScanHead *) s;
+
+	return (!h->newest && wide_scan_ready(h->scan, row)) || wt_scan_read(s, row);
+}
 extern void wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges);
 extern void wt_scan_stats(WtScan *s, wide_scan_stats *out);
 extern void wt_scan_close(WtScan *s);

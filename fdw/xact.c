@@ -421,10 +421,9 @@ snap_for(Snapshot pg)
 
 struct WtScan
 {
+	WtScanHead	head;
 	dlist_node	node;
-	wide_scan  *scan;
 	SnapEntry  *snap;
-	bool		newest;			/* the snapshot, its own, is renewed at each restart */
 	Snapshot	pg;				/* that it was made for; identity only */
 	int64		as_of;			/* widetable.as_of at that time */
 	ResourceOwner owner;		/* whose release closes a scan that an error has left open */
@@ -495,17 +494,17 @@ open_engine_scan(WtScan *s, const wide_range *ranges, int nranges)
 	spec.ranges = ranges;
 	spec.nranges = nranges;
 	spec.own = batch;
-	if (s->newest && !s->mark_given)
+	if (s->head.newest && !s->mark_given)
 		spec.own_mark = batch ? wide_batch_mark(batch) : 0;
 	s->opened_with = batch;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_scan_open(wt_db(), s->snap->ws, &spec, &s->scan);
+		st = wide_scan_open(wt_db(), s->snap->ws, &spec, &s->head.scan);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_OK)
 	{
-		s->scan = NULL;
+		s->head.scan = NULL;
 		wt_check(st, "could not read");
 	}
 }
@@ -518,7 +517,7 @@ new_scan(Snapshot snapshot)
 	WtScan	   *s = MemoryContextAllocZero(cxt, sizeof(WtScan));
 
 	s->cxt = cxt;
-	s->newest = snapshot == NULL;
+	s->head.newest = snapshot == NULL;
 	s->pg = snapshot;
 	s->as_of = wt_as_of_us();
 	s->owner = CurrentResourceOwner;
@@ -575,15 +574,15 @@ note_newest(const WtScan *s, const wide_row *row)
 }
 
 bool
-wt_scan_next(WtScan *s, wide_row *row)
+wt_scan_read(WtScan *s, wide_row *row)
 {
 	wide_status st;
 
-	while ((st = wide_scan_next(s->scan, row)) == WIDE_INTERRUPTED)
+	while ((st = wide_scan_next(s->head.scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	if (st != WIDE_OK && st != WIDE_END)
 		wt_check(st, "could not read");
-	if (s->newest)
+	if (s->head.newest)
 		note_newest(s, st == WIDE_OK ? row : NULL);
 	return st == WIDE_OK;
 }
@@ -595,23 +594,23 @@ wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
 
 	uint64_t	mark = s->spec.own_mark;
 
-	if (s->newest)
+	if (s->head.newest)
 		wt_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
-	if (s->scan == NULL || s->opened_with != batch)
+	if (s->head.scan == NULL || s->opened_with != batch)
 	{
 		/* our own writes began */
-		if (s->scan != NULL)
-			wide_scan_close(s->scan);
-		s->scan = NULL;
+		if (s->head.scan != NULL)
+			wide_scan_close(s->head.scan);
+		s->head.scan = NULL;
 		open_engine_scan(s, ranges, nranges);
 		return;
 	}
-	if (s->newest && !s->mark_given)
+	if (s->head.newest && !s->mark_given)
 		mark = batch ? wide_batch_mark(batch) : 0;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_scan_restart(s->scan, ranges, nranges, mark);
+		st = wide_scan_restart(s->head.scan, ranges, nranges, mark);
 	} while (st == WIDE_INTERRUPTED);
 	wt_check(st, "could not read");
 }
@@ -620,8 +619,8 @@ void
 wt_scan_stats(WtScan *s, wide_scan_stats *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (s->scan != NULL)
-		wide_scan_statistics(s->scan, out);
+	if (s->head.scan != NULL)
+		wide_scan_statistics(s->head.scan, out);
 }
 
 bool
@@ -640,8 +639,8 @@ static void
 close_scan(WtScan *s)
 {
 	dlist_delete(&s->node);
-	if (s->scan != NULL)
-		wide_scan_close(s->scan);
+	if (s->head.scan != NULL)
+		wide_scan_close(s->head.scan);
 	snap_unref(s->snap);
 	MemoryContextDelete(s->cxt);
 }
@@ -1105,8 +1104,8 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 		{
 			WtScan	   *s = dlist_container(WtScan, node, iter.cur);
 
-			if (s->scan != NULL)
-				wide_scan_park(s->scan);
+			if (s->head.scan != NULL)
+				wide_scan_park(s->head.scan);
 		}
 }
 
