@@ -400,7 +400,13 @@ sub engine
 
 # ------------------------------------------------------------------ report
 
-sub median { my @s = sort { $a <=> $b } @_; return $s[@s / 2] }
+sub median
+{
+	# under "use integer" numbers are compared by their integer parts
+	no integer;
+	my @s = sort { $a <=> $b } @_;
+	return @s % 2 ? $s[$#s / 2] : ($s[@s / 2 - 1] + $s[@s / 2]) / 2;
+}
 
 sub human
 {
