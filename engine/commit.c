@@ -34,6 +34,7 @@
 
 #define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
 #define PATIENCE_MS		1000	/* for a worker to make room, before doing it here */
+#define HELD_MS			3000	/* of waiting for memtables that only readers hold, before doing without */
 #define REPORT_MS		10000	/* of waiting for room, before the log hears of it */
 #define LEVEL0_MANY		20
 
@@ -99,19 +100,21 @@ report_wait(wide_db *db)
 	db->host.report(db->host.ctx, 1, text);
 }
 
-/* Nobody makes room: do it in this process. */
+/* Nobody makes room: do it in this process.  held: there is nothing to do, readers hold the memtables. */
 static wide_status
-make_room(wide_db *db)
+make_room(wide_db *db, bool *held)
 {
 	bool		did = false;
 	wide_status st = work_flush_one(db);
 
+	*held = false;
 	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	TRY(set_collect(db, &did));
 	/* a reader holds the memory, or another process is at it */
 	if (st != WIDE_OK && !did)
 	{
+		*held = st == WIDE_END;
 		usleep(1000);
 		shm_sweep_waiting(db);
 	}
@@ -123,7 +126,8 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
 	int64_t		since = 0;
-	bool		reported = false;
+	bool		reported = false,
+				held;
 	wide_status st = WIDE_OK;
 
 	if (bytes == 0)
@@ -165,9 +169,11 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 			TRY_GOTO(shm_wait(db, &commit->space_word, seen, 100));
 		else
 		{
-			TRY_GOTO(make_room(db));
+			TRY_GOTO(make_room(db, &held));
 			if (interrupted(db))
 				TRY_GOTO(wide_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
+			if (held && db->replay == NULL && monotonic_us() - since > HELD_MS * 1000)
+				TRY_GOTO(wide_fail(WIDE_FULL, "readers hold all memory"));
 			if (!reported && monotonic_us() - since > REPORT_MS * 1000)
 			{
 				reported = true;
@@ -330,10 +336,14 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
 	st = payload_cells(b, &b->payload, db->seg->memtables[0].capacity / 2);
+	if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
+		b->need = 0;
+	/*
+	 * Too large for memory, or all of it is held by readers, who may wait for
+	 * our own row locks: nobody would ever find that out.
+	 */
 	if (st == WIDE_FULL)
 		st = prepare_files(b, changes);
-	else if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
-		b->need = 0;
 	if (st != WIDE_OK)
 		goto done;
 	if (external != 0)

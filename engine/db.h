@@ -26,7 +26,11 @@ extern void replay_abandon(wide_db *db);
 
 /* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none is free. (mem space: batch.c) */
 extern wide_status memtable_switch(wide_db *db);
-/* Room for bytes in the active memtable, reserved; waits (or flushes in this process when no worker does) */
+/*
+ * Room for bytes in the active memtable, reserved; waits (or flushes in this
+ * process when no worker does).  WIDE_FULL: for some seconds readers have held
+ * all memtables.
+ */
 extern wide_status memtable_reserve(wide_db *db, uint64_t bytes);
 
 /* snapshot.c */
