@@ -363,6 +363,16 @@ wt_source_merge(WtSource *s)
 	s->heap = binaryheap_allocate(s->n, head_cmp, s);
 }
 
+/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
+static bool
+next_head(WtSource *s, int i)
+{
+	if (!wt_scan_next(s->scans[i], &s->heads[i]))
+		return false;
+	wt_scan_keep(s->scans[i], &s->heads[i]);
+	return true;
+}
+
 bool
 wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 {
@@ -384,7 +394,7 @@ wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 	{
 		binaryheap_reset(s->heap);
 		for (int i = 0; i < s->n; i++)
-			if (wt_scan_next(s->scans[i], &s->heads[i]))
+			if (next_head(s, i))
 				binaryheap_add_unordered(s->heap, Int32GetDatum(i));
 		binaryheap_build(s->heap);
 		s->started = true;
@@ -392,7 +402,7 @@ wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 	else if (s->last >= 0)
 	{
 		/* only now: what was handed out lived in the scan's memory */
-		if (wt_scan_next(s->scans[s->last], &s->heads[s->last]))
+		if (next_head(s, s->last))
 			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
 		else
 			(void) binaryheap_remove_first(s->heap);
@@ -405,6 +415,7 @@ wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 	s->last = DatumGetInt32(binaryheap_first(s->heap));
 	*row = s->heads[s->last];
 	*from = s->scans[s->last];
+	wt_scan_keep(*from, NULL);
 	return true;
 }
 
@@ -731,6 +742,7 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 		r->next_cell = r->row.ncells;
 	}
 	cell = r->cell = &r->row.cells[r->next_cell++];
+	wt_scan_keep(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
 	r->at = r->row.key;
 	rf = &r->families[cell->family];
 	qual = wt_reader_qual(r, cell);

@@ -387,6 +387,11 @@ wt_scan_next(WtScan *s, wide_row *row)
 
 	return (!h->newest && wide_scan_ready(h->scan, row)) || wt_scan_read(s, row);
 }
+/*
+ * A row that the scan has handed out is used over the end of the statement's run
+ * (a cursor rests): it is replaced by a copy then.  Until the scan's next call.
+ */
+extern void wt_scan_keep(WtScan *s, wide_row *row);
 extern void wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges);
 extern void wt_scan_stats(WtScan *s, wide_scan_stats *out);
 extern void wt_scan_close(WtScan *s);

@@ -430,6 +430,8 @@ struct WtScan
 	wide_scan_spec spec;		/* own copy for reopening */
 	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
 	bool		mark_given;
+	wide_row   *kept;			/* what the caller goes on using while the scan rests; NULL: nothing */
+	MemoryContext keptcxt;		/* for a copy of it */
 	MemoryContext cxt;
 };
 
@@ -578,6 +580,7 @@ wt_scan_read(WtScan *s, wide_row *row)
 {
 	wide_status st;
 
+	s->kept = NULL;
 	while ((st = wide_scan_next(s->head.scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	if (st != WIDE_OK && st != WIDE_END)
@@ -594,6 +597,7 @@ wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
 
 	uint64_t	mark = s->spec.own_mark;
 
+	s->kept = NULL;
 	if (s->head.newest)
 		wt_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
 	if (s->head.scan == NULL || s->opened_with != batch)
@@ -633,6 +637,51 @@ bool
 wt_scan_is_newest(WtScan *s)
 {
 	return wide_snapshot_is_newest(s->snap->ws);
+}
+
+static wide_bytes
+copy_bytes(wide_bytes b)
+{
+	uint8	   *data = palloc(Max(1, b.len));
+
+	if (b.len > 0)
+		memcpy(data, b.data, b.len);
+	return (wide_bytes) {data, b.len};
+}
+
+void
+wt_scan_keep(WtScan *s, wide_row *row)
+{
+	s->kept = row;
+}
+
+/* Memtables and files are let go; what the scan has handed out goes with them. */
+static void
+rest_scan(WtScan *s)
+{
+	if (s->head.scan == NULL)
+		return;
+	if (s->kept != NULL)
+	{
+		MemoryContext cxt = AllocSetContextCreate(s->cxt, "widetable row", ALLOCSET_SMALL_SIZES);
+		MemoryContext old = MemoryContextSwitchTo(cxt);
+		wide_row   *row = s->kept;
+		wide_cell  *cells = palloc(sizeof(wide_cell) * Max(1, row->ncells));
+
+		row->key = copy_bytes(row->key);
+		for (int i = 0; i < row->ncells; i++)
+		{
+			cells[i] = row->cells[i];
+			cells[i].qualifier = copy_bytes(cells[i].qualifier);
+			cells[i].value = copy_bytes(cells[i].value);
+		}
+		row->cells = cells;
+		MemoryContextSwitchTo(old);
+		if (s->keptcxt != NULL)
+			MemoryContextDelete(s->keptcxt);
+		s->keptcxt = cxt;
+	}
+	wide_scan_park(s->head.scan);
 }
 
 static void
@@ -1101,12 +1150,7 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	PG_END_TRY();
 	if (run_depth == 0)
 		dlist_foreach(iter, &scans)
-		{
-			WtScan	   *s = dlist_container(WtScan, node, iter.cur);
-
-			if (s->head.scan != NULL)
-				wide_scan_park(s->head.scan);
-		}
+			rest_scan(dlist_container(WtScan, node, iter.cur));
 }
 
 void

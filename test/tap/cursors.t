@@ -1,0 +1,41 @@
+# cursors: one that rests reads on what it would have read, though memtables and
+# files of then are gone and the cache has other blocks.
+. "${0%/*}/common.sh"
+new_cluster "widetable.memtable_size = '1MB'" "widetable.cache_size = '2MB'"
+q 'CREATE EXTENSION widetable' \
+	"CREATE FOREIGN TABLE s (k int, v text) SERVER widetable OPTIONS (key 'k', salt_buckets '8')" \
+	"CREATE FOREIGN TABLE w (k int, q jsonb OPTIONS (family 'd')) SERVER widetable OPTIONS (key 'k')" \
+	"CREATE FOREIGN TABLE c (k int, family text, qualifier text, value text) SERVER widetable OPTIONS (key 'k', table_name 'public.w', layout 'cells')" \
+	"CREATE FOREIGN TABLE o (k int, v text) SERVER widetable OPTIONS (key 'k')" \
+	"INSERT INTO w SELECT g, (SELECT jsonb_object_agg('q' || lpad(x::text, 3, '0'), 'v' || g || '-' || x) FROM generate_series(1, 200) x) FROM generate_series(1, 20) g" >/dev/null
+churn() {
+	for i in 1 2 3; do
+		q "INSERT INTO o SELECT g + $i * 10000, repeat(md5(g::text), 30) FROM generate_series(1, 3000) g" "SELECT widetable.flush()" "SELECT sum(length(v)) FROM o" >/dev/null
+	done
+}
+# run NAME QUERY FIRST CHANGE: the rows of a cursor with a rest after FIRST
+run() {
+	want=$(q "$2")
+	mkfifo "$T/in"
+	"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
+	exec 3>"$T/in"
+	echo "BEGIN; DECLARE c CURSOR FOR $2; FETCH $3 FROM c;" >&3
+	for i in 1 2 3 4 5 6 7 8 9 10; do [ "$(wc -l <"$T/out")" = "$3" ] && break; sleep 0.2; done
+	q "$4" "SELECT widetable.flush()" "SELECT widetable.compact()" >/dev/null
+	churn
+	echo "FETCH ALL FROM c; COMMIT;" >&3
+	exec 3>&-
+	wait
+	rm "$T/in"
+	is "$(diff "$T/out" - <<-ROWS | head -n 3
+		$want
+		ROWS
+	)" "" "$1"
+}
+fill="INSERT INTO s SELECT g, 'v' || g FROM generate_series(1, 3000) g"
+q "$fill" >/dev/null
+run "a table with salt, in order, from memory" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
+q "$fill" "SELECT widetable.flush()" >/dev/null
+run "the same from files" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
+run "cells of a row, from files" "SELECT * FROM c" 7 "DELETE FROM w"
+finish
