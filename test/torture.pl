@@ -169,7 +169,7 @@ for my $round (1 .. $rounds)
 		push @why, 'the server does not start' unless start("WIDE_KILL_POINT=$name");
 	}
 	# a process killed inside the engine: others may find that out, and say so, before the postmaster tells them
-	$Server::lost = $how eq 'fast stop' ? qr/^(?!)/ : qr/PANIC:  the shared memory of widetable is damaged/;
+	$Server::lost = $how eq 'fast stop' ? qr/^(?!)/ : qr/PANIC:  .*(the shared memory of widetable is damaged|the store is out of order until it is recovered)/;
 	my $log = -s "$data/server.log";
 	my $begun = 1;
 	unlink glob "$dir/*";
