@@ -190,7 +190,7 @@ copy_round(uint64_t *seed, int *older)
 		char		name[40];
 
 		strcpy(name, l->name[k]);
-		strcpy(l->name[k], l->name[i]);
+		memmove(l->name[k], l->name[i], sizeof name);
 		copy_file(s.dir, c.dir, name);
 		for (int n = (int) (pick(seed) % 6); n > 0; n--)
 		{
