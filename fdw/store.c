@@ -409,7 +409,7 @@ report_open_failure(wide_status st, const char *text)
 				 errdetail("%s", text),
 				 errhint("Copy its segments from an archive to pg_wal and try again, or restore the base backup again with \"widetable\" in shared_preload_libraries. If they are lost, SET widetable.ignore_missing_wal = on opens the store without them.")));
 	ereport(ERROR,
-			(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : ERRCODE_IO_ERROR),
+			(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : st == WIDE_NOSPACE ? ERRCODE_DISK_FULL : ERRCODE_IO_ERROR),
 			 errmsg("could not open the store of widetable"),
 			 errdetail("%s", text),
 			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));

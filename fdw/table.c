@@ -12,6 +12,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "foreign/foreign.h"
@@ -26,7 +27,7 @@
 bool
 wt_is_ours(Oid relid)
 {
-	ForeignTable *ft;
+	HeapTuple	tup;
 	ForeignServer *server;
 	ForeignDataWrapper *fdw;
 	HeapTuple	proc;
@@ -34,9 +35,15 @@ wt_is_ours(Oid relid)
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
-	ft = GetForeignTable(relid);
-	server = GetForeignServer(ft->serverid);
-	fdw = GetForeignDataWrapper(server->fdwid);
+	/* asked without a lock on the table, too: it may be gone now, and its server with it */
+	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tup))
+		return false;
+	server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+	ReleaseSysCache(tup);
+	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
+	if (fdw == NULL)
+		return false;
 	/* by its handler: wrappers can be renamed, and others made with the same one */
 	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
 	if (HeapTupleIsValid(proc))

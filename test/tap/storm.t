@@ -58,7 +58,7 @@ done
 wait
 cat "$T"/out.* | grep -E '(ERROR|FATAL|PANIC): ' | sed 's/^psql:[^ ]* //; s/"[^"]*"/X/g; s/[0-9][0-9]* of/N of/' | sort | uniq -c | sort -rn >"$T/errors"
 # cancelled at the end; two make one name (in pg_class); no such table, or there is one; no such column; aborted; deadlock; locked or changed by others, as ordinary tables would say
-bad=$(grep -vE 'ERROR:  (57014|23505: duplicate key value violates unique constraint X|42704: foreign table X does not exist|42P01|42P07|42710|42701|42703|25P02|40P01|XX000: (tuple concurrently|cache lookup failed for|could not open relation with OID|relation with OID))' "$T/errors")
+bad=$(grep -vE 'ERROR:  (57014|23505: duplicate key value violates unique constraint X|42704: foreign table X does not exist|42P01|42P07|42710|42701|42703|25P02|40P01|XX000: (tuple concurrently|cache lookup failed for (relation|attribute)|could not open relation with OID|relation with OID))' "$T/errors")
 is "$bad" "" "no unexpected error"
 n=$(cat "$T"/out.ddl.* "$T"/out.dml.* | grep -c '')
 sed 's/^/# /' "$T/errors"
