@@ -39,6 +39,11 @@ typedef struct slot
 	_Atomic uint32_t prepare_done;	/* futex: rises when external goes back to 0 */
 	_Atomic uint64_t durable_wait;	/* waits until the log is durable up to here; 0 = does not; see durable.c */
 	_Atomic uint32_t durable_word;	/* futex: rises when that is so, or when it has to see to it */
+	/* a snapshot that others may take over by its key (wide_snapshot_share); share_serial is odd while it changes */
+	_Atomic uint32_t share_serial;
+	uint32_t	share_len;		/* 0: none */
+	uint64_t	share_key;
+	uint8_t		share[512];
 	/* the row lock that the process waits for, for others to look at; wait_serial is odd while it changes */
 	_Atomic uint32_t wait_serial;
 	uint32_t	wait_table;		/* 0: it does not wait */

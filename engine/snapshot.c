@@ -63,6 +63,7 @@ struct wide_snapshot
 	seq_range  *excluded;		/* sorted */
 	int			nexcluded, excluded_cap;
 	bool		latest;			/* of applied_seq: can be renewed */
+	bool		shared;			/* offered in our slot */
 	uint64_t	out_from;		/* while it is taken: excluded from here on, 0 = nothing yet */
 };
 
@@ -136,6 +137,18 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	return WIDE_OK;
 }
 
+/* Offer these bytes; len 0: nothing any more. */
+static void
+slot_share(slot *me, uint64_t key, const uint8_t *bytes, size_t len)
+{
+	atomic_fetch_add(&me->share_serial, 1);
+	me->share_key = key;
+	me->share_len = (uint32_t) len;
+	if (len > 0)
+		memcpy(me->share, bytes, len);
+	atomic_fetch_add(&me->share_serial, 1);
+}
+
 void
 wide_snapshot_release(wide_snapshot *s)
 {
@@ -144,6 +157,8 @@ wide_snapshot_release(wide_snapshot *s)
 	if (s == NULL)
 		return;
 	db = s->db;
+	if (s->shared)
+		slot_share(db->slot, 0, NULL, 0);
 	if (s->prev != NULL)
 		s->prev->next = s->next;
 	else
@@ -551,6 +566,44 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 done:
 	wide_snapshot_release(s);
 	return st;
+}
+
+wide_status
+wide_snapshot_share(wide_snapshot *s, uint64_t key)
+{
+	uint8_t		bytes[sizeof(s->db->slot->share)];
+	size_t		len = wide_snapshot_export(s, bytes, sizeof(bytes));
+
+	if (len > sizeof(bytes))
+		return wide_fail(WIDE_LIMIT, "the snapshot has too many exclusions to be shared");
+	for (wide_snapshot *o = s->db->snapshots->all; o != NULL; o = o->next)
+		o->shared = o == s;
+	slot_share(s->db->slot, key, bytes, len);
+	return WIDE_OK;
+}
+
+wide_status
+wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out)
+{
+	slot	   *slots = shm_slots(db);
+
+	*out = NULL;
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	{
+		uint8_t		bytes[sizeof(slots->share)];
+		uint32_t	serial = atomic_load(&slots[i].share_serial);
+		uint32_t	len = slots[i].share_len;
+		uint64_t	its = slots[i].share_key;
+
+		memcpy(bytes, slots[i].share, sizeof(bytes));
+		atomic_thread_fence(memory_order_acquire);
+		/* one that changes meanwhile is not the one that is asked for: that one stays as long as it is needed */
+		if ((serial & 1) != 0 || atomic_load(&slots[i].share_serial) != serial || len == 0 || len > sizeof(bytes) || its != key)
+			continue;
+		if (wide_snapshot_import(db, bytes, len, out) == WIDE_OK)
+			return WIDE_OK;
+	}
+	return wide_fail(WIDE_NOTFOUND, "nobody offers this snapshot");
 }
 
 const seq_range *

@@ -568,6 +568,14 @@ extern size_t wide_snapshot_export(const wide_snapshot *s, void *to, size_t size
  * nobody holds a snapshot any more that is as old.
  */
 extern wide_status wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot **out);
+/*
+ * Offer the snapshot to other processes under a key, until it is released; one
+ * for each process, a later one takes its place.  WIDE_LIMIT: it has too many
+ * exclusions.
+ */
+extern wide_status wide_snapshot_share(wide_snapshot *s, uint64_t key);
+/* Import what some process offers under this key; WIDE_NOTFOUND: nobody does. */
+extern wide_status wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out);
 
 /* ------------------------------------------------------------------ scan */
 

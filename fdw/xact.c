@@ -26,6 +26,7 @@
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
@@ -232,6 +233,8 @@ typedef struct SnapEntry
 	Snapshot	pg;				/* identity only */
 	wide_snapshot *ws;
 	int			refs;
+	uint64		key;			/* of a transaction's: snapshot_key */
+	bool		shared;			/* and it is offered */
 } SnapEntry;
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
@@ -294,27 +297,34 @@ running_for(void *ctx, uint64_t xid)
 	return XidInMVCCSnapshot(XidFromFullTransactionId(FullTransactionIdFromU64(xid)), (Snapshot) ctx);
 }
 
+/* Does PostgreSQL show the same transactions with both? */
+static bool
+same_transactions(Snapshot a, Snapshot b)
+{
+	return a->takenDuringRecovery == b->takenDuringRecovery && a->xmin == b->xmin && a->xmax == b->xmax &&
+		a->xcnt == b->xcnt && memcmp(a->xip, b->xip, a->xcnt * sizeof(TransactionId)) == 0;
+}
+
 /*
  * How many transactions had ended when PostgreSQL took this snapshot; 0: cannot
  * be told.  PostgreSQL notes it in the memory that it takes its snapshots in, but
  * not in the copies which statements get.  So this looks there for the one that
  * the copy was made of: the same transactions running means that nothing has
- * ended between the two.  Where that memory is shows itself in READ COMMITTED.
+ * ended between the two.  Where that memory is shows itself in READ COMMITTED
+ * (executor_start).
  */
+static Snapshot original = NULL;
+
 static uint64
 ended_at(Snapshot pg)
 {
-	static Snapshot original = NULL;
 	Snapshot	s = original;
 
 	if (IsInParallelMode() || RecoveryInProgress())
 		return 0;
-	if (s == NULL && !IsolationUsesXactSnapshot())
-		s = original = GetTransactionSnapshot();
 	if (s == NULL)
 		s = GetLatestSnapshot();
-	if (s->takenDuringRecovery || s->xmin != pg->xmin || s->xmax != pg->xmax || s->xcnt != pg->xcnt ||
-		memcmp(s->xip, pg->xip, s->xcnt * sizeof(TransactionId)) != 0)
+	if (!same_transactions(s, pg))
 		return 0;
 	return s->snapXactCompletionCount;
 }
@@ -375,6 +385,70 @@ snap_new(Snapshot pg)
 	return e;
 }
 
+/*
+ * SET TRANSACTION SNAPSHOT.  PostgreSQL's exported snapshots do not say which of
+ * the engine's belongs to them.  A transaction that has exported its snapshot
+ * offers the engine's under a number made of the transactions that it shows as
+ * running; one that has imported a snapshot asks for that number.  PostgreSQL does
+ * not count ended transactions in an imported one, which is how we know.
+ */
+static uint64
+snapshot_key(Snapshot pg)
+{
+	uint64		key = hash_bytes_extended((const unsigned char *) &pg->xmin, sizeof(pg->xmin), 1);
+
+	key = hash_bytes_extended((const unsigned char *) &pg->xmax, sizeof(pg->xmax), key);
+	return hash_bytes_extended((const unsigned char *) pg->xip, (int) (pg->xcnt * sizeof(TransactionId)), key);
+}
+
+/* After a statement: has the transaction exported its snapshot? */
+static void
+share_exported(void)
+{
+	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL || !XactHasExportedSnapshots())
+		return;
+	wt_check(wide_snapshot_share(xact_snap->ws, xact_snap->key), "could not export the snapshot");
+	xact_snap->shared = true;
+}
+
+/* The first snapshot of a transaction in REPEATABLE READ.  NULL, unless needed: there is none. */
+static SnapEntry *
+snap_of_transaction(Snapshot pg, bool needed)
+{
+	SnapEntry  *e;
+	wide_snapshot *ws = NULL;
+	bool		imported = original != NULL && original->snapXactCompletionCount == 0 && same_transactions(original, pg);
+
+	/* a session that knows nothing yet may have imported it */
+	if (imported || original == NULL)
+	{
+		wide_status st = wide_snapshot_find(wt_db(), snapshot_key(pg), &ws);
+
+		if (st == WIDE_NOTFOUND && imported && !needed)
+			return NULL;
+		if (st == WIDE_NOTFOUND && imported)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot read wide tables with this imported snapshot"),
+					 errdetail("The transaction that has exported it had no snapshot of the wide tables, or has ended."),
+					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = 'widetable'.")));
+		if (st != WIDE_NOTFOUND)
+			wt_check(st, "could not take over a snapshot");
+	}
+	if (ws == NULL)
+		e = snap_new(pg);
+	else
+	{
+		e = MemoryContextAllocZero(TopMemoryContext, sizeof(SnapEntry));
+		e->pg = pg;
+		e->ws = ws;
+		e->refs = 1;
+		dlist_push_head(&snaps, &e->node);
+	}
+	e->key = snapshot_key(pg);
+	return e;
+}
+
 static void
 snap_unref(SnapEntry *e)
 {
@@ -399,7 +473,7 @@ snap_for(Snapshot pg)
 	if (pg != NULL && IsolationUsesXactSnapshot())
 	{
 		if (xact_snap == NULL)
-			xact_snap = snap_new(pg);
+			xact_snap = snap_of_transaction(pg, true);
 		xact_snap->refs++;
 		return xact_snap;
 	}
@@ -1033,11 +1107,15 @@ executor_start(QueryDesc *queryDesc, int eflags)
 {
 	char	   *why;
 
+	/* see ended_at */
+	if (unlikely(original == NULL) && !IsolationUsesXactSnapshot() && !IsInParallelMode() && !RecoveryInProgress() &&
+		!HistoricSnapshotActive() && queryDesc->snapshot != NULL && IsMVCCSnapshot(queryDesc->snapshot))
+		original = GetTransactionSnapshot();
 	/* a store that cannot be opened is no reason to fail a query on something else */
 	if (IsolationUsesXactSnapshot() && xact_snap == NULL && queryDesc->snapshot != NULL &&
 		IsMVCCSnapshot(queryDesc->snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
 		wt_store_exists() && wt_db_try(&why) != NULL)
-		xact_snap = snap_new(queryDesc->snapshot);
+		xact_snap = snap_of_transaction(queryDesc->snapshot, false);
 	if (IsParallelWorker() && parallel_snap == NULL && queryDesc->snapshot != NULL)
 		adopt_snapshot(queryDesc->snapshot);
 	if (prev_executor_start)
@@ -1148,6 +1226,8 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 		run_depth--;
 	}
 	PG_END_TRY();
+	if (run_depth == 0)
+		share_exported();
 	if (run_depth == 0)
 		dlist_foreach(iter, &scans)
 			rest_scan(dlist_container(WtScan, node, iter.cur));

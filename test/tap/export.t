@@ -1,0 +1,45 @@
+# export: SET TRANSACTION SNAPSHOT shows wide and ordinary tables as the transaction
+# does that has exported its snapshot.
+. "${0%/*}/common.sh"
+
+new_cluster "session_preload_libraries = 'widetable'" "max_connections = 30"
+q "CREATE EXTENSION widetable" "CREATE FOREIGN TABLE w (k text COLLATE \"C\", n int) SERVER widetable" "CREATE TABLE h (k int)" \
+	"INSERT INTO w SELECT 'k' || g, g FROM generate_series(1, 5) g" >/dev/null
+
+mkfifo "$T/in"
+"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
+exec 3>"$T/in"
+# ask SQL: the next line that the other session prints
+ask() {
+	n=$(($(wc -l <"$T/out") + 1))
+	printf '%s\n' "$1" >&3
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ "$(wc -l <"$T/out")" -ge $n ] && break
+		sleep 0.1
+	done
+	sed -n "${n}p" "$T/out"
+}
+
+id=$(ask "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot();")
+# committed since: to wide tables alone, and to both
+q "INSERT INTO w VALUES ('new', 1)" "BEGIN" "INSERT INTO h VALUES (1)" "INSERT INTO w VALUES ('both', 1)" "COMMIT" "UPDATE w SET n = n + 100" "SELECT widetable.flush()" "SELECT widetable.compact('w')" >/dev/null
+both="SELECT (SELECT count(*) FROM h), count(*), sum(n) FROM w"
+is "$(q "$both")" "1|7|717" "what is committed"
+is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'" "$both" "COMMIT" "$both")" "0|5|15
+1|7|717" "with the exported snapshot, and after it"
+is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'" "SELECT count(*) FROM h" "$both" "COMMIT")" "0
+0|5|15" "the same after another statement"
+is "$(q "SET parallel_setup_cost = 0" "SET parallel_tuple_cost = 0" "SET min_parallel_table_scan_size = 0" "BEGIN ISOLATION LEVEL REPEATABLE READ" \
+	"SET TRANSACTION SNAPSHOT '$id'" "SELECT count(*), sum(n) FROM w WHERE n > (SELECT min(v) FROM (VALUES (0)) x (v))" "COMMIT")" "5|15" "in a parallel plan"
+is "$(ask "SELECT (SELECT count(*) FROM h) || ' ' || count(*) FROM w;")" "0 5" "the exporting transaction itself"
+[ -n "$(ask "COMMIT; SELECT 'done';")" ]
+
+# a snapshot of one statement only
+id=$(ask "BEGIN; SELECT pg_export_snapshot();")
+like "$(q "SELECT 1 LIMIT 0" "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'" "SELECT count(*) FROM h" "$both" "COMMIT")" \
+	"cannot read wide tables with this imported snapshot" "an exporter that keeps none is an error for wide tables"
+is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'" "SELECT count(*) FROM h" "COMMIT")" "1" "and none for ordinary ones"
+exec 3>&-
+wait
+
+finish
