@@ -168,10 +168,14 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 		return block_malformed(c, "its head does not fit");
 	}
 	forget(c);
-	if ((c->flags & BLOCK_GRID) != 0 && c->grid == NULL)
+	if ((c->flags & BLOCK_GRID) != 0 && c->grid_cap < c->columns)
 	{
-		c->grid = malloc(BLOCK_GRID_COLUMNS * sizeof(*c->grid));
-		if (c->grid == NULL)
+		free(c->grid);
+		c->grid_cap = 0;
+		c->grid = malloc(c->columns * sizeof(*c->grid));
+		if (c->grid != NULL)
+			c->grid_cap = c->columns;
+		else
 		{
 			c->entries = c->rows = c->columns = 0;
 			return wide_fail(WIDE_NOMEM, "out of memory for a block");
@@ -186,6 +190,7 @@ block_close(block_cursor *c)
 	buffer_free(&c->key);
 	free(c->grid);
 	c->grid = NULL;
+	c->grid_cap = 0;
 	c->entries = c->rows = c->columns = 0;
 	c->valid = false;
 }

@@ -109,6 +109,7 @@ typedef struct block_cursor
 	/* grid */
 	const uint8_t *directory;
 	block_column *grid;			/* as far as parsed */
+	uint32_t	grid_cap;
 	uint64_t	parsed;			/* which these are */
 	/* position */
 	bool		valid;

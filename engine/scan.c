@@ -295,8 +295,8 @@ range_seek(wide_scan *s)
 }
 
 /* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
-static bool
-range_passed(const wide_scan *s)
+bool
+scan_range_passed(const wide_scan *s)
 {
 	const uint8_t *lo = range_lo(s);
 
@@ -316,7 +316,7 @@ scan_open_range(wide_scan *s)
 	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
 	s->range++;
 	s->point_done = s->have_row = false;
-	if (range_passed(s))
+	if (scan_range_passed(s))
 		return WIDE_OK;
 	s->open = true;
 	if (s->reverse && !s->cur->point)
@@ -510,10 +510,10 @@ leave_row(wide_scan *s)
 }
 
 /* The filter wants nothing before s->sought (reverse: nothing from there on). */
-static wide_status
-go_to_sought(wide_scan *s)
+wide_status
+scan_go_to_sought(wide_scan *s)
 {
-	if (range_passed(s))
+	if (scan_range_passed(s))
 	{
 		s->open = false;
 		return WIDE_OK;
@@ -536,19 +536,39 @@ go_to_sought(wide_scan *s)
 	return WIDE_OK;
 }
 
+wide_status
+scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
+{
+	wide_bytes	to = {NULL, 0};
+
+	*verdict = s->filter(s->filter_arg, key, &to);
+	if (*verdict != WIDE_ROW_SEEK)
+		return WIDE_OK;
+	if (to.len > WIDE_MAX_ROW + 1)
+		return wide_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
+	s->sought.len = 0;
+	TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
+	s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);
+	if ((ukey_compare(s->sought.data, s->sought.len, row->data, row->len) > 0) == s->reverse)
+	{
+		/* it does not lead on */
+		s->sought.len = 0;
+		*verdict = WIDE_ROW_SKIP;
+	}
+	return WIDE_OK;
+}
+
 /* Ask about the row at hand; if it is not accepted the scan moves on as far as the filter says. */
 static wide_status
 filter_row(wide_scan *s, bool *accepted)
 {
-	wide_bytes	key,
-				to = {NULL, 0};
+	wide_bytes	key;
 	wide_row_verdict verdict;
-	bool		leads_on;
 
 	s->key.len = 0;
 	TRY(buffer_reserve(&s->key, s->row.len));
 	TRY(key_decode_part(s->row.data, s->row.len, &s->key, &key));
-	verdict = s->filter(s->filter_arg, key, &to);
+	TRY(scan_ask_filter(s, &s->row, key, &verdict));
 	*accepted = verdict == WIDE_ROW_ACCEPT;
 	if (*accepted)
 		return WIDE_OK;
@@ -559,19 +579,7 @@ filter_row(wide_scan *s, bool *accepted)
 		s->open = false;
 		return WIDE_OK;
 	}
-	if (verdict == WIDE_ROW_SEEK)
-	{
-		if (to.len > WIDE_MAX_ROW + 1)
-			return wide_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
-		s->sought.len = 0;
-		TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
-		s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);
-		leads_on = (ukey_compare(s->sought.data, s->sought.len, s->row.data, s->row.len) > 0) == !s->reverse;
-		if (leads_on)
-			return go_to_sought(s);
-		s->sought.len = 0;
-	}
-	return leave_row(s);
+	return verdict == WIDE_ROW_SEEK ? scan_go_to_sought(s) : leave_row(s);
 }
 
 /* Go to the next row in which anything stands, and which the filter accepts. */
@@ -738,6 +746,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
 	s->filter = spec->row_filter;
 	s->filter_arg = spec->filter_arg;
+	s->filter_follows = spec->filter_follows;
 	s->calls = 1;
 	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
 	TRY_GOTO(scan_families_open(s, spec));

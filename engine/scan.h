@@ -100,6 +100,9 @@ typedef struct scan_run
 	bool		possible;		/* by what is asked for */
 	bool		open;			/* w is; the merge stands at `first` */
 	uint32_t	first;
+	bool		over;			/* the range is, says the filter */
+	bool		all_over;		/* all ranges are */
+	bool		seek;			/* it goes on at s->sought, behind w */
 	merge_window w;				/* w.row: the next row to look at */
 	const uint8_t *refused;		/* a block that is no run */
 	bool		any;			/* every row exists */
@@ -117,6 +120,7 @@ typedef struct scan_run
 	/* what was read ahead */
 	wide_row   *rows;
 	uint32_t   *numbers;		/* their rows in the block */
+	int			rows_cap;
 	int			counted;		/* rows in the statistics */
 	int			size;			/* so many at a time */
 	uint8_t    *room;			/* for keys, in the arena */
@@ -156,6 +160,7 @@ struct wide_scan
 	uint32_t	row_shown;		/* cells of the current row so far */
 	wide_row_filter filter;
 	void	   *filter_arg;
+	bool		filter_follows;	/* what was given out decides what it answers */
 	buffer		sought;			/* encoded: the filter wants nothing before (reverse: at or after) this; len 0 = no limit */
 	/* position */
 	int			range;			/* the next one to open, counted from the side where the scan begins */
@@ -217,9 +222,16 @@ extern wide_status scan_make_view(wide_scan *s, scan_family *f);
 
 /* scan.c */
 extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false: it is passed by */
+/* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
+extern wide_status scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
+/* Move on to s->sought, or close the range. */
+extern wide_status scan_go_to_sought(wide_scan *s);
+/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
+extern bool scan_range_passed(const wide_scan *s);
 
 /* scan_run.c */
 extern bool scan_runs_off;		/* for tests: everything goes the other way */
+extern uint64_t scan_runs_rows; /* for tests: rows that did not */
 extern void scan_run_init(wide_scan *s);
 /* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the ranges are over. */
 extern wide_status scan_run_next(wide_scan *s);

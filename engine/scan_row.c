@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include "scan.h"
 
+#define ARENA_FIRST	((size_t) 1024)	/* for the gets of one row */
 #define ARENA_CHUNK	((size_t) 16 * 1024)
 
 /* ------------------------------------------------------------------ memory */
@@ -33,7 +34,8 @@ scan_arena(wide_scan *s, size_t n)
 
 	if (c == NULL || c->size - c->used < n)
 	{
-		size_t		size = n > ARENA_CHUNK ? n : ARENA_CHUNK;
+		size_t		least = c == NULL ? ARENA_FIRST : ARENA_CHUNK,
+					size = n > least ? n : least;
 
 		c = malloc(sizeof(*c) + size);
 		if (c == NULL)

@@ -21,9 +21,11 @@
  *
  * What is not so is left to the other way row by row: blocks with deletes, with
  * ttls, of an excluded or a later transaction, rows that are also in a memtable.
- * So are scans of several families, backwards, and with a row filter.
+ * So are scans of several families, and backwards.
  *
- * Predicates are told of a row before anything else of it is looked at.
+ * The row filter is asked as it is otherwise; where it leads to is searched in
+ * the block first.  Predicates are told of a row before anything else of it is
+ * looked at.
  *
  * A few rows are read ahead, one at first and up to RUN_ROWS; they are given out
  * one by one.  Their values lie in the pinned block, keys in the arena.  The
@@ -38,14 +40,15 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NO_COLUMN	UINT32_MAX
 #define KEY_COPY	16			/* bytes of keys that are copied without looking */
-#define KEY_ROOM	1024		/* bytes for keys that are taken from the arena at a time */
+#define KEY_ROOM	512			/* bytes for keys that are taken from the arena at a time */
 
 bool		scan_runs_off;
+uint64_t	scan_runs_rows;
 
 void
 scan_run_init(wide_scan *s)
 {
-	s->run.possible = s->nfamilies == 1 && s->families[0].leads && s->filter == NULL && !scan_runs_off;
+	s->run.possible = s->nfamilies == 1 && s->families[0].leads && !scan_runs_off;
 	s->run.size = 1;
 }
 
@@ -89,7 +92,6 @@ scan_run_free(wide_scan *s)
 	free(s->run.columns);
 	free(s->run.of);
 	free(s->run.rows);
-	free(s->run.numbers);
 	buffer_free(&s->run.key);
 	buffer_free(&s->run.quals);
 }
@@ -294,6 +296,7 @@ run_open(wide_scan *s, scan_family *f)
 	r->key_row = UINT32_MAX;
 	r->open = true;
 	r->first = r->w.row;
+	r->over = r->all_over = r->seek = false;
 	return WIDE_OK;
 }
 
@@ -357,6 +360,35 @@ grid_value(const scan_run *r, run_column *k, uint32_t row)
 	if (unlikely(k->len > g->values.nbytes - k->off))
 		return block_malformed(r->w.block, "a value");
 	return WIDE_OK;
+}
+
+/*
+ * At the beginning of a run nothing of its columns is in the processor's cache,
+ * and each of them lies elsewhere: fetch them all at the same time.
+ */
+static void
+prefetch_row(const scan_run *r, uint32_t row)
+{
+	for (int i = 0; i < r->ncolumns; i++)
+	{
+		const block_strings *v;
+		uint32_t	group = row / BLOCK_GROUP;
+
+		if (r->columns[i].column == NO_COLUMN)
+			continue;
+		v = &r->columns[i].grid->values;
+		if (r->columns[i].grid->bits != NULL)
+			__builtin_prefetch(r->columns[i].grid->bits + row / 8);
+		if (v->width == 0)
+			__builtin_prefetch(v->bytes + (size_t) row * v->base);
+		else
+		{
+			__builtin_prefetch(v->lengths + (size_t) group * BLOCK_GROUP * v->width);
+			__builtin_prefetch(v->starts + (size_t) group * 2);
+			/* where it would be if all were of one length */
+			__builtin_prefetch(v->bytes + (uint64_t) row * v->nbytes / (r->w.block->rows + 1));
+		}
+	}
 }
 
 static inline void
@@ -599,12 +631,17 @@ reserve_rows(wide_scan *s, int n)
 	scan_run   *r = &s->run;
 	uint32_t	cells = (uint32_t) n * (uint32_t) r->nwanted;
 
-	if (r->rows == NULL)
+	if (r->rows_cap < n)
 	{
-		r->rows = malloc(RUN_ROWS * sizeof(*r->rows));
-		r->numbers = malloc(RUN_ROWS * sizeof(*r->numbers));
-		if (r->rows == NULL || r->numbers == NULL)
+		int			cap = n < RUN_ROWS / 8 ? RUN_ROWS / 8 : RUN_ROWS;
+		wide_row   *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
+
+		if (rows == NULL)
 			return no_memory();
+		free(r->rows);
+		r->rows = rows;
+		r->numbers = (uint32_t *) (rows + cap);
+		r->rows_cap = cap;
 	}
 	if (s->cells_cap < cells || s->cells == NULL)
 	{
@@ -619,6 +656,34 @@ reserve_rows(wide_scan *s, int n)
 	return WIDE_OK;
 }
 
+/* Asks the filter about the row just passed, whose key is in r->key. */
+static wide_status
+run_filter(wide_scan *s, wide_bytes key, bool *in)
+{
+	scan_run   *r = &s->run;
+	wide_row_verdict verdict;
+	uint32_t	row;
+
+	TRY(scan_ask_filter(s, &r->key, key, &verdict));
+	*in = verdict == WIDE_ROW_ACCEPT;
+	if (verdict == WIDE_ROW_END || (verdict == WIDE_ROW_SEEK && scan_range_passed(s)))
+	{
+		/* rows that were read ahead come first */
+		r->over = true;
+		r->all_over = verdict == WIDE_ROW_END;
+		r->w.end = r->w.row;
+	}
+	else if (verdict == WIDE_ROW_SEEK)
+	{
+		TRY(block_row_at(r->w.block, s->sought.data, (uint32_t) s->sought.len, &row));
+		/* order is not checked in blocks, and there must be an end */
+		r->w.row = row > r->w.row ? row : r->w.row;
+		r->seek = r->w.row >= r->w.end;
+		r->w.row = r->seek ? r->w.end : r->w.row;
+	}
+	return WIDE_OK;
+}
+
 /* Reads the next rows of the run, into s->ahead. */
 static wide_status
 run_read(wide_scan *s, scan_family *f)
@@ -629,24 +694,37 @@ run_read(wide_scan *s, scan_family *f)
 				at = 0;
 	bool		grid = (r->w.block->flags & BLOCK_GRID) != 0;
 
+	if (s->filter_follows)
+		limit = 1;
 	if (r->nwanted > 0 && limit > RUN_CELLS / r->nwanted)
 		limit = RUN_CELLS / r->nwanted;
 	TRY(reserve_rows(s, limit));
 	if (interrupted(s->db))
 		return wide_fail(WIDE_INTERRUPTED, "interrupted");
 	r->room_left = 0;
+	if (grid && r->w.row == r->first)
+		prefetch_row(r, r->first);
 	while (r->w.row < r->w.end && count < limit)
 	{
 		wide_row   *row = &r->rows[count];
 		uint32_t	i = r->w.row++;
 		int			n = 0;
-		bool		in = r->any;
+		bool		in = true;
 
+		if (s->filter != NULL)
+		{
+			TRY(give_key(s, i, &row->key));
+			TRY(run_filter(s, row->key, &in));
+			if (!in)
+				continue;
+		}
+		in = r->any;
 		if (r->ncolumns > 0)
 			TRY(grid ? grid_row(s, i, at, &n, &in) : list_row(s, i, at, &n, &in));
 		if (!in)
 			continue;
-		TRY(give_key(s, i, &row->key));
+		if (s->filter == NULL)
+			TRY(give_key(s, i, &row->key));
 		row->cells = &s->cells[at];
 		row->ncells = n;
 		row->more = false;
@@ -661,6 +739,7 @@ run_read(wide_scan *s, scan_family *f)
 		r->size *= 2;
 	s->ahead.rows = r->rows;
 	s->ahead.n = count;
+	scan_runs_rows += (uint64_t) count;
 	return WIDE_OK;
 }
 
@@ -680,20 +759,37 @@ stand_behind(wide_scan *s, uint32_t row)
 	return WIDE_OK;
 }
 
+/* It was of one row, or the filter has said so, of this or of all. */
+static void
+close_range(wide_scan *s)
+{
+	s->open = false;
+	if (s->run.all_over)
+		s->range = s->nranges;
+}
+
 wide_status
 scan_run_drop(wide_scan *s)
 {
 	scan_run   *r = &s->run;
 	bool		open = r->open;
-	uint32_t	next = s->ahead.given < s->ahead.n ? r->numbers[s->ahead.given] : r->w.row;
+	bool		some = s->ahead.given < s->ahead.n;
+	uint32_t	next = some ? r->numbers[s->ahead.given] : r->w.row;
 
 	r->open = false;
 	forget_rows(s);
 	r->refused = NULL;
 	if (!open)
 		return WIDE_OK;
-	if (s->cur->point)
+	if (r->over && !some)
+		close_range(s);
+	else if (s->cur->point)
 		s->point_done = next > r->first;
+	else if (r->seek && !some)
+	{
+		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
+		s->have_row = true;
+	}
 	else if (next > r->first)
 		return stand_behind(s, next - 1);
 	return WIDE_OK;
@@ -706,10 +802,14 @@ run_leave(wide_scan *s, scan_family *f)
 	scan_run   *r = &s->run;
 
 	r->open = false;
-	if (s->cur->point)
+	if (r->over || s->cur->point)
+	{
+		close_range(s);
 		return WIDE_OK;
+	}
 	TRY(stand_behind(s, r->w.end - 1));
-	return merge_window_leave(f->m, r->w.end);
+	TRY(merge_window_leave(f->m, r->w.end));
+	return r->seek ? scan_go_to_sought(s) : WIDE_OK;
 }
 
 /* Is the merge at the end of the range?  A range of one row: is it not at the row? */
@@ -746,8 +846,6 @@ scan_run_next(wide_scan *s)
 			if (r->w.row < r->w.end)
 				continue;
 			TRY(run_leave(s, f));
-			if (s->cur->point)
-				s->open = false;
 		}
 		if (!s->open)
 		{

@@ -707,6 +707,7 @@ typedef struct wide_scan_spec
 	uint32_t	row_cells;		/* at most so many cells per wide_row (0 = 4096) */
 	uint32_t	row_limit;		/* of each row only so many cells, the first ones that it hands out (0 = all) */
 	wide_row_filter row_filter; /* may be NULL */
+	bool		filter_follows; /* its answers depend on the rows that were returned: none is read ahead */
 	void	   *filter_arg;
 } wide_scan_spec;
 

@@ -230,6 +230,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 		st->loose->inner = st->spec.row_filter;
 		st->loose->inner_arg = st->spec.filter_arg;
 		st->spec.row_filter = wt_loose_filter;
+		st->spec.filter_follows = true;
 		st->spec.filter_arg = st->loose;
 	}
 	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)

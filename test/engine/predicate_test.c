@@ -885,7 +885,7 @@ test_distinct(void **state)
 	wide_scan_family f = {.want = WIDE_WANT_EXISTS};
 	distinct	d = {.last = ""};
 	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .row_filter = distinct_filter, .filter_arg = &d};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .row_filter = distinct_filter, .filter_follows = true, .filter_arg = &d};
 
 	(void) state;
 	begin(&s, 1, 1);

@@ -1,0 +1,306 @@
+/*
+ * scan_run_test.c - rows taken from blocks as they are give what they give one
+ * by one: random tables of one family, each question asked both ways.
+ */
+#include "store_fixture.h"
+#include "scan.h"
+
+#define ROWS	400
+#define QUALS	9
+
+static wide_family_id fam;
+static wide_table_id table;
+static char qual_name[QUALS][8];
+
+static wide_bytes
+row_key(int i, char *buf)
+{
+	/* with zero bytes, and prefixes of others */
+	int			n = snprintf(buf, 32, "%03d%s", i / 3, i % 3 == 0 ? "" : i % 3 == 1 ? "x" : "xyz");
+
+	if (i % 5 == 0)
+		buf[2] = '\0';
+	return bytes(buf, (size_t) n + (i % 3 == 1));
+}
+
+/* Cells of some rows in one transaction: dense, or with holes, versions, deletes and ttls. */
+static void
+write_rows(store *s, uint64_t *r, int from, int to, int holes, bool rough, int64_t ts)
+{
+	wide_batch *b;
+
+	assert_ok(wide_batch_new(s->db, &b));
+	for (int i = from; i < to; i++)
+	{
+		char		key[32], value[64];
+
+		for (int k = 0; k < QUALS; k++)
+		{
+			uint64_t	x = rnd(r);
+			int			n = (int) (x >> 8 & 0xffff) % (k % 2 == 0 ? 5 : 50);
+
+			if ((int) (x % 100) < holes || (k > 5 && x % 7 != 0))
+				continue;
+			memset(value, 'a' + (int) (x >> 16 & 0xff) % 26, sizeof value);
+			if (rough && x % 40 == 0)
+				assert_ok(wide_batch_delete(b, x % 3 == 0 ? WIDE_DELETE_FAMILY : WIDE_DELETE_COLUMN, fam, row_key(i, key),
+											   text(qual_name[k]), WIDE_TS_MAX));
+			else
+				assert_ok(wide_batch_put(b, fam, row_key(i, key), text(qual_name[k]), ts == 0 ? WIDE_TS_AUTO : ts + (int64_t) (x >> 40) % 3, 0,
+										 rough && x % 30 == 0 ? 1000000000 : 0, bytes(value, (size_t) n)));
+		}
+	}
+	assert_ok(store_commit(s, b, NULL));
+}
+
+typedef struct question
+{
+	wide_scan_spec spec;
+	wide_scan_family f;
+	wide_bytes	quals[QUALS];
+	wide_range	ranges[4];
+	char		keys[8][32];
+	wide_predicate p[2];
+	wide_bytes	value;
+	int			skip;			/* filter */
+	char		sought[32];
+} question;
+
+static wide_row_verdict
+filter(void *arg, wide_bytes key, wide_bytes *seek)
+{
+	question   *q = arg;
+	int			n = key.data[0] * 7 + key.data[1] * 3 + key.data[key.len - 1];
+
+	if (n % q->skip == 0)
+		return WIDE_ROW_SKIP;
+	if (n % q->skip == 1 && key.data[1] < '9')
+	{
+		memcpy(q->sought, key.data, 2);
+		q->sought[1]++;
+		*seek = bytes(q->sought, 2);
+		return WIDE_ROW_SEEK;
+	}
+	return n % 977 == 0 ? WIDE_ROW_END : WIDE_ROW_ACCEPT;
+}
+
+static int
+compare_bounds(const void *a, const void *b)
+{
+	const wide_bytes *x = a,
+			   *y = b;
+
+	return ukey_compare(x->data, x->len, y->data, y->len);
+}
+
+static void
+ask(question *q, uint64_t *r)
+{
+	int			n = 1 + (int) (rnd(r) % 3);
+	wide_bytes	bound[8];
+
+	memset(q, 0, sizeof *q);
+	q->f = (wide_scan_family) {.id = fam, .want = (wide_want) (rnd(r) % 4), .quals = q->quals, .max_versions = 1 + (int) (rnd(r) % 5 == 0), .any_exists = rnd(r) % 2};
+	q->spec = (wide_scan_spec) {.families = &q->f, .nfamilies = 1, .ranges = q->ranges, .nranges = n,
+		.reverse = rnd(r) % 8 == 0, .row_cells = rnd(r) % 4 == 0 ? 3 : 0, .row_limit = rnd(r) % 5 == 0 ? 2 : 0};
+	if (q->f.want == WIDE_WANT_COLUMNS)
+		for (int k = 0; k < QUALS; k++)
+		{
+			if (rnd(r) % 3 == 0)
+				q->quals[q->f.nquals++] = text(qual_name[k]);
+		}
+	if (q->f.want == WIDE_WANT_RANGE)
+	{
+		q->quals[0] = text(qual_name[rnd(r) % 4]);
+		q->quals[1] = rnd(r) % 2 ? text(qual_name[4 + rnd(r) % 4]) : bytes(NULL, 0);
+		q->f.nquals = 2;
+	}
+	if (rnd(r) % 6 == 0)
+		q->spec.ts_max = 40;
+	if (rnd(r) % 6 == 0)
+	{
+		q->spec.show_min = 11;
+		q->spec.show_max = INT64_MAX;
+	}
+	for (int i = 0; i < (int) (rnd(r) % 3); i++)
+	{
+		q->value = text("ccc");
+		q->p[i] = (wide_predicate) {.clause = i, .op = i == 0 ? (wide_op) (rnd(r) % 6) : WIDE_OP_IS_NULL, .kind = WIDE_KIND_BYTES,
+			.qualifier = text(qual_name[rnd(r) % QUALS]), .values = &q->value, .nvalues = 1, .width = rnd(r) % 3 == 0 ? 3 : 0};
+		if (q->p[i].op == WIDE_OP_IS_NULL)
+			q->p[i].nvalues = 0;
+		q->spec.npredicates = i + 1;
+	}
+	q->spec.predicates = q->p;
+	if (rnd(r) % 4 == 0 && !q->spec.reverse)
+	{
+		q->skip = 2 + (int) (rnd(r) % 20);
+		q->spec.row_filter = filter;
+		q->spec.filter_arg = q;
+		q->spec.filter_follows = rnd(r) % 2;
+	}
+	if (rnd(r) % 3 == 0)
+	{
+		q->ranges[0] = (wide_range) {{(const uint8_t *) "", 0}, {NULL, 0}};
+		q->spec.nranges = 1;
+		return;
+	}
+	for (int i = 0; i < 2 * n; i++)
+		bound[i] = row_key((int) (rnd(r) % ROWS), q->keys[i]);
+	qsort(bound, (size_t) (2 * n), sizeof *bound, compare_bounds);
+	for (int i = 0; i < n; i++)
+	{
+		q->ranges[i] = (wide_range) {bound[2 * i], bound[2 * i + 1]};
+		/* one row only */
+		if (rnd(r) % 3 == 0)
+		{
+			((char *) bound[2 * i].data)[bound[2 * i].len] = '\0';
+			q->ranges[i].hi = bytes(bound[2 * i].data, bound[2 * i].len + 1);
+		}
+	}
+}
+
+static void
+note(buffer *out, const void *p, size_t n)
+{
+	assert_ok(buffer_append(out, &n, sizeof n));
+	assert_ok(buffer_append(out, p, n));
+}
+
+/* The answer as bytes; parked, interrupted and begun again on the way. */
+static void
+answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *out, uint64_t *rows)
+{
+	uint64_t	r = seed;
+	wide_scan  *scan;
+	wide_row	row;
+	wide_status st;
+	wide_scan_stats stats;
+	bool		more = false;
+
+	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));
+	if (rnd(&r) % 2)
+	{
+		for (int i = (int) (rnd(&r) % 40); i > 0 && wide_scan_next(scan, &row) == WIDE_OK; i--)
+			;
+		assert_ok(wide_scan_restart(scan, q->spec.ranges, q->spec.nranges, 0));
+	}
+	for (;;)
+	{
+		if (!more && rnd(&r) % 7 == 0)
+			s->interrupt_after = 1 + (int) (rnd(&r) % 3);
+		while ((st = wide_scan_next(scan, &row)) == WIDE_INTERRUPTED)
+			;
+		s->interrupt_after = 0;
+		if (st == WIDE_END)
+			break;
+		assert_ok(st);
+		note(out, row.key.data, row.key.len);
+		assert_ok(buffer_append(out, &row.unsure, 1));
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *c = &row.cells[i];
+			int64_t		n[] = {c->family, c->column, c->version, c->ts, c->ttl_us, (int64_t) c->seq, c->provisional};
+
+			note(out, n, sizeof n);
+			note(out, c->qualifier.data, c->qualifier.len);
+			note(out, c->value.data, c->value.len);
+		}
+		more = row.more;
+		*rows += !more;
+		if (!more && rnd(&r) % 11 == 0)
+			wide_scan_park(scan);
+	}
+	wide_scan_statistics(scan, &stats);
+	assert_true(stats.cells_returned >= stats.rows_returned * (q->f.want == WIDE_WANT_ALL));
+	wide_scan_close(scan);
+}
+
+static void
+both_ways(void **state)
+{
+	uint64_t	ran = 0,
+				rows = 0;
+
+	for (uint64_t seed = 1; seed <= 12; seed++)
+	{
+		store		s;
+		wide_family_options opt;
+		wide_snapshot *snap = NULL;
+		wide_batch *own;
+		uint64_t	r = seed;
+
+		store_init(&s);
+		s.config.memtable_size = 8 << 20;
+		s.config.cache_size = 8 << 20;
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		opt.versions = seed % 3 == 0 ? 3 : 1;
+		opt.block_size = seed % 2 ? 1024 : 4096;
+		store_table(&s, &opt, 1, &table, &fam);
+		for (int k = 0; k < QUALS; k++)
+			snprintf(qual_name[k], sizeof qual_name[k], "%c%d", 'a' + k, k * k);
+		write_rows(&s, &r, 0, ROWS, seed % 4 == 0 ? 0 : 20, false, seed % 2 ? 10 : 0);
+		assert_ok(wide_flush(s.db));
+		assert_ok(wide_compact(s.db, fam));
+		if (seed % 3 == 1)
+		{
+			write_rows(&s, &r, 100, 140, 30, true, seed % 2 ? 20 : 0);
+			assert_ok(wide_flush(s.db));
+		}
+		if (seed % 3 != 2)
+			write_rows(&s, &r, 200, 210, 30, seed % 4 != 1, 0);
+		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		/* not of the snapshot */
+		write_rows(&s, &r, 300, 310, 30, seed % 4 != 1, 0);
+		/* rows of their own, so that a block could be all of these */
+		if (seed % 2)
+			write_rows(&s, &r, ROWS, ROWS + 30, 0, false, 0);
+		if (seed % 2)
+			assert_ok(wide_flush(s.db));
+		assert_ok(wide_batch_new(s.db, &own));
+		assert_ok(wide_batch_put(own, fam, text("05x"), text(qual_name[1]), WIDE_TS_AUTO, 0, 0, text("own")));
+		for (int i = 0; i < 120; i++)
+		{
+			question	q;
+			buffer		a = {0},
+						b = {0};
+			uint64_t	ask_seed = seed * 1000 + (uint64_t) i,
+						n = 0;
+
+			ask(&q, &ask_seed);
+			if (i % 5 == 0)
+			{
+				q.spec.own = own;
+				q.spec.own_mark = UINT64_MAX;
+			}
+			scan_runs_off = true;
+			answer(&s, snap, &q, ask_seed, &b, &n);
+			scan_runs_off = false;
+			scan_runs_rows = 0;
+			answer(&s, snap, &q, ask_seed, &a, &rows);
+			ran += scan_runs_rows;
+			if (a.len != b.len || memcmp(a.data, b.data, a.len) != 0)
+				fail_msg("seed %d, question %d: %zu bytes, %zu row by row (want %d, %d ranges, %s%s%s%d predicates, limits %u %u)",
+						 (int) seed, i, a.len, b.len, q.f.want, q.spec.nranges, q.spec.reverse ? "backwards, " : "",
+						 q.spec.row_filter ? "filter, " : "", q.spec.own ? "own batch, " : "", q.spec.npredicates,
+						 q.spec.row_cells, q.spec.row_limit);
+			buffer_free(&a);
+			buffer_free(&b);
+		}
+		wide_batch_free(own);
+		wide_snapshot_release(snap);
+		store_drop(&s);
+	}
+	/* and it was the other way indeed */
+	assert_true(rows > 20000);
+	assert_true(ran > rows / 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
