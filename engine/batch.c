@@ -1,81 +1,29 @@
 /*
  * batch.c - the private, ordered set of changes of one transaction.
  *
- * Cells and deletes go into a skip list of the batch's own (mem.c) in reserved
- * address space, which costs memory only as far as it is touched and never
- * moves.  Operation n has the pseudo sequence number SEQ_OWN + n, above all
- * committed ones, so that merging the list on top of the store's own sources
- * gives what the transaction should see.
+ * Cells and deletes are operations, numbered as they come.  They are gathered in
+ * a list in memory (own.c); beyond batch.memory bytes of it they become sorted
+ * runs in temporary files (spill.c, run.c).  Operation n has a pseudo sequence
+ * number above all committed ones (own_seq), so that merging list and runs on
+ * top of the store's own sources gives what the transaction should see.
  *
- * Nothing is ever taken out of the list.  One byte for each operation tells
- * what it is and whether it was undone; a mark is an operation number, and
- * reading up to a mark is a comparison.
+ * A mark is an operation number; reading up to a mark is a comparison.  What a
+ * rewind undoes stays where it is and is passed over by its number, until the
+ * list becomes a run without it.
  *
  * Automatic timestamps.  A put with WIDE_TS_AUTO gets a provisional timestamp
- * for its place in the list; the real one comes at commit, as does the time of
- * a delete without a timestamp.  Of several to one
- * column only the last counts, for the batch's own reads (batch_shows) and at
- * commit (payload.c) alike.
+ * for its place in the order; the real one comes at commit, as does the time of
+ * a delete without a timestamp.  Of several to one column only the last counts,
+ * for the batch's own reads and at commit (payload.c) alike.
+ *
+ * Reading.  While nothing has been spilled the list is a source as a memtable
+ * is, less what batch_shows leaves out.  Afterwards a source (own_reader) merges
+ * the list and the runs, column by column.
  *
  * Locking: none; the batch belongs to one process.
  */
 #include <stdlib.h>
-#include <sys/mman.h>
 #include "batch.h"
-
-#define ARENA_BYTES		((uint64_t) 8 << 30)
-#define ARENA_LEAST		((uint64_t) 64 << 20)
-#define ARENA_KEEP		((uint64_t) 1 << 20)	/* stays in memory for the next batch */
-#define OPS_MAX			(SEQ_MAX - SEQ_OWN)
-
-/* One arena is kept for the process's next batch: mapping and first touch cost more than a small transaction. */
-static uint8_t *spare;
-static uint64_t spare_bytes;
-
-static wide_status
-arena_take(wide_batch *b)
-{
-	uint64_t	bytes = ARENA_BYTES;
-	void	   *p = MAP_FAILED;
-
-	if (spare != NULL)
-	{
-		b->base = spare;
-		b->capacity = spare_bytes;
-		spare = NULL;
-		return WIDE_OK;
-	}
-	for (; bytes >= ARENA_LEAST && p == MAP_FAILED; bytes /= 4)
-	{
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p != MAP_FAILED)
-			b->capacity = bytes;
-	}
-	if (p == MAP_FAILED)
-		return wide_fail(WIDE_NOMEM, "no address space for a transaction's changes");
-	b->base = p;
-	return WIDE_OK;
-}
-
-static void
-arena_give(wide_batch *b)
-{
-	uint64_t	used;
-
-	if (b->base == NULL)
-		return;
-	used = atomic_load(&b->table.used);
-	if (spare != NULL)
-		munmap(b->base, b->capacity);
-	else
-	{
-		if (used > ARENA_KEEP)
-			madvise(b->base + ARENA_KEEP, b->capacity - ARENA_KEEP, MADV_DONTNEED);
-		spare = b->base;
-		spare_bytes = b->capacity;
-	}
-	b->base = NULL;
-}
 
 wide_status
 wide_batch_new(wide_db *db, wide_batch **out)
@@ -87,6 +35,8 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	if (b == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->db = db;
+	b->memory = BATCH_MEMORY;
+	b->oldest = UINT64_MAX;
 	*out = b;
 	return WIDE_OK;
 }
@@ -136,12 +86,15 @@ wide_batch_free(wide_batch *b)
 		batch_unprepare(b);
 	if (b->delta != NULL)
 		catalog_delta_free(b->delta);
-	arena_give(b);
+	own_list_retire(b->list);
+	for (int i = 0; i < b->nruns; i++)
+		run_unref(b->runs[i].run);
+	free(b->runs);
 	buffer_free(&b->key);
+	buffer_free(&b->row);
 	buffer_free(&b->payload);
 	free(b->files);
-	free(b->floors);
-	free(b->ops);
+	free(b->undone);
 	free(b);
 }
 
@@ -151,35 +104,28 @@ wide_batch_log_files(wide_batch *b, bool log)
 	b->files_unlogged = !log;
 }
 
+void
+wide_batch_set_memory(wide_batch *b, size_t bytes)
+{
+	b->memory = bytes;
+}
+
 /* ---------------------------------------------------------------- writing */
 
+/* Room for the next operation's number, and for undoing it. */
 static wide_status
 batch_grow(wide_batch *b)
 {
-	uint64_t	cap = b->ops_cap == 0 ? 256 : b->ops_cap * 2;
-	uint8_t    *p;
+	int			cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
+	own_undone *p;
 
-	if (b->nops < b->ops_cap)
+	if (b->nundone + 1 < b->undone_cap)
 		return WIDE_OK;
-	if (b->nops >= OPS_MAX)
-		return wide_fail(WIDE_LIMIT, "too many operations in one transaction");
-	p = realloc(b->ops, cap);
+	p = realloc(b->undone, (size_t) cap * sizeof(*p));
 	if (p == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
-	b->ops = p;
-	b->ops_cap = cap;
-	return WIDE_OK;
-}
-
-/* Have the list, perhaps empty. */
-static wide_status
-batch_list(wide_batch *b)
-{
-	if (b->base != NULL)
-		return WIDE_OK;
-	TRY(arena_take(b));
-	mem_init(&b->m, &b->table, b->base, b->capacity);
-	memset(&b->hint, 0, sizeof(b->hint));
+	b->undone = p;
+	b->undone_cap = cap;
 	return WIDE_OK;
 }
 
@@ -193,71 +139,101 @@ batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 		return wide_fail(WIDE_INVALID, "no family");
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
 		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
-	TRY(batch_list(b));
+	if (b->nops >= OWN_OPS_MAX)
+		return wide_fail(WIDE_LIMIT, "too many operations in one transaction");
 	return batch_grow(b);
 }
 
-/* Put the entry, whose ukey is in b->key, into the list as the next operation. */
+/* The ukey into b->key.  The cells of a row come one after the other: what they share is made once. */
 static wide_status
-batch_insert(wide_batch *b, wide_family_id family, entry *e, enum batch_op kind)
+batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 {
-	uint64_t	at = (atomic_load_explicit(&b->table.used, memory_order_relaxed) + 7) & ~(uint64_t) 7;
+	if (b->rowlen == 0 || row.len != b->row.len || memcmp(row.data, b->row.data, row.len) != 0)
+	{
+		b->rowlen = 0;
+		b->row.len = 0;
+		TRY(buffer_append(&b->row, row.data, row.len));
+		TRY(key_make_row(&b->key, row));
+		b->rowlen = (uint32_t) b->key.len;
+	}
+	b->key.len = b->rowlen;
+	if (family_wide)
+		return buffer_append(&b->key, "\0\0", 2);
+	TRY(buffer_reserve(&b->key, KEY_ROW_MAX(qualifier.len)));
+	b->key.len = (size_t) (key_put_part(b->key.data + b->key.len, qualifier.data, qualifier.len) - b->key.data);
+	return WIDE_OK;
+}
+
+static void
+note_family(wide_batch *b, wide_family_id family)
+{
+	for (int i = 0; i < b->nfamilies; i++)
+		if (b->families[i] == family)
+			return;
+	if (b->nfamilies < BATCH_FAMILIES)
+		b->families[b->nfamilies++] = family;
+}
+
+/* Add the entry, whose ukey is in b->key, as the next operation; floor: INT64_MIN none. */
+static wide_status
+batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
+{
+	const uint8_t *value = e->value;
+	uint32_t	vlen = e->vlen;
+	own_list   *l = b->list;
+	mem_cursor	c;
 	size_t		bytes;
 
 	e->ukey = b->key.data;
 	e->klen = (uint32_t) b->key.len;
-	e->rowlen = key_row_length(e->ukey, e->klen);
-	e->seq = SEQ_OWN + b->nops;
+	e->rowlen = b->rowlen;
+	if (floor_ts != INT64_MIN)
+	{
+		flags |= OWN_FLOOR;
+		e->vlen += 8;
+	}
+	e->seq = own_seq(b->nops, flags);
 	bytes = mem_node_bytes(e->klen, e->vlen);
-	if (bytes > b->capacity - at)
-		return wide_fail(WIDE_LIMIT, "the transaction's changes exceed %llu MB", (unsigned long long) (b->capacity >> 20));
-	atomic_store_explicit(&b->table.used, at + mem_node_bytes_at(at, e->klen, e->vlen), memory_order_relaxed);
-	mem_insert_hint(&b->m, at, family, e, &b->hint);
-	b->ops[b->nops++] = (uint8_t) kind;
-	b->live++;
-	return WIDE_OK;
-}
-
-static wide_status
-floor_note(wide_batch *b, int64_t ts)
-{
-	if (b->nfloors == b->floors_cap)
+	/* sorting takes 16 bytes, and as many again, for each */
+	if (l != NULL && l->nodes > 0 && l->end + bytes + 2 * sizeof(own_unit) * (l->nodes + 1) > b->memory)
 	{
-		uint64_t	cap = b->floors_cap == 0 ? 64 : b->floors_cap * 2;
-		batch_floor *p = realloc(b->floors, cap * sizeof(*p));
-
-		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
-		b->floors = p;
-		b->floors_cap = cap;
+		TRY(batch_spill(b));
+		l = b->list;
 	}
-	b->floors[b->nfloors].op = b->nops;
-	b->floors[b->nfloors++].ts = ts;
-	return WIDE_OK;
-}
-
-int64_t
-batch_floor_of(const wide_batch *b, uint64_t op)
-{
-	uint64_t	lo = 0, hi = b->nfloors;
-
-	while (lo < hi)
+	if (l == NULL)
 	{
-		uint64_t	mid = (lo + hi) / 2;
-
-		if (b->floors[mid].op < op)
-			lo = mid + 1;
-		else
-			hi = mid;
+		TRY(own_list_new(&b->list));
+		l = b->list;
 	}
-	return lo < b->nfloors && b->floors[lo].op == op ? b->floors[lo].ts : INT64_MIN;
+	if (bytes > l->capacity - l->end)
+		return wide_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
+	mem_cursor_open(&c, &l->m);
+	e->value = NULL;
+	mem_cursor_at(&c, mem_write(&l->m, l->end, family, e));
+	if (floor_ts != INT64_MIN)
+		put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
+	if (vlen > 0)
+		memcpy((uint8_t *) c.e.value + e->vlen - vlen, value, vlen);
+	if (l->linked == l->end)
+		l->linked_op = b->nops;
+	if (l->nodes++ == 0)
+		l->first_op = b->nops;
+	l->end = mem_node_end(&c);
+	atomic_store_explicit(&l->table.used, l->end, memory_order_relaxed);
+	if (b->nfamilies == 0 || b->families[b->nfamilies - 1] != family)
+		note_family(b, family);
+	if (b->oldest == UINT64_MAX)
+		b->oldest = b->nops;
+	b->nops++;
+	return WIDE_OK;
 }
 
 /* The timestamp that an automatic cell would get if the batch was committed now. */
 static int64_t
 provisional_ts(const wide_batch *b, int64_t floor_ts)
 {
-	int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED), now = now_us(b->db);
+	int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
+				now = now_us(b->db);
 
 	return payload_ts(now > last ? now : last + 1, floor_ts, NULL, 0);
 }
@@ -274,15 +250,13 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
 	if (value.len > WIDE_MAX_VALUE)
 		return wide_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE, value.len);
-	TRY(key_make(&b->key, row, qualifier));
+	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)
-		return batch_insert(b, family, &e, OP_CELL);
+		return batch_insert(b, family, &e, 0, INT64_MIN);
 	if (floor_ts >= INT64_MAX - 1)
 		return wide_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
 	e.ts = provisional_ts(b, floor_ts);
-	if (floor_ts != INT64_MIN)
-		TRY(floor_note(b, floor_ts));
-	return batch_insert(b, family, &e, OP_CELL_AUTO);
+	return batch_insert(b, family, &e, OWN_AUTO, floor_ts);
 }
 
 wide_status
@@ -294,15 +268,12 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
 	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
 		return wide_fail(WIDE_INVALID, "not a delete");
 	TRY(batch_open(b, family, row));
+	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
+		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+	TRY(batch_key(b, row, qualifier, entry_is_family_delete(&e)));
 	if (entry_is_untimed(&e))
 		e.ttl_us = provisional_ts(b, INT64_MIN);
-	if (entry_is_family_delete(&e))
-		TRY(key_make_family(&b->key, row));
-	else if (qualifier.len > WIDE_MAX_QUALIFIER)
-		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
-	else
-		TRY(key_make(&b->key, row, qualifier));
-	return batch_insert(b, family, &e, OP_CELL);
+	return batch_insert(b, family, &e, 0, INT64_MIN);
 }
 
 /* ------------------------------------------------------------------ marks */
@@ -313,30 +284,76 @@ wide_batch_mark(const wide_batch *b)
 	return b->nops;
 }
 
+bool
+batch_undone(const wide_batch *b, uint64_t op)
+{
+	int			lo = 0,
+				hi = b->nundone;
+
+	/* the first interval that ends behind it */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (b->undone[mid].to <= op)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->nundone && b->undone[lo].from <= op;
+}
+
 void
 wide_batch_rewind(wide_batch *b, uint64_t mark)
 {
-	for (uint64_t i = mark; i < b->nops; i++)
-	{
-		b->live -= b->ops[i] == OP_CELL || b->ops[i] == OP_CELL_AUTO;
-		b->ops[i] = OP_UNDONE;
-	}
+	own_list   *l = b->list;
+
 	if (b->delta != NULL)
 		catalog_delta_rewind(b->delta, mark);
+	if (mark >= b->nops)
+		return;
+	if (b->oldest >= mark)
+		b->oldest = UINT64_MAX;
+	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= mark)
+		b->nundone--;
+	batch_drop_runs(b, mark);
+	if (l != NULL && l->users == 0 && l->first_op >= mark)
+	{
+		own_list_reset(l);
+		/* nothing is left of what is undone */
+		if (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark)
+			return;
+	}
+	if (b->nundone > 0 && b->undone[b->nundone - 1].to >= mark)
+		b->undone[b->nundone - 1].to = b->nops;
+	else
+		b->undone[b->nundone++] = (own_undone) {mark, b->nops};
 }
 
 bool
 wide_batch_empty(const wide_batch *b)
 {
-	return b->live == 0 && (b->delta == NULL || catalog_delta_empty(b->delta));
+	return b->oldest == UINT64_MAX && (b->delta == NULL || catalog_delta_empty(b->delta));
 }
 
 size_t
 wide_batch_bytes(const wide_batch *b)
 {
-	size_t		n = sizeof(*b) + b->ops_cap + b->floors_cap * sizeof(batch_floor) + b->payload.cap + b->key.cap;
+	size_t		n = sizeof(*b) + (size_t) b->undone_cap * sizeof(own_undone) + b->payload.cap + b->key.cap + b->row.cap;
 
-	return b->base == NULL ? n : n + atomic_load_explicit(&((wide_batch *) b)->table.used, memory_order_relaxed);
+	for (int i = 0; i < b->nruns; i++)
+		n += run_memory(b->runs[i].run);
+	return b->list == NULL ? n : n + b->list->end;
+}
+
+uint64_t
+wide_batch_spilled(const wide_batch *b)
+{
+	uint64_t	n = 0;
+
+	for (int i = 0; i < b->nruns; i++)
+		n += run_bytes(b->runs[i].run);
+	return n;
 }
 
 /* ---------------------------------------------------------------- catalog */
@@ -358,69 +375,124 @@ batch_catalog(wide_batch *b)
 uint64_t
 batch_next_op(wide_batch *b)
 {
-	/* out of memory for one byte: share the number of the operation before */
+	/* out of memory: share the number of the operation before */
 	if (batch_grow(b) != WIDE_OK)
 		return b->nops > 0 ? b->nops - 1 : 0;
-	b->ops[b->nops] = OP_CHANGE;
 	return b->nops++;
 }
 
 /* ---------------------------------------------------------------- reading */
 
-/* Of the entries that begin with b->key, or (exact) have it; false: fn has had enough. */
+/* Of the entries that begin with the key, or (exact) have it; false: fn has had enough. */
 static bool
-each_of_key(wide_batch *b, wide_family_id family, bool exact, uint64_t since,
-			bool (*fn) (void *arg, uint64_t position), void *arg)
+each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact, uint64_t since,
+			bool (*fn) (void *arg, uint64_t position), void *arg, wide_status *st)
 {
-	uint32_t	len = (uint32_t) b->key.len;
-	mem_cursor	c;
+	uint32_t	len = (uint32_t) key->len;
+	own_merge	m;
+	const own_stream *s;
+	bool		more = true;
 
-	mem_cursor_open(&c, &b->m);
-	for (mem_seek(&c, family, b->key.data, len, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
+	*st = own_merge_open(b, NULL, UINT64_MAX, &m);
+	if (*st == WIDE_OK)
+		*st = own_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
+	while (*st == WIDE_OK && more && (s = own_merge_top(&m)) != NULL)
 	{
-		uint64_t	op = c.e.seq - SEQ_OWN;
+		uint64_t	op = own_op(s->e.seq);
 
-		if (c.family != family || c.e.klen < len || memcmp(c.e.ukey, b->key.data, len) != 0 || (exact && c.e.klen != len))
+		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 || (exact && s->e.klen != len))
 			break;
-		if (op >= since && b->ops[op] != OP_UNDONE && !fn(arg, op))
-			return false;
+		more = op < since || batch_undone(b, op) || fn(arg, op);
+		*st = own_merge_next(&m);
 	}
-	return true;
+	own_merge_close(&m);
+	return *st == WIDE_OK && more;
 }
 
 wide_status
 wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide_bytes *column,
 				uint64_t since, bool (*fn) (void *arg, uint64_t position), void *arg)
 {
-	if (b->base == NULL || since >= b->nops)
+	buffer		key = {0};
+	wide_status st = WIDE_OK;
+
+	if (since >= b->nops)
 		return WIDE_OK;
 	if (column == NULL)
 	{
-		TRY(key_make_row(&b->key, row));
-		(void) each_of_key(b, family, false, since, fn, arg);
-		return WIDE_OK;
+		TRY_GOTO(key_make_row(&key, row));
+		(void) each_of_key(b, family, &key, false, since, fn, arg, &st);
+		goto done;
 	}
-	TRY(key_make_family(&b->key, row));
-	if (!each_of_key(b, family, true, since, fn, arg))
-		return WIDE_OK;
-	TRY(key_make(&b->key, row, *column));
-	(void) each_of_key(b, family, true, since, fn, arg);
-	return WIDE_OK;
+	TRY_GOTO(key_make_family(&key, row));
+	if (!each_of_key(b, family, &key, true, since, fn, arg, &st))
+		goto done;
+	TRY_GOTO(key_make(&key, row, *column));
+	(void) each_of_key(b, family, &key, true, since, fn, arg, &st);
+done:
+	buffer_free(&key);
+	return st;
 }
+
+/* Merges list and runs for a source, a column at a time. */
+typedef struct own_reader
+{
+	own_merge	m;
+	own_column	c;
+	int			at;				/* the entry of c that is current */
+	entry		e;
+	buffer		scratch;
+} own_reader;
 
 wide_status
 source_batch(wide_batch *b, wide_family_id family, uint64_t mark, source **out)
 {
 	source	   *s;
+	wide_status st;
 
-	TRY(batch_list(b));
-	TRY(source_mem(b->db, &b->m, family, &s));
-	s->kind = SOURCE_BATCH;
+	TRY(source_own(b->db, family, &s));
 	s->batch = b;
 	s->mark = mark;
+	s->spills = b->spills;
+	/* what is not below the mark does not keep the list from being emptied */
+	if (b->list != NULL && b->list->first_op < mark)
+	{
+		s->list = b->list;
+		s->list->users++;
+		mem_cursor_open(&s->mem, &b->list->m);
+	}
+	if (b->nruns > 0)
+	{
+		s->own = calloc(1, sizeof(*s->own));
+		st = s->own != NULL ? own_merge_open(b, NULL, mark, &s->own->m) : wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		if (st != WIDE_OK)
+		{
+			source_free(s);
+			return st;
+		}
+	}
 	*out = s;
 	return WIDE_OK;
 }
+
+bool
+source_batch_mark(source *s, uint64_t mark)
+{
+	const own_list *l = s->batch->list;
+
+	if (s->spills != s->batch->spills || (l != NULL && l->first_op < mark && s->list != l))
+		return false;
+	s->mark = mark;
+	s->auto_ukey = NULL;
+	if (s->own != NULL)
+	{
+		s->own->m.mark = mark;
+		s->own->c.n = 0;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------ from the list alone */
 
 /* The newest automatic put to the column that the source may see. */
 static uint64_t
@@ -430,28 +502,28 @@ newest_auto(source *s)
 	mem_cursor	c;
 	uint64_t	newest = 0;
 
-	mem_cursor_open(&c, &s->batch->m);
+	mem_cursor_open(&c, &s->list->m);
 	for (mem_seek(&c, s->family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
 	{
-		uint64_t	op = c.e.seq - SEQ_OWN;
+		uint64_t	op = own_op(c.e.seq);
 
 		if (c.family != s->family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
-		if (op < s->mark && s->batch->ops[op] == OP_CELL_AUTO && op >= newest)
+		if (op < s->mark && own_is_auto(c.e.seq) && op >= newest && !batch_undone(s->batch, op))
 			newest = op;
 	}
 	return newest;
 }
 
-bool
-batch_shows(source *s)
+static bool
+list_shows(source *s)
 {
 	const entry *e = &s->mem.e;
-	uint64_t	op = e->seq - SEQ_OWN;
+	uint64_t	op = own_op(e->seq);
 
-	if (op >= s->mark || s->batch->ops[op] == OP_UNDONE)
+	if (op >= s->mark || batch_undone(s->batch, op))
 		return false;
-	if (s->batch->ops[op] != OP_CELL_AUTO)
+	if (!own_is_auto(e->seq))
 		return true;
 	if (s->auto_ukey == NULL || ukey_compare(s->auto_ukey, s->auto_klen, e->ukey, e->klen) != 0)
 	{
@@ -460,4 +532,165 @@ batch_shows(source *s)
 		s->auto_klen = e->klen;
 	}
 	return op == s->auto_op;
+}
+
+static void
+list_current(source *s)
+{
+	s->e = NULL;
+	while (mem_valid(&s->mem) && s->mem.family == s->family)
+	{
+		if (list_shows(s))
+		{
+			own_floor(&s->mem.e);
+			s->e = &s->mem.e;
+			return;
+		}
+		mem_next(&s->mem);
+	}
+}
+
+/* --------------------------------------------------- from the list and runs */
+
+/* The columns before the current one are done: the copies go to the user if he has been given some. */
+static void
+reader_leave(source *s, bool all)
+{
+	own_column *c = &s->own->c;
+
+	if (!all && (c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
+		return;
+	while (c->pieces != NULL)
+	{
+		own_piece  *p = c->pieces;
+		block_ref	ref;
+
+		c->pieces = p->next;
+		cache_private(p->data, p->used, &ref);
+		if (s->used && s->limits != NULL && s->limits->keep != NULL)
+			s->limits->keep(s->limits->keep_arg, &ref);
+		else
+			cache_unpin(s->db, &ref);
+		free(p);
+	}
+	s->used = false;
+}
+
+static void
+reader_current(source *s)
+{
+	own_reader *r = s->own;
+
+	s->e = NULL;
+	if (r->at >= r->c.n || r->c.family != s->family)
+		return;
+	r->e = r->c.e[r->at];
+	own_floor(&r->e);
+	s->e = &r->e;
+}
+
+/* The first entry of the next column. */
+static wide_status
+reader_column(source *s)
+{
+	own_reader *r = s->own;
+	const own_stream *top = own_merge_top(&r->m);
+	wide_status st = WIDE_END;
+
+	r->at = 0;
+	r->c.n = 0;
+	reader_leave(s, false);
+	if (top != NULL && top->family == s->family)
+		st = own_column_read(&r->c, &r->m);
+	if (st != WIDE_OK && st != WIDE_END)
+		return st;
+	reader_current(s);
+	return WIDE_OK;
+}
+
+static wide_status
+reader_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	own_reader *r = s->own;
+	const source_limits *l = s->limits;
+	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
+
+	s->e = NULL;
+	/* within the column that is read already, or the first entry behind it */
+	if (r->c.n == 0 || r->c.family != s->family || ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
+	{
+		TRY(own_merge_seek(&r->m, s->family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
+		TRY(reader_column(s));
+	}
+	for (r->at = 0; r->at < r->c.n && key_compare(&r->c.e[r->at], &to) < 0;)
+		r->at++;
+	if (r->at < r->c.n)
+		reader_current(s);
+	else if (r->c.n > 0)
+		return reader_column(s);
+	return WIDE_OK;
+}
+
+/* -------------------------------------------------------------------- doors */
+
+wide_status
+source_batch_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	if (s->own != NULL)
+		return reader_seek(s, ukey, klen, ts, seq);
+	s->e = NULL;
+	if (s->list == NULL)
+		return WIDE_OK;
+	own_list_link(s->list, s->mark);
+	mem_seek(&s->mem, s->family, ukey, klen, ts, seq);
+	list_current(s);
+	return WIDE_OK;
+}
+
+wide_status
+source_batch_next(source *s)
+{
+	if (s->own == NULL)
+	{
+		mem_next(&s->mem);
+		list_current(s);
+		return WIDE_OK;
+	}
+	if (++s->own->at >= s->own->c.n)
+		return reader_column(s);
+	reader_current(s);
+	return WIDE_OK;
+}
+
+wide_status
+source_batch_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	if (s->own != NULL)
+	{
+		s->own->c.n = 0;
+		return own_merge_row_before(&s->own->m, s->family, ukey, klen, row, &s->own->scratch);
+	}
+	if (s->list == NULL)
+		return WIDE_END;
+	own_list_link(s->list, s->mark);
+	mem_seek_before(&s->mem, s->family, ukey, klen);
+	if (!mem_valid(&s->mem) || s->mem.family != s->family)
+		return WIDE_END;
+	return buffer_append(row, s->mem.e.ukey, s->mem.e.rowlen);
+}
+
+void
+source_batch_free(source *s)
+{
+	own_reader *r = s->own;
+
+	if (r != NULL)
+	{
+		reader_leave(s, true);
+		own_merge_close(&r->m);
+		own_column_free(&r->c);
+		buffer_free(&r->scratch);
+		free(r);
+	}
+	own_list_leave(s->list);
 }

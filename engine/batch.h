@@ -1,6 +1,6 @@
 /*
- * batch.h - the inside of a batch, for batch.c, payload.c, commit.c and
- * replay.c.
+ * batch.h - the inside of a batch: batch.c, own.c, run.c, spill.c, payload.c,
+ * commit.c, load.c and replay.c.
  */
 #ifndef WIDE_BATCH_H
 #define WIDE_BATCH_H
@@ -9,37 +9,221 @@
 #include "source.h"
 #include "view.h"
 
-enum batch_op
-{
-	OP_CELL = 1,
-	OP_CELL_AUTO,				/* a put whose timestamp is assigned at commit */
-	OP_CHANGE,					/* of the catalog */
-	OP_UNDONE
-};
+/*
+ * Operation n has a pseudo sequence number above all committed ones, with two
+ * flags: OWN_AUTO a put whose timestamp the commit assigns; OWN_FLOOR the value
+ * begins with the 8 bytes of its floor, the timestamp that it must be above.
+ */
+#define OWN_AUTO	1
+#define OWN_FLOOR	2
+#define OWN_OPS_MAX	((SEQ_MAX - SEQ_OWN) >> 2)
+static inline uint64_t own_seq(uint64_t op, unsigned flags) { return SEQ_OWN + (op << 2 | flags); }
+static inline uint64_t own_op(uint64_t seq) { return (seq - SEQ_OWN) >> 2; }
+static inline bool own_is_auto(uint64_t seq) { return (seq & OWN_AUTO) != 0; }
 
-/* A put that must be newer than what it was computed from. */
-typedef struct batch_floor
+/* Take the floor out of the value; INT64_MIN none. */
+static inline int64_t
+own_floor(entry *e)
 {
-	uint64_t	op;
-	int64_t		ts;
-} batch_floor;
+	int64_t		floor;
 
-struct wide_batch
+	if (!(e->seq & OWN_FLOOR))
+		return INT64_MIN;
+	floor = (int64_t) get_u64le(e->value);
+	e->value += 8;
+	e->vlen -= 8;
+	return floor;
+}
+
+/* ------------------------------------------------------------------ run.c */
+
+typedef struct own_run own_run;
+typedef struct run_writer run_writer;
+/* total: bytes that will come, about. */
+extern wide_status run_writer_open(wide_db *db, uint64_t total, run_writer **out);
+extern wide_status run_writer_add(run_writer *w, wide_family_id family, const entry *e);	/* in order */
+extern wide_status run_writer_finish(run_writer *w, own_run **out);	/* frees w, also on failure; one reference */
+extern void run_writer_abandon(run_writer *w);
+extern own_run *run_ref(own_run *r);
+extern void run_unref(own_run *r);
+extern uint64_t run_bytes(const own_run *r);	/* of its file */
+extern size_t run_memory(const own_run *r);
+extern bool run_may_have_row(const own_run *r, const uint8_t *row, uint32_t rowlen);
+
+typedef struct run_cursor
 {
-	wide_db    *db;
-	/* the private list; base NULL: none yet */
+	own_run    *run;
+	bool		valid;
+	wide_family_id family;
+	entry		e;				/* valid until the next move */
+	buffer		block, key;
+	uint32_t	place;			/* of the block */
+	uint32_t	next;			/* entry, in the block */
+} run_cursor;
+extern void run_cursor_open(run_cursor *c, own_run *r);
+extern void run_cursor_close(run_cursor *c);
+extern wide_status run_first(run_cursor *c);
+extern wide_status run_seek(run_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status run_next(run_cursor *c);
+/* The largest row below the bytes; WIDE_END none.  Not valid afterwards. */
+extern wide_status run_row_before(run_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row);
+
+/* ------------------------------------------------------------------ own.c */
+
+/* Some operations in memory: nodes one after the other; those before `linked` are in the skip list. */
+typedef struct own_list
+{
 	uint8_t    *base;
 	uint64_t	capacity;
 	memtable	table;
 	mem			m;
 	mem_hint	hint;
-	buffer		key;
-	/* one byte for each operation */
-	uint8_t    *ops;
-	uint64_t	nops, ops_cap;
-	uint64_t	live;			/* cell operations that are not undone */
-	batch_floor *floors;		/* by op */
-	uint64_t	nfloors, floors_cap;
+	uint64_t	start, end, linked;	/* offsets */
+	uint64_t	first_op;		/* of the first node */
+	uint64_t	linked_op;		/* of the first node that is not linked; UINT64_MAX: all are */
+	uint64_t	nodes;
+	int			users;			/* sources that read it */
+	bool		retired;		/* not the batch's any more: goes with its last user */
+} own_list;
+
+extern wide_status own_list_new(own_list **out);
+extern void own_list_retire(own_list *l);	/* free, now or by its last user */
+extern void own_list_leave(own_list *l);
+extern void own_list_reset(own_list *l);	/* empty it; nobody reads it */
+/* All operations below the mark are in the skip list. */
+extern void own_list_link(own_list *l, uint64_t mark);
+
+/* Some nodes in ascending order that lie one behind the other, of one row; or n of own_sorted.flat. */
+typedef struct own_unit
+{
+	uint64_t	prefix;
+	uint32_t	ref;			/* the first node, or index in flat */
+	uint32_t	n;				/* nodes; UNIT_FLAT: in flat */
+} own_unit;
+#define UNIT_FLAT ((uint32_t) 1 << 31)
+
+typedef struct own_sorted
+{
+	own_unit   *units;
+	uint32_t	nunits;
+	uint32_t   *flat;
+	uint32_t	nflat, flat_cap;
+} own_sorted;
+
+/* The living operations of the batch's list in order of (family, key). */
+extern wide_status own_sort(wide_batch *b, own_sorted *s);
+extern void own_sorted_free(own_sorted *s);
+
+typedef struct own_stream
+{
+	bool		valid;
+	uint8_t		kind;
+	wide_family_id family;
+	entry		e;				/* as stored: the value with its floor */
+	/* a list, linked or sorted */
+	own_list   *list;
+	mem_cursor	c;
+	const own_sorted *sorted;
+	uint32_t	unit, done;
+	run_cursor	run;
+} own_stream;
+
+/* All of a batch's streams as one. */
+typedef struct own_merge
+{
+	wide_batch *b;
+	own_stream *streams;
+	own_stream **heap;			/* the smallest first */
+	int			n, nheap;
+	uint64_t	mark;			/* what comes from there on is not needed */
+	bool		copies;			/* some stream's bytes do not stay */
+} own_merge;
+
+/* sorted: for all that is in memory; NULL: as linked up to the mark.  Close it also after a failure. */
+extern wide_status own_merge_open(wide_batch *b, const own_sorted *sorted, uint64_t mark, own_merge *m);
+/* Over runs alone, from one number to another. */
+extern wide_status own_merge_runs(wide_batch *b, int from, int to, own_merge *m);
+extern void own_merge_close(own_merge *m);
+extern wide_status own_merge_first(own_merge *m);
+/* row (encoded): runs that do not have it are left out; NULL: all are asked */
+extern wide_status own_merge_seek(own_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+								  const uint8_t *row, uint32_t rowlen);
+extern wide_status own_merge_next(own_merge *m);
+extern wide_status own_merge_row_before(own_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+										buffer *row, buffer *scratch);
+static inline const own_stream *own_merge_top(const own_merge *m) { return m->nheap > 0 ? m->heap[0] : NULL; }
+
+/* Bytes that were copied, in pieces that do not move. */
+typedef struct own_piece
+{
+	struct own_piece *next;
+	uint8_t    *data;			/* malloc'd */
+	uint32_t	used, size;
+} own_piece;
+
+/* The living operations of one column, in key order; of automatic puts the newest alone. */
+typedef struct own_column
+{
+	wide_family_id family;
+	entry	   *e;				/* as stored; all with the same ukey */
+	int			n, cap;
+	int			newest;			/* the automatic one, -1 none */
+	buffer		key;			/* its ukey if the stream's does not stay */
+	own_piece  *pieces;			/* the copied values, newest first */
+} own_column;
+
+/* The next column with any; WIDE_END.  What it had before is gone except for the pieces' bytes. */
+extern wide_status own_column_read(own_column *c, own_merge *m);
+/* The copied bytes are not needed any more. */
+extern void own_column_forget(own_column *c);
+extern void own_column_free(own_column *c);
+
+/* ---------------------------------------------------------------- spill.c */
+
+/* So many runs of one size are merged; tests make it small, and the blocks of runs. */
+extern int	spill_fan;
+extern uint32_t run_block_bytes;
+
+/* What is in memory becomes a run. */
+extern wide_status batch_spill(wide_batch *b);
+/* Runs of which every operation is from the mark on go. */
+extern void batch_drop_runs(wide_batch *b, uint64_t mark);
+
+/* ------------------------------------------------------------------- batch */
+
+/* Operations [from, to) are undone. */
+typedef struct own_undone
+{
+	uint64_t	from, to;
+} own_undone;
+
+typedef struct batch_run
+{
+	own_run    *run;
+	uint64_t	from, to;		/* its operations are among these */
+	int			tier;			/* how often they were merged */
+} batch_run;
+
+#define BATCH_MEMORY	((size_t) 64 << 20)
+#define BATCH_FAMILIES	32
+
+struct wide_batch
+{
+	wide_db    *db;
+	own_list   *list;			/* NULL: nothing is in memory */
+	size_t		memory;			/* beyond this the list becomes a run */
+	batch_run  *runs;			/* oldest first */
+	int			nruns, runs_cap;
+	uint64_t	spills;			/* how often the list has been replaced */
+	buffer		key;			/* the ukey of the last operation, or a payload's longest */
+	buffer		row;			/* the row as given with it */
+	uint32_t	rowlen;			/* the row's part of key; 0: not known */
+	uint64_t	nops;
+	uint64_t	oldest;			/* cell operation that is not undone; UINT64_MAX none */
+	own_undone *undone;			/* ascending; there is always room for one more */
+	int			nundone, undone_cap;
+	wide_family_id families[BATCH_FAMILIES];	/* some that were written to */
+	int			nfamilies;
 	catalog_delta *delta;
 	/* prepared */
 	bool		prepared, finished;
@@ -58,6 +242,9 @@ struct wide_batch
 	uint32_t	nchunks;
 };
 
+/* Was the operation undone? */
+extern bool batch_undone(const wide_batch *b, uint64_t op);
+
 /* payload.c */
 
 /* One operation of a normalised batch. */
@@ -73,7 +260,7 @@ typedef struct norm_op
 
 typedef struct norm norm;
 /* fixed_ts: give it to automatic cells now; INT64_MIN: leave that to the commit */
-extern wide_status norm_new(wide_batch *b, int64_t fixed_ts, norm **out);
+extern wide_status norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out);
 extern wide_status norm_next(norm *n, norm_op *out);	/* WIDE_END after the last */
 extern void norm_free(norm *n);
 
@@ -94,7 +281,7 @@ extern wide_status payload_open(wide_bytes bytes, payload *p);
 /* The timestamp that automatic cells in its files have, INT64_MIN: there are no files or it is not told. */
 extern int64_t payload_loaded_ts(const payload *p);
 /* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
-extern wide_status payload_cells(wide_batch *b, buffer *out, uint64_t max);
+extern wide_status payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max);
 /* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.  key has room (p is our own) or grows. */
 extern wide_status payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end);
 /* The timestamp that an automatic cell gets. */
@@ -124,7 +311,6 @@ extern void record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_
 extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint64_t seq);
 
 /* batch.c */
-extern int64_t batch_floor_of(const wide_batch *b, uint64_t op);
 /* The files that prepare has written will not be linked. */
 extern void batch_discard_files(wide_batch *b);
 

@@ -207,7 +207,7 @@ load_next(void *arg, wide_family_id *family, entry *e)
 
 /* A batch too large for a memtable: write it as files, with timestamps from now. */
 static wide_status
-prepare_files(wide_batch *b, wide_bytes catalog)
+prepare_files(wide_batch *b, const own_sorted *sorted, wide_bytes catalog)
 {
 	wide_db    *db = b->db;
 	commit_state *commit = &db->seg->commit;
@@ -220,7 +220,7 @@ prepare_files(wide_batch *b, wide_bytes catalog)
 	shm_unlock(db, LOCK_COMMIT);
 	b->automatic = false;
 	b->need = b->cells = 0;
-	TRY(norm_new(b, b->loaded_ts, &arg.n));
+	TRY(norm_new(b, sorted, b->loaded_ts, &arg.n));
 	st = load_write(db, load_next, &arg, b->files_unlogged, &b->files, &b->nfiles);
 	norm_free(arg.n);
 	if (st != WIDE_OK)
@@ -296,22 +296,15 @@ static void
 relieve(wide_batch *b)
 {
 	wide_db    *db = b->db;
-	mem_cursor	c;
 
-	if (b->base == NULL || worker_works(db))
+	if (worker_works(db))
 		return;
-	mem_cursor_open(&c, &b->m);
-	for (mem_first(&c); mem_valid(&c);)
-	{
-		if (set_level0_files(db, c.family) > LEVEL0_MANY)
+	for (int i = 0; i < b->nfamilies; i++)
+		if (set_level0_files(db, b->families[i]) > LEVEL0_MANY)
 		{
 			(void) wide_work(db);
 			return;
 		}
-		if (c.family == UINT32_MAX)
-			return;
-		mem_seek(&c, c.family + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
-	}
 }
 
 wide_status
@@ -320,6 +313,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	wide_db    *db = b->db;
 	buffer		catalog = {0};
 	wide_bytes	changes;
+	own_sorted	sorted = {0};
 	wide_status st;
 
 	TRY(shm_check(db));
@@ -335,7 +329,8 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	changes = (wide_bytes) {catalog.data, catalog.len};
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
-	st = payload_cells(b, &b->payload, db->seg->memtables[0].capacity / 2);
+	TRY_GOTO(own_sort(b, &sorted));
+	st = b->nruns > 0 ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, db->seg->memtables[0].capacity / 2);
 	if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
 		b->need = 0;
 	/*
@@ -343,7 +338,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	 * our own row locks: nobody would ever find that out.
 	 */
 	if (st == WIDE_FULL)
-		st = prepare_files(b, changes);
+		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;
 	if (external != 0)
@@ -354,6 +349,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	}
 done:
 	buffer_free(&catalog);
+	own_sorted_free(&sorted);
 	if (st == WIDE_INTERRUPTED)
 	{
 		/* nothing is reserved or, of the batch itself, logged yet: it may be tried again */
@@ -567,6 +563,9 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	stat_add(db, STAT_COMMITS, 1);
 	stat_add(db, STAT_CELLS_WRITTEN, b->cells);
 	stat_add(db, STAT_LOG_BYTES, b->payload.len);
+	/* until its files are listed the log is kept */
+	if (b->nfiles > 0)
+		wake_worker(db);
 done:
 	shm_leave(db);
 	return st;

@@ -307,6 +307,27 @@ note_entry(memtable *t, const entry *e)
 	raise_u(&t->seq_max, e->seq);
 }
 
+static inline void
+cursor_at(mem_cursor *c, uint32_t ref)
+{
+	const node *n;
+
+	c->node = ref;
+	if (ref == 0)
+		return;
+	n = node_at(&c->m, ref);
+	c->family = n->family;
+	c->e.ukey = n->key;
+	c->e.klen = n->klen;
+	c->e.rowlen = n->rowlen;
+	c->e.ts = n->ts;
+	c->e.seq = n->tail >> 8;
+	c->e.type = (uint8_t) n->tail;
+	c->e.vlen = n->vlen;
+	c->e.ttl_us = n->ttl_us;
+	c->e.value = n->key + n->klen;
+}
+
 static uint32_t
 write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *e)
 {
@@ -321,7 +342,7 @@ write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *
 	n->family = family;
 	n->klen = e->klen;
 	memcpy(n->key, e->ukey, e->klen);
-	if (e->vlen != 0)
+	if (e->value != NULL && e->vlen != 0)
 		memcpy(n->key + e->klen, e->value, e->vlen);
 	return (uint32_t) (off / 8);
 }
@@ -375,15 +396,14 @@ mem_note_ahead(memtable *t, int64_t ts)
 	raise(&t->ts_ahead, ts);
 }
 
-void
-mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint)
+/* The node at ref of that height is written; e: what is in it. */
+static void
+link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e, mem_hint *hint)
 {
 	uint32_t	before[MEM_HEIGHT];
 	uint32_t	after[MEM_HEIGHT];
-	int			height = height_at(at);
 	uint32_t	tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
 	int			known;
-	uint32_t	ref;
 	target		t;
 
 	while ((uint32_t) height > tall &&
@@ -392,7 +412,6 @@ mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_
 	target_set(&t, family, e->ukey, e->klen, e->ts, e->seq << 8 | e->type);
 	known = find_splice(m, &t, height, tall > (uint32_t) height ? (int) tall : height, hint, before, after);
 	note_entry(m->t, e);
-	ref = write_node(m, at, height, family, e);
 	for (int level = 0; level < height; level++)
 	{
 		for (;;)
@@ -419,33 +438,39 @@ mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_
 }
 
 void
+mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint)
+{
+	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
+}
+
+uint32_t
+mem_write(mem *m, uint64_t at, wide_family_id family, const entry *e)
+{
+	return write_node(m, at, height_at(at), family, e);
+}
+
+uint32_t
+mem_written(uint64_t at)
+{
+	return (uint32_t) ((at + ((height_at(at) * sizeof(uint32_t) + 7) & ~(size_t) 7)) / 8);
+}
+
+void
+mem_link(mem *m, uint64_t at, mem_hint *hint)
+{
+	mem_cursor	c = {.m = *m};
+
+	cursor_at(&c, mem_written(at));
+	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
+}
+
+void
 mem_insert(mem *m, uint64_t at, wide_family_id family, const entry *e)
 {
 	mem_insert_hint(m, at, family, e, NULL);
 }
 
 /* ---------------------------------------------------------------- cursor */
-
-static inline void
-cursor_at(mem_cursor *c, uint32_t ref)
-{
-	const node *n;
-
-	c->node = ref;
-	if (ref == 0)
-		return;
-	n = node_at(&c->m, ref);
-	c->family = n->family;
-	c->e.ukey = n->key;
-	c->e.klen = n->klen;
-	c->e.rowlen = n->rowlen;
-	c->e.ts = n->ts;
-	c->e.seq = n->tail >> 8;
-	c->e.type = (uint8_t) n->tail;
-	c->e.vlen = n->vlen;
-	c->e.ttl_us = n->ttl_us;
-	c->e.value = n->key + n->klen;
-}
 
 void
 mem_cursor_open(mem_cursor *c, const mem *m)
@@ -498,6 +523,12 @@ void
 mem_cursor_at(mem_cursor *c, uint32_t node)
 {
 	cursor_at(c, node);
+}
+
+uint64_t
+mem_node_end(const mem_cursor *c)
+{
+	return (uint64_t) c->node * 8 + ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
 }
 
 /*

@@ -486,6 +486,12 @@ os_faulty(const char *root, const os_fault_plan *plan)
 	return &f->os;
 }
 
+void
+os_faulty_plan(wide_os *os, const os_fault_plan *plan)
+{
+	((fault_os *) os)->plan = *plan;
+}
+
 uint64_t
 os_faulty_calls(wide_os *os)
 {

@@ -68,38 +68,41 @@ struct norm
 {
 	wide_batch *b;
 	int64_t		fixed_ts;
-	mem_cursor	c;
+	own_merge	m;
+	own_column	c;
 	wide_family_id family;
-	const uint8_t *row;			/* of the deletes; points into the batch */
-	uint32_t	rowlen;
+	buffer		row;			/* of the deletes; empty before the first */
 	view_delete *deletes;
 	int			ndeletes, deletes_cap;
-	/* the column that is being given out */
+	/* the column that is being given out: c.e, as far as it is left */
 	entry	   *column;
-	int			ncolumn, column_cap;
+	int			ncolumn;
 	int			next;
 	int64_t    *avoid;
 	int			navoid, avoid_cap;
 	uint64_t	auto_op;		/* UINT64_MAX none */
+	int64_t		floor;			/* of that */
 };
 
 wide_status
-norm_new(wide_batch *b, int64_t fixed_ts, norm **out)
+norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out)
 {
 	norm	   *n = calloc(1, sizeof(*n));
+	wide_status st;
 
 	if (n == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
 	n->b = b;
 	n->fixed_ts = fixed_ts;
 	n->family = 0;
-	if (b->base != NULL)
-	{
-		mem_cursor_open(&n->c, &b->m);
-		mem_first(&n->c);
-	}
-	*out = n;
-	return WIDE_OK;
+	st = own_merge_open(b, sorted, UINT64_MAX, &n->m);
+	if (st == WIDE_OK)
+		st = own_merge_first(&n->m);
+	if (st == WIDE_OK)
+		*out = n;
+	else
+		norm_free(n);
+	return st;
 }
 
 void
@@ -107,8 +110,10 @@ norm_free(norm *n)
 {
 	if (n == NULL)
 		return;
+	own_merge_close(&n->m);
+	own_column_free(&n->c);
+	buffer_free(&n->row);
 	free(n->deletes);
-	free(n->column);
 	free(n->avoid);
 	free(n);
 }
@@ -116,44 +121,35 @@ norm_free(norm *n)
 static inline uint64_t
 op_of(const entry *e)
 {
-	return e->seq - SEQ_OWN;
+	return own_op(e->seq);
 }
 
-static inline bool
-is_auto(const norm *n, const entry *e)
-{
-	return n->b->ops[op_of(e)] == OP_CELL_AUTO;
-}
-
-/* Read the live operations of the next column into n->column; WIDE_END. */
+/* Read the next column into n->column; WIDE_END. */
 static wide_status
 norm_read(norm *n)
 {
-	n->ncolumn = n->next = 0;
-	while (n->ncolumn == 0)
-	{
-		const uint8_t *ukey;
-		uint32_t	klen;
+	const entry *e;
 
-		if (n->b->base == NULL || !mem_valid(&n->c))
-			return WIDE_END;
-		ukey = n->c.e.ukey;
-		klen = n->c.e.klen;
-		if (n->c.family != n->family || n->row == NULL || n->c.e.rowlen != n->rowlen || memcmp(ukey, n->row, n->rowlen) != 0)
-		{
-			n->family = n->c.family;
-			n->row = ukey;
-			n->rowlen = n->c.e.rowlen;
-			n->ndeletes = 0;
-		}
-		for (; mem_valid(&n->c) && n->c.family == n->family &&
-			 ukey_compare(n->c.e.ukey, n->c.e.klen, ukey, klen) == 0; mem_next(&n->c))
-		{
-			if (n->b->ops[op_of(&n->c.e)] == OP_UNDONE)
-				continue;
-			TRY(view_grow((void **) &n->column, n->ncolumn, &n->column_cap, sizeof(entry)));
-			n->column[n->ncolumn++] = n->c.e;
-		}
+	/* what was copied for the column before, but for one piece */
+	own_column_forget(&n->c);
+	n->ncolumn = n->next = 0;
+	TRY(own_column_read(&n->c, &n->m));
+	n->column = n->c.e;
+	n->ncolumn = n->c.n;
+	n->floor = INT64_MIN;
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		int64_t		floor = own_floor(&n->column[i]);
+
+		n->floor = i == n->c.newest ? floor : n->floor;
+	}
+	e = &n->column[0];
+	if (n->c.family != n->family || e->rowlen != n->row.len || memcmp(e->ukey, n->row.data, e->rowlen) != 0)
+	{
+		n->family = n->c.family;
+		n->row.len = 0;
+		n->ndeletes = 0;
+		TRY(buffer_append(&n->row, e->ukey, e->rowlen));
 	}
 	return WIDE_OK;
 }
@@ -207,13 +203,14 @@ norm_fix(norm *n)
 	for (int i = 0; i < n->ncolumn; i++)
 	{
 		if (op_of(&n->column[i]) == n->auto_op)
-			n->column[i].ts = payload_ts(n->fixed_ts, batch_floor_of(n->b, n->auto_op), n->avoid, n->navoid);
+			n->column[i].ts = payload_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
 		if (entry_is_untimed(&n->column[i]))
 			n->column[i].ttl_us = n->fixed_ts;
 		n->column[i].seq = 0;
 	}
 	n->auto_op = UINT64_MAX;
-	qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
+	if (n->ncolumn > 1)
+		qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
 }
 
 /* Take out of n->column what later operations of the batch make void. */
@@ -230,7 +227,7 @@ norm_column(norm *n)
 	n->navoid = 0;
 	if (n->ncolumn == 1 && n->ndeletes == 0)
 	{
-		if (is_auto(n, &n->column[0]))
+		if (own_is_auto(n->column[0].seq))
 			n->auto_op = op_of(&n->column[0]);
 		return WIDE_OK;
 	}
@@ -238,7 +235,7 @@ norm_column(norm *n)
 	if (d == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
 	for (int i = 0; i < n->ncolumn; i++)
-		if (is_auto(n, &n->column[i]) && (n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
+		if (own_is_auto(n->column[i].seq) && (n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
 			n->auto_op = op_of(&n->column[i]);
 	for (int i = 0; i < n->ncolumn; i++)
 	{
@@ -256,7 +253,7 @@ norm_column(norm *n)
 			d[nd].seq = e->seq;
 			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION;
 		}
-		else if (is_auto(n, e))
+		else if (own_is_auto(e->seq))
 		{
 			if (op_of(e) != n->auto_op)
 				continue;
@@ -307,7 +304,7 @@ norm_next(norm *n, norm_op *out)
 	out->family = n->family;
 	out->e = n->column[n->next++];
 	out->automatic = out->e.type == ENTRY_PUT && op_of(&out->e) == n->auto_op;
-	out->floor = out->automatic ? batch_floor_of(n->b, n->auto_op) : INT64_MIN;
+	out->floor = out->automatic ? n->floor : INT64_MIN;
 	out->avoid = n->avoid;
 	out->navoid = out->automatic ? n->navoid : 0;
 	out->e.seq = 0;
@@ -400,7 +397,7 @@ cell_put(buffer *b, const norm_op *o, cell_state *s)
 }
 
 wide_status
-payload_cells(wide_batch *b, buffer *out, uint64_t max)
+payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max)
 {
 	cell_state	s = {0};
 	buffer		cells = {0};
@@ -411,7 +408,7 @@ payload_cells(wide_batch *b, buffer *out, uint64_t max)
 
 	b->need = b->cells = 0;
 	b->automatic = false;
-	TRY(norm_new(b, INT64_MIN, &n));
+	TRY(norm_new(b, sorted, INT64_MIN, &n));
 	while ((st = norm_next(n, &o)) == WIDE_OK)
 	{
 		b->need += mem_node_bytes(o.e.klen, o.e.vlen);

@@ -922,17 +922,15 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	s->own_mark = own_mark;
 	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
 		TRY(snapshot_moved(s));
+	/* what the transaction has written since may be elsewhere */
 	for (int i = 0; i < s->nfamilies; i++)
-	{
-		scan_family *f = &s->families[i];
-
-		f->before_valid = false;
-		if (f->own != NULL)
+		if (s->families[i].own != NULL && !source_batch_mark(s->families[i].own, own_mark))
 		{
-			f->own->mark = own_mark;
-			f->own->auto_ukey = NULL;
+			let_sources_go(s);
+			break;
 		}
-	}
+	for (int i = 0; i < s->nfamilies; i++)
+		s->families[i].before_valid = false;
 	return set_ranges(s, ranges, nranges);
 }
 

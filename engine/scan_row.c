@@ -134,7 +134,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 	c->ts = e->ts;
 	c->ttl_us = e->ttl_us;
 	c->seq = e->seq < SEQ_OWN ? e->seq : 0;
-	c->provisional = e->seq >= SEQ_OWN && s->own->ops[e->seq - SEQ_OWN] == OP_CELL_AUTO;
+	c->provisional = e->seq >= SEQ_OWN && own_is_auto(e->seq);
 	c->value = (wide_bytes) {e->value, e->vlen};
 	c->qualifier = (wide_bytes) {NULL, 0};
 	if (f->want == WIDE_WANT_COLUMNS)

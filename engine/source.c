@@ -36,6 +36,12 @@ source_new(wide_db *db, enum source_kind kind, wide_family_id family, source **o
 }
 
 wide_status
+source_own(wide_db *db, wide_family_id family, source **out)
+{
+	return source_new(db, SOURCE_BATCH, family, out);
+}
+
+wide_status
 source_mem(wide_db *db, const mem *m, wide_family_id family, source **out)
 {
 	TRY(source_new(db, SOURCE_MEM, family, out));
@@ -274,16 +280,7 @@ files_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 static void
 mem_current(source *s)
 {
-	while (mem_valid(&s->mem) && s->mem.family == s->family)
-	{
-		if (s->kind == SOURCE_MEM || batch_shows(s))
-		{
-			s->e = &s->mem.e;
-			return;
-		}
-		mem_next(&s->mem);
-	}
-	s->e = NULL;
+	s->e = mem_valid(&s->mem) && s->mem.family == s->family ? &s->mem.e : NULL;
 }
 
 #define UNSEEN_STEPS	16		/* invisible entries after which searching is cheaper */
@@ -301,7 +298,7 @@ mem_next_seen(source *s)
 	const source_limits *l = s->limits;
 	const entry *e = &s->mem.e;
 
-	if (s->kind != SOURCE_MEM || l == NULL || l->seen_seq == 0 || e->seq <= l->seen_seq)
+	if (l == NULL || l->seen_seq == 0 || e->seq <= l->seen_seq)
 		s->unseen = 0;
 	else if (++s->unseen >= UNSEEN_STEPS && e->ts > l->seen_ts && e->ts != WIDE_TS_MAX &&
 			 atomic_load_explicit(&s->mem.m.t->ts_ahead, memory_order_acquire) <= l->seen_ts)
@@ -322,6 +319,8 @@ source_free(source *s)
 		return;
 	if (s->kind == SOURCE_FILES)
 		file_close(s);
+	else if (s->kind == SOURCE_BATCH)
+		source_batch_free(s);
 	buffer_free(&s->before);
 	free(s);
 }
@@ -331,6 +330,8 @@ source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t 
 {
 	if (s->kind == SOURCE_FILES)
 		return files_seek(s, ukey, klen, ts, seq);
+	if (s->kind == SOURCE_BATCH)
+		return source_batch_seek(s, ukey, klen, ts, seq);
 	mem_seek(&s->mem, s->family, ukey, klen, ts, seq);
 	mem_current(s);
 	return WIDE_OK;
@@ -341,6 +342,8 @@ source_next(source *s)
 {
 	if (s->kind == SOURCE_FILES)
 		return files_next(s);
+	if (s->kind == SOURCE_BATCH)
+		return source_batch_next(s);
 	mem_next_seen(s);
 	mem_current(s);
 	return WIDE_OK;
@@ -407,6 +410,8 @@ source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 		return buffer_append(row, s->before.data, s->before.len);
 	if (s->kind == SOURCE_FILES)
 		st = files_row_before(s, ukey, klen, row);
+	else if (s->kind == SOURCE_BATCH)
+		st = source_batch_row_before(s, ukey, klen, row);
 	else
 	{
 		mem_seek_before(&s->mem, s->family, ukey, klen);

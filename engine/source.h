@@ -53,6 +53,9 @@ struct source
 	/* memtable, private batch */
 	mem_cursor	mem;
 	wide_batch *batch;
+	struct own_list *list;		/* that mem is in; NULL: nothing of it is below the mark */
+	struct own_reader *own;		/* when there are runs, too */
+	uint64_t	spills;			/* of the batch when the source was made */
 	uint64_t	mark;
 	uint32_t	unseen;			/* entries that were invisible, in a row */
 	const uint8_t *auto_ukey;	/* column for which auto_op is known */
@@ -86,8 +89,14 @@ extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t kl
 extern void source_restart(source *s);
 extern void source_statistics(source *s);
 
-/* batch.c: the source's cursor stands on an operation; should this source show it? */
-extern bool batch_shows(source *s);
+/* An empty source for batch.c, and what batch.c does for such sources. */
+extern wide_status source_own(wide_db *db, wide_family_id family, source **out);
+extern wide_status source_batch_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status source_batch_next(source *s);
+extern wide_status source_batch_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
+extern void source_batch_free(source *s);
+/* Read up to another mark from the next seek on; false: it is not good for that, make another one. */
+extern bool source_batch_mark(source *s, uint64_t mark);
 
 extern void merge_limits(merge *m, const source_limits *limits);
 extern void merge_restart(merge *m);

@@ -100,6 +100,8 @@ sum_counters(wide_db *db, wide_stats *out)
 	out->compact_read_bytes = stat_sum(db, STAT_COMPACT_READ);
 	out->compact_write_bytes = stat_sum(db, STAT_COMPACT_WRITE);
 	out->files_deleted = stat_sum(db, STAT_FILES_DELETED);
+	out->spills = stat_sum(db, STAT_SPILLS);
+	out->spilled_bytes = stat_sum(db, STAT_SPILL_BYTES);
 	out->stalls = stat_sum(db, STAT_STALLS);
 	out->stall_us = stat_sum(db, STAT_STALL_US);
 	out->row_lock_waits = stat_sum(db, STAT_ROW_LOCK_WAITS);

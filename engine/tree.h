@@ -45,6 +45,15 @@ extern void mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const en
 /* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch; before it is inserted. */
 extern void mem_note_ahead(memtable *t, int64_t ts);
 
+/*
+ * The same in two steps, for one process: write a node, and link it, perhaps
+ * never.  A value of NULL is left to the caller to fill in.  mem_write returns the node's reference, as mem_written does for the offset;
+ * mem_node_end is where the next node may be written (or was: `at` of the next).
+ */
+extern uint32_t mem_write(mem *m, uint64_t at, wide_family_id family, const entry *e);
+extern uint32_t mem_written(uint64_t at);
+extern void mem_link(mem *m, uint64_t at, mem_hint *hint);
+
 typedef struct mem_cursor
 {
 	mem			m;
@@ -69,6 +78,7 @@ static inline bool mem_valid(const mem_cursor *c) { return c->node != 0; }
 extern int mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
 					  const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
 extern void mem_cursor_at(mem_cursor *c, uint32_t node);
+extern uint64_t mem_node_end(const mem_cursor *c);
 extern void mem_at(wide_db *db, uint32_t index, mem *m);	/* the shared memtable index */
 /* Problems of structure: order on every level, counts. For tests and verify. */
 extern wide_status mem_check(mem *m);

@@ -343,7 +343,8 @@ extern uint64_t wide_catalog_generation(wide_db *db);
 /* ----------------------------------------------------------------- batch */
 
 /*
- * The private, ordered set of changes of one transaction.  Nothing in it is
+ * The private, ordered set of changes of one transaction, in memory and beyond
+ * a limit in temporary files (wide_batch_set_memory).  Nothing in it is
  * seen by anyone until wide_batch_finish.  Positions in it (marks) serve as
  * savepoints and as "what this statement may see".
  */
@@ -363,6 +364,11 @@ extern wide_status wide_batch_new(wide_db *db, wide_batch **out);
  * not have them.
  */
 extern void wide_batch_log_files(wide_batch *b, bool log);
+/*
+ * What it may hold in memory, about, at least a few kilobytes (64 MB): beyond
+ * that it goes to temporary files in the store's directory.
+ */
+extern void wide_batch_set_memory(wide_batch *b, size_t bytes);
 /* Forget everything, give back reservations; logs nothing. Never fails. */
 extern void wide_batch_free(wide_batch *b);
 
@@ -415,6 +421,8 @@ extern wide_status wide_batch_each(wide_batch *b, wide_family_id family, wide_by
 extern bool wide_batch_empty(const wide_batch *b);
 /* bytes of private memory it holds */
 extern size_t wide_batch_bytes(const wide_batch *b);
+/* bytes of its temporary files */
+extern uint64_t wide_batch_spilled(const wide_batch *b);
 
 /*
  * Everything that can fail: normalises the batch (an operation masked by a
@@ -863,6 +871,7 @@ typedef struct wide_stats
 	uint64_t	cache_hits, cache_misses, bloom_checks, bloom_skips;
 	uint64_t	flushes, flush_bytes, compactions, compact_read_bytes, compact_write_bytes, files_deleted;
 	uint64_t	stalls, stall_us, row_lock_waits;
+	uint64_t	spills, spilled_bytes;	/* of transactions that were larger than their memory */
 } wide_stats;
 extern void wide_statistics(wide_db *db, wide_stats *out);
 

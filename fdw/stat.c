@@ -26,8 +26,8 @@ Datum
 wt_sql_stat_store(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc;
-	Datum		values[42];
-	bool		nulls[42];
+	Datum		values[44];
+	bool		nulls[44];
 	wide_stats	s = {0};
 	wide_db    *db = NULL;
 	int			n = 0;
@@ -75,6 +75,8 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	OUT(Float8GetDatum(s.stall_us / 1000.0));
 	OUT(Int64GetDatum(db ? wide_row_locks_total(db) : 0));
 	OUT(Int64GetDatum(s.row_lock_waits));
+	OUT(Int64GetDatum(s.spills));
+	OUT(Int64GetDatum(s.spilled_bytes));
 	OUT(Int32GetDatum(s.snapshots));
 	OUT(LSNGetDatum(s.oldest_snapshot));
 	if (s.oldest_snapshot == 0)

@@ -28,6 +28,7 @@ bool		wt_enable_parallel_scan = true;
 bool		wt_enable_direct_modify = true;
 bool		wt_log_bulk = true;
 bool		wt_ignore_missing_wal = false;
+int			wt_write_memory_kb = 64 * 1024;
 char	   *wt_as_of = NULL;
 char	   *wt_clock = NULL;
 
@@ -170,6 +171,10 @@ define_settings(void)
 	DefineCustomBoolVariable("widetable.enable_direct_modify",
 							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.", NULL,
 							 &wt_enable_direct_modify, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("widetable.write_memory",
+							"Memory for what a transaction writes; more goes to temporary files until it commits.",
+							NULL,
+							&wt_write_memory_kb, 64 * 1024, 64, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("widetable.log_bulk",
 							 "Logs the contents of the files that large transactions write.",
 							 "Off: standbys and restored backups may lack them.",

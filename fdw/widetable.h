@@ -481,6 +481,7 @@ extern bool wt_enable_parallel_scan;
 extern bool wt_enable_direct_modify;
 extern bool wt_log_bulk;
 extern bool wt_ignore_missing_wal;
+extern int	wt_write_memory_kb;
 extern char *wt_as_of;			/* timestamp text or empty */
 extern char *wt_clock;
 extern int64 wt_now(void);		/* microseconds since 1970, honours widetable.clock */

@@ -191,7 +191,7 @@ CREATE FUNCTION @extschema@.stat_store(
         OUT flushes bigint, OUT flush_bytes bigint,
         OUT compactions bigint, OUT compact_read_bytes bigint, OUT compact_write_bytes bigint,
         OUT files_deleted bigint, OUT stalls bigint, OUT stall_ms float8,
-        OUT row_locks bigint, OUT row_lock_waits bigint,
+        OUT row_locks bigint, OUT row_lock_waits bigint, OUT spills bigint, OUT spilled_bytes bigint,
         OUT snapshots int, OUT oldest_snapshot pg_lsn, OUT pins int,
         OUT memtable_reserved bigint, OUT files_reserved bigint, OUT worker_pid int)
     RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_store';

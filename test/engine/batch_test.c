@@ -276,6 +276,244 @@ test_abort(void **state)
 	store_drop(&s);
 }
 
+/* Rows from..to, in an order of their own, with values that tell the round. */
+static wide_status
+fill(wide_batch *b, int from, int to, int round)
+{
+	for (int i = from; i < to; i++)
+	{
+		char		row[16],
+					value[300];
+
+		snprintf(row, sizeof row, "r%04d", i * 37 % 1000);
+		memset(value, 'a' + round, sizeof value);
+		value[snprintf(value, sizeof value, "%d.%d", i, round)] = ' ';
+		TRY(wide_batch_put(b, fam[i % 2], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, sizeof value)));
+	}
+	return WIDE_OK;
+}
+
+/* What it reads of itself as of a mark. */
+static char *
+own_text(store *s, wide_batch *b, uint64_t mark, bool reverse)
+{
+	wide_scan_family f[2] = {{.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 9}, {.id = fam[1], .want = WIDE_WANT_ALL, .max_versions = 9}};
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = f, .nfamilies = 2, .ranges = &all, .nranges = 1, .own = b, .own_mark = mark, .reverse = reverse};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	buffer		out = {0};
+	wide_status st;
+
+	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
+	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
+		for (int i = 0; i < row.ncells; i++)
+		{
+			assert_ok(buffer_append(&out, row.key.data, row.key.len));
+			assert_ok(buffer_append(&out, "=", 1));
+			assert_ok(buffer_append(&out, row.cells[i].value.data, 8));
+		}
+	assert_int_equal(st, WIDE_END);
+	assert_ok(buffer_append(&out, "", 1));
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	return (char *) out.data;
+}
+
+/* The same writes in little memory and in much: nothing may differ. */
+static void
+test_spilled(void **state)
+{
+	char	   *texts[2][12];
+	int			n[2] = {0, 0};
+
+	(void) state;
+	for (int way = 0; way < 2; way++)
+	{
+		store		s;
+		wide_batch *b;
+		uint64_t	marks[4];
+
+		begin(&s, 3);
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_set_memory(b, way == 0 ? 64 << 20 : 20000);
+		marks[0] = wide_batch_mark(b);
+		assert_ok(fill(b, 0, 600, 0));
+		marks[1] = wide_batch_mark(b);
+		assert_ok(fill(b, 300, 900, 1));
+		marks[2] = wide_batch_mark(b);
+		/* undone in pieces, within and across files */
+		for (int i = 0; i < 40; i++)
+		{
+			uint64_t	mark = wide_batch_mark(b);
+
+			assert_ok(fill(b, i * 20, i * 20 + 30, 2));
+			if (i % 3 > 0)
+				wide_batch_rewind(b, mark);
+		}
+		marks[3] = wide_batch_mark(b);
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0500"), text(""), WIDE_TS_MAX));
+		assert_ok(fill(b, 900, 1000, 3));
+		if (way == 1)
+		{
+			/* bounded, whatever was written; runs are few */
+			assert_true(wide_batch_spilled(b) > 300000);
+			assert_true(wide_batch_bytes(b) < 60000);
+			assert_true(b->nruns < 2 * spill_fan);
+		}
+		else
+			assert_int_equal(wide_batch_spilled(b), 0);
+		for (int i = 0; i < 4; i++)
+			texts[way][n[way]++] = own_text(&s, b, marks[i], false);
+		texts[way][n[way]++] = own_text(&s, b, wide_batch_mark(b), false);
+		texts[way][n[way]++] = own_text(&s, b, wide_batch_mark(b), true);
+		wide_batch_rewind(b, marks[2]);
+		texts[way][n[way]++] = own_text(&s, b, wide_batch_mark(b), false);
+		assert_ok(fill(b, 100, 200, 4));
+		texts[way][n[way]++] = own_text(&s, b, wide_batch_mark(b), false);
+		assert_ok(store_commit(&s, b, NULL));
+		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
+		store_close(&s);
+		assert_ok(store_open(&s));
+		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
+		assert_int_equal(store_verify(&s), 0);
+		/* all of it undone: nothing is kept, nothing to commit */
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_set_memory(b, way == 0 ? 64 << 20 : 20000);
+		assert_ok(fill(b, 0, 600, 0));
+		wide_batch_rewind(b, 0);
+		assert_int_equal(wide_batch_spilled(b), 0);
+		assert_true(wide_batch_empty(b));
+		wide_batch_free(b);
+		store_drop(&s);
+	}
+	assert_int_equal(n[0], n[1]);
+	for (int i = 0; i < n[0]; i++)
+	{
+		assert_true(i == 0 || strlen(texts[0][i]) > 5000);
+		assert_string_equal(texts[0][i], texts[1][i]);
+		free(texts[0][i]);
+		free(texts[1][i]);
+	}
+}
+
+/* A scan that is open while what it reads becomes a file. */
+static void
+test_spilled_under_scan(void **state)
+{
+	store		s;
+	wide_batch *b;
+	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 1};
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+	wide_snapshot *snap;
+	wide_scan  *scan;
+	wide_row	row;
+	char		want[16];
+	int			n = 0;
+
+	(void) state;
+	begin(&s, 1);
+	f.id = fam[0];
+	assert_ok(wide_batch_new(s.db, &b));
+	wide_batch_set_memory(b, 30000);
+	for (int i = 0; i < 50; i++)
+	{
+		snprintf(want, sizeof want, "k%04d", i);
+		put(b, want, "q", 1, INT64_MIN, want);
+	}
+	spec.own = b;
+	spec.own_mark = wide_batch_mark(b);
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+	{
+		wide_bytes	value = row.cells[0].value;
+
+		snprintf(want, sizeof want, "k%04d", n++);
+		/* what the row points to stays while more is written than memory holds */
+		assert_ok(fill(b, 0, 200, n % 20));
+		assert_memory_equal(row.key.data, want, 5);
+		assert_memory_equal(value.data, want, 5);
+	}
+	assert_int_equal(n, 50);
+	assert_true(wide_batch_spilled(b) > 100000);
+	/* read again up to now: in files */
+	assert_ok(wide_scan_restart(scan, &all, 1, wide_batch_mark(b)));
+	for (n = 0; wide_scan_next(scan, &row) == WIDE_OK;)
+		n++;
+	assert_int_equal(n, 150);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
+/* The disk is full at each call of a spill: the write fails, what was written before stays and can be committed. */
+static void
+test_spill_fails(void **state)
+{
+	bool		reached = true;
+
+	(void) state;
+	for (uint64_t at = 1; reached; at++)
+	{
+		store		s;
+		wide_batch *b;
+		os_fault_plan plan = {.error = 28, .sticky = false};
+		wide_os    *os;
+		uint64_t	mark;
+		uint64_t	before;
+		char	   *want,
+				   *got;
+		wide_status st;
+
+		store_init(&s);
+		os = s.os = os_faulty(s.dir, &plan);
+		assert_ok(store_open(&s));
+		{
+			wide_family_options opt;
+
+			wide_family_defaults(&opt);
+			store_table(&s, &opt, 2, &table, fam);
+		}
+		before = os_faulty_calls(os);
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_set_memory(b, 20000);
+		assert_ok(fill(b, 0, 40, 0));
+		assert_int_equal(os_faulty_calls(os), before);
+		mark = wide_batch_mark(b);
+		want = own_text(&s, b, mark, false);
+		os_faulty_plan(os, &(os_fault_plan) {.at = before + at, .error = 28});
+		st = fill(b, 40, 200, 1);
+		reached = os_faulty_calls(os) >= before + at;
+		os_faulty_plan(os, &(os_fault_plan) {.at = 0});
+		if (st != WIDE_OK)
+		{
+			assert_int_equal(st, WIDE_FULL);
+			assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
+		}
+		wide_batch_rewind(b, mark);
+		got = own_text(&s, b, wide_batch_mark(b), false);
+		assert_string_equal(got, want);
+		free(got);
+		/* and on: there is room again */
+		assert_ok(fill(b, 40, 200, 1));
+		wide_batch_rewind(b, mark);
+		assert_ok(store_commit(&s, b, NULL));
+		got = own_text(&s, NULL, 0, false);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		store_close(&s);
+		os_faulty_free(os);
+		store_drop(&s);
+		assert_true(at < 1000);
+	}
+}
+
 /* A payload of several records, small enough for the memtable; external and not. */
 static void
 test_chunks(void **state)
@@ -603,6 +841,9 @@ main(void)
 		cmocka_unit_test(test_automatic),
 		cmocka_unit_test(test_normalised),
 		cmocka_unit_test(test_abort),
+		cmocka_unit_test(test_spilled),
+		cmocka_unit_test(test_spilled_under_scan),
+		cmocka_unit_test(test_spill_fails),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_snapshots),
 		cmocka_unit_test(test_gap),

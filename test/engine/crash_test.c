@@ -161,6 +161,9 @@ one_batch(store *s, int k, bool *logged)
 
 	*logged = false;
 	TRY(wide_batch_new(s->db, &b));
+	/* a large one and some small ones are spilled */
+	if (k % 6 == LARGE_AT % 6)
+		wide_batch_set_memory(b, k == LARGE_AT ? 20000 : 100);
 	st = fill_batch(s, k, b);
 	if (st != WIDE_OK)
 	{

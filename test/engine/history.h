@@ -42,7 +42,7 @@ static const struct
 	const char *name;
 	const char *fields[STEP_FIELDS];
 }			step_kinds[STEP_KINDS] = {
-	{"store", {"memtable", "file", "level", "rows", "quals", "names", "big"}},
+	{"store", {"memtable", "file", "level", "rows", "quals", "names", "big", "memory"}},
 	{"family", {"versions", "min", "ttl", "keep", "block", "bloom", "prefix", "compression", "window"}},
 	{"put", {"batch", "family", "row", "qual", "ts", "floor", "ttl", "value"}},
 	{"delete", {"batch", "what", "family", "row", "qual", "ts"}},

@@ -71,6 +71,7 @@ typedef struct life
 	uint8_t		quals[MAX_QUALS][8];
 	size_t		qual_len[MAX_QUALS];
 	bool		big;
+	size_t		memory;			/* of a transaction; 0 the usual */
 	transaction tx[MODEL_BATCHES];
 	snap		snaps[MAX_SNAPS];
 	int			nsnaps;
@@ -283,6 +284,10 @@ begin_life(life *l, const history *h)
 	l->m.nrows = a[3] < 1 ? 1 : a[3] > MAX_ROWS ? MAX_ROWS : (int) a[3];
 	l->m.nquals = a[4] < 1 ? 1 : a[4] > MAX_QUALS ? MAX_QUALS : (int) a[4];
 	l->big = a[6] != 0;
+	l->memory = (size_t) a[7];
+	/* runs of several blocks, merged often */
+	spill_fan = 3;
+	run_block_bytes = 200;
 	for (int i = 1; i < h->n && h->steps[i].kind == STEP_FAMILY && i <= 4; i++)
 		l->m.nfamilies = i;
 	l->m.cells = calloc((size_t) (l->m.nfamilies * l->m.nrows), sizeof(*l->m.cells));
@@ -338,7 +343,11 @@ add_op(life *l, int batch, model_op *o)
 	uint8_t		buf[VALUE_MAX + 16];
 
 	if (t->b == NULL)
+	{
 		CHECK(l, wide_batch_new(l->st.db, &t->b));
+		if (l->memory > 0)
+			wide_batch_set_memory(t->b, l->memory);
+	}
 	if (o->type == M_PUT)
 		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row), qual_bytes(l, o->qual),
 								o->automatic ? WIDE_TS_AUTO : o->ts, o->floor, o->ttl, value_of(l, o->value, buf)));
@@ -1482,6 +1491,9 @@ make_life(uint64_t seed)
 	s.a[5] = draw(&g, 1000);
 	/* a block of one cell each, and a memtable that is soon full */
 	s.a[6] = !g.ttl_cells && draw(&g, 4) == 0;
+	/* each operation a run of its own, or a few, or most transactions none */
+	if (!g.ttl_cells && draw(&g, 3) == 0)
+		s.a[7] = draw(&g, 5) == 0 ? 1 : 1000 + draw(&g, 5000);
 	history_add(&g.h, &s);
 	for (int i = 0; i < g.families; i++)
 	{
