@@ -93,10 +93,10 @@ extern void own_list_reset(own_list *l);	/* empty it; nobody reads it */
 /* All operations below the mark are in the skip list. */
 extern void own_list_link(own_list *l, uint64_t mark);
 
-/* Some nodes in ascending order that lie one behind the other, of one row; or n of own_sorted.flat. */
+/* Nodes of one family and row: in ascending order and one behind the other in memory, or listed in own_sorted.flat. */
 typedef struct own_unit
 {
-	uint64_t	prefix;
+	uint64_t	prefix, more;	/* bytes of family and row */
 	uint32_t	ref;			/* the first node, or index in flat */
 	uint32_t	n;				/* nodes; UNIT_FLAT: in flat */
 } own_unit;

@@ -7,10 +7,11 @@
  * wants to read them: a load that nobody looks at until it commits is sorted
  * once instead, which costs a tenth.
  *
- * Sorting.  Nodes that follow each other in memory and in order, and are of one
+ * Sorting.  Nodes that follow each other in memory, and are of one family and
  * row (the cells of a row as INSERT writes them), are a unit.  Units are sorted
- * by eight bytes that differ early, by radix; ties by their first keys.  Units of
- * the same row may be interleaved: these few are sorted node by node.
+ * by sixteen bytes of their rows that differ early, the first eight by radix.  To
+ * look at the rows themselves would be a cache miss for each; that is done only
+ * where the sixteen bytes are equal.  Units of the same row are joined.
  *
  * A merge is a heap of streams: the list or the sorted units, and a cursor for
  * each run.  The bytes of what comes from a list stay, those from a run do not.
@@ -24,6 +25,7 @@
 #define ARENA_BYTES		((uint64_t) 8 << 30)
 #define ARENA_LEAST		((uint64_t) 64 << 20)
 #define ARENA_KEEP		((uint64_t) 1 << 20)	/* stays in memory for the next batch */
+#define PREFETCH		3				/* units ahead */
 #define PIECE_BYTES		((uint32_t) 64 * 1024)
 
 enum stream_kind { STREAM_LIST, STREAM_SORTED, STREAM_RUN };
@@ -168,84 +170,185 @@ same_row(const entry *a, const entry *b)
 	return a->rowlen == b->rowlen && memcmp(a->ukey, b->ukey, a->rowlen) == 0;
 }
 
-/* Units in the order of memory, without what is undone; *families: how many, *lcp: bytes that all first keys share. */
+static int
+compare_refs(uint32_t a, uint32_t b, const mem *m)
+{
+	mem_cursor	x = {.m = *m},
+				y = {.m = *m};
+
+	mem_cursor_at(&x, a);
+	mem_cursor_at(&y, b);
+	return entry_order(x.family, &x.e, y.family, &y.e);
+}
+
+static int
+compare_nodes(const void *a, const void *b, void *m)
+{
+	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, m);
+}
+
+/* The nodes of the unit at the end of s->flat. */
 static wide_status
-make_units(wide_batch *b, own_sorted *s, wide_family_id *min_family, wide_family_id *max_family, uint32_t *lcp)
+flat_append(const mem *m, own_sorted *s, const own_unit *u)
+{
+	uint32_t	n = u->n & ~UNIT_FLAT;
+	mem_cursor	c;
+
+	if ((uint64_t) s->nflat + n > s->flat_cap)
+	{
+		uint64_t	cap = 2 * ((uint64_t) s->nflat + n) + 64;
+		uint32_t   *p = realloc(s->flat, cap * sizeof(*p));
+
+		if (p == NULL)
+			return no_memory();
+		s->flat = p;
+		s->flat_cap = (uint32_t) cap;
+	}
+	if (u->n & UNIT_FLAT)
+	{
+		memcpy(s->flat + s->nflat, s->flat + u->ref, n * sizeof(*s->flat));
+		s->nflat += n;
+		return WIDE_OK;
+	}
+	mem_cursor_open(&c, m);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		mem_cursor_at(&c, i == 0 ? u->ref : mem_written(mem_node_end(&c)));
+		s->flat[s->nflat++] = c.node;
+	}
+	return WIDE_OK;
+}
+
+/* Units [u, end) are of one row: their nodes, each for itself, become unit u. */
+static wide_status
+flatten(const mem *m, own_sorted *s, own_unit *u, const own_unit *end)
+{
+	uint32_t	first = s->nflat;
+
+	for (const own_unit *v = u; v < end; v++)
+		TRY(flat_append(m, s, v));
+	qsort_r(s->flat + first, s->nflat - first, sizeof(uint32_t), compare_nodes, (void *) m);
+	u->ref = first;
+	u->n = (s->nflat - first) | UNIT_FLAT;
+	return WIDE_OK;
+}
+
+/* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the processor's cache. */
+static wide_status
+unit_end(const mem *m, own_sorted *s, bool ordered)
+{
+	own_unit   *u = &s->units[s->nunits - 1];
+
+	return ordered ? WIDE_OK : flatten(m, s, u, u + 1);
+}
+
+static wide_status
+unit_begin(own_sorted *s, uint32_t *cap, uint32_t ref)
+{
+	if (s->nunits == *cap)
+	{
+		uint32_t	more = *cap == 0 ? 64 : 2 * *cap;
+		own_unit   *p = realloc(s->units, more * sizeof(*p));
+
+		if (p == NULL)
+			return no_memory();
+		s->units = p;
+		*cap = more;
+	}
+	s->units[s->nunits++] = (own_unit) {.ref = ref, .n = 1};
+	return WIDE_OK;
+}
+
+/* What all units have in common. */
+typedef struct shared
+{
+	wide_family_id min_family, max_family;
+	uint32_t	lcp;			/* bytes that all rows begin with */
+	mem_cursor	first;
+} shared;
+
+static void
+note_row(shared *h, const mem_cursor *c)
+{
+	uint32_t	n = 0,
+				most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
+
+	h->min_family = c->family < h->min_family ? c->family : h->min_family;
+	h->max_family = c->family > h->max_family ? c->family : h->max_family;
+	while (n < most && c->e.ukey[n] == h->first.e.ukey[n])
+		n++;
+	h->lcp = n;
+}
+
+/* Units in the order of memory, without what is undone. */
+static wide_status
+make_units(wide_batch *b, own_sorted *s, shared *h)
 {
 	own_list   *l = b->list;
-	uint32_t	cap = 64;
+	uint32_t	cap = 0;
 	int			undone = 0;
+	bool		ordered = true,
+				open = false;
 	mem_cursor	c,
-				last,
-				first;
+				last;
 
-	s->units = malloc(cap * sizeof(*s->units));
-	if (s->units == NULL)
-		return no_memory();
 	mem_cursor_open(&c, &l->m);
-	last = first = c;
-	last.node = 0;
-	*lcp = UINT32_MAX;
+	last = c;
 	for (uint64_t at = l->start; at < l->end; at = mem_node_end(&c))
 	{
 		uint64_t	op;
-		uint32_t	n = 0,
-					most;
+		bool		gone;
 
 		mem_cursor_at(&c, mem_written(at));
 		op = own_op(c.e.seq);
 		while (undone < b->nundone && b->undone[undone].to <= op)
 			undone++;
-		if (undone < b->nundone && b->undone[undone].from <= op)
-		{
-			last.node = 0;
-			continue;
-		}
-		if (last.node != 0 && c.family == last.family && same_row(&c.e, &last.e) && key_compare(&last.e, &c.e) < 0)
+		gone = undone < b->nundone && b->undone[undone].from <= op;
+		if (open && !gone && c.family == last.family && same_row(&c.e, &last.e))
 		{
 			s->units[s->nunits - 1].n++;
+			ordered = ordered && key_compare(&last.e, &c.e) < 0;
 			last = c;
 			continue;
 		}
+		if (open)
+			TRY(unit_end(&l->m, s, ordered));
+		open = !gone;
+		ordered = true;
+		if (gone)
+			continue;
 		last = c;
-		if (s->nunits == cap)
-		{
-			own_unit   *p = realloc(s->units, 2 * (size_t) cap * sizeof(*p));
-
-			if (p == NULL)
-				return no_memory();
-			s->units = p;
-			cap *= 2;
-		}
-		s->units[s->nunits++] = (own_unit) {.ref = c.node, .n = 1};
-		if (*lcp == UINT32_MAX)
-		{
-			first = c;
-			*lcp = c.e.klen;
-			*min_family = *max_family = c.family;
-		}
-		*min_family = c.family < *min_family ? c.family : *min_family;
-		*max_family = c.family > *max_family ? c.family : *max_family;
-		most = c.e.klen < *lcp ? c.e.klen : *lcp;
-		while (n < most && c.e.ukey[n] == first.e.ukey[n])
-			n++;
-		*lcp = n;
+		if (s->nunits == 0)
+			*h = (shared) {.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
+		TRY(unit_begin(s, &cap, c.node));
+		note_row(h, &c);
 	}
-	return WIDE_OK;
+	return open ? unit_end(&l->m, s, ordered) : WIDE_OK;
 }
 
-/* Eight bytes in the order of (family, key), as far as they differ: family, then what follows the shared bytes. */
-static uint64_t
-unit_prefix(const mem_cursor *c, wide_family_id min_family, bool families, uint32_t lcp)
+/* The node that tells the unit's row. */
+static inline uint32_t
+unit_node(const own_sorted *s, const own_unit *u)
 {
-	uint8_t		bytes[8] = {0};
-	uint32_t	n = c->e.klen - lcp < 8 ? c->e.klen - lcp : 8;
-	uint64_t	v;
-	uint32_t	f = c->family - min_family;
+	return u->n & UNIT_FLAT ? s->flat[u->ref] : u->ref;
+}
 
-	memcpy(bytes, c->e.ukey + lcp, n);
-	v = get_u64be(bytes);
-	return families ? v >> 8 | (uint64_t) (f < 255 ? f : 255) << 56 : v;
+/* Bytes in the order of (family, row): the family if there are several, and what follows the shared bytes. */
+static void
+unit_prefix(own_unit *u, const mem_cursor *c, const shared *h)
+{
+	uint8_t		bytes[16] = {0};
+	uint32_t	rest = c->e.rowlen - h->lcp;
+	uint32_t	f = c->family - h->min_family;
+
+	memcpy(bytes, c->e.ukey + h->lcp, rest < 16 ? rest : 16);
+	u->prefix = get_u64be(bytes);
+	u->more = get_u64be(bytes + 8);
+	if (h->min_family != h->max_family)
+	{
+		u->more = u->more >> 8 | u->prefix << 56;
+		u->prefix = u->prefix >> 8 | (uint64_t) (f < 255 ? f : 255) << 56;
+	}
 }
 
 /* By radix, the lowest byte first; bytes in which all agree are passed over. */
@@ -285,121 +388,78 @@ radix_sort(own_sorted *s)
 	return WIDE_OK;
 }
 
-static int
-compare_refs(uint32_t a, uint32_t b, const mem *m)
+typedef struct sort_arg
 {
-	mem_cursor	x,
-				y;
+	const mem  *m;
+	const own_sorted *s;
+} sort_arg;
 
-	x.m = y.m = *m;
-	mem_cursor_at(&x, a);
-	mem_cursor_at(&y, b);
-	return entry_order(x.family, &x.e, y.family, &y.e);
+/* Of equal prefix.  Units of one row may come in any order. */
+static int
+compare_units(const void *a, const void *b, void *arg)
+{
+	const own_unit *x = a,
+			   *y = b;
+	const sort_arg *s = arg;
+
+	if (x->more != y->more)
+		return x->more < y->more ? -1 : 1;
+	return compare_refs(unit_node(s->s, x), unit_node(s->s, y), s->m);
 }
 
-static int
-compare_units(const void *a, const void *b, void *m)
-{
-	return compare_refs(((const own_unit *) a)->ref, ((const own_unit *) b)->ref, m);
-}
-
-static int
-compare_nodes(const void *a, const void *b, void *m)
-{
-	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, m);
-}
-
-/* Units [i, k) are of one row: their nodes, each for itself, become unit i. */
+/* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out: where they go. */
 static wide_status
-flatten(const mem *m, own_sorted *s, uint32_t i, uint32_t k, own_unit *out)
+join_rows(const mem *m, own_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
 {
-	uint64_t	total = 0;
-	uint32_t	first = s->nflat;
-	mem_cursor	c;
+	mem_cursor	a = {.m = *m},
+				c = {.m = *m};
 
-	mem_cursor_open(&c, m);
-	for (uint32_t u = i; u < k; u++)
-		total += s->units[u].n;
-	if (s->nflat + total > s->flat_cap)
+	for (uint32_t next; i < k; i = next)
 	{
-		uint64_t	cap = 2 * (s->nflat + total);
-		uint32_t   *p = realloc(s->flat, cap * sizeof(*p));
-
-		if (p == NULL)
-			return no_memory();
-		s->flat = p;
-		s->flat_cap = (uint32_t) cap;
-	}
-	for (uint32_t u = i; u < k; u++)
-	{
-		mem_cursor_at(&c, s->units[u].ref);
-		for (uint32_t n = s->units[u].n; n > 0; n--)
+		next = i + 1;
+		if (next < k)
+			mem_cursor_at(&a, unit_node(s, &s->units[i]));
+		for (; next < k; next++)
 		{
-			s->flat[s->nflat++] = c.node;
-			if (n > 1)
-				mem_cursor_at(&c, mem_written(mem_node_end(&c)));
-		}
-	}
-	qsort_r(s->flat + first, s->nflat - first, sizeof(uint32_t), compare_nodes, (void *) m);
-	*out = (own_unit) {.prefix = s->units[i].prefix, .ref = first, .n = (uint32_t) total | UNIT_FLAT};
-	return WIDE_OK;
-}
-
-/* Put units of the same row together; they are neighbours now. */
-static wide_status
-join_rows(const mem *m, own_sorted *s)
-{
-	uint32_t	out = 0;
-	mem_cursor	a,
-				c;
-
-	mem_cursor_open(&a, m);
-	c = a;
-	for (uint32_t i = 0, k; i < s->nunits; i = k)
-	{
-		mem_cursor_at(&a, s->units[i].ref);
-		for (k = i + 1; k < s->nunits; k++)
-		{
-			mem_cursor_at(&c, s->units[k].ref);
-			if (c.family != a.family || !same_row(&a.e, &c.e))
+			mem_cursor_at(&c, unit_node(s, &s->units[next]));
+			if (c.family != a.family || !same_row(&c.e, &a.e))
 				break;
 		}
-		if (k == i + 1)
-			s->units[out++] = s->units[i];
-		else
-			TRY(flatten(m, s, i, k, &s->units[out++]));
+		if (next > i + 1)
+			TRY(flatten(m, s, &s->units[i], &s->units[next]));
+		s->units[(*out)++] = s->units[i];
 	}
-	s->nunits = out;
 	return WIDE_OK;
+}
+
+static inline bool
+same_prefix(const own_unit *a, const own_unit *b)
+{
+	return a->prefix == b->prefix && a->more == b->more;
 }
 
 wide_status
 own_sort(wide_batch *b, own_sorted *s)
 {
-	mem		   *m;
-	wide_family_id min_family = 0,
-				max_family = 0;
-	uint32_t	lcp = 0;
+	shared		h = {0};
 	bool		ascending = true;
-	mem_cursor	c,
-				last;
+	uint32_t	out = 0;
+	mem		   *m;
+	mem_cursor	c;
 
 	if (b->list == NULL)
 		return WIDE_OK;
 	m = &b->list->m;
-	TRY(make_units(b, s, &min_family, &max_family, &lcp));
+	TRY(make_units(b, s, &h));
 	mem_cursor_open(&c, m);
-	last = c;
 	for (uint32_t i = 0; i < s->nunits; i++)
 	{
-		mem_cursor_at(&c, s->units[i].ref);
-		s->units[i].prefix = unit_prefix(&c, min_family, min_family != max_family, lcp);
-		/* a unit of the same row may go on in the midst of the one before */
-		if (i > 0 && ascending)
-			ascending = (s->units[i].prefix > s->units[i - 1].prefix ||
-						 (s->units[i].prefix == s->units[i - 1].prefix && entry_order(last.family, &last.e, c.family, &c.e) < 0)) &&
-				(c.family != last.family || !same_row(&c.e, &last.e));
-		last = c;
+		own_unit   *u = &s->units[i];
+
+		mem_cursor_at(&c, unit_node(s, u));
+		unit_prefix(u, &c, &h);
+		/* with equal ones it might be the same row */
+		ascending = ascending && (i == 0 || u->prefix > u[-1].prefix || (u->prefix == u[-1].prefix && u->more > u[-1].more));
 	}
 	if (ascending)
 		return WIDE_OK;
@@ -409,9 +469,16 @@ own_sort(wide_batch *b, own_sorted *s)
 		for (k = i + 1; k < s->nunits && s->units[k].prefix == s->units[i].prefix; k++)
 			;
 		if (k > i + 1)
-			qsort_r(s->units + i, k - i, sizeof(own_unit), compare_units, m);
+			qsort_r(s->units + i, k - i, sizeof(own_unit), compare_units, &(sort_arg) {m, s});
 	}
-	return join_rows(m, s);
+	for (uint32_t i = 0, k; i < s->nunits; i = k)
+	{
+		for (k = i + 1; k < s->nunits && same_prefix(&s->units[i], &s->units[k]); k++)
+			;
+		TRY(join_rows(m, s, i, k, &out));
+	}
+	s->nunits = out;
+	return WIDE_OK;
 }
 
 /* ----------------------------------------------------------------- streams */
@@ -432,6 +499,17 @@ sorted_current(own_stream *s)
 	s->valid = s->unit < s->sorted->nunits;
 	if (!s->valid)
 		return;
+	if (s->done == 0)
+	{
+		/* the next units are anywhere in memory */
+		if (s->unit + PREFETCH < s->sorted->nunits)
+		{
+			const uint8_t *p = s->list->base + (uint64_t) unit_node(s->sorted, &u[PREFETCH]) * 8;
+
+			for (int line = 0; line < 5; line++)
+				__builtin_prefetch(p + 64 * line);
+		}
+	}
 	if (u->n & UNIT_FLAT)
 		mem_cursor_at(&s->c, s->sorted->flat[u->ref + s->done]);
 	else
