@@ -87,6 +87,7 @@ typedef struct WtModify
 	wide_family *names;			/* layout 'cells': families of the engine's table */
 	int			nnames;
 
+	int		   *order;			/* INSERT: columns as their cells are stored, which the engine likes */
 	int		   *ts_of;			/* by column: the TIMESTAMP_OF column of its cell, -1 */
 	int			nts;			/* number of TIMESTAMP_OF columns */
 	bool	   *set;			/* UPDATE, by column: the statement sets it */
@@ -269,6 +270,7 @@ begin_modify(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bo
 	m->do_nothing = do_nothing;
 	wt_writer_init(&m->writer, estate);
 	find_columns(m);
+	m->order = wt_cell_order(t);
 	m->values = palloc(sizeof(Datum) * t->natts);
 	m->nulls = palloc(sizeof(bool) * t->natts);
 	initStringInfo(&m->key);
@@ -679,8 +681,9 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 	WtTable    *t = m->t;
 	int			n = 0;
 
-	for (int i = 0; i < t->natts; i++)
+	for (int k = 0; k < t->natts; k++)
 	{
+		int			i = m->order[k];
 		WtColumn   *c = &t->columns[i];
 
 		if (c->role != WT_CELL && c->role != WT_MAP && !(c->role == WT_KEY && c->family >= 0))
