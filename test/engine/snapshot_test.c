@@ -629,6 +629,39 @@ test_unseen(void **state)
 	store_drop(&s);
 }
 
+/* Offered under a key, found by it while it lives. */
+static void
+test_share(void **state)
+{
+	wide_snapshot *one, *two, *found;
+	store		s;
+
+	(void) state;
+	begin(&s, 1);
+	store_put(&s, fam, "a", "q", 1, "one");
+	assert_int_equal(wide_snapshot_find(s.db, 77, &found), WIDE_NOTFOUND);
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &one));
+	assert_ok(wide_snapshot_share(one, 77));
+	store_put(&s, fam, "b", "q", 1, "two");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &two));
+	assert_int_equal(wide_snapshot_find(s.db, 78, &found), WIDE_NOTFOUND);
+	assert_ok(wide_snapshot_find(s.db, 77, &found));
+	assert_int_equal(wide_snapshot_lsn(found), wide_snapshot_lsn(one));
+	wide_snapshot_release(found);
+	/* releasing another one, or the one found, takes nothing back */
+	assert_ok(wide_snapshot_find(s.db, 77, &found));
+	wide_snapshot_release(found);
+	/* a later one takes its place; then the first one's release does not matter */
+	assert_ok(wide_snapshot_share(two, 78));
+	wide_snapshot_release(one);
+	assert_int_equal(wide_snapshot_find(s.db, 77, &found), WIDE_NOTFOUND);
+	assert_ok(wide_snapshot_find(s.db, 78, &found));
+	wide_snapshot_release(found);
+	wide_snapshot_release(two);
+	assert_int_equal(wide_snapshot_find(s.db, 78, &found), WIDE_NOTFOUND);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -640,6 +673,7 @@ main(void)
 		cmocka_unit_test(test_is_newest),
 		cmocka_unit_test(test_between),
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_unseen),
 	};
 
