@@ -492,7 +492,7 @@ test_spill_fails(void **state)
 		os_faulty_plan(os, &(os_fault_plan) {.at = 0});
 		if (st != WIDE_OK)
 		{
-			assert_int_equal(st, WIDE_FULL);
+			assert_int_equal(st, WIDE_NOSPACE);
 			assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
 		}
 		wide_batch_rewind(b, mark);
