@@ -26,7 +26,8 @@ await() { # SECONDS SQL EXPECTED
 }
 value="(SELECT string_agg(md5(g || 'x' || i), '') FROM generate_series(1, 300) i)"
 
-new_cluster 'widetable.memtable_size = 1MB'
+# with a small cache, so that a small /dev/shm does not make the memtables smaller than asked for
+new_cluster 'widetable.memtable_size = 1MB' 'widetable.cache_size = 8MB'
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"CREATE PROCEDURE load(a int, b int) LANGUAGE plpgsql AS
 	 \$\$BEGIN FOR g IN a..b LOOP INSERT INTO w VALUES (g, $value); COMMIT; END LOOP; END\$\$" \

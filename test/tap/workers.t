@@ -11,8 +11,8 @@ MEMORY='SELECT memtables_waiting <= 3 AND memtable_bytes <= memtable_limit FROM 
 # three slots, all taken: one by PostgreSQL's launcher, two by a query of ours
 new_cluster 'widetable.memtable_size = 1MB' 'max_worker_processes = 2' "statement_timeout = '30s'"
 PGOPTIONS='-c force_parallel_mode=on' q 'SELECT pg_sleep(1000)' >/dev/null 2>&1 &
-sleep 0.5
-like "$(q "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'")" '^1$' "the last slot is taken"
+await 20 '^1$' "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'"
+ok $? "the last slot is taken"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"CREATE PROCEDURE load(a int, b int) LANGUAGE plpgsql AS \$\$BEGIN FOR g IN a..b LOOP
 	 INSERT INTO w VALUES (g, (SELECT string_agg(md5(g || 'x' || i), '') FROM generate_series(1, 350) i)); COMMIT; END LOOP; END\$\$" >/dev/null
