@@ -373,6 +373,9 @@ slot_clear(slot *s)
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);
 	atomic_store(&s->durable_wait, 0);
+	/* a session that is terminated while it waits for a row does not get to say that it waits no more */
+	s->wait_table = 0;
+	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
 	atomic_store(&s->in_crit, 0);
 	if (ended)
 	{

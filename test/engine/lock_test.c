@@ -109,6 +109,17 @@ test_look(void **state)
 	assert_int_equal(wide_row_locks_each(b, see_lock, &s), WIDE_OK);
 	assert_int_equal(s.whole, 64);
 	assert_int_equal(s.n, 64);
+	/* a session that ends while it waits leaves nothing to whoever gets its place */
+	wide_row_lock_waits(b, 7, row);
+	wide_detach(b);
+	b = fixture_attach(base);
+	memset(&s, 0, sizeof s);
+	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
+	assert_int_equal(s.waiting, 0);
+	wide_row_lock_waits(b, 9, row);
+	memset(&s, 0, sizeof s);
+	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
+	assert_int_equal(s.waiting, 1);
 	wide_detach(a);
 	wide_detach(b);
 	fixture_unmap(base, cfg);
