@@ -503,24 +503,39 @@ wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 	return sizeof(h) + list;
 }
 
-/* Does any process, ours before this one included, keep versions back to there? */
+/*
+ * Does any process, ours before this one included, keep all that this one needs:
+ * the versions from `needs` to seq (what lies between the snapshots of all may be
+ * gone), and what is alive at its time?
+ */
 static bool
 is_protected(wide_db *db, const wide_snapshot *mine)
 {
 	slot	   *slots = shm_slots(db);
+	uint64_t	first = UINT64_MAX,
+				last = 0;
+	int64_t		now = INT64_MAX;
 
 	for (const wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
-		if (s != mine && s->needs <= mine->needs)
-			return true;
+		if (s != mine)
+		{
+			first = s->needs < first ? s->needs : first;
+			last = s->seq > last ? s->seq : last;
+			now = s->now < now ? s->now : now;
+		}
+	if (first <= mine->needs && last >= mine->seq && now <= mine->now)
+		return true;
 	for (uint32_t i = 0; i < shm_slots_used(db); i++)
 	{
-		uint64_t	snap = atomic_load(&slots[i].snapshot);
-
-		if (i != db->slot_index && snap != 0 && snap <= mine->needs)
+		if (i == db->slot_index || (first = atomic_load(&slots[i].snapshot)) == 0)
+			continue;
+		last = atomic_load(&slots[i].snapshot_last);
+		now = atomic_load(&slots[i].snapshot_now);
+		/* all three of the same moment, which is after the move was made known */
+		if (first <= mine->needs && last >= mine->seq && now <= mine->now && atomic_load(&slots[i].snapshot) == first)
 			return true;
 	}
-	/* nothing has become visible since it was taken */
-	return atomic_load(&db->seg->commit.visible_seq) <= mine->needs;
+	return false;
 }
 
 wide_status

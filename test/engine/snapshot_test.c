@@ -188,6 +188,68 @@ test_import_here(void **state)
 	store_drop(&s);
 }
 
+/*
+ * Somebody's older snapshot does not make up for the exporter's: what nobody sees
+ * between it and the newest state goes, and so does what has expired meanwhile.
+ */
+static void
+test_import_between(void **state)
+{
+	wide_family_options opt;
+	wide_batch *batch;
+	store		s;
+	wide_host	host;
+	wide_db    *other;
+	wide_snapshot *old, *a, *b;
+	uint8_t		bytes_of[128];
+	size_t		n;
+
+	(void) state;
+	begin(&s, 1);
+	host = s.db->host;
+	assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &other));
+	store_put(&s, fam, "a", "q", 1, "one");
+	assert_ok(wide_snapshot_take(other, NULL, NULL, &old));
+	store_put(&s, fam, "a", "q", 2, "two");
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
+	store_put(&s, fam, "a", "q", 3, "three");
+	/* from here, where it is held */
+	assert_ok(wide_snapshot_import(other, bytes_of, n, &b));
+	wide_snapshot_release(a);
+	assert_ok(wide_flush(s.db));
+	assert_ok(wide_compact(s.db, fam));
+	expect(&s, old, "0/a/q@1=one;");
+	expect(&s, b, "0/a/q@2=two;");
+	wide_snapshot_release(b);
+	assert_ok(wide_compact(s.db, fam));
+	expect(&s, old, "0/a/q@1=one;");
+	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &b), WIDE_CONFLICT);
+	assert_int_equal(wide_snapshot_import(other, bytes_of, n, &b), WIDE_CONFLICT);
+	wide_snapshot_release(old);
+
+	/* nothing has been committed since, but a cell has expired */
+	wide_family_defaults(&opt);
+	opt.ttl_us = 1000000;
+	assert_ok(wide_batch_new(s.db, &batch));
+	assert_ok(wide_batch_alter_family(batch, fam, &opt));
+	assert_ok(store_commit(&s, batch, NULL));
+	store_put(&s, fam, "a", "q", s.now, "short");
+	assert_ok(wide_flush(s.db));
+	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
+	assert_ok(wide_snapshot_import(other, bytes_of, n, &b));
+	wide_snapshot_release(b);
+	wide_snapshot_release(a);
+	s.now += 2000000;
+	assert_ok(wide_compact(s.db, fam));
+	assert_ok(wide_snapshot_take(other, NULL, NULL, &old));
+	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &b), WIDE_CONFLICT);
+	wide_snapshot_release(old);
+	wide_detach(other);
+	store_drop(&s);
+}
+
 /* ---------------------------------------------------------------- renewal */
 
 static void
@@ -668,6 +730,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_import_here),
+		cmocka_unit_test(test_import_between),
 		cmocka_unit_test(test_renew),
 		cmocka_unit_test(test_renew_keeps),
 		cmocka_unit_test(test_is_newest),
