@@ -399,8 +399,12 @@ note_external(commit_state *commit, uint64_t xid, uint64_t seq)
 {
 	external_commit *e = &commit->external[commit->external_head % EXTERNAL_RING];
 
-	if (commit->external_head >= EXTERNAL_RING && e->xid > atomic_load(&commit->external_evicted))
-		atomic_store(&commit->external_evicted, e->xid);
+	if (commit->external_head >= EXTERNAL_RING)
+	{
+		atomic_store(&commit->external_evicted_seq, e->seq);
+		if (e->xid > atomic_load(&commit->external_evicted))
+			atomic_store(&commit->external_evicted, e->xid);
+	}
 	e->seq = seq;
 	e->xid = xid;
 	commit->external_head++;

@@ -120,6 +120,7 @@ typedef struct commit_state
 	_Atomic uint32_t space_word;	/* futex: rises when memtable space appears */
 	uint64_t	external_head;		/* number of entries ever written to external[]; under LOCK_COMMIT */
 	_Atomic uint64_t external_evicted;	/* newest xid that fell out of external[] */
+	_Atomic uint64_t external_evicted_seq;	/* and the newest seq */
 	_Atomic uint64_t snapshot_moves;	/* rises when a process has taken over a snapshot of another: see set_horizon */
 	commit_slot ring[COMMIT_RING];
 	external_commit external[EXTERNAL_RING];

@@ -264,6 +264,22 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 	return WIDE_OK;
 }
 
+/*
+ * Have entries fallen out of the ring that the snapshot would have to know?  Of
+ * what was finished from `after` on only those show that the caller sees as
+ * ended.  Transactions below `oldest` nobody sees as running, and their numbers
+ * may be too old to be compared by the host.
+ */
+static bool
+entries_lost(commit_state *commit, const wide_moment *moment, uint64_t after, uint64_t oldest)
+{
+	uint64_t	xid = atomic_load(&commit->external_evicted);
+
+	if (xid == 0)
+		return false;
+	return after <= atomic_load(&commit->external_evicted_seq) || (xid >= oldest && moment->running(moment->ctx, xid));
+}
+
 /* Of the published batches, exclude those that the caller does not see. */
 static wide_status
 exclude_running(wide_snapshot *s, const wide_moment *moment)
@@ -316,7 +332,7 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	} while (at < head);
 	if (s->out_from == 0 && after <= s->seq)
 		s->out_from = after;
-	if (atomic_load(&commit->external_evicted) != 0 && moment->running(moment->ctx, atomic_load(&commit->external_evicted)))
+	if (entries_lost(commit, moment, after, oldest))
 		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
 	return WIDE_OK;
 }

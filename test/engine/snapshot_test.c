@@ -632,6 +632,45 @@ test_ended(void **state)
 	store_drop(&s);
 }
 
+/*
+ * A snapshot that is older than all that is remembered of external commits: some
+ * that it would have to leave out, or to let in, are not known any more.
+ */
+static void
+test_evicted(void **state)
+{
+	wide_moment at = {.running = odd_runs, .ended = 10};
+	wide_snapshot *snap;
+	store		s;
+
+	(void) state;
+	begin(&s, 1);
+	s.ended = 10;
+	s.latest = 50;
+	s.oldest_external = 51;
+	store_put(&s, fam, "a", "q", 1, "first");
+	s.ended = 11;
+	s.latest = 51;
+	/* running for the snapshot, and forgotten; the newest of the forgotten ones is not running */
+	put_external(&s, 51, "b", "running");
+	for (int i = 0; i < EXTERNAL_RING + 1; i++)
+		put_external(&s, 52, "c", "ended");
+	assert_int_equal(wide_snapshot_take_at(s.db, &at, &snap), WIDE_CONFLICT);
+	at.ended = 11;
+	assert_ok(wide_snapshot_take_at(s.db, &at, &snap));
+	wide_snapshot_release(snap);
+	/* forgotten, and so old that the host cannot tell its number from a new one's */
+	for (int i = 0; i < EXTERNAL_RING + 1; i++)
+		put_external(&s, 53, "c", "running");
+	at.ended = 0;
+	assert_int_equal(wide_snapshot_take_at(s.db, &at, &snap), WIDE_CONFLICT);
+	s.oldest_external = 60;
+	put_external(&s, 60, "c", "ended");
+	assert_ok(wide_snapshot_take_at(s.db, &at, &snap));
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 /* The value of r:n at the snapshot; *passed: how many cells it took. */
 static void
 read_count(store *s, wide_snapshot *at, bool reverse, char *value, size_t size, uint64_t *passed)
@@ -737,6 +776,7 @@ main(void)
 		cmocka_unit_test(test_between),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_evicted),
 		cmocka_unit_test(test_unseen),
 	};
 
