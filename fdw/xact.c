@@ -26,6 +26,7 @@
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
+#include "commands/async.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "lib/ilist.h"
@@ -905,6 +906,31 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 
 /* --------------------------------------------------------------- callbacks */
 
+/*
+ * NOTIFY gives the transaction a number after this, and listeners hear of it when
+ * that has ended; what they read then must wait for our cells.  Whether there is
+ * something to tell nobody says but the check of PREPARE TRANSACTION.
+ */
+static bool
+notifies(void)
+{
+	MemoryContext old = CurrentMemoryContext;
+	volatile bool some = false;
+
+	PG_TRY();
+	{
+		AtPrepare_Notify();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(old);
+		FlushErrorState();
+		some = true;
+	}
+	PG_END_TRY();
+	return some;
+}
+
 static void
 prepare(void)
 {
@@ -920,6 +946,8 @@ prepare(void)
 	wt_keeper_ensure();
 	wt_slot_check();
 	prepared_xid = GetTopFullTransactionIdIfAny();
+	if (!FullTransactionIdIsValid(prepared_xid) && notifies())
+		prepared_xid = GetTopFullTransactionId();
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
