@@ -339,15 +339,17 @@ unit_prefix(own_unit *u, const mem_cursor *c, const shared *h)
 {
 	uint8_t		bytes[16] = {0};
 	uint32_t	rest = c->e.rowlen - h->lcp;
-	uint32_t	f = c->family - h->min_family;
+	uint32_t	f = c->family - h->min_family,
+				most = h->max_family - h->min_family;
+	int			bits = most > 255 ? 32 : 8;	/* all of it: what is equal here is sorted by what follows */
 
 	memcpy(bytes, c->e.ukey + h->lcp, rest < 16 ? rest : 16);
 	u->prefix = get_u64be(bytes);
 	u->more = get_u64be(bytes + 8);
-	if (h->min_family != h->max_family)
+	if (most > 0)
 	{
-		u->more = u->more >> 8 | u->prefix << 56;
-		u->prefix = u->prefix >> 8 | (uint64_t) (f < 255 ? f : 255) << 56;
+		u->more = u->more >> bits | u->prefix << (64 - bits);
+		u->prefix = u->prefix >> bits | (uint64_t) f << (64 - bits);
 	}
 }
 

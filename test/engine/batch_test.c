@@ -451,6 +451,44 @@ test_spilled_under_scan(void **state)
 	store_drop(&s);
 }
 
+/* One transaction, families whose numbers are far apart: they come one after the other all the same. */
+static void
+test_far_families(void **state)
+{
+	static const wide_family_id far[] = {3, 258, 259, 260, 70000, 9000000};
+	enum {FAR = sizeof far / sizeof *far, ROWS = 40};
+	own_sorted	sorted = {0};
+	own_merge	m;
+	wide_batch *b;
+	store		s;
+	char		row[8];
+	wide_family_id family = 0;
+	uint32_t	n = 0;
+
+	(void) state;
+	begin(&s, 3);
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < ROWS * FAR; i++)
+	{
+		snprintf(row, sizeof row, "%02d", i * 7 % ROWS);
+		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0, text("v")));
+	}
+	assert_ok(own_sort(b, &sorted));
+	assert_ok(own_merge_open(b, &sorted, UINT64_MAX, &m));
+	assert_ok(own_merge_first(&m));
+	for (const own_stream *at; (at = own_merge_top(&m)) != NULL; n++)
+	{
+		assert_true(at->family >= family);
+		family = at->family;
+		assert_ok(own_merge_next(&m));
+	}
+	assert_int_equal(n, ROWS * FAR);
+	own_merge_close(&m);
+	own_sorted_free(&sorted);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
 /* The disk is full at each call of a spill: the write fails, what was written before stays and can be committed. */
 static void
 test_spill_fails(void **state)
@@ -843,6 +881,7 @@ main(void)
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_spilled),
 		cmocka_unit_test(test_spilled_under_scan),
+		cmocka_unit_test(test_far_families),
 		cmocka_unit_test(test_spill_fails),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_snapshots),
