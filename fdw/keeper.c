@@ -40,6 +40,7 @@
 #include "storage/barrier.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
 #include "tcop/tcopprot.h"
@@ -278,6 +279,8 @@ look_at_slot(wide_db *db)
 	{
 		ErrorData  *e;
 
+		/* some errors are raised under locks */
+		LWLockReleaseAll();
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();
 		FlushErrorState();

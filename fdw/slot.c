@@ -70,6 +70,23 @@ make_slot(void)
 	ReplicationSlotRelease();
 }
 
+/*
+ * An error that is forgotten here and not by the end of a transaction.  Some are
+ * raised under a lock ("already exists" under two), which would stay: every
+ * checkpoint would wait for it.  No caller holds any.
+ */
+static ErrorData *
+take_error(MemoryContext caller)
+{
+	ErrorData  *e;
+
+	LWLockReleaseAll();
+	MemoryContextSwitchTo(caller);
+	e = CopyErrorData();
+	FlushErrorState();
+	return e;
+}
+
 /* Another session does the same at the same time: that is no error. */
 static void
 make_slot_once(void)
@@ -82,15 +99,12 @@ make_slot_once(void)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData  *e = take_error(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		if (e->sqlerrcode != ERRCODE_DUPLICATE_OBJECT)
-			PG_RE_THROW();
-		FlushErrorState();
+			ReThrowError(e);
 		FreeErrorData(e);
 	}
 	PG_END_TRY();
@@ -166,11 +180,8 @@ move(XLogRecPtr lsn, bool back)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData  *e = take_error(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		FlushErrorState();
 		if (!mine && MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(DEBUG1, (errmsg_internal("widetable: could not move the replication slot: %s", e->message)));
@@ -286,11 +297,8 @@ startup_slot(void)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData  *e = take_error(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		FlushErrorState();
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(WARNING,

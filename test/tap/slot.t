@@ -26,6 +26,17 @@ q "UPDATE t SET n = n WHERE k = 'k3'" "SELECT pg_drop_replication_slot('widetabl
 is "$(q "$SLOT")" "0" "dropped while the server runs"
 is "$(q "UPDATE t SET v = 'y' WHERE k = 'k4' AND n < 100")" "" "the next commit succeeds"
 is "$(q "$SLOT")" "1" "and has made it anew"
+# several sessions find it gone at the same time
+q "CREATE FOREIGN TABLE many (k int, v int) SERVER widetable OPTIONS (key 'k')" >/dev/null
+for s_ in 1 2 3 4 5 6; do
+	{ for i_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo "INSERT INTO many VALUES ($s_$i_, 1); SELECT pg_sleep(0.02);"; done; echo "SELECT pg_sleep(20);"; } |
+		PGAPPNAME=many timeout 30 "$BIN/psql" -XqAt >>"$T/many.log" 2>&1 &
+done
+for i_ in 1 2 3 4 5 6 7 8; do q "SELECT pg_drop_replication_slot('widetable')" >/dev/null & sleep 0.1; done
+is "$(q "SET statement_timeout = '5s'" CHECKPOINT)" "" "checkpoints go on when several sessions have made it anew"
+q "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'many'" >/dev/null
+wait
+q "INSERT INTO many VALUES (0, 0)" >/dev/null
 want=$(q "$SUM")
 busy
 stop immediate; start
