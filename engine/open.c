@@ -7,7 +7,11 @@
  * states that the manifest has gone through, the newest one is taken of which
  * every file is there.  That is right for whatever reason files are missing:
  * any state, and the log from its restart_lsn on, make the same store; and if
- * the log does not reach back so far the replay fails and nothing is changed.
+ * the log does not reach back so far the replay fails and nothing is changed,
+ * not even when the host says that the log's beginning is lost: files that only
+ * newer states list would be removed.  What the replay writes of files that a
+ * newer state lists is synced (set.older), since their being there makes that
+ * state whole.
  * Where the manifest in force is missing or of no use, an older one is tried;
  * there is one only when files were held (host->files_held) as it was replaced.
  *
@@ -113,6 +117,7 @@ typedef struct loaded
 	uint64_t	edits;			/* so many have been read */
 	uint64_t	complete;		/* of these, up to the last one after which nothing was missing */
 	uint64_t	stop;			/* read no more than so many */
+	bool		older;			/* not the newest state */
 } loaded;
 
 static void
@@ -198,6 +203,7 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 		l = (loaded) {.present = p, .last_ts = INT64_MIN, .stop = l.complete};
 		st = manifest_read(db, number, load_edit, &l);
 		st = st == WIDE_END ? WIDE_OK : st;
+		l.older = true;
 		l.next_file = next_file > l.next_file ? next_file : l.next_file;
 	}
 	if (st == WIDE_OK)
@@ -227,6 +233,7 @@ load_newest(wide_db *db, loaded *l)
 	{
 		number = before;
 		st = load_manifest(db, number, &p, l);
+		l->older = true;
 	}
 	/* what the one in force lacks is the better answer */
 	if (st != WIDE_OK)
@@ -287,7 +294,7 @@ load_format(wide_db *db)
 		files[i].next = i + 1 < set->max_files ? i + 2 : 0;
 	}
 	set->free_files = set->max_files > 0 ? 1 : 0;
-	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = 0;
+	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older = 0;
 	atomic_store(&set->version, 2);	/* 0 means no pin */
 	/* a part of the range that no other recovery has had */
 	atomic_store(&set->replay_file, FILE_REPLAYED | (wide_hash(&own, sizeof own, (uint64_t) now_us(db)) >> 34 << 32));
@@ -356,6 +363,7 @@ set_load(wide_db *db)
 		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
 	if (st != WIDE_OK)
 		goto done;
+	set->older = l.older;
 	set->flushed_seq = l.flushed_seq;
 	set->restart_lsn = l.restart_lsn;
 	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);

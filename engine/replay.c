@@ -360,6 +360,9 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	if (fd < 0)
 		return os_fail(fd, "open file", tmp);
 	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);
+	/* a newer state of the manifest may list it, and is taken next time because it is there */
+	if (e >= 0 && db->seg->set.older && r->done + bytes.len == r->total)
+		e = os->sync(os, fd);
 	os->close(os, fd);
 	if (e < 0)
 		return os_fail(e, "write file", tmp);
@@ -501,6 +504,8 @@ replay_event(void *arg, const wide_replay_event *ev)
 		return wide_fail(WIDE_INTERRUPTED, "interrupted");
 	if (ev->kind == WIDE_REPLAY_RECORD)
 		return record(db, ev);
+	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
+		return wide_fail(WIDE_CORRUPT, "a file that the manifest lists is missing, and the log from before it is lost");
 	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
 	if (ev->kind == WIDE_REPLAY_RESTART)
 		restarted(db);

@@ -192,6 +192,7 @@ typedef struct set_state
 	uint32_t	max_files;		/* slots in the array, as formatted by set_load */
 	uint32_t	ndead;			/* slots in the dead list; nfiles counts the live ones */
 	uint32_t	npending;		/* of them with pending set */
+	uint32_t	older;			/* opened from a state that is not the manifest's newest, see open.c */
 	uint32_t	nunlisted;		/* live files with FILE_UNLISTED */
 	_Atomic uint32_t collector; /* pid that unlinks files right now, 0 = none */
 	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded, for verify */

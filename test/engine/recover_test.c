@@ -420,6 +420,51 @@ test_logged_files(void **state)
 	}
 }
 
+/* A file that the manifest lists is lost and written again from the log: a power failure then must not leave half of it. */
+static void
+test_lost_and_restored(void **state)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++)
+	{
+		store		s;
+		wide_family_options opt;
+		wide_table_id t;
+		wide_family_id f;
+		wide_batch *b;
+		uint64_t	number;
+		os_fault_plan none = {0};
+		char	   *want,
+				   *got;
+
+		store_init(&s);
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		store_table(&s, &opt, 1, &t, &f);
+		b = large(&s, f, "one", true);
+		number = b->files[0].number;
+		finish_large(&s, b);
+		assert_ok(wide_flush(s.db));
+		want = store_text(&s, NULL, &f, 1);
+		store_close(&s);
+		assert_true(spoil(&s, number, 0));
+		s.os = os_faulty(s.dir, &none);
+		assert_non_null(s.os);
+		assert_ok(store_open(&s));
+		assert_true(s.db->seg->set.older);
+		store_close(&s);
+		assert_int_equal(os_faulty_crash(s.os, seed), 0);
+		os_faulty_free(s.os);
+		s.os = NULL;
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		assert_int_equal(store_verify(&s), 0);
+		store_drop(&s);
+	}
+}
+
 /* Not logged: synced before the commit, and only there. */
 static void
 test_unlogged_files(void **state)
@@ -498,6 +543,7 @@ main(void)
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_loaded_clock),
 		cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_lost_and_restored),
 		cmocka_unit_test(test_unlogged_files),
 		cmocka_unit_test(test_refuses_damage),
 	};
