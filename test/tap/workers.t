@@ -10,7 +10,9 @@ MEMORY='SELECT memtables_waiting <= 3 AND memtable_bytes <= memtable_limit FROM 
 
 # three slots, all taken: one by PostgreSQL's launcher, two by a query of ours
 new_cluster 'widetable.memtable_size = 1MB' 'max_worker_processes = 2' "statement_timeout = '30s'"
-PGOPTIONS='-c force_parallel_mode=on' q 'SELECT pg_sleep(1000)' >/dev/null 2>&1 &
+# its name until 15 and since 16
+setting=$(q "SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')")
+PGOPTIONS="-c $setting=on" q 'SELECT pg_sleep(1000)' >/dev/null 2>&1 &
 await 20 '^1$' "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'"
 ok $? "the last slot is taken"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
