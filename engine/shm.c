@@ -372,7 +372,6 @@ slot_clear(slot *s)
 	atomic_store(&s->snapshot, 0);
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);
-	atomic_store(&s->durable_wait, 0);
 	/* a session that is terminated while it waits for a row does not get to say that it waits no more */
 	s->wait_table = 0;
 	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
@@ -600,10 +599,7 @@ shm_segment_poison(segment *seg, const char *reason)
 	WAKE(&seg->commit.space_word);
 	WAKE(&seg->set.work_word);
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
-	{
 		WAKE(&slots[i].prepare_done);
-		WAKE(&slots[i].durable_word);
-	}
 #undef WAKE
 	filelog_wake((uint8_t *) seg + seg->log);
 }

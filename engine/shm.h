@@ -37,8 +37,6 @@ typedef struct slot
 	_Atomic uint64_t external;	/* prepared external transaction, 0 = none */
 	_Atomic uint64_t prepare_lsn;	/* start of its first log record: the log is needed from there; 0 = none */
 	_Atomic uint32_t prepare_done;	/* futex: rises when external goes back to 0 */
-	_Atomic uint64_t durable_wait;	/* waits until the log is durable up to here; 0 = does not; see durable.c */
-	_Atomic uint32_t durable_word;	/* futex: rises when that is so, or when it has to see to it */
 	/* a snapshot that others may take over by its key (wide_snapshot_share); share_serial is odd while it changes */
 	_Atomic uint32_t share_serial;
 	uint32_t	share_len;		/* 0: none */
@@ -105,11 +103,7 @@ typedef struct commit_state
 {
 	_Atomic uint64_t visible_seq;	/* published: readers see up to here */
 	_Atomic uint64_t applied_seq;	/* all batches <= this are in memtables */
-	_Atomic uint64_t logged_seq;	/* newest seq given out; changes under LOCK_COMMIT */
-	_Atomic uint64_t durable_seq;	/* the log is durable up to here, as far as wide_make_durable knows */
-	_Atomic uint32_t durable_leader;	/* slot index + 1 of who makes it so for all; 0 = nobody */
-	_Atomic uint32_t durable_called;	/* the same of who has been woken to do it next */
-	_Atomic uint64_t durable_alone;	/* times that somebody waited in vain for a leader */
+	uint64_t	logged_seq;			/* newest seq given out; under LOCK_COMMIT */
 	int64_t		last_ts;			/* newest engine-assigned timestamp; under LOCK_COMMIT */
 	uint64_t	reserved;			/* bytes promised to prepared batches; under LOCK_COMMIT */
 	uint32_t	active;				/* index of the active memtable; under LOCK_COMMIT */

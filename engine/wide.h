@@ -176,8 +176,6 @@ typedef struct wide_log
 	wide_status (*append) (void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn);
 	/* everything up to lsn is durable when this returns WIDE_OK */
 	wide_status (*sync) (void *ctx, uint64_t lsn);
-	/* The log is durable up to here, whoever saw to that.  May be NULL. */
-	uint64_t	(*synced) (void *ctx);
 	/* current end of the log: no later record has an LSN <= this */
 	uint64_t	(*end) (void *ctx);
 	/* calls fn for each record that begins at or after from, to the end of the log */
@@ -447,12 +445,6 @@ extern wide_status wide_batch_finish(wide_batch *b, uint64_t *lsn);
  * Never fails other than by poison.
  */
 extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
-/*
- * Make the log durable up to lsn.  Sessions that do this at the same time share
- * log->sync: one calls it for all.  Not to be interrupted.  Fails if log->sync
- * does, and when the store is poisoned.
- */
-extern wide_status wide_make_durable(wide_db *db, uint64_t lsn);
 /*
  * Make everything up to lsn visible, after the caller has made it durable (or
  * has decided not to wait for that).  Waits, briefly, for batches with a lower

@@ -148,12 +148,6 @@ wal_sync(void *ctx, uint64_t lsn)
 }
 
 static uint64_t
-wal_synced(void *ctx)
-{
-	return (uint64_t) GetFlushRecPtr(NULL);
-}
-
-static uint64_t
 wal_end(void *ctx)
 {
 	/*
@@ -519,7 +513,6 @@ wt_wal_log(void)
 		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX);
 	log.append = wal_append;
 	log.sync = wal_sync;
-	log.synced = wal_synced;
 	log.end = wal_end;
 	log.replay = wal_replay;
 	log.release = wal_release;

@@ -31,14 +31,12 @@
 #include "executor/executor.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "replication/syncrep.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
-#include "utils/wait_event.h"
 
 /* ------------------------------------------------------------------ batch */
 
@@ -261,18 +259,6 @@ static int	run_depth = 0;		/* of nested ExecutorRun calls */
 static uint64 newest_read = 0;
 static uint64 caught_up = 0;	/* up to here that is done in this transaction */
 
-/* Together with other sessions, see durable.c: XLogFlush would wake each of them after every flush. */
-static wide_status
-make_durable(uint64 lsn)
-{
-	wide_status st;
-
-	pgstat_report_wait_start(WAIT_EVENT_WAL_SYNC);
-	st = wide_make_durable(wt_db(), lsn);
-	pgstat_report_wait_end();
-	return st;
-}
-
 /* Make durable and visible what we have read already. */
 static void
 catch_up(void)
@@ -283,7 +269,7 @@ catch_up(void)
 		return;
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 	{
-		wt_check(make_durable(lsn), "could not read");
+		XLogFlush(lsn);
 		/* as PostgreSQL demands: a cancellation ends the wait, not what comes after it */
 		HOLD_INTERRUPTS();
 		SyncRepWaitForLSN(lsn, true);
@@ -984,8 +970,14 @@ finish(void)
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		{
-			if (make_durable(lsn) != WIDE_OK)
-				ereport(PANIC, (errmsg("could not make a commit to wide tables durable: %s", wide_error_text())));
+			/*
+			 * It makes groups of commits by itself: one flush serves all that
+			 * is in the log by then, and wakes who waits.  Waking only those whom
+			 * it has served and one of the rest, to flush next, made half as many
+			 * flushes, and was slower on a busy machine: there the one who is
+			 * called takes long to come.
+			 */
+			XLogFlush(lsn);
 			SyncRepWaitForLSN(lsn, true);
 		}
 		else
