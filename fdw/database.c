@@ -19,6 +19,8 @@
  * The option moves on to the present database only when nothing of the kind is
  * left in it.  It is set with the first foreign table, and locked for that: who
  * makes the first ones at the same time waits.
+ *
+ * The hook on commands also tells xact.c of SET TRANSACTION SNAPSHOT.
  */
 #include "store.h"
 #include "alter.h"
@@ -369,6 +371,17 @@ after_create_database(const CreatedbStmt *stmt)
 	copy_tables_of_template(stmt, tables, get_database_oid(stmt->dbname, false));
 }
 
+/* The name of the snapshot that SET TRANSACTION SNAPSHOT has imported, NULL: the statement is another one. */
+static const char *
+imported_snapshot(Node *stmt)
+{
+	VariableSetStmt *set = (VariableSetStmt *) stmt;
+
+	if (!IsA(stmt, VariableSetStmt) || set->kind != VAR_SET_MULTI || strcmp(set->name, "TRANSACTION SNAPSHOT") != 0)
+		return NULL;
+	return strVal(&linitial_node(A_Const, set->args)->val);
+}
+
 static void
 utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtilityContext context,
 		ParamListInfo params, QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
@@ -377,6 +390,8 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtili
 		prev_utility_hook(pstmt, query, read_only_tree, context, params, env, dest, qc);
 	else
 		standard_ProcessUtility(pstmt, query, read_only_tree, context, params, env, dest, qc);
+	if (imported_snapshot(pstmt->utilityStmt) != NULL)
+		wt_note_imported(imported_snapshot(pstmt->utilityStmt));
 	if (IsA(pstmt->utilityStmt, CreatedbStmt))
 		after_create_database((CreatedbStmt *) pstmt->utilityStmt);
 }

@@ -103,6 +103,8 @@ extern void wt_lock_release_early(uint64_t lsn);
 extern uint64_t wt_locks_after(void);	/* the newest such batch under our locks, see wide.h */
 
 /* xact.c */
+/* SET TRANSACTION SNAPSHOT has imported the one of this name into the present transaction. */
+extern void wt_note_imported(const char *name);
 extern void wt_xact_exit(void);	/* the process exits: forget the transaction */
 extern void wt_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine in this transaction */
 

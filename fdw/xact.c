@@ -27,7 +27,6 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "commands/async.h"
-#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
@@ -233,8 +232,7 @@ typedef struct SnapEntry
 	Snapshot	pg;				/* identity only */
 	wide_snapshot *ws;
 	int			refs;
-	uint64		key;			/* of a transaction's: snapshot_key */
-	bool		shared;			/* and it is offered */
+	bool		shared;			/* the transaction's, and it is offered */
 } SnapEntry;
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
@@ -374,19 +372,25 @@ snap_new(Snapshot pg)
 }
 
 /*
- * SET TRANSACTION SNAPSHOT.  PostgreSQL's exported snapshots do not say which of
- * the engine's belongs to them.  A transaction that has exported its snapshot
- * offers the engine's under a number made of the transactions that it shows as
- * running; one that has imported a snapshot asks for that number.  PostgreSQL does
- * not count ended transactions in an imported one, which is how we know.
+ * SET TRANSACTION SNAPSHOT.  A transaction that has exported its snapshot offers
+ * the engine's under its own virtual transaction id, which is what PostgreSQL
+ * makes the snapshot's name of; one that has imported a snapshot by that name asks
+ * for it.  Nothing less will do: what PostgreSQL's snapshot shows as running may be
+ * the same for hours, while commits to wide tables alone go on.
  */
-static uint64
-snapshot_key(Snapshot pg)
-{
-	uint64		key = hash_bytes_extended((const unsigned char *) &pg->xmin, sizeof(pg->xmin), 1);
+static uint64 imported_from = 0;	/* the exporter's */
+static LocalTransactionId imported_in = InvalidLocalTransactionId;	/* our transaction that did */
 
-	key = hash_bytes_extended((const unsigned char *) &pg->xmax, sizeof(pg->xmax), key);
-	return hash_bytes_extended((const unsigned char *) pg->xip, (int) (pg->xcnt * sizeof(TransactionId)), key);
+void
+wt_note_imported(const char *name)
+{
+	uint32		backend,
+				lxid;
+
+	if (sscanf(name, "%8x-%8x-", &backend, &lxid) != 2)
+		return;
+	imported_from = (uint64) backend << 32 | lxid;
+	imported_in = wt_my_lxid;
 }
 
 /* After a statement: has the transaction exported its snapshot? */
@@ -395,7 +399,7 @@ share_exported(void)
 {
 	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL || !XactHasExportedSnapshots())
 		return;
-	wt_check(wide_snapshot_share(xact_snap->ws, xact_snap->key), "could not export the snapshot");
+	wt_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid), "could not export the snapshot");
 	xact_snap->shared = true;
 }
 
@@ -405,23 +409,20 @@ snap_of_transaction(Snapshot pg, bool needed)
 {
 	SnapEntry  *e;
 	wide_snapshot *ws = NULL;
-	bool		imported = original != NULL && original->snapXactCompletionCount == 0 && same_transactions(original, pg);
 
-	/* a session that knows nothing yet may have imported it */
-	if (imported || original == NULL)
+	if (imported_in == wt_my_lxid)
 	{
-		wide_status st = wide_snapshot_find(wt_db(), snapshot_key(pg), &ws);
+		wide_status st = wide_snapshot_find(wt_db(), imported_from, &ws);
 
-		if (st == WIDE_NOTFOUND && imported && !needed)
+		if (st == WIDE_NOTFOUND && !needed)
 			return NULL;
-		if (st == WIDE_NOTFOUND && imported)
+		if (st == WIDE_NOTFOUND)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot read wide tables with this imported snapshot"),
 					 errdetail("The transaction that has exported it had no snapshot of the wide tables, or has ended."),
 					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = 'widetable'.")));
-		if (st != WIDE_NOTFOUND)
-			wt_check(st, "could not take over a snapshot");
+		wt_check(st, "could not take over a snapshot");
 	}
 	if (ws == NULL)
 		e = snap_new(pg);
@@ -433,7 +434,6 @@ snap_of_transaction(Snapshot pg, bool needed)
 		e->refs = 1;
 		dlist_push_head(&snaps, &e->node);
 	}
-	e->key = snapshot_key(pg);
 	return e;
 }
 

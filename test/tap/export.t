@@ -32,6 +32,19 @@ is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'"
 is "$(q "SET parallel_setup_cost = 0" "SET parallel_tuple_cost = 0" "SET min_parallel_table_scan_size = 0" "BEGIN ISOLATION LEVEL REPEATABLE READ" \
 	"SET TRANSACTION SNAPSHOT '$id'" "SELECT count(*), sum(n) FROM w WHERE n > (SELECT min(v) FROM (VALUES (0)) x (v))" "COMMIT")" "5|15" "in a parallel plan"
 is "$(ask "SELECT (SELECT count(*) FROM h) || ' ' || count(*) FROM w;")" "0 5" "the exporting transaction itself"
+# others have snapshots of their own, also where only wide tables were committed to since, so that
+# PostgreSQL's shows the same transactions as the exported one
+rr() { PGOPTIONS="-c default_transaction_isolation=repeatable\\ read" q "$@"; }
+[ -n "$(ask "COMMIT; SELECT 'done';")" ]
+id=$(ask "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot();")
+is "$(rr "UPDATE w SET n = n + 1 WHERE k = 'k1'" "SELECT n FROM w WHERE k = 'k1'" "UPDATE w SET n = n + 1 WHERE k = 'k1'")" "102" \
+	"a session that is always in REPEATABLE READ sees its own commits"
+is "$(q "SELECT n FROM w WHERE k = 'k1'")" "103" "and changes the row again"
+is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$id'" "SELECT n FROM w WHERE k = 'k1'" "COMMIT")" "101" "the exported one stays as it is"
+# two are offered, and PostgreSQL's are the same
+is "$(q "BEGIN ISOLATION LEVEL REPEATABLE READ" "SELECT pg_export_snapshot() AS id \\gset
+\\setenv SECOND :id
+\\! \"\$BIN/psql\" -XqAtc 'BEGIN ISOLATION LEVEL REPEATABLE READ' -c \"SET TRANSACTION SNAPSHOT '\$SECOND'\" -c \"SELECT n FROM w WHERE k = 'k1'\" #" "COMMIT")" "103" "of two exporters the right one"
 [ -n "$(ask "COMMIT; SELECT 'done';")" ]
 
 # a snapshot of one statement only
