@@ -47,6 +47,8 @@ batch_discard_files(wide_batch *b)
 	if (b->nfiles == 0)
 		return;
 	set_unreserve(b->db, b->nfiles);
+	if (!b->files_unlogged)
+		load_give_up(b->db, b->files, b->nfiles);
 	load_discard(b->db, b->files, b->nfiles);
 	free(b->files);
 	b->files = NULL;

@@ -55,6 +55,8 @@ extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, bool sy
  * first record on; the caller takes it back once the files are linked or discarded.
  */
 extern wide_status load_log(wide_db *db, const file_meta *files, int n);
+/* In the log: the files of load_log will not be linked. */
+extern void load_give_up(wide_db *db, const file_meta *files, int n);
 extern void load_discard(wide_db *db, const file_meta *files, int n);	/* unlink */
 
 /* work.c */

@@ -170,6 +170,26 @@ load_log(wide_db *db, const file_meta *files, int n)
 	return st;
 }
 
+/*
+ * Nothing will link these files.  Whoever follows the log would keep them, and
+ * the log from their first bytes on, until the program that writes it is
+ * started again.  That is all that is lost when this fails.
+ */
+void
+load_give_up(wide_db *db, const file_meta *files, int n)
+{
+	uint8_t		head[RECORD_FILE_HEAD];
+	wide_bytes	part = {head, sizeof(head)};
+	uint64_t	lsn;
+
+	for (int i = 0; i < n && shm_lock(db, LOCK_COMMIT) == WIDE_OK; i++)
+	{
+		record_file(head, files[i].number, 0, 0);
+		(void) db->log.append(db->log.ctx, false, &part, 1, &lsn);
+		shm_unlock(db, LOCK_COMMIT);
+	}
+}
+
 wide_status
 load_sync(wide_db *db, uint64_t number)
 {

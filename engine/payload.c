@@ -19,6 +19,7 @@
  *
  *     FILE     u8 4  u8 format 1  u16 0  u32 0  u64 number of a sorted file
  *              u64 offset  u64 bytes of the whole file  bytes from the offset on
+ *              (none, and zeros before: the file will not be linked)
  *
  * FILE records are the sorted files of a large batch, before the record that
  * links them; see load.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence

@@ -18,6 +18,8 @@
  * does not list may never have been synced.  The batch that links the file
  * comes later; without it the file is an orphan.  Of one that the set lists
  * already the bytes are passed over.  Numbers seen so are not given out again.
+ * A record without bytes says that the file will never be linked: it goes, and
+ * the log is not kept for it.
  *
  * When memory runs out, memtables are flushed on the way.  While anything is
  * parked, or a file waits for its batch, slot->prepare_lsn keeps the log from
@@ -373,6 +375,20 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	return WIDE_OK;
 }
 
+/* Nothing links it, now or later. */
+static void
+drop_file(wide_db *db, restored *r)
+{
+	char		path[1100],
+				tmp[1104];
+
+	sst_path(db, r->number, path, sizeof path);
+	snprintf(tmp, sizeof tmp, "%s.tmp", path);
+	/* what cannot be removed now is removed at the end */
+	db->os->unlink(db->os, r->done == r->total ? path : tmp);
+	forget_file(db, r);
+}
+
 static wide_status
 restore(wide_db *db, const wide_replay_event *ev)
 {
@@ -382,6 +398,12 @@ restore(wide_db *db, const wide_replay_event *ev)
 	wide_bytes	bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
 	restored   *r = find_file(db, number);
 
+	if (bytes.len == 0 && off == 0 && total == 0)
+	{
+		if (r != NULL)
+			drop_file(db, r);
+		return WIDE_OK;
+	}
 	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off || bytes.len == 0)
 		return damaged(ev->lsn, "it holds no part of a file");
 	if (set_has_file(db, number))
@@ -473,7 +495,7 @@ record(wide_db *db, const wide_replay_event *ev)
 				return finish(db, ev);
 			return damaged(ev->lsn, "it is not one of ours, or of another version");
 		case RECORD_FILE:
-			if (ev->payload.len > RECORD_FILE_HEAD)
+			if (ev->payload.len >= RECORD_FILE_HEAD)
 				return restore(db, ev);
 			/* fall through */
 		default:
@@ -492,7 +514,7 @@ restarted(wide_db *db)
 			unpark(db, p);
 	}
 	while (db->replay->first == NULL && db->replay->files != NULL)
-		forget_file(db, db->replay->files);
+		drop_file(db, db->replay->files);
 }
 
 wide_status

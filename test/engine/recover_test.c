@@ -420,6 +420,77 @@ test_logged_files(void **state)
 	}
 }
 
+static uint64_t kept;			/* of the log, when the replay was through */
+static size_t sorted_files;
+static wide_db *following;
+static wide_status (*real_replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
+
+static int
+count_sorted(void *arg, const char *name)
+{
+	sorted_files += strstr(name, ".sst") != NULL;
+	return 0;
+}
+
+/* As a standby at the end of what there is to follow. */
+static wide_status
+replay_and_look(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	wide_status st = real_replay(ctx, from, fn, arg);
+
+	following = arg;
+	kept = atomic_load(&following->slot->prepare_lsn);
+	sorted_files = 0;
+	following->os->list(following->os, following->dir, count_sorted, NULL);
+	return st;
+}
+
+/* A large batch that fails after its files were logged: who follows the log keeps nothing of it. */
+static void
+test_given_up(void **state)
+{
+	for (int way = 0; way < 3; way++)
+	{
+		store		s;
+		wide_family_options opt;
+		wide_table_id t;
+		wide_family_id f;
+		wide_batch *b;
+		wide_host	host = {0};
+
+		store_init(&s);
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		store_table(&s, &opt, 1, &t, &f);
+		b = large(&s, f, "one", true);
+		/* the process dies: nothing says what became of it; or it fails; before the finish, or long after */
+		if (way == 0)
+		{
+			b->finished = true;
+			atomic_store(&s.db->slot->prepare_lsn, 0);
+			free(b->files);
+			b->files = NULL;
+		}
+		wide_batch_free(b);
+		if (way == 2)
+			store_put(&s, f, "r", "q", 1, "v");
+		/* by hand, to be there at the end of the replay */
+		host = s.db->host;
+		wide_detach(s.db);
+		assert_ok(wide_segment_format(s.base, &s.config));
+		wide_filelog_close(&s.log);
+		assert_ok(wide_filelog_open(s.dir, s.base, NULL, &s.log));
+		real_replay = s.log.replay;
+		s.log.replay = replay_and_look;
+		assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &s.db));
+		assert_ok(wide_recover(s.db));
+		assert_int_equal(kept != 0, way == 0);
+		assert_int_equal(sorted_files, way == 0 ? 1 : 0);
+		assert_int_equal(store_verify(&s), 0);
+		store_drop(&s);
+	}
+}
+
 /* A file that the manifest lists is lost and written again from the log: a power failure then must not leave half of it. */
 static void
 test_lost_and_restored(void **state)
@@ -543,6 +614,7 @@ main(void)
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_loaded_clock),
 		cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_lost_and_restored),
 		cmocka_unit_test(test_unlogged_files),
 		cmocka_unit_test(test_refuses_damage),
