@@ -79,6 +79,7 @@ typedef struct own_list
 	mem			m;
 	mem_hint	hint;
 	uint64_t	start, end, linked;	/* offsets */
+	uint64_t	touched;		/* where it has ended before it was emptied */
 	uint64_t	first_op;		/* of the first node */
 	uint64_t	linked_op;		/* of the first node that is not linked; UINT64_MAX: all are */
 	uint64_t	nodes;

@@ -89,6 +89,8 @@ own_list_new(own_list **out)
 void
 own_list_reset(own_list *l)
 {
+	if (l->end > l->touched)
+		l->touched = l->end;
 	mem_init(&l->m, &l->table, l->base, l->capacity);
 	memset(&l->hint, 0, sizeof(l->hint));
 	l->start = l->end = l->linked = (atomic_load(&l->table.used) + 7) & ~(uint64_t) 7;
@@ -103,7 +105,7 @@ list_free(own_list *l)
 		munmap(l->base, l->capacity);
 	else
 	{
-		if (l->end > ARENA_KEEP)
+		if (l->end > ARENA_KEEP || l->touched > ARENA_KEEP)
 			madvise(l->base + ARENA_KEEP, l->capacity - ARENA_KEEP, MADV_DONTNEED);
 		spare = l->base;
 		spare_bytes = l->capacity;

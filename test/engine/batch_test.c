@@ -451,6 +451,44 @@ test_spilled_under_scan(void **state)
 	store_drop(&s);
 }
 
+/* What a batch has used before it was spilled or rewound goes back to the system with it. */
+static void
+test_memory_given_back(void **state)
+{
+	static char value[100000];
+	store		s;
+	wide_batch *b;
+	uint8_t    *base;
+	unsigned char resident[1024];
+
+	(void) state;
+	begin(&s, 3);
+	for (int way = 0; way < 2; way++)
+	{
+		char		row[8];
+
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_set_memory(b, way == 0 ? 4 << 20 : 64 << 20);
+		for (int i = 0; i < 45; i++)
+		{
+			snprintf(row, sizeof row, "%d", i);
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+		}
+		if (way == 1)
+			wide_batch_rewind(b, 0);
+		assert_int_equal(wide_batch_spilled(b) > 0, way == 0);
+		assert_true(b->list->end < 1 << 20);
+		base = b->list->base + (1 << 20);
+		assert_int_equal(mincore(base, sizeof resident * 4096, resident), 0);
+		assert_true(resident[300] & 1);
+		wide_batch_free(b);
+		assert_int_equal(mincore(base, sizeof resident * 4096, resident), 0);
+		for (size_t i = 0; i < sizeof resident; i++)
+			assert_int_equal(resident[i] & 1, 0);
+	}
+	store_drop(&s);
+}
+
 /* One transaction, families whose numbers are far apart: they come one after the other all the same. */
 static void
 test_far_families(void **state)
@@ -881,6 +919,7 @@ main(void)
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_spilled),
 		cmocka_unit_test(test_spilled_under_scan),
+		cmocka_unit_test(test_memory_given_back),
 		cmocka_unit_test(test_far_families),
 		cmocka_unit_test(test_spill_fails),
 		cmocka_unit_test(test_chunks),
