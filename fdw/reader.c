@@ -155,11 +155,23 @@ add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
 	sf->want = WIDE_WANT_EXISTS;
 }
 
+#define SPARE_FAMILIES	2		/* entries that predicates may add before the lists grow */
+
+/* Room for n entries of the specification, and some more. */
+static wide_scan_family *
+make_room(WtRowReader *r, int n)
+{
+	r->families_cap = n + SPARE_FAMILIES;
+	r->families = palloc(sizeof(WtReadFamily) * r->families_cap);
+	return palloc(sizeof(wide_scan_family) * r->families_cap);
+}
+
 /* Layout rows: which families, and what of them. */
-static void
-choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family *fams)
+static wide_scan_family *
+choose_families(WtRowReader *r, WtEngine *e, int strict_family)
 {
 	WtTable    *t = r->t;
+	wide_scan_family *fams = make_room(r, t->nfamilies + e->nall);
 	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL};	/* by index into e->all */
 	int			n = 0;
 
@@ -191,6 +203,7 @@ choose_families(WtRowReader *r, WtEngine *e, int strict_family, wide_scan_family
 		}
 	}
 	r->nfamilies = n;
+	return fams;
 }
 
 /* Does one of the intervals hold the bytes? */
@@ -210,9 +223,10 @@ family_name_cmp(const void *a, const void *b)
 }
 
 /* Layout cells: all families and qualifiers that the conditions leave. */
-static void
-choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args, wide_scan_family *fams)
+static wide_scan_family *
+choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args)
 {
+	wide_scan_family *fams;
 	WtInterval *families,
 			   *quals;
 	int			nf,
@@ -224,6 +238,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 	int			versions = wt_count_limit(tests, ntests, args, WT_PART_VERSION(r->t));
 	int			n = 0;
 
+	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
 	/* plan.c counts on the order of their names */
 	qsort(all, nall, sizeof(wide_family), family_name_cmp);
 	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
@@ -269,6 +284,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 		}
 	}
 	r->nfamilies = n;
+	return fams;
 }
 
 WtRowReader *
@@ -276,7 +292,7 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 			const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
 {
 	WtRowReader *r = palloc0(sizeof(WtRowReader));
-	wide_scan_family *fams = palloc0(sizeof(wide_scan_family) * 2 * WT_MAX_FAMILIES);
+	wide_scan_family *fams = NULL;
 
 	r->t = t;
 	r->cxt = CurrentMemoryContext;
@@ -285,7 +301,6 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 	r->part_values = palloc0(sizeof(Datum) * t->nkeys);
 	r->part_nulls = palloc0(sizeof(bool) * t->nkeys);
 	r->maps = palloc0(sizeof(JsonbParseState *) * Max(1, t->natts));
-	r->families = palloc0(sizeof(WtReadFamily) * 2 * WT_MAX_FAMILIES);
 	initStringInfo(&r->key);
 	for (int a = 0; a < t->natts; a++)
 	{
@@ -298,13 +313,15 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 		WtTimes		times = wt_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
 
 		if (times != WT_TIMES_NONE)
-			choose_cells(r, e, tests, ntests, args, fams);
+			fams = choose_cells(r, e, tests, ntests, args);
+		else
+			fams = make_room(r, 0);
 		if (times != WT_TIMES_SOME)
 			spec->show_min = spec->show_max = 0;
 		spec->row_limit = (uint32_t) wt_count_limit(tests, ntests, args, WT_PART_NO(t));
 	}
 	else
-		choose_families(r, e, strict_family, fams);
+		fams = choose_families(r, e, strict_family);
 	spec->families = fams;
 	spec->nfamilies = r->nfamilies;
 	return r;
@@ -325,6 +342,12 @@ wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 	wide_scan_family *fams = (wide_scan_family *) spec->families;
 	int			n = spec->nfamilies;
 
+	if (n == r->families_cap)
+	{
+		r->families_cap *= 2;
+		r->families = repalloc(r->families, sizeof(WtReadFamily) * r->families_cap);
+		spec->families = fams = repalloc(fams, sizeof(wide_scan_family) * r->families_cap);
+	}
 	add_existence(&fams[n], &r->families[n], id);
 	fams[n].want = WIDE_WANT_COLUMNS;
 	spec->nfamilies = r->nfamilies = n + 1;

@@ -56,6 +56,7 @@ struct WtRowReader
 	bool	   *part_nulls;
 	uint64		bad_keys;		/* rows left out by on_bad_key 'skip' */
 	int			nfamilies;
+	int			families_cap;	/* entries that there is room for */
 	WtReadFamily *families;		/* in step with the specification's */
 	JsonbParseState **maps;		/* by attribute, while a row is put together */
 	MemoryContext cxt;			/* where copies of keys live */
