@@ -1230,6 +1230,17 @@ choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
 	return out;
 }
 
+/*
+ * Will EvalPlanQual ask about rows of this plan?  Only of what is changed or
+ * locked, and of what is joined to that, which has row marks of its own.  For
+ * others the executor need not prepare the clauses each time it starts.
+ */
+static bool
+may_recheck(PlannerInfo *root)
+{
+	return root->rowMarks != NIL || root->parse->resultRelation != 0;
+}
+
 ForeignScan *
 wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 				 List *tlist, List *scan_clauses, Plan *outer_plan)
@@ -1292,7 +1303,10 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 		if (rinfo->pseudoconstant)
 			continue;
 		if (list_member_ptr(answered, rinfo))
-			recheck = lappend(recheck, rinfo->clause);
+		{
+			if (may_recheck(root))
+				recheck = lappend(recheck, rinfo->clause);
+		}
 		else if (!list_member_ptr(exact, rinfo))
 			rest = lappend(rest, rinfo->clause);
 	}
