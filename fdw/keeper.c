@@ -51,6 +51,7 @@
 #define TICK_MS			50		/* a checkpoint waits so long at the most when there is nothing to flush */
 #define SLOT_MS			1000	/* between looks at the slot */
 #define PATIENCE_MS		60000	/* so long a checkpoint is held up by a store that cannot be flushed */
+#define OPENER_MS		3000	/* and so long by a store that nobody opens */
 #define RETRY_MS		1000	/* between flushes that fail */
 #define LINGER_MS		10000	/* at shutdown, for the other processes to end */
 
@@ -300,18 +301,53 @@ look_at_slot(wide_db *db)
 
 /* ------------------------------------------------------------------ main */
 
-/* The store is opened by others: the one who opens it waits for recovery, and reports what fails. */
+static void
+brake(void)
+{
+	wt_my_lxid = GetNextLocalTransactionId();
+	pg_memory_barrier();
+	MyProc->delayChkptFlags |= DELAY_CHKPT_COMPLETE;
+}
+
+/*
+ * The store is opened by others: the one who opens it waits for recovery, and
+ * reports what fails.  Checkpoints wait for that, too, as for a flush: what is
+ * being replayed is not in files.  But not where nobody opens it.
+ */
 static wide_db *
 wait_for_store(void)
 {
+	TimestampTz since = 0,
+				opening = 0;
+
 	while (!wt_store_runs())
 	{
+		TimestampTz now = GetCurrentTimestamp();
+
 		if (ShutdownRequestPending)
 			proc_exit(1);
 		CHECK_FOR_INTERRUPTS();
+		if (since == 0 && wt_store_exists())
+		{
+			since = opening = now;
+			brake();
+		}
+		if (wt_anchor()->opener != 0)
+			opening = now;
+		if (since != 0 && (TimestampDifferenceExceeds(opening, now, OPENER_MS) || TimestampDifferenceExceeds(since, now, PATIENCE_MS)))
+		{
+			if (!failing)
+				ereport(LOG,
+						(errmsg("widetable: checkpoints complete although the store is not open"),
+						 errdetail("A base backup begun now may not be restorable.")));
+			failing = true;
+			wt_my_lxid = GetNextLocalTransactionId();
+		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 200, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
+	if (since == 0)
+		brake();
 	return wt_db();
 }
 
@@ -339,9 +375,6 @@ wt_keeper_main(Datum arg)
 	if (!announce())
 		proc_exit(0);
 	db = wait_for_store();
-	wt_my_lxid = GetNextLocalTransactionId();
-	pg_memory_barrier();
-	MyProc->delayChkptFlags |= DELAY_CHKPT_COMPLETE;
 	pgstat_report_activity(STATE_IDLE, NULL);
 	for (;;)
 	{

@@ -63,4 +63,13 @@ like "$(q 'BEGIN' "INSERT INTO w VALUES (99, 1)" "INSERT INTO h VALUES (99, 1)" 
 like "$(q 'BEGIN' "SELECT n > 0 FROM w WHERE k = 1 FOR UPDATE" "PREPARE TRANSACTION 'p'" "UPDATE w SET pad = 'y' WHERE k = 1 RETURNING k" 'SELECT count(*) FROM pg_prepared_xacts' | tr '\n' ' ')" \
 	'^t ERROR:  cannot PREPARE a transaction that has locked rows of wide tables 1 0 $' "also with locked rows, and the session goes on"
 is "$(q 'BEGIN' "SELECT n > 0 FROM w WHERE k = 1" "INSERT INTO h VALUES (99, 1)" "PREPARE TRANSACTION 'p'" "COMMIT PREPARED 'p'" 'SELECT count(*) FROM h WHERE k = 99' | tr '\n' ' ')" "t 1 " "one that has only read wide tables is prepared"
+
+# a checkpoint while the store is being opened waits for that
+stop fast; set_conf "widetable.memtable_size = 128MB" "max_wal_size = 4GB"; start
+q 'CHECKPOINT' "CREATE FOREIGN TABLE long (k int, n int, pad text) SERVER widetable OPTIONS (key 'k')" >/dev/null
+for i in 1 2 3 4 5 6; do q "INSERT INTO long SELECT g, $i, repeat(md5(g::text), 3) FROM generate_series(1, 120000) g" >/dev/null; done
+stop immediate
+"$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -W start >/dev/null
+until [ "$(q 'SELECT 1')" = 1 ]; do :; done
+is "$(q 'CHECKPOINT' 'SELECT s.restart_lsn >= c.redo_lsn FROM widetable.pg_stat_widetable s, pg_control_checkpoint() c')" "t" "a checkpoint while the store is being opened leaves what is older in files"
 finish
