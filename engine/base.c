@@ -173,6 +173,67 @@ buffer_free(buffer *b)
 	memset(b, 0, sizeof(*b));
 }
 
+/* ----------------------------------------------------------------- spare */
+
+#define SPARE_UNIT		((size_t) 256)
+#define SPARE_SIZES		16		/* 256, 512, ... 4096 bytes */
+#define SPARE_KEPT		8		/* of each, so that it is 272 KB at most */
+
+/* Tools that find errors with memory are to see each piece made and freed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SPARE_OFF 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SPARE_OFF 1
+#endif
+#endif
+#ifndef SPARE_OFF
+#define SPARE_OFF 0
+#endif
+
+typedef struct spare_list
+{
+	int			n;
+	void	   *kept[SPARE_KEPT];
+} spare_list;
+
+/* Of the thread, as above. */
+static _Thread_local spare_list spare[SPARE_SIZES];
+
+void *
+spare_alloc(size_t n)
+{
+	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
+	spare_list *l;
+	void	   *p;
+
+	if (SPARE_OFF || units == 0 || units > SPARE_SIZES)
+		return calloc(1, n);
+	l = &spare[units - 1];
+	p = l->n > 0 ? l->kept[--l->n] : malloc(units * SPARE_UNIT);
+	return p == NULL ? NULL : memset(p, 0, n);
+}
+
+void
+spare_free(void *p, size_t n)
+{
+	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
+	spare_list *l;
+
+	if (p == NULL)
+		return;
+	if (SPARE_OFF || units == 0 || units > SPARE_SIZES)
+	{
+		free(p);
+		return;
+	}
+	l = &spare[units - 1];
+	if (l->n < SPARE_KEPT)
+		l->kept[l->n++] = p;
+	else
+		free(p);
+}
+
 /* ------------------------------------------------------------------ hash */
 
 uint64_t

@@ -57,6 +57,14 @@ extern wide_status buffer_reserve(buffer *b, size_t more);	/* room for more byte
 extern wide_status buffer_append(buffer *b, const void *p, size_t n);
 extern void buffer_free(buffer *b);
 
+/*
+ * Zeroed memory for what each short scan makes and frees; NULL: there is none.
+ * Pieces of up to 4 KB are kept for the next one, a few of each size.  n has to
+ * be the same when it is freed.
+ */
+extern void *spare_alloc(size_t n);
+extern void spare_free(void *p, size_t n);
+
 /* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
 extern uint64_t wide_hash(const void *p, size_t n, uint64_t seed);
 

@@ -34,7 +34,7 @@ typedef struct merge_all
 wide_status
 merge_new(wide_db *db, merge **out)
 {
-	merge_all  *a = calloc(1, sizeof(*a));
+	merge_all  *a = spare_alloc(sizeof(*a));
 
 	if (a == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
@@ -80,7 +80,7 @@ merge_free(merge *m)
 		source_free(a->sources[i]);
 	free(a->sources);
 	buffer_free(&a->row);
-	free(a);
+	spare_free(a, sizeof(*a));
 }
 
 int

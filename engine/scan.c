@@ -725,7 +725,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 
 	*out = NULL;
 	TRY(shm_check(db));
-	s = calloc(1, sizeof(*s));
+	s = spare_alloc(sizeof(*s));
 	if (s == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
 	s->db = db;
@@ -975,8 +975,7 @@ wide_scan_close(wide_scan *s)
 	buffer_free(&s->after);
 	buffer_free(&s->key);
 	predicates_free(&s->pred);
-	free(s->order);
-	free(s->families);
+	scan_families_free(s);
 	free(s->ranges);
-	free(s);
+	spare_free(s, sizeof(*s));
 }

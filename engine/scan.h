@@ -11,6 +11,7 @@
 #include "view.h"
 
 #define KEPT_MAX	16
+#define CELLS_FIRST	12			/* room for cells at first: below 1 KB malloc is cheap */
 #define STEPS		8			/* entries passed over one by one before seeking */
 #define UNTOLD_CELLS 256		/* of a row kept while it may yet be out */
 
@@ -140,6 +141,7 @@ struct wide_scan
 	bool		left_out;		/* a renewed snapshot needs more sources than we have */
 	scan_family *families;
 	int			nfamilies;
+	size_t		families_bytes; /* of these, and of what else lies there */
 	scan_family **order;		/* in which they are read: the first ntesting have predicates */
 	int			ntesting;
 	predicates	pred;
@@ -217,6 +219,7 @@ extern wide_status scan_family_merge(wide_db *db, const set_pin *pin, wide_famil
 /* scan_open.c */
 /* The families of the spec, in s->families and s->order; s->pred is ready. */
 extern wide_status scan_families_open(wide_scan *s, const wide_scan_spec *spec);
+extern void scan_families_free(wide_scan *s);	/* the lists, not what is in them */
 /* What is visible of the family, by its options and our snapshot as they are now. */
 extern wide_status scan_make_view(wide_scan *s, scan_family *f);
 

@@ -180,26 +180,31 @@ lead_by_time(wide_scan *s)
 	return best;
 }
 
+void
+scan_families_free(wide_scan *s)
+{
+	spare_free(s->families, s->families_bytes);
+}
+
 wide_status
 scan_families_open(wide_scan *s, const wide_scan_spec *spec)
 {
 	int			at = 0;
+	size_t		room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;
 	bool	   *leads;
 	bool		some;
 	scan_family *first;
 
-	s->families = calloc((size_t) spec->nfamilies + 1, sizeof(*s->families));
-	s->order = calloc((size_t) spec->nfamilies + 1, sizeof(*s->order));
-	leads = calloc((size_t) spec->nfamilies + 1, sizeof(*leads));
-	if (s->families == NULL || s->order == NULL || leads == NULL)
-	{
-		free(leads);
+	/* one piece of memory for all three */
+	s->families_bytes = room * (sizeof(*s->families) + sizeof(*s->order) + sizeof(*leads));
+	s->families = spare_alloc(s->families_bytes);
+	if (s->families == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
-	}
+	s->order = (scan_family **) (s->families + room);
+	leads = (bool *) (s->order + room);
 	some = predicates_lead(spec->predicates, spec->npredicates, spec->nfamilies, leads);
 	for (int i = 0; i < spec->nfamilies; i++)
 		s->families[i].leads = !some || leads[i];
-	free(leads);
 	for (int i = 0; i < spec->nfamilies; i++)
 	{
 		s->nfamilies = i + 1;

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include "scan.h"
 
-#define ARENA_FIRST	((size_t) 1024)	/* for the gets of one row */
+#define ARENA_FIRST	((size_t) 960)	/* for the gets of one row; with the head below 1 KB, as CELLS_FIRST */
 #define ARENA_CHUNK	((size_t) 16 * 1024)
 
 /* ------------------------------------------------------------------ memory */
@@ -119,7 +119,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 
 	if ((uint32_t) s->ncells == s->cells_cap)
 	{
-		uint32_t	cap = s->cells_cap == 0 ? 16 : 2 * s->cells_cap;
+		uint32_t	cap = s->cells_cap == 0 ? CELLS_FIRST : 2 * s->cells_cap;
 		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
 
 		if (p == NULL)

@@ -645,7 +645,7 @@ reserve_rows(wide_scan *s, int n)
 	}
 	if (s->cells_cap < cells || s->cells == NULL)
 	{
-		uint32_t	cap = cells > 16 ? cells : 16;
+		uint32_t	cap = cells > CELLS_FIRST ? cells : CELLS_FIRST;
 		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
 
 		if (p == NULL)

@@ -112,7 +112,7 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	TRY(shm_check(db));
 	if (db->snapshots == NULL && (db->snapshots = calloc(1, sizeof(struct snapshot_local))) == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
-	s = calloc(1, sizeof(*s));
+	s = spare_alloc(sizeof(*s));
 	if (s == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
 	s->db = db;
@@ -167,7 +167,7 @@ wide_snapshot_release(wide_snapshot *s)
 		s->next->prev = s->prev;
 	note_oldest(db);
 	free(s->excluded);
-	free(s);
+	spare_free(s, sizeof(*s));
 }
 
 void

@@ -23,7 +23,7 @@
 static wide_status
 source_new(wide_db *db, enum source_kind kind, wide_family_id family, source **out)
 {
-	source	   *s = calloc(1, sizeof(*s));
+	source	   *s = spare_alloc(sizeof(*s));
 
 	if (s == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
@@ -322,7 +322,7 @@ source_free(source *s)
 	else if (s->kind == SOURCE_BATCH)
 		source_batch_free(s);
 	buffer_free(&s->before);
-	free(s);
+	spare_free(s, sizeof(*s));
 }
 
 wide_status
