@@ -1,1 +1,0 @@
-SELECT widetable.increment('hot_wide', 1, 'n');

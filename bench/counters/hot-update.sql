@@ -1,1 +1,0 @@
-UPDATE hot_wide SET n = n + 1 WHERE k = 1 RETURNING n;

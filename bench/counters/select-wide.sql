@@ -1,2 +1,0 @@
-\set k random(1, :keys)
-SELECT v FROM point_wide WHERE k = :k;
