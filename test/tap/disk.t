@@ -26,7 +26,7 @@ await() { # SECONDS SQL EXPECTED
 }
 value="(SELECT string_agg(md5(g || 'x' || i), '') FROM generate_series(1, 300) i)"
 
-# with a small cache, so that a small /dev/shm does not make the memtables smaller than asked for
+# a small cache leaves room in a small /dev/shm
 new_cluster 'widetable.memtable_size = 1MB' 'widetable.cache_size = 8MB'
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"CREATE PROCEDURE load(a int, b int) LANGUAGE plpgsql AS
@@ -92,9 +92,12 @@ fi
 # recovery writes files when the log has more than fits into memory
 stop fast; set_conf 'widetable.memtable_size = 4MB'; start
 is "$(q 'CALL load(30001, 31000)')" "" "much is in memory only"
+# not where /dev/shm is short: then the memtables are smaller than asked for
+much=$(q 'SELECT memtable_bytes > 5000000 FROM widetable.pg_stat_widetable')
 stop immediate; set_conf 'widetable.memtable_size = 1MB'; chmod 500 "$W"; start
 if touch "$W/probe" 2>/dev/null; then
 	rm -f "$W/probe"; echo "ok - skipped: this user may write everywhere"
+elif [ "$much" != t ]; then echo "ok - skipped: there is too little shared memory"
 else
 	like "$(q 'SELECT count(*) FROM w')" 'ERROR:  could not open the store' "recovery that cannot write: an error"
 	like "$(q 'SELECT count(*) FROM w')" 'DETAIL:  .*Permission denied' "each time, which says so"
