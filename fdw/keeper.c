@@ -62,103 +62,14 @@ static TimestampTz waiting_since = 0;	/* for a flush that fails */
 static TimestampTz next_try = 0;	/* not before */
 static bool failing = false;	/* waited in vain once: later checkpoints are not held up before a flush succeeds */
 
-static void
-fill_worker(BackgroundWorker *w)
-{
-	memset(w, 0, sizeof(*w));
-	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	w->bgw_start_time = BgWorkerStart_RecoveryFinished;
-	w->bgw_restart_time = 1;
-	strlcpy(w->bgw_library_name, "widetable", sizeof(w->bgw_library_name));
-	strlcpy(w->bgw_function_name, "wt_keeper_main", sizeof(w->bgw_function_name));
-	strlcpy(w->bgw_name, "widetable keeper", sizeof(w->bgw_name));
-	strlcpy(w->bgw_type, "widetable keeper", sizeof(w->bgw_type));
-}
-
-void
-wt_keeper_register_static(void)
-{
-	BackgroundWorker w;
-
-	if (wt_workers == 0)
-		return;
-	fill_worker(&w);
-	RegisterBackgroundWorker(&w);
-}
-
-void
-wt_keeper_ensure(void)
-{
-	WtAnchor   *a = wt_anchor();
-	BackgroundWorker w;
-	TimestampTz now = GetCurrentTimestamp();
-	bool		mine = false;
-
-	if (wt_workers == 0 || wt_in_background_worker || a->keeper_pid != 0 || a->in_main)
-		return;
-	SpinLockAcquire(&a->mutex);
-	if (a->keeper_pid == 0 && now - a->keeper_started > 10 * USECS_PER_SEC)
-	{
-		a->keeper_started = now;
-		mine = true;
-	}
-	SpinLockRelease(&a->mutex);
-	if (!mine)
-		return;
-	fill_worker(&w);
-	if (RegisterDynamicBackgroundWorker(&w, NULL))
-		a->keeper_refused = false;
-	else if (!a->keeper_refused)
-	{
-		a->keeper_refused = true;
-		ereport(LOG,
-				(errmsg("widetable could not start its keeper process: no slot of max_worker_processes (%d) is free",
-						max_worker_processes),
-				 errdetail("Base backups that are begun without it may lack data of wide tables."),
-				 errhint("Increase max_worker_processes.")));
-	}
-}
-
-void
-wt_keeper_wake(void)
-{
-	WtAnchor   *a = wt_anchor();
-
-	/* a stale process number wakes a stranger, which is harmless */
-	if (a->keeper_pid != 0)
-		SetLatch(&ProcGlobal->allProcs[a->keeper_procno].procLatch);
-}
-
-static void
-forget_keeper(int code, Datum arg)
-{
-	WtAnchor   *a = wt_anchor();
-
-	SpinLockAcquire(&a->mutex);
-	if (a->keeper_pid == MyProcPid)
-		a->keeper_pid = 0;
-	SpinLockRelease(&a->mutex);
-}
-
-/* false: another one runs already */
-static bool
-announce(void)
-{
-	WtAnchor   *a = wt_anchor();
-	bool		first;
-
-	SpinLockAcquire(&a->mutex);
-	first = a->keeper_pid == 0;
-	if (first)
-	{
-		a->keeper_pid = MyProcPid;
-		a->keeper_procno = MyProc - ProcGlobal->allProcs;
-	}
-	SpinLockRelease(&a->mutex);
-	if (first)
-		before_shmem_exit(forget_keeper, (Datum) 0);
-	return first;
-}
+const WtProcessKind wt_keeper = {
+	.name = "widetable keeper",
+	.title = "keeper process",
+	.function = "wt_keeper_main",
+	.without = "Base backups that are begun without it may lack data of wide tables.",
+	.start_time = BgWorkerStart_RecoveryFinished,
+	.anchor_offset = offsetof(WtAnchor, keeper),
+};
 
 /* ------------------------------------------------------------ checkpoints */
 
@@ -372,7 +283,7 @@ wt_keeper_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!announce())
+	if (!wt_process_announce(&wt_keeper))
 		proc_exit(0);
 	db = wait_for_store();
 	pgstat_report_activity(STATE_IDLE, NULL);

@@ -84,8 +84,8 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	OUT(Int32GetDatum(s.pins));
 	OUT(Int64GetDatum(s.reserved_bytes));
 	OUT(Int64GetDatum(s.reserved_files));
-	if (db != NULL && wt_anchor()->worker_pid != 0)
-		OUT(Int32GetDatum(wt_anchor()->worker_pid));
+	if (db != NULL && wt_anchor()->worker.pid != 0)
+		OUT(Int32GetDatum(wt_anchor()->worker.pid));
 	else
 		OUT_NULL();
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));

@@ -105,8 +105,8 @@ wt_store_request(void)
 	shmem_request_hook = request_shmem;
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = startup_shmem;
-	wt_worker_register_static();
-	wt_keeper_register_static();
+	wt_process_register(&wt_worker);
+	wt_process_register(&wt_keeper);
 	wt_slot_register_startup();
 }
 
@@ -176,11 +176,8 @@ host_now(void *ctx)
 void
 wt_wake_worker(void)
 {
-	WtAnchor   *a = anchor;
-
-	/* a stale process number wakes a stranger, which is harmless */
-	if (a != NULL && a->worker_pid != 0 && a->worker_procno >= 0)
-		SetLatch(&ProcGlobal->allProcs[a->worker_procno].procLatch);
+	if (anchor != NULL)
+		wt_process_wake(&anchor->worker);
 }
 
 static void
@@ -198,14 +195,8 @@ host_worker_works(void *ctx)
 static uint64_t
 host_oldest_external(void *ctx)
 {
-	TransactionId xmin = GetOldestNonRemovableTransactionId(NULL);
-	FullTransactionId next = ReadNextFullTransactionId();
-	uint32		epoch = EpochFromFullTransactionId(next);
-
 	/* the horizon is at most 2^31 behind the next xid */
-	if (xmin > XidFromFullTransactionId(next))
-		epoch--;
-	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xmin));
+	return wt_full_xid(GetOldestNonRemovableTransactionId(NULL));
 }
 
 static uint64_t
@@ -356,7 +347,7 @@ check_requirements(void)
 	{
 		/* it follows the log here, so that WAL need not be kept until the promotion */
 		if (wt_store_exists())
-			wt_worker_ensure();
+			wt_process_ensure(&wt_worker);
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("wide tables cannot be used during recovery"),
@@ -491,9 +482,9 @@ wt_db(void)
 	{
 		/* what is made here must outlive the statement, and dsm needs no owner */
 		open_store();
-		wt_worker_ensure();
-		wt_keeper_ensure();
-		wt_keeper_wake();
+		wt_process_ensure(&wt_worker);
+		wt_process_ensure(&wt_keeper);
+		wt_process_wake(&wt_anchor()->keeper);
 	}
 	return the_db;
 }

@@ -8,6 +8,7 @@
 
 #include "widetable.h"
 
+#include "postmaster/bgworker.h"
 #include "storage/dsm.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
@@ -15,6 +16,15 @@
 #define WT_SLOT_NAME	"widetable"	/* the physical replication slot that keeps our WAL */
 #define WT_DIRECTORY	"widetable"	/* in the data directory */
 #define WT_LOG_PREFIX	"widetable"	/* of our messages in WAL */
+
+/* A background process of which there is one at the most; in the anchor. */
+typedef struct WtProcess
+{
+	pid_t		pid;			/* 0 = not running */
+	int			procno;			/* its latch */
+	TimestampTz asked;			/* last time someone asked for one */
+	bool		refused;		/* there was no slot for it, and the log says so */
+} WtProcess;
 
 /*
  * The only thing in PostgreSQL's main shared memory (without preload): where
@@ -29,15 +39,9 @@ typedef struct WtAnchor
 	bool		in_main;		/* the segment is main shared memory at wt_main_segment */
 	Size		size;
 	pid_t		opener;			/* makes or recovers the segment right now; 0 = nobody */
-	pid_t		worker_pid;		/* 0 = not running */
-	int			worker_procno;	/* its latch */
-	TimestampTz worker_started; /* last time someone asked for one */
-	bool		worker_refused; /* there was no slot for it, and the log says so */
+	WtProcess	worker;			/* worker.c */
 	TimestampTz worker_seen;	/* when it was last at work or idle; without the mutex: a guess will do */
-	pid_t		keeper_pid;		/* keeper.c; 0 = not running */
-	int			keeper_procno;	/* its latch */
-	TimestampTz keeper_started; /* as worker_started */
-	bool		keeper_refused; /* there was no slot for it, and the log says so */
+	WtProcess	keeper;			/* keeper.c */
 	int			backups;		/* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 
@@ -54,6 +58,7 @@ extern wide_db *wt_db_try(char **why);
 extern bool wt_store_exists(void);
 
 /* wal.c */
+extern uint64 wt_full_xid(TransactionId xid);	/* with its epoch; it is less than 2^31 from the next one */
 extern const char *wt_wal_failure(void);
 extern bool wt_wal_skipped(void);	/* recovery has passed over missing WAL (widetable.ignore_missing_wal) */
 
@@ -71,14 +76,27 @@ extern void wt_slot_register_startup(void);	/* preloading: to be there before re
 extern void wt_backup_init(void);
 extern bool wt_files_held(void);	/* somebody copies the data directory */
 
+/* process.c */
+typedef struct WtProcessKind
+{
+	const char *name;			/* in pg_stat_activity */
+	const char *title;			/* in messages */
+	const char *function;		/* its main function */
+	const char *without;		/* what is missing without it: a sentence */
+	BgWorkerStartTime start_time;
+	size_t		anchor_offset;	/* of its WtProcess */
+} WtProcessKind;
+extern void wt_process_register(const WtProcessKind *kind); /* preloading: it starts with the server */
+extern void wt_process_ensure(const WtProcessKind *kind);	/* starts one when none runs; never raises */
+extern void wt_process_wake(const WtProcess *p);
+/* In the process itself.  false: another one runs already. */
+extern bool wt_process_announce(const WtProcessKind *kind);
+
 /* keeper.c */
-extern void wt_keeper_register_static(void);
-extern void wt_keeper_ensure(void);	/* starts one when none runs; never raises */
-extern void wt_keeper_wake(void);	/* the store has been opened */
+extern const WtProcessKind wt_keeper;
 
 /* worker.c */
-extern void wt_worker_register_static(void);
-extern void wt_worker_ensure(void);	/* starts one when none runs; never raises */
+extern const WtProcessKind wt_worker;
 extern bool wt_worker_works(void);	/* one runs, and not only on paper: see worker.c */
 extern void wt_worker_tick(void);	/* the worker: I am at it */
 

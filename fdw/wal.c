@@ -162,9 +162,8 @@ wal_end(void *ctx)
 
 /* ------------------------------------------------------------------- read */
 
-/* The full id of a transaction seen in WAL; the epoch is that of the newest. */
-static uint64
-full_xid(TransactionId xid)
+uint64
+wt_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint32		epoch = EpochFromFullTransactionId(next);
@@ -211,7 +210,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 			return WIDE_OK;
 		ev.kind = WIDE_REPLAY_RECORD;
 		if (m->transactional)
-			ev.xid = full_xid(XLogRecGetXid(reader));
+			ev.xid = wt_full_xid(XLogRecGetXid(reader));
 		return fn(arg, &ev);
 	}
 	if (rmid == RM_XLOG_ID)
@@ -235,7 +234,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 			ev.kind = WIDE_REPLAY_ABORT;
 		else
 			return WIDE_OK;
-		ev.xid = full_xid(XLogRecGetXid(reader));
+		ev.xid = wt_full_xid(XLogRecGetXid(reader));
 		return fn(arg, &ev);
 	}
 	return WIDE_OK;

@@ -42,71 +42,21 @@ PGDLLEXPORT void wt_worker_main(Datum arg);
 
 static bool is_worker = false;	/* this process */
 
-static void
-fill_worker(BackgroundWorker *w)
-{
-	memset(w, 0, sizeof(*w));
-	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	w->bgw_start_time = BgWorkerStart_ConsistentState;
-	w->bgw_restart_time = 1;
-	strlcpy(w->bgw_library_name, "widetable", sizeof(w->bgw_library_name));
-	strlcpy(w->bgw_function_name, "wt_worker_main", sizeof(w->bgw_function_name));
-	strlcpy(w->bgw_name, "widetable worker", sizeof(w->bgw_name));
-	strlcpy(w->bgw_type, "widetable worker", sizeof(w->bgw_type));
-}
-
-void
-wt_worker_register_static(void)
-{
-	BackgroundWorker w;
-
-	if (wt_workers == 0)
-		return;
-	fill_worker(&w);
-	RegisterBackgroundWorker(&w);
-}
-
-void
-wt_worker_ensure(void)
-{
-	WtAnchor   *a = wt_anchor();
-	BackgroundWorker w;
-	TimestampTz now = GetCurrentTimestamp();
-	bool		mine = false;
-
-	if (wt_workers == 0 || wt_in_background_worker || a->worker_pid != 0)
-		return;
-	SpinLockAcquire(&a->mutex);
-	/* it needs a moment to come up, and may be refused: do not ask all the time */
-	if (a->worker_pid == 0 && now - a->worker_started > (a->worker_refused ? 2 : 10) * USECS_PER_SEC)
-	{
-		a->worker_started = now;
-		mine = true;
-	}
-	SpinLockRelease(&a->mutex);
-	if (!mine || a->in_main)
-		return;
-	fill_worker(&w);
-	if (RegisterDynamicBackgroundWorker(&w, NULL))
-		a->worker_refused = false;
-	else if (!a->worker_refused)
-	{
-		/* once; it is asked for again as long as somebody writes */
-		a->worker_refused = true;
-		ereport(LOG,
-				(errmsg("widetable could not start its background worker: no slot of max_worker_processes (%d) is free",
-						max_worker_processes),
-				 errdetail("Sessions that write do its work until one is."),
-				 errhint("Increase max_worker_processes.")));
-	}
-}
+const WtProcessKind wt_worker = {
+	.name = "widetable worker",
+	.title = "background worker",
+	.function = "wt_worker_main",
+	.without = "Sessions that write do its work until one is free.",
+	.start_time = BgWorkerStart_ConsistentState,
+	.anchor_offset = offsetof(WtAnchor, worker),
+};
 
 bool
 wt_worker_works(void)
 {
 	WtAnchor   *a = wt_anchor();
 
-	return a->worker_pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
+	return a->worker.pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
 }
 
 void
@@ -117,43 +67,6 @@ wt_worker_tick(void)
 }
 
 /* ------------------------------------------------------------------ main */
-
-static void
-forget_worker(int code, Datum arg)
-{
-	WtAnchor   *a = wt_anchor();
-
-	SpinLockAcquire(&a->mutex);
-	if (a->worker_pid == MyProcPid)
-	{
-		a->worker_pid = 0;
-		a->worker_procno = -1;
-	}
-	SpinLockRelease(&a->mutex);
-}
-
-/* false: another one runs already */
-static bool
-announce(void)
-{
-	WtAnchor   *a = wt_anchor();
-	bool		first;
-
-	SpinLockAcquire(&a->mutex);
-	first = a->worker_pid == 0;
-	if (first)
-	{
-		a->worker_pid = MyProcPid;
-		a->worker_procno = MyProc - ProcGlobal->allProcs;
-		a->worker_refused = false;
-		a->worker_seen = GetCurrentTimestamp();
-	}
-	SpinLockRelease(&a->mutex);
-	is_worker = first;
-	if (first)
-		before_shmem_exit(forget_worker, (Datum) 0);
-	return first;
-}
 
 /* All work there is, in units; interrupts between them. */
 static wide_status
@@ -282,8 +195,10 @@ wt_worker_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!announce())
+	if (!wt_process_announce(&wt_worker))
 		proc_exit(0);
+	is_worker = true;
+	wt_worker_tick();
 	db = open_store();
 
 	for (;;)

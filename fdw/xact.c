@@ -315,18 +315,6 @@ ended_at(Snapshot pg)
 	return s->snapXactCompletionCount;
 }
 
-/* The full id of a transaction near the next one. */
-static uint64
-full_xid(TransactionId xid)
-{
-	FullTransactionId next = ReadNextFullTransactionId();
-	uint32		epoch = EpochFromFullTransactionId(next);
-
-	if (xid > XidFromFullTransactionId(next))
-		epoch--;
-	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xid));
-}
-
 static wide_status
 take_snapshot(Snapshot pg, wide_snapshot **out)
 {
@@ -334,7 +322,7 @@ take_snapshot(Snapshot pg, wide_snapshot **out)
 
 	at.ended = ended_at(pg);
 	if (at.ended == 0)
-		at.next = full_xid(pg->xmax);
+		at.next = wt_full_xid(pg->xmax);
 	return wide_snapshot_take_at(wt_db(), &at, out);
 }
 
@@ -927,9 +915,9 @@ prepare(void)
 		catch_up();
 		return;
 	}
-	wt_worker_ensure();
+	wt_process_ensure(&wt_worker);
 	wide_batch_log_files(batch, wt_log_bulk);
-	wt_keeper_ensure();
+	wt_process_ensure(&wt_keeper);
 	wt_slot_check();
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	if (!FullTransactionIdIsValid(prepared_xid) && notifies())
