@@ -107,6 +107,12 @@ wide_batch_log_files(wide_batch *b, bool log)
 }
 
 void
+wide_batch_await(wide_batch *b)
+{
+	b->awaited = true;
+}
+
+void
 wide_batch_set_memory(wide_batch *b, size_t bytes)
 {
 	b->memory = bytes;

@@ -234,6 +234,7 @@ struct wide_batch
 	uint64_t	cells;
 	bool		automatic;		/* has cells whose timestamp the commit assigns */
 	int64_t		loaded_ts;		/* the one given to automatic cells in files; INT64_MIN none */
+	bool		awaited;		/* not to be shown before it is durable */
 	bool		files_unlogged;	/* set by the caller: the bytes of its files stay out of the log */
 	file_meta  *files;
 	int			nfiles;

@@ -11,6 +11,7 @@
  * visible_seq.
  *
  * Invariants:
+ *  - visible_seq is below the first batch that is awaited and not durable.
  *  - used(active) + reserved <= capacity of the active memtable, at any time,
  *    so that finish never lacks memory.
  *  - A batch's cells are in the memtable that was active when its record was
@@ -479,6 +480,8 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	commit_state *commit = &db->seg->commit;
 
 	commit->logged_seq = lsn;
+	if (b->awaited)
+		atomic_store(&commit->awaited_seq, lsn);
 	note_ended(db, lsn);
 	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
 	(*place)->seq = lsn;
@@ -608,9 +611,17 @@ wide_status
 wide_publish(wide_db *db, uint64_t lsn)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	visible;
+	uint64_t	visible,
+				awaited;
 
 	TRY(wide_wait_applied(db, lsn));
+	/*
+	 * Ours need not be durable, but others below it, that are applied and whose
+	 * processes are still syncing them, become visible with it.
+	 */
+	awaited = atomic_load(&commit->awaited_seq);
+	if (awaited != 0)
+		TRY(db->log.sync(db->log.ctx, awaited < lsn ? awaited : lsn));
 	kill_point("publish");
 	visible = atomic_load(&commit->visible_seq);
 	while (visible < lsn && !atomic_compare_exchange_weak(&commit->visible_seq, &visible, lsn))

@@ -102,6 +102,7 @@ typedef struct ended_mark
 typedef struct commit_state
 {
 	_Atomic uint64_t visible_seq;	/* published: readers see up to here */
+	_Atomic uint64_t awaited_seq;	/* the newest batch that is not to be shown before it is durable */
 	_Atomic uint64_t applied_seq;	/* all batches <= this are in memtables */
 	uint64_t	logged_seq;			/* newest seq given out; under LOCK_COMMIT */
 	int64_t		last_ts;			/* newest engine-assigned timestamp; under LOCK_COMMIT */

@@ -363,6 +363,11 @@ extern wide_status wide_batch_new(wide_db *db, wide_batch **out);
  */
 extern void wide_batch_log_files(wide_batch *b, bool log);
 /*
+ * The caller will wait until the finish record is durable before it publishes
+ * the batch.  Until then nobody else's wide_publish shows it either.
+ */
+extern void wide_batch_await(wide_batch *b);
+/*
  * What it may hold in memory, about, at least a few kilobytes (64 MB): beyond
  * that it goes to temporary files in the store's directory.
  */
@@ -448,7 +453,8 @@ extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
 /*
  * Make everything up to lsn visible, after the caller has made it durable (or
  * has decided not to wait for that).  Waits, briefly, for batches with a lower
- * LSN that are being applied.  Never fails other than by poison.
+ * LSN that are being applied, and makes those durable that are awaited
+ * (wide_batch_await).  Fails by poison, or when the log cannot be synced.
  */
 extern wide_status wide_publish(wide_db *db, uint64_t lsn);
 

@@ -941,6 +941,9 @@ finish(void)
 	if (!prepared)
 		return;
 	wt_stop("commit-recorded");
+	/* a commit record is durable already, and what it says outlives a crash without our record */
+	if (!FullTransactionIdIsValid(prepared_xid) && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+		wide_batch_await(batch);
 	if (wide_batch_finish(batch, &lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 	if (!FullTransactionIdIsValid(prepared_xid))

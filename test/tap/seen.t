@@ -1,0 +1,44 @@
+# seen: what somebody has seen outlives a crash, also if the one who wrote it
+# has not heard yet that it is durable.
+. "${0%/*}/common.sh"
+# nobody else writes WAL to disk
+new_cluster "shared_preload_libraries = 'widetable'" "wal_writer_delay = 10s" "autovacuum = off" "checkpoint_timeout = 1h" "log_min_messages = log"
+q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (k int)' \
+	'INSERT INTO t VALUES (1, 0)' 'SELECT widetable.flush()' 'CHECKPOINT' >/dev/null
+# the postmaster and its children
+all() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$T/data/postmaster.pid")" '$1 == p || $4 == p { print $1 }'; }
+# seen_after NAME STATEMENTS...: an increment halts before it is durable, others do something, somebody looks; then all are killed
+seen_after() {
+	name=$1
+	shift
+	mkfifo "$T/hold" "$T/go"
+	"$BIN/psql" -XqAt >"$T/hold.out" 2>&1 <"$T/hold" &
+	exec 5>"$T/hold"
+	echo "SELECT 'held' FROM pg_advisory_lock(2003395685, hashtext('commit-unlocked'));" >&5
+	until grep -q held "$T/hold.out"; do sleep 0.05; done
+	before=$(q 'SELECT n FROM t WHERE k = 1')
+	q "SET widetable.stop_at = 'commit-unlocked'" 'UPDATE t SET n = n + 1 WHERE k = 1' >/dev/null &
+	until [ -n "$(q "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")" ]; do sleep 0.05; done
+	is "$(q 'SELECT n FROM t WHERE k = 1')" "$before" "$name: not seen by itself"
+	"$@"
+	seen=$(q 'SELECT n FROM t WHERE k = 1')
+	kill -9 $(all)
+	while [ -n "$(all)" ]; do sleep 0.05; done
+	exec 5>&-
+	wait
+	rm -f "$T/hold" "$T/go"
+	start
+	now=$(q 'SELECT n FROM t WHERE k = 1')
+	is "$((now >= seen))" 1 "$name: $seen was seen, $now is there after the crash"
+}
+nothing() { :; }
+asynchronous() { q 'SET synchronous_commit = off' 'INSERT INTO t VALUES (2, 0)' >/dev/null; }
+mixed() { q 'BEGIN' 'INSERT INTO h VALUES (1)' 'INSERT INTO t VALUES (3, 0)' 'COMMIT' >/dev/null; }
+mixed_asynchronous() { q 'SET synchronous_commit = off' 'BEGIN' 'INSERT INTO h VALUES (1)' 'INSERT INTO t VALUES (3, 0)' 'COMMIT' >/dev/null; }
+locker() { q 'SET synchronous_commit = off' 'SELECT n FROM t WHERE k = 1 FOR UPDATE' >/dev/null; }
+seen_after 'nobody else' nothing
+seen_after 'an asynchronous commit' asynchronous
+seen_after 'a transaction with an ordinary table' mixed
+seen_after 'the same, asynchronous' mixed_asynchronous
+seen_after 'somebody who locks the row' locker
+finish
