@@ -60,3 +60,17 @@ TABLE="CREATE FOREIGN TABLE t (k text COLLATE \"C\", n int, v text, more jsonb O
   SERVER widetable OPTIONS (key 'k, n desc', families '{\"d\": {\"versions\": 3}, \"m\": {}}')"
 FILL="INSERT INTO t SELECT 'k' || g % 10, g, repeat('v', g % 100), jsonb_build_object('q', g::text) FROM generate_series(1, 2000) g"
 SUM="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM t"
+
+# w: 400,000 rows; p: 300,000 with a key of two parts; r, and its cells rc: a row of 500,000 cells
+large_tables() {
+	q 'CREATE EXTENSION widetable' \
+		"CREATE FOREIGN TABLE w (k int, v int, s text) SERVER widetable OPTIONS (key 'k')" \
+		"CREATE FOREIGN TABLE p (a int, b int, v int) SERVER widetable OPTIONS (key 'a, b')" \
+		"CREATE FOREIGN TABLE r (k int, m jsonb OPTIONS (family 'm')) SERVER widetable OPTIONS (key 'k', families '{\"m\": {}}')" \
+		"CREATE FOREIGN TABLE rc (k int, family text, qualifier text COLLATE \"C\", ts timestamptz, value text)
+			SERVER widetable OPTIONS (table_name 'public.r', layout 'cells', key 'k')" \
+		"INSERT INTO w SELECT g, g % 1000, 'text ' || g FROM generate_series(1, 400000) g" \
+		"INSERT INTO p SELECT g / 3, g % 3, g FROM generate_series(1, 300000) g" \
+		"INSERT INTO rc SELECT 1, 'm', 'q' || g, NULL, 'v' || g FROM generate_series(1, 500000) g" \
+		'ANALYZE w' 'ANALYZE p' >"$T/made" || cat "$T/made"
+}

@@ -67,16 +67,7 @@ while (my $line = <STDIN>)
 	put($s, 'X', '');
 }
 PERL
-q 'CREATE EXTENSION widetable' \
-	"CREATE FOREIGN TABLE w (k int, v int, s text) SERVER widetable OPTIONS (key 'k')" \
-	"CREATE FOREIGN TABLE p (a int, b int, v int) SERVER widetable OPTIONS (key 'a, b')" \
-	"CREATE FOREIGN TABLE r (k int, m jsonb OPTIONS (family 'm')) SERVER widetable OPTIONS (key 'k', families '{\"m\": {}}')" \
-	"CREATE FOREIGN TABLE rc (k int, family text, qualifier text COLLATE \"C\", ts timestamptz, value text)
-		SERVER widetable OPTIONS (table_name 'public.r', layout 'cells', key 'k')" \
-	"INSERT INTO w SELECT g, g % 1000, 'text ' || g FROM generate_series(1, 400000) g" \
-	"INSERT INTO p SELECT g / 3, g % 3, g FROM generate_series(1, 300000) g" \
-	"INSERT INTO rc SELECT 1, 'm', 'q' || g, NULL, 'v' || g FROM generate_series(1, 500000) g" \
-	'ANALYZE w' 'ANALYZE p' >/dev/null
+large_tables
 
 # name ||| MB that it may take ||| how often ||| before, separated by ; ||| statement
 perl "$T/memory.pl" >"$T/out" 2>&1 <<'STATEMENTS'
