@@ -182,8 +182,14 @@ uint64_t
 set_new_file_number(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
+	_Atomic uint64_t *next = atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file : &set->next_file;
+	uint64_t	number;
 
-	return atomic_fetch_add(atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file : &set->next_file, 1);
+	/* a listed file is never written over, whatever went wrong with the counting */
+	do
+		number = atomic_fetch_add(next, 1);
+	while (set_has_file(db, number) && shm_check(db) == WIDE_OK);
+	return number;
 }
 
 /* ------------------------------------------------------------ bulk files */
@@ -246,6 +252,9 @@ set_link(wide_db *db, const file_meta *metas, int n)
 			set_link_slot(db, &metas[i], version, false);
 			set->reserved_files -= set->reserved_files > 0;
 		}
+		/* recovery's own are from the other range (a batch larger than today's memtables) */
+		if (metas[i].number >= FILE_REPLAYED)
+			continue;
 		for (next = atomic_load(&set->next_file); next <= metas[i].number;)
 			if (atomic_compare_exchange_weak(&set->next_file, &next, metas[i].number + 1))
 				break;

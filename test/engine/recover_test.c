@@ -123,6 +123,71 @@ test_smaller_memtables(void **state)
 	store_drop(&s);
 }
 
+/*
+ * The same in the middle of a long log: recovery writes files for the large batch
+ * and for memtables.  None of those written afterwards has a number of theirs.
+ */
+static void
+test_numbers_afterwards(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b;
+	char		key[16],
+				value[800];
+	char	   *before,
+			   *after;
+
+	store_init(&s);
+	s.config.memtable_size = 8 * 1024 * 1024;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	memset(value, 'v', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 1000; i++)
+	{
+		snprintf(key, sizeof key, "large%06d", i);
+		assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	}
+	assert_ok(store_commit(&s, b, NULL));
+	for (int i = 0; i < 2000; i++)
+	{
+		snprintf(key, sizeof key, "small%06d", i);
+		store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
+	}
+	assert_int_equal(s.db->seg->set.nfiles, 0);
+	before = store_text(&s, NULL, &f, 1);
+	store_close(&s);
+	s.config.memtable_size = 256 * 1024;
+	assert_ok(store_open(&s));
+	assert_true(s.db->seg->set.nfiles > 2);
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	for (int i = 0; i < 10; i++)
+	{
+		snprintf(key, sizeof key, "later%06d", i);
+		store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
+		assert_ok(wide_flush(s.db));
+	}
+	assert_true(atomic_load(&s.db->seg->set.next_file) < FILE_REPLAYED);
+	before = store_text(&s, NULL, &f, 1);
+	assert_int_equal(store_verify(&s), 0);
+	store_close(&s);
+	assert_ok(store_open(&s));
+	assert_int_equal(store_verify(&s), 0);
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	store_drop(&s);
+}
+
 /* More in the log than memtables can hold: replay flushes as it goes. */
 static void
 test_long_log(void **state)
@@ -610,6 +675,7 @@ main(void)
 		cmocka_unit_test(test_empty_and_again),
 		cmocka_unit_test(test_log_and_files),
 		cmocka_unit_test(test_smaller_memtables),
+		cmocka_unit_test(test_numbers_afterwards),
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_loaded_clock),
