@@ -113,6 +113,12 @@ wide_batch_await(wide_batch *b)
 }
 
 void
+wide_batch_decided(wide_batch *b, uint64_t lsn)
+{
+	b->decided = lsn;
+}
+
+void
 wide_batch_set_memory(wide_batch *b, size_t bytes)
 {
 	b->memory = bytes;

@@ -229,6 +229,9 @@ struct wide_batch
 	/* prepared */
 	bool		prepared, finished;
 	uint64_t	external;
+	uint64_t	decided;		/* set by the caller: LSN of the external commit, 0 = not told */
+	bool		tell_rows;		/* it is external, */
+	uint64_t	rows;			/* and this has a bit for each row written, by the row's hash */
 	buffer		payload;
 	uint64_t	need;			/* bytes reserved in the memtable */
 	uint64_t	cells;

@@ -325,6 +325,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	if (wide_batch_empty(b))
 		return WIDE_OK;
 	relieve(b);
+	b->tell_rows = external != 0;
 	if (b->delta != NULL && !catalog_delta_empty(b->delta))
 		TRY_GOTO(catalog_delta_encode(b->delta, &catalog));
 	changes = (wide_bytes) {catalog.data, catalog.len};
@@ -342,6 +343,9 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;
+	/* no rows are told of these: any may be meant */
+	if (b->nfiles > 0 || catalog.len > 0)
+		b->rows = UINT64_MAX;
 	if (external != 0)
 	{
 		b->external = external;
@@ -394,9 +398,34 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 	return log->append(log->ctx, false, &(wide_bytes) {head, sizeof(head)}, 1, lsn);
 }
 
-/* Remember an external commit for snapshots that regard it as running; under LOCK_COMMIT. */
+/*
+ * Has an external transaction that was decided later than this one been finished
+ * before, and written the same row?  Recovery would finish them in the other
+ * order, as long as neither finish record is durable.  Under LOCK_COMMIT.
+ */
+static bool
+out_of_order(const commit_state *commit, const wide_batch *b)
+{
+	uint64_t	first = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
+
+	if (b->decided == 0)
+		return false;
+	for (uint64_t i = commit->external_head; i > first; i--)
+	{
+		const external_commit *e = &commit->external[(i - 1) % EXTERNAL_RING];
+
+		/* finished before our decision, so decided before it, and all that follow here, too */
+		if (e->seq < b->decided)
+			break;
+		if (e->decided > b->decided && (e->rows & b->rows) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Remember an external commit, for snapshots that regard it as running and for out_of_order; under LOCK_COMMIT. */
 static void
-note_external(commit_state *commit, uint64_t xid, uint64_t seq)
+note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 {
 	external_commit *e = &commit->external[commit->external_head % EXTERNAL_RING];
 
@@ -406,8 +435,7 @@ note_external(commit_state *commit, uint64_t xid, uint64_t seq)
 		if (e->xid > atomic_load(&commit->external_evicted))
 			atomic_store(&commit->external_evicted, e->xid);
 	}
-	e->seq = seq;
-	e->xid = xid;
+	*e = (external_commit) {.seq = seq, .xid = b->external, .decided = b->decided, .rows = b->rows};
 	commit->external_head++;
 }
 
@@ -480,7 +508,7 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	commit_state *commit = &db->seg->commit;
 
 	commit->logged_seq = lsn;
-	if (b->awaited)
+	if (b->awaited || (b->external != 0 && out_of_order(commit, b)))
 		atomic_store(&commit->awaited_seq, lsn);
 	note_ended(db, lsn);
 	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
@@ -492,7 +520,7 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	atomic_fetch_add(&t->applying, 1);
 	if (b->external != 0)
 	{
-		note_external(commit, b->external, lsn);
+		note_external(commit, b, lsn);
 		if (b->data_start < t->start_lsn)
 			t->start_lsn = b->data_start;
 	}

@@ -408,6 +408,7 @@ payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max
 	wide_status st;
 
 	b->need = b->cells = 0;
+	b->rows = 0;
 	b->automatic = false;
 	TRY(norm_new(b, sorted, INT64_MIN, &n));
 	while ((st = norm_next(n, &o)) == WIDE_OK)
@@ -421,6 +422,8 @@ payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max
 		}
 		b->automatic |= o.automatic || entry_is_untimed(&o.e);
 		longest = o.e.klen > longest ? o.e.klen : longest;
+		if (b->tell_rows)
+			b->rows |= UINT64_C(1) << (wide_hash(o.e.ukey, o.e.rowlen, 0) >> 58);
 		if (++b->cells % 1024 == 0 && interrupted(b->db))
 		{
 			b->need = 0;

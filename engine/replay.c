@@ -7,8 +7,10 @@
  * end of the log, or of a life of the program that wrote it, when nothing says
  * that it committed.  One that committed but
  * whose FINISH record was not written (the process died between the two) is
- * finished at the end, with a FINISH record of now: its commit is later than
- * all commits of the log then, which no one can have seen otherwise.
+ * finished at the end, with a new FINISH record: its commit is later than
+ * all commits of the log then, which no one can have seen otherwise.  Several
+ * are finished in the order in which they were decided; where another one was
+ * to be seen the commit has made its FINISH record durable (out_of_order).
  *
  * What the manifest's files hold already (seq <= flushed_seq) is not inserted
  * again; catalog and file changes skip what they know.
@@ -44,6 +46,7 @@ typedef struct parked
 	uint64_t	xid;
 	uint32_t	nchunks;
 	uint64_t	committed;		/* LSN of the external commit, 0 = not known */
+	int64_t		time;			/* of that, 0 = not known */
 	buffer		data;
 } parked;
 
@@ -537,7 +540,10 @@ replay_event(void *arg, const wide_replay_event *ev)
 		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
 			continue;
 		if (ev->kind == WIDE_REPLAY_COMMIT)
+		{
 			p->committed = ev->lsn;
+			p->time = ev->time;
+		}
 		else
 			unpark(db, p);
 	}
@@ -564,7 +570,9 @@ static wide_status
 finish_now(wide_db *db, parked *p)
 {
 	commit_state *commit = &db->seg->commit;
-	int64_t		commit_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+	/* not later than what somebody may have seen already: who has read as of that time reads the same */
+	int64_t		time = p->time != 0 ? p->time : now_us(db);
+	int64_t		commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
 	uint8_t		head[RECORD_FINISH_BYTES];
 	wide_bytes	part = {head, sizeof(head)};
 	payload		in;

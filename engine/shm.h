@@ -90,6 +90,8 @@ typedef struct external_commit
 {
 	uint64_t	seq;
 	uint64_t	xid;
+	uint64_t	decided;		/* LSN of its commit record, 0 = not told */
+	uint64_t	rows;			/* a bit for each row that it wrote, by the row's hash */
 } external_commit;
 
 /* Batches from seq on were finished when `ended` external transactions had ended, the newest of them not above latest. */

@@ -153,6 +153,7 @@ typedef struct wide_replay_event
 	uint64_t	start;			/* where the record begins */
 	uint64_t	lsn;			/* where it ends: its LSN */
 	uint64_t	xid;			/* external transaction, 0 = none */
+	int64_t		time;			/* COMMIT only: when, 0 = not known */
 	wide_bytes	payload;		/* RECORD only; valid during the call */
 } wide_replay_event;
 
@@ -367,6 +368,13 @@ extern void wide_batch_log_files(wide_batch *b, bool log);
  * the batch.  Until then nobody else's wide_publish shows it either.
  */
 extern void wide_batch_await(wide_batch *b);
+/*
+ * For an external transaction, before wide_batch_finish: the LSN of its commit
+ * record.  By these recovery orders what has no finish record yet.  So when
+ * another one that was decided later has been finished before, and wrote the same
+ * row, this batch is not shown before its finish record is durable.
+ */
+extern void wide_batch_decided(wide_batch *b, uint64_t lsn);
 /*
  * What it may hold in memory, about, at least a few kilobytes (64 MB): beyond
  * that it goes to temporary files in the store's directory.

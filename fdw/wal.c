@@ -229,7 +229,10 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 		if (!TransactionIdIsValid(XLogRecGetXid(reader)))
 			return WIDE_OK;
 		if (op == XLOG_XACT_COMMIT)
+		{
 			ev.kind = WIDE_REPLAY_COMMIT;
+			ev.time = ((xl_xact_commit *) XLogRecGetData(reader))->xact_time + WT_EPOCH_DIFF;
+		}
 		else if (op == XLOG_XACT_ABORT)
 			ev.kind = WIDE_REPLAY_ABORT;
 		else

@@ -942,7 +942,9 @@ finish(void)
 		return;
 	wt_stop("commit-recorded");
 	/* a commit record is durable already, and what it says outlives a crash without our record */
-	if (!FullTransactionIdIsValid(prepared_xid) && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+	if (FullTransactionIdIsValid(prepared_xid))
+		wide_batch_decided(batch, XactLastCommitEnd);
+	else if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		wide_batch_await(batch);
 	if (wide_batch_finish(batch, &lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
@@ -974,6 +976,9 @@ finish(void)
 		else
 			XLogSetAsyncXactLSN(lsn);
 	}
+	/* as long as our record is not durable a crash gives the batch another one, with another timestamp */
+	else
+		XLogSetAsyncXactLSN(lsn);
 	/* the next transaction of this session has not written anything yet */
 	XactLastRecEnd = 0;
 	wt_stop("commit-durable");
