@@ -146,15 +146,16 @@ pick_expired(job *j)
 	return j->drop;
 }
 
+/* Level 0 down to level 1, if so many files can be taken. */
 static bool
-pick_level0(job *j)
+pick_level0(job *j, int least)
 {
 	int			n = 0;
 
 	/* newest first: from the end; stop where one cannot be taken */
 	for (int i = j->all.level_start[1] - 1; i >= 0 && file_settled(&j->all.files[i], j->flushed_seq); i--)
 		n++;
-	if (n < LEVEL0_FILES)
+	if (n < least)
 		return false;
 	for (int i = j->all.level_start[1] - n; i < j->all.level_start[1]; i++)
 		input_add(j, i);
@@ -182,19 +183,25 @@ compare_bytes(const void *a, const void *b)
 }
 
 /*
- * Among the files of one window: all, when the window has passed; else the
- * smallest ones, as long as each is not much larger than those before it.
+ * Among the files of one window: all, when the window has passed, or at rest
+ * for the sake of space (space.c: those beside the largest may be of no use); else
+ * the smallest ones, as long as each is not much larger than those before it.
  */
 static int
-window_inputs(const job *j, int64_t w, const file_meta **f, int n)
+window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 {
 	int64_t		window = j->family.opt.window_us;
+	space_tally space = {0};
 	uint64_t	sum = 0;
 	int			take = 0;
 
 	if (n < 2)
 		return 0;
 	if (w < j->now / window - 1)
+		return n;
+	for (int i = 0; i < n; i++)
+		space_add(&space, f[i], &j->family.opt, j->floors, j->now, 0);
+	if (rest && space_sink(&space) >= 0)
 		return n;
 	qsort(f, (size_t) n, sizeof *f, compare_bytes);
 	for (; take < n && (take < 2 || f[take]->bytes <= 2 * sum); take++)
@@ -203,7 +210,7 @@ window_inputs(const job *j, int64_t w, const file_meta **f, int n)
 }
 
 static wide_status
-pick_window(job *j, bool *picked)
+pick_window(job *j, bool rest, bool *picked)
 {
 	int64_t		window = j->family.opt.window_us;
 	int			n0 = j->all.level_start[1];
@@ -221,7 +228,7 @@ pick_window(job *j, bool *picked)
 		for (int k = 0; k < n0; k++)
 			if (window_of(&j->all.files[k], window) == w && file_settled(&j->all.files[k], j->flushed_seq))
 				group[n++] = &j->all.files[k];
-		take = window_inputs(j, w, group, n);
+		take = window_inputs(j, w, group, n, rest);
 		for (int k = 0; k < take; k++)
 			input_add(j, (int) (group[k] - j->all.files));
 		*picked = take > 0;
@@ -293,6 +300,44 @@ pick_level(job *j)
 	return false;
 }
 
+/* For the sake of space: see space.c. */
+static bool
+pick_space(job *j)
+{
+	uint64_t	settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
+	bool		window = j->family.opt.compaction == WIDE_COMPACT_WINDOW;
+	space_tally space = {0};
+	const file_meta *expired;
+	int			level;
+
+	for (int i = 0; i < j->all.n; i++)
+		if (file_settled(&j->all.files[i], j->flushed_seq))
+			space_add(&space, &j->all.files[i], &j->family.opt, j->floors, j->now, settled);
+	level = window ? -1 : space_sink(&space);
+	expired = space_expired(&space);
+	if (level < 0 && expired != NULL && expired->level == 0 && !window)
+		level = 0;
+	if (level == 0)
+		return pick_level0(j, 1);
+	if (level > 0)
+	{
+		j->from = level;
+		for (j->to = level + 1; j->all.level_start[j->to] == j->all.level_start[j->to + 1];)
+			j->to++;
+		pick_round_robin(j, level);
+		j->move = !input_close(j, j->to);
+	}
+	else if (expired != NULL)
+	{
+		j->from = j->to = expired->level;
+		j->one_file = window;
+		input_add(j, (int) (expired - j->all.files));
+		if (!window)
+			input_close(j, expired->level);
+	}
+	return j->nin > 0;
+}
+
 /*
  * A file of deletes goes one level down and loses them on the way, as soon as
  * nothing older is left.  Never in place: what cannot be dropped would be
@@ -341,23 +386,22 @@ pick_all(job *j)
 }
 
 static wide_status
-pick(job *j, bool everything)
+pick(job *j, enum compact_mode mode)
 {
 	bool		picked = false;
 
-	if (everything)
+	if (mode == COMPACT_ALL)
 	{
 		pick_all(j);
-		picked = j->nin > 0;
+		return j->nin > 0 ? WIDE_OK : WIDE_END;
 	}
-	else if (pick_expired(j))
+	if (pick_expired(j))
 		picked = true;
 	else if (j->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(j, &picked));
+		TRY(pick_window(j, mode == COMPACT_REST, &picked));
 	else
-		picked = pick_level0(j) || pick_level(j);
-	if (!picked && !everything)
-		picked = pick_dead_weight(j);
+		picked = pick_level0(j, LEVEL0_FILES) || pick_level(j);
+	picked = picked || pick_dead_weight(j) || (mode == COMPACT_REST && pick_space(j));
 	return picked ? WIDE_OK : WIDE_END;
 }
 
@@ -577,9 +621,10 @@ done:
 }
 
 wide_status
-compact_family(wide_db *db, wide_family_id family, bool all)
+compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
 	job			j = {.db = db};
+	bool		all = mode == COMPACT_ALL;
 	int			slot;
 	bool		did;
 	wide_status st;
@@ -606,7 +651,7 @@ compact_family(wide_db *db, wide_family_id family, bool all)
 		st = wide_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
-	st = pick(&j, all);
+	st = pick(&j, mode);
 	if (st == WIDE_END && all && j.all.n == 0)
 		j.settled = j.horizon < j.flushed_seq ? j.horizon : j.flushed_seq;	/* nothing is stored of that time */
 	if (st == WIDE_OK)

@@ -243,6 +243,7 @@ work_flush_one(wide_db *db)
 	edit.restart_lsn = set_restart_lsn(db, (uint32_t) index);
 	TRY_GOTO(set_apply(db, &edit));
 	kill_point("flush-manifest");
+	atomic_store(&db->seg->set.grown, now_us(db));
 	stat_add(db, STAT_FLUSHES, 1);
 	stat_add(db, STAT_FLUSH_BYTES, o.bytes);
 	job_progress(db, job, atomic_load(&t->used), o.bytes);

@@ -267,6 +267,7 @@ set_link(wide_db *db, const file_meta *metas, int n)
 		wide_poison(db, "a committed file finds no slot (max_files)");
 	while (loading > 0 && !atomic_compare_exchange_weak(&set->loading, &loading, loading - 1))
 		;
+	atomic_store(&set->grown, now_us(db));
 	atomic_fetch_add(&set->work_word, 1);
 }
 

@@ -192,6 +192,7 @@ typedef struct set_state
 	uint32_t	older;			/* opened from a state that is not the manifest's newest, see open.c */
 	uint32_t	nunlisted;		/* live files with FILE_UNLISTED */
 	_Atomic uint32_t collector; /* pid that unlinks files right now, 0 = none */
+	_Atomic int64_t grown;		/* time of the last flush or link */
 	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded, for verify */
 } set_state;
 

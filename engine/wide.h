@@ -832,9 +832,12 @@ extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bo
 /*
  * One unit of background work (flush, compaction, deletion of files): picks
  * the most urgent one, does it, WIDE_OK; WIDE_END: there is none now.
- * host->interrupted is honoured between cells.
+ * host->interrupted is honoured between cells.  What only saves space waits
+ * until no file was made for three seconds.
  */
 extern wide_status wide_work(wide_db *db);
+/* The same, but does not wait for that. */
+extern wide_status wide_tidy(wide_db *db);
 /*
  * Everything committed so far into files (family 0 = all); waits.  Does the
  * work in this process.

@@ -3,7 +3,8 @@
  * calls that do it: wide_work, wide_flush, wide_compact.
  *
  * Order of urgency: give back what nobody needs, flush, the family that is
- * furthest over its limits, and last an edit for what only waits to be listed.
+ * furthest over its limits, then, when nothing has been flushed or linked for
+ * some seconds, space (space.c), and last an edit for what only waits to be listed.
  *
  * Invariants: a job slot with state running names a living process; slots of
  * dead ones are freed by whoever looks.  A family that gave nothing to do, or
@@ -21,6 +22,7 @@
 
 #define LOOK_AGAIN_US	((int64_t) 10 * 1000000)
 #define LOOKED_MAX		1024
+#define REST_US			((int64_t) 3 * 1000000)	/* without new files: the store is at rest */
 
 /* -------------------------------------------------------------------- jobs */
 
@@ -154,36 +156,50 @@ struct work_local
 	wide_family_id family;
 	uint64_t	version;
 	int64_t		until;
+	bool		rest;
 };
 
 static bool
-looked_at(wide_db *db, const family_slot *fs, int64_t now)
+looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 {
 	const struct work_local *l = &db->work[fs->f.id % LOOKED_MAX];
 
-	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) &&
+	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) && l->rest >= rest &&
 		now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
 }
 
 static void
-look_later(wide_db *db, const score *s, int64_t now, wide_status st)
+look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
 {
 	struct work_local *l = &db->work[s->family % LOOKED_MAX];
 
 	l->family = s->family;
+	l->rest = rest;
 	l->version = s->version;
 	l->until = now + (st == WIDE_END || st == WIDE_BUSY ? LOOK_AGAIN_US : 6 * LOOK_AGAIN_US);
 }
 
+/* Nobody has made files lately: a merge that can wait disturbs nobody, and nothing makes it vain at once. */
+static bool
+at_rest(wide_db *db)
+{
+	int64_t		grown = atomic_load(&db->seg->set.grown),
+				now = now_us(db);
+
+	return now - grown >= REST_US || now < grown;
+}
+
 /* Under LOCK_SET. */
 static void
-score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, score *s)
+score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, bool rest, score *s)
 {
 	const file_slot *files = shm_files(db);
 	const wide_family_options *o = &fs->f.opt;
 	uint64_t	bytes[SET_LEVELS] = {0};
 	uint32_t	ready = 0,
 				waiting = 0;
+	space_tally space = {0},	/* of all files, and of those that can be merged */
+				now_space = {0};
 	bool		window = o->compaction == WIDE_COMPACT_WINDOW;
 
 	s->family = fs->f.id;
@@ -197,6 +213,10 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		bytes[f->level] += f->bytes;
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
+		if (rest)
+			space_add(&space, f, o, fs->floors, now, settled);
+		if (rest && can)
+			space_add(&now_space, f, o, fs->floors, now, settled);
 		if (can && file_expired(f, o, now))
 			s->urgent = 2;
 		else if (s->urgent < 1 && file_dead_weight(f, settled))
@@ -210,6 +230,12 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	if (!window && ready >= LEVEL0_FILES && s->urgent < (double) ready / LEVEL0_FILES)
 		s->urgent = (double) ready / LEVEL0_FILES;
 	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
+	if (!rest || s->urgent >= 1)
+		return;
+	if ((!window && space_sink(&now_space) >= 0) || space_expired(&now_space) != NULL)
+		s->urgent = 1;
+	else if (waiting > 0 && !window && space_sink(&space) >= 0)
+		s->waits = true;
 }
 
 static int
@@ -223,7 +249,7 @@ compare_scores(const void *a, const void *b)
 
 /* Families with something to do, most urgent first; *waits: some wait only for a flush. */
 static wide_status
-find_scores(wide_db *db, score **out, int *n, bool *waits)
+find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 {
 	uint32_t	max = db->seg->catalog.nfamilies + 8;
 	score	   *s = malloc(max * sizeof *s);
@@ -247,9 +273,9 @@ find_scores(wide_db *db, score **out, int *n, bool *waits)
 	{
 		const family_slot *fs = &shm_families(db)[i];
 
-		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now))
+		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now, rest))
 			continue;
-		score_family(db, fs, now, settled, &s[*n]);
+		score_family(db, fs, now, settled, rest, &s[*n]);
 		*waits |= s[*n].waits;
 		*n += s[*n].urgent >= 1;
 	}
@@ -260,21 +286,21 @@ find_scores(wide_db *db, score **out, int *n, bool *waits)
 
 /* The most urgent compaction; WIDE_END none. */
 static wide_status
-compact_some(wide_db *db, bool *waits)
+compact_some(wide_db *db, bool rest, bool *waits)
 {
 	score	   *s = NULL;
 	int			n;
 	wide_status st;
 
-	st = find_scores(db, &s, &n, waits);
+	st = find_scores(db, rest, &s, &n, waits);
 	for (int i = 0; i < n && st == WIDE_OK; i++)
 	{
-		st = compact_family(db, s[i].family, false);
+		st = compact_family(db, s[i].family, rest ? COMPACT_REST : COMPACT_DUE);
 		if (st == WIDE_OK)
 			goto done;
 		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
 			break;
-		look_later(db, &s[i], now_us(db), st);
+		look_later(db, &s[i], now_us(db), rest, st);
 		if (st == WIDE_END || st == WIDE_BUSY)
 			st = WIDE_OK;
 	}
@@ -363,8 +389,8 @@ unflushed(wide_db *db, uint64_t number)
 
 /* ------------------------------------------------------------------ the door */
 
-wide_status
-wide_work(wide_db *db)
+static wide_status
+work_unit(wide_db *db, bool rest)
 {
 	bool		did,
 				waits = false;
@@ -382,13 +408,25 @@ wide_work(wide_db *db)
 		return st;
 	if (collected != WIDE_OK)
 		return set_collect(db, &did);	/* with its error text */
-	st = compact_some(db, &waits);
+	st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
 	/* linked files that compaction may touch only once flushed_seq has passed them */
 	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
 		return work_flush_one(db);
 	return write_edit(db, waits);
+}
+
+wide_status
+wide_work(wide_db *db)
+{
+	return work_unit(db, at_rest(db));
+}
+
+wide_status
+wide_tidy(wide_db *db)
+{
+	return work_unit(db, true);
 }
 
 /* Wait a moment for another process's work or for readers. */
@@ -444,7 +482,7 @@ wide_compact(wide_db *db, wide_family_id family)
 	if (!catalog_family(db, family, &f, NULL))
 		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
 	TRY(wide_flush(db));
-	while ((st = compact_family(db, family, true)) == WIDE_BUSY)
+	while ((st = compact_family(db, family, COMPACT_ALL)) == WIDE_BUSY)
 		TRY(wait_work(db));
 	/* what it has forgotten of the catalog */
 	if (st == WIDE_OK || st == WIDE_END)

@@ -48,8 +48,15 @@ extern void job_end(wide_db *db, int job, wide_status st, bool quiet);
 
 /* -------------------------------------------------------------- compaction */
 
-/* One job of the family; WIDE_END: nothing to do; all: everything into the bottom level. */
-extern wide_status compact_family(wide_db *db, wide_family_id family, bool all);
+/* What counts as a reason for a job. */
+enum compact_mode
+{
+	COMPACT_DUE,				/* levels over their limits, expired files */
+	COMPACT_REST,				/* also space that may be of no use: space.c */
+	COMPACT_ALL					/* everything into the bottom level */
+};
+/* One job of the family; WIDE_END: nothing to do. */
+extern wide_status compact_family(wide_db *db, wide_family_id family, enum compact_mode mode);
 extern uint64_t level_target(int level);
 /* Every entry <= flushed_seq of this file is in it and the log is not going to link it again. */
 static inline bool file_settled(const file_meta *f, uint64_t flushed_seq) { return f->global_seq <= flushed_seq; }
@@ -65,5 +72,24 @@ file_dead_weight(const file_meta *f, uint64_t settled)
 {
 	return f->level >= 1 && f->tombstones * 2 > f->cells && f->tombstones > 0 && f->seq_max <= settled;
 }
+
+/* ------------------------------------------------------------------- space */
+
+/* Zero-filled, then every settled file of a leveled family is added. */
+typedef struct space_tally
+{
+	uint64_t	bytes[SET_LEVELS], deletes[SET_LEVELS], rows[SET_LEVELS];
+	uint32_t	nfiles0;
+	uint64_t	largest0, largest0_rows;	/* the largest file of level 0 */
+	double		expired;		/* bytes, as estimated */
+	double		most_expired;	/* in the file with most of them */
+	const file_meta *expired_file;
+} space_tally;
+extern void space_add(space_tally *s, const file_meta *f, const wide_family_options *o, const family_floor *floors,
+					  int64_t now, uint64_t settled);
+/* The level that is to go down for the sake of space; -1: all is well. */
+extern int	space_sink(const space_tally *s);
+/* The file that is to be written anew because much of it has expired; NULL none. */
+extern const file_meta *space_expired(const space_tally *s);
 
 #endif							/* WIDE_WORK_H */

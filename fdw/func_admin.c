@@ -136,10 +136,10 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 	{
 		wide_status st;
 
-		/* what is due anyway, now */
+		/* what a worker does anyway, now */
 		flush_store();
 		do
-			st = wide_work(wt_db());
+			st = wide_tidy(wt_db());
 		while (st == WIDE_OK || again(st));
 		if (st != WIDE_END)
 			wt_check(st, "could not compact");

@@ -249,6 +249,16 @@ store_work(store *s)
 		fail_msg("wide_work: %s", wide_error_text());
 }
 
+/* Bytes of a family's files. */
+static inline uint64_t
+store_bytes(store *s, wide_family_id f)
+{
+	wide_family_info info;
+
+	assert_ok(wide_family_statistics(s->db, f, &info));
+	return info.bytes;
+}
+
 static inline int
 store_files(store *s, wide_family_id f, int level)
 {

@@ -188,6 +188,154 @@ test_levels(void **state)
 	store_drop(&s);
 }
 
+/* What the files take now by what they take after a major compaction, which changes nothing. */
+static double
+amplification(store *s, wide_family_id f)
+{
+	uint64_t	now = store_bytes(s, f);
+	char	   *before = store_text(s, NULL, &f, 1),
+			   *after;
+
+	assert_int_equal(store_verify(s), 0);
+	assert_ok(wide_compact(s->db, f));
+	after = store_text(s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	return (double) now / (double) store_bytes(s, f);
+}
+
+/* At rest space is given back; while files are made it is not looked at. */
+static void
+test_space(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 5,
+				bytes;
+	wide_stats	stats;
+
+	for (int kind = 0; kind < 3; kind++)
+	{
+		options(&opt, 1);
+		if (kind == 1)
+		{
+			opt.compaction = WIDE_COMPACT_WINDOW;
+			opt.window_us = (int64_t) 86400 * 1000000;
+		}
+		start(&s, &opt, &f);
+		for (int round = 0; round < 35; round++)
+		{
+			/* kind 2: little, that never fills level 0 */
+			for (int i = 0; i < (kind == 2 ? 1 : 10); i++)
+				fill(&s, f, (int) (rnd(&seed) % 40) * 10, 10, s.now + round, &seed);
+			if (kind == 2 && round == 3)
+				break;
+			assert_ok(wide_flush(s.db));
+			store_work(&s);
+		}
+		assert_ok(wide_flush(s.db));
+		store_work(&s);
+		bytes = store_bytes(&s, f);
+		s.now += 1000000;
+		store_work(&s);
+		assert_true(bytes == store_bytes(&s, f));
+		s.now += 4000000;
+		store_work(&s);
+		assert_true(kind == 2 || bytes > store_bytes(&s, f));
+		/* it comes to an end */
+		wide_statistics(s.db, &stats);
+		bytes = stats.compactions;
+		s.now += 40 * 1000000;
+		store_work(&s);
+		wide_statistics(s.db, &stats);
+		assert_true(bytes == stats.compactions);
+		assert_true(amplification(&s, f) < 1.3);
+		store_drop(&s);
+	}
+}
+
+/* A few bytes of deletes hide much. */
+static void
+test_space_deletes(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 6;
+	char		row[20];
+
+	options(&opt, 1);
+	start(&s, &opt, &f);
+	fill(&s, f, 0, 1000, 1, &seed);
+	assert_ok(wide_compact(s.db, f));
+	for (int i = 0; i < 500; i++)
+	{
+		snprintf(row, sizeof row, "row%05d", 2 * i);
+		store_delete(&s, WIDE_DELETE_FAMILY, f, row, "", WIDE_TS_MAX);
+	}
+	assert_ok(wide_flush(s.db));
+	store_work(&s);
+	s.now += 5000000;
+	store_work(&s);
+	assert_true(amplification(&s, f) < 1.3);
+	store_drop(&s);
+}
+
+/* A file is not kept for its newest cell when most of it has expired, nor written again for nothing. */
+static void
+test_space_expired(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 8;
+	const int64_t hour = 3600000000ll;
+	wide_stats	stats;
+	uint64_t	read;
+	wide_snapshot *snap;
+
+	for (int window = 0; window < 2; window++)
+	{
+		options(&opt, 1);
+		opt.ttl_us = 10 * hour;
+		if (window)
+		{
+			opt.compaction = WIDE_COMPACT_WINDOW;
+			opt.window_us = 24 * hour;
+		}
+		start(&s, &opt, &f);
+		s.now = 1000 * 24 * hour;
+		for (int i = 0; i < 10; i++)
+		{
+			fill(&s, f, 0, 1, s.now, &seed);
+			for (int k = 0; k < 20; k++)
+				fill(&s, f, (int) (rnd(&seed) % 100) * 10, 2, s.now, &seed);
+			s.now += hour;
+		}
+		assert_ok(wide_compact(s.db, f));
+		read = store_bytes(&s, f);
+		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		s.now += 6 * hour;
+		/* a reader whose time is before that still sees all of it */
+		store_work(&s);
+		assert_true(store_bytes(&s, f) == read);
+		wide_snapshot_release(snap);
+		s.now += 60 * 1000000;
+		store_work(&s);
+		assert_true(store_bytes(&s, f) < read);
+		wide_statistics(s.db, &stats);
+		read = stats.compact_read_bytes;
+		s.now += 60 * 1000000;
+		store_work(&s);
+		wide_statistics(s.db, &stats);
+		assert_true(stats.compact_read_bytes == read);
+		assert_true(amplification(&s, f) < 1.3);
+		store_drop(&s);
+	}
+}
+
 static wide_status
 note_split(void *arg, wide_bytes key)
 {
@@ -691,6 +839,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_stay),
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_space),
+		cmocka_unit_test(test_space_deletes),
+		cmocka_unit_test(test_space_expired),
 		cmocka_unit_test(test_split_keys),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_interrupt),
