@@ -4,19 +4,32 @@
  * Layout:
  *
  *     head
- *     u32 state, u32 used [segments]
+ *     cache_segment [segments]
+ *     ghost[ghosts]       what was dropped when
  *     bucket[buckets]     4 entries of 32 bytes: where the block of (file, offset) is
  *     arena               segments of equal size (a power of two)
  *
- * The arena is written like a log: blocks are appended to the current segment,
- * each behind a header that tells whose it is.  When the segment is full the
- * next one in a circle that nobody has pinned is emptied and becomes current.
- * Blocks of it that were looked up since the last time (or are of high
- * priority and have been passed over fewer than LIVES times) are moved to its
- * beginning, up to half of it; the others are dropped.  So there is no free
+ * The arena is written like a log: blocks are appended to a segment, each
+ * behind a header that tells whose it is.  When the segment is full the oldest
+ * one that nobody has pinned is emptied and takes its place.  So there is no free
  * list and no fragmentation, a pin is on a whole segment, and an insertion
  * costs a copy.  A frame per block (what others do) was not taken because blocks
  * have any size from a few hundred bytes to a megabyte.
+ *
+ * Segments are of two kinds, so that a scan of more than the cache holds does not
+ * empty it.  Blocks come into a new one.  When that is emptied, those of its blocks
+ * that were looked up since are moved to a kept segment, the others are dropped:
+ * blocks of a scan, of which each is asked for once, replace one another.
+ * A block that was dropped a short while ago, as remembered in `ghosts`, is put
+ * into a kept segment at once: it would have been looked up had there been more
+ * new segments.
+ * Kept segments are emptied only when there are more than KEPT_PART of all, or
+ * when half of their bytes are of files that are gone; again what was looked up since
+ * is moved to the youngest kept one, but only so much of a segment that each
+ * gives room.  Blocks of high priority (indexes, filters, families in memory) are
+ * put into kept segments at once, and stay there LIVES times without a look-up.
+ * If a block to be moved finds no room in the youngest kept segment, the one that
+ * is being emptied becomes that: it keeps what is to stay at its beginning.
  *
  * Pins: every process has a row of counters, one per segment, which only it
  * writes.  A counter shared by all would bounce between processors and could
@@ -54,6 +67,9 @@
 #define SEGMENT_MAX		((uint64_t) 4 * 1024 * 1024)
 #define SEGMENTS		64		/* wanted */
 #define BYTES_PER_ENTRY	2048	/* of the cache; blocks are mostly larger */
+#define KEPT_PART(n)	((n) * 3 / 4)
+#define SEGMENTS_MIN	4		/* with fewer no block is cached */
+#define NONE			UINT32_MAX
 #define LIVES			3		/* evictions that a block of high priority survives without a hit */
 #define VICTIM_TRIES	16		/* pinned segments passed over before a block goes to private memory */
 #define UNIT			64
@@ -69,6 +85,9 @@ typedef struct cache_segment
 {
 	_Atomic uint32_t state;		/* enum segment_state */
 	uint32_t	used;			/* bytes */
+	uint32_t	live;			/* of them of blocks that can be found */
+	uint32_t	kept;			/* its kind: kept, or new */
+	uint64_t	born;			/* h->clock when it became current; 0: empty, to be taken first */
 } cache_segment;
 
 #define FLAG_HIT		1u		/* looked up; set without the lock */
@@ -86,6 +105,13 @@ typedef struct cache_entry
 	_Atomic uint32_t flags;
 } cache_entry;
 
+/* A block that was dropped; two with the same place and hash are taken for one. */
+typedef struct cache_ghost
+{
+	uint32_t	hash;
+	uint32_t	when;			/* lower bits of h->clock; 0: never */
+} cache_ghost;
+
 typedef struct block_head
 {
 	uint64_t	file;
@@ -98,12 +124,16 @@ _Static_assert(sizeof(cache_entry) == 32 && sizeof(block_head) == 32, "sizes are
 
 typedef struct cache_head
 {
-	uint64_t	segments_at, entries_at, arena_at;	/* from the head */
+	uint64_t	segments_at, ghosts_at, entries_at, arena_at;	/* from the head */
 	uint64_t	segment_bytes;
 	uint32_t	shift;			/* segment_bytes / UNIT as a power */
 	uint32_t	nsegments;
 	uint32_t	nbuckets;
-	uint32_t	current;		/* the segment that is being filled */
+	uint32_t	nghosts;
+	uint32_t	current;		/* the new segment that is being filled, NONE at first */
+	uint32_t	current_kept;	/* and the kept one */
+	uint32_t	nkept;
+	uint64_t	clock;
 	_Atomic uint32_t processes; /* slots that were ever used: whose pins count */
 	_Atomic uint64_t live;		/* bytes of blocks that can be found */
 } cache_head;
@@ -112,6 +142,7 @@ struct cache_local
 {
 	cache_head *head;
 	cache_segment *segment;
+	cache_ghost *ghost;
 	cache_entry *entry;
 	uint8_t    *arena;
 	_Atomic uint32_t *pins;		/* our row */
@@ -141,17 +172,20 @@ geometry(uint64_t bytes, cache_head *h)
 		h->shift++;
 	h->nbuckets = (uint32_t) (bytes / BYTES_PER_ENTRY / WAYS) + 1;
 	h->segments_at = round_up(sizeof(cache_head), 64);
-	h->entries_at = h->segments_at + round_up(bytes / size * sizeof(cache_segment), 64);
+	h->nghosts = h->nbuckets * WAYS / 2;
+	h->ghosts_at = h->segments_at + round_up(bytes / size * sizeof(cache_segment), 64);
+	h->entries_at = h->ghosts_at + round_up(h->nghosts * sizeof(cache_ghost), 64);
 	h->arena_at = h->entries_at + (uint64_t) h->nbuckets * WAYS * sizeof(cache_entry);
 	rest = bytes > h->arena_at ? bytes - h->arena_at : 0;
 	h->nsegments = (uint32_t) (rest / size);
+	h->current = h->current_kept = NONE;
 }
 
 size_t
 cache_bytes_needed(size_t cache_size)
 {
-	/* the tables take 1/64 and a little */
-	return round_up(cache_size + cache_size / 62 + 4096, 64);
+	/* the tables take 1/64 and 1/512 and a little */
+	return round_up(cache_size + cache_size / 55 + 4096, 64);
 }
 
 size_t
@@ -170,10 +204,7 @@ cache_format(void *mem, size_t bytes)
 
 	geometry(bytes, h);
 	if (h->nsegments > 0)
-	{
 		memset((uint8_t *) mem + h->segments_at, 0, h->arena_at - h->segments_at);
-		atomic_store(&((cache_segment *) ((uint8_t *) mem + h->segments_at))->state, SEG_USED);
-	}
 }
 
 static _Atomic uint32_t *
@@ -193,6 +224,7 @@ cache_attach(wide_db *db)
 		return wide_fail(WIDE_NOMEM, "out of memory");
 	l->head = (cache_head *) base;
 	l->segment = (cache_segment *) (base + l->head->segments_at);
+	l->ghost = (cache_ghost *) (base + l->head->ghosts_at);
 	l->entry = (cache_entry *) (base + l->head->entries_at);
 	l->arena = base + l->head->arena_at;
 	l->pins = pin_row(db, db->slot_index);
@@ -293,14 +325,43 @@ set_ref(const struct cache_local *l, uint32_t place, uint32_t len, block_ref *ou
 
 /* --------------------------------------------------------------- entries */
 
-static inline cache_entry *
-bucket_of(const struct cache_local *l, uint64_t file, uint64_t offset)
+static inline uint64_t
+hash_of(uint64_t file, uint64_t offset)
 {
 	uint64_t	x = (file * 0x9e3779b97f4a7c15ull) ^ (offset * 0xd6e8feb86659fd93ull);
 
 	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
-	x ^= x >> 32;
-	return l->entry + ((x & 0xffffffff) * l->head->nbuckets >> 32) * WAYS;
+	return x ^ x >> 32;
+}
+
+static inline cache_entry *
+bucket_of(const struct cache_local *l, uint64_t file, uint64_t offset)
+{
+	return l->entry + ((hash_of(file, offset) & 0xffffffff) * l->head->nbuckets >> 32) * WAYS;
+}
+
+/* A block is dropped.  Under LOCK_CACHE. */
+static void
+ghost_add(struct cache_local *l, uint64_t file, uint64_t offset)
+{
+	uint64_t	x = hash_of(file, offset);
+
+	l->ghost[(x & 0xffffffff) * l->head->nghosts >> 32] =
+		(cache_ghost) {.hash = (uint32_t) (x >> 32), .when = (uint32_t) l->head->clock};
+}
+
+/* Has the block been dropped a short while ago: so that it would be there if all segments were new ones?  Forgets it.  Under LOCK_CACHE. */
+static bool
+ghost_take(struct cache_local *l, uint64_t file, uint64_t offset)
+{
+	uint64_t	x = hash_of(file, offset);
+	cache_ghost *g = &l->ghost[(x & 0xffffffff) * l->head->nghosts >> 32];
+
+	if (g->when == 0 || g->hash != (uint32_t) (x >> 32))
+		return false;
+	x = (uint32_t) l->head->clock - g->when;
+	*g = (cache_ghost) {0};
+	return x < KEPT_PART(l->head->nsegments);
 }
 
 /* Under LOCK_CACHE. */
@@ -317,14 +378,28 @@ entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
 	return NULL;
 }
 
+/* A block can be found, or no more.  Under LOCK_CACHE. */
+static inline void
+count_live(struct cache_local *l, uint32_t place, uint32_t len, bool more)
+{
+	uint64_t	n = more ? block_bytes(len) : -block_bytes(len);
+
+	if (len == 0)
+		return;
+	l->segment[place_segment(l, place)].live += (uint32_t) n;
+	atomic_fetch_add_explicit(&l->head->live, n, memory_order_relaxed);
+}
+
 /* Under LOCK_CACHE. len = 0 empties the entry. */
 static void
 entry_write(struct cache_local *l, cache_entry *e, uint64_t file, uint64_t offset, uint32_t place,
 			uint32_t len, uint32_t flags)
 {
 	uint32_t	v = atomic_load_explicit(&e->version, memory_order_relaxed);
-	uint32_t	old = atomic_load_explicit(&e->len, memory_order_relaxed);
 
+	count_live(l, atomic_load_explicit(&e->place, memory_order_relaxed),
+			   atomic_load_explicit(&e->len, memory_order_relaxed), false);
+	count_live(l, place, len, true);
 	atomic_store_explicit(&e->version, v + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);	/* odd before any field changes */
 	atomic_store_explicit(&e->file, file, memory_order_relaxed);
@@ -333,8 +408,6 @@ entry_write(struct cache_local *l, cache_entry *e, uint64_t file, uint64_t offse
 	atomic_store_explicit(&e->len, len, memory_order_relaxed);
 	atomic_store_explicit(&e->flags, flags, memory_order_relaxed);
 	atomic_store_explicit(&e->version, v + 2, memory_order_release);
-	atomic_fetch_add_explicit(&l->head->live, (uint64_t) (len ? block_bytes(len) : 0) - (old ? block_bytes(old) : 0),
-							  memory_order_relaxed);
 }
 
 static inline uint32_t
@@ -367,7 +440,8 @@ entry_place(struct cache_local *l, uint64_t file, uint64_t offset)
 
 		if (atomic_load_explicit(&b[i].len, memory_order_relaxed) == 0)
 			return &b[i];
-		f = (f & FLAG_HIT ? 2 * LIVES : 0) + (f >> LIVES_SHIFT);
+		f = (f & FLAG_HIT ? 8 * LIVES : 0) + (f >> LIVES_SHIFT) * 2 +
+			(l->segment[place_segment(l, atomic_load_explicit(&b[i].place, memory_order_relaxed))].kept != 0);
 		if (f < worst)
 		{
 			worst = f;
@@ -427,17 +501,58 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 
 /* -------------------------------------------------------------- eviction */
 
+/* Shall the block stay, when `moved` bytes of its segment do already?  *flags: those that it will have. */
+static bool
+stays(const cache_head *h, bool kept, uint64_t moved, uint64_t size, uint32_t *flags)
+{
+	uint32_t	f = *flags;
+	uint64_t	most = f & FLAG_HIGH ? h->segment_bytes / 4 * 3 : h->segment_bytes / 2;
+
+	*flags = f & FLAG_HIGH ? FLAG_HIGH | LIVES * LIVES_ONE : 0;
+	if ((f & FLAG_HIT) == 0)
+	{
+		if (f >> LIVES_SHIFT == 0)
+			return false;
+		*flags = f - LIVES_ONE;
+	}
+	return !kept || moved + size <= most;
+}
+
+/* Move a block of the segment that is being emptied, whose bytes before it are free, to the youngest kept one. */
+static void
+move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_head *b, uint32_t flags)
+{
+	cache_head *h = l->head;
+	uint64_t	size = block_bytes(b->len);
+	cache_segment *to;
+	uint32_t	place;
+
+	if (h->current_kept == NONE || l->segment[h->current_kept].used + size > h->segment_bytes)
+		h->current_kept = number;
+	to = &l->segment[h->current_kept];
+	place = (h->current_kept << h->shift) + to->used / UNIT;
+	/* in the same segment downwards: the header of the next block is not touched */
+	if (place_block(l, place) != b)
+		memmove(place_block(l, place), b, size);
+	to->used += (uint32_t) size;
+	b = place_block(l, place);
+	entry_write(l, e, b->file, b->offset, place, b->len, flags);
+}
+
 /*
- * Empty a segment but for what deserves to stay, which moves to its beginning.
- * false: somebody has it pinned.  Under LOCK_CACHE.
+ * Move what deserves to stay out of a segment, and drop the rest.  It is empty
+ * afterwards, or has become the youngest kept one.  false: somebody has it
+ * pinned.  Under LOCK_CACHE.
  */
 static bool
 segment_evict(wide_db *db, uint32_t number)
 {
 	struct cache_local *l = db->cache;
+	cache_head *h = l->head;
 	cache_segment *s = &l->segment[number];
-	uint32_t	start = number << l->head->shift;
-	uint64_t	kept = 0;
+	uint32_t	start = number << h->shift;
+	uint64_t	end = s->used;
+	uint64_t	moved = 0;
 
 	if (segment_pinned(db, number))
 		return false;
@@ -447,7 +562,8 @@ segment_evict(wide_db *db, uint32_t number)
 		atomic_store_explicit(&s->state, SEG_USED, memory_order_seq_cst);
 		return false;
 	}
-	for (uint64_t at = 0; at < s->used;)
+	s->used = 0;
+	for (uint64_t at = 0; at < end;)
 	{
 		uint32_t	place = start + (uint32_t) (at / UNIT);
 		block_head *b = place_block(l, place);
@@ -459,55 +575,92 @@ segment_evict(wide_db *db, uint32_t number)
 		if (e == NULL || atomic_load_explicit(&e->place, memory_order_relaxed) != place)
 			continue;			/* forgotten, or never got its entry */
 		flags = entry_flags(e);
-		if (((flags & FLAG_HIT) || flags >> LIVES_SHIFT > 0) && kept + size <= l->head->segment_bytes / 2)
+		if (stays(h, s->kept, moved, size, &flags))
 		{
-			if (!(flags & FLAG_HIT))
-				flags -= LIVES_ONE;
-			else if (flags & FLAG_HIGH)
-				flags = FLAG_HIGH | LIVES * LIVES_ONE;
-			else
-				flags = 0;
-			/* downwards: the header of the next block is not touched */
-			memmove(place_block(l, start + (uint32_t) (kept / UNIT)), b, size);
-			b = place_block(l, start + (uint32_t) (kept / UNIT));
-			entry_write(l, e, b->file, b->offset, start + (uint32_t) (kept / UNIT), b->len, flags);
-			kept += size;
+			move_block(l, number, e, b, flags);
+			moved += size;
 		}
 		else
+		{
+			if (!s->kept)
+				ghost_add(l, b->file, b->offset);
 			entry_write(l, e, 0, 0, start, 0, 0);
+		}
 	}
-	s->used = (uint32_t) kept;
+	h->nkept += (uint32_t) (h->current_kept == number) - s->kept;
+	s->kept = h->current_kept == number;
+	s->born = s->kept ? ++h->clock : 0;
 	atomic_store_explicit(&s->state, SEG_USED, memory_order_seq_cst);
 	return true;
 }
 
-/* Room for a block, with its header written.  false: too much is pinned.  Under LOCK_CACHE. */
+/* Which segment is emptied next, of those that were there at the time `until`; NONE: none.  Under LOCK_CACHE. */
+static uint32_t
+victim(const struct cache_local *l, uint64_t until)
+{
+	const cache_head *h = l->head;
+	uint32_t	best[2] = {NONE, NONE};
+	bool		first = h->nkept > KEPT_PART(h->nsegments);
+
+	for (uint32_t i = 0; i < h->nsegments; i++)
+	{
+		const cache_segment *s = &l->segment[i];
+
+		if (i == h->current || i == h->current_kept || s->born > until)
+			continue;
+		if (s->kept && s->live <= s->used / 2)
+			return i;
+		if (best[s->kept] == NONE || s->born < l->segment[best[s->kept]].born)
+			best[s->kept] = i;
+	}
+	return best[first] != NONE ? best[first] : best[!first];
+}
+
+/* The current segment of the kind is one with room for size bytes.  false: too much is pinned.  Under LOCK_CACHE. */
 static bool
-reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, uint32_t *place)
+next_segment(wide_db *db, bool kept, uint64_t size)
 {
 	struct cache_local *l = db->cache;
 	cache_head *h = l->head;
-	cache_segment *s = &l->segment[h->current];
+	uint64_t	until = h->clock;
+
+	for (int tries = 0; tries < VICTIM_TRIES; tries++)
+	{
+		uint32_t	n = victim(l, until);
+
+		if (n == NONE)
+			return false;
+		if (!segment_evict(db, n))
+			l->segment[n].born = ++h->clock;	/* pinned: it is passed over, as if it were young */
+		else if (n != h->current_kept)
+		{
+			l->segment[n].born = ++h->clock;
+			l->segment[n].kept = kept;
+			h->nkept += kept;
+			*(kept ? &h->current_kept : &h->current) = n;
+			return true;
+		}
+		else if (kept && l->segment[n].used + size <= h->segment_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* Room for a block, with its header written.  false: too much is pinned.  Under LOCK_CACHE. */
+static bool
+reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool kept, uint32_t *place)
+{
+	struct cache_local *l = db->cache;
+	cache_head *h = l->head;
+	const uint32_t *current = kept ? &h->current_kept : &h->current;
 	uint64_t	size = block_bytes(len);
+	cache_segment *s;
 	block_head *b;
 
-	if (s->used + size > h->segment_bytes)
-	{
-		uint32_t	next = h->current;
-		int			tries;
-
-		for (tries = 0; tries < VICTIM_TRIES; tries++)
-		{
-			next = (next + 1) % h->nsegments;
-			if (next != h->current && segment_evict(db, next))
-				break;
-		}
-		if (tries == VICTIM_TRIES)
-			return false;
-		h->current = next;
-		s = &l->segment[next];
-	}
-	*place = (h->current << h->shift) + s->used / UNIT;
+	if ((*current == NONE || l->segment[*current].used + size > h->segment_bytes) && !next_segment(db, kept, size))
+		return false;
+	s = &l->segment[*current];
+	*place = (*current << h->shift) + s->used / UNIT;
 	s->used += (uint32_t) size;
 	b = place_block(l, *place);
 	b->file = file;
@@ -556,12 +709,12 @@ cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_
 	wide_status st;
 
 	memset(out, 0, sizeof(*out));
-	if (len == 0 || block_bytes(len) > l->head->segment_bytes / 2 || l->head->nsegments < 2)
+	if (len == 0 || block_bytes(len) > l->head->segment_bytes / 4 * 3 || l->head->nsegments < SEGMENTS_MIN)
 		return put_private(data, len, out);
 
 	TRY(shm_lock(db, LOCK_CACHE));
 	present = pin_present(l, file, offset, out);
-	if (!present && (room = reserve(db, file, offset, len, &place)))
+	if (!present && (room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &place)))
 		pin(l, place_segment(l, place));
 	shm_unlock(db, LOCK_CACHE);
 	if (present)
@@ -624,7 +777,7 @@ cache_forget_file(wide_db *db, uint64_t file)
 	struct cache_local *l = db->cache;
 	uint64_t	n = (uint64_t) l->head->nbuckets * WAYS;
 
-	if (l->head->nsegments < 2)
+	if (l->head->nsegments < SEGMENTS_MIN)
 		return;
 	/* the table is searched without the lock: the file is gone, nobody adds blocks of it */
 	for (uint64_t i = 0; i < n; i++)

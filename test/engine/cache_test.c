@@ -112,6 +112,10 @@ test_large(void **state)
 	uint8_t    *big = calloc(1, 100000);
 	block_ref	r;
 
+	/* the filter of a partition, 40 KB and a little, goes into the segments of the smallest cache */
+	assert_int_equal(cache_put(db, 2, 0, big, 41200, true, &r), WIDE_OK);
+	assert_true(r.segment != UINT32_MAX);
+	cache_unpin(db, &r);
 	big[99999] = 7;
 	assert_int_equal(cache_put(db, 1, 0, big, 100000, false, &r), WIDE_OK);
 	assert_true(r.segment == UINT32_MAX);
@@ -206,6 +210,94 @@ test_priority(void **state)
 	}
 	assert_int_equal(low, 0);
 	assert_true(high >= 16);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+static int
+count_hits(wide_db *db, uint64_t file, int n)
+{
+	block_ref	r;
+	int			hits = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (cache_get(db, file, i, &r))
+		{
+			assert_true(block_right(file, i, &r));
+			hits++;
+		}
+		cache_unpin(db, &r);
+	}
+	return hits;
+}
+
+static void
+read_once(wide_db *db, uint64_t file, int from, int n)
+{
+	block_ref	r;
+
+	for (int i = from; i < from + n; i++)
+	{
+		if (!cache_get(db, file, i, &r))
+			assert_int_equal(put(db, file, i, false, &r), WIDE_OK);
+		cache_unpin(db, &r);
+	}
+}
+
+/* Blocks that were asked for twice outlive a scan of four times the cache, though nobody asks for them meanwhile. */
+static void
+test_scan(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+
+	read_once(db, 1, 0, 100);
+	read_once(db, 1, 0, 100);
+	read_once(db, 2, 0, 1400);
+	assert_true(count_hits(db, 1, 100) >= 95);
+	/* the scan was of no use to itself */
+	assert_true(count_hits(db, 2, 1400) < 350);
+	/* what is asked for from now on displaces what is not any more */
+	for (int i = 0; i < 12; i++)
+	{
+		read_once(db, 5 + i, 0, 150);
+		read_once(db, 5 + i, 0, 150);
+		read_once(db, 20, 400 * i, 400);
+	}
+	assert_true(count_hits(db, 16, 150) >= 130);
+	assert_int_equal(count_hits(db, 1, 100), 0);
+	/* nor does it stay for ever where there is nothing but scans: one that nearly fits gets its place */
+	for (int i = 0; i < 20; i++)
+		read_once(db, 30, 0, 240);
+	assert_true(count_hits(db, 30, 240) >= 230);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
+/* The room that files which are gone had in kept segments is used again at once. */
+static void
+test_forgotten(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+
+	for (int f = 1; f < 30; f++)
+	{
+		/* 1.2 MB are kept, more than half of the cache, and then their file goes */
+		for (int i = 0; i < 3; i++)
+		{
+			read_once(db, f, 0, 200);
+			read_once(db, f, 0, 200);
+		}
+		read_once(db, 100, f * 400, 200);
+		assert_true(count_hits(db, f, 200) >= 165);
+		cache_forget_file(db, f);
+		/* as much that is asked for once */
+		read_once(db, 200 + f, 0, 200);
+		assert_true(count_hits(db, 200 + f, 200) >= 185);
+		cache_forget_file(db, 200 + f);
+	}
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }
@@ -404,7 +496,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_basic), cmocka_unit_test(test_large), cmocka_unit_test(test_eviction),
-		cmocka_unit_test(test_priority), cmocka_unit_test(test_all_pinned), cmocka_unit_test(test_hammer), cmocka_unit_test(test_stalled_reader),
+		cmocka_unit_test(test_priority), cmocka_unit_test(test_scan), cmocka_unit_test(test_forgotten), cmocka_unit_test(test_all_pinned), cmocka_unit_test(test_hammer), cmocka_unit_test(test_stalled_reader),
 		cmocka_unit_test(test_sizes),
 	};
 
