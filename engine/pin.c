@@ -212,12 +212,14 @@ set_pin_drop(wide_db *db, set_pin *pin)
 		return;
 	local->pins[pin->serial - 1] = 0;
 	local->live--;
-	atomic_store(&db->slot->pin, oldest_own_pin(local, false));
+	/* as a rule it was the only one */
+	atomic_store(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0);
 	if (local->reads_memory[pin->serial - 1])
 	{
-		local->live_memory--;
-		atomic_store(&db->slot->mem_pin, oldest_own_pin(local, true));
-		atomic_store(&db->slot->mem_pin_last, newest_memory_pin(local));
+		bool		more = --local->live_memory > 0;
+
+		atomic_store(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0);
+		atomic_store(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0);
 	}
 	pin->serial = 0;
 	free_stale_copies(local);

@@ -26,6 +26,7 @@
 
 /* The latest finite timestamp that codec.c can encode. */
 #define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
+#define KEY_ROOM		128		/* bytes for a key at first */
 
 /* ------------------------------------------------------- values to bytes */
 
@@ -1069,13 +1070,106 @@ all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *
 	return w.ranges;
 }
 
+static const WtTest *
+test_of(const WtTest *tests, int ntests, int part)
+{
+	for (int i = 0; i < ntests; i++)
+		if (tests[i].part == part)
+			return &tests[i];
+	return NULL;
+}
+
+/*
+ * So many first parts of the key are equal to one value each, and nothing else
+ * is said of the key; 0: it is not so.
+ */
+static int
+equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
+{
+	int			n = 0;
+
+	if (t->salt_buckets != 0)
+		return 0;
+	for (int i = 0; i < ntests; i++)
+	{
+		const WtTest *test = &tests[i];
+
+		if (test->clause != 0 || test->kind == WT_COND_NEVER)
+			return 0;
+		/* layout cells */
+		if (test->part >= t->nkeys)
+			continue;
+		if (test->kind != WT_COND_EQ || test->n != 1 || !args[test->first].known)
+			return 0;
+		n++;
+	}
+	/* as many tests as parts, none without: each has one */
+	for (int part = 0; part < n; part++)
+		if (test_of(tests, ntests, part) == NULL)
+			return 0;
+	return n;
+}
+
+/*
+ * What the rest of this file would make of equalities alone, the most frequent
+ * case: one key, or one beginning of keys, encoded in one piece.
+ */
+static void
+equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int parts, WtRanges *out)
+{
+	StringInfoData key = {.data = palloc(KEY_ROOM), .maxlen = KEY_ROOM};
+	wide_range *r = palloc(sizeof(wide_range));
+
+	memset(out, 0, sizeof(*out));
+	out->nbuckets = 1;
+	out->parts = t->nkeys;
+	out->n = palloc0(sizeof(int));
+	out->ranges = palloc(sizeof(wide_range *));
+	out->ranges[0] = r;
+	for (int part = 0; part < parts; part++)
+	{
+		const WtArg *arg = &args[test_of(tests, ntests, part)->first];
+
+		if (arg->isnull || encode_value(t, part, arg, &key) != VALUE_OK)
+			return;
+	}
+	/* with a zero behind it: hi of a point */
+	appendStringInfoChar(&key, '\0');
+	r->lo = (wide_bytes) {(const uint8 *) key.data, key.len - 1};
+	if (parts == t->nkeys)
+	{
+		if (r->lo.len > WIDE_MAX_ROW)
+			return;
+		r->hi = (wide_bytes) {r->lo.data, r->lo.len + 1};
+		out->points = 1;
+	}
+	else
+	{
+		out->parts = parts;
+		if (!bytes_after(r->lo, false, &r->hi))
+			r->hi = (wide_bytes) {NULL, 0};
+		r->lo = fit_bound(r->lo);
+		r->hi = fit_bound(r->hi);
+		if (r->hi.data != NULL && wt_bytes_cmp(r->lo, r->hi) >= 0)
+			return;
+	}
+	out->n[0] = out->total = 1;
+}
+
 void
 wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
 {
 	int			n;
-	KeyRange   *plain = all_ranges(t, tests, ntests, args, &n, out);
-	int			buckets = Max(1, t->salt_buckets);
+	KeyRange   *plain;
+	int			buckets = Max(1, t->salt_buckets),
+				parts = equal_parts(t, tests, ntests, args);
 
+	if (parts > 0)
+	{
+		equal_ranges(t, tests, ntests, args, parts, out);
+		return;
+	}
+	plain = all_ranges(t, tests, ntests, args, &n, out);
 	out->total = n;
 	out->points = 0;
 	out->nbuckets = buckets;
