@@ -779,6 +779,8 @@ scan_run_drop(wide_scan *s)
 	r->open = false;
 	forget_rows(s);
 	r->refused = NULL;
+	/* a cursor from which rows are fetched one by one rests after each */
+	r->size = 1;
 	if (!open)
 		return WIDE_OK;
 	if (r->over && !some)
