@@ -95,7 +95,7 @@ os_fail(int64_t error, const char *what, const char *path)
 /* -------------------------------------------------------------- integers */
 
 uint8_t *
-varint_put(uint8_t *p, uint64_t v)
+varint_put_long(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80)
 	{
@@ -107,7 +107,7 @@ varint_put(uint8_t *p, uint64_t v)
 }
 
 const uint8_t *
-varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+varint_get_long(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
 	uint64_t	r = 0;
 	int			shift;
@@ -132,14 +132,12 @@ varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 /* ---------------------------------------------------------------- buffer */
 
 wide_status
-buffer_reserve(buffer *b, size_t more)
+buffer_grow(buffer *b, size_t more)
 {
 	size_t		need;
 	size_t		cap;
 	uint8_t    *p;
 
-	if (b->cap - b->len >= more && b->data != NULL)
-		return WIDE_OK;
 	if (more > SIZE_MAX / 4 - b->len)
 		return wide_fail(WIDE_NOMEM, "a buffer of %zu bytes is too large", more);
 	need = b->len + more;
@@ -153,16 +151,6 @@ buffer_reserve(buffer *b, size_t more)
 		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap);
 	b->data = p;
 	b->cap = cap;
-	return WIDE_OK;
-}
-
-wide_status
-buffer_append(buffer *b, const void *p, size_t n)
-{
-	TRY(buffer_reserve(b, n));
-	if (n > 0)
-		memcpy(b->data + b->len, p, n);
-	b->len += n;
 	return WIDE_OK;
 }
 

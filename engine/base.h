@@ -39,10 +39,26 @@ static inline void put_u64le(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
 #endif
 
 #define VARINT_MAX 10
+extern uint8_t *varint_put_long(uint8_t *p, uint64_t v);
+extern const uint8_t *varint_get_long(const uint8_t *p, const uint8_t *end, uint64_t *v);
 /* LEB128; returns the byte after what was written. */
-extern uint8_t *varint_put(uint8_t *p, uint64_t v);
+static inline uint8_t *
+varint_put(uint8_t *p, uint64_t v)
+{
+	if (v >= 0x80)
+		return varint_put_long(p, v);
+	*p = (uint8_t) v;
+	return p + 1;
+}
 /* Returns the byte after the number, or NULL when it does not end before end or is longer than 10 bytes. */
-extern const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v);
+static inline const uint8_t *
+varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+{
+	if (p >= end || *p >= 0x80)
+		return varint_get_long(p, end, v);
+	*v = *p;
+	return p + 1;
+}
 static inline uint64_t zigzag(int64_t v) { return ((uint64_t) v << 1) ^ (uint64_t) (v >> 63); }
 static inline int64_t unzigzag(uint64_t v) { return (int64_t) (v >> 1) ^ -(int64_t) (v & 1); }
 
@@ -53,9 +69,23 @@ typedef struct buffer
 	size_t		len;
 	size_t		cap;
 } buffer;
-extern wide_status buffer_reserve(buffer *b, size_t more);	/* room for more bytes after len; WIDE_NOMEM */
-extern wide_status buffer_append(buffer *b, const void *p, size_t n);
+extern wide_status buffer_grow(buffer *b, size_t more);
 extern void buffer_free(buffer *b);
+/* room for more bytes after len; WIDE_NOMEM */
+static inline wide_status
+buffer_reserve(buffer *b, size_t more)
+{
+	return b->cap - b->len >= more && b->data != NULL ? WIDE_OK : buffer_grow(b, more);
+}
+static inline wide_status
+buffer_append(buffer *b, const void *p, size_t n)
+{
+	TRY(buffer_reserve(b, n));
+	if (n > 0)
+		memcpy(b->data + b->len, p, n);
+	b->len += n;
+	return WIDE_OK;
+}
 
 /*
  * Zeroed memory for what each short scan makes and frees; NULL: there is none.
@@ -185,6 +215,25 @@ static inline bool entry_is_family_delete(const entry *e) { return e->type >= EN
 static inline bool entry_is_untimed(const entry *e) { return e->type != ENTRY_PUT && e->ts == WIDE_TS_MAX; }
 /* From which time on readers of an earlier time regard the delete (keep_deleted). */
 static inline int64_t entry_delete_time(const entry *e) { return entry_is_untimed(e) && e->ttl_us > 0 ? e->ttl_us : e->ts; }
+
+/* How many of the first n bytes are the same in both. */
+static inline uint32_t
+bytes_shared(const uint8_t *a, const uint8_t *b, uint32_t n)
+{
+	uint32_t	i = 0;
+
+	while (i + 8 <= n)
+	{
+		uint64_t	x = get_u64le(a + i) ^ get_u64le(b + i);
+
+		if (x != 0)
+			return i + (uint32_t) __builtin_ctzll(x) / 8;
+		i += 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
 
 /* <0, 0, >0.  A ukey that is a proper prefix of another sorts before it. */
 static inline int

@@ -77,7 +77,9 @@ struct block_builder
 	uint32_t   *order;			/* of columns: by number as they came, their place */
 	uint32_t	order_cap;
 	extent		x;
-	size_t		size, row_began;	/* size at the beginning of the last row */
+	size_t		size;			/* without the last entries */
+	size_t		since;			/* bytes of these, about; 0: there are none */
+	size_t		row_began;		/* size at the beginning of the last row */
 	buffer		out;
 };
 
@@ -86,7 +88,11 @@ struct block_builder
 block_builder *
 block_builder_new(void)
 {
-	return calloc(1, sizeof(block_builder));
+	block_builder *b = calloc(1, sizeof(block_builder));
+
+	if (b != NULL)
+		block_builder_reset(b);
+	return b;
 }
 
 static void
@@ -125,7 +131,8 @@ block_builder_reset(block_builder *b)
 	if (b->hash != NULL)
 		memset(b->hash, 0, b->nhash * sizeof(*b->hash));
 	memset(&b->x, 0, sizeof(b->x));
-	b->size = b->row_began = 0;
+	b->size = BLOCK_HEAD + BLOCK_SLACK;
+	b->since = b->row_began = 0;
 }
 
 /* ------------------------------------------------------------------ sizes */
@@ -255,10 +262,28 @@ extent_add(extent *x, const entry *e, bool new_row, uint32_t rest, bool new_colu
 	x->value_bytes += e->vlen;
 }
 
+/* Computed once for many entries. */
 size_t
-block_builder_size(const block_builder *b)
+block_builder_size(block_builder *b)
 {
-	return b->x.entries == 0 ? BLOCK_HEAD + BLOCK_SLACK : b->size;
+	if (b->since > 0)
+	{
+		b->size = list_size(&b->x);
+		b->since = 0;
+	}
+	return b->size;
+}
+
+size_t
+block_builder_bound(const block_builder *b)
+{
+	return b->size + b->since;
+}
+
+size_t
+block_builder_row_size(block_builder *b)
+{
+	return block_builder_size(b) - b->row_began;
 }
 
 uint32_t
@@ -300,24 +325,6 @@ key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 	return WIDE_OK;
 }
 
-static uint32_t
-common_prefix(const uint8_t *a, const uint8_t *b, uint32_t n)
-{
-	uint32_t	i = 0;
-
-	while (i + 8 <= n)
-	{
-		uint64_t	x = get_u64le(a + i) ^ get_u64le(b + i);
-
-		if (x != 0)
-			return i + (uint32_t) __builtin_ctzll(x) / 8;
-		i += 8;
-	}
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
-}
-
 /* How many bytes key i of the list, which is p, shares with the whole one of its group. */
 static inline uint32_t
 shared_with_head(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
@@ -328,7 +335,7 @@ shared_with_head(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
 	if (head == i)
 		return 0;
 	n = k->keys[head].len < len ? k->keys[head].len : len;
-	return common_prefix(key_at(k, head), p, n < UINT16_MAX ? n : UINT16_MAX);
+	return bytes_shared(key_at(k, head), p, n < UINT16_MAX ? n : UINT16_MAX);
 }
 
 static inline bool
@@ -417,18 +424,16 @@ block_builder_size_with(const block_builder *b, const entry *e)
 	return list_size(&x);
 }
 
-bool
-block_builder_new_row(const block_builder *b, const entry *e, size_t *size)
-{
-	*size = b->size - b->row_began;
-	return is_new_row(b, e);
-}
-
 wide_status
 block_builder_add(block_builder *b, const entry *e)
 {
+	return block_builder_add_row(b, e, is_new_row(b, e));
+}
+
+wide_status
+block_builder_add_row(block_builder *b, const entry *e, bool new_row)
+{
 	built	   *last = b->x.entries > 0 ? &b->list[b->x.entries - 1] : NULL;
-	bool		new_row = is_new_row(b, e);
 	uint32_t	rest = 0,
 				slot,
 				column;
@@ -437,13 +442,14 @@ block_builder_add(block_builder *b, const entry *e)
 
 	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen || e->seq > SEQ_MAX)
 		return wide_fail(WIDE_LIMIT, "an entry with a key of %u and a value of %u bytes is too large", e->klen, e->vlen);
-	if (b->size > UINT32_MAX / 2)
+	if (b->size + b->since > UINT32_MAX / 2 && block_builder_size(b) > UINT32_MAX / 2)
 		return wide_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
+	new_row = new_row || last == NULL;
 	if (new_row)
 	{
+		b->row_began = last != NULL ? block_builder_size(b) : 0;
 		rest = e->rowlen - shared_with_head(&b->rows, b->rows.n, e->ukey, e->rowlen);
 		TRY(key_list_add(&b->rows, e->ukey, e->rowlen));
-		b->row_began = b->size;
 	}
 	column = find_column(b, e, &slot);
 	new_column = column == b->columns.n;
@@ -466,9 +472,8 @@ block_builder_add(block_builder *b, const entry *e)
 	it = &b->list[b->x.entries - 1];
 	*it = (built) {.ts = e->ts, .seq = e->seq, .ttl_us = e->ttl_us, .value = (uint32_t) b->values.len, .vlen = e->vlen,
 		.row = b->rows.n - 1, .column = column, .type = e->type};
-	TRY(buffer_append(&b->values, e->value, e->vlen));
-	b->size = list_size(&b->x);
-	return WIDE_OK;
+	b->since += (size_t) e->klen + e->vlen + 64;
+	return buffer_append(&b->values, e->value, e->vlen);
 }
 
 /* --------------------------------------------------------------- finishing */
@@ -562,7 +567,7 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 		else
 		{
 			s = n < headlen ? n : headlen;
-			s = common_prefix(head, key_at(k, j), s < UINT16_MAX ? s : UINT16_MAX);
+			s = bytes_shared(head, key_at(k, j), s < UINT16_MAX ? s : UINT16_MAX);
 		}
 		most = s > most ? s : most;
 		scratch[i] = s;

@@ -614,7 +614,6 @@ done:
 	if (st != WIDE_OK)
 		output_discard(&o);
 	buffer_free(&o.files);
-	buffer_free(&o.last);
 	free(inputs);
 	free(numbers);
 	return st;

@@ -39,6 +39,8 @@ extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id 
 extern void sst_writer_unsynced(sst_writer *w);
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
 extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
+/* The entry that would come next begins another row; *column: another column. */
+extern bool sst_writer_may_end(sst_writer *w, const entry *e, bool *column);
 extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);	/* frees w, also on failure */
 extern void sst_writer_abandon(sst_writer *w);	/* removes the file, frees w */
 extern wide_status sst_sync_dir(wide_db *db);

@@ -44,12 +44,9 @@ output_finish(output *o)
 static bool
 may_cut(const output *o, const entry *e)
 {
-	bool		same_row = e->rowlen == o->last_row && memcmp(e->ukey, o->last.data, e->rowlen) == 0;
+	bool		column;
 
-	if (!same_row)
-		return true;
-	return sst_writer_bytes(o->w) >= 2 * o->cut &&
-		ukey_compare(e->ukey, e->klen, o->last.data, o->last.len) != 0;
+	return sst_writer_may_end(o->w, e, &column) || (column && sst_writer_bytes(o->w) >= 2 * o->cut);
 }
 
 wide_status
@@ -65,9 +62,6 @@ output_emit(void *arg, const entry *e)
 		if (o->unsynced)
 			sst_writer_unsynced(o->w);
 	}
-	o->last.len = 0;
-	TRY(buffer_append(&o->last, e->ukey, e->klen));
-	o->last_row = e->rowlen;
 	return sst_writer_add(o->w, e);
 }
 
@@ -86,7 +80,6 @@ output_discard(output *o)
 		sst_forget(o->db, output_files(o)[i].number);
 	}
 	buffer_free(&o->files);
-	buffer_free(&o->last);
 }
 
 /* ------------------------------------------------------------------- flush */
@@ -249,7 +242,6 @@ work_flush_one(wide_db *db)
 	job_progress(db, job, atomic_load(&t->used), o.bytes);
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
 	buffer_free(&o.files);
-	buffer_free(&o.last);
 done:
 	job_end(db, job, st, false);
 	if (st != WIDE_OK)

@@ -88,7 +88,6 @@ done:
 		return st;
 	}
 	buffer_free(&o.files);
-	buffer_free(&o.last);
 	*files = (file_meta *) all.data;
 	*n = (int) (all.len / sizeof(file_meta));
 	for (int i = 0; i < *n && !sync; i++)

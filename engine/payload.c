@@ -349,13 +349,10 @@ static wide_status
 cell_put(buffer *b, const norm_op *o, cell_state *s)
 {
 	const entry *e = &o->e;
-	uint32_t	shared = 0,
-				most = e->klen < s->klen ? e->klen : s->klen;
+	uint32_t	shared = bytes_shared(s->ukey, e->ukey, e->klen < s->klen ? e->klen : s->klen);
 	uint8_t		bits = e->type;
 	uint8_t    *p;
 
-	while (shared < most && s->ukey[shared] == e->ukey[shared])
-		shared++;
 	TRY(buffer_reserve(b, 8 * VARINT_MAX + e->klen + e->vlen + (size_t) o->navoid * VARINT_MAX));
 	bits |= o->family != s->family ? CELL_FAMILY : 0;
 	bits |= e->ttl_us > 0 && entry_is_put(e) ? CELL_TTL : 0;

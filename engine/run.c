@@ -260,8 +260,7 @@ note_row(run_writer *w, const entry *e)
 wide_status
 run_writer_add(run_writer *w, wide_family_id family, const entry *e)
 {
-	uint32_t	shared = 0,
-				most;
+	uint32_t	shared;
 	uint8_t		bits = e->type;
 	uint8_t    *p;
 	bool		row;
@@ -270,9 +269,7 @@ run_writer_add(run_writer *w, wide_family_id family, const entry *e)
 		TRY(block_end(w));
 	if (w->open == SIZE_MAX)
 		TRY(block_begin(w, family, e));
-	most = e->klen < w->key.len ? e->klen : (uint32_t) w->key.len;
-	while (shared < most && w->key.data[shared] == e->ukey[shared])
-		shared++;
+	shared = bytes_shared(w->key.data, e->ukey, e->klen < w->key.len ? e->klen : (uint32_t) w->key.len);
 	row = e->rowlen != w->rowlen || shared < e->rowlen || family != w->family;
 	if (row)
 		note_row(w, e);

@@ -60,10 +60,19 @@ typedef struct sst_tally
 	buffer		last;			/* ukey of the entry before */
 	entry		e;				/* the entry before (ukey is stale, value unset) */
 	bool		family_deletes;
-	bool		new_row, new_column;	/* of the entry counted last */
+	bool		new_row, new_column;	/* of the entry looked at last */
+	uint32_t	shared;			/* bytes of its ukey that are those of the entry before */
 } sst_tally;
 
-extern wide_status sst_tally_add(sst_tally *t, const entry *e);
+/* In two steps: what the entry begins, and counting it. */
+extern wide_status sst_tally_look(sst_tally *t, const entry *e);
+extern wide_status sst_tally_count(sst_tally *t, const entry *e);
+static inline wide_status
+sst_tally_add(sst_tally *t, const entry *e)
+{
+	TRY(sst_tally_look(t, e));
+	return sst_tally_count(t, e);
+}
 extern void sst_tally_end(sst_tally *t);	/* sets max_row */
 
 /* Hash of the first n raw bytes of an encoded row for the prefix filter; false when it has fewer. */

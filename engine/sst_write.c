@@ -191,38 +191,52 @@ set_bound(file_meta *m, bool max, const uint8_t *row, uint32_t rowlen)
 }
 
 wide_status
-sst_tally_add(sst_tally *t, const entry *e)
+sst_tally_look(sst_tally *t, const entry *e)
 {
-	file_meta  *m = &t->meta;
+	uint32_t	lastlen = (uint32_t) t->last.len,
+				most = e->klen < lastlen ? e->klen : lastlen,
+				shared;
 	int			c;
 
 	if (e->rowlen == 0 || e->rowlen > e->klen)
 		return wide_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen, e->klen);
+	if (t->meta.cells == 0)
+	{
+		t->shared = 0;
+		t->new_row = t->new_column = true;
+		return WIDE_OK;
+	}
+	t->e.ukey = t->last.data;
+	shared = bytes_shared(t->last.data, e->ukey, most);
+	c = shared < most ? (int) e->ukey[shared] - (int) t->last.data[shared] : (e->klen > lastlen) - (e->klen < lastlen);
+	if (c < 0 || (c == 0 && key_compare(&t->e, e) >= 0))
+		return wide_fail(WIDE_INVALID, "entries are not in key order");
+	t->shared = shared;
+	t->new_row = e->rowlen != t->e.rowlen || shared < e->rowlen;
+	t->new_column = c != 0;
+	return WIDE_OK;
+}
+
+wide_status
+sst_tally_count(sst_tally *t, const entry *e)
+{
+	file_meta  *m = &t->meta;
+
 	if (m->cells == 0)
 	{
-		c = 1;
-		t->new_row = true;
 		m->ts_min = m->ts_max = e->ts;
 		m->seq_min = m->seq_max = e->seq;
 		m->flags = FILE_TS_ORDERED;
 		set_bound(m, false, e->ukey, e->rowlen);
+		t->last.len = 0;
 	}
-	else
-	{
-		t->e.ukey = t->last.data;
-		c = ukey_compare(e->ukey, e->klen, t->last.data, t->last.len);
-		if (c < 0 || (c == 0 && key_compare(&t->e, e) >= 0))
-			return wide_fail(WIDE_INVALID, "entries are not in key order");
-		t->new_row = c != 0 && (e->rowlen != t->e.rowlen || memcmp(e->ukey, t->last.data, e->rowlen) != 0);
-		/* timestamps fall within a column, so must sequence numbers */
-		if (c == 0 && e->seq > t->e.seq)
-			m->flags &= (uint8_t) ~FILE_TS_ORDERED;
-	}
-	t->new_column = c != 0;
+	/* timestamps fall within a column, so must sequence numbers */
+	else if (!t->new_column && e->seq > t->e.seq)
+		m->flags &= (uint8_t) ~FILE_TS_ORDERED;
 	if (t->new_column)
 	{
-		t->last.len = 0;
-		TRY(buffer_append(&t->last, e->ukey, e->klen));
+		t->last.len = t->shared;
+		TRY(buffer_append(&t->last, e->ukey + t->shared, e->klen - t->shared));
 	}
 	t->e = *e;
 	t->e.value = NULL;
@@ -503,37 +517,49 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 }
 
 /*
- * Does the data block end before the entry?  With rows that are small against a
- * block it ends where the next one would probably not find room as a whole.
+ * Does the data block end before the entry, which has been looked at?  With
+ * rows that are small against a block it ends where the next one would probably
+ * not find room as a whole.
  */
 static bool
-block_is_full(const sst_writer *w, const entry *e, bool *new_row)
+block_is_full(sst_writer *w, const entry *e)
 {
-	size_t		size = block_builder_size(w->data),
+	size_t		add = (size_t) e->klen + e->vlen + 64,
+				size,
 				row;
 
-	*new_row = false;
 	if (block_builder_count(w->data) == 0)
 		return false;
-	*new_row = block_builder_new_row(w->data, e, &row);
-	if (*new_row && row * 8 <= w->opt.block_size && size + row > w->opt.block_size)
+	if (!w->tally.new_row && block_builder_bound(w->data) + add <= w->opt.block_size)
+		return false;
+	size = block_builder_size(w->data);
+	row = block_builder_row_size(w->data);
+	if (w->tally.new_row && row * 8 <= w->opt.block_size && size + row > w->opt.block_size)
 		return true;
-	return size + e->klen + e->vlen + 64 > w->opt.block_size && block_builder_size_with(w->data, e) > w->opt.block_size;
+	return size + add > w->opt.block_size && block_builder_size_with(w->data, e) > w->opt.block_size;
 }
 
 static wide_status
 add_entry(sst_writer *w, const entry *e)
 {
-	bool		new_row;
-
 	if (w->global && e->seq != 0)
 		return wide_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
+	TRY(sst_tally_look(&w->tally, e));
 	/* the block's last key is in the tally until this entry is counted */
-	if (block_is_full(w, e, &new_row))
-		TRY(end_block(w, !new_row));
-	TRY(sst_tally_add(&w->tally, e));
-	TRY(block_builder_add(w->data, e));
+	if (block_is_full(w, e))
+		TRY(end_block(w, !w->tally.new_row));
+	TRY(sst_tally_count(&w->tally, e));
+	TRY(block_builder_add_row(w->data, e, w->tally.new_row));
 	return w->filter != NULL ? add_to_filter(w, e) : WIDE_OK;
+}
+
+bool
+sst_writer_may_end(sst_writer *w, const entry *e, bool *column)
+{
+	bool		row = sst_tally_look(&w->tally, e) != WIDE_OK || w->tally.new_row;
+
+	*column = row || w->tally.new_column;
+	return row;
 }
 
 wide_status

@@ -23,8 +23,6 @@ typedef struct output
 	bool		unsynced;
 	uint64_t	cut;
 	sst_writer *w;
-	buffer		last;			/* ukey of the last entry */
-	uint32_t	last_row;		/* its row's length */
 	buffer		files;			/* file_meta of finished files */
 	uint64_t	bytes;			/* of them */
 } output;
