@@ -1,0 +1,89 @@
+#
+# gallery.pl: writes doc/gallery.md, the list of worked systems, from the
+# comments "-- S12, S13: title" in sql/*.sql.  With --check: fails when the page
+# is not what the scripts say, or when a system is shown nowhere.
+#
+#   perl test/gallery.pl [--check]
+#
+# A script's first line is its title.  Only perl-base's modules are used.
+#
+use strict;
+use warnings;
+my $last = 119;					# systems are numbered from S1 to this
+my %later = map { $_ => 1 } 21 .. 119;	# no script for these yet; what is here and shown is an error
+my $check = @ARGV && $ARGV[0] eq '--check';
+(my $root = $0) =~ s{[^/]*$}{..};
+chdir $root or die "$root: $!";
+
+my (%shown, %title, $bad);
+for my $file (sort glob 'sql/gallery_*.sql')
+{
+	open my $h, '<', $file or die "$file: $!";
+	while (<$h>)
+	{
+		if ($. == 1 && /^-- (.*\S)/) { $title{$file} = $1; }
+		next unless /^-- (S\d+(?:, S\d+)*): (.*\S)/;
+		my ($ids, $text) = ($1, $2);
+		for my $n ($ids =~ /(\d+)/g)
+		{
+			if ($n < 1 || $n > $last) { print STDERR "$file:$.: there is no S$n\n"; $bad = 1; next; }
+			push @{$shown{$n}}, [$file, $., $text];
+		}
+	}
+	close $h;
+}
+
+my $page = <<'END';
+# The gallery
+
+The worked systems of the wide-column literature, as SQL that runs. Each script below is a tutorial to read from the top, and
+a test: what it prints is in `expected/` under the same name, results and plans after each statement. To try one, in a
+checkout and in an empty database with the extension:
+
+```sh
+createdb gallery && psql -d gallery -c 'CREATE EXTENSION widetable'
+psql -d gallery -a -f sql/gallery_model.sql | less
+```
+
+Each script makes tables of its own, so they can be run one after the other. Some load [data](../test/data/README.md) from
+`test/data`: start psql at the top of the checkout. New to wide tables? Begin with `gallery_model`, then `gallery_truck`.
+This page is made from the scripts by `perl test/gallery.pl`.
+
+| script | about |
+| --- | --- |
+END
+$page .= "| [$_](../$_) | $title{$_} |\n" for sort keys %title;
+$page .= "\n| system | shown | at |\n| --- | --- | --- |\n";
+for my $n (1 .. $last)
+{
+	if ($later{$n})
+	{
+		next if !$shown{$n};
+		print STDERR "S$n is shown: take it out of the list in test/gallery.pl\n";
+		$bad = 1;
+	}
+	if (!$shown{$n}) { print STDERR "S$n is shown nowhere\n"; $bad = 1; next; }
+	for my $s (@{$shown{$n}})
+	{
+		my ($file, $line, $text) = @$s;
+		(my $name = $file) =~ s{^sql/}{};
+		$text =~ s/\|/\\|/g;
+		$page .= "| S$n | $text | [$name:$line](../$file#L$line) |\n";
+	}
+}
+
+if ($check)
+{
+	local $/;
+	my $old = '';
+	if (open my $h, '<', 'doc/gallery.md') { $old = <$h>; }
+	if ($old ne $page) { print STDERR "doc/gallery.md is not what the scripts say: run perl test/gallery.pl\n"; $bad = 1; }
+	print $bad ? "not ok - the gallery\n" : "ok - the gallery shows all systems, and its page is up to date\n";
+}
+else
+{
+	open my $h, '>', 'doc/gallery.md' or die "doc/gallery.md: $!";
+	print $h $page;
+	close $h or die "doc/gallery.md: $!";
+}
+exit($bad ? 1 : 0);
