@@ -246,11 +246,11 @@ CREATE FUNCTION km(lat1 float8, lon1 float8, lat2 float8, lon2 float8) RETURNS f
 -- The trap: what is nearest may be in the next tile.  Around Detroit (42.33, -83.05), in its own tile of level 8:
 SELECT coalesce(high, mid, low) AS name, round(km(42.33, -83.05, (record->>'lat')::float8, (record->>'lon')::float8)) AS km
 FROM tile_labels JOIN geonames_info USING (id)
-WHERE quad >= first_of(widetable.quadkey(42.33, -83.05, 8)) AND quad < next_of(widetable.quadkey(42.33, -83.05, 8)) ORDER BY km LIMIT 4;
+WHERE quad >= first_of(widetable.quadkey(42.33, -83.05, 8)) AND quad < next_of(widetable.quadkey(42.33, -83.05, 8)) ORDER BY km, name LIMIT 4;
 -- and with the neighbours:
 SELECT coalesce(high, mid, low) AS name, round(km(42.33, -83.05, (record->>'lat')::float8, (record->>'lon')::float8)) AS km
 FROM around(widetable.quadkey(42.33, -83.05, 8)) a, tile_labels JOIN geonames_info USING (id)
-WHERE quad >= first_of(a) AND quad < next_of(a) ORDER BY km LIMIT 4;
+WHERE quad >= first_of(a) AND quad < next_of(a) ORDER BY km, name LIMIT 4;
 -- Written out, several ranges are one scan.
 EXPLAIN (COSTS OFF) SELECT id, high FROM tile_labels
 WHERE quad >= first_of('03022331') AND quad < next_of('03022331') OR quad >= first_of('03022332') AND quad < next_of('03022332') OR quad >= first_of('03022330') AND quad < next_of('03022330');

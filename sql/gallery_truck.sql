@@ -73,7 +73,7 @@ SELECT name, country FROM city WHERE to_tsvector('simple', name) @@ to_tsquery('
 -- S10: computing at the server, where the data is: kilometres from Vienna, and what PostgreSQL has besides
 CREATE FUNCTION km(lat1 float8, lon1 float8, lat2 float8, lon2 float8) RETURNS float8 IMMUTABLE PARALLEL SAFE LANGUAGE sql AS $$
     SELECT 2 * 6371 * asin(sqrt(sind((lat2 - lat1) / 2) ^ 2 + cosd(lat1) * cosd(lat2) * sind((lon2 - lon1) / 2) ^ 2)) $$;
-SELECT name, country, round(km(48.2085, 16.3721, lat, lon)) AS km FROM city WHERE population > 100000 ORDER BY km LIMIT 4;
+SELECT name, country, round(km(48.2085, 16.3721, lat, lon)) AS km FROM city WHERE population > 100000 ORDER BY km, name LIMIT 4;
 SELECT country, name, population, rank() OVER (PARTITION BY country ORDER BY population DESC),
        round(100.0 * population / sum(population) OVER (PARTITION BY country), 1) AS "% of country"
 FROM city WHERE country IN ('AT', 'HU') ORDER BY rank, country LIMIT 6;

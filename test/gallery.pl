@@ -21,7 +21,7 @@ for my $file (sort glob 'sql/gallery_*.sql')
 	open my $h, '<', $file or die "$file: $!";
 	while (<$h>)
 	{
-		if ($. == 1 && /^-- (.*\S)/) { $title{$file} = $1; }
+		if ($. == 1 && /^-- (?:Gallery: )?(.*\S)/) { $title{$file} = ucfirst $1; }
 		next unless /^-- (S\d+(?:, S\d+)*): (.*\S)/;
 		my ($ids, $text) = ($1, $2);
 		for my $n ($ids =~ /(\d+)/g)
