@@ -516,7 +516,7 @@ part_change(const WtColumn *b, const WtColumn *a)
 	if (b->desc != a->desc)
 		return psprintf("Key column \"%s\" is %s instead of %s.", a->name,
 						a->desc ? "descending" : "ascending", b->desc ? "descending" : "ascending");
-	if (b->delimiter != a->delimiter)
+	if (b->delimited != a->delimited || b->delimiter != a->delimiter)
 		return psprintf("Key column \"%s\" has another delimiter.", a->name);
 	return NULL;
 }
@@ -640,7 +640,7 @@ is_microseconds(Oid typid)
 static bool
 parts_agree(const WtColumn *a, const WtColumn *b)
 {
-	if (a->last != b->last || a->desc != b->desc || a->delimiter != b->delimiter)
+	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited || a->delimiter != b->delimiter)
 		return false;
 	if (is_as_it_is(a) && is_as_it_is(b))
 		return true;

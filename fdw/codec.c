@@ -289,8 +289,8 @@ wt_encoded_length(Oid typid, WtEncoding e)
 bool
 wt_encoding_ordered(const WtColumn *c)
 {
-	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends */
-	if (c->delimiter && !(c->last && !c->desc))
+	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless it is the least byte */
+	if (c->delimited && c->delimiter != '\0' && !(c->last && !c->desc))
 		return false;
 	switch (c->enc)
 	{

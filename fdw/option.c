@@ -698,8 +698,11 @@ delimiter_option(DefElem *def)
 {
 	char	   *value = defGetString(def);
 
+	/* a byte that an option cannot hold, and that no text contains: how Phoenix ends its parts */
+	if (strcmp(value, "\\x00") == 0)
+		return '\0';
 	if (value[0] == '\0' || value[1] != '\0' || IS_HIGHBIT_SET(value[0]))
-		bad_value(def->defname, value, "Write one ASCII character.");
+		bad_value(def->defname, value, "Write one ASCII character, or \\x00 for the byte zero.");
 	return value[0];
 }
 
@@ -875,7 +878,10 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 			else if (strcmp(def->defname, "timestamp_of") == 0)
 				specs[i].timestamp_of = defGetString(def);
 			else if (strcmp(def->defname, "delimiter") == 0)
+			{
+				c->delimited = true;
 				c->delimiter = delimiter_option(def);
+			}
 			else if (strcmp(def->defname, "encoding") == 0)
 			{
 				c->enc = encoding_option(def);
@@ -928,7 +934,7 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 				 errhint("Declare the column as bytea: it shows the digest.")));
 	if (!digest && spec->column)
 		column_option_error(c, "column", "The column is part of the key, and its encoding is not md5 or sha1.");
-	if (c->delimiter && (digest || (c->typid != TEXTOID && c->typid != VARCHAROID && c->typid != NAMEOID)))
+	if (c->delimited && (digest || (c->typid != TEXTOID && c->typid != VARCHAROID && c->typid != NAMEOID)))
 		column_option_error(c, "delimiter", "A delimiter is for key columns of type text whose text is in the key.");
 
 	/*
@@ -1005,7 +1011,7 @@ column_type_error(const WtColumn *c, const char *role, const char *types)
 static void
 resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
-	if (c->delimiter)
+	if (c->delimited)
 		column_option_error(c, "delimiter", "The column is not part of the key.");
 	if (spec->prefix && !spec->family)
 		column_option_error(c, "prefix", "It restricts a column with option \"family\".");
@@ -1063,7 +1069,7 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	}
 	if (spec->prefix)
 		column_option_error(c, "prefix", "In layout \"cells\" the columns are found by their names.");
-	if (c->delimiter)
+	if (c->delimited)
 		column_option_error(c, "delimiter", "The column is not part of the key.");
 	if (strcmp(c->name, "value") == 0)
 	{

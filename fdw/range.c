@@ -317,7 +317,7 @@ encode_prefix(WtTable *t, int part, StringInfo prefix)
 {
 	WtColumn   *c = wt_part_column(t, part);
 	StringInfoData s;
-	bool		escape = part < t->nkeys && c->delimiter == 0 && !is_raw(t, part);
+	bool		escape = part < t->nkeys && !c->delimited && !is_raw(t, part);
 
 	initStringInfo(&s);
 	for (int i = 0; i < prefix->len; i++)

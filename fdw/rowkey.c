@@ -101,7 +101,7 @@ wt_key_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 	wt_encode(c, value, out);
 	if (c->fixed_len == 0 && !wt_self_delimiting(c->typid, c->enc))
 	{
-		if (c->delimiter)
+		if (c->delimited)
 		{
 			if (memchr(out->data + start, c->delimiter, out->len - start))
 				ereport(ERROR,
@@ -286,11 +286,11 @@ take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_by
 	}
 	else if (c->last && !c->desc)
 	{
-		if (c->delimiter && memchr(p, c->delimiter, n))
+		if (c->delimited && memchr(p, c->delimiter, n))
 			return -1;
 		len = taken = n;
 	}
-	else if (c->delimiter)
+	else if (c->delimited)
 	{
 		const uint8 *end = memchr(p, (uint8) c->delimiter ^ flip, n);
 
@@ -341,7 +341,7 @@ wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
 	}
 	if (c->last && !c->desc)
 		return n;
-	if (c->delimiter)
+	if (c->delimited)
 	{
 		const uint8 *end = memchr(p, (uint8) c->delimiter ^ flip, n);
 

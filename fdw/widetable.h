@@ -113,7 +113,8 @@ typedef struct WtColumn
 	bool		desc;			/* bytes are inverted */
 	bool		stated_desc;	/* option key says desc; encoding "reverse" turns desc around */
 	int			fixed_len;		/* bytes of the encoded part, 0 = variable */
-	char		delimiter;		/* 0 = none */
+	bool		delimited;		/* joined to what follows by this byte: */
+	char		delimiter;		/* may be 00, which no text contains: order is kept then */
 	bool		last;			/* nothing follows it in the key */
 } WtColumn;
 

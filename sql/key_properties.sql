@@ -285,7 +285,7 @@ END $$;
 -- ----------------------------------------------------------- against a heap
 
 -- The same rows in a wide table and in an ordinary one; the same random
--- questions to both: 30 for each of 17 keys, with and without salt.  a_opt and
+-- questions to both: 30 for each of 20 keys, with and without salt.  a_opt and
 -- b_opt are the options of the columns.  A different answer is a warning.
 CREATE PROCEDURE kp_table(a text, a_opt text, b text, b_opt text, key text, salt int, questions int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -365,6 +365,9 @@ BEGIN
                  ('inet', 'encoding ''ordered''', 'uuid', 'encoding ''binary''', 'a, b'),
                  ('plain', 'delimiter ''+''', 'text', 'encoding ''text''', 'a, b'),
                  ('plain', 'delimiter ''+''', 'plain', 'delimiter ''+''', 'a desc, b desc'),
+                 ('text', 'delimiter ''\x00''', 'int8', 'encoding ''ordered''', 'a, b desc'),
+                 ('text', 'delimiter ''\x00''', 'text', 'delimiter ''\x00''', 'a desc, b desc'),
+                 ('text', 'delimiter ''\x00''', 'text', 'delimiter ''\x00''', 'a, b'),
                  ('kp_enum', 'encoding ''text''', 'plain', 'delimiter ''+''', 'a, b'),
                  ('plain', 'encoding ''md5'', column ''d:a''', 'numeric', 'encoding ''ordered''', 'a, b desc'),
                  ('text', 'encoding ''sha1'', column ''d:a''', 'bytea', 'encoding ''bytes''', 'a desc, b'),

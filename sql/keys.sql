@@ -75,6 +75,20 @@ SELECT * FROM key_delim WHERE follower = 'AK+foo' OR follower = 'A+K';
 SELECT * FROM key_delim WHERE follower IN ('A', 'AK+', '') ORDER BY follower;
 SELECT * FROM key_delim WHERE follower = 'A' AND followed = 'K+foo';
 
+-- \x00 is the byte zero, as Phoenix ends its texts: VARCHAR, BIGINT DESC, and
+-- VARCHAR DESC, which is inverted with its end, also as the last part.  No text
+-- contains that byte, so it keeps the order.
+CREATE FOREIGN TABLE key_phoenix (a text OPTIONS (delimiter '\x00') COLLATE "C", b bigint, v text) SERVER widetable OPTIONS (key 'a, b desc');
+CREATE FOREIGN TABLE key_phoenix_desc (a text OPTIONS (delimiter '\x00') COLLATE "C", b text OPTIONS (delimiter '\x00') COLLATE "C", v text)
+    SERVER widetable OPTIONS (key 'a, b desc');
+SELECT a, b, widetable.encode_key('key_phoenix', a, b) AS key FROM (VALUES ('a', 1), ('a', -1), ('ab', 1), ('', 0), (E'a\x01', 0)) x(a, b) ORDER BY key;
+SELECT a, b, widetable.encode_key('key_phoenix_desc', a, b) AS key FROM (VALUES ('a', 'x'), ('a', 'xy'), ('a', ''), ('b', 'z')) x(a, b) ORDER BY key;
+SELECT widetable.decode_key('key_phoenix', '\x6100' || '\x7ffffffffffffffe'::bytea), widetable.decode_key('key_phoenix_desc', '\x610087ff');
+SELECT widetable.decode_key('key_phoenix_desc', '\x610087');
+SELECT widetable.encode_key('key_phoenix', 'a'), widetable.encode_key('key_phoenix_desc', 'a');
+CREATE FOREIGN TABLE key_bad (a text OPTIONS (delimiter '\x01'), b int, v text) SERVER widetable OPTIONS (key 'a, b');
+CREATE FOREIGN TABLE key_bad (a bytea OPTIONS (delimiter '\x00'), b int, v text) SERVER widetable OPTIONS (key 'a, b');
+
 -- Limits: a key has 1 to 32767 bytes.
 CREATE FOREIGN TABLE key_text (k text, v text) SERVER widetable;
 SELECT widetable.encode_key('key_text', '');
@@ -277,7 +291,7 @@ FROM pg_proc WHERE pronamespace = 'widetable'::regnamespace
 
 DROP FUNCTION key_explain(text), key_parts(regclass, int);
 DROP FOREIGN TABLE key_numeric, key_scale, key_float, key_raw, key_read, key_long, key_split, key_split_salted;
-DROP FOREIGN TABLE key_comp, key_bytes, key_desc, key_desc_text, key_delim, key_text, key_enum, key_domain, key_salted;
+DROP FOREIGN TABLE key_comp, key_bytes, key_desc, key_desc_text, key_delim, key_phoenix, key_phoenix_desc, key_text, key_enum, key_domain, key_salted;
 DROP TYPE key_mood;
 DROP DOMAIN key_positive;
 DROP ROLE regress_key_reader, regress_key_value;

@@ -244,6 +244,20 @@ EXPLAIN (COSTS OFF) SELECT * FROM odd_w WHERE a = 'AK' ORDER BY b;
 SELECT c, push_same('odd', c) FROM unnest(ARRAY[
     $$a = 'AK'$$, $$a = 'AK+'$$, $$a LIKE 'AK%'$$, $$a LIKE 'AK+%'$$, $$a ^@ 'AK' AND b = 'foo'$$, $$a > 'AK'$$, $$a = 'AK' AND b LIKE 'fo%'$$,
     $$a = 'AK' AND b > 'fo'$$, $$a = 'AK' AND b <= 'fo'$$, $$a = 'AK' AND b < 'foo' AND b >= 'bar'$$, $$a = 'AK' AND b = ''$$, $$a IN ('AK+', 'B')$$]) c;
+-- The delimiter 00 is below every text: order is kept, as with escapes.
+CREATE FOREIGN TABLE nul_w (a text OPTIONS (delimiter '\x00') COLLATE "C", b text OPTIONS (delimiter '\x00') COLLATE "C", v int) SERVER widetable OPTIONS (key 'a, b desc');
+CREATE TABLE nul_h (a text COLLATE "C", b text COLLATE "C", v int);
+INSERT INTO nul_h SELECT a, b, 1 FROM unnest(ARRAY['AK', 'AKx', 'AK!', E'AK\x01', 'B', '', E'\x01']) a, unnest(ARRAY['foo', 'bar', 'fo', 'foot', '', E'\x01', E'fo\x01']) b;
+INSERT INTO nul_w SELECT * FROM nul_h;
+EXPLAIN (COSTS OFF) SELECT * FROM nul_w WHERE a > 'AK' AND a <= 'B' ORDER BY a, b DESC;
+EXPLAIN (COSTS OFF) SELECT * FROM nul_w WHERE a = 'AK' AND b < 'foo' ORDER BY b DESC;
+SELECT (SELECT array_agg((a, b)) FROM (SELECT a, b FROM nul_w ORDER BY a, b DESC) x) = (SELECT array_agg((a, b) ORDER BY a, b DESC) FROM nul_h) AS same_order;
+SELECT (SELECT array_agg((a, b)) FROM (SELECT a, b FROM nul_w ORDER BY a DESC, b) x) = (SELECT array_agg((a, b) ORDER BY a DESC, b) FROM nul_h) AS same_order;
+SELECT c, push_same('nul', c) FROM unnest(ARRAY[
+    $$a = 'AK'$$, $$a = ''$$, $$a LIKE 'AK%'$$, $$a LIKE 'AK'$$, $$a ^@ 'AK' AND b = 'foo'$$, $$a > 'AK'$$, $$a >= 'AK'$$, $$a < 'AK'$$, $$a <= 'AK'$$, $$a > ''$$,
+    $$a BETWEEN 'AK' AND 'AKx'$$, $$a = 'AK' AND b LIKE 'fo%'$$, $$a = 'AK' AND b > 'fo'$$, $$a = 'AK' AND b >= 'fo'$$, $$a = 'AK' AND b < 'fo'$$, $$a = 'AK' AND b <= 'fo'$$,
+    $$a = 'AK' AND b < 'foo' AND b >= 'bar'$$, $$a = 'AK' AND b = ''$$, $$a = 'AK' AND b > ''$$, $$a IN ('AK', 'B') AND b IN ('', 'fo')$$, $$(a, b) > ('AK', 'fo')$$, $$(a, b) <= ('AK', 'fo')$$,
+    $$b = 'fo'$$, $$b > 'fo'$$, $$a <> 'AK'$$]) c;
 CREATE FOREIGN TABLE hex_w (h int OPTIONS (encoding 'hex'), d int OPTIONS (encoding 'decimal'), v int) SERVER widetable OPTIONS (key 'h, d');
 CREATE TABLE hex_h (h int, d int, v int);
 INSERT INTO hex_h SELECT h, d, 1 FROM unnest('{-1,0,9,10,255}'::int[]) h, unnest('{-1,0,9,10,255}'::int[]) d;
@@ -513,5 +527,5 @@ SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', 
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
 DROP VIEW cgap_w;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, cgap, local_w, actions_w, words_w;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, cgap, local_w, actions_w, words_w;
 DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h;
