@@ -22,11 +22,11 @@ CREATE FUNCTION cost(query text, OUT files int, OUT bloom int, OUT blocks int, O
 DECLARE j jsonb;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    SELECT sum(f::int) INTO files FROM jsonb_path_query(j, '$.**."Files Read"') f;
-    SELECT sum(b::int) INTO bloom FROM jsonb_path_query(j, '$.**."Files Skipped by Bloom"') b;
-    SELECT sum(b::int) INTO blocks FROM (SELECT jsonb_path_query(j, '$.**."Blocks Read"') AS b
-        UNION ALL SELECT jsonb_path_query(j, '$.**."Blocks Cached"')) x;
-    SELECT sum(c::int) INTO cells FROM jsonb_path_query(j, '$.**."Cells Scanned"') c;
+    SELECT sum(f::int) INTO files FROM jsonb_path_query(j, 'strict $.**."Files Read"') f;
+    SELECT sum(b::int) INTO bloom FROM jsonb_path_query(j, 'strict $.**."Files Skipped by Bloom"') b;
+    SELECT sum(b::int) INTO blocks FROM (SELECT jsonb_path_query(j, 'strict $.**."Blocks Read"') AS b
+        UNION ALL SELECT jsonb_path_query(j, 'strict $.**."Blocks Cached"')) x;
+    SELECT sum(c::int) INTO cells FROM jsonb_path_query(j, 'strict $.**."Cells Scanned"') c;
 END $$;
 
 -- An ordinary table holds the log, as it came.

@@ -186,7 +186,7 @@ INSERT INTO weather (station, time_utc, temp_f) VALUES ('KLGA', '2014-01-01 00:0
 SELECT widetable.flush('weather');
 PREPARE stale AS SELECT DISTINCT station, time_utc::date AS day FROM weather WHERE stored > :'last_run' ORDER BY 2;
 EXECUTE stale;
-SELECT jsonb_path_query_first(query_plan('EXECUTE stale', true), '$.**."Files Skipped by Time"') AS files_not_opened;
+SELECT jsonb_path_query_first(query_plan('EXECUTE stale', true), 'strict $.**."Files Skipped by Time"') AS files_not_opened;
 INSERT INTO weather_day SELECT w.station, w.time_utc::date, count(*), min(w.temp_f), max(w.temp_f)
   FROM weather w JOIN (SELECT DISTINCT station, time_utc::date AS day FROM weather WHERE stored > :'last_run') s
     ON w.station = s.station AND w.time_utc >= s.day AND w.time_utc < s.day + 1 GROUP BY 1, 2;

@@ -15,8 +15,8 @@ CREATE FUNCTION cost(query text, OUT files int, OUT cells int) LANGUAGE plpgsql 
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    SELECT sum(f::int) INTO files FROM jsonb_path_query(j::jsonb, '$.**."Files Read"') f;
-    SELECT sum(c::int) INTO cells FROM jsonb_path_query(j::jsonb, '$.**."Cells Scanned"') c;
+    SELECT sum(f::int) INTO files FROM jsonb_path_query(j::jsonb, 'strict $.**."Files Read"') f;
+    SELECT sum(c::int) INTO cells FROM jsonb_path_query(j::jsonb, 'strict $.**."Cells Scanned"') c;
 END $$;
 
 -- ------------------------------------------------------------- the article
