@@ -1,7 +1,7 @@
 /*
  * func_admin.c
  *		SQL functions for administrators: flush, compact, verify, split_keys,
- *		table_size.
+ *		table_size, plain_view.
  *
  * flush and compact do in this process what the background worker would do
  * sooner or later; they never change an answer, so they are no part of the
@@ -10,15 +10,20 @@
  */
 #include "postgres.h"
 
+#include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "pgstat.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "func.h"
@@ -361,4 +366,37 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 		}
 	}
 	PG_RETURN_INT64(bytes);
+}
+
+/*
+ * A view with all columns of the table, for programs that list tables and views
+ * but no foreign tables.  It is simple enough for PostgreSQL to write through it,
+ * and made with the caller's rights; who reads or writes it needs those of the
+ * table, as before.
+ */
+PG_FUNCTION_INFO_V1(wt_sql_plain_view);
+Datum
+wt_sql_plain_view(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	char	   *schema,
+			   *name;
+	StringInfoData sql;
+	Oid			view;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	wt_call_rel(&c, fcinfo, "plain_view()", 0);
+	schema = get_namespace_name(get_rel_namespace(c.relid));
+	name = PG_ARGISNULL(1) ? makeObjectName(c.relname, NULL, "view") : NameStr(*PG_GETARG_NAME(1));
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM ", quote_qualified_identifier(schema, name));
+	appendStringInfoString(&sql, quote_qualified_identifier(schema, c.relname));
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(sql.data, false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "could not make a view: %s", sql.data);
+	SPI_finish();
+	view = RangeVarGetRelid(makeRangeVar(schema, name, -1), NoLock, false);
+	PG_RETURN_OID(view);
 }

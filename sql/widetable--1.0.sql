@@ -176,6 +176,10 @@ CREATE FUNCTION @extschema@.split_keys(rel regclass, n int)
     RETURNS SETOF bytea LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_split_keys';
 CREATE FUNCTION @extschema@.table_size(rel regclass)
     RETURNS bigint LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_table_size';
+CREATE FUNCTION @extschema@.plain_view(rel regclass, name name DEFAULT NULL)
+    RETURNS regclass LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_plain_view';
+COMMENT ON FUNCTION @extschema@.plain_view(regclass, name) IS
+    'an ordinary view of the table, for programs that do not list foreign tables';
 
 -- -------------------------------------------------------------- statistics
 

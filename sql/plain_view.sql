@@ -1,0 +1,46 @@
+-- A plain view of a wide table, for programs that do not list foreign tables.
+SET client_min_messages = warning;
+CREATE SCHEMA pv;
+CREATE FOREIGN TABLE pv."Odd name" (k int, "a column" text, m jsonb OPTIONS (family 'm'))
+  SERVER widetable OPTIONS (key 'k', families '{"d": {}, "m": {}}');
+SELECT widetable.plain_view('pv."Odd name"');
+INSERT INTO pv."Odd name_view" VALUES (1, 'one', '{"x": "1"}'), (2, 'two', NULL) RETURNING k;
+UPDATE pv."Odd name_view" SET "a column" = 'TWO' WHERE k = 2;
+DELETE FROM pv."Odd name_view" WHERE k = 1;
+SELECT * FROM pv."Odd name";
+-- what is pushed down without the view is pushed down with it
+EXPLAIN (COSTS OFF) SELECT "a column" FROM pv."Odd name_view" WHERE k = 2;
+SELECT table_name, table_type, is_insertable_into FROM information_schema.tables WHERE table_schema = 'pv' ORDER BY 1;
+-- a column more: made anew, and what others were granted stays
+CREATE ROLE pv_reader;
+GRANT USAGE ON SCHEMA pv TO pv_reader;
+GRANT SELECT ON pv."Odd name_view" TO pv_reader;
+ALTER FOREIGN TABLE pv."Odd name" DROP COLUMN m;
+ALTER FOREIGN TABLE pv."Odd name" ADD COLUMN n int;
+DROP VIEW pv."Odd name_view";
+ALTER FOREIGN TABLE pv."Odd name" DROP COLUMN m;
+SELECT widetable.plain_view('pv."Odd name"', 'odd');
+GRANT SELECT ON pv.odd TO pv_reader;
+ALTER FOREIGN TABLE pv."Odd name" ADD COLUMN o int;
+SELECT widetable.plain_view('pv."Odd name"', 'odd');
+\d pv.odd
+-- the rights are those of who reads
+SET ROLE pv_reader;
+SELECT * FROM pv.odd;
+SELECT widetable.plain_view('pv."Odd name"');
+RESET ROLE;
+GRANT SELECT ON pv."Odd name" TO pv_reader;
+SET ROLE pv_reader;
+SELECT * FROM pv.odd;
+INSERT INTO pv.odd (k, n) VALUES (3, 3);
+RESET ROLE;
+-- what is in the way is not replaced
+CREATE TABLE pv.taken (k int);
+SELECT widetable.plain_view('pv."Odd name"', 'taken');
+SELECT widetable.plain_view('pv.taken');
+SELECT widetable.plain_view(NULL) IS NULL AS nothing;
+DROP VIEW pv.odd;
+DROP FOREIGN TABLE pv."Odd name";
+DROP TABLE pv.taken;
+DROP SCHEMA pv;
+DROP ROLE pv_reader;
