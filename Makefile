@@ -7,6 +7,7 @@
 #   make check-engine               engine unit tests only
 #   make check-sanitize             engine unit tests under address and undefined sanitizers
 #   make check-clang                build with clang and its warnings
+#   make check-clients              programs and libraries that read and write wide tables (./test/clients)
 
 EXTENSION = widetable
 MODULE_big = widetable
@@ -28,7 +29,7 @@ REGRESS_OPTS = --inputdir=. --load-extension=widetable
 PG_CONFIG ?= pg_config
 
 # PGXS has a target "check" that only says no; ours stand apart from it
-OWN_TARGETS = check demo check-engine check-sanitize check-clang
+OWN_TARGETS = check demo check-engine check-sanitize check-clang check-clients
 ifneq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 
 check:
@@ -39,6 +40,8 @@ check-engine:
 	$(MAKE) -C test/engine check
 check-sanitize:
 	$(MAKE) -C test/engine SAN=address,undefined check
+check-clients:
+	./test/clients
 check-clang:
 	$(MAKE) -C test/engine CC=clang BUILD=build-clang check
 .PHONY: $(OWN_TARGETS)

@@ -1,0 +1,28 @@
+"""psqlODBC through unixODBC: what it lists, queries, writing.  Prints TAP."""
+import pyodbc
+
+
+def check(got, expected, name):
+    print(("ok - " if got == expected else "not ok - ") + name)
+    if got != expected:
+        print("#   got      %r\n#   expected %r" % (got, expected))
+
+
+c = pyodbc.connect("DSN=wide")
+cur = c.cursor()
+check(sorted((t.table_name, t.table_type) for t in cur.tables(schema="public")),
+      [("places", "FOREIGN TABLE"), ("places_view", "VIEW")], "SQLTables lists the foreign table and the view")
+check([x.column_name for x in cur.columns(table="places")],
+      ["geonameid", "name", "country", "population", "lat", "lon", "more"], "SQLColumns")
+cur.execute("SELECT name, population FROM places WHERE geonameid = ?", 41548)
+check(tuple(cur.fetchone()), ("Kamālshahr", 141669), "a row")
+for t in ("places", "places_view"):
+    cur.execute("INSERT INTO %s (geonameid, name) VALUES (?, ?)" % t, 1, "Here")
+    check(cur.rowcount, 1, "INSERT into " + t)
+    cur.execute("UPDATE %s SET population = ? WHERE geonameid = ?" % t, 5, 1)
+    check(cur.rowcount, 1, "UPDATE of " + t)
+    cur.execute("DELETE FROM %s WHERE geonameid = ?" % t, 1)
+    check(cur.rowcount, 1, "DELETE from " + t)
+    c.commit()
+cur.execute("SELECT country, count(*) FROM places GROUP BY country ORDER BY 2 DESC, 1 LIMIT 1")
+check(cur.fetchone()[1] > 100, True, "an aggregate")
