@@ -68,7 +68,8 @@ CREATE FOREIGN TABLE visits_by_hour (hour timestamptz, cookie text COLLATE "C", 
 INSERT INTO visits_by_hour SELECT date_trunc('hour', at), cookie, count(*) FROM log GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT * FROM visits_by_hour WHERE cookie = '50.16.19.13';                  -- no Key Range
 EXPLAIN (COSTS OFF) SELECT * FROM visits_by_hour WHERE hour = '2015-05-18 12:00' ORDER BY cookie;
--- Where time must come first, salt spreads the writes, and queries do not change.
+-- S42: where time must come first, salt spreads the writes, and queries stay
+-- as they are: four ranges are merged, so there is no Sort.
 CREATE FOREIGN TABLE visits_salted (hour timestamptz, cookie text COLLATE "C", pages bigint)
     SERVER widetable OPTIONS (key 'hour, cookie', salt_buckets '4');
 INSERT INTO visits_salted SELECT * FROM visits_by_hour;
