@@ -75,14 +75,14 @@ CREATE FUNCTION uid3(k text, n text) RETURNS bytea LANGUAGE sql STABLE AS
     $$SELECT substr(int4send(id), 2) FROM uid WHERE kind = k AND name = n$$;
 CREATE FUNCTION tag(k text, v text) RETURNS bytea LANGUAGE sql STABLE AS $$SELECT uid3('tagk', k) || uid3('tagv', v)$$;
 -- One data point: a float of four bytes has the flags 1 011, an integer of one byte 0 000.
-CREATE FUNCTION tsdb_put(name text, at timestamptz, v float4, host text) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION tsdb_put(name text, at timestamptz, v float4, host text) RETURNS boolean LANGUAGE sql AS $$
     INSERT INTO tsdb SELECT 0, u.id, s - s % 3600, tag('host', host), 't',
            substr(int4send((s % 3600)::int * 16 + 11), 3), NULL, float4send(v)
-      FROM uid u, cast(extract(epoch FROM at) AS bigint) s WHERE kind = 'metric' AND u.name = tsdb_put.name
+      FROM uid u, cast(extract(epoch FROM at) AS bigint) s WHERE kind = 'metric' AND u.name = tsdb_put.name RETURNING true
 $$;
-CREATE FUNCTION tsdb_put_byte(name text, at timestamptz, v int, host text) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION tsdb_put_byte(name text, at timestamptz, v int, host text) RETURNS boolean LANGUAGE sql AS $$
     INSERT INTO tsdb SELECT 0, u.id, s - s % 3600, tag('host', host), 't', substr(int4send((s % 3600)::int * 16), 3), NULL, substr(int4send(v), 4)
-      FROM uid u, cast(extract(epoch FROM at) AS bigint) s WHERE kind = 'metric' AND u.name = tsdb_put_byte.name
+      FROM uid u, cast(extract(epoch FROM at) AS bigint) s WHERE kind = 'metric' AND u.name = tsdb_put_byte.name RETURNING true
 $$;
 SELECT tsdb_put('sys.cpu.user', '2013-01-01 00:00:10', 42.5, 'web01');
 -- The key of the literature: 000001 50E22700 000001 000001; 10 seconds and flags: 00ab; 42.5: 422a0000.
