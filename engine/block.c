@@ -619,6 +619,27 @@ block_next(block_cursor *c)
 	return enter_row(c, c->row + 1);
 }
 
+wide_status
+block_since(block_cursor *c, int64_t ts)
+{
+	while (c->valid && c->e.ts < ts)
+	{
+		uint32_t	row = c->row + 1;
+
+		if ((int64_t) c->ts.most < ts)
+			c->valid = false;
+		else if (!c->ts.by_row)
+			TRY(block_next(c));
+		else
+		{
+			while (row < c->rows && (int64_t) block_number(&c->ts, row) < ts)
+				row++;
+			TRY(enter_row(c, row));
+		}
+	}
+	return WIDE_OK;
+}
+
 /* The last entry of the row before which the current one stands, or of an earlier row: that before (row, at). */
 static wide_status
 step_back(block_cursor *c, uint32_t row, uint32_t at)

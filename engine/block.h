@@ -158,6 +158,8 @@ extern wide_status block_last(block_cursor *c);
 extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 /* last entry with ukey < the given bytes */
 extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
+/* From the current entry to the first with a timestamp >= ts, which may be this one; not valid: there is none. */
+extern wide_status block_since(block_cursor *c, int64_t ts);
 /* the first entry of a row; rows: not valid */
 extern wide_status block_seek_row(block_cursor *c, uint32_t row);
 /* How many entries lie before the current one (not valid: all). */

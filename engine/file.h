@@ -103,6 +103,8 @@ extern wide_status sst_cursor_next(sst_cursor *c);
 extern wide_status sst_cursor_row(sst_cursor *c, uint32_t row);
 /* The sequence number of all entries, 0: each has its own. */
 extern uint64_t sst_cursor_seq(const sst_cursor *c);
+/* From the current entry to the first with a timestamp >= ts, or to some entry at or above hi (NULL: none). */
+extern wide_status sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen);
 /* No block of the file follows (or it may be so). */
 extern bool sst_cursor_last_block(const sst_cursor *c);
 /* From an entry below the bytes to the first that is not: a seek that expects to end near by. */

@@ -253,6 +253,8 @@ range_limits(wide_scan *s, scan_family *f)
 	source_limits *l = &f->limits;
 
 	l->hi = l->row = l->column = NULL;
+	/* a filter may want to go on elsewhere; who follows is sought for one row */
+	l->pass_old = l->by_time && f->leads && !s->reverse && !s->cur->point && s->filter == NULL;
 	if (!s->cur->point)
 	{
 		if (s->cur->hi_len > 0 && !s->reverse)

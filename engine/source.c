@@ -13,6 +13,9 @@
  * and one without a timestamp has the largest there is, so that no file with
  * one is skipped.  For the same reason a file that is wholly newer is needed:
  * its versions displace and number the older ones, its deletes mask them.
+ * What can be said of a file can be said of an entry, as it might be a file of its
+ * own: where a scan goes forward over all of a range (pass_old), older entries
+ * are passed over here, so that neither merge nor scan sees them.
  *
  * Locking: none; whoever makes a source holds the pin that keeps memory and
  * files in place.
@@ -180,6 +183,17 @@ file_current(source *s)
 	s->e = s->cursor.valid ? sst_cursor_entry(&s->cursor) : NULL;
 }
 
+/* The cursor has moved: to the next entry that is new enough in this file. */
+static inline wide_status
+file_since(source *s)
+{
+	const source_limits *l = s->limits;
+
+	if (l == NULL || !l->pass_old || !s->cursor.valid || sst_cursor_entry(&s->cursor)->ts >= l->ts_min)
+		return WIDE_OK;
+	return sst_cursor_since(&s->cursor, l->ts_min, l->hi, l->hilen);
+}
+
 /*
  * The first entry in file i or later ones; with a key, the first at or after
  * it.  Bounds may be shortened, so more than one file can end below the key.
@@ -205,6 +219,7 @@ files_from(source *s, int i, const uint8_t *ukey, uint32_t klen, int64_t ts, uin
 			continue;
 		TRY(file_open(s, i));
 		TRY(ukey != NULL ? sst_cursor_seek(&s->cursor, ukey, klen, ts, seq) : sst_cursor_first(&s->cursor));
+		TRY(file_since(s));
 		file_current(s);
 		if (s->e != NULL)
 			return WIDE_OK;
@@ -247,6 +262,7 @@ static wide_status
 files_next(source *s)
 {
 	TRY(sst_cursor_next(&s->cursor));
+	TRY(file_since(s));
 	if (s->cursor.valid)
 		return WIDE_OK;			/* e points to the cursor's entry already */
 	return files_from(s, s->at + 1, NULL, 0, 0, 0);
@@ -277,10 +293,27 @@ files_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 
 /* --------------------------------------------------------------- memtables */
 
-static void
+#define OLD_STEPS	64			/* entries between two looks at the end of the range */
+
+static wide_status
 mem_current(source *s)
 {
+	const source_limits *l = s->limits;
+
+	if (l != NULL && l->pass_old)
+		for (uint32_t n = 1; mem_valid(&s->mem) && s->mem.family == s->family && s->mem.e.ts < l->ts_min; n++)
+		{
+			if (n % OLD_STEPS == 0)
+			{
+				if (l->hi != NULL && ukey_compare(s->mem.e.ukey, s->mem.e.klen, l->hi, l->hilen) >= 0)
+					break;
+				if (interrupted(s->db))
+					return wide_fail(WIDE_INTERRUPTED, "interrupted");
+			}
+			mem_next(&s->mem);
+		}
 	s->e = mem_valid(&s->mem) && s->mem.family == s->family ? &s->mem.e : NULL;
+	return WIDE_OK;
 }
 
 #define UNSEEN_STEPS	16		/* invisible entries after which searching is cheaper */
@@ -333,8 +366,7 @@ source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t 
 	if (s->kind == SOURCE_BATCH)
 		return source_batch_seek(s, ukey, klen, ts, seq);
 	mem_seek(&s->mem, s->family, ukey, klen, ts, seq);
-	mem_current(s);
-	return WIDE_OK;
+	return mem_current(s);
 }
 
 wide_status
@@ -345,8 +377,7 @@ source_next(source *s)
 	if (s->kind == SOURCE_BATCH)
 		return source_batch_next(s);
 	mem_next_seen(s);
-	mem_current(s);
-	return WIDE_OK;
+	return mem_current(s);
 }
 
 wide_status
@@ -385,6 +416,7 @@ source_pass(source *s, const uint8_t *ukey, uint32_t klen)
 	if (s->kind == SOURCE_FILES)
 	{
 		TRY(sst_cursor_pass(&s->cursor, ukey, klen));
+		TRY(file_since(s));
 		return s->cursor.valid ? WIDE_OK : files_from(s, s->at + 1, ukey, klen, INT64_MAX, SEQ_MAX);
 	}
 	for (int i = 0; i < PASS_STEPS; i++)

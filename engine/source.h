@@ -22,6 +22,7 @@ typedef struct source_limits
 	int64_t		seen_ts;		/* no batch up to seen_seq has a newer commit timestamp */
 	bool		by_time;		/* memtables and files whose newest timestamp is below ts_min are not needed */
 	int64_t		ts_min;
+	bool		pass_old;		/* nor are entries below it, and what follows up to hi is read */
 	wide_scan_stats *stats;
 	/*
 	 * A source leaves a block of which entries were used (source_used since it

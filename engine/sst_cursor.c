@@ -340,6 +340,37 @@ sst_cursor_next(sst_cursor *c)
 }
 
 wide_status
+sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
+{
+	while (c->valid && c->block.e.ts < ts)
+	{
+		wide_status st = block_since(&c->block, ts);
+		bool		beyond = hi != NULL && ukey_compare(c->index.e.ukey, c->index.e.klen, hi, hilen) >= 0;
+
+		if (st != WIDE_OK)
+		{
+			c->valid = false;
+			return in_block(c, st);
+		}
+		if (c->block.valid)
+		{
+			if (c->r->global_seq != 0)
+				c->block.e.seq = c->r->global_seq;
+			break;
+		}
+		if (interrupted(c->db))
+		{
+			c->valid = false;
+			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		}
+		TRY(next_block(c));
+		if (beyond)
+			break;
+	}
+	return WIDE_OK;
+}
+
+wide_status
 sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
 	block_cursor *b = &c->block;
