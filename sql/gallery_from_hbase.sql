@@ -12,10 +12,12 @@ SET datestyle = 'ISO, YMD';
 CREATE SCHEMA gallery_from_hbase;
 SET search_path = gallery_from_hbase;
 
--- HBase prints bytes as text with \xHH (Bytes.toStringBinary); there and back.
+-- HBase prints bytes as text with \xHH (Bytes.toStringBinary), also for the
+-- backslash; there and back.
 CREATE FUNCTION hbase_bytes(printed text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT AS $$
-    SELECT decode(coalesce(string_agg(coalesce(m[1], encode(convert_to(m[2], 'UTF8'), 'hex')), '' ORDER BY n), ''), 'hex')
-    FROM regexp_matches(printed, '\\x([0-9A-Fa-f]{2})|(\\|[^\\]+)', 'g') WITH ORDINALITY x(m, n) $$;
+    SELECT decode(coalesce(string_agg(CASE n WHEN 1 THEN encode(convert_to(p, 'UTF8'), 'hex')
+                                      ELSE left(p, 2) || encode(convert_to(substr(p, 3), 'UTF8'), 'hex') END, '' ORDER BY n), ''), 'hex')
+    FROM unnest(string_to_array(printed, '\x')) WITH ORDINALITY x(p, n) $$;
 CREATE FUNCTION hbase_printed(bytes bytea) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT coalesce(string_agg(CASE WHEN b BETWEEN 32 AND 126 AND b <> 92 THEN chr(b) ELSE '\x' || upper(lpad(to_hex(b), 2, '0')) END, '' ORDER BY i), '')
     FROM generate_series(0, length(bytes) - 1) i, get_byte(bytes, i) b $$;
@@ -49,9 +51,10 @@ ROW                   COLUMN+CELL
 Took 0.0381 seconds
 \.
 CREATE VIEW scanned_cells AS
-SELECT hbase_bytes(m[1]) AS rowkey, m[2] AS family, hbase_bytes(m[3]) AS qualifier, hbase_ts(m[4]) AS ts, hbase_bytes(m[5]) AS value
-FROM scanned, regexp_match(line, '^ (.*?) +column=([^:]+):(.*?), timestamp=([^,]+), value=(.*)$') m
-WHERE m IS NOT NULL;
+SELECT hbase_bytes(substr(line, 2, c - 2)) AS rowkey, split_part(col, ':', 1) AS family, hbase_bytes(substr(col, strpos(col, ':') + 1)) AS qualifier,
+       hbase_ts(substr(line, t + 12, v - t - 12)) AS ts, hbase_bytes(substr(line, v + 8)) AS value
+FROM scanned, strpos(line, ' column=') c, strpos(line, ', timestamp=') t, strpos(line, ', value=') v, substr(line, c + 8, t - c - 8) col
+WHERE line LIKE '% column=%, timestamp=%, value=%';
 -- S70, S87: the stored table: typed columns, and the same as raw cells
 CREATE FOREIGN TABLE useractions (
     userid  int    OPTIONS (encoding 'binary'),
