@@ -105,8 +105,8 @@ done:
 	return st;
 }
 
-static void
-drop_sources(wide_scan *s)
+void
+scan_drop_sources(wide_scan *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 	{
@@ -121,13 +121,13 @@ drop_sources(wide_scan *s)
 }
 
 /* The same, and bring the statistics up to date first. */
-static void
-let_sources_go(wide_scan *s)
+void
+scan_leave_sources(wide_scan *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_restart(s->families[i].m);
-	drop_sources(s);
+	scan_drop_sources(s);
 }
 
 static wide_status
@@ -189,8 +189,8 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 	return WIDE_OK;
 }
 
-static wide_status
-set_ranges(wide_scan *s, const wide_range *ranges, int n)
+wide_status
+scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
 {
 	bool		points = n > 0;
 
@@ -752,7 +752,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->calls = 1;
 	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
 	TRY_GOTO(scan_families_open(s, spec));
-	TRY_GOTO(set_ranges(s, spec->ranges, spec->nranges));
+	TRY_GOTO(scan_set_ranges(s, spec->ranges, spec->nranges));
 	TRY_GOTO(make_sources(s));
 	scan_run_init(s);
 	*out = s;
@@ -769,7 +769,7 @@ refresh(wide_scan *s)
 	if (s->pinned && !pin_is_stale(s))
 		return WIDE_OK;
 	TRY(scan_run_drop(s));
-	let_sources_go(s);
+	scan_leave_sources(s);
 	TRY(make_sources(s));
 	return s->open && !(s->cur->point && s->point_done) ? range_seek(s) : WIDE_OK;
 }
@@ -820,7 +820,7 @@ static wide_status
 step_back(wide_scan *s)
 {
 	scan_let_go(s);
-	let_sources_go(s);
+	scan_leave_sources(s);
 	if (!s->in_row && !s->row_exists)
 		return WIDE_OK;
 	s->in_row = s->row_exists = false;
@@ -865,75 +865,7 @@ wide_scan_park(wide_scan *s)
 		return;
 	s->failed = scan_run_drop(s);
 	scan_let_go(s);
-	let_sources_go(s);
-}
-
-static void
-count_statistics(wide_scan *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].m != NULL)
-			merge_restart(s->families[i].m);
-	scan_run_count(s);
-	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
-	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
-	s->counted_rows = s->stats.rows_returned;
-	s->counted_cells = s->stats.cells_returned;
-}
-
-/*
- * The snapshot has been renewed.  What was committed since is in the sources
- * that we have, unless the set of memtables and files has another version by
- * now, or a memtable was left out because there was nothing in it to see.
- */
-static wide_status
-snapshot_moved(wide_scan *s)
-{
-	uint64_t	generation = wide_catalog_generation(s->db);
-	bool		views = generation != s->generation;
-
-	/* floors are read before the files to which they may not matter any more: see catalog_retire */
-	if (s->pinned && (views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
-		let_sources_go(s);
-	s->seq = wide_snapshot_lsn(s->snap);
-	s->generation = generation;
-	if (!s->now_given)
-		s->now = snapshot_now(s->snap);
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		scan_family *f = &s->families[i];
-
-		f->limits.seen_seq = s->seq;
-		f->limits.seen_ts = snapshot_newest_ts(s->snap);
-		if (views)
-			TRY(scan_make_view(s, f));
-		else
-			view_read_renew(&f->view, s->seq, s->now);
-	}
-	return WIDE_OK;
-}
-
-wide_status
-wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
-{
-	count_statistics(s);
-	scan_run_restart(s);
-	scan_let_go(s);
-	TRY(shm_check(s->db));
-	s->failed = WIDE_OK;
-	s->own_mark = own_mark;
-	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
-		TRY(snapshot_moved(s));
-	/* what the transaction has written since may be elsewhere */
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].own != NULL && !source_batch_mark(s->families[i].own, own_mark))
-		{
-			let_sources_go(s);
-			break;
-		}
-	for (int i = 0; i < s->nfamilies; i++)
-		s->families[i].before_valid = false;
-	return set_ranges(s, ranges, nranges);
+	scan_leave_sources(s);
 }
 
 void
@@ -952,9 +884,9 @@ wide_scan_close(wide_scan *s)
 {
 	if (s == NULL)
 		return;
-	count_statistics(s);
+	scan_count(s);
 	scan_let_go(s);
-	drop_sources(s);
+	scan_drop_sources(s);
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];

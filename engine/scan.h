@@ -1,6 +1,7 @@
 /*
  * scan.h - the inside of a scan, for scan_open.c (what is looked for), scan.c
- * (ranges, rows, sources) and scan_row.c (the cells of a row).
+ * (ranges, rows, sources), scan_row.c (the cells of a row) and scan_again.c (its
+ * next use).
  */
 #ifndef WIDE_SCAN_H
 #define WIDE_SCAN_H
@@ -224,6 +225,9 @@ extern void scan_families_free(wide_scan *s);	/* the lists, not what is in them 
 extern wide_status scan_make_view(wide_scan *s, scan_family *f);
 
 /* scan.c */
+extern void scan_drop_sources(wide_scan *s);	/* and the pin */
+extern void scan_leave_sources(wide_scan *s);	/* the same, and bring the statistics up to date first */
+extern wide_status scan_set_ranges(wide_scan *s, const wide_range *ranges, int n);
 extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false: it is passed by */
 /* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
 extern wide_status scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
@@ -231,6 +235,9 @@ extern wide_status scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes k
 extern wide_status scan_go_to_sought(wide_scan *s);
 /* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
 extern bool scan_range_passed(const wide_scan *s);
+
+/* scan_again.c */
+extern void scan_count(wide_scan *s);	/* bring the store's statistics up to date */
 
 /* scan_run.c */
 extern bool scan_runs_off;		/* for tests: everything goes the other way */

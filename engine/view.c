@@ -426,9 +426,11 @@ view_read_filter(view_read *v, int64_t show_min, int64_t show_max)
 }
 
 void
-view_read_renew(view_read *v, uint64_t seq, int64_t now)
+view_read_renew(view_read *v, uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now)
 {
 	v->seq = seq;
+	v->excluded = excluded;
+	v->nexcluded = nexcluded;
 	v->now = now;
 	v->expire_before = view_expiry(now, v->opt.ttl_us);
 	view_read_row(v);

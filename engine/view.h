@@ -137,8 +137,8 @@ extern wide_status view_read_init(view_read *v, const wide_family_options *opt, 
 								  int64_t now, int64_t ts_min, int64_t ts_max, int max_versions);
 /* Give out only show_min <= ts < show_max of what is visible (INT64_MAX: open). */
 extern void view_read_filter(view_read *v, int64_t show_min, int64_t show_max);
-/* The same family and question at another moment, between rows; the exclusions stay. */
-extern void view_read_renew(view_read *v, uint64_t seq, int64_t now);
+/* The same family and question at another moment, between rows. */
+extern void view_read_renew(view_read *v, uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now);
 extern void view_read_free(view_read *v);
 extern bool view_read_excluded(const view_read *v, uint64_t seq);
 

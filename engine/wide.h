@@ -795,6 +795,16 @@ extern wide_status wide_scan_restart(wide_scan *s, const wide_range *ranges, int
  * before is invalid afterwards.  Does nothing in the middle of a row.
  */
 extern void wide_scan_park(wide_scan *s);
+/*
+ * Instead of closing it: the scan lets go of everything, its snapshot included,
+ * and may be used again for the same families with another snapshot; that is
+ * cheaper than opening one.  Between the two it holds nothing but memory.
+ * Afterwards only wide_scan_reuse and wide_scan_close may be called, and after
+ * wide_scan_reuse wide_scan_restart before rows are read.  false: it is not made
+ * for that (own batch, predicates, a row filter, a given time) and must be closed.
+ */
+extern bool wide_scan_set_aside(wide_scan *s);
+extern wide_status wide_scan_reuse(wide_scan *s, const wide_snapshot *snap);
 extern void wide_scan_statistics(const wide_scan *s, wide_scan_stats *out);
 extern void wide_scan_close(wide_scan *s);
 

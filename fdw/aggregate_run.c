@@ -414,7 +414,7 @@ wt_aggregate_begin(ForeignScanState *node)
 
 	node->fdw_state = a;
 	a->scan = wt_scan_begin(linitial_oid(list_nth(plan->fdw_private, WtAggRelid)), list_nth(plan->fdw_private, WtAggScan),
-							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps);
+							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
 	a->t = a->scan->t;
 	a->parts = wt_aggregate_shape(plan, 2);
 	a->one_row = wt_aggregate_shape(plan, 3) != 0;

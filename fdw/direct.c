@@ -398,7 +398,7 @@ wtBeginDirectModify(ForeignScanState *node, int eflags)
 		return;
 	d = palloc0(sizeof(WtDirect));
 	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
-							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps);
+							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps, false);
 	d->rinfo = node->resultRelInfo;
 	wt_writer_init(&d->writer, node->ss.ps.state);
 	d->update = plan->operation == CMD_UPDATE;

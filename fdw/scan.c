@@ -29,7 +29,7 @@
 #define MAX_ROW_CELLS	4096
 
 WtScanState *
-wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps)
+wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 {
 	WtScanState *st = palloc0(sizeof(WtScanState));
 	ListCell   *lc;
@@ -39,11 +39,10 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps)
 	st->ps = ps;
 	st->t = wt_table(relid);
 	st->exists = wt_engine(st->t, false, &st->e);
-	if (st->exists)
-		st->held = wt_snapshot_hold(ps->state->es_snapshot);
 	st->tests = wt_plan_tests(private, &st->ntests);
 	st->leaves = wt_plan_leaves(private, &st->nleaves);
-	initStringInfo(&st->asked);
+	if (st->nleaves > 0)
+		initStringInfo(&st->asked);
 	st->nargs = list_length(exprs);
 	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
 	st->exprs = ExecInitExprList(exprs, ps);
@@ -71,7 +70,14 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps)
 				 errhint("RESET widetable.as_of.")));
 	for (int k = 0; k < st->ntests; k++)
 		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
-	st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
+	st->filters = wt_key_filter_possible(st->t, st->tests, st->ntests);
+	st->keeps = keeps;
+	if (keeps)
+		wt_keep_take(st);
+	if (st->exists && st->reused == NULL)
+		st->held = wt_snapshot_hold(ps->state->es_snapshot);
+	if (st->reused == NULL)
+		st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
 	st->rangecxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
 	return st;
@@ -143,6 +149,8 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 		arg->known = true;
 	}
 	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
+	if (st->ranges.filter != NULL && !st->filters)
+		elog(ERROR, "unexpected conditions on later parts of the key");
 	st->key_filter.filter = st->ranges.filter;
 	wt_predicates(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
 	st->part = NULL;
@@ -209,7 +217,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	memset(&st->spec, 0, sizeof(st->spec));
 	st->reader = wt_scan_reader(st, &st->spec);
 	st->spec.reverse = st->reverse;
-	if (wt_key_filter_possible(st->t, st->tests, st->ntests))
+	if (st->filters)
 	{
 		st->key_filter.reverse = st->reverse;
 		st->spec.row_filter = wt_key_filter;
@@ -219,7 +227,8 @@ open_scans(WtScanState *st, Snapshot snapshot)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
 	limit_times(st, &st->spec);
 	wt_predicates_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
-	wt_predicates_print(&st->predicates, &st->asked);
+	if (st->nleaves > 0)
+		wt_predicates_print(&st->predicates, &st->asked);
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
 	s->reverse = st->reverse;
@@ -242,6 +251,26 @@ open_scans(WtScanState *st, Snapshot snapshot)
 		s->n = 0, s->merge = false;
 	st->opened = true;
 	MemoryContextSwitchTo(old);
+}
+
+/* The same, with what wt_keep_take has found. */
+static void
+open_reused(WtScanState *st)
+{
+	WtSource   *s = &st->source;
+	WtScan	   *scan = st->reused;
+	int			n;
+	const wide_range *ranges = ranges_of(st, 0, &n);
+
+	st->opens++;
+	s->n = 1;
+	s->scans = MemoryContextAlloc(st->cxt, sizeof(WtScan *));
+	s->scans[0] = scan;
+	s->reverse = st->reverse;
+	s->merge = false;
+	st->opened = true;
+	st->reused = NULL;
+	wt_scan_reuse_ranges(scan, ranges, n);
 }
 
 void
@@ -276,6 +305,8 @@ add_statistics(const WtSource *s, wide_scan_stats *out)
 static void
 close_scans(WtScanState *st)
 {
+	wt_scan_close(st->reused);
+	st->reused = NULL;
 	add_statistics(&st->source, &st->past);
 	if (st->reader != NULL)
 		st->past_bad_keys += st->reader->bad_keys;
@@ -325,7 +356,9 @@ wt_scan_start(WtScanState *st)
 	/* they may ask for other families now, or other values */
 	if (st->opened && !st->fixed && !st->next_chunk && (st->cell_tests || asks_other_values(st)))
 		close_scans(st);
-	if (!st->opened)
+	if (st->reused != NULL)
+		open_reused(st);
+	else if (!st->opened)
 		open_scans(st, st->ps->state->es_snapshot);
 	else
 		for (int b = 0; b < s->n; b++)
@@ -408,7 +441,8 @@ wt_scan_again(WtScanState *st)
 void
 wt_scan_end(WtScanState *st)
 {
-	close_scans(st);
+	if (!st->keeps || !wt_keep_leave(st))
+		close_scans(st);
 	wt_scan_close(st->held);
 }
 
@@ -435,7 +469,7 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 		return;
 	}
 	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
-									&node->ss.ps);
+									&node->ss.ps, true);
 }
 
 /* A row that passes the quals, locked. */

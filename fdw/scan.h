@@ -47,12 +47,16 @@ typedef struct WtScanState
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
 	MemoryContext cxt;			/* of the scan */
 	MemoryContext opencxt;		/* of the readers and what belongs to them */
+	bool		keeps;			/* the reader and its scan outlive the statement: keep.c */
+	uint64		generation;		/* with keeps: of the engine's catalog */
+	WtScan	   *reused;			/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
 	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
 	MemoryContext rowcxt;
 	struct WtLoose *loose;		/* aggregate_run.c: leaves out rows by their key; NULL */
 	MemoryContext rangecxt;
 	WtRanges	ranges;
-	WtKeyFilterArg key_filter;	/* what the ranges do not say */
+	bool		filters;		/* there may be something that the ranges do not say: */
+	WtKeyFilterArg key_filter;
 	/* changing rows: of each column that is read the timestamp of its cell, PG_INT64_MIN: none; NULL: not wanted */
 	int64	   *floors;
 	bool	   *bare;			/* with floors: columns of which nothing else is wanted */
@@ -81,9 +85,10 @@ typedef struct WtScanState
 /*
  * The scan that the private list of a plan describes (enum WtPrivate), with the
  * plan's fdw_exprs.  Nothing is read yet, but the snapshot is held.  Lives in
- * CurrentMemoryContext until wt_scan_end.
+ * CurrentMemoryContext until wt_scan_end.  keeps: what the engine's scan is given
+ * is told by these arguments alone.
  */
-extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps);
+extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps);
 /*
  * The next row: values by attribute number - 1; those that are not wanted are
  * null.  They live until the next call.  false: there is none.
@@ -107,6 +112,14 @@ extern void wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from);
 extern const WtRanges *wt_scan_ranges(WtScanState *st);
 /* parallel.c.  Get a chunk with some of the ranges in it, which are in part then.  false: there is none left. */
 extern bool wt_parallel_next(WtScanState *st);
+
+/*
+ * keep.c.  A statement that has begun takes over what an earlier one has left for
+ * the same columns of the same table; and leaves it for the next one.  false:
+ * it is to be freed.
+ */
+extern void wt_keep_take(WtScanState *st);
+extern bool wt_keep_leave(WtScanState *st);
 
 /* for scan_lock.c: a reader of what the scan reads */
 extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);

@@ -84,12 +84,37 @@ wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 	return f;
 }
 
+/* Nothing is said of the part but that it is equal to a value.  (A row comparison may leave some of what has it.) */
+static bool
+is_one_value(const WtTest *tests, int ntests, int part)
+{
+	bool		any = false;
+
+	for (int i = 0; i < ntests; i++)
+	{
+		if (tests[i].part != part)
+			continue;
+		if (tests[i].clause != 0 || tests[i].kind != WT_COND_EQ || tests[i].n != 1)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* With one value of each part before it, what is said of a part goes into the ranges (plain_ranges). */
 bool
 wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests)
 {
 	for (int i = 0; i < ntests; i++)
-		if (tests[i].part > 0 && tests[i].part < t->nkeys)
+	{
+		if (tests[i].part == 0 || tests[i].part >= t->nkeys)
+			continue;
+		if (tests[i].clause != 0)
 			return true;
+		for (int part = 0; part < tests[i].part; part++)
+			if (!is_one_value(tests, ntests, part))
+				return true;
+	}
 	return false;
 }
 

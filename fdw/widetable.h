@@ -346,6 +346,7 @@ typedef struct WtEngine
 	wide_table_id table;
 	wide_family_id families[WT_MAX_FAMILIES];
 	int			versions[WT_MAX_FAMILIES];	/* of families[] */
+	uint64		generation;		/* of the engine's catalog, or an earlier one, when this was found */
 	int			nall;
 	wide_family_id all[WT_MAX_FAMILIES];
 } WtEngine;
@@ -398,6 +399,18 @@ extern void wt_scan_keep(WtScan *s, wide_row *row);
 extern void wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges);
 extern void wt_scan_stats(WtScan *s, wide_scan_stats *out);
 extern void wt_scan_close(WtScan *s);
+/*
+ * Instead of closing it: the scan is nobody's then and holds nothing but memory,
+ * until wt_scan_reuse makes it another statement's.  false: close it.  After
+ * wt_scan_reuse, which holds the statement's snapshot as wt_snapshot_hold does,
+ * the first ranges are given by wt_scan_reuse_ranges; without these it may be
+ * set aside again.  To be reused only while wt_batch(false) is NULL, and for
+ * what it was opened for.
+ */
+extern bool wt_scan_set_aside(WtScan *s);
+extern void wt_scan_reuse(WtScan *s, Snapshot snapshot);
+extern void wt_scan_reuse_ranges(WtScan *s, const wide_range *ranges, int nranges);
+extern void wt_scan_forget(WtScan *s);	/* one that is set aside */
 /* Would the statement's snapshot see a cell with that sequence number? (for recheck after locking) */
 extern bool wt_scan_sees(WtScan *s, uint64_t seq);
 /* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan sees it. */

@@ -614,6 +614,59 @@ wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	return s;
 }
 
+bool
+wt_scan_set_aside(WtScan *s)
+{
+	dlist_iter	iter;
+
+	if (batch != NULL || s->opened_with != NULL || s->head.newest || s->head.scan == NULL)
+		return false;
+	dlist_foreach(iter, &scans)
+	{
+		if (dlist_container(WtScan, node, iter.cur) != s)
+			continue;
+		if (!wide_scan_set_aside(s->head.scan))
+			return false;
+		dlist_delete(&s->node);
+		snap_unref(s->snap);
+		s->snap = NULL;
+		s->owner = NULL;
+		s->pg = NULL;
+		s->kept = NULL;
+		if (s->keptcxt != NULL)
+			MemoryContextDelete(s->keptcxt);
+		s->keptcxt = NULL;
+		return true;
+	}
+	return false;
+}
+
+void
+wt_scan_reuse(WtScan *s, Snapshot snapshot)
+{
+	s->snap = snap_for(snapshot);
+	/* from here on it is the statement's, also when there is an error */
+	s->pg = snapshot;
+	s->as_of = wt_as_of_us();
+	s->owner = CurrentResourceOwner;
+	s->spec.own_mark = wt_own_mark(snapshot);
+	dlist_push_head(&scans, &s->node);
+}
+
+void
+wt_scan_reuse_ranges(WtScan *s, const wide_range *ranges, int nranges)
+{
+	wt_check(wide_scan_reuse(s->head.scan, s->snap->ws), "could not read");
+	wt_scan_restart(s, ranges, nranges);
+}
+
+void
+wt_scan_forget(WtScan *s)
+{
+	wide_scan_close(s->head.scan);
+	MemoryContextDelete(s->cxt);
+}
+
 /* A read of the newest state has shown the row, or (NULL) that there is none. */
 static void
 note_newest(const WtScan *s, const wide_row *row)
@@ -798,7 +851,6 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 typedef struct EngineCache
 {
 	Oid			relid;
-	uint64		generation;
 	uint64		serial;			/* of the parsed definition */
 	WtEngine	engine;
 } EngineCache;
@@ -836,6 +888,7 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 	wide_db    *db;
 	wide_table	wt;
 	wide_status st;
+	uint64		generation;
 
 	/* nothing was ever stored in this cluster: do not make a store for reading */
 	if (!create && !wt_store_exists())
@@ -844,7 +897,9 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 		return false;
 	}
 	db = wt_db();
-	if (!ddl && c->relid == t->relid && c->serial == t->serial && c->generation == wide_catalog_generation(db))
+	/* before the catalog is read: what changes meanwhile is not taken for what was found */
+	generation = wide_catalog_generation(db);
+	if (!ddl && c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation)
 	{
 		*out = c->engine;
 		return true;
@@ -868,11 +923,11 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 				fill_engine(t, batch, &wt, out);
 				break;
 			}
+	out->generation = generation;
 	if (!ddl)
 	{
 		c->relid = t->relid;
 		c->serial = t->serial;
-		c->generation = wide_catalog_generation(db);
 		c->engine = *out;
 	}
 	return true;

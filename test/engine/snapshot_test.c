@@ -375,6 +375,87 @@ test_renew(void **state)
 }
 
 /* What a renewed snapshot does not see any more may go, what it sees may not. */
+/*
+ * A scan that is set aside and used again, with any other snapshot (newer, older,
+ * with exclusions), after whatever it was left in the middle of, reads what a new
+ * one reads.  Meanwhile it holds nothing.
+ */
+static void
+test_set_aside(void **state)
+{
+	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 3};
+	buffer		old = {0},
+				new = {0};
+	uint64_t	r = 12,
+				xid = 1000;
+	int			excluding = 0,
+				back = 0;
+
+	(void) state;
+	for (int round = 0; round < 6; round++)
+	{
+		wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = round % 2 == 1};
+		wide_snapshot *first, *held = NULL;
+		wide_scan  *scan, *again;
+		store		s;
+
+		begin(&s, 2);
+		f.id = fam;
+		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &first));
+		assert_ok(wide_scan_open(s.db, first, &spec, &scan));
+		assert_true(wide_scan_set_aside(scan));
+		wide_snapshot_release(first);
+		for (int i = 0; i < 200; i++)
+		{
+			wide_snapshot *snap;
+			wide_row	row;
+			int			n,
+						use_held;
+
+			happen(&s, &r);
+			if (rnd(&r) % 4 == 0)
+				put_external(&s, xid++, "m", "external");
+			if (held == NULL)
+				assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &held));
+			assert_ok(wide_snapshot_take(s.db, rnd(&r) % 2 == 0 ? odd_runs : NULL, NULL, &snap));
+			use_held = rnd(&r) % 4 == 0;
+			back += use_held && wide_snapshot_lsn(held) < wide_snapshot_lsn(snap);
+			(void) snapshot_excluded(use_held ? held : snap, &n);
+			excluding += n > 0;
+			assert_ok(wide_scan_reuse(scan, use_held ? held : snap));
+			assert_ok(wide_scan_restart(scan, &all, 1, 0));
+			read_all(scan, &old);
+			assert_ok(wide_scan_open(s.db, use_held ? held : snap, &spec, &again));
+			read_all(again, &new);
+			assert_int_equal(old.len, new.len);
+			if (old.len > 0)
+				assert_memory_equal(old.data, new.data, old.len);
+			wide_scan_close(again);
+			/* it stops where it likes */
+			assert_ok(wide_scan_restart(scan, &all, 1, 0));
+			for (n = rnd(&r) % 4; n > 0 && wide_scan_next(scan, &row) == WIDE_OK;)
+				n--;
+			assert_true(wide_scan_set_aside(scan));
+			assert_int_equal(atomic_load(&s.db->slot->pin), 0);
+			assert_int_equal(atomic_load(&s.db->slot->mem_pin), 0);
+			assert_int_equal(cache_pinned(s.db), 0);
+			wide_snapshot_release(snap);
+			if (rnd(&r) % 8 == 0)
+			{
+				wide_snapshot_release(held);
+				held = NULL;
+			}
+		}
+		wide_scan_close(scan);
+		wide_snapshot_release(held);
+		store_drop(&s);
+	}
+	assert_true(excluding > 100 && back > 100);
+	buffer_free(&old);
+	buffer_free(&new);
+}
+
 static void
 test_renew_keeps(void **state)
 {
@@ -771,6 +852,7 @@ main(void)
 		cmocka_unit_test(test_import_here),
 		cmocka_unit_test(test_import_between),
 		cmocka_unit_test(test_renew),
+		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_renew_keeps),
 		cmocka_unit_test(test_is_newest),
 		cmocka_unit_test(test_between),

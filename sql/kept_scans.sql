@@ -1,0 +1,128 @@
+-- Scans that a session keeps for its next statements: whatever happens in between,
+-- each execution reads what a new scan would.
+CREATE FOREIGN TABLE kept (a bigint, b text COLLATE "C", x text, y bigint, m jsonb OPTIONS (family 'g'))
+  SERVER widetable OPTIONS (key 'a, b', families '{"f": {"versions": 3}, "g": {}}');
+INSERT INTO kept VALUES (1, 'a', 'one', 1, '{"p": "q"}'), (1, 'b', 'two', 2, NULL), (2, 'a', 'three', 3, NULL);
+SET plan_cache_mode = force_generic_plan;
+PREPARE cell(bigint, text) AS SELECT x FROM kept WHERE a = $1 AND b = $2;
+PREPARE row_of(bigint) AS SELECT * FROM kept WHERE a = $1 ORDER BY b;
+PREPARE last(bigint) AS SELECT b, x FROM kept WHERE a = $1 ORDER BY b DESC LIMIT 1;
+EXECUTE cell(1, 'a');
+EXECUTE row_of(1);
+EXECUTE last(1);
+-- no rows, no key at all, and something again
+EXECUTE cell(9, 'a');
+EXECUTE cell(NULL, 'a');
+EXECUTE cell(1, NULL);
+EXECUTE row_of(NULL);
+EXECUTE cell(1, 'b');
+EXECUTE last(2);
+-- what was committed since
+UPDATE kept SET x = 'new' WHERE a = 1 AND b = 'b';
+EXECUTE cell(1, 'b');
+EXECUTE last(1);
+SELECT widetable.flush();
+EXECUTE cell(1, 'b');
+EXECUTE row_of(1);
+-- own writes, savepoints, and nothing of them afterwards
+BEGIN;
+EXECUTE cell(1, 'b');
+INSERT INTO kept VALUES (1, 'c', 'own', 4, NULL);
+EXECUTE cell(1, 'c');
+EXECUTE last(1);
+SAVEPOINT s;
+UPDATE kept SET x = 'undone' WHERE a = 1;
+EXECUTE row_of(1);
+ROLLBACK TO s;
+EXECUTE row_of(1);
+ROLLBACK;
+EXECUTE row_of(1);
+EXECUTE last(1);
+BEGIN;
+EXECUTE last(1);
+DELETE FROM kept WHERE a = 1 AND b = 'b';
+COMMIT;
+EXECUTE last(1);
+EXECUTE cell(1, 'b');
+-- two executions of one plan at the same time, left in the middle
+INSERT INTO kept SELECT 3, 'k' || lpad(i::text, 3, '0'), 'v' || i, i, NULL FROM generate_series(1, 300) i;
+BEGIN;
+DECLARE c1 CURSOR FOR SELECT b FROM kept WHERE a = 3 ORDER BY b;
+DECLARE c2 CURSOR FOR SELECT b FROM kept WHERE a = 3 ORDER BY b;
+FETCH 2 FROM c1;
+FETCH 3 FROM c2;
+FETCH 1 FROM c1;
+CLOSE c1;
+SELECT count(*), max(b) FROM (SELECT b FROM kept WHERE a = 3 ORDER BY b OFFSET 0) s;
+FETCH 1 FROM c2;
+COMMIT;
+SELECT count(*), max(b) FROM (SELECT b FROM kept WHERE a = 3 ORDER BY b OFFSET 0) s;
+-- the same plan within itself
+CREATE FUNCTION other(bigint, text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text;
+BEGIN
+  SELECT x INTO r FROM kept WHERE a = $1 AND b > $2 ORDER BY b LIMIT 1;
+  IF r IS NULL OR $1 < 3 THEN RETURN r; END IF;
+  IF $2 > 'k003' THEN RETURN r; END IF;
+  RETURN r || ' ' || other($1, 'k' || lpad((substr($2, 2)::int + 1)::text, 3, '0'));
+END $$;
+SELECT other(3, 'k001');
+SELECT b, other(a, b) FROM kept WHERE a = 3 AND b < 'k003';
+-- an error leaves a scan open
+SELECT 1 / (y - 2) FROM kept WHERE a = 3;
+SELECT count(*) FROM (SELECT y FROM kept WHERE a = 3 OFFSET 0) s;
+EXECUTE cell(3, 'k002');
+-- a subquery that is never asked, and one that is
+SELECT CASE WHEN i > 9 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k' || i) ELSE 'none' END FROM generate_series(1, 2) i;
+SELECT CASE WHEN i > 1 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k00' || i) ELSE 'none' END FROM generate_series(1, 2) i;
+-- lookups of a join
+SELECT i, k.x FROM generate_series(298, 302) i LEFT JOIN kept k ON k.a = 3 AND k.b = 'k' || i ORDER BY i;
+-- REPEATABLE READ, and a time
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+EXECUTE cell(1, 'a');
+COMMIT;
+SET widetable.as_of = '2000-01-01';
+EXECUTE cell(1, 'a');
+RESET widetable.as_of;
+EXECUTE cell(1, 'a');
+-- rows are locked by other scans
+BEGIN;
+SELECT x FROM kept WHERE a = 1 AND b = 'a' FOR UPDATE;
+EXECUTE cell(1, 'a');
+COMMIT;
+-- the definition changes, the families' options, the rows go
+ALTER FOREIGN TABLE kept ALTER COLUMN x OPTIONS (ADD column 'f:z');
+EXECUTE cell(1, 'a');
+EXECUTE row_of(1);
+ALTER FOREIGN TABLE kept ALTER COLUMN x OPTIONS (DROP column);
+EXECUTE cell(1, 'a');
+ALTER FOREIGN TABLE kept ADD COLUMN w text;
+EXECUTE cell(1, 'a');
+SELECT * FROM kept WHERE a = 1 ORDER BY b;
+ALTER FOREIGN TABLE kept OPTIONS (SET families '{"f": {"ttl": "1 day"}, "g": {}}');
+SET widetable.clock = '2100-01-01';
+EXECUTE cell(1, 'a');
+RESET widetable.clock;
+EXECUTE cell(1, 'a');
+TRUNCATE kept;
+EXECUTE cell(1, 'a');
+INSERT INTO kept (a, b, x) VALUES (1, 'a', 'again');
+EXECUTE cell(1, 'a');
+-- more of them than are kept
+SELECT count(*) FROM generate_series(1, 12) i, LATERAL (SELECT 1 FROM kept WHERE a = i) s;
+DO $$
+DECLARE n text := ''; r text;
+BEGIN
+  FOR round IN 1 .. 2 LOOP
+    FOREACH r IN ARRAY ARRAY['a', 'b', 'x', 'y', 'm', 'w', 'a, x', 'b, x', 'x, y', 'x, m', 'y, m'] LOOP
+      EXECUTE format('SELECT count(*)::text FROM (SELECT %s FROM kept WHERE a = 1 OFFSET 0) s', r) INTO r;
+      n := n || r;
+    END LOOP;
+  END LOOP;
+  RAISE NOTICE '%', n;
+END $$;
+DROP FOREIGN TABLE kept;
+EXECUTE cell(1, 'a');
+DROP FUNCTION other;
+RESET plan_cache_mode;
+DEALLOCATE ALL;
