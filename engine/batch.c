@@ -119,9 +119,10 @@ wide_batch_decided(wide_batch *b, uint64_t lsn)
 }
 
 void
-wide_batch_set_memory(wide_batch *b, size_t bytes)
+wide_batch_command(wide_batch *b, size_t bytes)
 {
 	b->memory = bytes;
+	b->row_ts = INT64_MIN;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -169,6 +170,8 @@ batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 		TRY(buffer_append(&b->row, row.data, row.len));
 		TRY(key_make_row(&b->key, row));
 		b->rowlen = (uint32_t) b->key.len;
+		b->row_ts = INT64_MIN;
+		b->family = 0;
 	}
 	b->key.len = b->rowlen;
 	if (family_wide)
@@ -197,6 +200,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	own_list   *l = b->list;
 	mem_cursor	c;
 	size_t		bytes;
+	uint64_t	end;
 
 	e->ukey = b->key.data;
 	e->klen = (uint32_t) b->key.len;
@@ -208,8 +212,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	}
 	e->seq = own_seq(b->nops, flags);
 	bytes = mem_node_bytes(e->klen, e->vlen);
-	/* sorting takes 16 bytes, and as many again, for each */
-	if (l != NULL && l->nodes > 0 && l->end + bytes + 2 * sizeof(own_unit) * (l->nodes + 1) > b->memory)
+	if (l != NULL && l->nodes > 0 && l->end + bytes + own_sort_bytes(l->nodes + 1, l->rows + 1) > b->memory)
 	{
 		TRY(batch_spill(b));
 		l = b->list;
@@ -221,18 +224,28 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	}
 	if (bytes > l->capacity - l->end)
 		return wide_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
-	mem_cursor_open(&c, &l->m);
-	e->value = NULL;
-	mem_cursor_at(&c, mem_write(&l->m, l->end, family, e));
-	if (floor_ts != INT64_MIN)
+	end = l->end + mem_node_bytes_at(l->end, e->klen, e->vlen);
+	if (floor_ts == INT64_MIN)
+		mem_write(&l->m, l->end, family, e);
+	else
+	{
+		mem_cursor_open(&c, &l->m);
+		e->value = NULL;
+		mem_cursor_at(&c, mem_write(&l->m, l->end, family, e));
 		put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
-	if (vlen > 0)
-		memcpy((uint8_t *) c.e.value + e->vlen - vlen, value, vlen);
+		if (vlen > 0)
+			memcpy((uint8_t *) c.e.value + 8, value, vlen);
+	}
+	if (l->nodes == 0 || b->family != family)
+	{
+		b->family = family;
+		l->rows++;
+	}
 	if (l->linked == l->end)
 		l->linked_op = b->nops;
 	if (l->nodes++ == 0)
 		l->first_op = b->nops;
-	l->end = mem_node_end(&c);
+	l->end = end;
 	atomic_store_explicit(&l->table.used, l->end, memory_order_relaxed);
 	if (b->nfamilies == 0 || b->families[b->nfamilies - 1] != family)
 		note_family(b, family);
@@ -242,14 +255,18 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	return WIDE_OK;
 }
 
-/* The timestamp that an automatic cell would get if the batch was committed now. */
+/* The timestamp that an automatic cell would get if the batch was committed now.  The cells that a command writes to a row get one. */
 static int64_t
-provisional_ts(const wide_batch *b, int64_t floor_ts)
+provisional_ts(wide_batch *b, int64_t floor_ts)
 {
-	int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
-				now = now_us(b->db);
+	if (b->row_ts == INT64_MIN)
+	{
+		int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
+					now = now_us(b->db);
 
-	return payload_ts(now > last ? now : last + 1, floor_ts, NULL, 0);
+		b->row_ts = now > last ? now : last + 1;
+	}
+	return payload_ts(b->row_ts, floor_ts, NULL, 0);
 }
 
 wide_status
@@ -299,7 +316,7 @@ wide_batch_mark(const wide_batch *b)
 }
 
 bool
-batch_undone(const wide_batch *b, uint64_t op)
+batch_undone_any(const wide_batch *b, uint64_t op)
 {
 	int			lo = 0,
 				hi = b->nundone;

@@ -83,6 +83,7 @@ typedef struct own_list
 	uint64_t	first_op;		/* of the first node */
 	uint64_t	linked_op;		/* of the first node that is not linked; UINT64_MAX: all are */
 	uint64_t	nodes;
+	uint64_t	rows;			/* how often another row or family than that of the node before has come */
 	int			users;			/* sources that read it */
 	bool		retired;		/* not the batch's any more: goes with its last user */
 } own_list;
@@ -102,6 +103,12 @@ typedef struct own_unit
 	uint32_t	n;				/* nodes; UNIT_FLAT: in flat */
 } own_unit;
 #define UNIT_FLAT ((uint32_t) 1 << 31)
+/* What sorting takes, beside the list itself: units twice, and references to nodes that do not come in order. */
+static inline uint64_t
+own_sort_bytes(uint64_t nodes, uint64_t rows)
+{
+	return rows * 2 * sizeof(own_unit) + nodes * 2 * sizeof(uint32_t);
+}
 
 typedef struct own_sorted
 {
@@ -219,6 +226,8 @@ struct wide_batch
 	buffer		key;			/* the ukey of the last operation, or a payload's longest */
 	buffer		row;			/* the row as given with it */
 	uint32_t	rowlen;			/* the row's part of key; 0: not known */
+	int64_t		row_ts;			/* provisional timestamp of the row's automatic puts; INT64_MIN: not asked for yet */
+	wide_family_id family;		/* of the last operation, while the row is the same; 0: another row */
 	uint64_t	nops;
 	uint64_t	oldest;			/* cell operation that is not undone; UINT64_MAX none */
 	own_undone *undone;			/* ascending; there is always room for one more */
@@ -248,7 +257,12 @@ struct wide_batch
 };
 
 /* Was the operation undone? */
-extern bool batch_undone(const wide_batch *b, uint64_t op);
+extern bool batch_undone_any(const wide_batch *b, uint64_t op);
+static inline bool
+batch_undone(const wide_batch *b, uint64_t op)
+{
+	return b->nundone > 0 && batch_undone_any(b, op);
+}
 
 /* payload.c */
 

@@ -308,10 +308,20 @@ relieve(wide_batch *b)
 		}
 }
 
+/* It is known without looking at the cells: none came twice, in any order but that of keys, or was undone. */
+static bool
+too_large(const wide_batch *b, const own_sorted *sorted, uint64_t most)
+{
+	const own_list *l = b->list;
+
+	return b->nruns > 0 || (l != NULL && sorted->nflat == 0 && b->nundone == 0 && l->end - l->start > most);
+}
+
 wide_status
 wide_batch_prepare(wide_batch *b, uint64_t external)
 {
 	wide_db    *db = b->db;
+	uint64_t	most = db->seg->memtables[0].capacity / 2;
 	buffer		catalog = {0};
 	wide_bytes	changes;
 	own_sorted	sorted = {0};
@@ -332,7 +342,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
 	TRY_GOTO(own_sort(b, &sorted));
-	st = b->nruns > 0 ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, db->seg->memtables[0].capacity / 2);
+	st = too_large(b, &sorted, most) ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
 	if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
 		b->need = 0;
 	/*

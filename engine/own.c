@@ -95,7 +95,7 @@ own_list_reset(own_list *l)
 	memset(&l->hint, 0, sizeof(l->hint));
 	l->start = l->end = l->linked = (atomic_load(&l->table.used) + 7) & ~(uint64_t) 7;
 	l->first_op = l->linked_op = UINT64_MAX;
-	l->nodes = 0;
+	l->nodes = l->rows = 0;
 }
 
 static void
@@ -272,14 +272,26 @@ typedef struct shared
 static void
 note_row(shared *h, const mem_cursor *c)
 {
-	uint32_t	n = 0,
+	uint32_t	n,
 				most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
 
 	h->min_family = c->family < h->min_family ? c->family : h->min_family;
 	h->max_family = c->family > h->max_family ? c->family : h->max_family;
-	while (n < most && c->e.ukey[n] == h->first.e.ukey[n])
-		n++;
+	n = bytes_shared(c->e.ukey, h->first.e.ukey, most);
 	h->lcp = n;
+}
+
+/* Is b of the row of a?  If so *ordered stays set only if it is above a. */
+static inline bool
+goes_on(const entry *a, const entry *b, bool *ordered)
+{
+	uint32_t	most = a->klen < b->klen ? a->klen : b->klen,
+				shared = bytes_shared(a->ukey, b->ukey, most);
+
+	if (a->rowlen != b->rowlen || shared < a->rowlen)
+		return false;
+	*ordered = *ordered && (shared < most ? a->ukey[shared] < b->ukey[shared] : key_compare(a, b) < 0);
+	return true;
 }
 
 /* Units in the order of memory, without what is undone. */
@@ -306,11 +318,10 @@ make_units(wide_batch *b, own_sorted *s, shared *h)
 		while (undone < b->nundone && b->undone[undone].to <= op)
 			undone++;
 		gone = undone < b->nundone && b->undone[undone].from <= op;
-		if (open && !gone && c.family == last.family && same_row(&c.e, &last.e))
+		if (open && !gone && c.family == last.family && goes_on(&last.e, &c.e, &ordered))
 		{
 			s->units[s->nunits - 1].n++;
-			ordered = ordered && key_compare(&last.e, &c.e) < 0;
-			last = c;
+			last.e = c.e;
 			continue;
 		}
 		if (open)
@@ -899,7 +910,7 @@ own_column_read(own_column *c, own_merge *m)
 				TRY(column_add(c, m, s));
 			TRY(own_merge_next(m));
 			s = own_merge_top(m);
-		} while (s != NULL && s->family == c->family && ukey_compare(s->e.ukey, s->e.klen, ukey, klen) == 0);
+		} while (s != NULL && s->family == c->family && s->e.klen == klen && memcmp(s->e.ukey, ukey, klen) == 0);
 		for (int i = 0; i < c->n; i++)
 			c->e[i].ukey = ukey;
 	}

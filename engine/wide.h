@@ -343,7 +343,7 @@ extern uint64_t wide_catalog_generation(wide_db *db);
 
 /*
  * The private, ordered set of changes of one transaction, in memory and beyond
- * a limit in temporary files (wide_batch_set_memory).  Nothing in it is
+ * a limit in temporary files (wide_batch_command).  Nothing in it is
  * seen by anyone until wide_batch_finish.  Positions in it (marks) serve as
  * savepoints and as "what this statement may see".
  */
@@ -376,10 +376,12 @@ extern void wide_batch_await(wide_batch *b);
  */
 extern void wide_batch_decided(wide_batch *b, uint64_t lsn);
 /*
- * What it may hold in memory, about, at least a few kilobytes (64 MB): beyond
- * that it goes to temporary files in the store's directory.
+ * A command of the transaction begins.  From here on the batch may hold so much
+ * in memory, about, at least a few kilobytes (64 MB): beyond that it goes to
+ * temporary files in the store's directory.  And automatic cells get another
+ * provisional timestamp than what the commands before have put into their row.
  */
-extern void wide_batch_set_memory(wide_batch *b, size_t bytes);
+extern void wide_batch_command(wide_batch *b, size_t bytes);
 /* Forget everything, give back reservations; logs nothing. Never fails. */
 extern void wide_batch_free(wide_batch *b);
 

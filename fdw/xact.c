@@ -110,7 +110,7 @@ wt_batch_command_by(const WtWriter *writer)
 		commands[ncommands].writer = writer;
 		commands[ncommands].of = writer ? writer->command : InvalidCommandId;
 		commands[ncommands++].mark = wide_batch_mark(b);
-		wide_batch_set_memory(b, (size_t) wt_write_memory_kb * 1024);
+		wide_batch_command(b, (size_t) wt_write_memory_kb * 1024);
 	}
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
 	{

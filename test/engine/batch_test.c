@@ -338,7 +338,7 @@ test_spilled(void **state)
 
 		begin(&s, 3);
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_set_memory(b, way == 0 ? 64 << 20 : 20000);
+		wide_batch_command(b, way == 0 ? 64 << 20 : 20000);
 		marks[0] = wide_batch_mark(b);
 		assert_ok(fill(b, 0, 600, 0));
 		marks[1] = wide_batch_mark(b);
@@ -381,7 +381,7 @@ test_spilled(void **state)
 		assert_int_equal(store_verify(&s), 0);
 		/* all of it undone: nothing is kept, nothing to commit */
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_set_memory(b, way == 0 ? 64 << 20 : 20000);
+		wide_batch_command(b, way == 0 ? 64 << 20 : 20000);
 		assert_ok(fill(b, 0, 600, 0));
 		wide_batch_rewind(b, 0);
 		assert_int_equal(wide_batch_spilled(b), 0);
@@ -418,7 +418,7 @@ test_spilled_under_scan(void **state)
 	begin(&s, 1);
 	f.id = fam[0];
 	assert_ok(wide_batch_new(s.db, &b));
-	wide_batch_set_memory(b, 30000);
+	wide_batch_command(b, 30000);
 	for (int i = 0; i < 50; i++)
 	{
 		snprintf(want, sizeof want, "k%04d", i);
@@ -468,7 +468,7 @@ test_memory_given_back(void **state)
 		char		row[8];
 
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_set_memory(b, way == 0 ? 4 << 20 : 64 << 20);
+		wide_batch_command(b, way == 0 ? 4 << 20 : 64 << 20);
 		for (int i = 0; i < 45; i++)
 		{
 			snprintf(row, sizeof row, "%d", i);
@@ -557,7 +557,7 @@ test_spill_fails(void **state)
 		}
 		before = os_faulty_calls(os);
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_set_memory(b, 20000);
+		wide_batch_command(b, 20000);
 		assert_ok(fill(b, 0, 40, 0));
 		assert_int_equal(os_faulty_calls(os), before);
 		mark = wide_batch_mark(b);

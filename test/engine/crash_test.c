@@ -163,7 +163,7 @@ one_batch(store *s, int k, bool *logged)
 	TRY(wide_batch_new(s->db, &b));
 	/* a large one and some small ones are spilled */
 	if (k % 6 == LARGE_AT % 6)
-		wide_batch_set_memory(b, k == LARGE_AT ? 20000 : 100);
+		wide_batch_command(b, k == LARGE_AT ? 20000 : 100);
 	st = fill_batch(s, k, b);
 	if (st != WIDE_OK)
 	{

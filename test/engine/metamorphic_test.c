@@ -343,11 +343,9 @@ add_op(life *l, int batch, model_op *o)
 	uint8_t		buf[VALUE_MAX + 16];
 
 	if (t->b == NULL)
-	{
 		CHECK(l, wide_batch_new(l->st.db, &t->b));
-		if (l->memory > 0)
-			wide_batch_set_memory(t->b, l->memory);
-	}
+	/* so it gets a provisional timestamp of its own */
+	wide_batch_command(t->b, l->memory > 0 ? l->memory : (size_t) 64 << 20);
 	if (o->type == M_PUT)
 		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row), qual_bytes(l, o->qual),
 								o->automatic ? WIDE_TS_AUTO : o->ts, o->floor, o->ttl, value_of(l, o->value, buf)));
