@@ -397,6 +397,7 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 	file_meta  *add = (file_meta *) g->add.data;
 	size_t		n = g->add.len / sizeof *add;
 	wide_status st = WIDE_OK;
+	int			rc;
 
 	if (n == (size_t) edit->nadd)
 		return WIDE_OK;
@@ -406,9 +407,15 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 			st = load_sync(db, add[i].number);
 			add[i].flags &= (uint8_t) ~FILE_UNSYNCED;
 		}
-	if (st == WIDE_OK)
-		st = sst_sync_dir(db);
-	if (st == WIDE_IO || st == WIDE_NOTFOUND)
+	if (st == WIDE_OK && (rc = db->os->syncdir(db->os, db->dir)) < 0)
+	{
+		st = os_fail(rc, "sync directory", db->dir);
+		/* it was not even opened: that can be tried again */
+		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
+			wide_poison(db, "the directory could not be synced for a file of a large transaction");
+	}
+	/* nor has a file that could not be opened lost anything; if its sync fails load_sync poisons */
+	if (st == WIDE_NOTFOUND)
 		wide_poison(db, "a file of a large transaction is lost before it was listed");
 	return st;
 }
@@ -495,6 +502,9 @@ apply_write(wide_db *db, const set_edit *edit, gathered *g)
 
 	TRY(shm_lock(db, LOCK_COMMIT));
 	m.last_ts = db->seg->commit.last_ts;
+	/* what has these timestamps is durable: recovery gives nobody a later one for his (finish_now) */
+	if (db->replay == NULL && db->seg->commit.logged_seq > g->sync)
+		g->sync = db->seg->commit.logged_seq;
 	shm_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);

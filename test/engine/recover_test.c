@@ -1,6 +1,8 @@
 /*
  * recover_test.c - opening: who may, what comes back, what is refused.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include "store_fixture.h"
 #include "batch.h"
 
@@ -276,6 +278,101 @@ test_external(void **state)
 	store_drop(&s);
 }
 
+/* Up to where the log was synced, by anybody. */
+static struct
+{
+	wide_log	log;
+	uint64_t	upto;
+}			synced;
+
+static wide_status
+noting_sync(void *ctx, uint64_t lsn)
+{
+	if (lsn > synced.upto)
+		synced.upto = lsn;
+	return synced.log.sync(ctx, lsn);
+}
+
+/* An external transaction that puts rows, prepared and decided.  Returns the LSN of the decision. */
+static uint64_t
+decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_batch **b)
+{
+	uint64_t	lsn;
+
+	assert_ok(wide_batch_new(s->db, b));
+	for (; *rows != NULL; rows++)
+		assert_ok(wide_batch_put(*b, f, text(*rows), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text("v")));
+	wide_filelog_set_xid(&s->log, xid);
+	assert_ok(wide_batch_prepare(*b, xid));
+	assert_ok(wide_filelog_decide(&s->log, xid, true));
+	lsn = s->db->log.end(s->db->log.ctx);
+	wide_batch_decided(*b, lsn);
+	return lsn;
+}
+
+static uint64_t
+finished(store *s, wide_batch *b)
+{
+	uint64_t	lsn;
+
+	assert_ok(wide_batch_finish(b, &lsn));
+	assert_ok(wide_publish(s->db, lsn));
+	wide_batch_free(b);
+	return lsn;
+}
+
+/*
+ * The finish records of external transactions are not synced, but where recovery
+ * would do otherwise without them: two have written the same row and were finished
+ * in another order than decided, or the manifest knows a later timestamp.
+ */
+static void
+test_finish_records(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *one, *two;
+	uint64_t	lsn;
+	set_edit	edit = {.memtable = -1};
+	static const char *const rows[][3] = {{"a", "b"}, {"b", "c"}, {"c"}, {"d"}};
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	synced.log = s.db->log;
+	s.db->log.sync = noting_sync;
+	for (uint64_t i = 0; i < 8; i++)
+	{
+		bool		same = i & 1,
+					in_order = i & 2,
+					between = i & 4;	/* others finish meanwhile */
+		wide_batch *other = NULL;
+
+		decided(&s, f, 100 + 10 * i, rows[0], &one);
+		if (between)
+			decided(&s, f, 102 + 10 * i, rows[3], &other);
+		decided(&s, f, 101 + 10 * i, same ? rows[1] : rows[2], &two);
+		finished(&s, in_order ? one : two);
+		if (between)
+			finished(&s, other);
+		synced.upto = 0;
+		lsn = finished(&s, in_order ? two : one);
+		assert_int_equal(synced.upto >= lsn, same && !in_order);
+		/* nor does that which is durable already make anybody wait */
+		decided(&s, f, 103 + 10 * i, rows[0], &one);
+		synced.upto = 0;
+		lsn = finished(&s, one);
+		assert_true(synced.upto < lsn);
+	}
+	assert_ok(set_apply(s.db, &edit));
+	assert_true(synced.upto >= lsn);
+	s.db->log = synced.log;
+	store_drop(&s);
+}
+
 /*
  * A large batch got its automatic timestamps when its files were written, from
  * a clock that others without a commit had moved.  After a death before its
@@ -401,6 +498,80 @@ spoil(store *s, uint64_t number, int how)
 		fputc(0, f);
 	fclose(f);
 	return true;
+}
+
+/* Opening a file for its sync, or the directory: the first `skip` find no file, then all fail with `error` while it is set. */
+static struct
+{
+	int			skip,
+				error;
+	bool		directory;
+}			no_open;
+
+static int
+failing_open(wide_os *os, const char *path, int flags)
+{
+	size_t		n = strlen(path);
+
+	if (no_open.error != 0 && !no_open.directory && n > 4 && strcmp(path + n - 4, ".sst") == 0 && (flags & O_ACCMODE) == O_RDWR)
+		return no_open.skip-- > 0 ? -ENOENT : -no_open.error;
+	return os_real()->open(os_real(), path, flags);
+}
+
+static int
+failing_syncdir(wide_os *os, const char *path)
+{
+	if (no_open.error != 0 && no_open.directory)
+		return -no_open.error;
+	return os_real()->syncdir(os_real(), path);
+}
+
+/*
+ * A process that runs out of descriptors while it lists the files of a large
+ * batch gets an error, and nobody else notices.  Such a file comes between the
+ * syncs before the edit (which pass over files that are gone) and the edit itself.
+ */
+static void
+test_out_of_descriptors(void **state)
+{
+	store		s;
+	wide_os		os = *os_real();
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	char	   *want,
+			   *got;
+
+	os.open = failing_open;
+	os.syncdir = failing_syncdir;
+	store_init(&s);
+	s.os = &os;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	for (int i = 0; i < 4; i++)
+	{
+		wide_batch *b = large(&s, f, i % 2 ? "two" : "one", true);
+		int			n = b->nfiles;
+
+		finish_large(&s, b);
+		want = store_text(&s, NULL, &f, 1);
+		no_open.skip = n;
+		no_open.error = i < 2 ? EMFILE : i == 2 ? ENFILE : EACCES;
+		no_open.directory = i == 1;
+		assert_int_not_equal(wide_flush(s.db), WIDE_OK);
+		no_open.error = 0;
+		assert_ok(shm_check(s.db));
+		assert_ok(wide_flush(s.db));
+		store_close(&s);
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+	}
+	assert_int_equal(store_verify(&s), 0);
+	store_drop(&s);
 }
 
 /* The log has the bytes of files: recovery does not need those of the disk until the manifest lists them. */
@@ -678,8 +849,10 @@ main(void)
 		cmocka_unit_test(test_numbers_afterwards),
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_finish_records),
 		cmocka_unit_test(test_loaded_clock),
 		cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_out_of_descriptors),
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_lost_and_restored),
 		cmocka_unit_test(test_unlogged_files),
