@@ -59,8 +59,8 @@ extern void sst_readers_free(wide_db *db);
 extern wide_status sst_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool *may);
 /* same for one column, when the family has a rowcol bloom (else like the row) ; family deletes of the row count as present */
 extern wide_status sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may);
-/* same for all rows with this raw prefix, when the family has a prefix bloom no longer than it (else true) */
-extern wide_status sst_may_have_prefix(sst_reader *r, wide_bytes raw_prefix, bool *may);
+/* same for all rows with this prefix (encoded, no terminator), when the file has a filter of prefixes no longer than it (else true) */
+extern wide_status sst_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may);
 
 enum sst_cursor_flags
 {

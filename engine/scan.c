@@ -219,6 +219,7 @@ scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
 			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
 			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi, r->hi_len) >= 0)
 				continue;		/* empty */
+			scan_range_prefix(r, &ranges[i]);
 		}
 		s->nranges++;
 	}
@@ -252,7 +253,8 @@ range_limits(wide_scan *s, scan_family *f)
 {
 	source_limits *l = &f->limits;
 
-	l->hi = l->row = l->column = NULL;
+	l->hi = l->row = l->column = l->prefix = NULL;
+	l->range++;
 	/* a filter may want to go on elsewhere; who follows is sought for one row */
 	l->pass_old = l->by_time && f->leads && !s->reverse && !s->cur->point && s->filter == NULL;
 	if (!s->cur->point)
@@ -261,6 +263,12 @@ range_limits(wide_scan *s, scan_family *f)
 		{
 			l->hi = s->bounds.data + s->cur->hi;
 			l->hilen = (uint32_t) s->cur->hi_len;
+		}
+		/* a source remembers, for falling keys, what lies before them in all ranges */
+		if (s->cur->prefix > 0 && (!s->reverse || s->nranges == 1))
+		{
+			l->prefix = range_lo(s);
+			l->prefixlen = (uint32_t) s->cur->prefix;
 		}
 		return WIDE_OK;
 	}

@@ -77,6 +77,7 @@ typedef struct scan_family
 typedef struct scan_range
 {
 	size_t		lo, lo_len, hi, hi_len;
+	size_t		prefix;			/* so many bytes of lo begin all rows in the range */
 	bool		point;
 } scan_range;
 
@@ -220,6 +221,8 @@ extern wide_status scan_family_merge(wide_db *db, const set_pin *pin, wide_famil
 /* scan_open.c */
 /* The families of the spec, in s->families and s->order; s->pred is ready. */
 extern wide_status scan_families_open(wide_scan *s, const wide_scan_spec *spec);
+/* Sets r->prefix. */
+extern void scan_range_prefix(scan_range *r, const wide_range *range);
 extern void scan_families_free(wide_scan *s);	/* the lists, not what is in them */
 /* What is visible of the family, by its options and our snapshot as they are now. */
 extern wide_status scan_make_view(wide_scan *s, scan_family *f);

@@ -180,6 +180,30 @@ lead_by_time(wide_scan *s)
 	return best;
 }
 
+/*
+ * What the bounds have in common.  One byte more if there the upper one is the
+ * lower one's plus 1 and ends, as the one behind all keys with a prefix does:
+ * keys below it have the lower one's byte.  And behind that, as long as it goes
+ * on with the greatest of bytes.
+ */
+void
+scan_range_prefix(scan_range *r, const wide_range *range)
+{
+	wide_bytes	lo = range->lo,
+				hi = range->hi;
+	size_t		n = 0;
+
+	while (n < lo.len && n < hi.len && lo.data[n] == hi.data[n])
+		n++;
+	if (n < lo.len && n + 1 == hi.len && hi.data[n] == lo.data[n] + 1)
+		for (n++; n < lo.len && lo.data[n] == 0xff; n++)
+			;
+	r->prefix = n;
+	/* a zero byte is followed by another one in the encoding */
+	for (size_t i = 0; i < n; i++)
+		r->prefix += lo.data[i] == 0;
+}
+
 void
 scan_families_free(wide_scan *s)
 {

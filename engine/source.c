@@ -132,6 +132,19 @@ file_open(source *s, int i)
 	return WIDE_OK;
 }
 
+/* Ask the file's filter whether it may have what all rows looked for have. */
+static wide_status
+ask_filter(source *s, sst_reader *r, bool *may)
+{
+	const source_limits *l = s->limits;
+
+	if (l->row == NULL)
+		return sst_may_have_prefix(r, l->prefix, l->prefixlen, may);
+	if (l->column == NULL)
+		return sst_may_have_row(r, l->row, l->rowlen, may);
+	return sst_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
+}
+
 /* Can the file be left out?  Opens it when a filter has to be asked. */
 static wide_status
 file_skipped(source *s, int i, bool *skip)
@@ -150,7 +163,7 @@ file_skipped(source *s, int i, bool *skip)
 			l->stats->files_skipped_time++;
 		return WIDE_OK;
 	}
-	if (l->row == NULL)
+	if (l->row == NULL && (l->prefix == NULL || (s->asked == i && s->asked_range == l->range)))
 		return WIDE_OK;
 	if (s->at != i)
 	{
@@ -159,19 +172,19 @@ file_skipped(source *s, int i, bool *skip)
 		wide_status st;
 
 		TRY(sst_get(s->db, f, &r));
-		st = l->column != NULL ? sst_may_have_column(r, l->column, l->columnlen, l->rowlen, &may) :
-			sst_may_have_row(r, l->row, l->rowlen, &may);
+		st = ask_filter(s, r, &may);
 		sst_put(s->db, r);
 		TRY(st);
 	}
 	else
-		TRY(l->column != NULL ? sst_may_have_column(s->reader, l->column, l->columnlen, l->rowlen, &may) :
-			sst_may_have_row(s->reader, l->row, l->rowlen, &may));
-	stat_add(s->db, STAT_BLOOM_CHECKS, 1);
+		TRY(ask_filter(s, s->reader, &may));
 	if (may)
+	{
+		s->asked = i;
+		s->asked_range = l->range;
 		return WIDE_OK;
+	}
 	*skip = true;
-	stat_add(s->db, STAT_BLOOM_SKIPS, 1);
 	if (l->stats != NULL)
 		l->stats->files_skipped_bloom++;
 	return WIDE_OK;
@@ -276,10 +289,14 @@ files_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 	for (int i = s->nfiles - 1; i >= 0; i--)
 	{
 		const entry *e;
+		bool		skip;
 
 		if (!file_overlaps(&s->files[i], NULL, 0, ukey, klen))
 			continue;
 		if (l != NULL && l->by_time && s->files[i].ts_max < l->ts_min)
+			continue;
+		TRY(file_skipped(s, i, &skip));
+		if (skip)
 			continue;
 		TRY(file_open(s, i));
 		TRY(sst_cursor_seek_before(&s->cursor, ukey, klen));

@@ -20,6 +20,13 @@ typedef struct source_limits
 	uint32_t	columnlen;
 	uint64_t	seen_seq;		/* what is newer is invisible, 0: nothing is known; with seen_ts, see mem_next_seen */
 	int64_t		seen_ts;		/* no batch up to seen_seq has a newer commit timestamp */
+	/*
+	 * Without row: all rows looked for begin with these bytes, encoded without terminator; filters of files are
+	 * asked, once for each file and `range`, which is another number for each range of keys.
+	 */
+	const uint8_t *prefix;
+	uint32_t	prefixlen;
+	uint64_t	range;
 	bool		by_time;		/* memtables and files whose newest timestamp is below ts_min are not needed */
 	int64_t		ts_min;
 	bool		pass_old;		/* nor are entries below it, and what follows up to hi is read */
@@ -69,6 +76,8 @@ struct source
 	int			flags;
 	sst_reader *reader;
 	sst_cursor	cursor;
+	int			asked;			/* its filter has let pass limits->range = asked_range */
+	uint64_t	asked_range;
 	uint64_t	blocks_read, blocks_cached, seeks;	/* already in the statistics */
 };
 

@@ -618,20 +618,16 @@ sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t 
 }
 
 wide_status
-sst_may_have_prefix(sst_reader *r, wide_bytes raw_prefix, bool *may)
+sst_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may)
 {
-	buffer		key = {0};
-	wide_status st;
+	uint64_t	hash;
 
 	*may = true;
-	if (r->prop.bloom != WIDE_BLOOM_PREFIX || r->prop.bloom_prefix == 0 || r->prop.bloom_prefix > raw_prefix.len)
+	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row with the prefix would be */
+	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
+		!sst_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
 		return WIDE_OK;
-	TRY_GOTO(key_make_row(&key, raw_prefix));
-	/* without the terminator: where the first row with this prefix would be */
-	TRY_GOTO(probe(r, key.data, (uint32_t) key.len - 2,
-				   wide_hash(raw_prefix.data, r->prop.bloom_prefix, FILTER_SEED_PREFIX), may));
+	TRY(probe(r, prefix, len, hash, may));
 	count_probe(r, *may);
-done:
-	buffer_free(&key);
-	return st;
+	return WIDE_OK;
 }

@@ -351,5 +351,16 @@ UPDATE cell_ret SET a = 'y', ta = 70 WHERE k = 'n' RETURNING a, ta;
 SELECT ts, value FROM widetable.cells('cell_ret', 'n', 3) WHERE ts < 1000000;
 UPDATE cell_ret SET ta = 70 WHERE k = 'm' RETURNING a, ta;
 
+-- ------------------------- filters of prefixes: files without rows of a range
+
+CREATE FOREIGN TABLE cell_pre (a int, b int, v text) SERVER widetable OPTIONS (key 'a, b', families '{"f": {"bloom": "prefix:4"}}');
+INSERT INTO cell_pre SELECT a, b, 'x' FROM generate_series(1, 99, 2) a, generate_series(1, 3) b;
+SELECT widetable.flush();
+INSERT INTO cell_pre SELECT a, b, 'y' FROM generate_series(2, 100, 2) a, generate_series(1, 3) b;
+SELECT widetable.flush();
+SELECT cell_files('SELECT * FROM cell_pre WHERE a = 51');
+SELECT cell_files('SELECT * FROM cell_pre WHERE a = 52 AND b > 1 ORDER BY a DESC, b DESC');
+SELECT cell_files('SELECT * FROM cell_pre WHERE a BETWEEN 51 AND 52');
+
 DROP FUNCTION cell_where, cell_files, cell_rnd_write, cell_rnd_read, cell_delete;
-DROP FOREIGN TABLE cell_row, cell, cell_tz, cell_int, cell_dec, cell_ret;
+DROP FOREIGN TABLE cell_row, cell, cell_tz, cell_int, cell_dec, cell_ret, cell_pre;
