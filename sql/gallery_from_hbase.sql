@@ -122,6 +122,17 @@ SELECT count(*) AS differ FROM (TABLE by_rest EXCEPT TABLE useractions_raw) x;
 
 -- -------------------------------------------------------- tab-separated text
 --
+-- Large tables come from Hive, Spark or a job of your own: a line for each
+-- cell, bytes in hexadecimal, microseconds.  COPY needs no help with that.
+CREATE FOREIGN TABLE by_copy (rowkey bytea, family text, qualifier bytea, ts bigint, value bytea)
+    SERVER widetable OPTIONS (key 'rowkey', layout 'cells', families '{"content": {"versions": 3}}');
+COPY by_copy FROM stdin;
+\\x000000017ffffe743019ad9f0000002c	content	\\x6e616d65	1700000060100000	\\x6c6f676f7574
+\\x000000017ffffee08e04fb340000002a	content	\\x6e616d65	1234567890123000	\\x6669727374
+\\x000000027ffffe74301a22cf00000007	content	\\x6e6f7465	1700000030005000	\\x
+\.
+SELECT count(*) AS cells, (SELECT count(*) FROM (TABLE by_copy EXCEPT TABLE useractions_raw) x) AS differ FROM by_copy;
+--
 -- What ImportTsv reads, here with columns HBASE_ROW_KEY, d:name, d:city and
 -- HBASE_TS_KEY: a line for each row, straight into columns.  Each cell is to
 -- have the line's timestamp, so each has a timestamp column.
