@@ -246,8 +246,8 @@ END $$;
 SELECT counter($$SELECT a FROM tuned WHERE id BETWEEN 5000 AND 7000 AND a IS NOT NULL$$, 'Blocks Read') >
        counter($$SELECT b FROM tuned WHERE id BETWEEN 5000 AND 7000 AND b IS NOT NULL$$, 'Blocks Read') AS "more small blocks";
 -- Cache: what was read a moment ago does not come from the disk again.
-SELECT b FROM tuned WHERE id = 8000 AND b IS NOT NULL;
-SELECT counter($$SELECT b FROM tuned WHERE id = 8000 AND b IS NOT NULL$$, 'Blocks Read') AS blocks_read;
+SELECT a FROM tuned WHERE id = 8000 AND a IS NOT NULL;
+SELECT counter($$SELECT a FROM tuned WHERE id = 8000 AND a IS NOT NULL$$, 'Blocks Read') AS blocks_read;
 
 -- S18: what is read together goes into one family; a query opens the files of the families it reads
 CREATE FOREIGN TABLE product (
