@@ -165,14 +165,6 @@ pick_level0(job *j, int least)
 	return true;
 }
 
-static int64_t
-window_of(const file_meta *f, int64_t window)
-{
-	if (f->ts_max == WIDE_TS_MAX)
-		return INT64_MAX;
-	return f->ts_max >= 0 ? f->ts_max / window : -1 - (-1 - f->ts_max) / window;
-}
-
 static int
 compare_bytes(const void *a, const void *b)
 {
@@ -183,9 +175,10 @@ compare_bytes(const void *a, const void *b)
 }
 
 /*
- * Among the files of one window: all, when the window has passed, or at rest
- * for the sake of space (space.c: those beside the largest may be of no use); else
- * the smallest ones, as long as each is not much larger than those before it.
+ * Among the files of one window: all, when the window has passed or at rest, if
+ * those beside the largest are a good part of it (space.c; so what comes late
+ * does not have its window written again and again); else the smallest ones, as
+ * long as each is not much larger than those before it.
  */
 static int
 window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
@@ -197,10 +190,10 @@ window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 
 	if (n < 2)
 		return 0;
-	if (w < j->now / window - 1)
-		return n;
 	for (int i = 0; i < n; i++)
 		space_add(&space, f[i], &j->family.opt, j->floors, j->now, 0);
+	if (w < j->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
+		return n;
 	if (rest && space_sink(&space) >= 0)
 		return n;
 	qsort(f, (size_t) n, sizeof *f, compare_bytes);
@@ -221,12 +214,12 @@ pick_window(job *j, bool rest, bool *picked)
 		return wide_fail(WIDE_NOMEM, "out of memory");
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
-		int64_t		w = window_of(&j->all.files[i], window);
+		int64_t		w = window_number(j->all.files[i].ts_max, window);
 		int			n = 0,
 					take;
 
 		for (int k = 0; k < n0; k++)
-			if (window_of(&j->all.files[k], window) == w && file_settled(&j->all.files[k], j->flushed_seq))
+			if (window_number(j->all.files[k].ts_max, window) == w && file_settled(&j->all.files[k], j->flushed_seq))
 				group[n++] = &j->all.files[k];
 		take = window_inputs(j, w, group, n, rest);
 		for (int k = 0; k < take; k++)
@@ -533,7 +526,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 			}
 			TRY_GOTO(flush_between(j->db));
 			job_progress(j->db, slot, n < entries ? (uint64_t) ((double) total * (double) n / (double) entries) : total,
-						 o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0));
+						 output_bytes(o));
 		}
 		TRY_GOTO(view_compact_feed(v, merge_entry(m)));
 		TRY_GOTO(merge_next(m));

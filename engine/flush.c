@@ -21,8 +21,8 @@ uint64_t	work_file_bytes = (uint64_t) 64 << 20;
 
 /* ------------------------------------------------------------ output files */
 
-wide_status
-output_finish(output *o)
+static wide_status
+finish_file(output *o)
 {
 	file_meta	meta;
 
@@ -40,6 +40,60 @@ output_finish(output *o)
 	return buffer_append(&o->files, &meta, sizeof meta);
 }
 
+wide_status
+output_finish(output *o)
+{
+	for (int i = 0; i < o->nlanes; i++)
+	{
+		output	   *l = &o->lanes[i];
+
+		TRY(finish_file(l));
+		TRY(buffer_append(&o->files, l->files.data, l->files.len));
+		o->bytes += l->bytes;
+		l->files.len = 0;
+		l->bytes = 0;
+		buffer_free(&l->files);
+	}
+	free(o->lanes);
+	o->lanes = NULL;
+	o->nlanes = 0;
+	return finish_file(o);
+}
+
+uint64_t
+output_bytes(const output *o)
+{
+	uint64_t	bytes = o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0);
+
+	for (int i = 0; i < o->nlanes; i++)
+		bytes += output_bytes(&o->lanes[i]);
+	return bytes;
+}
+
+/* Where entries of that time go in a windowed family. */
+static wide_status
+find_lane(output *o, int64_t ts, output **lane)
+{
+	int64_t		window = window_number(ts, o->family.opt.window_us);
+	int			i = o->lane;
+
+	if (o->lanes == NULL)
+	{
+		if ((o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory");
+		o->nlanes = 0;
+	}
+	if (i >= o->nlanes || o->lanes[i].window != window)
+		for (i = 0; i < o->nlanes && o->lanes[i].window != window;)
+			i++;
+	if (i == o->nlanes && i < OUTPUT_LANES)
+		o->lanes[o->nlanes++] = (output) {.db = o->db, .family = o->family, .level = o->level, .global = o->global,
+		.unsynced = o->unsynced, .cut = o->cut, .window = window};
+	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
+	*lane = &o->lanes[o->lane];
+	return WIDE_OK;
+}
+
 /* The entry begins another row, or at least another column when the file is far too long already. */
 static bool
 may_cut(const output *o, const entry *e)
@@ -54,8 +108,12 @@ output_emit(void *arg, const entry *e)
 {
 	output	   *o = arg;
 
+	/* below level 0 files are disjoint */
+	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 &&
+		(o->lanes != NULL || (o->w == NULL && set_family_files(o->db, o->family.id) < OUTPUT_FILES_MANY)))
+		TRY(find_lane(o, e->ts, &o));
 	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
-		TRY(output_finish(o));
+		TRY(finish_file(o));
 	if (o->w == NULL)
 	{
 		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
@@ -70,6 +128,11 @@ output_discard(output *o)
 {
 	char		path[1100];
 
+	for (int i = 0; i < o->nlanes; i++)
+		output_discard(&o->lanes[i]);
+	free(o->lanes);
+	o->lanes = NULL;
+	o->nlanes = 0;
 	if (o->w != NULL)
 		sst_writer_abandon(o->w);
 	o->w = NULL;
@@ -152,7 +215,7 @@ flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, c
 				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
 				goto done;
 			}
-			job_progress(db, job, 0, o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0));
+			job_progress(db, job, 0, output_bytes(o));
 		}
 		TRY_GOTO(view_compact_feed(v, merge_entry(g)));
 		TRY_GOTO(merge_next(g));

@@ -569,6 +569,20 @@ set_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 }
 
 uint32_t
+set_family_files(wide_db *db, wide_family_id family)
+{
+	family_slot *fam;
+	uint32_t	n;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	fam = catalog_family_slot(db, family);
+	n = fam != NULL ? fam->nfiles : 0;
+	shm_unlock(db, LOCK_SET);
+	return n;
+}
+
+uint32_t
 set_level0_files(wide_db *db, wide_family_id family)
 {
 	file_slot  *files = shm_files(db);

@@ -424,6 +424,83 @@ test_windows(void **state)
 	store_drop(&s);
 }
 
+/* Every window has files of its own from the first, however cells come: so they are skipped, and go, as files. */
+static void
+test_window_files(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	const int64_t hour = 3600000000ll;
+	char	   *before,
+			   *after;
+	wide_stats	stats;
+	uint64_t	read;
+
+	for (int windows = 5; windows <= 40; windows += 35)
+	{
+		wide_batch *b;
+		char		row[20];
+
+		options(&opt, 1);
+		opt.compaction = WIDE_COMPACT_WINDOW;
+		opt.window_us = hour;
+		opt.ttl_us = 100 * hour;
+		start(&s, &opt, &f);
+		s.now = (400000 + 50) * hour;
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 20 * windows; i++)
+		{
+			snprintf(row, sizeof row, "row%05d", i * 7919 % 1000);
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), (400000 + i % windows) * hour + i, INT64_MIN, 0, text("v")));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+		store_delete(&s, WIDE_DELETE_FAMILY, f, "row00000", "", WIDE_TS_MAX);
+		before = store_text(&s, NULL, &f, 1);
+		assert_ok(wide_flush(s.db));
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(after);
+		/* and the delete */
+		assert_int_equal(store_files(&s, f, 0), windows < OUTPUT_LANES ? windows + 1 : OUTPUT_LANES);
+		for (int round = 0; round < 3; round++)
+		{
+			store_put(&s, f, "x", "q", 400000 * hour + round, "late");
+			store_put(&s, f, "y", "q", 400001 * hour + round, "late");
+			assert_ok(wide_flush(s.db));
+			s.now += 60 * 1000000;
+			store_work(&s);
+		}
+		free(before);
+		before = store_text(&s, NULL, &f, 1);
+		assert_int_equal(store_verify(&s), 0);
+		s.now += 20 * 60 * 1000000ll;
+		store_work(&s);
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		free(after);
+		wide_statistics(s.db, &stats);
+		read = stats.compact_read_bytes;
+		if (windows == 5)
+		{
+			/* four windows go unread, the fifth stays */
+			assert_int_equal(store_files(&s, f, 0), windows + 1);
+			s.now = (400000 + 104) * hour + 1;
+			store_work(&s);
+			assert_int_equal(store_files(&s, f, 0), 2);
+			wide_statistics(s.db, &stats);
+			assert_true(stats.compact_read_bytes == read);
+		}
+		free(before);
+		s.now += 1000 * hour;
+		store_work(&s);
+		before = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, "");
+		free(before);
+		store_drop(&s);
+	}
+}
+
 static void
 test_interrupt(void **state)
 {
@@ -844,6 +921,7 @@ main(void)
 		cmocka_unit_test(test_space_expired),
 		cmocka_unit_test(test_split_keys),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_window_files),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_load),
