@@ -318,35 +318,84 @@ block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
 }
 
 /*
- * Compares key i with the bytes: 0 when they begin with it.  *n: its length.
- * Keys are prefix-free, so one that is longer than the bytes and begins with
- * them is above.
+ * Compares a key's bytes from `at` on, which agree before that, with p's: 0 when
+ * p begins with the key or the key ends with p.  Keys are prefix-free, so one that
+ * is longer than the bytes and begins with them is above.
  */
-static inline bool
-compare_key(const block_keys *k, uint32_t i, const uint8_t *p, uint32_t len, int *cmp, uint32_t *n)
+static inline int
+compare_rest(const uint8_t *rest, uint32_t n, const uint8_t *p, uint32_t len, uint32_t at)
 {
-	const uint8_t *head,
-			   *rest;
-	uint32_t	shared,
-				least;
+	uint32_t	least = n < len - at ? n : len - at;
+	int			c = memcmp(rest, p + at, least);
 
-	if (unlikely(!key_parts(k, i, &head, &shared, &rest, n)))
-		return false;
-	if (shared > 0)
+	return c == 0 && least < n ? 1 : c;
+}
+
+/* The first key of a group, which is whole. */
+static inline bool
+group_head(const block_keys *k, uint32_t group, const uint8_t **head, uint32_t *n)
+{
+	const block_strings *s = &k->rest;
+	uint32_t	i = group * BLOCK_GROUP,
+				off;
+
+	if (s->width == 0)
+		off = i * s->base;
+	else
+		off = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
+	*n = block_string_length(s, i);
+	*head = s->bytes + off;
+	return likely(off <= s->nbytes && *n <= s->nbytes - off && block_number(&k->shared, i) == 0);
+}
+
+/*
+ * In a group, behind its head, which is below the bytes: the first key that is
+ * not.  The head agrees with the bytes up to `agree`; so a key that shares more
+ * with the head is below them as well.
+ */
+static bool
+find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *head, uint32_t headlen,
+			  const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+{
+	const block_strings *s = &k->rest;
+	uint32_t	first = group * BLOCK_GROUP,
+				lo = first + 1,
+				hi = end,
+				start = (uint32_t) (head - s->bytes),
+				agree = 0;
+
+	while (agree < headlen && agree < len && head[agree] == p[agree])
+		agree++;
+	while (lo < hi)
 	{
-		least = shared < len ? shared : len;
-		*cmp = memcmp(head, p, least);
-		if (*cmp != 0 || least < shared)
+		uint32_t	mid = lo + (hi - lo) / 2,
+					shared = (uint32_t) block_number(&k->shared, mid);
+		uint64_t	off;
+		uint32_t	length;
+		int			c;
+
+		if (unlikely(shared > headlen))
+			return false;
+		if (shared > agree)
 		{
-			*cmp = *cmp != 0 ? *cmp : 1;
-			return true;
+			lo = mid + 1;
+			continue;
+		}
+		off = start + (uint64_t) (mid - first) * s->base + (s->width == 0 ? 0 : sum_of_lengths(s, first, mid - first));
+		length = block_string_length(s, mid);
+		if (unlikely(off > s->nbytes || length > s->nbytes - off))
+			return false;
+		c = compare_rest(s->bytes + off, length, p, len, shared);
+		if (c < 0)
+			lo = mid + 1;
+		else
+		{
+			hi = mid;
+			*cmp = c;
+			*n = shared + length;
 		}
 	}
-	least = *n < len - shared ? *n : len - shared;
-	*cmp = memcmp(rest, p + shared, least);
-	if (*cmp == 0 && least < *n)
-		*cmp = 1;
-	*n += shared;
+	*at = lo;
 	return true;
 }
 
@@ -358,20 +407,29 @@ static bool
 find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
 {
 	uint32_t	lo = 0,
-				hi = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
-				length;
-	int			c;
+				groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
+				hi = groups,
+				length,
+				headlen = 0;
+	const uint8_t *head = NULL;
 
 	*cmp = 1;
 	/* the first group whose whole key is not below */
 	while (lo < hi)
 	{
 		uint32_t	mid = lo + (hi - lo) / 2;
+		const uint8_t *key;
+		int			c;
 
-		if (!compare_key(k, mid * BLOCK_GROUP, p, len, &c, &length))
+		if (unlikely(!group_head(k, mid, &key, &length)))
 			return false;
+		c = compare_rest(key, length, p, len, 0);
 		if (c < 0)
+		{
 			lo = mid + 1;
+			head = key;
+			headlen = length;
+		}
 		else
 		{
 			hi = mid;
@@ -379,28 +437,10 @@ find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, ui
 			*n = length;
 		}
 	}
-	*at = lo * BLOCK_GROUP < nkeys ? lo * BLOCK_GROUP : nkeys;
+	*at = lo < groups ? lo * BLOCK_GROUP : nkeys;
 	if (lo == 0)
 		return true;
-	hi = *at;
-	lo = (lo - 1) * BLOCK_GROUP + 1;
-	while (lo < hi)
-	{
-		uint32_t	mid = lo + (hi - lo) / 2;
-
-		if (!compare_key(k, mid, p, len, &c, &length))
-			return false;
-		if (c < 0)
-			lo = mid + 1;
-		else
-		{
-			hi = mid;
-			*cmp = c;
-			*n = length;
-		}
-	}
-	*at = lo;
-	return true;
+	return find_in_group(k, lo - 1, *at, head, headlen, p, len, at, cmp, n);
 }
 
 wide_status

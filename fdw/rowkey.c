@@ -398,8 +398,23 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 		{
 			/* the most usual parts, without memory */
 			taken = n < (size_t) c->fixed_len ? -1 : c->fixed_len;
-			for (int k = 0; k < taken && c->desc; k++)
-				flipped[k] = p[k] ^ 0xFF;
+			if (taken > 0 && need && !need[i])
+			{
+				p += taken;
+				n -= taken;
+				continue;
+			}
+			if (taken == sizeof(uint64) && c->desc)
+			{
+				uint64		x;
+
+				memcpy(&x, p, sizeof(x));
+				x = ~x;
+				memcpy(flipped, &x, sizeof(x));
+			}
+			else
+				for (int k = 0; k < taken && c->desc; k++)
+					flipped[k] = p[k] ^ 0xFF;
 			part = (wide_bytes) {c->desc ? flipped : p, (size_t) c->fixed_len};
 		}
 		else
