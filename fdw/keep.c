@@ -13,13 +13,17 @@
  * the parsed definition and the generation of the catalog, either of which
  * changes with anything that the reader was made of.
  *
- * Not left are scans whose engine's part depends on values or on the
- * transaction: with conditions for the engine, of the layout 'cells', with
- * salt, under widetable.as_of, that lock rows, and all in a transaction that has
- * written.  What an error leaves open is closed as ever.
+ * In the layout 'cells' conditions on cells decide what is read: their values
+ * have to be the same.
+ *
+ * Not left are scans whose engine's part depends on other values or on the
+ * transaction: with conditions for the engine, with salt, under widetable.as_of,
+ * that lock rows, and all in a transaction that has written.  What an error leaves
+ * open is closed as ever.
  */
 #include "scan.h"
 
+#include "catalog/pg_type.h"
 #include "utils/memutils.h"
 
 #define KEPT_SCANS	8
@@ -31,6 +35,8 @@ typedef struct KeptScan
 	uint64		generation;		/* of the engine's catalog */
 	bool		reverse;
 	int			strict;
+	double		limit;			/* layout cells: this, and what the conditions on cells said */
+	StringInfoData asked;
 	MemoryContext cxt;			/* of the reader and of what the specification points to */
 	WtRowReader *reader;
 	wide_scan_spec spec;
@@ -39,32 +45,108 @@ typedef struct KeptScan
 static KeptScan kept[KEPT_SCANS];
 static int	oldest = 0;
 
-static bool
-can_keep(WtScanState *st)
+bool
+wt_keep_possible(WtScanState *st)
 {
-	return st->exists && !st->t->cells_layout && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE &&
-		st->nleaves == 0 && st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL &&
-		!st->filters;
+	return st->exists && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE && st->nleaves == 0 &&
+		st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL && !st->filters;
+}
+
+/* The bytes of a value; false: not known for its type, or it means something else in another time zone. */
+static bool
+print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo out)
+{
+	struct varlena *v;
+
+	if (test->part == WT_PART_TS(st->t) && wt_part_column(st->t, test->part)->typid != arg->type)
+		return false;
+	switch (test->kind == WT_COND_ANY ? ANYARRAYOID : arg->type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case TIMESTAMPTZOID:
+			appendBinaryStringInfo(out, (const char *) &arg->value, sizeof(Datum));
+			return true;
+		case ANYARRAYOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BYTEAOID:
+			v = PG_DETOAST_DATUM_PACKED(arg->value);
+			appendBinaryStringInfo(out, (const char *) &(int) {(int) VARSIZE_ANY_EXHDR(v)}, sizeof(int));
+			appendBinaryStringInfo(out, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
+wt_keep_print_cells(WtScanState *st, StringInfo out)
+{
+	for (int i = 0; i < st->ntests; i++)
+	{
+		const WtTest *test = &st->tests[i];
+		int			head[] = {test->part, test->kind, test->n, test->clause, test->arm};
+
+		if (test->part < st->t->nkeys)
+			continue;
+		appendBinaryStringInfo(out, (const char *) head, sizeof(head));
+		for (int k = 0; k < test->n; k++)
+		{
+			const WtArg *arg = &st->args[test->first + k];
+
+			appendBinaryStringInfo(out, (const char *) &arg->type, sizeof(Oid));
+			appendStringInfoChar(out, (char) arg->isnull);
+			if (!arg->isnull && !print_value(st, test, arg, out))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool
+wt_keep_same_cells(WtScanState *st, const StringInfoData *asked)
+{
+	StringInfoData now = {.maxlen = 256};
+	bool		same;
+
+	if (asked->data == NULL)
+		return false;
+	now.data = MemoryContextAlloc(st->rangecxt, now.maxlen);
+	same = wt_keep_print_cells(st, &now) && now.len == asked->len && memcmp(now.data, asked->data, now.len) == 0;
+	pfree(now.data);
+	return same;
+}
+
+/* Is it what the statement is about to open? */
+static bool
+fits(const KeptScan *k, WtScanState *st)
+{
+	return k->scan != NULL && k->serial == st->t->serial && k->generation == st->e.generation &&
+		k->reverse == st->reverse && k->strict == st->strict &&
+		memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
+		(!st->t->cells_layout || (k->limit == st->limit && wt_keep_same_cells(st, &k->asked)));
 }
 
 void
 wt_keep_take(WtScanState *st)
 {
-	st->keeps = can_keep(st);
-	for (int i = 0; i < KEPT_SCANS && st->keeps; i++)
+	for (int i = 0; i < KEPT_SCANS; i++)
 	{
 		KeptScan   *k = &kept[i];
 
-		if (k->scan == NULL || k->serial != st->t->serial || k->generation != st->e.generation ||
-			k->reverse != st->reverse || k->strict != st->strict ||
-			memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) != 0)
+		if (!fits(k, st))
 			continue;
 		wt_scan_reuse(k->scan, st->ps->state->es_snapshot);
+		if (st->opencxt != NULL)
+			MemoryContextDelete(st->opencxt);
 		MemoryContextSetParent(k->cxt, st->cxt);
 		st->reused = k->scan;
 		st->opencxt = k->cxt;
 		st->reader = k->reader;
 		st->spec = k->spec;
+		st->cells_asked = k->asked;
 		k->scan = NULL;
 		return;
 	}
@@ -92,7 +174,7 @@ wt_keep_leave(WtScanState *st)
 	MemoryContextSetParent(st->opencxt, TopMemoryContext);
 	st->reader->bad_keys = 0;
 	*k = (KeptScan) {.scan = scan, .serial = st->t->serial, .generation = st->e.generation, .reverse = st->reverse,
-		.strict = st->strict, .cxt = st->opencxt, .reader = st->reader, .spec = st->spec};
+		.strict = st->strict, .limit = st->limit, .asked = st->cells_asked, .cxt = st->opencxt, .reader = st->reader, .spec = st->spec};
 	st->source.n = 0;
 	st->opened = false;
 	st->reused = NULL;

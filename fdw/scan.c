@@ -71,8 +71,9 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	for (int k = 0; k < st->ntests; k++)
 		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
 	st->filters = wt_key_filter_possible(st->t, st->tests, st->ntests);
-	st->keeps = keeps;
-	if (keeps)
+	st->keeps = keeps && wt_keep_possible(st);
+	/* otherwise when the arguments are known */
+	if (st->keeps && !st->t->cells_layout)
 		wt_keep_take(st);
 	if (st->exists && st->reused == NULL)
 		st->held = wt_snapshot_hold(ps->state->es_snapshot);
@@ -229,6 +230,13 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	wt_predicates_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
 	if (st->nleaves > 0)
 		wt_predicates_print(&st->predicates, &st->asked);
+	if (st->t->cells_layout)
+	{
+		initStringInfo(&st->cells_asked);
+		if (!wt_keep_print_cells(st, &st->cells_asked))
+			st->cells_asked.data = NULL;
+		st->keeps = st->keeps && st->cells_asked.data != NULL;
+	}
 	s->n = st->ranges.nbuckets;
 	s->scans = palloc0(sizeof(WtScan *) * s->n);
 	s->reverse = st->reverse;
@@ -354,8 +362,11 @@ wt_scan_start(WtScanState *st)
 	if (!anything || st->predicates.never || (st->shared != NULL && !wt_parallel_next(st)))
 		return false;
 	/* they may ask for other families now, or other values */
-	if (st->opened && !st->fixed && !st->next_chunk && (st->cell_tests || asks_other_values(st)))
+	if (st->opened && !st->fixed && !st->next_chunk &&
+		((st->cell_tests && !wt_keep_same_cells(st, &st->cells_asked)) || asks_other_values(st)))
 		close_scans(st);
+	if (st->keeps && !st->opened && st->reused == NULL && st->t->cells_layout)
+		wt_keep_take(st);
 	if (st->reused != NULL)
 		open_reused(st);
 	else if (!st->opened)

@@ -50,7 +50,8 @@ typedef struct WtScanState
 	bool		keeps;			/* the reader and its scan outlive the statement: keep.c */
 	uint64		generation;		/* with keeps: of the engine's catalog */
 	WtScan	   *reused;			/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
-	bool		cell_tests;		/* layout cells: conditions decide what the readers read */
+	bool		cell_tests;		/* layout cells: conditions decide what the readers read: */
+	StringInfoData cells_asked; /* what they said when the readers were made, in opencxt; data NULL: cannot be compared */
 	MemoryContext rowcxt;
 	struct WtLoose *loose;		/* aggregate_run.c: leaves out rows by their key; NULL */
 	MemoryContext rangecxt;
@@ -114,12 +115,20 @@ extern const WtRanges *wt_scan_ranges(WtScanState *st);
 extern bool wt_parallel_next(WtScanState *st);
 
 /*
- * keep.c.  A statement that has begun takes over what an earlier one has left for
- * the same columns of the same table; and leaves it for the next one.  false:
- * it is to be freed.
+ * keep.c.  A statement that has begun (layout cells: that knows its parameters)
+ * takes over what an earlier one has left for the same columns of the same table;
+ * and leaves it for the next one.  false: it is to be freed.
  */
+extern bool wt_keep_possible(WtScanState *st);
 extern void wt_keep_take(WtScanState *st);
 extern bool wt_keep_leave(WtScanState *st);
+/*
+ * Layout cells: do the conditions on cells say now what they did when the readers
+ * were made?
+ */
+extern bool wt_keep_same_cells(WtScanState *st, const StringInfoData *asked);
+/* Bytes that are the same when they do, into out.  false: cannot be told. */
+extern bool wt_keep_print_cells(WtScanState *st, StringInfo out);
 
 /* for scan_lock.c: a reader of what the scan reads */
 extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);

@@ -77,6 +77,48 @@ SELECT CASE WHEN i > 9 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k' || i) EL
 SELECT CASE WHEN i > 1 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k00' || i) ELSE 'none' END FROM generate_series(1, 2) i;
 -- lookups of a join
 SELECT i, k.x FROM generate_series(298, 302) i LEFT JOIN kept k ON k.a = 3 AND k.b = 'k' || i ORDER BY i;
+-- layout cells: the conditions on cells decide what is read
+CREATE FOREIGN TABLE kept_cells (a bigint, b text COLLATE "C", family text, qualifier text COLLATE "C", ts timestamptz, version int, value text)
+  SERVER widetable OPTIONS (table_name 'public.kept', key 'a, b', layout 'cells');
+INSERT INTO kept_cells (a, b, family, qualifier, ts, value)
+  SELECT 5, 'c', 'f', q, '2020-01-01 00:00+00'::timestamptz + v * interval '1 hour', q || v FROM unnest(ARRAY['x', 'y', 'z']) q, generate_series(1, 3) v;
+PREPARE some_cells(text, text, int) AS SELECT qualifier, version, value FROM kept_cells
+  WHERE a = 5 AND b = 'c' AND family = $1 AND qualifier = $2 AND version <= $3;
+PREPARE since(timestamptz) AS SELECT qualifier, version, value FROM kept_cells WHERE a = 5 AND b = 'c' AND ts >= $1;
+PREPARE since_date(date) AS SELECT qualifier, version, value FROM kept_cells WHERE a = 5 AND b = 'c' AND ts >= $1;
+PREPARE any_cells(text[]) AS SELECT qualifier, version, value FROM kept_cells WHERE a = 5 AND b = 'c' AND qualifier = ANY ($1) AND version = 1;
+EXECUTE some_cells('f', 'x', 2);
+EXECUTE some_cells('f', 'x', 2);
+EXECUTE some_cells('f', 'x', 1);
+EXECUTE some_cells('f', 'z', 1);
+EXECUTE some_cells('g', 'z', 1);
+EXECUTE some_cells('f', NULL, 1);
+EXECUTE some_cells('f', 'z', 1);
+EXECUTE since('2020-01-01 03:00+00');
+EXECUTE since('2020-01-01 02:00+00');
+EXECUTE since('2020-01-01 03:00+00');
+SET timezone = 'UTC';
+EXECUTE since_date('2020-01-01');
+SET timezone = 'Etc/GMT+3';
+EXECUTE since_date('2020-01-01');
+SET timezone = 'UTC';
+EXECUTE since_date('2020-01-01');
+RESET timezone;
+EXECUTE any_cells('{x,z}');
+EXECUTE any_cells('{x,z}');
+EXECUTE any_cells('{x}');
+EXECUTE any_cells('{xz}');
+SELECT q, c.value FROM unnest(ARRAY['z', 'x', 'none', repeat('long', 200), 'x', 'y']) q
+  LEFT JOIN LATERAL (SELECT value FROM kept_cells WHERE a = 5 AND b = 'c' AND family = 'f' AND qualifier = q AND version = 1 OFFSET 0) c ON true
+  WHERE length(q) < 100 OR c.value IS NOT NULL;
+INSERT INTO kept_cells (a, b, family, qualifier, ts, value) VALUES (5, 'c', 'f', 'x', '2021-01-01', 'newer');
+EXECUTE some_cells('f', 'x', 2);
+BEGIN;
+DELETE FROM kept_cells WHERE a = 5 AND qualifier = 'x' AND version = 1;
+EXECUTE some_cells('f', 'x', 2);
+ROLLBACK;
+EXECUTE some_cells('f', 'x', 2);
+DROP FOREIGN TABLE kept_cells;
 -- REPEATABLE READ, and a time
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 EXECUTE cell(1, 'a');
