@@ -59,6 +59,7 @@ extern bool wt_store_exists(void);
 
 /* wal.c */
 extern uint64 wt_full_xid(TransactionId xid);	/* with its epoch; it is less than 2^31 from the next one */
+extern void wt_wal_flush(uint64 lsn);	/* never raises an error */
 extern const char *wt_wal_failure(void);
 extern bool wt_wal_skipped(void);	/* recovery has passed over missing WAL (widetable.ignore_missing_wal) */
 

@@ -241,6 +241,7 @@ static SnapEntry *parallel_snap = NULL;	/* in a worker: the leader's */
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
 static int	run_depth = 0;		/* of nested ExecutorRun calls */
+static bool run_locked = false; /* one of them, SELECT FOR UPDATE, may have shown the newest state */
 
 /*
  * The newest batch that a read of the newest state has shown us.  Rows' locks
@@ -252,7 +253,9 @@ static int	run_depth = 0;		/* of nested ExecutorRun calls */
  *	- a snapshot that we take afterwards must include it: catch_up;
  *	- we end no earlier than it is durable, or else an acknowledged transaction
  *	  would have seen what a crash undoes.  What we write ourselves comes later in
- *	  the log and takes care of that.
+ *	  the log and takes care of that; if we are rolled back it is flushed, too.
+ *	- in a transaction block SELECT FOR UPDATE ends no earlier than that, as others
+ *	  may hear of its rows.  What the next statement reads would wait for it anyway.
  */
 static uint64 newest_read = 0;
 static uint64 caught_up = 0;	/* up to here that is done in this transaction */
@@ -275,6 +278,16 @@ catch_up(void)
 	}
 	wt_check(wide_publish(wt_db(), lsn), "could not read");
 	caught_up = lsn;
+}
+
+/* The same for a transaction that is rolled back: what it has read it has told its client. */
+static void
+flush_newest_read(void)
+{
+	uint64		lsn = Max(newest_read, wt_locks_after());
+
+	if (lsn > caught_up && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+		wt_wal_flush(lsn);
 }
 
 static bool
@@ -1092,6 +1105,7 @@ xact_callback(XactEvent event, void *arg)
 			end_of_transaction();
 			break;
 		case XACT_EVENT_ABORT:
+			flush_newest_read();
 			end_of_transaction();
 			break;
 		case XACT_EVENT_PRE_PREPARE:
@@ -1298,8 +1312,14 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 		run_depth--;
 	}
 	PG_END_TRY();
+	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;
 	if (run_depth == 0)
+	{
+		if (run_locked && IsTransactionBlock())
+			catch_up();
+		run_locked = false;
 		share_exported();
+	}
 	if (run_depth == 0)
 		dlist_foreach(iter, &scans)
 			rest_scan(dlist_container(WtScan, node, iter.cur));

@@ -7,7 +7,7 @@ q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER wid
 	'INSERT INTO t VALUES (1, 0)' 'SELECT widetable.flush()' 'CHECKPOINT' >/dev/null
 # the postmaster and its children
 all() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$T/data/postmaster.pid")" '$1 == p || $4 == p { print $1 }'; }
-# seen_after NAME STATEMENTS...: an increment halts before it is durable, others do something, somebody looks; then all are killed
+# seen_after NAME FUNCTION: an increment halts before it is durable, others do something, and tell what they have seen or somebody looks; then all are killed
 seen_after() {
 	name=$1
 	shift
@@ -20,11 +20,13 @@ seen_after() {
 	q "SET widetable.stop_at = 'commit-unlocked'" 'UPDATE t SET n = n + 1 WHERE k = 1' >/dev/null &
 	until [ -n "$(q "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")" ]; do sleep 0.05; done
 	is "$(q 'SELECT n FROM t WHERE k = 1')" "$before" "$name: not seen by itself"
+	told=
 	"$@"
-	seen=$(q 'SELECT n FROM t WHERE k = 1')
+	seen=${told:-$(q 'SELECT n FROM t WHERE k = 1')}
+	[ -z "$told" ] || is "$told" "$((before + 1))" "$name: sees it"
 	kill -9 $(all)
 	while [ -n "$(all)" ]; do sleep 0.05; done
-	exec 5>&-
+	exec 5>&- 6>&-
 	wait
 	rm -f "$T/hold" "$T/go"
 	start
@@ -36,9 +38,29 @@ asynchronous() { q 'SET synchronous_commit = off' 'INSERT INTO t VALUES (2, 0)' 
 mixed() { q 'BEGIN' 'INSERT INTO h VALUES (1)' 'INSERT INTO t VALUES (3, 0)' 'COMMIT' >/dev/null; }
 mixed_asynchronous() { q 'SET synchronous_commit = off' 'BEGIN' 'INSERT INTO h VALUES (1)' 'INSERT INTO t VALUES (3, 0)' 'COMMIT' >/dev/null; }
 locker() { q 'SET synchronous_commit = off' 'SELECT n FROM t WHERE k = 1 FOR UPDATE' >/dev/null; }
+lock='SELECT n FROM t WHERE k = 1 FOR UPDATE'
+rolled_back() { told=$(q BEGIN "$lock" ROLLBACK); }
+refused() { told=$(q BEGIN "SELECT $before + widetable.check_and_mutate('t', 1, 'n', '=', $((before + 1)), '[]')::int" ROLLBACK); }
+# in a transaction that is open for long
+open_with() {
+	mkfifo "$T/open"
+	"$BIN/psql" -XqAt >"$T/open.out" 2>&1 <"$T/open" &
+	exec 6>"$T/open"
+	echo "BEGIN; $1;" >&6
+	until [ -s "$T/open.out" ]; do sleep 0.05; done
+	told=$(head -n 1 "$T/open.out")
+	rm "$T/open"
+}
+open_transaction() { open_with "$lock"; }
+open_function() { open_with 'SELECT f()'; }
+q "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS \$\$ DECLARE i int; BEGIN SELECT n INTO i FROM t WHERE k = 1 FOR UPDATE; RETURN i; END \$\$"
 seen_after 'nobody else' nothing
 seen_after 'an asynchronous commit' asynchronous
 seen_after 'a transaction with an ordinary table' mixed
 seen_after 'the same, asynchronous' mixed_asynchronous
 seen_after 'somebody who locks the row' locker
+seen_after 'somebody who is rolled back' rolled_back
+seen_after 'somebody who compares' refused
+seen_after 'a transaction that is open' open_transaction
+seen_after 'a function in one' open_function
 finish
