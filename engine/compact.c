@@ -618,7 +618,6 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 	job			j = {.db = db};
 	bool		all = mode == COMPACT_ALL;
 	int			slot;
-	bool		did;
 	wide_status st;
 
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
@@ -656,7 +655,5 @@ done:
 	free(j.in);
 	horizons_free(&j.horizons);
 	job_end(db, slot, st, st == WIDE_END);
-	if (st == WIDE_OK)
-		(void) set_collect(db, &did);
 	return st;
 }

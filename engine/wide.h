@@ -848,7 +848,11 @@ extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bo
  * until no file was made for three seconds.
  */
 extern wide_status wide_work(wide_db *db);
-/* The same, but does not wait for that. */
+/*
+ * Everything committed so far into files, and all the work there is, without
+ * waiting for that.  Files that are no longer needed are left to a worker, if
+ * there is one.
+ */
 extern wide_status wide_tidy(wide_db *db);
 /*
  * Everything committed so far into files (family 0 = all); waits.  Does the

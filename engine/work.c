@@ -389,17 +389,19 @@ unflushed(wide_db *db, uint64_t number)
 
 /* ------------------------------------------------------------------ the door */
 
+/* rest: also what waits for rest; collecting: also files that are to be removed. */
 static wide_status
-work_unit(wide_db *db, bool rest)
+work_unit(wide_db *db, bool rest, bool collecting)
 {
-	bool		did,
+	bool		did = false,
 				waits = false;
 	uint64_t	number;
-	wide_status collected,
+	wide_status collected = WIDE_OK,
 				st;
 
 	TRY(shm_check(db));
-	collected = set_collect(db, &did);
+	if (collecting)
+		collected = set_collect(db, &did);
 	if (did)
 		return WIDE_OK;
 	/* a file that cannot be removed now must not keep memory from being flushed */
@@ -420,13 +422,7 @@ work_unit(wide_db *db, bool rest)
 wide_status
 wide_work(wide_db *db)
 {
-	return work_unit(db, at_rest(db));
-}
-
-wide_status
-wide_tidy(wide_db *db)
-{
-	return work_unit(db, true);
+	return work_unit(db, at_rest(db), true);
 }
 
 /* Wait a moment for another process's work or for readers. */
@@ -440,8 +436,9 @@ wait_work(wide_db *db)
 	return shm_wait(db, &db->seg->set.work_word, seen, 20);
 }
 
-wide_status
-wide_flush(wide_db *db)
+/* What is in memtables now into files. */
+static wide_status
+flush_memtables(wide_db *db)
 {
 	uint64_t	number;
 	wide_status st;
@@ -468,7 +465,31 @@ wide_flush(wide_db *db)
 		else if (st != WIDE_OK && st != WIDE_END)
 			return st;
 	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_flush(wide_db *db)
+{
+	wide_status st;
+
+	TRY(flush_memtables(db));
 	st = write_edit(db, true);
+	return st == WIDE_END ? WIDE_OK : st;
+}
+
+wide_status
+wide_tidy(wide_db *db)
+{
+	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
+	wide_status st = flush_memtables(db);
+	/* removing files takes longer than leaving them out */
+	bool		worker = worker_works(db);
+
+	while (st == WIDE_OK)
+		st = work_unit(db, true, !worker);
+	if (worker)
+		wake_worker(db);
 	return st == WIDE_END ? WIDE_OK : st;
 }
 
@@ -477,6 +498,7 @@ wide_compact(wide_db *db, wide_family_id family)
 {
 	wide_family f;
 	wide_status st;
+	bool		did;
 
 	TRY(shm_check(db));
 	if (!catalog_family(db, family, &f, NULL))
@@ -484,6 +506,8 @@ wide_compact(wide_db *db, wide_family_id family)
 	TRY(wide_flush(db));
 	while ((st = compact_family(db, family, COMPACT_ALL)) == WIDE_BUSY)
 		TRY(wait_work(db));
+	if (st == WIDE_OK)
+		(void) set_collect(db, &did);
 	/* what it has forgotten of the catalog */
 	if (st == WIDE_OK || st == WIDE_END)
 		st = write_edit(db, false);

@@ -142,12 +142,10 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 		wide_status st;
 
 		/* what a worker does anyway, now */
-		flush_store();
 		do
 			st = wide_tidy(wt_db());
-		while (st == WIDE_OK || again(st));
-		if (st != WIDE_END)
-			wt_check(st, "could not compact");
+		while (again(st));
+		wt_check(st, "could not compact");
 	}
 	else if (PG_ARGISNULL(0))
 		compact_store();

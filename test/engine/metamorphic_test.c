@@ -1055,10 +1055,10 @@ do_work(life *l, int64_t units)
 {
 	wide_status st = WIDE_OK;
 
-	bool		tidy = units % 2 != 0;
-
+	if (units % 4 == 3)
+		st = wide_tidy(l->st.db);
 	for (; units >= 0 && st == WIDE_OK; units--)
-		st = tidy ? wide_tidy(l->st.db) : wide_work(l->st.db);
+		st = wide_work(l->st.db);
 	if (st != WIDE_OK && st != WIDE_END)
 		CHECK(l, st);
 }
