@@ -29,7 +29,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include "batch.h"
 
@@ -38,6 +37,7 @@
 #define HELD_MS			3000	/* of waiting for memtables that only readers hold, before doing without */
 #define REPORT_MS		10000	/* of waiting for room, before the log hears of it */
 #define LEVEL0_MANY		20
+#define PACE_MAX_US		((int64_t) 100 * 1000)	/* that one commit is slowed down at most */
 
 /* ---------------------------------------------------------------- memtable */
 
@@ -74,15 +74,6 @@ memtable_switch(wide_db *db)
 		return WIDE_OK;
 	}
 	return WIDE_FULL;
-}
-
-static int64_t
-monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
 /* For the log: what keeps a writer from memory for so long. */
@@ -122,11 +113,52 @@ make_room(wide_db *db, bool *held)
 	return WIDE_OK;
 }
 
+/*
+ * Writers that fill memory faster than a worker empties it would come to a
+ * halt for a whole flush.  When a second memtable waits they are slowed down,
+ * together, to twice the speed of the last flush, and when all others wait to
+ * that speed; so the halt does not come.  Microseconds to wait for; under
+ * LOCK_COMMIT.
+ */
+static int64_t
+pace(wide_db *db, uint64_t bytes)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	waiting = 0,
+				us;
+	int64_t		now;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		waiting += atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE;
+	if (waiting < 2 || db->replay != NULL || !worker_works(db))
+		return 0;
+	us = bytes * atomic_load(&commit->flush_us) * (waiting - 1) / (WIDE_MEMTABLES - 2) >> 20;
+	now = monotonic_us();
+	if (commit->pace < now)
+		commit->pace = now;
+	if (us > (uint64_t) PACE_MAX_US || commit->pace - now > PACE_MAX_US - (int64_t) us)
+		commit->pace = now + PACE_MAX_US;
+	else
+		commit->pace += (int64_t) us;
+	return commit->pace - now;
+}
+
+static void
+wait_for_pace(wide_db *db, int64_t us)
+{
+	int64_t		until = monotonic_us() + us;
+
+	stat_add(db, STAT_STALL_US, (uint64_t) us);
+	while (!interrupted(db) && (us = until - monotonic_us()) > 0)
+		usleep((useconds_t) (us < 10000 ? us : 10000));
+}
+
 wide_status
 memtable_reserve(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
-	int64_t		since = 0;
+	int64_t		since = 0,
+				slow = 0;
 	bool		reported = false,
 				held;
 	wide_status st = WIDE_OK;
@@ -153,6 +185,7 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 			commit->reserved <= t->capacity - atomic_load(&t->used) - bytes)
 		{
 			commit->reserved += bytes;
+			slow = pace(db, bytes);
 			done = true;
 		}
 		seen = atomic_load(&commit->space_word);
@@ -185,6 +218,8 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 done:
 	if (since != 0)
 		stat_add(db, STAT_STALL_US, (uint64_t) (monotonic_us() - since));
+	else if (slow > 0)
+		wait_for_pace(db, slow);
 	return st;
 }
 

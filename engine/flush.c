@@ -272,6 +272,7 @@ work_flush_one(wide_db *db)
 	output		o = {.db = db, .level = 0, .cut = work_file_bytes};
 	set_edit	edit = {0};
 	memtable   *t;
+	int64_t		began = monotonic_us();
 	int			job,
 				index;
 	wide_status st;
@@ -300,6 +301,9 @@ work_flush_one(wide_db *db)
 	TRY_GOTO(set_apply(db, &edit));
 	kill_point("flush-manifest");
 	atomic_store(&db->seg->set.grown, now_us(db));
+	if (atomic_load(&t->used) >= t->capacity / 4)
+		atomic_store(&db->seg->commit.flush_us,
+					 (uint64_t) (monotonic_us() - began) * (1 << 20) / atomic_load(&t->used));
 	stat_add(db, STAT_FLUSHES, 1);
 	stat_add(db, STAT_FLUSH_BYTES, o.bytes);
 	job_progress(db, job, atomic_load(&t->used), o.bytes);

@@ -16,6 +16,7 @@
 #define WIDE_SHM_H
 
 #include <pthread.h>
+#include <time.h>
 #include "base.h"
 
 enum shm_lock { LOCK_MANIFEST, LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE, LOCK_COUNT };
@@ -115,6 +116,8 @@ typedef struct commit_state
 	_Atomic uint32_t applied_word;	/* futex: rises with applied_seq */
 	_Atomic uint32_t applied_waiters;	/* who may wait on it, at least; nobody: no need to wake */
 	_Atomic uint32_t space_word;	/* futex: rises when memtable space appears */
+	_Atomic uint64_t flush_us;	/* that the last flush of a memtable took for each MB */
+	int64_t		pace;			/* of writers that fill memory faster than that: moment at which the next may go on; under LOCK_COMMIT */
 	uint64_t	external_head;		/* number of entries ever written to external[]; under LOCK_COMMIT */
 	_Atomic uint64_t external_evicted;	/* newest xid that fell out of external[] */
 	_Atomic uint64_t external_evicted_seq;	/* and the newest seq */
@@ -365,6 +368,14 @@ static inline bool interrupted(wide_db *db) { return db->host.interrupted != NUL
 static inline bool files_held(wide_db *db) { return db->host.files_held != NULL && db->host.files_held(db->host.ctx); }
 static inline int64_t now_us(wide_db *db) { return db->host.now(db->host.ctx); }
 static inline void wake_worker(wide_db *db) { if (db->host.wake_worker) db->host.wake_worker(db->host.ctx); }
+static inline int64_t
+monotonic_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 static inline bool worker_works(wide_db *db) { return db->host.worker_works != NULL && db->host.worker_works(db->host.ctx); }
 
 /* ------------------------------------------------------------ statistics */

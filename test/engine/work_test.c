@@ -876,6 +876,73 @@ test_resting_reader(void **state)
 	store_drop(&s);
 }
 
+static bool
+working(void *ctx)
+{
+	return true;
+}
+
+/* How long a batch of about 5 KB is kept waiting. */
+static uint64_t
+waited(store *s, wide_family_id f, uint64_t *seed)
+{
+	wide_stats	before,
+				after;
+
+	wide_statistics(s->db, &before);
+	fill(s, f, 0, 20, 1, seed);
+	wide_statistics(s->db, &after);
+	assert_int_equal(before.stalls, after.stalls);
+	return after.stall_us - before.stall_us;
+}
+
+/* Writers are slowed down before memory is full: the more of it waits the more, each one a little. */
+static void
+test_pace(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 1,
+				us[WIDE_MEMTABLES];
+
+	store_init(&s);
+	s.config.memtable_size = 128 * 1024;
+	assert_ok(store_open(&s));
+	options(&opt, 1);
+	{
+		wide_table_id t;
+
+		store_table(&s, &opt, 1, &t, &f);
+	}
+	s.db->host.worker_works = working;
+	for (int waiting = 0; waiting < WIDE_MEMTABLES; waiting++)
+	{
+		uint64_t	number = s.db->seg->commit.memtable_number;
+
+		atomic_store(&s.db->seg->commit.flush_us, 4000000);
+		us[waiting] = waited(&s, f, &seed);
+		if (waiting == WIDE_MEMTABLES - 1)
+			break;
+		atomic_store(&s.db->seg->commit.flush_us, 0);
+		while (s.db->seg->commit.memtable_number == number)
+			assert_int_equal(waited(&s, f, &seed), 0);
+	}
+	assert_int_equal(us[0], 0);
+	assert_int_equal(us[1], 0);
+	assert_in_range(us[2], 2000, 30000);
+	assert_in_range(us[3], us[2] + 2000, 60000);
+	/* not for long */
+	atomic_store(&s.db->seg->commit.flush_us, 4000000000);
+	assert_in_range(waited(&s, f, &seed), 90000, 100000);
+	/* nobody works: waiting is of no use */
+	s.db->host.worker_works = NULL;
+	assert_int_equal(waited(&s, f, &seed), 0);
+	assert_ok(wide_flush(s.db));
+	assert_in_range(atomic_load(&s.db->seg->commit.flush_us), 1, 1000000000);
+	store_drop(&s);
+}
+
 /*
  * A pin taken in the middle of a switch: the new memtable is active, the
  * version is still the old one.  The pin would not keep that memtable from
@@ -928,6 +995,7 @@ main(void)
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_litter_and_missing),
 		cmocka_unit_test(test_resting_reader),
+		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_pin_in_switch),
 	};
 
