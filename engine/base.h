@@ -111,6 +111,9 @@ struct wide_os
 	int			(*open) (wide_os *os, const char *path, int flags);	/* O_RDONLY | O_RDWR | O_CREAT | O_EXCL | O_TRUNC; mode 0600, O_CLOEXEC */
 	int			(*close) (wide_os *os, int fd);
 	int64_t		(*pread) (wide_os *os, int fd, void *buf, size_t n, uint64_t off);	/* loops; short only at the end of file */
+	/* the same if all of it is in the system's cache, else -EAGAIN; where the system does not tell, the same */
+	int64_t		(*pread_now) (wide_os *os, int fd, void *buf, size_t n, uint64_t off);
+	void		(*will_read) (wide_os *os, int fd, uint64_t off, uint64_t n);	/* soon: a hint */
 	int64_t		(*pwrite) (wide_os *os, int fd, const void *buf, size_t n, uint64_t off);	/* loops; all or -errno */
 	int			(*sync) (wide_os *os, int fd);	/* fdatasync (which covers the size) */
 	int64_t		(*size) (wide_os *os, int fd);

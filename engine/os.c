@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base.h"
@@ -57,6 +58,38 @@ real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 		done += (size_t) r;
 	}
 	return (int64_t) done;
+}
+
+/*
+ * RWF_NOWAIT fails where something would be waited for.  A file system that does
+ * not know it is asked once too often each time, so not again.
+ */
+static int64_t
+real_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+#ifdef RWF_NOWAIT
+	static _Atomic bool unknown;
+
+	if (!atomic_load_explicit(&unknown, memory_order_relaxed))
+	{
+		struct iovec v = {.iov_base = buf, .iov_len = n};
+		ssize_t		r = preadv2(fd, &v, 1, (off_t) off, RWF_NOWAIT);
+
+		if (r == (ssize_t) n)
+			return r;
+		if (r >= 0 || errno == EAGAIN || errno == EINTR)
+			return -EAGAIN;
+		if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
+			atomic_store_explicit(&unknown, true, memory_order_relaxed);
+	}
+#endif
+	return real_pread(os, fd, buf, n, off);
+}
+
+static void
+real_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
+{
+	(void) posix_fadvise(fd, (off_t) off, (off_t) n, POSIX_FADV_WILLNEED);
 }
 
 static int64_t
@@ -162,7 +195,7 @@ wide_os *
 os_real(void)
 {
 	static wide_os real = {
-		real_open, real_close, real_pread, real_pwrite, real_sync, real_size, real_truncate,
+		real_open, real_close, real_pread, real_pread_now, real_will_read, real_pwrite, real_sync, real_size, real_truncate,
 		real_unlink, real_rename, real_mkdir, real_syncdir, real_list
 	};
 

@@ -308,6 +308,22 @@ fault_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 }
 
 static int64_t
+fault_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	fault_os   *f = (fault_os *) os;
+
+	return f->crashed ? -EIO : f->real->pread_now(f->real, fd, buf, n, off);
+}
+
+static void
+fault_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
+{
+	fault_os   *f = (fault_os *) os;
+
+	f->real->will_read(f->real, fd, off, n);
+}
+
+static int64_t
 fault_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 {
 	fault_os   *f = (fault_os *) os;
@@ -472,7 +488,7 @@ wide_os *
 os_faulty(const char *root, const os_fault_plan *plan)
 {
 	static const wide_os table = {
-		fault_open, fault_close, fault_pread, fault_pwrite, fault_sync, fault_size, fault_truncate,
+		fault_open, fault_close, fault_pread, fault_pread_now, fault_will_read, fault_pwrite, fault_sync, fault_size, fault_truncate,
 		fault_unlink, fault_rename, fault_mkdir, fault_syncdir, fault_list
 	};
 	fault_os   *f = must(calloc(1, sizeof(*f)));

@@ -1,6 +1,6 @@
 /*
  * sst.h - what the files that write and read sorted files share; private to
- * sst_write.c, sst_read.c, sst_cursor.c, sst_estimate.c and sst_verify.c.
+ * sst_write.c, sst_read.c, sst_ahead.c, sst_cursor.c, sst_estimate.c and sst_verify.c.
  */
 #ifndef WIDE_SST_H
 #define WIDE_SST_H
@@ -92,6 +92,15 @@ typedef struct sst_partition
 	uint64_t	rows;			/* and rows */
 } sst_partition;
 
+/* Blocks that were read one after the other. */
+typedef struct sst_stream
+{
+	uint64_t	end;			/* of the last one */
+	uint64_t	told;			/* so far the system has been told that they will be read */
+	uint32_t	window;			/* bytes to tell next */
+	uint32_t	blocks;			/* how many, up to what it takes to believe it */
+} sst_stream;
+
 struct sst_reader
 {
 	wide_db    *db;
@@ -106,6 +115,9 @@ struct sst_reader
 	sst_partition *parts;
 	uint32_t	nparts;
 	buffer		keys;
+	sst_stream	streams[2];
+	uint8_t		stream;			/* the one that was used last */
+	uint8_t    *extents;		/* sst_ahead.c; NULL: not needed yet */
 	sst_reader *hash_next;
 	sst_reader *newer, *older;	/* by last use */
 };
@@ -125,6 +137,8 @@ extern void sst_reader_close(sst_reader *r);
 /* A block by its handle: from the cache or the file.  ahead may be NULL. */
 extern wide_status sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahead,
 								  block_ref *out, bool *cached);
+/* Like pread, for blocks on their way into the cache.  *spent is the process's, 0 at first: see sst_ahead.c. */
+extern int64_t sst_pread(sst_reader *r, void *to, size_t n, uint64_t off, int *spent);
 /* First partition that ends at or after (ukey, ts, seq); nparts when none does. */
 extern uint32_t sst_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 /* Parse a handle in an index entry; the block lies inside the file's body. */

@@ -30,6 +30,7 @@ struct sst_readers
 	sst_reader *bucket[BUCKETS];
 	sst_reader *newest, *oldest;
 	int			n;
+	int			spent;			/* for sst_pread */
 	buffer		stored;			/* a block as read */
 	buffer		plain;			/* uncompressed, on its way to the cache */
 	ZSTD_DCtx  *zstd;
@@ -117,7 +118,15 @@ read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
 		TRY(buffer_reserve(&rs->stored, want));
 		to = rs->stored.data;
 	}
-	got = os->pread(os, r->fd, to, want, h.off);
+	if (ahead != NULL)
+	{
+		/* so that what comes next is there when this has been worked through */
+		if (h.off + want < r->size)
+			os->will_read(os, r->fd, h.off + want, 2 * SST_AHEAD);
+		got = os->pread(os, r->fd, to, want, h.off);
+	}
+	else
+		got = sst_pread(r, to, want, h.off, &rs->spent);
 	if (got < 0)
 	{
 		char		path[SST_PATH];
@@ -396,6 +405,7 @@ sst_reader_close(sst_reader *r)
 	if (r->fd >= 0)
 		r->db->os->close(r->db->os, r->fd);
 	free(r->parts);
+	free(r->extents);
 	buffer_free(&r->keys);
 	free(r);
 }

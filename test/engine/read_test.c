@@ -2,24 +2,70 @@
  * Reading files that are larger than the cache: what is read of them, and that
  * what is left out is not missed.
  */
+#include <errno.h>
 #include "store_fixture.h"
 
 #define ROWS	20000
 #define VALUE	1000
 
-/* What is read from files. */
+#define PAGE	4096
+#define PAGES	20000
+
+/* What is read from files, and which pages of the one file the system has, once that is watched. */
 static wide_os counting;
 static struct
 {
 	uint64_t	calls, bytes;
+	uint64_t	waits;			/* of these not there */
+	uint64_t	hints, hinted;	/* bytes that will be read */
 }			reads;
+static bool watched;
+static bool forgetful;			/* the system has no memory to spare: it forgets at once */
+static bool there[PAGES];
+
+static void
+come(uint64_t off, uint64_t n)
+{
+	for (uint64_t p = off / PAGE; p < PAGES && p * PAGE < off + n; p++)
+		there[p] = !forgetful;
+}
 
 static int64_t
 count_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 {
 	reads.calls++;
 	reads.bytes += n;
+	reads.waits += watched;
+	come(off, n);
 	return os_real()->pread(os_real(), fd, buf, n, off);
+}
+
+static int64_t
+count_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	for (uint64_t p = off / PAGE; watched && p * PAGE < off + n; p++)
+		if (!there[p])
+			return -EAGAIN;
+	reads.calls++;
+	reads.bytes += n;
+	return os_real()->pread(os_real(), fd, buf, n, off);
+}
+
+static void
+count_hint(wide_os *os, int fd, uint64_t off, uint64_t n)
+{
+	assert_true(n > 0);
+	reads.hints++;
+	reads.hinted += n;
+	come(off, n);
+}
+
+static void
+watch(void)
+{
+	watched = true;
+	memset(there, 0, sizeof(there));
+	memset(&reads, 0, sizeof(reads));
 }
 
 /* A cache of 1 MB and memtables that take all of a test. */
@@ -30,6 +76,9 @@ open_small(store *s)
 	s->config.memtable_size = 64u << 20;
 	counting = *os_real();
 	counting.pread = count_pread;
+	counting.pread_now = count_pread_now;
+	counting.will_read = count_hint;
+	watched = forgetful = false;
 	s->os = &counting;
 	assert_ok(store_open(s));
 }
@@ -208,6 +257,66 @@ test_scan_leaves(void **state)
 	store_drop(&s);
 }
 
+/* A scan of a file that is not in the system's cache waits a few times at its beginning. */
+static void
+test_scan_ahead(void **state)
+{
+	store		s;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family_options o = plain();
+
+	open_small(&s);
+	store_table(&s, &o, 1, &t, &f);
+	fill(&s, f, ROWS);
+	assert_int_equal(store_files(&s, f, -1), 1);
+	watch();
+	assert_int_equal(scan_all(&s, f, NULL), ROWS);
+	assert_true(reads.calls > 1200);
+	/* and for indexes and filters */
+	assert_in_range(reads.waits, 3, 20);
+	/* not much is asked for that is not needed, or twice */
+	assert_in_range(reads.hinted, 18 << 20, 23 << 20);
+	assert_in_range(reads.hints, 15, 60);
+	/* a few look-ups are no scan */
+	watch();
+	for (int i = 0; i < 20; i++)
+		assert_true(get(&s, f, 10 * (i * 997 + 5), NULL));
+	assert_in_range(reads.hints, 0, 2);
+	store_drop(&s);
+}
+
+/* Look-ups bring the file into the system's cache by and by; where that is of no use it is given up. */
+static void
+test_lookup_ahead(void **state)
+{
+	for (int small = 0; small < 2; small++)
+	{
+		store		s;
+		wide_table_id t;
+		wide_family_id f;
+		wide_family_options o = plain();
+		uint64_t	seed = 3;
+
+		open_small(&s);
+		store_table(&s, &o, 1, &t, &f);
+		fill(&s, f, ROWS);
+		watch();
+		forgetful = small;
+		for (int i = 0; i < 12000; i++)
+			assert_true(get(&s, f, (int) (rnd(&seed) % ROWS) * 10, NULL));
+		/* 20 MB are 160 extents */
+		if (small)
+			assert_in_range(reads.hints, 100, 530);
+		else
+		{
+			assert_in_range(reads.hints, 100, 170);
+			assert_in_range(reads.waits, 200, 400);
+		}
+		store_drop(&s);
+	}
+}
+
 /* ------------------------------------------------------ filters of prefixes */
 
 /* The end of all keys that begin with the n bytes; NULL: there is none. */
@@ -353,7 +462,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_cache), cmocka_unit_test(test_scan_leaves), cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_small_cache), cmocka_unit_test(test_scan_leaves),
+		cmocka_unit_test(test_scan_ahead), cmocka_unit_test(test_lookup_ahead), cmocka_unit_test(test_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
