@@ -87,7 +87,6 @@ typedef struct WtModify
 	wide_family *names;			/* layout 'cells': families of the engine's table */
 	int			nnames;
 
-	int		   *order;			/* INSERT: columns as their cells are stored, which the engine likes */
 	int		   *ts_of;			/* by column: the TIMESTAMP_OF column of its cell, -1 */
 	int			nts;			/* number of TIMESTAMP_OF columns */
 	bool	   *set;			/* UPDATE, by column: the statement sets it */
@@ -270,7 +269,6 @@ begin_modify(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bo
 	m->do_nothing = do_nothing;
 	wt_writer_init(&m->writer, estate);
 	find_columns(m);
-	m->order = wt_cell_order(t);
 	m->values = palloc(sizeof(Datum) * t->natts);
 	m->nulls = palloc(sizeof(bool) * t->natts);
 	initStringInfo(&m->key);
@@ -683,7 +681,7 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 
 	for (int k = 0; k < t->natts; k++)
 	{
-		int			i = m->order[k];
+		int			i = t->order[k];
 		WtColumn   *c = &t->columns[i];
 
 		if (c->role != WT_CELL && c->role != WT_MAP && !(c->role == WT_KEY && c->family >= 0))

@@ -161,6 +161,32 @@ cache_init(void)
 	RegisterXactCallback(free_retired, NULL);
 }
 
+static int
+compare_columns(const void *a, const void *b, void *t)
+{
+	int			x = *(const int *) a,
+				y = *(const int *) b;
+	const WtColumn *cx = &((const WtTable *) t)->columns[x],
+			   *cy = &((const WtTable *) t)->columns[y];
+	int			c;
+
+	if (cx->family != cy->family)
+		return cx->family < cy->family ? -1 : 1;
+	c = wt_bytes_cmp((wide_bytes) {cx->qual, cx->qual_len}, (wide_bytes) {cy->qual, cy->qual_len});
+	return c != 0 ? c : x - y;
+}
+
+static int *
+cell_order(WtTable *t)
+{
+	int		   *order = palloc(sizeof(int) * Max(1, t->natts));
+
+	for (int i = 0; i < t->natts; i++)
+		order[i] = i;
+	qsort_arg(order, t->natts, sizeof(int), compare_columns, t);
+	return order;
+}
+
 WtTable *
 wt_table(Oid relid)
 {
@@ -194,6 +220,7 @@ wt_table(Oid relid)
 	old = MemoryContextSwitchTo(context);
 	before = invalidations;
 	t = wt_table_parse(rel);
+	t->order = cell_order(t);
 	MemoryContextSwitchTo(old);
 	relation_close(rel, NoLock);
 
@@ -207,30 +234,4 @@ wt_table(Oid relid)
 	e->stale = invalidations != before;
 	any_stale |= e->stale;
 	return t;
-}
-
-static int
-compare_columns(const void *a, const void *b, void *t)
-{
-	int			x = *(const int *) a,
-				y = *(const int *) b;
-	const WtColumn *cx = &((const WtTable *) t)->columns[x],
-			   *cy = &((const WtTable *) t)->columns[y];
-	int			c;
-
-	if (cx->family != cy->family)
-		return cx->family < cy->family ? -1 : 1;
-	c = wt_bytes_cmp((wide_bytes) {cx->qual, cx->qual_len}, (wide_bytes) {cy->qual, cy->qual_len});
-	return c != 0 ? c : x - y;
-}
-
-int *
-wt_cell_order(WtTable *t)
-{
-	int		   *order = palloc(sizeof(int) * Max(1, t->natts));
-
-	for (int i = 0; i < t->natts; i++)
-		order[i] = i;
-	qsort_arg(order, t->natts, sizeof(int), compare_columns, t);
-	return order;
 }

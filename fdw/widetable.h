@@ -147,6 +147,7 @@ typedef struct WtTable
 	bool		cells_layout;
 	int			natts;			/* columns[natts], by attno - 1 */
 	WtColumn   *columns;
+	int		   *order;			/* indexes of all columns, those with cells by family and qualifier; by wt_table alone */
 	int			nkeys;
 	bool		key_given;		/* option key was there */
 	int		   *keys;			/* indexes into columns, in key order */
@@ -196,8 +197,6 @@ extern void wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qua
 extern bool wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier);
 /* index of a family by name, -1 */
 extern int	wt_family_index(WtTable *t, const char *name);
-/* Indexes of all columns, those with cells in the order of family and qualifier; palloced. */
-extern int *wt_cell_order(WtTable *t);
 /*
  * Microseconds of an interval, as extract(epoch) counts them: a year of 365.25
  * days, a month of 30.  false: not greater than zero, or out of range.
