@@ -167,18 +167,6 @@ buffer_free(buffer *b)
 #define SPARE_SIZES		16		/* 256, 512, ... 4096 bytes */
 #define SPARE_KEPT		8		/* of each, so that it is 272 KB at most */
 
-/* Tools that find errors with memory are to see each piece made and freed. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SPARE_OFF 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SPARE_OFF 1
-#endif
-#endif
-#ifndef SPARE_OFF
-#define SPARE_OFF 0
-#endif
-
 typedef struct spare_list
 {
 	int			n;

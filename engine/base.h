@@ -94,6 +94,17 @@ buffer_append(buffer *b, const void *p, size_t n)
  */
 extern void *spare_alloc(size_t n);
 extern void spare_free(void *p, size_t n);
+/* Tools that find errors with memory are to see each piece made and freed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SPARE_OFF 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SPARE_OFF 1
+#endif
+#endif
+#ifndef SPARE_OFF
+#define SPARE_OFF 0
+#endif
 
 /* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
 extern uint64_t wide_hash(const void *p, size_t n, uint64_t seed);

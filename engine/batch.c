@@ -25,20 +25,54 @@
 #include <stdlib.h>
 #include "batch.h"
 
+/*
+ * What a small batch has allocated is kept for the process's next one.  Of the
+ * thread: the tests' threads stand for processes.
+ */
+#define KEEP_BYTES	((size_t) 64 * 1024)	/* of each buffer */
+#define KEEP_UNDONE	256
+
+typedef struct batch_kept
+{
+	buffer		key, row, payload;
+	own_undone *undone;
+	int			undone_cap;
+} batch_kept;
+
+static _Thread_local batch_kept kept;
+
 wide_status
 wide_batch_new(wide_db *db, wide_batch **out)
 {
 	wide_batch *b;
 
 	TRY(shm_check(db));
-	b = calloc(1, sizeof(*b));
+	b = spare_alloc(sizeof(*b));
 	if (b == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->db = db;
 	b->memory = BATCH_MEMORY;
 	b->oldest = UINT64_MAX;
+	b->key = kept.key;
+	b->row = kept.row;
+	b->payload = kept.payload;
+	b->undone = kept.undone;
+	b->undone_cap = kept.undone_cap;
+	memset(&kept, 0, sizeof(kept));
 	*out = b;
 	return WIDE_OK;
+}
+
+static void
+keep_buffer(buffer *b, buffer *to)
+{
+	if (SPARE_OFF || to->data != NULL || b->cap > KEEP_BYTES)
+		buffer_free(b);
+	else
+	{
+		*to = *b;
+		to->len = 0;
+	}
 }
 
 void
@@ -92,12 +126,18 @@ wide_batch_free(wide_batch *b)
 	for (int i = 0; i < b->nruns; i++)
 		run_unref(b->runs[i].run);
 	free(b->runs);
-	buffer_free(&b->key);
-	buffer_free(&b->row);
-	buffer_free(&b->payload);
+	keep_buffer(&b->key, &kept.key);
+	keep_buffer(&b->row, &kept.row);
+	keep_buffer(&b->payload, &kept.payload);
 	free(b->files);
-	free(b->undone);
-	free(b);
+	if (SPARE_OFF || kept.undone != NULL || b->undone_cap > KEEP_UNDONE)
+		free(b->undone);
+	else
+	{
+		kept.undone = b->undone;
+		kept.undone_cap = b->undone_cap;
+	}
+	spare_free(b, sizeof(*b));
 }
 
 void

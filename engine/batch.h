@@ -301,6 +301,8 @@ extern wide_status payload_open(wide_bytes bytes, payload *p);
 extern int64_t payload_loaded_ts(const payload *p);
 /* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
 extern wide_status payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max);
+/* The same without sorting, as far as they have come in order; WIDE_END: they have not. */
+extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max);
 /* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.  key has room (p is our own) or grows. */
 extern wide_status payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end);
 /* The timestamp that an automatic cell gets. */

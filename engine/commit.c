@@ -376,8 +376,15 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	changes = (wide_bytes) {catalog.data, catalog.len};
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
-	TRY_GOTO(own_sort(b, &sorted));
-	st = too_large(b, &sorted, most) ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
+	st = payload_cells_in_order(b, &b->payload, most);
+	if (st == WIDE_END || st == WIDE_FULL)
+	{
+		bool		full = st == WIDE_FULL;
+
+		TRY_GOTO(own_sort(b, &sorted));
+		full = full || too_large(b, &sorted, most);
+		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
+	}
 	if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
 		b->need = 0;
 	/*

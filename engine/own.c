@@ -70,7 +70,7 @@ arena_take(own_list *l)
 wide_status
 own_list_new(own_list **out)
 {
-	own_list   *l = calloc(1, sizeof(*l));
+	own_list   *l = spare_alloc(sizeof(*l));
 	wide_status st;
 
 	if (l == NULL)
@@ -78,7 +78,7 @@ own_list_new(own_list **out)
 	st = arena_take(l);
 	if (st != WIDE_OK)
 	{
-		free(l);
+		spare_free(l, sizeof(*l));
 		return st;
 	}
 	own_list_reset(l);
@@ -110,7 +110,7 @@ list_free(own_list *l)
 		spare = l->base;
 		spare_bytes = l->capacity;
 	}
-	free(l);
+	spare_free(l, sizeof(*l));
 }
 
 void

@@ -88,7 +88,7 @@ struct norm
 wide_status
 norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out)
 {
-	norm	   *n = calloc(1, sizeof(*n));
+	norm	   *n = spare_alloc(sizeof(*n));
 	wide_status st;
 
 	if (n == NULL)
@@ -116,7 +116,7 @@ norm_free(norm *n)
 	buffer_free(&n->row);
 	free(n->deletes);
 	free(n->avoid);
-	free(n);
+	spare_free(n, sizeof(*n));
 }
 
 static inline uint64_t
@@ -343,13 +343,13 @@ typedef struct cell_state
 	int64_t		ts;
 	const uint8_t *ukey;
 	uint32_t	klen;
+	uint32_t	rowlen;			/* decoding */
 } cell_state;
 
 static wide_status
-cell_put(buffer *b, const norm_op *o, cell_state *s)
+cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
 {
 	const entry *e = &o->e;
-	uint32_t	shared = bytes_shared(s->ukey, e->ukey, e->klen < s->klen ? e->klen : s->klen);
 	uint8_t		bits = e->type;
 	uint8_t    *p;
 
@@ -394,57 +394,133 @@ cell_put(buffer *b, const norm_op *o, cell_state *s)
 	return WIDE_OK;
 }
 
+/* Cells are being encoded behind what a payload begins with. */
+typedef struct encoder
+{
+	wide_batch *b;
+	buffer	   *out;
+	uint64_t	max;			/* bytes of memtable */
+	size_t		at;				/* where room was left for the two numbers before the cells */
+	uint32_t	longest;
+	cell_state	s;
+} encoder;
+
+static wide_status
+encode_begin(wide_batch *b, buffer *out, uint64_t max, encoder *c)
+{
+	*c = (encoder) {.b = b, .out = out, .max = max, .at = out->len};
+	b->need = b->cells = 0;
+	b->rows = 0;
+	b->automatic = false;
+	TRY(buffer_reserve(out, 2 * VARINT_MAX));
+	out->len += 2 * VARINT_MAX;
+	return WIDE_OK;
+}
+
+/* shared: bytes of its ukey that are those of the cell before. */
+static wide_status
+encode_cell(encoder *c, const norm_op *o, uint32_t shared)
+{
+	wide_batch *b = c->b;
+
+	b->need += mem_node_bytes(o->e.klen, o->e.vlen);
+	if (b->need > c->max)
+		return WIDE_FULL;
+	b->automatic |= o->automatic || entry_is_untimed(&o->e);
+	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
+	if (b->tell_rows)
+		b->rows |= UINT64_C(1) << (wide_hash(o->e.ukey, o->e.rowlen, 0) >> 58);
+	if (++b->cells % 1024 == 0 && interrupted(b->db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	return cell_put(c->out, o, &c->s, shared);
+}
+
+/* st: how it went */
+static wide_status
+encode_end(encoder *c, wide_status st)
+{
+	wide_batch *b = c->b;
+	buffer	   *out = c->out;
+	uint8_t		head[2 * VARINT_MAX];
+	size_t		n,
+				cells = c->at + 2 * VARINT_MAX;
+
+	/* room for the longest key, so that applying allocates nothing */
+	b->key.len = 0;
+	b->rowlen = 0;
+	if (st == WIDE_OK)
+		st = buffer_reserve(&b->key, c->longest);
+	if (st != WIDE_OK)
+	{
+		b->need = 0;
+		out->len = c->at;
+		return st;
+	}
+	n = (size_t) (varint_put(varint_put(head, b->need), b->cells) - head);
+	memcpy(out->data + c->at, head, n);
+	memmove(out->data + c->at + n, out->data + cells, out->len - cells);
+	out->len -= cells - c->at - n;
+	return WIDE_OK;
+}
+
+/*
+ * Operations that came in ascending order, each about another column, are what
+ * normalising them would give: a delete masks what came before it, and before
+ * it came what sorts before it.  WIDE_END: they did not come so.
+ */
+wide_status
+payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
+{
+	own_list   *l = b->list;
+	encoder		c;
+	mem_cursor	m;
+	wide_status st;
+
+	/* if it is too large it is to be found without encoding it */
+	if (l == NULL || b->nruns > 0 || b->nundone > 0 || l->end - l->start > max)
+		return WIDE_END;
+	TRY(encode_begin(b, out, max, &c));
+	mem_cursor_open(&m, &l->m);
+	st = WIDE_OK;
+	for (uint64_t at = l->start; at < l->end && st == WIDE_OK; at = mem_node_end(&m))
+	{
+		norm_op		o = {.floor = INT64_MIN};
+		uint32_t	most,
+					shared;
+
+		mem_cursor_at(&m, mem_written(at));
+		most = m.e.klen < c.s.klen ? m.e.klen : c.s.klen;
+		shared = bytes_shared(c.s.ukey, m.e.ukey, most);
+		if (c.s.ukey != NULL && (m.family < c.s.family ||
+								 (m.family == c.s.family && (shared == most || m.e.ukey[shared] < c.s.ukey[shared]))))
+			st = WIDE_END;
+		else
+		{
+			o.family = m.family;
+			o.e = m.e;
+			o.automatic = own_is_auto(m.e.seq);
+			if (o.automatic)
+				o.floor = own_floor(&o.e);
+			st = encode_cell(&c, &o, shared);
+		}
+	}
+	return encode_end(&c, st);
+}
+
 wide_status
 payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max)
 {
-	cell_state	s = {0};
-	buffer		cells = {0};
-	uint32_t	longest = 0;
+	encoder		c;
 	norm	   *n = NULL;
 	norm_op		o;
 	wide_status st;
 
-	b->need = b->cells = 0;
-	b->rows = 0;
-	b->automatic = false;
-	TRY(norm_new(b, sorted, INT64_MIN, &n));
-	while ((st = norm_next(n, &o)) == WIDE_OK)
-	{
-		b->need += mem_node_bytes(o.e.klen, o.e.vlen);
-		if (b->need > max)
-		{
-			b->need = 0;
-			st = WIDE_FULL;
-			goto done;
-		}
-		b->automatic |= o.automatic || entry_is_untimed(&o.e);
-		longest = o.e.klen > longest ? o.e.klen : longest;
-		if (b->tell_rows)
-			b->rows |= UINT64_C(1) << (wide_hash(o.e.ukey, o.e.rowlen, 0) >> 58);
-		if (++b->cells % 1024 == 0 && interrupted(b->db))
-		{
-			b->need = 0;
-			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
-			goto done;
-		}
-		TRY_GOTO(cell_put(&cells, &o, &s));
-	}
-	if (st != WIDE_END)
-		goto done;
-	/* room for the longest key, so that applying allocates nothing */
-	b->key.len = 0;
-	TRY_GOTO(buffer_reserve(&b->key, longest));
-	TRY_GOTO(add_varint(out, b->need));
-	TRY_GOTO(add_varint(out, b->cells));
-	if (cells.len > 0)
-		TRY_GOTO(buffer_append(out, cells.data, cells.len));
-	st = WIDE_OK;
-done:
-	if (st != WIDE_OK)
-		b->need = 0;
+	TRY(encode_begin(b, out, max, &c));
+	st = norm_new(b, sorted, INT64_MIN, &n);
+	while (st == WIDE_OK && (st = norm_next(n, &o)) == WIDE_OK)
+		st = encode_cell(&c, &o, bytes_shared(c.s.ukey, o.e.ukey, o.e.klen < c.s.klen ? o.e.klen : c.s.klen));
 	norm_free(n);
-	buffer_free(&cells);
-	return st;
+	return encode_end(&c, st == WIDE_END ? WIDE_OK : st);
 }
 
 /* ----------------------------------------------------------------- decode */
@@ -561,7 +637,9 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 	p += more;
 	e->ukey = key->data;
 	e->klen = (uint32_t) key->len;
-	e->rowlen = key_row_length(e->ukey, e->klen);
+	if (s->rowlen == 0 || shared < s->rowlen)
+		s->rowlen = key_row_length(e->ukey, e->klen);
+	e->rowlen = s->rowlen;
 	if (e->rowlen == 0)
 		return NULL;
 	if (bits & CELL_AUTO)
