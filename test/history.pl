@@ -31,7 +31,12 @@
 # Meanwhile memtables are flushed, files compacted, and sessions held at places of
 # the commit and of the snapshot.
 #
-# Only perl-base's modules are used.  Needs: BIN PGHOST PGUSER (lib.sh).
+# CRASH=1: at the end the server is killed, all processes at once, while commits wait
+# for the disk for longer than usual.  Then what was acknowledged is there, what was
+# not is there wholly or not at all, and whatever somebody has read is, but for the
+# writes of sessions with synchronous_commit = off that nothing durable came after.
+#
+# Only perl-base's modules are used.  Needs: BIN PGHOST PGUSER (lib.sh), for CRASH PGDATA.
 #
 use strict;
 use warnings;
@@ -44,6 +49,7 @@ my $clients = $ENV{CLIENTS} || 8;
 my $generations = $seconds + 60;	# of keys, one for each second: lists stay short
 my $transactions = 1000 * $seconds;	# of a client, at most
 my $keys = 4;
+my $crash = $ENV{CRASH};
 my $bin = $ENV{BIN} or die "run this by ./test/check history\n";
 my $db = $ENV{PGDATABASE} || 'postgres';
 my $dir = ($ENV{TMPDIR} || '/tmp') . "/widetable-history.$$";
@@ -80,6 +86,8 @@ CREATE FOREIGN TABLE hist_w (k text COLLATE "C", v text, other text OPTIONS (col
 INSERT INTO hist_h SELECT g || kind || n, '' FROM generate_series(0, $generations - 1) g, unnest(ARRAY['l', 'p']) kind, generate_series(1, $keys) n;
 INSERT INTO hist_w SELECT k, '' FROM hist_h;
 SQL
+
+psql("ALTER SYSTEM SET fsync = on;\nALTER SYSTEM SET commit_delay = 5000;\nALTER SYSTEM SET commit_siblings = 0;\nSELECT pg_reload_conf();\n") if $crash;
 
 my $began = time();
 my %iso;			# transaction => isolation level
@@ -178,7 +186,23 @@ start("delay$_", join '', map { "SELECT EXISTS (SELECT FROM hist_stop) AS stop \
 	"SELECT pg_advisory_lock(2003395685, hashtext('$_'));\nSELECT pg_sleep(0.006);\nSELECT pg_advisory_unlock_all();\n" } any(@places), any(@places, ('snapshot-begin') x 8) } 1 .. 20 * $seconds) for 1 .. 3;
 start('noise', join '', map { "SELECT EXISTS (SELECT FROM hist_stop) AS stop \\gset\n\\if :stop\n\\q\n\\endif\nBEGIN;\nSELECT txid_current();\nCOMMIT;\n" } 1 .. 20000);
 select(undef, undef, undef, $seconds);
-psql("INSERT INTO hist_stop VALUES (1);");
+if ($crash)
+{
+	my ($pm) = slurp("$ENV{PGDATA}/postmaster.pid") =~ /^(\d+)/;
+	my @all = ($pm);
+	for my $f (glob '/proc/[0-9]*/stat')
+	{
+		open my $h, '<', $f or next;
+		push @all, $1 if (<$h> || '') =~ /^(\d+) \(.*\) \S (\d+)/ && $2 == $pm;
+	}
+	kill 'KILL', @all;
+	waitpid $_, 0 for @pids;
+	@pids = ();
+	select(undef, undef, undef, 0.1) while grep { kill 0, $_ } @all;
+	system("'$bin/pg_ctl' -D '$ENV{PGDATA}' -l '$ENV{PGDATA}/server.log' -w -t 120 start >/dev/null 2>&1 </dev/null") == 0 or die "the server does not start\n";
+	psql("ALTER SYSTEM RESET ALL;\nSELECT pg_reload_conf();\n");
+}
+else { psql("INSERT INTO hist_stop VALUES (1);"); }
 waitpid $_, 0 for @pids;
 @pids = ();
 
@@ -240,8 +264,8 @@ for my $c (1 .. $clients)
 for my $t (values %tx)
 {
 	# the session did not come to its end: that must not happen here
-	wrong('harness', "$t->{id} has no end") unless defined $t->{end};
-	$count{$t->{committed} ? 'committed' : 'rolled back'}++;
+	wrong('harness', "$t->{id} has no end") unless defined $t->{end} || $crash;
+	$count{$t->{committed} ? 'committed' : 'rolled back'}++ if defined $t->{end};
 }
 
 # ----------------------------------------------------------- lists and reads
@@ -251,6 +275,26 @@ for (split /\n/, psql("SELECT 'w' || k, v FROM hist_w UNION ALL SELECT 'h' || k,
 {
 	my ($key, $list) = split /\|/, $_, -1;
 	$final{$key} = [split /,/, $list];
+}
+
+# Sessions that do not wait for the disk; what the crash has taken of them, and what of the others was not acknowledged.
+sub weak { my ($t) = @_; return $crash && (split m{/}, $t->{id})[0] % 3 == 0; }
+my $lost = 0;
+if ($crash)
+{
+	my %there = map { $_ => 1 } map { @$_ } values %final;
+	my %wrote;		# id => the elements that it has not undone
+	for my $e (keys %by) { push @{$wrote{$by{$e}{id}}}, $e unless $by{$e}{dead}{$e}; }
+	for my $t (values %tx)
+	{
+		next if defined $t->{end} && !($t->{committed} && weak($t));
+		my @is = grep { $there{$_} } @{$wrote{$t->{id}} || []};
+		my @known = map { @$_ } values %{$t->{writes}};
+		wrong('torn', "of $t->{id} there is @is, but not " . join(' ', grep { !$there{$_} } @known)) if @is && grep { !$there{$_} } @known;
+		$count{'in doubt'}++ unless defined $t->{end};
+		$lost++ if @known && !@is && $t->{committed};
+		$t->{committed} = @is || (defined $t->{end} && !@known) ? 1 : 0;
+	}
 }
 my %at;				# key => {element => its place, from 1}
 for my $key (keys %final)
@@ -280,6 +324,8 @@ sub place
 	my ($key, @l) = ($r->[1], @{$r->[2]});
 	my $own = 0;
 	while (@l && $by{$l[-1]} && $by{$l[-1]} == $t) { pop @l; $own++; }
+	# nothing durable came after these
+	while ($crash && @l && $by{$l[-1]} && weak($by{$l[-1]}) && !$at{$key}{$l[-1]}) { pop @l; }
 	for my $i (0 .. $#l)
 	{
 		my $f = $final{$key}[$i];
@@ -307,6 +353,8 @@ for my $t (values %tx)
 	for my $r (@{$t->{reads}})
 	{
 		my ($statement, $key, $list, $kind) = @$r;
+		# it has appended to what need not be durable before itself
+		next if $kind eq 'A' && !$t->{committed} && !defined $t->{end};
 		my ($p, $own) = place($t, $r);
 		next unless defined $p;
 		# the last element of the others is the last that they have written there
@@ -438,6 +486,7 @@ else
 
 printf "# %d committed, %d rolled back (%s), %d lists read, %d appends, %d nodes, %d rw edges\n", $count{committed}, $count{'rolled back'},
 	join(', ', map { "$_: $errors{$_}" } sort keys %errors) || 'no errors', $count{reads}, $count{appends}, scalar @name, scalar @rw;
+print "# killed: $lost commits that were not waited for are lost, ", $count{'in doubt'} || 0, " were in doubt\n" if $crash;
 my %expected = ('40001' => 1, '40P01' => 1, '25P02' => 1, '3B001' => 1);
 my @other = grep { !$expected{$_} } keys %errors;
 print "not ok - unexpected errors: @other\n" if @other;
