@@ -323,9 +323,10 @@ pick_space(job *j)
 	else if (expired != NULL)
 	{
 		j->from = j->to = expired->level;
-		j->one_file = window;
+		/* below level 0 files are in order, also in windowed families (a major compaction has put them there) */
+		j->one_file = expired->level == 0;
 		input_add(j, (int) (expired - j->all.files));
-		if (!window)
+		if (expired->level > 0)
 			input_close(j, expired->level);
 	}
 	return j->nin > 0;

@@ -578,6 +578,9 @@ set_family_files(wide_db *db, wide_family_id family)
 		return 0;
 	fam = catalog_family_slot(db, family);
 	n = fam != NULL ? fam->nfiles : 0;
+	/* the table is for all families */
+	if (db->seg->set.nfiles + db->seg->set.ndead + db->seg->set.reserved_files > db->seg->set.max_files / 2)
+		n = UINT32_MAX;
 	shm_unlock(db, LOCK_SET);
 	return n;
 }

@@ -13,7 +13,8 @@
  *    heaviest level above the deepest goes down: level 0 as a whole, a deeper
  *    one file by file.  Each step brings bytes down for good, so it ends; and as
  *    a quarter of the bottom has to come together first, a byte is written five
- *    times at the most for it.
+ *    times at the most for it (deletes count for more than they take, up to
+ *    DELETE_HIDES times).
  *  - Times are taken to be spread evenly between a file's first and last.  When
  *    so more than the same part of everything has expired, the file with the most of
  *    it is written anew where it is.  Only files in which every expired
@@ -26,6 +27,7 @@
 #include "work.h"
 
 #define SPACE_SLACK		0.25	/* measured against 1.3: filters, indexes and half-empty blocks want something, too */
+#define DELETE_HIDES	32	/* times the bytes of its level a delete is taken to hide, at most */
 
 /* Bytes that are worth a merge: three syncs. */
 static double
@@ -100,6 +102,9 @@ space_sink(const space_tally *s)
 	{
 		double		h = rows > 0 ? (double) s->deletes[l] * largest / rows : 0;
 
+		/* they may be of single cells of long rows: then little is hidden, and much would be written for it */
+		if (h > DELETE_HIDES * (double) s->bytes[l])
+			h = DELETE_HIDES * (double) s->bytes[l];
 		weight[l] = (double) s->bytes[l] + h;
 		hidden += h;
 	}

@@ -174,6 +174,7 @@ extern const uint8_t *file_meta_get(const uint8_t *p, const uint8_t *end, file_m
 extern void set_detach(wide_db *db);
 /* For catalog.c, under LOCK_SET: all files of the family are dead from here on; the list is empty afterwards. */
 extern void set_drop_family(wide_db *db, family_slot *fs);
+/* Files of a family; UINT32_MAX when more than half of the table of files is in use. */
 extern uint32_t set_family_files(wide_db *db, wide_family_id family);
 /* Level-0 files of a family that compaction should merge (for write stalls); 0 when dropped. */
 extern uint32_t set_level0_files(wide_db *db, wide_family_id family);

@@ -478,18 +478,46 @@ wide_flush(wide_db *db)
 	return st == WIDE_END ? WIDE_OK : st;
 }
 
+/* Rises with each memtable that writers begin. */
+static wide_status
+newest_memtable(wide_db *db, uint64_t *number)
+{
+	TRY(shm_lock(db, LOCK_COMMIT));
+	*number = db->seg->commit.memtable_number;
+	shm_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
 wide_status
 wide_tidy(wide_db *db)
 {
 	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
 	wide_status st = flush_memtables(db);
 	/* removing files takes longer than leaving them out */
-	bool		worker = worker_works(db);
+	bool		worker = worker_works(db),
+				tried = false;
+	uint64_t	begun = 0;
 
+	if (st == WIDE_OK)
+		st = newest_memtable(db, &begun);
 	while (st == WIDE_OK)
-		st = work_unit(db, true, !worker);
-	if (worker)
-		wake_worker(db);
+	{
+		uint64_t	now = begun;
+
+		TRY(newest_memtable(db, &now));
+		/* what is done for space alone would not end while others write */
+		st = work_unit(db, now == begun, !worker);
+		if (worker)
+			wake_worker(db);
+		/* what is out of the manifest still takes room */
+		if ((st == WIDE_NOSPACE || st == WIDE_FULL) && !tried)
+		{
+			bool		did;
+
+			tried = true;
+			st = set_collect(db, &did);
+		}
+	}
 	return st == WIDE_END ? WIDE_OK : st;
 }
 

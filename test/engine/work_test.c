@@ -336,6 +336,63 @@ test_space_expired(void **state)
 	}
 }
 
+/* Files of a major compaction are in order by their numbers where bounds tell nothing, in windowed families too. */
+static void
+test_space_expired_neighbours(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 9;
+	const int64_t hour = 3600000000ll;
+	char	   *before,
+			   *after;
+	wide_stats	stats;
+	uint64_t	read;
+
+	options(&opt, 1);
+	opt.ttl_us = 10 * hour;
+	opt.compaction = WIDE_COMPACT_WINDOW;
+	opt.window_us = 24 * hour;
+	start(&s, &opt, &f);
+	s.now = 1000 * 24 * hour;
+	for (int i = 0; i < 10; i++)
+	{
+		wide_batch *b;
+		char		row[120],
+					value[100];
+
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int k = 0; k < 100; k++)
+		{
+			/* longer than the bounds that are kept in memory */
+			memset(row, 'p', 100);
+			snprintf(row + 100, sizeof row - 100, "%05d", k * 10 + i);
+			for (int n = 0; n < 100; n++)
+				value[n] = (char) (33 + rnd(&seed) % 90);
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), s.now, INT64_MIN, 0, bytes(value, 100)));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+		s.now += hour;
+	}
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(store_files(&s, f, 0), 0);
+	assert_true(store_files(&s, f, -1) > 3);
+	s.now += 6 * hour;
+	before = store_text(&s, NULL, &f, 1);
+	wide_statistics(s.db, &stats);
+	read = stats.compact_read_bytes;
+	store_work(&s);
+	wide_statistics(s.db, &stats);
+	assert_true(stats.compact_read_bytes > read);
+	assert_int_equal(store_verify(&s), 0);
+	after = store_text(&s, NULL, &f, 1);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	store_drop(&s);
+}
+
 static wide_status
 note_split(void *arg, wide_bytes key)
 {
@@ -986,6 +1043,7 @@ main(void)
 		cmocka_unit_test(test_space),
 		cmocka_unit_test(test_space_deletes),
 		cmocka_unit_test(test_space_expired),
+		cmocka_unit_test(test_space_expired_neighbours),
 		cmocka_unit_test(test_split_keys),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_window_files),
