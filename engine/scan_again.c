@@ -87,6 +87,7 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 #define ASIDE_CELLS		512		/* more memory than this is not kept by a scan that waits for its next use */
 #define ASIDE_RANGES	64
 #define ASIDE_BOUNDS	((size_t) 8192)
+#define ASIDE_ARENA		((size_t) 65536)
 
 bool
 wide_scan_set_aside(wide_scan *s)
@@ -113,6 +114,12 @@ wide_scan_set_aside(wide_scan *s)
 	}
 	if (s->bounds.cap > ASIDE_BOUNDS)
 		buffer_free(&s->bounds);
+	/* one piece is left, and may have been made for a large value */
+	if (s->arena != NULL && s->arena->size > ASIDE_ARENA)
+	{
+		free(s->arena);
+		s->arena = NULL;
+	}
 	s->nranges = s->range = 0;
 	s->open = s->in_row = s->have_row = false;
 	s->snap = NULL;

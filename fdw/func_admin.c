@@ -14,6 +14,7 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/comment.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -366,6 +367,16 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(bytes);
 }
 
+/* By this, as its comment, a view is known that may be made anew. */
+#define PLAIN_VIEW "all columns of a wide table (made by widetable.plain_view)"
+
+static void
+run_sql(const char *sql)
+{
+	if (SPI_execute(sql, false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "could not make a view: %s", sql);
+}
+
 /*
  * A view with all columns of the table, for programs that list tables and views
  * but no foreign tables.  It is simple enough for PostgreSQL to write through it,
@@ -379,7 +390,7 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	WtCall		c;
 	char	   *schema,
 			   *name;
-	StringInfoData sql;
+	const char *view_name;
 	Oid			view;
 
 	if (PG_ARGISNULL(0))
@@ -387,13 +398,24 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	wt_call_rel(&c, fcinfo, "plain_view()", 0);
 	schema = get_namespace_name(get_rel_namespace(c.relid));
 	name = PG_ARGISNULL(1) ? makeObjectName(c.relname, NULL, "view") : NameStr(*PG_GETARG_NAME(1));
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM ", quote_qualified_identifier(schema, name));
-	appendStringInfoString(&sql, quote_qualified_identifier(schema, c.relname));
+	view = get_relname_relid(name, get_rel_namespace(c.relid));
+	if (OidIsValid(view))
+	{
+		char	   *comment = GetComment(view, RelationRelationId, 0);
+
+		if (comment == NULL || strcmp(comment, PLAIN_VIEW) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_TABLE),
+					 errmsg("relation \"%s\" already exists", name),
+					 errdetail("It was not made by plain_view(), and is not replaced."),
+					 errhint("Give another name as the second argument.")));
+	}
+	view_name = quote_qualified_identifier(schema, name);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute(sql.data, false, 0) != SPI_OK_UTILITY)
-		elog(ERROR, "could not make a view: %s", sql.data);
+	run_sql(psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM %s", view_name,
+					 quote_qualified_identifier(schema, c.relname)));
+	run_sql(psprintf("COMMENT ON VIEW %s IS '%s'", view_name, PLAIN_VIEW));
 	SPI_finish();
 	view = RangeVarGetRelid(makeRangeVar(schema, name, -1), NoLock, false);
 	PG_RETURN_OID(view);

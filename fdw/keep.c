@@ -27,6 +27,7 @@
 #include "utils/memutils.h"
 
 #define KEPT_SCANS	8
+#define KEPT_BYTES	((Size) 256 * 1024)	/* more of what is looked for (long lists of qualifiers) is not kept */
 
 typedef struct KeptScan
 {
@@ -160,7 +161,7 @@ wt_keep_leave(WtScanState *st)
 
 	if (scan == NULL && st->opened && st->source.n == 1 && !st->source.merge)
 		scan = st->source.scans[0];
-	if (scan == NULL || !wt_scan_set_aside(scan))
+	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES || !wt_scan_set_aside(scan))
 		return false;
 	for (int i = 0; i < KEPT_SCANS && k->scan != NULL; i++)
 		if (kept[i].scan == NULL)

@@ -1103,6 +1103,9 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 			return 0;
 		n++;
 	}
+	/* with several tests of one part, as of an outer join, there may be more than parts; what follows those is no part of the key */
+	if (n > t->nkeys)
+		return 0;
 	/* as many tests as parts, none without: each has one */
 	for (int part = 0; part < n; part++)
 		if (test_of(tests, ntests, part) == NULL)

@@ -632,13 +632,13 @@ wt_scan_set_aside(WtScan *s)
 {
 	dlist_iter	iter;
 
-	if (batch != NULL || s->opened_with != NULL || s->head.newest || s->head.scan == NULL)
-		return false;
 	dlist_foreach(iter, &scans)
 	{
+		/* one that its owner's end has closed is not there any more: see wt_scan_close */
 		if (dlist_container(WtScan, node, iter.cur) != s)
 			continue;
-		if (!wide_scan_set_aside(s->head.scan))
+		if (batch != NULL || s->opened_with != NULL || s->head.newest || s->head.scan == NULL ||
+			!wide_scan_set_aside(s->head.scan))
 			return false;
 		dlist_delete(&s->node);
 		snap_unref(s->snap);
@@ -1313,16 +1313,15 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	}
 	PG_END_TRY();
 	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;
-	if (run_depth == 0)
-	{
-		if (run_locked && IsTransactionBlock())
-			catch_up();
-		run_locked = false;
-		share_exported();
-	}
-	if (run_depth == 0)
-		dlist_foreach(iter, &scans)
-			rest_scan(dlist_container(WtScan, node, iter.cur));
+	if (run_depth > 0)
+		return;
+	/* first: what comes then may wait for a standby */
+	dlist_foreach(iter, &scans)
+		rest_scan(dlist_container(WtScan, node, iter.cur));
+	if (run_locked && IsTransactionBlock())
+		catch_up();
+	run_locked = false;
+	share_exported();
 }
 
 void

@@ -58,6 +58,8 @@ EXECUTE cell_p(30, 20);
 EXECUTE cell_p(NULL, 20);
 EXECUTE cell_p(5, 6);
 RESET plan_cache_mode;
+-- several equalities of one part of the key, which are no more parts
+SELECT cell_where('k = ''x'' AND k = ''x'' COLLATE "POSIX" AND family = ''d'' AND qualifier = ''c''');
 SELECT x, c.value FROM (VALUES (10), (31), (NULL), (50), (15)) v(x),
     LATERAL (SELECT value FROM cell WHERE ts >= v.x AND k = 'x' ORDER BY family, version DESC LIMIT 1) c;
 -- the versions of a cell come newest first

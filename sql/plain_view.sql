@@ -37,6 +37,9 @@ RESET ROLE;
 -- what is in the way is not replaced
 CREATE TABLE pv.taken (k int);
 SELECT widetable.plain_view('pv."Odd name"', 'taken');
+CREATE VIEW pv.mine AS SELECT k FROM pv."Odd name" WHERE k > 1;
+SELECT widetable.plain_view('pv."Odd name"', 'mine');
+DROP VIEW pv.mine;
 SELECT widetable.plain_view('pv.taken');
 SELECT widetable.plain_view(NULL) IS NULL AS nothing;
 DROP VIEW pv.odd;
