@@ -183,7 +183,7 @@ decode_files(const payload *p, file_meta **out)
 }
 
 static wide_status
-apply_cells(wide_db *db, const payload *p, uint64_t start, uint64_t seq, int64_t commit_ts)
+apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
 	commit_state *commit = &db->seg->commit;
 	uint64_t	at, end;
@@ -195,8 +195,6 @@ apply_cells(wide_db *db, const payload *p, uint64_t start, uint64_t seq, int64_t
 	at = atomic_load(&m.t->used);
 	atomic_store(&m.t->used, at + p->need);
 	commit->reserved -= p->need;
-	if (start < m.t->start_lsn)
-		m.t->start_lsn = start;
 	st = payload_apply(p, &m, at, seq, commit_ts, &db->replay->key, &end);
 	if (st == WIDE_OK)
 		atomic_store(&m.t->used, end);
@@ -288,6 +286,7 @@ static wide_status
 apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
 {
 	commit_state *commit = &db->seg->commit;
+	memtable   *t;
 	payload		p;
 	file_meta  *files;
 	wide_status st;
@@ -298,7 +297,7 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 	if (st == WIDE_OK && p.cells > 0 && seq > db->seg->set.flushed_seq)
 	{
 		if (p.need <= db->seg->memtables[0].capacity / 2)
-			st = apply_cells(db, &p, start, seq, commit_ts);
+			st = apply_cells(db, &p, seq, commit_ts);
 		else
 		{
 			/* files know their family */
@@ -312,6 +311,14 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 		free(files);
 		return st;
 	}
+	/*
+	 * Its parts may be older than the memtable.  The log is needed from them on
+	 * until flushed_seq has passed the batch, also where it became files: with
+	 * its finish record alone nothing could be done.
+	 */
+	t = &db->seg->memtables[commit->active];
+	if (seq > db->seg->set.flushed_seq && start < t->start_lsn)
+		t->start_lsn = start;
 	commit_files(db, p.catalog, files, (int) p.nfiles, seq);
 	free(files);
 	if (commit_ts > commit->last_ts)

@@ -190,6 +190,80 @@ test_numbers_afterwards(void **state)
 	store_drop(&s);
 }
 
+/*
+ * The parts of an external batch are older than the memtable that is active when
+ * it is finished, and it is not in that memtable: it makes files, or a table.
+ * Recovery flushes on the way, and dies; the next one needs the parts again.
+ */
+static void
+test_parts_stay(void **state)
+{
+	for (int kind = 0; kind < 2; kind++)
+	{
+		store		s;
+		wide_family_options opt;
+		wide_table_id t,
+					t2;
+		wide_family_id f;
+		wide_batch *b;
+		char		key[16],
+					value[800];
+		char	   *before,
+				   *after;
+		uint64_t	lsn;
+
+		store_init(&s);
+		s.config.memtable_size = 8 * 1024 * 1024;
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		store_table(&s, &opt, 1, &t, &f);
+		memset(value, 'v', sizeof value - 1);
+		value[sizeof value - 1] = 0;
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 1000 && kind == 0; i++)
+		{
+			snprintf(key, sizeof key, "large%06d", i);
+			assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+		}
+		if (kind == 1)
+			assert_ok(wide_batch_create_table(b, 1, "t2", &t2));
+		wide_filelog_set_xid(&s.log, 100);
+		assert_ok(wide_batch_prepare(b, 100));
+		assert_int_equal(b->nfiles, 0);
+		/* more than a few of the memtables of the next life */
+		for (int i = 0; i < 1500; i++)
+		{
+			snprintf(key, sizeof key, "small%06d", i);
+			store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
+		}
+		assert_ok(wide_filelog_decide(&s.log, 100, true));
+		assert_ok(wide_batch_finish(b, &lsn));
+		assert_ok(s.db->log.sync(s.db->log.ctx, lsn));
+		assert_ok(wide_publish(s.db, lsn));
+		wide_batch_free(b);
+		/* so that memtables from before the finish are flushed after it */
+		for (int i = 0; i < 300; i++)
+		{
+			snprintf(key, sizeof key, "later%06d", i);
+			store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
+		}
+		assert_int_equal(s.db->seg->set.nfiles, 0);
+		before = store_text(&s, NULL, &f, 1);
+		s.config.memtable_size = 256 * 1024;
+		for (int i = 0; i < 3; i++)
+		{
+			store_close(&s);
+			assert_ok(store_open(&s));
+			after = store_text(&s, NULL, &f, 1);
+			assert_string_equal(before, after);
+			free(after);
+			assert_int_equal(store_verify(&s), 0);
+		}
+		free(before);
+		store_drop(&s);
+	}
+}
+
 /* More in the log than memtables can hold: replay flushes as it goes. */
 static void
 test_long_log(void **state)
@@ -847,6 +921,7 @@ main(void)
 		cmocka_unit_test(test_log_and_files),
 		cmocka_unit_test(test_smaller_memtables),
 		cmocka_unit_test(test_numbers_afterwards),
+		cmocka_unit_test(test_parts_stay),
 		cmocka_unit_test(test_long_log),
 		cmocka_unit_test(test_external),
 		cmocka_unit_test(test_finish_records),
