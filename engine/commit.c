@@ -360,6 +360,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	buffer		catalog = {0};
 	wide_bytes	changes;
 	own_sorted	sorted = {0};
+	bool		in_order;
 	wide_status st;
 
 	TRY(shm_check(db));
@@ -377,6 +378,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
 	st = payload_cells_in_order(b, &b->payload, most);
+	in_order = st == WIDE_OK;
 	if (st == WIDE_END || st == WIDE_FULL)
 	{
 		bool		full = st == WIDE_FULL;
@@ -391,7 +393,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	 * Too large for memory, or all of it is held by readers, who may wait for
 	 * our own row locks: nobody would ever find that out.
 	 */
-	if (st == WIDE_FULL)
+	if (st == WIDE_FULL && (!in_order || (st = own_sort(b, &sorted)) == WIDE_OK))
 		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;
