@@ -51,10 +51,23 @@ static ProcessUtility_hook_type prev_utility_hook = NULL;
 
 /* ----------------------------------------------------------------- origin */
 
+/* Asked by functions, too, which have no lock on the table: it may be gone now. */
 static Oid
 wrapper_of(Oid relid)
 {
-	return GetForeignServer(GetForeignTable(relid)->serverid)->fdwid;
+	HeapTuple	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	ForeignServer *server = NULL;
+
+	if (HeapTupleIsValid(tup))
+	{
+		server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+		ReleaseSysCache(tup);
+	}
+	if (server == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	return server->fdwid;
 }
 
 static char *
