@@ -7,6 +7,7 @@
 package Server;
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use POSIX ();
 use Exporter ();
 our @ISA = ('Exporter');
@@ -165,7 +166,22 @@ sub kill_all
 	my @kids = children_of($pm);
 	kill 'KILL', $pm;
 	kill 'KILL', @kids;
-	for (1 .. 400) { return unless grep { alive($_) } $pm, @kids; nap(0.025); }
+	for (1 .. 400)
+	{
+		my @late = at_home();
+		return unless @late || grep { alive($_) } $pm, @kids;
+		kill 'KILL', @late;
+		nap(0.025);
+	}
+}
+
+# Processes whose working directory is the data directory, the server's: also one
+# that was forked while the list of children was read.
+sub at_home
+{
+	my $home = abs_path($data);
+	opendir my $d, '/proc' or die "/proc: $!";
+	return grep { (readlink("/proc/$_/cwd") || '') eq $home } grep { /^\d+$/ } readdir $d;
 }
 
 # ------------------------------------------------------------- start and stop
@@ -178,7 +194,7 @@ sub start
 		return 1 if system("env @env '$bin/pg_ctl' -D '$data' -l '$data/server.log' -w -t 120 start >'$dir/ctl.out' 2>&1 </dev/null") == 0;
 		nap(0.5);
 	}
-	print slurp("$dir/ctl.out");
+	print map { "#   $_\n" } split(/\n/, slurp("$dir/ctl.out")), grep { defined } (split /\n/, slurp("$data/server.log"))[-20 .. -1];
 	return 0;
 }
 
