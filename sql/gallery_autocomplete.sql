@@ -24,7 +24,7 @@ CREATE FUNCTION counter(query text, name text) RETURNS bigint LANGUAGE plpgsql A
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    RETURN (SELECT sum(x::bigint) FROM jsonb_path_query(j::jsonb, ('$.**."' || name || '"')::jsonpath) x);
+    RETURN (SELECT sum(x::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || name || '"')::jsonpath) x);
 END $$;
 
 -- One cell a row: family j, and as there is only one thing in it, the empty qualifier.

@@ -15,7 +15,7 @@ CREATE FUNCTION counted(what text, query text) RETURNS bigint LANGUAGE plpgsql A
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('$.**."' || what || '"')::jsonpath) v);
+    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || what || '"')::jsonpath) v);
 END $$;
 
 -- S58: GeoIP: the key is the upper end of a block

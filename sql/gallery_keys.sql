@@ -15,7 +15,7 @@ CREATE FUNCTION counted(what text, query text) RETURNS bigint LANGUAGE plpgsql A
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('$.**."' || what || '"')::jsonpath) v);
+    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || what || '"')::jsonpath) v);
 END $$;
 CREATE TABLE weather (station text COLLATE "C", at timestamptz, temp_f float8, dewpoint_f float8, humidity_pct float8, wind_dir_deg float8,
                       wind_speed_mph float8, wind_gust_mph float8, precip_in float8, pressure_hpa float8, visibility_mi float8);

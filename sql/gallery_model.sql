@@ -241,7 +241,7 @@ CREATE FUNCTION counter(query text, name text) RETURNS bigint LANGUAGE plpgsql A
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    RETURN (SELECT sum(x::bigint) FROM jsonb_path_query(j::jsonb, ('$.**."' || name || '"')::jsonpath) x);
+    RETURN (SELECT sum(x::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || name || '"')::jsonpath) x);
 END $$;
 SELECT counter($$SELECT a FROM tuned WHERE id BETWEEN 5000 AND 7000 AND a IS NOT NULL$$, 'Blocks Read') >
        counter($$SELECT b FROM tuned WHERE id BETWEEN 5000 AND 7000 AND b IS NOT NULL$$, 'Blocks Read') AS "more small blocks";

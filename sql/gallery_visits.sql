@@ -20,7 +20,7 @@ CREATE FUNCTION counted(what text, query text) RETURNS bigint LANGUAGE plpgsql A
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO j;
-    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('$.**."' || what || '"')::jsonpath) v);
+    RETURN (SELECT sum(v::text::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || what || '"')::jsonpath) v);
 END $$;
 CREATE TABLE log (line int, cookie text COLLATE "C", at timestamptz, method text, path text, protocol text, status int,
                   bytes bigint, referer text, agent text);

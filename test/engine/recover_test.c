@@ -73,6 +73,36 @@ test_log_and_files(void **state)
 	store_drop(&s);
 }
 
+/* n rows of 800 bytes, "mark000000" and so on: into the batch, or (NULL) each with a commit of its own. */
+static void
+put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
+{
+	char		key[24],
+				value[800];
+
+	memset(value, 'v', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	for (int i = 0; i < n; i++)
+	{
+		snprintf(key, sizeof key, "%s%06d", mark, i);
+		if (b == NULL)
+			store_put(s, f, key, "q", WIDE_TS_AUTO, value);
+		else
+			assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	}
+}
+
+/* Everything reads as before, and verify finds nothing. */
+static void
+assert_stays(store *s, wide_family_id f, const char *before)
+{
+	char	   *after = store_text(s, NULL, &f, 1);
+
+	assert_string_equal(before, after);
+	free(after);
+	assert_int_equal(store_verify(s), 0);
+}
+
 /* Memtables are smaller now than when the log was written: what does not fit becomes files. */
 static void
 test_smaller_memtables(void **state)
@@ -82,27 +112,18 @@ test_smaller_memtables(void **state)
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char		key[16],
-				value[800];
-	char	   *before,
-			   *after;
+	char	   *before;
 
 	store_init(&s);
 	s.config.memtable_size = 8 * 1024 * 1024;
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
-	memset(value, 'v', sizeof value - 1);
-	value[sizeof value - 1] = 0;
 	/* the family is made in the large batch itself */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "t", &t));
 	assert_ok(wide_batch_bind(b, t, 77));
 	assert_ok(wide_batch_create_family(b, t, "f0", &opt, &f));
-	for (int i = 0; i < 3000; i++)
-	{
-		snprintf(key, sizeof key, "%06d", i);
-		assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
-	}
+	put_rows(&s, b, f, "", 3000);
 	assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text("000001"), text("q"), WIDE_TS_MAX));
 	assert_ok(store_commit(&s, b, NULL));
 	assert_int_equal(s.db->seg->set.nfiles, 0);
@@ -113,10 +134,7 @@ test_smaller_memtables(void **state)
 	{
 		store_close(&s);
 		assert_ok(store_open(&s));
-		after = store_text(&s, NULL, &f, 1);
-		assert_string_equal(before, after);
-		free(after);
-		assert_int_equal(store_verify(&s), 0);
+		assert_stays(&s, f, before);
 		assert_true(s.db->seg->set.nfiles > 0);
 		if (i == 1)
 			assert_ok(wide_compact(s.db, f));
@@ -137,44 +155,28 @@ test_numbers_afterwards(void **state)
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char		key[16],
-				value[800];
-	char	   *before,
-			   *after;
+	char	   *before;
 
 	store_init(&s);
 	s.config.memtable_size = 8 * 1024 * 1024;
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
 	store_table(&s, &opt, 1, &t, &f);
-	memset(value, 'v', sizeof value - 1);
-	value[sizeof value - 1] = 0;
 	assert_ok(wide_batch_new(s.db, &b));
-	for (int i = 0; i < 1000; i++)
-	{
-		snprintf(key, sizeof key, "large%06d", i);
-		assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
-	}
+	put_rows(&s, b, f, "large", 1000);
 	assert_ok(store_commit(&s, b, NULL));
-	for (int i = 0; i < 2000; i++)
-	{
-		snprintf(key, sizeof key, "small%06d", i);
-		store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
-	}
+	put_rows(&s, NULL, f, "small", 2000);
 	assert_int_equal(s.db->seg->set.nfiles, 0);
 	before = store_text(&s, NULL, &f, 1);
 	store_close(&s);
 	s.config.memtable_size = 256 * 1024;
 	assert_ok(store_open(&s));
 	assert_true(s.db->seg->set.nfiles > 2);
-	after = store_text(&s, NULL, &f, 1);
-	assert_string_equal(before, after);
+	assert_stays(&s, f, before);
 	free(before);
-	free(after);
 	for (int i = 0; i < 10; i++)
 	{
-		snprintf(key, sizeof key, "later%06d", i);
-		store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
+		put_rows(&s, NULL, f, "later", i + 1);
 		assert_ok(wide_flush(s.db));
 	}
 	assert_true(atomic_load(&s.db->seg->set.next_file) < FILE_REPLAYED);
@@ -182,11 +184,8 @@ test_numbers_afterwards(void **state)
 	assert_int_equal(store_verify(&s), 0);
 	store_close(&s);
 	assert_ok(store_open(&s));
-	assert_int_equal(store_verify(&s), 0);
-	after = store_text(&s, NULL, &f, 1);
-	assert_string_equal(before, after);
+	assert_stays(&s, f, before);
 	free(before);
-	free(after);
 	store_drop(&s);
 }
 
@@ -206,10 +205,7 @@ test_parts_stay(void **state)
 					t2;
 		wide_family_id f;
 		wide_batch *b;
-		char		key[16],
-					value[800];
-		char	   *before,
-				   *after;
+		char	   *before;
 		uint64_t	lsn;
 
 		store_init(&s);
@@ -217,36 +213,23 @@ test_parts_stay(void **state)
 		assert_ok(store_open(&s));
 		wide_family_defaults(&opt);
 		store_table(&s, &opt, 1, &t, &f);
-		memset(value, 'v', sizeof value - 1);
-		value[sizeof value - 1] = 0;
 		assert_ok(wide_batch_new(s.db, &b));
-		for (int i = 0; i < 1000 && kind == 0; i++)
-		{
-			snprintf(key, sizeof key, "large%06d", i);
-			assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
-		}
-		if (kind == 1)
+		if (kind == 0)
+			put_rows(&s, b, f, "large", 1000);
+		else
 			assert_ok(wide_batch_create_table(b, 1, "t2", &t2));
 		wide_filelog_set_xid(&s.log, 100);
 		assert_ok(wide_batch_prepare(b, 100));
 		assert_int_equal(b->nfiles, 0);
 		/* more than a few of the memtables of the next life */
-		for (int i = 0; i < 1500; i++)
-		{
-			snprintf(key, sizeof key, "small%06d", i);
-			store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
-		}
+		put_rows(&s, NULL, f, "small", 1500);
 		assert_ok(wide_filelog_decide(&s.log, 100, true));
 		assert_ok(wide_batch_finish(b, &lsn));
 		assert_ok(s.db->log.sync(s.db->log.ctx, lsn));
 		assert_ok(wide_publish(s.db, lsn));
 		wide_batch_free(b);
 		/* so that memtables from before the finish are flushed after it */
-		for (int i = 0; i < 300; i++)
-		{
-			snprintf(key, sizeof key, "later%06d", i);
-			store_put(&s, f, key, "q", WIDE_TS_AUTO, value);
-		}
+		put_rows(&s, NULL, f, "later", 300);
 		assert_int_equal(s.db->seg->set.nfiles, 0);
 		before = store_text(&s, NULL, &f, 1);
 		s.config.memtable_size = 256 * 1024;
@@ -254,10 +237,7 @@ test_parts_stay(void **state)
 		{
 			store_close(&s);
 			assert_ok(store_open(&s));
-			after = store_text(&s, NULL, &f, 1);
-			assert_string_equal(before, after);
-			free(after);
-			assert_int_equal(store_verify(&s), 0);
+			assert_stays(&s, f, before);
 		}
 		free(before);
 		store_drop(&s);
