@@ -8,7 +8,9 @@
  * deletes them.  So a few rows of each but the oldest are looked up in the
  * older ones: exactly in memtables and in cached blocks, by filters in files.
  * A row that is new counts, one that is there already does not, a deleted one
- * that is there counts less.  Cells that are overwritten count several times:
+ * that is there counts less.  A family with windows of time may have hundreds of
+ * origins: then some of them, evenly by age, are compared with some of their
+ * older ones and stand for the rest, so that planning stays cheap.  Cells that are overwritten count several times:
  * an update of a row's cell cannot be told from an addition of one.
  *
  * Locking: a pin.
@@ -17,7 +19,10 @@
 #include "db.h"
 
 #define SAMPLES		64			/* for splits: keys per part and file, at least */
-#define PROBES		12			/* rows of an origin that are looked up in the older ones */
+#define PROBES		12			/* rows of an origin that are looked up in the older ones, at most */
+#define LOOKUPS		256			/* of all of them together, about: each takes a microsecond or two */
+#define COMPARED	8			/* so many origins are compared with their older ones */
+#define OLDER		8			/* each with so many */
 #define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
 #define RUN_FILES	4			/* of a level that give these rows */
 #define MEM_ROWS	64			/* entries of a memtable whose rows are looked at */
@@ -53,6 +58,8 @@ typedef struct question
 	bool		open_lo, open_hi;
 	origin	   *origins;		/* oldest first */
 	int			n;
+	int			probes;			/* of each origin */
+	int			every;			/* so-manieth is compared */
 } question;
 
 static const uint8_t *
@@ -270,7 +277,7 @@ probe_files(question *q, origin *o)
 			continue;
 		TRY(sst_get(q->db, &o->files[f], &a.r));
 		st = sst_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len,
-							  (uint32_t) (PROBES / files), add_file_probe, &a);
+							  (uint32_t) (q->probes > files ? q->probes / files : 1), add_file_probe, &a);
 		sst_put(q->db, a.r);
 		TRY(st);
 	}
@@ -306,14 +313,19 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 
 /* ---------------------------------------------------------------- overlap */
 
-/* How likely the row is alive in the first n origins together. */
+/*
+ * How likely the row is alive in the first n origins together.  Of many some are
+ * asked, each of which stands for its neighbours: then this may be more than 1,
+ * and only the mean over several rows says something.
+ */
 static wide_status
 alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out)
 {
 	double		unseen = 1;		/* that no newer one has it */
+	int			step = (n + OLDER - 1) / OLDER;
 
 	*out = 0;
-	for (int i = n - 1; i >= 0 && unseen > 0.01; i--)
+	for (int i = n - 1; i >= 0 && unseen > 0.01; i -= step)
 	{
 		const origin *o = &q->origins[i];
 		double		present,
@@ -325,7 +337,7 @@ alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out
 			mem_row(&o->m, q->family, row, rowlen, &present, &alive);
 		else
 			TRY(files_row(q, o, row, rowlen, &present, &alive));
-		*out += unseen * present * alive;
+		*out += unseen * present * alive * (i + 1 < step ? i + 1 : step);
 		unseen *= 1 - present;
 	}
 	return WIDE_OK;
@@ -353,8 +365,8 @@ compare_origin(question *q, int i, double *added, double *removed)
 	}
 	if (weight > 0)
 	{
-		*added /= weight;
-		*removed /= weight;
+		*added = *added > 0 ? *added / weight : 0;
+		*removed = *removed < weight ? *removed / weight : 1;
 	}
 	else
 		*added = 1;
@@ -388,36 +400,65 @@ survivors(question *q, int i, double *share)
 		TRY(alive_below(q, i + 1, base->keys.data + p->at, p->len, &alive));
 		after += p->weight * alive;
 	}
-	*share = before > 0 ? after / before : 0;
+	*share = before <= 0 ? 0 : after < before ? after / before : 1;
 	return WIDE_OK;
+}
+
+/* How many origins are compared, by how many rows: no more than a plan is worth. */
+static void
+choose_probes(question *q, double least)
+{
+	int			worth = 0,
+				compared,
+				older = q->n < OLDER ? q->n : OLDER;
+
+	for (int i = 0; i < q->n; i++)
+		worth += q->origins[i].rows > least;
+	q->every = (worth + COMPARED - 1) / COMPARED;
+	q->every = q->every > 1 ? q->every : 1;
+	compared = worth < COMPARED ? worth : COMPARED;
+	/* of few origins each has half of them below it, on average */
+	q->probes = LOOKUPS * (worth <= COMPARED ? 2 : 1) / (compared * older + 1);
+	q->probes = q->probes < PROBES ? q->probes : PROBES;
 }
 
 static wide_status
 add_up(question *q, wide_estimate *out)
 {
 	double		all = 0,
-				below = 0;
+				below = 0,
+				last_added = 0,
+				last_removed = 0,
+				share = 0;
+	int			nth = 0;
 
 	for (int i = 0; i < q->n; i++)
 		all += q->origins[i].rows;
+	choose_probes(q, FEW * all);
 	for (int i = 0; i < q->n; i++)
 	{
 		const origin *o = &q->origins[i];
 		double		added = o->rows > 0 ? 1 - o->dead / o->rows : 0,
 					removed = 0,
 					left;
+		bool		compare = false;
 
 		out->bytes += o->bytes;
 		out->blocks += o->blocks;
 		if (below > 0 && o->rows > FEW * all)
-			TRY(compare_origin(q, i, &added, &removed));
+		{
+			compare = nth++ % q->every == 0;
+			if (compare)
+				TRY(compare_origin(q, i, &last_added, &last_removed));
+			added = last_added;
+			removed = last_removed;
+		}
 		below += o->rows;
 		left = out->rows > 0 ? 1 - o->rows * removed / out->rows : 1;
 		if (left < 0.5)
 		{
-			double		share;
-
-			TRY(survivors(q, i, &share));
+			if (compare)
+				TRY(survivors(q, i, &share));
 			left = left > share ? left : share;
 		}
 		out->cells = left * out->cells + o->cells - o->dead;

@@ -23,7 +23,8 @@ typedef struct merge_all
 	wide_db    *db;
 	source	  **sources;
 	source	  **heap;
-	int			n, nheap, cap;
+	source	  **used;			/* of which bytes were given out, some perhaps twice; more than n: it may be any */
+	int			n, nheap, nused, cap;
 	int			late;			/* the sources from here on were not sought: those before have what comes first; 0: none */
 	uint32_t	ticks;
 	buffer		row;			/* of merge_row_before */
@@ -51,7 +52,7 @@ merge_add(merge *m, source *s)
 	if (a->n == a->cap)
 	{
 		int			cap = a->cap == 0 ? 8 : 2 * a->cap;
-		source	  **p = realloc(a->sources, (size_t) cap * 2 * sizeof(*p));
+		source	  **p = realloc(a->sources, (size_t) cap * 3 * sizeof(*p));
 
 		if (p == NULL)
 		{
@@ -60,11 +61,13 @@ merge_add(merge *m, source *s)
 		}
 		a->sources = p;
 		a->heap = p + cap;
+		a->used = p + 2 * cap;
 		a->cap = cap;
 	}
 	s->order = (uint32_t) a->n;
 	a->sources[a->n++] = s;
 	a->nheap = a->late = 0;
+	a->nused = a->cap + 1;		/* the list has moved, perhaps */
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -113,14 +116,27 @@ merge_statistics(merge *m)
 void
 merge_used(merge *m)
 {
-	ALL(m)->heap[0]->used = true;
+	merge_all  *a = ALL(m);
+
+	if (a->heap[0]->used)
+		return;
+	a->heap[0]->used = true;
+	if (a->nused < a->n)
+		a->used[a->nused++] = a->heap[0];
+	else
+		a->nused = a->cap + 1;
 }
 
 void
 merge_unused(merge *m)
 {
-	for (int i = 0; i < ALL(m)->n; i++)
-		ALL(m)->sources[i]->used = false;
+	merge_all  *a = ALL(m);
+	bool		any = a->nused > a->n;
+
+	/* a scan of the newest of hundreds of windows uses one or two of its sources */
+	for (int i = 0; i < (any ? a->n : a->nused); i++)
+		(any ? a->sources : a->used)[i]->used = false;
+	a->nused = 0;
 }
 
 /* ------------------------------------------------------------------- heap */

@@ -65,6 +65,7 @@ typedef struct RelInfo
 	List	   *filters;		/* of them, those that the engine tests */
 	QualCost	filter_cost;	/* of these clauses in PostgreSQL */
 	int			filter_families;	/* that are read for them */
+	double		recent;			/* the share of the files that they do not leave out by time */
 	double		cells;			/* of one row, in all families */
 	int			families;		/* that a scan opens */
 } RelInfo;
@@ -659,6 +660,8 @@ estimate_scan(PlannerInfo *root, RelOptInfo *rel, RelInfo *info, List *conds, Li
 	size->scanned = clamp_row_est(size->scanned);
 	size->delivered = clamp_row_est(size->scanned * clauselist_selectivity(root, exact_filters(info->filters), rel->relid, JOIN_INNER, NULL));
 	size->delivered = Max(size->delivered, size->rows);
+	size->scanned = Max(size->scanned * info->recent, size->delivered);
+	size->blocks *= info->recent;
 }
 
 /*
@@ -703,6 +706,7 @@ prepare_filters(PlannerInfo *root, RelOptInfo *rel, RelInfo *info)
 
 	info->filters = wt_filters(rel, info->t, rel->baserestrictinfo);
 	cost_qual_eval(&info->filter_cost, exact_filters(info->filters), root);
+	info->recent = info->exists ? wt_filters_recent(root, info->t, &info->e, info->filters) : 1;
 	foreach(lc, info->filters)
 		foreach(l, ((WtFilter *) lfirst(lc))->leaves)
 			families = bms_add_member(families, info->t->columns[((WtFilterLeaf *) lfirst(l))->attno - 1].family);

@@ -1152,6 +1152,41 @@ add_file(void *arg, const wide_file_info *f)
 }
 
 double
+wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters)
+{
+	double		share = 1;
+	ListCell   *lc;
+
+	foreach(lc, filters)
+	{
+		WtFilter   *filter = lfirst(lc);
+		WtFilterLeaf *leaf = linitial(filter->leaves);
+		WtLeaf		one = {.attno = leaf->attno,.op = leaf->op,.key = -1};
+		WtArg		arg = {.type = leaf->type};
+		WtPredicates p;
+		const wide_predicate *cell;
+		int64		since;
+		Node	   *value;
+
+		if (t->columns[leaf->attno - 1].role != WT_TIMESTAMP_OF || list_length(filter->leaves) > 1 || leaf->value == NULL)
+			continue;
+		value = estimate_expression_value(root, leaf->value);
+		if (!IsA(value, Const))
+			continue;
+		arg.known = true;
+		arg.isnull = ((Const *) value)->constisnull;
+		arg.value = ((Const *) value)->constvalue;
+		wt_predicates(t, e, &one, 1, &arg, &p);
+		cell = latest_since(&p, &since);
+		if (p.never)
+			share = 0;
+		else if (cell != NULL && e->families[cell->family] != 0)
+			share = Min(share, wt_share_since(e->families[cell->family], since));
+	}
+	return share;
+}
+
+double
 wt_share_since(wide_family_id family, int64 since)
 {
 	FileSizes	sizes = {.since = since};

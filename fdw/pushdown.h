@@ -186,6 +186,8 @@ extern void wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nle
 extern void wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec);
 /* Of a family's files by size: the share that has anything as new as that. */
 extern double wt_share_since(wide_family_id family, int64 since);
+/* The least such share that clauses which ask for a timestamp from some time on leave of their family, as far as their values are known. */
+extern double wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters);
 /* Bytes that are the same for predicates that are. */
 extern void wt_predicates_print(const WtPredicates *p, StringInfo out);
 

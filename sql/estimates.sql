@@ -21,6 +21,14 @@ CREATE FUNCTION est_good(query text, node text, truth float8) RETURNS text LANGU
     FROM est_rows(query, node) r
 $$;
 
+CREATE FUNCTION est_cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    RETURN plan -> 0 -> 'Plan' ->> 'Total Cost';
+END $$;
+
 CREATE FOREIGN TABLE est (a int, b int, v text, c int, d int OPTIONS (column 'g:d'))
     SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO est SELECT g % 50, g, 'value ' || g, g % 20, (g % 20) * 3 FROM generate_series(1, 20000) g;
@@ -76,11 +84,37 @@ SELECT est_good('SELECT * FROM est_salted', 'est_salted', 10000);
 SELECT est_good('SELECT * FROM est_salted WHERE k BETWEEN 1000 AND 3000', 'est_salted', 2000);
 SELECT est_good('SELECT * FROM est_salted WHERE v = 3', 'est_salted', 1000);
 
+-- A file for each of 60 windows: of so many origins some are compared with some.
+-- The first table has other rows in each window, the second one always the same.
+CREATE FOREIGN TABLE est_windows (k int, v int, at timestamptz OPTIONS (timestamp_of 'd:v'))
+    SERVER widetable OPTIONS (families '{"d": {"compaction": "window:1 hour"}}');
+CREATE FOREIGN TABLE est_again (k int, v int, at timestamptz OPTIONS (timestamp_of 'd:v'))
+    SERVER widetable OPTIONS (families '{"d": {"compaction": "window:1 hour"}}');
+DO $$ BEGIN
+    FOR i IN 0 .. 59 LOOP
+        INSERT INTO est_windows SELECT g * 7919 % 30000, g, timestamptz '2026-01-01 00:00+00' + i * interval '1 hour'
+            FROM generate_series(500 * i, 500 * i + 499) g;
+        INSERT INTO est_again SELECT g, i, timestamptz '2026-01-01 00:00+00' + i * interval '1 hour' FROM generate_series(1, 200) g;
+        COMMIT;
+        PERFORM widetable.flush('est_windows'), widetable.flush('est_again');
+    END LOOP;
+END $$;
+SELECT relation::regclass, count(*) >= 60 AS a_file_each FROM widetable.pg_stat_widetable_files
+    WHERE relation IN ('est_windows'::regclass, 'est_again'::regclass) GROUP BY 1 ORDER BY 1;
+ANALYZE est_windows;
+SELECT est_good('SELECT * FROM est_windows', 'est_windows', 30000);
+SELECT est_good('SELECT * FROM est_windows WHERE k < 3000', 'est_windows', 3000);
+SELECT est_good('SELECT * FROM est_again', 'est_again', 200);
+-- What is left out by time costs nothing.
+SELECT est_good($$SELECT * FROM est_windows WHERE at >= '2026-01-03 11:00+00'$$, 'est_windows', 500);
+SELECT est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-03 11:00+00'$$) < 0.1 * est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-01'$$) AS cheap;
+SELECT est_cost($$SELECT * FROM est_windows WHERE at >= '2027-01-01'$$) < 0.1 * est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-01'$$) AS cheap;
+
 -- Nothing is there.
 CREATE FOREIGN TABLE est_empty (k bigint, v int) SERVER widetable;
 ANALYZE est_empty;
 SELECT est_rows('SELECT * FROM est_empty', 'est_empty');
 
-DROP FOREIGN TABLE est, est_salted, est_empty;
+DROP FOREIGN TABLE est, est_salted, est_windows, est_again, est_empty;
 DROP TABLE est_outer;
-DROP FUNCTION est_good, est_rows;
+DROP FUNCTION est_good, est_rows, est_cost;
