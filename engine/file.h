@@ -62,6 +62,9 @@ extern wide_status sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint3
 /* same for all rows with this prefix (encoded, no terminator), when the file has a filter of prefixes no longer than it (else true) */
 extern wide_status sst_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may);
 
+/* Is it worth to ask that?  Not each time, when the answer has been "perhaps" for long. */
+extern bool sst_filter_pays(sst_reader *r);
+
 enum sst_cursor_flags
 {
 	SST_NO_CACHE = 1,			/* compaction: read ahead into private memory, take what the cache has, add nothing */

@@ -369,6 +369,12 @@ grid_value(const scan_run *r, run_column *k, uint32_t row)
 static void
 prefetch_row(const scan_run *r, uint32_t row)
 {
+	const block_cursor *b = r->w.block;
+
+	if (b->ts.by_row)
+		__builtin_prefetch(b->ts.p + (size_t) row * b->ts.width);
+	if (b->seq.by_row && r->w.seq == 0)
+		__builtin_prefetch(b->seq.p + (size_t) row * b->seq.width);
 	for (int i = 0; i < r->ncolumns; i++)
 	{
 		const block_strings *v;

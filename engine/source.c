@@ -138,6 +138,8 @@ ask_filter(source *s, sst_reader *r, bool *may)
 {
 	const source_limits *l = s->limits;
 
+	if (!sst_filter_pays(r))
+		return WIDE_OK;
 	if (l->row == NULL)
 		return sst_may_have_prefix(r, l->prefix, l->prefixlen, may);
 	if (l->column == NULL)

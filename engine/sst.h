@@ -115,6 +115,8 @@ struct sst_reader
 	sst_partition *parts;
 	uint32_t	nparts;
 	buffer		keys;
+	uint32_t	perhaps;		/* answers of the filter since it last left something out */
+	uint32_t	unasked;		/* times that it was not worth to ask it, since the last answer */
 	sst_stream	streams[2];
 	uint8_t		stream;			/* the one that was used last */
 	uint8_t    *extents;		/* sst_ahead.c; NULL: not needed yet */

@@ -24,6 +24,8 @@
 #define MAX_OPEN	256
 #define BUCKETS		256			/* a power of two */
 #define SCRATCH_KEEP (4 * 1024 * 1024)
+#define FILTER_TRIAL	1024	/* "perhaps" in succession after which a filter is asked less */
+#define FILTER_SAMPLE	7		/* namely not so many times, then once */
 
 struct sst_readers
 {
@@ -599,8 +601,28 @@ static void
 count_probe(sst_reader *r, bool may)
 {
 	stat_add(r->db, STAT_BLOOM_CHECKS, 1);
+	r->unasked = 0;
+	r->perhaps++;
 	if (!may)
+	{
+		r->perhaps = 0;
 		stat_add(r->db, STAT_BLOOM_SKIPS, 1);
+	}
+}
+
+/*
+ * A question costs a tenth of a look-up that is answered from memory, so that a
+ * filter which leaves out one in a thousand costs more than it saves; but to
+ * look up in vain what it would have left out may cost a read from the disk.
+ * It is asked now and then, and always from its first "no" on.
+ */
+bool
+sst_filter_pays(sst_reader *r)
+{
+	if (r->perhaps < FILTER_TRIAL || r->unasked == FILTER_SAMPLE)
+		return true;
+	r->unasked++;
+	return false;
 }
 
 wide_status

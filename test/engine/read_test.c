@@ -317,6 +317,45 @@ test_lookup_ahead(void **state)
 	}
 }
 
+/* ------------------------------------------------- filters that do not pay */
+
+/* How often filters are asked by so many gets of every `step`-th row from `first` on. */
+static uint64_t
+asked(store *s, wide_family_id f, int gets, int first, int step, uint64_t *skips)
+{
+	wide_stats	before, after;
+
+	wide_statistics(s->db, &before);
+	for (int i = 0; i < gets; i++)
+		assert_int_equal(get(s, f, first + i % 2000 * step, NULL), first % 10 == 0);
+	wide_statistics(s->db, &after);
+	*skips = after.bloom_skips - before.bloom_skips;
+	return after.bloom_checks - before.bloom_checks;
+}
+
+/* A filter that has left nothing out for long is asked less, until it does. */
+static void
+test_filter_rests(void **state)
+{
+	store		s;
+	wide_table_id t;
+	wide_family_id f;
+	wide_family_options o = plain();
+	uint64_t	skips;
+
+	open_small(&s);
+	store_table(&s, &o, 1, &t, &f);
+	fill(&s, f, 2000);
+	assert_int_equal(asked(&s, f, 1000, 0, 10, &skips), 1000);
+	assert_in_range(asked(&s, f, 8000, 0, 10, &skips), 900, 1100);
+	assert_int_equal(skips, 0);
+	/* rows that are not there: seven are looked up in vain, and one in a hundred as ever, before or after the first "no" */
+	assert_in_range(asked(&s, f, 1000, 5, 10, &skips), 985, 1000);
+	assert_in_range(skips, 960, 1000);
+	assert_int_equal(asked(&s, f, 1000, 0, 10, &skips), 1000);
+	store_drop(&s);
+}
+
 /* ------------------------------------------------------ filters of prefixes */
 
 /* The end of all keys that begin with the n bytes; NULL: there is none. */
@@ -463,7 +502,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_cache), cmocka_unit_test(test_scan_leaves),
-		cmocka_unit_test(test_scan_ahead), cmocka_unit_test(test_lookup_ahead), cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_scan_ahead), cmocka_unit_test(test_lookup_ahead), cmocka_unit_test(test_filter_rests),
+		cmocka_unit_test(test_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
