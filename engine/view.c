@@ -63,7 +63,10 @@
  * entry <= H outside the job is either older than all entries of the job (not
  * when bottom) or newer than all entries of the job that are <= H.  Where that
  * is not so (a bulk file was linked while the memtable was active that is
- * flushed; windows), the seqs of the others are stated as a gap.
+ * flushed; windows), the seqs of the others are stated as a gap, but for those
+ * that are puts only.  An unknown put may have displaced a version that counts on
+ * here; that one hides no more than those that have displaced it, because a delete
+ * that ends them all covers it, too, or is a version delete and so a barrier.
  *   - masked by a column or family delete: dropped (consequence 1);
  *   - displaced at a moment up to H, and up to `known` (a version delete that is
  *     newer than the job may come before a later cut to fewer versions):

@@ -95,7 +95,9 @@ view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const boo
 	{
 		const file_meta *f = &all[i];
 
-		if ((in != NULL && in[i]) || f->seq_min > to || f->seq_max < from || (hull != NULL && !files_overlap(hull, f)))
+		/* unknown puts only displace more (view.c): a gap is about deletes */
+		if ((in != NULL && in[i]) || f->tombstones == 0 || f->seq_min > to || f->seq_max < from ||
+			(hull != NULL && !files_overlap(hull, f)))
 			continue;
 		if (spec->gap_to == 0 || f->seq_min < spec->gap_from)
 			spec->gap_from = f->seq_min;

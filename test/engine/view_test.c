@@ -614,9 +614,13 @@ may_read(const readers *r, uint64_t s)
 	return false;
 }
 
-/* Compact what is in (after, upto] of the history, without what is in gap[0]..gap[1]; returns which floors it has made void. */
+/*
+ * Compact what is in (after, upto] of the history, without what is in
+ * gap[0]..gap[1]; returns which floors it has made void.  puts: what is missing
+ * there are puts only, so that the job is told of no gap.
+ */
 static uint64_t
-compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, uint64_t horizon,
+compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, bool puts, uint64_t horizon,
 		const readers *r, history *out)
 {
 	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now,
@@ -627,13 +631,13 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 
 	spec.family.opt = q->opt;
 	spec.bottom = true;
-	spec.gap_from = gap[0];
-	spec.gap_to = gap[1];
+	spec.gap_from = puts ? 0 : gap[0];
+	spec.gap_to = puts ? 0 : gap[1];
 	for (int i = 0; i < h->n; i++)
 	{
 		const op   *o = &h->ops[i];
 
-		bool		missing = o->seq >= gap[0] && o->seq <= gap[1] && (o->seq & 1);
+		bool		missing = o->seq >= gap[0] && o->seq <= gap[1] && (o->seq & 1) && (!puts || o->type == ENTRY_PUT);
 
 		if (o->seq > after && o->seq <= upto && !missing)
 			job.ops[job.n++] = *o;
@@ -690,6 +694,7 @@ test_compaction(void **state)
 		uint64_t	settled;
 		readers		r[2];
 		int			jobs = 1;
+		bool		puts = false;
 
 		rng = seed + (uint64_t) i * 0x9e3779b97f4a7c15ull + 1;
 		for (int k = 0; k < 4; k++)
@@ -705,8 +710,14 @@ test_compaction(void **state)
 			gap[0] = after + 1 + rnd(10);
 			gap[1] = gap[0] + rnd(4);
 		}
+		else if (rnd(3) == 0)
+		{
+			puts = true;
+			gap[0] = after + 1 + rnd(10);
+			gap[1] = gap[0] + rnd(16);
+		}
 		random_readers(&r[0], horizon);
-		settled = compact(&h, &q, after, upto, gap, horizon, &r[0], &c[0]);
+		settled = compact(&h, &q, after, upto, gap, puts, horizon, &r[0], &c[0]);
 		fewer = q;
 		forget_floors(&fewer, settled, floors, forgotten);
 		total += (uint64_t) h.n;
@@ -725,7 +736,7 @@ test_compaction(void **state)
 			upto += rnd(8);
 			gap[0] = gap[1] = 0;
 			random_readers(&r[1], horizon);
-			settled = compact(&c[0], &fewer, after, upto, gap, horizon, &r[1], &c[1]);
+			settled = compact(&c[0], &fewer, after, upto, gap, false, horizon, &r[1], &c[1]);
 			forget_floors(&fewer, settled, floors, forgotten);
 			jobs = 2;
 		}
@@ -797,7 +808,7 @@ test_full(void **state)
 		q.opt.min_versions = 0;
 		q.max_versions = 100;
 		q.seq = 1000;
-		compact(&h, &q, 0, 1000, no_gap, 1000, &all_read, &c);
+		compact(&h, &q, 0, 1000, no_gap, false, 1000, &all_read, &c);
 		naive_answer(&h, &q, &a);
 		assert_int_equal(a.n, c.n);
 	}
@@ -881,7 +892,7 @@ test_vectors(void **state)
 			h.n++;
 		}
 		history_sort(&h);
-		compact(&h, &q, 0, 100, no_gap, 100, &all_read, &c);
+		compact(&h, &q, 0, 100, no_gap, false, 100, &all_read, &c);
 		for (int round = 0; round < 2; round++)
 		{
 			answer		a;

@@ -336,6 +336,35 @@ test_space_expired(void **state)
 	}
 }
 
+/* Windows share their moments: what is displaced in one goes though the others have cells of the same flushes. */
+static void
+test_space_windows(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 10;
+	const int64_t hour = 3600000000ll;
+
+	options(&opt, 2);
+	opt.compaction = WIDE_COMPACT_WINDOW;
+	opt.window_us = hour;
+	start(&s, &opt, &f);
+	s.now = 400001 * hour + 1000000;
+	for (int round = 0; round < 20; round++)
+	{
+		for (int w = 0; w < 2; w++)
+			fill(&s, f, 0, 50, (400000 + w) * hour + round, &seed);
+		assert_ok(wide_flush(s.db));
+		store_work(&s);
+	}
+	s.now += 5000000;
+	store_work(&s);
+	/* two versions in each of two windows; a major compaction leaves two */
+	assert_true(amplification(&s, f) < 2.6);
+	store_drop(&s);
+}
+
 /* Files of a major compaction are in order by their numbers where bounds tell nothing, in windowed families too. */
 static void
 test_space_expired_neighbours(void **state)
@@ -1043,6 +1072,7 @@ main(void)
 		cmocka_unit_test(test_space),
 		cmocka_unit_test(test_space_deletes),
 		cmocka_unit_test(test_space_expired),
+		cmocka_unit_test(test_space_windows),
 		cmocka_unit_test(test_space_expired_neighbours),
 		cmocka_unit_test(test_split_keys),
 		cmocka_unit_test(test_windows),
