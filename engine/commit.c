@@ -248,6 +248,7 @@ prepare_files(wide_batch *b, const own_sorted *sorted, wide_bytes catalog)
 	wide_db    *db = b->db;
 	commit_state *commit = &db->seg->commit;
 	load_arg	arg = {NULL};
+	aside	   *a;
 	wide_status st;
 
 	TRY(shm_lock(db, LOCK_COMMIT));
@@ -257,7 +258,10 @@ prepare_files(wide_batch *b, const own_sorted *sorted, wide_bytes catalog)
 	b->automatic = false;
 	b->need = b->cells = 0;
 	TRY(norm_new(b, sorted, b->loaded_ts, &arg.n));
-	st = load_write(db, load_next, &arg, b->files_unlogged, &b->files, &b->nfiles);
+	/* without one it takes longer */
+	a = aside_new();
+	st = load_write(db, load_next, &arg, b->files_unlogged, a, &b->files, &b->nfiles);
+	aside_free(a);
 	norm_free(arg.n);
 	if (st != WIDE_OK)
 	{

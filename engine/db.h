@@ -49,7 +49,7 @@ extern int64_t snapshot_oldest_now(wide_db *db);
  * are marked FILE_UNSYNCED, their bytes must go into the log.
  */
 typedef wide_status (*load_next_fn) (void *arg, wide_family_id *family, entry *e);
-extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, bool sync, file_meta **files, int *n);
+extern wide_status load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_meta **files, int *n);
 /*
  * Append the bytes of the files to the log.  slot->prepare_lsn keeps the log from the
  * first record on; the caller takes it back once the files are linked or discarded.

@@ -5,6 +5,7 @@
 #ifndef WIDE_FILE_H
 #define WIDE_FILE_H
 
+#include "aside.h"
 #include "block.h"
 
 /* ---------------------------------------------------------------- filter */
@@ -37,6 +38,9 @@ extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id 
 								   const wide_family_options *opt, bool global, sst_writer **out);
 /* finish does not sync: whoever lists the file does that before. */
 extern void sst_writer_unsynced(sst_writer *w);
+/* Before the first entry: compress in this thread, once the file is larger than a few blocks.  It has to outlive the writer. */
+extern void sst_writer_aside(sst_writer *w, aside *a);
+extern uint64_t sst_aside_after;	/* so many blocks; tests */
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
 extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
 /* The entry that would come next begins another row; *column: another column. */

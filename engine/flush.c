@@ -88,7 +88,7 @@ find_lane(output *o, int64_t ts, output **lane)
 			i++;
 	if (i == o->nlanes && i < OUTPUT_LANES)
 		o->lanes[o->nlanes++] = (output) {.db = o->db, .family = o->family, .level = o->level, .global = o->global,
-		.unsynced = o->unsynced, .cut = o->cut, .window = window};
+		.unsynced = o->unsynced, .aside = o->aside, .cut = o->cut, .window = window};
 	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
 	*lane = &o->lanes[o->lane];
 	return WIDE_OK;
@@ -119,6 +119,7 @@ output_emit(void *arg, const entry *e)
 		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
 		if (o->unsynced)
 			sst_writer_unsynced(o->w);
+		sst_writer_aside(o->w, o->aside);
 	}
 	return sst_writer_add(o->w, e);
 }

@@ -32,9 +32,9 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-load_write(wide_db *db, load_next_fn next, void *arg, bool sync, file_meta **files, int *n)
+load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_meta **files, int *n)
 {
-	output		o = {.db = db, .global = true, .unsynced = !sync, .cut = work_file_bytes};
+	output		o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = work_file_bytes};
 	buffer		all = {0};
 	wide_family_id family,
 				current = 0;

@@ -240,7 +240,7 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 	mem_init(&m, &t, memory, bytes);
 	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
 	mem_cursor_open(&l.c, &m);
-	return load_write(db, next_listed, &l, true, files, n);
+	return load_write(db, next_listed, &l, true, NULL, files, n);
 }
 
 /* A batch larger than today's memtables (they were larger when it was committed) becomes files. */

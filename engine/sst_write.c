@@ -29,9 +29,15 @@
  * both must stay small enough for the shared cache.  A row that goes on in the
  * next partition is in both filters.
  *
+ * A data block that has ended waits, with all that depends on where it comes to
+ * lie (its index entry, the filter of its partition), until it is compressed:
+ * for nothing, or in a group of blocks that a thread compresses meanwhile
+ * (sst_writer_aside).  The bytes of the file are the same both ways.
+ *
  * Invariants: a file exists under its final name only when it is complete and
- * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A writer that has failed stays failed.  Nothing is shared, no lock
- * is taken.
+ * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A
+ * writer that has failed stays failed.  Nothing is shared but groups that the
+ * thread has, no lock is taken.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +45,54 @@
 #include <stdlib.h>
 #include <zstd.h>
 
+#include "aside.h"
 #include "sst.h"
 
 #define INDEX_PARTITION	(16 * 1024)
 #define FILTER_KEYS		32768
 #define FILTER_BITS		10
 #define WRITE_BUFFER	(256 * 1024)
+#define GROUPS			4
+#define GROUP_BLOCKS	8
+#define GROUP_BYTES		((size_t) 256 * 1024)	/* uncompressed; a larger block is compressed at once */
+
+uint64_t	sst_aside_after = 32;	/* data blocks: smaller files are not worth a thread */
+
+/* A hash for the filter. */
+enum note_kind
+{
+	NOTE_FRESH = 1,				/* if this block is the first of its partition */
+	NOTE_PREFIX = 2				/* if it is not the prefix of the row before */
+};
+typedef struct note
+{
+	uint64_t	hash;
+	uint64_t	kind;
+} note;
+
+/* A data block that has ended. */
+typedef struct ended
+{
+	entry		last;			/* its key alone counts */
+	uint64_t	rows;			/* of the file, up to its end */
+	const note *notes;
+	size_t		nnotes;
+	/* in a group: offsets instead of what is above and below */
+	size_t		key, note, raw, packed;
+	size_t		raw_len, packed_len;	/* packed_len 0: not worth it */
+} ended;
+
+/* Blocks for the thread. */
+typedef struct group
+{
+	aside_job	job;
+	ZSTD_CCtx  *zstd;
+	int			level;
+	size_t		failed;			/* zstd's error */
+	int			n;
+	ended		blocks[GROUP_BLOCKS];
+	buffer		raw, keys, notes, packed;
+} group;
 
 struct sst_writer
 {
@@ -60,12 +108,17 @@ struct sst_writer
 	uint64_t	rows_before;	/* it */
 	bool		fresh;			/* partition: nothing in its filter yet */
 	bool		row_deletes;	/* the current row has family-wide deletes */
+	buffer		notes;			/* of the current data block */
 	uint64_t	prefix_hash;	/* last one added */
 	bool		prefix_known;
 	sst_tally	tally;
 	buffer		out;			/* not yet written; begins at file offset off */
 	uint64_t	off;
 	ZSTD_CCtx  *zstd;
+	aside	   *aside;			/* NULL: blocks are compressed at once */
+	ZSTD_CCtx  *zstd_aside;		/* the thread's */
+	group	   *groups;			/* a ring, NULL as long as the file is small; */
+	int			oldest, given;	/* so many from there on are the thread's, the next one is being filled */
 	char		path[SST_PATH];
 	char		tmp[SST_PATH + 4];
 };
@@ -309,36 +362,15 @@ write_out(sst_writer *w)
 	return WIDE_OK;
 }
 
-/* Append one block with its trailer. */
+/* Append one block with its trailer; the payload is at the end of out already, with room behind. */
 static wide_status
-write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
+append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_handle *h)
 {
 	uint64_t	off = w->off + w->out.len;
-	uint8_t    *p;
-	size_t		len = 0;
+	uint8_t    *p = w->out.data + w->out.len;
 
-	if (raw.len > SST_BLOCK_MAX)
-		return wide_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
-	TRY(buffer_reserve(&w->out, (compress ? ZSTD_compressBound(raw.len) : raw.len) + SST_TRAILER));
-	p = w->out.data + w->out.len;
-	if (compress)
-	{
-		len = ZSTD_compressCCtx(w->zstd, p, ZSTD_compressBound(raw.len), raw.data, raw.len, w->opt.compression_level);
-		if (ZSTD_isError(len))
-			return wide_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(len));
-		/* not worth a decompression */
-		if (len >= raw.len - raw.len / 16)
-			compress = false;
-	}
-	if (!compress)
-	{
-		TRY(buffer_reserve(&w->out, raw.len + SST_TRAILER));
-		p = w->out.data + w->out.len;
-		memcpy(p, raw.data, raw.len);
-		len = raw.len;
-	}
-	p[len] = compress ? 1 : 0;
-	put_u32le(p + len + 1, (uint32_t) raw.len);
+	p[len] = compressed ? 1 : 0;
+	put_u32le(p + len + 1, (uint32_t) raw_len);
 	put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(w->tally.meta.number, off)));
 	w->out.len += len + SST_TRAILER;
 	h->off = off;
@@ -346,13 +378,50 @@ write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 	return w->out.len >= WRITE_BUFFER ? write_out(w) : WIDE_OK;
 }
 
+static wide_status
+compression_failed(size_t error)
+{
+	return wide_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(error));
+}
+
+/* Is it worth a decompression? */
+static inline bool
+is_packed(size_t len, size_t raw_len)
+{
+	return len < raw_len - raw_len / 16;
+}
+
+static wide_status
+write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
+{
+	size_t		len = 0;
+
+	if (raw.len > SST_BLOCK_MAX)
+		return wide_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
+	TRY(buffer_reserve(&w->out, (compress ? ZSTD_compressBound(raw.len) : raw.len) + SST_TRAILER));
+	if (compress)
+	{
+		len = ZSTD_compressCCtx(w->zstd, w->out.data + w->out.len, ZSTD_compressBound(raw.len), raw.data, raw.len,
+								w->opt.compression_level);
+		if (ZSTD_isError(len))
+			return compression_failed(len);
+		compress = is_packed(len, raw.len);
+	}
+	if (!compress)
+	{
+		TRY(buffer_reserve(&w->out, raw.len + SST_TRAILER));
+		memcpy(w->out.data + w->out.len, raw.data, raw.len);
+		len = raw.len;
+	}
+	return append_block(w, len, raw.len, compress, h);
+}
+
 /* An index entry: the last key of what the value points to. */
 static wide_status
-add_index(sst_writer *w, block_builder *b, const uint8_t *value, size_t vlen)
+add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen)
 {
-	entry		e = w->tally.e;
+	entry		e = *last;
 
-	e.ukey = w->tally.last.data;
 	e.type = ENTRY_PUT;
 	e.ttl_us = 0;
 	e.value = value;
@@ -360,8 +429,9 @@ add_index(sst_writer *w, block_builder *b, const uint8_t *value, size_t vlen)
 	return block_builder_add(b, &e);
 }
 
+/* last, rows: of the last block. */
 static wide_status
-end_partition(sst_writer *w)
+end_partition(sst_writer *w, const entry *last, uint64_t rows)
 {
 	uint8_t		value[6 * VARINT_MAX];
 	uint8_t    *p = value;
@@ -380,81 +450,264 @@ end_partition(sst_writer *w)
 	p = varint_put(p, filter.off);
 	p = varint_put(p, filter.len);
 	p = varint_put(p, w->tally.meta.blocks);
-	p = varint_put(p, w->tally.meta.rows);
-	TRY(add_index(w, w->top, value, (size_t) (p - value)));
+	p = varint_put(p, rows);
+	TRY(add_index(w->top, last, value, (size_t) (p - value)));
 	block_builder_reset(w->index);
 	if (w->filter != NULL)
 		filter_builder_reset(w->filter);
 	w->filter_keys = 0;
-	w->rows_before = w->tally.meta.rows;
+	w->rows_before = rows;
 	w->fresh = true;
 	w->prefix_known = false;
 	return WIDE_OK;
+}
+
+/* Into the partition's filter. */
+static wide_status
+filter_block(sst_writer *w, const ended *b)
+{
+	for (size_t i = 0; i < b->nnotes; i++)
+	{
+		const note *n = &b->notes[i];
+
+		if ((n->kind & NOTE_FRESH) && !w->fresh)
+			continue;
+		if (n->kind & NOTE_PREFIX)
+		{
+			if (w->prefix_known && w->prefix_hash == n->hash)
+				continue;
+			w->prefix_known = true;
+			w->prefix_hash = n->hash;
+		}
+		w->filter_keys++;
+		TRY(filter_builder_add(w->filter, n->hash));
+	}
+	w->fresh = false;
+	return WIDE_OK;
+}
+
+/* A data block lies in the file. */
+static wide_status
+place_block(sst_writer *w, const ended *b, const sst_handle *h)
+{
+	uint8_t		value[3 * VARINT_MAX];
+	uint8_t    *p = value;
+
+	TRY(filter_block(w, b));
+	w->tally.meta.blocks++;
+	p = varint_put(p, h->off);
+	p = varint_put(p, h->len);
+	p = varint_put(p, b->rows - w->rows_before);
+	TRY(add_index(w->index, &b->last, value, (size_t) (p - value)));
+	if (block_builder_size(w->index) >= INDEX_PARTITION || w->filter_keys >= FILTER_KEYS)
+		return end_partition(w, &b->last, b->rows);
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- groups */
+
+/* In the thread. */
+static void
+compress_group(aside_job *job)
+{
+	group	   *g = (group *) job;
+
+	for (int i = 0; i < g->n; i++)
+	{
+		ended	   *b = &g->blocks[i];
+		size_t		len = ZSTD_compressCCtx(g->zstd, g->packed.data + b->packed, ZSTD_compressBound(b->raw_len),
+											g->raw.data + b->raw, b->raw_len, g->level);
+
+		if (ZSTD_isError(len))
+			g->failed = len;
+		b->packed_len = !ZSTD_isError(len) && is_packed(len, b->raw_len) ? len : 0;
+	}
+}
+
+static inline group *
+filling(const sst_writer *w)
+{
+	return &w->groups[(w->oldest + w->given) % GROUPS];
+}
+
+static wide_status
+group_submit(sst_writer *w)
+{
+	group	   *g = filling(w);
+	size_t		need = 0;
+
+	if (g->n == 0)
+		return WIDE_OK;
+	for (int i = 0; i < g->n; i++)
+	{
+		g->blocks[i].packed = need;
+		need += ZSTD_compressBound(g->blocks[i].raw_len);
+	}
+	TRY(buffer_reserve(&g->packed, need));
+	g->job.run = compress_group;
+	g->zstd = w->zstd_aside;
+	g->level = w->opt.compression_level;
+	g->failed = 0;
+	w->given++;
+	aside_submit(w->aside, &g->job);
+	return WIDE_OK;
+}
+
+/* The blocks of the oldest group go to the file. */
+static wide_status
+group_take(sst_writer *w)
+{
+	group	   *g = &w->groups[w->oldest];
+
+	aside_wait(w->aside, &g->job);
+	w->oldest = (w->oldest + 1) % GROUPS;
+	w->given--;
+	if (g->failed != 0)
+		return compression_failed(g->failed);
+	for (int i = 0; i < g->n; i++)
+	{
+		ended	   *b = &g->blocks[i];
+		bool		packed = b->packed_len > 0;
+		size_t		len = packed ? b->packed_len : b->raw_len;
+		sst_handle	h;
+
+		b->last.ukey = g->keys.data + b->key;
+		b->notes = (const note *) (g->notes.data + b->note);
+		TRY(buffer_reserve(&w->out, len + SST_TRAILER));
+		memcpy(w->out.data + w->out.len, packed ? g->packed.data + b->packed : g->raw.data + b->raw, len);
+		TRY(append_block(w, len, b->raw_len, packed, &h));
+		TRY(place_block(w, b, &h));
+	}
+	g->n = 0;
+	g->raw.len = g->keys.len = g->notes.len = 0;
+	return WIDE_OK;
+}
+
+/* All blocks so far are in the file. */
+static wide_status
+groups_take_all(sst_writer *w)
+{
+	if (w->groups == NULL)
+		return WIDE_OK;
+	TRY(group_submit(w));
+	while (w->given > 0)
+		TRY(group_take(w));
+	return WIDE_OK;
+}
+
+static wide_status
+group_add(sst_writer *w, wide_bytes raw, const ended *b)
+{
+	group	   *g = filling(w);
+	ended	   *to = &g->blocks[g->n];
+
+	*to = *b;
+	to->raw = g->raw.len;
+	to->raw_len = raw.len;
+	to->key = g->keys.len;
+	to->note = g->notes.len;
+	TRY(buffer_append(&g->raw, raw.data, raw.len));
+	TRY(buffer_append(&g->keys, b->last.ukey, b->last.klen));
+	TRY(buffer_append(&g->notes, b->notes, b->nnotes * sizeof(note)));
+	g->n++;
+	if (g->n < GROUP_BLOCKS && g->raw.len < GROUP_BYTES)
+		return WIDE_OK;
+	TRY(group_submit(w));
+	return w->given == GROUPS ? group_take(w) : WIDE_OK;
+}
+
+/* From now on blocks go to the thread, if it pays and there is memory. */
+static void
+groups_begin(sst_writer *w)
+{
+	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD || w->tally.meta.blocks < sst_aside_after)
+		return;
+	if (w->zstd_aside == NULL)
+		w->zstd_aside = ZSTD_createCCtx();
+	if (w->zstd_aside != NULL)
+		w->groups = calloc(GROUPS, sizeof(*w->groups));
+}
+
+static void
+groups_free(sst_writer *w)
+{
+	if (w->groups == NULL)
+		return;
+	for (; w->given > 0; w->given--, w->oldest = (w->oldest + 1) % GROUPS)
+		aside_wait(w->aside, &w->groups[w->oldest].job);
+	for (int i = 0; i < GROUPS; i++)
+	{
+		buffer_free(&w->groups[i].raw);
+		buffer_free(&w->groups[i].keys);
+		buffer_free(&w->groups[i].notes);
+		buffer_free(&w->groups[i].packed);
+	}
+	free(w->groups);
 }
 
 /* goes_on: what follows begins with the row that the block ends with. */
 static wide_status
 end_block(sst_writer *w, bool goes_on)
 {
-	uint8_t		value[3 * VARINT_MAX];
-	uint8_t    *p = value;
+	ended		b = {.last = w->tally.e, .rows = w->tally.meta.rows, .notes = (const note *) w->notes.data,
+	.nnotes = w->notes.len / sizeof(note)};
 	wide_bytes	raw;
 	sst_handle	h;
 
+	b.last.ukey = w->tally.last.data;
 	TRY(block_builder_finish(w->data, goes_on, &raw));
-	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &h));
+	if (w->groups == NULL)
+		groups_begin(w);
+	if (w->groups != NULL && raw.len <= GROUP_BYTES)
+		TRY(group_add(w, raw, &b));
+	else
+	{
+		TRY(groups_take_all(w));
+		TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &h));
+		TRY(place_block(w, &b, &h));
+	}
 	block_builder_reset(w->data);
-	w->tally.meta.blocks++;
-	p = varint_put(p, h.off);
-	p = varint_put(p, h.len);
-	p = varint_put(p, w->tally.meta.rows - w->rows_before);
-	TRY(add_index(w, w->index, value, (size_t) (p - value)));
-	if (block_builder_size(w->index) >= INDEX_PARTITION || w->filter_keys >= FILTER_KEYS)
-		return end_partition(w);
+	w->notes.len = 0;
 	return WIDE_OK;
 }
 
 /* ---------------------------------------------------------------- filter */
 
 static wide_status
-add_hash(sst_writer *w, uint64_t hash)
+add_note(sst_writer *w, uint64_t hash, unsigned kind)
 {
-	w->filter_keys++;
-	return filter_builder_add(w->filter, hash);
+	note		n = {hash, kind};
+
+	return buffer_append(&w->notes, &n, sizeof(n));
 }
 
-/* The entry counted last into the partition's filter. */
+/* The entry counted last, for the filter of the partition in which its block will be. */
 static wide_status
-add_to_filter(sst_writer *w, const entry *e)
+note_entry(sst_writer *w, const entry *e)
 {
-	bool		row = w->tally.new_row || w->fresh;
+	bool		begins = block_builder_count(w->data) == 1;	/* the block */
+	unsigned	kind = w->tally.new_row ? 0 : NOTE_FRESH;
 	uint64_t	hash;
 
 	if (w->tally.new_row)
 		w->row_deletes = false;
-	if (row)
+	if (w->tally.new_row || begins)
 	{
-		TRY(add_hash(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW)));
-		if (w->opt.bloom == WIDE_BLOOM_PREFIX && sst_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash) &&
-			!(w->prefix_known && hash == w->prefix_hash))
-		{
-			w->prefix_known = true;
-			w->prefix_hash = hash;
-			TRY(add_hash(w, hash));
-		}
+		TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
+		if (w->opt.bloom == WIDE_BLOOM_PREFIX && sst_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
+			TRY(add_note(w, hash, kind | NOTE_PREFIX));
 	}
 	if (w->opt.bloom == WIDE_BLOOM_ROWCOL)
 	{
 		bool		deletes = entry_is_family_delete(e);
 
 		/* also again where the row goes on in another partition */
-		if ((deletes && !w->row_deletes) || (w->row_deletes && w->fresh))
-			TRY(add_hash(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_DELETES)));
+		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
+			TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
 		w->row_deletes |= deletes;
-		if (w->tally.new_column || w->fresh)
-			TRY(add_hash(w, wide_hash(e->ukey, e->klen, FILTER_SEED_ROWCOL)));
+		if (w->tally.new_column || begins)
+			TRY(add_note(w, wide_hash(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
 	}
-	w->fresh = false;
 	return WIDE_OK;
 }
 
@@ -463,6 +716,9 @@ add_to_filter(sst_writer *w, const entry *e)
 static void
 writer_free(sst_writer *w)
 {
+	groups_free(w);
+	ZSTD_freeCCtx(w->zstd_aside);
+	buffer_free(&w->notes);
 	block_builder_free(w->data);
 	block_builder_free(w->index);
 	block_builder_free(w->top);
@@ -550,7 +806,7 @@ add_entry(sst_writer *w, const entry *e)
 		TRY(end_block(w, !w->tally.new_row));
 	TRY(sst_tally_count(&w->tally, e));
 	TRY(block_builder_add_row(w->data, e, w->tally.new_row));
-	return w->filter != NULL ? add_to_filter(w, e) : WIDE_OK;
+	return w->filter != NULL ? note_entry(w, e) : WIDE_OK;
 }
 
 bool
@@ -576,6 +832,12 @@ sst_writer_unsynced(sst_writer *w)
 	w->unsynced = true;
 }
 
+void
+sst_writer_aside(sst_writer *w, aside *a)
+{
+	w->aside = a;
+}
+
 uint64_t
 sst_writer_bytes(const sst_writer *w)
 {
@@ -598,8 +860,14 @@ write_end(sst_writer *w)
 		return wide_fail(WIDE_INVALID, "a sorted file needs an entry");
 	if (block_builder_count(w->data) > 0)
 		TRY(end_block(w, false));
+	TRY(groups_take_all(w));
 	if (block_builder_count(w->index) > 0)
-		TRY(end_partition(w));
+	{
+		entry		last = w->tally.e;
+
+		last.ukey = w->tally.last.data;
+		TRY(end_partition(w, &last, w->tally.meta.rows));
+	}
 	TRY(block_builder_finish(w->top, false, &raw));
 	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &top));
 	sst_tally_end(&w->tally);

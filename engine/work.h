@@ -28,6 +28,7 @@ typedef struct output
 	int			level;
 	bool		global;
 	bool		unsynced;
+	aside	   *aside;			/* NULL: what writes the files does all of it itself */
 	uint64_t	cut;
 	sst_writer *w;
 	buffer		files;			/* file_meta of finished files */

@@ -707,7 +707,7 @@ test_load(void **state)
 	opt.compression = WIDE_COMPRESS_NONE;
 	start(&s, &opt, &f);
 	in.family = f;
-	assert_ok(load_write(s.db, load_next, &in, true, &files, &n));
+	assert_ok(load_write(s.db, load_next, &in, true, NULL, &files, &n));
 	assert_true(n > 3);
 	for (int i = 0; i < n; i++)
 	{
@@ -721,12 +721,12 @@ test_load(void **state)
 	assert_int_equal(test_dir_count(s.dir), 3);
 	in.i = 0;
 	s.interrupt_after = 5;
-	assert_int_equal(load_write(s.db, load_next, &in, true, &files, &n), WIDE_INTERRUPTED);
+	assert_int_equal(load_write(s.db, load_next, &in, true, NULL, &files, &n), WIDE_INTERRUPTED);
 	assert_null(files);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	in.i = 0;
 	in.family = 4711;
-	assert_ok(load_write(s.db, load_next, &in, true, &files, &n));	/* a family that the batch has dropped */
+	assert_ok(load_write(s.db, load_next, &in, true, NULL, &files, &n));	/* a family that the batch has dropped */
 	assert_int_equal(n, 0);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	free(files);
