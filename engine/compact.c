@@ -5,7 +5,8 @@
  * in levels 1..7 files are disjoint and each level has ten times the target of
  * the one above.  Windowed families: files stay on level 0 and are merged only
  * with files whose newest cell lies in the same window of time, so that old
- * windows are dropped as whole files.
+ * windows are dropped as whole files.  When there are too many of them, neighbouring
+ * windows are joined.
  *
  * Invariants:
  *  - One process compacts a family at a time (the job), so between the pin and
@@ -52,6 +53,7 @@ typedef struct job
 	int			from;
 	int			to;
 	bool		one_file;		/* do not cut the output */
+	bool		join;			/* nor by windows */
 	bool		move;			/* nothing to merge with: change the level only */
 	bool		drop;			/* inputs are expired as a whole */
 	file_meta	hull;			/* bounds of all inputs, of rows and of seqs */
@@ -202,11 +204,81 @@ window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 	return take >= LEVEL0_FILES ? take : 0;
 }
 
+static int
+compare_windows(const void *a, const void *b)
+{
+	const file_meta *fa = *(const file_meta *const *) a,
+			   *fb = *(const file_meta *const *) b;
+
+	return (fa->ts_max > fb->ts_max) - (fa->ts_max < fb->ts_max);
+}
+
+/* Neighbours in time from f on, up to f + n, whose numbers of windows differ only in the lower bits. */
+static int
+joined_windows(const job *j, const file_meta **f, int n, int bits)
+{
+	int			m = 1;
+
+	while (m < n && window_number(f[m]->ts_max, j->family.opt.window_us) >> bits ==
+		   window_number(f[0]->ts_max, j->family.opt.window_us) >> bits)
+		m++;
+	return m;
+}
+
+/*
+ * There are more files than the family may have: its windows are too small for
+ * the time that they cover.  So windows are taken together, two, four, or as many
+ * as it takes to have half as many, and of one such group those files are merged
+ * that are the cheapest for each file that there is less.  Older ones first, if
+ * all are alike; what is joined is large, and waits for more of its kind.
+ */
+static void
+pick_join(job *j, const file_meta **f, int n, int most)
+{
+	const file_meta **best = NULL;
+	int			take = 0,
+				bits = 0,
+				groups = n;
+	double		least = 0;
+
+	qsort(f, (size_t) n, sizeof *f, compare_windows);
+	while (groups > most / 2 && ++bits < 63)
+	{
+		groups = 0;
+		for (int i = 0; i < n; i += joined_windows(j, &f[i], n - i, bits))
+			groups++;
+	}
+	for (int i = 0, m; i < n; i += m)
+	{
+		double		sum = (double) f[i]->bytes;
+
+		m = joined_windows(j, &f[i], n - i, bits);
+		if (m > 1)
+		{
+			qsort(&f[i], (size_t) m, sizeof *f, compare_bytes);
+			sum = (double) f[i]->bytes;
+		}
+		for (int k = 1; k < m; k++)
+		{
+			sum += (double) f[i + k]->bytes;
+			if (best != NULL && sum / k >= least)
+				continue;
+			least = sum / k;
+			best = &f[i];
+			take = k + 1;
+		}
+	}
+	for (int k = 0; k < take; k++)
+		input_add(j, (int) (best[k] - j->all.files));
+	j->join = true;
+}
+
 static wide_status
 pick_window(job *j, bool rest, bool *picked)
 {
 	int64_t		window = j->family.opt.window_us;
-	int			n0 = j->all.level_start[1];
+	int			n0 = j->all.level_start[1],
+				most;
 	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
 
 	*picked = false;
@@ -225,6 +297,17 @@ pick_window(job *j, bool rest, bool *picked)
 		for (int k = 0; k < take; k++)
 			input_add(j, (int) (group[k] - j->all.files));
 		*picked = take > 0;
+	}
+	if (!*picked && n0 > (most = (int) set_window_files_most(j->db)))
+	{
+		int			n = 0;
+
+		/* deletes without a timestamp are of no window */
+		for (int k = 0; k < n0; k++)
+			if (j->all.files[k].ts_max != WIDE_TS_MAX && file_settled(&j->all.files[k], j->flushed_seq))
+				group[n++] = &j->all.files[k];
+		pick_join(j, group, n, most);
+		*picked = j->nin > 0;
 	}
 	free(group);
 	j->from = j->to = 0;
@@ -563,7 +646,8 @@ run_move(const job *j, const file_meta *inputs, output *o)
 static wide_status
 run(job *j, int slot)
 {
-	output		o = {.db = j->db, .family = j->family, .level = j->to, .cut = j->one_file ? UINT64_MAX / 4 : work_file_bytes};
+	output		o = {.db = j->db, .family = j->family, .level = j->to, .cut = j->one_file ? UINT64_MAX / 4 : work_file_bytes,
+	.whole = j->join};
 	file_meta  *inputs = malloc((size_t) j->nin * sizeof *inputs);
 	uint64_t   *numbers = malloc((size_t) j->nin * sizeof *numbers);
 	set_edit	edit = {.memtable = -1};

@@ -109,8 +109,8 @@ output_emit(void *arg, const entry *e)
 	output	   *o = arg;
 
 	/* below level 0 files are disjoint */
-	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 &&
-		(o->lanes != NULL || (o->w == NULL && set_family_files(o->db, o->family.id) < OUTPUT_FILES_MANY)))
+	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->whole &&
+		(o->lanes != NULL || (o->w == NULL && set_family_files(o->db, o->family.id) < SET_WINDOW_FILES)))
 		TRY(find_lane(o, e->ts, &o));
 	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
 		TRY(finish_file(o));

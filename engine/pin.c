@@ -568,6 +568,13 @@ set_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 	return lsn == UINT64_MAX || lsn < db->seg->set.restart_lsn ? db->seg->set.restart_lsn : lsn;
 }
 
+/* The table of files is for all families: is half of it in use?  Under LOCK_SET. */
+static bool
+crowded(const set_state *set)
+{
+	return set->nfiles + set->ndead + set->reserved_files > set->max_files / 2;
+}
+
 uint32_t
 set_family_files(wide_db *db, wide_family_id family)
 {
@@ -578,11 +585,42 @@ set_family_files(wide_db *db, wide_family_id family)
 		return 0;
 	fam = catalog_family_slot(db, family);
 	n = fam != NULL ? fam->nfiles : 0;
-	/* the table is for all families */
-	if (db->seg->set.nfiles + db->seg->set.ndead + db->seg->set.reserved_files > db->seg->set.max_files / 2)
+	if (crowded(&db->seg->set))
 		n = UINT32_MAX;
 	shm_unlock(db, LOCK_SET);
 	return n;
+}
+
+/* Under LOCK_SET. */
+static uint32_t
+window_files_most(wide_db *db)
+{
+	uint32_t	most = SET_WINDOW_FILES,
+				sharing = 0;
+
+	if (crowded(&db->seg->set))
+	{
+		for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
+		{
+			const family_slot *fs = &shm_families(db)[i];
+
+			sharing += fs->f.id != 0 && fs->nfiles > 0 && fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
+		}
+		most = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
+	}
+	return most < SET_WINDOW_FILES_LEAST ? SET_WINDOW_FILES_LEAST : most > SET_WINDOW_FILES ? SET_WINDOW_FILES : most;
+}
+
+uint32_t
+set_window_files_most(wide_db *db)
+{
+	uint32_t	most;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return SET_WINDOW_FILES;
+	most = window_files_most(db);
+	shm_unlock(db, LOCK_SET);
+	return most;
 }
 
 uint32_t
@@ -594,9 +632,11 @@ set_level0_files(wide_db *db, wide_family_id family)
 
 	if (shm_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	/* files of a window family stay on level 0 when merged: they are no debt */
+	/* files of a window family stay on level 0 when merged: they are no debt, unless they are too many */
 	fam = catalog_family_slot(db, family);
-	if (fam != NULL && fam->f.opt.compaction != WIDE_COMPACT_WINDOW)
+	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
+		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;
+	else if (fam != NULL)
 		for (uint32_t i = fam->files; i != 0; i = files[i - 1].next)
 			n += files[i - 1].meta.level == 0;
 	shm_unlock(db, LOCK_SET);

@@ -176,6 +176,13 @@ extern void set_detach(wide_db *db);
 extern void set_drop_family(wide_db *db, family_slot *fs);
 /* Files of a family; UINT32_MAX when more than half of the table of files is in use. */
 extern uint32_t set_family_files(wide_db *db, wide_family_id family);
+/*
+ * So many files a windowed family may have before windows are joined: fewer when
+ * more than half of the table of files is in use.
+ */
+#define SET_WINDOW_FILES	1000
+#define SET_WINDOW_FILES_LEAST	8
+extern uint32_t set_window_files_most(wide_db *db);
 /* Level-0 files of a family that compaction should merge (for write stalls); 0 when dropped. */
 extern uint32_t set_level0_files(wide_db *db, wide_family_id family);
 /* Something is waiting to be written to the manifest: catalog, linked files, removals. */

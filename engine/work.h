@@ -17,9 +17,9 @@
  * Files of one family being written: cut at `cut` bytes where the row changes,
  * or, a row that is too long, the column.  On level 0 of a windowed family each window
  * of time gets files of its own, as many as there are lanes; the rest shares the last.
+ * Families with SET_WINDOW_FILES files get no lanes: their windows are too small.
  */
 #define OUTPUT_LANES		16		/* some 2 MB of memory each */
-#define OUTPUT_FILES_MANY	1000	/* families with more get no lanes: their windows are too small */
 
 typedef struct output
 {
@@ -30,6 +30,7 @@ typedef struct output
 	bool		unsynced;
 	aside	   *aside;			/* NULL: what writes the files does all of it itself */
 	uint64_t	cut;
+	bool		whole;			/* without regard to windows */
 	sst_writer *w;
 	buffer		files;			/* file_meta of finished files */
 	uint64_t	bytes;			/* of them */

@@ -422,6 +422,52 @@ test_space_expired_neighbours(void **state)
 	store_drop(&s);
 }
 
+/* More windows than the table has room for: old ones are joined, nothing comes to a halt. */
+static void
+test_window_many(void **state)
+{
+	store		s;
+	wide_family_options opt;
+	wide_family_id f;
+	uint64_t	seed = 11;
+	const int64_t minute = 60000000;
+	char	   *before,
+			   *after;
+	wide_stats	stats;
+
+	for (int kind = 0; kind < 3; kind++)
+	{
+		options(&opt, 1);
+		opt.compaction = WIDE_COMPACT_WINDOW;
+		opt.window_us = minute;
+		start(&s, &opt, &f);
+		for (int i = 0; i < 600; i++)
+		{
+			/* as time goes on, all over a year, or where writers do all work */
+			for (int k = 0; k < 4; k++)
+				fill(&s, f, i % 150, 2, kind != 1 ? s.now : s.now - (int64_t) (rnd(&seed) % (365 * 24 * 60)) * minute, &seed);
+			assert_ok(wide_flush(s.db));
+			if (kind < 2)
+				store_work(&s);
+			s.now += minute;
+			assert_true(store_files(&s, f, -1) < 200);
+		}
+		before = store_text(&s, NULL, &f, 1);
+		s.now += 10 * minute;
+		store_work(&s);
+		after = store_text(&s, NULL, &f, 1);
+		assert_string_equal(before, after);
+		assert_int_equal(store_verify(&s), 0);
+		/* without writing all of it again and again */
+		wide_statistics(s.db, &stats);
+		assert_true(stats.compactions > 10);
+		assert_true(stats.compact_read_bytes < 3 * stats.flush_bytes);
+		free(before);
+		free(after);
+		store_drop(&s);
+	}
+}
+
 static wide_status
 note_split(void *arg, wide_bytes key)
 {
@@ -1077,6 +1123,7 @@ main(void)
 		cmocka_unit_test(test_split_keys),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_window_files),
+		cmocka_unit_test(test_window_many),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_load),
