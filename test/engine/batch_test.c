@@ -861,6 +861,132 @@ test_processes(void **state)
 	store_drop(&s);
 }
 
+static int
+below(uint64_t *r, int n)
+{
+	return (int) (rnd(r) % (uint64_t) n);
+}
+
+/* Some operation on the column: puts of all kinds and deletes. */
+static void
+some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes q, uint64_t *r)
+{
+	wide_bytes	value = bytes("some bytes, or nothing", (size_t) below(r, 20));
+	int64_t		ts = 1 + below(r, 1 << 7 * below(r, 4));
+
+	switch (below(r, 7))
+	{
+		case 0:
+			assert_ok(wide_batch_put(b, family, row, q, ts, INT64_MIN, 0, value));
+			break;
+		case 1:
+			assert_ok(wide_batch_put(b, family, row, q, ts, INT64_MIN, 5000, value));
+			break;
+		case 2:
+			assert_ok(wide_batch_put(b, family, row, q, WIDE_TS_AUTO, ts, 0, value));
+			break;
+		case 3:
+			assert_ok(wide_batch_delete(b, below(r, 2) ? WIDE_DELETE_COLUMN : WIDE_DELETE_VERSION, family, row, q, ts));
+			break;
+		case 4:
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, family, row, q, WIDE_TS_MAX));
+			break;
+		default:
+			assert_ok(wide_batch_put(b, family, row, q, WIDE_TS_AUTO, INT64_MIN, 0, value));
+			break;
+	}
+}
+
+/*
+ * What is encoded as it came is byte for byte what sorting and normalising makes
+ * of it, and whatever ascends is encoded so, but nothing else: what comes twice,
+ * falls, or was undone is not.
+ */
+static void
+test_in_order(void **state)
+{
+	store		s;
+	uint64_t	r = 20;
+	int			taken = 0,
+				left = 0;
+
+	(void) state;
+	begin(&s, 3);
+	for (int round = 0; round < 3000; round++)
+	{
+		wide_batch *b;
+		own_sorted	sorted = {0};
+		buffer		plain = {0},
+					made = {0};
+		int			n = 1 + below(&r, 8),
+					place = -1;
+		bool		ascending = true,
+					undone = below(&r, 10) == 0;
+		uint64_t	cells, need, rows;
+		bool		automatic;
+		wide_status st;
+
+		assert_ok(wide_batch_new(s.db, &b));
+		b->tell_rows = below(&r, 2);
+		for (int i = 0; i < n; i++)
+		{
+			/* two families, seven rows, seven columns: most often the next one or a few beyond it */
+			int			at = below(&r, 8) == 0 ? below(&r, 98) :
+				place + (below(&r, 10) != 0) + below(&r, 12);
+			uint8_t		row[3] = {'r', 'a' + at / 7 % 7, 'x'};
+			uint8_t		q[2] = {'q', 'a' + at % 7};
+
+			if (at < 0 || at >= 98)
+				break;
+			ascending = ascending && at > place;
+			place = at;
+			some_operation(b, fam[at / 49], bytes(row, 3), bytes(q, 2), &r);
+		}
+		if (place < 0)
+			goto next;
+		if (undone)
+		{
+			uint64_t	mark = wide_batch_mark(b);
+
+			put(b, "z", "z", WIDE_TS_AUTO, INT64_MIN, "undone");
+			wide_batch_rewind(b, mark);
+			assert_true(b->nundone > 0);
+			if (below(&r, 2))
+				put(b, "z", "zz", WIDE_TS_AUTO, INT64_MIN, "kept");
+		}
+		st = payload_cells_in_order(b, &plain, 1 << 20);
+		assert_int_equal(st, ascending && !undone ? WIDE_OK : WIDE_END);
+		cells = b->cells;
+		need = b->need;
+		rows = b->rows;
+		automatic = b->automatic;
+		assert_ok(own_sort(b, &sorted));
+		assert_ok(payload_cells(b, &sorted, &made, 1 << 20));
+		if (st == WIDE_OK)
+		{
+			taken++;
+			assert_int_equal(plain.len, made.len);
+			assert_memory_equal(plain.data, made.data, made.len);
+			assert_true(cells == b->cells && need == b->need && rows == b->rows && automatic == b->automatic);
+			/* too large for memory: found out, and nothing is left behind */
+			assert_int_equal(payload_cells_in_order(b, &plain, need - 1) == WIDE_OK, false);
+			assert_true(b->need == 0 && plain.len == made.len);
+		}
+		else
+		{
+			left++;
+			assert_true(plain.len == 0 && need == 0);
+		}
+		own_sorted_free(&sorted);
+next:
+		wide_batch_free(b);
+		buffer_free(&plain);
+		buffer_free(&made);
+	}
+	assert_true(taken > 500 && left > 500);
+	store_drop(&s);
+}
+
 /* Damaged payloads are refused, and read within their bounds. */
 static void
 test_hostile_payload(void **state)
@@ -926,6 +1052,7 @@ main(void)
 		cmocka_unit_test(test_snapshots),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_hostile_payload),
 	};
 
