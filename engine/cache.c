@@ -36,7 +36,7 @@
  * not be put right when its holder dies; the row is simply cleared (cache_sweep).
  *
  * Locking: changes of head, segments and entries under LOCK_CACHE; blocks are
- * copied in without it, behind a pin, before their entry is written.  Look-up
+ * made without it, behind a pin, before their entry is written.  Look-up
  * takes no lock.  It is correct because
  *
  *  1. every field of an entry is an atomic of its own, and `version` is odd
@@ -55,7 +55,7 @@
  *     the block stays.  (A version returns after 2^31 changes within one
  *     look-up: no.)
  *
- * A look-up that retreats reports a miss: cache_put then looks again under the
+ * A look-up that retreats reports a miss: cache_reserve then looks again under the
  * lock.
  */
 #include <stdlib.h>
@@ -480,6 +480,8 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 		if (len == 0)
 			continue;
 		segment = place_segment(l, place);
+		/* on its way from memory while the pin is set; whatever is there by then */
+		__builtin_prefetch(place_block(l, place) + 1);
 		CACHE_PAUSE();
 		pin(l, segment);
 		if (atomic_load_explicit(&l->segment[segment].state, memory_order_seq_cst) == SEG_USED)
@@ -671,18 +673,6 @@ reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool kept, ui
 
 /* ---------------------------------------------------------------- insert */
 
-static wide_status
-put_private(const void *data, uint32_t len, block_ref *out)
-{
-	void	   *p = malloc(len != 0 ? len : 1);
-
-	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
-	memcpy(p, data, len);
-	cache_private(p, len, out);
-	return WIDE_OK;
-}
-
 /* Under LOCK_CACHE: pin what is there already. */
 static bool
 pin_present(struct cache_local *l, uint64_t file, uint64_t offset, block_ref *out)
@@ -700,47 +690,84 @@ pin_present(struct cache_local *l, uint64_t file, uint64_t offset, block_ref *ou
 }
 
 wide_status
-cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high, block_ref *out)
+cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool high, cache_place *p, block_ref *out)
 {
 	struct cache_local *l = db->cache;
-	uint32_t	place;
-	bool		present,
+	bool		present = false,
 				room = false;
-	wide_status st;
 
 	memset(out, 0, sizeof(*out));
-	if (len == 0 || block_bytes(len) > l->head->segment_bytes / 4 * 3 || l->head->nsegments < SEGMENTS_MIN)
-		return put_private(data, len, out);
-
-	TRY(shm_lock(db, LOCK_CACHE));
-	present = pin_present(l, file, offset, out);
-	if (!present && (room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &place)))
-		pin(l, place_segment(l, place));
-	shm_unlock(db, LOCK_CACHE);
+	*p = (cache_place) {.file = file, .offset = offset, .len = len, .place = NONE, .high = high};
+	if (len != 0 && block_bytes(len) <= l->head->segment_bytes / 4 * 3 && l->head->nsegments >= SEGMENTS_MIN)
+	{
+		TRY(shm_lock(db, LOCK_CACHE));
+		present = pin_present(l, file, offset, out);
+		if (!present && (room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place)))
+			pin(l, place_segment(l, p->place));
+		shm_unlock(db, LOCK_CACHE);
+	}
 	if (present)
 		return WIDE_OK;
-	if (!room)
-		return put_private(data, len, out);
+	if (room)
+		p->to = (uint8_t *) (place_block(l, p->place) + 1);	/* nobody can find it yet, and our pin keeps the segment */
+	else
+	{
+		p->place = NONE;
+		p->to = malloc(len != 0 ? len : 1);
+		if (p->to == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
+	}
+	return WIDE_OK;
+}
 
-	/* nobody can find it yet, and our pin keeps the segment */
-	memcpy(place_block(l, place) + 1, data, len);
+wide_status
+cache_publish(wide_db *db, const cache_place *p, block_ref *out)
+{
+	struct cache_local *l = db->cache;
+	wide_status st;
 
+	if (p->place == NONE)
+	{
+		cache_private(p->to, p->len, out);
+		return WIDE_OK;
+	}
 	st = shm_lock(db, LOCK_CACHE);
 	if (st != WIDE_OK)
 	{
-		unpin(l, place_segment(l, place));
+		cache_abandon(db, p);
 		return st;
 	}
-	if (pin_present(l, file, offset, out))
-		unpin(l, place_segment(l, place));	/* somebody was faster; ours is left to the next eviction */
+	if (pin_present(l, p->file, p->offset, out))
+		cache_abandon(db, p);	/* somebody was faster */
 	else
 	{
-		entry_write(l, entry_place(l, file, offset), file, offset, place, len,
-					high ? FLAG_HIGH | LIVES * LIVES_ONE : 0);
-		set_ref(l, place, len, out);
+		entry_write(l, entry_place(l, p->file, p->offset), p->file, p->offset, p->place, p->len,
+					p->high ? FLAG_HIGH | LIVES * LIVES_ONE : 0);
+		set_ref(l, p->place, p->len, out);
 	}
 	shm_unlock(db, LOCK_CACHE);
 	return WIDE_OK;
+}
+
+void
+cache_abandon(wide_db *db, const cache_place *p)
+{
+	if (p->place == NONE)
+		free(p->to);
+	else
+		unpin(db->cache, place_segment(db->cache, p->place));	/* it is left to the next eviction */
+}
+
+wide_status
+cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high, block_ref *out)
+{
+	cache_place p;
+
+	TRY(cache_reserve(db, file, offset, len, high, &p, out));
+	if (p.to == NULL)
+		return WIDE_OK;
+	memcpy(p.to, data, len);
+	return cache_publish(db, &p, out);
 }
 
 void

@@ -411,7 +411,26 @@ extern size_t cache_bytes_needed(size_t cache_size);	/* including its tables */
 extern void cache_format(void *mem, size_t bytes);
 /* true and pinned when present */
 extern bool cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out);
-/* Copies the block in and pins it; when there is no room the ref gets a private copy. WIDE_NOMEM. */
+/*
+ * A place for a block that is not in the cache, so that it can be made there:
+ * write *len bytes at *to, then cache_publish, or cache_abandon if they could not be
+ * made.  *to NULL: another process has put it in meanwhile, out has it, that is all.
+ * When the cache has no room the place is private memory.  WIDE_NOMEM.
+ */
+typedef struct cache_place
+{
+	uint8_t    *to;
+	uint64_t	file, offset;
+	uint32_t	len;
+	uint32_t	place;			/* cache.c's; UINT32_MAX: private memory */
+	bool		high;
+} cache_place;
+extern wide_status cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool high,
+								 cache_place *p, block_ref *out);
+/* The block is found from now on, and pinned.  After a failure the place is given up. */
+extern wide_status cache_publish(wide_db *db, const cache_place *p, block_ref *out);
+extern void cache_abandon(wide_db *db, const cache_place *p);
+/* All of it for a block that exists: copies it. */
 extern wide_status cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high, block_ref *out);
 /* A private block (never shared), e.g. for compaction and giant blocks: takes over malloc'd memory. */
 extern void cache_private(void *malloced, uint32_t len, block_ref *out);

@@ -34,7 +34,6 @@ struct sst_readers
 	int			n;
 	int			spent;			/* for sst_pread */
 	buffer		stored;			/* a block as read */
-	buffer		plain;			/* uncompressed, on its way to the cache */
 	ZSTD_DCtx  *zstd;
 };
 
@@ -169,6 +168,7 @@ sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahe
 {
 	struct sst_readers *rs = r->db->readers;
 	const uint8_t *p;
+	cache_place place;
 	uint32_t	raw_len;
 	wide_status st;
 
@@ -197,14 +197,14 @@ sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahe
 			buffer_free(&rs->stored);
 		return st;
 	}
-	if (p[h.len] != 0)
-	{
-		rs->plain.len = 0;
-		TRY(buffer_reserve(&rs->plain, raw_len));
-		TRY(expand(r, h, p, rs->plain.data, raw_len));
-		p = rs->plain.data;
-	}
-	return cache_put(r->db, r->number, h.off, p, raw_len, high, out);
+	TRY(cache_reserve(r->db, r->number, h.off, raw_len, high, &place, out));
+	if (place.to == NULL)
+		return WIDE_OK;
+	st = expand(r, h, p, place.to, raw_len);
+	if (st == WIDE_OK)
+		return cache_publish(r->db, &place, out);
+	cache_abandon(r->db, &place);
+	return st;
 }
 
 static bool
@@ -539,7 +539,6 @@ sst_readers_free(wide_db *db)
 	while (rs->newest != NULL)
 		drop(rs, rs->newest);
 	buffer_free(&rs->stored);
-	buffer_free(&rs->plain);
 	ZSTD_freeDCtx(rs->zstd);
 	free(rs);
 	db->readers = NULL;

@@ -104,6 +104,63 @@ test_basic(void **state)
 	fixture_unmap(base, cfg);
 }
 
+/* A block that is made in its place is found when it is published, not before and not if it is abandoned. */
+static void
+test_places(void **state)
+{
+	void	   *base = fixture_map(cfg);
+	wide_db    *db = fixture_attach(base);
+	cache_place p,
+				q;
+	block_ref	r,
+				other;
+	uint32_t	len = block_len(1, 0);
+
+	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
+	assert_non_null(p.to);
+	assert_null(r.data);
+	assert_false(cache_get(db, 1, 0, &other));
+	assert_int_equal(cache_pinned(db), 1);
+	cache_abandon(db, &p);
+	assert_int_equal(cache_pinned(db), 0);
+	assert_false(cache_get(db, 1, 0, &r));
+	assert_int_equal(cache_used(db), 0);
+	/* two at the same time: who is first */
+	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
+	assert_int_equal(cache_reserve(db, 1, 0, len, false, &q, &other), WIDE_OK);
+	assert_true(p.to + len <= q.to || q.to + len <= p.to);
+	block_fill(1, 0, p.to, len);
+	block_fill(1, 0, q.to, len);
+	assert_int_equal(cache_publish(db, &q, &other), WIDE_OK);
+	assert_ptr_equal(other.data, q.to);
+	assert_int_equal(cache_publish(db, &p, &r), WIDE_OK);
+	assert_ptr_equal(r.data, q.to);
+	cache_unpin(db, &r);
+	/* the next one gets it and makes none */
+	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
+	assert_null(p.to);
+	assert_ptr_equal(r.data, q.to);
+	assert_true(block_right(1, 0, &r));
+	cache_unpin(db, &r);
+	cache_unpin(db, &other);
+	/* one that is too large for the cache */
+	for (int publish = 0; publish < 2; publish++)
+	{
+		assert_int_equal(cache_reserve(db, 3, 0, 100000, false, &p, &r), WIDE_OK);
+		memset(p.to, 5, 100000);
+		if (!publish)
+			cache_abandon(db, &p);
+		else
+			assert_int_equal(cache_publish(db, &p, &r), WIDE_OK);
+	}
+	assert_int_equal(r.len, 100000);
+	assert_int_equal(r.data[99999], 5);
+	cache_unpin(db, &r);
+	assert_int_equal(cache_pinned(db), 0);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
 static void
 test_large(void **state)
 {
@@ -495,7 +552,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic), cmocka_unit_test(test_large), cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_basic), cmocka_unit_test(test_places), cmocka_unit_test(test_large), cmocka_unit_test(test_eviction),
 		cmocka_unit_test(test_priority), cmocka_unit_test(test_scan), cmocka_unit_test(test_forgotten), cmocka_unit_test(test_all_pinned), cmocka_unit_test(test_hammer), cmocka_unit_test(test_stalled_reader),
 		cmocka_unit_test(test_sizes),
 	};
