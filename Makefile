@@ -22,6 +22,15 @@ ifneq ($(findstring clang,$(CC)),)
 PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-attributes -Wno-ignored-optimization-argument
 endif
 SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
+# A short statement's time goes by how much code it touches: calls inside the library
+# and those of the server go straight there, and what such statements run through
+# lies together, where the linker can do that (GNU ld, lld).
+PG_CFLAGS += -fno-semantic-interposition -fno-plt -ffunction-sections
+HOT := $(dir $(lastword $(MAKEFILE_LIST)))fdw/hot.ld
+SHLIB_LINK += -Wl,-Bsymbolic-functions
+ifneq ($(shell echo 'int f(void); int f(void) { return 0; }' | $(CC) -x c -shared -fPIC -o /dev/null -Wl,-T,$(HOT) - 2>/dev/null && echo yes),)
+SHLIB_LINK += -Wl,-T,$(HOT)
+endif
 
 REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
@@ -58,5 +67,6 @@ engine/%.o: override CFLAGS += -fvisibility=hidden
 # declarations after statements are the style of engine/ and of C11
 engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 $(OBJS): $(wildcard engine/*.h fdw/*.h)
+$(MODULE_big).so: $(HOT)
 
 endif

@@ -16,11 +16,12 @@
 /* --------------------------------------------------------------- status */
 
 /* Records the text for wide_error_text() and returns st: "return wide_fail(WIDE_IO, ...)". */
-extern wide_status wide_fail(wide_status st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+extern wide_status wide_fail(wide_status st, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
-#define TRY(expr) do { wide_status try_st_ = (expr); if (try_st_ != WIDE_OK) return try_st_; } while (0)
+/* Failures are rare: their code lies apart (cold), so that what a statement runs through stays short. */
+#define TRY(expr) do { wide_status try_st_ = (expr); if (__builtin_expect(try_st_ != WIDE_OK, 0)) return try_st_; } while (0)
 /* in functions with one exit: "wide_status st; ... done: free(); return st;" */
-#define TRY_GOTO(expr) do { if ((st = (expr)) != WIDE_OK) goto done; } while (0)
+#define TRY_GOTO(expr) do { if (__builtin_expect((st = (expr)) != WIDE_OK, 0)) goto done; } while (0)
 
 /* -------------------------------------------------------------- integers */
 

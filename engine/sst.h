@@ -132,7 +132,7 @@ typedef struct sst_ahead
 	size_t		len;
 } sst_ahead;
 
-extern wide_status sst_corrupt(uint64_t number, uint64_t off, const char *what);
+extern wide_status sst_corrupt(uint64_t number, uint64_t off, const char *what) __attribute__((cold));
 /* A reader of its own, not in the list; close it with sst_reader_close. */
 extern wide_status sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out);
 extern void sst_reader_close(sst_reader *r);
