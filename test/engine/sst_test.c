@@ -426,6 +426,76 @@ prefixes(void **state)
 	assert_true(sst_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
 }
 
+/* Whatever a range's rows begin with, and however partitions cut them: a file that has one says so. */
+static void
+prefix_questions(void **state)
+{
+	static const uint8_t byte[] = {0, 1, 'm', 0xfe, 0xff};
+	static uint8_t rows[3000][512];
+	uint64_t	seed = 99;
+
+	for (int n = 1; n <= 5; n += 2)
+	{
+		entries		es = {0};
+		wide_family_options o = options(1024, WIDE_BLOOM_PREFIX, WIDE_COMPRESS_NONE);
+		file_meta	m;
+		sst_reader *r;
+		int			skipped = 0;
+
+		o.bloom_prefix = (uint16_t) n;
+		for (int i = 0; i < 3000; i++)
+		{
+			/* some that are shorter than the prefix; most differ late, so that index entries are long and partitions many */
+			memset(rows[i], 'x', sizeof rows[i]);
+			for (int k = 0; k < 4; k++)
+				rows[i][k] = byte[rnd(&seed) % 5];
+			/* so that there are prefixes of each length that no row has */
+			rows[i][0] = rows[i][0] == 'm' ? 0 : rows[i][0];
+			rows[i][2] = rows[i][1];
+			for (int k = 504; k < 508; k++)
+				rows[i][k] = (uint8_t) rnd(&seed);
+			rows[i][509] = i % 10 == 0 ? (uint8_t) (rnd(&seed) % 4) : 252;	/* length, less 256 */
+			entries_add(&es, bytes(rows[i], i % 10 == 0 ? 1u + rows[i][509] : 508), text("q"), 5, 5, ENTRY_PUT, 0, text("v"));
+		}
+		entries_sort(&es);
+		/* a short row may have come twice */
+		for (int i = 1; i < es.n; i++)
+			if (key_compare(&es.e[i - 1], &es.e[i]) == 0)
+				memmove(&es.e[i], &es.e[i + 1], (size_t) (--es.n - i) * sizeof(entry)), i--;
+		m = write_file(70 + (uint64_t) n, &es, &o, false);
+		assert_int_equal(problems(&m), 0);
+		assert_ok(sst_get(db, &m, &r));
+		assert_true(r->nparts > 4);
+		for (int i = 0; i < 20000; i++)
+		{
+			const uint8_t *like = rows[rnd(&seed) % 3000];
+			uint8_t		raw[512];
+			size_t		len = rnd(&seed) % 4 == 0 ? 500 + rnd(&seed) % 8 : 1 + rnd(&seed) % 7;
+			bool		present = false,
+						may;
+			buffer		k = {0};
+
+			memcpy(raw, like, sizeof raw);
+			if (rnd(&seed) % 2)
+				raw[rnd(&seed) % len] = byte[rnd(&seed) % 5];
+			for (int j = 0; j < 3000 && !present; j++)
+			{
+				size_t		rowlen = j % 10 == 0 ? 1u + rows[j][509] : 508;
+
+				present = rowlen >= len && memcmp(rows[j], raw, len) == 0;
+			}
+			assert_ok(key_make_row(&k, bytes(raw, len)));
+			assert_ok(sst_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
+			assert_true(may || !present);
+			skipped += !may;
+			buffer_free(&k);
+		}
+		assert_true(skipped > 300);
+		sst_put(db, r);
+		entries_free(&es);
+	}
+}
+
 static wide_status
 collect_key(void *arg, const uint8_t *ukey, uint32_t klen)
 {
@@ -961,7 +1031,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(moving), T(description), T(filters), T(prefixes), T(estimates), T(leaving), T(giant), T(many_files),
+		T(moving), T(description), T(filters), T(prefixes), T(prefix_questions), T(estimates), T(leaving), T(giant), T(many_files),
 		T(wrong_files), T(damage), T(forged), T(failing_writes), T(crashing_writes), T(kill_points)
 	};
 
