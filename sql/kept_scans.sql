@@ -132,6 +132,53 @@ BEGIN;
 SELECT x FROM kept WHERE a = 1 AND b = 'a' FOR UPDATE;
 EXECUTE cell(1, 'a');
 COMMIT;
+-- who reads is asked each time
+CREATE ROLE regress_kept;
+GRANT SELECT ON kept TO regress_kept;
+SET ROLE regress_kept;
+EXECUTE cell(1, 'a');
+RESET ROLE;
+REVOKE SELECT ON kept FROM regress_kept;
+GRANT SELECT (a, b) ON kept TO regress_kept;
+SET ROLE regress_kept;
+EXECUTE cell(1, 'a');
+RESET ROLE;
+EXECUTE cell(1, 'a');
+REVOKE SELECT (a, b) ON kept FROM regress_kept;
+DROP ROLE regress_kept;
+-- blocks that fail behind it; cursors that outlive what is rolled back, and their transaction
+CREATE FUNCTION failing(n int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text;
+  o text := '';
+BEGIN
+  FOR i IN 1 .. n LOOP
+    BEGIN
+      SELECT x INTO r FROM kept WHERE a = 3 AND b = 'k00' || i;
+      o := o || ' ' || r;
+      IF i % 2 = 0 THEN PERFORM 1 / 0; END IF;
+    EXCEPTION WHEN division_by_zero THEN o := o || ' failed';
+    END;
+  END LOOP;
+  RETURN o;
+END $$;
+SELECT failing(5);
+DROP FUNCTION failing(int);
+BEGIN;
+DECLARE held CURSOR WITH HOLD FOR SELECT b FROM kept WHERE a = 3 AND b < 'k006' ORDER BY b;
+FETCH 1 FROM held;
+SAVEPOINT s;
+DECLARE gone CURSOR FOR SELECT b FROM kept WHERE a = 3 ORDER BY b;
+FETCH 1 FROM gone;
+FETCH 1 FROM held;
+INSERT INTO kept VALUES (3, 'k0025', 'undone', 0, NULL);
+EXECUTE cell(3, 'k0025');
+ROLLBACK TO s;
+EXECUTE cell(3, 'k0025');
+FETCH 1 FROM held;
+COMMIT;
+EXECUTE cell(3, 'k003');
+FETCH ALL FROM held;
+CLOSE held;
 -- the definition changes, the families' options, the rows go
 ALTER FOREIGN TABLE kept ALTER COLUMN x OPTIONS (ADD column 'f:z');
 EXECUTE cell(1, 'a');
