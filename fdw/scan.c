@@ -28,6 +28,17 @@
 #define MIN_ROW_CELLS	64
 #define MAX_ROW_CELLS	4096
 
+/* Digits, or nothing: atof knows locales, exponents and roundings, which is a lot of code for each statement. */
+static double
+limit_of(const char *text)
+{
+	double		limit = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		limit = limit * 10 + (*text - '0');
+	return limit;
+}
+
 WtScanState *
 wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 {
@@ -58,7 +69,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	st->strict = wt_flag(private, WtFlagStrictFamily);
 	st->reverse = wt_flag(private, WtFlagReverse);
 	st->ordered = wt_flag(private, WtFlagOrdered);
-	st->limit = atof(strVal(list_nth(private, WtPrivateLimit)));
+	st->limit = limit_of(strVal(list_nth(private, WtPrivateLimit)));
 	st->lock = wt_flag(private, WtFlagLock);
 	/* as the snapshot: a cursor keeps what was in force when it was opened */
 	st->as_of = wt_as_of_us();

@@ -894,6 +894,18 @@ fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngine *out)
 	pfree(fams);
 }
 
+/* Without the room that is not used, which is most of it: this is done for each statement. */
+static void
+copy_engine(WtEngine *to, const WtEngine *from, int nfamilies)
+{
+	to->table = from->table;
+	to->generation = from->generation;
+	to->nall = from->nall;
+	memcpy(to->families, from->families, sizeof(from->families[0]) * nfamilies);
+	memcpy(to->versions, from->versions, sizeof(from->versions[0]) * nfamilies);
+	memcpy(to->all, from->all, sizeof(from->all[0]) * from->nall);
+}
+
 bool
 wt_engine(WtTable *t, bool create, WtEngine *out)
 {
@@ -914,7 +926,7 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 	generation = wide_catalog_generation(db);
 	if (!ddl && c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation)
 	{
-		*out = c->engine;
+		copy_engine(out, &c->engine, Min(t->nfamilies, WT_MAX_FAMILIES));
 		return true;
 	}
 	st = wide_table_by_binding(db, batch, MyDatabaseId, t->relid, &wt);
