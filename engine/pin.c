@@ -143,13 +143,15 @@ pin_take(wide_db *db, set_pin *pin, bool memory)
 	{
 		pin->version = atomic_load(&db->seg->set.version);
 		if (local->live == 0)
-			atomic_store(&db->slot->pin, pin->version);
+			atomic_store_explicit(&db->slot->pin, pin->version, memory_order_release);
 		if (memory)
 		{
-			atomic_store(&db->slot->mem_pin_last, pin->version);
+			atomic_store_explicit(&db->slot->mem_pin_last, pin->version, memory_order_release);
 			if (local->live_memory == 0)
-				atomic_store(&db->slot->mem_pin, pin->version);
+				atomic_store_explicit(&db->slot->mem_pin, pin->version, memory_order_release);
 		}
+		/* seen by others before anything is read under it: one fence for all three */
+		atomic_thread_fence(memory_order_seq_cst);
 		if (memory)
 			pin_memtables(db, pin);
 	} while (atomic_load(&db->seg->set.version) != pin->version);
@@ -212,14 +214,14 @@ set_pin_drop(wide_db *db, set_pin *pin)
 		return;
 	local->pins[pin->serial - 1] = 0;
 	local->live--;
-	/* as a rule it was the only one */
-	atomic_store(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0);
+	/* As a rule it was the only one.  What protects less only has to come after what was read under it: plain stores. */
+	atomic_store_explicit(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0, memory_order_release);
 	if (local->reads_memory[pin->serial - 1])
 	{
 		bool		more = --local->live_memory > 0;
 
-		atomic_store(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0);
-		atomic_store(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0);
+		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0, memory_order_release);
+		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0, memory_order_release);
 	}
 	pin->serial = 0;
 	free_stale_copies(local);

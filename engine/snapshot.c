@@ -80,6 +80,31 @@ note_newest_ts(wide_snapshot *s)
 	s->newest_ts = __atomic_load_n(&s->db->seg->commit.last_ts, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * What protects more has to be seen by others before anything is read that
+ * relies on it.  What protects less only has to come after what was read before:
+ * such stores are plain ones, and most of those of a short statement are.
+ */
+static void
+store_bounds(slot *mine, uint64_t oldest, uint64_t last, int64_t now)
+{
+	uint64_t	was = atomic_load_explicit(&mine->snapshot, memory_order_relaxed);
+	bool		more = (oldest != 0 && (was == 0 || oldest < was)) ||
+		last > atomic_load_explicit(&mine->snapshot_last, memory_order_relaxed) ||
+		now < atomic_load_explicit(&mine->snapshot_now, memory_order_relaxed);
+
+	if (more)
+	{
+		atomic_store(&mine->snapshot_now, now);
+		atomic_store(&mine->snapshot_last, last);
+		atomic_store(&mine->snapshot, oldest);
+		return;
+	}
+	atomic_store_explicit(&mine->snapshot_now, now, memory_order_release);
+	atomic_store_explicit(&mine->snapshot_last, last, memory_order_release);
+	atomic_store_explicit(&mine->snapshot, oldest, memory_order_release);
+}
+
 /* slot->snapshot and its companions from what lives here. */
 static void
 note_oldest(wide_db *db)
@@ -97,9 +122,7 @@ note_oldest(wide_db *db)
 		if (s->now < now)
 			now = s->now;
 	}
-	atomic_store(&db->slot->snapshot_now, now);
-	atomic_store(&db->slot->snapshot_last, last);
-	atomic_store(&db->slot->snapshot, oldest);
+	store_bounds(db->slot, oldest, last, now);
 }
 
 /* A new one in the list; everything visible now stays readable. */
