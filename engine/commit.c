@@ -634,6 +634,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	b->finished = true;
 	shm_unlock(db, LOCK_COMMIT);
 	kill_point("finish-appended");
+	mem_touch(&m, at, b->need);
 	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
 	if (st != WIDE_OK)
 	{

@@ -34,6 +34,7 @@
  */
 #include "tree.h"
 
+#define TOUCH_BYTES	4096		/* a page, or a part of one */
 #define HEAD_AT		64
 #define HEAD		(HEAD_AT / 8)
 
@@ -199,6 +200,15 @@ mem_at(wide_db *db, uint32_t index, mem *m)
 {
 	m->t = &db->seg->memtables[index];
 	m->base = SHM_AT(db, m->t->region);
+}
+
+void
+mem_touch(const mem *m, uint64_t at, uint64_t bytes)
+{
+	uintptr_t	p = (uintptr_t) m->base + at;
+
+	for (uintptr_t end = p + bytes; p < end; p = (p | (TOUCH_BYTES - 1)) + 1)
+		(void) *(const volatile uint8_t *) p;
 }
 
 /* ---------------------------------------------------------------- search */

@@ -42,6 +42,12 @@ typedef struct mem_hint
 	uint32_t	before[MEM_HEIGHT];	/* the last nodes before the last insertion, by level; 0 = none */
 } mem_hint;
 extern void mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint);
+/*
+ * So many bytes at the offset will be written: have the pages mapped.  Reading does
+ * it cheaper, as long as they exist, which they do once some process has written
+ * there: a fault on reading maps their neighbours, too, one on writing only the one.
+ */
+extern void mem_touch(const mem *m, uint64_t at, uint64_t bytes);
 /* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch; before it is inserted. */
 extern void mem_note_ahead(memtable *t, int64_t ts);
 

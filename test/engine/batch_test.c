@@ -3,6 +3,7 @@
  * logged, what an abort leaves, many processes at once.
  */
 #include "store_fixture.h"
+#include <sys/resource.h>
 #include "batch.h"
 
 static wide_family_id fam[2];
@@ -861,6 +862,87 @@ test_processes(void **state)
 	store_drop(&s);
 }
 
+static long
+faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_minflt;
+}
+
+/*
+ * A process that writes for the first time into memtables that others have
+ * written before takes few page faults: not one for each page.
+ */
+static void
+test_faults(void **state)
+{
+	enum { BATCHES = 1000, VALUE = 3000, PAGES = BATCHES * VALUE / 4096 };
+	static uint8_t value[VALUE];
+	store		s;
+	wide_family_options opt;
+	mem			m;
+	int			status;
+	pid_t		pid;
+
+	(void) state;
+	store_init(&s);
+	s.config.memtable_size = 4 << 20;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &table, fam);
+	mem_at(s.db, s.db->seg->commit.active, &m);
+	for (uint64_t at = atomic_load(&m.t->used); at < m.t->capacity; at += 512)
+		m.base[at] = 0;
+	if ((pid = unit_fork()) == 0)
+	{
+		wide_host	host = s.db->host;
+		wide_db    *db;
+		uint8_t    *probe = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		long		before, after;
+
+		/* does the system map the neighbours? */
+		memset(probe, 1, PAGES * 4096);
+		madvise(probe, PAGES * 4096, MADV_DONTNEED);
+		before = faults();
+		for (int i = 0; i < PAGES; i++)
+			(void) ((volatile uint8_t *) probe)[i * 4096];
+		if (faults() - before > PAGES / 2)
+			_exit(77);
+		if (wide_attach(s.base, s.dir, &host, &s.log, NULL, &db) != WIDE_OK)
+			_exit(2);
+		before = after = 0;
+		for (int i = 0; i < BATCHES; i++)
+		{
+			wide_batch *b;
+			uint64_t	lsn;
+			char		row[16];
+
+			snprintf(row, sizeof row, "%05d", i);
+			/* the first ones make what a process has for itself */
+			if (i == 20)
+				before = faults();
+			if (wide_batch_new(db, &b) != WIDE_OK ||
+				wide_batch_put(b, fam[0], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, VALUE)) != WIDE_OK ||
+				wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK || wide_publish(db, lsn) != WIDE_OK)
+				_exit(3);
+			wide_batch_free(b);
+		}
+		after = faults();
+		wide_detach(db);
+		_exit(after - before > PAGES / 2 ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+	if (SPARE_OFF)
+		status = status == 1 ? 0 : status;	/* the checker's own pages */
+	store_drop(&s);
+	if (status == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static int
 below(uint64_t *r, int n)
 {
@@ -1052,6 +1134,7 @@ main(void)
 		cmocka_unit_test(test_snapshots),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_hostile_payload),
 	};
