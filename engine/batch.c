@@ -51,7 +51,7 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	if (b == NULL)
 		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->db = db;
-	b->memory = BATCH_MEMORY;
+	batch_set_memory(b, BATCH_MEMORY);
 	b->oldest = UINT64_MAX;
 	b->key = kept.key;
 	b->row = kept.row;
@@ -122,6 +122,7 @@ wide_batch_free(wide_batch *b)
 		batch_unprepare(b);
 	if (b->delta != NULL)
 		catalog_delta_free(b->delta);
+	batch_drop_pieces(b);
 	own_list_retire(b->list);
 	for (int i = 0; i < b->nruns; i++)
 		run_unref(b->runs[i].run);
@@ -161,7 +162,7 @@ wide_batch_decided(wide_batch *b, uint64_t lsn)
 void
 wide_batch_command(wide_batch *b, size_t bytes)
 {
-	b->memory = bytes;
+	batch_set_memory(b, bytes);
 	b->row_ts = INT64_MIN;
 }
 
@@ -252,7 +253,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	}
 	e->seq = own_seq(b->nops, flags);
 	bytes = mem_node_bytes(e->klen, e->vlen);
-	if (l != NULL && l->nodes > 0 && l->end + bytes + own_sort_bytes(l->nodes + 1, l->rows + 1) > b->memory)
+	if (l != NULL && l->nodes > 0 && l->end + bytes + own_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
 	{
 		TRY(batch_spill(b));
 		l = b->list;
@@ -383,6 +384,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 		catalog_delta_rewind(b->delta, mark);
 	if (mark >= b->nops)
 		return;
+	batch_pause(b);
 	if (b->oldest >= mark)
 		b->oldest = UINT64_MAX;
 	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= mark)
@@ -392,7 +394,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 	{
 		own_list_reset(l);
 		/* nothing is left of what is undone */
-		if (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark)
+		if (b->pieces == NULL && (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark))
 			return;
 	}
 	if (b->nundone > 0 && b->undone[b->nundone - 1].to >= mark)
@@ -414,6 +416,7 @@ wide_batch_bytes(const wide_batch *b)
 
 	for (int i = 0; i < b->nruns; i++)
 		n += run_memory(b->runs[i].run);
+	n += batch_piece_bytes(b);
 	return b->list == NULL ? n : n + b->list->end;
 }
 
@@ -464,6 +467,9 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 	const own_stream *s;
 	bool		more = true;
 
+	*st = batch_read(b);
+	if (*st != WIDE_OK)
+		return false;
 	*st = own_merge_open(b, NULL, UINT64_MAX, &m);
 	if (*st == WIDE_OK)
 		*st = own_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
@@ -521,6 +527,7 @@ source_batch(wide_batch *b, wide_family_id family, uint64_t mark, source **out)
 	source	   *s;
 	wide_status st;
 
+	TRY(batch_read(b));
 	TRY(source_own(b->db, family, &s));
 	s->batch = b;
 	s->mark = mark;

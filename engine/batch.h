@@ -192,9 +192,23 @@ extern void own_column_free(own_column *c);
 extern int	spill_fan;
 extern uint32_t run_block_bytes;
 
-/* What is in memory becomes a run. */
+/* Bytes below which a list is not worth a thread; tests make it small. */
+extern size_t spill_piece_least;
+
+/* What is in memory becomes a run, or a piece that a thread makes one of. */
 extern wide_status batch_spill(wide_batch *b);
-/* Runs of which every operation is from the mark on go. */
+/* How much may be in memory before that; anew for each command. */
+extern void batch_set_memory(wide_batch *b, size_t bytes);
+/* All pieces are runs, and the thread is gone. */
+extern wide_status batch_settle(wide_batch *b);
+/* The same before the batch is read; what follows in this command is spilled without a thread. */
+extern wide_status batch_read(wide_batch *b);
+/* No piece is being worked at; those that have become runs are among them. */
+extern void batch_pause(wide_batch *b);
+/* The end of the batch: without making runs of what is under way. */
+extern void batch_drop_pieces(wide_batch *b);
+extern size_t batch_piece_bytes(const wide_batch *b);
+/* Runs, and pieces that could not become runs, of which every operation is from the mark on go. */
 extern void batch_drop_runs(wide_batch *b, uint64_t mark);
 
 /* ------------------------------------------------------------------- batch */
@@ -212,14 +226,24 @@ typedef struct batch_run
 	int			tier;			/* how often they were merged */
 } batch_run;
 
+/* A list that a thread sorts and writes: spill.c. */
+typedef struct batch_piece batch_piece;
+
 #define BATCH_MEMORY	((size_t) 64 << 20)
+#define BATCH_PIECES	2		/* with the thread at a time */
 #define BATCH_FAMILIES	32
 
 struct wide_batch
 {
 	wide_db    *db;
 	own_list   *list;			/* NULL: nothing is in memory */
-	size_t		memory;			/* beyond this the list becomes a run */
+	size_t		memory;			/* for the list and pieces */
+	size_t		limit;			/* beyond this the list becomes a run */
+	aside	   *aside;
+	batch_piece *pieces;		/* oldest first; they come after the runs and before the list */
+	int			npieces;
+	own_list   *idle[BATCH_PIECES];	/* empty ones, to be used again */
+	int			nidle;
 	batch_run  *runs;			/* oldest first */
 	int			nruns, runs_cap;
 	uint64_t	spills;			/* how often the list has been replaced */

@@ -381,13 +381,25 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	changes = (wide_bytes) {catalog.data, catalog.len};
 	b->catalog_len = catalog.len;
 	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
-	st = payload_cells_in_order(b, &b->payload, most);
+	/* what is left in memory is sorted while the thread is at the last pieces */
+	if (b->pieces != NULL)
+	{
+		TRY_GOTO(own_sort(b, &sorted));
+		TRY_GOTO(batch_settle(b));
+		st = WIDE_FULL;
+	}
+	else
+	{
+		TRY_GOTO(batch_settle(b));
+		st = payload_cells_in_order(b, &b->payload, most);
+	}
 	in_order = st == WIDE_OK;
 	if (st == WIDE_END || st == WIDE_FULL)
 	{
 		bool		full = st == WIDE_FULL;
 
-		TRY_GOTO(own_sort(b, &sorted));
+		if (sorted.units == NULL)
+			TRY_GOTO(own_sort(b, &sorted));
 		full = full || too_large(b, &sorted, most);
 		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
 	}

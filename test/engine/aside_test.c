@@ -247,7 +247,7 @@ abandoned(void **state)
 static void
 writes_fail(void **state)
 {
-	entries		es = make_entries(15000);
+	entries		es = make_entries(8000);
 	wide_family_options o;
 	wide_os    *real = db->os;
 	int			before = threads();
@@ -272,7 +272,7 @@ writes_fail(void **state)
 		assert_int_equal(threads(), before);
 		test_dir_clear(store.dir);
 	}
-	assert_true(failed > 5);
+	assert_true(failed > 3);
 	entries_free(&es);
 }
 

@@ -2,8 +2,10 @@
  * batch_test.c - transactions: savepoints, automatic timestamps, what is
  * logged, what an abort leaves, many processes at once.
  */
-#include "store_fixture.h"
+#include <errno.h>
 #include <sys/resource.h>
+#include "store_fixture.h"
+#include "aside.h"
 #include "batch.h"
 
 static wide_family_id fam[2];
@@ -323,27 +325,41 @@ own_text(store *s, wide_batch *b, uint64_t mark, bool reverse)
 	return (char *) out.data;
 }
 
-/* The same writes in little memory and in much: nothing may differ. */
+/* The same writes in much memory, in little, and in pieces, with a thread and without: nothing may differ. */
 static void
 test_spilled(void **state)
 {
-	char	   *texts[2][12];
-	int			n[2] = {0, 0};
+	static const size_t memory[] = {64 << 20, 20000, 4 * 128 * 1024, 4 * 128 * 1024};
+	enum {WAYS = 4};
+	char	   *texts[WAYS][12];
+	int			n[WAYS] = {0};
 
 	(void) state;
-	for (int way = 0; way < 2; way++)
+	for (int way = 0; way < WAYS; way++)
 	{
+		uint64_t	threads = aside_threads;
 		store		s;
 		wide_batch *b;
 		uint64_t	marks[4];
 
+		aside_refused = way == 3;
 		begin(&s, 3);
+		/* with half a memtable a batch becomes files: pieces have no less */
+		assert_int_equal(s.db->seg->memtables[0].capacity / 2 <= 128 * 1024, 1);
+		spill_piece_least = 1000;
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_command(b, way == 0 ? 64 << 20 : 20000);
+		wide_batch_command(b, memory[way]);
 		marks[0] = wide_batch_mark(b);
 		assert_ok(fill(b, 0, 600, 0));
 		marks[1] = wide_batch_mark(b);
 		assert_ok(fill(b, 300, 900, 1));
+		if (way >= 2)
+		{
+			/* pieces are with a thread, and memory holds them */
+			assert_true(b->npieces > 0 || b->nruns > 0);
+			assert_true(wide_batch_bytes(b) < memory[way]);
+			assert_int_equal(aside_threads - threads, way == 2);
+		}
 		marks[2] = wide_batch_mark(b);
 		/* undone in pieces, within and across files */
 		for (int i = 0; i < 40; i++)
@@ -364,7 +380,7 @@ test_spilled(void **state)
 			assert_true(wide_batch_bytes(b) < 60000);
 			assert_true(b->nruns < 2 * spill_fan);
 		}
-		else
+		else if (way == 0)
 			assert_int_equal(wide_batch_spilled(b), 0);
 		for (int i = 0; i < 4; i++)
 			texts[way][n[way]++] = own_text(&s, b, marks[i], false);
@@ -382,21 +398,130 @@ test_spilled(void **state)
 		assert_int_equal(store_verify(&s), 0);
 		/* all of it undone: nothing is kept, nothing to commit */
 		assert_ok(wide_batch_new(s.db, &b));
-		wide_batch_command(b, way == 0 ? 64 << 20 : 20000);
+		wide_batch_command(b, memory[way]);
 		assert_ok(fill(b, 0, 600, 0));
 		wide_batch_rewind(b, 0);
 		assert_int_equal(wide_batch_spilled(b), 0);
 		assert_true(wide_batch_empty(b));
 		wide_batch_free(b);
+		/* not read, not undone: straight to the commit */
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_command(b, memory[way]);
+		assert_ok(fill(b, 0, 900, 5));
+		assert_ok(fill(b, 400, 1000, 6));
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0700"), text(""), WIDE_TS_MAX));
+		assert_ok(fill(b, 200, 700, 7));
+		if (way >= 2)
+			assert_true(b->npieces > 0);
+		assert_ok(store_commit(&s, b, NULL));
+		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
+		assert_int_equal(store_verify(&s), 0);
+		/* and without a commit: nothing stays */
+		threads = test_dir_count("/proc/self/task");
+		for (int rows = 300; rows < 1500; rows += 100)
+		{
+			assert_ok(wide_batch_new(s.db, &b));
+			wide_batch_command(b, memory[way]);
+			assert_ok(fill(b, 0, rows, 8));
+			wide_batch_free(b);
+			assert_int_equal(test_dir_count("/proc/self/task"), threads);
+		}
 		store_drop(&s);
+		aside_refused = false;
+		spill_piece_least = 1 << 20;
 	}
-	assert_int_equal(n[0], n[1]);
+	for (int way = 1; way < WAYS; way++)
+		assert_int_equal(n[0], n[way]);
 	for (int i = 0; i < n[0]; i++)
 	{
 		assert_true(i == 0 || strlen(texts[0][i]) > 5000);
-		assert_string_equal(texts[0][i], texts[1][i]);
+		for (int way = 1; way < WAYS; way++)
+		{
+			assert_string_equal(texts[0][i], texts[way][i]);
+			free(texts[way][i]);
+		}
 		free(texts[0][i]);
-		free(texts[1][i]);
+	}
+}
+
+static _Atomic bool no_space;
+static wide_os *disk;
+
+static int64_t
+full_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
+{
+	return atomic_load(&no_space) ? -ENOSPC : disk->pwrite(disk, fd, buf, n, off);
+}
+
+/* The disk is full when the thread writes: a later write is told, what was written before stays, and it goes on when there is room. */
+static void
+test_piece_fails(void **state)
+{
+	wide_os		os = *os_real();
+	store		s;
+	wide_batch *b;
+	uint64_t	mark;
+	char	   *want,
+			   *got;
+	wide_status st = WIDE_OK;
+	int			rows = 100;
+
+	(void) state;
+	disk = os_real();
+	os.pwrite = full_pwrite;
+	for (int refused = 0; refused < 2; refused++)
+	{
+		aside_refused = refused;
+		spill_piece_least = 1000;
+		begin(&s, 1);
+		store_close(&s);
+		s.os = &os;
+		assert_ok(store_open(&s));
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_command(b, 1 << 20);
+		assert_ok(fill(b, 0, 100, 0));
+		mark = wide_batch_mark(b);
+		atomic_store(&no_space, true);
+		for (st = WIDE_OK; st == WIDE_OK && rows < 100000; rows += 50)
+			st = fill(b, rows, rows + 50, 1);
+		assert_int_equal(st, WIDE_NOSPACE);
+		assert_true(b->npieces > 0);
+		assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
+		wide_batch_rewind(b, mark);
+		/* the piece with what is not undone cannot be read as yet */
+		{
+			wide_bytes	row = text("r0000");
+
+			assert_int_equal(wide_batch_each(b, fam[0], row, NULL, 0, note_position, (char[1000]) {""}), WIDE_NOSPACE);
+		}
+		atomic_store(&no_space, false);
+		got = own_text(&s, b, wide_batch_mark(b), false);
+		assert_int_equal(b->npieces, 0);
+		assert_ok(fill(b, 40, 1000, 1));
+		wide_batch_rewind(b, mark);
+		want = own_text(&s, b, wide_batch_mark(b), false);
+		assert_string_equal(got, want);
+		assert_true(strlen(want) > 500);
+		free(got);
+		wide_batch_command(b, 1 << 20);
+		assert_ok(fill(b, 0, 2000, 1));
+		assert_ok(store_commit(&s, b, NULL));
+		got = own_text(&s, NULL, 0, false);
+		assert_true(strlen(got) > 10000);
+		free(got);
+		free(want);
+		/* at the commit: it fails, and nothing is left */
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_command(b, 1 << 20);
+		atomic_store(&no_space, true);
+		assert_ok(fill(b, 0, 800, 1));
+		assert_int_equal(b->npieces, 1);
+		assert_int_equal(wide_batch_prepare(b, 0), WIDE_NOSPACE);
+		wide_batch_free(b);
+		atomic_store(&no_space, false);
+		store_drop(&s);
+		aside_refused = false;
+		spill_piece_least = 1 << 20;
 	}
 }
 
@@ -452,6 +577,23 @@ test_spilled_under_scan(void **state)
 	store_drop(&s);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLACK	((long) 1 << 30)	/* they have memory of their own for each byte */
+#else
+#define SLACK	((long) 0)
+#endif
+
+static long
+resident_bytes(void)
+{
+	buffer		b = test_read_file("/proc/self/statm");
+	long		pages;
+
+	assert_int_equal(sscanf((char *) b.data, "%*d %ld", &pages), 1);
+	buffer_free(&b);
+	return pages * 4096;
+}
+
 /* What a batch has used before it was spilled or rewound goes back to the system with it. */
 static void
 test_memory_given_back(void **state)
@@ -468,6 +610,7 @@ test_memory_given_back(void **state)
 	{
 		char		row[8];
 
+		spill_piece_least = SIZE_MAX;
 		assert_ok(wide_batch_new(s.db, &b));
 		wide_batch_command(b, way == 0 ? 4 << 20 : 64 << 20);
 		for (int i = 0; i < 45; i++)
@@ -486,6 +629,26 @@ test_memory_given_back(void **state)
 		assert_int_equal(mincore(base, sizeof resident * 4096, resident), 0);
 		for (size_t i = 0; i < sizeof resident; i++)
 			assert_int_equal(resident[i] & 1, 0);
+	}
+	/* in pieces: while it writes it keeps to its memory, afterwards there is next to nothing */
+	spill_piece_least = 1 << 20;
+	{
+		long		before = resident_bytes();
+
+		assert_ok(wide_batch_new(s.db, &b));
+		wide_batch_command(b, 16 << 20);
+		for (int i = 0; i < 600; i++)
+		{
+			char		row[8];
+
+			snprintf(row, sizeof row, "%d", i);
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+			assert_true(wide_batch_bytes(b) < 16 << 20);
+			assert_true(resident_bytes() - before < SLACK + (20 << 20));
+		}
+		assert_true(b->npieces > 0);
+		wide_batch_free(b);
+		assert_true(resident_bytes() - before < SLACK + (3 << 20));
 	}
 	store_drop(&s);
 }
@@ -1126,6 +1289,7 @@ main(void)
 		cmocka_unit_test(test_normalised),
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_spilled),
+		cmocka_unit_test(test_piece_fails),
 		cmocka_unit_test(test_spilled_under_scan),
 		cmocka_unit_test(test_memory_given_back),
 		cmocka_unit_test(test_far_families),
