@@ -417,14 +417,18 @@ find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *
 
 /*
  * The first key that is not below the bytes; *cmp: 0 when they begin with it,
- * *n then its length.
+ * *n then its length.  It is found sooner when it is not far behind `from`: looks
+ * at its group, then one, two, four groups further (Bentley and Yao,
+ * An almost optimal algorithm for unbounded searching, 1976).  0: anywhere.
  */
 static bool
-find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
 {
 	uint32_t	lo = 0,
 				groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
 				hi = groups,
+				near = from / BLOCK_GROUP,
+				step = from > 0 && near < groups ? 1 : 0,
 				length,
 				headlen = 0;
 	const uint8_t *head = NULL;
@@ -433,7 +437,7 @@ find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, ui
 	/* the first group whose whole key is not below */
 	while (lo < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
+		uint32_t	mid = step > 0 ? near : lo + (hi - lo) / 2;
 		const uint8_t *key;
 		int			c;
 
@@ -445,10 +449,13 @@ find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, ui
 			lo = mid + 1;
 			head = key;
 			headlen = length;
+			near += step;
+			step = near < hi ? 2 * step : 0;
 		}
 		else
 		{
 			hi = mid;
+			step = 0;
 			*cmp = c;
 			*n = length;
 		}
@@ -460,12 +467,12 @@ find_key(const block_keys *k, uint32_t nkeys, const uint8_t *p, uint32_t len, ui
 }
 
 wide_status
-block_row_at(const block_cursor *c, const uint8_t *ukey, uint32_t klen, uint32_t *row)
+block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen, uint32_t *row)
 {
 	int			cmp;
 	uint32_t	n;
 
-	if (!find_key(&c->row_keys, c->rows, ukey, klen, row, &cmp, &n))
+	if (!find_key(&c->row_keys, c->rows, from, ukey, klen, row, &cmp, &n))
 		return block_malformed(c, "a row's key");
 	return WIDE_OK;
 }
@@ -476,7 +483,7 @@ block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32
 	int			cmp;
 	uint32_t	length;
 
-	if (!find_key(&c->column_keys, c->columns, qual, n, column, &cmp, &length))
+	if (!find_key(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
 		return block_malformed(c, "a column's qualifier");
 	*exact = *column < c->columns && cmp == 0 && length == n;
 	/* a qualifier that the bytes go on behind is below them */
@@ -817,7 +824,7 @@ block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint
 	c->valid = false;
 	if (c->rows == 0)
 		return WIDE_OK;
-	if (!find_key(&c->row_keys, c->rows, ukey, klen, &row, &cmp, &n))
+	if (!find_key(&c->row_keys, c->rows, 0, ukey, klen, &row, &cmp, &n))
 		return malformed(c, "a row's key");
 	/* at the row's beginning, or above */
 	if (row == c->rows || cmp != 0 || n == klen)

@@ -172,8 +172,12 @@ extern wide_status block_check(block_cursor *c);
 
 /* ------------------------------------------------------------ whole rows */
 
-/* The first row whose key is not below the bytes (a key or bound of any kind): it begins with it, or is above. */
-extern wide_status block_row_at(const block_cursor *c, const uint8_t *ukey, uint32_t klen, uint32_t *row);
+/*
+ * The first row whose key is not below the bytes (a key or bound of any kind): it
+ * begins with it, or is above.  from: a row that it is likely not far behind; 0:
+ * nothing is known.  The answer does not depend on it.
+ */
+extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen, uint32_t *row);
 /* Key number i; what is in `out` before is that of i - 1 (or anything if i is divisible by 16 or `seq` is false). */
 extern wide_status block_key(const block_keys *k, uint32_t i, bool seq, buffer *out);
 /* The place of the qualifier among the columns, or of the next one; *exact: it is there. */

@@ -351,12 +351,12 @@ merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_windo
 	/* the next smallest of the sources is one of two */
 	for (int i = 1; i <= 2 && i < a->nheap && w->row < w->end; i++)
 	{
-		TRY(block_row_at(w->block, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
+		TRY(block_row_at(w->block, w->row, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
 		w->end = row < w->end ? row : w->end;
 	}
 	if (hi != NULL && w->row < w->end)
 	{
-		TRY(block_row_at(w->block, hi, hilen, &row));
+		TRY(block_row_at(w->block, 0, hi, hilen, &row));
 		w->end = row < w->end ? row : w->end;
 	}
 	w->end = w->end > w->row ? w->end : w->row;

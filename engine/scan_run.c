@@ -681,7 +681,7 @@ run_filter(wide_scan *s, wide_bytes key, bool *in)
 	}
 	else if (verdict == WIDE_ROW_SEEK)
 	{
-		TRY(block_row_at(r->w.block, s->sought.data, (uint32_t) s->sought.len, &row));
+		TRY(block_row_at(r->w.block, r->w.row, s->sought.data, (uint32_t) s->sought.len, &row));
 		/* order is not checked in blocks, and there must be an end */
 		r->w.row = row > r->w.row ? row : r->w.row;
 		r->seek = r->w.row >= r->w.end;
