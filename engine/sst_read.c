@@ -370,7 +370,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 wide_status
 sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 {
-	struct sst_readers *rs;
+	struct sst_readers *rs = NULL;
 	char		path[SST_PATH];
 	sst_reader *r;
 	wide_status st;
@@ -470,7 +470,7 @@ drop_oldest(struct sst_readers *rs)
 wide_status
 sst_get(wide_db *db, const file_meta *meta, sst_reader **out)
 {
-	struct sst_readers *rs;
+	struct sst_readers *rs = NULL;
 	sst_reader **bucket;
 	sst_reader *r;
 
