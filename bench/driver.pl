@@ -154,10 +154,11 @@ sub server_cpu
 	my $t = 0;
 	for my $p (children($pm))
 	{
-		# nanoseconds, where the kernel has them
-		if (open(my $f, '<', "/proc/$p/schedstat")) { my $l = <$f>; $t += (split ' ', $l)[0] / 1e9 if defined $l; next }
+		# nanoseconds, where the kernel has them, but of the first thread only; the other counts them all, in hundredths
+		my $ns = 0;
+		if (open(my $f, '<', "/proc/$p/schedstat")) { ($ns) = (<$f> // '0') =~ /^(\d+)/ }
 		my @s = stat_of($p);
-		$t += ($s[11] + $s[12]) / 100 if @s;
+		$t += max($ns / 1e9, @s ? ($s[11] + $s[12]) / 100 : 0);
 	}
 	my @s = stat_of($pm);
 	return $t + ($s[13] + $s[14]) / 100;
