@@ -1,9 +1,9 @@
--- Aggregates, GROUP BY and DISTINCT on leading parts of the key, in the scan; each answer also from an ordinary copy.
+-- Aggregates, GROUP BY and DISTINCT on leading key columns, computed in the scan. An ordinary table checks each answer.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 SET max_parallel_workers_per_gather = 0;
--- the worker finds nothing to do meanwhile, so that counts of cells and files stay the same
+-- flush first, so that the background worker is idle and the counts of cells and files stay the same
 SELECT widetable.flush();
 
 CREATE FOREIGN TABLE agg (
@@ -32,8 +32,8 @@ INSERT INTO agg SELECT * FROM heap;
 SELECT widetable.flush();
 ANALYZE agg, heap;
 
--- The same statement on both: its plan, and whether the answers agree (in the same order when it has one).
--- An EXPLAIN in the words of 15: later versions name what an InitPlan returns, list windows, and count rows with decimals.
+-- same() runs a statement on both tables; it shows the plan and whether the answers agree (ordered: in the same order).
+-- plan() prints EXPLAIN as in 15: later versions name InitPlan results, list windows, print row counts with decimals.
 CREATE FUNCTION plan(query text, options text DEFAULT 'COSTS OFF') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -45,7 +45,7 @@ BEGIN
 		RETURN NEXT regexp_replace(line, '(rows=\d+)\.00', '\1');
 	END LOOP;
 END $$;
--- 16 sorts in front of an aggregate that wants its input sorted
+-- PostgreSQL 16 and later sort below an aggregate that needs sorted input: switched off
 DO $$ BEGIN PERFORM set_config(name, 'off', false) FROM pg_settings WHERE name = 'enable_presorted_aggregate'; END $$;
 CREATE FUNCTION same(query text, ordered boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -63,7 +63,7 @@ BEGIN
 		ELSE format('-> DIFFER: %s, NOT %s', answers[1], answers[2]) END;
 END $$;
 
--- All rows. count(*) reads no cell.
+-- All rows. count(*) reads no cells.
 SELECT * FROM same('SELECT count(*) FROM $T');
 SELECT * FROM same('SELECT count(hits), count(name), count(no), count(must), count(1), count(NULL) FROM $T');
 SELECT * FROM same('SELECT sum(hits), sum(small), sum(big), sum(dec) FROM $T');
@@ -72,18 +72,18 @@ SELECT * FROM same('SELECT sum(f4)::numeric(10,2), sum(f8)::numeric(10,2), avg(f
 SELECT * FROM same('SELECT min(hits), max(small), min(big), max(dec), min(dec), min(f4), max(f8) FROM $T');
 SELECT * FROM same('SELECT min(seen), max(seen), min(day), max(day), max(no), min(name COLLATE "C"), max(name) FROM $T');
 SELECT * FROM same('SELECT bool_and(ok), bool_or(ok), every(ok), bool_and(must > 0) FROM $T');
--- Expressions, conditions on aggregates, expressions of aggregates.
+-- Expressions in aggregates, FILTER and HAVING, expressions over aggregates.
 SELECT * FROM same('SELECT sum(hits + small) + 1, max(upper(name)), count(*) FILTER (WHERE ok), sum(hits) FILTER (WHERE small > 0 AND ok) FROM $T');
 SELECT * FROM same('SELECT count(*) FROM $T HAVING max(no) > 10000');
 
--- Key ranges, and clauses that they do not answer. No rows are a group too, without GROUP BY.
+-- Key ranges, and clauses that no range covers. Without GROUP BY, no rows still give one result row.
 SELECT * FROM same('SELECT count(*), sum(hits), min(name) FROM $T WHERE site = ''site 3'' AND day >= ''2024-01-05''');
 SELECT * FROM same('SELECT count(*), sum(hits) FROM $T WHERE site < ''site 2'' AND hits > 1000000 AND name LIKE ''%7''');
 SELECT * FROM same('SELECT count(*), sum(hits), max(name), avg(f8), bool_or(ok) FROM $T WHERE site = ''nowhere''');
 SELECT * FROM same('SELECT count(*), sum(hits) FROM $T WHERE site IS NULL');
 SELECT * FROM same('SELECT site, count(*) FROM $T WHERE site = ''nowhere'' GROUP BY site');
 
--- Groups: leading parts of the key, in the key's order.
+-- Groups by leading key columns, in key order.
 SELECT * FROM same('SELECT site, count(*), sum(hits) FROM $T GROUP BY site ORDER BY site', true);
 SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY site ORDER BY site DESC', true);
 SELECT * FROM same('SELECT day, site, count(name), avg(dec) FROM $T GROUP BY day, site');
@@ -94,7 +94,7 @@ SELECT * FROM same('SELECT count(*), max(no) FROM $T WHERE no % 3 = 0 GROUP BY s
 SELECT * FROM same('SELECT site || ''!'', count(*) + 1 FROM $T GROUP BY site');
 SELECT * FROM same('SELECT rank() OVER (ORDER BY count(*), site), site FROM $T GROUP BY site');
 
--- The first row of each group says all: the engine goes on behind the group.
+-- One row of each group is enough: the engine skips to the next group.
 SELECT * FROM same('SELECT DISTINCT site FROM $T');
 SELECT * FROM same('SELECT DISTINCT site FROM $T ORDER BY site DESC LIMIT 2', true);
 SELECT * FROM same('SELECT site FROM $T GROUP BY site');
@@ -106,11 +106,11 @@ SELECT * FROM same('SELECT site, min(day) FROM $T GROUP BY site ORDER BY site', 
 SELECT * FROM same('SELECT site, max(day) FROM $T GROUP BY site ORDER BY site', true);
 SELECT plan('SELECT site, max(day) FROM agg GROUP BY site', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF');
 SELECT plan('SELECT count(*), sum(hits) FROM agg WHERE site = ''site 1'' AND hits > 5', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF');
--- Both ends of the groups, or a clause on cells: all rows are looked at.
+-- Both ends of a group, or a clause on cells: the scan reads all rows.
 SELECT * FROM same('SELECT site, min(day), max(day) FROM $T GROUP BY site');
 SELECT * FROM same('SELECT DISTINCT site FROM $T WHERE hits > 1000000000');
 
--- What PostgreSQL does itself.
+-- Aggregates that PostgreSQL computes itself.
 SELECT * FROM same('SELECT hits, count(*) FROM $T GROUP BY hits');
 SELECT * FROM same('SELECT day, count(*) FROM $T GROUP BY day');
 SELECT * FROM same('SELECT count(DISTINCT hits) FROM $T');
@@ -118,11 +118,11 @@ SELECT * FROM same('SELECT string_agg(name, '','' ORDER BY no) FROM $T WHERE sit
 SELECT * FROM same('SELECT stddev(small)::numeric(10,3) FROM $T');
 SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY ROLLUP (site)');
 SELECT * FROM same('SELECT count(*) FROM $T WHERE no = (SELECT max(no) FROM $T)');
--- (before 18 there is a Result on top)
+-- (before PostgreSQL 18 there is a Result node on top)
 SELECT s FROM same('SELECT DISTINCT ON (site) site, no FROM $T ORDER BY site, day DESC, no') l, substring(l FROM '(Unique|Foreign Scan.*|agree.*|DIFFER.*)') s WHERE s <> '';
 SELECT * FROM same('SELECT DISTINCT site, hits FROM $T');
 
--- Again and again: parameters of queries around it, prepared statements, cursors, views.
+-- Repeated execution: parameters from outer queries, prepared statements, cursors, views.
 SELECT * FROM same('SELECT s, (SELECT sum(hits) FROM $T WHERE site = s) FROM unnest(ARRAY[''site 1'', ''site 4'', ''none'', NULL]) s');
 SELECT * FROM same('SELECT n, (SELECT count(*) FROM $T WHERE hits > n AND site < ''site 3'') FROM generate_series(0, 2000000000, 500000000) n');
 SELECT * FROM same('SELECT n, x.* FROM generate_series(1, 3) n, LATERAL (SELECT site, count(*) FROM $T WHERE no % 4 = n GROUP BY site) x');
@@ -146,7 +146,7 @@ FETCH 2 FROM sites;
 DELETE FROM agg WHERE site > 'site 1';
 FETCH 2 FROM sites;
 FETCH BACKWARD 3 FROM sites;
--- the transaction's own writes count, also in groups that are skipped
+-- the aggregate sees the transaction's own writes, also in groups that it skips through
 SELECT count(*) FROM agg;
 SELECT DISTINCT site FROM agg;
 INSERT INTO agg (site, day, no, must) VALUES ('site 0+', '2024-01-01', 1, 1), ('site 9', '2024-01-01', 1, 1);
@@ -157,22 +157,22 @@ SELECT count(*), max(no) FROM agg;
 SELECT DISTINCT site FROM agg;
 ROLLBACK TO s;
 SELECT site, max(day) FROM agg GROUP BY site;
--- a statement does not see what it writes itself
+-- a statement does not see its own writes
 INSERT INTO agg (site, day, no, must) SELECT 'site 9', '2024-01-02', count(*), 1 FROM agg;
 SELECT site, count(*), max(no) FROM agg WHERE site = 'site 9' GROUP BY site;
 ROLLBACK;
--- behind a security barrier: the barrier's clause first
+-- behind a security barrier: the clause of the barrier is tested first
 CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM agg WHERE hits > 1000000000;
 CREATE FUNCTION tell(int) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM barrier WHERE tell(hits);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM barrier;
--- nobody may count what he may not read
+-- counting rows needs the SELECT privilege
 CREATE ROLE agg_nobody;
 SET ROLE agg_nobody;
 SELECT count(*) FROM agg;
 RESET ROLE;
 DROP ROLE agg_nobody;
--- before the time that as_of says there is nothing; deleted rows do not count
+-- as_of before the first write shows no rows; deleted rows do not count
 SET widetable.as_of = '2001-01-01';
 SELECT count(*), min(no) FROM agg;
 SELECT DISTINCT site FROM agg;
@@ -187,7 +187,7 @@ SET widetable.enable_pushdown = off;
 SELECT * FROM same('SELECT site, count(*) FROM $T GROUP BY site');
 RESET widetable.enable_pushdown;
 
--- Salted tables: buckets are merged for groups.
+-- Salted tables: the scan merges the buckets for groups.
 CREATE FOREIGN TABLE agg_salt (a int, b text COLLATE "C", v int) SERVER widetable OPTIONS (key 'a desc, b', salt_buckets '4');
 INSERT INTO agg_salt SELECT i % 6, 'b' || i, i FROM generate_series(1, 600) i;
 ANALYZE agg_salt;
@@ -199,30 +199,30 @@ SELECT a, max(b) FROM agg_salt GROUP BY a;
 SELECT DISTINCT a FROM agg_salt;
 SELECT DISTINCT a FROM agg_salt ORDER BY a;
 
--- Parts that end in the largest byte: behind such a group there may be nothing.
+-- Key parts that end in the largest byte: no key may sort behind such a group.
 CREATE FOREIGN TABLE agg_bytes (a int OPTIONS (encoding 'ordered'), b bytea, v int) SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO agg_bytes SELECT a, decode(lpad(to_hex(i), 4, '0'), 'hex'), i FROM generate_series(1, 100) i, unnest(ARRAY[-1, 255, 2147483647]) a;
 ANALYZE agg_bytes;
 EXPLAIN (COSTS OFF) SELECT DISTINCT a FROM agg_bytes;
 SELECT DISTINCT a FROM agg_bytes;
 SELECT DISTINCT a FROM agg_bytes ORDER BY a DESC;
--- a whole key is no group of the longer ones that begin with it
+-- a complete key is a group of its own, also where longer keys begin with its bytes
 INSERT INTO agg_bytes VALUES (7, '\x', 1), (7, '\x01', 2), (7, '\x0101', 3), (7, '\x02', 4);
 EXPLAIN (COSTS OFF) SELECT a, b, sum(v) FROM agg_bytes WHERE a = 7 GROUP BY a, b;
 SELECT a, b, sum(v) FROM agg_bytes WHERE a = 7 GROUP BY a, b;
--- Encodings that do not sort as their values: groups are together, but in no order.
+-- Encodings that do not sort as their values: the rows of a group are adjacent, but the groups are unordered.
 CREATE FOREIGN TABLE agg_plain (a int OPTIONS (encoding 'binary'), b int, v int) SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO agg_plain SELECT i % 5 - 2, i, i FROM generate_series(1, 50) i;
 EXPLAIN (COSTS OFF) SELECT a, sum(v) FROM agg_plain GROUP BY a ORDER BY a;
 SELECT a, sum(v) FROM agg_plain GROUP BY a ORDER BY a;
--- A digest is not the value: such parts are not grouped by.
+-- A digest is not the value: such key parts are not grouped in the scan.
 CREATE FOREIGN TABLE agg_md5 (a text OPTIONS (encoding 'md5', column 'd:a') COLLATE "C", b int, v int) SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO agg_md5 SELECT 'x' || i % 3, i, i FROM generate_series(1, 30) i;
 EXPLAIN (COSTS OFF) SELECT a, sum(v) FROM agg_md5 GROUP BY a;
 SELECT a, sum(v) FROM agg_md5 GROUP BY a ORDER BY 1;
 SELECT max(a), min(a), count(a) FROM agg_md5;
 
--- The layout "cells": one row for each cell.
+-- Layout cells: one row for each cell.
 CREATE FOREIGN TABLE agg_cells (site text COLLATE "C", day date, no int, family text, qualifier text, ts timestamptz, value bytea)
 SERVER widetable OPTIONS (table_name 'public.agg', layout 'cells', key 'site, day desc, no');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM agg_cells WHERE site = 'site 1';
@@ -230,7 +230,7 @@ SELECT count(*) FROM agg_cells WHERE site = 'site 1' AND no < 100;
 SELECT site, count(*), min(qualifier COLLATE "C") FROM agg_cells WHERE family = 'n' GROUP BY site;
 SELECT DISTINCT site FROM agg_cells;
 
--- Sums beyond their type, values that are none, cells that do not decode.
+-- Sums out of range, NaN and infinity, cells that do not decode.
 CREATE FOREIGN TABLE agg_edge (k int, v bigint, f double precision, g real, d numeric) SERVER widetable;
 CREATE FOREIGN TABLE agg_raw (k int, raw text OPTIONS (column 'd:v')) SERVER widetable OPTIONS (table_name 'public.agg_edge');
 INSERT INTO agg_edge (k, v, f, g, d) VALUES (1, 9223372036854775807, 1e308, 3e38, 'NaN'), (2, 9223372036854775807, 1e308, 3e38, 'Infinity'),
@@ -248,7 +248,7 @@ SELECT count(*), count(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge;
 SELECT sum(v) FROM agg_edge WHERE k < 6;
 
--- Keys that do not decode: an error, or left out, whatever is asked.
+-- Keys that do not decode: an error or a skipped row, whichever columns the query reads.
 CREATE FOREIGN TABLE agg_bad (k bytea, v text) SERVER widetable;
 INSERT INTO agg_bad VALUES ('\x00000001', 'xxxx'), ('\x0000000200', 'y'), ('\x00000003', 'abcd');
 CREATE FOREIGN TABLE agg_strict (k int OPTIONS (encoding 'binary'), v int) SERVER widetable OPTIONS (table_name 'public.agg_bad');
@@ -257,12 +257,12 @@ SELECT count(*) FROM agg_strict;
 SELECT sum(k) FROM agg_strict;
 SELECT count(*), sum(v) FROM agg_lax;
 SELECT k, count(*) FROM agg_lax GROUP BY k;
--- a cell that the engine cannot compare, nor anybody decode
+-- a cell that neither the engine can compare nor the type can decode
 INSERT INTO agg_bad VALUES ('\x00000007', 'yyyyy');
 SELECT count(*) FROM agg_lax WHERE v > 5;
 DROP FOREIGN TABLE agg_bad, agg_strict, agg_lax;
 
--- Partitions aggregate for themselves, whatever the order of their columns; an ordinary query around them.
+-- Partitions aggregate on their own, whatever the order of their columns; then ordinary queries around them.
 CREATE TABLE agg_parts (site text COLLATE "C", no int, v int) PARTITION BY LIST (site);
 CREATE FOREIGN TABLE agg_part1 PARTITION OF agg_parts FOR VALUES IN ('a', 'b') SERVER widetable OPTIONS (key 'site, no');
 CREATE FOREIGN TABLE agg_part2 (v int, no int, site text COLLATE "C") SERVER widetable OPTIONS (key 'site, no');

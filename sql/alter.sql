@@ -1,5 +1,5 @@
--- ALTER changes how a foreign table reads stored bytes, never the bytes.  So it
--- keeps what a column shows, or refuses.
+-- ALTER changes how a foreign table reads stored bytes, never the bytes.  A
+-- change keeps what each column shows, or it is refused.
 \set SHOW_CONTEXT never
 
 CREATE FUNCTION options_of(rel regclass) RETURNS TABLE (of text, options text[]) LANGUAGE sql AS
@@ -9,8 +9,8 @@ CREATE FUNCTION options_of(rel regclass) RETURNS TABLE (of text, options text[])
 
 -- ------------------------------------------------------------------- names
 
--- A renamed column keeps its cell, its place in the key, and is still the one
--- whose timestamp another column shows.
+-- A renamed column keeps its cell and its place in the key, and a
+-- timestamp_of column keeps referring to it.
 CREATE FOREIGN TABLE alt (
     k text COLLATE "C", n int, v text, "odd\x41" int, m jsonb OPTIONS (family 't'),
     at timestamptz OPTIONS (timestamp_of 'v')
@@ -23,14 +23,14 @@ ALTER TABLE alt RENAME COLUMN n TO "No";
 ALTER FOREIGN TABLE alt RENAME COLUMN m TO map;
 SELECT "Key", "No", w, even, map, at IS NOT NULL AS at FROM alt ORDER BY 1;
 SELECT * FROM options_of('alt');
--- a second time, and all the way round
+-- rename again, in a cycle
 ALTER FOREIGN TABLE alt RENAME COLUMN w TO x;
 ALTER FOREIGN TABLE alt RENAME COLUMN even TO w;
 ALTER FOREIGN TABLE alt RENAME COLUMN x TO even;
 SELECT "Key", even, w, at IS NOT NULL AS at FROM alt ORDER BY 1;
--- the freed name is no way to the old cell
+-- a new column cannot take the cell that a renamed column still maps
 ALTER FOREIGN TABLE alt ADD COLUMN v text;
--- it rolls back, with what was written down
+-- ROLLBACK undoes the renames and the options that they wrote
 BEGIN;
 ALTER FOREIGN TABLE alt RENAME COLUMN "Key" TO k;
 ALTER FOREIGN TABLE alt RENAME COLUMN k TO kk;
@@ -39,7 +39,7 @@ SELECT kk, w FROM alt ORDER BY 1;
 ROLLBACK;
 SELECT "Key", w FROM alt ORDER BY 1;
 
--- A command on a parent renames the columns of its partitions.
+-- A command on a parent table renames the columns of its partitions.
 CREATE TABLE alt_parent (k text COLLATE "C", v text, i int) PARTITION BY LIST (k);
 CREATE FOREIGN TABLE alt_part PARTITION OF alt_parent FOR VALUES IN ('a', 'b') SERVER widetable OPTIONS (key 'k');
 INSERT INTO alt_parent VALUES ('a', 'va', 1);
@@ -50,16 +50,16 @@ SELECT * FROM options_of('alt_part');
 ALTER TABLE alt_parent ALTER COLUMN i TYPE bigint;
 DROP TABLE alt_parent;
 
--- In layout cells the names say what the columns show.
+-- In layout cells the column names determine what the columns show.
 CREATE FOREIGN TABLE alt_cells (k text COLLATE "C", n int, family text, qualifier text, ts bigint, value text)
     SERVER widetable OPTIONS (layout 'cells', table_name 'public.alt', key 'k, n desc');
 ALTER FOREIGN TABLE alt_cells RENAME COLUMN value TO val;
 ALTER FOREIGN TABLE alt_cells RENAME COLUMN k TO kk;
 SELECT kk, n, family, qualifier FROM alt_cells ORDER BY 1, 3, 4;
 
--- A table is found by its name, unless option table_name says otherwise.  The
--- stored table follows a new name; where another foreign table knows it by the
--- old one, the new one states it.
+-- Without option table_name, the stored table has the name of the foreign
+-- table and is renamed with it.  If another foreign table refers to the stored
+-- name, that name stays, and the renamed foreign table gets option table_name.
 CREATE SCHEMA alt_s;
 CREATE FOREIGN TABLE alt_one (k text, v text) SERVER widetable;
 INSERT INTO alt_one VALUES ('1', 'one');
@@ -72,7 +72,7 @@ SELECT * FROM options_of('alt2') LIMIT 1;
 SELECT * FROM alt_z.alt_uno;
 CREATE FOREIGN TABLE alt_one (k text, v text) SERVER widetable;
 SELECT * FROM alt_one;
--- a name that is taken
+-- the new name is already in use by a stored table
 CREATE FOREIGN TABLE alt_taken (k text, v text) SERVER widetable OPTIONS (table_name 'public.alt_new');
 INSERT INTO alt_taken VALUES ('1', 'taken');
 ALTER FOREIGN TABLE alt_one RENAME TO alt_new;
@@ -82,8 +82,8 @@ DROP FOREIGN TABLE alt_z.alt_uno, alt_new, alt_taken;
 
 -- ---------------------------------------------------------- the first family
 
--- It is the first in the text of the option.  When another comes to be first,
--- the columns that had no option stay where they are.
+-- The first family is the first one in the option's text.  If another family
+-- becomes the first, columns without option column keep their cells.
 CREATE FOREIGN TABLE alt_fam (k text, a text, b text OPTIONS (column 'z:b')) SERVER widetable;
 INSERT INTO alt_fam VALUES ('1', 'a', 'b');
 ALTER FOREIGN TABLE alt_fam OPTIONS (ADD families '{"new": {}, "d": {"versions": 2}}');
@@ -108,11 +108,11 @@ ALTER FOREIGN TABLE alt2 ALTER COLUMN "No" OPTIONS (ADD encoding 'unsigned4');
 ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" OPTIONS (ADD delimiter '+');
 ALTER FOREIGN TABLE alt2 DROP COLUMN "No";
 SELECT "Key", "No", w FROM alt2 ORDER BY 1;
--- what leaves the bytes as they are is free: text and varchar, the collation
+-- changes that leave the bytes as they are need no empty table: text and varchar, the collation
 ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" TYPE varchar(10) COLLATE "POSIX";
 ALTER FOREIGN TABLE alt2 ALTER COLUMN "Key" OPTIONS (ADD encoding 'bytes');
 SELECT "Key", "No", w FROM alt2 WHERE "Key" = 'b';
--- so is everything while there are no rows, whoever deleted them
+-- with no rows left every change is allowed, also if this transaction has deleted them
 CREATE FOREIGN TABLE alt_key (k int, v text) SERVER widetable;
 INSERT INTO alt_key VALUES (1, 'v');
 BEGIN;
@@ -131,8 +131,8 @@ ROLLBACK;
 TRUNCATE alt_key;
 ALTER FOREIGN TABLE alt_key OPTIONS (ADD salt_buckets '3');
 DROP FOREIGN TABLE alt_key;
--- the first column is the key if nothing is said: another may become it when
--- the first one goes, and it goes with its type
+-- Without option key the first column is the key.  It cannot be dropped while
+-- there are rows, not even together with its type.
 CREATE DOMAIN alt_domain AS text;
 CREATE FOREIGN TABLE alt_key (k alt_domain, v text) SERVER widetable;
 INSERT INTO alt_key VALUES ('k', 'v');
@@ -142,8 +142,8 @@ SELECT * FROM alt_key;
 
 -- ------------------------------------------------------------------- values
 
--- Types that are stored as text may change; whatever depends on the type may
--- not.  Options say how bytes are read: the bytes stay.
+-- A column may change between types that are stored as text; if the bytes
+-- depend on the type, it may not.  Options only say how bytes are read.
 CREATE FOREIGN TABLE alt_val (k text, t text, i int) SERVER widetable;
 INSERT INTO alt_val VALUES ('1', '42', 42);
 ALTER FOREIGN TABLE alt_val ALTER COLUMN t TYPE numeric;
@@ -158,7 +158,7 @@ SELECT * FROM alt_val;
 ALTER FOREIGN TABLE alt_val ALTER COLUMN t OPTIONS (ADD column 'd:other');
 SELECT * FROM alt_val;
 
--- A column becomes NOT NULL when each row has the cell.
+-- A column can become NOT NULL if each row has the cell.
 CREATE FOREIGN TABLE alt_null (k text, a text OPTIONS (column 'f:a'), b text OPTIONS (column 'g:b')) SERVER widetable;
 INSERT INTO alt_null VALUES ('1', 'a', 'b'), ('2', 'a', NULL);
 ALTER FOREIGN TABLE alt_null ALTER COLUMN a SET NOT NULL;
@@ -174,7 +174,7 @@ ALTER FOREIGN TABLE alt_null ADD COLUMN c text NOT NULL;
 
 -- --------------------------------------------- two tables on one stored table
 
--- They must agree how keys are made; each error names the other one.
+-- Both must make keys in the same way; each error names the other table.
 CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
     OPTIONS (table_name 'public.alt', key 'k, n');
 CREATE FOREIGN TABLE alt_bad (k text, n bigint, v text) SERVER widetable
@@ -188,8 +188,8 @@ CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
 TRUNCATE alt2;
 ALTER FOREIGN TABLE alt2 OPTIONS (ADD salt_buckets '4');
 INSERT INTO alt2 ("Key", "No", w) VALUES ('a', 1, 5);
--- The same bytes shown as another type are no contradiction, nor is the whole
--- key as it is stored.
+-- Showing the same bytes as another type is allowed, and so is showing the
+-- whole key as bytes.
 CREATE FOREIGN TABLE alt_raw (k bytea, w int OPTIONS (column 'f:odd\\x41')) SERVER widetable OPTIONS (table_name 'public.alt');
 SELECT * FROM alt_raw;
 CREATE FOREIGN TABLE alt_time (at timestamptz, v text) SERVER widetable OPTIONS (key 'at desc');
@@ -203,7 +203,7 @@ CREATE FOREIGN TABLE alt_digest_raw (k bytea, family text, qualifier text, value
 
 -- ------------------------------------------------------------ family options
 
--- Every option is seen in the view and altered while the table is in use.
+-- The view shows every option, and each can be altered while the table is in use.
 CREATE FOREIGN TABLE alt_opt (k text, v text OPTIONS (column 'f:v')) SERVER widetable;
 INSERT INTO alt_opt VALUES ('1', 'v');
 SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass;
@@ -212,7 +212,7 @@ ALTER FOREIGN TABLE alt_opt OPTIONS (ADD families '{"f": {"versions": 3, "min_ve
 SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass;
 ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {"bloom": "prefix:3", "compression": "zstd:7", "ttl": null}, "g": {"bloom": "none"}}');
 SELECT family, options FROM widetable.pg_stat_widetable_families WHERE relation = 'alt_opt'::regclass ORDER BY 1;
--- null drops the family and its data, at commit
+-- null drops the family and its data when the transaction commits
 SELECT widetable.put('alt_opt', '1', 'g:x', 'x');
 BEGIN;
 ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": null}');
@@ -223,7 +223,7 @@ ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": null}');
 SELECT widetable.get('alt_opt', '1');
 ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"f": {}, "g": {}}');
 SELECT widetable.get('alt_opt', '1');
--- only the command that says so drops it, and not what another table uses
+-- only the command that sets null drops the family, and not if another table uses it
 CREATE FOREIGN TABLE alt_opt2 (k text, x text OPTIONS (column 'g:x')) SERVER widetable OPTIONS (table_name 'public.alt_opt');
 INSERT INTO alt_opt2 VALUES ('1', 'kept');
 ALTER FOREIGN TABLE alt_opt OPTIONS (SET families '{"g": null}');
@@ -237,7 +237,7 @@ SELECT * FROM alt_opt2;
 
 -- ------------------------------------------------------- types of key columns
 
--- Enum labels are stored as text: equality is by label, order is PostgreSQL's.
+-- Enum labels are stored as text: equality compares labels, the order is PostgreSQL's.
 CREATE TYPE alt_mood AS ENUM ('sad', 'ok', 'happy');
 CREATE DOMAIN alt_small AS int CHECK (VALUE BETWEEN 1 AND 9);
 CREATE FOREIGN TABLE alt_types (m alt_mood, s alt_small, l int[], r int4range, d alt_small) SERVER widetable OPTIONS (key 'm, s');
@@ -253,7 +253,7 @@ CREATE FOREIGN TABLE alt_bad (k alt2, v text) SERVER widetable;
 
 -- --------------------------------------------------------------------- limits
 
--- One byte more than the limit is an error that says so, and nothing is written.
+-- One byte over a limit is an error that names the limit, and nothing is written.
 CREATE FOREIGN TABLE alt_lim (k text COLLATE "C", m jsonb OPTIONS (family 'f'), v bytea OPTIONS (column 'f:v'))
     SERVER widetable;
 INSERT INTO alt_lim (k, v) VALUES (repeat('k', 32767), 'v');
@@ -265,11 +265,11 @@ DO $$ BEGIN PERFORM widetable.put('alt_lim', 'q', 'f:' || repeat('q', 65536), '1
 EXCEPTION WHEN program_limit_exceeded THEN RAISE NOTICE '%', SQLERRM; END $$;
 DO $$ BEGIN INSERT INTO alt_lim (k, m) VALUES ('r', jsonb_build_object(repeat('q', 65536), '1'));
 EXCEPTION WHEN program_limit_exceeded THEN RAISE NOTICE '%', SQLERRM; END $$;
--- (a value of bytes; 256 MB take a while)
+-- (a value of 20 MB; the limit of 256 MB would take too long)
 INSERT INTO alt_lim (k, v) VALUES ('v', decode(repeat('00', 20000000), 'hex'));
 SELECT length(k) AS key, length(v) AS value,
     (SELECT max(length(q)) FROM jsonb_object_keys(m) q) AS qualifier FROM alt_lim ORDER BY 1, 2;
--- families: 127 bytes of name, 64 in a table, whichever foreign table names them
+-- families: names of at most 127 bytes, at most 64 families in a stored table, over all its foreign tables
 DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE alt_fams (k text, v text) SERVER widetable OPTIONS (families %L)',
     json_build_object(repeat('f', 127), '{}'::json)); END $$;
 DO $$ BEGIN EXECUTE format('ALTER FOREIGN TABLE alt_fams OPTIONS (SET families %L)',

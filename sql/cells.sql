@@ -1,10 +1,10 @@
--- Layout cells: every version of every cell as a row.  What conditions on the
--- version's time read, what changes through it do, and reading the past.
+-- Layout cells: every version of every cell is a row.  Conditions on the
+-- timestamp, changes through this layout, and reading the past.
 \set SHOW_CONTEXT never
 \pset null NULL
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
--- the worker finds nothing to do meanwhile, so that counts of cells and files stay the same
+-- flush first, so that the background worker is idle and the counts of cells and files stay the same
 SELECT widetable.flush();
 
 CREATE FOREIGN TABLE cell_row (k text COLLATE "C", a text OPTIONS (column 'd:a'), b bigint OPTIONS (column 'd:b'),
@@ -21,7 +21,7 @@ CREATE FOREIGN TABLE cell_dec (k text COLLATE "C", family text, qualifier text, 
 
 -- --------------------------------------------------------- conditions on ts
 
--- They are a filter: version numbers stay, and what three newer ones displace stays away.
+-- A condition on ts is a filter: version numbers do not change, and displaced versions do not reappear.
 INSERT INTO cell VALUES ('x','d','a',10,'a10'), ('x','d','a',20,'a20'), ('x','d','a',30,'a30'), ('x','d','a',40,'a40'),
     ('x','d','c',15,'c15'), ('y','e','q',5,'q5'), ('y','e','q',25,'q25'), ('z','e','q',9223372036854775806,'far'), ('z','d','zero',0,'zero');
 CREATE FUNCTION cell_where(condition text, rel text DEFAULT 'cell') RETURNS text LANGUAGE plpgsql AS $$
@@ -58,7 +58,7 @@ EXECUTE cell_p(30, 20);
 EXECUTE cell_p(NULL, 20);
 EXECUTE cell_p(5, 6);
 RESET plan_cache_mode;
--- several equalities of one part of the key, which are no more parts
+-- several equalities on one key column do not count as several key columns
 SELECT cell_where('k = ''x'' AND k = ''x'' COLLATE "POSIX" AND family = ''d'' AND qualifier = ''c''');
 SELECT x, c.value FROM (VALUES (10), (31), (NULL), (50), (15)) v(x),
     LATERAL (SELECT value FROM cell WHERE ts >= v.x AND k = 'x' ORDER BY family, version DESC LIMIT 1) c;
@@ -66,11 +66,11 @@ SELECT x, c.value FROM (VALUES (10), (31), (NULL), (50), (15)) v(x),
 EXPLAIN (COSTS OFF) SELECT value FROM cell WHERE k = 'x' AND family = 'd' AND qualifier = 'a' ORDER BY ts DESC LIMIT 2;
 SELECT value FROM cell WHERE k = 'x' AND family = 'd' AND qualifier = 'a' ORDER BY ts DESC LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT value FROM cell WHERE k = 'x' AND family = 'd' AND qualifier = 'a' ORDER BY ts;
--- a limit for each row of several
+-- LIMIT for each of several rows
 SELECT t.k, c.* FROM (VALUES ('x'), ('y'), ('none')) t(k),
     LATERAL (SELECT family, qualifier, version, value FROM cell c WHERE c.k = t.k ORDER BY family, qualifier, version LIMIT 2 OFFSET 1) c;
 
--- Files (and memtables) that are older than a lower bound are not read.
+-- Files and memtables older than the lower bound are not read.
 CREATE FUNCTION cell_files(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE r text;
 BEGIN
@@ -95,13 +95,13 @@ SELECT cell_files('SELECT * FROM cell_age WHERE ts >= 20 AND ts < 10');
 SELECT cell_files('SELECT * FROM cell_age WHERE ts >= 20 ORDER BY k DESC');
 SELECT value, version FROM cell_age WHERE ts >= 20 ORDER BY qualifier;
 SELECT value, version FROM cell_age WHERE ts < 10 ORDER BY qualifier;
--- what is in memory now is older than all files
+-- the memtable now holds a version older than all files
 INSERT INTO cell_age VALUES ('r','f','q3',3,'old');
 SELECT cell_files('SELECT * FROM cell_age WHERE ts >= 20');
 SELECT value FROM cell_age WHERE ts < 4;
 DROP FOREIGN TABLE cell_age;
 
--- A delete that hides is never passed over (it has no timestamp, or one that is too young to be passed over).
+-- A delete that hides a wanted cell is never skipped: it has no timestamp, or one not below the bound.
 INSERT INTO cell VALUES ('t', 'd', 'a', 5, 'a5'), ('t', 'd', 'b', 50, 'b50');
 SELECT widetable.flush();
 SELECT widetable.delete_column('cell_row', 't', 'd:a', 25);
@@ -112,7 +112,7 @@ DELETE FROM cell_row WHERE k = 't';
 SELECT widetable.flush();
 SELECT cell_where('k = ''t'' AND ts < 10'), cell_where('k = ''t'' AND ts >= 50');
 
--- The same at random: rows that the engine is asked for by all kinds of conditions, and by none.
+-- The same at random: the engine tests all kinds of conditions, compared with pushdown switched off.
 CREATE FOREIGN TABLE cell_rnd (k int, family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text, version int)
     SERVER widetable OPTIONS (layout 'cells', salt_buckets '3', families '{"f": {"versions": 1}, "g": {"versions": 3}, "h": {"versions": 2, "keep_deleted": true}}');
 CREATE FUNCTION cell_rnd_write(seed float8, n int) RETURNS void LANGUAGE plpgsql AS $$
@@ -174,7 +174,7 @@ DROP FOREIGN TABLE cell_rnd;
 
 -- ------------------------------------------------- a limit for each row
 
--- cell_no counts the versions of a row in their order, whatever else is asked for.
+-- cell_no numbers the versions of a row in their order, whatever other conditions there are.
 CREATE FOREIGN TABLE cell_bad (k text, family text, qualifier text, value text, cell_no bigint) SERVER widetable OPTIONS (layout 'cells');
 CREATE FOREIGN TABLE cell_nr (k text COLLATE "C", family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text, version int, cell_no int)
     SERVER widetable OPTIONS (layout 'cells', families '{"f": {"versions": 2}, "g": {}}');
@@ -205,7 +205,7 @@ SELECT value, cell_no FROM cell_nr WHERE cell_no <= 1;
 UPDATE cell_nr SET value = value || '!' WHERE cell_no = 2 AND k < 'r3' RETURNING value, cell_no;
 DELETE FROM cell_nr WHERE k = 'r2' AND cell_no > 2 RETURNING value, cell_no;
 ROLLBACK;
--- rows that come in parts
+-- rows that the engine returns in parts
 INSERT INTO cell_nr (k, family, qualifier, value) SELECT 'wide', f, 'q' || i, i FROM generate_series(1, 5000) i, unnest('{f,g}'::text[]) f;
 SELECT count(*), count(DISTINCT cell_no), min(cell_no), max(cell_no) FROM cell_nr WHERE k = 'wide';
 SELECT family, count(*), min(cell_no), max(cell_no) FROM cell_nr WHERE k = 'wide' AND cell_no <= 5002 GROUP BY family ORDER BY family;
@@ -217,7 +217,7 @@ DROP FOREIGN TABLE cell_nr;
 
 INSERT INTO cell (k, family, qualifier, value) VALUES ('i', 'd', 'a', 'first') RETURNING k, family, qualifier, ts IS NOT NULL AS has_ts, value, version;
 INSERT INTO cell (k, family, qualifier, ts, value) VALUES ('i', 'd', 'a', NULL, 'second');
-INSERT INTO cell VALUES ('i', 'd', 'a', 10, 'old', 7), ('i', 'd', '', 10, 'empty', NULL), ('i', 'd', 'e', 10, '', NULL);	-- the version is not for us to say
+INSERT INTO cell VALUES ('i', 'd', 'a', 10, 'old', 7), ('i', 'd', '', 10, 'empty', NULL), ('i', 'd', 'e', 10, '', NULL);	-- the value given for version is ignored
 SELECT qualifier, value, version FROM cell WHERE k = 'i' ORDER BY family, qualifier, version;
 INSERT INTO cell (k, family, qualifier, value) VALUES ('i', 'd', 'n', NULL);
 INSERT INTO cell (k, family, qualifier, value) VALUES ('i', 'd', NULL, 'x');
@@ -225,7 +225,7 @@ INSERT INTO cell (k, family, qualifier, value) VALUES ('i', NULL, 'q', 'x');
 INSERT INTO cell (k, family, qualifier, value) VALUES ('i', 'none', 'q', 'x');
 INSERT INTO cell (k, family, qualifier, value) VALUES (NULL, 'd', 'q', 'x');
 INSERT INTO cell (k, family, qualifier, ts, value) VALUES ('i', 'd', 'q', -1, 'x');
--- UPDATE writes the version again at its place, or moves it
+-- UPDATE rewrites the version in place, or moves it
 INSERT INTO cell VALUES ('u','d','a',10,'a10'), ('u','d','a',20,'a20'), ('u','d','a',30,'a30'), ('u','e','b',10,'b10');
 UPDATE cell SET value = value || '!' WHERE k = 'u' AND ts = 20 RETURNING *;
 UPDATE cell SET value = value || '?' WHERE k = 'u' AND version = 1 AND family = 'd';
@@ -241,21 +241,21 @@ UPDATE cell SET version = 3 WHERE k = 'u';
 INSERT INTO cell VALUES ('s','d','a',10,'a10'), ('s','d','a',20,'a20'), ('s','d','a',30,'a30');
 UPDATE cell SET ts = ts + 10 WHERE k = 's';
 SELECT * FROM cell WHERE k = 's';
--- DELETE removes the versions selected and no others
+-- DELETE removes the selected versions and no others
 INSERT INTO cell VALUES ('d','d','a',10,'a10'), ('d','d','a',20,'a20'), ('d','d','a',30,'a30'), ('d','d','b',5,'b5'), ('d','e','b',5,'eb5');
 CREATE FUNCTION cell_delete(condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE r text;
 BEGIN
     EXECUTE format('WITH gone AS (DELETE FROM cell WHERE k = ''d'' AND %s RETURNING *) SELECT string_agg(value, '' '' ORDER BY value) FROM gone', condition) INTO r;
     r := format('%s, left: %s', r, (SELECT string_agg(value || '@' || version, ' ' ORDER BY family, qualifier, version) FROM cell WHERE k = 'd'));
-    RAISE EXCEPTION USING MESSAGE = r;	-- undone
+    RAISE EXCEPTION USING MESSAGE = r;	-- roll back
 EXCEPTION WHEN raise_exception THEN
     RETURN r;
 END $$;
 SELECT c, cell_delete(c) FROM unnest(ARRAY['version > 1', 'version = 1', 'ts >= 20', 'ts < 20', 'ts BETWEEN 5 AND 20', 'ts = 20',
     'family = ''d'' AND qualifier = ''a'' AND version = 2', 'qualifier LIKE ''b%''', 'value = ''a30''', 'true']) c;
 EXPLAIN (COSTS OFF) DELETE FROM cell WHERE k = 'd' AND ts < 20;
--- what this transaction has written itself, before and behind versions with other times of its own
+-- uncommitted versions of this transaction, between versions with explicit timestamps
 BEGIN;
 INSERT INTO cell (k, family, qualifier, value) VALUES ('o', 'd', 'a', 'now');
 INSERT INTO cell VALUES ('o', 'd', 'a', 9223372036854775000, 'future'), ('o', 'd', 'a', 50, 'past');
@@ -267,7 +267,7 @@ DELETE FROM cell WHERE k = 'o' AND version = 2 RETURNING value;
 SELECT value, version FROM cell WHERE k = 'o';
 COMMIT;
 SELECT value, version FROM cell WHERE k = 'o';
--- values with a type
+-- typed values
 INSERT INTO cell_int VALUES ('n', 'd', 'b', 10, 7);
 SELECT b FROM cell_row WHERE k = 'n';
 UPDATE cell_int SET value = value + 1 WHERE k = 'n' RETURNING *;
@@ -281,7 +281,7 @@ SELECT value FROM cell_int WHERE k = 'n' AND qualifier = 'dec';
 
 -- ----------------------------------------------------------------- the past
 
--- A delete hides from every time, unless the family keeps deleted cells.
+-- A delete hides cells at every time, unless the family keeps deleted cells.
 INSERT INTO cell VALUES ('kd','d','a',10,'a10'), ('kd','d','a',20,'a20'), ('kd','e','b',10,'b10'), ('kd','e','b',20,'b20');
 DELETE FROM cell_row WHERE k = 'kd';
 SELECT cell_where('k = ''kd'''), cell_where('k = ''kd'' AND ts < 15');
@@ -295,7 +295,7 @@ SELECT k, a, m FROM cell_row WHERE k = 'kd';
 SELECT widetable.get('cell_row', 'kd'), widetable.get('cell_row', 'x');
 DELETE FROM cell WHERE k = 'kd';
 RESET widetable.as_of;
--- prepared statements follow the setting, cursors keep what they were opened with
+-- prepared statements follow the setting, open cursors keep the value they were opened with
 INSERT INTO cell VALUES ('p','d','a',10,'a10'), ('p','d','a',20,'a20');
 PREPARE cell_q AS SELECT a, ta FROM cell_row WHERE k = 'p';
 EXECUTE cell_q;
@@ -310,7 +310,7 @@ SET LOCAL widetable.as_of = '1970-01-01 00:00:00.000010';
 DECLARE cell_c CURSOR FOR SELECT value FROM cell WHERE k = 'p';
 SET LOCAL widetable.as_of = '';
 FETCH ALL FROM cell_c;
--- own writes have their time too
+-- as_of applies to the transaction's own writes, too
 SET LOCAL widetable.as_of = '1970-01-01 00:00:00.000010';
 INSERT INTO cell VALUES ('p', 'd', 'c', 5, 'c5'), ('p', 'd', 'c', NULL, 'now');
 SELECT value FROM cell WHERE k = 'p';
@@ -338,7 +338,7 @@ SELECT count(*) FROM cell WHERE k = 'v';
 COMMIT;
 SELECT k, a, m FROM cell_row WHERE k IN ('v', 'w');
 
--- ------------------------------------- RETURNING shows what has been stored
+-- ------------------------------------------ RETURNING shows what was stored
 
 CREATE FOREIGN TABLE cell_ret (k text COLLATE "C", a text, ta bigint OPTIONS (timestamp_of 'd:a'), m jsonb OPTIONS (family 'm'),
                                p jsonb OPTIONS (family 'm', prefix 'p_')) SERVER widetable OPTIONS (families '{"d": {"versions": 3}, "m": {}}');
@@ -353,7 +353,7 @@ UPDATE cell_ret SET a = 'y', ta = 70 WHERE k = 'n' RETURNING a, ta;
 SELECT ts, value FROM widetable.cells('cell_ret', 'n', 3) WHERE ts < 1000000;
 UPDATE cell_ret SET ta = 70 WHERE k = 'm' RETURNING a, ta;
 
--- ------------------------- filters of prefixes: files without rows of a range
+-- -------------------------- prefix filters skip files without rows in a range
 
 CREATE FOREIGN TABLE cell_pre (a int, b int, v text) SERVER widetable OPTIONS (key 'a, b', families '{"f": {"bloom": "prefix:4"}}');
 INSERT INTO cell_pre SELECT a, b, 'x' FROM generate_series(1, 99, 2) a, generate_series(1, 3) b;

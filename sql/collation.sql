@@ -1,5 +1,5 @@
--- Collations: the key is stored in the order of its bytes.  A condition is
--- answered by bytes only where the collation of the comparison says the same.
+-- Collations: keys are stored in byte order.  The scan answers a condition by
+-- bytes only where the collation of the comparison gives the same answer.
 --
 --   =, IN, LIKE 'p%', ^@     any deterministic collation
 --   <, <=, >, >=, ORDER BY   only "C" (and "POSIX"), or the operators ~<~
@@ -19,12 +19,12 @@ INSERT INTO coll_c SELECT * FROM coll_h;
 -- Under "C" bytes answer everything.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_c WHERE k > 'a' ORDER BY k;
 SELECT k FROM coll_c WHERE k > 'a' ORDER BY k;
--- Under English rules 'B' comes behind 'a' and 'é' between 'e' and 'f': no range, a sort.
+-- Under English rules 'B' sorts after 'a', and 'é' between 'e' and 'f': no range, and a sort.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k > 'a' ORDER BY k;
 SELECT k FROM coll_en WHERE k > 'a' ORDER BY k;
 EXPLAIN (COSTS OFF) SELECT max(k) FROM coll_en;
 SELECT max(k) FROM coll_en;
--- Equality and prefixes are the same bytes under both.
+-- Equality and prefixes select the same bytes under both.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k = 'a';
 SELECT k FROM coll_en WHERE k = 'a';
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k IN ('a', 'B');
@@ -33,17 +33,17 @@ SELECT k FROM coll_en WHERE k LIKE 'a%' ORDER BY k COLLATE "C";
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k ^@ 'A';
 SELECT k FROM coll_en WHERE k ^@ 'A' ORDER BY k COLLATE "C";
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k ~ '^A';
--- It is the collation of the comparison that counts, not the column's.
+-- The collation of the comparison counts, not that of the column.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k > 'a' COLLATE "C" ORDER BY k COLLATE "C";
 SELECT k FROM coll_en WHERE k > 'a' COLLATE "C" ORDER BY k COLLATE "C";
 EXPLAIN (COSTS OFF) SELECT k FROM coll_c WHERE k > 'a' COLLATE coll_icu ORDER BY k COLLATE coll_icu;
 SELECT k FROM coll_c WHERE k > 'a' COLLATE coll_icu ORDER BY k COLLATE coll_icu;
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k > 'a' COLLATE "POSIX";
--- The operators that compare bytes in any collation.
+-- These operators compare bytes under any collation.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_en WHERE k ~>=~ 'a' AND k ~<~ 'b' ORDER BY k USING ~<~;
 SELECT k FROM coll_en WHERE k ~>=~ 'a' AND k ~<~ 'b' ORDER BY k USING ~<~;
 
--- Nondeterministic: 'a' = 'A'.  Nothing is pushed, and the answer is right.
+-- Nondeterministic: 'a' = 'A'.  Nothing is pushed down, and the answer is right.
 EXPLAIN (COSTS OFF) SELECT k FROM coll_c WHERE k = 'a' COLLATE coll_nd;
 SELECT k FROM coll_c WHERE k = 'a' COLLATE coll_nd ORDER BY k;
 EXPLAIN (COSTS OFF) SELECT k FROM coll_c WHERE k = ANY ('{a,b}'::text[]) AND k COLLATE coll_nd IN ('a', 'z');
@@ -53,7 +53,7 @@ EXPLAIN (COSTS OFF) SELECT k FROM coll_c WHERE (k COLLATE coll_nd, v) > ('a', 3)
 SELECT count(*) FROM coll_c c JOIN coll_h h ON c.k = h.k COLLATE coll_nd;
 SELECT count(*) FROM coll_c c JOIN coll_h h ON c.k = h.k COLLATE "C";
 
--- Joins: order under "C" serves a merge, under English it does not.
+-- Joins: the order under "C" serves a merge join, the English order does not.
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SELECT count(*) FROM coll_c c JOIN coll_en e ON c.k = e.k COLLATE "C";
@@ -61,14 +61,14 @@ SELECT count(*) FROM coll_en c JOIN coll_h h ON c.k = h.k;
 RESET enable_hashjoin;
 RESET enable_nestloop;
 
--- All comparisons, all collations, against an ordinary table.
+-- All comparisons under all collations, compared with an ordinary table.
 SELECT op, coll, const, w = h AS same FROM
     unnest('{=,<,<=,>,>=,~<~,~>=~}'::text[]) op, unnest('{"\"C\"",coll_icu,"\"default\"","\"POSIX\"",coll_nd}'::text[]) coll, unnest('{a,B,é,""}'::text[]) const,
     LATERAL (SELECT query_to_xml(format('SELECT array_agg(v ORDER BY v) FROM coll_c WHERE k COLLATE %s %s %L', coll, op, const), true, true, '')::text AS w,
                     query_to_xml(format('SELECT array_agg(v ORDER BY v) FROM coll_h WHERE k COLLATE %s %s %L', coll, op, const), true, true, '')::text AS h) x
 WHERE w <> h;
 
--- varchar is text; a name compares as in "C".
+-- varchar behaves as text; name compares as under "C".
 CREATE FOREIGN TABLE coll_var (k varchar(10) COLLATE "C", v int) SERVER widetable OPTIONS (table_name 'coll');
 EXPLAIN (COSTS OFF) SELECT k FROM coll_var WHERE k >= 'z' ORDER BY k DESC;
 SELECT k FROM coll_var WHERE k >= 'z' ORDER BY k DESC;

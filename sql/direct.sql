@@ -1,4 +1,4 @@
--- UPDATE and DELETE in the scan of their target, and DML in all its places.
+-- UPDATE and DELETE executed in the scan of their target, and DML in every place SQL allows it.
 SET timezone = 'UTC';
 CREATE FOREIGN TABLE d (
     id    text COLLATE "C",
@@ -9,25 +9,25 @@ CREATE FOREIGN TABLE d (
 ) SERVER widetable OPTIONS (key 'id', families '{"f": {"versions": 3}, "g": {}}');
 INSERT INTO d VALUES ('k1', 1, 10, 'one', 'x'), ('k2', 2, 20, NULL, 'x'), ('k3', 3, 30, 'three', 'x');
 
--- only columns that are needed are read; those that are set are not looked at
+-- only the needed columns are read; a column that is only assigned is not read
 EXPLAIN (COSTS OFF) UPDATE d SET a = 5 WHERE id = 'k1';
 EXPLAIN (COSTS OFF) UPDATE d SET note = note || '!' WHERE id LIKE 'k%' AND b > 10 RETURNING a;
 EXPLAIN (COSTS OFF) DELETE FROM d WHERE id = 'k1';
 EXPLAIN (COSTS OFF) DELETE FROM d WHERE b = 1 RETURNING *;
 UPDATE d SET a = a + b, note = id || b WHERE b >= 20;
 SELECT * FROM d ORDER BY id;
--- expressions see the old row, RETURNING the new one
+-- expressions see the old row, RETURNING sees the new one
 UPDATE d SET a = b, b = a WHERE id = 'k1' RETURNING a, b, a - b AS diff, d, tableoid::regclass;
 UPDATE d SET a = NULL, note = upper(note) RETURNING *;
 UPDATE d SET a = length(must) WHERE a IS NULL AND note IS NOT NULL RETURNING id, a;
 UPDATE d SET must = NULL WHERE id = 'k1';
 UPDATE d SET must = NULL WHERE id = 'none';
 UPDATE d SET a = 1 / 0 WHERE id = 'none';
--- volatile expressions run once
+-- volatile expressions run once per row
 CREATE SEQUENCE ds;
 UPDATE d SET a = nextval('ds') RETURNING id, a;
 SELECT nextval('ds');
--- the count of a statement, and of one inside another
+-- the row count of a statement, and of one nested in another
 DO $$
 DECLARE n int;
 BEGIN
@@ -44,9 +44,9 @@ CREATE FUNCTION explained(query text, options text DEFAULT 'ANALYZE, COSTS OFF, 
 DECLARE line text;
 BEGIN
     FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
-        -- 18 leaves out the cast of a group's key
+        -- 18 omits the cast of a grouping column
         CONTINUE WHEN line ~ 'Group Key';
-        -- before 17 an InitPlan says what it returns, 18 counts rows with decimals
+        -- before 17 an InitPlan names its results; 18 prints row counts with decimals
         line := regexp_replace(line, '(InitPlan \d+) \(returns .*\)$', '\1');
         RETURN NEXT regexp_replace(regexp_replace(line, '\d+ (read|scanned|skipped|cached).*', '...'), '(rows=\d+)\.00', '\1');
     END LOOP;
@@ -55,7 +55,7 @@ SELECT explained('UPDATE d SET b = 0 WHERE a > 1');
 SELECT explained('UPDATE d SET b = 0 WHERE a > 1 RETURNING b');
 SELECT * FROM d ORDER BY id;
 
--- parameters, queries in SET and WHERE
+-- parameters, subqueries in SET and WHERE
 PREPARE u(text, int) AS UPDATE d SET a = $2, note = coalesce(note, $1) WHERE id = $1 AND b < $2 + 100 RETURNING *;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE u('k1', 7);
@@ -69,24 +69,24 @@ SELECT explained('UPDATE d SET (a, b) = (SELECT 5, 6)', 'COSTS OFF');
 UPDATE d SET (a, b) = (SELECT x.b, x.a FROM d x WHERE x.id = d.id) RETURNING id, a, b;
 UPDATE d SET (a, b) = ROW (1, DEFAULT) WHERE id = 'k2' RETURNING *;
 
--- a cell that does not decode is overwritten; to look at it is an error
+-- an assignment overwrites a cell that does not decode; reading it is an error
 CREATE FOREIGN TABLE d_text (id text COLLATE "C", a text) SERVER widetable
   OPTIONS (table_name 'public.d', key 'id', families '{"f": {}}');
 UPDATE d_text SET a = 'not an int' WHERE id = 'k1';
 UPDATE d SET a = a + 1 WHERE id = 'k1';
 UPDATE d SET a = 4 WHERE id = 'k1' RETURNING a;
 
--- the new version is newer than the one it replaces, also when that lies in the future
+-- the new version is newer than the one it replaces, even if that one lies in the future
 SELECT widetable.put('d', 'k1', 'a', '9', ts => 9000000000000000000);
 UPDATE d SET a = 10 WHERE id = 'k1';
 SELECT id, a FROM d WHERE id = 'k1';
--- DELETE takes what other tables show as well
+-- DELETE also removes families that only other foreign tables show
 CREATE FOREIGN TABLE d_notes (id text COLLATE "C", note text OPTIONS (column 'g:note')) SERVER widetable
   OPTIONS (table_name 'public.d', key 'id', families '{"g": {}}');
 DELETE FROM d_notes WHERE id = 'k1';
 SELECT widetable.get('d', 'k1');
 
--- a transaction's own rows, and what is rolled back
+-- the transaction's own rows, and rolled back changes
 BEGIN;
 INSERT INTO d (id, a, must) VALUES ('own', 1, 'x');
 UPDATE d SET a = a + 1 WHERE id = 'own' RETURNING a;
@@ -99,7 +99,7 @@ UPDATE d SET a = a * 10 WHERE id = 'own' RETURNING a;
 UPDATE d SET a = NULL, must = 'y' WHERE id = 'own' RETURNING *;
 COMMIT;
 SELECT * FROM d ORDER BY id;
--- a function in an expression that writes itself
+-- a function in an expression that writes to the same table
 CREATE FUNCTION other(k text) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO d (id, a, must) VALUES (k || '+', 1, 'made');
@@ -110,7 +110,7 @@ SELECT id, a, must FROM d ORDER BY id;
 UPDATE d SET a = 0 WHERE id = 'own' AND other('o') > 0;
 SELECT id, a, must FROM d ORDER BY id;
 
--- what goes the ordinary way
+-- statements that cannot run in the scan
 CREATE FOREIGN TABLE v (
     id text COLLATE "C", v text, at bigint OPTIONS (timestamp_of 'd:v'), m jsonb OPTIONS (family 'm'), n int
 ) SERVER widetable OPTIONS (key 'id', families '{"d": {}, "m": {}}');
@@ -145,7 +145,7 @@ INSERT INTO v VALUES ('a', 'x') ON CONFLICT (id) DO UPDATE SET n = 1;
 MERGE INTO v USING (SELECT 'a' AS k) s ON s.k = v.id WHEN MATCHED THEN UPDATE SET n = 1;
 DROP VIEW vv;
 
--- statement triggers fire, row triggers take the ordinary way
+-- statement triggers fire; row triggers prevent execution in the scan
 CREATE FUNCTION said() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE NOTICE '% % %', TG_WHEN, TG_OP, TG_LEVEL; RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END; END $$;
 CREATE TRIGGER s1 BEFORE UPDATE OR DELETE ON v FOR EACH STATEMENT EXECUTE FUNCTION said();
@@ -156,7 +156,7 @@ CREATE TRIGGER s3 BEFORE UPDATE ON v FOR EACH ROW EXECUTE FUNCTION said();
 EXPLAIN (COSTS OFF) UPDATE v SET n = 1;
 EXPLAIN (COSTS OFF) DELETE FROM v;
 UPDATE v SET n = 1;
--- a trigger that leaves the row out, and one that changes it
+-- a trigger that skips the row, and one that changes it
 CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN RETURN CASE WHEN OLD.n > 5 THEN OLD END; END IF;
@@ -178,7 +178,7 @@ q	7
 DELETE FROM v WHERE id < 'p' RETURNING id;
 SELECT id, v, n FROM v ORDER BY id;
 
--- partitions: in the wide ones directly, in the others as ever
+-- partitions: wide partitions are modified in the scan, the others as usual
 CREATE TABLE p (k int NOT NULL, r text, n int DEFAULT 7) PARTITION BY LIST (r);
 CREATE FOREIGN TABLE p_a PARTITION OF p FOR VALUES IN ('a') SERVER widetable OPTIONS (key 'k');
 CREATE TABLE p_b PARTITION OF p FOR VALUES IN ('b');
@@ -194,11 +194,11 @@ SELECT tableoid::regclass, * FROM p ORDER BY k;
 DELETE FROM p WHERE n > 20 RETURNING tableoid::regclass, k, n;
 EXPLAIN (COSTS OFF) UPDATE p_a SET r = 'a';
 UPDATE p_a SET r = 'b';
--- rows move from an ordinary partition into a wide one, not out of one
+-- rows can move from an ordinary partition into a wide one, but not out of a wide one
 UPDATE p SET r = 'c', n = 99 WHERE k = 2 RETURNING tableoid::regclass, *;
 UPDATE p SET r = 'b' WHERE k = 2;
 UPDATE p SET r = r RETURNING k;
--- a trigger that wants to see all rows does not miss those of wide tables
+-- a transition table contains the rows of wide partitions, too
 CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE NOTICE '% rows', (SELECT count(*) FROM o); RETURN NULL; END $$;
 CREATE TRIGGER all_rows AFTER UPDATE ON p REFERENCING OLD TABLE AS o FOR EACH STATEMENT EXECUTE FUNCTION counted();
@@ -220,7 +220,7 @@ UPDATE top SET n = n + 1 RETURNING tableoid::regclass, *;
 DELETE FROM top WHERE n = 2 RETURNING tableoid::regclass, *;
 SELECT count(*) FROM top;
 
--- rows locked by a query: those that it returns
+-- row locks: exactly the rows that the query returns
 CREATE TABLE heap (id text, x int);
 INSERT INTO heap VALUES ('k2', 1), ('own', 2);
 SELECT id FROM d WHERE must = 'made' ORDER BY id LIMIT 1 FOR UPDATE;
@@ -228,7 +228,7 @@ SELECT d.id, x FROM d JOIN heap USING (id) ORDER BY id FOR NO KEY UPDATE;
 SELECT id FROM (SELECT id FROM d WHERE id LIKE 'k%' FOR SHARE) s ORDER BY id FOR KEY SHARE;
 SELECT heap.id FROM heap WHERE EXISTS (SELECT FROM d WHERE d.id = heap.id FOR UPDATE) ORDER BY 1;
 SELECT count(*) FROM d FOR UPDATE;
--- with another table
+-- joins with another table
 UPDATE d SET b = x FROM heap WHERE heap.id = d.id RETURNING d.id, d.b, heap.*;
 UPDATE heap SET x = d.b + 10 FROM d WHERE heap.id = d.id RETURNING heap.*;
 DELETE FROM d USING heap WHERE heap.id = d.id AND x = 11 RETURNING d.id, x;

@@ -1,15 +1,15 @@
--- Encodings: how values become bytes.  Values are written as HBase's
+-- Encodings: how values become bytes.  Cell values are written as HBase's
 -- Bytes.toBytes writes them, so that other tools can read them; key parts are
--- written so that unsigned bytes sort as the SQL type sorts.
+-- written so that unsigned bytes sort as the SQL type does.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 SET intervalstyle = 'postgres';
 
--- ----------------------------------------------------------------- the vectors
+-- ----------------------------------------------------------------- fixed bytes
 
--- Bytes that are agreed with other stores.  Every line is a promise: ok must
--- be t.  First keys of one column.
+-- Fixed bytes that other stores share.  In every line ok must be t. First:
+-- keys of one column.
 CREATE FUNCTION enc_key(typ text, opt text, dir text, value text) RETURNS bytea LANGUAGE plpgsql AS $$
 DECLARE
     bytes bytea;
@@ -93,7 +93,7 @@ FROM (VALUES
     ('cidr', '''ordered''', '', '::/0', '06' || repeat('00', 33))
 ) v(typ, opt, dir, value, want), enc_key(typ, opt, dir, value) bytes;
 
--- Parts that are followed by others, salts, tiles.
+-- Key parts followed by other parts, salts, tiles.
 CREATE FOREIGN TABLE enc_esc (b bytea, c bytea, v text) SERVER widetable OPTIONS (key 'b, c');
 CREATE FOREIGN TABLE enc_esc_desc (b bytea, c bytea, v text) SERVER widetable OPTIONS (key 'b desc, c');
 CREATE FOREIGN TABLE enc_join (a text OPTIONS (delimiter '+'), b text, v text) SERVER widetable OPTIONS (key 'a, b');
@@ -113,7 +113,7 @@ SELECT key, n, salt, salt = want AS ok
 FROM (VALUES ('a'::bytea, 4, 0), ('b', 4, 1), ('abc', 4, 1), ('user1', 4, 1), ('user2', 4, 2),
              ('abc', 16, 1), ('user1', 16, 5), ('\x80000001', 16, 14)) v(key, n, want), widetable.salt(key, n) salt;
 
--- Then values.
+-- Cell values.
 CREATE FOREIGN TABLE enc_vector (
     k text,
     i2 smallint, i4 int, i8 bigint, f4 float4, f8 float8, boo bool, cnt bigint OPTIONS (encoding 'counter'),
@@ -156,7 +156,7 @@ DROP FUNCTION enc_key;
 
 -- ------------------------------------------------------- keys: bytes in order
 
--- encode_key shows the bytes of a key.  Integers have their sign bit flipped.
+-- encode_key shows the bytes of a key.  Integers have the sign bit flipped.
 CREATE FOREIGN TABLE enc_int (k int, v text) SERVER widetable;
 SELECT k, widetable.encode_key('enc_int', k) FROM unnest('{-2147483648,-1,0,1,2147483647}'::int[]) k;
 
@@ -164,7 +164,7 @@ SELECT k, widetable.encode_key('enc_int', k) FROM unnest('{-2147483648,-1,0,1,21
 CREATE FOREIGN TABLE enc_desc (k bigint, v text) SERVER widetable OPTIONS (key 'k desc');
 SELECT k, widetable.encode_key('enc_desc', k) FROM unnest('{-1,0,1,3}'::bigint[]) k;
 
--- Floats: -0 is 0, and NaN is one value, above all others, as in SQL.
+-- Floats: -0 equals 0; NaN is one value above all others, as in SQL.
 CREATE FOREIGN TABLE enc_float (k float8, v text) SERVER widetable;
 SELECT k, widetable.encode_key('enc_float', k)
 FROM unnest('{-Infinity,-1,-0,0,1.5,Infinity,NaN}'::float8[]) k;
@@ -176,7 +176,7 @@ SELECT k, widetable.encode_key('enc_numeric', k)
 FROM unnest('{-Infinity,-12.34,-1,0,0.01,1,1.50,1.5,12.34,9999,10000,1e20,Infinity,NaN}'::numeric[]) WITH ORDINALITY u(k, n)
 ORDER BY k, n;
 
--- Times count microseconds since 1970, dates count days; infinities are outside all.
+-- Times count microseconds since 1970, dates count days; infinities lie outside the range of all others.
 CREATE FOREIGN TABLE enc_time (k timestamptz, v text) SERVER widetable;
 SELECT k, widetable.encode_key('enc_time', k)
 FROM unnest('{-infinity,1969-12-31 23:59:59.999999Z,1970-01-01Z,2024-01-01Z,infinity}'::timestamptz[]) k;
@@ -184,13 +184,13 @@ CREATE FOREIGN TABLE enc_date (k date, v text) SERVER widetable;
 SELECT k, widetable.encode_key('enc_date', k) FROM unnest('{-infinity,1969-12-31,1970-01-01,2024-02-29,infinity}'::date[]) k;
 SELECT widetable.encode_key('enc_time', '294276-12-31'::timestamptz);
 
--- Addresses: network first, then the length of the mask, then the host.
+-- Addresses: network first, then the mask length, then the host.
 CREATE FOREIGN TABLE enc_inet (k inet, v text) SERVER widetable;
 SELECT k, widetable.encode_key('enc_inet', k)
 FROM unnest('{10.0.0.0/8,10.0.0.1/8,10.0.0.0/16,10.0.0.0,10.1.0.0/16,::1}'::inet[]) k ORDER BY k;
 
--- The promise, for many values at once: bytes compare as values do, and come
--- back as they went in.  All counts are 0.
+-- The same for many values: bytes compare as the values do, and decode to the
+-- same value.  All counts are 0.
 CREATE TABLE enc_numbers AS
     SELECT (((i * 7919) % 20011 - 10000)::numeric * 10::numeric ^ (i % 41 - 20)) AS x FROM generate_series(1, 400) i;
 SELECT count(*) FROM enc_numbers a, enc_numbers b
@@ -210,7 +210,7 @@ WHERE (widetable.decode_key('enc_inet', widetable.encode_key('enc_inet', x)) ->>
 
 -- --------------------------------------------------------- other key encodings
 
--- unsigned1, 2, 4 and 8 save bytes; values outside are refused.
+-- unsigned1, 2, 4 and 8 save bytes; values out of range are refused.
 CREATE FOREIGN TABLE enc_tile (zoom int OPTIONS (encoding 'unsigned1'), tile int OPTIONS (encoding 'unsigned2'), v text)
     SERVER widetable OPTIONS (key 'zoom, tile');
 SELECT widetable.encode_key('enc_tile', 8, 27756);
@@ -218,7 +218,7 @@ SELECT widetable.decode_key('enc_tile', '\x086c6c');
 SELECT widetable.encode_key('enc_tile', 8, 65536);
 SELECT widetable.encode_key('enc_tile', -1, 0);
 
--- reverse is 2^63-1 - x: newest first.
+-- reverse stores 2^63-1 - x, so the newest sorts first.
 CREATE FOREIGN TABLE enc_reverse (k bigint OPTIONS (encoding 'reverse'), v text) SERVER widetable;
 SELECT widetable.encode_key('enc_reverse', 1234567890123), widetable.decode_key('enc_reverse', '\x7ffffee08e04fb34');
 
@@ -231,12 +231,12 @@ SELECT convert_from(widetable.encode_key('enc_decimal', k), 'UTF8') FROM unnest(
 SELECT widetable.decode_key('enc_decimal', '20'::bytea);
 SELECT widetable.decode_key('enc_decimal', '020'::bytea);
 
--- md5 and sha1: the digest, for equality only.
+-- md5 and sha1 store the digest, so they support equality only.
 CREATE FOREIGN TABLE enc_md5 (k text OPTIONS (encoding 'md5', column 'd:name'), v text) SERVER widetable;
 SELECT widetable.encode_key('enc_md5', 'TheFakeMT');
 CREATE FOREIGN TABLE enc_sha1 (k text OPTIONS (encoding 'sha1', column 'd:name'), v text) SERVER widetable;
 SELECT widetable.encode_key('enc_sha1', 'abc');
--- Also of type name, whose values begin with no length word.
+-- The same for type name, whose values have no length word.
 CREATE FOREIGN TABLE enc_name (k name OPTIONS (encoding 'md5', column 'd:name'), v int) SERVER widetable;
 INSERT INTO enc_name VALUES ('b', 1), ('fox', 2), ('', 3), (repeat('n', 63), 4);
 SELECT k, v FROM enc_name ORDER BY v;
@@ -247,7 +247,7 @@ SELECT qualifier, value FROM widetable.cells('enc_name', 'bear') ORDER BY 1;
 SELECT widetable.put('enc_name', 'bull'::name, 'd:v', 5);
 SELECT k, v FROM enc_name WHERE k = 'bull';
 
--- Bytes that are no key of the table are an error, never a wrong value.
+-- Bytes that are not a key of the table are an error, never a wrong value.
 SELECT widetable.decode_key('enc_int', '\x8000');
 SELECT widetable.decode_key('enc_int', '\x8000000000');
 SELECT widetable.decode_key('enc_date', '\x00000001');
@@ -255,8 +255,8 @@ SELECT widetable.decode_key('enc_numeric', '\x3080002711');
 SELECT widetable.decode_key('enc_numeric', '\x30800027120000');
 SELECT widetable.decode_key('enc_inet', '\x040a000001080a000001');
 SELECT widetable.decode_key('enc_hex', '5060A109'::bytea);
--- Other spellings of a value that has its own bytes are none either: a lookup
--- of the value would not find them.  (-0, a negative NaN, another NaN, another "true".)
+-- A non-canonical spelling of a value is not a key either: a lookup of the value would
+-- not find it.  (-0, a negative NaN, another NaN, another "true".)
 SELECT widetable.decode_key('enc_float', '\x7fffffffffffffff');
 SELECT widetable.decode_key('enc_float', '\x0007ffffffffffff');
 SELECT widetable.decode_key('enc_float', '\xfff8000000000000');
@@ -290,11 +290,11 @@ SELECT qualifier, value FROM widetable.cells('enc_values', 'a');
 SELECT * FROM enc_values;
 \x off
 
--- Empty is not absent.
+-- An empty value is not a missing one.
 INSERT INTO enc_values (k, t, by, num) VALUES ('b', '', '', NULL);
 SELECT t, t IS NULL AS t_null, by, num FROM enc_values WHERE k = 'b';
 
--- Session settings do not get into the bytes.
+-- Session settings do not affect the bytes.
 SET datestyle = 'SQL, DMY';
 SET intervalstyle = 'sql_standard';
 INSERT INTO enc_values (k, iv, ar) VALUES ('c', '-1 day -02:00', '{9}');
@@ -302,8 +302,8 @@ SET intervalstyle = 'postgres';
 SET datestyle = 'ISO, YMD';
 SELECT iv, ar FROM enc_values WHERE k = 'c';
 
--- Another foreign table may show the same cells as bytes.  Bytes that do not
--- fit a column's encoding are reported, not guessed, and only when they are read.
+-- Another foreign table may show the same cells as bytes.  Bytes that do not fit
+-- a column's encoding are an error, raised only when they are read.
 CREATE FOREIGN TABLE enc_raw (k text, i8 bytea) SERVER widetable OPTIONS (table_name 'public.enc_values');
 INSERT INTO enc_raw VALUES ('d', '\x0001');
 SELECT i8 FROM enc_raw WHERE k = 'a';

@@ -1,7 +1,7 @@
--- What the planner is told: rows of key ranges, of lookups, after ANALYZE.
+-- Planner estimates: rows of key ranges and lookups, and the effect of ANALYZE.
 \set SHOW_CONTEXT never
 
--- Is the estimate of the (first) plan node on this table within a factor of 2?
+-- Returns whether the estimate of the (first) plan node on this table is within a factor of 2.
 CREATE FUNCTION est_rows(query text, node text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -35,7 +35,7 @@ INSERT INTO est SELECT g % 50, g, 'value ' || g, g % 20, (g % 20) * 3 FROM gener
 CREATE TABLE est_outer AS SELECT g AS x, g AS y FROM generate_series(1, 10) g;
 ANALYZE est_outer;
 
--- The whole, ranges of the key, part of a key
+-- The whole table, ranges of the key, a part of the key
 SELECT est_good('SELECT * FROM est', 'est', 20000);
 SELECT est_good('SELECT * FROM est WHERE a < 10', 'est', 4000);
 SELECT est_good('SELECT * FROM est WHERE a BETWEEN 20 AND 21', 'est', 800);
@@ -44,8 +44,8 @@ SELECT est_good('SELECT * FROM est WHERE a = 7 AND b < 10000', 'est', 200);
 SELECT est_good('SELECT * FROM est WHERE a IN (1, 2, 3)', 'est', 1200);
 SELECT est_good('SELECT * FROM est WHERE (a, b) = (7, 57)', 'est', 1);
 
--- Values that are not known while planning: a whole key is one row; for a part
--- of it the table's own keys are tried, also without ANALYZE.
+-- Values unknown at planning time: a whole key gives one row; for a part of
+-- the key the planner tries keys of the table, also without ANALYZE.
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT est_good('SELECT * FROM est_outer JOIN est ON a = x AND b = y', 'est', 1);
@@ -57,12 +57,12 @@ PREPARE est_prepared (int) AS SELECT * FROM est WHERE a = $1;
 SELECT est_good('EXECUTE est_prepared(1)', 'est', 400);
 RESET plan_cache_mode;
 
--- Rows that are overwritten count once.
+-- Overwritten rows count once.
 UPDATE est SET v = 'other' WHERE a < 25;
 SELECT est_good('SELECT * FROM est', 'est', 20000);
 
--- Other columns: statistics of ANALYZE, multiplied with the key's range; those
--- of several columns if they were asked for.
+-- Other columns: the statistics of ANALYZE, multiplied by the selectivity of
+-- the key range; extended statistics if they exist.
 ANALYZE est;
 SELECT est_good('SELECT * FROM est WHERE c = 3', 'est', 1000);
 SELECT est_good('SELECT * FROM est WHERE c = 3 AND a < 25', 'est', 500);
@@ -70,8 +70,8 @@ CREATE STATISTICS est_stats (dependencies) ON c, d FROM est;
 ANALYZE est;
 SELECT est_good('SELECT * FROM est WHERE c = 3 AND d = 9', 'est', 1000);
 
--- Deleted rows count no longer.  (Before a compaction it depends on where the
--- deletes and the rows are: test/engine/estimate_test.c.)
+-- Deleted rows do not count.  (Before a compaction the estimate depends on
+-- where the deletes and the rows are: test/engine/estimate_test.c.)
 DELETE FROM est WHERE b % 2 = 0;
 SELECT widetable.compact('est');
 SELECT est_good('SELECT * FROM est', 'est', 10000);
@@ -84,8 +84,8 @@ SELECT est_good('SELECT * FROM est_salted', 'est_salted', 10000);
 SELECT est_good('SELECT * FROM est_salted WHERE k BETWEEN 1000 AND 3000', 'est_salted', 2000);
 SELECT est_good('SELECT * FROM est_salted WHERE v = 3', 'est_salted', 1000);
 
--- A file for each of 60 windows: of so many origins some are compared with some.
--- The first table has other rows in each window, the second one always the same.
+-- One file for each of 60 windows: with so many files, the estimate compares only some of them.
+-- Each window of the first table has other rows, each window of the second has the same rows.
 CREATE FOREIGN TABLE est_windows (k int, v int, at timestamptz OPTIONS (timestamp_of 'd:v'))
     SERVER widetable OPTIONS (families '{"d": {"compaction": "window:1 hour"}}');
 CREATE FOREIGN TABLE est_again (k int, v int, at timestamptz OPTIONS (timestamp_of 'd:v'))
@@ -105,12 +105,12 @@ ANALYZE est_windows;
 SELECT est_good('SELECT * FROM est_windows', 'est_windows', 30000);
 SELECT est_good('SELECT * FROM est_windows WHERE k < 3000', 'est_windows', 3000);
 SELECT est_good('SELECT * FROM est_again', 'est_again', 200);
--- What is left out by time costs nothing.
+-- Files excluded by their timestamps cost nothing.
 SELECT est_good($$SELECT * FROM est_windows WHERE at >= '2026-01-03 11:00+00'$$, 'est_windows', 500);
 SELECT est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-03 11:00+00'$$) < 0.1 * est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-01'$$) AS cheap;
 SELECT est_cost($$SELECT * FROM est_windows WHERE at >= '2027-01-01'$$) < 0.1 * est_cost($$SELECT * FROM est_windows WHERE at >= '2026-01-01'$$) AS cheap;
 
--- Nothing is there.
+-- An empty table.
 CREATE FOREIGN TABLE est_empty (k bigint, v int) SERVER widetable;
 ANALYZE est_empty;
 SELECT est_rows('SELECT * FROM est_empty', 'est_empty');

@@ -1,12 +1,12 @@
--- Online changes of a family's options: what was hidden stays hidden, what was
--- visible stays visible, and neither depends on what is in memory, in files or
--- compacted, nor on whether the transaction of the change has ended.
+-- Online changes of a family's options: what was hidden stays hidden and what
+-- was visible stays visible, whether the data is in memory, in files or
+-- compacted, and whether the changing transaction has ended or not.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE TEMP TABLE seen (n serial, name text, stage text, answer text);
 
--- One case: a transaction for each of `before`, then the changes, then the question.  {t} is the
--- table; what begins with { is a new state of the family's options.
+-- play() runs one case: a transaction for each element of `before`, then the changes, then the question.
+-- {t} stands for the table; an element that begins with { is a new value of the family's options.
 CREATE FUNCTION pg_temp.say(ours text, s text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	IF s LIKE '{"%' THEN
@@ -61,7 +61,7 @@ END $$;
 
 \set versions '''SELECT string_agg(convert_from(value, ''''UTF8'''') || ''''@'''' || ts, '''' '''') FROM widetable.cells(''''{t}'''', ''''a'''', 9)'''
 
--- Ten changes: none takes anything away.
+-- Ten changes that only add: no version is lost.
 CALL pg_temp.play('more_versions', '{"versions": 1}', ARRAY[]::text[],
   '{"{\"versions\": 5}", "SELECT widetable.put(''{t}'', ''a'', ''v'', ''v'' || n, n) FROM generate_series(1, 5) n",
     "{\"versions\": 6}", "{\"versions\": 7}", "{\"versions\": 8}", "{\"versions\": 9}"}', :versions);
@@ -71,7 +71,7 @@ CALL pg_temp.play('longer_ttl', '{"ttl": "1 hour"}', ARRAY[]::text[],
     "{\"ttl\": \"2 years\"}", "{\"ttl\": \"3 years\"}", "{\"ttl\": \"4 years\"}", "{\"ttl\": \"5 years\"}",
     "{\"ttl\": \"6 years\"}"}', 'SELECT v FROM {t}');
 
--- keep_deleted: a delete from before it counts at all times, one from then on only from its own time.
+-- keep_deleted: an earlier delete hides at every time, a later one only from its own time on.
 CALL pg_temp.play('keep', '{}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 10)", "SELECT widetable.delete_column(''{t}'', ''a'', ''v'', 20)"}',
   '{"{\"keep_deleted\": true}"}',
@@ -81,7 +81,7 @@ CALL pg_temp.play('keep_off_on', '{"keep_deleted": true}',
   '{"{\"keep_deleted\": false}", "{\"keep_deleted\": true}"}',
   'SELECT count(*) FROM widetable.cells(''{t}'', ''a'', 9, until => 15)');
 
--- min_versions does not bring back what has expired, and what it protected goes when it does, not before.
+-- min_versions does not bring back expired versions; versions that it protected go when it is lowered, not before.
 CALL pg_temp.play('more_min', '{"ttl": "10 seconds"}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 1000)"}', '{"{\"ttl\": \"10 seconds\", \"min_versions\": 1}"}', :versions);
 CALL pg_temp.play('more_min_2', '{"ttl": "10 seconds", "min_versions": 1, "versions": 3}',
@@ -97,7 +97,7 @@ CALL pg_temp.play('no_ttl_then_no_min', '{"ttl": "10 seconds", "min_versions": 1
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 1000)"}',
   '{"{\"ttl\": null, \"min_versions\": 1}", "{\"min_versions\": 0}"}', :versions);
 
--- Fewer versions: counted among those that are alive at the change.
+-- Fewer versions: only versions that are alive at the time of the change count.
 CALL pg_temp.play('fewer', '{"versions": 3}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''a'', 10)", "SELECT widetable.put(''{t}'', ''a'', ''v'', ''b'', 20)",
     "SELECT widetable.delete_version(''{t}'', ''a'', ''v'', 20)"}', '{"{\"versions\": 1}"}', :versions);
@@ -108,13 +108,13 @@ CALL pg_temp.play('expired_and_not', '{}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 1000)"}',
   '{"{\"ttl\": \"00:00:00.000001\"}", "{\"ttl\": null}"}', 'SELECT v FROM {t}');
 
--- A transaction that has written before it changes the options.
+-- A transaction that writes before it changes the options.
 CALL pg_temp.play('written_before', '{"versions": 1}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''old'', 1)"}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 2)", "{\"versions\": 3}",
     "SELECT widetable.put(''{t}'', ''a'', ''v'', ''y'', 3)"}', :versions);
 
--- keep_deleted and deletes without a timestamp: they count from their commit on.
+-- keep_deleted and deletes without a timestamp: they take effect at their commit.
 CALL pg_temp.play('untimed', '{"keep_deleted": true, "versions": 3}',
   '{"SELECT widetable.put(''{t}'', ''a'', ''v'', ''x'', 10)"}',
   '{"SELECT widetable.delete_column(''{t}'', ''a'', ''v'')", "SELECT widetable.put(''{t}'', ''a'', ''v'', ''y'', 20)",
@@ -128,12 +128,12 @@ CALL pg_temp.play('untimed_row', '{"keep_deleted": true}',
      (SELECT count(*) FROM widetable.cells(''{t}'', ''a'', 9, until => 4102444800000000)), '' in 2100, '',
      (SELECT count(*) FROM widetable.cells(''{t}'', ''a'', 9, until => 1000000)), '' in 1970'')');
 
--- Several changes in one transaction are one change: that case has an answer of its own.
+-- Several changes in one transaction are one change, so that case has a separate answer.
 SELECT name, one AS "one transaction", CASE WHEN count(DISTINCT coalesce(answer, '-')) = 1 THEN coalesce(min(answer), '-')
        ELSE string_agg(stage || ': ' || coalesce(answer, '-'), E'\n' ORDER BY n) END AS answer
   FROM (SELECT *, stage LIKE 'one%' AS one FROM seen) x GROUP BY name, one ORDER BY min(n);
 
--- as_of: a deleted row shows before its delete, after it no more.
+-- as_of: a deleted row shows before its delete, not after it.
 CREATE FOREIGN TABLE fc_as_of (k text COLLATE "C", v text) SERVER widetable OPTIONS (families '{"d": {"keep_deleted": true}}');
 SELECT widetable.put('fc_as_of', 'a', 'v', 'x', 10);
 BEGIN;
@@ -148,7 +148,7 @@ SELECT * FROM fc_as_of;
 SET widetable.as_of = '2100-01-01';
 SELECT * FROM fc_as_of;
 RESET widetable.as_of;
--- a moved row leaves its old key
+-- moving a row deletes it under its old key
 SELECT widetable.put('fc_as_of', 'b', 'v', 'y', 10);
 UPDATE fc_as_of SET k = 'c' WHERE k = 'b';
 SET widetable.as_of = '2100-01-01';
@@ -156,7 +156,7 @@ SELECT * FROM fc_as_of;
 RESET widetable.as_of;
 DROP FOREIGN TABLE fc_as_of;
 
--- Eight changes are remembered; then a compaction has to make room.
+-- The family remembers eight changes; after that a compaction has to make room.
 CREATE FOREIGN TABLE fc_many (k text COLLATE "C", v text) SERVER widetable OPTIONS (families '{"d": {"versions": 1}}');
 CREATE PROCEDURE pg_temp.change(n int) LANGUAGE plpgsql AS $$
 BEGIN
@@ -170,7 +170,7 @@ CALL pg_temp.change(8);
 ALTER FOREIGN TABLE fc_many OPTIONS (SET families '{"d": {"versions": 20}}');
 ALTER FOREIGN TABLE fc_many OPTIONS (SET families '{"d": {"compression": "none"}}');
 SELECT string_agg(ts::text, ' ') FROM widetable.cells('fc_many', 'a', 20);
--- (a transaction of somebody else that began before the changes would keep them)
+-- (a concurrent transaction that began before the changes would keep them alive)
 CREATE PROCEDURE pg_temp.change_again() LANGUAGE plpgsql AS $$
 BEGIN
 	FOR attempt IN 1 .. 1000 LOOP
@@ -190,7 +190,7 @@ CALL pg_temp.change(7);
 SELECT string_agg(ts::text, ' ') FROM widetable.cells('fc_many', 'a', 20);
 DROP FOREIGN TABLE fc_many;
 
--- Time does not pass within a snapshot: REPEATABLE READ, and a cursor.
+-- The clock stands still within a snapshot: REPEATABLE READ, and a cursor.
 CREATE FOREIGN TABLE fc_brief (k text COLLATE "C", v text) SERVER widetable OPTIONS (families '{"d": {}}');
 SELECT widetable.put('fc_brief', n::text, 'v', 'x', ttl => '1 second') FROM generate_series(1, 3) n;
 BEGIN ISOLATION LEVEL REPEATABLE READ;

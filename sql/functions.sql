@@ -1,4 +1,4 @@
--- Functions on one row: what SQL statements on a foreign table cannot say.
+-- Functions on one row: operations that SQL statements on a foreign table cannot express.
 CREATE FOREIGN TABLE fn (
     id     text COLLATE "C",
     title  text,
@@ -10,7 +10,7 @@ CREATE FOREIGN TABLE fn (
   OPTIONS (key 'id', families '{"f": {"versions": 3}, "c": {"versions": 3}, "x": {"versions": 5}}');
 
 -- ---------------------------------------------------------------- counters
--- A missing cell counts as 0 (T71); the new value comes back.
+-- A missing cell counts as 0 (T71); the function returns the new value.
 SELECT widetable.increment('fn', 'a', 'hits');
 SELECT widetable.increment('fn', 'a', 'c:hits', 4);
 SELECT widetable.increment('fn', 'a', 'hits', -7);
@@ -18,11 +18,11 @@ SELECT value FROM widetable.cells('fn', 'a') WHERE qualifier = 'hits';
 SELECT widetable.increment('fn', 'zero', 'hits', 0);
 SELECT value FROM widetable.cells('fn', 'zero');
 SELECT hits FROM fn WHERE id = 'a';
--- Several at once, all or nothing; the same cell named twice gets the sum.
+-- Several counters at once, all or none; a cell named twice gets the sum.
 SELECT widetable.increment('fn', 'b', '{"hits": 5, "x:n": 10}'::jsonb);
 SELECT widetable.increment('fn', 'b', '{"hits": 1, "c:hits": 2, "x:n": -1}'::jsonb);
 SELECT widetable.increment('fn', 'b', '{}'::jsonb);
--- Not a counter (T75 .. T80): nothing is changed.
+-- A cell that is not a counter (T75 .. T80): nothing changes.
 SELECT widetable.put('fn', 'b', 'x:two', '12');
 SELECT widetable.put('fn', 'b', 'x:zero', '');
 SELECT widetable.increment('fn', 'b', 'x:two');
@@ -41,14 +41,14 @@ SELECT widetable.put('fn', 'max', 'hits', 9223372036854775807), widetable.put('f
 SELECT widetable.increment('fn', 'max', 'hits');
 SELECT widetable.increment('fn', 'min', 'hits', -1);
 SELECT widetable.increment('fn', 'max', '{"hits": 99999999999999999999}'::jsonb);
--- A value in the future is counted on, above it (T83).
+-- A counter in the future: the new value gets a higher timestamp (T83).
 SELECT widetable.put('fn', 'later', 'hits', 5, ts => 9000000000000000000);
 SELECT widetable.increment('fn', 'later', 'hits');
 SELECT ts, value FROM widetable.cells('fn', 'later', 2);
--- After a delete it starts again (T84).
+-- After a delete the counter starts again at 0 (T84).
 SELECT widetable.delete_column('fn', 'a', 'hits');
 SELECT widetable.increment('fn', 'a', 'hits', 3);
--- Own writes are seen at once, also within one statement.
+-- The transaction sees its own writes at once, also within one statement.
 BEGIN;
 SELECT widetable.increment('fn', 'own', 'hits', i) FROM generate_series(1, 4) i;
 INSERT INTO fn (id, hits) VALUES ('own', 100);
@@ -71,7 +71,7 @@ SELECT widetable.append('fn', 'a', 'level', '1'::text);
 SELECT title FROM fn WHERE id = 'a';
 
 -- --------------------------------------------------------------------- put
--- Mapped cells take the column's type, others text or bytea as it is.
+-- Mapped cells are stored as the column's type, other cells as the text or bytea given.
 SELECT widetable.put('fn', 'p', 'title', 'T', ts => 10);
 SELECT widetable.put('fn', 'p', 'level', 7), widetable.put('fn', 'p', 'x:a', 7), widetable.put('fn', 'p', 'x:b', '\x0102'::bytea);
 SELECT widetable.put('fn', 'p', 'f:level', '8');
@@ -84,7 +84,7 @@ SELECT widetable.get('fn', 'p');
 SELECT widetable.put('fn', 'p', '["no"]');
 SELECT widetable.put('fn', 'p', 'x:a', 'x', ts => -1);
 SELECT widetable.put('fn', 'p', 'x:a', 'x', ttl => '0');
--- a cell that expires by itself
+-- a cell with a time to live
 SELECT widetable.put('fn', 'ttl', 'x:a', 'gone', ts => 1000000, ttl => '1 minute'),
        widetable.put('fn', 'ttl', 'x:b', 'here', ttl => '1 day');
 SELECT widetable.get('fn', 'ttl');
@@ -94,7 +94,7 @@ SELECT widetable.get('fn', 'nobody') IS NULL AS "not there";
 SELECT widetable.put('fn', 'v', 'title', i::text, ts => i * 10) FROM generate_series(1, 4) i;
 SELECT ts, value FROM widetable.cells('fn', 'v');
 SELECT ts, value FROM widetable.cells('fn', 'v', 10);
--- since is inclusive, until exclusive; versions count before that
+-- since is inclusive, until is exclusive; versions limits the count before that
 SELECT ts, value FROM widetable.cells('fn', 'v', 10, 20, 40);
 SELECT ts, value FROM widetable.cells('fn', 'v', 1, until => 40);
 SELECT ts, value FROM widetable.cells('fn', 'v', 10, 30, 30);
@@ -102,20 +102,20 @@ SELECT ts, value FROM widetable.cells('fn', 'v', 10, 40, 20);
 SELECT ts, value FROM widetable.cells('fn', 'v', 0);
 
 -- ----------------------------------------------------------------- deleting
--- delete_version: the newest, so the one before shows again (T43)
+-- delete_version removes the newest version, so the one before shows again (T43)
 SELECT widetable.delete_version('fn', 'v', 'title');
 SELECT ts, value FROM widetable.cells('fn', 'v', 10);
 SELECT widetable.delete_version('fn', 'v', 'title', 20);
 SELECT widetable.delete_version('fn', 'v', 'title', 15);
 SELECT ts, value FROM widetable.cells('fn', 'v', 10);
 SELECT widetable.delete_version('fn', 'nobody', 'title');
--- delete_column up to a timestamp (T45), then altogether
+-- delete_column up to a timestamp (T45), then completely
 SELECT widetable.put('fn', 'd', 'title', i::text, ts => i * 10) FROM generate_series(1, 3) i;
 SELECT widetable.delete_column('fn', 'd', 'title', 20);
 SELECT ts, value FROM widetable.cells('fn', 'd', 10);
 SELECT widetable.delete_column('fn', 'd', 'title');
 SELECT widetable.get('fn', 'd');
--- a delete hides what was before it, and only that (T53 .. T55)
+-- a delete hides what was written before it, and nothing else (T53 .. T55)
 SELECT widetable.put('fn', 'd', 'title', 'written after', ts => 15);
 SELECT ts, value FROM widetable.cells('fn', 'd', 10);
 -- families (T47 .. T51)
@@ -130,18 +130,18 @@ SELECT widetable.get('fn', 'df');
 SELECT widetable.delete_family('fn', 'df', 'nix');
 SELECT widetable.delete_row('fn', 'df');
 SELECT widetable.get('fn', 'df');
--- what happened, tombstones included
+-- the history, with tombstones
 SELECT family, qualifier, ts, kind, value, seq IS NOT NULL AS has_seq FROM widetable.raw_cells('fn', 'd') WHERE family = 'f';
 
 -- --------------------------------------------------------- check and mutate
 SELECT widetable.put('fn', 'm', '{"title": "b", "level": 5}');
--- cell OP expected, with the column's type (T93 .. T101)
+-- cell OP expected, compared as the column's type (T93 .. T101)
 SELECT op, widetable.check_and_mutate('fn', 'm', 'title', op, x, '[]')
 FROM (VALUES ('=', 'b'), ('=', 'a'), ('<>', 'a'), ('<>', 'b'), ('>', 'a'), ('>', 'b'), ('>=', 'b'), ('<', 'c'), ('<', 'b'), ('<=', 'b')) t(op, x);
 SELECT widetable.check_and_mutate('fn', 'm', 'level', '>', 3, '[]'), widetable.check_and_mutate('fn', 'm', 'level', '<', '10', '[]');
 SELECT widetable.put('fn', 'm', 'level', -1);
 SELECT widetable.check_and_mutate('fn', 'm', 'level', '<', 0, '[]');
--- not there: only IS NULL holds
+-- a missing cell: only IS NULL is true
 SELECT op, widetable.check_and_mutate('fn', 'm', 'x:no', op, 'a'::text, '[]')
 FROM (VALUES ('='), ('<>'), ('<'), ('>'), ('is null'), ('is not null')) t(op);
 SELECT widetable.check_and_mutate('fn', 'm', 'x:zero', 'IS NULL', NULL, '[{"put": {"x:zero": ""}}]');
@@ -149,7 +149,7 @@ SELECT widetable.check_and_mutate('fn', 'm', 'x:zero', 'IS NULL', NULL, '[]');
 -- unmapped cells compare by bytes
 SELECT widetable.put('fn', 'm', 'x:raw', '\x80'::bytea);
 SELECT widetable.check_and_mutate('fn', 'm', 'x:raw', '>', '\x7f'::bytea, '[]');
--- all mutations, in order, or none (T105, T110)
+-- all mutations in order, or none of them (T105, T110)
 SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b', '[
     {"put": {"x:owner": "me", "level": 1}},
     {"delete": ["x:raw", "x:zero"]},
@@ -161,7 +161,7 @@ SELECT widetable.get('fn', 'm');
 SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'b+', '[{"put": {"x:owner": "you"}}, {"increment": {"x:owner": 1}}]');
 SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'no', '[{"put": {"x:owner": "A"}}]', '[{"put": {"x:owner": "B"}}]');
 SELECT widetable.get('fn', 'm') -> 'x' -> 'owner' AS owner;
--- what is put lies above what was checked (T107)
+-- the new version has a higher timestamp than the version that was checked (T107)
 SELECT widetable.put('fn', 'm', 'title', 'future', ts => 9000000000000000000);
 SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', 'future', '[{"put": {"title": "c"}}]');
 SELECT title FROM fn WHERE id = 'm';
@@ -170,7 +170,7 @@ SELECT widetable.check_and_mutate('fn', 'm', 'title', '=', NULL, '[]');
 SELECT widetable.check_and_mutate('fn', 'm', 'title', 'is null', NULL, '[{"get": {}}]', '[{"get": {}}]');
 SELECT widetable.check_and_mutate('fn', 'm', 'title', 'is not null', NULL, '"x"');
 
--- ------------------------------------------------------- keys of many columns
+-- ------------------------------------------------------------- composite keys
 CREATE FOREIGN TABLE fn2 (k text COLLATE "C", at timestamptz, n bigint) SERVER widetable OPTIONS (key 'k, at desc');
 SELECT widetable.increment('fn2', ROW('c', '2024-01-01 00:00+00'::timestamptz), 'n');
 SELECT widetable.increment('fn2', ROW('c', '2024-01-01 00:00+00'), 'n');
@@ -178,7 +178,7 @@ SELECT widetable.increment('fn2', ROW('c'), 'n');
 SELECT widetable.increment('fn2', 'c'::text, 'n');
 SELECT k, n FROM fn2;
 
--- ---------------------------------------------------------- NULL and nonsense
+-- ------------------------------------------------- NULL and invalid arguments
 SELECT widetable.increment(NULL, 'a', 'hits');
 SELECT widetable.increment('fn', NULL, 'hits');
 SELECT widetable.increment('fn', 'a', NULL::text);
@@ -195,7 +195,7 @@ CREATE TABLE heap (id int);
 SELECT widetable.put('heap', 'a', 'f:x', 'x');
 DROP TABLE heap;
 
--- ------------------------------------------------------------- who may what
+-- --------------------------------------------------------------- privileges
 CREATE ROLE regress_wt_reader;
 CREATE ROLE regress_wt_writer;
 CREATE ROLE regress_wt_column;
@@ -236,7 +236,7 @@ SELECT widetable.table_size('fn') > 0 AS has_files;
 SELECT id FROM fn EXCEPT SELECT id FROM before;
 SELECT widetable.compact('fn');
 SELECT widetable.compact('fn', major => false);
--- nothing has changed by that
+-- this has changed no data
 SELECT id, doc, widetable.get('fn', id) FROM before WHERE doc IS DISTINCT FROM widetable.get('fn', id);
 SELECT * FROM widetable.verify('fn');
 SELECT * FROM widetable.verify();
@@ -251,9 +251,9 @@ DROP TABLE before;
 DROP FOREIGN TABLE fn, fn2;
 DROP ROLE regress_wt_reader, regress_wt_writer, regress_wt_column;
 
--- ------------------------------------------------------- names of qualifiers
--- What cells() and get() show of a qualifier can be given as an argument:
--- \xHH is a byte, \\ a backslash, and any other backslash is itself.
+-- -------------------------------------------------------- qualifiers as text
+-- A qualifier can be passed as cells() and get() show it: \xHH is a byte, \\
+-- is a backslash, any other backslash stands for itself.
 CREATE FOREIGN TABLE fn_map (k text COLLATE "C", m jsonb OPTIONS (family 'f')) SERVER widetable;
 CREATE FOREIGN TABLE fn_map_cells (k text COLLATE "C", family text, qualifier text, value text) SERVER widetable
     OPTIONS (table_name 'public.fn_map', layout 'cells');
@@ -263,8 +263,8 @@ SELECT qualifier, convert_from(value, 'UTF8') AS as_written FROM widetable.cells
 SELECT widetable.get('fn_map', '1');
 SELECT bool_and(widetable.check_and_mutate('fn_map', '1', 'f:' || qualifier, '=', value, '[]')) AS found,
     count(*) AS n FROM widetable.cells('fn_map', '1');
--- Maps and the cells layout show text as it is, and only bytes that are no text
--- with \xHH for each; both read what they show.
+-- Maps and layout cells show text unchanged, and each byte that is not text as
+-- \xHH; both read what they show.
 SELECT * FROM fn_map;
 SELECT qualifier FROM fn_map_cells;
 INSERT INTO fn_map SELECT '2', m FROM fn_map WHERE k = '1';
@@ -274,8 +274,8 @@ SELECT k, count(*), (SELECT array_agg((family, qualifier, value)::text) FROM wid
     FROM fn_map_cells GROUP BY k ORDER BY k;
 
 -- ------------------------------------------------------------------ NOT NULL
--- Deletes do not leave a row without the cell of a NOT NULL column; a row that
--- is gone as a whole is in order.
+-- A delete cannot leave a row without the cell of a NOT NULL column; deleting
+-- the whole row is allowed.
 CREATE DOMAIN fn_small AS int CHECK (VALUE < 10);
 CREATE FOREIGN TABLE fn_nn (k text, a text NOT NULL, b text, n fn_small OPTIONS (column 'e:n') NOT NULL,
     h bigint OPTIONS (column 'e:h')) SERVER widetable;
@@ -290,28 +290,28 @@ SELECT widetable.check_and_mutate('fn_nn', 'x', 'b', '=', 'b', '[{"delete": ["a"
 SELECT * FROM fn_nn;
 SELECT widetable.check_and_mutate('fn_nn', 'x', 'b', '=', 'b', '[{"delete": ["a", "b", "n"]}]');
 SELECT * FROM fn_nn;
--- Values have to suit the domain.
+-- Values must satisfy the domain.
 SELECT widetable.put('fn_nn', 'x', 'n', 10);
 SELECT widetable.put('fn_nn', 'x', 'n', '\x0000000a'::bytea);
 
--- A bytea for a column of another type is the cell's bytes, as cells() shows
--- them: they have to be a value of the column.
+-- A bytea for a column of another type is taken as the bytes of the cell, as
+-- cells() shows them: they must decode to a value of the column.
 INSERT INTO fn_nn VALUES ('x', 'a', 'b', 3);
 SELECT widetable.put('fn_nn', 'x', 'n', '\x00000009'::bytea), widetable.put('fn_nn', 'x', 'a', '\x4162'::bytea);
 SELECT * FROM fn_nn;
 SELECT widetable.put('fn_nn', 'x', 'n', '\x09'::bytea);
 SELECT widetable.put('fn_nn', 'x', 'a', '\xff'::bytea);
 SELECT widetable.check_and_mutate('fn_nn', 'x', 'n', '>', '\x00000008'::bytea, '[{"put": {"b": "more"}}]');
--- the bytes of one row, written to another
+-- copy the bytes of one row to another row
 SELECT count(widetable.put('fn_nn', 'y', family || ':' || qualifier, value)) FROM widetable.cells('fn_nn', 'x');
 SELECT * FROM fn_nn ORDER BY k;
--- other types are converted by their text
+-- other types are converted through their text form
 SELECT widetable.put('fn_nn', 'x', 'h', 7::int2), widetable.put('fn_nn', 'x', 'b', 7.5), widetable.put('fn_nn', 'x', 'n', '8'::text);
 SELECT widetable.put('fn_nn', 'x', 'h', 7.5);
 SELECT * FROM fn_nn WHERE k = 'x';
 
 -- --------------------------------------------------------- lists of mutations
--- Both lists are looked at first: each element one mutation, for jsonb knows no order of keys.
+-- Both lists are validated first; each element holds one mutation, because jsonb does not keep the order of keys.
 CREATE FOREIGN TABLE fn_cm (k text COLLATE "C", a text, n bigint, h text OPTIONS (column 'e:h')) SERVER widetable;
 SELECT widetable.put('fn_cm', 'x', '{"a": "1", "n": 1}');
 CREATE FUNCTION fn_try(list jsonb) RETURNS text LANGUAGE plpgsql AS $$
@@ -332,8 +332,8 @@ SELECT list, fn_try(list) FROM (VALUES ('{"put": {"a": "2"}}'::jsonb), ('"x"'), 
 SELECT * FROM fn_cm;
 DROP FUNCTION fn_try;
 
--- ---------------------------------------------- values of cells without column
--- As a column of the value's type would store it; untyped literals are text.
+-- ------------------------------------------------------ cells without a column
+-- Stored as a column of the value's type would store it; untyped literals are text.
 SELECT widetable.put('fn_cm', 't', 'd:big', 10::bigint), widetable.put('fn_cm', 't', 'd:int', 10), widetable.put('fn_cm', 't', 'd:lit', '10'),
        widetable.put('fn_cm', 't', 'd:num', 10.5), widetable.put('fn_cm', 't', 'd:bytes', '\x4142'::bytea), widetable.put('fn_cm', 't', 'd:bool', true),
        widetable.put('fn_cm', 't', 'd:flt', 1.5::float8), widetable.put('fn_cm', 't', 'd:ts', timestamptz '1970-01-01 00:00:01+00'),
@@ -347,7 +347,7 @@ SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15::bigint, '[]') 
        widetable.check_and_mutate('fn_cm', 't', 'd:flt', '<', 2::float8, '[]') AS flt, widetable.check_and_mutate('fn_cm', 't', 'd:bool', '=', true, '[]') AS bool;
 SELECT widetable.check_and_mutate('fn_cm', 't', 'd:lit', '=', 10::bigint, '[]');
 SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15, '[]');
--- what the column's type allows, appended to and put
+-- put and append obey the limits of the column's type
 CREATE DOMAIN fn_short AS varchar(3);
 CREATE DOMAIN fn_positive AS bigint CHECK (VALUE > 0);
 CREATE FOREIGN TABLE fn_typ (k text, v varchar(3), d fn_short, n fn_positive, m numeric(4,1)) SERVER widetable;
@@ -366,7 +366,7 @@ DROP FOREIGN TABLE fn_typ;
 DROP DOMAIN fn_short, fn_positive;
 
 -- --------------------------------------------------------------- digest keys
--- A row that a function makes has the original of the key, and keeps it.
+-- A row created by a function gets the original of its digest key, and keeps it.
 CREATE FOREIGN TABLE fn_md (k text OPTIONS (encoding 'md5', column 'o:orig'), s text OPTIONS (encoding 'sha1', column 'd:orig'), i int,
                             v text OPTIONS (column 'd:v'), n bigint OPTIONS (column 'd:n'))
     SERVER widetable OPTIONS (key 'k, s, i');
@@ -377,7 +377,7 @@ SELECT widetable.put('fn_md', ROW('put', 'a', 1), 'v', 'x'), widetable.put('fn_m
 SELECT * FROM fn_md ORDER BY i;
 SELECT v FROM fn_md WHERE k = 'json' AND s = 'b' AND i = 2;
 UPDATE fn_md SET v = 'all';
--- only what is missing is written under the lock
+-- only missing originals are written, under the row lock
 SELECT widetable.increment('fn_md', ROW('inc', 'c', 3), 'n', 1);
 SELECT qualifier, count(*) FROM widetable.raw_cells('fn_md', ROW('inc', 'c', 3)) GROUP BY 1 ORDER BY 1;
 SELECT widetable.put('fn_md', ROW('put', 'a', 1), 'o:orig', 'x');
@@ -387,7 +387,7 @@ SELECT widetable.delete_column('fn_md', ROW('put', 'a', 1), 'o:orig');
 SELECT widetable.delete_version('fn_md', ROW('put', 'a', 1), 'o:orig');
 SELECT widetable.check_and_mutate('fn_md', ROW('put', 'a', 1), 'v', 'is null', NULL, '[{"delete": ["d:orig"]}]');
 SELECT widetable.check_and_mutate('fn_md', ROW('put', 'a', 1), 'o:orig', '=', 'put', '[]');
--- its family may go, and all of the row
+-- the family with the original may be deleted, and so may the whole row
 SELECT widetable.delete_family('fn_md', ROW('put', 'a', 1), 'o');
 SELECT * FROM fn_md WHERE k = 'put' AND s = 'a' AND i = 1;
 SELECT widetable.delete_family('fn_md', ROW('put', 'a', 1), 'd');
@@ -398,7 +398,7 @@ DELETE FROM fn_md;
 SELECT count(*) FROM fn_md;
 
 -- ------------------------------------------------------------- reading the past
--- What is there now is not changed by a session that looks at another time; put, as INSERT, looks at nothing.
+-- With as_of set, functions that read before they write are refused; put, like INSERT, reads nothing.
 SET widetable.as_of = '15';
 SELECT widetable.increment('fn_cm', 'x', 'n');
 SELECT widetable.increment('fn_cm', 'x', '{"n": 1}'::jsonb);
@@ -414,11 +414,11 @@ SELECT a FROM fn_cm WHERE k = 'x';
 RESET widetable.as_of;
 SELECT a FROM fn_cm WHERE k = 'x';
 
--- ------------------------------------------------------------------- small things
+-- ------------------------------------------------------------------ miscellaneous
 SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '300000 years');
 SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '-1 s');
 SELECT widetable.put('fn_cm', 'x', 'a', 'x', ttl => '-1 month 29 days');
--- a year of 365.25 days, a month of 30
+-- a year has 365.25 days, a month 30
 SELECT widetable.put('fn_cm', 'y', 'a', 'here', (extract(epoch FROM now() - interval '365 days') * 1e6)::bigint, '1 year'),
        widetable.put('fn_cm', 'y', 'h', 'gone', (extract(epoch FROM now() - interval '366 days') * 1e6)::bigint, '1 year'),
        widetable.put('fn_cm', 'y', 'n', 1, (extract(epoch FROM now() - interval '31 days') * 1e6)::bigint, '1 month');

@@ -1,4 +1,4 @@
--- Joins: the other table's values look up keys.
+-- Joins: values from the other table look up keys.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
@@ -16,18 +16,18 @@ EXPLAIN (COSTS OFF) SELECT p.tag, u.name FROM join_picked p JOIN join_users u ON
 SELECT p.tag, u.name FROM join_picked p JOIN join_users u ON u.id = p.id ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT p.tag, u.name FROM join_picked p LEFT JOIN join_users u ON u.id = p.id + 1000;
 SELECT p.tag, u.name FROM join_picked p LEFT JOIN join_users u ON u.id = p.id + 1000 ORDER BY 1;
--- The leading part of a composite key, and both parts.
+-- The leading key column, then both key columns.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM join_picked p JOIN join_follows f ON f.follower = p.id;
 SELECT p.id, count(*) FROM join_picked p JOIN join_follows f ON f.follower = p.id GROUP BY 1 ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT f.since FROM join_picked p JOIN join_follows f ON f.follower = p.id AND f.followed = p.who;
 SELECT f.follower, f.followed, f.since FROM join_picked p JOIN join_follows f ON f.follower = p.id AND f.followed = p.who * 500 * 37 % 3000 + 1 ORDER BY 1;
--- Wide tables among themselves: whom do those follow whom I follow?
+-- Joins between wide tables: users followed by the users that user 7 follows.
 EXPLAIN (COSTS OFF) SELECT DISTINCT g.followed FROM join_follows f JOIN join_follows g ON g.follower = f.followed WHERE f.follower = 7;
 SELECT count(DISTINCT g.followed) FROM join_follows f JOIN join_follows g ON g.follower = f.followed WHERE f.follower = 7;
 EXPLAIN (COSTS OFF)
 SELECT u.name FROM join_follows f JOIN join_users u ON u.id = f.followed WHERE f.follower = 7 ORDER BY f.followed;
 SELECT u.name FROM join_follows f JOIN join_users u ON u.id = f.followed WHERE f.follower = 7 ORDER BY f.followed;
--- Parts of the key from two tables.
+-- Key columns bound by two other tables.
 SET join_collapse_limit = 1;
 SET enable_memoize = off;
 EXPLAIN (COSTS OFF)
@@ -37,7 +37,7 @@ ORDER BY 1, 2;
 RESET join_collapse_limit;
 RESET enable_memoize;
 
--- LATERAL: the newest three for each; ranges and prefixes from the other side.
+-- LATERAL: the newest three for each row; ranges and prefixes from the other side.
 EXPLAIN (COSTS OFF)
 SELECT p.id, f.followed FROM join_picked p, LATERAL (SELECT * FROM join_follows f WHERE f.follower = p.id ORDER BY followed DESC LIMIT 2) f;
 SELECT p.id, f.followed FROM join_picked p, LATERAL (SELECT * FROM join_follows f WHERE f.follower = p.id ORDER BY followed DESC LIMIT 2) f ORDER BY 1, 2 DESC;
@@ -54,7 +54,7 @@ SELECT count(*) FROM join_picked p JOIN join_users u ON u.id BETWEEN p.id AND p.
 SELECT id FROM join_picked p WHERE EXISTS (SELECT FROM join_users u WHERE u.id = p.id AND u.city = 'city 3') ORDER BY 1;
 SELECT id FROM join_picked p WHERE id NOT IN (SELECT id FROM join_users WHERE id > 1200) ORDER BY 1;
 
--- Both sides in order: a merge join without a sort.
+-- Both sides sorted: a merge join without a sort.
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM join_users u JOIN join_follows f ON f.follower = u.id;
@@ -62,14 +62,14 @@ SELECT count(*) FROM join_users u JOIN join_follows f ON f.follower = u.id;
 SELECT count(*) FROM join_users a FULL JOIN join_users b ON a.id = b.id;
 RESET enable_hashjoin;
 RESET enable_nestloop;
--- Groups in order.
+-- Groups in key order.
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT follower, count(*) FROM join_follows GROUP BY follower HAVING count(*) < 3;
 SELECT sum(n) FROM (SELECT follower, count(*) AS n FROM join_follows GROUP BY follower) x;
 RESET enable_hashagg;
 
--- A subquery's value is a parameter, too.
--- The plan as 15 shows it: 17 calls the value of an InitPlan otherwise.
+-- The value of a subquery is a parameter, too. (17 prints the value of an
+-- InitPlan differently; join_plan() prints it as 15 does.)
 CREATE FUNCTION join_plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -83,13 +83,13 @@ SELECT join_plan($q$SELECT name FROM join_users WHERE id = ANY (ARRAY(SELECT id 
 SELECT name FROM join_users WHERE id = ANY (ARRAY(SELECT id FROM join_picked)) ORDER BY 1;
 SELECT (SELECT name FROM join_users u WHERE u.id = p.who) FROM join_picked p ORDER BY 1;
 
--- UPDATE and DELETE with another table.
+-- UPDATE and DELETE joined with another table.
 UPDATE join_users u SET city = p.tag FROM join_picked p WHERE u.id = p.id;
 SELECT id, city FROM join_users WHERE city LIKE 'tag%' ORDER BY id;
 DELETE FROM join_users u USING join_picked p WHERE u.id = p.id AND p.who > 3 RETURNING u.id;
 SELECT count(*) FROM join_users;
 
--- Every join by nested loops agrees with the same by hashing.
+-- Every nested-loop join gives the same rows as a hash join.
 SET enable_mergejoin = off;
 CREATE TEMP TABLE join_a AS SELECT f.follower, f.followed, u.name FROM join_follows f JOIN join_users u ON u.id = f.followed;
 SET enable_hashjoin = off;

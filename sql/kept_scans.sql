@@ -1,5 +1,5 @@
--- Scans that a session keeps for its next statements: whatever happens in between,
--- each execution reads what a new scan would.
+-- A session keeps scans for its next statements: whatever happens in between, each
+-- execution returns what a new scan would return.
 CREATE FOREIGN TABLE kept (a bigint, b text COLLATE "C", x text, y bigint, m jsonb OPTIONS (family 'g'))
   SERVER widetable OPTIONS (key 'a, b', families '{"f": {"versions": 3}, "g": {}}');
 INSERT INTO kept VALUES (1, 'a', 'one', 1, '{"p": "q"}'), (1, 'b', 'two', 2, NULL), (2, 'a', 'three', 3, NULL);
@@ -10,21 +10,21 @@ PREPARE last(bigint) AS SELECT b, x FROM kept WHERE a = $1 ORDER BY b DESC LIMIT
 EXECUTE cell(1, 'a');
 EXECUTE row_of(1);
 EXECUTE last(1);
--- no rows, no key at all, and something again
+-- no rows, a NULL key, then a row again
 EXECUTE cell(9, 'a');
 EXECUTE cell(NULL, 'a');
 EXECUTE cell(1, NULL);
 EXECUTE row_of(NULL);
 EXECUTE cell(1, 'b');
 EXECUTE last(2);
--- what was committed since
+-- changes committed since the last execution
 UPDATE kept SET x = 'new' WHERE a = 1 AND b = 'b';
 EXECUTE cell(1, 'b');
 EXECUTE last(1);
 SELECT widetable.flush();
 EXECUTE cell(1, 'b');
 EXECUTE row_of(1);
--- own writes, savepoints, and nothing of them afterwards
+-- uncommitted changes, savepoints, and no trace of them after the rollback
 BEGIN;
 EXECUTE cell(1, 'b');
 INSERT INTO kept VALUES (1, 'c', 'own', 4, NULL);
@@ -44,7 +44,7 @@ DELETE FROM kept WHERE a = 1 AND b = 'b';
 COMMIT;
 EXECUTE last(1);
 EXECUTE cell(1, 'b');
--- two executions of one plan at the same time, left in the middle
+-- two executions of one plan at the same time, both stopped midway
 INSERT INTO kept SELECT 3, 'k' || lpad(i::text, 3, '0'), 'v' || i, i, NULL FROM generate_series(1, 300) i;
 BEGIN;
 DECLARE c1 CURSOR FOR SELECT b FROM kept WHERE a = 3 ORDER BY b;
@@ -57,7 +57,7 @@ SELECT count(*), max(b) FROM (SELECT b FROM kept WHERE a = 3 ORDER BY b OFFSET 0
 FETCH 1 FROM c2;
 COMMIT;
 SELECT count(*), max(b) FROM (SELECT b FROM kept WHERE a = 3 ORDER BY b OFFSET 0) s;
--- the same plan within itself
+-- the plan of a query run inside the same query
 CREATE FUNCTION other(bigint, text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE r text;
 BEGIN
@@ -72,12 +72,12 @@ SELECT b, other(a, b) FROM kept WHERE a = 3 AND b < 'k003';
 SELECT 1 / (y - 2) FROM kept WHERE a = 3;
 SELECT count(*) FROM (SELECT y FROM kept WHERE a = 3 OFFSET 0) s;
 EXECUTE cell(3, 'k002');
--- a subquery that is never asked, and one that is
+-- a subquery that is never evaluated, and one that is
 SELECT CASE WHEN i > 9 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k' || i) ELSE 'none' END FROM generate_series(1, 2) i;
 SELECT CASE WHEN i > 1 THEN (SELECT x FROM kept WHERE a = 3 AND b = 'k00' || i) ELSE 'none' END FROM generate_series(1, 2) i;
--- lookups of a join
+-- lookups from a join
 SELECT i, k.x FROM generate_series(298, 302) i LEFT JOIN kept k ON k.a = 3 AND k.b = 'k' || i ORDER BY i;
--- layout cells: the conditions on cells decide what is read
+-- layout cells: the conditions on cells determine what is read
 CREATE FOREIGN TABLE kept_cells (a bigint, b text COLLATE "C", family text, qualifier text COLLATE "C", ts timestamptz, version int, value text)
   SERVER widetable OPTIONS (table_name 'public.kept', key 'a, b', layout 'cells');
 INSERT INTO kept_cells (a, b, family, qualifier, ts, value)
@@ -119,7 +119,7 @@ EXECUTE some_cells('f', 'x', 2);
 ROLLBACK;
 EXECUTE some_cells('f', 'x', 2);
 DROP FOREIGN TABLE kept_cells;
--- REPEATABLE READ, and a time
+-- REPEATABLE READ, then as_of
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 EXECUTE cell(1, 'a');
 COMMIT;
@@ -127,12 +127,12 @@ SET widetable.as_of = '2000-01-01';
 EXECUTE cell(1, 'a');
 RESET widetable.as_of;
 EXECUTE cell(1, 'a');
--- rows are locked by other scans
+-- FOR UPDATE reads with another scan
 BEGIN;
 SELECT x FROM kept WHERE a = 1 AND b = 'a' FOR UPDATE;
 EXECUTE cell(1, 'a');
 COMMIT;
--- who reads is asked each time
+-- privileges are checked at each execution
 CREATE ROLE regress_kept;
 GRANT SELECT ON kept TO regress_kept;
 SET ROLE regress_kept;
@@ -146,7 +146,7 @@ RESET ROLE;
 EXECUTE cell(1, 'a');
 REVOKE SELECT (a, b) ON kept FROM regress_kept;
 DROP ROLE regress_kept;
--- blocks that fail behind it; cursors that outlive what is rolled back, and their transaction
+-- subtransactions that fail afterwards; cursors that survive a rollback to a savepoint and the commit
 CREATE FUNCTION failing(n int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE r text;
   o text := '';
@@ -179,7 +179,7 @@ COMMIT;
 EXECUTE cell(3, 'k003');
 FETCH ALL FROM held;
 CLOSE held;
--- the definition changes, the families' options, the rows go
+-- a changed definition, changed family options, TRUNCATE
 ALTER FOREIGN TABLE kept ALTER COLUMN x OPTIONS (ADD column 'f:z');
 EXECUTE cell(1, 'a');
 EXECUTE row_of(1);
@@ -197,7 +197,7 @@ TRUNCATE kept;
 EXECUTE cell(1, 'a');
 INSERT INTO kept (a, b, x) VALUES (1, 'a', 'again');
 EXECUTE cell(1, 'a');
--- more of them than are kept
+-- more scans than a session keeps
 SELECT count(*) FROM generate_series(1, 12) i, LATERAL (SELECT 1 FROM kept WHERE a = i) s;
 DO $$
 DECLARE n text := ''; r text;

@@ -1,13 +1,13 @@
--- What the bytes of keys promise, for many values at once:
+-- Properties of encoded keys, tested with many values:
 --
---   bytes compare as values do, the other way round for a descending part;
---   equal values have equal bytes, other values other bytes;
---   what was written is what is read;
---   the first parts of a key are a prefix that no other values have;
---   a wide table answers as an ordinary one.
+--   bytes compare as the values do, reversed for a descending part;
+--   equal values have equal bytes, different values have different bytes;
+--   a key decodes to the values that were encoded;
+--   the first parts of a key are a prefix that no other values share;
+--   a wide table gives the same answers as an ordinary one.
 --
--- The values are random with a fixed seed, and mixed with those at which
--- encodings usually fail.  What fails is reported with a warning.
+-- The values are random with a fixed seed, mixed with values at which
+-- encodings usually fail.  Each failure raises a warning.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
@@ -18,18 +18,18 @@ SELECT setseed(0.4);
 CREATE FUNCTION kp_pick(VARIADIC a text[]) RETURNS text LANGUAGE sql VOLATILE AS
     'SELECT a[1 + floor(random() * cardinality(a))::int]';
 
--- random digits, not uniform: runs of 0 and 9 are what carries go wrong at
+-- random digits, not uniform: runs of 0 and 9 are where carries go wrong
 CREATE FUNCTION kp_digits(n int) RETURNS text LANGUAGE sql VOLATILE AS
     $$SELECT string_agg(CASE WHEN random() < 0.3 THEN '0' WHEN random() < 0.3 THEN '9' ELSE floor(random() * 10)::text END, '')
       FROM generate_series(1, n)$$;
 
 CREATE FUNCTION kp_bits(bits int) RETURNS numeric LANGUAGE sql VOLATILE AS
-    -- a random number of at most so many bits with a sign, or a power of two and what is next to it
+    -- a random signed number of at most `bits` bits, or a power of two or one of its neighbours
     $$SELECT CASE WHEN random() < 0.5 THEN trunc(random()::numeric * 2::numeric ^ floor(random() * bits)::int)
              ELSE trunc(2::numeric ^ floor(random() * bits)::int) + floor(random() * 3)::int - 1 END
              * CASE WHEN random() < 0.5 THEN -1 ELSE 1 END$$;
 
--- A random value of a type, as a literal.
+-- Returns a random value of a type, as text.
 CREATE FUNCTION kp_value(typ text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     s text := '';
@@ -110,7 +110,7 @@ CREATE DOMAIN kp_domain AS int CHECK (VALUE >= 0);
 
 -- --------------------------------------------------- one column, every encoding
 
--- The values of a type are made once; every encoding is tried on them.
+-- The values of a type are made once and used for every encoding.
 CREATE FUNCTION kp_fill(typ text, n int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DROP TABLE IF EXISTS kp_values;
@@ -121,8 +121,8 @@ BEGIN
     END IF;
 END $$;
 
--- order: bytes in another order than values; equal: equality of bytes and of
--- values differ; decoded: another value came back
+-- Returns counts of failures. order: bytes and values sort differently; equal:
+-- equality of bytes and of values differ; decoded: another value came back
 CREATE FUNCTION kp_one(typ text, enc text, "desc" boolean, ordered boolean,
                        OUT "order" bigint, OUT equal bigint, OUT decoded bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -141,8 +141,8 @@ BEGIN
     DROP FOREIGN TABLE kp_key;
 END $$;
 
--- Encodings whose bytes are not in the order of the values are marked "no"; for
--- them only equality is asked.
+-- For encodings in "unordered" the bytes do not sort as the values do; only
+-- equality and decoding are tested.
 CREATE TEMP TABLE kp_types (typ text, ordered text[], unordered text[]);
 INSERT INTO kp_types VALUES
     ('bool', '{ordered,binary}', '{}'),
@@ -188,8 +188,8 @@ END $$;
 
 -- ------------------------------------------------------------------ values
 
--- Values come back as well, NULL as NULL, in every encoding that the type has:
--- one column for each, the same rows in a heap.
+-- Cell values of every type in every encoding, NULL included, decode to what
+-- was written: one column for each encoding, the same rows in a heap.
 CREATE TABLE kp_codec AS
     SELECT typ, enc, 'c' || row_number() OVER () AS col
     FROM (SELECT typ, unnest('{text,bytes,binary,ordered}'::text[]) AS enc FROM kp_types WHERE typ NOT IN ('numeric', 'inet', 'cidr', 'kp_enum', 'uint')
@@ -227,8 +227,8 @@ DROP TABLE kp_codec;
 
 -- Every kind of part before every other, in all four directions.  A "plain"
 -- part ends with a delimiter and has no order, only equality and prefixes.
--- prefix: the bytes of the first column alone begin exactly the keys of rows
--- with that value, and the same with prefix_end.
+-- prefix: the bytes of the first column alone, and the range up to their
+-- prefix_end, select exactly the keys of rows with that value.
 CREATE FUNCTION kp_two(a text, b text, a_desc boolean, b_desc boolean,
                        OUT "order" bigint, OUT equal bigint, OUT decoded bigint, OUT prefix bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -262,7 +262,7 @@ END $$;
 CREATE TEMP TABLE kp_pairs AS
     WITH kinds AS (SELECT unnest('{bool,int8,uint,float8,numeric,timestamptz,text,bytea,inet,plain}'::text[]) AS kind)
     SELECT a.kind AS a_type, b.kind AS b_type, kp_value(a.kind) AS a, kp_value(b.kind) AS b FROM kinds a, kinds b, generate_series(1, 12);
--- several rows for a value of the first column
+-- several rows with the same first column
 INSERT INTO kp_pairs
     SELECT a_type, b_type, a, kp_value(b_type) FROM kp_pairs;
 DO $$
@@ -277,16 +277,16 @@ BEGIN
         IF f."order" + f.equal + f.decoded + f.prefix > 0 THEN
             RAISE WARNING '%: order %, equality %, decode %, prefix %', p, f."order", f.equal, f.decoded, f.prefix;
         END IF;
-        COMMIT;                     -- the catalogs would fill with dead rows
+        COMMIT;                     -- otherwise the catalogs would fill with dead rows
     END LOOP;
     RAISE WARNING '% pairs of columns tried', combinations;
 END $$;
 
 -- ----------------------------------------------------------- against a heap
 
--- The same rows in a wide table and in an ordinary one; the same random
--- questions to both: 30 for each of 20 keys, with and without salt.  a_opt and
--- b_opt are the options of the columns.  A different answer is a warning.
+-- The same rows in a wide table and in a heap, and the same random queries on
+-- both: 30 for each of 20 keys, with and without salt.  a_opt and b_opt are
+-- column options.  A different answer raises a warning.
 CREATE PROCEDURE kp_table(a text, a_opt text, b text, b_opt text, key text, salt int, questions int) LANGUAGE plpgsql AS $$
 DECLARE
     a_type text := CASE a WHEN 'plain' THEN 'text' WHEN 'uint' THEN 'int4' ELSE a END;
@@ -308,7 +308,7 @@ BEGIN
                    a_type, a_opt, a_coll, b_type, b_opt, b_coll, key, CASE WHEN salt > 0 THEN format(', salt_buckets ''%s''', salt) END);
     EXECUTE format('INSERT INTO kp_heap SELECT DISTINCT ON (a, b) a, b, n FROM
                         (SELECT n, kp_value(%L)::%s %s AS a, kp_value(%L)::%s %s AS b FROM generate_series(1, 100) n) x', a, a_type, a_coll, b, b_type, b_coll);
-    -- rows that share their first column
+    -- rows with the same first column
     EXECUTE format('INSERT INTO kp_heap SELECT DISTINCT ON (a, b) a, b, n FROM
                         (SELECT r.a, kp_value(%L)::%s %s AS b, 1000 + 10 * n + i AS n FROM (SELECT * FROM kp_heap ORDER BY n LIMIT 20) r, generate_series(1, 4) i) x
                     WHERE NOT EXISTS (SELECT FROM kp_heap h WHERE h.a = x.a AND h.b = x.b)', b, b_type, b_coll);
@@ -318,16 +318,16 @@ BEGIN
         PERFORM widetable.flush('kp_wide');
     END IF;
     FOR i IN 1..questions LOOP
-        -- bounds: values of rows, and others
+        -- bounds: values of rows, and other values
         EXECUTE format('SELECT ARRAY[a1, a2, a3, b1, b2] FROM
                             (SELECT max(a) FILTER (WHERE r = 1) AS a1, max(a) FILTER (WHERE r = 2) AS a2, max(a) FILTER (WHERE r = 3) AS a3,
                                     max(b) FILTER (WHERE r = 1) AS b1, max(b) FILTER (WHERE r = 2) AS b2
                              FROM (SELECT row_number() OVER (ORDER BY random()) AS r, a::text, b::text FROM kp_heap) s) t') INTO x;
-        -- (also with the delimiter in them, which no row has)
+        -- (also values that contain the delimiter, which no row has)
         IF random() < 0.2 THEN x[1] := kp_value(a) || CASE a WHEN 'plain' THEN '+b' ELSE '' END; END IF;
         IF random() < 0.2 THEN x[2] := kp_value(a); END IF;
         IF random() < 0.3 THEN x[4] := kp_value(b) || CASE b WHEN 'plain' THEN '+b' ELSE '' END; END IF;
-        -- and values of another type that compares with the column's
+        -- and values of another type that compares with the column's type
         a_cast := CASE a_type WHEN 'int4' THEN kp_pick('int4', 'int8') WHEN 'timestamptz' THEN kp_pick('timestamptz', 'timestamp', 'date') ELSE a_type END;
         b_cast := CASE b_type WHEN 'int4' THEN kp_pick('int4', 'int8') WHEN 'timestamptz' THEN kp_pick('timestamptz', 'timestamp', 'date') ELSE b_type END;
         IF a_cast = 'int8' AND random() < 0.2 THEN x[1] := kp_value('int8'); END IF;
@@ -341,7 +341,7 @@ BEGIN
                        format('%L::%s', x[4], b_cast), format('%L::%s', x[5], b_cast));
         q := format('SELECT array_agg(concat(n, '':'', md5(a::text), md5(b::text)))::text FROM (SELECT a, b, n FROM %%s WHERE %s ORDER BY %s %s) s',
                     replace(cond, '%', '%%'), kp_pick(key, backward), kp_pick('', '', 'LIMIT 7'));
-        -- numbers are read without trailing zeros, -0 as 0
+        -- numbers are read without trailing zeros, and -0 as 0, so their text is not compared
         q := replace(replace(q, 'md5(a::text)', CASE WHEN a IN ('numeric', 'float8') THEN '''''' ELSE 'md5(a::text)' END),
                      'md5(b::text)', CASE WHEN b IN ('numeric', 'float8') THEN '''''' ELSE 'md5(b::text)' END);
         EXECUTE format(q, 'kp_wide') INTO w;

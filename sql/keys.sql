@@ -1,14 +1,14 @@
--- Keys: how columns make a row key, and the small tools for designing one.
--- The key decides what is cheap: rows are stored in the order of its bytes.
+-- Keys: how columns make a row key, and the functions for designing one. Rows
+-- are stored in the order of the key's bytes, so the key decides what is cheap.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
 -- ------------------------------------------------------------ composite keys
 
--- Parts of a fixed width stand next to each other.  Text that is not the last
--- part ends with 00 01, and a 00 inside becomes 00 FF: any value may be there,
--- and keys still sort by text first, then by number.
+-- Parts of fixed width are adjacent.  Text that is not the last part ends with
+-- 00 01, and a 00 inside it becomes 00 FF: any value is possible, and keys
+-- still sort by the text first, then by the number.
 CREATE FOREIGN TABLE key_comp (name text COLLATE "C", n int, v text) SERVER widetable OPTIONS (key 'name, n');
 SELECT name, n, widetable.encode_key('key_comp', name, n) AS key
 FROM (VALUES ('a', 2), ('a', -1), ('ab', 0), ('', 5), ('a b', 1)) x(name, n) ORDER BY key;
@@ -17,12 +17,12 @@ SELECT b, n, widetable.encode_key('key_bytes', b, n) AS key
 FROM (VALUES ('\x61'::bytea, 1), ('\x6100', 1), ('\x610062', 1), ('\x6101', 1), ('\x6162', 1)) x(b, n) ORDER BY key;
 SELECT widetable.decode_key('key_bytes', '\x6100ff62000180000001');
 
--- With fewer columns encode_key gives a prefix: all keys of that name begin so.
--- A row value does as well as a list.
+-- With fewer columns encode_key returns a prefix: all keys with that name begin
+-- with it.  A row value works as well as a list.
 SELECT widetable.encode_key('key_comp', 'a') AS prefix, widetable.encode_key('key_comp', ROW('a', 2)) AS key;
 SELECT widetable.prefix_end(widetable.encode_key('key_comp', 'a'));
 
--- Arguments are converted as in an INSERT; what would lose something is refused.
+-- Arguments are converted as in an INSERT; a conversion that would lose data is refused.
 SELECT widetable.encode_key('key_comp', 'a'::varchar, 2::bigint), widetable.encode_key('key_comp', 'a', '2');
 SELECT widetable.encode_key('key_comp', 'a', 2.5);
 SELECT widetable.encode_key('key_comp', 'a', 3000000000);
@@ -38,10 +38,10 @@ SELECT widetable.encode_key('key_comp', ROW());
 SELECT widetable.encode_key('key_comp', ROW('a', NULL));
 SELECT widetable.encode_key('key_comp', ROW('a', 1, 2));
 
--- The empty text is a value in a key of several columns.
+-- Empty text is allowed in a key of several columns.
 SELECT widetable.encode_key('key_comp', ''), widetable.encode_key('key_comp', '', 1), widetable.decode_key('key_comp', '\x000180000001');
 
--- Bytes that are no key: cut short, too long, a broken escape, no text.
+-- Bytes that are not a key: too short, too long, a broken escape, invalid text.
 SELECT widetable.decode_key('key_comp', '\x');
 SELECT widetable.decode_key('key_comp', '\x610001');
 SELECT widetable.decode_key('key_comp', '\x61000180000001ff');
@@ -50,7 +50,7 @@ SELECT widetable.decode_key('key_comp', '\xff000180000001');
 SELECT widetable.decode_key('key_comp', '\x6100ff000180000001');
 SELECT widetable.decode_key('key_comp', NULL) IS NULL;
 
--- desc: newest first.  Text that descends always has its terminator.
+-- desc: newest first.  Descending text always has its terminator.
 CREATE FOREIGN TABLE key_desc (who text COLLATE "C", at timestamptz, v text) SERVER widetable
     OPTIONS (key 'who, at desc');
 SELECT at, widetable.encode_key('key_desc', 'u', at) AS key
@@ -59,7 +59,7 @@ CREATE FOREIGN TABLE key_desc_text (t text COLLATE "C", v text) SERVER widetable
 SELECT t, widetable.encode_key('key_desc_text', t) AS key FROM unnest('{a,ab,b,""}'::text[]) t ORDER BY key;
 SELECT widetable.decode_key('key_desc_text', widetable.encode_key('key_desc_text', 'ab'));
 
--- A delimiter joins text parts by a character, as hand-made keys do.
+-- A delimiter joins text parts with one character, as keys made by hand do.
 CREATE FOREIGN TABLE key_delim (follower text OPTIONS (delimiter '+'), followed text, name text) SERVER widetable
     OPTIONS (key 'follower, followed');
 SELECT convert_from(widetable.encode_key('key_delim', 'AK', 'foo'), 'UTF8'),
@@ -68,16 +68,16 @@ SELECT widetable.decode_key('key_delim', 'AK+foo+bar'::bytea);
 SELECT widetable.encode_key('key_delim', 'A+K', 'foo');
 INSERT INTO key_delim VALUES ('AK', 'foo', '1'), ('AKx', 'bar', '2'), ('AK', '', '3'), ('', 'AK', '4'), ('A', 'K+foo', '5');
 INSERT INTO key_delim VALUES ('A+K', 'foo', '6');
--- Equality is exact; a value with the delimiter in it matches nothing.
+-- Equality is exact; a value that contains the delimiter matches no row.
 EXPLAIN (COSTS OFF) SELECT name FROM key_delim WHERE follower = 'AK';
 SELECT * FROM key_delim WHERE follower = 'AK' ORDER BY followed;
 SELECT * FROM key_delim WHERE follower = 'AK+foo' OR follower = 'A+K';
 SELECT * FROM key_delim WHERE follower IN ('A', 'AK+', '') ORDER BY follower;
 SELECT * FROM key_delim WHERE follower = 'A' AND followed = 'K+foo';
 
--- \x00 is the byte zero, as Phoenix ends its texts: VARCHAR, BIGINT DESC, and
--- VARCHAR DESC, which is inverted with its end, also as the last part.  No text
--- contains that byte, so it keeps the order.
+-- \x00 is the byte zero that ends Phoenix's texts: VARCHAR, BIGINT DESC, and
+-- VARCHAR DESC, which is inverted with its terminator, also as the last part.
+-- No text contains that byte, so the order is kept.
 CREATE FOREIGN TABLE key_phoenix (a text OPTIONS (delimiter '\x00') COLLATE "C", b bigint, v text) SERVER widetable OPTIONS (key 'a, b desc');
 CREATE FOREIGN TABLE key_phoenix_desc (a text OPTIONS (delimiter '\x00') COLLATE "C", b text OPTIONS (delimiter '\x00') COLLATE "C", v text)
     SERVER widetable OPTIONS (key 'a, b desc');
@@ -94,7 +94,7 @@ CREATE FOREIGN TABLE key_text (k text, v text) SERVER widetable;
 SELECT widetable.encode_key('key_text', '');
 SELECT length(widetable.encode_key('key_text', repeat('x', 32767)));
 SELECT length(widetable.encode_key('key_text', repeat('x', 32768)));
--- Encoded bytes count, with the salt, escapes and terminators.
+-- The limit applies to the encoded bytes, with salt, escapes and terminators.
 CREATE FOREIGN TABLE key_long (k text, n int, v text) SERVER widetable OPTIONS (key 'k, n', salt_buckets '2');
 SELECT length(widetable.encode_key('key_long', repeat('x', 32760), 1));
 SELECT length(widetable.encode_key('key_long', repeat('x', 32761), 1));
@@ -103,14 +103,14 @@ INSERT INTO key_long VALUES (repeat('x', 32761), 1, 'does not');
 SELECT length(k), n, v FROM key_long;
 SELECT length(widetable.encode_key('key_bytes', decode(repeat('00', 16380), 'hex'), 1));
 SELECT length(widetable.encode_key('key_bytes', decode(repeat('00', 16381), 'hex'), 1));
--- A condition may be longer than any key.
+-- A constant in a condition may be longer than any key.
 SELECT count(*) FROM key_long WHERE k = repeat('x', 40000);
 SELECT count(*) FROM key_long WHERE k > repeat('x', 40000);
 SELECT count(*) FROM key_long WHERE k < repeat('x', 40000) AND k >= repeat('x', 100);
 SELECT count(*) FROM key_long WHERE k IN (repeat('x', 40000), repeat('x', 32760)) AND n = 1;
 SELECT count(*) FROM key_long WHERE k LIKE repeat('x', 40000) || '%';
 
--- An enum, and a domain: the base type counts.
+-- An enum, and a domain: the base type determines the encoding.
 CREATE TYPE key_mood AS ENUM ('sad', 'ok');
 CREATE FOREIGN TABLE key_enum (k key_mood OPTIONS (encoding 'text'), v text) SERVER widetable;
 SELECT widetable.encode_key('key_enum', 'ok'), widetable.decode_key('key_enum', 'sad'::bytea);
@@ -119,8 +119,8 @@ CREATE DOMAIN key_positive AS int CHECK (VALUE > 0);
 CREATE FOREIGN TABLE key_domain (k key_positive, v text) SERVER widetable;
 SELECT widetable.encode_key('key_domain', 1);
 
--- A numeric key has one spelling: 1.0 and 1.00 are the same row, read as 1 or
--- with the scale of the column.  The same for 0 and -0.
+-- Equal numerics are one key: 1.0 and 1.00 are the same row, read as 1 or
+-- with the scale of the column.  The same holds for 0 and -0.
 CREATE FOREIGN TABLE key_numeric (k numeric, v text) SERVER widetable;
 CREATE FOREIGN TABLE key_scale (k numeric(10,2), v text) SERVER widetable OPTIONS (table_name 'public.key_numeric');
 INSERT INTO key_numeric VALUES (1.0, 'first');
@@ -131,7 +131,7 @@ CREATE FOREIGN TABLE key_float (k float8, v text) SERVER widetable;
 INSERT INTO key_float VALUES ('0', 'zero'), ('-0', 'minus zero'), ('NaN', 'nan');
 SELECT * FROM key_float WHERE k = 0 OR k = 'NaN' ORDER BY k;
 
--- Other types are not taken: they have no such bytes.
+-- Other types are refused: they have no order-preserving bytes.
 DO $$
 DECLARE
     t text;
@@ -154,15 +154,15 @@ BEGIN
     END LOOP;
 END $$;
 
--- ------------------------------------------------------ bytes of other writers
+-- ---------------------------------------------------- bytes from other writers
 
--- The same stored table as bytes: what another writer might have put there.
+-- The same stored table with bytea columns, to write what another writer could have written.
 CREATE FOREIGN TABLE key_raw (k bytea, a bytea, j bytea) SERVER widetable;
 CREATE FOREIGN TABLE key_read (n int, a int, j jsonb) SERVER widetable OPTIONS (table_name 'public.key_raw');
 INSERT INTO key_raw VALUES ('\x80000001', '\x00000007', '{"x": 1}'), ('\x80000002', '\x0007', NULL), ('\x80000003', NULL, '{"x"'), ('\x80000004', '\x00000008', '\xff'),
     ('\x8000', '\x00000001', '{}'), ('\x8000000001', '\x00000002', '{}');
--- An error names the table, the column and the key; the input function of a
--- type says its own words, and the row is in the context.
+-- An error names the table, the column and the key; an error of a type's
+-- input function keeps its own message and names the row in the context.
 SELECT * FROM key_read WHERE n = 1;
 SELECT a FROM key_read WHERE n = 2;
 SELECT j FROM key_read WHERE n = 2;
@@ -171,7 +171,7 @@ SELECT j FROM key_read WHERE n = 4;
 SELECT j FROM key_read WHERE n = 3;
 SELECT widetable.get('key_read', 3);
 \set SHOW_CONTEXT never
--- A key that does not decode stops a scan, or its row is left out and counted.
+-- A key that does not decode is an error; with on_bad_key 'skip' the scan skips the row and counts it.
 SELECT count(*) FROM key_read;
 ALTER FOREIGN TABLE key_read OPTIONS (ADD on_bad_key 'skip');
 SELECT n FROM key_read ORDER BY n DESC;
@@ -188,7 +188,7 @@ BEGIN
 END $$;
 SELECT key_explain('SELECT n FROM key_read WHERE n > 3');
 SELECT key_explain('SELECT n FROM key_read');
--- Who may not read the key does not see it in an error.
+-- Without SELECT on the key column, an error does not show the key.
 CREATE ROLE regress_key_value;
 GRANT SELECT (a) ON key_read TO regress_key_value;
 SET ROLE regress_key_value;
@@ -197,7 +197,7 @@ RESET ROLE;
 
 -- --------------------------------------------------------------------- salt
 
--- Keys that only grow end up in one place; a hash byte in front spreads them.
+-- Keys that only grow all go to one place; a hash byte in front spreads them.
 -- Queries do not change.  The hash is Phoenix's.
 SELECT k, widetable.salt(k::bytea, 4) AS of_4, widetable.salt(k::bytea, 16) AS of_16
 FROM unnest('{a,b,abc,user1,user2}'::text[]) k;
@@ -206,13 +206,13 @@ CREATE FOREIGN TABLE key_salted (k text, v text) SERVER widetable OPTIONS (salt_
 SELECT k, widetable.encode_key('key_salted', k) FROM unnest('{a,b,user2}'::text[]) k;
 SELECT widetable.decode_key('key_salted', '\x0275736572ff'), widetable.decode_key('key_salted', '\x027573657232');
 SELECT widetable.decode_key('key_salted', '\x027573657232');
--- Of a part of the columns there is no salt: the prefix is the same in every bucket.
+-- Salt needs all key columns: for fewer, encode_key returns the prefix that is the same in every bucket.
 SELECT widetable.encode_key('key_long', 'a') AS prefix, widetable.encode_key('key_long', 'a', 1) AS key;
 SELECT widetable.salt('a', 1), widetable.salt('\x', 256);
 SELECT widetable.salt('a', 0);
 SELECT widetable.salt('a', 257);
 
--- split_keys cuts a table in parts of similar size; a small table has fewer.
+-- split_keys divides a table into parts of similar size; a small table into fewer.
 CREATE FOREIGN TABLE key_split (k text, v text) SERVER widetable;
 CREATE FOREIGN TABLE key_split_salted (k text, v text) SERVER widetable OPTIONS (salt_buckets '3');
 SELECT count(*) AS none FROM widetable.split_keys('key_split', 4);
@@ -234,22 +234,22 @@ SELECT rel, n, p.* FROM unnest('{key_split,key_split_salted}'::regclass[]) rel, 
 SELECT widetable.split_keys('key_split', 0);
 SELECT count(*) AS none FROM widetable.split_keys('key_split', NULL);
 
--- ------------------------------------------------------------- small helpers
+-- ---------------------------------------------------------- helper functions
 
--- The first key behind all keys with a prefix; NULL when there is none.
+-- The first key after all keys with a prefix; NULL if there is none.
 SELECT p, widetable.prefix_end(p) FROM unnest('{"\\x6162","\\x61ff","\\xfeff","\\xff","\\xffff","\\x"}'::bytea[]) p;
 
--- Reversed time: later is smaller, for keys that are made by hand.
+-- Reversed time, for keys made by hand: a later time is a smaller number.
 SELECT widetable.reverse_time('1970-01-01Z'), widetable.reverse_time('2024-01-01Z'), widetable.reverse_time('infinity');
 SELECT widetable.reverse_time('1969-12-31Z');
 SELECT widetable.reverse_time('-infinity');
 SELECT widetable.reverse_time('294276-12-31Z');
 
--- Reversed host names: a site and everything below it are one range.
+-- Reversed host names: a site and everything below it form one range.
 SELECT h, widetable.reverse_host(h)
 FROM unnest('{hbase.apache.org/book.html,https://hbase.apache.org/book.html,apache.org:8080,localhost,10.1.2.3/x,"",a.,"[::1]:80/x","http://[2001:db8::1]/a.b","https://me:p@ss@www.x.org/a@b.c","x.org?at=http://b.c"}'::text[]) h;
 
--- Tiles of the world: a tile's key is the prefix of all tiles in it.
+-- Map tiles: the key of a tile is the prefix of all tiles inside it.
 SELECT widetable.quadkey(35.68, 139.77, z) FROM generate_series(0, 12, 4) z;
 SELECT widetable.quadkey(90, 180, 3), widetable.quadkey(-90, -180, 3), widetable.quadkey(0, 0, 3);
 SELECT widetable.quadkey(91, 0, 3);
@@ -259,8 +259,8 @@ SELECT widetable.quadkey(0, 0, 32);
 SELECT widetable.quadkey(0, 0, -1);
 SELECT widetable.quadkey(0, 0, NULL) IS NULL AS null, length(widetable.quadkey(0, 0, 31)), widetable.quadkey(0, 0, 0) = '' AS world;
 
--- Packed: two bits a digit, left-aligned when a zoom is given, so that a tile
--- is a range of numbers.
+-- Packed: two bits for each digit, left-aligned if a zoom is given, so that a
+-- tile is a range of numbers.
 SELECT widetable.quadkey_pack('12301230'), to_hex(widetable.quadkey_pack('0121', 16)) AS "from",
        to_hex(widetable.quadkey_pack('0122', 16)) AS "to";
 SELECT widetable.quadkey_pack('124');
@@ -269,11 +269,11 @@ SELECT widetable.quadkey_pack(''), widetable.quadkey_pack(repeat('3', 31)), wide
 SELECT widetable.quadkey_pack(repeat('3', 32));
 SELECT widetable.quadkey_pack('1', -1);
 
--- Ids in order of time: never the same, always rising.
+-- Unique ids that increase with time.
 SELECT count(DISTINCT id) AS ids, bool_and(id > before) AS rising, min(length(id)) AS bytes
 FROM (SELECT id, lag(id) OVER (ORDER BY n) AS before FROM (SELECT n, widetable.flake_id() AS id FROM generate_series(1, 1000) n) x) y;
 
--- Reading how a table makes its keys needs the right to read the table.
+-- Showing how a table makes its keys needs SELECT on the table.
 CREATE ROLE regress_key_reader;
 SET ROLE regress_key_reader;
 SELECT widetable.encode_key('key_comp', 'a', 1);
@@ -284,7 +284,7 @@ SELECT widetable.encode_key('key_comp', 'a', 1);
 RESET ROLE;
 SELECT widetable.encode_key('pg_class', 'a');
 
--- What the server may assume about the functions.
+-- Volatility, strictness and parallel safety of the functions.
 SELECT proname, provolatile AS volatile, proisstrict AS strict, proparallel AS parallel
 FROM pg_proc WHERE pronamespace = 'widetable'::regnamespace
     AND proname = ANY ('{encode_key,decode_key,prefix_end,split_keys,reverse_time,reverse_host,salt,quadkey,quadkey_pack,flake_id}') ORDER BY proname;
@@ -296,7 +296,7 @@ DROP TYPE key_mood;
 DROP DOMAIN key_positive;
 DROP ROLE regress_key_reader, regress_key_value;
 
--- A key of type name: equality, ranges, prefixes and order, against names and texts.
+-- A key of type name: equality, ranges, prefixes and order, compared with names and with texts.
 CREATE FOREIGN TABLE range_name (k name, n int, v int) SERVER widetable OPTIONS (key 'k, n desc');
 INSERT INTO range_name SELECT repeat('b', i) || 'x', i, i FROM generate_series(1, 62) i;
 INSERT INTO range_name VALUES ('a', 1, 1), ('B', 2, 2), (repeat('b', 63), 3, 3), (repeat('c', 63), 4, 4);
@@ -308,7 +308,7 @@ EXPLAIN (COSTS OFF) SELECT v FROM range_name WHERE k > 'bx' ORDER BY k DESC, n L
 SELECT v FROM range_name WHERE k > 'bx' ORDER BY k DESC, n LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT v FROM range_name WHERE k LIKE 'bbx%';
 SELECT v FROM range_name WHERE k LIKE 'bbx%' OR k ~ '^bbbx$' ORDER BY v;
--- longer than any name: right behind its beginning
+-- a text longer than any name sorts directly after its truncated form
 SELECT v FROM range_name WHERE k = repeat('b', 64);
 SELECT v FROM range_name WHERE k >= repeat('b', 63) AND k < repeat('b', 64);
 SELECT v FROM range_name WHERE k > repeat('b', 64) AND k >= repeat('c', 63);

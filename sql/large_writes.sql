@@ -1,6 +1,6 @@
--- Transactions that write more than their memory (widetable.write_memory): what
--- does not fit goes to temporary files.  Nothing that a statement sees may
--- depend on it.  An ordinary table gets the same writes; the two must agree.
+-- Transactions that write more than fits in memory (widetable.write_memory) and
+-- spill to temporary files.  No statement may see a difference: an ordinary
+-- table gets the same writes, and the two must agree.
 SET client_min_messages = warning;
 SET widetable.write_memory = '64kB';
 CREATE FOREIGN TABLE large (k int, n int, v text, tags jsonb OPTIONS (family 'm'))
@@ -10,11 +10,11 @@ CREATE VIEW differ AS
     (SELECT k, n, v FROM large EXCEPT ALL SELECT * FROM plain) UNION ALL
     (SELECT * FROM plain EXCEPT ALL SELECT k, n, v FROM large);
 CREATE TABLE spills_before AS SELECT spills, spilled_bytes FROM widetable.pg_stat_widetable;
--- counters are raised when it happens, not at the commit
+-- the counters increase at the spill, not at the commit
 CREATE FUNCTION has_spilled() RETURNS boolean LANGUAGE sql AS
     'SELECT s.spills > b.spills FROM widetable.pg_stat_widetable s, spills_before b';
 
--- One statement.  Keys in no order, so that every file overlaps every other.
+-- One statement.  The keys are unordered, so every file overlaps every other.
 BEGIN;
 INSERT INTO large SELECT g * 7919 % 3001, g, repeat('v', g % 50) FROM generate_series(0, 3000) g;
 INSERT INTO plain SELECT g * 7919 % 3001, g, repeat('v', g % 50) FROM generate_series(0, 3000) g;
@@ -24,13 +24,13 @@ SELECT * FROM differ;
 SELECT k, n FROM large WHERE k BETWEEN 100 AND 103;
 SELECT k, n FROM large ORDER BY k DESC LIMIT 3;
 SELECT n FROM large WHERE k = 2999;
--- Nobody else sees it, and after ROLLBACK nobody at all.
+-- Other sessions do not see the rows, and after ROLLBACK no session does.
 ROLLBACK;
 SELECT count(*) FROM large;
 TRUNCATE plain;
 
--- Statements see what earlier ones have written, and not what they write
--- themselves: this one would never end.
+-- A statement sees the rows of earlier statements and not its own; otherwise
+-- this one would never end.
 BEGIN;
 INSERT INTO large SELECT g, g FROM generate_series(1, 1000) g;
 INSERT INTO large SELECT k + 1000, n FROM large;
@@ -46,10 +46,10 @@ SELECT count(*), sum(n) FROM large;
 COMMIT;
 SELECT * FROM differ;
 SELECT count(*), sum(n) FROM large;
--- One version of each cell: what a later statement of the transaction wrote has replaced the earlier.
+-- One version of each cell: a later statement of the transaction has replaced the earlier value.
 SELECT cells - tombstones AS cells FROM widetable.pg_stat_widetable_tables WHERE relation = 'large'::regclass;
 
--- Savepoints.  What is rolled back may be in several files, with what is not.
+-- Savepoints.  Rolled back changes may be in several files, together with others.
 BEGIN;
 UPDATE large SET v = 'a' WHERE k <= 2000;
 UPDATE plain SET v = 'a' WHERE k <= 2000;
@@ -71,7 +71,7 @@ SELECT * FROM differ;
 COMMIT;
 SELECT * FROM differ;
 
--- Thousands of exception blocks, some rolled back, some not, nested ones among them.
+-- Thousands of exception blocks, nested ones among them, some rolled back.
 CREATE FUNCTION attempts(t regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1 .. 3000 LOOP
@@ -96,7 +96,7 @@ COMMIT;
 SELECT * FROM differ;
 SELECT count(*), sum(n) FROM large WHERE k > 20000;
 
--- A cursor shows what was there when it was opened, whatever goes to files meanwhile.
+-- A cursor shows the rows at its opening, even if they are spilled meanwhile.
 BEGIN;
 INSERT INTO large SELECT g, 1 FROM generate_series(30001, 30100) g;
 DECLARE c CURSOR FOR SELECT k, n FROM large WHERE k > 30000;
@@ -110,7 +110,7 @@ FETCH 5 FROM c;
 SELECT count(*), sum(n) FROM large WHERE k > 30000;
 ROLLBACK;
 
--- Deletes count in the order of the statements, map columns and counters too.
+-- Deletes take effect in statement order, also for map columns and counters.
 BEGIN;
 INSERT INTO large (k, n, tags) SELECT g, g, jsonb_build_object('a', '1', 'b', repeat('t', 30)) FROM generate_series(40001, 41000) g;
 UPDATE large SET tags = '{"c": "2"}' WHERE k BETWEEN 40001 AND 40500;
@@ -124,7 +124,7 @@ SELECT sum((widetable.increment('large', '41000', '{"m:hits": 1}'::jsonb)->>'m:h
 SELECT tags->>'hits' IS NOT NULL FROM large WHERE k = 41000;
 ROLLBACK;
 
--- Keys that exist are found in files, too.
+-- insert_mode 'error' finds existing keys in spilled files, too.
 CREATE FOREIGN TABLE large_once (k int, v text) SERVER widetable OPTIONS (key 'k', insert_mode 'error');
 BEGIN;
 INSERT INTO large_once SELECT g, repeat('v', 50) FROM generate_series(1, 2000) g;
@@ -136,7 +136,7 @@ SELECT count(*), count(*) FILTER (WHERE v = 'again') FROM large_once;
 COMMIT;
 SELECT count(*), count(*) FILTER (WHERE v = 'again') FROM large_once;
 
--- Nothing is left of the files.
+-- No temporary files remain.
 SELECT name FROM pg_ls_dir('widetable') name WHERE name LIKE '%.run%';
 SELECT * FROM widetable.verify();
 DROP VIEW differ;

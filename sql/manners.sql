@@ -1,5 +1,5 @@
 --
--- What a foreign table owes to the statements and commands around it: EXPLAIN
+-- What the statements and commands around a foreign table may rely on: EXPLAIN
 -- reads nothing, plans follow ALTER, rows that a view hides stay hidden, dropped
 -- and added columns, system columns, inheritance, commands that do not apply.
 --
@@ -9,7 +9,7 @@ SET search_path = man, public;
 CREATE ROLE regress_wt_man;
 GRANT USAGE ON SCHEMA man TO regress_wt_man;
 
--- EXPLAIN reads no cell, and EXPLAIN ANALYZE shows that the counters would tell
+-- EXPLAIN reads no cell; EXPLAIN ANALYZE does, which shows that the counters work
 CREATE FOREIGN TABLE t (a text COLLATE "C", b int, v int, s text) SERVER widetable OPTIONS (key 'a, b');
 INSERT INTO t SELECT 'k' || g % 10, g, g * 2, 'text ' || g FROM generate_series(1, 2000) g;
 SELECT widetable.flush('t');
@@ -32,7 +32,7 @@ FROM (VALUES ('SELECT * FROM t'),
              ('UPDATE t SET v = 2 * b WHERE a = ''k1'' AND b < 50'),
              ('DELETE FROM t WHERE b = -1')) AS q (query);
 
--- a scan that runs again keeps its cursor: files are opened once
+-- a rescan reuses its cursor: files are opened once
 CREATE FUNCTION files(query text) RETURNS SETOF text LANGUAGE plpgsql AS
 $$DECLARE l text; BEGIN
 	FOR l IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
@@ -42,7 +42,7 @@ END$$;
 SELECT * FROM files('SELECT s FROM generate_series(1, 500) g, LATERAL (SELECT s FROM t WHERE a = ''k'' || g % 10 AND b = g OFFSET 0) x');
 SELECT * FROM files('SELECT (SELECT s FROM t WHERE a = ''k'' || g % 10 AND b = g) FROM generate_series(1, 500) g');
 
--- a leaky function sees nothing that a view with security_barrier hides
+-- a leaky function does not see rows that a security_barrier view hides
 CREATE FUNCTION leak(anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS
 $$BEGIN IF $1::text ~ '[13579]$' THEN RAISE WARNING 'seen: %', $1; END IF; RETURN true; END$$;
 CREATE FUNCTION less_leaky(int, int) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS
@@ -61,7 +61,7 @@ SELECT count(*) FILTER (WHERE leak(b)) FROM even;
 SELECT a, b FROM even WHERE leak(b) ORDER BY a DESC, b DESC LIMIT 2;
 SELECT min(b), max(b) FROM half WHERE leak(a || '2') AND leak(v);
 SELECT count(*) FROM half WHERE (a, b) > ('k2', 100) AND leak(v);
--- a division that would fail on a hidden row: 1 is hidden
+-- a division that would fail on a hidden row (b = 1)
 SELECT count(*) FROM even WHERE 10 / (b - 1) > 0;
 SELECT count(*) FROM even WHERE a = 'k1' AND 10 / (b - 1) > 0;
 UPDATE even SET s = 'changed' WHERE leak(b) AND b < 20 RETURNING a, b, s;
@@ -75,7 +75,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT a, count(*) FROM even WHERE leak(b) GROUP BY
 EXPLAIN (VERBOSE, COSTS OFF) UPDATE even SET s = 'x' WHERE leak(b) AND b < 20;
 SELECT count(*), sum(v) FROM t;
 
--- privileges on columns; a view reads as its owner
+-- column privileges; a view reads with the privileges of its owner
 GRANT SELECT (a, v), UPDATE (s), INSERT (a, b, s) ON t TO regress_wt_man;
 CREATE VIEW owners AS SELECT s FROM t WHERE a = 'k7' AND b < 50;
 GRANT SELECT ON owners TO regress_wt_man;
@@ -99,7 +99,7 @@ INSERT INTO t (a, b, s) VALUES ('new', 1, 'x') RETURNING a;
 INSERT INTO t (a, b, v) VALUES ('new', 1, 1);
 SELECT a FROM t WHERE a = 'k7' LIMIT 1 FOR UPDATE;
 TRUNCATE t;
--- PostgreSQL's words for it differ between versions
+-- the message differs between versions of PostgreSQL
 SET client_min_messages = error;
 ANALYZE t;
 SET client_min_messages = warning;
@@ -107,7 +107,7 @@ EXPLAIN SELECT b FROM t;
 RESET ROLE;
 DELETE FROM t WHERE a = 'new';
 
--- plans that were made before follow what is changed since
+-- prepared plans follow later changes
 PREPARE one (text, int) AS SELECT * FROM t WHERE a = $1 AND b = $2;
 PREPARE total AS SELECT count(*), sum(v) FROM t WHERE a = 'k1';
 PREPARE change (int) AS UPDATE t SET v = v + 1 WHERE a = 'k1' AND b = $1;
@@ -277,7 +277,7 @@ ALTER TABLE part DETACH PARTITION part3;
 DROP FOREIGN TABLE part3;
 DROP TABLE part;
 
--- commands that do not apply, or not as such
+-- commands that do not apply, or only in part
 SELECT count(*) FROM c TABLESAMPLE BERNOULLI (50);
 CREATE INDEX ON c (y);
 ALTER FOREIGN TABLE c ADD PRIMARY KEY (k);

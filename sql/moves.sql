@@ -1,4 +1,4 @@
--- UPDATEs that move what others of their rows leave: no order of the rows loses anything.
+-- UPDATEs that move a cell to a place that other updated rows leave: whatever the order of the rows, nothing is lost.
 \set SHOW_CONTEXT never
 \pset null NULL
 CREATE FOREIGN TABLE mv (k text COLLATE "C", v text, n text OPTIONS (column 'e:n'))
@@ -15,10 +15,10 @@ UPDATE mv_cells SET ts = ts + 1;
 TABLE mv_all;
 UPDATE mv_cells SET ts = 6 - ts RETURNING ts, value;
 TABLE mv_all;
--- some of them in their place
+-- some versions are rewritten in place
 UPDATE mv_cells SET ts = CASE ts WHEN 4 THEN 3 WHEN 3 THEN 4 ELSE ts END, value = value || '!';
 TABLE mv_all;
--- two to one place, in either order; or where one stays
+-- two versions moved to one place, in either order; or to the place of one that stays
 UPDATE mv_cells SET ts = 9;
 UPDATE mv_cells SET ts = 3;
 UPDATE mv_cells SET ts = 2;
@@ -26,7 +26,7 @@ UPDATE mv_cells SET ts = ts - 1 WHERE ts > 2;
 UPDATE mv_cells SET ts = ts + 1 WHERE ts < 4;
 UPDATE mv_cells SET ts = NULL;
 TABLE mv_all;
--- away from a place, and a value that goes: NULL leaves its place to others
+-- a version moves away, and a value set to NULL frees its place for others
 UPDATE mv_cells SET ts = ts - 1, value = CASE WHEN ts = 2 THEN NULL ELSE value END;
 TABLE mv_all;
 -- within a transaction, over versions that have no timestamp yet
@@ -66,10 +66,10 @@ TABLE mv_all;
 UPDATE mv_cells SET qualifier = 'a';
 UPDATE mv_cells SET k = '2', qualifier = 'a' WHERE qualifier = 'c' AND family = 'd';
 TABLE mv_all;
--- a join that delivers rows twice moves them once
+-- a join that returns a row twice moves it once
 UPDATE mv_cells c SET ts = c.ts + x FROM generate_series(1, 2) x WHERE c.k = '2';
 SELECT count(*), count(DISTINCT ts) <= 2 AS moved FROM mv_cells WHERE k = '2';
--- a trigger moves as the statement itself does
+-- a row trigger can move a version as the statement can
 CREATE FUNCTION mv_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.ts := NEW.ts - 1; RETURN NEW; END $$;
 CREATE TRIGGER mv_move BEFORE UPDATE ON mv_cells FOR EACH ROW EXECUTE FUNCTION mv_trigger();
 TRUNCATE mv;
@@ -95,7 +95,7 @@ UPDATE mv_row SET k = k + 10;
 SELECT string_agg(k || v, ' ' ORDER BY k) FROM mv_row;
 
 -- ---------------------------------------------------------------- timestamp_of
--- The version that the row shows moves to the stated time, where it must be the newest one.
+-- The version that the row shows moves to the given time, where it must be the newest one.
 CREATE FOREIGN TABLE mv_ts (k text COLLATE "C", v text, vt bigint OPTIONS (timestamp_of 'd:v'))
     SERVER widetable OPTIONS (families '{"d": {"versions": 5}}');
 INSERT INTO mv_ts VALUES ('x', 'a', 10), ('x', 'b', 20), ('x', 'c', 30);
@@ -106,7 +106,7 @@ UPDATE mv_ts SET v = 'z', vt = 25;
 SELECT * FROM mv_ts;
 UPDATE mv_ts SET vt = 40 RETURNING *;
 SELECT ts, convert_from(value, 'UTF8') FROM widetable.cells('mv_ts', 'x', 9);
--- a version that is there is replaced
+-- an existing version at the new time is replaced
 UPDATE mv_ts SET v = 'y', vt = 20;
 SELECT ts, convert_from(value, 'UTF8') FROM widetable.cells('mv_ts', 'x', 9);
 
@@ -122,8 +122,8 @@ DROP VIEW mv_all;
 DROP FOREIGN TABLE mv, mv_cells, mv_row, mv_ts, mv_map;
 DROP FUNCTION mv_trigger;
 
--- ------------------------------------------- any moves, as an ordinary table does them
--- A deferred unique constraint looks at the end of the statement, and so does this.
+-- --------------------------------------- random moves, compared with an ordinary table
+-- A deferred unique constraint checks at the end of the statement, and so does the foreign table.
 CREATE FOREIGN TABLE mv_fuzz (k text COLLATE "C", v text, n text OPTIONS (column 'e:n'))
     SERVER widetable OPTIONS (families '{"d": {"versions": 1000}, "e": {"versions": 1000}}');
 CREATE FOREIGN TABLE mv_fuzz_cells (k text COLLATE "C", family text, qualifier text, ts bigint, value text)

@@ -1,15 +1,15 @@
--- Options: what may be said about a table, its families and its columns, and
--- what a mistake looks like.  Every error says what would have been right.
+-- Options of a table, its families and its columns, and the errors for wrong
+-- ones.  Every error says what would have been right.
 \set SHOW_CONTEXT never
 
--- A table needs no option at all: the first column is the key, the other
--- columns are cells of family d, named as the columns are.
+-- A table needs no options: the first column is the key, the other columns
+-- are cells of family d with the columns' names.
 CREATE FOREIGN TABLE opt_plain (id text, name text, born date) SERVER widetable;
 SELECT widetable.encode_key('opt_plain', 'ann');
 DROP FOREIGN TABLE opt_plain;
 
--- The table of the manual: a composite key, four families with options of
--- their own, a counter, and a family as a map.
+-- The table of the manual: a composite key, four families with their options,
+-- a counter, and a family as a map.
 CREATE FOREIGN TABLE opt_visits (
     cookie   text COLLATE "C",
     at       timestamptz,
@@ -21,11 +21,11 @@ CREATE FOREIGN TABLE opt_visits (
   OPTIONS (key 'cookie, at desc',
            families '{"p": {"versions": 5}, "r": {"ttl": "60 days"}, "c": {}, "t": {}}');
 
--- Everything is in the options, so pg_dump keeps it.
+-- Everything is in the options, so pg_dump preserves it.
 SELECT unnest(ftoptions) AS option FROM pg_foreign_table WHERE ftrelid = 'opt_visits'::regclass;
 
--- Options can be added, changed and dropped; a bad change is refused and
--- leaves the table as it was.
+-- Options can be added, changed and dropped; an invalid change is refused and
+-- leaves the table unchanged.
 ALTER FOREIGN TABLE opt_visits OPTIONS (ADD insert_mode 'error');
 ALTER FOREIGN TABLE opt_visits OPTIONS (SET insert_mode 'merge');
 ALTER FOREIGN TABLE opt_visits OPTIONS (DROP insert_mode);
@@ -36,7 +36,7 @@ DROP FOREIGN TABLE opt_visits;
 
 -- ------------------------------------------------------------- unknown names
 
--- A name that is nearly right is guessed; the valid ones are always listed.
+-- For a misspelled name the error suggests the nearest one, and always lists the valid ones.
 CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (familys '{}');
 CREATE FOREIGN TABLE opt_bad (k text, v text OPTIONS (colum 'f:v')) SERVER widetable;
 ALTER SERVER widetable OPTIONS (ADD layout 'rows');
@@ -56,8 +56,8 @@ CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (table_na
 
 -- ------------------------------------------------------------------- the key
 
--- Columns in order, each may be followed by desc.  Names are read as SQL reads
--- them: quotes keep upper case and blanks.
+-- A list of columns, each optionally followed by desc.  Names are parsed as in
+-- SQL: quotes preserve upper case and spaces.
 CREATE FOREIGN TABLE opt_key ("User Id" int, "At" timestamptz, v text) SERVER widetable
     OPTIONS (key '"User Id" DESC, "At" asc');
 SELECT widetable.decode_key('opt_key', widetable.encode_key('opt_key', 7, '2024-01-01 12:00Z')) -> 'User Id' AS user_id;
@@ -70,21 +70,21 @@ CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (key '"k'
 CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (key 'k, w');
 CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (key 'k, v, k');
 
--- Equal values must have equal bytes, and bytes must sort: not every type can
--- be part of a key.
+-- A key type needs equal bytes for equal values, and bytes that sort: not
+-- every type qualifies.
 CREATE FOREIGN TABLE opt_bad (k char(4), v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k jsonb, v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k interval, v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k float8 OPTIONS (encoding 'text'), v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k bigint OPTIONS (encoding 'counter'), v text) SERVER widetable;
 
--- A digest cannot be read back: the key column names the cell with the original.
+-- A digest cannot be decoded: the key column names the cell that holds the original.
 CREATE FOREIGN TABLE opt_bad (k text OPTIONS (encoding 'md5'), v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_key (k text OPTIONS (encoding 'md5', column 'd:name'), v text) SERVER widetable;
 SELECT widetable.encode_key('opt_key', 'TheRealMT');
 DROP FOREIGN TABLE opt_key;
 
--- Delimiters are for text.
+-- Delimiters are for text only.
 CREATE FOREIGN TABLE opt_bad (k int OPTIONS (delimiter '+'), v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k text OPTIONS (delimiter '::'), v text) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k text, v text OPTIONS (delimiter '+')) SERVER widetable;
@@ -117,7 +117,7 @@ CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (families
 CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (families '{"f": {"compaction": "window"}}');
 CREATE FOREIGN TABLE opt_bad (k text, v text) SERVER widetable OPTIONS (families '{"f": {"in_memory": "yes"}}');
 
--- A column cannot live in a family that is dropped.
+-- A column cannot map a family that is dropped.
 CREATE FOREIGN TABLE opt_bad (k text, v text OPTIONS (column 'f:v')) SERVER widetable OPTIONS (families '{"f": null}');
 
 -- ------------------------------------------------------------------- columns
@@ -146,14 +146,14 @@ CREATE FOREIGN TABLE opt_bad (k text, v text OPTIONS (prefix 'x')) SERVER wideta
 CREATE FOREIGN TABLE opt_bad (k text, v date OPTIONS (timestamp_of 'f:x')) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k text, v bigint OPTIONS (timestamp_of 'x')) SERVER widetable;
 
--- No two columns may map the same cell, nor the same qualifiers.
+-- No two columns may map the same cell or the same set of qualifiers.
 CREATE FOREIGN TABLE opt_bad (k text, v text, w text OPTIONS (column 'd:v')) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k text, v jsonb OPTIONS (family 'f'), w jsonb OPTIONS (family 'f')) SERVER widetable;
 CREATE FOREIGN TABLE opt_bad (k text OPTIONS (encoding 'sha1', column 'd:v'), v text) SERVER widetable;
 
 -- -------------------------------------------------------------- layout cells
 
--- One row for each version of each cell; the columns are known by their names.
+-- One row for each version of each cell; the columns are recognised by name.
 CREATE FOREIGN TABLE opt_cells (k text, family text, qualifier bytea, ts bigint, value bytea, version int)
     SERVER widetable OPTIONS (layout 'cells');
 DROP FOREIGN TABLE opt_cells;

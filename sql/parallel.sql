@@ -1,4 +1,4 @@
--- Parallel plans give what serial ones give.
+-- Parallel plans return what serial plans return.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
@@ -12,14 +12,14 @@ INSERT INTO par_salted SELECT n, n % 89 FROM generate_series(1, 3000) n;
 INSERT INTO par_log SELECT date '2024-01-01' + n % 30, n, n % 31 FROM generate_series(1, 3000) n;
 INSERT INTO par_heap SELECT n, n % 7 FROM generate_series(1, 3000) n;
 ANALYZE par, par_salted, par_log, par_heap;
--- part in files, part in memtables
+-- some rows in files, some in memtables
 SELECT widetable.flush('par');
 SELECT widetable.flush('par_log');
 UPDATE par SET v = v + 1000 WHERE id % 10 = 0;
 DELETE FROM par WHERE id % 100 = 7;
 DELETE FROM par_log WHERE day = '2024-01-05';
 
--- Rows and their order with and without workers; which of the nodes of interest the plan has.
+-- Returns the rows with and without workers, their order, and which of the relevant nodes the plan has.
 CREATE FUNCTION par_rows(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE r text[];
 BEGIN
@@ -56,7 +56,7 @@ BEGIN
 	RETURN format('%s rows: %s', coalesce(cardinality(serial), 0), nodes);
 END $$;
 
--- A table dealt out: all of it, ranges, lists, nothing.
+-- A scan shared between processes: the whole table, ranges, lists, no rows.
 SELECT par_check('SELECT count(*), sum(v), min(b), max(id) FROM par');
 SELECT par_check('SELECT * FROM par WHERE v % 10 = 3');
 SELECT par_check($$SELECT * FROM par WHERE city > 'city 1' AND city < 'city 4' AND b IS NOT NULL$$);
@@ -65,23 +65,23 @@ SELECT par_check($$SELECT * FROM par_log WHERE day IN ('2024-01-05', '2024-01-07
 SELECT par_check($$SELECT * FROM par WHERE city = 'nowhere' AND id > 3$$);
 SELECT par_check('SELECT * FROM par_salted');
 SELECT par_check('SELECT id FROM par_salted WHERE id BETWEEN 1000 AND 2000');
--- Values that come from elsewhere in the query.
+-- Values computed elsewhere in the query.
 SELECT par_check('SELECT * FROM par_log WHERE day >= (SELECT min(day) + 20 FROM par_log)');
 SELECT par_check($$SELECT * FROM par WHERE city = ANY (ARRAY(SELECT 'city ' || v % 3 FROM par_heap WHERE id <= 5))$$);
--- In order: each process has its rows in order.
+-- Sorted output: each process returns its rows in order.
 SELECT par_check('SELECT * FROM par WHERE v % 10 = 3 ORDER BY city, id DESC');
 SELECT par_check('SELECT * FROM par WHERE v % 10 = 3 ORDER BY city DESC, id');
 SELECT par_check('SELECT day, id, v FROM par_log WHERE day > ''2024-01-10'' AND v = 3 ORDER BY day, id');
 SELECT par_check('SELECT day, count(*) FROM par_log GROUP BY day ORDER BY day', 'enable_hashagg=off');
 SELECT par_check('SELECT id, v FROM par_salted WHERE v = 5 ORDER BY id');
 SELECT par_check('SELECT * FROM (SELECT * FROM par WHERE v % 10 = 3 ORDER BY city, id DESC LIMIT 20) l ORDER BY city, id DESC');
--- Joins: dealt out on both sides, whole on one, looked up.
+-- Joins: both sides shared, one side read whole, lookups.
 SELECT par_check('SELECT a.id, b.v FROM par a JOIN par_log b ON a.v = b.v + 50 WHERE a.id % 5 = 0', 'enable_mergejoin=off', 'enable_nestloop=off');
 SELECT par_check('SELECT a.id, b.v FROM par a JOIN par_salted b USING (id)', 'enable_parallel_hash=off', 'enable_mergejoin=off', 'enable_nestloop=off');
 SELECT par_check('SELECT h.id, b.v FROM par_heap h JOIN par_salted b USING (id)', 'enable_hashjoin=off', 'enable_mergejoin=off');
 SELECT par_check('SELECT a.id, b.id FROM par_log a JOIN par_log b ON a.day = b.day AND a.id = b.id + 30', 'enable_hashjoin=off', 'enable_nestloop=off');
 SELECT par_check('SELECT id FROM par a WHERE NOT EXISTS (SELECT FROM par_log b WHERE b.v = a.v)', 'enable_nestloop=off', 'enable_mergejoin=off');
--- A parallel plan that is run again and again.
+-- A parallel plan that is executed repeatedly.
 SELECT par_check('SELECT h.id, l.* FROM (SELECT id FROM par_heap WHERE id <= 5) h LEFT JOIN LATERAL (SELECT count(*), sum(v) FROM par_log OFFSET h.id * 0) l ON true', 'enable_material=off', 'enable_memoize=off');
 SELECT par_check('SELECT * FROM (SELECT v FROM par_heap WHERE id <= 3) h CROSS JOIN (SELECT day, id FROM par_log WHERE v = 30) l', 'enable_material=off', 'enable_hashjoin=off');
 -- Partitions, one of them an ordinary table.
@@ -98,11 +98,11 @@ CREATE FOREIGN TABLE par_cells (row text, family text, qualifier text, ts timest
 INSERT INTO par_cells (row, family, qualifier, value) SELECT 'r' || n % 300, 'd', 'q' || n, n FROM generate_series(1, 3000) n;
 SELECT par_check('SELECT row, qualifier, value FROM par_cells');
 SELECT par_check('SELECT row, qualifier, value FROM par_cells ORDER BY row, qualifier');
--- A table that nobody has written to.
+-- A table that was never written to.
 CREATE FOREIGN TABLE par_empty (id int, v int) SERVER widetable OPTIONS (key 'id');
 SELECT par_check('SELECT count(*) FROM par_empty');
 
--- Another time, and a fixed one for what has expired.
+-- as_of, and a fixed clock for expiry.
 CREATE FOREIGN TABLE par_ttl (row text, family text, qualifier text, ts timestamptz, value text) SERVER widetable
 	OPTIONS (layout 'cells', key 'row', families '{"d": {"ttl": "1 hour", "versions": 2}}');
 INSERT INTO par_ttl SELECT 'r' || n, 'd', 'q', '2024-05-01 10:00', '1' FROM generate_series(1, 1000) n;
@@ -117,7 +117,7 @@ SELECT par_check('SELECT value, count(*) FROM par_ttl GROUP BY value'), par_rows
 RESET widetable.as_of;
 RESET widetable.clock;
 
--- What the transaction has written is known to the session's process alone.
+-- Only the leader knows the writes of its transaction, so there are no workers after a write.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -140,7 +140,7 @@ BEGIN;
 INSERT INTO par VALUES ('city 9', 9999, 1000000, NULL);
 DELETE FROM par WHERE city = 'city 0';
 DELETE FROM par_salted WHERE id <= 10;
--- planned before, planned now, and about ordinary tables only
+-- a plan made before the write, one made after it, and one on ordinary tables only
 SELECT par_workers('EXECUTE par_sum'), par_workers('EXECUTE par_join');
 EXECUTE par_sum;
 EXECUTE par_join;
@@ -149,7 +149,7 @@ SELECT count(*), sum(v) FROM par;
 ROLLBACK;
 SELECT par_workers('EXECUTE par_sum'), par_workers('EXECUTE par_join');
 EXECUTE par_sum;
--- a savepoint rolled back leaves nothing to see, and one rolled back in part what came before it
+-- after ROLLBACK TO the first savepoint no writes remain
 BEGIN;
 SAVEPOINT a;
 DELETE FROM par;
@@ -157,10 +157,10 @@ EXECUTE par_sum;
 ROLLBACK TO a;
 EXECUTE par_sum;
 COMMIT;
--- FOR UPDATE, and changes
+-- FOR UPDATE and UPDATE
 SELECT par_workers('SELECT * FROM par WHERE v = 3 FOR UPDATE'), par_workers('UPDATE par_log SET v = v');
 
--- Functions in workers read what the statement reads, or fail.
+-- Functions in workers read with the statement's snapshot, or fail.
 CREATE FUNCTION par_count() RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN RETURN (SELECT count(*) FROM par_salted); END';
 SELECT par_workers('SELECT par_count() FROM par_heap WHERE id <= 10');
 SELECT DISTINCT par_count() FROM par_heap WHERE id <= 10;
@@ -173,14 +173,14 @@ DELETE FROM par_salted WHERE id <= 10;
 ALTER FUNCTION par_count PARALLEL RESTRICTED;
 SELECT DISTINCT par_count() FROM par_heap WHERE id <= 10;
 ROLLBACK;
--- Nothing can be written meanwhile.
+-- Writing during a parallel query fails.
 CREATE FUNCTION par_write() RETURNS void LANGUAGE plpgsql PARALLEL RESTRICTED AS 'BEGIN INSERT INTO par_log VALUES (''2024-01-01'', 0, 0); END';
 SELECT par_write(), count(*) FROM par;
--- An error in a worker, and the next statement.
+-- An error in a worker, then the next statement.
 SELECT sum(1 / (v - 42)) FROM par;
 EXECUTE par_sum;
 
--- The setting is not a user's; the other one switches all off.
+-- Users cannot set parallel_snapshot; enable_parallel_scan switches parallel scans off.
 SET widetable.parallel_snapshot = 'x';
 SET widetable.enable_parallel_scan = off;
 SELECT par_workers('SELECT count(*) FROM par');

@@ -1,7 +1,7 @@
--- Conditions on cells: which of them the engine tests, and that it answers as
--- PostgreSQL does.
+-- Conditions on cells: which ones the engine tests, and that its answers equal
+-- PostgreSQL's.
 --
--- A row that fails an Engine Filter is left out before a tuple is made of it.
+-- The engine skips a row that fails an Engine Filter before a tuple is made.
 \set SHOW_CONTEXT never
 SET timezone = 'America/New_York';
 SET datestyle = 'ISO, YMD';
@@ -9,7 +9,7 @@ SET extra_float_digits = 1;
 
 -- ------------------------------------- every type, encoding and operator
 
--- vals: what rows have; asked: what is asked for, also what the column cannot hold
+-- vals: values in the rows; asked: values in the conditions, also ones that the column cannot hold
 CREATE TABLE pred_type (type text, encodings text[], vals text[], asked text[]);
 INSERT INTO pred_type VALUES
  ('bool', '{binary,ordered,text}', '{true,false}', '{true,false,NULL::bool}'),
@@ -66,7 +66,7 @@ BEGIN
              string_agg(format('%I %s OPTIONS (column %L, encoding %L) %s', name, type, CASE WHEN no % 3 = 0 THEN 'e:' ELSE 'd:' END || name, encoding, coll), ', ' ORDER BY no) ||
              $o$) SERVER widetable OPTIONS (key 'id', families '{"d": {}, "e": {}, "f": {}}')$o$ FROM pred_column);
     EXECUTE (SELECT 'CREATE TABLE pred_h (id int, n int, ' || string_agg(format('%I %s %s', name, type, coll), ', ' ORDER BY no) || ')' FROM pred_column);
-    -- which value a row has is random, but always the same
+    -- the value of a row is pseudo-random, the same in each run
     EXECUTE (SELECT 'INSERT INTO pred_h SELECT id, id, ' ||
              string_agg(format('(%L::%s[])[1 + (hashint4(id * 101 + %s) & 65535) %% %s]', vals, CASE WHEN type LIKE '%[]' THEN 'text' ELSE type END, no, cardinality(vals) + 2) ||
                         CASE WHEN type LIKE '%[]' THEN '::' || type ELSE '' END, ', ' ORDER BY no) ||
@@ -76,7 +76,7 @@ INSERT INTO pred_w SELECT * FROM pred_h WHERE id <= 40;
 SELECT widetable.flush();
 INSERT INTO pred_w SELECT * FROM pred_h WHERE id > 40;
 
--- The ids by which a condition is true: pushed, not pushed, in an ordinary table.
+-- Returns the ids for which a condition is true. pred_wrong() compares with pushdown, without, and the ordinary table.
 CREATE FUNCTION pred_ids(rel text, condition text) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
     ids int[];
@@ -90,7 +90,7 @@ DECLARE
     pushed int[] := pred_ids(rel || '_w', condition);
     plain int[];
 BEGIN
-    -- one is enough to know that the others are compared with the right thing
+    -- a sample without pushdown is enough to trust the comparison
     IF pushed IS NOT DISTINCT FROM want AND hashtext(condition) % 4 <> 0 THEN RETURN NULL; END IF;
     PERFORM set_config('widetable.enable_pushdown', 'off', false);
     plain := pred_ids(rel || '_w', condition);
@@ -99,7 +99,7 @@ BEGIN
     IF plain IS DISTINCT FROM want THEN RETURN format('PLAIN: %s: %s, not %s', condition, plain, want); END IF;
     RETURN NULL;
 END $$;
--- all: the engine tests it alone; part: both; none
+-- Returns what tests the condition: all = the engine alone, part = both, none = PostgreSQL alone
 CREATE FUNCTION pred_pushed(condition text, rel text DEFAULT 'pred') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     plan text;
@@ -120,18 +120,18 @@ CREATE TABLE pred_case AS
 CREATE TABLE pred_answer AS SELECT *, pred_wrong(condition) AS wrong, pred_pushed(condition) AS pushed FROM pred_case;
 SELECT count(*) > 4000 AS many, count(wrong) AS wrong FROM pred_answer;
 SELECT wrong FROM pred_answer WHERE wrong IS NOT NULL LIMIT 10;
--- East of Greenwich the first day of dates begins before the first moment of timestamps.
+-- East of Greenwich the first date begins before the first timestamp.
 SET timezone = 'Asia/Kolkata';
 SELECT count(pred_wrong(condition)) AS wrong, count(*) > 20 AS some FROM pred_case WHERE type = 'timestamptz' AND a LIKE '%4714%';
 SET timezone = 'America/New_York';
--- What is pushed: an operator by all the types of its values
+-- What is pushed down: each operator, over all types of the constant
 SELECT type, encoding, string_agg(op, ' ' ORDER BY op) FILTER (WHERE pushed = '{all}') AS tested_by_the_engine,
        string_agg(op, ' ' ORDER BY op) FILTER (WHERE pushed = '{all,none}') AS depends_on_the_value
 FROM (SELECT no, type, encoding, op, array_agg(DISTINCT pushed ORDER BY pushed) AS pushed FROM pred_answer
       WHERE a IS NULL OR a NOT LIKE 'NULL%' GROUP BY no, type, encoding, op) x
 GROUP BY no, type, encoding ORDER BY no;
 
--- Lists, as arrays and as IN; the other way round; ORs over columns and families; random conjunctions.
+-- Lists as arrays and as IN; operands swapped; ORs over columns and families; random conjunctions.
 SELECT count(wrong) AS wrong, count(*) > 300 AS many, string_agg(DISTINCT type || ' ' || encoding, ', ') FILTER (WHERE pushed <> 'all' AND condition NOT LIKE '%NULL%' AND encoding NOT IN ('text', 'decimal', 'hex')) AS not_pushed
 FROM (SELECT *, pred_wrong(condition) AS wrong, pred_pushed(condition) AS pushed FROM (
     SELECT type, encoding, format('%I %s (%s)', name, op, list) AS condition
@@ -149,7 +149,7 @@ WITH numbered AS (SELECT condition, row_number() OVER (ORDER BY hashtext(conditi
 SELECT count(wrong) AS wrong, count(*) FILTER (WHERE pushed = 'all') > 100 AS all_pushed, count(*) FILTER (WHERE pushed = 'part') > 50 AS part
 FROM (SELECT *, pred_wrong(condition) AS wrong, pred_pushed(condition) AS pushed FROM conditions OFFSET 0) x;
 
--- Parameters of a generic plan, whose values come later.
+-- Parameters of a generic plan: the values are unknown at planning time.
 SET plan_cache_mode = force_generic_plan;
 CREATE FUNCTION pred_generic(name text, op text, asked text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -223,12 +223,12 @@ EXPLAIN (COSTS OFF) EXECUTE mp_k('x');
 EXECUTE mp_k('x');
 RESET plan_cache_mode;
 
--- ------------------------------------------------------------ what is shown
+-- ------------------------------------------------------------------ EXPLAIN
 
 CREATE FOREIGN TABLE ef (k text COLLATE "C", v int, w text OPTIONS (column 'e:w'), at timestamptz, ok bool OPTIONS (column 'e:ok'), vt timestamptz OPTIONS (timestamp_of 'd:v'), m jsonb OPTIONS (family 'm'))
     SERVER widetable OPTIONS (key 'k', families '{"d": {}, "e": {}, "m": {}}');
 INSERT INTO ef SELECT 'k' || i, CASE WHEN i % 3 > 0 THEN i END, 'w' || i % 5, '2024-01-01Z'::timestamptz + i * interval '1 day', i % 2 = 0 FROM generate_series(1, 30) i;
--- A column that only the engine's filter uses is not read as a value.
+-- A column used only by the engine's filter is not returned as a value.
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE v = 5;
 EXPLAIN (COSTS OFF) SELECT k, v FROM ef WHERE v BETWEEN 5 AND 8 AND w <> 'w1' AND length(w) = 2;
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE v = 5 OR w = 'w3' OR ok IS NOT TRUE;
@@ -238,7 +238,7 @@ EXPLAIN (COSTS OFF, VERBOSE) SELECT k FROM ef WHERE at > now() - interval '1 day
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE vt IS NOT NULL AND vt > '2024-01-01';
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE v = 5 AND random() < 2 AND v + 1 = 6;
 SELECT k, v FROM ef WHERE v = (SELECT max(v) FROM ef WHERE ok);
--- An alternative that might fail is not evaluated before it is needed.
+-- An OR arm that might fail is not evaluated before it is needed.
 SET plan_cache_mode = force_generic_plan;
 PREPARE ef_fail(int) AS SELECT k FROM ef WHERE v IS NULL OR v IS NOT NULL OR v = 1 / $1;
 EXPLAIN (COSTS OFF) EXECUTE ef_fail(0);
@@ -254,12 +254,12 @@ BEGIN
         IF line ~ 'Engine Filter|Cells|Foreign Scan' THEN RETURN NEXT regexp_replace(line, '\.00 loops', ' loops'); END IF;
     END LOOP;
 END $$;
--- Of rows that fail nothing is read in other families.
+-- For rows that fail, no other family is read.
 SELECT pred_analyze($$SELECT w, ok FROM ef WHERE v = 5$$);
 SELECT pred_analyze($$SELECT k FROM ef WHERE v = NULL::int$$);
 SELECT k, vt IS NULL FROM ef WHERE v = 5;
 
--- Rows that have nothing but what is tested; rows without it.
+-- Rows that have only the tested cell, and rows without it.
 INSERT INTO ef (k, v) VALUES ('only v', 7);
 INSERT INTO ef (k, m) VALUES ('only m', '{"a": "b"}');
 SELECT k FROM ef WHERE v = 7 ORDER BY k;
@@ -267,7 +267,7 @@ SELECT k FROM ef WHERE v IS NULL AND w IS NULL;
 SELECT k FROM ef WHERE v IS DISTINCT FROM 7 AND at IS NULL;
 SELECT count(*) FROM ef WHERE v <> 7 OR w IS NULL;
 
--- With existence 'projected' a family counts as read when it is tested.
+-- With existence 'projected' a tested family counts as a family that is read.
 CREATE FOREIGN TABLE ep (k text COLLATE "C", a int OPTIONS (column 'a:a'), b int OPTIONS (column 'b:b'), c int OPTIONS (column 'b:c'))
     SERVER widetable OPTIONS (key 'k', families '{"a": {}, "b": {}}', existence 'projected');
 INSERT INTO ep VALUES ('both', 1, 1, 1), ('a', 1, NULL, NULL), ('b', NULL, 1, 1), ('c', NULL, NULL, 1);
@@ -282,7 +282,7 @@ SELECT k FROM ep WHERE b = 1;
 SELECT k, a FROM ep WHERE b IS NOT DISTINCT FROM 1;
 RESET widetable.enable_pushdown;
 
--- Own writes, those of the same command, time travel.
+-- The transaction's own writes, writes of the same command, as_of.
 BEGIN;
 UPDATE ef SET v = 1000 WHERE k = 'k1';
 SELECT k, v FROM ef WHERE v > 900;
@@ -304,10 +304,10 @@ SELECT * FROM ea WHERE v = 2;
 SELECT o.i, (SELECT count(*) FROM ef WHERE v > o.i AND w = 'w' || o.i % 5) AS n FROM generate_series(0, 30, 10) o(i);
 SELECT o.i, q.k FROM (VALUES (4), (5), (NULL), (4)) o(i), LATERAL (SELECT k FROM ef WHERE v = o.i OFFSET 0) q;
 
--- not for lookups: these would be opened again and again
+-- not pushed into lookups: the filter would be opened again and again
 EXPLAIN (COSTS OFF) SELECT (SELECT count(*) FROM ef WHERE k = 'k' || o.i AND v > o.i AND w <> 'x') FROM generate_series(0, 30, 10) o(i);
 
--- Rows are locked and changed when their newest version passes too.
+-- FOR UPDATE and UPDATE recheck the newest version of a row.
 EXPLAIN (COSTS OFF) UPDATE ef SET w = 'x' WHERE v = 5;
 EXPLAIN (COSTS OFF) SELECT k FROM ef WHERE v = 5 FOR UPDATE;
 SELECT k, v FROM ef WHERE v = 5 AND w = 'w0' FOR UPDATE;
@@ -322,7 +322,7 @@ CREATE FOREIGN TABLE raw (k text COLLATE "C", a bytea, b bytea, u bytea, n int) 
 CREATE FOREIGN TABLE typed (k text COLLATE "C", a int, b int8, u int8 OPTIONS (column 'd:u', encoding 'unsigned4'), n int) SERVER widetable OPTIONS (key 'k', table_name 'pred_raw');
 INSERT INTO raw VALUES ('bad a', '\x0001', '\x0000000000000001', '\x00000001', 1), ('bad u', '\x00000005', '\x0000000000000001', '\x01', 2);
 INSERT INTO typed VALUES ('good', 5, 1, 1, 3);
--- the error is that of reading the column
+-- the same error as reading the column
 SELECT count(*) FROM typed WHERE a = 5;
 SELECT count(*) FROM typed WHERE u > 0;
 \echo SQLSTATE :LAST_ERROR_SQLSTATE
@@ -330,12 +330,12 @@ SET widetable.enable_pushdown = off;
 SELECT count(*) FROM typed WHERE a = 5;
 RESET widetable.enable_pushdown;
 UPDATE typed SET n = 0 WHERE a = 5;
--- other conditions decide
+-- other conditions exclude the bad cells
 SELECT k FROM typed WHERE a = 5 AND k > 'bad b';
 SELECT k FROM typed WHERE a = 5 AND n > 1;
 SELECT k FROM typed WHERE (a = 6 OR n = 1) AND k = 'bad a';
 SELECT k FROM typed WHERE a IS NOT NULL ORDER BY k;
--- true is every byte but 00
+-- every byte but 00 is true
 CREATE FOREIGN TABLE bools (k text COLLATE "C", a bool) SERVER widetable OPTIONS (key 'k', table_name 'pred_bools');
 CREATE FOREIGN TABLE bools_raw (k text COLLATE "C", a bytea) SERVER widetable OPTIONS (key 'k', table_name 'pred_bools');
 INSERT INTO bools_raw VALUES ('00', '\x00'), ('01', '\x01'), ('ff', '\xff');
@@ -346,8 +346,8 @@ SELECT k FROM bools WHERE a IS DISTINCT FROM true;
 
 DROP FOREIGN TABLE pred_w, pat_w, mp_w, mp_raw, ef, ep, ea, raw, typed, bools, bools_raw;
 
--- A scan that runs again for each row of a join, while the statement's own
--- changes begin: its conditions are asked again with the values that they had.
+-- A scan that restarts for each row of a join, while the statement changes
+-- rows: its conditions are evaluated again with the same values.
 CREATE FOREIGN TABLE ef_join (k int, n int) SERVER widetable;
 CREATE FOREIGN TABLE ef_inner (k int, a int, b text, v int) SERVER widetable OPTIONS (key 'k, a');
 INSERT INTO ef_join SELECT i, i % 10 FROM generate_series(1, 40) i;

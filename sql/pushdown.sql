@@ -1,13 +1,13 @@
 -- What reaches the engine: conditions on the key become ranges of keys.
 --
 -- Rows are stored in the order of the key's bytes, so a condition on leading
--- key columns is a range, and a range is read without looking at anything else.
--- EXPLAIN shows it as Key Range, in the order of the key.
+-- key columns selects a range, and reading a range touches nothing else.
+-- EXPLAIN shows it as Key Range, in key order.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
--- Each query is compared with an ordinary table that has the same rows.
+-- Compares each query with an ordinary table that has the same rows.
 CREATE FUNCTION push_same(rel text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     wrong bigint;
@@ -40,17 +40,17 @@ EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE 'a\_b';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k ^@ 'ab';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE starts_with(k, 'ab');
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k ~ '^ab[cd]';
--- Nothing to push; the filter does it.
+-- Nothing is pushed down; PostgreSQL's filter tests the condition.
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE '%b' OR v = 1;
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k <> 'a';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE lower(k) = 'a';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k NOT IN ('a', 'b');
--- No row: a contradiction, a NULL; a key is never NULL.
+-- No rows: a contradiction, a NULL constant; a key is never NULL.
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k < 'b' AND k > 'c';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k IS NULL;
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k IS NOT NULL AND k >= 'x';
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k = 'a' AND k = ANY ('{a,b}') AND k LIKE 'a%';
--- A volatile function is evaluated for each row, a stable one once.
+-- A volatile function is evaluated for each row, a stable one once per scan.
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k > random()::text;
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k = current_setting('application_name');
 
@@ -68,9 +68,9 @@ SELECT c, push_same('push', c) FROM unnest(ARRAY[
     $$k = 'a'::char(3)$$, $$k::char(3) = 'a'$$, $$k >= 'ab'::name$$, $$k = (SELECT 'ab')$$, $$k > (SELECT max(k) FROM push_h WHERE k < 'b')$$,
     $$k = ANY (ARRAY(SELECT k FROM push_h WHERE v < 4))$$]) c;
 
--- ---------------------------------------------------- parameters stay pushed
+-- ---------------------------------------------------------------- parameters
 
--- A generic plan cannot know the values, and pushes the expressions.
+-- A generic plan does not know the values, so it pushes down the expressions.
 SET plan_cache_mode = force_generic_plan;
 PREPARE p_eq(text) AS SELECT * FROM push_w WHERE k = $1;
 EXPLAIN (COSTS OFF) EXECUTE p_eq('ab');
@@ -100,8 +100,8 @@ RESET plan_cache_mode;
 
 -- ------------------------------------------------------------------- order
 
--- Rows come in the order of the key, in both directions, without a sort, and
--- the scan stops after as many as are wanted.
+-- Rows come in key order, in both directions, without a sort, and the scan
+-- stops when LIMIT is reached.
 EXPLAIN (COSTS OFF) SELECT k FROM push_w ORDER BY k LIMIT 3;
 SELECT k FROM push_w ORDER BY k LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT k FROM push_w ORDER BY k DESC LIMIT 3;
@@ -110,7 +110,7 @@ EXPLAIN (COSTS OFF) SELECT k FROM push_w WHERE k < 'b' ORDER BY k DESC NULLS LAS
 SELECT k FROM push_w WHERE k < 'b' ORDER BY k DESC NULLS LAST;
 EXPLAIN (COSTS OFF) SELECT k FROM push_w WHERE k IN ('b', 'ab', 'zoo') ORDER BY k DESC;
 SELECT k FROM push_w WHERE k IN ('b', 'ab', 'zoo') ORDER BY k DESC;
--- The plan as 15 shows it: 17 calls the value of an InitPlan otherwise.
+-- Prints a plan as 15 does: 17 prints the value of an InitPlan differently.
 CREATE FUNCTION push_plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
@@ -123,7 +123,7 @@ SELECT min(k), max(k) FROM push_w;
 SELECT min(k), max(k) FROM push_w WHERE k > 'b' AND k < 'd';
 EXPLAIN (COSTS OFF) SELECT v FROM push_w ORDER BY v LIMIT 1;
 SELECT (SELECT array_agg(k) FROM (SELECT k FROM push_w ORDER BY k) x) = (SELECT array_agg(k ORDER BY k) FROM push_h) AS same_order;
--- At most three rows are read for three rows.
+-- A query for three rows reads at most three rows.
 CREATE FUNCTION push_cells(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     j json;
@@ -155,10 +155,10 @@ EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND ts = '2024-01-03Z' AND 
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND ts = '2024-01-03Z' AND id = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 2) AND ts IN ('2024-01-03Z', '2024-01-04Z') AND id = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 2) AND ts > '2024-01-09Z';
--- A gap: id is not in the range.
+-- A gap in the key columns: the range does not include id.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND id = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE ts = '2024-01-03Z' AND id = 0;
--- The newest ten of one user, the next ten: no sort, no row too many.
+-- The newest rows of one user, and the next page: no sort, and no row read too many.
 EXPLAIN (COSTS OFF) SELECT ts, id FROM comp_w WHERE u = 1 ORDER BY ts DESC LIMIT 4 OFFSET 5;
 SELECT ts, id FROM comp_w WHERE u = 1 ORDER BY ts DESC, id LIMIT 4 OFFSET 5;
 EXPLAIN (COSTS OFF) SELECT ts, id FROM comp_w WHERE u = 1 ORDER BY ts LIMIT 4;
@@ -171,7 +171,7 @@ RESET enable_incremental_sort;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w ORDER BY ts DESC;
 SELECT (SELECT array_agg(v) FROM (SELECT v FROM comp_w ORDER BY u DESC, ts, id DESC) x)
      = (SELECT array_agg(v ORDER BY u DESC, ts, id DESC) FROM comp_h) AS same_order;
--- The page after a row, by comparing rows: for that all parts go in one direction.
+-- The page after a row as a row comparison: all key columns must have the same direction.
 CREATE FOREIGN TABLE page_w (a int, b text COLLATE "C", c int, v int) SERVER widetable OPTIONS (key 'a, b, c');
 CREATE TABLE page_h (a int, b text COLLATE "C", c int, v int);
 INSERT INTO page_h SELECT a, b, c, 1 FROM generate_series(1, 4) a, unnest('{x,xy,y,""}'::text[]) b, generate_series(1, 3) c;
@@ -232,7 +232,7 @@ SELECT c, push_same('many', c) FROM unnest(ARRAY[
     $$n = 1.1 AND f > 0::float4$$, $$n = 0 AND f = 2.5 AND b AND s < 300$$, $$n = 0 AND f = 2.5 AND b AND s >= -5$$, $$n = 0 AND f = 2.5 AND b AND s = -5$$,
     $$n = 0 AND f = 2.5 AND b = true AND s <= 200$$, $$n = 0 AND f = 2.5 AND b IS TRUE$$, $$n = 0 AND f = 2.5 AND b > false$$, $$n > 1.5::float8$$]) c;
 
--- desc on text; a delimiter; encodings that do not keep the order.
+-- desc on text; a delimiter; encodings that do not preserve the order.
 CREATE FOREIGN TABLE odd_w (a text OPTIONS (delimiter '+') COLLATE "C", b text COLLATE "C", v int) SERVER widetable OPTIONS (key 'a, b desc');
 CREATE TABLE odd_h (a text COLLATE "C", b text COLLATE "C", v int);
 INSERT INTO odd_h SELECT a, b, 1 FROM unnest('{AK,AKx,AK!,B,""}'::text[]) a, unnest('{foo,bar,fo,foot,""}'::text[]) b;
@@ -244,7 +244,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM odd_w WHERE a = 'AK' ORDER BY b;
 SELECT c, push_same('odd', c) FROM unnest(ARRAY[
     $$a = 'AK'$$, $$a = 'AK+'$$, $$a LIKE 'AK%'$$, $$a LIKE 'AK+%'$$, $$a ^@ 'AK' AND b = 'foo'$$, $$a > 'AK'$$, $$a = 'AK' AND b LIKE 'fo%'$$,
     $$a = 'AK' AND b > 'fo'$$, $$a = 'AK' AND b <= 'fo'$$, $$a = 'AK' AND b < 'foo' AND b >= 'bar'$$, $$a = 'AK' AND b = ''$$, $$a IN ('AK+', 'B')$$]) c;
--- The delimiter 00 is below every text: order is kept, as with escapes.
+-- The delimiter 00 is below every text, so the order is preserved, as with escapes.
 CREATE FOREIGN TABLE nul_w (a text OPTIONS (delimiter '\x00') COLLATE "C", b text OPTIONS (delimiter '\x00') COLLATE "C", v int) SERVER widetable OPTIONS (key 'a, b desc');
 CREATE TABLE nul_h (a text COLLATE "C", b text COLLATE "C", v int);
 INSERT INTO nul_h SELECT a, b, 1 FROM unnest(ARRAY['AK', 'AKx', 'AK!', E'AK\x01', 'B', '', E'\x01']) a, unnest(ARRAY['foo', 'bar', 'fo', 'foot', '', E'\x01', E'fo\x01']) b;
@@ -288,25 +288,25 @@ SELECT * FROM salt_w WHERE a = 'x' ORDER BY b DESC LIMIT 2;
 
 -- ------------------------------------------------------ AND, OR and rows
 
--- An OR is the ranges of all its arms, with the other conditions.
+-- An OR becomes the ranges of all its arms, each combined with the other conditions.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 OR u = 3 AND ts > '2024-01-05Z';
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u < -1 OR u > 2) AND ts = '2024-01-05Z';
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND (ts < '2024-01-03Z' OR ts > '2024-01-08Z');
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u = 1 OR u = 2 AND id = 0) AND (ts < '2024-01-03Z' OR ts > '2024-01-08Z');
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE 'ab%' OR k ^@ 'z' OR k = 'd';
 EXPLAIN (COSTS OFF) SELECT * FROM page_w WHERE (a, b, c) IN ((2, 'x', 2), (3, 'y', 1), (3, 'zz', 1));
--- Ranges that meet are one.
+-- Adjacent and overlapping ranges are joined.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u < 1 OR u BETWEEN 0 AND 2;
--- An arm that says more than the key: ranges, and the clause again.
+-- An arm with conditions beyond the key: its ranges, and the clause tested again.
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE 'ab%c' OR k = 'd';
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND v LIKE '%2' OR u = 2;
--- An arm that says nothing about the key: all rows.
+-- An arm without a condition on the key: all rows.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 OR v = 'x';
--- The page after a row when the key has descending parts: rows before it in the
--- order of the key, as a row comparison cannot say it, written out ...
+-- The page after a row in a key with descending columns: a row comparison in
+-- the direction of the key does not exist, so it is written out ...
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND (ts < '2024-01-05Z' OR ts = '2024-01-05Z' AND id > 0) ORDER BY ts DESC, id LIMIT 3;
 SELECT ts, id FROM comp_w WHERE u = 1 AND (ts < '2024-01-05Z' OR ts = '2024-01-05Z' AND id > 0) ORDER BY ts DESC, id LIMIT 3;
--- ... and a row comparison whose parts go in different directions.
+-- ... and a row comparison over columns of different directions.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u, ts, id) < (1, '2024-01-03Z', 0);
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE (u, ts, v) >= (1, '2024-01-03Z', 'x');
 SET plan_cache_mode = force_generic_plan;
@@ -337,14 +337,14 @@ SELECT c, push_same('push', c) FROM unnest(ARRAY[
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k LIKE ANY ('{ab%,z%}');
 SELECT c, push_same('push', c) FROM unnest(ARRAY[$$k LIKE ANY ('{ab%,z%}')$$, $$k LIKE ANY ('{ab%,NULL,%b}')$$, $$k LIKE ANY ('{}')$$,
     $$k < ANY ('{b,ab}')$$, $$k LIKE ALL ('{a%,%b}')$$, $$k <> ALL ('{a,b}')$$, $$k LIKE '%'$$, $$k LIKE 'ab%%'$$, $$k LIKE 'ab%c'$$, $$k LIKE 'a\%'$$]) c;
--- Very many arms.
+-- Hundreds of arms.
 SELECT push_same('page', string_agg(format('a = %s AND b = %L AND c > %s', n % 5, CASE WHEN n % 2 = 0 THEN 'x' ELSE 'xy' END, n % 4), ' OR '))
 FROM generate_series(1, 300) n;
 
--- ------------------------------------------- later parts of the key, alone
+-- ------------------------------------------------- later key columns alone
 
--- What ranges cannot say, the key filter does: it looks at the keys' bytes, and
--- goes from one place where a row can be to the next.
+-- Conditions that ranges cannot express go to the key filter: it tests the
+-- bytes of the keys, and seeks to the next key that can match.
 CREATE FOREIGN TABLE gap_w (a int, b int, c text COLLATE "C", d int, v int) SERVER widetable OPTIONS (key 'a, b desc, c, d desc');
 CREATE TABLE gap_h (a int, b int, c text COLLATE "C", d int, v int);
 INSERT INTO gap_h SELECT a, b, c, d, 1 FROM generate_series(1, 6) a, generate_series(-20, 30) b, unnest('{"",p,pq,q}'::text[]) c, generate_series(1, 4) d;
@@ -354,7 +354,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE b = 5;
 EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE a IN (2, 3) AND c = 'p' AND d = 1;
 EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE a > 2 AND b BETWEEN 3 AND 5 AND c LIKE 'p%' ORDER BY a DESC, b LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT * FROM gap_w WHERE b = 5 AND d = 1 AND v = 1;
--- No more cells than the rows have.
+-- The scan reads no more cells than the matching rows have.
 SELECT push_cells($$SELECT * FROM gap_w WHERE b = 5$$) AS rows_96,
        push_cells($$SELECT * FROM gap_w WHERE b = 5 ORDER BY a DESC, b$$) AS rows_96,
        push_cells($$SELECT * FROM gap_w WHERE b = 5 AND d = 1$$) AS rows_24,
@@ -371,11 +371,11 @@ SELECT c, push_same('odd', c) FROM unnest(ARRAY[$$b = 'fo'$$, $$b LIKE 'fo%'$$, 
 SELECT c, push_same('hex', c) FROM unnest(ARRAY[$$d = 10$$, $$d IN (-1, 255)$$, $$d <> 10$$]) c;
 SELECT c, push_same('salt', c) FROM unnest(ARRAY[$$b = 2$$, $$b > 7$$, $$a > 'x' AND b = 9$$, $$b = 1 OR a = 'y'$$]) c;
 SELECT * FROM salt_w WHERE b IN (2, 9) ORDER BY a DESC, b DESC LIMIT 3;
--- A join gives values to an OR.
+-- A join supplies values to an OR.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM (VALUES (1, 3), (2, 2), (NULL, 4)) x(p, q) JOIN comp_w ON u = p OR u = q AND id = 0;
 SELECT count(*) FROM (VALUES (1, 3), (2, 2), (NULL, 4)) x(p, q) JOIN comp_w ON u = p OR u = q AND id = 0;
 SELECT count(*) FROM (VALUES (1, 3), (2, 2), (NULL, 4)) x(p, q) JOIN comp_h ON u = p OR u = q AND id = 0;
--- Also over what the transaction itself has written and deleted.
+-- The same over uncommitted writes and deletes of the transaction.
 BEGIN;
 DELETE FROM gap_w WHERE b = 5 AND a < 4;
 DELETE FROM gap_h WHERE b = 5 AND a < 4;
@@ -384,9 +384,9 @@ INSERT INTO gap_h SELECT 9, 5, 'n', n, n FROM generate_series(1, 3) n;
 SELECT c, push_same('gap', c) FROM unnest(ARRAY[$$b = 5$$, $$b >= 5 AND c = 'n'$$, $$d = 2 AND b > 4 AND b < 7$$]) c;
 SELECT a, c, d FROM gap_w WHERE b = 5 AND d = 2 ORDER BY a DESC, b, c DESC LIMIT 3;
 ROLLBACK;
--- Changes find their rows this way too.
+-- DELETE finds its rows in the same way.
 EXPLAIN (COSTS OFF) DELETE FROM gap_w WHERE b = 5 AND d = 2;
--- Fuzzy rows: some bytes of the key are given, others are not.
+-- Fuzzy row keys: some bytes of the key are given, others are not.
 CREATE FOREIGN TABLE fuzzy_w (u text OPTIONS (delimiter '_') COLLATE "C", act text OPTIONS (delimiter '_') COLLATE "C",
     y text OPTIONS (delimiter '_') COLLATE "C", m text COLLATE "C", v int)
     SERVER widetable OPTIONS (key 'u, act, y, m');
@@ -397,7 +397,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01';
 SELECT count(*), min(u), max(u), min(y), max(y) FROM fuzzy_w WHERE act = '99' AND m = '01';
 SELECT push_cells($$SELECT * FROM fuzzy_w WHERE act = '99' AND m = '01'$$) AS rows_32;
 
--- In the layout of cells, where a row of the engine is several.
+-- In layout cells, where one stored row is several SQL rows.
 CREATE FOREIGN TABLE cgap (a int, b int, family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text)
     SERVER widetable OPTIONS (layout 'cells', key 'a, b desc');
 CREATE VIEW cgap_w AS SELECT a, b, qualifier, value FROM cgap;
@@ -410,7 +410,7 @@ SELECT c, push_same('cgap', c) FROM unnest(ARRAY[$$b = 5$$, $$b > 18 AND qualifi
 
 -- ----------------------------------------------------------- order, again
 
--- Local time against a point in time: near enough for a range, and tested again.
+-- Local time compared with a point in time: an approximate range, and the clause tested again.
 CREATE FOREIGN TABLE local_w (d date, t timestamp, f real, v int) SERVER widetable OPTIONS (key 'd, t, f');
 CREATE TABLE local_h (d date, t timestamp, f real, v int);
 SET timezone = 'Europe/Berlin';
@@ -423,26 +423,26 @@ SELECT c, push_same('local', c) FROM unnest(ARRAY[$$d >= '2024-04-01 12:00Z'::ti
     $$t = '2024-03-31'::date$$, $$t >= '2024-03-31'::date AND t <> '2024-03-31'::date$$, $$f = 0.1$$, $$f = 0.1::real$$, $$f > 0.1$$, $$f >= 0.1 AND f < 1.5$$, $$f < 1e300$$, $$f > -1e300$$,
     $$f >= 1.5::float8 AND f < 'NaN'$$, $$f = 'NaN'::float8$$]) c;
 SET timezone = 'UTC';
--- Parts that are bound to one value may be left out or be anywhere.
+-- Columns bound to one value may be missing from ORDER BY, or be at any place in it.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 ORDER BY ts DESC, u, id LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u = 1 AND ts = '2024-01-03Z' ORDER BY id DESC NULLS LAST LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w ORDER BY u NULLS FIRST, ts DESC NULLS LAST, id NULLS FIRST LIMIT 2;
--- A list of values: in the order of all parts, but not of the later ones alone.
+-- A list of values: sorted by all key columns, but not by the later ones alone.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 3) ORDER BY u, ts DESC LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w WHERE u IN (1, 3) ORDER BY ts DESC LIMIT 2;
--- Sorted only within what the key has in order already.
+-- Key order covers a prefix of ORDER BY: an incremental sort.
 EXPLAIN (COSTS OFF) SELECT * FROM comp_w ORDER BY u, ts DESC, v LIMIT 4;
 SELECT v FROM comp_w ORDER BY u, ts DESC, v DESC LIMIT 4;
--- The third page of ten: thirty rows are read, no more.
+-- The third page of ten rows reads thirty rows, no more.
 CREATE FOREIGN TABLE actions_w (userid int, stamp timestamptz, id int, name text) SERVER widetable OPTIONS (key 'userid, stamp desc, id');
 INSERT INTO actions_w SELECT u, '2024-01-01Z'::timestamptz + n * interval '1 minute', n, 'act' || n FROM generate_series(1, 3) u, generate_series(1, 200) n;
 EXPLAIN (COSTS OFF) SELECT id, name, stamp FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 20;
 SELECT id, name FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 3 OFFSET 20;
 SELECT push_cells($$SELECT id, name, stamp FROM actions_w WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 20$$) AS thirty_cells;
--- The next page without an offset, by the row that the page ended with.
+-- The next page without OFFSET, from the last row of the page before.
 EXPLAIN (COSTS OFF) SELECT id FROM actions_w WHERE userid = 1 AND (stamp, id) < ('2024-01-01 03:00Z', 180) ORDER BY stamp DESC LIMIT 3;
 SELECT id FROM actions_w WHERE userid = 1 AND (stamp, id) < ('2024-01-01 03:00Z', 180) ORDER BY stamp DESC LIMIT 3;
--- Two index tables: their rows of one word each are in the order of the document.
+-- An inverted index: the rows of one word are sorted by document, so two words can be merged.
 CREATE FOREIGN TABLE words_w (word text COLLATE "C", doc int, n int) SERVER widetable OPTIONS (key 'word, doc');
 INSERT INTO words_w SELECT w, d, d FROM unnest('{hash,join,tree}'::text[]) w, generate_series(1, 3000) d WHERE CASE w WHEN 'hash' THEN d % 5 = 0 WHEN 'join' THEN d % 3 > 0 ELSE true END;
 ANALYZE words_w;
@@ -454,10 +454,10 @@ EXPLAIN (COSTS OFF) SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE
 SELECT array_agg(doc) FROM (SELECT a.doc FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10) x;
 SELECT push_cells($$SELECT a.doc, a.n, b.n FROM words_w a JOIN words_w b USING (doc) WHERE a.word = 'hash' AND b.word = 'join' ORDER BY doc LIMIT 10$$) < 100 AS stops_early;
 RESET enable_nestloop;
--- The first and the last key, of all and of a range: one row is read.
+-- The first and the last key, of the table and of a range: one row is read.
 SELECT push_plan($q$SELECT max(ts) FROM comp_w WHERE u = 1$q$) AS "QUERY PLAN";
 SELECT min(ts), max(ts) FROM comp_w WHERE u = 1;
--- Foreign tables as partitions, merged in order.
+-- Foreign tables as partitions, merged in key order.
 CREATE TABLE part_p (a int, b int, v int) PARTITION BY RANGE (a);
 CREATE FOREIGN TABLE part_1 PARTITION OF part_p FOR VALUES FROM (0) TO (10) SERVER widetable OPTIONS (key 'a, b');
 CREATE FOREIGN TABLE part_2 PARTITION OF part_p FOR VALUES FROM (10) TO (20) SERVER widetable OPTIONS (key 'a, b');
@@ -469,22 +469,22 @@ EXPLAIN (COSTS OFF) SELECT * FROM part_p WHERE a = 12 AND b > 5 OR a = 3;
 -- ------------------------------------------------------------- many values
 
 -- Lists are sorted and each key is read once; a product of lists that gets too
--- large is not multiplied out, and the filter does the rest.
+-- large is not expanded, and the filter tests the rest.
 SELECT push_same('salt', format('a IN (''x'', ''y'', %s) AND b IN (%s)', string_agg(quote_literal('x' || n), ','), string_agg(n::text, ',')))
 FROM generate_series(0, 300) n;
 SELECT push_same('comp', format('u IN (%s) AND id IN (0,1)', string_agg(n::text, ','))) FROM generate_series(-3000, 3000) n;
--- Keys longer than the limit exist nowhere, but have a place in the order.
+-- Keys longer than the limit cannot exist, but have a place in the order.
 SELECT push_same('push', format('k >= %L', repeat('b', 40000))), push_same('push', format('k < %L', repeat('b', 40000))),
        push_same('push', format('k = %L', repeat('b', 40000)));
 
--- For debugging: without pushdown.
+-- For debugging: pushdown switched off.
 SET widetable.enable_pushdown = off;
 EXPLAIN (COSTS OFF) SELECT * FROM push_w WHERE k = 'ab' ORDER BY k;
 RESET widetable.enable_pushdown;
 
--- ---------------------------------------------------- the same, at random
+-- ------------------------------------------------------ random conditions
 
--- A few hundred conditions made up by chance, the same chance each time.
+-- A few hundred random conditions, the same ones in each run.
 CREATE FUNCTION push_random(rel text, cols text[], consts text[], n int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     ops text[] := '{=,<,<=,>,>=,=,=}';

@@ -1,5 +1,5 @@
--- A row that one statement changes several times: by functions that it calls, by triggers, by several parts of it.
--- Each case on an ordinary table, on a wide one in the scan, and on a wide one through the executor: all alike.
+-- One statement changes a row several times: through functions that it calls, triggers, several of its parts.
+-- Each case runs on an ordinary table, on a wide one in the scan, and on a wide one through the executor: all must agree.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 CREATE TABLE sr_h (k text PRIMARY KEY, n int, m int);
@@ -8,7 +8,7 @@ CREATE FOREIGN TABLE sr_w (k text COLLATE "C", n int, m int OPTIONS (column 'g:m
 CREATE TABLE other (k text, x int);
 INSERT INTO other VALUES ('a', 1), ('a', 2), ('b', 3);
 
--- what the statement did: $T is the table
+-- Runs a statement and returns its effect: $T stands for the table.
 CREATE FUNCTION run(target text, statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text;
@@ -53,7 +53,7 @@ EXCEPTION WHEN raise_exception THEN
 	RETURN 8;
 END $$;
 
--- a function in SET or in WHERE, of an UPDATE or a DELETE: the row itself, one that comes later, one that came before
+-- a function in SET or WHERE of UPDATE and DELETE changes the current row, a later row, an earlier row
 SELECT same('UPDATE $T SET n = change(''$T'', k) WHERE k = ''a''');
 SELECT same('UPDATE $T SET n = change(''$T'', ''c'')');
 SELECT same('UPDATE $T SET n = change(''$T'', ''a'') WHERE k = ''b''');
@@ -62,16 +62,16 @@ SELECT same('DELETE FROM $T WHERE change(''$T'', k) = 7');
 SELECT same('UPDATE $T SET n = 0 WHERE remove(''$T'', k)');
 SELECT same('UPDATE $T SET n = 0 WHERE k = ''a'' AND remove(''$T'', ''b'')');
 SELECT same('DELETE FROM $T WHERE remove(''$T'', ''c'')');
--- what was undone does not count
+-- rolled back changes do not count
 SELECT same('UPDATE $T SET n = try_change(''$T'', k)');
--- rows that are not the statement's, and rows that it is done with
+-- rows that the statement does not change, and rows that it has finished
 SELECT same('UPDATE $T SET n = change(''$T'', ''c'') WHERE k < ''c''');
 SELECT same('WITH u AS (UPDATE $T SET n = 0 RETURNING k) SELECT change(''$T'', k) FROM u');
 -- joins
 SELECT same('UPDATE $T t SET n = change(''$T'', t.k) FROM other o WHERE o.k = t.k AND o.x = 1');
 SELECT same('UPDATE $T t SET n = 5 FROM other o WHERE o.k = t.k');
 SELECT same('DELETE FROM $T t USING other o WHERE o.k = t.k AND change(''$T'', t.k) > o.x');
--- two parts of one statement: the first one that comes to the row
+-- two parts of one statement: the first part that reaches the row changes it
 SELECT same('WITH u AS (UPDATE $T SET n = 100 WHERE k = ''a'' RETURNING k) UPDATE $T SET m = 200 WHERE k IN (SELECT k FROM u)');
 SELECT same('WITH u AS (UPDATE $T SET n = 100 WHERE k = ''a'' RETURNING k) UPDATE $T SET m = 200 WHERE k = ''a''');
 SELECT same('WITH u AS (DELETE FROM $T WHERE k = ''a'' RETURNING k) UPDATE $T SET m = 200 WHERE k >= (SELECT k FROM u)');
@@ -88,7 +88,7 @@ BEGIN
 END $$;
 CREATE TRIGGER before BEFORE UPDATE OR DELETE ON sr_h FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION in_trigger();
 CREATE TRIGGER before BEFORE UPDATE OR DELETE ON sr_w FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION in_trigger();
--- not while run() prepares the rows
+-- disabled while run() prepares the rows
 ALTER TABLE sr_h DISABLE TRIGGER before;
 ALTER FOREIGN TABLE sr_w DISABLE TRIGGER before;
 CREATE FUNCTION with_triggers(statement text) RETURNS text LANGUAGE sql AS $$
@@ -104,7 +104,7 @@ SELECT same('UPDATE $T SET n = 0 WHERE k <= ''b''');
 DROP TRIGGER after ON sr_h;
 DROP TRIGGER after ON sr_w;
 
--- the functions of schema widetable, and the layout 'cells', where each version of a cell is a row
+-- the functions of schema widetable, and layout cells, where each version of a cell is a row
 INSERT INTO sr_w VALUES ('a', 1, 10), ('b', 2, 20);
 UPDATE sr_w SET n = length(widetable.put('sr_w', k, 'm', 5)::text) WHERE k = 'a';
 UPDATE sr_w SET n = length(widetable.put('sr_w', 'b', 'm', 5)::text) WHERE k = 'a';

@@ -1,4 +1,4 @@
--- Reading rows: what a foreign table shows of the cells that are stored.
+-- Reading rows: what a foreign table shows of the stored cells.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
@@ -22,16 +22,16 @@ INSERT INTO scan_visits VALUES
     ('c3', '2024-01-02Z', NULL, NULL, NULL, 7, NULL),
     ('c4', '2024-01-02Z', NULL, NULL, NULL, NULL, '{"": "empty qualifier"}');
 
--- Rows come in the order of the key: 'at' descends.
+-- Rows come in key order: 'at' descends.
 SELECT * FROM scan_visits;
--- A column whose cell is not there is NULL; a family without cells is NULL as a map.
+-- A missing cell is NULL; a family without cells is NULL as a map.
 SELECT cookie, tags IS NULL AS no_tags, tags ->> 'lang' AS lang FROM scan_visits;
 
 -- ------------------------------------------------------------ projection
 
--- Only the families that a query needs are opened for values.  But a row is
--- there when it has a cell in any family: which columns are asked for does not
--- change which rows come back.  The other families are asked for existence.
+-- A query reads values only from the families that it needs.  But a row exists
+-- if it has a cell in any family, so the columns in the query do not change
+-- which rows come back: the other families are checked for existence.
 EXPLAIN (COSTS OFF) SELECT url FROM scan_visits;
 SELECT url FROM scan_visits;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM scan_visits;
@@ -39,16 +39,16 @@ SELECT count(*), count(url), count(referer), count(hits), count(tags) FROM scan_
 SELECT count(*) FROM scan_visits;
 SELECT cookie FROM scan_visits;
 
--- A condition that is not true for a missing cell makes that unnecessary.
+-- A condition that is not true for a missing cell makes that check unnecessary.
 EXPLAIN (COSTS OFF) SELECT url FROM scan_visits WHERE url <> '/home';
 SELECT cookie, url FROM scan_visits WHERE url <> '/home';
 EXPLAIN (COSTS OFF) SELECT cookie FROM scan_visits WHERE hits IS NOT NULL;
 SELECT cookie FROM scan_visits WHERE hits IS NOT NULL;
--- This one is true for a missing cell.
+-- This condition is true for a missing cell.
 EXPLAIN (COSTS OFF) SELECT cookie FROM scan_visits WHERE url IS NULL;
 SELECT cookie FROM scan_visits WHERE url IS NULL;
 SELECT cookie, coalesce(url, referer) FROM scan_visits WHERE coalesce(url, referer, '?') <> '/home';
--- So does a NOT NULL column in a family that is read anyway.
+-- A NOT NULL column in a family that is read anyway also makes the check unnecessary.
 CREATE FOREIGN TABLE scan_notnull (k text COLLATE "C", a text NOT NULL, b text, x text OPTIONS (column 'f:x'))
     SERVER widetable OPTIONS (families '{"d": {}, "f": {}}');
 INSERT INTO scan_notnull VALUES ('1', 'a', NULL, 'x'), ('2', 'a', 'b', NULL);
@@ -57,7 +57,7 @@ SELECT b FROM scan_notnull;
 EXPLAIN (COSTS OFF) SELECT x FROM scan_notnull;
 SELECT x FROM scan_notnull;
 
--- HBase's meaning: only rows that have a cell in the families that are read.
+-- HBase's semantics: only rows with a cell in the families that are read.
 CREATE FOREIGN TABLE scan_projected (cookie text COLLATE "C", at timestamptz, url text OPTIONS (column 'p:url'), hits bigint OPTIONS (column 'c:hits'))
     SERVER widetable OPTIONS (key 'cookie, at desc', table_name 'public.scan_visits', existence 'projected');
 EXPLAIN (COSTS OFF) SELECT hits FROM scan_projected;
@@ -65,12 +65,12 @@ SELECT hits FROM scan_projected;
 SELECT cookie, url FROM scan_projected;
 SELECT count(*) FROM scan_projected;
 
--- A whole row needs everything.
+-- A whole-row reference needs all families.
 SELECT v FROM scan_visits v WHERE cookie = 'c4';
 EXPLAIN (COSTS OFF) SELECT v FROM scan_visits v WHERE cookie = 'c4';
 SELECT tableoid::regclass, cookie FROM scan_visits WHERE cookie = 'c2';
 
--- Columns come and go; what was never written is NULL.
+-- Added and dropped columns; a column that was never written is NULL.
 ALTER FOREIGN TABLE scan_visits ADD COLUMN extra text OPTIONS (column 'p:extra');
 ALTER FOREIGN TABLE scan_visits DROP COLUMN seen;
 SELECT * FROM scan_visits WHERE cookie = 'c1';
@@ -79,8 +79,8 @@ SELECT cookie, url, extra FROM scan_visits WHERE extra IS NOT NULL;
 
 -- ------------------------------------------------------------------ maps
 
--- A map leaves out the qualifiers that other columns show; with a prefix only
--- those with the prefix are in it, without the prefix.
+-- A map omits the qualifiers that other columns show; a map with a prefix
+-- contains only qualifiers with that prefix, and shows them without it.
 CREATE FOREIGN TABLE scan_map (
     k text COLLATE "C", name text OPTIONS (column 'm:name'),
     rest jsonb OPTIONS (family 'm'), tag jsonb OPTIONS (family 'm', prefix 'tag_')
@@ -102,7 +102,7 @@ CREATE FOREIGN TABLE scan_times (cookie text COLLATE "C", at timestamptz, url te
     us bigint OPTIONS (timestamp_of 'p:url'))
     SERVER widetable OPTIONS (key 'cookie, at desc', table_name 'public.scan_visits');
 SELECT * FROM scan_times WHERE cookie = 'c9';
--- As it was: the newest version at or before a point in time.
+-- Reading the past: the newest version at or before a point in time.
 SET widetable.as_of = '1970-01-01 00:00:04.5Z';
 SELECT * FROM scan_times WHERE cookie = 'c9';
 EXPLAIN (COSTS OFF) SELECT * FROM scan_times WHERE cookie = 'c9';
@@ -123,7 +123,7 @@ EXPLAIN (COSTS OFF) SELECT value FROM scan_cells WHERE qualifier LIKE 'ur%' AND 
 SELECT cookie, value FROM scan_cells WHERE qualifier LIKE 'ur%' AND version = 1;
 SELECT cookie, family, value FROM scan_cells WHERE family IN ('r', 'nosuch') OR qualifier = '';
 SELECT count(*) FROM scan_cells WHERE family = 'nosuch';
--- Qualifiers in the order of bytes.
+-- Qualifiers sort by their bytes.
 CREATE FOREIGN TABLE scan_q (k text COLLATE "C", family text, qualifier bytea, value text)
     SERVER widetable OPTIONS (layout 'cells', table_name 'q', families '{"f": {}}');
 CREATE FOREIGN TABLE scan_qt (k text COLLATE "C", family text, qualifier text, value text)
@@ -138,9 +138,9 @@ SELECT qualifier FROM scan_q WHERE qualifier LIKE 'a%'::bytea;
 SELECT qualifier FROM scan_qt WHERE qualifier < 'a' COLLATE "C";
 SELECT qualifier FROM scan_qt WHERE qualifier IN ('\xff', 'ab', '');
 
--- ------------------------------------------------------------ odd keys
+-- -------------------------------------------------------- special keys
 
--- md5 keys: the key is the digest, the text is in a cell.
+-- md5 keys: the key is the digest, a cell holds the text.
 CREATE FOREIGN TABLE scan_md5 (who text OPTIONS (encoding 'md5', column 'd:who'), v int) SERVER widetable;
 INSERT INTO scan_md5 SELECT 'user ' || n, n FROM generate_series(1, 20) n;
 EXPLAIN (COSTS OFF) SELECT v FROM scan_md5 WHERE who = 'user 7';
@@ -148,7 +148,7 @@ SELECT who, v FROM scan_md5 WHERE who = 'user 7';
 SELECT who, v FROM scan_md5 WHERE who IN ('user 8', 'nobody', 'user 9') ORDER BY who;
 SELECT count(*) FROM scan_md5 WHERE who > 'user 7' COLLATE "C";
 
--- A salted key: writes spread over buckets, the order stays.
+-- A salted key: writes spread over buckets, scans keep the order.
 CREATE FOREIGN TABLE scan_salt (n int, v text) SERVER widetable OPTIONS (salt_buckets '4');
 INSERT INTO scan_salt SELECT n, 'v' || n FROM generate_series(1, 40) n;
 EXPLAIN (COSTS OFF) SELECT n FROM scan_salt WHERE n > 10 ORDER BY n LIMIT 5;
@@ -157,7 +157,7 @@ SELECT n, v FROM scan_salt WHERE n BETWEEN 8 AND 12 ORDER BY n DESC;
 SELECT n, v FROM scan_salt WHERE n IN (3, 33, 99) ORDER BY n;
 SELECT count(*), sum(n), min(n), max(n) FROM scan_salt;
 
--- A key that does not decode is an error, or skipped, whatever is projected.
+-- A key that does not decode is an error or skipped, whichever columns the query reads.
 CREATE FOREIGN TABLE scan_raw (k bytea, v text) SERVER widetable OPTIONS (table_name 'raw');
 INSERT INTO scan_raw VALUES ('\x80000001', 'good'), ('\x800001', 'short'), ('\x80000002', 'good');
 CREATE FOREIGN TABLE scan_bad (n int, v text) SERVER widetable OPTIONS (table_name 'raw');
@@ -170,7 +170,7 @@ SELECT count(*) FROM scan_bad;
 
 -- --------------------------------------------------------------- locking
 
--- FOR UPDATE locks what it returns and reads the newest version.
+-- FOR UPDATE locks the rows that it returns and reads their newest version.
 SELECT cookie, url FROM scan_visits WHERE cookie = 'c1' AND url = '/home' FOR UPDATE;
 SELECT cookie, url FROM scan_visits WHERE cookie = 'c1' FOR SHARE SKIP LOCKED;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -183,7 +183,7 @@ SELECT n, v FROM scan_salt WHERE n < 5 ORDER BY n;
 ROLLBACK;
 SELECT n, v FROM scan_salt WHERE n < 4 ORDER BY n;
 
--- A cursor shows what was there when it was opened; a scan can start again.
+-- A cursor shows the rows at its opening; a scan can rewind.
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT n FROM scan_salt ORDER BY n;
 FETCH 2 FROM c;

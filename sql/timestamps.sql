@@ -1,14 +1,14 @@
--- Layout rows: conditions on the timestamps of cells (columns with timestamp_of)
--- are tested by the engine, and files that are older than a lower bound are not
--- read where that changes no answer.
+-- Layout rows: the engine tests conditions on the timestamps of cells (columns
+-- with timestamp_of), and skips files older than a lower bound where that does
+-- not change the answer.
 \set SHOW_CONTEXT never
 \pset null NULL
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
--- the worker finds nothing to do meanwhile, so that counts of cells and files stay the same
+-- flush first, so that the background worker is idle and the counts of cells and files stay the same
 SELECT widetable.flush();
 
--- ------------------------------------------------------------ what is pushed
+-- ------------------------------------------------------- what is pushed down
 
 CREATE FOREIGN TABLE stamp (k int, a text OPTIONS (column 'd:a'), ta timestamptz OPTIONS (timestamp_of 'd:a'),
                             b int OPTIONS (column 'd:b'), tb bigint OPTIONS (timestamp_of 'd:b'),
@@ -18,7 +18,7 @@ SELECT widetable.put('stamp', 1, 'd:a', 'one', 1000000), widetable.put('stamp', 
 SELECT widetable.put('stamp', 2, 'd:a', 'two', 2000000), widetable.put('stamp', 2, 'd:b', '2', 9223372036854775806);
 SELECT widetable.put('stamp', 3, 'd:a', 'far', 9223372036854775806), widetable.put('stamp', 3, 'e:c', 'c', 0);
 SELECT widetable.put('stamp', 4, 'd:a', 'first', 0), widetable.put('stamp', 4, 'd:b', '4', 5);
--- what the engine says, and PostgreSQL
+-- Returns the answer with pushdown, and the one without if it differs.
 CREATE FUNCTION stamp_where(condition text, rel text DEFAULT 'stamp') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     r text;
@@ -57,9 +57,9 @@ EXECUTE stamp_p('infinity');
 RESET plan_cache_mode;
 SELECT t, (SELECT string_agg(k::text, ',' ORDER BY k) FROM stamp WHERE tb >= t) FROM unnest(ARRAY[10, 11, NULL, 5]) t;
 
--- ---------------------------------------------------------- what is not read
+-- ------------------------------------------------------------- skipped files
 
--- three files, each with the rows of a time; a delete, whose time is that of the file it is in
+-- three files, each with rows of one period; a delete counts in the period of its file
 CREATE FOREIGN TABLE stamp_log (k int, v text OPTIONS (column 'd:v'), at bigint OPTIONS (timestamp_of 'd:v'),
                                 note text OPTIONS (column 'd:note'), other int OPTIONS (column 'e:other'))
     SERVER widetable OPTIONS (key 'k', families '{"d": {"versions": 3}, "e": {}}');
@@ -71,7 +71,7 @@ BEGIN
             PERFORM widetable.put('stamp_log', 100 * f + i, 'd:note', format('n%s', i), 1000 * f + i);
             PERFORM widetable.put('stamp_log', 100 * f + i, 'e:other', i::text, 1000 * f + i);
         END LOOP;
-        -- rows of the first file are written again later, or deleted, in part
+        -- in part, rows of the first file are written again later, or deleted
         PERFORM widetable.put('stamp_log', 101 + f, 'd:v', format('again %s', f), 1000 * f + 30);
         PERFORM widetable.delete_column('stamp_log', 111, 'd:v', 1000 * f + 30);
         COMMIT;
@@ -86,21 +86,21 @@ BEGIN
         IF r ~ 'Files|Cells|Engine Filter' THEN RETURN NEXT btrim(r); END IF;
     END LOOP;
 END $$;
--- the cell alone; with others of its family, which may be in any file; with another family
+-- the cell alone; with other cells of its family, which may be in any file; with another family
 SELECT q, stamp_files(q) FROM unnest(ARRAY['SELECT k, v, at FROM stamp_log WHERE at > 3020', 'SELECT k, note FROM stamp_log WHERE at > 3020',
     'SELECT k, other FROM stamp_log WHERE at > 3020', 'SELECT k, note FROM stamp_log WHERE at > 1020', 'SELECT count(*) FROM stamp_log WHERE at > 2000',
     'SELECT k FROM stamp_log WHERE at < 1010', 'SELECT k FROM stamp_log WHERE at > 3020 OR note IS NULL']) q;
 SELECT * FROM stamp_log WHERE at > 3019;
 SELECT k, note, other FROM stamp_log WHERE at >= 2020 AND note IN ('n5', 'n20', 'n6') ORDER BY k DESC;
--- the newest version decides: what was newer than the bound once is not found
+-- only the newest version counts: an older version within the bounds does not match
 SELECT * FROM stamp_log WHERE at BETWEEN 2025 AND 3000;
 SELECT * FROM stamp_log WHERE k = 104 AND at > 3000;
--- changes by what is found
+-- changes of the rows found
 BEGIN;
 UPDATE stamp_log SET note = note || '!' WHERE at > 3018 RETURNING k, note;
 DELETE FROM stamp_log WHERE at BETWEEN 3019 AND 3025;
 SELECT k, v, note FROM stamp_log WHERE at > 3017;
--- own rows are of now
+-- the transaction's own rows have the current time
 INSERT INTO stamp_log VALUES (9, 'now', NULL, 'new');
 SELECT k, v, note, at > 1000000000000000 AS recent FROM stamp_log WHERE at > 6000;
 ROLLBACK;
@@ -110,7 +110,7 @@ ROLLBACK;
 
 -- ------------------------------------------------------------ at random
 
--- Puts, deletes of every kind and expired cells, later ones mostly with later timestamps, over several files.
+-- Puts, deletes of every kind and cells that expire; later ones mostly have later timestamps; over several files.
 CREATE FUNCTION stamp_change(rel regclass, epoch int, n int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k int;
@@ -191,7 +191,7 @@ BEGIN
         END IF;
     END LOOP;
     FOR r IN SELECT stamp_random('stamp_any', 200, 'files') LOOP RAISE NOTICE '%', r; END LOOP;
-    -- a transaction's own on top of the files
+    -- uncommitted changes on top of the files
     PERFORM stamp_change('stamp_any', 3, 40);
     FOR r IN SELECT stamp_random('stamp_any', 60, 'own') LOOP RAISE NOTICE '%', r; END LOOP;
     COMMIT;

@@ -1,4 +1,4 @@
--- Transactions: wide rows and ordinary tables commit, roll back and are seen together.
+-- Transactions: wide rows and ordinary tables commit, roll back and become visible together.
 CREATE FOREIGN TABLE acct (id text COLLATE "C", balance bigint, note text)
   SERVER widetable OPTIONS (key 'id', families '{"f": {"versions": 10}}');
 CREATE TABLE ledger (id serial, acct text, amount bigint);
@@ -15,21 +15,21 @@ INSERT INTO ledger (acct, amount) VALUES ('a', -30), ('b', 30);
 SELECT a.id, a.balance, sum(l.amount) FROM acct a JOIN ledger l ON l.acct = a.id GROUP BY a.id, a.balance ORDER BY 1;
 ROLLBACK;
 SELECT a.id, a.balance, sum(l.amount) FROM acct a JOIN ledger l ON l.acct = a.id GROUP BY a.id, a.balance ORDER BY 1;
--- an error takes everything back
+-- an error rolls everything back
 BEGIN;
 UPDATE acct SET balance = 0;
 DELETE FROM acct WHERE id = 'b';
 SELECT 1 / 0;
 COMMIT;
 SELECT id, balance FROM acct ORDER BY id;
--- DELETE and INSERT in one transaction leave the new row with the new columns only (T58)
+-- DELETE and INSERT in one transaction leave the new row with only the new columns (T58)
 BEGIN;
 DELETE FROM acct WHERE id = 'a';
 INSERT INTO acct (id, balance) VALUES ('a', 70);
 SELECT * FROM acct WHERE id = 'a';
 COMMIT;
 SELECT * FROM acct WHERE id = 'a';
--- one transaction leaves one version of a cell: its last
+-- one transaction leaves one version of a cell: the last
 BEGIN;
 INSERT INTO acct (id, balance) VALUES ('v', 1);
 INSERT INTO acct (id, balance) VALUES ('v', 2);
@@ -56,7 +56,7 @@ ROLLBACK TO three;
 INSERT INTO acct (id, balance) VALUES ('u', 1);
 COMMIT;
 SELECT id, balance, note FROM acct ORDER BY id;
--- exception blocks are savepoints too
+-- exception blocks are savepoints, too
 DO $$
 BEGIN
     FOR i IN 1 .. 5 LOOP
@@ -73,14 +73,14 @@ END $$;
 SELECT balance AS "1 + 3 + 5" FROM acct WHERE id = 'x';
 
 -- ------------------------------------------------- what a statement sees
--- not its own writes
+-- a statement does not see its own writes
 BEGIN;
 SELECT widetable.put('acct', 'w', 'balance', 1), (SELECT count(*) FROM acct WHERE id = 'w') AS before;
 SELECT count(*) FROM acct WHERE id = 'w';
 WITH ins AS (INSERT INTO acct (id, balance) VALUES ('w2', 1) RETURNING id)
 SELECT (SELECT count(*) FROM ins) AS inserted, (SELECT count(*) FROM acct WHERE id = 'w2') AS seen;
 ROLLBACK;
--- a cursor keeps its view
+-- a cursor keeps its snapshot
 BEGIN;
 DECLARE cur CURSOR FOR SELECT id, balance FROM acct ORDER BY id;
 FETCH 1 FROM cur;
@@ -89,7 +89,7 @@ INSERT INTO acct (id, balance) VALUES ('zz', 1);
 FETCH ALL FROM cur;
 SELECT count(*) FILTER (WHERE balance = -1) AS changed, count(*) FROM acct;
 ROLLBACK;
--- functions see what the statements before them did
+-- functions see the changes of earlier statements
 CREATE FUNCTION twice(k text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE r bigint;
 BEGIN
@@ -136,19 +136,19 @@ BEGIN READ ONLY;
 SELECT count(*) FROM acct;
 INSERT INTO acct (id, balance) VALUES ('ro', 1);
 ROLLBACK;
--- two-phase commit is not offered
+-- two-phase commit is not supported
 BEGIN;
 INSERT INTO acct (id, balance) VALUES ('2pc', 1);
 PREPARE TRANSACTION 'x';
 SELECT count(*) FROM acct WHERE id = '2pc';
 
--- a transaction that writes wide rows only, without waiting for the log
+-- a transaction that writes only wide rows and does not wait for the WAL
 SET synchronous_commit = off;
 INSERT INTO acct (id, balance) VALUES ('async', 1);
 SELECT balance FROM acct WHERE id = 'async';
 RESET synchronous_commit;
 
--- a transaction too large for memory, whose table it has made and dropped or emptied itself
+-- a transaction that spills, on a table that it created and then dropped or truncated
 BEGIN;
 CREATE FOREIGN TABLE gone (id int, v text) SERVER widetable;
 INSERT INTO gone SELECT i, repeat(md5(i::text), 60) FROM generate_series(1, 6000) i;

@@ -1,6 +1,6 @@
 -- A row with very many cells: written, read by qualifier, prefix and range,
--- paged, changed and deleted in parts.  Nothing of this reads the whole row when
--- a part is asked for, nor reads it once for each of its cells.
+-- paged, changed and deleted in parts.  Reading a part never reads the whole
+-- row, and never reads the row once per cell.
 \set SHOW_CONTEXT never
 
 CREATE FOREIGN TABLE wide_row (k text COLLATE "C", m jsonb OPTIONS (family 'd'))
@@ -12,7 +12,7 @@ CREATE FOREIGN TABLE wide_cells (k text COLLATE "C", family text COLLATE "C", qu
 CREATE FOREIGN TABLE wide_text (k text COLLATE "C", family text COLLATE "C", qualifier text COLLATE "C", value text)
     SERVER widetable OPTIONS (layout 'cells', table_name 'public.wide_row');
 
--- What the scan of a query did: cells that the engine looked at, and blocks.
+-- Returns the cost of a query: cells that the engine read, and blocks.
 CREATE FUNCTION wide_cost(query text, OUT cells int, OUT blocks int, OUT sorts int) LANGUAGE plpgsql AS $$
 DECLARE r text; m text[];
 BEGIN
@@ -25,7 +25,7 @@ BEGIN
         sorts := sorts + (r ~ '^ *(-> *)?Sort  *\(')::int;
     END LOOP;
 END $$;
--- The queries, each with the cells of its answer.
+-- The queries, each with its expected answer and the most cells it may read.
 CREATE TABLE wide_query (no serial, query text, answer text, most int);
 INSERT INTO wide_query (query, answer, most) VALUES
     ($$SELECT value FROM wide_cells WHERE k = 'one' AND qualifier = 'q050000'$$, 'v50000', 100),
@@ -38,7 +38,7 @@ INSERT INTO wide_query (query, answer, most) VALUES
     ($$SELECT value FROM wide_cells WHERE k = 'one' AND qualifier >= 'q012345' AND qualifier < 'q012349'$$, 'v12345 v12346 v12347 v12348', 100),
     ($$SELECT value FROM wide_text WHERE k = 'one' AND qualifier > 'q012345' AND qualifier <= 'q012349'$$, 'v12346 v12347 v12348 v12349', 100),
     ($$SELECT value FROM wide_text WHERE k = 'one' AND qualifier BETWEEN 'q099998' AND 'r'$$, 'v99998 v99999 v100000', 100),
-    -- pages of a row: 10 after the first 5; after a bookmark; with all its versions; of every row, backwards
+    -- pages of a row: 10 after the first 5; after a bookmark; with all versions; of every row, backwards
     ($$SELECT value FROM wide_cells WHERE k = 'one' ORDER BY family, qualifier LIMIT 10 OFFSET 5$$, 'v6 v7 v8 v9 v10 v11 v12 v13 v14 v15', 100),
     ($$SELECT value FROM wide_cells WHERE k = 'one' AND family = 'd' ORDER BY qualifier LIMIT 3$$, 'v1 v2 v3', 100),
     ($$SELECT value FROM wide_cells WHERE k = 'one' AND family = 'd' AND qualifier > 'q070000' ORDER BY qualifier LIMIT 3$$, 'v70001 v70002 v70003', 100),
@@ -64,19 +64,19 @@ BEGIN
         END LOOP;
         CLOSE c;
         SELECT x.cells, x.blocks, x.sorts FROM wide_cost(w.query) x INTO cells, blocks, sorts;
-        -- shown is what is wrong or took too much
+        -- report wrong answers and queries that read too much
         IF answer IS DISTINCT FROM w.answer OR cells > w.most OR blocks > 10 OR sorts > 0 THEN
             RETURN NEXT;
         END IF;
     END LOOP;
 END $$;
 
--- ------------------------------------------------------------------ written
+-- ------------------------------------------------------------------ writing
 INSERT INTO wide_cells (k, family, qualifier, value)
     SELECT 'one', 'd', convert_to('q' || lpad(i::text, 6, '0'), 'UTF8'), 'v' || i FROM generate_series(1, 100000) i;
 INSERT INTO wide_cells (k, family, qualifier, ts, value) VALUES ('small', 'd', 'a', 10, 'old'), ('small', 'd', 'a', 20, 'new');
 INSERT INTO wide_cells (k, family, qualifier, value) VALUES ('small', 'd', 'b', 'z'), ('small', 'e', 'a', 'y');
--- through the map, a part at a time
+-- through the map, in parts
 DO $$
 BEGIN
     FOR part IN 0 .. 9 LOOP
@@ -88,14 +88,14 @@ END $$;
 SELECT count(*), count(DISTINCT qualifier) FROM wide_cells WHERE k = 'map';
 SELECT count(*), min(value) FROM wide_row, jsonb_each_text(m) WHERE k = 'map';
 
--- --------------------------------------------------------------------- read
+-- ------------------------------------------------------------------ reading
 SELECT * FROM wide_check();
 SELECT widetable.flush();
 SELECT * FROM wide_check();
 SELECT widetable.compact();
 SELECT * FROM wide_check();
 SELECT count(*) AS queries FROM wide_query;
--- what is pushed, and what is not: qualifiers that are not text are shown as \x...
+-- what is pushed down and what is not: qualifiers that are not text are shown as \x...
 EXPLAIN (COSTS OFF) SELECT * FROM wide_cells WHERE k = 'one' AND family = 'd' AND qualifier > 'q07' AND version = 1 ORDER BY qualifier, version LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT * FROM wide_cells WHERE k = 'one' ORDER BY qualifier;
 EXPLAIN (COSTS OFF) SELECT * FROM wide_text WHERE k = 'one' AND family = 'd' ORDER BY qualifier;
@@ -105,13 +105,13 @@ SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier > '\' AND
 SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier > 'a';
 SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier < ']';
 SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier < '\';
--- the same without the engine's help
+-- the same without pushdown
 SET widetable.enable_pushdown = off;
 SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier > 'a';
 SELECT qualifier, value FROM wide_text WHERE k = 'bytes' AND qualifier < ']';
 SELECT value || '@' || version AS value FROM wide_cells WHERE k = 'small' AND version <= 1 ORDER BY family, qualifier;
 RESET widetable.enable_pushdown;
--- own writes come in the same order
+-- uncommitted writes come in the same order
 BEGIN;
 INSERT INTO wide_cells (k, family, qualifier, value) VALUES ('small', 'd', 'aa', 'mine'), ('small', 'd', 'a', 'newest'), ('small', 'c', 'a', 'no such family');
 ROLLBACK;
@@ -120,14 +120,14 @@ INSERT INTO wide_cells (k, family, qualifier, value) VALUES ('small', 'd', 'aa',
 SELECT family, convert_from(qualifier, 'UTF8') AS qualifier, version, value FROM wide_cells WHERE k = 'small' ORDER BY family, qualifier, version LIMIT 10;
 SELECT value FROM wide_cells WHERE k = 'small' AND qualifier < 'b' AND version = 1;
 ROLLBACK;
--- a family that was made later and sorts first
+-- a family that was added later and sorts first
 ALTER FOREIGN TABLE wide_row OPTIONS (SET families '{"d": {"versions": 3}, "e": {}, "a": {}}');
 INSERT INTO wide_cells (k, family, qualifier, value) VALUES ('small', 'a', 'z', 'first');
 SELECT value FROM wide_cells WHERE k = 'small' ORDER BY family, qualifier, version LIMIT 10;
 SELECT value FROM wide_cells WHERE k >= 'one' ORDER BY k DESC, family, qualifier LIMIT 2;
 
--- ---------------------------------------------------------- changed, deleted
--- The time is of the kind that a mistake would show in: the row is not read once for each cell.
+-- -------------------------------------------------------- changing, deleting
+-- The timeout catches a statement that reads the row once per cell.
 SET statement_timeout = '60s';
 UPDATE wide_cells SET value = 'w' WHERE k = 'one' AND qualifier >= 'q090000';
 SELECT count(*), count(*) FILTER (WHERE value = 'w') AS changed FROM wide_cells WHERE k = 'one';

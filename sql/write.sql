@@ -1,4 +1,4 @@
--- Writing: what INSERT, UPDATE, DELETE, COPY and TRUNCATE mean for wide rows.
+-- Writing: the meaning of INSERT, UPDATE, DELETE, COPY and TRUNCATE for wide rows.
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 CREATE FOREIGN TABLE w (
@@ -14,18 +14,18 @@ CREATE FOREIGN TABLE w (
 INSERT INTO w VALUES ('a', 'Ada', 1, NULL, '{"lang": "de", "zip": 8000}'), ('b', 'Bob', NULL, 'hi', NULL);
 SELECT * FROM w ORDER BY id;
 SELECT family, qualifier, value FROM widetable.cells('w', 'a');
--- It is an upsert: a row that exists is overlaid, cells that are not named stay.
+-- It is an upsert: cells of an existing row that INSERT does not name stay.
 INSERT INTO w (id, n) VALUES ('a', 2);
 INSERT INTO w (id, name) VALUES ('b', 'Bert') RETURNING *;
 SELECT * FROM w ORDER BY id;
--- Nothing is read for it, and the plan says so.
+-- INSERT reads nothing, and the plan shows it.
 EXPLAIN (COSTS OFF) INSERT INTO w (id, n) VALUES ('a', 2);
--- Empty is not NULL.
+-- An empty value is not NULL.
 INSERT INTO w (id, name, tags) VALUES ('e', '', '{"": ""}') RETURNING name IS NULL AS is_null, tags;
 SELECT qualifier, value FROM widetable.cells('w', 'e');
 DELETE FROM w WHERE id = 'e';
 
--- What cannot be stored.
+-- Rows that cannot be stored.
 INSERT INTO w (id) VALUES ('c');
 INSERT INTO w VALUES ('c', NULL, NULL, NULL, '{"x": null}');
 INSERT INTO w (name) VALUES ('nobody');
@@ -33,23 +33,23 @@ INSERT INTO w VALUES ('', 'empty key');
 INSERT INTO w (id, tags) VALUES ('c', '[1, 2]');
 SELECT count(*) FROM w WHERE id = 'c';
 
--- UPDATE writes the columns it names, and no others.
+-- UPDATE writes the columns it names, no others.
 UPDATE w SET n = n + 10 WHERE id = 'a' RETURNING id, n, name;
 UPDATE w SET n = coalesce(n, 0) + 1;
 SELECT id, name, n FROM w ORDER BY id;
--- ... each time a new version:
+-- ... each as a new version:
 SELECT qualifier, value FROM widetable.cells('w', 'a', versions => 5) WHERE family = 'f';
 -- SET NULL deletes the column with all its versions.
 UPDATE w SET note = NULL, n = NULL WHERE id = 'b';
 SELECT family, qualifier, value FROM widetable.cells('w', 'b', versions => 5);
--- A map is changed entry by entry: what is new is put, what is missing is deleted.
+-- A map is updated entry by entry: new entries are put, missing ones deleted.
 UPDATE w SET tags = tags || '{"zip": "9000", "os": "linux"}' WHERE id = 'a';
 UPDATE w SET tags = tags - 'lang' WHERE id = 'a' RETURNING tags;
 SELECT qualifier, value FROM widetable.cells('w', 'a') WHERE family = 't';
 UPDATE w SET tags = '{"zip": null, "os": "linux", "deep": {"x": [1, 2.50, true]}}' WHERE id = 'a';
 SELECT tags, (tags ->> 'deep')::jsonb -> 'x' AS x FROM w WHERE id = 'a';
 UPDATE w SET tags = NULL WHERE id = 'a' RETURNING *;
--- A row whose last cell goes is gone.
+-- A row without cells does not exist.
 INSERT INTO w (id, n) VALUES ('z', 1);
 UPDATE w SET n = NULL WHERE id = 'z';
 SELECT count(*) FROM w WHERE id = 'z';
@@ -60,18 +60,18 @@ SELECT * FROM w ORDER BY id;
 SELECT qualifier, value FROM widetable.cells('w', 'c', versions => 5);
 UPDATE w SET id = 'b' WHERE id = 'c';
 UPDATE w SET id = NULL WHERE id = 'c';
--- the same key is no move
+-- an unchanged key is not a move
 UPDATE w SET id = id, n = 0 WHERE id = 'c';
 SELECT * FROM w ORDER BY id;
 
--- DELETE takes the whole row, also families that this table does not show.
+-- DELETE removes the whole row, including families that this table does not show.
 CREATE FOREIGN TABLE w_names (id text COLLATE "C", name text OPTIONS (column 'f:name'))
   SERVER widetable OPTIONS (table_name 'public.w', key 'id', families '{"f": {}}');
 DELETE FROM w_names WHERE id = 'c' RETURNING *;
 SELECT * FROM w;
 SELECT widetable.get('w', 'c');
 
--- A join may deliver a row twice: it is changed once, as in other tables.
+-- If a join returns a row twice, the row is changed once, as in ordinary tables.
 INSERT INTO w (id, n) VALUES ('j', 0);
 UPDATE w SET n = w.n + g.i FROM (VALUES (1), (1)) g(i) WHERE id = 'j';
 SELECT n FROM w WHERE id = 'j';
@@ -101,7 +101,7 @@ SELECT count(*) FROM w WHERE id LIKE 's%';
 UPDATE w SET id = id || '!' WHERE id LIKE 's%';
 SELECT count(*), min(id), max(id) FROM w WHERE id LIKE 's%';
 
--- TRUNCATE, and it rolls back.
+-- TRUNCATE, and its rollback.
 BEGIN;
 TRUNCATE w;
 SELECT count(*) FROM w;
@@ -112,7 +112,7 @@ SELECT count(*) > 0 AS "back again" FROM w;
 TRUNCATE w;
 SELECT count(*) FROM w;
 
--- ---------------------------------------------------- rows that exist
+-- -------------------------------------------- inserting existing rows
 CREATE FOREIGN TABLE users (login text COLLATE "C", mail text)
   SERVER widetable OPTIONS (key 'login', insert_mode 'error');
 INSERT INTO users VALUES ('ada', 'ada@example.org');
@@ -125,7 +125,7 @@ SELECT * FROM users ORDER BY login;
 INSERT INTO users VALUES ('ada', 'x') ON CONFLICT (login) DO NOTHING;
 INSERT INTO w (id, n) VALUES ('q', 1), ('q', 2) ON CONFLICT DO NOTHING;
 SELECT id, n FROM w;
--- a deleted row is not there
+-- a deleted row does not exist
 BEGIN;
 DELETE FROM users WHERE login = 'ada';
 INSERT INTO users VALUES ('ada', 'new@example.org');
@@ -144,7 +144,7 @@ INSERT INTO stamped VALUES ('a', 'x', 10, 'y', '2020-01-01') RETURNING *;
 INSERT INTO stamped (id, v, at) VALUES ('a', 'older', 5);
 SELECT * FROM stamped;
 SELECT qualifier, ts, value FROM widetable.cells('stamped', 'a', 3);
--- without one the cell is stamped at commit
+-- without a timestamp the cell is stamped at commit
 INSERT INTO stamped (id, v) VALUES ('b', 'now') RETURNING at > 1600000000000000 AS stamped, ut;
 SELECT at > 1600000000000000 AS stamped FROM stamped WHERE id = 'b';
 INSERT INTO stamped (id, v, at) VALUES ('c', 'x', -1);
@@ -152,7 +152,7 @@ INSERT INTO stamped (id, u, ut) VALUES ('c', 'x', 'infinity');
 -- UPDATE of the timestamp moves the version
 UPDATE stamped SET at = 7 WHERE id = 'a' RETURNING v, at;
 SELECT qualifier, ts, value FROM widetable.cells('stamped', 'a', 3);
--- an UPDATE is newer than what it replaces, also when that lies in the future
+-- an updated version is newer than the one it replaces, even if that one lies in the future
 INSERT INTO stamped (id, v, at) VALUES ('f', 'future', 9000000000000000000);
 UPDATE stamped SET v = 'newer' WHERE id = 'f';
 SELECT id, v, at FROM stamped WHERE id = 'f';
@@ -190,7 +190,7 @@ UPDATE gen SET a = 5 WHERE id = 'y';
 DELETE FROM gen WHERE id = 'y';
 SELECT * FROM gen;
 
--- a view with a check
+-- a view WITH CHECK OPTION
 CREATE VIEW small AS SELECT id, a, b, who FROM gen WHERE a < 100 WITH CHECK OPTION;
 INSERT INTO small VALUES ('v', 100, 1, 'me');
 UPDATE small SET a = 1000 WHERE id = 'x';
@@ -257,7 +257,7 @@ UPDATE parts SET k = 'c' WHERE k = 'y';
 SELECT tableoid::regclass, * FROM parts ORDER BY k;
 INSERT INTO parts VALUES ('c', 'again'), ('z', 'too') ON CONFLICT DO NOTHING;
 SELECT tableoid::regclass, * FROM parts ORDER BY k, v;
--- a row does not leave a foreign partition
+-- a row cannot leave a foreign partition
 UPDATE parts SET k = 'z' WHERE k = 'a';
 UPDATE parts_a SET k = 'z' WHERE k = 'a';
 INSERT INTO parts_a VALUES ('z', 'x');
@@ -265,7 +265,7 @@ UPDATE parts SET k = 'a' WHERE k = 'b';
 DELETE FROM parts WHERE k = 'a' RETURNING tableoid::regclass, *;
 UPDATE parts SET k = 'a' WHERE k = 'b' RETURNING *;
 
--- -------------------------------------------------------- tables that refuse
+-- ---------------------------------------------------------- read-only tables
 CREATE FOREIGN TABLE fixed (id text COLLATE "C", v text) SERVER widetable
   OPTIONS (key 'id', updatable 'false', truncatable 'false');
 INSERT INTO fixed VALUES ('a', 'x');
