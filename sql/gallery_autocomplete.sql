@@ -1,9 +1,9 @@
 -- Autocomplete: an answer for each keystroke, most of which find nothing.
 --
--- Question: while somebody types a title, which ten titles, the most prominent first, begin with what is there so far?  Each
--- keystroke is a request, and has 50 milliseconds, the network included.
--- Design (A): don't search.  For each prefix of 3 to 12 characters store the whole answer, ready to send.  A keystroke is one
--- get.  Most of them miss ("hdaoop"), so a Bloom filter is worth more than the cache.
+-- Question: a user types a title.  Which ten titles, the most prominent first, begin with the letters typed so far?  Each
+-- keystroke is a request, and has 50 milliseconds including the network.
+-- Design (A): no search at all.  For each prefix of 3 to 12 characters the table stores the whole answer, ready to send.  A
+-- keystroke is one get.  Most of them find nothing ("hdaoop"), so a Bloom filter helps more than the cache.
 -- The data: 18,000 frequent English words and phrases (Google Books Ngrams, CC BY 3.0).
 CREATE SCHEMA gallery_autocomplete;
 SET search_path = gallery_autocomplete;
@@ -12,7 +12,7 @@ CREATE TABLE title (lang text, words int, name text COLLATE "C", prominence bigi
 \copy title FROM PROGRAM 'gzip -dc test/data/phrases.tsv.gz' WITH (FORMAT text, HEADER true)
 DELETE FROM title WHERE words > 3;
 INSERT INTO title VALUES ('en', 1, 'chime', 900000), ('en', 1, 'chimes', 800000), ('en', 1, 'chimp', 700000), ('en', 1, 'chimpanzee', 700001);
--- What the engine was asked, and what it took.
+-- Shows the plan of a query: what the engine does for it and what it reads.
 CREATE FUNCTION asked(query text) RETURNS TABLE ("the engine was asked" text) LANGUAGE plpgsql AS $$
 BEGIN
     FOR "the engine was asked" IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
@@ -27,13 +27,13 @@ BEGIN
     RETURN (SELECT sum(x::bigint) FROM jsonb_path_query(j::jsonb, ('strict $.**."' || name || '"')::jsonpath) x);
 END $$;
 
--- One cell a row: family j, and as there is only one thing in it, the empty qualifier.
+-- One cell in each row: family j, and an empty qualifier, because the family holds only this one value.
 CREATE FOREIGN TABLE title_autocomp (
     prefix text COLLATE "C",
     answer jsonb OPTIONS (column 'j:')
 ) SERVER widetable OPTIONS (key 'prefix', families '{"j": {"bloom": "row", "compression": "zstd"}}');
 
--- The table is made from the titles by one statement.
+-- One statement makes the table from the titles.
 INSERT INTO title_autocomp
 SELECT prefix, jsonb_agg(name ORDER BY rank)
 FROM (SELECT left(name, n) AS prefix, name, row_number() OVER (PARTITION BY left(name, n) ORDER BY prominence DESC, name) AS rank
@@ -46,7 +46,7 @@ SELECT widetable.flush('title_autocomp'), widetable.compact('title_autocomp');
 SELECT left('chimpanzee', n) AS typed, answer FROM generate_series(3, 7) n LEFT JOIN title_autocomp ON prefix = left('chimpanzee', n) ORDER BY n;
 SELECT answer FROM title_autocomp WHERE prefix = 'inform';
 SELECT * FROM asked($$SELECT answer FROM title_autocomp WHERE prefix = 'inform'$$);
--- A typing error: the Bloom filter knows without reading a block.
+-- A typing error: the Bloom filter answers, and no block is read.
 SELECT answer FROM title_autocomp WHERE prefix = 'hdaoop';
 SELECT * FROM asked($$SELECT answer FROM title_autocomp WHERE prefix = 'hdaoop'$$);
 
@@ -67,8 +67,8 @@ GROUP BY rel ORDER BY rel;
 SELECT prefix, answer->>0 AS first FROM title_autocomp WHERE prefix LIKE 'chim%';
 SELECT * FROM asked($$SELECT prefix, answer FROM title_autocomp WHERE prefix LIKE 'chim%'$$);
 SELECT raw_bytes > 3 * file_bytes AS "less than a third on disk" FROM widetable.pg_stat_widetable_families WHERE relation = 'title_autocomp'::regclass;
--- A block is what is read and unpacked for one get, and what is compressed as one.  The larger the smaller the file, and the
--- more work for each get (times: doc/benchmarks.md).  The same answers in blocks of four sizes:
+-- A block is the unit that a get reads and decompresses.  Larger blocks make a smaller file and more work for each get
+-- (times: doc/benchmarks.md).  The same answers in blocks of four sizes:
 CREATE FOREIGN TABLE title_blocks (prefix text COLLATE "C", plain text OPTIONS (column 'plain:'), k4 text OPTIONS (column 'k4:'),
                                    k16 text OPTIONS (column 'k16:'), k64 text OPTIONS (column 'k64:'))
   SERVER widetable OPTIONS (key 'prefix', families '{"plain": {"compression": "none"},
@@ -79,11 +79,11 @@ SELECT family, options->>'block_size' AS block_size, options->>'compression' AS 
        rank() OVER (ORDER BY file_bytes DESC) AS "place by size of file", file_bytes < raw_bytes / 2 AS "less than half"
 FROM widetable.pg_stat_widetable_families WHERE relation = 'title_blocks'::regclass ORDER BY 4;
 
--- =============================================== what the store of the literature has not
+-- =================================================== beyond what wide-column stores offer
 
--- A new title: its ten answers are made again, in the transaction that adds it.  Whoever types meanwhile gets the old answers
--- or the new ones, and never an answer with a title that was rolled back.  Two new titles with the same beginning at the same
--- time would each make answers without the other one: the second waits for the first.
+-- A new title: its trigger makes the answers of its prefixes again, in the same transaction.  A reader sees the old answers
+-- or the new ones, and never a title that was rolled back.  If two titles with the same beginning are added at the same time,
+-- the second waits for the first; otherwise each would make answers without the other.
 CREATE FUNCTION title_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext(left(NEW.name, 3)));
@@ -103,13 +103,13 @@ SELECT answer FROM title_autocomp WHERE prefix = 'hado';
 INSERT INTO title VALUES ('en', 1, 'chimera', 1000000000);
 SELECT prefix, answer FROM title_autocomp WHERE prefix IN ('chim', 'chime');
 
--- Is every stored answer what the titles say?  A question that one cannot ask there.
+-- Does every stored answer agree with the titles?  A check that needs a join, so a wide-column store cannot make it.
 SELECT count(*) AS answers,
        count(*) FILTER (WHERE answer IS DISTINCT FROM (SELECT jsonb_agg(name ORDER BY prominence DESC, name)
                               FROM (SELECT name, prominence FROM title WHERE starts_with(name, prefix) ORDER BY prominence DESC, name LIMIT 10) t)) AS wrong
 FROM title_autocomp WHERE prefix >= 'chi' AND prefix < 'chj';
 
--- Without any table of prefixes: titles in the order of their names are a range, and sorting some hundred of them takes no time.
+-- Without a table of prefixes: titles sorted by name are a range, and sorting a few hundred of them is fast.
 CREATE FOREIGN TABLE title_by_name (name text COLLATE "C", prominence bigint NOT NULL) SERVER widetable OPTIONS (key 'name');
 INSERT INTO title_by_name SELECT name, prominence FROM title;
 SELECT jsonb_agg(name) = (SELECT answer FROM title_autocomp WHERE prefix = 'con') AS same

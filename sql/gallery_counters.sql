@@ -1,8 +1,8 @@
 -- Counters: how often, by whom, in which period?
 --
--- Counting is the most frequent write of a busy site.  Read, add, write back
--- loses counts when two do it at once; so a counter is a cell of 8 bytes that
--- the engine adds to under the lock of its row, in your transaction.
+-- Counting is the most frequent write of a busy site.  "Read, add, write back"
+-- loses counts if two sessions do it at once.  Here a counter is a cell of 8
+-- bytes, and the engine adds to it under the row lock, as part of the transaction.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 SET timezone = 'UTC';
@@ -12,15 +12,15 @@ SET search_path = gallery_counters;
 CREATE TABLE log (line int, cookie text COLLATE "C", at timestamptz, method text, path text, protocol text, status int,
                   bytes bigint, referer text, agent text);
 \copy log FROM PROGRAM 'gzip -dc test/data/access_log.tsv.gz' WITH (FORMAT text, HEADER true)
--- what a reader would see some time from now (the clock is a setting for tests)
+-- sets the clock ahead, to show what a later reader sees (a setting for tests)
 CREATE FUNCTION read_at(later interval) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN PERFORM set_config('widetable.clock', (now() + later)::text, false); END $$;
 
 -- S53: cookie_urls: how often did this visitor see this page?
 --
--- Key cookie, family u, the url is the qualifier, the count is the value: one
--- row for each visitor, shown cell by cell.  increment returns the new count;
--- what is not there counts as 0.
+-- The key is the cookie, the url is a qualifier of family u, the count is the
+-- value: one row for each visitor, shown cell by cell.  increment returns the
+-- new count; a missing cell counts as 0.
 CREATE FOREIGN TABLE cookie_urls (cookie text COLLATE "C", family text, qualifier text, value bigint)
     SERVER widetable OPTIONS (key 'cookie', layout 'cells', families '{"u": {}}');
 SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/a');
@@ -28,16 +28,16 @@ SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/a');
 SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/b', 10);
 SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/b', 0) AS just_read;
 SELECT qualifier AS url, value AS seen FROM cookie_urls WHERE cookie = 'c42';
-SELECT qualifier, value FROM widetable.cells('cookie_urls', 'c42');          -- 8 bytes, as other tools write them
--- The whole log.  (In the name of a cell a backslash is written twice.)
+SELECT qualifier, value FROM widetable.cells('cookie_urls', 'c42');          -- 8 bytes, as other tools write counters
+-- The whole log.  (A backslash in a qualifier is written twice.)
 SELECT count(widetable.increment('cookie_urls', cookie, 'u:' || replace(path, '\', '\\'))) AS counted FROM log;
 SELECT count(*) AS differ FROM (SELECT cookie, path, count(*) FROM log GROUP BY 1, 2
                                 EXCEPT SELECT cookie, qualifier, value FROM cookie_urls) x;
--- The trap is to read the count, add to it and put it back: two sessions read
--- the same number.  test/specs/counter-race.spec lets two sessions do that,
--- and then lets them increment, or UPDATE: n sessions times m is n * m.
+-- The trap: sessions that read the count, add to it and write it back all read
+-- the same number.  test/specs/counter-race.spec shows the race, and that
+-- increment and UPDATE avoid it: n sessions times m increments give n * m.
 SELECT widetable.increment('cookie_urls', 'c42', 'u:x', n) FROM generate_series(1, 4) n;
--- An increment belongs to the transaction, as everything does.
+-- An increment belongs to its transaction.
 BEGIN;
 SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/a', 1000);
 ROLLBACK;
@@ -45,13 +45,13 @@ SELECT widetable.increment('cookie_urls', 'c42', 'u:http://example.org/a', 0);
 
 -- S115: the most visited pages: of one visitor, and of all
 --
--- Of one visitor: read the row, let SQL sort it.
+-- For one visitor: read the row and let SQL sort it.
 EXPLAIN (COSTS OFF) SELECT qualifier, value FROM cookie_urls WHERE cookie = '108.171.116.194' ORDER BY value DESC LIMIT 10;
 SELECT value, left(qualifier, 50) AS url FROM cookie_urls WHERE cookie = '108.171.116.194' ORDER BY value DESC, qualifier LIMIT 3;
--- Of all: nothing is sorted by value in such a store, so clients keep a
+-- For all visitors: a sorted store does not sort by value, so clients keep a
 -- leaderboard, and it drifts.  Here the leaderboard is a second table with the
--- count in its key, and both change in one transaction.  The increment holds
--- the lock of the url's row until then, so nobody moves the same url twice.
+-- count in its key, and one transaction changes both.  increment holds the
+-- lock of the url's row until the commit, so only one session moves that url.
 CREATE FOREIGN TABLE url_count (url text COLLATE "C", n bigint) SERVER widetable OPTIONS (key 'url');
 CREATE FOREIGN TABLE url_top (n bigint, url text COLLATE "C", there boolean) SERVER widetable OPTIONS (key 'n desc, url');
 CREATE FUNCTION seen(page text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -65,12 +65,12 @@ SELECT max(seen(path)) FROM log;
 EXPLAIN (COSTS OFF) SELECT n, url FROM url_top ORDER BY n DESC LIMIT 5;
 SELECT n, url FROM url_top ORDER BY n DESC LIMIT 5;
 SELECT count(*) AS differ FROM (SELECT url, n FROM url_count EXCEPT SELECT url, n FROM url_top) x;
--- The third way needs no second table at all, for a report once in a while:
+-- The third way, for an occasional report, needs no second table:
 SELECT qualifier AS url, sum(value) FROM cookie_urls WHERE cookie <> 'c42' GROUP BY 1 ORDER BY 2 DESC LIMIT 2;
 
 -- S51: counters for hour, day and month, each with its own time to live
 --
--- A family for each period; one call increments all three, or none.
+-- A family for each period; one call increments all three counters or none.
 CREATE FOREIGN TABLE page_stats (
     page   text COLLATE "C",
     hour   bigint OPTIONS (column 'h:n'),
@@ -87,8 +87,8 @@ SELECT * FROM page_stats;
 SELECT read_at('32 days') \g /dev/null
 SELECT * FROM page_stats;
 RESET widetable.clock;
--- Such a counter lives for that long after its last increment.  For the counts
--- of each hour, put the hour into the key: rows then expire one by one.
+-- Such a counter expires that long after its last increment.  To keep the
+-- counts of each hour, put the hour into the key: then each row expires alone.
 CREATE FOREIGN TABLE page_hours (page text COLLATE "C", hour timestamptz, n bigint)
     SERVER widetable OPTIONS (key 'page, hour desc', families '{"d": {"ttl": "60 days"}}');
 SELECT count(widetable.increment('page_hours', ROW(path, date_trunc('hour', at)), 'n')) FROM log;
@@ -98,18 +98,18 @@ SELECT sum(n) FROM page_hours WHERE page = '/projects/xdotool/' AND hour >= '201
 
 -- S52: count on only within the present window, else begin anew
 --
--- HBase's increment takes a range of time: a base value outside it counts as 0.
--- Here that is one UPDATE, which sees the time of the cell, locks the row and
--- loses nothing.  (5 was counted at 50; the window is [100, 200).)
+-- HBase's increment takes a time range: a base value outside it counts as 0. Here
+-- one UPDATE does the same: it reads the timestamp of the cell and locks the row,
+-- so no count is lost.  (5 was counted at 50; the window is [100, 200).)
 CREATE FOREIGN TABLE windowed (k text COLLATE "C", n bigint, at bigint OPTIONS (timestamp_of 'd:n')) SERVER widetable OPTIONS (key 'k');
 INSERT INTO windowed VALUES ('logins', 5, 50);
 UPDATE windowed SET n = CASE WHEN at >= 100 AND at < 200 THEN n ELSE 0 END + 1, at = 100 WHERE k = 'logins' RETURNING *;
 UPDATE windowed SET n = CASE WHEN at >= 100 AND at < 200 THEN n ELSE 0 END + 1, at = 101 WHERE k = 'logins' RETURNING *;
--- With a real clock: three attempts a minute, and the count starts again by itself.
+-- With a real clock: three attempts a minute, and the count restarts by itself.
 CREATE FOREIGN TABLE attempts (who text COLLATE "C", n bigint, at timestamptz OPTIONS (timestamp_of 'd:n')) SERVER widetable OPTIONS (key 'who');
 INSERT INTO attempts VALUES ('mallory', 3, now() - interval '2 minutes'), ('eve', 3, now() - interval '2 seconds');
 UPDATE attempts SET n = CASE WHEN at > now() - interval '1 minute' THEN n ELSE 0 END + 1 RETURNING who, n, n <= 3 AS allowed;
--- A family with a ttl does it without saying so: an expired base counts as 0.
+-- In a family with a ttl this is automatic: an expired base value counts as 0.
 CREATE FOREIGN TABLE minute (k text COLLATE "C", n bigint, at timestamptz OPTIONS (timestamp_of 'd:n'))
     SERVER widetable OPTIONS (key 'k', families '{"d": {"ttl": "1 minute"}}');
 INSERT INTO minute VALUES ('old', 41, now() - interval '2 minutes'), ('new', 41, now());
@@ -117,44 +117,44 @@ SELECT k, widetable.increment('minute', k, 'n') FROM (VALUES ('old'), ('new')) x
 
 -- S54: the timestamp is the count: who is ahead, without sorting
 --
--- One cell with one version holds the most visited url of a visitor.  Its
--- timestamp is the count, so the newest version is the greatest count; late
--- and lower writes change nothing, in whatever order they come.  Only for
--- counts that never go down.
+-- One cell with one version holds a visitor's most visited url.  Its
+-- timestamp is the count, so the newest version has the highest count; late
+-- and lower writes change nothing, whatever their order.  This works only for
+-- counts that never decrease.
 CREATE FOREIGN TABLE cookie_stats (cookie text COLLATE "C", url text OPTIONS (column 'c:'), seen bigint OPTIONS (timestamp_of 'c:'))
     SERVER widetable OPTIONS (key 'cookie', families '{"c": {"versions": 1}}');
 CREATE FUNCTION visit(who text, page text) RETURNS void LANGUAGE sql AS
     $$ SELECT widetable.put('cookie_stats', who, 'c:', page, ts => widetable.increment('cookie_urls', who, 'u:' || page)) $$;
 SELECT count(visit('c7', page)) FROM unnest('{A,A,A,B,B,B,B,B,A}'::text[]) page;
 SELECT * FROM cookie_stats WHERE cookie = 'c7';
--- A's count was 4 when it came after B's 5; a put with a lower one is not seen,
--- and compaction removes it
+-- A is put with count 4 after B with 5: the lower version stays invisible, and
+-- compaction removes it
 SELECT widetable.put('cookie_stats', 'c7', 'c:', 'A', ts => 4);
 SELECT * FROM cookie_stats WHERE cookie = 'c7';
 SELECT widetable.compact('cookie_stats');
 SELECT ts, convert_from(value, 'UTF8') AS url FROM widetable.raw_cells('cookie_stats', 'c7');
--- the whole log that way, and the same by SQL
+-- the whole log in this way, compared with plain SQL
 INSERT INTO cookie_stats SELECT cookie, qualifier, value FROM cookie_urls WHERE cookie NOT LIKE 'c%' ORDER BY random();
 SELECT count(*) AS visitors, count(*) FILTER (WHERE s.seen <> x.max) AS differ
 FROM cookie_stats s JOIN (SELECT cookie, max(value) FROM cookie_urls GROUP BY cookie) x USING (cookie) WHERE cookie NOT LIKE 'c%';
 
 -- S50: how fast?
 --
--- The literature counts 10 000 increments a second on each of its servers.
--- doc/benchmarks.md has what one PostgreSQL does, next to ordinary tables; here
--- are 10 000 of them in one statement, over a hundred counters.
+-- The literature counts 10,000 increments a second on each server.
+-- doc/benchmarks.md has the rates of one PostgreSQL, next to ordinary tables;
+-- here one statement makes 10,000 increments over a hundred counters.
 CREATE FOREIGN TABLE many (k int, n bigint) SERVER widetable OPTIONS (key 'k');
 SELECT count(widetable.increment('many', i % 100, 'n', i)) FROM generate_series(1, 10000) i;
 SELECT count(*), sum(n) = 10000 * 10001 / 2 AS right_sum FROM many;
--- What one transaction adds to a counter is stored as one version of it.
+-- All increments of a counter in one transaction are stored as one version.
 SELECT count(*) FROM widetable.raw_cells('many', 1);
 
 -- S114: a stream and batches write one table
 --
--- Hits arrive one by one, titles and ranks once a night for everything.  Each
--- writer has its family; neither waits for the other (COPY and INSERT lock no
--- rows), and readers see a batch as a whole or not at all.  Two sessions at
--- once: test/specs/stream-and-batch.spec.
+-- Hits arrive one by one; titles and ranks arrive once a night, for all
+-- pages. Each writer has a family of its own. Neither waits for the other
+-- (COPY and INSERT lock no rows), and readers see a batch completely or not
+-- at all. With two sessions at once: test/specs/stream-and-batch.spec.
 CREATE FOREIGN TABLE site (
     url   text COLLATE "C",
     hits  bigint OPTIONS (column 's:hits'),
@@ -171,7 +171,7 @@ COPY site (url, title, rank) FROM stdin;
 SELECT widetable.increment('site', '/a', 'hits') AS in_the_batch;
 SELECT * FROM site;
 ROLLBACK;
-SELECT * FROM site;                                        -- no batch, and no hit is lost
+SELECT * FROM site;                                        -- no batch yet, and no hit is lost
 BEGIN;
 COPY site (url, title, rank) FROM stdin;
 /a	Start	0.9
@@ -181,14 +181,14 @@ COPY site (url, title, rank) FROM stdin;
 COMMIT;
 SELECT widetable.increment('site', '/c', 'hits');
 SELECT * FROM site;
--- A batch that is late says how old its data is, and does not cover what came after.
+-- A late batch carries the time of its data, and does not cover newer data.
 CREATE FOREIGN TABLE site_at (url text COLLATE "C", rank float8 OPTIONS (column 'b:rank'), at timestamptz OPTIONS (timestamp_of 'b:rank'))
     SERVER widetable OPTIONS (table_name 'gallery_counters.site', key 'url');
 INSERT INTO site_at VALUES ('/a', 0.1, '2015-05-17'), ('/b', 0.1, '2015-05-17'), ('/d', 0.1, '2015-05-17');
 SELECT url, rank, at = '2015-05-17' AS late_one FROM site_at;
 
--- ------------------------------------------------- what only SQL makes easy
--- A trigger counts: orders are an ordinary table, the statistics a wide one.
+-- ----------------------------------------------------------------- with SQL
+-- A trigger counts: the orders are an ordinary table, the statistics a wide one.
 CREATE TABLE orders (id int PRIMARY KEY, product text, price numeric CHECK (price > 0));
 CREATE FOREIGN TABLE product_stats (product text COLLATE "C", sold bigint OPTIONS (column 'd:n'), cents bigint) SERVER widetable OPTIONS (key 'product');
 CREATE FUNCTION count_order() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -198,9 +198,9 @@ BEGIN
 END $$;
 CREATE TRIGGER count_order AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION count_order();
 INSERT INTO orders VALUES (1, 'shoes', 19.99), (2, 'shoes', 25), (3, 'hat', 9.50);
-INSERT INTO orders VALUES (4, 'hat', 10), (5, 'shoes', -1);                -- refused, and nothing is counted
+INSERT INTO orders VALUES (4, 'hat', 10), (5, 'shoes', -1);                -- refused, and not counted
 SELECT product, sold, cents / 100.0 AS income FROM product_stats;
--- Hours without a visit, by an outer join with all hours.
+-- Hours without a visit: an outer join with all hours.
 SELECT h AS hour, coalesce(n, 0) AS n
 FROM generate_series(timestamptz '2015-05-20 18:00', '2015-05-20 21:00', '1 hour') h
 LEFT JOIN page_hours p ON p.page = '/projects/xdotool/' AND p.hour = h ORDER BY h;

@@ -1,25 +1,25 @@
 -- Gallery: from a relational schema to wide tables, and back.
 --
--- What a shop asks: show the order with all that is in it; who rated this book,
--- and what has this reader rated; everything we know of this product, whatever
--- kind of product it is.  What its night jobs do: load files, derive tables,
--- refresh what is shown in the morning, make the index that nobody thought of.
+-- A shop asks: show an order with all its items; who rated this book, and what
+-- did this reader rate; everything about a product, of whatever kind.  Its
+-- night jobs load files, derive tables, refresh the pages of the morning and
+-- build an index that was not planned.
 --
--- The pattern behind all of it: what is read together is stored together, in
--- one row; what is asked from two sides is stored twice, in one transaction.
+-- The pattern behind all of it: data that is read together is stored together, in one
+-- row; data that is asked for from two sides is stored twice, in one transaction.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 CREATE SCHEMA gallery_orders;
 SET search_path = gallery_orders, public;
--- The plan of a query, and what it had to do.
+-- Returns the plan of a query, with analyze_it also what it read.
 CREATE FUNCTION query_plan(query text, analyze_it boolean DEFAULT false) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE j json;
 BEGIN
     EXECUTE 'EXPLAIN (' || CASE WHEN analyze_it THEN 'ANALYZE, TIMING OFF, SUMMARY OFF, ' ELSE '' END || 'FORMAT json) ' || query INTO j;
     RETURN j;
 END $$;
--- The worker finds nothing to do meanwhile, so that counts of files stay the same.
+-- Flush first, so that the background worker is idle and the counts of files stay the same.
 SELECT widetable.flush();
 
 -- ------------------------------------------------- a join, or one wide row
@@ -33,7 +33,7 @@ INSERT INTO order_items SELECT o, 'item' || lpad(i::text, 2, '0'), 1 + (o + i) %
 ANALYZE orders_n, order_items;
 
 -- S73: an order with its items nested: a family for the order, a family for the items
--- The qualifier of an item's cell is the item; its value is all the rest of it.
+-- The qualifier of an item's cell is the item; the value is the rest of it.
 CREATE FOREIGN TABLE orders (
     order_id int,
     customer text,
@@ -42,35 +42,35 @@ CREATE FOREIGN TABLE orders (
 ) SERVER widetable OPTIONS (key 'order_id', families '{"data": {}, "items": {}}');
 INSERT INTO orders SELECT o.*, (SELECT jsonb_object_agg(item_id, jsonb_build_object('qty', qty, 'price', price)) FROM order_items i WHERE i.order_id = o.order_id)
   FROM orders_n o;
--- The same question to both, and the answer of one as it is shown.
+-- The same question to both, and the wide row as it is shown.
 EXPLAIN (COSTS OFF) SELECT * FROM orders WHERE order_id = 42;
 SELECT * FROM orders_n o JOIN order_items i USING (order_id) WHERE o.order_id = 42 ORDER BY item_id;
 SELECT * FROM orders WHERE order_id = 42;
--- What the planner thinks of it: the row is cheaper than index, table, index, table.
+-- The planner's costs: one row is cheaper than index, table, index, table.
 SELECT (query_plan('SELECT * FROM orders WHERE order_id = 42') -> 0 -> 'Plan' ->> 'Total Cost')::float8 <
        (query_plan('SELECT * FROM orders_n o JOIN order_items i USING (order_id) WHERE o.order_id = 42') -> 0 -> 'Plan' ->> 'Total Cost')::float8
        AS one_row_is_cheaper;
--- Add an item: one put, the rest of the order is not touched.  Take one out, change one.
+-- Add an item: one put, the rest of the order stays untouched.  Remove one, change one.
 INSERT INTO orders (order_id, items) VALUES (42, '{"item99": {"qty": 1, "price": 100}}');
 UPDATE orders SET items = items - 'item01' WHERE order_id = 42;
 UPDATE orders SET items = items || '{"item02": {"qty": 5, "price": 20.5}}' WHERE order_id = 42;
 SELECT i.key AS item, (i.value ->> 'qty')::int AS qty, (i.value ->> 'price')::numeric AS price
   FROM orders, jsonb_each(items) e, LATERAL (SELECT e.key, (e.value #>> '{}')::jsonb AS value) i WHERE order_id = 42 ORDER BY 1;
--- For SQL the items are a table when you want one: a view is enough.
+-- A view shows the items as a table.
 CREATE VIEW order_item AS
     SELECT o.order_id, o.customer, e.key AS item_id, (v ->> 'qty')::int AS qty, (v ->> 'price')::numeric AS price
       FROM orders o, jsonb_each_text(o.items) e, LATERAL (SELECT e.value::jsonb AS v) x;
 SELECT sum(qty * price) AS total FROM order_item WHERE order_id = 42;
 SELECT customer, count(DISTINCT order_id) AS orders, sum(qty * price) AS total FROM order_item GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT 3;
--- Or the layout cells, where an item is a row that can be read, and removed, alone.
+-- Or layout cells, where an item is a row that can be read and deleted on its own.
 CREATE FOREIGN TABLE order_cells (order_id int, family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value jsonb)
     SERVER widetable OPTIONS (table_name 'gallery_orders.orders', key 'order_id', layout 'cells');
 EXPLAIN (COSTS OFF) SELECT value FROM order_cells WHERE order_id = 42 AND family = 'items' AND qualifier = 'item03';
 SELECT value FROM order_cells WHERE order_id = 42 AND family = 'items' AND qualifier = 'item03';
 DELETE FROM order_cells WHERE order_id = 42 AND family = 'items' AND qualifier = 'item03';
 SELECT jsonb_object_keys(items) FROM orders WHERE order_id = 42;
--- What such stores do not have: one transaction with the stock, which is an
--- ordinary table with a constraint.
+-- Wide-column stores do not have this: one transaction with the stock, which
+-- is an ordinary table with a constraint.
 CREATE TABLE stock (item_id text PRIMARY KEY, n int CHECK (n >= 0));
 INSERT INTO stock VALUES ('item02', 10), ('item99', 1);
 BEGIN;
@@ -79,7 +79,7 @@ INSERT INTO orders (order_id, customer, items) VALUES (5000, 'Ada', '{"item99": 
 COMMIT;
 BEGIN;
 INSERT INTO orders (order_id, customer, items) VALUES (5001, 'Bob', '{"item99": {"qty": 1, "price": 100}}');
-UPDATE stock SET n = n - 1 WHERE item_id = 'item99';     -- sold out: the order is not there either
+UPDATE stock SET n = n - 1 WHERE item_id = 'item99';     -- sold out: the order is not stored either
 COMMIT;
 SELECT order_id, customer FROM orders WHERE order_id >= 5000;
 
@@ -92,7 +92,7 @@ CREATE FOREIGN TABLE book (id text COLLATE "C", title text, ratings jsonb OPTION
     SERVER widetable OPTIONS (key 'id', families '{"data": {}, "ratings": {}}');
 INSERT INTO reader (id, name) VALUES ('u1', 'Anna'), ('u2', 'Ben'), ('u3', 'Cleo');
 INSERT INTO book (id, title) VALUES ('b1', 'Emma'), ('b2', 'Moby-Dick'), ('b3', 'Kidnapped');
--- One call writes both ends.
+-- One call writes both sides.
 CREATE FUNCTION rate(who text, what text, stars int) RETURNS void LANGUAGE sql AS $$
     INSERT INTO reader (id, ratings) VALUES (who, jsonb_build_object(what, stars));
     INSERT INTO book (id, ratings) VALUES (what, jsonb_build_object(who, stars));
@@ -105,7 +105,7 @@ SELECT key AS book, value AS stars FROM reader, jsonb_each_text(ratings) WHERE i
 SELECT key AS reader, value AS stars FROM book, jsonb_each_text(ratings) WHERE id = 'b2' ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT ratings FROM book WHERE id = 'b2';
 EXPLAIN (COSTS OFF) SELECT title FROM book WHERE id = 'b2';
--- One who changes his mind, and a change that is undone: both ends or none.
+-- A changed rating, and one that is rolled back: both sides or none.
 SELECT rate('u1', 'b2', 4);
 BEGIN;
 SELECT rate('u2', 'b3', 1);
@@ -114,7 +114,7 @@ CREATE VIEW one_sided AS
     SELECT r.id AS reader, b.key AS book FROM reader r, jsonb_each_text(ratings) b EXCEPT
     SELECT r.key, b.id FROM book b, jsonb_each_text(ratings) r;
 SELECT count(*) AS one_sided_ratings FROM one_sided;
--- With names on both sides: a join that wide-column stores leave to the program.
+-- With names on both sides: a join, which wide-column stores leave to the client.
 SELECT u.name, b.title, e.value AS stars FROM reader u, jsonb_each_text(u.ratings) e JOIN book b ON b.id = e.key ORDER BY 1, 2;
 SELECT b.title, round(avg(value::int), 1) AS stars FROM book b, jsonb_each_text(ratings) GROUP BY b.title ORDER BY 2 DESC, 1;
 
@@ -135,18 +135,18 @@ CREATE FOREIGN TABLE product (
 INSERT INTO product (kind, id, title, price, author, pages)  VALUES ('book', 1, 'Emma', 9.5, 'Jane Austen', 474), ('book', 7, 'Kidnapped', 8, 'R. L. Stevenson', 291);
 INSERT INTO product (kind, id, title, price, artist, tracks) VALUES ('record', 2, 'Goldberg Variations', 20, 'G. Gould', '{Aria,Variatio 1}');
 INSERT INTO product (kind, id, title, price, volt)           VALUES ('lamp', 3, 'Desk lamp', 35, 230);
--- A kind is a table of its own: a view with the columns that it has.  It can be written to.
+-- A view is a table of one kind, with the columns of that kind.  It can be written to.
 CREATE VIEW books AS SELECT kind, id, title, price, author, pages FROM product WHERE kind = 'book' WITH CHECK OPTION;
 EXPLAIN (COSTS OFF) SELECT title, author FROM books WHERE id = 7;
 SELECT * FROM books;
 UPDATE books SET price = price - 1 WHERE author LIKE 'Jane%';
 INSERT INTO books VALUES ('lamp', 9, 'no book', 1);
--- All kinds together, as one type: a range without an end.
+-- All kinds together, as one type: a scan of the whole table.
 SELECT kind, id, title, price FROM product WHERE price >= 9 ORDER BY kind, id;
 SELECT kind, count(*), max(price) FROM product GROUP BY kind ORDER BY kind;
--- What a row really holds: three cells of the seven that the table knows.
+-- The stored cells of a row: three of the seven columns.
 SELECT widetable.get('product', ROW('lamp', 3));
--- A kind that nobody planned needs no DDL: its cells are there, and a map shows them.
+-- An unplanned kind needs no DDL: its cells can be written, and a map shows them.
 SELECT widetable.put('product', ROW('tea', 4), '{"d:title": "Earl Grey", "d:gram": "125"}');
 CREATE FOREIGN TABLE product_any (kind text COLLATE "C", id int, title text, rest jsonb OPTIONS (family 'd'))
     SERVER widetable OPTIONS (table_name 'gallery_orders.product', key 'kind, id');
@@ -155,7 +155,7 @@ SELECT * FROM product_any WHERE kind = 'tea';
 -- --------------------------------------------------- load, derive, refresh
 
 -- S80: offline jobs: load a file, derive a table from it
--- A year of hourly weather at an airport (test/data): COPY straight into the wide table.
+-- A year of hourly weather at an airport (test/data): COPY writes directly into the wide table.
 CREATE FOREIGN TABLE weather (
     station       text COLLATE "C",
     time_utc      timestamptz,
@@ -177,7 +177,7 @@ CREATE MATERIALIZED VIEW weather_month AS
 CREATE UNIQUE INDEX ON weather_month (station, month);
 SELECT * FROM weather_month ORDER BY month LIMIT 2;
 -- A correction arrives.  Which days are stale?  Those with cells stored since the
--- last run: the time of storing is the cell's timestamp, and files that are older
+-- last run: the timestamp of a cell is the time it was stored, and older files
 -- are not even opened.
 SELECT widetable.flush('weather');
 SELECT max(stored) AS last_run FROM weather \gset
@@ -196,15 +196,15 @@ SELECT count(*) AS wrong_days FROM weather_day d FULL JOIN
     (SELECT station, time_utc::date AS day, min(temp_f) AS low, max(temp_f) AS high FROM weather GROUP BY 1, 2) w USING (station, day)
  WHERE (d.low, d.high) IS DISTINCT FROM (w.low, w.high);
 
--- ------------------------------------------------------- an index, later
+-- ------------------------------------------------- an index, added later
 
 -- S82: an index that is made when the question comes up
--- "Which hours were freezing, coldest first?"  First the trigger, so that nothing
--- is missed from now on; then the backfill.  An index row that both of them
--- write is written twice and is the same row.  One that changes while the
--- backfill runs may leave its old entry behind; the check below finds it.
--- (The table has insert_mode 'error': INSERT over a row that exists would have
--- no OLD row for the trigger.)
+-- "Which hours were freezing, coldest first?"  First the trigger, so that no
+-- change is missed; then the backfill.  An index row that both write is the
+-- same row.  A row that changes while the backfill runs may leave its old
+-- index entry behind; the check below finds it. (The table has insert_mode
+-- 'error': an INSERT over an existing row would give the trigger no OLD
+-- row.)
 CREATE FOREIGN TABLE weather_by_temp (temp_f float8, station text COLLATE "C", time_utc timestamptz, present text)
     SERVER widetable OPTIONS (key 'temp_f, station, time_utc');
 CREATE FUNCTION index_temp() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -221,11 +221,11 @@ CREATE TRIGGER index_temp AFTER INSERT OR UPDATE OR DELETE ON weather FOR EACH R
 INSERT INTO weather_by_temp SELECT temp_f, station, time_utc, '' FROM weather WHERE temp_f IS NOT NULL;
 EXPLAIN (COSTS OFF) SELECT time_utc, temp_f FROM weather_by_temp WHERE temp_f < 32 ORDER BY temp_f LIMIT 3;
 SELECT time_utc, temp_f FROM weather_by_temp WHERE temp_f < 32 ORDER BY temp_f, station, time_utc LIMIT 3;
--- From the index to the rows: a join, one lookup for each.
+-- From the index to the rows: a join with one lookup for each.
 SELECT w.time_utc, w.temp_f, w.wind_speed_mph FROM
     (SELECT * FROM weather_by_temp WHERE temp_f < 32 ORDER BY temp_f, station, time_utc LIMIT 3) i
     JOIN weather w ON w.station = i.station AND w.time_utc = i.time_utc ORDER BY w.temp_f, w.time_utc;
--- Is it complete, and is nothing in it that is not so?
+-- A check: is the index complete, and without stale entries?
 UPDATE weather SET temp_f = 55 WHERE station = 'KLGA' AND time_utc = '2013-01-05 12:00';
 DELETE FROM weather WHERE station = 'KLGA' AND time_utc = '2014-01-01 00:00';
 SELECT count(*) AS wrong FROM (SELECT temp_f, station, time_utc FROM weather WHERE temp_f IS NOT NULL) w
@@ -234,22 +234,22 @@ SELECT count(*) AS wrong FROM (SELECT temp_f, station, time_utc FROM weather WHE
 -- ------------------------------------------------------------- bulk import
 
 -- S83: bulk import: a large transaction is sorted, written as files, and attached at its commit
--- There is no separate tool and no second format.  What does not fit into the
--- memory for writes is sorted on disk, however it was ordered before, and does
--- not pass through the memtable.
+-- There is no separate tool and no second format.  Writes that exceed the
+-- write memory are sorted on disk, whatever their original order, and do not
+-- pass through the memtable.
 CREATE FOREIGN TABLE imported (id text COLLATE "C", n int, payload text) SERVER widetable OPTIONS (key 'id');
 SET widetable.write_memory = '1MB';
 BEGIN;
 INSERT INTO imported SELECT md5(i::text), i, repeat(md5((i + 1)::text), 2) FROM generate_series(1, 20000) i;
 SELECT count(*) AS seen_by_the_transaction FROM imported;
 ROLLBACK;
-SELECT count(*) FROM imported;                           -- and nothing was attached
+SELECT count(*) FROM imported;                           -- nothing was attached
 INSERT INTO imported SELECT md5(i::text), i, repeat(md5((i + 1)::text), 2) FROM generate_series(1, 20000) i;
 SELECT cells, memtable_cells, files >= 1 AS in_files FROM widetable.pg_stat_widetable_families WHERE table_name = 'gallery_orders.imported';
 RESET widetable.write_memory;
 SELECT count(*), min(id), max(id) FROM imported;
 SELECT n FROM imported WHERE id = md5('777');
--- Online at once: the next small write is an ordinary one.
+-- The table is online at once: the next small write is an ordinary one.
 UPDATE imported SET n = -n WHERE id = md5('777');
 SELECT n FROM imported WHERE id = md5('777');
 RESET search_path;

@@ -2,15 +2,15 @@
 --
 -- "Show the actions of user 1, newest first, page 3."  One line of SQL in a
 -- relational database, and a chapter in the literature of wide-column stores:
--- how to order, how to skip, how to go back, how to find users by two
--- properties, how to count.  Here it is one line of SQL again: the very same.
+-- how to sort, how to skip, how to go back, how to find users by two
+-- properties, how to count.  Here it is the same line of SQL again.
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 CREATE SCHEMA gallery_paging;
 CREATE SCHEMA gallery_paging_heap;
 SET search_path = gallery_paging, public;
--- How many cells a query looked at, in all its scans.
+-- Returns the number of cells that all scans of a query read.
 CREATE FUNCTION cells_scanned(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE j json;
 BEGIN
@@ -28,9 +28,9 @@ END $$;
 -- S86: the statements that are to be replaced, and need not be
 CREATE TABLE gallery_paging_heap.actions (id int, userid int, name text, stamp bigint);
 -- S87: useractions: the key is the user, the reversed time and the action, 4 + 8 + 4 bytes
--- The order of the key is the order of the page.  Stamps are milliseconds; the
--- encoding reverse stores 2^63 - 1 - stamp, and SQL sees the stamp.  Users and
--- actions are unsigned: the bytes of a Java int, and they sort right.
+-- The key order is the order of the page.  Stamps are milliseconds; encoding
+-- reverse stores 2^63 - 1 - stamp, and SQL shows the stamp.  Users and actions
+-- are unsigned: the same bytes as a Java int, and they sort correctly.
 CREATE FOREIGN TABLE actions (
     id     int    OPTIONS (encoding 'unsigned4'),
     userid int    OPTIONS (encoding 'unsigned4'),
@@ -42,7 +42,7 @@ INSERT INTO actions VALUES (42, 1, 'login', 1234567890123);
 SELECT encode(widetable.encode_key('actions', 1, 1234567890123, 42), 'hex') AS key;
 SELECT * FROM actions WHERE userid = 1 AND stamp = 1234567890123 AND id = 42;
 DELETE FROM actions;
--- The text of the literature, word for word, on the wide table and on an ordinary one.
+-- The statement of the literature, word for word, on the wide table and on an ordinary one.
 INSERT INTO actions SELECT i, i % 20, (array['login', 'read', 'write', 'logout'])[1 + i % 4], 1700000000000 + i * 1000 FROM generate_series(1, 5000) i;
 SELECT id,name,stamp FROM actions WHERE userid=1 ORDER BY stamp DESC LIMIT 10 OFFSET 20;
 INSERT INTO gallery_paging_heap.actions SELECT * FROM actions;
@@ -50,27 +50,27 @@ SET search_path = gallery_paging_heap;
 SELECT id,name,stamp FROM actions WHERE userid=1 ORDER BY stamp DESC LIMIT 10 OFFSET 20;
 SET search_path = gallery_paging, public;
 SELECT widetable.flush('actions');
--- No sort, and no more than thirty of the 250 rows of this user are read.
+-- No sort, and at most thirty of this user's 250 rows are read.
 EXPLAIN (COSTS OFF)
 SELECT id,name,stamp FROM actions WHERE userid=1 ORDER BY stamp DESC LIMIT 10 OFFSET 20;
 SELECT cells_scanned('SELECT id,name,stamp FROM actions WHERE userid=1 ORDER BY stamp DESC LIMIT 10 OFFSET 20') AS cells;
--- Users sort as numbers.  A signed int in big-endian bytes would put -1 behind 1,
--- so the encoding refuses what it cannot sort; a table that needs negative
--- numbers leaves the encoding out.
+-- Users sort as numbers.  A signed int in big-endian bytes would sort -1 after 1,
+-- so the encoding refuses values that it cannot sort; a table that needs negative
+-- numbers omits the encoding.
 INSERT INTO actions VALUES (1, -1, 'nobody', 0);
 
--- ------------------------------------------------------- skip, or remember
+-- ------------------------------------------------------ offset or bookmark
 
 -- S88: offset reads what it skips; the last row seen is a better bookmark
--- getUserActions(user, offset, limit) is a prepared statement.
+-- getUserActions(user, offset, limit) as a prepared statement.
 PREPARE user_actions(int, int, int) AS
     SELECT id, name, stamp FROM actions WHERE userid = $1 ORDER BY stamp DESC OFFSET $2 LIMIT $3;
 EXECUTE user_actions(1, 20, 2);
 EXECUTE user_actions(1, 245, 10);                        -- the last five
-EXECUTE user_actions(1, 250, 10);                        -- no more
--- The offset is skipped where the rows are, but it is read: page 20 costs 200 rows.
+EXECUTE user_actions(1, 250, 10);                        -- no more rows
+-- The scan skips the offset next to the data, but it reads those rows: page 20 costs 200 rows.
 SELECT cells_scanned('SELECT id FROM actions WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 190') AS offset_190;
--- With the last row of page 19 as the bookmark it costs ten, whichever the page.
+-- With the last row of page 19 as bookmark it costs ten rows, for any page.
 SELECT stamp AS last_stamp, id AS last_id FROM actions WHERE userid = 1 ORDER BY stamp DESC LIMIT 1 OFFSET 189 \gset
 \set page_20 'SELECT id, name, stamp FROM actions WHERE userid = 1 AND (stamp < ' :last_stamp ' OR stamp = ' :last_stamp ' AND id > ' :last_id ') ORDER BY stamp DESC LIMIT 10'
 SELECT cells_scanned(:'page_20') <= 12 AS bookmark;
@@ -78,19 +78,19 @@ SELECT count(*) AS differences FROM (:page_20) x FULL JOIN
     (SELECT id, name, stamp FROM actions WHERE userid = 1 ORDER BY stamp DESC LIMIT 10 OFFSET 190) y USING (id, name, stamp) WHERE x.id IS NULL OR y.id IS NULL;
 
 -- S89: next and previous only: the bookmark compared as a row, in both directions
--- Row comparison is one range when all parts of the key go the same way, so here
--- the id is descending too.
+-- A row comparison is one range if all key columns have the same direction, so
+-- here the id is descending as well.
 CREATE FOREIGN TABLE feed (userid int, stamp bigint, id int, name text) SERVER widetable OPTIONS (key 'userid, stamp desc, id desc');
 INSERT INTO feed SELECT userid, stamp, id, name FROM actions;
-INSERT INTO feed SELECT 1, 1704481000000, 9000 + i, 'twin' FROM generate_series(1, 4) i;      -- several at one moment
+INSERT INTO feed SELECT 1, 1704481000000, 9000 + i, 'twin' FROM generate_series(1, 4) i;      -- several with the same stamp
 SELECT stamp, id, name FROM feed WHERE userid = 1 ORDER BY stamp DESC, id DESC LIMIT 6;
 SELECT stamp, id FROM feed WHERE userid = 1 ORDER BY stamp DESC, id DESC LIMIT 1 OFFSET 1 \gset
 EXPLAIN (COSTS OFF) SELECT id FROM feed WHERE userid = 1 AND (stamp, id) < (1704481000000, 9002) ORDER BY stamp DESC, id DESC LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM feed WHERE userid = 1 AND (stamp, id) > (1704481000000, 9002) ORDER BY stamp, id LIMIT 3;
--- Next: older than the bookmark.  Previous: newer, nearest first, turned round for the reader.
+-- Next: older than the bookmark.  Previous: newer, nearest first, reversed for display.
 SELECT stamp, id FROM feed WHERE userid = 1 AND (stamp, id) < (:stamp, :id) ORDER BY stamp DESC, id DESC LIMIT 3;
 SELECT * FROM (SELECT stamp, id FROM feed WHERE userid = 1 AND (stamp, id) > (:stamp, :id) ORDER BY stamp, id LIMIT 3) p ORDER BY stamp DESC, id DESC;
--- All pages in a row are the list: no row twice, none left out, twins or not.
+-- All pages together are the list: no row twice, none missing, equal stamps included.
 CREATE FUNCTION walk(page_size int) RETURNS SETOF int LANGUAGE plpgsql AS $$
 DECLARE r record; s bigint := 9223372036854775807; i int := 0; n int;
 BEGIN
@@ -105,7 +105,7 @@ BEGIN
 END $$;
 SELECT p, (SELECT array_agg(w) FROM walk(p) w) = (SELECT array_agg(id ORDER BY stamp DESC, id DESC) FROM feed WHERE userid = 1) AS complete
   FROM unnest('{1,7,10,254}'::int[]) p;
--- A cursor is the third way: it stands on its snapshot, whatever is written meanwhile.
+-- A cursor is the third way: it keeps its snapshot, whatever is written meanwhile.
 BEGIN;
 DECLARE page SCROLL CURSOR FOR SELECT id FROM feed WHERE userid = 1 ORDER BY stamp DESC, id DESC;
 FETCH 2 FROM page;
@@ -137,9 +137,9 @@ SELECT count(*) AS differences FROM actions a FULL JOIN action_by_id b USING (id
 
 -- ------------------------------------------------------------ index tables
 
--- Born in Hangzhou and twenty years old: the first ten by id.  The literature has
--- a hundred million users, a hundred thousand of them born there and fifty
--- thousand of that age; here are twenty thousand, two thousand and one thousand.
+-- Born in Hangzhou and twenty years old: the first ten by id.  The literature has a
+-- hundred million users, a hundred thousand of them born there and fifty thousand
+-- of that age; this script has twenty thousand, two thousand and one thousand.
 CREATE FOREIGN TABLE users (id int, name text, birthplace text, age int) SERVER widetable OPTIONS (key 'id');
 CREATE FUNCTION dice(i int, n int, salt text) RETURNS int LANGUAGE sql IMMUTABLE AS
     $$SELECT ('x' || substr(md5(salt || i), 1, 6))::bit(24)::int % n$$;
@@ -155,9 +155,9 @@ INSERT INTO users_by_age SELECT age, id, '' FROM users;
 INSERT INTO users_by_both SELECT birthplace, age, id, '' FROM users;
 SELECT widetable.flush();
 SELECT (SELECT count(*) FROM users_by_birthplace WHERE birthplace = 'Hangzhou') AS born_there, (SELECT count(*) FROM users_by_age WHERE age = 20) AS twenty;
--- Both index ranges come in the order of the id, so the join can be a merge of
--- two sorted lists without a sort, and LIMIT stops it early.  (Or a lookup in one
--- index for each entry of the other: the planner decides by sizes.  Here it is told.)
+-- Both index ranges are sorted by id, so the join is a merge of two sorted lists
+-- without a sort, and LIMIT stops it early.  (Or a lookup in one index for each entry
+-- of the other: the planner chooses by size.  Here settings force it.)
 SET enable_nestloop = off;
 SET enable_hashjoin = off;
 \set by_two 'SELECT id FROM users_by_birthplace b JOIN users_by_age a USING (id) WHERE b.birthplace = \'Hangzhou\' AND a.age = 20 ORDER BY id LIMIT 10'
@@ -169,16 +169,16 @@ SELECT (SELECT array_agg(id) FROM (:by_two) x) AS two_indexes, (SELECT array_agg
 SELECT cells_scanned(:'by_two') < 1000 AS two_indexes_stop_early, cells_scanned(:'by_one') <= 12 AS one_index_reads_ten;
 RESET enable_nestloop;
 RESET enable_hashjoin;
--- With the names: the join goes on to the users, a lookup for each of the ten.
+-- With the names: the join continues to the users, one lookup for each of the ten.
 SELECT u.id, u.name FROM (:by_one) i JOIN users u USING (id) ORDER BY u.id LIMIT 3;
 
 -- S92: one index table or two?  And who keeps them?
 --   two single ones   answer each column alone, and both together by a merge
---   a composite one   is the faster for its question; its first column alone is a
+--   a composite one   is faster for its question; its first column alone is a
 --                     prefix; its second column alone is a key filter, with skips
 EXPLAIN (COSTS OFF) SELECT id FROM users_by_both WHERE birthplace = 'Hangzhou';
 EXPLAIN (COSTS OFF) SELECT id FROM users_by_both WHERE age = 20;
--- In HBase nobody keeps an index in step; here a trigger does, in the transaction.
+-- In HBase the client keeps the index consistent; here a trigger does, in the same transaction.
 CREATE FUNCTION keep_indexes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
@@ -194,7 +194,7 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TRIGGER keep_indexes AFTER INSERT OR UPDATE OR DELETE ON users FOR EACH ROW EXECUTE FUNCTION keep_indexes();
--- INSERT over a user that exists would have no OLD row: make it an error, and change users by UPDATE.
+-- INSERT over an existing user would have no OLD row: make it an error, and change users by UPDATE.
 ALTER FOREIGN TABLE users OPTIONS (ADD insert_mode 'error');
 CREATE FUNCTION check_index() RETURNS bigint LANGUAGE sql AS $$
     SELECT (SELECT count(*) FROM (SELECT birthplace, id FROM users) u FULL JOIN users_by_birthplace i USING (birthplace, id) WHERE u.id IS NULL OR i.present IS NULL)
@@ -206,7 +206,7 @@ BEGIN;
 UPDATE users SET age = 21 WHERE id = :one;               -- a birthday moves two index rows
 SELECT age FROM users_by_age WHERE id = :one;
 ROLLBACK;
-SELECT age FROM users_by_age WHERE id = :one;            -- still twenty, everywhere
+SELECT age FROM users_by_age WHERE id = :one;            -- still twenty in all tables
 UPDATE users SET age = 21 WHERE id = :one;
 DELETE FROM users WHERE id = 7;
 INSERT INTO users VALUES (20001, 'new', 'Hangzhou', 20);
@@ -216,8 +216,8 @@ SELECT check_index() AS wrong_index_rows;
 -- ----------------------------------------------------------------- counting
 
 -- S93: count, sum, avg, min, max: computed in the scan; a tiny family to count on
--- count(*) reads keys and no values.  Where rows are wide, a helper family with
--- an empty cell for each row, declared NOT NULL, is all that is read.
+-- count(*) reads keys and no values.  If rows are wide, a helper family with an
+-- empty cell in each row, declared NOT NULL, is all that a count reads.
 EXPLAIN (COSTS OFF) SELECT count(*), avg(age), min(age), max(age) FROM users;
 SELECT count(*), sum(age), min(age), max(age) FROM users;
 CREATE FOREIGN TABLE document (id int, body text OPTIONS (column 'body:text'), mark text OPTIONS (column 'm:') NOT NULL)
@@ -228,7 +228,7 @@ EXPLAIN (COSTS OFF) SELECT count(mark) FROM document;
 SELECT count(mark) FROM document;
 SELECT (SELECT file_bytes FROM widetable.pg_stat_widetable_families WHERE table_name = 'gallery_paging.document' AND family = 'm') * 10 <
        (SELECT file_bytes FROM widetable.pg_stat_widetable_families WHERE table_name = 'gallery_paging.document' AND family = 'body') AS a_tenth_at_most;
--- Counts by group, where the group leads the key, are one pass without a sort.
+-- Counts by group: if the group leads the key, one pass without a sort.
 EXPLAIN (COSTS OFF) SELECT birthplace, count(*) FROM users_by_birthplace GROUP BY birthplace ORDER BY birthplace;
 
 -- S94: status tables: the count is kept when the row is written

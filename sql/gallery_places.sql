@@ -1,10 +1,10 @@
 -- Maps: regions, places and labels by tile, nearby search, and a tree of tiles of several sizes.
 --
--- Question: somebody looks at a piece of a map.  Which borders, lakes, cities and stations are in it, which of them are worth
--- a label at this scale, and what is near?
--- Design (A): a web map splits a square world in four, and each quarter again; a quadkey names a tile by a digit for each split.
--- A quadkey as row key turns "in this tile" into a prefix, and interleaves the two dimensions so that what is near is mostly
--- near in the table, too.  What a tile shows is computed beforehand, in a family for each kind of thing.
+-- Question: a user looks at a piece of a map.  Which borders, lakes, cities and stations are in it, which of them deserve a
+-- label at this scale, and what is nearby?
+-- Design (A): a web map splits a square world in four, and each quarter again; a quadkey names a tile with a digit for each split.
+-- As a row key, the quadkey turns "in this tile" into a prefix and interleaves the two dimensions, so that places near each other
+-- are mostly near each other in the table as well.  What a tile shows is computed beforehand, in a family for each kind of thing.
 -- The data: borders and lakes 1:110 million (Natural Earth, public domain), cities (GeoNames, CC BY 4.0), weather stations
 -- (Meteostat, CC BY 4.0).
 CREATE SCHEMA gallery_places;
@@ -21,7 +21,7 @@ CREATE TEMP TABLE station (station text, name text, country text, region text, l
     active bool, wmo text, icao text, ghcn text, names jsonb);
 \copy station FROM PROGRAM 'gzip -dc test/data/stations.tsv.gz' WITH (FORMAT text, HEADER true)
 
--- What the engine was asked, and what it took.
+-- Shows the plan of a query: what the engine does for it and what it reads.
 CREATE FUNCTION asked(query text) RETURNS TABLE ("the engine was asked" text) LANGUAGE plpgsql AS $$
 BEGIN
     FOR "the engine was asked" IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
@@ -30,7 +30,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Geometry, to be read or to be skipped.  widetable.quadkey(lat, lon, zoom) names the tile of a point; here is the way back.
+-- Geometry; feel free to skip it.  widetable.quadkey(lat, lon, zoom) returns the tile of a point; tile() is the inverse.
 CREATE FUNCTION tile(quad text, OUT x int, OUT y int, OUT west float8, OUT south float8, OUT east float8, OUT north float8)
 IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE n float8 := 2 ^ length(quad);
@@ -47,7 +47,7 @@ BEGIN
 END $$;
 CREATE FUNCTION quad(x int, y int, zoom int) RETURNS text IMMUTABLE LANGUAGE sql AS $$
     SELECT string_agg((((x >> b) & 1) + 2 * ((y >> b) & 1))::text, '' ORDER BY b DESC) FROM generate_series(0, zoom - 1) b $$;
--- What of a ring of points lies within a tile: cut at one side after the other.  (PostGIS has ST_Intersection.)
+-- Crops a ring of points to a tile, one side after the other.  (PostGIS has ST_Intersection.)
 CREATE FUNCTION crop_ring(ring jsonb, quad text) RETURNS jsonb IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
     t record;
@@ -65,7 +65,7 @@ BEGIN
             px := xs[i]; py := ys[i]; pd := d;
         END LOOP;
         IF cardinality(nx) = 0 THEN RETURN NULL; END IF;
-        IF nx[1] <> px OR ny[1] <> py THEN nx := nx || nx[1]; ny := ny || ny[1]; END IF;        -- a ring ends where it began
+        IF nx[1] <> px OR ny[1] <> py THEN nx := nx || nx[1]; ny := ny || ny[1]; END IF;        -- a ring ends where it begins
         xs := nx; ys := ny;
     END LOOP;
     RETURN (SELECT jsonb_agg(jsonb_build_array(round(a::numeric, 4), round(b::numeric, 4)) ORDER BY n) FROM unnest(xs, ys) WITH ORDINALITY u(a, b, n));
@@ -77,7 +77,7 @@ CREATE FUNCTION crop(geojson jsonb, quad text) RETURNS jsonb IMMUTABLE LANGUAGE 
     WHERE c IS NOT NULL HAVING count(*) > 0
 $$;
 
--- ============================================================= one thing by its id
+-- ============================================================ one record by its id
 
 -- S24: region info: the key is a byte for the type of region and its ISO code; one record, so the qualifier is empty
 CREATE FOREIGN TABLE region_info (
@@ -93,7 +93,7 @@ SELECT ascii(CASE layer WHEN 'lake_110m' THEN 'w' ELSE 'a' END), CASE layer WHEN
 FROM region;
 SELECT record FROM region_info WHERE kind = ascii('a') AND id = 'jp';
 EXPLAIN (COSTS OFF) SELECT record FROM region_info WHERE kind = ascii('a') AND id = 'jp';
--- The value is JSON, and so not a closed box: regions of one type are a range, and what is in them can be asked for.
+-- The value is JSON, so SQL can look inside: the regions of one type are a range, and their fields can be queried.
 SELECT record->>'continent' AS continent, count(*), sum((record->>'population')::bigint) AS people
 FROM region_info WHERE kind = ascii('a') GROUP BY 1 HAVING count(*) > 10 ORDER BY 1;
 
@@ -103,7 +103,7 @@ INSERT INTO geonames_info SELECT id, jsonb_build_object('name', name, 'country',
 SELECT record FROM geonames_info WHERE id = 1850147;
 EXPLAIN (COSTS OFF) SELECT record FROM geonames_info WHERE id = 1850147;
 
--- ========================================================== borders for a tile
+-- =========================================================== borders of a tile
 
 -- Pieces of the borders of Canada, Japan, the USA and the Great Lakes in some large tiles; smaller ones are cut from these.
 CREATE TEMP TABLE piece AS
@@ -122,7 +122,7 @@ CREATE FOREIGN TABLE tile_bounds (
     cities    jsonb OPTIONS (family 'p')
 ) SERVER widetable
   OPTIONS (key 'quad', families '{"a": {}, "w": {}, "p": {}}',
-           existence 'projected');                          -- a tile without lakes is no answer to a question about lakes
+           existence 'projected');                          -- a tile without lakes does not answer a question about lakes
 CREATE TEMP TABLE wanted AS
 SELECT widetable.quadkey(lat, lon, 13) AS quad, jsonb_object_agg(id, json_build_object('type', 'Point', 'coordinates', json_build_array(lon, lat))) AS cities
 FROM place WHERE widetable.quadkey(lat, lon, 6) IN (SELECT quad FROM piece) GROUP BY 1;
@@ -130,20 +130,20 @@ INSERT INTO tile_bounds (quad, countries, lakes)
 SELECT w.quad, jsonb_object_agg(id, cut) FILTER (WHERE kind = 'a'), jsonb_object_agg(id, cut) FILTER (WHERE kind = 'w')
 FROM wanted w JOIN piece p ON p.quad = left(w.quad, 6), crop(path, w.quad) cut
 WHERE cut IS NOT NULL GROUP BY w.quad;
-INSERT INTO tile_bounds (quad, cities) SELECT * FROM wanted;    -- another job, another family: INSERT adds cells to rows
+INSERT INTO tile_bounds (quad, cities) SELECT * FROM wanted;    -- another job, another family: INSERT adds cells to existing rows
 SELECT widetable.flush('tile_bounds'), widetable.compact('tile_bounds');
--- 1: everything on a tile, here at Fort Erie, where the Niagara leaves the lake
+-- 1: all regions of a tile, here at Fort Erie, where the Niagara leaves the lake
 SELECT key COLLATE "C" AS family, jsonb_object_keys(value) COLLATE "C" AS region FROM widetable.get('tile_bounds', '0302233111213') g, jsonb_each(g) ORDER BY family, region;
 SELECT * FROM asked($$SELECT countries, lakes, cities FROM tile_bounds WHERE quad = '0302233111213'$$);
--- 2: the types that are asked for, and their files alone
+-- 2: only some types, which reads only the files of their families
 SELECT countries->>'us' AS us, lakes->>'lake0004' AS lake0004 FROM tile_bounds WHERE quad = '0302233111213';
 SELECT * FROM asked($$SELECT countries, lakes FROM tile_bounds WHERE quad = '0302233111213'$$);
--- 3: one region of one type, as another foreign table on the same rows
+-- 3: one region of one type, through another foreign table on the same rows
 CREATE FOREIGN TABLE tile_japan (quad text COLLATE "C", path text OPTIONS (column 'a:jp') NOT NULL)
   SERVER widetable OPTIONS (table_name 'gallery_places.tile_bounds', key 'quad');
 SELECT quad, path::jsonb#>'{coordinates,0,0,0}' AS "begins at" FROM tile_japan WHERE quad LIKE '13300211230%';
 SELECT * FROM asked($$SELECT path FROM tile_japan WHERE quad LIKE '13300211230%'$$);
--- As the browser wants it: a FeatureCollection, with names from the other table.
+-- In the format of the browser: a FeatureCollection, with names from the other table.
 SELECT jsonb_build_object('type', 'FeatureCollection', 'features', jsonb_agg(jsonb_build_object(
            'type', 'Feature', 'id', key, 'properties', jsonb_build_object('name', record->'name'), 'geometry', value::jsonb->'type') ORDER BY key)) AS shortened
 FROM tile_bounds, jsonb_each_text(countries || lakes), region_info
@@ -171,7 +171,7 @@ SELECT key, jsonb_array_length(crop(value::jsonb, '0302233111213012')#>'{coordin
 FROM tile_bounds, jsonb_each_text(countries) WHERE quad = left('0302233111213012', 13);
 EXPLAIN (COSTS OFF) SELECT countries FROM tile_bounds WHERE quad = left('0302233111213012', 13);
 
--- ========================================================= what is in this tile?
+-- ============================================================ what is in a tile?
 
 -- S30: a points index: key = tile, then id; rows are what other stores have columns for.  The literature's eleven rows:
 CREATE FOREIGN TABLE tile_sample (quad text OPTIONS (delimiter '-') COLLATE "C", id text COLLATE "C", here bool)
@@ -180,7 +180,7 @@ INSERT INTO tile_sample SELECT split_part(k, '-', 1), split_part(k, '-', 2), tru
 FROM unnest('{012100-a,012100-b,012101-c,012102-d,012102-e,012110-f,012121-g,012121-h,012121-i,012123-j,012200-k}'::text[]) k;
 SELECT string_agg(id, ' ') AS "tile 0121" FROM tile_sample WHERE quad >= '012100' AND quad < '012200';
 SELECT string_agg(id, ' ') AS "tile 012121" FROM tile_sample WHERE quad >= '012121' AND quad < '012122';
--- The upper end is computed and excluded: it is the next tile.  The prefix itself does as well, and cannot be got wrong.
+-- The upper end is exclusive: it is the next tile.  The prefix gives the same rows, and leaves nothing to compute wrongly.
 SELECT string_agg(id, ' ') AS "tile 0121" FROM tile_sample WHERE quad LIKE '0121%';
 EXPLAIN (COSTS OFF) SELECT id FROM tile_sample WHERE quad LIKE '0121%';
 
@@ -188,7 +188,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM tile_sample WHERE quad LIKE '0121%';
 SELECT widetable.quadkey_pack('12301230') AS "12301230", to_hex(widetable.quadkey_pack('12301230')) AS hex,
        to_hex(widetable.quadkey_pack('0121', 16)) AS "0121 at level 16", to_hex(widetable.quadkey_pack('3333333333333333')) AS last;
 
--- Cities, weather stations and lakes of the world: a family for each feature class, a cell with the feature code as its name.
+-- Cities, weather stations and lakes of the world: a family for each feature class, a cell named by the feature code.
 CREATE FOREIGN TABLE tile_places (
     quad bigint OPTIONS (encoding 'unsigned4'),
     id   text COLLATE "C",
@@ -204,7 +204,7 @@ INSERT INTO tile_places (quad, id, p) SELECT at(lat, lon), id, jsonb_build_objec
 INSERT INTO tile_places (quad, id, s) SELECT at(lat, lon), station, jsonb_build_object('STNM', name) FROM station;
 INSERT INTO tile_places (quad, id, h) SELECT at((min_lat + max_lat) / 2, (min_lon + max_lon) / 2), id, jsonb_build_object('LK', name) FROM region WHERE layer = 'lake_110m';
 SELECT widetable.flush('tile_places'), widetable.compact('tile_places');
--- A tile is a range of numbers, too: from its first tile of level 16 to the first of its neighbour.
+-- A tile is also a range of numbers: from its first tile of level 16 to the first one of its neighbour.
 CREATE FUNCTION first_of(quad text) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$ SELECT widetable.quadkey_pack(quad, 16) $$;
 CREATE FUNCTION next_of(quad text) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$ SELECT widetable.quadkey_pack(quad, 16) + (4 ^ (16 - length(quad)))::bigint $$;
 SELECT to_hex(first_of('0302')) AS first, to_hex(next_of('0302')) AS next;
@@ -216,10 +216,10 @@ EXPLAIN (COSTS OFF) SELECT id, p, s, h FROM tile_places WHERE quad >= first_of('
 -- S33: a feature class is a family; one, several or all of them are chosen by naming columns
 SELECT * FROM asked($$SELECT id, h FROM tile_places WHERE quad >= first_of('0302') AND quad < next_of('0302')$$);
 SELECT h->>'LK' COLLATE "C" AS lake FROM tile_places WHERE quad >= first_of('0302') AND quad < next_of('0302') AND h ? 'LK' ORDER BY lake;
--- Codes are nested by their beginnings: PPLA, PPLA2 ... are seats of administrations, PPLC a capital.
+-- Codes nest by prefix: PPLA, PPLA2 ... are seats of administrations, PPLC is a capital.
 SELECT qualifier, value FROM tile_place_cells WHERE quad >= first_of('120221') AND quad < next_of('120221') AND family = 'P' AND qualifier LIKE 'PPLA%' ORDER BY 1, 2 LIMIT 6;
 EXPLAIN (COSTS OFF) SELECT qualifier, value FROM tile_place_cells WHERE quad >= first_of('120221') AND quad < next_of('120221') AND family = 'P' AND qualifier LIKE 'PPLA%';
--- And across the tiles, by any other question:
+-- And a query across all tiles:
 SELECT qualifier, count(*) FROM tile_place_cells WHERE family IN ('P', 'S') GROUP BY qualifier HAVING count(*) > 500 ORDER BY 2 DESC;
 
 -- S32: importance: three families; a map of a continent reads the first, a map of a town reads all
@@ -243,15 +243,15 @@ CREATE FUNCTION around(quad text) RETURNS SETOF text IMMUTABLE LANGUAGE sql AS $
     FROM tile($1), generate_series(-1, 1) dx, generate_series(-1, 1) dy WHERE y + dy BETWEEN 0 AND (1 << length($1)) - 1 $$;
 CREATE FUNCTION km(lat1 float8, lon1 float8, lat2 float8, lon2 float8) RETURNS float8 IMMUTABLE LANGUAGE sql AS $$
     SELECT 2 * 6371 * asin(sqrt(sind((lat2 - lat1) / 2) ^ 2 + cosd(lat1) * cosd(lat2) * sind((lon2 - lon1) / 2) ^ 2)) $$;
--- The trap: what is nearest may be in the next tile.  Around Detroit (42.33, -83.05), in its own tile of level 8:
+-- The trap: the nearest place may be in the next tile.  Near Detroit (42.33, -83.05), in its own tile of level 8:
 SELECT coalesce(high, mid, low) AS name, round(km(42.33, -83.05, (record->>'lat')::float8, (record->>'lon')::float8)) AS km
 FROM tile_labels JOIN geonames_info USING (id)
 WHERE quad >= first_of(widetable.quadkey(42.33, -83.05, 8)) AND quad < next_of(widetable.quadkey(42.33, -83.05, 8)) ORDER BY km, name LIMIT 4;
--- and with the neighbours:
+-- and with the eight neighbours:
 SELECT coalesce(high, mid, low) AS name, round(km(42.33, -83.05, (record->>'lat')::float8, (record->>'lon')::float8)) AS km
 FROM around(widetable.quadkey(42.33, -83.05, 8)) a, tile_labels JOIN geonames_info USING (id)
 WHERE quad >= first_of(a) AND quad < next_of(a) ORDER BY km, name LIMIT 4;
--- Written out, several ranges are one scan.
+-- Several ranges written out in one query are one scan.
 EXPLAIN (COSTS OFF) SELECT id, high FROM tile_labels
 WHERE quad >= first_of('03022331') AND quad < next_of('03022331') OR quad >= first_of('03022332') AND quad < next_of('03022332') OR quad >= first_of('03022330') AND quad < next_of('03022330');
 
@@ -262,11 +262,11 @@ CREATE FOREIGN TABLE quadtree (tile text COLLATE "C", what text) SERVER widetabl
 INSERT INTO quadtree SELECT t, 'tile ' || rtrim(t, '~') FROM unnest('{0111230~~,011123100,011123101,011123102,011123103,01112311~,
     011123120,011123121,011123122,011123123,01112313~,011130~~~}'::text[]) t;
 SELECT widetable.flush('quadtree'), widetable.compact('quadtree');
--- The first row at or above the tile is the tile, or the coarser one that it is in.
+-- The first row at or above the tile is the tile itself, or the coarser tile that contains it.
 SELECT r AS requested, f.* FROM unnest('{011123012,011123101,011123112,011123121,011123130,011130222}'::text[]) r,
     LATERAL (SELECT tile, what FROM quadtree WHERE tile >= r ORDER BY tile LIMIT 1) f;
 SELECT * FROM asked($$SELECT tile, what FROM quadtree WHERE tile >= '011123112' ORDER BY tile LIMIT 1$$);
--- The trap: where the tree has a hole, the first row above is another place.  It is asked for in the same statement:
+-- The trap: where the tree has a hole, the first row above is another place.  The same statement can check this:
 SELECT r AS requested, f.tile AS found FROM unnest('{011123112,010000000}'::text[]) r LEFT JOIN
     LATERAL (SELECT tile FROM quadtree WHERE tile >= r ORDER BY tile LIMIT 1) f ON starts_with(r, rtrim(f.tile, '~'));
 
@@ -280,22 +280,22 @@ CREATE FUNCTION tiles_of(wanted text) RETURNS SETOF text STABLE LANGUAGE sql AS 
 $$;
 SELECT array_agg(t) AS "01112312" FROM tiles_of('01112312') t;
 SELECT array_agg(t) AS "01113012" FROM tiles_of('01113012') t;
--- To split a tile is a transaction: nobody finds it missing, or there twice.
+-- Splitting a tile is one transaction: no reader finds it missing or stored twice.
 BEGIN;
 WITH gone AS (DELETE FROM quadtree WHERE tile = '01112311~' RETURNING what)
 INSERT INTO quadtree SELECT '01112311' || n, what FROM gone, generate_series(0, 3) n;
 COMMIT;
 SELECT tile, what FROM quadtree WHERE tile >= '011123112' ORDER BY tile LIMIT 1;
 
--- =============================================== what the store of the literature has not
+-- =================================================== beyond what wide-column stores offer
 
--- Which cities lie in a country they do not belong to?  A join of both by place.  (The borders are drawn to some 50 km.)
+-- Which cities lie inside a country that is not theirs?  A join by location.  (The borders are accurate to some 50 km.)
 WITH border AS MATERIALIZED (
     SELECT iso, (SELECT ('(' || string_agg(format('(%s,%s)', q->0, q->1), ',') || ')')::polygon FROM jsonb_array_elements(geojson#>'{coordinates,0}') q) AS shape
     FROM region WHERE iso IN ('at', 'ch', 'hu'))
 SELECT iso AS within, count(*) AS cities, string_agg(record->>'name', ', ') FILTER (WHERE lower(record->>'country') <> iso) AS "of another country"
 FROM geonames_info JOIN border ON point((record->>'lon')::float8, (record->>'lat')::float8) <@ shape GROUP BY iso ORDER BY iso;
--- A city that moves: the UPDATE of the key takes it to its new tile, in all tables or in none.
+-- A city that moves: the UPDATE of the key moves it to its new tile, in all tables or in none.
 BEGIN;
 UPDATE tile_labels SET quad = at(48.2, 16.37) WHERE quad = at(42.33143, -83.04575) AND id = 4990729;
 UPDATE geonames_info SET record = record || '{"lat": 48.2, "lon": 16.37}' WHERE id = 4990729;

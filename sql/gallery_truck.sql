@@ -1,9 +1,9 @@
 -- The truck with air conditioning: what one gives up for a wide-column store, given back one statement at a time.
 --
--- Question: "we need its scale of rows and columns, but must we do without ...?"  The literature is frank about it: the
--- store is a truck, it carries a lot, and do not look for the air conditioning.  There is no sorting or searching by value,
--- no GROUP BY, no join, no index, no text search, no computing where the data is, no data types, no serial keys.
--- A foreign table has all of them, because PostgreSQL has.  The data: 8,239 cities, a quarter
+-- Question: "we need the scale of rows and columns, but must we do without ...?"  The literature is frank about it: the
+-- store is a truck that carries a lot, so do not expect air conditioning.  It has no sorting or searching by value, no
+-- GROUP BY, no join, no index, no text search, no computing where the data is, no data types, no serial keys.
+-- A foreign table has all of them, because PostgreSQL has them.  The data: 8,239 cities, a quarter
 -- of all above 15,000 people (GeoNames, CC BY 4.0).
 CREATE SCHEMA gallery_truck;
 SET search_path = gallery_truck;
@@ -15,7 +15,7 @@ CREATE TEMP TABLE places (geonameid int, name text, ascii_name text, lat float8,
     feature_code text, country text, admin1 text, admin2 text, population bigint, elevation int, timezone text, modified date);
 \copy places FROM PROGRAM 'gzip -dc test/data/places.tsv.gz' WITH (FORMAT text, HEADER true)
 
--- The key answers one question: the cities of a country.  Everything below it does not answer.
+-- The key answers one question: the cities of a country.  The questions below are those it does not answer.
 CREATE FOREIGN TABLE city (
     country    text COLLATE "C",
     id         int,
@@ -98,7 +98,7 @@ INSERT INTO reading (host, day, load) VALUES ('9.0.0.1', '2026-02-30', 1);
 CREATE FOREIGN TABLE note (id bigserial, body text) SERVER widetable OPTIONS (key 'id', insert_mode 'error');
 INSERT INTO note (body) VALUES ('first'), ('second') RETURNING id, body;
 
--- And what the truck has that the others have not: any columns, in any row, without DDL.
+-- And what only the truck has: any columns, in any row, without DDL.
 ALTER FOREIGN TABLE city OPTIONS (SET families '{"i": {}, "pos": {}, "x": {}}');
 ALTER FOREIGN TABLE city ADD COLUMN more jsonb OPTIONS (family 'x');
 UPDATE city SET more = '{"mayor since": "1990-10-03", "boroughs": 12}' WHERE country = 'DE' AND name = 'Berlin';

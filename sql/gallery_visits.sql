@@ -1,13 +1,13 @@
 -- Visits: who came from where, and what did they do next?
 --
--- A web server writes a line for each request; people ask about one visitor at
--- a time ("what did she look at, newest first"), about one hour, and about the
--- sites that send visitors.  In a sorted store the key is the whole design:
--- what is asked together must lie together.  (The literature's site has two
--- million visitors a day, 4000 requests a second at the peak, 600 bytes each:
--- 20 TB a year.  Nobody reads that twice to find one visitor.)  The data here
--- is a real log of four days (test/data/README.md); client addresses stand for
--- cookies.
+-- A web server writes a line for each request.  The questions are about one
+-- visitor ("what did she look at, newest first"), about one hour, and about
+-- the sites that send visitors.  In a sorted store the key is the whole
+-- design: data that is read together must be stored together.  (The site of
+-- the literature has two million visitors a day, 4000 requests a second at the
+-- peak, 600 bytes each: 20 TB a year, too much to scan for one visitor.)  The
+-- data here is a real log of four days (test/data/README.md); client addresses
+-- stand for cookies.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 SET timezone = 'UTC';
@@ -15,7 +15,7 @@ SET datestyle = 'ISO, YMD';
 SET intervalstyle = postgres;
 CREATE SCHEMA gallery_visits;
 SET search_path = gallery_visits;
--- a number that EXPLAIN ANALYZE shows
+-- returns a number that EXPLAIN ANALYZE shows
 CREATE FUNCTION counted(what text, query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE j json;
 BEGIN
@@ -28,9 +28,9 @@ CREATE TABLE log (line int, cookie text COLLATE "C", at timestamptz, method text
 
 -- S38: server logs: a row for each visitor and hour, names that are data
 --
--- Four families, because four kinds of people read them: where visitors came
--- from (r), what they searched (s), what they looked at (p), what they put
--- into carts (z).  The qualifier is the datum, the value is empty.
+-- Four families, because they have four kinds of readers: where visitors came
+-- from (r), what they searched for (s), what they looked at (p), what they
+-- put into carts (z).  The qualifier is the datum, the value is empty.
 CREATE FOREIGN TABLE visits (
     cookie    text COLLATE "C",
     hour      timestamptz,
@@ -44,25 +44,25 @@ SELECT cookie, date_trunc('hour', at), jsonb_object_agg(referer, '') FILTER (WHE
        jsonb_object_agg(replace(substring(referer FROM '[?&]q=([^&]+)'), '+', ' '), '') FILTER (WHERE referer ~ '[?&]q=[^&]'),
        jsonb_object_agg(path, '')
 FROM log GROUP BY 1, 2;
--- the shop that the log does not have
+-- shop data, which the log does not have
 INSERT INTO visits VALUES
     ('c42', '2015-05-17 10:00', '{"news.example.org/": ""}', '{"blue shoes": ""}', '{"p-100": "", "p-200": ""}', NULL),
     ('c42', '2015-05-17 11:00', NULL, '{"red shoes": ""}', '{"p-300": ""}', '{"cart-7": "p-200, p-300"}');
--- the journey of a visitor: neighbouring rows
+-- the journey of a visitor: adjacent rows
 SELECT hour, referers, searches, products, carts FROM visits WHERE cookie = 'c42' ORDER BY hour;
--- a cell without a value is there all the same
+-- a cell with an empty value exists
 SELECT products ? 'p-100' AS looked_at, products ->> 'p-100' = '' AS empty, products ? 'p-999' AS other
 FROM visits WHERE cookie = 'c42' AND hour = '2015-05-17 10:00';
 SELECT family, qualifier, value FROM widetable.cells('visits', ROW('c42', timestamptz '2015-05-17 10:00'));
--- what people searched; of the other families it is only asked whether the row exists
+-- the searches of a visitor; the other families are only checked for existing rows
 EXPLAIN (COSTS OFF) SELECT searches FROM visits WHERE cookie = 'c42';
 SELECT q AS search, count(*) FROM visits, jsonb_object_keys(searches) q GROUP BY q ORDER BY count(*) DESC, q COLLATE "C" LIMIT 5;
 
 -- S39: the bad key: time first
 --
--- Key 'hour, cookie' answers "everybody, this hour", and no question about a
--- visitor: the engine has to look into each hour.  In a cluster all writes also
--- go to the one server that holds the present hour.  More: doc/schema-design.md.
+-- Key 'hour, cookie' answers "all visitors in this hour" and no question about one
+-- visitor: the engine has to look into each hour.  In a cluster, all writes also
+-- go to the one server that holds the current hour.  More: doc/schema-design.md.
 CREATE FOREIGN TABLE visits_by_hour (hour timestamptz, cookie text COLLATE "C", pages bigint)
     SERVER widetable OPTIONS (key 'hour, cookie');
 INSERT INTO visits_by_hour SELECT date_trunc('hour', at), cookie, count(*) FROM log GROUP BY 1, 2;
@@ -83,7 +83,7 @@ FROM visits_by_hour GROUP BY 1 ORDER BY 1;
 CREATE FOREIGN TABLE page_views (
     cookie   text COLLATE "C",
     at       timestamptz,
-    line     int,                       -- tells two requests of one second apart
+    line     int,                       -- separates requests within one second
     url      text NOT NULL,
     referer  text,
     status   int
@@ -93,17 +93,17 @@ SELECT widetable.flush('page_views');
 -- all page views of a visitor, newest first: no Sort
 EXPLAIN (COSTS OFF) SELECT at, url FROM page_views WHERE cookie = '101.119.18.35' ORDER BY at DESC;
 SELECT at, url FROM page_views WHERE cookie = '101.119.18.35' ORDER BY at DESC, line LIMIT 4;
--- the most recent one: one row is read, however many there are
+-- the most recent one: one row is read, whatever their number
 SELECT at, url FROM page_views WHERE cookie = '50.16.19.13' ORDER BY at DESC LIMIT 1;
 SELECT counted('Cells Returned', $$SELECT at, url FROM page_views WHERE cookie = '50.16.19.13' ORDER BY at DESC LIMIT 1$$) < 5 AS few_cells,
        count(*) AS page_views FROM page_views WHERE cookie = '50.16.19.13';
--- how she went through the site: the graph view and the time view of the same rows
+-- her way through the site: the same rows as a graph and as a timeline
 SELECT substring(referer FROM 'semicomplete.com(/.*)') AS from_page, url FROM page_views
 WHERE cookie = '101.119.18.35' AND referer LIKE '%semicomplete.com/%' ORDER BY at DESC, line LIMIT 3;
 SELECT at, at - lag(at) OVER (ORDER BY at, line) AS after, url FROM page_views
 WHERE cookie = '101.119.18.35' ORDER BY at, line LIMIT 3;
--- Distinct pages: let the url be the name of the cell and keep one version.
--- The cell's timestamp is the time of the visit.
+-- Distinct pages: the url is the qualifier, and one version is kept. The
+-- timestamp of the cell is the time of the visit.
 CREATE FOREIGN TABLE visitor_pages (cookie text COLLATE "C", pages jsonb OPTIONS (family 'u'))
     SERVER widetable OPTIONS (key 'cookie', families '{"u": {"versions": 1}}');
 CREATE FOREIGN TABLE visitor_page (cookie text COLLATE "C", family text, qualifier text, ts timestamptz, value text)
@@ -114,9 +114,9 @@ SELECT (SELECT count(*) FROM visitor_page) = (SELECT count(*) FROM (SELECT DISTI
 
 -- S41: the reversed timestamp
 --
--- Stores that sort upwards only keep LONG_MAX - timestamp in the key, and each
--- program turns it back.  Here the key column is declared desc (or has encoding
--- 'reverse', the very same bytes), and the real time is what everybody sees.
+-- Stores that sort only upwards keep LONG_MAX - timestamp in the key, and each
+-- program converts it back.  Here the key column is declared desc (or has
+-- encoding 'reverse', exactly the same bytes), and SQL shows the real time.
 CREATE FOREIGN TABLE rev (stamp bigint OPTIONS (encoding 'reverse'), v text) SERVER widetable OPTIONS (key 'stamp');
 CREATE FOREIGN TABLE backwards (stamp bigint, v text) SERVER widetable OPTIONS (key 'stamp desc');
 SELECT widetable.encode_key('rev', 1234567890123), widetable.encode_key('backwards', 1234567890123);
@@ -124,25 +124,25 @@ SELECT widetable.reverse_time('2009-02-13 23:31:30.123') = 9223372036854775807 -
 INSERT INTO rev VALUES (1000, 'early'), (9999, 'late'), (1234567890123, 'very late');
 SELECT * FROM rev ORDER BY stamp DESC LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT * FROM rev ORDER BY stamp DESC LIMIT 2;
--- The trap: "negative timestamps" as decimal text do not turn the order round.
+-- The trap: negative timestamps as decimal text do not reverse the order.
 SELECT t FROM unnest('{-1000,-9999,-10000}'::text[]) t ORDER BY t COLLATE "C";
 
 -- S42: neighbours: which of them help and which hurt
 --
--- Turn the key round.  'hour, cookie' has everybody's rows of an hour side by
--- side; 'cookie, hour' those of a visitor, so a page about three visitors is
--- three short ranges in one request.
+-- Swap the key columns.  'hour, cookie' keeps the rows of all visitors in an
+-- hour together; 'cookie, hour' keeps the rows of a visitor together, so a
+-- page about three visitors is three short ranges in one request.
 EXPLAIN (COSTS OFF) SELECT * FROM page_views WHERE cookie IN ('c1', 'c2', 'c3') AND at >= '2015-05-18';
--- A low-cardinality key part in front is no obstacle: it is skipped over.
+-- A leading key column with few values is no obstacle: the scan skips from one value to the next.
 CREATE FOREIGN TABLE by_status (status int, at timestamptz, line int, url text) SERVER widetable OPTIONS (key 'status, at, line');
 INSERT INTO by_status SELECT status, at, line, path FROM log;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM by_status WHERE at >= '2015-05-20 21:00';
 SELECT status, count(*) FROM by_status WHERE at >= '2015-05-20 21:00' GROUP BY status ORDER BY status;
--- Benford's law: numbers written as text begin with 1 far more often than with
--- 9, so nine equal ranges of first digits are not nine equal shares.
+-- Benford's law: numbers as text begin with 1 far more often than with 9, so
+-- nine equal ranges of first digits are not nine equal shares.
 SELECT left(bytes::text, 1) AS digit, round(100.0 * count(*) / sum(count(*)) OVER ()) AS percent
 FROM log WHERE bytes > 0 GROUP BY 1 ORDER BY 1;
--- Ask for split points instead: they are read off the stored keys.
+-- Ask for split points instead: they are taken from the stored keys.
 SELECT width_bucket(widetable.encode_key('page_views', cookie, at, line), array(SELECT widetable.split_keys('page_views', 4))) AS part,
        count(*) BETWEEN 250 AND 900 AS a_fair_share
 FROM page_views GROUP BY 1 ORDER BY 1;
@@ -161,14 +161,14 @@ INSERT INTO cookie_stats VALUES ('c42', '/six');
 INSERT INTO cookie_stats VALUES ('c42', '/seven');
 SELECT page FROM cookie_stats WHERE cookie = 'c42';
 SELECT version, value AS page FROM cookie_stats_cells WHERE cookie = 'c42' ORDER BY ts DESC;
--- Compaction changes no answer.
+-- Compaction does not change the answer.
 SELECT widetable.compact('cookie_stats');
 SELECT string_agg(value, ' ' ORDER BY ts DESC) FROM cookie_stats_cells WHERE cookie = 'c42';
 
 -- S44: only the last hour: files that are too old are not opened
 --
--- Each file knows its least and greatest timestamp.  With 'window:1 day' files
--- of different days are never merged.  (Four days of the log, a file a day.)
+-- Each file knows its lowest and highest timestamp.  With 'window:1 day' files of
+-- different days are never merged.  (Four days of the log, a file for each day.)
 CREATE FOREIGN TABLE recent (cookie text COLLATE "C", line int, url text, at timestamptz OPTIONS (timestamp_of 'd:url'))
     SERVER widetable OPTIONS (key 'cookie, line', families '{"d": {"compaction": "window:1 day"}}');
 INSERT INTO recent SELECT cookie, line, path, at FROM log WHERE at::date = '2015-05-17';
@@ -195,15 +195,15 @@ EXPLAIN (COSTS OFF) SELECT * FROM pages WHERE url LIKE 'org.apache.%';
 
 -- S46: inbound traffic: which sites send visitors?
 --
--- Key: reversed host of the referer, then the page it leads to.  The top of
--- the list is a GROUP BY over one ordered scan.
+-- Key: the reversed host of the referer, then the page it leads to.  The list
+-- is a GROUP BY over one ordered scan.
 CREATE FOREIGN TABLE inbound (referer text COLLATE "C", page text COLLATE "C", visits bigint) SERVER widetable OPTIONS (key 'referer, page');
 INSERT INTO inbound SELECT widetable.reverse_host(substring(referer FROM '^https?://([^/:?]+)')), path, count(*)
 FROM log WHERE referer ~ '^https?://[^/:?]+' GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT referer, sum(visits) FROM inbound GROUP BY referer;
 SELECT referer, sum(visits) AS visits, count(*) AS pages FROM inbound
 WHERE referer NOT LIKE 'com.semicomplete%' GROUP BY referer ORDER BY 2 DESC, 1 LIMIT 5;
--- all hosts of a domain are a prefix
+-- all hosts of a domain share a prefix
 SELECT referer, sum(visits) FROM inbound WHERE referer LIKE 'com.google.%' GROUP BY referer ORDER BY referer LIMIT 3;
 
 -- S57: traffic of an address in each hour
@@ -211,28 +211,28 @@ CREATE FOREIGN TABLE ip_tbs (ip inet, hour timestamptz, requests bigint OPTIONS 
     SERVER widetable OPTIONS (key 'ip, hour', families '{"c": {}}');
 SELECT count(widetable.increment('ip_tbs', ROW(cookie::inet, date_trunc('hour', at)), jsonb_build_object('c:n', 1, 'c:bytes', coalesce(bytes, 0))))
 FROM log;
--- by address: a prefix; by time within it: a range
+-- by address: a prefix; by address and time: a range
 SELECT hour, requests, bytes FROM ip_tbs WHERE ip = '101.119.18.35';
 EXPLAIN (COSTS OFF) SELECT * FROM ip_tbs WHERE ip = '50.16.19.13' AND hour >= '2015-05-18' AND hour < '2015-05-19';
 SELECT sum(requests) FROM ip_tbs WHERE ip = '50.16.19.13' AND hour >= '2015-05-18' AND hour < '2015-05-19';
--- a whole network is a range, too
+-- a network is a range, too
 SELECT ip, sum(requests) FROM ip_tbs WHERE ip BETWEEN '207.241.237.0' AND '207.241.237.255' GROUP BY ip ORDER BY ip LIMIT 3;
 
--- ------------------------------------------------- what only SQL makes easy
--- Sessions: a visitor who is away for half an hour begins a new one.
+-- ----------------------------------------------------------------- with SQL
+-- Sessions: a visitor who is away for half an hour starts a new one.
 CREATE VIEW sessions AS
 SELECT cookie, session, min(at) AS began, max(at) - min(at) AS lasted, count(*) AS pages
 FROM (SELECT cookie, at, count(*) FILTER (WHERE new) OVER (PARTITION BY cookie ORDER BY at) AS session
       FROM (SELECT cookie, at, at - lag(at) OVER (PARTITION BY cookie ORDER BY at) > interval '30 min' AS new FROM page_views) v) s
 GROUP BY cookie, session;
 SELECT count(*) AS sessions, count(DISTINCT cookie) AS visitors, max(pages) AS longest, avg(pages)::numeric(5,2) FROM sessions;
--- A page view and its counter in one transaction, undone together.
+-- A page view and its counter in one transaction, rolled back together.
 BEGIN;
 INSERT INTO page_views (cookie, at, line, url) VALUES ('c42', '2015-05-21', 1, '/new');
 SELECT widetable.increment('ip_tbs', ROW(inet '192.0.2.1', timestamptz '2015-05-21'), 'c:n');
 ROLLBACK;
 SELECT (SELECT count(*) FROM page_views WHERE cookie = 'c42') AS views, (SELECT count(*) FROM ip_tbs WHERE ip = '192.0.2.1') AS counters;
--- Joined with an ordinary table.
+-- A join with an ordinary table.
 CREATE TABLE watched (cookie text, why text);
 INSERT INTO watched VALUES ('50.16.19.13', 'reads one feed all day'), ('c42', 'shopper');
 SELECT w.why, v.* FROM watched w, LATERAL (SELECT at, url FROM page_views p WHERE p.cookie = w.cookie ORDER BY at DESC LIMIT 1) v;

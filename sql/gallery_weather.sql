@@ -1,10 +1,10 @@
 -- Weather: observations by station and by tile of the map, the last ten minutes, late corrections, and data that expires.
 --
--- Question: what was and what is the weather here?  Stations send readings; people ask for a place, that is for a tile of the map.
--- Twenty thousand stations, hourly for fifty years, are 20,000 * 438,000 = 8.8 thousand million readings: nobody wants to
--- look through them for an answer.
+-- Question: what is the weather here, and what was it?  Stations send readings; users ask for a place, that is, for a tile of the map.
+-- Twenty thousand stations, hourly for fifty years, are 20,000 * 438,000 = 8.8 thousand million readings, too many to scan
+-- for an answer.
 -- Design (A): readings by station, newest first.  Which tiles a station counts for is computed once; readings are accumulated for
--- each tile and day, so that an answer is a row.  What only the last minutes are asked of has a family that forgets the rest.
+-- each tile and day, so that an answer is one row.  Data needed only for the last minutes is in a family that forgets the rest.
 -- The data: a year at LaGuardia, New York (nycflights13, CC0), and the stations of the world (Meteostat, CC BY 4.0).
 CREATE SCHEMA gallery_weather;
 SET search_path = gallery_weather;
@@ -23,13 +23,13 @@ CREATE FOREIGN TABLE reading (
     at      timestamptz,
     tenths  int,                                            -- degrees Celsius times ten: sums of integers are exact
     rain_mm numeric,
-    rest    jsonb OPTIONS (family 'more')                   -- whatever else this station measures
+    rest    jsonb OPTIONS (family 'more')                   -- anything else that this station measures
 ) SERVER widetable OPTIONS (key 'station, at desc', families '{"d": {}, "more": {}}');
 INSERT INTO reading
 SELECT station, at, round((temp_f - 32) * 50 / 9), round(rain_in::numeric * 25.4, 1), jsonb_strip_nulls(jsonb_build_object('gust_mph', gust_mph, 'hpa', hpa))
 FROM load;
 SELECT widetable.flush('reading'), widetable.compact('reading');
--- The newest readings of a station, and one day: ranges, in the order of the key.
+-- The newest readings of a station, and one day: ranges in key order.
 SELECT at, round(tenths / 10.0, 1) AS celsius, rest FROM reading WHERE station = 'KLGA' ORDER BY at DESC LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT at, tenths FROM reading WHERE station = 'KLGA' ORDER BY at DESC LIMIT 3;
 
@@ -46,7 +46,7 @@ SELECT quad, count(*) AS stations, bool_or(station = 'KLGA') AS "LaGuardia" FROM
 CREATE FOREIGN TABLE tile_day (
     quad text COLLATE "C",
     day  date,
-    n    bigint NOT NULL,                                   -- counters: sums can be added to, averages cannot
+    n    bigint NOT NULL,                                   -- counters: sums can be accumulated, averages cannot
     sum  bigint,
     low  bigint,
     high bigint
@@ -54,13 +54,13 @@ CREATE FOREIGN TABLE tile_day (
 INSERT INTO tile_day
 SELECT quad, at::date, count(*), sum(tenths), min(tenths), max(tenths) FROM reading JOIN station_tile USING (station) WHERE tenths IS NOT NULL GROUP BY quad, at::date;
 SELECT widetable.flush('tile_day'), widetable.compact('tile_day');
--- New York's week in July 2013: seven rows for its 168 readings, and for as many stations as there are.
+-- New York's week in July 2013: seven rows for its 168 readings, whatever the number of stations.
 SELECT day, n, round(sum / n / 10.0, 1) AS mean, round(low / 10.0, 1) AS low, round(high / 10.0, 1) AS high
 FROM tile_day WHERE quad = widetable.quadkey(40.7, -74.0, 6) AND day BETWEEN '2013-07-15' AND '2013-07-21' ORDER BY day DESC;
 EXPLAIN (COSTS OFF) SELECT day, n, sum FROM tile_day WHERE quad = widetable.quadkey(40.7, -74.0, 6) AND day BETWEEN '2013-07-15' AND '2013-07-21' ORDER BY day DESC;
 
--- A new reading and all it adds to: one transaction.  UPDATE and increment lock the row and lose nothing, whoever else counts;
--- a reading that is sent twice is seen by its key and counts once.
+-- One transaction stores a reading and adds it to all its totals.  UPDATE and increment lock the row, so concurrent readings
+-- are not lost; a reading that is sent twice has the same key and counts once.
 CREATE FUNCTION observe(who text, at timestamptz, tenths int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE q text;
 BEGIN
@@ -74,7 +74,7 @@ BEGIN
 END $$;
 SELECT observe('KLGA', '2013-12-31 00:00', -22), observe('KLGA', '2013-12-31 01:00', -31), observe('KLGA', '2013-12-31 01:00', -31);
 SELECT * FROM tile_day WHERE day = '2013-12-31' ORDER BY quad;
--- Is what was accumulated what was observed?  Not to be asked of a store without joins.
+-- Do the totals agree with the readings?  A check that a store without joins cannot make.
 SELECT count(*) AS rows, count(*) FILTER (WHERE (n, sum, low, high) IS DISTINCT FROM (o.c, o.s, o.l, o.h)) AS wrong
 FROM tile_day FULL JOIN (SELECT quad, at::date AS day, count(*) AS c, sum(tenths) AS s, min(tenths) AS l, max(tenths) AS h
     FROM reading JOIN station_tile USING (station) WHERE tenths IS NOT NULL GROUP BY quad, at::date) o USING (quad, day);
@@ -84,13 +84,13 @@ CREATE FOREIGN TABLE recent (
     station text COLLATE "C",
     at      timestamptz,
     wind    float8,
-    since   timestamptz OPTIONS (timestamp_of 'wind')       -- a reading is as old as it is, not as its INSERT
+    since   timestamptz OPTIONS (timestamp_of 'wind')       -- the age of the reading, not of its INSERT
 ) SERVER widetable OPTIONS (key 'station, at desc', families '{"w": {"ttl": "10 minutes"}}');
 SELECT date_trunc('second', now()) + interval '1 hour' AS base \gset
 INSERT INTO recent SELECT 'KLGA', t, wind, t
 FROM (VALUES (1, 10), (3, 20), (5, 30), (7, 40), (9, 50), (11, 999)) v(minutes, wind), LATERAL (SELECT :'base'::timestamptz - minutes * interval '1 min' AS t) x;
--- The clock can be set, for tests: here, to an hour from now, and then to five and a half minutes later.  Nothing is deleted,
--- and nothing has to run.
+-- Tests can set the clock: here to an hour from now, then to five and a half minutes later.  Nothing is deleted, and no job
+-- has to run.
 SET widetable.clock = :'base';
 SELECT count(*), avg(wind) FROM recent WHERE station = 'KLGA';
 SELECT :'base'::timestamptz + interval '5.5 min' AS later \gset
@@ -100,7 +100,7 @@ SELECT :'base'::timestamptz + interval '11 min' AS later \gset
 SET widetable.clock = :'later';
 SELECT count(*), avg(wind) FROM recent WHERE station = 'KLGA';
 RESET widetable.clock;
--- Or in a single cell with many versions, for those who want no rows: the same average.
+-- Or in a single cell with many versions instead of rows: the same average.
 CREATE FOREIGN TABLE recent_wide (station text COLLATE "C", wind text, since timestamptz OPTIONS (timestamp_of 'wind'))
   SERVER widetable OPTIONS (key 'station', families '{"w": {"ttl": "10 minutes", "versions": 1000}}');
 CREATE FOREIGN TABLE recent_cells (station text COLLATE "C", family text, qualifier text, ts timestamptz, value text)
@@ -118,11 +118,11 @@ CREATE FOREIGN TABLE reading_60 (
     since   timestamptz OPTIONS (timestamp_of 'tenths')
 ) SERVER widetable OPTIONS (key 'station, at desc', families '{"d": {"ttl": "60 days"}}');
 SELECT extract(epoch FROM interval '60 days') AS seconds;
--- The year of 2013, moved so that it ended half an hour ago: 8,700 rows are written, and those of the last sixty days are there.
+-- The year 2013, moved to end half an hour ago: 8,700 rows are written, and those of the last sixty days are visible.
 INSERT INTO reading_60 SELECT station, t, tenths, t FROM reading, LATERAL (SELECT at + (now() - interval '30 min' - timestamptz '2013-12-31 01:00') AS t) x WHERE tenths IS NOT NULL;
 SELECT count(*) AS visible, (SELECT count(*) FROM reading WHERE at >= timestamptz '2013-12-31 01:30' - interval '60 days' AND tenths IS NOT NULL) AS expected FROM reading_60;
 SELECT widetable.flush('reading_60');
--- what other sessions may still read stays until they have ended: here, at most a moment
+-- data that other sessions may still read stays until they end: here a moment at most
 DO $$ BEGIN
     FOR i IN 1 .. 100 LOOP
         PERFORM widetable.compact('reading_60');
@@ -137,27 +137,27 @@ CREATE FOREIGN TABLE forecast (
     station text COLLATE "C",
     day     date,
     tenths  int,
-    made    timestamptz OPTIONS (timestamp_of 'tenths')     -- when the forecast was made is the version's timestamp
+    made    timestamptz OPTIONS (timestamp_of 'tenths')     -- the timestamp of the version is when the forecast was made
 ) SERVER widetable OPTIONS (key 'station, day', families '{"d": {"versions": 10}}');
 INSERT INTO forecast VALUES ('KLGA', '2014-01-03', -20, '2014-01-02 06:00');
 INSERT INTO forecast VALUES ('KLGA', '2014-01-03', -95, '2014-01-02 18:00');
-INSERT INTO forecast VALUES ('KLGA', '2014-01-03', -60, '2014-01-02 12:00');      -- was stuck in a queue
+INSERT INTO forecast VALUES ('KLGA', '2014-01-03', -60, '2014-01-02 12:00');      -- delayed in a queue
 SELECT tenths, made FROM forecast WHERE station = 'KLGA' AND day = '2014-01-03';
 SELECT to_timestamp(ts / 1e6) AS made, ('x' || encode(value, 'hex'))::bit(32)::int AS tenths FROM widetable.cells('forecast', ROW('KLGA', '2014-01-03'), 10);
--- What did we believe at one o'clock in the afternoon?
+-- What was the forecast at one o'clock in the afternoon?
 SET widetable.as_of = '2014-01-02 13:00';
 SELECT tenths, made FROM forecast WHERE station = 'KLGA' AND day = '2014-01-03';
 RESET widetable.as_of;
 
--- =============================================== what the store of the literature has not
+-- =================================================== beyond what wide-column stores offer
 
--- The longest runs of days with frost: windows over an aggregate over a range of the key.
+-- The longest runs of days with frost: window functions over an aggregate over a key range.
 SELECT min(day) AS first, max(day) AS last, count(*) AS days
 FROM (SELECT day, day - row_number() OVER (ORDER BY day)::int AS run FROM tile_day WHERE quad = widetable.quadkey(40.7, -74.0, 8) AND low < 0) d
 GROUP BY run ORDER BY days DESC, first LIMIT 3;
--- How do stations nearby compare in height, and which of them have readings?  Wide and ordinary tables in one join.
+-- How do nearby stations compare in elevation, and which have readings?  Wide and ordinary tables in one join.
 SELECT s.name, s.elevation, (SELECT count(*) FROM reading r WHERE r.station = t.station) AS readings
 FROM tile_station t JOIN station s ON s.icao = t.station WHERE t.quad = widetable.quadkey(40.78, -73.88, 8) ORDER BY s.elevation, s.name COLLATE "C";
--- Rain by month, and the month's share of the year.
+-- Rain by month, and its share of the year.
 SELECT to_char(at, 'YYYY-MM') AS month, sum(rain_mm) AS mm, round(100 * sum(rain_mm) / sum(sum(rain_mm)) OVER (), 1) AS "% of year"
 FROM reading WHERE station = 'KLGA' GROUP BY 1 ORDER BY 2 DESC LIMIT 3;
