@@ -1,6 +1,6 @@
 /*
- * aside_test.c - what a thread does beside the process: jobs, files whose blocks
- * it compresses, and how they end.  Run it with SAN=thread, too.
+ * aside_test.c - work that a helper thread does for the process: jobs, files
+ * whose blocks it compresses, and how both end.  Run it with SAN=thread, too.
  */
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #define FAMILY 7
 
-/* For the parts that no store is linked with yet. */
+/* For programs that link these parts without a store. */
 __attribute__((weak)) void snapshot_detach(wide_db *db) {}
 
 static test_store store;
@@ -45,8 +45,8 @@ typedef struct job
 {
 	aside_job	j;
 	int			number;
-	int		   *last;			/* of the jobs done: in turn */
-	bool		blocked;		/* signals are, where it was done */
+	int		   *last;			/* number of the last job run: jobs run in order */
+	bool		blocked;		/* signals were blocked where the job ran */
 } job;
 
 static void
@@ -88,25 +88,28 @@ jobs(void **state)
 			}
 		}
 		aside_wait(a, &j[150].j);
-		/* what is left is done */
+		/* freeing runs the remaining jobs */
 		aside_free(a);
 		assert_int_equal(last, 199);
 		assert_int_equal(threads(), before);
 		for (int i = 0; i < 200; i++)
 			assert_int_equal(j[i].blocked, !refused);
-		/* and not here */
+		/* signals are not blocked in this thread */
 		pthread_sigmask(SIG_SETMASK, NULL, &set);
 		assert_int_equal(sigismember(&set, SIGINT), 0);
 		aside_refused = false;
 	}
-	/* without any job there is no thread */
+	/* without jobs no thread is started */
 	aside_free(aside_new());
 	aside_free(NULL);
 }
 
 /* ------------------------------------------------------------------ files */
 
-/* Long and short rows, some over several blocks, deletes in front of them, values that compress and that do not. */
+/*
+ * Long and short rows, some over several blocks, with deletes before them,
+ * and values that compress or not.
+ */
 static entries
 make_entries(int rows)
 {
@@ -183,7 +186,7 @@ content(void)
 	return test_read_file(path);
 }
 
-/* The file has the same bytes, whoever compresses its blocks. */
+/* The file has the same bytes, whichever thread compresses its blocks. */
 static void
 same_bytes(void **state)
 {
@@ -222,7 +225,7 @@ same_bytes(void **state)
 	entries_free(&es);
 }
 
-/* Wherever it is left, nothing stays: no file, no thread. */
+/* A writer abandoned at any point leaves no file and no thread. */
 static void
 abandoned(void **state)
 {
@@ -243,7 +246,7 @@ abandoned(void **state)
 	entries_free(&es);
 }
 
-/* Each write fails in turn. */
+/* Each write call fails in turn. */
 static void
 writes_fail(void **state)
 {
@@ -295,7 +298,10 @@ main(void)
 		T(writes_fail),
 	};
 
-	/* a sanitizer begins a thread of its own with the first one */
+	/*
+	 * a sanitizer starts a thread of its own with the first one: do that
+	 * before threads are counted
+	 */
 	aside_submit(a, &first);
 	aside_free(a);
 	return cmocka_run_group_tests(tests, NULL, NULL);

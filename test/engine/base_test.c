@@ -7,10 +7,10 @@ status(void **state)
 {
 	assert_int_equal(wide_fail(WIDE_IO, "disk %d", 7), WIDE_IO);
 	assert_string_equal(wide_error_text(), "disk 7");
-	/* the text so far may be an argument */
+	/* the current text may be an argument of the new one */
 	wide_fail(WIDE_CORRUPT, "file x: %s", wide_error_text());
 	assert_string_equal(wide_error_text(), "file x: disk 7");
-	/* long texts are cut, not overrun */
+	/* long texts are cut off and do not overrun */
 	{
 		char		big[2000];
 
@@ -48,7 +48,7 @@ varints(void **state)
 		assert_true(end - b <= VARINT_MAX);
 		assert_ptr_equal(varint_get(b, end, &w), end);
 		assert_true(v == w);
-		/* every shorter end is found */
+		/* every shorter end is detected */
 		for (uint8_t *e = b; e < end; e++)
 			assert_null(varint_get(b, e, &w));
 	}
@@ -97,7 +97,7 @@ buffers(void **state)
 static void
 hashing(void **state)
 {
-	/* xxh3-64 of the empty string: the files depend on its being this function */
+	/* xxh3-64 of the empty string: the file format depends on this function */
 	assert_true(wide_hash("", 0, 0) == 0x2d06800538d394c2ull);
 	assert_true(wide_hash("abc", 3, 0) == 0x78af5f94892f3950ull);
 	assert_true(wide_hash("abc", 3, 1) != wide_hash("abc", 3, 0));

@@ -1,6 +1,6 @@
 /*
- * batch_test.c - transactions: savepoints, automatic timestamps, what is
- * logged, what an abort leaves, many processes at once.
+ * batch_test.c - transactions: savepoints, automatic timestamps, log records,
+ * aborts, and many processes at once.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -47,7 +47,7 @@ expect_first(store *s, const char *what)
 	free(got);
 }
 
-/* The batch merged on top, as of the mark. */
+/* Checks what a scan shows of the batch itself, as of the mark. */
 static void
 expect_own(store *s, wide_batch *b, uint64_t mark, const char *what)
 {
@@ -106,7 +106,7 @@ test_marks(void **state)
 	store_drop(&s);
 }
 
-/* Positions of what was done to a row, as a string. */
+/* Appends the position of an operation on a row to a string. */
 static bool
 note_position(void *arg, uint64_t position)
 {
@@ -126,7 +126,10 @@ expect_each(wide_batch *b, const char *row, const char *q, uint64_t since, const
 	assert_string_equal(got, what);
 }
 
-/* What the batch has done to a row: neighbours whose keys begin alike do not count, nor what was undone. */
+/*
+ * The operations of a batch on a row: keys with the same prefix and undone
+ * operations do not count.
+ */
 static void
 test_each(void **state)
 {
@@ -168,7 +171,7 @@ test_automatic(void **state)
 	(void) state;
 	begin(&s, 9);
 	t = s.now;
-	/* of several the last; explicit ones beside it stay */
+	/* of several automatic puts the last one counts; explicit ones next to it stay */
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "r", "q", WIDE_TS_AUTO, INT64_MIN, "a");
 	put(b, "r", "q", WIDE_TS_AUTO, t + 50, "b");
@@ -179,12 +182,12 @@ test_automatic(void **state)
 	assert_ok(store_commit(&s, b, NULL));
 	snprintf(want, sizeof want, "0/r/q@%lld=c;0/r/q@5=explicit;", (long long) t);
 	expect(&s, want);
-	/* the clock steps back: time does not */
+	/* the host's clock goes back, timestamps do not */
 	s.now -= 1000;
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "s", "q", WIDE_TS_AUTO, INT64_MIN, "d");
 	put(b, "s", "p", WIDE_TS_AUTO, t + 77, "e");
-	/* this would coincide */
+	/* the same timestamp as an automatic put: they must not coincide */
 	put(b, "s", "q", t + 1, INT64_MIN, "f");
 	assert_ok(store_commit(&s, b, NULL));
 	assert_ok(wide_batch_new(s.db, &b));
@@ -194,7 +197,7 @@ test_automatic(void **state)
 	snprintf(want, sizeof want, "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
 			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1, (long long) t + 2);
 	expect(&s, want);
-	/* the same from the log */
+	/* recovery from the log gives the same */
 	store_close(&s);
 	assert_ok(store_open(&s));
 	expect(&s, want);
@@ -226,7 +229,7 @@ test_normalised(void **state)
 	store_drop(&s);
 }
 
-/* Reservations, files and the slot are given back whatever happens to a prepared batch. */
+/* Reservations, files and the slot of a prepared batch are released in every case. */
 static void
 test_abort(void **state)
 {
@@ -255,7 +258,7 @@ test_abort(void **state)
 			assert_ok(wide_batch_prepare(b, external ? 55 : 0));
 			assert_int_equal(b->nfiles > 0, n == 200);
 			assert_int_equal(atomic_load(&s.db->slot->external), external ? 55 : 0);
-			/* the bytes of the files, too, are in the log for a finish that may come */
+			/* the log also has the bytes of the files, in case a finish follows */
 			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn) != 0, external || n == 200);
 			if (external)
 				assert_ok(wide_filelog_decide(&s.log, 55, false));
@@ -266,7 +269,7 @@ test_abort(void **state)
 			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
 			assert_int_equal(test_dir_count(s.dir), files);
 		}
-	/* an empty one needs no log */
+	/* an empty batch writes no log record */
 	lsn = s.log.end(s.log.ctx);
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "r", "q", 1, INT64_MIN, "x");
@@ -279,7 +282,7 @@ test_abort(void **state)
 	store_drop(&s);
 }
 
-/* Rows from..to, in an order of their own, with values that tell the round. */
+/* Puts rows from..to in a shuffled order, with values that contain the round. */
 static wide_status
 fill(wide_batch *b, int from, int to, int round)
 {
@@ -296,7 +299,7 @@ fill(wide_batch *b, int from, int to, int round)
 	return WIDE_OK;
 }
 
-/* What it reads of itself as of a mark. */
+/* Returns what the batch shows of itself as of a mark, as text. */
 static char *
 own_text(store *s, wide_batch *b, uint64_t mark, bool reverse)
 {
@@ -325,7 +328,10 @@ own_text(store *s, wide_batch *b, uint64_t mark, bool reverse)
 	return (char *) out.data;
 }
 
-/* The same writes in much memory, in little, and in pieces, with a thread and without: nothing may differ. */
+/*
+ * The same writes in much memory, in little, and in pieces with and without a
+ * helper thread must give the same answers.
+ */
 static void
 test_spilled(void **state)
 {
@@ -344,7 +350,7 @@ test_spilled(void **state)
 
 		aside_refused = way == 3;
 		begin(&s, 3);
-		/* with half a memtable a batch becomes files: pieces have no less */
+		/* a batch of half a memtable becomes files: pieces are not smaller */
 		assert_int_equal(s.db->seg->memtables[0].capacity / 2 <= 128 * 1024, 1);
 		spill_piece_least = 1000;
 		assert_ok(wide_batch_new(s.db, &b));
@@ -355,13 +361,13 @@ test_spilled(void **state)
 		assert_ok(fill(b, 300, 900, 1));
 		if (way >= 2)
 		{
-			/* pieces are with a thread, and memory holds them */
+			/* pieces need the helper thread, and stay within the memory */
 			assert_true(b->npieces > 0 || b->nruns > 0);
 			assert_true(wide_batch_bytes(b) < memory[way]);
 			assert_int_equal(aside_threads - threads, way == 2);
 		}
 		marks[2] = wide_batch_mark(b);
-		/* undone in pieces, within and across files */
+		/* undo in parts, within files and across them */
 		for (int i = 0; i < 40; i++)
 		{
 			uint64_t	mark = wide_batch_mark(b);
@@ -375,7 +381,7 @@ test_spilled(void **state)
 		assert_ok(fill(b, 900, 1000, 3));
 		if (way == 1)
 		{
-			/* bounded, whatever was written; runs are few */
+			/* memory is bounded, whatever was written, and there are few runs */
 			assert_true(wide_batch_spilled(b) > 300000);
 			assert_true(wide_batch_bytes(b) < 60000);
 			assert_true(b->nruns < 2 * spill_fan);
@@ -396,7 +402,7 @@ test_spilled(void **state)
 		assert_ok(store_open(&s));
 		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
 		assert_int_equal(store_verify(&s), 0);
-		/* all of it undone: nothing is kept, nothing to commit */
+		/* everything undone: nothing remains spilled, nothing is left to commit */
 		assert_ok(wide_batch_new(s.db, &b));
 		wide_batch_command(b, memory[way]);
 		assert_ok(fill(b, 0, 600, 0));
@@ -404,7 +410,7 @@ test_spilled(void **state)
 		assert_int_equal(wide_batch_spilled(b), 0);
 		assert_true(wide_batch_empty(b));
 		wide_batch_free(b);
-		/* not read, not undone: straight to the commit */
+		/* neither read nor undone: straight to the commit */
 		assert_ok(wide_batch_new(s.db, &b));
 		wide_batch_command(b, memory[way]);
 		assert_ok(fill(b, 0, 900, 5));
@@ -416,7 +422,7 @@ test_spilled(void **state)
 		assert_ok(store_commit(&s, b, NULL));
 		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
 		assert_int_equal(store_verify(&s), 0);
-		/* and without a commit: nothing stays */
+		/* and without a commit: no thread remains */
 		threads = test_dir_count("/proc/self/task");
 		for (int rows = 300; rows < 1500; rows += 100)
 		{
@@ -453,7 +459,10 @@ full_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 	return atomic_load(&no_space) ? -ENOSPC : disk->pwrite(disk, fd, buf, n, off);
 }
 
-/* The disk is full when the thread writes: a later write is told, what was written before stays, and it goes on when there is room. */
+/*
+ * The disk is full when the helper thread writes: a later write fails,
+ * earlier writes stay, and the batch continues when there is space again.
+ */
 static void
 test_piece_fails(void **state)
 {
@@ -488,7 +497,7 @@ test_piece_fails(void **state)
 		assert_true(b->npieces > 0);
 		assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
 		wide_batch_rewind(b, mark);
-		/* the piece with what is not undone cannot be read as yet */
+		/* the piece with the remaining writes cannot be read yet */
 		{
 			wide_bytes	row = text("r0000");
 
@@ -510,7 +519,7 @@ test_piece_fails(void **state)
 		assert_true(strlen(got) > 10000);
 		free(got);
 		free(want);
-		/* at the commit: it fails, and nothing is left */
+		/* a failure at the commit: prepare fails and leaves nothing */
 		assert_ok(wide_batch_new(s.db, &b));
 		wide_batch_command(b, 1 << 20);
 		atomic_store(&no_space, true);
@@ -525,7 +534,7 @@ test_piece_fails(void **state)
 	}
 }
 
-/* A scan that is open while what it reads becomes a file. */
+/* The data under an open scan is spilled to a file. */
 static void
 test_spilled_under_scan(void **state)
 {
@@ -559,14 +568,14 @@ test_spilled_under_scan(void **state)
 		wide_bytes	value = row.cells[0].value;
 
 		snprintf(want, sizeof want, "k%04d", n++);
-		/* what the row points to stays while more is written than memory holds */
+		/* the pointers of the row stay valid while more is written than fits in memory */
 		assert_ok(fill(b, 0, 200, n % 20));
 		assert_memory_equal(row.key.data, want, 5);
 		assert_memory_equal(value.data, want, 5);
 	}
 	assert_int_equal(n, 50);
 	assert_true(wide_batch_spilled(b) > 100000);
-	/* read again up to now: in files */
+	/* restarted with the current mark, the scan reads from files */
 	assert_ok(wide_scan_restart(scan, &all, 1, wide_batch_mark(b)));
 	for (n = 0; wide_scan_next(scan, &row) == WIDE_OK;)
 		n++;
@@ -578,7 +587,7 @@ test_spilled_under_scan(void **state)
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLACK	((long) 1 << 30)	/* they have memory of their own for each byte */
+#define SLACK	((long) 1 << 30)	/* sanitizers use extra memory for each byte */
 #else
 #define SLACK	((long) 0)
 #endif
@@ -594,7 +603,10 @@ resident_bytes(void)
 	return pages * 4096;
 }
 
-/* What a batch has used before it was spilled or rewound goes back to the system with it. */
+/*
+ * The memory that a batch used before it was spilled or rewound is returned
+ * to the system when the batch is freed.
+ */
 static void
 test_memory_given_back(void **state)
 {
@@ -630,7 +642,10 @@ test_memory_given_back(void **state)
 		for (size_t i = 0; i < sizeof resident; i++)
 			assert_int_equal(resident[i] & 1, 0);
 	}
-	/* in pieces: while it writes it keeps to its memory, afterwards there is next to nothing */
+	/*
+	 * in pieces: during the writes memory stays within the limit, afterwards
+	 * almost nothing remains
+	 */
 	spill_piece_least = 1 << 20;
 	{
 		long		before = resident_bytes();
@@ -653,7 +668,7 @@ test_memory_given_back(void **state)
 	store_drop(&s);
 }
 
-/* One transaction, families whose numbers are far apart: they come one after the other all the same. */
+/* One transaction over families with distant ids: the merge still returns the families in order. */
 static void
 test_far_families(void **state)
 {
@@ -691,7 +706,10 @@ test_far_families(void **state)
 	store_drop(&s);
 }
 
-/* The disk is full at each call of a spill: the write fails, what was written before stays and can be committed. */
+/*
+ * The disk is full at each call of a spill: the write fails, earlier writes
+ * stay and can be committed.
+ */
 static void
 test_spill_fails(void **state)
 {
@@ -739,7 +757,7 @@ test_spill_fails(void **state)
 		got = own_text(&s, b, wide_batch_mark(b), false);
 		assert_string_equal(got, want);
 		free(got);
-		/* and on: there is room again */
+		/* continue: there is space again */
 		assert_ok(fill(b, 40, 200, 1));
 		wide_batch_rewind(b, mark);
 		assert_ok(store_commit(&s, b, NULL));
@@ -754,7 +772,7 @@ test_spill_fails(void **state)
 	}
 }
 
-/* A payload of several records, small enough for the memtable; external and not. */
+/* A payload of several records that fits into the memtable; external or not. */
 static void
 test_chunks(void **state)
 {
@@ -801,7 +819,7 @@ test_chunks(void **state)
 			assert_int_equal(b->nchunks, 4);
 		}
 		assert_ok(s.log.sync(s.log.ctx, s.log.end(s.log.ctx)));
-		/* way 2: committed, the finish record is missing; way 3: undecided */
+		/* way 2: committed, but the finish record is missing; way 3: undecided */
 		b->finished = true;
 		wide_batch_free(b);
 		for (int again = 0; again < 2; again++)
@@ -845,7 +863,7 @@ test_snapshots(void **state)
 	assert_ok(wide_batch_prepare(b, 7));
 	assert_ok(wide_filelog_decide(&s.log, 7, true));
 	assert_ok(wide_batch_finish(b, &lsn));
-	/* applied, not published */
+	/* applied, but not published */
 	assert_ok(wide_snapshot_latest(s.db, &latest));
 	assert_true(wide_snapshot_sees(latest, lsn));
 	expect(&s, "0/r/q@1=a;");
@@ -875,7 +893,7 @@ test_snapshots(void **state)
 	wide_snapshot_release(with);
 	wide_snapshot_release(latest);
 	assert_int_equal(atomic_load(&s.db->slot->snapshot), 0);
-	/* many external commits later such a snapshot cannot be told any more */
+	/* after many external commits such a snapshot can no longer be taken */
 	for (uint64_t i = 0; i <= EXTERNAL_RING; i++)
 	{
 		assert_ok(wide_batch_new(s.db, &b));
@@ -893,8 +911,8 @@ test_snapshots(void **state)
 }
 
 /*
- * A flush, or the compaction of a window, that does not have all of the history
- * in between: what lies outside has deleted the version that would displace.
+ * A flush, or the compaction of a window, misses part of the history: a
+ * delete outside has removed the version that would displace another.
  */
 static void
 test_gap(void **state)
@@ -947,7 +965,10 @@ test_gap(void **state)
 	}
 }
 
-/* Processes increment a counter and write rows of pairs at the same time: nothing is lost or half seen. */
+/*
+ * Processes increment a counter and write pairs of rows concurrently: no
+ * update is lost, no pair is half visible.
+ */
 static void
 test_processes(void **state)
 {
@@ -1035,8 +1056,8 @@ faults(void)
 }
 
 /*
- * A process that writes for the first time into memtables that others have
- * written before takes few page faults: not one for each page.
+ * A process that writes for the first time into memtables already used by
+ * others takes few page faults, not one for each page.
  */
 static void
 test_faults(void **state)
@@ -1065,7 +1086,7 @@ test_faults(void **state)
 		uint8_t    *probe = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		long		before, after;
 
-		/* does the system map the neighbours? */
+		/* skip the test if the system does not map neighbouring pages on a fault */
 		memset(probe, 1, PAGES * 4096);
 		madvise(probe, PAGES * 4096, MADV_DONTNEED);
 		before = faults();
@@ -1083,7 +1104,7 @@ test_faults(void **state)
 			char		row[16];
 
 			snprintf(row, sizeof row, "%05d", i);
-			/* the first ones make what a process has for itself */
+			/* the first batches set up memory of the process itself */
 			if (i == 20)
 				before = faults();
 			if (wide_batch_new(db, &b) != WIDE_OK ||
@@ -1099,7 +1120,7 @@ test_faults(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 	if (SPARE_OFF)
-		status = status == 1 ? 0 : status;	/* the checker's own pages */
+		status = status == 1 ? 0 : status;	/* the sanitizer's own pages */
 	store_drop(&s);
 	if (status == 77)
 		skip();
@@ -1112,7 +1133,7 @@ below(uint64_t *r, int n)
 	return (int) (rnd(r) % (uint64_t) n);
 }
 
-/* Some operation on the column: puts of all kinds and deletes. */
+/* Adds a random operation on the column: a put or a delete of any kind. */
 static void
 some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes q, uint64_t *r)
 {
@@ -1143,9 +1164,9 @@ some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 }
 
 /*
- * What is encoded as it came is byte for byte what sorting and normalising makes
- * of it, and whatever ascends is encoded so, but nothing else: what comes twice,
- * falls, or was undone is not.
+ * The payload encoded in insertion order is byte for byte the one that
+ * sorting and normalising makes.  It is used exactly if the operations
+ * ascend: not with duplicates, descending keys or undone operations.
  */
 static void
 test_in_order(void **state)
@@ -1175,7 +1196,10 @@ test_in_order(void **state)
 		b->tell_rows = below(&r, 2);
 		for (int i = 0; i < n; i++)
 		{
-			/* two families, seven rows, seven columns: most often the next one or a few beyond it */
+			/*
+			 * two families, seven rows, seven columns: usually the next
+			 * position or a few after it
+			 */
 			int			at = below(&r, 8) == 0 ? below(&r, 98) :
 				place + (below(&r, 10) != 0) + below(&r, 12);
 			uint8_t		row[3] = {'r', 'a' + at / 7 % 7, 'x'};
@@ -1213,7 +1237,7 @@ test_in_order(void **state)
 			assert_int_equal(plain.len, made.len);
 			assert_memory_equal(plain.data, made.data, made.len);
 			assert_true(cells == b->cells && need == b->need && rows == b->rows && automatic == b->automatic);
-			/* too large for memory: found out, and nothing is left behind */
+			/* too large for the buffer: the call fails and leaves no state behind */
 			assert_int_equal(payload_cells_in_order(b, &plain, need - 1) == WIDE_OK, false);
 			assert_true(b->need == 0 && plain.len == made.len);
 		}
@@ -1232,7 +1256,7 @@ next:
 	store_drop(&s);
 }
 
-/* Damaged payloads are refused, and read within their bounds. */
+/* Damaged payloads are refused, and never read beyond their end. */
 static void
 test_hostile_payload(void **state)
 {

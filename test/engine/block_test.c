@@ -1,4 +1,4 @@
-/* block_test.c - blocks: searching against a list, and hostile bytes. */
+/* block_test.c - blocks: searches compared with a list, and damaged bytes. */
 #include "testlib.h"
 
 static uint8_t *
@@ -22,21 +22,21 @@ build(const entries *es, int n, uint32_t *len)
 		assert_ok(block_builder_finish(b, false, &out));
 		assert_true(out.len <= block_builder_size(b));
 	}
-	/* of the exact size, for the address sanitizer */
+	/* allocate the exact size, for the address sanitizer */
 	p = memcpy(malloc(out.len), out.data, out.len);
 	*len = (uint32_t) out.len;
 	block_builder_free(b);
 	return p;
 }
 
-/* First entry >= the target in a list, n when there is none. */
+/* Returns the first entry >= the target in a list, n if there is none. */
 static int
 lower_bound(const entries *es, int n, const entry *target)
 {
 	entry		t = *target;
 	int			i = 0;
 
-	/* above all types */
+	/* sorts after all types */
 	t.type = UINT8_MAX;
 	while (i < n && key_compare(&es->e[i], &t) < 0)
 		i++;
@@ -55,7 +55,10 @@ check_at(const block_cursor *c, const entries *es, int n, int i)
 	}
 }
 
-/* Rows as a whole: their keys, where a key or bound belongs, and the number of entries before. */
+/*
+ * Checks whole rows: their keys, the position of a key or bound, and the
+ * number of entries before it.
+ */
 static void
 check_rows(block_cursor *c, const entries *es, int n, const entry *t)
 {
@@ -83,7 +86,7 @@ check_rows(block_cursor *c, const entries *es, int n, const entry *t)
 	assert_int_equal(c->rows, row);
 	assert_ok(block_seek_row(c, row));
 	assert_false(c->valid);
-	/* wherever the search begins */
+	/* from every starting point of the search */
 	for (uint32_t from = 0; from <= row; from += from < 3 ? 1 : 7)
 	{
 		assert_ok(block_row_at(c, from, t->ukey, t->klen, &at));
@@ -126,7 +129,7 @@ check_block(const entries *es, int n, uint64_t seed)
 				t.ts = INT64_MAX;
 			assert_ok(block_seek(&c, t.ukey, t.klen, t.ts, t.seq));
 			check_at(&c, es, n, lower_bound(es, n, &t));
-			/* and goes on from there */
+			/* iteration continues from there */
 			assert_ok(block_next(&c));
 			check_at(&c, es, n, lower_bound(es, n, &t) + 1);
 		}
@@ -169,7 +172,10 @@ searching(void **state)
 	}
 }
 
-/* A loaded cell costs two bytes over what its key does not share, and its value: the qualifier is there once. */
+/*
+ * A loaded cell costs two bytes besides the key bytes that it does not share
+ * and its value: each qualifier is stored once.
+ */
 static void
 compact(void **state)
 {
@@ -194,7 +200,7 @@ compact(void **state)
 	entries_free(&es);
 }
 
-/* n rows of `columns` columns, of which each is there with a chance of `percent`. */
+/* Returns n rows of `columns` columns, each present with a probability of `percent`. */
 static entries
 table_of(int n, int columns, int percent, int versions, uint64_t seed)
 {
@@ -219,11 +225,11 @@ table_of(int n, int columns, int percent, int versions, uint64_t seed)
 	return es;
 }
 
-/* Both forms, with all widths: the flags tell that they were met. */
+/* Both block forms with all field widths: the flags show that each occurred. */
 static void
 forms(void **state)
 {
-	static const int shapes[][4] = {	/* rows, columns, percent, versions, and whether it is a grid */
+	static const int shapes[][4] = {	/* rows, columns, percent, versions; the first five are grids */
 		{130, 5, 100, 1}, {130, 5, 80, 1}, {128, 40, 70, 1}, {64, 2, 90, 1}, {65, 3, 100, 1},
 		{130, 5, 80, 2}, {40, 80, 50, 1}, {130, 1, 100, 1}, {1, 300, 100, 1}, {3, 100, 30, 3}};
 	int			grids = 0;
@@ -286,7 +292,7 @@ touch(const block_cursor *c)
 		sink += c->e.value[i];
 }
 
-/* Any outcome but a crash, an endless loop, or another failure than "corrupt". */
+/* Reads a damaged block: must not crash, loop, or fail with anything but WIDE_CORRUPT. */
 static int
 abuse(const uint8_t *p, uint32_t len, const entry *target)
 {
@@ -352,7 +358,7 @@ hostile(void **state)
 			}
 			p[i] = was;
 		}
-		/* damage of what tells where things are is seen even without a checksum: most of the head */
+		/* damage to offsets is detected without a checksum: most of the head */
 		assert_true(found > 4 * BLOCK_HEAD);
 		for (uint32_t n = 0; n < len; n++)
 		{
@@ -362,7 +368,7 @@ hostile(void **state)
 			free(cut);
 		}
 		assert_int_equal(abuse(p, len, &es.e[0]), 0);
-		/* several bytes at once, of the head and of the rest */
+		/* several bytes at once, in the head and elsewhere */
 		for (int i = 0; i < 20000; i++)
 		{
 			uint8_t    *r = memcpy(malloc(len), p, len);

@@ -1,4 +1,4 @@
-/* The shared block cache: look-up, eviction, pins, many processes. */
+/* The shared block cache: lookup, eviction, pins, many processes. */
 #include "segment_fixture.h"
 
 static void (*pause_fn) (void);
@@ -7,7 +7,7 @@ static void (*pause_fn) (void);
 
 static const wide_config *cfg = &fixture_small;	/* 2 MiB: 32 segments of 64 KiB */
 
-/* Every block's bytes follow from its key, so whoever reads one can check it. */
+/* The bytes of a block follow from its key, so every reader can check them. */
 static uint64_t
 block_seed(uint64_t file, uint64_t offset)
 {
@@ -67,14 +67,14 @@ test_basic(void **state)
 
 	assert_false(cache_get(db, 1, 0, &a));
 	assert_null(a.data);
-	cache_unpin(db, &a);		/* harmless */
+	cache_unpin(db, &a);		/* no effect */
 	assert_int_equal(put(db, 1, 0, false, &a), WIDE_OK);
 	assert_true(a.segment != UINT32_MAX);
 	assert_true(block_right(1, 0, &a));
 	assert_int_equal((uintptr_t) a.data % 8, 0);
 	assert_true(cache_get(db, 1, 0, &b));
 	assert_ptr_equal(a.data, b.data);
-	/* the same key again: the one that is there */
+	/* the same key again: returns the cached block */
 	assert_int_equal(put(db, 1, 0, false, &c), WIDE_OK);
 	assert_ptr_equal(a.data, c.data);
 	cache_pin_again(db, &a);
@@ -83,14 +83,14 @@ test_basic(void **state)
 		cache_unpin(db, (block_ref[]) {a});
 	cache_unpin(db, &b);
 	cache_unpin(db, &c);
-	cache_unpin(db, &c);		/* zeroed by the first */
+	cache_unpin(db, &c);		/* zeroed by the first unpin */
 	assert_int_equal(cache_pinned(db), 0);
 	assert_false(cache_get(db, 1, 1, &a));
 	assert_false(cache_get(db, 2, 0, &a));
 	assert_int_equal(stat_sum(db, STAT_CACHE_HITS), 1);
 	assert_int_equal(stat_sum(db, STAT_CACHE_MISSES), 3);
 	assert_true(cache_used(db) >= block_len(1, 0));
-	/* file 1 goes, file 2 stays */
+	/* file 1 is forgotten, file 2 stays */
 	assert_int_equal(put(db, 2, 0, false, &a), WIDE_OK);
 	cache_unpin(db, &a);
 	cache_forget_file(db, 1);
@@ -104,7 +104,10 @@ test_basic(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* A block that is made in its place is found when it is published, not before and not if it is abandoned. */
+/*
+ * A block built in a reserved place is found after it is published, not
+ * before, and never after an abandon.
+ */
 static void
 test_places(void **state)
 {
@@ -125,7 +128,7 @@ test_places(void **state)
 	assert_int_equal(cache_pinned(db), 0);
 	assert_false(cache_get(db, 1, 0, &r));
 	assert_int_equal(cache_used(db), 0);
-	/* two at the same time: who is first */
+	/* two processes at the same time: the first to publish wins */
 	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
 	assert_int_equal(cache_reserve(db, 1, 0, len, false, &q, &other), WIDE_OK);
 	assert_true(p.to + len <= q.to || q.to + len <= p.to);
@@ -136,14 +139,14 @@ test_places(void **state)
 	assert_int_equal(cache_publish(db, &p, &r), WIDE_OK);
 	assert_ptr_equal(r.data, q.to);
 	cache_unpin(db, &r);
-	/* the next one gets it and makes none */
+	/* the next one finds the block and builds none */
 	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
 	assert_null(p.to);
 	assert_ptr_equal(r.data, q.to);
 	assert_true(block_right(1, 0, &r));
 	cache_unpin(db, &r);
 	cache_unpin(db, &other);
-	/* one that is too large for the cache */
+	/* a block that is too large for the cache */
 	for (int publish = 0; publish < 2; publish++)
 	{
 		assert_int_equal(cache_reserve(db, 3, 0, 100000, false, &p, &r), WIDE_OK);
@@ -169,7 +172,7 @@ test_large(void **state)
 	uint8_t    *big = calloc(1, 100000);
 	block_ref	r;
 
-	/* the filter of a partition, 40 KB and a little, goes into the segments of the smallest cache */
+	/* the filter of a partition, slightly over 40 KB, fits into a segment of the smallest cache */
 	assert_int_equal(cache_put(db, 2, 0, big, 41200, true, &r), WIDE_OK);
 	assert_true(r.segment != UINT32_MAX);
 	cache_unpin(db, &r);
@@ -186,7 +189,7 @@ test_large(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* More blocks than room; what is pinned never changes; what is used often stays. */
+/* More blocks than space: pinned blocks never change, frequently used ones stay. */
 static void
 test_eviction(void **state)
 {
@@ -217,12 +220,12 @@ test_eviction(void **state)
 	assert_true(cache_used(db) > 1200000);
 	assert_true(hot > 18800);
 	assert_true(block_right(9, 9, &pinned));
-	/* its entry may have gone, its bytes not */
+	/* the entry may be gone, but not the bytes */
 	if (cache_get(db, 9, 9, &r))
 		assert_ptr_equal(r.data, pinned.data);
 	cache_unpin(db, &r);
 	cache_unpin(db, &pinned);
-	/* a block that nobody asks for again goes */
+	/* a block that is not looked up again is evicted */
 	for (int i = 0; i < 20000; i++)
 		if (cache_get(db, 1, i, &r))
 		{
@@ -234,7 +237,7 @@ test_eviction(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Blocks of high priority outlive a scan that would sweep the others out. */
+/* High-priority blocks survive a scan that sweeps the others out. */
 static void
 test_priority(void **state)
 {
@@ -302,7 +305,10 @@ read_once(wide_db *db, uint64_t file, int from, int n)
 	}
 }
 
-/* Blocks that were asked for twice outlive a scan of four times the cache, though nobody asks for them meanwhile. */
+/*
+ * Blocks looked up twice survive a scan of four times the cache, although
+ * they are not looked up meanwhile.
+ */
 static void
 test_scan(void **state)
 {
@@ -313,9 +319,9 @@ test_scan(void **state)
 	read_once(db, 1, 0, 100);
 	read_once(db, 2, 0, 1400);
 	assert_true(count_hits(db, 1, 100) >= 95);
-	/* the scan was of no use to itself */
+	/* the scan keeps few of its own blocks */
 	assert_true(count_hits(db, 2, 1400) < 350);
-	/* what is asked for from now on displaces what is not any more */
+	/* newly used blocks displace those no longer used */
 	for (int i = 0; i < 12; i++)
 	{
 		read_once(db, 5 + i, 0, 150);
@@ -324,7 +330,7 @@ test_scan(void **state)
 	}
 	assert_true(count_hits(db, 16, 150) >= 130);
 	assert_int_equal(count_hits(db, 1, 100), 0);
-	/* nor does it stay for ever where there is nothing but scans: one that nearly fits gets its place */
+	/* but not for ever: with scans alone, one that nearly fits gets its space */
 	for (int i = 0; i < 20; i++)
 		read_once(db, 30, 0, 240);
 	assert_true(count_hits(db, 30, 240) >= 230);
@@ -332,7 +338,7 @@ test_scan(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* The room that files which are gone had in kept segments is used again at once. */
+/* Space in kept segments is reused at once when its files are forgotten. */
 static void
 test_forgotten(void **state)
 {
@@ -341,7 +347,7 @@ test_forgotten(void **state)
 
 	for (int f = 1; f < 30; f++)
 	{
-		/* 1.2 MB are kept, more than half of the cache, and then their file goes */
+		/* 1.2 MB are kept, more than half of the cache, then their file is forgotten */
 		for (int i = 0; i < 3; i++)
 		{
 			read_once(db, f, 0, 200);
@@ -350,7 +356,7 @@ test_forgotten(void **state)
 		read_once(db, 100, f * 400, 200);
 		assert_true(count_hits(db, f, 200) >= 165);
 		cache_forget_file(db, f);
-		/* as much that is asked for once */
+		/* the same amount, looked up only once */
 		read_once(db, 200 + f, 0, 200);
 		assert_true(count_hits(db, 200 + f, 200) >= 185);
 		cache_forget_file(db, 200 + f);
@@ -359,7 +365,7 @@ test_forgotten(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Everything pinned: private copies, and all is well again afterwards. */
+/* Everything pinned: the cache hands out private copies, and recovers afterwards. */
 static void
 test_all_pinned(void **state)
 {
@@ -383,7 +389,7 @@ test_all_pinned(void **state)
 	assert_int_equal(cache_pinned(db), 0);
 	assert_int_equal(put(db, 2, 0, false, &r), WIDE_OK);
 	assert_true(r.segment != UINT32_MAX);
-	/* a pin that is left over at detach does not stay */
+	/* a pin left at detach is released */
 	wide_detach(db);
 	db = fixture_attach(base);
 	for (int i = 0; i < 5000; i++)
@@ -396,7 +402,7 @@ test_all_pinned(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Children look up, insert, hold pins for a while and check every byte; one forgets files. */
+/* Children look up, insert, hold pins for a while and check every byte; one child forgets files. */
 static void
 child_hammer(void *base, int number)
 {
@@ -410,7 +416,7 @@ child_hammer(void *base, int number)
 		int			h = fixture_random(&rnd) % 8;
 		uint64_t	x = fixture_random(&rnd);
 		uint64_t	file = 1 + x % 3;
-		/* a few hot ones among many */
+		/* a few hot blocks among many */
 		uint64_t	offset = x % 4 ? (x >> 8) % 64 : (x >> 8) % 1000;
 
 		if (held[h].r.data != NULL)
@@ -458,7 +464,7 @@ test_hammer(void **state)
 	for (int f = 1; f <= 3; f++)
 		cache_forget_file(db, f);
 	assert_int_equal(cache_used(db), 0);
-	/* nobody's pins are left */
+	/* no pins remain */
 	for (uint32_t s = 0; s < cfg->max_processes; s++)
 		for (size_t i = 0; i < cache_pins_bytes(cfg->cache_size); i++)
 			assert_int_equal(((uint8_t *) base + db->seg->cache_pins + s * cache_pins_bytes(cfg->cache_size))[i], 0);
@@ -466,7 +472,7 @@ test_hammer(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* A reader is stopped after it has read the entry, while others do what it must notice. */
+/* A reader is paused after it has read the entry, while others make changes that it must detect. */
 static wide_db *pause_db;
 
 static void
@@ -500,7 +506,7 @@ test_stalled_reader(void **state)
 		assert_int_equal(put(db, 1, i, false, &r), WIDE_OK);
 		cache_unpin(db, &r);
 		pause_fn = i % 2 ? replace_all : forget;
-		/* its block may be anywhere or nowhere now: a miss, or the right bytes */
+		/* its block may have moved or gone: a miss, or the right bytes */
 		if (cache_get(db, 1, i, &r))
 			assert_true(block_right(1, i, &r));
 		assert_null(pause_fn);
@@ -512,7 +518,7 @@ test_stalled_reader(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* All sizes give a cache that works within its memory. */
+/* Every size gives a cache that works within its memory. */
 static void
 test_sizes(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * catalog_test.c - tables and families: look-ups through a batch, rewinding,
- * names, limits, dump and restore, replay of what is known already.
+ * catalog_test.c - tables and families: lookups through a batch, rewinding,
+ * names, limits, dump and restore, replay of records already applied.
  */
 #include "store_fixture.h"
 #include "catalog.h"
@@ -55,7 +55,7 @@ test_batch_sees_its_own(void **state)
 	assert_int_equal(out.nbindings, 1);
 	assert_int_equal(wide_table_bindings(s.db, NULL, t, objects, 4), 1);
 	assert_int_equal(objects[0], 100);
-	/* the last binding takes the table with it */
+	/* the last unbind drops the table */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_bind(b, t, 101));
 	assert_ok(wide_batch_unbind(b, t, 100));
@@ -142,12 +142,12 @@ test_limits_and_promises(void **state)
 		assert_ok(wide_batch_create_table(b, 1, name, &t));
 	}
 	assert_ok(wide_batch_prepare(b, 0));
-	/* another transaction finds the names and the room promised */
+	/* another transaction finds no room and no free names: they are promised */
 	assert_ok(wide_batch_new(s.db, &c));
 	assert_ok(wide_batch_create_table(c, 1, "other", &t));
 	assert_int_equal(wide_batch_prepare(c, 0), WIDE_FULL);
 	wide_batch_free(c);
-	wide_batch_free(b);			/* rolled back: promises are void */
+	wide_batch_free(b);			/* rolled back: the promises are released */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "t3", &t));
 	assert_ok(wide_batch_prepare(b, 0));
@@ -190,7 +190,7 @@ test_replay_is_idempotent(void **state)
 	store_init(&s);
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
-	/* the same name again and again, more often than there is room */
+	/* the same name again and again, more often than there are catalog entries */
 	for (int i = 0; i < 40; i++)
 	{
 		assert_ok(wide_batch_new(s.db, &b));
@@ -205,7 +205,7 @@ test_replay_is_idempotent(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		assert_ok(wide_batch_drop_table(b, t));
 		assert_ok(store_commit(&s, b, NULL));
-		/* an edit that has the catalog but not the cells */
+		/* an edit with the catalog but without the cells */
 		if (i == 20)
 		{
 			set_edit	e = {.memtable = -1};
@@ -228,14 +228,14 @@ test_replay_is_idempotent(void **state)
 		free(got);
 		assert_ok(wide_batch_new(s.db, &b));
 		assert_ok(wide_batch_create_table(b, 1, "y", &first));
-		assert_true(first > t);	/* ids are not given out again */
+		assert_true(first > t);	/* ids are not reused */
 		wide_batch_free(b);
 		assert_ok(wide_flush(s.db));
 	}
 	store_drop(&s);
 }
 
-/* How many versions a reader sees, with its own batch. */
+/* Returns the number of versions that a reader sees, with its own batch. */
 static int
 count_versions(store *s, wide_family_id f, wide_batch *own)
 {
@@ -301,8 +301,8 @@ test_floors(void **state)
 	assert_true(floors[0].seq < floors[1].seq && last[-1].seq < last->seq);
 	assert_int_equal(last->expired_before, s.now - 1000);
 	assert_int_equal(last->now, s.now);
-	assert_int_equal(floors[0].expired_before, INT64_MIN);	/* versions only: nothing is alive longer for that */
-	/* no room; a change that need not be remembered is possible */
+	assert_int_equal(floors[0].expired_before, INT64_MIN);	/* only versions changed: nothing lives longer */
+	/* no room; but a change that needs no floor is possible */
 	opt.versions++;
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_int_equal(wide_batch_alter_family(b, f, &opt), WIDE_FULL);
@@ -331,7 +331,10 @@ floors_of(store *s, wide_family_id f)
 	return catalog_floors_used(floors);
 }
 
-/* A compaction of everything makes changes of options void, but not for snapshots from before them. */
+/*
+ * A compaction of everything retires the floors of option changes, except
+ * those that older snapshots need.
+ */
 static void
 test_retire(void **state)
 {
@@ -371,7 +374,7 @@ test_retire(void **state)
 	assert_ok(wide_compact(s.db, f));
 	assert_int_equal(floors_of(&s, f), 0);
 	assert_int_equal(count_versions(&s, f, NULL), 5);
-	/* two transactions want the last place: the second is refused at its commit */
+	/* two transactions want the last place: the second one is refused at prepare */
 	for (int i = 10; i < 9 + FAMILY_FLOORS; i++)
 	{
 		opt.versions = i;
@@ -389,7 +392,7 @@ test_retire(void **state)
 	wide_batch_free(b);
 	wide_batch_free(other);
 	alter(&s, f, &opt);
-	/* an empty family forgets as well */
+	/* an empty family retires them as well */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, text("r"), text(""), WIDE_TS_MAX));
 	assert_ok(store_commit(&s, b, NULL));
@@ -402,7 +405,7 @@ test_retire(void **state)
 	store_drop(&s);
 }
 
-/* Another format is named as such. */
+/* The error for another format names both formats. */
 static void
 test_dump_format(void **state)
 {
@@ -421,7 +424,7 @@ test_dump_format(void **state)
 	store_drop(&s);
 }
 
-/* A transaction that changes options sees what all will see when it is committed. */
+/* A transaction that changes options sees what all readers will see after its commit. */
 static void
 test_own_alter(void **state)
 {
@@ -450,7 +453,7 @@ test_own_alter(void **state)
 	assert_int_equal(count_versions(&s, f, b), 3);
 	assert_ok(store_commit(&s, b, NULL));
 	assert_int_equal(count_versions(&s, f, NULL), 3);
-	/* several changes in one transaction: what was in force before is what counts */
+	/* several changes in one transaction: the options before the transaction count */
 	assert_ok(wide_batch_new(s.db, &b));
 	opt.versions = 1;
 	assert_ok(wide_batch_alter_family(b, f, &opt));
@@ -465,7 +468,7 @@ test_own_alter(void **state)
 	store_drop(&s);
 }
 
-/* Any byte of a dump changed or missing: an error or a catalog, never a crash. */
+/* Any byte of a dump changed or missing: an error or a valid catalog, never a crash. */
 static void
 test_hostile_dump(void **state)
 {

@@ -1,21 +1,22 @@
 /*
- * copy_test.c - a copy of the directory made while the store is in use, and
- * stores that are not this log's.
+ * copy_test.c - a copy of the directory taken while the store is in use, and
+ * stores that belong to another log.
  *
- * The copy is made as PostgreSQL's base backup does it: the directory is read
- * once, then each file is copied at some later moment, or left out if it has
- * gone; meanwhile the store flushes, compacts and begins new manifests.  The log
- * is copied last.  The copy must open, and have all that the log has.
+ * The copy is made as PostgreSQL's base backup makes it: the directory is
+ * listed once, then each file is copied at some later time, or left out if it
+ * is gone; meanwhile the store flushes, compacts and starts new manifests.
+ * The log is copied last.  The copy must open, and have everything that the
+ * log has.
  */
 #include "store_fixture.h"
 #include "batch.h"
 
 static bool held;
-static bool gap;				/* the host says that the log's beginning is lost */
+static bool gap;				/* the host reports that the start of the log is lost */
 static wide_status (*real_replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 static uint64_t log_id;
 static uint32_t log_branch;
-static uint64_t log_past;		/* of other branches, this much is in the log's past */
+static uint64_t log_past;		/* other branches belong to this log up to here */
 
 static uint64_t
 pick(uint64_t *seed)
@@ -103,7 +104,7 @@ list_name(void *arg, const char *name)
 	return 0;
 }
 
-/* false: it has gone */
+/* Returns false if the file is gone. */
 static bool
 copy_file(const char *from, const char *to, const char *name)
 {
@@ -137,7 +138,7 @@ copy_log(void *arg, const char *name)
 	return 0;
 }
 
-/* Something happens in the store. */
+/* One random change of the store. */
 static void
 live(store *s, wide_family_id *f, uint64_t *seed)
 {
@@ -162,7 +163,7 @@ live(store *s, wide_family_id *f, uint64_t *seed)
 	s->now += 1000;
 }
 
-/* manifest_size is only a limit here: the real one again before something is appended */
+/* copy_round() uses manifest_size only as a limit: restore a real one before an edit */
 static void
 settle_manifest(store *s)
 {
@@ -193,7 +194,7 @@ copy_round(uint64_t *seed, int *older)
 		live(&s, f, seed);
 		settle_manifest(&s);
 	}
-	/* a copy is for the log from here on; the manifest gets an edit at the latest now */
+	/* from here on a copy depends on the log; the flush writes at least one edit to the manifest */
 	held = true;
 	assert_ok(wide_flush(s.db));
 	os_real()->list(os_real(), s.dir, list_name, l);
@@ -209,7 +210,7 @@ copy_round(uint64_t *seed, int *older)
 		for (int n = (int) (pick(seed) % 6); n > 0; n--)
 		{
 			live(&s, f, seed);
-			/* while files are held, manifests are followed by others in recovery only */
+			/* while files are held, only recovery starts a new manifest */
 			if (s.db->seg->set.manifest_size == (uint64_t) 8 << 20)
 			{
 				store_close(&s);
@@ -263,7 +264,7 @@ test_copies(void **state)
 		copy_round(&seed, &rounds);
 }
 
-/* An older state is taken when a file is missing; damage is not, when there is no such state. */
+/* If a file is missing, an older state is used; damage is an error if there is no such state. */
 static void
 test_missing(void **state)
 {
@@ -295,7 +296,10 @@ test_missing(void **state)
 	sst_path(s.db, files.files[2].number, oldest, sizeof oldest);
 	set_pin_drop(s.db, &pin);
 	store_close(&s);
-	/* a log that has lost its beginning is no harm to the newest state, but an older one would be without newer files */
+	/*
+	 * A log without its start does not affect the newest state, but an older
+	 * state would lack newer files.
+	 */
 	gap = true;
 	assert_ok(open_store(&s));
 	store_close(&s);
@@ -309,7 +313,7 @@ test_missing(void **state)
 	free(got);
 	assert_ok(wide_flush(s.db));
 	store_close(&s);
-	/* the manifest began anew with these: there is no state without them */
+	/* the manifest was restarted with these files: no state exists without them */
 	unlink(oldest);
 	assert_int_equal(open_store(&s), WIDE_CORRUPT);
 	assert_non_null(strstr(wide_error_text(), "missing"));
@@ -346,7 +350,7 @@ test_other_log(void **state)
 	store_put(&s, f, "r", "q", 2, "w");
 	assert_ok(wide_flush(s.db));
 	store_close(&s);
-	/* it is on the new branch now */
+	/* the store is on the new branch now */
 	log_past = 0;
 	assert_ok(open_store(&s));
 	store_close(&s);

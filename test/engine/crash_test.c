@@ -1,24 +1,25 @@
 /*
- * crash_test.c - power fails, or a call fails, at every single I/O call of a
- * small life of a store: afterwards every acknowledged batch is there, the
- * others wholly or not at all, in order, and nothing is left behind (vector T167).
+ * crash_test.c - a power failure or an error at every single I/O call in a
+ * short life of a store.  Afterwards every acknowledged batch is there, the
+ * others completely or not at all, in order, and nothing is left behind
+ * (vector T167).
  *
- * The life is the same each time; what the store answers after each batch is
- * noted once, in a run without faults.  WIDE_CRASH_STEP=n: try only every n-th
- * call; WIDE_CRASH_SEED: what of the unsynced data survives.
+ * The life is the same each time; the answers of the store after each batch
+ * are recorded once, in a run without faults.  WIDE_CRASH_STEP=n: try only
+ * every n-th call; WIDE_CRASH_SEED: chooses which unsynced data survives.
  */
 #include "store_fixture.h"
 
 #define BATCHES	60
 #define EXTERNAL_AT 22			/* this batch belongs to an external transaction */
 #define TRUNCATE_AT 33
-#define LARGE_AT 43				/* too large for a memtable: goes into files */
+#define LARGE_AT 43				/* too large for a memtable: becomes files */
 #define ABORT_AT 40				/* an external transaction that rolls back */
 
-static char *answers[BATCHES + 2];	/* [k]: after k batches */
+static char *answers[BATCHES + 2];	/* [k]: the answer after k batches */
 static uint64_t seed_base = 12345;
 
-/* All of table "t" as text; "none" without it. */
+/* Returns all of table "t" as text; "none" without it. */
 static char *
 answer(store *s)
 {
@@ -43,7 +44,7 @@ small_store(store *s)
 	work_file_bytes = 16 * 1024;
 }
 
-/* Batch k into b. */
+/* Fills batch k into b. */
 static wide_status
 fill_batch(store *s, int k, wide_batch *b)
 {
@@ -129,7 +130,10 @@ external_batch(store *s, wide_batch *b, int k, bool *logged)
 	return st;
 }
 
-/* Published without waiting for the disk: it may be lost, but not in part, and not when a later one is there. */
+/*
+ * Batches published without waiting for the disk: they may be lost, but not
+ * partly, and not if a later one is there.
+ */
 static bool
 hurried(int k)
 {
@@ -161,7 +165,7 @@ one_batch(store *s, int k, bool *logged)
 
 	*logged = false;
 	TRY(wide_batch_new(s->db, &b));
-	/* a large one and some small ones are spilled */
+	/* a large batch and some small ones are spilled */
 	if (k % 6 == LARGE_AT % 6)
 		wide_batch_command(b, k == LARGE_AT ? 20000 : 100);
 	st = fill_batch(s, k, b);
@@ -177,7 +181,7 @@ one_batch(store *s, int k, bool *logged)
 	return store_commit(s, b, logged);
 }
 
-/* What happens after batch k besides. */
+/* Maintenance after batch k. */
 static wide_status
 upkeep(store *s, int k)
 {
@@ -196,13 +200,16 @@ upkeep(store *s, int k)
 	if (k % 11 == 10 || k == TRUNCATE_AT)
 		while ((st = wide_work(s->db)) != WIDE_END)
 			TRY(st);
-	/* an edit that starts a new manifest in the middle of life */
+	/* the next edit starts a new manifest, in the middle of the life */
 	if (k == 35)
 		s->db->seg->set.manifest_size = UINT64_MAX;
 	return WIDE_OK;
 }
 
-/* Live until the end or the first failure; *acked and *tried: batches. */
+/*
+ * Runs the life until its end or the first failure; *acked, *tried: batches
+ * acknowledged and tried.
+ */
 static wide_status
 live(store *s, int *acked, int *tried, bool note)
 {
@@ -226,7 +233,7 @@ live(store *s, int *acked, int *tried, bool note)
 	return WIDE_OK;
 }
 
-/* The directory holds what the set lists, one manifest, CURRENT and the log. */
+/* Counts unexpected files: all but sorted files, manifests, CURRENT and the log. */
 static int
 count_strange(void *arg, const char *name)
 {
@@ -238,7 +245,7 @@ count_strange(void *arg, const char *name)
 	return 0;
 }
 
-/* After the fault: open with the real system, compare, live on a bit. */
+/* After the fault: opens with the real system, compares, and continues the life for a batch. */
 static void
 check_after(store *s, int acked, int tried, const char *what, unsigned long long n)
 {
@@ -266,7 +273,7 @@ check_after(store *s, int acked, int tried, const char *what, unsigned long long
 		os_real()->list(os_real(), s->dir, count_strange, &strange);
 		if (strange != 0)
 			fail_msg("%s at call %llu: litter", what, n);
-		acked = tried = k;		/* the second time it is decided */
+		acked = tried = k;		/* the second time the result is fixed */
 		if (again == 0 && n % 2 == 0)
 			assert_ok(wide_flush(s->db));
 		if (again == 0)
@@ -284,7 +291,7 @@ check_after(store *s, int acked, int tried, const char *what, unsigned long long
 	store_close(s);
 }
 
-/* One life with a fault at call n; false when the life was over before. */
+/* Runs one life with a fault at call n.  Returns false if the life ended before it. */
 static bool
 one_life(const os_fault_plan *plan, const char *what)
 {
@@ -330,14 +337,14 @@ test_without_faults(void **state)
 	answers[0] = strdup("none");
 	assert_ok(store_open(&s));
 	assert_ok(live(&s, &acked, &tried, true));
-	assert_int_equal(acked, BATCHES);	/* the last one is not hurried */
+	assert_int_equal(acked, BATCHES);	/* the last one is synced */
 	store_close(&s);
 	assert_ok(store_open(&s));
 	got = answer(&s);
 	assert_string_equal(got, answers[BATCHES]);
 	assert_true(strlen(got) > 500);
 	free(got);
-	/* the rolled back one changed nothing; the others did */
+	/* the batch that rolled back changed nothing; the others did */
 	assert_string_equal(answers[ABORT_AT], answers[ABORT_AT + 1]);
 	assert_string_not_equal(answers[EXTERNAL_AT], answers[EXTERNAL_AT + 1]);
 	store_drop(&s);
@@ -368,7 +375,10 @@ test_io_errors(void **state)
 	}
 }
 
-/* Power fails in the middle of life, and again at call m of the recovery and of the first flush after it. */
+/*
+ * Power fails during the life, and again at call m of the recovery and of the
+ * first flush after it.
+ */
 static bool
 second_failure(uint64_t first, uint64_t m, int error)
 {

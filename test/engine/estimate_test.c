@@ -1,7 +1,7 @@
 /*
- * estimate_test.c - wide_estimate_range against the truth: distributions of
- * keys, states of the store, ranges from one row to all, with the blocks in
- * the cache and without any.
+ * estimate_test.c - wide_estimate_range compared with the truth:
+ * distributions of keys, states of the store, ranges from one row to all
+ * rows, with the blocks in the cache and without.
  *
  * WIDE_ESTIMATE_VERBOSE=1 prints a line for each combination.
  */
@@ -19,7 +19,7 @@ static const char *const state_names[] = {"memtable", "flushed", "level 0", "com
 
 typedef struct data
 {
-	wide_bytes *rows;			/* live ones, sorted */
+	wide_bytes *rows;			/* live rows, sorted */
 	int			n;
 	int			cap;
 } data;
@@ -27,14 +27,14 @@ typedef struct data
 typedef struct score
 {
 	int			many, many_good;	/* ranges of 50 rows and more; within a factor of 2 */
-	int			few, few_sane;	/* smaller ones; not below a quarter */
-	int			few_high;		/* estimated at more than 50 rows over 4 times the truth */
+	int			few, few_sane;	/* smaller ranges; not below a quarter */
+	int			few_high;		/* estimated at more than 50 rows and 4 times the truth */
 	double		worst;
 } score;
 
 static uint64_t seed = 1;
 
-/* The real system, reads counted. */
+/* The real system, with reads counted. */
 static wide_os counting;
 static int	reads;
 
@@ -72,7 +72,7 @@ key_bytes(enum keys kind, int i, int n, uint8_t *out)
 		case URLS:
 			return (uint32_t) sprintf((char *) out, "https://www.example.org/path/to/some/directory/page-%06d.html", i * 3);
 		case COMPOSITE:
-			/* few of the first parts have most of the second ones */
+			/* a few of the first parts have most of the second ones */
 			put_u64be(out, (uint64_t) (u * u * u * 200) << 32 | (uint32_t) i);
 			return 8;
 		case SALTED:
@@ -130,7 +130,7 @@ begin(store *s)
 	return b;
 }
 
-/* Rows from, from + step, ... < to. */
+/* Puts rows from, from + step, ... < to. */
 static void
 put_rows(store *s, wide_family_id f, enum keys kind, int from, int to, int step, int n)
 {
@@ -222,7 +222,7 @@ fill(store *s, wide_family_id f, enum keys kind, enum states state, int n)
 		assert_ok(wide_compact(s->db, f));
 }
 
-/* All live rows, which also brings their blocks into the cache. */
+/* Reads all live rows, which also brings their blocks into the cache. */
 static void
 read_rows(store *s, wide_family_id f, data *d)
 {
@@ -266,7 +266,7 @@ compare(store *s, wide_family_id f, const data *d, score *total, score *part)
 		if (from + truth < d->n)
 			r.hi = d->rows[from + truth];
 		assert_ok(wide_estimate_range(s->db, f, i == 0 ? NULL : &r, &est));
-		/* the planner's least */
+		/* the planner's minimum */
 		if (est.rows < 1)
 			est.rows = 1;
 		off = est.rows > truth ? est.rows / truth : truth / est.rows;
@@ -288,7 +288,10 @@ compare(store *s, wide_family_id f, const data *d, score *total, score *part)
 	}
 }
 
-/* One combination, first with nothing in the cache (if all is in files), then with everything. */
+/*
+ * Runs one combination, first with an empty cache (if all data is in files),
+ * then with everything cached.
+ */
 static void
 combination(enum keys kind, enum states state, score total[2])
 {
@@ -309,7 +312,7 @@ combination(enum keys kind, enum states state, score total[2])
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
 	opt.block_size = 8192;
-	/* rows of different sizes are told apart by partitions, which are for many blocks */
+	/* rows of different sizes are distinguished by partitions, which exist with many blocks */
 	if (kind == WIDE_MIX)
 		opt.block_size = 1024;
 	store_table(&s, &opt, 1, &table, &f);
@@ -327,7 +330,7 @@ combination(enum keys kind, enum states state, score total[2])
 			store_close(&s);
 			assert_ok(store_open(&s));
 			reads = 0;
-			/* what an estimate needs is in the index */
+			/* loads the index that estimates need */
 			assert_ok(wide_estimate_range(s.db, f, &r, &est));
 		}
 		else
@@ -341,7 +344,10 @@ combination(enum keys kind, enum states state, score total[2])
 			free(again.rows);
 		}
 		compare(&s, f, &d, &total[warm], &part);
-		/* of a file: footer, meta block, top index, an index block and a filter; no data block */
+		/*
+		 * for each file: footer, meta block, top index, an index block and a
+		 * filter; no data block
+		 */
 		if (warm == 0 && kind != WIDE_MIX)
 			assert_true(reads <= 5 * store_files(&s, f, -1));
 		if (verbose)
@@ -369,7 +375,7 @@ test_ranges(void **state)
 	{
 		score	   *t = &total[warm];
 
-		printf("# %s: %d of %d ranges of 50 rows and more within a factor of 2, worst %.1f; %d of %d smaller ones above a quarter, %d far too high\n",
+		printf("# %s: %d of %d ranges of at least 50 rows within a factor of 2, worst %.1f; %d of %d smaller ones above a quarter, %d far too high\n",
 			   warm ? "warm" : "cold", t->many_good, t->many, t->worst, t->few_sane, t->few, t->few_high);
 		assert_true(t->many_good >= 0.95 * t->many);
 		assert_true(t->few_sane >= 0.99 * t->few);

@@ -1,4 +1,7 @@
-/* filter_test.c - bloom filters: nothing is missed, little is wrongly found, any bytes are safe. */
+/*
+ * filter_test.c - Bloom filters: no false negatives, few false positives, and
+ * any bytes are safe.
+ */
 #include "testlib.h"
 
 static void
@@ -47,7 +50,7 @@ empty_and_malformed(void **state)
 		for (int i = 0; i < 50; i++)
 		{
 			p[n - 1] = (uint8_t) rnd(&s);
-			/* well-formed and without a bit set: surely not; else yes */
+			/* well-formed and without a bit set: definitely absent; otherwise maybe present */
 			assert_int_equal(filter_may_contain(p, n, rnd(&s)),
 							 !(n > 64 && n % 64 == 1 && p[n - 1] >= 1 && p[n - 1] <= 16));
 		}

@@ -1,8 +1,8 @@
 /*
  * fuzz_sst.c - any bytes as a sorted file, served from memory.  Build with
- * FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksums, or
- * nothing gets past them.  When there is a directory "corpus_sst", real files
- * to start from are put into it first.
+ * FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which disables checksums; otherwise
+ * no damage would get past them.  If there is a directory "corpus_sst", real
+ * files are put into it first, as a start.
  *
  *   mkdir -p corpus_sst
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE \
@@ -79,7 +79,7 @@ add(sst_writer *w, buffer *key, int row, int qualifier, int type)
 		abort();
 }
 
-/* Real files to start from, in the directory corpus_sst. */
+/* Writes real files into the directory corpus_sst, as a start. */
 static void
 write_corpus(void)
 {
@@ -208,7 +208,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file_data = data;
 	file_size = size;
 	meta.family = 1;
-	/* the number is part of the file */
+	/* the file number is part of its contents */
 	for (meta.number = 1; meta.number <= 2; meta.number++)
 	{
 		if (sst_get(db, &meta, &r) == WIDE_OK)

@@ -1,10 +1,11 @@
 /*
- * history.h - a random life of a store as data: a list of operations, each a
- * kind and a few numbers, that can be run, printed, read again and made smaller.
+ * history.h - a random life of a store as data: a list of operations, each
+ * with a kind and a few numbers, that can be run, printed, parsed and shrunk.
  *
- * Any sub-list is a history, too: what an operation needs and does not find (a
- * savepoint, a snapshot) makes it do nothing.  The first operations are the
- * options of the store and of its families; 0 is the plain value of most fields.
+ * Any sub-list is a history as well: an operation does nothing if it does not
+ * find what it needs (a savepoint, a snapshot).  The first operations are the
+ * options of the store and of its families; 0 is the plain value of most
+ * fields.
  */
 #ifndef HISTORY_H
 #define HISTORY_H
@@ -36,7 +37,10 @@ typedef struct history
 	int			n, cap;
 } history;
 
-/* ts and floor: microseconds after the beginning; -1: assigned by the store (put), everything before (delete), none */
+/*
+ * ts and floor: microseconds after the start; -1: assigned by the store
+ * (put), everything before (delete), none
+ */
 static const struct
 {
 	const char *name;
@@ -77,7 +81,7 @@ history_add(history *h, const step *s)
 	return &h->steps[h->n++];
 }
 
-/* Without the steps [from, to). */
+/* Returns the history without the steps [from, to). */
 static inline history
 history_without(const history *h, int from, int to)
 {
@@ -97,7 +101,7 @@ step_print(FILE *f, const step *s)
 		fprintf(f, " %s=%lld", step_kinds[s->kind].fields[i], (long long) s->a[i]);
 }
 
-/* One line; # begins a comment.  1: a step, 0: nothing in it, -1: not understood. */
+/* Parses one line; # starts a comment.  Returns 1: a step, 0: an empty line, -1: an error. */
 static inline int
 step_parse(char *line, step *s)
 {

@@ -1,4 +1,4 @@
-/* key_test.c - the escaped key: order, decoding, malformed bytes. */
+/* key_test.c - escaped keys: order, decoding, malformed bytes. */
 #include "testlib.h"
 
 static size_t
@@ -45,7 +45,7 @@ vectors(void **state)
 	buffer_free(&b);
 }
 
-/* memcmp over keys is the order of (row, qualifier), family deletes first. */
+/* memcmp over keys gives the order of (row, qualifier), family deletes first. */
 static void
 order(void **state)
 {
@@ -65,7 +65,7 @@ order(void **state)
 		assert_ok(f1 ? key_make_family(&a, row1) : key_make(&a, row1, qual1));
 		assert_ok(f2 ? key_make_family(&b, row2) : key_make(&b, row2, qual2));
 		assert_int_equal(sign(ukey_compare(a.data, a.len, b.data, b.len)), expected);
-		/* between the row's bounds exactly when of the row */
+		/* between the bounds of a row exactly if the key belongs to that row */
 		assert_ok(key_make_row(&lo, row2));
 		assert_ok(key_make_row_end(&hi, row2));
 		assert_int_equal(ukey_compare(a.data, a.len, lo.data, lo.len) >= 0 &&
@@ -126,7 +126,7 @@ decoding(void **state)
 		assert_ok(key_decode_part(exact + n, key.len - n, &b, &out2));
 		assert_int_equal(raw_compare(row, out1), 0);
 		assert_int_equal(raw_compare(qual, out2), 0);
-		/* zero copy when there is nothing to undo */
+		/* zero copy if there is nothing to unescape */
 		if (row.len > 0 && memchr(r, 0, row.len) == NULL)
 			assert_ptr_equal(out1.data, exact);
 		assert_int_equal(key_valid(exact, key.len), row.len > 0);
@@ -136,7 +136,7 @@ decoding(void **state)
 	buffer_free(&b);
 }
 
-/* What is accepted as a key is what encodes to the same bytes again. */
+/* Bytes are accepted as a key exactly if decoding and encoding gives the same bytes. */
 static void
 malformed(void **state)
 {

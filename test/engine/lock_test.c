@@ -35,7 +35,7 @@ test_basic(void **state)
 	assert_int_equal(wide_row_locks_held(a), 0);
 	assert_int_equal(wide_row_locks_total(a), 2);
 	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_OK);
-	wide_detach(b);				/* lets go */
+	wide_detach(b);				/* releases its locks */
 	assert_int_equal(wide_row_locks_total(a), 0);
 	wide_detach(a);
 	fixture_unmap(base, cfg);
@@ -44,7 +44,7 @@ test_basic(void **state)
 typedef struct seen_locks
 {
 	wide_lock_info lock[600];
-	char		row[WIDE_LOCK_ROW + 1];	/* of the last one that waits */
+	char		row[WIDE_LOCK_ROW + 1];	/* the row of the last waiting lock */
 	int			n, waiting, whole;
 } seen_locks;
 
@@ -63,7 +63,7 @@ see_lock(void *arg, const wide_lock_info *lock)
 	}
 }
 
-/* What others see of locks: held ones with their table, who waits for which row and for whom. */
+/* The view of locks: held locks with their table, and for each waiter its row and the holder. */
 static void
 test_look(void **state)
 {
@@ -101,7 +101,7 @@ test_look(void **state)
 	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.lock[0].table, 8);
-	/* so many that they are whole buckets */
+	/* so many that they become locks on whole buckets */
 	wide_row_unlock_all(b);
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
@@ -109,7 +109,7 @@ test_look(void **state)
 	assert_int_equal(wide_row_locks_each(b, see_lock, &s), WIDE_OK);
 	assert_int_equal(s.whole, 64);
 	assert_int_equal(s.n, 64);
-	/* a session that ends while it waits leaves nothing to whoever gets its place */
+	/* a session that ends while waiting leaves nothing to the next owner of its slot */
 	wide_row_lock_waits(b, 7, row);
 	wide_detach(b);
 	b = fixture_attach(base);
@@ -125,7 +125,10 @@ test_look(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Who takes over a lock that was given back early hears of the batch, in the table and in whole buckets. */
+/*
+ * The next owner of a lock that was released early learns which batch to wait
+ * for, in entries and in whole buckets.
+ */
 static void
 test_early(void **state)
 {
@@ -145,7 +148,7 @@ test_early(void **state)
 		{
 			assert_int_equal(lock_row(b, 1, i, &holder), WIDE_OK);
 			assert_int_equal(wide_row_locks_after(b), 1000 + rows);
-			/* neither an older batch nor none takes it away */
+			/* neither an older batch nor none replaces it */
 			if (i % 2 == 0)
 				wide_row_unlock_early(b, 5);
 			else
@@ -158,7 +161,10 @@ test_early(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* One owner locks far more rows than there are entries, all exclude the other, all are released. */
+/*
+ * One owner locks far more rows than there are entries: all of them exclude
+ * the other owner, all are released.
+ */
 static void
 test_overflow(void **state)
 {
@@ -192,7 +198,10 @@ test_overflow(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* A full bucket with entries of several: BUSY names one of the others, never takes. */
+/*
+ * A full bucket with entries of several owners: BUSY names one of the others;
+ * the bucket is never taken over.
+ */
 static void
 test_full_bucket(void **state)
 {
@@ -219,7 +228,7 @@ test_full_bucket(void **state)
 			assert_int_equal(st, WIDE_OK);
 	}
 	assert_true(busy > 1000);
-	/* b's rows are still b's and nothing of them was lost */
+	/* b still holds its rows, none are lost */
 	for (uint32_t i = 0; i < 64 * 3; i++)
 	{
 		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_BUSY);
@@ -227,7 +236,7 @@ test_full_bucket(void **state)
 	}
 	assert_int_equal(wide_row_locks_held(b), 64 * 3);
 	wide_row_unlock_all(b);
-	/* now a gets whatever it wants: first the entries, then the buckets */
+	/* now a can take everything: first the entries, then the buckets */
 	for (uint32_t i = 0; i < 3000; i++)
 		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
 	wide_row_unlock_all(a);
@@ -237,7 +246,7 @@ test_full_bucket(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Plain counters, each under its row's lock. */
+/* Plain counters, each protected by the lock of its row. */
 static void
 test_processes(void **state)
 {
@@ -273,7 +282,10 @@ test_processes(void **state)
 					{
 						uint32_t	old = count[row];
 
-						/* now and then only: on a busy machine each one waits for everybody's time slice */
+						/*
+						 * only sometimes: on a busy machine each call waits
+						 * for the time slices of all others
+						 */
 						if (k == 0 && i % 16 < 2)
 							sched_yield();
 						count[row] = old + 1;
@@ -301,7 +313,7 @@ test_processes(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Somebody died inside a bucket: those who want it do not spin for ever. */
+/* A process died inside a bucket: waiters do not spin for ever. */
 static void
 test_death_inside(void **state)
 {
@@ -316,7 +328,7 @@ test_death_inside(void **state)
 	{
 		wide_db    *mine = fixture_attach(base);
 
-		/* as bucket_enter leaves it, in all buckets */
+		/* the state inside bucket_enter, in all buckets */
 		for (uint32_t i = 0; i < 64; i++)
 		{
 			bucket = (_Atomic uint32_t *) ((uint8_t *) base + mine->seg->locks + i * 64);

@@ -11,8 +11,8 @@ typedef struct seen
 	uint64_t	last_lsn;
 	struct { wide_replay_kind kind; uint64_t start, lsn, xid, hash; size_t len; } ev[4000];
 	uint64_t	end_during[4000];
-	wide_log   *log;			/* asked for its end meanwhile */
-	int			stop_at;		/* then WIDE_INTERRUPTED */
+	wide_log   *log;			/* if set, note() asks for its end and syncs */
+	int			stop_at;		/* return WIDE_INTERRUPTED after so many events */
 } seen;
 
 static seen *s;
@@ -35,7 +35,7 @@ note(void *arg, const wide_replay_event *ev)
 	if (to->log != NULL)
 	{
 		to->end_during[to->n] = to->log->end(to->log->ctx);
-		/* nothing can be missing on disk, so a sync has nothing to wait for */
+		/* replayed records are on disk, so a sync does not wait */
 		assert_int_equal(to->log->sync(to->log->ctx, ev->lsn), WIDE_OK);
 	}
 	to->n++;
@@ -65,7 +65,10 @@ env_make(env *e)
 	env_open(e);
 }
 
-/* As after a crash of everything: a new segment, a new log on the same directory, not replayed yet. */
+/*
+ * As after a crash of the whole system: a new segment, and a new log on the
+ * same directory, not replayed yet.
+ */
 static void
 env_restart(env *e)
 {
@@ -172,7 +175,7 @@ test_append_replay(void **state)
 		if (i > 0)
 			assert_true(lsn[i] > lsn[i - 1]);
 	}
-	/* while running */
+	/* while the log is in use */
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 300);
 	for (int i = 0; i < 300; i++)
@@ -183,9 +186,9 @@ test_append_replay(void **state)
 	}
 	assert_int_equal(e.log.sync(e.log.ctx, lsn[299]), WIDE_OK);
 	assert_int_equal(e.log.sync(e.log.ctx, lsn[299] + 8), WIDE_INVALID);
-	/* from the middle, in a new life; then it goes on */
+	/* from the middle, after a restart; then the log continues */
 	env_restart(&e);
-	assert_int_equal(add(&e, 300, false, &lsn[0]), WIDE_INVALID);	/* first replay */
+	assert_int_equal(add(&e, 300, false, &lsn[0]), WIDE_INVALID);	/* replay must come first */
 	memset(s, 0, sizeof(*s));
 	s->log = &e.log;
 	assert_int_equal(e.log.replay(e.log.ctx, lsn[99], note, s), WIDE_OK);
@@ -202,7 +205,7 @@ test_append_replay(void **state)
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 301);
 	check_event(300, 300);
-	/* positions that the log does not have */
+	/* positions that are not in the log */
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, lsn[0] + 8), WIDE_CORRUPT);
 	assert_int_equal(env_replay(&e, lsn[0]), WIDE_OK);
@@ -229,7 +232,7 @@ test_limits_and_interruption(void **state)
 	s->stop_at = 5;
 	assert_int_equal(e.log.replay(e.log.ctx, 0, note, s), WIDE_INTERRUPTED);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_INVALID);
-	/* again, all of it */
+	/* all of it again */
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 12);
 	assert_int_equal(s->ev[0].len, WIDE_LOG_RECORD_MAX);
@@ -283,7 +286,7 @@ test_segments(void **state)
 	assert_true(files > 10);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 1000);
-	/* what is not needed goes, what is needed stays */
+	/* unneeded files are removed, needed ones stay */
 	e.log.release(e.log.ctx, lsn[500] - 1);
 	assert_true(file_size(&e, 1) < 0);
 	assert_true(file_size(&e, files) >= 0);
@@ -313,7 +316,7 @@ test_segments(void **state)
 	env_free(&e);
 }
 
-/* Cut the file at every length: the records before the cut come back, and the log goes on. */
+/* Cut the file at every length: the records before the cut are replayed, and the log continues. */
 static void
 test_torn(void **state)
 {
@@ -340,7 +343,7 @@ test_torn(void **state)
 		snprintf(command, sizeof(command), "%s", file_name(&e, 1));
 		fd = open(command, O_RDWR);
 		assert_int_equal(ftruncate(fd, cut), 0);
-		/* garbage where the torn record would have gone on */
+		/* garbage where the torn record would have continued */
 		if (cut % 3 == 0)
 			assert_int_equal(pwrite(fd, payload, 50, cut + 8), 50);
 		close(fd);
@@ -362,7 +365,10 @@ test_torn(void **state)
 	env_free(&e);
 }
 
-/* One bit anywhere: either the tail is cut there, or, if it had been durable, the damage is reported. */
+/*
+ * One flipped bit anywhere: the log is cut at that record, or, if it had been
+ * durable, the damage is reported.
+ */
 static void
 test_damage(void **state)
 {
@@ -397,7 +403,7 @@ test_damage(void **state)
 		if (at < 64)
 			assert_int_equal(st, WIDE_CORRUPT);
 		else if (st == WIDE_OK && s->n == 20)
-			assert_true(lsn[n] - at <= 7);	/* padding: does not matter */
+			assert_true(lsn[n] - at <= 7);	/* padding: no effect */
 		else if (n <= 9)
 			assert_int_equal(st, WIDE_CORRUPT);
 		else
@@ -408,7 +414,7 @@ test_damage(void **state)
 		assert_int_equal(pwrite(fd, saved, lsn[19], 0), lsn[19]);
 		close(fd);
 	}
-	/* a damaged file that is not the last */
+	/* damage in a file that is not the last */
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 20);
@@ -422,7 +428,7 @@ test_damage(void **state)
 	env_free(&e);
 }
 
-/* The creation of a file was cut short. */
+/* The creation of a file was interrupted. */
 static void
 test_torn_creation(void **state)
 {
@@ -443,7 +449,7 @@ test_torn_creation(void **state)
 		assert_true(file_size(&e, 2) < 0);
 		assert_int_equal(add(&e, 2, false, &lsn), WIDE_OK);
 		wide_filelog_close(&e.log);
-		/* the very first */
+		/* the very first file */
 		assert_int_equal(truncate(file_name(&e, 1), size / 2), 0);
 		env_restart(&e);
 		assert_int_equal(env_replay(&e, 0), WIDE_OK);
@@ -453,7 +459,7 @@ test_torn_creation(void **state)
 	}
 }
 
-/* An os that counts syncs and can fail the n-th change. */
+/* An os that counts syncs and can fail the n-th write or sync. */
 typedef struct test_os
 {
 	wide_os		os;
@@ -513,7 +519,7 @@ test_failures(void **state)
 	end = lsn;
 	t.fail_sync = 1;
 	assert_int_equal(e.log.sync(e.log.ctx, lsn), WIDE_IO);
-	/* never again, although the disk would do it now */
+	/* the failure is permanent, although the disk works again */
 	assert_int_equal(e.log.sync(e.log.ctx, lsn), WIDE_IO);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_IO);
 	env_restart(&e);
@@ -523,7 +529,7 @@ test_failures(void **state)
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_IO);
 	assert_true(e.log.end(e.log.ctx) == end);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_IO);
-	/* a failing change of files */
+	/* a failure while the log starts a new file */
 	for (int fail = 1; fail <= 2; fail++)
 	{
 		env_restart(&e);
@@ -535,7 +541,7 @@ test_failures(void **state)
 		assert_int_equal(env_replay(&e, 0), WIDE_OK);
 		assert_int_equal(s->n, 1);
 	}
-	/* poison */
+	/* a poisoned segment */
 	shm_segment_poison(e.base, "test");
 	assert_int_equal(e.log.sync(e.log.ctx, e.log.end(e.log.ctx) + 8), WIDE_POISONED);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_POISONED);
@@ -543,8 +549,9 @@ test_failures(void **state)
 }
 
 /*
- * Power failure at every changing call, with several outcomes each: what was
- * acknowledged is there, what is there is a prefix, and the log goes on.
+ * Power failure at every changing call, with several outcomes each:
+ * acknowledged records are there, the records that are there form a prefix,
+ * and the log continues.
  */
 static void
 test_power_failure(void **state)
@@ -589,7 +596,7 @@ test_power_failure(void **state)
 			assert_int_equal(wide_segment_format(e.base, cfg), WIDE_OK);
 			env_open(&e);
 			assert_int_equal(env_replay(&e, 0), WIDE_OK);
-			/* the one whose append failed may be there */
+			/* the record whose append failed may be there */
 			assert_in_range(s->n, acknowledged, n + 1);
 			for (int i = 0; i < s->n; i++)
 				check_event(i, i);
@@ -611,7 +618,7 @@ test_power_failure(void **state)
 #define CHILDREN 6
 #define APPENDS 60
 
-/* Several processes append and sync; what a sync has covered is there, and syncs are shared. */
+/* Several processes append and sync: records covered by a sync are there, and syncs are shared. */
 static void
 test_group_commit(void **state)
 {
@@ -650,7 +657,7 @@ test_group_commit(void **state)
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, CHILDREN * APPENDS);
-	/* each one's records in its order */
+	/* the records of each process are in order */
 	for (int i = 0; i < s->n; i++)
 	{
 		int			p;
@@ -670,7 +677,10 @@ test_group_commit(void **state)
 	env_free(&e);
 }
 
-/* A process is killed at a kill point: the others are told, and what was written comes back. */
+/*
+ * A process is killed at a kill point: the others get an error, and written
+ * records are recovered.
+ */
 static void
 die_here(void *arg, const char *name)
 {
@@ -708,17 +718,17 @@ test_kill(void **state)
 		waitpid(pid, &status, 0);
 		assert_true(WIFSIGNALED(status));
 		if (k == 0)
-			/* it held LOCK_COMMIT */
+			/* the killed process held LOCK_COMMIT */
 			assert_int_equal(add(&e, 6, false, &lsn), WIDE_POISONED);
 		else
 		{
-			/* it was the leader */
+			/* the killed process was the leader of a group sync */
 			assert_int_equal(add(&e, 6, false, &lsn), WIDE_OK);
 			assert_int_equal(e.log.sync(e.log.ctx, lsn), WIDE_POISONED);
 		}
 		env_restart(&e);
 		assert_int_equal(env_replay(&e, 0), WIDE_OK);
-		/* written is written: only the system's death loses it */
+		/* written records are only lost if the system dies */
 		assert_int_equal(s->n, k == 0 ? 6 : 7);
 		for (int i = 0; i < 5; i++)
 			check_event(i, i);

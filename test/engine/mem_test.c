@@ -1,4 +1,4 @@
-/* The memtable against a sorted array; concurrent inserters. */
+/* The memtable compared with a sorted array; concurrent inserters. */
 #include "segment_fixture.h"
 
 #define KEY_MAX 24
@@ -11,7 +11,7 @@ typedef struct model_entry
 	int64_t		ts;
 	uint64_t	seq;
 	uint8_t		type;
-	uint32_t	value;			/* number that the value holds */
+	uint32_t	value;			/* number stored in the value */
 } model_entry;
 
 typedef struct space
@@ -60,7 +60,7 @@ model_order(const void *a, const void *b)
 	return x->family != y->family ? (x->family > y->family) - (x->family < y->family) : key_compare(&ex, &ey);
 }
 
-/* Keys of a small alphabet with zero bytes, so that prefixes and equal keys abound. */
+/* Keys over a small alphabet with zero bytes, so that prefixes and equal keys are frequent. */
 static void
 model_random(model_entry *e, uint64_t *rnd, uint32_t number)
 {
@@ -101,7 +101,7 @@ insert(space *s, const model_entry *e, mem_hint *hint)
 	assert_true(bytes <= mem_node_bytes(en.klen, en.vlen));
 	assert_int_equal(bytes % 8, 0);
 	s->t.used += bytes;
-	/* it must keep to its own bytes */
+	/* an insert must not write beyond its own bytes */
 	memset(s->base + s->t.used, 0xee, 16);
 	mem_insert_hint(&s->m, at, e->family, &en, hint);
 	for (int i = 0; i < 16; i++)
@@ -177,10 +177,10 @@ test_model(void **state)
 			model_random(&all[i], &rnd, i);
 		if (mode == 1)			/* ascending, with a hint */
 			qsort(all, n, sizeof(*all), model_order);
-		/* mode 0: without a hint; mode 2: with one that is mostly wrong */
+		/* mode 0: without a hint; mode 2: with a hint that is mostly wrong */
 		for (int i = 0; i < n; i++)
 			insert(&s, &all[i], mode == 0 ? NULL : &hint);
-		/* the model: the first of equal keys stays */
+		/* in the model the first of equal keys stays */
 		for (int i = 0; i < n; i++)
 		{
 			bool		known = false;
@@ -201,7 +201,7 @@ test_model(void **state)
 		assert_int_equal(s.t.tombstones, tombstones);
 		assert_true(s.t.ts_min == ts_min && s.t.ts_max == ts_max);
 		assert_true(s.t.seq_min == 0 && s.t.seq_max == 3);
-		/* a second life of the memory */
+		/* the memory is used a second time */
 		mem_init(&s.m, &s.t, s.base, s.size);
 		check_against(&s, all, 0, &rnd);
 		space_free(&s);
@@ -209,7 +209,7 @@ test_model(void **state)
 	}
 }
 
-/* The list behind the shared struct: four processes insert, one reads all the time. */
+/* Four processes insert into a shared memtable, one reads all the time. */
 typedef struct shared
 {
 	memtable	t;
@@ -230,7 +230,7 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 		uint8_t		key[12] = "rowrow";
 		uint64_t	r = fixture_random(&rnd);
 		uint32_t	value = i * children + number;
-		/* every tenth key is one that all children insert */
+		/* every tenth key is inserted by all children */
 		uint32_t	k = i % 10 == 0 ? i : (uint32_t) r;
 		entry		e = {.ukey = key, .klen = sizeof(key), .rowlen = 6, .ts = i % 10 == 0 ? (int64_t) -1 : (int64_t) value, .seq = 7,
 			.type = i % 10 == 1 ? ENTRY_DELETE_COLUMN : ENTRY_PUT, .vlen = 4, .value = (uint8_t *) &value};
@@ -302,15 +302,16 @@ test_concurrent(void **state)
 		fixture_child_ok(pid[i]);
 	assert_int_equal(mem_check(&m), WIDE_OK);
 	/*
-	 * Per child 18000 entries of its own; the other 2000 are the same for the
-	 * children with i as key, and the same for those with k, which is i too
+	 * Each child has 18000 entries of its own.  The other 2000 are the same
+	 * for the children with i as key, and for those with k, which equals i
+	 * there.
 	 */
 	assert_int_equal(sh->t.cells, 4 * PER_CHILD / 10 * 9 + PER_CHILD / 10);
 	assert_int_equal(sh->t.tombstones, 4 * PER_CHILD / 10);
 	munmap(base, size + 4096);
 }
 
-/* mem_check sees what it is for */
+/* mem_check detects each kind of damage. */
 static void
 test_check(void **state)
 {
@@ -339,7 +340,7 @@ test_check(void **state)
 	assert_int_equal(mem_check(&s.m), WIDE_CORRUPT);
 	key[0] ^= 0x80;
 	assert_int_equal(mem_check(&s.m), WIDE_OK);
-	/* a link out of the memory */
+	/* a link that points outside of the memory */
 	((uint32_t *) (s.base + (uint64_t) c.node * 8))[-1] = 1 << 30;
 	assert_int_equal(mem_check(&s.m), WIDE_CORRUPT);
 	space_free(&s);

@@ -1,6 +1,7 @@
 /*
- * merge_test.c - sources and their merge, against a sorted array: memtables,
- * single files and runs of files, with entries that are in several of them.
+ * merge_test.c - sources and their merge, compared with a sorted array:
+ * memtables, single files and runs of files, with entries that are in several
+ * of them.
  */
 #include "testlib.h"
 #include "source.h"
@@ -33,7 +34,7 @@ mem_put(fixture *f, int i, wide_family_id family, const entry *e)
 	mem_insert(&f->mems[i], at, family, e);
 }
 
-/* Entry i goes to one or more of: memtables 0, 1; files 0, 1 alone; a run of four. */
+/* Entry i goes to one or more of: memtables 0 and 1; single files 0 and 1; a run of four files. */
 static void
 fill(fixture *f, uint64_t seed)
 {
@@ -63,7 +64,7 @@ fill(fixture *f, uint64_t seed)
 		for (int k = 0; k < 2; k++)
 			if (where & (1u << k))
 				mem_put(f, k, FAMILY, e);
-		/* neighbours in the list that are no part of the family */
+		/* neighbours in the list that belong to other families */
 		mem_put(f, 0, FAMILY - 1, e);
 		mem_put(f, 1, FAMILY + 1, e);
 		for (int k = 0; k < 2; k++)
@@ -71,7 +72,7 @@ fill(fixture *f, uint64_t seed)
 				assert_ok(sst_writer_add(w[k], e));
 		if (where & 16)
 		{
-			/* the run's files end anywhere between rows */
+			/* the files of a run may end between any two rows */
 			if (++in_run > 100 && f->nfiles < 3 && i > 0 && ukey_compare(e->ukey, e->rowlen, f->all.e[i - 1].ukey, f->all.e[i - 1].rowlen))
 			{
 				assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++]));
@@ -148,7 +149,7 @@ test_order_and_seeks(void **state)
 		{
 			entry		to = f.all.e[rnd(&r) % (uint64_t) f.all.n];
 
-			/* in front of the entry, of its column, of its row, or behind them */
+			/* before the entry, its column or its row, or after them */
 			switch (rnd(&r) % 5)
 			{
 				case 0:
@@ -172,7 +173,7 @@ test_order_and_seeks(void **state)
 			expect_from(&f, first_at(&f, &to), 20);
 			if (rnd(&r) % 2)
 			{
-				/* onwards without going back */
+				/* forwards without going back */
 				const entry *here = merge_entry(f.m);
 				entry		far = f.all.e[f.all.n - 1 - (int) (rnd(&r) % 50)];
 
@@ -207,7 +208,7 @@ test_rows_backwards(void **state)
 		assert_ok(merge_row_before(f.m, bound.data, (uint32_t) bound.len, &row));
 		assert_int_equal(row.len, e->rowlen);
 		assert_memory_equal(row.data, e->ukey, e->rowlen);
-		/* reading the row in between does no harm */
+		/* reading the row in between has no effect */
 		assert_ok(merge_seek(f.m, row.data, (uint32_t) row.len, INT64_MAX, SEQ_MAX));
 		assert_memory_equal(merge_entry(f.m)->ukey, row.data, row.len);
 		while (i >= 0 && f.all.e[i].rowlen == row.len && memcmp(f.all.e[i].ukey, row.data, row.len) == 0)
@@ -221,7 +222,7 @@ test_rows_backwards(void **state)
 	drop(&f);
 }
 
-/* With the limits of a get the answer for that row stays, and files are left out. */
+/* With the limits of a get the answer for that row stays the same, and files are skipped. */
 static void
 test_limits(void **state)
 {

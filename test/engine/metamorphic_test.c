@@ -6,16 +6,16 @@
  * random operations: several transactions at a time with savepoints, commits of
  * all kinds, scans and gets of every shape at old and new snapshots and inside
  * the transactions, online changes of options, and between them flushes,
- * compactions, and deaths of the whole segment.  None of the latter may change
- * an answer.  Every life is run by a child of its own.  One that fails is made
- * as small as possible and printed as lines that can be run again.
+ * compactions, and crashes of the whole segment.  None of these last may change
+ * an answer.  Every life runs in a child process.  A life that fails is shrunk
+ * and printed as lines that can be run again.
  *
- *     WIDE_OPS=n    operations in all (default: a few seconds' worth)
- *     WIDE_SEED=n   the first life's seed
- *     metamorphic_test -f FILE    run (and shrink) the history in FILE
+ *     WIDE_OPS=n    operations in total (default: as many as take a few seconds)
+ *     WIDE_SEED=n   seed of the first life
+ *     metamorphic_test -f FILE    runs (and shrinks) the history in FILE
  *
- * An exception to "never changes an answer" is not generated: cells with a TTL
- * live in columns where the store assigns the timestamps, or that are far in
+ * One exception to "never changes an answer" is not generated: cells with a TTL
+ * are only written to columns where the store assigns the timestamps, or far in
  * the future; see "own TTL passed" in view.c.
  */
 #include <fcntl.h>
@@ -34,21 +34,21 @@
 #define FAR			100000	/* later than any automatic timestamp */
 #define MAX_SNAPS	4
 #define VALUE_MAX	4000
-#define BULK_VALUE	1000000	/* from here on, values are large */
+#define BULK_VALUE	1000000	/* values from this one on are large */
 #define SHRINK_RUNS	3000
 #define LIFE_SECONDS	60	/* a life that takes longer hangs */
 
 typedef struct snap
 {
 	wide_snapshot *s;
-	int64_t		now;			/* when it was taken */
+	int64_t		now;			/* when the snapshot was taken */
 	int			moment;
 	int			excluded_from;
 	int			included[8];
 	int			nincluded;
 } snap;
 
-/* A transaction and the engine's and the model's savepoints in it. */
+/* A transaction, with its savepoints in the engine and in the model. */
 typedef struct transaction
 {
 	wide_batch *b;
@@ -59,7 +59,7 @@ typedef struct transaction
 
 typedef struct life
 {
-	uint64_t	r;				/* of the step that runs */
+	uint64_t	r;				/* random state of the current step */
 	store		st;
 	model		m;
 	wide_table_id table;
@@ -71,26 +71,26 @@ typedef struct life
 	uint8_t		quals[MAX_QUALS][8];
 	size_t		qual_len[MAX_QUALS];
 	bool		big;
-	size_t		memory;			/* of a transaction; 0 the usual */
+	size_t		memory;			/* limit of a transaction in bytes; 0: the default */
 	transaction tx[MODEL_BATCHES];
 	snap		snaps[MAX_SNAPS];
 	int			nsnaps;
 	uint64_t	xid;
-	uint64_t	ended;			/* no snapshot will regard an external transaction below as running */
+	uint64_t	ended;			/* no snapshot regards an external transaction below this one as running */
 	struct
 	{
 		uint64_t	xid;
 		int			moment;
-	}			external[4];	/* the last ones */
+	}			external[4];	/* the most recent ones */
 } life;
 
 static uint8_t value_bytes[VALUE_MAX + 16];
-static bool verbose;			/* print steps as they are run */
-static char *shared_dir;		/* where a child's store is, for the parent to remove */
+static bool verbose;			/* print each step as it runs */
+static char *shared_dir;		/* directory of the child's store, for the parent to remove */
 
-/* ---------------------------------------------------------------- failing */
+/* --------------------------------------------------------------- failures */
 
-/* What happened inside a step, as a comment behind it. */
+/* Prints what happened inside a step, as a comment after it. */
 static void
 note(const char *fmt,...)
 {
@@ -103,7 +103,7 @@ note(const char *fmt,...)
 	va_end(ap);
 }
 
-/* Tombstones and versions of a row, for the reader of a failure. */
+/* Prints a tombstone or version of a row, for the report of a failure. */
 static wide_status
 print_raw(void *arg, const wide_raw_cell *c)
 {
@@ -137,7 +137,10 @@ fail_life(life *l, const char *fmt,...)
 #define CHECK(l, expr) do { wide_status check_st_ = (expr); if (check_st_ != WIDE_OK) \
 	fail_life(l, "%s: %s (%s)", #expr, wide_status_name(check_st_), wide_error_text()); } while (0)
 
-/* A timestamp for people: small, or -1 for the ends of time and none. */
+/*
+ * Returns a timestamp for display: relative to the start, or -1 for none and
+ * for the ends of time.
+ */
 static long long
 shown(int64_t ts)
 {
@@ -150,7 +153,7 @@ pick(life *l, uint32_t n)
 	return (uint32_t) (rnd(&l->r) >> 33) % n;
 }
 
-/* A field of a step as an index. */
+/* Returns a field of a step as an index. */
 static int
 index_of(int64_t field, int n)
 {
@@ -169,7 +172,7 @@ qual_bytes(life *l, int q)
 	return bytes(l->quals[q], l->qual_len[q]);
 }
 
-/* A value is its number and a tail that depends on it. */
+/* Returns a value: its number and a tail that depends on it. */
 static wide_bytes
 value_of(const life *l, int id, uint8_t *buf)
 {
@@ -181,7 +184,7 @@ value_of(const life *l, int id, uint8_t *buf)
 	return bytes(buf, sizeof id + n);
 }
 
-/* ------------------------------------------------------------------ begin */
+/* -------------------------------------------------------------- beginning */
 
 static life *order_life;
 
@@ -193,7 +196,7 @@ row_order(const void *a, const void *b)
 	return ukey_compare(order_life->rows[x], order_life->row_len[x], order_life->rows[y], order_life->row_len[y]);
 }
 
-/* names 0: plain ones; else awkward ones that depend on it */
+/* names 0: plain names; else awkward names that depend on the seed */
 static void
 make_names(life *l, uint64_t names)
 {
@@ -222,7 +225,7 @@ make_names(life *l, uint64_t names)
 		l->sorted[i] = i;
 	order_life = l;
 	qsort(l->sorted, (size_t) l->m.nrows, sizeof(int), row_order);
-	/* ascending: the index is the order */
+	/* ascending: the index is also the order */
 	for (int i = 0; i < l->m.nquals; i++)
 	{
 		l->quals[i][0] = (uint8_t) (i < 2 ? 0 : 'a' + i);
@@ -237,7 +240,7 @@ at_least(int64_t x, int32_t least)
 	return x < least ? least : (int32_t) x;
 }
 
-/* The options that a family step (from field 0) or an alter step (from field 1) states. */
+/* Sets the options given by a family step (from field 0) or an alter step (from field 1). */
 static void
 family_from(wide_family_options *o, const int64_t *a)
 {
@@ -265,7 +268,7 @@ model_options(model_family *f, const wide_family_options *o)
 	f->keep_deleted = o->keep_deleted;
 }
 
-/* The first steps of the history; returns the number of them. */
+/* Runs the first steps of the history; returns their number. */
 static int
 begin_life(life *l, const history *h)
 {
@@ -285,7 +288,7 @@ begin_life(life *l, const history *h)
 	l->m.nquals = a[4] < 1 ? 1 : a[4] > MAX_QUALS ? MAX_QUALS : (int) a[4];
 	l->big = a[6] != 0;
 	l->memory = (size_t) a[7];
-	/* runs of several blocks, merged often */
+	/* runs have several blocks and are merged often */
 	spill_fan = 3;
 	run_block_bytes = 200;
 	for (int i = 1; i < h->n && h->steps[i].kind == STEP_FAMILY && i <= 4; i++)
@@ -344,7 +347,7 @@ add_op(life *l, int batch, model_op *o)
 
 	if (t->b == NULL)
 		CHECK(l, wide_batch_new(l->st.db, &t->b));
-	/* so it gets a provisional timestamp of its own */
+	/* a new command, so the put gets a provisional timestamp of its own */
 	wide_batch_command(t->b, l->memory > 0 ? l->memory : (size_t) 64 << 20);
 	if (o->type == M_PUT)
 		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row), qual_bytes(l, o->qual),
@@ -392,8 +395,9 @@ do_delete_row(life *l, const int64_t *a)
 }
 
 /*
- * A transaction that does not fit into a memtable becomes files: most of it is
- * ballast for the last row, the rest is small and may meet what others write.
+ * A transaction that does not fit into a memtable becomes files: most of its
+ * cells are ballast in the last row, the others are small and may meet cells
+ * of other transactions.
  */
 static void
 do_bulk(life *l, const int64_t *a)
@@ -447,8 +451,9 @@ do_rewind(life *l, int batch, int64_t which)
 }
 
 /*
- * Transactions that came to nothing may have moved the clock of automatic
- * timestamps, a crash may take that back; never below what was given out.
+ * Transactions that were not committed may have moved the clock of automatic
+ * timestamps, and a crash may undo that; but the clock never goes below a
+ * timestamp that was assigned.
  */
 static void
 follow_clock(life *l)
@@ -456,7 +461,7 @@ follow_clock(life *l)
 	int64_t		ts = l->st.db->seg->commit.last_ts;
 
 	if (ts < l->m.stamped)
-		fail_life(l, "the clock went back to %lld, %lld was given out", shown(ts), shown(l->m.stamped));
+		fail_life(l, "the clock went back to %lld, although %lld was assigned", shown(ts), shown(l->m.stamped));
 	l->m.last_ts = ts;
 }
 
@@ -490,7 +495,7 @@ die_committing(life *l, int batch)
 	transaction *t = &l->tx[batch];
 
 	l->st.log.sync(l->st.log.ctx, l->st.log.end(l->st.log.ctx));
-	/* the slot goes with the segment */
+	/* the slot disappears with the segment */
 	t->b->finished = true;
 	free(t->b->files);
 	t->b->files = NULL;
@@ -504,7 +509,7 @@ die_committing(life *l, int batch)
 	memset(l->external, 0, sizeof l->external);
 }
 
-/* Prepare, and how it ends. */
+/* Prepares the batch and commits, refuses or loses it. */
 static void
 do_commit(life *l, int batch, int kind, bool in_external)
 {
@@ -533,13 +538,16 @@ do_commit(life *l, int batch, int kind, bool in_external)
 	if (lost)
 	{
 		die_committing(l, batch);
-		/* its time is of after the death, which took back what batches without a commit had added to the clock */
+		/*
+		 * it gets its timestamp after the crash, which has undone clock moves
+		 * of uncommitted batches
+		 */
 		if (stamp == INT64_MIN)
 		{
 			int64_t		after = l->st.db->seg->commit.last_ts;
 
 			if (after <= l->m.stamped)
-				fail_life(l, "recovery gave out %lld after %lld", shown(after), shown(l->m.stamped));
+				fail_life(l, "recovery assigned %lld after %lld", shown(after), shown(l->m.stamped));
 			l->m.last_ts = after - 1;
 		}
 	}
@@ -599,7 +607,10 @@ take_snapshot(life *l, snap *s)
 			if (s->excluded_from == 0 || l->external[i].moment < s->excluded_from)
 				s->excluded_from = l->external[i].moment;
 		}
-	/* what is newer than one that runs is newer than the asker, but for those that are known to have ended */
+	/*
+	 * commits newer than a running one count as newer than the snapshot,
+	 * except those known to have ended
+	 */
 	if (s->excluded_from > 0)
 	{
 		int			newest = s->excluded_from - 1;
@@ -626,7 +637,7 @@ do_snapshot(life *l, uint64_t seed)
 	l->r = seed;
 	take_snapshot(l, s);
 	l->nsnaps++;
-	note("\t# at %d without those from %d on but %d", s->moment, s->excluded_from, s->nincluded);
+	note("\t# at %d, without those from %d on except %d", s->moment, s->excluded_from, s->nincluded);
 }
 
 static void
@@ -714,7 +725,7 @@ ask_ranges(life *l, asked *a)
 		a->ranges[a->nranges++] = (wide_range) {{a->bounds[0], 0}, {NULL, 0}};
 		return;
 	}
-	/* ascending positions in the order of rows */
+	/* ascending positions in row order */
 	for (int at = 0; at <= l->m.nrows && n < 12; at += 1 + (int) pick(l, (uint32_t) (kind == 1 ? 3 : l->m.nrows)))
 		if (pick(l, 2))
 			cuts[n++] = at;
@@ -787,7 +798,7 @@ in_ranges(const asked *a, wide_bytes r)
 	return false;
 }
 
-/* What the model says of a row; returns the number of cells, -1: there is no such row. */
+/* A cell of a row, as the model has it. */
 typedef struct expected
 {
 	int			family, column, version, qual;
@@ -800,6 +811,7 @@ is_shown(const asked *a, int64_t ts)
 	return (a->show_min == 0 && a->show_max == 0) || (ts >= a->show_min && (ts < a->show_max || a->show_max == INT64_MAX));
 }
 
+/* Computes a row in the model.  Returns the number of its cells, -1 if the row does not exist. */
 static int
 expect_row(life *l, const asked *a, int row, expected *out)
 {
@@ -894,7 +906,7 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 			if (row.key.len != l->row_len[r] || memcmp(row.key.data, l->rows[r], row.key.len) != 0)
 				fail_life(l, "row %d expected, another found", r);
 			if (a->row_cells != 0 && row.ncells > (int) a->row_cells)
-				fail_life(l, "row %d: %d cells at once", r, row.ncells);
+				fail_life(l, "row %d: %d cells in one part", r, row.ncells);
 			for (int k = 0; k < row.ncells; k++)
 			{
 				if (got >= n)
@@ -907,10 +919,10 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 	}
 	st = wide_scan_next(scan, &row);
 	if (st != WIDE_END)
-		fail_life(l, "a row too many, or %s (%s)", wide_status_name(st), st == WIDE_OK ? "" : wide_error_text());
+		fail_life(l, "expected the end of the scan: extra row, or %s (%s)", wide_status_name(st), st == WIDE_OK ? "" : wide_error_text());
 }
 
-/* What a scan asks for when it asks for everything. */
+/* Makes a scan that reads everything. */
 static void
 ask_everything(life *l, asked *a, const snap *s)
 {
@@ -944,7 +956,7 @@ note_scan(life *l, const asked *a)
 		note("; f%d want %d%s max %d", a->model_fam[i], a->fam[i].want, a->fam[i].any_exists ? "+" : "", a->fam[i].max_versions);
 }
 
-/* seed 0: everything */
+/* Runs a random scan; seed 0: reads everything. */
 static void
 do_scan(life *l, uint64_t seed, const snap *s)
 {
@@ -971,7 +983,7 @@ do_scan(life *l, uint64_t seed, const snap *s)
 		ask_when(l, &a, s);
 	}
 	note_scan(l, &a);
-	/* row by row as well */
+	/* also with rows read one by one */
 	scan_runs_off = seed % 4 == 3;
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
@@ -986,7 +998,7 @@ do_scan(life *l, uint64_t seed, const snap *s)
 		ask_ranges(l, &a);
 		note(", again with %d ranges", a.nranges);
 		CHECK(l, wide_scan_restart(scan, a.ranges, a.nranges, a.own_mark));
-		/* leave it in the middle now and then */
+		/* sometimes restart in the middle of a scan */
 		if (pick(l, 3) == 0 && wide_scan_next(scan, &row) == WIDE_OK)
 			CHECK(l, wide_scan_restart(scan, a.ranges, a.nranges, a.own_mark));
 		compare_scan(l, &a, scan);
@@ -1007,7 +1019,7 @@ do_crash(life *l)
 	store_close(&l->st);
 	CHECK(l, store_open(&l->st));
 	follow_clock(l);
-	/* nobody's snapshot has survived */
+	/* no snapshots survive */
 	memset(l->external, 0, sizeof l->external);
 }
 
@@ -1029,14 +1041,17 @@ do_alter(life *l, const int64_t *a)
 	st = wide_batch_alter_family(b, l->ids[i], &o);
 	if (st == WIDE_FULL)
 	{
-		/* a compaction makes room, if nobody needs what is older than the changes, and no reader's view depends on them */
+		/*
+		 * a compaction makes room, unless a reader needs data older than the
+		 * changes, or reading the past depends on them
+		 */
 		bool		must = l->nsnaps == 0 && !l->opts[i].keep_deleted;
 
 		if (must)
 			l->st.oldest_external = l->ended = l->xid + 1;
 		CHECK(l, wide_compact(l->st.db, l->ids[i]));
 		st = wide_batch_alter_family(b, l->ids[i], &o);
-		note("\t# after a compaction%s", st == WIDE_OK ? "" : " in vain");
+		note("\t# after a compaction%s", st == WIDE_OK ? "" : " without effect");
 		if (st == WIDE_FULL && !must)
 		{
 			wide_batch_free(b);
@@ -1133,7 +1148,7 @@ run_step(life *l, const step *s)
 	}
 }
 
-/* In a child: exits. */
+/* Runs the life in a child; does not return. */
 static void
 run_life(const history *h)
 {
@@ -1162,8 +1177,8 @@ run_life(const history *h)
 		run_step(&l, &h->steps[i]);
 		note("\n");
 	}
-	/* and everything that can be seen at the end */
-	note("# at the end, everything\n");
+	/* at the end, compare everything that can be read */
+	note("# the end: read everything\n");
 	for (i = 0; i < l.nsnaps; i++)
 		do_scan(&l, 0, &l.snaps[i]);
 	do_scan(&l, 0, NULL);
@@ -1174,7 +1189,10 @@ run_life(const history *h)
 	exit(0);
 }
 
-/* Run it in a child; its output goes to out, which may be NULL.  True: it was all right. */
+/*
+ * Runs the history in a child; its output goes to out, which may be NULL.
+ * Returns true if it passed.
+ */
 static bool
 runs(const history *h, bool say, FILE *out)
 {
@@ -1209,7 +1227,7 @@ runs(const history *h, bool say, FILE *out)
 
 typedef struct shrinker
 {
-	history		h;				/* the smallest that fails so far */
+	history		h;				/* the smallest failing history so far */
 	int			runs;
 } shrinker;
 
@@ -1219,7 +1237,7 @@ fails(shrinker *s, const history *h)
 	return s->runs < SHRINK_RUNS && (s->runs++, !runs(h, false, NULL));
 }
 
-/* Take chunks away, ever smaller ones; true: something went. */
+/* Removes chunks of steps, of decreasing size.  Returns true if any could be removed. */
 static bool
 drop_steps(shrinker *s)
 {
@@ -1243,7 +1261,7 @@ drop_steps(shrinker *s)
 	return any;
 }
 
-/* Does it fail with this value of a field?  Then the field has it. */
+/* Sets a field to the value if the history still fails with it.  Returns true if it does. */
 static bool
 fails_with(shrinker *s, int64_t *field, int64_t value)
 {
@@ -1256,7 +1274,7 @@ fails_with(shrinker *s, int64_t *field, int64_t value)
 	return false;
 }
 
-/* Give fields plainer values, or such that are nearer to those; true: one could be. */
+/* Sets fields to plainer values, or to values nearer to them.  Returns true if any changed. */
 static bool
 plain_fields(shrinker *s)
 {
@@ -1284,7 +1302,7 @@ plain_fields(shrinker *s)
 	return any;
 }
 
-/* Print the smallest history found that fails as h does. */
+/* Prints the smallest history found that fails as h does. */
 static void
 shrink(const history *h)
 {
@@ -1317,14 +1335,14 @@ typedef struct maker
 	uint64_t	r;
 	history		h;
 	int			families, rows, quals, values;
-	uint32_t	times;			/* different timestamps, but for automatic ones */
+	uint32_t	times;			/* number of different explicit timestamps */
 	bool		ttl_cells;
 	bool		narrow;			/* one transaction at a time */
 	bool		churn;			/* many flushes and compactions */
 	bool		bulky;			/* many transactions that become files */
-	bool		windy;			/* files of past windows of time are merged */
+	bool		windy;			/* files of past time windows are merged */
 	bool		restless;		/* many changes of options */
-	step		family[4];		/* as created or altered last */
+	step		family[4];		/* the options at the creation or the last change */
 } maker;
 
 static int64_t
@@ -1363,7 +1381,7 @@ make_alter(maker *g)
 				other;
 
 	make_options(g, &other);
-	/* a part of them changes */
+	/* change some of the options */
 	for (int k = 0; k < 9; k++)
 		if (draw(g, 3) == 0)
 			f->a[k] = other.a[k];
@@ -1380,7 +1398,7 @@ make_write(maker *g, int64_t batch)
 {
 	int64_t		kind = draw(g, 33), family = draw(g, (uint32_t) g->families), row = draw(g, (uint32_t) g->rows),
 				qual = draw(g, (uint32_t) g->quals), ts = 10 * draw(g, g->times);
-	/* cells with a TTL live in columns where timestamps only rise */
+	/* cells with a TTL go to a column whose timestamps only rise */
 	bool		rising = g->ttl_cells && qual == 0;
 	step		s = {.kind = STEP_PUT, .a = {batch, family, row, qual, ts, -1, 0, 0}};
 
@@ -1449,7 +1467,7 @@ make_step(maker *g)
 		s.a[0] = draw(g, 60);
 	else if (s.kind == STEP_BULK)
 	{
-		/* their timestamps are assigned before the commit: not with cells that have a TTL */
+		/* timestamps of a bulk are assigned before the commit, so not with cells that have a TTL */
 		if (g->ttl_cells || (!g->bulky && draw(g, 4) > 0))
 			return;
 		s.a[1] = draw(g, (uint32_t) g->families);
@@ -1458,7 +1476,7 @@ make_step(maker *g)
 		s.a[4] = g->times - 1;
 		if (draw(g, 2))
 		{
-			/* at once, between others in the same memtable */
+			/* commit at once, among others in the same memtable */
 			history_add(&g->h, &s);
 			s = (step) {.kind = STEP_COMMIT, .a = {batch, draw(g, 4) == 0}};
 		}
@@ -1489,9 +1507,9 @@ make_life(uint64_t seed)
 	s.a[3] = g.rows;
 	s.a[4] = g.quals;
 	s.a[5] = draw(&g, 1000);
-	/* a block of one cell each, and a memtable that is soon full */
+	/* a block for each cell, and a memtable that is full soon */
 	s.a[6] = !g.ttl_cells && draw(&g, 4) == 0;
-	/* each operation a run of its own, or a few, or most transactions none */
+	/* a run for each operation, or for a few, or none for most transactions */
 	if (!g.ttl_cells && draw(&g, 3) == 0)
 		s.a[7] = draw(&g, 5) == 0 ? 1 : 1000 + draw(&g, 5000);
 	history_add(&g.h, &s);
@@ -1541,35 +1559,41 @@ test_lives(void **state)
 		   (long long) (time(NULL) - begin));
 }
 
-/* Short lives that chance may take long to find. */
+/* Short lives that random generation may take long to find. */
 static const char *const examples[] = {
-	/* fewer versions: what a deleted newer version let through stays, compacted or not */
+	/* fewer versions: a version exposed by a delete stays, compacted or not */
 	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
 	"alter versions=1\nscan\ncompact\nscan\n",
 	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
 	"compact\nalter versions=1\nscan\n",
-	/* fewer and more again: what went in between does not come back */
+	/* fewer versions and more again: versions dropped in between do not come back */
 	"store\nfamily versions=3\nput ts=10 value=1\nput ts=20 value=2\ncommit\nalter versions=1\nalter versions=3\nscan\n"
 	"delete ts=20\ncommit\nscan\nflush\ncompact\nscan\n",
-	/* a delete that the merge of older files does not see came before the versions became fewer */
+	/*
+	 * a delete that the merge of older files does not see came before the
+	 * number of versions was reduced
+	 */
 	"store rows=5\nfamily versions=2\nput ts=10 value=1\nput ts=20 value=2\ncommit\nflush\nput row=1 value=3\ncommit\nflush\n"
 	"put row=2 value=4\ncommit\nflush\nput row=3 value=5\ncommit\nflush\ndelete ts=20\ncommit\nalter versions=1\n"
 	"work units=3\nscan\n",
 	/* windows: the file between the two that are merged has the delete */
 	"store rows=2\nfamily versions=1 window=100\nput ts=20 value=1\ncommit\nflush\ndelete ts=20\nput row=1 ts=250 value=2\n"
 	"commit\nflush\nput ts=10 value=3\ncommit\nflush\nclock by=1000\nscan\nwork units=3\nscan\n",
-	/* windows and TTL: the files of the past go as a whole, the delete in one of them with it */
+	/* windows and TTL: expired files go as a whole, including the delete in one of them */
 	"store\nfamily versions=1 window=100 ttl=300\nput ts=0 value=1\ncommit\nflush\ndelete ts=20\ncommit\nflush\n"
 	"put ts=310 value=2\ncommit\nflush\nclock by=330\nscan\nwork units=3\nscan\nalter versions=1\nput ts=15 value=3\n"
 	"commit\nscan\ncompact\nscan\n",
-	/* more min_versions, a longer ttl: what had expired does not come back */
+	/* more min_versions, a longer ttl: expired versions do not come back */
 	"store\nfamily versions=3 ttl=100\nput ts=10 value=1\ncommit\nclock by=200\nalter versions=3 min=2 ttl=100\nscan\n"
 	"put ts=210 value=2\ncommit\nalter versions=3 min=3\nscan\ncompact\nscan\n",
-	/* keep_deleted from now on: what was deleted before stays hidden at every time */
+	/* keep_deleted from now on: cells deleted before stay hidden at every time */
 	"store\nfamily versions=3\nput ts=10 value=1\ncommit\ndelete what=1 ts=40\ncommit\nalter versions=3 keep=1\n"
 	"put ts=20 value=2\ncommit\ndelete what=1 ts=40\ncommit\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\nflush\n"
 	"scan seed=5\nscan seed=6\ncompact\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\n",
-	/* a flush must keep the past of a version, which has displaced what is in a file, before the versions became more */
+	/*
+	 * a flush must keep an older version that displaced one in a file, before
+	 * the number of versions was raised
+	 */
 	"store\nfamily versions=1\nput ts=10 value=1\ncommit\nflush\nput ts=20 value=2\ncommit\nalter versions=2\n"
 	"put ts=20 value=3\ncommit\nscan\nflush\nscan\n",
 	/* or before a delete made room: of the column, of the family */
@@ -1577,14 +1601,17 @@ static const char *const examples[] = {
 	"delete what=0 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
 	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 value=3\ncommit\n"
 	"delete what=3 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
-	/* or where the delete is in a file between those that are merged */
+	/* or if the delete is in a file between those that are merged */
 	"store rows=2\nfamily versions=2 window=100\nput ts=10 value=1\nput ts=30 value=2\nput row=1 ts=250 value=3\ncommit\nflush\n"
 	"put ts=20 value=4\ncommit\nflush\ndelete what=0 ts=30\nput row=1 ts=260 value=5\ncommit\nflush\n"
 	"put ts=20 value=6\ncommit\nflush\nclock by=1000\nscan\nwork units=0\nscan\nwork units=0\nscan\n",
-	/* what expired at a change of min_versions is dead, also when what was safe then is deleted */
+	/*
+	 * versions that expired at a change of min_versions stay dead, even if a
+	 * version that was safe then is deleted
+	 */
 	"store\nfamily versions=3 ttl=100 min=1\nput ts=10 value=1\nput ts=20 value=2\ncommit\nclock by=200\n"
 	"alter versions=3 min=2 ttl=100\nscan\ndelete ts=20\ncommit\nscan\ncompact\nscan\n",
-	/* a reader's time stands still, and what expires meanwhile is kept for it */
+	/* a reader's clock stands still, and cells that expire meanwhile are kept for it */
 	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nflush\nclock by=100\nsnapshot\nclock by=100\ncompact\n"
 	"work units=3\nscan\n",
 	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nclock by=100\nsnapshot\nclock by=100\nflush\nscan\n",
@@ -1617,7 +1644,7 @@ test_examples(void **state)
 	}
 }
 
-/* What is printed is what is read. */
+/* Histories are parsed as they are printed. */
 static void
 test_text(void **state)
 {
@@ -1641,7 +1668,7 @@ test_text(void **state)
 	free(h.steps);
 }
 
-/* -f: exit status 0 when the history in the file runs. */
+/* -f: returns the exit status, 0 if the history in the file passes. */
 static int
 replay(const char *path)
 {

@@ -1,10 +1,11 @@
 /*
- * model.h - what the store should answer, computed the slow way.
+ * model.h - the answers that the store should give, computed the slow way.
  *
- * The model keeps every operation of every transaction and replays a column's
- * history for each question: moment by moment, deletes, then puts, then the cut
- * to the newest versions.  It shares no code and no idea with the engine: no
- * keys, no files, no intervals, nothing is ever dropped.
+ * The model keeps every operation of every transaction and replays the
+ * history of a column for each question: moment by moment, deletes, then
+ * puts, then the cut to the newest versions.  It shares no code and no idea
+ * with the engine: no keys, no files, no intervals, and it never drops
+ * anything.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -19,28 +20,28 @@ enum model_type
 	M_PUT, M_DELETE_VERSION, M_DELETE_COLUMN, M_DELETE_FAMILY, M_DELETE_FAMILY_VERSION
 };
 
-#define M_OWN	INT32_MAX		/* the moment of operations that are not committed */
+#define M_OWN	INT32_MAX		/* the moment of uncommitted operations */
 
 typedef struct model_op
 {
 	int			family, row, qual;
 	enum model_type type;
-	int64_t		ts;				/* of an automatic put: provisional, then real */
+	int64_t		ts;				/* automatic puts: provisional, then final */
 	bool		automatic;
 	int64_t		floor;
-	int64_t		at;				/* of a delete: its time, for readers of earlier times */
+	int64_t		at;				/* deletes: the time of the delete, for readers of earlier times */
 	int64_t		ttl;
 	int			value;
 	int			moment;			/* number of the commit */
 	bool		undone;
 } model_op;
 
-/* What was in force up to a moment. */
+/* Options in force up to a moment. */
 typedef struct model_floor
 {
 	int			moment;
 	int			versions, min_versions;
-	int64_t		before;			/* what had expired */
+	int64_t		before;			/* cells older than this had expired */
 	int64_t		now;
 	bool		keep_deleted;
 } model_floor;
@@ -67,18 +68,21 @@ typedef struct model
 {
 	model_family families[4];
 	int			nfamilies, nrows, nquals;
-	model_list *cells;			/* committed, by family * nrows + row */
+	model_list *cells;			/* committed, indexed by family * nrows + row */
 	model_list	batches[MODEL_BATCHES];
 	int			moment;			/* commits so far */
 	int64_t		last_ts;
-	int64_t		stamped;		/* newest automatic timestamp that a commit has given out */
+	int64_t		stamped;		/* newest automatic timestamp assigned by a commit */
 } model;
 
-/* Who asks: commits up to this moment, and of those from excluded_from on only the ones that are included; and the batch up to a mark. */
+/*
+ * A reader's view: commits up to this moment, where those from excluded_from
+ * on count only if included; and the batch up to a mark.
+ */
 typedef struct model_view
 {
 	int			moment;
-	int			excluded_from;	/* 0: none are left out */
+	int			excluded_from;	/* 0: none are excluded */
 	int			included[8];
 	int			nincluded;
 	const model_list *own;		/* NULL: none */
@@ -117,7 +121,7 @@ model_hits(const model_op *d, const model_op *p)
 	return d->type == M_DELETE_COLUMN || d->type == M_DELETE_FAMILY ? p->ts <= d->ts : p->ts == d->ts;
 }
 
-/* What remains of a transaction's operations [0, mark) as one act: fills out. */
+/* Sets out to the net effect of a transaction's operations [0, mark), as one act. */
 static inline void
 model_net(const model_list *batch, int mark, model_list *out)
 {
@@ -151,8 +155,8 @@ model_provisional(const model *m, int64_t now, int64_t floor)
 }
 
 /*
- * The batch is committed; empty afterwards.  *stamp: the time for automatic puts
- * when it was given before.  tick: the clock of automatic puts moves anyway.
+ * Commits the batch and empties it.  *stamp: the time of automatic puts if it
+ * was assigned before.  tick: the clock of automatic puts moves in any case.
  */
 static inline void
 model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, bool tick)
@@ -203,7 +207,10 @@ model_limited(const model_view *v)
 	return v->ts_min != 0 || v->ts_max != 0;
 }
 
-/* Options change, at a moment of their own.  What had expired dies where less would expire from now on. */
+/*
+ * Changes options, at a moment of its own.  Expired cells stay dead if fewer
+ * would expire from now on.
+ */
 static inline void
 model_alter(model *m, model_family *f, int64_t now, const model_family *to)
 {
@@ -221,14 +228,14 @@ model_alter(model *m, model_family *f, int64_t now, const model_family *to)
 	f->keep_deleted = to->keep_deleted;
 }
 
-/* Has family TTL hidden the nth of the versions that count? */
+/* Returns true if the family TTL hides the nth of the versions that count. */
 static inline bool
 model_hidden(const model_family *f, const model_view *v, const model_op *p, int nth)
 {
 	return f->ttl > 0 && p->ts < v->now - f->ttl && nth >= f->min_versions;
 }
 
-/* The number of versions in force at a moment. */
+/* Returns the number of versions in force at a moment. */
 static inline int
 model_limit(const model_family *f, int moment)
 {
@@ -238,7 +245,7 @@ model_limit(const model_family *f, int moment)
 	return f->versions;
 }
 
-/* What the changes of options after a moment and up to another one leave: what had expired goes, then the cut. */
+/* Applies the option changes from one moment to before another: expired cells go, then the cut. */
 static inline int
 model_changes(const model_family *f, int after, int upto, model_op *live, int nlive)
 {
@@ -267,14 +274,14 @@ model_regards(const model_family *f, const model_view *v, const model_op *d)
 {
 	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX || (d->ts == INT64_MAX ? d->at : d->ts) < v->ts_max)
 		return true;
-	/* a delete from before keep_deleted counts */
+	/* a delete from before keep_deleted still counts */
 	for (int i = 0; i < f->nfloors; i++)
 		if (d->moment <= f->floors[i].moment && !f->floors[i].keep_deleted)
 			return true;
 	return false;
 }
 
-/* One moment of a column: acts[0..n) happen to the living versions. */
+/* Applies one moment of a column: acts[0..n) change the living versions. */
 static inline int
 model_moment(const model_family *f, const model_view *v, int qual, const model_op *acts, int n, model_op *live, int nlive)
 {
@@ -311,7 +318,7 @@ model_moment(const model_family *f, const model_view *v, int qual, const model_o
 	return nlive < model_limit(f, moment) ? nlive : model_limit(f, moment);
 }
 
-/* The versions of a column that the viewer is shown, newest first; at most max. */
+/* Returns the versions of a column that the view shows, newest first; at most max. */
 static inline int
 model_column(const model *m, const model_view *v, int family, int row, int qual, int max, model_op *out)
 {
@@ -326,7 +333,7 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 		int			kept = 0;
 
 		model_net(v->own, v->mark, &net);
-		/* other rows are of no interest; where an automatic put meets an explicit one the later one shows */
+		/* keep only this row; where an automatic put meets an explicit one, the later one shows */
 		for (int i = 0; i < net.n; i++)
 			if (net.ops[i].family == family && net.ops[i].row == row)
 			{
@@ -359,7 +366,7 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 		}
 		i = end;
 	}
-	/* changes of options are not part of a snapshot: those that came after it hold, too */
+	/* option changes are not part of a snapshot: later ones apply as well */
 	nlive = model_changes(f, at, M_OWN, live, nlive);
 	if (net.n > 0)
 		nlive = model_moment(f, v, qual, net.ops, net.n, live, nlive);

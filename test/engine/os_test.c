@@ -1,4 +1,4 @@
-/* os_test.c - the real calls, the failing ones, the crash, kill points. */
+/* os_test.c - real calls, failing calls, simulated crashes, kill points. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ real_calls(void **state)
 	assert_int_equal(os->unlink(os, in_dir("b")), -ENOENT);
 }
 
-/* Make a file with a synced part and perhaps more; returns the first failure. */
+/* Makes a file with a synced part and maybe more; returns the first failure. */
 static int
 workload(wide_os *os)
 {
@@ -104,7 +104,7 @@ failing(void **state)
 		assert_int_equal(workload(os), at <= 5 ? -ENOSPC : 0);
 		assert_int_equal(os_faulty_calls(os), at <= 5 ? at : 5);
 		assert_false(os_faulty_crashed(os));
-		/* a failed write leaves half of it */
+		/* a failed write leaves half of the data */
 		if (at == 2)
 		{
 			buffer		b = test_read_file(in_dir("f.tmp"));
@@ -112,7 +112,7 @@ failing(void **state)
 			assert_int_equal(b.len, 3);
 			buffer_free(&b);
 		}
-		/* not sticky: works again */
+		/* not sticky: the next attempt succeeds */
 		if (at <= 5)
 			assert_int_equal(workload(os), 0);
 		os_faulty_free(os);
@@ -150,7 +150,7 @@ synced_survives(void **state)
 	}
 }
 
-/* Everything that is not synced comes and goes, over some seeds. */
+/* Unsynced data survives with some seeds and is lost with others. */
 static void
 unsynced_varies(void **state)
 {
@@ -163,7 +163,7 @@ unsynced_varies(void **state)
 		buffer		b;
 		int			fd;
 
-		/* was there before: durable */
+		/* existed before: durable */
 		test_write_file(in_dir("keep"), (const uint8_t *) "old", 3);
 		test_write_file(in_dir("dead"), (const uint8_t *) "dead", 4);
 		os = os_faulty(dir, &none);
@@ -196,7 +196,7 @@ unsynced_varies(void **state)
 		final += test_exists(in_dir("n"));
 		both += test_exists(in_dir("n.tmp")) && test_exists(in_dir("n"));
 		removed += !test_exists(in_dir("dead"));
-		/* the content was synced, whatever became of the name */
+		/* the content was synced, even if the name was not */
 		if (test_exists(in_dir("n")))
 		{
 			b = test_read_file(in_dir("n"));
@@ -223,7 +223,7 @@ crashing(void **state)
 		assert_int_equal(workload(os), -EIO);
 		assert_int_equal(os_faulty_calls(os), at);
 		assert_int_equal(os_faulty_crash(os, at), 0);
-		/* renamed after the sync: under its final name it is whole */
+		/* renamed after the sync: complete under its final name */
 		if (test_exists(in_dir("f")))
 		{
 			buffer		b = test_read_file(in_dir("f"));

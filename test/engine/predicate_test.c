@@ -1,7 +1,7 @@
 /*
- * predicate_test.c - scans with predicates against the same scan without them
- * and a naive evaluation of what it returns, row filters likewise; and how
- * little is read.
+ * predicate_test.c - scans with predicates compared with the same scan
+ * without them plus a naive evaluation of its cells; the same for row
+ * filters; and the amount of data read.
  */
 #include <math.h>
 #include "store_fixture.h"
@@ -13,7 +13,7 @@
 static wide_family_id fam[3];
 static wide_table_id table;
 
-/* The newest version of each column, by the scan's entries: data NULL = absent. */
+/* The newest version of each column, by scan entry; data NULL: absent. */
 typedef struct newest_cells
 {
 	wide_bytes	value[3][QUALS];
@@ -154,7 +154,7 @@ static uint8_t pool[64][8];
 static wide_bytes values[64];
 static uint8_t times[16][8];
 
-/* Few values of each kind, the special ones among them. */
+/* A few values of each kind, with the special ones among them. */
 static void
 make_values(void)
 {
@@ -191,7 +191,7 @@ make_values(void)
 	}
 }
 
-/* Later ones write later timestamps, and sometimes earlier ones. */
+/* Later epochs write later timestamps, and sometimes earlier ones. */
 static int	epoch;
 
 static void
@@ -208,7 +208,7 @@ change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 		wide_family_id f = fam[rnd(r) % (uint64_t) nfamilies];
 		int			what = (int) (rnd(r) % 12);
 		int64_t		ts = 1000 + 12 * epoch + (int64_t) (rnd(r) % 20);
-		/* what has a file with a delete without time is never left out */
+		/* a file with a delete without timestamp is never skipped */
 		int64_t		until = epoch == 4 && rnd(r) % 2 ? WIDE_TS_MAX : ts;
 
 		snprintf(row, sizeof row, "r%03d", (int) (rnd(r) % ROWS));
@@ -230,7 +230,7 @@ static void
 random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 {
 	p->nvalues = p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN ? (int) (rnd(r) % 6) : 1;
-	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0;	/* numbers do not look at it */
+	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0;	/* ignored for numbers */
 	p->values = v;
 	if (p->kind == WIDE_KIND_TIME)
 	{
@@ -238,7 +238,7 @@ random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 		{
 			uint8_t    *t = times[rnd(r) % 16];
 
-			/* the newest of what one round of changes has written, or any */
+			/* the newest timestamp of one round of changes, or any */
 			put_u64be(t, rnd(r) % 2 ? 1019 + 12 * (rnd(r) % 6) : 1000 + rnd(r) % 90);
 			v[i] = bytes(t, 8);
 		}
@@ -270,7 +270,7 @@ typedef struct question
 	wide_scan_spec spec;
 	wide_range	ranges[4];
 	char		bounds[8][16];
-	/* rows wanted by the filter: numbers in [from, to), and of these not all; none = no filter */
+	/* rows that the filter accepts: some of the numbers in [from, to); nspans 0 = no filter */
 	int			from[3], to[3], nspans;
 	char		sought[16];
 } question;
@@ -313,7 +313,10 @@ filter(void *arg, wide_bytes key, wide_bytes *seek)
 	return WIDE_ROW_END;
 }
 
-/* Rows are to be looked for by time: in an entry with one column, and maybe others of this family beside it. */
+/*
+ * Adds a condition on time: in an entry with one column, maybe with other
+ * entries of the same family.
+ */
 static void
 since_one(question *q, uint64_t *r, int nentries, int n)
 {
@@ -330,7 +333,7 @@ since_one(question *q, uint64_t *r, int nentries, int n)
 	f->max_versions = 1 + (int) (rnd(r) % 2);
 	if (rnd(r) % 3 == 0)
 	{
-		/* one that is to be left alone, because there is more in it */
+		/* one that the engine may not use to skip files, because the entry has another column */
 		f->want = WIDE_WANT_COLUMNS;
 		f->nquals = 2;
 		q->quals[i][0] = p->qualifier = bytes(&q->name[0], 1);
@@ -346,7 +349,7 @@ since_one(question *q, uint64_t *r, int nentries, int n)
 			q->p[k].qualifier = p->qualifier;
 	if (rnd(r) % 2)
 	{
-		/* an alternative, often of the same kind */
+		/* an OR, often of the same kind */
 		q->p[0].clause = 100;
 		if (rnd(r) % 2)
 		{
@@ -455,7 +458,7 @@ ask(question *q, uint64_t *r, int nfamilies)
 
 /* ---------------------------------------------------------------- answers */
 
-/* Rows as text: key, unsure, cells by family. */
+/* Rows as bytes: key, unsure, cells by family. */
 typedef struct answer
 {
 	buffer		text;
@@ -480,7 +483,10 @@ add_cell(buffer *b, const wide_cell *c)
 	add_text(b, c->value.data, c->value.len);
 }
 
-/* All of a row, in parts, each family's cells in a text of its own. */
+/*
+ * Reads a whole row, in parts, and collects the cells of each family
+ * separately.  Returns false at the end.
+ */
 static bool
 next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, newest_cells *newest, buffer *hold)
 {
@@ -510,7 +516,7 @@ next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, 
 			const wide_cell *c = &row.cells[i];
 
 			add_cell(&cells[c->family], c);
-			/* the first that is given out, which is not version 0 when that is filtered */
+			/* the first one returned, which is not version 0 if version 0 is filtered out */
 			if (newest != NULL && newest->value[c->family][c->qualifier.data[0] - 'a'].data == NULL)
 			{
 				uint8_t    *p;
@@ -566,7 +572,7 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 		buffer_free(&cells[i]);
 }
 
-/* Everything of every row for the model, and what the question wants of those that it lets in. */
+/* Reads every row completely for the model, then the wanted cells of the rows that pass. */
 static void
 scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 {
@@ -687,13 +693,13 @@ test_random(void **state)
 		wide_snapshot_release(snap);
 		store_drop(&s);
 	}
-	/* the questions are neither trivial nor impossible */
+	/* the questions are neither trivial nor unsatisfiable */
 	assert_true(rows > 8000 && unsure > 500 && none < 2400 && skipped > 500);
 }
 
-/* ------------------------------------------------------- how much is read */
+/* ---------------------------------------------------- amount of data read */
 
-/* n rows: number i as 4 bytes in fam[0]:a, much in fam[1]:b, c. */
+/* Writes n rows: number i as 4 bytes in fam[0]:a, long values in fam[1]:b and c. */
 static void
 fill(store *s, int n)
 {
@@ -746,7 +752,7 @@ blocks_of(store *s, const wide_scan_spec *spec, int rows, wide_scan_stats *stats
 	return stats->blocks_read + stats->blocks_cached;
 }
 
-/* The family of the predicate is read; of the other one only what rows that are in have. */
+/* The family of the predicate is read completely; of the other one only the rows that pass. */
 static void
 test_load_on_demand(void **state)
 {
@@ -785,7 +791,7 @@ test_load_on_demand(void **state)
 	{
 		spec.reverse = reverse;
 		with = blocks_of(&s, &spec, 4, &stats);
-		/* one block for each row of the other family, perhaps two */
+		/* one block of the other family for each row, maybe two */
 		assert_true(with <= (reverse ? 2 : 1) * narrow + 8);
 		assert_int_equal(stats.cells_returned, 12);
 	}
@@ -796,7 +802,7 @@ test_load_on_demand(void **state)
 	p.family = 1;
 	with = blocks_of(&s, &spec, 4, &stats);
 	assert_true(with == narrow);
-	/* gets of rows that are out */
+	/* gets of rows that fail */
 	f[0].want = WIDE_WANT_ALL;
 	put_u32be(numbers[4], 100000);
 	one = bytes(numbers[4], 4);
@@ -854,7 +860,7 @@ test_wrong(void **state)
 	store_drop(&s);
 }
 
-/* What a filter for SELECT DISTINCT of a prefix keeps: the last row that was returned. */
+/* State of a filter for SELECT DISTINCT of a prefix: the last row returned. */
 typedef struct distinct
 {
 	char		last[8];
@@ -877,7 +883,7 @@ distinct_filter(void *arg, wide_bytes key, wide_bytes *seek)
 	return WIDE_ROW_SEEK;
 }
 
-/* 100 prefixes of 1000 rows each: about a search for each, in memory and in a file. */
+/* 100 prefixes of 1000 rows each: about one seek for each, in memory and in a file. */
 static void
 test_distinct(void **state)
 {

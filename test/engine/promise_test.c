@@ -1,7 +1,7 @@
 /*
- * promise_test.c - what a caller may rely on between the steps of a commit:
- * an interrupted prepare can be tried again, and the manifest never claims log
- * positions that a crash could hand out once more.
+ * promise_test.c - guarantees between the steps of a commit: an interrupted
+ * prepare can be repeated, and the manifest never claims log positions that
+ * could be assigned again after a crash.
  */
 #include "store_fixture.h"
 
@@ -93,7 +93,7 @@ test_prepare_again(void **state)
 	interrupted_prepare(2100, 2000, 501);
 }
 
-/* ---- */
+/* ---- durability of flushes */
 
 static wide_status (*real_sync) (void *ctx, uint64_t lsn);
 static uint64_t synced;
@@ -109,10 +109,10 @@ spying_sync(void *ctx, uint64_t lsn)
 }
 
 /*
- * Others write to the log too.  A flush that says "all up to here is in files"
- * makes the log durable up to there, not only up to its own last record: else
- * the log of the next life begins earlier, and its first commits are taken for
- * flushed ones.
+ * Other writers share the log.  A flush that records "everything up to here
+ * is in files" makes the log durable up to that position, not only up to the
+ * engine's last record.  Otherwise the log could be shorter after a crash,
+ * and its first new commits would be taken for flushed ones.
  */
 static void
 test_flushed_is_durable(void **state)
@@ -129,7 +129,7 @@ test_flushed_is_durable(void **state)
 	for (int i = 0; i < 3; i++)
 	{
 		store_put(&s, f, "a", "q", i, "v");
-		/* somebody else's record, which nobody has waited for */
+		/* a record of another writer, not synced */
 		assert_ok(wide_filelog_decide(&s.log, 900 + (uint64_t) i, true));
 		/* with a memtable to flush, then without */
 		assert_ok(wide_flush(s.db));
@@ -143,7 +143,10 @@ test_flushed_is_durable(void **state)
 	store_drop(&s);
 }
 
-/* A read that was interrupted goes on when it is asked again (wide.h: nothing is half done, call again). */
+/*
+ * An interrupted read continues when it is called again (wide.h: nothing is
+ * half done, call again).
+ */
 static void
 scan_again(bool reverse)
 {

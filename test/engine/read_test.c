@@ -1,6 +1,6 @@
 /*
- * Reading files that are larger than the cache: what is read of them, and that
- * what is left out is not missed.
+ * Reading files that are larger than the cache: how much is read, and that
+ * nothing is missed by skipping.
  */
 #include <errno.h>
 #include "store_fixture.h"
@@ -11,16 +11,19 @@
 #define PAGE	4096
 #define PAGES	20000
 
-/* What is read from files, and which pages of the one file the system has, once that is watched. */
+/*
+ * Counts reads from files, and tracks which pages of the only file the system
+ * has cached, while watched.
+ */
 static wide_os counting;
 static struct
 {
 	uint64_t	calls, bytes;
-	uint64_t	waits;			/* of these not there */
-	uint64_t	hints, hinted;	/* bytes that will be read */
+	uint64_t	waits;			/* calls for pages that were not cached */
+	uint64_t	hints, hinted;	/* hinted: bytes announced */
 }			reads;
 static bool watched;
-static bool forgetful;			/* the system has no memory to spare: it forgets at once */
+static bool forgetful;			/* the system has no spare memory: it forgets pages at once */
 static bool there[PAGES];
 
 static void
@@ -68,7 +71,7 @@ watch(void)
 	memset(&reads, 0, sizeof(reads));
 }
 
-/* A cache of 1 MB and memtables that take all of a test. */
+/* Opens a store with a cache of 1 MB and memtables that hold all data of a test. */
 static void
 open_small(store *s)
 {
@@ -99,7 +102,7 @@ row_name(char *to, int i)
 	snprintf(to, 16, "r%06d", i);
 }
 
-/* Rows r000000, r000010, ...: value by number. */
+/* Writes rows r000000, r000010, ...: the value follows from the number. */
 static void
 fill(store *s, wide_family_id f, int rows)
 {
@@ -124,7 +127,10 @@ fill(store *s, wide_family_id f, int rows)
 	assert_ok(wide_flush(s->db));
 }
 
-/* All rows of [lo, hi), or of several ranges, hi NULL: open; returns how many, and appends their keys. */
+/*
+ * Reads all rows of [lo, hi), or of several ranges; hi NULL: no end.  Returns
+ * their number and appends their keys.
+ */
 static int
 scan_rows(store *s, wide_family_id f, const wide_range *ranges, int n, bool reverse, wide_scan_stats *stats, buffer *keys)
 {
@@ -163,7 +169,7 @@ scan_all(store *s, wide_family_id f, wide_scan_stats *stats)
 	return scan_rows(s, f, &all, 1, false, stats, NULL);
 }
 
-/* Is the row there?  *read: data blocks that came from the file. */
+/* Returns true if the row exists.  *read: increased by the data blocks read from the file. */
 static bool
 get(store *s, wide_family_id f, int i, uint64_t *read)
 {
@@ -180,7 +186,10 @@ get(store *s, wide_family_id f, int i, uint64_t *read)
 	return n == 1;
 }
 
-/* A file of twenty times the cache: indexes and filters stay, and a get never reads more than one of each kind. */
+/*
+ * A file of twenty times the cache: indexes and filters stay cached, and a
+ * get reads at most one block of each kind.
+ */
 static void
 test_small_cache(void **state)
 {
@@ -207,7 +216,7 @@ test_small_cache(void **state)
 	assert_in_range(most, 1, 3);
 	assert_in_range(reads.calls, 2000, 2700);
 	assert_in_range(reads.bytes, 0, 2500 * (uint64_t) 18000);
-	/* rows that are not there cost no data block, and with the filters in memory hardly a read */
+	/* missing rows read no data block, and with the filters in memory almost nothing */
 	memset(&reads, 0, sizeof(reads));
 	for (int i = 0; i < 2500; i++)
 		assert_false(get(&s, f, (int) (rnd(&seed) % ROWS) * 10 + 1, NULL));
@@ -215,7 +224,10 @@ test_small_cache(void **state)
 	store_drop(&s);
 }
 
-/* Rows that are asked for, and a family that is to stay in memory, outlive the scan of a family that is twenty times the cache. */
+/*
+ * Rows in use and a family with in_memory survive the scan of a family that
+ * is twenty times the cache.
+ */
 static void
 test_scan_leaves(void **state)
 {
@@ -245,7 +257,7 @@ test_scan_leaves(void **state)
 			read = 0;
 			for (int i = 0; i < 20; i++)
 				assert_true(get(&s, f[0], 10 * (i * 997 + 5), &read));
-			/* all but the first time */
+			/* except the first time */
 			if (round > 0)
 				assert_in_range(read, 0, 2);
 		}
@@ -257,7 +269,7 @@ test_scan_leaves(void **state)
 	store_drop(&s);
 }
 
-/* A scan of a file that is not in the system's cache waits a few times at its beginning. */
+/* A scan of a file that is not in the system's cache waits only a few times, at its start. */
 static void
 test_scan_ahead(void **state)
 {
@@ -273,12 +285,12 @@ test_scan_ahead(void **state)
 	watch();
 	assert_int_equal(scan_all(&s, f, NULL), ROWS);
 	assert_true(reads.calls > 1200);
-	/* and for indexes and filters */
+	/* including indexes and filters */
 	assert_in_range(reads.waits, 3, 20);
-	/* not much is asked for that is not needed, or twice */
+	/* little is announced that is not needed, or twice */
 	assert_in_range(reads.hinted, 18 << 20, 23 << 20);
 	assert_in_range(reads.hints, 15, 60);
-	/* a few look-ups are no scan */
+	/* a few lookups are not a scan */
 	watch();
 	for (int i = 0; i < 20; i++)
 		assert_true(get(&s, f, 10 * (i * 997 + 5), NULL));
@@ -286,7 +298,10 @@ test_scan_ahead(void **state)
 	store_drop(&s);
 }
 
-/* Look-ups bring the file into the system's cache by and by; where that is of no use it is given up. */
+/*
+ * Lookups bring the file into the system's cache gradually; where that has no
+ * effect they stop doing so.
+ */
 static void
 test_lookup_ahead(void **state)
 {
@@ -319,7 +334,10 @@ test_lookup_ahead(void **state)
 
 /* ------------------------------------------------- filters that do not pay */
 
-/* How often filters are asked by so many gets of every `step`-th row from `first` on. */
+/*
+ * Returns how often filters are checked by that many gets of every `step`-th
+ * row from `first` on.
+ */
 static uint64_t
 asked(store *s, wide_family_id f, int gets, int first, int step, uint64_t *skips)
 {
@@ -333,7 +351,7 @@ asked(store *s, wide_family_id f, int gets, int first, int step, uint64_t *skips
 	return after.bloom_checks - before.bloom_checks;
 }
 
-/* A filter that has left nothing out for long is asked less, until it does. */
+/* A filter that skipped nothing for a long time is checked less often, until it skips again. */
 static void
 test_filter_rests(void **state)
 {
@@ -349,16 +367,19 @@ test_filter_rests(void **state)
 	assert_int_equal(asked(&s, f, 1000, 0, 10, &skips), 1000);
 	assert_in_range(asked(&s, f, 8000, 0, 10, &skips), 900, 1100);
 	assert_int_equal(skips, 0);
-	/* rows that are not there: seven are looked up in vain, and one in a hundred as ever, before or after the first "no" */
+	/*
+	 * missing rows: seven are looked up in vain, then one in a hundred as
+	 * always, before or after the first "no"
+	 */
 	assert_in_range(asked(&s, f, 1000, 5, 10, &skips), 985, 1000);
 	assert_in_range(skips, 960, 1000);
 	assert_int_equal(asked(&s, f, 1000, 0, 10, &skips), 1000);
 	store_drop(&s);
 }
 
-/* ------------------------------------------------------ filters of prefixes */
+/* ----------------------------------------------------------- prefix filters */
 
-/* The end of all keys that begin with the n bytes; NULL: there is none. */
+/* Returns the end of all keys that begin with the n bytes, NULL if there is none. */
 static const uint8_t *
 prefix_end(const uint8_t *p, size_t n, size_t *len)
 {
@@ -376,7 +397,7 @@ prefix_end(const uint8_t *p, size_t n, size_t *len)
 
 #define FILES	4
 
-/* Keys of up to 8 bytes out of 00, 01, 7f, fe and ff, so that prefixes come often. */
+/* Makes a key of up to 8 of the bytes 00, 01, 7f, fe and ff, so that equal prefixes are frequent. */
 static size_t
 random_key(uint64_t *seed, uint8_t *key)
 {
@@ -388,7 +409,7 @@ random_key(uint64_t *seed, uint8_t *key)
 	return n;
 }
 
-/* Two families with the same rows in several files, one with a filter of prefixes of three bytes, one without filters. */
+/* Two families with the same rows in several files: f[0] has filters for prefixes of three bytes, f[1] has none. */
 static void
 fill_prefixes(store *s, wide_family_id *f, uint64_t *seed)
 {
@@ -446,7 +467,7 @@ test_prefix(void **state)
 		bool		prefix = i % 4 != 0;
 		wide_scan_stats st;
 
-		/* ranges in order, most of them of a prefix */
+		/* sorted ranges, most of them prefixes */
 		do
 		{
 			size_t		len = random_key(&seed, lo[n]);
@@ -485,7 +506,10 @@ test_prefix(void **state)
 		if (a.len > 0)
 			assert_memory_equal(a.data, b.data, a.len);
 	}
-	/* a scan of a prefix that has no rows reads nothing, but for a chance in a hundred for each file */
+	/*
+	 * a scan of a prefix without rows reads nothing, except with a chance of
+	 * one in a hundred for each file
+	 */
 	assert_true(empty > 300);
 	assert_in_range(read, 0, (uint64_t) empty * FILES / 25);
 	/* each question is counted once */

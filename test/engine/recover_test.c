@@ -1,5 +1,6 @@
 /*
- * recover_test.c - opening: who may, what comes back, what is refused.
+ * recover_test.c - opening: which process may, what is recovered, what is
+ * refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ test_log_and_files(void **state)
 	store_put(&s, f, "b", "q", WIDE_TS_AUTO, "auto");
 	last_ts = s.db->seg->commit.last_ts;
 	assert_int_equal(last_ts, s.now);
-	/* prepared, not finished: not there */
+	/* prepared, not finished: it is gone */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_put(b, f, text("c"), text("q"), 1, INT64_MIN, 0, text("no")));
 	assert_ok(wide_batch_prepare(b, 0));
@@ -65,7 +66,7 @@ test_log_and_files(void **state)
 		assert_int_equal(store_verify(&s), 0);
 		if (i == 1)
 			assert_ok(wide_flush(s.db));
-		/* when the clock went back, time still goes on */
+		/* the host's clock went back, timestamps do not */
 		s.now -= 1000000;
 	}
 	store_put(&s, f, "d", "q", WIDE_TS_AUTO, "later");
@@ -73,7 +74,10 @@ test_log_and_files(void **state)
 	store_drop(&s);
 }
 
-/* n rows of 800 bytes, "mark000000" and so on: into the batch, or (NULL) each with a commit of its own. */
+/*
+ * Puts n rows of 800 bytes, "mark000000" and so on: into the batch, or (NULL)
+ * each with a separate commit.
+ */
 static void
 put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
 {
@@ -92,7 +96,7 @@ put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
 	}
 }
 
-/* Everything reads as before, and verify finds nothing. */
+/* Everything reads as before, and verify finds no problems. */
 static void
 assert_stays(store *s, wide_family_id f, const char *before)
 {
@@ -103,7 +107,7 @@ assert_stays(store *s, wide_family_id f, const char *before)
 	assert_int_equal(store_verify(s), 0);
 }
 
-/* Memtables are smaller now than when the log was written: what does not fit becomes files. */
+/* Memtables are smaller than when the log was written: batches that do not fit become files. */
 static void
 test_smaller_memtables(void **state)
 {
@@ -118,7 +122,7 @@ test_smaller_memtables(void **state)
 	s.config.memtable_size = 8 * 1024 * 1024;
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
-	/* the family is made in the large batch itself */
+	/* the large batch itself creates the family */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "t", &t));
 	assert_ok(wide_batch_bind(b, t, 77));
@@ -144,8 +148,9 @@ test_smaller_memtables(void **state)
 }
 
 /*
- * The same in the middle of a long log: recovery writes files for the large batch
- * and for memtables.  None of those written afterwards has a number of theirs.
+ * The same in the middle of a long log: recovery writes files for the large
+ * batch and for memtables.  No file written later may have one of their
+ * numbers.
  */
 static void
 test_numbers_afterwards(void **state)
@@ -190,9 +195,10 @@ test_numbers_afterwards(void **state)
 }
 
 /*
- * The parts of an external batch are older than the memtable that is active when
- * it is finished, and it is not in that memtable: it makes files, or a table.
- * Recovery flushes on the way, and dies; the next one needs the parts again.
+ * The parts of an external batch are older than the memtable that is active
+ * at its finish, and the batch is not in that memtable: it becomes files, or
+ * creates a table. Recovery flushes on the way, then crashes; the next
+ * recovery needs the parts again.
  */
 static void
 test_parts_stay(void **state)
@@ -221,7 +227,7 @@ test_parts_stay(void **state)
 		wide_filelog_set_xid(&s.log, 100);
 		assert_ok(wide_batch_prepare(b, 100));
 		assert_int_equal(b->nfiles, 0);
-		/* more than a few of the memtables of the next life */
+		/* more than several memtables of the next start */
 		put_rows(&s, NULL, f, "small", 1500);
 		assert_ok(wide_filelog_decide(&s.log, 100, true));
 		assert_ok(wide_batch_finish(b, &lsn));
@@ -244,7 +250,7 @@ test_parts_stay(void **state)
 	}
 }
 
-/* More in the log than memtables can hold: replay flushes as it goes. */
+/* The log contains more than fits into memtables: replay flushes as it goes. */
 static void
 test_long_log(void **state)
 {
@@ -271,7 +277,7 @@ test_long_log(void **state)
 		store_put(&s, f, row, "q", i, value);
 	}
 	before = store_text(&s, NULL, &f, 1);
-	/* the segment of the next life is smaller */
+	/* the segment of the next start is smaller */
 	store_close(&s);
 	s.config.memtable_size = 128 * 1024;
 	assert_ok(store_open(&s));
@@ -279,7 +285,7 @@ test_long_log(void **state)
 	assert_string_equal(before, after);
 	free(after);
 	assert_true(store_files(&s, f, -1) > 0);
-	/* and the one after that, from half-way */
+	/* and the start after that begins half-way */
 	store_close(&s);
 	assert_ok(store_open(&s));
 	after = store_text(&s, NULL, &f, 1);
@@ -319,7 +325,7 @@ test_external(void **state)
 		assert_true(s.db->seg->set.restart_lsn <= atomic_load(&s.db->slot->prepare_lsn));
 		if (i < 2)
 			assert_ok(wide_filelog_decide(&s.log, 100 + (uint64_t) i, i == 0));
-		/* the process dies here: no finish (and nothing is logged by this) */
+		/* the process dies here: no finish (and freeing the batch logs nothing) */
 		wide_batch_free(b);
 		store_close(&s);
 		assert_ok(store_open(&s));
@@ -332,7 +338,7 @@ test_external(void **state)
 	store_drop(&s);
 }
 
-/* Up to where the log was synced, by anybody. */
+/* The position up to which the log was synced, by any caller. */
 static struct
 {
 	wide_log	log;
@@ -347,7 +353,7 @@ noting_sync(void *ctx, uint64_t lsn)
 	return synced.log.sync(ctx, lsn);
 }
 
-/* An external transaction that puts rows, prepared and decided.  Returns the LSN of the decision. */
+/* Prepares and decides an external transaction that puts rows.  Returns the LSN of the decision. */
 static uint64_t
 decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_batch **b)
 {
@@ -376,9 +382,10 @@ finished(store *s, wide_batch *b)
 }
 
 /*
- * The finish records of external transactions are not synced, but where recovery
- * would do otherwise without them: two have written the same row and were finished
- * in another order than decided, or the manifest knows a later timestamp.
+ * Finish records of external transactions are not synced, except where
+ * recovery would give another result without them: two transactions have
+ * written the same row and were finished in another order than decided, or
+ * the manifest has a later timestamp.
  */
 static void
 test_finish_records(void **state)
@@ -402,7 +409,7 @@ test_finish_records(void **state)
 	{
 		bool		same = i & 1,
 					in_order = i & 2,
-					between = i & 4;	/* others finish meanwhile */
+					between = i & 4;	/* others finish in between */
 		wide_batch *other = NULL;
 
 		decided(&s, f, 100 + 10 * i, rows[0], &one);
@@ -415,7 +422,7 @@ test_finish_records(void **state)
 		synced.upto = 0;
 		lsn = finished(&s, in_order ? two : one);
 		assert_int_equal(synced.upto >= lsn, same && !in_order);
-		/* nor does that which is durable already make anybody wait */
+		/* a commit does not wait for records that are durable already */
 		decided(&s, f, 103 + 10 * i, rows[0], &one);
 		synced.upto = 0;
 		lsn = finished(&s, one);
@@ -428,9 +435,10 @@ test_finish_records(void **state)
 }
 
 /*
- * A large batch got its automatic timestamps when its files were written, from
- * a clock that others without a commit had moved.  After a death before its
- * finish record the clock is not behind them, so no timestamp is given out twice.
+ * A large batch gets its automatic timestamps when its files are written,
+ * from a clock that uncommitted batches had moved.  After a crash before its
+ * finish record the clock is not behind them, so no timestamp is assigned
+ * twice.
  */
 static void
 test_loaded_clock(void **state)
@@ -496,7 +504,7 @@ test_loaded_clock(void **state)
 	store_drop(&s);
 }
 
-/* A batch of n rows that is too large for a memtable, prepared. */
+/* Returns a prepared batch of 3000 rows, too large for a memtable. */
 static wide_batch *
 large(store *s, wide_family_id f, const char *mark, bool log)
 {
@@ -509,7 +517,7 @@ large(store *s, wide_family_id f, const char *mark, bool log)
 	wide_batch_log_files(b, log);
 	for (int i = 0; i < 3000; i++)
 	{
-		/* not to be compressed: files of several records */
+		/* incompressible: the files take several log records */
 		for (size_t c = 0; c < sizeof value; c++)
 			value[c] = (char) (33 + rnd(&seed) % 90);
 		memcpy(value, mark, strlen(mark));
@@ -533,7 +541,7 @@ finish_large(store *s, wide_batch *b)
 	wide_batch_free(b);
 }
 
-/* The file goes, or becomes what a crash may leave of one that was never synced. */
+/* Removes the file, or damages it as a crash may damage one that was never synced. */
 static bool
 spoil(store *s, uint64_t number, int how)
 {
@@ -554,7 +562,10 @@ spoil(store *s, uint64_t number, int how)
 	return true;
 }
 
-/* Opening a file for its sync, or the directory: the first `skip` find no file, then all fail with `error` while it is set. */
+/*
+ * Failing opens of a file for its sync, or of the directory: the first `skip`
+ * opens find no file, then all fail with `error` while it is set.
+ */
 static struct
 {
 	int			skip,
@@ -581,9 +592,10 @@ failing_syncdir(wide_os *os, const char *path)
 }
 
 /*
- * A process that runs out of descriptors while it lists the files of a large
- * batch gets an error, and nobody else notices.  Such a file comes between the
- * syncs before the edit (which pass over files that are gone) and the edit itself.
+ * A process that runs out of file descriptors while it adds the files of a
+ * large batch to the manifest gets an error, and no other process is
+ * affected.  The test makes the edit itself fail: the syncs before it skip
+ * files that are gone.
  */
 static void
 test_out_of_descriptors(void **state)
@@ -628,7 +640,10 @@ test_out_of_descriptors(void **state)
 	store_drop(&s);
 }
 
-/* The log has the bytes of files: recovery does not need those of the disk until the manifest lists them. */
+/*
+ * The log contains the bytes of the files: recovery does not need those on
+ * disk until the manifest lists them.
+ */
 static void
 test_logged_files(void **state)
 {
@@ -653,7 +668,7 @@ test_logged_files(void **state)
 		start = atomic_load(&s.db->slot->prepare_lsn);
 		number = b->files[b->nfiles - 1].number;
 		assert_true(start > 0);
-		/* what is flushed meanwhile does not let the log go */
+		/* a flush in between does not release the log */
 		assert_ok(wide_flush(s.db));
 		assert_true(s.db->seg->set.restart_lsn <= start);
 		finish_large(&s, b);
@@ -669,7 +684,7 @@ test_logged_files(void **state)
 			free(got);
 			assert_int_equal(store_verify(&s), 0);
 		}
-		/* once listed it is synced, and the log may go */
+		/* once listed the file is synced, and the log can be released */
 		assert_ok(wide_flush(s.db));
 		assert_true(s.db->seg->set.restart_lsn > start);
 		store_close(&s);
@@ -678,7 +693,10 @@ test_logged_files(void **state)
 		assert_string_equal(got, want);
 		free(got);
 		free(want);
-		/* compacted away and the log still there: its bytes are passed over, or written and removed again */
+		/*
+		 * compacted away while the log is still there: replay skips the
+		 * bytes, or writes and removes the file again
+		 */
 		b = large(&s, f, "two", true);
 		finish_large(&s, b);
 		assert_ok(wide_compact(s.db, f));
@@ -690,10 +708,10 @@ test_logged_files(void **state)
 		got = store_text(&s, NULL, &f, 1);
 		assert_string_equal(got, want);
 		free(got);
-		/* without its link: nothing is left, and its number is not used again */
+		/* without its link record: nothing remains, and its number is not used again */
 		b = large(&s, f, "three", true);
 		number = b->files[0].number;
-		b->finished = true;		/* as if the process died: nothing is given back */
+		b->finished = true;		/* as if the process died: nothing is released */
 		store_close(&s);
 		free(b->files);
 		b->files = NULL;
@@ -710,7 +728,7 @@ test_logged_files(void **state)
 	}
 }
 
-static uint64_t kept;			/* of the log, when the replay was through */
+static uint64_t kept;			/* log position kept at the end of the replay */
 static size_t sorted_files;
 static wide_db *following;
 static wide_status (*real_replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
@@ -722,7 +740,7 @@ count_sorted(void *arg, const char *name)
 	return 0;
 }
 
-/* As a standby at the end of what there is to follow. */
+/* Looks at the state at the end of the replay, where a standby would be. */
 static wide_status
 replay_and_look(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
@@ -735,7 +753,7 @@ replay_and_look(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	return st;
 }
 
-/* A large batch that fails after its files were logged: who follows the log keeps nothing of it. */
+/* A large batch that fails after its files were logged: a reader of the log keeps nothing of it. */
 static void
 test_given_up(void **state)
 {
@@ -753,7 +771,10 @@ test_given_up(void **state)
 		wide_family_defaults(&opt);
 		store_table(&s, &opt, 1, &t, &f);
 		b = large(&s, f, "one", true);
-		/* the process dies: nothing says what became of it; or it fails; before the finish, or long after */
+		/*
+		 * way 0: the process dies and its fate is not logged; 1 and 2: it
+		 * fails, before more commits or after them
+		 */
 		if (way == 0)
 		{
 			b->finished = true;
@@ -764,7 +785,7 @@ test_given_up(void **state)
 		wide_batch_free(b);
 		if (way == 2)
 			store_put(&s, f, "r", "q", 1, "v");
-		/* by hand, to be there at the end of the replay */
+		/* recover by hand, to look at the state at the end of the replay */
 		host = s.db->host;
 		wide_detach(s.db);
 		assert_ok(wide_segment_format(s.base, &s.config));
@@ -781,7 +802,10 @@ test_given_up(void **state)
 	}
 }
 
-/* A file that the manifest lists is lost and written again from the log: a power failure then must not leave half of it. */
+/*
+ * A file in the manifest is lost and restored from the log: a later power
+ * failure must not leave half of it.
+ */
 static void
 test_lost_and_restored(void **state)
 {
@@ -826,7 +850,7 @@ test_lost_and_restored(void **state)
 	}
 }
 
-/* Not logged: synced before the commit, and only there. */
+/* Files that are not logged: synced before the commit, and only on disk. */
 static void
 test_unlogged_files(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * scan_run_test.c - rows taken from blocks as they are give what they give one
- * by one: random tables of one family, each question asked both ways.
+ * scan_run_test.c - rows read from blocks in runs equal rows read one by one:
+ * random tables of one family, each question asked both ways.
  */
 #include "store_fixture.h"
 #include "scan.h"
@@ -15,7 +15,7 @@ static char qual_name[QUALS][8];
 static wide_bytes
 row_key(int i, char *buf)
 {
-	/* with zero bytes, and prefixes of others */
+	/* with zero bytes, and prefixes of other rows */
 	int			n = snprintf(buf, 32, "%03d%s", i / 3, i % 3 == 0 ? "" : i % 3 == 1 ? "x" : "xyz");
 
 	if (i % 5 == 0)
@@ -23,7 +23,7 @@ row_key(int i, char *buf)
 	return bytes(buf, (size_t) n + (i % 3 == 1));
 }
 
-/* Cells of some rows in one transaction: dense, or with holes, versions, deletes and ttls. */
+/* Writes cells of some rows in one transaction: dense, or with gaps, versions, deletes and TTLs. */
 static void
 write_rows(store *s, uint64_t *r, int from, int to, int holes, bool rough, int64_t ts)
 {
@@ -167,7 +167,7 @@ note(buffer *out, const void *p, size_t n)
 	assert_ok(buffer_append(out, p, n));
 }
 
-/* The answer as bytes; parked, interrupted and begun again on the way. */
+/* Appends the answer as bytes; the scan is parked, interrupted and restarted on the way. */
 static void
 answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *out, uint64_t *rows)
 {
@@ -251,9 +251,9 @@ both_ways(void **state)
 		if (seed % 3 != 2)
 			write_rows(&s, &r, 200, 210, 30, seed % 4 != 1, 0);
 		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
-		/* not of the snapshot */
+		/* after the snapshot */
 		write_rows(&s, &r, 300, 310, 30, seed % 4 != 1, 0);
-		/* rows of their own, so that a block could be all of these */
+		/* in separate rows, so that whole blocks contain only these */
 		if (seed % 2)
 			write_rows(&s, &r, ROWS, ROWS + 30, 0, false, 0);
 		if (seed % 2)
@@ -292,7 +292,7 @@ both_ways(void **state)
 		wide_snapshot_release(snap);
 		store_drop(&s);
 	}
-	/* and it was the other way indeed */
+	/* the other way was really used */
 	assert_true(rows > 20000);
 	assert_true(ran > rows / 2);
 }

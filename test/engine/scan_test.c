@@ -1,6 +1,7 @@
 /*
- * scan_test.c - what metamorphic_test does not look at: how much a scan reads,
- * how long its bytes live, wide rows, long columns, parking, interruption.
+ * scan_test.c - properties that metamorphic_test does not check: how much a
+ * scan reads, how long its bytes stay valid, wide rows, long columns,
+ * parking, interruption.
  */
 #include "store_fixture.h"
 #include "scan.h"
@@ -43,7 +44,7 @@ open_scan(store *s, wide_snapshot **snap, const wide_scan_family *f, int n, cons
 	return scan;
 }
 
-/* n rows of one cell in each of the generations, each generation in a file of its own. */
+/* Writes n rows of one cell in each generation, and each generation to a separate file. */
 static void
 fill(store *s, int n, int generations)
 {
@@ -99,7 +100,7 @@ test_gets_skip_files(void **state)
 		}
 		wide_scan_statistics(scan, &stats);
 		assert_int_equal(stats.rows_returned, 900);
-		/* two of three files have no such row; bounds alone cannot tell */
+		/* two of three files lack the row; their bounds alone do not show it */
 		if (bloom == WIDE_BLOOM_NONE)
 			assert_int_equal(stats.files_skipped_bloom, 0);
 		else
@@ -115,7 +116,7 @@ test_gets_skip_files(void **state)
 	}
 }
 
-/* The newest versions of r:q, as text, and how many files it took. */
+/* Checks the newest versions of r:q, as text, and the number of files read. */
 static void
 expect_get(store *s, int versions, const char *want, uint64_t files)
 {
@@ -138,7 +139,7 @@ expect_get(store *s, int versions, const char *want, uint64_t files)
 	assert_int_equal(stats.files_read, files);
 }
 
-/* One column of a row: files are not looked at when memory has what is newer than all in them. */
+/* One column of a row: files are skipped if memory has newer versions than all in them. */
 static void
 test_gets_leave_files(void **state)
 {
@@ -159,7 +160,7 @@ test_gets_leave_files(void **state)
 	expect_get(&s, 1, "new ", 0);
 	expect_get(&s, 3, "new same older ", 1);
 	expect_get(&s, 2, "new same ", 1);
-	/* what hides it makes the file count again */
+	/* a tombstone over the newest version makes the file necessary again */
 	store_delete(&s, WIDE_DELETE_VERSION, fam[0], "r", "q", 200);
 	expect_get(&s, 1, "same ", 1);
 	store_put(&s, fam[0], "r", "q", 300, "again");
@@ -171,7 +172,7 @@ test_gets_leave_files(void **state)
 	expect_get(&s, 1, "again ", 1);
 	store_drop(&s);
 
-	/* a delete in the file hides what comes after the newest version */
+	/* a delete in the file hides versions after the newest one */
 	begin(&s, 3, WIDE_BLOOM_ROW);
 	store_put(&s, fam[0], "r", "q", 100, "old");
 	assert_ok(wide_flush(s.db));
@@ -243,7 +244,10 @@ test_time_and_key_skip_files(void **state)
 	store_drop(&s);
 }
 
-/* A filter by time: versions count and deletes mask whatever it leaves out, in files and memtables that it could skip too. */
+/*
+ * A time filter: versions still count and deletes still mask, also in files
+ * and memtables that the filter could skip.
+ */
 static void
 test_time_filter(void **state)
 {
@@ -268,7 +272,10 @@ test_time_filter(void **state)
 	(void) state;
 	begin(&s, 2, WIDE_BLOOM_ROW);
 	f.id = fam[0];
-	/* two versions are kept: 10 and 20 are displaced by 30 and 40; of column c the delete leaves what is written later */
+	/*
+	 * two versions are kept: 30 and 40 displace 10 and 20; of column c the
+	 * delete leaves what is written later
+	 */
 	for (int i = 1; i <= 4; i++)
 	{
 		assert_ok(wide_batch_new(s.db, &b));
@@ -307,7 +314,7 @@ test_time_filter(void **state)
 	store_drop(&s);
 }
 
-/* A row of many blocks: all its bytes stay until the next call, in one piece or in parts. */
+/* A row of many blocks: all its bytes stay valid until the next call, in one piece or in parts. */
 static void
 test_wide_row(void **state)
 {
@@ -377,7 +384,10 @@ test_wide_row(void **state)
 	store_drop(&s);
 }
 
-/* One version of a column with very many, one column of a row with very many: a few steps and a seek. */
+/*
+ * One version of a column with very many, one column of a row with very many:
+ * a few steps and a seek.
+ */
 static void
 test_seeks(void **state)
 {
@@ -424,7 +434,7 @@ test_seeks(void **state)
 	store_drop(&s);
 }
 
-/* While a scan rests parked, or just goes on, memtables are flushed and reused below it. */
+/* While a scan is parked, or between two calls, memtables are flushed and reused. */
 static void
 test_moves_on(void **state)
 {
@@ -470,7 +480,7 @@ test_moves_on(void **state)
 				assert_int_equal(row.cells[0].ts, 1);
 				if (park)
 					wide_scan_park(scan);
-				/* newer versions of all, and enough to fill memtables several times */
+				/* newer versions of all rows, enough to fill memtables several times */
 				assert_ok(wide_batch_new(s.db, &b));
 				for (int k = 0; k < 30; k++)
 				{
@@ -478,7 +488,10 @@ test_moves_on(void **state)
 					assert_ok(wide_batch_put(b, fam[0], text(key), text("q"), 2 + i, 0, 0, bytes(big, sizeof big)));
 				}
 				assert_ok(store_commit(&s, b, NULL));
-				/* one that is not parked gives memtables back when it goes on, so they must be flushed by then */
+				/*
+				 * an unparked scan releases memtables when it continues, so
+				 * they must be flushed by then
+				 */
 				if (!park)
 					store_work(&s);
 			}
@@ -511,7 +524,7 @@ test_interrupt(void **state)
 		n++;
 	assert_int_equal(st, WIDE_INTERRUPTED);
 	assert_true(n < 2000);
-	/* it does not pretend to be at the end, and goes on where it stood */
+	/* an interrupted scan does not report its end, and continues where it stopped */
 	while ((st = wide_scan_next(scan, &row)) == WIDE_OK || st == WIDE_INTERRUPTED)
 		n += st == WIDE_OK;
 	assert_int_equal(st, WIDE_END);
@@ -567,7 +580,7 @@ test_tombstones_and_raw(void **state)
 	assert_int_equal(row.ncells, 1);
 	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
 	wide_scan_statistics(scan, &stats);
-	assert_int_equal(stats.tombstones, 50);	/* the row's own was not looked at: one version was asked for */
+	assert_int_equal(stats.tombstones, 50);	/* not the one of the row: one version was wanted */
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
 	assert_ok(wide_compact(s.db, fam[0]));

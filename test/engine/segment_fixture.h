@@ -1,6 +1,6 @@
 /*
  * segment_fixture.h - a shared segment in an anonymous mapping, a temporary
- * directory, child processes that must end well.
+ * directory, and child processes that must exit with status 0.
  */
 #ifndef SEGMENT_FIXTURE_H
 #define SEGMENT_FIXTURE_H
@@ -49,7 +49,7 @@ fixture_unmap(void *base, const wide_config *config)
 	munmap(base, wide_segment_size(config));
 }
 
-/* In a child only: a failed check ends it with status 1. */
+/* For children only: a failed check ends the child with status 1. */
 #define CHILD_CHECK(cond) \
 	do { if (!(cond)) { fprintf(stderr, "child: %s:%d: %s (%s)\n", __FILE__, __LINE__, #cond, wide_error_text()); _exit(1); } } while (0)
 
@@ -88,7 +88,7 @@ fixture_rmdir(const char *dir)
 	rmdir(dir);
 }
 
-/* A small fast generator: the same numbers every time. */
+/* A small, fast generator: the same numbers in each run. */
 static inline uint64_t
 fixture_random(uint64_t *state)
 {

@@ -1,7 +1,7 @@
 /*
- * set_test.c - the set of files: pins and versions, edits and the manifest,
- * collection, damage.  No real sorted files are needed: files are empty ones
- * with a made-up meta.
+ * set_test.c - the version set: pins and versions, edits and the manifest,
+ * collection, damage.  No real sorted files are needed: the files are empty,
+ * with an invented meta.
  */
 #include "testlib.h"
 #include "segment_fixture.h"
@@ -58,7 +58,7 @@ store_new(store *s)
 	assert_ok(store_load(s, NULL));
 }
 
-/* For tests of edits alone: the files that they may list. */
+/* For tests of edits alone: makes the files that they may list. */
 static void
 make_empty_files(const store *s)
 {
@@ -74,7 +74,7 @@ make_empty_files(const store *s)
 	}
 }
 
-/* Family 1 of table 1 and so on, committed at seq. */
+/* Commits family 1 of table 1, and so on, at seq. */
 static void
 make_family(wide_db *db, uint32_t id, uint64_t seq)
 {
@@ -101,7 +101,7 @@ drop_family(wide_db *db, uint32_t id, uint64_t seq)
 	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
 }
 
-/* A meta with rows [lo, hi] and an empty file of that number. */
+/* Returns a meta with rows [lo, hi], and makes an empty file with that number. */
 static file_meta
 make_file(wide_db *db, wide_family_id family, int level, const char *lo, const char *hi, uint64_t seq)
 {
@@ -181,7 +181,7 @@ test_pins_see_their_version(void **state)
 	assert_ok(set_pin_take(s.db, &b));
 	add_files(s.db, &f[2], 1);
 	assert_ok(set_pin_take(s.db, &c));
-	/* b asks only now, when the list has changed again */
+	/* b reads its list only now, after another change */
 	assert_ok(set_pin_files(s.db, &b, 1, &fb));
 	assert_ok(set_pin_files(s.db, &c, 1, &fc));
 	assert_int_equal(fb.n, 1);
@@ -192,7 +192,7 @@ test_pins_see_their_version(void **state)
 	assert_int_equal(fc.level_start[2], 2);
 	assert_int_equal(fa.n, 2);
 	assert_int_equal(fa.files[1].number, f[0].number);
-	/* the removed file stays for a, and only for a */
+	/* the removed file stays for pin a, and only for it */
 	collect_all(s.db);
 	assert_true(file_exists(s.db, f[0].number));
 	set_pin_drop(s.db, &a);
@@ -228,7 +228,7 @@ test_reload(void **state)
 	log_synced = 0;
 	make_family(s.db, 2, 6000);
 	remove_file(s.db, f[0].number);
-	assert_true(log_synced >= 6000);	/* the catalog's change is durable before the manifest has it */
+	assert_true(log_synced >= 6000);	/* the catalog is durable before the manifest has it */
 	for (int again = 0; again < 3; again++)
 	{
 		store_close(&s);
@@ -245,7 +245,7 @@ test_reload(void **state)
 		f[1].flags &= (uint8_t) ~FILE_BUSY;
 		assert_memory_equal(&l.files[0], &f[1], sizeof f[1]);
 		set_pin_drop(s.db, &p);
-		/* the second round goes through a new manifest, the third through a record behind it */
+		/* the second round goes through a new manifest, the third through a record after it */
 		e.flushed_seq = 0;
 		assert_ok(set_apply(s.db, &e));
 	}
@@ -349,15 +349,15 @@ test_link(void **state)
 	store_close(&s);
 	assert_ok(store_load(&s, NULL));
 	assert_int_equal(s.db->seg->set.nfiles, 1);
-	/* replay links it again: it is there */
+	/* replay links it again: it is in the set already */
 	atomic_store(&s.db->seg->state, WIDE_RECOVERING);
 	set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.nfiles, 1);
-	/* one that the manifest does not know */
+	/* a file that the manifest does not contain */
 	f.number = 1000;
 	set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.nfiles, 2);
-	/* what recovery writes is in another range */
+	/* recovery numbers new files in another range */
 	assert_true(set_new_file_number(s.db) >= FILE_REPLAYED);
 	assert_int_equal(atomic_load(&s.db->seg->set.next_file), 1001);
 	/* flushed long ago, and compacted away since */
@@ -390,7 +390,7 @@ test_full(void **state)
 	test_dir_drop(s.dir);
 }
 
-/* Flip or cut every byte of the manifest: loading says so, or the change was in what nobody relies on. */
+/* Flip or cut every byte of the manifest: loading fails, or the change has no effect on the set. */
 static void
 test_damage(void **state)
 {
@@ -451,7 +451,10 @@ test_damage(void **state)
 	test_dir_drop(s.dir);
 }
 
-/* Every I/O call of a few edits fails or is the last one before a power failure: the set is as before or after. */
+/*
+ * Every I/O call of a few edits fails, or is the last before a power failure:
+ * the set is as before the edit or after it.
+ */
 static void
 test_edit_faults(void **state)
 {
@@ -479,13 +482,13 @@ test_edit_faults(void **state)
 					set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
 
 					tried++;
-					/* a new manifest now and then */
+					/* sometimes a new manifest */
 					if (i == 2)
 						s.db->seg->set.manifest_size = UINT64_MAX;
 					st = set_apply(s.db, &e);
 					acked += st == WIDE_OK;
 				}
-				/* refused before anything was written, or dead */
+				/* refused before anything was written, or poisoned */
 				if (st != WIDE_OK && shm_check(s.db) == WIDE_OK)
 					assert_int_equal(s.db->seg->set.nfiles, acked);
 			}
@@ -513,7 +516,7 @@ test_edit_faults(void **state)
 		}
 }
 
-/* A disk that is full for one call fails that edit, and the same edit succeeds afterwards. */
+/* If the disk is full for one call, that edit fails, and the same edit succeeds afterwards. */
 static void
 test_disk_full_for_a_while(void **state)
 {
@@ -531,7 +534,7 @@ test_disk_full_for_a_while(void **state)
 		os = os_faulty(s.dir, &plan);
 		if (store_load(&s, os) != WIDE_OK)
 		{
-			/* nor has it harmed a store that was only about to be made */
+			/* a failed creation of a store has done no harm either */
 			store_close(&s);
 			os_faulty_free(os);
 			assert_ok(store_load(&s, NULL));
@@ -573,7 +576,10 @@ test_disk_full_for_a_while(void **state)
 		store_close(&s);
 		test_dir_drop(s.dir);
 	}
-	/* the writes of three records, and those of a new manifest and of CURRENT with what surrounds them */
+	/*
+	 * the writes of three records, and those of a new manifest and CURRENT,
+	 * with the calls around them
+	 */
 	assert_true(alive >= 8);
 }
 

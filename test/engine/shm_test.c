@@ -3,7 +3,7 @@
 
 static const wide_config *cfg = &fixture_small;
 
-static int	stop_after;			/* interrupted() is true after so many calls */
+static int	stop_after;			/* interrupted() returns true after so many calls */
 static bool
 stopped(void *ctx)
 {
@@ -39,20 +39,20 @@ test_fit(void **state)
 		wide_config_fit(&c, total);
 		size = wide_segment_size(&c);
 		assert_true(size <= total);
-		/* what is not needed for the least is used */
+		/* memory beyond the minimum is used */
 		if (total < wide_segment_size(&big))
 			assert_true(size > total - total / 50 - (1 << 20));
 		assert_true(c.memtable_size >= 1 << 20 && c.cache_size >= 2 << 20);
 		assert_true(c.max_files >= 1024 && c.lock_buckets >= 2048 && c.max_tables >= 100);
 		assert_int_equal(c.lock_buckets & (c.lock_buckets - 1), 0);
 	}
-	/* impossible: the least of everything */
+	/* impossible: the minimum of everything */
 	c = (wide_config) {0};
 	wide_config_fit(&c, 1 << 20);
 	assert_int_equal(c.memtable_size, 1 << 20);
 	assert_int_equal(c.cache_size, 2 << 20);
 	assert_int_equal(c.max_files, 1024);
-	/* what the caller has asked for below the least stays */
+	/* a value below the minimum that the caller set stays */
 	c = *cfg;
 	wide_config_fit(&c, 1 << 20);
 	assert_int_equal(c.lock_buckets, 64);
@@ -123,7 +123,7 @@ test_attach(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Several processes add to a plain number under each lock. */
+/* Several processes increment a plain number under each lock. */
 static void
 test_locks(void **state)
 {
@@ -156,7 +156,7 @@ test_locks(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* Taking locks against the order is found. */
+/* Taking locks against their order is detected. */
 static void
 test_lock_order(void **state)
 {
@@ -199,7 +199,7 @@ test_wait(void **state)
 	stop_after = 1000;
 	assert_int_equal(shm_wait(db, word, 1, -1), WIDE_OK);	/* differs already */
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(shm_wait(db, word, 0, 150), WIDE_OK);	/* time is up */
+	assert_int_equal(shm_wait(db, word, 0, 150), WIDE_OK);	/* timeout */
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_in_range((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 149, 5000);
 	stop_after = 2;
@@ -236,7 +236,7 @@ test_wait(void **state)
 	assert_int_equal(wide_segment_state(base), WIDE_DEAD);
 	wide_detach(db);
 	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &db), WIDE_POISONED);
-	/* a new segment is a new life */
+	/* a new segment starts clean */
 	assert_int_equal(wide_segment_format(base, cfg), WIDE_OK);
 	db = fixture_attach(base);
 	assert_int_equal(shm_check(db), WIDE_OK);
@@ -246,7 +246,10 @@ test_wait(void **state)
 
 enum death { DIE_IDLE, DIE_LOCKED, DIE_CRIT, DIE_PREPARED, DIE_JOB, DIE_ZOMBIE };
 
-/* A child attaches, gets into the state, dies; it has a pin, a row lock and a cached block. */
+/*
+ * A child attaches, enters the given state and dies; it holds a pin, a row
+ * lock and a cached block.
+ */
 static pid_t
 die(void *base, enum death how, wide_bytes row)
 {
@@ -272,7 +275,7 @@ die(void *base, enum death how, wide_bytes row)
 			db->seg->jobs[3] = (job_slot) {.used = 1, .pid = getpid()};
 		kill(getpid(), SIGKILL);
 	}
-	/* DIE_ZOMBIE: it still has its pid */
+	/* DIE_ZOMBIE: its pid still exists */
 	waitid(P_PID, pid, &info, WEXITED | (how == DIE_ZOMBIE ? WNOWAIT : 0));
 	assert_int_equal(info.si_code, CLD_KILLED);
 	return pid;
@@ -310,7 +313,7 @@ test_death(void **state)
 		{
 			assert_int_equal(shm_check(db), WIDE_POISONED);
 			assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_POISONED);
-			/* for good */
+			/* permanently */
 			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
 			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
 		}
@@ -323,7 +326,7 @@ test_death(void **state)
 	}
 }
 
-/* Somebody died without ending what others wait for: a series of short waits finds that too. */
+/* A process died without ending what others wait for: a series of short waits detects that. */
 static void
 test_death_awaited(void **state)
 {
@@ -340,7 +343,7 @@ test_death_awaited(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* All slots belong to the dead: an attaching process takes one over. */
+/* All slots belong to dead processes: an attaching process takes one over. */
 static void
 test_takeover(void **state)
 {
@@ -353,7 +356,7 @@ test_takeover(void **state)
 	assert_int_equal(wide_row_locks_total((wide_db[]) {{.seg = base}}), 16);
 	for (int i = 0; i < 16; i++)
 	{
-		/* only the slot that was needed is cleared, so each time there is one more */
+		/* only the slot that is needed is cleared, so each round frees one more */
 		db[i] = fixture_attach(base);
 		assert_int_equal(db[i]->slot->pin, 0);
 		assert_int_equal(wide_row_locks_total(db[i]), 15 - i);
@@ -364,7 +367,7 @@ test_takeover(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* A living process whose pid was taken by the slot's dead one: told apart by the start time. */
+/* A living process has the pid of a slot's dead one: the start time distinguishes them. */
 static void
 test_pid_reuse(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * snapshot_test.c - snapshots that go to another process, and ones that are
- * renewed in place.
+ * snapshot_test.c - snapshots that are exported to another process, renewed
+ * in place, taken at a moment, and shared.
  */
 #include "store_fixture.h"
 
@@ -28,7 +28,7 @@ expect(store *s, const wide_snapshot *at, const char *want)
 	free(got);
 }
 
-/* Commit a cell as part of external transaction xid; its sequence number. */
+/* Commits a cell as part of external transaction xid; returns its sequence number. */
 static uint64_t
 put_external(store *s, uint64_t xid, const char *row, const char *value)
 {
@@ -55,7 +55,10 @@ odd_runs(void *ctx, uint64_t xid)
 	return xid % 2 == 1;
 }
 
-/* Attaches to the store as another process and answers whether the bytes give the same view there. */
+/*
+ * Attaches to the store as another process and checks that the bytes give the
+ * same view there; returns 0 if they do.
+ */
 static int
 other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns, const bool *seen, int nlsns,
 			  const char *want, int told, int answer)
@@ -70,7 +73,7 @@ other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns,
 		return 1;
 	if (wide_snapshot_import(s->db, bytes_of, n, &snap) != WIDE_OK)
 		return 2;
-	/* imported: the other one may go now, and does everything it can to spoil ours */
+	/* imported: now the exporter releases its snapshot and tries to have the versions removed */
 	if (write(answer, &c, 1) != 1 || read(told, &c, 1) != 1)
 		return 3;
 	for (int i = 0; i < nlsns; i++)
@@ -133,7 +136,7 @@ test_export(void **state)
 	close(up[1]);
 	assert_int_equal(read(up[0], &c, 1), 1);
 	wide_snapshot_release(snap);
-	/* every version that it sees is displaced, and compacted away where nothing protects it */
+	/* every version in the view is displaced, and compacted away unless the import protects it */
 	s.oldest_external = 0;
 	for (int i = 0; i < 7; i++)
 	{
@@ -145,7 +148,7 @@ test_export(void **state)
 	assert_int_equal(write(down[1], "g", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	/* nobody holds it now: a late comer is refused */
+	/* no process holds it now: a late import is refused */
 	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &snap), WIDE_CONFLICT);
 	assert_null(snap);
 	free(want);
@@ -155,7 +158,7 @@ test_export(void **state)
 	store_drop(&s);
 }
 
-/* In the process itself, and bytes that are none. */
+/* Imports in the same process, and invalid bytes. */
 static void
 test_import_here(void **state)
 {
@@ -189,8 +192,9 @@ test_import_here(void **state)
 }
 
 /*
- * Somebody's older snapshot does not make up for the exporter's: what nobody sees
- * between it and the newest state goes, and so does what has expired meanwhile.
+ * An older snapshot of another process does not replace the exporter's:
+ * versions between it and the newest state that no snapshot sees are removed,
+ * and so are cells that have expired meanwhile.
  */
 static void
 test_import_between(void **state)
@@ -214,7 +218,7 @@ test_import_between(void **state)
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
 	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
 	store_put(&s, fam, "a", "q", 3, "three");
-	/* from here, where it is held */
+	/* from this process, which holds it */
 	assert_ok(wide_snapshot_import(other, bytes_of, n, &b));
 	wide_snapshot_release(a);
 	assert_ok(wide_flush(s.db));
@@ -228,7 +232,7 @@ test_import_between(void **state)
 	assert_int_equal(wide_snapshot_import(other, bytes_of, n, &b), WIDE_CONFLICT);
 	wide_snapshot_release(old);
 
-	/* nothing has been committed since, but a cell has expired */
+	/* no commit since, but a cell has expired */
 	wide_family_defaults(&opt);
 	opt.ttl_us = 1000000;
 	assert_ok(wide_batch_new(s.db, &batch));
@@ -269,7 +273,7 @@ read_all(wide_scan *scan, buffer *out)
 	assert_int_equal(st, WIDE_END);
 }
 
-/* Something that may change what is there, or only where it is. */
+/* Makes a random change of the data, or only of where it is stored. */
 static void
 happen(store *s, uint64_t *r)
 {
@@ -317,7 +321,7 @@ happen(store *s, uint64_t *r)
 	}
 }
 
-/* A scan that is restarted on its renewed snapshot reads what a new one reads. */
+/* A scan restarted on its renewed snapshot reads what a new one reads. */
 static void
 test_renew(void **state)
 {
@@ -354,7 +358,7 @@ test_renew(void **state)
 			assert_int_equal(wide_snapshot_lsn(fresh), wide_snapshot_lsn(snap));
 			assert_ok(wide_scan_open(s.db, fresh, &spec, &again));
 			read_all(again, &new);
-			/* the time moves on with the snapshot only */
+			/* time moves on with the snapshot only */
 			if (wide_snapshot_lsn(snap) != lsn)
 			{
 				assert_int_equal(old.len, new.len);
@@ -374,11 +378,10 @@ test_renew(void **state)
 	buffer_free(&new);
 }
 
-/* What a renewed snapshot does not see any more may go, what it sees may not. */
 /*
- * A scan that is set aside and used again, with any other snapshot (newer, older,
- * with exclusions), after whatever it was left in the middle of, reads what a new
- * one reads.  Meanwhile it holds nothing.
+ * A scan that is set aside and reused with any other snapshot (newer, older,
+ * with exclusions), wherever it was stopped, reads what a new one reads.  Set
+ * aside, it holds no pins.
  */
 static void
 test_set_aside(void **state)
@@ -432,7 +435,7 @@ test_set_aside(void **state)
 			if (old.len > 0)
 				assert_memory_equal(old.data, new.data, old.len);
 			wide_scan_close(again);
-			/* it stops where it likes */
+			/* stop at a random place */
 			assert_ok(wide_scan_restart(scan, &all, 1, 0));
 			for (n = rnd(&r) % 4; n > 0 && wide_scan_next(scan, &row) == WIDE_OK;)
 				n--;
@@ -456,6 +459,7 @@ test_set_aside(void **state)
 	buffer_free(&new);
 }
 
+/* Versions that a renewed snapshot no longer sees may be removed, versions that it sees may not. */
 static void
 test_renew_keeps(void **state)
 {
@@ -483,7 +487,7 @@ test_renew_keeps(void **state)
 	store_drop(&s);
 }
 
-/* Nothing has been applied since, and nothing that has been is left out. */
+/* wide_snapshot_is_newest: nothing has been applied since, and nothing applied is excluded. */
 static void
 test_is_newest(void **state)
 {
@@ -542,7 +546,7 @@ count_up(store *s, int from, int to)
 	}
 }
 
-/* The one cell's value. */
+/* Checks the value of the only cell. */
 static void
 expect_count(store *s, const wide_snapshot *at, int want)
 {
@@ -566,8 +570,8 @@ look_meanwhile(void *ctx)
 }
 
 /*
- * Old snapshots, in several processes, keep what they see of a counter and not
- * what it has been between them.
+ * Old snapshots, in several processes, keep the value of a counter that they
+ * see, but not the values between them.
  */
 static void
 test_between(void **state)
@@ -596,7 +600,7 @@ test_between(void **state)
 	expect_count(&s, b, 200);
 	expect_count(&s, NULL, 400);
 
-	/* two in one process: what is between them stays, for there might be a third */
+	/* two in one process: values between them stay, because there could be a third */
 	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
 	count_up(&s, 401, 410);
 	assert_ok(wide_flush(s.db));
@@ -614,7 +618,7 @@ test_between(void **state)
 	assert_int_equal(cells_in_files(&s), 1);
 	expect_count(&s, NULL, 410);
 
-	/* while a snapshot is being made nothing goes that it might see */
+	/* while a snapshot is being taken, nothing is removed that it might see */
 	made_by = other;
 	other->host.now = look_meanwhile;
 	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
@@ -640,7 +644,7 @@ expect_at(store *s, uint64_t ended, uint64_t next, const char *what)
 
 	assert_ok(wide_snapshot_take_at(s->db, &at, &snap));
 	got = store_text(s, snap, &fam, 1);
-	/* timestamps do not matter */
+	/* ignore timestamps */
 	for (char *p = strchr(got, '@'); p != NULL; p = strchr(got, '@'))
 		memmove(p, strchr(p, '='), strlen(strchr(p, '=')) + 1);
 	assert_string_equal(got, what);
@@ -649,9 +653,10 @@ expect_at(store *s, uint64_t ended, uint64_t next, const char *what)
 }
 
 /*
- * A transaction elsewhere has ended since the caller's own snapshot was taken:
- * what was finished after that may build on it and is left out, but for external
- * batches that the caller sees as ended.  Nothing that it needs is compacted away.
+ * An external transaction has ended since the caller's snapshot was taken:
+ * batches finished after that may build on it and are excluded, except
+ * external batches that the caller sees as ended.  Versions that the view
+ * needs are not compacted away.
  */
 static void
 test_ended(void **state)
@@ -668,7 +673,7 @@ test_ended(void **state)
 	s.oldest_external = 51;
 	store_put(&s, fam, "a", "q", 1, "first");
 	expect_at(&s, 10, 51, "0/a/q=first;");
-	/* the caller's own snapshot is this one; now 51 ends */
+	/* the caller's snapshot is this one; now 51 ends */
 	s.ended = 11;
 	s.latest = 51;
 	store_put(&s, fam, "a", "q", 1, "second");
@@ -679,7 +684,7 @@ test_ended(void **state)
 	s.latest = 52;
 	for (int i = 0; i < 3; i++)
 	{
-		/* 52 is even: regarded as ended, so what it has written shows */
+		/* 52 is even: regarded as ended, so its writes show */
 		expect_at(&s, 10, 0, "0/a/q=first;0/c/q=third;0/e/q=v;");
 		expect_at(&s, 0, 51, "0/a/q=first;0/c/q=third;0/e/q=v;");
 		expect_at(&s, 11, 0, all);
@@ -695,12 +700,12 @@ test_ended(void **state)
 	put_external(&s, 54, "z", "z");
 	for (int i = 0; i < 3; i++)
 	{
-		/* 53 runs; the one before it was finished when it had ended */
+		/* 53 runs; the batch before it was finished after 52 had ended */
 		expect_at(&s, 11, 0, "0/a/q=second;0/b/q=after;0/c/q=third;0/e/q=v;0/z/q=z;");
 		expect_at(&s, 13, 0, "0/a/q=fourth;0/b/q=after;0/c/q=third;0/e/q=v;0/z/q=z;");
 		assert_ok(i == 0 ? wide_flush(s.db) : wide_compact(s.db, fam));
 	}
-	/* nobody's snapshot is as old any more */
+	/* no snapshot is that old any more */
 	s.oldest_external = 60;
 	assert_ok(wide_compact(s.db, fam));
 	for (int i = 0; i < ENDED_RING; i++)
@@ -714,8 +719,8 @@ test_ended(void **state)
 }
 
 /*
- * A snapshot that is older than all that is remembered of external commits: some
- * that it would have to leave out, or to let in, are not known any more.
+ * A snapshot older than all remembered external commits: some that it would
+ * have to exclude or include are no longer known.
  */
 static void
 test_evicted(void **state)
@@ -740,7 +745,7 @@ test_evicted(void **state)
 	at.ended = 11;
 	assert_ok(wide_snapshot_take_at(s.db, &at, &snap));
 	wide_snapshot_release(snap);
-	/* forgotten, and so old that the host cannot tell its number from a new one's */
+	/* forgotten, and so old that the host cannot distinguish its number from a new one */
 	for (int i = 0; i < EXTERNAL_RING + 1; i++)
 		put_external(&s, 53, "c", "running");
 	at.ended = 0;
@@ -752,7 +757,7 @@ test_evicted(void **state)
 	store_drop(&s);
 }
 
-/* The value of r:n at the snapshot; *passed: how many cells it took. */
+/* Reads r:n at the snapshot; *passed: the number of cells scanned. */
 static void
 read_count(store *s, wide_snapshot *at, bool reverse, char *value, size_t size, uint64_t *passed)
 {
@@ -773,7 +778,10 @@ read_count(store *s, wide_snapshot *at, bool reverse, char *value, size_t size, 
 	wide_scan_close(scan);
 }
 
-/* An old snapshot finds its version of a counter without passing all newer ones, also where timestamps are ahead. */
+/*
+ * An old snapshot finds its version of a counter without scanning all newer
+ * ones, also if timestamps are ahead.
+ */
 static void
 test_unseen(void **state)
 {
@@ -793,7 +801,7 @@ test_unseen(void **state)
 		assert_string_equal(value, "100");
 		assert_true(passed < 60);
 	}
-	/* ahead of its commit, and soon not the newest any more */
+	/* ahead of its commit, and soon no longer the newest */
 	store_put(&s, fam, "r", "n", s.now + 1000000, "ahead");
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &b));
 	s.now += 2000000;
@@ -811,7 +819,7 @@ test_unseen(void **state)
 	store_drop(&s);
 }
 
-/* Offered under a key, found by it while it lives. */
+/* A snapshot shared under a key is found by that key while it lives. */
 static void
 test_share(void **state)
 {
@@ -830,10 +838,10 @@ test_share(void **state)
 	assert_ok(wide_snapshot_find(s.db, 77, &found));
 	assert_int_equal(wide_snapshot_lsn(found), wide_snapshot_lsn(one));
 	wide_snapshot_release(found);
-	/* releasing another one, or the one found, takes nothing back */
+	/* releasing the snapshot found withdraws nothing */
 	assert_ok(wide_snapshot_find(s.db, 77, &found));
 	wide_snapshot_release(found);
-	/* a later one takes its place; then the first one's release does not matter */
+	/* a later one takes its place; releasing the first one then has no effect */
 	assert_ok(wide_snapshot_share(two, 78));
 	wide_snapshot_release(one);
 	assert_int_equal(wide_snapshot_find(s.db, 77, &found), WIDE_NOTFOUND);

@@ -1,6 +1,6 @@
 /*
- * sst_test.c - sorted files: every way of moving against a list, filters,
- * descriptions, damage of every byte, failing and crashing writes.
+ * sst_test.c - sorted files: every cursor movement compared with a list,
+ * filters, descriptions, damage of every byte, failing and crashing writes.
  */
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 #define FAMILY 7
 
-/* For the parts that no store is linked with yet. */
+/* For programs that link these parts without a store. */
 __attribute__((weak)) void snapshot_detach(wide_db *db) {}
 
 static test_store store;
@@ -60,7 +60,7 @@ try_write(wide_db *d, uint64_t number, const entries *es, const wide_family_opti
 		assert_true(st != WIDE_OK || sst_writer_bytes(w) >= bytes);
 		bytes = sst_writer_bytes(w);
 	}
-	/* fails by itself when an add has failed */
+	/* fails if an add has failed */
 	return sst_writer_finish(w, meta);
 }
 
@@ -123,7 +123,7 @@ check_at(const sst_cursor *c, const entries *es, int i)
 	}
 }
 
-/* All ways to move; es has the sequence numbers that readers see. */
+/* Checks all movements; es has the sequence numbers that readers see. */
 static void
 check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 {
@@ -164,7 +164,7 @@ check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 				t.seq = 0;
 				break;
 		}
-		/* sometimes a little ahead, within the same block */
+		/* sometimes a short way forward, within the same block */
 		if (rnd(&s) % 3 == 0 && c.valid)
 		{
 			entry		target = c.block.e;
@@ -279,7 +279,7 @@ description(void **state)
 		assert_int_equal(stat(path, &st), 0);
 		assert_true((uint64_t) st.st_size == m.bytes);
 	}
-	/* an older version written later */
+	/* an older version that is written later */
 	entries_add(&es, text("a"), text(""), -6, 20, ENTRY_PUT, 0, text("x"));
 	memset(long_row, 'z', sizeof(long_row));
 	entries_add(&es, bytes(long_row, 200), text(""), 0, 20, ENTRY_PUT, 0, text("x"));
@@ -288,7 +288,7 @@ description(void **state)
 	assert_int_equal(m.flags, FILE_MAX_CUT);
 	assert_int_equal(m.max_len, FILE_BOUND);
 	assert_memory_equal(m.max_row, long_row, FILE_BOUND);
-	/* a description that lies is found */
+	/* a wrong description is detected */
 	m.cells++;
 	assert_true(problems(&m) > 0);
 	m.cells--;
@@ -303,7 +303,7 @@ description(void **state)
 	m.flags &= ~FILE_TS_ORDERED;
 	assert_int_equal(problems(&m), 0);
 
-	/* order is required, and an entry */
+	/* entries must be in order, and a file needs an entry */
 	assert_ok(sst_writer_open(db, 3, FAMILY, 0, &o, false, &w));
 	assert_ok(sst_writer_add(w, &es.e[1]));
 	assert_int_equal(sst_writer_add(w, &es.e[1]), WIDE_INVALID);
@@ -318,7 +318,7 @@ description(void **state)
 	entries_free(&es);
 }
 
-/* Rows r0000.. of which every third is missing; long ones so that there are partitions. */
+/* Rows r0000.., with every third one missing; long rows, so that there are partitions. */
 static void
 filters(void **state)
 {
@@ -344,7 +344,7 @@ filters(void **state)
 			row[5] = 0;
 			for (int q = 0; q < 3; q++)
 				entries_add(&es, bytes(row, 600), bytes(&q, 1), 5, 5, ENTRY_PUT, 0, text("v"));
-			/* one row that spans partitions, with family deletes in front */
+			/* a row that spans partitions, with family deletes before it */
 			if (i % 300 == 1)
 			{
 				entries_add(&es, bytes(row, 600), text(""), 5, 5, ENTRY_DELETE_FAMILY, 0, text(""));
@@ -383,7 +383,7 @@ filters(void **state)
 				if (bloom == WIDE_BLOOM_ROWCOL)
 					skipped[bloom] += !may;
 			}
-			/* the first 599 bytes of the row: a zero is among them, which takes two */
+			/* the first 599 bytes of the row: one of them is a zero, encoded in two bytes */
 			assert_ok(key_make_row(&k, bytes(row, 599)));
 			assert_ok(sst_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
 			assert_true(may || !present);
@@ -393,7 +393,7 @@ filters(void **state)
 			assert_ok(sst_may_have_prefix(r, row, 4, &may));
 			assert_true(may);
 		}
-		/* behind the last key not even a filter is needed */
+		/* after the last key no filter is needed */
 		assert_ok(key_make_row(&k, text("s")));
 		assert_ok(sst_may_have_row(r, k.data, (uint32_t) k.len, &may));
 		assert_int_equal(may, bloom == WIDE_BLOOM_NONE);
@@ -416,7 +416,7 @@ prefixes(void **state)
 {
 	uint64_t	h1, h2;
 
-	/* of the raw bytes, whatever the escapes */
+	/* of the raw bytes, regardless of escapes */
 	assert_true(sst_prefix_hash((const uint8_t *) "a\0\xff" "bc\0\1", 7, 3, &h1));
 	assert_true(h1 == wide_hash("a\0b", 3, FILTER_SEED_PREFIX));
 	assert_true(sst_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
@@ -426,7 +426,10 @@ prefixes(void **state)
 	assert_true(sst_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
 }
 
-/* Whatever a range's rows begin with, and however partitions cut them: a file that has one says so. */
+/*
+ * For every prefix of the rows of a range, and wherever partitions are cut: a
+ * file with such a row says so.
+ */
 static void
 prefix_questions(void **state)
 {
@@ -445,11 +448,14 @@ prefix_questions(void **state)
 		o.bloom_prefix = (uint16_t) n;
 		for (int i = 0; i < 3000; i++)
 		{
-			/* some that are shorter than the prefix; most differ late, so that index entries are long and partitions many */
+			/*
+			 * some are shorter than the prefix; most differ late, so that
+			 * index entries are long and partitions many
+			 */
 			memset(rows[i], 'x', sizeof rows[i]);
 			for (int k = 0; k < 4; k++)
 				rows[i][k] = byte[rnd(&seed) % 5];
-			/* so that there are prefixes of each length that no row has */
+			/* so that there are prefixes of each length without rows */
 			rows[i][0] = rows[i][0] == 'm' ? 0 : rows[i][0];
 			rows[i][2] = rows[i][1];
 			for (int k = 504; k < 508; k++)
@@ -458,7 +464,7 @@ prefix_questions(void **state)
 			entries_add(&es, bytes(rows[i], i % 10 == 0 ? 1u + rows[i][509] : 508), text("q"), 5, 5, ENTRY_PUT, 0, text("v"));
 		}
 		entries_sort(&es);
-		/* a short row may have come twice */
+		/* a short row may have been added twice */
 		for (int i = 1; i < es.n; i++)
 			if (key_compare(&es.e[i - 1], &es.e[i]) == 0)
 				memmove(&es.e[i], &es.e[i + 1], (size_t) (--es.n - i) * sizeof(entry)), i--;
@@ -548,7 +554,7 @@ keep(void *arg, block_ref *ref)
 	kept[left++] = *ref;
 }
 
-/* The callee of leave gets each block once, with its pin. */
+/* The callback of leave gets each block once, with its pin. */
 static void
 leaving(void **state)
 {
@@ -661,7 +667,7 @@ many_files(void **state)
 		sst_put(db, r);
 	}
 	assert_int_equal(open_descriptors(), before + 256);
-	/* the pinned one is still itself */
+	/* the pinned reader is unchanged */
 	assert_ok(sst_get(db, &metas[0], &r));
 	assert_ptr_equal(r, pinned);
 	sst_forget(db, 1);
@@ -704,7 +710,7 @@ wrong_files(void **state)
 	other = m;
 	other.bytes++;
 	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
-	/* a sequence number for a file whose entries have their own */
+	/* a global sequence number for a file whose entries have their own */
 	other = m;
 	other.global_seq = 77;
 	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
@@ -716,7 +722,7 @@ wrong_files(void **state)
 	entries_free(&es);
 }
 
-/* Reads the file in every way; everything must be right or WIDE_CORRUPT. */
+/* Reads the file in every way; each result must be right or WIDE_CORRUPT. */
 static wide_status
 read_all(const file_meta *m, const entries *es)
 {
@@ -776,13 +782,13 @@ damage(void **state)
 		sst_forget(db, 1);
 		cache_forget_file(db, 1);
 		st = read_all(&m, &es);
-		/* every byte is under a checksum, and every byte is read here or by verify */
+		/* a checksum covers every byte, and every byte is read here or by verify */
 		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
 		if (st == WIDE_CORRUPT)
 			assert_non_null(strstr(wide_error_text(), "00000001.sst"));
 		assert_true(problems(&m) > 0);
 	}
-	/* cut off at every length, also when the list does not know the size */
+	/* truncated at every length, also if the meta does not give the size */
 	blind.bytes = 0;
 	for (size_t n = 0; n < b.len; n++)
 	{
@@ -795,7 +801,7 @@ damage(void **state)
 	test_write_file(path, b.data, b.len);
 	sst_forget(db, 1);
 	assert_int_equal(problems(&m), 0);
-	/* two blocks change places: each has a good checksum, for the other place */
+	/* two blocks swapped: each has a valid checksum, for the other place */
 	{
 		sst_reader *r;
 		sst_handle	h[2];
@@ -808,7 +814,7 @@ damage(void **state)
 		assert_ok(sst_handle_get(r, &c.index.e, &h[0]));
 		sst_cursor_close(&c);
 		sst_put(db, r);
-		/* the same block again in front of itself */
+		/* a copy of the block in front of it */
 		assert_ok(buffer_append(&x, b.data, h[0].len + SST_TRAILER));
 		assert_ok(buffer_append(&x, b.data, b.len - h[0].len - SST_TRAILER));
 		memcpy(x.data + x.len - SST_FOOTER, b.data + b.len - SST_FOOTER, SST_FOOTER);
@@ -822,8 +828,8 @@ damage(void **state)
 }
 
 /*
- * Damage behind good checksums: each byte of each block changed, the checksum
- * made right again.  Anything but a crash.
+ * Damage with valid checksums: each byte of each block is changed, and the
+ * checksum recomputed.  Reading must not crash.
  */
 static void
 forged(void **state)
@@ -874,7 +880,7 @@ forged(void **state)
 			sst_cursor	c = {0};
 			int			steps = 0;
 
-			/* a raw length that asks for much memory is no fault */
+			/* a raw length that requests much memory is not an error */
 			p[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) rnd(&s);
 			put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(1, blocks[k].off)));
 			test_write_file(path, b.data, b.len);
@@ -904,7 +910,7 @@ forged(void **state)
 			put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(1, blocks[k].off)));
 		}
 	}
-	/* verify finds most of it all the same: wrong values it cannot know */
+	/* verify still finds most of it; it cannot detect wrong values */
 	assert_true(seen > (int) m.bytes / 3);
 	buffer_free(&b);
 	entries_free(&es);
@@ -938,7 +944,7 @@ failing_writes(void **state)
 			break;
 		}
 		assert_int_equal(st, WIDE_NOSPACE);
-		/* nothing stays, not even under the temporary name */
+		/* no file remains, not even under the temporary name */
 		assert_int_equal(test_dir_count(store.dir), 0);
 	}
 	/* open, several writes, sync, rename */
@@ -946,7 +952,7 @@ failing_writes(void **state)
 	entries_free(&es);
 }
 
-/* After a crash at any call: no file, a leftover, or a whole file. */
+/* After a crash at any call: no file, a leftover, or a complete file. */
 static void
 crashing_writes(void **state)
 {
@@ -989,7 +995,7 @@ crashing_writes(void **state)
 			test_dir_clear(store.dir);
 		}
 	}
-	/* also some whose name was not yet safe */
+	/* also some whose name was not durable yet */
 	assert_true(whole > 6);
 	entries_free(&es);
 }

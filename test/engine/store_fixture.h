@@ -1,6 +1,7 @@
 /*
- * store_fixture.h - a whole store with the file log in a directory of its own:
- * open, commit, read everything as text, crash by forgetting the segment.
+ * store_fixture.h - a complete store with the file log in a directory of its
+ * own: open, commit, read everything as text, crash by discarding the
+ * segment.
  */
 #ifndef STORE_FIXTURE_H
 #define STORE_FIXTURE_H
@@ -16,9 +17,9 @@ typedef struct store
 	void	   *base;
 	wide_db    *db;
 	wide_log	log;
-	wide_os    *os;				/* NULL = real */
-	int64_t		now;			/* what the host says */
-	int			interrupt_after;	/* > 0: so many looks until interrupted */
+	wide_os    *os;				/* NULL: the real one */
+	int64_t		now;			/* the time that the host returns */
+	int			interrupt_after;	/* > 0: interrupted after so many checks */
 	uint64_t	oldest_external;
 	uint64_t	ended, latest;	/* of external transactions */
 } store;
@@ -62,7 +63,7 @@ store_init(store *s)
 	test_dir_make(s->dir, sizeof s->dir);
 }
 
-/* Fresh segment, attach, recover; on failure everything is closed again. */
+/* Formats a segment, attaches, recovers; on failure closes everything again. */
 static inline wide_status
 store_open(store *s)
 {
@@ -92,7 +93,7 @@ store_open(store *s)
 	return st;
 }
 
-/* Without any flush: what is not in the log or in files is gone. */
+/* Does not flush: what is not in the log or in files is lost. */
 static inline void
 store_close(store *s)
 {
@@ -111,7 +112,7 @@ store_drop(store *s)
 	test_dir_drop(s->dir);
 }
 
-/* All steps; frees the batch.  *logged: the finish record may be in the log. */
+/* Runs all steps; frees the batch.  *logged: the finish record may be in the log. */
 static inline wide_status
 store_commit(store *s, wide_batch *b, bool *logged)
 {
@@ -132,7 +133,7 @@ store_commit(store *s, wide_batch *b, bool *logged)
 	return st;
 }
 
-/* A table "t" in space 1 with n families f0, f1, ... of these options. */
+/* Creates a table "t" in space 1 with n families f0, f1, ... with these options. */
 static inline void
 store_table(store *s, const wide_family_options *opt, int n, wide_table_id *table, wide_family_id *families)
 {
@@ -170,7 +171,7 @@ store_delete(store *s, wide_delete kind, wide_family_id f, const char *row, cons
 	assert_ok(store_commit(s, b, NULL));
 }
 
-/* All visible cells of families, "fam/row/qual@ts=value;", as of a snapshot (NULL: now). */
+/* Appends all visible cells of families, "fam/row/qual@ts=value;", as of a snapshot (NULL: now). */
 static inline wide_status
 store_read(store *s, const wide_snapshot *at, const wide_family_id *ids, int n, buffer *out)
 {
@@ -226,7 +227,7 @@ store_problem(void *arg, const char *object, const char *problem)
 	return WIDE_OK;
 }
 
-/* Number of problems. */
+/* Returns the number of problems. */
 static inline int
 store_verify(store *s)
 {
@@ -236,7 +237,7 @@ store_verify(store *s)
 	return problems;
 }
 
-/* Work until there is none. */
+/* Works until nothing is left to do. */
 static inline void
 store_work(store *s)
 {
@@ -249,7 +250,7 @@ store_work(store *s)
 		fail_msg("wide_work: %s", wide_error_text());
 }
 
-/* Bytes of a family's files. */
+/* Returns the bytes of a family's files. */
 static inline uint64_t
 store_bytes(store *s, wide_family_id f)
 {

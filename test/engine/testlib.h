@@ -1,6 +1,6 @@
 /*
- * testlib.h - what the tests of the lower layers share: random numbers, a
- * directory that goes away, entries, an attached store without a log.
+ * testlib.h - helpers for the tests of the lower layers: random numbers, a
+ * temporary directory, entries, an attached store without a log.
  */
 #ifndef TESTLIB_H
 #define TESTLIB_H
@@ -61,7 +61,7 @@ test_dir_clear(const char *dir)
 	os_real()->list(os_real(), dir, test_remove_one, (void *) dir);
 }
 
-/* A fresh directory; on tmpfs when there is one, for nothing here is to outlive the test. */
+/* Makes a new directory; on tmpfs if possible, because nothing in it needs to survive the test. */
 static inline void
 test_dir_make(char *dir, size_t size)
 {
@@ -167,7 +167,7 @@ entries_add(entries *es, wide_bytes row, wide_bytes qualifier, int64_t ts, uint6
 		es->e = realloc(es->e, (size_t) (es->n > 0 ? 2 * es->n : 1) * sizeof(entry));
 	e = &es->e[es->n++];
 	memset(e, 0, sizeof(*e));
-	/* of the exact size, for the address sanitizer */
+	/* allocate the exact size, for the address sanitizer */
 	e->ukey = memcpy(malloc(b.len), b.data, b.len);
 	e->klen = (uint32_t) b.len;
 	e->rowlen = key_row_length(b.data, b.len);
@@ -182,7 +182,7 @@ entries_add(entries *es, wide_bytes row, wide_bytes qualifier, int64_t ts, uint6
 	buffer_free(&b);
 }
 
-/* Sort, and drop all but one of equal keys. */
+/* Sorts, and drops all but one of equal keys. */
 static inline void
 entries_sort(entries *es)
 {
@@ -203,9 +203,9 @@ entries_sort(entries *es)
 }
 
 /*
- * n entries with all that can make a difference: long and short keys with 00
- * in them, several versions, deletes, ttls, empty and larger values.  rows:
- * how many different ones; keylen: the longest row.
+ * Returns n entries with everything that can matter: long and short keys with
+ * 00 in them, several versions, deletes, TTLs, empty and larger values.
+ * rows: number of different rows; keylen: length of the longest row.
  */
 static inline entries
 entries_random(uint64_t seed, int n, int rows, int keylen, int vlen, bool global)

@@ -1,7 +1,7 @@
 /*
- * unit.h - cmocka, 1 or 2; no test program runs for ever.
+ * unit.h - cmocka 1 or 2, and a time limit for every test program.
  *
- *     WIDE_TEST_SECONDS=n   its time limit (0: none)
+ *     WIDE_TEST_SECONDS=n   the limit in seconds (0: none)
  */
 #ifndef UNIT_H
 #define UNIT_H
@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* 2 asks for the sign in the name, and warns about the old one */
+/* version 2 wants the signedness in the name, and warns about the old name */
 #ifdef assert_uint_in_range
 #undef assert_in_range
 #define assert_in_range(value, low, high) assert_uint_in_range(value, low, high)
@@ -38,7 +38,7 @@
 static void
 unit_too_long(int sig)
 {
-	const char *parts[] = {"# ", program_invocation_short_name, ": took too long, it hangs or WIDE_TEST_SECONDS is too small\n"};
+	const char *parts[] = {"# ", program_invocation_short_name, ": timeout: the test hangs, or WIDE_TEST_SECONDS is too small\n"};
 
 	(void) sig;
 	for (int i = 0; i < 3; i++)
@@ -47,7 +47,7 @@ unit_too_long(int sig)
 	_exit(124);
 }
 
-/* Before main, in every test.  Children of a test have no alarm: see unit_fork. */
+/* Runs before main in every test.  Children have no alarm: see unit_fork. */
 __attribute__((constructor)) static void
 unit_limit(void)
 {
@@ -56,13 +56,14 @@ unit_limit(void)
 	signal(SIGALRM, unit_too_long);
 	if (text != NULL)
 		alarm((unsigned) atoi(text));
-	else if (getenv("WIDE_OPS") == NULL)	/* a long run is wanted */
+	else if (getenv("WIDE_OPS") == NULL)	/* set: a long run is intended */
 		alarm(UNIT_SECONDS);
 }
 
 /*
- * fork(); the child ends with its parent, so that nobody stays behind when a
- * check fails or time is up (and holds the output open), and has a limit too.
+ * fork(); the child dies with its parent, so that no child stays behind (and
+ * keeps the output open) when a check fails or time is up.  The child has a
+ * time limit as well.
  */
 static inline pid_t
 unit_fork(void)

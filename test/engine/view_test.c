@@ -1,10 +1,11 @@
 /*
- * view_test.c - what readers see and what compactions keep, against a machine
- * that replays the history moment by moment.
+ * view_test.c - what readers see and what compactions keep, compared with a
+ * naive machine that replays the history moment by moment.
  *
- * The machine knows nothing of intervals: it has the set of living versions,
- * applies the deletes of a moment, then its puts, then cuts to the newest n.
- * Histories are small and dense, so that every order of things comes up.
+ * The machine knows nothing of intervals: it keeps the set of living
+ * versions, applies the deletes of a moment, then its puts, then cuts to the
+ * newest n. Histories are small and dense, so that every order of events
+ * occurs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,7 +141,7 @@ typedef struct answer
 	}			cell[MAX_OPS];
 } answer;
 
-/* ------------------------------------------------------------ the machine */
+/* ------------------------------------------------------ the naive machine */
 
 static bool
 naive_exists(const question *q, const op *o)
@@ -153,14 +154,14 @@ naive_exists(const question *q, const op *o)
 	return o->seq <= q->seq;
 }
 
-/* Has family TTL hidden it, though it is the nth? */
+/* Returns true if the family TTL hides the version, which is the nth. */
 static bool
 naive_hidden(const question *q, const op *o, int nth)
 {
 	return q->opt.ttl_us > 0 && o->ts < q->now - q->opt.ttl_us && nth >= q->opt.min_versions;
 }
 
-/* The versions option at a moment. */
+/* Returns the versions option at a moment. */
 static int
 naive_limit(const question *q, uint64_t m)
 {
@@ -177,8 +178,9 @@ naive_limit(const question *q, uint64_t m)
 }
 
 /*
- * The changes in (after, upto], where nothing else happens but at upto, and that
- * comes later: what had expired goes, then the cut.
+ * Applies the option changes in (after, upto], between which nothing else
+ * happens; other operations at upto come later.  Expired versions go, then
+ * the cut.
  */
 static int
 naive_changes(const question *q, uint64_t after, uint64_t upto, op *live, int n)
@@ -232,7 +234,10 @@ naive_masks(const question *q, const op *d, const op *c)
 	return c->ts == d->ts;
 }
 
-/* What a transaction has written and deleted again has never been, whatever the reader disregards. */
+/*
+ * A version that a transaction has written and deleted itself never existed,
+ * whatever the reader disregards.
+ */
 static bool
 naive_own_masks(const op *d, const op *c)
 {
@@ -241,7 +246,7 @@ naive_own_masks(const op *d, const op *c)
 	return d->type == ENTRY_DELETE_COLUMN || d->type == ENTRY_DELETE_FAMILY ? c->ts <= d->ts : c->ts == d->ts;
 }
 
-/* The living versions of a column at the end, ts descending. */
+/* Returns the living versions of a column at the end, timestamps descending. */
 static int
 naive_live(const history *h, const question *q, int qual, op *live)
 {
@@ -319,7 +324,7 @@ naive_answer(const history *h, const question *q, answer *out)
 				continue;
 			if (naive_limited(q) && (live[i].ts < q->ts_min || (q->ts_max != INT64_MAX && live[i].ts >= q->ts_max)))
 				continue;
-			/* it counts, shown or not */
+			/* it counts, whether shown or not */
 			shown++;
 			if ((q->show_min != 0 || q->show_max != 0) &&
 				(live[i].ts < q->show_min || (q->show_max != INT64_MAX && live[i].ts >= q->show_max)))
@@ -577,7 +582,10 @@ collect(void *arg, const entry *e)
 	return WIDE_OK;
 }
 
-/* Who reads: snapshots from fresh on, and older ones in the ranges; fresh 0: any from the horizon on. */
+/*
+ * The readers: snapshots from `fresh` on, and older ones in the ranges; fresh
+ * 0: any from the horizon on.
+ */
 typedef struct readers
 {
 	uint64_t	fresh;
@@ -615,9 +623,9 @@ may_read(const readers *r, uint64_t s)
 }
 
 /*
- * Compact what is in (after, upto] of the history, without what is in
- * gap[0]..gap[1]; returns which floors it has made void.  puts: what is missing
- * there are puts only, so that the job is told of no gap.
+ * Compacts the part (after, upto] of the history, without some operations in
+ * gap[0]..gap[1]; returns the bound below which floors are void.  puts: only
+ * puts are missing there, so the job has no gap.
  */
 static uint64_t
 compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, bool puts, uint64_t horizon,
@@ -683,7 +691,8 @@ test_compaction(void **state)
 {
 	int			rounds = 300000;
 	uint64_t	seed = seed_of(0xc0de);
-	uint64_t	dropped = 0, total = 0, above = 0, kept = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};	/* of families that keep deleted cells: [1] */
+	/* floors[1], forgotten[1]: of families that keep deleted cells */
+	uint64_t	dropped = 0, total = 0, above = 0, kept = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};
 
 	(void) state;
 	for (int i = 0; i < rounds; i++)
@@ -726,7 +735,7 @@ test_compaction(void **state)
 			above += h.ops[k].seq > horizon;
 		for (int k = 0; k < c[0].n && r[0].fresh != 0; k++)
 			kept += c[0].ops[k].seq > horizon;
-		/* a second job over the result, at a later horizon */
+		/* a second job on the result, at a later horizon */
 		c[1] = c[0];
 		r[1] = r[0];
 		if (rnd(2))
@@ -758,7 +767,7 @@ test_compaction(void **state)
 				{
 					uint64_t	first = horizon + 1 + rnd((uint32_t) (s - horizon));
 
-					/* what somebody excludes is not below `fresh` */
+					/* excluded commits are not below `fresh` */
 					if (first > r[0].fresh && first > r[1].fresh)
 						q.excluded[q.nexcluded++] = (seq_range) {first, first + rnd((uint32_t) (s - first + 1))};
 				}
@@ -781,13 +790,13 @@ test_compaction(void **state)
 				fail();
 			}
 	}
-	/* a compaction that keeps everything would pass the above */
+	/* a compaction that keeps everything would pass the checks above */
 	assert_true(dropped * 5 > total);
 	assert_true(kept < above);
 	assert_true(forgotten[0] * 5 > floors[0] && forgotten[1] * 20 > floors[1]);
 }
 
-/* A full compaction at the newest horizon leaves what a reader sees and nothing else. */
+/* A full compaction at the newest horizon leaves what a reader sees, and nothing else. */
 static void
 test_full(void **state)
 {
@@ -829,7 +838,7 @@ typedef struct vector
 #define PT(t, v, l) {.ts = (t), .type = ENTRY_PUT, .value = (v), .ttl = (l)}
 #define DV(t) {.ts = (t), .type = ENTRY_DELETE_VERSION}
 #define DC(t) {.ts = (t), .type = ENTRY_DELETE_COLUMN}
-#define DCT(at) {.ts = INT64_MAX, .ttl = (at), .type = ENTRY_DELETE_COLUMN}	/* without timestamp, at this time */
+#define DCT(at) {.ts = INT64_MAX, .ttl = (at), .type = ENTRY_DELETE_COLUMN}	/* no timestamp, at this time */
 #define DF(t) {.qual = -1, .ts = (t), .type = ENTRY_DELETE_FAMILY}
 
 static const vector vectors[] = {

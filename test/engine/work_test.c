@@ -1,13 +1,13 @@
 /*
- * work_test.c - flush and compaction never change an answer; who does what;
- * levels, windows, loads, interruption, estimates.
+ * work_test.c - flush and compaction never change an answer; which process
+ * does which job; levels, windows, loads, interruption, estimates.
  */
 #include <signal.h>
 #include <time.h>
 #include "store_fixture.h"
 #include "work.h"
 
-/* A store with one family and small files. */
+/* Opens a store with one family and small files. */
 static void
 start(store *s, wide_family_options *opt, wide_family_id *f)
 {
@@ -29,7 +29,7 @@ options(wide_family_options *opt, int versions)
 	opt->block_size = 1024;
 }
 
-/* Puts of n rows with values that do not compress, one batch. */
+/* Puts n rows with incompressible values in one batch. */
 static void
 fill(store *s, wide_family_id f, int from, int n, int64_t ts, uint64_t *seed)
 {
@@ -97,7 +97,7 @@ test_answers_stay(void **state)
 			assert_string_equal(before, after);
 			free(after);
 		}
-		/* an old snapshot is not disturbed either */
+		/* an old snapshot is unaffected, too */
 		if (snap != NULL)
 		{
 			after = store_text(&s, snap, &f, 1);
@@ -159,9 +159,9 @@ test_levels(void **state)
 	before = store_text(&s, NULL, &f, 1);
 	assert_ok(wide_family_statistics(s.db, f, &info));
 	assert_true(info.files_per_level[0] < 4);
-	assert_true(info.files_per_level[2] > 3);	/* ten times the target of level 1 */
+	assert_true(info.files_per_level[2] > 3);	/* ten times the target size of level 1 */
 	assert_int_equal(store_verify(&s), 0);
-	/* a tenth of the rows, about */
+	/* about a tenth of the rows */
 	assert_ok(wide_compact(s.db, f));
 	assert_ok(wide_estimate_range(s.db, f, &(wide_range) {.lo = text("row00300"), .hi = text("row00400")}, &est));
 	assert_true(est.rows > 60 && est.rows < 150);
@@ -173,7 +173,7 @@ test_levels(void **state)
 	assert_string_equal(before, after);
 	free(before);
 	free(after);
-	/* everything deleted: nothing stays, not even the deletes */
+	/* everything deleted: nothing remains, not even tombstones */
 	for (int i = 0; i < 1100; i++)
 	{
 		char		row[20];
@@ -188,7 +188,10 @@ test_levels(void **state)
 	store_drop(&s);
 }
 
-/* What the files take now by what they take after a major compaction, which changes nothing. */
+/*
+ * Returns the size of the files now, divided by their size after a major
+ * compaction, which changes no answer.
+ */
 static double
 amplification(store *s, wide_family_id f)
 {
@@ -205,7 +208,7 @@ amplification(store *s, wide_family_id f)
 	return (double) now / (double) store_bytes(s, f);
 }
 
-/* At rest space is given back; while files are made it is not looked at. */
+/* Space is reclaimed when the family is idle; while files are being made it is not considered. */
 static void
 test_space(void **state)
 {
@@ -227,7 +230,7 @@ test_space(void **state)
 		start(&s, &opt, &f);
 		for (int round = 0; round < 35; round++)
 		{
-			/* kind 2: little, that never fills level 0 */
+			/* kind 2: little data that never fills level 0 */
 			for (int i = 0; i < (kind == 2 ? 1 : 10); i++)
 				fill(&s, f, (int) (rnd(&seed) % 40) * 10, 10, s.now + round, &seed);
 			if (kind == 2 && round == 3)
@@ -244,7 +247,7 @@ test_space(void **state)
 		s.now += 4000000;
 		store_work(&s);
 		assert_true(kind == 2 || bytes > store_bytes(&s, f));
-		/* it comes to an end */
+		/* the work comes to an end */
 		wide_statistics(s.db, &stats);
 		bytes = stats.compactions;
 		s.now += 40 * 1000000;
@@ -256,7 +259,7 @@ test_space(void **state)
 	}
 }
 
-/* A few bytes of deletes hide much. */
+/* A few bytes of deletes hide much data. */
 static void
 test_space_deletes(void **state)
 {
@@ -283,7 +286,7 @@ test_space_deletes(void **state)
 	store_drop(&s);
 }
 
-/* A file is not kept for its newest cell when most of it has expired, nor written again for nothing. */
+/* A file is not kept for its newest cell if most of it has expired, nor rewritten for nothing. */
 static void
 test_space_expired(void **state)
 {
@@ -318,7 +321,7 @@ test_space_expired(void **state)
 		read = store_bytes(&s, f);
 		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
 		s.now += 6 * hour;
-		/* a reader whose time is before that still sees all of it */
+		/* a reader with an earlier clock still sees all of it */
 		store_work(&s);
 		assert_true(store_bytes(&s, f) == read);
 		wide_snapshot_release(snap);
@@ -336,7 +339,10 @@ test_space_expired(void **state)
 	}
 }
 
-/* Windows share their moments: what is displaced in one goes though the others have cells of the same flushes. */
+/*
+ * Windows share flushes: versions displaced in one window are dropped,
+ * although other windows have cells of the same flushes.
+ */
 static void
 test_space_windows(void **state)
 {
@@ -365,7 +371,10 @@ test_space_windows(void **state)
 	store_drop(&s);
 }
 
-/* Files of a major compaction are in order by their numbers where bounds tell nothing, in windowed families too. */
+/*
+ * Files of a major compaction are ordered by their numbers where truncated
+ * bounds cannot tell, in windowed families, too.
+ */
 static void
 test_space_expired_neighbours(void **state)
 {
@@ -394,7 +403,7 @@ test_space_expired_neighbours(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int k = 0; k < 100; k++)
 		{
-			/* longer than the bounds that are kept in memory */
+			/* longer than the bounds kept in memory */
 			memset(row, 'p', 100);
 			snprintf(row + 100, sizeof row - 100, "%05d", k * 10 + i);
 			for (int n = 0; n < 100; n++)
@@ -422,7 +431,7 @@ test_space_expired_neighbours(void **state)
 	store_drop(&s);
 }
 
-/* More windows than the table has room for: old ones are joined, nothing comes to a halt. */
+/* More windows than the table has room for: old ones are joined, and work continues. */
 static void
 test_window_many(void **state)
 {
@@ -443,7 +452,7 @@ test_window_many(void **state)
 		start(&s, &opt, &f);
 		for (int i = 0; i < 600; i++)
 		{
-			/* as time goes on, all over a year, or where writers do all work */
+			/* kind 0: as time goes on; 1: spread over a year; 2: writers do all the work */
 			for (int k = 0; k < 4; k++)
 				fill(&s, f, i % 150, 2, kind != 1 ? s.now : s.now - (int64_t) (rnd(&seed) % (365 * 24 * 60)) * minute, &seed);
 			assert_ok(wide_flush(s.db));
@@ -458,7 +467,7 @@ test_window_many(void **state)
 		after = store_text(&s, NULL, &f, 1);
 		assert_string_equal(before, after);
 		assert_int_equal(store_verify(&s), 0);
-		/* without writing all of it again and again */
+		/* without rewriting everything again and again */
 		wide_statistics(s.db, &stats);
 		assert_true(stats.compactions > 10);
 		assert_true(stats.compact_read_bytes < 3 * stats.flush_bytes);
@@ -535,13 +544,13 @@ test_windows(void **state)
 		store_work(&s);
 		assert_true(store_files(&s, f, -1) < 20);
 	}
-	/* one file for each hour that is over, the expired ones gone as files */
+	/* one file for each past hour, expired ones dropped as files */
 	assert_true(store_files(&s, f, 0) >= 10);
 	got = store_text(&s, NULL, &f, 1);
 	assert_non_null(strstr(got, "h15.0"));
 	assert_null(strstr(got, "h12"));
 	free(got);
-	/* as whole files: nothing is read for it */
+	/* as whole files: nothing is read */
 	wide_statistics(s.db, &stats);
 	read = stats.compact_read_bytes;
 	s.now += 100 * hour;
@@ -549,14 +558,17 @@ test_windows(void **state)
 	wide_statistics(s.db, &stats);
 	assert_true(stats.files_deleted > 0);
 	assert_true(stats.compact_read_bytes == read);
-	/* workers look again after a while */
+	/* workers check again only after a while */
 	s.now += hour;
 	store_work(&s);
 	assert_int_equal(store_files(&s, f, -1), 0);
 	store_drop(&s);
 }
 
-/* Every window has files of its own from the first, however cells come: so they are skipped, and go, as files. */
+/*
+ * Each window has separate files from the flush on, in whatever order cells
+ * arrive: so files are skipped and dropped as a whole.
+ */
 static void
 test_window_files(void **state)
 {
@@ -593,7 +605,7 @@ test_window_files(void **state)
 		after = store_text(&s, NULL, &f, 1);
 		assert_string_equal(before, after);
 		free(after);
-		/* and the delete */
+		/* plus one for the delete */
 		assert_int_equal(store_files(&s, f, 0), windows < OUTPUT_LANES ? windows + 1 : OUTPUT_LANES);
 		for (int round = 0; round < 3; round++)
 		{
@@ -615,7 +627,7 @@ test_window_files(void **state)
 		read = stats.compact_read_bytes;
 		if (windows == 5)
 		{
-			/* four windows go unread, the fifth stays */
+			/* four windows are dropped without being read, the fifth stays */
 			assert_int_equal(store_files(&s, f, 0), windows + 1);
 			s.now = (400000 + 104) * hour + 1;
 			store_work(&s);
@@ -649,7 +661,7 @@ test_interrupt(void **state)
 	s.interrupt_after = 2;
 	assert_int_equal(wide_flush(s.db), WIDE_INTERRUPTED);
 	assert_int_equal(store_files(&s, f, -1), 0);
-	assert_int_equal(test_dir_count(s.dir), 3);	/* nothing is left behind */
+	assert_int_equal(test_dir_count(s.dir), 3);	/* no files are left behind */
 	assert_ok(wide_flush(s.db));
 	files = store_files(&s, f, -1);
 	assert_true(files > 5);
@@ -665,7 +677,7 @@ test_interrupt(void **state)
 	store_drop(&s);
 }
 
-/* Long equal beginnings: bounds in memory cannot tell the files apart. */
+/* Long common prefixes: the truncated bounds in memory cannot tell the files apart. */
 static void
 test_long_rows(void **state)
 {
@@ -761,7 +773,7 @@ test_load(void **state)
 		assert_int_equal(files[i].level, 0);
 	}
 	assert_int_equal(total, 3000);
-	assert_int_equal(store_verify(&s), 0);	/* it is not litter while the batch is open */
+	assert_int_equal(store_verify(&s), 0);	/* not reported as litter while the batch is open */
 	load_discard(s.db, files, n);
 	free(files);
 	assert_int_equal(test_dir_count(s.dir), 3);
@@ -782,7 +794,7 @@ test_load(void **state)
 
 /* ---------------------------------------------------------- many processes */
 
-/* In a child: its own attachment to the parent's segment. */
+/* In a child: makes a separate attachment to the parent's segment. */
 static void
 child_attach(store *s)
 {
@@ -838,13 +850,13 @@ child_work(store *s, wide_family_id f)
 		}
 		if (st == WIDE_END)
 			usleep(1000);
-		if (atomic_load(&s->db->seg->set.replay_file) == 77)	/* the parent's sign to stop */
+		if (atomic_load(&s->db->seg->set.replay_file) == 77)	/* the parent's signal to stop */
 			_exit(0);
 	}
 	_exit(15);
 }
 
-/* In every snapshot the ten rows of a writer are equal, and never older than before. */
+/* In every snapshot the ten rows of a writer are equal, and never older than in an earlier one. */
 static void
 check_snapshot(store *s, wide_family_id f, int *newest)
 {
@@ -966,7 +978,7 @@ test_litter_and_missing(void **state)
 	store_drop(&s);
 }
 
-/* A reader that rests keeps the memtables it has found, and no later one: writers go on. */
+/* An idle reader keeps the memtables that it has pinned, but no later ones: writers continue. */
 static void
 test_resting_reader(void **state)
 {
@@ -992,7 +1004,7 @@ test_resting_reader(void **state)
 		assert_ok(wide_flush(s.db));
 		assert_int_equal(atomic_load(&s.db->seg->memtables[early.mem[0]].state), MEM_FLUSHED);
 	}
-	/* one that comes now holds another */
+	/* a new reader holds another memtable */
 	store_put(&s, f, "last", "q", 1, "v");
 	assert_ok(set_pin_take(s.db, &late));
 	assert_int_equal(late.nmem, 1);
@@ -1014,7 +1026,7 @@ working(void *ctx)
 	return true;
 }
 
-/* How long a batch of about 5 KB is kept waiting. */
+/* Returns how long a batch of about 5 KB waits, in microseconds. */
 static uint64_t
 waited(store *s, wide_family_id f, uint64_t *seed)
 {
@@ -1028,7 +1040,10 @@ waited(store *s, wide_family_id f, uint64_t *seed)
 	return after.stall_us - before.stall_us;
 }
 
-/* Writers are slowed down before memory is full: the more of it waits the more, each one a little. */
+/*
+ * Writers are slowed down before memory is full: a little for each write,
+ * more the more memory waits to be flushed.
+ */
 static void
 test_pace(void **state)
 {
@@ -1064,10 +1079,10 @@ test_pace(void **state)
 	assert_int_equal(us[1], 0);
 	assert_in_range(us[2], 2000, 30000);
 	assert_in_range(us[3], us[2] + 2000, 60000);
-	/* not for long */
+	/* but the wait is limited */
 	atomic_store(&s.db->seg->commit.flush_us, 4000000000);
 	assert_in_range(waited(&s, f, &seed), 90000, 100000);
-	/* nobody works: waiting is of no use */
+	/* no worker is active: waiting would not help */
 	s.db->host.worker_works = NULL;
 	assert_int_equal(waited(&s, f, &seed), 0);
 	assert_ok(wide_flush(s.db));
@@ -1077,8 +1092,8 @@ test_pace(void **state)
 
 /*
  * A pin taken in the middle of a switch: the new memtable is active, the
- * version is still the old one.  The pin would not keep that memtable from
- * being used again, so it must not read it.
+ * version is still the old one.  The pin does not protect that memtable from
+ * reuse, so it must not read it.
  */
 static void
 test_pin_in_switch(void **state)
