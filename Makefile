@@ -14,8 +14,8 @@ MODULE_big = widetable
 DATA = sql/widetable--1.0.sql
 DOCS = README.md
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard engine/*.c fdw/*.c)))
-PG_CPPFLAGS = -I$(srcdir)/engine -D_GNU_SOURCE
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard engine/*.c engine/*/*.c fdw/*.c)))
+PG_CPPFLAGS = -I$(srcdir) -D_GNU_SOURCE
 PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
 # a server built with gcc asks clang for warnings, and in its headers for attributes, that only gcc has
 ifneq ($(findstring clang,$(CC)),)
@@ -66,7 +66,7 @@ include $(PGXS)
 engine/%.o: override CFLAGS += -fvisibility=hidden
 # declarations after statements are the style of engine/ and of C11
 engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
-$(OBJS): $(wildcard engine/*.h fdw/*.h)
+$(OBJS): $(wildcard engine/*.h engine/*/*.h fdw/*.h)
 $(MODULE_big).so: $(HOT)
 
 endif

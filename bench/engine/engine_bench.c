@@ -26,7 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
-#include "wide.h"
+#include "engine/wide.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 
 #define BATCH	1000			/* cells in a batch of the load */
 #define PROBES	4096			/* lookups whose results are summed */

@@ -4,8 +4,16 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include "aside.h"
-#include "sst.h"
+#include "engine/wide.h"
+#include "engine/base/aside.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_writer.h"
+#include "engine/set/snapshot.h"
 #include "testlib.h"
 
 #define FAMILY 7

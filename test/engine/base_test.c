@@ -1,5 +1,10 @@
 /* base_test.c - status text, integers, buffers, hash, defaults. */
 #include <errno.h>
+#include "engine/base/buffer.h"
+#include "engine/base/hash.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
 #include "testlib.h"
 
 static void

@@ -5,8 +5,20 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include "store_fixture.h"
-#include "aside.h"
-#include "batch.h"
+#include "engine/wide.h"
+#include "engine/base/aside.h"
+#include "engine/base/buffer.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/set/memtable.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/own.h"
+#include "engine/batch/payload.h"
+#include "engine/batch/spill.h"
+#include "engine/scan/scan_state.h"
 
 static wide_family_id fam[2];
 static wide_table_id table;

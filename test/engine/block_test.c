@@ -1,4 +1,8 @@
 /* block_test.c - blocks: searches compared with a list, and damaged bytes. */
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/sst/block.h"
+#include "engine/sst/block_builder.h"
 #include "testlib.h"
 
 static uint8_t *

@@ -1,9 +1,11 @@
 /* The shared block cache: lookup, eviction, pins, many processes. */
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
 #include "segment_fixture.h"
 
 static void (*pause_fn) (void);
 #define CACHE_PAUSE() do { if (pause_fn != NULL) { void (*fn) (void) = pause_fn; pause_fn = NULL; fn(); } } while (0)
-#include "cache.c"
+#include "engine/shared/cache.c"
 
 static const wide_config *cfg = &fixture_small;	/* 2 MiB: 32 segments of 64 KiB */
 

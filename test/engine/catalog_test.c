@@ -3,7 +3,14 @@
  * names, limits, dump and restore, replay of records already applied.
  */
 #include "store_fixture.h"
-#include "catalog.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/edit.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 
 static void
 test_batch_sees_its_own(void **state)

@@ -9,7 +9,12 @@
  * log has.
  */
 #include "store_fixture.h"
-#include "batch.h"
+#include "engine/wide.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/set/pin.h"
 
 static bool held;
 static bool gap;				/* the host reports that the start of the log is lost */

@@ -8,6 +8,11 @@
  * are recorded once, in a run without faults.  WIDE_CRASH_STEP=n: try only
  * every n-th call; WIDE_CRASH_SEED: chooses which unsynced data survives.
  */
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/base/status.h"
+#include "engine/compaction/output.h"
+#include "engine/batch/batch.h"
 #include "store_fixture.h"
 
 #define BATCHES	60

@@ -6,6 +6,10 @@
  * WIDE_ESTIMATE_VERBOSE=1 prints a line for each combination.
  */
 #include <math.h>
+#include "engine/base/bytes.h"
+#include "engine/base/os.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 #include "store_fixture.h"
 
 #define RANGES 300

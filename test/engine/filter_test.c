@@ -2,6 +2,8 @@
  * filter_test.c - Bloom filters: no false negatives, few false positives, and
  * any bytes are safe.
  */
+#include "engine/base/hash.h"
+#include "engine/sst/filter.h"
 #include "testlib.h"
 
 static void

@@ -7,7 +7,9 @@
  *   ./fuzz_block -max_total_time=300
  */
 #include <stdlib.h>
-#include "file.h"
+#include "engine/wide.h"
+#include "engine/base/entry.h"
+#include "engine/sst/block.h"
 
 int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include "file.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/os.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/sst_cursor.h"
+#include "engine/sst/sst_estimate.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/sst/sst_verify.h"
+#include "engine/sst/sst_writer.h"
 
 int			LLVMFuzzerInitialize(int *argc, char ***argv);
 int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

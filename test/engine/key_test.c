@@ -1,4 +1,8 @@
 /* key_test.c - escaped keys: order, decoding, malformed bytes. */
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
 #include "testlib.h"
 
 static size_t

@@ -1,5 +1,8 @@
 /* Row locks: exclusion, overflow, many processes. */
 #include <sched.h>
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/process.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;	/* 64 buckets: 448 entries */

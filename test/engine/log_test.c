@@ -1,6 +1,13 @@
 /* The file log: records, segments, torn tails and damage, group commit, failures. */
 #include <errno.h>
 #include <fcntl.h>
+#include "engine/base/hash.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;

@@ -1,4 +1,8 @@
 /* The memtable compared with a sorted array; concurrent inserters. */
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/shared/layout.h"
+#include "engine/set/memtable.h"
 #include "segment_fixture.h"
 
 #define KEY_MAX 24

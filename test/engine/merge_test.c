@@ -4,7 +4,15 @@
  * of them.
  */
 #include "testlib.h"
-#include "source.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/sst_writer.h"
+#include "engine/set/memtable.h"
+#include "engine/read/merge.h"
+#include "engine/read/source.h"
 
 #define NENTRIES	3000
 #define FAMILY		7

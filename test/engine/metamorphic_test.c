@@ -22,8 +22,15 @@
 #include <signal.h>
 #include <time.h>
 #include "store_fixture.h"
-#include "batch.h"
-#include "scan.h"
+#include "engine/wide.h"
+#include "engine/base/key.h"
+#include "engine/compaction/compact.h"
+#include "engine/compaction/output.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/run.h"
+#include "engine/batch/spill.h"
+#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_state.h"
 #include "model.h"
 #include "history.h"
 

@@ -2,6 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include "engine/base/buffer.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
 #include "testlib.h"
 
 static char dir[256];

@@ -5,7 +5,12 @@
  */
 #include <math.h>
 #include "store_fixture.h"
-#include "scan.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_state.h"
 
 #define QUALS	5
 #define ROWS	60

@@ -3,6 +3,8 @@
  * prepare can be repeated, and the manifest never claims log positions that
  * could be assigned again after a crash.
  */
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 #include "store_fixture.h"
 
 static wide_family_id

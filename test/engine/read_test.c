@@ -3,6 +3,10 @@
  * nothing is missed by skipping.
  */
 #include <errno.h>
+#include "engine/base/buffer.h"
+#include "engine/base/os.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 #include "store_fixture.h"
 
 #define ROWS	20000

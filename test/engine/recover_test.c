@@ -5,7 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "store_fixture.h"
-#include "batch.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/edit.h"
+#include "engine/set/file_set.h"
+#include "engine/batch/batch.h"
 
 static void
 test_empty_and_again(void **state)

@@ -3,7 +3,12 @@
  * random tables of one family, each question asked both ways.
  */
 #include "store_fixture.h"
-#include "scan.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/key.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_state.h"
 
 #define ROWS	400
 #define QUALS	9

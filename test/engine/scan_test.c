@@ -4,7 +4,10 @@
  * parking, interruption.
  */
 #include "store_fixture.h"
-#include "scan.h"
+#include "engine/wide.h"
+#include "engine/shared/cache.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 
 static wide_family_id fam[2];
 static wide_table_id table;

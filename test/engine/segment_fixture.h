@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include "unit.h"
-#include "tree.h"
+#include "engine/wide.h"
+#include "engine/shared/layout.h"
 
 static const wide_config fixture_small = {
 	.memtable_size = 1 << 20, .cache_size = 2 << 20, .max_processes = 16,

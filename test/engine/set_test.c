@@ -5,7 +5,21 @@
  */
 #include "testlib.h"
 #include "segment_fixture.h"
-#include "catalog.h"
+#include "engine/wide.h"
+#include "engine/base/key.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/file_meta.h"
+#include "engine/sst/sst_file.h"
+#include "engine/set/catalog.h"
+#include "engine/set/collect.h"
+#include "engine/set/edit.h"
+#include "engine/set/file_set.h"
+#include "engine/set/file_set_load.h"
+#include "engine/set/pin.h"
+#include "engine/commit/recovery.h"
 #include <fcntl.h>
 
 static wide_config config = {

@@ -1,4 +1,9 @@
 /* The segment: sizes, attaching, locks, waiting, deaths. */
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/process.h"
+#include "engine/shared/segment.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;

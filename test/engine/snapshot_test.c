@@ -2,6 +2,12 @@
  * snapshot_test.c - snapshots that are exported to another process, renewed
  * in place, taken at a moment, and shared.
  */
+#include "engine/base/buffer.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/layout.h"
+#include "engine/set/snapshot.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 #include "store_fixture.h"
 
 static wide_family_id fam;

@@ -4,7 +4,28 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include "sst.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/hash.h"
+#include "engine/base/key.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/os_fault.h"
+#include "engine/base/status.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/block.h"
+#include "engine/sst/filter.h"
+#include "engine/sst/sst_cursor.h"
+#include "engine/sst/sst_estimate.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/sst/sst_verify.h"
+#include "engine/sst/sst_writer.h"
+#include "engine/set/snapshot.h"
 #include "testlib.h"
 
 #define FAMILY 7

@@ -8,7 +8,13 @@
 
 #include <sys/mman.h>
 #include "testlib.h"
-#include "db.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/os.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/batch/batch.h"
+#include "engine/scan/scan_state.h"
 
 typedef struct store
 {

@@ -14,7 +14,12 @@
 #include <unistd.h>
 #include "unit.h"
 
-#include "file.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/os.h"
+#include "engine/shared/layout.h"
 
 #define assert_ok(expr) do { wide_status ok_st_ = (expr); if (ok_st_ != WIDE_OK) \
 	fail_msg("%s: %s (%s)", #expr, wide_status_name(ok_st_), wide_error_text()); } while (0)

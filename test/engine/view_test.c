@@ -12,7 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "unit.h"
-#include "view.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/shared/layout.h"
+#include "engine/set/horizon.h"
+#include "engine/read/view.h"
+#include "engine/compaction/view_compact.h"
 
 #define MAX_OPS 24
 #define NQUALS 2

@@ -5,7 +5,19 @@
 #include <signal.h>
 #include <time.h>
 #include "store_fixture.h"
-#include "work.h"
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/os.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/set/pin.h"
+#include "engine/compaction/compact.h"
+#include "engine/compaction/output.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/load.h"
 
 /* Opens a store with one family and small files. */
 static void

@@ -1,0 +1,168 @@
+/*
+ * aside.c - a thread of this process that computes while the process goes on.
+ *
+ * A backend that loads much has one processor for all of it: it reads the rows,
+ * sorts them, makes blocks of them and compresses these.  What needs nothing but
+ * its own memory, and files that only it knows, can be done beside it.
+ *
+ * The rules, because the program around the engine knows of no threads:
+ *  - A job calls nothing of the host, takes no lock, looks at nothing in the
+ *    segment.  It has memory that nobody else touches until it was waited for,
+ *    and writes to descriptors that were opened for it.
+ *  - All signals are blocked in the thread, so they are handled where they always
+ *    were.  Nothing can leave a job but its end.
+ *  - The thread begins with the first job, and ends in aside_free, which whoever
+ *    has made it calls on every way out: the end of a load, its failure, the end
+ *    of a batch.  It is never there when the process could fork a worker.
+ *  - Where no thread can be made a job is done at once: only time is lost.
+ *
+ * Locking: one mutex of its own, of this process.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "engine/base/aside.h"
+
+#define STACK_BYTES	((size_t) 1024 * 1024)
+
+struct aside
+{
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	pthread_t	thread;
+	bool		tried, alone;	/* the first job has come; there is no thread */
+	bool		idle;			/* it waits for work, */
+	bool		waited;			/* somebody waits for a job */
+	bool		stop;
+	aside_job  *first, **end;
+};
+
+bool		aside_refused;
+_Atomic uint64_t aside_threads;
+
+aside *
+aside_new(void)
+{
+	aside	   *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->work, NULL);
+	pthread_cond_init(&a->done, NULL);
+	a->end = &a->first;
+	return a;
+}
+
+static void *
+thread_main(void *arg)
+{
+	aside	   *a = arg;
+
+	pthread_mutex_lock(&a->lock);
+	for (;;)
+	{
+		aside_job  *j = a->first;
+
+		if (j == NULL)
+		{
+			if (a->stop)
+				break;
+			a->idle = true;
+			pthread_cond_wait(&a->work, &a->lock);
+			a->idle = false;
+			continue;
+		}
+		a->first = j->next;
+		if (a->first == NULL)
+			a->end = &a->first;
+		pthread_mutex_unlock(&a->lock);
+		j->run(j);
+		pthread_mutex_lock(&a->lock);
+		atomic_store_explicit(&j->done, true, memory_order_release);
+		if (a->waited)
+			pthread_cond_signal(&a->done);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* With all signals blocked, which the thread inherits. */
+static bool
+thread_begin(aside *a)
+{
+	pthread_attr_t attr;
+	sigset_t	all,
+				before;
+	bool		ok;
+
+	if (aside_refused || pthread_attr_init(&attr) != 0)
+		return false;
+	sigfillset(&all);
+	ok = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+	if (ok)
+	{
+		ok = pthread_create(&a->thread, &attr, thread_main, a) == 0;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	aside_threads += ok;
+	return ok;
+}
+
+void
+aside_submit(aside *a, aside_job *j)
+{
+	atomic_store_explicit(&j->done, false, memory_order_relaxed);
+	j->next = NULL;
+	if (!a->tried)
+	{
+		a->tried = true;
+		a->alone = !thread_begin(a);
+	}
+	if (a->alone)
+	{
+		j->run(j);
+		atomic_store_explicit(&j->done, true, memory_order_relaxed);
+		return;
+	}
+	pthread_mutex_lock(&a->lock);
+	*a->end = j;
+	a->end = &j->next;
+	if (a->idle)
+		pthread_cond_signal(&a->work);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void
+aside_wait(aside *a, aside_job *j)
+{
+	if (aside_done(j))
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->waited = true;
+	while (!aside_done(j))
+		pthread_cond_wait(&a->done, &a->lock);
+	a->waited = false;
+	pthread_mutex_unlock(&a->lock);
+}
+
+void
+aside_free(aside *a)
+{
+	if (a == NULL)
+		return;
+	if (a->tried && !a->alone)
+	{
+		pthread_mutex_lock(&a->lock);
+		a->stop = true;
+		pthread_cond_signal(&a->work);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->thread, NULL);
+	}
+	pthread_cond_destroy(&a->done);
+	pthread_cond_destroy(&a->work);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}

@@ -1,0 +1,10 @@
+/* hash.h - the hash function for all keys and names */
+#ifndef WIDE_HASH_H
+#define WIDE_HASH_H
+
+#include "engine/wide.h"
+
+/* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
+extern uint64_t wide_hash(const void *p, size_t n, uint64_t seed);
+
+#endif							/* WIDE_HASH_H */

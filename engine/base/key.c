@@ -1,0 +1,172 @@
+/*
+ * key.c - the escaped, prefix-free form of rows and qualifiers.
+ *
+ * A part is its bytes with 00 written as 00 FF, then 00 01.  After a 00 only
+ * FF and 01 occur inside a part; 00 00 in the place of a qualifier marks the
+ * family-wide deletes of a row and sorts before every qualifier; 00 02 in the
+ * place of a row's terminator sorts after every key of the row.  Text holds no
+ * 00, so its keys are stored and decoded as they are.
+ */
+#include <string.h>
+#include "engine/base/key.h"
+#include "engine/base/buffer.h"
+#include "engine/base/status.h"
+
+uint8_t *
+key_put_part(uint8_t *p, const uint8_t *raw, size_t n)
+{
+	const uint8_t *end = n > 0 ? raw + n : raw;
+
+	while (raw < end)
+	{
+		const uint8_t *zero = memchr(raw, 0, (size_t) (end - raw));
+		size_t		run = (size_t) ((zero != NULL ? zero : end) - raw);
+
+		memcpy(p, raw, run);
+		p += run;
+		raw += run;
+		if (zero != NULL)
+		{
+			*p++ = 0x00;
+			*p++ = 0xff;
+			raw++;
+		}
+	}
+	*p++ = 0x00;
+	*p++ = 0x01;
+	return p;
+}
+
+wide_status
+key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
+{
+	uint8_t    *p;
+
+	b->len = 0;
+	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + KEY_ROW_MAX(qualifier.len)));
+	p = key_put_part(b->data, row.data, row.len);
+	p = key_put_part(p, qualifier.data, qualifier.len);
+	b->len = (size_t) (p - b->data);
+	return WIDE_OK;
+}
+
+/* The row with its terminator's last byte replaced and perhaps two bytes 00 behind it. */
+static wide_status
+make_row(buffer *b, wide_bytes row, uint8_t last, bool family)
+{
+	uint8_t    *p;
+
+	b->len = 0;
+	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + 2));
+	p = key_put_part(b->data, row.data, row.len);
+	p[-1] = last;
+	if (family)
+	{
+		*p++ = 0x00;
+		*p++ = 0x00;
+	}
+	b->len = (size_t) (p - b->data);
+	return WIDE_OK;
+}
+
+wide_status
+key_make_family(buffer *b, wide_bytes row)
+{
+	return make_row(b, row, 0x01, true);
+}
+
+wide_status
+key_make_row(buffer *b, wide_bytes row)
+{
+	return make_row(b, row, 0x01, false);
+}
+
+wide_status
+key_make_row_end(buffer *b, wide_bytes row)
+{
+	return make_row(b, row, 0x02, false);
+}
+
+/* Length of the part at p with its terminator, 0 when there is none; *escapes: how many 00 FF it has. */
+static size_t
+part_length(const uint8_t *p, size_t n, size_t *escapes)
+{
+	const uint8_t *at = p;
+	const uint8_t *end = p + n;
+
+	*escapes = 0;
+	while (at < end)
+	{
+		const uint8_t *zero = memchr(at, 0, (size_t) (end - at));
+
+		if (zero == NULL || zero + 1 >= end)
+			return 0;
+		if (zero[1] == 0x01)
+			return (size_t) (zero + 2 - p);
+		if (zero[1] != 0xff)
+			return 0;
+		++*escapes;
+		at = zero + 2;
+	}
+	return 0;
+}
+
+uint32_t
+key_row_length(const uint8_t *ukey, size_t klen)
+{
+	size_t		escapes;
+
+	return klen > 0 ? (uint32_t) part_length(ukey, klen, &escapes) : 0;
+}
+
+bool
+key_valid(const uint8_t *ukey, size_t klen)
+{
+	size_t		escapes;
+	size_t		rowlen;
+	size_t		rest;
+
+	if (klen == 0)
+		return false;
+	rowlen = part_length(ukey, klen, &escapes);
+	if (rowlen < 3 || rowlen - 2 - escapes > WIDE_MAX_ROW)
+		return false;
+	rest = klen - rowlen;
+	if (rest == 2 && ukey[rowlen] == 0x00 && ukey[rowlen + 1] == 0x00)
+		return true;
+	return rest > 0 && part_length(ukey + rowlen, rest, &escapes) == rest &&
+		rest - 2 - escapes <= WIDE_MAX_QUALIFIER;
+}
+
+wide_status
+key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out)
+{
+	size_t		escapes;
+	const uint8_t *end;
+	uint8_t    *to;
+
+	if (n == 0 || part_length(p, n, &escapes) != n)
+		return wide_fail(WIDE_CORRUPT, "malformed key part of %zu bytes", n);
+	if (escapes == 0)
+	{
+		out->data = p;
+		out->len = n - 2;
+		return WIDE_OK;
+	}
+	TRY(buffer_reserve(b, KEY_DECODED_MAX(n)));
+	to = b->data + b->len;
+	out->data = to;
+	end = p + n - 2;
+	while (p < end)
+	{
+		const uint8_t *zero = memchr(p, 0, (size_t) (end - p));
+		size_t		run = (size_t) ((zero != NULL ? zero + 1 : end) - p);
+
+		memcpy(to, p, run);
+		to += run;
+		p += zero != NULL ? run + 1 : run;
+	}
+	out->len = (size_t) (to - out->data);
+	b->len += out->len;
+	return WIDE_OK;
+}

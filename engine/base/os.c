@@ -1,0 +1,221 @@
+/*
+ * os.c - the real system calls on files, and kill points.
+ *
+ * Invariants: every function of the table returns -errno instead of setting
+ * errno for the caller; interrupted calls are repeated; pread and pwrite loop
+ * until done, so a short read means the end of the file.
+ *
+ * fdatasync is enough for data files: it writes the size when that has
+ * changed.  Names need syncdir.  After a failed sync the kernel may have
+ * dropped the dirty pages and call them clean, so callers never sync the same
+ * file again and hope: they throw it away or poison the store.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+
+wide_status
+os_fail(int64_t error, const char *what, const char *path)
+{
+	int			e = (int) (error < 0 ? -error : error);
+	wide_status st = WIDE_IO;
+
+	if (e == ENOSPC || e == EDQUOT || e == EFBIG)
+		st = WIDE_NOSPACE;
+	else if (e == ENOMEM)
+		st = WIDE_NOMEM;
+	return wide_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));
+}
+
+static int
+real_open(wide_os *os, const char *path, int flags)
+{
+	int			fd;
+
+	do
+		fd = open(path, flags | O_CLOEXEC, 0600);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+static int
+real_close(wide_os *os, int fd)
+{
+	/* never repeated: on Linux the descriptor is gone even after EINTR */
+	return close(fd) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int64_t
+real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	size_t		done = 0;
+
+	while (done < n)
+	{
+		ssize_t		r = pread(fd, (char *) buf + done, n - done, (off_t) (off + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			break;
+		done += (size_t) r;
+	}
+	return (int64_t) done;
+}
+
+/*
+ * RWF_NOWAIT fails where something would be waited for.  A file system that does
+ * not know it is asked once too often each time, so not again.
+ */
+static int64_t
+real_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+#ifdef RWF_NOWAIT
+	static _Atomic bool unknown;
+
+	if (!atomic_load_explicit(&unknown, memory_order_relaxed))
+	{
+		struct iovec v = {.iov_base = buf, .iov_len = n};
+		ssize_t		r = preadv2(fd, &v, 1, (off_t) off, RWF_NOWAIT);
+
+		if (r == (ssize_t) n)
+			return r;
+		if (r >= 0 || errno == EAGAIN || errno == EINTR)
+			return -EAGAIN;
+		if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
+			atomic_store_explicit(&unknown, true, memory_order_relaxed);
+	}
+#endif
+	return real_pread(os, fd, buf, n, off);
+}
+
+static void
+real_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
+{
+	(void) posix_fadvise(fd, (off_t) off, (off_t) n, POSIX_FADV_WILLNEED);
+}
+
+static int64_t
+real_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
+{
+	size_t		done = 0;
+
+	while (done < n)
+	{
+		ssize_t		r = pwrite(fd, (const char *) buf + done, n - done, (off_t) (off + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			return -ENOSPC;
+		done += (size_t) r;
+	}
+	return (int64_t) done;
+}
+
+static int
+real_sync(wide_os *os, int fd)
+{
+	/* not repeated, not even after EINTR: see the head of this file */
+	return fdatasync(fd) < 0 ? -errno : 0;
+}
+
+static int64_t
+real_size(wide_os *os, int fd)
+{
+	struct stat s;
+
+	return fstat(fd, &s) < 0 ? -errno : (int64_t) s.st_size;
+}
+
+static int
+real_truncate(wide_os *os, int fd, uint64_t size)
+{
+	int			r;
+
+	do
+		r = ftruncate(fd, (off_t) size);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : 0;
+}
+
+static int
+real_unlink(wide_os *os, const char *path)
+{
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+static int
+real_rename(wide_os *os, const char *from, const char *to)
+{
+	return rename(from, to) < 0 ? -errno : 0;
+}
+
+static int
+real_mkdir(wide_os *os, const char *path)
+{
+	return mkdir(path, 0700) < 0 ? -errno : 0;
+}
+
+static int
+real_syncdir(wide_os *os, const char *path)
+{
+	int			fd = real_open(os, path, O_RDONLY | O_DIRECTORY);
+	int			r;
+
+	if (fd < 0)
+		return fd;
+	r = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static int
+real_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name), void *arg)
+{
+	DIR		   *d = opendir(path);
+	struct dirent *e;
+	int			r = 0;
+
+	if (d == NULL)
+		return -errno;
+	while (errno = 0, (e = readdir(d)) != NULL)
+	{
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (fn(arg, e->d_name) != 0)
+			break;
+	}
+	if (e == NULL && errno != 0)
+		r = -errno;
+	closedir(d);
+	return r;
+}
+
+wide_os *
+os_real(void)
+{
+	static wide_os real = {
+		real_open, real_close, real_pread, real_pread_now, real_will_read, real_pwrite, real_sync, real_size, real_truncate,
+		real_unlink, real_rename, real_mkdir, real_syncdir, real_list
+	};
+
+	return &real;
+}
+
+/* ----------------------------------------------------------- kill points */

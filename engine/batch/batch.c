@@ -1,0 +1,537 @@
+/*
+ * batch.c - the private, ordered set of changes of one transaction.
+ *
+ * Cells and deletes are operations, numbered as they come.  They are gathered in
+ * a list in memory (own.c); beyond batch.memory bytes of it they become sorted
+ * runs in temporary files (spill.c, run.c).  Operation n has a pseudo sequence
+ * number above all committed ones (own_seq), so that merging list and runs on
+ * top of the store's own sources gives what the transaction should see.
+ *
+ * A mark is an operation number; reading up to a mark is a comparison.  What a
+ * rewind undoes stays where it is and is passed over by its number, until the
+ * list becomes a run without it.
+ *
+ * Automatic timestamps.  A put with WIDE_TS_AUTO gets a provisional timestamp
+ * for its place in the order; the real one comes at commit, as does the time of
+ * a delete without a timestamp.  Of several to one column only the last counts,
+ * for the batch's own reads and at commit (payload.c) alike.
+ *
+ * Reading.  While nothing has been spilled the list is a source as a memtable
+ * is, less what batch_shows leaves out.  Afterwards a source (own_reader) merges
+ * the list and the runs, column by column.
+ *
+ * Locking: none; the batch belongs to one process.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/batch/batch.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/file_set.h"
+#include "engine/set/memtable.h"
+#include "engine/batch/delta.h"
+#include "engine/batch/load.h"
+#include "engine/batch/operation.h"
+#include "engine/batch/own.h"
+#include "engine/batch/payload.h"
+#include "engine/batch/run.h"
+#include "engine/batch/spill.h"
+
+/*
+ * What a small batch has allocated is kept for the process's next one.  Of the
+ * thread: the tests' threads stand for processes.
+ */
+#define KEEP_BYTES	((size_t) 64 * 1024)	/* of each buffer */
+#define KEEP_UNDONE	256
+
+typedef struct batch_kept
+{
+	buffer		key, row, payload;
+	own_undone *undone;
+	int			undone_cap;
+} batch_kept;
+
+static _Thread_local batch_kept kept;
+
+wide_status
+wide_batch_new(wide_db *db, wide_batch **out)
+{
+	wide_batch *b;
+
+	TRY(shm_check(db));
+	b = spare_alloc(sizeof(*b));
+	if (b == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	b->db = db;
+	batch_set_memory(b, BATCH_MEMORY);
+	b->oldest = UINT64_MAX;
+	b->key = kept.key;
+	b->row = kept.row;
+	b->payload = kept.payload;
+	b->undone = kept.undone;
+	b->undone_cap = kept.undone_cap;
+	memset(&kept, 0, sizeof(kept));
+	*out = b;
+	return WIDE_OK;
+}
+
+static void
+keep_buffer(buffer *b, buffer *to)
+{
+	if (SPARE_OFF || to->data != NULL || b->cap > KEEP_BYTES)
+		buffer_free(b);
+	else
+	{
+		*to = *b;
+		to->len = 0;
+	}
+}
+
+void
+batch_discard_files(wide_batch *b)
+{
+	if (b->nfiles == 0)
+		return;
+	set_unreserve(b->db, b->nfiles);
+	if (!b->files_unlogged)
+		load_give_up(b->db, b->files, b->nfiles);
+	load_discard(b->db, b->files, b->nfiles);
+	free(b->files);
+	b->files = NULL;
+	b->nfiles = 0;
+	/* their bytes in the log mean nothing to a recovery */
+	if (b->external == 0)
+		atomic_store(&b->db->slot->prepare_lsn, 0);
+}
+
+/* Give back what prepare has taken. */
+static void
+batch_unprepare(wide_batch *b)
+{
+	wide_db    *db = b->db;
+
+	if (b->need > 0 && shm_lock(db, LOCK_COMMIT) == WIDE_OK)
+	{
+		db->seg->commit.reserved -= b->need;
+		shm_unlock(db, LOCK_COMMIT);
+		shm_wake(db, &db->seg->commit.space_word);
+	}
+	batch_discard_files(b);
+	if (b->external != 0)
+	{
+		atomic_store(&db->slot->external, 0);
+		atomic_store(&db->slot->prepare_lsn, 0);
+		shm_wake(db, &db->slot->prepare_done);
+	}
+}
+
+void
+wide_batch_free(wide_batch *b)
+{
+	if (b == NULL)
+		return;
+	if (!b->finished)
+		batch_unprepare(b);
+	if (b->delta != NULL)
+		catalog_delta_free(b->delta);
+	batch_drop_pieces(b);
+	own_list_retire(b->list);
+	for (int i = 0; i < b->nruns; i++)
+		run_unref(b->runs[i].run);
+	free(b->runs);
+	keep_buffer(&b->key, &kept.key);
+	keep_buffer(&b->row, &kept.row);
+	keep_buffer(&b->payload, &kept.payload);
+	free(b->files);
+	if (SPARE_OFF || kept.undone != NULL || b->undone_cap > KEEP_UNDONE)
+		free(b->undone);
+	else
+	{
+		kept.undone = b->undone;
+		kept.undone_cap = b->undone_cap;
+	}
+	spare_free(b, sizeof(*b));
+}
+
+void
+wide_batch_log_files(wide_batch *b, bool log)
+{
+	b->files_unlogged = !log;
+}
+
+void
+wide_batch_await(wide_batch *b)
+{
+	b->awaited = true;
+}
+
+void
+wide_batch_decided(wide_batch *b, uint64_t lsn)
+{
+	b->decided = lsn;
+}
+
+void
+wide_batch_command(wide_batch *b, size_t bytes)
+{
+	batch_set_memory(b, bytes);
+	b->row_ts = INT64_MIN;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+/* Room for the next operation's number, and for undoing it. */
+static wide_status
+batch_grow(wide_batch *b)
+{
+	int			cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
+	own_undone *p;
+
+	if (b->nundone + 1 < b->undone_cap)
+		return WIDE_OK;
+	p = realloc(b->undone, (size_t) cap * sizeof(*p));
+	if (p == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	b->undone = p;
+	b->undone_cap = cap;
+	return WIDE_OK;
+}
+
+static wide_status
+batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
+{
+	TRY(shm_check(b->db));
+	if (b->prepared)
+		return wide_fail(WIDE_INVALID, "the transaction is being committed");
+	if (family == 0)
+		return wide_fail(WIDE_INVALID, "no family");
+	if (row.len == 0 || row.len > WIDE_MAX_ROW)
+		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+	if (b->nops >= OWN_OPS_MAX)
+		return wide_fail(WIDE_LIMIT, "too many operations in one transaction");
+	return batch_grow(b);
+}
+
+/* The ukey into b->key.  The cells of a row come one after the other: what they share is made once. */
+static wide_status
+batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
+{
+	if (b->rowlen == 0 || row.len != b->row.len || memcmp(row.data, b->row.data, row.len) != 0)
+	{
+		b->rowlen = 0;
+		b->row.len = 0;
+		TRY(buffer_append(&b->row, row.data, row.len));
+		TRY(key_make_row(&b->key, row));
+		b->rowlen = (uint32_t) b->key.len;
+		b->row_ts = INT64_MIN;
+		b->family = 0;
+	}
+	b->key.len = b->rowlen;
+	if (family_wide)
+		return buffer_append(&b->key, "\0\0", 2);
+	TRY(buffer_reserve(&b->key, KEY_ROW_MAX(qualifier.len)));
+	b->key.len = (size_t) (key_put_part(b->key.data + b->key.len, qualifier.data, qualifier.len) - b->key.data);
+	return WIDE_OK;
+}
+
+static void
+note_family(wide_batch *b, wide_family_id family)
+{
+	for (int i = 0; i < b->nfamilies; i++)
+		if (b->families[i] == family)
+			return;
+	if (b->nfamilies < BATCH_FAMILIES)
+		b->families[b->nfamilies++] = family;
+}
+
+/* Add the entry, whose ukey is in b->key, as the next operation; floor: INT64_MIN none. */
+static wide_status
+batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
+{
+	const uint8_t *value = e->value;
+	uint32_t	vlen = e->vlen;
+	own_list   *l = b->list;
+	mem_cursor	c;
+	size_t		bytes;
+	uint64_t	end;
+
+	e->ukey = b->key.data;
+	e->klen = (uint32_t) b->key.len;
+	e->rowlen = b->rowlen;
+	if (floor_ts != INT64_MIN)
+	{
+		flags |= OWN_FLOOR;
+		e->vlen += 8;
+	}
+	e->seq = own_seq(b->nops, flags);
+	bytes = mem_node_bytes(e->klen, e->vlen);
+	if (l != NULL && l->nodes > 0 && l->end + bytes + own_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
+	{
+		TRY(batch_spill(b));
+		l = b->list;
+	}
+	if (l == NULL)
+	{
+		TRY(own_list_new(&b->list));
+		l = b->list;
+	}
+	if (bytes > l->capacity - l->end)
+		return wide_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
+	end = l->end + mem_node_bytes_at(l->end, e->klen, e->vlen);
+	if (floor_ts == INT64_MIN)
+		mem_write(&l->m, l->end, family, e);
+	else
+	{
+		mem_cursor_open(&c, &l->m);
+		e->value = NULL;
+		mem_cursor_at(&c, mem_write(&l->m, l->end, family, e));
+		put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
+		if (vlen > 0)
+			memcpy((uint8_t *) c.e.value + 8, value, vlen);
+	}
+	if (l->nodes == 0 || b->family != family)
+	{
+		b->family = family;
+		l->rows++;
+	}
+	if (l->linked == l->end)
+		l->linked_op = b->nops;
+	if (l->nodes++ == 0)
+		l->first_op = b->nops;
+	l->end = end;
+	atomic_store_explicit(&l->table.used, l->end, memory_order_relaxed);
+	if (b->nfamilies == 0 || b->families[b->nfamilies - 1] != family)
+		note_family(b, family);
+	if (b->oldest == UINT64_MAX)
+		b->oldest = b->nops;
+	b->nops++;
+	return WIDE_OK;
+}
+
+/* The timestamp that an automatic cell would get if the batch was committed now.  The cells that a command writes to a row get one. */
+static int64_t
+provisional_ts(wide_batch *b, int64_t floor_ts)
+{
+	if (b->row_ts == INT64_MIN)
+	{
+		int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
+					now = now_us(b->db);
+
+		b->row_ts = now > last ? now : last + 1;
+	}
+	return payload_ts(b->row_ts, floor_ts, NULL, 0);
+}
+
+wide_status
+wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes qualifier,
+			   int64_t ts, int64_t floor_ts, int64_t ttl_us, wide_bytes value)
+{
+	entry		e = {.ts = ts, .type = ENTRY_PUT, .ttl_us = ttl_us > 0 ? ttl_us : 0,
+	.value = value.data, .vlen = (uint32_t) value.len};
+
+	TRY(batch_open(b, family, row));
+	if (qualifier.len > WIDE_MAX_QUALIFIER)
+		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+	if (value.len > WIDE_MAX_VALUE)
+		return wide_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE, value.len);
+	TRY(batch_key(b, row, qualifier, false));
+	if (ts != WIDE_TS_AUTO)
+		return batch_insert(b, family, &e, 0, INT64_MIN);
+	if (floor_ts >= INT64_MAX - 1)
+		return wide_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
+	e.ts = provisional_ts(b, floor_ts);
+	return batch_insert(b, family, &e, OWN_AUTO, floor_ts);
+}
+
+wide_status
+wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
+				  wide_bytes row, wide_bytes qualifier, int64_t ts)
+{
+	entry		e = {.ts = ts, .type = (uint8_t) (ENTRY_DELETE_VERSION + kind)};
+
+	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
+		return wide_fail(WIDE_INVALID, "not a delete");
+	TRY(batch_open(b, family, row));
+	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
+		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+	TRY(batch_key(b, row, qualifier, entry_is_family_delete(&e)));
+	if (entry_is_untimed(&e))
+		e.ttl_us = provisional_ts(b, INT64_MIN);
+	return batch_insert(b, family, &e, 0, INT64_MIN);
+}
+
+/* ------------------------------------------------------------------ marks */
+
+uint64_t
+wide_batch_mark(const wide_batch *b)
+{
+	return b->nops;
+}
+
+bool
+batch_undone_any(const wide_batch *b, uint64_t op)
+{
+	int			lo = 0,
+				hi = b->nundone;
+
+	/* the first interval that ends behind it */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (b->undone[mid].to <= op)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->nundone && b->undone[lo].from <= op;
+}
+
+void
+wide_batch_rewind(wide_batch *b, uint64_t mark)
+{
+	own_list   *l = b->list;
+
+	if (b->delta != NULL)
+		catalog_delta_rewind(b->delta, mark);
+	if (mark >= b->nops)
+		return;
+	batch_pause(b);
+	if (b->oldest >= mark)
+		b->oldest = UINT64_MAX;
+	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= mark)
+		b->nundone--;
+	batch_drop_runs(b, mark);
+	if (l != NULL && l->users == 0 && l->first_op >= mark)
+	{
+		own_list_reset(l);
+		/* nothing is left of what is undone */
+		if (b->pieces == NULL && (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark))
+			return;
+	}
+	if (b->nundone > 0 && b->undone[b->nundone - 1].to >= mark)
+		b->undone[b->nundone - 1].to = b->nops;
+	else
+		b->undone[b->nundone++] = (own_undone) {mark, b->nops};
+}
+
+bool
+wide_batch_empty(const wide_batch *b)
+{
+	return b->oldest == UINT64_MAX && (b->delta == NULL || catalog_delta_empty(b->delta));
+}
+
+size_t
+wide_batch_bytes(const wide_batch *b)
+{
+	size_t		n = sizeof(*b) + (size_t) b->undone_cap * sizeof(own_undone) + b->payload.cap + b->key.cap + b->row.cap;
+
+	for (int i = 0; i < b->nruns; i++)
+		n += run_memory(b->runs[i].run);
+	n += batch_piece_bytes(b);
+	return b->list == NULL ? n : n + b->list->end;
+}
+
+uint64_t
+wide_batch_spilled(const wide_batch *b)
+{
+	uint64_t	n = 0;
+
+	for (int i = 0; i < b->nruns; i++)
+		n += run_bytes(b->runs[i].run);
+	return n;
+}
+
+/* ---------------------------------------------------------------- catalog */
+
+wide_db *
+batch_db(wide_batch *b)
+{
+	return b->db;
+}
+
+catalog_delta *
+batch_catalog(wide_batch *b)
+{
+	if (b->delta == NULL)
+		b->delta = catalog_delta_new(b->db);
+	return b->delta;
+}
+
+uint64_t
+batch_next_op(wide_batch *b)
+{
+	/* out of memory: share the number of the operation before */
+	if (batch_grow(b) != WIDE_OK)
+		return b->nops > 0 ? b->nops - 1 : 0;
+	return b->nops++;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Of the entries that begin with the key, or (exact) have it; false: fn has had enough. */
+static bool
+each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact, uint64_t since,
+			bool (*fn) (void *arg, uint64_t position), void *arg, wide_status *st)
+{
+	uint32_t	len = (uint32_t) key->len;
+	own_merge	m;
+	const own_stream *s;
+	bool		more = true;
+
+	*st = batch_read(b);
+	if (*st != WIDE_OK)
+		return false;
+	*st = own_merge_open(b, NULL, UINT64_MAX, &m);
+	if (*st == WIDE_OK)
+		*st = own_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
+	while (*st == WIDE_OK && more && (s = own_merge_top(&m)) != NULL)
+	{
+		uint64_t	op = own_op(s->e.seq);
+
+		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 || (exact && s->e.klen != len))
+			break;
+		more = op < since || batch_undone(b, op) || fn(arg, op);
+		*st = own_merge_next(&m);
+	}
+	own_merge_close(&m);
+	return *st == WIDE_OK && more;
+}
+
+wide_status
+wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide_bytes *column,
+				uint64_t since, bool (*fn) (void *arg, uint64_t position), void *arg)
+{
+	buffer		key = {0};
+	wide_status st = WIDE_OK;
+
+	if (since >= b->nops)
+		return WIDE_OK;
+	if (column == NULL)
+	{
+		TRY_GOTO(key_make_row(&key, row));
+		(void) each_of_key(b, family, &key, false, since, fn, arg, &st);
+		goto done;
+	}
+	TRY_GOTO(key_make_family(&key, row));
+	if (!each_of_key(b, family, &key, true, since, fn, arg, &st))
+		goto done;
+	TRY_GOTO(key_make(&key, row, *column));
+	(void) each_of_key(b, family, &key, true, since, fn, arg, &st);
+done:
+	buffer_free(&key);
+	return st;
+}
+
+/* ------------------------------------------------------ from the list alone */
+
+/* --------------------------------------------------- from the list and runs */
+
+/* -------------------------------------------------------------------- doors */

@@ -1,0 +1,763 @@
+/*
+ * payload.c - a batch as bytes: how it is normalised, what is logged, how it
+ * gets into a memtable.
+ *
+ * Normalising.  All cells of a batch get one sequence number, and a delete
+ * masks what has a lower one, so the order of operations within the batch has
+ * to be resolved before: a put that a later operation of the batch masks or
+ * replaces goes, deletes stay (they mask what is older than the batch), and of
+ * several puts with automatic timestamps to one column the last stays.
+ *
+ * Log records (little-endian; the log itself has lengths, checksums and the
+ * external transaction):
+ *
+ *     BATCH    u8 1  u8 format 1  u16 0  u32 0  i64 commit timestamp  payload
+ *     DATA     u8 2  u8 format 1  u16 0  u32 chunk number from 0
+ *              u64 LSN of chunk 0 (0 in chunk 0 itself)  part of a payload
+ *     FINISH   u8 3  u8 format 1  u16 0  u32 number of chunks
+ *              u64 LSN of chunk 0  i64 commit timestamp  u64 bytes of payload
+ *
+ *     FILE     u8 4  u8 format 1  u16 0  u32 0  u64 number of a sorted file
+ *              u64 offset  u64 bytes of the whole file  bytes from the offset on
+ *              (none, and zeros before: the file will not be linked)
+ *
+ * FILE records are the sorted files of a large batch, before the record that
+ * links them; see load.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
+ * number is the LSN of the BATCH or FINISH record.  DATA records of an external
+ * transaction are logged by prepare and count when that commits.
+ *
+ * Payload:
+ *
+ *     varint  length of the catalog changes; bytes (catalog_delta_encode)
+ *     varint  number of files; each as in the manifest (file_meta_put)
+ *     varint  bytes in the memtable at most
+ *     varint  number of cells; 0 when there are files, and then an i64 follows:
+ *             the timestamp that automatic cells in the files have
+ *     cells in key order, each:
+ *       u8      bits 0..2 type (enum entry_type), 3 another family follows,
+ *               4 TTL follows, 5 automatic timestamp, 6 floor and others follow
+ *       varint  family                                 (bit 3)
+ *       varint  bytes shared with the ukey before; varint further bytes; bytes
+ *       varint  zigzag(timestamp - the explicit one before)  (not bit 5)
+ *       varint  TTL in microseconds                    (bit 4)
+ *       varint  zigzag(floor); varint n; n times varint zigzag(timestamp of
+ *               another put of this batch in the column)      (bit 6)
+ *       varint  length of the value; bytes             (puts)
+ *
+ * Applying decodes the payload, in the commit and in the replay alike.  An
+ * automatic cell gets max(commit timestamp, floor + 1), and more as long as it
+ * would coincide with another put of the batch.  A delete without a timestamp
+ * (its timestamp is WIDE_TS_MAX) gets the commit timestamp as its TTL.
+ *
+ * Locking: none.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/batch/payload.h"
+#include "engine/base/array.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/hash.h"
+#include "engine/base/key.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/file_meta.h"
+#include "engine/set/memtable.h"
+#include "engine/read/view.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/operation.h"
+#include "engine/batch/own.h"
+
+enum cell_bits
+{
+	CELL_TYPE = 7,
+	CELL_FAMILY = 8,
+	CELL_TTL = 16,
+	CELL_AUTO = 32,
+	CELL_FLOOR = 64
+};
+
+/* -------------------------------------------------------------- normalise */
+
+struct norm
+{
+	wide_batch *b;
+	int64_t		fixed_ts;
+	own_merge	m;
+	own_column	c;
+	wide_family_id family;
+	buffer		row;			/* of the deletes; empty before the first */
+	view_delete *deletes;
+	int			ndeletes, deletes_cap;
+	/* the column that is being given out: c.e, as far as it is left */
+	entry	   *column;
+	int			ncolumn;
+	int			next;
+	int64_t    *avoid;
+	int			navoid, avoid_cap;
+	uint64_t	auto_op;		/* UINT64_MAX none */
+	int64_t		floor;			/* of that */
+};
+
+wide_status
+norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out)
+{
+	norm	   *n = spare_alloc(sizeof(*n));
+	wide_status st;
+
+	if (n == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	n->b = b;
+	n->fixed_ts = fixed_ts;
+	n->family = 0;
+	st = own_merge_open(b, sorted, UINT64_MAX, &n->m);
+	if (st == WIDE_OK)
+		st = own_merge_first(&n->m);
+	if (st == WIDE_OK)
+		*out = n;
+	else
+		norm_free(n);
+	return st;
+}
+
+void
+norm_free(norm *n)
+{
+	if (n == NULL)
+		return;
+	own_merge_close(&n->m);
+	own_column_free(&n->c);
+	buffer_free(&n->row);
+	free(n->deletes);
+	free(n->avoid);
+	spare_free(n, sizeof(*n));
+}
+
+static inline uint64_t
+op_of(const entry *e)
+{
+	return own_op(e->seq);
+}
+
+/* Read the next column into n->column; WIDE_END. */
+static wide_status
+norm_read(norm *n)
+{
+	const entry *e;
+
+	/* what was copied for the column before, but for one piece */
+	own_column_forget(&n->c);
+	n->ncolumn = n->next = 0;
+	TRY(own_column_read(&n->c, &n->m));
+	n->column = n->c.e;
+	n->ncolumn = n->c.n;
+	n->floor = INT64_MIN;
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		int64_t		floor = own_floor(&n->column[i]);
+
+		n->floor = i == n->c.newest ? floor : n->floor;
+	}
+	e = &n->column[0];
+	if (n->c.family != n->family || e->rowlen != n->row.len || memcmp(e->ukey, n->row.data, e->rowlen) != 0)
+	{
+		n->family = n->c.family;
+		n->row.len = 0;
+		n->ndeletes = 0;
+		TRY(buffer_append(&n->row, e->ukey, e->rowlen));
+	}
+	return WIDE_OK;
+}
+
+/* Is the put masked by a later delete of the batch among the row's or d[0..nd)? */
+static bool
+norm_masked(const norm *n, const entry *e, const view_delete *d, int nd)
+{
+	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
+
+	view_row_masks(n->deletes, n->ndeletes, e, &covered, &exact);
+	view_row_masks(d, nd, e, &covered, &exact);
+	return covered != NO_DELETE || exact != NO_DELETE;
+}
+
+/* The row's family deletes, which later columns need; repeated ones once. */
+static wide_status
+norm_family_deletes(norm *n)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		const entry *e = &n->column[i];
+		bool		repeated = false;
+
+		for (int k = 0; k < kept && !repeated; k++)
+			repeated = n->column[k].type == e->type && n->column[k].ts == e->ts;
+		if (repeated)
+			continue;
+		TRY(view_grow((void **) &n->deletes, n->ndeletes, &n->deletes_cap, sizeof(view_delete)));
+		n->deletes[n->ndeletes].ts = e->ts;
+		n->deletes[n->ndeletes].seq = e->seq;
+		n->deletes[n->ndeletes++].type = e->type;
+		n->column[kept++] = *e;
+	}
+	n->ncolumn = kept;
+	return WIDE_OK;
+}
+
+static int
+entry_order(const void *a, const void *b)
+{
+	return key_compare(a, b);
+}
+
+/* For files: give the column's automatic put and its untimed deletes their time now, and the order that entries of one seq have. */
+static void
+norm_fix(norm *n)
+{
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		if (op_of(&n->column[i]) == n->auto_op)
+			n->column[i].ts = payload_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
+		if (entry_is_untimed(&n->column[i]))
+			n->column[i].ttl_us = n->fixed_ts;
+		n->column[i].seq = 0;
+	}
+	n->auto_op = UINT64_MAX;
+	if (n->ncolumn > 1)
+		qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
+}
+
+/* Take out of n->column what later operations of the batch make void. */
+static wide_status
+norm_column(norm *n)
+{
+	view_delete *d;
+	int			nd = 0,
+				kept = 0;
+	int64_t		put_ts = 0;
+	bool		any_put = false;
+
+	n->auto_op = UINT64_MAX;
+	n->navoid = 0;
+	if (n->ncolumn == 1 && n->ndeletes == 0)
+	{
+		if (own_is_auto(n->column[0].seq))
+			n->auto_op = op_of(&n->column[0]);
+		return WIDE_OK;
+	}
+	d = malloc((size_t) n->ncolumn * sizeof(*d));
+	if (d == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	for (int i = 0; i < n->ncolumn; i++)
+		if (own_is_auto(n->column[i].seq) && (n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
+			n->auto_op = op_of(&n->column[i]);
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		entry	   *e = &n->column[i];
+		bool		repeated = false;
+
+		if (e->type != ENTRY_PUT)
+		{
+			for (int k = nd - 1; k >= 0 && d[k].ts == e->ts && !repeated; k--)
+				repeated = d[k].type == (e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION);
+			if (repeated)
+				continue;
+			/* in one column the two kinds reach as the family deletes do */
+			d[nd].ts = e->ts;
+			d[nd].seq = e->seq;
+			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION;
+		}
+		else if (own_is_auto(e->seq))
+		{
+			if (op_of(e) != n->auto_op)
+				continue;
+			if (norm_masked(n, e, d, nd))
+			{
+				n->auto_op = UINT64_MAX;
+				continue;
+			}
+		}
+		else
+		{
+			bool		replaced = any_put && put_ts == e->ts;
+
+			any_put = true;
+			put_ts = e->ts;
+			if (replaced || norm_masked(n, e, d, nd))
+				continue;
+		}
+		n->column[kept++] = *e;
+	}
+	free(d);
+	n->ncolumn = kept;
+	for (int i = 0; i < kept && n->auto_op != UINT64_MAX; i++)
+		if (n->column[i].type == ENTRY_PUT && op_of(&n->column[i]) != n->auto_op)
+		{
+			TRY(view_grow((void **) &n->avoid, n->navoid, &n->avoid_cap, sizeof(int64_t)));
+			n->avoid[n->navoid++] = n->column[i].ts;
+		}
+	return WIDE_OK;
+}
+
+wide_status
+norm_next(norm *n, norm_op *out)
+{
+	while (n->next >= n->ncolumn)
+	{
+		TRY(norm_read(n));
+		if (entry_is_family_delete(&n->column[0]))
+		{
+			n->auto_op = UINT64_MAX;
+			TRY(norm_family_deletes(n));
+		}
+		else
+			TRY(norm_column(n));
+		if (n->fixed_ts != INT64_MIN)
+			norm_fix(n);
+	}
+	out->family = n->family;
+	out->e = n->column[n->next++];
+	out->automatic = out->e.type == ENTRY_PUT && op_of(&out->e) == n->auto_op;
+	out->floor = out->automatic ? n->floor : INT64_MIN;
+	out->avoid = n->avoid;
+	out->navoid = out->automatic ? n->navoid : 0;
+	out->e.seq = 0;
+	return WIDE_OK;
+}
+
+/* ----------------------------------------------------------------- encode */
+
+static wide_status
+add_varint(buffer *b, uint64_t v)
+{
+	TRY(buffer_reserve(b, VARINT_MAX));
+	b->len = (size_t) (varint_put(b->data + b->len, v) - b->data);
+	return WIDE_OK;
+}
+
+wide_status
+payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles, size_t *catalog_at)
+{
+	b->len = 0;
+	TRY(add_varint(b, catalog.len));
+	*catalog_at = b->len;
+	if (catalog.len > 0)
+		TRY(buffer_append(b, catalog.data, catalog.len));
+	TRY(add_varint(b, (uint64_t) nfiles));
+	for (int i = 0; i < nfiles; i++)
+		TRY(file_meta_put(b, &files[i]));
+	return WIDE_OK;
+}
+
+/* What the next cell's encoding depends on. */
+typedef struct cell_state
+{
+	wide_family_id family;
+	int64_t		ts;
+	const uint8_t *ukey;
+	uint32_t	klen;
+	uint32_t	rowlen;			/* decoding */
+} cell_state;
+
+static wide_status
+cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
+{
+	const entry *e = &o->e;
+	uint8_t		bits = e->type;
+	uint8_t    *p;
+
+	TRY(buffer_reserve(b, 8 * VARINT_MAX + e->klen + e->vlen + (size_t) o->navoid * VARINT_MAX));
+	bits |= o->family != s->family ? CELL_FAMILY : 0;
+	bits |= e->ttl_us > 0 && entry_is_put(e) ? CELL_TTL : 0;
+	bits |= o->automatic ? CELL_AUTO : 0;
+	bits |= o->floor != INT64_MIN || o->navoid > 0 ? CELL_FLOOR : 0;
+	p = b->data + b->len;
+	*p++ = bits;
+	if (bits & CELL_FAMILY)
+		p = varint_put(p, o->family);
+	p = varint_put(p, shared);
+	p = varint_put(p, e->klen - shared);
+	memcpy(p, e->ukey + shared, e->klen - shared);
+	p += e->klen - shared;
+	if (!o->automatic)
+	{
+		p = varint_put(p, zigzag((int64_t) ((uint64_t) e->ts - (uint64_t) s->ts)));
+		s->ts = e->ts;
+	}
+	if (bits & CELL_TTL)
+		p = varint_put(p, (uint64_t) e->ttl_us);
+	if (bits & CELL_FLOOR)
+	{
+		p = varint_put(p, zigzag(o->floor));
+		p = varint_put(p, (uint64_t) o->navoid);
+		for (int i = 0; i < o->navoid; i++)
+			p = varint_put(p, zigzag(o->avoid[i]));
+	}
+	if (e->type == ENTRY_PUT)
+	{
+		p = varint_put(p, e->vlen);
+		if (e->vlen > 0)
+			memcpy(p, e->value, e->vlen);
+		p += e->vlen;
+	}
+	b->len = (size_t) (p - b->data);
+	s->family = o->family;
+	s->ukey = e->ukey;
+	s->klen = e->klen;
+	return WIDE_OK;
+}
+
+/* Cells are being encoded behind what a payload begins with. */
+typedef struct encoder
+{
+	wide_batch *b;
+	buffer	   *out;
+	uint64_t	max;			/* bytes of memtable */
+	size_t		at;				/* where room was left for the two numbers before the cells */
+	uint32_t	longest;
+	cell_state	s;
+} encoder;
+
+static wide_status
+encode_begin(wide_batch *b, buffer *out, uint64_t max, encoder *c)
+{
+	*c = (encoder) {.b = b, .out = out, .max = max, .at = out->len};
+	b->need = b->cells = 0;
+	b->rows = 0;
+	b->automatic = false;
+	TRY(buffer_reserve(out, 2 * VARINT_MAX));
+	out->len += 2 * VARINT_MAX;
+	return WIDE_OK;
+}
+
+/* shared: bytes of its ukey that are those of the cell before. */
+static wide_status
+encode_cell(encoder *c, const norm_op *o, uint32_t shared)
+{
+	wide_batch *b = c->b;
+
+	b->need += mem_node_bytes(o->e.klen, o->e.vlen);
+	if (b->need > c->max)
+		return WIDE_FULL;
+	b->automatic |= o->automatic || entry_is_untimed(&o->e);
+	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
+	if (b->tell_rows)
+		b->rows |= UINT64_C(1) << (wide_hash(o->e.ukey, o->e.rowlen, 0) >> 58);
+	if (++b->cells % 1024 == 0 && interrupted(b->db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	return cell_put(c->out, o, &c->s, shared);
+}
+
+/* st: how it went */
+static wide_status
+encode_end(encoder *c, wide_status st)
+{
+	wide_batch *b = c->b;
+	buffer	   *out = c->out;
+	uint8_t		head[2 * VARINT_MAX];
+	size_t		n,
+				cells = c->at + 2 * VARINT_MAX;
+
+	/* room for the longest key, so that applying allocates nothing */
+	b->key.len = 0;
+	b->rowlen = 0;
+	if (st == WIDE_OK)
+		st = buffer_reserve(&b->key, c->longest);
+	if (st != WIDE_OK)
+	{
+		b->need = 0;
+		out->len = c->at;
+		return st;
+	}
+	n = (size_t) (varint_put(varint_put(head, b->need), b->cells) - head);
+	memcpy(out->data + c->at, head, n);
+	memmove(out->data + c->at + n, out->data + cells, out->len - cells);
+	out->len -= cells - c->at - n;
+	return WIDE_OK;
+}
+
+/*
+ * Operations that came in ascending order, each about another column, are what
+ * normalising them would give: a delete masks what came before it, and before
+ * it came what sorts before it.  WIDE_END: they did not come so.
+ */
+wide_status
+payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
+{
+	own_list   *l = b->list;
+	encoder		c;
+	mem_cursor	m;
+	wide_status st;
+
+	/* if it is too large it is to be found without encoding it */
+	if (l == NULL || b->nruns > 0 || b->nundone > 0 || l->end - l->start > max)
+		return WIDE_END;
+	TRY(encode_begin(b, out, max, &c));
+	mem_cursor_open(&m, &l->m);
+	st = WIDE_OK;
+	for (uint64_t at = l->start; at < l->end && st == WIDE_OK; at = mem_node_end(&m))
+	{
+		norm_op		o = {.floor = INT64_MIN};
+		uint32_t	most,
+					shared;
+
+		mem_cursor_at(&m, mem_written(at));
+		most = m.e.klen < c.s.klen ? m.e.klen : c.s.klen;
+		shared = bytes_shared(c.s.ukey, m.e.ukey, most);
+		if (c.s.ukey != NULL && (m.family < c.s.family ||
+								 (m.family == c.s.family && (shared == most || m.e.ukey[shared] < c.s.ukey[shared]))))
+			st = WIDE_END;
+		else
+		{
+			o.family = m.family;
+			o.e = m.e;
+			o.automatic = own_is_auto(m.e.seq);
+			if (o.automatic)
+				o.floor = own_floor(&o.e);
+			st = encode_cell(&c, &o, shared);
+		}
+	}
+	return encode_end(&c, st);
+}
+
+wide_status
+payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max)
+{
+	encoder		c;
+	norm	   *n = NULL;
+	norm_op		o;
+	wide_status st;
+
+	TRY(encode_begin(b, out, max, &c));
+	st = norm_new(b, sorted, INT64_MIN, &n);
+	while (st == WIDE_OK && (st = norm_next(n, &o)) == WIDE_OK)
+		st = encode_cell(&c, &o, bytes_shared(c.s.ukey, o.e.ukey, o.e.klen < c.s.klen ? o.e.klen : c.s.klen));
+	norm_free(n);
+	return encode_end(&c, st == WIDE_END ? WIDE_OK : st);
+}
+
+/* ----------------------------------------------------------------- decode */
+
+static wide_status
+damaged(void)
+{
+	return wide_fail(WIDE_CORRUPT, "a log record holds a batch that cannot be read");
+}
+
+wide_status
+payload_open(wide_bytes bytes, payload *p)
+{
+	const uint8_t *at = bytes.data,
+			   *end = bytes.data + bytes.len;
+	uint64_t	n;
+	file_meta	f;
+
+	memset(p, 0, sizeof(*p));
+	if ((at = varint_get(at, end, &n)) == NULL || n > (uint64_t) (end - at))
+		return damaged();
+	p->catalog = (wide_bytes) {at, (size_t) n};
+	at += n;
+	if ((at = varint_get(at, end, &p->nfiles)) == NULL || p->nfiles > INT32_MAX)
+		return damaged();
+	p->files.data = at;
+	for (uint64_t i = 0; i < p->nfiles; i++)
+		if ((at = file_meta_get(at, end, &f)) == NULL)
+			return damaged();
+	p->files.len = (size_t) (at - p->files.data);
+	if ((at = varint_get(at, end, &p->need)) == NULL || (at = varint_get(at, end, &p->cells)) == NULL)
+		return damaged();
+	p->ops = (wide_bytes) {at, (size_t) (end - at)};
+	return WIDE_OK;
+}
+
+int64_t
+payload_loaded_ts(const payload *p)
+{
+	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data) : INT64_MIN;
+}
+
+int64_t
+payload_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid)
+{
+	int64_t		ts = floor >= commit_ts ? floor + 1 : commit_ts;
+
+	for (int i = 0; i < navoid;)
+		if (avoid[i] == ts && ts < INT64_MAX)
+		{
+			ts++;
+			i = 0;
+		}
+		else
+			i++;
+	return ts;
+}
+
+/* The same, from the encoded form. */
+static const uint8_t *
+decode_auto(const uint8_t *p, const uint8_t *end, int64_t *ts)
+{
+	const uint8_t *list;
+	uint64_t	floor, n, v;
+	bool		again = true;
+
+	if ((p = varint_get(p, end, &floor)) == NULL || (p = varint_get(p, end, &n)) == NULL)
+		return NULL;
+	if (unzigzag(floor) >= *ts && unzigzag(floor) < INT64_MAX)
+		*ts = unzigzag(floor) + 1;
+	for (list = p; again;)
+	{
+		again = false;
+		p = list;
+		for (uint64_t i = 0; i < n; i++)
+		{
+			if ((p = varint_get(p, end, &v)) == NULL)
+				return NULL;
+			if (unzigzag(v) == *ts && *ts < INT64_MAX)
+			{
+				++*ts;
+				again = true;
+			}
+		}
+	}
+	return p;
+}
+
+/* One cell; the key before is in *key. NULL when it cannot be read. */
+static const uint8_t *
+cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts, buffer *key, entry *e)
+{
+	uint64_t	v, shared, more;
+	uint8_t		bits;
+
+	if (p >= end)
+		return NULL;
+	bits = *p++;
+	e->type = bits & CELL_TYPE;
+	if (e->type > ENTRY_DELETE_FAMILY_VERSION || bits > 127)
+		return NULL;
+	if (bits & CELL_FAMILY)
+	{
+		if ((p = varint_get(p, end, &v)) == NULL || v > UINT32_MAX)
+			return NULL;
+		s->family = (wide_family_id) v;
+	}
+	if ((p = varint_get(p, end, &shared)) == NULL || (p = varint_get(p, end, &more)) == NULL ||
+		shared > key->len || more > (uint64_t) (end - p) || shared + more > KEY_UKEY_MAX)
+		return NULL;
+	key->len = (size_t) shared;
+	if (buffer_append(key, p, (size_t) more) != WIDE_OK)
+		return NULL;
+	p += more;
+	e->ukey = key->data;
+	e->klen = (uint32_t) key->len;
+	if (s->rowlen == 0 || shared < s->rowlen)
+		s->rowlen = key_row_length(e->ukey, e->klen);
+	e->rowlen = s->rowlen;
+	if (e->rowlen == 0)
+		return NULL;
+	if (bits & CELL_AUTO)
+		e->ts = commit_ts;
+	else
+	{
+		if ((p = varint_get(p, end, &v)) == NULL)
+			return NULL;
+		e->ts = s->ts = (int64_t) ((uint64_t) s->ts + (uint64_t) unzigzag(v));
+	}
+	e->ttl_us = 0;
+	if (bits & CELL_TTL)
+	{
+		if ((p = varint_get(p, end, &v)) == NULL)
+			return NULL;
+		e->ttl_us = (int64_t) v;
+	}
+	if (entry_is_untimed(e))
+		e->ttl_us = commit_ts > 0 ? commit_ts : 0;
+	if ((bits & CELL_FLOOR) && (p = decode_auto(p, end, &e->ts)) == NULL)
+		return NULL;
+	e->value = NULL;
+	e->vlen = 0;
+	if (e->type == ENTRY_PUT)
+	{
+		if ((p = varint_get(p, end, &v)) == NULL || v > (uint64_t) (end - p) || v > WIDE_MAX_VALUE)
+			return NULL;
+		e->value = p;
+		e->vlen = (uint32_t) v;
+		p += v;
+	}
+	return p;
+}
+
+wide_status
+payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end)
+{
+	const uint8_t *c = p->ops.data,
+			   *stop = p->ops.data + p->ops.len;
+	uint64_t	limit = at + p->need;
+	cell_state	s = {0};
+	mem_hint	hint;
+
+	memset(&hint, 0, sizeof(hint));
+	key->len = 0;
+	for (uint64_t i = 0; i < p->cells; i++)
+	{
+		entry		e;
+
+		if ((c = cell_get(c, stop, &s, commit_ts, key, &e)) == NULL)
+			return damaged();
+		if (mem_node_bytes(e.klen, e.vlen) > limit - at)
+			return damaged();
+		e.seq = seq;
+		if (e.ts > commit_ts && !entry_is_untimed(&e))
+			mem_note_ahead(m->t, e.ts);
+		mem_insert_hint(m, at, s.family, &e, &hint);
+		at += mem_node_bytes_at(at, e.klen, e.vlen);
+		at = (at + 7) & ~(uint64_t) 7;
+	}
+	*end = at;
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- records */
+
+static void
+record_head(uint8_t *head, enum record_kind kind, uint32_t number, uint64_t word)
+{
+	memset(head, 0, 4);
+	head[0] = (uint8_t) kind;
+	head[1] = RECORD_FORMAT;
+	put_u32le(head + 4, number);
+	put_u64le(head + 8, word);
+}
+
+void
+record_batch(uint8_t *head, int64_t commit_ts)
+{
+	record_head(head, RECORD_BATCH, 0, (uint64_t) commit_ts);
+}
+
+void
+record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn)
+{
+	record_head(head, RECORD_DATA, chunk, first_lsn);
+}
+
+void
+record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes)
+{
+	record_head(head, RECORD_FINISH, chunks, first_lsn);
+	put_u64le(head + 16, (uint64_t) commit_ts);
+	put_u64le(head + 24, bytes);
+}
+
+void
+record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total)
+{
+	record_head(head, RECORD_FILE, 0, number);
+	put_u64le(head + 16, offset);
+	put_u64le(head + 24, total);
+}

@@ -1,0 +1,439 @@
+/*
+ * spill.c - a batch that has become larger than its memory.
+ *
+ * The list is sorted, written as a run and emptied.  When spill_fan runs of one
+ * tier have come together they are merged into one of the next, so that their
+ * number stays below that for each factor of spill_fan in size, and with it what a
+ * source that reads them has to open.
+ *
+ * What was undone before does not get into a run, and a rewind that reaches back
+ * over a whole run drops it.  A rewind that ends within a run leaves an interval
+ * in batch.undone.  There is at most one for each boundary between runs: a later
+ * rewind over the same boundary is joined with it.
+ *
+ * A source that reads the list while it becomes a run goes on with the list; it
+ * lives as long as that source (own_list_retire).
+ *
+ * While a batch is only written to, lists become runs beside it (aside.c): a
+ * list that has come to its limit is a piece that the thread has, and the batch
+ * goes on with another list.  Pieces become runs in their order.  Before anything
+ * is read, undone or committed they are waited for.
+ *
+ * A failure leaves everything as it was; a piece that has failed is told with a
+ * later operation, and tried again by the next that needs it.  Locking: none.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/batch/spill.h"
+#include "engine/base/aside.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/status.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/segment.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/operation.h"
+#include "engine/batch/own.h"
+#include "engine/batch/run.h"
+
+int			spill_fan = 16;
+
+static wide_status
+run_room(wide_batch *b)
+{
+	int			cap = b->runs_cap == 0 ? 8 : 2 * b->runs_cap;
+	batch_run  *p;
+
+	if (b->nruns < b->runs_cap)
+		return WIDE_OK;
+	p = realloc(b->runs, (size_t) cap * sizeof(*p));
+	if (p == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	b->runs = p;
+	b->runs_cap = cap;
+	return WIDE_OK;
+}
+
+static void
+run_add(wide_batch *b, own_run *run, uint64_t from, uint64_t to)
+{
+	kill_point("batch-spilled");
+	if (run != NULL)
+		b->runs[b->nruns++] = (batch_run) {.run = run, .from = from, .to = to};
+	stat_add(b->db, STAT_SPILLS, 1);
+	stat_add(b->db, STAT_SPILL_BYTES, run != NULL ? run_bytes(run) : 0);
+	b->spills++;
+}
+
+/*
+ * Everything of the merge that is not undone into w, which is freed.  *out NULL:
+ * that is nothing.  cancel: set by another thread; NULL: ask the host.
+ */
+static wide_status
+write_run(wide_batch *b, own_merge *m, run_writer *w, const _Atomic bool *cancel, own_run **out)
+{
+	const own_stream *s;
+	uint64_t	n = 0;
+	bool		any = false;
+	wide_status st;
+
+	*out = NULL;
+	TRY_GOTO(own_merge_first(m));
+	while ((s = own_merge_top(m)) != NULL)
+	{
+		if (!batch_undone(b, own_op(s->e.seq)))
+		{
+			any = true;
+			TRY_GOTO(run_writer_add(w, s->family, &s->e));
+		}
+		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed) : interrupted(b->db)))
+		{
+			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+			goto done;
+		}
+		TRY_GOTO(own_merge_next(m));
+	}
+	if (any)
+		return run_writer_finish(w, out);
+	st = WIDE_OK;
+done:
+	run_writer_abandon(w);
+	return st;
+}
+
+/* The last runs are of one tier: make them one.  Not being able to is no failure: it is tried again. */
+static void
+merge_tier(wide_batch *b)
+{
+	int			from = b->nruns - spill_fan;
+	uint64_t	total = 0;
+	run_writer *w;
+	own_merge	m;
+	own_run    *run;
+	wide_status st;
+
+	for (int i = from; i < b->nruns; i++)
+		total += run_bytes(b->runs[i].run);
+	if (run_writer_open(b->db, total, &w) != WIDE_OK)
+		return;
+	st = own_merge_runs(b, from, b->nruns, &m);
+	if (st == WIDE_OK)
+		st = write_run(b, &m, w, NULL, &run);
+	else
+		run_writer_abandon(w);
+	own_merge_close(&m);
+	if (st != WIDE_OK)
+		return;
+	for (int i = from; i < b->nruns; i++)
+		run_unref(b->runs[i].run);
+	b->runs[from].run = run;
+	b->runs[from].to = b->runs[b->nruns - 1].to;
+	b->runs[from].tier++;
+	b->nruns = run != NULL ? from + 1 : from;
+}
+
+static bool
+tier_full(const wide_batch *b)
+{
+	return b->nruns >= spill_fan && b->runs[b->nruns - spill_fan].tier == b->runs[b->nruns - 1].tier;
+}
+
+static void
+merge_tiers(wide_batch *b)
+{
+	while (tier_full(b))
+	{
+		int			n = b->nruns;
+
+		merge_tier(b);
+		if (b->nruns == n)
+			break;
+	}
+}
+
+/* The list alone, sorted, into w, which is freed. */
+static wide_status
+write_list(wide_batch *b, run_writer *w, const _Atomic bool *cancel, own_run **out)
+{
+	own_sorted	sorted = {0};
+	own_merge	m = {0};
+	wide_status st;
+
+	st = own_sort(b, &sorted);
+	if (st == WIDE_OK)
+		st = own_merge_open(b, &sorted, UINT64_MAX, &m);
+	if (st == WIDE_OK)
+		st = write_run(b, &m, w, cancel, out);
+	else
+		run_writer_abandon(w);
+	own_merge_close(&m);
+	own_sorted_free(&sorted);
+	return st;
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+/*
+ * What is made of a list by the thread.  view is all that it knows of the batch:
+ * the list, which nobody else touches, and what of it was undone by then.
+ */
+struct batch_piece
+{
+	aside_job	job;
+	wide_batch	view;
+	run_writer *w;
+	own_run    *run;			/* what has come of it; NULL: nothing was left */
+	uint64_t	to;				/* behind its operations */
+	_Atomic bool cancel;
+	bool		told;			/* that it has failed: it is to be done again */
+	wide_status st;
+	char		text[256];
+	batch_piece *next;
+};
+
+size_t		spill_piece_least = (size_t) 1 << 20;
+
+/*
+ * With a thread a list becomes a run when it has a quarter of the memory: one is
+ * filled, two are with the thread, and there is sorting.  But not before it is
+ * clear that the batch becomes files; where that is close to all of the memory a
+ * thread would have nothing to do.
+ */
+void
+batch_set_memory(wide_batch *b, size_t bytes)
+{
+	size_t		most = (size_t) b->db->seg->memtables[0].capacity / 2,
+				piece = bytes / (BATCH_PIECES + 2);
+
+	b->memory = bytes;
+	if (piece < most)
+		piece = most;
+	b->limit = piece > bytes / 3 || piece < spill_piece_least ? bytes : piece;
+}
+
+/* In the thread. */
+static void
+make_run(aside_job *job)
+{
+	batch_piece *p = (batch_piece *) job;
+	run_writer *w = p->w;
+
+	p->w = NULL;
+	p->st = write_list(&p->view, w, &p->cancel, &p->run);
+	if (p->st != WIDE_OK)
+		snprintf(p->text, sizeof(p->text), "%s", wide_error_text());
+}
+
+/* Its list has been read by nobody. */
+static void
+piece_free(wide_batch *b, batch_piece *p)
+{
+	if (b->nidle < BATCH_PIECES)
+	{
+		own_list_reset(p->view.list);
+		b->idle[b->nidle++] = p->view.list;
+	}
+	else
+		own_list_retire(p->view.list);
+	run_unref(p->run);
+	free(p->view.undone);
+	free(p);
+}
+
+/* Pieces that are done become runs, in their order, until only so many are left.  One that has failed stays, and is tried again. */
+static wide_status
+collect(wide_batch *b, int leave)
+{
+	batch_piece *p;
+
+	while ((p = b->pieces) != NULL && (b->npieces > leave || aside_done(&p->job)))
+	{
+		aside_wait(b->aside, &p->job);
+		TRY(run_room(b));
+		if (p->told)
+		{
+			TRY(run_writer_open(b->db, p->view.list->end, &p->w));
+			make_run(&p->job);
+		}
+		if (p->st != WIDE_OK)
+		{
+			p->told = true;
+			return wide_fail(p->st, "%s", p->text);
+		}
+		b->pieces = p->next;
+		b->npieces--;
+		run_add(b, p->run, p->view.list->first_op, p->to);
+		p->run = NULL;
+		piece_free(b, p);
+	}
+	return WIDE_OK;
+}
+
+static void
+lists_free(wide_batch *b)
+{
+	while (b->nidle > 0)
+		own_list_retire(b->idle[--b->nidle]);
+}
+
+wide_status
+batch_settle(wide_batch *b)
+{
+	TRY(collect(b, 0));
+	aside_free(b->aside);
+	b->aside = NULL;
+	lists_free(b);
+	merge_tiers(b);
+	return WIDE_OK;
+}
+
+wide_status
+batch_read(wide_batch *b)
+{
+	b->limit = b->memory;
+	return b->aside == NULL ? WIDE_OK : batch_settle(b);
+}
+
+void
+batch_pause(wide_batch *b)
+{
+	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
+		aside_wait(b->aside, &p->job);
+	(void) collect(b, 0);
+}
+
+void
+batch_drop_pieces(wide_batch *b)
+{
+	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
+		atomic_store_explicit(&p->cancel, true, memory_order_relaxed);
+	aside_free(b->aside);
+	b->aside = NULL;
+	for (batch_piece *p; (p = b->pieces) != NULL;)
+	{
+		b->pieces = p->next;
+		piece_free(b, p);
+	}
+	b->npieces = 0;
+	lists_free(b);
+}
+
+size_t
+batch_piece_bytes(const wide_batch *b)
+{
+	size_t		n = 0;
+
+	for (const batch_piece *p = b->pieces; p != NULL; p = p->next)
+		n += p->view.list->end;
+	for (int i = 0; i < b->nidle; i++)
+		n += b->idle[i]->touched;
+	return n;
+}
+
+/* What was undone in the list that goes is nowhere any more. */
+static void
+forget_undone(wide_batch *b, const own_list *l)
+{
+	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= l->first_op)
+		b->nundone--;
+}
+
+static wide_status
+spill_beside(wide_batch *b)
+{
+	own_list   *l = b->list;
+	batch_piece *p,
+			  **end = &b->pieces;
+	wide_status st;
+
+	TRY(collect(b, BATCH_PIECES - 1));
+	merge_tiers(b);
+	if (b->aside == NULL && (b->aside = aside_new()) == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	p->view = (wide_batch) {.db = b->db, .list = l, .nundone = b->nundone};
+	p->view.undone = malloc(((size_t) b->nundone + 1) * sizeof(own_undone));
+	st = p->view.undone != NULL ? run_writer_open(b->db, l->end, &p->w) :
+		wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	if (st != WIDE_OK)
+	{
+		free(p->view.undone);
+		free(p);
+		return st;
+	}
+	if (b->nundone > 0)
+		memcpy(p->view.undone, b->undone, (size_t) b->nundone * sizeof(own_undone));
+	p->to = b->nops;
+	p->job.run = make_run;
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = p;
+	b->npieces++;
+	forget_undone(b, l);
+	b->list = b->nidle > 0 ? b->idle[--b->nidle] : NULL;
+	b->spills++;
+	aside_submit(b->aside, &p->job);
+	return WIDE_OK;
+}
+
+/* -------------------------------------------------------------------- spill */
+
+wide_status
+batch_spill(wide_batch *b)
+{
+	own_list   *l = b->list;
+	own_run    *run = NULL;
+	wide_batch	view = {.db = b->db, .list = l, .undone = b->undone, .nundone = b->nundone};
+	_Atomic bool never = false;	/* it is not interrupted */
+	run_writer *w;
+
+	if (b->limit < b->memory && l->users == 0)
+		return spill_beside(b);
+	TRY(batch_settle(b));
+	TRY(run_room(b));
+	TRY(run_writer_open(b->db, l->end, &w));
+	TRY(write_list(&view, w, &never, &run));
+	run_add(b, run, l->first_op, b->nops);
+	/* unless somebody still reads it */
+	if (l->users == 0)
+	{
+		forget_undone(b, l);
+		own_list_reset(l);
+	}
+	else
+	{
+		own_list_retire(l);
+		b->list = NULL;
+	}
+	merge_tiers(b);
+	return WIDE_OK;
+}
+
+void
+batch_drop_runs(wide_batch *b, uint64_t mark)
+{
+	batch_piece **at = &b->pieces;
+
+	while (*at != NULL)
+	{
+		batch_piece *p = *at;
+
+		if (p->view.list->first_op < mark)
+		{
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		b->npieces--;
+		b->spills++;
+		piece_free(b, p);
+	}
+	while (b->nruns > 0 && b->runs[b->nruns - 1].from >= mark)
+	{
+		run_unref(b->runs[--b->nruns].run);
+		b->spills++;
+	}
+}

@@ -1,0 +1,864 @@
+/*
+ * log.c - the file log: batches made durable without PostgreSQL.  The
+ * reference implementation of wide_log; the extension has PostgreSQL's WAL.
+ *
+ * Files log.NNNNNNNN (hexadecimal, from 1, no gaps) in the store's directory.
+ * A position (LSN) is a byte position in the concatenation of all files ever
+ * written, headers included.
+ *
+ *     file header, 64 bytes
+ *        0  u64 magic "WIDELOG1"
+ *        8  u32 format 1
+ *       12  u32 number of the file
+ *       16  u64 log id, random, the same in all files
+ *       24  u64 start: position of this file's first byte
+ *       32  zeros
+ *       56  u64 check: xxh3-64 of bytes 0..55, seed 0
+ *
+ *     record, 8-byte aligned, never split over files
+ *        0  u32 length of the payload, at most WIDE_LOG_RECORD_MAX
+ *        4  u32 check: low half of xxh3-64 of the rest of header and payload, seed log id + length
+ *        8  u64 start: position of this record
+ *       16  u64 durable: everything before this position was durable when this was written
+ *       24  u64 xid: external transaction, 0 = none
+ *       32  u8 kind: 1 payload, 2 commit of xid, 3 abort of xid; 7 zeros
+ *       40  payload, zeros up to a multiple of 8
+ *
+ * The LSN of a record is its end, padding included.
+ *
+ * Torn tail or damage?  The log ends at the first record that does not verify
+ * (the start position keeps old bytes from verifying elsewhere).  When some
+ * verifying record behind that place, or a following file, says that what is
+ * missing had been durable, acknowledged data is gone: WIDE_CORRUPT.  Otherwise
+ * the tail is cut off, synced, and the log goes on there.  A file is synced
+ * before its successor is made, so only the last one can have a torn tail.
+ *
+ * Shared state is in the segment at seg->log.  Appending: under LOCK_COMMIT,
+ * held by the caller, straight to the file (pwrite; no buffer in shared memory
+ * that could be lost or half filled).  Syncing: one process at a time is the
+ * leader; those who come meanwhile wait for its end, and the first of them then
+ * syncs for all that have gathered.  The leader's place is a word, not a mutex,
+ * as it is held over fdatasync.  A leader that dies takes the knowledge of
+ * whether its sync had failed with it, so its death poisons the segment.  No
+ * sync is tried after one has failed.  Opening: under LOCK_MANIFEST.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "engine/commit/log.h"
+#include "engine/base/bytes.h"
+#include "engine/base/hash.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/process.h"
+#include "engine/shared/segment.h"
+
+#define LOG_MAGIC			0x31474f4c45444957ull	/* WIDELOG1 */
+#define LOG_FORMAT			1
+#define FILE_HEADER			64
+#define RECORD_HEADER		40
+#define RECORD_BYTES(len)	((RECORD_HEADER + (uint64_t) (len) + 7) & ~(uint64_t) 7)
+#define SEGMENT_BYTES		((uint64_t) 64 * 1024 * 1024)
+#define READ_BYTES			((size_t) 4 * 1024 * 1024)	/* more than a record */
+#define PATH_BYTES			1100
+
+enum record_kind { REC_PAYLOAD = 1, REC_COMMIT = 2, REC_ABORT = 3 };
+
+enum log_state { LOG_CLOSED, LOG_FOUND /* must be replayed first */ , LOG_READY };
+
+typedef struct log_area
+{
+	_Atomic uint32_t state;		/* enum log_state */
+	uint64_t	id;
+	uint64_t	segment_bytes;	/* a file is full from this size on */
+	_Atomic uint64_t end;		/* where the next record begins; raised under LOCK_COMMIT */
+	_Atomic uint64_t durable;	/* everything before is on disk */
+	_Atomic uint32_t file;		/* number of the last file; stored before end is raised into it */
+	uint64_t	file_start;		/* its start; under LOCK_COMMIT */
+	_Atomic uint64_t second;	/* start of the second oldest file: nothing to release before; 0 = not known */
+	_Atomic uint32_t leader;	/* pid of the process that is syncing; 0 = nobody */
+	_Atomic uint32_t sync_word; /* futex: rises when a sync ends */
+	_Atomic uint32_t failed;	/* a write or sync has failed: no more of them */
+} log_area;
+
+_Static_assert(sizeof(log_area) <= SHM_LOG_SIZE, "the segment has that much room");
+
+typedef struct filelog
+{
+	segment    *seg;
+	log_area   *area;
+	wide_os    *os;
+	int			fd;				/* of file fd_number */
+	uint32_t	fd_number;		/* 0 = none */
+	uint64_t	xid;			/* for external records */
+	char		dir[1024];
+	uint8_t		record[RECORD_BYTES(WIDE_LOG_RECORD_MAX)];
+} filelog;
+
+typedef struct log_file
+{
+	uint32_t	number;
+	uint64_t	start;
+	uint64_t	size;
+} log_file;
+
+typedef struct log_files
+{
+	log_file   *file;
+	int			n;
+	int			cap;
+	bool		nomem;
+} log_files;
+
+/* ----------------------------------------------------------------- files */
+
+static void
+file_path(const filelog *l, uint32_t number, char *path)
+{
+	snprintf(path, PATH_BYTES, "%s/log.%08x", l->dir, number);
+}
+
+static wide_status
+fail_io(const filelog *l, uint32_t number, const char *what, int64_t error)
+{
+	return wide_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what, strerror((int) -error));
+}
+
+static wide_status
+file_open(filelog *l, uint32_t number, int flags, int *fd)
+{
+	char		path[PATH_BYTES];
+
+	file_path(l, number, path);
+	*fd = l->os->open(l->os, path, flags);
+	return *fd < 0 ? fail_io(l, number, "cannot open", *fd) : WIDE_OK;
+}
+
+/* The descriptor of the file that is appended to now. */
+static wide_status
+current_fd(filelog *l)
+{
+	uint32_t	number = atomic_load_explicit(&l->area->file, memory_order_acquire);
+
+	if (l->fd_number == number)
+		return WIDE_OK;
+	if (l->fd_number != 0)
+		l->os->close(l->os, l->fd);
+	l->fd_number = 0;
+	TRY(file_open(l, number, O_RDWR, &l->fd));
+	l->fd_number = number;
+	return WIDE_OK;
+}
+
+/* Make the file and leave it open as the current one of this process; durable with its name. */
+static wide_status
+file_create(filelog *l, uint32_t number, uint64_t start)
+{
+	uint8_t		h[FILE_HEADER] = {0};
+	int64_t		e;
+
+	if (l->fd_number != 0)
+		l->os->close(l->os, l->fd);
+	l->fd_number = 0;
+	TRY(file_open(l, number, O_RDWR | O_CREAT | O_TRUNC, &l->fd));
+	l->fd_number = number;
+	put_u64le(h, LOG_MAGIC);
+	put_u32le(h + 8, LOG_FORMAT);
+	put_u32le(h + 12, number);
+	put_u64le(h + 16, l->area->id);
+	put_u64le(h + 24, start);
+	put_u64le(h + 56, wide_hash(h, 56, 0));
+	if ((e = l->os->pwrite(l->os, l->fd, h, sizeof(h), 0)) < 0)
+		return fail_io(l, number, "cannot write", e);
+	if ((e = l->os->sync(l->os, l->fd)) < 0)
+		return fail_io(l, number, "cannot sync", e);
+	if ((e = l->os->syncdir(l->os, l->dir)) < 0)
+		return fail_io(l, number, "cannot sync the directory", e);
+	return WIDE_OK;
+}
+
+static bool
+header_valid(const uint8_t *h, uint32_t number)
+{
+	return get_u64le(h) == LOG_MAGIC && get_u32le(h + 8) == LOG_FORMAT && get_u32le(h + 12) == number &&
+		get_u64le(h + 56) == wide_hash(h, 56, 0);
+}
+
+/* ok = false: the header does not verify and there is nothing behind it: a creation that a crash cut short. */
+static wide_status
+file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
+{
+	uint8_t		h[FILE_HEADER] = {0};
+	wide_status st;
+	int			fd;
+	int64_t		n;
+
+	*ok = true;
+	TRY(file_open(l, f->number, O_RDONLY, &fd));
+	n = l->os->size(l->os, fd);
+	if (n >= 0)
+	{
+		f->size = (uint64_t) n;
+		n = l->os->pread(l->os, fd, h, sizeof(h), 0);
+	}
+	if (n < 0)
+		st = fail_io(l, f->number, "cannot read", n);
+	else if (header_valid(h, f->number))
+	{
+		f->start = get_u64le(h + 24);
+		*id = get_u64le(h + 16);
+		st = f->start <= INT64_MAX && f->start % 8 == 0 ? WIDE_OK :
+			wide_fail(WIDE_CORRUPT, "%s/log.%08x: impossible start", l->dir, f->number);
+	}
+	else if (f->size <= FILE_HEADER)
+	{
+		*ok = false;
+		st = WIDE_OK;
+	}
+	else
+		st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged header", l->dir, f->number);
+	l->os->close(l->os, fd);
+	return st;
+}
+
+static int
+note_file(void *arg, const char *name)
+{
+	log_files  *list = arg;
+	unsigned	number;
+	int			used = 0;
+
+	if (sscanf(name, "log.%8x%n", &number, &used) != 1 || used != 12 || name[12] != 0 || number == 0)
+		return 0;
+	if (list->n == list->cap)
+	{
+		int			cap = list->cap == 0 ? 16 : list->cap * 2;
+		log_file   *p = realloc(list->file, cap * sizeof(*p));
+
+		if (p == NULL)
+		{
+			list->nomem = true;
+			return 1;
+		}
+		list->file = p;
+		list->cap = cap;
+	}
+	list->file[list->n++] = (log_file) {.number = number};
+	return 0;
+}
+
+static int
+file_order(const void *a, const void *b)
+{
+	uint32_t	x = ((const log_file *) a)->number;
+	uint32_t	y = ((const log_file *) b)->number;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * The files in order, with start and size.  A last file without a header is
+ * left out.  *id is 0 when there is none.  Starts rise and numbers have no gap
+ * in what is returned.
+ */
+static wide_status
+files_list(filelog *l, log_files *list, uint64_t *id)
+{
+	wide_status st = WIDE_OK;
+	int			e;
+
+	memset(list, 0, sizeof(*list));
+	*id = 0;
+	e = l->os->list(l->os, l->dir, note_file, list);
+	if (list->nomem)
+		st = wide_fail(WIDE_NOMEM, "out of memory");
+	else if (e < 0)
+		st = wide_fail(WIDE_IO, "%s: cannot read the directory: %s", l->dir, strerror(-e));
+	if (st == WIDE_OK && list->n > 0)
+		qsort(list->file, list->n, sizeof(log_file), file_order);
+	for (int i = 0; st == WIDE_OK && i < list->n; i++)
+	{
+		log_file   *f = &list->file[i];
+		uint64_t	its = 0;
+		bool		ok;
+
+		if (i > 0 && f->number != f[-1].number + 1)
+			st = wide_fail(WIDE_CORRUPT, "%s: log.%08x is missing", l->dir, f[-1].number + 1);
+		else if ((st = file_inspect(l, f, &its, &ok)) != WIDE_OK)
+			break;
+		else if (!ok && i == list->n - 1)
+			list->n--;
+		else if (!ok || (*id != 0 && its != *id) || (i > 0 && f->start <= f[-1].start))
+			st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: does not belong to the log before it", l->dir, f->number);
+		else
+			*id = its;
+	}
+	if (st != WIDE_OK)
+	{
+		free(list->file);
+		memset(list, 0, sizeof(*list));
+	}
+	return st;
+}
+
+/* ---------------------------------------------------------------- append */
+
+static uint32_t
+record_check(const uint8_t *record, uint32_t len, uint64_t id)
+{
+	return (uint32_t) wide_hash(record + 8, RECORD_HEADER - 8 + (size_t) len, id + len);
+}
+
+static wide_status
+fail_final(filelog *l, wide_status st)
+{
+	atomic_store(&l->area->failed, 1);
+	return st;
+}
+
+static void
+raise_durable(log_area *a, uint64_t to)
+{
+	uint64_t	d = atomic_load(&a->durable);
+
+	while (d < to && !atomic_compare_exchange_weak(&a->durable, &d, to))
+		;
+}
+
+/* The next file.  The old one is synced first: only the last file may be torn.  Under LOCK_COMMIT. */
+static wide_status
+rotate(filelog *l)
+{
+	log_area   *a = l->area;
+	uint64_t	end = atomic_load(&a->end);
+	uint32_t	number = atomic_load(&a->file) + 1;
+	int			e;
+
+	if ((e = l->os->sync(l->os, l->fd)) < 0)
+		return fail_final(l, fail_io(l, l->fd_number, "cannot sync", e));
+	raise_durable(a, end);
+	if (file_create(l, number, end) != WIDE_OK)
+		return fail_final(l, WIDE_IO);
+	a->file_start = end;
+	/* the file before the end: who reads end and then file never syncs an older file than end is in */
+	atomic_store_explicit(&a->file, number, memory_order_release);
+	atomic_store_explicit(&a->end, end + FILE_HEADER, memory_order_release);
+	return WIDE_OK;
+}
+
+/* Under LOCK_COMMIT. */
+static wide_status
+append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts, uint64_t *lsn)
+{
+	log_area   *a = l->area;
+	uint8_t    *p = l->record;
+	uint64_t	pos;
+	uint64_t	size;
+	uint64_t	len = 0;
+	int64_t		e;
+
+	TRY(shm_segment_check(l->seg));
+	if (atomic_load(&a->state) != LOG_READY)
+		return wide_fail(WIDE_INVALID, "the log must be replayed before it is written");
+	if (atomic_load(&a->failed))
+		return wide_fail(WIDE_IO, "%s: an earlier write to the log has failed", l->dir);
+	for (int i = 0; i < nparts; i++)
+	{
+		if (parts[i].len > WIDE_LOG_RECORD_MAX - len)
+			return wide_fail(WIDE_INVALID, "a log record is too long");
+		if (parts[i].len > 0)
+			memcpy(p + RECORD_HEADER + len, parts[i].data, parts[i].len);
+		len += parts[i].len;
+	}
+	TRY(current_fd(l));
+	if (atomic_load(&a->end) - a->file_start >= a->segment_bytes)
+		TRY(rotate(l));
+	pos = atomic_load(&a->end);
+	size = RECORD_BYTES(len);
+	memset(p, 0, RECORD_HEADER);
+	memset(p + RECORD_HEADER + len, 0, size - RECORD_HEADER - len);
+	put_u32le(p, (uint32_t) len);
+	put_u64le(p + 8, pos);
+	put_u64le(p + 16, atomic_load(&a->durable));
+	put_u64le(p + 24, xid);
+	p[32] = (uint8_t) kind;
+	put_u32le(p + 4, record_check(p, (uint32_t) len, a->id));
+	if ((e = l->os->pwrite(l->os, l->fd, p, size, pos - a->file_start)) < 0)
+		return fail_final(l, fail_io(l, l->fd_number, "cannot write", e));
+	kill_point("log-append");
+	atomic_store_explicit(&a->end, pos + size, memory_order_release);
+	*lsn = pos + size;
+	return WIDE_OK;
+}
+
+static wide_status
+filelog_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
+{
+	filelog    *l = ctx;
+
+	return append(l, REC_PAYLOAD, external ? l->xid : 0, parts, nparts, lsn);
+}
+
+void
+wide_filelog_set_xid(wide_log *log, uint64_t xid)
+{
+	((filelog *) log->ctx)->xid = xid;
+}
+
+wide_status
+wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
+{
+	filelog    *l = log->ctx;
+	uint64_t	lsn;
+	wide_status st;
+
+	TRY(shm_segment_lock(l->seg, LOCK_COMMIT));
+	st = append(l, commit ? REC_COMMIT : REC_ABORT, xid, NULL, 0, &lsn);
+	shm_segment_unlock(l->seg, LOCK_COMMIT);
+	return st;
+}
+
+void
+wide_filelog_set_segment(wide_log *log, uint64_t bytes)
+{
+	((filelog *) log->ctx)->area->segment_bytes = bytes;
+}
+
+static uint64_t
+filelog_end(void *ctx)
+{
+	return atomic_load_explicit(&((filelog *) ctx)->area->end, memory_order_acquire);
+}
+
+/* ------------------------------------------------------------------ sync */
+
+void
+filelog_wake(void *area)
+{
+	log_area   *a = area;
+
+	atomic_fetch_add(&a->sync_word, 1);
+	shm_futex_wake(&a->sync_word);
+}
+
+/* As the leader: everything that has been appended up to now. */
+static wide_status
+sync_all(filelog *l)
+{
+	log_area   *a = l->area;
+	uint64_t	end = atomic_load_explicit(&a->end, memory_order_acquire);
+	int			e;
+
+	/* the file is read after the end: see rotate */
+	if (current_fd(l) != WIDE_OK)
+		return fail_final(l, WIDE_IO);
+	kill_point("log-sync");
+	if ((e = l->os->sync(l->os, l->fd)) < 0)
+		return fail_final(l, fail_io(l, l->fd_number, "cannot sync", e));
+	raise_durable(a, end);
+	return WIDE_OK;
+}
+
+static wide_status
+filelog_sync(void *ctx, uint64_t lsn)
+{
+	filelog    *l = ctx;
+	log_area   *a = l->area;
+
+	for (;;)
+	{
+		uint32_t	seen = atomic_load(&a->sync_word);
+		uint32_t	leader = 0;
+
+		if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
+			return WIDE_OK;
+		TRY(shm_segment_check(l->seg));
+		if (atomic_load(&a->failed))
+			return wide_fail(WIDE_IO, "%s: an earlier sync of the log has failed", l->dir);
+		/* during replay there is nothing that was not synced when it began */
+		if (atomic_load(&a->state) != LOG_READY)
+			return WIDE_OK;
+		if (lsn > atomic_load(&a->end))
+			return wide_fail(WIDE_INVALID, "log position %llu is not written yet", (unsigned long long) lsn);
+		if (atomic_compare_exchange_strong(&a->leader, &leader, (uint32_t) getpid()))
+		{
+			wide_status st = sync_all(l);
+
+			atomic_store(&a->leader, 0);
+			filelog_wake(a);
+			if (st != WIDE_OK)
+				return st;
+			continue;
+		}
+		shm_futex_wait(&a->sync_word, seen, 100);
+		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader && shm_process_dead(leader, 0))
+			shm_segment_poison(l->seg, "a process died while it synced the log");
+	}
+}
+
+/* ---------------------------------------------------------------- replay */
+
+typedef struct reader
+{
+	filelog    *l;
+	const log_file *f;
+	int			fd;
+	uint8_t    *buf;
+	uint64_t	buf_off;		/* in the file */
+	size_t		buf_len;
+} reader;
+
+/* The bytes at off as far as the file has them; *n at most `want` (<= READ_BYTES). */
+static wide_status
+reader_bytes(reader *r, uint64_t off, size_t want, const uint8_t **p, size_t *n)
+{
+	if (off < r->buf_off || off + want > r->buf_off + r->buf_len)
+	{
+		int64_t		got = r->l->os->pread(r->l->os, r->fd, r->buf, READ_BYTES, off);
+
+		if (got < 0)
+			return fail_io(r->l, r->f->number, "cannot read", got);
+		r->buf_off = off;
+		r->buf_len = (size_t) got;
+	}
+	*p = r->buf + (off - r->buf_off);
+	*n = r->buf_len - (off - r->buf_off);
+	if (*n > want)
+		*n = want;
+	return WIDE_OK;
+}
+
+/* *record NULL: none verifies at this position. */
+static wide_status
+reader_record(reader *r, uint64_t pos, const uint8_t **record)
+{
+	uint64_t	off = pos - r->f->start;
+	const uint8_t *p;
+	size_t		n;
+	uint32_t	len;
+
+	*record = NULL;
+	TRY(reader_bytes(r, off, RECORD_HEADER, &p, &n));
+	if (n < RECORD_HEADER || get_u64le(p + 8) != pos)
+		return WIDE_OK;
+	len = get_u32le(p);
+	if (len > WIDE_LOG_RECORD_MAX || p[32] < REC_PAYLOAD || p[32] > REC_ABORT)
+		return WIDE_OK;
+	TRY(reader_bytes(r, off, RECORD_BYTES(len), &p, &n));
+	if (n < RECORD_BYTES(len) || get_u32le(p + 4) != record_check(p, len, r->l->area->id))
+		return WIDE_OK;
+	*record = p;
+	return WIDE_OK;
+}
+
+/* The log seems to end at pos, but bytes follow.  Does any record among them say that more had been durable? */
+static wide_status
+judge_tail(reader *r, uint64_t pos)
+{
+	for (uint64_t at = pos + 8; at + RECORD_HEADER <= r->f->start + r->f->size; at += 8)
+	{
+		const uint8_t *p;
+
+		TRY(reader_record(r, at, &p));
+		if (p != NULL && get_u64le(p + 16) > pos)
+			return wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before data that was durable",
+							 r->l->dir, r->f->number, (unsigned long long) (pos - r->f->start));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+replay_record(reader *r, const uint8_t *p, uint64_t pos, wide_replay_fn fn, void *arg)
+{
+	wide_replay_event ev = {0};
+
+	ev.kind = p[32] == REC_COMMIT ? WIDE_REPLAY_COMMIT : p[32] == REC_ABORT ? WIDE_REPLAY_ABORT : WIDE_REPLAY_RECORD;
+	ev.start = pos;
+	ev.lsn = pos + RECORD_BYTES(get_u32le(p));
+	ev.xid = get_u64le(p + 24);
+	if (ev.kind == WIDE_REPLAY_RECORD)
+	{
+		ev.payload.data = p + RECORD_HEADER;
+		ev.payload.len = get_u32le(p);
+	}
+	return fn(arg, &ev);
+}
+
+/*
+ * All records of one file up to limit.  *pos: where the file's records end.
+ * While the log is being found again, its end is the beginning of the record
+ * that is being applied: a memtable that starts now will have that record.
+ */
+static wide_status
+replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn fn, void *arg, uint64_t *pos)
+{
+	*pos = r->f->start + FILE_HEADER;
+	while (*pos < limit)
+	{
+		const uint8_t *p;
+		uint64_t	next;
+
+		TRY(reader_record(r, *pos, &p));
+		if (p == NULL)
+			break;
+		next = *pos + RECORD_BYTES(get_u32le(p));
+		if (*pos >= from)
+		{
+			if (fresh)
+				atomic_store(&r->l->area->end, *pos);
+			TRY(replay_record(r, p, *pos, fn, arg));
+		}
+		*pos = next;
+	}
+	return WIDE_OK;
+}
+
+/* The log goes on at pos in this file, its last.  Nobody else is there yet. */
+static wide_status
+resume(filelog *l, const log_file *f, uint64_t pos)
+{
+	log_area   *a = l->area;
+	char		path[PATH_BYTES];
+	int			e;
+
+	atomic_store(&a->file, f->number);
+	a->file_start = f->start;
+	TRY(current_fd(l));
+	if (f->size > pos - f->start)
+	{
+		if ((e = l->os->truncate(l->os, l->fd, pos - f->start)) < 0)
+			return fail_io(l, f->number, "cannot truncate", e);
+		if ((e = l->os->sync(l->os, l->fd)) < 0)
+			return fail_io(l, f->number, "cannot sync", e);
+	}
+	/* a successor that was being made when the system stopped */
+	file_path(l, f->number + 1, path);
+	e = l->os->unlink(l->os, path);
+	if (e < 0 && e != -ENOENT)
+		return fail_io(l, f->number + 1, "cannot remove", e);
+	atomic_store(&a->end, pos);
+	atomic_store(&a->durable, pos);
+	atomic_store_explicit(&a->state, LOG_READY, memory_order_release);
+	return WIDE_OK;
+}
+
+static wide_status
+replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_replay_fn fn, void *arg)
+{
+	uint64_t	limit = fresh ? UINT64_MAX : atomic_load(&l->area->end);
+	uint64_t	pos = 0;
+	reader		r = {.l = l, .fd = -1, .buf = malloc(READ_BYTES)};
+	wide_status st = WIDE_OK;
+	int			i = list->n - 1;
+	int			e;
+
+	if (r.buf == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	while (i > 0 && list->file[i].start > from)
+		i--;
+	if (list->file[i].start > from)
+	{
+		st = wide_fail(WIDE_CORRUPT, "%s: the log begins at %llu but is needed from %llu", l->dir,
+					   (unsigned long long) list->file[i].start, (unsigned long long) from);
+		goto done;
+	}
+	for (; i < list->n; i++)
+	{
+		r.f = &list->file[i];
+		r.buf_len = 0;
+		TRY_GOTO(file_open(l, r.f->number, O_RDWR, &r.fd));
+		/* what a killed process had written may be in the kernel only, and we build on it */
+		if (fresh && i == list->n - 1 && (e = l->os->sync(l->os, r.fd)) < 0)
+		{
+			st = fail_io(l, r.f->number, "cannot sync", e);
+			goto done;
+		}
+		TRY_GOTO(replay_file(&r, from, limit, fresh, fn, arg, &pos));
+		if (i + 1 < list->n && pos < limit && pos != list->file[i + 1].start)
+		{
+			st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before the next file",
+						   l->dir, r.f->number, (unsigned long long) (pos - r.f->start));
+			goto done;
+		}
+		if (fresh && i + 1 == list->n)
+			TRY_GOTO(judge_tail(&r, pos));
+		l->os->close(l->os, r.fd);
+		r.fd = -1;
+	}
+	if (fresh && pos < from)
+		st = wide_fail(WIDE_CORRUPT, "%s: the log ends at %llu but is needed from %llu", l->dir,
+					   (unsigned long long) pos, (unsigned long long) from);
+	else if (fresh)
+		st = resume(l, &list->file[list->n - 1], pos);
+	else if (pos < limit)
+		st = wide_fail(WIDE_CORRUPT, "%s: the log is damaged at %llu", l->dir, (unsigned long long) pos);
+done:
+	if (r.fd >= 0)
+		l->os->close(l->os, r.fd);
+	free(r.buf);
+	return st;
+}
+
+static wide_status
+filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	filelog    *l = ctx;
+	uint32_t	state = atomic_load(&l->area->state);
+	log_files	list;
+	uint64_t	id;
+	wide_status st;
+
+	TRY(shm_segment_check(l->seg));
+	if (state == LOG_CLOSED)
+		return wide_fail(WIDE_INVALID, "the log was opened on an earlier life of the segment");
+	TRY(files_list(l, &list, &id));
+	if (list.n == 0 || id != l->area->id)
+		st = wide_fail(WIDE_CORRUPT, "%s: the log is gone", l->dir);
+	else
+		st = replay_files(l, &list, from, state == LOG_FOUND, fn, arg);
+	free(list.file);
+	return st;
+}
+
+/* --------------------------------------------------------------- release */
+
+static void
+filelog_release(void *ctx, uint64_t lsn)
+{
+	filelog    *l = ctx;
+	log_files	list;
+	uint64_t	id;
+	uint64_t	second = atomic_load(&l->area->second);
+
+	if (shm_segment_check(l->seg) != WIDE_OK || (second != 0 && second > lsn))
+		return;
+	if (atomic_load(&l->area->state) == LOG_READY && atomic_load(&l->area->file) == 1)
+		return;
+	/* by several at once: the names are gone for the second, or the gap is seen as damage and the next release does it */
+	if (files_list(l, &list, &id) != WIDE_OK)
+		return;
+	for (int i = 0; i + 1 < list.n; i++)
+	{
+		char		path[PATH_BYTES];
+
+		if (list.file[i + 1].start > lsn)
+		{
+			atomic_store(&l->area->second, list.file[i + 1].start);
+			break;
+		}
+		file_path(l, list.file[i].number, path);
+		if (l->os->unlink(l->os, path) < 0)
+			break;
+	}
+	free(list.file);
+}
+
+/* ------------------------------------------------------------------ open */
+
+static uint64_t
+new_id(void)
+{
+	uint64_t	id;
+	struct timespec t;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id) || id == 0)
+	{
+		clock_gettime(CLOCK_REALTIME, &t);
+		id = wide_hash(&t, sizeof(t), (uint64_t) getpid()) | 1;
+	}
+	return id;
+}
+
+/* The first process on a fresh segment: what is there?  Under LOCK_MANIFEST. */
+static wide_status
+find_log(filelog *l)
+{
+	log_area   *a = l->area;
+	log_files	list;
+	uint64_t	id;
+	int			n;
+	int			e;
+
+	e = l->os->mkdir(l->os, l->dir);
+	if (e < 0 && e != -EEXIST)
+		return wide_fail(WIDE_IO, "%s: cannot make the directory: %s", l->dir, strerror(-e));
+	TRY(files_list(l, &list, &id));
+	n = list.n;
+	free(list.file);
+	if (a->segment_bytes == 0)
+		a->segment_bytes = SEGMENT_BYTES;
+	if (n > 0)
+	{
+		a->id = id;
+		atomic_store_explicit(&a->state, LOG_FOUND, memory_order_release);
+		return WIDE_OK;
+	}
+	a->id = new_id();
+	TRY(file_create(l, 1, 0));
+	a->file_start = 0;
+	atomic_store(&a->file, 1);
+	atomic_store(&a->end, FILE_HEADER);
+	atomic_store(&a->durable, FILE_HEADER);
+	atomic_store_explicit(&a->state, LOG_READY, memory_order_release);
+	return WIDE_OK;
+}
+
+wide_status
+wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os, wide_log *out)
+{
+	segment    *seg = segment_base;
+	filelog    *l;
+	wide_status st;
+
+	memset(out, 0, sizeof(*out));
+	if (seg->magic != SEGMENT_MAGIC)
+		return wide_fail(WIDE_INVALID, "the memory holds no segment");
+	if (strlen(dir) >= sizeof(l->dir))
+		return wide_fail(WIDE_LIMIT, "the directory's name is too long");
+	l = calloc(1, sizeof(*l));
+	if (l == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	l->seg = seg;
+	l->area = (log_area *) ((uint8_t *) seg + seg->log);
+	l->os = os != NULL ? os : os_real();
+	strcpy(l->dir, dir);
+	TRY_GOTO(shm_segment_lock(seg, LOCK_MANIFEST));
+	if (atomic_load(&l->area->state) == LOG_CLOSED)
+		st = find_log(l);
+	shm_segment_unlock(seg, LOCK_MANIFEST);
+	if (st != WIDE_OK)
+		goto done;
+	out->ctx = l;
+	out->append = filelog_append;
+	out->sync = filelog_sync;
+	out->end = filelog_end;
+	out->replay = filelog_replay;
+	out->release = filelog_release;
+	return WIDE_OK;
+done:
+	if (l->fd_number != 0)
+		l->os->close(l->os, l->fd);
+	free(l);
+	return st;
+}
+
+void
+wide_filelog_close(wide_log *log)
+{
+	filelog    *l = log->ctx;
+
+	if (l == NULL)
+		return;
+	if (l->fd_number != 0)
+		l->os->close(l->os, l->fd);
+	free(l);
+	memset(log, 0, sizeof(*log));
+}

@@ -1,0 +1,645 @@
+/*
+ * replay.c - log records become batches again, during recovery.
+ *
+ * Records arrive in log order.  A BATCH record is applied at once; DATA chunks
+ * are parked under the LSN of their first one until a FINISH record names it.
+ * Chunks of an external transaction are forgotten when that aborts, or at the
+ * end of the log, or of a life of the program that wrote it, when nothing says
+ * that it committed.  One that committed but
+ * whose FINISH record was not written (the process died between the two) is
+ * finished at the end, with a new FINISH record: its commit is later than
+ * all commits of the log then, which no one can have seen otherwise.  Several
+ * are finished in the order in which they were decided; where another one was
+ * to be seen the commit has made its FINISH record durable (out_of_order).
+ *
+ * What the manifest's files hold already (seq <= flushed_seq) is not inserted
+ * again; catalog and file changes skip what they know.
+ *
+ * FILE records, the bytes of a large batch's sorted files, are written to the
+ * directory as they come, whatever it holds: a file of that number that the set
+ * does not list may never have been synced.  The batch that links the file
+ * comes later; without it the file is an orphan.  Of one that the set lists
+ * already the bytes are passed over.  Numbers seen so are not given out again.
+ * A record without bytes says that the file will never be linked: it goes, and
+ * the log is not kept for it.
+ *
+ * When memory runs out, memtables are flushed on the way.  While anything is
+ * parked, or a file waits for its batch, slot->prepare_lsn keeps the log from
+ * its beginning, as for a living prepared transaction.
+ *
+ * Locking: this process is alone; locks are taken because the functions that
+ * it shares with commits want them.
+ */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "engine/commit/replay.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/file_meta.h"
+#include "engine/sst/sst_file.h"
+#include "engine/set/file_set.h"
+#include "engine/set/memtable.h"
+#include "engine/batch/load.h"
+#include "engine/batch/payload.h"
+#include "engine/commit/commit.h"
+#include "engine/commit/reserve.h"
+#include "engine/scan/scan_state.h"
+
+#define MEM_HEAD_ROOM 65536		/* for a list's own head */
+
+typedef struct parked
+{
+	struct parked *next;		/* in log order */
+	uint64_t	first_lsn;
+	uint64_t	start;			/* where the first record begins */
+	uint64_t	xid;
+	uint32_t	nchunks;
+	uint64_t	committed;		/* LSN of the external commit, 0 = not known */
+	int64_t		time;			/* of that, 0 = not known */
+	buffer		data;
+} parked;
+
+/* A file that is being written again, or was and is not linked yet. */
+typedef struct restored
+{
+	struct restored *next;
+	uint64_t	number;
+	uint64_t	start;			/* where its first record begins */
+	uint64_t	done, total;	/* bytes */
+} restored;
+
+struct replay
+{
+	parked	   *first;
+	restored   *files;
+	bool		gap;			/* the log's beginning is lost */
+	buffer		key;
+};
+
+static wide_status
+damaged(uint64_t lsn, const char *what)
+{
+	return wide_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
+}
+
+/* The log is needed from the oldest parked record on. */
+static void
+keep_log(wide_db *db)
+{
+	uint64_t	start = 0;
+
+	for (parked *p = db->replay->first; p != NULL; p = p->next)
+		if (start == 0 || p->start < start)
+			start = p->start;
+	for (restored *r = db->replay->files; r != NULL; r = r->next)
+		if (start == 0 || r->start < start)
+			start = r->start;
+	atomic_store(&db->slot->prepare_lsn, start);
+}
+
+static void
+unpark(wide_db *db, parked *gone)
+{
+	for (parked **link = &db->replay->first; *link != NULL; link = &(*link)->next)
+		if (*link == gone)
+		{
+			*link = gone->next;
+			buffer_free(&gone->data);
+			free(gone);
+			break;
+		}
+	keep_log(db);
+}
+
+static restored *
+find_file(wide_db *db, uint64_t number)
+{
+	restored   *r = db->replay->files;
+
+	while (r != NULL && r->number != number)
+		r = r->next;
+	return r;
+}
+
+static void
+forget_file(wide_db *db, restored *gone)
+{
+	restored  **link = &db->replay->files;
+
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	free(gone);
+	keep_log(db);
+}
+
+static parked *
+find(wide_db *db, uint64_t first_lsn)
+{
+	parked	   *p = db->replay->first;
+
+	while (p != NULL && p->first_lsn != first_lsn)
+		p = p->next;
+	return p;
+}
+
+wide_status
+replay_begin(wide_db *db)
+{
+	db->replay = calloc(1, sizeof(*db->replay));
+	return db->replay != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory for recovery");
+}
+
+static void
+replay_free(wide_db *db)
+{
+	while (db->replay->first != NULL)
+		unpark(db, db->replay->first);
+	while (db->replay->files != NULL)
+		forget_file(db, db->replay->files);
+	buffer_free(&db->replay->key);
+	free(db->replay);
+	db->replay = NULL;
+	atomic_store(&db->slot->prepare_lsn, 0);
+}
+
+void
+replay_abandon(wide_db *db)
+{
+	if (db->replay != NULL)
+		replay_free(db);
+}
+
+/* ------------------------------------------------------------------- apply */
+
+static wide_status
+decode_files(const payload *p, file_meta **out)
+{
+	const uint8_t *at = p->files.data;
+	file_meta  *files;
+
+	*out = NULL;
+	if (p->nfiles == 0)
+		return WIDE_OK;
+	/* payload_open has read them all: their number is no larger than the payload */
+	files = malloc(p->nfiles * sizeof(*files));
+	if (files == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+	for (uint64_t i = 0; i < p->nfiles; i++)
+		at = file_meta_get(at, p->files.data + p->files.len, &files[i]);
+	*out = files;
+	return WIDE_OK;
+}
+
+static wide_status
+apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t	at, end;
+	mem			m;
+	wide_status st;
+
+	TRY(memtable_reserve(db, p->need));
+	mem_at(db, commit->active, &m);
+	at = atomic_load(&m.t->used);
+	atomic_store(&m.t->used, at + p->need);
+	commit->reserved -= p->need;
+	st = payload_apply(p, &m, at, seq, commit_ts, &db->replay->key, &end);
+	if (st == WIDE_OK)
+		atomic_store(&m.t->used, end);
+	return st;
+}
+
+typedef struct listed
+{
+	mem_cursor	c;
+	bool		begun;
+} listed;
+
+static wide_status
+next_listed(void *arg, wide_family_id *family, entry *e)
+{
+	listed	   *l = arg;
+
+	if (!l->begun)
+		mem_first(&l->c);
+	else
+		mem_next(&l->c);
+	l->begun = true;
+	if (!mem_valid(&l->c))
+		return WIDE_END;
+	*family = l->c.family;
+	*e = l->c.e;
+	e->seq = 0;					/* the file's */
+	return WIDE_OK;
+}
+
+/* The cells in a list of our own first, then from there to files. */
+static wide_status
+list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory, uint64_t bytes,
+			  file_meta **files, int *n)
+{
+	memtable	t;
+	mem			m;
+	listed		l;
+	uint64_t	end;
+
+	memset(&t, 0, sizeof(t));
+	memset(&l, 0, sizeof(l));
+	mem_init(&m, &t, memory, bytes);
+	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
+	mem_cursor_open(&l.c, &m);
+	return load_write(db, next_listed, &l, true, NULL, files, n);
+}
+
+/* A batch larger than today's memtables (they were larger when it was committed) becomes files. */
+static wide_status
+apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
+{
+	uint64_t	bytes = p->need + MEM_HEAD_ROOM;
+	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	file_meta  *files = NULL;
+	int			n = 0;
+	wide_status st;
+
+	if (memory == MAP_FAILED)
+		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
+	munmap(memory, bytes);
+	if (st == WIDE_OK)
+		commit_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
+	free(files);
+	return st;
+}
+
+/* The files are about to be linked: those that the log had bytes of are whole, and not synced. */
+static wide_status
+take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
+{
+	for (uint64_t i = 0; i < n; i++)
+	{
+		restored   *r = find_file(db, files[i].number);
+
+		if (r == NULL)
+			continue;
+		if (r->done != r->total || r->total != files[i].bytes)
+			return damaged(seq, "it links a file of which bytes are missing before it");
+		files[i].flags |= FILE_UNSYNCED;
+		forget_file(db, r);
+	}
+	return WIDE_OK;
+}
+
+/* start: where the batch's first record begins */
+static wide_status
+apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *t;
+	payload		p;
+	file_meta  *files;
+	wide_status st;
+
+	TRY(payload_open(bytes, &p));
+	TRY(decode_files(&p, &files));
+	st = take_files(db, files, p.nfiles, seq);
+	if (st == WIDE_OK && p.cells > 0 && seq > db->seg->set.flushed_seq)
+	{
+		if (p.need <= db->seg->memtables[0].capacity / 2)
+			st = apply_cells(db, &p, seq, commit_ts);
+		else
+		{
+			/* files know their family */
+			commit_files(db, p.catalog, NULL, 0, seq);
+			p.catalog.len = 0;
+			st = apply_as_files(db, &p, seq, commit_ts);
+		}
+	}
+	if (st != WIDE_OK)
+	{
+		free(files);
+		return st;
+	}
+	/*
+	 * Its parts may be older than the memtable.  The log is needed from them on
+	 * until flushed_seq has passed the batch, also where it became files: with
+	 * its finish record alone nothing could be done.
+	 */
+	t = &db->seg->memtables[commit->active];
+	if (seq > db->seg->set.flushed_seq && start < t->start_lsn)
+		t->start_lsn = start;
+	commit_files(db, p.catalog, files, (int) p.nfiles, seq);
+	free(files);
+	if (commit_ts > commit->last_ts)
+		commit->last_ts = commit_ts;
+	if (seq > commit->logged_seq)
+		commit->logged_seq = seq;
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------- files */
+
+static wide_status
+restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, restored **out)
+{
+	restored   *r = find_file(db, number);
+	uint64_t	next = atomic_load(&db->seg->set.next_file);
+
+	/* a batch of that number did not get far in an earlier life */
+	if (r == NULL)
+	{
+		r = calloc(1, sizeof(*r));
+		if (r == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		r->next = db->replay->files;
+		db->replay->files = r;
+	}
+	r->number = number;
+	r->start = start;
+	r->done = 0;
+	r->total = total;
+	if (number >= next)
+		atomic_store(&db->seg->set.next_file, number + 1);
+	keep_log(db);
+	*out = r;
+	return WIDE_OK;
+}
+
+/* Under the temporary name as long as it is not whole. */
+static wide_status
+restore_write(wide_db *db, restored *r, wide_bytes bytes)
+{
+	wide_os    *os = db->os;
+	char		path[1100],
+				tmp[1104];
+	int64_t		e;
+	int			fd;
+
+	sst_path(db, r->number, path, sizeof path);
+	snprintf(tmp, sizeof tmp, "%s.tmp", path);
+	fd = os->open(os, tmp, r->done == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR);
+	if (fd < 0)
+		return os_fail(fd, "open file", tmp);
+	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);
+	/* a newer state of the manifest may list it, and is taken next time because it is there */
+	if (e >= 0 && db->seg->set.older && r->done + bytes.len == r->total)
+		e = os->sync(os, fd);
+	os->close(os, fd);
+	if (e < 0)
+		return os_fail(e, "write file", tmp);
+	r->done += bytes.len;
+	if (r->done == r->total && (e = os->rename(os, tmp, path)) < 0)
+		return os_fail(e, "rename file", tmp);
+	kill_point("recover-file");
+	return WIDE_OK;
+}
+
+/* Nothing links it, now or later. */
+static void
+drop_file(wide_db *db, restored *r)
+{
+	char		path[1100],
+				tmp[1104];
+
+	sst_path(db, r->number, path, sizeof path);
+	snprintf(tmp, sizeof tmp, "%s.tmp", path);
+	/* what cannot be removed now is removed at the end */
+	db->os->unlink(db->os, r->done == r->total ? path : tmp);
+	forget_file(db, r);
+}
+
+static wide_status
+restore(wide_db *db, const wide_replay_event *ev)
+{
+	uint64_t	number = get_u64le(ev->payload.data + 8),
+				off = get_u64le(ev->payload.data + 16),
+				total = get_u64le(ev->payload.data + 24);
+	wide_bytes	bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
+	restored   *r = find_file(db, number);
+
+	if (bytes.len == 0 && off == 0 && total == 0)
+	{
+		if (r != NULL)
+			drop_file(db, r);
+		return WIDE_OK;
+	}
+	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off || bytes.len == 0)
+		return damaged(ev->lsn, "it holds no part of a file");
+	if (set_has_file(db, number))
+		return WIDE_OK;
+	if (off == 0)
+		TRY(restore_begin(db, number, total, ev->start, &r));
+	/* its beginning is older than the log that is needed: the batch ended before */
+	if (r == NULL)
+		return WIDE_OK;
+	if (r->done != off || r->total != total)
+		return damaged(ev->lsn, "a part of a file is missing before it");
+	return restore_write(db, r, bytes);
+}
+
+/* ------------------------------------------------------------------ records */
+
+static wide_status
+park(wide_db *db, const wide_replay_event *ev)
+{
+	uint32_t	chunk = get_u32le(ev->payload.data + 4);
+	uint64_t	first = get_u64le(ev->payload.data + 8);
+	parked	   *p;
+
+	if (chunk == 0)
+	{
+		parked	  **link = &db->replay->first;
+
+		p = calloc(1, sizeof(*p));
+		if (p == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		p->first_lsn = ev->lsn;
+		p->start = ev->start;
+		p->xid = ev->xid;
+		while (*link != NULL)
+			link = &(*link)->next;
+		*link = p;
+		keep_log(db);
+	}
+	else
+	{
+		p = find(db, first);
+		/* its first one is older than the log that is needed: the batch ended before */
+		if (p == NULL)
+			return WIDE_OK;
+		if (p->nchunks != chunk || p->xid != ev->xid)
+			return damaged(ev->lsn, "a part of a batch is missing before it");
+	}
+	p->nchunks++;
+	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD, ev->payload.len - RECORD_DATA_HEAD);
+}
+
+static wide_status
+finish(wide_db *db, const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+	uint64_t	first = get_u64le(r + 8);
+	parked	   *p = find(db, first);
+	wide_status st;
+
+	if (p == NULL)
+	{
+		if (ev->lsn <= db->seg->set.flushed_seq || db->replay->gap)
+			return WIDE_OK;
+		return damaged(ev->lsn, "it finishes a batch whose parts are not in the log");
+	}
+	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
+		return damaged(ev->lsn, "it finishes a batch that is not complete");
+	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn, (int64_t) get_u64le(r + 16));
+	unpark(db, p);
+	return st;
+}
+
+static wide_status
+record(wide_db *db, const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+
+	if (ev->payload.len < RECORD_BATCH_HEAD || r[1] != RECORD_FORMAT)
+		return damaged(ev->lsn, "it is not one of ours, or of another version");
+	switch (r[0])
+	{
+		case RECORD_BATCH:
+			return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, ev->payload.len - RECORD_BATCH_HEAD},
+						 ev->start, ev->lsn, (int64_t) get_u64le(r + 8));
+		case RECORD_DATA:
+			return park(db, ev);
+		case RECORD_FINISH:
+			if (ev->payload.len == RECORD_FINISH_BYTES)
+				return finish(db, ev);
+			return damaged(ev->lsn, "it is not one of ours, or of another version");
+		case RECORD_FILE:
+			if (ev->payload.len >= RECORD_FILE_HEAD)
+				return restore(db, ev);
+			/* fall through */
+		default:
+			return damaged(ev->lsn, "it is not one of ours, or of another version");
+	}
+}
+
+/* Whoever wrote what waits here is gone.  A batch that committed will still be finished, and link its files. */
+static void
+restarted(wide_db *db)
+{
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->committed == 0)
+			unpark(db, p);
+	}
+	while (db->replay->first == NULL && db->replay->files != NULL)
+		drop_file(db, db->replay->files);
+}
+
+wide_status
+replay_event(void *arg, const wide_replay_event *ev)
+{
+	wide_db    *db = arg;
+
+	if (interrupted(db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	if (ev->kind == WIDE_REPLAY_RECORD)
+		return record(db, ev);
+	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
+		return wide_fail(WIDE_CORRUPT, "a file that the manifest lists is missing, and the log from before it is lost");
+	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
+	if (ev->kind == WIDE_REPLAY_RESTART)
+		restarted(db);
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
+			continue;
+		if (ev->kind == WIDE_REPLAY_COMMIT)
+		{
+			p->committed = ev->lsn;
+			p->time = ev->time;
+		}
+		else
+			unpark(db, p);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_replay_work(wide_db *db, bool flush)
+{
+	commit_state *commit = &db->seg->commit;
+
+	TRY(shm_check(db));
+	if (db->replay == NULL)
+		return wide_fail(WIDE_INVALID, "no log is being replayed");
+	/* nobody reads: what later versions have replaced may go */
+	atomic_store(&commit->applied_seq, commit->logged_seq);
+	atomic_store(&commit->visible_seq, commit->logged_seq);
+	return flush ? wide_flush(db) : wide_work(db);
+}
+
+/* ---------------------------------------------------------------------- end */
+
+static wide_status
+finish_now(wide_db *db, parked *p)
+{
+	commit_state *commit = &db->seg->commit;
+	/* not later than what somebody may have seen already: who has read as of that time reads the same */
+	int64_t		time = p->time != 0 ? p->time : now_us(db);
+	int64_t		commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
+	uint8_t		head[RECORD_FINISH_BYTES];
+	wide_bytes	part = {head, sizeof(head)};
+	payload		in;
+	uint64_t	lsn;
+	wide_status st;
+
+	/* its files may be from a clock that the crash has set back: what it has given out stays given out */
+	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
+	if (payload_loaded_ts(&in) > commit_ts)
+		commit_ts = payload_loaded_ts(&in);
+	record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
+	TRY(shm_lock(db, LOCK_COMMIT));
+	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
+	shm_unlock(db, LOCK_COMMIT);
+	TRY(st);
+	TRY(db->log.sync(db->log.ctx, lsn));
+	kill_point("recover-finished");
+	return apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, lsn, commit_ts);
+}
+
+wide_status
+replay_end(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	wide_status st = WIDE_OK;
+
+	while (st == WIDE_OK)
+	{
+		parked	   *oldest = NULL;
+
+		for (parked *p = db->replay->first; p != NULL; p = p->next)
+			if (p->committed != 0 && (oldest == NULL || p->committed < oldest->committed))
+				oldest = p;
+		if (oldest == NULL)
+			break;
+		st = finish_now(db, oldest);
+		unpark(db, oldest);
+	}
+	replay_free(db);
+	TRY(st);
+	atomic_store(&commit->applied_seq, commit->logged_seq);
+	atomic_store(&commit->visible_seq, commit->logged_seq);
+	return WIDE_OK;
+}

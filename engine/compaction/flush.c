@@ -1,0 +1,218 @@
+/*
+ * flush.c - a memtable becomes level-0 files; the writer of output files.
+ *
+ * Invariants:
+ *  - Memtables are flushed oldest first, by one process at a time (the flush
+ *    job), so flushed_seq = end_lsn of the newest flushed one is true: every
+ *    batch with a seq up to there is in a listed file.
+ *  - Nothing is written before all batches that were appended while the
+ *    memtable was active have been applied (applying == 0).
+ *  - Files are complete, synced and their directory synced before the edit
+ *    that lists them; the log is durable up to their newest seq (set_apply).
+ *  - A flush that fails or is interrupted leaves the memtable as it was.
+ *
+ * Locking: none held while cells are written.
+ */
+#include <stdatomic.h>
+#include <unistd.h>
+#include "engine/compaction/flush.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/status.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/process.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/set/catalog.h"
+#include "engine/set/collect.h"
+#include "engine/set/edit.h"
+#include "engine/set/horizon.h"
+#include "engine/set/memtable.h"
+#include "engine/set/pin.h"
+#include "engine/set/snapshot.h"
+#include "engine/read/merge.h"
+#include "engine/read/source.h"
+#include "engine/compaction/job.h"
+#include "engine/compaction/output.h"
+#include "engine/compaction/view_compact.h"
+
+/* ------------------------------------------------------------ output files */
+
+/* ------------------------------------------------------------------- flush */
+
+/* The immutable memtable with the lowest number; -1 none. */
+static int
+oldest_immutable(wide_db *db)
+{
+	int			found = -1;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+
+		if (atomic_load(&t->state) == MEM_IMMUTABLE &&
+			(found < 0 || t->number < db->seg->memtables[found].number))
+			found = i;
+	}
+	return found;
+}
+
+/* Batches appended before the switch may still be inserting; a death among them poisons. */
+static wide_status
+wait_applied(wide_db *db, memtable *t)
+{
+	for (int i = 0; atomic_load(&t->applying) > 0; i++)
+	{
+		TRY(shm_check(db));
+		if (interrupted(db))
+			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		if (i >= 20)
+			shm_sweep_waiting(db);
+		usleep(i < 20 ? 50 : 1000);
+	}
+	return WIDE_OK;
+}
+
+/* One family's cells into files, appended to o->files. */
+static wide_status
+flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h, int job, output *o)
+{
+	family_floor floors[FAMILY_FLOORS];
+	view_compact_spec spec = {.floors = floors, .horizon = h->oldest, .bottom = false, .now = snapshot_oldest_now(db),
+	.known = atomic_load(&m->t->seq_max), .fresh = h->fresh, .held = h->held, .nheld = h->nheld};
+	source	   *s = NULL;
+	merge	   *g = NULL;
+	view	   *v = NULL;
+	set_files	files;
+	uint64_t	n = 0;
+	wide_status st;
+
+	if (!catalog_family(db, id, &spec.family, floors))
+		return WIDE_OK;			/* dropped */
+	/* bulk files that were linked while the memtable was active */
+	TRY(set_pin_files(db, pin, id, &files));
+	view_compact_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
+	o->family = spec.family;
+	TRY_GOTO(merge_new(db, &g));
+	TRY_GOTO(source_mem(db, m, id, &s));
+	TRY_GOTO(merge_add(g, s));
+	TRY_GOTO(view_compact_new(db, &spec, output_emit, o, &v));
+	TRY_GOTO(merge_first(g));
+	while (merge_entry(g) != NULL)
+	{
+		if (++n % WORK_SLICE == 0)
+		{
+			TRY_GOTO(shm_check(db));
+			if (interrupted(db))
+			{
+				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+				goto done;
+			}
+			job_progress(db, job, 0, output_bytes(o));
+		}
+		TRY_GOTO(view_compact_feed(v, merge_entry(g)));
+		TRY_GOTO(merge_next(g));
+	}
+	TRY_GOTO(view_compact_end(v));
+	st = output_finish(o);
+done:
+	if (v != NULL)
+		view_free(v);
+	if (g != NULL)
+		merge_free(g);
+	return st;
+}
+
+static wide_status
+flush_files(wide_db *db, int index, int job, output *o)
+{
+	horizons	h;
+	set_pin		pin;
+	mem			m;
+	mem_cursor	c;
+	wide_status st;
+
+	TRY(set_horizons(db, &h));
+	st = set_pin_take_files(db, &pin);
+	if (st != WIDE_OK)
+	{
+		horizons_free(&h);
+		return st;
+	}
+	mem_at(db, (uint32_t) index, &m);
+	mem_cursor_open(&c, &m);
+	mem_first(&c);
+	while (mem_valid(&c))
+	{
+		wide_family_id id = c.family;
+
+		TRY_GOTO(flush_family(db, &m, &pin, id, &h, job, o));
+		if (id == UINT32_MAX)
+			break;
+		mem_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	}
+	if (output_count(o) > 0)
+		st = sst_sync_dir(db);
+done:
+	set_pin_drop(db, &pin);
+	horizons_free(&h);
+	return st;
+}
+
+wide_status
+work_flush_one(wide_db *db)
+{
+	output		o = {.db = db, .level = 0, .cut = work_file_bytes};
+	set_edit	edit = {0};
+	memtable   *t;
+	int64_t		began = monotonic_us();
+	int			job,
+				index;
+	wide_status st;
+	bool		did;
+
+	TRY(shm_check(db));
+	if (oldest_immutable(db) < 0)
+		return WIDE_END;
+	TRY(job_begin(db, JOB_FLUSH, 0, &job));
+	index = oldest_immutable(db);
+	if (index < 0)
+	{
+		job_end(db, job, WIDE_END, true);
+		return WIDE_END;
+	}
+	t = &db->seg->memtables[index];
+	job_plan(db, job, 0, 0, atomic_load(&t->used));
+	TRY_GOTO(wait_applied(db, t));
+	TRY_GOTO(flush_files(db, index, job, &o));
+	kill_point("flush-files");
+	edit.add = output_files(&o);
+	edit.nadd = output_count(&o);
+	edit.memtable = index;
+	edit.flushed_seq = t->end_lsn;
+	edit.restart_lsn = set_restart_lsn(db, (uint32_t) index);
+	TRY_GOTO(set_apply(db, &edit));
+	kill_point("flush-manifest");
+	atomic_store(&db->seg->set.grown, now_us(db));
+	if (atomic_load(&t->used) >= t->capacity / 4)
+		atomic_store(&db->seg->commit.flush_us,
+					 (uint64_t) (monotonic_us() - began) * (1 << 20) / atomic_load(&t->used));
+	stat_add(db, STAT_FLUSHES, 1);
+	stat_add(db, STAT_FLUSH_BYTES, o.bytes);
+	job_progress(db, job, atomic_load(&t->used), o.bytes);
+	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
+	buffer_free(&o.files);
+done:
+	job_end(db, job, st, false);
+	if (st != WIDE_OK)
+	{
+		output_discard(&o);
+		return st;
+	}
+	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's failure */
+	(void) set_collect(db, &did);
+	wake_worker(db);
+	return WIDE_OK;
+}

@@ -1,0 +1,124 @@
+/* job.c - running and recent background jobs */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/compaction/job.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+
+void
+work_sweep_jobs(wide_db *db)
+{
+	for (int i = 0; i < JOB_MAX; i++)
+	{
+		job_slot   *j = &db->seg->jobs[i];
+
+		if (j->used && j->info.state == 0 && kill((pid_t) j->pid, 0) != 0 && errno == ESRCH)
+			j->used = 0;
+	}
+}
+
+/* A free slot, else the one that ended first; -1: all are running. */
+static int
+job_slot_new(wide_db *db)
+{
+	int			oldest = -1;
+
+	for (int i = 0; i < JOB_MAX; i++)
+	{
+		job_slot   *j = &db->seg->jobs[i];
+
+		if (!j->used)
+			return i;
+		if (j->info.state != 0 && (oldest < 0 || j->serial < db->seg->jobs[oldest].serial))
+			oldest = i;
+	}
+	return oldest;
+}
+
+wide_status
+job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
+{
+	bool		busy = false;
+
+	TRY(shm_lock(db, LOCK_SET));
+	work_sweep_jobs(db);
+	for (int i = 0; i < JOB_MAX && !busy; i++)
+	{
+		const job_slot *j = &db->seg->jobs[i];
+
+		busy = j->used && j->info.state == 0 && j->info.kind == (int) kind &&
+			(kind == JOB_FLUSH || j->info.family == family);
+	}
+	*job = busy ? -1 : job_slot_new(db);
+	if (*job >= 0)
+	{
+		job_slot   *j = &db->seg->jobs[*job];
+
+		memset(j, 0, sizeof *j);
+		j->used = 1;
+		j->pid = (uint32_t) getpid();
+		j->serial = ++db->seg->job_serial;
+		j->info.kind = (int) kind;
+		j->info.family = family;
+		j->info.started = now_us(db);
+	}
+	shm_unlock(db, LOCK_SET);
+	return *job >= 0 ? WIDE_OK : wide_fail(WIDE_BUSY, "another process does this already");
+}
+
+int
+work_flushing(wide_db *db)
+{
+	int			pid = 0;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	for (int i = 0; i < JOB_MAX; i++)
+		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 && db->seg->jobs[i].info.kind == JOB_FLUSH)
+			pid = (int) db->seg->jobs[i].pid;
+	shm_unlock(db, LOCK_SET);
+	return pid;
+}
+
+void
+job_plan(wide_db *db, int job, int from, int to, uint64_t total)
+{
+	wide_job_info *i = &db->seg->jobs[job].info;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	i->from_level = from;
+	i->to_level = to;
+	i->total_bytes = total;
+	shm_unlock(db, LOCK_SET);
+}
+
+void
+job_progress(wide_db *db, int job, uint64_t done, uint64_t out)
+{
+	wide_job_info *i = &db->seg->jobs[job].info;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	i->done_bytes = done;
+	i->out_bytes = out;
+	shm_unlock(db, LOCK_SET);
+}
+
+void
+job_end(wide_db *db, int job, wide_status st, bool quiet)
+{
+	job_slot   *j = &db->seg->jobs[job];
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	j->used = !quiet;
+	j->info.state = st == WIDE_OK ? 1 : 2;
+	j->info.ended = now_us(db);
+	shm_unlock(db, LOCK_SET);
+	shm_wake(db, &db->seg->set.work_word);
+}

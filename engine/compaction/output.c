@@ -1,0 +1,141 @@
+/* output.c - the files that a flush, compaction or load writes */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/compaction/output.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/sst/sst_writer.h"
+#include "engine/set/file_set.h"
+
+uint64_t	work_file_bytes = (uint64_t) 64 << 20;
+
+static wide_status
+finish_file(output *o)
+{
+	file_meta	meta;
+
+	if (o->w == NULL)
+		return WIDE_OK;
+	memset(&meta, 0, sizeof meta);
+	TRY(buffer_reserve(&o->files, sizeof meta));
+	{
+		sst_writer *w = o->w;
+
+		o->w = NULL;
+		TRY(sst_writer_finish(w, &meta));
+	}
+	o->bytes += meta.bytes;
+	return buffer_append(&o->files, &meta, sizeof meta);
+}
+
+wide_status
+output_finish(output *o)
+{
+	for (int i = 0; i < o->nlanes; i++)
+	{
+		output	   *l = &o->lanes[i];
+
+		TRY(finish_file(l));
+		TRY(buffer_append(&o->files, l->files.data, l->files.len));
+		o->bytes += l->bytes;
+		l->files.len = 0;
+		l->bytes = 0;
+		buffer_free(&l->files);
+	}
+	free(o->lanes);
+	o->lanes = NULL;
+	o->nlanes = 0;
+	return finish_file(o);
+}
+
+uint64_t
+output_bytes(const output *o)
+{
+	uint64_t	bytes = o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0);
+
+	for (int i = 0; i < o->nlanes; i++)
+		bytes += output_bytes(&o->lanes[i]);
+	return bytes;
+}
+
+/* Where entries of that time go in a windowed family. */
+static wide_status
+find_lane(output *o, int64_t ts, output **lane)
+{
+	int64_t		window = window_number(ts, o->family.opt.window_us);
+	int			i = o->lane;
+
+	if (o->lanes == NULL)
+	{
+		if ((o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory");
+		o->nlanes = 0;
+	}
+	if (i >= o->nlanes || o->lanes[i].window != window)
+		for (i = 0; i < o->nlanes && o->lanes[i].window != window;)
+			i++;
+	if (i == o->nlanes && i < OUTPUT_LANES)
+		o->lanes[o->nlanes++] = (output) {.db = o->db, .family = o->family, .level = o->level, .global = o->global,
+		.unsynced = o->unsynced, .aside = o->aside, .cut = o->cut, .window = window};
+	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
+	*lane = &o->lanes[o->lane];
+	return WIDE_OK;
+}
+
+/* The entry begins another row, or at least another column when the file is far too long already. */
+static bool
+may_cut(const output *o, const entry *e)
+{
+	bool		column;
+
+	return sst_writer_may_end(o->w, e, &column) || (column && sst_writer_bytes(o->w) >= 2 * o->cut);
+}
+
+wide_status
+output_emit(void *arg, const entry *e)
+{
+	output	   *o = arg;
+
+	/* below level 0 files are disjoint */
+	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->whole &&
+		(o->lanes != NULL || (o->w == NULL && set_family_files(o->db, o->family.id) < SET_WINDOW_FILES)))
+		TRY(find_lane(o, e->ts, &o));
+	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
+		TRY(finish_file(o));
+	if (o->w == NULL)
+	{
+		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
+		if (o->unsynced)
+			sst_writer_unsynced(o->w);
+		sst_writer_aside(o->w, o->aside);
+	}
+	return sst_writer_add(o->w, e);
+}
+
+void
+output_discard(output *o)
+{
+	char		path[1100];
+
+	for (int i = 0; i < o->nlanes; i++)
+		output_discard(&o->lanes[i]);
+	free(o->lanes);
+	o->lanes = NULL;
+	o->nlanes = 0;
+	if (o->w != NULL)
+		sst_writer_abandon(o->w);
+	o->w = NULL;
+	for (int i = 0; i < output_count(o) && shm_check(o->db) == WIDE_OK; i++)
+	{
+		sst_path(o->db, output_files(o)[i].number, path, sizeof path);
+		o->db->os->unlink(o->db->os, path);
+		sst_forget(o->db, output_files(o)[i].number);
+	}
+	buffer_free(&o->files);
+}

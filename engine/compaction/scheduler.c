@@ -1,0 +1,442 @@
+/*
+ * work.c - background work: who does what (jobs), what is most urgent, and the
+ * calls that do it: wide_work, wide_flush, wide_compact.
+ *
+ * Order of urgency: give back what nobody needs, flush, the family that is
+ * furthest over its limits, then, when nothing has been flushed or linked for
+ * some seconds, space (space.c), and last an edit for what only waits to be listed.
+ *
+ * Invariants: a job slot with state running names a living process; slots of
+ * dead ones are freed by whoever looks.  A family that gave nothing to do, or
+ * failed, is not looked at again by this process before its list changes or
+ * some seconds pass, so that one damaged file does not keep the worker from
+ * the other families.
+ *
+ * Locking: jobs and scores under LOCK_SET.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "engine/wide.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/collect.h"
+#include "engine/set/edit.h"
+#include "engine/set/file_set.h"
+#include "engine/set/horizon.h"
+#include "engine/set/memtable.h"
+#include "engine/set/snapshot.h"
+#include "engine/compaction/compact.h"
+#include "engine/compaction/flush.h"
+#include "engine/compaction/space.h"
+
+#define LOOK_AGAIN_US	((int64_t) 10 * 1000000)
+#define LOOKED_MAX		1024
+#define REST_US			((int64_t) 3 * 1000000)	/* without new files: the store is at rest */
+
+/* -------------------------------------------------------------------- jobs */
+
+/* ----------------------------------------------------------------- choosing */
+
+typedef struct score
+{
+	wide_family_id family;
+	double		urgent;			/* >= 1: do it */
+	bool		waits;			/* loaded files wait for flushed_seq */
+	uint64_t	version;		/* of the family's list */
+} score;
+
+/* What this process looked at lately without result; direct-mapped by family. */
+struct work_local
+{
+	wide_family_id family;
+	uint64_t	version;
+	int64_t		until;
+	bool		rest;
+};
+
+static bool
+looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
+{
+	const struct work_local *l = &db->work[fs->f.id % LOOKED_MAX];
+
+	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) && l->rest >= rest &&
+		now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
+}
+
+static void
+look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
+{
+	struct work_local *l = &db->work[s->family % LOOKED_MAX];
+
+	l->family = s->family;
+	l->rest = rest;
+	l->version = s->version;
+	l->until = now + (st == WIDE_END || st == WIDE_BUSY ? LOOK_AGAIN_US : 6 * LOOK_AGAIN_US);
+}
+
+/* Nobody has made files lately: a merge that can wait disturbs nobody, and nothing makes it vain at once. */
+static bool
+at_rest(wide_db *db)
+{
+	int64_t		grown = atomic_load(&db->seg->set.grown),
+				now = now_us(db);
+
+	return now - grown >= REST_US || now < grown;
+}
+
+/* Under LOCK_SET. */
+static void
+score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, bool rest, score *s)
+{
+	const file_slot *files = shm_files(db);
+	const wide_family_options *o = &fs->f.opt;
+	uint64_t	bytes[SET_LEVELS] = {0};
+	uint32_t	ready = 0,
+				waiting = 0;
+	space_tally space = {0},	/* of all files, and of those that can be merged */
+				now_space = {0};
+	bool		window = o->compaction == WIDE_COMPACT_WINDOW;
+
+	s->family = fs->f.id;
+	s->version = atomic_load(&fs->files_version);
+	s->urgent = 0;
+	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
+	{
+		const file_meta *f = &files[i - 1].meta;
+		bool		can = file_settled(f, db->seg->set.flushed_seq);
+
+		bytes[f->level] += f->bytes;
+		ready += f->level == 0 && can;
+		waiting += f->level == 0 && !can;
+		if (rest)
+			space_add(&space, f, o, fs->floors, now, settled);
+		if (rest && can)
+			space_add(&now_space, f, o, fs->floors, now, settled);
+		if (can && file_expired(f, o, now))
+			s->urgent = 2;
+		else if (s->urgent < 1 && file_dead_weight(f, settled))
+			s->urgent = 1;
+	}
+	if (window && ready > 1 && s->urgent < 1)
+		s->urgent = 1;			/* pick_window knows */
+	for (int l = 1; l < SET_LEVELS - 1 && !window; l++)
+		if (bytes[l] > level_target(l) && s->urgent < (double) bytes[l] / (double) level_target(l))
+			s->urgent = (double) bytes[l] / (double) level_target(l);
+	if (!window && ready >= LEVEL0_FILES && s->urgent < (double) ready / LEVEL0_FILES)
+		s->urgent = (double) ready / LEVEL0_FILES;
+	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
+	if (!rest || s->urgent >= 1)
+		return;
+	if ((!window && space_sink(&now_space) >= 0) || space_expired(&now_space) != NULL)
+		s->urgent = 1;
+	else if (waiting > 0 && !window && space_sink(&space) >= 0)
+		s->waits = true;
+}
+
+static int
+compare_scores(const void *a, const void *b)
+{
+	double		x = ((const score *) a)->urgent,
+				y = ((const score *) b)->urgent;
+
+	return (x < y) - (x > y);
+}
+
+/* Families with something to do, most urgent first; *waits: some wait only for a flush. */
+static wide_status
+find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
+{
+	uint32_t	max = db->seg->catalog.nfamilies + 8;
+	score	   *s = malloc(max * sizeof *s);
+	int64_t		now = snapshot_oldest_now(db);
+	uint64_t	settled = set_horizon(db);
+	wide_status st;
+
+	*n = 0;
+	*waits = false;
+	*out = s;
+	if (db->work == NULL)
+		db->work = calloc(LOOKED_MAX, sizeof *db->work);
+	if (s == NULL || db->work == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	st = shm_lock(db, LOCK_SET);
+	if (st != WIDE_OK)
+		return st;
+	if (db->seg->set.flushed_seq < settled)
+		settled = db->seg->set.flushed_seq;
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && *n < (int) max; i++)
+	{
+		const family_slot *fs = &shm_families(db)[i];
+
+		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now, rest))
+			continue;
+		score_family(db, fs, now, settled, rest, &s[*n]);
+		*waits |= s[*n].waits;
+		*n += s[*n].urgent >= 1;
+	}
+	shm_unlock(db, LOCK_SET);
+	qsort(s, (size_t) *n, sizeof *s, compare_scores);
+	return WIDE_OK;
+}
+
+/* The most urgent compaction; WIDE_END none. */
+static wide_status
+compact_some(wide_db *db, bool rest, bool *waits)
+{
+	score	   *s = NULL;
+	int			n;
+	wide_status st;
+
+	st = find_scores(db, rest, &s, &n, waits);
+	for (int i = 0; i < n && st == WIDE_OK; i++)
+	{
+		st = compact_family(db, s[i].family, rest ? COMPACT_REST : COMPACT_DUE);
+		if (st == WIDE_OK)
+			goto done;
+		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+			break;
+		look_later(db, &s[i], now_us(db), rest, st);
+		if (st == WIDE_END || st == WIDE_BUSY)
+			st = WIDE_OK;
+	}
+	if (st == WIDE_OK)
+		st = WIDE_END;
+done:
+	free(s);
+	return st;
+}
+
+/* ------------------------------------------------------------------- edits */
+
+/*
+ * When the active memtable is empty and no other waits, all that was logged is
+ * in files or in the catalog: the log is needed from its present end.
+ */
+static wide_status
+settle_empty(wide_db *db, set_edit *edit)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *t;
+	bool		empty;
+
+	TRY(shm_lock(db, LOCK_COMMIT));
+	t = &db->seg->memtables[commit->active];
+	empty = atomic_load(&t->state) == MEM_ACTIVE && atomic_load(&t->cells) == 0 && atomic_load(&t->applying) == 0;
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEM_IMMUTABLE;
+	if (empty)
+	{
+		t->start_lsn = db->log.end(db->log.ctx);
+		edit->flushed_seq = t->start_lsn;
+	}
+	shm_unlock(db, LOCK_COMMIT);
+	if (empty)
+		edit->restart_lsn = set_restart_lsn(db, UINT32_MAX);
+	return WIDE_OK;
+}
+
+/* An edit for what waits to be listed; WIDE_END: nothing does. always: also when only the log's start would move. */
+static wide_status
+write_edit(wide_db *db, bool always)
+{
+	set_edit	edit = {.memtable = -1};
+	bool		dirty = set_dirty(db);
+
+	if (!dirty && !always)
+		return WIDE_END;
+	TRY(settle_empty(db, &edit));
+	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn)
+		return WIDE_END;
+	TRY(set_apply(db, &edit));
+	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
+	return WIDE_OK;
+}
+
+/* Make the active memtable immutable when it has something; WIDE_FULL: no other is free. *number: of the newest immutable one. */
+static wide_status
+switch_active(wide_db *db, uint64_t *number)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *t;
+	wide_status st = WIDE_OK;
+
+	*number = 0;
+	TRY(shm_lock(db, LOCK_COMMIT));
+	t = &db->seg->memtables[commit->active];
+	if (atomic_load(&t->cells) > 0 || atomic_load(&t->applying) > 0)
+		st = memtable_switch(db);
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number > *number)
+			*number = db->seg->memtables[i].number;
+	shm_unlock(db, LOCK_COMMIT);
+	return st;
+}
+
+/* An immutable memtable with that number or an older one waits still. */
+static bool
+unflushed(wide_db *db, uint64_t number)
+{
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number <= number)
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ the door */
+
+/* rest: also what waits for rest; collecting: also files that are to be removed. */
+static wide_status
+work_unit(wide_db *db, bool rest, bool collecting)
+{
+	bool		did = false,
+				waits = false;
+	uint64_t	number;
+	wide_status collected = WIDE_OK,
+				st;
+
+	TRY(shm_check(db));
+	if (collecting)
+		collected = set_collect(db, &did);
+	if (did)
+		return WIDE_OK;
+	/* a file that cannot be removed now must not keep memory from being flushed */
+	st = work_flush_one(db);
+	if (st != WIDE_END && st != WIDE_BUSY)
+		return st;
+	if (collected != WIDE_OK)
+		return set_collect(db, &did);	/* with its error text */
+	st = compact_some(db, rest, &waits);
+	if (st != WIDE_END)
+		return st;
+	/* linked files that compaction may touch only once flushed_seq has passed them */
+	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
+		return work_flush_one(db);
+	return write_edit(db, waits);
+}
+
+wide_status
+wide_work(wide_db *db)
+{
+	return work_unit(db, at_rest(db), true);
+}
+
+/* Wait a moment for another process's work or for readers. */
+static wide_status
+wait_work(wide_db *db)
+{
+	uint32_t	seen = atomic_load(&db->seg->set.work_word);
+
+	if (interrupted(db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	return shm_wait(db, &db->seg->set.work_word, seen, 20);
+}
+
+/* What is in memtables now into files. */
+static wide_status
+flush_memtables(wide_db *db)
+{
+	uint64_t	number;
+	wide_status st;
+	bool		did;
+
+	TRY(shm_check(db));
+	/* the switch needs a free memtable: flush until there is one */
+	while ((st = switch_active(db, &number)) == WIDE_FULL)
+	{
+		st = work_flush_one(db);
+		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+			return st;
+		TRY(set_collect(db, &did));
+		if (st != WIDE_OK && !did)
+			TRY(wait_work(db));
+	}
+	if (st != WIDE_OK)
+		return st;
+	while (number != 0 && unflushed(db, number))
+	{
+		st = work_flush_one(db);
+		if (st == WIDE_BUSY)
+			TRY(wait_work(db));
+		else if (st != WIDE_OK && st != WIDE_END)
+			return st;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_flush(wide_db *db)
+{
+	wide_status st;
+
+	TRY(flush_memtables(db));
+	st = write_edit(db, true);
+	return st == WIDE_END ? WIDE_OK : st;
+}
+
+/* Rises with each memtable that writers begin. */
+static wide_status
+newest_memtable(wide_db *db, uint64_t *number)
+{
+	TRY(shm_lock(db, LOCK_COMMIT));
+	*number = db->seg->commit.memtable_number;
+	shm_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
+wide_status
+wide_tidy(wide_db *db)
+{
+	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
+	wide_status st = flush_memtables(db);
+	/* removing files takes longer than leaving them out */
+	bool		worker = worker_works(db),
+				tried = false;
+	uint64_t	begun = 0;
+
+	if (st == WIDE_OK)
+		st = newest_memtable(db, &begun);
+	while (st == WIDE_OK)
+	{
+		uint64_t	now = begun;
+
+		TRY(newest_memtable(db, &now));
+		/* what is done for space alone would not end while others write */
+		st = work_unit(db, now == begun, !worker);
+		if (worker)
+			wake_worker(db);
+		/* what is out of the manifest still takes room */
+		if ((st == WIDE_NOSPACE || st == WIDE_FULL) && !tried)
+		{
+			bool		did;
+
+			tried = true;
+			st = set_collect(db, &did);
+		}
+	}
+	return st == WIDE_END ? WIDE_OK : st;
+}
+
+wide_status
+wide_compact(wide_db *db, wide_family_id family)
+{
+	wide_family f;
+	wide_status st;
+	bool		did;
+
+	TRY(shm_check(db));
+	if (!catalog_family(db, family, &f, NULL))
+		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+	TRY(wide_flush(db));
+	while ((st = compact_family(db, family, COMPACT_ALL)) == WIDE_BUSY)
+		TRY(wait_work(db));
+	if (st == WIDE_OK)
+		(void) set_collect(db, &did);
+	/* what it has forgotten of the catalog */
+	if (st == WIDE_OK || st == WIDE_END)
+		st = write_edit(db, false);
+	return st == WIDE_END ? WIDE_OK : st;
+}

@@ -1,0 +1,78 @@
+/* expiry.c - when cells expire, and what had expired when options changed */
+#include <stdlib.h>
+#include "engine/read/expiry.h"
+#include "engine/base/entry.h"
+#include "engine/shared/layout.h"
+
+static int
+floor_compare(const void *a, const void *b)
+{
+	const family_floor *x = a, *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Used floors in order of their seq; returns their number. */
+int
+view_floors_sort(const family_floor *in, family_floor *out)
+{
+	int			n = 0;
+
+	for (int i = 0; in != NULL && i < FAMILY_FLOORS; i++)
+		if (in[i].seq != 0)
+			out[n++] = in[i];
+	qsort(out, (size_t) n, sizeof(*out), floor_compare);
+	return n;
+}
+
+/* now - ttl without overflow */
+int64_t
+view_expiry(int64_t now, int64_t ttl_us)
+{
+	int64_t		t;
+
+	if (ttl_us <= 0 || __builtin_sub_overflow(now, ttl_us, &t))
+		return INT64_MIN;
+	return t;
+}
+
+bool
+view_cell_expired(const entry *e, int64_t now)
+{
+	int64_t		t;
+
+	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
+}
+
+/* Is it void whatever else there is, as family TTL hides it now or did before a change, and spared nothing? */
+bool
+view_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, const family_floor *floors, int nfloors)
+{
+	if (min_versions == 0 && e->ts < expire_before)
+		return true;
+	for (int i = 0; i < nfloors; i++)
+		if (e->seq <= floors[i].seq && floors[i].min_versions == 0 && e->ts < floors[i].expired_before)
+			return true;
+	return false;
+}
+
+/*
+ * A version, alive from its seq to `to`: does it die before as it had expired
+ * at a floor?  ranks: of the column, how many newer versions each floor counts;
+ * zeroed before the column's first.
+ */
+uint64_t
+view_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks)
+{
+	for (int i = 0; i < nfloors; i++)
+	{
+		bool		safe;
+
+		if (e->seq > floors[i].seq || to <= floors[i].seq)
+			continue;
+		safe = !view_cell_expired(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
+		if (!safe && e->ts < floors[i].expired_before)
+			return floors[i].seq + 1;
+	}
+	return to;
+}

@@ -1,0 +1,734 @@
+/*
+ * estimate.c - how much lies in a range, and where to cut a family in parts of
+ * equal size; no data block is read (those in the cache are looked at).
+ *
+ * A range is estimated for each origin: a memtable (levels of its skip list
+ * are samples), a file of level 0, or the files of another level as one.  An
+ * older origin may have the same rows as a newer one, which then overwrites or
+ * deletes them.  So a few rows of each but the oldest are looked up in the
+ * older ones: exactly in memtables and in cached blocks, by filters in files.
+ * A row that is new counts, one that is there already does not, a deleted one
+ * that is there counts less.  A family with windows of time may have hundreds of
+ * origins: then some of them, evenly by age, are compared with some of their
+ * older ones and stand for the rest, so that planning stays cheap.  Cells that are overwritten count several times:
+ * an update of a row's cell cannot be told from an addition of one.
+ *
+ * Locking: a pin.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/file_meta.h"
+#include "engine/sst/sst_estimate.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/set/memtable.h"
+#include "engine/set/pin.h"
+
+#define SAMPLES		64			/* for splits: keys per part and file, at least */
+#define PROBES		12			/* rows of an origin that are looked up in the older ones, at most */
+#define LOOKUPS		256			/* of all of them together, about: each takes a microsecond or two */
+#define COMPARED	8			/* so many origins are compared with their older ones */
+#define OLDER		8			/* each with so many */
+#define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
+#define RUN_FILES	4			/* of a level that give these rows */
+#define MEM_ROWS	64			/* entries of a memtable whose rows are looked at */
+#define ROW_ENTRIES	64			/* of a row, looked at to see whether it is alive */
+
+/* ---------------------------------------------------------------- origins */
+
+typedef struct probe
+{
+	size_t		at;				/* the encoded row, in the origin's keys */
+	uint32_t	len;
+	double		weight;
+	double		alive;
+} probe;
+
+typedef struct origin
+{
+	bool		in_memory;
+	mem			m;
+	const file_meta *files;		/* sorted and disjoint */
+	int			nfiles;
+	double		rows, dead, cells, bytes, blocks;	/* in the range; dead: rows with nothing but deletes */
+	probe		probes[PROBES + RUN_FILES];
+	int			n;
+	buffer		keys;
+} origin;
+
+typedef struct question
+{
+	wide_db    *db;
+	wide_family_id family;
+	buffer		lo, hi;			/* encoded */
+	bool		open_lo, open_hi;
+	origin	   *origins;		/* oldest first */
+	int			n;
+	int			probes;			/* of each origin */
+	int			every;			/* so-manieth is compared */
+} question;
+
+static const uint8_t *
+lower_bound(const question *q)
+{
+	return q->open_lo ? NULL : q->lo.data;
+}
+
+static const uint8_t *
+upper_bound(const question *q)
+{
+	return q->open_hi ? NULL : q->hi.data;
+}
+
+static wide_status
+add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double alive)
+{
+	probe	   *p = &o->probes[o->n];
+
+	if (o->n == PROBES + RUN_FILES)
+		return WIDE_OK;
+	p->at = o->keys.len;
+	p->len = rowlen;
+	p->weight = weight;
+	p->alive = alive;
+	TRY(buffer_append(&o->keys, row, rowlen));
+	o->n++;
+	return WIDE_OK;
+}
+
+/* -------------------------------------------------------------- memtables */
+
+/* Is the row there, and has it more than deletes? */
+static void
+mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+{
+	mem_cursor	c;
+	uint64_t	dead = 0;
+	bool		deletes = false;
+
+	*present = *alive = 0;
+	mem_cursor_open(&c, m);
+	mem_seek(&c, family, row, rowlen, INT64_MAX, SEQ_MAX);
+	for (int i = 0; i < ROW_ENTRIES && mem_valid(&c) && c.family == family && c.e.rowlen == rowlen &&
+		 memcmp(c.e.ukey, row, rowlen) == 0; i++, mem_next(&c))
+	{
+		*present = 1;
+		if (c.e.type == ENTRY_DELETE_FAMILY)
+		{
+			deletes = true;
+			dead = c.e.seq > dead ? c.e.seq : dead;
+		}
+		else if (!entry_is_family_delete(&c.e) && (!deletes || (entry_is_put(&c.e) && c.e.seq >= dead)))
+		{
+			*alive = 1;
+			return;
+		}
+	}
+}
+
+/* About how many entries the row has. */
+static wide_status
+mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *entries)
+{
+	uint32_t	nodes[MEM_SAMPLE];
+	buffer		end = {0};
+	double		each;
+
+	TRY(buffer_append(&end, row, rowlen));
+	end.data[rowlen - 1] = 0x02;
+	*entries = mem_sample(m, family, row, rowlen, end.data, rowlen, nodes, &each);
+	*entries = *entries < 1 ? 1 : *entries * each;
+	buffer_free(&end);
+	return WIDE_OK;
+}
+
+/*
+ * The sampled entries stand for `each` entries; an entry of a row of n entries
+ * stands for each / n rows.  When all entries are there, rows are counted.
+ */
+static wide_status
+ask_memtable(question *q, origin *o)
+{
+	uint32_t	nodes[MEM_SAMPLE];
+	double		each;
+	const uint8_t *lo = lower_bound(q);
+	int			n = mem_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "", lo != NULL ? (uint32_t) q->lo.len : 0,
+							   upper_bound(q), (uint32_t) q->hi.len, nodes, &each);
+	int			most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
+	const uint8_t *row = NULL;
+	uint32_t	rowlen = 0;
+	double		seen = 0,
+				dead = 0;
+	mem_cursor	c;
+
+	mem_cursor_open(&c, &o->m);
+	for (int i = 0; i < most; i++)
+	{
+		double		entries = 1,
+					present,
+					alive;
+
+		mem_cursor_at(&c, nodes[(int64_t) i * n / most]);
+		o->bytes += (c.e.klen + c.e.vlen) * each * n / most;
+		if (each == 1 && row != NULL && rowlen == c.e.rowlen && memcmp(row, c.e.ukey, rowlen) == 0)
+			continue;
+		row = c.e.ukey;
+		rowlen = c.e.rowlen;
+		if (each > 1)
+			TRY(mem_row_entries(&o->m, q->family, row, rowlen, &entries));
+		mem_row(&o->m, q->family, row, rowlen, &present, &alive);
+		seen += 1 / entries;
+		dead += (1 - alive) / entries;
+		/* every so-manieth */
+		if ((int64_t) i * PROBES / most != (int64_t) (i - 1) * PROBES / most || i == 0)
+			TRY(add_probe(o, row, rowlen, 1 / entries, alive));
+	}
+	o->cells = n * each;
+	o->rows = most > 0 ? seen * each * n / most : 0;
+	o->dead = most > 0 ? dead * each * n / most : 0;
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ files */
+
+/* Do all rows of the file lie in the range? */
+static bool
+file_inside(const question *q, const file_meta *f)
+{
+	if (!q->open_lo && ukey_compare(f->min_row, f->min_len, q->lo.data, q->lo.len) < 0)
+		return false;
+	if (q->open_hi)
+		return true;
+	return ukey_compare(f->max_row, f->max_len, q->hi.data, q->hi.len) < 0 &&
+		!((f->flags & FILE_MAX_CUT) && q->hi.len >= f->max_len && memcmp(q->hi.data, f->max_row, f->max_len) == 0);
+}
+
+static bool
+overlaps(const question *q, const file_meta *f)
+{
+	return file_overlaps(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len);
+}
+
+static wide_status
+ask_file(question *q, origin *o, const file_meta *f)
+{
+	sst_reader *r;
+	sst_extent	e = {0};
+	wide_status st = WIDE_OK;
+
+	if (file_inside(q, f) && f->tombstones == 0)
+	{
+		e.rows = (double) f->rows;
+		e.cells = (double) f->cells;
+		e.blocks = (double) f->blocks;
+	}
+	else
+	{
+		bool		inside = file_inside(q, f);
+
+		TRY(sst_get(q->db, f, &r));
+		st = sst_extent_of(r, inside ? NULL : lower_bound(q), (uint32_t) q->lo.len,
+						   inside ? NULL : upper_bound(q), (uint32_t) q->hi.len, &e);
+		sst_put(q->db, r);
+	}
+	o->rows += e.rows;
+	o->dead += e.dead;
+	o->cells += e.cells;
+	o->blocks += e.blocks < 1 ? 1 : e.blocks;
+	o->bytes += f->blocks > 0 ? e.blocks * (double) f->bytes / (double) f->blocks : 0;
+	return st;
+}
+
+typedef struct probe_arg
+{
+	origin	   *o;
+	sst_reader *r;
+} probe_arg;
+
+static wide_status
+add_file_probe(void *arg, const uint8_t *ukey, uint32_t klen)
+{
+	probe_arg  *a = arg;
+	uint32_t	rowlen = key_row_length(ukey, klen);
+	double		present,
+				alive;
+
+	if (rowlen == 0)
+		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
+	TRY(sst_row_likely(a->r, ukey, rowlen, &present, &alive));
+	return add_probe(a->o, ukey, rowlen, 1, alive);
+}
+
+/* Rows of the origin's files in the range, from their indexes. */
+static wide_status
+probe_files(question *q, origin *o)
+{
+	int			in = 0,
+				i = 0,
+				files;
+
+	for (int f = 0; f < o->nfiles; f++)
+		in += overlaps(q, &o->files[f]);
+	files = in < RUN_FILES ? in : RUN_FILES;
+	for (int f = 0; f < o->nfiles; f++)
+	{
+		probe_arg	a = {.o = o};
+		wide_status st;
+
+		if (!overlaps(q, &o->files[f]))
+			continue;
+		/* so many of them, evenly */
+		i++;
+		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
+			continue;
+		TRY(sst_get(q->db, &o->files[f], &a.r));
+		st = sst_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len,
+							  (uint32_t) (q->probes > files ? q->probes / files : 1), add_file_probe, &a);
+		sst_put(q->db, a.r);
+		TRY(st);
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+{
+	int			lo = 0,
+				hi = o->nfiles;
+	sst_reader *r;
+	wide_status st;
+
+	*present = *alive = 0;
+	/* the last file that begins at or before the row */
+	while (lo < hi)
+	{
+		int			mid = lo + (hi - lo) / 2;
+
+		if (ukey_compare(o->files[mid].min_row, o->files[mid].min_len, row, rowlen) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || !file_overlaps(&o->files[lo - 1], row, rowlen, NULL, 0))
+		return WIDE_OK;
+	TRY(sst_get(q->db, &o->files[lo - 1], &r));
+	st = sst_row_likely(r, row, rowlen, present, alive);
+	sst_put(q->db, r);
+	return st;
+}
+
+/* ---------------------------------------------------------------- overlap */
+
+/*
+ * How likely the row is alive in the first n origins together.  Of many some are
+ * asked, each of which stands for its neighbours: then this may be more than 1,
+ * and only the mean over several rows says something.
+ */
+static wide_status
+alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out)
+{
+	double		unseen = 1;		/* that no newer one has it */
+	int			step = (n + OLDER - 1) / OLDER;
+
+	*out = 0;
+	for (int i = n - 1; i >= 0 && unseen > 0.01; i -= step)
+	{
+		const origin *o = &q->origins[i];
+		double		present,
+					alive;
+
+		if (o->rows <= 0)
+			continue;
+		if (o->in_memory)
+			mem_row(&o->m, q->family, row, rowlen, &present, &alive);
+		else
+			TRY(files_row(q, o, row, rowlen, &present, &alive));
+		*out += unseen * present * alive * (i + 1 < step ? i + 1 : step);
+		unseen *= 1 - present;
+	}
+	return WIDE_OK;
+}
+
+/* Shares of an origin's rows: written and not there before; deleted that were there. */
+static wide_status
+compare_origin(question *q, int i, double *added, double *removed)
+{
+	origin	   *o = &q->origins[i];
+	double		weight = 0;
+
+	*added = *removed = 0;
+	if (!o->in_memory)
+		TRY(probe_files(q, o));
+	for (int k = 0; k < o->n; k++)
+	{
+		const probe *p = &o->probes[k];
+		double		there;
+
+		TRY(alive_below(q, i, o->keys.data + p->at, p->len, &there));
+		weight += p->weight;
+		*added += p->weight * p->alive * (1 - there);
+		*removed += p->weight * (1 - p->alive) * there;
+	}
+	if (weight > 0)
+	{
+		*added = *added > 0 ? *added / weight : 0;
+		*removed = *removed < weight ? *removed / weight : 1;
+	}
+	else
+		*added = 1;
+	return WIDE_OK;
+}
+
+/*
+ * The share of the rows alive below origin i that it leaves, from the largest
+ * older origin.  In ranges so small that the number of deletes is a guess this
+ * is better than a difference of two guesses.
+ */
+static wide_status
+survivors(question *q, int i, double *share)
+{
+	origin	   *base = &q->origins[0];
+	double		before = 0,
+				after = 0;
+
+	for (int j = 1; j < i; j++)
+		if (q->origins[j].rows > base->rows)
+			base = &q->origins[j];
+	if (!base->in_memory && base->n == 0)
+		TRY(probe_files(q, base));
+	for (int k = 0; k < base->n; k++)
+	{
+		const probe *p = &base->probes[k];
+		double		alive;
+
+		TRY(alive_below(q, i, base->keys.data + p->at, p->len, &alive));
+		before += p->weight * alive;
+		TRY(alive_below(q, i + 1, base->keys.data + p->at, p->len, &alive));
+		after += p->weight * alive;
+	}
+	*share = before <= 0 ? 0 : after < before ? after / before : 1;
+	return WIDE_OK;
+}
+
+/* How many origins are compared, by how many rows: no more than a plan is worth. */
+static void
+choose_probes(question *q, double least)
+{
+	int			worth = 0,
+				compared,
+				older = q->n < OLDER ? q->n : OLDER;
+
+	for (int i = 0; i < q->n; i++)
+		worth += q->origins[i].rows > least;
+	q->every = (worth + COMPARED - 1) / COMPARED;
+	q->every = q->every > 1 ? q->every : 1;
+	compared = worth < COMPARED ? worth : COMPARED;
+	/* of few origins each has half of them below it, on average */
+	q->probes = LOOKUPS * (worth <= COMPARED ? 2 : 1) / (compared * older + 1);
+	q->probes = q->probes < PROBES ? q->probes : PROBES;
+}
+
+static wide_status
+add_up(question *q, wide_estimate *out)
+{
+	double		all = 0,
+				below = 0,
+				last_added = 0,
+				last_removed = 0,
+				share = 0;
+	int			nth = 0;
+
+	for (int i = 0; i < q->n; i++)
+		all += q->origins[i].rows;
+	choose_probes(q, FEW * all);
+	for (int i = 0; i < q->n; i++)
+	{
+		const origin *o = &q->origins[i];
+		double		added = o->rows > 0 ? 1 - o->dead / o->rows : 0,
+					removed = 0,
+					left;
+		bool		compare = false;
+
+		out->bytes += o->bytes;
+		out->blocks += o->blocks;
+		if (below > 0 && o->rows > FEW * all)
+		{
+			compare = nth++ % q->every == 0;
+			if (compare)
+				TRY(compare_origin(q, i, &last_added, &last_removed));
+			added = last_added;
+			removed = last_removed;
+		}
+		below += o->rows;
+		left = out->rows > 0 ? 1 - o->rows * removed / out->rows : 1;
+		if (left < 0.5)
+		{
+			if (compare)
+				TRY(survivors(q, i, &share));
+			left = left > share ? left : share;
+		}
+		out->cells = left * out->cells + o->cells - o->dead;
+		out->rows = left * out->rows + o->rows * added;
+		if (out->cells < out->rows)
+			out->cells = out->rows;
+	}
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- the call */
+
+static wide_status
+find_origins(question *q, const set_pin *pin, const set_files *files)
+{
+	int			level0 = files->level_start[1];
+
+	q->origins = calloc((size_t) (SET_LEVELS + level0 + pin->nmem), sizeof *q->origins);
+	if (q->origins == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for an estimate");
+	for (int level = SET_LEVELS - 1; level > 0; level--)
+	{
+		origin	   *o = &q->origins[q->n];
+
+		o->files = files->files + files->level_start[level];
+		o->nfiles = files->level_start[level + 1] - files->level_start[level];
+		q->n += o->nfiles > 0;
+	}
+	for (int i = level0 - 1; i >= 0; i--)
+	{
+		q->origins[q->n].files = &files->files[i];
+		q->origins[q->n++].nfiles = 1;
+	}
+	for (int i = pin->nmem - 1; i >= 0; i--)
+	{
+		q->origins[q->n].in_memory = true;
+		mem_at(q->db, pin->mem[i], &q->origins[q->n++].m);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range, wide_estimate *out)
+{
+	set_pin		pin = {0};
+	set_files	files;
+	question	q = {.db = db, .family = family};
+	wide_status st;
+
+	memset(out, 0, sizeof *out);
+	q.open_lo = range == NULL || range->lo.len == 0;
+	q.open_hi = range == NULL || range->hi.data == NULL;
+	TRY(shm_check(db));
+	if (!q.open_lo)
+		TRY_GOTO(key_make_row(&q.lo, range->lo));
+	if (!q.open_hi)
+		TRY_GOTO(key_make_row(&q.hi, range->hi));
+	if (!q.open_lo && !q.open_hi && ukey_compare(q.lo.data, q.lo.len, q.hi.data, q.hi.len) >= 0)
+	{
+		st = WIDE_OK;
+		goto done;
+	}
+	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	TRY_GOTO(find_origins(&q, &pin, &files));
+	for (int i = 0; i < q.n; i++)
+	{
+		origin	   *o = &q.origins[i];
+
+		if (o->in_memory)
+			TRY_GOTO(ask_memtable(&q, o));
+		for (int f = 0; f < o->nfiles; f++)
+			if (overlaps(&q, &o->files[f]))
+				TRY_GOTO(ask_file(&q, o, &o->files[f]));
+	}
+	TRY_GOTO(add_up(&q, out));
+done:
+	set_pin_drop(db, &pin);
+	for (int i = 0; i < q.n; i++)
+		buffer_free(&q.origins[i].keys);
+	free(q.origins);
+	buffer_free(&q.lo);
+	buffer_free(&q.hi);
+	return st;
+}
+
+/* -------------------------------------------------------------- split keys */
+
+typedef struct sample
+{
+	uint8_t    *row;			/* raw */
+	size_t		len;
+	double		weight;			/* bytes it stands for */
+} sample;
+
+typedef struct samples
+{
+	sample	   *s;
+	int			n;
+	int			cap;
+	double		weight;			/* of the next ones */
+} samples;
+
+static wide_status
+add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
+{
+	samples    *a = arg;
+	uint32_t	rowlen = key_row_length(ukey, klen);
+	buffer		raw = {0};
+	wide_bytes	row;
+	sample	   *s;
+
+	if (rowlen == 0)
+		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
+	if (a->n == a->cap)
+	{
+		int			cap = a->cap == 0 ? 256 : 2 * a->cap;
+
+		s = realloc(a->s, (size_t) cap * sizeof *s);
+		if (s == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory");
+		a->s = s;
+		a->cap = cap;
+	}
+	TRY(buffer_reserve(&raw, KEY_DECODED_MAX(rowlen)));
+	if (key_decode_part(ukey, rowlen, &raw, &row) != WIDE_OK)
+	{
+		buffer_free(&raw);
+		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
+	}
+	s = &a->s[a->n];
+	s->row = malloc(row.len + 1);
+	if (s->row != NULL)
+		memcpy(s->row, row.data, row.len);
+	s->len = row.len;
+	s->weight = a->weight;
+	a->n += s->row != NULL;
+	buffer_free(&raw);
+	return s->row != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory");
+}
+
+static int
+compare_samples(const void *a, const void *b)
+{
+	const sample *x = a,
+			   *y = b;
+
+	return ukey_compare(x->row, x->len, y->row, y->len);
+}
+
+static wide_status
+sample_file(wide_db *db, const file_meta *f, int n, samples *a)
+{
+	sst_reader *r;
+	uint64_t	every = f->blocks / ((uint64_t) n * SAMPLES) + 1;
+	wide_status st;
+
+	TRY(sst_get(db, f, &r));
+	a->weight = f->blocks > 0 ? (double) f->bytes * (double) every / (double) f->blocks : 0;
+	st = sst_sample_keys(r, (uint32_t) every, add_sample, a);
+	sst_put(db, r);
+	return st;
+}
+
+/* Entries of the family: those of some level of the list (rough), else every so-manieth of all. */
+static wide_status
+sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
+{
+	mem			m;
+	mem_cursor	c;
+	uint32_t	nodes[MEM_SAMPLE];
+	double		each;
+	uint64_t	total,
+				every,
+				i = 0;
+	int			sampled;
+
+	mem_at(db, index, &m);
+	total = atomic_load(&m.t->cells);
+	if (total == 0)
+		return WIDE_OK;
+	mem_cursor_open(&c, &m);
+	sampled = mem_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
+	if (each == 1 || rough)
+	{
+		a->weight = (double) atomic_load(&m.t->used) / 2 * each / (double) total;
+		for (int k = 0; k < sampled; k++)
+		{
+			mem_cursor_at(&c, nodes[k]);
+			TRY(add_sample(a, c.e.ukey, c.e.klen));
+		}
+		return WIDE_OK;
+	}
+	every = total / ((uint64_t) n * SAMPLES) + 1;
+	a->weight = (double) atomic_load(&m.t->used) / 2 * (double) every / (double) total;
+	for (mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX); mem_valid(&c) && c.family == family; mem_next(&c))
+		if (i++ % every == 0)
+			TRY(add_sample(a, c.e.ukey, c.e.klen));
+	return WIDE_OK;
+}
+
+/* Where the running weight passes k/n of the total. */
+static wide_status
+emit_splits(const samples *a, int n, wide_status (*fn) (void *arg, wide_bytes key), void *arg)
+{
+	double		total = 0,
+				sum = 0;
+	const sample *last = NULL;
+	int			k = 1;
+
+	for (int i = 0; i < a->n; i++)
+		total += a->s[i].weight;
+	for (int i = 0; i < a->n && k < n; i++)
+	{
+		const sample *s = &a->s[i];
+
+		/* the smallest key would cut off nothing */
+		if (sum >= total * k / n && compare_samples(s, &a->s[0]) != 0 &&
+			(last == NULL || compare_samples(s, last) != 0))
+		{
+			TRY(fn(arg, (wide_bytes) {s->row, s->len}));
+			last = s;
+			while (k < n && sum >= total * k / n)
+				k++;
+		}
+		sum += s->weight;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
+				wide_status (*fn) (void *arg, wide_bytes key), void *arg)
+{
+	samples		a = {0};
+	set_pin		pin = {0};
+	set_files	files;
+	wide_status st;
+
+	TRY(shm_check(db));
+	if (n < 2)
+		return WIDE_OK;
+	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	for (int i = 0; i < files.n; i++)
+		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
+	for (int i = 0; i < pin.nmem; i++)
+		TRY_GOTO(sample_memtable(db, pin.mem[i], family, n, rough, &a));
+	if (a.n > 0)
+	{
+		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);
+		st = emit_splits(&a, n, fn, arg);
+	}
+done:
+	set_pin_drop(db, &pin);
+	for (int i = 0; i < a.n; i++)
+		free(a.s[i].row);
+	free(a.s);
+	return st;
+}

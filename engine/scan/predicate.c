@@ -1,0 +1,481 @@
+/*
+ * predicate.c - conditions on cells: checked and brought into order when a scan
+ * is opened, told with a few comparisons for each cell.
+ *
+ * Numbers are compared by their place in an order of int64: integers are
+ * themselves; floats are the bits of the double, turned over when negative, so
+ * that -0 (which becomes 0) and NaN (made the largest) are where PostgreSQL has them.
+ * Of WIDE_KIND_TIME the number is the cell's timestamp, its value does not matter.
+ *
+ * A predicate is true, not true (which is what SQL's null amounts to here), or
+ * cannot be told, because the cell has not the width of a number of the
+ * column's type.  A clause is true when one of its predicates is; it fails when
+ * none is and all could be told.  A row is out when a clause fails; the caller
+ * decides when none does and one could not be told.
+ *
+ * Locking: none; private memory, allocated at opening only.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/scan/predicate.h"
+#include "engine/base/bytes.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+
+#define NUMBER_NAN	INT64_MAX	/* above the bits of infinity */
+
+typedef enum verdict { NOT_TRUE, IS_TRUE, NOT_TOLD } verdict;
+
+/* ---------------------------------------------------------------- numbers */
+
+static int64_t
+double_number(double d)
+{
+	int64_t		bits;
+
+	if (d != d)
+		return NUMBER_NAN;
+	memcpy(&bits, &d, sizeof(bits));
+	return bits < 0 ? -(bits & INT64_MAX) : bits;	/* -0 becomes 0 */
+}
+
+/* false: the bytes are no number of the width */
+static inline bool
+number_of(uint8_t kind, uint32_t width, wide_bytes v, int64_t *out)
+{
+	uint32_t	u;
+	uint64_t	u8;
+	float		f;
+	double		d;
+
+	if (v.len != width)
+		return false;
+	switch (width)
+	{
+		case 8:
+			u8 = get_u64be(v.data);
+			if (kind != WIDE_KIND_FLOAT)
+				*out = (int64_t) u8;
+			else
+			{
+				memcpy(&d, &u8, sizeof(d));
+				*out = double_number(d);
+			}
+			return true;
+		case 4:
+			u = get_u32be(v.data);
+			if (kind == WIDE_KIND_SIGNED)
+				*out = (int32_t) u;
+			else
+			{
+				memcpy(&f, &u, sizeof(f));
+				*out = double_number((double) f);
+			}
+			return true;
+		case 2:
+			*out = (int16_t) (v.data[0] << 8 | v.data[1]);
+			return true;
+		default:
+			*out = (int8_t) v.data[0];
+			return true;
+	}
+}
+
+static inline int
+compare_number(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static inline int
+compare_bytes(wide_bytes a, wide_bytes b)
+{
+	if (a.len == 0 || b.len == 0)
+		return (a.len > 0) - (b.len > 0);
+	return ukey_compare(a.data, a.len, b.data, b.len);
+}
+
+static int
+value_compare_number(const void *a, const void *b)
+{
+	return compare_number(((const predicate_value *) a)->number, ((const predicate_value *) b)->number);
+}
+
+static int
+value_compare_bytes(const void *a, const void *b)
+{
+	return compare_bytes(((const predicate_value *) a)->bytes, ((const predicate_value *) b)->bytes);
+}
+
+/* ------------------------------------------------------------------- init */
+
+static bool
+takes_value(wide_op op)
+{
+	return op != WIDE_OP_IS_NULL && op != WIDE_OP_NOT_NULL;
+}
+
+static wide_status
+check(const wide_predicate *w, int nfamilies)
+{
+	size_t		width;
+
+	if (w->family < 0 || w->family >= nfamilies)
+		return wide_fail(WIDE_INVALID, "a predicate is on family %d of %d", w->family, nfamilies);
+	if (w->qualifier.len > WIDE_MAX_QUALIFIER)
+		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes", WIDE_MAX_QUALIFIER);
+	if ((unsigned) w->op > WIDE_OP_NOT_NULL || (unsigned) w->kind > WIDE_KIND_TIME)
+		return wide_fail(WIDE_INVALID, "a predicate has no such operator or kind");
+	if (!takes_value(w->op))
+		return WIDE_OK;
+	if (w->nvalues < 0 || (w->op != WIDE_OP_IN && w->op != WIDE_OP_NOT_IN && w->nvalues != 1))
+		return wide_fail(WIDE_INVALID, "a predicate has %d values", w->nvalues);
+	if (w->kind == WIDE_KIND_BYTES || w->nvalues == 0)
+		return WIDE_OK;
+	width = w->values[0].len;
+	if (w->op == WIDE_OP_PREFIX)
+		return wide_fail(WIDE_INVALID, "numbers have no prefix");
+	if (width != 8 && (w->kind == WIDE_KIND_TIME || (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
+		return wide_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
+	for (int i = 1; i < w->nvalues; i++)
+		if (w->values[i].len != width)
+			return wide_fail(WIDE_INVALID, "the numbers of a predicate differ in width");
+	return WIDE_OK;
+}
+
+static int
+compare_place(const void *pa, const void *pb)
+{
+	const wide_predicate *a = *(const wide_predicate *const *) pa,
+			   *b = *(const wide_predicate *const *) pb;
+
+	if (a->family != b->family)
+		return a->family - b->family;
+	return compare_bytes(a->qualifier, b->qualifier);
+}
+
+static int
+compare_clause(const void *pa, const void *pb)
+{
+	int			a = *(const int *) pa,
+				b = *(const int *) pb;
+
+	return (a > b) - (a < b);
+}
+
+static wide_bytes
+keep_bytes(uint8_t **at, wide_bytes b)
+{
+	wide_bytes	copy = {*at, b.len};
+
+	if (b.len > 0)
+		memcpy(*at, b.data, b.len);
+	*at += b.len;
+	return copy;
+}
+
+/* Copy one; its values go to *values, their bytes to *at. */
+static void
+keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **at)
+{
+	int			n = takes_value(w->op) ? w->nvalues : 0;
+
+	p->op = (uint8_t) w->op;
+	p->kind = (uint8_t) w->kind;
+	p->width = w->kind == WIDE_KIND_BYTES ? w->width : n > 0 ? (uint32_t) w->values[0].len : 0;
+	p->values = *values;
+	p->nvalues = (uint32_t) n;
+	for (int i = 0; i < n; i++)
+	{
+		predicate_value *v = (*values)++;
+
+		v->bytes = keep_bytes(at, w->values[i]);
+		if (w->kind != WIDE_KIND_BYTES)
+			(void) number_of(p->kind, p->width, v->bytes, &v->number);
+	}
+	if (n > 1)
+		qsort(*values - n, (size_t) n, sizeof(predicate_value),
+			  w->kind == WIDE_KIND_BYTES ? value_compare_bytes : value_compare_number);
+}
+
+/* The distinct clause numbers, ascending, in out; returns how many. */
+static uint32_t
+clause_numbers(const wide_predicate *list, int n, int *out)
+{
+	uint32_t	count = 0;
+
+	for (int i = 0; i < n; i++)
+		out[i] = list[i].clause;
+	qsort(out, (size_t) n, sizeof(int), compare_clause);
+	for (int i = 0; i < n; i++)
+		if (i == 0 || out[i] != out[i - 1])
+			out[count++] = out[i];
+	return count;
+}
+
+static uint32_t
+clause_index(const int *numbers, uint32_t n, int clause)
+{
+	const int  *at = bsearch(&clause, numbers, n, sizeof(int), compare_clause);
+
+	return (uint32_t) (at - numbers);
+}
+
+wide_status
+predicates_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
+{
+	const wide_predicate **order = NULL;
+	int		   *numbers = NULL;
+	predicate_value *values;
+	uint8_t    *at;
+	size_t		nvalues = 0,
+				nbytes = 0;
+	wide_status st = WIDE_OK;
+
+	memset(p, 0, sizeof(*p));
+	if (n <= 0)
+		return WIDE_OK;
+	for (int i = 0; i < n; i++)
+	{
+		TRY(check(&list[i], nfamilies));
+		nbytes += list[i].qualifier.len;
+		for (int v = 0; takes_value(list[i].op) && v < list[i].nvalues; v++, nvalues++)
+			nbytes += list[i].values[v].len;
+	}
+	order = malloc((size_t) n * sizeof(*order));
+	numbers = malloc((size_t) n * sizeof(*numbers));
+	p->columns = calloc((size_t) n, sizeof(*p->columns));
+	p->clauses = calloc((size_t) n, sizeof(*p->clauses));
+	p->list = calloc((size_t) n, sizeof(*p->list));
+	p->values = values = calloc(nvalues + 1, sizeof(*p->values));
+	p->bytes = at = malloc(nbytes + 1);
+	if (order == NULL || numbers == NULL || p->columns == NULL || p->clauses == NULL || p->list == NULL ||
+		p->values == NULL || p->bytes == NULL)
+	{
+		st = wide_fail(WIDE_NOMEM, "out of memory for the predicates of a scan");
+		goto done;
+	}
+	p->nclauses = clause_numbers(list, n, numbers);
+	for (int i = 0; i < n; i++)
+		order[i] = &list[i];
+	qsort(order, (size_t) n, sizeof(*order), compare_place);
+	for (int i = 0; i < n; i++)
+	{
+		keep(&p->list[i], order[i], &values, &at);
+		p->list[i].clause = clause_index(numbers, p->nclauses, order[i]->clause);
+		p->clauses[p->list[i].clause].n++;
+		if (i == 0 || compare_place(&order[i], &order[i - 1]) != 0)
+		{
+			predicate_column *c = &p->columns[p->ncolumns++];
+
+			c->family = order[i]->family;
+			c->qualifier = keep_bytes(&at, order[i]->qualifier);
+			c->first = &p->list[i];
+		}
+		p->columns[p->ncolumns - 1].n++;
+	}
+done:
+	free(order);
+	free(numbers);
+	return st;
+}
+
+void
+predicates_free(predicates *p)
+{
+	free(p->columns);
+	free(p->clauses);
+	free(p->list);
+	free(p->values);
+	free(p->bytes);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Families of the clause into set; false when one of its predicates holds without a cell. */
+static bool
+clause_families(const wide_predicate *list, int n, int clause, int nfamilies, bool *set, int *count)
+{
+	*count = 0;
+	memset(set, 0, (size_t) nfamilies * sizeof(*set));
+	for (int i = 0; i < n; i++)
+	{
+		if (list[i].clause != clause)
+			continue;
+		if (list[i].op == WIDE_OP_IS_NULL)
+			return false;
+		*count += !set[list[i].family];
+		set[list[i].family] = true;
+	}
+	return true;
+}
+
+bool
+predicates_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
+{
+	int			best = -1,
+				least = nfamilies + 1,
+				count;
+
+	/* the clause with the fewest families; leads serves as scratch, so it is made again at the end */
+	for (int i = 0; i < n; i++)
+		if (clause_families(list, n, list[i].clause, nfamilies, leads, &count) && count < least)
+		{
+			least = count;
+			best = i;
+		}
+	return best >= 0 && clause_families(list, n, list[best].clause, nfamilies, leads, &count);
+}
+
+/* Is it only true of a cell with a timestamp from *least on? */
+static bool
+asks_since(const predicate *p, int64_t *least)
+{
+	if (p->kind != WIDE_KIND_TIME || p->nvalues == 0)
+		return false;
+	*least = p->values[0].number;	/* of several the smallest */
+	if (p->op == WIDE_OP_GT && *least < INT64_MAX)
+		++*least;
+	return p->op == WIDE_OP_EQ || p->op == WIDE_OP_IN || p->op == WIDE_OP_GE || p->op == WIDE_OP_GT;
+}
+
+bool
+predicates_since(const predicates *p, const predicate_column *c, int64_t *since)
+{
+	bool		any = false;
+
+	for (int i = 0; i < c->n; i++)
+	{
+		uint32_t	clause = c->first[i].clause,
+					n = 0;
+		int64_t		least = INT64_MAX,
+					one;
+
+		/* all alternatives of the clause have to be of this kind, and on this column */
+		for (int k = 0; k < c->n; k++)
+			if (c->first[k].clause == clause && asks_since(&c->first[k], &one))
+			{
+				n++;
+				least = one < least ? one : least;
+			}
+		if (n < p->clauses[clause].n)
+			continue;
+		*since = any && *since > least ? *since : least;
+		any = true;
+	}
+	return any;
+}
+
+/* ------------------------------------------------------------------- test */
+
+void
+predicates_row(predicates *p)
+{
+	p->unsure = false;
+	for (uint32_t i = 0; i < p->nclauses; i++)
+	{
+		p->clauses[i].left = p->clauses[i].n;
+		p->clauses[i].met = p->clauses[i].unsure = false;
+	}
+}
+
+static verdict
+test_in(const predicate *p, wide_bytes value, int64_t number)
+{
+	uint32_t	lo = 0,
+				hi = p->nvalues;
+
+	while (lo < hi)
+	{
+		uint32_t	mid = (lo + hi) / 2;
+		int			c = p->kind == WIDE_KIND_BYTES ? compare_bytes(p->values[mid].bytes, value)
+			: compare_number(p->values[mid].number, number);
+
+		if (c == 0)
+			return IS_TRUE;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NOT_TRUE;
+}
+
+static inline verdict
+test_one(const predicate *p, const wide_bytes *value, int64_t ts)
+{
+	int64_t		number = 0;
+	wide_bytes	with;
+	int			c;
+
+	if (value == NULL)
+		return p->op == WIDE_OP_IS_NULL ? IS_TRUE : NOT_TRUE;
+	if (p->op == WIDE_OP_IS_NULL)
+		return NOT_TRUE;
+	if (p->op == WIDE_OP_NOT_NULL)
+		return IS_TRUE;
+	if (p->nvalues == 0)
+		return p->op == WIDE_OP_NOT_IN ? IS_TRUE : NOT_TRUE;	/* IN () */
+	with = p->values[0].bytes;
+	if (p->kind == WIDE_KIND_TIME)
+		number = ts;
+	else if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
+		: !number_of(p->kind, p->width, *value, &number))
+		return NOT_TOLD;
+	switch (p->op)
+	{
+		case WIDE_OP_IN:
+			return test_in(p, *value, number);
+		case WIDE_OP_NOT_IN:
+			return test_in(p, *value, number) == IS_TRUE ? NOT_TRUE : IS_TRUE;
+		case WIDE_OP_PREFIX:
+			return value->len >= with.len && (with.len == 0 || memcmp(value->data, with.data, with.len) == 0);
+		default:
+			break;
+	}
+	c = p->kind == WIDE_KIND_BYTES ? compare_bytes(*value, with) : compare_number(number, p->values[0].number);
+	switch (p->op)
+	{
+		case WIDE_OP_EQ:
+			return c == 0;
+		case WIDE_OP_NE:
+			return c != 0;
+		case WIDE_OP_LT:
+			return c < 0;
+		case WIDE_OP_LE:
+			return c <= 0;
+		case WIDE_OP_GT:
+			return c > 0;
+		default:
+			return c >= 0;
+	}
+}
+
+bool
+predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts)
+{
+	for (int i = 0; i < c->n; i++)
+	{
+		predicate_clause *clause = &p->clauses[c->first[i].clause];
+
+		clause->left--;
+		if (clause->met)
+			continue;
+		switch (test_one(&c->first[i], value, ts))
+		{
+			case IS_TRUE:
+				clause->met = true;
+				continue;
+			case NOT_TOLD:
+				clause->unsure = true;
+				break;
+			case NOT_TRUE:
+				break;
+		}
+		if (clause->left > 0)
+			continue;
+		if (!clause->unsure)
+			return false;
+		p->unsure = true;
+	}
+	return true;
+}

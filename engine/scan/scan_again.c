@@ -1,0 +1,151 @@
+/*
+ * scan_again.c - scans that are used again: with other ranges, with a renewed
+ * snapshot, and with another snapshot after they were set aside.
+ *
+ * Invariant: a scan that is set aside holds memory and nothing else: no pin, no
+ * block, no file, no snapshot.  So whoever keeps one keeps nobody waiting, and it
+ * may be closed, or forgotten when the process ends, at any time.  What it found
+ * out about the families (their options, how what is looked for is encoded) is
+ * good as long as the catalog's generation stays; snapshot_moved looks.
+ *
+ * Locking: none; the pin protects what is read.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/scan/scan_again.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/status.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/segment.h"
+#include "engine/set/snapshot.h"
+#include "engine/read/merge.h"
+#include "engine/read/view.h"
+#include "engine/batch/batch_source.h"
+#include "engine/scan/scan.h"
+#include "engine/scan/scan_open.h"
+#include "engine/scan/scan_row.h"
+#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_state.h"
+
+/* Bring the store's statistics up to date. */
+void
+scan_count(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].m != NULL)
+			merge_restart(s->families[i].m);
+	scan_run_count(s);
+	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
+	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
+	s->counted_rows = s->stats.rows_returned;
+	s->counted_cells = s->stats.cells_returned;
+}
+
+/*
+ * The snapshot has been renewed.  What was committed since is in the sources
+ * that we have, unless the set of memtables and files has another version by
+ * now, or a memtable was left out because there was nothing in it to see.
+ */
+static wide_status
+snapshot_moved(wide_scan *s)
+{
+	uint64_t	generation = wide_catalog_generation(s->db);
+	bool		views = generation != s->generation;
+	int			nexcluded;
+	const seq_range *excluded = snapshot_excluded(s->snap, &nexcluded);
+
+	/* floors are read before the files to which they may not matter any more: see catalog_retire */
+	if (s->pinned && (views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
+		scan_leave_sources(s);
+	s->seq = wide_snapshot_lsn(s->snap);
+	s->generation = generation;
+	if (!s->now_given)
+		s->now = snapshot_now(s->snap);
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		f->limits.seen_seq = s->seq;
+		f->limits.seen_ts = snapshot_newest_ts(s->snap);
+		if (views)
+			TRY(scan_make_view(s, f));
+		else
+			view_read_renew(&f->view, s->seq, excluded, nexcluded, s->now);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
+{
+	scan_count(s);
+	scan_run_restart(s);
+	scan_let_go(s);
+	TRY(shm_check(s->db));
+	s->failed = WIDE_OK;
+	s->own_mark = own_mark;
+	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
+		TRY(snapshot_moved(s));
+	/* what the transaction has written since may be elsewhere */
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].own != NULL && !source_batch_mark(s->families[i].own, own_mark))
+		{
+			scan_leave_sources(s);
+			break;
+		}
+	for (int i = 0; i < s->nfamilies; i++)
+		s->families[i].before_valid = false;
+	return scan_set_ranges(s, ranges, nranges);
+}
+
+#define ASIDE_CELLS		512		/* more memory than this is not kept by a scan that waits for its next use */
+#define ASIDE_RANGES	64
+#define ASIDE_BOUNDS	((size_t) 8192)
+#define ASIDE_ARENA		((size_t) 65536)
+
+bool
+wide_scan_set_aside(wide_scan *s)
+{
+	if (s->own != NULL || s->now_given || s->filter != NULL || s->pred.ncolumns > 0 || s->failed != WIDE_OK)
+		return false;
+	scan_count(s);
+	scan_run_restart(s);
+	scan_let_go(s);
+	scan_drop_sources(s);
+	memset(&s->stats, 0, sizeof(s->stats));
+	s->counted_rows = s->counted_cells = 0;
+	if (s->cells_cap > ASIDE_CELLS)
+	{
+		free(s->cells);
+		s->cells = NULL;
+		s->cells_cap = 0;
+	}
+	if (s->ranges_cap > ASIDE_RANGES)
+	{
+		free(s->ranges);
+		s->ranges = NULL;
+		s->ranges_cap = 0;
+	}
+	if (s->bounds.cap > ASIDE_BOUNDS)
+		buffer_free(&s->bounds);
+	/* one piece is left, and may have been made for a large value */
+	if (s->arena != NULL && s->arena->size > ASIDE_ARENA)
+	{
+		free(s->arena);
+		s->arena = NULL;
+	}
+	s->nranges = s->range = 0;
+	s->open = s->in_row = s->have_row = false;
+	s->snap = NULL;
+	return true;
+}
+
+wide_status
+wide_scan_reuse(wide_scan *s, const wide_snapshot *snap)
+{
+	TRY(shm_check(s->db));
+	s->snap = snap;
+	return snapshot_moved(s);
+}

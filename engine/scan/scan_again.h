@@ -1,0 +1,10 @@
+/* scan_again.h - the next use of a scan */
+#ifndef WIDE_SCAN_AGAIN_H
+#define WIDE_SCAN_AGAIN_H
+
+#include "engine/wide.h"
+
+/* scan_again.c */
+extern void scan_count(wide_scan *s);	/* bring the store's statistics up to date */
+
+#endif							/* WIDE_SCAN_AGAIN_H */

@@ -1,0 +1,264 @@
+/*
+ * scan_open.c - what a scan is to look for in each family: columns in one
+ * list, wanted and tested ones; options; which families lead (scan.c).
+ *
+ * Conditions on time.  When rows pass only if the newest visible version of a
+ * column has a timestamp of at least x, an entry of the spec that is about this
+ * column alone need not read what is wholly older (source.c): that version is
+ * found as ever where it is at least x, as nothing older has an effect on it;
+ * where it is older, another older one or none may be found in its place, and
+ * the row is out all the same.  The row exists by that cell.  Everything else
+ * that is wanted of the row may be older, and is for other entries.
+ *
+ * Locking: none.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/scan/scan_open.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/set/catalog.h"
+#include "engine/set/snapshot.h"
+#include "engine/read/view.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/delta.h"
+#include "engine/scan/predicate.h"
+#include "engine/scan/scan_row.h"
+#include "engine/scan/scan_state.h"
+
+static wide_status
+add_qualifier(scan_family *f, wide_bytes q, size_t *at, size_t *len)
+{
+	TRY(buffer_reserve(&f->quals, KEY_ROW_MAX(q.len)));
+	*at = f->quals.len;
+	f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, q.data, q.len) - f->quals.data);
+	*len = f->quals.len - *at;
+	return WIDE_OK;
+}
+
+static int
+compare_qualifiers(wide_bytes a, wide_bytes b)
+{
+	if (a.len == 0 || b.len == 0)
+		return (a.len > 0) - (b.len > 0);
+	return ukey_compare(a.data, a.len, b.data, b.len);
+}
+
+/* What is wanted and what the predicates tests[0..ntests) ask for, in one list. */
+static wide_status
+encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_column *tests, int ntests)
+{
+	int			n = spec->want == WIDE_WANT_COLUMNS ? spec->nquals : 0,
+				i = 0,
+				t = 0;
+	size_t		at;
+
+	if (spec->want == WIDE_WANT_RANGE)
+	{
+		if (spec->nquals < 1)
+			return wide_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
+		TRY(add_qualifier(f, spec->quals[0], &at, &f->lo_len));
+		if (spec->nquals > 1 && spec->quals[1].data != NULL)
+			TRY(add_qualifier(f, spec->quals[1], &at, &f->hi_len));
+	}
+	f->ntests = ntests;
+	f->cols = calloc((size_t) (n + ntests) + 1, sizeof(*f->cols));
+	if (f->cols == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	while (i < n || t < ntests)
+	{
+		scan_column *col = &f->cols[f->ncols++];
+		int			c = i == n ? 1 : t == ntests ? -1 : compare_qualifiers(spec->quals[i], tests[t].qualifier);
+
+		TRY(add_qualifier(f, c <= 0 ? spec->quals[i] : tests[t].qualifier, &col->at, &col->len));
+		col->want = c <= 0 ? i++ : -1;
+		col->test = c >= 0 ? &tests[t++] : NULL;
+	}
+	return WIDE_OK;
+}
+
+/* The family's options as the reader has to see them; false: there is no such family. */
+static bool
+family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out, family_floor *floors)
+{
+	wide_family list[64];
+	int			n;
+
+	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
+	if (!catalog_family(db, id, out, floors) && !catalog_family_any(db, id, out))
+		return false;
+	if (own == NULL || own->delta == NULL || catalog_delta_empty(own->delta))
+		return true;
+	n = wide_table_families(db, own, out->table, list, 64);
+	for (int i = 0; i < n && i < 64; i++)
+		if (list[i].id == id)
+		{
+			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_OWN, now);
+			*out = list[i];
+		}
+	return true;
+}
+
+wide_status
+scan_make_view(wide_scan *s, scan_family *f)
+{
+	family_floor floors[FAMILY_FLOORS];
+	wide_family family;
+	const seq_range *excluded;
+	int			nexcluded;
+
+	if (f->view_made)
+		view_read_free(&f->view);
+	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
+		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
+	excluded = snapshot_excluded(s->snap, &nexcluded);
+	f->view_made = true;
+	TRY(view_read_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
+					   s->now, s->ts_min, s->ts_max, f->max_versions));
+	if (s->filtered)
+		view_read_filter(&f->view, s->show_min, s->show_max);
+	return WIDE_OK;
+}
+
+/* A family's entry that is about one column: rows are out unless it is as new as that. */
+static void
+limit_since(wide_scan *s, scan_family *f)
+{
+	int64_t		since;
+
+	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 || f->cols[0].test == NULL ||
+		!predicates_since(&s->pred, f->cols[0].test, &since))
+		return;
+	f->since = true;
+	f->limits.by_time = true;
+	if (since > f->limits.ts_min)
+		f->limits.ts_min = since;
+}
+
+static wide_status
+family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
+{
+	int			index = (int) (f - s->families),
+				first = 0,
+				n = 0;
+
+	while (first < s->pred.ncolumns && s->pred.columns[first].family < index)
+		first++;
+	while (first + n < s->pred.ncolumns && s->pred.columns[first + n].family == index)
+		n++;
+	f->id = spec->id;
+	f->max_versions = spec->max_versions;
+	f->want = spec->want;
+	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL && spec->want != WIDE_WANT_EXISTS;
+	if (n > 0 && f->want == WIDE_WANT_EXISTS)
+	{
+		/* no cell, but some are looked at */
+		f->want = WIDE_WANT_COLUMNS;
+		f->any_exists = true;
+	}
+	f->limits.seen_seq = s->seq;
+	f->limits.seen_ts = snapshot_newest_ts(s->snap);
+	f->limits.stats = &s->stats;
+	f->limits.keep = scan_keep_block;
+	f->limits.keep_arg = s;
+	f->limits.ts_min = INT64_MIN;
+	if (s->ts_min != 0 || s->ts_max != 0)
+		f->limits.ts_min = s->ts_min;
+	if (s->filtered && s->show_min > f->limits.ts_min)
+		f->limits.ts_min = s->show_min;
+	f->limits.by_time = f->limits.ts_min != INT64_MIN;
+	TRY(encode_columns(f, &(wide_scan_family) {.want = f->want, .quals = spec->quals,
+											   .nquals = f->want == spec->want ? spec->nquals : 0},
+					   &s->pred.columns[first], n));
+	limit_since(s, f);
+	return scan_make_view(s, f);
+}
+
+/*
+ * Rows are looked for in one that is limited by time, of several in the one
+ * with the latest limit, as it has the fewest files to read.
+ */
+static scan_family *
+lead_by_time(wide_scan *s)
+{
+	scan_family *best = NULL;
+
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].since && (best == NULL || s->families[i].limits.ts_min > best->limits.ts_min))
+			best = &s->families[i];
+	for (int i = 0; i < s->nfamilies && best != NULL; i++)
+		s->families[i].leads = &s->families[i] == best;
+	return best;
+}
+
+/*
+ * What the bounds have in common.  One byte more if there the upper one is the
+ * lower one's plus 1 and ends, as the one behind all keys with a prefix does:
+ * keys below it have the lower one's byte.  And behind that, as long as it goes
+ * on with the greatest of bytes.
+ */
+void
+scan_range_prefix(scan_range *r, const wide_range *range)
+{
+	wide_bytes	lo = range->lo,
+				hi = range->hi;
+	size_t		n = 0;
+
+	while (n < lo.len && n < hi.len && lo.data[n] == hi.data[n])
+		n++;
+	if (n < lo.len && n + 1 == hi.len && hi.data[n] == lo.data[n] + 1)
+		for (n++; n < lo.len && lo.data[n] == 0xff; n++)
+			;
+	r->prefix = n;
+	/* a zero byte is followed by another one in the encoding */
+	for (size_t i = 0; i < n; i++)
+		r->prefix += lo.data[i] == 0;
+}
+
+void
+scan_families_free(wide_scan *s)
+{
+	spare_free(s->families, s->families_bytes);
+}
+
+wide_status
+scan_families_open(wide_scan *s, const wide_scan_spec *spec)
+{
+	int			at = 0;
+	size_t		room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;
+	bool	   *leads;
+	bool		some;
+	scan_family *first;
+
+	/* one piece of memory for all three */
+	s->families_bytes = room * (sizeof(*s->families) + sizeof(*s->order) + sizeof(*leads));
+	s->families = spare_alloc(s->families_bytes);
+	if (s->families == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	s->order = (scan_family **) (s->families + room);
+	leads = (bool *) (s->order + room);
+	some = predicates_lead(spec->predicates, spec->npredicates, spec->nfamilies, leads);
+	for (int i = 0; i < spec->nfamilies; i++)
+		s->families[i].leads = !some || leads[i];
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		s->nfamilies = i + 1;
+		TRY(family_open(s, &s->families[i], &spec->families[i]));
+	}
+	first = lead_by_time(s);
+	if (first != NULL)
+		s->order[at++] = first;
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (int i = 0; i < spec->nfamilies; i++)
+			if (&s->families[i] != first && (s->families[i].ntests > 0) == (pass == 0))
+				s->order[at++] = &s->families[i];
+		if (pass == 0)
+			s->ntesting = at;
+	}
+	return WIDE_OK;
+}

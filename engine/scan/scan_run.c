@@ -1,0 +1,894 @@
+/*
+ * scan_run.c - rows that are taken from a block as they are.
+ *
+ * Most of what a scan passes lies in one file only, was put once, and is
+ * visible.  Where that is known of all rows up to some place in a block, they
+ * are handed out from its arrays, without the merge, the view, and without a
+ * key for each cell.  A run is such a part of a block.
+ *
+ * Why this gives the answer of the other way.  The merge stands at the first
+ * entry of a row.  Rows [row, end) of the block under its first source
+ * (merge_window_rows) end before the least entry of any other source, before
+ * the end of the range, and before a row that goes on elsewhere: so the merge
+ * would give exactly the block's entries of these rows.  All entries of the
+ * block are puts without a ttl; each is the only one of its column in its row,
+ * or only the newest one is asked for; and their bounds say that the snapshot
+ * has them all and neither family ttl nor a limit of time hides one
+ * (view_read_all).  So view_read_cell would say of each VIEW_LAST (VIEW_SHOW if
+ * more versions are asked for), and of what follows in a column with one
+ * version asked for, nothing.  A row of the block has an entry, so it exists
+ * whenever existence is not that of the wanted columns.
+ *
+ * What is not so is left to the other way row by row: blocks with deletes, with
+ * ttls, of an excluded or a later transaction, rows that are also in a memtable.
+ * So are scans of several families, and backwards.
+ *
+ * The row filter is asked as it is otherwise; where it leads to is searched in
+ * the block first.  Predicates are told of a row before anything else of it is
+ * looked at.
+ *
+ * A few rows are read ahead, one at first and up to RUN_ROWS; they are given out
+ * one by one.  Their values lie in the pinned block, keys in the arena.  The
+ * merge is moved only when the run is left.
+ *
+ * Locking: none; the scan's pin protects what is read.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/scan/scan_run.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/block.h"
+#include "engine/read/merge.h"
+#include "engine/read/view.h"
+#include "engine/scan/predicate.h"
+#include "engine/scan/scan.h"
+#include "engine/scan/scan_row.h"
+#include "engine/scan/scan_state.h"
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define NO_COLUMN	UINT32_MAX
+#define KEY_COPY	16			/* bytes of keys that are copied without looking */
+#define KEY_ROOM	512			/* bytes for keys that are taken from the arena at a time */
+
+bool		scan_runs_off;
+uint64_t	scan_runs_rows;
+
+void
+scan_run_init(wide_scan *s)
+{
+	s->run.possible = s->nfamilies == 1 && s->families[0].leads && !scan_runs_off;
+	s->run.size = 1;
+}
+
+void
+scan_run_restart(wide_scan *s)
+{
+	s->run.open = false;
+	s->run.size = 1;
+	s->run.refused = NULL;
+	s->run.counted = 0;
+	s->ahead.n = s->ahead.given = 0;
+}
+
+void
+scan_run_count(wide_scan *s)
+{
+	scan_run   *r = &s->run;
+
+	for (; r->counted < s->ahead.given; r->counted++)
+	{
+		uint64_t	n = (uint64_t) s->ahead.rows[r->counted].ncells;
+
+		s->stats.rows_returned++;
+		s->stats.cells_returned += n;
+		s->stats.cells_scanned += n > 0 ? n : 1;
+	}
+}
+
+/* What was read ahead is done with. */
+static void
+forget_rows(wide_scan *s)
+{
+	scan_run_count(s);
+	s->run.counted = 0;
+	s->ahead.n = s->ahead.given = 0;
+}
+
+void
+scan_run_free(wide_scan *s)
+{
+	free(s->run.columns);
+	free(s->run.of);
+	free(s->run.rows);
+	buffer_free(&s->run.key);
+	buffer_free(&s->run.quals);
+}
+
+static wide_status
+no_memory(void)
+{
+	return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+}
+
+/* -------------------------------------------------------------- beginning */
+
+/* Is all of the block visible, each column once? */
+static bool
+block_is_plain(const scan_family *f, const merge_window *w)
+{
+	const block_cursor *b = w->block;
+
+	if (b->type.most != ENTRY_PUT || b->ttl.base != 0 || b->ttl.most != 0)
+		return false;
+	if ((b->flags & BLOCK_DISTINCT) == 0 && f->view.max_out > 1)
+		return false;
+	return view_read_all(&f->view, (int64_t) b->ts.base, (int64_t) b->ts.most,
+						 w->seq != 0 ? w->seq : b->seq.base, w->seq != 0 ? w->seq : b->seq.most);
+}
+
+static wide_status
+add_column(scan_run *r, uint32_t column, int want, bool wanted, const predicate_column *test)
+{
+	if (r->ncolumns == r->columns_cap)
+	{
+		int			cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
+		run_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
+
+		if (p == NULL)
+			return no_memory();
+		r->columns = p;
+		r->columns_cap = cap;
+	}
+	r->columns[r->ncolumns++] = (run_column) {.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
+	r->nwanted += wanted;
+	r->ntests += test != NULL;
+	return WIDE_OK;
+}
+
+/* The columns that are listed: wanted ones and those with predicates. */
+static wide_status
+listed_columns(scan_run *r, const scan_family *f)
+{
+	for (int i = 0; i < f->ncols; i++)
+	{
+		const scan_column *col = &f->cols[i];
+		uint32_t	column;
+		bool		exact;
+
+		TRY(block_find_column(r->w.block, f->quals.data + col->at, (uint32_t) col->len, &column, &exact));
+		if (exact || col->test != NULL)
+			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0, col->test));
+	}
+	return WIDE_OK;
+}
+
+/* All columns or those of a range, and the listed ones, which have predicates. */
+static wide_status
+columns_between(scan_run *r, const scan_family *f)
+{
+	uint32_t	from = 0,
+				to = r->w.block->columns;
+	bool		exact;
+	int			n;
+
+	if (f->want == WIDE_WANT_RANGE)
+	{
+		TRY(block_find_column(r->w.block, f->quals.data, (uint32_t) f->lo_len, &from, &exact));
+		if (f->hi_len > 0)
+			TRY(block_find_column(r->w.block, f->quals.data + f->lo_len, (uint32_t) f->hi_len, &to, &exact));
+	}
+	TRY(listed_columns(r, f));
+	n = r->ncolumns;
+	for (uint32_t c = from; c < to; c++)
+	{
+		int			i = 0;
+
+		while (i < n && r->columns[i].column != c)
+			i++;
+		if (i == n)
+			TRY(add_column(r, c, -1, true, NULL));
+		else
+		{
+			r->columns[i].wanted = true;
+			r->nwanted++;
+		}
+	}
+	return WIDE_OK;
+}
+
+static int
+compare_columns(const void *a, const void *b)
+{
+	const run_column *x = a,
+			   *y = b;
+
+	return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Cells of families that are not read by a list have their qualifiers with them. */
+static wide_status
+decode_qualifiers(scan_run *r)
+{
+	buffer		key = {0};
+	wide_status st = WIDE_OK;
+
+	r->quals.len = 0;
+	for (int i = 0; i < r->ncolumns; i++)
+	{
+		run_column *k = &r->columns[i];
+		wide_bytes	raw;
+
+		if (!k->wanted)
+			continue;
+		key.len = 0;
+		TRY_GOTO(block_key(&r->w.block->column_keys, k->column, false, &key));
+		k->qual = r->quals.len;
+		TRY_GOTO(buffer_reserve(&r->quals, key.len));
+		TRY_GOTO(key_decode_part(key.data, key.len, &r->quals, &raw));
+		k->quallen = raw.len;
+		if (raw.data != r->quals.data + k->qual)
+			TRY_GOTO(buffer_append(&r->quals, raw.data, raw.len));
+	}
+done:
+	buffer_free(&key);
+	return st;
+}
+
+/* Where the columns are in the block. */
+static wide_status
+find_columns(scan_run *r)
+{
+	block_cursor *b = r->w.block;
+
+	if ((b->flags & BLOCK_GRID) != 0)
+	{
+		for (int i = 0; i < r->ncolumns; i++)
+			if (r->columns[i].column != NO_COLUMN)
+				TRY(block_column_open(b, r->columns[i].column, &r->columns[i].grid));
+		return WIDE_OK;
+	}
+	if (r->of_cap < b->columns)
+	{
+		free(r->of);
+		r->of_cap = 0;
+		r->of = malloc(b->columns * sizeof(*r->of));
+		if (r->of == NULL)
+			return no_memory();
+		r->of_cap = b->columns;
+	}
+	memset(r->of, 0xff, b->columns * sizeof(*r->of));
+	for (int i = 0; i < r->ncolumns; i++)
+		if (r->columns[i].column != NO_COLUMN)
+			r->of[r->columns[i].column] = i;
+	r->next_value = UINT32_MAX;
+	return WIDE_OK;
+}
+
+/* Begin a run where the merge stands, if there is one: r->open. */
+static wide_status
+run_open(wide_scan *s, scan_family *f)
+{
+	scan_run   *r = &s->run;
+	const uint8_t *hi = s->cur->hi_len > 0 ? s->bounds.data + s->cur->hi : NULL;
+
+	merge_window_block(f->m, &r->w);
+	if (r->w.block == NULL || r->w.block->data == r->refused)
+		return WIDE_OK;
+	if (!block_is_plain(f, &r->w))
+	{
+		r->refused = r->w.block->data;
+		return WIDE_OK;
+	}
+	TRY(merge_window_rows(f->m, hi, (uint32_t) s->cur->hi_len, &r->w));
+	if (s->cur->point && r->w.end > r->w.row)
+		r->w.end = r->w.row + 1;
+	if (r->w.row >= r->w.end)
+		return WIDE_OK;
+	r->ncolumns = r->nwanted = r->ntests = 0;
+	r->any = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
+	{
+		TRY(columns_between(r, f));
+		if (r->ntests > 0)
+			qsort(r->columns, (size_t) r->ncolumns, sizeof(*r->columns), compare_columns);
+		TRY(decode_qualifiers(r));
+	}
+	else if (f->want == WIDE_WANT_COLUMNS)
+		TRY(listed_columns(r, f));
+	if (r->nwanted > RUN_CELLS || (uint32_t) r->nwanted > s->row_cells)
+	{
+		r->refused = r->w.block->data;
+		return WIDE_OK;
+	}
+	TRY(find_columns(r));
+	r->key_row = UINT32_MAX;
+	r->open = true;
+	r->first = r->w.row;
+	r->over = r->all_over = r->seek = false;
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------- rows */
+
+/* The encoded key of a row, in r->key, most often the next one. */
+static inline wide_status
+row_key(scan_run *r, uint32_t row)
+{
+	const block_keys *k = &r->w.block->row_keys;
+	uint32_t	shared,
+				n;
+
+	if (likely(r->key_row + 1 == row && row > 0))
+	{
+		shared = (uint32_t) block_number(&k->shared, row);
+		n = block_string_length(&k->rest, row);
+		if (likely(n <= k->rest.nbytes - r->key_off && shared <= r->key.len && shared + (size_t) n + KEY_COPY <= r->key.cap &&
+				   n <= KEY_COPY && k->rest.nbytes - r->key_off >= KEY_COPY))
+		{
+			memcpy(r->key.data + shared, k->rest.bytes + r->key_off, KEY_COPY);
+			r->key.len = shared + n;
+			r->key_off += n;
+			r->key_row = row;
+			return WIDE_OK;
+		}
+	}
+	TRY(block_key(k, row, r->key_row + 1 == row, &r->key));
+	TRY(block_string_start(&k->rest, row + 1, &r->key_off));
+	r->key_row = row;
+	return WIDE_OK;
+}
+
+/* What a column of a grid has in the row: k->there, k->off, k->len. */
+static inline wide_status
+grid_value(const scan_run *r, run_column *k, uint32_t row)
+{
+	const block_column *g = k->grid;
+
+	if (k->row == row)
+		return WIDE_OK;
+	if (likely(k->row + 1 == row && row > 0))
+	{
+		k->i += k->there;
+		k->off += k->there ? k->len : 0;
+		k->there = g->bits == NULL || (g->bits[row / 8] >> (row & 7) & 1) != 0;
+	}
+	else
+	{
+		k->there = block_column_has(g, row, &k->i);
+		if (unlikely(k->i > g->values.n))
+			return block_malformed(r->w.block, "a column's rows");
+		TRY(block_string_start(&g->values, k->i, &k->off));
+	}
+	k->row = row;
+	if (!k->there)
+		return WIDE_OK;
+	if (unlikely(k->i >= g->values.n))
+		return block_malformed(r->w.block, "a value");
+	k->len = block_string_length(&g->values, k->i);
+	if (unlikely(k->len > g->values.nbytes - k->off))
+		return block_malformed(r->w.block, "a value");
+	return WIDE_OK;
+}
+
+/*
+ * At the beginning of a run nothing of its columns is in the processor's cache,
+ * and each of them lies elsewhere: fetch them all at the same time.
+ */
+static void
+prefetch_row(const scan_run *r, uint32_t row)
+{
+	const block_cursor *b = r->w.block;
+
+	if (b->ts.by_row)
+		__builtin_prefetch(b->ts.p + (size_t) row * b->ts.width);
+	if (b->seq.by_row && r->w.seq == 0)
+		__builtin_prefetch(b->seq.p + (size_t) row * b->seq.width);
+	for (int i = 0; i < r->ncolumns; i++)
+	{
+		const block_strings *v;
+		uint32_t	group = row / BLOCK_GROUP;
+
+		if (r->columns[i].column == NO_COLUMN)
+			continue;
+		v = &r->columns[i].grid->values;
+		if (r->columns[i].grid->bits != NULL)
+			__builtin_prefetch(r->columns[i].grid->bits + row / 8);
+		if (v->width == 0)
+			__builtin_prefetch(v->bytes + (size_t) row * v->base);
+		else
+		{
+			__builtin_prefetch(v->lengths + (size_t) group * BLOCK_GROUP * v->width);
+			__builtin_prefetch(v->starts + (size_t) group * 2);
+			/* where it would be if all were of one length */
+			__builtin_prefetch(v->bytes + (uint64_t) row * v->nbytes / (r->w.block->rows + 1));
+		}
+	}
+}
+
+static inline void
+put_cell(const scan_run *r, wide_cell *c, const run_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+{
+	const block_cursor *b = r->w.block;
+
+	c->family = 0;
+	c->column = k->want;
+	c->version = 0;
+	c->ts = (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot);
+	c->ttl_us = 0;
+	c->seq = r->w.seq != 0 ? r->w.seq : block_number(&b->seq, b->seq.by_row ? row : slot);
+	c->provisional = false;
+	c->qualifier = (wide_bytes) {k->want < 0 ? r->quals.data + k->qual : NULL, k->want < 0 ? k->quallen : 0};
+	c->value = (wide_bytes) {value, len};
+}
+
+static inline bool
+test(wide_scan *s, const run_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+{
+	const block_cursor *b = s->run.w.block;
+	wide_bytes	v = {value, len};
+
+	return predicates_test(&s->pred, k->test, &v, (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
+}
+
+/* A row of a grid: its cells from s->cells[at] on; *in: it exists and meets the predicates. */
+static wide_status
+grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
+{
+	scan_run   *r = &s->run;
+	wide_cell  *c = &s->cells[at];
+	uint32_t	left = s->row_limit;
+
+	*in = r->any;
+	*ncells = 0;
+	if (r->ntests > 0)
+	{
+		predicates_row(&s->pred);
+		for (int i = 0; i < r->ncolumns; i++)
+		{
+			run_column *k = &r->columns[i];
+
+			if (k->test == NULL)
+				continue;
+			if (k->column != NO_COLUMN)
+				TRY(grid_value(r, k, row));
+			if (k->column != NO_COLUMN && k->there ?
+				!test(s, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off, k->len) :
+				!predicates_test(&s->pred, k->test, NULL, 0))
+			{
+				*in = false;
+				s->stats.rows_rejected++;
+				return WIDE_OK;
+			}
+			*in = *in || (k->column != NO_COLUMN && k->there);
+		}
+	}
+	for (int i = 0; i < r->ncolumns && left > 0; i++)
+	{
+		run_column *k = &r->columns[i];
+
+		if (!k->wanted)
+			continue;
+		TRY(grid_value(r, k, row));
+		if (!k->there)
+			continue;
+		put_cell(r, c++, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off, k->len);
+		left--;
+	}
+	*ncells = (int) (c - &s->cells[at]);
+	*in = *in || *ncells > 0;
+	return WIDE_OK;
+}
+
+/* The entries of a list's row: [*from, *to), and where the first one's value is. */
+static inline wide_status
+list_bounds(scan_run *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *off)
+{
+	const block_cursor *b = r->w.block;
+
+	*from = block_first_entry(b, row);
+	*to = block_first_entry(b, row + 1);
+	if (unlikely(*to > b->entries || *from > *to))
+		return block_malformed(b, "a row's entries");
+	*off = r->next_off;
+	return r->next_value == *from ? WIDE_OK : block_string_start(&b->values, *from, off);
+}
+
+/* Goes through a list's row: tells the predicates, or puts the cells. */
+static wide_status
+list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
+{
+	scan_run   *r = &s->run;
+	const block_cursor *b = r->w.block;
+	uint32_t	left = s->row_limit,
+				last = NO_COLUMN,
+				from,
+				to,
+				off;
+
+	TRY(list_bounds(r, row, &from, &to, &off));
+	for (uint32_t at = from; at < to; at++)
+	{
+		uint32_t	column = block_column_of(b, at),
+					len = block_string_length(&b->values, at);
+		const uint8_t *value = b->values.bytes + off;
+		run_column *k;
+
+		if (unlikely(column >= b->columns || len > b->values.nbytes - off))
+			return block_malformed(b, "an entry");
+		off += len;
+		k = r->of[column] >= 0 && column != last ? &r->columns[r->of[column]] : NULL;
+		last = column;
+		if (k == NULL)
+			continue;
+		if (!testing && k->wanted && left > 0)
+		{
+			put_cell(r, (*c)++, k, row, at, value, len);
+			left--;
+		}
+		if (!testing || k->test == NULL)
+			continue;
+		k->row = row;
+		if (!test(s, k, row, at, value, len))
+		{
+			*in = false;
+			return WIDE_OK;
+		}
+	}
+	if (testing)
+		return WIDE_OK;
+	r->next_value = to;
+	r->next_off = off;
+	return WIDE_OK;
+}
+
+static wide_status
+list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
+{
+	scan_run   *r = &s->run;
+	wide_cell  *c = &s->cells[at];
+	bool		some = r->any;
+
+	*in = true;
+	*ncells = 0;
+	if (r->ntests > 0)
+	{
+		predicates_row(&s->pred);
+		TRY(list_pass(s, row, true, NULL, in));
+		for (int i = 0; i < r->ncolumns && *in; i++)
+			if (r->columns[i].test != NULL)
+			{
+				if (r->columns[i].row == row)
+					some = true;
+				else
+					*in = predicates_test(&s->pred, r->columns[i].test, NULL, 0);
+			}
+		s->stats.rows_rejected += !*in;
+		if (!*in)
+			return WIDE_OK;
+	}
+	if (r->nwanted > 0)
+		TRY(list_pass(s, row, false, &c, in));
+	*ncells = (int) (c - &s->cells[at]);
+	*in = some || *ncells > 0;
+	return WIDE_OK;
+}
+
+#define KEY_SLACK	8			/* bytes that are read and written behind a key */
+
+/*
+ * Eight bytes at a time, of the n of an encoded key, its terminator included.
+ * Returns the length, -1 if it is malformed.
+ */
+static inline ssize_t
+decode(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+	const uint8_t *end = p + n - 2;
+	uint8_t    *to = out;
+
+	if (unlikely(n < 2 || end[0] != 0 || end[1] != 1))
+		return -1;
+	while (p < end)
+	{
+		uint64_t	x = get_u64le(p);
+		uint64_t	zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+
+		put_u64le(to, x);
+		if (zero == 0)
+		{
+			p += 8;
+			to += 8;
+			continue;
+		}
+		n = (uint32_t) __builtin_ctzll(zero) / 8 + 1;
+		p += n;
+		to += n;
+		/* of the terminator, or of an escape */
+		if (p > end)
+			return to - out - 1;
+		if (unlikely(*p++ != 0xff))
+			return -1;
+	}
+	return (to - out) - (p - end);
+}
+
+/* The row's key, decoded, in memory of this call. */
+static inline wide_status
+give_key(wide_scan *s, uint32_t row, wide_bytes *key)
+{
+	scan_run   *r = &s->run;
+	size_t		n;
+	ssize_t		len;
+
+	TRY(row_key(r, row));
+	TRY(buffer_reserve(&r->key, KEY_SLACK));
+	n = r->key.len + KEY_SLACK;
+	if (unlikely(r->room_left < n))
+	{
+		r->room_left = n > KEY_ROOM ? n : KEY_ROOM;
+		r->room = scan_arena(s, r->room_left);
+		if (r->room == NULL)
+			return no_memory();
+	}
+	len = decode(r->key.data, (uint32_t) r->key.len, r->room);
+	if (unlikely(len < 0))
+		return block_malformed(r->w.block, "a row's key");
+	*key = (wide_bytes) {r->room, (size_t) len};
+	r->room += len;
+	r->room_left -= (size_t) len;
+	return WIDE_OK;
+}
+
+/* Room for n rows of r->nwanted cells. */
+static wide_status
+reserve_rows(wide_scan *s, int n)
+{
+	scan_run   *r = &s->run;
+	uint32_t	cells = (uint32_t) n * (uint32_t) r->nwanted;
+
+	if (r->rows_cap < n)
+	{
+		int			cap = n < RUN_ROWS / 8 ? RUN_ROWS / 8 : RUN_ROWS;
+		wide_row   *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
+
+		if (rows == NULL)
+			return no_memory();
+		free(r->rows);
+		r->rows = rows;
+		r->numbers = (uint32_t *) (rows + cap);
+		r->rows_cap = cap;
+	}
+	if (s->cells_cap < cells || s->cells == NULL)
+	{
+		uint32_t	cap = cells > CELLS_FIRST ? cells : CELLS_FIRST;
+		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
+
+		if (p == NULL)
+			return no_memory();
+		s->cells = p;
+		s->cells_cap = cap;
+	}
+	return WIDE_OK;
+}
+
+/* Asks the filter about the row just passed, whose key is in r->key. */
+static wide_status
+run_filter(wide_scan *s, wide_bytes key, bool *in)
+{
+	scan_run   *r = &s->run;
+	wide_row_verdict verdict;
+	uint32_t	row;
+
+	TRY(scan_ask_filter(s, &r->key, key, &verdict));
+	*in = verdict == WIDE_ROW_ACCEPT;
+	if (verdict == WIDE_ROW_END || (verdict == WIDE_ROW_SEEK && scan_range_passed(s)))
+	{
+		/* rows that were read ahead come first */
+		r->over = true;
+		r->all_over = verdict == WIDE_ROW_END;
+		r->w.end = r->w.row;
+	}
+	else if (verdict == WIDE_ROW_SEEK)
+	{
+		TRY(block_row_at(r->w.block, r->w.row, s->sought.data, (uint32_t) s->sought.len, &row));
+		/* order is not checked in blocks, and there must be an end */
+		r->w.row = row > r->w.row ? row : r->w.row;
+		r->seek = r->w.row >= r->w.end;
+		r->w.row = r->seek ? r->w.end : r->w.row;
+	}
+	return WIDE_OK;
+}
+
+/* Reads the next rows of the run, into s->ahead. */
+static wide_status
+run_read(wide_scan *s, scan_family *f)
+{
+	scan_run   *r = &s->run;
+	int			limit = r->size,
+				count = 0,
+				at = 0;
+	bool		grid = (r->w.block->flags & BLOCK_GRID) != 0;
+
+	if (s->filter_follows)
+		limit = 1;
+	if (r->nwanted > 0 && limit > RUN_CELLS / r->nwanted)
+		limit = RUN_CELLS / r->nwanted;
+	TRY(reserve_rows(s, limit));
+	if (interrupted(s->db))
+		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	r->room_left = 0;
+	if (grid && r->w.row == r->first)
+		prefetch_row(r, r->first);
+	while (r->w.row < r->w.end && count < limit)
+	{
+		wide_row   *row = &r->rows[count];
+		uint32_t	i = r->w.row++;
+		int			n = 0;
+		bool		in = true;
+
+		if (s->filter != NULL)
+		{
+			TRY(give_key(s, i, &row->key));
+			TRY(run_filter(s, row->key, &in));
+			if (!in)
+				continue;
+		}
+		in = r->any;
+		if (r->ncolumns > 0)
+			TRY(grid ? grid_row(s, i, at, &n, &in) : list_row(s, i, at, &n, &in));
+		if (!in)
+			continue;
+		if (s->filter == NULL)
+			TRY(give_key(s, i, &row->key));
+		row->cells = &s->cells[at];
+		row->ncells = n;
+		row->more = false;
+		row->unsure = r->ntests > 0 && s->pred.unsure;
+		r->numbers[count++] = i;
+		at += n;
+	}
+	s->ncells = at;
+	if (at > 0)
+		merge_used(f->m);
+	if (count == limit && r->size < RUN_ROWS)
+		r->size *= 2;
+	s->ahead.rows = r->rows;
+	s->ahead.n = count;
+	scan_runs_rows += (uint64_t) count;
+	return WIDE_OK;
+}
+
+/* As if the row were the last that was read: what follows begins behind it. */
+static wide_status
+stand_behind(wide_scan *s, uint32_t row)
+{
+	scan_run   *r = &s->run;
+
+	TRY(row_key(r, row));
+	TRY(buffer_set(&s->row, r->key.data, r->key.len));
+	TRY(buffer_set(&s->after, r->key.data, r->key.len));
+	if (s->after.len == 0)
+		return block_malformed(r->w.block, "a row's key");
+	s->after.data[s->after.len - 1]++;
+	s->have_row = true;
+	return WIDE_OK;
+}
+
+/* It was of one row, or the filter has said so, of this or of all. */
+static void
+close_range(wide_scan *s)
+{
+	s->open = false;
+	if (s->run.all_over)
+		s->range = s->nranges;
+}
+
+wide_status
+scan_run_drop(wide_scan *s)
+{
+	scan_run   *r = &s->run;
+	bool		open = r->open;
+	bool		some = s->ahead.given < s->ahead.n;
+	uint32_t	next = some ? r->numbers[s->ahead.given] : r->w.row;
+
+	r->open = false;
+	forget_rows(s);
+	r->refused = NULL;
+	/* a cursor from which rows are fetched one by one rests after each */
+	r->size = 1;
+	if (!open)
+		return WIDE_OK;
+	if (r->over && !some)
+		close_range(s);
+	else if (s->cur->point)
+		s->point_done = next > r->first;
+	else if (r->seek && !some)
+	{
+		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
+		s->have_row = true;
+	}
+	else if (next > r->first)
+		return stand_behind(s, next - 1);
+	return WIDE_OK;
+}
+
+/* All rows of the run are done: the merge goes on behind it. */
+static wide_status
+run_leave(wide_scan *s, scan_family *f)
+{
+	scan_run   *r = &s->run;
+
+	r->open = false;
+	if (r->over || s->cur->point)
+	{
+		close_range(s);
+		return WIDE_OK;
+	}
+	TRY(stand_behind(s, r->w.end - 1));
+	TRY(merge_window_leave(f->m, r->w.end));
+	return r->seek ? scan_go_to_sought(s) : WIDE_OK;
+}
+
+/* Is the merge at the end of the range?  A range of one row: is it not at the row? */
+static bool
+range_over(const wide_scan *s, const scan_family *f)
+{
+	const entry *e = merge_entry(f->m);
+	const uint8_t *bounds = s->bounds.data;
+
+	if (e == NULL)
+		return true;
+	if (s->cur->point)
+		return e->rowlen != s->cur->lo_len || memcmp(e->ukey, bounds + s->cur->lo, e->rowlen) != 0;
+	return s->cur->hi_len > 0 && ukey_compare(e->ukey, e->rowlen, bounds + s->cur->hi, s->cur->hi_len) >= 0;
+}
+
+wide_status
+scan_run_next(wide_scan *s)
+{
+	scan_run   *r = &s->run;
+	scan_family *f = &s->families[0];
+
+	forget_rows(s);
+	for (;;)
+	{
+		if (r->open)
+		{
+			wide_status st = r->w.row < r->w.end ? run_read(s, f) : WIDE_OK;
+
+			if (st == WIDE_INTERRUPTED)
+				TRY(scan_run_drop(s));
+			if (st != WIDE_OK || s->ahead.n > 0)
+				return st;
+			if (r->w.row < r->w.end)
+				continue;
+			TRY(run_leave(s, f));
+		}
+		if (!s->open)
+		{
+			if (s->range >= s->nranges)
+				return WIDE_END;
+			TRY(scan_open_range(s));
+			if (!s->open)
+				continue;
+		}
+		if (s->reverse && !s->cur->point)
+			return WIDE_OK;
+		if ((s->cur->point && s->point_done) || range_over(s, f))
+		{
+			s->open = false;
+			continue;
+		}
+		TRY(run_open(s, f));
+		if (!r->open)
+			return WIDE_OK;
+		if (s->cur->point)
+			s->point_done = true;
+	}
+}

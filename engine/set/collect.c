@@ -1,0 +1,186 @@
+/* collect.c - removes files and memtables that nothing needs any more */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/set/collect.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/status.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/set/pin.h"
+
+#define COLLECT_BATCH 64
+
+/* MEM_FLUSHED -> MEM_FREE for those that no pin needs. */
+static wide_status
+collect_memtables(wide_db *db, bool *did)
+{
+	bool		some = false,
+				freed = false;
+
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		some |= atomic_load(&db->seg->memtables[i].state) == MEM_FLUSHED;
+	if (!some)
+		return WIDE_OK;
+	TRY(shm_lock(db, LOCK_COMMIT));
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+
+		if (atomic_load(&t->state) == MEM_FLUSHED && !set_memtable_pinned(db, t))
+		{
+			atomic_store(&t->state, MEM_FREE);
+			freed = true;
+		}
+	}
+	shm_unlock(db, LOCK_COMMIT);
+	if (freed)
+	{
+		*did = true;
+		shm_wake(db, &db->seg->commit.space_word);
+	}
+	return WIDE_OK;
+}
+
+/* One process unlinks at a time; the duty of a dead one is taken over (unlinking again is harmless). */
+static bool
+collect_duty(wide_db *db)
+{
+	_Atomic uint32_t *word = &db->seg->set.collector;
+	uint32_t	me = (uint32_t) getpid(),
+				holder = 0;
+
+	if (atomic_compare_exchange_strong(word, &holder, me))
+		return true;
+	return holder != me && kill((pid_t) holder, 0) != 0 && errno == ESRCH &&
+		atomic_compare_exchange_strong(word, &holder, me);
+}
+
+/* Dead slots that nobody needs any more. */
+static wide_status
+collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
+{
+	file_slot  *files = shm_files(db);
+	uint64_t	oldest;
+
+	*n = 0;
+	TRY(shm_lock(db, LOCK_SET));
+	oldest = set_oldest_pin(db);	/* after the removals: see the head comment */
+	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
+	{
+		file_slot  *f = &files[i - 1];
+
+		if (f->pending || f->removed_version > oldest)
+			continue;
+		index[*n] = i;
+		number[*n] = f->meta.number;
+		unlink_it[(*n)++] = !f->moved;
+	}
+	shm_unlock(db, LOCK_SET);
+	return WIDE_OK;
+}
+
+static wide_status
+collect_free(wide_db *db, const uint32_t *index, int n)
+{
+	set_state  *set = &db->seg->set;
+	file_slot  *files = shm_files(db);
+
+	TRY(shm_lock(db, LOCK_SET));
+	for (uint32_t *link = &set->dead_files; *link != 0;)
+	{
+		file_slot  *f = &files[*link - 1];
+		uint32_t	at = *link;
+		bool		mine = false;
+
+		for (int k = 0; k < n && !mine; k++)
+			mine = index[k] == at;
+		if (!mine)
+		{
+			link = &f->next;
+			continue;
+		}
+		*link = f->next;
+		f->in_use = 0;
+		f->next = set->free_files;
+		set->free_files = at;
+		set->ndead--;
+	}
+	shm_unlock(db, LOCK_SET);
+	return WIDE_OK;
+}
+
+/*
+ * Other processes keep files open for later reads, an idle one for as long as it
+ * lives, and what is open keeps its disk.  So that is given back here: nobody
+ * has a pin, nobody will read.  After the unlink, so that no name ever leads to
+ * a file cut short.
+ */
+static int
+unlink_and_free(wide_db *db, const char *path)
+{
+	int			fd = db->os->open(db->os, path, O_RDWR);
+	int			rc = db->os->unlink(db->os, path);
+
+	if (fd >= 0)
+	{
+		if (rc == 0)
+			(void) db->os->truncate(db->os, fd, 0);
+		db->os->close(db->os, fd);
+	}
+	return rc;
+}
+
+wide_status
+set_collect(wide_db *db, bool *did)
+{
+	uint32_t	index[COLLECT_BATCH];
+	uint64_t	number[COLLECT_BATCH];
+	bool		unlink_it[COLLECT_BATCH];
+	char		path[1100];
+	int			n,
+				done = 0;
+	wide_status st;
+
+	*did = false;
+	TRY(shm_check(db));
+	TRY(collect_memtables(db, did));
+	if (db->seg->set.ndead == db->seg->set.npending || files_held(db) || !collect_duty(db))
+		return WIDE_OK;
+	TRY_GOTO(collect_find(db, index, number, unlink_it, &n));
+	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
+	{
+		int			rc;
+
+		if ((st = shm_check(db)) != WIDE_OK)
+			break;
+		if (!unlink_it[done])
+			continue;
+		sst_forget(db, number[done]);
+		cache_forget_file(db, number[done]);
+		sst_path(db, number[done], path, sizeof path);
+		kill_point("collect-unlink");
+		rc = unlink_and_free(db, path);
+		if (rc < 0 && rc != -ENOENT)
+			st = wide_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
+		else
+			stat_add(db, STAT_FILES_DELETED, 1);
+	}
+	if (done > 0)
+	{
+		wide_status freed = collect_free(db, index, done);
+
+		*did = true;
+		st = st == WIDE_OK ? freed : st;
+	}
+done:
+	atomic_store(&db->seg->set.collector, 0);
+	return st;
+}

@@ -1,0 +1,396 @@
+/*
+ * open.c - which files a store consists of when it is opened.
+ *
+ * Normally that is what the newest edit of the manifest in force says.  A copy
+ * of the directory that was made file by file while the store was in use may
+ * have a manifest that is newer than its list of sorted files.  So of all
+ * states that the manifest has gone through, the newest one is taken of which
+ * every file is there.  That is right for whatever reason files are missing:
+ * any state, and the log from its restart_lsn on, make the same store; and if
+ * the log does not reach back so far the replay fails and nothing is changed,
+ * not even when the host says that the log's beginning is lost: files that only
+ * newer states list would be removed.  What the replay writes of files that a
+ * newer state lists is synced (set.older), since their being there makes that
+ * state whole.
+ * Where the manifest in force is missing or of no use, an older one is tried;
+ * there is one only when files were held (host->files_held) as it was replaced.
+ *
+ * A store that is not this log's (other id, other branch, ahead of its end) is
+ * refused: replay would skip records, or repeat what is not of this store.
+ *
+ * Locking: recovery; nobody else is there.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/set/file_set_load.h"
+#include "engine/base/buffer.h"
+#include "engine/base/hash.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/file_set.h"
+#include "engine/set/manifest.h"
+#include "engine/batch/payload.h"
+
+/* ------------------------------------------------------------- directory */
+
+/* What is in the directory. */
+typedef struct present
+{
+	buffer		files;			/* uint64_t: numbers of sorted files, ascending */
+	buffer		manifests;		/* the same of manifests */
+	wide_status st;
+} present;
+
+static int
+present_name(void *arg, const char *name)
+{
+	present    *p = arg;
+	unsigned long long number = 0;
+	uint64_t	n;
+	char		end = 0;
+	int			used = 0;
+
+	if (sscanf(name, "%llx.ss%c%n", &number, &end, &used) == 2 && end == 't' && name[used] == 0)
+	{
+		n = number;
+		p->st = buffer_append(&p->files, &n, sizeof n);
+	}
+	else if (sscanf(name, "manifest-%llx%n", &number, &used) == 1 && name[used] == 0)
+	{
+		n = number;
+		p->st = buffer_append(&p->manifests, &n, sizeof n);
+	}
+	return p->st != WIDE_OK;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a,
+				y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static wide_status
+present_read(wide_db *db, present *p)
+{
+	int			rc = db->os->list(db->os, db->dir, present_name, p);
+
+	if (rc < 0)
+		return wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+	if (p->files.len > 0)
+		qsort(p->files.data, p->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers);
+	return p->st;
+}
+
+static bool
+is_present(const present *p, uint64_t number)
+{
+	return p->files.len > 0 &&
+		bsearch(&number, p->files.data, p->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers) != NULL;
+}
+
+/* The newest manifest below that number; 0 none. */
+static uint64_t
+manifest_before(const present *p, uint64_t number)
+{
+	const uint64_t *m = (const uint64_t *) p->manifests.data;
+	uint64_t	best = 0;
+
+	for (size_t i = 0; i < p->manifests.len / sizeof *m; i++)
+		if (m[i] < number && m[i] > best)
+			best = m[i];
+	return best;
+}
+
+/* ---------------------------------------------------------------- states */
+
+typedef struct loaded
+{
+	const present *present;
+	buffer		files;			/* file_meta */
+	buffer		catalog;
+	uint64_t	flushed_seq;
+	uint64_t	restart_lsn;
+	uint64_t	next_file;
+	int64_t		last_ts;
+	uint64_t	log_id;
+	uint32_t	log_branch;
+	size_t		missing;		/* of files */
+	uint64_t	missed;			/* one of them */
+	uint64_t	edits;			/* so many have been read */
+	uint64_t	complete;		/* of these, up to the last one after which nothing was missing */
+	uint64_t	stop;			/* read no more than so many */
+	bool		older;			/* not the newest state */
+} loaded;
+
+static void
+loaded_free(loaded *l)
+{
+	buffer_free(&l->files);
+	buffer_free(&l->catalog);
+}
+
+static wide_status
+load_edit(void *arg, const manifest_edit *e)
+{
+	loaded	   *l = arg;
+
+	if (l->edits == l->stop)
+		return WIDE_END;
+	if (e->snapshot)
+		l->files.len = l->catalog.len = l->missing = 0;
+	for (int i = 0; i < e->nremove; i++)
+	{
+		file_meta  *f = (file_meta *) l->files.data;
+		size_t		n = l->files.len / sizeof *f,
+					k = 0;
+
+		while (k < n && f[k].number != e->remove[i])
+			k++;
+		if (k == n)
+			continue;			/* a linked file that was dropped before it was listed */
+		l->missing -= !is_present(l->present, f[k].number);
+		f[k] = f[n - 1];
+		l->files.len -= sizeof *f;
+	}
+	TRY(buffer_append(&l->files, e->add, (size_t) e->nadd * sizeof(file_meta)));
+	for (int i = 0; i < e->nadd; i++)
+		if (!is_present(l->present, e->add[i].number))
+		{
+			l->missing++;
+			l->missed = e->add[i].number;
+		}
+	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
+	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
+	l->next_file = e->next_file != 0 ? e->next_file : l->next_file;
+	l->last_ts = e->has_last_ts ? e->last_ts : l->last_ts;
+	if (e->catalog.data != NULL)
+	{
+		l->catalog.len = 0;
+		TRY(buffer_append(&l->catalog, e->catalog.data, e->catalog.len));
+	}
+	if (e->log_id != 0)
+	{
+		l->log_id = e->log_id;
+		l->log_branch = e->log_branch;
+	}
+	l->edits++;
+	if (l->missing == 0)
+		l->complete = l->edits;
+	return WIDE_OK;
+}
+
+/* The newest state of the manifest of which no file is missing. */
+static wide_status
+load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
+{
+	loaded		l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
+	uint64_t	edits,
+				next_file;
+	char		text[200];
+	wide_status st = manifest_read(db, number, load_edit, &l);
+
+	edits = l.edits;
+	next_file = l.next_file;
+	if (st == WIDE_OK && l.complete == 0)
+		st = wide_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir, (unsigned long long) l.missed);
+	else if (st == WIDE_OK && l.complete < edits)
+	{
+		if (db->host.report != NULL)
+		{
+			snprintf(text, sizeof text, "file %08llx.sst, which manifest-%08llx lists, is missing: going on from %llu edits before the manifest's end",
+					 (unsigned long long) l.missed, (unsigned long long) number, (unsigned long long) (edits - l.complete));
+			db->host.report(db->host.ctx, 1, text);
+		}
+		loaded_free(&l);
+		l = (loaded) {.present = p, .last_ts = INT64_MIN, .stop = l.complete};
+		st = manifest_read(db, number, load_edit, &l);
+		st = st == WIDE_END ? WIDE_OK : st;
+		l.older = true;
+		l.next_file = next_file > l.next_file ? next_file : l.next_file;
+	}
+	if (st == WIDE_OK)
+		*out = l;
+	else
+		loaded_free(&l);
+	return st;
+}
+
+/* WIDE_NOTFOUND: there is no store yet. */
+static wide_status
+load_newest(wide_db *db, loaded *l)
+{
+	present		p = {0};
+	uint64_t	number = 0,
+				before;
+	char		failure[300];
+	wide_status st,
+				first;
+
+	TRY(manifest_current(db, &number));
+	TRY_GOTO(present_read(db, &p));
+	st = first = load_manifest(db, number, &p, l);
+	if (st != WIDE_OK)
+		snprintf(failure, sizeof failure, "%s", wide_error_text());
+	while (st == WIDE_CORRUPT && (before = manifest_before(&p, number)) != 0)
+	{
+		number = before;
+		st = load_manifest(db, number, &p, l);
+		l->older = true;
+	}
+	/* what the one in force lacks is the better answer */
+	if (st != WIDE_OK)
+		st = wide_fail(first, "%s", failure);
+	else
+	{
+		db->seg->set.manifest_number = number;
+		/* beyond any limit: the next edit starts a new manifest */
+		db->seg->set.manifest_size = UINT64_MAX;
+	}
+done:
+	buffer_free(&p.files);
+	buffer_free(&p.manifests);
+	return st;
+}
+
+/* ------------------------------------------------------------------- log */
+
+/* Is the state one of this log? */
+static wide_status
+load_check(wide_db *db, const loaded *l)
+{
+	const file_meta *f = (const file_meta *) l->files.data;
+	uint64_t	id = 0,
+				newest = l->flushed_seq > l->restart_lsn ? l->flushed_seq : l->restart_lsn;
+	uint32_t	branch = 0;
+
+	if (db->log.identity != NULL)
+		db->log.identity(db->log.ctx, &id, &branch);
+	if (id != 0 && l->log_id != 0 && id != l->log_id)
+		return wide_fail(WIDE_CONFLICT, "the store belongs to another log: its log is %llu, this one is %llu",
+						 (unsigned long long) l->log_id, (unsigned long long) id);
+	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
+	{
+		uint64_t	seq = f[i].global_seq != 0 ? f[i].global_seq : f[i].seq_max;
+
+		newest = seq > newest ? seq : newest;
+	}
+	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
+		return wide_fail(WIDE_CONFLICT, "the store has changes up to %X/%X on branch %u, which are not in this log",
+						 (unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
+	return WIDE_OK;
+}
+
+/* ------------------------------------------------------------------ load */
+
+static void
+load_format(wide_db *db)
+{
+	set_state  *set = &db->seg->set;
+	file_slot  *files = shm_files(db);
+	uint64_t	own[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
+
+	set->max_files = db->seg->config.max_files;
+	for (uint32_t i = 0; i < set->max_files; i++)
+	{
+		memset(&files[i], 0, sizeof files[i]);
+		files[i].next = i + 1 < set->max_files ? i + 2 : 0;
+	}
+	set->free_files = set->max_files > 0 ? 1 : 0;
+	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older = 0;
+	atomic_store(&set->version, 2);	/* 0 means no pin */
+	/* a part of the range that no other recovery has had */
+	atomic_store(&set->replay_file, FILE_REPLAYED | (wide_hash(&own, sizeof own, (uint64_t) now_us(db)) >> 34 << 32));
+}
+
+/* A store that does not exist yet: an empty manifest; the log counts from its end. */
+static wide_status
+load_create(wide_db *db, loaded *l)
+{
+	buffer		payload = {0},
+				dump = {0};
+	manifest_edit m = {.snapshot = true, .next_file = 1, .has_last_ts = true, .last_ts = INT64_MIN};
+	wide_status st;
+
+	l->flushed_seq = l->restart_lsn = m.flushed_seq = m.restart_lsn = db->log.end(db->log.ctx);
+	l->next_file = 1;
+	l->last_ts = INT64_MIN;
+	TRY_GOTO(catalog_restore(db, (wide_bytes) {NULL, 0}));
+	TRY_GOTO(catalog_dump(db, &dump));
+	m.catalog = (wide_bytes) {dump.data, dump.len};
+	if (db->log.identity != NULL)
+		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
+	TRY_GOTO(manifest_encode(&m, &payload));
+	TRY_GOTO(db->log.sync(db->log.ctx, l->restart_lsn));
+	TRY_GOTO(manifest_switch(db, (wide_bytes) {payload.data, payload.len}));
+done:
+	buffer_free(&payload);
+	buffer_free(&dump);
+	return st;
+}
+
+static wide_status
+load_files(wide_db *db, const loaded *l)
+{
+	set_state  *set = &db->seg->set;
+	const file_meta *f = (const file_meta *) l->files.data;
+	size_t		n = l->files.len / sizeof *f;
+	family_slot *fam;
+
+	if (n > set->max_files)
+		return wide_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n, set->max_files);
+	TRY(shm_lock(db, LOCK_SET));
+	for (size_t i = 0; i < n; i++)
+	{
+		set_link_slot(db, &f[i], 1, true);
+		if ((fam = catalog_family_slot(db, f[i].family)) != NULL)
+			atomic_store(&fam->files_version, 1);
+	}
+	shm_unlock(db, LOCK_SET);
+	return WIDE_OK;
+}
+
+wide_status
+set_load(wide_db *db)
+{
+	set_state  *set = &db->seg->set;
+	commit_state *commit = &db->seg->commit;
+	loaded		l = {.last_ts = INT64_MIN};
+	wide_status st;
+
+	load_format(db);
+	st = load_newest(db, &l);
+	if (st == WIDE_NOTFOUND)
+		st = load_create(db, &l);
+	else if (st == WIDE_OK && (st = load_check(db, &l)) == WIDE_OK)
+		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
+	if (st != WIDE_OK)
+		goto done;
+	set->older = l.older;
+	set->flushed_seq = l.flushed_seq;
+	set->restart_lsn = l.restart_lsn;
+	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);
+	for (size_t i = 0; i < l.files.len / sizeof(file_meta); i++)
+	{
+		uint64_t	number = ((file_meta *) l.files.data)[i].number;
+
+		if (number < FILE_REPLAYED && number >= atomic_load(&set->next_file))
+			atomic_store(&set->next_file, number + 1);
+	}
+	TRY_GOTO(load_files(db, &l));
+	commit->last_ts = l.last_ts;
+	commit->logged_seq = l.flushed_seq;
+	atomic_store(&commit->applied_seq, l.flushed_seq);
+	atomic_store(&commit->visible_seq, l.flushed_seq);
+	db->seg->memtables[commit->active].start_lsn = l.restart_lsn;
+done:
+	loaded_free(&l);
+	return st;
+}

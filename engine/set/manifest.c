@@ -1,0 +1,541 @@
+/*
+ * manifest.c - the bytes of the manifest: which files the store consists of.
+ *
+ * Layout (all numbers little-endian; mirrored in doc/format.md):
+ *
+ *     CURRENT            "manifest-NNNNNNNN CCCCCCCCCCCCCCCC\n": the name of the
+ *                        manifest in force, its number in hex, and the hex
+ *                        xxh3-64 (seed MANIFEST_SEED) of that name
+ *     manifest-NNNNNNNN  header, then records, each at a multiple of 8
+ *
+ *     header    0  u64  magic "WIDEMANI"
+ *               8  u32  format, 1
+ *              12  u32  0
+ *              16  u64  number of this manifest
+ *              24  u64  xxh3-64 of bytes 0..23, seed MANIFEST_SEED
+ *     record    0  u32  bytes of the payload, > 0
+ *               4  u32  magic "EDIT"
+ *               8  u64  xxh3-64 of the payload, seed: record_seed()
+ *              16       payload, then zeros to a multiple of 8
+ *     payload   items: varint tag, then
+ *               1 SNAPSHOT               (nothing) forget all before this record
+ *               2 ADD                    file meta, see file_meta_put
+ *               3 REMOVE                 varint file number
+ *               4 FLUSHED                varint seq
+ *               5 RESTART                varint lsn
+ *               6 NEXT_FILE              varint number
+ *               7 LAST_TS                varint zigzag timestamp
+ *               8 CATALOG                varint length, dump (see catalog.c)
+ *               9 LOG                    varint id of the log, varint branch
+ *     An ADD and a REMOVE of one number in one record: the file changes its
+ *     meta (level).  Order within a record is as written: REMOVE before ADD.
+ *
+ * Invariants: a record is acknowledged only after its sync.  One that could not
+ * be written whole is not in force, and nothing is ever put behind it: the next
+ * edit begins a new manifest, which is in force when CURRENT names it.  Up to
+ * there a full disk fails the edit and nothing else.  Where it cannot be told
+ * whether the disk has an edit (a sync, a rename that fails) the store is
+ * poisoned: recovery takes what it finds.  The seed contains number and offset,
+ * so bytes of another file or place never verify.  A bad record with a good one behind it is therefore damage
+ * (WIDE_CORRUPT), a bad one at the end is the torn tail of an edit that nobody
+ * relied on.  After recovery the first edit always begins a new manifest, so
+ * nothing is ever appended behind a torn tail.
+ *
+ * Locking: everything here runs under LOCK_MANIFEST, or in recovery.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include "engine/set/manifest.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/hash.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/file_meta.h"
+#include "engine/batch/payload.h"
+
+#define MANIFEST_SEED	0x6d616e6966657374ull
+#define MANIFEST_MAGIC	0x494e414d45444957ull	/* "WIDEMANI" */
+#define MANIFEST_FORMAT	1
+#define MANIFEST_HEADER	32
+#define RECORD_HEADER	16
+#define RECORD_MAGIC	0x54494445u		/* "EDIT" */
+#define MANIFEST_MAX	((uint64_t) 1 << 30)
+
+enum manifest_tag { TAG_SNAPSHOT = 1, TAG_ADD, TAG_REMOVE, TAG_FLUSHED, TAG_RESTART, TAG_NEXT_FILE, TAG_LAST_TS, TAG_CATALOG, TAG_LOG };
+
+static uint64_t
+record_seed(uint64_t number, uint64_t offset)
+{
+	return MANIFEST_SEED ^ (number << 40) ^ offset;
+}
+
+static void
+manifest_path(wide_db *db, const char *name, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", db->dir, name);
+}
+
+static void
+manifest_name(uint64_t number, char *name, size_t size)
+{
+	snprintf(name, size, "manifest-%08llx", (unsigned long long) number);
+}
+
+/* ------------------------------------------------------------ file metas */
+
+/* ----------------------------------------------------------------- edits */
+
+static wide_status
+put_item(buffer *b, enum manifest_tag tag, uint64_t v)
+{
+	TRY(buffer_append_varint(b, tag));
+	return buffer_append_varint(b, v);
+}
+
+wide_status
+manifest_encode(const manifest_edit *e, buffer *out)
+{
+	if (e->snapshot)
+		TRY(buffer_append_varint(out, TAG_SNAPSHOT));
+	for (int i = 0; i < e->nremove; i++)
+		TRY(put_item(out, TAG_REMOVE, e->remove[i]));
+	for (int i = 0; i < e->nadd; i++)
+	{
+		TRY(buffer_append_varint(out, TAG_ADD));
+		TRY(file_meta_put(out, &e->add[i]));
+	}
+	if (e->flushed_seq != 0)
+		TRY(put_item(out, TAG_FLUSHED, e->flushed_seq));
+	if (e->restart_lsn != 0)
+		TRY(put_item(out, TAG_RESTART, e->restart_lsn));
+	if (e->next_file != 0)
+		TRY(put_item(out, TAG_NEXT_FILE, e->next_file));
+	if (e->has_last_ts)
+		TRY(put_item(out, TAG_LAST_TS, zigzag(e->last_ts)));
+	if (e->log_id != 0)
+	{
+		TRY(put_item(out, TAG_LOG, e->log_id));
+		TRY(buffer_append_varint(out, e->log_branch));
+	}
+	if (e->catalog.data != NULL)
+	{
+		TRY(put_item(out, TAG_CATALOG, e->catalog.len));
+		TRY(buffer_append(out, e->catalog.data, e->catalog.len));
+	}
+	return WIDE_OK;
+}
+
+/* Arrays that grow while an edit is decoded. */
+typedef struct decoded
+{
+	manifest_edit e;
+	buffer		add;			/* of file_meta */
+	buffer		remove;			/* of uint64_t */
+} decoded;
+
+/* One number of an item; NULL: malformed. */
+static const uint8_t *
+decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wide_status *st)
+{
+	uint64_t	v;
+
+	if ((p = varint_get(p, end, &v)) == NULL)
+		return NULL;
+	switch (tag)
+	{
+		case TAG_REMOVE:
+			*st = buffer_append(&d->remove, &v, sizeof v);
+			d->e.nremove++;
+			break;
+		case TAG_FLUSHED:
+			d->e.flushed_seq = v;
+			break;
+		case TAG_RESTART:
+			d->e.restart_lsn = v;
+			break;
+		case TAG_NEXT_FILE:
+			d->e.next_file = v;
+			break;
+		case TAG_LAST_TS:
+			d->e.has_last_ts = true;
+			d->e.last_ts = unzigzag(v);
+			break;
+		case TAG_LOG:
+			d->e.log_id = v;
+			if ((p = varint_get(p, end, &v)) == NULL || v > UINT32_MAX)
+				return NULL;
+			d->e.log_branch = (uint32_t) v;
+			break;
+		case TAG_CATALOG:
+			if (v > (uint64_t) (end - p))
+				return NULL;
+			d->e.catalog = (wide_bytes) {p, v};
+			p += v;
+			break;
+		default:
+			return NULL;
+	}
+	return p;
+}
+
+static wide_status
+manifest_decode(wide_bytes payload, decoded *d)
+{
+	const uint8_t *p = payload.data,
+			   *end = p + payload.len;
+	wide_status st = WIDE_OK;
+
+	d->add.len = d->remove.len = 0;
+	memset(&d->e, 0, sizeof d->e);
+	while (p != NULL && p < end && st == WIDE_OK)
+	{
+		uint64_t	tag;
+		file_meta	f;
+
+		if ((p = varint_get(p, end, &tag)) == NULL)
+			break;
+		if (tag == TAG_SNAPSHOT)
+			d->e.snapshot = true;
+		else if (tag == TAG_ADD)
+		{
+			if ((p = file_meta_get(p, end, &f)) == NULL)
+				break;
+			st = buffer_append(&d->add, &f, sizeof f);
+			d->e.nadd++;
+		}
+		else
+			p = decode_number(d, tag, p, end, &st);
+	}
+	if (st != WIDE_OK)
+		return st;
+	if (p == NULL)
+		return wide_fail(WIDE_CORRUPT, "an edit of the manifest verifies but makes no sense");
+	d->e.add = (const file_meta *) d->add.data;
+	d->e.remove = (const uint64_t *) d->remove.data;
+	return WIDE_OK;
+}
+
+/* --------------------------------------------------------------- writing */
+
+/* Appends the record for a position to the buffer. */
+static wide_status
+record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
+{
+	static const uint8_t zeros[8];
+	uint8_t		head[RECORD_HEADER];
+
+	if (payload.len == 0 || payload.len > UINT32_MAX)
+		return wide_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
+	put_u32le(head, (uint32_t) payload.len);
+	put_u32le(head + 4, RECORD_MAGIC);
+	put_u64le(head + 8, wide_hash(payload.data, payload.len, record_seed(number, offset)));
+	TRY(buffer_append(b, head, sizeof head));
+	TRY(buffer_append(b, payload.data, payload.len));
+	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
+}
+
+/* The disk may have the edit, or not. */
+static wide_status
+manifest_unsure(wide_db *db, const char *what, int64_t error)
+{
+	char		text[200];
+
+	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -error));
+	wide_poison(db, text);
+	return wide_fail(WIDE_IO, "%s", text);
+}
+
+wide_status
+manifest_append(wide_db *db, wide_bytes payload)
+{
+	set_state  *set = &db->seg->set;
+	buffer		record = {0};
+	char		name[40],
+				path[1100];
+	int			fd = -1;
+	int64_t		n;
+	wide_status st;
+
+	manifest_name(set->manifest_number, name, sizeof name);
+	manifest_path(db, name, path, sizeof path);
+	TRY_GOTO(record_make(&record, set->manifest_number, set->manifest_size, payload));
+	fd = db->os->open(db->os, path, O_RDWR);
+	if (fd < 0)
+	{
+		st = os_fail(fd, "open file", path);
+		goto done;
+	}
+	n = db->os->pwrite(db->os, fd, record.data, record.len, set->manifest_size);
+	if (n < 0)
+	{
+		/* part of a record may be there now */
+		set->manifest_size = UINT64_MAX;
+		st = os_fail(n, "write file", path);
+		goto done;
+	}
+	kill_point("manifest-append");
+	n = db->os->sync(db->os, fd);
+	if (n < 0)
+	{
+		st = manifest_unsure(db, "syncing the manifest", n);
+		goto done;
+	}
+	kill_point("manifest-sync");
+	set->manifest_size += record.len;
+done:
+	if (fd >= 0)
+		db->os->close(db->os, fd);
+	buffer_free(&record);
+	return st;
+}
+
+/* Write, sync and close a whole file; negative errno. */
+static int64_t
+write_file(wide_db *db, const char *path, const void *data, size_t len)
+{
+	int			fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
+	int64_t		n;
+
+	if (fd < 0)
+		return fd;
+	n = db->os->pwrite(db->os, fd, data, len, 0);
+	if (n >= 0)
+		n = db->os->sync(db->os, fd);
+	db->os->close(db->os, fd);
+	return n < 0 ? n : 0;
+}
+
+wide_status
+manifest_switch(wide_db *db, wide_bytes snapshot)
+{
+	set_state  *set = &db->seg->set;
+	uint64_t	number = set->manifest_number + 1;
+	buffer		b = {0};
+	uint8_t		head[MANIFEST_HEADER] = {0};
+	char		name[40],
+				text[80],
+				path[1100],
+				current[1100];
+	int64_t		n;
+	wide_status st;
+
+	put_u64le(head, MANIFEST_MAGIC);
+	put_u32le(head + 8, MANIFEST_FORMAT);
+	put_u64le(head + 16, number);
+	put_u64le(head + 24, wide_hash(head, 24, MANIFEST_SEED));
+	TRY_GOTO(buffer_append(&b, head, sizeof head));
+	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
+	manifest_name(number, name, sizeof name);
+	manifest_path(db, name, path, sizeof path);
+	if ((n = write_file(db, path, b.data, b.len)) < 0)
+	{
+		st = os_fail(n, "write file", path);
+		db->os->unlink(db->os, path);
+		goto done;
+	}
+	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) wide_hash(name, strlen(name), MANIFEST_SEED));
+	manifest_path(db, "CURRENT.tmp", path, sizeof path);
+	manifest_path(db, "CURRENT", current, sizeof current);
+	if ((n = write_file(db, path, text, strlen(text))) < 0 || (n = db->os->syncdir(db->os, db->dir)) < 0)
+	{
+		st = os_fail(n, "write file", path);
+		db->os->unlink(db->os, path);
+		goto done;
+	}
+	if ((n = db->os->rename(db->os, path, current)) < 0)
+	{
+		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n) : os_fail(n, "rename file", path);
+		goto done;
+	}
+	kill_point("manifest-switch");
+	if ((n = db->os->syncdir(db->os, db->dir)) < 0)
+	{
+		st = manifest_unsure(db, "syncing the directory", n);
+		goto done;
+	}
+	/* the old one is only litter now, unless a copy is being made: recovery removes it when this does not */
+	if (set->manifest_number != 0 && !files_held(db))
+	{
+		manifest_name(set->manifest_number, name, sizeof name);
+		manifest_path(db, name, path, sizeof path);
+		db->os->unlink(db->os, path);
+	}
+	set->manifest_number = number;
+	set->manifest_size = b.len;
+done:
+	buffer_free(&b);
+	return st;
+}
+
+/* --------------------------------------------------------------- reading */
+
+/* The whole file; WIDE_NOTFOUND when it does not exist. */
+static wide_status
+read_file(wide_db *db, const char *path, buffer *b)
+{
+	int			fd = db->os->open(db->os, path, O_RDONLY);
+	int64_t		n;
+	wide_status st;
+
+	if (fd == -ENOENT)
+		return WIDE_NOTFOUND;
+	if (fd < 0)
+		return wide_fail(WIDE_IO, "could not open %s: %s", path, strerror(-fd));
+	n = db->os->size(db->os, fd);
+	if (n < 0 || (uint64_t) n > MANIFEST_MAX)
+	{
+		st = wide_fail(n < 0 ? WIDE_IO : WIDE_CORRUPT, "%s has an impossible size", path);
+		goto done;
+	}
+	TRY_GOTO(buffer_reserve(b, (size_t) n + 1));
+	n = db->os->pread(db->os, fd, b->data, (size_t) n, 0);
+	if (n < 0)
+		st = wide_fail(WIDE_IO, "could not read %s: %s", path, strerror((int) -n));
+	else
+		b->len = (size_t) n;
+done:
+	db->os->close(db->os, fd);
+	return st;
+}
+
+static int
+list_sst(void *arg, const char *name)
+{
+	size_t		n = strlen(name);
+
+	if (n > 4 && strcmp(name + n - 4, ".sst") == 0)
+		*(bool *) arg = true;
+	return 0;
+}
+
+wide_status
+manifest_current(wide_db *db, uint64_t *number)
+{
+	buffer		b = {0};
+	char		path[1100],
+				name[40];
+	unsigned long long got = 0,
+				check = 0;
+	bool		files = false;
+	int			used = 0;
+	wide_status st;
+
+	manifest_path(db, "CURRENT", path, sizeof path);
+	st = read_file(db, path, &b);
+	if (st == WIDE_NOTFOUND)
+	{
+		/* CURRENT is durable before the first sorted file is written */
+		int			rc = db->os->list(db->os, db->dir, list_sst, &files);
+
+		if (rc < 0)
+			st = wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+		else if (files)
+			st = wide_fail(WIDE_CORRUPT, "%s is missing but there are sorted files", path);
+		goto done;
+	}
+	if (st != WIDE_OK)
+		goto done;
+	b.data[b.len] = 0;
+	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2 || (size_t) used != b.len)
+		st = wide_fail(WIDE_CORRUPT, "%s is damaged", path);
+	else
+	{
+		manifest_name(got, name, sizeof name);
+		if (wide_hash(name, strlen(name), MANIFEST_SEED) != check)
+			st = wide_fail(WIDE_CORRUPT, "%s is damaged", path);
+	}
+	*number = got;
+done:
+	buffer_free(&b);
+	return st;
+}
+
+/* The payload of the record at an offset; false: none that verifies. */
+static bool
+record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload)
+{
+	uint32_t	len;
+
+	if (b->len < RECORD_HEADER || offset > b->len - RECORD_HEADER)
+		return false;
+	len = get_u32le(b->data + offset);
+	if (len == 0 || get_u32le(b->data + offset + 4) != RECORD_MAGIC || len > b->len - offset - RECORD_HEADER)
+		return false;
+	*payload = (wide_bytes) {b->data + offset + RECORD_HEADER, len};
+	return wide_hash(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
+}
+
+/* Every edit of a manifest that has been read into b. */
+static wide_status
+read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, manifest_fn fn, void *arg)
+{
+	decoded		d = {0};
+	uint64_t	at = MANIFEST_HEADER;
+	wide_bytes	payload;
+	wide_status st = WIDE_OK;
+
+	while (record_at(b, number, at, &payload))
+	{
+		TRY_GOTO(manifest_decode(payload, &d));
+		if (at == MANIFEST_HEADER && !d.e.snapshot)
+			break;
+		TRY_GOTO(fn(arg, &d.e));
+		at += RECORD_HEADER + payload.len + (-payload.len & 7);
+	}
+	if (at == MANIFEST_HEADER)
+	{
+		st = wide_fail(WIDE_CORRUPT, "%s does not begin with a snapshot", path);
+		goto done;
+	}
+	for (uint64_t later = at + 8; later < b->len; later += 8)
+		if (record_at(b, number, later, &payload))
+		{
+			st = wide_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path, (unsigned long long) at);
+			goto done;
+		}
+	if (at < b->len && db->host.report != NULL)
+		db->host.report(db->host.ctx, 1, "widetable: an unfinished edit at the end of the manifest is ignored");
+done:
+	buffer_free(&d.add);
+	buffer_free(&d.remove);
+	return st;
+}
+
+wide_status
+manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
+{
+	buffer		b = {0};
+	char		path[1100],
+				name[40];
+	wide_status st;
+
+	manifest_name(number, name, sizeof name);
+	manifest_path(db, name, path, sizeof path);
+	st = read_file(db, path, &b);
+	if (st == WIDE_NOTFOUND)
+		st = wide_fail(WIDE_CORRUPT, "%s is missing", path);
+	if (st != WIDE_OK)
+		goto done;
+	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC || get_u64le(b.data + 16) != number ||
+		get_u64le(b.data + 24) != wide_hash(b.data, 24, MANIFEST_SEED))
+	{
+		st = wide_fail(WIDE_CORRUPT, "%s has a damaged header", path);
+		goto done;
+	}
+	if (get_u32le(b.data + 8) != MANIFEST_FORMAT)
+	{
+		st = wide_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path, get_u32le(b.data + 8), MANIFEST_FORMAT);
+		goto done;
+	}
+	st = read_records(db, &b, number, path, fn, arg);
+done:
+	buffer_free(&b);
+	return st;
+}

@@ -1,0 +1,689 @@
+/*
+ * mem.c - the memtable: a skip list in memory that only grows.
+ *
+ * One list holds the entries of all families, ordered by (family, key).  It
+ * lives in one contiguous piece of memory, shared or private, and is linked by
+ * offset / 8 from its base, so that every process may have it elsewhere.
+ *
+ *     0      nothing: offset 0 is the null link
+ *     16     links of the head, the highest level first; the head's node is at 64
+ *     64     nodes
+ *
+ * A node of height h takes, from its 8-aligned offset `at`,
+ *
+ *     padding to make the struct 8-aligned    4 bytes when h is odd
+ *     u32 link[h]        level h-1 first, level 0 next to the struct
+ *     struct node        values first, then what a comparison reads: family,
+ *                        key length, key
+ *     key, value         no alignment
+ *
+ * and is named by the offset of its struct; the links are at negative indexes,
+ * so a node does not store its height: it is only ever reached on levels that
+ * it has.  The height is a hash of the offset, so that the space of a node can
+ * be told before it is written and no random state is shared.
+ *
+ * Invariants
+ *  - Every level is an ordered sub-list of the level below; a node is linked
+ *    bottom up, and on level 0 it is complete.
+ *  - Nodes are never changed (except links), moved or removed.
+ *
+ * Locking: none.  Inserters link with compare-and-swap (release), readers load
+ * links with acquire: whoever sees a node sees its bytes.  Space is given out by
+ * the caller.  A process that dies between two levels leaves a correct list,
+ * but its batch is incomplete: the caller holds in_crit.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/set/memtable.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+
+#define TOUCH_BYTES	4096		/* a page, or a part of one */
+#define HEAD_AT		64
+#define HEAD		(HEAD_AT / 8)
+
+typedef struct node
+{
+	int64_t		ttl_us;
+	int64_t		ts;
+	uint64_t	tail;			/* seq << 8 | type */
+	uint32_t	vlen;
+	uint32_t	rowlen;
+	uint32_t	family;
+	uint32_t	klen;
+	uint8_t		key[];
+} node;
+
+_Static_assert(HEAD_AT >= 16 + MEM_HEIGHT * sizeof(uint32_t), "the head's links need room");
+_Static_assert(sizeof(node) == 40, "no padding");
+
+/* What is looked for: all of a key, or the place before all entries of a ukey. */
+typedef struct target
+{
+	uint32_t	family;
+	uint32_t	klen;
+	const uint8_t *key;
+	uint64_t	prefix;			/* first 8 bytes of key, big-endian, zero-filled */
+	int64_t		ts;
+	uint64_t	tail;
+} target;
+
+static inline node *
+node_at(const mem *m, uint32_t ref)
+{
+	return (node *) (m->base + (uint64_t) ref * 8);
+}
+
+static inline _Atomic uint32_t *
+node_link(const mem *m, uint32_t ref, int level)
+{
+	return (_Atomic uint32_t *) (m->base + (uint64_t) ref * 8) - 1 - level;
+}
+
+static inline uint32_t
+node_next(const mem *m, uint32_t ref, int level)
+{
+	return atomic_load_explicit(node_link(m, ref, level), memory_order_acquire);
+}
+
+static inline uint64_t
+key_prefix(const uint8_t *key, uint32_t klen)
+{
+	uint8_t		b[8] = {0};
+
+	if (klen >= 8)
+		return get_u64be(key);
+	memcpy(b, key, klen);
+	return get_u64be(b);
+}
+
+static inline void
+target_set(target *t, uint32_t family, const uint8_t *key, uint32_t klen, int64_t ts, uint64_t tail)
+{
+	t->family = family;
+	t->klen = klen;
+	t->key = key;
+	t->prefix = key_prefix(key, klen);
+	t->ts = ts;
+	t->tail = tail;
+}
+
+/*
+ * Sign of node - target.  Most comparisons end with the family or the first 8
+ * bytes of the key, which are neighbours.  Zero fill does not disturb the
+ * order: where it makes a difference the shorter key is a prefix of the other
+ * and sorts first, where it makes none all the bytes are compared.
+ */
+static inline int
+node_compare(const node *n, const target *t)
+{
+	uint64_t	prefix;
+	int			c;
+
+	if (n->family != t->family)
+		return n->family < t->family ? -1 : 1;
+	prefix = key_prefix(n->key, n->klen);
+	if (prefix != t->prefix)
+		return prefix < t->prefix ? -1 : 1;
+	c = ukey_compare(n->key, n->klen, t->key, t->klen);
+	if (c != 0)
+		return c;
+	if (n->ts != t->ts)
+		return n->ts > t->ts ? -1 : 1;
+	return n->tail > t->tail ? -1 : n->tail < t->tail;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static inline int
+height_at(uint64_t at)
+{
+	uint64_t	x = at + 0x9e3779b97f4a7c15ull;
+	int			h = 1;
+
+	/* splitmix64 */
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	while (h < MEM_HEIGHT && (x & 3) == 0)
+	{
+		h++;
+		x >>= 2;
+	}
+	return h;
+}
+
+static inline size_t
+node_size(int height, uint32_t klen, uint32_t vlen)
+{
+	size_t		links = (height * sizeof(uint32_t) + 7) & ~(size_t) 7;
+
+	return links + ((sizeof(node) + (size_t) klen + vlen + 7) & ~(size_t) 7);
+}
+
+size_t
+mem_node_bytes(uint32_t klen, uint32_t vlen)
+{
+	return node_size(MEM_HEIGHT, klen, vlen);
+}
+
+size_t
+mem_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen)
+{
+	return node_size(height_at(at), klen, vlen);
+}
+
+void
+mem_format(memtable *t, uint8_t *base, uint64_t capacity)
+{
+	memset(base, 0, HEAD_AT);
+	t->capacity = capacity;
+	atomic_store(&t->applying, 0);
+	atomic_store(&t->height, 1);
+	atomic_store(&t->cells, 0);
+	atomic_store(&t->tombstones, 0);
+	atomic_store(&t->ts_min, INT64_MAX);
+	atomic_store(&t->ts_max, INT64_MIN);
+	atomic_store(&t->ts_ahead, INT64_MIN);
+	atomic_store(&t->seq_min, UINT64_MAX);
+	atomic_store(&t->seq_max, 0);
+	atomic_store(&t->head, HEAD);
+	atomic_store_explicit(&t->used, HEAD_AT, memory_order_release);
+}
+
+void
+mem_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
+{
+	m->base = base;
+	m->t = t;
+	mem_format(t, base, capacity);
+}
+
+void
+mem_at(wide_db *db, uint32_t index, mem *m)
+{
+	m->t = &db->seg->memtables[index];
+	m->base = SHM_AT(db, m->t->region);
+}
+
+void
+mem_touch(const mem *m, uint64_t at, uint64_t bytes)
+{
+	uintptr_t	p = (uintptr_t) m->base + at;
+
+	for (uintptr_t end = p + bytes; p < end; p = (p | (TOUCH_BYTES - 1)) + 1)
+		(void) *(const volatile uint8_t *) p;
+}
+
+/* ---------------------------------------------------------------- search */
+
+/* From `from`, which is before the target, the last node before it on the level; *next is the one after. */
+static inline uint32_t
+level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *next)
+{
+	for (;;)
+	{
+		uint32_t	n = node_next(m, from, level);
+
+		if (level > 0)
+			__builtin_prefetch(node_at(m, node_next(m, from, level - 1)));
+		if (n == 0 || node_compare(node_at(m, n), t) >= 0)
+		{
+			*next = n;
+			return from;
+		}
+		from = n;
+	}
+}
+
+/* The last node before the target on level 0 (HEAD when there is none). */
+static uint32_t
+search(const mem *m, const target *t, uint32_t *next)
+{
+	uint32_t	at = HEAD;
+	uint32_t	seen = 0;		/* a node known to be not before the target */
+
+	*next = 0;
+	for (int level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1; level >= 0; level--)
+	{
+		for (;;)
+		{
+			uint32_t	n = node_next(m, at, level);
+
+			if (n == 0 || n == seen)
+				break;
+			/* what is looked at if this one is not before the target: most often it is not in the cache either */
+			if (level > 0)
+				__builtin_prefetch(node_at(m, node_next(m, at, level - 1)));
+			if (node_compare(node_at(m, n), t) >= 0)
+			{
+				seen = n;
+				break;
+			}
+			at = n;
+		}
+	}
+	*next = node_next(m, at, 0);
+	/* somebody may have inserted between the comparison and this load */
+	while (*next != 0 && *next != seen && node_compare(node_at(m, *next), t) < 0)
+	{
+		at = *next;
+		*next = node_next(m, at, 0);
+	}
+	return at;
+}
+
+/* ---------------------------------------------------------------- insert */
+
+static inline void
+lower(_Atomic int64_t *p, int64_t v)
+{
+	int64_t		old = atomic_load_explicit(p, memory_order_relaxed);
+
+	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static inline void
+raise(_Atomic int64_t *p, int64_t v)
+{
+	int64_t		old = atomic_load_explicit(p, memory_order_relaxed);
+
+	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static inline void
+lower_u(_Atomic uint64_t *p, uint64_t v)
+{
+	uint64_t	old = atomic_load_explicit(p, memory_order_relaxed);
+
+	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static inline void
+raise_u(_Atomic uint64_t *p, uint64_t v)
+{
+	uint64_t	old = atomic_load_explicit(p, memory_order_relaxed);
+
+	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* Bounds are widened before the node can be seen: a reader that skips by them misses nothing. */
+static void
+note_entry(memtable *t, const entry *e)
+{
+	lower(&t->ts_min, e->ts);
+	raise(&t->ts_max, e->ts);
+	lower_u(&t->seq_min, e->seq);
+	raise_u(&t->seq_max, e->seq);
+}
+
+static inline void
+cursor_at(mem_cursor *c, uint32_t ref)
+{
+	const node *n;
+
+	c->node = ref;
+	if (ref == 0)
+		return;
+	n = node_at(&c->m, ref);
+	c->family = n->family;
+	c->e.ukey = n->key;
+	c->e.klen = n->klen;
+	c->e.rowlen = n->rowlen;
+	c->e.ts = n->ts;
+	c->e.seq = n->tail >> 8;
+	c->e.type = (uint8_t) n->tail;
+	c->e.vlen = n->vlen;
+	c->e.ttl_us = n->ttl_us;
+	c->e.value = n->key + n->klen;
+}
+
+static uint32_t
+write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *e)
+{
+	uint64_t	off = at + ((height * sizeof(uint32_t) + 7) & ~(size_t) 7);
+	node	   *n = (node *) (m->base + off);
+
+	n->ttl_us = e->ttl_us;
+	n->ts = e->ts;
+	n->tail = e->seq << 8 | e->type;
+	n->vlen = e->vlen;
+	n->rowlen = e->rowlen;
+	n->family = family;
+	n->klen = e->klen;
+	memcpy(n->key, e->ukey, e->klen);
+	if (e->value != NULL && e->vlen != 0)
+		memcpy(n->key + e->klen, e->value, e->vlen);
+	return (uint32_t) (off / 8);
+}
+
+/*
+ * Fill before[] and after[] of the levels below `height` and perhaps more;
+ * returns of how many (at most `top`).  With a hint: climb from level 0 while
+ * the hint's node is not right before the target, and search down from the
+ * first that is; ascending keys stop at once.
+ */
+static int
+find_splice(const mem *m, const target *t, int height, int top, const mem_hint *hint,
+			uint32_t *before, uint32_t *after)
+{
+	int			known = top;
+	int			level = top - 1;
+	uint32_t	at = HEAD;
+
+	for (int l = 0; hint != NULL && l < top && hint->before[l] != 0; l++)
+	{
+		uint32_t	h = hint->before[l];
+		uint32_t	n;
+
+		if (h != HEAD && node_compare(node_at(m, h), t) >= 0)
+			continue;
+		n = node_next(m, h, l);
+		if (n != 0 && node_compare(node_at(m, n), t) < 0)
+			continue;			/* too far back: a higher level gets there faster */
+		at = h;
+		level = l;
+		known = l + 1 > height ? l + 1 : height;
+		/* the levels above, as far as they are needed, from the hint too */
+		for (int u = l + 1; u < height; u++)
+		{
+			uint32_t	from = hint->before[u] != 0 ? hint->before[u] : HEAD;
+
+			if (from != HEAD && node_compare(node_at(m, from), t) >= 0)
+				from = HEAD;
+			before[u] = level_search(m, from, u, t, &after[u]);
+		}
+		break;
+	}
+	for (; level >= 0; level--)
+		at = before[level] = level_search(m, at, level, t, &after[level]);
+	return known;
+}
+
+void
+mem_note_ahead(memtable *t, int64_t ts)
+{
+	raise(&t->ts_ahead, ts);
+}
+
+/* The node at ref of that height is written; e: what is in it. */
+static void
+link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e, mem_hint *hint)
+{
+	uint32_t	before[MEM_HEIGHT];
+	uint32_t	after[MEM_HEIGHT];
+	uint32_t	tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
+	int			known;
+	target		t;
+
+	while ((uint32_t) height > tall &&
+		   !atomic_compare_exchange_weak_explicit(&m->t->height, &tall, height, memory_order_relaxed, memory_order_relaxed))
+		;
+	target_set(&t, family, e->ukey, e->klen, e->ts, e->seq << 8 | e->type);
+	known = find_splice(m, &t, height, tall > (uint32_t) height ? (int) tall : height, hint, before, after);
+	note_entry(m->t, e);
+	for (int level = 0; level < height; level++)
+	{
+		for (;;)
+		{
+			uint32_t	next = after[level];
+
+			/* the same key again (replay): the first stays */
+			if (level == 0 && next != 0 && node_compare(node_at(m, next), &t) == 0)
+				return;
+			atomic_store_explicit(node_link(m, ref, level), next, memory_order_relaxed);
+			if (atomic_compare_exchange_strong_explicit(node_link(m, before[level], level), &next, ref,
+														memory_order_release, memory_order_relaxed))
+				break;
+			/* somebody was faster here; nodes do not go away, so what was before still is */
+			before[level] = level_search(m, before[level], level, &t, &after[level]);
+		}
+	}
+	atomic_fetch_add_explicit(&m->t->cells, 1, memory_order_relaxed);
+	if (e->type != ENTRY_PUT)
+		atomic_fetch_add_explicit(&m->t->tombstones, 1, memory_order_relaxed);
+	if (hint != NULL)
+		for (int level = 0; level < known; level++)
+			hint->before[level] = level < height ? ref : before[level];
+}
+
+void
+mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint)
+{
+	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
+}
+
+uint32_t
+mem_write(mem *m, uint64_t at, wide_family_id family, const entry *e)
+{
+	return write_node(m, at, height_at(at), family, e);
+}
+
+uint32_t
+mem_written(uint64_t at)
+{
+	return (uint32_t) ((at + ((height_at(at) * sizeof(uint32_t) + 7) & ~(size_t) 7)) / 8);
+}
+
+void
+mem_link(mem *m, uint64_t at, mem_hint *hint)
+{
+	mem_cursor	c = {.m = *m};
+
+	cursor_at(&c, mem_written(at));
+	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
+}
+
+void
+mem_insert(mem *m, uint64_t at, wide_family_id family, const entry *e)
+{
+	mem_insert_hint(m, at, family, e, NULL);
+}
+
+/* ---------------------------------------------------------------- cursor */
+
+void
+mem_cursor_open(mem_cursor *c, const mem *m)
+{
+	memset(c, 0, sizeof(*c));
+	c->m = *m;
+}
+
+void
+mem_first(mem_cursor *c)
+{
+	cursor_at(c, node_next(&c->m, HEAD, 0));
+}
+
+void
+mem_seek(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	target		t;
+	uint32_t	next;
+
+	target_set(&t, family, ukey, klen, ts, seq << 8 | 0xff);
+	search(&c->m, &t, &next);
+	cursor_at(c, next);
+}
+
+void
+mem_seek_before(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen)
+{
+	target		t;
+	uint32_t	next;
+	uint32_t	at;
+
+	/* nothing with this ukey sorts before this */
+	target_set(&t, family, ukey, klen, INT64_MAX, UINT64_MAX);
+	at = search(&c->m, &t, &next);
+	cursor_at(c, at == HEAD ? 0 : at);
+}
+
+void
+mem_next(mem_cursor *c)
+{
+	uint32_t	next = node_next(&c->m, c->node, 0);
+
+	if (next != 0)
+		__builtin_prefetch(node_link(&c->m, next, 0));
+	cursor_at(c, next);
+}
+
+void
+mem_cursor_at(mem_cursor *c, uint32_t node)
+{
+	cursor_at(c, node);
+}
+
+uint64_t
+mem_node_end(const mem_cursor *c)
+{
+	return (uint64_t) c->node * 8 + ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
+}
+
+/*
+ * From the highest level down: the lowest one that has at most MEM_SAMPLE nodes
+ * in the range.  A node is on the next level with a probability of 1/4.
+ */
+int
+mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+		   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
+{
+	uint32_t	found[MEM_SAMPLE];
+	int			level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1;
+	uint32_t	at = HEAD;
+	int			n = 0;
+	target		from,
+				to;
+
+	target_set(&from, family, lo, lolen, INT64_MAX, UINT64_MAX);
+	if (hi != NULL)
+		target_set(&to, family, hi, hilen, INT64_MAX, UINT64_MAX);
+	else
+		target_set(&to, family + 1, (const uint8_t *) "", 0, INT64_MAX, UINT64_MAX);
+	*each = 1;
+	for (; level >= 0; level--)
+	{
+		uint32_t	next;
+		int			k = 0;
+
+		at = level_search(m, at, level, &from, &next);
+		for (; next != 0 && node_compare(node_at(m, next), &to) < 0; next = node_next(m, next, level))
+		{
+			if (k == MEM_SAMPLE)
+				return n;
+			found[k++] = next;
+		}
+		memcpy(nodes, found, (size_t) k * sizeof *nodes);
+		n = k;
+		*each = (double) (1u << 2 * level);
+	}
+	return n;
+}
+
+/* ----------------------------------------------------------------- check */
+
+static bool
+ref_valid(const mem *m, uint32_t ref)
+{
+	uint64_t	off = (uint64_t) ref * 8;
+	uint64_t	used = atomic_load(&m->t->used);
+
+	if (off <= HEAD_AT || off + sizeof(node) > used)
+		return false;
+	return (uint64_t) node_at(m, ref)->klen + node_at(m, ref)->vlen <= used - off - sizeof(node);
+}
+
+wide_status
+mem_check(mem *m)
+{
+	uint64_t	cells = 0,
+				tombstones = 0;
+	uint32_t	height = atomic_load(&m->t->height);
+
+	if (height < 1 || height > MEM_HEIGHT || atomic_load(&m->t->used) > m->t->capacity)
+		return wide_fail(WIDE_CORRUPT, "memtable: height %u or use is impossible", height);
+	for (int level = 0; level < (int) height; level++)
+	{
+		uint32_t	below = HEAD;
+		uint32_t	last = HEAD;
+
+		for (uint32_t ref = node_next(m, HEAD, level); ref != 0; last = ref, ref = node_next(m, ref, level))
+		{
+			const node *n;
+
+			if (!ref_valid(m, ref))
+				return wide_fail(WIDE_CORRUPT, "memtable: bad link %u on level %d", ref, level);
+			n = node_at(m, ref);
+			if (last != HEAD)
+			{
+				target		t;
+
+				target_set(&t, n->family, n->key, n->klen, n->ts, n->tail);
+				if (node_compare(node_at(m, last), &t) >= 0)
+					return wide_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref, level);
+			}
+			/* every node of this level is on the one below */
+			while (level > 0 && below != 0 && below != ref)
+				below = node_next(m, below, level - 1);
+			if (below == 0)
+				return wide_fail(WIDE_CORRUPT, "memtable: %u is on level %d but not below", ref, level);
+			if (level == 0)
+			{
+				cells++;
+				tombstones += (uint8_t) n->tail != ENTRY_PUT;
+			}
+		}
+	}
+	if (cells != atomic_load(&m->t->cells) || tombstones != atomic_load(&m->t->tombstones))
+		return wide_fail(WIDE_CORRUPT, "memtable: %llu cells and %llu tombstones counted, %llu and %llu noted",
+						 (unsigned long long) cells, (unsigned long long) tombstones,
+						 (unsigned long long) atomic_load(&m->t->cells),
+						 (unsigned long long) atomic_load(&m->t->tombstones));
+	return WIDE_OK;
+}
+
+wide_status
+memtable_switch(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable   *old = &db->seg->memtables[commit->active];
+
+	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+		mem			m;
+
+		if (atomic_load(&t->state) != MEM_FREE)
+			continue;
+		mem_at(db, i, &m);
+		mem_init(&m, t, m.base, t->capacity);
+		TRY(shm_lock(db, LOCK_SET));
+		t->number = ++commit->memtable_number;
+		t->freed_version = 0;
+		t->made_version = atomic_load(&db->seg->set.version) + 1;
+		/* during replay the log's end is ahead of what has been applied */
+		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
+		t->end_lsn = 0;
+		old->end_lsn = t->start_lsn;
+		atomic_store(&t->state, MEM_ACTIVE);
+		commit->active = i;
+		atomic_store(&old->state, MEM_IMMUTABLE);
+		atomic_fetch_add(&db->seg->set.version, 1);
+		shm_unlock(db, LOCK_SET);
+		shm_wake(db, &db->seg->set.work_word);
+		wake_worker(db);
+		return WIDE_OK;
+	}
+	return WIDE_FULL;
+}

@@ -1,0 +1,466 @@
+/*
+ * lock.c - row locks that last to the end of a transaction.
+ *
+ * An exact table of fixed size in the segment, for any number of rows:
+ *
+ *     bucket, 64 bytes
+ *       u32 spin         slot index + 1 of the process inside, 0 = free
+ *       u32 overflow     slot index + 1 of the process that owns the whole bucket
+ *       7 x { u32 tag    hash bits of the row that the bucket's number does not tell
+ *             u32 owner  slot index + 1, 0 = free }
+ *
+ * A row is locked by an entry with its tag.  Two rows with equal bucket and
+ * tag share a lock, which costs a needless wait in 2^-32 of the pairs of a
+ * bucket, never correctness.  When all seven entries belong to the process
+ * that wants an eighth, it becomes the owner of the whole bucket instead: a
+ * transaction that locks a million rows ends up with all buckets and still
+ * excludes exactly what it must.  When others have entries in a full bucket
+ * one of them is named as the one to wait for.
+ *
+ * Locking: the spin word of the bucket, for a few dozen instructions.  The
+ * holder's in_crit is raised meanwhile, so that its death there poisons the
+ * segment (shm_sweep, called by those who spin for long).  No waiting for rows
+ * happens here: the caller gets WIDE_BUSY and the holder's owner value, and
+ * waits in the host's way.
+ *
+ * Behind the table there is for each bucket the newest batch whose transaction
+ * has given its locks there back before it published the batch.  Whoever locks a
+ * row takes it over: what he reads under the lock may be of that batch, or lack
+ * what it has deleted, whichever columns he looks at.  And the table of each
+ * entry, for those who look at the locks (wide_row_locks_each), who also see in
+ * the slots which rows are waited for.
+ *
+ * A process remembers the buckets in which it holds something, each once.
+ * When that list cannot grow, or is longer than half the table, the release
+ * goes through all buckets.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/shared/lock.h"
+#include "engine/base/hash.h"
+#include "engine/base/status.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/process.h"
+#include "engine/shared/segment.h"
+
+#define ENTRIES			7
+#define SPIN_YIELD		100		/* tries before the processor is offered to others */
+#define SPIN_SWEEP		20000	/* tries before looking whether the holder is dead */
+
+typedef struct lock_entry
+{
+	uint32_t	tag;
+	_Atomic uint32_t owner;
+} lock_entry;
+
+typedef struct lock_bucket
+{
+	_Atomic uint32_t spin;
+	_Atomic uint32_t overflow;
+	lock_entry	entry[ENTRIES];
+} lock_bucket;
+
+/* Behind the table, for each bucket. */
+typedef struct lock_side
+{
+	_Atomic uint64_t left;		/* the batch that was left there, see above */
+	_Atomic uint32_t table[ENTRIES + 1];	/* of the entries; the last is for nothing */
+} lock_side;
+
+_Static_assert(sizeof(lock_bucket) == 64, "one cache line");
+_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == LOCK_BUCKET_BYTES, "as the segment has room for");
+
+struct lock_local
+{
+	uint32_t   *bucket;			/* those with something of ours, each once */
+	uint32_t	n;
+	uint32_t	cap;
+	bool		all;			/* the list is not complete: release goes through the table */
+	size_t		held;			/* entries and overflows */
+	uint64_t	after;			/* newest batch that was left in the buckets of our locks */
+};
+
+static inline lock_bucket *
+lock_table(wide_db *db)
+{
+	return SHM_AT(db, db->seg->locks);
+}
+
+/* Changed under the bucket's spin. */
+static inline lock_side *
+bucket_side(wide_db *db, const lock_bucket *b)
+{
+	lock_bucket *table = lock_table(db);
+
+	return (lock_side *) (table + db->seg->config.lock_buckets) + (b - table);
+}
+
+void
+lock_format(void *mem, uint32_t buckets)
+{
+	memset(mem, 0, (size_t) buckets * LOCK_BUCKET_BYTES);
+}
+
+wide_status
+lock_attach(wide_db *db)
+{
+	db->locks = calloc(1, sizeof(*db->locks));
+	return db->locks != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory");
+}
+
+static wide_status
+bucket_enter(wide_db *db, lock_bucket *b)
+{
+	for (uint32_t try = 1;; try++)
+	{
+		uint32_t	none = 0;
+
+		shm_enter(db);
+		if (atomic_compare_exchange_weak_explicit(&b->spin, &none, db->slot_index + 1,
+												  memory_order_acquire, memory_order_relaxed))
+			return WIDE_OK;
+		shm_leave(db);
+		if (try % SPIN_YIELD == 0)
+			sched_yield();
+		if (try % SPIN_SWEEP == 0)
+		{
+			shm_sweep(db);
+			TRY(shm_check(db));
+		}
+	}
+}
+
+static void
+bucket_leave(wide_db *db, lock_bucket *b)
+{
+	atomic_store_explicit(&b->spin, 0, memory_order_release);
+	shm_leave(db);
+}
+
+/* Remember the bucket; not finding memory for that is no error. */
+static void
+note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
+{
+	if (l->all)
+		return;
+	if (l->n == l->cap)
+	{
+		uint32_t	cap = l->cap == 0 ? 64 : l->cap * 2;
+		uint32_t   *p = l->n >= buckets / 2 ? NULL : realloc(l->bucket, cap * sizeof(*p));
+
+		if (p == NULL)
+		{
+			l->all = true;
+			return;
+		}
+		l->bucket = p;
+		l->cap = cap;
+	}
+	l->bucket[l->n++] = index;
+}
+
+/*
+ * Inside the bucket.  0: it is ours now or was; *held changes accordingly and
+ * *first tells that we had nothing in the bucket before.  Else the slot index
+ * + 1 of somebody who has it.
+ */
+static uint32_t
+bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me, size_t *held, bool *first)
+{
+	uint32_t	overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
+	uint32_t	other = 0;
+	lock_entry *place = NULL;
+	int			mine = 0;
+
+	*first = false;
+	if (overflow != 0)
+		return overflow == me ? 0 : overflow;
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		lock_entry *e = &b->entry[i];
+		uint32_t	owner = atomic_load_explicit(&e->owner, memory_order_relaxed);
+
+		if (owner == 0)
+			place = place != NULL ? place : e;
+		else if (e->tag == tag)
+			return owner == me ? 0 : owner;
+		else if (owner == me)
+			mine++;
+		else
+			other = owner;
+	}
+	if (place != NULL)
+	{
+		place->tag = tag;
+		atomic_store_explicit(&side->table[place - b->entry], table, memory_order_relaxed);
+		atomic_store_explicit(&place->owner, me, memory_order_relaxed);
+		*held += 1;
+		*first = mine == 0;
+		return 0;
+	}
+	if (other != 0)
+		return other;
+	for (int i = 0; i < ENTRIES; i++)
+		atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
+	atomic_store_explicit(&b->overflow, me, memory_order_relaxed);
+	*held -= ENTRIES - 1;
+	return 0;
+}
+
+static inline uint64_t
+row_hash(wide_table_id table, wide_bytes row)
+{
+	return wide_hash(row.data, row.len, 0x6c6f636b00000000ull ^ table);
+}
+
+wide_status
+wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
+{
+	uint32_t	buckets = db->seg->config.lock_buckets;
+	uint64_t	hash = row_hash(table, row);
+	uint32_t	index = (uint32_t) hash & (buckets - 1);
+	lock_bucket *b = &lock_table(db)[index];
+	lock_side  *side = bucket_side(db, b);
+	uint64_t	left = 0;
+	uint32_t	other;
+	bool		first;
+
+	*holder = 0;
+	TRY(shm_check(db));
+	TRY(bucket_enter(db, b));
+	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
+	if (other != 0)
+		*holder = atomic_load(&shm_slots(db)[other - 1].owner);
+	else
+		left = atomic_load_explicit(&side->left, memory_order_relaxed);
+	bucket_leave(db, b);
+	if (other != 0)
+	{
+		stat_add(db, STAT_ROW_LOCK_WAITS, 1);
+		return WIDE_BUSY;
+	}
+	if (left > db->locks->after)
+		db->locks->after = left;
+	if (first)
+		note_bucket(db->locks, index, buckets);
+	return WIDE_OK;
+}
+
+/* Everything of `owner` (slot index + 1) in the bucket goes; batch `left` stays behind. */
+static wide_status
+bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
+{
+	_Atomic uint64_t *newest = &bucket_side(db, b)->left;
+
+	TRY(bucket_enter(db, b));
+	if (left > atomic_load_explicit(newest, memory_order_relaxed))
+		atomic_store_explicit(newest, left, memory_order_relaxed);
+	if (atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner)
+		atomic_store_explicit(&b->overflow, 0, memory_order_relaxed);
+	for (int i = 0; i < ENTRIES; i++)
+		if (atomic_load_explicit(&b->entry[i].owner, memory_order_relaxed) == owner)
+			atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
+	bucket_leave(db, b);
+	return WIDE_OK;
+}
+
+/* Only processes that live or are swept write `owner` into a bucket: no need to go into those without. */
+static bool
+bucket_has(lock_bucket *b, uint32_t owner)
+{
+	bool		has = atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner;
+
+	for (int i = 0; i < ENTRIES; i++)
+		has |= atomic_load_explicit(&b->entry[i].owner, memory_order_relaxed) == owner;
+	return has;
+}
+
+static wide_status
+release_everywhere(wide_db *db, uint32_t owner, uint64_t left)
+{
+	lock_bucket *b = lock_table(db);
+
+	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
+		if (bucket_has(&b[i], owner))
+			TRY(bucket_release(db, &b[i], owner, left));
+	return WIDE_OK;
+}
+
+wide_status
+lock_sweep(wide_db *db, uint32_t slot_index)
+{
+	return release_everywhere(db, slot_index + 1, 0);
+}
+
+void
+wide_row_unlock_early(wide_db *db, uint64_t left)
+{
+	struct lock_local *l = db->locks;
+
+	if (l == NULL || l->held == 0)
+		return;
+	/* a failure means poison, and then no lock matters any more */
+	if (l->all)
+		(void) release_everywhere(db, db->slot_index + 1, left);
+	else
+		for (uint32_t i = 0; i < l->n; i++)
+			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) != WIDE_OK)
+				break;
+	l->after = 0;
+	l->n = 0;
+	l->all = false;
+	l->held = 0;
+	if (l->cap > 4096)
+	{
+		free(l->bucket);
+		l->bucket = NULL;
+		l->cap = 0;
+	}
+}
+
+void
+wide_row_unlock_all(wide_db *db)
+{
+	wide_row_unlock_early(db, 0);
+}
+
+uint64_t
+wide_row_locks_after(wide_db *db)
+{
+	return db->locks->after;
+}
+
+size_t
+wide_row_locks_held(wide_db *db)
+{
+	return db->locks->held;
+}
+
+size_t
+wide_row_locks_total(wide_db *db)
+{
+	lock_bucket *b = lock_table(db);
+	size_t		n = 0;
+
+	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
+	{
+		n += atomic_load_explicit(&b[i].overflow, memory_order_relaxed) != 0;
+		for (int j = 0; j < ENTRIES; j++)
+			n += atomic_load_explicit(&b[i].entry[j].owner, memory_order_relaxed) != 0;
+	}
+	return n;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+void
+wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
+{
+	slot	   *me = db->slot;
+
+	atomic_fetch_add(&me->wait_serial, 1);
+	me->wait_table = table;
+	if (table != 0)
+	{
+		me->wait_hash = row_hash(table, row);
+		me->wait_len = (uint32_t) row.len;
+		memcpy(me->wait_row, row.data, row.len < WIDE_LOCK_ROW ? row.len : WIDE_LOCK_ROW);
+	}
+	atomic_fetch_add(&me->wait_serial, 1);
+}
+
+static uint32_t
+pid_of(wide_db *db, uint32_t owner)
+{
+	return owner == 0 ? 0 : atomic_load(&shm_slots(db)[owner - 1].pid);
+}
+
+/* Who has the row with this tag, or keeps others from having it; slot index + 1. */
+static uint32_t
+bucket_holder(lock_bucket *b, uint32_t tag)
+{
+	uint32_t	owner = atomic_load(&b->overflow),
+				any = 0;
+
+	for (int i = 0; i < ENTRIES && owner == 0; i++)
+	{
+		any = atomic_load(&b->entry[i].owner);
+		if (any != 0 && b->entry[i].tag == tag)
+			owner = any;
+	}
+	return owner != 0 ? owner : any;
+}
+
+static void
+each_held(wide_db *db, uint32_t index, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	lock_bucket *b = &lock_table(db)[index];
+	wide_lock_info info = {.bucket = index, .granted = true};
+
+	info.pid = pid_of(db, atomic_load(&b->overflow));
+	if (info.pid != 0)
+	{
+		info.whole = true;
+		fn(arg, &info);
+		return;
+	}
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		info.pid = pid_of(db, atomic_load(&b->entry[i].owner));
+		info.tag = b->entry[i].tag;
+		info.table = atomic_load(&bucket_side(db, b)->table[i]);
+		if (info.pid != 0)
+			fn(arg, &info);
+	}
+}
+
+static void
+each_waiting(wide_db *db, slot *s, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	wide_lock_info info = {.pid = atomic_load(&s->pid)};
+	uint8_t		row[WIDE_LOCK_ROW];
+	uint64_t	hash;
+	uint32_t	serial;
+
+	do
+	{
+		serial = atomic_load(&s->wait_serial);
+		info.table = s->wait_table;
+		hash = s->wait_hash;
+		info.row_len = s->wait_len;
+		memcpy(row, s->wait_row, sizeof(row));
+		atomic_thread_fence(memory_order_acquire);
+	} while ((serial & 1) == 0 && atomic_load(&s->wait_serial) != serial);
+	if ((serial & 1) != 0 || info.table == 0 || info.pid == 0)
+		return;
+	info.bucket = (uint32_t) hash & (db->seg->config.lock_buckets - 1);
+	info.tag = (uint32_t) (hash >> 32);
+	info.row = (wide_bytes) {row, info.row_len < sizeof(row) ? info.row_len : sizeof(row)};
+	info.holder = pid_of(db, bucket_holder(&lock_table(db)[info.bucket], info.tag));
+	fn(arg, &info);
+}
+
+wide_status
+wide_row_locks_each(wide_db *db, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+{
+	TRY(shm_check(db));
+	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
+		each_held(db, i, fn, arg);
+	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+		each_waiting(db, &shm_slots(db)[i], fn, arg);
+	return WIDE_OK;
+}
+
+void
+lock_detach(wide_db *db)
+{
+	if (db->locks == NULL)
+		return;
+	wide_row_unlock_all(db);
+	free(db->locks->bucket);
+	free(db->locks);
+	db->locks = NULL;
+}

@@ -1,0 +1,227 @@
+/* process.c - process slots: attaching processes, detecting dead ones */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "engine/shared/process.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/lock.h"
+#include "engine/shared/segment.h"
+
+#define SWEEP_MS		500		/* a waiter looks for dead processes this often */
+
+uint64_t
+shm_process_start(uint32_t pid)
+{
+	char		path[40];
+	char		text[512];
+	char	   *p;
+	int			fd;
+	ssize_t		n;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	/* "pid (name) state ..." with anything in the name; the start time is field 22 */
+	p = strrchr(text, ')');
+	if (p == NULL || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+		return 0;
+	p += 2;
+	for (int field = 3; field < 22; field++)
+	{
+		p = strchr(p, ' ');
+		if (p == NULL)
+			return 0;
+		p++;
+	}
+	return strtoull(p, NULL, 10);
+}
+
+bool
+shm_process_dead(uint32_t pid, uint64_t start_time)
+{
+	uint64_t	start;
+
+	if (pid == 0)
+		return false;
+	if (kill((pid_t) pid, 0) != 0 && errno == ESRCH)
+		return true;
+	/* it has the number, but is it a zombie or somebody born later? */
+	start = shm_process_start(pid);
+	if (start == 0)
+		return access("/proc/self/stat", R_OK) == 0;
+	return start_time != 0 && start != start_time;
+}
+
+/*
+ * Make the slot of a dead process ours.  start_time goes first: between the
+ * two steps only the (dead) pid counts, and of several who try one wins the
+ * second.  A slot that is being cleaned up carries the cleaner's pid, so that
+ * it is found again when the cleaner dies too.
+ */
+static bool
+slot_claim(slot *s, uint32_t pid, uint64_t start)
+{
+	if (start != 0 && !atomic_compare_exchange_strong(&s->start_time, &start, 0))
+		return false;
+	return atomic_compare_exchange_strong(&s->pid, &pid, (uint32_t) getpid());
+}
+
+/* Why the death of this slot's process cannot be forgiven; NULL: it can. */
+static const char *
+slot_damage(wide_db *db, slot *s, uint32_t pid)
+{
+	if (atomic_load(&s->in_crit) != 0)
+		return "a process died while it changed shared memory";
+	if (atomic_load(&s->external) != 0 || atomic_load(&s->prepare_lsn) != 0)
+		return "a process died with a prepared transaction";
+	/* read without LOCK_SET: a dead process changes its job no more, and others have other pids */
+	for (int i = 0; i < JOB_MAX; i++)
+		if (db->seg->jobs[i].used && db->seg->jobs[i].pid == pid && db->seg->jobs[i].info.state == 0)
+			return "a process died in a flush or compaction";
+	return NULL;
+}
+
+static void
+slot_clear(slot *s)
+{
+	uint32_t	ended = atomic_load(&s->external) != 0;
+
+	atomic_store(&s->owner, 0);
+	atomic_store(&s->pin, 0);
+	atomic_store(&s->mem_pin, 0);
+	atomic_store(&s->mem_pin_last, 0);
+	atomic_store(&s->snapshot, 0);
+	atomic_store(&s->external, 0);
+	atomic_store(&s->prepare_lsn, 0);
+	/* a session that is terminated while it waits for a row does not get to say that it waits no more */
+	s->wait_table = 0;
+	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
+	atomic_store(&s->in_crit, 0);
+	if (ended)
+	{
+		atomic_fetch_add(&s->prepare_done, 1);
+		shm_futex_wake(&s->prepare_done);
+	}
+}
+
+/*
+ * Take over the slot when its process is dead.  true: it is ours and clean.
+ * Works without a slot of our own (attach), so it takes no lock.
+ */
+static bool
+slot_bury(wide_db *db, uint32_t index)
+{
+	slot	   *s = &shm_slots(db)[index];
+	uint32_t	pid = atomic_load(&s->pid);
+	uint64_t	start = atomic_load(&s->start_time);
+	const char *damage;
+	slot	   *own = db->slot;
+	uint32_t	own_index = db->slot_index;
+
+	if (pid == 0 || pid == (uint32_t) getpid() || !shm_process_dead(pid, start))
+		return false;
+	if (!slot_claim(s, pid, start))
+		return false;
+	damage = slot_damage(db, s, pid);
+	if (damage != NULL)
+	{
+		wide_poison(db, damage);
+		return false;
+	}
+	/* lock_sweep works under the identity of the slot, which is as good as our own */
+	db->slot = s;
+	db->slot_index = index;
+	lock_sweep(db, index);
+	db->slot = own;
+	db->slot_index = own_index;
+	cache_sweep(db, index);
+	slot_clear(s);
+	return true;
+}
+
+void
+shm_sweep(wide_db *db)
+{
+	uint32_t	n = db->seg->config.max_processes;
+
+	for (uint32_t i = 0; i < n && shm_check(db) == WIDE_OK; i++)
+		if (slot_bury(db, i))
+			atomic_store(&shm_slots(db)[i].pid, 0);
+}
+
+bool
+shm_slot_take(wide_db *db)
+{
+	slot	   *slots = shm_slots(db);
+	uint32_t	n = db->seg->config.max_processes;
+	uint32_t	i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32_t	free_pid = 0;
+
+		if (atomic_load_explicit(&slots[i].pid, memory_order_relaxed) == 0 &&
+			atomic_compare_exchange_strong(&slots[i].pid, &free_pid, (uint32_t) getpid()))
+			break;
+	}
+	if (i == n)
+		for (i = 0; i < n && shm_check(db) == WIDE_OK; i++)
+			if (slot_bury(db, i))
+				break;
+	if (i == n || shm_check(db) != WIDE_OK)
+		return false;
+	/* before anything is stored in it */
+	for (uint32_t used = atomic_load(&db->seg->slots_used); used <= i;)
+		if (atomic_compare_exchange_weak(&db->seg->slots_used, &used, i + 1))
+			break;
+	db->slot = &slots[i];
+	db->slot_index = i;
+	slot_clear(db->slot);
+	db->slot->generation++;
+	atomic_store(&db->slot->start_time, shm_process_start(getpid()));
+	return true;
+}
+
+void
+shm_slot_release(wide_db *db)
+{
+	if (db->slot == NULL)
+		return;
+	slot_clear(db->slot);
+	/* a free slot has no start time: see slot_claim */
+	atomic_store(&db->slot->start_time, 0);
+	atomic_store(&db->slot->pid, 0);
+	db->slot = NULL;
+}
+
+void
+wide_set_owner(wide_db *db, uint64_t owner)
+{
+	atomic_store(&db->slot->owner, owner);
+}
+
+void
+shm_sweep_waiting(wide_db *db)
+{
+	int64_t		now = monotonic_us() / 1000;
+
+	if (now - db->swept_ms < SWEEP_MS)
+		return;
+	db->swept_ms = now;
+	shm_sweep(db);
+}

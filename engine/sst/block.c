@@ -1,0 +1,963 @@
+/*
+ * block.c - reading a block: searching, going through its entries, its rows and
+ * columns as a whole.  The form is told in block.h.
+ *
+ * What lies behind the head is found by adding up sizes, each of which is
+ * checked against the block's length when it is opened.  Offsets and counts
+ * inside (where strings begin, ranks, first entries of rows) are checked when
+ * they are used.
+ *
+ * Sequentially a row's key is made from that of the row before: within a group
+ * of 16 what a key shares with the whole key at the group's beginning does not
+ * grow, so that the shared part is still there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/sst/block.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+
+#define COPY_SLACK	16			/* bytes that a key copy may write past its end */
+#define PREFETCH_BYTES	1024
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+__attribute__((noinline)) wide_status
+block_malformed(const block_cursor *c, const char *what)
+{
+	return wide_fail(WIDE_CORRUPT, "malformed block of %u bytes: %s", c->len, what);
+}
+
+static __attribute__((noinline)) wide_status
+malformed(block_cursor *c, const char *what)
+{
+	c->valid = false;
+	return block_malformed(c, what);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* Takes n * width bytes off [*at, end). */
+static const uint8_t *
+section(const block_cursor *c, uint64_t *at, uint64_t n, uint64_t width)
+{
+	const uint8_t *p = c->data + *at;
+	uint64_t	room = c->len - BLOCK_SLACK - *at;
+
+	if (width != 0 && n > room / width)
+		return NULL;
+	*at += n * width;
+	return p;
+}
+
+static inline uint64_t
+mask_of(uint32_t width)
+{
+	return width == 0 ? 0 : UINT64_MAX >> (64 - 8 * width);
+}
+
+/* Lengths and starts of n strings by their description, and their bytes. */
+static bool
+open_strings(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_strings *s)
+{
+	s->n = n;
+	s->nbytes = get_u32le(how);
+	s->base = get_u32le(how + 4);
+	s->width = how[8];
+	if (s->width > 4)
+		return false;
+	s->mask = (uint32_t) mask_of(s->width);
+	if ((s->lengths = section(c, at, n, s->width)) == NULL)
+		return false;
+	s->starts = section(c, at, s->width == 0 ? 0 : ((uint64_t) n + BLOCK_GROUP - 1) / BLOCK_GROUP, s->nbytes <= UINT16_MAX ? 2 : 4);
+	if (s->starts == NULL || (s->bytes = section(c, at, s->nbytes, 1)) == NULL)
+		return false;
+	return s->width > 0 || (uint64_t) n * s->base == s->nbytes;
+}
+
+static bool
+open_keys(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_keys *k)
+{
+	uint32_t	w = how[9];
+
+	if (w > 2 || get_u16le(how + 10) != 0)
+		return false;
+	k->shared = (block_numbers) {.mask = mask_of(w), .width = w};
+	if ((k->shared.p = section(c, at, n, w)) == NULL)
+		return false;
+	return open_strings(c, how, n, at, &k->rest);
+}
+
+static bool
+open_numbers(const block_cursor *c, const uint8_t *how, uint64_t *at, block_numbers *a)
+{
+	a->base = get_u64le(how);
+	a->most = get_u64le(how + 8);
+	a->width = how[16];
+	a->by_row = how[17] == 1;
+	if (a->width > 8 || how[17] > 1)
+		return false;
+	a->mask = mask_of(a->width);
+	a->p = section(c, at, a->by_row ? c->rows : c->entries, a->width);
+	return a->p != NULL && (a->width > 0 || a->base == a->most);
+}
+
+static bool
+open_list(block_cursor *c, uint64_t *at)
+{
+	uint32_t	fw = c->data[13],
+				cw = c->data[14];
+
+	if (fw > 4 || cw > 4 || (fw == 0 && c->rows > 0 && c->entries % c->rows != 0) ||
+		(cw == 0 && c->columns > 1 && (c->rows != 1 || c->columns != c->entries)))
+		return false;
+	c->first = (block_numbers) {.mask = mask_of(fw), .width = fw};
+	c->column = (block_numbers) {.mask = mask_of(cw), .width = cw};
+	return (c->first.p = section(c, at, (uint64_t) c->rows + 1, fw)) != NULL &&
+		(c->column.p = section(c, at, c->entries, cw)) != NULL &&
+		open_strings(c, c->data + 112, c->entries, at, &c->values);
+}
+
+static bool
+open_parts(block_cursor *c)
+{
+	uint64_t	at = BLOCK_HEAD;
+
+	if (!open_keys(c, c->data + 88, c->rows, &at, &c->row_keys) ||
+		!open_keys(c, c->data + 100, c->columns, &at, &c->column_keys) ||
+		!open_numbers(c, c->data + 16, &at, &c->ts) || !open_numbers(c, c->data + 34, &at, &c->seq) ||
+		!open_numbers(c, c->data + 52, &at, &c->type) || !open_numbers(c, c->data + 70, &at, &c->ttl))
+		return false;
+	if (c->seq.most > SEQ_MAX || c->type.most > ENTRY_DELETE_FAMILY_VERSION || c->type.width > 1)
+		return false;
+	if ((c->flags & BLOCK_GRID) == 0)
+		return open_list(c, &at) && at == c->len - BLOCK_SLACK;
+	if (c->columns > BLOCK_GRID_COLUMNS)
+		return false;
+	c->directory = section(c, &at, c->columns, BLOCK_DIRECTORY);
+	return c->directory != NULL;
+}
+
+static inline void
+forget(block_cursor *c)
+{
+	c->valid = false;
+	c->key_row = c->rows;
+	c->next_value = UINT32_MAX;
+}
+
+/*
+ * A search goes from one part of the rows' keys to another, each of which the
+ * processor would fetch from memory when it is needed; so all are fetched while the
+ * head is read.  They follow it, and are mostly not longer.
+ */
+static inline void
+prefetch_keys(const uint8_t *data, uint32_t len)
+{
+	uint32_t	end = len < PREFETCH_BYTES ? len : PREFETCH_BYTES;
+
+	for (uint32_t i = BLOCK_HEAD; i < end; i += 64)
+		__builtin_prefetch(data + i);
+}
+
+wide_status
+block_open(block_cursor *c, const uint8_t *data, uint32_t len)
+{
+	c->data = data;
+	c->len = len;
+	c->parsed = 0;
+	c->entries = c->rows = c->columns = 0;
+	forget(c);
+	if (len < BLOCK_HEAD + BLOCK_SLACK)
+		return block_malformed(c, "it is too short");
+	prefetch_keys(data, len);
+	c->entries = get_u32le(data);
+	c->rows = get_u32le(data + 4);
+	c->columns = get_u32le(data + 8);
+	c->flags = data[12];
+	/* what the rest of this file and its users may count on: loops end */
+	if (c->rows > len || c->columns > len || c->rows > c->entries || c->columns > c->entries ||
+		c->entries > (uint64_t) len * BLOCK_GRID_COLUMNS || (c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
+		(c->flags & ~(BLOCK_GRID | BLOCK_DISTINCT | BLOCK_ROW_GOES_ON)) != 0 || !open_parts(c))
+	{
+		c->entries = c->rows = c->columns = 0;
+		forget(c);
+		return block_malformed(c, "its head does not fit");
+	}
+	forget(c);
+	if ((c->flags & BLOCK_GRID) != 0 && c->grid_cap < c->columns)
+	{
+		free(c->grid);
+		c->grid_cap = 0;
+		c->grid = malloc(c->columns * sizeof(*c->grid));
+		if (c->grid != NULL)
+			c->grid_cap = c->columns;
+		else
+		{
+			c->entries = c->rows = c->columns = 0;
+			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+		}
+	}
+	return WIDE_OK;
+}
+
+void
+block_close(block_cursor *c)
+{
+	buffer_free(&c->key);
+	free(c->grid);
+	c->grid = NULL;
+	c->grid_cap = 0;
+	c->entries = c->rows = c->columns = 0;
+	c->valid = false;
+}
+
+/* ---------------------------------------------------------------- strings */
+
+static inline uint32_t
+sum_of_bytes(uint64_t x)
+{
+	x = (x & UINT64_C(0x00ff00ff00ff00ff)) + ((x >> 8) & UINT64_C(0x00ff00ff00ff00ff));
+	return (uint32_t) ((x * UINT64_C(0x0001000100010001)) >> 48);
+}
+
+/* The lengths above base of n strings, less than a group, from i on. */
+static inline uint64_t
+sum_of_lengths(const block_strings *s, uint32_t i, uint32_t n)
+{
+	const uint8_t *p = s->lengths + (size_t) i * s->width;
+	uint64_t	sum = 0;
+
+	if (likely(s->width == 1))
+	{
+		if (n > 8)
+		{
+			sum = sum_of_bytes(get_u64le(p));
+			p += 8;
+			n -= 8;
+		}
+		/* n is 0 .. 8; twice, as a shift by 64 is none */
+		return n == 0 ? sum : sum + sum_of_bytes(get_u64le(p) << (64 - 8 * n));
+	}
+	for (; n > 0; n--, p += s->width)
+		sum += (uint32_t) get_u64le(p) & s->mask;
+	return sum;
+}
+
+static inline bool
+string_start(const block_strings *s, uint32_t i, uint32_t *off)
+{
+	uint32_t	group = i / BLOCK_GROUP;
+	uint64_t	at;
+
+	if (s->width == 0)
+	{
+		*off = i * s->base;
+		return true;
+	}
+	if (unlikely(i == s->n))
+	{
+		*off = s->nbytes;
+		return true;
+	}
+	at = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
+	at += (uint64_t) (i % BLOCK_GROUP) * s->base + sum_of_lengths(s, group * BLOCK_GROUP, i % BLOCK_GROUP);
+	*off = (uint32_t) at;
+	return at <= s->nbytes;
+}
+
+wide_status
+block_string_start(const block_strings *s, uint32_t i, uint32_t *off)
+{
+	if (!string_start(s, i, off))
+		return wide_fail(WIDE_CORRUPT, "malformed block: a string begins behind the last");
+	return WIDE_OK;
+}
+
+/* String i; false: it does not lie inside. */
+static inline bool
+get_string(const block_strings *s, uint32_t i, const uint8_t **p, uint32_t *len)
+{
+	uint32_t	off;
+
+	if (unlikely(!string_start(s, i, &off)))
+		return false;
+	*len = block_string_length(s, i);
+	*p = s->bytes + off;
+	return *len <= s->nbytes - off;
+}
+
+/* ------------------------------------------------------------------- keys */
+
+/* What key i has in common with its group's first, and the rest. */
+static inline bool
+key_parts(const block_keys *k, uint32_t i, const uint8_t **head, uint32_t *shared, const uint8_t **rest, uint32_t *n)
+{
+	uint32_t	len;
+
+	*shared = (uint32_t) block_number(&k->shared, i);
+	if (!get_string(&k->rest, i, rest, n))
+		return false;
+	*head = *rest;
+	if (*shared == 0)
+		return true;
+	if (i % BLOCK_GROUP == 0 || !get_string(&k->rest, i - i % BLOCK_GROUP, head, &len))
+		return false;
+	return *shared <= len;
+}
+
+/* Room in the key buffer, keeping its first `keep` bytes. */
+static inline wide_status
+key_room(buffer *b, uint32_t keep, uint32_t n)
+{
+	if (likely(b->cap >= (size_t) keep + n + COPY_SLACK))
+		return WIDE_OK;
+	b->len = keep;
+	return buffer_reserve(b, (size_t) n + COPY_SLACK);
+}
+
+wide_status
+block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
+{
+	const uint8_t *head,
+			   *rest;
+	uint32_t	shared,
+				n;
+
+	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX || n > KEY_UKEY_MAX))
+		return wide_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
+	TRY(key_room(out, shared < out->len ? shared : (uint32_t) out->len, shared + n));
+	if (shared > 0 && (!seq || shared > out->len))
+		memcpy(out->data, head, shared);
+	memcpy(out->data + shared, rest, n);
+	out->len = shared + n;
+	return WIDE_OK;
+}
+
+/*
+ * Compares a key's bytes from `at` on, which agree before that, with p's: 0 when
+ * p begins with the key or the key ends with p.  Keys are prefix-free, so one that
+ * is longer than the bytes and begins with them is above.
+ */
+static inline int
+compare_rest(const uint8_t *rest, uint32_t n, const uint8_t *p, uint32_t len, uint32_t at)
+{
+	uint32_t	least = n < len - at ? n : len - at;
+	int			c = memcmp(rest, p + at, least);
+
+	return c == 0 && least < n ? 1 : c;
+}
+
+/* The first key of a group, which is whole. */
+static inline bool
+group_head(const block_keys *k, uint32_t group, const uint8_t **head, uint32_t *n)
+{
+	const block_strings *s = &k->rest;
+	uint32_t	i = group * BLOCK_GROUP,
+				off;
+
+	if (s->width == 0)
+		off = i * s->base;
+	else
+		off = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
+	*n = block_string_length(s, i);
+	*head = s->bytes + off;
+	return likely(off <= s->nbytes && *n <= s->nbytes - off && block_number(&k->shared, i) == 0);
+}
+
+/*
+ * In a group, behind its head, which is below the bytes: the first key that is
+ * not.  The head agrees with the bytes up to `agree`; so a key that shares more
+ * with the head is below them as well.
+ */
+static bool
+find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *head, uint32_t headlen,
+			  const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+{
+	const block_strings *s = &k->rest;
+	uint32_t	first = group * BLOCK_GROUP,
+				lo = first + 1,
+				hi = end,
+				start = (uint32_t) (head - s->bytes),
+				agree = 0;
+
+	while (agree < headlen && agree < len && head[agree] == p[agree])
+		agree++;
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2,
+					shared = (uint32_t) block_number(&k->shared, mid);
+		uint64_t	off;
+		uint32_t	length;
+		int			c;
+
+		if (unlikely(shared > headlen))
+			return false;
+		if (shared > agree)
+		{
+			lo = mid + 1;
+			continue;
+		}
+		off = start + (uint64_t) (mid - first) * s->base + (s->width == 0 ? 0 : sum_of_lengths(s, first, mid - first));
+		length = block_string_length(s, mid);
+		if (unlikely(off > s->nbytes || length > s->nbytes - off))
+			return false;
+		c = compare_rest(s->bytes + off, length, p, len, shared);
+		if (c < 0)
+			lo = mid + 1;
+		else
+		{
+			hi = mid;
+			*cmp = c;
+			*n = shared + length;
+		}
+	}
+	*at = lo;
+	return true;
+}
+
+/*
+ * The first key that is not below the bytes; *cmp: 0 when they begin with it,
+ * *n then its length.  It is found sooner when it is not far behind `from`: looks
+ * at its group, then one, two, four groups further (Bentley and Yao,
+ * An almost optimal algorithm for unbounded searching, 1976).  0: anywhere.
+ */
+static bool
+find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+{
+	uint32_t	lo = 0,
+				groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
+				hi = groups,
+				near = from / BLOCK_GROUP,
+				step = from > 0 && near < groups ? 1 : 0,
+				length,
+				headlen = 0;
+	const uint8_t *head = NULL;
+
+	*cmp = 1;
+	/* the first group whose whole key is not below */
+	while (lo < hi)
+	{
+		uint32_t	mid = step > 0 ? near : lo + (hi - lo) / 2;
+		const uint8_t *key;
+		int			c;
+
+		if (unlikely(!group_head(k, mid, &key, &length)))
+			return false;
+		c = compare_rest(key, length, p, len, 0);
+		if (c < 0)
+		{
+			lo = mid + 1;
+			head = key;
+			headlen = length;
+			near += step;
+			step = near < hi ? 2 * step : 0;
+		}
+		else
+		{
+			hi = mid;
+			step = 0;
+			*cmp = c;
+			*n = length;
+		}
+	}
+	*at = lo < groups ? lo * BLOCK_GROUP : nkeys;
+	if (lo == 0)
+		return true;
+	return find_in_group(k, lo - 1, *at, head, headlen, p, len, at, cmp, n);
+}
+
+wide_status
+block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen, uint32_t *row)
+{
+	int			cmp;
+	uint32_t	n;
+
+	if (!find_key(&c->row_keys, c->rows, from, ukey, klen, row, &cmp, &n))
+		return block_malformed(c, "a row's key");
+	return WIDE_OK;
+}
+
+wide_status
+block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32_t *column, bool *exact)
+{
+	int			cmp;
+	uint32_t	length;
+
+	if (!find_key(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
+		return block_malformed(c, "a column's qualifier");
+	*exact = *column < c->columns && cmp == 0 && length == n;
+	/* a qualifier that the bytes go on behind is below them */
+	if (*column < c->columns && cmp == 0 && length < n)
+		++*column;
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- columns */
+
+static __attribute__((noinline)) wide_status
+parse_column(block_cursor *c, uint32_t column)
+{
+	const uint8_t *how = c->directory + (size_t) column * BLOCK_DIRECTORY;
+	block_column *k = &c->grid[column];
+	uint64_t	at = get_u32le(how + 16);
+	uint32_t	next = column + 1 < c->columns ? get_u32le(how + BLOCK_DIRECTORY + 12) : c->entries;
+	uint32_t	n;
+
+	k->first = get_u32le(how + 12);
+	n = next - k->first;
+	if (next < k->first || next > c->entries || n > c->rows || how[9] > 1 || (how[9] == 1 && n != c->rows) ||
+		at < (uint64_t) (c->directory - c->data) || at > c->len - BLOCK_SLACK)
+		return block_malformed(c, "a column");
+	k->bits = k->ranks = NULL;
+	if (how[9] == 0)
+	{
+		k->bits = section(c, &at, ((uint64_t) c->rows + 63) / 64, 8);
+		k->ranks = k->bits == NULL ? NULL : section(c, &at, ((uint64_t) c->rows + 63) / 64, 4);
+		if (k->ranks == NULL)
+			return block_malformed(c, "a column's rows");
+	}
+	if (!open_strings(c, how, n, &at, &k->values))
+		return block_malformed(c, "a column's values");
+	c->parsed |= UINT64_C(1) << column;
+	return WIDE_OK;
+}
+
+wide_status
+block_column_open(block_cursor *c, uint32_t column, const block_column **out)
+{
+	if (unlikely((c->parsed >> column & 1) == 0))
+		TRY(parse_column(c, column));
+	*out = &c->grid[column];
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- entries */
+
+/* The entry's row and column are known, its numbers are number `slot`, its value is there. */
+static inline wide_status
+fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint32_t vlen)
+{
+	entry	   *e = &c->e;
+	const uint8_t *head,
+			   *rest;
+	uint32_t	shared,
+				n;
+
+	if (c->key_row != c->row)
+	{
+		c->key.len = c->key_row != c->rows ? c->key_rowlen : 0;
+		TRY(block_key(&c->row_keys, c->row, c->key_row + 1 == c->row, &c->key));
+		c->key_row = c->row;
+		c->key_rowlen = (uint32_t) c->key.len;
+	}
+	if (unlikely(!key_parts(&c->column_keys, column, &head, &shared, &rest, &n) ||
+				 c->key_rowlen + (uint64_t) shared + n > KEY_UKEY_MAX))
+		return malformed(c, "a key");
+	TRY(key_room(&c->key, c->key_rowlen, shared + n));
+	if (shared > 0)
+		memcpy(c->key.data + c->key_rowlen, head, shared);
+	if (likely(n <= COPY_SLACK && rest + COPY_SLACK <= c->data + c->len))
+		memcpy(c->key.data + c->key_rowlen + shared, rest, COPY_SLACK);
+	else
+		memcpy(c->key.data + c->key_rowlen + shared, rest, n);
+	e->ukey = c->key.data;
+	e->klen = c->key_rowlen + shared + n;
+	c->key.len = e->klen;
+	e->rowlen = c->key_rowlen;
+	e->ts = (int64_t) block_number(&c->ts, c->ts.by_row ? c->row : slot);
+	e->seq = block_number(&c->seq, c->seq.by_row ? c->row : slot);
+	e->type = (uint8_t) block_number(&c->type, c->type.by_row ? c->row : slot);
+	e->ttl_us = (int64_t) block_number(&c->ttl, c->ttl.by_row ? c->row : slot);
+	if (unlikely(e->seq > SEQ_MAX || e->type > ENTRY_DELETE_FAMILY_VERSION))
+		return malformed(c, "a number");
+	e->vlen = vlen;
+	e->value = value;
+	c->valid = true;
+	return WIDE_OK;
+}
+
+static inline wide_status
+fill_list(block_cursor *c)
+{
+	uint32_t	column = block_column_of(c, c->at),
+				off = c->next_off,
+				len;
+
+	if (unlikely(column >= c->columns))
+		return malformed(c, "a column's number");
+	if (c->next_value != c->at && !string_start(&c->values, c->at, &off))
+		return malformed(c, "a value");
+	len = block_string_length(&c->values, c->at);
+	if (unlikely(len > c->values.nbytes - off))
+		return malformed(c, "a value");
+	c->next_value = c->at + 1;
+	c->next_off = off + len;
+	return fill(c, column, c->at, c->values.bytes + off, len);
+}
+
+/* From column `at` on the first that the row has; *found false: none. */
+static inline wide_status
+fill_grid(block_cursor *c, bool *found)
+{
+	for (; c->at < c->columns; c->at++)
+	{
+		const block_column *k;
+		const uint8_t *value;
+		uint32_t	i,
+					len;
+
+		TRY(block_column_open(c, c->at, &k));
+		if (!block_column_has(k, c->row, &i))
+			continue;
+		if (unlikely(i >= k->values.n || !get_string(&k->values, i, &value, &len)))
+			return malformed(c, "a value");
+		*found = true;
+		return fill(c, c->at, k->first + i, value, len);
+	}
+	*found = false;
+	return WIDE_OK;
+}
+
+/* The first entry of the row, or of a later one. */
+static wide_status
+enter_row(block_cursor *c, uint32_t row)
+{
+	c->valid = false;
+	for (; row < c->rows; row++)
+	{
+		c->row = row;
+		if ((c->flags & BLOCK_GRID) != 0)
+		{
+			bool		found;
+
+			c->at = 0;
+			TRY(fill_grid(c, &found));
+			if (found)
+				return WIDE_OK;
+			continue;
+		}
+		c->at = block_first_entry(c, row);
+		c->row_end = block_first_entry(c, row + 1);
+		if (unlikely(c->row_end > c->entries || c->at > c->row_end))
+			return malformed(c, "a row's entries");
+		if (c->at < c->row_end)
+			return fill_list(c);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+block_seek_row(block_cursor *c, uint32_t row)
+{
+	return enter_row(c, row);
+}
+
+wide_status
+block_first(block_cursor *c)
+{
+	return enter_row(c, 0);
+}
+
+wide_status
+block_next(block_cursor *c)
+{
+	if (unlikely(!c->valid))
+		return WIDE_OK;
+	c->at++;
+	if ((c->flags & BLOCK_GRID) != 0)
+	{
+		bool		found;
+
+		c->valid = false;
+		TRY(fill_grid(c, &found));
+		return found ? WIDE_OK : enter_row(c, c->row + 1);
+	}
+	if (c->at < c->row_end)
+	{
+		wide_status st = fill_list(c);
+
+		c->valid = st == WIDE_OK;
+		return st;
+	}
+	return enter_row(c, c->row + 1);
+}
+
+wide_status
+block_since(block_cursor *c, int64_t ts)
+{
+	while (c->valid && c->e.ts < ts)
+	{
+		uint32_t	row = c->row + 1;
+
+		if ((int64_t) c->ts.most < ts)
+			c->valid = false;
+		else if (!c->ts.by_row)
+			TRY(block_next(c));
+		else
+		{
+			while (row < c->rows && (int64_t) block_number(&c->ts, row) < ts)
+				row++;
+			TRY(enter_row(c, row));
+		}
+	}
+	return WIDE_OK;
+}
+
+/* The last entry of the row before which the current one stands, or of an earlier row: that before (row, at). */
+static wide_status
+step_back(block_cursor *c, uint32_t row, uint32_t at)
+{
+	bool		grid = (c->flags & BLOCK_GRID) != 0;
+
+	c->valid = false;
+	for (;;)
+	{
+		c->row = row;
+		while (grid && at > 0)
+		{
+			const block_column *k;
+			uint32_t	i;
+			bool		found;
+
+			TRY(block_column_open(c, --at, &k));
+			if (!block_column_has(k, row, &i))
+				continue;
+			c->at = at;
+			return fill_grid(c, &found);
+		}
+		if (!grid)
+		{
+			uint32_t	first = block_first_entry(c, row);
+
+			c->row_end = block_first_entry(c, row + 1);
+			if (unlikely(c->row_end > c->entries || first > c->row_end))
+				return malformed(c, "a row's entries");
+			at = at < c->row_end ? at : c->row_end;
+			if (at > first)
+			{
+				c->at = at - 1;
+				return fill_list(c);
+			}
+		}
+		if (row == 0)
+			return WIDE_OK;
+		row--;
+		at = grid ? c->columns : UINT32_MAX;
+	}
+}
+
+wide_status
+block_last(block_cursor *c)
+{
+	c->valid = false;
+	if (c->rows == 0)
+		return WIDE_OK;
+	return step_back(c, c->rows - 1, (c->flags & BLOCK_GRID) != 0 ? c->columns : UINT32_MAX);
+}
+
+/* Do timestamp and number of an entry sort before those? */
+static inline bool
+version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, uint64_t seq)
+{
+	int64_t		t = (int64_t) block_number(&c->ts, c->ts.by_row ? row : slot);
+
+	if (t != ts)
+		return t > ts;
+	return block_number(&c->seq, c->seq.by_row ? row : slot) > seq;
+}
+
+/* In a list's row: the first entry that is not before (column, ts, seq), the timestamps counting if exact. */
+static wide_status
+seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
+{
+	uint32_t	lo = block_first_entry(c, row),
+				hi = block_first_entry(c, row + 1);
+
+	if (hi > c->entries || lo > hi)
+		return malformed(c, "a row's entries");
+	c->row = row;
+	c->row_end = hi;
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2,
+					col = block_column_of(c, mid);
+
+		if (col < column || (col == column && exact && version_before(c, row, mid, ts, seq)))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == c->row_end)
+		return enter_row(c, row + 1);
+	c->at = lo;
+	return fill_list(c);
+}
+
+static wide_status
+seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
+{
+	const block_column *k;
+	uint32_t	i;
+	bool		found;
+
+	c->row = row;
+	if (exact)
+	{
+		TRY(block_column_open(c, column, &k));
+		if (block_column_has(k, row, &i) && i < k->values.n && version_before(c, row, k->first + i, ts, seq))
+			column++;
+	}
+	c->at = column;
+	TRY(fill_grid(c, &found));
+	return found ? WIDE_OK : enter_row(c, row + 1);
+}
+
+wide_status
+block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	uint32_t	row,
+				n,
+				column;
+	int			cmp;
+	bool		exact;
+
+	c->valid = false;
+	if (c->rows == 0)
+		return WIDE_OK;
+	if (!find_key(&c->row_keys, c->rows, 0, ukey, klen, &row, &cmp, &n))
+		return malformed(c, "a row's key");
+	/* at the row's beginning, or above */
+	if (row == c->rows || cmp != 0 || n == klen)
+		return enter_row(c, row);
+	TRY(block_find_column(c, ukey + n, klen - n, &column, &exact));
+	if ((c->flags & BLOCK_GRID) != 0)
+		return seek_in_grid(c, row, column, exact, ts, seq);
+	return seek_in_list(c, row, column, exact, ts, seq);
+}
+
+wide_status
+block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen)
+{
+	/* every entry of the ukey is >= (ukey, max, max) */
+	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
+	return c->valid ? step_back(c, c->row, c->at) : block_last(c);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* How many entries lie before a row. */
+static wide_status
+entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
+{
+	*n = 0;
+	if ((c->flags & BLOCK_GRID) == 0)
+	{
+		*n = block_first_entry(c, row);
+		return WIDE_OK;
+	}
+	for (uint32_t k = 0; k < c->columns; k++)
+	{
+		const block_column *column;
+		uint32_t	i;
+
+		TRY(block_column_open(c, k, &column));
+		if (row == c->rows)
+			i = column->values.n;
+		else
+			(void) block_column_has(column, row, &i);
+		*n += i;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+block_entries_before(block_cursor *c, uint32_t *n)
+{
+	uint32_t	i;
+
+	if (!c->valid)
+	{
+		*n = c->entries;
+		return WIDE_OK;
+	}
+	if ((c->flags & BLOCK_GRID) == 0)
+	{
+		*n = c->at;
+		return WIDE_OK;
+	}
+	TRY(entries_before_row(c, c->row, n));
+	for (uint32_t k = 0; k < c->at; k++)
+		*n += block_column_has(&c->grid[k], c->row, &i);
+	return WIDE_OK;
+}
+
+wide_status
+block_seek_entry(block_cursor *c, uint32_t n)
+{
+	uint32_t	lo = 0,
+				hi = c->rows,
+				before = 0;
+
+	c->valid = false;
+	if (n >= c->entries)
+		return block_last(c);
+	/* the last row that does not begin behind it */
+	while (lo + 1 < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		TRY(entries_before_row(c, mid, &before));
+		if (before <= n)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	TRY(entries_before_row(c, lo, &before));
+	TRY(enter_row(c, lo));
+	for (; before < n && c->valid; before++)
+		TRY(block_next(c));
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- checking */
+
+wide_status
+block_check(block_cursor *c)
+{
+	uint32_t	n = 0,
+				next_row = 0;
+	buffer		last = {0};
+	wide_status st;
+
+	TRY_GOTO(block_first(c));
+	for (; c->valid; n++)
+	{
+		const entry *e = &c->e;
+
+		if (c->row > next_row)
+			TRY_GOTO(malformed(c, "a row has no entry"));
+		next_row = c->row + 1;
+		if (e->ts < (int64_t) c->ts.base || e->ts > (int64_t) c->ts.most || e->seq < c->seq.base || e->seq > c->seq.most ||
+			e->type < c->type.base || e->type > c->type.most || e->ttl_us < (int64_t) c->ttl.base ||
+			e->ttl_us > (int64_t) c->ttl.most)
+			TRY_GOTO(malformed(c, "a number is not between its bounds"));
+		if ((c->flags & BLOCK_DISTINCT) != 0 && e->klen == last.len && memcmp(e->ukey, last.data, last.len) == 0)
+			TRY_GOTO(malformed(c, "a column comes twice"));
+		last.len = 0;
+		TRY_GOTO(buffer_append(&last, e->ukey, e->klen));
+		TRY_GOTO(block_next(c));
+	}
+	if (n != c->entries || next_row != c->rows)
+		st = malformed(c, "the number of entries");
+	else if (c->entries > 0 && (c->flags & (BLOCK_GRID | BLOCK_DISTINCT)) == BLOCK_GRID)
+		st = malformed(c, "a grid that is not marked as having each column once");
+done:
+	buffer_free(&last);
+	return st;
+}

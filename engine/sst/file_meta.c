@@ -1,0 +1,87 @@
+/* file_meta.c - facts about a sorted file: their encoding, and whether key ranges overlap */
+#include <fcntl.h>
+#include <string.h>
+#include "engine/sst/file_meta.h"
+#include "engine/base/buffer.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
+#include "engine/shared/layout.h"
+
+/*
+ * number family level flags min_len max_len bytes raw_bytes cells rows
+ * tombstones blocks zigzag(ts_min) zigzag(ts_max) seq_min seq_max global_seq
+ * as varints, then the bounds.  Flags of the moment (busy, unlisted) are not
+ * written.
+ */
+wide_status
+file_meta_put(buffer *b, const file_meta *f)
+{
+	const uint64_t v[] = {
+		f->number, f->family, f->level, f->flags & ~(FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED), f->min_len, f->max_len,
+		f->bytes, f->raw_bytes, f->cells, f->rows, f->tombstones, f->blocks,
+		zigzag(f->ts_min), zigzag(f->ts_max), f->seq_min, f->seq_max, f->global_seq
+	};
+
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+		TRY(buffer_append_varint(b, v[i]));
+	TRY(buffer_append(b, f->min_row, f->min_len));
+	return buffer_append(b, f->max_row, f->max_len);
+}
+
+const uint8_t *
+file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
+{
+	uint64_t	v[17];
+
+	for (size_t i = 0; i < 17; i++)
+		if ((p = varint_get(p, end, &v[i])) == NULL)
+			return NULL;
+	if (v[0] == 0 || v[1] == 0 || v[1] > UINT32_MAX || v[2] >= SET_LEVELS || v[3] > UINT8_MAX ||
+		v[4] > FILE_BOUND || v[5] > FILE_BOUND || (uint64_t) (end - p) < v[4] + v[5])
+		return NULL;
+	memset(f, 0, sizeof *f);
+	f->number = v[0];
+	f->family = (wide_family_id) v[1];
+	f->level = (uint8_t) v[2];
+	f->flags = (uint8_t) (v[3] & ~(uint64_t) (FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED));
+	f->min_len = (uint8_t) v[4];
+	f->max_len = (uint8_t) v[5];
+	f->bytes = v[6];
+	f->raw_bytes = v[7];
+	f->cells = v[8];
+	f->rows = v[9];
+	f->tombstones = v[10];
+	f->blocks = v[11];
+	f->ts_min = unzigzag(v[12]);
+	f->ts_max = unzigzag(v[13]);
+	f->seq_min = v[14];
+	f->seq_max = v[15];
+	f->global_seq = v[16];
+	memcpy(f->min_row, p, f->min_len);
+	memcpy(f->max_row, p + f->min_len, f->max_len);
+	return p + f->min_len + f->max_len;
+}
+
+/* a's upper bound is surely below the row (with or without terminator) */
+static bool
+file_below(const file_meta *a, const uint8_t *row, uint32_t len)
+{
+	if (ukey_compare(a->max_row, a->max_len, row, len) >= 0)
+		return false;
+	return !((a->flags & FILE_MAX_CUT) && len >= a->max_len && memcmp(row, a->max_row, a->max_len) == 0);
+}
+
+bool
+file_overlaps(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen)
+{
+	if (lo != NULL && file_below(f, lo, lolen))
+		return false;
+	return hi == NULL || ukey_compare(f->min_row, f->min_len, hi, hilen) < 0;
+}
+
+bool
+files_overlap(const file_meta *a, const file_meta *b)
+{
+	return !file_below(a, b->min_row, b->min_len) && !file_below(b, a->min_row, a->min_len);
+}

@@ -1,0 +1,681 @@
+/*
+ * sst_read.c - open sorted files: descriptors, top indexes, blocks, filters.
+ *
+ * A reader holds what is needed of a file to find a block: its properties and
+ * the top index, parsed into an array of partitions.  Index, filter and data
+ * blocks go through the shared cache.  Readers are kept in a hash list with an
+ * order of last use; beyond MAX_OPEN the oldest without a pin is closed.
+ *
+ * Invariants: nothing that comes from the file is trusted: a handle is used
+ * only after it was found to lie inside the file, a block only after its
+ * checksum, which covers file number and offset, so that a block in a wrong
+ * place is found too.  (Fuzzers are built without the checksums, or they would
+ * not get past them.)  Everything here is private to the process; no lock is
+ * taken except those inside the cache.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include "engine/sst/sst_reader.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/hash.h"
+#include "engine/base/key.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/block.h"
+#include "engine/sst/filter.h"
+#include "engine/sst/sst_ahead.h"
+#include "engine/sst/sst_cursor.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_properties.h"
+#include "engine/set/memtable.h"
+
+#define MAX_OPEN	256
+#define BUCKETS		256			/* a power of two */
+#define SCRATCH_KEEP (4 * 1024 * 1024)
+#define FILTER_TRIAL	1024	/* "perhaps" in succession after which a filter is asked less */
+#define FILTER_SAMPLE	7		/* namely not so many times, then once */
+
+struct sst_readers
+{
+	sst_reader *bucket[BUCKETS];
+	sst_reader *newest, *oldest;
+	int			n;
+	int			spent;			/* for sst_pread */
+	buffer		stored;			/* a block as read */
+	ZSTD_DCtx  *zstd;
+};
+
+wide_status
+sst_corrupt(uint64_t number, uint64_t off, const char *what)
+{
+	return wide_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
+					 (unsigned long long) number, (unsigned long long) off, what);
+}
+
+static bool
+checksum_ok(const uint8_t *p, size_t n, uint64_t seed, uint64_t expected)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return true;
+#else
+	return wide_hash(p, n, seed) == expected;
+#endif
+}
+
+static wide_status
+readers_get(wide_db *db, struct sst_readers **out)
+{
+	struct sst_readers *rs = db->readers;
+
+	if (rs == NULL)
+	{
+		rs = calloc(1, sizeof(*rs));
+		if (rs != NULL && (rs->zstd = ZSTD_createDCtx()) == NULL)
+		{
+			free(rs);
+			rs = NULL;
+		}
+		if (rs == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory for the list of open files");
+		db->readers = rs;
+	}
+	*out = rs;
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+/* The stored bytes of a block with its trailer, in scratch or in the read-ahead. */
+static wide_status
+read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
+{
+	struct sst_readers *rs = r->db->readers;
+	wide_os    *os = r->db->os;
+	size_t		n = (size_t) h.len + SST_TRAILER;
+	size_t		want = n;
+	uint8_t    *to;
+	int64_t		got;
+
+	if (h.off > r->size || n > r->size - h.off)
+		return sst_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
+	if (ahead != NULL)
+	{
+		if (h.off >= ahead->off && h.off - ahead->off <= ahead->len && n <= ahead->len - (h.off - ahead->off))
+		{
+			*p = ahead->data + (h.off - ahead->off);
+			return WIDE_OK;
+		}
+		if (want < SST_AHEAD)
+			want = SST_AHEAD;
+		if (want > r->size - h.off)
+			want = (size_t) (r->size - h.off);
+		ahead->len = 0;
+		if (ahead->cap < want || (ahead->cap > SCRATCH_KEEP && want <= SCRATCH_KEEP))
+		{
+			free(ahead->data);
+			ahead->cap = 0;
+			ahead->data = malloc(want);
+			if (ahead->data == NULL)
+				return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", want);
+			ahead->cap = want;
+		}
+		to = ahead->data;
+	}
+	else
+	{
+		rs->stored.len = 0;
+		TRY(buffer_reserve(&rs->stored, want));
+		to = rs->stored.data;
+	}
+	if (ahead != NULL)
+	{
+		/* so that what comes next is there when this has been worked through */
+		if (h.off + want < r->size)
+			os->will_read(os, r->fd, h.off + want, 2 * SST_AHEAD);
+		got = os->pread(os, r->fd, to, want, h.off);
+	}
+	else
+		got = sst_pread(r, to, want, h.off, &rs->spent);
+	if (got < 0)
+	{
+		char		path[SST_PATH];
+
+		sst_path(r->db, r->number, path, sizeof(path));
+		return os_fail(got, "read file", path);
+	}
+	if ((size_t) got < n)
+		return sst_corrupt(r->number, h.off, "the file is shorter than it was");
+	if (ahead != NULL)
+	{
+		ahead->off = h.off;
+		ahead->len = (size_t) got;
+	}
+	*p = to;
+	return WIDE_OK;
+}
+
+/* Uncompress into memory of exactly raw_len bytes. */
+static wide_status
+expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_len)
+{
+	size_t		n;
+
+	if (p[h.len] == 0)
+	{
+		memcpy(to, p, raw_len);
+		return WIDE_OK;
+	}
+	n = ZSTD_decompressDCtx(r->db->readers->zstd, to, raw_len, p, h.len);
+	if (ZSTD_isError(n) || n != raw_len)
+		return sst_corrupt(r->number, h.off, "a block cannot be uncompressed");
+	return WIDE_OK;
+}
+
+wide_status
+sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahead, block_ref *out, bool *cached)
+{
+	struct sst_readers *rs = r->db->readers;
+	const uint8_t *p;
+	cache_place place;
+	uint32_t	raw_len;
+	wide_status st;
+
+	*cached = (flags & SST_DISK) == 0 && cache_get(r->db, r->number, h.off, out);
+	if (*cached)
+		return WIDE_OK;
+	TRY(read_stored(r, h, ahead, &p));
+	if (!checksum_ok(p, (size_t) h.len + 5, sst_seed(r->number, h.off), get_u64le(p + h.len + 5)))
+		return sst_corrupt(r->number, h.off, "the checksum of a block is wrong");
+	raw_len = get_u32le(p + h.len + 1);
+	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX || (p[h.len] == 0 && raw_len != h.len) ||
+		(p[h.len] == 1 && ZSTD_getFrameContentSize(p, h.len) != raw_len))
+		return sst_corrupt(r->number, h.off, "the trailer of a block is wrong");
+	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
+	{
+		uint8_t    *mem = malloc(raw_len);
+
+		if (mem == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory: %u bytes", raw_len);
+		st = expand(r, h, p, mem, raw_len);
+		if (st == WIDE_OK)
+			cache_private(mem, raw_len, out);
+		else
+			free(mem);
+		if (rs->stored.cap > SCRATCH_KEEP)
+			buffer_free(&rs->stored);
+		return st;
+	}
+	TRY(cache_reserve(r->db, r->number, h.off, raw_len, high, &place, out));
+	if (place.to == NULL)
+		return WIDE_OK;
+	st = expand(r, h, p, place.to, raw_len);
+	if (st == WIDE_OK)
+		return cache_publish(r->db, &place, out);
+	cache_abandon(r->db, &place);
+	return st;
+}
+
+static bool
+handle_inside(const sst_reader *r, uint64_t off, uint64_t len)
+{
+	return len <= UINT32_MAX - SST_TRAILER && off <= r->body && len + SST_TRAILER <= r->body - off;
+}
+
+wide_status
+sst_handle_get(const sst_reader *r, const entry *e, sst_handle *h)
+{
+	const uint8_t *end = e->value + e->vlen;
+	const uint8_t *p;
+	uint64_t	off;
+	uint64_t	len;
+
+	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL ||
+		(p = varint_get(p, end, &h->rows)) == NULL || p != end || !handle_inside(r, off, len))
+		return sst_corrupt(r->number, r->body, "an index entry is malformed");
+	h->off = off;
+	h->len = (uint32_t) len;
+	return WIDE_OK;
+}
+
+/* --------------------------------------------------------------- opening */
+
+static bool drop_oldest(struct sst_readers *rs);
+
+static wide_status
+parse_partition(sst_reader *r, const entry *e, sst_partition *part)
+{
+	const uint8_t *p = e->value;
+	const uint8_t *end = p + e->vlen;
+	uint64_t	v[6];
+
+	for (int i = 0; i < 6; i++)
+	{
+		if ((p = varint_get(p, end, &v[i])) == NULL)
+			return sst_corrupt(r->number, r->body, "a top index entry is malformed");
+	}
+	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
+		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
+		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
+		return sst_corrupt(r->number, r->body, "a top index entry is wrong");
+	part->klen = e->klen;
+	part->ts = e->ts;
+	part->seq = e->seq;
+	part->index.off = v[0];
+	part->index.len = (uint32_t) v[1];
+	part->filter.off = v[2];
+	part->filter.len = (uint32_t) v[3];
+	part->blocks = v[4];
+	part->rows = v[5];
+	return buffer_append(&r->keys, e->ukey, e->klen);
+}
+
+static wide_status
+load_top(sst_reader *r, sst_handle h)
+{
+	block_cursor c = {0};
+	block_ref	ref = {0};
+	uint32_t	cap = 0;
+	size_t		off = 0;
+	bool		cached;
+	wide_status st;
+
+	TRY(sst_read_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	TRY_GOTO(block_open(&c, ref.data, ref.len));
+	TRY_GOTO(block_first(&c));
+	while (c.valid)
+	{
+		if (r->nparts == cap)
+		{
+			sst_partition *p;
+
+			cap = cap > 0 ? 2 * cap : 16;
+			p = realloc(r->parts, cap * sizeof(*p));
+			if (p == NULL)
+			{
+				st = wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
+				goto done;
+			}
+			r->parts = p;
+		}
+		TRY_GOTO(parse_partition(r, &c.e, &r->parts[r->nparts]));
+		r->nparts++;
+		TRY_GOTO(block_next(&c));
+	}
+	/* the keys stay where they are from now on */
+	for (uint32_t i = 0; i < r->nparts; i++)
+	{
+		r->parts[i].key = r->keys.data + off;
+		off += r->parts[i].klen;
+	}
+	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks ||
+		r->parts[r->nparts - 1].rows != r->prop.meta.rows)
+		st = sst_corrupt(r->number, h.off, "the top index does not cover the file");
+done:
+	block_close(&c);
+	cache_unpin(r->db, &ref);
+	return st;
+}
+
+static wide_status
+load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
+{
+	block_ref	ref = {0};
+	bool		cached;
+	bool		ok;
+	const file_meta *m = &r->prop.meta;
+
+	TRY(sst_read_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	ok = sst_properties_get(ref.data, ref.len, &r->prop);
+	cache_unpin(r->db, &ref);
+	if (!ok)
+		return sst_corrupt(r->number, h.off, "the meta block is malformed");
+	if (m->number != r->number || m->family != meta->family)
+		return sst_corrupt(r->number, h.off, "the file is another one than its name says");
+	if ((meta->bytes != 0 && meta->bytes != r->size) || (meta->cells != 0 && meta->cells != m->cells) ||
+		(meta->global_seq != 0 && !r->prop.global))
+		return sst_corrupt(r->number, h.off, "the file is not the one that the manifest lists");
+	return WIDE_OK;
+}
+
+static wide_status
+load_footer(sst_reader *r, const file_meta *meta)
+{
+	uint8_t		f[SST_FOOTER];
+	wide_os    *os = r->db->os;
+	char		path[SST_PATH];
+	sst_handle	top;
+	sst_handle	prop;
+	int64_t		n;
+
+	sst_path(r->db, r->number, path, sizeof(path));
+	if ((n = os->size(os, r->fd)) < 0)
+		return os_fail(n, "get the size of file", path);
+	r->size = (uint64_t) n;
+	if (r->size < SST_FOOTER)
+		return sst_corrupt(r->number, r->size, "the file is too short");
+	if ((n = os->pread(os, r->fd, f, SST_FOOTER, r->size - SST_FOOTER)) < 0)
+		return os_fail(n, "read file", path);
+	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC || !checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
+		return sst_corrupt(r->number, r->size - SST_FOOTER, "the footer is wrong");
+	if (get_u32le(f + 8) != SST_VERSION)
+		return wide_fail(WIDE_CORRUPT, "file %08llx.sst has format version %u, this program knows %u",
+						 (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
+	if (get_u64le(f + 40) != r->number)
+		return sst_corrupt(r->number, r->size - SST_FOOTER, "the file is another one than its name says");
+	top.off = get_u64le(f + 16);
+	top.len = get_u32le(f + 24);
+	prop.len = get_u32le(f + 28);
+	prop.off = get_u64le(f + 32);
+	/* the last two blocks and the footer end the file exactly */
+	if (top.off > r->size || prop.off > r->size || prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
+		r->size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
+		return sst_corrupt(r->number, r->size - SST_FOOTER, "the footer does not fit the file");
+	r->body = top.off;
+	TRY(load_properties(r, prop, meta));
+	return load_top(r, top);
+}
+
+wide_status
+sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
+{
+	struct sst_readers *rs = NULL;
+	char		path[SST_PATH];
+	sst_reader *r;
+	wide_status st;
+
+	*out = NULL;
+	TRY(readers_get(db, &rs));
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*r));
+	r->db = db;
+	r->number = meta->number;
+	r->global_seq = meta->global_seq;
+	sst_path(db, r->number, path, sizeof(path));
+	/* others in this process use descriptors too: give up some of ours when they have run out */
+	do
+		r->fd = db->os->open(db->os, path, O_RDONLY);
+	while ((r->fd == -EMFILE || r->fd == -ENFILE) && drop_oldest(rs));
+	if (r->fd == -ENOENT)
+		st = wide_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
+	else if (r->fd < 0)
+		st = os_fail(r->fd, "open file", path);
+	else
+		st = load_footer(r, meta);
+	if (st != WIDE_OK)
+		sst_reader_close(r);
+	else
+		*out = r;
+	return st;
+}
+
+void
+sst_reader_close(sst_reader *r)
+{
+	if (r->fd >= 0)
+		r->db->os->close(r->db->os, r->fd);
+	free(r->parts);
+	free(r->extents);
+	buffer_free(&r->keys);
+	free(r);
+}
+
+/* ------------------------------------------------------ the list of them */
+
+static sst_reader **
+bucket_of(struct sst_readers *rs, uint64_t number)
+{
+	return &rs->bucket[(number * 0x9e3779b97f4a7c15ull) >> 56 & (BUCKETS - 1)];
+}
+
+static void
+use_unlink(struct sst_readers *rs, sst_reader *r)
+{
+	*(r->newer != NULL ? &r->newer->older : &rs->newest) = r->older;
+	*(r->older != NULL ? &r->older->newer : &rs->oldest) = r->newer;
+}
+
+static void
+use_first(struct sst_readers *rs, sst_reader *r)
+{
+	r->newer = NULL;
+	r->older = rs->newest;
+	*(rs->newest != NULL ? &rs->newest->newer : &rs->oldest) = r;
+	rs->newest = r;
+}
+
+/* Out of the list; closed now or with its last pin. */
+static void
+drop(struct sst_readers *rs, sst_reader *r)
+{
+	sst_reader **p = bucket_of(rs, r->number);
+
+	while (*p != r)
+		p = &(*p)->hash_next;
+	*p = r->hash_next;
+	use_unlink(rs, r);
+	r->listed = false;
+	rs->n--;
+	if (r->pins == 0)
+		sst_reader_close(r);
+}
+
+/* Close the reader that was used longest ago and has no pin; false: there is none. */
+static bool
+drop_oldest(struct sst_readers *rs)
+{
+	for (sst_reader *r = rs->oldest; r != NULL; r = r->newer)
+	{
+		if (r->pins == 0)
+		{
+			drop(rs, r);
+			return true;
+		}
+	}
+	return false;
+}
+
+wide_status
+sst_get(wide_db *db, const file_meta *meta, sst_reader **out)
+{
+	struct sst_readers *rs = NULL;
+	sst_reader **bucket;
+	sst_reader *r;
+
+	*out = NULL;
+	TRY(readers_get(db, &rs));
+	bucket = bucket_of(rs, meta->number);
+	for (r = *bucket; r != NULL && r->number != meta->number; r = r->hash_next)
+		;
+	if (r == NULL)
+	{
+		while (rs->n >= MAX_OPEN && drop_oldest(rs))
+			;
+		TRY(sst_reader_open(db, meta, &r));
+		r->hash_next = *bucket;
+		*bucket = r;
+		r->listed = true;
+		rs->n++;
+		use_first(rs, r);
+	}
+	else if (rs->newest != r)
+	{
+		use_unlink(rs, r);
+		use_first(rs, r);
+	}
+	if (r->prop.meta.family != meta->family)
+		return sst_corrupt(r->number, 0, "the file is another one than its name says");
+	/* a file written before its commit gets its sequence number later, once */
+	if (r->global_seq != meta->global_seq)
+	{
+		if (!r->prop.global || r->global_seq != 0)
+			return sst_corrupt(r->number, 0, "the file has another sequence number than is listed");
+		r->global_seq = meta->global_seq;
+	}
+	r->pins++;
+	*out = r;
+	return WIDE_OK;
+}
+
+void
+sst_put(wide_db *db, sst_reader *r)
+{
+	if (--r->pins == 0 && !r->listed)
+		sst_reader_close(r);
+}
+
+void
+sst_forget(wide_db *db, uint64_t number)
+{
+	sst_reader *r;
+
+	if (db->readers == NULL)
+		return;
+	for (r = *bucket_of(db->readers, number); r != NULL && r->number != number; r = r->hash_next)
+		;
+	if (r != NULL)
+		drop(db->readers, r);
+}
+
+void
+sst_readers_free(wide_db *db)
+{
+	struct sst_readers *rs = db->readers;
+
+	if (rs == NULL)
+		return;
+	while (rs->newest != NULL)
+		drop(rs, rs->newest);
+	buffer_free(&rs->stored);
+	ZSTD_freeDCtx(rs->zstd);
+	free(rs);
+	db->readers = NULL;
+}
+
+/* --------------------------------------------------------------- filters */
+
+static int
+compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	int			c = ukey_compare(p->key, p->klen, ukey, klen);
+
+	if (c != 0)
+		return c;
+	if (p->ts != ts)
+		return p->ts > ts ? -1 : 1;
+	return p->seq > seq ? -1 : p->seq < seq;
+}
+
+uint32_t
+sst_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	uint32_t	lo = 0;
+	uint32_t	hi = r->nparts;
+
+	while (lo < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+
+		if (compare_partition(&r->parts[mid], ukey, klen, ts, seq) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * The first key >= what is looked for lies in the first partition that ends at
+ * or after it, so that one filter answers.
+ */
+static wide_status
+probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *may)
+{
+	uint32_t	p = sst_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
+	block_ref	ref = {0};
+	bool		cached;
+
+	*may = p < r->nparts;
+	if (!*may || r->parts[p].filter.len == 0)
+		return WIDE_OK;
+	TRY(sst_read_block(r, r->parts[p].filter, 0, true, NULL, &ref, &cached));
+	*may = filter_may_contain(ref.data, ref.len, hash);
+	cache_unpin(r->db, &ref);
+	return WIDE_OK;
+}
+
+static void
+count_probe(sst_reader *r, bool may)
+{
+	stat_add(r->db, STAT_BLOOM_CHECKS, 1);
+	r->unasked = 0;
+	r->perhaps++;
+	if (!may)
+	{
+		r->perhaps = 0;
+		stat_add(r->db, STAT_BLOOM_SKIPS, 1);
+	}
+}
+
+/*
+ * A question costs a tenth of a look-up that is answered from memory, so that a
+ * filter which leaves out one in a thousand costs more than it saves; but to
+ * look up in vain what it would have left out may cost a read from the disk.
+ * It is asked now and then, and always from its first "no" on.
+ */
+bool
+sst_filter_pays(sst_reader *r)
+{
+	if (r->perhaps < FILTER_TRIAL || r->unasked == FILTER_SAMPLE)
+		return true;
+	r->unasked++;
+	return false;
+}
+
+wide_status
+sst_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool *may)
+{
+	*may = true;
+	if (r->prop.bloom == WIDE_BLOOM_NONE)
+		return WIDE_OK;
+	TRY(probe(r, row, rowlen, wide_hash(row, rowlen, FILTER_SEED_ROW), may));
+	count_probe(r, *may);
+	return WIDE_OK;
+}
+
+wide_status
+sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may)
+{
+	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
+		return sst_may_have_row(r, ukey, rowlen, may);
+	TRY(probe(r, ukey, klen, wide_hash(ukey, klen, FILTER_SEED_ROWCOL), may));
+	/* the deletes come first in the row, so perhaps in an earlier partition */
+	if (!*may && r->prop.family_deletes)
+		TRY(probe(r, ukey, rowlen, wide_hash(ukey, rowlen, FILTER_SEED_DELETES), may));
+	count_probe(r, *may);
+	return WIDE_OK;
+}
+
+wide_status
+sst_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may)
+{
+	uint64_t	hash;
+
+	*may = true;
+	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row with the prefix would be */
+	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
+		!sst_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
+		return WIDE_OK;
+	TRY(probe(r, prefix, len, hash, may));
+	count_probe(r, *may);
+	return WIDE_OK;
+}

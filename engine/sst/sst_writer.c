@@ -1,0 +1,748 @@
+/*
+ * sst_write.c - the bytes of a sorted file, and the writer.
+ *
+ *     part             contents
+ *     partition        any number of them, each:
+ *       data blocks      entries (block.h), about options.block_size each
+ *       filter block     filter.c, over the rows of these blocks; may be absent
+ *       index block      one entry per data block: key = last key of the block
+ *                        (ukey, ts, seq), value = varints offset, length, rows
+ *                        of the partition up to the end of the block
+ *     top index        a block, one entry per partition: key = its last key,
+ *                      value = varints: index offset, length, filter offset,
+ *                      length (0: none), data blocks and rows up to here
+ *     meta block       varints, see sst_properties_put
+ *     footer           64 bytes:
+ *                      8 magic, 4 version, 4 zero, 8 top index offset,
+ *                      4 top index length, 4 meta length, 8 meta offset,
+ *                      8 file number, 8 zero, 8 xxh3 of the 56 bytes before
+ *
+ * Every block (all but the footer) is stored as
+ *
+ *     length           payload: zstd, or as it is
+ *     1                compression: 0 none, 1 zstd
+ *     4                uncompressed length, u32
+ *     8                xxh3 of all before, seeded with file number and offset
+ *
+ * Blocks follow each other without gaps, so that verify accounts for every
+ * byte.  Partitions end when their index has 16 KiB or their filter 32768 keys:
+ * both must stay small enough for the shared cache.  A row that goes on in the
+ * next partition is in both filters.
+ *
+ * A data block that has ended waits, with all that depends on where it comes to
+ * lie (its index entry, the filter of its partition), until it is compressed:
+ * for nothing, or in a group of blocks that a thread compresses meanwhile
+ * (sst_writer_aside).  The bytes of the file are the same both ways.
+ *
+ * Invariants: a file exists under its final name only when it is complete and
+ * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A
+ * writer that has failed stays failed.  Nothing is shared but groups that the
+ * thread has, no lock is taken.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include "engine/sst/sst_writer.h"
+#include "engine/base/aside.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/hash.h"
+#include "engine/base/kill_point.h"
+#include "engine/base/os.h"
+#include "engine/base/status.h"
+#include "engine/base/varint.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/block_builder.h"
+#include "engine/sst/filter.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_properties.h"
+#include "engine/sst/sst_tally.h"
+
+#define INDEX_PARTITION	(16 * 1024)
+#define FILTER_KEYS		32768
+#define FILTER_BITS		10
+#define WRITE_BUFFER	(256 * 1024)
+#define GROUPS			4
+#define GROUP_BLOCKS	8
+#define GROUP_BYTES		((size_t) 256 * 1024)	/* uncompressed; a larger block is compressed at once */
+
+uint64_t	sst_aside_after = 32;	/* data blocks: smaller files are not worth a thread */
+
+/* A hash for the filter. */
+enum note_kind
+{
+	NOTE_FRESH = 1,				/* if this block is the first of its partition */
+	NOTE_PREFIX = 2				/* if it is not the prefix of the row before */
+};
+
+typedef struct note
+{
+	uint64_t	hash;
+	uint64_t	kind;
+} note;
+
+/* A data block that has ended. */
+typedef struct ended
+{
+	entry		last;			/* its key alone counts */
+	uint64_t	rows;			/* of the file, up to its end */
+	const note *notes;
+	size_t		nnotes;
+	/* in a group: offsets instead of what is above and below */
+	size_t		key, note, raw, packed;
+	size_t		raw_len, packed_len;	/* packed_len 0: not worth it */
+} ended;
+
+/* Blocks for the thread. */
+typedef struct group
+{
+	aside_job	job;
+	ZSTD_CCtx  *zstd;
+	int			level;
+	size_t		failed;			/* zstd's error */
+	int			n;
+	ended		blocks[GROUP_BLOCKS];
+	buffer		raw, keys, notes, packed;
+} group;
+
+struct sst_writer
+{
+	wide_db    *db;
+	int			fd;
+	wide_status failed;
+	bool		global;
+	bool		unsynced;
+	wide_family_options opt;
+	block_builder *data, *index, *top;
+	filter_builder *filter;		/* NULL: none wanted */
+	uint32_t	filter_keys;	/* in the current partition */
+	uint64_t	rows_before;	/* it */
+	bool		fresh;			/* partition: nothing in its filter yet */
+	bool		row_deletes;	/* the current row has family-wide deletes */
+	buffer		notes;			/* of the current data block */
+	uint64_t	prefix_hash;	/* last one added */
+	bool		prefix_known;
+	sst_tally	tally;
+	buffer		out;			/* not yet written; begins at file offset off */
+	uint64_t	off;
+	ZSTD_CCtx  *zstd;
+	aside	   *aside;			/* NULL: blocks are compressed at once */
+	ZSTD_CCtx  *zstd_aside;		/* the thread's */
+	group	   *groups;			/* a ring, NULL as long as the file is small; */
+	int			oldest, given;	/* so many from there on are the thread's, the next one is being filled */
+	char		path[SST_PATH];
+	char		tmp[SST_PATH + 4];
+};
+
+/* ------------------------------------------------------------ properties */
+
+/* ----------------------------------------------------------------- tally */
+
+/* ---------------------------------------------------------------- output */
+
+static wide_status
+write_out(sst_writer *w)
+{
+	int64_t		r;
+
+	if (w->out.len == 0)
+		return WIDE_OK;
+	r = w->db->os->pwrite(w->db->os, w->fd, w->out.data, w->out.len, w->off);
+	if (r < 0)
+		return os_fail(r, "write file", w->tmp);
+	w->off += w->out.len;
+	w->out.len = 0;
+	/* after a giant value */
+	if (w->out.cap > 16 * WRITE_BUFFER)
+		buffer_free(&w->out);
+	return WIDE_OK;
+}
+
+/* Append one block with its trailer; the payload is at the end of out already, with room behind. */
+static wide_status
+append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_handle *h)
+{
+	uint64_t	off = w->off + w->out.len;
+	uint8_t    *p = w->out.data + w->out.len;
+
+	p[len] = compressed ? 1 : 0;
+	put_u32le(p + len + 1, (uint32_t) raw_len);
+	put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(w->tally.meta.number, off)));
+	w->out.len += len + SST_TRAILER;
+	h->off = off;
+	h->len = (uint32_t) len;
+	return w->out.len >= WRITE_BUFFER ? write_out(w) : WIDE_OK;
+}
+
+static wide_status
+compression_failed(size_t error)
+{
+	return wide_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(error));
+}
+
+/* Is it worth a decompression? */
+static inline bool
+is_packed(size_t len, size_t raw_len)
+{
+	return len < raw_len - raw_len / 16;
+}
+
+static wide_status
+write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
+{
+	size_t		len = 0;
+
+	if (raw.len > SST_BLOCK_MAX)
+		return wide_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
+	TRY(buffer_reserve(&w->out, (compress ? ZSTD_compressBound(raw.len) : raw.len) + SST_TRAILER));
+	if (compress)
+	{
+		len = ZSTD_compressCCtx(w->zstd, w->out.data + w->out.len, ZSTD_compressBound(raw.len), raw.data, raw.len,
+								w->opt.compression_level);
+		if (ZSTD_isError(len))
+			return compression_failed(len);
+		compress = is_packed(len, raw.len);
+	}
+	if (!compress)
+	{
+		TRY(buffer_reserve(&w->out, raw.len + SST_TRAILER));
+		memcpy(w->out.data + w->out.len, raw.data, raw.len);
+		len = raw.len;
+	}
+	return append_block(w, len, raw.len, compress, h);
+}
+
+/* An index entry: the last key of what the value points to. */
+static wide_status
+add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen)
+{
+	entry		e = *last;
+
+	e.type = ENTRY_PUT;
+	e.ttl_us = 0;
+	e.value = value;
+	e.vlen = (uint32_t) vlen;
+	return block_builder_add(b, &e);
+}
+
+/* last, rows: of the last block. */
+static wide_status
+end_partition(sst_writer *w, const entry *last, uint64_t rows)
+{
+	uint8_t		value[6 * VARINT_MAX];
+	uint8_t    *p = value;
+	wide_bytes	raw = {NULL, 0};
+	sst_handle	filter = {0};
+	sst_handle	index;
+
+	if (w->filter != NULL)
+		TRY(filter_builder_finish(w->filter, &raw));
+	if (raw.len > 0)
+		TRY(write_block(w, raw, false, &filter));
+	TRY(block_builder_finish(w->index, false, &raw));
+	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &index));
+	p = varint_put(p, index.off);
+	p = varint_put(p, index.len);
+	p = varint_put(p, filter.off);
+	p = varint_put(p, filter.len);
+	p = varint_put(p, w->tally.meta.blocks);
+	p = varint_put(p, rows);
+	TRY(add_index(w->top, last, value, (size_t) (p - value)));
+	block_builder_reset(w->index);
+	if (w->filter != NULL)
+		filter_builder_reset(w->filter);
+	w->filter_keys = 0;
+	w->rows_before = rows;
+	w->fresh = true;
+	w->prefix_known = false;
+	return WIDE_OK;
+}
+
+/* Into the partition's filter. */
+static wide_status
+filter_block(sst_writer *w, const ended *b)
+{
+	for (size_t i = 0; i < b->nnotes; i++)
+	{
+		const note *n = &b->notes[i];
+
+		if ((n->kind & NOTE_FRESH) && !w->fresh)
+			continue;
+		if (n->kind & NOTE_PREFIX)
+		{
+			if (w->prefix_known && w->prefix_hash == n->hash)
+				continue;
+			w->prefix_known = true;
+			w->prefix_hash = n->hash;
+		}
+		w->filter_keys++;
+		TRY(filter_builder_add(w->filter, n->hash));
+	}
+	w->fresh = false;
+	return WIDE_OK;
+}
+
+/* A data block lies in the file. */
+static wide_status
+place_block(sst_writer *w, const ended *b, const sst_handle *h)
+{
+	uint8_t		value[3 * VARINT_MAX];
+	uint8_t    *p = value;
+
+	TRY(filter_block(w, b));
+	w->tally.meta.blocks++;
+	p = varint_put(p, h->off);
+	p = varint_put(p, h->len);
+	p = varint_put(p, b->rows - w->rows_before);
+	TRY(add_index(w->index, &b->last, value, (size_t) (p - value)));
+	if (block_builder_size(w->index) >= INDEX_PARTITION || w->filter_keys >= FILTER_KEYS)
+		return end_partition(w, &b->last, b->rows);
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- groups */
+
+/* In the thread. */
+static void
+compress_group(aside_job *job)
+{
+	group	   *g = (group *) job;
+
+	for (int i = 0; i < g->n; i++)
+	{
+		ended	   *b = &g->blocks[i];
+		size_t		len = ZSTD_compressCCtx(g->zstd, g->packed.data + b->packed, ZSTD_compressBound(b->raw_len),
+											g->raw.data + b->raw, b->raw_len, g->level);
+
+		if (ZSTD_isError(len))
+			g->failed = len;
+		b->packed_len = !ZSTD_isError(len) && is_packed(len, b->raw_len) ? len : 0;
+	}
+}
+
+static inline group *
+filling(const sst_writer *w)
+{
+	return &w->groups[(w->oldest + w->given) % GROUPS];
+}
+
+static wide_status
+group_submit(sst_writer *w)
+{
+	group	   *g = filling(w);
+	size_t		need = 0;
+
+	if (g->n == 0)
+		return WIDE_OK;
+	for (int i = 0; i < g->n; i++)
+	{
+		g->blocks[i].packed = need;
+		need += ZSTD_compressBound(g->blocks[i].raw_len);
+	}
+	TRY(buffer_reserve(&g->packed, need));
+	g->job.run = compress_group;
+	g->zstd = w->zstd_aside;
+	g->level = w->opt.compression_level;
+	g->failed = 0;
+	w->given++;
+	aside_submit(w->aside, &g->job);
+	return WIDE_OK;
+}
+
+/* The blocks of the oldest group go to the file. */
+static wide_status
+group_take(sst_writer *w)
+{
+	group	   *g = &w->groups[w->oldest];
+
+	aside_wait(w->aside, &g->job);
+	w->oldest = (w->oldest + 1) % GROUPS;
+	w->given--;
+	if (g->failed != 0)
+		return compression_failed(g->failed);
+	for (int i = 0; i < g->n; i++)
+	{
+		ended	   *b = &g->blocks[i];
+		bool		packed = b->packed_len > 0;
+		size_t		len = packed ? b->packed_len : b->raw_len;
+		sst_handle	h;
+
+		b->last.ukey = g->keys.data + b->key;
+		b->notes = (const note *) (g->notes.data + b->note);
+		TRY(buffer_reserve(&w->out, len + SST_TRAILER));
+		memcpy(w->out.data + w->out.len, packed ? g->packed.data + b->packed : g->raw.data + b->raw, len);
+		TRY(append_block(w, len, b->raw_len, packed, &h));
+		TRY(place_block(w, b, &h));
+	}
+	g->n = 0;
+	g->raw.len = g->keys.len = g->notes.len = 0;
+	return WIDE_OK;
+}
+
+/* All blocks so far are in the file. */
+static wide_status
+groups_take_all(sst_writer *w)
+{
+	if (w->groups == NULL)
+		return WIDE_OK;
+	TRY(group_submit(w));
+	while (w->given > 0)
+		TRY(group_take(w));
+	return WIDE_OK;
+}
+
+static wide_status
+group_add(sst_writer *w, wide_bytes raw, const ended *b)
+{
+	group	   *g = filling(w);
+	ended	   *to = &g->blocks[g->n];
+
+	*to = *b;
+	to->raw = g->raw.len;
+	to->raw_len = raw.len;
+	to->key = g->keys.len;
+	to->note = g->notes.len;
+	TRY(buffer_append(&g->raw, raw.data, raw.len));
+	TRY(buffer_append(&g->keys, b->last.ukey, b->last.klen));
+	TRY(buffer_append(&g->notes, b->notes, b->nnotes * sizeof(note)));
+	g->n++;
+	if (g->n < GROUP_BLOCKS && g->raw.len < GROUP_BYTES)
+		return WIDE_OK;
+	TRY(group_submit(w));
+	return w->given == GROUPS ? group_take(w) : WIDE_OK;
+}
+
+/* From now on blocks go to the thread, if it pays and there is memory. */
+static void
+groups_begin(sst_writer *w)
+{
+	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD || w->tally.meta.blocks < sst_aside_after)
+		return;
+	if (w->zstd_aside == NULL)
+		w->zstd_aside = ZSTD_createCCtx();
+	if (w->zstd_aside != NULL)
+		w->groups = calloc(GROUPS, sizeof(*w->groups));
+}
+
+static void
+groups_free(sst_writer *w)
+{
+	if (w->groups == NULL)
+		return;
+	for (; w->given > 0; w->given--, w->oldest = (w->oldest + 1) % GROUPS)
+		aside_wait(w->aside, &w->groups[w->oldest].job);
+	for (int i = 0; i < GROUPS; i++)
+	{
+		buffer_free(&w->groups[i].raw);
+		buffer_free(&w->groups[i].keys);
+		buffer_free(&w->groups[i].notes);
+		buffer_free(&w->groups[i].packed);
+	}
+	free(w->groups);
+}
+
+/* goes_on: what follows begins with the row that the block ends with. */
+static wide_status
+end_block(sst_writer *w, bool goes_on)
+{
+	ended		b = {.last = w->tally.e, .rows = w->tally.meta.rows, .notes = (const note *) w->notes.data,
+	.nnotes = w->notes.len / sizeof(note)};
+	wide_bytes	raw;
+	sst_handle	h;
+
+	b.last.ukey = w->tally.last.data;
+	TRY(block_builder_finish(w->data, goes_on, &raw));
+	if (w->groups == NULL)
+		groups_begin(w);
+	if (w->groups != NULL && raw.len <= GROUP_BYTES)
+		TRY(group_add(w, raw, &b));
+	else
+	{
+		TRY(groups_take_all(w));
+		TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &h));
+		TRY(place_block(w, &b, &h));
+	}
+	block_builder_reset(w->data);
+	w->notes.len = 0;
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- filter */
+
+static wide_status
+add_note(sst_writer *w, uint64_t hash, unsigned kind)
+{
+	note		n = {hash, kind};
+
+	return buffer_append(&w->notes, &n, sizeof(n));
+}
+
+/* The entry counted last, for the filter of the partition in which its block will be. */
+static wide_status
+note_entry(sst_writer *w, const entry *e)
+{
+	bool		begins = block_builder_count(w->data) == 1;	/* the block */
+	unsigned	kind = w->tally.new_row ? 0 : NOTE_FRESH;
+	uint64_t	hash;
+
+	if (w->tally.new_row)
+		w->row_deletes = false;
+	if (w->tally.new_row || begins)
+	{
+		TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
+		if (w->opt.bloom == WIDE_BLOOM_PREFIX && sst_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
+			TRY(add_note(w, hash, kind | NOTE_PREFIX));
+	}
+	if (w->opt.bloom == WIDE_BLOOM_ROWCOL)
+	{
+		bool		deletes = entry_is_family_delete(e);
+
+		/* also again where the row goes on in another partition */
+		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
+			TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
+		w->row_deletes |= deletes;
+		if (w->tally.new_column || begins)
+			TRY(add_note(w, wide_hash(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
+	}
+	return WIDE_OK;
+}
+
+/* ---------------------------------------------------------------- writer */
+
+static void
+writer_free(sst_writer *w)
+{
+	groups_free(w);
+	ZSTD_freeCCtx(w->zstd_aside);
+	buffer_free(&w->notes);
+	block_builder_free(w->data);
+	block_builder_free(w->index);
+	block_builder_free(w->top);
+	filter_builder_free(w->filter);
+	buffer_free(&w->tally.last);
+	buffer_free(&w->out);
+	ZSTD_freeCCtx(w->zstd);
+	free(w);
+}
+
+wide_status
+sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
+				const wide_family_options *opt, bool global, sst_writer **out)
+{
+	sst_writer *w = calloc(1, sizeof(*w));
+
+	*out = NULL;
+	if (w == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*w));
+	w->db = db;
+	w->opt = *opt;
+	w->global = global;
+	w->fresh = true;
+	w->tally.meta.number = number;
+	w->tally.meta.family = family;
+	w->tally.meta.level = (uint8_t) level;
+	w->data = block_builder_new();
+	w->index = block_builder_new();
+	w->top = block_builder_new();
+	if (opt->bloom != WIDE_BLOOM_NONE)
+		w->filter = filter_builder_new(FILTER_BITS);
+	w->zstd = ZSTD_createCCtx();
+	if (w->data == NULL || w->index == NULL || w->top == NULL || w->zstd == NULL ||
+		(w->filter == NULL && opt->bloom != WIDE_BLOOM_NONE))
+	{
+		writer_free(w);
+		return wide_fail(WIDE_NOMEM, "out of memory for a file writer");
+	}
+	sst_path(db, number, w->path, sizeof(w->path));
+	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
+	/* a leftover of a crashed attempt is overwritten */
+	w->fd = db->os->open(db->os, w->tmp, O_RDWR | O_CREAT | O_TRUNC);
+	if (w->fd < 0)
+	{
+		wide_status st = os_fail(w->fd, "create file", w->tmp);
+
+		writer_free(w);
+		return st;
+	}
+	*out = w;
+	return WIDE_OK;
+}
+
+/*
+ * Does the data block end before the entry, which has been looked at?  With
+ * rows that are small against a block it ends where the next one would probably
+ * not find room as a whole.
+ */
+static bool
+block_is_full(sst_writer *w, const entry *e)
+{
+	size_t		add = (size_t) e->klen + e->vlen + 64,
+				size,
+				row;
+
+	if (block_builder_count(w->data) == 0)
+		return false;
+	if (!w->tally.new_row && block_builder_bound(w->data) + add <= w->opt.block_size)
+		return false;
+	size = block_builder_size(w->data);
+	row = block_builder_row_size(w->data);
+	if (w->tally.new_row && row * 8 <= w->opt.block_size && size + row > w->opt.block_size)
+		return true;
+	return size + add > w->opt.block_size && block_builder_size_with(w->data, e) > w->opt.block_size;
+}
+
+static wide_status
+add_entry(sst_writer *w, const entry *e)
+{
+	if (w->global && e->seq != 0)
+		return wide_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
+	TRY(sst_tally_look(&w->tally, e));
+	/* the block's last key is in the tally until this entry is counted */
+	if (block_is_full(w, e))
+		TRY(end_block(w, !w->tally.new_row));
+	TRY(sst_tally_count(&w->tally, e));
+	TRY(block_builder_add_row(w->data, e, w->tally.new_row));
+	return w->filter != NULL ? note_entry(w, e) : WIDE_OK;
+}
+
+bool
+sst_writer_may_end(sst_writer *w, const entry *e, bool *column)
+{
+	bool		row = sst_tally_look(&w->tally, e) != WIDE_OK || w->tally.new_row;
+
+	*column = row || w->tally.new_column;
+	return row;
+}
+
+wide_status
+sst_writer_add(sst_writer *w, const entry *e)
+{
+	if (w->failed == WIDE_OK)
+		w->failed = add_entry(w, e);
+	return w->failed;
+}
+
+void
+sst_writer_unsynced(sst_writer *w)
+{
+	w->unsynced = true;
+}
+
+void
+sst_writer_aside(sst_writer *w, aside *a)
+{
+	w->aside = a;
+}
+
+uint64_t
+sst_writer_bytes(const sst_writer *w)
+{
+	return w->off + w->out.len;
+}
+
+/* Everything behind the last entry, up to the footer. */
+static wide_status
+write_end(sst_writer *w)
+{
+	sst_properties prop = {0};
+	buffer		b = {0};
+	uint8_t		footer[SST_FOOTER] = {0};
+	wide_bytes	raw;
+	sst_handle	top;
+	sst_handle	meta;
+	wide_status st;
+
+	if (w->tally.meta.cells == 0)
+		return wide_fail(WIDE_INVALID, "a sorted file needs an entry");
+	if (block_builder_count(w->data) > 0)
+		TRY(end_block(w, false));
+	TRY(groups_take_all(w));
+	if (block_builder_count(w->index) > 0)
+	{
+		entry		last = w->tally.e;
+
+		last.ukey = w->tally.last.data;
+		TRY(end_partition(w, &last, w->tally.meta.rows));
+	}
+	TRY(block_builder_finish(w->top, false, &raw));
+	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &top));
+	sst_tally_end(&w->tally);
+	prop.meta = w->tally.meta;
+	prop.global = w->global;
+	prop.in_memory = w->opt.in_memory != 0;
+	prop.family_deletes = w->tally.family_deletes;
+	prop.bloom = w->opt.bloom;
+	prop.bloom_prefix = w->opt.bloom_prefix;
+	prop.block_size = w->opt.block_size;
+	TRY_GOTO(sst_properties_put(&b, &prop));
+	raw.data = b.data;
+	raw.len = b.len;
+	TRY_GOTO(write_block(w, raw, false, &meta));
+	put_u64le(footer, SST_MAGIC);
+	put_u32le(footer + 8, SST_VERSION);
+	put_u64le(footer + 16, top.off);
+	put_u32le(footer + 24, top.len);
+	put_u32le(footer + 28, meta.len);
+	put_u64le(footer + 32, meta.off);
+	put_u64le(footer + 40, w->tally.meta.number);
+	put_u64le(footer + 56, wide_hash(footer, 56, SST_MAGIC));
+	TRY_GOTO(buffer_append(&w->out, footer, sizeof(footer)));
+	st = write_out(w);
+done:
+	buffer_free(&b);
+	return st;
+}
+
+wide_status
+sst_writer_finish(sst_writer *w, file_meta *meta)
+{
+	wide_os    *os = w->db->os;
+	wide_status st = w->failed;
+	int			r;
+
+	if (st != WIDE_OK)
+		goto done;
+	TRY_GOTO(write_end(w));
+	kill_point("sst-written");
+	if (!w->unsynced && (r = os->sync(os, w->fd)) < 0)
+	{
+		st = os_fail(r, "sync file", w->tmp);
+		goto done;
+	}
+	r = os->close(os, w->fd);
+	w->fd = -1;
+	if (r < 0)
+	{
+		st = os_fail(r, "close file", w->tmp);
+		goto done;
+	}
+	kill_point("sst-synced");
+	if ((r = os->rename(os, w->tmp, w->path)) < 0)
+	{
+		st = os_fail(r, "rename file", w->tmp);
+		goto done;
+	}
+	kill_point("sst-renamed");
+	*meta = w->tally.meta;
+	meta->bytes = w->off;
+	writer_free(w);
+	return WIDE_OK;
+done:
+	sst_writer_abandon(w);
+	return st;
+}
+
+void
+sst_writer_abandon(sst_writer *w)
+{
+	wide_os    *os = w->db->os;
+
+	if (w->fd >= 0)
+		os->close(os, w->fd);
+	/* when this fails the leftover goes with the orphans at the next start */
+	os->unlink(os, w->tmp);
+	writer_free(w);
+}

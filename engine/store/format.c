@@ -1,0 +1,249 @@
+/* format.c - the layout of the shared segment */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "engine/wide.h"
+#include "engine/base/hash.h"
+#include "engine/base/status.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/lock.h"
+#include "engine/set/memtable.h"
+
+#define ALIGN64(n)		(((uint64_t) (n) + 63) & ~(uint64_t) 63)
+#define MIB				((size_t) 1024 * 1024)
+
+static const wide_config config_default = {
+	.memtable_size = 16 * MIB,
+	.cache_size = 128 * MIB,
+	.max_processes = 256,
+	.max_tables = 1000,
+	.max_files = 8192,
+	.lock_buckets = 32768
+};
+
+/* What shrinking stops at; max_processes is not ours to shrink. */
+static const wide_config config_least = {
+	.memtable_size = 1 * MIB,
+	.cache_size = 2 * MIB,
+	.max_processes = 1,
+	.max_tables = 100,
+	.max_files = 1024,
+	.lock_buckets = 2048
+};
+
+static uint32_t
+power_of_two_below(uint32_t n)
+{
+	uint32_t	p = 1;
+
+	while (p <= n / 2)
+		p *= 2;
+	return p;
+}
+
+static void
+config_defaults(wide_config *c)
+{
+	if (c->memtable_size == 0)
+		c->memtable_size = config_default.memtable_size;
+	if (c->cache_size == 0)
+		c->cache_size = config_default.cache_size;
+	if (c->max_processes == 0)
+		c->max_processes = config_default.max_processes;
+	if (c->max_tables == 0)
+		c->max_tables = config_default.max_tables;
+	if (c->max_files == 0)
+		c->max_files = config_default.max_files;
+	if (c->lock_buckets == 0)
+		c->lock_buckets = config_default.lock_buckets;
+	c->memtable_size = ALIGN64(c->memtable_size);
+	c->lock_buckets = power_of_two_below(c->lock_buckets);
+}
+
+/* Offsets of all parts into *s (only those fields are written); returns the size. */
+static uint64_t
+layout(const wide_config *c, segment *s)
+{
+	uint64_t	at = ALIGN64(sizeof(segment));
+
+	s->max_families = c->max_tables * 4;
+	s->max_bindings = c->max_tables * 2;
+#define PART(field, bytes) (s->field = at, at += ALIGN64(bytes))
+	PART(slots, (uint64_t) c->max_processes * sizeof(slot));
+	PART(files, (uint64_t) c->max_files * sizeof(file_slot));
+	PART(tables, (uint64_t) c->max_tables * sizeof(table_slot));
+	PART(families, (uint64_t) s->max_families * sizeof(family_slot));
+	PART(bindings, (uint64_t) s->max_bindings * sizeof(binding_slot));
+	PART(locks, (uint64_t) c->lock_buckets * LOCK_BUCKET_BYTES);
+	PART(cache, cache_bytes_needed(c->cache_size));
+	PART(cache_pins, (uint64_t) c->max_processes * cache_pins_bytes(c->cache_size));
+	PART(log, SHM_LOG_SIZE);
+	PART(regions, (uint64_t) c->memtable_size * WIDE_MEMTABLES);
+#undef PART
+	return at;
+}
+
+static uint64_t
+config_bytes(const wide_config *c)
+{
+	segment		s;
+
+	return layout(c, &s);
+}
+
+/* value x part / 65536, but not below least (nor raised to it) */
+static uint64_t
+shrink(uint64_t value, uint64_t least, uint32_t part)
+{
+	uint64_t	v = (uint64_t) ((__uint128_t) value * part / 65536);
+
+	if (least > value)
+		least = value;
+	return v < least ? least : v;
+}
+
+static wide_config
+config_shrunk(const wide_config *c, uint32_t part)
+{
+	wide_config r = *c;
+
+	r.memtable_size = shrink(c->memtable_size, config_least.memtable_size, part) & ~(size_t) 63;
+	r.cache_size = shrink(c->cache_size, config_least.cache_size, part);
+	r.max_tables = shrink(c->max_tables, config_least.max_tables, part);
+	r.max_files = shrink(c->max_files, config_least.max_files, part);
+	r.lock_buckets = power_of_two_below(shrink(c->lock_buckets, config_least.lock_buckets, part));
+	return r;
+}
+
+void
+wide_config_fit(wide_config *config, size_t total)
+{
+	uint32_t	lo = 0,
+				hi = 65536;
+	wide_config whole,
+				least;
+	bool		keep_numbers;
+
+	config_defaults(config);
+	if (total == 0 || config_bytes(config) <= total)
+		return;
+	whole = *config;
+	/* fewer tables or files than asked for would surprise more than less memory: only when nothing else helps */
+	least = config_shrunk(&whole, 0);
+	least.max_tables = whole.max_tables;
+	least.max_files = whole.max_files;
+	keep_numbers = config_bytes(&least) <= total;
+	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
+	while (lo + 1 < hi)
+	{
+		uint32_t	mid = lo + (hi - lo) / 2;
+		wide_config c = config_shrunk(&whole, mid);
+
+		if (keep_numbers)
+		{
+			c.max_tables = whole.max_tables;
+			c.max_files = whole.max_files;
+		}
+		if (config_bytes(&c) <= total)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*config = config_shrunk(&whole, lo);
+	if (keep_numbers)
+	{
+		config->max_tables = whole.max_tables;
+		config->max_files = whole.max_files;
+	}
+}
+
+size_t
+wide_segment_size(const wide_config *config)
+{
+	wide_config c = *config;
+
+	config_defaults(&c);
+	return config_bytes(&c);
+}
+
+uint64_t
+format_build_id(void)
+{
+	static const uint32_t sizes[] = {
+		2,						/* the version of the layout, for changes that keep all sizes */
+		sizeof(segment), sizeof(slot), sizeof(memtable), sizeof(commit_state), sizeof(set_state), sizeof(file_slot),
+		sizeof(table_slot), sizeof(family_slot), sizeof(binding_slot), sizeof(catalog_state), sizeof(job_slot),
+		sizeof(pthread_mutex_t), sizeof(wide_config), STAT_COUNT, LOCK_COUNT, COMMIT_RING, EXTERNAL_RING,
+		SHM_LOG_SIZE, FILE_BOUND, offsetof(segment, lock), offsetof(segment, memtables)
+	};
+
+	_Static_assert(STAT_COUNT <= sizeof(((slot *) 0)->counters) / sizeof(uint64_t), "counters[] is too short");
+	return wide_hash(sizes, sizeof(sizes), SEGMENT_MAGIC);
+}
+
+static wide_status
+locks_init(segment *s)
+{
+	pthread_mutexattr_t a;
+	int			e;
+
+	if ((e = pthread_mutexattr_init(&a)) != 0)
+		return wide_fail(WIDE_NOMEM, "cannot make mutex attributes: %s", strerror(e));
+	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	for (int i = 0; i < LOCK_COUNT && e == 0; i++)
+	{
+		memset(&s->lock[i], 0, sizeof(s->lock[i]));
+		e = pthread_mutex_init(&s->lock[i], &a);
+	}
+	pthread_mutexattr_destroy(&a);
+	return e == 0 ? WIDE_OK : wide_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
+}
+
+wide_status
+wide_segment_format(void *base, const wide_config *config)
+{
+	segment    *s = base;
+	wide_config c = *config;
+
+	config_defaults(&c);
+	if (((uintptr_t) base & 63) != 0)
+		return wide_fail(WIDE_INVALID, "the segment is not aligned to 64 bytes");
+	if (c.max_processes > 65535 || c.max_tables > 1000000 || c.max_files > 100000000 || c.lock_buckets > 1u << 26 ||
+		c.memtable_size < 64 * 1024 || c.memtable_size > (size_t) 16 << 30 || c.cache_size > (size_t) 1 << 40)
+		return wide_fail(WIDE_INVALID, "the segment's configuration is out of range");
+
+	memset(s, 0, sizeof(*s));
+	s->size = layout(&c, s);
+	s->config = c;
+	/* the cache writes its own head; the memory of blocks and memtables stays untouched, its pages may not exist yet */
+	memset((uint8_t *) base + s->slots, 0, s->cache - s->slots);
+	memset((uint8_t *) base + s->cache_pins, 0, s->regions - s->cache_pins);
+	lock_format((uint8_t *) base + s->locks, c.lock_buckets);
+	cache_format((uint8_t *) base + s->cache, cache_bytes_needed(c.cache_size));
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &s->memtables[i];
+
+		t->region = s->regions + i * c.memtable_size;
+		mem_format(t, (uint8_t *) base + t->region, c.memtable_size);
+		atomic_store(&t->state, MEM_FREE);
+	}
+	s->memtables[0].number = 1;
+	atomic_store(&s->memtables[0].state, MEM_ACTIVE);
+	s->commit.active = 0;
+	s->commit.memtable_number = 1;
+	TRY(locks_init(s));
+	s->build = format_build_id();
+	atomic_store(&s->state, WIDE_EMPTY);
+	atomic_thread_fence(memory_order_release);
+	s->magic = SEGMENT_MAGIC;
+	return WIDE_OK;
+}

@@ -1,0 +1,268 @@
+/*
+ * stat.c - statistics: sums of the processes' counters, and the state of the
+ * segment at this moment.
+ *
+ * Every process counts in its own slot without atomic read-modify-write; a
+ * slot's counters outlive its process, so the sums only rise while the segment
+ * lives.  State is read without stopping anybody: numbers of one call may be
+ * from slightly different moments.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/wide.h"
+#include "engine/base/entry.h"
+#include "engine/base/status.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/counter.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/memtable.h"
+#include "engine/set/pin.h"
+
+static void
+state_of_memtables(wide_db *db, wide_stats *out)
+{
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		memtable   *t = &db->seg->memtables[i];
+		uint32_t	state = atomic_load(&t->state);
+
+		out->memtable_limit += t->capacity;
+		if (state == MEM_ACTIVE || state == MEM_IMMUTABLE)
+			out->memtable_bytes += atomic_load(&t->used);
+		out->memtables_waiting += state == MEM_IMMUTABLE;
+	}
+}
+
+static void
+state_of_files(wide_db *db, wide_stats *out)
+{
+	file_slot  *files = shm_files(db);
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	out->flushed_lsn = db->seg->set.flushed_seq;
+	out->restart_lsn = db->seg->set.restart_lsn;
+	out->reserved_files = db->seg->set.reserved_files;
+	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
+		if (files[i].in_use && files[i].removed_version == 0)
+		{
+			out->files++;
+			out->file_bytes += files[i].meta.bytes;
+		}
+	shm_unlock(db, LOCK_SET);
+}
+
+static void
+state_of_catalog(wide_db *db, wide_stats *out)
+{
+	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+		return;
+	for (uint32_t i = 0; i < db->seg->config.max_tables; i++)
+		out->tables += shm_tables(db)[i].t.id != 0;
+	for (uint32_t i = 0; i < db->seg->max_families; i++)
+		out->families += shm_families(db)[i].f.id != 0;
+	shm_unlock(db, LOCK_CATALOG);
+}
+
+static void
+state_of_process(slot *s, wide_stats *out)
+{
+	uint64_t	snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
+
+	out->processes += atomic_load_explicit(&s->pid, memory_order_relaxed) != 0;
+	out->pins += atomic_load_explicit(&s->pin, memory_order_relaxed) != 0;
+	if (snapshot == 0)
+		return;
+	out->snapshots++;
+	if (out->oldest_snapshot == 0 || snapshot < out->oldest_snapshot)
+		out->oldest_snapshot = snapshot;
+}
+
+static void
+sum_counters(wide_db *db, wide_stats *out)
+{
+	out->commits = stat_sum(db, STAT_COMMITS);
+	out->cells_written = stat_sum(db, STAT_CELLS_WRITTEN);
+	out->log_bytes = stat_sum(db, STAT_LOG_BYTES);
+	out->gets = stat_sum(db, STAT_GETS);
+	out->scans = stat_sum(db, STAT_SCANS);
+	out->rows_read = stat_sum(db, STAT_ROWS_READ);
+	out->cells_read = stat_sum(db, STAT_CELLS_READ);
+	out->cache_hits = stat_sum(db, STAT_CACHE_HITS);
+	out->cache_misses = stat_sum(db, STAT_CACHE_MISSES);
+	out->bloom_checks = stat_sum(db, STAT_BLOOM_CHECKS);
+	out->bloom_skips = stat_sum(db, STAT_BLOOM_SKIPS);
+	out->flushes = stat_sum(db, STAT_FLUSHES);
+	out->flush_bytes = stat_sum(db, STAT_FLUSH_BYTES);
+	out->compactions = stat_sum(db, STAT_COMPACTIONS);
+	out->compact_read_bytes = stat_sum(db, STAT_COMPACT_READ);
+	out->compact_write_bytes = stat_sum(db, STAT_COMPACT_WRITE);
+	out->files_deleted = stat_sum(db, STAT_FILES_DELETED);
+	out->spills = stat_sum(db, STAT_SPILLS);
+	out->spilled_bytes = stat_sum(db, STAT_SPILL_BYTES);
+	out->stalls = stat_sum(db, STAT_STALLS);
+	out->stall_us = stat_sum(db, STAT_STALL_US);
+	out->row_lock_waits = stat_sum(db, STAT_ROW_LOCK_WAITS);
+}
+
+void
+wide_statistics(wide_db *db, wide_stats *out)
+{
+	segment    *seg = db->seg;
+
+	memset(out, 0, sizeof(*out));
+	out->visible_lsn = atomic_load(&seg->commit.visible_seq);
+	out->cache_bytes = cache_used(db);
+	out->cache_limit = seg->config.cache_size;
+	out->segment_bytes = seg->size;
+	for (uint32_t i = 0; i < seg->config.max_processes; i++)
+		state_of_process(&shm_slots(db)[i], out);
+	state_of_memtables(db, out);
+	state_of_files(db, out);
+	state_of_catalog(db, out);
+	sum_counters(db, out);
+	if (shm_lock(db, LOCK_COMMIT) == WIDE_OK)
+	{
+		out->last_ts = seg->commit.last_ts;
+		out->reserved_bytes = seg->commit.reserved;
+		shm_unlock(db, LOCK_COMMIT);
+	}
+}
+
+int
+wide_jobs(wide_db *db, wide_job_info *out, int max)
+{
+	uint64_t	below = UINT64_MAX;
+	int			n = 0;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	/* newest first: each time the largest serial below the last one */
+	while (n < max)
+	{
+		const job_slot *best = NULL;
+
+		for (int i = 0; i < JOB_MAX; i++)
+		{
+			const job_slot *j = &db->seg->jobs[i];
+
+			if (j->used && j->serial < below && (best == NULL || j->serial > best->serial))
+				best = j;
+		}
+		if (best == NULL)
+			break;
+		below = best->serial;
+		out[n++] = best->info;
+	}
+	shm_unlock(db, LOCK_SET);
+	return n;
+}
+
+/* The raw row of an encoded bound that may be cut anywhere. */
+static wide_bytes
+raw_bound(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+	size_t		len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (p[i] == 0 && (i + 1 == n || p[++i] != 0xff))
+			break;				/* the terminator, or half of something */
+		out[len++] = p[i] == 0xff && i > 0 && p[i - 1] == 0 ? 0 : p[i];
+	}
+	return (wide_bytes) {out, len};
+}
+
+static wide_status
+file_info(const file_meta *f, wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+{
+	uint8_t		lo[FILE_BOUND],
+				hi[FILE_BOUND];
+	wide_file_info i = {
+		.number = f->number, .family = f->family, .level = f->level, .bytes = f->bytes, .raw_bytes = f->raw_bytes,
+		.cells = f->cells, .rows = f->rows, .tombstones = f->tombstones, .ts_min = f->ts_min, .ts_max = f->ts_max,
+		.seq_min = f->seq_min, .seq_max = f->seq_max
+	};
+
+	i.min_row = raw_bound(f->min_row, f->min_len, lo);
+	i.max_row = raw_bound(f->max_row, f->max_len, hi);
+	return fn(arg, &i);
+}
+
+wide_status
+wide_file_each(wide_db *db, wide_family_id family,
+			   wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+{
+	wide_family_id *ids = NULL;
+	set_pin		pin = {0};
+	set_files	files;
+	int			n;
+	wide_status st;
+
+	TRY(shm_check(db));
+	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
+	TRY_GOTO(set_pin_take(db, &pin));
+	for (int i = 0; i < n; i++)
+	{
+		TRY_GOTO(set_pin_files(db, &pin, ids[i], &files));
+		for (int k = 0; k < files.n; k++)
+			TRY_GOTO(file_info(&files.files[k], fn, arg));
+	}
+done:
+	set_pin_drop(db, &pin);
+	free(ids);
+	return st;
+}
+
+#define COUNT_MAX 200000
+
+static uint64_t
+memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
+{
+	mem			m;
+	mem_cursor	c;
+	uint64_t	n = 0;
+
+	mem_at(db, index, &m);
+	mem_cursor_open(&c, &m);
+	mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	for (; mem_valid(&c) && c.family == family && n < COUNT_MAX; mem_next(&c))
+		n++;
+	return n < COUNT_MAX ? n : atomic_load(&m.t->cells);
+}
+
+wide_status
+wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out)
+{
+	set_pin		pin = {0};
+	set_files	files;
+	wide_family f;
+	wide_status st;
+
+	memset(out, 0, sizeof *out);
+	TRY(shm_check(db));
+	if (!catalog_family(db, family, &f, NULL))
+		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	for (int i = 0; i < files.n; i++)
+	{
+		const file_meta *m = &files.files[i];
+
+		out->files++;
+		out->bytes += m->bytes;
+		out->raw_bytes += m->raw_bytes;
+		out->cells += m->cells;
+		out->rows += m->rows;
+		out->tombstones += m->tombstones;
+		out->files_per_level[m->level]++;
+	}
+	for (int i = 0; i < pin.nmem; i++)
+		out->memtable_cells += memtable_cells(db, pin.mem[i], family);
+done:
+	set_pin_drop(db, &pin);
+	return st;
+}

@@ -1,0 +1,144 @@
+/*
+ * shm.c - the shared segment: its layout, who is attached, locks, waiting,
+ * and what happens when a process dies.
+ *
+ * Layout, every part 64-byte aligned, offsets in the head:
+ *
+ *     segment head    slots[max_processes]    files[max_files]
+ *     tables[max_tables]    families[4 x max_tables]    bindings[2 x max_tables]
+ *     row locks[lock_buckets]    cache    cache pins[max_processes]
+ *     file log's state    memtable regions[WIDE_MEMTABLES]
+ *
+ * Crash only.  A death that may have left something half done is detected and
+ * poisons the segment; nothing is repaired in place.  It is detected
+ *   - by the next one who wants the mutex that the dead one held (robust
+ *     mutexes: EOWNERDEAD; it is never marked consistent, so that everybody
+ *     who comes later gets ENOTRECOVERABLE);
+ *   - by shm_sweep, which finds the slot of a dead process with in_crit > 0,
+ *     with a prepared transaction or with a running job.
+ * A process that died outside of all this is forgotten: its pins, snapshots
+ * and row locks go.  Process-shared condition variables and rwlocks are not
+ * used: they are not robust.  Nobody ever unmaps the segment: the kernel could
+ * not mark the mutexes of a process that died after that.
+ *
+ * A slot belongs to the process whose pid it holds.  It is taken over from a
+ * dead one in two steps, start_time to 0 and then the pid, so that a slot never
+ * shows a living pid with somebody else's start time; see slot_claim.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "engine/wide.h"
+#include "engine/base/os.h"
+#include "engine/store/format.h"
+#include "engine/base/status.h"
+#include "engine/shared/process.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/lock.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/set/pin.h"
+#include "engine/set/snapshot.h"
+
+/* ---------------------------------------------------------------- layout */
+
+wide_state
+wide_segment_state(const void *base)
+{
+	const segment *s = base;
+
+	return (wide_state) atomic_load_explicit(&s->state, memory_order_acquire);
+}
+
+/* ------------------------------------------------------------- liveness */
+
+/* ---------------------------------------------------------------- attach */
+
+static int64_t
+clock_now(void *ctx)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+wide_status
+wide_attach(void *base, const char *dir, const wide_host *host,
+			const wide_log *log, struct wide_os *os, wide_db **out)
+{
+	segment    *seg = base;
+	wide_db    *db;
+	wide_status st = WIDE_OK;
+
+	*out = NULL;
+	if (seg->magic != SEGMENT_MAGIC)
+		return wide_fail(WIDE_INVALID, "the memory holds no segment");
+	if (seg->build != format_build_id())
+		return wide_fail(WIDE_INVALID, "the segment was made by another build");
+	if (strlen(dir) >= sizeof(db->dir) - 64)
+		return wide_fail(WIDE_LIMIT, "the directory's name is too long");
+	TRY(shm_segment_check(seg));
+	db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	db->seg = seg;
+	strcpy(db->dir, dir);
+	if (host != NULL)
+		db->host = *host;
+	if (db->host.now == NULL)
+		db->host.now = clock_now;
+	if (log != NULL)
+		db->log = *log;
+	db->os = os != NULL ? os : os_real();
+	db->sweep = shm_sweep_waiting;
+	if (!shm_slot_take(db))
+	{
+		st = shm_check(db);
+		if (st == WIDE_OK)
+			st = wide_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
+		goto done;
+	}
+	TRY_GOTO(cache_attach(db));
+	TRY_GOTO(lock_attach(db));
+	atomic_fetch_add(&seg->generation, 1);
+	*out = db;
+	return WIDE_OK;
+done:
+	cache_detach(db);
+	lock_detach(db);
+	shm_slot_release(db);
+	free(db);
+	return st;
+}
+
+void
+wide_detach(wide_db *db)
+{
+	if (db == NULL)
+		return;
+	assert(db->locks_taken == 0);
+	snapshot_detach(db);
+	set_detach(db);
+	sst_readers_free(db);
+	lock_detach(db);
+	cache_detach(db);
+	if (atomic_load(&db->slot->in_crit) != 0)
+		wide_poison(db, "a process detached while it changed shared memory");
+	shm_slot_release(db);
+	free(db);
+}
+
+/* ---------------------------------------------------------------- poison */
+
+/* ----------------------------------------------------------------- locks */
+
+/* --------------------------------------------------------------- waiting */

@@ -1,0 +1,230 @@
+/*
+ * verify.c - is everything there and right, and how much of it is there.
+ *
+ * wide_verify reads every byte of every live file, checks that the files of a
+ * level are disjoint, that memtables are well-formed, and that directory and
+ * file set agree.  Files that work in progress has written and not yet listed
+ * cannot be told from litter, so the directory is judged only when no job runs
+ * and no bulk batch is open.
+ *
+ * Locking: a pin keeps the files; no lock is held while reading.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/sst/sst_file.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/sst/sst_verify.h"
+#include "engine/set/catalog.h"
+#include "engine/set/file_set.h"
+#include "engine/set/memtable.h"
+#include "engine/set/pin.h"
+#include "engine/compaction/job.h"
+
+/* ------------------------------------------------------------------ verify */
+
+typedef struct verification
+{
+	wide_db    *db;
+	wide_problem_fn fn;
+	void	   *arg;
+	buffer		numbers;		/* uint64_t: .sst files in the directory */
+	buffer		unfinished;		/* uint64_t: .sst.tmp files */
+	wide_status st;
+} verification;
+
+static wide_status
+problem(verification *v, uint64_t number, const char *text)
+{
+	char		path[1100];
+
+	sst_path(v->db, number, path, sizeof path);
+	return v->fn(v->arg, path, text);
+}
+
+static bool
+exists(verification *v, const char *path)
+{
+	int			fd = v->db->os->open(v->db->os, path, 0);
+
+	if (fd >= 0)
+		v->db->os->close(v->db->os, fd);
+	return fd >= 0;
+}
+
+static int
+note_file(void *arg, const char *name)
+{
+	verification *v = arg;
+	unsigned long long number;
+	int			end = 0;
+	uint64_t	u;
+	buffer	   *list;
+
+	if (sscanf(name, "%llx.sst%n", &number, &end) != 1 || end == 0)
+		return 0;
+	if (name[end] == 0)
+		list = &v->numbers;
+	else if (strcmp(name + end, ".tmp") == 0)
+		list = &v->unfinished;
+	else
+		return 0;
+	u = number;
+	v->st = buffer_append(list, &u, sizeof u);
+	return v->st != WIDE_OK;
+}
+
+static bool
+in_directory(const verification *v, uint64_t number)
+{
+	const uint64_t *p = (const uint64_t *) v->numbers.data;
+
+	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
+		if (p[i] == number)
+			return true;
+	return false;
+}
+
+static bool
+work_in_progress(wide_db *db)
+{
+	bool		busy = atomic_load(&db->seg->set.loading) > 0;
+
+	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+		return true;
+	work_sweep_jobs(db);
+	for (int i = 0; i < JOB_MAX; i++)
+		busy |= db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0;
+	busy |= db->seg->set.reserved_files > 0;
+	shm_unlock(db, LOCK_SET);
+	return busy;
+}
+
+static wide_status
+verify_family(verification *v, const set_pin *pin, wide_family_id id)
+{
+	set_files	files;
+
+	TRY(set_pin_files(v->db, pin, id, &files));
+	for (int i = 0; i < files.n; i++)
+	{
+		const file_meta *f = &files.files[i];
+
+		TRY(shm_check(v->db));
+		if (interrupted(v->db))
+			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		if (!in_directory(v, f->number) && !set_has_file(v->db, f->number))
+			continue;			/* removed since */
+		if (!in_directory(v, f->number))
+		{
+			/* written after the directory was read, perhaps: ask again */
+			sst_reader *r;
+
+			if (sst_get(v->db, f, &r) != WIDE_OK)
+			{
+				TRY(problem(v, f->number, "the file is missing"));
+				continue;
+			}
+			sst_put(v->db, r);
+		}
+		TRY(sst_verify(v->db, f, v->fn, v->arg));
+		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
+			continue;
+		/* cut bounds say nothing when one is a beginning of the other */
+		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
+			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row, files.files[i + 1].min_len) > 0)
+			TRY(problem(v, f->number, "overlaps the next file of its level"));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+verify_memtables(verification *v, const set_pin *pin)
+{
+	for (int i = 0; i < pin->nmem; i++)
+	{
+		mem			m;
+
+		mem_at(v->db, pin->mem[i], &m);
+		/* one that is being filled has counts that run ahead or behind */
+		if (atomic_load(&m.t->state) != MEM_IMMUTABLE || atomic_load(&m.t->applying) > 0)
+			continue;
+		if (mem_check(&m) != WIDE_OK)
+			TRY(v->fn(v->arg, "memtable", wide_error_text()));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+verify_unknown(verification *v)
+{
+	const uint64_t *p = (const uint64_t *) v->numbers.data;
+	char		path[1100];
+
+	if (work_in_progress(v->db))
+		return WIDE_OK;
+	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
+	{
+		if (set_has_file(v->db, p[i]))
+			continue;
+		/* it may have been removed since the directory was read */
+		sst_path(v->db, p[i], path, sizeof path);
+		if (exists(v, path) && !work_in_progress(v->db) && !set_has_file(v->db, p[i]))
+			TRY(v->fn(v->arg, path, "the file belongs to nothing"));
+	}
+	p = (const uint64_t *) v->unfinished.data;
+	for (size_t i = 0; i < v->unfinished.len / sizeof *p; i++)
+	{
+		sst_path(v->db, p[i], path, sizeof path - 4);
+		strcat(path, ".tmp");
+		if (exists(v, path) && !work_in_progress(v->db))
+			TRY(v->fn(v->arg, path, "nobody writes the file"));
+	}
+	return WIDE_OK;
+}
+
+wide_status
+wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
+{
+	verification v = {.db = db, .fn = fn, .arg = arg};
+	wide_family_id *ids = NULL;
+	set_pin		pin = {0};
+	set_pin		memory = {0};
+	int			n,
+				rc;
+	wide_status st;
+
+	TRY(shm_check(db));
+	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
+	TRY_GOTO(set_pin_take_files(db, &pin));
+	rc = db->os->list(db->os, db->dir, note_file, &v);
+	if (rc < 0 || v.st != WIDE_OK)
+	{
+		st = rc < 0 ? wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc)) : v.st;
+		goto done;
+	}
+	for (int i = 0; i < n; i++)
+		TRY_GOTO(verify_family(&v, &pin, ids[i]));
+	TRY_GOTO(set_pin_take(db, &memory));
+	TRY_GOTO(verify_memtables(&v, &memory));
+	if (family == 0)
+		st = verify_unknown(&v);
+done:
+	set_pin_drop(db, &memory);
+	set_pin_drop(db, &pin);
+	buffer_free(&v.numbers);
+	buffer_free(&v.unfinished);
+	free(ids);
+	return st;
+}
+
+/* -------------------------------------------------------------- file lists */
+
+/* Cells of the family in a memtable, counted up to a limit beyond which the memtable's total says enough. */
