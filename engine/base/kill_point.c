@@ -1,11 +1,8 @@
 /* kill_point.c - named points in the commit, flush, compaction and recovery paths */
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include "engine/base/kill_point.h"

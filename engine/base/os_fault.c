@@ -27,7 +27,6 @@
 #include "engine/base/os_fault.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
-#include "engine/scan/scan_state.h"
 
 typedef struct node
 {

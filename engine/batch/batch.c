@@ -34,9 +34,9 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/catalog_delta.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/delta.h"
 #include "engine/batch/load.h"
 #include "engine/batch/operation.h"
 #include "engine/batch/own.h"
@@ -373,25 +373,6 @@ uint64_t
 wide_batch_mark(const wide_batch *b)
 {
 	return b->nops;
-}
-
-bool
-batch_undone_any(const wide_batch *b, uint64_t op)
-{
-	int			lo = 0,
-				hi = b->nundone;
-
-	/* the first interval that ends behind it */
-	while (lo < hi)
-	{
-		int			mid = (lo + hi) / 2;
-
-		if (b->undone[mid].to <= op)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < b->nundone && b->undone[lo].from <= op;
 }
 
 void

@@ -6,7 +6,7 @@
 #include "engine/base/aside.h"
 #include "engine/base/buffer.h"
 #include "engine/shared/layout.h"
-#include "engine/batch/delta.h"
+#include "engine/set/catalog_delta.h"
 #include "engine/batch/own.h"
 #include "engine/batch/run.h"
 
@@ -82,9 +82,6 @@ struct wide_batch
 	uint64_t	data_start;		/* where the first of them begins */
 	uint32_t	nchunks;
 };
-
-/* Was the operation undone? */
-extern bool batch_undone_any(const wide_batch *b, uint64_t op);
 
 static inline bool
 batch_undone(const wide_batch *b, uint64_t op)

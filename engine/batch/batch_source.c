@@ -4,6 +4,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
+#include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/set/memtable.h"
@@ -23,116 +24,81 @@ typedef struct own_reader
 	buffer		scratch;
 } own_reader;
 
-wide_status
-source_batch(wide_batch *b, wide_family_id family, uint64_t mark, source **out)
+typedef struct batch_source
 {
-	source	   *s;
-	wide_status st;
-
-	TRY(batch_read(b));
-	TRY(source_own(b->db, family, &s));
-	s->batch = b;
-	s->mark = mark;
-	s->spills = b->spills;
-	/* what is not below the mark does not keep the list from being emptied */
-	if (b->list != NULL && b->list->first_op < mark)
-	{
-		s->list = b->list;
-		s->list->users++;
-		mem_cursor_open(&s->mem, &b->list->m);
-	}
-	if (b->nruns > 0)
-	{
-		s->own = calloc(1, sizeof(*s->own));
-		st = s->own != NULL ? own_merge_open(b, NULL, mark, &s->own->m) : wide_fail(WIDE_NOMEM, "out of memory for a scan");
-		if (st != WIDE_OK)
-		{
-			source_free(s);
-			return st;
-		}
-	}
-	*out = s;
-	return WIDE_OK;
-}
-
-bool
-source_batch_mark(source *s, uint64_t mark)
-{
-	const own_list *l = s->batch->list;
-
-	if (s->spills != s->batch->spills || (l != NULL && l->first_op < mark && s->list != l))
-		return false;
-	s->mark = mark;
-	s->auto_ukey = NULL;
-	if (s->own != NULL)
-	{
-		s->own->m.mark = mark;
-		s->own->c.n = 0;
-	}
-	return true;
-}
+	source		s;				/* first */
+	wide_batch *batch;
+	uint64_t	mark;			/* operations before it are shown */
+	uint64_t	spills;			/* of the batch when the source was made */
+	own_list   *list;			/* NULL: nothing of it is below the mark */
+	mem_cursor	mem;			/* in it */
+	own_reader *own;			/* when there are runs, too */
+	const uint8_t *auto_ukey;	/* column for which auto_op is known */
+	uint32_t	auto_klen;
+	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */
+} batch_source;
 
 /* The newest automatic put to the column that the source may see. */
 static uint64_t
-newest_auto(source *s)
+newest_auto(batch_source *b)
 {
-	const entry *e = &s->mem.e;
+	const entry *e = &b->mem.e;
 	mem_cursor	c;
 	uint64_t	newest = 0;
 
-	mem_cursor_open(&c, &s->list->m);
-	for (mem_seek(&c, s->family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
+	mem_cursor_open(&c, &b->list->m);
+	for (mem_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
 	{
 		uint64_t	op = own_op(c.e.seq);
 
-		if (c.family != s->family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
+		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
-		if (op < s->mark && own_is_auto(c.e.seq) && op >= newest && !batch_undone(s->batch, op))
+		if (op < b->mark && own_is_auto(c.e.seq) && op >= newest && !batch_undone(b->batch, op))
 			newest = op;
 	}
 	return newest;
 }
 
 static bool
-list_shows(source *s)
+list_shows(batch_source *b)
 {
-	const entry *e = &s->mem.e;
+	const entry *e = &b->mem.e;
 	uint64_t	op = own_op(e->seq);
 
-	if (op >= s->mark || batch_undone(s->batch, op))
+	if (op >= b->mark || batch_undone(b->batch, op))
 		return false;
 	if (!own_is_auto(e->seq))
 		return true;
-	if (s->auto_ukey == NULL || ukey_compare(s->auto_ukey, s->auto_klen, e->ukey, e->klen) != 0)
+	if (b->auto_ukey == NULL || ukey_compare(b->auto_ukey, b->auto_klen, e->ukey, e->klen) != 0)
 	{
-		s->auto_op = newest_auto(s);
-		s->auto_ukey = e->ukey;
-		s->auto_klen = e->klen;
+		b->auto_op = newest_auto(b);
+		b->auto_ukey = e->ukey;
+		b->auto_klen = e->klen;
 	}
-	return op == s->auto_op;
+	return op == b->auto_op;
 }
 
 static void
-list_current(source *s)
+list_current(batch_source *b)
 {
-	s->e = NULL;
-	while (mem_valid(&s->mem) && s->mem.family == s->family)
+	b->s.e = NULL;
+	while (mem_valid(&b->mem) && b->mem.family == b->s.family)
 	{
-		if (list_shows(s))
+		if (list_shows(b))
 		{
-			own_floor(&s->mem.e);
-			s->e = &s->mem.e;
+			own_floor(&b->mem.e);
+			b->s.e = &b->mem.e;
 			return;
 		}
-		mem_next(&s->mem);
+		mem_next(&b->mem);
 	}
 }
 
 /* The columns before the current one are done: the copies go to the user if he has been given some. */
 static void
-reader_leave(source *s, bool all)
+reader_leave(batch_source *b, bool all)
 {
-	own_column *c = &s->own->c;
+	own_column *c = &b->own->c;
 
 	if (!all && (c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
 		return;
@@ -143,128 +109,198 @@ reader_leave(source *s, bool all)
 
 		c->pieces = p->next;
 		cache_private(p->data, p->used, &ref);
-		if (s->used && s->limits != NULL && s->limits->keep != NULL)
-			s->limits->keep(s->limits->keep_arg, &ref);
+		if (b->s.used && b->s.limits != NULL && b->s.limits->keep != NULL)
+			b->s.limits->keep(b->s.limits->keep_arg, &ref);
 		else
-			cache_unpin(s->db, &ref);
+			cache_unpin(b->s.db, &ref);
 		free(p);
 	}
-	s->used = false;
+	b->s.used = false;
 }
 
 static void
-reader_current(source *s)
+reader_current(batch_source *b)
 {
-	own_reader *r = s->own;
+	own_reader *r = b->own;
 
-	s->e = NULL;
-	if (r->at >= r->c.n || r->c.family != s->family)
+	b->s.e = NULL;
+	if (r->at >= r->c.n || r->c.family != b->s.family)
 		return;
 	r->e = r->c.e[r->at];
 	own_floor(&r->e);
-	s->e = &r->e;
+	b->s.e = &r->e;
 }
 
 /* The first entry of the next column. */
 static wide_status
-reader_column(source *s)
+reader_column(batch_source *b)
 {
-	own_reader *r = s->own;
+	own_reader *r = b->own;
 	const own_stream *top = own_merge_top(&r->m);
 	wide_status st = WIDE_END;
 
 	r->at = 0;
 	r->c.n = 0;
-	reader_leave(s, false);
-	if (top != NULL && top->family == s->family)
+	reader_leave(b, false);
+	if (top != NULL && top->family == b->s.family)
 		st = own_column_read(&r->c, &r->m);
 	if (st != WIDE_OK && st != WIDE_END)
 		return st;
-	reader_current(s);
+	reader_current(b);
 	return WIDE_OK;
 }
 
 static wide_status
-reader_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	own_reader *r = s->own;
-	const source_limits *l = s->limits;
+	own_reader *r = b->own;
+	const source_limits *l = b->s.limits;
 	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
-	s->e = NULL;
+	b->s.e = NULL;
 	/* within the column that is read already, or the first entry behind it */
-	if (r->c.n == 0 || r->c.family != s->family || ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
+	if (r->c.n == 0 || r->c.family != b->s.family || ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
 	{
-		TRY(own_merge_seek(&r->m, s->family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
-		TRY(reader_column(s));
+		TRY(own_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
+		TRY(reader_column(b));
 	}
 	for (r->at = 0; r->at < r->c.n && key_compare(&r->c.e[r->at], &to) < 0;)
 		r->at++;
 	if (r->at < r->c.n)
-		reader_current(s);
+		reader_current(b);
 	else if (r->c.n > 0)
-		return reader_column(s);
+		return reader_column(b);
 	return WIDE_OK;
 }
 
-wide_status
-source_batch_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+static wide_status
+seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	if (s->own != NULL)
-		return reader_seek(s, ukey, klen, ts, seq);
-	s->e = NULL;
-	if (s->list == NULL)
+	batch_source *b = (batch_source *) s;
+
+	if (b->own != NULL)
+		return reader_seek(b, ukey, klen, ts, seq);
+	b->s.e = NULL;
+	if (b->list == NULL)
 		return WIDE_OK;
-	own_list_link(s->list, s->mark);
-	mem_seek(&s->mem, s->family, ukey, klen, ts, seq);
-	list_current(s);
+	own_list_link(b->list, b->mark);
+	mem_seek(&b->mem, b->s.family, ukey, klen, ts, seq);
+	list_current(b);
 	return WIDE_OK;
 }
 
-wide_status
-source_batch_next(source *s)
+static wide_status
+next(source *s)
 {
-	if (s->own == NULL)
+	batch_source *b = (batch_source *) s;
+
+	if (b->own == NULL)
 	{
-		mem_next(&s->mem);
-		list_current(s);
+		mem_next(&b->mem);
+		list_current(b);
 		return WIDE_OK;
 	}
-	if (++s->own->at >= s->own->c.n)
-		return reader_column(s);
-	reader_current(s);
+	if (++b->own->at >= b->own->c.n)
+		return reader_column(b);
+	reader_current(b);
 	return WIDE_OK;
 }
 
-wide_status
-source_batch_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+static wide_status
+row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
-	if (s->own != NULL)
+	batch_source *b = (batch_source *) s;
+
+	if (b->own != NULL)
 	{
-		s->own->c.n = 0;
-		return own_merge_row_before(&s->own->m, s->family, ukey, klen, row, &s->own->scratch);
+		b->own->c.n = 0;
+		return own_merge_row_before(&b->own->m, b->s.family, ukey, klen, row, &b->own->scratch);
 	}
-	if (s->list == NULL)
+	if (b->list == NULL)
 		return WIDE_END;
-	own_list_link(s->list, s->mark);
-	mem_seek_before(&s->mem, s->family, ukey, klen);
-	if (!mem_valid(&s->mem) || s->mem.family != s->family)
+	own_list_link(b->list, b->mark);
+	mem_seek_before(&b->mem, b->s.family, ukey, klen);
+	if (!mem_valid(&b->mem) || b->mem.family != b->s.family)
 		return WIDE_END;
-	return buffer_append(row, s->mem.e.ukey, s->mem.e.rowlen);
+	return buffer_append(row, b->mem.e.ukey, b->mem.e.rowlen);
 }
 
-void
-source_batch_free(source *s)
+static void
+free_source(source *s)
 {
-	own_reader *r = s->own;
+	batch_source *b = (batch_source *) s;
+	own_reader *r = b->own;
 
 	if (r != NULL)
 	{
-		reader_leave(s, true);
+		reader_leave(b, true);
 		own_merge_close(&r->m);
 		own_column_free(&r->c);
 		buffer_free(&r->scratch);
 		free(r);
 	}
-	own_list_leave(s->list);
+	own_list_leave(b->list);
+	spare_free(b, sizeof(*b));
+}
+
+static const source_ops batch_ops = {
+	.seek = seek,
+	.next = next,
+	.row_before = row_before,
+	.free = free_source
+};
+
+wide_status
+batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source **out)
+{
+	batch_source *b;
+	wide_status st;
+
+	TRY(batch_read(batch));
+	b = spare_alloc(sizeof(*b));
+	if (b == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	b->s.ops = &batch_ops;
+	b->s.db = batch->db;
+	b->s.family = family;
+	b->batch = batch;
+	b->mark = mark;
+	b->spills = batch->spills;
+	/* what is not below the mark does not keep the list from being emptied */
+	if (batch->list != NULL && batch->list->first_op < mark)
+	{
+		b->list = batch->list;
+		b->list->users++;
+		mem_cursor_open(&b->mem, &batch->list->m);
+	}
+	if (batch->nruns > 0)
+	{
+		b->own = calloc(1, sizeof(*b->own));
+		st = b->own != NULL ? own_merge_open(batch, NULL, mark, &b->own->m) : wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		if (st != WIDE_OK)
+		{
+			source_free(&b->s);
+			return st;
+		}
+	}
+	*out = &b->s;
+	return WIDE_OK;
+}
+
+bool
+batch_source_set_mark(source *s, uint64_t mark)
+{
+	batch_source *b = (batch_source *) s;
+	const own_list *l = b->batch->list;
+
+	if (b->spills != b->batch->spills || (l != NULL && l->first_op < mark && b->list != l))
+		return false;
+	b->mark = mark;
+	b->auto_ukey = NULL;
+	if (b->own != NULL)
+	{
+		b->own->m.mark = mark;
+		b->own->c.n = 0;
+	}
+	return true;
 }

@@ -30,8 +30,8 @@
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
+#include "engine/set/catalog_delta.h"
 #include "engine/compaction/output.h"
-#include "engine/batch/delta.h"
 #include "engine/batch/payload.h"
 
 /* The family's files are done: move them to the list of all. */
@@ -75,7 +75,7 @@ load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_
 		{
 			TRY_GOTO(family_done(&o, &all));
 			current = family;
-			exists = catalog_family_any(db, family, &o.family);
+			exists = catalog_delta_family_any(db, family, &o.family);
 			/* not found because the catalog cannot be read, that is no answer */
 			if (!exists)
 				TRY_GOTO(shm_check(db));

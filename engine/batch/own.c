@@ -307,6 +307,25 @@ goes_on(const entry *a, const entry *b, bool *ordered)
 	return true;
 }
 
+bool
+batch_undone_any(const wide_batch *b, uint64_t op)
+{
+	int			lo = 0,
+				hi = b->nundone;
+
+	/* the first interval that ends behind it */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (b->undone[mid].to <= op)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->nundone && b->undone[lo].from <= op;
+}
+
 /* Units in the order of memory, without what is undone. */
 static wide_status
 make_units(wide_batch *b, own_sorted *s, shared *h)

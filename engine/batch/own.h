@@ -129,4 +129,7 @@ extern wide_status own_column_read(own_column *c, own_merge *m);
 extern void own_column_forget(own_column *c);
 extern void own_column_free(own_column *c);
 
+/* Was the operation undone by a rewind? */
+extern bool batch_undone_any(const wide_batch *b, uint64_t op);
+
 #endif							/* WIDE_OWN_H */

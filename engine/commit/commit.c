@@ -28,7 +28,6 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "engine/commit/commit.h"
 #include "engine/base/aside.h"
@@ -42,10 +41,10 @@
 #include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
+#include "engine/set/catalog_delta.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/delta.h"
 #include "engine/batch/load.h"
 #include "engine/batch/own.h"
 #include "engine/batch/payload.h"

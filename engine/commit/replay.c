@@ -53,7 +53,6 @@
 #include "engine/batch/payload.h"
 #include "engine/commit/commit.h"
 #include "engine/commit/reserve.h"
-#include "engine/scan/scan_state.h"
 
 #define MEM_HEAD_ROOM 65536		/* for a list's own head */
 

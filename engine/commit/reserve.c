@@ -7,7 +7,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/set/collect.h"
 #include "engine/set/memtable.h"

@@ -47,19 +47,20 @@
 #include "engine/set/catalog.h"
 #include "engine/set/collect.h"
 #include "engine/set/edit.h"
+#include "engine/set/family.h"
 #include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
 #include "engine/set/pin.h"
 #include "engine/set/snapshot.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
+#include "engine/read/source_file.h"
 #include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
+#include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/compaction/space.h"
 #include "engine/compaction/view_compact.h"
-
-uint64_t	work_level_bytes = (uint64_t) 64 << 20;
 
 typedef struct job
 {
@@ -84,16 +85,6 @@ typedef struct job
 	bool		drop;			/* inputs are expired as a whole */
 	file_meta	hull;			/* bounds of all inputs, of rows and of seqs */
 } job;
-
-uint64_t
-level_target(int level)
-{
-	uint64_t	target = work_level_bytes;
-
-	for (int l = 1; l < level; l++)
-		target *= 10;
-	return target;
-}
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -568,7 +559,7 @@ add_sources(job *j, merge *m, const file_meta *inputs)
 
 		while (inputs[i].level > 0 && i + n < j->nin && inputs[i + n].level == inputs[i].level)
 			n++;
-		TRY(source_files(j->db, &inputs[i], n, SST_NO_CACHE, &s));
+		TRY(source_file_new(j->db, &inputs[i], n, SST_NO_CACHE, &s));
 		TRY(merge_add(m, s));
 		i += n;
 	}

@@ -5,7 +5,6 @@
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-extern uint64_t work_level_bytes;
 #define LEVEL0_FILES 4			/* so many are worth a compaction */
 
 /* What counts as a reason for a job. */
@@ -18,7 +17,6 @@ enum compact_mode
 
 /* One job of the family; WIDE_END: nothing to do. */
 extern wide_status compact_family(wide_db *db, wide_family_id family, enum compact_mode mode);
-extern uint64_t level_target(int level);
 
 /* Every entry <= flushed_seq of this file is in it and the log is not going to link it again. */
 static inline bool file_settled(const file_meta *f, uint64_t flushed_seq) { return f->global_seq <= flushed_seq; }

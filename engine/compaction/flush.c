@@ -22,7 +22,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
@@ -34,6 +33,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
+#include "engine/read/source_memtable.h"
 #include "engine/compaction/job.h"
 #include "engine/compaction/output.h"
 #include "engine/compaction/view_compact.h"
@@ -96,7 +96,7 @@ flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, c
 	view_compact_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
 	o->family = spec.family;
 	TRY_GOTO(merge_new(db, &g));
-	TRY_GOTO(source_mem(db, m, id, &s));
+	TRY_GOTO(source_memtable_new(db, m, id, &s));
 	TRY_GOTO(merge_add(g, s));
 	TRY_GOTO(view_compact_new(db, &spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(g));

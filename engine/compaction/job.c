@@ -1,7 +1,6 @@
 /* job.c - running and recent background jobs */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/compaction/job.h"

@@ -14,10 +14,8 @@
  *
  * Locking: jobs and scores under LOCK_SET.
  */
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "engine/wide.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
@@ -31,6 +29,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/compaction/compact.h"
 #include "engine/compaction/flush.h"
+#include "engine/compaction/level.h"
 #include "engine/compaction/space.h"
 
 #define LOOK_AGAIN_US	((int64_t) 10 * 1000000)

@@ -26,7 +26,7 @@
  */
 #include "engine/compaction/space.h"
 #include "engine/shared/layout.h"
-#include "engine/compaction/compact.h"
+#include "engine/compaction/level.h"
 
 #define SPACE_SLACK		0.25	/* measured against 1.3: filters, indexes and half-empty blocks want something, too */
 #define DELETE_HIDES	32	/* times the bytes of its level a delete is taken to hide, at most */

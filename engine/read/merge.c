@@ -25,6 +25,7 @@
 #include "engine/sst/block.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/read/source.h"
+#include "engine/read/source_file.h"
 
 #define TICKS	256				/* steps between questions whether to stop */
 
@@ -264,7 +265,7 @@ merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	a->nheap = a->late = 0;
 	TRY(tick(a));
 	/* memory comes first */
-	for (; i < a->n && a->sources[i]->kind != SOURCE_FILES; i++)
+	for (; i < a->n && source_file_of(a->sources[i]) == NULL; i++)
 		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
 	if (i > 0 && i < a->n && a->sources[i]->limits != NULL && a->sources[i]->limits->column != NULL)
 	{
@@ -338,26 +339,26 @@ void
 merge_window_block(const merge *m, merge_window *w)
 {
 	const merge_all *a = (const merge_all *) m;
-	source	   *s = a->nheap > 0 ? a->heap[0] : NULL;
+	file_source *f = a->nheap > 0 ? source_file_of(a->heap[0]) : NULL;
 
 	*w = (merge_window) {.block = NULL};
-	if (s == NULL || s->kind != SOURCE_FILES)
+	if (f == NULL)
 		return;
-	w->block = &s->cursor.block;
+	w->block = &f->cursor.block;
 	w->row = w->end = w->block->row;
-	w->seq = sst_cursor_seq(&s->cursor);
+	w->seq = sst_cursor_seq(&f->cursor);
 }
 
 wide_status
 merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_window *w)
 {
 	const merge_all *a = (const merge_all *) m;
-	const source *s = a->heap[0];
+	const file_source *f = source_file_of(a->heap[0]);
 	uint32_t	row;
 
 	w->end = w->block->rows;
 	/* where a row goes on elsewhere, it ends with the one before; files are cut within large rows too */
-	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 || (s->at + 1 < s->nfiles && sst_cursor_last_block(&s->cursor)))
+	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 || (f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
 		w->end--;
 	/* the next smallest of the sources is one of two */
 	for (int i = 1; i <= 2 && i < a->nheap && w->row < w->end; i++)
@@ -379,7 +380,7 @@ merge_window_leave(merge *m, uint32_t row)
 {
 	merge_all  *a = ALL(m);
 
-	TRY(top_moved(m, a, source_row(a->heap[0], row)));
+	TRY(top_moved(m, a, source_file_row(a->heap[0], row)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
 	return WIDE_OK;
 }

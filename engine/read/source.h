@@ -1,4 +1,10 @@
-/* source.h - one sorted stream of entries: a memtable, a batch, or files */
+/*
+ * source.h - one sorted stream of a family's entries, whatever holds them.
+ *
+ * Three kinds: a memtable (source_memtable.h), files (source_file.h) and the
+ * transaction's own batch (engine/batch/batch_source.h).  Each embeds a source as
+ * its first member and fills in source.ops.
+ */
 #ifndef WIDE_SOURCE_H
 #define WIDE_SOURCE_H
 
@@ -6,21 +12,6 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/shared/cache.h"
-#include "engine/shared/layout.h"
-#include "engine/sst/sst_cursor.h"
-#include "engine/sst/sst_reader.h"
-#include "engine/set/memtable.h"
-
-/*
- * One sorted stream of entries of one family: a memtable, the private batch, a
- * file, or a run of disjoint files.
- */
-typedef struct source source;
-extern wide_status source_mem(wide_db *db, const mem *m, wide_family_id family, source **out);
-
-/* files[0..n) sorted by key and disjoint (n = 1: any file); opened lazily; flags: enum sst_cursor_flags */
-extern wide_status source_files(wide_db *db, const file_meta *files, int n, int flags, source **out);
-extern void source_free(source *s);
 
 /*
  * What the user of a merge does not need.  Owned by the user; sources look at
@@ -55,62 +46,68 @@ typedef struct source_limits
 	void	   *keep_arg;
 } source_limits;
 
-enum source_kind
+typedef struct source source;
+
+/* What each kind of source does.  Positions are in e; keys are encoded. */
+typedef struct source_ops
 {
-	SOURCE_MEM,
-	SOURCE_BATCH,
-	SOURCE_FILES
-};
+	wide_status (*seek) (source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+	wide_status (*next) (source *s);
+	/* as source_pass; NULL: a few steps, then a seek */
+	wide_status (*pass) (source *s, const uint8_t *ukey, uint32_t klen);
+	/* appends the largest row below the bytes; WIDE_END if there is none */
+	wide_status (*row_before) (source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
+	/* as source_can_wait; NULL: never */
+	bool		(*can_wait) (const source *s, const entry *first);
+	/* adds to limits->stats what has happened since the last call; NULL: nothing to add */
+	void		(*statistics) (source *s);
+	/* releases what it holds and its own memory */
+	void		(*free) (source *s);
+} source_ops;
 
 struct source
 {
 	const entry *e;				/* current, NULL = none */
+	const source_ops *ops;
 	wide_db    *db;
 	const source_limits *limits;
 	uint32_t	order;			/* of equal entries the source with the lower one comes first */
-	uint8_t		kind;
 	bool		used;			/* bytes of the current block have been given out */
 	bool		before_valid;	/* before holds the answer of the last source_row_before, for falling keys */
 	bool		before_none;
 	wide_family_id family;
 	buffer		before;
-	/* memtable, private batch */
-	mem_cursor	mem;
-	wide_batch *batch;
-	struct own_list *list;		/* that mem is in; NULL: nothing of it is below the mark */
-	struct own_reader *own;		/* when there are runs, too */
-	uint64_t	spills;			/* of the batch when the source was made */
-	uint64_t	mark;
-	uint32_t	unseen;			/* entries that were invisible, in a row */
-	const uint8_t *auto_ukey;	/* column for which auto_op is known */
-	uint32_t	auto_klen;
-	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */
-	/* files */
-	const file_meta *files;
-	int			nfiles;
-	int			at;				/* the file that is open, -1 = none */
-	int			flags;
-	sst_reader *reader;
-	sst_cursor	cursor;
-	int			asked;			/* its filter has let pass limits->range = asked_range */
-	uint64_t	asked_range;
-	uint64_t	blocks_read, blocks_cached, seeks;	/* already in the statistics */
 };
-extern wide_status source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
-extern wide_status source_next(source *s);
+
+/* The first entry at or after the key. */
+static inline wide_status
+source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	return s->ops->seek(s, ukey, klen, ts, seq);
+}
+
+/* The entry after the current one. */
+static inline wide_status
+source_next(source *s)
+{
+	return s->ops->next(s);
+}
 
 /*
  * Of one column of one row (limits->column): is all that the source can have of
  * it behind the entry, which another source has?  Then it need not be sought for
  * now.  True for files without deletes whose timestamps are all older.
  */
-extern bool source_can_wait(const source *s, const entry *first);
+static inline bool
+source_can_wait(const source *s, const entry *first)
+{
+	return s->ops->can_wait != NULL && s->ops->can_wait(s, first);
+}
+
+extern void source_free(source *s);	/* harmless on NULL */
 
 /* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
 extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
-
-/* To the first entry of a row of the block that a source of files is on, or behind it: sst_cursor_row. */
-extern wide_status source_row(source *s, uint32_t row);
 
 /* Largest row below the bytes; WIDE_END when none.  The position is lost. */
 extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
@@ -118,8 +115,5 @@ extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t kl
 /* Other ranges follow: forget what is remembered for falling keys. */
 extern void source_restart(source *s);
 extern void source_statistics(source *s);
-
-/* An empty source for batch.c, and what batch.c does for such sources. */
-extern wide_status source_own(wide_db *db, wide_family_id family, source **out);
 
 #endif							/* WIDE_SOURCE_H */

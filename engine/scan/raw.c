@@ -15,7 +15,7 @@
 #include "engine/set/pin.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
-#include "engine/scan/scan.h"
+#include "engine/scan/scan_sources.h"
 
 wide_status
 wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg)

@@ -22,354 +22,33 @@
  *
  * Locking: none; the pin protects what is read.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/scan/scan.h"
+#include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
-#include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/memtable.h"
-#include "engine/set/pin.h"
 #include "engine/set/snapshot.h"
 #include "engine/read/merge.h"
-#include "engine/read/source.h"
 #include "engine/read/view.h"
-#include "engine/batch/batch.h"
-#include "engine/batch/batch_source.h"
 #include "engine/scan/predicate.h"
-#include "engine/scan/scan_again.h"
+#include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
+#include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_run.h"
+#include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
 #define ROW_CELLS	4096
 
 /* ----------------------------------------------------------------- sources */
 
-static wide_status
-add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
-{
-	source	   *src;
-
-	TRY(source_mem(db, mm, id, &src));
-	return merge_add(m, src);
-}
-
-static wide_status
-add_files(wide_db *db, merge *m, const file_meta *files, int n)
-{
-	source	   *src;
-
-	TRY(source_files(db, files, n, 0, &src));
-	return merge_add(m, src);
-}
-
-wide_status
-scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
-				  uint64_t mark, merge **out, source **own_source, bool *left_out)
-{
-	set_files	files;
-	source	   *src;
-	merge	   *m;
-	wide_status st;
-
-	*out = NULL;
-	TRY(merge_new(db, &m));
-	if (own != NULL)
-	{
-		TRY_GOTO(source_batch(own, id, mark, &src));
-		TRY_GOTO(merge_add(m, src));
-		*own_source = src;
-	}
-	for (int i = 0; i < pin->nmem; i++)
-	{
-		mem			mm;
-
-		mem_at(db, pin->mem[i], &mm);
-		/* whatever gets in from now on is newer than the snapshot */
-		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
-		{
-			*left_out = true;
-			continue;
-		}
-		/* bounds are those of all families together, and widened before an entry can be seen (source.c) */
-		if (atomic_load(&mm.t->ts_max) < ts_min)
-		{
-			*left_out = true;
-			continue;
-		}
-		TRY_GOTO(add_mem(db, m, &mm, id));
-	}
-	TRY_GOTO(set_pin_files(db, pin, id, &files));
-	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
-	{
-		if (files.files[i].seq_min <= seq)
-			TRY_GOTO(add_files(db, m, &files.files[i], 1));
-		else
-			*left_out = true;
-	}
-	for (int l = 1; l < SET_LEVELS; l++)
-	{
-		int			n = files.level_start[l + 1] - files.level_start[l];
-
-		if (n > 0)
-			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
-	}
-	*out = m;
-	return WIDE_OK;
-done:
-	merge_free(m);
-	return st;
-}
-
-void
-scan_drop_sources(wide_scan *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		if (s->families[i].m != NULL)
-			merge_free(s->families[i].m);
-		s->families[i].m = NULL;
-		s->families[i].own = NULL;
-	}
-	if (s->pinned)
-		set_pin_drop(s->db, &s->pin);
-	s->pinned = false;
-}
-
-/* The same, and bring the statistics up to date first. */
-void
-scan_leave_sources(wide_scan *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].m != NULL)
-			merge_restart(s->families[i].m);
-	scan_drop_sources(s);
-}
-
-static wide_status
-make_sources(wide_scan *s)
-{
-	TRY(set_pin_take(s->db, &s->pin));
-	s->pinned = true;
-	s->left_out = false;
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		scan_family *f = &s->families[i];
-
-		TRY(scan_family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
-							  s->own, s->own_mark, &f->m, &f->own, &s->left_out));
-		merge_limits(f->m, &f->limits);
-		f->before_valid = false;
-	}
-	return WIDE_OK;
-}
-
-/* Is a memtable that we pin not needed any more by anybody who starts now? */
-static bool
-pin_is_stale(wide_scan *s)
-{
-	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
-		return false;
-	for (int i = 0; i < s->pin.nmem; i++)
-	{
-		uint32_t	state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
-
-		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
-			return true;
-	}
-	return false;
-}
-
 /* ------------------------------------------------------------------ ranges */
-
-/* hi is lo and a zero byte */
-static bool
-is_point(const wide_range *r)
-{
-	return r->hi.data != NULL && r->hi.len == r->lo.len + 1 && r->lo.len > 0 && r->hi.data[r->lo.len] == 0 &&
-		memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
-}
-
-static wide_status
-add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
-{
-	uint8_t    *end;
-
-	if (row.len > WIDE_MAX_ROW + 1)
-		return wide_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes", WIDE_MAX_ROW + 1);
-	TRY(buffer_reserve(&s->bounds, KEY_ROW_MAX(row.len)));
-	*at = s->bounds.len;
-	end = key_put_part(s->bounds.data + s->bounds.len, row.data, row.len);
-	*len = (size_t) (end - (s->bounds.data + s->bounds.len));
-	s->bounds.len += *len;
-	return WIDE_OK;
-}
-
-wide_status
-scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
-{
-	bool		points = n > 0;
-
-	if (n > s->ranges_cap)
-	{
-		scan_range *p = realloc(s->ranges, (size_t) n * sizeof(*p));
-
-		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a scan");
-		s->ranges = p;
-		s->ranges_cap = n;
-	}
-	s->bounds.len = 0;
-	s->nranges = 0;
-	for (int i = 0; i < n; i++)
-	{
-		scan_range *r = &s->ranges[s->nranges];
-
-		memset(r, 0, sizeof(*r));
-		r->point = is_point(&ranges[i]);
-		points = points && r->point;
-		if (ranges[i].lo.len > 0)
-			TRY(add_bound(s, ranges[i].lo, &r->lo, &r->lo_len));
-		if (ranges[i].hi.data != NULL && !r->point)
-		{
-			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
-			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi, r->hi_len) >= 0)
-				continue;		/* empty */
-			scan_range_prefix(r, &ranges[i]);
-		}
-		s->nranges++;
-	}
-	s->range = 0;
-	s->sought.len = 0;
-	s->open = s->in_row = s->have_row = false;
-	stat_add(s->db, points ? STAT_GETS : STAT_SCANS, points ? (uint64_t) n : 1);
-	return WIDE_OK;
-}
-
-static inline const uint8_t *
-range_lo(const wide_scan *s)
-{
-	return s->cur->lo_len > 0 ? s->bounds.data + s->cur->lo : (const uint8_t *) "";
-}
-
-/* Above every key: a row has at most WIDE_MAX_ROW bytes. */
-static wide_status
-key_above_all(buffer *b)
-{
-	b->len = 0;
-	TRY(buffer_reserve(b, WIDE_MAX_ROW + 1));
-	memset(b->data, 0xff, WIDE_MAX_ROW + 1);
-	b->len = WIDE_MAX_ROW + 1;
-	return WIDE_OK;
-}
-
-/* What the sources of a family need not look at in the open range. */
-static wide_status
-range_limits(wide_scan *s, scan_family *f)
-{
-	source_limits *l = &f->limits;
-
-	l->hi = l->row = l->column = l->prefix = NULL;
-	l->range++;
-	/* a filter may want to go on elsewhere; who follows is sought for one row */
-	l->pass_old = l->by_time && f->leads && !s->reverse && !s->cur->point && s->filter == NULL;
-	if (!s->cur->point)
-	{
-		if (s->cur->hi_len > 0 && !s->reverse)
-		{
-			l->hi = s->bounds.data + s->cur->hi;
-			l->hilen = (uint32_t) s->cur->hi_len;
-		}
-		/* a source remembers, for falling keys, what lies before them in all ranges */
-		if (s->cur->prefix > 0 && (!s->reverse || s->nranges == 1))
-		{
-			l->prefix = range_lo(s);
-			l->prefixlen = (uint32_t) s->cur->prefix;
-		}
-		return WIDE_OK;
-	}
-	l->row = range_lo(s);
-	l->rowlen = (uint32_t) s->cur->lo_len;
-	if (f->want == WIDE_WANT_COLUMNS && f->ncols == 1 && !f->any_exists)
-	{
-		TRY(buffer_set(&f->column, l->row, l->rowlen));
-		TRY(buffer_append(&f->column, f->quals.data, f->quals.len));
-		l->column = f->column.data;
-		l->columnlen = (uint32_t) f->column.len;
-	}
-	return WIDE_OK;
-}
-
-/* Stand before the open range, or after the row that was read last in it. */
-static wide_status
-range_seek(wide_scan *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		scan_family *f = &s->families[i];
-
-		TRY(range_limits(s, f));
-		f->placed = f->ready = false;
-		if (!f->leads || (s->reverse && !s->cur->point))
-			continue;
-		if (s->have_row)
-			TRY(merge_seek(f->m, s->after.data, (uint32_t) s->after.len, INT64_MAX, SEQ_MAX));
-		else
-			TRY(merge_seek(f->m, range_lo(s), (uint32_t) s->cur->lo_len, INT64_MAX, SEQ_MAX));
-	}
-	return WIDE_OK;
-}
-
-/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
-bool
-scan_range_passed(const wide_scan *s)
-{
-	const uint8_t *lo = range_lo(s);
-
-	if (s->sought.len == 0)
-		return false;
-	if (s->reverse)
-		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) >= 0;
-	if (s->cur->point)
-		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) < 0;
-	return s->cur->hi_len > 0 &&
-		ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len, s->sought.data, s->sought.len) <= 0;
-}
-
-wide_status
-scan_open_range(wide_scan *s)
-{
-	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
-	s->range++;
-	s->point_done = s->have_row = false;
-	if (scan_range_passed(s))
-		return WIDE_OK;
-	s->open = true;
-	if (s->reverse && !s->cur->point)
-	{
-		if (s->cur->hi_len > 0)
-			TRY(buffer_set(&s->bound, s->bounds.data + s->cur->hi, s->cur->hi_len));
-		else
-			TRY(key_above_all(&s->bound));
-		if (s->sought.len > 0 && ukey_compare(s->sought.data, s->sought.len, s->bound.data, s->bound.len) < 0)
-			TRY(buffer_set(&s->bound, s->sought.data, s->sought.len));
-	}
-	else if (!s->reverse && s->sought.len > 0 && ukey_compare(range_lo(s), s->cur->lo_len, s->sought.data, s->sought.len) < 0)
-	{
-		/* as if a row before it had been read */
-		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
-		s->have_row = true;
-	}
-	return range_seek(s);
-}
 
 /* -------------------------------------------------------------------- rows */
 
@@ -489,7 +168,7 @@ row_reverse(wide_scan *s)
 			(last == NULL || ukey_compare(f->before.data, f->before.len, last->before.data, last->before.len) > 0))
 			last = f;
 	}
-	if (last == NULL || ukey_compare(last->before.data, last->before.len, range_lo(s), s->cur->lo_len) < 0)
+	if (last == NULL || ukey_compare(last->before.data, last->before.len, scan_range_lo(s), s->cur->lo_len) < 0)
 		return WIDE_END;
 	TRY(buffer_set(&s->row, last->before.data, last->before.len));
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
@@ -517,7 +196,7 @@ point_row(wide_scan *s)
 	if (s->point_done)
 		return WIDE_END;
 	s->point_done = true;
-	TRY(buffer_set(&s->row, range_lo(s), s->cur->lo_len));
+	TRY(buffer_set(&s->row, scan_range_lo(s), s->cur->lo_len));
 	TRY(begin_row(s));
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].leads && in_this_row(s, merge_entry(s->families[i].m)))
@@ -539,55 +218,6 @@ leave_row(wide_scan *s)
 
 		if (f->leads && in_this_row(s, merge_entry(f->m)))
 			TRY(merge_pass(f->m, s->after.data, (uint32_t) s->after.len));
-	}
-	return WIDE_OK;
-}
-
-/* The filter wants nothing before s->sought (reverse: nothing from there on). */
-wide_status
-scan_go_to_sought(wide_scan *s)
-{
-	if (scan_range_passed(s))
-	{
-		s->open = false;
-		return WIDE_OK;
-	}
-	if (s->cur->point)
-		return WIDE_OK;
-	if (s->reverse)
-		return buffer_set(&s->bound, s->sought.data, s->sought.len);
-	TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		scan_family *f = &s->families[i];
-		const entry *e;
-
-		f->steps = 0;
-		while (f->leads && (e = merge_entry(f->m)) != NULL &&
-			   ukey_compare(e->ukey, e->klen, s->after.data, s->after.len) < 0)
-			TRY(scan_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
-	}
-	return WIDE_OK;
-}
-
-wide_status
-scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
-{
-	wide_bytes	to = {NULL, 0};
-
-	*verdict = s->filter(s->filter_arg, key, &to);
-	if (*verdict != WIDE_ROW_SEEK)
-		return WIDE_OK;
-	if (to.len > WIDE_MAX_ROW + 1)
-		return wide_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
-	s->sought.len = 0;
-	TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
-	s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);
-	if ((ukey_compare(s->sought.data, s->sought.len, row->data, row->len) > 0) == s->reverse)
-	{
-		/* it does not lead on */
-		s->sought.len = 0;
-		*verdict = WIDE_ROW_SKIP;
 	}
 	return WIDE_OK;
 }
@@ -785,7 +415,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
 	TRY_GOTO(scan_families_open(s, spec));
 	TRY_GOTO(scan_set_ranges(s, spec->ranges, spec->nranges));
-	TRY_GOTO(make_sources(s));
+	TRY_GOTO(scan_make_sources(s));
 	scan_run_init(s);
 	*out = s;
 	return WIDE_OK;
@@ -798,12 +428,12 @@ done:
 static wide_status
 refresh(wide_scan *s)
 {
-	if (s->pinned && !pin_is_stale(s))
+	if (s->pinned && !scan_pin_is_stale(s))
 		return WIDE_OK;
 	TRY(scan_run_drop(s));
 	scan_leave_sources(s);
-	TRY(make_sources(s));
-	return s->open && !(s->cur->point && s->point_done) ? range_seek(s) : WIDE_OK;
+	TRY(scan_make_sources(s));
+	return s->open && !(s->cur->point && s->point_done) ? scan_range_seek(s) : WIDE_OK;
 }
 
 static wide_status

@@ -17,31 +17,17 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
-#include "engine/shared/counter.h"
 #include "engine/shared/segment.h"
 #include "engine/set/snapshot.h"
-#include "engine/read/merge.h"
 #include "engine/read/view.h"
 #include "engine/batch/batch_source.h"
-#include "engine/scan/scan.h"
+#include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
+#include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_run.h"
+#include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
-
-/* Bring the store's statistics up to date. */
-void
-scan_count(wide_scan *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].m != NULL)
-			merge_restart(s->families[i].m);
-	scan_run_count(s);
-	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
-	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
-	s->counted_rows = s->stats.rows_returned;
-	s->counted_cells = s->stats.cells_returned;
-}
 
 /*
  * The snapshot has been renewed.  What was committed since is in the sources
@@ -90,7 +76,7 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 		TRY(snapshot_moved(s));
 	/* what the transaction has written since may be elsewhere */
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].own != NULL && !source_batch_mark(s->families[i].own, own_mark))
+		if (s->families[i].own != NULL && !batch_source_set_mark(s->families[i].own, own_mark))
 		{
 			scan_leave_sources(s);
 			break;

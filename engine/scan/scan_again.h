@@ -5,6 +5,5 @@
 #include "engine/wide.h"
 
 /* scan_again.c */
-extern void scan_count(wide_scan *s);	/* bring the store's statistics up to date */
 
 #endif							/* WIDE_SCAN_AGAIN_H */

@@ -22,10 +22,10 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/set/catalog.h"
+#include "engine/set/catalog_delta.h"
 #include "engine/set/snapshot.h"
 #include "engine/read/view.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/delta.h"
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
@@ -89,7 +89,7 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wid
 	int			n;
 
 	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
-	if (!catalog_family(db, id, out, floors) && !catalog_family_any(db, id, out))
+	if (!catalog_family(db, id, out, floors) && !catalog_delta_family_any(db, id, out))
 		return false;
 	if (own == NULL || own->delta == NULL || catalog_delta_empty(own->delta))
 		return true;

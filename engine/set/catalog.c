@@ -38,6 +38,7 @@
 #include "engine/base/varint.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/family.h"
 #include "engine/set/file_set.h"
 
 #define DUMP_FORMAT 3
@@ -173,27 +174,6 @@ catalog_table_slot(wide_db *db, wide_table_id id)
 	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
 		if (t[i].t.id == id)
 			return &t[i];
-	return NULL;
-}
-
-/* Look where it was last time before looking everywhere; the id is checked, so a wrong guess costs only time. */
-family_slot *
-catalog_family_slot(wide_db *db, wide_family_id id)
-{
-	static uint32_t guess[256];
-	family_slot *f = shm_families(db);
-	uint32_t   *g = &guess[id % 256];
-
-	if (id == 0)
-		return NULL;
-	if (*g < db->seg->catalog.nfamilies && f[*g].f.id == id)
-		return &f[*g];
-	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		if (f[i].f.id == id)
-		{
-			*g = i;
-			return &f[i];
-		}
 	return NULL;
 }
 
@@ -767,4 +747,26 @@ catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out, int *
 			ids[(*n)++] = shm_families(db)[i].f.id;
 	shm_unlock(db, LOCK_CATALOG);
 	return WIDE_OK;
+}
+
+wide_status
+wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
+{
+	table_slot *t = shm_tables(db);
+	bool		found = false;
+
+	TRY(shm_lock(db, LOCK_CATALOG));
+	while (!found && *cursor < db->seg->catalog.ntables)
+	{
+		*out = t[(*cursor)++].t;
+		found = out->id != 0;
+	}
+	shm_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : WIDE_END;
+}
+
+uint64_t
+wide_catalog_generation(wide_db *db)
+{
+	return atomic_load(&db->seg->catalog.generation);
 }

@@ -31,9 +31,6 @@ extern void catalog_floor(family_floor *floors, const wide_family_options *old, 
  */
 extern wide_status catalog_retire(wide_db *db, wide_family_id id, uint64_t settled);
 
-/* The slot itself, for set.c under LOCK_SET; NULL when dropped. */
-extern family_slot *catalog_family_slot(wide_db *db, wide_family_id id);
-
 enum op_kind
 {
 	OP_CREATE_TABLE = 1, OP_RENAME_TABLE, OP_DROP_TABLE, OP_BIND, OP_UNBIND,

@@ -34,11 +34,8 @@
  * step.  Nothing is allocated under LOCK_SET.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 #include "engine/set/edit.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
@@ -48,9 +45,9 @@
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
+#include "engine/set/family.h"
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
-#include "engine/batch/payload.h"
 
 #define MANIFEST_SWITCH_BYTES ((uint64_t) 1 << 20)
 

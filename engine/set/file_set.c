@@ -1,15 +1,11 @@
 /* file_set.c - the files of each family, in the shared segment */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "engine/set/file_set.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/catalog.h"
+#include "engine/set/family.h"
 
 uint32_t
 set_free_slots(const set_state *set)

@@ -32,9 +32,9 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
+#include "engine/set/family.h"
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
-#include "engine/batch/payload.h"
 
 /* ------------------------------------------------------------- directory */
 

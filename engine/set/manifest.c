@@ -58,7 +58,6 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"
-#include "engine/batch/payload.h"
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
 #define MANIFEST_MAGIC	0x494e414d45444957ull	/* "WIDEMANI" */

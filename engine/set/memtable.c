@@ -35,7 +35,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 #include "engine/set/memtable.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"

@@ -22,7 +22,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/catalog.h"
+#include "engine/set/family.h"
 
 #define COPY_BUCKETS	64
 #define COPIES_KEPT		512

@@ -68,7 +68,6 @@
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/memtable.h"
 
 #define WAYS			4
 #define SEGMENT_MIN		((uint64_t) 64 * 1024)

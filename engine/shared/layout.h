@@ -308,7 +308,7 @@ struct wide_db
 	struct snapshot_local *snapshots;	/* snapshot.c: ours, for slot->snapshot */
 	struct replay *replay;		/* replay.c, during recovery */
 	uint32_t	locks_taken;	/* bit per enum shm_lock that we hold: the order is asserted */
-	void		(*sweep) (wide_db *db);	/* looks for dead processes while waiting: shm_sweep_waiting */
+	void		(*sweep) (wide_db *db);	/* frees the slots of dead processes: shm_sweep */
 	int64_t		swept_ms;		/* when a wait last looked for dead processes */
 };
 #define SHM_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))

@@ -127,7 +127,7 @@ bucket_enter(wide_db *db, lock_bucket *b)
 			sched_yield();
 		if (try % SPIN_SWEEP == 0)
 		{
-			shm_sweep(db);
+			db->sweep(db);
 			TRY(shm_check(db));
 		}
 	}

@@ -1,22 +1,17 @@
 /* process.c - process slots: attaching processes, detecting dead ones */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include "engine/shared/process.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/lock.h"
 #include "engine/shared/segment.h"
-
-#define SWEEP_MS		500		/* a waiter looks for dead processes this often */
 
 uint64_t
 shm_process_start(uint32_t pid)
@@ -213,15 +208,4 @@ void
 wide_set_owner(wide_db *db, uint64_t owner)
 {
 	atomic_store(&db->slot->owner, owner);
-}
-
-void
-shm_sweep_waiting(wide_db *db)
-{
-	int64_t		now = monotonic_us() / 1000;
-
-	if (now - db->swept_ms < SWEEP_MS)
-		return;
-	db->swept_ms = now;
-	shm_sweep(db);
 }

@@ -9,11 +9,6 @@
 /* Free the slots of dead processes; poison when one died inside something. */
 extern void shm_sweep(wide_db *db);
 
-/*
- * The same, twice a second at most: for loops that wait for somebody.  Across
- * calls, as most waits are a series of short ones.
- */
-extern void shm_sweep_waiting(wide_db *db);
 static inline void shm_enter(wide_db *db) { atomic_fetch_add_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
 static inline void shm_leave(wide_db *db) { atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel); }
 extern uint64_t shm_process_start(uint32_t pid);	/* 0 = no such process, a zombie, or not known */

@@ -1,9 +1,7 @@
 /* segment.c - locks, waiting and poisoning of the shared segment; calls to the host */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -12,10 +10,18 @@
 #include "engine/shared/segment.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/commit/log.h"
 
+#define SWEEP_MS		500		/* a waiter looks for dead processes this often */
 #define SLICE_MS		100		/* longest sleep without a look around */
+
+wide_state
+wide_segment_state(const void *base)
+{
+	const segment *s = base;
+
+	return (wide_state) atomic_load_explicit(&s->state, memory_order_acquire);
+}
 
 static wide_status
 fail_poisoned(segment *seg)
@@ -149,6 +155,17 @@ monotonic_ms(void)
 	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+void
+shm_sweep_waiting(wide_db *db)
+{
+	int64_t		now = monotonic_ms();
+
+	if (now - db->swept_ms < SWEEP_MS)
+		return;
+	db->swept_ms = now;
+	db->sweep(db);
+}
+
 wide_status
 shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
@@ -170,7 +187,7 @@ shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 		shm_futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
 		/* the one that we wait for may have died */
 		if (atomic_load_explicit(word, memory_order_acquire) == seen)
-			db->sweep(db);
+			shm_sweep_waiting(db);
 	}
 }
 

@@ -47,4 +47,10 @@ monotonic_us(void)
 
 static inline bool worker_works(wide_db *db) { return db->host.worker_works != NULL && db->host.worker_works(db->host.ctx); }
 
+/*
+ * Free the slots of dead processes (wide_db.sweep), twice a second at most: for loops that wait for somebody.  Across
+ * calls, as most waits are a series of short ones.
+ */
+extern void shm_sweep_waiting(wide_db *db);
+
 #endif							/* WIDE_SEGMENT_H */

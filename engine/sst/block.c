@@ -19,7 +19,6 @@
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
-#include "engine/shared/layout.h"
 
 #define COPY_SLACK	16			/* bytes that a key copy may write past its end */
 #define PREFETCH_BYTES	1024

@@ -22,7 +22,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
-#include "engine/shared/layout.h"
 #include "engine/sst/block.h"
 
 #define VALUE_KEEP	((size_t) 4 * 1024 * 1024)

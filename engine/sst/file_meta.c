@@ -1,5 +1,4 @@
 /* file_meta.c - facts about a sorted file: their encoding, and whether key ranges overlap */
-#include <fcntl.h>
 #include <string.h>
 #include "engine/sst/file_meta.h"
 #include "engine/base/buffer.h"

@@ -16,7 +16,6 @@
  * Invariant: filter_may_contain never reads outside its bytes and answers true
  * whenever it cannot know.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>

@@ -1,5 +1,4 @@
 /* sst_properties.c - the properties that a sorted file stores about itself */
-#include <fcntl.h>
 #include <string.h>
 #include <zstd.h>
 #include "engine/sst/sst_properties.h"

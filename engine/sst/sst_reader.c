@@ -36,7 +36,6 @@
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
-#include "engine/set/memtable.h"
 
 #define MAX_OPEN	256
 #define BUCKETS		256			/* a power of two */

@@ -1,5 +1,4 @@
 /* sst_tally.c - collects the properties of a sorted file from its entries */
-#include <fcntl.h>
 #include <string.h>
 #include <zstd.h>
 #include "engine/sst/sst_tally.h"

@@ -1,13 +1,7 @@
 /* format.c - the layout of the shared segment */
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#include "engine/wide.h"
+#include "engine/store/format.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"

@@ -26,37 +26,24 @@
  * shows a living pid with somebody else's start time; see slot_claim.
  */
 #include <assert.h>
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include "engine/wide.h"
 #include "engine/base/os.h"
-#include "engine/store/format.h"
 #include "engine/base/status.h"
-#include "engine/shared/process.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/lock.h"
+#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_reader.h"
 #include "engine/set/pin.h"
 #include "engine/set/snapshot.h"
+#include "engine/store/format.h"
 
 /* ---------------------------------------------------------------- layout */
-
-wide_state
-wide_segment_state(const void *base)
-{
-	const segment *s = base;
-
-	return (wide_state) atomic_load_explicit(&s->state, memory_order_acquire);
-}
 
 /* ------------------------------------------------------------- liveness */
 
@@ -99,7 +86,7 @@ wide_attach(void *base, const char *dir, const wide_host *host,
 	if (log != NULL)
 		db->log = *log;
 	db->os = os != NULL ? os : os_real();
-	db->sweep = shm_sweep_waiting;
+	db->sweep = shm_sweep;
 	if (!shm_slot_take(db))
 	{
 		st = shm_check(db);

@@ -12,7 +12,8 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/memtable.h"
 #include "engine/read/merge.h"
-#include "engine/read/source.h"
+#include "engine/read/source_file.h"
+#include "engine/read/source_memtable.h"
 
 #define NENTRIES	3000
 #define FAMILY		7
@@ -97,12 +98,12 @@ fill(fixture *f, uint64_t seed)
 	assert_ok(merge_new(f->t.db, &f->m));
 	for (int i = 0; i < 2; i++)
 	{
-		assert_ok(source_mem(f->t.db, &f->mems[i], FAMILY, &s));
+		assert_ok(source_memtable_new(f->t.db, &f->mems[i], FAMILY, &s));
 		assert_ok(merge_add(f->m, s));
-		assert_ok(source_files(f->t.db, &f->files[i], 1, 0, &s));
+		assert_ok(source_file_new(f->t.db, &f->files[i], 1, 0, &s));
 		assert_ok(merge_add(f->m, s));
 	}
-	assert_ok(source_files(f->t.db, &f->files[2], f->nfiles, 0, &s));
+	assert_ok(source_file_new(f->t.db, &f->files[2], f->nfiles, 0, &s));
 	assert_ok(merge_add(f->m, s));
 }
 

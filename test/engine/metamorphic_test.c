@@ -25,6 +25,7 @@
 #include "engine/wide.h"
 #include "engine/base/key.h"
 #include "engine/compaction/compact.h"
+#include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/run.h"

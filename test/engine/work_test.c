@@ -15,6 +15,7 @@
 #include "engine/sst/sst_file.h"
 #include "engine/set/pin.h"
 #include "engine/compaction/compact.h"
+#include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/load.h"

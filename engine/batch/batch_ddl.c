@@ -1,0 +1,350 @@
+/*
+ * batch_ddl.c - tables and families as a transaction sees and changes them.
+ *
+ * Look-ups run the batch's catalog delta over the committed catalog; changes are
+ * added to the delta and become part of the batch.
+ *
+ * Locking: LOCK_CATALOG to look; nothing is allocated under it.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/wide.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/catalog_delta.h"
+#include "engine/batch/batch.h"
+
+/* --------------------------------------------------------------- look-ups */
+
+static const catalog_delta *
+delta_of(wide_batch *b)
+{
+	return b != NULL ? batch_catalog(b) : NULL;
+}
+
+wide_status
+wide_table_by_name(wide_db *db, wide_batch *b, uint32_t space, const char *name, wide_table *out)
+{
+	const catalog_delta *d = delta_of(b);
+	bool		found;
+
+	TRY(shm_lock(db, LOCK_CATALOG));
+	found = catalog_delta_table_named(db, d, space, name, out) && catalog_delta_table_full(db, d, out->id, out);
+	shm_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table \"%s\" does not exist", name);
+}
+
+wide_status
+wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space, uint32_t object, wide_table *out)
+{
+	const catalog_delta *d = delta_of(b);
+	binding_slot *s = shm_bindings(db);
+	wide_table_id id = 0;
+	wide_table	t;
+
+	TRY(shm_lock(db, LOCK_CATALOG));
+	for (uint32_t i = 0; i < db->seg->catalog.nbindings && id == 0; i++)
+		if (s[i].table != 0 && s[i].object == object && catalog_delta_binding(db, d, s[i].table, object) &&
+			catalog_delta_table(db, d, s[i].table, &t) && t.space == space)
+			id = s[i].table;
+	for (int i = 0; d != NULL && i < d->n && id == 0; i++)
+		if (d->ops[i].kind == OP_BIND && d->ops[i].arg == object && catalog_delta_binding(db, d, d->ops[i].table, object) &&
+			catalog_delta_table(db, d, d->ops[i].table, &t) && t.space == space)
+			id = d->ops[i].table;
+	if (id != 0 && !catalog_delta_table_full(db, d, id, out))
+		id = 0;
+	shm_unlock(db, LOCK_CATALOG);
+	return id != 0 ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "no table is bound to object %u", object);
+}
+
+wide_status
+wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out)
+{
+	const catalog_delta *d = delta_of(b);
+	bool		found;
+
+	TRY(shm_lock(db, LOCK_CATALOG));
+	found = catalog_delta_table_full(db, d, id, out);
+	shm_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table %u does not exist", id);
+}
+
+int
+wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max)
+{
+	const catalog_delta *d = delta_of(b);
+	wide_table	t;
+	int			n;
+
+	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+		return 0;
+	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_families(db, d, id, families, max) : 0;
+	shm_unlock(db, LOCK_CATALOG);
+	return n;
+}
+
+int
+wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects, int max)
+{
+	const catalog_delta *d = delta_of(b);
+	wide_table	t;
+	int			n;
+
+	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+		return 0;
+	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_bindings(db, d, id, objects, max) : 0;
+	shm_unlock(db, LOCK_CATALOG);
+	return n;
+}
+
+/* ------------------------------------------------------------- operations */
+
+/* Room for n more operations that get one number; *d is the batch's delta. */
+static wide_status
+ops_reserve(wide_batch *b, int n, catalog_delta **d)
+{
+	TRY(shm_check(batch_db(b)));
+	*d = batch_catalog(b);
+	if (*d == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	return catalog_delta_reserve(*d, n);
+}
+
+static wide_status
+check_length(const char *what, const char *name, size_t max)
+{
+	size_t		n = strlen(name);
+
+	if (n < 1 || n > max)
+		return wide_fail(WIDE_LIMIT, "the name of a %s has between 1 and %zu bytes", what, max);
+	return WIDE_OK;
+}
+
+/* WIDE_NOTFOUND when the batch sees no such table. */
+static wide_status
+need_table(catalog_delta *d, wide_table_id id, wide_table *t)
+{
+	bool		found;
+
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	found = catalog_delta_table_full(d->db, d, id, t);
+	shm_unlock(d->db, LOCK_CATALOG);
+	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table %u does not exist", id);
+}
+
+static wide_status
+need_family(catalog_delta *d, wide_family_id id, wide_family *f)
+{
+	bool		found;
+
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	found = catalog_delta_family(d->db, d, id, f);
+	shm_unlock(d->db, LOCK_CATALOG);
+	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "family %u does not exist", id);
+}
+
+static wide_status
+need_new_name(catalog_delta *d, uint32_t space, const char *name)
+{
+	wide_table	t;
+	bool		found;
+
+	TRY(check_length("table", name, WIDE_MAX_NAME));
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	found = catalog_delta_table_named(d->db, d, space, name, &t);
+	shm_unlock(d->db, LOCK_CATALOG);
+	return found ? wide_fail(WIDE_EXISTS, "table \"%s\" exists already", name) : WIDE_OK;
+}
+
+wide_status
+wide_batch_create_table(wide_batch *b, uint32_t space, const char *name, wide_table_id *out)
+{
+	catalog_delta *d;
+	catalog_op *op;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_new_name(d, space, name));
+	op = catalog_delta_add(d, batch_next_op(b), OP_CREATE_TABLE);
+	op->table = *out = atomic_fetch_add(&d->db->seg->catalog.next_table, 1);
+	op->arg = space;
+	strcpy(op->name, name);
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_rename_table(wide_batch *b, wide_table_id id, const char *name)
+{
+	catalog_delta *d;
+	catalog_op *op;
+	wide_table	t;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_table(d, id, &t));
+	if (strcmp(t.name, name) == 0)
+		return WIDE_OK;
+	TRY(need_new_name(d, t.space, name));
+	op = catalog_delta_add(d, batch_next_op(b), OP_RENAME_TABLE);
+	op->table = id;
+	strcpy(op->name, name);
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_drop_table(wide_batch *b, wide_table_id id)
+{
+	catalog_delta *d;
+	wide_table	t;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_table(d, id, &t));
+	catalog_delta_add(d, batch_next_op(b), OP_DROP_TABLE)->table = id;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t object)
+{
+	catalog_delta *d;
+	catalog_op *op;
+	wide_table	t;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_table(d, id, &t));
+	op = catalog_delta_add(d, batch_next_op(b), OP_BIND);
+	op->table = id;
+	op->arg = object;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object)
+{
+	catalog_delta *d;
+	catalog_op *op;
+	wide_table	t;
+	bool		bound;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_table(d, id, &t));
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	bound = catalog_delta_binding(d->db, d, id, object);
+	shm_unlock(d->db, LOCK_CATALOG);
+	if (!bound)
+		return wide_fail(WIDE_NOTFOUND, "table %u is not bound to object %u", id, object);
+	op = catalog_delta_add(d, batch_next_op(b), OP_UNBIND);
+	op->table = id;
+	op->arg = object;
+	op->last = t.nbindings == 1;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
+						 const wide_family_options *opt, wide_family_id *out)
+{
+	catalog_delta *d;
+	catalog_op *op;
+	wide_table	t;
+	wide_family *f = NULL;
+	int			n,
+				max;
+	wide_status st = WIDE_OK;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_table(d, id, &t));
+	TRY(check_length("family", name, WIDE_MAX_FAMILY));
+	TRY(catalog_check_options(opt));
+	max = (int) t.nfamilies + 16;
+	f = malloc((size_t) max * sizeof *f);
+	if (f == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	n = wide_table_families(d->db, b, id, f, max);
+	for (int i = 0; i < n && i < max && st == WIDE_OK; i++)
+		if (strcmp(f[i].name, name) == 0)
+			st = wide_fail(WIDE_EXISTS, "family \"%s\" exists already", name);
+	free(f);
+	if (st != WIDE_OK)
+		return st;
+	op = catalog_delta_add(d, batch_next_op(b), OP_CREATE_FAMILY);
+	op->family = *out = atomic_fetch_add(&d->db->seg->catalog.next_family, 1);
+	op->table = id;
+	strcpy(op->name, name);
+	op->opt = *opt;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt)
+{
+	catalog_delta *d;
+	catalog_op *op,
+				change = {.kind = OP_ALTER_FAMILY};
+	wide_family f;
+	wide_status st;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_family(d, id, &f));
+	TRY(catalog_check_options(opt));
+	/* again at the commit, with what others have done */
+	change.family = id;
+	change.opt = *opt;
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	st = catalog_delta_check_changes(d, &change, &id);
+	shm_unlock(d->db, LOCK_CATALOG);
+	TRY(st);
+	id = change.family;
+	op = catalog_delta_add(d, batch_next_op(b), OP_ALTER_FAMILY);
+	op->family = id;
+	op->opt = *opt;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_drop_family(wide_batch *b, wide_family_id id)
+{
+	catalog_delta *d;
+	wide_family f;
+
+	TRY(ops_reserve(b, 1, &d));
+	TRY(need_family(d, id, &f));
+	catalog_delta_add(d, batch_next_op(b), OP_DROP_FAMILY)->family = id;
+	return WIDE_OK;
+}
+
+wide_status
+wide_batch_truncate_table(wide_batch *b, wide_table_id id)
+{
+	catalog_delta *d;
+	wide_table	t;
+	wide_family *f;
+	uint64_t	number;
+	int			n,
+				max;
+	wide_status st = WIDE_OK;
+
+	TRY(ops_reserve(b, 0, &d));
+	TRY(need_table(d, id, &t));
+	max = (int) t.nfamilies;
+	f = malloc(((size_t) max + 1) * sizeof *f);
+	if (f == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory");
+	n = wide_table_families(d->db, b, id, f, max);
+	if (n > max)
+		st = wide_fail(WIDE_CONFLICT, "table %u is being changed", id);
+	else if (n > 0 && (st = ops_reserve(b, n, &d)) == WIDE_OK)
+	{
+		number = batch_next_op(b);
+		for (int i = 0; i < n; i++)
+		{
+			catalog_op *op = catalog_delta_add(d, number, OP_REPLACE_FAMILY);
+
+			op->family = f[i].id;
+			op->arg = atomic_fetch_add(&d->db->seg->catalog.next_family, 1);
+		}
+	}
+	free(f);
+	return st;
+}

@@ -1,0 +1,385 @@
+/*
+ * source_file.c - a file, or files of a level that do not overlap, as a source of
+ * entries.
+ *
+ * A source has one cursor.  Files are opened when a seek or a move gets to
+ * them; those that the user's limits exclude (key bounds, filters, time) are
+ * passed over without being opened where possible.
+ *
+ * Skipping by time is safe only for files that are wholly older than what is
+ * asked for: within a column all effects go from newer timestamps to older
+ * ones.  A version displaces, and counts before (versions, min_versions), only
+ * those with older timestamps; a delete masks only timestamps up to its own,
+ * and one without a timestamp has the largest there is, so that no file with
+ * one is skipped.  For the same reason a file that is wholly newer is needed:
+ * its versions displace and number the older ones, its deletes mask them.
+ * What can be said of a file can be said of an entry, as it might be a file of its
+ * own: where a scan goes forward over all of a range (pass_old), older entries
+ * are passed over here (and in source_memtable.c), so that neither merge nor scan
+ * sees them.
+ *
+ * Locking: none; whoever makes a source holds the pin that keeps memory and
+ * files in place.
+ */
+#include <stdlib.h>
+#include "engine/read/source_file.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/shared/cache.h"
+#include "engine/shared/layout.h"
+#include "engine/sst/file_meta.h"
+#include "engine/sst/sst_cursor.h"
+#include "engine/sst/sst_reader.h"
+#include "engine/read/source.h"
+
+/* The cursor leaves a block. */
+static void
+file_leave(void *arg, block_ref *ref)
+{
+	file_source *f = arg;
+
+	if (f->s.used && f->s.limits != NULL && f->s.limits->keep != NULL)
+		f->s.limits->keep(f->s.limits->keep_arg, ref);
+	else
+		cache_unpin(f->s.db, ref);
+	f->s.used = false;
+}
+
+static void
+file_statistics(file_source *f)
+{
+	wide_scan_stats *stats = f->s.limits != NULL ? f->s.limits->stats : NULL;
+
+	if (stats != NULL)
+	{
+		stats->blocks_read += f->cursor.blocks_read - f->blocks_read;
+		stats->blocks_cached += f->cursor.blocks_cached - f->blocks_cached;
+		stats->seeks += f->cursor.seeks - f->seeks;
+	}
+	f->blocks_read = f->cursor.blocks_read;
+	f->blocks_cached = f->cursor.blocks_cached;
+	f->seeks = f->cursor.seeks;
+}
+
+static void
+file_close(file_source *f)
+{
+	if (f->at < 0)
+		return;
+	file_statistics(f);
+	sst_cursor_close(&f->cursor);
+	sst_put(f->s.db, f->reader);
+	f->reader = NULL;
+	f->at = -1;
+	f->s.used = false;
+}
+
+/* Have file i under the cursor, which then stands nowhere in particular. */
+static wide_status
+file_open(file_source *f, int i)
+{
+	wide_status st;
+
+	if (f->at == i)
+		return WIDE_OK;
+	file_close(f);
+	TRY(sst_get(f->s.db, &f->files[i], &f->reader));
+	st = sst_cursor_open(f->s.db, f->reader, f->flags, &f->cursor);
+	if (st != WIDE_OK)
+	{
+		sst_put(f->s.db, f->reader);
+		f->reader = NULL;
+		return st;
+	}
+	f->cursor.leave = file_leave;
+	f->cursor.leave_arg = f;
+	f->blocks_read = f->blocks_cached = f->seeks = 0;
+	f->at = i;
+	if (f->s.limits != NULL && f->s.limits->stats != NULL)
+		f->s.limits->stats->files_read++;
+	return WIDE_OK;
+}
+
+/* Ask the file's filter whether it may have what all rows looked for have. */
+static wide_status
+ask_filter(file_source *f, sst_reader *r, bool *may)
+{
+	const source_limits *l = f->s.limits;
+
+	if (!sst_filter_pays(r))
+		return WIDE_OK;
+	if (l->row == NULL)
+		return sst_may_have_prefix(r, l->prefix, l->prefixlen, may);
+	if (l->column == NULL)
+		return sst_may_have_row(r, l->row, l->rowlen, may);
+	return sst_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
+}
+
+/* Can the file be left out?  Opens it when a filter has to be asked. */
+static wide_status
+file_skipped(file_source *f, int i, bool *skip)
+{
+	const source_limits *l = f->s.limits;
+	const file_meta *meta = &f->files[i];
+	bool		may = true;
+
+	*skip = false;
+	if (l == NULL)
+		return WIDE_OK;
+	if (l->by_time && meta->ts_max < l->ts_min)
+	{
+		*skip = true;
+		if (l->stats != NULL)
+			l->stats->files_skipped_time++;
+		return WIDE_OK;
+	}
+	if (l->row == NULL && (l->prefix == NULL || (f->asked == i && f->asked_range == l->range)))
+		return WIDE_OK;
+	if (f->at != i)
+	{
+		/* not the cursor: most files have nothing of a given row */
+		sst_reader *r;
+		wide_status st;
+
+		TRY(sst_get(f->s.db, meta, &r));
+		st = ask_filter(f, r, &may);
+		sst_put(f->s.db, r);
+		TRY(st);
+	}
+	else
+		TRY(ask_filter(f, f->reader, &may));
+	if (may)
+	{
+		f->asked = i;
+		f->asked_range = l->range;
+		return WIDE_OK;
+	}
+	*skip = true;
+	if (l->stats != NULL)
+		l->stats->files_skipped_bloom++;
+	return WIDE_OK;
+}
+
+static inline void
+file_current(file_source *f)
+{
+	f->s.e = f->cursor.valid ? sst_cursor_entry(&f->cursor) : NULL;
+}
+
+/* The cursor has moved: to the next entry that is new enough in this file. */
+static inline wide_status
+file_since(file_source *f)
+{
+	const source_limits *l = f->s.limits;
+
+	if (l == NULL || !l->pass_old || !f->cursor.valid || sst_cursor_entry(&f->cursor)->ts >= l->ts_min)
+		return WIDE_OK;
+	return sst_cursor_since(&f->cursor, l->ts_min, l->hi, l->hilen);
+}
+
+/*
+ * The first entry in file i or later ones; with a key, the first at or after
+ * it.  Bounds may be shortened, so more than one file can end below the key.
+ */
+static wide_status
+files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	const source_limits *l = f->s.limits;
+
+	f->s.e = NULL;
+	for (; i < f->nfiles; i++)
+	{
+		bool		skip;
+
+		if (l != NULL && l->hi != NULL && !file_overlaps(&f->files[i], NULL, 0, l->hi, l->hilen))
+		{
+			if (l->stats != NULL)
+				l->stats->files_skipped_key += (uint64_t) (f->nfiles - i);
+			return WIDE_OK;
+		}
+		TRY(file_skipped(f, i, &skip));
+		if (skip)
+			continue;
+		TRY(file_open(f, i));
+		TRY(ukey != NULL ? sst_cursor_seek(&f->cursor, ukey, klen, ts, seq) : sst_cursor_first(&f->cursor));
+		TRY(file_since(f));
+		file_current(f);
+		if (f->s.e != NULL)
+			return WIDE_OK;
+	}
+	return WIDE_OK;
+}
+
+/* The first file that does not end below the key. */
+static int
+files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
+{
+	uint32_t	rowlen = key_row_length(ukey, klen);
+	int			lo = 0, hi = f->nfiles;
+
+	if (rowlen == 0)
+		rowlen = klen;			/* a bound, not a key */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (file_overlaps(&f->files[mid], ukey, rowlen, NULL, 0))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static wide_status
+files_seek(file_source *f, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	int			i = klen == 0 ? 0 : files_find(f, ukey, klen);
+
+	if (i > 0 && f->at < 0 && f->s.limits != NULL && f->s.limits->stats != NULL)
+		f->s.limits->stats->files_skipped_key += (uint64_t) i;
+	return files_from(f, i, klen == 0 ? NULL : ukey, klen, ts, seq);
+}
+
+static wide_status
+files_next(file_source *f)
+{
+	TRY(sst_cursor_next(&f->cursor));
+	TRY(file_since(f));
+	if (f->cursor.valid)
+		return WIDE_OK;			/* e points to the cursor's entry already */
+	return files_from(f, f->at + 1, NULL, 0, 0, 0);
+}
+
+static wide_status
+files_row_before(file_source *f, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	const source_limits *l = f->s.limits;
+
+	for (int i = f->nfiles - 1; i >= 0; i--)
+	{
+		const entry *e;
+		bool		skip;
+
+		if (!file_overlaps(&f->files[i], NULL, 0, ukey, klen))
+			continue;
+		if (l != NULL && l->by_time && f->files[i].ts_max < l->ts_min)
+			continue;
+		TRY(file_skipped(f, i, &skip));
+		if (skip)
+			continue;
+		TRY(file_open(f, i));
+		TRY(sst_cursor_seek_before(&f->cursor, ukey, klen));
+		if (!f->cursor.valid)
+			continue;
+		e = sst_cursor_entry(&f->cursor);
+		return buffer_append(row, e->ukey, e->rowlen);
+	}
+	return WIDE_END;
+}
+
+static bool
+can_wait(const source *s, const entry *first)
+{
+	const file_source *f = (const file_source *) s;
+	const source_limits *l = f->s.limits;
+
+	if (l == NULL || l->column == NULL || first->type != ENTRY_PUT ||
+		ukey_compare(first->ukey, first->klen, l->column, l->columnlen) != 0)
+		return false;
+	for (int i = files_find(f, l->row, l->rowlen); i < f->nfiles; i++)
+	{
+		const file_meta *meta = &f->files[i];
+
+		if (!file_overlaps(meta, NULL, 0, l->column, l->columnlen))
+			break;
+		/* a delete that hides the entry itself is no older, but those of the family come before what they hide */
+		if (meta->tombstones > 0 || meta->ts_max >= first->ts)
+			return false;
+	}
+	return true;
+}
+
+static wide_status
+seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	return files_seek((file_source *) s, ukey, klen, ts, seq);
+}
+
+static wide_status
+next(source *s)
+{
+	return files_next((file_source *) s);
+}
+
+static wide_status
+pass(source *s, const uint8_t *ukey, uint32_t klen)
+{
+	file_source *f = (file_source *) s;
+
+	TRY(sst_cursor_pass(&f->cursor, ukey, klen));
+	TRY(file_since(f));
+	return f->cursor.valid ? WIDE_OK : files_from(f, f->at + 1, ukey, klen, INT64_MAX, SEQ_MAX);
+}
+
+static wide_status
+row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	return files_row_before((file_source *) s, ukey, klen, row);
+}
+
+static void
+statistics(source *s)
+{
+	file_source *f = (file_source *) s;
+
+	if (f->at >= 0)
+		file_statistics(f);
+}
+
+static void
+free_source(source *s)
+{
+	file_close((file_source *) s);
+	spare_free(s, sizeof(file_source));
+}
+
+const source_ops source_file_ops = {
+	.seek = seek,
+	.next = next,
+	.pass = pass,
+	.row_before = row_before,
+	.can_wait = can_wait,
+	.statistics = statistics,
+	.free = free_source
+};
+
+wide_status
+source_file_new(wide_db *db, const file_meta *files, int n, int flags, source **out)
+{
+	file_source *f = spare_alloc(sizeof(*f));
+
+	if (f == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	f->s.ops = &source_file_ops;
+	f->s.db = db;
+	f->s.family = n > 0 ? files[0].family : 0;
+	f->files = files;
+	f->nfiles = n;
+	f->flags = flags;
+	f->at = -1;
+	*out = &f->s;
+	return WIDE_OK;
+}
+
+wide_status
+source_file_row(source *s, uint32_t row)
+{
+	file_source *f = (file_source *) s;
+
+	TRY(sst_cursor_row(&f->cursor, row));
+	return f->cursor.valid ? WIDE_OK : files_from(f, f->at + 1, NULL, 0, 0, 0);
+}

@@ -1,0 +1,136 @@
+/*
+ * source_memtable.c - a memtable as a source of entries.
+ *
+ * Where a scan goes forward over all of a range (pass_old), entries that are older
+ * than limits->ts_min are passed over here: see source_file.c for why that is right.
+ *
+ * Locking: none; the pin of whoever makes the source keeps the memtable in place.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "engine/read/source_memtable.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/memtable.h"
+#include "engine/read/source.h"
+
+typedef struct memtable_source
+{
+	source		s;				/* first */
+	mem_cursor	cursor;
+	uint32_t	unseen;			/* entries that were invisible, in a row */
+} memtable_source;
+
+#define OLD_STEPS	64			/* entries between two looks at the end of the range */
+
+static wide_status
+mem_current(memtable_source *m)
+{
+	source	   *s = &m->s;
+	const source_limits *l = s->limits;
+
+	if (l != NULL && l->pass_old)
+		for (uint32_t n = 1; mem_valid(&m->cursor) && m->cursor.family == s->family && m->cursor.e.ts < l->ts_min; n++)
+		{
+			if (n % OLD_STEPS == 0)
+			{
+				if (l->hi != NULL && ukey_compare(m->cursor.e.ukey, m->cursor.e.klen, l->hi, l->hilen) >= 0)
+					break;
+				if (interrupted(s->db))
+					return wide_fail(WIDE_INTERRUPTED, "interrupted");
+			}
+			mem_next(&m->cursor);
+		}
+	s->e = mem_valid(&m->cursor) && m->cursor.family == s->family ? &m->cursor.e : NULL;
+	return WIDE_OK;
+}
+
+#define UNSEEN_STEPS	16		/* invisible entries after which searching is cheaper */
+
+/*
+ * A counter under an old snapshot has a long row of versions that the snapshot
+ * does not see, the newest first.  Pass over all of the column that are newer
+ * than any commit that it sees: their own commit is newer still, except for
+ * timestamps that were ahead of their commit; with one of these above in the
+ * memtable there is no short cut.
+ */
+static void
+mem_next_seen(memtable_source *m)
+{
+	source	   *s = &m->s;
+	const source_limits *l = s->limits;
+	const entry *e = &m->cursor.e;
+
+	if (l == NULL || l->seen_seq == 0 || e->seq <= l->seen_seq)
+		m->unseen = 0;
+	else if (++m->unseen >= UNSEEN_STEPS && e->ts > l->seen_ts && e->ts != WIDE_TS_MAX &&
+			 atomic_load_explicit(&m->cursor.m.t->ts_ahead, memory_order_acquire) <= l->seen_ts)
+	{
+		m->unseen = 0;
+		mem_seek(&m->cursor, s->family, e->ukey, e->klen, l->seen_ts, SEQ_MAX);
+		return;
+	}
+	mem_next(&m->cursor);
+}
+
+static wide_status
+seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+{
+	memtable_source *m = (memtable_source *) s;
+
+	mem_seek(&m->cursor, s->family, ukey, klen, ts, seq);
+	return mem_current(m);
+}
+
+static wide_status
+next(source *s)
+{
+	memtable_source *m = (memtable_source *) s;
+
+	mem_next_seen(m);
+	return mem_current(m);
+}
+
+static wide_status
+row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
+{
+	memtable_source *m = (memtable_source *) s;
+
+	mem_seek_before(&m->cursor, s->family, ukey, klen);
+	if (!mem_valid(&m->cursor) || m->cursor.family != s->family)
+		return WIDE_END;
+	return buffer_append(row, m->cursor.e.ukey, m->cursor.e.rowlen);
+}
+
+static void
+free_source(source *s)
+{
+	spare_free(s, sizeof(memtable_source));
+}
+
+static const source_ops memtable_ops = {
+	.seek = seek,
+	.next = next,
+	.row_before = row_before,
+	.free = free_source
+};
+
+wide_status
+source_memtable_new(wide_db *db, const mem *m, wide_family_id family, source **out)
+{
+	memtable_source *ms = spare_alloc(sizeof(*ms));
+
+	if (ms == NULL)
+		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	ms->s.ops = &memtable_ops;
+	ms->s.db = db;
+	ms->s.family = family;
+	mem_cursor_open(&ms->cursor, m);
+	*out = &ms->s;
+	return WIDE_OK;
+}

@@ -1,0 +1,11 @@
+/* source_memtable.h - a memtable as a source of entries */
+#ifndef WIDE_SOURCE_MEMTABLE_H
+#define WIDE_SOURCE_MEMTABLE_H
+
+#include "engine/wide.h"
+#include "engine/set/memtable.h"
+#include "engine/read/source.h"
+
+extern wide_status source_memtable_new(wide_db *db, const mem *m, wide_family_id family, source **out);
+
+#endif							/* WIDE_SOURCE_MEMTABLE_H */

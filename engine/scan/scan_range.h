@@ -1,0 +1,31 @@
+/* scan_range.h - the key ranges of a scan, and its row filter */
+#ifndef WIDE_SCAN_RANGE_H
+#define WIDE_SCAN_RANGE_H
+
+#include "engine/wide.h"
+#include "engine/base/buffer.h"
+#include "engine/scan/scan_state.h"
+
+extern wide_status scan_set_ranges(wide_scan *s, const wide_range *ranges, int n);
+extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false: it is passed by */
+
+/* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
+extern wide_status scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
+
+/* Move on to s->sought, or close the range. */
+extern wide_status scan_go_to_sought(wide_scan *s);
+
+/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
+extern bool scan_range_passed(const wide_scan *s);
+
+/* Where the open range begins, encoded. */
+static inline const uint8_t *
+scan_range_lo(const wide_scan *s)
+{
+	return s->cur->lo_len > 0 ? s->bounds.data + s->cur->lo : (const uint8_t *) "";
+}
+
+/* Stand before the open range, or after the row that was read last in it. */
+extern wide_status scan_range_seek(wide_scan *s);
+
+#endif							/* WIDE_SCAN_RANGE_H */

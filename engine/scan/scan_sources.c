@@ -1,0 +1,152 @@
+/* scan_sources.c - the sources that a scan reads, and the pin that keeps them in place */
+#include <stdatomic.h>
+#include "engine/scan/scan_sources.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/set/memtable.h"
+#include "engine/set/pin.h"
+#include "engine/read/merge.h"
+#include "engine/read/source.h"
+#include "engine/read/source_file.h"
+#include "engine/read/source_memtable.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/batch_source.h"
+#include "engine/scan/scan_state.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static wide_status
+add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
+{
+	source	   *src;
+
+	TRY(source_memtable_new(db, mm, id, &src));
+	return merge_add(m, src);
+}
+
+static wide_status
+add_files(wide_db *db, merge *m, const file_meta *files, int n)
+{
+	source	   *src;
+
+	TRY(source_file_new(db, files, n, 0, &src));
+	return merge_add(m, src);
+}
+
+wide_status
+scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
+				  uint64_t mark, merge **out, source **own_source, bool *left_out)
+{
+	set_files	files;
+	source	   *src;
+	merge	   *m;
+	wide_status st;
+
+	*out = NULL;
+	TRY(merge_new(db, &m));
+	if (own != NULL)
+	{
+		TRY_GOTO(batch_source_new(own, id, mark, &src));
+		TRY_GOTO(merge_add(m, src));
+		*own_source = src;
+	}
+	for (int i = 0; i < pin->nmem; i++)
+	{
+		mem			mm;
+
+		mem_at(db, pin->mem[i], &mm);
+		/* whatever gets in from now on is newer than the snapshot */
+		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
+		{
+			*left_out = true;
+			continue;
+		}
+		/* bounds are those of all families together, and widened before an entry can be seen (source.c) */
+		if (atomic_load(&mm.t->ts_max) < ts_min)
+		{
+			*left_out = true;
+			continue;
+		}
+		TRY_GOTO(add_mem(db, m, &mm, id));
+	}
+	TRY_GOTO(set_pin_files(db, pin, id, &files));
+	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
+	{
+		if (files.files[i].seq_min <= seq)
+			TRY_GOTO(add_files(db, m, &files.files[i], 1));
+		else
+			*left_out = true;
+	}
+	for (int l = 1; l < SET_LEVELS; l++)
+	{
+		int			n = files.level_start[l + 1] - files.level_start[l];
+
+		if (n > 0)
+			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
+	}
+	*out = m;
+	return WIDE_OK;
+done:
+	merge_free(m);
+	return st;
+}
+
+void
+scan_drop_sources(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		if (s->families[i].m != NULL)
+			merge_free(s->families[i].m);
+		s->families[i].m = NULL;
+		s->families[i].own = NULL;
+	}
+	if (s->pinned)
+		set_pin_drop(s->db, &s->pin);
+	s->pinned = false;
+}
+
+/* The same, and bring the statistics up to date first. */
+void
+scan_leave_sources(wide_scan *s)
+{
+	for (int i = 0; i < s->nfamilies; i++)
+		if (s->families[i].m != NULL)
+			merge_restart(s->families[i].m);
+	scan_drop_sources(s);
+}
+
+wide_status
+scan_make_sources(wide_scan *s)
+{
+	TRY(set_pin_take(s->db, &s->pin));
+	s->pinned = true;
+	s->left_out = false;
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		TRY(scan_family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+							  s->own, s->own_mark, &f->m, &f->own, &s->left_out));
+		merge_limits(f->m, &f->limits);
+		f->before_valid = false;
+	}
+	return WIDE_OK;
+}
+
+/* Is a memtable that we pin not needed any more by anybody who starts now? */
+bool
+scan_pin_is_stale(wide_scan *s)
+{
+	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
+		return false;
+	for (int i = 0; i < s->pin.nmem; i++)
+	{
+		uint32_t	state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
+
+		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,505 @@
+/*
+ * catalog_delta.c - the changes of a transaction to tables and families.
+ *
+ * A delta is a list of operations with the batch's operation numbers.  Its own
+ * look-ups run the list over the committed state, so that rewinding a batch is
+ * cutting the list.
+ *
+ * Invariants: what catalog_delta_encode has promised (room in the arrays, names)
+ * stays promised in catalog.pending until the delta is freed; promises of
+ * processes that died are ignored and cleaned away.
+ *
+ * Locking: LOCK_CATALOG to look; nothing is allocated under it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/set/catalog_delta.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/hash.h"
+#include "engine/base/status.h"
+#include "engine/shared/layout.h"
+#include "engine/shared/segment.h"
+#include "engine/set/catalog.h"
+#include "engine/set/family.h"
+
+#define NAME_SEED	0x6e616d65ull
+
+static catalog_delta *live_deltas;
+static uint32_t delta_serial;
+
+/* ---------------------------------------------------- delta over committed */
+
+/* All under LOCK_CATALOG; d may be NULL. */
+
+bool
+catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
+{
+	table_slot *ts = id != 0 ? catalog_table_slot(db, id) : NULL;
+	bool		exists = ts != NULL;
+
+	if (exists)
+		*t = ts->t;
+	for (int i = 0; d != NULL && i < d->n; i++)
+	{
+		const catalog_op *op = &d->ops[i];
+
+		if (op->table != id)
+			continue;
+		if (op->kind == OP_CREATE_TABLE)
+		{
+			memset(t, 0, sizeof *t);
+			t->id = id;
+			t->space = op->arg;
+			exists = true;
+		}
+		if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE)
+			memcpy(t->name, op->name, sizeof t->name);
+		if (op->kind == OP_DROP_TABLE || (op->kind == OP_UNBIND && op->last))
+			exists = false;
+	}
+	return exists;
+}
+
+bool
+catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wide_family *f)
+{
+	family_slot *fs = catalog_family_slot(db, id);
+	bool		exists = fs != NULL;
+	wide_family old;
+	wide_table	t;
+
+	memset(&old, 0, sizeof old);
+	if (exists)
+		*f = fs->f;
+	for (int i = 0; d != NULL && i < d->n; i++)
+	{
+		const catalog_op *op = &d->ops[i];
+
+		if (op->kind == OP_REPLACE_FAMILY && op->arg == id)
+		{
+			/* the ids rise, so this ends */
+			catalog_delta before = *d;
+
+			before.n = i;
+			exists = catalog_delta_family(db, &before, op->family, &old);
+			*f = old;
+			f->id = id;
+		}
+		if (op->family != id || op->kind < OP_CREATE_FAMILY)
+			continue;
+		if (op->kind == OP_CREATE_FAMILY)
+		{
+			memset(f, 0, sizeof *f);
+			f->id = id;
+			f->table = op->table;
+			memcpy(f->name, op->name, sizeof f->name);
+			exists = true;
+		}
+		if (op->kind == OP_CREATE_FAMILY || op->kind == OP_ALTER_FAMILY)
+			f->opt = op->opt;
+		if (op->kind == OP_DROP_FAMILY || op->kind == OP_REPLACE_FAMILY)
+			exists = false;
+	}
+	return exists && (d == NULL || catalog_delta_table(db, d, f->table, &t));
+}
+
+bool
+catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, uint32_t object)
+{
+	binding_slot *b = shm_bindings(db);
+	bool		bound = false;
+
+	for (uint32_t i = 0; i < db->seg->catalog.nbindings && !bound; i++)
+		bound = b[i].table == table && b[i].object == object;
+	for (int i = 0; d != NULL && i < d->n; i++)
+		if (d->ops[i].table == table && d->ops[i].arg == object &&
+			(d->ops[i].kind == OP_BIND || d->ops[i].kind == OP_UNBIND))
+			bound = d->ops[i].kind == OP_BIND;
+	return bound;
+}
+
+/* Families of a table in order of id; at most max are copied; returns the number. */
+int
+catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out, int max)
+{
+	family_slot *fs = shm_families(db);
+	uint32_t	nshared = db->seg->catalog.nfamilies;
+	wide_family f;
+	int			n = 0;
+
+	for (uint32_t i = 0; i < nshared + (d != NULL ? (uint32_t) d->n : 0); i++)
+	{
+		wide_family_id fid;
+		int			at;
+
+		if (i < nshared)
+			fid = fs[i].f.table == id ? fs[i].f.id : 0;
+		else
+		{
+			const catalog_op *op = &d->ops[i - nshared];
+
+			fid = op->kind == OP_CREATE_FAMILY ? op->family : op->kind == OP_REPLACE_FAMILY ? op->arg : 0;
+			if (fid != 0 && catalog_family_slot(db, fid) != NULL)
+				continue;
+		}
+		if (fid == 0 || !catalog_delta_family(db, d, fid, &f) || f.table != id)
+			continue;
+		if (n++ >= max)
+			continue;
+		for (at = n - 1; at > 0 && out[at - 1].id > f.id; at--)
+			out[at] = out[at - 1];
+		out[at] = f;
+	}
+	return n;
+}
+
+int
+catalog_delta_bindings(wide_db *db, const catalog_delta *d, wide_table_id id, uint32_t *out, int max)
+{
+	binding_slot *b = shm_bindings(db);
+	uint32_t	nshared = db->seg->catalog.nbindings;
+	int			n = 0;
+
+	for (uint32_t i = 0; i < nshared; i++)
+		if (b[i].table == id && catalog_delta_binding(db, d, id, b[i].object) && n++ < max)
+			out[n - 1] = b[i].object;
+	for (int i = 0; d != NULL && i < d->n; i++)
+	{
+		bool		seen = false;
+
+		if (d->ops[i].kind != OP_BIND || d->ops[i].table != id || !catalog_delta_binding(db, d, id, d->ops[i].arg))
+			continue;
+		for (uint32_t k = 0; k < nshared && !seen; k++)
+			seen = b[k].table == id && b[k].object == d->ops[i].arg;
+		for (int k = 0; k < i && !seen; k++)
+			seen = d->ops[k].kind == OP_BIND && d->ops[k].table == id && d->ops[k].arg == d->ops[i].arg;
+		if (!seen && n++ < max)
+			out[n - 1] = d->ops[i].arg;
+	}
+	return n;
+}
+
+bool
+catalog_delta_table_full(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
+{
+	if (!catalog_delta_table(db, d, id, t))
+		return false;
+	t->nfamilies = (uint32_t) catalog_delta_families(db, d, id, NULL, 0);
+	t->nbindings = (uint32_t) catalog_delta_bindings(db, d, id, NULL, 0);
+	return true;
+}
+
+bool
+catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, const char *name, wide_table *t)
+{
+	table_slot *ts = shm_tables(db);
+
+	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
+		if (ts[i].t.id != 0 && ts[i].t.space == space && strcmp(ts[i].t.name, name) == 0 &&
+			catalog_delta_table(db, d, ts[i].t.id, t) && strcmp(t->name, name) == 0)
+			return true;
+	for (int i = 0; d != NULL && i < d->n; i++)
+		if ((d->ops[i].kind == OP_CREATE_TABLE || d->ops[i].kind == OP_RENAME_TABLE) &&
+			strcmp(d->ops[i].name, name) == 0 && catalog_delta_table(db, d, d->ops[i].table, t) &&
+			t->space == space && strcmp(t->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* --------------------------------------------------------------- the list */
+
+bool
+catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f)
+{
+	bool		found = false;
+
+	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+		return false;
+	found = catalog_delta_family(db, NULL, id, f);
+	for (const catalog_delta *d = live_deltas; d != NULL && !found; d = d->next)
+		found = d->db == db && catalog_delta_family(db, d, id, f);
+	shm_unlock(db, LOCK_CATALOG);
+	return found;
+}
+
+catalog_delta *
+catalog_delta_new(wide_db *db)
+{
+	catalog_delta *d = calloc(1, sizeof *d);
+
+	if (d == NULL)
+		return NULL;
+	d->db = db;
+	d->serial = ++delta_serial;
+	d->next = live_deltas;
+	live_deltas = d;
+	return d;
+}
+
+/* Give back what encode has promised. */
+static void
+unpromise(catalog_delta *d)
+{
+	catalog_pending *p = d->db->seg->catalog.pending;
+
+	if (!d->promised || shm_lock(d->db, LOCK_CATALOG) != WIDE_OK)
+		return;
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		if (p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial)
+			p[i].pid = 0;
+	shm_unlock(d->db, LOCK_CATALOG);
+	d->promised = false;
+}
+
+void
+catalog_delta_free(catalog_delta *d)
+{
+	if (d == NULL)
+		return;
+	unpromise(d);
+	for (catalog_delta **link = &live_deltas; *link != NULL; link = &(*link)->next)
+		if (*link == d)
+		{
+			*link = d->next;
+			break;
+		}
+	free(d->ops);
+	free(d);
+}
+
+void
+catalog_delta_rewind(catalog_delta *d, uint64_t mark)
+{
+	while (d->n > 0 && d->ops[d->n - 1].number >= mark)
+		d->n--;
+}
+
+bool
+catalog_delta_empty(const catalog_delta *d)
+{
+	return d == NULL || d->n == 0;
+}
+
+wide_status
+catalog_delta_reserve(catalog_delta *d, int n)
+{
+	if (d->n + n > d->cap)
+	{
+		int			cap = 2 * (d->n + n) + 8;
+		catalog_op *ops = realloc(d->ops, (size_t) cap * sizeof *ops);
+
+		if (ops == NULL)
+			return wide_fail(WIDE_NOMEM, "out of memory");
+		d->ops = ops;
+		d->cap = cap;
+	}
+	return WIDE_OK;
+}
+
+catalog_op *
+catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind)
+{
+	catalog_op *op = &d->ops[d->n++];
+
+	memset(op, 0, sizeof *op);
+	op->number = number;
+	op->kind = (uint8_t) kind;
+	return op;
+}
+
+/* ------------------------------------------------------------------ encode */
+
+/* Forget the promises of processes that are gone; under LOCK_CATALOG. */
+static void
+sweep_promises(wide_db *db)
+{
+	catalog_pending *p = db->seg->catalog.pending;
+
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		if (p[i].pid != 0 && kill((pid_t) p[i].pid, 0) != 0 && errno == ESRCH)
+			p[i].pid = 0;
+}
+
+static wide_status
+check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
+{
+	catalog_state *c = &db->seg->catalog;
+
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		if (c->pending[i].pid != 0)
+		{
+			tables += c->pending[i].tables;
+			families += c->pending[i].families;
+			bindings += c->pending[i].bindings;
+		}
+	for (uint32_t i = 0; i < c->ntables; i++)
+		tables += shm_tables(db)[i].t.id != 0;
+	for (uint32_t i = 0; i < c->nfamilies; i++)
+		families += shm_families(db)[i].f.id != 0;
+	for (uint32_t i = 0; i < c->nbindings; i++)
+		bindings += shm_bindings(db)[i].table != 0;
+	if (tables > db->seg->config.max_tables || families > db->seg->max_families || bindings > db->seg->max_bindings)
+		return wide_fail(WIDE_FULL, "the catalog is full (max_tables %u)", db->seg->config.max_tables);
+	return WIDE_OK;
+}
+
+/* Names that this delta gives and that it still has at its end: not committed elsewhere, not promised. */
+static wide_status
+check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *hash)
+{
+	catalog_pending *p = db->seg->catalog.pending;
+	table_slot *ts = shm_tables(db);
+	wide_table	t,
+				other;
+	uint8_t		key[4 + WIDE_MAX_NAME];
+
+	*hash = 0;
+	if ((op->kind != OP_CREATE_TABLE && op->kind != OP_RENAME_TABLE) || !catalog_delta_table(db, d, op->table, &t) ||
+		strcmp(t.name, op->name) != 0)
+		return WIDE_OK;
+	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
+		if (ts[i].t.id != 0 && ts[i].t.id != t.id && ts[i].t.space == t.space && strcmp(ts[i].t.name, t.name) == 0 &&
+			catalog_delta_table(db, d, ts[i].t.id, &other) && strcmp(other.name, t.name) == 0)
+			return wide_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
+	put_u32le(key, t.space);
+	memcpy(key + 4, t.name, strlen(t.name));
+	*hash = wide_hash(key, 4 + strlen(t.name), NAME_SEED) | 1;
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
+			if (p[i].names[k] == *hash && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))
+				return wide_fail(WIDE_EXISTS, "table \"%s\" is being created by another transaction", t.name);
+	return WIDE_OK;
+}
+
+/* A later change of the same family's options takes the place of this one. */
+static bool
+altered_later(const catalog_delta *d, int i)
+{
+	for (int k = i + 1; k < d->n; k++)
+		if (d->ops[k].kind == OP_ALTER_FAMILY && d->ops[k].family == d->ops[i].family)
+			return true;
+	return false;
+}
+
+/*
+ * Is there room to remember the change of options that the operation is the
+ * last one of?  Under LOCK_CATALOG.  Others that change the same family may
+ * make ours one that has to be remembered.
+ */
+wide_status
+catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *promised)
+{
+	wide_db    *db = d->db;
+	catalog_pending *p = db->seg->catalog.pending;
+	family_slot *fs = catalog_family_slot(db, op->family);
+	table_slot *ts;
+	int			used, others = 0;
+
+	*promised = 0;
+	if (op->kind != OP_ALTER_FAMILY || fs == NULL)
+		return WIDE_OK;
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nchanges; k++)
+			others += p[i].changes[k] == op->family && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial);
+	used = catalog_floors_used(fs->floors);
+	if (others == 0 && !catalog_floor_needed(&fs->f.opt, &op->opt))
+		used--;
+	ts = catalog_table_slot(db, fs->f.table);
+	if (used + others >= FAMILY_FLOORS)
+		return wide_fail(WIDE_FULL, "family \"%s\" of table \"%s\": %d changes of its options are remembered, there is no room for one more",
+						 fs->f.name, ts != NULL ? ts->t.name : "", used + others);
+	*promised = op->family;
+	return WIDE_OK;
+}
+
+static catalog_pending *
+promise_new(catalog_delta *d)
+{
+	catalog_pending *p = d->db->seg->catalog.pending;
+
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		if (p[i].pid == 0)
+		{
+			memset(&p[i], 0, sizeof p[i]);
+			p[i].pid = (uint32_t) getpid();
+			p[i].serial = d->serial;
+			return &p[i];
+		}
+	return NULL;
+}
+
+/* Under LOCK_CATALOG. */
+static wide_status
+promise(catalog_delta *d)
+{
+	wide_db    *db = d->db;
+	catalog_pending *p;
+	uint32_t	tables = 0,
+				families = 0,
+				bindings = 0;
+
+	sweep_promises(db);
+	for (int i = 0; i < d->n; i++)
+	{
+		tables += d->ops[i].kind == OP_CREATE_TABLE;
+		families += d->ops[i].kind == OP_CREATE_FAMILY;
+		bindings += d->ops[i].kind == OP_BIND;
+	}
+	TRY(check_room(db, tables, families, bindings));
+	if ((p = promise_new(d)) == NULL)
+		return wide_fail(WIDE_FULL, "too many transactions change the catalog");
+	d->promised = true;
+	p->tables = tables;
+	p->families = families;
+	p->bindings = bindings;
+	for (int i = 0; i < d->n; i++)
+	{
+		uint64_t	hash;
+		wide_family_id changed = 0;
+
+		TRY(check_name(db, d, &d->ops[i], &hash));
+		if (!altered_later(d, i))
+			TRY(catalog_delta_check_changes(d, &d->ops[i], &changed));
+		if (hash == 0 && changed == 0)
+			continue;
+		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) && (p = promise_new(d)) == NULL)
+			return wide_fail(WIDE_FULL, "too many tables are created or changed in one transaction");
+		if (hash != 0)
+			p->names[p->nnames++] = hash;
+		if (changed != 0)
+			p->changes[p->nchanges++] = changed;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+catalog_delta_encode(catalog_delta *d, buffer *out)
+{
+	wide_status st;
+
+	if (d == NULL || d->n == 0)
+		return WIDE_OK;
+	unpromise(d);
+	TRY(buffer_reserve(out, (size_t) d->n * OP_MAX));
+	TRY(shm_lock(d->db, LOCK_CATALOG));
+	st = promise(d);
+	shm_unlock(d->db, LOCK_CATALOG);
+	if (st != WIDE_OK)
+	{
+		unpromise(d);
+		return st;
+	}
+	for (int i = 0; i < d->n; i++)
+	{
+		/* a batch is one moment: of several changes of a family's options only the outcome counts */
+		if (d->ops[i].kind == OP_ALTER_FAMILY && altered_later(d, i))
+			continue;
+		d->ops[i].now = now_us(d->db);
+		out->len = (size_t) (catalog_put_op(out->data + out->len, &d->ops[i]) - out->data);
+	}
+	return WIDE_OK;
+}

@@ -1,0 +1,24 @@
+/* family.c - a family's slot in the shared segment */
+#include "engine/set/family.h"
+#include "engine/shared/layout.h"
+
+/* Look where it was last time before looking everywhere; the id is checked, so a wrong guess costs only time. */
+family_slot *
+catalog_family_slot(wide_db *db, wide_family_id id)
+{
+	static uint32_t guess[256];
+	family_slot *f = shm_families(db);
+	uint32_t   *g = &guess[id % 256];
+
+	if (id == 0)
+		return NULL;
+	if (*g < db->seg->catalog.nfamilies && f[*g].f.id == id)
+		return &f[*g];
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
+		if (f[i].f.id == id)
+		{
+			*g = i;
+			return &f[i];
+		}
+	return NULL;
+}
