@@ -5,7 +5,7 @@
 
 /* Room for one more element in an array of private memory. */
 wide_status
-view_grow(void **array, int n, int *cap, size_t size)
+array_grow(void **array, int n, int *cap, size_t size)
 {
 	int			want;
 	void	   *p;
@@ -15,7 +15,7 @@ view_grow(void **array, int n, int *cap, size_t size)
 	want = *cap == 0 ? 16 : *cap * 2;
 	p = realloc(*array, (size_t) want * size);
 	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for the versions of a column");
+		return status_fail(WIDE_NOMEM, "out of memory for the versions of a column");
 	*array = p;
 	*cap = want;
 	return WIDE_OK;

@@ -15,7 +15,7 @@ buffer_grow(buffer *b, size_t more)
 	uint8_t    *p;
 
 	if (more > SIZE_MAX / 4 - b->len)
-		return wide_fail(WIDE_NOMEM, "a buffer of %zu bytes is too large", more);
+		return status_fail(WIDE_NOMEM, "a buffer of %zu bytes is too large", more);
 	need = b->len + more;
 	cap = b->cap + b->cap / 2;
 	if (cap < need)
@@ -24,7 +24,7 @@ buffer_grow(buffer *b, size_t more)
 		cap = 64;
 	p = realloc(b->data, cap);
 	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap);
+		return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap);
 	b->data = p;
 	b->cap = cap;
 	return WIDE_OK;

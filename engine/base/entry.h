@@ -73,6 +73,6 @@ key_compare(const entry *a, const entry *b)
 }
 
 /* Operations of the reader's own batch have sequence numbers from here on (batch.c). */
-#define SEQ_OWN	((uint64_t) 1 << 55)
+#define SEQ_BATCH	((uint64_t) 1 << 55)
 
 #endif							/* WIDE_ENTRY_H */

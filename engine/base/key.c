@@ -146,7 +146,7 @@ key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out)
 	uint8_t    *to;
 
 	if (n == 0 || part_length(p, n, &escapes) != n)
-		return wide_fail(WIDE_CORRUPT, "malformed key part of %zu bytes", n);
+		return status_fail(WIDE_CORRUPT, "malformed key part of %zu bytes", n);
 	if (escapes == 0)
 	{
 		out->data = p;

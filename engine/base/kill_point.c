@@ -57,12 +57,12 @@ kill_point(const char *name)
 void
 wide_on_place(void (*fn) (void *arg, const char *name), void *arg)
 {
-	os_on_kill_point(fn, arg);
+	kill_point_set_hook(fn, arg);
 }
 
 /* Also reads the environment again at the next kill point; fn NULL: only that. */
 void
-os_on_kill_point(void (*fn) (void *arg, const char *name), void *arg)
+kill_point_set_hook(void (*fn) (void *arg, const char *name), void *arg)
 {
 	kill_fn = fn;
 	kill_arg = arg;

@@ -8,10 +8,10 @@
  * A named point in the commit, flush, compaction and recovery paths.  Does
  * nothing unless the environment variable WIDE_KILL_POINT is "name" or
  * "name:n": then the process kills itself with SIGKILL the n-th time it gets
- * there; or os_on_kill_point was set (tests: pause, switch process, count).
+ * there; or kill_point_set_hook was set (tests: pause, switch process, count).
  * One relaxed load when unused.
  */
 extern void kill_point(const char *name);
-extern void os_on_kill_point(void (*fn) (void *arg, const char *name), void *arg);
+extern void kill_point_set_hook(void (*fn) (void *arg, const char *name), void *arg);
 
 #endif							/* WIDE_KILL_POINT_H */

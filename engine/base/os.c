@@ -34,7 +34,7 @@ os_fail(int64_t error, const char *what, const char *path)
 		st = WIDE_NOSPACE;
 	else if (e == ENOMEM)
 		st = WIDE_NOMEM;
-	return wide_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));
+	return status_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));
 }
 
 static int

@@ -18,13 +18,13 @@ typedef struct spare_list
 static _Thread_local spare_list spare[SPARE_SIZES];
 
 void *
-spare_alloc(size_t n)
+pool_alloc(size_t n)
 {
 	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
 	spare_list *l;
 	void	   *p;
 
-	if (SPARE_OFF || units == 0 || units > SPARE_SIZES)
+	if (POOL_OFF || units == 0 || units > SPARE_SIZES)
 		return calloc(1, n);
 	l = &spare[units - 1];
 	p = l->n > 0 ? l->kept[--l->n] : malloc(units * SPARE_UNIT);
@@ -32,14 +32,14 @@ spare_alloc(size_t n)
 }
 
 void
-spare_free(void *p, size_t n)
+pool_free(void *p, size_t n)
 {
 	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
 	spare_list *l;
 
 	if (p == NULL)
 		return;
-	if (SPARE_OFF || units == 0 || units > SPARE_SIZES)
+	if (POOL_OFF || units == 0 || units > SPARE_SIZES)
 	{
 		free(p);
 		return;

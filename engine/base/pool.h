@@ -9,18 +9,18 @@
  * Pieces of up to 4 KB are kept for the next one, a few of each size.  n has to
  * be the same when it is freed.
  */
-extern void *spare_alloc(size_t n);
-extern void spare_free(void *p, size_t n);
+extern void *pool_alloc(size_t n);
+extern void pool_free(void *p, size_t n);
 /* Sanitizers must see each allocation and release. */
 #if defined(__SANITIZE_ADDRESS__)
-#define SPARE_OFF 1
+#define POOL_OFF 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define SPARE_OFF 1
+#define POOL_OFF 1
 #endif
 #endif
-#ifndef SPARE_OFF
-#define SPARE_OFF 0
+#ifndef POOL_OFF
+#define POOL_OFF 0
 #endif
 
 #endif							/* WIDE_POOL_H */

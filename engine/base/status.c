@@ -9,7 +9,7 @@
 static _Thread_local char error_text[512];
 
 wide_status
-wide_fail(wide_status st, const char *fmt, ...)
+status_fail(wide_status st, const char *fmt, ...)
 {
 	char		text[sizeof(error_text)];
 	va_list		ap;

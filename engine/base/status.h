@@ -4,8 +4,8 @@
 
 #include "engine/wide.h"
 
-/* Records the text for wide_error_text() and returns st: "return wide_fail(WIDE_IO, ...)". */
-extern wide_status wide_fail(wide_status st, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+/* Records the text for wide_error_text() and returns st: "return status_fail(WIDE_IO, ...)". */
+extern wide_status status_fail(wide_status st, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
 /* Failures are rare: their code lies apart (cold), so that what a statement runs through stays short. */
 #define TRY(expr) do { wide_status try_st_ = (expr); if (__builtin_expect(try_st_ != WIDE_OK, 0)) return try_st_; } while (0)

@@ -2,9 +2,9 @@
  * batch.c - the private, ordered set of changes of one transaction.
  *
  * Cells and deletes are operations, numbered as they come.  They are gathered in
- * a list in memory (own.c); beyond batch.memory bytes of it they become sorted
- * runs in temporary files (spill.c, run.c).  Operation n has a pseudo sequence
- * number above all committed ones (own_seq), so that merging list and runs on
+ * a list in memory (op_list.c); beyond batch.memory bytes of it they become sorted
+ * runs in temporary files (spill.c, spill_file.c).  Operation n has a pseudo sequence
+ * number above all committed ones (op_seq), so that merging list and runs on
  * top of the store's own sources gives what the transaction should see.
  *
  * A mark is an operation number; reading up to a mark is a comparison.  What a
@@ -17,7 +17,7 @@
  * for the batch's own reads and at commit (payload.c) alike.
  *
  * Reading.  While nothing has been spilled the list is a source as a memtable
- * is, less what batch_shows leaves out.  Afterwards a source (own_reader) merges
+ * is, less what batch_shows leaves out.  Afterwards a source (batch_reader) merges
  * the list and the runs, column by column.
  *
  * Locking: none; the batch belongs to one process.
@@ -32,17 +32,19 @@
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog_delta.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/load.h"
-#include "engine/batch/operation.h"
-#include "engine/batch/own.h"
-#include "engine/batch/payload.h"
-#include "engine/batch/run.h"
+#include "engine/batch/bulk.h"
+#include "engine/batch/normalise.h"
+#include "engine/batch/op.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/op_merge.h"
 #include "engine/batch/spill.h"
+#include "engine/batch/spill_file.h"
 
 /*
  * What a small batch has allocated is kept for the process's next one.  Of the
@@ -54,7 +56,7 @@
 typedef struct batch_kept
 {
 	buffer		key, row, payload;
-	own_undone *undone;
+	op_interval *undone;
 	int			undone_cap;
 } batch_kept;
 
@@ -65,12 +67,12 @@ wide_batch_new(wide_db *db, wide_batch **out)
 {
 	wide_batch *b;
 
-	TRY(shm_check(db));
-	b = spare_alloc(sizeof(*b));
+	TRY(segment_check(db));
+	b = pool_alloc(sizeof(*b));
 	if (b == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->db = db;
-	batch_set_memory(b, BATCH_MEMORY);
+	spill_set_memory(b, BATCH_MEMORY);
 	b->oldest = UINT64_MAX;
 	b->key = kept.key;
 	b->row = kept.row;
@@ -85,7 +87,7 @@ wide_batch_new(wide_db *db, wide_batch **out)
 static void
 keep_buffer(buffer *b, buffer *to)
 {
-	if (SPARE_OFF || to->data != NULL || b->cap > KEEP_BYTES)
+	if (POOL_OFF || to->data != NULL || b->cap > KEEP_BYTES)
 		buffer_free(b);
 	else
 	{
@@ -99,10 +101,10 @@ batch_discard_files(wide_batch *b)
 {
 	if (b->nfiles == 0)
 		return;
-	set_unreserve(b->db, b->nfiles);
+	file_set_unreserve(b->db, b->nfiles);
 	if (!b->files_unlogged)
-		load_give_up(b->db, b->files, b->nfiles);
-	load_discard(b->db, b->files, b->nfiles);
+		bulk_give_up(b->db, b->files, b->nfiles);
+	bulk_discard(b->db, b->files, b->nfiles);
 	free(b->files);
 	b->files = NULL;
 	b->nfiles = 0;
@@ -117,18 +119,18 @@ batch_unprepare(wide_batch *b)
 {
 	wide_db    *db = b->db;
 
-	if (b->need > 0 && shm_lock(db, LOCK_COMMIT) == WIDE_OK)
+	if (b->need > 0 && segment_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
 		db->seg->commit.reserved -= b->need;
-		shm_unlock(db, LOCK_COMMIT);
-		shm_wake(db, &db->seg->commit.space_word);
+		segment_unlock(db, LOCK_COMMIT);
+		segment_wake(db, &db->seg->commit.space_word);
 	}
 	batch_discard_files(b);
 	if (b->external != 0)
 	{
 		atomic_store(&db->slot->external, 0);
 		atomic_store(&db->slot->prepare_lsn, 0);
-		shm_wake(db, &db->slot->prepare_done);
+		segment_wake(db, &db->slot->prepare_done);
 	}
 }
 
@@ -141,23 +143,23 @@ wide_batch_free(wide_batch *b)
 		batch_unprepare(b);
 	if (b->delta != NULL)
 		catalog_delta_free(b->delta);
-	batch_drop_pieces(b);
-	own_list_retire(b->list);
+	spill_drop_pieces(b);
+	op_list_retire(b->list);
 	for (int i = 0; i < b->nruns; i++)
-		run_unref(b->runs[i].run);
+		spill_file_unref(b->runs[i].run);
 	free(b->runs);
 	keep_buffer(&b->key, &kept.key);
 	keep_buffer(&b->row, &kept.row);
 	keep_buffer(&b->payload, &kept.payload);
 	free(b->files);
-	if (SPARE_OFF || kept.undone != NULL || b->undone_cap > KEEP_UNDONE)
+	if (POOL_OFF || kept.undone != NULL || b->undone_cap > KEEP_UNDONE)
 		free(b->undone);
 	else
 	{
 		kept.undone = b->undone;
 		kept.undone_cap = b->undone_cap;
 	}
-	spare_free(b, sizeof(*b));
+	pool_free(b, sizeof(*b));
 }
 
 void
@@ -181,7 +183,7 @@ wide_batch_decided(wide_batch *b, uint64_t lsn)
 void
 wide_batch_command(wide_batch *b, size_t bytes)
 {
-	batch_set_memory(b, bytes);
+	spill_set_memory(b, bytes);
 	b->row_ts = INT64_MIN;
 }
 
@@ -192,13 +194,13 @@ static wide_status
 batch_grow(wide_batch *b)
 {
 	int			cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
-	own_undone *p;
+	op_interval *p;
 
 	if (b->nundone + 1 < b->undone_cap)
 		return WIDE_OK;
 	p = realloc(b->undone, (size_t) cap * sizeof(*p));
 	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->undone = p;
 	b->undone_cap = cap;
 	return WIDE_OK;
@@ -207,15 +209,15 @@ batch_grow(wide_batch *b)
 static wide_status
 batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 {
-	TRY(shm_check(b->db));
+	TRY(segment_check(b->db));
 	if (b->prepared)
-		return wide_fail(WIDE_INVALID, "the transaction is being committed");
+		return status_fail(WIDE_INVALID, "the transaction is being committed");
 	if (family == 0)
-		return wide_fail(WIDE_INVALID, "no family");
+		return status_fail(WIDE_INVALID, "no family");
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
-	if (b->nops >= OWN_OPS_MAX)
-		return wide_fail(WIDE_LIMIT, "too many operations in one transaction");
+		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+	if (b->nops >= OP_NUMBER_MAX)
+		return status_fail(WIDE_LIMIT, "too many operations in one transaction");
 	return batch_grow(b);
 }
 
@@ -257,8 +259,8 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 {
 	const uint8_t *value = e->value;
 	uint32_t	vlen = e->vlen;
-	own_list   *l = b->list;
-	mem_cursor	c;
+	op_list   *l = b->list;
+	memtable_cursor	c;
 	size_t		bytes;
 	uint64_t	end;
 
@@ -267,31 +269,31 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	e->rowlen = b->rowlen;
 	if (floor_ts != INT64_MIN)
 	{
-		flags |= OWN_FLOOR;
+		flags |= OP_FLOOR;
 		e->vlen += 8;
 	}
-	e->seq = own_seq(b->nops, flags);
-	bytes = mem_node_bytes(e->klen, e->vlen);
-	if (l != NULL && l->nodes > 0 && l->end + bytes + own_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
+	e->seq = op_seq(b->nops, flags);
+	bytes = memtable_node_bytes(e->klen, e->vlen);
+	if (l != NULL && l->nodes > 0 && l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
 	{
-		TRY(batch_spill(b));
+		TRY(spill_batch(b));
 		l = b->list;
 	}
 	if (l == NULL)
 	{
-		TRY(own_list_new(&b->list));
+		TRY(op_list_new(&b->list));
 		l = b->list;
 	}
 	if (bytes > l->capacity - l->end)
-		return wide_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
-	end = l->end + mem_node_bytes_at(l->end, e->klen, e->vlen);
+		return status_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
+	end = l->end + memtable_node_bytes_at(l->end, e->klen, e->vlen);
 	if (floor_ts == INT64_MIN)
-		mem_write(&l->m, l->end, family, e);
+		memtable_write(&l->m, l->end, family, e);
 	else
 	{
-		mem_cursor_open(&c, &l->m);
+		memtable_cursor_open(&c, &l->m);
 		e->value = NULL;
-		mem_cursor_at(&c, mem_write(&l->m, l->end, family, e));
+		memtable_cursor_at(&c, memtable_write(&l->m, l->end, family, e));
 		put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
 		if (vlen > 0)
 			memcpy((uint8_t *) c.e.value + 8, value, vlen);
@@ -322,11 +324,11 @@ provisional_ts(wide_batch *b, int64_t floor_ts)
 	if (b->row_ts == INT64_MIN)
 	{
 		int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
-					now = now_us(b->db);
+					now = host_now(b->db);
 
 		b->row_ts = now > last ? now : last + 1;
 	}
-	return payload_ts(b->row_ts, floor_ts, NULL, 0);
+	return normalise_ts(b->row_ts, floor_ts, NULL, 0);
 }
 
 wide_status
@@ -338,16 +340,16 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 
 	TRY(batch_open(b, family, row));
 	if (qualifier.len > WIDE_MAX_QUALIFIER)
-		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
 	if (value.len > WIDE_MAX_VALUE)
-		return wide_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE, value.len);
+		return status_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE, value.len);
 	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)
 		return batch_insert(b, family, &e, 0, INT64_MIN);
 	if (floor_ts >= INT64_MAX - 1)
-		return wide_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
+		return status_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
 	e.ts = provisional_ts(b, floor_ts);
-	return batch_insert(b, family, &e, OWN_AUTO, floor_ts);
+	return batch_insert(b, family, &e, OP_AUTO, floor_ts);
 }
 
 wide_status
@@ -357,10 +359,10 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
 	entry		e = {.ts = ts, .type = (uint8_t) (ENTRY_DELETE_VERSION + kind)};
 
 	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
-		return wide_fail(WIDE_INVALID, "not a delete");
+		return status_fail(WIDE_INVALID, "not a delete");
 	TRY(batch_open(b, family, row));
 	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
-		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
 	TRY(batch_key(b, row, qualifier, entry_is_family_delete(&e)));
 	if (entry_is_untimed(&e))
 		e.ttl_us = provisional_ts(b, INT64_MIN);
@@ -378,21 +380,21 @@ wide_batch_mark(const wide_batch *b)
 void
 wide_batch_rewind(wide_batch *b, uint64_t mark)
 {
-	own_list   *l = b->list;
+	op_list   *l = b->list;
 
 	if (b->delta != NULL)
 		catalog_delta_rewind(b->delta, mark);
 	if (mark >= b->nops)
 		return;
-	batch_pause(b);
+	spill_pause(b);
 	if (b->oldest >= mark)
 		b->oldest = UINT64_MAX;
 	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= mark)
 		b->nundone--;
-	batch_drop_runs(b, mark);
+	spill_drop_files(b, mark);
 	if (l != NULL && l->users == 0 && l->first_op >= mark)
 	{
-		own_list_reset(l);
+		op_list_reset(l);
 		/* nothing is left of what is undone */
 		if (b->pieces == NULL && (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark))
 			return;
@@ -400,7 +402,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 	if (b->nundone > 0 && b->undone[b->nundone - 1].to >= mark)
 		b->undone[b->nundone - 1].to = b->nops;
 	else
-		b->undone[b->nundone++] = (own_undone) {mark, b->nops};
+		b->undone[b->nundone++] = (op_interval) {mark, b->nops};
 }
 
 bool
@@ -412,11 +414,11 @@ wide_batch_empty(const wide_batch *b)
 size_t
 wide_batch_bytes(const wide_batch *b)
 {
-	size_t		n = sizeof(*b) + (size_t) b->undone_cap * sizeof(own_undone) + b->payload.cap + b->key.cap + b->row.cap;
+	size_t		n = sizeof(*b) + (size_t) b->undone_cap * sizeof(op_interval) + b->payload.cap + b->key.cap + b->row.cap;
 
 	for (int i = 0; i < b->nruns; i++)
-		n += run_memory(b->runs[i].run);
-	n += batch_piece_bytes(b);
+		n += spill_file_memory(b->runs[i].run);
+	n += spill_piece_bytes(b);
 	return b->list == NULL ? n : n + b->list->end;
 }
 
@@ -426,7 +428,7 @@ wide_batch_spilled(const wide_batch *b)
 	uint64_t	n = 0;
 
 	for (int i = 0; i < b->nruns; i++)
-		n += run_bytes(b->runs[i].run);
+		n += spill_file_bytes(b->runs[i].run);
 	return n;
 }
 
@@ -463,26 +465,26 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 			bool (*fn) (void *arg, uint64_t position), void *arg, wide_status *st)
 {
 	uint32_t	len = (uint32_t) key->len;
-	own_merge	m;
-	const own_stream *s;
+	op_merge	m;
+	const op_stream *s;
 	bool		more = true;
 
-	*st = batch_read(b);
+	*st = spill_before_read(b);
 	if (*st != WIDE_OK)
 		return false;
-	*st = own_merge_open(b, NULL, UINT64_MAX, &m);
+	*st = op_merge_open(b, NULL, UINT64_MAX, &m);
 	if (*st == WIDE_OK)
-		*st = own_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
-	while (*st == WIDE_OK && more && (s = own_merge_top(&m)) != NULL)
+		*st = op_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
+	while (*st == WIDE_OK && more && (s = op_merge_top(&m)) != NULL)
 	{
-		uint64_t	op = own_op(s->e.seq);
+		uint64_t	op = op_number(s->e.seq);
 
 		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 || (exact && s->e.klen != len))
 			break;
 		more = op < since || batch_undone(b, op) || fn(arg, op);
-		*st = own_merge_next(&m);
+		*st = op_merge_next(&m);
 	}
-	own_merge_close(&m);
+	op_merge_close(&m);
 	return *st == WIDE_OK && more;
 }
 

@@ -3,12 +3,12 @@
 #define WIDE_BATCH_H
 
 #include "engine/wide.h"
-#include "engine/base/aside.h"
 #include "engine/base/buffer.h"
+#include "engine/base/helper.h"
 #include "engine/shared/layout.h"
 #include "engine/set/catalog_delta.h"
-#include "engine/batch/own.h"
-#include "engine/batch/run.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/spill_file.h"
 
 /* batch.c */
 extern catalog_delta *batch_catalog(wide_batch *b);	/* made on first use */
@@ -18,17 +18,17 @@ extern wide_db *batch_db(wide_batch *b);
 extern uint64_t batch_next_op(wide_batch *b);
 
 /* Operations [from, to) are undone. */
-typedef struct own_undone
+typedef struct op_interval
 {
 	uint64_t	from, to;
-} own_undone;
+} op_interval;
 
-typedef struct batch_run
+typedef struct batch_spilled
 {
-	own_run    *run;
+	spill_file    *run;
 	uint64_t	from, to;		/* its operations are among these */
 	int			tier;			/* how often they were merged */
-} batch_run;
+} batch_spilled;
 
 /* A list that a thread sorts and writes: spill.c. */
 typedef struct batch_piece batch_piece;
@@ -39,15 +39,15 @@ typedef struct batch_piece batch_piece;
 struct wide_batch
 {
 	wide_db    *db;
-	own_list   *list;			/* NULL: nothing is in memory */
+	op_list   *list;			/* NULL: nothing is in memory */
 	size_t		memory;			/* for the list and pieces */
 	size_t		limit;			/* beyond this the list becomes a run */
-	aside	   *aside;
+	helper	   *aside;
 	batch_piece *pieces;		/* oldest first; they come after the runs and before the list */
 	int			npieces;
-	own_list   *idle[BATCH_PIECES];	/* empty ones, to be used again */
+	op_list   *idle[BATCH_PIECES];	/* empty ones, to be used again */
 	int			nidle;
-	batch_run  *runs;			/* oldest first */
+	batch_spilled  *runs;			/* oldest first */
 	int			nruns, runs_cap;
 	uint64_t	spills;			/* how often the list has been replaced */
 	buffer		key;			/* the ukey of the last operation, or a payload's longest */
@@ -57,7 +57,7 @@ struct wide_batch
 	wide_family_id family;		/* of the last operation, while the row is the same; 0: another row */
 	uint64_t	nops;
 	uint64_t	oldest;			/* cell operation that is not undone; UINT64_MAX none */
-	own_undone *undone;			/* ascending; there is always room for one more */
+	op_interval *undone;			/* ascending; there is always room for one more */
 	int			nundone, undone_cap;
 	wide_family_id families[BATCH_FAMILIES];	/* some that were written to */
 	int			nfamilies;
@@ -86,7 +86,7 @@ struct wide_batch
 static inline bool
 batch_undone(const wide_batch *b, uint64_t op)
 {
-	return b->nundone > 0 && batch_undone_any(b, op);
+	return b->nundone > 0 && op_list_undone(b, op);
 }
 
 /* The files that prepare has written will not be linked. */

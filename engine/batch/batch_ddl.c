@@ -31,21 +31,21 @@ wide_table_by_name(wide_db *db, wide_batch *b, uint32_t space, const char *name,
 	const catalog_delta *d = delta_of(b);
 	bool		found;
 
-	TRY(shm_lock(db, LOCK_CATALOG));
+	TRY(segment_lock(db, LOCK_CATALOG));
 	found = catalog_delta_table_named(db, d, space, name, out) && catalog_delta_table_full(db, d, out->id, out);
-	shm_unlock(db, LOCK_CATALOG);
-	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table \"%s\" does not exist", name);
+	segment_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table \"%s\" does not exist", name);
 }
 
 wide_status
 wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space, uint32_t object, wide_table *out)
 {
 	const catalog_delta *d = delta_of(b);
-	binding_slot *s = shm_bindings(db);
+	binding_slot *s = layout_bindings(db);
 	wide_table_id id = 0;
 	wide_table	t;
 
-	TRY(shm_lock(db, LOCK_CATALOG));
+	TRY(segment_lock(db, LOCK_CATALOG));
 	for (uint32_t i = 0; i < db->seg->catalog.nbindings && id == 0; i++)
 		if (s[i].table != 0 && s[i].object == object && catalog_delta_binding(db, d, s[i].table, object) &&
 			catalog_delta_table(db, d, s[i].table, &t) && t.space == space)
@@ -56,8 +56,8 @@ wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space, uint32_t objec
 			id = d->ops[i].table;
 	if (id != 0 && !catalog_delta_table_full(db, d, id, out))
 		id = 0;
-	shm_unlock(db, LOCK_CATALOG);
-	return id != 0 ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "no table is bound to object %u", object);
+	segment_unlock(db, LOCK_CATALOG);
+	return id != 0 ? WIDE_OK : status_fail(WIDE_NOTFOUND, "no table is bound to object %u", object);
 }
 
 wide_status
@@ -66,10 +66,10 @@ wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out)
 	const catalog_delta *d = delta_of(b);
 	bool		found;
 
-	TRY(shm_lock(db, LOCK_CATALOG));
+	TRY(segment_lock(db, LOCK_CATALOG));
 	found = catalog_delta_table_full(db, d, id, out);
-	shm_unlock(db, LOCK_CATALOG);
-	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table %u does not exist", id);
+	segment_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table %u does not exist", id);
 }
 
 int
@@ -79,10 +79,10 @@ wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *f
 	wide_table	t;
 	int			n;
 
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return 0;
 	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_families(db, d, id, families, max) : 0;
-	shm_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_CATALOG);
 	return n;
 }
 
@@ -93,10 +93,10 @@ wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *obje
 	wide_table	t;
 	int			n;
 
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return 0;
 	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_bindings(db, d, id, objects, max) : 0;
-	shm_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_CATALOG);
 	return n;
 }
 
@@ -106,10 +106,10 @@ wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *obje
 static wide_status
 ops_reserve(wide_batch *b, int n, catalog_delta **d)
 {
-	TRY(shm_check(batch_db(b)));
+	TRY(segment_check(batch_db(b)));
 	*d = batch_catalog(b);
 	if (*d == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	return catalog_delta_reserve(*d, n);
 }
 
@@ -119,7 +119,7 @@ check_length(const char *what, const char *name, size_t max)
 	size_t		n = strlen(name);
 
 	if (n < 1 || n > max)
-		return wide_fail(WIDE_LIMIT, "the name of a %s has between 1 and %zu bytes", what, max);
+		return status_fail(WIDE_LIMIT, "the name of a %s has between 1 and %zu bytes", what, max);
 	return WIDE_OK;
 }
 
@@ -129,10 +129,10 @@ need_table(catalog_delta *d, wide_table_id id, wide_table *t)
 {
 	bool		found;
 
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	found = catalog_delta_table_full(d->db, d, id, t);
-	shm_unlock(d->db, LOCK_CATALOG);
-	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "table %u does not exist", id);
+	segment_unlock(d->db, LOCK_CATALOG);
+	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table %u does not exist", id);
 }
 
 static wide_status
@@ -140,10 +140,10 @@ need_family(catalog_delta *d, wide_family_id id, wide_family *f)
 {
 	bool		found;
 
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	found = catalog_delta_family(d->db, d, id, f);
-	shm_unlock(d->db, LOCK_CATALOG);
-	return found ? WIDE_OK : wide_fail(WIDE_NOTFOUND, "family %u does not exist", id);
+	segment_unlock(d->db, LOCK_CATALOG);
+	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "family %u does not exist", id);
 }
 
 static wide_status
@@ -153,10 +153,10 @@ need_new_name(catalog_delta *d, uint32_t space, const char *name)
 	bool		found;
 
 	TRY(check_length("table", name, WIDE_MAX_NAME));
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	found = catalog_delta_table_named(d->db, d, space, name, &t);
-	shm_unlock(d->db, LOCK_CATALOG);
-	return found ? wide_fail(WIDE_EXISTS, "table \"%s\" exists already", name) : WIDE_OK;
+	segment_unlock(d->db, LOCK_CATALOG);
+	return found ? status_fail(WIDE_EXISTS, "table \"%s\" exists already", name) : WIDE_OK;
 }
 
 wide_status
@@ -229,11 +229,11 @@ wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object)
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_table(d, id, &t));
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	bound = catalog_delta_binding(d->db, d, id, object);
-	shm_unlock(d->db, LOCK_CATALOG);
+	segment_unlock(d->db, LOCK_CATALOG);
 	if (!bound)
-		return wide_fail(WIDE_NOTFOUND, "table %u is not bound to object %u", id, object);
+		return status_fail(WIDE_NOTFOUND, "table %u is not bound to object %u", id, object);
 	op = catalog_delta_add(d, batch_next_op(b), OP_UNBIND);
 	op->table = id;
 	op->arg = object;
@@ -260,11 +260,11 @@ wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 	max = (int) t.nfamilies + 16;
 	f = malloc((size_t) max * sizeof *f);
 	if (f == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	n = wide_table_families(d->db, b, id, f, max);
 	for (int i = 0; i < n && i < max && st == WIDE_OK; i++)
 		if (strcmp(f[i].name, name) == 0)
-			st = wide_fail(WIDE_EXISTS, "family \"%s\" exists already", name);
+			st = status_fail(WIDE_EXISTS, "family \"%s\" exists already", name);
 	free(f);
 	if (st != WIDE_OK)
 		return st;
@@ -291,9 +291,9 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 	/* again at the commit, with what others have done */
 	change.family = id;
 	change.opt = *opt;
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	st = catalog_delta_check_changes(d, &change, &id);
-	shm_unlock(d->db, LOCK_CATALOG);
+	segment_unlock(d->db, LOCK_CATALOG);
 	TRY(st);
 	id = change.family;
 	op = catalog_delta_add(d, batch_next_op(b), OP_ALTER_FAMILY);
@@ -330,10 +330,10 @@ wide_batch_truncate_table(wide_batch *b, wide_table_id id)
 	max = (int) t.nfamilies;
 	f = malloc(((size_t) max + 1) * sizeof *f);
 	if (f == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	n = wide_table_families(d->db, b, id, f, max);
 	if (n > max)
-		st = wide_fail(WIDE_CONFLICT, "table %u is being changed", id);
+		st = status_fail(WIDE_CONFLICT, "table %u is being changed", id);
 	else if (n > 0 && (st = ops_reserve(b, n, &d)) == WIDE_OK)
 	{
 		number = batch_next_op(b);

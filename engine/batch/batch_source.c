@@ -10,19 +10,20 @@
 #include "engine/set/memtable.h"
 #include "engine/read/source.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/operation.h"
-#include "engine/batch/own.h"
+#include "engine/batch/op.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/op_merge.h"
 #include "engine/batch/spill.h"
 
 /* Merges list and runs for a source, a column at a time. */
-typedef struct own_reader
+typedef struct batch_reader
 {
-	own_merge	m;
-	own_column	c;
+	op_merge	m;
+	op_column	c;
 	int			at;				/* the entry of c that is current */
 	entry		e;
 	buffer		scratch;
-} own_reader;
+} batch_reader;
 
 typedef struct batch_source
 {
@@ -30,9 +31,9 @@ typedef struct batch_source
 	wide_batch *batch;
 	uint64_t	mark;			/* operations before it are shown */
 	uint64_t	spills;			/* of the batch when the source was made */
-	own_list   *list;			/* NULL: nothing of it is below the mark */
-	mem_cursor	mem;			/* in it */
-	own_reader *own;			/* when there are runs, too */
+	op_list   *list;			/* NULL: nothing of it is below the mark */
+	memtable_cursor	mem;			/* in it */
+	batch_reader *own;			/* when there are runs, too */
 	const uint8_t *auto_ukey;	/* column for which auto_op is known */
 	uint32_t	auto_klen;
 	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */
@@ -43,17 +44,17 @@ static uint64_t
 newest_auto(batch_source *b)
 {
 	const entry *e = &b->mem.e;
-	mem_cursor	c;
+	memtable_cursor	c;
 	uint64_t	newest = 0;
 
-	mem_cursor_open(&c, &b->list->m);
-	for (mem_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); mem_valid(&c); mem_next(&c))
+	memtable_cursor_open(&c, &b->list->m);
+	for (memtable_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); memtable_valid(&c); memtable_next(&c))
 	{
-		uint64_t	op = own_op(c.e.seq);
+		uint64_t	op = op_number(c.e.seq);
 
 		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
-		if (op < b->mark && own_is_auto(c.e.seq) && op >= newest && !batch_undone(b->batch, op))
+		if (op < b->mark && op_is_auto(c.e.seq) && op >= newest && !batch_undone(b->batch, op))
 			newest = op;
 	}
 	return newest;
@@ -63,11 +64,11 @@ static bool
 list_shows(batch_source *b)
 {
 	const entry *e = &b->mem.e;
-	uint64_t	op = own_op(e->seq);
+	uint64_t	op = op_number(e->seq);
 
 	if (op >= b->mark || batch_undone(b->batch, op))
 		return false;
-	if (!own_is_auto(e->seq))
+	if (!op_is_auto(e->seq))
 		return true;
 	if (b->auto_ukey == NULL || ukey_compare(b->auto_ukey, b->auto_klen, e->ukey, e->klen) != 0)
 	{
@@ -82,15 +83,15 @@ static void
 list_current(batch_source *b)
 {
 	b->s.e = NULL;
-	while (mem_valid(&b->mem) && b->mem.family == b->s.family)
+	while (memtable_valid(&b->mem) && b->mem.family == b->s.family)
 	{
 		if (list_shows(b))
 		{
-			own_floor(&b->mem.e);
+			op_floor(&b->mem.e);
 			b->s.e = &b->mem.e;
 			return;
 		}
-		mem_next(&b->mem);
+		memtable_next(&b->mem);
 	}
 }
 
@@ -98,13 +99,13 @@ list_current(batch_source *b)
 static void
 reader_leave(batch_source *b, bool all)
 {
-	own_column *c = &b->own->c;
+	op_column *c = &b->own->c;
 
 	if (!all && (c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
 		return;
 	while (c->pieces != NULL)
 	{
-		own_piece  *p = c->pieces;
+		op_copy  *p = c->pieces;
 		block_ref	ref;
 
 		c->pieces = p->next;
@@ -121,13 +122,13 @@ reader_leave(batch_source *b, bool all)
 static void
 reader_current(batch_source *b)
 {
-	own_reader *r = b->own;
+	batch_reader *r = b->own;
 
 	b->s.e = NULL;
 	if (r->at >= r->c.n || r->c.family != b->s.family)
 		return;
 	r->e = r->c.e[r->at];
-	own_floor(&r->e);
+	op_floor(&r->e);
 	b->s.e = &r->e;
 }
 
@@ -135,15 +136,15 @@ reader_current(batch_source *b)
 static wide_status
 reader_column(batch_source *b)
 {
-	own_reader *r = b->own;
-	const own_stream *top = own_merge_top(&r->m);
+	batch_reader *r = b->own;
+	const op_stream *top = op_merge_top(&r->m);
 	wide_status st = WIDE_END;
 
 	r->at = 0;
 	r->c.n = 0;
 	reader_leave(b, false);
 	if (top != NULL && top->family == b->s.family)
-		st = own_column_read(&r->c, &r->m);
+		st = op_merge_column_read(&r->c, &r->m);
 	if (st != WIDE_OK && st != WIDE_END)
 		return st;
 	reader_current(b);
@@ -153,7 +154,7 @@ reader_column(batch_source *b)
 static wide_status
 reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	own_reader *r = b->own;
+	batch_reader *r = b->own;
 	const source_limits *l = b->s.limits;
 	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
@@ -161,7 +162,7 @@ reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uin
 	/* within the column that is read already, or the first entry behind it */
 	if (r->c.n == 0 || r->c.family != b->s.family || ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
 	{
-		TRY(own_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
+		TRY(op_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
 		TRY(reader_column(b));
 	}
 	for (r->at = 0; r->at < r->c.n && key_compare(&r->c.e[r->at], &to) < 0;)
@@ -183,8 +184,8 @@ seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 	b->s.e = NULL;
 	if (b->list == NULL)
 		return WIDE_OK;
-	own_list_link(b->list, b->mark);
-	mem_seek(&b->mem, b->s.family, ukey, klen, ts, seq);
+	op_list_link(b->list, b->mark);
+	memtable_seek(&b->mem, b->s.family, ukey, klen, ts, seq);
 	list_current(b);
 	return WIDE_OK;
 }
@@ -196,7 +197,7 @@ next(source *s)
 
 	if (b->own == NULL)
 	{
-		mem_next(&b->mem);
+		memtable_next(&b->mem);
 		list_current(b);
 		return WIDE_OK;
 	}
@@ -214,13 +215,13 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 	if (b->own != NULL)
 	{
 		b->own->c.n = 0;
-		return own_merge_row_before(&b->own->m, b->s.family, ukey, klen, row, &b->own->scratch);
+		return op_merge_row_before(&b->own->m, b->s.family, ukey, klen, row, &b->own->scratch);
 	}
 	if (b->list == NULL)
 		return WIDE_END;
-	own_list_link(b->list, b->mark);
-	mem_seek_before(&b->mem, b->s.family, ukey, klen);
-	if (!mem_valid(&b->mem) || b->mem.family != b->s.family)
+	op_list_link(b->list, b->mark);
+	memtable_seek_before(&b->mem, b->s.family, ukey, klen);
+	if (!memtable_valid(&b->mem) || b->mem.family != b->s.family)
 		return WIDE_END;
 	return buffer_append(row, b->mem.e.ukey, b->mem.e.rowlen);
 }
@@ -229,18 +230,18 @@ static void
 free_source(source *s)
 {
 	batch_source *b = (batch_source *) s;
-	own_reader *r = b->own;
+	batch_reader *r = b->own;
 
 	if (r != NULL)
 	{
 		reader_leave(b, true);
-		own_merge_close(&r->m);
-		own_column_free(&r->c);
+		op_merge_close(&r->m);
+		op_merge_column_free(&r->c);
 		buffer_free(&r->scratch);
 		free(r);
 	}
-	own_list_leave(b->list);
-	spare_free(b, sizeof(*b));
+	op_list_leave(b->list);
+	pool_free(b, sizeof(*b));
 }
 
 static const source_ops batch_ops = {
@@ -256,10 +257,10 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	batch_source *b;
 	wide_status st;
 
-	TRY(batch_read(batch));
-	b = spare_alloc(sizeof(*b));
+	TRY(spill_before_read(batch));
+	b = pool_alloc(sizeof(*b));
 	if (b == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	b->s.ops = &batch_ops;
 	b->s.db = batch->db;
 	b->s.family = family;
@@ -271,12 +272,12 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	{
 		b->list = batch->list;
 		b->list->users++;
-		mem_cursor_open(&b->mem, &batch->list->m);
+		memtable_cursor_open(&b->mem, &batch->list->m);
 	}
 	if (batch->nruns > 0)
 	{
 		b->own = calloc(1, sizeof(*b->own));
-		st = b->own != NULL ? own_merge_open(batch, NULL, mark, &b->own->m) : wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		st = b->own != NULL ? op_merge_open(batch, NULL, mark, &b->own->m) : status_fail(WIDE_NOMEM, "out of memory for a scan");
 		if (st != WIDE_OK)
 		{
 			source_free(&b->s);
@@ -291,7 +292,7 @@ bool
 batch_source_set_mark(source *s, uint64_t mark)
 {
 	batch_source *b = (batch_source *) s;
-	const own_list *l = b->batch->list;
+	const op_list *l = b->batch->list;
 
 	if (b->spills != b->batch->spills || (l != NULL && l->first_op < mark && b->list != l))
 		return false;

@@ -22,7 +22,7 @@
  *              (none, and zeros before: the file will not be linked)
  *
  * FILE records are the sorted files of a large batch, before the record that
- * links them; see load.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
+ * links them; see bulk.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
  * number is the LSN of the BATCH or FINISH record.  DATA records of an external
  * transaction are logged by prepare and count when that commits.
  *
@@ -51,26 +51,23 @@
  *
  * Locking: none.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "engine/batch/payload.h"
-#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
 #include "engine/base/key.h"
-#include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"
 #include "engine/set/memtable.h"
-#include "engine/read/view.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/operation.h"
-#include "engine/batch/own.h"
+#include "engine/batch/normalise.h"
+#include "engine/batch/op.h"
+#include "engine/batch/op_list.h"
 
 enum cell_bits
 {
@@ -82,253 +79,6 @@ enum cell_bits
 };
 
 /* -------------------------------------------------------------- normalise */
-
-struct norm
-{
-	wide_batch *b;
-	int64_t		fixed_ts;
-	own_merge	m;
-	own_column	c;
-	wide_family_id family;
-	buffer		row;			/* of the deletes; empty before the first */
-	view_delete *deletes;
-	int			ndeletes, deletes_cap;
-	/* the column that is being given out: c.e, as far as it is left */
-	entry	   *column;
-	int			ncolumn;
-	int			next;
-	int64_t    *avoid;
-	int			navoid, avoid_cap;
-	uint64_t	auto_op;		/* UINT64_MAX none */
-	int64_t		floor;			/* of that */
-};
-
-wide_status
-norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out)
-{
-	norm	   *n = spare_alloc(sizeof(*n));
-	wide_status st;
-
-	if (n == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
-	n->b = b;
-	n->fixed_ts = fixed_ts;
-	n->family = 0;
-	st = own_merge_open(b, sorted, UINT64_MAX, &n->m);
-	if (st == WIDE_OK)
-		st = own_merge_first(&n->m);
-	if (st == WIDE_OK)
-		*out = n;
-	else
-		norm_free(n);
-	return st;
-}
-
-void
-norm_free(norm *n)
-{
-	if (n == NULL)
-		return;
-	own_merge_close(&n->m);
-	own_column_free(&n->c);
-	buffer_free(&n->row);
-	free(n->deletes);
-	free(n->avoid);
-	spare_free(n, sizeof(*n));
-}
-
-static inline uint64_t
-op_of(const entry *e)
-{
-	return own_op(e->seq);
-}
-
-/* Read the next column into n->column; WIDE_END. */
-static wide_status
-norm_read(norm *n)
-{
-	const entry *e;
-
-	/* what was copied for the column before, but for one piece */
-	own_column_forget(&n->c);
-	n->ncolumn = n->next = 0;
-	TRY(own_column_read(&n->c, &n->m));
-	n->column = n->c.e;
-	n->ncolumn = n->c.n;
-	n->floor = INT64_MIN;
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		int64_t		floor = own_floor(&n->column[i]);
-
-		n->floor = i == n->c.newest ? floor : n->floor;
-	}
-	e = &n->column[0];
-	if (n->c.family != n->family || e->rowlen != n->row.len || memcmp(e->ukey, n->row.data, e->rowlen) != 0)
-	{
-		n->family = n->c.family;
-		n->row.len = 0;
-		n->ndeletes = 0;
-		TRY(buffer_append(&n->row, e->ukey, e->rowlen));
-	}
-	return WIDE_OK;
-}
-
-/* Is the put masked by a later delete of the batch among the row's or d[0..nd)? */
-static bool
-norm_masked(const norm *n, const entry *e, const view_delete *d, int nd)
-{
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
-
-	view_row_masks(n->deletes, n->ndeletes, e, &covered, &exact);
-	view_row_masks(d, nd, e, &covered, &exact);
-	return covered != NO_DELETE || exact != NO_DELETE;
-}
-
-/* The row's family deletes, which later columns need; repeated ones once. */
-static wide_status
-norm_family_deletes(norm *n)
-{
-	int			kept = 0;
-
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		const entry *e = &n->column[i];
-		bool		repeated = false;
-
-		for (int k = 0; k < kept && !repeated; k++)
-			repeated = n->column[k].type == e->type && n->column[k].ts == e->ts;
-		if (repeated)
-			continue;
-		TRY(view_grow((void **) &n->deletes, n->ndeletes, &n->deletes_cap, sizeof(view_delete)));
-		n->deletes[n->ndeletes].ts = e->ts;
-		n->deletes[n->ndeletes].seq = e->seq;
-		n->deletes[n->ndeletes++].type = e->type;
-		n->column[kept++] = *e;
-	}
-	n->ncolumn = kept;
-	return WIDE_OK;
-}
-
-static int
-entry_order(const void *a, const void *b)
-{
-	return key_compare(a, b);
-}
-
-/* For files: give the column's automatic put and its untimed deletes their time now, and the order that entries of one seq have. */
-static void
-norm_fix(norm *n)
-{
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		if (op_of(&n->column[i]) == n->auto_op)
-			n->column[i].ts = payload_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
-		if (entry_is_untimed(&n->column[i]))
-			n->column[i].ttl_us = n->fixed_ts;
-		n->column[i].seq = 0;
-	}
-	n->auto_op = UINT64_MAX;
-	if (n->ncolumn > 1)
-		qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
-}
-
-/* Take out of n->column what later operations of the batch make void. */
-static wide_status
-norm_column(norm *n)
-{
-	view_delete *d;
-	int			nd = 0,
-				kept = 0;
-	int64_t		put_ts = 0;
-	bool		any_put = false;
-
-	n->auto_op = UINT64_MAX;
-	n->navoid = 0;
-	if (n->ncolumn == 1 && n->ndeletes == 0)
-	{
-		if (own_is_auto(n->column[0].seq))
-			n->auto_op = op_of(&n->column[0]);
-		return WIDE_OK;
-	}
-	d = malloc((size_t) n->ncolumn * sizeof(*d));
-	if (d == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
-	for (int i = 0; i < n->ncolumn; i++)
-		if (own_is_auto(n->column[i].seq) && (n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
-			n->auto_op = op_of(&n->column[i]);
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		entry	   *e = &n->column[i];
-		bool		repeated = false;
-
-		if (e->type != ENTRY_PUT)
-		{
-			for (int k = nd - 1; k >= 0 && d[k].ts == e->ts && !repeated; k--)
-				repeated = d[k].type == (e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION);
-			if (repeated)
-				continue;
-			/* in one column the two kinds reach as the family deletes do */
-			d[nd].ts = e->ts;
-			d[nd].seq = e->seq;
-			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION;
-		}
-		else if (own_is_auto(e->seq))
-		{
-			if (op_of(e) != n->auto_op)
-				continue;
-			if (norm_masked(n, e, d, nd))
-			{
-				n->auto_op = UINT64_MAX;
-				continue;
-			}
-		}
-		else
-		{
-			bool		replaced = any_put && put_ts == e->ts;
-
-			any_put = true;
-			put_ts = e->ts;
-			if (replaced || norm_masked(n, e, d, nd))
-				continue;
-		}
-		n->column[kept++] = *e;
-	}
-	free(d);
-	n->ncolumn = kept;
-	for (int i = 0; i < kept && n->auto_op != UINT64_MAX; i++)
-		if (n->column[i].type == ENTRY_PUT && op_of(&n->column[i]) != n->auto_op)
-		{
-			TRY(view_grow((void **) &n->avoid, n->navoid, &n->avoid_cap, sizeof(int64_t)));
-			n->avoid[n->navoid++] = n->column[i].ts;
-		}
-	return WIDE_OK;
-}
-
-wide_status
-norm_next(norm *n, norm_op *out)
-{
-	while (n->next >= n->ncolumn)
-	{
-		TRY(norm_read(n));
-		if (entry_is_family_delete(&n->column[0]))
-		{
-			n->auto_op = UINT64_MAX;
-			TRY(norm_family_deletes(n));
-		}
-		else
-			TRY(norm_column(n));
-		if (n->fixed_ts != INT64_MIN)
-			norm_fix(n);
-	}
-	out->family = n->family;
-	out->e = n->column[n->next++];
-	out->automatic = out->e.type == ENTRY_PUT && op_of(&out->e) == n->auto_op;
-	out->floor = out->automatic ? n->floor : INT64_MIN;
-	out->avoid = n->avoid;
-	out->navoid = out->automatic ? n->navoid : 0;
-	out->e.seq = 0;
-	return WIDE_OK;
-}
 
 /* ----------------------------------------------------------------- encode */
 
@@ -441,15 +191,15 @@ encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 {
 	wide_batch *b = c->b;
 
-	b->need += mem_node_bytes(o->e.klen, o->e.vlen);
+	b->need += memtable_node_bytes(o->e.klen, o->e.vlen);
 	if (b->need > c->max)
 		return WIDE_FULL;
 	b->automatic |= o->automatic || entry_is_untimed(&o->e);
 	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
 	if (b->tell_rows)
-		b->rows |= UINT64_C(1) << (wide_hash(o->e.ukey, o->e.rowlen, 0) >> 58);
-	if (++b->cells % 1024 == 0 && interrupted(b->db))
-		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		b->rows |= UINT64_C(1) << (hash_bytes(o->e.ukey, o->e.rowlen, 0) >> 58);
+	if (++b->cells % 1024 == 0 && host_interrupted(b->db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	return cell_put(c->out, o, &c->s, shared);
 }
 
@@ -489,24 +239,24 @@ encode_end(encoder *c, wide_status st)
 wide_status
 payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 {
-	own_list   *l = b->list;
+	op_list   *l = b->list;
 	encoder		c;
-	mem_cursor	m;
+	memtable_cursor	m;
 	wide_status st;
 
 	/* if it is too large it is to be found without encoding it */
 	if (l == NULL || b->nruns > 0 || b->nundone > 0 || l->end - l->start > max)
 		return WIDE_END;
 	TRY(encode_begin(b, out, max, &c));
-	mem_cursor_open(&m, &l->m);
+	memtable_cursor_open(&m, &l->m);
 	st = WIDE_OK;
-	for (uint64_t at = l->start; at < l->end && st == WIDE_OK; at = mem_node_end(&m))
+	for (uint64_t at = l->start; at < l->end && st == WIDE_OK; at = memtable_node_end(&m))
 	{
 		norm_op		o = {.floor = INT64_MIN};
 		uint32_t	most,
 					shared;
 
-		mem_cursor_at(&m, mem_written(at));
+		memtable_cursor_at(&m, memtable_written(at));
 		most = m.e.klen < c.s.klen ? m.e.klen : c.s.klen;
 		shared = bytes_shared(c.s.ukey, m.e.ukey, most);
 		if (c.s.ukey != NULL && (m.family < c.s.family ||
@@ -516,9 +266,9 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 		{
 			o.family = m.family;
 			o.e = m.e;
-			o.automatic = own_is_auto(m.e.seq);
+			o.automatic = op_is_auto(m.e.seq);
 			if (o.automatic)
-				o.floor = own_floor(&o.e);
+				o.floor = op_floor(&o.e);
 			st = encode_cell(&c, &o, shared);
 		}
 	}
@@ -526,7 +276,7 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 }
 
 wide_status
-payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max)
+payload_cells(wide_batch *b, const op_sorted *sorted, buffer *out, uint64_t max)
 {
 	encoder		c;
 	norm	   *n = NULL;
@@ -534,10 +284,10 @@ payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max
 	wide_status st;
 
 	TRY(encode_begin(b, out, max, &c));
-	st = norm_new(b, sorted, INT64_MIN, &n);
-	while (st == WIDE_OK && (st = norm_next(n, &o)) == WIDE_OK)
+	st = normalise_new(b, sorted, INT64_MIN, &n);
+	while (st == WIDE_OK && (st = normalise_next(n, &o)) == WIDE_OK)
 		st = encode_cell(&c, &o, bytes_shared(c.s.ukey, o.e.ukey, o.e.klen < c.s.klen ? o.e.klen : c.s.klen));
-	norm_free(n);
+	normalise_free(n);
 	return encode_end(&c, st == WIDE_END ? WIDE_OK : st);
 }
 
@@ -546,7 +296,7 @@ payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max
 static wide_status
 damaged(void)
 {
-	return wide_fail(WIDE_CORRUPT, "a log record holds a batch that cannot be read");
+	return status_fail(WIDE_CORRUPT, "a log record holds a batch that cannot be read");
 }
 
 wide_status
@@ -579,22 +329,6 @@ int64_t
 payload_loaded_ts(const payload *p)
 {
 	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data) : INT64_MIN;
-}
-
-int64_t
-payload_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid)
-{
-	int64_t		ts = floor >= commit_ts ? floor + 1 : commit_ts;
-
-	for (int i = 0; i < navoid;)
-		if (avoid[i] == ts && ts < INT64_MAX)
-		{
-			ts++;
-			i = 0;
-		}
-		else
-			i++;
-	return ts;
 }
 
 /* The same, from the encoded form. */
@@ -699,7 +433,7 @@ payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commi
 			   *stop = p->ops.data + p->ops.len;
 	uint64_t	limit = at + p->need;
 	cell_state	s = {0};
-	mem_hint	hint;
+	memtable_hint	hint;
 
 	memset(&hint, 0, sizeof(hint));
 	key->len = 0;
@@ -709,13 +443,13 @@ payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commi
 
 		if ((c = cell_get(c, stop, &s, commit_ts, key, &e)) == NULL)
 			return damaged();
-		if (mem_node_bytes(e.klen, e.vlen) > limit - at)
+		if (memtable_node_bytes(e.klen, e.vlen) > limit - at)
 			return damaged();
 		e.seq = seq;
 		if (e.ts > commit_ts && !entry_is_untimed(&e))
-			mem_note_ahead(m->t, e.ts);
-		mem_insert_hint(m, at, s.family, &e, &hint);
-		at += mem_node_bytes_at(at, e.klen, e.vlen);
+			memtable_note_ahead(m->t, e.ts);
+		memtable_insert_hint(m, at, s.family, &e, &hint);
+		at += memtable_node_bytes_at(at, e.klen, e.vlen);
 		at = (at + 7) & ~(uint64_t) 7;
 	}
 	*end = at;
@@ -735,19 +469,19 @@ record_head(uint8_t *head, enum record_kind kind, uint32_t number, uint64_t word
 }
 
 void
-record_batch(uint8_t *head, int64_t commit_ts)
+payload_record_batch(uint8_t *head, int64_t commit_ts)
 {
 	record_head(head, RECORD_BATCH, 0, (uint64_t) commit_ts);
 }
 
 void
-record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn)
+payload_record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn)
 {
 	record_head(head, RECORD_DATA, chunk, first_lsn);
 }
 
 void
-record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes)
+payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes)
 {
 	record_head(head, RECORD_FINISH, chunks, first_lsn);
 	put_u64le(head + 16, (uint64_t) commit_ts);
@@ -755,7 +489,7 @@ record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit
 }
 
 void
-record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total)
+payload_record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total)
 {
 	record_head(head, RECORD_FILE, 0, number);
 	put_u64le(head + 16, offset);

@@ -4,27 +4,9 @@
 
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
-#include "engine/base/entry.h"
 #include "engine/shared/layout.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/own.h"
-
-/* One operation of a normalised batch. */
-typedef struct norm_op
-{
-	wide_family_id family;
-	entry		e;				/* seq 0; ts is provisional when automatic */
-	bool		automatic;
-	int64_t		floor;			/* INT64_MIN none */
-	const int64_t *avoid;		/* timestamps of other puts of the batch in this column */
-	int			navoid;
-} norm_op;
-typedef struct norm norm;
-
-/* fixed_ts: give it to automatic cells now; INT64_MIN: leave that to the commit */
-extern wide_status norm_new(wide_batch *b, const own_sorted *sorted, int64_t fixed_ts, norm **out);
-extern wide_status norm_next(norm *n, norm_op *out);	/* WIDE_END after the last */
-extern void norm_free(norm *n);
+#include "engine/batch/op_list.h"
 
 typedef struct payload
 {
@@ -46,16 +28,13 @@ extern wide_status payload_open(wide_bytes bytes, payload *p);
 extern int64_t payload_loaded_ts(const payload *p);
 
 /* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
-extern wide_status payload_cells(wide_batch *b, const own_sorted *sorted, buffer *out, uint64_t max);
+extern wide_status payload_cells(wide_batch *b, const op_sorted *sorted, buffer *out, uint64_t max);
 
 /* The same without sorting, as far as they have come in order; WIDE_END: they have not. */
 extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max);
 
 /* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.  key has room (p is our own) or grows. */
 extern wide_status payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end);
-
-/* The timestamp that an automatic cell gets. */
-extern int64_t payload_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid);
 
 /* Log records; see payload.c. */
 enum record_kind
@@ -70,11 +49,11 @@ enum record_kind
 #define RECORD_DATA_HEAD	16
 #define RECORD_FINISH_BYTES	32
 #define RECORD_FILE_HEAD	32
-extern void record_batch(uint8_t *head, int64_t commit_ts);
-extern void record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
-extern void record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes);
+extern void payload_record_batch(uint8_t *head, int64_t commit_ts);
+extern void payload_record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
+extern void payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes);
 
 /* Bytes of a sorted file from the offset on; total: of the file. */
-extern void record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total);
+extern void payload_record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total);
 
 #endif							/* WIDE_PAYLOAD_H */

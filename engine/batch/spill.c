@@ -12,9 +12,9 @@
  * rewind over the same boundary is joined with it.
  *
  * A source that reads the list while it becomes a run goes on with the list; it
- * lives as long as that source (own_list_retire).
+ * lives as long as that source (op_list_retire).
  *
- * While a batch is only written to, lists become runs beside it (aside.c): a
+ * While a batch is only written to, lists become runs beside it (helper.c): a
  * list that has come to its limit is a piece that the thread has, and the batch
  * goes on with another list.  Pieces become runs in their order.  Before anything
  * is read, undone or committed they are waited for.
@@ -27,15 +27,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/spill.h"
-#include "engine/base/aside.h"
+#include "engine/base/helper.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
-#include "engine/shared/segment.h"
+#include "engine/shared/host.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/operation.h"
-#include "engine/batch/own.h"
-#include "engine/batch/run.h"
+#include "engine/batch/op.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/op_merge.h"
+#include "engine/batch/spill_file.h"
 
 int			spill_fan = 16;
 
@@ -43,26 +44,26 @@ static wide_status
 run_room(wide_batch *b)
 {
 	int			cap = b->runs_cap == 0 ? 8 : 2 * b->runs_cap;
-	batch_run  *p;
+	batch_spilled  *p;
 
 	if (b->nruns < b->runs_cap)
 		return WIDE_OK;
 	p = realloc(b->runs, (size_t) cap * sizeof(*p));
 	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->runs = p;
 	b->runs_cap = cap;
 	return WIDE_OK;
 }
 
 static void
-run_add(wide_batch *b, own_run *run, uint64_t from, uint64_t to)
+run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
 {
 	kill_point("batch-spilled");
 	if (run != NULL)
-		b->runs[b->nruns++] = (batch_run) {.run = run, .from = from, .to = to};
-	stat_add(b->db, STAT_SPILLS, 1);
-	stat_add(b->db, STAT_SPILL_BYTES, run != NULL ? run_bytes(run) : 0);
+		b->runs[b->nruns++] = (batch_spilled) {.run = run, .from = from, .to = to};
+	counter_add(b->db, COUNTER_SPILLS, 1);
+	counter_add(b->db, COUNTER_SPILL_BYTES, run != NULL ? spill_file_bytes(run) : 0);
 	b->spills++;
 }
 
@@ -71,34 +72,34 @@ run_add(wide_batch *b, own_run *run, uint64_t from, uint64_t to)
  * that is nothing.  cancel: set by another thread; NULL: ask the host.
  */
 static wide_status
-write_run(wide_batch *b, own_merge *m, run_writer *w, const _Atomic bool *cancel, own_run **out)
+write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel, spill_file **out)
 {
-	const own_stream *s;
+	const op_stream *s;
 	uint64_t	n = 0;
 	bool		any = false;
 	wide_status st;
 
 	*out = NULL;
-	TRY_GOTO(own_merge_first(m));
-	while ((s = own_merge_top(m)) != NULL)
+	TRY_GOTO(op_merge_first(m));
+	while ((s = op_merge_top(m)) != NULL)
 	{
-		if (!batch_undone(b, own_op(s->e.seq)))
+		if (!batch_undone(b, op_number(s->e.seq)))
 		{
 			any = true;
-			TRY_GOTO(run_writer_add(w, s->family, &s->e));
+			TRY_GOTO(spill_file_writer_add(w, s->family, &s->e));
 		}
-		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed) : interrupted(b->db)))
+		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed) : host_interrupted(b->db)))
 		{
-			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 			goto done;
 		}
-		TRY_GOTO(own_merge_next(m));
+		TRY_GOTO(op_merge_next(m));
 	}
 	if (any)
-		return run_writer_finish(w, out);
+		return spill_file_writer_finish(w, out);
 	st = WIDE_OK;
 done:
-	run_writer_abandon(w);
+	spill_file_writer_abandon(w);
 	return st;
 }
 
@@ -108,25 +109,25 @@ merge_tier(wide_batch *b)
 {
 	int			from = b->nruns - spill_fan;
 	uint64_t	total = 0;
-	run_writer *w;
-	own_merge	m;
-	own_run    *run;
+	spill_file_writer *w;
+	op_merge	m;
+	spill_file    *run;
 	wide_status st;
 
 	for (int i = from; i < b->nruns; i++)
-		total += run_bytes(b->runs[i].run);
-	if (run_writer_open(b->db, total, &w) != WIDE_OK)
+		total += spill_file_bytes(b->runs[i].run);
+	if (spill_file_writer_open(b->db, total, &w) != WIDE_OK)
 		return;
-	st = own_merge_runs(b, from, b->nruns, &m);
+	st = op_merge_files(b, from, b->nruns, &m);
 	if (st == WIDE_OK)
 		st = write_run(b, &m, w, NULL, &run);
 	else
-		run_writer_abandon(w);
-	own_merge_close(&m);
+		spill_file_writer_abandon(w);
+	op_merge_close(&m);
 	if (st != WIDE_OK)
 		return;
 	for (int i = from; i < b->nruns; i++)
-		run_unref(b->runs[i].run);
+		spill_file_unref(b->runs[i].run);
 	b->runs[from].run = run;
 	b->runs[from].to = b->runs[b->nruns - 1].to;
 	b->runs[from].tier++;
@@ -154,21 +155,21 @@ merge_tiers(wide_batch *b)
 
 /* The list alone, sorted, into w, which is freed. */
 static wide_status
-write_list(wide_batch *b, run_writer *w, const _Atomic bool *cancel, own_run **out)
+write_list(wide_batch *b, spill_file_writer *w, const _Atomic bool *cancel, spill_file **out)
 {
-	own_sorted	sorted = {0};
-	own_merge	m = {0};
+	op_sorted	sorted = {0};
+	op_merge	m = {0};
 	wide_status st;
 
-	st = own_sort(b, &sorted);
+	st = op_list_sort(b, &sorted);
 	if (st == WIDE_OK)
-		st = own_merge_open(b, &sorted, UINT64_MAX, &m);
+		st = op_merge_open(b, &sorted, UINT64_MAX, &m);
 	if (st == WIDE_OK)
 		st = write_run(b, &m, w, cancel, out);
 	else
-		run_writer_abandon(w);
-	own_merge_close(&m);
-	own_sorted_free(&sorted);
+		spill_file_writer_abandon(w);
+	op_merge_close(&m);
+	op_list_sorted_free(&sorted);
 	return st;
 }
 
@@ -180,10 +181,10 @@ write_list(wide_batch *b, run_writer *w, const _Atomic bool *cancel, own_run **o
  */
 struct batch_piece
 {
-	aside_job	job;
+	helper_job	job;
 	wide_batch	view;
-	run_writer *w;
-	own_run    *run;			/* what has come of it; NULL: nothing was left */
+	spill_file_writer *w;
+	spill_file    *run;			/* what has come of it; NULL: nothing was left */
 	uint64_t	to;				/* behind its operations */
 	_Atomic bool cancel;
 	bool		told;			/* that it has failed: it is to be done again */
@@ -201,7 +202,7 @@ size_t		spill_piece_least = (size_t) 1 << 20;
  * thread would have nothing to do.
  */
 void
-batch_set_memory(wide_batch *b, size_t bytes)
+spill_set_memory(wide_batch *b, size_t bytes)
 {
 	size_t		most = (size_t) b->db->seg->memtables[0].capacity / 2,
 				piece = bytes / (BATCH_PIECES + 2);
@@ -214,10 +215,10 @@ batch_set_memory(wide_batch *b, size_t bytes)
 
 /* In the thread. */
 static void
-make_run(aside_job *job)
+make_run(helper_job *job)
 {
 	batch_piece *p = (batch_piece *) job;
-	run_writer *w = p->w;
+	spill_file_writer *w = p->w;
 
 	p->w = NULL;
 	p->st = write_list(&p->view, w, &p->cancel, &p->run);
@@ -231,12 +232,12 @@ piece_free(wide_batch *b, batch_piece *p)
 {
 	if (b->nidle < BATCH_PIECES)
 	{
-		own_list_reset(p->view.list);
+		op_list_reset(p->view.list);
 		b->idle[b->nidle++] = p->view.list;
 	}
 	else
-		own_list_retire(p->view.list);
-	run_unref(p->run);
+		op_list_retire(p->view.list);
+	spill_file_unref(p->run);
 	free(p->view.undone);
 	free(p);
 }
@@ -247,19 +248,19 @@ collect(wide_batch *b, int leave)
 {
 	batch_piece *p;
 
-	while ((p = b->pieces) != NULL && (b->npieces > leave || aside_done(&p->job)))
+	while ((p = b->pieces) != NULL && (b->npieces > leave || helper_done(&p->job)))
 	{
-		aside_wait(b->aside, &p->job);
+		helper_wait(b->aside, &p->job);
 		TRY(run_room(b));
 		if (p->told)
 		{
-			TRY(run_writer_open(b->db, p->view.list->end, &p->w));
+			TRY(spill_file_writer_open(b->db, p->view.list->end, &p->w));
 			make_run(&p->job);
 		}
 		if (p->st != WIDE_OK)
 		{
 			p->told = true;
-			return wide_fail(p->st, "%s", p->text);
+			return status_fail(p->st, "%s", p->text);
 		}
 		b->pieces = p->next;
 		b->npieces--;
@@ -274,14 +275,14 @@ static void
 lists_free(wide_batch *b)
 {
 	while (b->nidle > 0)
-		own_list_retire(b->idle[--b->nidle]);
+		op_list_retire(b->idle[--b->nidle]);
 }
 
 wide_status
-batch_settle(wide_batch *b)
+spill_settle(wide_batch *b)
 {
 	TRY(collect(b, 0));
-	aside_free(b->aside);
+	helper_free(b->aside);
 	b->aside = NULL;
 	lists_free(b);
 	merge_tiers(b);
@@ -289,26 +290,26 @@ batch_settle(wide_batch *b)
 }
 
 wide_status
-batch_read(wide_batch *b)
+spill_before_read(wide_batch *b)
 {
 	b->limit = b->memory;
-	return b->aside == NULL ? WIDE_OK : batch_settle(b);
+	return b->aside == NULL ? WIDE_OK : spill_settle(b);
 }
 
 void
-batch_pause(wide_batch *b)
+spill_pause(wide_batch *b)
 {
 	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
-		aside_wait(b->aside, &p->job);
+		helper_wait(b->aside, &p->job);
 	(void) collect(b, 0);
 }
 
 void
-batch_drop_pieces(wide_batch *b)
+spill_drop_pieces(wide_batch *b)
 {
 	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
 		atomic_store_explicit(&p->cancel, true, memory_order_relaxed);
-	aside_free(b->aside);
+	helper_free(b->aside);
 	b->aside = NULL;
 	for (batch_piece *p; (p = b->pieces) != NULL;)
 	{
@@ -320,7 +321,7 @@ batch_drop_pieces(wide_batch *b)
 }
 
 size_t
-batch_piece_bytes(const wide_batch *b)
+spill_piece_bytes(const wide_batch *b)
 {
 	size_t		n = 0;
 
@@ -333,7 +334,7 @@ batch_piece_bytes(const wide_batch *b)
 
 /* What was undone in the list that goes is nowhere any more. */
 static void
-forget_undone(wide_batch *b, const own_list *l)
+forget_undone(wide_batch *b, const op_list *l)
 {
 	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= l->first_op)
 		b->nundone--;
@@ -342,22 +343,22 @@ forget_undone(wide_batch *b, const own_list *l)
 static wide_status
 spill_beside(wide_batch *b)
 {
-	own_list   *l = b->list;
+	op_list   *l = b->list;
 	batch_piece *p,
 			  **end = &b->pieces;
 	wide_status st;
 
 	TRY(collect(b, BATCH_PIECES - 1));
 	merge_tiers(b);
-	if (b->aside == NULL && (b->aside = aside_new()) == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	if (b->aside == NULL && (b->aside = helper_new()) == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	p->view = (wide_batch) {.db = b->db, .list = l, .nundone = b->nundone};
-	p->view.undone = malloc(((size_t) b->nundone + 1) * sizeof(own_undone));
-	st = p->view.undone != NULL ? run_writer_open(b->db, l->end, &p->w) :
-		wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+	p->view.undone = malloc(((size_t) b->nundone + 1) * sizeof(op_interval));
+	st = p->view.undone != NULL ? spill_file_writer_open(b->db, l->end, &p->w) :
+		status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	if (st != WIDE_OK)
 	{
 		free(p->view.undone);
@@ -365,7 +366,7 @@ spill_beside(wide_batch *b)
 		return st;
 	}
 	if (b->nundone > 0)
-		memcpy(p->view.undone, b->undone, (size_t) b->nundone * sizeof(own_undone));
+		memcpy(p->view.undone, b->undone, (size_t) b->nundone * sizeof(op_interval));
 	p->to = b->nops;
 	p->job.run = make_run;
 	while (*end != NULL)
@@ -375,37 +376,37 @@ spill_beside(wide_batch *b)
 	forget_undone(b, l);
 	b->list = b->nidle > 0 ? b->idle[--b->nidle] : NULL;
 	b->spills++;
-	aside_submit(b->aside, &p->job);
+	helper_submit(b->aside, &p->job);
 	return WIDE_OK;
 }
 
 /* -------------------------------------------------------------------- spill */
 
 wide_status
-batch_spill(wide_batch *b)
+spill_batch(wide_batch *b)
 {
-	own_list   *l = b->list;
-	own_run    *run = NULL;
+	op_list   *l = b->list;
+	spill_file    *run = NULL;
 	wide_batch	view = {.db = b->db, .list = l, .undone = b->undone, .nundone = b->nundone};
 	_Atomic bool never = false;	/* it is not interrupted */
-	run_writer *w;
+	spill_file_writer *w;
 
 	if (b->limit < b->memory && l->users == 0)
 		return spill_beside(b);
-	TRY(batch_settle(b));
+	TRY(spill_settle(b));
 	TRY(run_room(b));
-	TRY(run_writer_open(b->db, l->end, &w));
+	TRY(spill_file_writer_open(b->db, l->end, &w));
 	TRY(write_list(&view, w, &never, &run));
 	run_add(b, run, l->first_op, b->nops);
 	/* unless somebody still reads it */
 	if (l->users == 0)
 	{
 		forget_undone(b, l);
-		own_list_reset(l);
+		op_list_reset(l);
 	}
 	else
 	{
-		own_list_retire(l);
+		op_list_retire(l);
 		b->list = NULL;
 	}
 	merge_tiers(b);
@@ -413,7 +414,7 @@ batch_spill(wide_batch *b)
 }
 
 void
-batch_drop_runs(wide_batch *b, uint64_t mark)
+spill_drop_files(wide_batch *b, uint64_t mark)
 {
 	batch_piece **at = &b->pieces;
 
@@ -433,7 +434,7 @@ batch_drop_runs(wide_batch *b, uint64_t mark)
 	}
 	while (b->nruns > 0 && b->runs[b->nruns - 1].from >= mark)
 	{
-		run_unref(b->runs[--b->nruns].run);
+		spill_file_unref(b->runs[--b->nruns].run);
 		b->spills++;
 	}
 }

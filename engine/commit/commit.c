@@ -19,8 +19,8 @@
  *  - Of the ring, entries [tail, head) are appended and not yet known to be
  *    applied; applied_seq is the seq of the entry before the tail.
  *  - The records of an external batch may be older than the memtable that its
- *    cells get into: start_lsn is lowered to them (see set_restart_lsn).
- *  - Between append and the end of application the process is inside shm_enter:
+ *    cells get into: start_lsn is lowered to them (see horizon_restart_lsn).
+ *  - Between append and the end of application the process is inside process_enter:
  *    its death there poisons the segment, as nobody could complete the batch.
  *
  * Locking: as said.  LOCK_COMMIT is held over log->append and over catalog and
@@ -30,13 +30,14 @@
 #include <stdatomic.h>
 #include <unistd.h>
 #include "engine/commit/commit.h"
-#include "engine/base/aside.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
+#include "engine/base/helper.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/process.h"
 #include "engine/shared/segment.h"
@@ -45,8 +46,9 @@
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/load.h"
-#include "engine/batch/own.h"
+#include "engine/batch/bulk.h"
+#include "engine/batch/normalise.h"
+#include "engine/batch/op_list.h"
 #include "engine/batch/payload.h"
 #include "engine/batch/spill.h"
 #include "engine/commit/reserve.h"
@@ -68,7 +70,7 @@ load_next(void *arg, wide_family_id *family, entry *e)
 {
 	norm_op		o;
 
-	TRY(norm_next(((load_arg *) arg)->n, &o));
+	TRY(normalise_next(((load_arg *) arg)->n, &o));
 	*family = o.family;
 	*e = o.e;
 	return WIDE_OK;
@@ -76,35 +78,35 @@ load_next(void *arg, wide_family_id *family, entry *e)
 
 /* A batch too large for a memtable: write it as files, with timestamps from now. */
 static wide_status
-prepare_files(wide_batch *b, const own_sorted *sorted, wide_bytes catalog)
+prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 {
 	wide_db    *db = b->db;
 	commit_state *commit = &db->seg->commit;
 	load_arg	arg = {NULL};
-	aside	   *a;
+	helper	   *a;
 	wide_status st;
 
-	TRY(shm_lock(db, LOCK_COMMIT));
-	b->loaded_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+	TRY(segment_lock(db, LOCK_COMMIT));
+	b->loaded_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
 	commit->last_ts = b->loaded_ts;
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	b->automatic = false;
 	b->need = b->cells = 0;
-	TRY(norm_new(b, sorted, b->loaded_ts, &arg.n));
+	TRY(normalise_new(b, sorted, b->loaded_ts, &arg.n));
 	/* without one it takes longer */
-	a = aside_new();
-	st = load_write(db, load_next, &arg, b->files_unlogged, a, &b->files, &b->nfiles);
-	aside_free(a);
-	norm_free(arg.n);
+	a = helper_new();
+	st = bulk_write(db, load_next, &arg, b->files_unlogged, a, &b->files, &b->nfiles);
+	helper_free(a);
+	normalise_free(arg.n);
 	if (st != WIDE_OK)
 	{
 		b->nfiles = 0;
 		return st;
 	}
-	st = set_reserve(db, b->nfiles);
+	st = file_set_reserve(db, b->nfiles);
 	if (st != WIDE_OK)
 	{
-		load_discard(db, b->files, b->nfiles);
+		bulk_discard(db, b->files, b->nfiles);
 		b->nfiles = 0;
 		return st;
 	}
@@ -116,7 +118,7 @@ prepare_files(wide_batch *b, const own_sorted *sorted, wide_bytes catalog)
 	b->payload.data[b->payload.len++] = 0;
 	put_u64le(b->payload.data + b->payload.len, (uint64_t) b->loaded_ts);
 	b->payload.len += 8;
-	return b->files_unlogged ? WIDE_OK : load_log(db, b->files, b->nfiles);
+	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->files, b->nfiles);
 }
 
 /* Append the payload as DATA records; under LOCK_COMMIT when not external. */
@@ -135,11 +137,11 @@ append_chunks(wide_batch *b, bool external)
 		uint64_t	lsn;
 		wide_status st;
 
-		record_data(head, b->nchunks, b->first_lsn);
+		payload_record_data(head, b->nchunks, b->first_lsn);
 		if (external)
 		{
 			/* not to be interrupted: a second attempt would log half a batch with the whole one */
-			TRY(shm_lock(db, LOCK_COMMIT));
+			TRY(segment_lock(db, LOCK_COMMIT));
 			if (b->nchunks == 0)
 			{
 				/* before the record exists, so that no flush lets the log go */
@@ -151,7 +153,7 @@ append_chunks(wide_batch *b, bool external)
 		}
 		st = db->log.append(db->log.ctx, external, parts, 2, &lsn);
 		if (external)
-			shm_unlock(db, LOCK_COMMIT);
+			segment_unlock(db, LOCK_COMMIT);
 		if (st != WIDE_OK)
 		{
 			if (external)
@@ -170,10 +172,10 @@ relieve(wide_batch *b)
 {
 	wide_db    *db = b->db;
 
-	if (worker_works(db))
+	if (host_worker_works(db))
 		return;
 	for (int i = 0; i < b->nfamilies; i++)
-		if (set_level0_files(db, b->families[i]) > LEVEL0_MANY)
+		if (file_set_level0_files(db, b->families[i]) > LEVEL0_MANY)
 		{
 			(void) wide_work(db);
 			return;
@@ -182,9 +184,9 @@ relieve(wide_batch *b)
 
 /* It is known without looking at the cells: none came twice, in any order but that of keys, or was undone. */
 static bool
-too_large(const wide_batch *b, const own_sorted *sorted, uint64_t most)
+too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 {
-	const own_list *l = b->list;
+	const op_list *l = b->list;
 
 	return b->nruns > 0 || (l != NULL && sorted->nflat == 0 && b->nundone == 0 && l->end - l->start > most);
 }
@@ -196,13 +198,13 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	uint64_t	most = db->seg->memtables[0].capacity / 2;
 	buffer		catalog = {0};
 	wide_bytes	changes;
-	own_sorted	sorted = {0};
+	op_sorted	sorted = {0};
 	bool		in_order;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (b->prepared)
-		return wide_fail(WIDE_INVALID, "the transaction is prepared already");
+		return status_fail(WIDE_INVALID, "the transaction is prepared already");
 	b->prepared = true;
 	b->loaded_ts = INT64_MIN;
 	if (wide_batch_empty(b))
@@ -217,13 +219,13 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	/* what is left in memory is sorted while the thread is at the last pieces */
 	if (b->pieces != NULL)
 	{
-		TRY_GOTO(own_sort(b, &sorted));
-		TRY_GOTO(batch_settle(b));
+		TRY_GOTO(op_list_sort(b, &sorted));
+		TRY_GOTO(spill_settle(b));
 		st = WIDE_FULL;
 	}
 	else
 	{
-		TRY_GOTO(batch_settle(b));
+		TRY_GOTO(spill_settle(b));
 		st = payload_cells_in_order(b, &b->payload, most);
 	}
 	in_order = st == WIDE_OK;
@@ -232,17 +234,17 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 		bool		full = st == WIDE_FULL;
 
 		if (sorted.units == NULL)
-			TRY_GOTO(own_sort(b, &sorted));
+			TRY_GOTO(op_list_sort(b, &sorted));
 		full = full || too_large(b, &sorted, most);
 		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
 	}
-	if (st == WIDE_OK && (st = memtable_reserve(db, b->need)) != WIDE_OK)
+	if (st == WIDE_OK && (st = reserve_memory(db, b->need)) != WIDE_OK)
 		b->need = 0;
 	/*
 	 * Too large for memory, or all of it is held by readers, who may wait for
 	 * our own row locks: nobody would ever find that out.
 	 */
-	if (st == WIDE_FULL && (!in_order || (st = own_sort(b, &sorted)) == WIDE_OK))
+	if (st == WIDE_FULL && (!in_order || (st = op_list_sort(b, &sorted)) == WIDE_OK))
 		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;
@@ -257,7 +259,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	}
 done:
 	buffer_free(&catalog);
-	own_sorted_free(&sorted);
+	op_list_sorted_free(&sorted);
 	if (st == WIDE_INTERRUPTED)
 	{
 		/* nothing is reserved or, of the batch itself, logged yet: it may be tried again */
@@ -278,7 +280,7 @@ commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint
 	for (int i = 0; i < nfiles; i++)
 		files[i].global_seq = files[i].seq_min = files[i].seq_max = seq;
 	if (nfiles > 0)
-		set_link(db, files, nfiles);
+		file_set_link(db, files, nfiles);
 }
 
 /* Log what is not logged yet; under LOCK_COMMIT. */
@@ -292,12 +294,12 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 	{
 		wide_bytes	parts[2] = {{head, RECORD_BATCH_HEAD}, {b->payload.data, b->payload.len}};
 
-		record_batch(head, commit_ts);
+		payload_record_batch(head, commit_ts);
 		return log->append(log->ctx, false, parts, 2, lsn);
 	}
 	if (b->external == 0)
 		TRY(append_chunks(b, false));
-	record_finish(head, b->nchunks, b->first_lsn, commit_ts, b->payload.len);
+	payload_record_finish(head, b->nchunks, b->first_lsn, commit_ts, b->payload.len);
 	return log->append(log->ctx, false, &(wide_bytes) {head, sizeof(head)}, 1, lsn);
 }
 
@@ -388,13 +390,13 @@ lock_ring(wide_db *db)
 		uint32_t	seen;
 		wide_status st;
 
-		TRY(shm_lock(db, LOCK_COMMIT));
+		TRY(segment_lock(db, LOCK_COMMIT));
 		if (commit->ring_head - commit->ring_tail < COMMIT_RING)
 			return WIDE_OK;
 		seen = atomic_load(&commit->applied_word);
 		atomic_fetch_add(&commit->applied_waiters, 1);
-		shm_unlock(db, LOCK_COMMIT);
-		st = shm_wait(db, &commit->applied_word, seen, 100);
+		segment_unlock(db, LOCK_COMMIT);
+		st = segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
 			usleep(100);		/* finishing is not interrupted */
@@ -446,9 +448,9 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	mem			m;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!b->prepared || b->finished)
-		return wide_fail(WIDE_INVALID, "the transaction is not prepared");
+		return status_fail(WIDE_INVALID, "the transaction is not prepared");
 	if (b->payload.len == 0)
 	{
 		b->finished = true;
@@ -456,30 +458,30 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		return WIDE_OK;
 	}
 	TRY(payload_open((wide_bytes) {b->payload.data, b->payload.len}, &p));
-	shm_enter(db);
+	process_enter(db);
 	TRY_GOTO(lock_ring(db));
 	commit_ts = b->loaded_ts;
 	if (b->automatic)
 	{
-		commit_ts = now_us(db) > commit->last_ts ? now_us(db) : commit->last_ts + 1;
+		commit_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
 		commit->last_ts = commit_ts;
 	}
 	st = finish_log(b, commit_ts, lsn);
 	if (st != WIDE_OK)
 	{
-		shm_unlock(db, LOCK_COMMIT);
+		segment_unlock(db, LOCK_COMMIT);
 		wide_poison(db, "the log could not be written");
 		st = WIDE_POISONED;
 		goto done;
 	}
 	kill_point("finish-logged");
-	mem_at(db, commit->active, &m);
+	memtable_at(db, commit->active, &m);
 	t = m.t;
 	finish_take(b, *lsn, t, &at, &place);
 	b->finished = true;
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	kill_point("finish-appended");
-	mem_touch(&m, at, b->need);
+	memtable_touch(&m, at, b->need);
 	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
 	if (st != WIDE_OK)
 	{
@@ -489,24 +491,24 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	}
 	kill_point("finish-applied");
 	atomic_store(&place->applied, 1);
-	TRY_GOTO(shm_lock(db, LOCK_COMMIT));
+	TRY_GOTO(segment_lock(db, LOCK_COMMIT));
 	/* reserved for the tallest nodes; the rest goes back while it is the last piece given out */
 	if (atomic_load(&t->used) == at + b->need)
 		atomic_store(&t->used, b->need > 0 ? end : at);
 	atomic_fetch_sub(&t->applying, 1);
 	advance(db);
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	/* who waits has said so before he looked at applied_seq for the last time */
 	if (atomic_load(&commit->applied_waiters) > 0)
-		shm_wake(db, &commit->applied_word);
-	stat_add(db, STAT_COMMITS, 1);
-	stat_add(db, STAT_CELLS_WRITTEN, b->cells);
-	stat_add(db, STAT_LOG_BYTES, b->payload.len);
+		segment_wake(db, &commit->applied_word);
+	counter_add(db, COUNTER_COMMITS, 1);
+	counter_add(db, COUNTER_CELLS_WRITTEN, b->cells);
+	counter_add(db, COUNTER_LOG_BYTES, b->payload.len);
 	/* until its files are listed the log is kept */
 	if (b->nfiles > 0)
-		wake_worker(db);
+		host_wake_worker(db);
 done:
-	shm_leave(db);
+	process_leave(db);
 	return st;
 }
 
@@ -522,14 +524,14 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 		uint32_t	seen = atomic_load(&commit->applied_word);
 		wide_status st;
 
-		TRY(shm_check(db));
+		TRY(segment_check(db));
 		if (spin < 20)
 		{
 			sched_yield();
 			continue;
 		}
 		atomic_fetch_add(&commit->applied_waiters, 1);
-		st = atomic_load(&commit->applied_seq) >= lsn ? WIDE_OK : shm_wait(db, &commit->applied_word, seen, 100);
+		st = atomic_load(&commit->applied_seq) >= lsn ? WIDE_OK : segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
 			usleep(100);		/* others are in the middle of it: a moment */
@@ -562,7 +564,7 @@ wide_publish(wide_db *db, uint64_t lsn)
 	{
 		atomic_store(&db->slot->external, 0);
 		atomic_store(&db->slot->prepare_lsn, 0);
-		shm_wake(db, &db->slot->prepare_done);
+		segment_wake(db, &db->slot->prepare_done);
 	}
 	return WIDE_OK;
 }

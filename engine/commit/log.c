@@ -89,7 +89,7 @@ typedef struct log_area
 	_Atomic uint32_t failed;	/* a write or sync has failed: no more of them */
 } log_area;
 
-_Static_assert(sizeof(log_area) <= SHM_LOG_SIZE, "the segment has that much room");
+_Static_assert(sizeof(log_area) <= LAYOUT_LOG_SIZE, "the segment has that much room");
 
 typedef struct filelog
 {
@@ -129,7 +129,7 @@ file_path(const filelog *l, uint32_t number, char *path)
 static wide_status
 fail_io(const filelog *l, uint32_t number, const char *what, int64_t error)
 {
-	return wide_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what, strerror((int) -error));
+	return status_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what, strerror((int) -error));
 }
 
 static wide_status
@@ -175,7 +175,7 @@ file_create(filelog *l, uint32_t number, uint64_t start)
 	put_u32le(h + 12, number);
 	put_u64le(h + 16, l->area->id);
 	put_u64le(h + 24, start);
-	put_u64le(h + 56, wide_hash(h, 56, 0));
+	put_u64le(h + 56, hash_bytes(h, 56, 0));
 	if ((e = l->os->pwrite(l->os, l->fd, h, sizeof(h), 0)) < 0)
 		return fail_io(l, number, "cannot write", e);
 	if ((e = l->os->sync(l->os, l->fd)) < 0)
@@ -189,7 +189,7 @@ static bool
 header_valid(const uint8_t *h, uint32_t number)
 {
 	return get_u64le(h) == LOG_MAGIC && get_u32le(h + 8) == LOG_FORMAT && get_u32le(h + 12) == number &&
-		get_u64le(h + 56) == wide_hash(h, 56, 0);
+		get_u64le(h + 56) == hash_bytes(h, 56, 0);
 }
 
 /* ok = false: the header does not verify and there is nothing behind it: a creation that a crash cut short. */
@@ -216,7 +216,7 @@ file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 		f->start = get_u64le(h + 24);
 		*id = get_u64le(h + 16);
 		st = f->start <= INT64_MAX && f->start % 8 == 0 ? WIDE_OK :
-			wide_fail(WIDE_CORRUPT, "%s/log.%08x: impossible start", l->dir, f->number);
+			status_fail(WIDE_CORRUPT, "%s/log.%08x: impossible start", l->dir, f->number);
 	}
 	else if (f->size <= FILE_HEADER)
 	{
@@ -224,7 +224,7 @@ file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 		st = WIDE_OK;
 	}
 	else
-		st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged header", l->dir, f->number);
+		st = status_fail(WIDE_CORRUPT, "%s/log.%08x: damaged header", l->dir, f->number);
 	l->os->close(l->os, fd);
 	return st;
 }
@@ -279,9 +279,9 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 	*id = 0;
 	e = l->os->list(l->os, l->dir, note_file, list);
 	if (list->nomem)
-		st = wide_fail(WIDE_NOMEM, "out of memory");
+		st = status_fail(WIDE_NOMEM, "out of memory");
 	else if (e < 0)
-		st = wide_fail(WIDE_IO, "%s: cannot read the directory: %s", l->dir, strerror(-e));
+		st = status_fail(WIDE_IO, "%s: cannot read the directory: %s", l->dir, strerror(-e));
 	if (st == WIDE_OK && list->n > 0)
 		qsort(list->file, list->n, sizeof(log_file), file_order);
 	for (int i = 0; st == WIDE_OK && i < list->n; i++)
@@ -291,13 +291,13 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 		bool		ok;
 
 		if (i > 0 && f->number != f[-1].number + 1)
-			st = wide_fail(WIDE_CORRUPT, "%s: log.%08x is missing", l->dir, f[-1].number + 1);
+			st = status_fail(WIDE_CORRUPT, "%s: log.%08x is missing", l->dir, f[-1].number + 1);
 		else if ((st = file_inspect(l, f, &its, &ok)) != WIDE_OK)
 			break;
 		else if (!ok && i == list->n - 1)
 			list->n--;
 		else if (!ok || (*id != 0 && its != *id) || (i > 0 && f->start <= f[-1].start))
-			st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: does not belong to the log before it", l->dir, f->number);
+			st = status_fail(WIDE_CORRUPT, "%s/log.%08x: does not belong to the log before it", l->dir, f->number);
 		else
 			*id = its;
 	}
@@ -314,7 +314,7 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 static uint32_t
 record_check(const uint8_t *record, uint32_t len, uint64_t id)
 {
-	return (uint32_t) wide_hash(record + 8, RECORD_HEADER - 8 + (size_t) len, id + len);
+	return (uint32_t) hash_bytes(record + 8, RECORD_HEADER - 8 + (size_t) len, id + len);
 }
 
 static wide_status
@@ -365,15 +365,15 @@ append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts,
 	uint64_t	len = 0;
 	int64_t		e;
 
-	TRY(shm_segment_check(l->seg));
+	TRY(segment_check_raw(l->seg));
 	if (atomic_load(&a->state) != LOG_READY)
-		return wide_fail(WIDE_INVALID, "the log must be replayed before it is written");
+		return status_fail(WIDE_INVALID, "the log must be replayed before it is written");
 	if (atomic_load(&a->failed))
-		return wide_fail(WIDE_IO, "%s: an earlier write to the log has failed", l->dir);
+		return status_fail(WIDE_IO, "%s: an earlier write to the log has failed", l->dir);
 	for (int i = 0; i < nparts; i++)
 	{
 		if (parts[i].len > WIDE_LOG_RECORD_MAX - len)
-			return wide_fail(WIDE_INVALID, "a log record is too long");
+			return status_fail(WIDE_INVALID, "a log record is too long");
 		if (parts[i].len > 0)
 			memcpy(p + RECORD_HEADER + len, parts[i].data, parts[i].len);
 		len += parts[i].len;
@@ -420,9 +420,9 @@ wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
 	uint64_t	lsn;
 	wide_status st;
 
-	TRY(shm_segment_lock(l->seg, LOCK_COMMIT));
+	TRY(segment_lock_raw(l->seg, LOCK_COMMIT));
 	st = append(l, commit ? REC_COMMIT : REC_ABORT, xid, NULL, 0, &lsn);
-	shm_segment_unlock(l->seg, LOCK_COMMIT);
+	segment_unlock_raw(l->seg, LOCK_COMMIT);
 	return st;
 }
 
@@ -446,7 +446,7 @@ filelog_wake(void *area)
 	log_area   *a = area;
 
 	atomic_fetch_add(&a->sync_word, 1);
-	shm_futex_wake(&a->sync_word);
+	segment_futex_wake(&a->sync_word);
 }
 
 /* As the leader: everything that has been appended up to now. */
@@ -480,14 +480,14 @@ filelog_sync(void *ctx, uint64_t lsn)
 
 		if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
 			return WIDE_OK;
-		TRY(shm_segment_check(l->seg));
+		TRY(segment_check_raw(l->seg));
 		if (atomic_load(&a->failed))
-			return wide_fail(WIDE_IO, "%s: an earlier sync of the log has failed", l->dir);
+			return status_fail(WIDE_IO, "%s: an earlier sync of the log has failed", l->dir);
 		/* during replay there is nothing that was not synced when it began */
 		if (atomic_load(&a->state) != LOG_READY)
 			return WIDE_OK;
 		if (lsn > atomic_load(&a->end))
-			return wide_fail(WIDE_INVALID, "log position %llu is not written yet", (unsigned long long) lsn);
+			return status_fail(WIDE_INVALID, "log position %llu is not written yet", (unsigned long long) lsn);
 		if (atomic_compare_exchange_strong(&a->leader, &leader, (uint32_t) getpid()))
 		{
 			wide_status st = sync_all(l);
@@ -498,9 +498,9 @@ filelog_sync(void *ctx, uint64_t lsn)
 				return st;
 			continue;
 		}
-		shm_futex_wait(&a->sync_word, seen, 100);
-		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader && shm_process_dead(leader, 0))
-			shm_segment_poison(l->seg, "a process died while it synced the log");
+		segment_futex_wait(&a->sync_word, seen, 100);
+		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader && process_dead(leader, 0))
+			segment_poison(l->seg, "a process died while it synced the log");
 	}
 }
 
@@ -569,7 +569,7 @@ judge_tail(reader *r, uint64_t pos)
 
 		TRY(reader_record(r, at, &p));
 		if (p != NULL && get_u64le(p + 16) > pos)
-			return wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before data that was durable",
+			return status_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before data that was durable",
 							 r->l->dir, r->f->number, (unsigned long long) (pos - r->f->start));
 	}
 	return WIDE_OK;
@@ -661,12 +661,12 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 	int			e;
 
 	if (r.buf == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	while (i > 0 && list->file[i].start > from)
 		i--;
 	if (list->file[i].start > from)
 	{
-		st = wide_fail(WIDE_CORRUPT, "%s: the log begins at %llu but is needed from %llu", l->dir,
+		st = status_fail(WIDE_CORRUPT, "%s: the log begins at %llu but is needed from %llu", l->dir,
 					   (unsigned long long) list->file[i].start, (unsigned long long) from);
 		goto done;
 	}
@@ -684,7 +684,7 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 		TRY_GOTO(replay_file(&r, from, limit, fresh, fn, arg, &pos));
 		if (i + 1 < list->n && pos < limit && pos != list->file[i + 1].start)
 		{
-			st = wide_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before the next file",
+			st = status_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before the next file",
 						   l->dir, r.f->number, (unsigned long long) (pos - r.f->start));
 			goto done;
 		}
@@ -694,12 +694,12 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 		r.fd = -1;
 	}
 	if (fresh && pos < from)
-		st = wide_fail(WIDE_CORRUPT, "%s: the log ends at %llu but is needed from %llu", l->dir,
+		st = status_fail(WIDE_CORRUPT, "%s: the log ends at %llu but is needed from %llu", l->dir,
 					   (unsigned long long) pos, (unsigned long long) from);
 	else if (fresh)
 		st = resume(l, &list->file[list->n - 1], pos);
 	else if (pos < limit)
-		st = wide_fail(WIDE_CORRUPT, "%s: the log is damaged at %llu", l->dir, (unsigned long long) pos);
+		st = status_fail(WIDE_CORRUPT, "%s: the log is damaged at %llu", l->dir, (unsigned long long) pos);
 done:
 	if (r.fd >= 0)
 		l->os->close(l->os, r.fd);
@@ -716,12 +716,12 @@ filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	uint64_t	id;
 	wide_status st;
 
-	TRY(shm_segment_check(l->seg));
+	TRY(segment_check_raw(l->seg));
 	if (state == LOG_CLOSED)
-		return wide_fail(WIDE_INVALID, "the log was opened on an earlier life of the segment");
+		return status_fail(WIDE_INVALID, "the log was opened on an earlier life of the segment");
 	TRY(files_list(l, &list, &id));
 	if (list.n == 0 || id != l->area->id)
-		st = wide_fail(WIDE_CORRUPT, "%s: the log is gone", l->dir);
+		st = status_fail(WIDE_CORRUPT, "%s: the log is gone", l->dir);
 	else
 		st = replay_files(l, &list, from, state == LOG_FOUND, fn, arg);
 	free(list.file);
@@ -738,7 +738,7 @@ filelog_release(void *ctx, uint64_t lsn)
 	uint64_t	id;
 	uint64_t	second = atomic_load(&l->area->second);
 
-	if (shm_segment_check(l->seg) != WIDE_OK || (second != 0 && second > lsn))
+	if (segment_check_raw(l->seg) != WIDE_OK || (second != 0 && second > lsn))
 		return;
 	if (atomic_load(&l->area->state) == LOG_READY && atomic_load(&l->area->file) == 1)
 		return;
@@ -772,7 +772,7 @@ new_id(void)
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id) || id == 0)
 	{
 		clock_gettime(CLOCK_REALTIME, &t);
-		id = wide_hash(&t, sizeof(t), (uint64_t) getpid()) | 1;
+		id = hash_bytes(&t, sizeof(t), (uint64_t) getpid()) | 1;
 	}
 	return id;
 }
@@ -789,7 +789,7 @@ find_log(filelog *l)
 
 	e = l->os->mkdir(l->os, l->dir);
 	if (e < 0 && e != -EEXIST)
-		return wide_fail(WIDE_IO, "%s: cannot make the directory: %s", l->dir, strerror(-e));
+		return status_fail(WIDE_IO, "%s: cannot make the directory: %s", l->dir, strerror(-e));
 	TRY(files_list(l, &list, &id));
 	n = list.n;
 	free(list.file);
@@ -820,20 +820,20 @@ wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os, wide_
 
 	memset(out, 0, sizeof(*out));
 	if (seg->magic != SEGMENT_MAGIC)
-		return wide_fail(WIDE_INVALID, "the memory holds no segment");
+		return status_fail(WIDE_INVALID, "the memory holds no segment");
 	if (strlen(dir) >= sizeof(l->dir))
-		return wide_fail(WIDE_LIMIT, "the directory's name is too long");
+		return status_fail(WIDE_LIMIT, "the directory's name is too long");
 	l = calloc(1, sizeof(*l));
 	if (l == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	l->seg = seg;
 	l->area = (log_area *) ((uint8_t *) seg + seg->log);
 	l->os = os != NULL ? os : os_real();
 	strcpy(l->dir, dir);
-	TRY_GOTO(shm_segment_lock(seg, LOCK_MANIFEST));
+	TRY_GOTO(segment_lock_raw(seg, LOCK_MANIFEST));
 	if (atomic_load(&l->area->state) == LOG_CLOSED)
 		st = find_log(l);
-	shm_segment_unlock(seg, LOCK_MANIFEST);
+	segment_unlock_raw(seg, LOCK_MANIFEST);
 	if (st != WIDE_OK)
 		goto done;
 	out->ctx = l;

@@ -1,5 +1,5 @@
 /*
- * recover.c - open a store: manifest, log, orphans.
+ * recovery.c - open a store: manifest, log, orphans.
  *
  * Nothing of an old segment is used: the file set comes from the manifest, the
  * memtables from replaying the log from restart_lsn.  Files that neither lists
@@ -20,6 +20,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/file_set.h"
@@ -46,7 +47,7 @@ orphan_name(void *arg, const char *name)
 	bool		remove = n > 4 && strcmp(name + n - 4, ".tmp") == 0;
 
 	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 && sscanf(name, "%llx.ss%c", &number, &end) == 2 && end == 't')
-		remove = !set_has_file(o->db, number);
+		remove = !file_set_has_file(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
 		snprintf(own, sizeof own, "manifest-%08llx", (unsigned long long) o->db->seg->set.manifest_number);
@@ -58,24 +59,24 @@ orphan_name(void *arg, const char *name)
 }
 
 wide_status
-set_remove_orphans(wide_db *db)
+recovery_remove_orphans(wide_db *db)
 {
 	orphans		o = {.db = db};
 	int			rc;
 	char		path[1400];
 
 	/* the copy may be of an older state: the next opening does it */
-	if (files_held(db))
+	if (host_files_held(db))
 		return WIDE_OK;
 	rc = db->os->list(db->os, db->dir, orphan_name, &o);
 	if (rc < 0)
-		o.st = wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+		o.st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
 	for (size_t at = 0; at < o.names.len && o.st == WIDE_OK; at += strlen((char *) o.names.data + at) + 1)
 	{
 		snprintf(path, sizeof path, "%s/%s", db->dir, (char *) o.names.data + at);
 		rc = db->os->unlink(db->os, path);
 		if (rc < 0 && rc != -ENOENT)
-			o.st = wide_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
+			o.st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
 	}
 	buffer_free(&o.names);
 	return o.st;
@@ -87,7 +88,7 @@ static void
 set_state_word(wide_db *db, wide_state state)
 {
 	atomic_store(&db->seg->state, (uint32_t) state);
-	shm_wake(db, &db->seg->state_word);
+	segment_wake(db, &db->seg->state_word);
 }
 
 static wide_status
@@ -96,13 +97,13 @@ recover_steps(wide_db *db)
 	int			rc = db->os->mkdir(db->os, db->dir);
 
 	if (rc < 0 && rc != -EEXIST)
-		return wide_fail(WIDE_IO, "could not make %s: %s", db->dir, strerror(-rc));
-	TRY(set_load(db));
+		return status_fail(WIDE_IO, "could not make %s: %s", db->dir, strerror(-rc));
+	TRY(file_set_load(db));
 	TRY(replay_begin(db));
 	TRY(db->log.replay(db->log.ctx, db->seg->set.restart_lsn, replay_event, db));
 	TRY(replay_end(db));
 	kill_point("recover-replayed");
-	return set_remove_orphans(db);
+	return recovery_remove_orphans(db);
 }
 
 wide_status
@@ -111,14 +112,14 @@ wide_recover(wide_db *db)
 	uint32_t	empty = WIDE_EMPTY;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!atomic_compare_exchange_strong(&db->seg->state, &empty, WIDE_RECOVERING))
-		return wide_fail(WIDE_INVALID, "the segment is not empty");
-	shm_wake(db, &db->seg->state_word);
+		return status_fail(WIDE_INVALID, "the segment is not empty");
+	segment_wake(db, &db->seg->state_word);
 	st = recover_steps(db);
 	replay_abandon(db);
 	if (atomic_load(&db->seg->state) == WIDE_DEAD)
-		return st != WIDE_OK ? st : shm_check(db);
+		return st != WIDE_OK ? st : segment_check(db);
 	set_state_word(db, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);
 	return st;
 }

@@ -5,6 +5,6 @@
 #include "engine/wide.h"
 
 /* After replay: delete files in the directory that the set does not list. */
-extern wide_status set_remove_orphans(wide_db *db);
+extern wide_status recovery_remove_orphans(wide_db *db);
 
 #endif							/* WIDE_RECOVERY_H */

@@ -43,13 +43,14 @@
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/load.h"
+#include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
 #include "engine/commit/commit.h"
 #include "engine/commit/reserve.h"
@@ -88,7 +89,7 @@ struct replay
 static wide_status
 damaged(uint64_t lsn, const char *what)
 {
-	return wide_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
+	return status_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
 }
 
 /* The log is needed from the oldest parked record on. */
@@ -156,7 +157,7 @@ wide_status
 replay_begin(wide_db *db)
 {
 	db->replay = calloc(1, sizeof(*db->replay));
-	return db->replay != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory for recovery");
+	return db->replay != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for recovery");
 }
 
 static void
@@ -193,7 +194,7 @@ decode_files(const payload *p, file_meta **out)
 	/* payload_open has read them all: their number is no larger than the payload */
 	files = malloc(p->nfiles * sizeof(*files));
 	if (files == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		return status_fail(WIDE_NOMEM, "out of memory for recovery");
 	for (uint64_t i = 0; i < p->nfiles; i++)
 		at = file_meta_get(at, p->files.data + p->files.len, &files[i]);
 	*out = files;
@@ -208,8 +209,8 @@ apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	mem			m;
 	wide_status st;
 
-	TRY(memtable_reserve(db, p->need));
-	mem_at(db, commit->active, &m);
+	TRY(reserve_memory(db, p->need));
+	memtable_at(db, commit->active, &m);
 	at = atomic_load(&m.t->used);
 	atomic_store(&m.t->used, at + p->need);
 	commit->reserved -= p->need;
@@ -221,7 +222,7 @@ apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 
 typedef struct listed
 {
-	mem_cursor	c;
+	memtable_cursor	c;
 	bool		begun;
 } listed;
 
@@ -231,11 +232,11 @@ next_listed(void *arg, wide_family_id *family, entry *e)
 	listed	   *l = arg;
 
 	if (!l->begun)
-		mem_first(&l->c);
+		memtable_first(&l->c);
 	else
-		mem_next(&l->c);
+		memtable_next(&l->c);
 	l->begun = true;
-	if (!mem_valid(&l->c))
+	if (!memtable_valid(&l->c))
 		return WIDE_END;
 	*family = l->c.family;
 	*e = l->c.e;
@@ -255,10 +256,10 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 
 	memset(&t, 0, sizeof(t));
 	memset(&l, 0, sizeof(l));
-	mem_init(&m, &t, memory, bytes);
+	memtable_init(&m, &t, memory, bytes);
 	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
-	mem_cursor_open(&l.c, &m);
-	return load_write(db, next_listed, &l, true, NULL, files, n);
+	memtable_cursor_open(&l.c, &m);
+	return bulk_write(db, next_listed, &l, true, NULL, files, n);
 }
 
 /* A batch larger than today's memtables (they were larger when it was committed) becomes files. */
@@ -272,7 +273,7 @@ apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	wide_status st;
 
 	if (memory == MAP_FAILED)
-		return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+		return status_fail(WIDE_NOMEM, "out of memory for recovery");
 	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
 	munmap(memory, bytes);
 	if (st == WIDE_OK)
@@ -359,7 +360,7 @@ restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, rest
 	{
 		r = calloc(1, sizeof(*r));
 		if (r == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+			return status_fail(WIDE_NOMEM, "out of memory for recovery");
 		r->next = db->replay->files;
 		db->replay->files = r;
 	}
@@ -384,7 +385,7 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	int64_t		e;
 	int			fd;
 
-	sst_path(db, r->number, path, sizeof path);
+	sst_file_path(db, r->number, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
 	fd = os->open(os, tmp, r->done == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR);
 	if (fd < 0)
@@ -410,7 +411,7 @@ drop_file(wide_db *db, restored *r)
 	char		path[1100],
 				tmp[1104];
 
-	sst_path(db, r->number, path, sizeof path);
+	sst_file_path(db, r->number, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
 	/* what cannot be removed now is removed at the end */
 	db->os->unlink(db->os, r->done == r->total ? path : tmp);
@@ -434,7 +435,7 @@ restore(wide_db *db, const wide_replay_event *ev)
 	}
 	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off || bytes.len == 0)
 		return damaged(ev->lsn, "it holds no part of a file");
-	if (set_has_file(db, number))
+	if (file_set_has_file(db, number))
 		return WIDE_OK;
 	if (off == 0)
 		TRY(restore_begin(db, number, total, ev->start, &r));
@@ -461,7 +462,7 @@ park(wide_db *db, const wide_replay_event *ev)
 
 		p = calloc(1, sizeof(*p));
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for recovery");
+			return status_fail(WIDE_NOMEM, "out of memory for recovery");
 		p->first_lsn = ev->lsn;
 		p->start = ev->start;
 		p->xid = ev->xid;
@@ -550,12 +551,12 @@ replay_event(void *arg, const wide_replay_event *ev)
 {
 	wide_db    *db = arg;
 
-	if (interrupted(db))
-		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	if (host_interrupted(db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	if (ev->kind == WIDE_REPLAY_RECORD)
 		return record(db, ev);
 	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
-		return wide_fail(WIDE_CORRUPT, "a file that the manifest lists is missing, and the log from before it is lost");
+		return status_fail(WIDE_CORRUPT, "a file that the manifest lists is missing, and the log from before it is lost");
 	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
 	if (ev->kind == WIDE_REPLAY_RESTART)
 		restarted(db);
@@ -580,9 +581,9 @@ wide_replay_work(wide_db *db, bool flush)
 {
 	commit_state *commit = &db->seg->commit;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (db->replay == NULL)
-		return wide_fail(WIDE_INVALID, "no log is being replayed");
+		return status_fail(WIDE_INVALID, "no log is being replayed");
 	/* nobody reads: what later versions have replaced may go */
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
@@ -596,7 +597,7 @@ finish_now(wide_db *db, parked *p)
 {
 	commit_state *commit = &db->seg->commit;
 	/* not later than what somebody may have seen already: who has read as of that time reads the same */
-	int64_t		time = p->time != 0 ? p->time : now_us(db);
+	int64_t		time = p->time != 0 ? p->time : host_now(db);
 	int64_t		commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
 	uint8_t		head[RECORD_FINISH_BYTES];
 	wide_bytes	part = {head, sizeof(head)};
@@ -608,10 +609,10 @@ finish_now(wide_db *db, parked *p)
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
 	if (payload_loaded_ts(&in) > commit_ts)
 		commit_ts = payload_loaded_ts(&in);
-	record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
-	TRY(shm_lock(db, LOCK_COMMIT));
+	payload_record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
+	TRY(segment_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	TRY(st);
 	TRY(db->log.sync(db->log.ctx, lsn));
 	kill_point("recover-finished");

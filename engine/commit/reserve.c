@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "engine/commit/reserve.h"
+#include "engine/base/clock.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/collect.h"
@@ -23,7 +25,7 @@ static void
 report_wait(wide_db *db)
 {
 	char		text[200];
-	int			pid = work_flushing(db);
+	int			pid = job_flushing(db);
 
 	if (db->host.report == NULL)
 		return;
@@ -39,18 +41,18 @@ static wide_status
 make_room(wide_db *db, bool *held)
 {
 	bool		did = false;
-	wide_status st = work_flush_one(db);
+	wide_status st = flush_one(db);
 
 	*held = false;
 	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 		return st;
-	TRY(set_collect(db, &did));
+	TRY(collect_garbage(db, &did));
 	/* a reader holds the memory, or another process is at it */
 	if (st != WIDE_OK && !did)
 	{
 		*held = st == WIDE_END;
 		usleep(1000);
-		shm_sweep_waiting(db);
+		segment_sweep(db);
 	}
 	return WIDE_OK;
 }
@@ -71,11 +73,11 @@ pace(wide_db *db, uint64_t bytes)
 	int64_t		now;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		waiting += atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE;
-	if (waiting < 2 || db->replay != NULL || !worker_works(db))
+		waiting += atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE;
+	if (waiting < 2 || db->replay != NULL || !host_worker_works(db))
 		return 0;
 	us = bytes * atomic_load(&commit->flush_us) * (waiting - 1) / (WIDE_MEMTABLES - 2) >> 20;
-	now = monotonic_us();
+	now = clock_monotonic_us();
 	if (commit->pace < now)
 		commit->pace = now;
 	if (us > (uint64_t) PACE_MAX_US || commit->pace - now > PACE_MAX_US - (int64_t) us)
@@ -88,15 +90,15 @@ pace(wide_db *db, uint64_t bytes)
 static void
 wait_for_pace(wide_db *db, int64_t us)
 {
-	int64_t		until = monotonic_us() + us;
+	int64_t		until = clock_monotonic_us() + us;
 
-	stat_add(db, STAT_STALL_US, (uint64_t) us);
-	while (!interrupted(db) && (us = until - monotonic_us()) > 0)
+	counter_add(db, COUNTER_STALL_US, (uint64_t) us);
+	while (!host_interrupted(db) && (us = until - clock_monotonic_us()) > 0)
 		usleep((useconds_t) (us < 10000 ? us : 10000));
 }
 
 wide_status
-memtable_reserve(wide_db *db, uint64_t bytes)
+reserve_memory(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
 	int64_t		since = 0,
@@ -113,7 +115,7 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 		uint32_t	seen;
 		bool		done = false;
 
-		TRY_GOTO(shm_lock(db, LOCK_COMMIT));
+		TRY_GOTO(segment_lock(db, LOCK_COMMIT));
 		t = &db->seg->memtables[commit->active];
 		if (bytes > t->capacity - atomic_load(&t->used) ||
 			commit->reserved > t->capacity - atomic_load(&t->used) - bytes)
@@ -131,26 +133,26 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 			done = true;
 		}
 		seen = atomic_load(&commit->space_word);
-		shm_unlock(db, LOCK_COMMIT);
+		segment_unlock(db, LOCK_COMMIT);
 		if (done)
 			break;
 		if (since == 0)
 		{
-			since = monotonic_us();
-			stat_add(db, STAT_STALLS, 1);
+			since = clock_monotonic_us();
+			counter_add(db, COUNTER_STALLS, 1);
 		}
-		wake_worker(db);
+		host_wake_worker(db);
 		/* no worker is in the store while it recovers */
-		if (db->replay == NULL && monotonic_us() - since < PATIENCE_MS * 1000 && worker_works(db))
-			TRY_GOTO(shm_wait(db, &commit->space_word, seen, 100));
+		if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 && host_worker_works(db))
+			TRY_GOTO(segment_wait(db, &commit->space_word, seen, 100));
 		else
 		{
 			TRY_GOTO(make_room(db, &held));
-			if (interrupted(db))
-				TRY_GOTO(wide_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
-			if (held && db->replay == NULL && monotonic_us() - since > HELD_MS * 1000)
-				TRY_GOTO(wide_fail(WIDE_FULL, "readers hold all memory"));
-			if (!reported && monotonic_us() - since > REPORT_MS * 1000)
+			if (host_interrupted(db))
+				TRY_GOTO(status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
+			if (held && db->replay == NULL && clock_monotonic_us() - since > HELD_MS * 1000)
+				TRY_GOTO(status_fail(WIDE_FULL, "readers hold all memory"));
+			if (!reported && clock_monotonic_us() - since > REPORT_MS * 1000)
 			{
 				reported = true;
 				report_wait(db);
@@ -159,7 +161,7 @@ memtable_reserve(wide_db *db, uint64_t bytes)
 	}
 done:
 	if (since != 0)
-		stat_add(db, STAT_STALL_US, (uint64_t) (monotonic_us() - since));
+		counter_add(db, COUNTER_STALL_US, (uint64_t) (clock_monotonic_us() - since));
 	else if (slow > 0)
 		wait_for_pace(db, slow);
 	return st;

@@ -9,6 +9,6 @@
  * process when no worker does).  WIDE_FULL: for some seconds readers have held
  * all memtables.
  */
-extern wide_status memtable_reserve(wide_db *db, uint64_t bytes);
+extern wide_status reserve_memory(wide_db *db, uint64_t bytes);
 
 #endif							/* WIDE_RESERVE_H */

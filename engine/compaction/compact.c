@@ -39,6 +39,7 @@
 #include "engine/base/kill_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"
@@ -56,11 +57,11 @@
 #include "engine/read/source.h"
 #include "engine/read/source_file.h"
 #include "engine/compaction/flush.h"
+#include "engine/compaction/garbage.h"
 #include "engine/compaction/job.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
-#include "engine/compaction/space.h"
-#include "engine/compaction/view_compact.h"
+#include "engine/compaction/retention.h"
 
 typedef struct job
 {
@@ -70,7 +71,7 @@ typedef struct job
 	uint64_t	flushed_seq;
 	horizons	horizons;
 	uint64_t	horizon;		/* the oldest of them */
-	uint64_t	settled;		/* by this job: view_compact_settled */
+	uint64_t	settled;		/* by this job: retention_settled */
 	uint64_t	unflushed;		/* no memtable has an older entry, but for those > horizon */
 	int64_t		now;
 	set_pin		pin;
@@ -144,7 +145,7 @@ input_close(job *j, int level)
 	{
 		more = false;
 		for (int i = j->all.level_start[level]; i < j->all.level_start[level + 1]; i++)
-			if (!j->in[i] && files_overlap(&j->hull, &j->all.files[i]))
+			if (!j->in[i] && file_meta_overlap(&j->hull, &j->all.files[i]))
 			{
 				input_add(j, i);
 				any = more = true;
@@ -195,7 +196,7 @@ compare_bytes(const void *a, const void *b)
 
 /*
  * Among the files of one window: all, when the window has passed or at rest, if
- * those beside the largest are a good part of it (space.c; so what comes late
+ * those beside the largest are a good part of it (garbage.c; so what comes late
  * does not have its window written again and again); else the smallest ones, as
  * long as each is not much larger than those before it.
  */
@@ -203,17 +204,17 @@ static int
 window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 {
 	int64_t		window = j->family.opt.window_us;
-	space_tally space = {0};
+	garbage_tally space = {0};
 	uint64_t	sum = 0;
 	int			take = 0;
 
 	if (n < 2)
 		return 0;
 	for (int i = 0; i < n; i++)
-		space_add(&space, f[i], &j->family.opt, j->floors, j->now, 0);
+		garbage_add(&space, f[i], &j->family.opt, j->floors, j->now, 0);
 	if (w < j->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
 		return n;
-	if (rest && space_sink(&space) >= 0)
+	if (rest && garbage_sink(&space) >= 0)
 		return n;
 	qsort(f, (size_t) n, sizeof *f, compare_bytes);
 	for (; take < n && (take < 2 || f[take]->bytes <= 2 * sum); take++)
@@ -300,7 +301,7 @@ pick_window(job *j, bool rest, bool *picked)
 
 	*picked = false;
 	if (group == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
 		int64_t		w = window_number(j->all.files[i].ts_max, window);
@@ -315,7 +316,7 @@ pick_window(job *j, bool rest, bool *picked)
 			input_add(j, (int) (group[k] - j->all.files));
 		*picked = take > 0;
 	}
-	if (!*picked && n0 > (most = (int) set_window_files_most(j->db)))
+	if (!*picked && n0 > (most = (int) file_set_window_files_most(j->db)))
 	{
 		int			n = 0;
 
@@ -342,14 +343,14 @@ pick_round_robin(job *j, int level)
 	int			first = j->all.level_start[level];
 	int			i = first;
 
-	if (shm_lock(j->db, LOCK_SET) == WIDE_OK)
+	if (segment_lock(j->db, LOCK_SET) == WIDE_OK)
 	{
-		if ((fs = catalog_family_slot(j->db, j->family.id)) != NULL)
+		if ((fs = family_find(j->db, j->family.id)) != NULL)
 		{
 			len = fs->cursor_len[level];
 			memcpy(at, fs->cursor[level], sizeof at);
 		}
-		shm_unlock(j->db, LOCK_SET);
+		segment_unlock(j->db, LOCK_SET);
 	}
 	while (i < j->all.level_start[level + 1] &&
 		   ukey_compare(j->all.files[i].min_row, j->all.files[i].min_len, at, len) <= 0)
@@ -363,14 +364,14 @@ advance_cursor(const job *j)
 {
 	family_slot *fs;
 
-	if (j->from == 0 || shm_lock(j->db, LOCK_SET) != WIDE_OK)
+	if (j->from == 0 || segment_lock(j->db, LOCK_SET) != WIDE_OK)
 		return;
-	if ((fs = catalog_family_slot(j->db, j->family.id)) != NULL)
+	if ((fs = family_find(j->db, j->family.id)) != NULL)
 	{
 		memcpy(fs->cursor[j->from], j->hull.max_row, j->hull.max_len);
 		fs->cursor_len[j->from] = j->hull.max_len;
 	}
-	shm_unlock(j->db, LOCK_SET);
+	segment_unlock(j->db, LOCK_SET);
 }
 
 static bool
@@ -393,21 +394,21 @@ pick_level(job *j)
 	return false;
 }
 
-/* For the sake of space: see space.c. */
+/* For the sake of space: see garbage.c. */
 static bool
 pick_space(job *j)
 {
 	uint64_t	settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
 	bool		window = j->family.opt.compaction == WIDE_COMPACT_WINDOW;
-	space_tally space = {0};
+	garbage_tally space = {0};
 	const file_meta *expired;
 	int			level;
 
 	for (int i = 0; i < j->all.n; i++)
 		if (file_settled(&j->all.files[i], j->flushed_seq))
-			space_add(&space, &j->all.files[i], &j->family.opt, j->floors, j->now, settled);
-	level = window ? -1 : space_sink(&space);
-	expired = space_expired(&space);
+			garbage_add(&space, &j->all.files[i], &j->family.opt, j->floors, j->now, settled);
+	level = window ? -1 : garbage_sink(&space);
+	expired = garbage_expired(&space);
 	if (level < 0 && expired != NULL && expired->level == 0 && !window)
 		level = 0;
 	if (level == 0)
@@ -508,7 +509,7 @@ is_bottom(const job *j)
 	{
 		const file_meta *f = &j->all.files[i];
 
-		if (!j->in[i] && files_overlap(&j->hull, f) && (f->level > j->to || f->seq_min <= j->hull.seq_max))
+		if (!j->in[i] && file_meta_overlap(&j->hull, f) && (f->level > j->to || f->seq_min <= j->hull.seq_max))
 			return false;
 	}
 	return true;
@@ -524,7 +525,7 @@ known_until(const job *j)
 	{
 		const file_meta *f = &j->all.files[i];
 
-		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known && files_overlap(&j->hull, f))
+		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known && file_meta_overlap(&j->hull, f))
 			known = f->seq_min - 1;
 	}
 	return known > j->hull.seq_max ? known : j->hull.seq_max;
@@ -542,7 +543,7 @@ oldest_unflushed(wide_db *db)
 		uint32_t	state = atomic_load(&t->state);
 		uint64_t	seq = atomic_load(&t->seq_min);
 
-		if ((state == MEM_ACTIVE || state == MEM_IMMUTABLE) && seq < oldest)
+		if ((state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) && seq < oldest)
 			oldest = seq;
 	}
 	return oldest;
@@ -577,15 +578,15 @@ flush_between(wide_db *db)
 	{
 		uint32_t	state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
 
-		if (state != MEM_IMMUTABLE && state != MEM_FLUSHED)
+		if (state != MEMTABLE_IMMUTABLE && state != MEMTABLE_FLUSHED)
 			continue;
-		if (state == MEM_IMMUTABLE)
+		if (state == MEMTABLE_IMMUTABLE)
 		{
-			st = work_flush_one(db);
+			st = flush_one(db);
 			if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 				return st;
 		}
-		return set_collect(db, &did);
+		return collect_garbage(db, &did);
 	}
 	return WIDE_OK;
 }
@@ -593,7 +594,7 @@ flush_between(wide_db *db)
 static wide_status
 run_merge(job *j, const file_meta *inputs, int slot, output *o)
 {
-	view_compact_spec spec = {.family = j->family, .floors = j->floors, .horizon = j->horizon, .now = j->now,
+	retention_spec spec = {.family = j->family, .floors = j->floors, .horizon = j->horizon, .now = j->now,
 	.fresh = j->horizons.fresh, .held = j->horizons.held, .nheld = j->horizons.nheld};
 	merge	   *m = NULL;
 	view	   *v = NULL;
@@ -604,7 +605,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 
 	spec.bottom = is_bottom(j);
 	spec.known = known_until(j);
-	view_compact_gap(&spec, j->all.files, j->all.n, j->in, &j->hull, j->hull.seq_min, j->hull.seq_max);
+	retention_gap(&spec, j->all.files, j->all.n, j->in, &j->hull, j->hull.seq_min, j->hull.seq_max);
 	spec.tombstone_seq = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
 	for (int i = 0; i < j->nin; i++)
 	{
@@ -613,34 +614,34 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	}
 	TRY_GOTO(merge_new(j->db, &m));
 	TRY_GOTO(add_sources(j, m, inputs));
-	TRY_GOTO(view_compact_new(j->db, &spec, output_emit, o, &v));
+	TRY_GOTO(retention_new(j->db, &spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(m));
 	while (merge_entry(m) != NULL)
 	{
 		if (++n % WORK_SLICE == 0)
 		{
-			TRY_GOTO(shm_check(j->db));
-			if (interrupted(j->db))
+			TRY_GOTO(segment_check(j->db));
+			if (host_interrupted(j->db))
 			{
-				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+				st = status_fail(WIDE_INTERRUPTED, "interrupted");
 				goto done;
 			}
 			TRY_GOTO(flush_between(j->db));
 			job_progress(j->db, slot, n < entries ? (uint64_t) ((double) total * (double) n / (double) entries) : total,
 						 output_bytes(o));
 		}
-		TRY_GOTO(view_compact_feed(v, merge_entry(m)));
+		TRY_GOTO(retention_feed(v, merge_entry(m)));
 		TRY_GOTO(merge_next(m));
 	}
-	TRY_GOTO(view_compact_end(v));
+	TRY_GOTO(retention_end(v));
 	TRY_GOTO(output_finish(o));
 	if (output_count(o) > 0)
-		st = sst_sync_dir(j->db);
-	j->settled = view_compact_settled(v);
+		st = sst_file_sync_dir(j->db);
+	j->settled = retention_settled(v);
 	job_progress(j->db, slot, total, o->bytes);
 done:
 	if (v != NULL)
-		view_free(v);
+		retention_free(v);
 	if (m != NULL)
 		merge_free(m);
 	return st;
@@ -663,7 +664,7 @@ run_move(const job *j, const file_meta *inputs, output *o)
 static wide_status
 run(job *j, int slot)
 {
-	output		o = {.db = j->db, .family = j->family, .level = j->to, .cut = j->one_file ? UINT64_MAX / 4 : work_file_bytes,
+	output		o = {.db = j->db, .family = j->family, .level = j->to, .cut = j->one_file ? UINT64_MAX / 4 : output_file_bytes,
 	.whole = j->join};
 	file_meta  *inputs = malloc((size_t) j->nin * sizeof *inputs);
 	uint64_t   *numbers = malloc((size_t) j->nin * sizeof *numbers);
@@ -674,7 +675,7 @@ run(job *j, int slot)
 
 	if (inputs == NULL || numbers == NULL)
 	{
-		st = wide_fail(WIDE_NOMEM, "out of memory");
+		st = status_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
 	for (int i = 0; i < j->all.n; i++)
@@ -694,14 +695,14 @@ run(job *j, int slot)
 	edit.nadd = output_count(&o);
 	edit.remove = numbers;
 	edit.nremove = n;
-	TRY_GOTO(set_apply(j->db, &edit));
+	TRY_GOTO(edit_apply(j->db, &edit));
 	kill_point("compact-manifest");
 	advance_cursor(j);
-	stat_add(j->db, STAT_COMPACTIONS, 1);
+	counter_add(j->db, COUNTER_COMPACTIONS, 1);
 	if (!j->move && !j->drop)
 	{
-		stat_add(j->db, STAT_COMPACT_READ, total);
-		stat_add(j->db, STAT_COMPACT_WRITE, o.bytes);
+		counter_add(j->db, COUNTER_COMPACT_READ, total);
+		counter_add(j->db, COUNTER_COMPACT_WRITE, o.bytes);
 	}
 done:
 	if (st != WIDE_OK && j->move)
@@ -725,23 +726,23 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
 	j.now = snapshot_oldest_now(db);
 	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file that the pin has */
-	TRY_GOTO(set_horizons(db, &j.horizons));
+	TRY_GOTO(horizon_read(db, &j.horizons));
 	j.horizon = j.horizons.oldest;
-	TRY_GOTO(shm_lock(db, LOCK_SET));
+	TRY_GOTO(segment_lock(db, LOCK_SET));
 	j.flushed_seq = db->seg->set.flushed_seq;	/* before the pin */
 	j.unflushed = oldest_unflushed(db);
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	if (!catalog_family(db, family, &j.family, j.floors))
 	{
 		st = WIDE_END;
 		goto done;
 	}
-	TRY_GOTO(set_pin_take_files(db, &j.pin));
-	TRY_GOTO(set_pin_files(db, &j.pin, family, &j.all));
+	TRY_GOTO(pin_take_files(db, &j.pin));
+	TRY_GOTO(pin_files(db, &j.pin, family, &j.all));
 	j.in = calloc((size_t) j.all.n + 1, sizeof *j.in);
 	if (j.in == NULL)
 	{
-		st = wide_fail(WIDE_NOMEM, "out of memory");
+		st = status_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
 	st = pick(&j, mode);
@@ -753,9 +754,9 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 		TRY_GOTO(catalog_retire(db, family, j.settled));
 done:
 	if (j.pin.serial != 0)
-		set_pin_drop(db, &j.pin);
+		pin_drop(db, &j.pin);
 	free(j.in);
-	horizons_free(&j.horizons);
+	horizon_free(&j.horizons);
 	job_end(db, slot, st, st == WIDE_END);
 	return st;
 }

@@ -11,7 +11,7 @@
 enum compact_mode
 {
 	COMPACT_DUE,				/* levels over their limits, expired files */
-	COMPACT_REST,				/* also space that may be of no use: space.c */
+	COMPACT_REST,				/* also space that may be of no use: garbage.c */
 	COMPACT_ALL					/* everything into the bottom level */
 };
 

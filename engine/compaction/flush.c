@@ -8,7 +8,7 @@
  *  - Nothing is written before all batches that were appended while the
  *    memtable was active have been applied (applying == 0).
  *  - Files are complete, synced and their directory synced before the edit
- *    that lists them; the log is durable up to their newest seq (set_apply).
+ *    that lists them; the log is durable up to their newest seq (edit_apply).
  *  - A flush that fails or is interrupted leaves the memtable as it was.
  *
  * Locking: none held while cells are written.
@@ -17,10 +17,12 @@
 #include <unistd.h>
 #include "engine/compaction/flush.h"
 #include "engine/base/buffer.h"
+#include "engine/base/clock.h"
 #include "engine/base/entry.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
@@ -36,7 +38,7 @@
 #include "engine/read/source_memtable.h"
 #include "engine/compaction/job.h"
 #include "engine/compaction/output.h"
-#include "engine/compaction/view_compact.h"
+#include "engine/compaction/retention.h"
 
 /* ------------------------------------------------------------ output files */
 
@@ -52,7 +54,7 @@ oldest_immutable(wide_db *db)
 	{
 		memtable   *t = &db->seg->memtables[i];
 
-		if (atomic_load(&t->state) == MEM_IMMUTABLE &&
+		if (atomic_load(&t->state) == MEMTABLE_IMMUTABLE &&
 			(found < 0 || t->number < db->seg->memtables[found].number))
 			found = i;
 	}
@@ -65,11 +67,11 @@ wait_applied(wide_db *db, memtable *t)
 {
 	for (int i = 0; atomic_load(&t->applying) > 0; i++)
 	{
-		TRY(shm_check(db));
-		if (interrupted(db))
-			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+		TRY(segment_check(db));
+		if (host_interrupted(db))
+			return status_fail(WIDE_INTERRUPTED, "interrupted");
 		if (i >= 20)
-			shm_sweep_waiting(db);
+			segment_sweep(db);
 		usleep(i < 20 ? 50 : 1000);
 	}
 	return WIDE_OK;
@@ -80,7 +82,7 @@ static wide_status
 flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
-	view_compact_spec spec = {.floors = floors, .horizon = h->oldest, .bottom = false, .now = snapshot_oldest_now(db),
+	retention_spec spec = {.floors = floors, .horizon = h->oldest, .bottom = false, .now = snapshot_oldest_now(db),
 	.known = atomic_load(&m->t->seq_max), .fresh = h->fresh, .held = h->held, .nheld = h->nheld};
 	source	   *s = NULL;
 	merge	   *g = NULL;
@@ -92,34 +94,34 @@ flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, c
 	if (!catalog_family(db, id, &spec.family, floors))
 		return WIDE_OK;			/* dropped */
 	/* bulk files that were linked while the memtable was active */
-	TRY(set_pin_files(db, pin, id, &files));
-	view_compact_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
+	TRY(pin_files(db, pin, id, &files));
+	retention_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
 	o->family = spec.family;
 	TRY_GOTO(merge_new(db, &g));
 	TRY_GOTO(source_memtable_new(db, m, id, &s));
 	TRY_GOTO(merge_add(g, s));
-	TRY_GOTO(view_compact_new(db, &spec, output_emit, o, &v));
+	TRY_GOTO(retention_new(db, &spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(g));
 	while (merge_entry(g) != NULL)
 	{
 		if (++n % WORK_SLICE == 0)
 		{
-			TRY_GOTO(shm_check(db));
-			if (interrupted(db))
+			TRY_GOTO(segment_check(db));
+			if (host_interrupted(db))
 			{
-				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+				st = status_fail(WIDE_INTERRUPTED, "interrupted");
 				goto done;
 			}
 			job_progress(db, job, 0, output_bytes(o));
 		}
-		TRY_GOTO(view_compact_feed(v, merge_entry(g)));
+		TRY_GOTO(retention_feed(v, merge_entry(g)));
 		TRY_GOTO(merge_next(g));
 	}
-	TRY_GOTO(view_compact_end(v));
+	TRY_GOTO(retention_end(v));
 	st = output_finish(o);
 done:
 	if (v != NULL)
-		view_free(v);
+		retention_free(v);
 	if (g != NULL)
 		merge_free(g);
 	return st;
@@ -131,49 +133,49 @@ flush_files(wide_db *db, int index, int job, output *o)
 	horizons	h;
 	set_pin		pin;
 	mem			m;
-	mem_cursor	c;
+	memtable_cursor	c;
 	wide_status st;
 
-	TRY(set_horizons(db, &h));
-	st = set_pin_take_files(db, &pin);
+	TRY(horizon_read(db, &h));
+	st = pin_take_files(db, &pin);
 	if (st != WIDE_OK)
 	{
-		horizons_free(&h);
+		horizon_free(&h);
 		return st;
 	}
-	mem_at(db, (uint32_t) index, &m);
-	mem_cursor_open(&c, &m);
-	mem_first(&c);
-	while (mem_valid(&c))
+	memtable_at(db, (uint32_t) index, &m);
+	memtable_cursor_open(&c, &m);
+	memtable_first(&c);
+	while (memtable_valid(&c))
 	{
 		wide_family_id id = c.family;
 
 		TRY_GOTO(flush_family(db, &m, &pin, id, &h, job, o));
 		if (id == UINT32_MAX)
 			break;
-		mem_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+		memtable_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 	}
 	if (output_count(o) > 0)
-		st = sst_sync_dir(db);
+		st = sst_file_sync_dir(db);
 done:
-	set_pin_drop(db, &pin);
-	horizons_free(&h);
+	pin_drop(db, &pin);
+	horizon_free(&h);
 	return st;
 }
 
 wide_status
-work_flush_one(wide_db *db)
+flush_one(wide_db *db)
 {
-	output		o = {.db = db, .level = 0, .cut = work_file_bytes};
+	output		o = {.db = db, .level = 0, .cut = output_file_bytes};
 	set_edit	edit = {0};
 	memtable   *t;
-	int64_t		began = monotonic_us();
+	int64_t		began = clock_monotonic_us();
 	int			job,
 				index;
 	wide_status st;
 	bool		did;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (oldest_immutable(db) < 0)
 		return WIDE_END;
 	TRY(job_begin(db, JOB_FLUSH, 0, &job));
@@ -192,15 +194,15 @@ work_flush_one(wide_db *db)
 	edit.nadd = output_count(&o);
 	edit.memtable = index;
 	edit.flushed_seq = t->end_lsn;
-	edit.restart_lsn = set_restart_lsn(db, (uint32_t) index);
-	TRY_GOTO(set_apply(db, &edit));
+	edit.restart_lsn = horizon_restart_lsn(db, (uint32_t) index);
+	TRY_GOTO(edit_apply(db, &edit));
 	kill_point("flush-manifest");
-	atomic_store(&db->seg->set.grown, now_us(db));
+	atomic_store(&db->seg->set.grown, host_now(db));
 	if (atomic_load(&t->used) >= t->capacity / 4)
 		atomic_store(&db->seg->commit.flush_us,
-					 (uint64_t) (monotonic_us() - began) * (1 << 20) / atomic_load(&t->used));
-	stat_add(db, STAT_FLUSHES, 1);
-	stat_add(db, STAT_FLUSH_BYTES, o.bytes);
+					 (uint64_t) (clock_monotonic_us() - began) * (1 << 20) / atomic_load(&t->used));
+	counter_add(db, COUNTER_FLUSHES, 1);
+	counter_add(db, COUNTER_FLUSH_BYTES, o.bytes);
 	job_progress(db, job, atomic_load(&t->used), o.bytes);
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
 	buffer_free(&o.files);
@@ -212,7 +214,7 @@ done:
 		return st;
 	}
 	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's failure */
-	(void) set_collect(db, &did);
-	wake_worker(db);
+	(void) collect_garbage(db, &did);
+	host_wake_worker(db);
 	return WIDE_OK;
 }

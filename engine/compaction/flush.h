@@ -4,7 +4,7 @@
 
 #include "engine/wide.h"
 
-/* work.c */
-extern wide_status work_flush_one(wide_db *db);	/* oldest immutable memtable; WIDE_END when none; WIDE_BUSY when another process does it */
+/* scheduler.c */
+extern wide_status flush_one(wide_db *db);	/* oldest immutable memtable; WIDE_END when none; WIDE_BUSY when another process does it */
 
 #endif							/* WIDE_FLUSH_H */

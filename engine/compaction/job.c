@@ -5,11 +5,12 @@
 #include <unistd.h>
 #include "engine/compaction/job.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
 void
-work_sweep_jobs(wide_db *db)
+job_sweep(wide_db *db)
 {
 	for (int i = 0; i < JOB_MAX; i++)
 	{
@@ -43,8 +44,8 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 {
 	bool		busy = false;
 
-	TRY(shm_lock(db, LOCK_SET));
-	work_sweep_jobs(db);
+	TRY(segment_lock(db, LOCK_SET));
+	job_sweep(db);
 	for (int i = 0; i < JOB_MAX && !busy; i++)
 	{
 		const job_slot *j = &db->seg->jobs[i];
@@ -63,23 +64,23 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 		j->serial = ++db->seg->job_serial;
 		j->info.kind = (int) kind;
 		j->info.family = family;
-		j->info.started = now_us(db);
+		j->info.started = host_now(db);
 	}
-	shm_unlock(db, LOCK_SET);
-	return *job >= 0 ? WIDE_OK : wide_fail(WIDE_BUSY, "another process does this already");
+	segment_unlock(db, LOCK_SET);
+	return *job >= 0 ? WIDE_OK : status_fail(WIDE_BUSY, "another process does this already");
 }
 
 int
-work_flushing(wide_db *db)
+job_flushing(wide_db *db)
 {
 	int			pid = 0;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
 	for (int i = 0; i < JOB_MAX; i++)
 		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 && db->seg->jobs[i].info.kind == JOB_FLUSH)
 			pid = (int) db->seg->jobs[i].pid;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return pid;
 }
 
@@ -88,12 +89,12 @@ job_plan(wide_db *db, int job, int from, int to, uint64_t total)
 {
 	wide_job_info *i = &db->seg->jobs[job].info;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	i->from_level = from;
 	i->to_level = to;
 	i->total_bytes = total;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 }
 
 void
@@ -101,11 +102,11 @@ job_progress(wide_db *db, int job, uint64_t done, uint64_t out)
 {
 	wide_job_info *i = &db->seg->jobs[job].info;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	i->done_bytes = done;
 	i->out_bytes = out;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 }
 
 void
@@ -113,11 +114,11 @@ job_end(wide_db *db, int job, wide_status st, bool quiet)
 {
 	job_slot   *j = &db->seg->jobs[job];
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	j->used = !quiet;
 	j->info.state = st == WIDE_OK ? 1 : 2;
-	j->info.ended = now_us(db);
-	shm_unlock(db, LOCK_SET);
-	shm_wake(db, &db->seg->set.work_word);
+	j->info.ended = host_now(db);
+	segment_unlock(db, LOCK_SET);
+	segment_wake(db, &db->seg->set.work_word);
 }

@@ -5,8 +5,8 @@
 #include "engine/wide.h"
 
 /* Drops jobs of processes that are gone; under LOCK_SET. */
-extern void work_sweep_jobs(wide_db *db);
-extern int	work_flushing(wide_db *db);	/* pid of the process that flushes a memtable right now; 0: none */
+extern void job_sweep(wide_db *db);
+extern int	job_flushing(wide_db *db);	/* pid of the process that flushes a memtable right now; 0: none */
 enum job_kind { JOB_FLUSH = 0, JOB_COMPACT = 1 };
 
 /* WIDE_BUSY: a living process does this already (any flush; a compaction of the family). */

@@ -4,7 +4,7 @@
 
 #include "engine/wide.h"
 
-extern uint64_t work_level_bytes;
+extern uint64_t level_bytes;
 extern uint64_t level_target(int level);
 
 #endif							/* WIDE_LEVEL_H */

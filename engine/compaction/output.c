@@ -13,7 +13,7 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/file_set.h"
 
-uint64_t	work_file_bytes = (uint64_t) 64 << 20;
+uint64_t	output_file_bytes = (uint64_t) 64 << 20;
 
 static wide_status
 finish_file(output *o)
@@ -74,7 +74,7 @@ find_lane(output *o, int64_t ts, output **lane)
 	if (o->lanes == NULL)
 	{
 		if ((o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory");
+			return status_fail(WIDE_NOMEM, "out of memory");
 		o->nlanes = 0;
 	}
 	if (i >= o->nlanes || o->lanes[i].window != window)
@@ -104,16 +104,16 @@ output_emit(void *arg, const entry *e)
 
 	/* below level 0 files are disjoint */
 	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->whole &&
-		(o->lanes != NULL || (o->w == NULL && set_family_files(o->db, o->family.id) < SET_WINDOW_FILES)))
+		(o->lanes != NULL || (o->w == NULL && file_set_family_files(o->db, o->family.id) < FILE_SET_WINDOW_FILES)))
 		TRY(find_lane(o, e->ts, &o));
 	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
 		TRY(finish_file(o));
 	if (o->w == NULL)
 	{
-		TRY(sst_writer_open(o->db, set_new_file_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
+		TRY(sst_writer_open(o->db, file_set_new_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
 		if (o->unsynced)
 			sst_writer_unsynced(o->w);
-		sst_writer_aside(o->w, o->aside);
+		sst_writer_use_helper(o->w, o->aside);
 	}
 	return sst_writer_add(o->w, e);
 }
@@ -131,11 +131,11 @@ output_discard(output *o)
 	if (o->w != NULL)
 		sst_writer_abandon(o->w);
 	o->w = NULL;
-	for (int i = 0; i < output_count(o) && shm_check(o->db) == WIDE_OK; i++)
+	for (int i = 0; i < output_count(o) && segment_check(o->db) == WIDE_OK; i++)
 	{
-		sst_path(o->db, output_files(o)[i].number, path, sizeof path);
+		sst_file_path(o->db, output_files(o)[i].number, path, sizeof path);
 		o->db->os->unlink(o->db->os, path);
-		sst_forget(o->db, output_files(o)[i].number);
+		sst_reader_forget(o->db, output_files(o)[i].number);
 	}
 	buffer_free(&o->files);
 }

@@ -3,21 +3,21 @@
 #define WIDE_OUTPUT_H
 
 #include "engine/wide.h"
-#include "engine/base/aside.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/helper.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_writer.h"
 
 /* Sizes that tests make small: bytes at which an output file is cut, target of level 1. */
-extern uint64_t work_file_bytes;
+extern uint64_t output_file_bytes;
 #define WORK_SLICE 256			/* entries between two looks at host->interrupted */
 
 /*
  * Files of one family being written: cut at `cut` bytes where the row changes,
  * or, a row that is too long, the column.  On level 0 of a windowed family each window
  * of time gets files of its own, as many as there are lanes; the rest shares the last.
- * Families with SET_WINDOW_FILES files get no lanes: their windows are too small.
+ * Families with FILE_SET_WINDOW_FILES files get no lanes: their windows are too small.
  */
 #define OUTPUT_LANES		16		/* some 2 MB of memory each */
 
@@ -28,7 +28,7 @@ typedef struct output
 	int			level;
 	bool		global;
 	bool		unsynced;
-	aside	   *aside;			/* NULL: what writes the files does all of it itself */
+	helper	   *aside;			/* NULL: what writes the files does all of it itself */
 	uint64_t	cut;
 	bool		whole;			/* without regard to windows */
 	sst_writer *w;
@@ -48,7 +48,7 @@ window_number(int64_t ts, int64_t window)
 		return INT64_MAX;
 	return ts >= 0 ? ts / window : -1 - (-1 - ts) / window;
 }
-extern wide_status output_emit(void *arg, const entry *e);	/* a view_emit_fn */
+extern wide_status output_emit(void *arg, const entry *e);	/* a retention_emit_fn */
 extern wide_status output_finish(output *o);	/* the files under way */
 extern uint64_t output_bytes(const output *o);	/* written so far */
 extern void output_discard(output *o);	/* unlink all, free */

@@ -1,10 +1,10 @@
 /*
- * work.c - background work: who does what (jobs), what is most urgent, and the
+ * scheduler.c - background work: who does what (jobs), what is most urgent, and the
  * calls that do it: wide_work, wide_flush, wide_compact.
  *
  * Order of urgency: give back what nobody needs, flush, the family that is
  * furthest over its limits, then, when nothing has been flushed or linked for
- * some seconds, space (space.c), and last an edit for what only waits to be listed.
+ * some seconds, space (garbage.c), and last an edit for what only waits to be listed.
  *
  * Invariants: a job slot with state running names a living process; slots of
  * dead ones are freed by whoever looks.  A family that gave nothing to do, or
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include "engine/wide.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
@@ -29,8 +30,8 @@
 #include "engine/set/snapshot.h"
 #include "engine/compaction/compact.h"
 #include "engine/compaction/flush.h"
+#include "engine/compaction/garbage.h"
 #include "engine/compaction/level.h"
-#include "engine/compaction/space.h"
 
 #define LOOK_AGAIN_US	((int64_t) 10 * 1000000)
 #define LOOKED_MAX		1024
@@ -82,7 +83,7 @@ static bool
 at_rest(wide_db *db)
 {
 	int64_t		grown = atomic_load(&db->seg->set.grown),
-				now = now_us(db);
+				now = host_now(db);
 
 	return now - grown >= REST_US || now < grown;
 }
@@ -91,12 +92,12 @@ at_rest(wide_db *db)
 static void
 score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, bool rest, score *s)
 {
-	const file_slot *files = shm_files(db);
+	const file_slot *files = layout_files(db);
 	const wide_family_options *o = &fs->f.opt;
 	uint64_t	bytes[SET_LEVELS] = {0};
 	uint32_t	ready = 0,
 				waiting = 0;
-	space_tally space = {0},	/* of all files, and of those that can be merged */
+	garbage_tally space = {0},	/* of all files, and of those that can be merged */
 				now_space = {0};
 	bool		window = o->compaction == WIDE_COMPACT_WINDOW;
 
@@ -112,9 +113,9 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
 		if (rest)
-			space_add(&space, f, o, fs->floors, now, settled);
+			garbage_add(&space, f, o, fs->floors, now, settled);
 		if (rest && can)
-			space_add(&now_space, f, o, fs->floors, now, settled);
+			garbage_add(&now_space, f, o, fs->floors, now, settled);
 		if (can && file_expired(f, o, now))
 			s->urgent = 2;
 		else if (s->urgent < 1 && file_dead_weight(f, settled))
@@ -130,9 +131,9 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
 	if (!rest || s->urgent >= 1)
 		return;
-	if ((!window && space_sink(&now_space) >= 0) || space_expired(&now_space) != NULL)
+	if ((!window && garbage_sink(&now_space) >= 0) || garbage_expired(&now_space) != NULL)
 		s->urgent = 1;
-	else if (waiting > 0 && !window && space_sink(&space) >= 0)
+	else if (waiting > 0 && !window && garbage_sink(&space) >= 0)
 		s->waits = true;
 }
 
@@ -152,7 +153,7 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	uint32_t	max = db->seg->catalog.nfamilies + 8;
 	score	   *s = malloc(max * sizeof *s);
 	int64_t		now = snapshot_oldest_now(db);
-	uint64_t	settled = set_horizon(db);
+	uint64_t	settled = horizon_oldest(db);
 	wide_status st;
 
 	*n = 0;
@@ -161,15 +162,15 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	if (db->work == NULL)
 		db->work = calloc(LOOKED_MAX, sizeof *db->work);
 	if (s == NULL || db->work == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
-	st = shm_lock(db, LOCK_SET);
+		return status_fail(WIDE_NOMEM, "out of memory");
+	st = segment_lock(db, LOCK_SET);
 	if (st != WIDE_OK)
 		return st;
 	if (db->seg->set.flushed_seq < settled)
 		settled = db->seg->set.flushed_seq;
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && *n < (int) max; i++)
 	{
-		const family_slot *fs = &shm_families(db)[i];
+		const family_slot *fs = &layout_families(db)[i];
 
 		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now, rest))
 			continue;
@@ -177,7 +178,7 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 		*waits |= s[*n].waits;
 		*n += s[*n].urgent >= 1;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	qsort(s, (size_t) *n, sizeof *s, compare_scores);
 	return WIDE_OK;
 }
@@ -198,7 +199,7 @@ compact_some(wide_db *db, bool rest, bool *waits)
 			goto done;
 		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
 			break;
-		look_later(db, &s[i], now_us(db), rest, st);
+		look_later(db, &s[i], host_now(db), rest, st);
 		if (st == WIDE_END || st == WIDE_BUSY)
 			st = WIDE_OK;
 	}
@@ -222,19 +223,19 @@ settle_empty(wide_db *db, set_edit *edit)
 	memtable   *t;
 	bool		empty;
 
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	t = &db->seg->memtables[commit->active];
-	empty = atomic_load(&t->state) == MEM_ACTIVE && atomic_load(&t->cells) == 0 && atomic_load(&t->applying) == 0;
+	empty = atomic_load(&t->state) == MEMTABLE_ACTIVE && atomic_load(&t->cells) == 0 && atomic_load(&t->applying) == 0;
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEM_IMMUTABLE;
+		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEMTABLE_IMMUTABLE;
 	if (empty)
 	{
 		t->start_lsn = db->log.end(db->log.ctx);
 		edit->flushed_seq = t->start_lsn;
 	}
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	if (empty)
-		edit->restart_lsn = set_restart_lsn(db, UINT32_MAX);
+		edit->restart_lsn = horizon_restart_lsn(db, UINT32_MAX);
 	return WIDE_OK;
 }
 
@@ -243,14 +244,14 @@ static wide_status
 write_edit(wide_db *db, bool always)
 {
 	set_edit	edit = {.memtable = -1};
-	bool		dirty = set_dirty(db);
+	bool		dirty = file_set_dirty(db);
 
 	if (!dirty && !always)
 		return WIDE_END;
 	TRY(settle_empty(db, &edit));
 	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn)
 		return WIDE_END;
-	TRY(set_apply(db, &edit));
+	TRY(edit_apply(db, &edit));
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
 	return WIDE_OK;
 }
@@ -264,14 +265,14 @@ switch_active(wide_db *db, uint64_t *number)
 	wide_status st = WIDE_OK;
 
 	*number = 0;
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	t = &db->seg->memtables[commit->active];
 	if (atomic_load(&t->cells) > 0 || atomic_load(&t->applying) > 0)
 		st = memtable_switch(db);
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number > *number)
+		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE && db->seg->memtables[i].number > *number)
 			*number = db->seg->memtables[i].number;
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	return st;
 }
 
@@ -280,7 +281,7 @@ static bool
 unflushed(wide_db *db, uint64_t number)
 {
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		if (atomic_load(&db->seg->memtables[i].state) == MEM_IMMUTABLE && db->seg->memtables[i].number <= number)
+		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE && db->seg->memtables[i].number <= number)
 			return true;
 	return false;
 }
@@ -297,23 +298,23 @@ work_unit(wide_db *db, bool rest, bool collecting)
 	wide_status collected = WIDE_OK,
 				st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (collecting)
-		collected = set_collect(db, &did);
+		collected = collect_garbage(db, &did);
 	if (did)
 		return WIDE_OK;
 	/* a file that cannot be removed now must not keep memory from being flushed */
-	st = work_flush_one(db);
+	st = flush_one(db);
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	if (collected != WIDE_OK)
-		return set_collect(db, &did);	/* with its error text */
+		return collect_garbage(db, &did);	/* with its error text */
 	st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
 	/* linked files that compaction may touch only once flushed_seq has passed them */
 	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
-		return work_flush_one(db);
+		return flush_one(db);
 	return write_edit(db, waits);
 }
 
@@ -329,9 +330,9 @@ wait_work(wide_db *db)
 {
 	uint32_t	seen = atomic_load(&db->seg->set.work_word);
 
-	if (interrupted(db))
-		return wide_fail(WIDE_INTERRUPTED, "interrupted");
-	return shm_wait(db, &db->seg->set.work_word, seen, 20);
+	if (host_interrupted(db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted");
+	return segment_wait(db, &db->seg->set.work_word, seen, 20);
 }
 
 /* What is in memtables now into files. */
@@ -342,14 +343,14 @@ flush_memtables(wide_db *db)
 	wide_status st;
 	bool		did;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	/* the switch needs a free memtable: flush until there is one */
 	while ((st = switch_active(db, &number)) == WIDE_FULL)
 	{
-		st = work_flush_one(db);
+		st = flush_one(db);
 		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 			return st;
-		TRY(set_collect(db, &did));
+		TRY(collect_garbage(db, &did));
 		if (st != WIDE_OK && !did)
 			TRY(wait_work(db));
 	}
@@ -357,7 +358,7 @@ flush_memtables(wide_db *db)
 		return st;
 	while (number != 0 && unflushed(db, number))
 	{
-		st = work_flush_one(db);
+		st = flush_one(db);
 		if (st == WIDE_BUSY)
 			TRY(wait_work(db));
 		else if (st != WIDE_OK && st != WIDE_END)
@@ -380,9 +381,9 @@ wide_flush(wide_db *db)
 static wide_status
 newest_memtable(wide_db *db, uint64_t *number)
 {
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	*number = db->seg->commit.memtable_number;
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	return WIDE_OK;
 }
 
@@ -392,7 +393,7 @@ wide_tidy(wide_db *db)
 	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
 	wide_status st = flush_memtables(db);
 	/* removing files takes longer than leaving them out */
-	bool		worker = worker_works(db),
+	bool		worker = host_worker_works(db),
 				tried = false;
 	uint64_t	begun = 0;
 
@@ -406,14 +407,14 @@ wide_tidy(wide_db *db)
 		/* what is done for space alone would not end while others write */
 		st = work_unit(db, now == begun, !worker);
 		if (worker)
-			wake_worker(db);
+			host_wake_worker(db);
 		/* what is out of the manifest still takes room */
 		if ((st == WIDE_NOSPACE || st == WIDE_FULL) && !tried)
 		{
 			bool		did;
 
 			tried = true;
-			st = set_collect(db, &did);
+			st = collect_garbage(db, &did);
 		}
 	}
 	return st == WIDE_END ? WIDE_OK : st;
@@ -426,14 +427,14 @@ wide_compact(wide_db *db, wide_family_id family)
 	wide_status st;
 	bool		did;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!catalog_family(db, family, &f, NULL))
-		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+		return status_fail(WIDE_NOTFOUND, "family %u does not exist", family);
 	TRY(wide_flush(db));
 	while ((st = compact_family(db, family, COMPACT_ALL)) == WIDE_BUSY)
 		TRY(wait_work(db));
 	if (st == WIDE_OK)
-		(void) set_collect(db, &did);
+		(void) collect_garbage(db, &did);
 	/* what it has forgotten of the catalog */
 	if (st == WIDE_OK || st == WIDE_END)
 		st = write_edit(db, false);

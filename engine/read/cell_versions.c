@@ -7,7 +7,7 @@
 #include "engine/shared/layout.h"
 
 void
-view_track_reset(view_track *t)
+cell_versions_reset(cell_versions *t)
 {
 	t->dead_end = 0;
 	t->nspans = 0;
@@ -17,7 +17,7 @@ view_track_reset(view_track *t)
 
 /* floors are sorted and differ in their seq */
 void
-view_track_init(view_track *t, int32_t versions, const family_floor *floors, int nfloors, uint64_t horizon)
+cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floors, int nfloors, uint64_t horizon)
 {
 	uint64_t	from = 0;
 
@@ -25,7 +25,7 @@ view_track_init(view_track *t, int32_t versions, const family_floor *floors, int
 	t->versions = versions < 1 ? 1 : versions;
 	for (int i = 0; i <= nfloors && from <= horizon; i++)
 	{
-		view_step  *s = &t->base[t->nbase++];
+		version_step  *s = &t->base[t->nbase++];
 
 		s->from = from;
 		s->count = 0;
@@ -35,11 +35,11 @@ view_track_init(view_track *t, int32_t versions, const family_floor *floors, int
 	}
 	/* without changes, the last one is all there is */
 	t->versions = t->base[t->nbase - 1].limit;
-	view_track_reset(t);
+	cell_versions_reset(t);
 }
 
 void
-view_track_free(view_track *t)
+cell_versions_free(cell_versions *t)
 {
 	free(t->spans);
 	free(t->steps);
@@ -49,7 +49,7 @@ view_track_free(view_track *t)
 
 /* Make a step begin at the moment; returns its index. */
 static wide_status
-track_cut(view_track *t, uint64_t at, int *index)
+track_cut(cell_versions *t, uint64_t at, int *index)
 {
 	int			lo = 0, hi = t->nsteps;
 
@@ -65,8 +65,8 @@ track_cut(view_track *t, uint64_t at, int *index)
 	*index = lo;
 	if (lo < t->nsteps && t->steps[lo].from == at)
 		return WIDE_OK;
-	TRY(view_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(view_step)));
-	memmove(t->steps + lo + 1, t->steps + lo, (size_t) (t->nsteps - lo) * sizeof(view_step));
+	TRY(array_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(version_step)));
+	memmove(t->steps + lo + 1, t->steps + lo, (size_t) (t->nsteps - lo) * sizeof(version_step));
 	t->steps[lo] = t->steps[lo - 1];	/* the first step is at or below every moment that is cut */
 	t->steps[lo].from = at;
 	t->nsteps++;
@@ -75,7 +75,7 @@ track_cut(view_track *t, uint64_t at, int *index)
 
 /* Count a span in the steps and see what it displaces. */
 static wide_status
-track_step(view_track *t, uint64_t from, uint64_t to)
+track_step(cell_versions *t, uint64_t from, uint64_t to)
 {
 	int			a, b, dead = -1;
 
@@ -99,19 +99,19 @@ track_step(view_track *t, uint64_t from, uint64_t to)
 	}
 	t->dead_end = t->steps[dead + 1].from;
 	t->nsteps -= dead + 1;
-	memmove(t->steps, t->steps + dead + 1, (size_t) t->nsteps * sizeof(view_step));
+	memmove(t->steps, t->steps + dead + 1, (size_t) t->nsteps * sizeof(version_step));
 	return WIDE_OK;
 }
 
 /* Build the steps from the spans. */
 static wide_status
-track_rebuild(view_track *t)
+track_rebuild(cell_versions *t)
 {
 	t->stepped = true;
 	t->nsteps = 0;
 	for (int i = 0; i < t->nbase; i++)
 	{
-		TRY(view_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(view_step)));
+		TRY(array_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(version_step)));
 		t->steps[t->nsteps++] = t->base[i];
 	}
 	if (t->dead_end > 0)
@@ -120,7 +120,7 @@ track_rebuild(view_track *t)
 
 		TRY(track_cut(t, t->dead_end, &i));
 		t->nsteps -= i;
-		memmove(t->steps, t->steps + i, (size_t) t->nsteps * sizeof(view_step));
+		memmove(t->steps, t->steps + i, (size_t) t->nsteps * sizeof(version_step));
 	}
 	for (int i = 0; i < t->nspans && t->dead_end != MOMENT_END; i++)
 		TRY(track_step(t, t->spans[i].from, t->spans[i].to));
@@ -129,11 +129,11 @@ track_rebuild(view_track *t)
 
 /* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
 wide_status
-view_track_add(view_track *t, uint64_t from, uint64_t to)
+cell_versions_add(cell_versions *t, uint64_t from, uint64_t to)
 {
 	if (from >= to)
 		return WIDE_OK;
-	TRY(view_grow((void **) &t->spans, t->nspans, &t->spans_cap, sizeof(view_span)));
+	TRY(array_grow((void **) &t->spans, t->nspans, &t->spans_cap, sizeof(version_span)));
 	t->spans[t->nspans].from = from;
 	t->spans[t->nspans].to = to;
 	t->nspans++;
@@ -152,12 +152,12 @@ view_track_add(view_track *t, uint64_t from, uint64_t to)
 
 /* The version added last had the same timestamp already from this moment on. */
 wide_status
-view_track_extend(view_track *t, uint64_t from, uint64_t to)
+cell_versions_extend(cell_versions *t, uint64_t from, uint64_t to)
 {
 	if (!t->stepped && t->nspans > 0 && t->spans[t->nspans - 1].from == to)
 	{
 		t->spans[t->nspans - 1].from = from;
 		return WIDE_OK;
 	}
-	return view_track_add(t, from, to);
+	return cell_versions_add(t, from, to);
 }

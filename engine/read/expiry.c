@@ -14,7 +14,7 @@ floor_compare(const void *a, const void *b)
 
 /* Used floors in order of their seq; returns their number. */
 int
-view_floors_sort(const family_floor *in, family_floor *out)
+expiry_floors_sort(const family_floor *in, family_floor *out)
 {
 	int			n = 0;
 
@@ -27,7 +27,7 @@ view_floors_sort(const family_floor *in, family_floor *out)
 
 /* now - ttl without overflow */
 int64_t
-view_expiry(int64_t now, int64_t ttl_us)
+expiry_cutoff(int64_t now, int64_t ttl_us)
 {
 	int64_t		t;
 
@@ -37,7 +37,7 @@ view_expiry(int64_t now, int64_t ttl_us)
 }
 
 bool
-view_cell_expired(const entry *e, int64_t now)
+expiry_cell_expired(const entry *e, int64_t now)
 {
 	int64_t		t;
 
@@ -46,7 +46,7 @@ view_cell_expired(const entry *e, int64_t now)
 
 /* Is it void whatever else there is, as family TTL hides it now or did before a change, and spared nothing? */
 bool
-view_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, const family_floor *floors, int nfloors)
+expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, const family_floor *floors, int nfloors)
 {
 	if (min_versions == 0 && e->ts < expire_before)
 		return true;
@@ -62,7 +62,7 @@ view_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, cons
  * zeroed before the column's first.
  */
 uint64_t
-view_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks)
+expiry_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks)
 {
 	for (int i = 0; i < nfloors; i++)
 	{
@@ -70,7 +70,7 @@ view_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nf
 
 		if (e->seq > floors[i].seq || to <= floors[i].seq)
 			continue;
-		safe = !view_cell_expired(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
+		safe = !expiry_cell_expired(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
 		if (!safe && e->ts < floors[i].expired_before)
 			return floors[i].seq + 1;
 	}

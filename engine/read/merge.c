@@ -20,8 +20,8 @@
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/sst/block.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/read/source.h"
@@ -31,7 +31,7 @@
 
 typedef struct merge_all
 {
-	merge		head;			/* first: tree.h knows it */
+	merge		head;			/* first: read/ knows it */
 	wide_db    *db;
 	source	  **sources;
 	source	  **heap;
@@ -47,10 +47,10 @@ typedef struct merge_all
 wide_status
 merge_new(wide_db *db, merge **out)
 {
-	merge_all  *a = spare_alloc(sizeof(*a));
+	merge_all  *a = pool_alloc(sizeof(*a));
 
 	if (a == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	a->db = db;
 	*out = &a->head;
 	return WIDE_OK;
@@ -69,7 +69,7 @@ merge_add(merge *m, source *s)
 		if (p == NULL)
 		{
 			source_free(s);
-			return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+			return status_fail(WIDE_NOMEM, "out of memory for a scan");
 		}
 		a->sources = p;
 		a->heap = p + cap;
@@ -95,7 +95,7 @@ merge_free(merge *m)
 		source_free(a->sources[i]);
 	free(a->sources);
 	buffer_free(&a->row);
-	spare_free(a, sizeof(*a));
+	pool_free(a, sizeof(*a));
 }
 
 int
@@ -248,8 +248,8 @@ settle(merge_all *a)
 static inline wide_status
 tick(merge_all *a)
 {
-	if (++a->ticks % TICKS == 0 && interrupted(a->db))
-		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	if (++a->ticks % TICKS == 0 && host_interrupted(a->db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	return WIDE_OK;
 }
 
@@ -336,12 +336,12 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 /* ---------------------------------------------------------------- windows */
 
 void
-merge_window_block(const merge *m, merge_window *w)
+merge_span_block(const merge *m, merge_span *w)
 {
 	const merge_all *a = (const merge_all *) m;
 	file_source *f = a->nheap > 0 ? source_file_of(a->heap[0]) : NULL;
 
-	*w = (merge_window) {.block = NULL};
+	*w = (merge_span) {.block = NULL};
 	if (f == NULL)
 		return;
 	w->block = &f->cursor.block;
@@ -350,7 +350,7 @@ merge_window_block(const merge *m, merge_window *w)
 }
 
 wide_status
-merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_window *w)
+merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w)
 {
 	const merge_all *a = (const merge_all *) m;
 	const file_source *f = source_file_of(a->heap[0]);
@@ -376,7 +376,7 @@ merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_windo
 }
 
 wide_status
-merge_window_leave(merge *m, uint32_t row)
+merge_span_leave(merge *m, uint32_t row)
 {
 	merge_all  *a = ALL(m);
 

@@ -40,21 +40,21 @@ extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
  * other source has an entry: these are all entries of those rows.  The merge
  * stands at the first entry of a row.  block NULL: that source is no file.
  */
-typedef struct merge_window
+typedef struct merge_span
 {
 	block_cursor *block;
 	uint32_t	row, end;
 	uint64_t	seq;			/* of all entries, if not 0 */
-} merge_window;
+} merge_span;
 
 /* The block, with no rows yet. */
-extern void merge_window_block(const merge *m, merge_window *w);
+extern void merge_span_block(const merge *m, merge_span *w);
 
 /* Its rows below hi (NULL: open). */
-extern wide_status merge_window_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_window *w);
+extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w);
 
 /* Move on to the first entry of a row of it (end: also behind the block). */
-extern wide_status merge_window_leave(merge *m, uint32_t row);
+extern wide_status merge_span_leave(merge *m, uint32_t row);
 extern void merge_used(merge *m);	/* bytes of the current entry are given out */
 extern void merge_unused(merge *m); /* nothing given out before is in use any more */
 extern int	merge_sources(const merge *m);

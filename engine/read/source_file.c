@@ -71,7 +71,7 @@ file_close(file_source *f)
 		return;
 	file_statistics(f);
 	sst_cursor_close(&f->cursor);
-	sst_put(f->s.db, f->reader);
+	sst_reader_put(f->s.db, f->reader);
 	f->reader = NULL;
 	f->at = -1;
 	f->s.used = false;
@@ -86,11 +86,11 @@ file_open(file_source *f, int i)
 	if (f->at == i)
 		return WIDE_OK;
 	file_close(f);
-	TRY(sst_get(f->s.db, &f->files[i], &f->reader));
+	TRY(sst_reader_get(f->s.db, &f->files[i], &f->reader));
 	st = sst_cursor_open(f->s.db, f->reader, f->flags, &f->cursor);
 	if (st != WIDE_OK)
 	{
-		sst_put(f->s.db, f->reader);
+		sst_reader_put(f->s.db, f->reader);
 		f->reader = NULL;
 		return st;
 	}
@@ -109,13 +109,13 @@ ask_filter(file_source *f, sst_reader *r, bool *may)
 {
 	const source_limits *l = f->s.limits;
 
-	if (!sst_filter_pays(r))
+	if (!sst_reader_filter_pays(r))
 		return WIDE_OK;
 	if (l->row == NULL)
-		return sst_may_have_prefix(r, l->prefix, l->prefixlen, may);
+		return sst_reader_may_have_prefix(r, l->prefix, l->prefixlen, may);
 	if (l->column == NULL)
-		return sst_may_have_row(r, l->row, l->rowlen, may);
-	return sst_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
+		return sst_reader_may_have_row(r, l->row, l->rowlen, may);
+	return sst_reader_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
 }
 
 /* Can the file be left out?  Opens it when a filter has to be asked. */
@@ -144,9 +144,9 @@ file_skipped(file_source *f, int i, bool *skip)
 		sst_reader *r;
 		wide_status st;
 
-		TRY(sst_get(f->s.db, meta, &r));
+		TRY(sst_reader_get(f->s.db, meta, &r));
 		st = ask_filter(f, r, &may);
-		sst_put(f->s.db, r);
+		sst_reader_put(f->s.db, r);
 		TRY(st);
 	}
 	else
@@ -194,7 +194,7 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 	{
 		bool		skip;
 
-		if (l != NULL && l->hi != NULL && !file_overlaps(&f->files[i], NULL, 0, l->hi, l->hilen))
+		if (l != NULL && l->hi != NULL && !file_meta_overlaps_range(&f->files[i], NULL, 0, l->hi, l->hilen))
 		{
 			if (l->stats != NULL)
 				l->stats->files_skipped_key += (uint64_t) (f->nfiles - i);
@@ -226,7 +226,7 @@ files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 	{
 		int			mid = (lo + hi) / 2;
 
-		if (file_overlaps(&f->files[mid], ukey, rowlen, NULL, 0))
+		if (file_meta_overlaps_range(&f->files[mid], ukey, rowlen, NULL, 0))
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -264,7 +264,7 @@ files_row_before(file_source *f, const uint8_t *ukey, uint32_t klen, buffer *row
 		const entry *e;
 		bool		skip;
 
-		if (!file_overlaps(&f->files[i], NULL, 0, ukey, klen))
+		if (!file_meta_overlaps_range(&f->files[i], NULL, 0, ukey, klen))
 			continue;
 		if (l != NULL && l->by_time && f->files[i].ts_max < l->ts_min)
 			continue;
@@ -294,7 +294,7 @@ can_wait(const source *s, const entry *first)
 	{
 		const file_meta *meta = &f->files[i];
 
-		if (!file_overlaps(meta, NULL, 0, l->column, l->columnlen))
+		if (!file_meta_overlaps_range(meta, NULL, 0, l->column, l->columnlen))
 			break;
 		/* a delete that hides the entry itself is no older, but those of the family come before what they hide */
 		if (meta->tombstones > 0 || meta->ts_max >= first->ts)
@@ -344,7 +344,7 @@ static void
 free_source(source *s)
 {
 	file_close((file_source *) s);
-	spare_free(s, sizeof(file_source));
+	pool_free(s, sizeof(file_source));
 }
 
 const source_ops source_file_ops = {
@@ -360,10 +360,10 @@ const source_ops source_file_ops = {
 wide_status
 source_file_new(wide_db *db, const file_meta *files, int n, int flags, source **out)
 {
-	file_source *f = spare_alloc(sizeof(*f));
+	file_source *f = pool_alloc(sizeof(*f));
 
 	if (f == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	f->s.ops = &source_file_ops;
 	f->s.db = db;
 	f->s.family = n > 0 ? files[0].family : 0;

@@ -14,15 +14,15 @@
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/set/memtable.h"
 #include "engine/read/source.h"
 
 typedef struct memtable_source
 {
 	source		s;				/* first */
-	mem_cursor	cursor;
+	memtable_cursor	cursor;
 	uint32_t	unseen;			/* entries that were invisible, in a row */
 } memtable_source;
 
@@ -35,18 +35,18 @@ mem_current(memtable_source *m)
 	const source_limits *l = s->limits;
 
 	if (l != NULL && l->pass_old)
-		for (uint32_t n = 1; mem_valid(&m->cursor) && m->cursor.family == s->family && m->cursor.e.ts < l->ts_min; n++)
+		for (uint32_t n = 1; memtable_valid(&m->cursor) && m->cursor.family == s->family && m->cursor.e.ts < l->ts_min; n++)
 		{
 			if (n % OLD_STEPS == 0)
 			{
 				if (l->hi != NULL && ukey_compare(m->cursor.e.ukey, m->cursor.e.klen, l->hi, l->hilen) >= 0)
 					break;
-				if (interrupted(s->db))
-					return wide_fail(WIDE_INTERRUPTED, "interrupted");
+				if (host_interrupted(s->db))
+					return status_fail(WIDE_INTERRUPTED, "interrupted");
 			}
-			mem_next(&m->cursor);
+			memtable_next(&m->cursor);
 		}
-	s->e = mem_valid(&m->cursor) && m->cursor.family == s->family ? &m->cursor.e : NULL;
+	s->e = memtable_valid(&m->cursor) && m->cursor.family == s->family ? &m->cursor.e : NULL;
 	return WIDE_OK;
 }
 
@@ -72,10 +72,10 @@ mem_next_seen(memtable_source *m)
 			 atomic_load_explicit(&m->cursor.m.t->ts_ahead, memory_order_acquire) <= l->seen_ts)
 	{
 		m->unseen = 0;
-		mem_seek(&m->cursor, s->family, e->ukey, e->klen, l->seen_ts, SEQ_MAX);
+		memtable_seek(&m->cursor, s->family, e->ukey, e->klen, l->seen_ts, SEQ_MAX);
 		return;
 	}
-	mem_next(&m->cursor);
+	memtable_next(&m->cursor);
 }
 
 static wide_status
@@ -83,7 +83,7 @@ seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	memtable_source *m = (memtable_source *) s;
 
-	mem_seek(&m->cursor, s->family, ukey, klen, ts, seq);
+	memtable_seek(&m->cursor, s->family, ukey, klen, ts, seq);
 	return mem_current(m);
 }
 
@@ -101,8 +101,8 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
 	memtable_source *m = (memtable_source *) s;
 
-	mem_seek_before(&m->cursor, s->family, ukey, klen);
-	if (!mem_valid(&m->cursor) || m->cursor.family != s->family)
+	memtable_seek_before(&m->cursor, s->family, ukey, klen);
+	if (!memtable_valid(&m->cursor) || m->cursor.family != s->family)
 		return WIDE_END;
 	return buffer_append(row, m->cursor.e.ukey, m->cursor.e.rowlen);
 }
@@ -110,7 +110,7 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 static void
 free_source(source *s)
 {
-	spare_free(s, sizeof(memtable_source));
+	pool_free(s, sizeof(memtable_source));
 }
 
 static const source_ops memtable_ops = {
@@ -123,14 +123,14 @@ static const source_ops memtable_ops = {
 wide_status
 source_memtable_new(wide_db *db, const mem *m, wide_family_id family, source **out)
 {
-	memtable_source *ms = spare_alloc(sizeof(*ms));
+	memtable_source *ms = pool_alloc(sizeof(*ms));
 
 	if (ms == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	ms->s.ops = &memtable_ops;
 	ms->s.db = db;
 	ms->s.family = family;
-	mem_cursor_open(&ms->cursor, m);
+	memtable_cursor_open(&ms->cursor, m);
 	*out = &ms->s;
 	return WIDE_OK;
 }

@@ -109,15 +109,15 @@ add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double 
 static void
 mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
 {
-	mem_cursor	c;
+	memtable_cursor	c;
 	uint64_t	dead = 0;
 	bool		deletes = false;
 
 	*present = *alive = 0;
-	mem_cursor_open(&c, m);
-	mem_seek(&c, family, row, rowlen, INT64_MAX, SEQ_MAX);
-	for (int i = 0; i < ROW_ENTRIES && mem_valid(&c) && c.family == family && c.e.rowlen == rowlen &&
-		 memcmp(c.e.ukey, row, rowlen) == 0; i++, mem_next(&c))
+	memtable_cursor_open(&c, m);
+	memtable_seek(&c, family, row, rowlen, INT64_MAX, SEQ_MAX);
+	for (int i = 0; i < ROW_ENTRIES && memtable_valid(&c) && c.family == family && c.e.rowlen == rowlen &&
+		 memcmp(c.e.ukey, row, rowlen) == 0; i++, memtable_next(&c))
 	{
 		*present = 1;
 		if (c.e.type == ENTRY_DELETE_FAMILY)
@@ -137,13 +137,13 @@ mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen
 static wide_status
 mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *entries)
 {
-	uint32_t	nodes[MEM_SAMPLE];
+	uint32_t	nodes[MEMTABLE_SAMPLE];
 	buffer		end = {0};
 	double		each;
 
 	TRY(buffer_append(&end, row, rowlen));
 	end.data[rowlen - 1] = 0x02;
-	*entries = mem_sample(m, family, row, rowlen, end.data, rowlen, nodes, &each);
+	*entries = memtable_sample(m, family, row, rowlen, end.data, rowlen, nodes, &each);
 	*entries = *entries < 1 ? 1 : *entries * each;
 	buffer_free(&end);
 	return WIDE_OK;
@@ -156,26 +156,26 @@ mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_
 static wide_status
 ask_memtable(question *q, origin *o)
 {
-	uint32_t	nodes[MEM_SAMPLE];
+	uint32_t	nodes[MEMTABLE_SAMPLE];
 	double		each;
 	const uint8_t *lo = lower_bound(q);
-	int			n = mem_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "", lo != NULL ? (uint32_t) q->lo.len : 0,
+	int			n = memtable_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "", lo != NULL ? (uint32_t) q->lo.len : 0,
 							   upper_bound(q), (uint32_t) q->hi.len, nodes, &each);
 	int			most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
 	const uint8_t *row = NULL;
 	uint32_t	rowlen = 0;
 	double		seen = 0,
 				dead = 0;
-	mem_cursor	c;
+	memtable_cursor	c;
 
-	mem_cursor_open(&c, &o->m);
+	memtable_cursor_open(&c, &o->m);
 	for (int i = 0; i < most; i++)
 	{
 		double		entries = 1,
 					present,
 					alive;
 
-		mem_cursor_at(&c, nodes[(int64_t) i * n / most]);
+		memtable_cursor_at(&c, nodes[(int64_t) i * n / most]);
 		o->bytes += (c.e.klen + c.e.vlen) * each * n / most;
 		if (each == 1 && row != NULL && rowlen == c.e.rowlen && memcmp(row, c.e.ukey, rowlen) == 0)
 			continue;
@@ -213,7 +213,7 @@ file_inside(const question *q, const file_meta *f)
 static bool
 overlaps(const question *q, const file_meta *f)
 {
-	return file_overlaps(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len);
+	return file_meta_overlaps_range(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len);
 }
 
 static wide_status
@@ -233,10 +233,10 @@ ask_file(question *q, origin *o, const file_meta *f)
 	{
 		bool		inside = file_inside(q, f);
 
-		TRY(sst_get(q->db, f, &r));
-		st = sst_extent_of(r, inside ? NULL : lower_bound(q), (uint32_t) q->lo.len,
+		TRY(sst_reader_get(q->db, f, &r));
+		st = sst_estimate_extent(r, inside ? NULL : lower_bound(q), (uint32_t) q->lo.len,
 						   inside ? NULL : upper_bound(q), (uint32_t) q->hi.len, &e);
-		sst_put(q->db, r);
+		sst_reader_put(q->db, r);
 	}
 	o->rows += e.rows;
 	o->dead += e.dead;
@@ -261,8 +261,8 @@ add_file_probe(void *arg, const uint8_t *ukey, uint32_t klen)
 				alive;
 
 	if (rowlen == 0)
-		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	TRY(sst_row_likely(a->r, ukey, rowlen, &present, &alive));
+		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
+	TRY(sst_estimate_row_likely(a->r, ukey, rowlen, &present, &alive));
 	return add_probe(a->o, ukey, rowlen, 1, alive);
 }
 
@@ -288,10 +288,10 @@ probe_files(question *q, origin *o)
 		i++;
 		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
 			continue;
-		TRY(sst_get(q->db, &o->files[f], &a.r));
-		st = sst_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len,
+		TRY(sst_reader_get(q->db, &o->files[f], &a.r));
+		st = sst_estimate_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len,
 							  (uint32_t) (q->probes > files ? q->probes / files : 1), add_file_probe, &a);
-		sst_put(q->db, a.r);
+		sst_reader_put(q->db, a.r);
 		TRY(st);
 	}
 	return WIDE_OK;
@@ -316,11 +316,11 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 		else
 			hi = mid;
 	}
-	if (lo == 0 || !file_overlaps(&o->files[lo - 1], row, rowlen, NULL, 0))
+	if (lo == 0 || !file_meta_overlaps_range(&o->files[lo - 1], row, rowlen, NULL, 0))
 		return WIDE_OK;
-	TRY(sst_get(q->db, &o->files[lo - 1], &r));
-	st = sst_row_likely(r, row, rowlen, present, alive);
-	sst_put(q->db, r);
+	TRY(sst_reader_get(q->db, &o->files[lo - 1], &r));
+	st = sst_estimate_row_likely(r, row, rowlen, present, alive);
+	sst_reader_put(q->db, r);
 	return st;
 }
 
@@ -491,7 +491,7 @@ find_origins(question *q, const set_pin *pin, const set_files *files)
 
 	q->origins = calloc((size_t) (SET_LEVELS + level0 + pin->nmem), sizeof *q->origins);
 	if (q->origins == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for an estimate");
+		return status_fail(WIDE_NOMEM, "out of memory for an estimate");
 	for (int level = SET_LEVELS - 1; level > 0; level--)
 	{
 		origin	   *o = &q->origins[q->n];
@@ -508,7 +508,7 @@ find_origins(question *q, const set_pin *pin, const set_files *files)
 	for (int i = pin->nmem - 1; i >= 0; i--)
 	{
 		q->origins[q->n].in_memory = true;
-		mem_at(q->db, pin->mem[i], &q->origins[q->n++].m);
+		memtable_at(q->db, pin->mem[i], &q->origins[q->n++].m);
 	}
 	return WIDE_OK;
 }
@@ -524,7 +524,7 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 	memset(out, 0, sizeof *out);
 	q.open_lo = range == NULL || range->lo.len == 0;
 	q.open_hi = range == NULL || range->hi.data == NULL;
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!q.open_lo)
 		TRY_GOTO(key_make_row(&q.lo, range->lo));
 	if (!q.open_hi)
@@ -534,8 +534,8 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 		st = WIDE_OK;
 		goto done;
 	}
-	TRY_GOTO(set_pin_take(db, &pin));
-	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	TRY_GOTO(pin_take(db, &pin));
+	TRY_GOTO(pin_files(db, &pin, family, &files));
 	TRY_GOTO(find_origins(&q, &pin, &files));
 	for (int i = 0; i < q.n; i++)
 	{
@@ -549,7 +549,7 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 	}
 	TRY_GOTO(add_up(&q, out));
 done:
-	set_pin_drop(db, &pin);
+	pin_drop(db, &pin);
 	for (int i = 0; i < q.n; i++)
 		buffer_free(&q.origins[i].keys);
 	free(q.origins);
@@ -585,14 +585,14 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 	sample	   *s;
 
 	if (rowlen == 0)
-		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
+		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
 	if (a->n == a->cap)
 	{
 		int			cap = a->cap == 0 ? 256 : 2 * a->cap;
 
 		s = realloc(a->s, (size_t) cap * sizeof *s);
 		if (s == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory");
+			return status_fail(WIDE_NOMEM, "out of memory");
 		a->s = s;
 		a->cap = cap;
 	}
@@ -600,7 +600,7 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 	if (key_decode_part(ukey, rowlen, &raw, &row) != WIDE_OK)
 	{
 		buffer_free(&raw);
-		return wide_fail(WIDE_CORRUPT, "a key of an index is malformed");
+		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
 	}
 	s = &a->s[a->n];
 	s->row = malloc(row.len + 1);
@@ -610,7 +610,7 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 	s->weight = a->weight;
 	a->n += s->row != NULL;
 	buffer_free(&raw);
-	return s->row != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory");
+	return s->row != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory");
 }
 
 static int
@@ -629,10 +629,10 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 	uint64_t	every = f->blocks / ((uint64_t) n * SAMPLES) + 1;
 	wide_status st;
 
-	TRY(sst_get(db, f, &r));
+	TRY(sst_reader_get(db, f, &r));
 	a->weight = f->blocks > 0 ? (double) f->bytes * (double) every / (double) f->blocks : 0;
-	st = sst_sample_keys(r, (uint32_t) every, add_sample, a);
-	sst_put(db, r);
+	st = sst_estimate_sample_keys(r, (uint32_t) every, add_sample, a);
+	sst_reader_put(db, r);
 	return st;
 }
 
@@ -641,33 +641,33 @@ static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
 	mem			m;
-	mem_cursor	c;
-	uint32_t	nodes[MEM_SAMPLE];
+	memtable_cursor	c;
+	uint32_t	nodes[MEMTABLE_SAMPLE];
 	double		each;
 	uint64_t	total,
 				every,
 				i = 0;
 	int			sampled;
 
-	mem_at(db, index, &m);
+	memtable_at(db, index, &m);
 	total = atomic_load(&m.t->cells);
 	if (total == 0)
 		return WIDE_OK;
-	mem_cursor_open(&c, &m);
-	sampled = mem_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
+	memtable_cursor_open(&c, &m);
+	sampled = memtable_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
 	if (each == 1 || rough)
 	{
 		a->weight = (double) atomic_load(&m.t->used) / 2 * each / (double) total;
 		for (int k = 0; k < sampled; k++)
 		{
-			mem_cursor_at(&c, nodes[k]);
+			memtable_cursor_at(&c, nodes[k]);
 			TRY(add_sample(a, c.e.ukey, c.e.klen));
 		}
 		return WIDE_OK;
 	}
 	every = total / ((uint64_t) n * SAMPLES) + 1;
 	a->weight = (double) atomic_load(&m.t->used) / 2 * (double) every / (double) total;
-	for (mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX); mem_valid(&c) && c.family == family; mem_next(&c))
+	for (memtable_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX); memtable_valid(&c) && c.family == family; memtable_next(&c))
 		if (i++ % every == 0)
 			TRY(add_sample(a, c.e.ukey, c.e.klen));
 	return WIDE_OK;
@@ -711,11 +711,11 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 	set_files	files;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (n < 2)
 		return WIDE_OK;
-	TRY_GOTO(set_pin_take(db, &pin));
-	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+	TRY_GOTO(pin_take(db, &pin));
+	TRY_GOTO(pin_files(db, &pin, family, &files));
 	for (int i = 0; i < files.n; i++)
 		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
 	for (int i = 0; i < pin.nmem; i++)
@@ -726,7 +726,7 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 		st = emit_splits(&a, n, fn, arg);
 	}
 done:
-	set_pin_drop(db, &pin);
+	pin_drop(db, &pin);
 	for (int i = 0; i < a.n; i++)
 		free(a.s[i].row);
 	free(a.s);

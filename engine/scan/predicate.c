@@ -121,25 +121,25 @@ check(const wide_predicate *w, int nfamilies)
 	size_t		width;
 
 	if (w->family < 0 || w->family >= nfamilies)
-		return wide_fail(WIDE_INVALID, "a predicate is on family %d of %d", w->family, nfamilies);
+		return status_fail(WIDE_INVALID, "a predicate is on family %d of %d", w->family, nfamilies);
 	if (w->qualifier.len > WIDE_MAX_QUALIFIER)
-		return wide_fail(WIDE_LIMIT, "a qualifier has at most %d bytes", WIDE_MAX_QUALIFIER);
+		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes", WIDE_MAX_QUALIFIER);
 	if ((unsigned) w->op > WIDE_OP_NOT_NULL || (unsigned) w->kind > WIDE_KIND_TIME)
-		return wide_fail(WIDE_INVALID, "a predicate has no such operator or kind");
+		return status_fail(WIDE_INVALID, "a predicate has no such operator or kind");
 	if (!takes_value(w->op))
 		return WIDE_OK;
 	if (w->nvalues < 0 || (w->op != WIDE_OP_IN && w->op != WIDE_OP_NOT_IN && w->nvalues != 1))
-		return wide_fail(WIDE_INVALID, "a predicate has %d values", w->nvalues);
+		return status_fail(WIDE_INVALID, "a predicate has %d values", w->nvalues);
 	if (w->kind == WIDE_KIND_BYTES || w->nvalues == 0)
 		return WIDE_OK;
 	width = w->values[0].len;
 	if (w->op == WIDE_OP_PREFIX)
-		return wide_fail(WIDE_INVALID, "numbers have no prefix");
+		return status_fail(WIDE_INVALID, "numbers have no prefix");
 	if (width != 8 && (w->kind == WIDE_KIND_TIME || (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
-		return wide_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
+		return status_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
 	for (int i = 1; i < w->nvalues; i++)
 		if (w->values[i].len != width)
-			return wide_fail(WIDE_INVALID, "the numbers of a predicate differ in width");
+			return status_fail(WIDE_INVALID, "the numbers of a predicate differ in width");
 	return WIDE_OK;
 }
 
@@ -222,7 +222,7 @@ clause_index(const int *numbers, uint32_t n, int clause)
 }
 
 wide_status
-predicates_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
+predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 {
 	const wide_predicate **order = NULL;
 	int		   *numbers = NULL;
@@ -252,7 +252,7 @@ predicates_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 	if (order == NULL || numbers == NULL || p->columns == NULL || p->clauses == NULL || p->list == NULL ||
 		p->values == NULL || p->bytes == NULL)
 	{
-		st = wide_fail(WIDE_NOMEM, "out of memory for the predicates of a scan");
+		st = status_fail(WIDE_NOMEM, "out of memory for the predicates of a scan");
 		goto done;
 	}
 	p->nclauses = clause_numbers(list, n, numbers);
@@ -281,7 +281,7 @@ done:
 }
 
 void
-predicates_free(predicates *p)
+predicate_free(predicates *p)
 {
 	free(p->columns);
 	free(p->clauses);
@@ -310,7 +310,7 @@ clause_families(const wide_predicate *list, int n, int clause, int nfamilies, bo
 }
 
 bool
-predicates_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
+predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
 {
 	int			best = -1,
 				least = nfamilies + 1,
@@ -339,7 +339,7 @@ asks_since(const predicate *p, int64_t *least)
 }
 
 bool
-predicates_since(const predicates *p, const predicate_column *c, int64_t *since)
+predicate_since(const predicates *p, const predicate_column *c, int64_t *since)
 {
 	bool		any = false;
 
@@ -368,7 +368,7 @@ predicates_since(const predicates *p, const predicate_column *c, int64_t *since)
 /* ------------------------------------------------------------------- test */
 
 void
-predicates_row(predicates *p)
+predicate_row(predicates *p)
 {
 	p->unsure = false;
 	for (uint32_t i = 0; i < p->nclauses; i++)
@@ -451,7 +451,7 @@ test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 }
 
 bool
-predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts)
+predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts)
 {
 	for (int i = 0; i < c->n; i++)
 	{

@@ -60,25 +60,25 @@ typedef struct predicates
 } predicates;
 
 /* Copies and checks; ncolumns 0 when there are none. */
-extern wide_status predicates_init(predicates *p, const wide_predicate *list, int n, int nfamilies);
-extern void predicates_free(predicates *p);
+extern wide_status predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies);
+extern void predicate_free(predicates *p);
 
 /*
  * The families of which a row that passes surely has one: leads[family] is set
  * for these.  false: it may have none of them (leads is untouched).
  */
-extern bool predicates_lead(const wide_predicate *list, int n, int nfamilies, bool *leads);
+extern bool predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads);
 
 /* A new row. */
-extern void predicates_row(predicates *p);
+extern void predicate_row(predicates *p);
 
 /* What is in a column and its timestamp, NULL = nothing; false: the row is out. */
-extern bool predicates_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts);
+extern bool predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts);
 
 /*
  * Does no row pass unless the column's timestamp is at least *since?  The
  * greatest such; false: nothing of the kind is asked for.
  */
-extern bool predicates_since(const predicates *p, const predicate_column *c, int64_t *since);
+extern bool predicate_since(const predicates *p, const predicate_column *c, int64_t *since);
 
 #endif							/* WIDE_PREDICATE_H */

@@ -2,9 +2,9 @@
  * scan.c - rows in order, assembled from the families' merged entries.
  *
  * Each family has its own merge of sources (private batch, memtables, files)
- * and its own view_read.  A row is the smallest row key at which any family
+ * and its own visibility.  A row is the smallest row key at which any family
  * stands (forward), or the largest below the last one (reverse: found source by
- * source, then read forward).  view.c decides what is visible in it.
+ * source, then read forward).  visibility.c decides what is visible in it.
  *
  * Ranges of one row (row, row 00) are gets: filters of files are asked, and
  * nothing is moved on afterwards.
@@ -34,13 +34,13 @@
 #include "engine/shared/segment.h"
 #include "engine/set/snapshot.h"
 #include "engine/read/merge.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
-#include "engine/scan/scan_run.h"
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
@@ -66,7 +66,7 @@ begin_row(wide_scan *s)
 		s->families[i].ready = false;
 	if (s->ntesting > 0)
 	{
-		predicates_row(&s->pred);
+		predicate_row(&s->pred);
 		s->untested = s->pred.ncolumns;
 	}
 	return WIDE_OK;
@@ -116,7 +116,7 @@ get_ready(wide_scan *s, scan_family *f)
 	f->show = true;
 	f->test = NULL;
 	if (f->present)
-		view_read_row(&f->view);
+		visibility_row(&f->view);
 	return WIDE_OK;
 }
 
@@ -232,7 +232,7 @@ filter_row(wide_scan *s, bool *accepted)
 	s->key.len = 0;
 	TRY(buffer_reserve(&s->key, s->row.len));
 	TRY(key_decode_part(s->row.data, s->row.len, &s->key, &key));
-	TRY(scan_ask_filter(s, &s->row, key, &verdict));
+	TRY(scan_range_ask_filter(s, &s->row, key, &verdict));
 	*accepted = verdict == WIDE_ROW_ACCEPT;
 	if (*accepted)
 		return WIDE_OK;
@@ -243,7 +243,7 @@ filter_row(wide_scan *s, bool *accepted)
 		s->open = false;
 		return WIDE_OK;
 	}
-	return verdict == WIDE_ROW_SEEK ? scan_go_to_sought(s) : leave_row(s);
+	return verdict == WIDE_ROW_SEEK ? scan_range_go_to_sought(s) : leave_row(s);
 }
 
 /* Go to the next row in which anything stands, and which the filter accepts. */
@@ -260,7 +260,7 @@ next_row(wide_scan *s)
 		{
 			if (s->range >= s->nranges)
 				return WIDE_END;
-			TRY(scan_open_range(s));
+			TRY(scan_range_open(s));
 			if (!s->open)
 				continue;
 		}
@@ -292,9 +292,9 @@ other_cells(wide_scan *s, scan_family *f)
 	TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
 	f->done = f->in_column = f->held = false;
 	f->steps = 0;
-	view_read_row(&f->view);
+	visibility_row(&f->view);
 	f->want = WIDE_WANT_EXISTS;
-	st = scan_family_row(s, f, &full);
+	st = scan_row_family(s, f, &full);
 	f->want = want;
 	return st;
 }
@@ -304,7 +304,7 @@ static void
 drop_cells(wide_scan *s)
 {
 	s->stats.cells_returned -= (uint64_t) s->ncells;
-	scan_let_go(s);
+	scan_row_let_go(s);
 }
 
 /* The row is in, but not all that is wanted could be kept: begin again, without tests. */
@@ -338,7 +338,7 @@ read_cells(wide_scan *s, bool *full)
 			break;
 		TRY(get_ready(s, f));
 		if (!f->done || f->held || f->tested < f->ncols)
-			TRY(scan_family_row(s, f, full));
+			TRY(scan_row_family(s, f, full));
 		if (s->rejected)
 			return WIDE_OK;
 		if (s->overflow && i + 1 == s->ntesting)
@@ -371,7 +371,7 @@ read_row(wide_scan *s, bool *full)
 		{
 			TRY(get_ready(s, &s->families[i]));
 			if (!s->families[i].done)
-				TRY(scan_family_row(s, &s->families[i], full));
+				TRY(scan_row_family(s, &s->families[i], full));
 		}
 	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
 		if (s->families[i].any_exists && s->families[i].present && s->families[i].passed_over)
@@ -388,10 +388,10 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	wide_status st;
 
 	*out = NULL;
-	TRY(shm_check(db));
-	s = spare_alloc(sizeof(*s));
+	TRY(segment_check(db));
+	s = pool_alloc(sizeof(*s));
 	if (s == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	s->db = db;
 	s->snap = snap;
 	s->reverse = spec->reverse;
@@ -412,11 +412,11 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->filter_arg = spec->filter_arg;
 	s->filter_follows = spec->filter_follows;
 	s->calls = 1;
-	TRY_GOTO(predicates_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
-	TRY_GOTO(scan_families_open(s, spec));
-	TRY_GOTO(scan_set_ranges(s, spec->ranges, spec->nranges));
-	TRY_GOTO(scan_make_sources(s));
-	scan_run_init(s);
+	TRY_GOTO(predicate_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
+	TRY_GOTO(scan_open_families(s, spec));
+	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
+	TRY_GOTO(scan_sources_make(s));
+	scan_block_init(s);
 	*out = s;
 	return WIDE_OK;
 done:
@@ -428,11 +428,11 @@ done:
 static wide_status
 refresh(wide_scan *s)
 {
-	if (s->pinned && !scan_pin_is_stale(s))
+	if (s->pinned && !scan_sources_stale(s))
 		return WIDE_OK;
-	TRY(scan_run_drop(s));
-	scan_leave_sources(s);
-	TRY(scan_make_sources(s));
+	TRY(scan_block_drop(s));
+	scan_sources_leave(s);
+	TRY(scan_sources_make(s));
 	return s->open && !(s->cur->point && s->point_done) ? scan_range_seek(s) : WIDE_OK;
 }
 
@@ -452,7 +452,7 @@ scan_step(wide_scan *s, wide_row *row)
 
 		if (first && s->run.possible)
 		{
-			TRY(scan_run_next(s));
+			TRY(scan_block_next(s));
 			if (wide_scan_ready(s, row))
 				return WIDE_OK;
 		}
@@ -481,8 +481,8 @@ scan_step(wide_scan *s, wide_row *row)
 static wide_status
 step_back(wide_scan *s)
 {
-	scan_let_go(s);
-	scan_leave_sources(s);
+	scan_row_let_go(s);
+	scan_sources_leave(s);
 	if (!s->in_row && !s->row_exists)
 		return WIDE_OK;
 	s->in_row = s->row_exists = false;
@@ -504,9 +504,9 @@ wide_scan_next(wide_scan *s, wide_row *row)
 	if (wide_scan_ready(s, row))
 		return WIDE_OK;
 	memset(row, 0, sizeof(*row));
-	scan_let_go(s);
+	scan_row_let_go(s);
 	TRY(s->failed);
-	TRY(shm_check(s->db));
+	TRY(segment_check(s->db));
 	/* the next part of a row: there is no way back to its beginning, so it is not interrupted */
 	if (s->in_row)
 		s->db->host.interrupted = NULL;
@@ -525,9 +525,9 @@ wide_scan_park(wide_scan *s)
 {
 	if (s->in_row || !s->pinned || s->failed != WIDE_OK)
 		return;
-	s->failed = scan_run_drop(s);
-	scan_let_go(s);
-	scan_leave_sources(s);
+	s->failed = scan_block_drop(s);
+	scan_row_let_go(s);
+	scan_sources_leave(s);
 }
 
 void
@@ -537,7 +537,7 @@ wide_scan_statistics(const wide_scan *s, wide_scan_stats *out)
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_statistics(s->families[i].m);
-	scan_run_count((wide_scan *) s);
+	scan_block_count((wide_scan *) s);
 	*out = s->stats;
 }
 
@@ -547,14 +547,14 @@ wide_scan_close(wide_scan *s)
 	if (s == NULL)
 		return;
 	scan_count(s);
-	scan_let_go(s);
-	scan_drop_sources(s);
+	scan_row_let_go(s);
+	scan_sources_drop(s);
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
 		if (f->view_made)
-			view_read_free(&f->view);
+			visibility_free(&f->view);
 		buffer_free(&f->quals);
 		buffer_free(&f->column);
 		buffer_free(&f->ukey);
@@ -562,16 +562,16 @@ wide_scan_close(wide_scan *s)
 		buffer_free(&f->before);
 		free(f->cols);
 	}
-	scan_free_memory(s);
-	scan_run_free(s);
+	scan_row_free_memory(s);
+	scan_block_free(s);
 	buffer_free(&s->bounds);
 	buffer_free(&s->row);
 	buffer_free(&s->bound);
 	buffer_free(&s->sought);
 	buffer_free(&s->after);
 	buffer_free(&s->key);
-	predicates_free(&s->pred);
-	scan_families_free(s);
+	predicate_free(&s->pred);
+	scan_open_families_free(s);
 	free(s->ranges);
-	spare_free(s, sizeof(*s));
+	pool_free(s, sizeof(*s));
 }

@@ -2,7 +2,7 @@
 #include "engine/scan/scan_count.h"
 #include "engine/shared/counter.h"
 #include "engine/read/merge.h"
-#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 
 /* Bring the store's statistics up to date. */
@@ -12,9 +12,9 @@ scan_count(wide_scan *s)
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_restart(s->families[i].m);
-	scan_run_count(s);
-	stat_add(s->db, STAT_ROWS_READ, s->stats.rows_returned - s->counted_rows);
-	stat_add(s->db, STAT_CELLS_READ, s->stats.cells_returned - s->counted_cells);
+	scan_block_count(s);
+	counter_add(s->db, COUNTER_ROWS_READ, s->stats.rows_returned - s->counted_rows);
+	counter_add(s->db, COUNTER_CELLS_READ, s->stats.cells_returned - s->counted_cells);
 	s->counted_rows = s->stats.rows_returned;
 	s->counted_cells = s->stats.cells_returned;
 }

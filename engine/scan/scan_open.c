@@ -24,7 +24,7 @@
 #include "engine/set/catalog.h"
 #include "engine/set/catalog_delta.h"
 #include "engine/set/snapshot.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/batch/batch.h"
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_row.h"
@@ -60,7 +60,7 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	if (spec->want == WIDE_WANT_RANGE)
 	{
 		if (spec->nquals < 1)
-			return wide_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
+			return status_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
 		TRY(add_qualifier(f, spec->quals[0], &at, &f->lo_len));
 		if (spec->nquals > 1 && spec->quals[1].data != NULL)
 			TRY(add_qualifier(f, spec->quals[1], &at, &f->hi_len));
@@ -68,7 +68,7 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	f->ntests = ntests;
 	f->cols = calloc((size_t) (n + ntests) + 1, sizeof(*f->cols));
 	if (f->cols == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	while (i < n || t < ntests)
 	{
 		scan_column *col = &f->cols[f->ncols++];
@@ -97,14 +97,14 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wid
 	for (int i = 0; i < n && i < 64; i++)
 		if (list[i].id == id)
 		{
-			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_OWN, now);
+			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_BATCH, now);
 			*out = list[i];
 		}
 	return true;
 }
 
 wide_status
-scan_make_view(wide_scan *s, scan_family *f)
+scan_open_visibility(wide_scan *s, scan_family *f)
 {
 	family_floor floors[FAMILY_FLOORS];
 	wide_family family;
@@ -112,15 +112,15 @@ scan_make_view(wide_scan *s, scan_family *f)
 	int			nexcluded;
 
 	if (f->view_made)
-		view_read_free(&f->view);
+		visibility_free(&f->view);
 	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
 		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	f->view_made = true;
-	TRY(view_read_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
+	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
 					   s->now, s->ts_min, s->ts_max, f->max_versions));
 	if (s->filtered)
-		view_read_filter(&f->view, s->show_min, s->show_max);
+		visibility_filter(&f->view, s->show_min, s->show_max);
 	return WIDE_OK;
 }
 
@@ -131,7 +131,7 @@ limit_since(wide_scan *s, scan_family *f)
 	int64_t		since;
 
 	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 || f->cols[0].test == NULL ||
-		!predicates_since(&s->pred, f->cols[0].test, &since))
+		!predicate_since(&s->pred, f->cols[0].test, &since))
 		return;
 	f->since = true;
 	f->limits.by_time = true;
@@ -163,7 +163,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	f->limits.seen_seq = s->seq;
 	f->limits.seen_ts = snapshot_newest_ts(s->snap);
 	f->limits.stats = &s->stats;
-	f->limits.keep = scan_keep_block;
+	f->limits.keep = scan_row_keep_block;
 	f->limits.keep_arg = s;
 	f->limits.ts_min = INT64_MIN;
 	if (s->ts_min != 0 || s->ts_max != 0)
@@ -175,7 +175,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 											   .nquals = f->want == spec->want ? spec->nquals : 0},
 					   &s->pred.columns[first], n));
 	limit_since(s, f);
-	return scan_make_view(s, f);
+	return scan_open_visibility(s, f);
 }
 
 /*
@@ -202,7 +202,7 @@ lead_by_time(wide_scan *s)
  * on with the greatest of bytes.
  */
 void
-scan_range_prefix(scan_range *r, const wide_range *range)
+scan_open_range_prefix(scan_range *r, const wide_range *range)
 {
 	wide_bytes	lo = range->lo,
 				hi = range->hi;
@@ -220,13 +220,13 @@ scan_range_prefix(scan_range *r, const wide_range *range)
 }
 
 void
-scan_families_free(wide_scan *s)
+scan_open_families_free(wide_scan *s)
 {
-	spare_free(s->families, s->families_bytes);
+	pool_free(s->families, s->families_bytes);
 }
 
 wide_status
-scan_families_open(wide_scan *s, const wide_scan_spec *spec)
+scan_open_families(wide_scan *s, const wide_scan_spec *spec)
 {
 	int			at = 0;
 	size_t		room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;
@@ -236,12 +236,12 @@ scan_families_open(wide_scan *s, const wide_scan_spec *spec)
 
 	/* one piece of memory for all three */
 	s->families_bytes = room * (sizeof(*s->families) + sizeof(*s->order) + sizeof(*leads));
-	s->families = spare_alloc(s->families_bytes);
+	s->families = pool_alloc(s->families_bytes);
 	if (s->families == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	s->order = (scan_family **) (s->families + room);
 	leads = (bool *) (s->order + room);
-	some = predicates_lead(spec->predicates, spec->npredicates, spec->nfamilies, leads);
+	some = predicate_lead(spec->predicates, spec->npredicates, spec->nfamilies, leads);
 	for (int i = 0; i < spec->nfamilies; i++)
 		s->families[i].leads = !some || leads[i];
 	for (int i = 0; i < spec->nfamilies; i++)

@@ -30,7 +30,7 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 	uint8_t    *end;
 
 	if (row.len > WIDE_MAX_ROW + 1)
-		return wide_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes", WIDE_MAX_ROW + 1);
+		return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes", WIDE_MAX_ROW + 1);
 	TRY(buffer_reserve(&s->bounds, KEY_ROW_MAX(row.len)));
 	*at = s->bounds.len;
 	end = key_put_part(s->bounds.data + s->bounds.len, row.data, row.len);
@@ -40,7 +40,7 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 }
 
 wide_status
-scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
+scan_range_set(wide_scan *s, const wide_range *ranges, int n)
 {
 	bool		points = n > 0;
 
@@ -49,7 +49,7 @@ scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
 		scan_range *p = realloc(s->ranges, (size_t) n * sizeof(*p));
 
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+			return status_fail(WIDE_NOMEM, "out of memory for a scan");
 		s->ranges = p;
 		s->ranges_cap = n;
 	}
@@ -69,14 +69,14 @@ scan_set_ranges(wide_scan *s, const wide_range *ranges, int n)
 			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
 			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi, r->hi_len) >= 0)
 				continue;		/* empty */
-			scan_range_prefix(r, &ranges[i]);
+			scan_open_range_prefix(r, &ranges[i]);
 		}
 		s->nranges++;
 	}
 	s->range = 0;
 	s->sought.len = 0;
 	s->open = s->in_row = s->have_row = false;
-	stat_add(s->db, points ? STAT_GETS : STAT_SCANS, points ? (uint64_t) n : 1);
+	counter_add(s->db, points ? COUNTER_GETS : COUNTER_SCANS, points ? (uint64_t) n : 1);
 	return WIDE_OK;
 }
 
@@ -165,7 +165,7 @@ scan_range_passed(const wide_scan *s)
 }
 
 wide_status
-scan_open_range(wide_scan *s)
+scan_range_open(wide_scan *s)
 {
 	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
 	s->range++;
@@ -193,7 +193,7 @@ scan_open_range(wide_scan *s)
 
 /* The filter wants nothing before s->sought (reverse: nothing from there on). */
 wide_status
-scan_go_to_sought(wide_scan *s)
+scan_range_go_to_sought(wide_scan *s)
 {
 	if (scan_range_passed(s))
 	{
@@ -213,13 +213,13 @@ scan_go_to_sought(wide_scan *s)
 		f->steps = 0;
 		while (f->leads && (e = merge_entry(f->m)) != NULL &&
 			   ukey_compare(e->ukey, e->klen, s->after.data, s->after.len) < 0)
-			TRY(scan_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
+			TRY(scan_row_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
 	}
 	return WIDE_OK;
 }
 
 wide_status
-scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
+scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
 {
 	wide_bytes	to = {NULL, 0};
 
@@ -227,7 +227,7 @@ scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdic
 	if (*verdict != WIDE_ROW_SEEK)
 		return WIDE_OK;
 	if (to.len > WIDE_MAX_ROW + 1)
-		return wide_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
+		return status_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
 	s->sought.len = 0;
 	TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
 	s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);

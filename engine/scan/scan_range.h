@@ -6,14 +6,14 @@
 #include "engine/base/buffer.h"
 #include "engine/scan/scan_state.h"
 
-extern wide_status scan_set_ranges(wide_scan *s, const wide_range *ranges, int n);
-extern wide_status scan_open_range(wide_scan *s);	/* the next one; s->open false: it is passed by */
+extern wide_status scan_range_set(wide_scan *s, const wide_range *ranges, int n);
+extern wide_status scan_range_open(wide_scan *s);	/* the next one; s->open false: it is passed by */
 
 /* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
-extern wide_status scan_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
+extern wide_status scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
 
 /* Move on to s->sought, or close the range. */
-extern wide_status scan_go_to_sought(wide_scan *s);
+extern wide_status scan_range_go_to_sought(wide_scan *s);
 
 /* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
 extern bool scan_range_passed(const wide_scan *s);

@@ -28,8 +28,8 @@
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/read/merge.h"
-#include "engine/read/view.h"
-#include "engine/batch/operation.h"
+#include "engine/read/visibility.h"
+#include "engine/batch/op.h"
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_state.h"
 
@@ -39,7 +39,7 @@
 /* ------------------------------------------------------------------ memory */
 
 void *
-scan_arena(wide_scan *s, size_t n)
+scan_row_arena(wide_scan *s, size_t n)
 {
 	chunk	   *c = s->arena;
 
@@ -76,7 +76,7 @@ arena_reset(wide_scan *s)
 
 /* A cursor leaves a block that the row has values in. */
 void
-scan_keep_block(void *arg, block_ref *ref)
+scan_row_keep_block(void *arg, block_ref *ref)
 {
 	wide_scan  *s = arg;
 
@@ -93,10 +93,10 @@ scan_keep_block(void *arg, block_ref *ref)
 
 		if (v->len == 0 || v->data < ref->data || v->data >= ref->data + ref->len)
 			continue;
-		p = scan_arena(s, v->len);
+		p = scan_row_arena(s, v->len);
 		if (p == NULL)
 		{
-			s->failed = wide_fail(WIDE_NOMEM, "out of memory for a row");
+			s->failed = status_fail(WIDE_NOMEM, "out of memory for a row");
 			v->len = 0;
 			continue;
 		}
@@ -108,7 +108,7 @@ scan_keep_block(void *arg, block_ref *ref)
 
 /* Nothing that was handed out is in use any more. */
 void
-scan_let_go(wide_scan *s)
+scan_row_let_go(wide_scan *s)
 {
 	for (int i = 0; i < s->nkept; i++)
 		cache_unpin(s->db, &s->kept[i]);
@@ -134,7 +134,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
 
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a row");
+			return status_fail(WIDE_NOMEM, "out of memory for a row");
 		s->cells = p;
 		s->cells_cap = cap;
 	}
@@ -144,8 +144,8 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 	c->version = f->view.out - 1;
 	c->ts = e->ts;
 	c->ttl_us = e->ttl_us;
-	c->seq = e->seq < SEQ_OWN ? e->seq : 0;
-	c->provisional = e->seq >= SEQ_OWN && own_is_auto(e->seq);
+	c->seq = e->seq < SEQ_BATCH ? e->seq : 0;
+	c->provisional = e->seq >= SEQ_BATCH && op_is_auto(e->seq);
 	c->value = (wide_bytes) {e->value, e->vlen};
 	c->qualifier = (wide_bytes) {NULL, 0};
 	if (f->want == WIDE_WANT_COLUMNS)
@@ -155,11 +155,11 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 		if (f->qual_call != s->calls)
 		{
 			uint32_t	n = e->klen - e->rowlen;
-			uint8_t    *p = scan_arena(s, 2 * (size_t) n);
+			uint8_t    *p = scan_row_arena(s, 2 * (size_t) n);
 			buffer		b = {p, n, 2 * (size_t) n};
 
 			if (p == NULL)
-				return wide_fail(WIDE_NOMEM, "out of memory for a row");
+				return status_fail(WIDE_NOMEM, "out of memory for a row");
 			/* the cursor's key changes; the copy stays, and has room for the decoded form */
 			memcpy(p, e->ukey + e->rowlen, n);
 			TRY(key_decode_part(p, n, &b, &f->qual));
@@ -176,7 +176,7 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 
 /* Move on towards a key in this row: a few steps, then a seek. */
 wide_status
-scan_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
+scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 {
 	if (f->steps++ < STEPS)
 		return merge_next(f->m);
@@ -192,7 +192,7 @@ tell_absent(wide_scan *s, scan_family *f, int to)
 		if (f->cols[f->tested].test != NULL)
 		{
 			s->untested--;
-			if (!predicates_test(&s->pred, f->cols[f->tested].test, NULL, 0))
+			if (!predicate_test(&s->pred, f->cols[f->tested].test, NULL, 0))
 			{
 				s->rejected = f->done = true;
 				return;
@@ -210,7 +210,7 @@ tell_value(wide_scan *s, scan_family *f, const entry *e)
 	f->test = NULL;
 	f->tested = f->want_at + 1;
 	s->untested--;
-	if (!predicates_test(&s->pred, test, &value, e->ts))
+	if (!predicate_test(&s->pred, test, &value, e->ts))
 		s->rejected = f->done = true;
 }
 
@@ -282,7 +282,7 @@ column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 		return WIDE_OK;
 	TRY(buffer_set(&f->target, s->row.data, s->row.len));
 	TRY(buffer_append(&f->target, next.data, next.len));
-	return scan_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
+	return scan_row_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
 }
 
 /* The rest of the current column is not visible. */
@@ -297,7 +297,7 @@ skip_column(wide_scan *s, scan_family *f)
 	while ((e = merge_entry(f->m)) != NULL && e->klen == f->ukey.len && memcmp(e->ukey, f->ukey.data, e->klen) == 0)
 	{
 		s->stats.cells_scanned++;
-		TRY(scan_move(f, f->ukey.data, (uint32_t) f->ukey.len, INT64_MIN));
+		TRY(scan_row_move(f, f->ukey.data, (uint32_t) f->ukey.len, INT64_MIN));
 	}
 	f->steps = 0;
 	return WIDE_OK;
@@ -352,12 +352,12 @@ visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full
 static wide_status
 family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 {
-	view_verdict verdict;
+	visibility_verdict verdict;
 
 	if (entry_is_family_delete(e))
 	{
 		s->stats.tombstones++;
-		TRY(view_read_delete(&f->view, e));
+		TRY(visibility_add_delete(&f->view, e));
 		return merge_next(f->m);
 	}
 	if (!f->in_column || e->klen != f->ukey.len || memcmp(e->ukey, f->ukey.data, e->klen) != 0)
@@ -373,21 +373,21 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 		f->steps = 0;
 		f->qual_call = 0;
 		TRY(buffer_set(&f->ukey, e->ukey, e->klen));
-		view_read_column(&f->view);
+		visibility_column(&f->view);
 	}
 	if (e->type != ENTRY_PUT)
 		s->stats.tombstones++;
-	TRY(view_read_cell(&f->view, e, &verdict));
-	if (verdict == VIEW_SHOW || verdict == VIEW_LAST)
-		return visible_cell(s, f, e, verdict == VIEW_LAST, full);
-	if (verdict == VIEW_DONE)
+	TRY(visibility_cell(&f->view, e, &verdict));
+	if (verdict == VISIBILITY_SHOW || verdict == VISIBILITY_LAST)
+		return visible_cell(s, f, e, verdict == VISIBILITY_LAST, full);
+	if (verdict == VISIBILITY_DONE)
 		return skip_column(s, f);
 	return merge_next(f->m);
 }
 
 /* All that the row has in this family. */
 wide_status
-scan_family_row(wide_scan *s, scan_family *f, bool *full)
+scan_row_family(wide_scan *s, scan_family *f, bool *full)
 {
 	if (f->held)
 	{
@@ -421,7 +421,7 @@ scan_family_row(wide_scan *s, scan_family *f, bool *full)
 }
 
 void
-scan_free_memory(wide_scan *s)
+scan_row_free_memory(wide_scan *s)
 {
 	while (s->arena != NULL)
 	{

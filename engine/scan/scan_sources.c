@@ -35,7 +35,7 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 }
 
 wide_status
-scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
+scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
 				  uint64_t mark, merge **out, source **own_source, bool *left_out)
 {
 	set_files	files;
@@ -55,7 +55,7 @@ scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t s
 	{
 		mem			mm;
 
-		mem_at(db, pin->mem[i], &mm);
+		memtable_at(db, pin->mem[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */
 		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
 		{
@@ -70,7 +70,7 @@ scan_family_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t s
 		}
 		TRY_GOTO(add_mem(db, m, &mm, id));
 	}
-	TRY_GOTO(set_pin_files(db, pin, id, &files));
+	TRY_GOTO(pin_files(db, pin, id, &files));
 	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
 	{
 		if (files.files[i].seq_min <= seq)
@@ -93,7 +93,7 @@ done:
 }
 
 void
-scan_drop_sources(wide_scan *s)
+scan_sources_drop(wide_scan *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 	{
@@ -103,31 +103,31 @@ scan_drop_sources(wide_scan *s)
 		s->families[i].own = NULL;
 	}
 	if (s->pinned)
-		set_pin_drop(s->db, &s->pin);
+		pin_drop(s->db, &s->pin);
 	s->pinned = false;
 }
 
 /* The same, and bring the statistics up to date first. */
 void
-scan_leave_sources(wide_scan *s)
+scan_sources_leave(wide_scan *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_restart(s->families[i].m);
-	scan_drop_sources(s);
+	scan_sources_drop(s);
 }
 
 wide_status
-scan_make_sources(wide_scan *s)
+scan_sources_make(wide_scan *s)
 {
-	TRY(set_pin_take(s->db, &s->pin));
+	TRY(pin_take(s->db, &s->pin));
 	s->pinned = true;
 	s->left_out = false;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(scan_family_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+		TRY(scan_sources_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
 							  s->own, s->own_mark, &f->m, &f->own, &s->left_out));
 		merge_limits(f->m, &f->limits);
 		f->before_valid = false;
@@ -137,7 +137,7 @@ scan_make_sources(wide_scan *s)
 
 /* Is a memtable that we pin not needed any more by anybody who starts now? */
 bool
-scan_pin_is_stale(wide_scan *s)
+scan_sources_stale(wide_scan *s)
 {
 	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
 		return false;
@@ -145,7 +145,7 @@ scan_pin_is_stale(wide_scan *s)
 	{
 		uint32_t	state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
 
-		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
+		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			return true;
 	}
 	return false;

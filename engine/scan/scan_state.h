@@ -11,7 +11,7 @@
 #include "engine/set/pin.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
 
 #define KEPT_MAX	16
@@ -49,7 +49,7 @@ typedef struct scan_family
 	bool		since;			/* no row passes unless its one column has a timestamp from limits.ts_min on */
 	merge	   *m;
 	source	   *own;
-	view_read	view;
+	visibility	view;
 	bool		view_made;
 	source_limits limits;
 	buffer		column;			/* limits.column */
@@ -85,7 +85,7 @@ typedef struct scan_range
 } scan_range;
 
 /* A column of the rows of a run: wanted, or to be tested, or both. */
-typedef struct run_column
+typedef struct scan_block_column
 {
 	uint32_t	column;			/* in the block; UINT32_MAX: no row has it */
 	int			want;			/* index in the spec's quals, -1: see qual */
@@ -98,10 +98,10 @@ typedef struct run_column
 	uint32_t	i;				/* number of the value, or of the next */
 	uint32_t	off, len;
 	bool		there;
-} run_column;
+} scan_block_column;
 
-/* Rows of a block that are taken as they are, see scan_run.c. */
-typedef struct scan_run
+/* Rows of a block that are taken as they are, see scan_block.c. */
+typedef struct scan_block
 {
 	bool		possible;		/* by what is asked for */
 	bool		open;			/* w is; the merge stands at `first` */
@@ -109,10 +109,10 @@ typedef struct scan_run
 	bool		over;			/* the range is, says the filter */
 	bool		all_over;		/* all ranges are */
 	bool		seek;			/* it goes on at s->sought, behind w */
-	merge_window w;				/* w.row: the next row to look at */
+	merge_span w;				/* w.row: the next row to look at */
 	const uint8_t *refused;		/* a block that is no run */
 	bool		any;			/* every row exists */
-	run_column *columns;
+	scan_block_column *columns;
 	int			ncolumns, columns_cap;
 	int			ntests;
 	int			nwanted;
@@ -131,9 +131,9 @@ typedef struct scan_run
 	int			size;			/* so many at a time */
 	uint8_t    *room;			/* for keys, in the arena */
 	size_t		room_left;
-} scan_run;
-#define RUN_ROWS	64			/* read at a time at most */
-#define RUN_CELLS	4096
+} scan_block;
+#define SCAN_BLOCK_ROWS	64			/* read at a time at most */
+#define SCAN_BLOCK_CELLS	4096
 
 struct wide_scan
 {
@@ -195,7 +195,7 @@ struct wide_scan
 	buffer		key;
 	wide_scan_stats stats;
 	uint64_t	counted_rows, counted_cells;
-	scan_run	run;
+	scan_block	run;
 };
 
 static inline bool

@@ -3,7 +3,7 @@
  * is applied, its form in the log and in the manifest.
  *
  * The committed catalog is three arrays in the segment.  A transaction's
- * changes are a list of operations (delta.c); at commit the list is encoded
+ * changes are a list of operations (catalog_delta.c); at commit the list is encoded
  * into the log record and applied; replay applies the same bytes.
  *
  * Invariants:
@@ -121,17 +121,17 @@ wide_status
 catalog_check_options(const wide_family_options *o)
 {
 	if (o->versions < 1 || o->min_versions < 0 || o->min_versions > o->versions)
-		return wide_fail(WIDE_INVALID, "versions must be at least 1 and min_versions between 0 and versions");
+		return status_fail(WIDE_INVALID, "versions must be at least 1 and min_versions between 0 and versions");
 	if (o->ttl_us < 0)
-		return wide_fail(WIDE_INVALID, "ttl must not be negative");
+		return status_fail(WIDE_INVALID, "ttl must not be negative");
 	if (o->block_size < 1024 || o->block_size > 1024 * 1024)
-		return wide_fail(WIDE_INVALID, "block_size must be between 1 KiB and 1 MiB");
+		return status_fail(WIDE_INVALID, "block_size must be between 1 KiB and 1 MiB");
 	if (o->bloom > WIDE_BLOOM_PREFIX || (o->bloom == WIDE_BLOOM_PREFIX && o->bloom_prefix == 0))
-		return wide_fail(WIDE_INVALID, "bloom filter of unknown kind, or a prefix of length 0");
+		return status_fail(WIDE_INVALID, "bloom filter of unknown kind, or a prefix of length 0");
 	if (o->compression > WIDE_COMPRESS_ZSTD || o->compaction > WIDE_COMPACT_WINDOW)
-		return wide_fail(WIDE_INVALID, "unknown kind of compression or compaction");
+		return status_fail(WIDE_INVALID, "unknown kind of compression or compaction");
 	if (o->compaction == WIDE_COMPACT_WINDOW && o->window_us <= 0)
-		return wide_fail(WIDE_INVALID, "the window of a windowed family must be positive");
+		return status_fail(WIDE_INVALID, "the window of a windowed family must be positive");
 	return WIDE_OK;
 }
 
@@ -169,7 +169,7 @@ get_options(reader *r, wide_family_options *o)
 table_slot *
 catalog_table_slot(wide_db *db, wide_table_id id)
 {
-	table_slot *t = shm_tables(db);
+	table_slot *t = layout_tables(db);
 
 	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
 		if (t[i].t.id == id)
@@ -182,16 +182,16 @@ catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *flo
 {
 	family_slot *fs;
 
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return false;
-	fs = catalog_family_slot(db, id);
+	fs = family_find(db, id);
 	if (fs != NULL)
 	{
 		*f = fs->f;
 		if (floors != NULL)
 			memcpy(floors, fs->floors, sizeof fs->floors);
 	}
-	shm_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_CATALOG);
 	return fs != NULL;
 }
 
@@ -252,7 +252,7 @@ static table_slot *
 table_slot_new(wide_db *db)
 {
 	catalog_state *c = &db->seg->catalog;
-	table_slot *t = shm_tables(db);
+	table_slot *t = layout_tables(db);
 
 	for (uint32_t i = 0; i < c->ntables; i++)
 		if (t[i].t.id == 0)
@@ -264,7 +264,7 @@ static family_slot *
 family_slot_new(wide_db *db)
 {
 	catalog_state *c = &db->seg->catalog;
-	family_slot *f = shm_families(db);
+	family_slot *f = layout_families(db);
 
 	for (uint32_t i = 0; i < c->nfamilies; i++)
 		if (f[i].f.id == 0)
@@ -276,7 +276,7 @@ static binding_slot *
 binding_slot_new(wide_db *db)
 {
 	catalog_state *c = &db->seg->catalog;
-	binding_slot *b = shm_bindings(db);
+	binding_slot *b = layout_bindings(db);
 
 	for (uint32_t i = 0; i < c->nbindings; i++)
 		if (b[i].table == 0)
@@ -290,7 +290,7 @@ family_clear(wide_db *db, family_slot *fs)
 {
 	uint64_t	version;
 
-	set_drop_family(db, fs);
+	file_set_drop_family(db, fs);
 	version = atomic_load(&fs->files_version);
 	memset(fs, 0, sizeof *fs);
 	atomic_store(&fs->files_version, version);
@@ -303,11 +303,11 @@ table_clear(wide_db *db, table_slot *ts)
 	wide_table_id id = ts->t.id;
 
 	for (uint32_t i = 0; i < c->nfamilies; i++)
-		if (shm_families(db)[i].f.id != 0 && shm_families(db)[i].f.table == id)
-			family_clear(db, &shm_families(db)[i]);
+		if (layout_families(db)[i].f.id != 0 && layout_families(db)[i].f.table == id)
+			family_clear(db, &layout_families(db)[i]);
 	for (uint32_t i = 0; i < c->nbindings; i++)
-		if (shm_bindings(db)[i].table == id)
-			memset(&shm_bindings(db)[i], 0, sizeof(binding_slot));
+		if (layout_bindings(db)[i].table == id)
+			memset(&layout_bindings(db)[i], 0, sizeof(binding_slot));
 	memset(ts, 0, sizeof *ts);
 }
 
@@ -320,7 +320,7 @@ less_expires(const wide_family_options *old, const wide_family_options *new)
 }
 
 /*
- * There is room (delta.c promises it), but not always in replay: a compaction
+ * There is room (catalog_delta.c promises it), but not always in replay: a compaction
  * had made it, and the manifest does not say so yet.  What it has made void are
  * the oldest ones.
  */
@@ -376,13 +376,13 @@ catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 	family_slot *fs;
 	int			n = 0;
 
-	TRY(shm_lock(db, LOCK_SET));
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	TRY(segment_lock(db, LOCK_SET));
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 	{
-		shm_unlock(db, LOCK_SET);
-		return shm_check(db);
+		segment_unlock(db, LOCK_SET);
+		return segment_check(db);
 	}
-	fs = catalog_family_slot(db, id);
+	fs = family_find(db, id);
 	while (fs != NULL && n < FAMILY_FLOORS && fs->floors[n].seq != 0 && fs->floors[n].seq < settled)
 		n++;
 	if (n > 0)
@@ -391,8 +391,8 @@ catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 		memset(&fs->floors[FAMILY_FLOORS - n], 0, (size_t) n * sizeof(family_floor));
 		db->seg->set.catalog_dirty = 1;
 	}
-	shm_unlock(db, LOCK_CATALOG);
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
@@ -400,7 +400,7 @@ static bool
 apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 {
 	table_slot *ts = op->table != 0 ? catalog_table_slot(db, op->table) : NULL;
-	binding_slot *b = shm_bindings(db);
+	binding_slot *b = layout_bindings(db);
 	binding_slot *found = NULL;
 	uint32_t	left = 0;
 
@@ -448,7 +448,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 static bool
 apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 {
-	family_slot *fs = catalog_family_slot(db, op->family);
+	family_slot *fs = family_find(db, op->family);
 	wide_family f;
 
 	if (fs != NULL && fs->seq > seq)
@@ -497,9 +497,9 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 	catalog_op	op;
 	const char *bad = NULL;
 
-	if (encoded.len == 0 || seq <= c->restored_seq || shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (encoded.len == 0 || seq <= c->restored_seq || segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
-	if (shm_lock(db, LOCK_CATALOG) == WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) == WIDE_OK)
 	{
 		while (bad == NULL && r.p < r.end)
 		{
@@ -511,10 +511,10 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 		if (seq > c->seq)
 			c->seq = seq;
 		atomic_fetch_add(&c->generation, 1);
-		shm_unlock(db, LOCK_CATALOG);
+		segment_unlock(db, LOCK_CATALOG);
 	}
 	db->seg->set.catalog_dirty = 1;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	if (bad != NULL)
 		wide_poison(db, bad);
 }
@@ -524,7 +524,7 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 static uint8_t *
 dump_families(wide_db *db, uint8_t *p)
 {
-	family_slot *f = shm_families(db);
+	family_slot *f = layout_families(db);
 	uint32_t	n = 0;
 
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
@@ -556,8 +556,8 @@ static uint8_t *
 dump_locked(wide_db *db, uint8_t *p)
 {
 	catalog_state *c = &db->seg->catalog;
-	table_slot *t = shm_tables(db);
-	binding_slot *b = shm_bindings(db);
+	table_slot *t = layout_tables(db);
+	binding_slot *b = layout_bindings(db);
 	uint32_t	n = 0;
 
 	p = varint_put(p, DUMP_FORMAT);
@@ -601,7 +601,7 @@ catalog_dump(wide_db *db, buffer *out)
 		size_t		room = out->cap - out->len,
 					need;
 
-		TRY(shm_lock(db, LOCK_CATALOG));
+		TRY(segment_lock(db, LOCK_CATALOG));
 		need = (size_t) c->ntables * TABLE_MAX + (size_t) c->nfamilies * FAMILY_MAX +
 			(size_t) c->nbindings * 2 * VARINT_MAX + 8 * VARINT_MAX;
 		if (need <= room)
@@ -609,7 +609,7 @@ catalog_dump(wide_db *db, buffer *out)
 			out->len = (size_t) (dump_locked(db, out->data + out->len) - out->data);
 			done = true;
 		}
-		shm_unlock(db, LOCK_CATALOG);
+		segment_unlock(db, LOCK_CATALOG);
 		if (!done)
 			TRY(buffer_reserve(out, need + 16 * FAMILY_MAX));
 	}
@@ -626,7 +626,7 @@ restore_families(wide_db *db, reader *r)
 		return false;
 	for (uint64_t i = 0; i < n && r->p != NULL; i++)
 	{
-		family_slot *f = &shm_families(db)[i];
+		family_slot *f = &layout_families(db)[i];
 
 		f->f.id = get_id(r);
 		f->f.table = get_id(r);
@@ -664,7 +664,7 @@ restore(wide_db *db, reader *r)
 		return false;
 	for (uint64_t i = 0; i < n && r->p != NULL; i++)
 	{
-		table_slot *t = &shm_tables(db)[i];
+		table_slot *t = &layout_tables(db)[i];
 
 		t->t.id = get_id(r);
 		t->t.space = get_id(r);
@@ -681,8 +681,8 @@ restore(wide_db *db, reader *r)
 		return false;
 	for (uint64_t i = 0; i < n && r->p != NULL; i++)
 	{
-		shm_bindings(db)[i].table = get_id(r);
-		shm_bindings(db)[i].object = get_id(r);
+		layout_bindings(db)[i].table = get_id(r);
+		layout_bindings(db)[i].object = get_id(r);
 		c->nbindings++;
 	}
 	return r->p != NULL && r->p == r->end;
@@ -695,9 +695,9 @@ catalog_restore(wide_db *db, wide_bytes dump)
 	reader		r = {dump.data, dump.data + dump.len};
 	uint64_t	format;
 
-	memset(shm_tables(db), 0, db->seg->config.max_tables * sizeof(table_slot));
-	memset((void *) shm_families(db), 0, db->seg->max_families * sizeof(family_slot));
-	memset(shm_bindings(db), 0, db->seg->max_bindings * sizeof(binding_slot));
+	memset(layout_tables(db), 0, db->seg->config.max_tables * sizeof(table_slot));
+	memset((void *) layout_families(db), 0, db->seg->max_families * sizeof(family_slot));
+	memset(layout_bindings(db), 0, db->seg->max_bindings * sizeof(binding_slot));
 	memset(c->pending, 0, sizeof c->pending);
 	c->ntables = c->nfamilies = c->nbindings = 0;
 	c->seq = c->restored_seq = 0;
@@ -708,10 +708,10 @@ catalog_restore(wide_db *db, wide_bytes dump)
 		return WIDE_OK;
 	format = get_number(&r);
 	if (r.p != NULL && format != DUMP_FORMAT)
-		return wide_fail(WIDE_CORRUPT, "the store's catalog has format %llu, this version of widetable reads format %d only",
+		return status_fail(WIDE_CORRUPT, "the store's catalog has format %llu, this version of widetable reads format %d only",
 						 (unsigned long long) format, DUMP_FORMAT);
 	if (!restore(db, &r))
-		return wide_fail(WIDE_CORRUPT, "the manifest's catalog does not fit this segment or makes no sense");
+		return status_fail(WIDE_CORRUPT, "the manifest's catalog does not fit this segment or makes no sense");
 	return WIDE_OK;
 }
 
@@ -738,30 +738,30 @@ catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out, int *
 	*n = 0;
 	*out = ids;
 	if (ids == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
-	st = shm_lock(db, LOCK_CATALOG);
+		return status_fail(WIDE_NOMEM, "out of memory");
+	st = segment_lock(db, LOCK_CATALOG);
 	if (st != WIDE_OK)
 		return st;
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		if (shm_families(db)[i].f.id != 0 && (only == 0 || shm_families(db)[i].f.id == only))
-			ids[(*n)++] = shm_families(db)[i].f.id;
-	shm_unlock(db, LOCK_CATALOG);
+		if (layout_families(db)[i].f.id != 0 && (only == 0 || layout_families(db)[i].f.id == only))
+			ids[(*n)++] = layout_families(db)[i].f.id;
+	segment_unlock(db, LOCK_CATALOG);
 	return WIDE_OK;
 }
 
 wide_status
 wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 {
-	table_slot *t = shm_tables(db);
+	table_slot *t = layout_tables(db);
 	bool		found = false;
 
-	TRY(shm_lock(db, LOCK_CATALOG));
+	TRY(segment_lock(db, LOCK_CATALOG));
 	while (!found && *cursor < db->seg->catalog.ntables)
 	{
 		*out = t[(*cursor)++].t;
 		found = out->id != 0;
 	}
-	shm_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_CATALOG);
 	return found ? WIDE_OK : WIDE_END;
 }
 

@@ -21,6 +21,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
@@ -67,7 +68,7 @@ catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_
 bool
 catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wide_family *f)
 {
-	family_slot *fs = catalog_family_slot(db, id);
+	family_slot *fs = family_find(db, id);
 	bool		exists = fs != NULL;
 	wide_family old;
 	wide_table	t;
@@ -110,7 +111,7 @@ catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wid
 bool
 catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, uint32_t object)
 {
-	binding_slot *b = shm_bindings(db);
+	binding_slot *b = layout_bindings(db);
 	bool		bound = false;
 
 	for (uint32_t i = 0; i < db->seg->catalog.nbindings && !bound; i++)
@@ -126,7 +127,7 @@ catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, 
 int
 catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out, int max)
 {
-	family_slot *fs = shm_families(db);
+	family_slot *fs = layout_families(db);
 	uint32_t	nshared = db->seg->catalog.nfamilies;
 	wide_family f;
 	int			n = 0;
@@ -143,7 +144,7 @@ catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wi
 			const catalog_op *op = &d->ops[i - nshared];
 
 			fid = op->kind == OP_CREATE_FAMILY ? op->family : op->kind == OP_REPLACE_FAMILY ? op->arg : 0;
-			if (fid != 0 && catalog_family_slot(db, fid) != NULL)
+			if (fid != 0 && family_find(db, fid) != NULL)
 				continue;
 		}
 		if (fid == 0 || !catalog_delta_family(db, d, fid, &f) || f.table != id)
@@ -160,7 +161,7 @@ catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wi
 int
 catalog_delta_bindings(wide_db *db, const catalog_delta *d, wide_table_id id, uint32_t *out, int max)
 {
-	binding_slot *b = shm_bindings(db);
+	binding_slot *b = layout_bindings(db);
 	uint32_t	nshared = db->seg->catalog.nbindings;
 	int			n = 0;
 
@@ -196,7 +197,7 @@ catalog_delta_table_full(wide_db *db, const catalog_delta *d, wide_table_id id, 
 bool
 catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, const char *name, wide_table *t)
 {
-	table_slot *ts = shm_tables(db);
+	table_slot *ts = layout_tables(db);
 
 	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
 		if (ts[i].t.id != 0 && ts[i].t.space == space && strcmp(ts[i].t.name, name) == 0 &&
@@ -217,12 +218,12 @@ catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f)
 {
 	bool		found = false;
 
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return false;
 	found = catalog_delta_family(db, NULL, id, f);
 	for (const catalog_delta *d = live_deltas; d != NULL && !found; d = d->next)
 		found = d->db == db && catalog_delta_family(db, d, id, f);
-	shm_unlock(db, LOCK_CATALOG);
+	segment_unlock(db, LOCK_CATALOG);
 	return found;
 }
 
@@ -246,12 +247,12 @@ unpromise(catalog_delta *d)
 {
 	catalog_pending *p = d->db->seg->catalog.pending;
 
-	if (!d->promised || shm_lock(d->db, LOCK_CATALOG) != WIDE_OK)
+	if (!d->promised || segment_lock(d->db, LOCK_CATALOG) != WIDE_OK)
 		return;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		if (p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial)
 			p[i].pid = 0;
-	shm_unlock(d->db, LOCK_CATALOG);
+	segment_unlock(d->db, LOCK_CATALOG);
 	d->promised = false;
 }
 
@@ -293,7 +294,7 @@ catalog_delta_reserve(catalog_delta *d, int n)
 		catalog_op *ops = realloc(d->ops, (size_t) cap * sizeof *ops);
 
 		if (ops == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory");
+			return status_fail(WIDE_NOMEM, "out of memory");
 		d->ops = ops;
 		d->cap = cap;
 	}
@@ -337,13 +338,13 @@ check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 			bindings += c->pending[i].bindings;
 		}
 	for (uint32_t i = 0; i < c->ntables; i++)
-		tables += shm_tables(db)[i].t.id != 0;
+		tables += layout_tables(db)[i].t.id != 0;
 	for (uint32_t i = 0; i < c->nfamilies; i++)
-		families += shm_families(db)[i].f.id != 0;
+		families += layout_families(db)[i].f.id != 0;
 	for (uint32_t i = 0; i < c->nbindings; i++)
-		bindings += shm_bindings(db)[i].table != 0;
+		bindings += layout_bindings(db)[i].table != 0;
 	if (tables > db->seg->config.max_tables || families > db->seg->max_families || bindings > db->seg->max_bindings)
-		return wide_fail(WIDE_FULL, "the catalog is full (max_tables %u)", db->seg->config.max_tables);
+		return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)", db->seg->config.max_tables);
 	return WIDE_OK;
 }
 
@@ -352,7 +353,7 @@ static wide_status
 check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *hash)
 {
 	catalog_pending *p = db->seg->catalog.pending;
-	table_slot *ts = shm_tables(db);
+	table_slot *ts = layout_tables(db);
 	wide_table	t,
 				other;
 	uint8_t		key[4 + WIDE_MAX_NAME];
@@ -364,14 +365,14 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
 		if (ts[i].t.id != 0 && ts[i].t.id != t.id && ts[i].t.space == t.space && strcmp(ts[i].t.name, t.name) == 0 &&
 			catalog_delta_table(db, d, ts[i].t.id, &other) && strcmp(other.name, t.name) == 0)
-			return wide_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
+			return status_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
 	put_u32le(key, t.space);
 	memcpy(key + 4, t.name, strlen(t.name));
-	*hash = wide_hash(key, 4 + strlen(t.name), NAME_SEED) | 1;
+	*hash = hash_bytes(key, 4 + strlen(t.name), NAME_SEED) | 1;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
 			if (p[i].names[k] == *hash && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))
-				return wide_fail(WIDE_EXISTS, "table \"%s\" is being created by another transaction", t.name);
+				return status_fail(WIDE_EXISTS, "table \"%s\" is being created by another transaction", t.name);
 	return WIDE_OK;
 }
 
@@ -395,7 +396,7 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 {
 	wide_db    *db = d->db;
 	catalog_pending *p = db->seg->catalog.pending;
-	family_slot *fs = catalog_family_slot(db, op->family);
+	family_slot *fs = family_find(db, op->family);
 	table_slot *ts;
 	int			used, others = 0;
 
@@ -410,7 +411,7 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 		used--;
 	ts = catalog_table_slot(db, fs->f.table);
 	if (used + others >= FAMILY_FLOORS)
-		return wide_fail(WIDE_FULL, "family \"%s\" of table \"%s\": %d changes of its options are remembered, there is no room for one more",
+		return status_fail(WIDE_FULL, "family \"%s\" of table \"%s\": %d changes of its options are remembered, there is no room for one more",
 						 fs->f.name, ts != NULL ? ts->t.name : "", used + others);
 	*promised = op->family;
 	return WIDE_OK;
@@ -451,7 +452,7 @@ promise(catalog_delta *d)
 	}
 	TRY(check_room(db, tables, families, bindings));
 	if ((p = promise_new(d)) == NULL)
-		return wide_fail(WIDE_FULL, "too many transactions change the catalog");
+		return status_fail(WIDE_FULL, "too many transactions change the catalog");
 	d->promised = true;
 	p->tables = tables;
 	p->families = families;
@@ -467,7 +468,7 @@ promise(catalog_delta *d)
 		if (hash == 0 && changed == 0)
 			continue;
 		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) && (p = promise_new(d)) == NULL)
-			return wide_fail(WIDE_FULL, "too many tables are created or changed in one transaction");
+			return status_fail(WIDE_FULL, "too many tables are created or changed in one transaction");
 		if (hash != 0)
 			p->names[p->nnames++] = hash;
 		if (changed != 0)
@@ -485,9 +486,9 @@ catalog_delta_encode(catalog_delta *d, buffer *out)
 		return WIDE_OK;
 	unpromise(d);
 	TRY(buffer_reserve(out, (size_t) d->n * OP_MAX));
-	TRY(shm_lock(d->db, LOCK_CATALOG));
+	TRY(segment_lock(d->db, LOCK_CATALOG));
 	st = promise(d);
-	shm_unlock(d->db, LOCK_CATALOG);
+	segment_unlock(d->db, LOCK_CATALOG);
 	if (st != WIDE_OK)
 	{
 		unpromise(d);
@@ -498,7 +499,7 @@ catalog_delta_encode(catalog_delta *d, buffer *out)
 		/* a batch is one moment: of several changes of a family's options only the outcome counts */
 		if (d->ops[i].kind == OP_ALTER_FAMILY && altered_later(d, i))
 			continue;
-		d->ops[i].now = now_us(d->db);
+		d->ops[i].now = host_now(d->db);
 		out->len = (size_t) (catalog_put_op(out->data + out->len, &d->ops[i]) - out->data);
 	}
 	return WIDE_OK;

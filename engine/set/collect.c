@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
@@ -18,7 +19,7 @@
 
 #define COLLECT_BATCH 64
 
-/* MEM_FLUSHED -> MEM_FREE for those that no pin needs. */
+/* MEMTABLE_FLUSHED -> MEMTABLE_FREE for those that no pin needs. */
 static wide_status
 collect_memtables(wide_db *db, bool *did)
 {
@@ -26,25 +27,25 @@ collect_memtables(wide_db *db, bool *did)
 				freed = false;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		some |= atomic_load(&db->seg->memtables[i].state) == MEM_FLUSHED;
+		some |= atomic_load(&db->seg->memtables[i].state) == MEMTABLE_FLUSHED;
 	if (!some)
 		return WIDE_OK;
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		memtable   *t = &db->seg->memtables[i];
 
-		if (atomic_load(&t->state) == MEM_FLUSHED && !set_memtable_pinned(db, t))
+		if (atomic_load(&t->state) == MEMTABLE_FLUSHED && !pin_has_memtable(db, t))
 		{
-			atomic_store(&t->state, MEM_FREE);
+			atomic_store(&t->state, MEMTABLE_FREE);
 			freed = true;
 		}
 	}
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	if (freed)
 	{
 		*did = true;
-		shm_wake(db, &db->seg->commit.space_word);
+		segment_wake(db, &db->seg->commit.space_word);
 	}
 	return WIDE_OK;
 }
@@ -67,12 +68,12 @@ collect_duty(wide_db *db)
 static wide_status
 collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	uint64_t	oldest;
 
 	*n = 0;
-	TRY(shm_lock(db, LOCK_SET));
-	oldest = set_oldest_pin(db);	/* after the removals: see the head comment */
+	TRY(segment_lock(db, LOCK_SET));
+	oldest = pin_oldest(db);	/* after the removals: see the head comment */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
 	{
 		file_slot  *f = &files[i - 1];
@@ -83,7 +84,7 @@ collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, in
 		number[*n] = f->meta.number;
 		unlink_it[(*n)++] = !f->moved;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
@@ -91,9 +92,9 @@ static wide_status
 collect_free(wide_db *db, const uint32_t *index, int n)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 
-	TRY(shm_lock(db, LOCK_SET));
+	TRY(segment_lock(db, LOCK_SET));
 	for (uint32_t *link = &set->dead_files; *link != 0;)
 	{
 		file_slot  *f = &files[*link - 1];
@@ -113,7 +114,7 @@ collect_free(wide_db *db, const uint32_t *index, int n)
 		set->free_files = at;
 		set->ndead--;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
@@ -139,7 +140,7 @@ unlink_and_free(wide_db *db, const char *path)
 }
 
 wide_status
-set_collect(wide_db *db, bool *did)
+collect_garbage(wide_db *db, bool *did)
 {
 	uint32_t	index[COLLECT_BATCH];
 	uint64_t	number[COLLECT_BATCH];
@@ -150,28 +151,28 @@ set_collect(wide_db *db, bool *did)
 	wide_status st;
 
 	*did = false;
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	TRY(collect_memtables(db, did));
-	if (db->seg->set.ndead == db->seg->set.npending || files_held(db) || !collect_duty(db))
+	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !collect_duty(db))
 		return WIDE_OK;
 	TRY_GOTO(collect_find(db, index, number, unlink_it, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
 	{
 		int			rc;
 
-		if ((st = shm_check(db)) != WIDE_OK)
+		if ((st = segment_check(db)) != WIDE_OK)
 			break;
 		if (!unlink_it[done])
 			continue;
-		sst_forget(db, number[done]);
+		sst_reader_forget(db, number[done]);
 		cache_forget_file(db, number[done]);
-		sst_path(db, number[done], path, sizeof path);
+		sst_file_path(db, number[done], path, sizeof path);
 		kill_point("collect-unlink");
 		rc = unlink_and_free(db, path);
 		if (rc < 0 && rc != -ENOENT)
-			st = wide_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
+			st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
 		else
-			stat_add(db, STAT_FILES_DELETED, 1);
+			counter_add(db, COUNTER_FILES_DELETED, 1);
 	}
 	if (done > 0)
 	{

@@ -1,5 +1,5 @@
 /*
- * set.c - the set of sorted files: who sees which of them, how it changes,
+ * file_set.c - the set of sorted files: who sees which of them, how it changes,
  * when they go.
  *
  * The live files of a family are a list of file slots; a removed file moves to
@@ -13,7 +13,7 @@
  *    version again; a collector raises the version before it looks at the
  *    pins.  Both are seq_cst, so one of them sees the other.
  *  - A flush makes its files part of version v, then marks the memtable
- *    MEM_FLUSHED, then goes on to v + 1 and notes that as freed_version.  A
+ *    MEMTABLE_FLUSHED, then goes on to v + 1 and notes that as freed_version.  A
  *    reader that pinned v may therefore use files and memtable together (the
  *    merge drops equal entries); one that missed both is impossible, because it
  *    finds the version changed and starts over.
@@ -23,7 +23,7 @@
  *    (pending == 0), no pin is older than its removal, nothing holds deletion,
  *    and the store is not poisoned.
  *  - Files with entries are listed only after the log is durable up to their
- *    newest seq, likewise the catalog: set_apply syncs the log itself, and those
+ *    newest seq, likewise the catalog: edit_apply syncs the log itself, and those
  *    linked files that only the log has for sure (FILE_UNSYNCED).  It
  *    syncs up to flushed_seq and restart_lsn too, which may be ahead of that:
  *    were the log to end before them after a crash, new records would get LSNs
@@ -40,6 +40,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/process.h"
 #include "engine/shared/segment.h"
@@ -57,7 +58,7 @@
 
 /* ----------------------------------------------------------------- apply */
 
-/* What set_apply gathers: arrays in private memory. */
+/* What edit_apply gathers: arrays in private memory. */
 typedef struct gathered
 {
 	buffer		add;			/* file_meta: the caller's and the unlisted ones */
@@ -83,14 +84,14 @@ static wide_status
 gather_locked(wide_db *db, const set_edit *edit, gathered *g, bool *again)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 
 	*again = (g->add.cap - g->add.len) / sizeof(file_meta) < set->nunlisted ||
 		(g->remove.cap - g->remove.len) / sizeof(uint64_t) < set->npending;
 	if (*again)
 		return WIDE_OK;
-	if (set_free_slots(set) < (uint32_t) edit->nadd)
-		return wide_fail(WIDE_FULL, "the table of files is full (max_files %u)", set->max_files);
+	if (file_set_free_slots(set) < (uint32_t) edit->nadd)
+		return status_fail(WIDE_FULL, "the table of files is full (max_files %u)", set->max_files);
 	set->reserved_files += (uint32_t) edit->nadd;
 	if (set->nunlisted > 0 || set->npending > 0)
 		for (uint32_t i = 0; i < set->max_files; i++)
@@ -128,9 +129,9 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 	{
 		TRY(buffer_reserve(&g->add, (db->seg->set.nunlisted + 8) * sizeof(file_meta)));
 		TRY(buffer_reserve(&g->remove, (db->seg->set.npending + 8) * sizeof(uint64_t)));
-		TRY(shm_lock(db, LOCK_SET));
+		TRY(segment_lock(db, LOCK_SET));
 		st = gather_locked(db, edit, g, &again);
-		shm_unlock(db, LOCK_SET);
+		segment_unlock(db, LOCK_SET);
 		if (st != WIDE_OK)
 			return st;
 	}
@@ -175,7 +176,7 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 	for (size_t i = (size_t) edit->nadd; i < n && st == WIDE_OK; i++)
 		if (add[i].flags & FILE_UNSYNCED)
 		{
-			st = load_sync(db, add[i].number);
+			st = sst_file_sync(db, add[i].number);
 			add[i].flags &= (uint8_t) ~FILE_UNSYNCED;
 		}
 	if (st == WIDE_OK && (rc = db->os->syncdir(db->os, db->dir)) < 0)
@@ -185,7 +186,7 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
 			wide_poison(db, "the directory could not be synced for a file of a large transaction");
 	}
-	/* nor has a file that could not be opened lost anything; if its sync fails load_sync poisons */
+	/* nor has a file that could not be opened lost anything; if its sync fails sst_file_sync poisons */
 	if (st == WIDE_NOTFOUND)
 		wide_poison(db, "a file of a large transaction is lost before it was listed");
 	return st;
@@ -199,7 +200,7 @@ static wide_status
 sync_linked(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db),
+	file_slot  *files = layout_files(db),
 			   *f;
 	uint64_t	done = 0,
 				last = 0;
@@ -209,18 +210,18 @@ sync_linked(wide_db *db)
 		uint64_t	next = UINT64_MAX;
 		wide_status st;
 
-		TRY(shm_lock(db, LOCK_SET));
-		if (done != 0 && (f = set_slot_by_number(db, done)) != NULL)
+		TRY(segment_lock(db, LOCK_SET));
+		if (done != 0 && (f = file_set_slot_by_number(db, done)) != NULL)
 			f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
 		for (uint32_t i = 0; i < set->max_files && set->nunlisted > 0; i++)
 			if (files[i].in_use && files[i].removed_version == 0 && (files[i].meta.flags & FILE_UNSYNCED) &&
 				files[i].meta.number > last && files[i].meta.number < next)
 				next = files[i].meta.number;
-		shm_unlock(db, LOCK_SET);
+		segment_unlock(db, LOCK_SET);
 		if (next == UINT64_MAX)
 			return WIDE_OK;
 		last = next;
-		st = load_sync(db, next);
+		st = sst_file_sync(db, next);
 		done = st == WIDE_OK ? next : 0;
 		/* dropped meanwhile */
 		if (st != WIDE_NOTFOUND)
@@ -233,12 +234,12 @@ static wide_status
 gather_live(wide_db *db, gathered *g)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	const uint64_t *remove = (const uint64_t *) g->remove.data;
 	size_t		nremove = g->remove.len / sizeof *remove;
 
 	TRY(buffer_reserve(&g->live, (set->nfiles + set->ndead + 64) * sizeof(file_meta) + g->add.len));
-	TRY(shm_lock(db, LOCK_SET));
+	TRY(segment_lock(db, LOCK_SET));
 	for (uint32_t i = 0; i < set->max_files; i++)
 	{
 		file_slot  *f = &files[i];
@@ -252,7 +253,7 @@ gather_live(wide_db *db, gathered *g)
 		memcpy(g->live.data + g->live.len, &f->meta, sizeof f->meta);
 		g->live.len += sizeof f->meta;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return buffer_append(&g->live, g->add.data, g->add.len);
 }
 
@@ -271,16 +272,16 @@ apply_write(wide_db *db, const set_edit *edit, gathered *g)
 	};
 	wide_status st;
 
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	m.last_ts = db->seg->commit.last_ts;
 	/* what has these timestamps is durable: recovery gives nobody a later one for his (finish_now) */
 	if (db->replay == NULL && db->seg->commit.logged_seq > g->sync)
 		g->sync = db->seg->commit.logged_seq;
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
 	if (set->manifest_number == 0 || set->manifest_size == UINT64_MAX ||
-		(set->manifest_size > MANIFEST_SWITCH_BYTES && set->manifest_size > 4 * set->manifest_snapshot && !files_held(db)))
+		(set->manifest_size > MANIFEST_SWITCH_BYTES && set->manifest_size > 4 * set->manifest_snapshot && !host_files_held(db)))
 	{
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
@@ -324,7 +325,7 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 
 	for (size_t i = (size_t) edit->nadd; i < nadd; i++)
 	{
-		file_slot  *f = set_slot_by_number(db, add[i].number);
+		file_slot  *f = file_set_slot_by_number(db, add[i].number);
 
 		if (f == NULL)
 			continue;
@@ -335,7 +336,7 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 	}
 	for (size_t i = g->ncaller_remove; i < nremove; i++)
 	{
-		file_slot  *f = set_slot_by_number(db, remove[i]);
+		file_slot  *f = file_set_slot_by_number(db, remove[i]);
 
 		if (f == NULL || f->removed_version == 0)
 			continue;
@@ -350,13 +351,13 @@ static void
 switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 
 	for (int i = 0; i < edit->nremove; i++)
 	{
-		file_slot  *f = set_slot_by_number(db, edit->remove[i]);
-		family_slot *fam = f != NULL ? catalog_family_slot(db, f->meta.family) : NULL;
-		uint32_t   *link = fam != NULL ? set_slot_find(db, fam, edit->remove[i]) : NULL;
+		file_slot  *f = file_set_slot_by_number(db, edit->remove[i]);
+		family_slot *fam = f != NULL ? family_find(db, f->meta.family) : NULL;
+		uint32_t   *link = fam != NULL ? file_set_slot_find(db, fam, edit->remove[i]) : NULL;
 
 		if (f == NULL)
 			continue;
@@ -365,7 +366,7 @@ switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 			f = &files[*link - 1];
 			*link = f->next;
 			fam->nfiles--;
-			set_slot_die(db, f, version, false);
+			file_set_slot_die(db, f, version, false);
 		}
 		else if (f->pending)
 		{
@@ -378,7 +379,7 @@ switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 				f->moved = 1;
 	}
 	for (int i = 0; i < edit->nadd; i++)
-		set_link_slot(db, &edit->add[i], version, true);
+		file_set_link_slot(db, &edit->add[i], version, true);
 	set->reserved_files -= (uint32_t) edit->nadd;
 }
 
@@ -389,11 +390,11 @@ mark_families(wide_db *db, const set_edit *edit, uint64_t version)
 	file_slot  *f;
 
 	for (int i = 0; i < edit->nadd; i++)
-		if ((fam = catalog_family_slot(db, edit->add[i].family)) != NULL)
+		if ((fam = family_find(db, edit->add[i].family)) != NULL)
 			atomic_store(&fam->files_version, version);
 	for (int i = 0; i < edit->nremove; i++)
-		if ((f = set_slot_by_number(db, edit->remove[i])) != NULL &&
-			(fam = catalog_family_slot(db, f->meta.family)) != NULL)
+		if ((f = file_set_slot_by_number(db, edit->remove[i])) != NULL &&
+			(fam = family_find(db, f->meta.family)) != NULL)
 			atomic_store(&fam->files_version, version);
 }
 
@@ -405,8 +406,8 @@ apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 	uint64_t	version;
 
 	if (edit->memtable >= 0)
-		TRY(shm_lock(db, LOCK_COMMIT));
-	TRY(shm_lock(db, LOCK_SET));
+		TRY(segment_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_SET));
 	mark_families(db, edit, UINT64_MAX);
 	version = atomic_fetch_add(&set->version, 1) + 1;
 	switch_gathered(db, edit, g);
@@ -421,18 +422,18 @@ apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 		memtable   *t = &db->seg->memtables[edit->memtable];
 
 		/* see the head comment: files first, then the state, then another version */
-		atomic_store(&t->state, MEM_FLUSHED);
+		atomic_store(&t->state, MEMTABLE_FLUSHED);
 		t->freed_version = atomic_fetch_add(&set->version, 1) + 1;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	if (edit->memtable >= 0)
-		shm_unlock(db, LOCK_COMMIT);
-	shm_wake(db, &set->work_word);
+		segment_unlock(db, LOCK_COMMIT);
+	segment_wake(db, &set->work_word);
 	return WIDE_OK;
 }
 
 wide_status
-set_apply(wide_db *db, const set_edit *edit)
+edit_apply(wide_db *db, const set_edit *edit)
 {
 	set_state  *set = &db->seg->set;
 	gathered	g = {0};
@@ -440,8 +441,8 @@ set_apply(wide_db *db, const set_edit *edit)
 	bool		reserved = false;
 
 	TRY(sync_linked(db));
-	TRY(shm_lock(db, LOCK_MANIFEST));
-	shm_enter(db);
+	TRY(segment_lock(db, LOCK_MANIFEST));
+	process_enter(db);
 	st = gather(db, edit, &g);
 	reserved = g.dump || st == WIDE_OK;
 	if (st == WIDE_OK)
@@ -450,15 +451,15 @@ set_apply(wide_db *db, const set_edit *edit)
 		st = apply_write(db, edit, &g);
 	if (st == WIDE_OK)
 		st = apply_switch(db, edit, &g);
-	else if (reserved && shm_lock(db, LOCK_SET) == WIDE_OK)
+	else if (reserved && segment_lock(db, LOCK_SET) == WIDE_OK)
 	{
 		/* it is not in force, else the store is poisoned and the lock refused */
 		set->reserved_files -= (uint32_t) edit->nadd;
 		set->catalog_dirty |= g.dump;
-		shm_unlock(db, LOCK_SET);
+		segment_unlock(db, LOCK_SET);
 	}
-	shm_leave(db);
-	shm_unlock(db, LOCK_MANIFEST);
+	process_leave(db);
+	segment_unlock(db, LOCK_MANIFEST);
 	gathered_free(&g);
 	return st;
 }

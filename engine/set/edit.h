@@ -22,6 +22,6 @@ typedef struct set_edit
 	uint64_t	restart_lsn;	/* 0 = unchanged */
 	int			memtable;		/* index of the memtable that the added files replace, -1 none */
 } set_edit;
-extern wide_status set_apply(wide_db *db, const set_edit *edit);
+extern wide_status edit_apply(wide_db *db, const set_edit *edit);
 
 #endif							/* WIDE_EDIT_H */

@@ -4,10 +4,10 @@
 
 /* Look where it was last time before looking everywhere; the id is checked, so a wrong guess costs only time. */
 family_slot *
-catalog_family_slot(wide_db *db, wide_family_id id)
+family_find(wide_db *db, wide_family_id id)
 {
 	static uint32_t guess[256];
-	family_slot *f = shm_families(db);
+	family_slot *f = layout_families(db);
 	uint32_t   *g = &guess[id % 256];
 
 	if (id == 0)

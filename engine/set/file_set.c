@@ -3,12 +3,13 @@
 #include <string.h>
 #include "engine/set/file_set.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/family.h"
 
 uint32_t
-set_free_slots(const set_state *set)
+file_set_free_slots(const set_state *set)
 {
 	uint32_t	used = set->nfiles + set->ndead + set->reserved_files;
 
@@ -20,7 +21,7 @@ static file_slot *
 slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *fs = &shm_files(db)[set->free_files - 1];
+	file_slot  *fs = &layout_files(db)[set->free_files - 1];
 	uint32_t	next = fs->next;
 
 	memset(fs, 0, sizeof *fs);
@@ -35,7 +36,7 @@ slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 }
 
 void
-set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
+file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 {
 	set_state  *set = &db->seg->set;
 
@@ -46,17 +47,17 @@ set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 		set->nunlisted--;
 	f->meta.flags &= (uint8_t) ~FILE_UNLISTED;
 	f->next = set->dead_files;
-	set->dead_files = (uint32_t) (f - shm_files(db)) + 1;
+	set->dead_files = (uint32_t) (f - layout_files(db)) + 1;
 	set->ndead++;
 	set->nfiles--;
 }
 
 /* Put a file into its family's list; when the family has been dropped meanwhile it is born dead. */
 void
-set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
+file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
 {
 	set_state  *set = &db->seg->set;
-	family_slot *fam = catalog_family_slot(db, meta->family);
+	family_slot *fam = family_find(db, meta->family);
 	file_slot  *f = slot_take(db, meta, version);
 
 	set->nfiles++;
@@ -65,19 +66,19 @@ set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
 	set->nunlisted += !listed;
 	if (fam == NULL)
 	{
-		set_slot_die(db, f, version, true);
+		file_set_slot_die(db, f, version, true);
 		return;
 	}
 	f->next = fam->files;
-	fam->files = (uint32_t) (f - shm_files(db)) + 1;
+	fam->files = (uint32_t) (f - layout_files(db)) + 1;
 	fam->nfiles++;
 }
 
 /* The link that leads to the family's live file of that number; NULL none. */
 uint32_t *
-set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
+file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 
 	for (uint32_t *link = &fam->files; *link != 0; link = &files[*link - 1].next)
 		if (files[*link - 1].meta.number == number)
@@ -87,9 +88,9 @@ set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 
 /* A slot in use with that number: live first, else the newest dead one. */
 file_slot *
-set_slot_by_number(wide_db *db, uint64_t number)
+file_set_slot_by_number(wide_db *db, uint64_t number)
 {
-	file_slot  *files = shm_files(db),
+	file_slot  *files = layout_files(db),
 			   *found = NULL;
 
 	for (uint32_t i = 0; i < db->seg->set.max_files; i++)
@@ -104,21 +105,21 @@ set_slot_by_number(wide_db *db, uint64_t number)
 }
 
 bool
-set_has_file(wide_db *db, uint64_t number)
+file_set_has_file(wide_db *db, uint64_t number)
 {
 	bool		has;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
-	has = set_slot_by_number(db, number) != NULL;
-	shm_unlock(db, LOCK_SET);
+	has = file_set_slot_by_number(db, number) != NULL;
+	segment_unlock(db, LOCK_SET);
 	return has;
 }
 
 void
-set_drop_family(wide_db *db, family_slot *fam)
+file_set_drop_family(wide_db *db, family_slot *fam)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	uint64_t	version;
 
 	atomic_store(&fam->files_version, UINT64_MAX);
@@ -128,7 +129,7 @@ set_drop_family(wide_db *db, family_slot *fam)
 		file_slot  *f = &files[fam->files - 1];
 
 		fam->files = f->next;
-		set_slot_die(db, f, version, true);
+		file_set_slot_die(db, f, version, true);
 	}
 	fam->nfiles = 0;
 	atomic_store(&fam->files_version, version);
@@ -141,7 +142,7 @@ set_drop_family(wide_db *db, family_slot *fam)
  * recovery has its own part.
  */
 uint64_t
-set_new_file_number(wide_db *db)
+file_set_new_number(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
 	_Atomic uint64_t *next = atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file : &set->next_file;
@@ -150,33 +151,33 @@ set_new_file_number(wide_db *db)
 	/* a listed file is never written over, whatever went wrong with the counting */
 	do
 		number = atomic_fetch_add(next, 1);
-	while (set_has_file(db, number) && shm_check(db) == WIDE_OK);
+	while (file_set_has_file(db, number) && segment_check(db) == WIDE_OK);
 	return number;
 }
 
 wide_status
-set_reserve(wide_db *db, int n)
+file_set_reserve(wide_db *db, int n)
 {
 	wide_status st = WIDE_OK;
 
-	TRY(shm_lock(db, LOCK_SET));
-	if (set_free_slots(&db->seg->set) < (uint32_t) n)
-		st = wide_fail(WIDE_FULL, "the table of files is full (max_files %u)", db->seg->set.max_files);
+	TRY(segment_lock(db, LOCK_SET));
+	if (file_set_free_slots(&db->seg->set) < (uint32_t) n)
+		st = status_fail(WIDE_FULL, "the table of files is full (max_files %u)", db->seg->set.max_files);
 	else
 		db->seg->set.reserved_files += (uint32_t) n;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return st;
 }
 
 void
-set_unreserve(wide_db *db, int n)
+file_set_unreserve(wide_db *db, int n)
 {
 	set_state  *set = &db->seg->set;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	set->reserved_files -= (uint32_t) n < set->reserved_files ? (uint32_t) n : set->reserved_files;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 }
 
 /*
@@ -185,7 +186,7 @@ set_unreserve(wide_db *db, int n)
  * free then are free now: the set can only have shrunk).
  */
 void
-set_link(wide_db *db, const file_meta *metas, int n)
+file_set_link(wide_db *db, const file_meta *metas, int n)
 {
 	set_state  *set = &db->seg->set;
 	family_slot *fam;
@@ -194,22 +195,22 @@ set_link(wide_db *db, const file_meta *metas, int n)
 	uint32_t	loading = atomic_load(&set->loading);
 	bool		full = false;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	for (int i = 0; i < n; i++)
-		if ((fam = catalog_family_slot(db, metas[i].family)) != NULL)
+		if ((fam = family_find(db, metas[i].family)) != NULL)
 			atomic_store(&fam->files_version, UINT64_MAX);
 	version = atomic_fetch_add(&set->version, 1) + 1;
 	for (int i = 0; i < n; i++)
 	{
 		bool		known = atomic_load(&db->seg->state) != WIDE_RUNNING &&
-			(metas[i].global_seq <= set->flushed_seq || set_slot_by_number(db, metas[i].number) != NULL);
+			(metas[i].global_seq <= set->flushed_seq || file_set_slot_by_number(db, metas[i].number) != NULL);
 
 		if (!known && set->free_files == 0)
 			full = true;
 		else if (!known)
 		{
-			set_link_slot(db, &metas[i], version, false);
+			file_set_link_slot(db, &metas[i], version, false);
 			set->reserved_files -= set->reserved_files > 0;
 		}
 		/* recovery's own are from the other range (a batch larger than today's memtables) */
@@ -220,27 +221,27 @@ set_link(wide_db *db, const file_meta *metas, int n)
 				break;
 	}
 	for (int i = 0; i < n; i++)
-		if ((fam = catalog_family_slot(db, metas[i].family)) != NULL)
+		if ((fam = family_find(db, metas[i].family)) != NULL)
 			atomic_store(&fam->files_version, version);
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	if (full)
 		wide_poison(db, "a committed file finds no slot (max_files)");
 	while (loading > 0 && !atomic_compare_exchange_weak(&set->loading, &loading, loading - 1))
 		;
-	atomic_store(&set->grown, now_us(db));
+	atomic_store(&set->grown, host_now(db));
 	atomic_fetch_add(&set->work_word, 1);
 }
 
 bool
-set_dirty(wide_db *db)
+file_set_dirty(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
 	bool		dirty;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return false;
 	dirty = set->catalog_dirty || set->nunlisted > 0 || set->npending > 0;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return dirty;
 }
 
@@ -252,18 +253,18 @@ crowded(const set_state *set)
 }
 
 uint32_t
-set_family_files(wide_db *db, wide_family_id family)
+file_set_family_files(wide_db *db, wide_family_id family)
 {
 	family_slot *fam;
 	uint32_t	n;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	fam = catalog_family_slot(db, family);
+	fam = family_find(db, family);
 	n = fam != NULL ? fam->nfiles : 0;
 	if (crowded(&db->seg->set))
 		n = UINT32_MAX;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return n;
 }
 
@@ -271,50 +272,50 @@ set_family_files(wide_db *db, wide_family_id family)
 static uint32_t
 window_files_most(wide_db *db)
 {
-	uint32_t	most = SET_WINDOW_FILES,
+	uint32_t	most = FILE_SET_WINDOW_FILES,
 				sharing = 0;
 
 	if (crowded(&db->seg->set))
 	{
 		for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
 		{
-			const family_slot *fs = &shm_families(db)[i];
+			const family_slot *fs = &layout_families(db)[i];
 
 			sharing += fs->f.id != 0 && fs->nfiles > 0 && fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
 		}
 		most = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
 	}
-	return most < SET_WINDOW_FILES_LEAST ? SET_WINDOW_FILES_LEAST : most > SET_WINDOW_FILES ? SET_WINDOW_FILES : most;
+	return most < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST : most > FILE_SET_WINDOW_FILES ? FILE_SET_WINDOW_FILES : most;
 }
 
 uint32_t
-set_window_files_most(wide_db *db)
+file_set_window_files_most(wide_db *db)
 {
 	uint32_t	most;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
-		return SET_WINDOW_FILES;
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return FILE_SET_WINDOW_FILES;
 	most = window_files_most(db);
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return most;
 }
 
 uint32_t
-set_level0_files(wide_db *db, wide_family_id family)
+file_set_level0_files(wide_db *db, wide_family_id family)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	family_slot *fam;
 	uint32_t	n = 0;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
 	/* files of a window family stay on level 0 when merged: they are no debt, unless they are too many */
-	fam = catalog_family_slot(db, family);
+	fam = family_find(db, family);
 	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
 		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;
 	else if (fam != NULL)
 		for (uint32_t i = fam->files; i != 0; i = files[i - 1].next)
 			n += files[i - 1].meta.level == 0;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return n;
 }

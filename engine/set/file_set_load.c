@@ -1,5 +1,5 @@
 /*
- * open.c - which files a store consists of when it is opened.
+ * file_set_load.c - which files a store consists of when it is opened.
  *
  * Normally that is what the newest edit of the manifest in force says.  A copy
  * of the directory that was made file by file while the store was in use may
@@ -29,6 +29,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
@@ -83,7 +84,7 @@ present_read(wide_db *db, present *p)
 	int			rc = db->os->list(db->os, db->dir, present_name, p);
 
 	if (rc < 0)
-		return wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+		return status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
 	if (p->files.len > 0)
 		qsort(p->files.data, p->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers);
 	return p->st;
@@ -200,7 +201,7 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 	edits = l.edits;
 	next_file = l.next_file;
 	if (st == WIDE_OK && l.complete == 0)
-		st = wide_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir, (unsigned long long) l.missed);
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir, (unsigned long long) l.missed);
 	else if (st == WIDE_OK && l.complete < edits)
 	{
 		if (db->host.report != NULL)
@@ -247,7 +248,7 @@ load_newest(wide_db *db, loaded *l)
 	}
 	/* what the one in force lacks is the better answer */
 	if (st != WIDE_OK)
-		st = wide_fail(first, "%s", failure);
+		st = status_fail(first, "%s", failure);
 	else
 	{
 		db->seg->set.manifest_number = number;
@@ -274,7 +275,7 @@ load_check(wide_db *db, const loaded *l)
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &id, &branch);
 	if (id != 0 && l->log_id != 0 && id != l->log_id)
-		return wide_fail(WIDE_CONFLICT, "the store belongs to another log: its log is %llu, this one is %llu",
+		return status_fail(WIDE_CONFLICT, "the store belongs to another log: its log is %llu, this one is %llu",
 						 (unsigned long long) l->log_id, (unsigned long long) id);
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
 	{
@@ -283,7 +284,7 @@ load_check(wide_db *db, const loaded *l)
 		newest = seq > newest ? seq : newest;
 	}
 	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
-		return wide_fail(WIDE_CONFLICT, "the store has changes up to %X/%X on branch %u, which are not in this log",
+		return status_fail(WIDE_CONFLICT, "the store has changes up to %X/%X on branch %u, which are not in this log",
 						 (unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
 	return WIDE_OK;
 }
@@ -294,7 +295,7 @@ static void
 load_format(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	uint64_t	own[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
 
 	set->max_files = db->seg->config.max_files;
@@ -307,7 +308,7 @@ load_format(wide_db *db)
 	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older = 0;
 	atomic_store(&set->version, 2);	/* 0 means no pin */
 	/* a part of the range that no other recovery has had */
-	atomic_store(&set->replay_file, FILE_REPLAYED | (wide_hash(&own, sizeof own, (uint64_t) now_us(db)) >> 34 << 32));
+	atomic_store(&set->replay_file, FILE_REPLAYED | (hash_bytes(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
 }
 
 /* A store that does not exist yet: an empty manifest; the log counts from its end. */
@@ -345,20 +346,20 @@ load_files(wide_db *db, const loaded *l)
 	family_slot *fam;
 
 	if (n > set->max_files)
-		return wide_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n, set->max_files);
-	TRY(shm_lock(db, LOCK_SET));
+		return status_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n, set->max_files);
+	TRY(segment_lock(db, LOCK_SET));
 	for (size_t i = 0; i < n; i++)
 	{
-		set_link_slot(db, &f[i], 1, true);
-		if ((fam = catalog_family_slot(db, f[i].family)) != NULL)
+		file_set_link_slot(db, &f[i], 1, true);
+		if ((fam = family_find(db, f[i].family)) != NULL)
 			atomic_store(&fam->files_version, 1);
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
 wide_status
-set_load(wide_db *db)
+file_set_load(wide_db *db)
 {
 	set_state  *set = &db->seg->set;
 	commit_state *commit = &db->seg->commit;

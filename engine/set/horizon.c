@@ -26,7 +26,7 @@ static wide_status
 read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 {
 	commit_state *commit = &db->seg->commit;
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 	uint64_t	oldest;
 	uint64_t	moves;
 
@@ -37,7 +37,7 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 		moves = atomic_load(&commit->snapshot_moves);
 		h->oldest = h->fresh;
 		h->nheld = 0;
-		for (uint32_t i = 0; i < shm_slots_used(db); i++)
+		for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		{
 			uint64_t	first = atomic_load(&slots[i].snapshot);
 
@@ -51,7 +51,7 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 	} while (atomic_load(&commit->snapshot_moves) != moves);
 	if (oldest == 0)
 		return WIDE_OK;
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
 		 i < commit->external_head; i++)
 	{
@@ -75,12 +75,12 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 			break;
 		}
 	}
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	return WIDE_OK;
 }
 
 uint64_t
-set_horizon(wide_db *db)
+horizon_oldest(wide_db *db)
 {
 	horizons	h;
 
@@ -90,22 +90,22 @@ set_horizon(wide_db *db)
 }
 
 wide_status
-set_horizons(wide_db *db, horizons *h)
+horizon_read(wide_db *db, horizons *h)
 {
 	wide_status st;
 
 	h->nheld = 0;
 	h->held = malloc(db->seg->config.max_processes * sizeof *h->held);
 	if (h->held == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	st = read_horizons(db, h, h->held);
 	if (st != WIDE_OK)
-		horizons_free(h);
+		horizon_free(h);
 	return st;
 }
 
 void
-horizons_free(horizons *h)
+horizon_free(horizons *h)
 {
 	free(h->held);
 	h->held = NULL;
@@ -113,12 +113,12 @@ horizons_free(horizons *h)
 }
 
 uint64_t
-set_restart_lsn(wide_db *db, uint32_t flushed_memtable)
+horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 	uint64_t	lsn = UINT64_MAX;
 
-	if (shm_lock(db, LOCK_COMMIT) != WIDE_OK)
+	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
 		return db->seg->set.restart_lsn;
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
@@ -126,16 +126,16 @@ set_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 		uint32_t	state = atomic_load(&t->state);
 
 		/* not only the oldest: a newer one may have the finish of an external batch that was logged long ago */
-		if (i != flushed_memtable && (state == MEM_ACTIVE || state == MEM_IMMUTABLE) && t->start_lsn < lsn)
+		if (i != flushed_memtable && (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) && t->start_lsn < lsn)
 			lsn = t->start_lsn;
 	}
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		uint64_t	prepared = atomic_load(&slots[i].prepare_lsn);
 
 		if (prepared != 0 && prepared < lsn)
 			lsn = prepared;
 	}
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	return lsn == UINT64_MAX || lsn < db->seg->set.restart_lsn ? db->seg->set.restart_lsn : lsn;
 }

@@ -5,7 +5,7 @@
 #include "engine/wide.h"
 
 /* The oldest LSN that must stay readable: versions <= this that are masked may go. */
-extern uint64_t set_horizon(wide_db *db);
+extern uint64_t horizon_oldest(wide_db *db);
 
 /* The same, and what lies between the snapshots.  A reader has a snapshot in one of the ranges, or fresh or newer. */
 typedef struct snapshot_range
@@ -15,15 +15,15 @@ typedef struct snapshot_range
 
 typedef struct horizons
 {
-	uint64_t	oldest;			/* set_horizon */
+	uint64_t	oldest;			/* horizon_oldest */
 	uint64_t	fresh;
 	snapshot_range *held;
 	int			nheld;
 } horizons;
-extern wide_status set_horizons(wide_db *db, horizons *h);
-extern void horizons_free(horizons *h);
+extern wide_status horizon_read(wide_db *db, horizons *h);
+extern void horizon_free(horizons *h);
 
 /* Where the log must be kept from: for flush, given the memtable it removes. */
-extern uint64_t set_restart_lsn(wide_db *db, uint32_t flushed_memtable);
+extern uint64_t horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable);
 
 #endif							/* WIDE_HORIZON_H */

@@ -55,8 +55,8 @@
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
@@ -215,7 +215,7 @@ manifest_decode(wide_bytes payload, decoded *d)
 	if (st != WIDE_OK)
 		return st;
 	if (p == NULL)
-		return wide_fail(WIDE_CORRUPT, "an edit of the manifest verifies but makes no sense");
+		return status_fail(WIDE_CORRUPT, "an edit of the manifest verifies but makes no sense");
 	d->e.add = (const file_meta *) d->add.data;
 	d->e.remove = (const uint64_t *) d->remove.data;
 	return WIDE_OK;
@@ -231,10 +231,10 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 	uint8_t		head[RECORD_HEADER];
 
 	if (payload.len == 0 || payload.len > UINT32_MAX)
-		return wide_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
+		return status_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
 	put_u32le(head, (uint32_t) payload.len);
 	put_u32le(head + 4, RECORD_MAGIC);
-	put_u64le(head + 8, wide_hash(payload.data, payload.len, record_seed(number, offset)));
+	put_u64le(head + 8, hash_bytes(payload.data, payload.len, record_seed(number, offset)));
 	TRY(buffer_append(b, head, sizeof head));
 	TRY(buffer_append(b, payload.data, payload.len));
 	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
@@ -248,7 +248,7 @@ manifest_unsure(wide_db *db, const char *what, int64_t error)
 
 	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -error));
 	wide_poison(db, text);
-	return wide_fail(WIDE_IO, "%s", text);
+	return status_fail(WIDE_IO, "%s", text);
 }
 
 wide_status
@@ -328,7 +328,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	put_u64le(head, MANIFEST_MAGIC);
 	put_u32le(head + 8, MANIFEST_FORMAT);
 	put_u64le(head + 16, number);
-	put_u64le(head + 24, wide_hash(head, 24, MANIFEST_SEED));
+	put_u64le(head + 24, hash_bytes(head, 24, MANIFEST_SEED));
 	TRY_GOTO(buffer_append(&b, head, sizeof head));
 	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
 	manifest_name(number, name, sizeof name);
@@ -339,7 +339,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		db->os->unlink(db->os, path);
 		goto done;
 	}
-	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) wide_hash(name, strlen(name), MANIFEST_SEED));
+	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) hash_bytes(name, strlen(name), MANIFEST_SEED));
 	manifest_path(db, "CURRENT.tmp", path, sizeof path);
 	manifest_path(db, "CURRENT", current, sizeof current);
 	if ((n = write_file(db, path, text, strlen(text))) < 0 || (n = db->os->syncdir(db->os, db->dir)) < 0)
@@ -360,7 +360,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		goto done;
 	}
 	/* the old one is only litter now, unless a copy is being made: recovery removes it when this does not */
-	if (set->manifest_number != 0 && !files_held(db))
+	if (set->manifest_number != 0 && !host_files_held(db))
 	{
 		manifest_name(set->manifest_number, name, sizeof name);
 		manifest_path(db, name, path, sizeof path);
@@ -386,17 +386,17 @@ read_file(wide_db *db, const char *path, buffer *b)
 	if (fd == -ENOENT)
 		return WIDE_NOTFOUND;
 	if (fd < 0)
-		return wide_fail(WIDE_IO, "could not open %s: %s", path, strerror(-fd));
+		return status_fail(WIDE_IO, "could not open %s: %s", path, strerror(-fd));
 	n = db->os->size(db->os, fd);
 	if (n < 0 || (uint64_t) n > MANIFEST_MAX)
 	{
-		st = wide_fail(n < 0 ? WIDE_IO : WIDE_CORRUPT, "%s has an impossible size", path);
+		st = status_fail(n < 0 ? WIDE_IO : WIDE_CORRUPT, "%s has an impossible size", path);
 		goto done;
 	}
 	TRY_GOTO(buffer_reserve(b, (size_t) n + 1));
 	n = db->os->pread(db->os, fd, b->data, (size_t) n, 0);
 	if (n < 0)
-		st = wide_fail(WIDE_IO, "could not read %s: %s", path, strerror((int) -n));
+		st = status_fail(WIDE_IO, "could not read %s: %s", path, strerror((int) -n));
 	else
 		b->len = (size_t) n;
 done:
@@ -434,21 +434,21 @@ manifest_current(wide_db *db, uint64_t *number)
 		int			rc = db->os->list(db->os, db->dir, list_sst, &files);
 
 		if (rc < 0)
-			st = wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+			st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
 		else if (files)
-			st = wide_fail(WIDE_CORRUPT, "%s is missing but there are sorted files", path);
+			st = status_fail(WIDE_CORRUPT, "%s is missing but there are sorted files", path);
 		goto done;
 	}
 	if (st != WIDE_OK)
 		goto done;
 	b.data[b.len] = 0;
 	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2 || (size_t) used != b.len)
-		st = wide_fail(WIDE_CORRUPT, "%s is damaged", path);
+		st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
 	else
 	{
 		manifest_name(got, name, sizeof name);
-		if (wide_hash(name, strlen(name), MANIFEST_SEED) != check)
-			st = wide_fail(WIDE_CORRUPT, "%s is damaged", path);
+		if (hash_bytes(name, strlen(name), MANIFEST_SEED) != check)
+			st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
 	}
 	*number = got;
 done:
@@ -468,7 +468,7 @@ record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload
 	if (len == 0 || get_u32le(b->data + offset + 4) != RECORD_MAGIC || len > b->len - offset - RECORD_HEADER)
 		return false;
 	*payload = (wide_bytes) {b->data + offset + RECORD_HEADER, len};
-	return wide_hash(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
+	return hash_bytes(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
 }
 
 /* Every edit of a manifest that has been read into b. */
@@ -490,13 +490,13 @@ read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, ma
 	}
 	if (at == MANIFEST_HEADER)
 	{
-		st = wide_fail(WIDE_CORRUPT, "%s does not begin with a snapshot", path);
+		st = status_fail(WIDE_CORRUPT, "%s does not begin with a snapshot", path);
 		goto done;
 	}
 	for (uint64_t later = at + 8; later < b->len; later += 8)
 		if (record_at(b, number, later, &payload))
 		{
-			st = wide_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path, (unsigned long long) at);
+			st = status_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path, (unsigned long long) at);
 			goto done;
 		}
 	if (at < b->len && db->host.report != NULL)
@@ -519,18 +519,18 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 	manifest_path(db, name, path, sizeof path);
 	st = read_file(db, path, &b);
 	if (st == WIDE_NOTFOUND)
-		st = wide_fail(WIDE_CORRUPT, "%s is missing", path);
+		st = status_fail(WIDE_CORRUPT, "%s is missing", path);
 	if (st != WIDE_OK)
 		goto done;
 	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC || get_u64le(b.data + 16) != number ||
-		get_u64le(b.data + 24) != wide_hash(b.data, 24, MANIFEST_SEED))
+		get_u64le(b.data + 24) != hash_bytes(b.data, 24, MANIFEST_SEED))
 	{
-		st = wide_fail(WIDE_CORRUPT, "%s has a damaged header", path);
+		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
 		goto done;
 	}
 	if (get_u32le(b.data + 8) != MANIFEST_FORMAT)
 	{
-		st = wide_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path, get_u32le(b.data + 8), MANIFEST_FORMAT);
+		st = status_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path, get_u32le(b.data + 8), MANIFEST_FORMAT);
 		goto done;
 	}
 	st = read_records(db, &b, number, path, fn, arg);

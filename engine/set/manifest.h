@@ -6,7 +6,7 @@
 #include "engine/base/buffer.h"
 #include "engine/shared/layout.h"
 
-/* manifest.c: the bytes of the manifest, called by set.c under LOCK_MANIFEST */
+/* manifest.c: the bytes of the manifest, called by file_set.c under LOCK_MANIFEST */
 typedef struct manifest_edit
 {
 	bool		snapshot;		/* begins anew: forget all before it */

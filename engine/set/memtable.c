@@ -1,5 +1,5 @@
 /*
- * mem.c - the memtable: a skip list in memory that only grows.
+ * memtable.c - the memtable: a skip list in memory that only grows.
  *
  * One list holds the entries of all families, ordered by (family, key).  It
  * lives in one contiguous piece of memory, shared or private, and is linked by
@@ -40,6 +40,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
@@ -59,7 +60,7 @@ typedef struct node
 	uint8_t		key[];
 } node;
 
-_Static_assert(HEAD_AT >= 16 + MEM_HEIGHT * sizeof(uint32_t), "the head's links need room");
+_Static_assert(HEAD_AT >= 16 + MEMTABLE_HEIGHT * sizeof(uint32_t), "the head's links need room");
 _Static_assert(sizeof(node) == 40, "no padding");
 
 /* What is looked for: all of a key, or the place before all entries of a ukey. */
@@ -150,7 +151,7 @@ height_at(uint64_t at)
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
 	x ^= x >> 31;
-	while (h < MEM_HEIGHT && (x & 3) == 0)
+	while (h < MEMTABLE_HEIGHT && (x & 3) == 0)
 	{
 		h++;
 		x >>= 2;
@@ -167,19 +168,19 @@ node_size(int height, uint32_t klen, uint32_t vlen)
 }
 
 size_t
-mem_node_bytes(uint32_t klen, uint32_t vlen)
+memtable_node_bytes(uint32_t klen, uint32_t vlen)
 {
-	return node_size(MEM_HEIGHT, klen, vlen);
+	return node_size(MEMTABLE_HEIGHT, klen, vlen);
 }
 
 size_t
-mem_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen)
+memtable_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen)
 {
 	return node_size(height_at(at), klen, vlen);
 }
 
 void
-mem_format(memtable *t, uint8_t *base, uint64_t capacity)
+memtable_format(memtable *t, uint8_t *base, uint64_t capacity)
 {
 	memset(base, 0, HEAD_AT);
 	t->capacity = capacity;
@@ -197,22 +198,22 @@ mem_format(memtable *t, uint8_t *base, uint64_t capacity)
 }
 
 void
-mem_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
+memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
 {
 	m->base = base;
 	m->t = t;
-	mem_format(t, base, capacity);
+	memtable_format(t, base, capacity);
 }
 
 void
-mem_at(wide_db *db, uint32_t index, mem *m)
+memtable_at(wide_db *db, uint32_t index, mem *m)
 {
 	m->t = &db->seg->memtables[index];
-	m->base = SHM_AT(db, m->t->region);
+	m->base = LAYOUT_AT(db, m->t->region);
 }
 
 void
-mem_touch(const mem *m, uint64_t at, uint64_t bytes)
+memtable_touch(const mem *m, uint64_t at, uint64_t bytes)
 {
 	uintptr_t	p = (uintptr_t) m->base + at;
 
@@ -327,7 +328,7 @@ note_entry(memtable *t, const entry *e)
 }
 
 static inline void
-cursor_at(mem_cursor *c, uint32_t ref)
+cursor_at(memtable_cursor *c, uint32_t ref)
 {
 	const node *n;
 
@@ -373,7 +374,7 @@ write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *
  * first that is; ascending keys stop at once.
  */
 static int
-find_splice(const mem *m, const target *t, int height, int top, const mem_hint *hint,
+find_splice(const mem *m, const target *t, int height, int top, const memtable_hint *hint,
 			uint32_t *before, uint32_t *after)
 {
 	int			known = top;
@@ -410,17 +411,17 @@ find_splice(const mem *m, const target *t, int height, int top, const mem_hint *
 }
 
 void
-mem_note_ahead(memtable *t, int64_t ts)
+memtable_note_ahead(memtable *t, int64_t ts)
 {
 	raise(&t->ts_ahead, ts);
 }
 
 /* The node at ref of that height is written; e: what is in it. */
 static void
-link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e, mem_hint *hint)
+link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e, memtable_hint *hint)
 {
-	uint32_t	before[MEM_HEIGHT];
-	uint32_t	after[MEM_HEIGHT];
+	uint32_t	before[MEMTABLE_HEIGHT];
+	uint32_t	after[MEMTABLE_HEIGHT];
 	uint32_t	tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
 	int			known;
 	target		t;
@@ -457,55 +458,55 @@ link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *
 }
 
 void
-mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint)
+memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, memtable_hint *hint)
 {
 	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
 }
 
 uint32_t
-mem_write(mem *m, uint64_t at, wide_family_id family, const entry *e)
+memtable_write(mem *m, uint64_t at, wide_family_id family, const entry *e)
 {
 	return write_node(m, at, height_at(at), family, e);
 }
 
 uint32_t
-mem_written(uint64_t at)
+memtable_written(uint64_t at)
 {
 	return (uint32_t) ((at + ((height_at(at) * sizeof(uint32_t) + 7) & ~(size_t) 7)) / 8);
 }
 
 void
-mem_link(mem *m, uint64_t at, mem_hint *hint)
+memtable_link(mem *m, uint64_t at, memtable_hint *hint)
 {
-	mem_cursor	c = {.m = *m};
+	memtable_cursor	c = {.m = *m};
 
-	cursor_at(&c, mem_written(at));
+	cursor_at(&c, memtable_written(at));
 	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
 }
 
 void
-mem_insert(mem *m, uint64_t at, wide_family_id family, const entry *e)
+memtable_insert(mem *m, uint64_t at, wide_family_id family, const entry *e)
 {
-	mem_insert_hint(m, at, family, e, NULL);
+	memtable_insert_hint(m, at, family, e, NULL);
 }
 
 /* ---------------------------------------------------------------- cursor */
 
 void
-mem_cursor_open(mem_cursor *c, const mem *m)
+memtable_cursor_open(memtable_cursor *c, const mem *m)
 {
 	memset(c, 0, sizeof(*c));
 	c->m = *m;
 }
 
 void
-mem_first(mem_cursor *c)
+memtable_first(memtable_cursor *c)
 {
 	cursor_at(c, node_next(&c->m, HEAD, 0));
 }
 
 void
-mem_seek(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	target		t;
 	uint32_t	next;
@@ -516,7 +517,7 @@ mem_seek(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t kle
 }
 
 void
-mem_seek_before(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen)
+memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen)
 {
 	target		t;
 	uint32_t	next;
@@ -529,7 +530,7 @@ mem_seek_before(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint3
 }
 
 void
-mem_next(mem_cursor *c)
+memtable_next(memtable_cursor *c)
 {
 	uint32_t	next = node_next(&c->m, c->node, 0);
 
@@ -539,26 +540,26 @@ mem_next(mem_cursor *c)
 }
 
 void
-mem_cursor_at(mem_cursor *c, uint32_t node)
+memtable_cursor_at(memtable_cursor *c, uint32_t node)
 {
 	cursor_at(c, node);
 }
 
 uint64_t
-mem_node_end(const mem_cursor *c)
+memtable_node_end(const memtable_cursor *c)
 {
 	return (uint64_t) c->node * 8 + ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
 }
 
 /*
- * From the highest level down: the lowest one that has at most MEM_SAMPLE nodes
+ * From the highest level down: the lowest one that has at most MEMTABLE_SAMPLE nodes
  * in the range.  A node is on the next level with a probability of 1/4.
  */
 int
-mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
 		   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
 {
-	uint32_t	found[MEM_SAMPLE];
+	uint32_t	found[MEMTABLE_SAMPLE];
 	int			level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1;
 	uint32_t	at = HEAD;
 	int			n = 0;
@@ -579,7 +580,7 @@ mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lole
 		at = level_search(m, at, level, &from, &next);
 		for (; next != 0 && node_compare(node_at(m, next), &to) < 0; next = node_next(m, next, level))
 		{
-			if (k == MEM_SAMPLE)
+			if (k == MEMTABLE_SAMPLE)
 				return n;
 			found[k++] = next;
 		}
@@ -604,14 +605,14 @@ ref_valid(const mem *m, uint32_t ref)
 }
 
 wide_status
-mem_check(mem *m)
+memtable_check(mem *m)
 {
 	uint64_t	cells = 0,
 				tombstones = 0;
 	uint32_t	height = atomic_load(&m->t->height);
 
-	if (height < 1 || height > MEM_HEIGHT || atomic_load(&m->t->used) > m->t->capacity)
-		return wide_fail(WIDE_CORRUPT, "memtable: height %u or use is impossible", height);
+	if (height < 1 || height > MEMTABLE_HEIGHT || atomic_load(&m->t->used) > m->t->capacity)
+		return status_fail(WIDE_CORRUPT, "memtable: height %u or use is impossible", height);
 	for (int level = 0; level < (int) height; level++)
 	{
 		uint32_t	below = HEAD;
@@ -622,7 +623,7 @@ mem_check(mem *m)
 			const node *n;
 
 			if (!ref_valid(m, ref))
-				return wide_fail(WIDE_CORRUPT, "memtable: bad link %u on level %d", ref, level);
+				return status_fail(WIDE_CORRUPT, "memtable: bad link %u on level %d", ref, level);
 			n = node_at(m, ref);
 			if (last != HEAD)
 			{
@@ -630,13 +631,13 @@ mem_check(mem *m)
 
 				target_set(&t, n->family, n->key, n->klen, n->ts, n->tail);
 				if (node_compare(node_at(m, last), &t) >= 0)
-					return wide_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref, level);
+					return status_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref, level);
 			}
 			/* every node of this level is on the one below */
 			while (level > 0 && below != 0 && below != ref)
 				below = node_next(m, below, level - 1);
 			if (below == 0)
-				return wide_fail(WIDE_CORRUPT, "memtable: %u is on level %d but not below", ref, level);
+				return status_fail(WIDE_CORRUPT, "memtable: %u is on level %d but not below", ref, level);
 			if (level == 0)
 			{
 				cells++;
@@ -645,7 +646,7 @@ mem_check(mem *m)
 		}
 	}
 	if (cells != atomic_load(&m->t->cells) || tombstones != atomic_load(&m->t->tombstones))
-		return wide_fail(WIDE_CORRUPT, "memtable: %llu cells and %llu tombstones counted, %llu and %llu noted",
+		return status_fail(WIDE_CORRUPT, "memtable: %llu cells and %llu tombstones counted, %llu and %llu noted",
 						 (unsigned long long) cells, (unsigned long long) tombstones,
 						 (unsigned long long) atomic_load(&m->t->cells),
 						 (unsigned long long) atomic_load(&m->t->tombstones));
@@ -663,11 +664,11 @@ memtable_switch(wide_db *db)
 		memtable   *t = &db->seg->memtables[i];
 		mem			m;
 
-		if (atomic_load(&t->state) != MEM_FREE)
+		if (atomic_load(&t->state) != MEMTABLE_FREE)
 			continue;
-		mem_at(db, i, &m);
-		mem_init(&m, t, m.base, t->capacity);
-		TRY(shm_lock(db, LOCK_SET));
+		memtable_at(db, i, &m);
+		memtable_init(&m, t, m.base, t->capacity);
+		TRY(segment_lock(db, LOCK_SET));
 		t->number = ++commit->memtable_number;
 		t->freed_version = 0;
 		t->made_version = atomic_load(&db->seg->set.version) + 1;
@@ -675,13 +676,13 @@ memtable_switch(wide_db *db)
 		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
 		t->end_lsn = 0;
 		old->end_lsn = t->start_lsn;
-		atomic_store(&t->state, MEM_ACTIVE);
+		atomic_store(&t->state, MEMTABLE_ACTIVE);
 		commit->active = i;
-		atomic_store(&old->state, MEM_IMMUTABLE);
+		atomic_store(&old->state, MEMTABLE_IMMUTABLE);
 		atomic_fetch_add(&db->seg->set.version, 1);
-		shm_unlock(db, LOCK_SET);
-		shm_wake(db, &db->seg->set.work_word);
-		wake_worker(db);
+		segment_unlock(db, LOCK_SET);
+		segment_wake(db, &db->seg->set.work_word);
+		host_wake_worker(db);
 		return WIDE_OK;
 	}
 	return WIDE_FULL;

@@ -6,8 +6,8 @@
 #include "engine/base/entry.h"
 #include "engine/shared/layout.h"
 
-/* mem.c: an empty list; leaves state, number and region alone */
-extern void mem_format(memtable *t, uint8_t *base, uint64_t capacity);
+/* memtable.c: an empty list; leaves state, number and region alone */
+extern void memtable_format(memtable *t, uint8_t *base, uint64_t capacity);
 
 /*
  * A skip list of entries ordered by (family, key), lock-free for readers and
@@ -22,84 +22,84 @@ typedef struct mem
 } mem;
 
 /* Empty list in t over capacity bytes at base. */
-extern void mem_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity);
+extern void memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity);
 
 /* Bytes that inserting this entry can take at most. */
-extern size_t mem_node_bytes(uint32_t klen, uint32_t vlen);
+extern size_t memtable_node_bytes(uint32_t klen, uint32_t vlen);
 
-/* Bytes that it takes at this offset (a node's height is a function of it): at most mem_node_bytes(), about 40 fewer on average. */
-extern size_t mem_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen);
+/* Bytes that it takes at this offset (a node's height is a function of it): at most memtable_node_bytes(), about 40 fewer on average. */
+extern size_t memtable_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen);
 
 /*
- * Insert at the given memory (mem_node_bytes() bytes, 8-aligned offset `at`
+ * Insert at the given memory (memtable_node_bytes() bytes, 8-aligned offset `at`
  * from base, reserved by the caller through t->used).  Equal keys: the first
  * stays, the second is dropped (replay).  Never fails.
  */
-extern void mem_insert(mem *m, uint64_t at, wide_family_id family, const entry *e);
+extern void memtable_insert(mem *m, uint64_t at, wide_family_id family, const entry *e);
 
 /*
  * The same with the caller's memory of where the last insertion into this list
  * was: ascending (or nearly) insertions then start there.  Zero-filled first.
  */
-#define MEM_HEIGHT 12
+#define MEMTABLE_HEIGHT 12
 
-typedef struct mem_hint
+typedef struct memtable_hint
 {
-	uint32_t	before[MEM_HEIGHT];	/* the last nodes before the last insertion, by level; 0 = none */
-} mem_hint;
-extern void mem_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, mem_hint *hint);
+	uint32_t	before[MEMTABLE_HEIGHT];	/* the last nodes before the last insertion, by level; 0 = none */
+} memtable_hint;
+extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, memtable_hint *hint);
 
 /*
  * So many bytes at the offset will be written: have the pages mapped.  Reading does
  * it cheaper, as long as they exist, which they do once some process has written
  * there: a fault on reading maps their neighbours, too, one on writing only the one.
  */
-extern void mem_touch(const mem *m, uint64_t at, uint64_t bytes);
+extern void memtable_touch(const mem *m, uint64_t at, uint64_t bytes);
 
 /* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch; before it is inserted. */
-extern void mem_note_ahead(memtable *t, int64_t ts);
+extern void memtable_note_ahead(memtable *t, int64_t ts);
 
 /*
  * The same in two steps, for one process: write a node, and link it, perhaps
- * never.  A value of NULL is left to the caller to fill in.  mem_write returns the node's reference, as mem_written does for the offset;
- * mem_node_end is where the next node may be written (or was: `at` of the next).
+ * never.  A value of NULL is left to the caller to fill in.  memtable_write returns the node's reference, as memtable_written does for the offset;
+ * memtable_node_end is where the next node may be written (or was: `at` of the next).
  */
-extern uint32_t mem_write(mem *m, uint64_t at, wide_family_id family, const entry *e);
-extern uint32_t mem_written(uint64_t at);
-extern void mem_link(mem *m, uint64_t at, mem_hint *hint);
+extern uint32_t memtable_write(mem *m, uint64_t at, wide_family_id family, const entry *e);
+extern uint32_t memtable_written(uint64_t at);
+extern void memtable_link(mem *m, uint64_t at, memtable_hint *hint);
 
-typedef struct mem_cursor
+typedef struct memtable_cursor
 {
 	mem			m;
 	uint32_t	node;			/* 0 = not valid */
 	wide_family_id family;		/* of the current node */
 	entry		e;				/* points into the memory; stable as long as the memtable */
-} mem_cursor;
-extern void mem_cursor_open(mem_cursor *c, const mem *m);
-extern void mem_first(mem_cursor *c);
+} memtable_cursor;
+extern void memtable_cursor_open(memtable_cursor *c, const mem *m);
+extern void memtable_first(memtable_cursor *c);
 
 /* first node >= (family, ukey, ts, seq) */
-extern void mem_seek(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern void memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 
 /* last node < (family, ukey) — may be of a lower family: check c->family */
-extern void mem_seek_before(mem_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen);
-extern void mem_next(mem_cursor *c);
-static inline bool mem_valid(const mem_cursor *c) { return c->node != 0; }
+extern void memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen);
+extern void memtable_next(memtable_cursor *c);
+static inline bool memtable_valid(const memtable_cursor *c) { return c->node != 0; }
 
 /*
  * Entries of a family in [lo, hi) (hi NULL: to the family's end), evenly
- * spread, at most MEM_SAMPLE: all of them (*each 1), or every one that is on
+ * spread, at most MEMTABLE_SAMPLE: all of them (*each 1), or every one that is on
  * some level of the list, standing for *each entries.  Returns how many.
  */
-#define MEM_SAMPLE 256
-extern int mem_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+#define MEMTABLE_SAMPLE 256
+extern int memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
 					  const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
-extern void mem_cursor_at(mem_cursor *c, uint32_t node);
-extern uint64_t mem_node_end(const mem_cursor *c);
-extern void mem_at(wide_db *db, uint32_t index, mem *m);	/* the shared memtable index */
+extern void memtable_cursor_at(memtable_cursor *c, uint32_t node);
+extern uint64_t memtable_node_end(const memtable_cursor *c);
+extern void memtable_at(wide_db *db, uint32_t index, mem *m);	/* the shared memtable index */
 
 /* Problems of structure: order on every level, counts. For tests and verify. */
-extern wide_status mem_check(mem *m);
+extern wide_status memtable_check(mem *m);
 
 /* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none is free. (mem space: batch.c) */
 extern wide_status memtable_switch(wide_db *db);

@@ -2,7 +2,7 @@
  * pin.c - what a reader of the set of files uses: pinned versions, private
  * copies of the lists, and how far back anybody looks.
  *
- * The rules of versions, pins and files_version are in set.c's head comment.
+ * The rules of versions, pins and files_version are in file_set.c's head comment.
  * A process publishes its oldest live pin, which keeps files from being
  * unlinked, and its oldest and newest ones that read memtables, which keep
  * memtables from being reused.  Compactions, which take minutes, need files only: they must not make
@@ -58,7 +58,7 @@ static wide_status
 set_local_get(wide_db *db, struct set_local **out)
 {
 	if (db->set == NULL && (db->set = calloc(1, sizeof *db->set)) == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	*out = db->set;
 	return WIDE_OK;
 }
@@ -87,7 +87,7 @@ pin_memtables(wide_db *db, set_pin *pin)
 		uint32_t	state = atomic_load(&t->state);
 		int			at = pin->nmem;
 
-		if (state != MEM_ACTIVE && state != MEM_IMMUTABLE)
+		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			continue;
 		/* a switch is under way: empty still, and this pin would not keep it */
 		if (t->made_version > pin->version)
@@ -122,11 +122,11 @@ grow_pins(struct set_local *local)
 	bool	   *memory;
 
 	if (pins == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	local->pins = pins;
 	memory = realloc(local->reads_memory, n * sizeof *memory);
 	if (memory == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	local->reads_memory = memory;
 	memset(pins + local->npins, 0, (n - local->npins) * sizeof *pins);
 	local->npins = n;
@@ -134,12 +134,12 @@ grow_pins(struct set_local *local)
 }
 
 static wide_status
-pin_take(wide_db *db, set_pin *pin, bool memory)
+take(wide_db *db, set_pin *pin, bool memory)
 {
 	struct set_local *local = NULL;
 	uint32_t	at = 0;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	TRY(set_local_get(db, &local));
 	while (at < local->npins && local->pins[at] != 0)
 		at++;
@@ -171,15 +171,15 @@ pin_take(wide_db *db, set_pin *pin, bool memory)
 }
 
 wide_status
-set_pin_take(wide_db *db, set_pin *pin)
+pin_take(wide_db *db, set_pin *pin)
 {
-	return pin_take(db, pin, true);
+	return take(db, pin, true);
 }
 
 wide_status
-set_pin_take_files(wide_db *db, set_pin *pin)
+pin_take_files(wide_db *db, set_pin *pin)
 {
-	return pin_take(db, pin, false);
+	return take(db, pin, false);
 }
 
 /* Free copies that neither are the newest of their family nor serve a pin; all when there are too many and no pin. */
@@ -213,7 +213,7 @@ free_stale_copies(struct set_local *local)
 }
 
 void
-set_pin_drop(wide_db *db, set_pin *pin)
+pin_drop(wide_db *db, set_pin *pin)
 {
 	struct set_local *local = db->set;
 
@@ -235,7 +235,7 @@ set_pin_drop(wide_db *db, set_pin *pin)
 }
 
 void
-set_detach(wide_db *db)
+pin_detach(wide_db *db)
 {
 	struct set_local *local = db->set;
 
@@ -261,12 +261,12 @@ set_detach(wide_db *db)
 }
 
 uint64_t
-set_oldest_pin(wide_db *db)
+pin_oldest(wide_db *db)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 	uint64_t	oldest = UINT64_MAX;
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		uint64_t	pin = atomic_load(&slots[i].pin);
 
@@ -284,11 +284,11 @@ set_oldest_pin(wide_db *db)
  * taken again (see pin_take), as with files.
  */
 bool
-set_memtable_pinned(wide_db *db, const memtable *t)
+pin_has_memtable(wide_db *db, const memtable *t)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		uint64_t	oldest = atomic_load(&slots[i].mem_pin);
 
@@ -300,7 +300,7 @@ set_memtable_pinned(wide_db *db, const memtable *t)
 
 /* ---------------------------------------------------------- private lists */
 
-/* Level, then: level 0 newest first; others by key, and by number where shortened bounds tell nothing (see work.c). */
+/* Level, then: level 0 newest first; others by key, and by number where shortened bounds tell nothing (see scheduler.c). */
 static int
 compare_files(const void *pa, const void *pb)
 {
@@ -324,7 +324,7 @@ compare_files(const void *pa, const void *pb)
 static int
 collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t version, file_meta *out, int max)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 	int			n = 0;
 
 	for (uint32_t i = fs != NULL ? fs->files : 0; i != 0; i = files[i - 1].next)
@@ -351,23 +351,23 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
 		free(c);
 		c = malloc(sizeof *c + (size_t) max * sizeof c->files[0]);
 		if (c == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory");
-		st = shm_lock(db, LOCK_SET);
+			return status_fail(WIDE_NOMEM, "out of memory");
+		st = segment_lock(db, LOCK_SET);
 		if (st != WIDE_OK)
 		{
 			free(c);
 			return st;
 		}
-		fs = catalog_family_slot(db, family);
+		fs = family_find(db, family);
 		c->n = collect_files(db, fs, family, version, c->files, max);
-		c->slot = fs != NULL ? (uint32_t) (fs - shm_families(db)) : UINT32_MAX;
+		c->slot = fs != NULL ? (uint32_t) (fs - layout_families(db)) : UINT32_MAX;
 		c->from = c->to = version;
 		if (fs != NULL && atomic_load(&fs->files_version) <= version)
 		{
 			c->from = atomic_load(&fs->files_version);
 			c->to = atomic_load(&db->seg->set.version);
 		}
-		shm_unlock(db, LOCK_SET);
+		segment_unlock(db, LOCK_SET);
 		if (c->n <= max)
 			break;
 		max = c->n + c->n / 4;
@@ -385,7 +385,7 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
 }
 
 wide_status
-set_pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out)
+pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out)
 {
 	struct set_local *local = db->set;
 	set_copy  **bucket = &local->copies[family % COPY_BUCKETS];
@@ -397,7 +397,7 @@ set_pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files 
 		if (c->family != family || c->from > pin->version)
 			continue;
 		if (pin->version > c->to && c->slot != UINT32_MAX &&
-			atomic_load(&shm_families(db)[c->slot].files_version) == c->from)
+			atomic_load(&layout_families(db)[c->slot].files_version) == c->from)
 			c->to = pin->version;	/* unchanged from then until now */
 		if (pin->version <= c->to)
 			break;

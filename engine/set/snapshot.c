@@ -2,12 +2,12 @@
  * snapshot.c - what a reader sees: a sequence number and a few exclusions.
  *
  * slot->snapshot is the oldest LSN whose versions this process still needs;
- * compactions keep what is visible there or later (set_horizon).  It is stored
- * before visible_seq is read for the snapshot, both seq_cst, and set_horizon
+ * compactions keep what is visible there or later (horizon_oldest).  It is stored
+ * before visible_seq is read for the snapshot, both seq_cst, and horizon_oldest
  * reads them in the other order, so a horizon never passes a snapshot.
  *
  * slot->snapshot_last bounds them from above, for what nobody sees between two
- * snapshots (set_horizons).  It is UINT64_MAX from before visible_seq is read
+ * snapshots (horizon_read).  It is UINT64_MAX from before visible_seq is read
  * until the snapshot's number is known: so who has read visible_seq and then the
  * slots knows that other snapshots than those within the slots' bounds are not
  * below what he has read.
@@ -25,7 +25,7 @@
  *     wide_publish, or about to forget it);
  *   - one that the caller sees as running and which is published already is
  *     excluded.  The versions that such a snapshot needs, from before the
- *     excluded one, are kept by host->oldest_external (set_horizon).
+ *     excluded one, are kept by host->oldest_external (horizon_oldest).
  *   - whatever was finished after an external transaction that the caller sees as
  *     running had ended was committed after the caller's snapshot was taken, and
  *     may build on what that transaction did, here or elsewhere (it need not have
@@ -43,7 +43,7 @@
  * A snapshot goes to another process as bytes.  That one stores what it needs in
  * its own slot, makes the move known (commit.snapshot_moves, after the store)
  * and then looks whether anybody still protected it: so there is no moment at
- * which set_horizon could miss both.
+ * which horizon_oldest could miss both.
  *
  * Locking: LOCK_COMMIT to copy ring entries; callbacks run without a lock.
  */
@@ -56,6 +56,7 @@
 #include "engine/base/kill_point.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
@@ -95,7 +96,7 @@ note_newest_ts(wide_snapshot *s)
  * such stores are plain ones, and most of those of a short statement are.
  */
 static void
-store_bounds(slot *mine, uint64_t oldest, uint64_t last, int64_t now)
+store_bounds(process_slot *mine, uint64_t oldest, uint64_t last, int64_t now)
 {
 	uint64_t	was = atomic_load_explicit(&mine->snapshot, memory_order_relaxed);
 	bool		more = (oldest != 0 && (was == 0 || oldest < was)) ||
@@ -141,18 +142,18 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	wide_snapshot *s;
 	uint64_t	visible;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (db->snapshots == NULL && (db->snapshots = calloc(1, sizeof(struct snapshot_local))) == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
-	s = spare_alloc(sizeof(*s));
+		return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
+	s = pool_alloc(sizeof(*s));
 	if (s == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+		return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
 	s->db = db;
 	s->seq = UINT64_MAX;
 	atomic_store(&db->slot->snapshot_last, UINT64_MAX);
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	s->needs = visible > 0 ? visible : 1;
-	s->now = now_us(db);
+	s->now = host_now(db);
 	/* not while others need an earlier one */
 	if (db->snapshots->all == NULL || s->now < atomic_load(&db->slot->snapshot_now))
 		atomic_store(&db->slot->snapshot_now, s->now);
@@ -164,14 +165,14 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	if (visible == 0 || visible > s->needs)
 		atomic_store(&db->slot->snapshot, s->needs);
 	/* what was published may have come too late for a compaction, but then its clock was read before this */
-	s->now = now_us(db);
+	s->now = host_now(db);
 	*out = s;
 	return WIDE_OK;
 }
 
 /* Offer these bytes; len 0: nothing any more. */
 static void
-slot_share(slot *me, uint64_t key, const uint8_t *bytes, size_t len)
+slot_share(process_slot *me, uint64_t key, const uint8_t *bytes, size_t len)
 {
 	atomic_fetch_add(&me->share_serial, 1);
 	me->share_key = key;
@@ -199,7 +200,7 @@ wide_snapshot_release(wide_snapshot *s)
 		s->next->prev = s->prev;
 	note_oldest(db);
 	free(s->excluded);
-	spare_free(s, sizeof(*s));
+	pool_free(s, sizeof(*s));
 }
 
 void
@@ -217,9 +218,9 @@ snapshot_detach(wide_db *db)
 static wide_status
 wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		for (;;)
 		{
 			uint32_t	seen = atomic_load(&slots[i].prepare_done);
@@ -227,7 +228,7 @@ wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
 
 			if (xid == 0 || i == db->slot_index || running(ctx, xid))
 				break;
-			TRY(shm_wait(db, &slots[i].prepare_done, seen, 100));
+			TRY(segment_wait(db, &slots[i].prepare_done, seen, 100));
 		}
 	return WIDE_OK;
 }
@@ -241,7 +242,7 @@ exclude(wide_snapshot *s, uint64_t first, uint64_t last)
 		seq_range  *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+			return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
 		s->excluded = p;
 		s->excluded_cap = cap;
 	}
@@ -279,7 +280,7 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 	bool		lost = false;
 
 	*seq = UINT64_MAX;
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	first = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0;
 	for (uint64_t i = commit->ended_head; i > first; i--)
 	{
@@ -290,9 +291,9 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 		*seq = m->seq;
 		lost = i - 1 == first && first > 0;
 	}
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	if (lost)
-		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", ENDED_RING);
+		return status_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", ENDED_RING);
 	return WIDE_OK;
 }
 
@@ -341,14 +342,14 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 		uint64_t	first;
 		int			n = 0;
 
-		TRY(shm_lock(db, LOCK_COMMIT));
+		TRY(segment_lock(db, LOCK_COMMIT));
 		head = commit->external_head;
 		first = head > EXTERNAL_RING ? head - EXTERNAL_RING : 0;
 		if (at < first)
 			at = first;
 		for (; n < COPY_MAX && at + (uint64_t) n < head; n++)
 			copy[n] = commit->external[(at + (uint64_t) n) % EXTERNAL_RING];
-		shm_unlock(db, LOCK_COMMIT);
+		segment_unlock(db, LOCK_COMMIT);
 		for (int i = 0; i < n; i++)
 		{
 			settling = settling && copy[i].xid < oldest;
@@ -365,7 +366,7 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	if (s->out_from == 0 && after <= s->seq)
 		s->out_from = after;
 	if (entries_lost(commit, moment, after, oldest))
-		return wide_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
+		return status_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
 	return WIDE_OK;
 }
 
@@ -446,14 +447,14 @@ wide_snapshot_renew(wide_snapshot *s)
 	wide_db    *db = s->db;
 	uint64_t	visible;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!s->latest)
-		return wide_fail(WIDE_INVALID, "only a snapshot of the newest state can be renewed");
+		return status_fail(WIDE_INVALID, "only a snapshot of the newest state can be renewed");
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	if (visible > s->needs)
 		s->needs = visible;
 	/* the same for the time: until here the slot has an earlier one */
-	s->now = now_us(db);
+	s->now = host_now(db);
 	s->seq = UINT64_MAX;
 	note_oldest(db);
 	s->seq = atomic_load(&db->seg->commit.applied_seq);
@@ -477,10 +478,10 @@ snapshot_newest_ts(const wide_snapshot *s)
 int64_t
 snapshot_oldest_now(wide_db *db)
 {
-	int64_t		now = now_us(db);
-	slot	   *slots = shm_slots(db);
+	int64_t		now = host_now(db);
+	process_slot	   *slots = layout_processes(db);
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		int64_t		theirs = atomic_load(&slots[i].snapshot_now);
 
@@ -531,7 +532,7 @@ export_hash(const export_head *h, const uint8_t *excluded)
 	export_head copy = *h;
 
 	copy.hash = 0;
-	return wide_hash(excluded, h->nexcluded * sizeof(seq_range), wide_hash(&copy, sizeof(copy), EXPORT_MAGIC));
+	return hash_bytes(excluded, h->nexcluded * sizeof(seq_range), hash_bytes(&copy, sizeof(copy), EXPORT_MAGIC));
 }
 
 size_t
@@ -559,7 +560,7 @@ wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 static bool
 is_protected(wide_db *db, const wide_snapshot *mine)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 	uint64_t	first = UINT64_MAX,
 				last = 0;
 	int64_t		now = INT64_MAX;
@@ -573,7 +574,7 @@ is_protected(wide_db *db, const wide_snapshot *mine)
 		}
 	if (first <= mine->needs && last >= mine->seq && now <= mine->now)
 		return true;
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		if (i == db->slot_index || (first = atomic_load(&slots[i].snapshot)) == 0)
 			continue;
@@ -595,19 +596,19 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 
 	*out = NULL;
 	if (size < sizeof(h))
-		return wide_fail(WIDE_INVALID, "%zu bytes are not an exported snapshot", size);
+		return status_fail(WIDE_INVALID, "%zu bytes are not an exported snapshot", size);
 	memcpy(&h, from, sizeof(h));
 	if (h.magic != EXPORT_MAGIC || h.build != db->seg->build || h.nexcluded > INT32_MAX ||
 		size != sizeof(h) + h.nexcluded * sizeof(seq_range) ||
 		h.hash != export_hash(&h, (const uint8_t *) from + sizeof(h)))
-		return wide_fail(WIDE_INVALID, "these bytes are not a snapshot that was exported by this server");
+		return status_fail(WIDE_INVALID, "these bytes are not a snapshot that was exported by this server");
 	TRY(snapshot_new(db, &s));
 	if (h.nexcluded > 0)
 	{
 		s->excluded = malloc(h.nexcluded * sizeof(seq_range));
 		if (s->excluded == NULL)
 		{
-			st = wide_fail(WIDE_NOMEM, "out of memory for a snapshot");
+			st = status_fail(WIDE_NOMEM, "out of memory for a snapshot");
 			goto done;
 		}
 		memcpy(s->excluded, (const uint8_t *) from + sizeof(h), h.nexcluded * sizeof(seq_range));
@@ -621,7 +622,7 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 	atomic_fetch_add(&db->seg->commit.snapshot_moves, 1);
 	if (!is_protected(db, s) || h.seq > atomic_load(&db->seg->commit.applied_seq))
 	{
-		st = wide_fail(WIDE_CONFLICT, "the exported snapshot has been released");
+		st = status_fail(WIDE_CONFLICT, "the exported snapshot has been released");
 		goto done;
 	}
 	*out = s;
@@ -638,7 +639,7 @@ wide_snapshot_share(wide_snapshot *s, uint64_t key)
 	size_t		len = wide_snapshot_export(s, bytes, sizeof(bytes));
 
 	if (len > sizeof(bytes))
-		return wide_fail(WIDE_LIMIT, "the snapshot has too many exclusions to be shared");
+		return status_fail(WIDE_LIMIT, "the snapshot has too many exclusions to be shared");
 	for (wide_snapshot *o = s->db->snapshots->all; o != NULL; o = o->next)
 		o->shared = o == s;
 	slot_share(s->db->slot, key, bytes, len);
@@ -648,10 +649,10 @@ wide_snapshot_share(wide_snapshot *s, uint64_t key)
 wide_status
 wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 
 	*out = NULL;
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
 		uint8_t		bytes[sizeof(slots->share)];
 		uint32_t	serial = atomic_load(&slots[i].share_serial);
@@ -666,7 +667,7 @@ wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out)
 		if (wide_snapshot_import(db, bytes, len, out) == WIDE_OK)
 			return WIDE_OK;
 	}
-	return wide_fail(WIDE_NOTFOUND, "nobody offers this snapshot");
+	return status_fail(WIDE_NOTFOUND, "nobody offers this snapshot");
 }
 
 const seq_range *

@@ -217,18 +217,18 @@ cache_format(void *mem, size_t bytes)
 static _Atomic uint32_t *
 pin_row(wide_db *db, uint32_t slot_index)
 {
-	return SHM_AT(db, db->seg->cache_pins + (uint64_t) slot_index * cache_pins_bytes(db->seg->config.cache_size));
+	return LAYOUT_AT(db, db->seg->cache_pins + (uint64_t) slot_index * cache_pins_bytes(db->seg->config.cache_size));
 }
 
 wide_status
 cache_attach(wide_db *db)
 {
 	struct cache_local *l = calloc(1, sizeof(*l));
-	uint8_t    *base = SHM_AT(db, db->seg->cache);
+	uint8_t    *base = LAYOUT_AT(db, db->seg->cache);
 	uint32_t	n;
 
 	if (l == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	l->head = (cache_head *) base;
 	l->segment = (cache_segment *) (base + l->head->segments_at);
 	l->ghost = (cache_ghost *) (base + l->head->ghosts_at);
@@ -498,13 +498,13 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 			{
 				entry_hit(e);
 				set_ref(l, place, len, out);
-				stat_add(db, STAT_CACHE_HITS, 1);
+				counter_add(db, COUNTER_CACHE_HITS, 1);
 				return true;
 			}
 		}
 		unpin(l, segment);
 	}
-	stat_add(db, STAT_CACHE_MISSES, 1);
+	counter_add(db, COUNTER_CACHE_MISSES, 1);
 	return false;
 }
 
@@ -707,11 +707,11 @@ cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool hi
 	*p = (cache_place) {.file = file, .offset = offset, .len = len, .place = NONE, .high = high};
 	if (len != 0 && block_bytes(len) <= l->head->segment_bytes / 4 * 3 && l->head->nsegments >= SEGMENTS_MIN)
 	{
-		TRY(shm_lock(db, LOCK_CACHE));
+		TRY(segment_lock(db, LOCK_CACHE));
 		present = pin_present(l, file, offset, out);
 		if (!present && (room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place)))
 			pin(l, place_segment(l, p->place));
-		shm_unlock(db, LOCK_CACHE);
+		segment_unlock(db, LOCK_CACHE);
 	}
 	if (present)
 		return WIDE_OK;
@@ -722,7 +722,7 @@ cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool hi
 		p->place = NONE;
 		p->to = malloc(len != 0 ? len : 1);
 		if (p->to == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
+			return status_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
 	}
 	return WIDE_OK;
 }
@@ -738,7 +738,7 @@ cache_publish(wide_db *db, const cache_place *p, block_ref *out)
 		cache_private(p->to, p->len, out);
 		return WIDE_OK;
 	}
-	st = shm_lock(db, LOCK_CACHE);
+	st = segment_lock(db, LOCK_CACHE);
 	if (st != WIDE_OK)
 	{
 		cache_abandon(db, p);
@@ -752,7 +752,7 @@ cache_publish(wide_db *db, const cache_place *p, block_ref *out)
 					p->high ? FLAG_HIGH | LIVES * LIVES_ONE : 0);
 		set_ref(l, p->place, p->len, out);
 	}
-	shm_unlock(db, LOCK_CACHE);
+	segment_unlock(db, LOCK_CACHE);
 	return WIDE_OK;
 }
 
@@ -821,12 +821,12 @@ cache_forget_file(wide_db *db, uint64_t file)
 		if (atomic_load_explicit(&e->file, memory_order_relaxed) != file ||
 			atomic_load_explicit(&e->len, memory_order_relaxed) == 0)
 			continue;
-		if (shm_lock(db, LOCK_CACHE) != WIDE_OK)
+		if (segment_lock(db, LOCK_CACHE) != WIDE_OK)
 			return;
 		if (atomic_load_explicit(&e->file, memory_order_relaxed) == file &&
 			atomic_load_explicit(&e->len, memory_order_relaxed) != 0)
 			entry_write(l, e, 0, 0, 0, 0, 0);
-		shm_unlock(db, LOCK_CACHE);
+		segment_unlock(db, LOCK_CACHE);
 	}
 }
 

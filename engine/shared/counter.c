@@ -4,12 +4,12 @@
 #include "engine/shared/layout.h"
 
 uint64_t
-stat_sum(wide_db *db, enum stat_counter c)
+counter_sum(wide_db *db, enum counter_id c)
 {
 	uint64_t	sum = 0;
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		sum += atomic_load_explicit(&slots[i].counters[c], memory_order_relaxed);
 	return sum;
 }

@@ -6,19 +6,19 @@
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-enum stat_counter
+enum counter_id
 {
-	STAT_COMMITS, STAT_CELLS_WRITTEN, STAT_LOG_BYTES, STAT_GETS, STAT_SCANS, STAT_ROWS_READ, STAT_CELLS_READ,
-	STAT_CACHE_HITS, STAT_CACHE_MISSES, STAT_BLOOM_CHECKS, STAT_BLOOM_SKIPS, STAT_FLUSHES, STAT_FLUSH_BYTES,
-	STAT_COMPACTIONS, STAT_COMPACT_READ, STAT_COMPACT_WRITE, STAT_FILES_DELETED, STAT_STALLS, STAT_STALL_US,
-	STAT_ROW_LOCK_WAITS, STAT_SPILLS, STAT_SPILL_BYTES, STAT_COUNT
+	COUNTER_COMMITS, COUNTER_CELLS_WRITTEN, COUNTER_LOG_BYTES, COUNTER_GETS, COUNTER_SCANS, COUNTER_ROWS_READ, COUNTER_CELLS_READ,
+	COUNTER_CACHE_HITS, COUNTER_CACHE_MISSES, COUNTER_BLOOM_CHECKS, COUNTER_BLOOM_SKIPS, COUNTER_FLUSHES, COUNTER_FLUSH_BYTES,
+	COUNTER_COMPACTIONS, COUNTER_COMPACT_READ, COUNTER_COMPACT_WRITE, COUNTER_FILES_DELETED, COUNTER_STALLS, COUNTER_STALL_US,
+	COUNTER_ROW_LOCK_WAITS, COUNTER_SPILLS, COUNTER_SPILL_BYTES, COUNTER_COUNT
 };
 
-static inline void stat_add(wide_db *db, enum stat_counter c, uint64_t n)
+static inline void counter_add(wide_db *db, enum counter_id c, uint64_t n)
 {
 	atomic_store_explicit(&db->slot->counters[c],
 						  atomic_load_explicit(&db->slot->counters[c], memory_order_relaxed) + n, memory_order_relaxed);
 }
-extern uint64_t stat_sum(wide_db *db, enum stat_counter c);
+extern uint64_t counter_sum(wide_db *db, enum counter_id c);
 
 #endif							/* WIDE_COUNTER_H */

@@ -20,9 +20,9 @@
 #include "engine/wide.h"
 #include "engine/base/os.h"
 
-enum shm_lock { LOCK_MANIFEST, LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE, LOCK_COUNT };
+enum segment_lock { LOCK_MANIFEST, LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE, LOCK_COUNT };
 
-typedef struct slot
+typedef struct process_slot
 {
 	_Atomic uint32_t pid;		/* 0 = free */
 	uint32_t	generation;		/* of this use of the slot */
@@ -49,14 +49,14 @@ typedef struct slot
 	uint32_t	wait_len;
 	uint8_t		wait_row[WIDE_LOCK_ROW];
 	_Atomic uint64_t start_time;	/* of the process, in clock ticks since boot; 0 = not known (then pid alone tells) */
-	_Alignas(64) _Atomic uint64_t counters[32]; /* enum stat_counter, summed on read */
-} slot;
+	_Alignas(64) _Atomic uint64_t counters[32]; /* enum counter_id, summed on read */
+} process_slot;
 
-enum mem_state { MEM_FREE, MEM_ACTIVE, MEM_IMMUTABLE, MEM_FLUSHED };
+enum memtable_state { MEMTABLE_FREE, MEMTABLE_ACTIVE, MEMTABLE_IMMUTABLE, MEMTABLE_FLUSHED };
 
 typedef struct memtable
 {
-	_Atomic uint32_t state;		/* enum mem_state; changes under LOCK_COMMIT */
+	_Atomic uint32_t state;		/* enum memtable_state; changes under LOCK_COMMIT */
 	uint64_t	number;			/* rises: creation order */
 	uint64_t	region;			/* offset of its memory in the segment */
 	uint64_t	capacity;
@@ -65,8 +65,8 @@ typedef struct memtable
 	uint64_t	start_lsn;		/* log end when it became active: all batches with LSN <= this are in older memtables or files */
 	uint64_t	end_lsn;		/* log end when it became immutable */
 	uint64_t	made_version;	/* pins older than this do not have it */
-	uint64_t	freed_version;	/* MEM_FLUSHED: nor have pins of this and later ones; see set_memtable_pinned */
-	_Atomic uint32_t head;		/* skip list head, /8 from region; 0 while empty; see mem.c */
+	uint64_t	freed_version;	/* MEMTABLE_FLUSHED: nor have pins of this and later ones; see pin_has_memtable */
+	_Atomic uint32_t head;		/* skip list head, /8 from region; 0 while empty; see memtable.c */
 	_Atomic uint32_t height;
 	_Atomic uint64_t cells, tombstones;
 	_Atomic int64_t ts_min, ts_max;
@@ -117,7 +117,7 @@ typedef struct commit_state
 	uint64_t	external_head;		/* number of entries ever written to external[]; under LOCK_COMMIT */
 	_Atomic uint64_t external_evicted;	/* newest xid that fell out of external[] */
 	_Atomic uint64_t external_evicted_seq;	/* and the newest seq */
-	_Atomic uint64_t snapshot_moves;	/* rises when a process has taken over a snapshot of another: see set_horizon */
+	_Atomic uint64_t snapshot_moves;	/* rises when a process has taken over a snapshot of another: see horizon_oldest */
 	commit_slot ring[COMMIT_RING];
 	external_commit external[EXTERNAL_RING];
 	uint64_t	ended_head;			/* number of entries ever written to ended[], which rise in all members; under LOCK_COMMIT */
@@ -181,11 +181,11 @@ typedef struct set_state
 	uint32_t	nfiles;
 	uint32_t	catalog_dirty;	/* the manifest's catalog is older than ours */
 	_Atomic uint32_t work_word; /* futex: work has appeared */
-	_Atomic uint64_t replay_file;	/* next_file of what recovery writes, see set_new_file_number */
-	uint32_t	max_files;		/* slots in the array, as formatted by set_load */
+	_Atomic uint64_t replay_file;	/* next_file of what recovery writes, see file_set_new_number */
+	uint32_t	max_files;		/* slots in the array, as formatted by file_set_load */
 	uint32_t	ndead;			/* slots in the dead list; nfiles counts the live ones */
 	uint32_t	npending;		/* of them with pending set */
-	uint32_t	older;			/* opened from a state that is not the manifest's newest, see open.c */
+	uint32_t	older;			/* opened from a state that is not the manifest's newest, see file_set_load.c */
 	uint32_t	nunlisted;		/* live files with FILE_UNLISTED */
 	_Atomic uint32_t collector; /* pid that unlinks files right now, 0 = none */
 	_Atomic int64_t grown;		/* time of the last flush or link */
@@ -288,7 +288,7 @@ typedef struct segment
 	job_slot	jobs[JOB_MAX];	/* under LOCK_SET */
 	memtable	memtables[WIDE_MEMTABLES];
 } segment;
-#define SHM_LOG_SIZE 4096		/* room for the file log's own shared state */
+#define LAYOUT_LOG_SIZE 4096		/* room for the file log's own shared state */
 
 /* One process's handle.  Private parts are created by the module that owns them. */
 struct wide_db
@@ -298,28 +298,28 @@ struct wide_db
 	wide_host	host;
 	wide_log	log;
 	wide_os    *os;
-	slot	   *slot;			/* ours */
+	process_slot	   *slot;			/* ours */
 	uint32_t	slot_index;
 	struct set_local *set;		/* pin.c: private lists of files, pins */
-	struct work_local *work;	/* work.c: what was looked at in vain */
+	struct work_local *work;	/* scheduler.c: what was looked at in vain */
 	struct sst_readers *readers;	/* sst.c: open files */
 	struct cache_local *cache;	/* cache.c */
-	struct lock_local *locks;	/* lock.c: what rows we hold */
+	struct lock_local *locks;	/* row_lock.c: what rows we hold */
 	struct snapshot_local *snapshots;	/* snapshot.c: ours, for slot->snapshot */
 	struct replay *replay;		/* replay.c, during recovery */
-	uint32_t	locks_taken;	/* bit per enum shm_lock that we hold: the order is asserted */
-	void		(*sweep) (wide_db *db);	/* frees the slots of dead processes: shm_sweep */
+	uint32_t	locks_taken;	/* bit per enum segment_lock that we hold: the order is asserted */
+	void		(*sweep) (wide_db *db);	/* frees the slots of dead processes: process_sweep */
 	int64_t		swept_ms;		/* when a wait last looked for dead processes */
 };
-#define SHM_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))
-static inline slot *shm_slots(wide_db *db) { return SHM_AT(db, db->seg->slots); }
+#define LAYOUT_AT(db, off)		((void *) ((uint8_t *) (db)->seg + (off)))
+static inline process_slot *layout_processes(wide_db *db) { return LAYOUT_AT(db, db->seg->slots); }
 
 /* Slots that loops over all processes have to look at: read after whatever they order against. */
-static inline uint32_t shm_slots_used(wide_db *db) { return atomic_load(&db->seg->slots_used); }
+static inline uint32_t layout_processes_used(wide_db *db) { return atomic_load(&db->seg->slots_used); }
 
-static inline file_slot *shm_files(wide_db *db) { return SHM_AT(db, db->seg->files); }
-static inline table_slot *shm_tables(wide_db *db) { return SHM_AT(db, db->seg->tables); }
-static inline family_slot *shm_families(wide_db *db) { return SHM_AT(db, db->seg->families); }
-static inline binding_slot *shm_bindings(wide_db *db) { return SHM_AT(db, db->seg->bindings); }
+static inline file_slot *layout_files(wide_db *db) { return LAYOUT_AT(db, db->seg->files); }
+static inline table_slot *layout_tables(wide_db *db) { return LAYOUT_AT(db, db->seg->tables); }
+static inline family_slot *layout_families(wide_db *db) { return LAYOUT_AT(db, db->seg->families); }
+static inline binding_slot *layout_bindings(wide_db *db) { return LAYOUT_AT(db, db->seg->bindings); }
 
 #endif							/* WIDE_LAYOUT_H */

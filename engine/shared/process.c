@@ -10,11 +10,11 @@
 #include "engine/shared/process.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/lock.h"
+#include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
 
 uint64_t
-shm_process_start(uint32_t pid)
+process_start_time(uint32_t pid)
 {
 	char		path[40];
 	char		text[512];
@@ -47,7 +47,7 @@ shm_process_start(uint32_t pid)
 }
 
 bool
-shm_process_dead(uint32_t pid, uint64_t start_time)
+process_dead(uint32_t pid, uint64_t start_time)
 {
 	uint64_t	start;
 
@@ -56,7 +56,7 @@ shm_process_dead(uint32_t pid, uint64_t start_time)
 	if (kill((pid_t) pid, 0) != 0 && errno == ESRCH)
 		return true;
 	/* it has the number, but is it a zombie or somebody born later? */
-	start = shm_process_start(pid);
+	start = process_start_time(pid);
 	if (start == 0)
 		return access("/proc/self/stat", R_OK) == 0;
 	return start_time != 0 && start != start_time;
@@ -69,7 +69,7 @@ shm_process_dead(uint32_t pid, uint64_t start_time)
  * it is found again when the cleaner dies too.
  */
 static bool
-slot_claim(slot *s, uint32_t pid, uint64_t start)
+slot_claim(process_slot *s, uint32_t pid, uint64_t start)
 {
 	if (start != 0 && !atomic_compare_exchange_strong(&s->start_time, &start, 0))
 		return false;
@@ -78,7 +78,7 @@ slot_claim(slot *s, uint32_t pid, uint64_t start)
 
 /* Why the death of this slot's process cannot be forgiven; NULL: it can. */
 static const char *
-slot_damage(wide_db *db, slot *s, uint32_t pid)
+slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 {
 	if (atomic_load(&s->in_crit) != 0)
 		return "a process died while it changed shared memory";
@@ -92,7 +92,7 @@ slot_damage(wide_db *db, slot *s, uint32_t pid)
 }
 
 static void
-slot_clear(slot *s)
+slot_clear(process_slot *s)
 {
 	uint32_t	ended = atomic_load(&s->external) != 0;
 
@@ -110,7 +110,7 @@ slot_clear(slot *s)
 	if (ended)
 	{
 		atomic_fetch_add(&s->prepare_done, 1);
-		shm_futex_wake(&s->prepare_done);
+		segment_futex_wake(&s->prepare_done);
 	}
 }
 
@@ -121,14 +121,14 @@ slot_clear(slot *s)
 static bool
 slot_bury(wide_db *db, uint32_t index)
 {
-	slot	   *s = &shm_slots(db)[index];
+	process_slot	   *s = &layout_processes(db)[index];
 	uint32_t	pid = atomic_load(&s->pid);
 	uint64_t	start = atomic_load(&s->start_time);
 	const char *damage;
-	slot	   *own = db->slot;
+	process_slot	   *own = db->slot;
 	uint32_t	own_index = db->slot_index;
 
-	if (pid == 0 || pid == (uint32_t) getpid() || !shm_process_dead(pid, start))
+	if (pid == 0 || pid == (uint32_t) getpid() || !process_dead(pid, start))
 		return false;
 	if (!slot_claim(s, pid, start))
 		return false;
@@ -138,10 +138,10 @@ slot_bury(wide_db *db, uint32_t index)
 		wide_poison(db, damage);
 		return false;
 	}
-	/* lock_sweep works under the identity of the slot, which is as good as our own */
+	/* row_lock_sweep works under the identity of the slot, which is as good as our own */
 	db->slot = s;
 	db->slot_index = index;
-	lock_sweep(db, index);
+	row_lock_sweep(db, index);
 	db->slot = own;
 	db->slot_index = own_index;
 	cache_sweep(db, index);
@@ -150,19 +150,19 @@ slot_bury(wide_db *db, uint32_t index)
 }
 
 void
-shm_sweep(wide_db *db)
+process_sweep(wide_db *db)
 {
 	uint32_t	n = db->seg->config.max_processes;
 
-	for (uint32_t i = 0; i < n && shm_check(db) == WIDE_OK; i++)
+	for (uint32_t i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 		if (slot_bury(db, i))
-			atomic_store(&shm_slots(db)[i].pid, 0);
+			atomic_store(&layout_processes(db)[i].pid, 0);
 }
 
 bool
-shm_slot_take(wide_db *db)
+process_attach(wide_db *db)
 {
-	slot	   *slots = shm_slots(db);
+	process_slot	   *slots = layout_processes(db);
 	uint32_t	n = db->seg->config.max_processes;
 	uint32_t	i;
 
@@ -175,10 +175,10 @@ shm_slot_take(wide_db *db)
 			break;
 	}
 	if (i == n)
-		for (i = 0; i < n && shm_check(db) == WIDE_OK; i++)
+		for (i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 			if (slot_bury(db, i))
 				break;
-	if (i == n || shm_check(db) != WIDE_OK)
+	if (i == n || segment_check(db) != WIDE_OK)
 		return false;
 	/* before anything is stored in it */
 	for (uint32_t used = atomic_load(&db->seg->slots_used); used <= i;)
@@ -188,12 +188,12 @@ shm_slot_take(wide_db *db)
 	db->slot_index = i;
 	slot_clear(db->slot);
 	db->slot->generation++;
-	atomic_store(&db->slot->start_time, shm_process_start(getpid()));
+	atomic_store(&db->slot->start_time, process_start_time(getpid()));
 	return true;
 }
 
 void
-shm_slot_release(wide_db *db)
+process_detach(wide_db *db)
 {
 	if (db->slot == NULL)
 		return;

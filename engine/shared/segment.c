@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "engine/shared/segment.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/commit/log.h"
 
@@ -27,12 +28,12 @@ static wide_status
 fail_poisoned(segment *seg)
 {
 	atomic_thread_fence(memory_order_acquire);
-	return wide_fail(WIDE_POISONED, "the store is out of order until it is recovered: %.255s",
+	return status_fail(WIDE_POISONED, "the store is out of order until it is recovered: %.255s",
 					 seg->reason[0] != 0 ? seg->reason : "no reason known");
 }
 
 wide_status
-shm_segment_check(segment *seg)
+segment_check_raw(segment *seg)
 {
 	if (__builtin_expect(atomic_load_explicit(&seg->state, memory_order_relaxed) == WIDE_DEAD, 0))
 		return fail_poisoned(seg);
@@ -40,17 +41,17 @@ shm_segment_check(segment *seg)
 }
 
 wide_status
-shm_check(wide_db *db)
+segment_check(wide_db *db)
 {
-	return shm_segment_check(db->seg);
+	return segment_check_raw(db->seg);
 }
 
 /* Takes no lock: it must work in every state. */
 void
-shm_segment_poison(segment *seg, const char *reason)
+segment_poison(segment *seg, const char *reason)
 {
 	char		first = reason[0] != 0 ? reason[0] : '?';
-	slot	   *slots = (slot *) ((uint8_t *) seg + seg->slots);
+	process_slot	   *slots = (process_slot *) ((uint8_t *) seg + seg->slots);
 
 	if (atomic_exchange(&seg->state, WIDE_DEAD) != WIDE_DEAD)
 	{
@@ -59,7 +60,7 @@ shm_segment_poison(segment *seg, const char *reason)
 		atomic_thread_fence(memory_order_release);
 		*(volatile char *) &seg->reason[0] = first;
 	}
-#define WAKE(word) (atomic_fetch_add(word, 1), shm_futex_wake(word))
+#define WAKE(word) (atomic_fetch_add(word, 1), segment_futex_wake(word))
 	WAKE(&seg->state_word);
 	WAKE(&seg->commit.applied_word);
 	WAKE(&seg->commit.space_word);
@@ -75,19 +76,19 @@ wide_poison(wide_db *db, const char *reason)
 {
 	bool		first = wide_segment_state(db->seg) != WIDE_DEAD;
 
-	shm_segment_poison(db->seg, reason);
+	segment_poison(db->seg, reason);
 	if (first && db->host.report != NULL)
 		db->host.report(db->host.ctx, 2, reason);
 }
 
 wide_status
-shm_segment_lock(segment *seg, enum shm_lock which)
+segment_lock_raw(segment *seg, enum segment_lock which)
 {
 	int			e = pthread_mutex_lock(&seg->lock[which]);
 
 	if (e == EOWNERDEAD)
 	{
-		shm_segment_poison(seg, "a process died while it held a lock");
+		segment_poison(seg, "a process died while it held a lock");
 		/* not made consistent: from here on ENOTRECOVERABLE for everybody */
 		pthread_mutex_unlock(&seg->lock[which]);
 		return fail_poisoned(seg);
@@ -95,10 +96,10 @@ shm_segment_lock(segment *seg, enum shm_lock which)
 	if (e != 0)
 	{
 		if (e != ENOTRECOVERABLE)
-			shm_segment_poison(seg, "a lock cannot be taken");
+			segment_poison(seg, "a lock cannot be taken");
 		return fail_poisoned(seg);
 	}
-	if (shm_segment_check(seg) != WIDE_OK)
+	if (segment_check_raw(seg) != WIDE_OK)
 	{
 		pthread_mutex_unlock(&seg->lock[which]);
 		return WIDE_POISONED;
@@ -107,33 +108,33 @@ shm_segment_lock(segment *seg, enum shm_lock which)
 }
 
 void
-shm_segment_unlock(segment *seg, enum shm_lock which)
+segment_unlock_raw(segment *seg, enum segment_lock which)
 {
 	pthread_mutex_unlock(&seg->lock[which]);
 }
 
 wide_status
-shm_lock(wide_db *db, enum shm_lock which)
+segment_lock(wide_db *db, enum segment_lock which)
 {
 	wide_status st;
 
-	assert(db->locks_taken >> which == 0);	/* the order in shm.h, and never twice */
-	st = shm_segment_lock(db->seg, which);
+	assert(db->locks_taken >> which == 0);	/* the order in layout.h, and never twice */
+	st = segment_lock_raw(db->seg, which);
 	if (st == WIDE_OK)
 		db->locks_taken |= 1u << which;
 	return st;
 }
 
 void
-shm_unlock(wide_db *db, enum shm_lock which)
+segment_unlock(wide_db *db, enum segment_lock which)
 {
 	assert((db->locks_taken & 1u << which) != 0);
 	db->locks_taken &= ~(1u << which);
-	shm_segment_unlock(db->seg, which);
+	segment_unlock_raw(db->seg, which);
 }
 
 void
-shm_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+segment_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
 	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
@@ -141,7 +142,7 @@ shm_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 }
 
 void
-shm_futex_wake(_Atomic uint32_t *word)
+segment_futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, (uint32_t *) word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -156,7 +157,7 @@ monotonic_ms(void)
 }
 
 void
-shm_sweep_waiting(wide_db *db)
+segment_sweep(wide_db *db)
 {
 	int64_t		now = monotonic_ms();
 
@@ -167,7 +168,7 @@ shm_sweep_waiting(wide_db *db)
 }
 
 wide_status
-shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
 	int64_t		deadline = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
 
@@ -176,24 +177,24 @@ shm_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 	{
 		int64_t		left;
 
-		TRY(shm_check(db));
+		TRY(segment_check(db));
 		if (atomic_load_explicit(word, memory_order_acquire) != seen)
 			return WIDE_OK;
-		if (interrupted(db))
-			return wide_fail(WIDE_INTERRUPTED, "interrupted while waiting");
+		if (host_interrupted(db))
+			return status_fail(WIDE_INTERRUPTED, "interrupted while waiting");
 		left = timeout_ms < 0 ? SLICE_MS : deadline - monotonic_ms();
 		if (left <= 0)
 			return WIDE_OK;
-		shm_futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
+		segment_futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
 		/* the one that we wait for may have died */
 		if (atomic_load_explicit(word, memory_order_acquire) == seen)
-			shm_sweep_waiting(db);
+			segment_sweep(db);
 	}
 }
 
 void
-shm_wake(wide_db *db, _Atomic uint32_t *word)
+segment_wake(wide_db *db, _Atomic uint32_t *word)
 {
 	atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
-	shm_futex_wake(word);
+	segment_futex_wake(word);
 }

@@ -29,7 +29,7 @@
 __attribute__((noinline)) wide_status
 block_malformed(const block_cursor *c, const char *what)
 {
-	return wide_fail(WIDE_CORRUPT, "malformed block of %u bytes: %s", c->len, what);
+	return status_fail(WIDE_CORRUPT, "malformed block of %u bytes: %s", c->len, what);
 }
 
 static __attribute__((noinline)) wide_status
@@ -199,7 +199,7 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 		else
 		{
 			c->entries = c->rows = c->columns = 0;
-			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+			return status_fail(WIDE_NOMEM, "out of memory for a block");
 		}
 	}
 	return WIDE_OK;
@@ -274,7 +274,7 @@ wide_status
 block_string_start(const block_strings *s, uint32_t i, uint32_t *off)
 {
 	if (!string_start(s, i, off))
-		return wide_fail(WIDE_CORRUPT, "malformed block: a string begins behind the last");
+		return status_fail(WIDE_CORRUPT, "malformed block: a string begins behind the last");
 	return WIDE_OK;
 }
 
@@ -329,7 +329,7 @@ block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
 				n;
 
 	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX || n > KEY_UKEY_MAX))
-		return wide_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
+		return status_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
 	TRY(key_room(out, shared < out->len ? shared : (uint32_t) out->len, shared + n));
 	if (shared > 0 && (!seq || shared > out->len))
 		memcpy(out->data, head, shared);

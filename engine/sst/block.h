@@ -15,7 +15,7 @@
  *     list or grid     which cells there are, and their values
  *     8 zero bytes     so that a number is read by one load of 8 bytes
  *
- * block_build.c makes blocks; block.c reads them entry by entry (a cursor), and
+ * block_builder.c makes blocks; block.c reads them entry by entry (a cursor), and
  * gives out rows and columns whole, for scans of many rows (block_column_open,
  * ...).
  *

@@ -1,5 +1,5 @@
 /*
- * block_build.c - making a block (block.h).
+ * block_builder.c - making a block (block.h).
  *
  * Entries are collected in an array, their values and the different row keys
  * and qualifiers in buffers.  When the block is finished it is known which
@@ -322,7 +322,7 @@ key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 		kept_key   *keys = realloc(k->keys, cap * sizeof(*keys));
 
 		if (keys == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+			return status_fail(WIDE_NOMEM, "out of memory for a block");
 		k->keys = keys;
 		k->cap = cap;
 	}
@@ -371,7 +371,7 @@ find_column(const block_builder *b, const entry *e, uint32_t *slot)
 	}
 	if (b->nhash == 0)
 		return b->columns.n;
-	*slot = (uint32_t) wide_hash(q, n, 0) & (b->nhash - 1);
+	*slot = (uint32_t) hash_bytes(q, n, 0) & (b->nhash - 1);
 	for (uint32_t i = b->hash[*slot]; i > 0; i = b->columns.keys[i - 1].chain)
 		if (key_is(&b->columns, i - 1, q, n))
 			return i - 1;
@@ -385,13 +385,13 @@ hash_grow(block_builder *b)
 	uint32_t   *h = calloc(n, sizeof(*h));
 
 	if (h == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a block");
+		return status_fail(WIDE_NOMEM, "out of memory for a block");
 	free(b->hash);
 	b->hash = h;
 	b->nhash = n;
 	for (uint32_t i = 0; i < b->columns.n; i++)
 	{
-		uint32_t	slot = (uint32_t) wide_hash(key_at(&b->columns, i), b->columns.keys[i].len, 0) & (n - 1);
+		uint32_t	slot = (uint32_t) hash_bytes(key_at(&b->columns, i), b->columns.keys[i].len, 0) & (n - 1);
 
 		b->columns.keys[i].chain = h[slot];
 		h[slot] = i + 1;
@@ -407,7 +407,7 @@ add_column(block_builder *b, const entry *e)
 
 	if (b->columns.n >= b->nhash)
 		TRY(hash_grow(b));
-	slot = (uint32_t) wide_hash(e->ukey + e->rowlen, n, 0) & (b->nhash - 1);
+	slot = (uint32_t) hash_bytes(e->ukey + e->rowlen, n, 0) & (b->nhash - 1);
 	TRY(key_list_add(&b->columns, e->ukey + e->rowlen, n));
 	b->columns.keys[b->columns.n - 1].chain = b->hash[slot];
 	b->hash[slot] = b->columns.n;
@@ -448,9 +448,9 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 	built	   *it;
 
 	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen || e->seq > SEQ_MAX)
-		return wide_fail(WIDE_LIMIT, "an entry with a key of %u and a value of %u bytes is too large", e->klen, e->vlen);
+		return status_fail(WIDE_LIMIT, "an entry with a key of %u and a value of %u bytes is too large", e->klen, e->vlen);
 	if (b->size + b->since > UINT32_MAX / 2 && block_builder_size(b) > UINT32_MAX / 2)
-		return wide_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
+		return status_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
 	new_row = new_row || last == NULL;
 	if (new_row)
 	{
@@ -470,7 +470,7 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 		built	   *p = realloc(b->list, cap * sizeof(*p));
 
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+			return status_fail(WIDE_NOMEM, "out of memory for a block");
 		b->list = p;
 		b->cap = cap;
 		last = b->x.entries > 0 ? &p[b->x.entries - 1] : NULL;
@@ -789,7 +789,7 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 		uint32_t   *q = realloc(b->order, (size_t) need * sizeof(*q));
 
 		if (q == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a block");
+			return status_fail(WIDE_NOMEM, "out of memory for a block");
 		b->order = q;
 		b->order_cap = need;
 	}

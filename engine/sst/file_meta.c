@@ -72,7 +72,7 @@ file_below(const file_meta *a, const uint8_t *row, uint32_t len)
 }
 
 bool
-file_overlaps(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen)
+file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen)
 {
 	if (lo != NULL && file_below(f, lo, lolen))
 		return false;
@@ -80,7 +80,7 @@ file_overlaps(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8
 }
 
 bool
-files_overlap(const file_meta *a, const file_meta *b)
+file_meta_overlap(const file_meta *a, const file_meta *b)
 {
 	return !file_below(a, b->min_row, b->min_len) && !file_below(b, a->min_row, a->min_len);
 }

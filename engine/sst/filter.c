@@ -82,7 +82,7 @@ filter_builder_add(filter_builder *f, uint64_t hash)
 		uint64_t   *p = realloc(f->hashes, cap * sizeof(*p));
 
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
+			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
 		f->hashes = p;
 		f->cap = cap;
 	}
@@ -150,7 +150,7 @@ filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 }
 
 bool
-sst_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
+filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
 {
 	uint8_t		raw[WIDE_MAX_ROW];
 	uint32_t	done = 0;
@@ -160,7 +160,7 @@ sst_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
 		return false;
 	if (memchr(row, 0, n) == NULL)
 	{
-		*hash = wide_hash(row, n, FILTER_SEED_PREFIX);
+		*hash = hash_bytes(row, n, FILTER_SEED_PREFIX);
 		return true;
 	}
 	for (uint32_t i = 0; i < end && done < n; i++)
@@ -171,6 +171,6 @@ sst_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
 	}
 	if (done < n)
 		return false;
-	*hash = wide_hash(raw, n, FILTER_SEED_PREFIX);
+	*hash = hash_bytes(raw, n, FILTER_SEED_PREFIX);
 	return true;
 }

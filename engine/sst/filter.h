@@ -4,7 +4,7 @@
 
 #include "engine/wide.h"
 
-/* Blocked bloom filter, 64-byte blocks.  hash: wide_hash of the filtered bytes. */
+/* Blocked bloom filter, 64-byte blocks.  hash: hash_bytes of the filtered bytes. */
 typedef struct filter_builder filter_builder;
 extern filter_builder *filter_builder_new(int bits_per_key);
 extern void filter_builder_free(filter_builder *f);
@@ -20,6 +20,6 @@ extern bool filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 #define FILTER_SEED_DELETES	0x64656cull
 
 /* Hash of the first n raw bytes of an encoded row for the prefix filter; false when it has fewer. */
-extern bool sst_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash);
+extern bool filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash);
 
 #endif							/* WIDE_FILTER_H */

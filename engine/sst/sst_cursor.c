@@ -17,8 +17,8 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/sst/block.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
@@ -56,7 +56,7 @@ sst_cursor_open(wide_db *db, sst_reader *r, int flags, sst_cursor *c)
 	{
 		c->ahead = calloc(1, sizeof(*c->ahead));
 		if (c->ahead == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*c->ahead));
+			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*c->ahead));
 	}
 	c->r = r;
 	r->pins++;
@@ -79,7 +79,7 @@ sst_cursor_close(sst_cursor *c)
 		c->ahead = NULL;
 	}
 	if (c->r != NULL)
-		sst_put(c->db, c->r);
+		sst_reader_put(c->db, c->r);
 	c->r = NULL;
 }
 
@@ -87,7 +87,7 @@ sst_cursor_close(sst_cursor *c)
 static __attribute__((noinline)) wide_status
 place(const sst_cursor *c, uint64_t off, wide_status st)
 {
-	return st == WIDE_CORRUPT ? sst_corrupt(c->r->number, off, wide_error_text()) : st;
+	return st == WIDE_CORRUPT ? sst_reader_corrupt(c->r->number, off, wide_error_text()) : st;
 }
 
 static inline wide_status
@@ -112,7 +112,7 @@ load_partition(sst_cursor *c, uint32_t part)
 		return WIDE_OK;
 	leave_index(c);
 	/* not through the read-ahead: the index lies behind the data blocks, which come next */
-	TRY(sst_read_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref, &cached));
+	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref, &cached));
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }
@@ -125,12 +125,12 @@ load_block(sst_cursor *c)
 	bool		cached;
 
 	if (!c->index.valid)
-		return sst_corrupt(c->r->number, c->r->parts[c->partition].index.off, "an index block is empty or too short");
-	TRY(sst_handle_get(c->r, &c->index.e, &h));
+		return sst_reader_corrupt(c->r->number, c->r->parts[c->partition].index.off, "an index block is empty or too short");
+	TRY(sst_reader_handle(c->r, &c->index.e, &h));
 	if (c->block_ref.data != NULL && c->block_off == h.off)
 		return WIDE_OK;
 	leave_block(c);
-	TRY(sst_read_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref, &cached));
+	TRY(sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref, &cached));
 	c->block_off = h.off;
 	if (cached)
 		c->blocks_cached++;
@@ -144,7 +144,7 @@ static inline wide_status
 arrived(sst_cursor *c)
 {
 	if (!c->block.valid)
-		return sst_corrupt(c->r->number, c->block_off, "a data block ends before its index entry says");
+		return sst_reader_corrupt(c->r->number, c->block_off, "a data block ends before its index entry says");
 	if (c->r->global_seq != 0)
 		c->block.e.seq = c->r->global_seq;
 	c->valid = true;
@@ -186,7 +186,7 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 	c->valid = false;
 	if (!here)
 	{
-		part = sst_find_partition(c->r, ukey, klen, ts, seq);
+		part = sst_reader_find_partition(c->r, ukey, klen, ts, seq);
 		if (part == c->r->nparts)
 		{
 			leave_block(c);
@@ -230,7 +230,7 @@ sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, u
 wide_status
 sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
-	uint32_t	part = sst_find_partition(c->r, ukey, klen, INT64_MAX, SEQ_MAX);
+	uint32_t	part = sst_reader_find_partition(c->r, ukey, klen, INT64_MAX, SEQ_MAX);
 
 	c->seeks++;
 	c->valid = false;
@@ -367,10 +367,10 @@ sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
 				c->block.e.seq = c->r->global_seq;
 			break;
 		}
-		if (interrupted(c->db))
+		if (host_interrupted(c->db))
 		{
 			c->valid = false;
-			return wide_fail(WIDE_INTERRUPTED, "interrupted");
+			return status_fail(WIDE_INTERRUPTED, "interrupted");
 		}
 		TRY(next_block(c));
 		if (beyond)

@@ -6,7 +6,7 @@
 #include "engine/base/entry.h"
 #include "engine/shared/cache.h"
 #include "engine/sst/block.h"
-#include "engine/sst/sst_ahead.h"
+#include "engine/sst/sst_read_ahead.h"
 #include "engine/sst/sst_reader.h"
 
 enum sst_cursor_flags
@@ -35,7 +35,7 @@ typedef struct sst_cursor
 	 */
 	void		(*leave) (void *arg, block_ref *ref);
 	void	   *leave_arg;
-	struct sst_ahead *ahead;	/* SST_NO_CACHE: bytes of the file read ahead; see sst_read.c */
+	struct sst_read_ahead *ahead;	/* SST_NO_CACHE: bytes of the file read ahead; see sst_reader.c */
 } sst_cursor;
 extern wide_status sst_cursor_open(wide_db *db, sst_reader *r, int flags, sst_cursor *c);	/* takes a pin of its own on r */
 extern void sst_cursor_close(sst_cursor *c);

@@ -34,7 +34,7 @@ open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
 {
 	bool		cached;
 
-	TRY(sst_read_block(r, r->parts[part].index, 0, true, NULL, ref, &cached));
+	TRY(sst_reader_block(r, r->parts[part].index, 0, true, NULL, ref, &cached));
 	return block_open(c, ref->data, ref->len);
 }
 
@@ -171,7 +171,7 @@ cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
 {
 	sst_handle	h;
 
-	if (sst_handle_get(r, index, &h) != WIDE_OK || !cache_get(r->db, r->number, h.off, ref))
+	if (sst_reader_handle(r, index, &h) != WIDE_OK || !cache_get(r->db, r->number, h.off, ref))
 		return false;
 	if (block_open(c, ref->data, ref->len) == WIDE_OK)
 		return true;
@@ -245,7 +245,7 @@ rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
 	{
 		TRY(block_seek_entry(index, block - 1));
 		if (index->valid)
-			TRY(sst_handle_get(r, &index->e, &h));
+			TRY(sst_reader_handle(r, &index->e, &h));
 	}
 	*rows = (double) h.rows;
 	return WIDE_OK;
@@ -293,7 +293,7 @@ done:
 static wide_status
 find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 {
-	uint32_t	part = sst_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
+	uint32_t	part = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
 	place		in;
 	const sst_partition *p = &r->parts[part];
 
@@ -309,7 +309,7 @@ find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 }
 
 wide_status
-sst_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
+sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
 {
 	place		p;
 
@@ -389,7 +389,7 @@ count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, cons
 static wide_status
 count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out, bool *done)
 {
-	uint32_t	part = lo != NULL ? sst_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
+	uint32_t	part = lo != NULL ? sst_reader_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
 	block_cursor index = {0},
 				c = {0};
 	block_ref	index_ref = {0},
@@ -538,7 +538,7 @@ done:
 }
 
 wide_status
-sst_extent_of(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out)
+sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out)
 {
 	const file_meta *m = &r->prop.meta;
 	const place begin = {0, 0},
@@ -616,9 +616,9 @@ done:
 }
 
 wide_status
-sst_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
 {
-	uint32_t	part = sst_find_partition(r, row, rowlen, INT64_MAX, SEQ_MAX);
+	uint32_t	part = sst_reader_find_partition(r, row, rowlen, INT64_MAX, SEQ_MAX);
 	block_cursor c = {0};
 	block_ref	ref = {0};
 	bool		done = false,
@@ -636,7 +636,7 @@ sst_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *prese
 	if (done)
 		goto done;
 	/* without a filter nothing is known */
-	TRY_GOTO(sst_may_have_row(r, row, rowlen, &may));
+	TRY_GOTO(sst_reader_may_have_row(r, row, rowlen, &may));
 	*present = !may ? 0 : r->prop.bloom == WIDE_BLOOM_NONE ? 0.5 : 1;
 done:
 	block_close(&c);
@@ -647,7 +647,7 @@ done:
 /* ---------------------------------------------------------------- samples */
 
 wide_status
-sst_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
+sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
 {
 	block_cursor c = {0};
 	block_ref	ref = {0};
@@ -690,7 +690,7 @@ done:
 }
 
 wide_status
-sst_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
+sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
 				 uint32_t n, sst_key_fn fn, void *arg)
 {
 	place		from = {0, 0},

@@ -9,13 +9,13 @@
 #include "engine/shared/layout.h"
 
 void
-sst_path(wide_db *db, uint64_t number, char *path, size_t size)
+sst_file_path(wide_db *db, uint64_t number, char *path, size_t size)
 {
 	snprintf(path, size, "%s/%08llx.sst", db->dir, (unsigned long long) number);
 }
 
 wide_status
-sst_sync_dir(wide_db *db)
+sst_file_sync_dir(wide_db *db)
 {
 	int			r = db->os->syncdir(db->os, db->dir);
 
@@ -23,16 +23,16 @@ sst_sync_dir(wide_db *db)
 }
 
 wide_status
-load_sync(wide_db *db, uint64_t number)
+sst_file_sync(wide_db *db, uint64_t number)
 {
 	char		path[1100];
 	int			fd,
 				rc;
 
-	sst_path(db, number, path, sizeof path);
+	sst_file_path(db, number, path, sizeof path);
 	fd = db->os->open(db->os, path, O_RDWR);
 	if (fd == -ENOENT)
-		return wide_fail(WIDE_NOTFOUND, "file %s is missing", path);
+		return status_fail(WIDE_NOTFOUND, "file %s is missing", path);
 	if (fd < 0)
 		return os_fail(fd, "open file", path);
 	rc = db->os->sync(db->os, fd);

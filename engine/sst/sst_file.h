@@ -5,8 +5,8 @@
 #include "engine/wide.h"
 #include "engine/base/key.h"
 
-extern void sst_path(wide_db *db, uint64_t number, char *path, size_t size);	/* dir/%08llx.sst */
-extern wide_status sst_sync_dir(wide_db *db);
+extern void sst_file_path(wide_db *db, uint64_t number, char *path, size_t size);	/* dir/%08llx.sst */
+extern wide_status sst_file_sync_dir(wide_db *db);
 #define SST_MAGIC			0x3174737365646977ull	/* "widesst1" */
 #define SST_VERSION			2
 #define SST_FOOTER			64	/* bytes */
@@ -26,12 +26,12 @@ typedef struct sst_handle
 
 /* Equal bytes at another place or in another file have another checksum. */
 static inline uint64_t
-sst_seed(uint64_t number, uint64_t off)
+sst_file_seed(uint64_t number, uint64_t off)
 {
 	return number * 0x9e3779b97f4a7c15ull ^ off;
 }
 
-/* load.c: sync a file that is FILE_UNSYNCED; WIDE_NOTFOUND: it is gone.  When the sync fails the store is poisoned. */
-extern wide_status load_sync(wide_db *db, uint64_t number);
+/* bulk.c: sync a file that is FILE_UNSYNCED; WIDE_NOTFOUND: it is gone.  When the sync fails the store is poisoned. */
+extern wide_status sst_file_sync(wide_db *db, uint64_t number);
 
 #endif							/* WIDE_SST_FILE_H */

@@ -1,5 +1,5 @@
 /*
- * sst_read.c - open sorted files: descriptors, top indexes, blocks, filters.
+ * sst_reader.c - open sorted files: descriptors, top indexes, blocks, filters.
  *
  * A reader holds what is needed of a file to find a block: its properties and
  * the top index, parsed into an array of partitions.  Index, filter and data
@@ -32,10 +32,10 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
 #include "engine/sst/filter.h"
-#include "engine/sst/sst_ahead.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
+#include "engine/sst/sst_read_ahead.h"
 
 #define MAX_OPEN	256
 #define BUCKETS		256			/* a power of two */
@@ -48,15 +48,15 @@ struct sst_readers
 	sst_reader *bucket[BUCKETS];
 	sst_reader *newest, *oldest;
 	int			n;
-	int			spent;			/* for sst_pread */
+	int			spent;			/* for sst_read_ahead_pread */
 	buffer		stored;			/* a block as read */
 	ZSTD_DCtx  *zstd;
 };
 
 wide_status
-sst_corrupt(uint64_t number, uint64_t off, const char *what)
+sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
 {
-	return wide_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
+	return status_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
 					 (unsigned long long) number, (unsigned long long) off, what);
 }
 
@@ -66,7 +66,7 @@ checksum_ok(const uint8_t *p, size_t n, uint64_t seed, uint64_t expected)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return true;
 #else
-	return wide_hash(p, n, seed) == expected;
+	return hash_bytes(p, n, seed) == expected;
 #endif
 }
 
@@ -84,7 +84,7 @@ readers_get(wide_db *db, struct sst_readers **out)
 			rs = NULL;
 		}
 		if (rs == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for the list of open files");
+			return status_fail(WIDE_NOMEM, "out of memory for the list of open files");
 		db->readers = rs;
 	}
 	*out = rs;
@@ -95,7 +95,7 @@ readers_get(wide_db *db, struct sst_readers **out)
 
 /* The stored bytes of a block with its trailer, in scratch or in the read-ahead. */
 static wide_status
-read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
+read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **p)
 {
 	struct sst_readers *rs = r->db->readers;
 	wide_os    *os = r->db->os;
@@ -105,7 +105,7 @@ read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
 	int64_t		got;
 
 	if (h.off > r->size || n > r->size - h.off)
-		return sst_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
+		return sst_reader_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
 	if (ahead != NULL)
 	{
 		if (h.off >= ahead->off && h.off - ahead->off <= ahead->len && n <= ahead->len - (h.off - ahead->off))
@@ -113,8 +113,8 @@ read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
 			*p = ahead->data + (h.off - ahead->off);
 			return WIDE_OK;
 		}
-		if (want < SST_AHEAD)
-			want = SST_AHEAD;
+		if (want < SST_READ_AHEAD)
+			want = SST_READ_AHEAD;
 		if (want > r->size - h.off)
 			want = (size_t) (r->size - h.off);
 		ahead->len = 0;
@@ -124,7 +124,7 @@ read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
 			ahead->cap = 0;
 			ahead->data = malloc(want);
 			if (ahead->data == NULL)
-				return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", want);
+				return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", want);
 			ahead->cap = want;
 		}
 		to = ahead->data;
@@ -139,20 +139,20 @@ read_stored(sst_reader *r, sst_handle h, sst_ahead *ahead, const uint8_t **p)
 	{
 		/* so that what comes next is there when this has been worked through */
 		if (h.off + want < r->size)
-			os->will_read(os, r->fd, h.off + want, 2 * SST_AHEAD);
+			os->will_read(os, r->fd, h.off + want, 2 * SST_READ_AHEAD);
 		got = os->pread(os, r->fd, to, want, h.off);
 	}
 	else
-		got = sst_pread(r, to, want, h.off, &rs->spent);
+		got = sst_read_ahead_pread(r, to, want, h.off, &rs->spent);
 	if (got < 0)
 	{
 		char		path[SST_PATH];
 
-		sst_path(r->db, r->number, path, sizeof(path));
+		sst_file_path(r->db, r->number, path, sizeof(path));
 		return os_fail(got, "read file", path);
 	}
 	if ((size_t) got < n)
-		return sst_corrupt(r->number, h.off, "the file is shorter than it was");
+		return sst_reader_corrupt(r->number, h.off, "the file is shorter than it was");
 	if (ahead != NULL)
 	{
 		ahead->off = h.off;
@@ -175,12 +175,12 @@ expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_
 	}
 	n = ZSTD_decompressDCtx(r->db->readers->zstd, to, raw_len, p, h.len);
 	if (ZSTD_isError(n) || n != raw_len)
-		return sst_corrupt(r->number, h.off, "a block cannot be uncompressed");
+		return sst_reader_corrupt(r->number, h.off, "a block cannot be uncompressed");
 	return WIDE_OK;
 }
 
 wide_status
-sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahead, block_ref *out, bool *cached)
+sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahead *ahead, block_ref *out, bool *cached)
 {
 	struct sst_readers *rs = r->db->readers;
 	const uint8_t *p;
@@ -192,18 +192,18 @@ sst_read_block(sst_reader *r, sst_handle h, int flags, bool high, sst_ahead *ahe
 	if (*cached)
 		return WIDE_OK;
 	TRY(read_stored(r, h, ahead, &p));
-	if (!checksum_ok(p, (size_t) h.len + 5, sst_seed(r->number, h.off), get_u64le(p + h.len + 5)))
-		return sst_corrupt(r->number, h.off, "the checksum of a block is wrong");
+	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off), get_u64le(p + h.len + 5)))
+		return sst_reader_corrupt(r->number, h.off, "the checksum of a block is wrong");
 	raw_len = get_u32le(p + h.len + 1);
 	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX || (p[h.len] == 0 && raw_len != h.len) ||
 		(p[h.len] == 1 && ZSTD_getFrameContentSize(p, h.len) != raw_len))
-		return sst_corrupt(r->number, h.off, "the trailer of a block is wrong");
+		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is wrong");
 	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
 	{
 		uint8_t    *mem = malloc(raw_len);
 
 		if (mem == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory: %u bytes", raw_len);
+			return status_fail(WIDE_NOMEM, "out of memory: %u bytes", raw_len);
 		st = expand(r, h, p, mem, raw_len);
 		if (st == WIDE_OK)
 			cache_private(mem, raw_len, out);
@@ -230,7 +230,7 @@ handle_inside(const sst_reader *r, uint64_t off, uint64_t len)
 }
 
 wide_status
-sst_handle_get(const sst_reader *r, const entry *e, sst_handle *h)
+sst_reader_handle(const sst_reader *r, const entry *e, sst_handle *h)
 {
 	const uint8_t *end = e->value + e->vlen;
 	const uint8_t *p;
@@ -239,7 +239,7 @@ sst_handle_get(const sst_reader *r, const entry *e, sst_handle *h)
 
 	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL ||
 		(p = varint_get(p, end, &h->rows)) == NULL || p != end || !handle_inside(r, off, len))
-		return sst_corrupt(r->number, r->body, "an index entry is malformed");
+		return sst_reader_corrupt(r->number, r->body, "an index entry is malformed");
 	h->off = off;
 	h->len = (uint32_t) len;
 	return WIDE_OK;
@@ -259,12 +259,12 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 	for (int i = 0; i < 6; i++)
 	{
 		if ((p = varint_get(p, end, &v[i])) == NULL)
-			return sst_corrupt(r->number, r->body, "a top index entry is malformed");
+			return sst_reader_corrupt(r->number, r->body, "a top index entry is malformed");
 	}
 	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
 		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
 		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
-		return sst_corrupt(r->number, r->body, "a top index entry is wrong");
+		return sst_reader_corrupt(r->number, r->body, "a top index entry is wrong");
 	part->klen = e->klen;
 	part->ts = e->ts;
 	part->seq = e->seq;
@@ -287,7 +287,7 @@ load_top(sst_reader *r, sst_handle h)
 	bool		cached;
 	wide_status st;
 
-	TRY(sst_read_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
 	TRY_GOTO(block_first(&c));
 	while (c.valid)
@@ -300,7 +300,7 @@ load_top(sst_reader *r, sst_handle h)
 			p = realloc(r->parts, cap * sizeof(*p));
 			if (p == NULL)
 			{
-				st = wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
+				st = status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
 				goto done;
 			}
 			r->parts = p;
@@ -317,7 +317,7 @@ load_top(sst_reader *r, sst_handle h)
 	}
 	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks ||
 		r->parts[r->nparts - 1].rows != r->prop.meta.rows)
-		st = sst_corrupt(r->number, h.off, "the top index does not cover the file");
+		st = sst_reader_corrupt(r->number, h.off, "the top index does not cover the file");
 done:
 	block_close(&c);
 	cache_unpin(r->db, &ref);
@@ -332,16 +332,16 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 	bool		ok;
 	const file_meta *m = &r->prop.meta;
 
-	TRY(sst_read_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
 	ok = sst_properties_get(ref.data, ref.len, &r->prop);
 	cache_unpin(r->db, &ref);
 	if (!ok)
-		return sst_corrupt(r->number, h.off, "the meta block is malformed");
+		return sst_reader_corrupt(r->number, h.off, "the meta block is malformed");
 	if (m->number != r->number || m->family != meta->family)
-		return sst_corrupt(r->number, h.off, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, h.off, "the file is another one than its name says");
 	if ((meta->bytes != 0 && meta->bytes != r->size) || (meta->cells != 0 && meta->cells != m->cells) ||
 		(meta->global_seq != 0 && !r->prop.global))
-		return sst_corrupt(r->number, h.off, "the file is not the one that the manifest lists");
+		return sst_reader_corrupt(r->number, h.off, "the file is not the one that the manifest lists");
 	return WIDE_OK;
 }
 
@@ -355,21 +355,21 @@ load_footer(sst_reader *r, const file_meta *meta)
 	sst_handle	prop;
 	int64_t		n;
 
-	sst_path(r->db, r->number, path, sizeof(path));
+	sst_file_path(r->db, r->number, path, sizeof(path));
 	if ((n = os->size(os, r->fd)) < 0)
 		return os_fail(n, "get the size of file", path);
 	r->size = (uint64_t) n;
 	if (r->size < SST_FOOTER)
-		return sst_corrupt(r->number, r->size, "the file is too short");
+		return sst_reader_corrupt(r->number, r->size, "the file is too short");
 	if ((n = os->pread(os, r->fd, f, SST_FOOTER, r->size - SST_FOOTER)) < 0)
 		return os_fail(n, "read file", path);
 	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC || !checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
-		return sst_corrupt(r->number, r->size - SST_FOOTER, "the footer is wrong");
+		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the footer is wrong");
 	if (get_u32le(f + 8) != SST_VERSION)
-		return wide_fail(WIDE_CORRUPT, "file %08llx.sst has format version %u, this program knows %u",
+		return status_fail(WIDE_CORRUPT, "file %08llx.sst has format version %u, this program knows %u",
 						 (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
 	if (get_u64le(f + 40) != r->number)
-		return sst_corrupt(r->number, r->size - SST_FOOTER, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the file is another one than its name says");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
@@ -377,7 +377,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 	/* the last two blocks and the footer end the file exactly */
 	if (top.off > r->size || prop.off > r->size || prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
 		r->size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
-		return sst_corrupt(r->number, r->size - SST_FOOTER, "the footer does not fit the file");
+		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the footer does not fit the file");
 	r->body = top.off;
 	TRY(load_properties(r, prop, meta));
 	return load_top(r, top);
@@ -395,17 +395,17 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 	TRY(readers_get(db, &rs));
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*r));
+		return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*r));
 	r->db = db;
 	r->number = meta->number;
 	r->global_seq = meta->global_seq;
-	sst_path(db, r->number, path, sizeof(path));
+	sst_file_path(db, r->number, path, sizeof(path));
 	/* others in this process use descriptors too: give up some of ours when they have run out */
 	do
 		r->fd = db->os->open(db->os, path, O_RDONLY);
 	while ((r->fd == -EMFILE || r->fd == -ENFILE) && drop_oldest(rs));
 	if (r->fd == -ENOENT)
-		st = wide_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
+		st = status_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
 	else if (r->fd < 0)
 		st = os_fail(r->fd, "open file", path);
 	else
@@ -484,7 +484,7 @@ drop_oldest(struct sst_readers *rs)
 }
 
 wide_status
-sst_get(wide_db *db, const file_meta *meta, sst_reader **out)
+sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 {
 	struct sst_readers *rs = NULL;
 	sst_reader **bucket;
@@ -512,12 +512,12 @@ sst_get(wide_db *db, const file_meta *meta, sst_reader **out)
 		use_first(rs, r);
 	}
 	if (r->prop.meta.family != meta->family)
-		return sst_corrupt(r->number, 0, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, 0, "the file is another one than its name says");
 	/* a file written before its commit gets its sequence number later, once */
 	if (r->global_seq != meta->global_seq)
 	{
 		if (!r->prop.global || r->global_seq != 0)
-			return sst_corrupt(r->number, 0, "the file has another sequence number than is listed");
+			return sst_reader_corrupt(r->number, 0, "the file has another sequence number than is listed");
 		r->global_seq = meta->global_seq;
 	}
 	r->pins++;
@@ -526,14 +526,14 @@ sst_get(wide_db *db, const file_meta *meta, sst_reader **out)
 }
 
 void
-sst_put(wide_db *db, sst_reader *r)
+sst_reader_put(wide_db *db, sst_reader *r)
 {
 	if (--r->pins == 0 && !r->listed)
 		sst_reader_close(r);
 }
 
 void
-sst_forget(wide_db *db, uint64_t number)
+sst_reader_forget(wide_db *db, uint64_t number)
 {
 	sst_reader *r;
 
@@ -546,7 +546,7 @@ sst_forget(wide_db *db, uint64_t number)
 }
 
 void
-sst_readers_free(wide_db *db)
+sst_reader_detach(wide_db *db)
 {
 	struct sst_readers *rs = db->readers;
 
@@ -575,7 +575,7 @@ compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, in
 }
 
 uint32_t
-sst_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	uint32_t	lo = 0;
 	uint32_t	hi = r->nparts;
@@ -599,14 +599,14 @@ sst_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int6
 static wide_status
 probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *may)
 {
-	uint32_t	p = sst_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
+	uint32_t	p = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
 	block_ref	ref = {0};
 	bool		cached;
 
 	*may = p < r->nparts;
 	if (!*may || r->parts[p].filter.len == 0)
 		return WIDE_OK;
-	TRY(sst_read_block(r, r->parts[p].filter, 0, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, r->parts[p].filter, 0, true, NULL, &ref, &cached));
 	*may = filter_may_contain(ref.data, ref.len, hash);
 	cache_unpin(r->db, &ref);
 	return WIDE_OK;
@@ -615,13 +615,13 @@ probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *ma
 static void
 count_probe(sst_reader *r, bool may)
 {
-	stat_add(r->db, STAT_BLOOM_CHECKS, 1);
+	counter_add(r->db, COUNTER_BLOOM_CHECKS, 1);
 	r->unasked = 0;
 	r->perhaps++;
 	if (!may)
 	{
 		r->perhaps = 0;
-		stat_add(r->db, STAT_BLOOM_SKIPS, 1);
+		counter_add(r->db, COUNTER_BLOOM_SKIPS, 1);
 	}
 }
 
@@ -632,7 +632,7 @@ count_probe(sst_reader *r, bool may)
  * It is asked now and then, and always from its first "no" on.
  */
 bool
-sst_filter_pays(sst_reader *r)
+sst_reader_filter_pays(sst_reader *r)
 {
 	if (r->perhaps < FILTER_TRIAL || r->unasked == FILTER_SAMPLE)
 		return true;
@@ -641,38 +641,38 @@ sst_filter_pays(sst_reader *r)
 }
 
 wide_status
-sst_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool *may)
+sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool *may)
 {
 	*may = true;
 	if (r->prop.bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
-	TRY(probe(r, row, rowlen, wide_hash(row, rowlen, FILTER_SEED_ROW), may));
+	TRY(probe(r, row, rowlen, hash_bytes(row, rowlen, FILTER_SEED_ROW), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }
 
 wide_status
-sst_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may)
+sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may)
 {
 	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
-		return sst_may_have_row(r, ukey, rowlen, may);
-	TRY(probe(r, ukey, klen, wide_hash(ukey, klen, FILTER_SEED_ROWCOL), may));
+		return sst_reader_may_have_row(r, ukey, rowlen, may);
+	TRY(probe(r, ukey, klen, hash_bytes(ukey, klen, FILTER_SEED_ROWCOL), may));
 	/* the deletes come first in the row, so perhaps in an earlier partition */
 	if (!*may && r->prop.family_deletes)
-		TRY(probe(r, ukey, rowlen, wide_hash(ukey, rowlen, FILTER_SEED_DELETES), may));
+		TRY(probe(r, ukey, rowlen, hash_bytes(ukey, rowlen, FILTER_SEED_DELETES), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }
 
 wide_status
-sst_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may)
+sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may)
 {
 	uint64_t	hash;
 
 	*may = true;
 	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row with the prefix would be */
 	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
-		!sst_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
+		!filter_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
 		return WIDE_OK;
 	TRY(probe(r, prefix, len, hash, may));
 	count_probe(r, *may);

@@ -31,7 +31,7 @@ sst_tally_look(sst_tally *t, const entry *e)
 	int			c;
 
 	if (e->rowlen == 0 || e->rowlen > e->klen)
-		return wide_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen, e->klen);
+		return status_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen, e->klen);
 	if (t->meta.cells == 0)
 	{
 		t->shared = 0;
@@ -42,7 +42,7 @@ sst_tally_look(sst_tally *t, const entry *e)
 	shared = bytes_shared(t->last.data, e->ukey, most);
 	c = shared < most ? (int) e->ukey[shared] - (int) t->last.data[shared] : (e->klen > lastlen) - (e->klen < lastlen);
 	if (c < 0 || (c == 0 && key_compare(&t->e, e) >= 0))
-		return wide_fail(WIDE_INVALID, "entries are not in key order");
+		return status_fail(WIDE_INVALID, "entries are not in key order");
 	t->shared = shared;
 	t->new_row = e->rowlen != t->e.rowlen || shared < e->rowlen;
 	t->new_column = c != 0;

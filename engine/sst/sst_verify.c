@@ -19,14 +19,14 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
 #include "engine/sst/block.h"
 #include "engine/sst/filter.h"
-#include "engine/sst/sst_ahead.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
+#include "engine/sst/sst_read_ahead.h"
 #include "engine/sst/sst_reader.h"
 #include "engine/sst/sst_tally.h"
 
@@ -43,7 +43,7 @@ typedef struct verify
 	uint64_t	rows_before;	/* the partition */
 	bool		row_goes_on;	/* says the block before */
 	bool		mid_row;		/* the filter at hand has not yet seen the current row */
-	sst_ahead	ahead;
+	sst_read_ahead	ahead;
 	sst_tally	tally;
 } verify;
 
@@ -61,7 +61,7 @@ problem(verify *v, const char *fmt, ...)
 	va_end(ap);
 	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) v->listed->number);
 	v->problems++;
-	return v->fn != NULL ? v->fn(v->arg, name, text) : wide_fail(WIDE_CORRUPT, "file %s: %s", name, text);
+	return v->fn != NULL ? v->fn(v->arg, name, text) : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
 }
 
 /* Turns a failure to read into a problem; what is no property of the file is passed on. */
@@ -83,7 +83,7 @@ load(verify *v, sst_handle h, block_ref *ref)
 		TRY(problem(v, "a block begins at offset %llu, expected at %llu",
 					(unsigned long long) h.off, (unsigned long long) v->pos));
 	v->pos = h.off + h.len + SST_TRAILER;
-	return sst_read_block(v->r, h, SST_NO_CACHE | SST_DISK, false, &v->ahead, ref, &cached);
+	return sst_reader_block(v->r, h, SST_NO_CACHE | SST_DISK, false, &v->ahead, ref, &cached);
 }
 
 static wide_status
@@ -98,15 +98,15 @@ check_filter(verify *v, const entry *e, const block_ref *filter)
 	if (pr->bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
 	if (row)
-		ok = filter_may_contain(filter->data, filter->len, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW));
-	if (row && pr->bloom == WIDE_BLOOM_PREFIX && sst_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
+		ok = filter_may_contain(filter->data, filter->len, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_ROW));
+	if (row && pr->bloom == WIDE_BLOOM_PREFIX && filter_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
 		ok = ok && filter_may_contain(filter->data, filter->len, hash);
 	if (pr->bloom == WIDE_BLOOM_ROWCOL)
 	{
-		ok = ok && filter_may_contain(filter->data, filter->len, wide_hash(e->ukey, e->klen, FILTER_SEED_ROWCOL));
+		ok = ok && filter_may_contain(filter->data, filter->len, hash_bytes(e->ukey, e->klen, FILTER_SEED_ROWCOL));
 		if (entry_is_family_delete(e))
 			ok = ok && filter_may_contain(filter->data, filter->len,
-										  wide_hash(e->ukey, e->rowlen, FILTER_SEED_DELETES));
+										  hash_bytes(e->ukey, e->rowlen, FILTER_SEED_DELETES));
 	}
 	return ok ? WIDE_OK : problem(v, "a key of %u bytes is missing in the filter", e->klen);
 }
@@ -149,7 +149,7 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	bool		at_last = false;
 	wide_status st;
 
-	TRY_GOTO(sst_handle_get(v->r, last, &h));
+	TRY_GOTO(sst_reader_handle(v->r, last, &h));
 	TRY_GOTO(load(v, h, &ref));
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
 	TRY_GOTO(block_check(&c));
@@ -191,10 +191,10 @@ check_partition(verify *v, const sst_partition *part)
 	bool		cached;
 	wide_status st;
 
-	TRY_GOTO(sst_read_block(v->r, part->index, SST_NO_CACHE | SST_DISK, false, NULL, &index, &cached));
+	TRY_GOTO(sst_reader_block(v->r, part->index, SST_NO_CACHE | SST_DISK, false, NULL, &index, &cached));
 	if (part->filter.len > 0)
 	{
-		st = sst_read_block(v->r, part->filter, SST_NO_CACHE | SST_DISK, false, NULL, &filter, &cached);
+		st = sst_reader_block(v->r, part->filter, SST_NO_CACHE | SST_DISK, false, NULL, &filter, &cached);
 		if (st != WIDE_OK && (st = failure(v, st)) != WIDE_OK)
 			goto out;
 	}
@@ -206,9 +206,9 @@ check_partition(verify *v, const sst_partition *part)
 	{
 		at_last = ukey_compare(c.e.ukey, c.e.klen, part->key, part->klen) == 0 &&
 			c.e.ts == part->ts && c.e.seq == part->seq;
-		if (interrupted(v->db))
+		if (host_interrupted(v->db))
 		{
-			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 			goto out;
 		}
 		if ((st = check_block(v, &c.e, &filter)) != WIDE_OK)

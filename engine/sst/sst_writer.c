@@ -1,5 +1,5 @@
 /*
- * sst_write.c - the bytes of a sorted file, and the writer.
+ * sst_writer.c - the bytes of a sorted file, and the writer.
  *
  *     part             contents
  *     partition        any number of them, each:
@@ -32,7 +32,7 @@
  * A data block that has ended waits, with all that depends on where it comes to
  * lie (its index entry, the filter of its partition), until it is compressed:
  * for nothing, or in a group of blocks that a thread compresses meanwhile
- * (sst_writer_aside).  The bytes of the file are the same both ways.
+ * (sst_writer_use_helper).  The bytes of the file are the same both ways.
  *
  * Invariants: a file exists under its final name only when it is complete and
  * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A
@@ -45,11 +45,11 @@
 #include <string.h>
 #include <zstd.h>
 #include "engine/sst/sst_writer.h"
-#include "engine/base/aside.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
+#include "engine/base/helper.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
@@ -69,7 +69,7 @@
 #define GROUP_BLOCKS	8
 #define GROUP_BYTES		((size_t) 256 * 1024)	/* uncompressed; a larger block is compressed at once */
 
-uint64_t	sst_aside_after = 32;	/* data blocks: smaller files are not worth a thread */
+uint64_t	sst_writer_helper_after = 32;	/* data blocks: smaller files are not worth a thread */
 
 /* A hash for the filter. */
 enum note_kind
@@ -99,7 +99,7 @@ typedef struct ended
 /* Blocks for the thread. */
 typedef struct group
 {
-	aside_job	job;
+	helper_job	job;
 	ZSTD_CCtx  *zstd;
 	int			level;
 	size_t		failed;			/* zstd's error */
@@ -129,7 +129,7 @@ struct sst_writer
 	buffer		out;			/* not yet written; begins at file offset off */
 	uint64_t	off;
 	ZSTD_CCtx  *zstd;
-	aside	   *aside;			/* NULL: blocks are compressed at once */
+	helper	   *aside;			/* NULL: blocks are compressed at once */
 	ZSTD_CCtx  *zstd_aside;		/* the thread's */
 	group	   *groups;			/* a ring, NULL as long as the file is small; */
 	int			oldest, given;	/* so many from there on are the thread's, the next one is being filled */
@@ -170,7 +170,7 @@ append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_han
 
 	p[len] = compressed ? 1 : 0;
 	put_u32le(p + len + 1, (uint32_t) raw_len);
-	put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(w->tally.meta.number, off)));
+	put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(w->tally.meta.number, off)));
 	w->out.len += len + SST_TRAILER;
 	h->off = off;
 	h->len = (uint32_t) len;
@@ -180,7 +180,7 @@ append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_han
 static wide_status
 compression_failed(size_t error)
 {
-	return wide_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(error));
+	return status_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(error));
 }
 
 /* Is it worth a decompression? */
@@ -196,7 +196,7 @@ write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 	size_t		len = 0;
 
 	if (raw.len > SST_BLOCK_MAX)
-		return wide_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
+		return status_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
 	TRY(buffer_reserve(&w->out, (compress ? ZSTD_compressBound(raw.len) : raw.len) + SST_TRAILER));
 	if (compress)
 	{
@@ -307,7 +307,7 @@ place_block(sst_writer *w, const ended *b, const sst_handle *h)
 
 /* In the thread. */
 static void
-compress_group(aside_job *job)
+compress_group(helper_job *job)
 {
 	group	   *g = (group *) job;
 
@@ -348,7 +348,7 @@ group_submit(sst_writer *w)
 	g->level = w->opt.compression_level;
 	g->failed = 0;
 	w->given++;
-	aside_submit(w->aside, &g->job);
+	helper_submit(w->aside, &g->job);
 	return WIDE_OK;
 }
 
@@ -358,7 +358,7 @@ group_take(sst_writer *w)
 {
 	group	   *g = &w->groups[w->oldest];
 
-	aside_wait(w->aside, &g->job);
+	helper_wait(w->aside, &g->job);
 	w->oldest = (w->oldest + 1) % GROUPS;
 	w->given--;
 	if (g->failed != 0)
@@ -419,7 +419,7 @@ group_add(sst_writer *w, wide_bytes raw, const ended *b)
 static void
 groups_begin(sst_writer *w)
 {
-	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD || w->tally.meta.blocks < sst_aside_after)
+	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD || w->tally.meta.blocks < sst_writer_helper_after)
 		return;
 	if (w->zstd_aside == NULL)
 		w->zstd_aside = ZSTD_createCCtx();
@@ -433,7 +433,7 @@ groups_free(sst_writer *w)
 	if (w->groups == NULL)
 		return;
 	for (; w->given > 0; w->given--, w->oldest = (w->oldest + 1) % GROUPS)
-		aside_wait(w->aside, &w->groups[w->oldest].job);
+		helper_wait(w->aside, &w->groups[w->oldest].job);
 	for (int i = 0; i < GROUPS; i++)
 	{
 		buffer_free(&w->groups[i].raw);
@@ -492,8 +492,8 @@ note_entry(sst_writer *w, const entry *e)
 		w->row_deletes = false;
 	if (w->tally.new_row || begins)
 	{
-		TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
-		if (w->opt.bloom == WIDE_BLOOM_PREFIX && sst_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
+		TRY(add_note(w, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
+		if (w->opt.bloom == WIDE_BLOOM_PREFIX && filter_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
 			TRY(add_note(w, hash, kind | NOTE_PREFIX));
 	}
 	if (w->opt.bloom == WIDE_BLOOM_ROWCOL)
@@ -502,10 +502,10 @@ note_entry(sst_writer *w, const entry *e)
 
 		/* also again where the row goes on in another partition */
 		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
-			TRY(add_note(w, wide_hash(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
 		w->row_deletes |= deletes;
 		if (w->tally.new_column || begins)
-			TRY(add_note(w, wide_hash(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_bytes(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
 	}
 	return WIDE_OK;
 }
@@ -536,7 +536,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 
 	*out = NULL;
 	if (w == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*w));
+		return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*w));
 	w->db = db;
 	w->opt = *opt;
 	w->global = global;
@@ -554,9 +554,9 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 		(w->filter == NULL && opt->bloom != WIDE_BLOOM_NONE))
 	{
 		writer_free(w);
-		return wide_fail(WIDE_NOMEM, "out of memory for a file writer");
+		return status_fail(WIDE_NOMEM, "out of memory for a file writer");
 	}
-	sst_path(db, number, w->path, sizeof(w->path));
+	sst_file_path(db, number, w->path, sizeof(w->path));
 	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
 	/* a leftover of a crashed attempt is overwritten */
 	w->fd = db->os->open(db->os, w->tmp, O_RDWR | O_CREAT | O_TRUNC);
@@ -598,7 +598,7 @@ static wide_status
 add_entry(sst_writer *w, const entry *e)
 {
 	if (w->global && e->seq != 0)
-		return wide_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
+		return status_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
 	TRY(sst_tally_look(&w->tally, e));
 	/* the block's last key is in the tally until this entry is counted */
 	if (block_is_full(w, e))
@@ -632,7 +632,7 @@ sst_writer_unsynced(sst_writer *w)
 }
 
 void
-sst_writer_aside(sst_writer *w, aside *a)
+sst_writer_use_helper(sst_writer *w, helper *a)
 {
 	w->aside = a;
 }
@@ -656,7 +656,7 @@ write_end(sst_writer *w)
 	wide_status st;
 
 	if (w->tally.meta.cells == 0)
-		return wide_fail(WIDE_INVALID, "a sorted file needs an entry");
+		return status_fail(WIDE_INVALID, "a sorted file needs an entry");
 	if (block_builder_count(w->data) > 0)
 		TRY(end_block(w, false));
 	TRY(groups_take_all(w));
@@ -688,7 +688,7 @@ write_end(sst_writer *w)
 	put_u32le(footer + 28, meta.len);
 	put_u64le(footer + 32, meta.off);
 	put_u64le(footer + 40, w->tally.meta.number);
-	put_u64le(footer + 56, wide_hash(footer, 56, SST_MAGIC));
+	put_u64le(footer + 56, hash_bytes(footer, 56, SST_MAGIC));
 	TRY_GOTO(buffer_append(&w->out, footer, sizeof(footer)));
 	st = write_out(w);
 done:

@@ -3,15 +3,15 @@
 #define WIDE_SST_WRITER_H
 
 #include "engine/wide.h"
-#include "engine/base/aside.h"
 #include "engine/base/entry.h"
+#include "engine/base/helper.h"
 #include "engine/shared/layout.h"
 
 typedef struct sst_writer sst_writer;
 
 /*
  * Write dir/NNNNNNNN.sst.tmp; finish syncs it and renames it; the directory is
- * synced by the caller (sst_sync_dir, once for many files) before the file is
+ * synced by the caller (sst_file_sync_dir, once for many files) before the file is
  * listed anywhere.  global: entries carry seq 0 and the file gets its seq at
  * commit (meta.global_seq is set by the caller later).
  */
@@ -22,8 +22,8 @@ extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id 
 extern void sst_writer_unsynced(sst_writer *w);
 
 /* Before the first entry: compress in this thread, once the file is larger than a few blocks.  It has to outlive the writer. */
-extern void sst_writer_aside(sst_writer *w, aside *a);
-extern uint64_t sst_aside_after;	/* so many blocks; tests */
+extern void sst_writer_use_helper(sst_writer *w, helper *a);
+extern uint64_t sst_writer_helper_after;	/* so many blocks; tests */
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
 extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
 

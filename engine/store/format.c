@@ -7,7 +7,7 @@
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/lock.h"
+#include "engine/shared/row_lock.h"
 #include "engine/set/memtable.h"
 
 #define ALIGN64(n)		(((uint64_t) (n) + 63) & ~(uint64_t) 63)
@@ -70,15 +70,15 @@ layout(const wide_config *c, segment *s)
 	s->max_families = c->max_tables * 4;
 	s->max_bindings = c->max_tables * 2;
 #define PART(field, bytes) (s->field = at, at += ALIGN64(bytes))
-	PART(slots, (uint64_t) c->max_processes * sizeof(slot));
+	PART(slots, (uint64_t) c->max_processes * sizeof(process_slot));
 	PART(files, (uint64_t) c->max_files * sizeof(file_slot));
 	PART(tables, (uint64_t) c->max_tables * sizeof(table_slot));
 	PART(families, (uint64_t) s->max_families * sizeof(family_slot));
 	PART(bindings, (uint64_t) s->max_bindings * sizeof(binding_slot));
-	PART(locks, (uint64_t) c->lock_buckets * LOCK_BUCKET_BYTES);
+	PART(locks, (uint64_t) c->lock_buckets * ROW_LOCK_BUCKET_BYTES);
 	PART(cache, cache_bytes_needed(c->cache_size));
 	PART(cache_pins, (uint64_t) c->max_processes * cache_pins_bytes(c->cache_size));
-	PART(log, SHM_LOG_SIZE);
+	PART(log, LAYOUT_LOG_SIZE);
 	PART(regions, (uint64_t) c->memtable_size * WIDE_MEMTABLES);
 #undef PART
 	return at;
@@ -172,14 +172,14 @@ format_build_id(void)
 {
 	static const uint32_t sizes[] = {
 		2,						/* the version of the layout, for changes that keep all sizes */
-		sizeof(segment), sizeof(slot), sizeof(memtable), sizeof(commit_state), sizeof(set_state), sizeof(file_slot),
+		sizeof(segment), sizeof(process_slot), sizeof(memtable), sizeof(commit_state), sizeof(set_state), sizeof(file_slot),
 		sizeof(table_slot), sizeof(family_slot), sizeof(binding_slot), sizeof(catalog_state), sizeof(job_slot),
-		sizeof(pthread_mutex_t), sizeof(wide_config), STAT_COUNT, LOCK_COUNT, COMMIT_RING, EXTERNAL_RING,
-		SHM_LOG_SIZE, FILE_BOUND, offsetof(segment, lock), offsetof(segment, memtables)
+		sizeof(pthread_mutex_t), sizeof(wide_config), COUNTER_COUNT, LOCK_COUNT, COMMIT_RING, EXTERNAL_RING,
+		LAYOUT_LOG_SIZE, FILE_BOUND, offsetof(segment, lock), offsetof(segment, memtables)
 	};
 
-	_Static_assert(STAT_COUNT <= sizeof(((slot *) 0)->counters) / sizeof(uint64_t), "counters[] is too short");
-	return wide_hash(sizes, sizeof(sizes), SEGMENT_MAGIC);
+	_Static_assert(COUNTER_COUNT <= sizeof(((process_slot *) 0)->counters) / sizeof(uint64_t), "counters[] is too short");
+	return hash_bytes(sizes, sizeof(sizes), SEGMENT_MAGIC);
 }
 
 static wide_status
@@ -189,7 +189,7 @@ locks_init(segment *s)
 	int			e;
 
 	if ((e = pthread_mutexattr_init(&a)) != 0)
-		return wide_fail(WIDE_NOMEM, "cannot make mutex attributes: %s", strerror(e));
+		return status_fail(WIDE_NOMEM, "cannot make mutex attributes: %s", strerror(e));
 	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	for (int i = 0; i < LOCK_COUNT && e == 0; i++)
@@ -198,7 +198,7 @@ locks_init(segment *s)
 		e = pthread_mutex_init(&s->lock[i], &a);
 	}
 	pthread_mutexattr_destroy(&a);
-	return e == 0 ? WIDE_OK : wide_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
+	return e == 0 ? WIDE_OK : status_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
 }
 
 wide_status
@@ -209,10 +209,10 @@ wide_segment_format(void *base, const wide_config *config)
 
 	config_defaults(&c);
 	if (((uintptr_t) base & 63) != 0)
-		return wide_fail(WIDE_INVALID, "the segment is not aligned to 64 bytes");
+		return status_fail(WIDE_INVALID, "the segment is not aligned to 64 bytes");
 	if (c.max_processes > 65535 || c.max_tables > 1000000 || c.max_files > 100000000 || c.lock_buckets > 1u << 26 ||
 		c.memtable_size < 64 * 1024 || c.memtable_size > (size_t) 16 << 30 || c.cache_size > (size_t) 1 << 40)
-		return wide_fail(WIDE_INVALID, "the segment's configuration is out of range");
+		return status_fail(WIDE_INVALID, "the segment's configuration is out of range");
 
 	memset(s, 0, sizeof(*s));
 	s->size = layout(&c, s);
@@ -220,18 +220,18 @@ wide_segment_format(void *base, const wide_config *config)
 	/* the cache writes its own head; the memory of blocks and memtables stays untouched, its pages may not exist yet */
 	memset((uint8_t *) base + s->slots, 0, s->cache - s->slots);
 	memset((uint8_t *) base + s->cache_pins, 0, s->regions - s->cache_pins);
-	lock_format((uint8_t *) base + s->locks, c.lock_buckets);
+	row_lock_format((uint8_t *) base + s->locks, c.lock_buckets);
 	cache_format((uint8_t *) base + s->cache, cache_bytes_needed(c.cache_size));
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		memtable   *t = &s->memtables[i];
 
 		t->region = s->regions + i * c.memtable_size;
-		mem_format(t, (uint8_t *) base + t->region, c.memtable_size);
-		atomic_store(&t->state, MEM_FREE);
+		memtable_format(t, (uint8_t *) base + t->region, c.memtable_size);
+		atomic_store(&t->state, MEMTABLE_FREE);
 	}
 	s->memtables[0].number = 1;
-	atomic_store(&s->memtables[0].state, MEM_ACTIVE);
+	atomic_store(&s->memtables[0].state, MEMTABLE_ACTIVE);
 	s->commit.active = 0;
 	s->commit.memtable_number = 1;
 	TRY(locks_init(s));

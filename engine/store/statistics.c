@@ -1,5 +1,5 @@
 /*
- * stat.c - statistics: sums of the processes' counters, and the state of the
+ * counter.c - statistics: sums of the processes' counters, and the state of the
  * segment at this moment.
  *
  * Every process counts in its own slot without atomic read-modify-write; a
@@ -30,18 +30,18 @@ state_of_memtables(wide_db *db, wide_stats *out)
 		uint32_t	state = atomic_load(&t->state);
 
 		out->memtable_limit += t->capacity;
-		if (state == MEM_ACTIVE || state == MEM_IMMUTABLE)
+		if (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE)
 			out->memtable_bytes += atomic_load(&t->used);
-		out->memtables_waiting += state == MEM_IMMUTABLE;
+		out->memtables_waiting += state == MEMTABLE_IMMUTABLE;
 	}
 }
 
 static void
 state_of_files(wide_db *db, wide_stats *out)
 {
-	file_slot  *files = shm_files(db);
+	file_slot  *files = layout_files(db);
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	out->flushed_lsn = db->seg->set.flushed_seq;
 	out->restart_lsn = db->seg->set.restart_lsn;
@@ -52,23 +52,23 @@ state_of_files(wide_db *db, wide_stats *out)
 			out->files++;
 			out->file_bytes += files[i].meta.bytes;
 		}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 }
 
 static void
 state_of_catalog(wide_db *db, wide_stats *out)
 {
-	if (shm_lock(db, LOCK_CATALOG) != WIDE_OK)
+	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return;
 	for (uint32_t i = 0; i < db->seg->config.max_tables; i++)
-		out->tables += shm_tables(db)[i].t.id != 0;
+		out->tables += layout_tables(db)[i].t.id != 0;
 	for (uint32_t i = 0; i < db->seg->max_families; i++)
-		out->families += shm_families(db)[i].f.id != 0;
-	shm_unlock(db, LOCK_CATALOG);
+		out->families += layout_families(db)[i].f.id != 0;
+	segment_unlock(db, LOCK_CATALOG);
 }
 
 static void
-state_of_process(slot *s, wide_stats *out)
+state_of_process(process_slot *s, wide_stats *out)
 {
 	uint64_t	snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
 
@@ -84,28 +84,28 @@ state_of_process(slot *s, wide_stats *out)
 static void
 sum_counters(wide_db *db, wide_stats *out)
 {
-	out->commits = stat_sum(db, STAT_COMMITS);
-	out->cells_written = stat_sum(db, STAT_CELLS_WRITTEN);
-	out->log_bytes = stat_sum(db, STAT_LOG_BYTES);
-	out->gets = stat_sum(db, STAT_GETS);
-	out->scans = stat_sum(db, STAT_SCANS);
-	out->rows_read = stat_sum(db, STAT_ROWS_READ);
-	out->cells_read = stat_sum(db, STAT_CELLS_READ);
-	out->cache_hits = stat_sum(db, STAT_CACHE_HITS);
-	out->cache_misses = stat_sum(db, STAT_CACHE_MISSES);
-	out->bloom_checks = stat_sum(db, STAT_BLOOM_CHECKS);
-	out->bloom_skips = stat_sum(db, STAT_BLOOM_SKIPS);
-	out->flushes = stat_sum(db, STAT_FLUSHES);
-	out->flush_bytes = stat_sum(db, STAT_FLUSH_BYTES);
-	out->compactions = stat_sum(db, STAT_COMPACTIONS);
-	out->compact_read_bytes = stat_sum(db, STAT_COMPACT_READ);
-	out->compact_write_bytes = stat_sum(db, STAT_COMPACT_WRITE);
-	out->files_deleted = stat_sum(db, STAT_FILES_DELETED);
-	out->spills = stat_sum(db, STAT_SPILLS);
-	out->spilled_bytes = stat_sum(db, STAT_SPILL_BYTES);
-	out->stalls = stat_sum(db, STAT_STALLS);
-	out->stall_us = stat_sum(db, STAT_STALL_US);
-	out->row_lock_waits = stat_sum(db, STAT_ROW_LOCK_WAITS);
+	out->commits = counter_sum(db, COUNTER_COMMITS);
+	out->cells_written = counter_sum(db, COUNTER_CELLS_WRITTEN);
+	out->log_bytes = counter_sum(db, COUNTER_LOG_BYTES);
+	out->gets = counter_sum(db, COUNTER_GETS);
+	out->scans = counter_sum(db, COUNTER_SCANS);
+	out->rows_read = counter_sum(db, COUNTER_ROWS_READ);
+	out->cells_read = counter_sum(db, COUNTER_CELLS_READ);
+	out->cache_hits = counter_sum(db, COUNTER_CACHE_HITS);
+	out->cache_misses = counter_sum(db, COUNTER_CACHE_MISSES);
+	out->bloom_checks = counter_sum(db, COUNTER_BLOOM_CHECKS);
+	out->bloom_skips = counter_sum(db, COUNTER_BLOOM_SKIPS);
+	out->flushes = counter_sum(db, COUNTER_FLUSHES);
+	out->flush_bytes = counter_sum(db, COUNTER_FLUSH_BYTES);
+	out->compactions = counter_sum(db, COUNTER_COMPACTIONS);
+	out->compact_read_bytes = counter_sum(db, COUNTER_COMPACT_READ);
+	out->compact_write_bytes = counter_sum(db, COUNTER_COMPACT_WRITE);
+	out->files_deleted = counter_sum(db, COUNTER_FILES_DELETED);
+	out->spills = counter_sum(db, COUNTER_SPILLS);
+	out->spilled_bytes = counter_sum(db, COUNTER_SPILL_BYTES);
+	out->stalls = counter_sum(db, COUNTER_STALLS);
+	out->stall_us = counter_sum(db, COUNTER_STALL_US);
+	out->row_lock_waits = counter_sum(db, COUNTER_ROW_LOCK_WAITS);
 }
 
 void
@@ -119,16 +119,16 @@ wide_statistics(wide_db *db, wide_stats *out)
 	out->cache_limit = seg->config.cache_size;
 	out->segment_bytes = seg->size;
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
-		state_of_process(&shm_slots(db)[i], out);
+		state_of_process(&layout_processes(db)[i], out);
 	state_of_memtables(db, out);
 	state_of_files(db, out);
 	state_of_catalog(db, out);
 	sum_counters(db, out);
-	if (shm_lock(db, LOCK_COMMIT) == WIDE_OK)
+	if (segment_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
 		out->last_ts = seg->commit.last_ts;
 		out->reserved_bytes = seg->commit.reserved;
-		shm_unlock(db, LOCK_COMMIT);
+		segment_unlock(db, LOCK_COMMIT);
 	}
 }
 
@@ -138,7 +138,7 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 	uint64_t	below = UINT64_MAX;
 	int			n = 0;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
 	/* newest first: each time the largest serial below the last one */
 	while (n < max)
@@ -157,7 +157,7 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 		below = best->serial;
 		out[n++] = best->info;
 	}
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return n;
 }
 
@@ -202,17 +202,17 @@ wide_file_each(wide_db *db, wide_family_id family,
 	int			n;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
-	TRY_GOTO(set_pin_take(db, &pin));
+	TRY_GOTO(pin_take(db, &pin));
 	for (int i = 0; i < n; i++)
 	{
-		TRY_GOTO(set_pin_files(db, &pin, ids[i], &files));
+		TRY_GOTO(pin_files(db, &pin, ids[i], &files));
 		for (int k = 0; k < files.n; k++)
 			TRY_GOTO(file_info(&files.files[k], fn, arg));
 	}
 done:
-	set_pin_drop(db, &pin);
+	pin_drop(db, &pin);
 	free(ids);
 	return st;
 }
@@ -223,13 +223,13 @@ static uint64_t
 memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 {
 	mem			m;
-	mem_cursor	c;
+	memtable_cursor	c;
 	uint64_t	n = 0;
 
-	mem_at(db, index, &m);
-	mem_cursor_open(&c, &m);
-	mem_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
-	for (; mem_valid(&c) && c.family == family && n < COUNT_MAX; mem_next(&c))
+	memtable_at(db, index, &m);
+	memtable_cursor_open(&c, &m);
+	memtable_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	for (; memtable_valid(&c) && c.family == family && n < COUNT_MAX; memtable_next(&c))
 		n++;
 	return n < COUNT_MAX ? n : atomic_load(&m.t->cells);
 }
@@ -243,11 +243,11 @@ wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out
 	wide_status st;
 
 	memset(out, 0, sizeof *out);
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (!catalog_family(db, family, &f, NULL))
-		return wide_fail(WIDE_NOTFOUND, "family %u does not exist", family);
-	TRY_GOTO(set_pin_take(db, &pin));
-	TRY_GOTO(set_pin_files(db, &pin, family, &files));
+		return status_fail(WIDE_NOTFOUND, "family %u does not exist", family);
+	TRY_GOTO(pin_take(db, &pin));
+	TRY_GOTO(pin_files(db, &pin, family, &files));
 	for (int i = 0; i < files.n; i++)
 	{
 		const file_meta *m = &files.files[i];
@@ -263,6 +263,6 @@ wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out
 	for (int i = 0; i < pin.nmem; i++)
 		out->memtable_cells += memtable_cells(db, pin.mem[i], family);
 done:
-	set_pin_drop(db, &pin);
+	pin_drop(db, &pin);
 	return st;
 }

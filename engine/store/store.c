@@ -1,5 +1,5 @@
 /*
- * shm.c - the shared segment: its layout, who is attached, locks, waiting,
+ * segment.c - the shared segment: its layout, who is attached, locks, waiting,
  * and what happens when a process dies.
  *
  * Layout, every part 64-byte aligned, offsets in the head:
@@ -14,7 +14,7 @@
  *   - by the next one who wants the mutex that the dead one held (robust
  *     mutexes: EOWNERDEAD; it is never marked consistent, so that everybody
  *     who comes later gets ENOTRECOVERABLE);
- *   - by shm_sweep, which finds the slot of a dead process with in_crit > 0,
+ *   - by process_sweep, which finds the slot of a dead process with in_crit > 0,
  *     with a prepared transaction or with a running job.
  * A process that died outside of all this is forgotten: its pins, snapshots
  * and row locks go.  Process-shared condition variables and rwlocks are not
@@ -35,8 +35,8 @@
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/lock.h"
 #include "engine/shared/process.h"
+#include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_reader.h"
 #include "engine/set/pin.h"
@@ -68,15 +68,15 @@ wide_attach(void *base, const char *dir, const wide_host *host,
 
 	*out = NULL;
 	if (seg->magic != SEGMENT_MAGIC)
-		return wide_fail(WIDE_INVALID, "the memory holds no segment");
+		return status_fail(WIDE_INVALID, "the memory holds no segment");
 	if (seg->build != format_build_id())
-		return wide_fail(WIDE_INVALID, "the segment was made by another build");
+		return status_fail(WIDE_INVALID, "the segment was made by another build");
 	if (strlen(dir) >= sizeof(db->dir) - 64)
-		return wide_fail(WIDE_LIMIT, "the directory's name is too long");
-	TRY(shm_segment_check(seg));
+		return status_fail(WIDE_LIMIT, "the directory's name is too long");
+	TRY(segment_check_raw(seg));
 	db = calloc(1, sizeof(*db));
 	if (db == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	db->seg = seg;
 	strcpy(db->dir, dir);
 	if (host != NULL)
@@ -86,23 +86,23 @@ wide_attach(void *base, const char *dir, const wide_host *host,
 	if (log != NULL)
 		db->log = *log;
 	db->os = os != NULL ? os : os_real();
-	db->sweep = shm_sweep;
-	if (!shm_slot_take(db))
+	db->sweep = process_sweep;
+	if (!process_attach(db))
 	{
-		st = shm_check(db);
+		st = segment_check(db);
 		if (st == WIDE_OK)
-			st = wide_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
+			st = status_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
 		goto done;
 	}
 	TRY_GOTO(cache_attach(db));
-	TRY_GOTO(lock_attach(db));
+	TRY_GOTO(row_lock_attach(db));
 	atomic_fetch_add(&seg->generation, 1);
 	*out = db;
 	return WIDE_OK;
 done:
 	cache_detach(db);
-	lock_detach(db);
-	shm_slot_release(db);
+	row_lock_detach(db);
+	process_detach(db);
 	free(db);
 	return st;
 }
@@ -114,13 +114,13 @@ wide_detach(wide_db *db)
 		return;
 	assert(db->locks_taken == 0);
 	snapshot_detach(db);
-	set_detach(db);
-	sst_readers_free(db);
-	lock_detach(db);
+	pin_detach(db);
+	sst_reader_detach(db);
+	row_lock_detach(db);
 	cache_detach(db);
 	if (atomic_load(&db->slot->in_crit) != 0)
 		wide_poison(db, "a process detached while it changed shared memory");
-	shm_slot_release(db);
+	process_detach(db);
 	free(db);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
@@ -45,7 +46,7 @@ problem(verification *v, uint64_t number, const char *text)
 {
 	char		path[1100];
 
-	sst_path(v->db, number, path, sizeof path);
+	sst_file_path(v->db, number, path, sizeof path);
 	return v->fn(v->arg, path, text);
 }
 
@@ -97,13 +98,13 @@ work_in_progress(wide_db *db)
 {
 	bool		busy = atomic_load(&db->seg->set.loading) > 0;
 
-	if (shm_lock(db, LOCK_SET) != WIDE_OK)
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
-	work_sweep_jobs(db);
+	job_sweep(db);
 	for (int i = 0; i < JOB_MAX; i++)
 		busy |= db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0;
 	busy |= db->seg->set.reserved_files > 0;
-	shm_unlock(db, LOCK_SET);
+	segment_unlock(db, LOCK_SET);
 	return busy;
 }
 
@@ -112,27 +113,27 @@ verify_family(verification *v, const set_pin *pin, wide_family_id id)
 {
 	set_files	files;
 
-	TRY(set_pin_files(v->db, pin, id, &files));
+	TRY(pin_files(v->db, pin, id, &files));
 	for (int i = 0; i < files.n; i++)
 	{
 		const file_meta *f = &files.files[i];
 
-		TRY(shm_check(v->db));
-		if (interrupted(v->db))
-			return wide_fail(WIDE_INTERRUPTED, "interrupted");
-		if (!in_directory(v, f->number) && !set_has_file(v->db, f->number))
+		TRY(segment_check(v->db));
+		if (host_interrupted(v->db))
+			return status_fail(WIDE_INTERRUPTED, "interrupted");
+		if (!in_directory(v, f->number) && !file_set_has_file(v->db, f->number))
 			continue;			/* removed since */
 		if (!in_directory(v, f->number))
 		{
 			/* written after the directory was read, perhaps: ask again */
 			sst_reader *r;
 
-			if (sst_get(v->db, f, &r) != WIDE_OK)
+			if (sst_reader_get(v->db, f, &r) != WIDE_OK)
 			{
 				TRY(problem(v, f->number, "the file is missing"));
 				continue;
 			}
-			sst_put(v->db, r);
+			sst_reader_put(v->db, r);
 		}
 		TRY(sst_verify(v->db, f, v->fn, v->arg));
 		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
@@ -152,11 +153,11 @@ verify_memtables(verification *v, const set_pin *pin)
 	{
 		mem			m;
 
-		mem_at(v->db, pin->mem[i], &m);
+		memtable_at(v->db, pin->mem[i], &m);
 		/* one that is being filled has counts that run ahead or behind */
-		if (atomic_load(&m.t->state) != MEM_IMMUTABLE || atomic_load(&m.t->applying) > 0)
+		if (atomic_load(&m.t->state) != MEMTABLE_IMMUTABLE || atomic_load(&m.t->applying) > 0)
 			continue;
-		if (mem_check(&m) != WIDE_OK)
+		if (memtable_check(&m) != WIDE_OK)
 			TRY(v->fn(v->arg, "memtable", wide_error_text()));
 	}
 	return WIDE_OK;
@@ -172,17 +173,17 @@ verify_unknown(verification *v)
 		return WIDE_OK;
 	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
 	{
-		if (set_has_file(v->db, p[i]))
+		if (file_set_has_file(v->db, p[i]))
 			continue;
 		/* it may have been removed since the directory was read */
-		sst_path(v->db, p[i], path, sizeof path);
-		if (exists(v, path) && !work_in_progress(v->db) && !set_has_file(v->db, p[i]))
+		sst_file_path(v->db, p[i], path, sizeof path);
+		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_file(v->db, p[i]))
 			TRY(v->fn(v->arg, path, "the file belongs to nothing"));
 	}
 	p = (const uint64_t *) v->unfinished.data;
 	for (size_t i = 0; i < v->unfinished.len / sizeof *p; i++)
 	{
-		sst_path(v->db, p[i], path, sizeof path - 4);
+		sst_file_path(v->db, p[i], path, sizeof path - 4);
 		strcat(path, ".tmp");
 		if (exists(v, path) && !work_in_progress(v->db))
 			TRY(v->fn(v->arg, path, "nobody writes the file"));
@@ -201,24 +202,24 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 				rc;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
-	TRY_GOTO(set_pin_take_files(db, &pin));
+	TRY_GOTO(pin_take_files(db, &pin));
 	rc = db->os->list(db->os, db->dir, note_file, &v);
 	if (rc < 0 || v.st != WIDE_OK)
 	{
-		st = rc < 0 ? wide_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc)) : v.st;
+		st = rc < 0 ? status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc)) : v.st;
 		goto done;
 	}
 	for (int i = 0; i < n; i++)
 		TRY_GOTO(verify_family(&v, &pin, ids[i]));
-	TRY_GOTO(set_pin_take(db, &memory));
+	TRY_GOTO(pin_take(db, &memory));
 	TRY_GOTO(verify_memtables(&v, &memory));
 	if (family == 0)
 		st = verify_unknown(&v);
 done:
-	set_pin_drop(db, &memory);
-	set_pin_drop(db, &pin);
+	pin_drop(db, &memory);
+	pin_drop(db, &pin);
 	buffer_free(&v.numbers);
 	buffer_free(&v.unfinished);
 	free(ids);

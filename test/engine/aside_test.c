@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include "engine/wide.h"
-#include "engine/base/aside.h"
+#include "engine/base/helper.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/os.h"
@@ -51,14 +51,14 @@ threads(void)
 
 typedef struct job
 {
-	aside_job	j;
+	helper_job	j;
 	int			number;
 	int		   *last;			/* number of the last job run: jobs run in order */
 	bool		blocked;		/* signals were blocked where the job ran */
 } job;
 
 static void
-run_job(aside_job *j)
+run_job(helper_job *j)
 {
 	job		   *me = (job *) j;
 	sigset_t	set;
@@ -77,27 +77,27 @@ jobs(void **state)
 		int			before = threads();
 		int			last = -1;
 		job			j[200];
-		aside	   *a = aside_new();
+		helper	   *a = helper_new();
 		sigset_t	set;
 
-		aside_refused = refused;
+		helper_refused = refused;
 		assert_non_null(a);
 		for (int i = 0; i < 200; i++)
 		{
 			j[i] = (job) {.j.run = run_job, .number = i, .last = &last};
-			aside_submit(a, &j[i].j);
+			helper_submit(a, &j[i].j);
 			assert_int_equal(threads(), before + !refused);
 			if (refused)
-				assert_true(aside_done(&j[i].j));
+				assert_true(helper_done(&j[i].j));
 			if (i % 7 == 0)
 			{
-				aside_wait(a, &j[i / 2].j);
-				assert_true(aside_done(&j[i / 2].j));
+				helper_wait(a, &j[i / 2].j);
+				assert_true(helper_done(&j[i / 2].j));
 			}
 		}
-		aside_wait(a, &j[150].j);
+		helper_wait(a, &j[150].j);
 		/* freeing runs the remaining jobs */
-		aside_free(a);
+		helper_free(a);
 		assert_int_equal(last, 199);
 		assert_int_equal(threads(), before);
 		for (int i = 0; i < 200; i++)
@@ -105,11 +105,11 @@ jobs(void **state)
 		/* signals are not blocked in this thread */
 		pthread_sigmask(SIG_SETMASK, NULL, &set);
 		assert_int_equal(sigismember(&set, SIGINT), 0);
-		aside_refused = false;
+		helper_refused = false;
 	}
 	/* without jobs no thread is started */
-	aside_free(aside_new());
-	aside_free(NULL);
+	helper_free(helper_new());
+	helper_free(NULL);
 }
 
 /* ------------------------------------------------------------------ files */
@@ -160,17 +160,17 @@ enum way { INLINE, THREAD, REFUSED };
 static wide_status
 write_file(const entries *es, const wide_family_options *o, enum way way, int stop, file_meta *m)
 {
-	aside	   *a = way == INLINE ? NULL : aside_new();
-	uint64_t	before = aside_threads;
+	helper	   *a = way == INLINE ? NULL : helper_new();
+	uint64_t	before = helper_threads;
 	sst_writer *w;
 	wide_status st;
 
-	aside_refused = way == REFUSED;
-	sst_aside_after = 3;
+	helper_refused = way == REFUSED;
+	sst_writer_helper_after = 3;
 	st = sst_writer_open(db, 1, FAMILY, 1, o, true, &w);
 	if (st == WIDE_OK)
 	{
-		sst_writer_aside(w, a);
+		sst_writer_use_helper(w, a);
 		for (int i = 0; i < es->n && st == WIDE_OK && i != stop; i++)
 			st = sst_writer_add(w, &es->e[i]);
 		if (stop >= 0 && st == WIDE_OK)
@@ -178,10 +178,10 @@ write_file(const entries *es, const wide_family_options *o, enum way way, int st
 		else
 			st = sst_writer_finish(w, m);
 	}
-	aside_free(a);
-	aside_refused = false;
+	helper_free(a);
+	helper_refused = false;
 	if (stop < 0 && st == WIDE_OK)
-		assert_int_equal(aside_threads - before, way == THREAD && o->compression == WIDE_COMPRESS_ZSTD);
+		assert_int_equal(helper_threads - before, way == THREAD && o->compression == WIDE_COMPRESS_ZSTD);
 	return st;
 }
 
@@ -190,7 +190,7 @@ content(void)
 {
 	char		path[SST_PATH];
 
-	sst_path(db, 1, path, sizeof(path));
+	sst_file_path(db, 1, path, sizeof(path));
 	return test_read_file(path);
 }
 
@@ -288,7 +288,7 @@ writes_fail(void **state)
 }
 
 static void
-do_nothing(aside_job *j)
+do_nothing(helper_job *j)
 {
 }
 
@@ -297,8 +297,8 @@ do_nothing(aside_job *j)
 int
 main(void)
 {
-	aside_job	first = {.run = do_nothing};
-	aside	   *a = aside_new();
+	helper_job	first = {.run = do_nothing};
+	helper	   *a = helper_new();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs),
 		T(same_bytes),
@@ -310,7 +310,7 @@ main(void)
 	 * a sanitizer starts a thread of its own with the first one: do that
 	 * before threads are counted
 	 */
-	aside_submit(a, &first);
-	aside_free(a);
+	helper_submit(a, &first);
+	helper_free(a);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

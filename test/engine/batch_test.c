@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include "store_fixture.h"
 #include "engine/wide.h"
-#include "engine/base/aside.h"
+#include "engine/base/helper.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
 #include "engine/base/os_fault.h"
@@ -15,7 +15,8 @@
 #include "engine/shared/layout.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/own.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/op_merge.h"
 #include "engine/batch/payload.h"
 #include "engine/batch/spill.h"
 #include "engine/scan/scan_state.h"
@@ -355,12 +356,12 @@ test_spilled(void **state)
 	(void) state;
 	for (int way = 0; way < WAYS; way++)
 	{
-		uint64_t	threads = aside_threads;
+		uint64_t	threads = helper_threads;
 		store		s;
 		wide_batch *b;
 		uint64_t	marks[4];
 
-		aside_refused = way == 3;
+		helper_refused = way == 3;
 		begin(&s, 3);
 		/* a batch of half a memtable becomes files: pieces are not smaller */
 		assert_int_equal(s.db->seg->memtables[0].capacity / 2 <= 128 * 1024, 1);
@@ -376,7 +377,7 @@ test_spilled(void **state)
 			/* pieces need the helper thread, and stay within the memory */
 			assert_true(b->npieces > 0 || b->nruns > 0);
 			assert_true(wide_batch_bytes(b) < memory[way]);
-			assert_int_equal(aside_threads - threads, way == 2);
+			assert_int_equal(helper_threads - threads, way == 2);
 		}
 		marks[2] = wide_batch_mark(b);
 		/* undo in parts, within files and across them */
@@ -445,7 +446,7 @@ test_spilled(void **state)
 			assert_int_equal(test_dir_count("/proc/self/task"), threads);
 		}
 		store_drop(&s);
-		aside_refused = false;
+		helper_refused = false;
 		spill_piece_least = 1 << 20;
 	}
 	for (int way = 1; way < WAYS; way++)
@@ -492,7 +493,7 @@ test_piece_fails(void **state)
 	os.pwrite = full_pwrite;
 	for (int refused = 0; refused < 2; refused++)
 	{
-		aside_refused = refused;
+		helper_refused = refused;
 		spill_piece_least = 1000;
 		begin(&s, 1);
 		store_close(&s);
@@ -541,7 +542,7 @@ test_piece_fails(void **state)
 		wide_batch_free(b);
 		atomic_store(&no_space, false);
 		store_drop(&s);
-		aside_refused = false;
+		helper_refused = false;
 		spill_piece_least = 1 << 20;
 	}
 }
@@ -686,8 +687,8 @@ test_far_families(void **state)
 {
 	static const wide_family_id far[] = {3, 258, 259, 260, 70000, 9000000};
 	enum {FAR = sizeof far / sizeof *far, ROWS = 40};
-	own_sorted	sorted = {0};
-	own_merge	m;
+	op_sorted	sorted = {0};
+	op_merge	m;
 	wide_batch *b;
 	store		s;
 	char		row[8];
@@ -702,18 +703,18 @@ test_far_families(void **state)
 		snprintf(row, sizeof row, "%02d", i * 7 % ROWS);
 		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0, text("v")));
 	}
-	assert_ok(own_sort(b, &sorted));
-	assert_ok(own_merge_open(b, &sorted, UINT64_MAX, &m));
-	assert_ok(own_merge_first(&m));
-	for (const own_stream *at; (at = own_merge_top(&m)) != NULL; n++)
+	assert_ok(op_list_sort(b, &sorted));
+	assert_ok(op_merge_open(b, &sorted, UINT64_MAX, &m));
+	assert_ok(op_merge_first(&m));
+	for (const op_stream *at; (at = op_merge_top(&m)) != NULL; n++)
 	{
 		assert_true(at->family >= family);
 		family = at->family;
-		assert_ok(own_merge_next(&m));
+		assert_ok(op_merge_next(&m));
 	}
 	assert_int_equal(n, ROWS * FAR);
-	own_merge_close(&m);
-	own_sorted_free(&sorted);
+	op_merge_close(&m);
+	op_list_sorted_free(&sorted);
 	wide_batch_free(b);
 	store_drop(&s);
 }
@@ -1088,7 +1089,7 @@ test_faults(void **state)
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
 	store_table(&s, &opt, 1, &table, fam);
-	mem_at(s.db, s.db->seg->commit.active, &m);
+	memtable_at(s.db, s.db->seg->commit.active, &m);
 	for (uint64_t at = atomic_load(&m.t->used); at < m.t->capacity; at += 512)
 		m.base[at] = 0;
 	if ((pid = unit_fork()) == 0)
@@ -1131,7 +1132,7 @@ test_faults(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 99;
-	if (SPARE_OFF)
+	if (POOL_OFF)
 		status = status == 1 ? 0 : status;	/* the sanitizer's own pages */
 	store_drop(&s);
 	if (status == 77)
@@ -1193,7 +1194,7 @@ test_in_order(void **state)
 	for (int round = 0; round < 3000; round++)
 	{
 		wide_batch *b;
-		own_sorted	sorted = {0};
+		op_sorted	sorted = {0};
 		buffer		plain = {0},
 					made = {0};
 		int			n = 1 + below(&r, 8),
@@ -1241,7 +1242,7 @@ test_in_order(void **state)
 		need = b->need;
 		rows = b->rows;
 		automatic = b->automatic;
-		assert_ok(own_sort(b, &sorted));
+		assert_ok(op_list_sort(b, &sorted));
 		assert_ok(payload_cells(b, &sorted, &made, 1 << 20));
 		if (st == WIDE_OK)
 		{
@@ -1258,7 +1259,7 @@ test_in_order(void **state)
 			left++;
 			assert_true(plain.len == 0 && need == 0);
 		}
-		own_sorted_free(&sorted);
+		op_list_sorted_free(&sorted);
 next:
 		wide_batch_free(b);
 		buffer_free(&plain);
@@ -1304,7 +1305,7 @@ test_hostile_payload(void **state)
 		copy = realloc(copy, n > 0 ? n : 1);
 		if (payload_open(bytes(copy, n), &p) == WIDE_OK && p.need < 60000)
 		{
-			mem_init(&m, &t, region, 1 << 16);
+			memtable_init(&m, &t, region, 1 << 16);
 			(void) payload_apply(&p, &m, 64, 1, 1000, &key, &end);
 		}
 		free(copy);

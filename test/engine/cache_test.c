@@ -89,8 +89,8 @@ test_basic(void **state)
 	assert_int_equal(cache_pinned(db), 0);
 	assert_false(cache_get(db, 1, 1, &a));
 	assert_false(cache_get(db, 2, 0, &a));
-	assert_int_equal(stat_sum(db, STAT_CACHE_HITS), 1);
-	assert_int_equal(stat_sum(db, STAT_CACHE_MISSES), 3);
+	assert_int_equal(counter_sum(db, COUNTER_CACHE_HITS), 1);
+	assert_int_equal(counter_sum(db, COUNTER_CACHE_MISSES), 3);
 	assert_true(cache_used(db) >= block_len(1, 0));
 	/* file 1 is forgotten, file 2 stays */
 	assert_int_equal(put(db, 2, 0, false, &a), WIDE_OK);

@@ -173,7 +173,7 @@ test_limits_and_promises(void **state)
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "more", &t));
 	assert_int_equal(store_commit(&s, b, NULL), WIDE_FULL);
-	assert_ok(shm_check(s.db));
+	assert_ok(segment_check(s.db));
 	while (wide_table_next(s.db, &cursor, &out) == WIDE_OK)
 		n++;
 	assert_int_equal(n, 16);
@@ -217,7 +217,7 @@ test_replay_is_idempotent(void **state)
 		{
 			set_edit	e = {.memtable = -1};
 
-			assert_ok(set_apply(s.db, &e));
+			assert_ok(edit_apply(s.db, &e));
 		}
 	}
 	for (int again = 0; again < 2; again++)

@@ -294,12 +294,12 @@ test_missing(void **state)
 		store_put(&s, f, "r", value, 1, value);
 		assert_ok(wide_flush(s.db));
 	}
-	assert_ok(set_pin_take(s.db, &pin));
-	assert_ok(set_pin_files(s.db, &pin, f, &files));
+	assert_ok(pin_take(s.db, &pin));
+	assert_ok(pin_files(s.db, &pin, f, &files));
 	assert_int_equal(files.n, 3);
-	sst_path(s.db, files.files[0].number, newest, sizeof newest);
-	sst_path(s.db, files.files[2].number, oldest, sizeof oldest);
-	set_pin_drop(s.db, &pin);
+	sst_file_path(s.db, files.files[0].number, newest, sizeof newest);
+	sst_file_path(s.db, files.files[2].number, oldest, sizeof oldest);
+	pin_drop(s.db, &pin);
 	store_close(&s);
 	/*
 	 * A log without its start does not affect the newest state, but an older

@@ -46,7 +46,7 @@ small_store(store *s)
 {
 	store_init(s);
 	s->config.memtable_size = 64 * 1024;
-	work_file_bytes = 16 * 1024;
+	output_file_bytes = 16 * 1024;
 }
 
 /* Fills batch k into b. */

@@ -204,10 +204,10 @@ use(sst_reader *r, int flags)
 		}
 	}
 	sst_cursor_close(&c);
-	sst_may_have_row(r, key, 8, &may);
-	sst_may_have_column(r, key, 11, 8, &may);
-	sst_position(r, key, 11, &f);
-	sst_sample_keys(r, 2, no_key, NULL);
+	sst_reader_may_have_row(r, key, 8, &may);
+	sst_reader_may_have_column(r, key, 11, 8, &may);
+	sst_estimate_position(r, key, 11, &f);
+	sst_estimate_sample_keys(r, 2, no_key, NULL);
 }
 
 int
@@ -222,14 +222,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* the file number is part of its contents */
 	for (meta.number = 1; meta.number <= 2; meta.number++)
 	{
-		if (sst_get(db, &meta, &r) == WIDE_OK)
+		if (sst_reader_get(db, &meta, &r) == WIDE_OK)
 		{
 			use(r, 0);
 			use(r, SST_NO_CACHE | SST_DISK);
-			sst_put(db, r);
+			sst_reader_put(db, r);
 			sst_verify(db, &meta, no_problem, NULL);
 		}
-		sst_forget(db, meta.number);
+		sst_reader_forget(db, meta.number);
 		cache_forget_file(db, meta.number);
 	}
 	return 0;

@@ -33,7 +33,7 @@ test_basic(void **state)
 	assert_int_equal(lock_row(a, 1, 6, &holder), WIDE_BUSY);
 	assert_int_equal(holder, 1002);
 	assert_int_equal(wide_row_locks_total(a), 3);
-	assert_int_equal(stat_sum(a, STAT_ROW_LOCK_WAITS), 2);
+	assert_int_equal(counter_sum(a, COUNTER_ROW_LOCK_WAITS), 2);
 	wide_row_unlock_all(a);
 	assert_int_equal(wide_row_locks_held(a), 0);
 	assert_int_equal(wide_row_locks_total(a), 2);
@@ -337,7 +337,7 @@ test_death_inside(void **state)
 			bucket = (_Atomic uint32_t *) ((uint8_t *) base + mine->seg->locks + i * 64);
 			*bucket = mine->slot_index + 1;
 		}
-		shm_enter(mine);
+		process_enter(mine);
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, NULL, 0);

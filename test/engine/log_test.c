@@ -38,7 +38,7 @@ note(void *arg, const wide_replay_event *ev)
 	to->ev[to->n].lsn = ev->lsn;
 	to->ev[to->n].xid = ev->xid;
 	to->ev[to->n].len = ev->payload.len;
-	to->ev[to->n].hash = wide_hash(ev->payload.data, ev->payload.len, 0);
+	to->ev[to->n].hash = hash_bytes(ev->payload.data, ev->payload.len, 0);
 	if (to->log != NULL)
 	{
 		to->end_during[to->n] = to->log->end(to->log->ctx);
@@ -120,9 +120,9 @@ add(env *e, int i, bool external, uint64_t *lsn)
 	wide_bytes	parts[3] = {{payload, len / 3}, {payload + len / 3, 0}, {payload + len / 3, len - len / 3}};
 	wide_status st;
 
-	TRY(shm_segment_lock(e->base, LOCK_COMMIT));
+	TRY(segment_lock_raw(e->base, LOCK_COMMIT));
 	st = e->log.append(e->log.ctx, external, parts, 3, lsn);
-	shm_segment_unlock(e->base, LOCK_COMMIT);
+	segment_unlock_raw(e->base, LOCK_COMMIT);
 	return st;
 }
 
@@ -133,7 +133,7 @@ check_event(int n, int i)
 
 	assert_int_equal(s->ev[n].kind, WIDE_REPLAY_RECORD);
 	assert_int_equal(s->ev[n].len, len);
-	assert_true(s->ev[n].hash == wide_hash(payload, len, 0));
+	assert_true(s->ev[n].hash == hash_bytes(payload, len, 0));
 }
 
 static char *
@@ -549,7 +549,7 @@ test_failures(void **state)
 		assert_int_equal(s->n, 1);
 	}
 	/* a poisoned segment */
-	shm_segment_poison(e.base, "test");
+	segment_poison(e.base, "test");
 	assert_int_equal(e.log.sync(e.log.ctx, e.log.end(e.log.ctx) + 8), WIDE_POISONED);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_POISONED);
 	env_free(&e);
@@ -673,7 +673,7 @@ test_group_commit(void **state)
 		{
 			size_t		len = make_payload(p * 10000 + next[p]);
 
-			if (next[p] < APPENDS && len == s->ev[i].len && wide_hash(payload, len, 0) == s->ev[i].hash)
+			if (next[p] < APPENDS && len == s->ev[i].len && hash_bytes(payload, len, 0) == s->ev[i].hash)
 				break;
 		}
 		assert_true(p < CHILDREN);
@@ -717,7 +717,7 @@ test_kill(void **state)
 			env			mine = e;
 
 			CHILD_CHECK(wide_filelog_open(e.dir, e.base, NULL, &mine.log) == WIDE_OK);
-			os_on_kill_point(die_here, (void *) point[k]);
+			kill_point_set_hook(die_here, (void *) point[k]);
 			add(&mine, 5, false, &lsn);
 			mine.log.sync(mine.log.ctx, lsn);
 			_exit(0);

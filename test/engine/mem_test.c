@@ -33,7 +33,7 @@ space_make(space *s, size_t size)
 	s->size = size;
 	s->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(s->base, MAP_FAILED);
-	mem_init(&s->m, &s->t, s->base, size);
+	memtable_init(&s->m, &s->t, s->base, size);
 }
 
 static void
@@ -82,11 +82,11 @@ model_random(model_entry *e, uint64_t *rnd, uint32_t number)
 }
 
 static void
-check_same(const mem_cursor *c, const model_entry *e)
+check_same(const memtable_cursor *c, const model_entry *e)
 {
 	entry		want = model_as_entry(e);
 
-	assert_true(mem_valid(c));
+	assert_true(memtable_valid(c));
 	assert_int_equal(c->family, e->family);
 	assert_int_equal(key_compare(&c->e, &want), 0);
 	assert_int_equal(c->e.rowlen, want.rowlen);
@@ -96,18 +96,18 @@ check_same(const mem_cursor *c, const model_entry *e)
 }
 
 static void
-insert(space *s, const model_entry *e, mem_hint *hint)
+insert(space *s, const model_entry *e, memtable_hint *hint)
 {
 	entry		en = model_as_entry(e);
 	uint64_t	at = s->t.used;
-	size_t		bytes = mem_node_bytes_at(at, en.klen, en.vlen);
+	size_t		bytes = memtable_node_bytes_at(at, en.klen, en.vlen);
 
-	assert_true(bytes <= mem_node_bytes(en.klen, en.vlen));
+	assert_true(bytes <= memtable_node_bytes(en.klen, en.vlen));
 	assert_int_equal(bytes % 8, 0);
 	s->t.used += bytes;
 	/* an insert must not write beyond its own bytes */
 	memset(s->base + s->t.used, 0xee, 16);
-	mem_insert_hint(&s->m, at, e->family, &en, hint);
+	memtable_insert_hint(&s->m, at, e->family, &en, hint);
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(s->base[s->t.used + i], 0xee);
 }
@@ -115,12 +115,12 @@ insert(space *s, const model_entry *e, mem_hint *hint)
 static void
 check_against(space *s, model_entry *model, int n, uint64_t *rnd)
 {
-	mem_cursor	c;
+	memtable_cursor	c;
 	int			i = 0;
 
-	assert_int_equal(mem_check(&s->m), WIDE_OK);
-	mem_cursor_open(&c, &s->m);
-	for (mem_first(&c); mem_valid(&c); mem_next(&c))
+	assert_int_equal(memtable_check(&s->m), WIDE_OK);
+	memtable_cursor_open(&c, &s->m);
+	for (memtable_first(&c); memtable_valid(&c); memtable_next(&c))
 	{
 		assert_true(i < n);
 		check_same(&c, &model[i++]);
@@ -143,18 +143,18 @@ check_against(space *s, model_entry *model, int n, uint64_t *rnd)
 		t.type = 255;
 		for (lo = 0; lo < n && model_order(&model[lo], &t) < 0; lo++)
 			;
-		mem_seek(&c, t.family, t.key, t.klen, t.ts, t.seq);
+		memtable_seek(&c, t.family, t.key, t.klen, t.ts, t.seq);
 		if (lo == n)
-			assert_false(mem_valid(&c));
+			assert_false(memtable_valid(&c));
 		else
 			check_same(&c, &model[lo]);
 		t.ts = INT64_MAX;
 		t.seq = SEQ_MAX;
 		while (lo > 0 && model_order(&model[lo - 1], &t) >= 0)
 			lo--;
-		mem_seek_before(&c, t.family, t.key, t.klen);
+		memtable_seek_before(&c, t.family, t.key, t.klen);
 		if (lo == 0)
-			assert_false(mem_valid(&c));
+			assert_false(memtable_valid(&c));
 		else
 			check_same(&c, &model[lo - 1]);
 	}
@@ -172,7 +172,7 @@ test_model(void **state)
 		int			tombstones = 0;
 		int64_t		ts_min = INT64_MAX,
 					ts_max = INT64_MIN;
-		mem_hint	hint = {{0}};
+		memtable_hint	hint = {{0}};
 		space		s;
 
 		space_make(&s, 1 << 20);
@@ -206,7 +206,7 @@ test_model(void **state)
 		assert_true(s.t.ts_min == ts_min && s.t.ts_max == ts_max);
 		assert_true(s.t.seq_min == 0 && s.t.seq_max == 3);
 		/* the memory is used a second time */
-		mem_init(&s.m, &s.t, s.base, s.size);
+		memtable_init(&s.m, &s.t, s.base, s.size);
 		check_against(&s, all, 0, &rnd);
 		space_free(&s);
 		free(all);
@@ -227,7 +227,7 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 {
 	mem			m = {base, &sh->t};
 	uint64_t	rnd = number + 1;
-	mem_hint	hint = {{0}};
+	memtable_hint	hint = {{0}};
 
 	for (uint32_t i = 0; i < PER_CHILD; i++)
 	{
@@ -238,12 +238,12 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 		uint32_t	k = i % 10 == 0 ? i : (uint32_t) r;
 		entry		e = {.ukey = key, .klen = sizeof(key), .rowlen = 6, .ts = i % 10 == 0 ? (int64_t) -1 : (int64_t) value, .seq = 7,
 			.type = i % 10 == 1 ? ENTRY_DELETE_COLUMN : ENTRY_PUT, .vlen = 4, .value = (uint8_t *) &value};
-		uint64_t	bytes = mem_node_bytes(e.klen, e.vlen);
+		uint64_t	bytes = memtable_node_bytes(e.klen, e.vlen);
 		uint64_t	at = atomic_fetch_add(&sh->t.used, bytes);
 
 		put_u32be(key + 8, number % 2 ? k : i);	/* half of them ascending */
 		CHILD_CHECK(at + bytes <= sh->t.capacity);
-		mem_insert_hint(&m, at, 1 + k % 3, &e, number < 2 ? &hint : NULL);
+		memtable_insert_hint(&m, at, 1 + k % 3, &e, number < 2 ? &hint : NULL);
 	}
 	atomic_fetch_add(&sh->done, 1);
 }
@@ -256,15 +256,15 @@ child_read(shared *sh, uint8_t *base, int writers)
 
 	for (bool last = false; !last;)
 	{
-		mem_cursor	c;
+		memtable_cursor	c;
 		uint8_t		key[12];
 		int64_t		ts = 0;
 		wide_family_id family = 0;
 		uint64_t	n = 0;
 
 		last = atomic_load(&sh->done) == (uint32_t) writers;
-		mem_cursor_open(&c, &m);
-		for (mem_first(&c); mem_valid(&c); mem_next(&c), n++)
+		memtable_cursor_open(&c, &m);
+		for (memtable_first(&c); memtable_valid(&c); memtable_next(&c), n++)
 		{
 			int			d;
 
@@ -283,13 +283,13 @@ child_read(shared *sh, uint8_t *base, int writers)
 static void
 test_concurrent(void **state)
 {
-	size_t		size = 4 * PER_CHILD * mem_node_bytes(12, 4) + 4096;
+	size_t		size = 4 * PER_CHILD * memtable_node_bytes(12, 4) + 4096;
 	uint8_t    *base = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	shared	   *sh = (shared *) (base + size);
 	mem			m;
 	pid_t		pid[5];
 
-	mem_init(&m, &sh->t, base, size);
+	memtable_init(&m, &sh->t, base, size);
 	for (int i = 0; i < 5; i++)
 	{
 		pid[i] = unit_fork();
@@ -304,7 +304,7 @@ test_concurrent(void **state)
 	}
 	for (int i = 0; i < 5; i++)
 		fixture_child_ok(pid[i]);
-	assert_int_equal(mem_check(&m), WIDE_OK);
+	assert_int_equal(memtable_check(&m), WIDE_OK);
 	/*
 	 * Each child has 18000 entries of its own.  The other 2000 are the same
 	 * for the children with i as key, and for those with k, which equals i
@@ -315,14 +315,14 @@ test_concurrent(void **state)
 	munmap(base, size + 4096);
 }
 
-/* mem_check detects each kind of damage. */
+/* memtable_check detects each kind of damage. */
 static void
 test_check(void **state)
 {
 	space		s;
 	uint64_t	rnd = 1;
 	model_entry e;
-	mem_cursor	c;
+	memtable_cursor	c;
 	uint8_t    *key;
 
 	space_make(&s, 1 << 16);
@@ -331,22 +331,22 @@ test_check(void **state)
 		model_random(&e, &rnd, i);
 		insert(&s, &e, NULL);
 	}
-	assert_int_equal(mem_check(&s.m), WIDE_OK);
+	assert_int_equal(memtable_check(&s.m), WIDE_OK);
 	s.t.cells++;
-	assert_int_equal(mem_check(&s.m), WIDE_CORRUPT);
+	assert_int_equal(memtable_check(&s.m), WIDE_CORRUPT);
 	s.t.cells--;
-	mem_cursor_open(&c, &s.m);
-	mem_first(&c);
+	memtable_cursor_open(&c, &s.m);
+	memtable_first(&c);
 	for (int i = 0; i < 50; i++)
-		mem_next(&c);
+		memtable_next(&c);
 	key = (uint8_t *) c.e.ukey;
 	key[0] ^= 0x80;
-	assert_int_equal(mem_check(&s.m), WIDE_CORRUPT);
+	assert_int_equal(memtable_check(&s.m), WIDE_CORRUPT);
 	key[0] ^= 0x80;
-	assert_int_equal(mem_check(&s.m), WIDE_OK);
+	assert_int_equal(memtable_check(&s.m), WIDE_OK);
 	/* a link that points outside of the memory */
 	((uint32_t *) (s.base + (uint64_t) c.node * 8))[-1] = 1 << 30;
-	assert_int_equal(mem_check(&s.m), WIDE_CORRUPT);
+	assert_int_equal(memtable_check(&s.m), WIDE_CORRUPT);
 	space_free(&s);
 }
 

@@ -38,9 +38,9 @@ mem_put(fixture *f, int i, wide_family_id family, const entry *e)
 	uint64_t	at = atomic_load(&f->tables[i].used);
 
 	at = (at + 7) & ~(uint64_t) 7;
-	assert_true(at + mem_node_bytes(e->klen, e->vlen) < REGION);
-	atomic_store(&f->tables[i].used, at + mem_node_bytes(e->klen, e->vlen));
-	mem_insert(&f->mems[i], at, family, e);
+	assert_true(at + memtable_node_bytes(e->klen, e->vlen) < REGION);
+	atomic_store(&f->tables[i].used, at + memtable_node_bytes(e->klen, e->vlen));
+	memtable_insert(&f->mems[i], at, family, e);
 }
 
 /* Entry i goes to one or more of: memtables 0 and 1; single files 0 and 1; a run of four files. */
@@ -59,7 +59,7 @@ fill(fixture *f, uint64_t seed)
 	for (int i = 0; i < 2; i++)
 	{
 		f->regions[i] = malloc(REGION);
-		mem_init(&f->mems[i], &f->tables[i], f->regions[i], REGION);
+		memtable_init(&f->mems[i], &f->tables[i], f->regions[i], REGION);
 	}
 	for (int i = 0; i < 3; i++)
 		assert_ok(sst_writer_open(f->t.db, (uint64_t) i + 1, FAMILY, i == 2, &opt, false, &w[i]));

@@ -28,9 +28,9 @@
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/run.h"
+#include "engine/batch/spill_file.h"
 #include "engine/batch/spill.h"
-#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 #include "model.h"
 #include "history.h"
@@ -290,15 +290,15 @@ begin_life(life *l, const history *h)
 	l->st.config.memtable_size = (size_t) at_least(a[0], 64 * 1024);
 	l->st.config.max_files = 1024;
 	l->st.now = BASE_TIME;
-	work_file_bytes = (uint64_t) at_least(a[1], 4096);
-	work_level_bytes = (uint64_t) at_least(a[2], 16 * 1024);
+	output_file_bytes = (uint64_t) at_least(a[1], 4096);
+	level_bytes = (uint64_t) at_least(a[2], 16 * 1024);
 	l->m.nrows = a[3] < 1 ? 1 : a[3] > MAX_ROWS ? MAX_ROWS : (int) a[3];
 	l->m.nquals = a[4] < 1 ? 1 : a[4] > MAX_QUALS ? MAX_QUALS : (int) a[4];
 	l->big = a[6] != 0;
 	l->memory = (size_t) a[7];
 	/* runs have several blocks and are merged often */
 	spill_fan = 3;
-	run_block_bytes = 200;
+	spill_file_block_bytes = 200;
 	for (int i = 1; i < h->n && h->steps[i].kind == STEP_FAMILY && i <= 4; i++)
 		l->m.nfamilies = i;
 	l->m.cells = calloc((size_t) (l->m.nfamilies * l->m.nrows), sizeof(*l->m.cells));
@@ -992,7 +992,7 @@ do_scan(life *l, uint64_t seed, const snap *s)
 	}
 	note_scan(l, &a);
 	/* also with rows read one by one */
-	scan_runs_off = seed % 4 == 3;
+	scan_block_off = seed % 4 == 3;
 	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
 		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
 		.show_max = a.show_max, .now = a.v.now == s->now ? 0 : a.v.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,

@@ -264,7 +264,7 @@ run_killed(const char *env, int passes)
 	if (pid == 0)
 	{
 		setenv("WIDE_KILL_POINT", env, 1);
-		os_on_kill_point(NULL, NULL);
+		kill_point_set_hook(NULL, NULL);
 		for (int i = 0; i < passes; i++)
 		{
 			kill_point("other");
@@ -293,11 +293,11 @@ kill_points(void **state)
 	assert_int_equal(run_killed("nowhere", 5), 0);
 	assert_int_equal(run_killed("", 5), 0);
 	kill_point("here");
-	os_on_kill_point(count_kill, &n);
+	kill_point_set_hook(count_kill, &n);
 	kill_point("here");
 	kill_point("other");
 	assert_int_equal(n, 1);
-	os_on_kill_point(NULL, NULL);
+	kill_point_set_hook(NULL, NULL);
 	kill_point("here");
 	assert_int_equal(n, 1);
 }

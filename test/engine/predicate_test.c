@@ -9,7 +9,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/batch/batch.h"
-#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 
 #define QUALS	5
@@ -562,7 +562,7 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 	wide_scan_stats stats;
 	bool		unsure;
 
-	scan_runs_off = rnd(&(uint64_t) {(uint64_t) s->now}) % 4 == 0;
+	scan_block_off = rnd(&(uint64_t) {(uint64_t) s->now}) % 4 == 0;
 	q->spec.row_filter = q->nspans > 0 ? filter : NULL;
 	q->spec.filter_arg = q;
 	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));

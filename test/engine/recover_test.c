@@ -436,7 +436,7 @@ test_finish_records(void **state)
 		lsn = finished(&s, one);
 		assert_true(synced.upto < lsn);
 	}
-	assert_ok(set_apply(s.db, &edit));
+	assert_ok(edit_apply(s.db, &edit));
 	assert_true(synced.upto >= lsn);
 	s.db->log = synced.log;
 	store_drop(&s);
@@ -635,7 +635,7 @@ test_out_of_descriptors(void **state)
 		no_open.directory = i == 1;
 		assert_int_not_equal(wide_flush(s.db), WIDE_OK);
 		no_open.error = 0;
-		assert_ok(shm_check(s.db));
+		assert_ok(segment_check(s.db));
 		assert_ok(wide_flush(s.db));
 		store_close(&s);
 		assert_ok(store_open(&s));
@@ -730,7 +730,7 @@ test_logged_files(void **state)
 		free(got);
 		free(want);
 		assert_int_equal(store_verify(&s), 0);
-		assert_true(set_new_file_number(s.db) > number);
+		assert_true(file_set_new_number(s.db) > number);
 		assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
 		store_drop(&s);
 	}

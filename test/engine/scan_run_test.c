@@ -7,7 +7,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/key.h"
 #include "engine/batch/batch.h"
-#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 
 #define ROWS	400
@@ -279,12 +279,12 @@ both_ways(void **state)
 				q.spec.own = own;
 				q.spec.own_mark = UINT64_MAX;
 			}
-			scan_runs_off = true;
+			scan_block_off = true;
 			answer(&s, snap, &q, ask_seed, &b, &n);
-			scan_runs_off = false;
-			scan_runs_rows = 0;
+			scan_block_off = false;
+			scan_block_rows_taken = 0;
 			answer(&s, snap, &q, ask_seed, &a, &rows);
-			ran += scan_runs_rows;
+			ran += scan_block_rows_taken;
 			if (a.len != b.len || (a.len > 0 && memcmp(a.data, b.data, a.len) != 0))
 				fail_msg("seed %d, question %d: %zu bytes, %zu row by row (want %d, %d ranges, %s%s%s%d predicates, limits %u %u)",
 						 (int) seed, i, a.len, b.len, q.f.want, q.spec.nranges, q.spec.reverse ? "backwards, " : "",

@@ -52,7 +52,7 @@ store_load(store *s, wide_os *os)
 
 	s->base = fixture_map(&config);
 	assert_ok(wide_attach(s->base, s->dir, &fake_host, &fake_log, os, &s->db));
-	st = set_load(s->db);
+	st = file_set_load(s->db);
 	if (st == WIDE_OK)
 		atomic_store(&s->db->seg->state, WIDE_RUNNING);
 	return st;
@@ -102,7 +102,7 @@ make_family(wide_db *db, uint32_t id, uint64_t seq)
 	p = catalog_put_op(p, &t);
 	p = catalog_put_op(p, &f);
 	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
-	assert_ok(shm_check(db));
+	assert_ok(segment_check(db));
 }
 
 static void
@@ -119,14 +119,14 @@ drop_family(wide_db *db, uint32_t id, uint64_t seq)
 static file_meta
 make_file(wide_db *db, wide_family_id family, int level, const char *lo, const char *hi, uint64_t seq)
 {
-	file_meta	f = {.number = set_new_file_number(db), .family = family, .level = (uint8_t) level, .bytes = 100,
+	file_meta	f = {.number = file_set_new_number(db), .family = family, .level = (uint8_t) level, .bytes = 100,
 		.cells = 10, .rows = 5, .blocks = 1, .ts_min = -5, .ts_max = 77, .seq_min = seq, .seq_max = seq};
 	char		path[200];
 	int			fd;
 
 	f.min_len = (uint8_t) (key_put_part(f.min_row, (const uint8_t *) lo, strlen(lo)) - f.min_row);
 	f.max_len = (uint8_t) (key_put_part(f.max_row, (const uint8_t *) hi, strlen(hi)) - f.max_row);
-	sst_path(db, f.number, path, sizeof path);
+	sst_file_path(db, f.number, path, sizeof path);
 	fd = os_real()->open(os_real(), path, O_RDWR | O_CREAT);
 	assert_true(fd >= 0);
 	os_real()->close(os_real(), fd);
@@ -138,7 +138,7 @@ file_exists(wide_db *db, uint64_t number)
 {
 	char		path[200];
 
-	sst_path(db, number, path, sizeof path);
+	sst_file_path(db, number, path, sizeof path);
 	return access(path, F_OK) == 0;
 }
 
@@ -147,7 +147,7 @@ add_files(wide_db *db, const file_meta *f, int n)
 {
 	set_edit	e = {.add = f, .nadd = n, .memtable = -1};
 
-	assert_ok(set_apply(db, &e));
+	assert_ok(edit_apply(db, &e));
 }
 
 static void
@@ -155,7 +155,7 @@ remove_file(wide_db *db, uint64_t number)
 {
 	set_edit	e = {.remove = &number, .nremove = 1, .memtable = -1};
 
-	assert_ok(set_apply(db, &e));
+	assert_ok(edit_apply(db, &e));
 }
 
 static void
@@ -164,7 +164,7 @@ collect_all(wide_db *db)
 	bool		did = true;
 
 	while (did)
-		assert_ok(set_collect(db, &did));
+		assert_ok(collect_garbage(db, &did));
 }
 
 /* ------------------------------------------------------------------- tests */
@@ -187,17 +187,17 @@ test_pins_see_their_version(void **state)
 	f[1] = make_file(s.db, 1, 0, "b", "d", 200);
 	f[2] = make_file(s.db, 1, 1, "a", "z", 50);
 	add_files(s.db, f, 2);
-	assert_ok(set_pin_take(s.db, &a));
-	assert_ok(set_pin_files(s.db, &a, 1, &fa));
+	assert_ok(pin_take(s.db, &a));
+	assert_ok(pin_files(s.db, &a, 1, &fa));
 	assert_int_equal(fa.n, 2);
 	assert_int_equal(fa.files[0].number, f[1].number);	/* newest first */
 	remove_file(s.db, f[0].number);
-	assert_ok(set_pin_take(s.db, &b));
+	assert_ok(pin_take(s.db, &b));
 	add_files(s.db, &f[2], 1);
-	assert_ok(set_pin_take(s.db, &c));
+	assert_ok(pin_take(s.db, &c));
 	/* b reads its list only now, after another change */
-	assert_ok(set_pin_files(s.db, &b, 1, &fb));
-	assert_ok(set_pin_files(s.db, &c, 1, &fc));
+	assert_ok(pin_files(s.db, &b, 1, &fb));
+	assert_ok(pin_files(s.db, &c, 1, &fc));
 	assert_int_equal(fb.n, 1);
 	assert_int_equal(fb.files[0].number, f[1].number);
 	assert_int_equal(fc.n, 2);
@@ -209,14 +209,14 @@ test_pins_see_their_version(void **state)
 	/* the removed file stays for pin a, and only for it */
 	collect_all(s.db);
 	assert_true(file_exists(s.db, f[0].number));
-	set_pin_drop(s.db, &a);
+	pin_drop(s.db, &a);
 	collect_all(s.db);
 	assert_false(file_exists(s.db, f[0].number));
-	assert_ok(set_pin_files(s.db, &b, 1, &fb));
+	assert_ok(pin_files(s.db, &b, 1, &fb));
 	assert_int_equal(fb.n, 1);
-	set_pin_drop(s.db, &b);
-	set_pin_drop(s.db, &c);
-	assert_int_equal(set_oldest_pin(s.db), UINT64_MAX);
+	pin_drop(s.db, &b);
+	pin_drop(s.db, &c);
+	assert_int_equal(pin_oldest(s.db), UINT64_MAX);
 	store_close(&s);
 	test_dir_drop(s.dir);
 }
@@ -238,7 +238,7 @@ test_reload(void **state)
 	f[1].flags = FILE_MAX_CUT | FILE_TS_ORDERED | FILE_BUSY;
 	add_files(s.db, f, 2);
 	s.db->seg->commit.last_ts = 987654321;
-	assert_ok(set_apply(s.db, &e));
+	assert_ok(edit_apply(s.db, &e));
 	log_synced = 0;
 	make_family(s.db, 2, 6000);
 	remove_file(s.db, f[0].number);
@@ -250,18 +250,18 @@ test_reload(void **state)
 		assert_int_equal(s.db->seg->set.flushed_seq, 5000);
 		assert_int_equal(s.db->seg->set.restart_lsn, 4000);
 		assert_int_equal(s.db->seg->commit.last_ts, 987654321);
-		assert_true(set_new_file_number(s.db) > f[1].number);
+		assert_true(file_set_new_number(s.db) > f[1].number);
 		assert_ok(wide_table_by_id(s.db, NULL, 2, &t));
 		assert_string_equal(t.name, "t2");
-		assert_ok(set_pin_take(s.db, &p));
-		assert_ok(set_pin_files(s.db, &p, 1, &l));
+		assert_ok(pin_take(s.db, &p));
+		assert_ok(pin_files(s.db, &p, 1, &l));
 		assert_int_equal(l.n, 1);
 		f[1].flags &= (uint8_t) ~FILE_BUSY;
 		assert_memory_equal(&l.files[0], &f[1], sizeof f[1]);
-		set_pin_drop(s.db, &p);
+		pin_drop(s.db, &p);
 		/* the second round goes through a new manifest, the third through a record after it */
 		e.flushed_seq = 0;
-		assert_ok(set_apply(s.db, &e));
+		assert_ok(edit_apply(s.db, &e));
 	}
 	store_close(&s);
 	test_dir_drop(s.dir);
@@ -283,20 +283,20 @@ test_move_keeps_the_file(void **state)
 	f = make_file(s.db, 1, 1, "a", "c", 100);
 	number = f.number;
 	add_files(s.db, &f, 1);
-	assert_ok(set_pin_take(s.db, &p));
+	assert_ok(pin_take(s.db, &p));
 	f.level = 2;
 	e.add = &f;
 	e.remove = &number;
-	assert_ok(set_apply(s.db, &e));
-	assert_ok(set_pin_take(s.db, &q));
-	assert_ok(set_pin_files(s.db, &p, 1, &l));
+	assert_ok(edit_apply(s.db, &e));
+	assert_ok(pin_take(s.db, &q));
+	assert_ok(pin_files(s.db, &p, 1, &l));
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.files[0].level, 1);
-	assert_ok(set_pin_files(s.db, &q, 1, &l));
+	assert_ok(pin_files(s.db, &q, 1, &l));
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.files[0].level, 2);
-	set_pin_drop(s.db, &p);
-	set_pin_drop(s.db, &q);
+	pin_drop(s.db, &p);
+	pin_drop(s.db, &q);
 	collect_all(s.db);
 	assert_true(file_exists(s.db, number));
 	assert_int_equal(s.db->seg->set.ndead, 0);
@@ -321,11 +321,11 @@ test_drop_waits_for_the_manifest(void **state)
 	drop_family(s.db, 1, 2000);
 	collect_all(s.db);
 	assert_true(file_exists(s.db, f.number));
-	assert_true(set_dirty(s.db));
+	assert_true(file_set_dirty(s.db));
 	log_synced = 0;
-	assert_ok(set_apply(s.db, &e));
+	assert_ok(edit_apply(s.db, &e));
 	assert_true(log_synced >= 2000);
-	assert_false(set_dirty(s.db));
+	assert_false(file_set_dirty(s.db));
 	collect_all(s.db);
 	assert_false(file_exists(s.db, f.number));
 	store_close(&s);
@@ -347,37 +347,37 @@ test_link(void **state)
 	store_new(&s);
 	make_family(s.db, 1, 10);
 	f = make_file(s.db, 1, 0, "a", "c", 0);
-	assert_ok(set_reserve(s.db, 1));
-	assert_int_equal(set_reserve(s.db, 64), WIDE_FULL);
+	assert_ok(file_set_reserve(s.db, 1));
+	assert_int_equal(file_set_reserve(s.db, 64), WIDE_FULL);
 	f.global_seq = 3000;
-	set_link(s.db, &f, 1);
+	file_set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.reserved_files, 0);
-	assert_ok(set_pin_take(s.db, &p));
-	assert_ok(set_pin_files(s.db, &p, 1, &l));
+	assert_ok(pin_take(s.db, &p));
+	assert_ok(pin_files(s.db, &p, 1, &l));
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.files[0].seq_max, 3000);
-	set_pin_drop(s.db, &p);
+	pin_drop(s.db, &p);
 	log_synced = 0;
-	assert_ok(set_apply(s.db, &e));
+	assert_ok(edit_apply(s.db, &e));
 	assert_true(log_synced >= 3000);
 	store_close(&s);
 	assert_ok(store_load(&s, NULL));
 	assert_int_equal(s.db->seg->set.nfiles, 1);
 	/* replay links it again: it is in the set already */
 	atomic_store(&s.db->seg->state, WIDE_RECOVERING);
-	set_link(s.db, &f, 1);
+	file_set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.nfiles, 1);
 	/* a file that the manifest does not contain */
 	f.number = 1000;
-	set_link(s.db, &f, 1);
+	file_set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.nfiles, 2);
 	/* recovery numbers new files in another range */
-	assert_true(set_new_file_number(s.db) >= FILE_REPLAYED);
+	assert_true(file_set_new_number(s.db) >= FILE_REPLAYED);
 	assert_int_equal(atomic_load(&s.db->seg->set.next_file), 1001);
 	/* flushed long ago, and compacted away since */
 	s.db->seg->set.flushed_seq = 3000;
 	f.number = 2000;
-	set_link(s.db, &f, 1);
+	file_set_link(s.db, &f, 1);
 	assert_int_equal(s.db->seg->set.nfiles, 2);
 	store_close(&s);
 	test_dir_drop(s.dir);
@@ -394,12 +394,12 @@ test_full(void **state)
 	make_family(s.db, 1, 10);
 	for (int i = 0; i < 65; i++)
 		f[i] = make_file(s.db, 1, 0, "a", "b", 100);
-	assert_int_equal(set_apply(s.db, &e), WIDE_FULL);
-	assert_ok(shm_check(s.db));
+	assert_int_equal(edit_apply(s.db, &e), WIDE_FULL);
+	assert_ok(segment_check(s.db));
 	e.nadd = 64;
-	assert_ok(set_apply(s.db, &e));
+	assert_ok(edit_apply(s.db, &e));
 	e.nadd = 1;
-	assert_int_equal(set_apply(s.db, &e), WIDE_FULL);
+	assert_int_equal(edit_apply(s.db, &e), WIDE_FULL);
 	store_close(&s);
 	test_dir_drop(s.dir);
 }
@@ -492,18 +492,18 @@ test_edit_faults(void **state)
 				make_family(s.db, 1, 10);
 				for (int i = 0; i < 4 && st == WIDE_OK; i++)
 				{
-					file_meta	f = {.number = set_new_file_number(s.db), .family = 1};
+					file_meta	f = {.number = file_set_new_number(s.db), .family = 1};
 					set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
 
 					tried++;
 					/* sometimes a new manifest */
 					if (i == 2)
 						s.db->seg->set.manifest_size = UINT64_MAX;
-					st = set_apply(s.db, &e);
+					st = edit_apply(s.db, &e);
 					acked += st == WIDE_OK;
 				}
 				/* refused before anything was written, or poisoned */
-				if (st != WIDE_OK && shm_check(s.db) == WIDE_OK)
+				if (st != WIDE_OK && segment_check(s.db) == WIDE_OK)
 					assert_int_equal(s.db->seg->set.nfiles, acked);
 			}
 			calls = os_faulty_calls(os);
@@ -516,7 +516,7 @@ test_edit_faults(void **state)
 			st = store_load(&s, NULL);
 			if (st != WIDE_OK)
 				fail_msg("mode %d call %llu: %s", mode, (unsigned long long) n, wide_error_text());
-			assert_ok(set_remove_orphans(s.db));
+			assert_ok(recovery_remove_orphans(s.db));
 			if (tried < 0)
 				assert_int_equal(s.db->seg->set.nfiles, 0);
 			else
@@ -559,20 +559,20 @@ test_disk_full_for_a_while(void **state)
 		make_family(s.db, 1, 10);
 		for (int i = 0; i < 4 && !dead; i++)
 		{
-			file_meta	f = {.number = set_new_file_number(s.db), .family = 1};
+			file_meta	f = {.number = file_set_new_number(s.db), .family = 1};
 			set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
 
 			if (i == 2)
 				s.db->seg->set.manifest_size = UINT64_MAX;	/* a new manifest */
-			if (set_apply(s.db, &e) == WIDE_OK)
+			if (edit_apply(s.db, &e) == WIDE_OK)
 				continue;
 			failed++;
-			dead = shm_check(s.db) != WIDE_OK;
+			dead = segment_check(s.db) != WIDE_OK;
 			if (!dead)
 			{
 				assert_int_equal(s.db->seg->set.nfiles, i);
 				assert_int_equal(s.db->seg->set.reserved_files, 0);
-				assert_ok(set_apply(s.db, &e));
+				assert_ok(edit_apply(s.db, &e));
 			}
 		}
 		alive += failed > 0 && !dead;
@@ -585,7 +585,7 @@ test_disk_full_for_a_while(void **state)
 			assert_int_equal(s.db->seg->set.nfiles, 4);
 			assert_int_equal(s.db->seg->catalog.nfamilies, 1);
 		}
-		assert_ok(set_remove_orphans(s.db));
+		assert_ok(recovery_remove_orphans(s.db));
 		assert_int_equal(test_dir_count(s.dir), 2 + s.db->seg->set.nfiles);
 		store_close(&s);
 		test_dir_drop(s.dir);
@@ -604,11 +604,11 @@ test_overlap(void **state)
 
 	memcpy(f.min_row, "ab\0\1", 4);
 	memcpy(f.max_row, "cd", 2);
-	assert_true(file_overlaps(&f, NULL, 0, NULL, 0));
-	assert_true(file_overlaps(&f, (const uint8_t *) "cdzzz\0\1", 7, NULL, 0));
-	assert_false(file_overlaps(&f, (const uint8_t *) "ce\0\1", 4, NULL, 0));
-	assert_false(file_overlaps(&f, NULL, 0, (const uint8_t *) "ab\0\1", 4));
-	assert_true(file_overlaps(&f, NULL, 0, (const uint8_t *) "ab\0\2", 4));
+	assert_true(file_meta_overlaps_range(&f, NULL, 0, NULL, 0));
+	assert_true(file_meta_overlaps_range(&f, (const uint8_t *) "cdzzz\0\1", 7, NULL, 0));
+	assert_false(file_meta_overlaps_range(&f, (const uint8_t *) "ce\0\1", 4, NULL, 0));
+	assert_false(file_meta_overlaps_range(&f, NULL, 0, (const uint8_t *) "ab\0\1", 4));
+	assert_true(file_meta_overlaps_range(&f, NULL, 0, (const uint8_t *) "ab\0\2", 4));
 }
 
 int

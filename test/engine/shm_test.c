@@ -80,14 +80,14 @@ test_format(void **state)
 	}
 	assert_int_equal(seg->size, wide_segment_size(cfg));
 	assert_int_equal(wide_segment_state(base), WIDE_EMPTY);
-	assert_int_equal(seg->memtables[0].state, MEM_ACTIVE);
+	assert_int_equal(seg->memtables[0].state, MEMTABLE_ACTIVE);
 	assert_int_equal(seg->memtables[0].number, 1);
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		assert_int_equal(seg->memtables[i].region, seg->regions + i * cfg->memtable_size);
 		assert_int_equal(seg->memtables[i].capacity, cfg->memtable_size);
 		if (i > 0)
-			assert_int_equal(seg->memtables[i].state, MEM_FREE);
+			assert_int_equal(seg->memtables[i].state, MEMTABLE_FREE);
 	}
 	bad.max_processes = 1 << 20;
 	assert_int_equal(wide_segment_format(base, &bad), WIDE_INVALID);
@@ -107,7 +107,7 @@ test_attach(void **state)
 	for (int i = 0; i < 16; i++)
 	{
 		db[i] = fixture_attach(base);
-		stat_add(db[i], STAT_GETS, i + 1);
+		counter_add(db[i], COUNTER_GETS, i + 1);
 	}
 	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_FULL);
 	assert_null(more);
@@ -118,7 +118,7 @@ test_attach(void **state)
 	for (int i = 0; i < 16; i++)
 		wide_detach(db[i]);
 	db[0] = fixture_attach(base);
-	assert_int_equal(stat_sum(db[0], STAT_GETS), 136);
+	assert_int_equal(counter_sum(db[0], COUNTER_GETS), 136);
 	wide_detach(db[0]);
 	seg->build++;
 	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_INVALID);
@@ -145,11 +145,11 @@ test_locks(void **state)
 
 			for (int i = 0; i < 20000; i++)
 			{
-				CHILD_CHECK(shm_lock(db, LOCK_MANIFEST) == WIDE_OK);
-				CHILD_CHECK(shm_lock(db, LOCK_SET) == WIDE_OK);
+				CHILD_CHECK(segment_lock(db, LOCK_MANIFEST) == WIDE_OK);
+				CHILD_CHECK(segment_lock(db, LOCK_SET) == WIDE_OK);
 				seg->job_serial++;
-				shm_unlock(db, LOCK_SET);
-				shm_unlock(db, LOCK_MANIFEST);
+				segment_unlock(db, LOCK_SET);
+				segment_unlock(db, LOCK_MANIFEST);
 			}
 			wide_detach(db);
 			_exit(0);
@@ -177,8 +177,8 @@ test_lock_order(void **state)
 		if (freopen("/dev/null", "w", stderr) == NULL)
 			_exit(1);
 		signal(SIGABRT, SIG_DFL);
-		shm_lock(db, LOCK_CACHE);
-		shm_lock(db, LOCK_SET);
+		segment_lock(db, LOCK_CACHE);
+		segment_lock(db, LOCK_SET);
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
@@ -202,13 +202,13 @@ test_wait(void **state)
 
 	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
 	stop_after = 1000;
-	assert_int_equal(shm_wait(db, word, 1, -1), WIDE_OK);	/* differs already */
+	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_OK);	/* differs already */
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(shm_wait(db, word, 0, 150), WIDE_OK);	/* timeout */
+	assert_int_equal(segment_wait(db, word, 0, 150), WIDE_OK);	/* timeout */
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_in_range((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 149, 5000);
 	stop_after = 2;
-	assert_int_equal(shm_wait(db, word, 0, -1), WIDE_INTERRUPTED);
+	assert_int_equal(segment_wait(db, word, 0, -1), WIDE_INTERRUPTED);
 	stop_after = 1000;
 	pid = unit_fork();
 	if (pid == 0)
@@ -216,10 +216,10 @@ test_wait(void **state)
 		wide_db    *mine = fixture_attach(base);
 
 		usleep(20000);
-		shm_wake(mine, word);
+		segment_wake(mine, word);
 		_exit(0);
 	}
-	assert_int_equal(shm_wait(db, word, 0, -1), WIDE_OK);
+	assert_int_equal(segment_wait(db, word, 0, -1), WIDE_OK);
 	assert_int_equal(*word, 1);
 	fixture_child_ok(pid);
 	/* poison ends a wait */
@@ -232,10 +232,10 @@ test_wait(void **state)
 		wide_poison(mine, "test says so");
 		_exit(0);
 	}
-	assert_int_equal(shm_wait(db, word, 1, -1), WIDE_POISONED);
+	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_POISONED);
 	assert_non_null(strstr(wide_error_text(), "test says so"));
 	fixture_child_ok(pid);
-	assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+	assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
 	wide_poison(db, "another reason");
 	assert_string_equal(seg->reason, "test says so");
 	assert_int_equal(wide_segment_state(base), WIDE_DEAD);
@@ -244,7 +244,7 @@ test_wait(void **state)
 	/* a new segment starts clean */
 	assert_int_equal(wide_segment_format(base, cfg), WIDE_OK);
 	db = fixture_attach(base);
-	assert_int_equal(shm_check(db), WIDE_OK);
+	assert_int_equal(segment_check(db), WIDE_OK);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }
@@ -271,9 +271,9 @@ die(void *base, enum death how, wide_bytes row)
 		CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
 		CHILD_CHECK(cache_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
 		if (how == DIE_LOCKED)
-			CHILD_CHECK(shm_lock(db, LOCK_SET) == WIDE_OK);
+			CHILD_CHECK(segment_lock(db, LOCK_SET) == WIDE_OK);
 		if (how == DIE_CRIT)
-			shm_enter(db);
+			process_enter(db);
 		if (how == DIE_PREPARED)
 			atomic_store(&db->slot->external, 5);
 		if (how == DIE_JOB)
@@ -301,26 +301,26 @@ test_death(void **state)
 		reported[0] = 0;
 		assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
 		pid = die(base, how, row);
-		assert_int_equal(shm_slots(db)[1].pid, pid);
+		assert_int_equal(layout_processes(db)[1].pid, pid);
 		assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_BUSY);
 		if (how == DIE_LOCKED)
-			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
-		shm_sweep(db);
+			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
+		process_sweep(db);
 		if (how == DIE_IDLE || how == DIE_ZOMBIE)
 		{
-			assert_int_equal(shm_check(db), WIDE_OK);
-			assert_int_equal(shm_slots(db)[1].pid, 0);
-			assert_int_equal(shm_slots(db)[1].pin, 0);
+			assert_int_equal(segment_check(db), WIDE_OK);
+			assert_int_equal(layout_processes(db)[1].pid, 0);
+			assert_int_equal(layout_processes(db)[1].pin, 0);
 			assert_int_equal(wide_row_locks_total(db), 0);
 			assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_OK);
 		}
 		else
 		{
-			assert_int_equal(shm_check(db), WIDE_POISONED);
+			assert_int_equal(segment_check(db), WIDE_POISONED);
 			assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_POISONED);
 			/* permanently */
-			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
-			assert_int_equal(shm_lock(db, LOCK_SET), WIDE_POISONED);
+			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
+			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
 		}
 		if (how == DIE_CRIT)
 			assert_string_equal(reported, "2:a process died while it changed shared memory");
@@ -342,7 +342,7 @@ test_death_awaited(void **state)
 
 	die(base, DIE_CRIT, (wide_bytes) {(const uint8_t *) "row", 3});
 	while (st == WIDE_OK && time(NULL) < end)
-		st = shm_wait(db, &db->seg->commit.applied_word, 0, 20);
+		st = segment_wait(db, &db->seg->commit.applied_word, 0, 20);
 	assert_int_equal(st, WIDE_POISONED);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
@@ -385,18 +385,18 @@ test_pid_reuse(void **state)
 		pause();
 		_exit(0);
 	}
-	assert_false(shm_process_dead(other, 0));
-	assert_false(shm_process_dead(other, shm_process_start(other)));
-	atomic_store(&shm_slots(db)[1].pid, other);
-	atomic_store(&shm_slots(db)[1].start_time, shm_process_start(other));
-	shm_sweep(db);
-	assert_int_equal(shm_slots(db)[1].pid, other);
-	atomic_store(&shm_slots(db)[1].start_time, shm_process_start(other) - 1);
-	shm_sweep(db);
-	assert_int_equal(shm_slots(db)[1].pid, 0);
+	assert_false(process_dead(other, 0));
+	assert_false(process_dead(other, process_start_time(other)));
+	atomic_store(&layout_processes(db)[1].pid, other);
+	atomic_store(&layout_processes(db)[1].start_time, process_start_time(other));
+	process_sweep(db);
+	assert_int_equal(layout_processes(db)[1].pid, other);
+	atomic_store(&layout_processes(db)[1].start_time, process_start_time(other) - 1);
+	process_sweep(db);
+	assert_int_equal(layout_processes(db)[1].pid, 0);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
-	assert_true(shm_process_dead(other, 0));
+	assert_true(process_dead(other, 0));
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }

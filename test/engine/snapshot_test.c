@@ -535,8 +535,8 @@ cells_in_files(store *s)
 	uint64_t	n = 0;
 
 	for (uint32_t i = 0; i < s->config.max_files; i++)
-		if (shm_files(s->db)[i].in_use && shm_files(s->db)[i].removed_version == 0)
-			n += shm_files(s->db)[i].meta.cells;
+		if (layout_files(s->db)[i].in_use && layout_files(s->db)[i].removed_version == 0)
+			n += layout_files(s->db)[i].meta.cells;
 	return n;
 }
 

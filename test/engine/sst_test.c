@@ -91,7 +91,7 @@ write_file(uint64_t number, const entries *es, const wide_family_options *o, boo
 	file_meta	meta;
 
 	assert_ok(try_write(db, number, es, o, global, &meta));
-	assert_ok(sst_sync_dir(db));
+	assert_ok(sst_file_sync_dir(db));
 	return meta;
 }
 
@@ -153,7 +153,7 @@ check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 	entries		probes = entries_random(seed + 5000, 200, 100, 30, 3, false);
 	uint64_t	s = seed;
 
-	assert_ok(sst_get(db, meta, &r));
+	assert_ok(sst_reader_get(db, meta, &r));
 	assert_ok(sst_cursor_open(db, r, flags, &c));
 	assert_ok(sst_cursor_next(&c));
 	assert_false(c.valid);
@@ -218,7 +218,7 @@ check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 	}
 	assert_true(c.blocks_read + c.blocks_cached > 0);
 	sst_cursor_close(&c);
-	sst_put(db, r);
+	sst_reader_put(db, r);
 	entries_free(&probes);
 }
 
@@ -296,7 +296,7 @@ description(void **state)
 		char		path[SST_PATH];
 		struct stat st;
 
-		sst_path(db, 1, path, sizeof(path));
+		sst_file_path(db, 1, path, sizeof(path));
 		assert_int_equal(stat(path, &st), 0);
 		assert_true((uint64_t) st.st_size == m.bytes);
 	}
@@ -380,7 +380,7 @@ filters(void **state)
 		entries_sort(&es);
 		m = write_file((uint64_t) bloom + 1, &es, &o, false);
 		assert_int_equal(problems(&m), 0);
-		assert_ok(sst_get(db, &m, &r));
+		assert_ok(sst_reader_get(db, &m, &r));
 		assert_true(r->nparts > 5);
 		for (int i = 0; i < 900; i++)
 		{
@@ -390,7 +390,7 @@ filters(void **state)
 			snprintf((char *) row, sizeof(row), "r%04d", i);
 			row[5] = 0;
 			assert_ok(key_make_row(&k, bytes(row, 600)));
-			assert_ok(sst_may_have_row(r, k.data, (uint32_t) k.len, &may));
+			assert_ok(sst_reader_may_have_row(r, k.data, (uint32_t) k.len, &may));
 			assert_true(may || !present);
 			skipped[bloom] += !may;
 			for (int q = 0; q < 6; q++)
@@ -399,26 +399,26 @@ filters(void **state)
 
 				assert_ok(key_make(&k, bytes(row, 600), bytes(&q, 1)));
 				rowlen = key_row_length(k.data, k.len);
-				assert_ok(sst_may_have_column(r, k.data, (uint32_t) k.len, rowlen, &may));
+				assert_ok(sst_reader_may_have_column(r, k.data, (uint32_t) k.len, rowlen, &may));
 				assert_true(may || !(present && (q < 3 || deletes || bloom != WIDE_BLOOM_ROWCOL)));
 				if (bloom == WIDE_BLOOM_ROWCOL)
 					skipped[bloom] += !may;
 			}
 			/* the first 599 bytes of the row: one of them is a zero, encoded in two bytes */
 			assert_ok(key_make_row(&k, bytes(row, 599)));
-			assert_ok(sst_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
+			assert_ok(sst_reader_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
 			assert_true(may || !present);
 			assert_true(may || bloom == WIDE_BLOOM_PREFIX);
 			if (bloom == WIDE_BLOOM_PREFIX)
 				skipped[bloom] += !may;
-			assert_ok(sst_may_have_prefix(r, row, 4, &may));
+			assert_ok(sst_reader_may_have_prefix(r, row, 4, &may));
 			assert_true(may);
 		}
 		/* after the last key no filter is needed */
 		assert_ok(key_make_row(&k, text("s")));
-		assert_ok(sst_may_have_row(r, k.data, (uint32_t) k.len, &may));
+		assert_ok(sst_reader_may_have_row(r, k.data, (uint32_t) k.len, &may));
 		assert_int_equal(may, bloom == WIDE_BLOOM_NONE);
-		sst_put(db, r);
+		sst_reader_put(db, r);
 		buffer_free(&k);
 		entries_free(&es);
 	}
@@ -428,8 +428,8 @@ filters(void **state)
 	assert_in_range(skipped[WIDE_BLOOM_ROWCOL], 3700, 300 + 1800 + 1791);
 	assert_in_range(skipped[WIDE_BLOOM_PREFIX], 560, 600);
 	assert_int_equal(cache_pinned(db), 0);
-	assert_true(stat_sum(db, STAT_BLOOM_CHECKS) > stat_sum(db, STAT_BLOOM_SKIPS));
-	assert_true(stat_sum(db, STAT_BLOOM_SKIPS) > 4000);
+	assert_true(counter_sum(db, COUNTER_BLOOM_CHECKS) > counter_sum(db, COUNTER_BLOOM_SKIPS));
+	assert_true(counter_sum(db, COUNTER_BLOOM_SKIPS) > 4000);
 }
 
 static void
@@ -438,13 +438,13 @@ prefixes(void **state)
 	uint64_t	h1, h2;
 
 	/* of the raw bytes, regardless of escapes */
-	assert_true(sst_prefix_hash((const uint8_t *) "a\0\xff" "bc\0\1", 7, 3, &h1));
-	assert_true(h1 == wide_hash("a\0b", 3, FILTER_SEED_PREFIX));
-	assert_true(sst_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
-	assert_true(h2 == wide_hash("a\0", 2, FILTER_SEED_PREFIX));
-	assert_false(sst_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 3, &h2));
-	assert_false(sst_prefix_hash((const uint8_t *) "ab\0\1", 4, 3, &h2));
-	assert_true(sst_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
+	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff" "bc\0\1", 7, 3, &h1));
+	assert_true(h1 == hash_bytes("a\0b", 3, FILTER_SEED_PREFIX));
+	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
+	assert_true(h2 == hash_bytes("a\0", 2, FILTER_SEED_PREFIX));
+	assert_false(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 3, &h2));
+	assert_false(filter_prefix_hash((const uint8_t *) "ab\0\1", 4, 3, &h2));
+	assert_true(filter_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
 }
 
 /*
@@ -491,7 +491,7 @@ prefix_questions(void **state)
 				memmove(&es.e[i], &es.e[i + 1], (size_t) (--es.n - i) * sizeof(entry)), i--;
 		m = write_file(70 + (uint64_t) n, &es, &o, false);
 		assert_int_equal(problems(&m), 0);
-		assert_ok(sst_get(db, &m, &r));
+		assert_ok(sst_reader_get(db, &m, &r));
 		assert_true(r->nparts > 4);
 		for (int i = 0; i < 20000; i++)
 		{
@@ -512,13 +512,13 @@ prefix_questions(void **state)
 				present = rowlen >= len && memcmp(rows[j], raw, len) == 0;
 			}
 			assert_ok(key_make_row(&k, bytes(raw, len)));
-			assert_ok(sst_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
+			assert_ok(sst_reader_may_have_prefix(r, k.data, (uint32_t) k.len - 2, &may));
 			assert_true(may || !present);
 			skipped += !may;
 			buffer_free(&k);
 		}
 		assert_true(skipped > 300);
-		sst_put(db, r);
+		sst_reader_put(db, r);
 		entries_free(&es);
 	}
 }
@@ -543,25 +543,25 @@ estimates(void **state)
 	double		f, last = 0;
 	entries		sample = {0};
 
-	assert_ok(sst_get(db, &m, &r));
+	assert_ok(sst_reader_get(db, &m, &r));
 	assert_true(r->nparts > 3);
 	for (int i = 0; i < es.n; i++)
 	{
-		assert_ok(sst_position(r, es.e[i].ukey, es.e[i].klen, &f));
+		assert_ok(sst_estimate_position(r, es.e[i].ukey, es.e[i].klen, &f));
 		assert_true(f >= last && f <= 1.0);
 		assert_true(f - (double) i / es.n < 0.03 && f - (double) i / es.n > -0.03);
 		last = f;
 	}
-	assert_ok(sst_position(r, (const uint8_t *) "", 0, &f));
+	assert_ok(sst_estimate_position(r, (const uint8_t *) "", 0, &f));
 	assert_true(f == 0.0);
-	assert_ok(sst_position(r, (const uint8_t *) "\xff\xff", 2, &f));
+	assert_ok(sst_estimate_position(r, (const uint8_t *) "\xff\xff", 2, &f));
 	assert_true(f == 1.0);
-	assert_ok(sst_sample_keys(r, 10, collect_key, &sample));
+	assert_ok(sst_estimate_sample_keys(r, 10, collect_key, &sample));
 	assert_in_range(sample.n, m.blocks / 10, m.blocks / 10 + 1);
 	for (int i = 1; i < sample.n; i++)
 		assert_true(key_compare(&sample.e[i - 1], &sample.e[i]) <= 0);
 	entries_free(&sample);
-	sst_put(db, r);
+	sst_reader_put(db, r);
 	entries_free(&es);
 }
 
@@ -591,9 +591,9 @@ leaving(void **state)
 		sst_cursor	c;
 
 		left = 0;
-		assert_ok(sst_get(db, &m, &r));
+		assert_ok(sst_reader_get(db, &m, &r));
 		assert_ok(sst_cursor_open(db, r, flags, &c));
-		sst_put(db, r);
+		sst_reader_put(db, r);
 		c.leave = keep;
 		c.leave_arg = kept;
 		assert_ok(sst_cursor_first(&c));
@@ -642,7 +642,7 @@ giant(void **state)
 			sst_reader *r;
 			sst_cursor	c;
 
-			assert_ok(sst_get(db, &m, &r));
+			assert_ok(sst_reader_get(db, &m, &r));
 			assert_ok(sst_cursor_open(db, r, flags, &c));
 			assert_ok(sst_cursor_seek(&c, es.e[1].ukey, es.e[1].klen, INT64_MAX, SEQ_MAX));
 			check_at(&c, &es, 1);
@@ -650,7 +650,7 @@ giant(void **state)
 			assert_ok(sst_cursor_next(&c));
 			check_at(&c, &es, 2);
 			sst_cursor_close(&c);
-			sst_put(db, r);
+			sst_reader_put(db, r);
 		}
 	}
 	assert_true(cache_used(db) < 1024 * 1024);
@@ -678,27 +678,27 @@ many_files(void **state)
 	for (uint64_t i = 0; i < 300; i++)
 		metas[i] = write_file(i + 1, &es, &o, false);
 	assert_int_equal(open_descriptors(), before);
-	assert_ok(sst_get(db, &metas[0], &pinned));
+	assert_ok(sst_reader_get(db, &metas[0], &pinned));
 	for (int i = 0; i < 3000; i++)
 	{
 		const file_meta *m = &metas[rnd(&s) % 300];
 
-		assert_ok(sst_get(db, m, &r));
+		assert_ok(sst_reader_get(db, m, &r));
 		assert_int_equal(r->number, m->number);
-		sst_put(db, r);
+		sst_reader_put(db, r);
 	}
 	assert_int_equal(open_descriptors(), before + 256);
 	/* the pinned reader is unchanged */
-	assert_ok(sst_get(db, &metas[0], &r));
+	assert_ok(sst_reader_get(db, &metas[0], &r));
 	assert_ptr_equal(r, pinned);
-	sst_forget(db, 1);
-	sst_forget(db, 1);
-	sst_forget(db, 999);
+	sst_reader_forget(db, 1);
+	sst_reader_forget(db, 1);
+	sst_reader_forget(db, 999);
 	assert_int_equal(open_descriptors(), before + 256);
-	sst_put(db, r);
-	sst_put(db, pinned);
+	sst_reader_put(db, r);
+	sst_reader_put(db, pinned);
 	assert_int_equal(open_descriptors(), before + 255);
-	sst_readers_free(db);
+	sst_reader_detach(db);
 	assert_int_equal(open_descriptors(), before);
 	entries_free(&es);
 }
@@ -714,32 +714,32 @@ wrong_files(void **state)
 	sst_reader *r;
 
 	other.number = 2;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	assert_non_null(strstr(wide_error_text(), "missing"));
-	sst_path(db, 1, from, sizeof(from));
-	sst_path(db, 2, to, sizeof(to));
+	sst_file_path(db, 1, from, sizeof(from));
+	sst_file_path(db, 2, to, sizeof(to));
 	assert_int_equal(link(from, to), 0);
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	assert_non_null(strstr(wide_error_text(), "another one"));
 	assert_int_equal(problems(&other), 1);
 	other = m;
 	other.family++;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	other = m;
 	other.cells++;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	other = m;
 	other.bytes++;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	/* a global sequence number for a file whose entries have their own */
 	other = m;
 	other.global_seq = 77;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
-	assert_ok(sst_get(db, &m, &r));
-	sst_put(db, r);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
+	assert_ok(sst_reader_get(db, &m, &r));
+	sst_reader_put(db, r);
 	other = m;
 	other.family++;
-	assert_int_equal(sst_get(db, &other, &r), WIDE_CORRUPT);
+	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
 	entries_free(&es);
 }
 
@@ -753,7 +753,7 @@ read_all(const file_meta *m, const entries *es)
 	double		f;
 	wide_status st;
 
-	TRY(sst_get(db, m, &r));
+	TRY(sst_reader_get(db, m, &r));
 	TRY_GOTO(sst_cursor_open(db, r, SST_NO_CACHE | SST_DISK, &c));
 	TRY_GOTO(sst_cursor_first(&c));
 	for (int i = 0; i < es->n; i++)
@@ -766,13 +766,13 @@ read_all(const file_meta *m, const entries *es)
 	{
 		TRY_GOTO(sst_cursor_seek(&c, es->e[i].ukey, es->e[i].klen, es->e[i].ts, es->e[i].seq));
 		TRY_GOTO(sst_cursor_seek_before(&c, es->e[i].ukey, es->e[i].klen));
-		TRY_GOTO(sst_may_have_column(r, es->e[i].ukey, es->e[i].klen, es->e[i].rowlen, &may));
+		TRY_GOTO(sst_reader_may_have_column(r, es->e[i].ukey, es->e[i].klen, es->e[i].rowlen, &may));
 		assert_true(may);
-		TRY_GOTO(sst_position(r, es->e[i].ukey, es->e[i].klen, &f));
+		TRY_GOTO(sst_estimate_position(r, es->e[i].ukey, es->e[i].klen, &f));
 	}
 done:
 	sst_cursor_close(&c);
-	sst_put(db, r);
+	sst_reader_put(db, r);
 	return st;
 }
 
@@ -787,7 +787,7 @@ damage(void **state)
 	buffer		b;
 	uint64_t	s = 1;
 
-	sst_path(db, 1, path, sizeof(path));
+	sst_file_path(db, 1, path, sizeof(path));
 	b = test_read_file(path);
 	assert_int_equal(b.len, m.bytes);
 	assert_in_range(b.len, 2000, 20000);
@@ -800,7 +800,7 @@ damage(void **state)
 		b.data[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) (was + 1 + rnd(&s) % 255);
 		test_write_file(path, b.data, b.len);
 		b.data[i] = was;
-		sst_forget(db, 1);
+		sst_reader_forget(db, 1);
 		cache_forget_file(db, 1);
 		st = read_all(&m, &es);
 		/* a checksum covers every byte, and every byte is read here or by verify */
@@ -814,13 +814,13 @@ damage(void **state)
 	for (size_t n = 0; n < b.len; n++)
 	{
 		test_write_file(path, b.data, n);
-		sst_forget(db, 1);
+		sst_reader_forget(db, 1);
 		cache_forget_file(db, 1);
 		assert_int_equal(read_all(n % 2 ? &m : &blind, &es), WIDE_CORRUPT);
 		assert_true(problems(&m) > 0);
 	}
 	test_write_file(path, b.data, b.len);
-	sst_forget(db, 1);
+	sst_reader_forget(db, 1);
 	assert_int_equal(problems(&m), 0);
 	/* two blocks swapped: each has a valid checksum, for the other place */
 	{
@@ -829,18 +829,18 @@ damage(void **state)
 		sst_cursor	c;
 		buffer		x = {0};
 
-		assert_ok(sst_get(db, &m, &r));
+		assert_ok(sst_reader_get(db, &m, &r));
 		assert_ok(sst_cursor_open(db, r, 0, &c));
 		assert_ok(sst_cursor_first(&c));
-		assert_ok(sst_handle_get(r, &c.index.e, &h[0]));
+		assert_ok(sst_reader_handle(r, &c.index.e, &h[0]));
 		sst_cursor_close(&c);
-		sst_put(db, r);
+		sst_reader_put(db, r);
 		/* a copy of the block in front of it */
 		assert_ok(buffer_append(&x, b.data, h[0].len + SST_TRAILER));
 		assert_ok(buffer_append(&x, b.data, b.len - h[0].len - SST_TRAILER));
 		memcpy(x.data + x.len - SST_FOOTER, b.data + b.len - SST_FOOTER, SST_FOOTER);
 		test_write_file(path, x.data, x.len);
-		sst_forget(db, 1);
+		sst_reader_forget(db, 1);
 		assert_true(problems(&m) > 0);
 		buffer_free(&x);
 	}
@@ -866,7 +866,7 @@ forged(void **state)
 	sst_handle	blocks[64];
 	int			n = 0;
 
-	assert_ok(sst_get(db, &m, &r));
+	assert_ok(sst_reader_get(db, &m, &r));
 	{
 		sst_cursor	c;
 		uint8_t    *f;
@@ -875,13 +875,13 @@ forged(void **state)
 		assert_ok(sst_cursor_first(&c));
 		for (; c.index.valid && n < 60; n++)
 		{
-			assert_ok(sst_handle_get(r, &c.index.e, &blocks[n]));
+			assert_ok(sst_reader_handle(r, &c.index.e, &blocks[n]));
 			assert_ok(block_next(&c.index));
 		}
 		sst_cursor_close(&c);
 		blocks[n++] = r->parts[0].index;
 		blocks[n++] = r->parts[0].filter;
-		sst_path(db, 1, path, sizeof(path));
+		sst_file_path(db, 1, path, sizeof(path));
 		b = test_read_file(path);
 		f = b.data + b.len - SST_FOOTER;
 		blocks[n].off = get_u64le(f + 16);
@@ -889,7 +889,7 @@ forged(void **state)
 		blocks[n].off = get_u64le(f + 32);
 		blocks[n++].len = get_u32le(f + 28);
 	}
-	sst_put(db, r);
+	sst_reader_put(db, r);
 	for (int k = 0; k < n; k++)
 	{
 		uint8_t    *p = b.data + blocks[k].off;
@@ -903,11 +903,11 @@ forged(void **state)
 
 			/* a raw length that requests much memory is not an error */
 			p[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) rnd(&s);
-			put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(1, blocks[k].off)));
+			put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(1, blocks[k].off)));
 			test_write_file(path, b.data, b.len);
-			sst_forget(db, 1);
+			sst_reader_forget(db, 1);
 			cache_forget_file(db, 1);
-			if (sst_get(db, &m, &r) == WIDE_OK)
+			if (sst_reader_get(db, &m, &r) == WIDE_OK)
 			{
 				assert_ok(sst_cursor_open(db, r, SST_NO_CACHE | SST_DISK, &c));
 				if (sst_cursor_first(&c) == WIDE_OK)
@@ -921,14 +921,14 @@ forged(void **state)
 
 					sst_cursor_seek(&c, es.e[j].ukey, es.e[j].klen, es.e[j].ts, es.e[j].seq);
 					sst_cursor_seek_before(&c, es.e[j].ukey, es.e[j].klen);
-					sst_may_have_row(r, es.e[j].ukey, es.e[j].rowlen, &may);
+					sst_reader_may_have_row(r, es.e[j].ukey, es.e[j].rowlen, &may);
 				}
 				sst_cursor_close(&c);
-				sst_put(db, r);
+				sst_reader_put(db, r);
 			}
 			seen += problems(&m) > 0;
 			p[i] = was;
-			put_u64le(p + len + 5, wide_hash(p, len + 5, sst_seed(1, blocks[k].off)));
+			put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(1, blocks[k].off)));
 		}
 	}
 	/* verify still finds most of it; it cannot detect wrong values */
@@ -996,13 +996,13 @@ crashing_writes(void **state)
 			db->os = os;
 			st = try_write(db, 1, &es, &o, false, &m);
 			if (st == WIDE_OK)
-				st = sst_sync_dir(db);
+				st = sst_file_sync_dir(db);
 			done = !os_faulty_crashed(os);
 			assert_int_equal(st, done ? WIDE_OK : WIDE_IO);
 			assert_int_equal(os_faulty_crash(os, seed * 100 + at), 0);
 			db->os = real;
 			os_faulty_free(os);
-			sst_path(db, 1, path, sizeof(path));
+			sst_file_path(db, 1, path, sizeof(path));
 			if (done)
 				assert_true(test_exists(path));
 			if (test_exists(path))
@@ -1012,7 +1012,7 @@ crashing_writes(void **state)
 				assert_int_equal(problems(&m), 0);
 				whole++;
 			}
-			sst_forget(db, 1);
+			sst_reader_forget(db, 1);
 			test_dir_clear(store.dir);
 		}
 	}
@@ -1029,7 +1029,7 @@ kill_points(void **state)
 	wide_family_options o = options(4096, WIDE_BLOOM_ROW, WIDE_COMPRESS_ZSTD);
 	char		path[SST_PATH], tmp[SST_PATH + 4];
 
-	sst_path(db, 1, path, sizeof(path));
+	sst_file_path(db, 1, path, sizeof(path));
 	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
 	for (int i = 0; i < 3; i++)
 	{
@@ -1041,7 +1041,7 @@ kill_points(void **state)
 			file_meta	m;
 
 			setenv("WIDE_KILL_POINT", points[i], 1);
-			os_on_kill_point(NULL, NULL);
+			kill_point_set_hook(NULL, NULL);
 			try_write(db, 1, &es, &o, false, &m);
 			_exit(0);
 		}

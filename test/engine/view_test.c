@@ -18,8 +18,8 @@
 #include "engine/base/key.h"
 #include "engine/shared/layout.h"
 #include "engine/set/horizon.h"
-#include "engine/read/view.h"
-#include "engine/compaction/view_compact.h"
+#include "engine/read/visibility.h"
+#include "engine/compaction/retention.h"
 
 #define MAX_OPS 24
 #define NQUALS 2
@@ -153,7 +153,7 @@ typedef struct answer
 static bool
 naive_exists(const question *q, const op *o)
 {
-	if (o->seq >= SEQ_OWN)
+	if (o->seq >= SEQ_BATCH)
 		return true;
 	for (int i = 0; i < q->nexcluded; i++)
 		if (q->excluded[i].first <= o->seq && o->seq <= q->excluded[i].last)
@@ -248,7 +248,7 @@ naive_masks(const question *q, const op *d, const op *c)
 static bool
 naive_own_masks(const op *d, const op *c)
 {
-	if (d->type == ENTRY_PUT || d->seq < SEQ_OWN || c->seq < SEQ_OWN || (d->qual >= 0 && d->qual != c->qual))
+	if (d->type == ENTRY_PUT || d->seq < SEQ_BATCH || c->seq < SEQ_BATCH || (d->qual >= 0 && d->qual != c->qual))
 		return false;
 	return d->type == ENTRY_DELETE_COLUMN || d->type == ENTRY_DELETE_FAMILY ? c->ts <= d->ts : c->ts == d->ts;
 }
@@ -272,7 +272,7 @@ naive_live(const history *h, const question *q, int qual, op *live)
 		if (next == UINT64_MAX)
 			return n;
 		/* the own batch is one moment */
-		hi = next >= SEQ_OWN ? SEQ_MAX : next;
+		hi = next >= SEQ_BATCH ? SEQ_MAX : next;
 		for (int i = 0; i < h->n; i++)
 			for (int j = 0; h->ops[i].seq > lo && h->ops[i].seq <= hi && j < n; j++)
 				if (naive_masks(q, &h->ops[i], &live[j]) && live[j].seq < h->ops[i].seq)
@@ -306,8 +306,8 @@ naive_live(const history *h, const question *q, int qual, op *live)
 			}
 			live[at_live] = *o;
 		}
-		if (n > naive_limit(q, hi < SEQ_OWN ? hi : SEQ_OWN))
-			n = naive_limit(q, hi < SEQ_OWN ? hi : SEQ_OWN);
+		if (n > naive_limit(q, hi < SEQ_BATCH ? hi : SEQ_BATCH))
+			n = naive_limit(q, hi < SEQ_BATCH ? hi : SEQ_BATCH);
 		at = hi;
 	}
 }
@@ -349,45 +349,45 @@ naive_answer(const history *h, const question *q, answer *out)
 static void
 engine_answer(const history *h, const question *q, answer *out)
 {
-	view_read	v;
+	visibility	v;
 	int			column = -1;
 	bool		done = false;
 
-	assert_int_equal(view_read_init(&v, &q->opt, q->floors, q->seq, q->excluded, q->nexcluded, q->now,
+	assert_int_equal(visibility_init(&v, &q->opt, q->floors, q->seq, q->excluded, q->nexcluded, q->now,
 									q->ts_min, q->ts_max, q->max_versions), WIDE_OK);
 	if (q->show_min != 0 || q->show_max != 0)
-		view_read_filter(&v, q->show_min, q->show_max);
+		visibility_filter(&v, q->show_min, q->show_max);
 	out->n = 0;
-	view_read_row(&v);
+	visibility_row(&v);
 	for (int i = 0; i < h->n; i++)
 	{
 		entry		e = entry_of(&h->ops[i]);
-		view_verdict verdict;
+		visibility_verdict verdict;
 
 		if (h->ops[i].qual < 0)
 		{
-			assert_int_equal(view_read_delete(&v, &e), WIDE_OK);
+			assert_int_equal(visibility_add_delete(&v, &e), WIDE_OK);
 			continue;
 		}
 		if (h->ops[i].qual != column)
 		{
 			column = h->ops[i].qual;
 			done = false;
-			view_read_column(&v);
+			visibility_column(&v);
 		}
 		if (done)
 			continue;
-		assert_int_equal(view_read_cell(&v, &e, &verdict), WIDE_OK);
-		if (verdict == VIEW_SHOW || verdict == VIEW_LAST)
+		assert_int_equal(visibility_cell(&v, &e, &verdict), WIDE_OK);
+		if (verdict == VISIBILITY_SHOW || verdict == VISIBILITY_LAST)
 		{
 			out->cell[out->n].qual = column;
 			out->cell[out->n].ts = e.ts;
 			out->cell[out->n].version = v.out - 1;
 			out->cell[out->n++].value = e.value[0];
 		}
-		done = verdict == VIEW_LAST || verdict == VIEW_DONE;
+		done = verdict == VISIBILITY_LAST || verdict == VISIBILITY_DONE;
 	}
-	view_read_free(&v);
+	visibility_free(&v);
 }
 
 static bool
@@ -413,7 +413,7 @@ print_history(const char *what, const history *h)
 		const op   *o = &h->ops[i];
 
 		printf(" %s%c(ts %lld, seq %s%llu", names[o->type], o->qual < 0 ? '*' : 'a' + o->qual, (long long) o->ts,
-			   o->seq >= SEQ_OWN ? "own+" : "", (unsigned long long) (o->seq >= SEQ_OWN ? o->seq - SEQ_OWN : o->seq));
+			   o->seq >= SEQ_BATCH ? "own+" : "", (unsigned long long) (o->seq >= SEQ_BATCH ? o->seq - SEQ_BATCH : o->seq));
 		if (o->type == ENTRY_PUT)
 			printf(", =%d", o->value);
 		if (o->ttl)
@@ -469,7 +469,7 @@ random_history(history *h, int own, bool ttl)
 			seq++;
 		o.seq = seq;
 		if (own > 0 && i >= n - own)
-			o.seq = SEQ_OWN + (uint64_t) i;
+			o.seq = SEQ_BATCH + (uint64_t) i;
 		if (kind >= 6)
 		{
 			o.type = (uint8_t) (1 + rnd(4));
@@ -478,7 +478,7 @@ random_history(history *h, int own, bool ttl)
 			if (rnd(o.qual < 0 ? 4 : 8) == 0)
 			{
 				o.ts = INT64_MAX;
-				o.ttl = 1 + 3 * (int64_t) (o.seq < SEQ_OWN ? o.seq : 20);
+				o.ttl = 1 + 3 * (int64_t) (o.seq < SEQ_BATCH ? o.seq : 20);
 			}
 		}
 		else if (ttl)
@@ -638,7 +638,7 @@ static uint64_t
 compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, bool puts, uint64_t horizon,
 		const readers *r, history *out)
 {
-	view_compact_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now,
+	retention_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now,
 	.fresh = r->fresh, .held = r->held, .nheld = r->nheld};
 	history		job = {.n = 0}, rest = {.n = 0};
 	uint64_t	settled;
@@ -662,16 +662,16 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 			spec.bottom = false;
 	}
 	out->n = 0;
-	assert_int_equal(view_compact_new(NULL, &spec, collect, out, &v), WIDE_OK);
+	assert_int_equal(retention_new(NULL, &spec, collect, out, &v), WIDE_OK);
 	for (int i = 0; i < job.n; i++)
 	{
 		entry		e = entry_of(&job.ops[i]);
 
-		assert_int_equal(view_compact_feed(v, &e), WIDE_OK);
+		assert_int_equal(retention_feed(v, &e), WIDE_OK);
 	}
-	assert_int_equal(view_compact_end(v), WIDE_OK);
-	settled = view_compact_settled(v);
-	view_free(v);
+	assert_int_equal(retention_end(v), WIDE_OK);
+	settled = retention_settled(v);
+	retention_free(v);
 	for (int i = 1; i < out->n; i++)
 		assert_true(op_compare(&out->ops[i - 1], &out->ops[i]) < 0);
 	memcpy(out->ops + out->n, rest.ops, (size_t) rest.n * sizeof(op));

@@ -18,7 +18,7 @@
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
-#include "engine/batch/load.h"
+#include "engine/batch/bulk.h"
 
 /* Opens a store with one family and small files. */
 static void
@@ -28,8 +28,8 @@ start(store *s, wide_family_options *opt, wide_family_id *f)
 
 	store_init(s);
 	s->config.memtable_size = 1 << 20;
-	work_file_bytes = 8 * 1024;
-	work_level_bytes = 24 * 1024;
+	output_file_bytes = 8 * 1024;
+	level_bytes = 24 * 1024;
 	assert_ok(store_open(s));
 	store_table(s, opt, 1, &t, f);
 }
@@ -705,7 +705,7 @@ test_long_rows(void **state)
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
-	work_level_bytes = 8 * 1024;
+	level_bytes = 8 * 1024;
 	memset(row, 'x', sizeof row);
 	for (int round = 0; round < 12; round++)
 	{
@@ -778,7 +778,7 @@ test_load(void **state)
 	opt.compression = WIDE_COMPRESS_NONE;
 	start(&s, &opt, &f);
 	in.family = f;
-	assert_ok(load_write(s.db, load_next, &in, true, NULL, &files, &n));
+	assert_ok(bulk_write(s.db, load_next, &in, true, NULL, &files, &n));
 	assert_true(n > 3);
 	for (int i = 0; i < n; i++)
 	{
@@ -787,17 +787,17 @@ test_load(void **state)
 	}
 	assert_int_equal(total, 3000);
 	assert_int_equal(store_verify(&s), 0);	/* not reported as litter while the batch is open */
-	load_discard(s.db, files, n);
+	bulk_discard(s.db, files, n);
 	free(files);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	in.i = 0;
 	s.interrupt_after = 5;
-	assert_int_equal(load_write(s.db, load_next, &in, true, NULL, &files, &n), WIDE_INTERRUPTED);
+	assert_int_equal(bulk_write(s.db, load_next, &in, true, NULL, &files, &n), WIDE_INTERRUPTED);
 	assert_null(files);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	in.i = 0;
 	in.family = 4711;
-	assert_ok(load_write(s.db, load_next, &in, true, NULL, &files, &n));	/* a family that the batch has dropped */
+	assert_ok(bulk_write(s.db, load_next, &in, true, NULL, &files, &n));	/* a family that the batch has dropped */
 	assert_int_equal(n, 0);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	free(files);
@@ -984,7 +984,7 @@ test_litter_and_missing(void **state)
 	assert_int_equal(store_verify(&s), 0);
 	for (int i = 1; i < 20; i++)
 	{
-		sst_path(s.db, (uint64_t) i, path, sizeof path);
+		sst_file_path(s.db, (uint64_t) i, path, sizeof path);
 		unlink(path);
 	}
 	assert_true(store_verify(&s) > 0);
@@ -1008,28 +1008,28 @@ test_resting_reader(void **state)
 	wide_family_defaults(&opt);
 	store_table(&s, &opt, 1, &t, &f);
 	store_put(&s, f, "first", "q", 1, "v");
-	assert_ok(set_pin_take(s.db, &early));
+	assert_ok(pin_take(s.db, &early));
 	assert_int_equal(early.nmem, 1);
 	for (int i = 0; i < 3 * WIDE_MEMTABLES; i++)
 	{
 		snprintf(key, sizeof key, "%d", i);
 		store_put(&s, f, key, "q", 1, "v");
 		assert_ok(wide_flush(s.db));
-		assert_int_equal(atomic_load(&s.db->seg->memtables[early.mem[0]].state), MEM_FLUSHED);
+		assert_int_equal(atomic_load(&s.db->seg->memtables[early.mem[0]].state), MEMTABLE_FLUSHED);
 	}
 	/* a new reader holds another memtable */
 	store_put(&s, f, "last", "q", 1, "v");
-	assert_ok(set_pin_take(s.db, &late));
+	assert_ok(pin_take(s.db, &late));
 	assert_int_equal(late.nmem, 1);
 	assert_true(late.mem[0] != early.mem[0]);
 	assert_ok(wide_flush(s.db));
-	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEM_FLUSHED);
-	set_pin_drop(s.db, &early);
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEMTABLE_FLUSHED);
+	pin_drop(s.db, &early);
 	store_put(&s, f, "later", "q", 1, "v");
 	assert_ok(wide_flush(s.db));
-	assert_true(atomic_load(&s.db->seg->memtables[early.mem[0]].state) != MEM_FLUSHED);
-	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEM_FLUSHED);
-	set_pin_drop(s.db, &late);
+	assert_true(atomic_load(&s.db->seg->memtables[early.mem[0]].state) != MEMTABLE_FLUSHED);
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEMTABLE_FLUSHED);
+	pin_drop(s.db, &late);
 	store_drop(&s);
 }
 
@@ -1118,22 +1118,22 @@ test_pin_in_switch(void **state)
 	store_init(&s);
 	assert_ok(store_open(&s));
 	t = &s.db->seg->memtables[(s.db->seg->commit.active + 1) % WIDE_MEMTABLES];
-	assert_int_equal(atomic_load(&t->state), MEM_FREE);
+	assert_int_equal(atomic_load(&t->state), MEMTABLE_FREE);
 	t->made_version = atomic_load(&s.db->seg->set.version) + 1;
 	t->freed_version = t->made_version + 5;
 	t->number = s.db->seg->commit.memtable_number + 1;
-	atomic_store(&t->state, MEM_ACTIVE);
-	assert_ok(set_pin_take(s.db, &pin));
-	assert_false(set_memtable_pinned(s.db, t));
+	atomic_store(&t->state, MEMTABLE_ACTIVE);
+	assert_ok(pin_take(s.db, &pin));
+	assert_false(pin_has_memtable(s.db, t));
 	assert_int_equal(pin.nmem, 1);
 	assert_int_equal(pin.mem[0], s.db->seg->commit.active);
-	set_pin_drop(s.db, &pin);
+	pin_drop(s.db, &pin);
 	atomic_fetch_add(&s.db->seg->set.version, 1);
-	assert_ok(set_pin_take(s.db, &pin));
-	assert_true(set_memtable_pinned(s.db, t));
+	assert_ok(pin_take(s.db, &pin));
+	assert_true(pin_has_memtable(s.db, t));
 	assert_int_equal(pin.nmem, 2);
-	set_pin_drop(s.db, &pin);
-	atomic_store(&t->state, MEM_FREE);
+	pin_drop(s.db, &pin);
+	atomic_store(&t->state, MEMTABLE_FREE);
 	store_drop(&s);
 }
 

@@ -1,5 +1,5 @@
 /*
- * raw.c - the history of a row as it is stored: everything, nothing decided.
+ * raw_row.c - the history of a row as it is stored: everything, nothing decided.
  *
  * Locking: none; the pin protects what is read.
  */
@@ -29,12 +29,12 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	const entry *e;
 	wide_status st;
 
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return wide_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
-	TRY(set_pin_take(db, &pin));
+		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+	TRY(pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(scan_family_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own, &left_out));
+	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own, &left_out));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
 	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
 	{
@@ -55,7 +55,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 done:
 	if (m != NULL)
 		merge_free(m);
-	set_pin_drop(db, &pin);
+	pin_drop(db, &pin);
 	buffer_free(&key);
 	buffer_free(&qual);
 	return st;

@@ -1,6 +1,6 @@
-/* view_compact.h - what of a family's entries a compaction keeps */
-#ifndef WIDE_VIEW_COMPACT_H
-#define WIDE_VIEW_COMPACT_H
+/* retention.h - what of a family's entries a compaction keeps */
+#ifndef WIDE_RETENTION_H
+#define WIDE_RETENTION_H
 
 #include "engine/wide.h"
 #include "engine/base/entry.h"
@@ -9,15 +9,15 @@
 
 /*
  * What is visible, in one place for reads and for compaction: snapshots,
- * deletes, versions, TTL.  See view.c for the rules.
+ * deletes, versions, TTL.  See visibility.c for the rules.
  *
  * Compaction: feed the merged entries of a family; those to be kept come out
  * through emit in key order, perhaps later (a column is buffered when it has
- * deletes); call view_compact_end at the end.
+ * deletes); call retention_end at the end.
  */
 typedef struct view view;
 
-typedef struct view_compact_spec
+typedef struct retention_spec
 {
 	wide_family family;
 	const family_floor *floors;
@@ -43,18 +43,18 @@ typedef struct view_compact_spec
 	uint64_t	fresh;
 	const snapshot_range *held;
 	int			nheld;
-} view_compact_spec;
+} retention_spec;
 
 /* Widens the gap by the files among all[0..n) that overlap hull (NULL: any) and whose seqs lie among those from..to of a job; in: the job's own, may be NULL. */
-extern void view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
+extern void retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
 							 uint64_t from, uint64_t to);
-typedef wide_status (*view_emit_fn) (void *arg, const entry *e);
-extern wide_status view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out);
-extern wide_status view_compact_feed(view *v, const entry *e);
-extern wide_status view_compact_end(view *v);
+typedef wide_status (*retention_emit_fn) (void *arg, const entry *e);
+extern wide_status retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, void *arg, view **out);
+extern wide_status retention_feed(view *v, const entry *e);
+extern wide_status retention_end(view *v);
 
 /* At the end of a job over everything in the family's files: floors with a seq below this one matter to nothing any more. */
-extern uint64_t view_compact_settled(const view *v);
-extern void view_free(view *v);
+extern uint64_t retention_settled(const view *v);
+extern void retention_free(view *v);
 
-#endif							/* WIDE_VIEW_COMPACT_H */
+#endif							/* WIDE_RETENTION_H */

@@ -1,5 +1,5 @@
 /*
- * aside.c - a thread of this process that computes while the process goes on.
+ * helper.c - a thread of this process that computes while the process goes on.
  *
  * A backend that loads much has one processor for all of it: it reads the rows,
  * sorts them, makes blocks of them and compresses these.  What needs nothing but
@@ -11,7 +11,7 @@
  *    and writes to descriptors that were opened for it.
  *  - All signals are blocked in the thread, so they are handled where they always
  *    were.  Nothing can leave a job but its end.
- *  - The thread begins with the first job, and ends in aside_free, which whoever
+ *  - The thread begins with the first job, and ends in helper_free, which whoever
  *    has made it calls on every way out: the end of a load, its failure, the end
  *    of a batch.  It is never there when the process could fork a worker.
  *  - Where no thread can be made a job is done at once: only time is lost.
@@ -22,11 +22,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "engine/base/aside.h"
+#include "engine/base/helper.h"
 
 #define STACK_BYTES	((size_t) 1024 * 1024)
 
-struct aside
+struct helper
 {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
@@ -35,16 +35,16 @@ struct aside
 	bool		idle;			/* it waits for work, */
 	bool		waited;			/* somebody waits for a job */
 	bool		stop;
-	aside_job  *first, **end;
+	helper_job  *first, **end;
 };
 
-bool		aside_refused;
-_Atomic uint64_t aside_threads;
+bool		helper_refused;
+_Atomic uint64_t helper_threads;
 
-aside *
-aside_new(void)
+helper *
+helper_new(void)
 {
-	aside	   *a = calloc(1, sizeof(*a));
+	helper	   *a = calloc(1, sizeof(*a));
 
 	if (a == NULL)
 		return NULL;
@@ -58,12 +58,12 @@ aside_new(void)
 static void *
 thread_main(void *arg)
 {
-	aside	   *a = arg;
+	helper	   *a = arg;
 
 	pthread_mutex_lock(&a->lock);
 	for (;;)
 	{
-		aside_job  *j = a->first;
+		helper_job  *j = a->first;
 
 		if (j == NULL)
 		{
@@ -90,14 +90,14 @@ thread_main(void *arg)
 
 /* With all signals blocked, which the thread inherits. */
 static bool
-thread_begin(aside *a)
+thread_begin(helper *a)
 {
 	pthread_attr_t attr;
 	sigset_t	all,
 				before;
 	bool		ok;
 
-	if (aside_refused || pthread_attr_init(&attr) != 0)
+	if (helper_refused || pthread_attr_init(&attr) != 0)
 		return false;
 	sigfillset(&all);
 	ok = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
@@ -107,12 +107,12 @@ thread_begin(aside *a)
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_attr_destroy(&attr);
-	aside_threads += ok;
+	helper_threads += ok;
 	return ok;
 }
 
 void
-aside_submit(aside *a, aside_job *j)
+helper_submit(helper *a, helper_job *j)
 {
 	atomic_store_explicit(&j->done, false, memory_order_relaxed);
 	j->next = NULL;
@@ -136,20 +136,20 @@ aside_submit(aside *a, aside_job *j)
 }
 
 void
-aside_wait(aside *a, aside_job *j)
+helper_wait(helper *a, helper_job *j)
 {
-	if (aside_done(j))
+	if (helper_done(j))
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->waited = true;
-	while (!aside_done(j))
+	while (!helper_done(j))
 		pthread_cond_wait(&a->done, &a->lock);
 	a->waited = false;
 	pthread_mutex_unlock(&a->lock);
 }
 
 void
-aside_free(aside *a)
+helper_free(helper *a)
 {
 	if (a == NULL)
 		return;

@@ -1,5 +1,5 @@
 /*
- * view.c - what is visible: snapshots, deletes, versions, TTL.
+ * visibility.c - what is visible: snapshots, deletes, versions, TTL.
  *
  * Reads and compactions decide with the code in this file, so that they cannot
  * disagree.  No locks, no I/O; private memory only.
@@ -55,7 +55,7 @@
  *   - deletes from before keep_deleted count for every reader.
  * Options are not part of a snapshot: changes hold for older readers as well.
  * A floor is forgotten when a compaction of everything at the bottom has made
- * it void (view_compact_settled).
+ * it void (retention_settled).
  *
  * COMPACTION, with horizon H.  Entries with seq > H influence nothing and are
  * kept, except for what is said below; decisions on the others are final because every reader, now and
@@ -91,7 +91,7 @@
  *     kept for ever for every expired cell, because a seq does not tell whether
  *     such a put was made before the expiry or after it;
  *   - a put with seq > H: dropped when it was displaced at a moment m, and nobody
- *     has a snapshot from its seq up to before m, nor ever will (set_horizons).
+ *     has a snapshot from its seq up to before m, nor ever will (horizon_read).
  *     Forgetting it changes nothing: all that it has displaced in that time has
  *     a lower timestamp and was born before m, so that it is dead at m, too.
  *     With one version (at all times) the birth of any version that is newer in
@@ -109,7 +109,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/base/array.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
@@ -120,7 +120,7 @@
 static inline uint64_t
 moment(uint64_t seq)
 {
-	return seq < SEQ_OWN ? seq : SEQ_OWN;
+	return seq < SEQ_BATCH ? seq : SEQ_BATCH;
 }
 
 /* ----------------------------------------------------------------- track */
@@ -132,7 +132,7 @@ moment(uint64_t seq)
  * timestamp below masks it, and the seq of the first exact one that does.
  */
 void
-view_row_masks(const view_delete *d, int n, const entry *e, uint64_t *covered, uint64_t *exact)
+visibility_row_masks(const row_delete *d, int n, const entry *e, uint64_t *covered, uint64_t *exact)
 {
 	for (int i = 0; i < n && d[i].ts >= e->ts; i++)
 	{
@@ -151,18 +151,18 @@ view_row_masks(const view_delete *d, int n, const entry *e, uint64_t *covered, u
 /* ---------------------------------------------------------------- reader */
 
 wide_status
-view_read_init(view_read *v, const wide_family_options *opt, const family_floor *floors,
+visibility_init(visibility *v, const wide_family_options *opt, const family_floor *floors,
 			   uint64_t seq, const seq_range *excluded, int nexcluded,
 			   int64_t now, int64_t ts_min, int64_t ts_max, int max_versions)
 {
 	memset(v, 0, sizeof(*v));
 	v->opt = *opt;
-	v->nfloors = view_floors_sort(floors, v->floors);
+	v->nfloors = expiry_floors_sort(floors, v->floors);
 	v->seq = seq;
 	v->excluded = excluded;
 	v->nexcluded = nexcluded;
 	v->now = now;
-	v->expire_before = view_expiry(now, opt->ttl_us);
+	v->expire_before = expiry_cutoff(now, opt->ttl_us);
 	v->ts_min = ts_min;
 	v->ts_max = ts_max;
 	v->limited = ts_min != 0 || ts_max != 0;
@@ -172,15 +172,15 @@ view_read_init(view_read *v, const wide_family_options *opt, const family_floor 
 		v->opt.versions = 1;
 	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
-	v->sure_deletes = view_sure_deletes(opt, v->floors, v->nfloors);
-	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
-	view_read_row(v);
-	view_read_column_reset(v);
+	v->sure_deletes = visibility_sure_deletes(opt, v->floors, v->nfloors);
+	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
+	visibility_row(v);
+	visibility_column_reset(v);
 	return WIDE_OK;
 }
 
 void
-view_read_filter(view_read *v, int64_t show_min, int64_t show_max)
+visibility_filter(visibility *v, int64_t show_min, int64_t show_max)
 {
 	v->filtered = show_min != INT64_MIN || show_max != INT64_MAX;
 	v->show_min = show_min;
@@ -189,28 +189,28 @@ view_read_filter(view_read *v, int64_t show_min, int64_t show_max)
 }
 
 void
-view_read_renew(view_read *v, uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now)
+visibility_renew(visibility *v, uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now)
 {
 	v->seq = seq;
 	v->excluded = excluded;
 	v->nexcluded = nexcluded;
 	v->now = now;
-	v->expire_before = view_expiry(now, v->opt.ttl_us);
-	view_read_row(v);
-	view_read_column_reset(v);
+	v->expire_before = expiry_cutoff(now, v->opt.ttl_us);
+	visibility_row(v);
+	visibility_column_reset(v);
 }
 
 void
-view_read_free(view_read *v)
+visibility_free(visibility *v)
 {
 	free(v->deletes);
 	free(v->own);
 	v->deletes = v->own = NULL;
-	view_track_free(&v->track);
+	cell_versions_free(&v->track);
 }
 
 bool
-view_read_excluded(const view_read *v, uint64_t seq)
+visibility_excluded(const visibility *v, uint64_t seq)
 {
 	int			lo = 0, hi = v->nexcluded;
 
@@ -228,7 +228,7 @@ view_read_excluded(const view_read *v, uint64_t seq)
 
 /* Deletes up to which seq count for every reader? */
 uint64_t
-view_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors)
+visibility_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors)
 {
 	uint64_t	sure = opt->keep_deleted ? 0 : NO_DELETE - 1;
 
@@ -240,18 +240,18 @@ view_sure_deletes(const wide_family_options *opt, const family_floor *floors, in
 
 /* Is there an upper limit, and the delete at or above it, from a time when the family kept deleted cells? */
 static bool
-delete_disregarded(const view_read *v, const entry *e)
+delete_disregarded(const visibility *v, const entry *e)
 {
 	return v->limited && v->ts_max != INT64_MAX && e->seq > v->sure_deletes && entry_delete_time(e) >= v->ts_max;
 }
 
 /* It is disregarded, but masks puts of the own batch if it belongs to that. */
 static wide_status
-read_own_delete(view_read *v, const entry *e)
+read_own_delete(visibility *v, const entry *e)
 {
-	if (e->seq < SEQ_OWN)
+	if (e->seq < SEQ_BATCH)
 		return WIDE_OK;
-	TRY(view_grow((void **) &v->own, v->nown, &v->own_cap, sizeof(view_delete)));
+	TRY(array_grow((void **) &v->own, v->nown, &v->own_cap, sizeof(row_delete)));
 	v->own[v->nown].ts = e->ts;
 	v->own[v->nown].seq = e->seq;
 	/* within a column the reach of both kinds is that of the family deletes */
@@ -263,23 +263,23 @@ read_own_delete(view_read *v, const entry *e)
 }
 
 static bool
-read_own_masked(const view_read *v, const entry *e)
+read_own_masked(const visibility *v, const entry *e)
 {
 	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
 
-	if (e->seq < SEQ_OWN)
+	if (e->seq < SEQ_BATCH)
 		return false;
-	view_row_masks(v->own, v->nown_row, e, &covered, &exact);
-	view_row_masks(v->own + v->nown_row, v->nown - v->nown_row, e, &covered, &exact);
+	visibility_row_masks(v->own, v->nown_row, e, &covered, &exact);
+	visibility_row_masks(v->own + v->nown_row, v->nown - v->nown_row, e, &covered, &exact);
 	return covered != NO_DELETE || exact != NO_DELETE;
 }
 
 wide_status
-view_read_delete(view_read *v, const entry *e)
+visibility_add_delete(visibility *v, const entry *e)
 {
-	view_delete *d;
+	row_delete *d;
 
-	if (!view_read_exists(v, e))
+	if (!visibility_exists(v, e))
 		return WIDE_OK;
 	if (delete_disregarded(v, e))
 		return read_own_delete(v, e);
@@ -290,7 +290,7 @@ view_read_delete(view_read *v, const entry *e)
 			return WIDE_OK;
 		v->family_seq = e->seq;
 	}
-	TRY(view_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(view_delete)));
+	TRY(array_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(row_delete)));
 	d = &v->deletes[v->ndeletes++];
 	d->ts = e->ts;
 	d->seq = e->seq;
@@ -301,9 +301,9 @@ view_read_delete(view_read *v, const entry *e)
 }
 
 void
-view_read_column_reset(view_read *v)
+visibility_column_reset(visibility *v)
 {
-	view_track_reset(&v->track);
+	cell_versions_reset(&v->track);
 	v->column_seq = 0;
 	v->version_seq = v->version_seq2 = NO_DELETE;
 	v->any_put = false;
@@ -316,7 +316,7 @@ view_read_column_reset(view_read *v)
 
 /* Note a column or version delete. */
 static wide_status
-read_delete(view_read *v, const entry *e)
+read_delete(visibility *v, const entry *e)
 {
 	if (delete_disregarded(v, e))
 		return read_own_delete(v, e);
@@ -333,28 +333,28 @@ read_delete(view_read *v, const entry *e)
 }
 
 /* The version is alive and fills a place: do TTL and time range show it? */
-static view_verdict
-read_shown(view_read *v, const entry *e)
+static visibility_verdict
+read_shown(visibility *v, const entry *e)
 {
 	bool		last = v->track.dead_end == MOMENT_END;
 
-	if (view_cell_expired(e, v->now))
-		return last ? VIEW_DONE : VIEW_HIDE;
+	if (expiry_cell_expired(e, v->now))
+		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	if (v->protected++ >= v->opt.min_versions && e->ts < v->expire_before)
-		return last ? VIEW_DONE : VIEW_HIDE;
+		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	if (v->limited)
 	{
 		if (e->ts < v->ts_min)
-			return VIEW_DONE;
+			return VISIBILITY_DONE;
 		if (e->ts >= v->ts_max && v->ts_max != INT64_MAX)
-			return last ? VIEW_DONE : VIEW_HIDE;
+			return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	}
 	v->out++;
 	last = last || v->out >= v->max_out;
 	/* below show_min nothing gets here */
 	if (v->filtered && e->ts >= v->show_max && v->show_max != INT64_MAX)
-		return last ? VIEW_DONE : VIEW_HIDE;
-	return last ? VIEW_LAST : VIEW_SHOW;
+		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
+	return last ? VISIBILITY_LAST : VISIBILITY_SHOW;
 }
 
 static inline bool
@@ -368,7 +368,7 @@ inside(int64_t ts_min, int64_t ts_max, int64_t from, int64_t to)
  * only by a floor, which is left to the general case.
  */
 bool
-view_read_all(const view_read *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min, uint64_t seq_max)
+visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min, uint64_t seq_max)
 {
 	if (v->nfloors > 0 || seq_max > v->seq || ts_min < v->expire_before)
 		return false;
@@ -382,33 +382,33 @@ view_read_all(const view_read *v, int64_t ts_min, int64_t ts_max, uint64_t seq_m
 }
 
 wide_status
-view_read_slow(view_read *v, const entry *e, view_verdict *out)
+visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 {
 	uint64_t	covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
 	bool		again;
 
 	v->fresh = false;
-	*out = VIEW_HIDE;
+	*out = VISIBILITY_HIDE;
 	/* neither this nor what follows in the column is given out, nor has it an effect on what was */
 	if (v->filtered && e->ts < v->show_min)
 	{
-		*out = VIEW_DONE;
+		*out = VISIBILITY_DONE;
 		return WIDE_OK;
 	}
 	if (e->type != ENTRY_PUT)
 		return read_delete(v, e);
 	if (v->opt.min_versions == 0 && e->ts < v->expire_before)
 	{
-		*out = VIEW_DONE;
+		*out = VISIBILITY_DONE;
 		return WIDE_OK;
 	}
 	if (e->seq < v->column_seq || (v->nown > 0 && read_own_masked(v, e)))
 		return WIDE_OK;
 	if (e->seq < v->deletes_seq)
-		view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
+		visibility_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (covered != NO_DELETE)
 		return WIDE_OK;
-	if (view_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (expiry_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
@@ -427,15 +427,15 @@ view_read_slow(view_read *v, const entry *e, view_verdict *out)
 		again = false;
 	if (from >= v->track.dead_end)
 	{
-		to = view_floor_death(e, to, v->floors, v->nfloors, v->ranks);
-		TRY(again && exact == NO_DELETE ? view_track_extend(&v->track, from, to) : view_track_add(&v->track, from, to));
+		to = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+		TRY(again && exact == NO_DELETE ? cell_versions_extend(&v->track, from, to) : cell_versions_add(&v->track, from, to));
 		if (to == MOMENT_END)
 			*out = read_shown(v, e);
 	}
 	v->any_put = true;
 	v->put_ts = e->ts;
 	v->put_seq = e->seq;
-	if (*out == VIEW_HIDE && v->track.dead_end == MOMENT_END)
-		*out = VIEW_DONE;
+	if (*out == VISIBILITY_HIDE && v->track.dead_end == MOMENT_END)
+		*out = VISIBILITY_DONE;
 	return WIDE_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * scan_again.c - scans that are used again: with other ranges, with a renewed
+ * scan_reuse.c - scans that are used again: with other ranges, with a renewed
  * snapshot, and with another snapshot after they were set aside.
  *
  * Invariant: a scan that is set aside holds memory and nothing else: no pin, no
@@ -13,19 +13,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/scan/scan_again.h"
+#include "engine/scan/scan_reuse.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
 #include "engine/shared/segment.h"
 #include "engine/set/snapshot.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/batch/batch_source.h"
+#include "engine/scan/scan_block.h"
 #include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
-#include "engine/scan/scan_run.h"
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
@@ -44,7 +44,7 @@ snapshot_moved(wide_scan *s)
 
 	/* floors are read before the files to which they may not matter any more: see catalog_retire */
 	if (s->pinned && (views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
-		scan_leave_sources(s);
+		scan_sources_leave(s);
 	s->seq = wide_snapshot_lsn(s->snap);
 	s->generation = generation;
 	if (!s->now_given)
@@ -56,9 +56,9 @@ snapshot_moved(wide_scan *s)
 		f->limits.seen_seq = s->seq;
 		f->limits.seen_ts = snapshot_newest_ts(s->snap);
 		if (views)
-			TRY(scan_make_view(s, f));
+			TRY(scan_open_visibility(s, f));
 		else
-			view_read_renew(&f->view, s->seq, excluded, nexcluded, s->now);
+			visibility_renew(&f->view, s->seq, excluded, nexcluded, s->now);
 	}
 	return WIDE_OK;
 }
@@ -67,9 +67,9 @@ wide_status
 wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
 {
 	scan_count(s);
-	scan_run_restart(s);
-	scan_let_go(s);
-	TRY(shm_check(s->db));
+	scan_block_restart(s);
+	scan_row_let_go(s);
+	TRY(segment_check(s->db));
 	s->failed = WIDE_OK;
 	s->own_mark = own_mark;
 	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
@@ -78,12 +78,12 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].own != NULL && !batch_source_set_mark(s->families[i].own, own_mark))
 		{
-			scan_leave_sources(s);
+			scan_sources_leave(s);
 			break;
 		}
 	for (int i = 0; i < s->nfamilies; i++)
 		s->families[i].before_valid = false;
-	return scan_set_ranges(s, ranges, nranges);
+	return scan_range_set(s, ranges, nranges);
 }
 
 #define ASIDE_CELLS		512		/* more memory than this is not kept by a scan that waits for its next use */
@@ -97,9 +97,9 @@ wide_scan_set_aside(wide_scan *s)
 	if (s->own != NULL || s->now_given || s->filter != NULL || s->pred.ncolumns > 0 || s->failed != WIDE_OK)
 		return false;
 	scan_count(s);
-	scan_run_restart(s);
-	scan_let_go(s);
-	scan_drop_sources(s);
+	scan_block_restart(s);
+	scan_row_let_go(s);
+	scan_sources_drop(s);
 	memset(&s->stats, 0, sizeof(s->stats));
 	s->counted_rows = s->counted_cells = 0;
 	if (s->cells_cap > ASIDE_CELLS)
@@ -131,7 +131,7 @@ wide_scan_set_aside(wide_scan *s)
 wide_status
 wide_scan_reuse(wide_scan *s, const wide_snapshot *snap)
 {
-	TRY(shm_check(s->db));
+	TRY(segment_check(s->db));
 	s->snap = snap;
 	return snapshot_moved(s);
 }

@@ -1,5 +1,5 @@
 /*
- * lock.c - row locks that last to the end of a transaction.
+ * row_lock.c - row locks that last to the end of a transaction.
  *
  * An exact table of fixed size in the segment, for any number of rows:
  *
@@ -19,7 +19,7 @@
  *
  * Locking: the spin word of the bucket, for a few dozen instructions.  The
  * holder's in_crit is raised meanwhile, so that its death there poisons the
- * segment (shm_sweep, called by those who spin for long).  No waiting for rows
+ * segment (process_sweep, called by those who spin for long).  No waiting for rows
  * happens here: the caller gets WIDE_BUSY and the holder's owner value, and
  * waits in the host's way.
  *
@@ -38,7 +38,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/shared/lock.h"
+#include "engine/shared/row_lock.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
@@ -71,7 +71,7 @@ typedef struct lock_side
 } lock_side;
 
 _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
-_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == LOCK_BUCKET_BYTES, "as the segment has room for");
+_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES, "as the segment has room for");
 
 struct lock_local
 {
@@ -86,7 +86,7 @@ struct lock_local
 static inline lock_bucket *
 lock_table(wide_db *db)
 {
-	return SHM_AT(db, db->seg->locks);
+	return LAYOUT_AT(db, db->seg->locks);
 }
 
 /* Changed under the bucket's spin. */
@@ -99,16 +99,16 @@ bucket_side(wide_db *db, const lock_bucket *b)
 }
 
 void
-lock_format(void *mem, uint32_t buckets)
+row_lock_format(void *mem, uint32_t buckets)
 {
-	memset(mem, 0, (size_t) buckets * LOCK_BUCKET_BYTES);
+	memset(mem, 0, (size_t) buckets * ROW_LOCK_BUCKET_BYTES);
 }
 
 wide_status
-lock_attach(wide_db *db)
+row_lock_attach(wide_db *db)
 {
 	db->locks = calloc(1, sizeof(*db->locks));
-	return db->locks != NULL ? WIDE_OK : wide_fail(WIDE_NOMEM, "out of memory");
+	return db->locks != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory");
 }
 
 static wide_status
@@ -118,17 +118,17 @@ bucket_enter(wide_db *db, lock_bucket *b)
 	{
 		uint32_t	none = 0;
 
-		shm_enter(db);
+		process_enter(db);
 		if (atomic_compare_exchange_weak_explicit(&b->spin, &none, db->slot_index + 1,
 												  memory_order_acquire, memory_order_relaxed))
 			return WIDE_OK;
-		shm_leave(db);
+		process_leave(db);
 		if (try % SPIN_YIELD == 0)
 			sched_yield();
 		if (try % SPIN_SWEEP == 0)
 		{
 			db->sweep(db);
-			TRY(shm_check(db));
+			TRY(segment_check(db));
 		}
 	}
 }
@@ -137,7 +137,7 @@ static void
 bucket_leave(wide_db *db, lock_bucket *b)
 {
 	atomic_store_explicit(&b->spin, 0, memory_order_release);
-	shm_leave(db);
+	process_leave(db);
 }
 
 /* Remember the bucket; not finding memory for that is no error. */
@@ -213,7 +213,7 @@ bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, 
 static inline uint64_t
 row_hash(wide_table_id table, wide_bytes row)
 {
-	return wide_hash(row.data, row.len, 0x6c6f636b00000000ull ^ table);
+	return hash_bytes(row.data, row.len, 0x6c6f636b00000000ull ^ table);
 }
 
 wide_status
@@ -229,17 +229,17 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	bool		first;
 
 	*holder = 0;
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	TRY(bucket_enter(db, b));
 	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
 	if (other != 0)
-		*holder = atomic_load(&shm_slots(db)[other - 1].owner);
+		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
 	else
 		left = atomic_load_explicit(&side->left, memory_order_relaxed);
 	bucket_leave(db, b);
 	if (other != 0)
 	{
-		stat_add(db, STAT_ROW_LOCK_WAITS, 1);
+		counter_add(db, COUNTER_ROW_LOCK_WAITS, 1);
 		return WIDE_BUSY;
 	}
 	if (left > db->locks->after)
@@ -290,7 +290,7 @@ release_everywhere(wide_db *db, uint32_t owner, uint64_t left)
 }
 
 wide_status
-lock_sweep(wide_db *db, uint32_t slot_index)
+row_lock_sweep(wide_db *db, uint32_t slot_index)
 {
 	return release_everywhere(db, slot_index + 1, 0);
 }
@@ -359,7 +359,7 @@ wide_row_locks_total(wide_db *db)
 void
 wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
 {
-	slot	   *me = db->slot;
+	process_slot	   *me = db->slot;
 
 	atomic_fetch_add(&me->wait_serial, 1);
 	me->wait_table = table;
@@ -375,7 +375,7 @@ wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
 static uint32_t
 pid_of(wide_db *db, uint32_t owner)
 {
-	return owner == 0 ? 0 : atomic_load(&shm_slots(db)[owner - 1].pid);
+	return owner == 0 ? 0 : atomic_load(&layout_processes(db)[owner - 1].pid);
 }
 
 /* Who has the row with this tag, or keeps others from having it; slot index + 1. */
@@ -418,7 +418,7 @@ each_held(wide_db *db, uint32_t index, void (*fn) (void *arg, const wide_lock_in
 }
 
 static void
-each_waiting(wide_db *db, slot *s, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+each_waiting(wide_db *db, process_slot *s, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
 {
 	wide_lock_info info = {.pid = atomic_load(&s->pid)};
 	uint8_t		row[WIDE_LOCK_ROW];
@@ -446,16 +446,16 @@ each_waiting(wide_db *db, slot *s, void (*fn) (void *arg, const wide_lock_info *
 wide_status
 wide_row_locks_each(wide_db *db, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
 {
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
 		each_held(db, i, fn, arg);
-	for (uint32_t i = 0; i < shm_slots_used(db); i++)
-		each_waiting(db, &shm_slots(db)[i], fn, arg);
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
+		each_waiting(db, &layout_processes(db)[i], fn, arg);
 	return WIDE_OK;
 }
 
 void
-lock_detach(wide_db *db)
+row_lock_detach(wide_db *db)
 {
 	if (db->locks == NULL)
 		return;

@@ -1,5 +1,5 @@
 /*
- * space.c - how much of a family's files may be of no use to anybody, and what
+ * garbage.c - how much of a family's files may be of no use to anybody, and what
  * to merge about it when the store is at rest.
  *
  * The limits of the levels bound the work of reads and writes, not space: level
@@ -24,7 +24,7 @@
  *
  * Pure functions, no locks.
  */
-#include "engine/compaction/space.h"
+#include "engine/compaction/garbage.h"
 #include "engine/shared/layout.h"
 #include "engine/compaction/level.h"
 
@@ -35,11 +35,11 @@
 static double
 least(void)
 {
-	return (double) work_level_bytes / 256;
+	return (double) level_bytes / 256;
 }
 
 void
-space_add(space_tally *s, const file_meta *f, const wide_family_options *o, const family_floor *floors, int64_t now,
+garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o, const family_floor *floors, int64_t now,
 		  uint64_t settled)
 {
 	int64_t		cut = now - o->ttl_us;
@@ -78,7 +78,7 @@ space_add(space_tally *s, const file_meta *f, const wide_family_options *o, cons
 }
 
 int
-space_sink(const space_tally *s)
+garbage_sink(const garbage_tally *s)
 {
 	double		total = 0,
 				largest = (double) s->largest0,
@@ -126,7 +126,7 @@ space_sink(const space_tally *s)
 }
 
 const file_meta *
-space_expired(const space_tally *s)
+garbage_expired(const garbage_tally *s)
 {
 	double		total = 0;
 

@@ -1,5 +1,5 @@
 /*
- * sst_ahead.c - which parts of a sorted file are asked for before they are needed.
+ * sst_read_ahead.c - which parts of a sorted file are asked for before they are needed.
  *
  * What is read through the shared cache goes past this on its way to the file.
  * Two patterns are known:
@@ -22,7 +22,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "engine/sst/sst_ahead.h"
+#include "engine/sst/sst_read_ahead.h"
 #include "engine/base/os.h"
 #include "engine/sst/sst_reader.h"
 
@@ -107,7 +107,7 @@ around_lookup(sst_reader *r, uint64_t off, bool there, int *spent)
 }
 
 int64_t
-sst_pread(sst_reader *r, void *to, size_t n, uint64_t off, int *spent)
+sst_read_ahead_pread(sst_reader *r, void *to, size_t n, uint64_t off, int *spent)
 {
 	wide_os    *os = r->db->os;
 	bool		scan = ahead_of_scan(r, n, off);

@@ -1,5 +1,5 @@
 /*
- * scan_run.c - rows that are taken from a block as they are.
+ * scan_block.c - rows that are taken from a block as they are.
  *
  * Most of what a scan passes lies in one file only, was put once, and is
  * visible.  Where that is known of all rows up to some place in a block, they
@@ -8,13 +8,13 @@
  *
  * Why this gives the answer of the other way.  The merge stands at the first
  * entry of a row.  Rows [row, end) of the block under its first source
- * (merge_window_rows) end before the least entry of any other source, before
+ * (merge_span_rows) end before the least entry of any other source, before
  * the end of the range, and before a row that goes on elsewhere: so the merge
  * would give exactly the block's entries of these rows.  All entries of the
  * block are puts without a ttl; each is the only one of its column in its row,
  * or only the newest one is asked for; and their bounds say that the snapshot
  * has them all and neither family ttl nor a limit of time hides one
- * (view_read_all).  So view_read_cell would say of each VIEW_LAST (VIEW_SHOW if
+ * (visibility_all).  So visibility_cell would say of each VISIBILITY_LAST (VISIBILITY_SHOW if
  * more versions are asked for), and of what follows in a column with one
  * version asked for, nothing.  A row of the block has an entry, so it exists
  * whenever existence is not that of the wanted columns.
@@ -27,7 +27,7 @@
  * the block first.  Predicates are told of a row before anything else of it is
  * looked at.
  *
- * A few rows are read ahead, one at first and up to RUN_ROWS; they are given out
+ * A few rows are read ahead, one at first and up to SCAN_BLOCK_ROWS; they are given out
  * one by one.  Their values lie in the pinned block, keys in the arena.  The
  * merge is moved only when the run is left.
  *
@@ -35,16 +35,16 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_block.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
-#include "engine/shared/segment.h"
+#include "engine/shared/host.h"
 #include "engine/sst/block.h"
 #include "engine/read/merge.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
@@ -56,18 +56,18 @@
 #define KEY_COPY	16			/* bytes of keys that are copied without looking */
 #define KEY_ROOM	512			/* bytes for keys that are taken from the arena at a time */
 
-bool		scan_runs_off;
-uint64_t	scan_runs_rows;
+bool		scan_block_off;
+uint64_t	scan_block_rows_taken;
 
 void
-scan_run_init(wide_scan *s)
+scan_block_init(wide_scan *s)
 {
-	s->run.possible = s->nfamilies == 1 && s->families[0].leads && !scan_runs_off;
+	s->run.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
 	s->run.size = 1;
 }
 
 void
-scan_run_restart(wide_scan *s)
+scan_block_restart(wide_scan *s)
 {
 	s->run.open = false;
 	s->run.size = 1;
@@ -77,9 +77,9 @@ scan_run_restart(wide_scan *s)
 }
 
 void
-scan_run_count(wide_scan *s)
+scan_block_count(wide_scan *s)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 
 	for (; r->counted < s->ahead.given; r->counted++)
 	{
@@ -95,13 +95,13 @@ scan_run_count(wide_scan *s)
 static void
 forget_rows(wide_scan *s)
 {
-	scan_run_count(s);
+	scan_block_count(s);
 	s->run.counted = 0;
 	s->ahead.n = s->ahead.given = 0;
 }
 
 void
-scan_run_free(wide_scan *s)
+scan_block_free(wide_scan *s)
 {
 	free(s->run.columns);
 	free(s->run.of);
@@ -113,14 +113,14 @@ scan_run_free(wide_scan *s)
 static wide_status
 no_memory(void)
 {
-	return wide_fail(WIDE_NOMEM, "out of memory for a scan");
+	return status_fail(WIDE_NOMEM, "out of memory for a scan");
 }
 
 /* -------------------------------------------------------------- beginning */
 
 /* Is all of the block visible, each column once? */
 static bool
-block_is_plain(const scan_family *f, const merge_window *w)
+block_is_plain(const scan_family *f, const merge_span *w)
 {
 	const block_cursor *b = w->block;
 
@@ -128,24 +128,24 @@ block_is_plain(const scan_family *f, const merge_window *w)
 		return false;
 	if ((b->flags & BLOCK_DISTINCT) == 0 && f->view.max_out > 1)
 		return false;
-	return view_read_all(&f->view, (int64_t) b->ts.base, (int64_t) b->ts.most,
+	return visibility_all(&f->view, (int64_t) b->ts.base, (int64_t) b->ts.most,
 						 w->seq != 0 ? w->seq : b->seq.base, w->seq != 0 ? w->seq : b->seq.most);
 }
 
 static wide_status
-add_column(scan_run *r, uint32_t column, int want, bool wanted, const predicate_column *test)
+add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicate_column *test)
 {
 	if (r->ncolumns == r->columns_cap)
 	{
 		int			cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
-		run_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
+		scan_block_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
 			return no_memory();
 		r->columns = p;
 		r->columns_cap = cap;
 	}
-	r->columns[r->ncolumns++] = (run_column) {.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
+	r->columns[r->ncolumns++] = (scan_block_column) {.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
 	r->nwanted += wanted;
 	r->ntests += test != NULL;
 	return WIDE_OK;
@@ -153,7 +153,7 @@ add_column(scan_run *r, uint32_t column, int want, bool wanted, const predicate_
 
 /* The columns that are listed: wanted ones and those with predicates. */
 static wide_status
-listed_columns(scan_run *r, const scan_family *f)
+listed_columns(scan_block *r, const scan_family *f)
 {
 	for (int i = 0; i < f->ncols; i++)
 	{
@@ -170,7 +170,7 @@ listed_columns(scan_run *r, const scan_family *f)
 
 /* All columns or those of a range, and the listed ones, which have predicates. */
 static wide_status
-columns_between(scan_run *r, const scan_family *f)
+columns_between(scan_block *r, const scan_family *f)
 {
 	uint32_t	from = 0,
 				to = r->w.block->columns;
@@ -205,7 +205,7 @@ columns_between(scan_run *r, const scan_family *f)
 static int
 compare_columns(const void *a, const void *b)
 {
-	const run_column *x = a,
+	const scan_block_column *x = a,
 			   *y = b;
 
 	return (x->column > y->column) - (x->column < y->column);
@@ -213,7 +213,7 @@ compare_columns(const void *a, const void *b)
 
 /* Cells of families that are not read by a list have their qualifiers with them. */
 static wide_status
-decode_qualifiers(scan_run *r)
+decode_qualifiers(scan_block *r)
 {
 	buffer		key = {0};
 	wide_status st = WIDE_OK;
@@ -221,7 +221,7 @@ decode_qualifiers(scan_run *r)
 	r->quals.len = 0;
 	for (int i = 0; i < r->ncolumns; i++)
 	{
-		run_column *k = &r->columns[i];
+		scan_block_column *k = &r->columns[i];
 		wide_bytes	raw;
 
 		if (!k->wanted)
@@ -242,7 +242,7 @@ done:
 
 /* Where the columns are in the block. */
 static wide_status
-find_columns(scan_run *r)
+find_columns(scan_block *r)
 {
 	block_cursor *b = r->w.block;
 
@@ -274,10 +274,10 @@ find_columns(scan_run *r)
 static wide_status
 run_open(wide_scan *s, scan_family *f)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	const uint8_t *hi = s->cur->hi_len > 0 ? s->bounds.data + s->cur->hi : NULL;
 
-	merge_window_block(f->m, &r->w);
+	merge_span_block(f->m, &r->w);
 	if (r->w.block == NULL || r->w.block->data == r->refused)
 		return WIDE_OK;
 	if (!block_is_plain(f, &r->w))
@@ -285,7 +285,7 @@ run_open(wide_scan *s, scan_family *f)
 		r->refused = r->w.block->data;
 		return WIDE_OK;
 	}
-	TRY(merge_window_rows(f->m, hi, (uint32_t) s->cur->hi_len, &r->w));
+	TRY(merge_span_rows(f->m, hi, (uint32_t) s->cur->hi_len, &r->w));
 	if (s->cur->point && r->w.end > r->w.row)
 		r->w.end = r->w.row + 1;
 	if (r->w.row >= r->w.end)
@@ -301,7 +301,7 @@ run_open(wide_scan *s, scan_family *f)
 	}
 	else if (f->want == WIDE_WANT_COLUMNS)
 		TRY(listed_columns(r, f));
-	if (r->nwanted > RUN_CELLS || (uint32_t) r->nwanted > s->row_cells)
+	if (r->nwanted > SCAN_BLOCK_CELLS || (uint32_t) r->nwanted > s->row_cells)
 	{
 		r->refused = r->w.block->data;
 		return WIDE_OK;
@@ -318,7 +318,7 @@ run_open(wide_scan *s, scan_family *f)
 
 /* The encoded key of a row, in r->key, most often the next one. */
 static inline wide_status
-row_key(scan_run *r, uint32_t row)
+row_key(scan_block *r, uint32_t row)
 {
 	const block_keys *k = &r->w.block->row_keys;
 	uint32_t	shared,
@@ -346,7 +346,7 @@ row_key(scan_run *r, uint32_t row)
 
 /* What a column of a grid has in the row: k->there, k->off, k->len. */
 static inline wide_status
-grid_value(const scan_run *r, run_column *k, uint32_t row)
+grid_value(const scan_block *r, scan_block_column *k, uint32_t row)
 {
 	const block_column *g = k->grid;
 
@@ -381,7 +381,7 @@ grid_value(const scan_run *r, run_column *k, uint32_t row)
  * and each of them lies elsewhere: fetch them all at the same time.
  */
 static void
-prefetch_row(const scan_run *r, uint32_t row)
+prefetch_row(const scan_block *r, uint32_t row)
 {
 	const block_cursor *b = r->w.block;
 
@@ -412,7 +412,7 @@ prefetch_row(const scan_run *r, uint32_t row)
 }
 
 static inline void
-put_cell(const scan_run *r, wide_cell *c, const run_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
 {
 	const block_cursor *b = r->w.block;
 
@@ -428,19 +428,19 @@ put_cell(const scan_run *r, wide_cell *c, const run_column *k, uint32_t row, uin
 }
 
 static inline bool
-test(wide_scan *s, const run_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
 {
 	const block_cursor *b = s->run.w.block;
 	wide_bytes	v = {value, len};
 
-	return predicates_test(&s->pred, k->test, &v, (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
+	return predicate_test(&s->pred, k->test, &v, (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
 }
 
 /* A row of a grid: its cells from s->cells[at] on; *in: it exists and meets the predicates. */
 static wide_status
 grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	wide_cell  *c = &s->cells[at];
 	uint32_t	left = s->row_limit;
 
@@ -448,10 +448,10 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 	*ncells = 0;
 	if (r->ntests > 0)
 	{
-		predicates_row(&s->pred);
+		predicate_row(&s->pred);
 		for (int i = 0; i < r->ncolumns; i++)
 		{
-			run_column *k = &r->columns[i];
+			scan_block_column *k = &r->columns[i];
 
 			if (k->test == NULL)
 				continue;
@@ -459,7 +459,7 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 				TRY(grid_value(r, k, row));
 			if (k->column != NO_COLUMN && k->there ?
 				!test(s, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off, k->len) :
-				!predicates_test(&s->pred, k->test, NULL, 0))
+				!predicate_test(&s->pred, k->test, NULL, 0))
 			{
 				*in = false;
 				s->stats.rows_rejected++;
@@ -470,7 +470,7 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 	}
 	for (int i = 0; i < r->ncolumns && left > 0; i++)
 	{
-		run_column *k = &r->columns[i];
+		scan_block_column *k = &r->columns[i];
 
 		if (!k->wanted)
 			continue;
@@ -487,7 +487,7 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 
 /* The entries of a list's row: [*from, *to), and where the first one's value is. */
 static inline wide_status
-list_bounds(scan_run *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *off)
+list_bounds(scan_block *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *off)
 {
 	const block_cursor *b = r->w.block;
 
@@ -503,7 +503,7 @@ list_bounds(scan_run *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *o
 static wide_status
 list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	const block_cursor *b = r->w.block;
 	uint32_t	left = s->row_limit,
 				last = NO_COLUMN,
@@ -517,7 +517,7 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 		uint32_t	column = block_column_of(b, at),
 					len = block_string_length(&b->values, at);
 		const uint8_t *value = b->values.bytes + off;
-		run_column *k;
+		scan_block_column *k;
 
 		if (unlikely(column >= b->columns || len > b->values.nbytes - off))
 			return block_malformed(b, "an entry");
@@ -550,7 +550,7 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 static wide_status
 list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	wide_cell  *c = &s->cells[at];
 	bool		some = r->any;
 
@@ -558,7 +558,7 @@ list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 	*ncells = 0;
 	if (r->ntests > 0)
 	{
-		predicates_row(&s->pred);
+		predicate_row(&s->pred);
 		TRY(list_pass(s, row, true, NULL, in));
 		for (int i = 0; i < r->ncolumns && *in; i++)
 			if (r->columns[i].test != NULL)
@@ -566,7 +566,7 @@ list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 				if (r->columns[i].row == row)
 					some = true;
 				else
-					*in = predicates_test(&s->pred, r->columns[i].test, NULL, 0);
+					*in = predicate_test(&s->pred, r->columns[i].test, NULL, 0);
 			}
 		s->stats.rows_rejected += !*in;
 		if (!*in)
@@ -621,7 +621,7 @@ decode(const uint8_t *p, uint32_t n, uint8_t *out)
 static inline wide_status
 give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	size_t		n;
 	ssize_t		len;
 
@@ -631,7 +631,7 @@ give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 	if (unlikely(r->room_left < n))
 	{
 		r->room_left = n > KEY_ROOM ? n : KEY_ROOM;
-		r->room = scan_arena(s, r->room_left);
+		r->room = scan_row_arena(s, r->room_left);
 		if (r->room == NULL)
 			return no_memory();
 	}
@@ -648,12 +648,12 @@ give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 static wide_status
 reserve_rows(wide_scan *s, int n)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	uint32_t	cells = (uint32_t) n * (uint32_t) r->nwanted;
 
 	if (r->rows_cap < n)
 	{
-		int			cap = n < RUN_ROWS / 8 ? RUN_ROWS / 8 : RUN_ROWS;
+		int			cap = n < SCAN_BLOCK_ROWS / 8 ? SCAN_BLOCK_ROWS / 8 : SCAN_BLOCK_ROWS;
 		wide_row   *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
 
 		if (rows == NULL)
@@ -680,11 +680,11 @@ reserve_rows(wide_scan *s, int n)
 static wide_status
 run_filter(wide_scan *s, wide_bytes key, bool *in)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	wide_row_verdict verdict;
 	uint32_t	row;
 
-	TRY(scan_ask_filter(s, &r->key, key, &verdict));
+	TRY(scan_range_ask_filter(s, &r->key, key, &verdict));
 	*in = verdict == WIDE_ROW_ACCEPT;
 	if (verdict == WIDE_ROW_END || (verdict == WIDE_ROW_SEEK && scan_range_passed(s)))
 	{
@@ -708,7 +708,7 @@ run_filter(wide_scan *s, wide_bytes key, bool *in)
 static wide_status
 run_read(wide_scan *s, scan_family *f)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	int			limit = r->size,
 				count = 0,
 				at = 0;
@@ -716,11 +716,11 @@ run_read(wide_scan *s, scan_family *f)
 
 	if (s->filter_follows)
 		limit = 1;
-	if (r->nwanted > 0 && limit > RUN_CELLS / r->nwanted)
-		limit = RUN_CELLS / r->nwanted;
+	if (r->nwanted > 0 && limit > SCAN_BLOCK_CELLS / r->nwanted)
+		limit = SCAN_BLOCK_CELLS / r->nwanted;
 	TRY(reserve_rows(s, limit));
-	if (interrupted(s->db))
-		return wide_fail(WIDE_INTERRUPTED, "interrupted");
+	if (host_interrupted(s->db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	r->room_left = 0;
 	if (grid && r->w.row == r->first)
 		prefetch_row(r, r->first);
@@ -755,11 +755,11 @@ run_read(wide_scan *s, scan_family *f)
 	s->ncells = at;
 	if (at > 0)
 		merge_used(f->m);
-	if (count == limit && r->size < RUN_ROWS)
+	if (count == limit && r->size < SCAN_BLOCK_ROWS)
 		r->size *= 2;
 	s->ahead.rows = r->rows;
 	s->ahead.n = count;
-	scan_runs_rows += (uint64_t) count;
+	scan_block_rows_taken += (uint64_t) count;
 	return WIDE_OK;
 }
 
@@ -767,7 +767,7 @@ run_read(wide_scan *s, scan_family *f)
 static wide_status
 stand_behind(wide_scan *s, uint32_t row)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 
 	TRY(row_key(r, row));
 	TRY(buffer_set(&s->row, r->key.data, r->key.len));
@@ -789,9 +789,9 @@ close_range(wide_scan *s)
 }
 
 wide_status
-scan_run_drop(wide_scan *s)
+scan_block_drop(wide_scan *s)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	bool		open = r->open;
 	bool		some = s->ahead.given < s->ahead.n;
 	uint32_t	next = some ? r->numbers[s->ahead.given] : r->w.row;
@@ -821,7 +821,7 @@ scan_run_drop(wide_scan *s)
 static wide_status
 run_leave(wide_scan *s, scan_family *f)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 
 	r->open = false;
 	if (r->over || s->cur->point)
@@ -830,8 +830,8 @@ run_leave(wide_scan *s, scan_family *f)
 		return WIDE_OK;
 	}
 	TRY(stand_behind(s, r->w.end - 1));
-	TRY(merge_window_leave(f->m, r->w.end));
-	return r->seek ? scan_go_to_sought(s) : WIDE_OK;
+	TRY(merge_span_leave(f->m, r->w.end));
+	return r->seek ? scan_range_go_to_sought(s) : WIDE_OK;
 }
 
 /* Is the merge at the end of the range?  A range of one row: is it not at the row? */
@@ -849,9 +849,9 @@ range_over(const wide_scan *s, const scan_family *f)
 }
 
 wide_status
-scan_run_next(wide_scan *s)
+scan_block_next(wide_scan *s)
 {
-	scan_run   *r = &s->run;
+	scan_block   *r = &s->run;
 	scan_family *f = &s->families[0];
 
 	forget_rows(s);
@@ -862,7 +862,7 @@ scan_run_next(wide_scan *s)
 			wide_status st = r->w.row < r->w.end ? run_read(s, f) : WIDE_OK;
 
 			if (st == WIDE_INTERRUPTED)
-				TRY(scan_run_drop(s));
+				TRY(scan_block_drop(s));
 			if (st != WIDE_OK || s->ahead.n > 0)
 				return st;
 			if (r->w.row < r->w.end)
@@ -873,7 +873,7 @@ scan_run_next(wide_scan *s)
 		{
 			if (s->range >= s->nranges)
 				return WIDE_END;
-			TRY(scan_open_range(s));
+			TRY(scan_range_open(s));
 			if (!s->open)
 				continue;
 		}

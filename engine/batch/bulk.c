@@ -1,31 +1,32 @@
 /*
- * load.c - sorted files straight from a large batch, before its commit.
+ * bulk.c - sorted files straight from a large batch, before its commit.
  *
- * The files are complete when load_write returns; the batch links them at its
+ * The files are complete when bulk_write returns; the batch links them at its
  * commit, when their entries get the commit's seq (global_seq), or discards
  * them.  Until then only this process knows them; when it dies they are orphans
  * that recovery removes.
  *
- * Their bytes go into the log too (load_log), before the record that links
+ * Their bytes go into the log too (bulk_log), before the record that links
  * them: so whoever has the log alone, a standby or an archive, has them.  And
  * then they are not synced by the transaction but by the edit that lists them
- * (load_sync, FILE_UNSYNCED): until that edit the log is needed from the link
+ * (sst_file_sync, FILE_UNSYNCED): until that edit the log is needed from the link
  * on, and a recovery writes the file again from the log, whatever the disk has
  * of it.  A file that is not logged is synced here.
  *
- * Locking: LOCK_COMMIT for each record of load_log.
+ * Locking: LOCK_COMMIT for each record of bulk_log.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "engine/batch/load.h"
-#include "engine/base/aside.h"
+#include "engine/batch/bulk.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/helper.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
@@ -45,9 +46,9 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_meta **files, int *n)
+bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a, file_meta **files, int *n)
 {
-	output		o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = work_file_bytes};
+	output		o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = output_file_bytes};
 	buffer		all = {0};
 	wide_family_id family,
 				current = 0;
@@ -58,16 +59,16 @@ load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_
 
 	*files = NULL;
 	*n = 0;
-	TRY(shm_check(db));
+	TRY(segment_check(db));
 	atomic_fetch_add(&db->seg->set.loading, 1);
 	while ((st = next(arg, &family, &e)) == WIDE_OK)
 	{
 		if (++count % WORK_SLICE == 0)
 		{
-			TRY_GOTO(shm_check(db));
-			if (interrupted(db))
+			TRY_GOTO(segment_check(db));
+			if (host_interrupted(db))
 			{
-				st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+				st = status_fail(WIDE_INTERRUPTED, "interrupted");
 				goto done;
 			}
 		}
@@ -78,7 +79,7 @@ load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_
 			exists = catalog_delta_family_any(db, family, &o.family);
 			/* not found because the catalog cannot be read, that is no answer */
 			if (!exists)
-				TRY_GOTO(shm_check(db));
+				TRY_GOTO(segment_check(db));
 		}
 		/* the batch has made this family and dropped it again */
 		if (!exists)
@@ -89,14 +90,14 @@ load_write(wide_db *db, load_next_fn next, void *arg, bool sync, aside *a, file_
 		goto done;
 	TRY_GOTO(family_done(&o, &all));
 	if (all.len > 0 && sync)
-		st = sst_sync_dir(db);
+		st = sst_file_sync_dir(db);
 	else
 		st = WIDE_OK;
 done:
 	if (st != WIDE_OK)
 	{
 		output_discard(&o);
-		load_discard(db, (file_meta *) all.data, (int) (all.len / sizeof(file_meta)));
+		bulk_discard(db, (file_meta *) all.data, (int) (all.len / sizeof(file_meta)));
 		buffer_free(&all);
 		return st;
 	}
@@ -127,15 +128,15 @@ log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, s
 	if (got < 0)
 		return os_fail(got, "read file", "of a large transaction");
 	if ((size_t) got != *n)
-		return wide_fail(WIDE_CORRUPT, "file %08llx: it has become shorter", (unsigned long long) f->number);
-	record_file(head, f->number, off, f->bytes);
+		return status_fail(WIDE_CORRUPT, "file %08llx: it has become shorter", (unsigned long long) f->number);
+	payload_record_file(head, f->number, off, f->bytes);
 	parts[1].len = *n;
-	TRY(shm_lock(db, LOCK_COMMIT));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	/* before the record exists, so that no flush lets the log go */
 	if (atomic_load(&db->slot->prepare_lsn) == 0)
 		atomic_store(&db->slot->prepare_lsn, db->log.end(db->log.ctx));
 	st = db->log.append(db->log.ctx, false, parts, 2, &lsn);
-	shm_unlock(db, LOCK_COMMIT);
+	segment_unlock(db, LOCK_COMMIT);
 	if (st != WIDE_OK)
 		wide_poison(db, "the log could not be written");
 	return st;
@@ -149,14 +150,14 @@ log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 	wide_status st = WIDE_OK;
 	int			fd;
 
-	sst_path(db, f->number, path, sizeof path);
+	sst_file_path(db, f->number, path, sizeof path);
 	fd = db->os->open(db->os, path, O_RDONLY);
 	if (fd < 0)
 		return os_fail(fd, "open file", path);
 	for (uint64_t off = 0; off < f->bytes && st == WIDE_OK; off += n)
 	{
-		if (interrupted(db))
-			st = wide_fail(WIDE_INTERRUPTED, "interrupted");
+		if (host_interrupted(db))
+			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 		else
 			st = log_chunk(db, fd, f, off, buf, &n);
 		kill_point("load-logged");
@@ -166,17 +167,17 @@ log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 }
 
 wide_status
-load_log(wide_db *db, const file_meta *files, int n)
+bulk_log(wide_db *db, const file_meta *files, int n)
 {
 	uint8_t    *buf = malloc(FILE_CHUNK);
 	wide_status st = WIDE_OK;
 
 	if (buf == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	for (int i = 0; i < n && st == WIDE_OK; i++)
 	{
 		st = log_one(db, &files[i], buf);
-		stat_add(db, STAT_LOG_BYTES, files[i].bytes);
+		counter_add(db, COUNTER_LOG_BYTES, files[i].bytes);
 	}
 	free(buf);
 	return st;
@@ -188,31 +189,31 @@ load_log(wide_db *db, const file_meta *files, int n)
  * started again.  That is all that is lost when this fails.
  */
 void
-load_give_up(wide_db *db, const file_meta *files, int n)
+bulk_give_up(wide_db *db, const file_meta *files, int n)
 {
 	uint8_t		head[RECORD_FILE_HEAD];
 	wide_bytes	part = {head, sizeof(head)};
 	uint64_t	lsn;
 
-	for (int i = 0; i < n && shm_lock(db, LOCK_COMMIT) == WIDE_OK; i++)
+	for (int i = 0; i < n && segment_lock(db, LOCK_COMMIT) == WIDE_OK; i++)
 	{
-		record_file(head, files[i].number, 0, 0);
+		payload_record_file(head, files[i].number, 0, 0);
 		(void) db->log.append(db->log.ctx, false, &part, 1, &lsn);
-		shm_unlock(db, LOCK_COMMIT);
+		segment_unlock(db, LOCK_COMMIT);
 	}
 }
 
 void
-load_discard(wide_db *db, const file_meta *files, int n)
+bulk_discard(wide_db *db, const file_meta *files, int n)
 {
 	char		path[1100];
 	uint32_t	loading = atomic_load(&db->seg->set.loading);
 
-	for (int i = 0; i < n && shm_check(db) == WIDE_OK; i++)
+	for (int i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 	{
-		sst_path(db, files[i].number, path, sizeof path);
+		sst_file_path(db, files[i].number, path, sizeof path);
 		db->os->unlink(db->os, path);
-		sst_forget(db, files[i].number);
+		sst_reader_forget(db, files[i].number);
 	}
 	while (loading > 0 && !atomic_compare_exchange_weak(&db->seg->set.loading, &loading, loading - 1))
 		;

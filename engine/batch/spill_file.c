@@ -1,5 +1,5 @@
 /*
- * run.c - sorted runs: what a transaction has written and its memory does not
+ * spill_file.c - sorted runs: what a transaction has written and its memory does not
  * hold, in temporary files.
  *
  * A run is written once, in order of (family, key), and read through cursors.
@@ -35,7 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/batch/run.h"
+#include "engine/batch/spill_file.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -54,7 +54,7 @@
 #define FILTER_ROWS	(512 * 1024)	/* no filter for more */
 #define FILTER_BITS	10
 
-uint32_t	run_block_bytes = 32 * 1024;	/* at least */
+uint32_t	spill_file_block_bytes = 32 * 1024;	/* at least */
 
 enum entry_bits
 {
@@ -76,7 +76,7 @@ typedef struct place
 	uint64_t	seq;
 } place;
 
-struct own_run
+struct spill_file
 {
 	wide_db    *db;
 	int			fd;
@@ -88,9 +88,9 @@ struct own_run
 	buffer		filter;			/* of the rows; empty: none */
 };
 
-struct run_writer
+struct spill_file_writer
 {
-	own_run    *run;
+	spill_file    *run;
 	uint32_t	block;			/* bytes of a block */
 	buffer		out;			/* blocks not written yet; the last may be open */
 	size_t		open;			/* where in out the open block begins; SIZE_MAX none */
@@ -108,11 +108,11 @@ struct run_writer
 static wide_status
 run_damaged(const char *what)
 {
-	return wide_fail(WIDE_CORRUPT, "a temporary file of the transaction: %s", what);
+	return status_fail(WIDE_CORRUPT, "a temporary file of the transaction: %s", what);
 }
 
 void
-run_unref(own_run *r)
+spill_file_unref(spill_file *r)
 {
 	if (r == NULL || --r->refs > 0)
 		return;
@@ -124,42 +124,42 @@ run_unref(own_run *r)
 	free(r);
 }
 
-own_run *
-run_ref(own_run *r)
+spill_file *
+spill_file_ref(spill_file *r)
 {
 	r->refs++;
 	return r;
 }
 
 uint64_t
-run_bytes(const own_run *r)
+spill_file_bytes(const spill_file *r)
 {
 	return r->bytes;
 }
 
 size_t
-run_memory(const own_run *r)
+spill_file_memory(const spill_file *r)
 {
 	return sizeof(*r) + r->places_cap * sizeof(place) + r->keys.cap + r->filter.cap;
 }
 
 static wide_status
-run_new(wide_db *db, own_run **out)
+run_new(wide_db *db, spill_file **out)
 {
-	own_run    *r = calloc(1, sizeof(*r));
+	spill_file    *r = calloc(1, sizeof(*r));
 	char		path[1100];
 
 	if (r == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	r->db = db;
 	r->refs = 1;
-	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir, (unsigned long long) set_new_file_number(db));
+	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir, (unsigned long long) file_set_new_number(db));
 	r->fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
 	if (r->fd < 0)
 	{
 		wide_status st = os_fail(r->fd, "create file", path);
 
-		run_unref(r);
+		spill_file_unref(r);
 		return st;
 	}
 	/* if this fails recovery removes it */
@@ -171,13 +171,13 @@ run_new(wide_db *db, own_run **out)
 /* ---------------------------------------------------------------- writing */
 
 wide_status
-run_writer_open(wide_db *db, uint64_t total, run_writer **out)
+spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 {
-	run_writer *w = calloc(1, sizeof(*w));
+	spill_file_writer *w = calloc(1, sizeof(*w));
 	wide_status st;
 
 	if (w == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	st = run_new(db, &w->run);
 	if (st != WIDE_OK)
 	{
@@ -185,8 +185,8 @@ run_writer_open(wide_db *db, uint64_t total, run_writer **out)
 		return st;
 	}
 	w->block = total / BLOCKS > RUN_BLOCK_MOST ? RUN_BLOCK_MOST : (uint32_t) (total / BLOCKS);
-	if (w->block < run_block_bytes)
-		w->block = run_block_bytes;
+	if (w->block < spill_file_block_bytes)
+		w->block = spill_file_block_bytes;
 	w->open = SIZE_MAX;
 	w->filter = filter_builder_new(FILTER_BITS);
 	*out = w;
@@ -194,9 +194,9 @@ run_writer_open(wide_db *db, uint64_t total, run_writer **out)
 }
 
 static wide_status
-write_out(run_writer *w)
+write_out(spill_file_writer *w)
 {
-	own_run    *r = w->run;
+	spill_file    *r = w->run;
 	int64_t		e;
 
 	if (w->out.len == 0)
@@ -213,22 +213,22 @@ write_out(run_writer *w)
 }
 
 static wide_status
-block_end(run_writer *w)
+block_end(spill_file_writer *w)
 {
 	uint8_t    *p = w->out.data + w->open;
 	size_t		len = w->out.len - w->open;
 
 	put_u32le(p + 8, (uint32_t) (len - RUN_HEAD));
 	put_u32le(p + 12, 0);
-	put_u64le(p, wide_hash(p + 8, len - 8, w->run->bytes + w->open));
+	put_u64le(p, hash_bytes(p + 8, len - 8, w->run->bytes + w->open));
 	w->open = SIZE_MAX;
 	return w->out.len >= WRITE_BYTES ? write_out(w) : WIDE_OK;
 }
 
 static wide_status
-block_begin(run_writer *w, wide_family_id family, const entry *e)
+block_begin(spill_file_writer *w, wide_family_id family, const entry *e)
 {
-	own_run    *r = w->run;
+	spill_file    *r = w->run;
 	place	   *p;
 
 	if (r->nplaces == r->places_cap)
@@ -237,7 +237,7 @@ block_begin(run_writer *w, wide_family_id family, const entry *e)
 
 		p = realloc(r->places, cap * sizeof(*p));
 		if (p == NULL)
-			return wide_fail(WIDE_NOMEM, "out of memory for a transaction");
+			return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 		r->places = p;
 		r->places_cap = cap;
 	}
@@ -258,18 +258,18 @@ block_begin(run_writer *w, wide_family_id family, const entry *e)
 }
 
 static void
-note_row(run_writer *w, const entry *e)
+note_row(spill_file_writer *w, const entry *e)
 {
 	if (w->filter == NULL)
 		return;
-	if (++w->rows <= FILTER_ROWS && filter_builder_add(w->filter, wide_hash(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
+	if (++w->rows <= FILTER_ROWS && filter_builder_add(w->filter, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
 		return;
 	filter_builder_free(w->filter);
 	w->filter = NULL;
 }
 
 wide_status
-run_writer_add(run_writer *w, wide_family_id family, const entry *e)
+spill_file_writer_add(spill_file_writer *w, wide_family_id family, const entry *e)
 {
 	uint32_t	shared;
 	uint8_t		bits = e->type;
@@ -317,11 +317,11 @@ run_writer_add(run_writer *w, wide_family_id family, const entry *e)
 }
 
 void
-run_writer_abandon(run_writer *w)
+spill_file_writer_abandon(spill_file_writer *w)
 {
 	if (w == NULL)
 		return;
-	run_unref(w->run);
+	spill_file_unref(w->run);
 	filter_builder_free(w->filter);
 	buffer_free(&w->out);
 	buffer_free(&w->key);
@@ -329,7 +329,7 @@ run_writer_abandon(run_writer *w)
 }
 
 wide_status
-run_writer_finish(run_writer *w, own_run **out)
+spill_file_writer_finish(spill_file_writer *w, spill_file **out)
 {
 	wide_bytes	bits = {NULL, 0};
 	wide_status st = WIDE_OK;
@@ -343,25 +343,25 @@ run_writer_finish(run_writer *w, own_run **out)
 	if (st == WIDE_OK && bits.len > 0)
 		st = buffer_append(&w->run->filter, bits.data, bits.len);
 	if (st == WIDE_OK)
-		*out = run_ref(w->run);
-	run_writer_abandon(w);
+		*out = spill_file_ref(w->run);
+	spill_file_writer_abandon(w);
 	return st;
 }
 
 /* ---------------------------------------------------------------- reading */
 
 void
-run_cursor_open(run_cursor *c, own_run *r)
+spill_file_cursor_open(spill_file_cursor *c, spill_file *r)
 {
 	memset(c, 0, sizeof(*c));
-	c->run = run_ref(r);
+	c->run = spill_file_ref(r);
 	c->place = UINT32_MAX;
 }
 
 void
-run_cursor_close(run_cursor *c)
+spill_file_cursor_close(spill_file_cursor *c)
 {
-	run_unref(c->run);
+	spill_file_unref(c->run);
 	buffer_free(&c->block);
 	buffer_free(&c->key);
 	memset(c, 0, sizeof(*c));
@@ -369,9 +369,9 @@ run_cursor_close(run_cursor *c)
 
 /* Have the block under the cursor, before its first entry. */
 static wide_status
-load_block(run_cursor *c, uint32_t i)
+load_block(spill_file_cursor *c, uint32_t i)
 {
-	own_run    *r = c->run;
+	spill_file    *r = c->run;
 	uint64_t	off = r->places[i].off,
 				end = i + 1 < r->nplaces ? r->places[i + 1].off : r->bytes;
 	int64_t		got;
@@ -390,7 +390,7 @@ load_block(run_cursor *c, uint32_t i)
 	if (got < 0)
 		return os_fail(got, "read", "a temporary file of the transaction");
 	if ((uint64_t) got != end - off || get_u32le(c->block.data + 8) != end - off - RUN_HEAD ||
-		get_u64le(c->block.data) != wide_hash(c->block.data + 8, (size_t) (end - off) - 8, off))
+		get_u64le(c->block.data) != hash_bytes(c->block.data + 8, (size_t) (end - off) - 8, off))
 		return run_damaged("a block is damaged");
 	c->block.len = (size_t) (end - off);
 	c->place = i;
@@ -399,7 +399,7 @@ load_block(run_cursor *c, uint32_t i)
 
 /* The next entry of the block; not valid at its end. */
 static wide_status
-step(run_cursor *c)
+step(spill_file_cursor *c)
 {
 	const uint8_t *p = c->block.data + c->next,
 			   *end = c->block.data + c->block.len;
@@ -458,7 +458,7 @@ step(run_cursor *c)
 }
 
 wide_status
-run_next(run_cursor *c)
+spill_file_next(spill_file_cursor *c)
 {
 	TRY(step(c));
 	if (c->valid || c->place + 1 >= c->run->nplaces)
@@ -468,7 +468,7 @@ run_next(run_cursor *c)
 }
 
 wide_status
-run_first(run_cursor *c)
+spill_file_first(spill_file_cursor *c)
 {
 	TRY(load_block(c, 0));
 	return step(c);
@@ -482,7 +482,7 @@ order(wide_family_id af, const entry *a, wide_family_id bf, const entry *b)
 
 /* The last block that begins before the target; the first one when none does. */
 static uint32_t
-find_block(const own_run *r, wide_family_id family, const entry *to)
+find_block(const spill_file *r, wide_family_id family, const entry *to)
 {
 	uint32_t	lo = 0,
 				hi = r->nplaces;
@@ -502,19 +502,19 @@ find_block(const own_run *r, wide_family_id family, const entry *to)
 }
 
 wide_status
-run_seek(run_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+spill_file_seek(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	TRY(load_block(c, find_block(c->run, family, &to)));
 	do
-		TRY(run_next(c));
+		TRY(spill_file_next(c));
 	while (c->valid && order(c->family, &c->e, family, &to) < 0);
 	return WIDE_OK;
 }
 
 wide_status
-run_row_before(run_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row)
+spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
 	entry		to = {.ukey = ukey, .klen = klen, .ts = INT64_MAX, .seq = UINT64_MAX, .type = UINT8_MAX};
 	bool		found = false;
@@ -540,8 +540,8 @@ run_row_before(run_cursor *c, wide_family_id family, const uint8_t *ukey, uint32
 }
 
 bool
-run_may_have_row(const own_run *r, const uint8_t *row, uint32_t rowlen)
+spill_file_may_have_row(const spill_file *r, const uint8_t *row, uint32_t rowlen)
 {
 	return r->filter.len == 0 ||
-		filter_may_contain(r->filter.data, (uint32_t) r->filter.len, wide_hash(row, rowlen, FILTER_SEED_ROW));
+		filter_may_contain(r->filter.data, (uint32_t) r->filter.len, hash_bytes(row, rowlen, FILTER_SEED_ROW));
 }

@@ -1,7 +1,7 @@
 /*
- * view_compact.c - what of a family's entries a compaction keeps.
+ * retention.c - what of a family's entries a compaction keeps.
  *
- * The rules and why they are right are at the top of view.c.  Entries come in
+ * The rules and why they are right are at the top of visibility.c.  Entries come in
  * key order; what stays goes out through emit in the same order, at once where
  * possible.  The rest of a column is held back when a decision depends on what
  * follows in it; beyond BUFFER_BYTES everything held is kept, which is always
@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "engine/compaction/view_compact.h"
+#include "engine/compaction/retention.h"
 #include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
@@ -19,7 +19,7 @@
 #include "engine/set/horizon.h"
 #include "engine/read/cell_versions.h"
 #include "engine/read/expiry.h"
-#include "engine/read/view.h"
+#include "engine/read/visibility.h"
 
 #define BUFFER_BYTES	((size_t) 16 << 20)
 #define UNSEEN_VERSIONS	16		/* families with more: what is above the horizon stays */
@@ -57,19 +57,19 @@ struct view
 	bool		bottom;
 	bool		exact;			/* at the bottom and nobody disregards deletes */
 	int64_t		now, expire_before;
-	view_emit_fn emit;
+	retention_emit_fn emit;
 	void	   *arg;
 	/* the row */
 	buffer		row;
-	view_delete *deletes;		/* <= horizon */
+	row_delete *deletes;		/* <= horizon */
 	int			ndeletes, deletes_cap;
 	uint64_t	family_seq;		/* newest family delete so far */
 	int64_t		family_ts;
 	/* the column */
 	buffer		ukey;
 	uint32_t	rowlen;
-	view_track	track;
-	view_delete *cdeletes;		/* column deletes <= horizon, for keep_deleted */
+	cell_versions	track;
+	row_delete *cdeletes;		/* column deletes <= horizon, for keep_deleted */
 	int			ncdeletes, cdeletes_cap;
 	uint64_t	column_seq;		/* newest column delete so far */
 	int64_t		column_ts;
@@ -80,7 +80,7 @@ struct view
 	int64_t		put_ts;
 	uint64_t	put_seq;
 	int32_t		nputs;			/* kept */
-	int32_t		ranks[FAMILY_FLOORS];	/* see view_floor_death */
+	int32_t		ranks[FAMILY_FLOORS];	/* see expiry_floor_death */
 	bool		any_put;
 	bool		above;			/* the column has entries above the horizon */
 	/* what nobody sees above the horizon, see nobody_sees */
@@ -99,16 +99,16 @@ struct view
 };
 
 void
-view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
+retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
 				 uint64_t from, uint64_t to)
 {
 	for (int i = 0; i < n; i++)
 	{
 		const file_meta *f = &all[i];
 
-		/* unknown puts only displace more (view.c): a gap is about deletes */
+		/* unknown puts only displace more (visibility.c): a gap is about deletes */
 		if ((in != NULL && in[i]) || f->tombstones == 0 || f->seq_min > to || f->seq_max < from ||
-			(hull != NULL && !files_overlap(hull, f)))
+			(hull != NULL && !file_meta_overlap(hull, f)))
 			continue;
 		if (spec->gap_to == 0 || f->seq_min < spec->gap_from)
 			spec->gap_from = f->seq_min;
@@ -118,16 +118,16 @@ view_compact_gap(view_compact_spec *spec, const file_meta *all, int n, const boo
 }
 
 wide_status
-view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, void *arg, view **out)
+retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, void *arg, view **out)
 {
 	view	   *v = calloc(1, sizeof(*v));
 
 	(void) db;
 	if (v == NULL)
-		return wide_fail(WIDE_NOMEM, "out of memory for a compaction");
+		return status_fail(WIDE_NOMEM, "out of memory for a compaction");
 	v->opt = spec->family.opt;
-	v->nfloors = view_floors_sort(spec->floors, v->floors);
-	v->horizon = spec->horizon < SEQ_OWN ? spec->horizon : SEQ_OWN - 1;
+	v->nfloors = expiry_floors_sort(spec->floors, v->floors);
+	v->horizon = spec->horizon < SEQ_BATCH ? spec->horizon : SEQ_BATCH - 1;
 	v->tombstone_seq = spec->tombstone_seq < v->horizon ? spec->tombstone_seq : v->horizon;
 	/* what is in the gap may be older than what a delete of the job masks */
 	v->bottom = spec->bottom && spec->gap_to == 0;
@@ -135,13 +135,13 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 	v->gap_to = spec->gap_to;
 	v->exact = v->bottom && !v->opt.keep_deleted;
 	v->decided = spec->known < v->horizon ? spec->known : v->horizon;
-	v->sure_deletes = view_sure_deletes(&v->opt, v->floors, v->nfloors);
+	v->sure_deletes = visibility_sure_deletes(&v->opt, v->floors, v->nfloors);
 	v->needed = NO_DELETE;
 	v->now = spec->now;
-	v->expire_before = view_expiry(spec->now, v->opt.ttl_us);
+	v->expire_before = expiry_cutoff(spec->now, v->opt.ttl_us);
 	v->emit = emit;
 	v->arg = arg;
-	view_track_init(&v->track, v->opt.versions, v->floors, v->nfloors, v->decided);
+	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, v->decided);
 	v->fewest = INT32_MAX;
 	v->fresh = spec->fresh;
 	v->known = spec->known;
@@ -163,11 +163,11 @@ view_compact_new(wide_db *db, const view_compact_spec *spec, view_emit_fn emit, 
 }
 
 void
-view_free(view *v)
+retention_free(view *v)
 {
 	if (v == NULL)
 		return;
-	view_track_free(&v->track);
+	cell_versions_free(&v->track);
 	buffer_free(&v->row);
 	buffer_free(&v->ukey);
 	buffer_free(&v->arena);
@@ -190,7 +190,7 @@ barrier_between(const view *v, uint64_t after, uint64_t upto)
 static wide_status
 barrier_note(view *v, uint64_t at)
 {
-	TRY(view_grow((void **) &v->barriers, v->nbarriers, &v->barriers_cap, sizeof(uint64_t)));
+	TRY(array_grow((void **) &v->barriers, v->nbarriers, &v->barriers_cap, sizeof(uint64_t)));
 	v->barriers[v->nbarriers++] = at;
 	return WIDE_OK;
 }
@@ -224,7 +224,7 @@ give_out(view *v, const entry *e)
 }
 
 uint64_t
-view_compact_settled(const view *v)
+retention_settled(const view *v)
 {
 	uint64_t	settled = v->decided < v->tombstone_seq ? v->decided : v->tombstone_seq;
 
@@ -297,7 +297,7 @@ compact_keep(view *v, const entry *e, enum held_kind kind, uint64_t newer)
 		TRY(held_release(v, true));
 		return give_out(v, e);
 	}
-	TRY(view_grow((void **) &v->held, v->nheld, &v->held_cap, sizeof(held)));
+	TRY(array_grow((void **) &v->held, v->nheld, &v->held_cap, sizeof(held)));
 	h = &v->held[v->nheld];
 	h->value = v->arena.len;
 	if (e->vlen > 0)
@@ -320,7 +320,7 @@ compact_column(view *v, const entry *e)
 	v->ukey.len = 0;
 	TRY(buffer_append(&v->ukey, e->ukey, e->klen));
 	v->rowlen = e->rowlen;
-	view_track_reset(&v->track);
+	cell_versions_reset(&v->track);
 	v->ncdeletes = 0;
 	v->column_seq = 0;
 	v->version_seq = v->version_seq2 = NO_DELETE;
@@ -369,7 +369,7 @@ delete_repeated(const view *v, const entry *e, uint64_t seq, int64_t ts)
 static wide_status
 compact_family_delete(view *v, const entry *e)
 {
-	view_delete *d;
+	row_delete *d;
 
 	if (e->seq > v->horizon)
 	{
@@ -384,7 +384,7 @@ compact_family_delete(view *v, const entry *e)
 		v->family_seq = e->seq;
 		v->family_ts = e->ts;
 	}
-	TRY(view_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(view_delete)));
+	TRY(array_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(row_delete)));
 	d = &v->deletes[v->ndeletes++];
 	d->ts = e->ts;
 	d->seq = e->seq;
@@ -408,7 +408,7 @@ compact_column_delete(view *v, const entry *e)
 		}
 		if (v->opt.keep_deleted)
 		{
-			TRY(view_grow((void **) &v->cdeletes, v->ncdeletes, &v->cdeletes_cap, sizeof(view_delete)));
+			TRY(array_grow((void **) &v->cdeletes, v->ncdeletes, &v->cdeletes_cap, sizeof(row_delete)));
 			v->cdeletes[v->ncdeletes].ts = e->ts;
 			v->cdeletes[v->ncdeletes].type = ENTRY_DELETE_FAMILY;	/* the same reach within a column */
 			v->cdeletes[v->ncdeletes++].seq = e->seq;
@@ -438,7 +438,7 @@ compact_alive(view *v, uint64_t from, uint64_t to)
 	/* in the gap, any moment may have a delete that we do not know */
 	if (from < v->gap_to && to > v->gap_from)
 		to = from < v->gap_from ? v->gap_from : from + 1;
-	return view_track_add(&v->track, from, to);
+	return cell_versions_add(&v->track, from, to);
 }
 
 static wide_status
@@ -451,9 +451,9 @@ compact_put(view *v, const entry *e)
 	v->any_put = true;
 	v->put_ts = e->ts;
 	v->put_seq = e->seq;
-	view_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
+	visibility_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (v->opt.keep_deleted)
-		view_row_masks(v->cdeletes, v->ncdeletes, e, &covered, &exact);
+		visibility_row_masks(v->cdeletes, v->ncdeletes, e, &covered, &exact);
 	else if (v->column_seq > e->seq)
 		return WIDE_OK;
 	if (covered <= v->sure_deletes)
@@ -465,7 +465,7 @@ compact_put(view *v, const entry *e)
 		if (d < exact)
 			exact = d;
 	}
-	if (view_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (expiry_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (e->seq < v->track.dead_end)
 		return WIDE_OK;
@@ -474,7 +474,7 @@ compact_put(view *v, const entry *e)
 		to = MOMENT_END;
 	if (again && newer < to)
 		to = newer;
-	death = view_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+	death = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
 	/* the changes up to `decided` only: before a later one there may be deletes that are not in the job */
 	if (death > v->decided)
 		death = to;
@@ -487,11 +487,11 @@ compact_put(view *v, const entry *e)
 	}
 	if ((exact != NO_DELETE || death < to) && v->exact)
 		return WIDE_OK;
-	return compact_keep(v, e, v->bottom && view_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
+	return compact_keep(v, e, v->bottom && expiry_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
 }
 
 /*
- * A put above the horizon: displaced before anybody's snapshot?  See view.c.  Of
+ * A put above the horizon: displaced before anybody's snapshot?  See visibility.c.  Of
  * the puts above the horizon it is told here which were the last.
  */
 static bool
@@ -526,7 +526,7 @@ nobody_sees(view *v, const entry *e)
 }
 
 wide_status
-view_compact_feed(view *v, const entry *e)
+retention_feed(view *v, const entry *e)
 {
 	if (e->klen != v->ukey.len || memcmp(e->ukey, v->ukey.data, e->klen) != 0)
 	{
@@ -556,7 +556,7 @@ view_compact_feed(view *v, const entry *e)
 }
 
 wide_status
-view_compact_end(view *v)
+retention_end(view *v)
 {
 	TRY(held_release(v, false));
 	v->ukey.len = 0;

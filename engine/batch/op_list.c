@@ -1,0 +1,514 @@
+/*
+ * op_list.c - a transaction's operations in memory, and all of them as one stream.
+ *
+ * In memory operations are nodes of a skip list (memtable.c), written one behind the
+ * other in reserved address space, which costs memory only as far as it is
+ * touched and never moves.  They are linked into the list only when a source
+ * wants to read them: a load that nobody looks at until it commits is sorted
+ * once instead, which costs a tenth.
+ *
+ * Sorting.  Nodes that follow each other in memory, and are of one family and
+ * row (the cells of a row as INSERT writes them), are a unit.  Units are sorted
+ * by sixteen bytes of their rows that differ early, the first eight by radix.  To
+ * look at the rows themselves would be a cache miss for each; that is done only
+ * where the sixteen bytes are equal.  Units of the same row are joined.
+ *
+ * A merge is a heap of streams: the list or the sorted units, and a cursor for
+ * each run.  The bytes of what comes from a list stay, those from a run do not.
+ *
+ * Locking: none; the batch belongs to one process.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "engine/batch/op_list.h"
+#include "engine/base/bytes.h"
+#include "engine/base/entry.h"
+#include "engine/base/pool.h"
+#include "engine/base/status.h"
+#include "engine/set/memtable.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/op.h"
+
+#define ARENA_BYTES		((uint64_t) 8 << 30)
+#define ARENA_LEAST		((uint64_t) 64 << 20)
+#define ARENA_KEEP		((uint64_t) 1 << 20)	/* stays in memory for the next batch */
+
+wide_status
+op_list_no_memory(void)
+{
+	return status_fail(WIDE_NOMEM, "out of memory for a transaction");
+}
+
+/* ------------------------------------------------------------------- lists */
+
+/* One arena is kept for the process's next list: mapping and first touch cost more than a small transaction. */
+static uint8_t *spare;
+static uint64_t spare_bytes;
+
+static wide_status
+arena_take(op_list *l)
+{
+	uint64_t	bytes = ARENA_BYTES;
+	void	   *p = MAP_FAILED;
+
+	if (spare != NULL)
+	{
+		l->base = spare;
+		l->capacity = spare_bytes;
+		spare = NULL;
+		return WIDE_OK;
+	}
+	for (; bytes >= ARENA_LEAST && p == MAP_FAILED; bytes /= 4)
+	{
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p != MAP_FAILED)
+			l->capacity = bytes;
+	}
+	if (p == MAP_FAILED)
+		return status_fail(WIDE_NOMEM, "no address space for a transaction's changes");
+	l->base = p;
+	return WIDE_OK;
+}
+
+wide_status
+op_list_new(op_list **out)
+{
+	op_list   *l = pool_alloc(sizeof(*l));
+	wide_status st;
+
+	if (l == NULL)
+		return op_list_no_memory();
+	st = arena_take(l);
+	if (st != WIDE_OK)
+	{
+		pool_free(l, sizeof(*l));
+		return st;
+	}
+	op_list_reset(l);
+	*out = l;
+	return WIDE_OK;
+}
+
+void
+op_list_reset(op_list *l)
+{
+	if (l->end > l->touched)
+		l->touched = l->end;
+	memtable_init(&l->m, &l->table, l->base, l->capacity);
+	memset(&l->hint, 0, sizeof(l->hint));
+	l->start = l->end = l->linked = (atomic_load(&l->table.used) + 7) & ~(uint64_t) 7;
+	l->first_op = l->linked_op = UINT64_MAX;
+	l->nodes = l->rows = 0;
+}
+
+static void
+list_free(op_list *l)
+{
+	if (spare != NULL)
+		munmap(l->base, l->capacity);
+	else
+	{
+		if (l->end > ARENA_KEEP || l->touched > ARENA_KEEP)
+			madvise(l->base + ARENA_KEEP, l->capacity - ARENA_KEEP, MADV_DONTNEED);
+		spare = l->base;
+		spare_bytes = l->capacity;
+	}
+	pool_free(l, sizeof(*l));
+}
+
+void
+op_list_retire(op_list *l)
+{
+	if (l == NULL)
+		return;
+	l->retired = true;
+	if (l->users == 0)
+		list_free(l);
+}
+
+void
+op_list_leave(op_list *l)
+{
+	if (l != NULL && --l->users == 0 && l->retired)
+		list_free(l);
+}
+
+void
+op_list_link(op_list *l, uint64_t mark)
+{
+	memtable_cursor	c;
+
+	if (l->linked_op >= mark)
+		return;
+	memtable_cursor_open(&c, &l->m);
+	while (l->linked < l->end)
+	{
+		memtable_cursor_at(&c, memtable_written(l->linked));
+		l->linked_op = op_number(c.e.seq);
+		if (l->linked_op >= mark)
+			return;
+		memtable_link(&l->m, l->linked, &l->hint);
+		l->linked = memtable_node_end(&c);
+	}
+	l->linked_op = UINT64_MAX;
+}
+
+/* ----------------------------------------------------------------- sorting */
+
+void
+op_list_sorted_free(op_sorted *s)
+{
+	free(s->units);
+	free(s->flat);
+	memset(s, 0, sizeof(*s));
+}
+
+static inline bool
+same_row(const entry *a, const entry *b)
+{
+	return a->rowlen == b->rowlen && memcmp(a->ukey, b->ukey, a->rowlen) == 0;
+}
+
+static int
+compare_refs(uint32_t a, uint32_t b, const mem *m)
+{
+	memtable_cursor	x = {.m = *m},
+				y = {.m = *m};
+
+	memtable_cursor_at(&x, a);
+	memtable_cursor_at(&y, b);
+	return op_list_entry_order(x.family, &x.e, y.family, &y.e);
+}
+
+static int
+compare_nodes(const void *a, const void *b, void *m)
+{
+	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, m);
+}
+
+/* The nodes of the unit at the end of s->flat. */
+static wide_status
+flat_append(const mem *m, op_sorted *s, const op_unit *u)
+{
+	uint32_t	n = u->n & ~UNIT_FLAT;
+	memtable_cursor	c;
+
+	if ((uint64_t) s->nflat + n > s->flat_cap)
+	{
+		uint64_t	cap = 2 * ((uint64_t) s->nflat + n) + 64;
+		uint32_t   *p = realloc(s->flat, cap * sizeof(*p));
+
+		if (p == NULL)
+			return op_list_no_memory();
+		s->flat = p;
+		s->flat_cap = (uint32_t) cap;
+	}
+	if (u->n & UNIT_FLAT)
+	{
+		memcpy(s->flat + s->nflat, s->flat + u->ref, n * sizeof(*s->flat));
+		s->nflat += n;
+		return WIDE_OK;
+	}
+	memtable_cursor_open(&c, m);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		memtable_cursor_at(&c, i == 0 ? u->ref : memtable_written(memtable_node_end(&c)));
+		s->flat[s->nflat++] = c.node;
+	}
+	return WIDE_OK;
+}
+
+/* Units [u, end) are of one row: their nodes, each for itself, become unit u. */
+static wide_status
+flatten(const mem *m, op_sorted *s, op_unit *u, const op_unit *end)
+{
+	uint32_t	first = s->nflat;
+
+	for (const op_unit *v = u; v < end; v++)
+		TRY(flat_append(m, s, v));
+	qsort_r(s->flat + first, s->nflat - first, sizeof(uint32_t), compare_nodes, (void *) m);
+	u->ref = first;
+	u->n = (s->nflat - first) | UNIT_FLAT;
+	return WIDE_OK;
+}
+
+/* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the processor's cache. */
+static wide_status
+unit_end(const mem *m, op_sorted *s, bool ordered)
+{
+	op_unit   *u = &s->units[s->nunits - 1];
+
+	return ordered ? WIDE_OK : flatten(m, s, u, u + 1);
+}
+
+static wide_status
+unit_begin(op_sorted *s, uint32_t *cap, uint32_t ref)
+{
+	if (s->nunits == *cap)
+	{
+		uint32_t	more = *cap == 0 ? 64 : 2 * *cap;
+		op_unit   *p = realloc(s->units, more * sizeof(*p));
+
+		if (p == NULL)
+			return op_list_no_memory();
+		s->units = p;
+		*cap = more;
+	}
+	s->units[s->nunits++] = (op_unit) {.ref = ref, .n = 1};
+	return WIDE_OK;
+}
+
+/* What all units have in common. */
+typedef struct shared
+{
+	wide_family_id min_family, max_family;
+	uint32_t	lcp;			/* bytes that all rows begin with */
+	memtable_cursor	first;
+} shared;
+
+static void
+note_row(shared *h, const memtable_cursor *c)
+{
+	uint32_t	n,
+				most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
+
+	h->min_family = c->family < h->min_family ? c->family : h->min_family;
+	h->max_family = c->family > h->max_family ? c->family : h->max_family;
+	n = bytes_shared(c->e.ukey, h->first.e.ukey, most);
+	h->lcp = n;
+}
+
+/* Is b of the row of a?  If so *ordered stays set only if it is above a. */
+static inline bool
+goes_on(const entry *a, const entry *b, bool *ordered)
+{
+	uint32_t	most = a->klen < b->klen ? a->klen : b->klen,
+				shared = bytes_shared(a->ukey, b->ukey, most);
+
+	if (a->rowlen != b->rowlen || shared < a->rowlen)
+		return false;
+	*ordered = *ordered && (shared < most ? a->ukey[shared] < b->ukey[shared] : key_compare(a, b) < 0);
+	return true;
+}
+
+bool
+op_list_undone(const wide_batch *b, uint64_t op)
+{
+	int			lo = 0,
+				hi = b->nundone;
+
+	/* the first interval that ends behind it */
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (b->undone[mid].to <= op)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->nundone && b->undone[lo].from <= op;
+}
+
+/* Units in the order of memory, without what is undone. */
+static wide_status
+make_units(wide_batch *b, op_sorted *s, shared *h)
+{
+	op_list   *l = b->list;
+	uint32_t	cap = 0;
+	int			undone = 0;
+	bool		ordered = true,
+				open = false;
+	memtable_cursor	c,
+				last;
+
+	memtable_cursor_open(&c, &l->m);
+	last = c;
+	for (uint64_t at = l->start; at < l->end; at = memtable_node_end(&c))
+	{
+		uint64_t	op;
+		bool		gone;
+
+		memtable_cursor_at(&c, memtable_written(at));
+		op = op_number(c.e.seq);
+		while (undone < b->nundone && b->undone[undone].to <= op)
+			undone++;
+		gone = undone < b->nundone && b->undone[undone].from <= op;
+		if (open && !gone && c.family == last.family && goes_on(&last.e, &c.e, &ordered))
+		{
+			s->units[s->nunits - 1].n++;
+			last.e = c.e;
+			continue;
+		}
+		if (open)
+			TRY(unit_end(&l->m, s, ordered));
+		open = !gone;
+		ordered = true;
+		if (gone)
+			continue;
+		last = c;
+		if (s->nunits == 0)
+			*h = (shared) {.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
+		TRY(unit_begin(s, &cap, c.node));
+		note_row(h, &c);
+	}
+	return open ? unit_end(&l->m, s, ordered) : WIDE_OK;
+}
+
+/* Bytes in the order of (family, row): the family if there are several, and what follows the shared bytes. */
+static void
+unit_prefix(op_unit *u, const memtable_cursor *c, const shared *h)
+{
+	uint8_t		bytes[16] = {0};
+	uint32_t	rest = c->e.rowlen - h->lcp;
+	uint32_t	f = c->family - h->min_family,
+				most = h->max_family - h->min_family;
+	int			bits = most > 255 ? 32 : 8;	/* all of it: what is equal here is sorted by what follows */
+
+	memcpy(bytes, c->e.ukey + h->lcp, rest < 16 ? rest : 16);
+	u->prefix = get_u64be(bytes);
+	u->more = get_u64be(bytes + 8);
+	if (most > 0)
+	{
+		u->more = u->more >> bits | u->prefix << (64 - bits);
+		u->prefix = u->prefix >> bits | (uint64_t) f << (64 - bits);
+	}
+}
+
+/* By radix, the lowest byte first; bytes in which all agree are passed over. */
+static wide_status
+radix_sort(op_sorted *s)
+{
+	op_unit   *from = s->units,
+			   *to = malloc(s->nunits * sizeof(*to));
+
+	if (to == NULL)
+		return op_list_no_memory();
+	for (int shift = 0; shift < 64; shift += 8)
+	{
+		uint32_t	count[256] = {0},
+					at = 0;
+		op_unit   *swap;
+
+		for (uint32_t i = 0; i < s->nunits; i++)
+			count[from[i].prefix >> shift & 255]++;
+		if (count[from[0].prefix >> shift & 255] == s->nunits)
+			continue;
+		for (int k = 0; k < 256; k++)
+		{
+			uint32_t	n = count[k];
+
+			count[k] = at;
+			at += n;
+		}
+		for (uint32_t i = 0; i < s->nunits; i++)
+			to[count[from[i].prefix >> shift & 255]++] = from[i];
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	s->units = from;
+	free(to);
+	return WIDE_OK;
+}
+
+typedef struct sort_arg
+{
+	const mem  *m;
+	const op_sorted *s;
+} sort_arg;
+
+/* Of equal prefix.  Units of one row may come in any order. */
+static int
+compare_units(const void *a, const void *b, void *arg)
+{
+	const op_unit *x = a,
+			   *y = b;
+	const sort_arg *s = arg;
+
+	if (x->more != y->more)
+		return x->more < y->more ? -1 : 1;
+	return compare_refs(op_list_unit_node(s->s, x), op_list_unit_node(s->s, y), s->m);
+}
+
+/* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out: where they go. */
+static wide_status
+join_rows(const mem *m, op_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
+{
+	memtable_cursor	a = {.m = *m},
+				c = {.m = *m};
+
+	for (uint32_t next; i < k; i = next)
+	{
+		next = i + 1;
+		if (next < k)
+			memtable_cursor_at(&a, op_list_unit_node(s, &s->units[i]));
+		for (; next < k; next++)
+		{
+			memtable_cursor_at(&c, op_list_unit_node(s, &s->units[next]));
+			if (c.family != a.family || !same_row(&c.e, &a.e))
+				break;
+		}
+		if (next > i + 1)
+			TRY(flatten(m, s, &s->units[i], &s->units[next]));
+		s->units[(*out)++] = s->units[i];
+	}
+	return WIDE_OK;
+}
+
+static inline bool
+same_prefix(const op_unit *a, const op_unit *b)
+{
+	return a->prefix == b->prefix && a->more == b->more;
+}
+
+wide_status
+op_list_sort(wide_batch *b, op_sorted *s)
+{
+	shared		h = {0};
+	bool		ascending = true;
+	uint32_t	out = 0;
+	mem		   *m;
+	memtable_cursor	c;
+
+	if (b->list == NULL)
+		return WIDE_OK;
+	m = &b->list->m;
+	TRY(make_units(b, s, &h));
+	memtable_cursor_open(&c, m);
+	for (uint32_t i = 0; i < s->nunits; i++)
+	{
+		op_unit   *u = &s->units[i];
+
+		memtable_cursor_at(&c, op_list_unit_node(s, u));
+		unit_prefix(u, &c, &h);
+		/* with equal ones it might be the same row */
+		ascending = ascending && (i == 0 || u->prefix > u[-1].prefix || (u->prefix == u[-1].prefix && u->more > u[-1].more));
+	}
+	if (ascending)
+		return WIDE_OK;
+	TRY(radix_sort(s));
+	for (uint32_t i = 0, k; i < s->nunits; i = k)
+	{
+		for (k = i + 1; k < s->nunits && s->units[k].prefix == s->units[i].prefix; k++)
+			;
+		if (k > i + 1)
+			qsort_r(s->units + i, k - i, sizeof(op_unit), compare_units, &(sort_arg) {m, s});
+	}
+	for (uint32_t i = 0, k; i < s->nunits; i = k)
+	{
+		for (k = i + 1; k < s->nunits && same_prefix(&s->units[i], &s->units[k]); k++)
+			;
+		TRY(join_rows(m, s, i, k, &out));
+	}
+	s->nunits = out;
+	return WIDE_OK;
+}
+
+/* ----------------------------------------------------------------- streams */
+
+/* ------------------------------------------------------------------- merge */
+
+/* ----------------------------------------------------------------- columns */

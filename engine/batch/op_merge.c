@@ -1,0 +1,439 @@
+/* op_merge.c - the operations of a batch in key order: its list in memory merged with its spill files */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/batch/op_merge.h"
+#include "engine/base/array.h"
+#include "engine/base/buffer.h"
+#include "engine/base/entry.h"
+#include "engine/base/key.h"
+#include "engine/base/status.h"
+#include "engine/set/memtable.h"
+#include "engine/batch/batch.h"
+#include "engine/batch/op.h"
+#include "engine/batch/op_list.h"
+#include "engine/batch/spill_file.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PIECE_BYTES		((uint32_t) 64 * 1024)
+
+#define PREFETCH		3				/* units ahead */
+
+enum stream_kind { STREAM_LIST, STREAM_SORTED, STREAM_RUN };
+
+static void
+list_current(op_stream *s)
+{
+	s->valid = memtable_valid(&s->c);
+	s->family = s->c.family;
+	s->e = s->c.e;
+}
+
+static void
+sorted_current(op_stream *s)
+{
+	const op_unit *u = &s->sorted->units[s->unit];
+
+	s->valid = s->unit < s->sorted->nunits;
+	if (!s->valid)
+		return;
+	if (s->done == 0)
+	{
+		/* the next units are anywhere in memory */
+		if (s->unit + PREFETCH < s->sorted->nunits)
+		{
+			const uint8_t *p = s->list->base + (uint64_t) op_list_unit_node(s->sorted, &u[PREFETCH]) * 8;
+
+			for (int line = 0; line < 5; line++)
+				__builtin_prefetch(p + 64 * line);
+		}
+	}
+	if (u->n & UNIT_FLAT)
+		memtable_cursor_at(&s->c, s->sorted->flat[u->ref + s->done]);
+	else
+		memtable_cursor_at(&s->c, s->done == 0 ? u->ref : memtable_written(memtable_node_end(&s->c)));
+	s->family = s->c.family;
+	s->e = s->c.e;
+}
+
+static void
+run_current(op_stream *s)
+{
+	s->valid = s->run.valid;
+	s->family = s->run.family;
+	s->e = s->run.e;
+}
+
+static wide_status
+stream_first(op_stream *s)
+{
+	switch (s->kind)
+	{
+		case STREAM_LIST:
+			memtable_first(&s->c);
+			list_current(s);
+			return WIDE_OK;
+		case STREAM_SORTED:
+			s->unit = s->done = 0;
+			sorted_current(s);
+			return WIDE_OK;
+		default:
+			TRY(spill_file_first(&s->run));
+			run_current(s);
+			return WIDE_OK;
+	}
+}
+
+static wide_status
+stream_next(op_stream *s)
+{
+	switch (s->kind)
+	{
+		case STREAM_LIST:
+			memtable_next(&s->c);
+			list_current(s);
+			return WIDE_OK;
+		case STREAM_SORTED:
+			if (++s->done == (s->sorted->units[s->unit].n & ~UNIT_FLAT))
+			{
+				s->unit++;
+				s->done = 0;
+			}
+			sorted_current(s);
+			return WIDE_OK;
+		default:
+			TRY(spill_file_next(&s->run));
+			run_current(s);
+			return WIDE_OK;
+	}
+}
+
+/* Of lists and runs only. */
+static wide_status
+stream_seek(op_stream *s, wide_family_id family, const uint8_t *ukey, uint32_t klen)
+{
+	if (s->kind == STREAM_LIST)
+	{
+		memtable_seek(&s->c, family, ukey, klen, INT64_MAX, SEQ_MAX);
+		list_current(s);
+		return WIDE_OK;
+	}
+	TRY(spill_file_seek(&s->run, family, ukey, klen, INT64_MAX, SEQ_MAX));
+	run_current(s);
+	return WIDE_OK;
+}
+
+static wide_status
+merge_room(op_merge *m, int n)
+{
+	m->streams = calloc((size_t) n + 1, sizeof(*m->streams));
+	m->heap = calloc((size_t) n + 1, sizeof(*m->heap));
+	return m->streams != NULL && m->heap != NULL ? WIDE_OK : op_list_no_memory();
+}
+
+static void
+add_run(op_merge *m, spill_file *r)
+{
+	op_stream *s = &m->streams[m->n++];
+
+	s->kind = STREAM_RUN;
+	spill_file_cursor_open(&s->run, r);
+	m->copies = true;
+}
+
+wide_status
+op_merge_open(wide_batch *b, const op_sorted *sorted, uint64_t mark, op_merge *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->b = b;
+	m->mark = mark;
+	TRY(merge_room(m, b->nruns + 1));
+	if (b->list != NULL && mark > b->list->first_op)
+	{
+		op_stream *s = &m->streams[m->n++];
+
+		s->kind = sorted != NULL ? STREAM_SORTED : STREAM_LIST;
+		s->sorted = sorted;
+		s->list = b->list;
+		s->list->users++;
+		memtable_cursor_open(&s->c, &b->list->m);
+	}
+	for (int i = 0; i < b->nruns; i++)
+		add_run(m, b->runs[i].run);
+	return WIDE_OK;
+}
+
+wide_status
+op_merge_files(wide_batch *b, int from, int to, op_merge *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->b = b;
+	m->mark = UINT64_MAX;
+	TRY(merge_room(m, to - from));
+	for (int i = from; i < to; i++)
+		add_run(m, b->runs[i].run);
+	return WIDE_OK;
+}
+
+void
+op_merge_close(op_merge *m)
+{
+	for (int i = 0; i < m->n; i++)
+	{
+		if (m->streams[i].kind == STREAM_RUN)
+			spill_file_cursor_close(&m->streams[i].run);
+		op_list_leave(m->streams[i].list);
+	}
+	free(m->streams);
+	free(m->heap);
+	memset(m, 0, sizeof(*m));
+}
+
+static inline bool
+before(const op_stream *a, const op_stream *b)
+{
+	return op_list_entry_order(a->family, &a->e, b->family, &b->e) < 0;
+}
+
+static void
+sift(op_merge *m, int i)
+{
+	op_stream *s = m->heap[i];
+
+	for (;;)
+	{
+		int			child = 2 * i + 1;
+
+		if (child >= m->nheap)
+			break;
+		if (child + 1 < m->nheap && before(m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!before(m->heap[child], s))
+			break;
+		m->heap[i] = m->heap[child];
+		i = child;
+	}
+	m->heap[i] = s;
+}
+
+static void
+heap_build(op_merge *m)
+{
+	m->nheap = 0;
+	for (int i = 0; i < m->n; i++)
+		if (m->streams[i].valid)
+			m->heap[m->nheap++] = &m->streams[i];
+	for (int i = m->nheap / 2 - 1; i >= 0; i--)
+		sift(m, i);
+}
+
+wide_status
+op_merge_first(op_merge *m)
+{
+	m->nheap = 0;
+	for (int i = 0; i < m->n; i++)
+		TRY(stream_first(&m->streams[i]));
+	heap_build(m);
+	return WIDE_OK;
+}
+
+wide_status
+op_merge_seek(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+			   const uint8_t *row, uint32_t rowlen)
+{
+	m->nheap = 0;
+	for (int i = 0; i < m->n; i++)
+	{
+		op_stream *s = &m->streams[i];
+
+		if (s->kind == STREAM_LIST)
+			op_list_link(s->list, m->mark);
+		if (s->kind == STREAM_RUN && row != NULL && !spill_file_may_have_row(s->run.run, row, rowlen))
+			s->valid = false;
+		else
+			TRY(stream_seek(s, family, ukey, klen));
+	}
+	heap_build(m);
+	return WIDE_OK;
+}
+
+wide_status
+op_merge_next(op_merge *m)
+{
+	wide_status st;
+
+	if (m->nheap == 0)
+		return WIDE_OK;
+	st = stream_next(m->heap[0]);
+	if (st != WIDE_OK)
+	{
+		m->nheap = 0;
+		return st;
+	}
+	if (!m->heap[0]->valid)
+		m->heap[0] = m->heap[--m->nheap];
+	if (m->nheap > 1)
+		sift(m, 0);
+	return WIDE_OK;
+}
+
+wide_status
+op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row, buffer *scratch)
+{
+	bool		found = false;
+
+	m->nheap = 0;
+	row->len = 0;
+	for (int i = 0; i < m->n; i++)
+	{
+		op_stream *s = &m->streams[i];
+
+		scratch->len = 0;
+		s->valid = false;
+		if (s->kind == STREAM_RUN)
+		{
+			wide_status st = spill_file_row_before(&s->run, family, ukey, klen, scratch);
+
+			if (st == WIDE_END)
+				continue;
+			TRY(st);
+		}
+		else
+		{
+			op_list_link(s->list, m->mark);
+			memtable_seek_before(&s->c, family, ukey, klen);
+			if (!memtable_valid(&s->c) || s->c.family != family)
+				continue;
+			TRY(buffer_append(scratch, s->c.e.ukey, s->c.e.rowlen));
+		}
+		if (found && ukey_compare(row->data, row->len, scratch->data, scratch->len) >= 0)
+			continue;
+		row->len = 0;
+		TRY(buffer_append(row, scratch->data, scratch->len));
+		found = true;
+	}
+	return found ? WIDE_OK : WIDE_END;
+}
+
+void
+op_merge_column_free(op_column *c)
+{
+	for (op_copy *p = c->pieces, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		free(p->data);
+		free(p);
+	}
+	free(c->e);
+	buffer_free(&c->key);
+	memset(c, 0, sizeof(*c));
+}
+
+void
+op_merge_column_forget(op_column *c)
+{
+	op_copy  *p = c->pieces;
+
+	if (p == NULL)
+		return;
+	p->used = 0;
+	while (p->next != NULL)
+	{
+		op_copy  *next = p->next->next;
+
+		free(p->next->data);
+		free(p->next);
+		p->next = next;
+	}
+}
+
+/* A copy that stays until its piece is freed. */
+static wide_status
+keep_value(op_column *c, entry *e)
+{
+	op_copy  *p = c->pieces;
+
+	if (e->vlen == 0)
+		return WIDE_OK;
+	if (p == NULL || p->size - p->used < e->vlen)
+	{
+		uint32_t	size = e->vlen > PIECE_BYTES ? e->vlen : PIECE_BYTES;
+
+		p = malloc(sizeof(*p));
+		if (p == NULL || (p->data = malloc(size)) == NULL)
+		{
+			free(p);
+			return op_list_no_memory();
+		}
+		p->next = c->pieces;
+		p->used = 0;
+		p->size = size;
+		c->pieces = p;
+	}
+	memcpy(p->data + p->used, e->value, e->vlen);
+	e->value = p->data + p->used;
+	p->used += e->vlen;
+	return WIDE_OK;
+}
+
+static wide_status
+column_add(op_column *c, const op_merge *m, const op_stream *s)
+{
+	bool		automatic = op_is_auto(s->e.seq);
+
+	/* of several the last counts; what is not the last masks and replaces nothing either */
+	if (automatic && c->newest >= 0)
+	{
+		if (op_number(c->e[c->newest].seq) > op_number(s->e.seq))
+			return WIDE_OK;
+		memmove(&c->e[c->newest], &c->e[c->newest + 1], (size_t) (c->n - c->newest - 1) * sizeof(entry));
+		c->n--;
+	}
+	TRY(array_grow((void **) &c->e, c->n, &c->cap, sizeof(entry)));
+	c->e[c->n] = s->e;
+	if (m->copies && s->kind == STREAM_RUN)
+		TRY(keep_value(c, &c->e[c->n]));
+	if (automatic)
+		c->newest = c->n;
+	c->n++;
+	return WIDE_OK;
+}
+
+wide_status
+op_merge_column_read(op_column *c, op_merge *m)
+{
+	c->n = 0;
+	while (c->n == 0)
+	{
+		const op_stream *s = op_merge_top(m);
+		const uint8_t *ukey;
+		uint32_t	klen;
+
+		if (s == NULL)
+			return WIDE_END;
+		c->family = s->family;
+		c->newest = -1;
+		ukey = s->e.ukey;
+		klen = s->e.klen;
+		if (m->copies)
+		{
+			c->key.len = 0;
+			TRY(buffer_append(&c->key, ukey, klen));
+			ukey = c->key.data;
+		}
+		do
+		{
+			uint64_t	op = op_number(s->e.seq);
+
+			if (op < m->mark && !batch_undone(m->b, op))
+				TRY(column_add(c, m, s));
+			TRY(op_merge_next(m));
+			s = op_merge_top(m);
+		} while (s != NULL && s->family == c->family && s->e.klen == klen && memcmp(s->e.ukey, ukey, klen) == 0);
+		for (int i = 0; i < c->n; i++)
+			c->e[i].ukey = ukey;
+	}
+	return WIDE_OK;
+}
