@@ -83,7 +83,7 @@ q "INSERT INTO lone VALUES (-1, -1)" 'SELECT pg_switch_wal()' 'SELECT pg_sleep(1
 rm -rf "$T/data.cp2"; cp -a "$T/data.cp" "$T/data.cp2"
 pitr() { printf '%s\n' "restore_command = 'cp $T/archive/%f %p'" "archive_mode = off" "recovery_target_name = 'here'" "recovery_target_action = 'promote'" >>"$1/postgresql.conf"; touch "$1/recovery.signal"; second "$1"; }
 pitr "$T/data.cp"
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ "$(there "$T/data.cp" 'SELECT pg_is_in_recovery()')" = f ] && break; sleep 0.2; done
+for _ in $(seq 20); do [ "$(there "$T/data.cp" 'SELECT pg_is_in_recovery()')" = f ] && break; sleep 0.2; done
 promised "$T/data.cp" "point in time"
 is "$(there "$T/data.cp" 'SELECT count(*) FROM lone WHERE n < 0')" "0" "point in time: and nothing later"
 stop_second "$T/data.cp"

@@ -19,7 +19,7 @@ stop immediate
 rm "$W/$newest"
 start
 is "$(q "$SUM")" "$want" "after a crash with a file lost: from the log"
-is "$(q "SELECT * FROM widetable.verify()")" "" "verify finds nothing"
+verify_store
 stop immediate
 : >"$W/$newest"
 start
@@ -58,10 +58,10 @@ for pause in 0.2 0.5 0.9 1.4; do
 	pid=$(q "SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO t%' AND pid <> pg_backend_pid()")
 	kill -9 $pid
 	wait
-	for i in 1 2 3 4 5 6 7 8 9; do like_up=$(q "SELECT 1"); [ "$like_up" = 1 ] && break; sleep 0.3; done
+	await 5 '^1$' 'SELECT 1'
 	is "$(q "$SUM")" "$want" "killed after ${pause} s: nothing of it is there"
 	is "$(files)" "$n" "no file is left"
 done
-is "$(q "SELECT * FROM widetable.verify()")" "" "verify finds nothing"
+verify_store
 grep -v 'terminated by signal 9' "$T/server.log" >"$T/s.log"; mv "$T/s.log" "$T/server.log"
 finish

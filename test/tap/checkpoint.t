@@ -25,7 +25,7 @@ consistent() {	# NAME
 	is "$(q "SELECT (SELECT max(n) FROM wlog WHERE client = 1) >= ${a1:-0} AND (SELECT max(n) FROM wlog WHERE client = 2) >= ${a2:-0}")" "t" "$1: what was acknowledged is there"
 }
 
-until [ "$(q "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ]; do sleep 0.05; done
+await 30 '^t$' "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'"
 load
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	echo 'CHECKPOINT; SELECT s.restart_lsn >= c.redo_lsn FROM widetable.pg_stat_widetable s, pg_control_checkpoint() c;'
@@ -45,7 +45,7 @@ consistent "after a fast stop"
 q "UPDATE w SET n = n + 1" "UPDATE h SET n = n - 1" >/dev/null
 stop smart; start
 consistent "after a smart stop"
-is "$(q 'SELECT * FROM widetable.verify()')" "" "verify finds nothing"
+verify_store
 
 # the cluster writes, nobody uses wide tables, not even since the server's start
 q "UPDATE w SET n = n + 1" "UPDATE h SET n = n - 1" >/dev/null

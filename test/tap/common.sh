@@ -38,6 +38,41 @@ stop_second() { "$BIN/pg_ctl" -D "$1" -m "${2:-fast}" -w -t 60 stop >/dev/null 2
 q() { q_=; for s in "$@"; do q_="$q_$s;
 "; done; printf '%s' "$q_" | timeout 60 "$BIN/psql" -XqAt -v VERBOSITY="${VERBOSITY:-default}" 2>&1; }
 
+# in_db DATABASE SQL...: like q, in another database
+in_db() { (PGDATABASE=$1; export PGDATABASE; shift; q "$@"); }
+
+# await SECONDS PATTERN SQL: polls until a line of the result matches; fails after that time
+await() { for _ in $(seq $(($1 * 10))); do q "$3" | grep -qE -- "$2" && return 0; sleep 0.1; done; return 1; }
+
+# session NAME FD: starts a psql in the background.  It reads statements from file descriptor FD of
+# the script and writes its output to $T/NAME.out; session_pid is its process number.  It ends when
+# every process that has inherited FD has closed it.
+session() {
+	rm -f "$T/$1"
+	mkfifo "$T/$1"
+	: >"$T/$1.out"
+	"$BIN/psql" -XqAt >>"$T/$1.out" 2>&1 <"$T/$1" &
+	session_pid=$!
+	eval "exec $2>\"\$T/\$1\""
+}
+# wait_output NAME PATTERN: polls until a line of the session's output matches; fails after 30 seconds
+wait_output() { for _ in $(seq 600); do grep -qE -- "$2" "$T/$1.out" && return 0; sleep 0.05; done; return 1; }
+
+# stop_lock PLACE: the advisory lock (as arguments) that holds sessions at that place of widetable.stop_at
+stop_lock() { echo "2003395685, hashtext('$1')"; }
+# await_stopped N: waits until N sessions wait for an advisory lock
+await_stopped() {
+	await 30 '^t$' "SELECT count(*) >= $1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted" && return
+	echo "not ok - $1 sessions reach a stop point"
+	BAD=1
+}
+
+# server_processes: the process numbers of the postmaster and its children
+server_processes() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$T/data/postmaster.pid")" '$1 == p || $4 == p { print $1 }'; }
+# kill_server: kills all of them at once, as a power failure does
+# shellcheck disable=SC2046
+kill_server() { kill -9 $(server_processes); while [ -n "$(server_processes)" ]; do sleep 0.05; done; }
+
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; BAD=1; fi; }
 is() {		# GOT EXPECTED NAME
 	if [ "$1" = "$2" ]; then echo "ok - $3"; else
@@ -51,6 +86,8 @@ like() {	# GOT PATTERN NAME
 		printf '%s\n' "$1" | sed 's/^/#   got      /'; printf '#   no match %s\n' "$2"
 	fi
 }
+# verify_store [PREFIX]: the title is "PREFIX: verify() finds no problem"
+verify_store() { is "$(q 'SELECT * FROM widetable.verify()')" "" "${1:+$1: }verify() finds no problem"; }
 finish() {
 	if grep -E '(PANIC|TRAP:|terminated by signal)' "$T/server.log"; then echo "not ok - the server's log is clean"; BAD=1; fi
 	exit $BAD

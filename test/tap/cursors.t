@@ -16,18 +16,15 @@ churn() {
 # run NAME QUERY FIRST CHANGE: the rows of a cursor with a rest after FIRST
 run() {
 	want=$(q "$2")
-	mkfifo "$T/in"
-	"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
-	exec 3>"$T/in"
+	session cursor 3
 	echo "BEGIN; DECLARE c CURSOR FOR $2; FETCH $3 FROM c;" >&3
-	for i in 1 2 3 4 5 6 7 8 9 10; do [ "$(wc -l <"$T/out")" = "$3" ] && break; sleep 0.2; done
+	for i in 1 2 3 4 5 6 7 8 9 10; do [ "$(wc -l <"$T/cursor.out")" = "$3" ] && break; sleep 0.2; done
 	q "$4" "SELECT widetable.flush()" "SELECT widetable.compact()" >/dev/null
 	churn
 	echo "FETCH ALL FROM c; COMMIT;" >&3
 	exec 3>&-
 	wait
-	rm "$T/in"
-	is "$(diff "$T/out" - <<-ROWS | head -n 3
+	is "$(diff "$T/cursor.out" - <<-ROWS | head -n 3
 		$want
 		ROWS
 	)" "" "$1"

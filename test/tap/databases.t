@@ -20,10 +20,10 @@ q 'CREATE DATABASE copy' >/dev/null
 r=$?
 ok $r "restore into another database"
 [ $r = 0 ] || sed 's/^/# /' "$T/restore.err"
-is "$(PGDATABASE=copy q "$SUM")" "$want" "the copy has the same rows"
-is "$(PGDATABASE=copy q "$ALTERED")" "$(q "$ALTERED")" "those of altered tables, too"
+is "$(in_db copy "$SUM")" "$want" "the copy has the same rows"
+is "$(in_db copy "$ALTERED")" "$(q "$ALTERED")" "those of altered tables, too"
 q "DELETE FROM t WHERE k = 'k1'" >/dev/null
-is "$(PGDATABASE=copy q "$SUM")" "$want" "and is a table of its own"
+is "$(in_db copy "$SUM")" "$want" "and is a table of its own"
 "$BIN/pg_dump" -s >"$T/a.sql" 2>/dev/null
 (PGDATABASE=copy; export PGDATABASE; "$BIN/pg_dump" -s >"$T/b.sql" 2>/dev/null)
 # newer pg_dump writes \restrict lines with a random word
@@ -32,9 +32,9 @@ cmp -s "$T/a2.sql" "$T/b2.sql"
 ok $? "the definitions are the same"
 
 is "$(q 'DROP DATABASE copy')" "" "DROP DATABASE does not hang on the worker"
-is "$(PGDATABASE=template1 q 'CREATE DATABASE clone TEMPLATE postgres')" "" "CREATE DATABASE from a template with wide tables"
-like "$(PGDATABASE=clone q 'SELECT count(*) FROM t')" 'not copied' "its rows are not copied by a session without the library (see template.t)"
-is "$(PGDATABASE=clone q 'TRUNCATE t' "INSERT INTO t VALUES ('a', 1, 'b')" 'SELECT k, n, v FROM t')" "a|1|b" "a table can begin empty"
+is "$(in_db template1 'CREATE DATABASE clone TEMPLATE postgres')" "" "CREATE DATABASE from a template with wide tables"
+like "$(in_db clone 'SELECT count(*) FROM t')" 'not copied' "its rows are not copied by a session without the library (see template.t)"
+is "$(in_db clone 'TRUNCATE t' "INSERT INTO t VALUES ('a', 1, 'b')" 'SELECT k, n, v FROM t')" "a|1|b" "a table can begin empty"
 is "$(q 'SELECT count(*) FROM t')" "1800" "the template's table is untouched"
 is "$(q 'BEGIN' 'DROP FOREIGN TABLE t' 'ROLLBACK' 'SELECT count(*) FROM t')" "1800" "a drop rolls back with its transaction"
 is "$(q 'SET client_min_messages = warning' 'DROP EXTENSION widetable CASCADE' "SELECT count(*) FROM pg_foreign_table")" "0" "DROP EXTENSION works"

@@ -4,11 +4,7 @@
 . "${0%/*}/common.sh"
 W=$T/data/widetable
 new_cluster 'widetable.memtable_size = 1MB'
-in_db() { d_=$1; shift; (PGDATABASE=$d_; export PGDATABASE; q "$@"); }
-await() { # SECONDS PATTERN DATABASE SQL
-	for _ in $(seq $(($1 * 5))); do in_db "$3" "$4" | grep -qE "$2" && return 0; sleep 0.2; done
-	return 1
-}
+
 bytes() { cat "$W"/*.sst 2>/dev/null | wc -c; }
 K="CREATE FOREIGN TABLE k (k int, v text) SERVER widetable OPTIONS (key 'k')"
 ROWS="INSERT INTO k SELECT g, md5(g::text) || md5((g + 1)::text) FROM generate_series(1, 5000) g"
@@ -46,21 +42,18 @@ try 'DROP SCHEMA widetable' 'DROP SCHEMA widetable CASCADE'
 
 # others have it open
 q 'CREATE EXTENSION IF NOT EXISTS widetable' "$K" "$ROWS" >/dev/null
-mkfifo "$T/in"
-"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
-psql=$!
-exec 3>"$T/in"
+session cursor 3
 printf '%s\n' 'BEGIN;' 'DECLARE c CURSOR FOR SELECT k FROM k ORDER BY k;' 'FETCH 1 FROM c;' >&3
-await 5 '^1$' postgres "SELECT count(*) FROM pg_locks WHERE relation = 'k'::regclass AND pid <> pg_backend_pid()"
+await 5 '^1$' "SELECT count(*) FROM pg_locks WHERE relation = 'k'::regclass AND pid <> pg_backend_pid()"
 like "$(q "SET lock_timeout = '300ms'" 'DROP FOREIGN TABLE k')" 'lock timeout' "a cursor in another session: DROP waits"
 like "$(q "SET lock_timeout = '300ms'" 'TRUNCATE k')" 'lock timeout' "so does TRUNCATE"
 like "$(q "SET lock_timeout = '300ms'" 'SET client_min_messages = warning' 'DROP EXTENSION widetable CASCADE')" 'lock timeout' "and DROP EXTENSION"
 q 'TRUNCATE k' 'SELECT count(*) FROM k' >"$T/truncated" &
-await 5 '^1$' postgres "SELECT count(*) FROM pg_locks WHERE relation = 'k'::regclass AND NOT granted"
+await 5 '^1$' "SELECT count(*) FROM pg_locks WHERE relation = 'k'::regclass AND NOT granted"
 printf '%s\n' 'MOVE FORWARD ALL FROM c;' 'CLOSE c;' 'DECLARE d CURSOR FOR SELECT k FROM k ORDER BY k DESC;' 'FETCH 1 FROM d;' 'TRUNCATE k;' 'DROP FOREIGN TABLE k;' 'COMMIT;' '\q' >&3
 exec 3>&-
-wait $psql
-like "$(tr '\n' ' ' <"$T/out")" '^1 5000 ERROR: .*being used by active queries' "the cursor reads to the end, and its own session cannot truncate under it"
+wait "$session_pid"
+like "$(tr '\n' ' ' <"$T/cursor.out")" '^1 5000 ERROR: .*being used by active queries' "the cursor reads to the end, and its own session cannot truncate under it"
 wait
 is "$(cat "$T/truncated")" "0" "TRUNCATE comes after"
 
@@ -83,7 +76,7 @@ is "$(cat "$T/loop")" "" "CREATE and DROP DATABASE under load"
 ms=$((($(date +%s%N) - began) / 1000000))
 [ $ms -lt 12000 ]; ok $? "which take a moment only ($ms ms)"
 is "$(cat "$T"/big.? | grep -c 'terminating connection')" "3" "the users were thrown out"
-await 15 '^2\|2$' watch "$STATE"
+(PGDATABASE=watch; await 15 '^2\|2$' "$STATE")
 ok $? "the tables of the dropped database are removed"
 wait $watch
 is "$(cat "$T/watch.load")" "" "other databases' writers noticed nothing"

@@ -2,10 +2,7 @@
 # temporary files, their client gone.  Nothing that they held is left.
 . "${0%/*}/common.sh"
 new_cluster 'widetable.memtable_size = 1MB' 'max_connections = 30'
-await() { # SECONDS PATTERN SQL
-	for _ in $(seq $(($1 * 10))); do q "$3" | grep -qE "$2" && return 0; sleep 0.1; done
-	return 1
-}
+
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"CREATE FOREIGN TABLE e (k int, v text) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (x int)' \
 	"INSERT INTO w SELECT g, repeat(md5(g::text), 3) FROM generate_series(1, 20000) g" 'SELECT widetable.flush()' \
@@ -60,13 +57,10 @@ like "$(cat "$T/out")" 'idle-in-transaction' "idle_in_transaction_session_timeou
 clean 'idle transaction'
 
 # the client goes away
-mkfifo "$T/in"
-"$BIN/psql" -XqAt <"$T/in" >/dev/null 2>&1 &
-p=$!
-exec 3>"$T/in"
+session copy 3
 { printf '%s\n' 'BEGIN;' "UPDATE w SET v = 'x' WHERE k < 100;" 'COPY e FROM stdin;'; i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); printf '%s\tx\n' $i; done; } >&3
 await 5 '^99$' 'SELECT row_locks FROM widetable.pg_stat_widetable'
-kill -KILL $p
+kill -KILL "$session_pid"
 exec 3>&-
 clean 'the client was killed in COPY'
 wait

@@ -20,8 +20,8 @@ want=$(q "$SUM")
 # a crash restart makes shared memory anew under the same postmaster
 kill -9 "$(q 'SELECT worker_pid FROM widetable.pg_stat_widetable')"
 sleep 1
-for i in 1 2 3 4 5 6 7 8 9 10; do q 'SELECT 1' >/dev/null 2>&1 && break; sleep 1; done
+await 10 '^1$' 'SELECT 1'
 is "$(q "$SUM")" "$want" "after a crash restart, preloaded"
 : >"$T/server.log"	# that one was killed on purpose
-is "$(q "SELECT * FROM widetable.verify()")" "" "verify finds nothing"
+verify_store
 finish

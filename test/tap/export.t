@@ -6,18 +6,16 @@ new_cluster "session_preload_libraries = 'widetable'" "max_connections = 30"
 q "CREATE EXTENSION widetable" "CREATE FOREIGN TABLE w (k text COLLATE \"C\", n int) SERVER widetable" "CREATE TABLE h (k int)" \
 	"INSERT INTO w SELECT 'k' || g, g FROM generate_series(1, 5) g" >/dev/null
 
-mkfifo "$T/in"
-"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
-exec 3>"$T/in"
+session exporter 3
 # ask SQL: the next line that the other session prints
 ask() {
-	n=$(($(wc -l <"$T/out") + 1))
+	n=$(($(wc -l <"$T/exporter.out") + 1))
 	printf '%s\n' "$1" >&3
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		[ "$(wc -l <"$T/out")" -ge $n ] && break
+	for _ in $(seq 20); do
+		[ "$(wc -l <"$T/exporter.out")" -ge $n ] && break
 		sleep 0.1
 	done
-	sed -n "${n}p" "$T/out"
+	sed -n "${n}p" "$T/exporter.out"
 }
 
 id=$(ask "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot();")

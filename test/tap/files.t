@@ -9,7 +9,7 @@ rows="SELECT k, n, v, more FROM t ORDER BY k, n DESC"
 # a scan that halts in the middle of its rows while somebody holds lock 77
 slow="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM (SELECT k, n, v, more,
 	CASE WHEN n = 1005 THEN pg_advisory_xact_lock_shared(77) END AS x FROM t OFFSET 0) s"
-session() { mkfifo "$T/$1"; "$BIN/psql" -XqAt >"$T/$1.out" 2>&1 <"$T/$1" & eval "exec $2>\"\$T/\$1\""; }
+
 # tell FD NAME SQL...: in that session, until all is done
 tell() {
 	tell_=$(grep -c '^done$' "$T/$2.out")
@@ -22,17 +22,15 @@ tell() {
 }
 session hold 5
 session old 6
-waiters() { q "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"; }
-until_waiting() { for i in $(seq 600); do [ "$(waiters)" -ge "$1" ] && return; sleep 0.05; done; echo "not ok - nobody halts"; BAD=1; }
+
 # halt PLACE SQL N: somebody does it, up to there; N sessions halt then
 halt() {
-	tell 5 hold "SELECT pg_advisory_lock(2003395685, hashtext('$1'))" >/dev/null
+	tell 5 hold "SELECT pg_advisory_lock($(stop_lock "$1"))" >/dev/null
 	q "SET widetable.stop_at = '$1'" "DO \$\$BEGIN $2; END\$\$" >"$T/halted" 5>&- 6>&- &
 	halted=$!
-	until_waiting "$3"
+	await_stopped "$3"
 }
 go() { tell 5 hold 'SELECT pg_advisory_unlock_all()' >/dev/null; wait "$halted"; is "$(cat "$T/halted")" "" "$1: it comes to its end"; }
-clean() { is "$(q 'SELECT object, problem FROM widetable.verify()')" "" "$1: verify finds nothing"; }
 
 # around NAME PLACE SQL: readers that began before, commits meanwhile
 around() {
@@ -44,7 +42,7 @@ around() {
 	tell 5 hold 'SELECT pg_advisory_lock(77)' >/dev/null
 	q "$slow" >"$T/slow" 5>&- 6>&- &
 	slow_=$!
-	until_waiting 1
+	await_stopped 1
 	# a snapshot from before, and a cursor in it
 	LINES_=100
 	tell 6 old 'BEGIN ISOLATION LEVEL REPEATABLE READ' "DECLARE c CURSOR FOR $rows" 'FETCH 100 FROM c' >"$T/first"
@@ -69,11 +67,11 @@ around() {
 	LINES_=1
 	is "$(cat "$T/first" "$T/rest" | md5sum)" "$(printf '%s\n' "$list" | md5sum)" "$name: its cursor goes on"
 	tell 6 old COMMIT >/dev/null
-	clean "$name"
+	verify_store "$name"
 	stop immediate
 	start
 	exec 5>&- 6>&-
-	rm -f "$T/hold" "$T/old"
+
 	session hold 5
 	session old 6
 	is "$(q "$SUM")" "$is" "$name: and after a crash"
@@ -92,7 +90,7 @@ q "UPDATE t SET v = 'newer' WHERE n % 2 = 1" 'SELECT widetable.flush()' >/dev/nu
 is=$(q "$SUM")
 go 'a file goes'
 is "$(q "$SUM")" "$is" 'a file goes: commits from meanwhile are there'
-clean 'a file goes'
+verify_store 'a file goes'
 
 # a table is dropped whose files are being compacted
 for place in compact-files compact-manifest; do
@@ -103,7 +101,7 @@ for place in compact-files compact-manifest; do
 	is "$(q "SET lock_timeout = '5s'" 'DROP FOREIGN TABLE d')" "" "$place: a table can be dropped"
 	go "a table is dropped at $place"
 	q 'SELECT widetable.flush()' 'SELECT widetable.compact()' >/dev/null
-	clean "a table is dropped at $place"
+	verify_store "a table is dropped at $place"
 	is "$(q "$SUM")" "$is" "$place: the other tables are as they were"
 	is "$(ls "$T"/data/widetable/*.sst 2>/dev/null | wc -l)" "$(q 'SELECT count(*) FROM widetable.pg_stat_widetable_files')" "$place: no file is left over"
 done

@@ -2,12 +2,10 @@
 . "${0%/*}/common.sh"
 new_cluster
 q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" "SELECT widetable.flush()" >/dev/null
-mkfifo "$T/in"
-"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
-exec 3>"$T/in"
+session reader 3
 echo "SELECT 'pid', pg_backend_pid(), count(v) FROM t;" >&3
-for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$T/out" ] && break; sleep 0.3; done
-pid=$(sed -n 's/^pid|\([0-9]*\)|2000$/\1/p' "$T/out")
+wait_output reader '^pid'
+pid=$(sed -n 's/^pid|\([0-9]*\)|2000$/\1/p' "$T/reader.out")
 like "$pid" '^[0-9]+$' "a session has read the table"
 # how many files that are gone it has open, and their bytes
 held() {
@@ -26,5 +24,5 @@ is "$bytes" 0 "and have no bytes any more"
 echo "SELECT 'again', count(v) FROM t WHERE v = 'new';" >&3
 exec 3>&-
 wait
-like "$(tail -n 1 "$T/out")" '^again.2000$' "the session reads on"
+like "$(tail -n 1 "$T/reader.out")" '^again.2000$' "the session reads on"
 finish

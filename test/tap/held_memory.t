@@ -5,12 +5,9 @@
 new_cluster "widetable.memtable_size = '1MB'"
 q 'CREATE EXTENSION widetable' "$TABLE" "CREATE FOREIGN TABLE fill (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"INSERT INTO t SELECT 'r', g, 'a' FROM generate_series(1, 5) g" >/dev/null
-mkfifo "$T/in"
-"$BIN/psql" -XqAt <"$T/in" >"$T/out" 2>&1 &
-holder=$!
-exec 3>"$T/in"
+session holder 3
 echo "BEGIN; UPDATE t SET v = repeat('x', 60000); SELECT 'locked';" >&3
-for i in 1 2 3 4 5 6 7 8 9 10; do grep -q locked "$T/out" && break; sleep 0.2; done
+wait_output holder locked
 # each waiter reads in another memtable: a third of one is written in between, three times
 for w in 1 2 3 4 5; do
 	echo "UPDATE t SET v = 'w$w' WHERE k = 'r' AND n = $w;" | "$BIN/psql" -XqAt >"$T/w$w" 2>&1 &
@@ -24,8 +21,8 @@ done
 like "$(q "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'virtualxid'")" '^5$' "five statements wait for rows"
 echo "COMMIT; SELECT 'committed';" >&3
 exec 3>&-
-for i in $(seq 1 60); do grep -q committed "$T/out" && break; sleep 0.25; done
-like "$(cat "$T/out")" committed "the transaction that they wait for commits"
+wait_output holder committed
+like "$(cat "$T/holder.out")" committed "the transaction that they wait for commits"
 wait
 is "$(q "SELECT string_agg(v, ',' ORDER BY n) FROM t" "SELECT count(*) FROM fill")" "w1,w2,w3,w4,w5
 15000" "and so does everybody else"

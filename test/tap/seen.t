@@ -5,30 +5,25 @@
 new_cluster "shared_preload_libraries = 'widetable'" "wal_writer_delay = 10s" "autovacuum = off" "checkpoint_timeout = 1h" "log_min_messages = log"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (k int)' \
 	'INSERT INTO t VALUES (1, 0)' 'SELECT widetable.flush()' 'CHECKPOINT' >/dev/null
-# the postmaster and its children
-all() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$T/data/postmaster.pid")" '$1 == p || $4 == p { print $1 }'; }
+
 # seen_after NAME FUNCTION: an increment halts before it is durable, others do something, and tell what they have seen or somebody looks; then all are killed
 seen_after() {
 	name=$1
 	shift
-	mkfifo "$T/hold" "$T/go"
-	"$BIN/psql" -XqAt >"$T/hold.out" 2>&1 <"$T/hold" &
-	exec 5>"$T/hold"
-	echo "SELECT 'held' FROM pg_advisory_lock(2003395685, hashtext('commit-unlocked'));" >&5
-	until grep -q held "$T/hold.out"; do sleep 0.05; done
+	session hold 5
+	echo "SELECT 'held' FROM pg_advisory_lock($(stop_lock commit-unlocked));" >&5
+	wait_output hold held
 	before=$(q 'SELECT n FROM t WHERE k = 1')
 	q "SET widetable.stop_at = 'commit-unlocked'" 'UPDATE t SET n = n + 1 WHERE k = 1' >/dev/null &
-	until [ -n "$(q "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")" ]; do sleep 0.05; done
+	await_stopped 1
 	is "$(q 'SELECT n FROM t WHERE k = 1')" "$before" "$name: not seen by itself"
 	told=
 	"$@"
 	seen=${told:-$(q 'SELECT n FROM t WHERE k = 1')}
 	[ -z "$told" ] || is "$told" "$((before + 1))" "$name: sees it"
-	kill -9 $(all)
-	while [ -n "$(all)" ]; do sleep 0.05; done
+	kill_server
 	exec 5>&- 6>&-
 	wait
-	rm -f "$T/hold" "$T/go"
 	start
 	now=$(q 'SELECT n FROM t WHERE k = 1')
 	is "$((now >= seen))" 1 "$name: $seen was seen, $now is there after the crash"
@@ -43,13 +38,10 @@ rolled_back() { told=$(q BEGIN "$lock" ROLLBACK); }
 refused() { told=$(q BEGIN "SELECT $before + widetable.check_and_mutate('t', 1, 'n', '=', $((before + 1)), '[]')::int" ROLLBACK); }
 # in a transaction that is open for long
 open_with() {
-	mkfifo "$T/open"
-	"$BIN/psql" -XqAt >"$T/open.out" 2>&1 <"$T/open" &
-	exec 6>"$T/open"
+	session open 6
 	echo "BEGIN; $1;" >&6
-	until [ -s "$T/open.out" ]; do sleep 0.05; done
+	wait_output open .
 	told=$(head -n 1 "$T/open.out")
-	rm "$T/open"
 }
 open_transaction() { open_with "$lock"; }
 open_function() { open_with 'SELECT f()'; }

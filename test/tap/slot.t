@@ -3,11 +3,11 @@
 SLOT="SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable'"
 # WAL goes on, and what no slot keeps is removed
 busy() { for b_ in 1 2 3; do q 'INSERT INTO h SELECT g FROM generate_series(1, 1000) g' 'SELECT pg_switch_wal()' 'CHECKPOINT' >/dev/null; done; }
-held() { for h_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do [ "$(q "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.2; done; }
+
 new_cluster "max_replication_slots = 2" "max_wal_size = 32MB" "min_wal_size = 32MB"
 q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" 'CREATE TABLE h (n int)' >/dev/null
 want=$(q "$SUM")
-held
+await 5 '^t$' "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'"
 like "$(q "SELECT pg_drop_replication_slot('widetable')")" 'is active for PID' "the slot in use cannot be dropped"
 set_conf "max_slot_wal_keep_size = 1MB"; q 'SELECT pg_reload_conf()' >/dev/null
 q "UPDATE t SET v = 'before' WHERE k = 'k1'" >/dev/null

@@ -11,7 +11,7 @@ work() {	# FROM TO: transfers between both worlds
 	i=$1; while [ "$i" -le "$2" ]; do echo "BEGIN; UPDATE h SET n = n - 1 WHERE k = $((i * 7 % 50 + 1)); UPDATE w SET n = n + 1, pad = repeat('x', 900) WHERE k = $((i * 11 % 50 + 1));
 INSERT INTO hlog VALUES ($i); COMMIT; INSERT INTO wlog VALUES ($i, $i);"; i=$((i + 1)); done | "$BIN/psql" -Xq 2>&1
 }
-caught_up() { lsn=$(q 'SELECT pg_current_wal_lsn()'); for c_ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ "$(there "$1" "SELECT pg_last_wal_replay_lsn() >= '$lsn'")" = t ] && return; sleep 0.2; done; echo "not ok - the standby follows"; BAD=1; }
+caught_up() { lsn=$(q 'SELECT pg_current_wal_lsn()'); for _ in $(seq 20); do [ "$(there "$1" "SELECT pg_last_wal_replay_lsn() >= '$lsn'")" = t ] && return; sleep 0.2; done; echo "not ok - the standby follows"; BAD=1; }
 promote() { "$BIN/pg_ctl" -D "$1" -w promote >/dev/null; }
 same='SELECT (SELECT sum(n) FROM h) + (SELECT sum(n) FROM w), (SELECT count(*) FROM hlog), (SELECT count(*) FROM wlog), (SELECT count(*) FROM big)'
 work 1 200

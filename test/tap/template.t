@@ -3,7 +3,7 @@
 # without a word.
 . "${0%/*}/common.sh"
 new_cluster
-in_db() { d_=$1; shift; (PGDATABASE=$d_; export PGDATABASE; q "$@"); }
+
 VERSIONS="SELECT family, qualifier, ts, value FROM widetable.cells('t', ROW('k3', 3), 9)"
 q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" "UPDATE t SET v = 'newer' WHERE k = 'k3'" "DELETE FROM t WHERE k = 'k4'" \
 	"CREATE FOREIGN TABLE c (k int, family text, qualifier text, ts bigint, value text) SERVER widetable OPTIONS (key 'k', layout 'cells', table_name 'shared', families '{\"f\": {\"keep_deleted\": true}}')" \

@@ -1,10 +1,7 @@
 # workers: the background worker is killed, ended, stopped, or never gets a
 # slot.  Nothing is lost, memory stays within its bounds, nobody waits for ever.
 . "${0%/*}/common.sh"
-await() { # SECONDS PATTERN SQL
-	for _ in $(seq $(($1 * 5))); do q "$3" | grep -qE "$2" && return 0; sleep 0.2; done
-	return 1
-}
+
 WORKER='SELECT worker_pid FROM widetable.pg_stat_widetable'
 MEMORY='SELECT memtables_waiting <= 3 AND memtable_bytes <= memtable_limit FROM widetable.pg_stat_widetable'
 
@@ -77,12 +74,13 @@ wait
 n=$(q 'SELECT count(*) FROM w')
 p=$(q "$WORKER")
 kill -KILL "$p"
-for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; [ "$(q 'SELECT count(*) FROM w')" = "$n" ] && break; done
+sleep 0.5
+await 5 "^$n\$" 'SELECT count(*) FROM w'
 is "$(q 'SELECT count(*) FROM w')" "$n" "killed: nothing is missing"
 q "INSERT INTO w VALUES (-1, 'x')" >/dev/null
 await 10 "^[0-9]+$" "SELECT worker_pid FROM widetable.pg_stat_widetable WHERE worker_pid <> $p"
 ok $? "and another one runs"
-is "$(q 'SELECT * FROM widetable.verify()')" "" "verify finds nothing"
+verify_store
 is "$(grep -c 'terminated by signal 9' "$T/server.log")" "1" "nothing else was killed"
 sed -i '/terminated by signal 9/d' "$T/server.log"
 finish
