@@ -1,5 +1,6 @@
-# backup: a copy of the data directory made under load is consistent when it is
-# restored, in wide and ordinary tables alike.
+# backup: a base backup that is taken under load restores to a consistent state.  Wide and ordinary
+# tables agree, every commit from before the backup is there, and verify() finds no problem.  Tried
+# with pg_basebackup and by copying the directory with point-in-time recovery.  Takes about 20 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "archive_mode = on" \
 	"archive_command = 'cp %p $T/archive/%f'" "wal_level = replica" "max_wal_size = 64MB" "min_wal_size = 32MB"
@@ -13,8 +14,9 @@ q 'CREATE EXTENSION widetable' \
 	'INSERT INTO h SELECT g, 1000 FROM generate_series(1, 50) g' \
 	"INSERT INTO w SELECT g, 1000, repeat('x', 100) FROM generate_series(1, 50) g" >/dev/null
 
-# ---- load: until the file "stop" is there
-# transfers between an ordinary and a wide row, each numbered in both worlds
+# ---- the load runs until the file "stop" exists
+# transfers CLIENT: moves amounts between an ordinary and a wide row and logs each transfer in a table
+# of either kind
 transfers() {
 	i=0
 	while [ ! -e "$T/stop" ]; do
@@ -24,24 +26,25 @@ INSERT INTO hlog VALUES ($1, $i); INSERT INTO wlog VALUES ($1, $i, now());
 COMMIT;"; done
 	done | "$BIN/psql" -Xq >"$T/transfers.$1" 2>&1
 }
-# of wide rows alone
+# transactions that write a wide table only
 alone() { i=0; while [ ! -e "$T/stop" ]; do i=$((i + 1)); echo "INSERT INTO lone VALUES ($i, $i);"; done | "$BIN/psql" -Xq >"$T/alone" 2>&1; }
-# larger than a memtable
+# transactions larger than a memtable
 large() { i=0; while [ ! -e "$T/stop" ]; do i=$((i + 1)); q 'BEGIN' "INSERT INTO bigs VALUES ($i)" "INSERT INTO big SELECT $i, g, md5(g::text) FROM generate_series(1, 8000) g" 'COMMIT'; done >"$T/large" 2>&1; }
-# files come and go
+# creates and removes sorted files
 churn() { while [ ! -e "$T/stop" ]; do q 'SELECT widetable.flush()' 'SELECT pg_sleep(0.05)' 'SELECT widetable.compact()' 'CHECKPOINT' >"$T/churn" 2>&1; done; }
 begin_load() { rm -f "$T/stop"; transfers 1 & transfers 2 & alone & large & churn & sleep 0.7; }
 end_load() { touch "$T/stop"; wait; grep -h 'ERROR\|FATAL' "$T"/transfers.* "$T/alone" "$T/churn" "$T/large" | sort | uniq -c; }
 
-# ---- what is promised
+# ---- the invariants
 same="SELECT (SELECT sum(n) FROM h) + (SELECT sum(n) FROM w), (SELECT count(*) FROM hlog) = (SELECT count(*) FROM wlog),
  (SELECT count(*) FROM hlog LEFT JOIN wlog USING (client, n) WHERE at IS NULL),
  (SELECT count(*) = max(n) FROM lone), (SELECT count(*) FROM lone WHERE n <> v),
  (SELECT count(*) FROM bigs) = (SELECT count(DISTINCT i) FROM big), (SELECT count(*) * 8000 FROM bigs) = (SELECT count(*) FROM big)"
-promised() {	# DIR NAME: the server in DIR has it all
+# promised DIR PREFIX: checks them on the server in DIR
+promised() {
 	is "$(there "$1" "$same")" "100000|t|0|t|0|t|t" "$2: wide and ordinary tables agree"
-	like "$(there "$1" "SELECT (SELECT count(*) FROM hlog) >= $before_h, (SELECT max(n) FROM lone) >= $before_w")" '^t\|t$' "$2: what was committed before is there"
-	is "$(there "$1" 'SELECT * FROM widetable.verify()')" "" "$2: verify finds nothing"
+	like "$(there "$1" "SELECT (SELECT count(*) FROM hlog) >= $before_h, (SELECT max(n) FROM lone) >= $before_w")" '^t\|t$' "$2: everything committed before the backup is there"
+	is "$(there "$1" 'SELECT * FROM widetable.verify()')" "" "$2: verify() finds no problem"
 }
 note_before() { before_h=$(q 'SELECT count(*) FROM hlog'); before_w=$(q 'SELECT coalesce(max(n), 0) FROM lone'); }
 
@@ -50,12 +53,12 @@ for way in stream; do
 	begin_load
 	note_before
 	"$BIN/pg_basebackup" -D "$T/data.$way" -X $way -c fast --no-sync --max-rate=20M 2>"$T/err"
-	ok $? "pg_basebackup -X $way"
+	ok $? "pg_basebackup -X $way succeeds"
 	cat "$T/err"
 	end_load
 	second "$T/data.$way"
 	promised "$T/data.$way" "$way"
-	is "$(there "$T/data.$way" "SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable' AND restart_lsn IS NOT NULL")" "1" "$way: it has a slot of its own"
+	is "$(there "$T/data.$way" "SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable' AND restart_lsn IS NOT NULL")" "1" "$way: the restored server creates its own replication slot"
 	there "$T/data.$way" 'UPDATE w SET n = n + 1' 'UPDATE h SET n = n - 1' >/dev/null
 	stop_second "$T/data.$way" immediate; second "$T/data.$way"
 	promised "$T/data.$way" "$way, after a crash"
@@ -74,7 +77,7 @@ mkdir -p $T/data.cp/pg_wal/archive_status $T/data.cp/pg_replslot; true
 COPY
 printf '%s\n' "SELECT 'started' FROM pg_backup_start('by hand', true);" "\\! sh $T/copy.sh" "\\o $T/data.cp/backup_label" \
 	"SELECT labelfile FROM pg_backup_stop();" '\o' | "$BIN/psql" -XqAt >"$T/hand" 2>&1
-like "$(cat "$T/hand")" 'started' "pg_backup_start, cp, pg_backup_stop"
+like "$(cat "$T/hand")" 'started' "pg_backup_start, cp and pg_backup_stop succeed"
 sleep 1
 q "SELECT pg_create_restore_point('here')" >/dev/null
 sleep 0.5
@@ -85,13 +88,13 @@ pitr() { printf '%s\n' "restore_command = 'cp $T/archive/%f %p'" "archive_mode =
 pitr "$T/data.cp"
 for _ in $(seq 20); do [ "$(there "$T/data.cp" 'SELECT pg_is_in_recovery()')" = f ] && break; sleep 0.2; done
 promised "$T/data.cp" "point in time"
-is "$(there "$T/data.cp" 'SELECT count(*) FROM lone WHERE n < 0')" "0" "point in time: and nothing later"
+is "$(there "$T/data.cp" 'SELECT count(*) FROM lone WHERE n < 0')" "0" "point in time: nothing later than the restore point is there"
 stop_second "$T/data.cp"
 
-# ---- without the library preloaded the WAL may be gone: then it says so
+# ---- without preloading, recovery may remove WAL that the store needs: then reads fail with a hint
 sed -i '/^shared_preload_libraries/d' "$T/data.cp2/postgresql.conf"
 pitr "$T/data.cp2"
 sleep 1
 out=$(there "$T/data.cp2" "$same" | tr '\n' ' ')
-like "$out" '^100000\|t\|0\|t\|0\|t\|t $|WAL that wide tables need is missing.*shared_preload_libraries' "not preloaded: all or an error that names the fix"
+like "$out" '^100000\|t\|0\|t\|0\|t\|t $|WAL that wide tables need is missing.*shared_preload_libraries' "not preloaded: all rows are there, or an error names the setting that helps"
 finish

@@ -1,8 +1,7 @@
-# cancel: whatever a session does, a request to cancel it is heeded at once.
-# Each statement is cancelled at several moments; psql cannot tell when the
-# answer came, so the protocol is spoken here.  A machine with other work may be
-# slow: half a second is at once (CANCEL_LIMIT, in seconds; 0.1 holds on an idle
-# one), and a late answer counts when it is late three times in a row.
+# cancel: every statement reacts promptly to a cancel request.  Each statement is cancelled after three
+# different delays.  psql does not report when the answer arrives, so the script uses the wire protocol.
+# "Promptly" is half a second, because the machine may be busy; three late answers in a row are a
+# failure.  Setting: CANCEL_LIMIT in seconds (0.1 holds on an idle machine).  Takes about 25 seconds.
 . "${0%/*}/common.sh"
 
 new_cluster 'widetable.memtable_size = 4MB'
@@ -19,7 +18,7 @@ sub take
 {
 	my ($c, $n) = @_;
 	my $b = '';
-	while (length $b < $n) { sysread($c->{s}, $b, $n - length $b, length $b) or die "the server hung up\n"; }
+	while (length $b < $n) { sysread($c->{s}, $b, $n - length $b, length $b) or die "the server closed the connection\n"; }
 	return $b;
 }
 sub upto
@@ -51,7 +50,8 @@ sub connection
 }
 my $boss = connection();
 
-# the answer's delay; undef: the statement had ended.  Dies of any other error.
+# Cancels the statement after $delay seconds.  Returns the seconds until the answer, or undef if the
+# statement completed before.  Dies on any other error.
 sub attempt
 {
 	my ($before, $statement, $delay) = @_;
@@ -89,21 +89,21 @@ while (my $line = <STDIN>)
 		$worst = $best if $best > $worst;
 	}
 	printf "%sok - cancel: %s%s\n", $worst < $limit ? '' : 'not ', $name,
-		$worst < $limit ? $cancelled ? '' : ' (too fast to be cancelled)' : sprintf(' (%.0f ms)', $worst * 1000);
+		$worst < $limit ? $cancelled ? '' : ' (completes before it can be cancelled)' : sprintf(' (%.0f ms)', $worst * 1000);
 }
 PERL
 
 large_tables
 q "CREATE FOREIGN TABLE e (k int, v int, s text) SERVER widetable OPTIONS (key 'k')" >/dev/null
-like "$(q 'SELECT count(*) FROM w' 'SELECT count(*) FROM rc' | tr '\n' ' ')" '^400000 500000 $' "the tables are there"
+like "$(q 'SELECT count(*) FROM w' 'SELECT count(*) FROM rc' | tr '\n' ' ')" '^400000 500000 $' "the tables are loaded"
 
 awk 'BEGIN { for (i = 1; i <= 1000000; i++) print i "\t1" }' >"$T/rows"
 export T
-# name ||| before, separated by ; ||| statement
+# title ||| preparation, separated by ; ||| statement
 perl "$T/cancel.pl" >"$T/out" 2>&1 <<'STATEMENTS'
 a scan of all rows ||| SELECT 1 ||| SELECT count(s || k) FROM w, generate_series(1, 5) g
-an engine filter that leaves nothing ||| SELECT 1 ||| SELECT * FROM w, generate_series(1, 20) WHERE s = 'none'
-a filter that leaves nothing, in order ||| SELECT 1 ||| SELECT * FROM w WHERE md5(s) = 'none' ORDER BY k DESC LIMIT 1
+an engine filter that passes no row ||| SELECT 1 ||| SELECT * FROM w, generate_series(1, 20) WHERE s = 'none'
+an executor filter that passes no row, in key order ||| SELECT 1 ||| SELECT * FROM w WHERE md5(s) = 'none' ORDER BY k DESC LIMIT 1
 count(*) ||| SELECT 1 ||| SELECT count(*) FROM w
 sum with a condition ||| SELECT 1 ||| SELECT sum(v) FROM w WHERE v % 3 = 1
 groups ||| SELECT 1 ||| SELECT max(c) FROM (SELECT a, count(*) AS c FROM p GROUP BY a OFFSET 0) x
@@ -114,12 +114,12 @@ a nested loop ||| SET enable_hashjoin = off ; SET enable_mergejoin = off ; SET e
 ANALYZE ||| SELECT 1 ||| ANALYZE w
 INSERT ... SELECT ||| BEGIN ||| INSERT INTO e SELECT g, g, 'x' || g FROM generate_series(1, 1000000) g
 COMMIT that writes files ||| BEGIN ; INSERT INTO e SELECT g, g, 'x' || g FROM generate_series(1, 400000) g ||| COMMIT
-COMMIT that writes files, with ordinary tables ||| CREATE TEMP TABLE h (x int) ; BEGIN ; INSERT INTO h VALUES (1) ; INSERT INTO e SELECT g, g, 'x' || g FROM generate_series(1, 400000) g ||| COMMIT
-a scan of many own writes ||| BEGIN ; INSERT INTO e SELECT (g * 79) % 100003, g, 'x' || g FROM generate_series(1, 300000) g ||| SELECT count(*) FROM e WHERE s = 'x'
+COMMIT that writes files, with an ordinary table ||| CREATE TEMP TABLE h (x int) ; BEGIN ; INSERT INTO h VALUES (1) ; INSERT INTO e SELECT g, g, 'x' || g FROM generate_series(1, 400000) g ||| COMMIT
+a scan of many uncommitted writes of the transaction ||| BEGIN ; INSERT INTO e SELECT (g * 79) % 100003, g, 'x' || g FROM generate_series(1, 300000) g ||| SELECT count(*) FROM e WHERE s = 'x'
 COPY ||| BEGIN ||| COPY e (k, v) FROM 'FILE'
 UPDATE by the scan ||| BEGIN ||| UPDATE w SET v = v + 1
 UPDATE by the executor ||| BEGIN ; SET widetable.enable_direct_modify = off ||| UPDATE w SET v = v + 1
-UPDATE that finds nothing ||| BEGIN ||| UPDATE w SET v = 1 WHERE md5(s) = 'none'
+UPDATE that finds no row ||| BEGIN ||| UPDATE w SET v = 1 WHERE md5(s) = 'none'
 DELETE ||| BEGIN ||| DELETE FROM w
 FOR UPDATE ||| BEGIN ||| SELECT count(*) FROM (SELECT * FROM w FOR UPDATE) x
 savepoints ||| BEGIN ||| DO $$BEGIN FOR i IN 1..1000000 LOOP BEGIN INSERT INTO e VALUES (i, 1, 'x'); EXCEPTION WHEN OTHERS THEN RAISE; END; END LOOP; END$$
@@ -127,9 +127,9 @@ ALTER ... SET NOT NULL ||| BEGIN ||| ALTER FOREIGN TABLE w ALTER v SET NOT NULL
 compact() ||| SELECT 1 ||| SELECT widetable.compact()
 verify() ||| SELECT 1 ||| SELECT * FROM widetable.verify()
 flush() ||| BEGIN ; SELECT 1 ||| SELECT widetable.flush()
-many keys ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE k = ANY (ARRAY(SELECT (g * 79::bigint % 1000003)::int FROM generate_series(1, 1000000) g))
-many ranges of keys ||| SET work_mem = '1GB' ||| SELECT count(*) FROM p WHERE a = ANY (ARRAY(SELECT (g * 79::bigint % 1000003)::int FROM generate_series(1, 1000000) g))
-many values of a cell ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE v = ANY (ARRAY(SELECT g FROM generate_series(1000, 500000) g))
+an array of many keys ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE k = ANY (ARRAY(SELECT (g * 79::bigint % 1000003)::int FROM generate_series(1, 1000000) g))
+an array of many key prefixes ||| SET work_mem = '1GB' ||| SELECT count(*) FROM p WHERE a = ANY (ARRAY(SELECT (g * 79::bigint % 1000003)::int FROM generate_series(1, 1000000) g))
+an array of many cell values ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE v = ANY (ARRAY(SELECT g FROM generate_series(1000, 500000) g))
 a wide row, as a map ||| SELECT 1 ||| SELECT m IS NULL FROM r
 a wide row, by get() ||| SELECT 1 ||| SELECT widetable.get('r', 1) IS NULL
 a wide row, by cells() ||| SELECT 1 ||| SELECT count(*) FROM widetable.cells('r', 1)
@@ -137,20 +137,20 @@ a wide row, by raw_cells() ||| SELECT 1 ||| SELECT count(*) FROM widetable.raw_c
 a wide row, cell by cell ||| SELECT 1 ||| SELECT count(*) FROM rc WHERE value = 'x'
 a wide row, cell by cell backward ||| SELECT 1 ||| SELECT * FROM rc WHERE value = 'x' ORDER BY k DESC, family DESC, qualifier DESC
 a wide row, locked ||| BEGIN ||| SELECT k FROM r FOR UPDATE
-a wide row, moved ||| BEGIN ||| UPDATE r SET k = 2
+a wide row, its key changed ||| BEGIN ||| UPDATE r SET k = 2
 a wide row, cells deleted ||| BEGIN ||| DELETE FROM rc WHERE k = 1
 STATEMENTS
 cat "$T/out"
-is "$(grep -c '^ok\|^not ok' "$T/out")" 38 "all statements were tried"
+is "$(grep -c '^ok\|^not ok' "$T/out")" 38 "every statement of the list was tried"
 grep -q '^not ok' "$T/out" && BAD=1
-# waiting for a row's lock
+# waiting for a row lock
 q 'BEGIN' 'UPDATE w SET v = 1 WHERE k = 1' 'SELECT pg_sleep(3)' 'ROLLBACK' >/dev/null &
 sleep 1
 is "$(q "SET statement_timeout = '100ms'" 'UPDATE w SET v = 2 WHERE k = 1')" "ERROR:  canceling statement due to statement timeout" \
-	"waiting for a row lock ends with statement_timeout"
+	"statement_timeout ends a wait for a row lock"
 is "$(q "SET statement_timeout = '100ms'" "SELECT widetable.increment('w', 1, 'd:n')")" "ERROR:  canceling statement due to statement timeout" \
-	"so does a function that waits"
+	"statement_timeout ends a wait for a row lock in a function"
 wait
 is "$(q 'SELECT * FROM widetable.verify()' 'SELECT count(*), sum(v) FROM w' 'SELECT count(*) IN (0, 400000) FROM e' | tr '\n' ' ')" "400000|199800000 t " \
-	"and nothing of what was cancelled is left"
+	"verify() finds no problem, and the cancelled statements left no rows"
 finish

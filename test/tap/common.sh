@@ -1,6 +1,8 @@
-# common.sh: for the scripts beside it.  Each makes clusters of its own; BIN
-# (PostgreSQL's programs, with the extension installed) comes from test/check.
-# POSIX sh, output is TAP.
+# common.sh: helpers of the tap scripts.  Each script creates its own clusters below $T, prints TAP
+# and ends with finish.  POSIX sh.
+#
+# BIN, the directory of PostgreSQL's programs with the extension installed, is set by ./test/check tap.
+# A script takes less than 10 seconds unless its head says otherwise; ./test/check allows 180 seconds for each.
 set -u
 : "${BIN:?run this by ./test/check tap}"
 T=$(mktemp -d "${TMPDIR:-/tmp}/wt-tap.XXXXXX") || exit 1
@@ -9,7 +11,8 @@ trap 'r=$?; for d in "$T"/data*; do "$BIN/pg_ctl" -D "$d" -m immediate -w stop >
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-new_cluster() {		# LINE...: configuration
+# new_cluster LINE...: creates and starts a cluster with these lines in its configuration
+new_cluster() {
 	"$BIN/initdb" -D "$T/data" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >"$T/initdb.log" 2>&1 || {
 		cat "$T/initdb.log"; exit 1; }
 	mkdir -p "$T/s"
@@ -29,12 +32,14 @@ set_conf() { printf '%s\n' "$@" >>"$T/data/postgresql.conf"; }
 start() { "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
 stop() { "$BIN/pg_ctl" -D "$T/data" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1; }
 
-# second DIR: a server on that data directory, whose sockets are in DIR.s; there DIR SQL...: q in it
+# second DIR: starts a second server on data directory DIR, with its sockets in DIR.s
+# there DIR SQL...: like q, on that server
 second() { mkdir -p "$1.s"; chmod 700 "$1"; "$BIN/pg_ctl" -D "$1" -l "$1.log" -w -t 60 -o "-c unix_socket_directories=$1.s" start >"$T/ctl.log" 2>&1 </dev/null || { tail -n 20 "$1.log"; return 1; }; }
 there() { there_=$1; shift; PGHOST=$there_.s q "$@"; }
 stop_second() { "$BIN/pg_ctl" -D "$1" -m "${2:-fast}" -w -t 60 stop >/dev/null 2>&1; }
 
-# q SQL...: the output of the statements, errors included (VERBOSITY=verbose: with their SQLSTATE)
+# q SQL...: runs the statements in a new session and prints their output, including errors
+# (with VERBOSITY=verbose: including the SQLSTATE)
 q() { q_=; for s in "$@"; do q_="$q_$s;
 "; done; printf '%s' "$q_" | timeout 60 "$BIN/psql" -XqAt -v VERBOSITY="${VERBOSITY:-default}" 2>&1; }
 
@@ -74,13 +79,14 @@ server_processes() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "
 kill_server() { kill -9 $(server_processes); while [ -n "$(server_processes)" ]; do sleep 0.05; done; }
 
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; BAD=1; fi; }
-is() {		# GOT EXPECTED NAME
+# ok STATUS TITLE; is GOT EXPECTED TITLE; like GOT PATTERN TITLE
+is() {
 	if [ "$1" = "$2" ]; then echo "ok - $3"; else
 		echo "not ok - $3"; BAD=1
 		printf '%s\n' "$1" | sed 's/^/#   got      /'; printf '%s\n' "$2" | sed 's/^/#   expected /'
 	fi
 }
-like() {	# GOT PATTERN NAME
+like() {
 	if printf '%s\n' "$1" | grep -qE -- "$2"; then echo "ok - $3"; else
 		echo "not ok - $3"; BAD=1
 		printf '%s\n' "$1" | sed 's/^/#   got      /'; printf '#   no match %s\n' "$2"
@@ -89,7 +95,7 @@ like() {	# GOT PATTERN NAME
 # verify_store [PREFIX]: the title is "PREFIX: verify() finds no problem"
 verify_store() { is "$(q 'SELECT * FROM widetable.verify()')" "" "${1:+$1: }verify() finds no problem"; }
 finish() {
-	if grep -E '(PANIC|TRAP:|terminated by signal)' "$T/server.log"; then echo "not ok - the server's log is clean"; BAD=1; fi
+	if grep -E '(PANIC|TRAP:|terminated by signal)' "$T/server.log"; then echo "not ok - the server log reports no crash"; BAD=1; fi
 	exit $BAD
 }
 
@@ -98,7 +104,8 @@ TABLE="CREATE FOREIGN TABLE t (k text COLLATE \"C\", n int, v text, more jsonb O
 FILL="INSERT INTO t SELECT 'k' || g % 10, g, repeat('v', g % 100), jsonb_build_object('q', g::text) FROM generate_series(1, 2000) g"
 SUM="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM t"
 
-# w: 400,000 rows; p: 300,000 with a key of two parts; r, and its cells rc: a row of 500,000 cells
+# w: 400,000 rows; p: 300,000 rows with a key of two columns; r: one row of 500,000 cells, with rc in
+# layout 'cells' over the same data
 large_tables() {
 	q 'CREATE EXTENSION widetable' \
 		"CREATE FOREIGN TABLE w (k int, v int, s text) SERVER widetable OPTIONS (key 'k')" \

@@ -1,5 +1,5 @@
-# cursors: one that rests reads on what it would have read, though memtables and
-# files of then are gone and the cache has other blocks.
+# cursors: a cursor that pauses returns the rows of its snapshot, even if the memtables and files it
+# read from have been replaced and its blocks evicted from the cache.
 . "${0%/*}/common.sh"
 new_cluster "widetable.memtable_size = '1MB'" "widetable.cache_size = '2MB'"
 q 'CREATE EXTENSION widetable' \
@@ -13,7 +13,7 @@ churn() {
 		q "INSERT INTO o SELECT g + $i * 10000, repeat(md5(g::text), 30) FROM generate_series(1, 3000) g" "SELECT widetable.flush()" "SELECT sum(length(v)) FROM o" >/dev/null
 	done
 }
-# run NAME QUERY FIRST CHANGE: the rows of a cursor with a rest after FIRST
+# run TITLE QUERY N CHANGE: fetches N rows, applies CHANGE in another session, fetches the others
 run() {
 	want=$(q "$2")
 	session cursor 3
@@ -31,8 +31,8 @@ run() {
 }
 fill="INSERT INTO s SELECT g, 'v' || g FROM generate_series(1, 3000) g"
 q "$fill" >/dev/null
-run "a table with salt, in order, from memory" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
+run "a cursor in key order on a salted table, read from a memtable, returns its snapshot" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
 q "$fill" "SELECT widetable.flush()" >/dev/null
-run "the same from files" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
-run "cells of a row, from files" "SELECT * FROM c" 7 "DELETE FROM w"
+run "a cursor in key order on a salted table, read from files, returns its snapshot" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
+run "a cursor in layout cells, read from files, returns its snapshot" "SELECT * FROM c" 7 "DELETE FROM w"
 finish

@@ -1,6 +1,6 @@
-# memory: a session's memory stays bounded however much it reads, and returns
-# after what needs some.  Measured is what the process itself has allocated
-# (RssAnon): shared memory is not counted.
+# memory: the memory of a session stays bounded, however much it reads and however often it executes.
+# Measured is the private memory of the process (RssAnon); shared memory does not count.
+# Takes about 10 seconds.
 . "${0%/*}/common.sh"
 [ -r /proc/self/status ] || { echo "ok - skipped: no /proc"; exit 0; }
 
@@ -12,7 +12,7 @@ use IO::Socket::UNIX;
 use Time::HiRes qw(sleep);
 my $port = $ENV{PGPORT} || 5432;
 sub put { my ($s, $type, $body) = @_; syswrite $s, $type . pack('N', length($body) + 4) . $body; }
-sub take { my ($s, $n, $b) = (@_, ''); while (length $b < $n) { sysread($s, $b, $n - length $b, length $b) or die "the server hung up\n"; } return $b; }
+sub take { my ($s, $n, $b) = (@_, ''); while (length $b < $n) { sysread($s, $b, $n - length $b, length $b) or die "the server closed the connection\n"; } return $b; }
 sub upto
 {
 	my ($s, $want) = @_;
@@ -40,7 +40,7 @@ while (my $line = <STDIN>)
 	upto($s, 'Z');
 	my $pid = query($s, 'SELECT pg_backend_pid()');
 	query($s, $_) for 'SET jit = off', 'SELECT count(*) FROM w WHERE k = 1', split / ; /, $before;
-	# whatever is looked up at the first time
+	# fills the caches of the session
 	query($s, $statement) if $times > 1;
 	my ($start, $peak) = (used($pid), 0);
 	pipe(my $r, my $w);
@@ -69,11 +69,11 @@ while (my $line = <STDIN>)
 PERL
 large_tables
 
-# name ||| MB that it may take ||| how often ||| before, separated by ; ||| statement
+# title ||| limit in MB ||| executions ||| preparation, separated by ; ||| statement
 perl "$T/memory.pl" >"$T/out" 2>&1 <<'STATEMENTS'
 all rows ||| 4 ||| 1 ||| SELECT 1 ||| SELECT count(s || v) FROM w
 a wide row, cell by cell ||| 4 ||| 1 ||| SELECT 1 ||| SELECT count(value) FROM rc WHERE value <> 'x'
-a wide row, only whether it is there ||| 4 ||| 1 ||| SELECT 1 ||| SELECT count(*) FROM r
+a wide row, its existence only ||| 4 ||| 1 ||| SELECT 1 ||| SELECT count(*) FROM r
 a wide row as a map ||| 200 ||| 1 ||| SELECT 1 ||| SELECT m IS NULL FROM r
 100000 rescans ||| 10 ||| 1 ||| SET enable_hashjoin = off ; SET enable_mergejoin = off ||| SELECT count(w.s) FROM generate_series(1, 100000) g, LATERAL (SELECT s FROM w WHERE k = g AND v > g - 1000 OFFSET 0) w
 100000 subqueries ||| 10 ||| 1 ||| SELECT 1 ||| SELECT count((SELECT max(v) FROM p WHERE a = g)) FROM generate_series(1, 100000) g
@@ -86,20 +86,20 @@ a wide row as a map ||| 200 ||| 1 ||| SELECT 1 ||| SELECT m IS NULL FROM r
 100000 groups ||| 4 ||| 1 ||| SELECT 1 ||| SELECT sum(c) FROM (SELECT a, count(*) AS c FROM p GROUP BY a OFFSET 0) x
 a loose scan of 100000 groups ||| 4 ||| 1 ||| SELECT 1 ||| SELECT sum(c) FROM (SELECT a, max(b) AS c FROM p GROUP BY a OFFSET 0) x
 locks of 400000 rows ||| 4 ||| 1 ||| BEGIN ||| SELECT count(*) FROM (SELECT k FROM w FOR UPDATE) x
-UPDATE of 400000 rows: what is to be written ||| 60 ||| 1 ||| BEGIN ||| UPDATE w SET v = v + 1
+UPDATE of 400000 rows: the write batch ||| 60 ||| 1 ||| BEGIN ||| UPDATE w SET v = v + 1
 500000 keys ||| 150 ||| 1 ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE k = ANY (ARRAY(SELECT g FROM generate_series(1, 500000) g))
 500000 ranges of keys ||| 150 ||| 1 ||| SET work_mem = '1GB' ||| SELECT count(*) FROM p WHERE a = ANY (ARRAY(SELECT g FROM generate_series(1, 500000) g))
 500000 values of a cell ||| 150 ||| 1 ||| SET work_mem = '1GB' ||| SELECT count(*) FROM w WHERE v = ANY (ARRAY(SELECT g FROM generate_series(1000, 500000) g))
 STATEMENTS
 cat "$T/out"
-is "$(grep -c '^ok\|^not ok' "$T/out")" 19 "all statements were tried"
+is "$(grep -c '^ok\|^not ok' "$T/out")" 19 "every statement of the list was tried"
 grep -q '^not ok' "$T/out" && BAD=1
 
-# EXPLAIN loads no block of data: after it the scan still finds nothing in the cache
+# EXPLAIN reads no data block: a later scan finds no block in the cache
 set_conf 'widetable.workers = 0'
 stop; start
 q 'EXPLAIN SELECT * FROM w WHERE k BETWEEN 5000 AND 5100' 'EXPLAIN SELECT * FROM w WHERE v = 3' \
 	'EXPLAIN SELECT v, count(*) FROM w WHERE k > 300000 GROUP BY v' 'EXPLAIN UPDATE w SET v = 1 WHERE k = 9' >/dev/null
 like "$(q 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF) SELECT count(*) FROM w WHERE k BETWEEN 5000 AND 5100')" \
-	'Blocks: [1-9][0-9]* read, 0 cached' "EXPLAIN has loaded no block of data"
+	'Blocks: [1-9][0-9]* read, 0 cached' "EXPLAIN reads no data block"
 finish

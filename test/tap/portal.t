@@ -1,6 +1,6 @@
-# portal: a parallel statement whose executor starts at one moment (Bind) and
-# runs at another (Execute), with widetable.as_of set in between.  psql cannot do
-# that, so the protocol is spoken here.
+# portal: a parallel statement uses the value of widetable.as_of at the start of the executor (Bind), even
+# if the setting changes before the statement runs (Execute).  psql cannot separate the two, so the script
+# uses the wire protocol.
 . "${0%/*}/common.sh"
 
 new_cluster
@@ -11,8 +11,8 @@ use IO::Socket::UNIX;
 my $port = $ENV{PGPORT} || 5432;
 my $s = IO::Socket::UNIX->new(Peer => "$ENV{PGHOST}/.s.PGSQL.$port") or die "no connection: $!\n";
 sub put { my ($type, $body) = @_; syswrite $s, $type . pack('N', length($body) + 4) . $body; }
-sub take { my ($n, $b) = (@_, ''); while (length $b < $n) { sysread($s, $b, $n - length $b, length $b) or die "the server hung up\n"; } return $b; }
-# messages up to one of this type; the first column of the rows among them
+sub take { my ($n, $b) = (@_, ''); while (length $b < $n) { sysread($s, $b, $n - length $b, length $b) or die "the server closed the connection\n"; } return $b; }
+# reads messages up to one of this type; returns the first column of the rows among them
 sub upto
 {
 	my @rows;
@@ -48,5 +48,5 @@ q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v int) SERVER wid
 	'INSERT INTO w SELECT g, g FROM generate_series(1, 3000) g' >/dev/null
 is "$(perl "$T/portal.pl" 2>&1)" "parallel plan
 4501500
-4501500" "a portal shows the time of its Bind, with and without workers"
+4501500" "a portal reads as of its Bind, with and without workers"
 finish

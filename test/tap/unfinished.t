@@ -1,16 +1,16 @@
-# unfinished: transactions with ordinary tables that have committed, and whose
-# finish records a crash takes.  Recovery writes new ones; what somebody has seen
-# stays as it was: which of two concurrent writers came last, and when.
+# unfinished: a crash loses the finish records of committed transactions that also wrote ordinary tables.
+# Recovery writes new finish records and keeps what other transactions have seen: the order of two
+# concurrent writers of a row, and the commit time.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "autovacuum = off" "checkpoint_timeout = 1h" "log_min_messages = log"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (k int)' \
 	'SELECT widetable.flush()' 'CHECKPOINT' >/dev/null
 
-# nobody writes WAL to disk but who has to
+# only backends flush WAL
 hold_writer() { kill -STOP $(q "SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')"); }
 crash() { kill_server; exec 5>&- 6>&-; wait; start; }
 
-# both write row $1 and row $2; the first to be committed is the last to be finished
+# two A B: two transactions write row A and row B; the first to commit is the last to finish
 two() {
 	session hold 5
 	session late 6
@@ -29,23 +29,23 @@ two() {
 }
 two 1 1
 seen=$(q 'SELECT n FROM t WHERE k = 1')
-is "$seen" 1 'the last to be finished is seen'
+is "$seen" 1 'the transaction that finishes last is visible'
 crash
-is "$(q 'SELECT n FROM t WHERE k = 1')" "$seen" 'and is there after the crash'
+is "$(q 'SELECT n FROM t WHERE k = 1')" "$seen" 'it is visible after the crash'
 two 2 3
 synced=$(q 'SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()')
-is "$synced" t 'finish records of different rows are not waited for'
+is "$synced" t 'a commit does not wait for finish records of other rows'
 crash
 is "$(q 'SELECT k, n FROM t WHERE k > 1 ORDER BY k')" "2|1
-3|2" 'their rows are there after the crash'
+3|2" 'both rows are there after the crash'
 
-# when
+# the commit time
 hold_writer
 q BEGIN 'INSERT INTO h VALUES (3)' 'INSERT INTO t VALUES (4, 4)' COMMIT
 then=$(q 'SELECT clock_timestamp()')
 as_of="SET widetable.as_of = '$then'"
-is "$(q "$as_of" 'SELECT n FROM t WHERE k = 4')" 4 'seen as of a time'
-is "$(q 'SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()')" t 'before the finish record is durable'
+is "$(q "$as_of" 'SELECT n FROM t WHERE k = 4')" 4 'a read as of a time sees the commit'
+is "$(q 'SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()')" t 'the finish record is not durable then'
 crash
-is "$(q "$as_of" 'SELECT n FROM t WHERE k = 4')" 4 'and as of that time after the crash'
+is "$(q "$as_of" 'SELECT n FROM t WHERE k = 4')" 4 'after the crash a read as of the same time sees the commit'
 finish
