@@ -36,8 +36,12 @@ is "$(q 'CALL load(5001, 5500)')" "" "terminated: writers succeed"
 await 6 "^[0-9]+$" "SELECT worker_pid FROM widetable.pg_stat_widetable WHERE worker_pid <> $p"
 ok $? "terminated: a new worker starts"
 
-# SIGSTOP: the worker exists and does nothing
+# SIGSTOP: the worker exists and does nothing.  An idle worker holds no lock; if it were stopped in a
+# compaction, it could hold the manifest's lock, and statement_timeout does not end a wait for that.
+IDLE="SELECT memtables_waiting = 0 AND NOT EXISTS (SELECT FROM widetable.pg_stat_widetable_compactions WHERE state = 'running')
+	FROM widetable.pg_stat_widetable"
 stop_and_write() { # PREFIX FROM
+	for _ in 1 2 3 4 5; do await 20 '^t$' "$IDLE"; sleep 0.2; done
 	p=$(q "$WORKER")
 	kill -STOP "$p"
 	began=$(date +%s)
