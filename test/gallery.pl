@@ -1,15 +1,16 @@
 #
-# gallery.pl: writes doc/gallery.md, the list of worked systems, from the
-# comments "-- S12, S13: title" in sql/*.sql.  With --check: fails when the page
-# is not what the scripts say, a system is shown nowhere, or a script is not run.
+# gallery.pl: generates doc/gallery.md, the list of worked systems, from the comments
+# "-- S12, S13: title" in sql/gallery_*.sql.  With --check it writes nothing and fails if the
+# page differs from the scripts, a system has no script, or a script is not in sql/schedule
+# or has no expected output.
 #
 #   perl test/gallery.pl [--check]
 #
-# A script's first line is its title.  Only perl-base's modules are used.
+# The first line of a script is its title.  Uses modules of perl-base only.
 #
 use strict;
 use warnings;
-my $last = 119;					# systems are numbered from S1 to this
+my $last = 119;					# systems have the numbers S1 to S119
 my $check = @ARGV && $ARGV[0] eq '--check';
 (my $root = $0) =~ s{[^/]*$}{..};
 chdir $root or die "$root: $!";
@@ -27,13 +28,13 @@ for my $file (sort glob 'sql/gallery_*.sql')
 		my ($ids, $text) = ($1, $2);
 		for my $n ($ids =~ /(\d+)/g)
 		{
-			if ($n < 1 || $n > $last) { wrong("$file:$.: there is no S$n"); next; }
+			if ($n < 1 || $n > $last) { wrong("$file:$.: S$n does not exist"); next; }
 			push @{$shown{$n}}, [$file, $., $text];
 			$first{$file} = $n if !$first{$file} || $n < $first{$file};
 		}
 	}
 	close $h;
-	if (!$title{$file}) { $title{$file} = ''; wrong("$file: the first line is no comment that says what it is about"); }
+	if (!$title{$file}) { $title{$file} = ''; wrong("$file: the first line is not a comment with the title"); }
 }
 
 my $run = do { local (@ARGV, $/) = 'sql/schedule'; <> };
@@ -41,7 +42,7 @@ for my $file (sort keys %title)
 {
 	my ($name) = $file =~ m{([^/]+)\.sql$};
 	if ($run !~ /\b$name\b/) { wrong("$file is not in sql/schedule"); }
-	if (!-s "expected/$name.out") { wrong("$file: there is no expected/$name.out"); }
+	if (!-s "expected/$name.out") { wrong("$file: expected/$name.out is missing"); }
 }
 
 my $page = <<'END';
@@ -67,7 +68,7 @@ $page .= "| [$_](../$_) | $title{$_} |\n" for sort { ($first{$a} // 999) <=> ($f
 $page .= "\n| system | shown | at |\n| --- | --- | --- |\n";
 for my $n (1 .. $last)
 {
-	if (!$shown{$n}) { wrong("S$n is shown nowhere"); next; }
+	if (!$shown{$n}) { wrong("no script shows S$n"); next; }
 	for my $s (@{$shown{$n}})
 	{
 		my ($file, $line, $text) = @$s;
@@ -82,8 +83,8 @@ if ($check)
 	local $/;
 	my $old = '';
 	if (open my $h, '<', 'doc/gallery.md') { $old = <$h>; }
-	if ($old ne $page) { wrong("doc/gallery.md is not what the scripts say: run perl test/gallery.pl"); }
-	print $bad ? "not ok - the gallery\n" : "ok - the gallery shows all systems, and its page is up to date\n";
+	if ($old ne $page) { wrong("doc/gallery.md differs from the scripts: run perl test/gallery.pl"); }
+	print $bad ? 'not ok' : 'ok', " - the gallery shows every system, and doc/gallery.md is up to date\n";
 }
 else
 {

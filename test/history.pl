@@ -1,42 +1,43 @@
 #
-# history.pl: random transactions on wide and ordinary tables from several sessions
-# at a time; what they have read and written must be explained by an order of the
-# transactions that their isolation level allows.  Run by ./test/check.
+# history.pl: concurrent sessions run random transactions on wide and ordinary tables.  The
+# invariant: everything they have read and written can be explained by an order of the
+# transactions that their isolation levels allow.  Run by ./test/check.
 #
-# The values are lists, and all that a transaction does to one is to append an
-# element that nobody else appends.  So a list that somebody has read tells whose
-# writes he has seen, and in which order, and the lists at the end tell the order of
-# all versions (Adya's graphs, as Elle recovers them).  There are lists in a wide
-# table, in an ordinary one, and pairs: a row in both that gets the same elements.
+# The values are lists.  A transaction changes a list only by appending an element that no
+# other statement appends.  So a list that was read shows which writes were visible and in
+# which order, and the lists at the end show the order of all versions (Adya's dependency
+# graphs, recovered as Elle does).  There are lists in a wide table and in an ordinary one,
+# and pairs: a row in both tables to which the same elements are appended.
 #
-# Nodes are the committed transactions; in READ COMMITTED also each statement that
-# reads, because it has a snapshot of its own.  Edges:
+# The nodes of the graph are the committed transactions; in READ COMMITTED also each statement
+# that reads, because it has its own snapshot.  Edges from A to B:
 #
-#   ww  wrote the version before        wr  wrote what was read
-#   rw  read the version before         rt  had ended before the other began
+#   ww  A wrote the version before B's      wr  B read a version that A wrote
+#   rw  A read the version before B's       rt  A ended before B began
 #
-# Looked for:
+# Violations:
 #   G0, G1c      a cycle of ww, wr and rt
-#   G-single     a cycle with exactly one rw: a snapshot that is none, lost updates
-#                (in READ COMMITTED: of the statement)
-#   G1a, G1b     something read that was rolled back, or that was not the last
-#   lost         an element that was committed and is not there
-#   internal     own writes not seen, or a snapshot that changes
-#   pairs        wide and ordinary row differ in one statement
-# Cycles with two rw edges next to each other (write skew) are allowed.
+#   G-single     a cycle with exactly one rw: an inconsistent snapshot or a lost update
+#                (in READ COMMITTED: within one statement)
+#   G1a, G1b     a read of a rolled back version, or of one that its writer overwrote later
+#   lost         a committed element that is missing at the end
+#   internal     a transaction does not see its own writes, or its snapshot changes
+#   pairs        the wide and the ordinary row of a pair differ in one statement
+# Cycles with two adjacent rw edges (write skew) are allowed.
 #
-#   SECONDS_=300 ./test/check history    longer (default 15)
-#   SEED=7                               the same scripts again (not the same course)
+# Meanwhile memtables are flushed, files are compacted, and half of the sessions are held at
+# random stop points of the commit and of taking a snapshot.
 #
-# Meanwhile memtables are flushed, files compacted, and sessions held at places of
-# the commit and of the snapshot.
+# CRASH=1: at the end all server processes are killed at once, while commits wait for the disk
+# longer than usual.  Then every acknowledged transaction must be there, every other one wholly or
+# not at all, and everything that was read; except for writes of sessions with
+# synchronous_commit = off that no durable commit followed.
 #
-# CRASH=1: at the end the server is killed, all processes at once, while commits wait
-# for the disk for longer than usual.  Then what was acknowledged is there, what was
-# not is there wholly or not at all, and whatever somebody has read is, but for the
-# writes of sessions with synchronous_commit = off that nothing durable came after.
+#   SECONDS_=300 ./test/check history    duration of the load in seconds (default 15)
+#   SEED=7                               generates the same scripts again; the interleaving differs
+#   CLIENTS=8                            number of sessions
 #
-# Only perl-base's modules are used.  Needs: BIN PGHOST PGUSER (lib.sh), for CRASH PGDATA.
+# Uses modules of perl-base only.  Needs: BIN PGHOST PGUSER (lib.sh), for CRASH also PGDATA.
 #
 use strict;
 use warnings;
@@ -46,8 +47,8 @@ $| = 1;
 my $seconds = $ENV{SECONDS_} || 15;
 my $seed = defined $ENV{SEED} ? $ENV{SEED} : time() ^ $$;
 my $clients = $ENV{CLIENTS} || 8;
-my $generations = $seconds + 60;	# of keys, one for each second: lists stay short
-my $transactions = 1000 * $seconds;	# of a client, at most
+my $generations = $seconds + 60;	# each second has its own keys, so that lists stay short
+my $transactions = 1000 * $seconds;	# upper limit for one client
 my $keys = 4;
 my $crash = $ENV{CRASH};
 my $bin = $ENV{BIN} or die "run this by ./test/check history\n";
@@ -92,7 +93,8 @@ psql("ALTER SYSTEM SET fsync = on;\nALTER SYSTEM SET commit_delay = 5000;\nALTER
 my $began = time();
 my %iso;			# transaction => isolation level
 
-# One statement of transaction $t, on the keys of the generation that psql's g is; $n counts its elements.
+# Returns a random statement of transaction $t on the keys of the generation in the psql variable g.
+# $$n counts the elements that the transaction appends.
 sub statement
 {
 	my ($t, $n) = @_;
@@ -102,21 +104,21 @@ sub statement
 	my $what = rand;
 	my $ws = "SELECT 'w' || k, v FROM hist_w";
 	my $hs = "SELECT 'h' || k, v FROM hist_h";
-	# reads: several lists of one kind, of both, pairs, the same joined
+	# reads: lists of one table, of both tables, pairs, pairs by a join
 	return "\\echo #S\n$ws WHERE k = $k;" if $what < 0.06;
 	return "\\echo #S\n$ws WHERE k >= :'g' || 'l' AND k < :'g' || 'm' UNION ALL $hs WHERE k >= :'g' || 'l' AND k < :'g' || 'm';" if $what < 0.20;
 	return "\\echo #S\n$hs WHERE k LIKE :'g' || 'p%' UNION ALL $ws WHERE k LIKE :'g' || 'p%';" if $what < 0.28;
 	return "\\echo #S\nSELECT 'w' || k, w.v, 'h' || k, h.v FROM hist_w w JOIN hist_h h USING (k) WHERE k IN ($k, $p);" if $what < 0.36;
 	return "\\echo #S\nWITH a AS MATERIALIZED ($hs WHERE k = $k), b AS MATERIALIZED ($ws WHERE k = $p) TABLE a UNION ALL TABLE b;" if $what < 0.42;
-	# reads of the newest version, under lock
+	# reads of the newest version under a row lock
 	return "\\echo #L\n$ws WHERE k = $k FOR UPDATE;" if $what < 0.47;
 	$$n++;
-	# appends: by functions, by UPDATE in the scan, through a join, in ordinary tables
+	# appends: by a function, by UPDATE in the scan, by UPDATE with a join, in the ordinary table
 	return "\\echo #A $e\nSELECT 'w' || $k, widetable.append('hist_w', $k, 'v', '$e,'::text);" if $what < 0.57;
 	return "\\echo #A $e\nUPDATE hist_w SET v = v || '$e,' WHERE k = $k RETURNING 'w' || k, v;" if $what < 0.67;
 	return "\\echo #A $e\nUPDATE hist_w w SET v = w.v || '$e,' FROM (VALUES ($k)) x (k) WHERE w.k = x.k RETURNING 'w' || w.k, v;" if $what < 0.71;
 	return "\\echo #A $e\nUPDATE hist_h SET v = v || '$e,' WHERE k = $k RETURNING 'h' || k, v;" if $what < 0.84;
-	# pairs: the wide row first, so that its lock orders both
+	# pairs: the wide row first, so that its row lock orders both writes
 	return "\\echo #A $e\nUPDATE hist_w SET v = v || '$e,' WHERE k = $p RETURNING 'w' || k, v;\n\\echo #A $e\nUPDATE hist_h SET v = v || '$e,' WHERE k = $p RETURNING 'h' || k, v;";
 }
 
@@ -166,7 +168,8 @@ sub start
 	push @pids, $pid;
 }
 
-# where half of the sessions are held for a moment now and then (fdw/stop.c): the windows in which things go wrong are short
+# Half of the sessions are held at these stop points (fdw/stop.c) for some milliseconds now and then, because
+# the windows for races are short.
 my @places = qw(commit-prepared commit-recorded finish-appended finish-applied commit-applied commit-unlocked commit-durable commit-published
 	snapshot-begin snapshot-waited snapshot-numbered snapshot-taken row-locked);
 
@@ -179,7 +182,7 @@ for my $c (1 .. $clients)
 	$s .= transaction("$c/$_") for 1 .. $transactions;
 	start("client$c", $s);
 }
-# files and versions come and go meanwhile, and transactions that have nothing to do with it
+# concurrently: flushes, compactions and checkpoints, locks that hold sessions, and unrelated transactions
 start('maintenance', join '', map { "SELECT pg_sleep(0.1), EXISTS (SELECT FROM hist_stop) AS stop \\gset\n\\if :stop\n\\q\n\\endif\n" . any('SELECT widetable.flush();',
 	"SELECT widetable.compact('hist_w');", "SELECT widetable.compact('hist_w', major => false);", 'CHECKPOINT;', 'VACUUM hist_h;') . "\n" } 1 .. 20 * $seconds);
 start("delay$_", join '', map { "SELECT EXISTS (SELECT FROM hist_stop) AS stop \\gset\n\\if :stop\n\\q\n\\endif\nSELECT pg_sleep(0.02);\n" . join '', map {
@@ -199,14 +202,14 @@ if ($crash)
 	waitpid $_, 0 for @pids;
 	@pids = ();
 	select(undef, undef, undef, 0.1) while grep { kill 0, $_ } @all;
-	system("'$bin/pg_ctl' -D '$ENV{PGDATA}' -l '$ENV{PGDATA}/server.log' -w -t 120 start >/dev/null 2>&1 </dev/null") == 0 or die "the server does not start\n";
+	system("'$bin/pg_ctl' -D '$ENV{PGDATA}' -l '$ENV{PGDATA}/server.log' -w -t 120 start >/dev/null 2>&1 </dev/null") == 0 or die "the server did not start\n";
 	psql("ALTER SYSTEM RESET ALL;\nSELECT pg_reload_conf();\n");
 }
 else { psql("INSERT INTO hist_stop VALUES (1);"); }
 waitpid $_, 0 for @pids;
 @pids = ();
 
-# ---------------------------------------------------------------- the record
+# ------------------------------------------------------- reading the outputs
 
 my $bad = 0;
 sub wrong
@@ -254,7 +257,7 @@ for my $c (1 .. $clients)
 				$count{reads}++;
 				next unless $kind eq 'A';
 				$count{appends}++;
-				wrong('internal', "$t->{id} appended $element to $key and got $list") unless @l && $l[-1] eq $element;
+				wrong('internal', "$t->{id} appended $element to $key, and the statement returned $list") unless @l && $l[-1] eq $element;
 				push @{$t->{writes}{$key}}, $element;
 				push @undo, [$key, $element];
 			}
@@ -263,8 +266,8 @@ for my $c (1 .. $clients)
 }
 for my $t (values %tx)
 {
-	# the session did not come to its end: that must not happen here
-	wrong('harness', "$t->{id} has no end") unless defined $t->{end} || $crash;
+	# only a crash can end a session in a transaction
+	wrong('harness', "the session of $t->{id} ended in the transaction") unless defined $t->{end} || $crash;
 	$count{$t->{committed} ? 'committed' : 'rolled back'}++ if defined $t->{end};
 }
 
@@ -277,34 +280,34 @@ for (split /\n/, psql("SELECT 'w' || k, v FROM hist_w UNION ALL SELECT 'h' || k,
 	$final{$key} = [split /,/, $list];
 }
 
-# Sessions that do not wait for the disk; what the crash has taken of them, and what of the others was not acknowledged.
+# True for transactions of sessions with synchronous_commit = off, whose commits a crash may lose.
 sub weak { my ($t) = @_; return $crash && (split m{/}, $t->{id})[0] % 3 == 0; }
 my $lost = 0;
 if ($crash)
 {
 	my %there = map { $_ => 1 } map { @$_ } values %final;
-	my %wrote;		# id => the elements that it has not undone
+	my %wrote;		# id => elements not rolled back to a savepoint
 	for my $e (keys %by) { push @{$wrote{$by{$e}{id}}}, $e unless $by{$e}{dead}{$e}; }
 	for my $t (values %tx)
 	{
 		next if defined $t->{end} && !($t->{committed} && weak($t));
 		my @is = grep { $there{$_} } @{$wrote{$t->{id}} || []};
 		my @known = map { @$_ } values %{$t->{writes}};
-		wrong('torn', "of $t->{id} there is @is, but not " . join(' ', grep { !$there{$_} } @known)) if @is && grep { !$there{$_} } @known;
+		wrong('torn', "of $t->{id} @is survived, but not " . join(' ', grep { !$there{$_} } @known)) if @is && grep { !$there{$_} } @known;
 		$count{'in doubt'}++ unless defined $t->{end};
 		$lost++ if @known && !@is && $t->{committed};
 		$t->{committed} = @is || (defined $t->{end} && !@known) ? 1 : 0;
 	}
 }
-my %at;				# key => {element => its place, from 1}
+my %at;				# key => {element => its position, from 1}
 for my $key (keys %final)
 {
 	my $i = 0;
 	for my $e (@{$final{$key}})
 	{
-		wrong('twice', "$e in $key") if $at{$key}{$e};
+		wrong('twice', "$e occurs twice in $key") if $at{$key}{$e};
 		$at{$key}{$e} = ++$i;
-		wrong('G1a', "$key keeps $e, which was rolled back") if !$by{$e} || !$by{$e}{committed} || $by{$e}{dead}{$e};
+		wrong('G1a', "$key contains $e, which was rolled back") if !$by{$e} || !$by{$e}{committed} || $by{$e}{dead}{$e};
 	}
 }
 for my $t (values %tx)
@@ -316,15 +319,15 @@ for my $t (values %tx)
 	}
 }
 
-# How far does the read go in the final order, without what the transaction has written itself?
-# (place, own elements at its end)
+# Compares a read with the final order.  Returns the number of elements before the transaction's own ones
+# (undef if they differ from the final list), and the number of its own elements at the end.
 sub place
 {
 	my ($t, $r) = @_;
 	my ($key, @l) = ($r->[1], @{$r->[2]});
 	my $own = 0;
 	while (@l && $by{$l[-1]} && $by{$l[-1]} == $t) { pop @l; $own++; }
-	# nothing durable came after these
+	# lost in the crash, as allowed for synchronous_commit = off
 	while ($crash && @l && $by{$l[-1]} && weak($by{$l[-1]}) && !$at{$key}{$l[-1]}) { pop @l; }
 	for my $i (0 .. $#l)
 	{
@@ -332,7 +335,7 @@ sub place
 		if (!defined $f || $f ne $l[$i])
 		{
 			my $w = $by{$l[$i]};
-			wrong(!$w || !$w->{committed} || $w->{dead}{$l[$i]} ? 'G1a' : 'order', "$t->{id} has read $key as " . join(',', @l) . ', at the end it begins with ' .
+			wrong(!$w || !$w->{committed} || $w->{dead}{$l[$i]} ? 'G1a' : 'order', "$t->{id} read $key as " . join(',', @l) . ', the final list begins with ' .
 				join(',', @{$final{$key}}[0 .. ($#l < $#{$final{$key}} ? $#l : $#{$final{$key}})]));
 			return (undef, $own);
 		}
@@ -342,7 +345,7 @@ sub place
 
 # ------------------------------------------------------------------ the graph
 
-my (@name, %node, @dep, @rw);	# dep: edges but rw
+my (@name, %node, @dep, @rw);	# dep: all edges except rw
 sub node { my ($n) = @_; return $node{$n} if defined $node{$n}; push @name, $n; return $node{$n} = $#name; }
 sub edge { my ($from, $to, $why) = @_; $dep[$from]{$to} = $why if $from != $to && !defined $dep[$from]{$to}; }
 
@@ -353,36 +356,36 @@ for my $t (values %tx)
 	for my $r (@{$t->{reads}})
 	{
 		my ($statement, $key, $list, $kind) = @$r;
-		# it has appended to what need not be durable before itself
+		# an append in doubt: the list before it need not be durable
 		next if $kind eq 'A' && !$t->{committed} && !defined $t->{end};
 		my ($p, $own) = place($t, $r);
 		next unless defined $p;
-		# the last element of the others is the last that they have written there
+		# the last element of another transaction must be the last one it wrote there
 		if ($p > 0)
 		{
 			my $w = $by{$final{$key}[$p - 1]};
-			wrong('G1b', "$t->{id} has read $key up to $final{$key}[$p - 1], of $w->{id}, which wrote more") if $w != $t && $w->{writes}{$key}[-1] ne $final{$key}[$p - 1];
+			wrong('G1b', "$t->{id} read $key up to $final{$key}[$p - 1] of $w->{id}, which wrote a later element") if $w != $t && $w->{writes}{$key}[-1] ne $final{$key}[$p - 1];
 		}
 		$mine{$key}++ if $kind eq 'A';
-		wrong('internal', "$t->{id} has read $key with $own of its own elements") if ($mine{$key} || 0) > 0 && $own == 0 && !%{$t->{dead}};
+		wrong('internal', "$t->{id} read $key with $own of its own elements") if ($mine{$key} || 0) > 0 && $own == 0 && !%{$t->{dead}};
 		if (!$rc)
 		{
-			wrong('internal', "$t->{id} has read $key up to $seen{$key} and up to $p") if defined $seen{$key} && $seen{$key} != $p;
+			wrong('internal', "$t->{id} read $key up to position $seen{$key} and up to $p in one snapshot") if defined $seen{$key} && $seen{$key} != $p;
 			$seen{$key} = $p;
 		}
 		else
 		{
-			wrong('internal', "$t->{id} has read $key up to $seen{$key}, and then up to $p only") if defined $seen{$key} && $seen{$key} > $p;
+			wrong('internal', "$t->{id} read $key up to position $seen{$key} and later only up to $p") if defined $seen{$key} && $seen{$key} > $p;
 			$seen{$key} = $p;
 		}
 		if ($kind eq 'S' && $key =~ /^([wh])(\d+p\d)$/)
 		{
 			my $text = join ',', @$list;
 			my $other = $pair{"$statement $2"};
-			wrong('pairs', "$t->{id} has read $2 as $text and as $other") if defined $other && $other ne $text && !%{$t->{dead}};
+			wrong('pairs', "$t->{id} read $2 as $text and as $other in one statement") if defined $other && $other ne $text && !%{$t->{dead}};
 			$pair{"$statement $2"} = $text;
 		}
-		# snapshots: of the statement, or of the transaction
+		# the node of the snapshot: the statement or the transaction
 		next if $rc && $kind ne 'S';
 		next if !$rc && !$t->{committed} && $kind ne 'S';
 		my $n = node($rc || !$t->{committed} ? "$t->{id} statement $statement" : $t->{id});
@@ -400,7 +403,8 @@ for my $key (keys %final)
 	}
 }
 
-# time: a chain of moments at which something had ended
+# Real time: a chain of nodes, one for each end of a transaction, replaces the edges from every transaction
+# to every later one.
 my @ended = sort { $a->[0] <=> $b->[0] } map { my $t = $_; my ($id) = split / /, $t; [$tx{$id}{end} || 9e18, $node{$t}] } keys %node;
 my @nodes = map { my $t = $_; my ($id) = split / /, $t; [$tx{$id}{begin}, $node{$t}] } keys %node;
 my @moment = map { node("moment $_") } 0 .. $#ended;
@@ -418,7 +422,7 @@ for my $i (0 .. $#ended)
 	}
 }
 
-# order them; what cannot be ordered is a cycle
+# topological sort; the nodes that cannot be sorted contain a cycle
 my (@in, @rank, @todo);
 $in[$_] = 0 for 0 .. $#name;
 for my $from (0 .. $#name) { $in[$_]++ for keys %{$dep[$from]}; }
@@ -431,7 +435,7 @@ while (@todo)
 	for (keys %{$dep[$n]}) { push @todo, $_ if --$in[$_] == 0; }
 }
 
-# The shortest way from one to the other over edges that are no rw.
+# Returns the shortest path between two nodes over edges other than rw, or undef.
 sub way
 {
 	my ($from, $to) = @_;
@@ -457,7 +461,7 @@ sub way
 if ($ranked < @name)
 {
 	my ($n) = grep { !defined $rank[$_] } 0 .. $#name;
-	# go on along what is left: that comes to a cycle
+	# following the remaining edges leads into a cycle
 	my %been;
 	while (!$been{$n}++) { ($n) = grep { !defined $rank[$_] } keys %{$dep[$n]} or last; last unless defined $n; }
 	my $shown = 0;
@@ -486,13 +490,13 @@ else
 
 printf "# %d committed, %d rolled back (%s), %d lists read, %d appends, %d nodes, %d rw edges\n", $count{committed}, $count{'rolled back'},
 	join(', ', map { "$_: $errors{$_}" } sort keys %errors) || 'no errors', $count{reads}, $count{appends}, scalar @name, scalar @rw;
-print "# killed: $lost commits that were not waited for are lost, ", $count{'in doubt'} || 0, " were in doubt\n" if $crash;
+print "# killed: $lost asynchronous commits are lost, ", $count{'in doubt'} || 0, " transactions were in doubt\n" if $crash;
 my %expected = ('40001' => 1, '40P01' => 1, '25P02' => 1, '3B001' => 1);
 my @other = grep { !$expected{$_} } keys %errors;
 print "not ok - unexpected errors: @other\n" if @other;
 my $few = $count{committed} < 20 * $seconds;
-print "not ok - only $count{committed} transactions\n" if $few;
+print "not ok - only $count{committed} transactions committed\n" if $few;
 print "not ok - $bad violations\n" if $bad;
-print "ok - the histories can be explained: no G0, G1, G-single, no lost element, pairs agree\n" unless $bad || @other || $few;
+print "ok - the history has no G0, G1 or G-single anomaly and no lost element, and pairs agree\n" unless $bad || @other || $few;
 if (!$bad) { psql('DROP TABLE hist_h, hist_stop; DROP FOREIGN TABLE hist_w;'); }
 exit($bad || @other || $few ? 1 : 0);

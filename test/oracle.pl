@@ -1,21 +1,22 @@
 #
-# oracle.pl: the same random queries on wide tables and on ordinary copies of
-# them; the answers must be equal.  Run by ./test/check.
+# oracle.pl: runs the same random statements on wide tables and on ordinary copies of them.  The
+# invariant: the results are equal.  Run by ./test/check.
 #
-# A round makes a few tables with random keys, encodings, families and rows,
-# each of them twice: in schema w as a foreign table of widetable, in schema h
-# as an ordinary table.  Then random statements (joins, aggregates, subqueries,
-# windows, prepared and generic plans, changes that are rolled back) run in
-# both, told apart by search_path alone, under random planner settings.
+# A round creates two or three tables with random keys, encodings, families and rows, each of them twice:
+# in schema w as a foreign table of widetable, in schema h as an ordinary table.  Then random
+# statements (joins, aggregates, subqueries, prepared statements with custom and generic plans,
+# changes that are rolled back) run in both schemas under random planner settings; only
+# search_path differs.
 #
-#   QUERIES=100000 ./test/check oracle      the long run: about 10 minutes
-#   SEED=7 ROUND=3 ./test/check oracle      this round of that seed again
+# A difference is printed with its statement and settings.  An error in one of the two schemas only is
+# a difference too, except for errors that depend on the order of evaluation (division by zero,
+# overflow).
 #
-# A difference is printed with its statement and settings; OUT=DIR writes a
-# script of it with the tables.  An error in one of the two only is a difference too, but
-# for those that depend on the order of evaluation (division by zero, overflow).
+#   QUERIES=100000 ./test/check oracle      number of statements (default 3000; 100000 take 10 minutes)
+#   SEED=7 ROUND=3 ./test/check oracle      repeats one round of that seed
+#   OUT=DIR                                 writes a script with tables and statement of each difference
 #
-# Only perl-base's modules are used.  Needs: BIN PGHOST PGUSER (lib.sh).
+# Uses modules of perl-base only.  Needs: BIN PGHOST PGUSER (lib.sh).
 #
 use strict;
 use warnings;
@@ -42,7 +43,7 @@ sub psql
 	return ($rc, slurp("$dir/q.out"));
 }
 
-# ------------------------------------------------------------------- chance
+# ------------------------------------------------------------ random choices
 
 sub any { return $_[ int rand @_ ]; }
 sub chance { return rand() < $_[0]; }
@@ -51,7 +52,7 @@ sub some { my ($n, @a) = @_; @a = shuffled(@a); return @a[ 0 .. ($n < @a ? $n : 
 
 # ------------------------------------------------------------------- schema
 
-# A type: how to write a value, and few of them, so that rows meet in joins.
+# For each type a generator of SQL literals.  The values are few, so that rows match in joins.
 my %values = (
 	int4 => sub { return any(-3 .. 12, 100, -2147483648, 2147483647); },
 	int8 => sub { return any(-3 .. 12, 1000, -9223372036854775807, 9223372036854775807); },
@@ -81,7 +82,7 @@ my %values = (
 my @key_types = qw(int4 int4 int8 text text text bool numeric timestamptz date uuid bytea float8 int2 varchar name oid timestamp time inet float4 mood);
 my @value_types = qw(int4 int4 int8 text text numeric timestamptz float8 bool date varchar name bpchar timestamp time interval inet float4 oid uuid bytea mood _int4 jsonb);
 my %declared = (varchar => 'varchar(5)', bpchar => 'char(4)', mood => 'public.mood', _int4 => 'int4[]', map => 'jsonb');
-# no column of theirs is a sum, an extreme, or in an order
+# types without sum, min and max
 my $no_extremes = qr/^(uuid|bytea|jsonb|map)$/;
 
 sub declared { my ($type) = @_; return $declared{$type} || $type; }
@@ -104,7 +105,7 @@ sub make_table
 		my $ddl = declared($type);
 		my @opt;
 		push @{ $t{columns} }, \%c;
-		# spellings of a key that keep only equality, or turn the order
+		# key encodings that preserve equality only, or reverse the order
 		push @opt, "encoding '" . any('decimal', 'hex') . "'" if $type =~ /^int[248]/ && chance(0.1);
 		push @opt, "encoding 'reverse'" if $type =~ /^(int8|timestamptz|timestamp)$/ && chance(0.1) && ($c{positive} = 1);
 		push @opt, "encoding 'unsigned8'" if !@opt && $type =~ /^int[248]/ && chance(0.1) && ($c{positive} = 1);
@@ -127,13 +128,13 @@ sub make_table
 	}
 	if (chance(0.3))
 	{
-		# a map has a family of its own
+		# a map needs its own family
 		push @families, 'm';
 		push @{ $t{columns} }, { name => 'm', type => 'map' };
 		push @wide, "m jsonb OPTIONS (family 'm')";
 		push @heap, 'm jsonb';
 	}
-	# a column that is always there, so that no row goes away by NULLs
+	# a NOT NULL column, so that no row disappears because all its cells are NULL
 	push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => 1 };
 	push @wide, "n int4 OPTIONS (column '" . any(grep { $_ ne 'm' } @families) . ":n') NOT NULL";
 	push @heap, 'n int4 NOT NULL';
@@ -141,7 +142,7 @@ sub make_table
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
 	my $wide = sub { "CREATE FOREIGN TABLE w.$_[0] (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n" };
 	my $attach = sub { "ALTER TABLE w.$name ATTACH PARTITION w.$_[0] FOR VALUES WITH (MODULUS 3, REMAINDER $_[1]);\n" };
-	# sometimes two wide tables and an ordinary one as partitions
+	# sometimes a partitioned table with two wide partitions and an ordinary one
 	$t{partitions} = [ "${name}_0", "${name}_1" ] if chance(0.15);
 	$t{ddl} = !$t{partitions} ? $wide->($name)
 	  : "CREATE TABLE w.$name (" . join(', ', @heap) . ") PARTITION BY HASH (k1);\n" .
@@ -151,7 +152,7 @@ sub make_table
 	return \%t;
 }
 
-# a row key has at least one byte
+# Returns a value for the column.  A row key has at least one byte, and some encodings need values >= 0.
 sub key_value
 {
 	my ($c, $t) = @_;
@@ -161,7 +162,7 @@ sub key_value
 	return $v;
 }
 
-# Rows go into the ordinary table and are copied, so that both have the same.
+# The rows are generated in the ordinary table and copied, so that both tables have the same.
 sub fill_table
 {
 	my ($t) = @_;
@@ -185,7 +186,7 @@ sub fill_table
 	for (1 .. int rand 3)
 	{
 		my $where;
-		# a pattern that ends in the escape character is an error
+		# a pattern that ends with the escape character is an error
 		do { $where = predicate([ [ $t, 'x' ] ], 1); } while ($where =~ /LIKE E'[^']*\\\\'/);
 		my ($v) = some(1, grep { !$_->{key} } @c);
 		my $change = chance(0.3) ? "DELETE FROM SCHEMA.$t->{name} x WHERE $where" : "UPDATE SCHEMA.$t->{name} x SET $v->{name} = " . $values{ $v->{type} }->() . " WHERE $where";
@@ -205,7 +206,7 @@ sub column { my ($scope, $type, $filter) = @_; my @c; for my $s (@$scope) { for 
 
 sub same_kind { my ($a, $b) = @_; my %k = (int2 => 'n', int4 => 'n', int8 => 'n', text => 't', varchar => 't', name => 't', date => 'd', timestamp => 'd', timestamptz => 'd', float4 => 'f', float8 => 'f'); return ($k{$a} || $a) eq ($k{$b} || $b); }
 
-my $params;						# when set: [types], [values] of a prepared statement
+my $params;						# in a prepared statement: its parameters as [type, value]
 
 sub constant
 {
@@ -269,7 +270,7 @@ sub row_comparison
 	return '(' . join(', ', map { "$s->[1].$_->{name}" } @k) . ') ' . any('<', '<=', '>', '>=', '=') . ' (' . join(', ', map { constant($_->{type}) } @k) . ')';
 }
 
-# The page after a row: with the keys in any direction, as a row or written out.
+# Keyset pagination: the rows after a given key, as an OR of ANDs with any direction per column.
 sub keyset
 {
 	my ($scope) = @_;
@@ -287,7 +288,7 @@ sub keyset
 	return '(' . join(' OR ', chance(0.8) ? @arms : shuffled(@arms)) . ')';
 }
 
-# Conditions on parts of the key: ORs of ANDs, later parts alone.
+# Conditions on key columns: AND/OR trees, and conditions that leave out leading columns.
 sub key_condition
 {
 	my ($s, $c) = @_;
@@ -325,7 +326,7 @@ sub key_predicate
 	my @k = grep { $_->{key} } @{ $s->[0]{columns} };
 	my $r = rand;
 	return keyset($scope) if $r < 0.2;
-	# gaps: only the last parts
+	# conditions on the last columns only
 	return join(' AND ', map { key_condition($s, $_) } @k[ int(rand @k) .. $#k ]) if $r < 0.5;
 	return join(' AND ', map { key_tree($s, 2) } 1 .. 1 + int rand 2);
 }
@@ -368,7 +369,7 @@ sub from_clause
 		my $a = column($inner, undef, chance(0.7) ? sub { $_[0]{key} } : undef) || column($inner);
 		my $b = column($scope, $a->[1]{type});
 		my $on = $b ? "$a->[0] = $b->[0]" : comparison($inner);
-		# full joins want merge- or hashjoinable conditions
+		# a full join needs a condition that allows a merge or hash join
 		my $kind = any('JOIN', 'JOIN', 'LEFT JOIN', $b && same_kind($a->[1]{type}, $b->[1]{type}) && $a->[1]{type} eq $b->[1]{type} ? 'FULL JOIN' : 'JOIN', 'RIGHT JOIN');
 		push @$scope, [ $t, $alias ];
 		$on .= ' AND ' . comparison($kind eq 'FULL JOIN' ? $inner : $scope) if chance(0.3) && $kind ne 'FULL JOIN';
@@ -389,13 +390,13 @@ sub aggregate
 	return "count($distinct$c->[0])$filter" if $r < 0.4 || $c->[1]{type} =~ $no_extremes;
 	return any('bool_and', 'bool_or', 'every', 'count') . "($c->[0])$filter" if $c->[1]{type} eq 'bool';
 	return any('min', 'max') . "($c->[0])$filter" if $r < 0.75 || $c->[1]{type} !~ /^(int|numeric)/;
-	# sums of the largest values overflow nothing as numeric
+	# sums of integers have a wider type and do not overflow
 	return any('sum', 'avg') . "($distinct$c->[0])$filter" if $c->[1]{type} ne 'numeric';
 	return "sum($distinct$c->[0])$filter";
 }
 
-# One table alone: grouped by leading parts of the key (in any order, some of them
-# bound to a value), DISTINCT on them, least and greatest of the next part.
+# Statements on one table: GROUP BY or DISTINCT on leading key columns (in any order, some of them
+# bound to a value), min and max of the next key column.
 sub grouped_statement
 {
 	my ($t, $outer) = @_;
@@ -451,7 +452,7 @@ sub select_statement
 	my @s = some(1 + int rand 4, map { my $s = $_; map { "$s->[1].$_->{name}" } @{ $s->[0]{columns} } } @$scope);
 	if ($r < 0.35)
 	{
-		# the keys of all tables: a total order
+		# ORDER BY on the whole key is a total order
 		if (chance(0.4) && @$scope == 1)
 		{
 			my @k = map { "$scope->[0][1].$_->{name}" } grep { $_->{key} } @{ $scope->[0][0]{columns} };
@@ -464,7 +465,7 @@ sub select_statement
 	}
 	if ($r < 0.4)
 	{
-		# the values of leading parts of the key
+		# the distinct values of leading key columns
 		my @k = map { "t1.$_->{name}" } grep { $_->{key} } @{ $scope->[0][0]{columns} };
 		@k = @k[ 0 .. int rand @k ];
 		return ("SELECT DISTINCT " . join(', ', @k) . " FROM $from$where", 0) if chance(0.5);
@@ -502,7 +503,7 @@ sub select_keys
 	return [ "SELECT NULL FROM $t->{name} u WHERE false", $type ];
 }
 
-# an expression on the row that a change statement returns, of any type
+# a RETURNING expression of any type
 sub returned
 {
 	my ($t, @c) = @_;
@@ -512,7 +513,7 @@ sub returned
 		"CASE WHEN x.$c IS NULL THEN x.$k\::text ELSE x.$c\::text END", "(SELECT count(*) FROM $t->{name} z WHERE z.$k = x.$k)");
 }
 
-# what a column is set to: a constant, another column, an expression on the row, a query
+# the new value of a column: a constant, another column, an expression on the row, a subquery
 sub assigned
 {
 	my ($scope, $c) = @_;
@@ -528,7 +529,7 @@ sub assigned
 	return "coalesce((SELECT max($from->[0]) FROM $y->{name} y WHERE " . predicate([ [ $y, 'y' ], @$scope ], 1) . "), " . constant($c->{type}) . ")";
 }
 
-# in a transaction that is rolled back: what it returns, and what it leaves
+# A change in a transaction that is rolled back, with the rows it returns and the table after it.
 sub change_statement
 {
 	my $t = any(@tables);
@@ -556,7 +557,7 @@ sub change_statement
 	}
 	elsif ($r < 0.88)
 	{
-		# with another table; each row is found once by its key, or gets a constant
+		# UPDATE ... FROM: each row joins one row by its key, or all joined rows set the same constant
 		my $set = any(@v);
 		my $other = chance(0.5) ? $t : any(@tables);
 		my ($a, $b) = (column($scope), undef);
@@ -575,7 +576,7 @@ sub change_statement
 	}
 	if (chance(0.2))
 	{
-		# savepoints: a part that is kept or taken back, and a change after it
+		# savepoints that are released or rolled back to, and a second change
 		my $set = any(@v);
 		my $more = chance(0.5) ? "DELETE FROM $t->{name} x WHERE " . predicate($scope, 1) : "UPDATE $t->{name} x SET $set->{name} = " . ($set->{not_null} ? 7 : 'NULL') . " WHERE " . predicate($scope, 1);
 		$change = any("SAVEPOINT a;\n$change;\nROLLBACK TO a;\n$more", "$more;\nSAVEPOINT a;\n$change;\nRELEASE a", "SAVEPOINT a;\n$more;\nSAVEPOINT b;\n$change;\nROLLBACK TO b;\nRELEASE a");
@@ -595,7 +596,7 @@ sub statement
 	my $prepared = chance(0.25);
 	my ($sql, $ordered, $set) = ('', 0, '');
 	$set = join '', map { "SET $_;\n" } some(1 + int rand 2, @settings) if chance(0.5);
-	# searches for nothing: loose scans also of small tables
+	# searches cost nothing, so that small tables get loose scans too
 	$set .= "SET seq_page_cost = 0;\nSET cpu_operator_cost = 0;\n" if chance(0.25);
 	if (chance(0.2)) { $params = undef; return ($set, change_statement(), 0); }
 	$params = $prepared ? [] : undef;
@@ -613,18 +614,18 @@ sub statement
 
 # ------------------------------------------------------------------ compare
 
-# errors that depend on which row or clause is looked at first
+# errors that depend on the order in which rows and clauses are evaluated
 my $excused = qr/ERROR:  (22003|22012|22008|22025|54001)/;
 
 sub answer
 {
 	my ($text, $ordered) = @_;
-	# the answers of one script in order; rows of one statement in any order
+	# the order of the statements counts; that of the rows only with ORDER BY
 	my @parts = split /^--part--\n/m, $text;
 	return join "--\n", map { chomp; my @l = split /\n/, $_, -1; $ordered ? join("\n", @l) . "\n" : join("\n", sort @l) . "\n" } @parts;
 }
 
-# the lines of one only
+# the lines that only one of the two results has
 sub difference
 {
 	my ($w, $h) = @_;
@@ -632,7 +633,7 @@ sub difference
 	$w{$_}++ for split /\n/, $w;
 	$h{$_}++ for split /\n/, $h;
 	my @out = (map({ "wide: $_" } grep { $w{$_} > ($h{$_} || 0) } sort keys %w), map({ "heap: $_" } grep { $h{$_} > ($w{$_} || 0) } sort keys %h));
-	@out = ("the order:", map({ "wide: $_" } split /\n/, $w), map({ "heap: $_" } split /\n/, $h)) unless @out;
+	@out = ("the order differs:", map({ "wide: $_" } split /\n/, $w), map({ "heap: $_" } split /\n/, $h)) unless @out;
 	return join("\n", @out > 20 ? (@out[0 .. 19], "...") : @out) . "\n";
 }
 
@@ -657,7 +658,7 @@ while ($done < $total && $bad < 5)
 	$done += @st;
 	next if defined $only && $round != $only;
 	($rc, $out) = psql('oracle', "SET client_min_messages = warning;\nDROP SCHEMA IF EXISTS w, h CASCADE;\n$setup", '-v ON_ERROR_STOP=1');
-	if ($rc) { print "not ok - round $round of seed $seed: tables\n"; print "# $_\n" for split /\n/, $out; $bad++; next; }
+	if ($rc) { print "not ok - seed $seed, round $round: the tables can be created\n"; print "# $_\n" for split /\n/, $out; $bad++; next; }
 	my $sql = "\\set VERBOSITY sqlstate\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET extra_float_digits = 0;\nSET statement_timeout = '20s';\n";
 	for my $i (0 .. $#st)
 	{
@@ -673,7 +674,7 @@ while ($done < $total && $bad < 5)
 	{
 		my ($set, $q, $ordered) = @{ $st[$i] };
 		my ($w, $h) = @got{ "${i}w", "${i}h" };
-		$_ = defined $_ ? $_ : "(no answer: the connection was lost)\n" for $w, $h;
+		$_ = defined $_ ? $_ : "(no answer: connection lost)\n" for $w, $h;
 		s/^psql:[^ ]* //mg for $w, $h;
 		next if "$w$h" =~ $excused;
 		my ($aw, $ah) = (answer($w, $ordered), answer($h, $ordered));
