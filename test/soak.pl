@@ -1,21 +1,20 @@
 #
-# soak.pl: a mixed load for a long time, with a crash now and then.  What should
-# stay as it is must: memory of the worker and of the sessions, the segment, the
-# number of files, the disk, the log that is kept, and how long a commit takes.
+# soak.pl: runs a mixed load for a long time, with a crash every few minutes.  Invariants: the memory of the
+# worker and of the sessions, the shared segment, the number of files, the disk space, the kept WAL
+# and the duration of commits stay bounded, and the clients read what was acknowledged.
 # Run by ./test/soak.
 #
-# The clients (lib/Users.pm) do what users do: visits with a time to live,
-# counters, wide rows that are overwritten, a queue, imports larger than half a
-# memtable, point and range reads, an analyst's full scans, old snapshots.  They
-# compare what they read with what was acknowledged.
+# The clients (lib/Users.pm) write visits with a time to live, counters, wide rows that are
+# overwritten, a queue, and imports larger than half a memtable; others do point and range reads,
+# full scans, and hold old snapshots.  They compare what they read with what was acknowledged.
 #
-# A line is printed each minute, a table at the end.  The first part of the time
-# is for getting up to size; of the rest the second half is compared with the
-# first.  Memory is compared within the life of each process.
+# The output has a line for each minute and a table at the end.  The first quarter of the time is
+# warm-up; of the rest, the second half is compared with the first.  Memory is compared within the
+# lifetime of each process.
 #
-# Settings: MINUTES, KILL_EVERY (seconds), LONGEST (seconds that a commit may
-# take), OUT (a file for the table), SEED, SOAK_TTL.
-# Only perl-base's modules are used.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
+# Settings: MINUTES (60), KILL_EVERY (seconds between crashes), LONGEST (limit for a commit in
+# seconds, 20), OUT (a file for the table), SEED, SOAK_TTL (seconds, 60).
+# Uses modules of perl-base only.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
 #
 use strict;
 use warnings;
@@ -32,16 +31,16 @@ my $limit   = $ENV{LONGEST} || 20;
 my $seed    = $ENV{SEED} || (time() ^ $$);
 my $sample_every = 5;
 srand($seed);
-my @bad;						# what went wrong
+my @bad;						# messages of all failures
 my @kids;
 
 sub fail { my (@why) = @_; push @bad, @why; print "not ok - $_\n" for @why; return; }
 
-print "# soak: $minutes minutes, a kill each $every seconds, seed $seed\n";
+print "# soak: $minutes minutes, a crash every $every seconds, seed $seed\n";
 Server::begin('soak');
 $SIG{INT} = $SIG{TERM} = sub { kill 'KILL', @kids; exit 1 };
 my ($rc, $out, $err) = psql("SET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS widetable;\n" . Users::setup());
-if ($rc) { print "not ok - set up\n$err"; exit 1; }
+if ($rc) { print "not ok - the tables can be created\n$err"; exit 1; }
 
 # -------------------------------------------------------------------- clients
 
@@ -71,11 +70,11 @@ sub client
 		}
 		$s->close;
 	}
-	$_ = undef for $Server::dir;	# it is not ours to remove
+	$_ = undef for $Server::dir;	# the parent removes the directory
 	POSIX::_exit(0);
 }
 
-# what the clients have said since the last time
+# reads what the clients have written to their files since the last call
 my %read;
 sub hear
 {
@@ -107,7 +106,7 @@ sub kilobytes_of
 	return slurp("/proc/$pid/smaps_rollup") =~ /^Anonymous:\s+(\d+)/m ? $1 : undef;
 }
 
-# how many files a process has open; what of the store's is unlinked and still takes disk goes into %$gone
+# Returns the number of files that a process has open; adds the sizes of the store's removed ones to %$gone.
 sub descriptors_of
 {
 	my ($pid, $gone) = @_;
@@ -131,7 +130,7 @@ sub tree_size
 	return ($n, $bytes);
 }
 
-my %life;						# pid => [name, begun, early kB, last kB, most descriptors, last seen]
+my %life;						# pid => [name, first seen, kB after 45 s, last kB, most descriptors, last seen]
 my @columns = qw(second writes longest worker_kb sessions_kb descriptors segment_mb memtable_mb cache_mb files disk_mb listed_mb gone_mb wal_mb slot_mb stall_ms running_s);
 my @samples;
 my $start = time();
@@ -182,8 +181,8 @@ sub crash
 {
 	my $how = $how[$kills++ % @how];
 	my $begun = Session::now();
-	if ($how eq 'postmaster') { kill_all(); start() or fail('the server does not start'); }
-	elsif ($how =~ /^(\S+) stop/) { my $why = stop($1); fail($why) if $why ne ''; start() or fail('the server does not start'); }
+	if ($how eq 'postmaster') { kill_all(); start() or fail('the server did not start'); }
+	elsif ($how =~ /^(\S+) stop/) { my $why = stop($1); fail($why) if $why ne ''; start() or fail('the server did not start'); }
 	else
 	{
 		my $pid = value($how eq 'worker' ? 'SELECT worker_pid FROM widetable.pg_stat_widetable'
@@ -194,7 +193,7 @@ sub crash
 	}
 	my $n;
 	for (1 .. 300) { last if defined($n = value('SELECT count(*) FROM widetable.pg_stat_widetable_files')); nap(0.1); }
-	fail("the server does not come back after: $how") unless defined $n;
+	fail("the server did not come back after: $how") unless defined $n;
 	my $took = sprintf '%.1f', Session::now() - $begun;
 	print "# soak: killed: $how; back after $took s\n";
 	my ($rc, $out, $err) = psql('SELECT object, problem FROM widetable.verify()');
@@ -221,7 +220,7 @@ while (time() < $end && @bad < 20)
 			my ($n, $longest, $what) = (0, 0, '');
 			for (@last) { $n += $_->{writes} / @last; ($longest, $what) = @$_{qw(longest what)} if $_->{longest} > $longest; }
 			my $s = $last[-1];
-			printf "# soak: %d min: %.0f writes/s, longest %.2f s (%s); worker %.1f MB, sessions %.1f MB, %d descriptors; %d files, %.0f MB on disk; log kept %.0f MB (%.0f MB for the slot); cache %.0f MB\n",
+			printf "# soak: %d min: %.0f writes/s, longest %.2f s (%s); worker %.1f MB, sessions %.1f MB, %d descriptors; %d files, %.0f MB on disk; WAL %.0f MB (%.0f MB for the slot); cache %.0f MB\n",
 			  $m, $n, $longest, $what, $s->{worker_kb} / 1e3, $s->{sessions_kb} / 1e3, @$s{qw(descriptors files disk_mb wal_mb slot_mb cache_mb)};
 		}
 	}
@@ -236,7 +235,7 @@ for my $pid (@kids)
 	my $r;
 	while (($r = waitpid($pid, POSIX::WNOHANG())) == 0 && time() < $patience) { nap(0.1); }
 	next if $r != 0;
-	fail('a client hangs; the sessions:' . Server::sessions());
+	fail('a client hangs; sessions:' . Server::sessions());
 	kill 'KILL', @kids;
 	last;
 }
@@ -253,10 +252,10 @@ my @left = litter(30);
 fail(splice @left, 0, 10) if @left;
 my ($files, $after) = tree_size(Server::store_dir());
 my $slot = value("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), restart_lsn)::bigint FROM pg_replication_slots WHERE slot_name = 'widetable'");
-fail("after a flush the slot keeps $slot bytes of log") if !defined $slot || $slot > 64e6;
+fail("after a flush the slot keeps $slot bytes of WAL") if !defined $slot || $slot > 64e6;
 printf "# soak: %.1f MB on disk at the end of the load, %.1f MB in %d files after a compaction\n", $before / 1e6, $after / 1e6, $files;
 
-# mean of a column in a part of the samples
+# mean of a column over some samples
 sub mean { my ($k, @s) = @_; my $sum = 0; $sum += $_->{$k} for @s; return @s ? $sum / @s : 0; }
 
 my $warm = $minutes * 60 / 4;
@@ -264,7 +263,7 @@ $warm = 2 * $Users::ttl if $warm < 2 * $Users::ttl && $minutes * 60 > 4 * $Users
 my @rest = grep { $_->{second} >= $warm } @samples;
 my @a = @rest[0 .. int(@rest / 2) - 1];
 my @b = @rest[int(@rest / 2) .. $#rest];
-# how much larger the second half may be, and what is too little to count
+# the second half may be as large as the first times a factor plus a constant
 my %bound = (segment_mb => [1.01, 1], files => [1.3, 10], disk_mb => [1.3, 10], wal_mb => [1.3, 80], slot_mb => [1.5, 48], gone_mb => [1.3, 4], cache_mb => [1.3, 30]);
 for my $k (sort keys %bound)
 {
@@ -276,14 +275,14 @@ my $worst = 0;
 for my $pid (sort { $a <=> $b } keys %life)
 {
 	my ($name, $begun, $early, $last, $descriptors, $seen) = @{ $life{$pid} };
-	# a process keeps up to 256 of the store's files open
+	# a process keeps at most 256 sorted files open
 	fail("$name ($pid) had $descriptors files open") if $descriptors > 320;
 	next if !defined $early || $seen - $begun < 90;
 	my $more = $last - $early;
 	$worst = $more if $more > $worst;
 	fail(sprintf '%s (%d): %d kB after 45 s, %d kB after %d s', $name, $pid, $early, $last, $seen - $begun) if $last > $early * 1.4 + 8000;
 }
-print "ok - no process grew by more than $worst kB in its life\n" if $worst < 100000;
+print "ok - no process grew by more than $worst kB\n" if $worst < 100000;
 my ($longest) = sort { $b->{longest} <=> $a->{longest} } @samples;
 if ($longest->{longest} > $limit) { fail(sprintf 'the longest commit took %.1f s (%s)', @$longest{qw(longest what)}); }
 else { printf "ok - the longest commit took %.2f s (%s)\n", @$longest{qw(longest what)}; }

@@ -1,4 +1,4 @@
--- The mixed schema of test/sqlsmith.
+-- The schema of test/sqlsmith: wide and ordinary tables, partitions and a view.
 CREATE DATABASE smith;
 CREATE ROLE smith LOGIN;
 \c smith

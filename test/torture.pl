@@ -1,34 +1,33 @@
 #
-# torture.pl: kill the server under load, again and again; compare what is left
-# with what was promised.  Run by ./test/torture and ./test/check.
+# torture.pl: kills the server under load, repeatedly, and compares what is left with what was
+# acknowledged.  Run by ./test/torture and ./test/check.  A round takes about 5 seconds.
 #
-# The clients are psql that run scripts made beforehand and write down, outside
-# the server, what came back as committed.  There are several loads at the same
-# time, each with its own tables and its own idea of what must be true after the
-# crash; see the head of each file:
+# The clients are psql processes that run prepared scripts and record acknowledged commits outside the
+# server.  Several loads run at the same time, each with its own tables and its own invariants; see
+# the head of each file:
 #
 #   lib/Ledger.pm   every state is known; wide and ordinary tables agree
 #   lib/Bank.pm     transfers: the sum is constant for every reader
-#   lib/Tally.pm    counters: nothing lost, no value returned twice
-#   lib/Claims.pm   work items: each is taken once
-#   lib/Chain.pm    synchronous_commit off and local: no hole, causes before effects
+#   lib/Tally.pm    counters: no increment is lost, no value is returned twice
+#   lib/Claims.pm   work items: each is claimed once
+#   lib/Chain.pm    synchronous_commit off and local: no gap, causes before effects
 #   lib/Schema.pm   CREATE, ALTER, TRUNCATE, DROP
 #   lib/Expire.pm   time to live
-#   lib/Wave.pm     changes of all rows of a table: seen whole
+#   lib/Wave.pm     changes of all rows of a table: visible as a whole
 #
-# Meanwhile somebody flushes, compacts and checkpoints.  After each crash all
-# loads check their tables, widetable.verify() finds nothing, and the store's
-# directory holds the files that it lists and no others.
+# Another session flushes, compacts and checkpoints meanwhile.  After each crash every load checks its
+# tables, widetable.verify() finds no problem, and the store's directory contains exactly the listed
+# files.
 #
-# What is killed: the postmaster and all its children, a backend, the worker,
-# another process; the server is stopped immediately, or fast; or a process kills
-# itself at one of the engine's points (WIDE_KILL_POINT, engine/os.c), between a
-# step that others rely on and the next.  Now and then the server is killed again
-# while it recovers.
+# The kinds of kill: the postmaster and all its children, a backend, the worker, another process; an
+# immediate or a fast stop; or a process that kills itself at one of the engine's kill points
+# (WIDE_KILL_POINT, engine/os.c), between two steps of a protocol.  In a quarter of the restarts the
+# server is killed again during recovery.
 #
-# Settings: ROUNDS, SEED, LOAD_SECONDS (load before the kill, at most), LOADS (names
-# of some loads), HOW (what is killed, always), CONF (a line of configuration).
-# Only perl-base's modules are used.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
+# Settings: ROUNDS (200), SEED, LOAD_SECONDS (maximum duration of the load before the kill, 2), LOADS
+# (names of the loads to run), HOW (one kind of kill for all rounds), CONF (an additional line of
+# configuration).
+# Uses modules of perl-base only.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
 #
 use strict;
 use warnings;
@@ -54,7 +53,7 @@ my %make = (ledger => sub { Ledger->new(4) }, bank => sub { Bank->new(3) }, tall
 my @loads = map { $make{$_} ? $make{$_}->() : die "unknown load: $_\n" } split / /, $ENV{LOADS} || 'ledger bank tally claims chain schema expire wave';
 my @how = defined $ENV{HOW} ? $ENV{HOW} : ('postmaster', 'backend', 'point', 'worker', 'immediate stop', 'point', 'backend', 'postmaster', 'other process', 'worker',
 	'point', 'backend', 'fast stop');
-# name and how often a process comes there at most before it dies
+# kill points: name, and the highest number of times that a process may reach it before it is killed
 my @points = (['prepare-logged', 60], ['finish-logged', 60], ['finish-applied', 60], ['publish', 60], ['flush-files', 2], ['flush-manifest', 2],
 	['compact-files', 3], ['compact-manifest', 3], ['manifest-append', 6], ['manifest-sync', 6], ['manifest-switch', 1], ['sst-written', 6],
 	['sst-synced', 6], ['sst-renamed', 6], ['collect-unlink', 8], ['recover-replayed', 1], ['recover-finished', 2]);
@@ -66,11 +65,11 @@ spit("$data/torture.conf", '');
 spit("$data/postgresql.conf", slurp("$data/postgresql.conf") . "include 'torture.conf'\n") unless slurp("$data/postgresql.conf") =~ /torture\.conf/;
 Server::begin('torture');
 my ($rc, $out, $err) = psql(join '', "SET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS widetable;\n", map { $_->setup } @loads);
-if ($rc) { print "not ok - set up\n$err"; exit 1; }
+if ($rc) { print "not ok - the tables can be created\n$err"; exit 1; }
 
 # --------------------------------------------------------------------- parts
 
-# other settings for the next start: both ways of beginning, small and larger memtables, no worker
+# random settings for the next start: with and without preloading, memtable size, no worker
 sub vary
 {
 	my ($round) = @_;
@@ -78,7 +77,7 @@ sub vary
 	$conf .= "widetable.memtable_size = '" . (1, 1, 2, 4)[rand 4] . "MB'\n";
 	$conf .= "widetable.workers = 0\n" if $round % 9 == 8;
 	$conf .= "max_parallel_workers_per_gather = 0\n" if rand() < 0.5;
-	# a commit waits for the disk: what it has given back and shown before that can be seen
+	# commits wait longer for the disk: row locks that they release before, and what they show, can be seen
 	$conf .= "fsync = on\ncommit_delay = 3000\ncommit_siblings = 0\n" if rand() < 0.3;
 	$conf .= "$ENV{CONF}\n" if defined $ENV{CONF};
 	spit("$data/torture.conf", $conf);
@@ -98,7 +97,7 @@ sub maintain
 	spawn('long', 0, join '', map { sprintf "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM widetable.pg_stat_widetable_files;\nSELECT pg_sleep(%.3f);\nCOMMIT;\n", rand 1.5 } 1 .. 10);
 }
 
-# (must the server be started?, what went wrong)
+# returns (true if the server must be started, error messages)
 sub do_kill
 {
 	my ($how) = @_;
@@ -121,7 +120,7 @@ sub do_kill
 	return 0;
 }
 
-# how many processes have been killed since $from bytes of the log
+# the number of processes killed, by the server log from byte $from on
 sub deaths
 {
 	my ($from) = @_;
@@ -132,14 +131,14 @@ sub deaths
 	return $n;
 }
 
-# the server comes back; now and then it is killed on the way
+# starts the server; in a quarter of the calls it is killed once or twice during recovery
 sub restart
 {
 	my $times = rand() < 0.25 ? 1 + int rand 2 : 0;
 	for (1 .. $times)
 	{
 		system("'$Server::bin/pg_ctl' -D '$data' -l '$data/server.log' -W start >'$dir/ctl.out' 2>&1 </dev/null");
-		# somebody who wants to read makes the store come up
+		# a reader makes the server open the store
 		spawn("early$_", 0, "SELECT count(*) FROM widetable.pg_stat_widetable_files;\n") for 1 .. 2;
 		nap(rand 0.5);
 		spawn("early$_", 0, "SELECT count(*) FROM widetable.pg_stat_widetable_files;\n") for 3 .. 4;
@@ -166,9 +165,10 @@ for my $round (1 .. $rounds)
 		$name = "$point->[0]:" . (1 + int rand $point->[1]);
 		push @why, grep { $_ ne '' } stop('fast');
 		vary($round);
-		push @why, 'the server does not start' unless start("WIDE_KILL_POINT=$name");
+		push @why, 'the server did not start' unless start("WIDE_KILL_POINT=$name");
 	}
-	# a process killed inside the engine: others may find that out, and say so, before the postmaster tells them
+	# A process may be killed inside the engine.  Other processes may detect that, and report it, before the
+	# postmaster terminates them.
 	$Server::lost = $how eq 'fast stop' ? qr/^(?!)/ : qr/PANIC:  .*(the shared memory of widetable is damaged|the store is out of order until it is recovered)/;
 	my $log = -s "$data/server.log";
 	my $begun = 1;
@@ -178,8 +178,8 @@ for my $round (1 .. $rounds)
 		$begun = eval { $l->begin; 1 };
 		last unless $begun;
 	}
-	# with a point a load may find the server gone already
-	push @why, "the load does not begin: $@" if !$begun && !$point;
+	# with a kill point the server may be down before all loads have started
+	push @why, "the load did not start: $@" if !$begun && !$point;
 	maintain();
 	nap(0.4 + rand($seconds - 0.4));
 
@@ -194,7 +194,7 @@ for my $round (1 .. $rounds)
 	my $hung = wait_children(60);
 	push @why, $hung if $hung ne '';
 	if ($needs_start) { vary($round); }
-	if ($needs_start ? !restart() : !wait_ready()) { push @why, 'the server does not come back'; }
+	if ($needs_start ? !restart() : !wait_ready()) { push @why, 'the server did not come back'; }
 
 	if (!@why)
 	{
@@ -206,20 +206,20 @@ for my $round (1 .. $rounds)
 	}
 	if (@why)
 	{
-		print "not ok $round - round $round: $name\n";
+		print "not ok $round - every load is consistent after: $name\n";
 		splice @why, 60 if @why > 60;
 		print "#   $_\n" for map { split /\n/ } @why;
 		$failed = 1;
-		# what follows would only repeat it
+		# later rounds would report the same
 		last;
 	}
-	print "ok $round - killed: $name\n";
+	print "ok $round - every load is consistent after: $name\n";
 	print "# torture: $round of $rounds rounds\n" if $round % 10 == 0;
 }
 
 print "# torture: ", $_->summary, "\n" for $failed ? () : @loads;
 print "# torture: killed at ", join(', ', map { "$_ $deaths{$_}" } sort keys %deaths), "\n" if %deaths;
-print "# torture: killed $twice times while it recovered\n" if $twice;
+print "# torture: killed $twice times during recovery\n" if $twice;
 my $st = value("SELECT format('%s flushes, %s compactions, %s files since the last restart', flushes, compactions, files) FROM widetable.pg_stat_widetable");
 print "# torture: $st\n" if defined $st;
 exit $failed;

@@ -1,13 +1,12 @@
 #
-# Bank.pm: transfers between accounts in an ordinary table, two wide tables and
-# two families of one of them.
+# Bank.pm: transfers between accounts in an ordinary table, two wide tables and two families of
+# one of them.
 #
-# The sum of all accounts is constant for every reader: in one statement, and in
-# the statements of a REPEATABLE READ transaction.  Each transfer writes a line
-# into a journal (a wide table), so that every single balance follows from the
-# journal, in one statement too.  A client records the transfers that came back
-# as committed; all of them must be in the journal after the crash, and at most
-# one more of each client.
+# Invariants: the sum of all accounts is constant in every statement and within a REPEATABLE READ
+# transaction.  Each transfer inserts a row into a journal (a wide table), and in every statement
+# each balance is the opening balance plus the journal's transfers.  Clients record the
+# acknowledged transfers; after a crash all of them are in the journal, and at most one more of
+# each client.
 #
 package Bank;
 use strict;
@@ -22,7 +21,7 @@ my $total = $accounts * $opening;
 my $balances = "SELECT id AS acct, v FROM bank_heap UNION ALL SELECT id, v FROM bank_one
  UNION ALL SELECT 20 + 3 * a + b, x FROM bank_two UNION ALL SELECT 30 + 3 * a + b, y FROM bank_two";
 my $total_sql = "(SELECT sum(v) FROM bank_heap) + (SELECT sum(v) FROM bank_one) + (SELECT sum(x) + sum(y) FROM bank_two)";
-# accounts whose balance is not what the journal says
+# the number of accounts whose balance differs from the journal
 my $mismatches = "(WITH moved AS (SELECT acct, sum(m)::bigint AS m FROM (SELECT src AS acct, -amount AS m FROM bank_log
  UNION ALL SELECT dst, amount FROM bank_log) l GROUP BY acct)
 SELECT count(*) FROM bank_base b LEFT JOIN moved USING (acct) FULL JOIN ($balances) n USING (acct)
@@ -69,9 +68,9 @@ sub change
 {
 	my ($n, $amount, $how) = @_;
 	my ($table, $col, $where) = account($n);
-	# read under a lock, written as a constant: a lock given back too early loses a change
+	# read under a row lock, written as a constant: if the lock is released too early, a change is lost
 	return "SELECT $col AS v$n FROM $table WHERE $where FOR UPDATE \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 1;
-	# the same, but read by the statement after the one that locks
+	# the same, but read by the next statement after the locking one
 	return "SELECT 1 FROM $table WHERE $where FOR UPDATE;\nSELECT $col AS v$n FROM $table WHERE $where \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 4;
 	return sprintf "SELECT widetable.increment('bank_two', ROW(%d, %d), '%s', %d);\n", int($n % 10 / 3), $n % 10 % 3, $col, $amount if $how == 2 && $n >= 20;
 	return "UPDATE $table SET $col = $col + ($amount), note = repeat('n', abs($amount)) WHERE $where;\n" if $how == 3 && $table eq 'bank_one';
@@ -87,7 +86,7 @@ sub transfer
 	my $amount = 1 + int rand 50;
 	my $log = "INSERT INTO bank_log VALUES ($c, $n, $src, $dst, $amount);\n";
 	my ($out, $in) = (change($src, -$amount, int rand 6), change($dst, $amount, int rand 6));
-	# mostly in one order; the rest may run into deadlocks
+	# usually in the order of the accounts; the others may deadlock
 	my @steps = $src < $dst || rand() < 0.05 ? ($out, $in) : ($in, $out);
 	my $kind = int rand 12;
 	if ($kind == 0 && $src >= 20 && $dst >= 20 && $src % 10 == $dst % 10)
@@ -103,7 +102,7 @@ sub transfer
 	splice @steps, 1, 0, sprintf "SELECT pg_sleep(%.4f);\n", rand 0.02 if rand() < 0.1;
 	if (rand() < 0.5) { push @steps, $log; } else { unshift @steps, $log; }
 	my $begin = 'BEGIN' . (' ISOLATION LEVEL REPEATABLE READ', ' ISOLATION LEVEL REPEATABLE READ', ' ISOLATION LEVEL SERIALIZABLE', ('') x 9)[rand 12] . ";\n";
-	# serializable ones fail at commit, after their changes are in the log
+	# SERIALIZABLE transactions fail at commit, after their changes are in WAL
 	unshift @steps, "SELECT sum(v) FROM bank_heap;\n" if $begin =~ /SERIALIZABLE/;
 	return join '', $begin, @steps, "ROLLBACK;\n" if $kind == 2;
 	return join '', "\\set ok 0\n", $begin, @steps, "SELECT 1 AS ok \\gset\nCOMMIT;\n\\if :ERROR\n\\elif :ok\n\\echo a $n\n\\endif\n";
@@ -113,7 +112,7 @@ sub begin
 {
 	my ($self) = @_;
 	my $first = $self->{next};
-	# in a transaction that has failed nothing is read
+	# default values, because a failed transaction reads nothing
 	my $unread = join '', map { "\\set v$_ 0\n" } 0 .. $accounts - 1;
 	$self->{next} += $batch;
 	for my $c (1 .. $self->{clients}) { spawn("bank$c", 0, "SET deadlock_timeout = '20ms';\n" . $unread . join '', map { transfer($c, $_) } $first .. $first + $batch - 1); }
@@ -141,12 +140,12 @@ sub check
 	{
 		push @why, complaints($who);
 		my $out = output($who);
-		for ($out =~ /^t (-?\d+)$/mg) { $self->{reads}++; push @why, "$who: all accounts together $_, expected $total" if $_ != $total; }
+		for ($out =~ /^t (-?\d+)$/mg) { $self->{reads}++; push @why, "$who: the sum of all accounts is $_, expected $total" if $_ != $total; }
 		for ($out =~ /^m (\d+)$/mg) { push @why, "$who: $_ accounts differ from the journal" if $_ != 0; }
 	}
 	my ($rc, $out, $err) = psql("SELECT 't ' || $total_sql;\nSELECT 'm ' || $mismatches;\nSELECT 'l ' || client || ' ' || n FROM bank_log;\n");
 	return (@why, "reading the bank: $err") if $rc;
-	push @why, "all accounts together $1, expected $total" if $out !~ /^t (-?\d+)$/m || $1 != $total;
+	push @why, "the sum of all accounts is $1, expected $total" if $out !~ /^t (-?\d+)$/m || $1 != $total;
 	push @why, "$1 accounts differ from the journal" if $out !~ /^m (\d+)$/m || $1 != 0;
 	my %log;
 	$log{$1}{$2} = 1 while $out =~ /^l (\d+) (\d+)$/mg;
@@ -162,18 +161,18 @@ sub check
 			push @why, "transfer $n of client $c is lost" unless delete $log{$c}{$n};
 		}
 		my @more = sort { $a <=> $b } keys %{ $log{$c} || {} };
-		push @why, "client $c has transfers that were not acknowledged: @more, the last that was: $last" if @more > 1 || (@more && $more[0] < $last);
+		push @why, "client $c has unacknowledged transfers @more, the last acknowledged one is $last" if @more > 1 || (@more && $more[0] < $last);
 	}
 	return @why if @why;
-	# the journal starts anew
+	# empties the journal
 	($rc, $out, $err) = psql("BEGIN;\nUPDATE bank_base b SET v = n.v FROM ($balances) n WHERE n.acct = b.acct AND n.v <> b.v;\nDELETE FROM bank_log;\nCOMMIT;\n");
-	return $rc ? "settling: $err" : ();
+	return $rc ? "emptying the journal: $err" : ();
 }
 
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} transfers, $self->{retries} deadlocks and conflicts, the sum was right in $self->{reads} reads";
+	return "$self->{acks} transfers, $self->{retries} deadlocks and conflicts, the sum is correct in $self->{reads} reads";
 }
 
 1;

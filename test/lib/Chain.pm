@@ -1,12 +1,11 @@
 #
-# Chain.pm: commits that need not be durable, and those that look at them.
+# Chain.pm: chains of commits with different values of synchronous_commit.
 #
-# Client C writes rows 1, 2, 3, ..., some in a wide table only, some in an
-# ordinary one too, now and then a large one.  With synchronous_commit = off a
-# crash may take the last ones, but never leaves a hole: N is there only if N-1
-# is.  With local and on all acknowledged ones are there.  Each row also tells
-# what its transaction saw of the other clients; that must be there as well, for
-# what is seen lies before what is written.
+# Client C commits 1, 2, 3, ..., most in a wide table only, some in an ordinary table too, and some of
+# them large.  Invariants after a crash: with synchronous_commit = off the last commits may be missing,
+# but N is there only if N-1 is; with local and on all acknowledged commits are there.  Each row also
+# contains the last commit of every client that its transaction saw; these are there as well, because
+# a transaction commits after what it has seen.
 #
 package Chain;
 use strict;
@@ -81,12 +80,12 @@ sub check
 		for my $n ($base + 1 .. $end)
 		{
 			my $has = $parts{$c}{$n};
-			if (!$has) { push @why, "chain $c ($modes[$c - 1]): $n is missing, $end is there"; next; }
+			if (!$has) { push @why, "chain $c ($modes[$c - 1]): $n is missing, although $end is there"; next; }
 			push @why, "chain $c: $n has $has parts of " . parts($c, $n) if $has != parts($c, $n);
 			push @why, "chain $c: $n is in " . (mixed($c, $n) ? 'the wide table only' : 'both tables') if mixed($c, $n) != (delete $heap{"$c/$n"} || 0);
 		}
 		push @why, "chain $c ($modes[$c - 1]): ends with $end, $acked was acknowledged" if $end < $acked && ($modes[$c - 1] ne 'off' || $how eq 'fast stop');
-		push @why, "chain $c: ends with $end, $acked was the last that came back" if $end > $acked + 1;
+		push @why, "chain $c: ends with $end, the last acknowledged one is $acked" if $end > $acked + 1;
 		$self->{lost} += $acked - $end if $end < $acked;
 		$self->{kept}++ if $end > $acked;
 		$end[$c] = $end;
@@ -107,7 +106,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} linked commits, no hole; $self->{lost} with synchronous_commit off were lost at the end, $self->{kept} in doubt committed";
+	return "$self->{acks} chained commits without a gap; $self->{lost} with synchronous_commit off were lost at the end, $self->{kept} in doubt were committed";
 }
 
 1;

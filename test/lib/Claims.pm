@@ -1,11 +1,10 @@
 #
-# Claims.pm: items of work that several workers want, each taken once, ever.
+# Claims.pm: work items that several workers claim, each at most once.
 #
-# The workers take items in four ways: check_and_mutate, UPDATE with a
-# condition, a queue with SKIP LOCKED, and DELETE ... RETURNING into an ordinary
-# table.  They write down what they took, once it is committed.  After a crash
-# each item that somebody wrote down is his, nobody else wrote it down, and of
-# what he did not write down at most one transaction's items are his.
+# The workers claim items in four ways: check_and_mutate, UPDATE with a condition, a queue with
+# SKIP LOCKED, and DELETE ... RETURNING into an ordinary table.  They record the acknowledged claims.
+# Invariants after a crash: each recorded item belongs to the worker that recorded it, no two workers
+# recorded the same item, and the unrecorded items of a worker come from at most one transaction.
 #
 package Claims;
 use strict;
@@ -37,7 +36,7 @@ sub claim
 {
 	my ($w, $id) = @_;
 	my $way = $ways[($w - 1) % @ways];
-	# a claim that is taken back
+	# a claim that is rolled back
 	return "BEGIN;\nUPDATE work SET owner = 'nobody' WHERE id = $id AND owner IS NULL;\nROLLBACK;\n" if rand() < 0.05;
 	return "SELECT CASE WHEN widetable.check_and_mutate('work', $id, 'm:owner', 'is null', NULL, '[{\"put\": {\"m:owner\": \"w$w\"}}]') THEN 'c $id' ELSE 'no' END;\n"
 	  if $way eq 'check';
@@ -59,7 +58,7 @@ sub begin
 	for my $w (1 .. $self->{clients})
 	{
 		my @ids = map { $first + int rand $items * ($_ > 1000 ? 2 : 1) } 1 .. 3000;
-		# check_and_mutate makes the row that is not there: items of the first lot that are not deleted
+		# check_and_mutate would create a missing row: only items that exist and that no worker deletes
 		@ids = map { $first + ($_ - $first) % $items } @ids if $ways[($w - 1) % @ways] eq 'check';
 		@ids = grep { $_ % 3 } @ids if $ways[($w - 1) % @ways] eq 'check';
 		@ids = grep { $_ % 3 == 0 } @ids if $ways[($w - 1) % @ways] eq 'delete';
@@ -81,7 +80,7 @@ sub check
 		$owner{$id} = $o;
 		$by{$o}{$id} = 1;
 	}
-	push @why, "claims that were taken back are there" if $by{'nobody'};
+	push @why, "rolled back claims are visible" if $by{'nobody'};
 	for my $w (1 .. $self->{clients})
 	{
 		push @why, complaints("work$w");
@@ -92,11 +91,11 @@ sub check
 			$self->{claims}++;
 			push @why, "item $id was claimed by w$w and by w$mine{$id}" if exists $mine{$id};
 			$mine{$id} = $w;
-			push @why, "item $id was claimed by w$w, now it is of " . ($owner{$id} || 'nobody, and gone') unless ($owner{$id} || '') eq "w$w";
+			push @why, "item $id was claimed by w$w, now its owner is " . ($owner{$id} || 'missing') unless ($owner{$id} || '') eq "w$w";
 			delete $by{"w$w"}{$id};
 		}
 		my @more = sort { $a <=> $b } keys %{ $by{"w$w"} || {} };
-		push @why, "w$w has items that it was not told of: @more" if @more > ($ways[($w - 1) % @ways] eq 'queue' ? 5 : 1);
+		push @why, "w$w has unacknowledged items: @more" if @more > ($ways[($w - 1) % @ways] eq 'queue' ? 5 : 1);
 	}
 	push @why, complaints('producer');
 	for my $p (output('producer') =~ /^p (\d+)$/mg)
@@ -112,7 +111,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{claims} claims, $self->{refused} refused, none twice";
+	return "$self->{claims} claims, $self->{refused} refused, no item claimed twice";
 }
 
 1;

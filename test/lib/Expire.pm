@@ -1,7 +1,8 @@
 #
-# Expire.pm: cells with a time to live.  Nobody ever sees one whose time is over,
-# before and after a crash; those with a long time, and the cells without one,
-# stay.
+# Expire.pm: cells with a time to live.
+#
+# Invariants: before and after a crash no read returns an expired cell; cells with a long time to live
+# and cells without one stay.
 #
 package Expire;
 use strict;
@@ -42,13 +43,13 @@ sub check
 	my ($rc, $out, $err) = psql($odd . "SELECT 'k ' || k FROM brief WHERE long = k AND length(pad) = k % 300 + 1;\nSELECT 'n ' || count(*) FROM brief;\n");
 	return "reading expiring rows: $err" if $rc;
 	my $text = output('brief');
-	for (($text . $out) =~ /^e (\d+)$/mg) { $self->{reads}++; push @why, "$_ rows show a cell whose time is over" if $_ != 0; }
+	for (($text . $out) =~ /^e (\d+)$/mg) { $self->{reads}++; push @why, "$_ rows show an expired cell" if $_ != 0; }
 	my %there = map { $_ => 1 } $out =~ /^k (\d+)$/mg;
 	my ($n) = $out =~ /^n (\d+)$/m;
 	my $last = $self->{from} - 1;
 	for ($text =~ /^a (\d+)$/mg) { $last = $_; $self->{acks}++; push @why, "row $_ with cells that expire is lost" unless $there{$_}; }
-	push @why, "$n rows are there, " . scalar(keys %there) . " are whole" if $n != keys %there;
-	push @why, map { "row $_ with cells that expire is there, $last was the last" } grep { $_ > $last + 1 || $_ < $self->{from} } sort keys %there;
+	push @why, "$n rows are there, " . scalar(keys %there) . " of them complete" if $n != keys %there;
+	push @why, map { "row $_ with cells that expire is there, the last acknowledged one is $last" } grep { $_ > $last + 1 || $_ < $self->{from} } sort keys %there;
 	return @why if @why;
 	$self->{from} = $last + 2;
 	($rc, $out, $err) = psql("DELETE FROM brief;\n");
@@ -58,7 +59,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} rows with cells that expire, none seen later in $self->{reads} reads";
+	return "$self->{acks} rows with cells that expire, no expired cell in $self->{reads} reads";
 }
 
 1;

@@ -1,12 +1,11 @@
 #
-# Ledger.pm: a load whose every state is known.
+# Ledger.pm: a load whose state after every transaction is known.
 #
-# What transaction N of client C does follows from (C, N) alone.  After a crash
-# a client's rows, in all tables together, must be exactly those after N or those
-# after N + 1, N being the last acknowledged: nothing acknowledged is lost, and
-# the one in doubt is there wholly or not at all, in wide and in ordinary tables
-# alike.  Rolled back work (transactions, savepoints) must never be seen.  A
-# reader compares wide and ordinary tables in single statements meanwhile.
+# (C, N) alone determines what transaction N of client C does.  Invariants: after a crash the client's
+# rows in all tables together are exactly those after N or those after N + 1, where N is the last
+# acknowledged transaction: no acknowledged one is lost, and the one in doubt is there wholly or not
+# at all, in wide and ordinary tables alike.  Rolled back transactions and savepoints are never
+# visible.  During the load a reader compares wide and ordinary tables in single statements.
 #
 package Ledger;
 use strict;
@@ -14,7 +13,7 @@ use warnings;
 use Server;
 
 my $slots = 60;
-my $batch = 3000;				# transactions written into one script
+my $batch = 3000;				# transactions in one script
 
 my @kinds = (qw(book book book solo solo solo1 acct acct savepoint abort hot hot mix forget move));
 
@@ -30,14 +29,15 @@ sub new
 sub kind { my ($c, $t) = @_; return $t % 40 == 0 ? 'bulk' : $kinds[pick(scalar @kinds, $c, $t, 1)]; }
 sub slot { my ($c, $t, $k) = @_; return pick($slots, $c, $t, 10 + $k); }
 
-# every other bulk is larger than half a memtable and becomes files at commit
+# The number of rows of transaction $t.  Every other bulk is larger than half a memtable, so that its
+# commit writes files.
 sub parts
 {
 	my ($c, $t) = @_;
 	return kind($c, $t) ne 'bulk' ? 1 + pick(3, $c, $t, 2) : $t % 80 ? 60 : 260;
 }
 
-# the state of client $c after transaction $t, given the one before it
+# changes the state of client $c from before transaction $t to after it
 sub apply
 {
 	my ($s, $c, $t) = @_;
@@ -65,7 +65,7 @@ sub apply
 	}
 	elsif ($k eq 'move')
 	{
-		# a row changes its key, in both tables
+		# an UPDATE of the key in both tables
 		if (exists $s->{"a/$a"} && !exists $s->{"a/$b"}) { $s->{"a/$b"} = delete $s->{"a/$a"}; }
 	}
 }
@@ -169,8 +169,8 @@ INSERT INTO cnt_heap VALUES $counters;
 SQL
 }
 
-# the state as the server has it: "client|key|value" lines; b/, a/ and mix once
-# from the wide tables (w:) and once from the ordinary ones (h:)
+# A query for the state on the server: lines "client|key|value"; b/, a/ and mix appear once from the wide
+# tables (w:) and once from the ordinary ones (h:).
 sub state_sql
 {
 	my ($self) = @_;
@@ -246,25 +246,25 @@ sub check
 	{
 		my ($c, $k, $v) = split /\|/, $_, 3;
 		$c = 0 if $c !~ /^\d+$/ || $c > $n;
-		push @why, "twice: $_" if exists $got{$c}{$k};
+		push @why, "read twice: $_" if exists $got{$c}{$k};
 		$got{$c}{$k} = $v;
 	}
-	push @why, map { "of nobody: $_ = $got{0}{$_}" } keys %{ $got{0} || {} };
+	push @why, map { "of no client: $_ = $got{0}{$_}" } keys %{ $got{0} || {} };
 	push @why, $self->check_client($_, $got{$_} || {}) for 1 .. $n;
 	push @why, map { complaints("load$_") } 1 .. $n;
 	push @why, complaints('reader');
 	for (output('reader') =~ /^r (-?\d+)$/mg)
 	{
 		$self->{reads}++;
-		push @why, "the reader saw $_ rows of difference between wide and ordinary tables" if $_ != 0;
+		push @why, "the reader saw a difference of $_ rows between wide and ordinary tables" if $_ != 0;
 	}
-	# the shared counter, and every row again by its key
+	# the shared counter, and every row by its key
 	my $sum = 0;
 	$sum += $self->{state}[$_]{'hot'} || 0 for 1 .. $n;
 	my $v = value("SELECT coalesce((SELECT n FROM cnt WHERE name = 'hot'), 0)");
 	push @why, "the hot counter is " . (defined $v ? $v : 'unreadable') . ", expected $sum" unless defined $v && $v == $sum;
 	$v = value("SELECT count(*) FROM acct_heap h WHERE NOT EXISTS (SELECT FROM acct_wide w WHERE w.client = h.client AND w.slot = h.slot AND w.v = h.v)");
-	push @why, "by key: " . (defined $v ? "$v rows are missing" : 'unreadable') unless defined $v && $v eq '0';
+	push @why, "lookups by key: " . (defined $v ? "$v rows are missing" : 'unreadable') unless defined $v && $v eq '0';
 	return @why;
 }
 
@@ -291,7 +291,7 @@ sub check_client
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} acknowledged commits, none lost; $self->{doubts} in doubt, of which $self->{kept} committed wholly; $self->{reads} consistent reads";
+	return "$self->{acks} acknowledged commits, none lost; $self->{doubts} in doubt, $self->{kept} of them committed; $self->{reads} consistent reads";
 }
 
 1;

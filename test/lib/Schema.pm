@@ -1,9 +1,9 @@
 #
-# Schema.pm: a table that is made, changed, emptied and dropped all the time.
+# Schema.pm: a table that is created, altered, truncated and dropped continually.
 #
-# As in Ledger.pm, transaction N follows from N (and the state before it), and
-# after a crash the table must be as after the last acknowledged one or the next:
-# there or not, with its rows, with or without the additional family.
+# As in Ledger.pm, N and the state before it determine what transaction N does.  Invariant: after a
+# crash the table (its existence, rows and additional family) is as after the last acknowledged
+# transaction or the next one.
 #
 package Schema;
 use strict;
@@ -72,7 +72,7 @@ sub sql
 	{
 		my @o = ('"compression": "none"', '"compression": "zstd:3"', '"bloom": "none"', '"bloom": "rowcol"', '"block_size": 4096', '"block_size": 16384',
 			'"versions": 1', '"versions": 2');
-		# of versions a family remembers eight changes, until it is compacted
+		# a family records at most eight changes of versions until it is compacted: one more is an error
 		return "\\set ON_ERROR_STOP 0\nALTER FOREIGN TABLE ddl_t OPTIONS (SET families '{\"d\": {" . $o[pick(scalar @o, $t, 53)]
 		  . "}}');\n\\set ON_ERROR_STOP 1\n" . (pick(6, $t, 54) ? '' : "SELECT widetable.compact('ddl_t');\n");
 	}
@@ -90,7 +90,7 @@ sub begin
 	my ($self) = @_;
 	my %s = %{ $self->{state} };
 	$s{rows} = { %{ $s{rows} || {} } };
-	# what a transaction of several statements was doing at the crash
+	# completes steps of several statements that the crash interrupted
 	my $text = "ALTER FOREIGN TABLE IF EXISTS ddl_u RENAME TO ddl_t;\nDROP FOREIGN TABLE IF EXISTS ddl_p;\n";
 	for my $t ($self->{at} + 1 .. $self->{at} + $batch)
 	{
@@ -116,13 +116,13 @@ SELECT 'r ' || k || ' ' || v || CASE WHEN extra = 'x' || k THEN '+' ELSE coalesc
 SELECT 'r ' || k || ' ' || v FROM ddl_t;
 \\endif
 ");
-	return "reading the changing table: $err" if $rc;
+	return "the changing table cannot be read: $err" if $rc;
 	my %got;
 	$got{$1} = $2 while $out =~ /^r (-?\d+) (.*)$/mg;
 	$out =~ /^t (\S) (\S)$/m or return "no answer about the changing table: $out";
 	@got{qw(exists extra)} = ($1 eq 't' ? 1 : 0, $2 eq 't' ? 1 : 0);
 	my @why = (complaints('schema', qr/too many changes of family/), complaints('onlooker', qr/does not exist|could not open relation/));
-	for (output('onlooker') =~ /^n (\d+)$/mg) { $self->{reads}++; push @why, "the changing table had $_ odd rows" if $_ != 0; }
+	for (output('onlooker') =~ /^n (\d+)$/mg) { $self->{reads}++; push @why, "the changing table showed $_ rows without a value" if $_ != 0; }
 	for (output('schema') =~ /^a (\d+)$/mg)
 	{
 		while ($self->{at} < $_) { apply($self->{state}, ++$self->{at}); $self->{acks}++; }
@@ -157,7 +157,7 @@ sub differences
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} changes of a table and its definition";
+	return "$self->{acks} changes of a table and its definition, none lost";
 }
 
 1;

@@ -1,8 +1,8 @@
 #
-# Server.pm: the private cluster as torture.pl and soak.pl handle it: psql,
-# clients in the background, starting, killing, what is on disk.
+# Server.pm: the private cluster of torture.pl and soak.pl: running psql, clients in the background,
+# starting, stopping and killing the server, and checking its directory.
 #
-# Only perl-base's modules are used.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
+# Uses modules of perl-base only.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
 #
 package Server;
 use strict;
@@ -15,11 +15,11 @@ our @EXPORT = qw(nap slurp spit psql value spawn wait_children stop_children out
 	start stop kill_all wait_ready store_dir litter pick $dir $data);
 
 our ($bin, $data) = @ENV{qw(BIN PGDATA)};
-our $dir;						# what the clients read and write
-our $lost = qr/^(?!)/;			# messages that this round's kill may bring besides the usual ones
+our $dir;						# directory of the clients' scripts and outputs
+our $lost = qr/^(?!)/;			# additional messages that clients may get in this round
 my @children;
 
-# a directory outside the server for scripts and acknowledgements
+# creates the directory, outside the server, for scripts and acknowledgements
 sub begin
 {
 	my ($name) = @_;
@@ -38,7 +38,7 @@ sub slurp { my ($f) = @_; open my $h, '<', $f or return ''; local $/; my $s = <$
 
 sub spit { my ($f, $s) = @_; open my $h, '>', $f or die "$f: $!"; print $h $s; close $h or die "$f: $!"; }
 
-# a number below $n that follows from the arguments alone
+# a pseudo-random number below $n, determined by the arguments
 sub pick
 {
 	my ($n, @v) = @_;
@@ -62,7 +62,7 @@ sub psql
 	return ($rc, slurp("$dir/q.out"), $rc >> 8 == 124 ? "took more than 100 s: $sql" . sessions() : slurp("$dir/q.err"));
 }
 
-# what everybody is doing, when something takes too long
+# the list of sessions, for messages about timeouts
 sub sessions
 {
 	return "\n" . `PGCONNECT_TIMEOUT=5 timeout 10 '$bin/psql' -XqAtc "SELECT pid, backend_type, application_name, wait_event_type, wait_event, state,
@@ -78,7 +78,7 @@ sub value
 	return $out;
 }
 
-# a psql in the background that runs a script; $stop: it ends at the first error
+# starts a psql in the background that runs a script; with $stop it ends at the first error
 sub spawn
 {
 	my ($name, $stop, $sql) = @_;
@@ -101,7 +101,7 @@ sub spawn
 
 sub output { return slurp("$dir/$_[0].out"); }
 
-# what a client was told and should not have been; it may lose the server
+# the errors of a client, except for lost connections and those that $lost or $allowed match
 sub complaints
 {
 	my ($name, $allowed) = @_;
@@ -111,7 +111,7 @@ sub complaints
 	  grep { /ERROR|FATAL|PANIC/ } split /\n/, slurp("$dir/$name.err");
 }
 
-# all psql of this round; those that hang are ended; '' or which hang
+# Waits up to $limit seconds for the background clients and kills the others.  Returns '' or a message about them.
 sub wait_children
 {
 	my ($limit) = @_;
@@ -123,7 +123,7 @@ sub wait_children
 		while (($r = waitpid($pid, POSIX::WNOHANG())) == 0 && time() < $end) { nap(0.02); }
 		push @hung, $pid if $r == 0;
 	}
-	my $why = @hung ? @hung . ' clients hang; the sessions:' . sessions() : '';
+	my $why = @hung ? @hung . ' clients hang; sessions:' . sessions() : '';
 	stop_children();
 	return $why;
 }
@@ -132,7 +132,7 @@ sub stop_children { kill 'KILL', $_ for @children; waitpid($_, 0) for @children;
 
 # ------------------------------------------------------------------ processes
 
-# (state, parent) of a process, from /proc: there may be no ps
+# (state, parent) of a process, from /proc, because ps may be missing
 sub proc
 {
 	my ($pid) = @_;
@@ -158,7 +158,7 @@ sub children_of
 	return @r;
 }
 
-# the postmaster and all its children, as when the machine goes off
+# kills the postmaster and all its children at once, as a power failure does
 sub kill_all
 {
 	my $pm = postmaster();
@@ -175,8 +175,8 @@ sub kill_all
 	}
 }
 
-# Processes whose working directory is the data directory, the server's: also one
-# that was forked while the list of children was read.
+# The processes whose working directory is the data directory: these include a child that was forked
+# while the list of children was read.
 sub at_home
 {
 	my $home = abs_path($data);
@@ -198,7 +198,7 @@ sub start
 	return 0;
 }
 
-# '' or what went wrong
+# returns '' or an error message
 sub stop
 {
 	my ($mode) = @_;
@@ -217,11 +217,10 @@ sub wait_ready
 
 sub store_dir { return "$data/widetable"; }
 
-# What lies in the store's directory and is no part of it: sorted files that no
-# family lists, temporary files, old manifests.  Listed files that are not there
-# count too.  Work in progress has files that are not listed yet and files that
-# wait for their end, so this looks until it has seen the directory in order or
-# $limit seconds are over.  Without the worker nobody ends anything by himself.
+# Returns a list of differences between the store's directory and the files it should contain: sorted
+# files that no family lists, temporary files, old manifests, and missing files.  Running flushes and
+# compactions have files that are not listed yet or wait for removal, so this polls until there is no
+# difference or $limit seconds have passed.  Without a worker, compact() removes the files.
 sub litter
 {
 	my ($limit) = @_;

@@ -1,6 +1,6 @@
 #
-# Session.pm: a psql that is fed statement by statement, for clients that decide
-# by the answers what comes next and want to know how long each took.
+# Session.pm: a psql that executes one statement at a time, for clients that choose the next
+# statement by the result and measure how long each takes.
 #
 package Session;
 use strict;
@@ -8,7 +8,7 @@ use warnings;
 use POSIX ();
 use Server;
 
-# undef when the server does not answer
+# returns undef if the server does not answer
 sub open
 {
 	my ($class, $name) = @_;
@@ -35,8 +35,8 @@ sub open
 
 sub now { return (POSIX::times())[0] / POSIX::sysconf(POSIX::_SC_CLK_TCK()); }
 
-# the lines of the answer, or undef: the session is lost and what ran is in
-# doubt.  With $what the time is accounted, as of commits.
+# Returns the lines of the result, or undef if the session is lost and the statement in doubt.  With
+# $what the duration is accounted under that name.
 sub run
 {
 	my ($self, $sql, $what) = @_;
@@ -75,7 +75,7 @@ sub close
 	$self->{pid} = 0;
 }
 
-# a line for each second: how many, the longest in seconds
+# writes a line for each second: number of statements, longest duration in seconds
 sub account
 {
 	my ($self, $took, $what) = @_;
@@ -89,7 +89,7 @@ sub account
 	@$self{qw(second n longest what)} = (time(), 0, 0, '');
 }
 
-# what a client has to say goes to a file that the program behind all reads
+# appends a line to the client's file, which soak.pl reads
 sub tell_parent
 {
 	my ($name, $line) = @_;

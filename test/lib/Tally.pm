@@ -1,10 +1,10 @@
 #
-# Tally.pm: counters, one hot and many others.
+# Tally.pm: counters, a hot one and many others.
 #
-# Each client writes down what its increments returned, once they are committed.
-# After a crash a counter is at least what it was plus the acknowledged
-# increments, and at most that plus those in doubt.  No value is returned twice,
-# a client's values rise, and nobody has seen a value that the crash took back.
+# Each client records the values that its committed increments returned.  Invariants after a crash: a
+# counter is at least its old value plus the acknowledged increments, and at most that plus those in
+# doubt.  No value was returned twice, the values of a client increase, and no session saw a value that
+# the crash lost.
 #
 package Tally;
 use strict;
@@ -30,7 +30,7 @@ CREATE TABLE tally_seen (v bigint);
 SQL
 }
 
-# what transaction $t of client $c adds, by counter; rolled back ones nothing
+# transactions of client $c: the kind, the counters, and what each adds to them (nothing if rolled back)
 sub kind { my ($c, $t) = @_; return pick(10, $c, $t, 20); }
 
 sub names_of
@@ -58,7 +58,7 @@ sub sql
 	my @n = names_of($c, $t);
 	my $inc = "SELECT widetable.increment('tally', '%s', '%s') AS v%d \\gset\n";
 	return sprintf($inc, 'hot', 'c:n', 1) . "\\echo v $t hot :v1\n" if $k < 3;
-	# an UPDATE does not make the row
+	# an UPDATE does not create the row
 	return "UPDATE tally SET n = n + 1 WHERE name = 'hot' RETURNING n AS v1 \\gset\n\\echo v $t hot :v1\n" if $k == 3;
 	if ($k < 7)
 	{
@@ -82,7 +82,7 @@ sub begin
 		my $from = $self->{from}[$c];
 		spawn("tally$c", 1, join '', map { sql($c, $_) . "\\echo a $_\n" } $from .. $from + $batch);
 	}
-	# what somebody has seen was durable
+	# a value that this client has seen must survive the crash
 	spawn('watcher', 1, "SELECT 's ' || n FROM tally WHERE name = 'hot';\nSELECT pg_sleep(0.002);\n" x 3000);
 }
 
@@ -134,11 +134,11 @@ sub check
 	for (output('watcher') =~ /^s (\d+)$/mg)
 	{
 		$self->{seen}++;
-		push @why, "somebody saw $_ in the hot counter after $seen" if $_ < $seen;
+		push @why, "the watcher saw $_ in the hot counter after $seen" if $_ < $seen;
 		$seen = $_;
 	}
-	push @why, "somebody saw $seen in the hot counter, now it is " . ($now{'hot/n'} || 'nothing') if $seen > ($now{'hot/n'} || 0);
-	push @why, "somebody saw $1 in the hot counter and committed, now it is " . ($now{'hot/n'} || 'nothing') if $out =~ /^s (\d+)$/m && $1 > ($now{'hot/n'} || 0);
+	push @why, "the watcher saw $seen in the hot counter, now it is " . ($now{'hot/n'} || 'nothing') if $seen > ($now{'hot/n'} || 0);
+	push @why, "a committed transaction saw $1 in the hot counter, now it is " . ($now{'hot/n'} || 'nothing') if $out =~ /^s (\d+)$/m && $1 > ($now{'hot/n'} || 0);
 	$self->{base} = \%now;
 	return @why;
 }
@@ -146,7 +146,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} increments, $self->{values} returned values, none twice; $self->{seen} looks at the hot counter";
+	return "$self->{acks} increments, $self->{values} returned values, none twice; $self->{seen} reads of the hot counter";
 }
 
 1;

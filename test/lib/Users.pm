@@ -1,10 +1,10 @@
 #
-# Users.pm: the clients of soak.pl.  Each knows what it has written and had
-# acknowledged, and compares after every loss of its session and at the end.
+# Users.pm: the clients of soak.pl.  Each client records its acknowledged writes and compares them with
+# the server after every loss of its session and at the end.
 #
-# A client has setup (SQL, once), step (one thing that a user does; undef when
-# the session is lost meanwhile) and verify (with a new session: the list of what
-# is wrong, or undef).  Where a transaction was in doubt, verify finds out.
+# A client has step (one action of a user; returns undef if the session is lost) and verify (in a new
+# session; returns the list of differences, or undef if the session is lost).  verify also resolves a
+# transaction in doubt.  setup is the SQL that creates the tables of all clients.
 #
 package Users;
 use strict;
@@ -12,7 +12,7 @@ use warnings;
 use Server;
 use Session;
 
-our $ttl = $ENV{SOAK_TTL} || 60;	# seconds that visits live
+our $ttl = $ENV{SOAK_TTL} || 60;	# time to live of visits, in seconds
 
 sub all { return ('Visits', 'Visits', 'Counters', 'Counters', 'Profiles', 'Profiles', 'Queue', 'Import', 'Reader', 'Analyst', 'Historian'); }
 
@@ -64,8 +64,8 @@ sub verify
 	my $r = $s->run("SELECT count(*) FROM visits WHERE client = $self->{c} AND at >= to_timestamp($since);
 SELECT count(*) FROM visits WHERE client = $self->{c} AND at < now() - interval '@{[$Users::ttl + 60]} seconds';") or return undef;
 	my ($got, $old) = @$r;
-	return ["$got visits of client $self->{c} since half a life ago, expected $least to $most"] if $got < $least || $got > $most;
-	return ["$old visits of client $self->{c} have outlived their time"] if $old > 0;
+	return ["$got visits of client $self->{c} in the last half of their time to live, expected $least to $most"] if $got < $least || $got > $most;
+	return ["$old expired visits of client $self->{c} are visible"] if $old > 0;
 	return [];
 }
 
@@ -148,7 +148,7 @@ sub verify
 
 # ---------------------------------------------------------------------- queue
 
-# in at one end, out at the other: what remains is deletes
+# inserts at one end, deletes at the other: leaves tombstones
 package Queue;
 our @ISA = ('User');
 sub new { my ($class, $name, $c) = @_; return bless { name => $name, c => $c, first => 1, next => 1, doubt => '' }, $class; }
@@ -191,7 +191,7 @@ sub verify
 
 # -------------------------------------------------------------------- imports
 
-# larger than half a memtable, replaced as a whole
+# transactions larger than half a memtable, which replace all rows
 package Import;
 our @ISA = ('User');
 sub new { my ($class, $name, $c) = @_; return bless { name => $name, is => 0, doubt => 0, at => 0 }, $class; }
@@ -249,16 +249,16 @@ sub step
 	$s->run("SELECT site, count(*), sum(length(agent)) FROM visits GROUP BY site;
 SELECT count(*), sum(length(more::text)) FROM profiles;
 SELECT path, count(*) FROM visits GROUP BY path ORDER BY 2 DESC LIMIT 3;", 'full scans') or return undef;
-	# a statement sees one state of all
+	# a statement sees one state of all tables
 	my $r = $s->run("SELECT count(*) FROM profiles WHERE more ->> 'v' IS DISTINCT FROM v::text;
 SELECT (SELECT count(*) FROM imports) - (SELECT coalesce(max(n), 0) FROM imports_log);", 'full scans') or return undef;
 	$self->bad($s, "$r->[0] torn profiles") if $r->[0] ne '0';
-	$self->bad($s, "a statement saw $r->[1] imported rows too many") if $r->[1] ne '0';
+	$self->bad($s, "a statement saw $r->[1] imported rows more than the log says") if $r->[1] ne '0';
 	return $s->run('SELECT pg_sleep(8);');
 }
 sub verify { return []; }
 
-# an old snapshot, now and then
+# holds a snapshot for some seconds
 package Historian;
 our @ISA = ('User');
 sub new { my ($class, $name, $c) = @_; return bless { name => $name }, $class; }

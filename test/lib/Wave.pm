@@ -1,7 +1,8 @@
 #
-# Wave.pm: transactions that change every row of a wide table.  Each reader sees
-# all rows before or all after, though it takes a while to change them; and so
-# does who comes after the crash.
+# Wave.pm: transactions that change every row of a wide table.
+#
+# Invariant: every reader, also the first one after a crash, sees all rows before or all rows after a
+# change, although the change takes some time.
 #
 package Wave;
 use strict;
@@ -30,11 +31,11 @@ sub begin
 	spawn('wave', 1, join '', map {
 		($_ % 2 ? "UPDATE wave SET v = $_, w = $_;\n" : "INSERT INTO wave SELECT g, $_, $_ FROM generate_series(1, $rows) g;\n")
 		  . ($_ % 5 ? '' : "BEGIN;\nDELETE FROM wave WHERE k > 700;\nSAVEPOINT s;\nUPDATE wave SET v = -1;\nROLLBACK;\n") . "\\echo a $_\n" } $next .. $next + $batch);
-	# the keys first, or the last ones; all in one statement
+	# reads of all rows and of every other row, each in one statement
 	spawn('surfer', 1, join '', map { $_ % 2 ? "$look;\n" : "$look WHERE k % 2 = 0;\n" } 1 .. 2000);
 }
 
-# what one look has shown is of one state
+# true if a read does not show a single state
 sub odd
 {
 	my ($line) = @_;
@@ -49,14 +50,14 @@ sub check
 	for (output('surfer') =~ /^w (.*)$/mg)
 	{
 		$self->{reads}++;
-		push @why, "a reader saw part of a change of all rows: $_" if odd($_);
+		push @why, "a reader saw a part of a change: $_" if odd($_);
 	}
 	my $now = value($look);
-	return (@why, 'the rows that change together cannot be read') unless defined $now;
+	return (@why, 'the rows of wave cannot be read') unless defined $now;
 	my $last = $self->{at};
 	for (output('wave') =~ /^a (\d+)$/mg) { $last = $_; $self->{acks}++; }
 	my ($v) = $now =~ /^w $rows (-?\d+)/;
-	return (@why, "all rows together: $now, $last was the last change") if !defined $v || odd(substr $now, 2) || ($v != $last && $v != $last + 1);
+	return (@why, "all rows: $now, the last acknowledged change is $last") if !defined $v || odd(substr $now, 2) || ($v != $last && $v != $last + 1);
 	$self->{at} = $v;
 	return @why;
 }
@@ -64,7 +65,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} changes of all rows, none seen half in $self->{reads} reads";
+	return "$self->{acks} changes of all rows, none seen in part in $self->{reads} reads";
 }
 
 1;
