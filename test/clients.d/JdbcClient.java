@@ -1,4 +1,4 @@
-// pgJDBC: what it lists, prepared statements, batches, cursors.  Prints TAP.
+// pgJDBC: metadata, prepared statements, batches, cursors.  Prints TAP.
 import java.sql.*;
 
 public class JdbcClient {
@@ -20,7 +20,7 @@ public class JdbcClient {
         try (Connection c = DriverManager.getConnection(args[0])) {
             DatabaseMetaData m = c.getMetaData();
             check(tables(m), "places FOREIGN TABLE; places_view VIEW; ", "getTables lists the foreign table");
-            check(tables(m, "TABLE", "VIEW"), "places_view VIEW; ", "who asks for TABLE and VIEW gets the view");
+            check(tables(m, "TABLE", "VIEW"), "places_view VIEW; ", "getTables of type TABLE and VIEW lists the view");
             c.setAutoCommit(false);
             try (PreparedStatement p = c.prepareStatement("INSERT INTO places (geonameid, name, population) VALUES (?, ?, ?)")) {
                 for (int i = 1; i <= 100; i++) {
@@ -31,30 +31,30 @@ public class JdbcClient {
                 }
                 int n = 0;
                 for (int x : p.executeBatch()) n += x;
-                check(n, 100, "a batch of INSERT");
+                check(n, 100, "a batch of INSERTs inserts all rows");
             }
             c.commit();
             try (PreparedStatement q = c.prepareStatement("SELECT name FROM places WHERE geonameid = ?")) {
                 boolean same = true;
-                // the driver prepares it on the server from the fifth time on
+                // from the fifth execution on the driver uses a prepared statement on the server
                 for (int i = 1; i <= 20; i++) {
                     q.setInt(1, i);
                     ResultSet r = q.executeQuery();
                     same &= r.next() && r.getString(1).equals("n" + i);
                 }
-                check(same, true, "a prepared SELECT");
+                check(same, true, "a prepared SELECT returns the row on each execution");
             }
             try (Statement s = c.createStatement()) {
                 s.setFetchSize(50);
                 int n = 0;
                 ResultSet r = s.executeQuery("SELECT geonameid FROM places ORDER BY geonameid DESC");
                 while (r.next()) n++;
-                check(n, 8339, "rows fetched 50 at a time");
-                check(s.executeUpdate("UPDATE places_view SET country = 'XX' WHERE geonameid < 1000"), 100, "UPDATE through the view");
-                check(s.executeUpdate("DELETE FROM places WHERE geonameid < 1000"), 100, "DELETE");
+                check(n, 8339, "a query with fetch size 50 returns all rows");
+                check(s.executeUpdate("UPDATE places_view SET country = 'XX' WHERE geonameid < 1000"), 100, "UPDATE through the view reports the number of rows");
+                check(s.executeUpdate("DELETE FROM places WHERE geonameid < 1000"), 100, "DELETE reports the number of rows");
             }
             c.commit();
-            // there is no primary key in the catalog, and the driver wants one for this
+            // the driver requires a primary key in the catalog for this, and a foreign table has none
             try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
                 ResultSet r = s.executeQuery("SELECT geonameid, name FROM places WHERE geonameid = 41548");
                 r.next();
@@ -65,7 +65,7 @@ public class JdbcClient {
                 } catch (SQLException e) {
                     said = e.getMessage();
                 }
-                check(said.contains("primary"), true, "an updatable ResultSet is refused with a reason");
+                check(said.contains("primary"), true, "an updatable ResultSet is refused for lack of a primary key");
             }
             c.rollback();
         }

@@ -1,7 +1,6 @@
 """LibreOffice Base with its PostgreSQL driver, without a window.  Prints TAP.
 
-Base lists views but no foreign tables: it reads the plain view, and any table by
-SQL."""
+Base lists views but not foreign tables: it reads the plain view, and any table by SQL."""
 import os
 import subprocess
 import time
@@ -46,9 +45,9 @@ try:
     s = c.createStatement()
     r = s.executeQuery("SELECT string_agg(name, ',' ORDER BY name COLLATE \"C\") FROM places WHERE population > 10000000")
     r.next()
-    check(",".join(found), r.getString(1), "a form's rows, filtered and sorted")
-    check(s.executeUpdate("INSERT INTO places (geonameid, name) VALUES (1, 'Here')"), 1, "INSERT by SQL")
-    check(s.executeUpdate("DELETE FROM places WHERE geonameid = 1"), 1, "DELETE by SQL")
+    check(",".join(found), r.getString(1), "a row set, filtered and sorted, returns the rows")
+    check(s.executeUpdate("INSERT INTO places (geonameid, name) VALUES (1, 'Here')"), 1, "INSERT by SQL inserts one row")
+    check(s.executeUpdate("DELETE FROM places WHERE geonameid = 1"), 1, "DELETE by SQL deletes one row")
     c.close()
 finally:
     try:

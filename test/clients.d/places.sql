@@ -1,4 +1,4 @@
--- A wide table with real data, and a plain view of it; run in test/data.
+-- A wide table with real data and its plain view; run in test/data.
 CREATE EXTENSION widetable;
 CREATE FOREIGN TABLE places (
   geonameid int, name text, country text, population bigint, lat float8, lon float8,

@@ -1,6 +1,6 @@
 \echo
-\echo :b'1. Which country holds this address?  The first key at or above it':n
-\echo 'Blocks of addresses are stored under their last address.'
+\echo :b'1. Which country does an address belong to?  The first key at or above it':n
+\echo 'Each block of addresses is stored under its last address.'
 \echo
 \set ECHO queries
 CREATE FOREIGN TABLE ip (last_ip inet, first_ip inet, country text)
@@ -9,17 +9,17 @@ CREATE FOREIGN TABLE ip (last_ip inet, first_ip inet, country text)
 \set ECHO none
 \copy ip (first_ip, last_ip, country) FROM PROGRAM 'gzip -dc geoip4.tsv.gz' WITH (FORMAT text, HEADER true)
 SELECT widetable.flush('ip') \g /dev/null
-\echo :d'49,474 blocks came in with COPY.  An address somewhere inside one of them:':n
+\echo :d'COPY has loaded 49,474 blocks.  An address within one of them:':n
 \set ECHO queries
 SELECT * FROM ip WHERE last_ip >= '81.2.69.142' ORDER BY last_ip LIMIT 1;
 \explain
 
-\echo :d'81.4.0.1 is in no block.  The next one above starts later, so there is no row:':n
+\echo :d'81.4.0.1 is in no block: the next block starts above it, so the query returns no row:':n
 SELECT * FROM (SELECT * FROM ip WHERE last_ip >= '81.4.0.1' ORDER BY last_ip LIMIT 1) AS above
 WHERE first_ip <= '81.4.0.1';
 
-\echo :d'The same lookup for every visitor in a web server log, which is an ordinary table':n
-\echo :d'(the sample has the blocks of every fourth first octet only):':n
+\echo :d'The same lookup for every visitor in a web server log, an ordinary table':n
+\echo :d'(the sample contains the blocks of every fourth first octet only):':n
 SELECT block.country, count(*) AS visitors
 FROM (SELECT DISTINCT client_ip FROM access_log) AS visitor
 CROSS JOIN LATERAL (SELECT * FROM ip WHERE last_ip >= client_ip ORDER BY last_ip LIMIT 1) AS block

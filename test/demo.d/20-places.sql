@@ -1,6 +1,6 @@
 \echo
-\echo :b'2. What is on this tile of the map?  Quadkeys as row keys':n
-\echo 'Each zoom level of a web map splits a tile in four; a quadkey names a tile with a digit for each.'
+\echo :b'2. Which places are on a tile of the map?  Quadkeys as row keys':n
+\echo 'Each zoom level of a web map splits a tile into four; a quadkey names a tile by one digit per level.'
 \echo 'Packed into 4 unsigned bytes it is a row key, and a tile of the map is a range of keys.'
 \echo
 CREATE TABLE places_load (geonameid int, name text, ascii_name text, lat float8, lon float8, feature_class text,
@@ -34,8 +34,8 @@ WHERE tile >= widetable.quadkey_pack('120210', 16) AND tile < widetable.quadkey_
 ORDER BY population DESC LIMIT 6;
 \explain
 
-\echo :d'Positions are in a family of their own, in files of their own.  The query above did not open them.':n
-\echo :d'This one reads both:':n
+\echo :d'Positions are in a separate family and in separate files, which the query above did not open.':n
+\echo :d'The next query reads both families:':n
 SELECT country, count(*), round(avg(lat)::numeric, 1) AS mean_lat
 FROM places
 WHERE tile >= widetable.quadkey_pack('120210', 16) AND tile < widetable.quadkey_pack('120211', 16)

@@ -1,7 +1,7 @@
 \echo
-\echo :b'3. Autocomplete: a read per keystroke, and most of them miss':n
-\echo 'For every prefix of 3 to 12 characters of 20,000 phrases: its ten most frequent completions,'
-\echo 'ready to send.  A Bloom filter answers for prefixes that are not there.'
+\echo :b'3. Autocomplete: one read per keystroke, most of them for a missing key':n
+\echo 'The table contains every prefix of 3 to 12 characters of 20,000 phrases with its ten most frequent'
+\echo 'completions.  For a missing prefix the Bloom filter saves the read.'
 \echo
 CREATE TABLE phrases (lang text, n int, phrase text, freq bigint);
 \copy phrases FROM PROGRAM 'gzip -dc phrases.tsv.gz' WITH (FORMAT text, HEADER true)
@@ -28,7 +28,7 @@ SELECT jsonb_array_elements_text(answer) AS "inform..." FROM suggest WHERE prefi
 SELECT answer FROM suggest WHERE prefix = 'hdaoop';
 \explain
 \set ECHO none
-\echo :d'The table, as the engine keeps it:':n
+\echo :d'The size of the table in the engine:':n
 SELECT rows, pg_size_pretty(raw_bytes) AS "keys and values", pg_size_pretty(file_bytes) AS "on disk"
 FROM widetable.pg_stat_widetable_families WHERE relation = 'suggest'::regclass;
 DROP TABLE phrases;

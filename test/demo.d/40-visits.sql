@@ -21,7 +21,7 @@ INSERT INTO visits SELECT client_ip, at, line_no, path, status, referer, user_ag
 SELECT at, status, path FROM visits WHERE visitor = '50.16.19.13' ORDER BY at DESC LIMIT 4;
 \explain
 
-\echo :d'Counters.  A row per page; the qualifier is the hour, so a page has as many columns as it needs.':n
+\echo :d'Counters.  Each page has a row; the qualifier is the hour, so a page has as many columns as it needs.':n
 CREATE FOREIGN TABLE page_hits (
   path   text COLLATE "C",
   total  bigint OPTIONS (column 't:', encoding 'counter')
@@ -34,7 +34,7 @@ SELECT count(*) AS counted FROM (
 
 SELECT path, total FROM page_hits ORDER BY total DESC LIMIT 4;
 
-\echo :d'One transaction over two wide tables and an ordinary one.  Rolled back, nothing of it is left:':n
+\echo :d'One transaction on two wide tables and an ordinary one.  ROLLBACK undoes all of it:':n
 BEGIN;
 INSERT INTO visits VALUES ('192.0.2.1', now(), 1, '/projects/xdotool/', 200);
 \echo

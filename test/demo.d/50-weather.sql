@@ -11,7 +11,7 @@ CREATE FOREIGN TABLE weather (
   temp_f   float8,
   wind_mph float8,
   rain_in  float8,
-  rest     jsonb OPTIONS (family 'more')          -- whatever else was measured
+  rest     jsonb OPTIONS (family 'more')          -- other measurements
 ) SERVER widetable
   OPTIONS (key 'station, at desc', families '{"d": {}, "more": {}}');
 \echo
@@ -22,8 +22,8 @@ SELECT station, at, temp_f, wind_speed_mph, precip_in,
 FROM weather_load;
 \echo
 
-\echo :d'The latest readings of every airport in New York that has any.  For each station of the ordinary':n
-\echo :d'table one lookup; the order of the key is the order asked for:':n
+\echo :d'The latest readings of the airports in New York.  Each station of the ordinary table needs one':n
+\echo :d'lookup; the order of the key is the requested order:':n
 SELECT s.name, w.at, w.temp_f, w.wind_mph, w.rest
 FROM stations AS s
 CROSS JOIN LATERAL (SELECT * FROM weather WHERE station = s.icao ORDER BY at DESC LIMIT 3) AS w
@@ -40,7 +40,7 @@ GROUP BY day ORDER BY day;
 \set ECHO none
 DROP TABLE weather_load;
 SELECT widetable.flush() \g /dev/null
-\echo :b'What is stored now':n
+\echo :b'The tables now':n
 SELECT relation AS "table", families, rows, cells, files, pg_size_pretty(raw_bytes) AS "keys and values",
        pg_size_pretty(file_bytes) AS "in files"
 FROM widetable.pg_stat_widetable_tables WHERE relation IS NOT NULL ORDER BY relation::text;
