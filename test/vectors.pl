@@ -1,26 +1,26 @@
 #
-# vectors.pl: runs test/vectors/*.vec, small cases of what a sequence of writes
-# and deletes leaves to be seen, each in these states of the store:
+# vectors.pl: runs test/vectors/*.vec, small tests of which cells are visible after a sequence of
+# writes and deletes, each in these states of the store:
 #
-#   a  in memory                    e  after a crash and recovery
-#   b  after a flush                f  inside the writing transaction, and in
-#   c  each operation in its file      the same session after its commit
-#   d  after a full compaction      g  from another session
-#   h  the last operation inside a transaction, the others in files
+#   a  in the memtable              e  after a crash and recovery
+#   b  after a flush                f  in the writing transaction, and in
+#   c  each operation in its own       the same session after its commit
+#      file                         g  in another session
+#   d  after a full compaction      h  the last operation in a transaction, the others in files
 #
-# Where the data lies must never change an answer.  Every read is asked in
-# several ways (widetable.cells, a table in layout cells, the row, get) that
-# must agree.  The language of the files is described in test/vectors/README.
+# The invariant: where the data lies does not change a result.  Every read is done in several ways
+# (widetable.cells, a table in layout cells, the row, get) that must agree.  test/vectors/README
+# describes the language of the files.
 #
-# It makes a cluster of its own, with a clock of its own: timestamps, the clock
-# and TTLs are small numbers, one microsecond a unit.
+# The script creates its own cluster, with widetable.clock set: timestamps, the clock and TTLs are small
+# numbers in microseconds.  Takes about one minute.
 #
-# The vectors of a state are one script for one psql.  What other sessions do is
-# in the script, too, behind lines "#@": drive() reads them.
+# The vectors of a state are one script for one psql.  Lines "#@" in it switch to other sessions; see
+# drive().
 #
-# Only perl-base's modules are used.  Needs: BIN (PostgreSQL's programs, with
-# the extension installed).  Arguments: files or ids of vectors; default all.
-# VECTORS_LONG=1: the numbers {N|M} of the vectors are M instead of N.
+# Arguments: files or ids of vectors; default all.  VECTORS_LONG=1: numbers {N|M} in the vectors are M
+# instead of N, which takes some minutes.  Uses modules of perl-base only.  Needs: BIN (PostgreSQL's
+# programs, with the extension installed).
 #
 use strict;
 use warnings;
@@ -53,17 +53,17 @@ sub result
 	print map { "#   $_\n" } @why unless $ok;
 }
 
-# ------------------------------------------------------------------ the files
+# ---------------------------------------------------------- reading the files
 
 my @vectors;
 
-# ts, column and so on of "P(q1,10,a)": see README
+# parses an operation such as "P(q1,10,a)"; see README
 sub parse_op
 {
 	my ($op) = @_;
 	my %o = (text => $op);
 	$op =~ s/\)=(\S*)$/)/ and $o{want} = $1 if $op =~ /^[IAC]\(/;
-	$op =~ /^(P|Dv|Dc|Dfv|Df|Dr|I|A|C|clock)\((.*)\)$/s or die "what is the operation '$op'?\n";
+	$op =~ /^(P|Dv|Dc|Dfv|Df|Dr|I|A|C|clock)\((.*)\)$/s or die "unknown operation '$op'\n";
 	my ($what, @a) = ($1, split /,/, $2, -1);
 	$o{what} = $what;
 	if ($what eq 'P')
@@ -71,7 +71,7 @@ sub parse_op
 		$o{ttl} = $1 if @a && $a[-1] =~ /^ttl (\d+)$/ && pop @a;
 		$o{col} = @a > 2 ? shift @a : 'q';
 		@o{qw(ts value)} = @a;
-		die "'$op'\n" unless defined $o{value} && $o{ts} =~ /^(auto|-?\d+)$/;
+		die "wrong arguments in '$op'\n" unless defined $o{value} && $o{ts} =~ /^(auto|-?\d+)$/;
 	}
 	elsif ($what eq 'I' || $what eq 'A')
 	{
@@ -82,7 +82,7 @@ sub parse_op
 	{
 		$o{col} = @a && $a[0] =~ /^(is |[<>=])/ ? 'q' : shift @a;
 		@o{qw(compare value)} = @a;
-		die "'$op'\n" unless defined $o{compare};
+		die "wrong arguments in '$op'\n" unless defined $o{compare};
 	}
 	elsif ($what eq 'clock') { $o{value} = $a[0]; }
 	else
@@ -95,7 +95,7 @@ sub parse_op
 	return \%o;
 }
 
-# what comes before the steps
+# parses a line "family NAME option=value ..."
 sub parse_family
 {
 	my ($v, $text) = @_;
@@ -103,7 +103,7 @@ sub parse_family
 	my %f;
 	for (@opts)
 	{
-		my ($o, $value) = /^(\w+)=(.*)$/ or die "option '$_'\n";
+		my ($o, $value) = /^(\w+)=(.*)$/ or die "not an option: '$_'\n";
 		$value = "\"$value microseconds\"" if $o eq 'ttl';
 		$value = "\"$value\"" if $o eq 'bloom' || $o eq 'compression';
 		$f{$o} = $value;
@@ -111,13 +111,13 @@ sub parse_family
 	$v->{families}{$name} = '{' . join(', ', map { "\"$_\": $f{$_}" } sort keys %f) . '}';
 }
 
-# the steps of one line
+# parses the steps of one line
 sub parse_steps
 {
 	my ($text) = @_;
 	my %s;
 	@s{qw(how session)} = ($1, $2) if $text =~ s/^(in|start) (\w+) +//;
-	my ($word, $states, $rest) = $text =~ /^(\w+!?)(?:\[([a-h]+)\])?\s*(.*)$/ or die "?\n";
+	my ($word, $states, $rest) = $text =~ /^(\w+!?)(?:\[([a-h]+)\])?\s*(.*)$/ or die "not a step: '$text'\n";
 	$s{states} = $states;
 	@s{qw(kind text)} = ($word, $rest);
 	if ($word eq 'do') { return map { { %s, %{ parse_op($_) } } } split /\s*;\s*/, $rest; }
@@ -143,10 +143,10 @@ sub parse_steps
 	elsif ($word eq 'random') { $rest =~ /^(\d+) (\d+)$/ or die "random N SEED\n"; @s{qw(n seed)} = ($1, $2); }
 	elsif ($word eq 'kill') { $rest =~ /^(\S+) (.*)$/ or die "kill POINT SQL\n"; @s{qw(point text)} = ($1, $2); }
 	elsif ($word =~ /^(blocked|finish)$/) { $s{who} = $rest; }
-	elsif ($word !~ /^(sql|alter|begin|commit|rollback|savepoint|undo|flush|compact|open)$/) { die "what is '$word'?\n"; }
+	elsif ($word !~ /^(sql|alter|begin|commit|rollback|savepoint|undo|flush|compact|open)$/) { die "unknown step '$word'\n"; }
 	if ($s{kind} eq 'see')
 	{
-		$s{text} =~ /^(?:G(\d*)(?:\[(-?\d+),(-?\d+)\))?|asof (\d+))$/ or die "what is the read '$s{text}'?\n";
+		$s{text} =~ /^(?:G(\d*)(?:\[(-?\d+),(-?\d+)\))?|asof (\d+))$/ or die "unknown read '$s{text}'\n";
 		@s{qw(n since until asof)} = ($1 || 1, $2, $3, $4);
 	}
 	return \%s;
@@ -204,7 +204,7 @@ sub load_file
 	}
 }
 
-# ------------------------------------------------------------------ to SQL
+# ------------------------------------------------------------ generating SQL
 
 sub quote { my ($s) = @_; $s =~ s/'/''/g; return "'$s'"; }
 
@@ -215,7 +215,7 @@ sub clock_text
 	return POSIX::strftime('%Y-%m-%d %H:%M:%S', gmtime $s) . sprintf('.%06d+00', $us - $s * 1000000);
 }
 
-# a value of the files as SQL: text, #8-byte integer, 0xHEX, - for an empty one
+# the bytes of a value in the files: text, #N for an 8-byte integer, 0xHEX, - for an empty value
 sub value_hex
 {
 	my ($v) = @_;
@@ -247,14 +247,14 @@ sub op_sql
 	die $w;
 }
 
-# the cells a read must show: [family, qualifier hex, ts, value hex]
+# the expected cells of a read: [family, qualifier hex, ts, value hex]
 sub cells_wanted
 {
 	my ($want, $base) = @_;
 	my @c;
 	for (split ' ', $want)
 	{
-		/^(?:([^=]*)=)?(.*)@(\+?\d+|\*)$/ or die "what is the cell '$_'?\n";
+		/^(?:([^=]*)=)?(.*)@(\+?\d+|\*)$/ or die "not a cell: '$_'\n";
 		my ($col, $v, $ts) = (defined $1 ? $1 : 'q', $2, $3);
 		my ($fam, $q) = $col =~ /^(\w+):(.*)$/s ? ($1, $2) : ('f', $col);
 		$ts = $base + $1 if $ts =~ /^\+(\d+)$/;
@@ -276,19 +276,19 @@ sub same_cells
 	return 1;
 }
 
-# as layout cells shows them; sort keeps the order of those with any timestamp
+# the order of layout cells; cells with any timestamp (*) keep their order
 sub sort_cells
 {
 	return sort { $a->[0] cmp $b->[0] || $a->[1] cmp $b->[1] || ("$a->[2]$b->[2]" =~ /\*/ ? 0 : $b->[2] <=> $a->[2]) } @_;
 }
 
-# ------------------------------------------------------------- a run of one
+# ------------------------------------------------- a vector in one state: a run
 
-my $base = 1000000000000;		# the clock of a run starts here; the next one starts later
-my %checks;						# "run/step/method" -> what it must show
+my $base = 1000000000000;		# the clock of a run starts here; the next run starts later
+my %checks;						# "run/step/method" -> the expected result
 my $runs = 0;
 
-# the columns of the row table: those that the operations name, and those in "columns"
+# the columns of the row table: the cells that the operations name, except counters
 sub columns_of
 {
 	my ($v) = @_;
@@ -298,14 +298,14 @@ sub columns_of
 	{
 		next unless $_->{kind} eq 'op' && defined $_->{col} && $_->{what} !~ /f/;
 		push @c, $_->{col} if !$seen{ $_->{col} }++;
-		# a column of type bytea is no counter
+		# a column of type bytea cannot be a counter
 		$counter{ $_->{col} } = 1 if $_->{what} eq 'I' || defined $_->{value} && $_->{value} =~ /^#/;
 	}
 	push @c, 'f:q' unless @c;
 	return grep { !$counter{$_} } @c;
 }
 
-# does the vector use {t} or {c}?
+# true if the vector uses {t} or {c}
 sub uses_first_table
 {
 	my ($v) = @_;
@@ -332,11 +332,11 @@ sub create_sql
 	push @sql, map { 'CREATE FOREIGN TABLE ' . expand("{$_->{name}} $_->{sql}", $run) } @{ $v->{tables} };
 	push @sql, map { expand($_, $run) } @{ $v->{setup} || [] };
 	my $key = "$run->{no}/0/create";
-	$checks{$key} = { run => $run, step => { text => 'the tables' }, method => '', how => 'error' };
+	$checks{$key} = { run => $run, step => { text => 'CREATE of the tables' }, method => '', how => 'error' };
 	return join '', map { "$_;\n" . error_echo($key) } @sql;
 }
 
-# asks a read in every way; registers what must come
+# generates a read in every way and registers the expected results
 sub see_sql
 {
 	my ($v, $s, $run, $i) = @_;
@@ -362,7 +362,7 @@ sub see_sql
 		my $keep = join('', values %{ $v->{families} }) =~ /keep_deleted/;
 		my $cond = "k = 'r' AND version <= $n" . (defined $s->{since} ? " AND ts >= $s->{since} AND ts < $s->{until}" : '');
 		my $usual = $s->{n} > 1 || !defined $s->{since};
-		# in a WHERE, ts is a plain filter over the versions that are shown
+		# in WHERE, ts is an ordinary filter on the visible versions
 		$ask->('layout', 'SELECT ' . sprintf($cell, "encode(qualifier, 'hex')") . " FROM ${t}_c WHERE $cond", [ sort_cells(@want) ], 'sorted')
 		  if $usual && !($keep && defined $s->{since});
 		if (!defined $s->{since})
@@ -404,7 +404,7 @@ sub is_read { return $_[0]{kind} =~ /^(see|query|prepared|pages|plan|noplan)$/; 
 sub is_clock { return $_[0]{kind} eq 'op' && $_[0]{what} eq 'clock'; }
 sub set_clock { return 'SET widetable.clock = ' . quote(clock_text($_[0])) . ";\n"; }
 
-# a statement and what it must answer: its rows, with blanks between them
+# generates a statement and registers the expected result: its rows, separated by blanks
 sub answer_sql
 {
 	my ($key, $check, $want, $sql) = @_;
@@ -432,14 +432,14 @@ sub read_sql
 			  . answer_sql("$key$_", { %$check, method => $_ }, $want, "EXECUTE v_q ($s->{args})") . "DEALLOCATE v_q;\n" } qw(custom generic))
 		  . "RESET plan_cache_mode;\n";
 	}
-	# pages; behind the last one there is nothing
+	# pages, and an empty one after the last
 	my $n = 0;
 	return ($x->{private} ? '' : "BEGIN;\n") . "DECLARE v_p CURSOR FOR $text;\n"
 	  . join('', map { $n++; answer_sql("${key}page $n", { %$check, method => "page $n" }, $_, "FETCH $s->{args} FROM v_p") } split(/ \| /, $want), '')
 	  . "CLOSE v_p;\n" . ($x->{private} ? '' : "COMMIT;\n");
 }
 
-# everything of the vector into files, everything merged
+# flush of all memtables; compaction of all tables of the vector
 sub flush_all { return "SELECT widetable.flush();\n"; }
 sub compact_all
 {
@@ -473,7 +473,7 @@ sub write_sql
 	return "ROLLBACK TO s;\n" if $kind eq 'undo';
 	if ($kind =~ /^(flush|compact)$/)
 	{
-		# what other vectors have in memory must not expire by this one's clock
+		# cells of other vectors in the memtable must not expire by the clock of this vector
 		return set_clock(0) . flush_all() . error_echo($key) . set_clock($x->{clock}) . ($kind eq 'compact' ? compact_all($x) . error_echo($key) : '');
 	}
 	if ($kind eq 'blocked') { return answer_sql($key, { %$check, method => 'waits' }, 't', "SELECT vectors_blocked('vectors $s->{who}')"); }
@@ -491,7 +491,7 @@ sub write_sql
 	return '';
 }
 
-# One step of a vector in one state.
+# Generates one step of a vector in one state.
 sub step_sql
 {
 	my ($x, $s, $i) = @_;
@@ -536,8 +536,8 @@ sub step_sql
 	return $sql;
 }
 
-# One vector in one state.  $part: 'all', 'ops' (no reads after the last
-# operation) or 'reads' (only those).
+# Generates one vector in one state.  $part: 'all', 'ops' (without the reads after the last operation)
+# or 'reads' (only these).
 sub run_sql
 {
 	my ($v, $state, $run, $part) = @_;
@@ -558,12 +558,12 @@ sub run_sql
 		next if $part eq 'reads' && $i <= $x{last} && !is_clock($s);
 		$sql .= step_sql(\%x, $s, $i);
 	}
-	# the commit stamps what the engine is to stamp
+	# the commit assigns timestamps by the clock of the last operation
 	$sql .= set_clock($x{op_clock}) . "COMMIT;\n" if $x{private};
 	return $sql;
 }
 
-# ------------------------------------------------------------------ the runs
+# ------------------------------------------------------------ running scripts
 
 sub server
 {
@@ -572,7 +572,7 @@ sub server
 	  or die slurp("$dir/ctl.out") . slurp("$dir/server.log");
 }
 
-# what every psql begins with: rows are separated by blanks
+# the start of every script: rows are separated by blanks
 my $prelude = "\\pset recordsep ' '\n\\pset null null\n";
 
 sub psql
@@ -584,12 +584,11 @@ sub psql
 	return ($rc, slurp("$dir/$name.out"));
 }
 
-# A script with parts for several sessions.  A line "#@ in NAME" hands what
-# follows to that session and waits until it is done; "#@ start NAME" does not
-# wait, "#@ finish NAME" does then.  "#@ many N TIMES": that statement in N
-# sessions at the same time.  "#@ kill POINT": the statement on a server that
-# kills itself at that point of the engine.
-my $no = 0;					# of files
+# Runs a script with parts for several sessions.  A line "#@ in NAME" sends the following lines to that
+# session and waits until they are done; "#@ start NAME" does not wait, "#@ finish NAME" waits for
+# such a session.  "#@ many N TIMES" runs the statement in N concurrent sessions.  "#@ kill POINT" runs
+# it on a server with that kill point, "#@ restart" crashes the server.
+my $no = 0;					# number of the next file
 
 sub drive
 {
@@ -599,7 +598,7 @@ sub drive
 	my $wait = sub {
 		my ($s) = @_;
 		for (1 .. ($ENV{VECTORS_LONG} ? 60000 : 12000)) { last if !defined $s->{done} || -e $s->{done}; select undef, undef, undef, 0.01; }
-		result(0, "$name: session $s->{name} does not answer") if defined $s->{done} && !-e $s->{done};
+		result(0, "$name: session $s->{name} answers") if defined $s->{done} && !-e $s->{done};
 		undef $s->{done};
 	};
 	my $send = sub {
@@ -663,12 +662,12 @@ sub many
 	for my $k (1 .. $n)
 	{
 		waitpid $pids[ $k - 1 ], 0;
-		result(0, "$name: one of $n sessions failed", slurp("$dir/many.$k")) if $?;
+		result(0, "$name: all of $n concurrent sessions succeed", slurp("$dir/many.$k")) if $?;
 	}
 }
 
-# One statement on a server of which the first process that reaches the point
-# is killed, and all others by the postmaster; then a server that recovers.
+# Runs a statement on a server whose first process to reach the kill point kills itself, so that the
+# postmaster terminates the others; then starts the server, which recovers.
 sub killed
 {
 	my ($point, $sql) = @_;
@@ -682,14 +681,14 @@ sub killed
 	system("'$bin/psql' -XqAt -f '$dir/killed.sql' >/dev/null 2>&1 </dev/null");
 	for (1 .. 500) { last unless -e "$dir/data/postmaster.pid"; select undef, undef, undef, 0.01; }
 	system("'$bin/pg_ctl' -D '$dir/data' -m immediate -w stop >/dev/null 2>&1") if -e "$dir/data/postmaster.pid";
-	# another process may find the damage, and its end be the first that the postmaster hears of
-	result(0, "nothing was killed at $point by: $sql", slurp($log))
+	# another process may detect the damage, and the postmaster may report that one's end first
+	result(0, "a process is killed at $point by: $sql", slurp($log))
 	  unless slurp($log) =~ /terminated by signal 9|PANIC:  the shared memory of widetable is damaged/;
 	unlink $log;
 	server('start');
 }
 
-# runs the script and judges what it printed, one result for each run
+# runs the script and compares its output with %checks; one result for each run
 sub judge
 {
 	my ($name, $sql) = @_;
@@ -720,7 +719,7 @@ sub judge
 		elsif (!defined $got{$key}) { $why = "$what: no answer"; }
 		elsif ($c->{how} eq 'text') { $why = "$what: $got{$key}, expected $c->{want}" if $got{$key} ne $c->{want}; }
 		elsif ($c->{how} eq 'plan') { $why = "$what: $got{$key}, expected /$c->{want}/" if $got{$key} !~ /$c->{want}/; }
-		elsif ($c->{how} eq 'noplan') { $why = "$what: $got{$key}, expected not to have /$c->{want}/" if $got{$key} =~ /$c->{want}/; }
+		elsif ($c->{how} eq 'noplan') { $why = "$what: $got{$key}, expected no match of /$c->{want}/" if $got{$key} =~ /$c->{want}/; }
 		else
 		{
 			my @g = map { [ split /:/, $_, -1 ] } split ' ', $got{$key};
@@ -734,7 +733,7 @@ sub judge
 		my $r = $runs{$no};
 		result(!$bad{$no}, "$r->{id} $name: $r->{title}", @{ $bad{$no} || [] });
 	}
-	result(0, "$name: psql failed", slurp("$dir/$name.err")) if $rc;
+	result(0, "$name: psql succeeds", slurp("$dir/$name.err")) if $rc;
 	$n = keys %runs;
 	print "# $name: $n vectors, " . keys(%checks) . ' checks, ' . (time() - $begin) . " s\n";
 }
@@ -753,21 +752,21 @@ my %only = map { $_ => 1 } grep { !-f } @ARGV;
 @files = sort glob "$here/*.vec" unless @files;
 require "$here/random.pl";
 load_file($_) for @files;
-die "no vectors in $here\n" unless @vectors;
+die "no vectors found in $here\n" unless @vectors;
 
-# every vector of the data model is here, run or with the reason why not
+# every vector of the data model must be in the files, even if it is not run
 my %have = map { /^T(\d+)/ => 1 } map { $_->{id} } @vectors;
 my @missing = grep { !$have{$_} } 1 .. 173;
 my %twice;
 push @missing, map { "T$_ twice" } grep { $twice{$_}++ } map { $_->{name} } @vectors;
-result(!@missing, 'the files have T1 to T173', "missing: @missing") unless @ARGV;
+result(!@missing, 'the files contain T1 to T173, each once', "missing: @missing") unless @ARGV;
 @vectors = grep { $only{ $_->{id} } } @vectors if %only;
 for my $v (@vectors)
 {
 	print "# not run: $v->{id}, $v->{title}: $v->{skip}\n" if defined $v->{skip};
 	print "# $v->{id}, $v->{title}: $v->{note}\n" if defined $v->{note};
-	# another test has it, too: it must be there and name the vector
-	for my $also (@{ $v->{also} || [] }) { result(scalar(slurp("$here/../$also") =~ /\b$v->{id}\b/), "$v->{id} is in test/$also"); }
+	# another test covers the vector as well: the file must exist and contain its id
+	for my $also (@{ $v->{also} || [] }) { result(scalar(slurp("$here/../$also") =~ /\b$v->{id}\b/), "test/$also covers $v->{id}"); }
 }
 @vectors = grep { !defined $_->{skip} } @vectors;
 
@@ -777,7 +776,7 @@ delete @ENV{qw(PGPORT PGDATA PGOPTIONS PGSERVICE)};
 $ENV{TZ} = 'UTC';
 system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >'$dir/initdb.out' 2>&1") == 0
   or die slurp("$dir/initdb.out");
-# the background worker's clock stands still: it must not expire anything
+# the clock of the background worker stands still, so that the worker expires nothing
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
 print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\n";
 close $conf;
@@ -786,7 +785,7 @@ server('start');
 my ($rc, $out) = psql('setup', <<'SQL');
 \set ON_ERROR_STOP 1
 CREATE EXTENSION widetable;
--- functions show a qualifier as text, or each of its bytes as \xHH
+-- functions return a qualifier as text, or with each byte as \xHH
 CREATE FUNCTION vectors_hex(q text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN q ~ '^(\\x[0-9a-f]{2})+$' THEN replace(q, '\x', '') ELSE encode(convert_to(q, 'UTF8'), 'hex') END $$;
 CREATE FUNCTION vectors_plan(q text) RETURNS text LANGUAGE plpgsql AS $$
@@ -795,7 +794,7 @@ BEGIN
   FOR l IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || q LOOP r := r || btrim(l) || '; '; END LOOP;
   RETURN r;
 END $$;
--- waits until that session waits for a lock
+-- waits until the session waits for a lock
 CREATE FUNCTION vectors_blocked(name text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   FOR i IN 1 .. 1000 LOOP
@@ -812,11 +811,11 @@ BEGIN
   FOR i IN 1 .. n LOOP PERFORM widetable.increment(rel, 'r', 'f:q'); COMMIT; END LOOP;
 END $$;
 SQL
-if ($rc) { print "not ok - set up\n", slurp("$dir/setup.err"); exit 1; }
+if ($rc) { print "not ok - the cluster can be set up\n", slurp("$dir/setup.err"); exit 1; }
 
 my %run;
 
-# the vectors to run in a state
+# the vectors that run in a state
 sub those
 {
 	my ($state) = @_;
@@ -831,7 +830,7 @@ sub those
 for my $state (qw(a b c d f h))
 {
 	judge($state, sub { join '', map { $run{$state}{ $_->{name} } = new_run($_, $state); run_sql($_, $state, $run{$state}{ $_->{name} }, 'all') } those($state) });
-	# another session, before anything moves
+	# another session, while the data is still in the memtable
 	judge('g', sub { join '', map { run_sql($_, 'g', $run{a}{ $_->{name} }, 'reads') } grep { $run{a}{ $_->{name} } } those('g') }) if $state eq 'a';
 	judge('f, committed', sub { join '', map { run_sql($_, 'g', $run{f}{ $_->{name} }, 'reads') } grep { my $v = $_; !grep { defined $_->{states} && $_->{states} =~ /g/ && $_->{states} !~ /f/ } @{ $v->{steps} } } those('f') })
 	  if $state eq 'f';
@@ -848,7 +847,7 @@ for my $v (those('e'))
 	die "fork: $!" unless defined $pid;
 	if ($pid == 0) { $started = 0; undef $dir; open STDERR, '>', '/dev/null'; exec "$bin/psql", '-XqAt', '-o', '/dev/null', '-f', "$ENV{PGHOST}/open.sql" or POSIX::_exit(127); }
 	for (1 .. 200) { last if -e "$dir/opened"; select undef, undef, undef, 0.05; }
-	unlink "$dir/opened" or result(0, "$v->{id} e: the transaction to be lost did not begin");
+	unlink "$dir/opened" or result(0, "$v->{id} e: the transaction that the crash aborts begins");
 	push @open, $pid;
 }
 server('-m immediate stop');
@@ -856,15 +855,16 @@ waitpid $_, 0 for @open;
 server('start');
 judge('e', sub { join '', map { run_sql($_, 'e', $run{e}{ $_->{name} }, 'reads') } those('e') });
 
-# the server dies while it works: each a crash of its own
+# vectors in which the server is killed: one crash each
 for my $v (grep { my $v = $_; grep { $_->{kind} =~ /^(kill|random)$/ } @{ $v->{steps} } } @vectors)
 {
-	 judge('e', sub { run_sql($v, 'e', new_run($v, 'e'), 'all') }); }
+	judge('e', sub { run_sql($v, 'e', new_run($v, 'e'), 'all') });
+}
 
 ($rc, $out) = psql('verify', 'SELECT object, problem FROM widetable.verify();');
-result($rc == 0 && $out eq '', 'verify finds nothing', split /\n/, $out . slurp("$dir/verify.err"));
+result($rc == 0 && $out eq '', 'verify() finds no problem', split /\n/, $out . slurp("$dir/verify.err"));
 my $log = slurp("$dir/server.log");
 my @crash = grep { /PANIC|TRAP:|terminated by signal/ } split /\n/, $log;
-result(!@crash, "the server's log is clean", @crash);
+result(!@crash, 'the server log reports no crash', @crash);
 print "# vectors: $count{ok} passed, $count{bad} failed\n";
 exit($count{bad} ? 1 : 0);

@@ -1,13 +1,12 @@
 #
-# random.pl: the step "random N SEED" of vectors.pl: N random operations on one
-# table, and what must be seen after them by a model of a few lines.
+# random.pl: the step "random N SEED" of vectors.pl: N random operations on one table, whose results
+# are compared with a simple model.
 #
-# The model: a cell is a set of versions, timestamp to value.  A put adds one, or
-# replaces it, a delete removes those it names, and a commit leaves the newest
-# VERSIONS.  Versions that the engine stamps are newer than all stated ones
-# here; the model numbers them, and what is shown of them is a star.
-# Inside a transaction there is one moment: what it deletes of its own never
-# displaced anything, and it stamps a cell once.
+# The model: a cell is a map from timestamps to values.  A put adds or replaces a version, a delete removes
+# the versions it names, and a commit keeps the newest VERSIONS.  Timestamps assigned by the engine are
+# higher than all explicit ones here; the model numbers them, and they are shown as a star.  All
+# operations of a transaction take effect at its commit: a version that the transaction writes and
+# deletes has displaced nothing, and it assigns one timestamp per cell.
 #
 use strict;
 use warnings;
@@ -15,7 +14,7 @@ use warnings;
 my %versions = (f => 3, g => 1);	# as in the vector
 my $stamped = 1000000000000;
 
-# the newest of each cell, as a commit leaves them
+# keeps the newest versions of each cell, as a commit does
 sub model_trim
 {
 	my ($m) = @_;
@@ -56,18 +55,18 @@ sub model_row
 	return join ' ', @r;
 }
 
-# random_sql($table, $n, $seed, $ask, $pause): a script.  $ask->(query, want)
-# is the SQL that asks and checks, $pause->() that of a crash.
+# random_sql($table, $n, $seed, $ask, $pause): returns a script.  $ask->(query, result) returns the
+# SQL that runs and checks a query, $pause->() the SQL that crashes the server.
 sub random_sql
 {
 	my ($t, $n, $seed, $ask, $pause) = @_;
-	my (%model, $saved, $before);	# committed or seen inside; before the transaction; at the savepoint
+	my (%model, $saved, $before);	# now, as seen in the session; before the transaction; at the savepoint
 	my ($m, $in, $own) = (\%model, 0, {});
 	my $sql = '';
 	my $next = 0;
 	my $pick = sub { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; };
 	my $cells = "string_agg(family || ':' || %s || ':' || CASE WHEN ts > 1000000000 THEN '*' ELSE ts::text END || ':' || convert_from(value, 'UTF8'), ' ')";
-	# the version that a stamp in this transaction replaces
+	# writes a version with a timestamp of the engine; it replaces an earlier one of the same transaction
 	my $stamp = sub {
 		my ($row, $col, $value) = @_;
 		my $old = $own->{"$row $col"};
@@ -133,7 +132,7 @@ sub random_sql
 		elsif ($in) { next; }
 		elsif ($what < 94) { $sql .= "SELECT widetable.flush();\n"; }
 		elsif ($what < 97) { $sql .= "SELECT widetable.compact('$t'" . ($pick->(2) ? ', false' : '') . ");\n"; }
-		# a crash, also of a transaction that is open
+		# a crash, possibly in an open transaction
 		if ($op % int($n / 4 + 1) == 0)
 		{
 			$sql .= $pause->();
