@@ -1,39 +1,39 @@
 #!/usr/bin/perl
-# driver.pl: runs workloads of bench/workloads on a running cluster.  Started by
-# ./bench/run, which has the settings in the environment.
+# driver.pl: runs workloads of bench/workloads on a running cluster.  Started by ./bench/run,
+# which passes the settings in the environment.
 #
-#   driver.pl list WANTED...                      names, in their order, that match
-#   driver.pl memory NAME                         megabytes, if the workload wants a limit
-#   driver.pl systems NAME                        systems of the workload
-#   driver.pl measure NAME...                     all rounds; appends to $BENCH_TSV
-#   driver.pl limited NAME SYSTEM ROUND           one measurement, nothing is set up
-#   driver.pl data NAME...                        what these need is loaded
-#   driver.pl report                              the table of $BENCH_TSV
+#   driver.pl list WANTED...                      prints the matching names in table order
+#   driver.pl memory NAME                         prints the memory limit in MB, if the workload has one
+#   driver.pl systems NAME                        prints the systems of the workload
+#   driver.pl measure NAME...                     measures all rounds; appends to $BENCH_TSV
+#   driver.pl limited NAME SYSTEM ROUND           does one measurement without any setup
+#   driver.pl data NAME...                        loads the data of these workloads
+#   driver.pl report                              prints the table of $BENCH_TSV
 #
-# A workload is a file: "name: value" lines, then sections.
+# A workload is a file with "name: value" lines, followed by sections.
 #
-#   title, order (place in the table)
-#   kind: pgbench     transactions a second of the script, by `clients`, `$BENCH_SECONDS` long
-#         statement   the time of all statements of the script, least of `reps`
-#         value       a number that is asked for, less is better
-#         engine      engine/engine_bench.c, which measures all of these at once
-#   data: files of bench/data that are loaded before, once
-#   work: what the statement does how often, "1000 rows": shown as a rate
-#   target: system=ratio ...; the wide table shall be so many times as good
-#   judge: cpu        the target is one for the CPU time
-#   writes: yes       pgbench: the longest latency is noted too
-#   memory: MB        server and cache of the system's files in so much memory
+#   title, order (position in the table)
+#   kind: pgbench     transactions per second of the script, by `clients`, for $BENCH_SECONDS seconds
+#         statement   the time of all statements of the script, minimum of `reps` runs
+#         value       the number that the script returns; less is better
+#         engine      engine/engine_bench.c, which measures all workloads of this kind at once
+#   data: files of bench/data to load once before
+#   work: the amount of work of the statement, such as "1000 rows": the result is a rate
+#   target: system=ratio ...; the ratio to reach in favour of the wide table
+#   judge: cpu        compares the ratio of CPU times with the target
+#   writes: yes       pgbench: records the longest latency too
+#   memory: MB        limit for the server and the page cache of its files together
 #
-#   [all]                         in front of each system's script
+#   [all]                         runs before each system's script
 #   [wide] [cell] [cols] [brin]   the scripts of the systems
-#   [before S] [after S]          around each round, untimed
-#   [hold S]                      in a session that stays open meanwhile
-#   [check S]                     after each round: same output for all systems
-#   [count S]                     after a round of pgbench: the number of transactions
+#   [before S] [after S]          run around each round, untimed
+#   [hold S]                      runs in a session that stays open during the measurement
+#   [check S]                     runs after each round: the output must be the same on all systems
+#   [count S]                     runs after a pgbench round: must return the number of transactions
 #
-# Where a pgbench workload has neither check nor count, the script itself is run
-# with 40 fixed draws of random() on each system; values must be the same, in
-# whatever order.  Output of statement workloads must be the same always.
+# If a pgbench workload has neither check nor count and does not write, its script is run with 40 fixed
+# draws of random() on each system; the values must be the same, in any order.  The output of
+# statement workloads must always be the same.
 use strict;
 use warnings;
 use integer;
@@ -55,7 +55,7 @@ sub workload
 	my $name = shift;
 	my %w = (name => $name, order => 999, reps => 1, clients => 1, target => '');
 	my $section;
-	open(my $f, '<', "$top/bench/workloads/$name") or die "there is no workload $name\n";
+	open(my $f, '<', "$top/bench/workloads/$name") or die "workload $name does not exist\n";
 	while (defined(my $line = <$f>))
 	{
 		local $_ = $line;
@@ -63,7 +63,7 @@ sub workload
 		if (/^\[(.*)\]$/) { $section = $1; $w{section}{$section} = '' }
 		elsif (defined $section) { $w{section}{$section} .= $_ }
 		elsif (/^(\w+): *(.*?)\s*$/) { $w{$1} = $2 }
-		elsif (/\S/) { die "$name: what is \"$_\"?\n" }
+		elsif (/\S/) { die "$name: invalid line \"$_\"\n" }
 	}
 	$w{target} = {map { split /=/ } split ' ', $w{target}};
 	$w{systems} = [grep { exists $w{section}{$_} } @system];
@@ -80,7 +80,8 @@ sub script { my ($w, $s) = @_; return ($w->{section}{all} || '') . $w->{section}
 
 # --------------------------------------------------------------- sessions
 
-# A psql that stays: ask() returns its lines and the milliseconds of the statements.
+# Starts a psql that executes one script after the other.  ask() returns the lines of its output and
+# sets $s->{ms} to the milliseconds of the statements.
 sub session
 {
 	my %s;
@@ -117,14 +118,14 @@ sub ask
 sub leave { my $s = shift; close $s->{in}; close $s->{out}; waitpid $s->{pid}, 0 }
 sub once { my ($sql) = @_; my $s = session(); my @l = ask($s, $sql); my $ms = $s->{ms}; leave($s); return wantarray ? @l : $l[0] }
 
-# values in whatever order: the wide table has a line where the cell table has five
+# sorts the values, because the wide table returns one line where the cell table returns five
 sub values_of { return join "\n", sort map { split /\t/ } @_ }
 
 # ---------------------------------------------------------------- CPU time
 
 sub postmaster
 {
-	open(my $f, '<', "$ENV{PGDATA}/postmaster.pid") or die "no server\n";
+	open(my $f, '<', "$ENV{PGDATA}/postmaster.pid") or die "the server is not running\n";
 	my $p = <$f>;
 	chomp $p;
 	return $p;
@@ -146,7 +147,7 @@ sub children
 	return grep { my @s = stat_of($_); @s && $s[1] == $pm } grep { /^\d+$/ } readdir $d;
 }
 
-# Seconds of all processes of the server, those that ended included.
+# CPU seconds of all server processes, including those that have ended.
 sub server_cpu
 {
 	no integer;
@@ -154,7 +155,7 @@ sub server_cpu
 	my $t = 0;
 	for my $p (children($pm))
 	{
-		# nanoseconds, where the kernel has them, but of the first thread only; the other counts them all, in hundredths
+		# schedstat is in nanoseconds but covers the first thread only; stat covers all threads in 1/100 s
 		my $ns = 0;
 		if (open(my $f, '<', "/proc/$p/schedstat")) { ($ns) = (<$f> // '0') =~ /^(\d+)/ }
 		my @s = stat_of($p);
@@ -164,7 +165,7 @@ sub server_cpu
 	return $t + ($s[13] + $s[14]) / 100;
 }
 
-# until the server has no more processes than before
+# waits until the server has no more processes than before
 sub gone
 {
 	my $n = shift;
@@ -176,7 +177,7 @@ sub gone
 	}
 }
 
-# Nothing of an earlier measurement shall run into the next one.
+# waits until background work of an earlier measurement has ended
 sub settle
 {
 	for (1 .. 600)
@@ -187,7 +188,7 @@ sub settle
 		return if $busy eq '0';
 		select undef, undef, undef, 0.2;
 	}
-	warn "the server does not come to rest\n";
+	warn "background work does not end within two minutes\n";
 }
 
 # ------------------------------------------------------------------- data
@@ -197,14 +198,14 @@ sub load
 	my $name = shift;
 	return if once("SELECT to_regclass('bench_loaded_$name') IS NOT NULL;") eq 't';
 	print "# loading: $name\n";
-	open(my $f, '<', "$top/bench/data/$name.sql") or die "there is no bench/data/$name.sql\n";
+	open(my $f, '<', "$top/bench/data/$name.sql") or die "bench/data/$name.sql does not exist\n";
 	my $s = session();
 	ask($s, join '', <$f>);
 	ask($s, "VACUUM ANALYZE;");
 	ask($s, "ANALYZE $_;") for ask($s, "SELECT ftrelid::regclass FROM pg_foreign_table;");
-	# what the worker would do in a while
+	# does the background work now that the worker would do later
 	ask($s, "SELECT widetable.flush(); SELECT widetable.compact(NULL, false); CHECKPOINT; CREATE TABLE bench_loaded_$name ();");
-	# the ordinary tables are in the buffers since they were loaded
+	# reads the wide tables into the cache; loading has left the ordinary tables in the buffers
 	ask($s, "SELECT sum(length(t::text)) FROM $_ t;") for ask($s, "SELECT ftrelid::regclass FROM pg_foreign_table;");
 	leave($s);
 	settle();
@@ -220,14 +221,14 @@ sub note
 	close $f;
 }
 
-# has a workload been measured already?
+# true if the workload has been measured already
 sub noted
 {
 	open(my $f, '<', $tsv) or return 0;
 	return scalar grep { index($_, "$_[0]\t") == 0 } <$f>;
 }
 
-# the script without \set lines, with the draws of random() that belong to $seed
+# evaluates the \set lines of a script with draws of random() determined by $seed, and replaces the variables
 sub drawn
 {
 	my ($script, $seed) = @_;
@@ -270,7 +271,7 @@ sub same
 	{
 		next if !defined $a->{$s} || $a->{$s} eq $a->{wide};
 		$wrong++;
-		print "WRONG: $w->{name}: $s and wide answer differently:\n", substr($a->{$s}, 0, 300), "\n--- wide:\n", substr($a->{wide}, 0, 300), "\n";
+		print "WRONG: $w->{name}: $s and wide return different results:\n", substr($a->{$s}, 0, 300), "\n--- wide:\n", substr($a->{wide}, 0, 300), "\n";
 	}
 }
 
@@ -316,7 +317,7 @@ sub statement
 	my $p = session();
 	ask($p, $w->{section}{all}) if $w->{section}{all};
 	my ($best, $cpu, @lines);
-	# caches of plans and catalogs are warm in any session that lives
+	# warms the caches of plans and catalogs, as in a long-lived session
 	ask($p, $w->{section}{$s}) if $w->{reps} > 1;
 	for (1 .. $w->{reps})
 	{
@@ -374,7 +375,8 @@ sub measure
 	}
 }
 
-# Both stores in one process: lines of name, system, round, value, unit, cpu_us, max_ms, sum.
+# Runs engine_bench, which measures both stores; its lines are name, system, round, value, unit, cpu_us,
+# max_ms, sum.
 sub engine
 {
 	my $w = shift;
@@ -390,12 +392,12 @@ sub engine
 		note({name => $name}, $system, $round, value => $value, unit => $unit, cpu_us => $cpu, max_ms => $max);
 		push @{$sum{"$name $round"}}, $sum if defined $sum;
 	}
-	if (!close $p) { $wrong++; print "WRONG: the engine's driver failed\n" }
+	if (!close $p) { $wrong++; print "WRONG: engine_bench failed\n" }
 	for (sort keys %sum)
 	{
 		next if @{$sum{$_}} < 2 || $sum{$_}[0] eq $sum{$_}[1];
 		$wrong++;
-		print "WRONG: $_: sums @{$sum{$_}}\n";
+		print "WRONG: $_: the stores return different sums @{$sum{$_}}\n";
 	}
 }
 
@@ -403,7 +405,7 @@ sub engine
 
 sub median
 {
-	# under "use integer" numbers are compared by their integer parts
+	# "use integer" would compare integer parts only
 	no integer;
 	my @s = sort { $a <=> $b } @_;
 	return @s % 2 ? $s[$#s / 2] : ($s[@s / 2 - 1] + $s[@s / 2]) / 2;
@@ -486,7 +488,7 @@ if ($what eq 'list')
 	for my $a (@ARGV)
 	{
 		my @m = grep { $_ eq $a || index($_, "$a-") == 0 } keys %all;
-		die "no workload is named $a; there are: " . join(' ', map { $_->{name} } all_workloads()) . "\n" if !@m;
+		die "unknown workload $a; the workloads are: " . join(' ', map { $_->{name} } all_workloads()) . "\n" if !@m;
 		@want{@m} = @m;
 	}
 	print "$_->{name}\n" for grep { !@ARGV || $want{$_->{name}} } all_workloads();
@@ -499,7 +501,7 @@ elsif ($what eq 'measure') { measure(workload($_)) for @ARGV }
 elsif ($what eq 'limited')
 {
 	my $w = workload($ARGV[0]);
-	# what is wanted is the state that lasts: until then each get is a read from the disk
+	# warms up: at first each get reads from disk, and the steady state is to be measured
 	pgbench($w, $ARGV[1], max(12, $ENV{BENCH_SECONDS} * 2));
 	note($w, $ARGV[1], $ARGV[2], pgbench($w, $ARGV[1], $ENV{BENCH_SECONDS} * 2));
 }

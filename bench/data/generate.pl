@@ -1,13 +1,13 @@
 #!/usr/bin/perl
-# generate.pl: the page visits, made of nothing but their number.
+# generate.pl: generates page visits, each determined by its number.
 #
 #   generate.pl DIR VISITS VISITORS COPY_VISITS ACCESS_LOG.tsv.gz
 #
 # Visit i (from 0, one each second since 2026-01-01) is of visitor
 #     h = i * 2654435761 mod 2^32;  u = h >> 4;  v = ((u * u >> 28) * VISITORS) >> 28
-# which pgbench scripts compute again.  The square makes the visitors skewed: the
-# first hundredth of them has a tenth of the visits.  What is visited comes from
-# the requests of a real web server's log.  Files, in COPY's text format:
+# which pgbench scripts compute as well.  The square makes the visitors skewed: the
+# first hundredth of them has a tenth of the visits.  The pages are requests from
+# a real web server's log.  Files, in COPY's text format:
 #
 #   visits         visitor, at, url, referer, agent, status, bytes; in order of arrival
 #   copy.arrival   the first COPY_VISITS of them
@@ -15,8 +15,8 @@
 #   cells.arrival  the same as cells: row, family, qualifier, ts, value
 #   cells.key
 #
-# The bytes of a row's key: visitor and 2^63-1 less the microseconds since 1970,
-# both 8 bytes big-endian.
+# A row key is the visitor and 2^63-1 minus the microseconds since 1970, both as 8 bytes
+# big-endian.
 use strict;
 use warnings;
 use integer;
@@ -30,7 +30,7 @@ while (<$in>)
 {
 	chomp;
 	my @f = split /\t/, $_, -1;
-	# every visit has all five
+	# every visit has all five values
 	push @log, [map { $_ eq "\\N" ? "-" : $_ } @f[4, 8, 9, 6, 7]];
 }
 close $in or die "$log cannot be read\n";
@@ -55,7 +55,7 @@ sub cells
 	my $i = shift;
 	my $h = $i * 40503 & 0xffffffff;
 	my ($url, $referer, $agent, $status, $bytes) = @{$log[($h >> 3) % @log]};
-	# pages have numbers, sizes differ
+	# numbered pages, different sizes
 	$bytes = 0 if $bytes !~ /^\d+$/;
 	return ("$url?id=" . $h % 100003, $referer, $agent, $status, $bytes + $i % 1000);
 }

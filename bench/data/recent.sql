@@ -1,6 +1,6 @@
--- The visits once more, in their order of arrival, each cell with the time of the
--- visit as its timestamp, in windows of three hours; the same rows without an index on
--- the time, and with a BRIN one.
+-- The visits in order of arrival, with the time of the visit as timestamp of each cell,
+-- in windows of three hours; the same rows in ordinary tables without an index on the
+-- time and with a BRIN index.
 CREATE FOREIGN TABLE recent_wide (
     visitor bigint, n bigint, bytes bigint OPTIONS (column 'p:bytes') NOT NULL, at timestamptz OPTIONS (timestamp_of 'p:bytes'),
     url text OPTIONS (column 'p:url'), url_at timestamptz OPTIONS (timestamp_of 'p:url')
@@ -10,7 +10,7 @@ CREATE TABLE recent_brin (visitor bigint, n bigint, bytes bigint NOT NULL, at ti
 CREATE INDEX ON recent_brin USING brin (at);
 INSERT INTO recent_cols SELECT visitor, row_number() OVER (ORDER BY at), bytes, at, url FROM visits_cols ORDER BY at;
 INSERT INTO recent_brin SELECT * FROM recent_cols ORDER BY at;
--- a transaction for each window
+-- one transaction per window
 DO $$
 DECLARE d record;
 BEGIN

@@ -1,5 +1,5 @@
--- For every prefix of 3 to 12 characters of the phrases: its ten most frequent
--- completions, ready to send.  And what people type: prefixes of which most have none.
+-- Every prefix of 3 to 12 characters of the phrases, with its ten most frequent
+-- completions as one value.
 CREATE TABLE phrases (lang text, n int, phrase text, freq bigint);
 \copy phrases FROM PROGRAM 'gzip -dc "$PHRASES_FILE"' WITH (FORMAT text, HEADER true)
 CREATE TABLE suggest_cols (prefix text COLLATE "C" PRIMARY KEY, answer text);

@@ -1,5 +1,5 @@
--- 100,000 users with about ten out of 300 possible attributes each.  What a DBA
--- makes of that who does not want 300 columns: jsonb.
+-- 100,000 users with about ten out of 300 possible attributes each.  The ordinary table
+-- uses jsonb instead of 300 columns.
 CREATE FOREIGN TABLE users_wide (id bigint, attrs jsonb OPTIONS (family 'a')) SERVER widetable OPTIONS (key 'id', families '{"a": {}}');
 CREATE FOREIGN TABLE users_wide_cells (id bigint, family text, qualifier text COLLATE "C", ts bigint, value text)
     SERVER widetable OPTIONS (table_name 'public.users_wide', key 'id', layout 'cells');
@@ -8,7 +8,7 @@ CREATE TABLE users_cell (
     row bytea, family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value text,
     PRIMARY KEY (row, family, qualifier, ts)
 ) WITH (fillfactor = 80);
--- attribute a1 is there always; the others by a square as well, so that some are common
+-- every user has attribute a1; a square makes some of the others more frequent
 INSERT INTO users_cols
 SELECT id, jsonb_object_agg('a' || attr, 'value ' || (id * 7 + attr) % 1000)
 FROM generate_series(0::bigint, 99999) id,

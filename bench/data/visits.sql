@@ -1,6 +1,6 @@
--- The visits, loaded in order of arrival with the keys in place, as they would
--- have come in.  Then each system's usual care: VACUUM ANALYZE, and for the wide
--- table what its worker does by itself; no CLUSTER, no major compaction.
+-- The visits, loaded in order of arrival into tables with their keys.  Afterwards each
+-- system does its usual maintenance: VACUUM ANALYZE, and for the wide table what its
+-- worker does; no CLUSTER, no major compaction.
 CREATE FOREIGN TABLE visits_wide (
     visitor bigint, at timestamptz,
     url text NOT NULL, referer text, agent text, status int NOT NULL, bytes bigint NOT NULL

@@ -1,20 +1,20 @@
 /*
- * engine_bench.c - the engine without PostgreSQL, beside RocksDB.
+ * engine_bench.c - compares the engine, without PostgreSQL, with RocksDB.
  *
  *     engine_bench DIR CELLS ROUNDS SECONDS [CACHE_MB]
  *
  * CELLS is a file of bench/data/generate.pl (row, family, qualifier, ts, value).
- * One thread asks, first one store then the other, in turn.  Prints lines of
- * workload, system, round, value, unit, CPU microseconds per operation, longest
- * operation in ms, sum; the sums of the two must agree.
+ * One thread uses the two stores in turn.  The output has lines of workload,
+ * system, round, value, unit, CPU microseconds per operation, longest operation in
+ * ms, and sum; the sums of the two stores must agree.
  *
- * The same for both: memtables of 16 MB, four of them; blocks of 16 KB; zstd at
- * level 1; Bloom filters of 10 bits; the cache; a log that is written by each batch and
- * synced only where the workload says so.  The engine's background work is done
- * by the thread that writes, RocksDB's by its own threads: for the load, compare the
- * CPU time, which counts all of them.  RocksDB's keys are row and qualifier, its
- * values the timestamp and the value: a lookup can be its Get, which is the most
- * favourable way to lay out one version of a cell there.
+ * Both stores have four memtables of 16 MB, blocks of 16 KB, zstd at level 1, Bloom
+ * filters of 10 bits, the same cache size, and a log that each batch writes and that
+ * is synced only where the workload says so.  The writing thread does the engine's
+ * background work; RocksDB has its own threads.  So the load is compared by CPU time,
+ * which includes all threads.  RocksDB's keys are row and qualifier, its values
+ * timestamp and value, so that a lookup is a Get: the most favourable layout for one
+ * version of a cell.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -78,7 +78,7 @@ rnd(uint64_t *s)
 	return *s;
 }
 
-/* Reads the file; its lines stay in memory and are cut up in place. */
+/* Maps the file into memory and splits its lines in place. */
 static void
 read_cells(const char *name)
 {
@@ -111,7 +111,7 @@ read_cells(const char *name)
 				die(name, "a line lacks a field");
 			*p++ = 0;
 		}
-		/* the key's digits, after two backslashes and an x, become its bytes at the place where they begin */
+		/* decodes the key, hexadecimal after two backslashes and an x, in place */
 		for (int i = 0; i < ROW_LEN; i++)
 		{
 			unsigned	v;
@@ -133,17 +133,18 @@ read_cells(const char *name)
 	close(fd);
 }
 
-/* What a store can be asked; every function ends the program when it fails. */
+/* The operations of a store; every function ends the program on an error. */
 typedef struct store_api
 {
 	const char *name;
 	void		(*open) (const char *dir);
 	void		(*close) (void);
 	void		(*write) (const cell *first, size_t n, bool sync);
-	void		(*settle) (void);	/* all in files, nothing left to merge */
-	/* length of the cell's value, -1 when there is none */
+	/* flushes all memtables and waits for all compactions */
+	void		(*settle) (void);
+	/* returns the length of the cell's value, or -1 if the cell is missing */
 	long		(*get) (const char *row, const char *qualifier, size_t len);
-	/* all cells in order; returns the sum of the lengths of qualifiers and values, *n their number */
+	/* reads all cells in order, sets *n to their number; returns the sum of the lengths of qualifiers and values */
 	uint64_t	(*scan) (size_t *n);
 } store_api;
 
@@ -270,7 +271,7 @@ w_settle(void)
 static long
 w_get(const char *row, const char *qualifier, size_t len)
 {
-	static char key[ROW_LEN + 1];	/* the row, and what comes right after it */
+	static char key[ROW_LEN + 1];	/* the row and a zero byte: the end of its range */
 	wide_range	range = {bytes(key, ROW_LEN), bytes(key, ROW_LEN + 1)};
 	wide_row	r;
 	wide_status st;
@@ -280,7 +281,7 @@ w_get(const char *row, const char *qualifier, size_t len)
 		ok(wide_snapshot_latest(w.db, &w.snap), "snapshot");
 	else
 		ok(wide_snapshot_renew(w.snap), "snapshot");
-	/* a scan is of one qualifier: it is kept as long as that stays */
+	/* a scan reads one qualifier, and is reused for the next row with the same one */
 	if (w.point != NULL && (w.qualifier.len != len || memcmp(w.qualifier.data, qualifier, len) != 0))
 	{
 		wide_scan_close(w.point);
@@ -517,8 +518,9 @@ load(const store_api *a, const char *dir, int round)
 }
 
 /*
- * absent: the same rows, each a microsecond later.  Keys are drawn before the
- * clock runs: to find them among all cells costs as much memory access as a lookup.
+ * Looks up random cells; absent: in rows with a time one microsecond off, which do
+ * not exist.  The keys are drawn before the clock starts, because reading them from
+ * the array of all cells costs as much memory access as a lookup.
  */
 static void
 get(const store_api *a, bool absent, int round, double seconds, bool report)
@@ -539,7 +541,7 @@ get(const store_api *a, bool absent, int round, double seconds, bool report)
 	{
 		for (int i = 0; i < PROBES; i++)
 		{
-			const cell *x = &cells[rnd(&seed) % (ncells / 5) * 5];	/* a visit's url */
+			const cell *x = &cells[rnd(&seed) % (ncells / 5) * 5];	/* the url of a visit */
 
 			memcpy(key[i].row, x->row, ROW_LEN);
 			key[i].row[ROW_LEN - 1] ^= absent;
@@ -553,7 +555,7 @@ get(const store_api *a, bool absent, int round, double seconds, bool report)
 			long		n = a->get(key[i].row, key[i].qualifier, key[i].len);
 
 			if ((n < 0) != absent)
-				die(a->name, "a lookup found what is not there, or not what is");
+				die(a->name, "a lookup found a missing cell, or did not find an existing one");
 			if (ops == 0)
 				sum += (uint64_t) (n + 1) * (uint64_t) (i + 1);
 		}
@@ -577,7 +579,7 @@ scan(const store_api *a, int round, bool report)
 		result("engine-scan", a, round, (double) n, wall() - t, cpu() - c, 0, sum * 31 + n);
 }
 
-/* Cells that are there already, written again: what they say stays the same. */
+/* Overwrites existing cells with the same values, with a sync each. */
 static void
 synced(const store_api *a, int round, double seconds)
 {
@@ -635,7 +637,7 @@ main(int argc, char **argv)
 			load(&api[s], dir[s], i);
 	for (int s = 0; s < 2; s++)
 		disk(&api[s], dir[s]);
-	/* into the caches */
+	/* fills the caches */
 	for (int s = 0; s < 2; s++)
 	{
 		scan(&api[s], 0, false);
