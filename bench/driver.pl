@@ -31,8 +31,8 @@
 #   [check S]                     runs after each round: the output must be the same on all systems
 #   [count S]                     runs after a pgbench round: must return the number of transactions
 #
-# If a pgbench workload has neither check nor count and does not write, its script is run with 40 fixed
-# draws of random() on each system; the values must be the same, in any order.  The output of
+# If a pgbench workload has neither check nor count and does not write, its script is run with 40
+# fixed draws of random() on each system; the values must be the same, in any order.  The output of
 # statement workloads must always be the same.
 use strict;
 use warnings;
@@ -155,7 +155,8 @@ sub server_cpu
 	my $t = 0;
 	for my $p (children($pm))
 	{
-		# schedstat is in nanoseconds but covers the first thread only; stat covers all threads in 1/100 s
+		# schedstat is in nanoseconds but covers the first thread only; stat covers all threads in
+		# 1/100 s
 		my $ns = 0;
 		if (open(my $f, '<', "/proc/$p/schedstat")) { ($ns) = (<$f> // '0') =~ /^(\d+)/ }
 		my @s = stat_of($p);
@@ -228,7 +229,8 @@ sub noted
 	return scalar grep { index($_, "$_[0]\t") == 0 } <$f>;
 }
 
-# evaluates the \set lines of a script with draws of random() determined by $seed, and replaces the variables
+# evaluates the \set lines of a script with draws of random() determined by $seed, and replaces the
+# variables
 sub drawn
 {
 	my ($script, $seed) = @_;
@@ -375,8 +377,8 @@ sub measure
 	}
 }
 
-# Runs engine_bench, which measures both stores; its lines are name, system, round, value, unit, cpu_us,
-# max_ms, sum.
+# Runs engine_bench, which measures both stores; its lines are name, system, round, value, unit,
+# cpu_us, max_ms, sum.
 sub engine
 {
 	my $w = shift;

@@ -168,8 +168,8 @@ sub start
 	push @pids, $pid;
 }
 
-# Half of the sessions are held at these stop points (fdw/stop.c) for some milliseconds now and then, because
-# the windows for races are short.
+# Half of the sessions are held at these stop points (fdw/stop.c) for some milliseconds now and
+# then, because the windows for races are short.
 my @places = qw(commit-prepared commit-recorded finish-appended finish-applied commit-applied commit-unlocked commit-durable commit-published
 	snapshot-begin snapshot-waited snapshot-numbered snapshot-taken row-locked);
 
@@ -182,7 +182,8 @@ for my $c (1 .. $clients)
 	$s .= transaction("$c/$_") for 1 .. $transactions;
 	start("client$c", $s);
 }
-# concurrently: flushes, compactions and checkpoints, locks that hold sessions, and unrelated transactions
+# concurrently: flushes, compactions and checkpoints, locks that hold sessions, and unrelated
+# transactions
 start('maintenance', join '', map { "SELECT pg_sleep(0.1), EXISTS (SELECT FROM hist_stop) AS stop \\gset\n\\if :stop\n\\q\n\\endif\n" . any('SELECT widetable.flush();',
 	"SELECT widetable.compact('hist_w');", "SELECT widetable.compact('hist_w', major => false);", 'CHECKPOINT;', 'VACUUM hist_h;') . "\n" } 1 .. 20 * $seconds);
 start("delay$_", join '', map { "SELECT EXISTS (SELECT FROM hist_stop) AS stop \\gset\n\\if :stop\n\\q\n\\endif\nSELECT pg_sleep(0.02);\n" . join '', map {
@@ -319,8 +320,8 @@ for my $t (values %tx)
 	}
 }
 
-# Compares a read with the final order.  Returns the number of elements before the transaction's own ones
-# (undef if they differ from the final list), and the number of its own elements at the end.
+# Compares a read with the final order.  Returns the number of elements before the transaction's own
+# ones (undef if they differ from the final list), and the number of its own elements at the end.
 sub place
 {
 	my ($t, $r) = @_;
@@ -403,8 +404,8 @@ for my $key (keys %final)
 	}
 }
 
-# Real time: a chain of nodes, one for each end of a transaction, replaces the edges from every transaction
-# to every later one.
+# Real time: a chain of nodes, one for each end of a transaction, replaces the edges from every
+# transaction to every later one.
 my @ended = sort { $a->[0] <=> $b->[0] } map { my $t = $_; my ($id) = split / /, $t; [$tx{$id}{end} || 9e18, $node{$t}] } keys %node;
 my @nodes = map { my $t = $_; my ($id) = split / /, $t; [$tx{$id}{begin}, $node{$t}] } keys %node;
 my @moment = map { node("moment $_") } 0 .. $#ended;

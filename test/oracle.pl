@@ -2,14 +2,14 @@
 # oracle.pl: runs the same random statements on wide tables and on ordinary copies of them.  The
 # invariant: the results are equal.  Run by ./test/check.
 #
-# A round creates two or three tables with random keys, encodings, families and rows, each of them twice:
-# in schema w as a foreign table of widetable, in schema h as an ordinary table.  Then random
+# A round creates two or three tables with random keys, encodings, families and rows, each of them
+# twice: in schema w as a foreign table of widetable, in schema h as an ordinary table.  Then random
 # statements (joins, aggregates, subqueries, prepared statements with custom and generic plans,
-# changes that are rolled back) run in both schemas under random planner settings; only
-# search_path differs.
+# changes that are rolled back) run in both schemas under random planner settings; only search_path
+# differs.
 #
-# A difference is printed with its statement and settings.  An error in one of the two schemas only is
-# a difference too, except for errors that depend on the order of evaluation (division by zero,
+# A difference is printed with its statement and settings.  An error in one of the two schemas only
+# is a difference too, except for errors that depend on the order of evaluation (division by zero,
 # overflow).
 #
 #   QUERIES=100000 ./test/check oracle      number of statements (default 3000; 100000 take 10 minutes)
@@ -152,7 +152,8 @@ sub make_table
 	return \%t;
 }
 
-# Returns a value for the column.  A row key has at least one byte, and some encodings need values >= 0.
+# Returns a value for the column.  A row key has at least one byte, and some encodings need values
+# >= 0.
 sub key_value
 {
 	my ($c, $t) = @_;
@@ -557,7 +558,8 @@ sub change_statement
 	}
 	elsif ($r < 0.88)
 	{
-		# UPDATE ... FROM: each row joins one row by its key, or all joined rows set the same constant
+		# UPDATE ... FROM: each row joins one row by its key, or all joined rows set the same
+		# constant
 		my $set = any(@v);
 		my $other = chance(0.5) ? $t : any(@tables);
 		my ($a, $b) = (column($scope), undef);

@@ -1,7 +1,7 @@
 #
-# soak.pl: runs a mixed load for a long time, with a crash every few minutes.  Invariants: the memory of the
-# worker and of the sessions, the shared segment, the number of files, the disk space, the kept WAL
-# and the duration of commits stay bounded, and the clients read what was acknowledged.
+# soak.pl: runs a mixed load for a long time, with a crash every few minutes.  Invariants: the
+# memory of the worker and of the sessions, the shared segment, the number of files, the disk space,
+# the kept WAL and the duration of commits stay bounded, and the clients read what was acknowledged.
 # Run by ./test/soak.
 #
 # The clients (lib/Users.pm) write visits with a time to live, counters, wide rows that are
@@ -106,7 +106,8 @@ sub kilobytes_of
 	return slurp("/proc/$pid/smaps_rollup") =~ /^Anonymous:\s+(\d+)/m ? $1 : undef;
 }
 
-# Returns the number of files that a process has open; adds the sizes of the store's removed ones to %$gone.
+# Returns the number of files that a process has open; adds the sizes of the store's removed ones to
+# %$gone.
 sub descriptors_of
 {
 	my ($pid, $gone) = @_;

@@ -2,9 +2,9 @@
 # torture.pl: kills the server under load, repeatedly, and compares what is left with what was
 # acknowledged.  Run by ./test/torture and ./test/check.  A round takes about 5 seconds.
 #
-# The clients are psql processes that run prepared scripts and record acknowledged commits outside the
-# server.  Several loads run at the same time, each with its own tables and its own invariants; see
-# the head of each file:
+# The clients are psql processes that run prepared scripts and record acknowledged commits outside
+# the server.  Several loads run at the same time, each with its own tables and its own invariants;
+# see the head of each file:
 #
 #   lib/Ledger.pm   every state is known; wide and ordinary tables agree
 #   lib/Bank.pm     transfers: the sum is constant for every reader
@@ -15,18 +15,18 @@
 #   lib/Expire.pm   time to live
 #   lib/Wave.pm     changes of all rows of a table: visible as a whole
 #
-# Another session flushes, compacts and checkpoints meanwhile.  After each crash every load checks its
-# tables, widetable.verify() finds no problem, and the store's directory contains exactly the listed
-# files.
+# Another session flushes, compacts and checkpoints meanwhile.  After each crash every load checks
+# its tables, widetable.verify() finds no problem, and the store's directory contains exactly the
+# listed files.
 #
 # The kinds of kill: the postmaster and all its children, a backend, the worker, another process; an
 # immediate or a fast stop; or a process that kills itself at one of the engine's kill points
 # (WIDE_KILL_POINT, engine/os.c), between two steps of a protocol.  In a quarter of the restarts the
 # server is killed again during recovery.
 #
-# Settings: ROUNDS (200), SEED, LOAD_SECONDS (maximum duration of the load before the kill, 2), LOADS
-# (names of the loads to run), HOW (one kind of kill for all rounds), CONF (an additional line of
-# configuration).
+# Settings: ROUNDS (200), SEED, LOAD_SECONDS (maximum duration of the load before the kill, 2),
+# LOADS (names of the loads to run), HOW (one kind of kill for all rounds), CONF (an additional line
+# of configuration).
 # Uses modules of perl-base only.  Needs: BIN PGDATA PGHOST PGUSER (lib.sh).
 #
 use strict;
@@ -77,7 +77,8 @@ sub vary
 	$conf .= "widetable.memtable_size = '" . (1, 1, 2, 4)[rand 4] . "MB'\n";
 	$conf .= "widetable.workers = 0\n" if $round % 9 == 8;
 	$conf .= "max_parallel_workers_per_gather = 0\n" if rand() < 0.5;
-	# commits wait longer for the disk: row locks that they release before, and what they show, can be seen
+	# commits wait longer for the disk: row locks that they release before, and what they show, can
+	# be seen
 	$conf .= "fsync = on\ncommit_delay = 3000\ncommit_siblings = 0\n" if rand() < 0.3;
 	$conf .= "$ENV{CONF}\n" if defined $ENV{CONF};
 	spit("$data/torture.conf", $conf);
@@ -167,8 +168,8 @@ for my $round (1 .. $rounds)
 		vary($round);
 		push @why, 'the server did not start' unless start("WIDE_KILL_POINT=$name");
 	}
-	# A process may be killed inside the engine.  Other processes may detect that, and report it, before the
-	# postmaster terminates them.
+	# A process may be killed inside the engine.  Other processes may detect that, and report it,
+	# before the postmaster terminates them.
 	$Server::lost = $how eq 'fast stop' ? qr/^(?!)/ : qr/PANIC:  .*(the shared memory of widetable is damaged|the store is out of order until it is recovered)/;
 	my $log = -s "$data/server.log";
 	my $begun = 1;

@@ -12,15 +12,15 @@
 # (widetable.cells, a table in layout cells, the row, get) that must agree.  test/vectors/README
 # describes the language of the files.
 #
-# The script creates its own cluster, with widetable.clock set: timestamps, the clock and TTLs are small
-# numbers in microseconds.  Takes about one minute.
+# The script creates its own cluster, with widetable.clock set: timestamps, the clock and TTLs are
+# small numbers in microseconds.  Takes about one minute.
 #
-# The vectors of a state are one script for one psql.  Lines "#@" in it switch to other sessions; see
-# drive().
+# The vectors of a state are one script for one psql.  Lines "#@" in it switch to other sessions;
+# see drive().
 #
-# Arguments: files or ids of vectors; default all.  VECTORS_LONG=1: numbers {N|M} in the vectors are M
-# instead of N, which takes some minutes.  Uses modules of perl-base only.  Needs: BIN (PostgreSQL's
-# programs, with the extension installed).
+# Arguments: files or ids of vectors; default all.  VECTORS_LONG=1: numbers {N|M} in the vectors are
+# M instead of N, which takes some minutes.  Uses modules of perl-base only.  Needs: BIN
+# (PostgreSQL's programs, with the extension installed).
 #
 use strict;
 use warnings;
@@ -536,8 +536,8 @@ sub step_sql
 	return $sql;
 }
 
-# Generates one vector in one state.  $part: 'all', 'ops' (without the reads after the last operation)
-# or 'reads' (only these).
+# Generates one vector in one state.  $part: 'all', 'ops' (without the reads after the last
+# operation) or 'reads' (only these).
 sub run_sql
 {
 	my ($v, $state, $run, $part) = @_;
@@ -584,10 +584,10 @@ sub psql
 	return ($rc, slurp("$dir/$name.out"));
 }
 
-# Runs a script with parts for several sessions.  A line "#@ in NAME" sends the following lines to that
-# session and waits until they are done; "#@ start NAME" does not wait, "#@ finish NAME" waits for
-# such a session.  "#@ many N TIMES" runs the statement in N concurrent sessions.  "#@ kill POINT" runs
-# it on a server with that kill point, "#@ restart" crashes the server.
+# Runs a script with parts for several sessions.  A line "#@ in NAME" sends the following lines to
+# that session and waits until they are done; "#@ start NAME" does not wait, "#@ finish NAME" waits
+# for such a session.  "#@ many N TIMES" runs the statement in N concurrent sessions.  "#@ kill
+# POINT" runs it on a server with that kill point, "#@ restart" crashes the server.
 my $no = 0;					# number of the next file
 
 sub drive

@@ -144,7 +144,10 @@ typedef struct store_api
 	void		(*settle) (void);
 	/* returns the length of the cell's value, or -1 if the cell is missing */
 	long		(*get) (const char *row, const char *qualifier, size_t len);
-	/* reads all cells in order, sets *n to their number; returns the sum of the lengths of qualifiers and values */
+	/*
+	 * reads all cells in order and sets *n to their number; returns the sum of the
+	 * lengths of qualifiers and values
+	 */
 	uint64_t	(*scan) (size_t *n);
 } store_api;
 

@@ -68,7 +68,8 @@ sub change
 {
 	my ($n, $amount, $how) = @_;
 	my ($table, $col, $where) = account($n);
-	# read under a row lock, written as a constant: if the lock is released too early, a change is lost
+	# read under a row lock, written as a constant: if the lock is released too early, a change is
+	# lost
 	return "SELECT $col AS v$n FROM $table WHERE $where FOR UPDATE \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 1;
 	# the same, but read by the next statement after the locking one
 	return "SELECT 1 FROM $table WHERE $where FOR UPDATE;\nSELECT $col AS v$n FROM $table WHERE $where \\gset\nUPDATE $table SET $col = :v$n + ($amount) WHERE $where;\n" if $how == 4;

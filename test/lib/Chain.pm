@@ -1,11 +1,11 @@
 #
 # Chain.pm: chains of commits with different values of synchronous_commit.
 #
-# Client C commits 1, 2, 3, ..., most in a wide table only, some in an ordinary table too, and some of
-# them large.  Invariants after a crash: with synchronous_commit = off the last commits may be missing,
-# but N is there only if N-1 is; with local and on all acknowledged commits are there.  Each row also
-# contains the last commit of every client that its transaction saw; these are there as well, because
-# a transaction commits after what it has seen.
+# Client C commits 1, 2, 3, ..., most in a wide table only, some in an ordinary table too, and some
+# of them large.  Invariants after a crash: with synchronous_commit = off the last commits may be
+# missing, but N is there only if N-1 is; with local and on all acknowledged commits are there.
+# Each row also contains the last commit of every client that its transaction saw; these are there
+# as well, because a transaction commits after what it has seen.
 #
 package Chain;
 use strict;

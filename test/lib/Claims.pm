@@ -1,10 +1,11 @@
 #
 # Claims.pm: work items that several workers claim, each at most once.
 #
-# The workers claim items in four ways: check_and_mutate, UPDATE with a condition, a queue with
-# SKIP LOCKED, and DELETE ... RETURNING into an ordinary table.  They record the acknowledged claims.
-# Invariants after a crash: each recorded item belongs to the worker that recorded it, no two workers
-# recorded the same item, and the unrecorded items of a worker come from at most one transaction.
+# The workers claim items in four ways: check_and_mutate, UPDATE with a condition, a queue with SKIP
+# LOCKED, and DELETE ... RETURNING into an ordinary table.  They record the acknowledged claims.
+# Invariants after a crash: each recorded item belongs to the worker that recorded it, no two
+# workers recorded the same item, and the unrecorded items of a worker come from at most one
+# transaction.
 #
 package Claims;
 use strict;
@@ -58,7 +59,8 @@ sub begin
 	for my $w (1 .. $self->{clients})
 	{
 		my @ids = map { $first + int rand $items * ($_ > 1000 ? 2 : 1) } 1 .. 3000;
-		# check_and_mutate would create a missing row: only items that exist and that no worker deletes
+		# check_and_mutate would create a missing row: only items that exist and that no worker
+		# deletes
 		@ids = map { $first + ($_ - $first) % $items } @ids if $ways[($w - 1) % @ways] eq 'check';
 		@ids = grep { $_ % 3 } @ids if $ways[($w - 1) % @ways] eq 'check';
 		@ids = grep { $_ % 3 == 0 } @ids if $ways[($w - 1) % @ways] eq 'delete';

@@ -1,8 +1,8 @@
 #
 # Expire.pm: cells with a time to live.
 #
-# Invariants: before and after a crash no read returns an expired cell; cells with a long time to live
-# and cells without one stay.
+# Invariants: before and after a crash no read returns an expired cell; cells with a long time to
+# live and cells without one stay.
 #
 package Expire;
 use strict;

@@ -1,11 +1,12 @@
 #
 # Ledger.pm: a load whose state after every transaction is known.
 #
-# (C, N) alone determines what transaction N of client C does.  Invariants: after a crash the client's
-# rows in all tables together are exactly those after N or those after N + 1, where N is the last
-# acknowledged transaction: no acknowledged one is lost, and the one in doubt is there wholly or not
-# at all, in wide and ordinary tables alike.  Rolled back transactions and savepoints are never
-# visible.  During the load a reader compares wide and ordinary tables in single statements.
+# (C, N) alone determines what transaction N of client C does.  Invariants: after a crash the
+# client's rows in all tables together are exactly those after N or those after N + 1, where N is
+# the last acknowledged transaction: no acknowledged one is lost, and the one in doubt is there
+# wholly or not at all, in wide and ordinary tables alike.  Rolled back transactions and savepoints
+# are never visible.  During the load a reader compares wide and ordinary tables in single
+# statements.
 #
 package Ledger;
 use strict;
@@ -29,8 +30,8 @@ sub new
 sub kind { my ($c, $t) = @_; return $t % 40 == 0 ? 'bulk' : $kinds[pick(scalar @kinds, $c, $t, 1)]; }
 sub slot { my ($c, $t, $k) = @_; return pick($slots, $c, $t, 10 + $k); }
 
-# The number of rows of transaction $t.  Every other bulk is larger than half a memtable, so that its
-# commit writes files.
+# The number of rows of transaction $t.  Every other bulk is larger than half a memtable, so that
+# its commit writes files.
 sub parts
 {
 	my ($c, $t) = @_;
@@ -169,8 +170,8 @@ INSERT INTO cnt_heap VALUES $counters;
 SQL
 }
 
-# A query for the state on the server: lines "client|key|value"; b/, a/ and mix appear once from the wide
-# tables (w:) and once from the ordinary ones (h:).
+# A query for the state on the server: lines "client|key|value"; b/, a/ and mix appear once from the
+# wide tables (w:) and once from the ordinary ones (h:).
 sub state_sql
 {
 	my ($self) = @_;

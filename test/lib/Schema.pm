@@ -72,7 +72,8 @@ sub sql
 	{
 		my @o = ('"compression": "none"', '"compression": "zstd:3"', '"bloom": "none"', '"bloom": "rowcol"', '"block_size": 4096', '"block_size": 16384',
 			'"versions": 1', '"versions": 2');
-		# a family records at most eight changes of versions until it is compacted: one more is an error
+		# a family records at most eight changes of versions until it is compacted: one more is an
+		# error
 		return "\\set ON_ERROR_STOP 0\nALTER FOREIGN TABLE ddl_t OPTIONS (SET families '{\"d\": {" . $o[pick(scalar @o, $t, 53)]
 		  . "}}');\n\\set ON_ERROR_STOP 1\n" . (pick(6, $t, 54) ? '' : "SELECT widetable.compact('ddl_t');\n");
 	}

@@ -111,7 +111,8 @@ sub complaints
 	  grep { /ERROR|FATAL|PANIC/ } split /\n/, slurp("$dir/$name.err");
 }
 
-# Waits up to $limit seconds for the background clients and kills the others.  Returns '' or a message about them.
+# Waits up to $limit seconds for the background clients and kills the others.  Returns '' or a
+# message about them.
 sub wait_children
 {
 	my ($limit) = @_;
@@ -217,10 +218,11 @@ sub wait_ready
 
 sub store_dir { return "$data/widetable"; }
 
-# Returns a list of differences between the store's directory and the files it should contain: sorted
-# files that no family lists, temporary files, old manifests, and missing files.  Running flushes and
-# compactions have files that are not listed yet or wait for removal, so this polls until there is no
-# difference or $limit seconds have passed.  Without a worker, compact() removes the files.
+# Returns a list of differences between the store's directory and the files it should contain:
+# sorted files that no family lists, temporary files, old manifests, and missing files.  Running
+# flushes and compactions have files that are not listed yet or wait for removal, so this polls
+# until there is no difference or $limit seconds have passed.  Without a worker, compact() removes
+# the files.
 sub litter
 {
 	my ($limit) = @_;

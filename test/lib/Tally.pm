@@ -1,10 +1,10 @@
 #
 # Tally.pm: counters, a hot one and many others.
 #
-# Each client records the values that its committed increments returned.  Invariants after a crash: a
-# counter is at least its old value plus the acknowledged increments, and at most that plus those in
-# doubt.  No value was returned twice, the values of a client increase, and no session saw a value that
-# the crash lost.
+# Each client records the values that its committed increments returned.  Invariants after a crash:
+# a counter is at least its old value plus the acknowledged increments, and at most that plus those
+# in doubt.  No value was returned twice, the values of a client increase, and no session saw a
+# value that the crash lost.
 #
 package Tally;
 use strict;
@@ -30,7 +30,8 @@ CREATE TABLE tally_seen (v bigint);
 SQL
 }
 
-# transactions of client $c: the kind, the counters, and what each adds to them (nothing if rolled back)
+# transactions of client $c: the kind, the counters, and what each adds to them (nothing if rolled
+# back)
 sub kind { my ($c, $t) = @_; return pick(10, $c, $t, 20); }
 
 sub names_of

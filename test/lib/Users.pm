@@ -1,10 +1,10 @@
 #
-# Users.pm: the clients of soak.pl.  Each client records its acknowledged writes and compares them with
-# the server after every loss of its session and at the end.
+# Users.pm: the clients of soak.pl.  Each client records its acknowledged writes and compares them
+# with the server after every loss of its session and at the end.
 #
-# A client has step (one action of a user; returns undef if the session is lost) and verify (in a new
-# session; returns the list of differences, or undef if the session is lost).  verify also resolves a
-# transaction in doubt.  setup is the SQL that creates the tables of all clients.
+# A client has step (one action of a user; returns undef if the session is lost) and verify (in a
+# new session; returns the list of differences, or undef if the session is lost).  verify also
+# resolves a transaction in doubt.  setup is the SQL that creates the tables of all clients.
 #
 package Users;
 use strict;

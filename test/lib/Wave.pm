@@ -1,8 +1,8 @@
 #
 # Wave.pm: transactions that change every row of a wide table.
 #
-# Invariant: every reader, also the first one after a crash, sees all rows before or all rows after a
-# change, although the change takes some time.
+# Invariant: every reader, also the first one after a crash, sees all rows before or all rows after
+# a change, although the change takes some time.
 #
 package Wave;
 use strict;

@@ -1,6 +1,7 @@
 # backup: a base backup that is taken under load restores to a consistent state.  Wide and ordinary
 # tables agree, every commit from before the backup is there, and verify() finds no problem.  Tried
-# with pg_basebackup and by copying the directory with point-in-time recovery.  Takes about 20 seconds.
+# with pg_basebackup and by copying the directory with point-in-time recovery.  Takes about 20
+# seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "archive_mode = on" \
 	"archive_command = 'cp %p $T/archive/%f'" "wal_level = replica" "max_wal_size = 64MB" "min_wal_size = 32MB"
@@ -15,8 +16,8 @@ q 'CREATE EXTENSION widetable' \
 	"INSERT INTO w SELECT g, 1000, repeat('x', 100) FROM generate_series(1, 50) g" >/dev/null
 
 # ---- the load runs until the file "stop" exists
-# transfers CLIENT: moves amounts between an ordinary and a wide row and logs each transfer in a table
-# of either kind
+# transfers CLIENT: moves amounts between an ordinary and a wide row and logs each transfer in a
+# table of either kind
 transfers() {
 	i=0
 	while [ ! -e "$T/stop" ]; do

@@ -1,6 +1,6 @@
-# bulk: WAL contains the sorted files that a large transaction writes.  Recovery restores a file that is
-# missing or empty after a crash; a crash during the transaction leaves neither rows nor files.
-# Takes about 10 seconds.
+# bulk: WAL contains the sorted files that a large transaction writes.  Recovery restores a file
+# that is missing or empty after a crash; a crash during the transaction leaves neither rows nor
+# files.  Takes about 10 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "widetable.workers = 0" \
 	"min_wal_size = 160MB" "autovacuum = off"

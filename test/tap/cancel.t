@@ -1,7 +1,8 @@
-# cancel: every statement reacts promptly to a cancel request.  Each statement is cancelled after three
-# different delays.  psql does not report when the answer arrives, so the script uses the wire protocol.
-# "Promptly" is half a second, because the machine may be busy; three late answers in a row are a
-# failure.  Setting: CANCEL_LIMIT in seconds (0.1 holds on an idle machine).  Takes about 25 seconds.
+# cancel: every statement reacts promptly to a cancel request.  Each statement is cancelled after
+# three different delays.  psql does not report when the answer arrives, so the script uses the wire
+# protocol.  "Promptly" is half a second, because the machine may be busy; three late answers in a
+# row are a failure.  Setting: CANCEL_LIMIT in seconds (0.1 holds on an idle machine).  Takes about
+# 25 seconds.
 . "${0%/*}/common.sh"
 
 new_cluster 'widetable.memtable_size = 4MB'

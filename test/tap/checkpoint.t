@@ -1,7 +1,7 @@
-# checkpoint: once a checkpoint has completed, the sorted files contain everything older than its redo
-# position, and the slot keeps no older WAL.  Crashes and stops during checkpoints lose nothing.  An idle
-# store keeps no WAL.  PREPARE TRANSACTION is refused where wide tables were written or locked.
-# Takes about 15 seconds.
+# checkpoint: once a checkpoint has completed, the sorted files contain everything older than its
+# redo position, and the slot keeps no older WAL.  Crashes and stops during checkpoints lose
+# nothing.  An idle store keeps no WAL.  PREPARE TRANSACTION is refused where wide tables were
+# written or locked.  Takes about 15 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "max_prepared_transactions = 2" "max_wal_size = 32MB" "min_wal_size = 32MB"
 q 'CREATE EXTENSION widetable' 'CREATE TABLE h (k int PRIMARY KEY, n int)' 'CREATE TABLE hlog (client int, n int)' \
@@ -9,8 +9,8 @@ q 'CREATE EXTENSION widetable' 'CREATE TABLE h (k int PRIMARY KEY, n int)' 'CREA
 	"CREATE FOREIGN TABLE wlog (client int, n int, v int) SERVER widetable OPTIONS (key 'client, n')" \
 	'INSERT INTO h SELECT g, 1000 FROM generate_series(1, 50) g' 'INSERT INTO w SELECT g, 1000 FROM generate_series(1, 50) g' >/dev/null
 
-# Transfers between an ordinary and a wide row, each logged in a table of either kind.  Client N writes
-# its acknowledged transfers to acked.N.
+# Transfers between an ordinary and a wide row, each logged in a table of either kind.  Client N
+# writes its acknowledged transfers to acked.N.
 load() {
 	rm -f "$T/stop"
 	for c in 1 2; do

@@ -1,8 +1,9 @@
 # common.sh: helpers of the tap scripts.  Each script creates its own clusters below $T, prints TAP
 # and ends with finish.  POSIX sh.
 #
-# BIN, the directory of PostgreSQL's programs with the extension installed, is set by ./test/check tap.
-# A script takes less than 10 seconds unless its head says otherwise; ./test/check allows 180 seconds for each.
+# BIN, the directory of PostgreSQL's programs with the extension installed, is set by ./test/check
+# tap.  A script takes less than 10 seconds unless its head says otherwise; ./test/check allows 180
+# seconds for each.
 set -u
 : "${BIN:?run this by ./test/check tap}"
 T=$(mktemp -d "${TMPDIR:-/tmp}/wt-tap.XXXXXX") || exit 1
@@ -60,10 +61,12 @@ session() {
 	session_pid=$!
 	eval "exec $2>\"\$T/\$1\""
 }
-# wait_output NAME PATTERN: polls until a line of the session's output matches; fails after 30 seconds
+# wait_output NAME PATTERN: polls until a line of the session's output matches; fails after 30
+# seconds
 wait_output() { for _ in $(seq 600); do grep -qE -- "$2" "$T/$1.out" && return 0; sleep 0.05; done; return 1; }
 
-# stop_lock PLACE: the advisory lock (as arguments) that holds sessions at that place of widetable.stop_at
+# stop_lock PLACE: the advisory lock (as arguments) that holds sessions at that place of
+# widetable.stop_at
 stop_lock() { echo "2003395685, hashtext('$1')"; }
 # await_stopped N: waits until N sessions wait for an advisory lock
 await_stopped() {
@@ -104,8 +107,8 @@ TABLE="CREATE FOREIGN TABLE t (k text COLLATE \"C\", n int, v text, more jsonb O
 FILL="INSERT INTO t SELECT 'k' || g % 10, g, repeat('v', g % 100), jsonb_build_object('q', g::text) FROM generate_series(1, 2000) g"
 SUM="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM t"
 
-# w: 400,000 rows; p: 300,000 rows with a key of two columns; r: one row of 500,000 cells, with rc in
-# layout 'cells' over the same data
+# w: 400,000 rows; p: 300,000 rows with a key of two columns; r: one row of 500,000 cells, with rc
+# in layout 'cells' over the same data
 large_tables() {
 	q 'CREATE EXTENSION widetable' \
 		"CREATE FOREIGN TABLE w (k int, v int, s text) SERVER widetable OPTIONS (key 'k')" \

@@ -1,5 +1,5 @@
-# degraded: if the server's settings do not allow the store to run, the first use of a wide table fails
-# with an error that names the setting; everything else works.
+# degraded: if the server's settings do not allow the store to run, the first use of a wide table
+# fails with an error that names the setting; everything else works.
 . "${0%/*}/common.sh"
 new_cluster "wal_level = minimal" "max_wal_senders = 0"
 is "$(q 'CREATE EXTENSION widetable')" "" "wal_level = minimal: CREATE EXTENSION succeeds"

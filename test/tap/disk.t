@@ -1,9 +1,9 @@
-# disk: a full disk, a directory without write permission and a file size limit lead to errors with the
-# system's message.  Nothing is lost, reads work, and writes work again once the cause is removed.
-# Takes about 10 seconds.
+# disk: a full disk, a directory without write permission and a file size limit lead to errors with
+# the system's message.  Nothing is lost, reads work, and writes work again once the cause is
+# removed.  Takes about 10 seconds.
 #
-# A full disk is simulated by links to /dev/full under the names of the files that the store will create
-# next.
+# A full disk is simulated by links to /dev/full under the names of the files that the store will
+# create next.
 . "${0%/*}/common.sh"
 W=$T/data/widetable
 next_file() { # the number of the newest sorted file, plus 1

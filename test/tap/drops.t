@@ -1,6 +1,6 @@
-# drops: every command that drops a wide table removes its data at commit and keeps it after a rollback.
-# DROP DATABASE frees the space and is not blocked by sessions of other databases, nor blocks them.
-# Takes about 15 seconds.
+# drops: every command that drops a wide table removes its data at commit and keeps it after a
+# rollback.  DROP DATABASE frees the space and is not blocked by sessions of other databases, nor
+# blocks them.  Takes about 15 seconds.
 . "${0%/*}/common.sh"
 W=$T/data/widetable
 new_cluster 'widetable.memtable_size = 1MB'

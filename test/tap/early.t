@@ -1,6 +1,6 @@
-# early: a commit releases its row locks before it is durable.  A transaction that then locks such a row
-# sees the commit, in the locking statement and in later ones, even in columns that the locking statement
-# did not read.  Commits are held by a synchronous standby that does not exist.
+# early: a commit releases its row locks before it is durable.  A transaction that then locks such a
+# row sees the commit, in the locking statement and in later ones, even in columns that the locking
+# statement did not read.  Commits are held by a synchronous standby that does not exist.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'"
 q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE t (k int, a int, b int, c int) SERVER widetable OPTIONS (key '"'k'"')' >/dev/null

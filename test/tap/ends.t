@@ -1,5 +1,5 @@
-# ends: a session that is terminated, times out, exceeds temp_file_limit or loses its client releases
-# everything it held: row locks, snapshots, pins and reservations.  Takes about 15 seconds.
+# ends: a session that is terminated, times out, exceeds temp_file_limit or loses its client
+# releases everything it held: row locks, snapshots, pins and reservations.  Takes about 15 seconds.
 . "${0%/*}/common.sh"
 new_cluster 'widetable.memtable_size = 1MB' 'max_connections = 30'
 

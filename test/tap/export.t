@@ -1,5 +1,5 @@
-# export: after SET TRANSACTION SNAPSHOT a transaction sees wide and ordinary tables as the exporting
-# transaction does.
+# export: after SET TRANSACTION SNAPSHOT a transaction sees wide and ordinary tables as the
+# exporting transaction does.
 . "${0%/*}/common.sh"
 
 new_cluster "session_preload_libraries = 'widetable'" "max_connections = 30"

@@ -1,6 +1,7 @@
-# files: a flush or compaction is held at three places: after its files are written, after the manifest
-# lists them, and before an old file is removed.  Meanwhile the visible rows do not change for readers,
-# old snapshots, scans and cursors, and no commit is lost, even after a crash.  Takes about 10 seconds.
+# files: a flush or compaction is held at three places: after its files are written, after the
+# manifest lists them, and before an old file is removed.  Meanwhile the visible rows do not change
+# for readers, old snapshots, scans and cursors, and no commit is lost, even after a crash.  Takes
+# about 10 seconds.
 . "${0%/*}/common.sh"
 # without workers, the calling session does flushes and compactions
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.workers = 0" "autovacuum = off" "max_parallel_workers_per_gather = 0"
@@ -10,7 +11,8 @@ rows="SELECT k, n, v, more FROM t ORDER BY k, n DESC"
 slow="SELECT count(*), sum(n), md5(string_agg(k || n || v || more, ',' ORDER BY k, n)) FROM (SELECT k, n, v, more,
 	CASE WHEN n = 1005 THEN pg_advisory_xact_lock_shared(77) END AS x FROM t OFFSET 0) s"
 
-# tell FD NAME SQL...: runs the statements in that session, waits for the end and prints the last LINES_ lines
+# tell FD NAME SQL...: runs the statements in that session, waits for the end and prints the last
+# LINES_ lines
 tell() {
 	tell_=$(grep -c '^done$' "$T/$2.out")
 	fd_=$1 name_=$2
@@ -23,7 +25,8 @@ tell() {
 session hold 5
 session old 6
 
-# halt PLACE SQL N: a background session runs SQL up to the stop point PLACE; returns once N sessions are held
+# halt PLACE SQL N: a background session runs SQL up to the stop point PLACE; returns once N
+# sessions are held
 # go TITLE: releases it
 halt() {
 	tell 5 hold "SELECT pg_advisory_lock($(stop_lock "$1"))" >/dev/null

@@ -1,10 +1,11 @@
-# foreign: a store directory that does not belong to this server's WAL (a later state, another timeline,
-# another cluster) is refused and left unchanged.  Takes about 10 seconds.
+# foreign: a store directory that does not belong to this server's WAL (a later state, another
+# timeline, another cluster) is refused and left unchanged.  Takes about 10 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "max_wal_size = 32MB" "min_wal_size = 32MB"
 q 'CREATE EXTENSION widetable' "$TABLE" "$FILL" 'CREATE TABLE h (n int)' "SELECT widetable.flush()" >/dev/null
 early=$(q "$SUM")
-# refused DIR PATTERN TITLE: the server in DIR refuses its store, does not change it, and serves ordinary tables
+# refused DIR PATTERN TITLE: the server in DIR refuses its store, does not change it, and serves
+# ordinary tables
 refused() {
 	files=$(cd "$1/widetable" && cksum ./*)
 	out=$(VERBOSITY=verbose there "$1" 'SELECT count(*) FROM t' | tr '\n' ' ')

@@ -1,6 +1,6 @@
-# held_memory: statements that wait for a row lock pin the memtables they have read.  If they pin all
-# memtables, the transaction that holds the lock can still commit, and so can other transactions.
-# Takes about 10 seconds.
+# held_memory: statements that wait for a row lock pin the memtables they have read.  If they pin
+# all memtables, the transaction that holds the lock can still commit, and so can other
+# transactions.  Takes about 10 seconds.
 . "${0%/*}/common.sh"
 new_cluster "widetable.memtable_size = '1MB'"
 q 'CREATE EXTENSION widetable' "$TABLE" "CREATE FOREIGN TABLE fill (k int, v text) SERVER widetable OPTIONS (key 'k')" \

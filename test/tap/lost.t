@@ -1,5 +1,5 @@
-# lost: six sessions update 30 rows by read-modify-write, and no update is lost: the next owner of a row
-# lock sees what the previous one committed.
+# lost: six sessions update 30 rows by read-modify-write, and no update is lost: the next owner of a
+# row lock sees what the previous one committed.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "synchronous_commit = off"
 q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE c (k int, n int, m bigint) SERVER widetable OPTIONS (key '"'k'"')' \

@@ -1,5 +1,5 @@
-# memory: the memory of a session stays bounded, however much it reads and however often it executes.
-# Measured is the private memory of the process (RssAnon); shared memory does not count.
+# memory: the memory of a session stays bounded, however much it reads and however often it
+# executes.  Measured is the private memory of the process (RssAnon); shared memory does not count.
 # Takes about 10 seconds.
 . "${0%/*}/common.sh"
 [ -r /proc/self/status ] || { echo "ok - skipped: no /proc"; exit 0; }

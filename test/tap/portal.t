@@ -1,6 +1,6 @@
-# portal: a parallel statement uses the value of widetable.as_of at the start of the executor (Bind), even
-# if the setting changes before the statement runs (Execute).  psql cannot separate the two, so the script
-# uses the wire protocol.
+# portal: a parallel statement uses the value of widetable.as_of at the start of the executor
+# (Bind), even if the setting changes before the statement runs (Execute).  psql cannot separate the
+# two, so the script uses the wire protocol.
 . "${0%/*}/common.sh"
 
 new_cluster

@@ -1,15 +1,15 @@
-# seen: a commit that another transaction has seen survives a crash, even if the committing session is
-# still waiting for its flush.  An increment is held after it has released its row locks and before it is
-# durable; another transaction makes it visible or sees it under the row lock; then the server is killed.
-# Takes about 20 seconds.
+# seen: a commit that another transaction has seen survives a crash, even if the committing session
+# is still waiting for its flush.  An increment is held after it has released its row locks and
+# before it is durable; another transaction makes it visible or sees it under the row lock; then the
+# server is killed.  Takes about 20 seconds.
 . "${0%/*}/common.sh"
 # no other process flushes WAL
 new_cluster "shared_preload_libraries = 'widetable'" "wal_writer_delay = 10s" "autovacuum = off" "checkpoint_timeout = 1h" "log_min_messages = log"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (k int)' \
 	'INSERT INTO t VALUES (1, 0)' 'SELECT widetable.flush()' 'CHECKPOINT' >/dev/null
 
-# seen_after TITLE FUNCTION: holds the increment, runs FUNCTION, which may set saw to the value it saw (if not,
-# a reader looks), kills the server, and checks that the value is there
+# seen_after TITLE FUNCTION: holds the increment, runs FUNCTION, which may set saw to the value it
+# saw (if not, a reader looks), kills the server, and checks that the value is there
 seen_after() {
 	name=$1
 	shift

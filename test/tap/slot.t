@@ -1,6 +1,7 @@
-# slot: if the store's replication slot is dropped or invalidated, the next commit creates it again and no
-# row is lost.  If no slot is free, commits and the first use fail with a hint.  If WAL that the store
-# needs is gone, opening it fails, unless widetable.ignore_missing_wal is set.  Takes about 10 seconds.
+# slot: if the store's replication slot is dropped or invalidated, the next commit creates it again
+# and no row is lost.  If no slot is free, commits and the first use fail with a hint.  If WAL that
+# the store needs is gone, opening it fails, unless widetable.ignore_missing_wal is set.  Takes
+# about 10 seconds.
 . "${0%/*}/common.sh"
 SLOT="SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable'"
 # produces WAL and lets checkpoints remove what no slot keeps

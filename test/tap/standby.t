@@ -1,5 +1,5 @@
-# standby: a standby refuses wide tables, replays WAL into its own store, keeps its own slot advancing with
-# its restartpoints, and after promotion has every row.  Takes about 10 seconds.
+# standby: a standby refuses wide tables, replays WAL into its own store, keeps its own slot
+# advancing with its restartpoints, and after promotion has every row.  Takes about 10 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "max_wal_size = 32MB" "min_wal_size = 32MB" "wal_keep_size = 512MB"
 q 'CREATE EXTENSION widetable' 'CREATE TABLE h (k int PRIMARY KEY, n int)' 'CREATE TABLE hlog (n int)' \

@@ -1,6 +1,6 @@
-# storm: three sessions create, alter, truncate and drop tables at random while three others read and write
-# them.  The only errors are those that ordinary tables give as well; afterwards the store is undamaged, no
-# lock or reservation remains, and the directory contains no other files.
+# storm: three sessions create, alter, truncate and drop tables at random while three others read
+# and write them.  The only errors are those that ordinary tables give as well; afterwards the store
+# is undamaged, no lock or reservation remains, and the directory contains no other files.
 # Settings: STORM (seconds, default 10), SEED (default 1).  Takes about 15 seconds.
 . "${0%/*}/common.sh"
 new_cluster 'widetable.memtable_size = 1MB' 'max_connections = 30' "deadlock_timeout = '100ms'" 'log_min_messages = warning'
@@ -57,13 +57,14 @@ for i in ddl.1 ddl.2 ddl.3 dml.1 dml.2 dml.3; do
 	timeout -s INT "$SECONDS_" "$BIN/psql" -XqAt -v VERBOSITY=verbose -f "$T/$i" >"$T/out.$i" 2>&1 &
 done
 wait
-# The error of GetForeignServerIdByRelId gets the name of its function: TRUNCATE calls it before it has
-# the lock (truncate_check_rel), and other callers must not raise it.
+# The error of GetForeignServerIdByRelId gets the name of its function: TRUNCATE calls it before it
+# has the lock (truncate_check_rel), and other callers must not raise it.
 cat "$T"/out.* | awk '/^LOCATION:/ && held ~ /for foreign table [0-9]+$/ { held = held " in " $2 }
 	/(ERROR|FATAL|PANIC): / { if (held != "") print held; held = $0 } END { if (held != "") print held }' |
 	sed 's/^psql:[^ ]* //; s/"[^"]*"/X/g; s/[0-9][0-9]* of/N of/' | sort | uniq -c | sort -rn >"$T/errors"
-# Expected: cancelled at the end; two sessions create the same name; table missing or existing; column missing;
-# transaction aborted; deadlock; changed by a concurrent session, with PostgreSQL's messages.
+# Expected: cancelled at the end; two sessions create the same name; table missing or existing;
+# column missing; transaction aborted; deadlock; changed by a concurrent session, with PostgreSQL's
+# messages.
 bad=$(grep -vE 'ERROR:  (57014|23505: duplicate key value violates unique constraint X|42704: foreign table X does not exist|42P01|42P07|42710|42701|42703|25P02|40P01|XX000: (tuple concurrently|cache lookup failed for (relation|attribute|foreign table [0-9]* in GetForeignServerIdByRelId)|could not open relation with OID|relation with OID))' "$T/errors")
 is "$bad" "" "the statements raise only expected errors"
 n=$(cat "$T"/out.ddl.* "$T"/out.dml.* | grep -c '')

@@ -1,5 +1,5 @@
-# tables: the store holds as many tables as widetable.max_tables allows.  The default shared segment is
-# small, and a session that reads all tables keeps its memory and its open files bounded.
+# tables: the store holds as many tables as widetable.max_tables allows.  The default shared segment
+# is small, and a session that reads all tables keeps its memory and its open files bounded.
 . "${0%/*}/common.sh"
 new_cluster 'max_locks_per_transaction = 256'
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t0 (k int, v text) SERVER widetable OPTIONS (key 'k')" "INSERT INTO t0 VALUES (1, 'x')" >/dev/null

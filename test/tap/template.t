@@ -1,6 +1,6 @@
-# template: CREATE DATABASE ... TEMPLATE copies the rows of wide tables if the session has loaded the
-# library; if not, every use of the copied tables fails with an error until copy_tables() or TRUNCATE.
-# A copied table never appears empty without an error.
+# template: CREATE DATABASE ... TEMPLATE copies the rows of wide tables if the session has loaded
+# the library; if not, every use of the copied tables fails with an error until copy_tables() or
+# TRUNCATE.  A copied table never appears empty without an error.
 . "${0%/*}/common.sh"
 new_cluster
 

@@ -1,6 +1,6 @@
-# unfinished: a crash loses the finish records of committed transactions that also wrote ordinary tables.
-# Recovery writes new finish records and keeps what other transactions have seen: the order of two
-# concurrent writers of a row, and the commit time.
+# unfinished: a crash loses the finish records of committed transactions that also wrote ordinary
+# tables.  Recovery writes new finish records and keeps what other transactions have seen: the order
+# of two concurrent writers of a row, and the commit time.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "autovacuum = off" "checkpoint_timeout = 1h" "log_min_messages = log"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE t (k int, n int) SERVER widetable OPTIONS (key 'k')" 'CREATE TABLE h (k int)' \

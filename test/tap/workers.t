@@ -1,5 +1,6 @@
-# workers: the background worker has no free slot, is terminated, is stopped by SIGSTOP, or is killed.  No row
-# is lost, memory stays within its limit, and no writer waits for ever.  Takes about 20 seconds.
+# workers: the background worker has no free slot, is terminated, is stopped by SIGSTOP, or is
+# killed.  No row is lost, memory stays within its limit, and no writer waits for ever.  Takes about
+# 20 seconds.
 . "${0%/*}/common.sh"
 
 WORKER='SELECT worker_pid FROM widetable.pg_stat_widetable'
@@ -36,8 +37,9 @@ is "$(q 'CALL load(5001, 5500)')" "" "terminated: writers succeed"
 await 6 "^[0-9]+$" "SELECT worker_pid FROM widetable.pg_stat_widetable WHERE worker_pid <> $p"
 ok $? "terminated: a new worker starts"
 
-# SIGSTOP: the worker exists and does nothing.  An idle worker holds no lock; if it were stopped in a
-# compaction, it could hold the manifest's lock, and statement_timeout does not end a wait for that.
+# SIGSTOP: the worker exists and does nothing.  An idle worker holds no lock; if it were stopped in
+# a compaction, it could hold the manifest's lock, and statement_timeout does not end a wait for
+# that.
 IDLE="SELECT memtables_waiting = 0 AND NOT EXISTS (SELECT FROM widetable.pg_stat_widetable_compactions WHERE state = 'running')
 	FROM widetable.pg_stat_widetable"
 stop_and_write() { # PREFIX FROM

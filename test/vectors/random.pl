@@ -2,11 +2,11 @@
 # random.pl: the step "random N SEED" of vectors.pl: N random operations on one table, whose results
 # are compared with a simple model.
 #
-# The model: a cell is a map from timestamps to values.  A put adds or replaces a version, a delete removes
-# the versions it names, and a commit keeps the newest VERSIONS.  Timestamps assigned by the engine are
-# higher than all explicit ones here; the model numbers them, and they are shown as a star.  All
-# operations of a transaction take effect at its commit: a version that the transaction writes and
-# deletes has displaced nothing, and it assigns one timestamp per cell.
+# The model: a cell is a map from timestamps to values.  A put adds or replaces a version, a delete
+# removes the versions it names, and a commit keeps the newest VERSIONS.  Timestamps assigned by the
+# engine are higher than all explicit ones here; the model numbers them, and they are shown as a
+# star.  All operations of a transaction take effect at its commit: a version that the transaction
+# writes and deletes has displaced nothing, and it assigns one timestamp per cell.
 #
 use strict;
 use warnings;
@@ -66,7 +66,8 @@ sub random_sql
 	my $next = 0;
 	my $pick = sub { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; };
 	my $cells = "string_agg(family || ':' || %s || ':' || CASE WHEN ts > 1000000000 THEN '*' ELSE ts::text END || ':' || convert_from(value, 'UTF8'), ' ')";
-	# writes a version with a timestamp of the engine; it replaces an earlier one of the same transaction
+	# writes a version with a timestamp of the engine; it replaces an earlier one of the same
+	# transaction
 	my $stamp = sub {
 		my ($row, $col, $value) = @_;
 		my $old = $own->{"$row $col"};
