@@ -131,8 +131,12 @@ start_work() {
 	WORK=$(mktemp -d "$t_/widetable.XXXXXX") || exit 1
 	chmod 755 "$WORK"
 	mkdir "$WORK/log"
-	SRC=$WORK/src ROOT=$WORK/root
-	# nobody's HOME is needed, and root's must not be read by an ordinary user
+	name_places
+}
+
+name_places() {
+	SRC=$WORK/src ROOT=$WORK/root PGDATA=$WORK/data SOCKET=$WORK/s
+	# the tests need no HOME, and an ordinary user must not read root's
 	HOME=$WORK; export HOME
 	PSQLRC=/dev/null PSQL_HISTORY=/dev/null; export PSQLRC PSQL_HISTORY
 }
@@ -148,31 +152,58 @@ clean_up() {
 	trap - EXIT
 	[ -z "$SERVER_UP" ] || stop_server immediate
 	[ -n "$WORK" ] || return 0
-	# whatever still runs a program of ours
-	for p_ in /proc/[0-9]*; do
-		case $(readlink "$p_/exe" 2>/dev/null) in "$WORK"/*) kill -9 "${p_#/proc/}" 2>/dev/null ;; esac
-	done
+	kill_rest
 	if [ -n "${KEEP:-}" ]; then say "left in place: $WORK"
 	else cd / && rm -rf "$WORK"
 	fi
 }
 
+# kills every process that runs a program below $WORK
+kill_rest() {
+	for p_ in /proc/[0-9]*; do
+		case $(readlink "$p_/exe" 2>/dev/null) in "$WORK"/*) kill -9 "${p_#/proc/}" 2>/dev/null ;; esac
+	done
+}
+
 # ------------------------------------------------------------------- build
 
-# build [MAKE ARGUMENT...]: a copy of the sources in $WORK/src, built there,
-# installed into the private copy of PostgreSQL
+# build [MAKE ARGUMENT...]: copies the sources to $SRC, builds them there and installs
+# the extension into the private copy of PostgreSQL.  Root does it as the user that
+# the server runs as.
 build() {
+	find_user
 	mkdir "$SRC" || exit 1
-	for f_ in Makefile widetable.control engine fdw sql expected test README.md; do
-		[ ! -e "$TOP/$f_" ] || cp -R "$TOP/$f_" "$SRC/" || exit 1
-	done
-	find "$SRC" \( -name '*.o' -o -name '*.so' -o -name '*.bc' \) -exec rm -f {} +
-	rm -rf "$SRC"/test/engine/build*
-	# with_llvm=no: bitcode is only for inlining of SQL functions, there is nothing to inline
-	make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/make" 2>&1 ||
-		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/make" | head -n 40 >&2; tail -n 5 "$WORK/log/make" >&2; return 1; }
 	private_postgres
-	make -C "$SRC" PG_CONFIG="$PG_CONFIG" with_llvm=no DESTDIR="$ROOT" install >"$WORK/log/install" 2>&1 ||
+	[ -z "$AS" ] || chown -Rh "$AS" "$SRC" "$ROOT"
+	copy_sources || exit 1
+	compile "$@" && install_extension
+}
+
+# copy_sources: makes $SRC the same as the checkout.  Copies the files that differ
+# from the last copy, by checksum, with the present time, so that make sees them as
+# new; removes the files that have gone.  Objects are not copied, those in $SRC stay.
+copy_sources() {
+	(cd "$TOP" && find Makefile widetable.control engine fdw sql expected test README.md -type f \
+		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
+	[ -f "$WORK/sources" ] || : >"$WORK/sources"
+	comm -13 "$WORK/sources" "$WORK/sources.new" | cut -d' ' -f3- >"$WORK/changed"
+	cut -d' ' -f3- "$WORK/sources.new" | sort >"$WORK/names.new"
+	cut -d' ' -f3- "$WORK/sources" | sort | comm -23 - "$WORK/names.new" >"$WORK/gone"
+	(cd "$TOP" && tar -cf - -T "$WORK/changed") | as_pg tar -C "$SRC" -xmf - --no-same-owner --no-same-permissions || return 1
+	if [ -s "$WORK/gone" ]; then
+		(cd "$SRC" && as_pg xargs rm -f -- widetable.so test/engine/build*/libwide.a) <"$WORK/gone" || return 1
+	fi
+	mv "$WORK/sources.new" "$WORK/sources"
+}
+
+# with_llvm=no: bitcode is only for inlining of SQL functions, there is nothing to inline
+compile() {
+	as_pg make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/make" 2>&1 ||
+		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/make" | head -n 40 >&2; tail -n 5 "$WORK/log/make" >&2; return 1; }
+}
+
+install_extension() {
+	as_pg make -C "$SRC" PG_CONFIG="$PG_CONFIG" with_llvm=no DESTDIR="$ROOT" install >"$WORK/log/install" 2>&1 ||
 		{ tail -n 20 "$WORK/log/install" >&2; return 1; }
 }
 
@@ -213,9 +244,8 @@ as_pg() {
 # start_cluster [LINE...]: a new cluster with these lines in its configuration
 start_cluster() {
 	find_user
-	PGDATA=$WORK/data SOCKET=$WORK/s
 	mkdir "$PGDATA" "$SOCKET"
-	[ -z "$AS" ] || { chown "$AS" "$PGDATA" "$SOCKET" "$SRC"; chown -R "$AS" "$SRC"; }
+	[ -z "$AS" ] || chown "$AS" "$PGDATA" "$SOCKET"
 	chmod 700 "$PGDATA"
 	(cd "$PGDATA" && as_pg "$BIN/initdb" -D "$PGDATA" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync \
 		>"$WORK/log/initdb" 2>&1) || { cat "$WORK/log/initdb" >&2; die "initdb failed"; }
@@ -227,16 +257,20 @@ start_cluster() {
 		echo "log_line_prefix = '%m [%p] %b %a '"
 		for l_ in "$@"; do printf '%s\n' "$l_"; done
 	} >>"$PGDATA/postgresql.conf"
-	export PGHOST="$SOCKET" PGUSER=postgres PGDATABASE=postgres PGDATA
+	use_cluster
 	start_server || die "the server did not start"
-	PSQL=$BIN/psql
-	export PSQL BIN SOCKET
+}
+
+# what clients and tests find the server by
+use_cluster() {
+	PSQL=$BIN/psql PGHOST=$SOCKET PGUSER=postgres PGDATABASE=postgres
+	export PSQL BIN SOCKET PGDATA PGHOST PGUSER PGDATABASE
 }
 
 start_server() {
 	SERVER_UP=1
 	# files of this shell must not stay open in the server
-	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -l "$PGDATA/server.log" -w -t 120 start >"$WORK/log/pg_ctl" 2>&1 </dev/null) || {
+	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -l "$PGDATA/server.log" -w -t 120 start >"$WORK/log/pg_ctl" 2>&1 </dev/null 9>&-) || {
 		cat "$WORK/log/pg_ctl" >&2
 		[ ! -f "$PGDATA/server.log" ] || tail -n 20 "$PGDATA/server.log" >&2
 		return 1
@@ -247,6 +281,60 @@ stop_server() {
 	SERVER_UP=
 	[ -f "$PGDATA/postmaster.pid" ] || return 0
 	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1) || :
+}
+
+# -------------------------------------------------------- the dev cluster
+
+# A build and a cluster that stay (./test/dev): as $WORK of a test run, but in
+# $DEV.  $DEV/dev marks the directory and keeps PG_CONFIG and the arguments of make.
+DEV=${WIDETABLE_DEV:-$TOP/.dev}
+
+# returns true if there is a dev cluster that this user can use, running or not
+dev_there() { [ -f "$DEV/dev" ] && [ -f "$DEV/data/PG_VERSION" ] && [ -w "$DEV" ]; }
+
+# returns true if its server runs
+dev_runs() {
+	p_=$(head -n 1 "$DEV/data/postmaster.pid" 2>/dev/null) && [ -n "$p_" ] || return 1
+	case $(readlink "/proc/$p_/exe") in "$DEV"/*) return 0 ;; esac
+	return 1
+}
+
+# makes the dev cluster the place of this run; only one run at a time is inside
+enter_dev() {
+	DEV=$(cd "$DEV" && pwd -P) || exit 1
+	WORK=$DEV
+	name_places
+	[ ! -f "$DEV/dev" ] || . "$DEV/dev"
+	if have flock; then
+		exec 9>"$DEV/lock"
+		flock -n 9 || { say "another run uses $DEV: waiting for it"; flock 9; }
+	fi
+	cd "$DEV" || exit 1
+	[ -z "${PG_CONFIG:-}" ] || dev_settings
+}
+
+dev_settings() {
+	BIN=$ROOT$("$PG_CONFIG" --bindir)
+	export PG_CONFIG
+	find_user
+	use_cluster
+}
+
+# brings build, installation and server up to date with the checkout
+update_dev() {
+	copy_sources || return 1
+	# shellcheck disable=SC2086
+	compile $MAKE_ARGS || return 1
+	if ! cmp -s "$SRC/widetable.so" "$ROOT$("$PG_CONFIG" --pkglibdir)/widetable.so"; then
+		# a session with the new library must not meet the shared memory of the old one
+		stop_server fast
+		echo widetable.so >>"$WORK/changed"
+	fi
+	if [ -s "$WORK/changed" ] && ! install_extension; then
+		rm -f "$WORK/sources"		# then the next run copies and installs everything
+		return 1
+	fi
+	dev_runs || start_server
 }
 
 # --------------------------------------------------------- parts and results
@@ -276,7 +364,9 @@ part() {
 }
 
 show_part() {
-	if [ -n "${VERBOSE:-}" ]; then cat; else grep -E --line-buffered '^(not ok|# |test .*FAILED|.*(Error|error:|FATAL|PANIC))' || :; fi
+	if [ -n "${VERBOSE:-}" ]; then cat
+	else grep -E --line-buffered "^(not ok|# ${TESTS:+|ok |test }|test .*FAILED|.*(Error|error:|FATAL|PANIC))" || :
+	fi
 }
 
 count_ok() { grep -cE '^(ok( |$)|(test|     ) .*\.\.\. +ok )' "$1" || :; }
