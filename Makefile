@@ -19,22 +19,22 @@ DOCS = README.md
 TOP := $(dir $(lastword $(MAKEFILE_LIST)))
 THIS := $(lastword $(MAKEFILE_LIST))
 
-# every source of the rooms (engine/*/, fdw/*/) and those above them
+# the sources of all rooms (engine/*/, fdw/*/) and those above the rooms
 SOURCES := $(sort $(foreach d,engine fdw,$(wildcard $(TOP)$d/*.c $(TOP)$d/*/*.c)))
 OBJS = $(patsubst $(TOP)%.c,%.o,$(SOURCES))
 # includes are written from the top of the checkout: "engine/wide.h"
 PG_CPPFLAGS = -I$(srcdir) -D_GNU_SOURCE
 PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
-# a server built with gcc asks clang for warnings, and in its headers for attributes, that only gcc has
+# a server built with gcc passes clang options and, in its headers, attributes that only gcc knows
 ifneq ($(findstring clang,$(CC)),)
 PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-attributes -Wno-ignored-optimization-argument
 endif
-# The compiler writes next to each object which headers it read (foo.d), see the end.
+# foo.d lists the headers that foo.o was compiled with; it is included at the end
 PG_CFLAGS += -MMD -MP
 SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
-# A short statement's time goes by how much code it touches: calls inside the library
-# and those of the server go straight there, and what such statements run through
-# lies together, where the linker can do that (GNU ld, lld).
+# The time of a short statement depends on how much code it touches.  So calls inside
+# the library and into the server are direct, and the functions that such statements
+# run through lie together, if the linker supports that (GNU ld, lld).
 PG_CFLAGS += -fno-semantic-interposition -fno-plt -ffunction-sections
 HOT := $(TOP)fdw/hot.ld
 SHLIB_LINK += -Wl,-Bsymbolic-functions
@@ -45,12 +45,12 @@ endif
 REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
 
-# the objects of files that have gone, too
+# also objects whose source no longer exists
 EXTRA_CLEAN = $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
 
 PG_CONFIG ?= pg_config
 
-# PGXS has a target "check" that only says no; ours stand apart from it
+# PGXS has a target "check" that only fails, so these targets do not include PGXS
 OWN_TARGETS = check demo check-engine check-sanitize check-clang check-clients
 ifneq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 
@@ -73,17 +73,17 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# The engine's symbols stay inside the library: without that a function of the
-# server with the same name would be called instead.  (What fdw/ exports begins
-# with wt; before 16 PostgreSQL finds its entry points only when all are visible.)
+# The engine's symbols are not exported: otherwise a function of the server with the
+# same name would be called instead.  Symbols of fdw/ begin with wt and are exported:
+# before version 16 PostgreSQL's macros do not mark its entry points as visible.
 engine/%.o: override CFLAGS += -fvisibility=hidden
-# declarations after statements are the style of engine/ and of C11
+# the server's flags warn about declarations after statements, which this code uses
 engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 
 $(MODULE_big).so: $(HOT)
-# other flags, other objects
+# the flags may have changed
 $(OBJS): $(THIS)
-# A header that has changed rebuilds the objects that have read it; bitcode goes with its object.
+# A changed header rebuilds the objects that include it, and these rebuild their bitcode.
 $(OBJS:.o=.bc): %.bc: %.o
 -include $(OBJS:.o=.d)
 # a build outside the checkout needs the directories

@@ -1,14 +1,14 @@
-# lib.sh: what ./test/check, ./test/demo and ./test/torture share.  POSIX sh.
+# lib.sh: functions shared by the scripts in test/ and bench/.  POSIX sh.
 #
-# Packages, a build in a temporary directory, a private copy of PostgreSQL that
-# the extension is installed into, and a private cluster on a Unix socket.
-# Everything is under $WORK and goes away when the script ends, however it ends.
-# The checkout is only read.
+# They install packages, build in a temporary directory, install the extension
+# into a private copy of PostgreSQL, and run a private cluster on a Unix socket.
+# Everything is below $WORK, which is removed when the script ends, for whatever
+# reason.  The checkout is only read.
 #
 # The private copy: PostgreSQL's programs find their files relative to
 # themselves.  So $WORK/root holds copies of the programs and links to the
 # rest, and "make install DESTDIR=$WORK/root" puts the extension there.  The
-# machine's own PostgreSQL is not touched, and nobody has to be root for it.
+# machine's own PostgreSQL is not touched, and root is not needed.
 #
 # Settings: PG_CONFIG (which PostgreSQL; default: Debian's), NO_INSTALL=1 (never
 # call apt-get), KEEP=1 (leave $WORK in place), TMPDIR, MAKEFLAGS.
@@ -18,7 +18,7 @@ umask 022
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH LC_ALL=C.UTF-8 TZ=UTC
 unset CDPATH PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE PGHOSTADDR PGAPPNAME LANGUAGE MAKELEVEL
-# PGXS has a NO_INSTALL of its own, which makes "make install" do nothing: keep ours here
+# PGXS has its own NO_INSTALL, which makes "make install" do nothing: do not pass ours on
 no_install=${NO_INSTALL:-}
 unset NO_INSTALL
 
@@ -40,7 +40,7 @@ as_root() {
 	fi
 }
 
-# need_packages NAME...: installs those that are not there (Debian and its family)
+# need_packages NAME...: installs the missing ones (Debian and derivatives)
 need_packages() {
 	MISSING=
 	for p_ in "$@"; do
@@ -54,8 +54,7 @@ need_packages() {
 	[ -z "$no_install" ] || die "these packages are missing: $MISSING"
 	say "installing with apt-get: $MISSING"
 	apt_update
-	# a package that brings the server would also make and start a cluster on
-	# port 5432, which nobody asked for
+	# the server's package must not create and start a cluster on port 5432
 	cc_=
 	if [ -z "$(dpkg-query -W postgresql-common 2>/dev/null)" ]; then
 		cc_=/etc/postgresql-common/createcluster.d/widetable.conf
@@ -77,7 +76,7 @@ apt_update() {
 	APT_UPDATED=1
 }
 
-# A PostgreSQL with server and headers?
+# usable_pg PG_CONFIG: returns true if that PostgreSQL has a server and its headers
 usable_pg() {
 	[ -x "$1" ] && [ -f "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ] &&
 		[ -f "$("$1" --includedir-server)/postgres.h" ]
@@ -90,7 +89,8 @@ find_pg() {
 	return 1
 }
 
-# get_tools [PACKAGE...]: compiler, libraries, PostgreSQL
+# get_tools [PACKAGE...]: installs compiler, libraries, PostgreSQL and these packages;
+# sets PG_CONFIG, PG_VERSION and BIN
 get_tools() {
 	if have dpkg-query; then
 		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev gzip perl-base "$@"
@@ -179,9 +179,10 @@ build() {
 	compile "$@" && install_extension
 }
 
-# copy_sources: makes $SRC the same as the checkout.  Copies the files that differ
-# from the last copy, by checksum, with the present time, so that make sees them as
-# new; removes the files that have gone.  Objects are not copied, those in $SRC stay.
+# copy_sources: makes $SRC equal to the checkout.  Copies the files whose checksum
+# differs from that of the last copy, with the present time, so that make sees them
+# as new, and lists them in $WORK/changed.  Removes the files that the checkout no
+# longer has.  Objects are neither copied nor removed.
 copy_sources() {
 	(cd "$TOP" && find Makefile widetable.control engine fdw sql expected test README.md -type f \
 		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
@@ -196,7 +197,7 @@ copy_sources() {
 	mv "$WORK/sources.new" "$WORK/sources"
 }
 
-# with_llvm=no: bitcode is only for inlining of SQL functions, there is nothing to inline
+# with_llvm=no: bitcode serves inlining of SQL functions, and there is nothing to inline
 compile() {
 	as_pg make -C "$SRC" -j"$(nproc 2>/dev/null || echo 2)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@" >"$WORK/log/make" 2>&1 ||
 		{ grep -E -A3 '(error|undefined reference)' "$WORK/log/make" | head -n 40 >&2; tail -n 5 "$WORK/log/make" >&2; return 1; }
@@ -222,7 +223,8 @@ private_postgres() {
 
 # ----------------------------------------------------------------- cluster
 
-# The server never runs as root: as user postgres (or nobody) then.
+# sets AS, the user for server, build and tests: root uses postgres (or nobody), any
+# other user itself (empty)
 find_user() {
 	AS=
 	if [ "$(id -u)" = 0 ]; then
@@ -233,7 +235,7 @@ find_user() {
 	fi
 }
 
-# as_pg COMMAND...: as the user who owns the cluster
+# as_pg COMMAND...: runs it as the user that owns the cluster
 as_pg() {
 	if [ -z "$AS" ]; then "$@"
 	elif have setpriv; then setpriv --reuid="$AS" --regid="$(id -g "$AS")" --clear-groups "$@"
@@ -241,7 +243,7 @@ as_pg() {
 	fi
 }
 
-# start_cluster [LINE...]: a new cluster with these lines in its configuration
+# start_cluster [LINE...]: creates and starts a cluster with these lines of configuration
 start_cluster() {
 	find_user
 	mkdir "$PGDATA" "$SOCKET"
@@ -261,7 +263,7 @@ start_cluster() {
 	start_server || die "the server did not start"
 }
 
-# what clients and tests find the server by
+# sets the environment by which clients and tests find the server
 use_cluster() {
 	PSQL=$BIN/psql PGHOST=$SOCKET PGUSER=postgres PGDATABASE=postgres
 	export PSQL BIN SOCKET PGDATA PGHOST PGUSER PGDATABASE
@@ -269,7 +271,7 @@ use_cluster() {
 
 start_server() {
 	SERVER_UP=1
-	# files of this shell must not stay open in the server
+	# the server must not inherit open files, nor the dev cluster's lock (9)
 	(cd "$PGDATA" && as_pg "$BIN/pg_ctl" -D "$PGDATA" -l "$PGDATA/server.log" -w -t 120 start >"$WORK/log/pg_ctl" 2>&1 </dev/null 9>&-) || {
 		cat "$WORK/log/pg_ctl" >&2
 		[ ! -f "$PGDATA/server.log" ] || tail -n 20 "$PGDATA/server.log" >&2
@@ -285,21 +287,22 @@ stop_server() {
 
 # -------------------------------------------------------- the dev cluster
 
-# A build and a cluster that stay (./test/dev): as $WORK of a test run, but in
-# $DEV.  $DEV/dev marks the directory and keeps PG_CONFIG and the arguments of make.
+# A build and a cluster that stay between runs (./test/dev).  $DEV has the same
+# files as $WORK in a test run.  $DEV/dev marks the directory and stores PG_CONFIG
+# and the arguments of make; $DEV/ready exists once the cluster is complete.
 DEV=${WIDETABLE_DEV:-$TOP/.dev}
 
 # returns true if there is a dev cluster that this user can use, running or not
-dev_there() { [ -f "$DEV/dev" ] && [ -f "$DEV/data/PG_VERSION" ] && [ -w "$DEV" ]; }
+dev_there() { [ -f "$DEV/dev" ] && [ -f "$DEV/ready" ] && [ -w "$DEV" ]; }
 
-# returns true if its server runs
+# returns true if the dev cluster's server runs
 dev_runs() {
 	p_=$(head -n 1 "$DEV/data/postmaster.pid" 2>/dev/null) && [ -n "$p_" ] || return 1
 	case $(readlink "/proc/$p_/exe") in "$DEV"/*) return 0 ;; esac
 	return 1
 }
 
-# makes the dev cluster the place of this run; only one run at a time is inside
+# makes $DEV the directory of this run; waits until no other run uses it
 enter_dev() {
 	DEV=$(cd "$DEV" && pwd -P) || exit 1
 	WORK=$DEV
@@ -326,12 +329,12 @@ update_dev() {
 	# shellcheck disable=SC2086
 	compile $MAKE_ARGS || return 1
 	if ! cmp -s "$SRC/widetable.so" "$ROOT$("$PG_CONFIG" --pkglibdir)/widetable.so"; then
-		# a session with the new library must not meet the shared memory of the old one
+		# a session with the new library must not attach to shared memory of the old one
 		stop_server fast
 		echo widetable.so >>"$WORK/changed"
 	fi
 	if [ -s "$WORK/changed" ] && ! install_extension; then
-		rm -f "$WORK/sources"		# then the next run copies and installs everything
+		rm -f "$WORK/sources"		# so that the next run copies and installs everything
 		return 1
 	fi
 	dev_runs || start_server
@@ -342,11 +345,11 @@ update_dev() {
 PASSED=0
 FAILED=0
 
-# part NAME COMMAND...: runs it, shows its lines, counts its results.  Counted
-# are TAP lines ("ok", "not ok"; cmocka, pg_regress 16 and newer, our scripts)
-# and the older pg_regress lines ("test x ... ok").  A command that fails
-# without a failed line counts as one failure, and so does one that is
-# silent about what it tested.
+# part NAME COMMAND...: runs the command, shows its output, counts its results:
+# TAP lines ("ok", "not ok"; cmocka, pg_regress 16 and newer, our scripts) and the
+# lines of older pg_regress ("test x ... ok").  A command that fails without a
+# failed line counts as one failure, and so does a command without any result.
+# Returns true if nothing failed.
 part() {
 	n_=$1; shift
 	log_=$WORK/log/$n_
