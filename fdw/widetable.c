@@ -6,7 +6,7 @@
  * (store.c).  Preloaded, shared memory is requested from the postmaster and the
  * worker starts with the server.
  */
-#include "store.h"
+#include "fdw/store/store.h"
 
 #include "common/int.h"
 #include "fmgr.h"

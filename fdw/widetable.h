@@ -53,8 +53,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "compat.h"
-#include "../engine/wide.h"
+#include "fdw/store/compat.h"
+#include "engine/wide.h"
 
 /* ---------------------------------------------------------------- table */
 

@@ -1,0 +1,705 @@
+/*
+ * alter.c
+ *		What a changed definition does to stored data: kept, followed, refused.
+ *
+ * ALTER changes how a foreign table reads stored bytes, never the bytes.  So
+ * that nobody ever sees other data than before, at the end of each command the
+ * definition from before is laid beside the new one:
+ *
+ *	- A column that is found by its name keeps its cell when it is renamed, or
+ *	  when another family becomes the first: the cell is written down as the
+ *	  column's option, in the same transaction.  Option key and option
+ *	  timestamp_of follow a renamed column likewise, and pg_dump has it all.
+ *	- A change of the key's form (columns, order, types, encodings, salt), or of
+ *	  the type of a value in a form that depends on the type, is refused while
+ *	  the stored table has rows.
+ *	- Two foreign tables on one stored table must agree how its keys are made.
+ *
+ * The definition from before is in the catalogs still: the command replaced
+ * its rows, and a snapshot of the moment when it began sees the old ones.
+ * (Event triggers at the start of a command were the alternative.  They do not
+ * tell which table it is about.)  The definition that is read so may be
+ * anything, also one that does not parse: then nothing could be read by it
+ * and there is nothing to keep.
+ *
+ * Commands lock the table exclusively until their transaction ends, so nobody
+ * writes through it between the look for rows and the new definition.
+ */
+#include "fdw/store/store.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/value.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "fdw/ddl/alter.h"
+#include "fdw/row/cell_read.h"
+
+#define NEW_TABLE_HINT	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one first."
+
+/* ------------------------------------------------- the definition before */
+
+/* The one row of a catalog that has these key values, as the snapshot sees it; a copy. */
+static HeapTuple
+old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
+{
+	SysScanDesc scan = systable_beginscan(catalog, index, true, snapshot, nkeys, keys);
+	HeapTuple	tup = systable_getnext(scan);
+
+	if (HeapTupleIsValid(tup))
+		tup = heap_copytuple(tup);
+	systable_endscan(scan);
+	return tup;
+}
+
+/* false: there was no such foreign table */
+static bool
+old_table_options(Snapshot snapshot, WtDefinition *def)
+{
+	Relation	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	ScanKeyData key;
+	HeapTuple	tup;
+
+	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(def->relid));
+	tup = old_row(catalog, ForeignTableRelidIndexId, snapshot, &key, 1);
+	if (HeapTupleIsValid(tup))
+	{
+		bool		isnull;
+		Datum		d = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog), &isnull);
+
+		def->options = isnull ? NIL : untransformRelOptions(d);
+		def->server_options = GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
+	}
+	table_close(catalog, AccessShareLock);
+	return HeapTupleIsValid(tup);
+}
+
+static void
+old_columns(Snapshot snapshot, WtDefinition *def, int natts)
+{
+	Relation	catalog = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyData key[2];
+
+	def->desc = CreateTemplateTupleDesc(natts);
+	def->column_options = palloc0(Max(natts, 1) * sizeof(List *));
+	for (int i = 0; i < natts; i++)
+	{
+		HeapTuple	tup;
+		bool		isnull;
+		Datum		d;
+		Form_pg_attribute a = TupleDescAttr(def->desc, i);
+
+		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(def->relid));
+		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(i + 1));
+		tup = old_row(catalog, AttributeRelidNumIndexId, snapshot, key, 2);
+		if (!HeapTupleIsValid(tup))
+			elog(ERROR, "attribute %d of relation %u is missing", i + 1, def->relid);
+		memcpy(a, GETSTRUCT(tup), ATTRIBUTE_FIXED_PART_SIZE);
+		/* the command may have dropped the type, and the column with it */
+		if (!a->attisdropped && !SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(a->atttypid)))
+			a->atttypid = TEXTOID;
+		d = heap_getattr(tup, Anum_pg_attribute_attfdwoptions, RelationGetDescr(catalog), &isnull);
+		if (!isnull)
+			def->column_options[i] = untransformRelOptions(d);
+	}
+	table_close(catalog, AccessShareLock);
+}
+
+static WtTable *
+read_before(Oid relid, Snapshot snapshot)
+{
+	WtDefinition def = {.relid = relid};
+	Relation	catalog;
+	ScanKeyData key;
+	HeapTuple	tup;
+	Form_pg_class c;
+
+	if (!old_table_options(snapshot, &def))
+		return NULL;
+	catalog = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	tup = old_row(catalog, ClassOidIndexId, snapshot, &key, 1);
+	table_close(catalog, AccessShareLock);
+	if (!HeapTupleIsValid(tup))
+		return NULL;
+	c = (Form_pg_class) GETSTRUCT(tup);
+	def.name = NameStr(c->relname);
+	def.schema = get_namespace_name(c->relnamespace);
+	if (def.schema == NULL)
+		def.schema = "";		/* its name does not matter here */
+	old_columns(snapshot, &def, c->relnatts);
+	return wt_definition_parse(&def);
+}
+
+WtTable *
+wt_table_before(Oid relid)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	WtTable    *volatile t = NULL;
+
+	if (!ActiveSnapshotSet())
+		return NULL;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		/* all that is committed, and of this transaction what was there when the command began */
+		CommandId	began = GetActiveSnapshot()->curcid;
+		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+
+		snapshot->curcid = began;
+		t = read_before(relid, snapshot);
+		UnregisterSnapshot(snapshot);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *e;
+
+		MemoryContextSwitchTo(context);
+		e = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		/* a definition that does not parse is none; what has nothing to do with it goes on */
+		if (ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
+			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INTERNAL_ERROR)
+			ReThrowError(e);
+		FreeErrorData(e);
+		t = NULL;
+	}
+	PG_END_TRY();
+	return t;
+}
+
+/* -------------------------------------------------------- writing options */
+
+/* An options array with one option added or set. */
+static Datum
+with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
+{
+	bool		there = false;
+	DefElem    *def;
+
+	if (!isnull)
+	{
+		ListCell   *lc;
+
+		foreach(lc, untransformRelOptions(options))
+			if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
+				there = true;
+	}
+	def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
+							  there ? DEFELEM_SET : DEFELEM_ADD, -1);
+	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options, list_make1(def), InvalidOid);
+}
+
+/* Writes the option into the row tup of a catalog. */
+static void
+update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name, const char *value)
+{
+	int			natts = RelationGetDescr(catalog)->natts;
+	Datum	   *values = palloc0(natts * sizeof(Datum));
+	bool	   *nulls = palloc0(natts * sizeof(bool));
+	bool	   *replace = palloc0(natts * sizeof(bool));
+	bool		isnull;
+	Datum		d = heap_getattr(tup, attno, RelationGetDescr(catalog), &isnull);
+
+	values[attno - 1] = with_option(RelationGetRelid(catalog), d, isnull, name, value);
+	replace[attno - 1] = true;
+	tup = heap_modify_tuple(tup, RelationGetDescr(catalog), values, nulls, replace);
+	CatalogTupleUpdate(catalog, &tup->t_self, tup);
+}
+
+void
+wt_set_table_option(Oid relid, const char *name, const char *value)
+{
+	Relation	catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
+	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for foreign table %u", relid);
+	update_options(catalog, tup, Anum_pg_foreign_table_ftoptions, name, value);
+	table_close(catalog, RowExclusiveLock);
+	CacheInvalidateRelcacheByRelid(relid);
+	CommandCounterIncrement();
+}
+
+void
+wt_set_wrapper_option(Oid fdwid, const char *name, const char *value)
+{
+	Relation	catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
+	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for foreign-data wrapper %u", fdwid);
+	update_options(catalog, tup, Anum_pg_foreign_data_wrapper_fdwoptions, name, value);
+	table_close(catalog, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+static void
+set_column_option(Oid relid, AttrNumber attno, const char *name, const char *value)
+{
+	Relation	catalog = table_open(AttributeRelationId, RowExclusiveLock);
+	HeapTuple	tup = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for attribute %d of relation %u", attno, relid);
+	update_options(catalog, tup, Anum_pg_attribute_attfdwoptions, name, value);
+	table_close(catalog, RowExclusiveLock);
+	CacheInvalidateRelcacheByRelid(relid);
+	CommandCounterIncrement();
+}
+
+/* ------------------------------------------------------------------- rows */
+
+/*
+ * Does the stored table have a row that somebody sees, this transaction's own
+ * ones included?  With a family and a qualifier: one without that cell.
+ */
+static bool
+find_row(wide_table_id table, const char *family, wide_bytes qual)
+{
+	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+	int			n = wide_table_families(wt_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
+	wide_scan_family *fam = palloc0(sizeof(wide_scan_family) * WT_MAX_FAMILIES);
+	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
+	WtScan	   *scan;
+	wide_row	row;
+	bool		found = false;
+
+	spec.nfamilies = n = Min(n, WT_MAX_FAMILIES);
+	if (n == 0)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		fam[i].id = have[i].id;
+		fam[i].want = WIDE_WANT_EXISTS;
+		if (family && strcmp(have[i].name, family) == 0)
+		{
+			fam[i].want = WIDE_WANT_COLUMNS;
+			fam[i].quals = &qual;
+			fam[i].nquals = 1;
+			fam[i].any_exists = true;
+		}
+	}
+	scan = wt_scan_open(NULL, &spec);
+	while (!found && wt_scan_next(scan, &row))
+		found = family == NULL || row.ncells == 0;
+	wt_scan_close(scan);
+	pfree(have);
+	pfree(fam);
+	return found;
+}
+
+static bool
+has_rows(wide_table_id table)
+{
+	return find_row(table, NULL, (wide_bytes) {NULL, 0});
+}
+
+/* ---------------------------------------------------------------- keeping */
+
+/* 'family:qualifier' of a column that is found by its name. */
+static char *
+cell_option(WtTable *t, const WtColumn *c)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	appendStringInfo(&s, "%s:", t->families[c->family].name);
+	for (const char *p = c->name; *p; p++)
+	{
+		if (*p == '\\')
+			appendStringInfoChar(&s, '\\');
+		appendStringInfoChar(&s, *p);
+	}
+	return s.data;
+}
+
+static bool
+has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
+{
+	ListCell   *lc;
+
+	foreach(lc, GetForeignColumnOptions(relid, attno))
+		for (int i = 0; i < n; i++)
+			if (strcmp(((DefElem *) lfirst(lc))->defname, names[i]) == 0)
+				return true;
+	return false;
+}
+
+/* NULL: the column is not there any more */
+static char *
+column_name(Oid relid, AttrNumber attno)
+{
+	HeapTuple	tup = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
+	char	   *name = NULL;
+
+	if (HeapTupleIsValid(tup))
+	{
+		if (!((Form_pg_attribute) GETSTRUCT(tup))->attisdropped)
+			name = pstrdup(NameStr(((Form_pg_attribute) GETSTRUCT(tup))->attname));
+		ReleaseSysCache(tup);
+	}
+	return name;
+}
+
+/* The text of option key with the columns' new names. */
+static char *
+key_option(WtTable *before, char **names)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < before->nkeys; i++)
+	{
+		const WtColumn *c = &before->columns[before->keys[i]];
+
+		appendStringInfo(&s, "%s%s%s", i ? ", " : "", quote_identifier(names[c->attno - 1]),
+						 c->stated_desc ? " desc" : "");
+	}
+	return s.data;
+}
+
+static void
+check_dropped(WtTable *before, const WtColumn *c)
+{
+	wide_table	wt;
+
+	if (c->role == WT_KEY &&
+		wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) == WIDE_OK && has_rows(wt.id))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",
+						c->name, get_rel_name(before->relid)),
+				 errdetail("The stored keys would be misread."),
+				 errhint(NEW_TABLE_HINT)));
+}
+
+/* In layout "cells" the name of a column says what it shows. */
+static void
+check_cells_rename(WtTable *before, const WtColumn *c, const char *name)
+{
+	if (before->cells_layout && c->role != WT_KEY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot rename column \"%s\" of foreign table \"%s\" to \"%s\"",
+						c->name, get_rel_name(before->relid), name),
+				 errdetail("In layout \"cells\" the columns are found by their names."),
+				 errhint("Give the column another name in a view.")));
+}
+
+void
+wt_follow_renames(WtTable *before)
+{
+	static const char *const places[] = {"column", "family", "timestamp_of"};
+	char	  **names = palloc0(Max(before->natts, 1) * sizeof(char *));
+	bool	   *renamed = palloc0(Max(before->natts, 1) * sizeof(bool));
+	bool		key = false;
+
+	for (int i = 0; i < before->natts; i++)
+	{
+		WtColumn   *c = &before->columns[i];
+
+		names[i] = c->role == WT_DROPPED ? NULL : column_name(before->relid, c->attno);
+		if (c->role != WT_DROPPED && names[i] == NULL)
+			check_dropped(before, c);
+		renamed[i] = names[i] != NULL && strcmp(names[i], c->name) != 0;
+		if (!renamed[i])
+			continue;
+		check_cells_rename(before, c, names[i]);
+		key |= c->role == WT_KEY;
+		if (c->by_name && !has_any_option(before->relid, c->attno, places, lengthof(places)))
+			set_column_option(before->relid, c->attno, "column", cell_option(before, c));
+	}
+	if (key && before->key_given)
+	{
+		for (int i = 0; i < before->nkeys; i++)
+			if (names[before->keys[i]] == NULL)
+				key = false;	/* dropped as well: an error that parsing finds */
+		if (key)
+			wt_set_table_option(before->relid, "key", key_option(before, names));
+	}
+	for (int i = 0; i < before->natts; i++)
+	{
+		WtColumn   *c = &before->columns[i];
+
+		if (c->role == WT_TIMESTAMP_OF && names[i] != NULL && c->timestamp_of >= 0 && renamed[c->timestamp_of])
+			set_column_option(before->relid, c->attno, "timestamp_of", names[c->timestamp_of]);
+	}
+}
+
+bool
+wt_keep_cells(WtTable *before, WtTable *after)
+{
+	bool		any = false;
+
+	for (int i = 0; i < Min(before->natts, after->natts); i++)
+	{
+		WtColumn   *b = &before->columns[i];
+		WtColumn   *a = &after->columns[i];
+
+		if (b->role != WT_CELL || !b->by_name || a->role != WT_CELL || !a->by_name ||
+			strcmp(before->families[b->family].name, after->families[a->family].name) == 0)
+			continue;
+		set_column_option(before->relid, b->attno, "column", cell_option(before, b));
+		any = true;
+	}
+	return any;
+}
+
+/* --------------------------------------------------------------- refusing */
+
+static bool
+is_plain_text(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID;
+}
+
+static const char *
+salt_text(int buckets)
+{
+	return buckets ? psprintf("%d", buckets) : "none";
+}
+
+/* Are the bytes the value itself, or its text? */
+static bool
+is_as_it_is(const WtColumn *c)
+{
+	if (c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES)
+		return true;
+	return (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_ORDERED) &&
+		(is_plain_text(c->typid) || c->typid == NAMEOID || c->typid == BYTEAOID);
+}
+
+/* What the stored bytes of a key part depend on, besides its column; NULL: the same. */
+static char *
+part_change(const WtColumn *b, const WtColumn *a)
+{
+	if (b->attno != a->attno)
+		return psprintf("Part %d of the key is column \"%s\" instead of \"%s\".", b->part + 1, a->name, b->name);
+	if (b->typid != a->typid && !(is_plain_text(b->typid) && is_plain_text(a->typid)))
+		return psprintf("Key column \"%s\" is of type %s instead of %s.", a->name,
+						format_type_be(a->typid), format_type_be(b->typid));
+	if (b->enc != a->enc && !(is_as_it_is(b) && is_as_it_is(a)))
+		return psprintf("Key column \"%s\" has encoding \"%s\" instead of \"%s\".", a->name,
+						wt_encoding_name(a->enc), wt_encoding_name(b->enc));
+	if (b->desc != a->desc)
+		return psprintf("Key column \"%s\" is %s instead of %s.", a->name,
+						a->desc ? "descending" : "ascending", b->desc ? "descending" : "ascending");
+	if (b->delimited != a->delimited || b->delimiter != a->delimiter)
+		return psprintf("Key column \"%s\" has another delimiter.", a->name);
+	return NULL;
+}
+
+static char *
+key_change(WtTable *before, WtTable *after)
+{
+	if (before->salt_buckets != after->salt_buckets)
+		return psprintf("Option \"salt_buckets\" is %s instead of %s.",
+						salt_text(after->salt_buckets), salt_text(before->salt_buckets));
+	for (int i = 0; i < Min(before->nkeys, after->nkeys); i++)
+	{
+		char	   *s = part_change(&before->columns[before->keys[i]], &after->columns[after->keys[i]]);
+
+		if (s)
+			return s;
+	}
+	if (before->nkeys != after->nkeys)
+		return psprintf("The number of key columns is %d instead of %d.", after->nkeys, before->nkeys);
+	return NULL;
+}
+
+/* Bytes that are the value's text: what does not fit another type is an error when it is read. */
+static bool
+is_text_form(const WtColumn *c)
+{
+	return c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES || c->enc == WT_ENC_DECIMAL;
+}
+
+/* A column whose new type would read other values out of the same bytes; NULL: none. */
+static const WtColumn *
+type_change(WtTable *before, WtTable *after)
+{
+	for (int i = 0; i < Min(before->natts, after->natts); i++)
+	{
+		WtColumn   *b = &before->columns[i];
+		WtColumn   *a = &after->columns[i];
+
+		if (b->role == a->role && (b->role == WT_CELL || b->role == WT_CELL_VALUE) && b->typid != a->typid &&
+			!(is_text_form(b) && is_text_form(a)))
+			return a;
+	}
+	return NULL;
+}
+
+/*
+ * A column that becomes NOT NULL, or another cell, must have a value in each
+ * row, as in ordinary tables: plans rely on it to know which rows there are.
+ */
+static void
+check_not_null(WtTable *before, WtTable *after, wide_table_id table)
+{
+	for (int i = 0; i < after->natts; i++)
+	{
+		WtColumn   *a = &after->columns[i];
+		WtColumn   *b = i < before->natts ? &before->columns[i] : NULL;
+		const char *family;
+
+		if (a->role != WT_CELL || !a->not_null)
+			continue;
+		family = after->families[a->family].name;
+		if (b != NULL && b->role == WT_CELL && b->not_null && strcmp(before->families[b->family].name, family) == 0 &&
+			b->qual_len == a->qual_len && memcmp(b->qual, a->qual, a->qual_len) == 0)
+			continue;
+		if (find_row(table, family, (wide_bytes) {a->qual, a->qual_len}))
+			ereport(ERROR,
+					(errcode(ERRCODE_NOT_NULL_VIOLATION),
+					 errmsg("column \"%s\" of relation \"%s\" contains null values",
+							a->name, get_rel_name(after->relid)),
+					 errdetail("There are rows without the cell %s:%s.", family,
+							   wt_qualifier_argument((wide_bytes) {a->qual, a->qual_len}))));
+	}
+}
+
+void
+wt_check_alter(WtTable *before, WtTable *after, wide_table_id table)
+{
+	char	   *key = key_change(before, after);
+	const WtColumn *c = type_change(before, after);
+
+	if ((key == NULL && c == NULL) || !has_rows(table))
+	{
+		check_not_null(before, after, table);
+		return;
+	}
+	if (key)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change the key of foreign table \"%s\" while it has rows", get_rel_name(after->relid)),
+				 errdetail("%s The stored keys would be misread.", key),
+				 errhint(NEW_TABLE_HINT)));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot change the type of column \"%s\" of foreign table \"%s\" while it has rows",
+					c->name, get_rel_name(after->relid)),
+			 errdetail("Values are stored as type %s with encoding \"%s\", and would be misread as %s.",
+					   format_type_be(before->columns[c->attno - 1].typid),
+					   wt_encoding_name(before->columns[c->attno - 1].enc), format_type_be(c->typid)),
+			 errhint("Add a column of the new type and copy the values with UPDATE. To read the same bytes in another way, "
+					 "drop the column and add it again: that does not touch what is stored.")));
+}
+
+/* ------------------------------------------- two views of one stored table */
+
+/* One column of bytes: the key as it is stored, whatever is in it. */
+static bool
+is_raw_key(WtTable *t)
+{
+	const WtColumn *c = &t->columns[t->keys[0]];
+
+	return t->nkeys == 1 && t->salt_buckets == 0 && c->typid == BYTEAOID && !c->desc;
+}
+
+static bool
+is_microseconds(Oid typid)
+{
+	return typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID;
+}
+
+/* Do two parts make the same bytes of what they show? */
+static bool
+parts_agree(const WtColumn *a, const WtColumn *b)
+{
+	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited || a->delimiter != b->delimiter)
+		return false;
+	if (is_as_it_is(a) && is_as_it_is(b))
+		return true;
+	/* a digest at the end of the key may be shown as the bytes it is */
+	if (a->last && !a->desc && (a->enc == WT_ENC_MD5 || a->enc == WT_ENC_SHA1) &&
+		b->typid == BYTEAOID)
+		return true;
+	if (b->last && !b->desc && (b->enc == WT_ENC_MD5 || b->enc == WT_ENC_SHA1) && a->typid == BYTEAOID)
+		return true;
+	if (a->enc != b->enc)
+		return false;
+	if (a->enc == WT_ENC_DECIMAL || (a->enc >= WT_ENC_UNSIGNED1 && a->enc <= WT_ENC_UNSIGNED8))
+		return true;			/* the same bytes for integers of any width */
+	return a->typid == b->typid || (is_microseconds(a->typid) && is_microseconds(b->typid));
+}
+
+static char *
+key_disagreement(WtTable *t, WtTable *other)
+{
+	if (is_raw_key(t) || is_raw_key(other))
+		return NULL;
+	if (t->salt_buckets != other->salt_buckets)
+		return psprintf("Option \"salt_buckets\" is %s here and %s there.",
+						salt_text(t->salt_buckets), salt_text(other->salt_buckets));
+	if (t->nkeys != other->nkeys)
+		return psprintf("The number of key columns is %d here and %d there.", t->nkeys, other->nkeys);
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		const WtColumn *a = &t->columns[t->keys[i]];
+		const WtColumn *b = &other->columns[other->keys[i]];
+
+		if (!parts_agree(a, b))
+			return psprintf("Part %d of the key is %s with encoding \"%s\"%s here, and %s with encoding \"%s\"%s there.",
+							i + 1, format_type_be(a->typid), wt_encoding_name(a->enc), a->desc ? ", inverted," : "",
+							format_type_be(b->typid), wt_encoding_name(b->enc), b->desc ? ", inverted," : "");
+	}
+	return NULL;
+}
+
+void
+wt_check_same_key(WtTable *t, wide_table_id table)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), table, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		char	   *why;
+
+		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+			continue;
+		why = key_disagreement(t, wt_table(objects[i]));
+		if (why)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+					 errmsg("foreign table \"%s\" has another key than foreign table \"%s\" on the same stored table",
+							get_rel_name(t->relid), get_rel_name(objects[i])),
+					 errdetail("%s", why),
+					 errhint("State the same key, encodings and salt_buckets, or give one of them another table_name. "
+							 "A single key column of type bytea shows the key as it is stored.")));
+	}
+}

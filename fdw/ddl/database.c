@@ -1,0 +1,417 @@
+/*
+ * database.c
+ *		Wide tables and CREATE DATABASE ... TEMPLATE.
+ *
+ * PostgreSQL copies the catalogs, so the new database has the foreign tables,
+ * with the template's oids; their rows are in the engine under the template's
+ * database and stay there.  Two things make that right:
+ *
+ *	- A session that has this library (it has used a wide table, or the library
+ *	  is preloaded) copies the stored tables in the same transaction: a hook on
+ *	  the command.  PostgreSQL keeps everybody out of the template meanwhile.
+ *	- Where that did not happen the new database must not look as if its tables
+ *	  were empty.  The wrapper's option "origin" tells in which database, of which
+ *	  cluster, the foreign tables were made; it is copied with the catalogs.  A
+ *	  foreign table that no stored table is bound to, in a database that is not
+ *	  the origin, is one that was not copied: using it is an error, until its rows
+ *	  are copied (copy_tables) or it is told to begin empty (TRUNCATE).
+ *
+ * The option moves on to the present database only when nothing of the kind is
+ * left in it.  It is set with the first foreign table, and locked for that: who
+ * makes the first ones at the same time waits.
+ *
+ * The hook on commands also tells xact.c of SET TRANSACTION SNAPSHOT.
+ */
+#include "fdw/store/store.h"
+#include "fdw/ddl/alter.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_table.h"
+#include "commands/dbcommands.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+static ProcessUtility_hook_type prev_utility_hook = NULL;
+
+/* ----------------------------------------------------------------- origin */
+
+/* Asked by functions, too, which have no lock on the table: it may be gone now. */
+static Oid
+wrapper_of(Oid relid)
+{
+	HeapTuple	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	ForeignServer *server = NULL;
+
+	if (HeapTupleIsValid(tup))
+	{
+		server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+		ReleaseSysCache(tup);
+	}
+	if (server == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	return server->fdwid;
+}
+
+static char *
+origin_of_this_database(void)
+{
+	return psprintf(UINT64_FORMAT ":%u", GetSystemIdentifier(), MyDatabaseId);
+}
+
+/* NULL: no foreign table was made with this wrapper yet. */
+static char *
+origin_of(Oid fdwid)
+{
+	ListCell   *lc;
+
+	foreach(lc, GetForeignDataWrapper(fdwid)->options)
+	{
+		DefElem    *def = lfirst(lc);
+
+		if (strcmp(def->defname, WT_OPTION_ORIGIN) == 0)
+			return defGetString(def);
+	}
+	return NULL;
+}
+
+static bool
+is_here(const char *origin)
+{
+	return origin == NULL || strcmp(origin, origin_of_this_database()) == 0;
+}
+
+static bool
+same_cluster(const char *origin)
+{
+	char	   *prefix = psprintf(UINT64_FORMAT ":", GetSystemIdentifier());
+
+	return strncmp(origin, prefix, strlen(prefix)) == 0;
+}
+
+static Oid
+origin_database(const char *origin)
+{
+	const char *colon = strchr(origin, ':');
+
+	return same_cluster(origin) && colon != NULL ? (Oid) strtoul(colon + 1, NULL, 10) : InvalidOid;
+}
+
+/* Foreign tables of the wrapper that no stored table is bound to, but for one. */
+static List *
+unbound_tables(Oid fdwid, Oid except)
+{
+	Relation	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple	tup;
+	List	   *result = NIL;
+
+	while (HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tup);
+		wide_table	wt;
+
+		if (form->ftrelid != except && GetForeignServer(form->ftserver)->fdwid == fdwid &&
+			wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, form->ftrelid, &wt) == WIDE_NOTFOUND)
+			result = lappend_oid(result, form->ftrelid);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return result;
+}
+
+void
+wt_note_origin(Oid relid)
+{
+	Oid			fdwid = wrapper_of(relid);
+	char	   *origin = origin_of(fdwid);
+
+	if (origin != NULL && (is_here(origin) || unbound_tables(fdwid, relid) != NIL))
+		return;
+	LockDatabaseObject(ForeignDataWrapperRelationId, fdwid, 0, ShareUpdateExclusiveLock);
+	origin = origin_of(fdwid);
+	if (origin == NULL || !is_here(origin))
+		wt_set_wrapper_option(fdwid, WT_OPTION_ORIGIN, origin_of_this_database());
+}
+
+bool
+wt_is_uncopied(Oid relid)
+{
+	return !is_here(origin_of(wrapper_of(relid)));
+}
+
+void
+wt_check_copied(Oid relid)
+{
+	char	   *origin = origin_of(wrapper_of(relid));
+	char	   *rel = get_rel_name(relid);
+	char	   *source;
+
+	if (is_here(origin))
+		return;
+	if (!same_cluster(origin))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the rows of foreign table \"%s\" are not in this cluster", rel),
+				 errdetail("The database was made in another cluster, by pg_upgrade perhaps, which leaves wide tables behind."),
+				 errhint("Restore them from a dump that was made with --include-foreign-data. TRUNCATE lets the table begin empty.")));
+	source = get_database_name(origin_database(origin));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the rows of foreign table \"%s\" were not copied into this database", rel),
+			 source ? errdetail("CREATE DATABASE has copied the definition only; it was made in database \"%s\".", source)
+			 : errdetail("CREATE DATABASE has copied the definition only; the database where it was made does not exist any more."),
+			 errhint("SELECT widetable.copy_tables(%s) copies what that database holds now. TRUNCATE lets the table begin empty. "
+					 "With widetable in shared_preload_libraries, CREATE DATABASE copies the rows.",
+					 source ? quote_literal_cstr(source) : "'template'")));
+}
+
+/* ------------------------------------------------------------------- copy */
+
+static void
+copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
+{
+	wide_scan_family f = {.id = from, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
+	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+	WtScan	   *scan = wt_scan_open(snapshot, &spec);
+	wide_row	row;
+
+	while (wt_scan_next(scan, &row))
+		for (int i = 0; i < row.ncells; i++)
+			wt_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier, row.cells[i].ts, PG_INT64_MIN,
+									row.cells[i].ttl_us, row.cells[i].value), "could not copy a wide table");
+	wt_scan_close(scan);
+}
+
+/*
+ * A table of that name, families and bindings (all, or those listed) in another
+ * space, with what the snapshot sees: all versions, with their timestamps.
+ */
+static void
+copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
+{
+	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+	int			n = Min(wide_table_families(wt_db(), NULL, from->id, fams, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
+	uint32	   *objects = palloc(sizeof(uint32) * Max(from->nbindings, 1));
+	int			nobjects = wide_table_bindings(wt_db(), NULL, from->id, objects, from->nbindings);
+	wide_table_id id;
+
+	wt_note_ddl();
+	wt_batch_command();
+	wt_check(wide_batch_create_table(wt_batch(true), space, from->name, &id), "could not copy a wide table");
+	for (int i = 0; i < Min(nobjects, (int) from->nbindings); i++)
+		if (only == NIL || list_member_oid(only, objects[i]))
+			wt_check(wide_batch_bind(wt_batch(true), id, objects[i]), "could not copy a wide table");
+	for (int i = 0; i < n; i++)
+	{
+		wide_family_id fid;
+
+		wt_check(wide_batch_create_family(wt_batch(true), id, fams[i].name, &fams[i].opt, &fid),
+				 "could not copy a wide table");
+		copy_family(fams[i].id, fid, snapshot);
+	}
+	pfree(fams);
+	pfree(objects);
+}
+
+/* The stored tables of a database: a List of wide_table. */
+static List *
+tables_of(Oid space)
+{
+	uint32		cursor = 0;
+	wide_table	wt;
+	List	   *result = NIL;
+
+	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space == space && wide_table_by_id(wt_db(), NULL, wt.id, &wt) == WIDE_OK)
+			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
+	return result;
+}
+
+/* Those of our foreign tables that wait for the rows of a stored table of the template. */
+static List *
+waiting_for(const wide_table *wt)
+{
+	uint32	   *objects = palloc(sizeof(uint32) * Max(wt->nbindings, 1));
+	int			n = wide_table_bindings(wt_db(), NULL, wt->id, objects, wt->nbindings);
+	List	   *result = NIL;
+
+	for (int i = 0; i < Min(n, (int) wt->nbindings); i++)
+	{
+		wide_table	have;
+
+		if (!wt_is_ours(objects[i]) || !wt_is_uncopied(objects[i]))
+			continue;
+		/* who uses it at this moment gets the error, or waits and finds the rows */
+		LockRelationOid(objects[i], AccessExclusiveLock);
+		if (wt_is_ours(objects[i]) &&
+			wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, objects[i], &have) == WIDE_NOTFOUND)
+			result = lappend_oid(result, objects[i]);
+	}
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_copy_tables);
+Datum
+wt_sql_copy_tables(PG_FUNCTION_ARGS)
+{
+	char	   *name = NameStr(*PG_GETARG_NAME(0));
+	Oid			source = get_database_oid(name, false);
+	int			copied = 0;
+	ListCell   *lc;
+
+	PreventCommandIfReadOnly("copy_tables()");
+	PreventCommandDuringRecovery("copy_tables()");
+	/* all of another database's rows, whoever may read them there */
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser for copy_tables()")));
+	if (source == MyDatabaseId || !wt_store_exists())
+		PG_RETURN_INT32(0);
+	foreach(lc, tables_of(source))
+	{
+		wide_table *wt = lfirst(lc);
+		List	   *waiting = waiting_for(wt);
+
+		if (waiting == NIL)
+			continue;
+		copy_table(wt, MyDatabaseId, waiting, GetActiveSnapshot());
+		wt_note_origin(linitial_oid(waiting));
+		copied++;
+	}
+	PG_RETURN_INT32(copied);
+}
+
+/* ------------------------------------------------------------- the command */
+
+static char *
+template_of(const CreatedbStmt *stmt)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->options)
+	{
+		DefElem    *def = lfirst(lc);
+
+		if (strcmp(def->defname, "template") == 0 && def->arg != NULL)
+			return defGetString(def);
+	}
+	return "template1";
+}
+
+/*
+ * The command has copied its part and holds the lock that keeps others out of
+ * the template.  What fails here leaves a database without wide rows, which
+ * says so at their first use: better than to undo the command, whose files
+ * would stay behind.
+ */
+static void
+copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		ListCell   *lc;
+
+		foreach(lc, tables)
+			copy_table(lfirst(lc), space, NIL, NULL);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(caller);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *e;
+
+		MemoryContextSwitchTo(caller);
+		e = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(caller);
+		CurrentResourceOwner = owner;
+		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(e);
+		ereport(WARNING,
+				(errmsg("wide tables were not copied into database \"%s\"", stmt->dbname),
+				 errdetail("%s", e->message),
+				 errhint("SELECT widetable.copy_tables(%s) in that database copies them.", quote_literal_cstr(template_of(stmt)))));
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+}
+
+static void
+after_create_database(const CreatedbStmt *stmt)
+{
+	char	   *why = NULL;
+	List	   *tables;
+
+	if (!wt_store_exists())
+		return;
+	if (wt_db_try(&why) == NULL)
+	{
+		ereport(WARNING,
+				(errmsg("wide tables were not copied into database \"%s\"", stmt->dbname),
+				 errdetail("%s", why)));
+		return;
+	}
+	tables = tables_of(get_database_oid(template_of(stmt), false));
+	if (tables == NIL)
+		return;
+	CommandCounterIncrement();
+	copy_tables_of_template(stmt, tables, get_database_oid(stmt->dbname, false));
+}
+
+/* The name of the snapshot that SET TRANSACTION SNAPSHOT has imported, NULL: the statement is another one. */
+static const char *
+imported_snapshot(Node *stmt)
+{
+	VariableSetStmt *set = (VariableSetStmt *) stmt;
+
+	if (!IsA(stmt, VariableSetStmt) || set->kind != VAR_SET_MULTI || strcmp(set->name, "TRANSACTION SNAPSHOT") != 0)
+		return NULL;
+	return strVal(&linitial_node(A_Const, set->args)->val);
+}
+
+static void
+utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtilityContext context,
+		ParamListInfo params, QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
+{
+	if (prev_utility_hook)
+		prev_utility_hook(pstmt, query, read_only_tree, context, params, env, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, query, read_only_tree, context, params, env, dest, qc);
+	if (imported_snapshot(pstmt->utilityStmt) != NULL)
+		wt_note_imported(imported_snapshot(pstmt->utilityStmt));
+	if (IsA(pstmt->utilityStmt, CreatedbStmt))
+		after_create_database((CreatedbStmt *) pstmt->utilityStmt);
+}
+
+void
+wt_database_init(void)
+{
+	prev_utility_hook = ProcessUtility_hook;
+	ProcessUtility_hook = utility;
+}

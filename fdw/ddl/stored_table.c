@@ -1,0 +1,703 @@
+/*
+ * stored_table.c
+ *		CREATE, ALTER and DROP FOREIGN TABLE -> the engine's catalog.
+ *
+ * Event triggers of the extension's script call us at the end of a command and
+ * for dropped objects; they fire for every user and roll back with the
+ * transaction, because all they do is add operations to the transaction's
+ * batch.  They are not the only way: a table that is missing in the engine
+ * (triggers disabled, a database copied from a template) is made at its first
+ * write (wt_engine).
+ *
+ * Privileges: PostgreSQL has checked the command itself.  Sharing an engine's
+ * table by name with somebody else's foreign table needs the rights of that
+ * table's owner, or any user could read any table by naming it.
+ */
+#include "fdw/store/store.h"
+#include "fdw/ddl/alter.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_inherits.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#define ORPHANS_EVERY_S 10		/* between looks for what was dropped behind our back */
+
+/* ------------------------------------------------------- family options */
+
+/* Put what the foreign table states over what the engine has. true: that changes something. */
+static bool
+merge_options(const WtFamily *f, wide_family_options *opt)
+{
+	wide_family_options before = *opt;
+
+#define TAKE(bit, field) do { if (f->stated & (bit)) opt->field = f->opt.field; } while (0)
+	TAKE(WT_FAM_VERSIONS, versions);
+	TAKE(WT_FAM_MIN_VERSIONS, min_versions);
+	TAKE(WT_FAM_TTL, ttl_us);
+	TAKE(WT_FAM_KEEP_DELETED, keep_deleted);
+	TAKE(WT_FAM_BLOOM, bloom);
+	TAKE(WT_FAM_BLOOM, bloom_prefix);
+	TAKE(WT_FAM_BLOCK_SIZE, block_size);
+	TAKE(WT_FAM_COMPRESSION, compression);
+	TAKE(WT_FAM_COMPRESSION, compression_level);
+	TAKE(WT_FAM_IN_MEMORY, in_memory);
+	TAKE(WT_FAM_COMPACTION, compaction);
+	TAKE(WT_FAM_COMPACTION, window_us);
+#undef TAKE
+	return memcmp(&before, opt, sizeof(before)) != 0;
+}
+
+/* Does another foreign table on the same engine table state something else for this family? */
+static void
+check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < n; i++)
+	{
+		WtTable    *other;
+		int			k;
+		uint32		both;
+		wide_family_options merged;
+
+		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+			continue;
+		other = wt_table(objects[i]);
+		k = wt_family_index(other, f->name);
+		if (k < 0 || (both = other->families[k].stated & f->stated) == 0)
+			continue;
+		merged = f->opt;
+		{
+			WtFamily	theirs = other->families[k];
+
+			theirs.stated = both;
+			if (!merge_options(&theirs, &merged))
+				continue;
+		}
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("family \"%s\" is defined differently by foreign table \"%s\"",
+						f->name, get_rel_name(objects[i])),
+				 errdetail("Both show the same stored table \"%s\".", t->table_name),
+				 errhint("Remove the family's options from one of the two.")));
+	}
+}
+
+/* A family that another foreign table has columns or options for is not dropped behind its back. */
+static void
+check_unused(WtTable *t, wide_table_id id, const char *family)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		WtTable    *other;
+		int			k;
+
+		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+			continue;
+		other = wt_table(objects[i]);
+		k = wt_family_index(other, family);
+		if (k >= 0 && !(other->cells_layout && other->families[k].implicit))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("cannot drop family \"%s\" because foreign table \"%s\" uses it",
+							family, get_rel_name(objects[i])),
+					 errdetail("Both show the same stored table \"%s\".", t->table_name),
+					 errhint("Drop its columns of the family, and the family in its option \"families\", first.")));
+	}
+}
+
+static bool
+states_drop(WtTable *t, const char *family)
+{
+	for (int i = 0; i < t->ndropped; i++)
+		if (strcmp(t->dropped[i], family) == 0)
+			return true;
+	return false;
+}
+
+static void
+alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_family_options *opt)
+{
+	wide_status st = wide_batch_alter_family(b, old->id, opt);
+	char	   *space = RelationIsVisible(t->relid) ? NULL : get_namespace_name(get_rel_namespace(t->relid));
+
+	if (st == WIDE_FULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("too many changes of family \"%s\" of foreign table \"%s\" since its last compaction",
+						old->name, get_rel_name(t->relid)),
+				 errdetail("%d changes of versions, min_versions, ttl or keep_deleted are remembered, as they decide what is visible of the data that was written before them.",
+						   WIDE_MAX_CHANGES),
+				 errhint("SELECT widetable.compact(%s), when no transaction is open that began before these changes, and try again.",
+						 quote_literal_cstr(quote_qualified_identifier(space, get_rel_name(t->relid))))));
+	wt_check(st, "could not alter a family");
+}
+
+/*
+ * before: the definition that the command has changed, or NULL.  A family is
+ * dropped by the command that says so, and by no other: the option keeps its
+ * null, and neither a later command, nor a restored dump, may drop what another
+ * foreign table has made under that name since.
+ */
+static void
+sync_families(WtTable *t, wide_table_id id, WtTable *before)
+{
+	wide_db    *db = wt_db();
+	wide_batch *b = wt_batch(true);
+	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+	int			n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
+
+	int			total = n;
+
+	for (int i = 0; i < t->nfamilies; i++)
+	{
+		WtFamily   *f = &t->families[i];
+		wide_family *old = NULL;
+		wide_family_options opt;
+
+		for (int k = 0; k < n; k++)
+			if (strcmp(have[k].name, f->name) == 0)
+				old = &have[k];
+		/* a cell view shows what is there; the family it would get by default is not wished for */
+		if (old == NULL && f->implicit && t->cells_layout && n > 0)
+			continue;
+		if (old != NULL)
+			opt = old->opt;
+		else
+			wide_family_defaults(&opt);
+		if (!merge_options(f, &opt) && old != NULL)
+			continue;
+		if (opt.min_versions > opt.versions)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("min_versions (%d) of family \"%s\" exceeds its versions (%d)",
+							opt.min_versions, f->name, opt.versions)));
+		check_contradiction(t, id, f);
+		if (old == NULL)
+		{
+			wide_family_id fid;
+
+			if (++total > WT_MAX_FAMILIES)
+				ereport(ERROR,
+						(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
+						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on it included.",
+								   t->table_name, n)));
+			wt_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
+		}
+		else
+			alter_family(t, b, old, &opt);
+	}
+	for (int i = 0; before != NULL && i < t->ndropped; i++)
+		for (int k = 0; k < n; k++)
+			if (strcmp(have[k].name, t->dropped[i]) == 0 && !states_drop(before, have[k].name))
+			{
+				check_unused(t, id, have[k].name);
+				wt_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
+			}
+	pfree(have);
+}
+
+/* -------------------------------------------------------------- one table */
+
+static Oid
+relation_owner(Oid relid)
+{
+	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tup))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
+		ReleaseSysCache(tup);
+	}
+	return owner;
+}
+
+/*
+ * Naming an existing stored table shows its data: only the owner of all foreign
+ * tables on it may.  The other way round somebody may have named the stored
+ * table in advance that a superuser's foreign table gets by its own name, and
+ * will see what is written to it: worth a warning, not an error, because a
+ * restored dump may make the tables in that order.
+ */
+static void
+check_may_share(WtTable *t, wide_table_id id)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		Oid			owner = relation_owner(objects[i]);
+
+		if (!OidIsValid(owner))
+			continue;
+		if (!has_privs_of_role(GetUserId(), owner))
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("permission denied for stored table \"%s\"", t->table_name),
+					 errdetail("Foreign table \"%s\" of another owner shows it.", get_rel_name(objects[i]))));
+		if (!t->name_given && owner != relation_owner(t->relid))
+			ereport(WARNING,
+					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another owner",
+							t->table_name, get_rel_name(objects[i])),
+					 errhint("Give the new foreign table a table_name of its own if that is not intended.")));
+	}
+}
+
+/* The name that a foreign table without the option gives its stored table; NULL: it is gone. */
+static char *
+default_name(Oid relid)
+{
+	char	   *rel = get_rel_name(relid);
+	char	   *schema = rel ? get_namespace_name(get_rel_namespace(relid)) : NULL;
+
+	return schema ? psprintf("%s.%s", schema, rel) : NULL;
+}
+
+/*
+ * No foreign table any more, for certain: not one either that another
+ * transaction is making and that we do not see yet, for that one holds a lock.
+ */
+static bool
+binding_is_dead(Oid relid)
+{
+	bool		dead;
+
+	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
+		return false;
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return false;
+	dead = get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE;
+	UnlockRelationOid(relid, AccessShareLock);
+	return dead;
+}
+
+/* Forgets foreign tables that are gone; with the last one the stored table goes. */
+static void
+drop_dead_bindings(wide_table_id id)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+		if (binding_is_dead(objects[i]))
+			wt_check(wide_batch_unbind(wt_batch(true), id, objects[i]), "could not drop a table");
+}
+
+/*
+ * What commands have dropped that did not tell us, as they ran with event
+ * triggers off and without this library, belongs to nobody.  It must not come
+ * back in a table that somebody makes under an old name; the rest of it is looked
+ * for now and then.  The same goes for databases, of which nothing tells us.
+ */
+static void
+drop_orphans(const char *name)
+{
+	static TimestampTz last = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	uint32		cursor = 0;
+	wide_table	wt;
+
+	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
+		drop_dead_bindings(wt.id);
+	if (now - last < ORPHANS_EVERY_S * USECS_PER_SEC && now >= last)
+		return;
+	last = now;
+	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space == MyDatabaseId)
+			drop_dead_bindings(wt.id);
+	if (!wt_worker_works())
+		wt_drop_lost_tables(false);
+}
+
+/*
+ * Nothing tells us of DROP DATABASE.  The tables are listed before pg_database
+ * is looked at anew: what a database made meanwhile is not on the list.
+ */
+void
+wt_drop_lost_tables(bool report)
+{
+	List	   *spaces = NIL;
+	ListCell   *lc;
+	uint32		cursor = 0;
+	wide_table	wt;
+
+	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space != MyDatabaseId)
+			spaces = list_append_unique_oid(spaces, wt.space);
+	if (spaces == NIL)
+		return;
+	AcceptInvalidationMessages();
+	InvalidateCatalogSnapshot();
+	foreach(lc, spaces)
+	{
+		Oid			space = lfirst_oid(lc);
+
+		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(space)))
+			continue;
+		cursor = 0;
+		while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		{
+			/* this transaction may have done it already */
+			if (wt.space != space || wide_table_by_id(wt_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
+				continue;
+			if (report)
+				ereport(LOG, (errmsg("widetable: removing table \"%s\" of a dropped database", wt.name)));
+			wt_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
+		}
+	}
+}
+
+/*
+ * A stored table of the wished name whose foreign tables are called otherwise
+ * now, because their schema was renamed, say: it follows them.  true: it did,
+ * and the name is free.
+ */
+static bool
+is_out_of_date(wide_table *wt)
+{
+	uint32		objects[256];
+	int			n = wide_table_bindings(wt_db(), wt_batch(true), wt->id, objects, lengthof(objects));
+	char	   *name = NULL;
+	wide_table	other;
+
+	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	{
+		if (!wt_is_ours(objects[i]) || wt_table(objects[i])->name_given)
+			return false;
+		if (name == NULL)
+			name = default_name(objects[i]);
+	}
+	if (name == NULL || strcmp(name, wt->name) == 0)
+		return false;
+	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"", wt->name, name),
+				 errhint("Give the new foreign table another table_name.")));
+	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, name), "could not rename the table");
+	return true;
+}
+
+/* Finds or makes the stored table, and binds the foreign table to it. */
+static void
+make_table(WtTable *t, wide_table *wt)
+{
+	wide_db    *db = wt_db();
+	wide_batch *b = wt_batch(true);
+	wide_status st;
+
+	wt_note_origin(t->relid);
+	drop_orphans(t->table_name);
+	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
+	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
+		st = WIDE_NOTFOUND;
+	if (st == WIDE_OK)
+		check_may_share(t, wt->id);
+	else if (st == WIDE_NOTFOUND)
+	{
+		memset(wt, 0, sizeof(*wt));
+		wt_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id), "could not create the table");
+	}
+	else
+		wt_check(st, "could not find the table");
+	wt_check(wide_batch_bind(b, wt->id, t->relid), "could not bind the foreign table");
+}
+
+/*
+ * The foreign table was renamed or moved to another schema: a stored table that
+ * is named after it follows, so that the old name is free for another one.
+ * Where it cannot follow, because other foreign tables know it by its name or
+ * the new name is taken, the foreign table states the name from now on (only
+ * in a command that defines it: others do not write catalogs).  A dump would
+ * put the rows elsewhere otherwise.
+ */
+static void
+follow_name(WtTable *t, wide_table *wt, bool defining)
+{
+	wide_table	other;
+
+	if (wt->nbindings == 1 &&
+		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
+		wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+	else if (defining)
+		wt_set_table_option(t->relid, "table_name", wt->name);
+}
+
+/* The option table_name was changed on a bound table. */
+static void
+rename_table(WtTable *t, wide_table *wt)
+{
+	wide_table	other;
+
+	if (wt->nbindings > 1 ||
+		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
+				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
+				 : errdetail("There is a stored table of that name."),
+				 errhint("Drop the foreign table and create it with the other table_name.")));
+	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+}
+
+/* defining: a command that defines the table has come to its end. */
+static void
+sync_table(Oid relid, bool defining)
+{
+	WtTable    *before = defining ? wt_table_before(relid) : NULL;
+	Relation	rel;
+	WtTable    *t;
+	wide_table	wt;
+	wide_status st;
+
+	if (before)
+		wt_follow_renames(before);
+	rel = relation_open(relid, AccessShareLock);
+	t = wt_table_parse(rel);
+	if (before && wt_keep_cells(before, t))
+		t = wt_table_parse(rel);
+
+	wt_note_ddl();
+	wt_batch_command();
+	st = wide_table_by_binding(wt_db(), wt_batch(true), MyDatabaseId, relid, &wt);
+	if (st == WIDE_NOTFOUND)
+	{
+		if (before != NULL || !defining)
+			wt_check_copied(relid);
+		make_table(t, &wt);
+	}
+	else
+	{
+		wt_check(st, "could not find the table");
+		if (before)
+			wt_check_alter(before, t, wt.id);
+		if (strcmp(t->table_name, wt.name) != 0)
+		{
+			if (t->name_given)
+				rename_table(t, &wt);
+			else
+				follow_name(t, &wt, defining);
+		}
+	}
+	wt_check_same_key(t, wt.id);
+	sync_families(t, wt.id, before);
+	relation_close(rel, NoLock);
+}
+
+void
+wt_sync_table(Oid relid)
+{
+	sync_table(relid, false);
+}
+
+bool
+wt_begin_empty(Oid relid)
+{
+	Relation	rel;
+	WtTable    *t;
+	wide_table	wt;
+
+	if (!wt_is_uncopied(relid) ||
+		wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_NOTFOUND)
+		return false;
+	rel = relation_open(relid, AccessShareLock);
+	t = wt_table_parse(rel);
+	wt_note_ddl();
+	wt_batch_command();
+	make_table(t, &wt);
+	sync_families(t, wt.id, NULL);
+	relation_close(rel, NoLock);
+	return true;
+}
+
+/* ---------------------------------------------------------- event triggers */
+
+/* The objects of a query that returns oids, in CurrentMemoryContext of the caller. */
+static List *
+query_oids(const char *sql)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	List	   *result = NIL;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the objects of a command");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (!isnull)
+		{
+			MemoryContext old = MemoryContextSwitchTo(caller);
+
+			result = list_append_unique_oid(result, DatumGetObjectId(d));
+			MemoryContextSwitchTo(old);
+		}
+	}
+	SPI_finish();
+	return result;
+}
+
+static void
+check_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s must be called as an event trigger", name)));
+}
+
+/* The commands' tables, and those that inherit from them: a command on a parent changes these without a word. */
+static void
+sync_tables(List *relids)
+{
+	List	   *done = NIL;
+	ListCell   *lc,
+			   *lc2;
+
+	foreach(lc, relids)
+	{
+		char		kind = get_rel_relkind(lfirst_oid(lc));
+		List	   *all = list_make1_oid(lfirst_oid(lc));
+
+		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+			has_subclass(lfirst_oid(lc)))
+			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
+		foreach(lc2, all)
+		{
+			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_is_ours(lfirst_oid(lc2)))
+				continue;
+			done = lappend_oid(done, lfirst_oid(lc2));
+			sync_table(lfirst_oid(lc2), true);
+		}
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_ddl_command_end);
+Datum
+wt_ddl_command_end(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+
+	check_trigger(fcinfo, "widetable.ddl_command_end");
+	/* a schema's new name is part of the names of its tables */
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objid IS NOT NULL"
+						" UNION ALL SELECT c.oid FROM pg_catalog.pg_event_trigger_ddl_commands() e, pg_catalog.pg_class c"
+						" WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass"
+						" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
+						" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
+	sync_tables(relids);
+	PG_RETURN_NULL();
+}
+
+static object_access_hook_type prev_object_access_hook = NULL;
+
+/* The stored table goes with its last foreign table; in the transaction's batch, so it comes back with that. */
+static void
+drop_binding(Oid relid)
+{
+	wide_table	wt;
+
+	if (wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
+		return;
+	wt_note_ddl();
+	wt_batch_command();
+	wt_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
+}
+
+/* A store that cannot be opened must not keep anybody from dropping its tables. */
+static bool
+open_for_drop(void)
+{
+	char	   *why = NULL;
+
+	if (wt_db_try(&why) != NULL)
+		return true;
+	ereport(WARNING,
+			(errmsg("could not remove the stored data of dropped foreign tables"),
+			 errdetail("%s", why)));
+	return false;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_drop);
+Datum
+wt_sql_drop(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+	ListCell   *lc;
+
+	check_trigger(fcinfo, "widetable.sql_drop");
+	if (!wt_store_exists())
+		PG_RETURN_NULL();
+	/* columns: they go with their type, too, and nobody says that their table was altered */
+	sync_tables(query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						   " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						   " AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objsubid OPERATOR(pg_catalog.=) 0"
+						" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
+	if (relids == NIL || !open_for_drop())
+		PG_RETURN_NULL();
+	foreach(lc, relids)
+		drop_binding(lfirst_oid(lc));
+	PG_RETURN_NULL();
+}
+
+/*
+ * The event trigger for drops is not fired by a command that drops it, as DROP
+ * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
+ * us, if this library is loaded.  An event trigger before such commands loads it.
+ */
+PG_FUNCTION_INFO_V1(wt_ddl_command_start);
+Datum
+wt_ddl_command_start(PG_FUNCTION_ARGS)
+{
+	check_trigger(fcinfo, "widetable.ddl_command_start");
+	PG_RETURN_NULL();
+}
+
+static void
+object_access(ObjectAccessType access, Oid classid, Oid object, int subid, void *arg)
+{
+	if (prev_object_access_hook)
+		prev_object_access_hook(access, classid, object, subid, arg);
+	if (access == OAT_DROP && classid == RelationRelationId && subid == 0 &&
+		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_is_ours(object) && wt_store_exists() && open_for_drop())
+		drop_binding(object);
+}
+
+void
+wt_ddl_init(void)
+{
+	prev_object_access_hook = object_access_hook;
+	object_access_hook = object_access;
+}

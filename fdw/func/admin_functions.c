@@ -1,0 +1,422 @@
+/*
+ * admin_functions.c
+ *		SQL functions for administrators: flush, compact, verify, split_keys,
+ *		table_size, plain_view.
+ *
+ * flush and compact do in this process what the background worker would do
+ * sooner or later; they never change an answer, so they are no part of the
+ * transaction.  All engine calls here can be long: they stop for interrupts
+ * and are called again.
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/comment.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "fdw/func/call.h"
+#include "fdw/store/store.h"
+
+/* Another process does that work at the moment. */
+static void
+wait_a_moment(void)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* true: call it again */
+static bool
+again(wide_status st)
+{
+	if (st == WIDE_INTERRUPTED)
+		CHECK_FOR_INTERRUPTS();
+	else if (st == WIDE_BUSY)
+		wait_a_moment();
+	else
+		return false;
+	return true;
+}
+
+static void
+flush_store(void)
+{
+	wide_status st;
+
+	do
+		st = wide_flush(wt_db());
+	while (again(st));
+	if (st != WIDE_END)
+		wt_check(st, "could not flush");
+}
+
+/* rel: its owner; NULL, the whole store: whoever may do a CHECKPOINT. false: nothing is stored */
+static bool
+check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
+{
+	PreventCommandDuringRecovery(function);
+	if (PG_ARGISNULL(0))
+	{
+		if (!has_privs_of_role(GetUserId(), ROLE_PG_CHECKPOINT))
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("must be superuser or have privileges of pg_checkpoint for %s of all tables", function)));
+		return wt_store_exists();
+	}
+	wt_call_rel(c, fcinfo, function, 0);
+	if (!wt_owns_table(c->relid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c->relname);
+	c->stored = wt_engine(c->t, false, &c->e);
+	return c->stored;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_flush);
+Datum
+wt_sql_flush(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+
+	/* the memtable holds all tables: they are flushed together */
+	if (check_maintainer(&c, fcinfo, "flush()"))
+		flush_store();
+	PG_RETURN_VOID();
+}
+
+static void
+compact_family(wide_family_id id)
+{
+	wide_status st;
+
+	do
+		st = wide_compact(wt_db(), id);
+	while (again(st));
+	/* not committed yet, or dropped meanwhile: nothing to do */
+	if (st != WIDE_END && st != WIDE_NOTFOUND)
+		wt_check(st, "could not compact");
+}
+
+static void
+compact_store(void)
+{
+	uint32_t	cursor = 0;
+	wide_table	table;
+	wide_status st;
+
+	while ((st = wide_table_next(wt_db(), &cursor, &table)) == WIDE_OK)
+	{
+		wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+		int			n = wide_table_families(wt_db(), NULL, table.id, f, WT_MAX_FAMILIES);
+
+		for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
+			compact_family(f[i].id);
+		pfree(f);
+	}
+	if (st != WIDE_END)
+		wt_check(st, "could not list the tables");
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_compact);
+Datum
+wt_sql_compact(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+
+	wt_need_arg(fcinfo, 1, "major");
+	if (!check_maintainer(&c, fcinfo, "compact()"))
+		PG_RETURN_VOID();
+	if (!PG_GETARG_BOOL(1))
+	{
+		wide_status st;
+
+		/* what a worker does anyway, now */
+		do
+			st = wide_tidy(wt_db());
+		while (again(st));
+		wt_check(st, "could not compact");
+	}
+	else if (PG_ARGISNULL(0))
+		compact_store();
+	else
+	{
+		for (int i = 0; i < c.e.nall; i++)
+			compact_family(c.e.all[i]);
+	}
+	PG_RETURN_VOID();
+}
+
+/* ----------------------------------------------------------------- verify */
+
+typedef struct Problem
+{
+	struct Problem *next;
+	char	   *object;
+	char	   *problem;
+} Problem;
+
+typedef struct Problems
+{
+	Problem    *first;
+	Problem   **last;
+} Problems;
+
+/* Called by the engine: must not raise errors. */
+static wide_status
+gather_problem(void *arg, const char *object, const char *problem)
+{
+	Problems   *list = arg;
+	size_t		olen = strlen(object) + 1,
+				plen = strlen(problem) + 1;
+	Problem    *p = palloc_extended(sizeof(Problem) + olen + plen, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (p == NULL)
+		return WIDE_NOMEM;
+	p->next = NULL;
+	p->object = (char *) (p + 1);
+	p->problem = p->object + olen;
+	memcpy(p->object, object, olen);
+	memcpy(p->problem, problem, plen);
+	*list->last = p;
+	list->last = &p->next;
+	return WIDE_OK;
+}
+
+static void
+verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
+{
+	Problems	list;
+	wide_status st;
+
+	do
+	{
+		list.first = NULL;
+		list.last = &list.first;
+		st = wide_verify(wt_db(), family, gather_problem, &list);
+	} while (again(st));
+	/* damage is what the list tells */
+	if (st != WIDE_END && st != WIDE_NOTFOUND && st != WIDE_CORRUPT)
+		wt_check(st, "could not verify");
+	if (st == WIDE_CORRUPT && list.first == NULL)
+		wt_check(gather_problem(&list, "store", wide_error_text()), NULL);
+	for (Problem *p = list.first; p != NULL; p = p->next)
+	{
+		Datum		values[2] = {CStringGetTextDatum(p->object), CStringGetTextDatum(p->problem)};
+		bool		nulls[2] = {false, false};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_verify);
+Datum
+wt_sql_verify(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	WtCall		c;
+
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must have privileges of pg_monitor for verify()")));
+	if (PG_ARGISNULL(0))
+	{
+		InitMaterializedSRF(fcinfo, 0);
+		if (wt_store_exists())
+			verify_into(0, rsinfo);
+		return (Datum) 0;
+	}
+	wt_call_rel(&c, fcinfo, "verify()", 0);
+	InitMaterializedSRF(fcinfo, 0);
+	if (wt_engine(c.t, false, &c.e))
+	{
+		for (int i = 0; i < c.e.nall; i++)
+			verify_into(c.e.all[i], rsinfo);
+	}
+	return (Datum) 0;
+}
+
+/* ------------------------------------------------------ sizes and borders */
+
+typedef struct SplitKey
+{
+	struct SplitKey *next;
+	size_t		len;
+	uint8		data[FLEXIBLE_ARRAY_MEMBER];
+} SplitKey;
+
+typedef struct SplitKeys
+{
+	SplitKey   *first;
+	SplitKey  **last;
+} SplitKeys;
+
+/* Called by the engine: must not raise errors. */
+static wide_status
+gather_key(void *arg, wide_bytes key)
+{
+	SplitKeys  *list = arg;
+	SplitKey   *k = palloc_extended(offsetof(SplitKey, data) + key.len, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (k == NULL)
+		return WIDE_NOMEM;
+	k->next = NULL;
+	k->len = key.len;
+	if (key.len > 0)
+		memcpy(k->data, key.data, key.len);
+	*list->last = k;
+	list->last = &k->next;
+	return WIDE_OK;
+}
+
+/* The family with most bytes stands for the table. */
+static wide_family_id
+largest_family(const WtEngine *e)
+{
+	wide_family_id best = e->nall > 0 ? e->all[0] : 0;
+	uint64		most = 0;
+
+	for (int i = 0; i < e->nall; i++)
+	{
+		wide_family_info info;
+
+		if (wide_family_statistics(wt_db(), e->all[i], &info) != WIDE_OK)
+			continue;
+		if (info.bytes > most || (most == 0 && info.memtable_cells > 0))
+		{
+			best = e->all[i];
+			most = info.bytes;
+		}
+	}
+	return best;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_split_keys);
+Datum
+wt_sql_split_keys(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			n = PG_GETARG_INT32(1);
+	WtCall		c;
+	SplitKeys	list;
+	wide_family_id family;
+	wide_status st;
+
+	wt_call_rel(&c, fcinfo, "split_keys()", 0);
+	/* keys are data */
+	wt_call_acl(&c, ACL_SELECT, NULL);
+	if (n < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of parts must be at least 1")));
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (!wt_engine(c.t, false, &c.e) || (family = largest_family(&c.e)) == 0)
+		return (Datum) 0;
+	do
+	{
+		list.first = NULL;
+		list.last = &list.first;
+		st = wide_split_keys(wt_db(), family, n, false, gather_key, &list);
+	} while (again(st));
+	if (st != WIDE_END && st != WIDE_NOTFOUND)
+		wt_check(st, "could not find keys to split at");
+	for (SplitKey *k = list.first; k != NULL; k = k->next)
+	{
+		bytea	   *b = palloc(VARHDRSZ + k->len);
+		bool		isnull = false;
+		Datum		d = PointerGetDatum(b);
+
+		SET_VARSIZE(b, VARHDRSZ + k->len);
+		memcpy(VARDATA(b), k->data, k->len);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &d, &isnull);
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_table_size);
+Datum
+wt_sql_table_size(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	int64		bytes = 0;
+
+	/* no privilege needed, as with pg_table_size */
+	wt_call_rel(&c, fcinfo, "table_size()", 0);
+	if (wt_engine(c.t, false, &c.e))
+	{
+		for (int i = 0; i < c.e.nall; i++)
+		{
+			wide_family_info info;
+
+			if (wide_family_statistics(wt_db(), c.e.all[i], &info) == WIDE_OK)
+				bytes += info.bytes;
+		}
+	}
+	PG_RETURN_INT64(bytes);
+}
+
+/* By this, as its comment, a view is known that may be made anew. */
+#define PLAIN_VIEW "all columns of a wide table (made by widetable.plain_view)"
+
+static void
+run_sql(const char *sql)
+{
+	if (SPI_execute(sql, false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "could not make a view: %s", sql);
+}
+
+/*
+ * A view with all columns of the table, for programs that list tables and views
+ * but no foreign tables.  It is simple enough for PostgreSQL to write through it,
+ * and made with the caller's rights; who reads or writes it needs those of the
+ * table, as before.
+ */
+PG_FUNCTION_INFO_V1(wt_sql_plain_view);
+Datum
+wt_sql_plain_view(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	char	   *schema,
+			   *name;
+	const char *view_name;
+	Oid			view;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	wt_call_rel(&c, fcinfo, "plain_view()", 0);
+	schema = get_namespace_name(get_rel_namespace(c.relid));
+	name = PG_ARGISNULL(1) ? makeObjectName(c.relname, NULL, "view") : NameStr(*PG_GETARG_NAME(1));
+	view = get_relname_relid(name, get_rel_namespace(c.relid));
+	if (OidIsValid(view))
+	{
+		char	   *comment = GetComment(view, RelationRelationId, 0);
+
+		if (comment == NULL || strcmp(comment, PLAIN_VIEW) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_TABLE),
+					 errmsg("relation \"%s\" already exists", name),
+					 errdetail("It was not made by plain_view(), and is not replaced."),
+					 errhint("Give another name as the second argument.")));
+	}
+	view_name = quote_qualified_identifier(schema, name);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	run_sql(psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM %s", view_name,
+					 quote_qualified_identifier(schema, c.relname)));
+	run_sql(psprintf("COMMENT ON VIEW %s IS '%s'", view_name, PLAIN_VIEW));
+	SPI_finish();
+	view = RangeVarGetRelid(makeRangeVar(schema, name, -1), NoLock, false);
+	PG_RETURN_OID(view);
+}

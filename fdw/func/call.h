@@ -1,0 +1,46 @@
+/*
+ * call.h
+ *		What the files with the SQL functions on rows share.
+ *
+ *	func.c			changes of one row: increment, append, put, delete_*, check_and_mutate
+ *	func_read.c		get, cells, raw_cells
+ *	func_admin.c	flush, compact, verify, split_keys, table_size
+ */
+#ifndef WT_FUNC_H
+#define WT_FUNC_H
+
+#include "fdw/row/cell_read.h"
+
+#include "fmgr.h"
+#include "storage/lockdefs.h"
+#include "utils/acl.h"
+
+/* A call f(rel, key, ...). */
+typedef struct WtCall
+{
+	Oid			relid;
+	const char *relname;
+	WtTable    *t;
+	WtEngine	e;
+	bool		stored;			/* the engine has the table; e is set */
+	StringInfoData keybuf;
+	struct Bitmapset *emptied;	/* columns (index in t) NOT NULL that lost versions */
+	wide_bytes	key;
+	Datum	   *parts;			/* the values of the key columns */
+	bool		wrote;			/* cells were put */
+} WtCall;
+
+/* 22004 when the argument is NULL */
+extern void wt_need_arg(FunctionCallInfo fcinfo, int n, const char *name);
+/*
+ * Argument 0, rel: a foreign table of ours, locked to the end of the
+ * transaction.  writes: the CmdType that the foreign table must allow, 0 for
+ * reading; refuses read-only transactions, standbys, parallel mode.
+ */
+extern void wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes);
+/* Argument 1, key: complete */
+extern void wt_call_key(WtCall *c, FunctionCallInfo fcinfo);
+/* Each of the privileges, on the table or on the column (may be NULL) */
+extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
+
+#endif							/* WT_FUNC_H */

@@ -1,0 +1,375 @@
+/*
+ * key_functions.c
+ *		SQL functions that make and read keys.
+ *
+ * encode_key and decode_key speak a table's own key; the others are the small
+ * tools with which keys are designed: prefix bounds, reversed time and host
+ * names, salts, tiles of the world, ids in order of time.
+ */
+#include "fdw/widetable.h"
+
+#include <math.h>
+
+#include "access/table.h"
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#define MAX_ZOOM	31			/* two bits a level in a bigint */
+
+/* The definition of a table shows in its keys: as for reading them. */
+static WtTable *
+table_for_keys(Oid relid)
+{
+	WtTable    *t = wt_table(relid);
+
+	if (!wt_keys_visible(t))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
+	return t;
+}
+
+static bytea *
+bytea_of(StringInfo s)
+{
+	bytea	   *b = palloc(s->len + VARHDRSZ);
+
+	SET_VARSIZE(b, s->len + VARHDRSZ);
+	memcpy(VARDATA(b), s->data, s->len);
+	return b;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_encode_key);
+Datum
+wt_sql_encode_key(PG_FUNCTION_ARGS)
+{
+	WtTable    *t;
+	StringInfoData key;
+	Datum	   *args;
+	Oid		   *types;
+	bool	   *nulls;
+	int			n;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the table must not be null")));
+	t = table_for_keys(PG_GETARG_OID(0));
+	n = extract_variadic_args(fcinfo, 1, false, &args, &types, &nulls);
+	if (n < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the key must not be null")));
+	initStringInfo(&key);
+	if (n == 1 && !nulls[0])
+		wt_key_from_arg(t, args[0], types[0], false, NULL, &key);
+	else
+		wt_key_from_args(t, n, args, types, nulls, false, NULL, &key);
+	PG_RETURN_BYTEA_P(bytea_of(&key));
+}
+
+/* A key part as JSON: numbers, booleans, ISO times; the rest as text. */
+static void
+part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
+{
+	char		buf[MAXDATELEN + 1];
+	char	   *text;
+	Oid			output;
+	bool		varlena;
+
+	switch (c->typid)
+	{
+		case BOOLOID:
+			out->type = jbvBool;
+			out->val.boolean = DatumGetBool(value);
+			return;
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			text = JsonEncodeDateTime(buf, value, c->typid, NULL);
+			text = pstrdup(text);
+			break;
+		default:
+			getTypeOutputInfo(c->typid, &output, &varlena);
+			text = OidOutputFunctionCall(output, value);
+	}
+	switch (c->typid)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+			/* JSON has no NaN and no Infinity */
+			if (strspn(text, "0123456789+-.e") != strlen(text))
+				break;
+			out->type = jbvNumeric;
+			out->val.numeric = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
+																   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+			return;
+	}
+	out->type = jbvString;
+	out->val.string.val = text;
+	out->val.string.len = strlen(text);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_decode_key);
+Datum
+wt_sql_decode_key(PG_FUNCTION_ARGS)
+{
+	WtTable    *t = table_for_keys(PG_GETARG_OID(0));
+	bytea	   *b = PG_GETARG_BYTEA_PP(1);
+	wide_bytes	key = {(uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b)};
+	Datum	   *values = palloc(t->nkeys * sizeof(Datum));
+	bool	   *nulls = palloc(t->nkeys * sizeof(bool));
+	JsonbParseState *state = NULL;
+	JsonbValue *result;
+	const char *why = wt_key_decode_soft(t, key, NULL, values, nulls);
+
+	if (why)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the bytes are not a row key of \"%s\": %s", get_rel_name(t->relid), why)));
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		const WtColumn *c = &t->columns[t->keys[i]];
+		JsonbValue	name = {.type = jbvString};
+		JsonbValue	v = {.type = jbvNull};
+
+		name.val.string.val = c->name;
+		name.val.string.len = strlen(c->name);
+		pushJsonbValue(&state, WJB_KEY, &name);
+		if (!nulls[i])
+			part_as_json(c, values[i], &v);
+		pushJsonbValue(&state, WJB_VALUE, &v);
+	}
+	result = pushJsonbValue(&state, WJB_END_OBJECT, NULL);
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(result));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_prefix_end);
+Datum
+wt_sql_prefix_end(PG_FUNCTION_ARGS)
+{
+	bytea	   *b = PG_GETARG_BYTEA_PP(0);
+	StringInfoData end;
+
+	initStringInfo(&end);
+	if (!wt_prefix_end((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), &end))
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(bytea_of(&end));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_reverse_time);
+Datum
+wt_sql_reverse_time(PG_FUNCTION_ARGS)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
+	int64		us;
+
+	if (TIMESTAMP_IS_NOEND(at))
+		PG_RETURN_INT64(0);
+	if (TIMESTAMP_IS_NOBEGIN(at) || pg_add_s64_overflow(at, WT_EPOCH_DIFF, &us) || us < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp is out of range for a reversed time"),
+				 errdetail("Reversed times count from 1970 to 294247.")));
+	PG_RETURN_INT64(PG_INT64_MAX - us);
+}
+
+/*
+ * hbase.apache.org/book.html -> org.apache.hbase/book.html, so that a site and
+ * all below it are one range.  What may stand before a host in a URL (scheme,
+ * user and password) is left out; a numeric address stays.
+ */
+PG_FUNCTION_INFO_V1(wt_sql_reverse_host);
+Datum
+wt_sql_reverse_host(PG_FUNCTION_ARGS)
+{
+	char	   *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *scheme = strstr(url, "://");
+	char	   *at;
+	size_t		len,
+				end;
+	StringInfoData out;
+
+	if (scheme && strcspn(url, "/?#") > (size_t) (scheme - url))
+		url = scheme + 3;
+	/* the last one: a password may have an @ */
+	at = memrchr(url, '@', strcspn(url, "/?#"));
+	if (at)
+		url = at + 1;
+	len = strcspn(url, ":/?#");
+	initStringInfo(&out);
+	if (url[0] == '[' || strspn(url, "0123456789.") >= len)
+	{
+		/* an address */
+		appendStringInfoString(&out, url);
+		PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+	}
+	for (end = len;;)
+	{
+		size_t		start = end;
+
+		while (start > 0 && url[start - 1] != '.')
+			start--;
+		appendBinaryStringInfo(&out, url + start, end - start);
+		if (start == 0)
+			break;
+		appendStringInfoChar(&out, '.');
+		end = start - 1;
+	}
+	appendStringInfoString(&out, url + len);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_salt);
+Datum
+wt_sql_salt(PG_FUNCTION_ARGS)
+{
+	bytea	   *b = PG_GETARG_BYTEA_PP(0);
+	int			buckets = PG_GETARG_INT32(1);
+
+	if (buckets < 1 || buckets > 256)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the number of buckets must be between 1 and 256")));
+	PG_RETURN_INT32(wt_salt((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), buckets));
+}
+
+static void
+check_zoom(int zoom)
+{
+	if (zoom < 0 || zoom > MAX_ZOOM)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("zoom must be between 0 and %d", MAX_ZOOM)));
+}
+
+/*
+ * The tile of a point in web Mercator, one digit a level: 0 north west, 1
+ * north east, 2 south west, 3 south east.  A shorter quadkey is the larger
+ * tile around it, so "all points of a tile" is a prefix.
+ */
+PG_FUNCTION_INFO_V1(wt_sql_quadkey);
+Datum
+wt_sql_quadkey(PG_FUNCTION_ARGS)
+{
+	float8		lat = PG_GETARG_FLOAT8(0);
+	float8		lon = PG_GETARG_FLOAT8(1);
+	int			zoom = PG_GETARG_INT32(2);
+	const float8 limit = 85.05112877980659; /* where the square map ends */
+	float8		s,
+				fx,
+				fy,
+				n;
+	int64		x,
+				y;
+	char		key[MAX_ZOOM];
+
+	check_zoom(zoom);
+	if (!(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("latitude must be between -90 and 90, longitude between -180 and 180")));
+	lat = Min(Max(lat, -limit), limit);
+	s = sin(lat * M_PI / 180);
+	n = (float8) (INT64CONST(1) << zoom);
+	fx = (lon + 180) / 360;
+	fy = 0.5 - log((1 + s) / (1 - s)) / (4 * M_PI);
+	x = (int64) Min(Max(floor(fx * n), 0), n - 1);
+	y = (int64) Min(Max(floor(fy * n), 0), n - 1);
+	for (int i = 0; i < zoom; i++)
+	{
+		int			shift = zoom - 1 - i;
+
+		key[i] = (char) ('0' + (x >> shift & 1) + 2 * (y >> shift & 1));
+	}
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(key, zoom));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_quadkey_pack);
+Datum
+wt_sql_quadkey_pack(PG_FUNCTION_ARGS)
+{
+	text	   *key;
+	int			len,
+				zoom;
+	int64		packed = 0;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	key = PG_GETARG_TEXT_PP(0);
+	len = VARSIZE_ANY_EXHDR(key);
+	zoom = PG_ARGISNULL(1) ? len : PG_GETARG_INT32(1);
+	check_zoom(zoom);
+	if (zoom < len)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("zoom %d is less than the %d levels of the quadkey", zoom, len)));
+	for (int i = 0; i < len; i++)
+	{
+		char		digit = VARDATA_ANY(key)[i];
+
+		if (digit < '0' || digit > '3')
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					 errmsg("invalid quadkey: \"%s\"", text_to_cstring(key)),
+					 errdetail("The digits of a quadkey are 0, 1, 2 and 3.")));
+		packed = packed << 2 | (digit - '0');
+	}
+	PG_RETURN_INT64(packed << 2 * (zoom - len));
+}
+
+/*
+ * 16 bytes that rise with time and are never given twice: milliseconds since
+ * 1970 (64 bits), who made it (48: the cluster's identifier folded to 16 bits,
+ * then the process), a number within the millisecond (16).  When those run out
+ * or the clock goes back, the id runs ahead of the clock.
+ */
+PG_FUNCTION_INFO_V1(wt_sql_flake_id);
+Datum
+wt_sql_flake_id(PG_FUNCTION_ARGS)
+{
+	static uint64 last_ms = 0;
+	static uint32 sequence = 0;
+	uint64		ms = (uint64) (GetCurrentTimestamp() + WT_EPOCH_DIFF) / 1000;
+	uint64		cluster = GetSystemIdentifier();
+	uint64		low;
+	bytea	   *id = palloc(16 + VARHDRSZ);
+
+	if (ms > last_ms)
+	{
+		last_ms = ms;
+		sequence = 0;
+	}
+	else if (++sequence > PG_UINT16_MAX)
+	{
+		last_ms++;
+		sequence = 0;
+	}
+	cluster ^= cluster >> 32;
+	cluster ^= cluster >> 16;
+	low = (cluster & 0xFFFF) << 48 | (uint64) (uint32) MyProcPid << 16 | sequence;
+	SET_VARSIZE(id, 16 + VARHDRSZ);
+	for (int i = 0; i < 8; i++)
+	{
+		VARDATA(id)[i] = (char) (last_ms >> (56 - 8 * i));
+		VARDATA(id)[8 + i] = (char) (low >> (56 - 8 * i));
+	}
+	PG_RETURN_BYTEA_P(id);
+}

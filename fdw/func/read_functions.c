@@ -1,0 +1,360 @@
+/*
+ * read_functions.c
+ *		SQL functions that read one row: get, cells, raw_cells.
+ *
+ * They read with the statement's snapshot, as a scan would: own writes of
+ * earlier commands are seen, widetable.as_of is honoured.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/pg_lsn.h"
+#include "utils/snapmgr.h"
+
+#include "fdw/func/call.h"
+#include "fdw/row/map.h"
+
+/* A scan of all families of the row; fams in the order of the result's family indexes. */
+static WtScan *
+open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 until)
+{
+	wide_scan_family sf[WT_MAX_FAMILIES];
+	wide_scan_spec spec = {0};
+	StringInfoData buf;
+	wide_range	range;
+	int64		as_of = wt_as_of_us();
+
+	memset(sf, 0, sizeof(sf[0]) * n);
+	for (int i = 0; i < n; i++)
+	{
+		sf[i].id = fams[i].id;
+		sf[i].want = WIDE_WANT_ALL;
+		sf[i].max_versions = versions;
+	}
+	if (as_of != PG_INT64_MAX)
+		until = Min(until, as_of + 1);
+	initStringInfo(&buf);
+	range = wt_row_range(c->key, &buf);
+	spec.families = sf;
+	spec.nfamilies = n;
+	spec.ranges = &range;
+	spec.nranges = 1;
+	if (since != PG_INT64_MIN || until != PG_INT64_MAX)
+	{
+		spec.ts_min = since;
+		spec.ts_max = until;
+	}
+	return wt_scan_open(GetActiveSnapshot(), &spec);
+}
+
+/* -------------------------------------------------------------------- get */
+
+/* The column that maps a cell. */
+static const WtColumn *
+mapping_column(WtTable *t, int family, wide_bytes qual)
+{
+	for (int i = 0; family >= 0 && i < t->natts; i++)
+	{
+		const WtColumn *c = &t->columns[i];
+
+		if (c->role == WT_CELL && c->family == family &&
+			wt_bytes_equal(c->qual, c->qual_len, qual.data, qual.len))
+			return c;
+	}
+	return NULL;
+}
+
+static void
+push_string(JsonbParseState **ps, JsonbIteratorToken tok, char *s)
+{
+	JsonbValue	v = {.type = jbvString};
+
+	v.val.string.val = s;
+	v.val.string.len = strlen(s);
+	pushJsonbValue(ps, tok, &v);
+}
+
+/* A value of any type as to_jsonb shows it. */
+static void
+push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
+{
+	int16		len;
+	bool		byval;
+	FmgrInfo	fn;
+	Jsonb	   *jb;
+	JsonbValue	v;
+	Node	   *arg;
+
+	/* to_jsonb finds the argument's type in the expression that calls it */
+	get_typlenbyval(col->typid, &len, &byval);
+	arg = (Node *) makeConst(col->typid, col->typmod, col->collation, len, d, false, byval);
+	fmgr_info(F_TO_JSONB, &fn);
+	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid, InvalidOid,
+											 COERCE_EXPLICIT_CALL), &fn);
+	jb = DatumGetJsonbP(FunctionCall1(&fn, d));
+	if (JsonbExtractScalar(&jb->root, &v))
+		pushJsonbValue(ps, WJB_VALUE, &v);
+	else
+	{
+		v.type = jbvBinary;
+		v.val.binary.data = &jb->root;
+		v.val.binary.len = VARSIZE(jb) - VARHDRSZ;
+		pushJsonbValue(ps, WJB_VALUE, &v);
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_get);
+Datum
+wt_sql_get(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	wide_family *fams;
+	int			n,
+				open = -1;		/* family whose object is being built */
+	WtScan	   *scan;
+	wide_row	row;
+	JsonbParseState *ps = NULL;
+	JsonbValue *done;
+
+	wt_call_rel(&c, fcinfo, "get()", 0);
+	wt_call_acl(&c, ACL_SELECT, NULL);
+	wt_call_key(&c, fcinfo);
+	if (!wt_engine(c.t, false, &c.e))
+		PG_RETURN_NULL();
+	fams = wt_families(&c.e, &n);
+	scan = open_row(&c, fams, n, 1, PG_INT64_MIN, PG_INT64_MAX);
+	while (wt_scan_next(scan, &row))
+	{
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *cell = &row.cells[i];
+			const WtColumn *col;
+
+			CHECK_FOR_INTERRUPTS();
+			if (cell->version > 0 && open == cell->family)
+				continue;		/* a newer version of the column was shown */
+			if (open != cell->family)
+			{
+				if (open < 0)
+					pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
+				else
+					wt_map_end(&ps);
+				open = cell->family;
+				push_string(&ps, WJB_KEY, fams[open].name);
+				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
+			}
+			push_string(&ps, WJB_KEY, wt_qualifier_argument(cell->qualifier));
+			col = mapping_column(c.t, wt_family_index(c.t, fams[open].name), cell->qualifier);
+			if (col != NULL)
+				push_typed(&ps, col, wt_decode(col, c.t, c.key, cell->value.data, cell->value.len));
+			else
+				push_string(&ps, WJB_VALUE, wt_bytes_show(cell->value));
+		}
+	}
+	wt_scan_close(scan);
+	if (open < 0)
+		PG_RETURN_NULL();
+	wt_map_end(&ps);
+	done = wt_map_end(&ps);
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
+}
+
+/* ------------------------------------------------------------------ cells */
+
+static Datum
+bytea_of(wide_bytes b)
+{
+	bytea	   *r = palloc(VARHDRSZ + b.len);
+
+	SET_VARSIZE(r, VARHDRSZ + b.len);
+	if (b.len > 0)
+		memcpy(VARDATA(r), b.data, b.len);
+	return PointerGetDatum(r);
+}
+
+static void
+cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 until)
+{
+	int			n;
+	wide_family *fams = wt_families(&c->e, &n);
+	WtScan	   *scan = open_row(c, fams, n, versions, since, until);
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable cells", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	wide_row	row;
+
+	while (wt_scan_next(scan, &row))
+	{
+		MemoryContextReset(cxt);
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *cell = &row.cells[i];
+			bool		nulls[4] = {false};
+			Datum		values[4];
+
+			CHECK_FOR_INTERRUPTS();
+			values[0] = CStringGetTextDatum(fams[cell->family].name);
+			values[1] = CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
+			values[2] = Int64GetDatum(cell->ts);
+			values[3] = bytea_of(cell->value);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	wt_scan_close(scan);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_cells);
+Datum
+wt_sql_cells(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	int			versions;
+	int64		since = PG_ARGISNULL(3) ? PG_INT64_MIN : PG_GETARG_INT64(3);
+	int64		until = PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4);
+
+	wt_call_rel(&c, fcinfo, "cells()", 0);
+	wt_call_acl(&c, ACL_SELECT, NULL);
+	wt_need_arg(fcinfo, 2, "versions");
+	versions = PG_GETARG_INT32(2);
+	if (versions < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("versions must be at least 1")));
+	if (since > until)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("since (" INT64_FORMAT ") must not be after until (" INT64_FORMAT ")", since, until)));
+	wt_call_key(&c, fcinfo);
+	InitMaterializedSRF(fcinfo, 0);
+	if (since < until && wt_engine(c.t, false, &c.e))
+		cells_into(&c, (ReturnSetInfo *) fcinfo->resultinfo, versions, since, until);
+	return (Datum) 0;
+}
+
+/* -------------------------------------------------------------- raw_cells */
+
+/* What the engine's callback gathers: it must not raise errors. */
+typedef struct RawCell
+{
+	struct RawCell *next;
+	wide_raw_cell cell;			/* its bytes follow */
+} RawCell;
+
+typedef struct RawList
+{
+	RawCell    *first;
+	RawCell   **last;
+} RawList;
+
+static wide_status
+gather_raw(void *arg, const wide_raw_cell *cell)
+{
+	RawList    *list = arg;
+	RawCell    *r = palloc_extended(sizeof(RawCell) + cell->qualifier.len + cell->value.len,
+									MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	uint8	   *p;
+
+	if (r == NULL)
+		return WIDE_NOMEM;
+	p = (uint8 *) (r + 1);
+	r->next = NULL;
+	r->cell = *cell;
+	if (cell->qualifier.len > 0)
+		memcpy(p, cell->qualifier.data, cell->qualifier.len);
+	r->cell.qualifier.data = p;
+	p += cell->qualifier.len;
+	if (cell->value.len > 0)
+		memcpy(p, cell->value.data, cell->value.len);
+	r->cell.value.data = p;
+	*list->last = r;
+	list->last = &r->next;
+	return WIDE_OK;
+}
+
+static const char *
+raw_kind(int type)
+{
+	switch (type)
+	{
+		case 0:
+			return "put";
+		case 1 + WIDE_DELETE_VERSION:
+			return "delete version";
+		case 1 + WIDE_DELETE_COLUMN:
+			return "delete column";
+		case 1 + WIDE_DELETE_FAMILY:
+			return "delete family";
+		case 1 + WIDE_DELETE_FAMILY_VERSION:
+			return "delete family version";
+	}
+	return "?";
+}
+
+static void
+raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
+{
+	RawList		list = {NULL, &list.first};
+	wide_status st;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		list.first = NULL;
+		list.last = &list.first;
+		st = wide_raw_row(wt_db(), fam->id, c->key, gather_raw, &list);
+	} while (st == WIDE_INTERRUPTED);
+	if (st != WIDE_END && st != WIDE_NOTFOUND)
+		wt_check(st, "could not read");
+	for (RawCell *r = list.first; r != NULL; r = r->next)
+	{
+		wide_raw_cell *cell = &r->cell;
+		bool		whole = cell->type == 1 + WIDE_DELETE_FAMILY || cell->type == 1 + WIDE_DELETE_FAMILY_VERSION;
+		bool		nulls[6] = {false};
+		Datum		values[6];
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = CStringGetTextDatum(fam->name);
+		nulls[1] = whole;
+		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
+		/* without a timestamp: everything written before it */
+		nulls[2] = cell->type != 0 && cell->ts == WIDE_TS_MAX;
+		values[2] = Int64GetDatum(cell->ts);
+		values[3] = LSNGetDatum(cell->seq);
+		values[4] = CStringGetTextDatum(raw_kind(cell->type));
+		nulls[5] = cell->type != 0;
+		values[5] = cell->type != 0 ? (Datum) 0 : bytea_of(cell->value);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_raw_cells);
+Datum
+wt_sql_raw_cells(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	wide_family *fams;
+	int			n;
+
+	wt_call_rel(&c, fcinfo, "raw_cells()", 0);
+	if (!wt_owns_table(c.relid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c.relname);
+	wt_call_key(&c, fcinfo);
+	InitMaterializedSRF(fcinfo, 0);
+	if (!wt_engine(c.t, false, &c.e))
+		return (Datum) 0;
+	fams = wt_families(&c.e, &n);
+	for (int i = 0; i < n; i++)
+		raw_into(&c, &fams[i], (ReturnSetInfo *) fcinfo->resultinfo);
+	return (Datum) 0;
+}

@@ -1,0 +1,199 @@
+/*
+ * cell_version.c
+ *		Layout 'cells': what conditions on the version and its timestamp leave.
+ *
+ * The engine is told a largest number of versions (of a cell, and of a row)
+ * and an interval of timestamps.  Both are wider than the clauses where these cannot be said so
+ * (lists, values out of range); PostgreSQL tests the clauses again.
+ *
+ * A condition on ts is a filter over the versions that the layout shows: it
+ * changes neither their numbers nor what a delete hides.  That is why it is
+ * not the time range of widetable.as_of, under which a delete that is younger
+ * than the range may not count.
+ */
+#include "fdw/plan/key_condition.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+/* The values of a test, those of an array one by one; false: not known yet. NULLs are left out. */
+static bool
+test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
+{
+	const WtArg *arg = &args[test->first];
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *values;
+	bool	   *nulls;
+	int			count;
+
+	*n = 0;
+	for (int i = 0; i < test->n; i++)
+		if (!arg[i].known)
+			return false;
+	if (test->kind != WT_COND_ANY)
+	{
+		*out = palloc(sizeof(WtArg) * Max(1, test->n));
+		for (int i = 0; i < test->n; i++)
+			if (!arg[i].isnull)
+				(*out)[(*n)++] = arg[i];
+		return true;
+	}
+	*out = NULL;
+	if (arg->isnull)
+		return true;
+	get_typlenbyvalalign(arg->type, &len, &byval, &align);
+	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &values, &nulls, &count);
+	*out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtArg) * (Size) Max(1, count));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			continue;
+		(*out)[*n] = *arg;
+		(*out)[(*n)++].value = values[i];
+	}
+	return true;
+}
+
+static int64
+integer_of(const WtArg *arg)
+{
+	return arg->type == INT2OID ? DatumGetInt16(arg->value) :
+		arg->type == INT4OID ? DatumGetInt32(arg->value) : DatumGetInt64(arg->value);
+}
+
+int
+wt_count_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
+{
+	int64		limit = PG_INT32_MAX;
+
+	for (int i = 0; i < ntests; i++)
+	{
+		const WtTest *test = &tests[i];
+		int64		most = 0;
+		WtArg	   *values;
+		int			n;
+
+		if (test->part != part || test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
+			!test_values(test, args, &values, &n))
+			continue;
+		for (int k = 0; k < n; k++)
+		{
+			int64		x = integer_of(&values[k]);
+
+			if (test->kind == WT_COND_LT && x > PG_INT32_MIN)
+				x--;
+			most = Max(most, x);
+		}
+		limit = Min(limit, most);
+	}
+	/* less than one is none, but that is for the filter to say */
+	return (int) Max(limit, 1);
+}
+
+/*
+ * The engine's timestamps that are shown as the value: *lo to *hi.  *exact:
+ * it is one, and smaller values have smaller ones.  false: nothing can be said.
+ */
+static bool
+timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *exact)
+{
+	TimestampTz v;
+	int			overflow = 0;
+
+	*exact = true;
+	if (c->typid == INT8OID)
+	{
+		*lo = *hi = integer_of(arg);
+		return true;
+	}
+	if (arg->type == DATEOID)
+		v = date2timestamptz_opt_overflow(DatumGetDateADT(arg->value), &overflow);
+	else if (arg->type == TIMESTAMPOID)
+		v = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(arg->value), &overflow);
+	else
+		v = DatumGetTimestampTz(arg->value);
+	if (overflow != 0)
+		return false;
+	if (TIMESTAMP_IS_NOBEGIN(v))
+	{
+		/* what is before PostgreSQL's time is shown as this */
+		*lo = PG_INT64_MIN;
+		*hi = MIN_TIMESTAMP + WT_EPOCH_DIFF;
+		*exact = false;
+	}
+	else if (v > PG_INT64_MAX - WT_EPOCH_DIFF)
+	{
+		/* infinity, or later than any timestamp of a cell */
+		*lo = *hi = PG_INT64_MAX;
+		*exact = false;
+	}
+	else
+		*lo = *hi = v + WT_EPOCH_DIFF;
+	return true;
+}
+
+/* What one test leaves, from *a to *b. */
+static bool
+test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64 *b)
+{
+	const WtColumn *c = wt_part_column(t, WT_PART_TS(t));
+	WtArg	   *values;
+	int			n;
+	int64		least = PG_INT64_MAX,
+				most = PG_INT64_MIN;
+	bool		exact = true;
+
+	if (!test_values(test, args, &values, &n))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		int64		lo,
+					hi;
+
+		if (!timestamps_of(c, &values[i], &lo, &hi, &exact))
+			return false;
+		least = Min(least, lo);
+		most = Max(most, hi);
+	}
+	*a = least;
+	*b = most;
+	if (n == 0)
+		return true;			/* only NULLs: an empty interval */
+	if (test->kind == WT_COND_LT || test->kind == WT_COND_LE)
+		*a = PG_INT64_MIN;
+	if (test->kind == WT_COND_GT || test->kind == WT_COND_GE)
+		*b = PG_INT64_MAX;
+	if (test->kind == WT_COND_GT && exact && *a < PG_INT64_MAX)
+		++*a;
+	if (test->kind == WT_COND_LT && exact && *b > PG_INT64_MIN)
+		--*b;
+	return true;
+}
+
+WtTimes
+wt_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi)
+{
+	int64		from = PG_INT64_MIN,
+				to = PG_INT64_MAX;
+
+	for (int i = 0; i < ntests; i++)
+	{
+		int64		a,
+					b;
+
+		if (tests[i].part != WT_PART_TS(t) || !test_interval(t, &tests[i], args, &a, &b))
+			continue;
+		from = Max(from, a);
+		to = Min(to, b);
+	}
+	if (from > to)
+		return WT_TIMES_NONE;
+	*lo = from;
+	*hi = to < PG_INT64_MAX ? to + 1 : PG_INT64_MAX;
+	return from == PG_INT64_MIN && to == PG_INT64_MAX ? WT_TIMES_ALL : WT_TIMES_SOME;
+}

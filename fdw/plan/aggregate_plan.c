@@ -1,0 +1,561 @@
+/*
+ * aggregate_plan.c
+ *		Plans that aggregate while they scan.
+ *
+ * GROUP BY a leading part of the key, or nothing, over one table: rows of a group
+ * stand together, so that one pass computes its aggregates, and groups come in
+ * the order of the key.  Clauses that the key ranges do not answer are evaluated
+ * on each row before it counts.  DISTINCT on leading parts of the key is such a
+ * grouping without aggregates.
+ *
+ * When a group's first row says all (no aggregates, or the least or greatest value
+ * of the next part of the key), a loose scan may skip the others: the engine goes
+ * on behind the group.  That costs a search for each group, and is weighed
+ * against reading its rows.
+ *
+ * What stays with PostgreSQL: grouping by other columns, DISTINCT and ORDER BY in
+ * aggregates, other aggregates, clauses behind a security barrier (their order
+ * matters), clauses with subplans.
+ */
+#include "fdw/plan/aggregate_plan.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/nbtree.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+/* One aggregate as the planner sees it */
+typedef struct AggItem
+{
+	Aggref	   *aggref;
+	WtAggKind	kind;
+	Expr	   *arg;			/* NULL: count(*) */
+	int			column;			/* attribute number when the argument is a column */
+	Oid			compare;		/* min, max */
+	Oid			opfamily;		/* of compare */
+} AggItem;
+
+/* fdw_private of the path: a list of this one. */
+typedef struct GroupInfo
+{
+	RelOptInfo *base;
+	WtTable    *t;
+	List	   *output;			/* Vars and Aggrefs that the target and HAVING need */
+	List	   *items;			/* AggItem, of the Aggrefs */
+	List	   *having;
+	int			parts;			/* of the key that make a group; 0: one group */
+	int			nitems;
+	bool		reverse;
+	bool		loose;
+} GroupInfo;
+
+/* -------------------------------------------------------------- aggregates */
+
+/* The column that an expression shows as it is, else 0. */
+static int
+plain_column(RelOptInfo *base, Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (IsA(expr, Var) && ((Var *) expr)->varno == (int) base->relid && ((Var *) expr)->varlevelsup == 0 &&
+		((Var *) expr)->varattno > 0)
+		return ((Var *) expr)->varattno;
+	return 0;
+}
+
+/* May the scan evaluate the expression for each row? */
+static bool
+is_evaluable(RelOptInfo *base, Node *expr)
+{
+	Bitmapset  *attrs = NULL;
+	int			first;
+
+	if (contain_subplans(expr) || contain_volatile_functions(expr))
+		return false;
+	/* system columns and whole rows are not there */
+	pull_varattnos(expr, base->relid, &attrs);
+	first = bms_next_member(attrs, -1);
+	return first < 0 || first + FirstLowInvalidHeapAttributeNumber > 0;
+}
+
+/* min, max: an aggregate that is the first value in an operator's order */
+static bool
+recognise_extreme(AggItem *item)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(item->aggref->aggfnoid));
+	Oid			opr,
+				opcintype;
+	WtSortDirection direction;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	opr = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	ReleaseSysCache(tuple);
+	if (!OidIsValid(opr) || item->aggref->aggfnoid >= FirstNormalObjectId ||
+		!get_ordering_op_properties(opr, &item->opfamily, &opcintype, &direction))
+		return false;
+	item->kind = direction == WT_SORT_ASCENDS ? WT_AGG_MIN : WT_AGG_MAX;
+	item->compare = get_opfamily_proc(item->opfamily, opcintype, opcintype, BTORDER_PROC);
+	return OidIsValid(item->compare);
+}
+
+static bool
+recognise_kind(AggItem *item)
+{
+	switch (item->aggref->aggfnoid)
+	{
+		case F_COUNT_:
+			item->kind = WT_AGG_COUNT_ROWS;
+			return true;
+		case F_COUNT_ANY:
+			item->kind = WT_AGG_COUNT;
+			return true;
+		case F_SUM_INT2:
+		case F_SUM_INT4:
+			item->kind = WT_AGG_SUM_INT;
+			return true;
+		case F_SUM_INT8:
+			item->kind = WT_AGG_SUM_INT8;
+			return true;
+		case F_AVG_INT2:
+		case F_AVG_INT4:
+		case F_AVG_INT8:
+			item->kind = WT_AGG_AVG_INT;
+			return true;
+		case F_SUM_FLOAT4:
+			item->kind = WT_AGG_SUM_FLOAT4;
+			return true;
+		case F_SUM_FLOAT8:
+			item->kind = WT_AGG_SUM_FLOAT8;
+			return true;
+		case F_AVG_FLOAT4:
+		case F_AVG_FLOAT8:
+			item->kind = WT_AGG_AVG_FLOAT;
+			return true;
+		case F_SUM_NUMERIC:
+			item->kind = WT_AGG_SUM_NUMERIC;
+			return true;
+		case F_AVG_NUMERIC:
+			item->kind = WT_AGG_AVG_NUMERIC;
+			return true;
+		case F_BOOL_AND:
+		case F_EVERY:
+			item->kind = WT_AGG_BOOL_AND;
+			return true;
+		case F_BOOL_OR:
+			item->kind = WT_AGG_BOOL_OR;
+			return true;
+		default:
+			return recognise_extreme(item);
+	}
+}
+
+/* NULL: not an aggregate that the scan computes */
+static AggItem *
+recognise(RelOptInfo *base, Aggref *a)
+{
+	AggItem	   *item = palloc0(sizeof(AggItem));
+
+	item->aggref = a;
+	if (a->aggsplit != AGGSPLIT_SIMPLE || a->aggkind != AGGKIND_NORMAL || a->aggdistinct != NIL || a->aggorder != NIL ||
+		a->aggdirectargs != NIL || a->aggvariadic || a->agglevelsup != 0 || list_length(a->args) > 1 ||
+		!recognise_kind(item) || (a->args == NIL) != (item->kind == WT_AGG_COUNT_ROWS))
+		return NULL;
+	if (a->args != NIL)
+	{
+		item->arg = linitial_node(TargetEntry, a->args)->expr;
+		item->column = plain_column(base, item->arg);
+	}
+	if (!is_evaluable(base, (Node *) item->arg) || !is_evaluable(base, (Node *) a->aggfilter))
+		return NULL;
+	return item;
+}
+
+/* ------------------------------------------------------------------ groups */
+
+/*
+ * The expressions of a GROUP BY or DISTINCT as leading parts of the key, in any
+ * order, where parts that are bound to one value may be left out.  0: they are not.
+ */
+static int
+leading_parts(GroupInfo *p, List *conds, List *exprs)
+{
+	Bitmapset  *parts = NULL;
+	int			last = -1;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Var		   *var = lfirst(lc);
+		WtColumn   *c;
+
+		if (!IsA(var, Var) || plain_column(p->base, (Expr *) var) == 0)
+			return 0;
+		c = &p->t->columns[var->varattno - 1];
+		/* a digest's original is in a cell, not in the key */
+		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 || !wt_encoding_injective(c))
+			return 0;
+		parts = bms_add_member(parts, c->part);
+		last = Max(last, c->part);
+	}
+	for (int part = 0; part < last; part++)
+		if (!bms_is_member(part, parts) && !wt_part_is_single(conds, part))
+			return 0;
+	return last + 1;
+}
+
+/*
+ * What the scan must put out: group columns and aggregates, wherever the
+ * expressions have them.
+ */
+static bool
+collect_output(GroupInfo *p, List *groups, List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS))
+	{
+		Node	   *node = lfirst(lc);
+
+		if (list_member(p->output, node))
+			continue;
+		if (IsA(node, Aggref))
+		{
+			AggItem	   *item = recognise(p->base, (Aggref *) node);
+
+			if (item == NULL)
+				return false;
+			p->items = lappend(p->items, item);
+		}
+		else if (!IsA(node, Var) || !list_member(groups, node))
+			return false;
+		p->output = lappend(p->output, node);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------- loose */
+
+/*
+ * Does the first row of each group, in a scan in the one direction or the other,
+ * say all that is asked?
+ */
+static bool
+first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
+{
+	int			parts = p->t->nkeys;
+	ListCell   *lc;
+
+	*directed = false;
+	if (p->parts == 0 || (p->parts == parts && !p->t->cells_layout))
+		return false;
+	foreach(lc, p->items)
+	{
+		AggItem	   *item = lfirst(lc);
+		bool		back;
+
+		if ((item->kind != WT_AGG_MIN && item->kind != WT_AGG_MAX) || item->aggref->aggfilter != NULL ||
+			p->parts == parts || item->column != wt_part_column(p->t, p->parts)->attno ||
+			!wt_part_sorts(p->t, p->parts, item->opfamily, item->aggref->inputcollid))
+			return false;
+		back = (item->kind == WT_AGG_MAX) != wt_part_is_descending(p->t, p->parts);
+		if (*directed && back != *reverse)
+			return false;
+		*directed = true;
+		*reverse = back;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------- paths */
+
+/* Can a scan of the table with all its clauses be what an aggregate reads? */
+static bool
+is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!wt_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL || rel->rtekind != RTE_RELATION ||
+		IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) || root->parse->hasTargetSRFs ||
+		root->parse->groupingSets != NIL)
+		return false;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant || rinfo->security_level > 0 || contain_subplans((Node *) rinfo->clause))
+			return false;
+	}
+	return true;
+}
+
+/* The clauses that the plain scan leaves to the executor */
+static bool
+row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
+{
+	ForeignPath path = {.path.parent = p->base};
+	Oid			relid = planner_rt_fetch(p->base->relid, root)->relid;
+	ListCell   *lc;
+
+	path.fdw_private = list_make2(makeInteger(p->reverse), makeInteger(p->parts > 0));
+	*scan = wtGetForeignPlan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo, NULL);
+	foreach(lc, (*scan)->scan.plan.qual)
+	{
+		Bitmapset  *attrs = NULL;
+		int			first;
+
+		/* a volatile clause is evaluated once for each row here too */
+		pull_varattnos(lfirst(lc), p->base->relid, &attrs);
+		first = bms_next_member(attrs, -1);
+		if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p, WtScanPlan *s, List *groups)
+{
+	ForeignScan *scan;
+	bool		directed,
+				reverse = s->reverse,
+				enough = first_row_is_enough(p, &directed, &reverse);
+	double		ngroups,
+				rows;
+	Cost		stream,
+				loose;
+	int			npathkeys;
+
+	p->reverse = p->parts > 0 && reverse;
+	if (!row_clauses_are_evaluable(root, p, &scan))
+		return;
+	rows = ngroups = p->parts > 0 ? estimate_num_groups(root, groups, s->rows, NULL, NULL) : 1;
+	/* a row is not made a tuple, but its cells are looked at all the same */
+	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost + s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
+	if (p->parts > 0)
+		stream += s->merge;
+	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
+	/* of each group, rows are read until one meets the conditions on cells */
+	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) / Max(1, s->scanned);
+	p->loose = enough && scan->scan.plan.qual == NIL && loose < stream;
+	if (!p->loose)
+		p->reverse = p->parts > 0 && s->reverse;
+	npathkeys = p->parts > 0 && p->reverse == s->reverse ? s->npathkeys : 0;
+	if (p->having != NIL)
+		rows = clamp_row_est(rows * clauselist_selectivity(root, p->having, 0, JOIN_INNER, NULL));
+	if (p->loose)
+		stream = loose;
+	stream += ngroups * cpu_tuple_cost + target->cost.startup + rows * target->cost.per_tuple;
+	{
+		List	   *pathkeys = list_truncate(list_copy(root->query_pathkeys), npathkeys);
+		Cost		startup = p->parts > 0 ? s->startup : stream;
+		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup, stream, pathkeys,
+														 list_make1(p));
+
+		/* a worker may run it, as a whole */
+		path->path.parallel_aware = false;
+		add_path(output, (Path *) path);
+	}
+}
+
+/* GROUP BY, or aggregates of all rows */
+static void
+add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output, GroupPathExtraData *extra)
+{
+	PathTarget *target = output->reltarget;
+	GroupInfo    *p = palloc0(sizeof(GroupInfo));
+	WtScanPlan	s;
+	List	   *groups = NIL,
+			   *refs = NIL;
+	ListCell   *lc;
+	int			i = 0;
+
+	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || !wt_plan_scan(root, base, &s))
+		return;
+	p->base = base;
+	p->t = s.t;
+	foreach(lc, target->exprs)
+	{
+		Index		ref = get_pathtarget_sortgroupref(target, i++);
+
+		if (ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != NULL)
+		{
+			groups = lappend(groups, lfirst(lc));
+			refs = lappend_int(refs, (int) ref);
+		}
+	}
+	foreach(lc, root->parse->groupClause)
+		if (!list_member_int(refs, (int) lfirst_node(SortGroupClause, lc)->tleSortGroupRef))
+			return;
+	p->parts = leading_parts(p, s.conds, groups);
+	if (groups != NIL && p->parts == 0)
+		return;
+	p->having = (List *) extra->havingQual;
+	if (!collect_output(p, groups, target->exprs) || !collect_output(p, groups, p->having))
+		return;
+	add_aggregate_path(root, output, target, p, &s, groups);
+}
+
+static void
+add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
+	GroupInfo    *p = palloc0(sizeof(GroupInfo));
+	WtScanPlan	s;
+	ListCell   *lc;
+
+	if (root->parse->hasDistinctOn || root->parse->hasAggs || root->parse->groupClause != NIL ||
+		root->parse->hasWindowFuncs || target == NULL || !wt_plan_scan(root, base, &s))
+		return;
+	p->base = base;
+	p->t = s.t;
+	/* all columns of the result are in the DISTINCT */
+	foreach(lc, target->exprs)
+		if (!IsA(lfirst(lc), Var))
+			return;
+	p->parts = leading_parts(p, s.conds, target->exprs);
+	if (p->parts == 0 || !collect_output(p, target->exprs, target->exprs))
+		return;
+	add_aggregate_path(root, output, target, p, &s, target->exprs);
+}
+
+void
+wtGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
+					   void *extra)
+{
+	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) || !is_simple_scan(root, input_rel))
+		return;
+	if (stage == UPPERREL_GROUP_AGG)
+		add_grouping_path(root, input_rel, output_rel, extra);
+	else
+		add_distinct_path(root, input_rel, output_rel);
+}
+
+/* -------------------------------------------------------------------- plan */
+
+/*
+ * When no group is there without a value of the arguments, rows that have none
+ * need not be found: no family is asked whether the row exists.
+ */
+static int
+family_of_arguments(GroupInfo *p)
+{
+	int			family = -1;
+	ListCell   *lc;
+
+	if (p->parts > 0 || p->t->cells_layout)
+		return -1;
+	foreach(lc, p->items)
+	{
+		AggItem	   *item = lfirst(lc);
+		const WtColumn *c;
+
+		if (item->column == 0)
+			return -1;
+		c = &p->t->columns[item->column - 1];
+		if (c->role != WT_CELL)
+			return -1;
+		family = c->family;
+	}
+	return family;
+}
+
+static List *
+columns_of(List *tlist)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		out = lappend_int(out, IsA(expr, Var) ? ((Var *) expr)->varattno : 0);
+	}
+	return out;
+}
+
+static List *
+item_list(AggItem *item, List *tlist, List **exprs)
+{
+	Oid			where[2] = {0, 0};
+	Expr	   *parts[2] = {item->arg, item->aggref->aggfilter};
+
+	for (int i = 0; i < 2; i++)
+		if (parts[i] != NULL)
+		{
+			where[i] = (Oid) list_length(*exprs);
+			*exprs = lappend(*exprs, parts[i]);
+		}
+	return lappend_oid(lappend_oid(lappend_oid(list_make5_oid((Oid) tlist_member((Expr *) item->aggref, tlist)->resno - 1,
+															   (Oid) item->kind, (Oid) item->column, where[0], where[1]),
+											   item->arg ? exprType((Node *) item->arg) : InvalidOid),
+								   item->compare),
+					   item->aggref->inputcollid);
+}
+
+ForeignScan *
+wt_aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List *tlist)
+{
+	GroupInfo    *p = linitial(best_path->fdw_private);
+	ForeignScan *scan;
+	List	   *exprs,
+			   *items = NIL,
+			   *filters,
+			   *needed,
+			   *scan_tlist,
+			   *shape;
+	ListCell   *lc;
+	int			family = family_of_arguments(p);
+	int			nargs;
+
+	(void) row_clauses_are_evaluable(root, p, &scan);
+	if (family >= 0)
+		linitial_int((List *) list_nth(scan->fdw_private, WtPrivateFlags)) = family;
+	scan_tlist = add_to_flat_tlist(NIL, p->output);
+	nargs = list_length(scan->fdw_exprs);
+	/* place 0 stands for "none" among the items */
+	exprs = list_concat_copy(scan->fdw_exprs, scan->scan.plan.qual);
+	if (exprs == NIL)
+		exprs = list_make1(makeBoolConst(true, false));
+	shape = list_make4_int(nargs, list_length(scan->scan.plan.qual), p->parts, p->loose);
+	foreach(lc, p->items)
+		items = lappend(items, item_list(lfirst(lc), scan_tlist, &exprs));
+	/* what the engine tests, for EXPLAIN */
+	filters = list_truncate(list_copy(scan->fdw_recheck_quals), wt_flag(scan->fdw_private, WtFlagFilters));
+	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters), PVC_RECURSE_PLACEHOLDERS);
+	scan_tlist = add_to_flat_tlist(scan_tlist, needed);
+	return make_foreignscan(tlist, p->having, 0, exprs,
+							list_make5(scan->fdw_private,
+									   list_make1_oid(planner_rt_fetch(p->base->relid, root)->relid),
+									   shape, columns_of(scan_tlist), items),
+							scan_tlist, filters, NULL);
+}
+
+ForeignScan *
+wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
+					List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	if (IS_UPPER_REL(rel))
+		return wt_aggregate_plan(root, rel, best_path, tlist);
+	return wtGetForeignPlan(root, rel, relid, best_path, tlist, scan_clauses, outer_plan);
+}

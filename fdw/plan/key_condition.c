@@ -1,0 +1,1026 @@
+/*
+ * key_condition.c
+ *		WHERE clauses -> ranges of row keys.
+ *
+ * In the planner a clause is recognised (wt_conditions) as a condition on one
+ * part of the key: an operator of the type's btree family, a list, a prefix, a
+ * row comparison.  At run time, with the values at hand, each part's
+ * conditions become intervals of bytes, and the parts one after the other
+ * become ranges of keys (wt_ranges): parts bound to values first, then one
+ * part with an interval.  The same code serves the planner's estimates.
+ *
+ * Which clause may be used is a question of byte order and of collation:
+ *
+ *	- equality of text is equality of bytes under every deterministic collation;
+ *	- < and > of text are byte order only under C (or with the ~<~ operators);
+ *	- a prefix is a prefix of bytes under every deterministic collation,
+ *	  whatever the order of the collation, because the order here is bytes;
+ *	- other types have one order, and an encoding keeps it or does not.
+ *
+ * A clause with AND and OR in it becomes a disjunction of conjunctions (arms) of
+ * such conditions; so does a row comparison over parts that go in different
+ * directions: (a, b) < (x, y) is a < x OR a = x AND b < y.  One arm of each OR,
+ * with the other clauses, is a way to meet them all; the ranges are those of all
+ * ways together.  An arm that says nothing about the key makes its OR useless.
+ *
+ * What ranges cannot say, because there is a gap in the parts or an interval
+ * before them, the key filter does (skip.c): no clause on the key that its bytes
+ * tell exactly has to be tested again, but for those in too many ways.
+ *
+ * The collation that counts is the operator's input collation, not the
+ * column's.  A value that the key's encoding cannot hold (too large, negative
+ * for an unsigned one, with the delimiter in it) is no error in a WHERE clause:
+ * no row is equal to it, and in the order it is below or above all rows.
+ */
+#include "fdw/plan/key_condition.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+/* -------------------------------------------------------- what is possible */
+
+/* Also of the pseudo parts of the layout 'cells'. */
+WtColumn *
+wt_part_column(WtTable *t, int part)
+{
+	WtRole		role;
+
+	if (part < t->nkeys)
+		return wt_key_column(t, part);
+	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER :
+		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : part == WT_PART_TS(t) ? WT_CELL_TS : WT_CELL_NO;
+	for (int i = 0; i < t->natts; i++)
+		if (t->columns[i].role == role)
+			return &t->columns[i];
+	return NULL;
+}
+
+bool
+wt_part_is_descending(WtTable *t, int part)
+{
+	WtColumn   *c;
+
+	/* the newest version of a cell comes first */
+	if (part >= t->nkeys)
+		return part == WT_PART_TS(t);
+	c = wt_key_column(t, part);
+	return c->desc != (c->enc == WT_ENC_REVERSE);
+}
+
+bool
+wt_part_is_ordered(WtTable *t, int part)
+{
+	WtColumn   *c;
+
+	/* a qualifier that is not text is shown as \x..., which sorts elsewhere */
+	if (part >= t->nkeys)
+		return part == WT_PART_QUALIFIER(t) && wt_part_column(t, part)->typid == BYTEAOID;
+	c = wt_key_column(t, part);
+	return c->enc == WT_ENC_REVERSE || wt_encoding_ordered(c);
+}
+
+/* Are equal values equal bytes, and different values different bytes? */
+bool
+wt_encoding_injective(const WtColumn *c)
+{
+	switch (c->typid)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case TEXTOID:
+		case VARCHAROID:
+		case NAMEOID:
+		case BYTEAOID:
+		case OIDOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+			return true;
+		default:
+			/* 1.0 = 1.00, -0 = 0, 24 hours = 1 day: only the ordered form is canonical */
+			return c->enc == WT_ENC_ORDERED || type_is_enum(c->typid);
+	}
+}
+
+static bool
+is_digest(const WtColumn *c)
+{
+	return c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1;
+}
+
+static bool
+is_deterministic(Oid collation)
+{
+	return OidIsValid(collation) && get_collation_isdeterministic(collation);
+}
+
+/* ---------------------------------------------------- recognising clauses */
+
+typedef struct Match
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	WtTable    *t;
+	RestrictInfo *rinfo;
+} Match;
+
+/* The part that an expression stands for, or -1. */
+static int
+match_part(Match *m, Node *node)
+{
+	Var		   *var;
+	WtColumn   *c;
+
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (node == NULL || !IsA(node, Var))
+		return -1;
+	var = (Var *) node;
+	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 || var->varattno > m->t->natts)
+		return -1;
+	c = &m->t->columns[var->varattno - 1];
+	if (c->role == WT_KEY)
+		return c->part;
+	if (m->t->cells_layout && c->role == WT_CELL_FAMILY && wt_is_text(c->typid))
+		return WT_PART_FAMILY(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_QUALIFIER && (wt_is_text(c->typid) || c->typid == BYTEAOID))
+		return WT_PART_QUALIFIER(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_VERSION && wt_is_integer(c->typid))
+		return WT_PART_VERSION(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_TS)
+		return WT_PART_TS(m->t);
+	if (m->t->cells_layout && c->role == WT_CELL_NO)
+		return WT_PART_NO(m->t);
+	return -1;
+}
+
+/* Can this be computed once, before the scan begins? */
+static bool
+is_value(Match *m, Node *node)
+{
+	Relids		varnos;
+	bool		mine;
+
+	if (contain_volatile_functions(node) || contain_subplans(node))
+		return false;
+	varnos = pull_varnos(m->root, node);
+	mine = bms_is_member(m->rel->relid, varnos);
+	bms_free(varnos);
+	return !mine;
+}
+
+static WtCond *
+new_cond(Match *m, int part, WtKind kind, bool faithful)
+{
+	WtCond	   *c = palloc0(sizeof(WtCond));
+
+	c->part = part;
+	c->kind = kind;
+	c->faithful = faithful && part < m->t->nkeys;
+	c->rinfo = m->rinfo;
+	return c;
+}
+
+static WtCond *
+add_value(WtCond *c, Node *value, Oid type)
+{
+	c->values = lappend(c->values, value);
+	c->types = lappend_oid(c->types, type);
+	return c;
+}
+
+/*
+ * Does the operator (key OP value) belong to the order of the key's type, with
+ * a value that we can turn into one of the key's type?  Sets kind and the type
+ * of the value; pattern: one of the operators ~<~ that compare bytes.
+ */
+static bool
+match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
+{
+	static const WtKind kinds[] = {0, WT_COND_LT, WT_COND_LE, WT_COND_EQ, WT_COND_GE, WT_COND_GT};
+	Oid			family = lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Oid			left;
+	int			strategy;
+
+	*pattern = false;
+	if (!OidIsValid(family) || (type_is_collatable(c->typid) && !wt_is_string(c->typid)))
+		return false;
+	if (get_op_opfamily_strategy(opno, family) == 0)
+	{
+		family = TEXT_PATTERN_BTREE_FAM_OID;
+		if (!wt_is_text(c->typid) || get_op_opfamily_strategy(opno, family) == 0)
+			return false;
+		*pattern = true;
+	}
+	get_op_opfamily_properties(opno, family, false, &strategy, &left, type);
+	if (strategy < BTLessStrategyNumber || strategy > BTGreaterStrategyNumber)
+		return false;
+	*kind = kinds[strategy];
+	if (wt_is_text(c->typid))
+		return left == TEXTOID && *type == TEXTOID;
+	if (left == ANYENUMOID && type_is_enum(c->typid))
+		left = *type = c->typid;
+	if (left != c->typid)
+		return false;
+	if (*type == c->typid || (wt_is_integer(c->typid) && wt_is_integer(*type)))
+		return true;
+	if (c->typid == NAMEOID)
+		return *type == TEXTOID;
+	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
+		return *type == FLOAT4OID || *type == FLOAT8OID;
+	/* a date as a point in time */
+	if ((c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID) &&
+		(*type == DATEOID || (c->typid == TIMESTAMPTZOID && *type == TIMESTAMPOID)))
+		return true;
+	/* local time against a point in time: roughly in order */
+	if (c->typid == TIMESTAMPOID || c->typid == DATEOID)
+		return *kind != WT_COND_EQ && (*type == TIMESTAMPTZOID || *type == TIMESTAMPOID);
+	return false;
+}
+
+/* May a comparison of this kind be answered by bytes?  *faithful: exactly. */
+static bool
+comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, bool pattern, bool *faithful)
+{
+	WtColumn   *c = wt_part_column(m->t, part);
+
+	*faithful = true;
+	if (kind == WT_COND_EQ)
+	{
+		if (part < m->t->nkeys && !wt_encoding_injective(c))
+			return false;
+		if (wt_is_string(c->typid) && !pattern && !is_deterministic(collation))
+			return false;
+		*faithful = !is_digest(c);
+		return true;
+	}
+	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
+	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
+		return false;
+	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
+		return false;
+	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
+	*faithful = (type == c->typid || wt_is_string(c->typid) || wt_is_integer(c->typid) ||
+				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) && c->delimiter == 0;
+	return true;
+}
+
+static bool
+prefix_allowed(Match *m, int part, Oid collation, bool bytea)
+{
+	WtColumn   *c = wt_part_column(m->t, part);
+
+	if (part < m->t->nkeys && c->enc != WT_ENC_TEXT && c->enc != WT_ENC_BYTES && c->enc != WT_ENC_ORDERED)
+		return false;
+	if (bytea)
+		return c->typid == BYTEAOID;
+	return wt_is_string(c->typid) && is_deterministic(collation);
+}
+
+/*
+ * A beginning of the value, as far as the pattern is known to be no more than
+ * that: 'ab%', and 'ab' without a wildcard.  Otherwise the pattern has to be
+ * tested again.
+ */
+static WtCond *
+new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
+{
+	bool		faithful = part < m->t->nkeys && wt_key_column(m->t, part)->delimiter == 0;
+
+	if (kind == WT_COND_LIKE && faithful)
+	{
+		Const	   *c = (Const *) value;
+
+		faithful = IsA(value, Const);
+		if (faithful && !c->constisnull)
+		{
+			struct varlena *v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+			const char *p = VARDATA_ANY(v);
+			int			n = VARSIZE_ANY_EXHDR(v);
+			int			fixed = 0;
+
+			while (fixed < n && p[fixed] != '%' && p[fixed] != '_')
+				fixed += p[fixed] == '\\' ? 2 : 1;
+			/* beyond n: an error of LIKE's */
+			faithful = fixed <= n;
+			for (; fixed < n; fixed++)
+				faithful = faithful && p[fixed] == '%';
+		}
+	}
+	return add_value(new_cond(m, part, kind, faithful && kind != WT_COND_REGEX), value, type);
+}
+
+/* key OP value in either order; LIKE and its relatives. */
+static WtCond *
+match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
+{
+	int			part = match_part(m, left);
+	WtKind		kind;
+	Oid			type;
+	bool		pattern,
+				faithful;
+
+	if (part < 0 || !is_value(m, right))
+	{
+		opno = get_commutator(opno);
+		if (!OidIsValid(opno))
+			return NULL;
+		part = match_part(m, right);
+		if (part < 0 || !is_value(m, left))
+			return NULL;
+		right = left;
+	}
+	if (match_operator(wt_part_column(m->t, part), opno, &kind, &type, &pattern))
+	{
+		if (!comparison_allowed(m, part, kind, type, collation, pattern, &faithful))
+			return NULL;
+		return add_value(new_cond(m, part, kind, faithful), right, type);
+	}
+	/* the same digest is not the same value for certain */
+	if (part < m->t->nkeys && OidIsValid(get_negator(opno)) &&
+		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) && kind == WT_COND_EQ &&
+		comparison_allowed(m, part, kind, type, collation, pattern, &faithful) && faithful)
+		return add_value(new_cond(m, part, WT_COND_NE, true), right, type);
+	switch (get_opcode(opno))
+	{
+		case F_TEXTLIKE:
+		case F_NAMELIKE:
+			if (!prefix_allowed(m, part, collation, false))
+				return NULL;
+			return new_prefix(m, part, WT_COND_LIKE, right, TEXTOID);
+		case F_BYTEALIKE:
+			if (!prefix_allowed(m, part, collation, true))
+				return NULL;
+			return new_prefix(m, part, WT_COND_LIKE, right, BYTEAOID);
+		case F_STARTS_WITH:
+			if (!prefix_allowed(m, part, collation, false))
+				return NULL;
+			return new_prefix(m, part, WT_COND_STARTS, right, TEXTOID);
+		case F_TEXTREGEXEQ:
+		case F_NAMEREGEXEQ:
+			if (!prefix_allowed(m, part, collation, false))
+				return NULL;
+			return new_prefix(m, part, WT_COND_REGEX, right, TEXTOID);
+		default:
+			return NULL;
+	}
+}
+
+/* key = ANY (array) */
+static WtCond *
+match_any(Match *m, ScalarArrayOpExpr *saop)
+{
+	Node	   *array = lsecond(saop->args);
+	int			part = match_part(m, linitial(saop->args));
+	WtKind		kind;
+	Oid			type;
+	bool		pattern,
+				faithful;
+
+	if (!saop->useOr || part < 0 || !is_value(m, array))
+		return NULL;
+	if (!match_operator(wt_part_column(m->t, part), saop->opno, &kind, &type, &pattern) || kind != WT_COND_EQ)
+		return NULL;
+	if (!comparison_allowed(m, part, kind, type, saop->inputcollid, pattern, &faithful))
+		return NULL;
+	return add_value(new_cond(m, part, WT_COND_ANY, faithful), array, type);
+}
+
+/*
+ * (a, b, c) < (x, y, z): the leading columns that are consecutive parts of the
+ * key with one direction.  Fewer than all: the bound is inclusive, and the
+ * clause has to be tested again.
+ */
+static WtCond *
+match_row(Match *m, RowCompareExpr *rc)
+{
+	WtCond	   *cond = NULL;
+	ListCell   *l,
+			   *r,
+			   *o,
+			   *i;
+	int			n = 0;
+	bool		all = true;
+	WtKind		want = WT_COND_LT;
+
+	forfour(l, rc->largs, r, rc->rargs, o, rc->opnos, i, rc->inputcollids)
+	{
+		int			part = match_part(m, lfirst(l));
+		WtKind		kind;
+		Oid			type;
+		bool		pattern,
+					faithful;
+		WtColumn   *c;
+
+		if (part < 0 || part >= m->t->nkeys || !is_value(m, lfirst(r)))
+			all = false;
+		else
+		{
+			c = wt_key_column(m->t, part);
+			all = match_operator(c, lfirst_oid(o), &kind, &type, &pattern) && kind != WT_COND_EQ &&
+				comparison_allowed(m, part, kind, type, lfirst_oid(i), pattern, &faithful) && faithful;
+		}
+		if (all && n == 0)
+		{
+			want = kind;
+			cond = new_cond(m, part, kind, true);
+		}
+		else if (all)
+			all = part == cond->part + n && kind == want &&
+				wt_part_is_descending(m->t, part) == wt_part_is_descending(m->t, cond->part);
+		if (!all)
+			break;
+		add_value(cond, lfirst(r), type);
+		n++;
+	}
+	if (cond == NULL)
+		return NULL;
+	if (!all)
+	{
+		cond->kind = want == WT_COND_LT ? WT_COND_LE : want == WT_COND_GT ? WT_COND_GE : want;
+		cond->faithful = false;
+	}
+	return cond;
+}
+
+/* k = 1 OR k = 2 OR ...: a list, when each arm is an equality of the same part */
+static WtCond *
+match_list(Match *m, BoolExpr *b)
+{
+	WtCond	   *all = NULL;
+	ListCell   *lc;
+
+	foreach(lc, b->args)
+	{
+		Node	   *arm = lfirst(lc);
+		WtCond	   *c;
+
+		if (IsA(arm, RestrictInfo))
+			arm = (Node *) ((RestrictInfo *) arm)->clause;
+		if (!IsA(arm, OpExpr) || list_length(((OpExpr *) arm)->args) != 2)
+			return NULL;
+		c = match_op(m, ((OpExpr *) arm)->opno, ((OpExpr *) arm)->inputcollid,
+					 linitial(((OpExpr *) arm)->args), lsecond(((OpExpr *) arm)->args));
+		if (c == NULL || c->kind != WT_COND_EQ || (all != NULL && all->part != c->part))
+			return NULL;
+		if (all == NULL)
+			all = new_cond(m, c->part, WT_COND_LIST, c->faithful);
+		all->faithful &= c->faithful;
+		all->values = list_concat(all->values, c->values);
+		all->types = list_concat(all->types, c->types);
+	}
+	return all;
+}
+
+static WtCond *
+match_bool(Match *m, Node *node, bool value)
+{
+	int			part = match_part(m, node);
+
+	if (part < 0 || part >= m->t->nkeys || wt_key_column(m->t, part)->typid != BOOLOID || exprType(node) != BOOLOID)
+		return NULL;
+	return add_value(new_cond(m, part, WT_COND_EQ, true), makeBoolConst(value, false), BOOLOID);
+}
+
+static WtCond *
+match_clause(Match *m, Node *clause)
+{
+	switch (nodeTag(clause))
+	{
+		case T_OpExpr:
+			{
+				OpExpr	   *op = (OpExpr *) clause;
+
+				if (list_length(op->args) != 2)
+					return NULL;
+				return match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
+			}
+		case T_ScalarArrayOpExpr:
+			return match_any(m, (ScalarArrayOpExpr *) clause);
+		case T_FuncExpr:
+			{
+				FuncExpr   *f = (FuncExpr *) clause;
+				int			part;
+
+				if (f->funcid != F_STARTS_WITH)
+					return NULL;
+				part = match_part(m, linitial(f->args));
+				if (part < 0 || !is_value(m, lsecond(f->args)) || !prefix_allowed(m, part, f->inputcollid, false))
+					return NULL;
+				return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
+			}
+		case T_BoolExpr:
+			{
+				BoolExpr   *b = (BoolExpr *) clause;
+				Node	   *arg = linitial(b->args);
+
+				if (b->boolop == OR_EXPR)
+					return match_list(m, b);
+				if (b->boolop != NOT_EXPR)
+					return NULL;
+				if (IsA(arg, DistinctExpr))
+				{
+					/* key IS NOT DISTINCT FROM value: a key is never null */
+					DistinctExpr *d = (DistinctExpr *) arg;
+					WtCond	   *c = match_op(m, d->opno, d->inputcollid, linitial(d->args), lsecond(d->args));
+
+					return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
+				}
+				return match_bool(m, arg, false);
+			}
+		case T_NullTest:
+			{
+				NullTest   *n = (NullTest *) clause;
+				int			part = match_part(m, (Node *) n->arg);
+
+				/* the original of a digest is in a cell, which may be missing */
+				if (part < 0 || part >= m->t->nkeys || n->argisrow || is_digest(wt_key_column(m->t, part)))
+					return NULL;
+				if (n->nulltesttype == IS_NULL)
+					return new_cond(m, part, WT_COND_NEVER, true);
+				/* always true: a condition without any effect */
+				return new_cond(m, part, WT_COND_GE, true);
+			}
+		case T_BooleanTest:
+			{
+				BooleanTest *b = (BooleanTest *) clause;
+
+				/* a key is never null */
+				if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
+					return match_bool(m, (Node *) b->arg, true);
+				if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
+					return match_bool(m, (Node *) b->arg, false);
+				return NULL;
+			}
+		case T_Var:
+		case T_RelabelType:
+			return match_bool(m, clause, true);
+		default:
+			return NULL;
+	}
+}
+
+static bool
+is_trivial(const WtCond *c)
+{
+	return c->values == NIL && c->kind != WT_COND_NEVER && c->kind != WT_COND_OR;
+}
+
+/* --------------------------------------------------- clauses with AND and OR */
+
+/*
+ * A row comparison as arms: (a, b) < (x, y) is a < x OR a = x AND b < y.  Leading
+ * columns that are parts of the key, in any order and direction; fewer than all:
+ * the rows that agree in them belong to it, and are tested again.  Returns how
+ * many they are.
+ */
+static int
+expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
+{
+	List	   *equal = NIL;
+	int			n = 0,
+				total = list_length(rc->opnos);
+
+	*arms = NIL;
+	for (; n < total; n++)
+	{
+		int			part = match_part(m, list_nth(rc->largs, n));
+		Node	   *value = list_nth(rc->rargs, n);
+		Oid			collation = list_nth_oid(rc->inputcollids, n),
+					type;
+		WtKind		kind;
+		bool		pattern,
+					exact;
+
+		if (part < 0 || part >= m->t->nkeys || !is_value(m, value) ||
+			!match_operator(wt_key_column(m->t, part), list_nth_oid(rc->opnos, n), &kind, &type, &pattern) ||
+			kind == WT_COND_EQ || !comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
+			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
+			break;
+		/* the operators of <= are <=, but only the last column may be equal */
+		if (n < total - 1)
+			kind = kind == WT_COND_LT || kind == WT_COND_LE ? WT_COND_LT : WT_COND_GT;
+		*arms = lappend(*arms, lappend(list_copy(equal), add_value(new_cond(m, part, kind, true), value, type)));
+		equal = lappend(equal, add_value(new_cond(m, part, WT_COND_EQ, true), value, type));
+	}
+	*faithful = n == total;
+	if (n > 0 && n < total)
+		*arms = lappend(*arms, equal);
+	return n;
+}
+
+/* All arms of one with all of the other. */
+static List *
+multiply_arms(List *a, List *b)
+{
+	List	   *out = NIL;
+	ListCell   *x,
+			   *y;
+
+	foreach(x, a)
+		foreach(y, b)
+			out = lappend(out, list_concat_copy(lfirst(x), lfirst(y)));
+	return out;
+}
+
+/* key LIKE ANY (constant array), and other operators than =: an arm for each element */
+static bool
+expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
+{
+	Const	   *array = lsecond(saop->args);
+	Datum	   *values;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+	ArrayType  *a;
+
+	if (!saop->useOr || match_part(m, linitial(saop->args)) < 0 || !IsA(array, Const) || array->constisnull)
+		return false;
+	a = DatumGetArrayTypeP(array->constvalue);
+	get_typlenbyvalalign(ARR_ELEMTYPE(a), &len, &byval, &align);
+	deconstruct_array(a, ARR_ELEMTYPE(a), len, byval, align, &values, &nulls, &n);
+	if (n > WT_MAX_PRODUCT)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		Const	   *value = makeConst(ARR_ELEMTYPE(a), -1, array->constcollid, len, values[i], nulls[i], byval);
+		WtCond	   *c = match_op(m, saop->opno, saop->inputcollid, linitial(saop->args), (Node *) value);
+
+		if (c == NULL || c->part >= m->t->nkeys)
+			return false;
+		*faithful = *faithful && c->faithful;
+		*arms = lappend(*arms, list_make1(c));
+	}
+	return n > 0;
+}
+
+/*
+ * Any clause as arms.  false: it says nothing about the key.  *faithful is
+ * cleared when it says more than the arms do.
+ */
+static bool
+match_tree(Match *m, Node *node, List **arms, bool *faithful)
+{
+	WtCond	   *c;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RestrictInfo))
+		node = (Node *) ((RestrictInfo *) node)->clause;
+	*arms = NIL;
+	if (IsA(node, RowCompareExpr))
+	{
+		bool		all;
+		int			n = expand_row(m, (RowCompareExpr *) node, arms, &all);
+
+		c = match_row(m, (RowCompareExpr *) node);
+		if (c == NULL || list_length(c->values) < n)
+		{
+			*faithful = *faithful && all;
+			return n > 0;
+		}
+	}
+	else
+		c = match_clause(m, node);
+	if (c != NULL)
+	{
+		if (c->part >= m->t->nkeys || is_trivial(c))
+			return false;
+		*faithful = *faithful && c->faithful;
+		*arms = list_make1(list_make1(c));
+		return true;
+	}
+	if (IsA(node, ScalarArrayOpExpr))
+		return expand_any(m, (ScalarArrayOpExpr *) node, arms, faithful);
+	if (is_orclause(node))
+	{
+		foreach(lc, ((BoolExpr *) node)->args)
+		{
+			List	   *more;
+
+			if (!match_tree(m, lfirst(lc), &more, faithful) || list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
+				return false;
+			*arms = list_concat(*arms, more);
+		}
+		return true;
+	}
+	if (is_andclause(node))
+	{
+		foreach(lc, ((BoolExpr *) node)->args)
+		{
+			List	   *more;
+			bool		exact = true;
+
+			if (match_tree(m, lfirst(lc), &more, &exact) &&
+				(double) Max(1, list_length(*arms)) * list_length(more) <= WT_MAX_PRODUCT)
+				*arms = *arms == NIL ? more : multiply_arms(*arms, more);
+			else
+				exact = false;
+			*faithful = *faithful && exact;
+		}
+		return *arms != NIL;
+	}
+	return false;
+}
+
+/* A clause that is more than one condition; NULL: it says nothing. */
+static WtCond *
+match_arms(Match *m, Node *clause)
+{
+	bool		faithful = true;
+	List	   *arms;
+	WtCond	   *out;
+	ListCell   *a,
+			   *lc;
+
+	if (!match_tree(m, clause, &arms, &faithful))
+		return NULL;
+	out = new_cond(m, 0, WT_COND_OR, faithful);
+	out->arms = arms;
+	out->part = m->t->nkeys;
+	foreach(a, arms)
+		foreach(lc, (List *) lfirst(a))
+			out->part = Min(out->part, ((WtCond *) lfirst(lc))->part);
+	out->faithful = faithful;
+	return out;
+}
+
+/*
+ * What the clauses say about the key, one entry for each clause that says
+ * something.  A condition without values (IS NOT NULL) restricts nothing.
+ */
+List *
+wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
+{
+	List	   *conds = NIL;
+	ListCell   *lc;
+	double		ways = 1;
+	Match		m = {root, rel, t, NULL};
+
+	if (!wt_enable_pushdown)
+		return NIL;
+	foreach(lc, rinfos)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		WtCond	   *c;
+
+		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel))
+			continue;
+		m.rinfo = rinfo;
+		c = IsA(rinfo->clause, RowCompareExpr) ? NULL : match_clause(&m, (Node *) rinfo->clause);
+		if (c == NULL)
+			c = match_arms(&m, (Node *) rinfo->clause);
+		if (c == NULL)
+			continue;
+		if (c->kind == WT_COND_OR && list_length(c->arms) == 1 && list_length(linitial(c->arms)) == 1)
+			c = linitial(linitial(c->arms));
+		if (c->kind == WT_COND_OR)
+		{
+			if (ways * list_length(c->arms) > WT_MAX_PRODUCT)
+				continue;
+			ways *= list_length(c->arms);
+		}
+		conds = lappend(conds, c);
+	}
+	return conds;
+}
+
+/* How many values a list has, as far as that is known. */
+static double
+list_size(const WtCond *c)
+{
+	Node	   *array = linitial(c->values);
+
+	if (c->kind == WT_COND_LIST)
+		return list_length(c->values);
+	if (IsA(array, Const) && !((Const *) array)->constisnull)
+	{
+		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
+
+		return ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+	}
+	return WT_MAX_PRODUCT;
+}
+
+/*
+ * One way: which of its conditions are in the ranges, those up to the first part
+ * that is not bound to values; they need not be tested again.  What comes behind
+ * is for the filter, if there is one.  Returns how many leading parts are bound.
+ */
+static int
+choose_way(WtTable *t, List *conds, bool filter)
+{
+	bool		exact = true,
+				go_on = true;
+	int			lists = 0,
+				bound = 0;
+	double		product = 1;
+	ListCell   *lc;
+
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		bool		single = false,
+					list = false,
+					range = false,
+					pattern = false;
+
+		foreach(lc, conds)
+		{
+			WtCond	   *c = lfirst(lc);
+
+			if (c->part != part || c->kind == WT_COND_NEVER || is_trivial(c))
+				continue;
+			if (c->kind == WT_COND_EQ)
+				single = true;
+			else if (wt_is_equality(c->kind))
+			{
+				list = true;
+				product *= list_size(c);
+			}
+			else
+				range = true;
+			pattern |= c->kind == WT_COND_LIKE;
+		}
+		/* a product of lists is not multiplied out when it is too large */
+		if (list && !single && ++lists > 1 && product > WT_MAX_PRODUCT)
+			exact = false;
+		foreach(lc, conds)
+		{
+			WtCond	   *c = lfirst(lc);
+
+			if (c->part != part || c->kind == WT_COND_NEVER || is_trivial(c))
+				continue;
+			c->ranged = c->ranged || go_on;
+			c->exact = c->exact && c->faithful && (filter || (go_on && exact));
+		}
+		if ((single || list) && bound == part)
+			bound++;
+		/* an interval inside of a value (a row comparison) ends the chain at run time */
+		if (!(single || list) || range)
+			exact = false;
+		/* a pattern may turn out to be a plain value */
+		go_on = go_on && (single || list || pattern);
+	}
+	return bound;
+}
+
+/* All ways to take one arm of each OR in ors from the given one on. */
+static int
+choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
+{
+	int			bound = t->nkeys;
+	ListCell   *lc;
+
+	if (which == list_length(ors))
+		return choose_way(t, conds, filter);
+	foreach(lc, ((WtCond *) list_nth(ors, which))->arms)
+	{
+		List	   *both = list_concat_copy(conds, lfirst(lc));
+
+		bound = Min(bound, choose_ways(t, ors, which + 1, both, filter));
+		list_free(both);
+	}
+	return bound;
+}
+
+static void
+reset_cond(WtTable *t, WtCond *c)
+{
+	c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
+	c->ranged = c->used;
+	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || is_trivial(c);
+}
+
+/*
+ * Which conditions take part in the ranges, which in the key filter, and which
+ * of them need not be tested again.
+ */
+int
+wt_conditions_choose(WtTable *t, List *conds)
+{
+	List	   *ors = NIL,
+			   *others = NIL;
+	double		ways = 1;
+	bool		filter;
+	int			bound;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		reset_cond(t, c);
+		if (c->kind != WT_COND_OR)
+		{
+			others = lappend(others, c);
+			continue;
+		}
+		foreach(a, c->arms)
+			foreach(m, (List *) lfirst(a))
+				reset_cond(t, lfirst(m));
+		ors = lappend(ors, c);
+		ways *= list_length(c->arms);
+	}
+	filter = ways <= WT_MAX_ALTERNATIVES;
+	bound = choose_ways(t, ors, 0, others, filter);
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind == WT_COND_OR)
+		{
+			c->exact = c->faithful;
+			foreach(a, c->arms)
+				foreach(m, (List *) lfirst(a))
+				{
+					c->ranged = c->ranged || ((WtCond *) lfirst(m))->ranged;
+					c->exact = c->exact && ((WtCond *) lfirst(m))->exact;
+				}
+		}
+		if (c->part < t->nkeys && !is_trivial(c))
+			c->used = c->used || c->ranged || filter;
+	}
+	return bound;
+}
+
+static WtFlat *
+new_flat(WtCond *c, WtCond *clause, int number, int arm)
+{
+	WtFlat	   *f = palloc(sizeof(WtFlat));
+
+	f->c = c;
+	f->clause = clause;
+	f->number = number;
+	f->arm = arm;
+	return f;
+}
+
+List *
+wt_conditions_flat(List *conds, bool ranged)
+{
+	List	   *out = NIL;
+	int			number = 0;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && !is_trivial(c))
+			out = lappend(out, new_flat(c, c, 0, 0));
+	}
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+		int			arm = 0;
+
+		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
+			continue;
+		number++;
+		foreach(a, c->arms)
+		{
+			foreach(m, (List *) lfirst(a))
+				out = lappend(out, new_flat(lfirst(m), c, number, arm));
+			arm++;
+		}
+	}
+	return out;
+}
+
+bool
+wt_part_is_single(List *conds, int part)
+{
+	ListCell   *lc;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->part == part && c->kind == WT_COND_EQ)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,840 @@
+/*
+ * reader.c
+ *		The engine's cells become SQL rows.
+ *
+ * The row reader knows which cells a set of columns needs and puts a row
+ * together from them; scans, the functions and UPDATE share it.
+ *
+ * Existence.  With existence 'any' a row is there when any family has a live
+ * cell of it, whatever is projected.  So each family of the engine's table that
+ * is not read as a whole is asked for existence beside the columns wanted of
+ * it, unless the planner found a family in which every row of the result must
+ * have a cell.
+ */
+#include "fdw/row/reader.h"
+#include "fdw/row/map.h"
+#include "fdw/row/cell_read.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+static wide_bytes
+column_qual(const WtColumn *c)
+{
+	return (wide_bytes) {c->qual ? c->qual : (const uint8 *) "", c->qual_len};
+}
+
+/* Does the column show a cell: its value or its timestamp, or a key's original? */
+static bool
+is_of_cell(const WtColumn *c)
+{
+	return c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF || c->role == WT_KEY);
+}
+
+static int
+mapped_cmp(const void *a, const void *b)
+{
+	return wt_bytes_cmp(((const WtMappedCell *) a)->qual, ((const WtMappedCell *) b)->qual);
+}
+
+/* The mapped qualifiers of a family; all of them, or only those of wanted attributes. */
+static void
+collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
+{
+	WtTable    *t = r->t;
+	int			n = 0;
+
+	rf->mapped = palloc0(sizeof(WtMappedCell) * Max(1, t->natts));
+	for (int a = 0; a < t->natts; a++)
+	{
+		WtColumn   *c = &t->columns[a];
+		WtMappedCell *m = NULL;
+
+		if (!is_of_cell(c) || c->family != rf->family || !(all || r->wanted[a]))
+			continue;
+		for (int i = 0; i < n && m == NULL; i++)
+			if (wt_bytes_cmp(rf->mapped[i].qual, column_qual(c)) == 0)
+				m = &rf->mapped[i];
+		if (m == NULL)
+		{
+			m = &rf->mapped[n++];
+			m->qual = column_qual(c);
+		}
+		if (r->wanted[a])
+		{
+			WtTarget	   *target = palloc(sizeof(WtTarget));
+
+			target->att = a;
+			target->column = c;
+			target->width = wt_integer_width(c);
+			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) && c->enc == WT_ENC_TEXT;
+			if (c->role == WT_KEY)
+			{
+				/* the original of a digest is stored as the text it is */
+				WtColumn   *original = palloc(sizeof(WtColumn));
+
+				*original = *c;
+				original->enc = WT_ENC_TEXT;
+				target->column = original;
+			}
+			target->next = m->targets;
+			m->targets = target;
+		}
+	}
+	rf->nmapped = n;
+	if (n > 1)
+		qsort(rf->mapped, n, sizeof(WtMappedCell), mapped_cmp);
+}
+
+static void
+collect_maps(WtRowReader *r, WtReadFamily *rf)
+{
+	rf->maps = palloc(sizeof(int) * Max(1, r->t->natts));
+	rf->nmaps = 0;
+	for (int a = 0; a < r->t->natts; a++)
+		if (r->wanted[a] && r->t->columns[a].role == WT_MAP && r->t->columns[a].family == rf->family)
+			rf->maps[rf->nmaps++] = a;
+}
+
+/* A family of which the wanted columns are read: false when nothing is wanted of it. */
+static bool
+read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf, WtReadFamily *rf)
+{
+	WtColumn   *map;
+	wide_bytes *quals;
+
+	memset(sf, 0, sizeof(*sf));
+	memset(rf, 0, sizeof(*rf));
+	rf->family = family;
+	sf->id = id;
+	sf->max_versions = 1;
+	collect_maps(r, rf);
+	collect_mapped(r, rf, false);
+	if (rf->nmaps == 0)
+	{
+		if (rf->nmapped == 0)
+			return false;
+		sf->want = WIDE_WANT_COLUMNS;
+		quals = palloc(sizeof(wide_bytes) * rf->nmapped);
+		for (int i = 0; i < rf->nmapped; i++)
+			quals[i] = rf->mapped[i].qual;
+		sf->quals = quals;
+		sf->nquals = rf->nmapped;
+		return true;
+	}
+	sf->want = WIDE_WANT_ALL;
+	map = &r->t->columns[rf->maps[0]];
+	if (rf->nmaps == 1 && rf->nmapped == 0 && map->qual_len > 0)
+	{
+		StringInfoData end;
+
+		initStringInfo(&end);
+		quals = palloc0(sizeof(wide_bytes) * 2);
+		quals[0] = column_qual(map);
+		if (wt_prefix_end(map->qual, map->qual_len, &end))
+			quals[1] = wt_bytes_of(&end);
+		sf->want = WIDE_WANT_RANGE;
+		sf->quals = quals;
+		sf->nquals = 2;
+	}
+	collect_mapped(r, rf, true);
+	return true;
+}
+
+static void
+add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
+{
+	memset(sf, 0, sizeof(*sf));
+	memset(rf, 0, sizeof(*rf));
+	rf->family = -1;
+	sf->id = id;
+	sf->want = WIDE_WANT_EXISTS;
+}
+
+#define SPARE_FAMILIES	2		/* entries that predicates may add before the lists grow */
+
+/* Room for n entries of the specification, and some more. */
+static wide_scan_family *
+make_room(WtRowReader *r, int n)
+{
+	r->families_cap = n + SPARE_FAMILIES;
+	r->families = palloc(sizeof(WtReadFamily) * r->families_cap);
+	return palloc(sizeof(wide_scan_family) * r->families_cap);
+}
+
+/* Layout rows: which families, and what of them. */
+static wide_scan_family *
+choose_families(WtRowReader *r, WtEngine *e, int strict_family)
+{
+	WtTable    *t = r->t;
+	wide_scan_family *fams = make_room(r, t->nfamilies + e->nall);
+	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL};	/* by index into e->all */
+	int			n = 0;
+
+	for (int f = 0; f < t->nfamilies; f++)
+	{
+		if (e->families[f] == 0 || !read_family(r, f, e->families[f], &fams[n], &r->families[n]))
+			continue;
+		for (int i = 0; i < e->nall; i++)
+			if (e->all[i] == e->families[f])
+				read[i] = &fams[n];
+		n++;
+	}
+	if (strict_family < 0 || e->families[strict_family] == 0)
+	{
+		bool		any = n > 0;
+
+		for (int i = 0; i < e->nall; i++)
+		{
+			/* HBase's meaning: only the families that are read, or the first one */
+			if (t->existence_projected && !(any ? read[i] != NULL : e->all[i] == e->families[0]))
+				continue;
+			if (read[i] != NULL)
+				read[i]->any_exists = true;
+			else
+			{
+				add_existence(&fams[n], &r->families[n], e->all[i]);
+				n++;
+			}
+		}
+	}
+	r->nfamilies = n;
+	return fams;
+}
+
+/* Does one of the intervals hold the bytes? */
+static bool
+in_intervals(const WtInterval *iv, int n, wide_bytes b)
+{
+	for (int i = 0; i < n; i++)
+		if (wt_bytes_cmp(iv[i].lo, b) <= 0 && (iv[i].inf || wt_bytes_cmp(b, iv[i].hi) < 0))
+			return true;
+	return false;
+}
+
+static int
+family_name_cmp(const void *a, const void *b)
+{
+	return strcmp(((const wide_family *) a)->name, ((const wide_family *) b)->name);
+}
+
+/* Layout cells: all families and qualifiers that the conditions leave. */
+static wide_scan_family *
+choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args)
+{
+	wide_scan_family *fams;
+	WtInterval *families,
+			   *quals;
+	int			nf,
+				nq;
+	bool		some_families = wt_part_intervals(r->t, tests, ntests, args, WT_PART_FAMILY(r->t), &families, &nf);
+	bool		some_quals = wt_part_intervals(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
+	int			nall;
+	wide_family *all = wt_families(e, &nall);
+	int			versions = wt_count_limit(tests, ntests, args, WT_PART_VERSION(r->t));
+	int			n = 0;
+
+	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
+	/* plan.c counts on the order of their names */
+	qsort(all, nall, sizeof(wide_family), family_name_cmp);
+	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
+	{
+		wide_scan_family *sf = &fams[n];
+		WtReadFamily *rf = &r->families[n];
+		wide_bytes *want;
+
+		if (some_families && !in_intervals(families, nf, (wide_bytes) {(const uint8 *) all[i].name, strlen(all[i].name)}))
+			continue;
+		if (some_quals && nq == 0)
+			continue;
+		memset(sf, 0, sizeof(*sf));
+		memset(rf, 0, sizeof(*rf));
+		rf->family = -1;
+		rf->name = all[i].name;
+		sf->id = all[i].id;
+		sf->max_versions = versions;
+		n++;
+		if (!some_quals)
+		{
+			sf->want = WIDE_WANT_ALL;
+			continue;
+		}
+		want = palloc0(sizeof(wide_bytes) * Max(2, nq));
+		sf->quals = want;
+		if (quals[0].point)
+		{
+			sf->want = WIDE_WANT_COLUMNS;
+			sf->nquals = nq;
+			rf->nmapped = nq;
+			rf->mapped = palloc0(sizeof(WtMappedCell) * nq);
+			for (int q = 0; q < nq; q++)
+				rf->mapped[q].qual = want[q] = quals[q].lo;
+		}
+		else
+		{
+			sf->want = WIDE_WANT_RANGE;
+			sf->nquals = 2;
+			want[0] = quals[0].lo;
+			if (!quals[0].inf)
+				want[1] = quals[0].hi;
+		}
+	}
+	r->nfamilies = n;
+	return fams;
+}
+
+WtRowReader *
+wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
+			const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
+{
+	WtRowReader *r = palloc0(sizeof(WtRowReader));
+	wide_scan_family *fams = NULL;
+
+	r->t = t;
+	r->cxt = CurrentMemoryContext;
+	r->wanted = palloc0(sizeof(bool) * Max(1, t->natts));
+	r->need_part = palloc0(sizeof(bool) * t->nkeys);
+	r->part_values = palloc0(sizeof(Datum) * t->nkeys);
+	r->part_nulls = palloc0(sizeof(bool) * t->nkeys);
+	r->maps = palloc0(sizeof(JsonbParseState *) * Max(1, t->natts));
+	initStringInfo(&r->key);
+	for (int a = 0; a < t->natts; a++)
+	{
+		r->wanted[a] = (columns == NULL || columns[a]) && t->columns[a].role != WT_DROPPED;
+		if (r->wanted[a] && t->columns[a].role == WT_KEY)
+			r->need_part[t->columns[a].part] = true;
+	}
+	if (t->cells_layout)
+	{
+		WtTimes		times = wt_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
+
+		if (times != WT_TIMES_NONE)
+			fams = choose_cells(r, e, tests, ntests, args);
+		else
+			fams = make_room(r, 0);
+		if (times != WT_TIMES_SOME)
+			spec->show_min = spec->show_max = 0;
+		spec->row_limit = (uint32_t) wt_count_limit(tests, ntests, args, WT_PART_NO(t));
+	}
+	else
+		fams = choose_families(r, e, strict_family);
+	spec->families = fams;
+	spec->nfamilies = r->nfamilies;
+	return r;
+}
+
+int
+wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
+{
+	for (int i = 0; i < spec->nfamilies; i++)
+		if (spec->families[i].id == id)
+			return i;
+	return wt_reader_add(r, spec, id);
+}
+
+int
+wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
+{
+	wide_scan_family *fams = (wide_scan_family *) spec->families;
+	int			n = spec->nfamilies;
+
+	if (n == r->families_cap)
+	{
+		r->families_cap *= 2;
+		r->families = repalloc(r->families, sizeof(WtReadFamily) * r->families_cap);
+		spec->families = fams = repalloc(fams, sizeof(wide_scan_family) * r->families_cap);
+	}
+	add_existence(&fams[n], &r->families[n], id);
+	fams[n].want = WIDE_WANT_COLUMNS;
+	spec->nfamilies = r->nfamilies = n + 1;
+	return n;
+}
+
+WtRowReader *
+wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec)
+{
+	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
+}
+
+/* ---------------------------------------------------------------- source */
+
+static int
+head_cmp(Datum a, Datum b, void *arg)
+{
+	WtSource	   *s = arg;
+	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
+				y = s->heads[DatumGetInt32(b)].key;
+	int			c;
+
+	/* the salt is not part of the order */
+	x.data++, x.len--;
+	y.data++, y.len--;
+	c = wt_bytes_cmp(x, y);
+	/* binaryheap has the largest on top */
+	return s->reverse ? c : -c;
+}
+
+void
+wt_source_merge(WtSource *s)
+{
+	s->merge = true;
+	s->heads = palloc0(sizeof(wide_row) * s->n);
+	s->heap = binaryheap_allocate(s->n, head_cmp, s);
+}
+
+/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
+static bool
+next_head(WtSource *s, int i)
+{
+	if (!wt_scan_next(s->scans[i], &s->heads[i]))
+		return false;
+	wt_scan_keep(s->scans[i], &s->heads[i]);
+	return true;
+}
+
+bool
+wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
+{
+	if (!s->merge)
+	{
+		for (; s->last < s->n; s->last++)
+		{
+			if (s->last < 0)
+				continue;
+			if (wt_scan_next(s->scans[s->last], row))
+			{
+				*from = s->scans[s->last];
+				return true;
+			}
+		}
+		return false;
+	}
+	if (!s->started)
+	{
+		binaryheap_reset(s->heap);
+		for (int i = 0; i < s->n; i++)
+			if (next_head(s, i))
+				binaryheap_add_unordered(s->heap, Int32GetDatum(i));
+		binaryheap_build(s->heap);
+		s->started = true;
+	}
+	else if (s->last >= 0)
+	{
+		/* only now: what was handed out lived in the scan's memory */
+		if (next_head(s, s->last))
+			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
+		else
+			(void) binaryheap_remove_first(s->heap);
+	}
+	if (binaryheap_empty(s->heap))
+	{
+		s->last = -1;
+		return false;
+	}
+	s->last = DatumGetInt32(binaryheap_first(s->heap));
+	*row = s->heads[s->last];
+	*from = s->scans[s->last];
+	wt_scan_keep(*from, NULL);
+	return true;
+}
+
+/* -------------------------------------------------------------- one row */
+
+/* A cell's timestamp as the column has it; beyond PostgreSQL's range: infinity. */
+static Datum
+timestamp_datum(const WtColumn *c, int64 ts)
+{
+	TimestampTz t;
+
+	if (c->typid != TIMESTAMPTZOID)
+		return Int64GetDatum(ts);
+	if (pg_sub_s64_overflow(ts, WT_EPOCH_DIFF, &t) || t < MIN_TIMESTAMP)
+		t = DT_NOBEGIN;
+	else if (!IS_VALID_TIMESTAMP(t))
+		t = DT_NOEND;
+	return TimestampTzGetDatum(t);
+}
+
+static void
+json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show) (wide_bytes))
+{
+	v->type = jbvString;
+	if (!wt_bytes_are_text(data, len))
+	{
+		v->val.string.val = show((wide_bytes) {data, len});
+		v->val.string.len = strlen(v->val.string.val);
+		return;
+	}
+	v->val.string.val = copy ? pnstrdup((const char *) data, len) : (char *) data;
+	v->val.string.len = len;
+}
+
+static bool
+has_prefix(const WtColumn *map, wide_bytes q)
+{
+	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
+}
+
+bool
+wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
+{
+	if (!has_prefix(map, qualifier))
+		return false;
+	for (int i = 0; i < t->natts; i++)
+	{
+		const WtColumn *o = &t->columns[i];
+
+		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
+			return false;
+	}
+	return true;
+}
+
+static void
+add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
+{
+	for (int i = 0; i < rf->nmaps; i++)
+	{
+		int			a = rf->maps[i];
+		const WtColumn *c = &r->t->columns[a];
+		JsonbValue	v;
+
+		if (!wt_map_shows(r->t, c, cell->qualifier))
+			continue;
+		if (r->maps[a] == NULL)
+			(void) pushJsonbValue(&r->maps[a], WJB_BEGIN_OBJECT, NULL);
+		json_string(&v, cell->qualifier.data + c->qual_len, cell->qualifier.len - c->qual_len, copy,
+					wt_qualifier_show);
+		(void) pushJsonbValue(&r->maps[a], WJB_KEY, &v);
+		json_string(&v, cell->value.data, cell->value.len, copy, wt_bytes_show);
+		(void) pushJsonbValue(&r->maps[a], WJB_VALUE, &v);
+	}
+}
+
+WtWidth
+wt_integer_width(const WtColumn *c)
+{
+	WtWidth		w = {0, 0};
+	int			bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
+
+	if (c->role != WT_CELL || bytes == 0 ||
+		(c->enc != WT_ENC_BINARY && c->enc != WT_ENC_ORDERED && c->enc != WT_ENC_COUNTER))
+		return w;
+	w.bytes = bytes;
+	if (c->enc == WT_ENC_ORDERED)
+		w.flip = UINT64CONST(1) << (bytes * 8 - 1);
+	return w;
+}
+
+/* Copies; false: some bytes are 0 or not ASCII. */
+static inline bool
+copy_ascii(char *to, const uint8 *p, size_t n)
+{
+	const uint64 ones = UINT64CONST(0x0101010101010101);
+	uint64		bad = 0;
+	size_t		i = 0;
+
+	for (; i + 8 <= n; i += 8)
+	{
+		uint64		x;
+
+		memcpy(&x, p + i, 8);
+		memcpy(to + i, &x, 8);
+		/* of a byte that is 0 the difference has the highest bit, in spite of what it borrows */
+		bad |= x | (x - ones);
+	}
+	for (; i < n; i++)
+	{
+		to[i] = (char) p[i];
+		bad |= p[i] | (uint8) (p[i] - 1);
+	}
+	return (bad & (ones << 7)) == 0;
+}
+
+/* A text that is ASCII, in memory that all texts of the row share. */
+static inline bool
+ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
+{
+	size_t		size = MAXALIGN(v.len + VARHDRSZ);
+	char	   *t;
+
+	if (unlikely(r->room_left < size))
+	{
+		r->room_left = Max(size, 256);
+		r->room = palloc(r->room_left);
+	}
+	t = r->room;
+	if (!copy_ascii(VARDATA(t), v.data, v.len))
+		return false;
+	SET_VARSIZE(t, v.len + VARHDRSZ);
+	*value = PointerGetDatum(t);
+	r->room += size;
+	r->room_left -= size;
+	return true;
+}
+
+static inline void
+set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell, Datum *values, bool *nulls)
+{
+	int64		integer;
+
+	for (; target != NULL; target = target->next)
+	{
+		if (r->floors != NULL)
+		{
+			r->floors[target->att] = cell->ts;
+			if (r->bare[target->att])
+				continue;
+		}
+		if (target->column->role == WT_TIMESTAMP_OF)
+			values[target->att] = timestamp_datum(target->column, cell->ts);
+		else if (target->width.bytes > 0 && wt_read_integer(&target->width, cell->value, &integer))
+			values[target->att] = wt_integer_datum(target->column->typid, integer);
+		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
+			values[target->att] = wt_decode(target->column, r->t, key, cell->value.data, cell->value.len);
+		nulls[target->att] = false;
+	}
+}
+
+/* What tells this version of the row from another one. */
+static void
+add_to_print(WtRowReader *r, const wide_cell *cell)
+{
+	uint32		h = hash_bytes((const unsigned char *) &cell->seq, sizeof(cell->seq));
+
+	h = hash_combine(h, (uint32) cell->family);
+	h = hash_combine(h, (uint32) cell->column);
+	if (cell->qualifier.len > 0)
+		h = hash_combine(h, hash_bytes(cell->qualifier.data, cell->qualifier.len));
+	/* the transaction's own cells have no timestamp yet */
+	if (cell->seq != 0)
+		h = hash_combine(h, hash_bytes((const unsigned char *) &cell->ts, sizeof(cell->ts)));
+	else
+		r->own++;
+	/* a sum: what is tested comes first, so that two scans need not have the cells in one order */
+	r->print += murmurhash32(h);
+}
+
+static void
+decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values, bool *nulls)
+{
+	WtReadFamily *rf = &r->families[cell->family];
+	WtMappedCell	sought,
+			   *m;
+
+	if (cell->column >= 0)
+	{
+		set_targets(r, rf->mapped[cell->column].targets, key, cell, values, nulls);
+		return;
+	}
+	sought.qual = cell->qualifier;
+	m = rf->nmapped == 0 ? NULL : bsearch(&sought, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
+	if (m != NULL)
+		set_targets(r, m->targets, key, cell, values, nulls);
+	else
+		add_to_maps(r, rf, cell, copy);
+}
+
+static void
+keep_key(WtRowReader *r, wide_bytes key)
+{
+	resetStringInfo(&r->key);
+	appendBinaryStringInfo(&r->key, (const char *) key.data, key.len);
+}
+
+static bool
+decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
+{
+	WtTable    *t = r->t;
+
+	/* which keys are skipped must not depend on what is projected */
+	if (!wt_key_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
+	{
+		r->bad_keys++;
+		return false;
+	}
+	for (int p = 0; p < t->nkeys; p++)
+	{
+		int			a = t->keys[p];
+
+		if (r->wanted[a])
+		{
+			values[a] = r->part_values[p];
+			nulls[a] = r->part_nulls[p];
+		}
+	}
+	return true;
+}
+
+/* Layout rows: the next row, from all its parts. */
+static bool
+next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+{
+	WtTable    *t = r->t;
+	wide_row	row;
+	WtScan	   *from;
+	bool		good;
+
+	do
+	{
+		if (!wt_source_next(s, &row, &from))
+			return false;
+		memset(nulls, true, sizeof(bool) * t->natts);
+		*max_seq = 0;
+		r->print = 0;
+		r->own = 0;
+		for (int a = 0; r->floors != NULL && a < t->natts; a++)
+			r->floors[a] = PG_INT64_MIN;
+		r->unsure = row.unsure;
+		if (r->track || row.unsure)
+			keep_key(r, row.key);
+		good = decode_key(r, row.key, values, nulls);
+		for (;;)
+		{
+			for (int i = 0; i < row.ncells && good; i++)
+			{
+				*max_seq = Max(*max_seq, row.cells[i].seq);
+				if (r->track)
+					add_to_print(r, &row.cells[i]);
+				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
+			}
+			if (!row.more)
+				break;
+			/* the engine does not look within a row */
+			CHECK_FOR_INTERRUPTS();
+			if (!wt_scan_next(from, &row))
+				break;
+		}
+	} while (!good);
+	r->at = row.key;
+	for (int f = 0; f < r->nfamilies; f++)
+		for (int i = 0; i < r->families[f].nmaps; i++)
+		{
+			int			a = r->families[f].maps[i];
+
+			if (r->maps[a] == NULL)
+				continue;
+			values[a] = JsonbPGetDatum(JsonbValueToJsonb(wt_map_end(&r->maps[a])));
+			nulls[a] = false;
+			r->maps[a] = NULL;
+		}
+	return true;
+}
+
+wide_bytes
+wt_reader_qual(const WtRowReader *r, const wide_cell *cell)
+{
+	return cell->column >= 0 ? r->families[cell->family].mapped[cell->column].qual : cell->qualifier;
+}
+
+/* Layout cells: one SQL row for each version of each cell. */
+static bool
+next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+{
+	WtTable    *t = r->t;
+	const wide_cell *cell;
+	WtReadFamily *rf;
+	wide_bytes	qual;
+
+	for (;;)
+	{
+		while (r->row_scan == NULL || r->next_cell >= r->row.ncells)
+		{
+			if (r->row_scan != NULL && r->row.more)
+			{
+				r->row_before += r->row.ncells;
+				if (!wt_scan_next(r->row_scan, &r->row))
+					r->row_scan = NULL;
+			}
+			else if (!wt_source_next(s, &r->row, &r->row_scan))
+			{
+				r->row_scan = NULL;
+				return false;
+			}
+			else
+				r->row_before = 0;
+			r->next_cell = 0;
+		}
+		memset(nulls, true, sizeof(bool) * t->natts);
+		if (decode_key(r, r->row.key, values, nulls))
+			break;
+		r->next_cell = r->row.ncells;
+	}
+	cell = r->cell = &r->row.cells[r->next_cell++];
+	wt_scan_keep(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
+	r->at = r->row.key;
+	rf = &r->families[cell->family];
+	qual = wt_reader_qual(r, cell);
+	*max_seq = cell->seq;
+	if (r->track)
+	{
+		keep_key(r, r->row.key);
+		r->print = 0;
+		r->own = 0;
+		add_to_print(r, cell);
+	}
+	for (int a = 0; a < t->natts; a++)
+	{
+		const WtColumn *c = &t->columns[a];
+
+		if (!r->wanted[a] || c->role == WT_KEY)
+			continue;
+		nulls[a] = false;
+		switch (c->role)
+		{
+			case WT_CELL_FAMILY:
+				values[a] = CStringGetTextDatum(rf->name);
+				break;
+			case WT_CELL_QUALIFIER:
+				if (c->typid == BYTEAOID || wt_bytes_are_text(qual.data, qual.len))
+					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data, qual.len));
+				else
+					values[a] = CStringGetTextDatum(wt_qualifier_show(qual));
+				break;
+			case WT_CELL_TS:
+				values[a] = timestamp_datum(c, cell->ts);
+				break;
+			case WT_CELL_VALUE:
+				/* cells of all kinds are shown as text: those that are not text as a map shows them */
+				if (wt_is_text(c->typid) && !wt_bytes_are_text(cell->value.data, cell->value.len))
+					values[a] = CStringGetTextDatum(wt_bytes_show(cell->value));
+				else
+					values[a] = wt_decode(c, t, r->row.key, cell->value.data, cell->value.len);
+				break;
+			case WT_CELL_VERSION:
+				values[a] = Int32GetDatum(cell->version + 1);
+				break;
+			case WT_CELL_NO:
+				values[a] = Int32GetDatum((int32) Min(r->row_before + r->next_cell, PG_INT32_MAX));
+				break;
+			default:
+				nulls[a] = true;
+		}
+	}
+	return true;
+}
+
+bool
+wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+{
+	/* the row before may have been in memory that is reset */
+	r->room_left = 0;
+	/* an error may have left these behind */
+	memset(r->maps, 0, sizeof(JsonbParseState *) * r->t->natts);
+	if (r->t->cells_layout)
+		return next_cell(r, s, values, nulls, max_seq);
+	return next_row(r, s, values, nulls, max_seq);
+}
+
+bool
+wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *max_seq)
+{
+	WtSource		s = {.n = 1, .scans = &scan};
+	uint64_t	seq;
+
+	return wt_reader_next(r, &s, values, nulls, max_seq ? max_seq : &seq);
+}

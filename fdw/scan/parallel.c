@@ -1,0 +1,432 @@
+/*
+ * parallel.c
+ *		Parallel plans: one snapshot for all processes, and a table dealt out
+ *		between them in chunks.
+ *
+ * Invariants
+ *	- All processes of a parallel statement read with the leader's snapshot, in
+ *	  parallel scans, in scans that every worker does as a whole, and in
+ *	  functions.  PostgreSQL's snapshot does not tell which one of the engine's
+ *	  belongs to it (commits to wide tables alone have no xid), and the wrapper is
+ *	  called with the parallel context for parallel-aware scans only.  So the
+ *	  leader puts the exported snapshot into a setting, widetable.parallel_snapshot,
+ *	  while it runs the statement: PostgreSQL gives settings to workers when it
+ *	  makes the parallel context, which is within ExecutorRun of that statement.
+ *	- No worker reads for a transaction with writes of its own, which are in the
+ *	  leader's memory: statements on wide tables do without workers then
+ *	  (xact.c), and a function that reads one in a worker of another statement
+ *	  fails.  During a parallel statement nothing can be written.
+ *	- The chunks of a parallel scan cut the space of all keys without gap or
+ *	  overlap, and each is dealt out once, in the order of the scan.  So each row
+ *	  comes from one process, and what one process delivers is in key order.
+ *	  Where the cuts are decides on balance only.
+ *
+ * Locking: an atomic counter deals; a spinlock guards the sums for EXPLAIN.
+ */
+#include "fdw/plan/aggregate_plan.h"
+#include "fdw/store/store.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+/* ------------------------------------------------------ leader's snapshot */
+
+#define SETTING		"widetable.parallel_snapshot"
+#define OWN_WRITES	"written"	/* instead of a snapshot: nobody but the leader may read */
+
+static char *setting;
+static bool announcing = false;
+
+/* Users have no business with it: it would show them another moment. */
+static bool
+check_setting(char **newval, void **extra, GucSource source)
+{
+	if (*newval == NULL || (*newval)[0] == '\0' || announcing || InitializingParallelWorker)
+		return true;
+	GUC_check_errdetail("This setting is for parallel workers.");
+	return false;
+}
+
+void
+wt_parallel_init(void)
+{
+	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.", NULL,
+							   &setting, "", PGC_USERSET,
+							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+							   check_setting, NULL, NULL);
+}
+
+static char *
+snapshot_text(const wide_snapshot *ws)
+{
+	Size		n = wide_snapshot_export(ws, NULL, 0);
+	uint8	   *bytes = palloc(n);
+	StringInfoData out;
+
+	(void) wide_snapshot_export(ws, bytes, n);
+	initStringInfo(&out);
+	for (Size i = 0; i < n; i++)
+		appendStringInfo(&out, "%02x", bytes[i]);
+	pfree(bytes);
+	return out.data;
+}
+
+int
+wt_parallel_announce(const wide_snapshot *ws)
+{
+	int			level = NewGUCNestLevel();
+
+	announcing = true;
+	PG_TRY();
+	{
+		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : OWN_WRITES, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, ERROR, false);
+	}
+	PG_FINALLY();
+	{
+		announcing = false;
+	}
+	PG_END_TRY();
+	return level;
+}
+
+void
+wt_parallel_withdraw(int level)
+{
+	AtEOXact_GUC(true, level);
+}
+
+bool
+wt_parallel_leader_wrote(void)
+{
+	return IsParallelWorker() && setting != NULL && strcmp(setting, OWN_WRITES) == 0;
+}
+
+static int
+hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+wide_snapshot *
+wt_parallel_snapshot(void)
+{
+	wide_snapshot *ws;
+	uint8	   *bytes;
+	char	   *p;
+	Size		n = 0;
+
+	if (setting == NULL || setting[0] == '\0' || wt_parallel_leader_wrote())
+		return NULL;
+	bytes = palloc(strlen(setting) / 2 + 1);
+	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
+		bytes[n++] = (uint8) (hex_digit(p[0]) << 4 | hex_digit(p[1]));
+	wt_check(wide_snapshot_import(wt_db(), bytes, n, &ws), "could not use the snapshot of the parallel statement");
+	pfree(bytes);
+	return ws;
+}
+
+/* ----------------------------------------------------------------- chunks */
+
+/*
+ * In the parallel context's memory.  Between nchunks chunks are nchunks - 1
+ * keys, ascending; key i is at ends[i - 1] .. ends[i] of the bytes that follow
+ * ends, with ends[-1] taken as 0.
+ */
+struct WtShared
+{
+	pg_atomic_uint32 next;		/* chunks dealt out; may rise beyond nchunks */
+	uint32		nchunks;
+	slock_t		mutex;			/* protects what the workers did: */
+	wide_scan_stats stats;
+	uint64		bad_keys;
+	uint32		ends[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* Chunks for each process: more of them even out what the estimates got wrong. */
+#define CHUNKS_PER_PROCESS	12
+/* Cells that a chunk should have, or its beginning costs more than it is worth. */
+#define CHUNK_CELLS			1000
+/* The table is cut in so many parts at most to find cuts within a part of it. */
+#define MAX_PARTS			2048
+
+/* Keys to cut at, while the parallel context is made. */
+typedef struct Cuts
+{
+	MemoryContext cxt;			/* of all this */
+	wide_range	within;			/* from the first range's beginning to the last one's end */
+	wide_bytes *keys;
+	int			n;
+	int			cap;
+} Cuts;
+
+/* An engine's callback may not raise an error; a cut less does no harm. */
+static wide_status
+keep_cut(void *arg, wide_bytes key)
+{
+	Cuts	   *c = arg;
+	uint8	   *copy;
+
+	if (c->n == c->cap || wt_bytes_cmp(key, c->within.lo) <= 0 ||
+		(c->within.hi.data != NULL && wt_bytes_cmp(key, c->within.hi) >= 0))
+		return WIDE_OK;
+	copy = palloc_extended(Max(1, key.len), MCXT_ALLOC_NO_OOM);
+	if (copy == NULL)
+		return WIDE_OK;
+	memcpy(copy, key.data, key.len);
+	c->keys[c->n++] = (wide_bytes) {copy, key.len};
+	return WIDE_OK;
+}
+
+static double
+cells_in(wide_family_id family, const wide_range *range)
+{
+	wide_estimate est = {0};
+
+	wt_check(wide_estimate_range(wt_db(), family, range, &est), "could not estimate");
+	return est.cells;
+}
+
+/* The family with most cells of those whose columns are read; of all, when none is. */
+static wide_family_id
+main_family(WtScanState *st, double *cells)
+{
+	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_family_id found = 0;
+
+	*cells = -1;
+	for (int a = 0; a < st->t->natts; a++)
+	{
+		int			f = st->columns[a] ? st->t->columns[a].family : -1;
+		double		has;
+
+		if (f < 0 || st->e.families[f] == 0 || st->e.families[f] == found)
+			continue;
+		has = cells_in(st->e.families[f], &whole);
+		if (has > *cells)
+		{
+			*cells = has;
+			found = st->e.families[f];
+		}
+	}
+	for (int i = 0; i < st->e.nall && (found == 0 || st->t->cells_layout); i++)
+	{
+		double		has = cells_in(st->e.all[i], &whole);
+
+		if (has > *cells)
+		{
+			*cells = has;
+			found = st->e.all[i];
+		}
+	}
+	return found;
+}
+
+/* Cut what the scan reads for so many processes. */
+static void
+find_cuts(WtScanState *st, int processes, Cuts *c)
+{
+	const WtRanges *r;
+	wide_family_id family;
+	double		all,
+				within;
+	int			want;
+
+	if (!st->exists)
+		return;
+	r = wt_scan_ranges(st);
+	Assert(r->nbuckets == 1);
+	if (r->n[0] == 0)
+		return;
+	family = main_family(st, &all);
+	if (family == 0)
+		return;
+	c->within.lo = r->ranges[0][0].lo;
+	c->within.hi = r->ranges[0][r->n[0] - 1].hi;
+	within = cells_in(family, &c->within);
+	want = (int) Max(processes, Min(within / CHUNK_CELLS, (double) processes * CHUNKS_PER_PROCESS));
+	c->cap = MAX_PARTS;
+	c->keys = palloc(sizeof(wide_bytes) * c->cap);
+	wt_check(wide_split_keys(wt_db(), family, (int) Min(MAX_PARTS, ceil(want * Max(1, all) / Max(1, Min(within, all)))),
+							 true, keep_cut, c), "could not divide the table");
+	if (c->n < want)
+		return;
+	/* every so-manieth of them */
+	for (int i = 1; i < want; i++)
+		c->keys[i - 1] = c->keys[(int) ((double) c->n * i / want)];
+	c->n = want - 1;
+}
+
+Size
+wtEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
+{
+	WtScanState *st = node->fdw_state;
+	MemoryContext cxt = AllocSetContextCreate(st->cxt, "widetable parallel scan", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	Cuts	   *c = palloc0(sizeof(Cuts));
+	Size		size;
+
+	c->cxt = cxt;
+	find_cuts(st, pcxt->nworkers + 1, c);
+	MemoryContextSwitchTo(old);
+	st->cuts = c;
+	size = offsetof(WtShared, ends) + sizeof(uint32) * c->n;
+	for (int i = 0; i < c->n; i++)
+		size += c->keys[i].len;
+	return size;
+}
+
+void
+wtInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	WtScanState *st = node->fdw_state;
+	WtShared   *shared = coordinate;
+	Cuts	   *c = st->cuts;
+	uint8	   *bytes = (uint8 *) &shared->ends[c->n];
+	uint32		at = 0;			/* MAX_PARTS keys of the greatest length fit */
+
+	pg_atomic_init_u32(&shared->next, 0);
+	SpinLockInit(&shared->mutex);
+	memset(&shared->stats, 0, sizeof(shared->stats));
+	shared->bad_keys = 0;
+	shared->nchunks = c->n + 1;
+	for (int i = 0; i < c->n; i++)
+	{
+		memcpy(bytes + at, c->keys[i].data, c->keys[i].len);
+		at += c->keys[i].len;
+		shared->ends[i] = at;
+	}
+	MemoryContextDelete(c->cxt);
+	st->cuts = NULL;
+	st->shared = shared;
+}
+
+/* The same cuts again: they are good for any parameters. */
+void
+wtReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	WtShared   *shared = coordinate;
+
+	pg_atomic_write_u32(&shared->next, 0);
+	((WtScanState *) node->fdw_state)->shared = shared;
+}
+
+void
+wtInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate)
+{
+	((WtScanState *) node->fdw_state)->shared = coordinate;
+}
+
+/* Key i between chunks. */
+static wide_bytes
+cut(const WtShared *shared, uint32 i)
+{
+	const uint8 *bytes = (const uint8 *) &shared->ends[shared->nchunks - 1];
+	uint32		from = i > 0 ? shared->ends[i - 1] : 0;
+
+	return (wide_bytes) {bytes + from, shared->ends[i] - from};
+}
+
+/*
+ * What the ranges have in the next chunk that has anything of them.  false: all
+ * is dealt out.
+ */
+bool
+wt_parallel_next(WtScanState *st)
+{
+	WtShared   *shared = st->shared;
+	const wide_range *all = st->ranges.ranges[0];
+	int			n = st->ranges.n[0];
+
+	if (st->part == NULL)
+		st->part = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, n));
+	for (;;)
+	{
+		uint32		i = pg_atomic_read_u32(&shared->next);
+		wide_bytes	lo = {(const uint8 *) "", 0},
+					hi = {NULL, 0};
+		int			from = 0,
+					to = n;
+
+		CHECK_FOR_INTERRUPTS();
+		/* not beyond the end, however often one asks */
+		if (i >= shared->nchunks)
+			return false;
+		if (!pg_atomic_compare_exchange_u32(&shared->next, &i, i + 1))
+			continue;
+		if (st->reverse)
+			i = shared->nchunks - 1 - i;
+		if (i > 0)
+			lo = cut(shared, i - 1);
+		if (i < shared->nchunks - 1)
+			hi = cut(shared, i);
+		/* the first range that ends behind lo */
+		while (from < to)
+		{
+			int			mid = from + (to - from) / 2;
+
+			if (all[mid].hi.data != NULL && wt_bytes_cmp(all[mid].hi, lo) <= 0)
+				from = mid + 1;
+			else
+				to = mid;
+		}
+		for (st->npart = 0; from < n; from++)
+		{
+			wide_range	r = all[from];
+
+			if (hi.data != NULL && wt_bytes_cmp(r.lo, hi) >= 0)
+				break;
+			if (wt_bytes_cmp(r.lo, lo) < 0)
+				r.lo = lo;
+			if (hi.data != NULL && (r.hi.data == NULL || wt_bytes_cmp(r.hi, hi) > 0))
+				r.hi = hi;
+			st->part[st->npart++] = r;
+		}
+		if (st->npart > 0)
+			return true;
+	}
+}
+
+/*
+ * The parallel context goes soon: workers leave their sums there, the leader takes
+ * them.  When the leader stops before the end (LIMIT) it is here before its
+ * workers, and their last work is not counted.
+ */
+void
+wtShutdownForeignScan(ForeignScanState *node)
+{
+	bool		plain = ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT && !wt_is_aggregate(node);
+	WtScanState *st = plain ? node->fdw_state : NULL;
+	WtShared   *shared = st != NULL ? st->shared : NULL;
+	wide_scan_stats mine;
+	uint64		bad_keys;
+
+	/* called for all scans, also those that are not parallel */
+	if (shared == NULL)
+		return;
+	st->shared = NULL;
+	st->part = NULL;
+	/* what is left of the table is not this process's to read, until a rescan */
+	st->ready = false;
+	st->over = true;
+	if (IsParallelWorker())
+		wt_scan_work(st, &mine, &bad_keys);
+	SpinLockAcquire(&shared->mutex);
+	if (IsParallelWorker())
+	{
+		wt_stats_add(&shared->stats, &mine);
+		shared->bad_keys += bad_keys;
+	}
+	else
+	{
+		wt_stats_add(&st->past, &shared->stats);
+		st->past_bad_keys += shared->bad_keys;
+	}
+	SpinLockRelease(&shared->mutex);
+}

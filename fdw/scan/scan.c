@@ -1,0 +1,569 @@
+/*
+ * scan.c
+ *		The executor's scans.
+ *
+ * A scan is a row reader (reader.c), one engine scan (or one for each salt
+ * bucket, merged by key when order is asked for), and the key ranges, which are
+ * computed when the first row is asked for and again when parameters change.
+ *
+ * Scans of UPDATE, DELETE and FOR UPDATE lock each row that passes the quals
+ * (scan_lock.c).
+ *
+ * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
+ * the key ranges in rangecxt, reset when they are computed again.
+ */
+#include "fdw/plan/aggregate_plan.h"
+#include "fdw/row/cell_read.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* ------------------------------------------------------- executor's scan */
+
+/* Layout cells, with a limit: cells that the engine hands out at a time. */
+#define MIN_ROW_CELLS	64
+#define MAX_ROW_CELLS	4096
+
+/* Digits, or nothing: atof knows locales, exponents and roundings, which is a lot of code for each statement. */
+static double
+limit_of(const char *text)
+{
+	double		limit = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		limit = limit * 10 + (*text - '0');
+	return limit;
+}
+
+WtScanState *
+wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
+{
+	WtScanState *st = palloc0(sizeof(WtScanState));
+	ListCell   *lc;
+	int			i = 0;
+
+	st->cxt = CurrentMemoryContext;
+	st->ps = ps;
+	st->t = wt_table(relid);
+	st->exists = wt_engine(st->t, false, &st->e);
+	st->tests = wt_plan_tests(private, &st->ntests);
+	st->leaves = wt_plan_leaves(private, &st->nleaves);
+	if (st->nleaves > 0)
+		initStringInfo(&st->asked);
+	st->nargs = list_length(exprs);
+	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
+	st->exprs = ExecInitExprList(exprs, ps);
+	st->fixed = true;
+	foreach(lc, exprs)
+		st->fixed = st->fixed && IsA(lfirst(lc), Const);
+	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
+		st->args[i++].type = lfirst_oid(lc);
+	st->columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
+	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
+		if (lfirst_int(lc) <= st->t->natts)
+			st->columns[lfirst_int(lc) - 1] = true;
+	st->strict = wt_flag(private, WtFlagStrictFamily);
+	st->reverse = wt_flag(private, WtFlagReverse);
+	st->ordered = wt_flag(private, WtFlagOrdered);
+	st->limit = limit_of(strVal(list_nth(private, WtPrivateLimit)));
+	st->lock = wt_flag(private, WtFlagLock);
+	/* as the snapshot: a cursor keeps what was in force when it was opened */
+	st->as_of = wt_as_of_us();
+	if (st->lock != WT_LOCK_NONE && st->as_of != PG_INT64_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
+						get_rel_name(relid)),
+				 errhint("RESET widetable.as_of.")));
+	for (int k = 0; k < st->ntests; k++)
+		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
+	st->filters = wt_key_filter_possible(st->t, st->tests, st->ntests);
+	st->keeps = keeps && wt_keep_possible(st);
+	/* otherwise when the arguments are known */
+	if (st->keeps && !st->t->cells_layout)
+		wt_keep_take(st);
+	if (st->exists && st->reused == NULL)
+		st->held = wt_snapshot_hold(ps->state->es_snapshot);
+	if (st->reused == NULL)
+		st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
+	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
+	st->rangecxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
+	return st;
+}
+
+/*
+ * In REPEATABLE READ a row that anybody has changed since is a conflict, also
+ * in columns that the statement does not read: all is read then.
+ */
+static bool
+reads_all(WtScanState *st)
+{
+	return st->lock != WT_LOCK_NONE && IsolationUsesXactSnapshot() && !st->t->cells_layout;
+}
+
+static void
+whole_families(WtRowReader *r, wide_scan_spec *spec)
+{
+	wide_scan_family *fams = (wide_scan_family *) spec->families;
+
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		if (fams[i].want == WIDE_WANT_ALL)
+			continue;
+		fams[i].want = WIDE_WANT_ALL;
+		fams[i].max_versions = 1;
+	}
+	/* by qualifier now, also of families that had a list of columns; each family once */
+	for (int i = 0, n = spec->nfamilies; i < n; i++)
+		for (int j = i + 1; j < n; j++)
+			if (fams[j].id == fams[i].id)
+			{
+				memmove(&fams[j], &fams[j + 1], sizeof(wide_scan_family) * (n - j - 1));
+				memmove(&r->families[j], &r->families[j + 1], sizeof(WtReadFamily) * (n - j - 1));
+				spec->nfamilies = r->nfamilies = --n;
+				j--;
+			}
+}
+
+WtRowReader *
+wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
+{
+	WtRowReader *r = wt_reader_make(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
+								 st->tests, st->ntests, st->args, spec);
+
+	r->track = st->lock != WT_LOCK_NONE;
+	r->floors = st->floors;
+	r->bare = st->bare;
+	if (reads_all(st))
+		whole_families(r, spec);
+	return r;
+}
+
+/* The parameters' values now, and the key ranges and predicates that follow. */
+static void
+compute_ranges(WtScanState *st, ExprContext *econtext)
+{
+	MemoryContext old;
+	ListCell   *lc;
+	int			i = 0;
+
+	MemoryContextReset(st->rangecxt);
+	old = MemoryContextSwitchTo(st->rangecxt);
+	foreach(lc, st->exprs)
+	{
+		WtArg	   *arg = &st->args[i++];
+
+		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
+		arg->known = true;
+	}
+	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
+	if (st->ranges.filter != NULL && !st->filters)
+		elog(ERROR, "unexpected conditions on later parts of the key");
+	st->key_filter.filter = st->ranges.filter;
+	wt_predicates(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
+	st->part = NULL;
+	MemoryContextSwitchTo(old);
+}
+
+/* Without order, or without salt, one engine scan reads all ranges one after the other. */
+static void
+flatten_ranges(WtScanState *st)
+{
+	WtRanges   *r = &st->ranges;
+	wide_range *all;
+	Size		total = 0,
+				n = 0;
+
+	if (r->nbuckets == 1 || st->ordered)
+		return;
+	for (int b = 0; b < r->nbuckets; b++)
+		total += r->n[b];
+	all = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, total));
+	for (int b = 0; b < r->nbuckets; b++)
+	{
+		memcpy(&all[n], r->ranges[b], sizeof(wide_range) * r->n[b]);
+		n += r->n[b];
+	}
+	r->nbuckets = 1;
+	r->n[0] = (int) n;
+	r->ranges[0] = all;
+}
+
+/* widetable.as_of */
+static void
+limit_times(WtScanState *st, wide_scan_spec *spec)
+{
+	if (st->as_of == PG_INT64_MAX)
+		return;
+	spec->ts_min = PG_INT64_MIN;
+	spec->ts_max = st->as_of + 1;
+}
+
+const WtRanges *
+wt_scan_ranges(WtScanState *st)
+{
+	compute_ranges(st, st->ps->ps_ExprContext);
+	flatten_ranges(st);
+	return &st->ranges;
+}
+
+/* What scan b is to read. */
+static const wide_range *
+ranges_of(const WtScanState *st, int b, int *n)
+{
+	*n = st->shared != NULL ? st->npart : st->ranges.n[b];
+	return st->shared != NULL ? st->part : st->ranges.ranges[b];
+}
+
+static void
+open_scans(WtScanState *st, Snapshot snapshot)
+{
+	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
+	WtSource	   *s = &st->source;
+
+	st->opens++;
+	memset(&st->spec, 0, sizeof(st->spec));
+	st->reader = wt_scan_reader(st, &st->spec);
+	st->spec.reverse = st->reverse;
+	if (st->filters)
+	{
+		st->key_filter.reverse = st->reverse;
+		st->spec.row_filter = wt_key_filter;
+		st->spec.filter_arg = &st->key_filter;
+	}
+	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
+		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
+	limit_times(st, &st->spec);
+	wt_predicates_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
+	if (st->nleaves > 0)
+		wt_predicates_print(&st->predicates, &st->asked);
+	if (st->t->cells_layout)
+	{
+		initStringInfo(&st->cells_asked);
+		if (!wt_keep_print_cells(st, &st->cells_asked))
+			st->cells_asked.data = NULL;
+		st->keeps = st->keeps && st->cells_asked.data != NULL;
+	}
+	s->n = st->ranges.nbuckets;
+	s->scans = palloc0(sizeof(WtScan *) * s->n);
+	s->reverse = st->reverse;
+	if (s->n > 1)
+		wt_source_merge(s);
+	if (st->loose != NULL)
+	{
+		st->loose->inner = st->spec.row_filter;
+		st->loose->inner_arg = st->spec.filter_arg;
+		st->spec.row_filter = wt_loose_filter;
+		st->spec.filter_follows = true;
+		st->spec.filter_arg = st->loose;
+	}
+	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
+	{
+		st->spec.ranges = ranges_of(st, b, &st->spec.nranges);
+		s->scans[b] = wt_scan_open(snapshot, &st->spec);
+	}
+	if (st->spec.nfamilies == 0)
+		s->n = 0, s->merge = false;
+	st->opened = true;
+	MemoryContextSwitchTo(old);
+}
+
+/* The same, with what wt_keep_take has found. */
+static void
+open_reused(WtScanState *st)
+{
+	WtSource   *s = &st->source;
+	WtScan	   *scan = st->reused;
+	int			n;
+	const wide_range *ranges = ranges_of(st, 0, &n);
+
+	st->opens++;
+	s->n = 1;
+	s->scans = MemoryContextAlloc(st->cxt, sizeof(WtScan *));
+	s->scans[0] = scan;
+	s->reverse = st->reverse;
+	s->merge = false;
+	st->opened = true;
+	st->reused = NULL;
+	wt_scan_reuse_ranges(scan, ranges, n);
+}
+
+void
+wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from)
+{
+	to->files_read += from->files_read;
+	to->files_skipped_key += from->files_skipped_key;
+	to->files_skipped_time += from->files_skipped_time;
+	to->files_skipped_bloom += from->files_skipped_bloom;
+	to->blocks_read += from->blocks_read;
+	to->blocks_cached += from->blocks_cached;
+	to->cells_scanned += from->cells_scanned;
+	to->cells_returned += from->cells_returned;
+	to->rows_returned += from->rows_returned;
+	to->tombstones += from->tombstones;
+	to->seeks += from->seeks;
+	to->rows_rejected += from->rows_rejected;
+}
+
+static void
+add_statistics(const WtSource *s, wide_scan_stats *out)
+{
+	for (int b = 0; b < s->n; b++)
+	{
+		wide_scan_stats one;
+
+		wt_scan_stats(s->scans[b], &one);
+		wt_stats_add(out, &one);
+	}
+}
+
+static void
+close_scans(WtScanState *st)
+{
+	wt_scan_close(st->reused);
+	st->reused = NULL;
+	add_statistics(&st->source, &st->past);
+	if (st->reader != NULL)
+		st->past_bad_keys += st->reader->bad_keys;
+	for (int b = 0; b < st->source.n; b++)
+		wt_scan_close(st->source.scans[b]);
+	wt_scan_close(st->again_scan);
+	st->again_scan = NULL;
+	st->again = NULL;
+	st->again_subid = InvalidSubTransactionId;
+	st->reader = NULL;
+	st->source.n = 0;
+	st->opened = false;
+	MemoryContextReset(st->opencxt);
+}
+
+/* Have the predicates changed since the scans were opened? */
+static bool
+asks_other_values(WtScanState *st)
+{
+	StringInfoData now;
+	bool		same;
+
+	if (st->nleaves == 0)
+		return false;
+	initStringInfo(&now);
+	wt_predicates_print(&st->predicates, &now);
+	same = wt_bytes_cmp((wide_bytes) {(const uint8 *) now.data, now.len},
+						(wide_bytes) {(const uint8 *) st->asked.data, st->asked.len}) == 0;
+	pfree(now.data);
+	return !same;
+}
+
+bool
+wt_scan_start(WtScanState *st)
+{
+	WtSource	   *s = &st->source;
+	bool		anything = false;
+
+	if (!st->exists || st->over)
+		return false;
+	if (!st->next_chunk && (!st->fixed || st->ranges.n == NULL))
+		(void) wt_scan_ranges(st);
+	for (int b = 0; b < st->ranges.nbuckets; b++)
+		anything = anything || st->ranges.n[b] > 0;
+	if (!anything || st->predicates.never || (st->shared != NULL && !wt_parallel_next(st)))
+		return false;
+	/* they may ask for other families now, or other values */
+	if (st->opened && !st->fixed && !st->next_chunk &&
+		((st->cell_tests && !wt_keep_same_cells(st, &st->cells_asked)) || asks_other_values(st)))
+		close_scans(st);
+	if (st->keeps && !st->opened && st->reused == NULL && st->t->cells_layout)
+		wt_keep_take(st);
+	if (st->reused != NULL)
+		open_reused(st);
+	else if (!st->opened)
+		open_scans(st, st->ps->state->es_snapshot);
+	else
+		for (int b = 0; b < s->n; b++)
+		{
+			int			n;
+			const wide_range *ranges = ranges_of(st, b, &n);
+
+			wt_scan_restart(s->scans[b], ranges, n);
+		}
+	st->next_chunk = st->shared != NULL;
+	s->last = s->merge ? -1 : 0;
+	s->started = false;
+	st->reader->row_scan = NULL;
+	st->ready = true;
+	return s->n > 0;
+}
+
+void
+wt_scan_unsure(WtScanState *st, wide_bytes key)
+{
+	bool	   *columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
+	Datum	   *values = palloc(sizeof(Datum) * Max(1, st->t->natts));
+	bool	   *nulls = palloc(sizeof(bool) * Max(1, st->t->natts));
+	wide_scan_spec spec = {0};
+	StringInfoData buf;
+	wide_range	range;
+	WtRowReader *r;
+	WtScan	   *scan;
+
+	for (int i = 0; i < st->nleaves; i++)
+		columns[st->leaves[i].attno - 1] = true;
+	r = wt_row_reader(st->t, &st->e, columns, -1, &spec);
+	initStringInfo(&buf);
+	range = wt_row_range(key, &buf);
+	spec.ranges = &range;
+	spec.nranges = 1;
+	limit_times(st, &spec);
+	scan = wt_scan_open(st->ps->state->es_snapshot, &spec);
+	(void) wt_row_next(r, scan, values, nulls, NULL);
+	wt_scan_close(scan);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("a condition on a row of \"%s\" cannot be evaluated", get_rel_name(st->t->relid)),
+			 errdetail("A cell has not the width that the encoding of its column asks for.")));
+}
+
+bool
+wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
+{
+	MemoryContext old;
+	uint64_t	seq;
+	bool		found;
+
+	do
+	{
+		if (!st->ready && !wt_scan_start(st))
+			return false;
+		MemoryContextReset(st->rowcxt);
+		old = MemoryContextSwitchTo(st->rowcxt);
+		found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
+		if (found && st->reader->unsure)
+			wt_scan_unsure(st, wt_bytes_of(&st->reader->key));
+		MemoryContextSwitchTo(old);
+		/* the next chunk */
+		st->ready = found || st->shared == NULL;
+	} while (!st->ready);
+	return found;
+}
+
+void
+wt_scan_again(WtScanState *st)
+{
+	st->restarted = st->restarted || st->opened;
+	st->again_subid = InvalidSubTransactionId;
+	st->ready = false;
+	st->next_chunk = false;
+	st->over = false;
+}
+
+void
+wt_scan_end(WtScanState *st)
+{
+	if (!st->keeps || !wt_keep_leave(st))
+		close_scans(st);
+	wt_scan_close(st->held);
+}
+
+void
+wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys)
+{
+	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
+	*out = st->past;
+	add_statistics(&st->source, out);
+}
+
+/* -------------------------------------------------------------- callbacks */
+
+void
+wtBeginForeignScan(ForeignScanState *node, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	if (wt_is_aggregate(node))
+	{
+		wt_aggregate_begin(node);
+		return;
+	}
+	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
+									&node->ss.ps, true);
+}
+
+/* A row that passes the quals, locked. */
+static bool
+fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
+{
+	WtScanState *st = node->fdw_state;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+
+	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
+	{
+		MemoryContext old;
+		bool		locked;
+
+		/* only rows that the statement is about are locked */
+		ExecStoreVirtualTuple(slot);
+		econtext->ecxt_scantuple = slot;
+		ResetExprContext(econtext);
+		if (node->ss.ps.qual != NULL && !ExecQual(node->ss.ps.qual, econtext))
+		{
+			InstrCountFiltered1(node, 1);
+			ExecClearTuple(slot);
+			continue;
+		}
+		ExecClearTuple(slot);
+		old = MemoryContextSwitchTo(st->rowcxt);
+		locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
+		MemoryContextSwitchTo(old);
+		if (locked)
+			return true;
+	}
+	return false;
+}
+
+TupleTableSlot *
+wtIterateForeignScan(ForeignScanState *node)
+{
+	WtScanState *st = node->fdw_state;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	if (wt_is_aggregate(node))
+		return wt_aggregate_next(node);
+	ExecClearTuple(slot);
+	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
+		return ExecStoreVirtualTuple(slot);
+	return slot;
+}
+
+void
+wtReScanForeignScan(ForeignScanState *node)
+{
+	if (node->fdw_state != NULL && wt_is_aggregate(node))
+		wt_aggregate_again(node);
+	else if (node->fdw_state != NULL)
+		wt_scan_again(node->fdw_state);
+}
+
+void
+wtEndForeignScan(ForeignScanState *node)
+{
+	if (node->fdw_state != NULL && wt_is_aggregate(node))
+		wt_aggregate_end(node);
+	else if (node->fdw_state != NULL)
+		wt_scan_end(node->fdw_state);
+}
+
+/*
+ * EvalPlanQual: the tuple is a copy; the executor tests fdw_recheck_quals,
+ * which are the clauses that the key ranges and the engine answered.
+ */
+bool
+wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}

@@ -1,0 +1,198 @@
+/*
+ * scan_lock.c
+ *		Scans that lock their rows: UPDATE, DELETE, SELECT FOR UPDATE.
+ *
+ * A row that the scan has found in the statement's snapshot is locked and read
+ * again in the newest state, and that version is what the statement works on
+ * (its quals are tested again).  While nobody has committed anything since the
+ * snapshot was taken it is that version already.  In REPEATABLE READ a row that has changed is an
+ * error.  A row that the same command has changed already is not changed again.
+ */
+#include "fdw/scan/scan_state.h"
+#include "fdw/row/cell_read.h"
+
+#include "access/xact.h"
+#include "utils/lsyscache.h"
+
+static void
+raise_changed(WtScanState *st)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access due to concurrent update"),
+			 errdetail("A row of \"%s\" was changed by another transaction.",
+					   get_rel_name(st->t->relid))));
+}
+
+bool
+wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
+			 const wide_bytes *column)
+{
+	WtChanged	changed = wt_changed_since(w, families, nfamilies, key, column);
+
+	if (changed == WT_CHANGED_BY_TRIGGERED)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 op == CMD_DELETE ?
+				 errmsg("tuple to be deleted was already modified by an operation triggered by the current command") :
+				 errmsg("tuple to be updated was already modified by an operation triggered by the current command"),
+				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")));
+	return changed == WT_CHANGED_BY_COMMAND;
+}
+
+/* Position the reader of the newest state on one row. */
+static void
+read_again(WtScanState *st, wide_bytes key)
+{
+	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
+	wide_range	range;
+
+	if (st->again == NULL)
+	{
+		initStringInfo(&st->again_hi);
+		memset(&st->again_spec, 0, sizeof(st->again_spec));
+		st->again = wt_scan_reader(st, &st->again_spec);
+	}
+	range = wt_row_range(key, &st->again_hi);
+	if (st->again_scan == NULL)
+	{
+		st->again_spec.ranges = &range;
+		st->again_spec.nranges = 1;
+		st->again_spec.own_mark = wt_own_mark(st->ps->state->es_snapshot);
+		if (st->again_spec.own_mark == 0)
+			st->again_spec.own_mark = WT_OWN_NONE;
+		st->again_scan = wt_scan_open(NULL, &st->again_spec);
+	}
+	else
+		wt_scan_restart(st->again_scan, &range, 1);
+	st->again->row_scan = NULL;
+	MemoryContextSwitchTo(old);
+}
+
+/* Layout cells: the order of the columns in which two readers of a row are. */
+static int
+column_cmp(const WtRowReader *a, const WtRowReader *b)
+{
+	/* by name: the families may be others since the first one was opened */
+	int			c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
+
+	return c != 0 ? c : wt_bytes_cmp(wt_reader_qual(a, a->cell), wt_reader_qual(b, b->cell));
+}
+
+/* Layout cells: is the reader at the version of the cell that the scan has shown? */
+static bool
+same_cell(WtRowReader *a, WtRowReader *b)
+{
+	const wide_cell *x = a->cell,
+			   *y = b->cell;
+
+	/* both see the same of our own writes, also provisional timestamps */
+	return column_cmp(a, b) == 0 && x->ts == y->ts;
+}
+
+/*
+ * Layout cells: the newest state of the cell that the scan has shown.  Nobody
+ * else changes a row that we have locked, so the reader of the newest state
+ * goes on along the row as the scan does: a row of a million cells is read once
+ * more, not once for each of its cells.  It begins anew when the row is another
+ * one, when the lock may have been given up in between (with the subtransaction
+ * that took it), and for another version of a column it has already gone past.
+ */
+static bool
+cell_again(WtScanState *st, Datum *values, bool *nulls)
+{
+	WtRowReader *r = st->reader;
+	wide_bytes	key = wt_bytes_of(&r->key);
+	wide_bytes	qual = wt_reader_qual(r, r->cell);
+	uint64_t	seq;
+
+	if (st->again_key.data == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(st->cxt);
+
+		initStringInfo(&st->again_key);
+		initStringInfo(&st->missed_qual);
+		MemoryContextSwitchTo(old);
+	}
+	if (st->again_subid != GetCurrentSubTransactionId() || wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
+		(st->missed && st->missed_family == r->cell->family && wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
+	{
+		read_again(st, key);
+		st->again_subid = GetCurrentSubTransactionId();
+		st->again_end = false;
+		resetStringInfo(&st->again_key);
+		appendBinaryStringInfo(&st->again_key, (const char *) key.data, key.len);
+	}
+	st->missed = false;
+	while (!st->again_end)
+	{
+		int			c;
+
+		if (!wt_row_next(st->again, st->again_scan, values, nulls, &seq))
+		{
+			st->again_end = true;
+			break;
+		}
+		if (same_cell(r, st->again))
+			return true;
+		c = column_cmp(r, st->again);
+		if (c < 0)
+		{
+			/* it has gone past; this one will be looked at again */
+			st->again->next_cell--;
+			break;
+		}
+	}
+	st->missed = true;
+	st->missed_family = r->cell->family;
+	resetStringInfo(&st->missed_qual);
+	appendBinaryStringInfo(&st->missed_qual, (const char *) qual.data, qual.len);
+	return false;
+}
+
+/*
+ * Lock the row that the scan has found and put its newest version into
+ * values.  false: it is gone, or skipped.
+ */
+bool
+wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
+{
+	wide_bytes	key = wt_bytes_of(&st->reader->key);
+	uint64_t	seq;
+	bool		found;
+
+	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
+	{
+		if (st->lock == WT_LOCK_SKIP)
+			return false;
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("could not obtain lock on row in relation \"%s\"",
+						get_rel_name(st->t->relid))));
+	}
+	st->reread = !wt_scan_is_newest(st->held);
+	if (!st->reread)
+		return true;
+	if (st->t->cells_layout)
+		found = cell_again(st, values, nulls);
+	else
+	{
+		read_again(st, key);
+		found = wt_row_next(st->again, st->again_scan, values, nulls, &seq);
+	}
+	if (!found)
+	{
+		/* deleted by another transaction; or by this very command, when the scan runs again */
+		if (IsolationUsesXactSnapshot() && !st->restarted)
+			raise_changed(st);
+		return false;
+	}
+	if (st->again->print == st->reader->print)
+		return true;
+	/* a row that this command itself has changed already is not changed twice */
+	if (st->again->own > st->reader->own)
+		return false;
+	if (IsolationUsesXactSnapshot())
+		raise_changed(st);
+	return true;
+}

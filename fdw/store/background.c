@@ -1,0 +1,129 @@
+/*
+ * background.c
+ *		Background processes of which one of a kind runs in the cluster: the
+ *		worker (worker.c) and the keeper (keeper.c).
+ *
+ * They start with the server when the library is preloaded, otherwise at first
+ * use, and PostgreSQL starts them again when they end.  What is known of each is
+ * in the anchor.
+ *
+ * Locking: the anchor's mutex.
+ */
+#include "fdw/store/store.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/timestamp.h"
+
+/* It needs a moment to come up, and may be refused: not asked for more often. */
+#define ASK_AGAIN		(10 * USECS_PER_SEC)
+#define ASK_REFUSED		(2 * USECS_PER_SEC)
+
+static WtProcess *
+process_of(const WtProcessKind *kind)
+{
+	return (WtProcess *) ((char *) wt_anchor() + kind->anchor_offset);
+}
+
+static void
+fill_worker(const WtProcessKind *kind, BackgroundWorker *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	w->bgw_start_time = kind->start_time;
+	w->bgw_restart_time = 1;
+	strlcpy(w->bgw_library_name, "widetable", sizeof(w->bgw_library_name));
+	strlcpy(w->bgw_function_name, kind->function, sizeof(w->bgw_function_name));
+	strlcpy(w->bgw_name, kind->name, sizeof(w->bgw_name));
+	strlcpy(w->bgw_type, kind->name, sizeof(w->bgw_type));
+}
+
+void
+wt_process_register(const WtProcessKind *kind)
+{
+	BackgroundWorker w;
+
+	if (wt_workers == 0)
+		return;
+	fill_worker(kind, &w);
+	RegisterBackgroundWorker(&w);
+}
+
+void
+wt_process_ensure(const WtProcessKind *kind)
+{
+	WtAnchor   *a = wt_anchor();
+	WtProcess  *p = process_of(kind);
+	BackgroundWorker w;
+	TimestampTz now;
+	bool		mine = false;
+
+	if (wt_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
+		return;
+	now = GetCurrentTimestamp();
+	SpinLockAcquire(&a->mutex);
+	if (p->pid == 0 && now - p->asked > (p->refused ? ASK_REFUSED : ASK_AGAIN))
+	{
+		p->asked = now;
+		mine = true;
+	}
+	SpinLockRelease(&a->mutex);
+	if (!mine)
+		return;
+	fill_worker(kind, &w);
+	if (RegisterDynamicBackgroundWorker(&w, NULL))
+		p->refused = false;
+	else if (!p->refused)
+	{
+		/* once; it is asked for again as long as somebody writes */
+		p->refused = true;
+		ereport(LOG,
+				(errmsg("widetable could not start its %s: no slot of max_worker_processes (%d) is free",
+						kind->title, max_worker_processes),
+				 errdetail("%s", kind->without),
+				 errhint("Increase max_worker_processes.")));
+	}
+}
+
+void
+wt_process_wake(const WtProcess *p)
+{
+	/* a stale process number wakes a stranger, which is harmless */
+	if (p->pid != 0)
+		SetLatch(&ProcGlobal->allProcs[p->procno].procLatch);
+}
+
+static void
+forget(int code, Datum arg)
+{
+	WtAnchor   *a = wt_anchor();
+	WtProcess  *p = (WtProcess *) DatumGetPointer(arg);
+
+	SpinLockAcquire(&a->mutex);
+	if (p->pid == MyProcPid)
+		p->pid = 0;
+	SpinLockRelease(&a->mutex);
+}
+
+bool
+wt_process_announce(const WtProcessKind *kind)
+{
+	WtAnchor   *a = wt_anchor();
+	WtProcess  *p = process_of(kind);
+	bool		first;
+
+	SpinLockAcquire(&a->mutex);
+	first = p->pid == 0;
+	if (first)
+	{
+		p->pid = MyProcPid;
+		p->procno = MyProc - ProcGlobal->allProcs;
+		p->refused = false;
+	}
+	SpinLockRelease(&a->mutex);
+	if (first)
+		before_shmem_exit(forget, PointerGetDatum(p));
+	return first;
+}

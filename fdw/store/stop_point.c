@@ -1,0 +1,164 @@
+/*
+ * stop_point.c
+ *		Stop points: a session halts at a named place until another one lets it go,
+ *		so that tests put commits, snapshots, locks and flushes into any order,
+ *		without sleeping.
+ *
+ * widetable.stop_at names the places at which this session halts.  There it waits
+ * for the advisory lock (WT_STOP_CLASS, hashtext(name)) of its database, which the
+ * test holds, so that pg_locks and isolationtester see it as blocked; nobody
+ * holds it: it goes on.  Without the setting a place costs a comparison.
+ *
+ * Only places are offered at which a process may wait.  None is in a critical
+ * section, and none holds a lock of the engine that others would queue for:
+ * "finish-appended" is the first place behind the append, which is under the
+ * engine's commit lock.  In those of the engine and after PostgreSQL's commit
+ * record an error cannot be raised: the wait is not interrupted then, and one that
+ * a deadlock ends is over.
+ */
+#include "fdw/store/store.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/varlena.h"
+
+#define WT_STOP_CLASS	2003395685	/* 'wide' */
+
+bool		wt_stops = false;
+static char *setting;
+
+static const char *const places[] = {
+	/* commit, in this order; the first four only where something was written */
+	"commit-prepared",			/* all that can fail is done; PostgreSQL has not decided yet */
+	"commit-recorded",			/* PostgreSQL regards the transaction as committed; our finish record is not written */
+	"finish-appended",			/* engine: the finish record is in the log, the cells are not in memory */
+	"finish-applied",			/* engine: they are, but nobody has been told */
+	"commit-applied",			/* newest state for those who get the row locks, which are still held */
+	"commit-unlocked",			/* no xid: they are given back; neither durable nor published */
+	"commit-durable",			/* not published */
+	"commit-published",
+	/* a statement's snapshot */
+	"snapshot-begin",			/* PostgreSQL's is taken, the engine's is not */
+	"snapshot-waited",			/* engine: what PostgreSQL's sees as ended is published */
+	"snapshot-numbered",		/* engine: S is read, exclusions are not looked for */
+	"snapshot-taken",
+	/* a row lock is got, the newest state not read */
+	"row-locked",
+	/* parallel plans: the leader before it starts workers; a worker before it takes its leader's snapshot over */
+	"parallel-announced",
+	"parallel-adopt",
+	/* engine, in the session that does it: before and after the manifest switches to the new files; before a file is unlinked */
+	"flush-files",
+	"flush-manifest",
+	"compact-files",
+	"compact-manifest",
+	"collect-unlink",
+};
+
+static bool
+is_place(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(places); i++)
+		if (strcmp(places[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Is the place among those of the setting, which are separated by commas and spaces? */
+static bool
+stops_at(const char *name)
+{
+	size_t		n = strlen(name);
+
+	for (const char *p = setting; *p != '\0';)
+	{
+		size_t		len = strcspn(p, ", ");
+
+		if (len == n && memcmp(p, name, n) == 0)
+			return true;
+		p += len;
+		p += strspn(p, ", ");
+	}
+	return false;
+}
+
+static bool
+check_stop_at(char **newval, void **extra, GucSource source)
+{
+	char	   *copy = pstrdup(*newval);
+
+	for (char *p = strtok(copy, ", "); p != NULL; p = strtok(NULL, ", "))
+		if (!is_place(p))
+		{
+			GUC_check_errdetail("There is no place \"%s\".", p);
+			return false;
+		}
+	pfree(copy);
+	return true;
+}
+
+static void
+wait_for_go(const char *name)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, WT_STOP_CLASS, hash_bytes((const unsigned char *) name, (int) strlen(name)), 2);
+	(void) LockAcquire(&tag, ShareLock, true, false);
+	LockRelease(&tag, ShareLock, true);
+}
+
+void
+wt_stop_here(const char *name)
+{
+	MemoryContext old = CurrentMemoryContext;
+
+	if (MyProc == NULL || CritSectionCount > 0 || !stops_at(name))
+		return;
+	if (InterruptHoldoffCount == 0)
+	{
+		wait_for_go(name);
+		return;
+	}
+	PG_TRY();
+	{
+		wait_for_go(name);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(old);
+		LockErrorCleanup();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+}
+
+/* In the engine nothing may be raised. */
+static void
+stop_in_engine(void *arg, const char *name)
+{
+	HOLD_INTERRUPTS();
+	wt_stop_here(name);
+	RESUME_INTERRUPTS();
+}
+
+static void
+assign_stop_at(const char *newval, void *extra)
+{
+	wt_stops = newval != NULL && newval[0] != '\0';
+	wide_on_place(wt_stops ? stop_in_engine : NULL, NULL);
+}
+
+void
+wt_stop_init(void)
+{
+	DefineCustomStringVariable("widetable.stop_at",
+							   "Places at which the session halts until another one lets it go, for tests.",
+							   "Names separated by commas; it waits for the advisory lock (2003395685, hashtext(name)).",
+							   &setting, "", PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+							   check_stop_at, assign_stop_at, NULL);
+}

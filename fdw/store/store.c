@@ -1,0 +1,617 @@
+/*
+ * store.c
+ *		The shared segment: made at first use, found by everybody else.
+ *
+ * Invariants
+ *	- The anchor is new (zero) exactly once for each incarnation of shared
+ *	  memory; whoever finds no segment in it makes one and recovers the store.
+ *	- At most one process does that: anchor->opener, reset by error clean-up
+ *	  and at exit.  The others wait with interrupts enabled: a lightweight lock
+ *	  would make a long recovery uncancellable.
+ *	- A poisoned segment is answered with PANIC: the postmaster is the only one
+ *	  who can make shared memory anew.
+ */
+#include "fdw/store/store.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/dsm_impl.h"
+#include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/procsignal.h"
+#include "storage/shmem.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+
+static WtAnchor *anchor = NULL;
+static void *segment_base = NULL;	/* where the segment is mapped here */
+static void *main_segment = NULL;	/* preloaded: in main shared memory */
+static wide_db *the_db = NULL;
+static bool follower = false;	/* this process opens the store on a standby, too */
+
+static shmem_request_hook_type prev_shmem_request_hook = NULL;
+static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
+
+/* ----------------------------------------------------- configuration */
+
+static void
+configure(wide_config *config, Size limit)
+{
+	memset(config, 0, sizeof(*config));
+	config->memtable_size = (size_t) wt_memtable_size_kb * 1024;
+	config->cache_size = (size_t) wt_cache_size_kb * 1024;
+	config->max_processes = MaxBackends + max_worker_processes + 8;
+	config->max_tables = wt_max_tables;
+	wide_config_fit(config, limit);
+}
+
+Size
+wt_segment_bytes(void)
+{
+	wide_config config;
+
+	configure(&config, 0);
+	return wide_segment_size(&config);
+}
+
+/* ------------------------------------------------------------- preload */
+
+static void
+request_shmem(void)
+{
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(WtAnchor)) + wt_segment_bytes() + PG_CACHE_LINE_SIZE);
+}
+
+static void
+startup_shmem(void)
+{
+	bool		found;
+	WtAnchor   *a;
+
+	/* after a crash the postmaster comes here again, with new shared memory */
+	anchor = NULL;
+	a = wt_anchor();
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	main_segment = ShmemInitStruct("widetable segment", wt_segment_bytes() + PG_CACHE_LINE_SIZE, &found);
+	main_segment = (void *) TYPEALIGN(PG_CACHE_LINE_SIZE, main_segment);
+	if (!found)
+	{
+		a->in_main = true;
+		a->size = wt_segment_bytes();
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+wt_store_request(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shmem;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = startup_shmem;
+	wt_process_register(&wt_worker);
+	wt_process_register(&wt_keeper);
+	wt_slot_register_startup();
+}
+
+/* -------------------------------------------------------------- anchor */
+
+WtAnchor *
+wt_anchor(void)
+{
+	bool		found;
+	bool		held;
+
+	if (anchor != NULL)
+		return anchor;
+	held = LWLockHeldByMe(AddinShmemInitLock);
+	if (!held)
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	anchor = ShmemInitStruct("widetable", sizeof(WtAnchor), &found);
+	if (!found)
+	{
+		memset(anchor, 0, sizeof(WtAnchor));
+		SpinLockInit(&anchor->mutex);
+	}
+	if (!held)
+		LWLockRelease(AddinShmemInitLock);
+	return anchor;
+}
+
+/* ------------------------------------------------- the engine's host */
+
+/*
+ * true only when CHECK_FOR_INTERRUPTS is going to raise an error, so that work
+ * of the engine is not broken off and begun again for nothing.  A barrier, for
+ * which every process of the cluster waits, is passed here; other requests wait
+ * until the executor asks.
+ */
+bool
+wt_interrupted(void)
+{
+	wt_worker_tick();
+	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
+		return false;
+	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
+		return true;
+	if (ProcSignalBarrierPending)
+		ProcessProcSignalBarrier();
+	return false;
+}
+
+static bool
+host_interrupted(void *ctx)
+{
+	return wt_interrupted();
+}
+
+static bool
+host_files_held(void *ctx)
+{
+	return wt_files_held();
+}
+
+static int64_t
+host_now(void *ctx)
+{
+	return wt_now();
+}
+
+void
+wt_wake_worker(void)
+{
+	if (anchor != NULL)
+		wt_process_wake(&anchor->worker);
+}
+
+static void
+host_wake(void *ctx)
+{
+	wt_wake_worker();
+}
+
+static bool
+host_worker_works(void *ctx)
+{
+	return wt_worker_works();
+}
+
+static uint64_t
+host_oldest_external(void *ctx)
+{
+	/* the horizon is at most 2^31 behind the next xid */
+	return wt_full_xid(GetOldestNonRemovableTransactionId(NULL));
+}
+
+static uint64_t
+host_ended(void *ctx, uint64_t *latest)
+{
+	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
+	uint64		ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
+
+	pg_read_barrier();
+	*latest = U64FromFullTransactionId(*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
+	return ended;
+}
+
+static void
+host_report(void *ctx, int level, const char *text)
+{
+	/* only levels that return: nothing may longjmp through the engine */
+	ereport(level >= 2 ? WARNING : level == 1 ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
+}
+
+/* ------------------------------------------------------ making the segment */
+
+/*
+ * How large a DSM segment may be.  With POSIX shared memory that is a file on
+ * /dev/shm, which containers limit to 64 MB; parallel query needs room there
+ * too, so take at most half of what is free.
+ */
+static Size
+segment_limit(Size wanted)
+{
+	struct statvfs fs;
+	Size		room;
+
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &fs) != 0)
+		return wanted;
+	room = (Size) fs.f_bavail * fs.f_frsize / 2;
+	if (wanted <= room)
+		return wanted;
+	ereport(LOG,
+			(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using %zu MB",
+					wanted / (1024 * 1024), room / (1024 * 1024)),
+			 errhint("Make /dev/shm larger, or set widetable.memtable_size and widetable.cache_size lower, or put widetable in shared_preload_libraries.")));
+	return room;
+}
+
+static void
+make_segment(WtAnchor *a)
+{
+	wide_config config;
+	Size		size;
+	wide_status st;
+
+	if (a->in_main)
+	{
+		segment_base = main_segment;
+		configure(&config, 0);
+	}
+	else
+	{
+		dsm_segment *seg;
+		dsm_handle	handle;
+
+		size = segment_limit(wt_segment_bytes());
+		configure(&config, size);
+		size = wide_segment_size(&config);
+		seg = dsm_create(size, 0);
+		dsm_pin_segment(seg);
+		dsm_pin_mapping(seg);
+		handle = dsm_segment_handle(seg);
+		segment_base = dsm_segment_address(seg);
+		st = wide_segment_format(segment_base, &config);
+		if (st != WIDE_OK)
+			wt_check(st, "could not lay out shared memory");
+		SpinLockAcquire(&a->mutex);
+		a->handle = handle;
+		a->size = size;
+		SpinLockRelease(&a->mutex);
+		return;
+	}
+	wt_check(wide_segment_format(segment_base, &config), "could not lay out shared memory");
+}
+
+static void
+map_segment(WtAnchor *a)
+{
+	if (segment_base != NULL)
+		return;
+	if (a->in_main)
+		segment_base = main_segment;
+	else if (a->handle != 0)
+	{
+		dsm_segment *seg = dsm_attach(a->handle);
+
+		if (seg == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("could not map the shared memory of widetable")));
+		dsm_pin_mapping(seg);
+		segment_base = dsm_segment_address(seg);
+	}
+}
+
+/* --------------------------------------------------------------- opening */
+
+static void
+detach_at_exit(int code, Datum arg)
+{
+	wide_db    *db = the_db;
+
+	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is freed here */
+	if (db != NULL)
+		wt_xact_exit();
+	the_db = NULL;
+	if (anchor != NULL && anchor->opener == MyProcPid)
+		anchor->opener = 0;
+	if (db != NULL)
+		wide_detach(db);
+}
+
+static void
+attach(void)
+{
+	wide_host	host = {0};
+	wide_log	log = wt_wal_log();
+	static bool registered = false;
+
+	host.interrupted = host_interrupted;
+	host.now = host_now;
+	host.wake_worker = host_wake;
+	host.worker_works = host_worker_works;
+	host.oldest_external = host_oldest_external;
+	host.ended = host_ended;
+	host.files_held = host_files_held;
+	host.report = host_report;
+	if (!registered)
+	{
+		before_shmem_exit(detach_at_exit, (Datum) 0);
+		registered = true;
+	}
+	wt_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
+			 "could not attach to the store");
+}
+
+static void
+check_requirements(void)
+{
+	if (RecoveryInProgress() && !follower)
+	{
+		/* it follows the log here, so that WAL need not be kept until the promotion */
+		if (wt_store_exists())
+			wt_process_ensure(&wt_worker);
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("wide tables cannot be used during recovery"),
+				 errdetail("This server is a standby."),
+				 errhint("Use them on the primary server, or promote this one.")));
+	}
+	if (wal_level < WAL_LEVEL_REPLICA)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("widetable needs wal_level \"replica\" or \"logical\""),
+				 errhint("Set wal_level = replica in postgresql.conf and restart the server.")));
+}
+
+/* Take the right to open the store, or wait until somebody else has done it. */
+static bool
+become_opener(WtAnchor *a)
+{
+	for (;;)
+	{
+		pid_t		opener;
+
+		SpinLockAcquire(&a->mutex);
+		if (a->opener == 0)
+			a->opener = MyProcPid;
+		opener = a->opener;
+		SpinLockRelease(&a->mutex);
+		if (opener == MyProcPid)
+			return true;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* What wide_recover says, with what can be done about it. */
+static void
+report_open_failure(wide_status st, const char *text)
+{
+	if (st == WIDE_CONFLICT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the store of widetable does not belong to this server's WAL"),
+				 errdetail("%s", text),
+				 errhint("Directory \"%s\" in the data directory is of another server or of another time. Put the right one in its place, or move it away to begin with empty tables. Nothing in it has been changed.",
+						 WT_DIRECTORY)));
+	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("WAL that wide tables need is missing"),
+				 errdetail("%s", text),
+				 errhint("Copy its segments from an archive to pg_wal and try again, or restore the base backup again with \"widetable\" in shared_preload_libraries. If they are lost, SET widetable.ignore_missing_wal = on opens the store without them.")));
+	ereport(ERROR,
+			(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : st == WIDE_NOSPACE ? ERRCODE_DISK_FULL : ERRCODE_IO_ERROR),
+			 errmsg("could not open the store of widetable"),
+			 errdetail("%s", text),
+			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
+}
+
+static void
+open_store(void)
+{
+	WtAnchor   *a = wt_anchor();
+	MemoryContext caller = CurrentMemoryContext;
+
+	check_requirements();
+	become_opener(a);
+	PG_TRY();
+	{
+		map_segment(a);
+		if (segment_base == NULL || (a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING
+									 && wide_segment_state(segment_base) != WIDE_DEAD))
+			make_segment(a);
+		for (;;)
+		{
+			wide_state	state = wide_segment_state(segment_base);
+			wide_status st;
+
+			if (state == WIDE_DEAD)
+				elog(PANIC, "the shared memory of widetable is damaged");
+			attach();
+			if (state == WIDE_RUNNING)
+				break;
+			wt_slot_ensure();
+			st = wide_recover(the_db);
+			if (st == WIDE_OK)
+			{
+				wide_stats	s;
+
+				/* the next recovery is not to ask for it again */
+				if (wt_wal_skipped())
+					wt_check(wide_flush(the_db), "could not flush");
+				wide_statistics(the_db, &s);
+				wt_slot_keep((XLogRecPtr) s.restart_lsn);
+				break;
+			}
+			/* start again from nothing next time: a half-recovered segment is not reused */
+			{
+				char	   *text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0' ? wt_wal_failure() : wide_error_text());
+				wide_config config;
+
+				wide_detach(the_db);
+				the_db = NULL;
+				configure(&config, a->size);
+				(void) wide_segment_format(segment_base, &config);
+				if (st == WIDE_INTERRUPTED)
+				{
+					CHECK_FOR_INTERRUPTS();
+					continue;
+				}
+				report_open_failure(st, text);
+			}
+		}
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(caller);
+		SpinLockAcquire(&a->mutex);
+		a->opener = 0;
+		SpinLockRelease(&a->mutex);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	SpinLockAcquire(&a->mutex);
+	a->opener = 0;
+	SpinLockRelease(&a->mutex);
+}
+
+wide_db *
+wt_db(void)
+{
+	if (the_db == NULL)
+	{
+		/* what is made here must outlive the statement, and dsm needs no owner */
+		open_store();
+		wt_process_ensure(&wt_worker);
+		wt_process_ensure(&wt_keeper);
+		wt_process_wake(&wt_anchor()->keeper);
+	}
+	return the_db;
+}
+
+void
+wt_follow(void)
+{
+	follower = true;
+}
+
+bool
+wt_store_runs(void)
+{
+	WtAnchor   *a = wt_anchor();
+
+	if (a->in_main || a->handle != 0)
+		map_segment(a);
+	return segment_base != NULL && wide_segment_state(segment_base) == WIDE_RUNNING;
+}
+
+wide_db *
+wt_db_if_open(void)
+{
+	return the_db;
+}
+
+wide_db *
+wt_db_try(char **why)
+{
+	MemoryContext caller = CurrentMemoryContext;
+
+	if (the_db != NULL)
+		return the_db;
+	PG_TRY();
+	{
+		wt_db();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *e;
+
+		MemoryContextSwitchTo(caller);
+		e = CopyErrorData();
+		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED || e->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
+			PG_RE_THROW();
+		FlushErrorState();
+		*why = e->detail ? psprintf("%s: %s", e->message, e->detail) : pstrdup(e->message);
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+	return the_db;
+}
+
+bool
+wt_store_exists(void)
+{
+	struct stat st;
+
+	return the_db != NULL || stat(WT_DIRECTORY, &st) == 0;
+}
+
+/* ---------------------------------------------------------------- errors */
+
+static int
+sqlstate_of(wide_status st)
+{
+	switch (st)
+	{
+		case WIDE_NOTFOUND:
+			return ERRCODE_UNDEFINED_OBJECT;
+		case WIDE_EXISTS:
+			return ERRCODE_DUPLICATE_OBJECT;
+		case WIDE_INVALID:
+			return ERRCODE_INVALID_PARAMETER_VALUE;
+		case WIDE_LIMIT:
+			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+		case WIDE_NOMEM:
+			return ERRCODE_OUT_OF_MEMORY;
+		case WIDE_FULL:
+			return ERRCODE_INSUFFICIENT_RESOURCES;
+		case WIDE_NOSPACE:
+			return ERRCODE_DISK_FULL;
+		case WIDE_BUSY:
+			return ERRCODE_OBJECT_IN_USE;
+		case WIDE_CONFLICT:
+			return ERRCODE_T_R_SERIALIZATION_FAILURE;
+		case WIDE_IO:
+			return ERRCODE_IO_ERROR;
+		case WIDE_CORRUPT:
+			return ERRCODE_DATA_CORRUPTED;
+		default:
+			return ERRCODE_INTERNAL_ERROR;
+	}
+}
+
+void
+wt_check(wide_status st, const char *what)
+{
+	if (st == WIDE_OK)
+		return;
+	if (st == WIDE_INTERRUPTED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("canceling statement")));
+	}
+	if (st == WIDE_POISONED)
+		ereport(PANIC,
+				(errmsg("the shared memory of widetable is damaged"),
+				 errdetail("%s", wide_error_text())));
+	ereport(ERROR,
+			(errcode(sqlstate_of(st)),
+			 what ? errmsg("%s: %s", what, wide_error_text()) : errmsg("widetable: %s", wide_error_text()),
+			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
+			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory; nothing else needs to be done.",
+										  WT_DIRECTORY) : 0));
+}
+
+void
+wt_check_write(wide_status st, WtTable *t, wide_bytes key)
+{
+	if (st == WIDE_OK)
+		return;
+	if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+		wt_check(st, NULL);
+	ereport(ERROR,
+			(errcode(sqlstate_of(st)),
+			 errmsg("could not write to table \"%s\": %s", t->table_name, wide_error_text()),
+			 errdetail("Key %s.", wt_key_text(t, key))));
+}

@@ -1,0 +1,237 @@
+/*
+ * table.c
+ *		Foreign tables of this wrapper: which ones they are, where their
+ *		definition stands, and the cache of parsed definitions.
+ *
+ * Entries are found by relid.  An invalidation only marks them: a statement
+ * that runs keeps the entry it has.  The next lookup retires a marked entry;
+ * retired ones, and marked ones that nobody asked for again (the table was
+ * dropped), are freed at the end of the transaction.
+ */
+#include "fdw/widetable.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_language_d.h"
+#include "catalog/pg_proc.h"
+#include "foreign/foreign.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+bool
+wt_is_ours(Oid relid)
+{
+	HeapTuple	tup;
+	ForeignServer *server;
+	ForeignDataWrapper *fdw;
+	HeapTuple	proc;
+	bool		ours = false;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return false;
+	/* asked without a lock on the table, too: it may be gone now, and its server with it */
+	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tup))
+		return false;
+	server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+	ReleaseSysCache(tup);
+	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
+	if (fdw == NULL)
+		return false;
+	/* by its handler: wrappers can be renamed, and others made with the same one */
+	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
+	if (HeapTupleIsValid(proc))
+	{
+		bool		isnull;
+		Datum		src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
+
+		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
+			strcmp(TextDatumGetCString(src), "wt_handler") == 0;
+		ReleaseSysCache(proc);
+	}
+	return ours;
+}
+
+/* --------------------------------------------------------- definition */
+
+WtTable *
+wt_table_parse(Relation rel)
+{
+	ForeignTable *ft = GetForeignTable(RelationGetRelid(rel));
+	WtDefinition def;
+
+	def.relid = RelationGetRelid(rel);
+	def.name = RelationGetRelationName(rel);
+	def.schema = get_namespace_name(RelationGetNamespace(rel));
+	def.desc = RelationGetDescr(rel);
+	def.server_options = GetForeignServer(ft->serverid)->options;
+	def.options = ft->options;
+	def.column_options = palloc0(Max(def.desc->natts, 1) * sizeof(List *));
+	for (int i = 0; i < def.desc->natts; i++)
+		if (!TupleDescAttr(def.desc, i)->attisdropped)
+			def.column_options[i] = GetForeignColumnOptions(def.relid, i + 1);
+	return wt_definition_parse(&def);
+}
+
+/* -------------------------------------------------------------- cache */
+
+typedef struct CacheEntry
+{
+	Oid			relid;			/* hash key */
+	bool		stale;
+	WtTable    *table;			/* NULL: not parsed */
+	MemoryContext context;
+} CacheEntry;
+
+static HTAB *table_cache;
+static MemoryContext retired;	/* parent of what is freed at the end of the transaction */
+static bool any_stale;
+static uint64 invalidations;	/* rises with every message that may concern us */
+
+static void
+invalidate_relation(Datum arg, Oid relid)
+{
+	invalidations++;
+	any_stale = true;
+	if (OidIsValid(relid))
+	{
+		CacheEntry *e = hash_search(table_cache, &relid, HASH_FIND, NULL);
+
+		if (e)
+			e->stale = true;
+	}
+	else
+	{
+		HASH_SEQ_STATUS scan;
+		CacheEntry *e;
+
+		hash_seq_init(&scan, table_cache);
+		while ((e = hash_seq_search(&scan)) != NULL)
+			e->stale = true;
+	}
+}
+
+/* a server's options, or the name of a schema (part of the default table name) */
+static void
+invalidate_all(Datum arg, int cacheid, uint32 hashvalue)
+{
+	invalidate_relation(arg, InvalidOid);
+}
+
+static void
+free_retired(XactEvent event, void *arg)
+{
+	HASH_SEQ_STATUS scan;
+	CacheEntry *e;
+
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE &&
+		event != XACT_EVENT_PARALLEL_COMMIT && event != XACT_EVENT_PARALLEL_ABORT)
+		return;
+	MemoryContextDeleteChildren(retired);
+	if (!any_stale)
+		return;
+	any_stale = false;
+	hash_seq_init(&scan, table_cache);
+	while ((e = hash_seq_search(&scan)) != NULL)
+	{
+		if (!e->stale)
+			continue;
+		if (e->context)
+			MemoryContextDelete(e->context);
+		(void) hash_search(table_cache, &e->relid, HASH_REMOVE, NULL);
+	}
+}
+
+static void
+cache_init(void)
+{
+	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
+
+	retired = AllocSetContextCreate(CacheMemoryContext, "widetable retired tables", ALLOCSET_SMALL_SIZES);
+	table_cache = hash_create("widetable tables", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate_all, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate_all, (Datum) 0);
+	RegisterXactCallback(free_retired, NULL);
+}
+
+static int
+compare_columns(const void *a, const void *b, void *t)
+{
+	int			x = *(const int *) a,
+				y = *(const int *) b;
+	const WtColumn *cx = &((const WtTable *) t)->columns[x],
+			   *cy = &((const WtTable *) t)->columns[y];
+	int			c;
+
+	if (cx->family != cy->family)
+		return cx->family < cy->family ? -1 : 1;
+	c = wt_bytes_cmp((wide_bytes) {cx->qual, cx->qual_len}, (wide_bytes) {cy->qual, cy->qual_len});
+	return c != 0 ? c : x - y;
+}
+
+static int *
+cell_order(WtTable *t)
+{
+	int		   *order = palloc(sizeof(int) * Max(1, t->natts));
+
+	for (int i = 0; i < t->natts; i++)
+		order[i] = i;
+	qsort_arg(order, t->natts, sizeof(int), compare_columns, t);
+	return order;
+}
+
+WtTable *
+wt_table(Oid relid)
+{
+	CacheEntry *e;
+	MemoryContext context,
+				old;
+	Relation	rel;
+	WtTable    *t;
+	uint64		before;
+	bool		found;
+
+	if (table_cache == NULL)
+		cache_init();
+	e = hash_search(table_cache, &relid, HASH_FIND, NULL);
+	if (e && e->table && !e->stale)
+		return e->table;
+
+	if (!wt_is_ours(relid))
+	{
+		char	   *name = get_rel_name(relid);
+
+		ereport(ERROR,
+				(errcode(name ? ERRCODE_WRONG_OBJECT_TYPE : ERRCODE_UNDEFINED_TABLE),
+				 name ? errmsg("\"%s\" is not a foreign table of widetable", name)
+				 : errmsg("relation with OID %u does not exist", relid)));
+	}
+
+	/* the lock is kept to the end of the transaction, as reading the table would */
+	rel = relation_open(relid, AccessShareLock);
+	context = AllocSetContextCreate(CurrentMemoryContext, "widetable table", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	before = invalidations;
+	t = wt_table_parse(rel);
+	t->order = cell_order(t);
+	MemoryContextSwitchTo(old);
+	relation_close(rel, NoLock);
+
+	e = hash_search(table_cache, &relid, HASH_ENTER, &found);
+	if (found && e->table)
+		MemoryContextSetParent(e->context, retired);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	e->table = t;
+	e->context = context;
+	/* something changed while we read: right for this statement, not for the next */
+	e->stale = invalidations != before;
+	any_stale |= e->stale;
+	return t;
+}

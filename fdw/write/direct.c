@@ -1,0 +1,601 @@
+/*
+ * direct.c
+ *		UPDATE and DELETE that the scan of their target does itself.
+ *
+ * The ordinary way (modify.c) takes each row through the executor: the whole of
+ * it is read and made a tuple, because PostgreSQL wants all columns of the row
+ * that an UPDATE replaces, and the cells to be written are read once more for
+ * their timestamps.  Here one scan finds the row, locks it, reads it again if
+ * somebody has committed since (scan_lock.c), evaluates the SET expressions and
+ * writes the cells.  It reads the columns of the conditions, of the expressions
+ * and of RETURNING; of the columns that are set only the timestamps, which the
+ * new versions must exceed.  So a column is set whatever its cell holds.
+ *
+ * What is done is the same in both ways, see modify.c.  Left to the ordinary one
+ * are: joins; layout 'cells'; keys, maps and timestamps among the columns that
+ * are set, and cells whose timestamp has a column; SET (a, b) = (SELECT ...); a
+ * set column that decides about the partition; transition tables.  PostgreSQL
+ * itself leaves out row triggers, stored generated columns and views WITH CHECK
+ * OPTION.
+ */
+#include "fdw/scan/scan_state.h"
+#include "fdw/row/cell_read.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+/*
+ * The last member of the plan's private list.  fdw_exprs are the arguments of
+ * the scan, then clauses to be tested on a row that was read again, then the SET
+ * expressions.
+ */
+enum DirectInfo
+{
+	DirectArgs,					/* Integer: arguments of the scan */
+	DirectRechecks,				/* Integer: clauses */
+	DirectSet,					/* integer list: columns that are set, by attribute number */
+	DirectBare,					/* integer list: of them, those whose old value nobody wants */
+	DirectFlags					/* integer list: the command counts rows; has RETURNING */
+};
+
+typedef struct Assignment
+{
+	int			column;			/* index into t->columns */
+	ExprState  *expr;
+	Datum		value;
+	bool		isnull;
+} Assignment;
+
+typedef struct WtDirect
+{
+	WtScanState *st;
+	ResultRelInfo *rinfo;
+	bool		update;
+	bool		counts;
+	bool		returning;
+	ExprState  *qual;			/* of the scan; its own place in the plan state is empty */
+	ExprState  *recheck;
+	int			nset;
+	Assignment *set;
+	WtEngine	e;
+	bool		engine_known;
+	WtWriter	writer;
+	StringInfoData value;		/* scratch */
+} WtDirect;
+
+/* -------------------------------------------------------------- planning */
+
+/*
+ * The scan of the target, if nothing is between it and the ModifyTable but an
+ * Append of all partitions; *projected: and a Result that computes what the
+ * scan would otherwise.
+ */
+static ForeignScan *
+target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
+{
+	Plan	   *sub = outerPlan(plan);
+
+	*projected = false;
+	if (IsA(sub, Result) && outerPlan(sub) != NULL && IsA(outerPlan(sub), Append))
+	{
+		sub = outerPlan(sub);
+		*projected = true;
+	}
+	if (IsA(sub, Append))
+	{
+		if (index >= list_length(((Append *) sub)->appendplans))
+			return NULL;
+		sub = list_nth(((Append *) sub)->appendplans, index);
+	}
+	if (!IsA(sub, ForeignScan) || ((ForeignScan *) sub)->scan.scanrelid != rel)
+		return NULL;
+	return (ForeignScan *) sub;
+}
+
+bool
+wt_delivers_once(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return ((Scan *) plan)->scanrelid > 0;
+		case T_Append:
+			foreach(lc, ((Append *) plan)->appendplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_MergeAppend:
+			foreach(lc, ((MergeAppend *) plan)->mergeplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_Result:
+			return plan->lefttree == NULL || wt_delivers_once(plan->lefttree);
+		case T_Sort:
+		case T_Limit:
+		case T_LockRows:
+			return wt_delivers_once(plan->lefttree);
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+			return true;		/* a heap partition beside ours */
+		default:
+			return false;
+	}
+}
+
+/* Triggers of the table that the statement names that want to see all its rows. */
+static bool
+collects_transitions(PlannerInfo *root, ModifyTable *plan)
+{
+	Index		top = plan->rootRelation > 0 ? plan->rootRelation : plan->nominalRelation;
+	RangeTblEntry *rte = planner_rt_fetch(top, root);
+	Relation	rel;
+	TriggerDesc *trig;
+	bool		found;
+
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	rel = table_open(rte->relid, NoLock);
+	trig = rel->trigdesc;
+	found = trig != NULL && (plan->operation == CMD_DELETE ? trig->trig_delete_old_table :
+							 trig->trig_update_old_table || trig->trig_update_new_table);
+	table_close(rel, NoLock);
+	return found;
+}
+
+/* Columns that decide which partition a row belongs to; as pull_varattnos has them. */
+static Bitmapset *
+partition_columns(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	Bitmapset  *attrs = NULL;
+
+	if (rel->rd_rel->relispartition)
+		pull_varattnos((Node *) RelationGetPartitionQual(rel), 1, &attrs);
+	table_close(rel, NoLock);
+	return attrs;
+}
+
+/* Parameters that a SELECT in the target list sets, when it is evaluated. */
+static bool
+has_multiexpr(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_MULTIEXPR)
+		return true;
+	if (IsA(node, SubPlan) && ((SubPlan *) node)->subLinkType == MULTIEXPR_SUBLINK)
+		return true;
+	return expression_tree_walker(node, has_multiexpr, context);
+}
+
+/* Is it a cell that can be set by itself? */
+static bool
+is_plain_cell(WtTable *t, AttrNumber attno)
+{
+	const WtColumn *c;
+
+	if (attno < 1 || attno > t->natts)
+		return false;
+	c = &t->columns[attno - 1];
+	if (c->role != WT_CELL)
+		return false;
+	for (int i = 0; i < t->natts; i++)
+	{
+		const WtColumn *s = &t->columns[i];
+
+		if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
+			wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
+			return false;
+	}
+	return true;
+}
+
+/* The columns that are set, and to what.  false: not directly. */
+static bool
+collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exprs)
+{
+	List	   *tlist,
+			   *attnos;
+	ListCell   *lc,
+			   *lc2;
+	Bitmapset  *deciding = partition_columns(t->relid);
+
+	get_translated_update_targetlist(root, rel, &tlist, &attnos);
+	forboth(lc, tlist, lc2, attnos)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		AttrNumber	attno = (AttrNumber) lfirst_int(lc2);
+
+		if (!is_plain_cell(t, attno) || has_multiexpr((Node *) tle->expr, NULL) ||
+			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, deciding))
+			return false;
+		*columns = lappend_int(*columns, attno);
+		*exprs = lappend(*exprs, tle->expr);
+	}
+	return true;
+}
+
+/* Attribute numbers that expressions on the table need. */
+static Bitmapset *
+attributes_of(WtTable *t, Index rel, List *exprs)
+{
+	Bitmapset  *attrs = NULL,
+			   *out = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) exprs, rel, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno == 0)
+			out = bms_add_range(out, 1, t->natts);
+		else if (attno > 0 && attno <= t->natts)
+			out = bms_add_member(out, attno);
+	}
+	return out;
+}
+
+/* Of the clauses that the scan answers, those about more than the key, which may have become untrue. */
+static List *
+clauses_to_recheck(WtTable *t, Index rel, List *clauses)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Bitmapset  *attrs = attributes_of(t, rel, list_make1(lfirst(lc)));
+		int			a = -1;
+
+		while ((a = bms_next_member(attrs, a)) >= 0)
+			if (t->columns[a - 1].role != WT_KEY)
+			{
+				out = lappend(out, lfirst(lc));
+				break;
+			}
+	}
+	return out;
+}
+
+/*
+ * What the scan delivers is for RETURNING alone, which looks at the row itself:
+ * of the target list only the partition's tableoid counts.
+ */
+static List *
+empty_targetlist(List *tlist)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+		Node	   *e = (Node *) tle->expr;
+
+		if (!(IsA(e, Var) && ((Var *) e)->varattno == TableOidAttributeNumber))
+			tle->expr = (Expr *) makeNullConst(exprType(e), exprTypmod(e), exprCollation(e));
+		out = lappend(out, tle);
+	}
+	return out;
+}
+
+static List *
+member_list(Bitmapset *set)
+{
+	List	   *out = NIL;
+	int			i = -1;
+
+	while ((i = bms_next_member(set, i)) >= 0)
+		out = lappend_int(out, i);
+	return out;
+}
+
+bool
+wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
+{
+	WtTable    *t = wt_table(planner_rt_fetch(rel, root)->relid);
+	bool		projected;
+	ForeignScan *scan = target_scan(plan, rel, index, &projected);
+	List	   *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
+	List	   *columns = NIL,
+			   *set = NIL,
+			   *rechecks,
+			   *bare = NIL,
+			   *flags,
+			   *info;
+	Bitmapset  *needed,
+			   *returned,
+			   *wanted;
+	int			nargs;
+	ListCell   *lc;
+
+	if (!wt_enable_direct_modify || scan == NULL || t->cells_layout)
+		return false;
+	if (plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE)
+		return false;
+	/* the Result would evaluate the SET expressions once more */
+	if (projected && returning != NIL)
+		return false;
+	if (collects_transitions(root, plan))
+		return false;
+	if (plan->operation == CMD_UPDATE && !collect_set(root, t, rel, &columns, &set))
+		return false;
+
+	rechecks = clauses_to_recheck(t, rel, scan->fdw_recheck_quals);
+	needed = attributes_of(t, rel, list_concat_copy(list_concat_copy(scan->scan.plan.qual, rechecks), set));
+	returned = attributes_of(t, rel, returning);
+	foreach(lc, columns)
+		returned = bms_del_member(returned, lfirst_int(lc));
+	wanted = needed = bms_join(needed, returned);
+	foreach(lc, columns)
+	{
+		if (!bms_is_member(lfirst_int(lc), needed))
+			bare = lappend_int(bare, lfirst_int(lc));
+		wanted = bms_add_member(bms_copy(wanted), lfirst_int(lc));
+	}
+
+	scan->fdw_private = copyObject(scan->fdw_private);
+	flags = list_nth(scan->fdw_private, WtPrivateFlags);
+	list_nth_cell(flags, WtFlagStrictFamily)->int_value =
+		wt_strict_family(find_base_rel(root, rel), t, scan->scan.plan.qual, &wanted);
+	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = member_list(wanted);
+	nargs = list_length(scan->fdw_exprs);
+	info = list_make5(makeInteger(nargs), makeInteger(list_length(rechecks)), columns, bare,
+					  list_make2_int(plan->canSetTag, returning != NIL));
+	scan->fdw_private = lappend(scan->fdw_private, info);
+	scan->fdw_exprs = list_concat(list_concat_copy(scan->fdw_exprs, rechecks), set);
+	scan->scan.plan.targetlist = empty_targetlist(scan->scan.plan.targetlist);
+	scan->scan.plan.async_capable = false;
+	scan->operation = plan->operation;
+	scan->resultRelation = rel;
+	return true;
+}
+
+/* ------------------------------------------------------------- execution */
+
+static List *
+slice(List *list, int from, int n)
+{
+	List	   *out = NIL;
+
+	for (int i = from; i < from + n; i++)
+		out = lappend(out, list_nth(list, i));
+	return out;
+}
+
+void
+wtBeginDirectModify(ForeignScanState *node, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *info = llast(plan->fdw_private);
+	int			nargs = intVal(list_nth(info, DirectArgs)),
+				nrechecks = intVal(list_nth(info, DirectRechecks));
+	List	   *flags = list_nth(info, DirectFlags);
+	WtDirect   *d;
+	WtScanState *st;
+	ListCell   *lc;
+
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	d = palloc0(sizeof(WtDirect));
+	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
+							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps, false);
+	d->rinfo = node->resultRelInfo;
+	wt_writer_init(&d->writer, node->ss.ps.state);
+	d->update = plan->operation == CMD_UPDATE;
+	d->counts = linitial_int(flags) != 0;
+	d->returning = lsecond_int(flags) != 0;
+	/* tested here: the executor would do it when the row is changed already */
+	d->qual = node->ss.ps.qual;
+	node->ss.ps.qual = NULL;
+	d->recheck = ExecInitQual(slice(plan->fdw_exprs, nargs, nrechecks), &node->ss.ps);
+
+	d->set = palloc0(sizeof(Assignment) * Max(1, list_length(list_nth(info, DirectSet))));
+	st->floors = palloc(sizeof(int64) * st->t->natts);
+	st->bare = palloc0(sizeof(bool) * st->t->natts);
+	foreach(lc, (List *) list_nth(info, DirectSet))
+	{
+		Assignment *a = &d->set[d->nset];
+
+		a->column = lfirst_int(lc) - 1;
+		a->expr = ExecInitExpr(list_nth(plan->fdw_exprs, nargs + nrechecks + d->nset), &node->ss.ps);
+		d->nset++;
+	}
+	foreach(lc, (List *) list_nth(info, DirectBare))
+		st->bare[lfirst_int(lc) - 1] = true;
+	initStringInfo(&d->value);
+	node->fdw_state = d;
+}
+
+static void
+need_engine(WtDirect *d)
+{
+	if (d->engine_known)
+		return;
+	/* families that were added to the table since it was made are made now */
+	wt_engine(d->st->t, true, &d->e);
+	d->engine_known = true;
+}
+
+/* The next row that the statement is about, locked, in its newest version. */
+static bool
+next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
+{
+	WtScanState *st = d->st;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+
+	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
+	{
+		MemoryContext old;
+		bool		locked;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		ExecStoreVirtualTuple(slot);
+		econtext->ecxt_scantuple = slot;
+		if (d->qual == NULL || ExecQual(d->qual, econtext))
+		{
+			ExecClearTuple(slot);
+			old = MemoryContextSwitchTo(st->rowcxt);
+			locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
+			MemoryContextSwitchTo(old);
+			if (!locked)
+				continue;
+			ExecStoreVirtualTuple(slot);
+			if (!st->reread)
+				return true;
+			ResetExprContext(econtext);
+			if ((d->qual == NULL || ExecQual(d->qual, econtext)) &&
+				(d->recheck == NULL || ExecQual(d->recheck, econtext)))
+				return true;
+		}
+		InstrCountFiltered1(node, 1);
+		ExecClearTuple(slot);
+	}
+	return false;
+}
+
+/* As with an ordinary table, see wt_leave_out. */
+static bool
+leave_out(WtDirect *d, CmdType op)
+{
+	return wt_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key), NULL);
+}
+
+/* false: left out. */
+static bool
+update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
+{
+	WtScanState *st = d->st;
+	wide_bytes	key = wt_bytes_of(&st->reader->key);
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	wide_batch *b;
+
+	for (int i = 0; i < d->nset; i++)
+		d->set[i].value = ExecEvalExpr(d->set[i].expr, econtext, &d->set[i].isnull);
+	/* after the expressions: functions in them may have written */
+	if (leave_out(d, CMD_UPDATE))
+		return false;
+	wt_batch_command_by(&d->writer);
+	b = wt_batch(true);
+	for (int i = 0; i < d->nset; i++)
+	{
+		Assignment *a = &d->set[i];
+		const WtColumn *c = &st->t->columns[a->column];
+		wide_bytes	qual = {c->qual, c->qual_len};
+		wide_status status;
+
+		if (a->isnull)
+		{
+			wt_check_not_null(node->ss.ss_currentRelation, c);
+			status = wide_batch_delete(b, WIDE_DELETE_COLUMN, d->e.families[c->family], key, qual, WIDE_TS_MAX);
+		}
+		else
+		{
+			resetStringInfo(&d->value);
+			wt_encode(c, a->value, &d->value);
+			status = wide_batch_put(b, d->e.families[c->family], key, qual, WIDE_TS_AUTO,
+									st->floors[a->column], 0, wt_bytes_of(&d->value));
+		}
+		if (unlikely(status != WIDE_OK))
+			wt_check_write(status, st->t, key);
+	}
+	if (d->returning)
+		for (int i = 0; i < d->nset; i++)
+		{
+			slot->tts_values[d->set[i].column] = d->set[i].value;
+			slot->tts_isnull[d->set[i].column] = d->set[i].isnull;
+		}
+	return true;
+}
+
+/* false: left out. */
+static bool
+delete_row(WtDirect *d)
+{
+	wide_bytes	key = wt_bytes_of(&d->st->reader->key);
+
+	if (leave_out(d, CMD_DELETE))
+		return false;
+	wt_batch_command_by(&d->writer);
+	for (int i = 0; i < d->e.nall; i++)
+	{
+		wide_status status = wide_batch_delete(wt_batch(true), WIDE_DELETE_FAMILY, d->e.all[i], key,
+											   (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+
+		if (unlikely(status != WIDE_OK))
+			wt_check_write(status, d->st->t, key);
+	}
+	return true;
+}
+
+/* With RETURNING one row after the other; otherwise all at once. */
+TupleTableSlot *
+wtIterateDirectModify(ForeignScanState *node)
+{
+	WtDirect   *d = node->fdw_state;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	while (next_target(d, node, slot))
+	{
+		need_engine(d);
+		if (!(d->update ? update_row(d, node, slot) : delete_row(d)))
+		{
+			ExecClearTuple(slot);
+			continue;
+		}
+		if (d->counts)
+			node->ss.ps.state->es_processed++;
+		if (d->returning)
+		{
+			/* for tableoid in RETURNING; before 18 ModifyTable sets it as well */
+			slot->tts_tableOid = RelationGetRelid(d->rinfo->ri_RelationDesc);
+			d->rinfo->ri_projectReturning->pi_exprContext->ecxt_scantuple = slot;
+			return slot;
+		}
+		if (node->ss.ps.instrument)
+			node->ss.ps.instrument->tuplecount++;
+		ExecClearTuple(slot);
+	}
+	return slot;
+}
+
+void
+wtEndDirectModify(ForeignScanState *node)
+{
+	WtDirect   *d = node->fdw_state;
+
+	if (d != NULL)
+		wt_scan_end(d->st);
+}
+
+void
+wtExplainDirectModify(ForeignScanState *node, struct ExplainState *es)
+{
+	WtDirect   *d = node->fdw_state;
+
+	/* the scan's own properties */
+	node->fdw_state = d == NULL ? NULL : d->st;
+	wtExplainForeignScan(node, es);
+	node->fdw_state = d;
+}

@@ -1,0 +1,208 @@
+/*
+ * version_move.c
+ *		Versions of cells that an UPDATE of layout 'cells' moves.
+ *
+ * UPDATE ... SET ts = ts - 1, or one that swaps two qualifiers, puts a version
+ * where another one is that will be moved away later.  Rows come one by one,
+ * and each is "delete the old version, put the new one"; a delete hides what
+ * was written to its place before, so the later row's delete would take the
+ * earlier row's put with it.  Invariants:
+ *
+ *	- What the statement has put somewhere is put again after a delete of the
+ *	  same place (wt_moves_leave hands out the value).
+ *	- Two versions never get one place: at once when both are put there by the
+ *	  statement, at its end when a version that was there has not been moved.
+ *
+ *	- Whether a version is in a place is asked before the statement puts one
+ *	  there.  The versions of the last cell asked for are kept (rows come cell by
+ *	  cell, and a cell may have very many): what the statement does to them
+ *	  after they were read is known from the places.
+ *
+ * So the order of the rows has no influence on the result.  A place is known
+ * by a hash of 128 bits, as rows that joins deliver twice are.  The values of
+ * places that are taken are kept until these are left: in a shift that is one
+ * value at a time.
+ *
+ * No locking: the rows are locked by the caller.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "lib/stringinfo.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "fdw/write/version_move.h"
+#include "fdw/row/cell_read.h"
+
+typedef struct Place
+{
+	uint64		h[2];
+	bool		left;			/* what was there is gone */
+	bool		written;		/* the statement has put a version there */
+	bool		taken;			/* ... where one was */
+	WtVersion	where;			/* while taken and not left */
+	wide_bytes	value;
+} Place;
+
+struct WtMoves
+{
+	MemoryContext cxt;
+	HTAB	   *places;
+	StringInfoData buf;
+	WtVersion	cell;			/* whose versions are in ts; key NULL: none */
+	StringInfoData ts;			/* int64 each, falling */
+	bool		provisional;	/* it also has one of ours without a timestamp */
+	int64		nwaiting;		/* places taken and not left */
+};
+
+WtMoves *
+wt_moves_new(MemoryContext cxt)
+{
+	HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = sizeof(Place), .hcxt = cxt};
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	WtMoves    *m = palloc0(sizeof(WtMoves));
+
+	m->cxt = cxt;
+	m->places = hash_create("widetable versions moved", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	initStringInfo(&m->buf);
+	initStringInfo(&m->ts);
+	MemoryContextSwitchTo(old);
+	return m;
+}
+
+static void
+append_length(StringInfo buf, size_t len)
+{
+	uint32		n = (uint32) len;
+
+	appendBinaryStringInfo(buf, (const char *) &n, sizeof(n));
+}
+
+static Place *
+place_of(WtMoves *m, const WtVersion *v)
+{
+	uint64		h[2];
+	Place	   *p;
+	bool		found;
+
+	resetStringInfo(&m->buf);
+	append_length(&m->buf, v->key.len);
+	appendBinaryStringInfo(&m->buf, (const char *) v->key.data, (int) v->key.len);
+	appendBinaryStringInfo(&m->buf, (const char *) &v->family, sizeof(v->family));
+	appendBinaryStringInfo(&m->buf, (const char *) &v->ts, sizeof(v->ts));
+	appendBinaryStringInfo(&m->buf, (const char *) v->qual.data, (int) v->qual.len);
+	h[0] = hash_bytes_extended((const unsigned char *) m->buf.data, m->buf.len, 1);
+	h[1] = hash_bytes_extended((const unsigned char *) m->buf.data, m->buf.len, 2);
+	p = hash_search(m->places, h, HASH_ENTER, &found);
+	if (!found)
+		memset((char *) p + sizeof(h), 0, sizeof(Place) - sizeof(h));
+	return p;
+}
+
+static wide_bytes
+keep(WtMoves *m, wide_bytes b)
+{
+	uint8	   *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
+
+	if (b.len > 0)
+		memcpy(copy, b.data, b.len);
+	return (wide_bytes) {copy, b.len};
+}
+
+/* The place was taken when its cell was read. */
+static bool
+was_taken(WtMoves *m, const WtVersion *v)
+{
+	const int64 *ts;
+	int			lo = 0,
+				hi;
+
+	if (m->cell.key.data == NULL || m->cell.family != v->family ||
+		!wt_bytes_equal(m->cell.key.data, m->cell.key.len, v->key.data, v->key.len) ||
+		!wt_bytes_equal(m->cell.qual.data, m->cell.qual.len, v->qual.data, v->qual.len))
+	{
+		if (m->cell.key.data != NULL)
+		{
+			pfree(unconstify(uint8 *, m->cell.key.data));
+			pfree(unconstify(uint8 *, m->cell.qual.data));
+		}
+		m->cell.key = keep(m, v->key);
+		m->cell.family = v->family;
+		m->cell.qual = keep(m, v->qual);
+		resetStringInfo(&m->ts);
+		m->provisional = wt_cell_versions(v->family, v->key, v->qual, &m->ts);
+	}
+	if (v->ts == WIDE_TS_AUTO)
+		return m->provisional;
+	ts = (const int64 *) m->ts.data;
+	hi = m->ts.len / (int) sizeof(int64);
+	while (lo < hi)
+	{
+		int			mid = lo + (hi - lo) / 2;
+
+		if (ts[mid] == v->ts)
+			return true;
+		if (ts[mid] > v->ts)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+bool
+wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again)
+{
+	Place	   *p = place_of(m, from);
+	bool		waiting = p->taken && !p->left;
+
+	p->left = true;
+	if (!waiting)
+		return false;
+	m->nwaiting--;
+	*again = p->value;
+	pfree(unconstify(uint8 *, p->where.key.data));
+	pfree(unconstify(uint8 *, p->where.qual.data));
+	return true;
+}
+
+bool
+wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value)
+{
+	Place	   *p = place_of(m, to);
+
+	if (p->written)
+		return false;
+	p->written = true;
+	if (!p->left && was_taken(m, to))
+	{
+		p->taken = true;
+		p->where = *to;
+		p->where.key = keep(m, to->key);
+		p->where.qual = keep(m, to->qual);
+		p->value = keep(m, value);
+		m->nwaiting++;
+	}
+	return true;
+}
+
+const WtVersion *
+wt_moves_collision(WtMoves *m)
+{
+	HASH_SEQ_STATUS seq;
+	Place	   *p;
+
+	if (m->nwaiting == 0)
+		return NULL;
+	hash_seq_init(&seq, m->places);
+	while ((p = hash_seq_search(&seq)) != NULL)
+	{
+		if (p->taken && !p->left)
+		{
+			hash_seq_term(&seq);
+			return &p->where;
+		}
+	}
+	return NULL;
+}
