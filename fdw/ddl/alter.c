@@ -25,8 +25,11 @@
  * Commands lock the table exclusively until their transaction ends, so nobody
  * writes through it between the look for rows and the new definition.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
 
+#include "fdw/ddl/alter.h"
+
+#include "access/attnum.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/reloptions.h"
@@ -40,21 +43,29 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
+#include "storage/lockdefs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
+#include "utils/snapshot.h"
 #include "utils/syscache.h"
 
-#include "fdw/ddl/alter.h"
-#include "fdw/row/cell_read.h"
+#include "fdw/store/store.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/definition.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
 
 #define NEW_TABLE_HINT	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one first."
 

@@ -20,16 +20,16 @@
  * left in it.  It is set with the first foreign table, and locked for that: who
  * makes the first ones at the same time waits.
  *
- * The hook on commands also tells xact.c of SET TRANSACTION SNAPSHOT.
+ * The hook on commands also tells snapshot.c of SET TRANSACTION SNAPSHOT.
  */
-#include "fdw/store/store.h"
-#include "fdw/ddl/alter.h"
+#include "postgres.h"
+
+#include "fdw/ddl/database.h"
 
 #include "access/genam.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_database.h"
 #include "catalog/pg_foreign_data_wrapper.h"
 #include "catalog/pg_foreign_table.h"
 #include "commands/dbcommands.h"
@@ -38,14 +38,24 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/lockdefs.h"
 #include "tcop/utility.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
+#include "utils/snapshot.h"
 #include "utils/syscache.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/alter.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
+#include "fdw/xact/snapshot.h"
 
 static ProcessUtility_hook_type prev_utility_hook = NULL;
 

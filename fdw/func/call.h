@@ -1,19 +1,17 @@
 /*
  * call.h
- *		What the files with the SQL functions on rows share.
- *
- *	func.c			changes of one row: increment, append, put, delete_*, check_and_mutate
- *	func_read.c		get, cells, raw_cells
- *	func_admin.c	flush, compact, verify, split_keys, table_size
+ *		A call of a function on a row: table, key, privileges.
  */
-#ifndef WT_FUNC_H
-#define WT_FUNC_H
-
-#include "fdw/row/cell_read.h"
+#ifndef WT_CALL_H
+#define WT_CALL_H
 
 #include "fmgr.h"
-#include "storage/lockdefs.h"
-#include "utils/acl.h"
+#include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/table/types.h"
 
 /* A call f(rel, key, ...). */
 typedef struct WtCall
@@ -43,4 +41,7 @@ extern void wt_call_key(WtCall *c, FunctionCallInfo fcinfo);
 /* Each of the privileges, on the table or on the column (may be NULL) */
 extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
 
-#endif							/* WT_FUNC_H */
+/* The engine's side; after privileges, so that nobody makes a table without any. */
+extern void wt_call_engine(WtCall *c, bool create);
+
+#endif							/* WT_CALL_H */

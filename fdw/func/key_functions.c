@@ -6,25 +6,31 @@
  * tools with which keys are designed: prefix bounds, reversed time and host
  * names, salts, tiles of the world, ids in order of time.
  */
-#include "fdw/widetable.h"
+#include "postgres.h"
 
 #include <math.h>
 
-#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
 #include "utils/json.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
+
+#include "engine/wide.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/key_argument.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
 
 #define MAX_ZOOM	31			/* two bits a level in a bigint */
 

@@ -5,18 +5,27 @@
  * Tables of other databases are counted in pg_stat_widetable only; the other
  * views show this database.  A store that was never used shows as "none".
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
 
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
+
+#include "engine/wide.h"
+#include "fdw/store/anchor.h"
+#include "fdw/store/clock.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/table/types.h"
 
 #define OUT(v) do { values[n] = (v); nulls[n++] = false; } while (0)
 #define OUT_NULL() do { nulls[n++] = true; } while (0)
@@ -218,7 +227,6 @@ wt_sql_stat_families(PG_FUNCTION_ARGS)
 }
 
 /* ------------------------------------------------------------------ files */
-
 
 typedef struct FileCopy
 {

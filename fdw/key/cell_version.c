@@ -11,13 +11,20 @@
  * not the time range of widetable.as_of, under which a delete that is younger
  * than the range may not count.
  */
-#include "fdw/plan/key_condition.h"
+#include "postgres.h"
+
+#include "fdw/key/cell_version.h"
 
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
+
+#include "fdw/key/key_test.h"
+#include "fdw/key/part.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/types.h"
 
 /* The values of a test, those of an array one by one; false: not known yet. NULLs are left out. */
 static bool

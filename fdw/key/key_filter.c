@@ -20,9 +20,19 @@
  *
  * The engine calls it where no error may leave it: all memory is reserved before.
  */
-#include "fdw/plan/key_condition.h"
+#include "postgres.h"
 
+#include "fdw/key/key_filter.h"
+
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
+
+#include "fdw/key/key_interval.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
+#include "fdw/store/bytes.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/types.h"
 
 struct WtKeyFilter
 {

@@ -17,31 +17,38 @@
  * aggregates, other aggregates, clauses behind a security barrier (their order
  * matters), clauses with subplans.
  */
+#include "postgres.h"
+
 #include "fdw/plan/aggregate_plan.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
-#include "access/stratnum.h"
 #include "access/nbtree.h"
+#include "access/stratnum.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 #include "optimizer/planmain.h"
-#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
-#include "utils/typcache.h"
+
+#include "fdw/key/part.h"
+#include "fdw/plan/key_choice.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/plan/scan_path.h"
+#include "fdw/plan/scan_plan.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/settings.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/types.h"
 
 /* One aggregate as the planner sees it */
 typedef struct AggItem
@@ -513,8 +520,8 @@ item_list(AggItem *item, List *tlist, List **exprs)
 					   item->aggref->inputcollid);
 }
 
-ForeignScan *
-wt_aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List *tlist)
+static ForeignScan *
+aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List *tlist)
 {
 	GroupInfo    *p = linitial(best_path->fdw_private);
 	ForeignScan *scan;
@@ -556,6 +563,6 @@ wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *
 					List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	if (IS_UPPER_REL(rel))
-		return wt_aggregate_plan(root, rel, best_path, tlist);
+		return aggregate_plan(root, rel, best_path, tlist);
 	return wtGetForeignPlan(root, rel, relid, best_path, tlist, scan_clauses, outer_plan);
 }

@@ -1,6 +1,6 @@
 /*
  * aggregate_plan.h
- *		What aggregate.c (plans), aggregate_run.c (execution) and explain.c share.
+ *		Plans that aggregate while they scan, for those that make, run and explain them.
  *
  * The plan is a ForeignScan without a scan relation.  Its fdw_scan_tlist has the
  * group's key columns and the aggregates, which are the scan tuple, and behind
@@ -12,10 +12,12 @@
  * fdw_exprs: those of the plain scan (nargs of them); the row's clauses (nquals);
  * then what WtAggItem counts on from there.
  */
-#ifndef WT_AGGREGATE_H
-#define WT_AGGREGATE_H
+#ifndef WT_AGGREGATE_PLAN_H
+#define WT_AGGREGATE_PLAN_H
 
-#include "fdw/scan/scan_state.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 typedef enum WtAggKind
 {
@@ -58,33 +60,11 @@ enum WtAggItem
 	WtAggItemCollation
 };
 
-/*
- * Rows of a group that was returned are not looked at any more: the engine goes
- * on behind them.  Asks the scan's own filter about the others.
- */
-typedef struct WtLoose
-{
-	WtTable    *t;
-	bool		reverse;
-	bool		whole;			/* the group's prefix is the whole key */
-	StringInfoData prefix;		/* of the group last returned, without salt; empty: none */
-	StringInfoData seek;
-	wide_row_filter inner;		/* may be NULL */
-	void	   *inner_arg;
-} WtLoose;
-
-extern wide_row_verdict wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek);
-
-/* The executor's callbacks for such plans; the state is node->fdw_state. */
-typedef struct WtAggState WtAggState;
-
-extern ForeignScan *wt_aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List *tlist);
-extern void wt_aggregate_begin(ForeignScanState *node);
-extern TupleTableSlot *wt_aggregate_next(ForeignScanState *node);
-extern void wt_aggregate_again(ForeignScanState *node);
-extern void wt_aggregate_end(ForeignScanState *node);
-/* The scan below, and how many rows it gave and how many of them the clauses left out. */
-extern WtScanState *wt_aggregate_scan(ForeignScanState *node, uint64 *rows, uint64 *removed);
+extern void wtGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+								   RelOptInfo *output_rel, void *extra);
+/* of a table or of an aggregate on one */
+extern ForeignScan *wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
+										List *tlist, List *scan_clauses, Plan *outer_plan);
 
 static inline bool
 wt_is_aggregate(const ForeignScanState *node)
@@ -98,4 +78,4 @@ wt_aggregate_shape(const ForeignScan *plan, int which)
 	return list_nth_int((List *) list_nth(plan->fdw_private, WtAggShape), which);
 }
 
-#endif							/* WT_AGGREGATE_H */
+#endif							/* WT_AGGREGATE_PLAN_H */

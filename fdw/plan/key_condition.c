@@ -24,7 +24,7 @@
  * ways together.  An arm that says nothing about the key makes its OR useless.
  *
  * What ranges cannot say, because there is a gap in the parts or an interval
- * before them, the key filter does (skip.c): no clause on the key that its bytes
+ * before them, the key filter does (key_filter.c): no clause on the key that its bytes
  * tell exactly has to be tested again, but for those in too many ways.
  *
  * The collation that counts is the operator's input collation, not the
@@ -32,92 +32,34 @@
  * for an unsigned one, with the delimiter in it) is no error in a WHERE clause:
  * no row is equal to it, and in the order it is below or above all rows.
  */
+#include "postgres.h"
+
 #include "fdw/plan/key_condition.h"
 
 #include "access/stratnum.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-/* -------------------------------------------------------- what is possible */
-
-/* Also of the pseudo parts of the layout 'cells'. */
-WtColumn *
-wt_part_column(WtTable *t, int part)
-{
-	WtRole		role;
-
-	if (part < t->nkeys)
-		return wt_key_column(t, part);
-	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER :
-		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : part == WT_PART_TS(t) ? WT_CELL_TS : WT_CELL_NO;
-	for (int i = 0; i < t->natts; i++)
-		if (t->columns[i].role == role)
-			return &t->columns[i];
-	return NULL;
-}
-
-bool
-wt_part_is_descending(WtTable *t, int part)
-{
-	WtColumn   *c;
-
-	/* the newest version of a cell comes first */
-	if (part >= t->nkeys)
-		return part == WT_PART_TS(t);
-	c = wt_key_column(t, part);
-	return c->desc != (c->enc == WT_ENC_REVERSE);
-}
-
-bool
-wt_part_is_ordered(WtTable *t, int part)
-{
-	WtColumn   *c;
-
-	/* a qualifier that is not text is shown as \x..., which sorts elsewhere */
-	if (part >= t->nkeys)
-		return part == WT_PART_QUALIFIER(t) && wt_part_column(t, part)->typid == BYTEAOID;
-	c = wt_key_column(t, part);
-	return c->enc == WT_ENC_REVERSE || wt_encoding_ordered(c);
-}
-
-/* Are equal values equal bytes, and different values different bytes? */
-bool
-wt_encoding_injective(const WtColumn *c)
-{
-	switch (c->typid)
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case TEXTOID:
-		case VARCHAROID:
-		case NAMEOID:
-		case BYTEAOID:
-		case OIDOID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case UUIDOID:
-			return true;
-		default:
-			/* 1.0 = 1.00, -0 = 0, 24 hours = 1 day: only the ordered form is canonical */
-			return c->enc == WT_ENC_ORDERED || type_is_enum(c->typid);
-	}
-}
+#include "fdw/key/key_range.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/part.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/settings.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/type_kind.h"
+#include "fdw/table/types.h"
 
 static bool
 is_digest(const WtColumn *c)
@@ -130,8 +72,6 @@ is_deterministic(Oid collation)
 {
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
-
-/* ---------------------------------------------------- recognising clauses */
 
 typedef struct Match
 {
@@ -577,13 +517,11 @@ match_clause(Match *m, Node *clause)
 	}
 }
 
-static bool
-is_trivial(const WtCond *c)
+bool
+wt_key_condition_is_trivial(const WtCond *c)
 {
 	return c->values == NIL && c->kind != WT_COND_NEVER && c->kind != WT_COND_OR;
 }
-
-/* --------------------------------------------------- clauses with AND and OR */
 
 /*
  * A row comparison as arms: (a, b) < (x, y) is a < x OR a = x AND b < y.  Leading
@@ -703,7 +641,7 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 		c = match_clause(m, node);
 	if (c != NULL)
 	{
-		if (c->part >= m->t->nkeys || is_trivial(c))
+		if (c->part >= m->t->nkeys || wt_key_condition_is_trivial(c))
 			return false;
 		*faithful = *faithful && c->faithful;
 		*arms = list_make1(list_make1(c));
@@ -802,225 +740,4 @@ wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 		conds = lappend(conds, c);
 	}
 	return conds;
-}
-
-/* How many values a list has, as far as that is known. */
-static double
-list_size(const WtCond *c)
-{
-	Node	   *array = linitial(c->values);
-
-	if (c->kind == WT_COND_LIST)
-		return list_length(c->values);
-	if (IsA(array, Const) && !((Const *) array)->constisnull)
-	{
-		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
-
-		return ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
-	}
-	return WT_MAX_PRODUCT;
-}
-
-/*
- * One way: which of its conditions are in the ranges, those up to the first part
- * that is not bound to values; they need not be tested again.  What comes behind
- * is for the filter, if there is one.  Returns how many leading parts are bound.
- */
-static int
-choose_way(WtTable *t, List *conds, bool filter)
-{
-	bool		exact = true,
-				go_on = true;
-	int			lists = 0,
-				bound = 0;
-	double		product = 1;
-	ListCell   *lc;
-
-	for (int part = 0; part < t->nkeys; part++)
-	{
-		bool		single = false,
-					list = false,
-					range = false,
-					pattern = false;
-
-		foreach(lc, conds)
-		{
-			WtCond	   *c = lfirst(lc);
-
-			if (c->part != part || c->kind == WT_COND_NEVER || is_trivial(c))
-				continue;
-			if (c->kind == WT_COND_EQ)
-				single = true;
-			else if (wt_is_equality(c->kind))
-			{
-				list = true;
-				product *= list_size(c);
-			}
-			else
-				range = true;
-			pattern |= c->kind == WT_COND_LIKE;
-		}
-		/* a product of lists is not multiplied out when it is too large */
-		if (list && !single && ++lists > 1 && product > WT_MAX_PRODUCT)
-			exact = false;
-		foreach(lc, conds)
-		{
-			WtCond	   *c = lfirst(lc);
-
-			if (c->part != part || c->kind == WT_COND_NEVER || is_trivial(c))
-				continue;
-			c->ranged = c->ranged || go_on;
-			c->exact = c->exact && c->faithful && (filter || (go_on && exact));
-		}
-		if ((single || list) && bound == part)
-			bound++;
-		/* an interval inside of a value (a row comparison) ends the chain at run time */
-		if (!(single || list) || range)
-			exact = false;
-		/* a pattern may turn out to be a plain value */
-		go_on = go_on && (single || list || pattern);
-	}
-	return bound;
-}
-
-/* All ways to take one arm of each OR in ors from the given one on. */
-static int
-choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
-{
-	int			bound = t->nkeys;
-	ListCell   *lc;
-
-	if (which == list_length(ors))
-		return choose_way(t, conds, filter);
-	foreach(lc, ((WtCond *) list_nth(ors, which))->arms)
-	{
-		List	   *both = list_concat_copy(conds, lfirst(lc));
-
-		bound = Min(bound, choose_ways(t, ors, which + 1, both, filter));
-		list_free(both);
-	}
-	return bound;
-}
-
-static void
-reset_cond(WtTable *t, WtCond *c)
-{
-	c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
-	c->ranged = c->used;
-	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || is_trivial(c);
-}
-
-/*
- * Which conditions take part in the ranges, which in the key filter, and which
- * of them need not be tested again.
- */
-int
-wt_conditions_choose(WtTable *t, List *conds)
-{
-	List	   *ors = NIL,
-			   *others = NIL;
-	double		ways = 1;
-	bool		filter;
-	int			bound;
-	ListCell   *lc,
-			   *a,
-			   *m;
-
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		reset_cond(t, c);
-		if (c->kind != WT_COND_OR)
-		{
-			others = lappend(others, c);
-			continue;
-		}
-		foreach(a, c->arms)
-			foreach(m, (List *) lfirst(a))
-				reset_cond(t, lfirst(m));
-		ors = lappend(ors, c);
-		ways *= list_length(c->arms);
-	}
-	filter = ways <= WT_MAX_ALTERNATIVES;
-	bound = choose_ways(t, ors, 0, others, filter);
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		if (c->kind == WT_COND_OR)
-		{
-			c->exact = c->faithful;
-			foreach(a, c->arms)
-				foreach(m, (List *) lfirst(a))
-				{
-					c->ranged = c->ranged || ((WtCond *) lfirst(m))->ranged;
-					c->exact = c->exact && ((WtCond *) lfirst(m))->exact;
-				}
-		}
-		if (c->part < t->nkeys && !is_trivial(c))
-			c->used = c->used || c->ranged || filter;
-	}
-	return bound;
-}
-
-static WtFlat *
-new_flat(WtCond *c, WtCond *clause, int number, int arm)
-{
-	WtFlat	   *f = palloc(sizeof(WtFlat));
-
-	f->c = c;
-	f->clause = clause;
-	f->number = number;
-	f->arm = arm;
-	return f;
-}
-
-List *
-wt_conditions_flat(List *conds, bool ranged)
-{
-	List	   *out = NIL;
-	int			number = 0;
-	ListCell   *lc,
-			   *a,
-			   *m;
-
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && !is_trivial(c))
-			out = lappend(out, new_flat(c, c, 0, 0));
-	}
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-		int			arm = 0;
-
-		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
-			continue;
-		number++;
-		foreach(a, c->arms)
-		{
-			foreach(m, (List *) lfirst(a))
-				out = lappend(out, new_flat(lfirst(m), c, number, arm));
-			arm++;
-		}
-	}
-	return out;
-}
-
-bool
-wt_part_is_single(List *conds, int part)
-{
-	ListCell   *lc;
-
-	foreach(lc, conds)
-	{
-		WtCond	   *c = lfirst(lc);
-
-		if (c->part == part && c->kind == WT_COND_EQ)
-			return true;
-	}
-	return false;
 }

@@ -9,10 +9,16 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "fdw/row/map.h"
-#include "fdw/row/cell_read.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+
+#include "fdw/store/bytes.h"
 
 static int
 key_cmp(const JsonbValue *a, const JsonbValue *b)
@@ -169,4 +175,30 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 	}
 	pfree(old_text.data);
 	pfree(text.data);
+}
+
+bool
+wt_json_text(const JsonbValue *v, StringInfo out)
+{
+	switch (v->type)
+	{
+		case jbvNull:
+			return false;
+		case jbvString:
+			appendBinaryStringInfo(out, v->val.string.val, v->val.string.len);
+			return true;
+		case jbvNumeric:
+			appendStringInfoString(out, DatumGetCString(DirectFunctionCall1(numeric_out,
+																			 NumericGetDatum(v->val.numeric))));
+			return true;
+		case jbvBool:
+			appendStringInfoString(out, v->val.boolean ? "true" : "false");
+			return true;
+		case jbvBinary:
+			JsonbToCString(out, v->val.binary.data, v->val.binary.len);
+			return true;
+		default:
+			elog(ERROR, "unexpected kind %d of JSON value", (int) v->type);
+	}
+	return false;				/* keep compiler quiet */
 }

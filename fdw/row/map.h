@@ -5,7 +5,6 @@
 #ifndef WT_MAP_H
 #define WT_MAP_H
 
-#include "postgres.h"
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
@@ -20,6 +19,7 @@ extern Datum wt_stored_map(Datum d, bool *isnull);
 
 /* One entry that has to change; value NULL: it goes.  What it points to lives until the function returns. */
 typedef void (*WtMapChange) (void *arg, const JsonbValue *key, StringInfo value);
+
 /* May an entry with the same value be left out? */
 typedef bool (*WtMapSame) (void *arg, const JsonbValue *key);
 
@@ -28,5 +28,8 @@ typedef bool (*WtMapSame) (void *arg, const JsonbValue *key);
  * once.  may_skip may be NULL: every entry that is the same is left out.
  */
 extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg);
+
+/* The text of a JSON value (of a string: its characters); false for JSON null. */
+extern bool wt_json_text(const JsonbValue *v, StringInfo out);
 
 #endif							/* WT_MAP_H */

@@ -11,16 +11,36 @@
  * it, unless the planner found a family in which every row of the result must
  * have a cell.
  */
+#include "postgres.h"
+
 #include "fdw/row/reader.h"
-#include "fdw/row/map.h"
-#include "fdw/row/cell_read.h"
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/int.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/jsonb.h"
 #include "utils/timestamp.h"
+
+#include "fdw/ddl/engine_table.h"
+#include "fdw/key/cell_version.h"
+#include "fdw/key/key_interval.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
+#include "fdw/key/part.h"
+#include "fdw/row/map.h"
+#include "fdw/row/source.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/cell_value.h"
+#include "fdw/table/lookup.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/type_kind.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/engine_scan.h"
 
 static wide_bytes
 column_qual(const WtColumn *c)
@@ -239,7 +259,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 	int			n = 0;
 
 	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
-	/* plan.c counts on the order of their names */
+	/* scan_path.c counts on the order of their names */
 	qsort(all, nall, sizeof(wide_family), family_name_cmp);
 	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
 	{
@@ -360,90 +380,6 @@ wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, w
 	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
 }
 
-/* ---------------------------------------------------------------- source */
-
-static int
-head_cmp(Datum a, Datum b, void *arg)
-{
-	WtSource	   *s = arg;
-	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
-				y = s->heads[DatumGetInt32(b)].key;
-	int			c;
-
-	/* the salt is not part of the order */
-	x.data++, x.len--;
-	y.data++, y.len--;
-	c = wt_bytes_cmp(x, y);
-	/* binaryheap has the largest on top */
-	return s->reverse ? c : -c;
-}
-
-void
-wt_source_merge(WtSource *s)
-{
-	s->merge = true;
-	s->heads = palloc0(sizeof(wide_row) * s->n);
-	s->heap = binaryheap_allocate(s->n, head_cmp, s);
-}
-
-/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
-static bool
-next_head(WtSource *s, int i)
-{
-	if (!wt_scan_next(s->scans[i], &s->heads[i]))
-		return false;
-	wt_scan_keep(s->scans[i], &s->heads[i]);
-	return true;
-}
-
-bool
-wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
-{
-	if (!s->merge)
-	{
-		for (; s->last < s->n; s->last++)
-		{
-			if (s->last < 0)
-				continue;
-			if (wt_scan_next(s->scans[s->last], row))
-			{
-				*from = s->scans[s->last];
-				return true;
-			}
-		}
-		return false;
-	}
-	if (!s->started)
-	{
-		binaryheap_reset(s->heap);
-		for (int i = 0; i < s->n; i++)
-			if (next_head(s, i))
-				binaryheap_add_unordered(s->heap, Int32GetDatum(i));
-		binaryheap_build(s->heap);
-		s->started = true;
-	}
-	else if (s->last >= 0)
-	{
-		/* only now: what was handed out lived in the scan's memory */
-		if (next_head(s, s->last))
-			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
-		else
-			(void) binaryheap_remove_first(s->heap);
-	}
-	if (binaryheap_empty(s->heap))
-	{
-		s->last = -1;
-		return false;
-	}
-	s->last = DatumGetInt32(binaryheap_first(s->heap));
-	*row = s->heads[s->last];
-	*from = s->scans[s->last];
-	wt_scan_keep(*from, NULL);
-	return true;
-}
-
-/* -------------------------------------------------------------- one row */
-
 /* A cell's timestamp as the column has it; beyond PostgreSQL's range: infinity. */
 static Datum
 timestamp_datum(const WtColumn *c, int64 ts)
@@ -471,27 +407,6 @@ json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*sho
 	}
 	v->val.string.val = copy ? pnstrdup((const char *) data, len) : (char *) data;
 	v->val.string.len = len;
-}
-
-static bool
-has_prefix(const WtColumn *map, wide_bytes q)
-{
-	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
-}
-
-bool
-wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
-{
-	if (!has_prefix(map, qualifier))
-		return false;
-	for (int i = 0; i < t->natts; i++)
-	{
-		const WtColumn *o = &t->columns[i];
-
-		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
-			return false;
-	}
-	return true;
 }
 
 static void

@@ -1,16 +1,21 @@
 /*
  * reader.h
- *		The row reader's inside, for reader.c and the executor's scans.
+ *		The engine's cells become SQL rows.
  */
 #ifndef WT_READER_H
 #define WT_READER_H
 
-#include "fdw/plan/key_condition.h"
-
 #include "catalog/pg_type.h"
-#include "lib/binaryheap.h"
+#include "lib/stringinfo.h"
 #include "port/pg_bswap.h"
 #include "utils/jsonb.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/key/key_test.h"
+#include "fdw/row/source.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/engine_scan.h"
 
 /* How a cell's bytes become an integer without wt_decode */
 typedef struct WtWidth
@@ -47,6 +52,8 @@ typedef struct WtReadFamily
 	int		   *maps;			/* attributes: maps of this family */
 } WtReadFamily;
 
+typedef struct WtRowReader WtRowReader;
+
 struct WtRowReader
 {
 	WtTable    *t;
@@ -78,44 +85,25 @@ struct WtRowReader
 	const wide_cell *cell;		/* last returned */
 };
 
-/* The engine scans behind a reader: one, or several that are merged by key. */
-typedef struct WtSource
-{
-	int			n;
-	WtScan	  **scans;
-	bool		merge;
-	bool		reverse;
-	wide_row   *heads;			/* merge: the next row of each */
-	binaryheap *heap;			/* of those that have one */
-	int			last;			/* scan whose row was handed out; -1 none */
-	bool		started;
-} WtSource;
+/* columns: which attributes are wanted (bool per attno - 1; NULL all). Decides families, qualifiers, existence. strict_family: rows are known to exist when this family (index) gives a cell; -1. */
+extern WtRowReader *wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec);
 
 /* Layout cells: the tests and their arguments decide what is read; else none. */
 extern WtRowReader *wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 								   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec);
+
 /* The entry of a family in the specification, which is made when there is none. */
 extern int	wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
 /* One more, for predicates alone, whether or not there is one. */
 extern int	wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
-/* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse are set. */
-extern void wt_source_merge(WtSource *s);
-/* The next row's first part, and the scan that has its others. */
-extern bool wt_source_go_on(WtSource *s, wide_row *row, WtScan **from);
 
-static inline bool
-wt_source_next(WtSource *s, wide_row *row, WtScan **from)
-{
-	if (!s->merge && s->last < s->n && wt_scan_next(s->scans[s->last], row))
-	{
-		*from = s->scans[s->last];
-		return true;
-	}
-	return wt_source_go_on(s, row, from);
-}
-
+/* Assembles the next SQL row from the scan (several wide_row parts if need be); false at the end. Datums live in CurrentMemoryContext or the scan's memory. */
+extern bool wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *max_seq);
 /* As wt_row_next, from several engine scans. */
 extern bool wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq);
+
+extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);
+
 extern WtWidth wt_integer_width(const WtColumn *c);
 
 static inline bool
@@ -163,7 +151,5 @@ wt_integer_datum(Oid type, int64 v)
 			return Int64GetDatum(v);
 	}
 }
-
-extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);
 
 #endif							/* WT_READER_H */

@@ -9,18 +9,30 @@
  * more are read and every so-manieth is kept.  A small table is read as a whole
  * through a reservoir.  The number of rows is the engine's.
  */
-#include "fdw/plan/key_condition.h"
+#include "postgres.h"
+
+#include "fdw/scan/analyze.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "commands/vacuum.h"
-#include "miscadmin.h"
+#include "foreign/fdwapi.h"
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/sampling.h"
 #include "utils/snapmgr.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/row/reader.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/engine_scan.h"
 
 /* Below so many rows for each row of the sample all are read. */
 #define WHOLE_FACTOR 4

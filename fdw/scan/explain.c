@@ -7,20 +7,38 @@
  * is shown in the order of the key, so that for a descending part the larger
  * value comes first.
  */
-#include "fdw/plan/aggregate_plan.h"
-#include "fdw/row/cell_read.h"
+#include "postgres.h"
+
+#include "fdw/scan/explain.h"
 
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/timestamp.h"
+
+#include "engine/wide.h"
+#include "fdw/key/key_range.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
+#include "fdw/key/part.h"
+#include "fdw/plan/aggregate_plan.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/scan/aggregate_scan.h"
+#include "fdw/scan/scan.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
 
 typedef struct Shown
 {
@@ -732,7 +750,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
 		char	   *number = conditions_text(&s, WT_PART_NO(s.t), WT_PART_NO(s.t) + 1);
 
-		/* never both, see plan.c */
+		/* never both, see scan_plan.c */
 		if (text[0] != '\0' || number[0] != '\0')
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}

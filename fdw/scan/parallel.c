@@ -14,7 +14,7 @@
  *	  makes the parallel context, which is within ExecutorRun of that statement.
  *	- No worker reads for a transaction with writes of its own, which are in the
  *	  leader's memory: statements on wide tables do without workers then
- *	  (xact.c), and a function that reads one in a worker of another statement
+ *	  (executor_hooks.c), and a function that reads one in a worker of another statement
  *	  fails.  During a parallel statement nothing can be written.
  *	- The chunks of a parallel scan cut the space of all keys without gap or
  *	  overlap, and each is dealt out once, in the order of the scan.  So each row
@@ -23,131 +23,27 @@
  *
  * Locking: an atomic counter deals; a spinlock guards the sums for EXPLAIN.
  */
-#include "fdw/plan/aggregate_plan.h"
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/scan/parallel.h"
 
 #include <math.h>
 
 #include "access/parallel.h"
-#include "executor/executor.h"
-#include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "port/atomics.h"
-#include "utils/guc.h"
+#include "storage/spin.h"
 #include "utils/memutils.h"
 
-/* ------------------------------------------------------ leader's snapshot */
-
-#define SETTING		"widetable.parallel_snapshot"
-#define OWN_WRITES	"written"	/* instead of a snapshot: nobody but the leader may read */
-
-static char *setting;
-static bool announcing = false;
-
-/* Users have no business with it: it would show them another moment. */
-static bool
-check_setting(char **newval, void **extra, GucSource source)
-{
-	if (*newval == NULL || (*newval)[0] == '\0' || announcing || InitializingParallelWorker)
-		return true;
-	GUC_check_errdetail("This setting is for parallel workers.");
-	return false;
-}
-
-void
-wt_parallel_init(void)
-{
-	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.", NULL,
-							   &setting, "", PGC_USERSET,
-							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
-							   check_setting, NULL, NULL);
-}
-
-static char *
-snapshot_text(const wide_snapshot *ws)
-{
-	Size		n = wide_snapshot_export(ws, NULL, 0);
-	uint8	   *bytes = palloc(n);
-	StringInfoData out;
-
-	(void) wide_snapshot_export(ws, bytes, n);
-	initStringInfo(&out);
-	for (Size i = 0; i < n; i++)
-		appendStringInfo(&out, "%02x", bytes[i]);
-	pfree(bytes);
-	return out.data;
-}
-
-int
-wt_parallel_announce(const wide_snapshot *ws)
-{
-	int			level = NewGUCNestLevel();
-
-	announcing = true;
-	PG_TRY();
-	{
-		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : OWN_WRITES, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, ERROR, false);
-	}
-	PG_FINALLY();
-	{
-		announcing = false;
-	}
-	PG_END_TRY();
-	return level;
-}
-
-void
-wt_parallel_withdraw(int level)
-{
-	AtEOXact_GUC(true, level);
-}
-
-bool
-wt_parallel_leader_wrote(void)
-{
-	return IsParallelWorker() && setting != NULL && strcmp(setting, OWN_WRITES) == 0;
-}
-
-static int
-hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-wide_snapshot *
-wt_parallel_snapshot(void)
-{
-	wide_snapshot *ws;
-	uint8	   *bytes;
-	char	   *p;
-	Size		n = 0;
-
-	if (setting == NULL || setting[0] == '\0' || wt_parallel_leader_wrote())
-		return NULL;
-	bytes = palloc(strlen(setting) / 2 + 1);
-	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
-		bytes[n++] = (uint8) (hex_digit(p[0]) << 4 | hex_digit(p[1]));
-	wt_check(wide_snapshot_import(wt_db(), bytes, n, &ws), "could not use the snapshot of the parallel statement");
-	pfree(bytes);
-	return ws;
-}
-
-/* ----------------------------------------------------------------- chunks */
-
-/*
- * In the parallel context's memory.  Between nchunks chunks are nchunks - 1
- * keys, ascending; key i is at ends[i - 1] .. ends[i] of the bytes that follow
- * ends, with ends[-1] taken as 0.
- */
-struct WtShared
-{
-	pg_atomic_uint32 next;		/* chunks dealt out; may rise beyond nchunks */
-	uint32		nchunks;
-	slock_t		mutex;			/* protects what the workers did: */
-	wide_scan_stats stats;
-	uint64		bad_keys;
-	uint32		ends[FLEXIBLE_ARRAY_MEMBER];
-};
+#include "engine/wide.h"
+#include "fdw/key/key_range.h"
+#include "fdw/plan/aggregate_plan.h"
+#include "fdw/scan/chunk.h"
+#include "fdw/scan/scan.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
 
 /* Chunks for each process: more of them even out what the estimates got wrong. */
 #define CHUNKS_PER_PROCESS	12
@@ -321,76 +217,6 @@ void
 wtInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate)
 {
 	((WtScanState *) node->fdw_state)->shared = coordinate;
-}
-
-/* Key i between chunks. */
-static wide_bytes
-cut(const WtShared *shared, uint32 i)
-{
-	const uint8 *bytes = (const uint8 *) &shared->ends[shared->nchunks - 1];
-	uint32		from = i > 0 ? shared->ends[i - 1] : 0;
-
-	return (wide_bytes) {bytes + from, shared->ends[i] - from};
-}
-
-/*
- * What the ranges have in the next chunk that has anything of them.  false: all
- * is dealt out.
- */
-bool
-wt_parallel_next(WtScanState *st)
-{
-	WtShared   *shared = st->shared;
-	const wide_range *all = st->ranges.ranges[0];
-	int			n = st->ranges.n[0];
-
-	if (st->part == NULL)
-		st->part = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, n));
-	for (;;)
-	{
-		uint32		i = pg_atomic_read_u32(&shared->next);
-		wide_bytes	lo = {(const uint8 *) "", 0},
-					hi = {NULL, 0};
-		int			from = 0,
-					to = n;
-
-		CHECK_FOR_INTERRUPTS();
-		/* not beyond the end, however often one asks */
-		if (i >= shared->nchunks)
-			return false;
-		if (!pg_atomic_compare_exchange_u32(&shared->next, &i, i + 1))
-			continue;
-		if (st->reverse)
-			i = shared->nchunks - 1 - i;
-		if (i > 0)
-			lo = cut(shared, i - 1);
-		if (i < shared->nchunks - 1)
-			hi = cut(shared, i);
-		/* the first range that ends behind lo */
-		while (from < to)
-		{
-			int			mid = from + (to - from) / 2;
-
-			if (all[mid].hi.data != NULL && wt_bytes_cmp(all[mid].hi, lo) <= 0)
-				from = mid + 1;
-			else
-				to = mid;
-		}
-		for (st->npart = 0; from < n; from++)
-		{
-			wide_range	r = all[from];
-
-			if (hi.data != NULL && wt_bytes_cmp(r.lo, hi) >= 0)
-				break;
-			if (wt_bytes_cmp(r.lo, lo) < 0)
-				r.lo = lo;
-			if (hi.data != NULL && (r.hi.data == NULL || wt_bytes_cmp(r.hi, hi) > 0))
-				r.hi = hi;
-			st->part[st->npart++] = r;
-		}
-		if (st->npart > 0)
-			return true;
-	}
 }
 
 /*

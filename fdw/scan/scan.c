@@ -12,17 +12,35 @@
  * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
  * the key ranges in rangecxt, reset when they are computed again.
  */
-#include "fdw/plan/aggregate_plan.h"
-#include "fdw/row/cell_read.h"
+#include "postgres.h"
+
+#include "fdw/scan/scan.h"
 
 #include "access/xact.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
+#include "lib/stringinfo.h"
+#include "nodes/execnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
+#include "utils/snapshot.h"
 
-/* ------------------------------------------------------- executor's scan */
+#include "fdw/ddl/engine_table.h"
+#include "fdw/key/key_filter.h"
+#include "fdw/key/key_range.h"
+#include "fdw/key/key_test.h"
+#include "fdw/plan/cell_predicate.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/row/cell_read.h"
+#include "fdw/row/reader.h"
+#include "fdw/row/source.h"
+#include "fdw/scan/chunk.h"
+#include "fdw/scan/loose_filter.h"
+#include "fdw/scan/scan_cache.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/engine_scan.h"
 
 /* Layout cells, with a limit: cells that the engine hands out at a time. */
 #define MIN_ROW_CELLS	64
@@ -474,96 +492,4 @@ wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys)
 	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
 	*out = st->past;
 	add_statistics(&st->source, out);
-}
-
-/* -------------------------------------------------------------- callbacks */
-
-void
-wtBeginForeignScan(ForeignScanState *node, int eflags)
-{
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-
-	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
-		return;
-	if (wt_is_aggregate(node))
-	{
-		wt_aggregate_begin(node);
-		return;
-	}
-	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
-									&node->ss.ps, true);
-}
-
-/* A row that passes the quals, locked. */
-static bool
-fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
-{
-	WtScanState *st = node->fdw_state;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-
-	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
-	{
-		MemoryContext old;
-		bool		locked;
-
-		/* only rows that the statement is about are locked */
-		ExecStoreVirtualTuple(slot);
-		econtext->ecxt_scantuple = slot;
-		ResetExprContext(econtext);
-		if (node->ss.ps.qual != NULL && !ExecQual(node->ss.ps.qual, econtext))
-		{
-			InstrCountFiltered1(node, 1);
-			ExecClearTuple(slot);
-			continue;
-		}
-		ExecClearTuple(slot);
-		old = MemoryContextSwitchTo(st->rowcxt);
-		locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
-		MemoryContextSwitchTo(old);
-		if (locked)
-			return true;
-	}
-	return false;
-}
-
-TupleTableSlot *
-wtIterateForeignScan(ForeignScanState *node)
-{
-	WtScanState *st = node->fdw_state;
-	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-
-	if (wt_is_aggregate(node))
-		return wt_aggregate_next(node);
-	ExecClearTuple(slot);
-	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
-		return ExecStoreVirtualTuple(slot);
-	return slot;
-}
-
-void
-wtReScanForeignScan(ForeignScanState *node)
-{
-	if (node->fdw_state != NULL && wt_is_aggregate(node))
-		wt_aggregate_again(node);
-	else if (node->fdw_state != NULL)
-		wt_scan_again(node->fdw_state);
-}
-
-void
-wtEndForeignScan(ForeignScanState *node)
-{
-	if (node->fdw_state != NULL && wt_is_aggregate(node))
-		wt_aggregate_end(node);
-	else if (node->fdw_state != NULL)
-		wt_scan_end(node->fdw_state);
-}
-
-/*
- * EvalPlanQual: the tuple is a copy; the executor tests fdw_recheck_quals,
- * which are the clauses that the key ranges and the engine answered.
- */
-bool
-wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
-{
-	return true;
 }

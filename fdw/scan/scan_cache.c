@@ -21,10 +21,23 @@
  * that lock rows, and all in a transaction that has written.  What an error leaves
  * open is closed as ever.
  */
-#include "fdw/scan/scan_state.h"
+#include "postgres.h"
+
+#include "fdw/scan/scan_cache.h"
 
 #include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
+
+#include "engine/wide.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/part.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/row/reader.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
 
 #define KEPT_SCANS	8
 #define KEPT_BYTES	((Size) 256 * 1024)	/* more of what is looked for (long lists of qualifiers) is not kept */

@@ -8,11 +8,24 @@
  * snapshot was taken it is that version already.  In REPEATABLE READ a row that has changed is an
  * error.  A row that the same command has changed already is not changed again.
  */
-#include "fdw/scan/scan_state.h"
-#include "fdw/row/cell_read.h"
+#include "postgres.h"
+
+#include "fdw/scan/scan_lock.h"
 
 #include "access/xact.h"
+#include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
+
+#include "engine/wide.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/row/cell_read.h"
+#include "fdw/row/reader.h"
+#include "fdw/scan/scan.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/row_lock.h"
+#include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
 
 static void
 raise_changed(WtScanState *st)
@@ -22,22 +35,6 @@ raise_changed(WtScanState *st)
 			 errmsg("could not serialize access due to concurrent update"),
 			 errdetail("A row of \"%s\" was changed by another transaction.",
 					   get_rel_name(st->t->relid))));
-}
-
-bool
-wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
-			 const wide_bytes *column)
-{
-	WtChanged	changed = wt_changed_since(w, families, nfamilies, key, column);
-
-	if (changed == WT_CHANGED_BY_TRIGGERED)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-				 op == CMD_DELETE ?
-				 errmsg("tuple to be deleted was already modified by an operation triggered by the current command") :
-				 errmsg("tuple to be updated was already modified by an operation triggered by the current command"),
-				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")));
-	return changed == WT_CHANGED_BY_COMMAND;
 }
 
 /* Position the reader of the newest state on one row. */

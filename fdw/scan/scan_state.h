@@ -1,16 +1,28 @@
 /*
  * scan_state.h
- *		A scan of one table as a plan describes it, for the callbacks that run
- *		one: plain scans, scans that aggregate, scans that change what they find.
+ *		A scan of one table as a plan describes it: plain scans, scans that aggregate,
+ *		scans that change what they find.
  */
-#ifndef WT_SCAN_H
-#define WT_SCAN_H
+#ifndef WT_SCAN_STATE_H
+#define WT_SCAN_STATE_H
 
-#include "fdw/row/reader.h"
-
+#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 
-typedef struct WtShared WtShared;	/* parallel.c: what the processes of a parallel scan share */
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/key/key_filter.h"
+#include "fdw/key/key_range.h"
+#include "fdw/key/key_test.h"
+#include "fdw/plan/cell_predicate.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/row/reader.h"
+#include "fdw/row/source.h"
+#include "fdw/scan/loose_filter.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/engine_scan.h"
+
+typedef struct WtShared WtShared;	/* chunk.h: what the processes of a parallel scan share */
 
 typedef struct WtScanState
 {
@@ -47,13 +59,13 @@ typedef struct WtScanState
 	bool		restarted;		/* the scan has been restarted: rows may come twice */
 	MemoryContext cxt;			/* of the scan */
 	MemoryContext opencxt;		/* of the readers and what belongs to them */
-	bool		keeps;			/* the reader and its scan outlive the statement: keep.c */
+	bool		keeps;			/* the reader and its scan outlive the statement: scan_cache.c */
 	uint64		generation;		/* with keeps: of the engine's catalog */
 	WtScan	   *reused;			/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
 	bool		cell_tests;		/* layout cells: conditions decide what the readers read: */
 	StringInfoData cells_asked; /* what they said when the readers were made, in opencxt; data NULL: cannot be compared */
 	MemoryContext rowcxt;
-	struct WtLoose *loose;		/* aggregate_run.c: leaves out rows by their key; NULL */
+	struct WtLoose *loose;		/* loose_filter.c: leaves out rows by their key; NULL */
 	MemoryContext rangecxt;
 	WtRanges	ranges;
 	bool		filters;		/* there may be something that the ranges do not say: */
@@ -83,59 +95,4 @@ typedef struct WtScanState
 	StringInfoData missed_qual;
 } WtScanState;
 
-/*
- * The scan that the private list of a plan describes (enum WtPrivate), with the
- * plan's fdw_exprs.  Nothing is read yet, but the snapshot is held.  Lives in
- * CurrentMemoryContext until wt_scan_end.  keeps: what the engine's scan is given
- * is told by these arguments alone.
- */
-extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps);
-/*
- * The next row: values by attribute number - 1; those that are not wanted are
- * null.  They live until the next call.  false: there is none.
- */
-extern bool wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls);
-/* For callers that read st->source themselves: make it ready. false: there are no rows. */
-extern bool wt_scan_start(WtScanState *st);
-/*
- * The engine could not tell its predicates for this row: raises what decoding
- * the columns does.  wt_scan_fetch does that itself.
- */
-WT_NORETURN extern void wt_scan_unsure(WtScanState *st, wide_bytes key);
-/* From the beginning, with the parameters' new values. */
-extern void wt_scan_again(WtScanState *st);
-extern void wt_scan_end(WtScanState *st);
-/* What the engine did so far. */
-extern void wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys);
-extern void wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from);
-
-/* for parallel.c: the key ranges with the present values of the parameters */
-extern const WtRanges *wt_scan_ranges(WtScanState *st);
-/* parallel.c.  Get a chunk with some of the ranges in it, which are in part then.  false: there is none left. */
-extern bool wt_parallel_next(WtScanState *st);
-
-/*
- * keep.c.  A statement that has begun (layout cells: that knows its parameters)
- * takes over what an earlier one has left for the same columns of the same table;
- * and leaves it for the next one.  false: it is to be freed.
- */
-extern bool wt_keep_possible(WtScanState *st);
-extern void wt_keep_take(WtScanState *st);
-extern bool wt_keep_leave(WtScanState *st);
-/*
- * Layout cells: do the conditions on cells say now what they did when the readers
- * were made?
- */
-extern bool wt_keep_same_cells(WtScanState *st, const StringInfoData *asked);
-/* Bytes that are the same when they do, into out.  false: cannot be told. */
-extern bool wt_keep_print_cells(WtScanState *st, StringInfo out);
-
-/* for scan_lock.c: a reader of what the scan reads */
-extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);
-/*
- * scan_lock.c.  Lock the row last fetched and put its newest version into
- * values (in CurrentMemoryContext).  false: it is gone, or skipped.
- */
-extern bool wt_scan_lock(WtScanState *st, Datum *values, bool *nulls);
-
-#endif							/* WT_SCAN_H */
+#endif							/* WT_SCAN_STATE_H */

@@ -1,7 +1,7 @@
 /*
  * background.c
  *		Background processes of which one of a kind runs in the cluster: the
- *		worker (worker.c) and the keeper (keeper.c).
+ *		worker (worker.c) and the keeper (checkpoint_keeper.c).
  *
  * They start with the server when the library is preloaded, otherwise at first
  * use, and PostgreSQL starts them again when they end.  What is known of each is
@@ -9,17 +9,47 @@
  *
  * Locking: the anchor's mutex.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/background.h"
 
 #include "miscadmin.h"
+#include "postmaster/bgworker.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "storage/spin.h"
 #include "utils/timestamp.h"
+
+#include "fdw/store/anchor.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/settings.h"
 
 /* It needs a moment to come up, and may be refused: not asked for more often. */
 #define ASK_AGAIN		(10 * USECS_PER_SEC)
 #define ASK_REFUSED		(2 * USECS_PER_SEC)
+
+#define SEEN_MS				5000	/* a worker that was not seen for so long is not counted on */
+
+static bool is_worker = false;	/* this process */
+
+const WtProcessKind wt_keeper = {
+	.name = "widetable keeper",
+	.title = "keeper process",
+	.function = "wt_keeper_main",
+	.without = "Base backups that are begun without it may lack data of wide tables.",
+	.start_time = BgWorkerStart_RecoveryFinished,
+	.anchor_offset = offsetof(WtAnchor, keeper),
+};
+
+const WtProcessKind wt_worker = {
+	.name = "widetable worker",
+	.title = "background worker",
+	.function = "wt_worker_main",
+	.without = "Sessions that write do its work until one is free.",
+	.start_time = BgWorkerStart_ConsistentState,
+	.anchor_offset = offsetof(WtAnchor, worker),
+};
 
 static WtProcess *
 process_of(const WtProcessKind *kind)
@@ -125,5 +155,21 @@ wt_process_announce(const WtProcessKind *kind)
 	SpinLockRelease(&a->mutex);
 	if (first)
 		before_shmem_exit(forget, PointerGetDatum(p));
+	is_worker = first && kind == &wt_worker;
 	return first;
+}
+
+bool
+wt_worker_works(void)
+{
+	WtAnchor   *a = wt_anchor();
+
+	return a->worker.pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
+}
+
+void
+wt_worker_tick(void)
+{
+	if (is_worker)
+		wt_anchor()->worker_seen = GetCurrentTimestamp();
 }

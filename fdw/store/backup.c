@@ -15,7 +15,9 @@
  *
  * Locking: the anchor's mutex.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/backup.h"
 
 #include "access/xact.h"
 #include "access/xlog.h"
@@ -23,7 +25,10 @@
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
 #include "storage/ipc.h"
+#include "storage/spin.h"
 #include "utils/fmgroids.h"
+
+#include "fdw/store/anchor.h"
 
 static object_access_hook_type prev_access_hook = NULL;
 static bool counted = false;	/* this session is one of anchor->backups */

@@ -24,29 +24,34 @@
  * those that follow at once, until a flush succeeds.
  * Nothing is lost by that on this server, since the slot keeps the WAL.
  *
- * It also holds the replication slot (slot.c), and does nothing else: the
+ * It also holds the replication slot (replication_slot.c), and does nothing else: the
  * worker, which compacts for minutes, could not answer a checkpoint in time.
  * At shutdown it waits for the others and flushes.
  *
  * Locking: none; MyProc's fields are this process's own.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
 
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "storage/barrier.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
-#include "tcop/tcopprot.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
+
+#include "engine/wide.h"
+#include "fdw/store/anchor.h"
+#include "fdw/store/background.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/error.h"
+#include "fdw/store/replication_slot.h"
+#include "fdw/store/store.h"
 
 #define TICK_MS			50		/* a checkpoint waits so long at the most when there is nothing to flush */
 #define SLOT_MS			1000	/* between looks at the slot */
@@ -61,15 +66,6 @@ static XLogRecPtr let_go = InvalidXLogRecPtr;	/* a checkpoint with that redo pos
 static TimestampTz waiting_since = 0;	/* for a flush that fails */
 static TimestampTz next_try = 0;	/* not before */
 static bool failing = false;	/* waited in vain once: later checkpoints are not held up before a flush succeeds */
-
-const WtProcessKind wt_keeper = {
-	.name = "widetable keeper",
-	.title = "keeper process",
-	.function = "wt_keeper_main",
-	.without = "Base backups that are begun without it may lack data of wide tables.",
-	.start_time = BgWorkerStart_RecoveryFinished,
-	.anchor_offset = offsetof(WtAnchor, keeper),
-};
 
 /* ------------------------------------------------------------ checkpoints */
 

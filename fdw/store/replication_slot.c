@@ -2,7 +2,7 @@
  * replication_slot.c
  *		The physical replication slot that keeps the WAL which is not in files.
  *
- * The keeper process (keeper.c) holds the slot as its own as long as it runs:
+ * The keeper process (checkpoint_keeper.c) holds the slot as its own as long as it runs:
  * nobody can drop it then, it is never idle, and it moves with the store.
  * Where no keeper runs, a session that is about to commit looks whether the
  * slot is still there, makes it anew if need be, and flushes what depended on
@@ -16,17 +16,25 @@
  *
  * Locking: ReplicationSlotControlLock inside the functions that are called.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/replication_slot.h"
 
 #include <sys/stat.h>
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "replication/slot.h"
-#include "storage/ipc.h"
 #include "storage/lwlock.h"
-#include "utils/memutils.h"
+#include "storage/spin.h"
+
+#include "engine/wide.h"
+#include "fdw/store/anchor.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
 
 #define SLOT_HINT "Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in postgresql.conf and restart the server."
 

@@ -7,12 +7,19 @@
  * VirtualXactLock, which is a heavyweight lock: deadlocks are found,
  * lock_timeout and cancel work, and pg_locks shows it.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/row_lock.h"
 
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
+
+#include "fdw/store/compat.h"
+#include "fdw/store/error.h"
+#include "fdw/store/stop_point.h"
+#include "fdw/store/store.h"
 
 static bool owner_set = false;	/* our slot carries this transaction's id */
 

@@ -16,15 +16,18 @@
  * record an error cannot be raised: the wait is not interrupted then, and one that
  * a deadlock ends is over.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/stop_point.h"
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
+#include "storage/lockdefs.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/varlena.h"
+
+#include "engine/wide.h"
 
 #define WT_STOP_CLASS	2003395685	/* 'wide' */
 

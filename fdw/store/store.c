@@ -11,29 +11,34 @@
  *	- A poisoned segment is answered with PANIC: the postmaster is the only one
  *	  who can make shared memory anew.
  */
+#include "postgres.h"
+
 #include "fdw/store/store.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "access/xlog.h"
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/dsm.h"
 #include "storage/dsm_impl.h"
-#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
-#include "storage/procsignal.h"
+#include "storage/lwlock.h"
 #include "storage/shmem.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
+#include "storage/spin.h"
 #include "utils/wait_event.h"
 
-static WtAnchor *anchor = NULL;
+#include "fdw/store/anchor.h"
+#include "fdw/store/background.h"
+#include "fdw/store/error.h"
+#include "fdw/store/host.h"
+#include "fdw/store/replication_slot.h"
+#include "fdw/store/settings.h"
+#include "fdw/store/wal.h"
+#include "fdw/xact/commit.h"
+
 static void *segment_base = NULL;	/* where the segment is mapped here */
 static void *main_segment = NULL;	/* preloaded: in main shared memory */
 static wide_db *the_db = NULL;
@@ -55,8 +60,8 @@ configure(wide_config *config, Size limit)
 	wide_config_fit(config, limit);
 }
 
-Size
-wt_segment_bytes(void)
+static Size
+segment_bytes(void)
 {
 	wide_config config;
 
@@ -71,7 +76,7 @@ request_shmem(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(WtAnchor)) + wt_segment_bytes() + PG_CACHE_LINE_SIZE);
+	RequestAddinShmemSpace(MAXALIGN(sizeof(WtAnchor)) + segment_bytes() + PG_CACHE_LINE_SIZE);
 }
 
 static void
@@ -81,17 +86,17 @@ startup_shmem(void)
 	WtAnchor   *a;
 
 	/* after a crash the postmaster comes here again, with new shared memory */
-	anchor = NULL;
+	wt_anchor_forget();
 	a = wt_anchor();
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	main_segment = ShmemInitStruct("widetable segment", wt_segment_bytes() + PG_CACHE_LINE_SIZE, &found);
+	main_segment = ShmemInitStruct("widetable segment", segment_bytes() + PG_CACHE_LINE_SIZE, &found);
 	main_segment = (void *) TYPEALIGN(PG_CACHE_LINE_SIZE, main_segment);
 	if (!found)
 	{
 		a->in_main = true;
-		a->size = wt_segment_bytes();
+		a->size = segment_bytes();
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -108,113 +113,6 @@ wt_store_request(void)
 	wt_process_register(&wt_worker);
 	wt_process_register(&wt_keeper);
 	wt_slot_register_startup();
-}
-
-/* -------------------------------------------------------------- anchor */
-
-WtAnchor *
-wt_anchor(void)
-{
-	bool		found;
-	bool		held;
-
-	if (anchor != NULL)
-		return anchor;
-	held = LWLockHeldByMe(AddinShmemInitLock);
-	if (!held)
-		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	anchor = ShmemInitStruct("widetable", sizeof(WtAnchor), &found);
-	if (!found)
-	{
-		memset(anchor, 0, sizeof(WtAnchor));
-		SpinLockInit(&anchor->mutex);
-	}
-	if (!held)
-		LWLockRelease(AddinShmemInitLock);
-	return anchor;
-}
-
-/* ------------------------------------------------- the engine's host */
-
-/*
- * true only when CHECK_FOR_INTERRUPTS is going to raise an error, so that work
- * of the engine is not broken off and begun again for nothing.  A barrier, for
- * which every process of the cluster waits, is passed here; other requests wait
- * until the executor asks.
- */
-bool
-wt_interrupted(void)
-{
-	wt_worker_tick();
-	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
-		return false;
-	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
-		return true;
-	if (ProcSignalBarrierPending)
-		ProcessProcSignalBarrier();
-	return false;
-}
-
-static bool
-host_interrupted(void *ctx)
-{
-	return wt_interrupted();
-}
-
-static bool
-host_files_held(void *ctx)
-{
-	return wt_files_held();
-}
-
-static int64_t
-host_now(void *ctx)
-{
-	return wt_now();
-}
-
-void
-wt_wake_worker(void)
-{
-	if (anchor != NULL)
-		wt_process_wake(&anchor->worker);
-}
-
-static void
-host_wake(void *ctx)
-{
-	wt_wake_worker();
-}
-
-static bool
-host_worker_works(void *ctx)
-{
-	return wt_worker_works();
-}
-
-static uint64_t
-host_oldest_external(void *ctx)
-{
-	/* the horizon is at most 2^31 behind the next xid */
-	return wt_full_xid(GetOldestNonRemovableTransactionId(NULL));
-}
-
-static uint64_t
-host_ended(void *ctx, uint64_t *latest)
-{
-	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
-	uint64		ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
-
-	pg_read_barrier();
-	*latest = U64FromFullTransactionId(*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
-	return ended;
-}
-
-static void
-host_report(void *ctx, int level, const char *text)
-{
-	/* only levels that return: nothing may longjmp through the engine */
-	ereport(level >= 2 ? WARNING : level == 1 ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
 }
 
 /* ------------------------------------------------------ making the segment */
@@ -259,7 +157,7 @@ make_segment(WtAnchor *a)
 		dsm_segment *seg;
 		dsm_handle	handle;
 
-		size = segment_limit(wt_segment_bytes());
+		size = segment_limit(segment_bytes());
 		configure(&config, size);
 		size = wide_segment_size(&config);
 		seg = dsm_create(size, 0);
@@ -305,13 +203,14 @@ static void
 detach_at_exit(int code, Datum arg)
 {
 	wide_db    *db = the_db;
+	WtAnchor   *a = wt_anchor_if_known();
 
 	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is freed here */
 	if (db != NULL)
 		wt_xact_exit();
 	the_db = NULL;
-	if (anchor != NULL && anchor->opener == MyProcPid)
-		anchor->opener = 0;
+	if (a != NULL && a->opener == MyProcPid)
+		a->opener = 0;
 	if (db != NULL)
 		wide_detach(db);
 }
@@ -319,18 +218,11 @@ detach_at_exit(int code, Datum arg)
 static void
 attach(void)
 {
-	wide_host	host = {0};
+	wide_host	host;
 	wide_log	log = wt_wal_log();
 	static bool registered = false;
 
-	host.interrupted = host_interrupted;
-	host.now = host_now;
-	host.wake_worker = host_wake;
-	host.worker_works = host_worker_works;
-	host.oldest_external = host_oldest_external;
-	host.ended = host_ended;
-	host.files_held = host_files_held;
-	host.report = host_report;
+	wt_host_fill(&host);
 	if (!registered)
 	{
 		before_shmem_exit(detach_at_exit, (Datum) 0);
@@ -544,74 +436,4 @@ wt_store_exists(void)
 	struct stat st;
 
 	return the_db != NULL || stat(WT_DIRECTORY, &st) == 0;
-}
-
-/* ---------------------------------------------------------------- errors */
-
-static int
-sqlstate_of(wide_status st)
-{
-	switch (st)
-	{
-		case WIDE_NOTFOUND:
-			return ERRCODE_UNDEFINED_OBJECT;
-		case WIDE_EXISTS:
-			return ERRCODE_DUPLICATE_OBJECT;
-		case WIDE_INVALID:
-			return ERRCODE_INVALID_PARAMETER_VALUE;
-		case WIDE_LIMIT:
-			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-		case WIDE_NOMEM:
-			return ERRCODE_OUT_OF_MEMORY;
-		case WIDE_FULL:
-			return ERRCODE_INSUFFICIENT_RESOURCES;
-		case WIDE_NOSPACE:
-			return ERRCODE_DISK_FULL;
-		case WIDE_BUSY:
-			return ERRCODE_OBJECT_IN_USE;
-		case WIDE_CONFLICT:
-			return ERRCODE_T_R_SERIALIZATION_FAILURE;
-		case WIDE_IO:
-			return ERRCODE_IO_ERROR;
-		case WIDE_CORRUPT:
-			return ERRCODE_DATA_CORRUPTED;
-		default:
-			return ERRCODE_INTERNAL_ERROR;
-	}
-}
-
-void
-wt_check(wide_status st, const char *what)
-{
-	if (st == WIDE_OK)
-		return;
-	if (st == WIDE_INTERRUPTED)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("canceling statement")));
-	}
-	if (st == WIDE_POISONED)
-		ereport(PANIC,
-				(errmsg("the shared memory of widetable is damaged"),
-				 errdetail("%s", wide_error_text())));
-	ereport(ERROR,
-			(errcode(sqlstate_of(st)),
-			 what ? errmsg("%s: %s", what, wide_error_text()) : errmsg("widetable: %s", wide_error_text()),
-			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
-			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
-			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory; nothing else needs to be done.",
-										  WT_DIRECTORY) : 0));
-}
-
-void
-wt_check_write(wide_status st, WtTable *t, wide_bytes key)
-{
-	if (st == WIDE_OK)
-		return;
-	if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
-		wt_check(st, NULL);
-	ereport(ERROR,
-			(errcode(sqlstate_of(st)),
-			 errmsg("could not write to table \"%s\": %s", t->table_name, wide_error_text()),
-			 errdetail("Key %s.", wt_key_text(t, key))));
 }

@@ -8,7 +8,7 @@
  * transaction that has an xid) are transactional messages: the transaction's
  * own commit record, later in the same log, decides about them.
  *
- * A physical replication slot keeps the WAL that is not yet in files (slot.c).
+ * A physical replication slot keeps the WAL that is not yet in files (replication_slot.c).
  *
  * On a standby, and during archive recovery, replay does not end at the end of
  * the log but follows it until the server is promoted: recovery of the store
@@ -17,27 +17,33 @@
  * No function here longjmps into the engine: what may raise an error runs in
  * PG_TRY, or in a critical section where an error is a PANIC anyway.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/wal.h"
 
 #include <sys/stat.h>
 
-#include "access/heapam_xlog.h"
+#include "access/timeline.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
-#include "catalog/pg_control.h"
 #include "access/xlogreader.h"
 #include "access/xlogrecovery.h"
-#include "access/timeline.h"
 #include "access/xlogutils.h"
+#include "catalog/pg_control.h"
 #include "miscadmin.h"
-#include "replication/message.h"
 #include "pgstat.h"
-#include "storage/fd.h"
-#include "storage/ipc.h"
+#include "replication/message.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
+
+#include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/host.h"
+#include "fdw/store/replication_slot.h"
+#include "fdw/store/settings.h"
+#include "fdw/store/store.h"
 
 static char *message = NULL;	/* where the parts of a record are put together */
 static char failure[512];		/* what the last caught error said */
@@ -165,19 +171,6 @@ wal_end(void *ctx)
 	if (!XLogRecPtrIsInvalid(replaying))
 		return (uint64_t) replaying;
 	return (uint64_t) GetXLogInsertRecPtr();
-}
-
-/* ------------------------------------------------------------------- read */
-
-uint64
-wt_full_xid(TransactionId xid)
-{
-	FullTransactionId next = ReadNextFullTransactionId();
-	uint32		epoch = EpochFromFullTransactionId(next);
-
-	if (xid > XidFromFullTransactionId(next))
-		epoch--;
-	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xid));
 }
 
 /* One of our messages?  Then what it carries. */

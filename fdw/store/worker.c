@@ -14,7 +14,9 @@
  * What fails is tried again, at longer and longer intervals, and the log has
  * one line for a series of failures.
  */
-#include "fdw/store/store.h"
+#include "postgres.h"
+
+#include "fdw/store/worker.h"
 
 #include "access/xact.h"
 #include "access/xlog.h"
@@ -24,47 +26,24 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
-#include "storage/procsignal.h"
 #include "tcop/tcopprot.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/stored_table.h"
+#include "fdw/store/anchor.h"
+#include "fdw/store/background.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
 
 #define IDLE_MS			1000	/* between looks for work when nobody wakes us */
 #define WAL_DISTANCE	((uint64) 256 * 1024 * 1024)	/* flush when that much WAL waits for us */
 #define DATABASE_CHECK_MS	10000	/* between looks for tables of dropped databases */
 #define RETRY_MAX_MS		10000	/* at the most between attempts of work that fails */
-#define SEEN_MS				5000	/* a worker that was not seen for so long is not counted on */
 
 PGDLLEXPORT void wt_worker_main(Datum arg);
-
-static bool is_worker = false;	/* this process */
-
-const WtProcessKind wt_worker = {
-	.name = "widetable worker",
-	.title = "background worker",
-	.function = "wt_worker_main",
-	.without = "Sessions that write do its work until one is free.",
-	.start_time = BgWorkerStart_ConsistentState,
-	.anchor_offset = offsetof(WtAnchor, worker),
-};
-
-bool
-wt_worker_works(void)
-{
-	WtAnchor   *a = wt_anchor();
-
-	return a->worker.pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
-}
-
-void
-wt_worker_tick(void)
-{
-	if (is_worker)
-		wt_anchor()->worker_seen = GetCurrentTimestamp();
-}
 
 /* ------------------------------------------------------------------ main */
 
@@ -86,7 +65,7 @@ work(wide_db *db)
 	}
 }
 
-/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper (keeper.c). */
+/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper (checkpoint_keeper.c). */
 static wide_status
 flush_by_distance(wide_db *db)
 {
@@ -197,7 +176,6 @@ wt_worker_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	if (!wt_process_announce(&wt_worker))
 		proc_exit(0);
-	is_worker = true;
 	wt_worker_tick();
 	db = open_store();
 

@@ -23,33 +23,27 @@
  * of buckets, as Phoenix computes it.  A prefix has no salt byte; the reader
  * puts each bucket's in front.
  */
-#include "fdw/widetable.h"
+#include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
-#include "fmgr.h"
-#include "funcapi.h"
+#include "fdw/table/rowkey.h"
+
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "parser/parse_coerce.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/typcache.h"
+
+#include "fdw/table/decode.h"
+#include "fdw/table/encode.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/types.h"
 
 #define ESCAPE		0x00
 #define ESCAPED		0xFF
 #define TERMINATOR	0x01
 
-static inline WtColumn *
-key_column(WtTable *t, int part)
-{
-	return &t->columns[t->keys[part]];
-}
-
-/* The bytes of a key, or of its beginning, for messages */
-static char *
-key_hex(wide_bytes key)
+char *
+wt_rowkey_hex(wide_bytes key)
 {
 	size_t		shown = Min(key.len, 64);
 	StringInfoData s;
@@ -94,7 +88,7 @@ escape_part(StringInfo out, int start)
 void
 wt_key_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 {
-	const WtColumn *c = key_column(t, part);
+	const WtColumn *c = wt_key_column(t, part);
 	int			start = out->len;
 	bool		closed = !c->last || c->desc;
 
@@ -143,13 +137,13 @@ finish_key(WtTable *t, StringInfo out, int start)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("row key of \"%s\" must not be empty", get_rel_name(t->relid)),
-				 errdetail("The value of its only column, \"%s\", is empty.", key_column(t, 0)->name)));
+				 errdetail("The value of its only column, \"%s\", is empty.", wt_key_column(t, 0)->name)));
 	if (len > WIDE_MAX_ROW)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("row key of \"%s\" is %d bytes long, the limit is %d",
 						get_rel_name(t->relid), len, WIDE_MAX_ROW),
-				 errdetail("The key is %s.", key_hex((wide_bytes) {(uint8 *) out->data + start + head, len - head})),
+				 errdetail("The key is %s.", wt_rowkey_hex((wide_bytes) {(uint8 *) out->data + start + head, len - head})),
 				 errhint("Encoding \"md5\" or \"sha1\" makes a short key of a long text.")));
 	if (head)
 		out->data[start] = (char) wt_salt((uint8 *) out->data + start + 1, len - 1, t->salt_buckets);
@@ -168,7 +162,7 @@ wt_key_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, St
 		if (nulls && nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("key column \"%s\" must not be null", key_column(t, i)->name)));
+					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
 		wt_key_encode_part(t, i, values[i], out);
 	}
 	if (full)
@@ -252,12 +246,8 @@ flip_into(StringInfo plain, const uint8 *p, size_t n, uint8 flip)
 	plain->data[plain->len] = '\0';
 }
 
-/*
- * The part at p: *value is its encoded form (in the key itself where possible,
- * else in plain).  Returns the bytes that it takes in the key; -1: damaged.
- */
-static ssize_t
-take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_bytes *value)
+ssize_t
+wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_bytes *value)
 {
 	uint8		flip = c->desc ? 0xFF : 0x00;
 	size_t		len,
@@ -362,8 +352,8 @@ wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
 	return -1;
 }
 
-static inline bool
-is_digest(const WtColumn *c)
+bool
+wt_rowkey_is_digest(const WtColumn *c)
 {
 	return c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1;
 }
@@ -387,7 +377,7 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 	}
 	for (int i = 0; i < t->nkeys && why == NULL; i++)
 	{
-		const WtColumn *c = key_column(t, i);
+		const WtColumn *c = wt_key_column(t, i);
 		wide_bytes	part;
 		ssize_t		taken;
 		const char *reason = NULL;
@@ -422,7 +412,7 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 			/* most keys have no part that must be copied */
 			if (plain.data == nothing && (c->desc || (c->fixed_len == 0 && !c->last)))
 				initStringInfo(&plain);
-			taken = take_part(c, p, n, &plain, &part);
+			taken = wt_rowkey_take_part(c, p, n, &plain, &part);
 		}
 		if (taken < 0)
 			why = psprintf("key column \"%s\" does not end where it should", c->name);
@@ -430,7 +420,7 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 		{
 			p += taken;
 			n -= taken;
-			if ((need && !need[i]) || is_digest(c))
+			if ((need && !need[i]) || wt_rowkey_is_digest(c))
 				continue;
 			if (wt_decode_soft(c, part.data, part.len, &values[i], &reason))
 				nulls[i] = false;
@@ -457,7 +447,7 @@ wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool 
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a row key of \"%s\" does not decode: %s", get_rel_name(t->relid), why),
-			 wt_keys_visible(t) ? errdetail("The key is %s.", key_hex(key)) : 0,
+			 wt_keys_visible(t) ? errdetail("The key is %s.", wt_rowkey_hex(key)) : 0,
 			 errhint("Check option \"key\" and the encodings of its columns, or set option \"on_bad_key\" to \"skip\".")));
 	return false;
 }
@@ -471,7 +461,7 @@ wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
 		return 0;
 	for (int i = 0; i < parts; i++)
 	{
-		ssize_t		taken = wt_key_part_length(key_column(t, i), key.data + at, key.len - at);
+		ssize_t		taken = wt_key_part_length(wt_key_column(t, i), key.data + at, key.len - at);
 
 		if (taken < 0)
 			return 0;
@@ -488,246 +478,7 @@ wt_keys_visible(WtTable *t)
 	if (pg_class_aclcheck(t->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		return true;
 	for (int i = 0; i < t->nkeys; i++)
-		if (pg_attribute_aclcheck(t->relid, key_column(t, i)->attno, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		if (pg_attribute_aclcheck(t->relid, wt_key_column(t, i)->attno, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 			return false;
 	return true;
-}
-
-static void
-append_literal(StringInfo s, Oid typid, Datum value)
-{
-	Oid			output;
-	bool		varlena;
-	char	   *text;
-
-	getTypeOutputInfo(typid, &output, &varlena);
-	text = OidOutputFunctionCall(output, value);
-	switch (typid)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case OIDOID:
-			appendStringInfoString(s, text);
-			break;
-		case BOOLOID:
-			appendStringInfoString(s, DatumGetBool(value) ? "true" : "false");
-			break;
-		case NUMERICOID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-			/* NaN and Infinity need quotes */
-			appendStringInfoString(s, strspn(text, "0123456789+-.e") == strlen(text) ? text : quote_literal_cstr(text));
-			break;
-		case BYTEAOID:
-			/* as hex with one backslash, whatever bytea_output is */
-			if (text[0] == '\\' && text[1] == 'x')
-			{
-				appendStringInfo(s, "'%s'", text);
-				break;
-			}
-			/* FALLTHROUGH */
-		default:
-			appendStringInfoString(s, quote_literal_cstr(text));
-	}
-	pfree(text);
-}
-
-/* Prints as many parts as the bytes hold, so that prefixes can be shown too. */
-char *
-wt_key_text(WtTable *t, wide_bytes key)
-{
-	const uint8 *p = key.data;
-	size_t		n = key.len;
-	StringInfoData s,
-				plain;
-
-	if (t->salt_buckets > 0 && n > 0)
-	{
-		p++;
-		n--;
-	}
-	initStringInfo(&s);
-	initStringInfo(&plain);
-	appendStringInfoChar(&s, '(');
-	for (int i = 0; i < t->nkeys && (i == 0 || n > 0); i++)
-	{
-		const WtColumn *c = key_column(t, i);
-		wide_bytes	part;
-		ssize_t		taken = take_part(c, p, n, &plain, &part);
-		Datum		value;
-		const char *why;
-
-		if (taken < 0)
-			return key_hex(key);
-		if (i > 0)
-			appendStringInfoString(&s, ", ");
-		if (is_digest(c))
-			appendStringInfo(&s, "'%s'", key_hex(part));
-		else if (wt_decode_soft(c, part.data, part.len, &value, &why))
-			append_literal(&s, c->typid, value);
-		else
-			return key_hex(key);
-		p += taken;
-		n -= taken;
-	}
-	if (n > 0)
-		return key_hex(key);
-	appendStringInfoChar(&s, ')');
-	return s.data;
-}
-
-/* --------------------------------------------- keys given to functions */
-
-static Datum
-through_text(const WtColumn *c, Datum arg, Oid argtype)
-{
-	char	   *text;
-	Oid			input,
-				ioparam;
-
-	if (argtype == UNKNOWNOID)
-		text = DatumGetCString(arg);
-	else
-	{
-		Oid			output;
-		bool		varlena;
-
-		getTypeOutputInfo(argtype, &output, &varlena);
-		text = OidOutputFunctionCall(output, arg);
-	}
-	getTypeInputInfo(c->typid, &input, &ioparam);
-	return OidInputFunctionCall(input, text, ioparam, c->typmod);
-}
-
-static bool
-is_string(Oid typid)
-{
-	return typid == TEXTOID || typid == VARCHAROID || typid == NAMEOID || typid == BPCHAROID;
-}
-
-static bool
-is_number(Oid typid)
-{
-	return typid == INT2OID || typid == INT4OID || typid == INT8OID || typid == NUMERICOID;
-}
-
-static Datum
-call_cast(Oid funcid, Datum arg, int32 typmod)
-{
-	switch (get_func_nargs(funcid))
-	{
-		case 1:
-			return OidFunctionCall1(funcid, arg);
-		case 2:
-			return OidFunctionCall2(funcid, arg, Int32GetDatum(typmod));
-		default:
-			return OidFunctionCall3(funcid, arg, Int32GetDatum(typmod), BoolGetDatum(false));
-	}
-}
-
-/* An argument as a value of the key column, by the rules an INSERT would use, less the lossy ones. */
-static Datum
-coerce_part(const WtColumn *c, Datum arg, Oid argtype)
-{
-	Oid			funcid = InvalidOid;
-	CoercionPathType path;
-
-	argtype = getBaseType(argtype);
-	if (argtype == UNKNOWNOID || (is_string(argtype) && argtype != c->typid))
-		return through_text(c, arg, argtype);
-	if (argtype != c->typid)
-	{
-		path = find_coercion_pathway(c->typid, argtype, COERCION_IMPLICIT, &funcid);
-		if (path == COERCION_PATH_FUNC)
-			arg = call_cast(funcid, arg, c->typmod);
-		else if (path == COERCION_PATH_COERCEVIAIO ||
-				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
-			return through_text(c, arg, argtype);	/* 5 fits, 5.5 does not */
-		else if (path != COERCION_PATH_RELABELTYPE)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("key column \"%s\" is of type %s but the argument is of type %s",
-							c->name, format_type_be(c->typid), format_type_be(argtype)),
-					 errhint("Cast the argument.")));
-	}
-	if (c->typmod >= 0 && find_typmod_coercion_function(c->typid, &funcid) == COERCION_PATH_FUNC)
-		arg = call_cast(funcid, arg, c->typmod);
-	return arg;
-}
-
-static void
-check_part_count(WtTable *t, int n, bool full)
-{
-	StringInfoData list;
-
-	if (n == t->nkeys || (!full && n > 0 && n < t->nkeys))
-		return;
-	initStringInfo(&list);
-	for (int i = 0; i < t->nkeys; i++)
-		appendStringInfo(&list, "%s%s", i ? ", " : "", key_column(t, i)->name);
-	ereport(ERROR,
-			(errcode(ERRCODE_SYNTAX_ERROR),
-			 errmsg("the key of \"%s\" has %d columns, %d given", get_rel_name(t->relid), t->nkeys, n),
-			 errdetail("The key columns are: %s.", list.data),
-			 t->nkeys > 1 ? errhint("Give the key as ROW(%s).", list.data) : 0));
-}
-
-int
-wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
-				 Datum *parts, StringInfo out)
-{
-	Datum	   *values;
-
-	check_part_count(t, nargs, full);
-	values = parts ? parts : palloc(nargs * sizeof(Datum));
-	for (int i = 0; i < nargs; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("key column \"%s\" must not be null", key_column(t, i)->name)));
-		values[i] = coerce_part(key_column(t, i), args[i], types[i]);
-	}
-	wt_key_encode(t, values, NULL, nargs, out);
-	if (parts == NULL)
-		pfree(values);
-	return nargs;
-}
-
-int
-wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
-{
-	HeapTupleHeader record;
-	TupleDesc	desc;
-	HeapTupleData tuple;
-	Datum	   *values;
-	Oid		   *types;
-	bool	   *nulls;
-	int			n = 0;
-
-	if (argtype != RECORDOID && !type_is_rowtype(argtype))
-		return wt_key_from_args(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
-
-	record = DatumGetHeapTupleHeader(arg);
-	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
-	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = record;
-	values = palloc(desc->natts * sizeof(Datum));
-	types = palloc(desc->natts * sizeof(Oid));
-	nulls = palloc(desc->natts * sizeof(bool));
-	heap_deform_tuple(&tuple, desc, values, nulls);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute a = TupleDescAttr(desc, i);
-
-		if (a->attisdropped)
-			continue;
-		values[n] = values[i];
-		nulls[n] = nulls[i];
-		types[n++] = a->atttypid;
-	}
-	return wt_key_from_args(t, n, values, types, nulls, full, parts, out);
 }

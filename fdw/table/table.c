@@ -8,14 +8,18 @@
  * retired ones, and marked ones that nobody asked for again (the table was
  * dropped), are freed at the end of the transaction.
  */
-#include "fdw/widetable.h"
+#include "postgres.h"
 
+#include "fdw/table/table.h"
+
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "foreign/foreign.h"
+#include "storage/lockdefs.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -23,6 +27,11 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+
+#include "engine/wide.h"
+#include "fdw/store/bytes.h"
+#include "fdw/table/definition.h"
+#include "fdw/table/types.h"
 
 bool
 wt_is_ours(Oid relid)

@@ -18,21 +18,44 @@
  * itself leaves out row triggers, stored generated columns and views WITH CHECK
  * OPTION.
  */
-#include "fdw/scan/scan_state.h"
-#include "fdw/row/cell_read.h"
+#include "postgres.h"
 
+#include "fdw/write/direct.h"
+
+#include "access/attnum.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "executor/executor.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
+#include "storage/lockdefs.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/plan/scan_columns.h"
+#include "fdw/scan/explain.h"
+#include "fdw/scan/scan.h"
+#include "fdw/scan/scan_lock.h"
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/settings.h"
+#include "fdw/table/encode.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/table/write_error.h"
+#include "fdw/write/modify_state.h"
+#include "fdw/xact/batch.h"
 
 /*
  * The last member of the plan's private list.  fdw_exprs are the arguments of
@@ -100,44 +123,6 @@ target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
 	if (!IsA(sub, ForeignScan) || ((ForeignScan *) sub)->scan.scanrelid != rel)
 		return NULL;
 	return (ForeignScan *) sub;
-}
-
-bool
-wt_delivers_once(Plan *plan)
-{
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return false;
-	switch (nodeTag(plan))
-	{
-		case T_ForeignScan:
-			return ((Scan *) plan)->scanrelid > 0;
-		case T_Append:
-			foreach(lc, ((Append *) plan)->appendplans)
-				if (!wt_delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_MergeAppend:
-			foreach(lc, ((MergeAppend *) plan)->mergeplans)
-				if (!wt_delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_Result:
-			return plan->lefttree == NULL || wt_delivers_once(plan->lefttree);
-		case T_Sort:
-		case T_Limit:
-		case T_LockRows:
-			return wt_delivers_once(plan->lefttree);
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-			return true;		/* a heap partition beside ours */
-		default:
-			return false;
-	}
 }
 
 /* Triggers of the table that the statement names that want to see all its rows. */

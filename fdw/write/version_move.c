@@ -27,13 +27,14 @@
  */
 #include "postgres.h"
 
+#include "fdw/write/version_move.h"
+
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "utils/hsearch.h"
-#include "utils/memutils.h"
 
-#include "fdw/write/version_move.h"
 #include "fdw/row/cell_read.h"
+#include "fdw/store/bytes.h"
 
 typedef struct Place
 {

@@ -2,10 +2,10 @@
  * version_move.h
  *		Versions of cells that an UPDATE of layout 'cells' moves.
  */
-#ifndef WT_MOVE_H
-#define WT_MOVE_H
+#ifndef WT_VERSION_MOVE_H
+#define WT_VERSION_MOVE_H
 
-#include "fdw/widetable.h"
+#include "engine/wide.h"
 
 /* One version of a cell; ts WIDE_TS_AUTO: ours, without a timestamp before commit. */
 typedef struct WtVersion
@@ -20,18 +20,21 @@ typedef struct WtMoves WtMoves;
 
 /* All of it lives in cxt. */
 extern WtMoves *wt_moves_new(MemoryContext cxt);
+
 /*
  * The statement takes the version away from its place.  true: it has put
  * another one there before, whose value (palloc'd in cxt) has to be put again
  * after the delete.
  */
 extern bool wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again);
+
 /*
  * The statement puts a version there.  false: it has put one there already.
  * Call it before the put: it looks whether the place is taken.
  */
 extern bool wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value);
+
 /* A place that was taken and has not been left, at the end of the statement; NULL: none. */
 extern const WtVersion *wt_moves_collision(WtMoves *m);
 
-#endif							/* WT_MOVE_H */
+#endif							/* WT_VERSION_MOVE_H */

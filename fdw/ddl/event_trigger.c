@@ -1,0 +1,197 @@
+/*
+ * event_trigger.c
+ *		CREATE, ALTER and DROP FOREIGN TABLE.
+ *
+ * Event triggers of the extension's script call us at the end of a command and
+ * for dropped objects; they fire for every user and roll back with the
+ * transaction, because all they do is add operations to the transaction's
+ * batch.  They are not the only way: a table that is missing in the engine
+ * (triggers disabled, a database copied from a template) is made at its first
+ * write (wt_engine).
+ */
+#include "postgres.h"
+
+#include "fdw/ddl/event_trigger.h"
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lockdefs.h"
+#include "utils/lsyscache.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/stored_table.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
+
+/* The objects of a query that returns oids, in CurrentMemoryContext of the caller. */
+static List *
+query_oids(const char *sql)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	List	   *result = NIL;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the objects of a command");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+		Datum		d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (!isnull)
+		{
+			MemoryContext old = MemoryContextSwitchTo(caller);
+
+			result = list_append_unique_oid(result, DatumGetObjectId(d));
+			MemoryContextSwitchTo(old);
+		}
+	}
+	SPI_finish();
+	return result;
+}
+
+static void
+check_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s must be called as an event trigger", name)));
+}
+
+/* The commands' tables, and those that inherit from them: a command on a parent changes these without a word. */
+static void
+sync_tables(List *relids)
+{
+	List	   *done = NIL;
+	ListCell   *lc,
+			   *lc2;
+
+	foreach(lc, relids)
+	{
+		char		kind = get_rel_relkind(lfirst_oid(lc));
+		List	   *all = list_make1_oid(lfirst_oid(lc));
+
+		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+			has_subclass(lfirst_oid(lc)))
+			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
+		foreach(lc2, all)
+		{
+			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_is_ours(lfirst_oid(lc2)))
+				continue;
+			done = lappend_oid(done, lfirst_oid(lc2));
+			wt_stored_table_define(lfirst_oid(lc2), true);
+		}
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_ddl_command_end);
+Datum
+wt_ddl_command_end(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+
+	check_trigger(fcinfo, "widetable.ddl_command_end");
+	/* a schema's new name is part of the names of its tables */
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objid IS NOT NULL"
+						" UNION ALL SELECT c.oid FROM pg_catalog.pg_event_trigger_ddl_commands() e, pg_catalog.pg_class c"
+						" WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass"
+						" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
+						" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
+	sync_tables(relids);
+	PG_RETURN_NULL();
+}
+
+static object_access_hook_type prev_object_access_hook = NULL;
+
+/* The stored table goes with its last foreign table; in the transaction's batch, so it comes back with that. */
+static void
+drop_binding(Oid relid)
+{
+	wide_table	wt;
+
+	if (wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
+		return;
+	wt_note_ddl();
+	wt_batch_command();
+	wt_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
+}
+
+/* A store that cannot be opened must not keep anybody from dropping its tables. */
+static bool
+open_for_drop(void)
+{
+	char	   *why = NULL;
+
+	if (wt_db_try(&why) != NULL)
+		return true;
+	ereport(WARNING,
+			(errmsg("could not remove the stored data of dropped foreign tables"),
+			 errdetail("%s", why)));
+	return false;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_drop);
+Datum
+wt_sql_drop(PG_FUNCTION_ARGS)
+{
+	List	   *relids;
+	ListCell   *lc;
+
+	check_trigger(fcinfo, "widetable.sql_drop");
+	if (!wt_store_exists())
+		PG_RETURN_NULL();
+	/* columns: they go with their type, too, and nobody says that their table was altered */
+	sync_tables(query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						   " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						   " AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
+	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+						" AND objsubid OPERATOR(pg_catalog.=) 0"
+						" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
+	if (relids == NIL || !open_for_drop())
+		PG_RETURN_NULL();
+	foreach(lc, relids)
+		drop_binding(lfirst_oid(lc));
+	PG_RETURN_NULL();
+}
+
+/*
+ * The event trigger for drops is not fired by a command that drops it, as DROP
+ * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
+ * us, if this library is loaded.  An event trigger before such commands loads it.
+ */
+PG_FUNCTION_INFO_V1(wt_ddl_command_start);
+Datum
+wt_ddl_command_start(PG_FUNCTION_ARGS)
+{
+	check_trigger(fcinfo, "widetable.ddl_command_start");
+	PG_RETURN_NULL();
+}
+
+static void
+object_access(ObjectAccessType access, Oid classid, Oid object, int subid, void *arg)
+{
+	if (prev_object_access_hook)
+		prev_object_access_hook(access, classid, object, subid, arg);
+	if (access == OAT_DROP && classid == RelationRelationId && subid == 0 &&
+		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_is_ours(object) && wt_store_exists() && open_for_drop())
+		drop_binding(object);
+}
+
+void
+wt_ddl_init(void)
+{
+	prev_object_access_hook = object_access_hook;
+	object_access_hook = object_access;
+}

@@ -1,0 +1,10 @@
+/*
+ * event_trigger.h
+ *		CREATE, ALTER and DROP FOREIGN TABLE.
+ */
+#ifndef WT_EVENT_TRIGGER_H
+#define WT_EVENT_TRIGGER_H
+
+extern void wt_ddl_init(void);
+
+#endif							/* WT_EVENT_TRIGGER_H */

@@ -1,0 +1,359 @@
+/*
+ * cell_argument.c
+ *		Cells and their values as functions get them.
+ */
+#include "postgres.h"
+
+#include "fdw/func/cell_argument.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "nodes/bitmapset.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/snapshot.h"
+
+#include "fdw/ddl/engine_table.h"
+#include "fdw/func/call.h"
+#include "fdw/row/cell_read.h"
+#include "fdw/row/map.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/decode.h"
+#include "fdw/table/encode.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/key_text.h"
+#include "fdw/table/lookup.h"
+#include "fdw/table/types.h"
+#include "fdw/table/write_error.h"
+#include "fdw/xact/batch.h"
+
+int
+wt_cell_argument_errdetail(WtCall *c, const char *col)
+{
+	return errdetail("Table \"%s\", key %s, column \"%s\".", c->relname, wt_key_text(c->t, c->key), col);
+}
+
+const char *
+wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	wt_need_arg(fcinfo, n, name);
+	return text_to_cstring(PG_GETARG_TEXT_PP(n));
+}
+
+wide_family_id
+wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
+{
+	const char *name = cell->family_name ? cell->family_name : c->t->families[cell->family].name;
+	wide_family_id id = cell->family_name ? wt_family_by_name(c->t, &c->e, name) : c->e.families[cell->family];
+
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("family \"%s\" of table \"%s\" does not exist", name, c->relname)));
+	return id;
+}
+
+/*
+ * The key column whose original the cell holds: the key has only a digest of
+ * it.  The row would not be found by what it shows if another value were there.
+ */
+static const WtColumn *
+original_of(WtCall *c, const WtCallCell *cell)
+{
+	for (int i = 0; i < c->t->nkeys && cell->family_name == NULL; i++)
+	{
+		const WtColumn *k = &c->t->columns[c->t->keys[i]];
+
+		if (k->family >= 0 && k->family == cell->family &&
+			wt_bytes_equal(k->qual, k->qual_len, cell->ref.qual.data, cell->ref.qual.len))
+			return k;
+	}
+	return NULL;
+}
+
+void
+wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell)
+{
+	const char *colon = strchr(name, ':');
+	const WtColumn *key;
+	uint8	   *qual;
+	uint32		qual_len;
+
+	memset(cell, 0, sizeof(*cell));
+	cell->name = name;
+	if (colon != NULL && wt_column_by_name(c->t, name) == NULL &&
+		wt_family_index(c->t, pnstrdup(name, colon - name)) < 0)
+	{
+		cell->family_name = pnstrdup(name, colon - name);
+		qual = wt_unescape_argument(colon + 1, &qual_len);
+	}
+	else
+		wt_resolve_col(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
+	if (cell->ref.column != NULL && cell->ref.column->role != WT_CELL)
+		cell->ref.column = NULL;
+	cell->ref.qual.data = qual;
+	cell->ref.qual.len = qual_len;
+	if (writes && (key = original_of(c, cell)) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cell \"%s\" of table \"%s\" holds the original of key column \"%s\"", name, c->relname, key->name),
+				 errdetail("It is written with the row, and stays as long as the row does."),
+				 errhint("delete_row() deletes the whole row.")));
+}
+
+void
+wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtCallCell *cell)
+{
+	bool		writes = (mode & (ACL_INSERT | ACL_UPDATE)) != 0;
+
+	wt_cell_argument_parse(c, name, writes, cell);
+	wt_call_acl(c, mode, cell->ref.column);
+	wt_call_engine(c, writes);
+	if (c->stored)
+		cell->ref.family = wt_cell_argument_family(c, cell);
+}
+
+void
+wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
+{
+	wt_read_cells(NULL, c->key, refs, n);
+	if (IsolationUsesXactSnapshot())
+	{
+		SnapshotData snapshot = *GetActiveSnapshot();
+		WtCellRef  *seen = palloc(sizeof(WtCellRef) * Max(1, n));
+
+		snapshot.curcid = PG_UINT32_MAX;
+		memcpy(seen, refs, sizeof(WtCellRef) * n);
+		wt_read_cells(&snapshot, c->key, seen, n);
+		for (int i = 0; i < n; i++)
+		{
+			if (seen[i].found != refs[i].found || seen[i].seq != refs[i].seq)
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg("could not serialize access due to concurrent update"),
+						 errdetail("Table \"%s\", key %s.", c->relname, wt_key_text(c->t, c->key))));
+		}
+	}
+}
+
+int64
+wt_cell_argument_floor(const WtCellRef *r)
+{
+	return r->found ? r->ts : PG_INT64_MIN;
+}
+
+void
+wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 wt_cell_argument_ttl, wide_bytes value)
+{
+	c->wrote = true;
+	wt_batch_command();
+	wt_check_write(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, wt_cell_argument_ttl, value),
+				   c->t, c->key);
+}
+
+void
+wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts)
+{
+	wt_batch_command();
+	wt_check_write(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
+}
+
+bool
+wt_cell_argument_has_originals(WtCall *c)
+{
+	for (int i = 0; i < c->t->nkeys; i++)
+	{
+		if (c->t->columns[c->t->keys[i]].family >= 0)
+			return true;
+	}
+	return false;
+}
+
+void
+wt_cell_argument_put_originals(WtCall *c, bool locked)
+{
+	for (int i = 0; i < c->t->nkeys; i++)
+	{
+		const WtColumn *k = &c->t->columns[c->t->keys[i]];
+		WtCellRef	ref = {0};
+
+		if (k->family < 0)
+			continue;
+		ref.family = c->e.families[k->family];
+		ref.qual = (wide_bytes) {k->qual, k->qual_len};
+		if (locked)
+			wt_read_cells(NULL, c->key, &ref, 1);
+		if (ref.found)
+			continue;
+		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, wt_original_bytes(k, c->parts[i]));
+	}
+}
+
+void
+wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *cell)
+{
+	for (int i = 0; i < c->t->natts; i++)
+	{
+		const WtColumn *col = &c->t->columns[i];
+
+		if (col->role == WT_CELL && col->not_null && c->e.families[col->family] == family &&
+			(cell == NULL || wt_bytes_equal(col->qual, col->qual_len, cell->qual.data, cell->qual.len)))
+			c->emptied = bms_add_member(c->emptied, i);
+	}
+}
+
+void
+wt_cell_argument_check_not_null(WtCall *c)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(c->emptied, i)) >= 0)
+	{
+		const WtColumn *col = &c->t->columns[i];
+		WtCellRef	ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
+
+		wt_read_cells(NULL, c->key, &ref, 1);
+		if (!ref.found && wt_row_exists(c->t, &c->e, c->key))
+			ereport(ERROR,
+					(errcode(ERRCODE_NOT_NULL_VIOLATION),
+					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+							col->name, c->relname),
+					 errdetail("The row with key %s would have no cell for it.", wt_key_text(c->t, c->key)),
+					 errhint("delete_row() deletes the whole row.")));
+	}
+}
+
+/* The way through text is open to all types. */
+static Datum
+coerce_through_text(Datum v, Oid type, Oid target, int32 typmod)
+{
+	Oid			input,
+				ioparam;
+	char	   *s;
+
+	if (type == UNKNOWNOID)
+		s = DatumGetCString(v);
+	else
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(type, &output, &varlena);
+		s = OidOutputFunctionCall(output, v);
+	}
+	getTypeInputInfo(target, &input, &ioparam);
+	return OidInputFunctionCall(input, s, ioparam, typmod);
+}
+
+Datum
+wt_cell_argument_coerce(Datum v, Oid type, Oid target, int32 typmod)
+{
+	return type == target && typmod < 0 ? v : coerce_through_text(v, type, target, typmod);
+}
+
+void
+wt_cell_argument_check_domain(const WtColumn *column, Datum v)
+{
+	if (OidIsValid(column->domain))
+		domain_check(v, false, column->domain, NULL, NULL);
+}
+
+WtColumn
+wt_cell_argument_plain_column(Oid type)
+{
+	return (WtColumn) {.role = WT_CELL, .name = "value", .typid = type, .typmod = -1, .family = -1,
+		.collation = get_typcollation(type), .enc = wt_default_encoding(type, false)};
+}
+
+void
+wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out)
+{
+	type = getBaseType(type);
+	if (column != NULL && type == BYTEAOID && column->typid != BYTEAOID)
+	{
+		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
+		Datum		value;
+		const char *why;
+
+		if (!wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p), &value, &why))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("bytea is not a value of column \"%s\"", column->name),
+					 errdetail("%s", why),
+					 errhint("Bytes are stored as they are. They must be type %s with encoding \"%s\".",
+							 format_type_be(column->typid), wt_encoding_name(column->enc))));
+		(void) wt_cell_argument_coerce(value, column->typid, column->typid, column->typmod);
+		wt_cell_argument_check_domain(column, value);
+		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
+	}
+	else if (column != NULL)
+	{
+		Datum		value = wt_cell_argument_coerce(v, type, column->typid, column->typmod);
+
+		wt_cell_argument_check_domain(column, value);
+		wt_encode(column, value, out);
+	}
+	else
+	{
+		WtColumn	plain = wt_cell_argument_plain_column(type == UNKNOWNOID ? TEXTOID : type);
+
+		wt_encode(&plain, wt_cell_argument_coerce(v, type, plain.typid, -1), out);
+	}
+}
+
+void
+wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringInfo out)
+{
+	StringInfoData text;
+
+	if (column != NULL && (column->typid == JSONBOID || column->typid == JSONOID))
+	{
+		Jsonb	   *jb = JsonbValueToJsonb(unconstify(JsonbValue *, v));
+
+		wt_cell_argument_value(column, JsonbPGetDatum(jb), JSONBOID, out);
+		return;
+	}
+	initStringInfo(&text);
+	wt_json_text(v, &text);
+	if (column == NULL)
+	{
+		/* as get shows it: \x... for bytes that are not text */
+		wt_bytes_unshow(text.data, text.len, out);
+		return;
+	}
+	wt_cell_argument_value(column, CStringGetDatum(text.data), UNKNOWNOID, out);
+}
+
+Jsonb *
+wt_cell_argument_need_object(Jsonb *jb, const char *what)
+{
+	if (!JB_ROOT_IS_OBJECT(jb))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a JSON object", what)));
+	return jb;
+}
+
+char *
+wt_cell_argument_json_key(const JsonbValue *v)
+{
+	return pnstrdup(v->val.string.val, v->val.string.len);
+}
+
+int64
+wt_cell_argument_ttl(const Interval *iv)
+{
+	int64		us;
+
+	if (!wt_interval_us(iv, &us))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("ttl must be greater than zero and less than 292,000 years")));
+	return us;
+}

@@ -1,0 +1,417 @@
+/*
+ * check_and_mutate.c
+ *		The SQL function check_and_mutate.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "engine/wide.h"
+#include "fdw/func/call.h"
+#include "fdw/func/cell_argument.h"
+#include "fdw/func/write_functions.h"
+#include "fdw/row/cell_read.h"
+#include "fdw/row/map.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/row_lock.h"
+#include "fdw/table/cell_value.h"
+#include "fdw/table/decode.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/key_text.h"
+#include "fdw/table/types.h"
+
+typedef enum CheckOp
+{
+	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_NULL, OP_NOT_NULL
+} CheckOp;
+
+static CheckOp
+parse_op(const char *s)
+{
+	static const struct
+	{
+		const char *name;
+		CheckOp		op;
+	}			ops[] =
+	{
+		{"=", OP_EQ}, {"<>", OP_NE}, {"!=", OP_NE}, {"<", OP_LT}, {"<=", OP_LE}, {">", OP_GT}, {">=", OP_GE},
+		{"is null", OP_NULL}, {"is not null", OP_NOT_NULL}
+	};
+
+	for (int i = 0; i < (int) lengthof(ops); i++)
+	{
+		if (pg_strcasecmp(s, ops[i].name) == 0)
+			return ops[i].op;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid operator \"%s\"", s),
+			 errhint("Valid operators are =, <>, <, <=, >, >=, is null, is not null.")));
+	return OP_EQ;				/* keep compiler quiet */
+}
+
+static bool
+op_holds(CheckOp op, int cmp)
+{
+	switch (op)
+	{
+		case OP_EQ:
+			return cmp == 0;
+		case OP_NE:
+			return cmp != 0;
+		case OP_LT:
+			return cmp < 0;
+		case OP_LE:
+			return cmp <= 0;
+		case OP_GT:
+			return cmp > 0;
+		case OP_GE:
+			return cmp >= 0;
+		default:
+			return false;
+	}
+}
+
+/* The operand as the column's type; a bytea stands for the cell's bytes, as in put. */
+static Datum
+expected_value(const WtColumn *column, Datum expected, Oid type)
+{
+	StringInfoData bytes;
+
+	if (type != BYTEAOID || column->typid == BYTEAOID)
+		return wt_cell_argument_coerce(expected, type, column->typid, -1);
+	initStringInfo(&bytes);
+	wt_cell_argument_value(column, expected, type, &bytes);
+	return wt_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
+}
+
+static bool
+compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
+{
+	TypeCacheEntry *tc = lookup_type_cache(column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+
+	if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
+		return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, column->collation, have, want)));
+	if (!OidIsValid(tc->eq_opr_finfo.fn_oid) || (op != OP_EQ && op != OP_NE))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("values of type %s cannot be compared that way", format_type_be(column->typid))));
+	return (op == OP_EQ) == DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, column->collation, have, want));
+}
+
+/*
+ * cell OP expected: by the column's type when a column maps the cell.  Else as
+ * put would store the operand: numbers and the like, which are stored in their
+ * own format, by their type; all that is stored as text or bytes by unsigned
+ * bytes.
+ */
+static bool
+check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid type)
+{
+	const WtCellRef *r = &cell->ref;
+	StringInfoData bytes;
+	size_t		n;
+	int			cmp;
+
+	if (op == OP_NULL || op == OP_NOT_NULL)
+		return r->found == (op == OP_NOT_NULL);
+	if (!r->found)
+		return false;
+	type = getBaseType(type);
+	if (r->column != NULL)
+		return compare_values(r->column, op, wt_decode(r->column, c->t, c->key, r->value.data, r->value.len),
+							  expected_value(r->column, expected, type));
+	if (type != UNKNOWNOID && wt_default_encoding(type, false) == WT_ENC_BINARY)
+	{
+		WtColumn	plain = wt_cell_argument_plain_column(type);
+		Datum		have;
+		const char *why;
+
+		if (!wt_decode_soft(&plain, r->value.data, r->value.len, &have, &why))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("cell is not a value of type %s", format_type_be(type)),
+					 errdetail("Table \"%s\", key %s, column \"%s\": %s", c->relname, wt_key_text(c->t, c->key), cell->name, why),
+					 errhint("Give the value that is compared with it the type of the cell; text if it was put as text.")));
+		return compare_values(&plain, op, have, expected);
+	}
+	initStringInfo(&bytes);
+	wt_cell_argument_value(NULL, expected, type, &bytes);
+	n = Min(r->value.len, (size_t) bytes.len);
+	cmp = n == 0 ? 0 : memcmp(r->value.data, bytes.data, n);
+	if (cmp == 0)
+		cmp = r->value.len < (size_t) bytes.len ? -1 : r->value.len > (size_t) bytes.len;
+	return op_holds(op, cmp);
+}
+
+static void
+delete_named(WtCall *c, const JsonbValue *v)
+{
+	WtCallCell		cell;
+
+	wt_cell_argument_find(c, wt_cell_argument_json_key(v), ACL_UPDATE, &cell);
+	wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+	wt_cell_argument_note_delete(c, cell.ref.family, &cell.ref);
+}
+
+static void
+append_json(WtCall *c, JsonbContainer *object)
+{
+	JsonbIterator *it = JsonbIteratorInit(object);
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+	WtCallCell		cell;
+
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		StringInfoData addition,
+					out;
+
+		if (tok == WJB_KEY)
+			wt_cell_argument_find(c, wt_cell_argument_json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
+		if (tok != WJB_VALUE)
+			continue;
+		initStringInfo(&addition);
+		initStringInfo(&out);
+		(void) wt_json_text(&v, &addition);
+		wt_write_functions_append(c, &cell, wt_bytes_of(&addition), &out);
+	}
+}
+
+/* ------------------------------------------------------ lists of mutations */
+
+typedef enum Mutation
+{
+	MUTATE_PUT, MUTATE_DELETE, MUTATE_INCREMENT, MUTATE_APPEND
+} Mutation;
+
+/* The only pair of an element; the list has been checked. */
+static Mutation
+get_mutation(JsonbContainer *element, JsonbValue *what)
+{
+	JsonbIterator *it = JsonbIteratorInit(element);
+	JsonbValue	k;
+
+	(void) JsonbIteratorNext(&it, &k, true);
+	(void) JsonbIteratorNext(&it, &k, true);
+	(void) JsonbIteratorNext(&it, what, true);
+	switch (k.val.string.val[0])
+	{
+		case 'p':
+			return MUTATE_PUT;
+		case 'd':
+			return MUTATE_DELETE;
+		case 'i':
+			return MUTATE_INCREMENT;
+		default:
+			return MUTATE_APPEND;
+	}
+}
+
+static bool
+is_object(const JsonbValue *v)
+{
+	return v->type == jbvBinary && JsonContainerIsObject(v->val.binary.data);
+}
+
+static bool
+is_array(const JsonbValue *v)
+{
+	return v->type == jbvBinary && JsonContainerIsArray(v->val.binary.data) && !JsonContainerIsScalar(v->val.binary.data);
+}
+
+static void
+check_name(WtCall *c, const char *name, WtCallCell *cell)
+{
+	wt_cell_argument_parse(c, name, true, cell);
+	if (c->stored)
+		(void) wt_cell_argument_family(c, cell);
+}
+
+/* The columns of a mutation: they are there, and have a value of the right kind. */
+static void
+check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue *what)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken tok;
+	JsonbValue	v;
+	WtCallCell		cell;
+	bool		delete = strcmp(kind, "delete") == 0;
+
+	if (delete && what->type == jbvString)
+	{
+		check_name(c, wt_cell_argument_json_key(what), &cell);
+		return;
+	}
+	if (delete ? !is_array(what) : !is_object(what))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 delete ? errmsg("%s: \"delete\" needs an array of column names", where)
+				 : errmsg("%s: \"%s\" needs a JSON object of columns and values", where, kind)));
+	if (strcmp(kind, "increment") == 0)
+	{
+		/* as it will be done, less the privileges */
+		WtCallCell	   *cells;
+		int64	   *deltas;
+		int			n = wt_write_functions_parse_deltas(c, what->val.binary.data, 0, &cells, &deltas);
+
+		for (int i = 0; i < n; i++)
+		{
+			wt_cell_argument_parse(c, cells[i].name, true, &cell);
+			wt_write_functions_check_counter(c, &cell);
+		}
+		return;
+	}
+	it = JsonbIteratorInit(what->val.binary.data);
+	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		if (tok == WJB_ELEM && v.type != jbvString)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: \"delete\" needs an array of column names", where)));
+		if (tok == WJB_ELEM || tok == WJB_KEY)
+			check_name(c, wt_cell_argument_json_key(&v), &cell);
+		if (tok == WJB_VALUE && kind[0] == 'a' && v.type == jbvNull)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("value to append to \"%s\" must not be null", cell.name)));
+	}
+}
+
+/*
+ * Both lists of a call are looked at before anything is done, so that a
+ * mistake in the one that is not taken shows as well.  jsonb does not keep the
+ * order of the keys of an object, and mutations have one: hence each element
+ * has one key.
+ */
+static void
+check_list(WtCall *c, const char *name, Jsonb *list)
+{
+	static const char *const kinds[] = {"put", "delete", "increment", "append"};
+
+	if (!JB_ROOT_IS_ARRAY(list) || JB_ROOT_IS_SCALAR(list))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a JSON array", name),
+				 errhint("For example [{\"put\": {\"f:q\": \"v\"}}, {\"delete\": [\"f:q\"]}].")));
+	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
+	{
+		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
+		char	   *where = psprintf("element %u of %s", i + 1, name);
+		JsonbIterator *it;
+		JsonbValue	k,
+					what;
+		char	   *kind;
+		int			n;
+
+		if (!is_object(v) || JsonContainerSize(v->val.binary.data) != 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must be a JSON object with one key", where),
+					 !is_object(v) ? 0 :
+					 errdetail("It has %u keys.", (unsigned) JsonContainerSize(v->val.binary.data)),
+					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation is an element of its own, because they are done in order.")));
+		it = JsonbIteratorInit(v->val.binary.data);
+		(void) JsonbIteratorNext(&it, &k, true);
+		(void) JsonbIteratorNext(&it, &k, true);
+		(void) JsonbIteratorNext(&it, &what, true);
+		kind = wt_cell_argument_json_key(&k);
+		for (n = 0; n < (int) lengthof(kinds) && strcmp(kind, kinds[n]) != 0; n++)
+			 /* look for it */ ;
+		if (n == (int) lengthof(kinds))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: invalid mutation \"%s\"", where, kind),
+					 errhint("Valid mutations are put, delete, increment, append.")));
+		check_mutation(c, where, kind, &what);
+	}
+}
+
+static void
+mutate(WtCall *c, JsonbContainer *element)
+{
+	JsonbValue	what;
+	WtCallCell	   *cells;
+	int64	   *deltas;
+	int			n;
+
+	switch (get_mutation(element, &what))
+	{
+		case MUTATE_PUT:
+			wt_write_functions_put_json(c, what.val.binary.data, true);
+			break;
+		case MUTATE_APPEND:
+			append_json(c, what.val.binary.data);
+			break;
+		case MUTATE_INCREMENT:
+			n = wt_write_functions_parse_deltas(c, what.val.binary.data, ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+			if (n > 0)
+				wt_write_functions_increment(c, cells, deltas, palloc(sizeof(int64) * n), n);
+			break;
+		case MUTATE_DELETE:
+			if (what.type == jbvString)
+				delete_named(c, &what);
+			else
+			{
+				for (uint32 i = 0; i < JsonContainerSize(what.val.binary.data); i++)
+					delete_named(c, getIthJsonbValueFromContainer(what.val.binary.data, i));
+			}
+			break;
+	}
+}
+
+/* In order: each sees what those before it did. */
+static void
+mutate_all(WtCall *c, Jsonb *list)
+{
+	for (uint32 i = 0; list != NULL && i < JB_ROOT_COUNT(list); i++)
+		mutate(c, getIthJsonbValueFromContainer(&list->root, i)->val.binary.data);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
+Datum
+wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
+{
+	WtCall		c;
+	WtCallCell		cell;
+	const char *col;
+	CheckOp		op;
+	Jsonb	   *lists[2] = {NULL, NULL};
+	bool		holds;
+
+	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE);
+	col = wt_cell_argument_text(fcinfo, 2, "col");
+	op = parse_op(wt_cell_argument_text(fcinfo, 3, "op"));
+	if (op != OP_NULL && op != OP_NOT_NULL)
+		wt_need_arg(fcinfo, 4, "expected");
+	wt_need_arg(fcinfo, 5, "mutations");
+	wt_call_key(&c, fcinfo);
+	wt_cell_argument_find(&c, col, ACL_SELECT, &cell);
+	lists[0] = PG_GETARG_JSONB_P(5);
+	check_list(&c, "mutations", lists[0]);
+	if (!PG_ARGISNULL(6))
+		check_list(&c, "otherwise", lists[1] = PG_GETARG_JSONB_P(6));
+	/* locking a row takes some right to change it, whatever comes of the check */
+	if (pg_class_aclcheck(c.relid, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(c.relid, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, c.relname);
+	/* what is not there may be written: the table is made if need be */
+	wt_call_engine(&c, true);
+	cell.ref.family = wt_cell_argument_family(&c, &cell);
+	wt_row_lock(c.e.table, c.key, false);
+	wt_cell_argument_read_newest(&c, &cell.ref, 1);
+	holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
+	mutate_all(&c, lists[holds ? 0 : 1]);
+	if (c.wrote)
+		wt_cell_argument_put_originals(&c, true);
+	wt_cell_argument_check_not_null(&c);
+	PG_RETURN_BOOL(holds);
+}

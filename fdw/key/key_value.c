@@ -1,0 +1,283 @@
+/*
+ * key_value.c
+ *		Values of a condition -> bytes of a part of the key.
+ */
+#include "postgres.h"
+
+#include "fdw/key/key_value.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/timestamp.h"
+
+#include "fdw/key/key_test.h"
+#include "fdw/key/part.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/type_kind.h"
+#include "fdw/table/types.h"
+
+/* The latest finite timestamp that encode.c can encode. */
+#define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
+
+static int64
+integer_value(Datum value, Oid type)
+{
+	return type == INT2OID ? DatumGetInt16(value) : type == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
+}
+
+static WtValueFate
+adapt_integer(const WtColumn *c, Oid type, Datum *value)
+{
+	int64		x = integer_value(*value, type);
+	int64		lo = PG_INT64_MIN,
+				hi = PG_INT64_MAX;
+
+	if (c->typid == INT2OID)
+		lo = PG_INT16_MIN, hi = PG_INT16_MAX;
+	else if (c->typid == INT4OID)
+		lo = PG_INT32_MIN, hi = PG_INT32_MAX;
+	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
+	{
+		lo = 0;
+		if (c->enc == WT_ENC_UNSIGNED1)
+			hi = 0xFF;
+		else if (c->enc == WT_ENC_UNSIGNED2)
+			hi = Min(hi, 0xFFFF);
+		else if (c->enc == WT_ENC_UNSIGNED4)
+			hi = Min(hi, (int64) 0xFFFFFFFF);
+	}
+	if (x < lo)
+		return WT_VALUE_BELOW;
+	if (x > hi)
+		return WT_VALUE_ABOVE;
+	*value = c->typid == INT2OID ? Int16GetDatum((int16) x) : c->typid == INT4OID ? Int32GetDatum((int32) x) : Int64GetDatum(x);
+	return WT_VALUE_OK;
+}
+
+static WtValueFate
+adapt_time(const WtColumn *c, Oid type, Datum *value)
+{
+	int			overflow = 0;
+
+	if (type == c->typid)
+		;
+	else if (c->typid == TIMESTAMPTZOID)
+		*value = TimestampTzGetDatum(type == DATEOID ? date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow)
+									 : timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow));
+	else
+		*value = TimestampGetDatum(date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow));
+	if (overflow != 0)
+		return WT_VALUE_UNKNOWN;
+	/* the last years of the type do not fit in microseconds since 1970 */
+	if (DatumGetTimestampTz(*value) > LAST_TIMESTAMP && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*value)))
+	{
+		*value = TimestampTzGetDatum(LAST_TIMESTAMP);
+		return WT_VALUE_BEHIND;
+	}
+	return WT_VALUE_OK;
+}
+
+/* Numbers of one width as the other; what has no equal there lies behind the next lower one. */
+static WtValueFate
+adapt_float(const WtColumn *c, Oid type, Datum *value)
+{
+	double		x;
+	float		y;
+
+	if (type == c->typid)
+		return WT_VALUE_OK;
+	if (c->typid == FLOAT8OID)
+	{
+		*value = Float8GetDatum((double) DatumGetFloat4(*value));
+		return WT_VALUE_OK;
+	}
+	x = DatumGetFloat8(*value);
+	y = (float) x;
+	if (isnan(x) || (double) y == x)
+	{
+		*value = Float4GetDatum(y);
+		return WT_VALUE_OK;
+	}
+	if ((double) y > x)
+		y = nextafterf(y, -HUGE_VALF);
+	*value = Float4GetDatum(y);
+	return WT_VALUE_BEHIND;
+}
+
+/* Text as a name; of text that is too long for one the beginning, right behind which it lies. */
+static WtValueFate
+adapt_name(const WtColumn *c, Oid type, Datum *value)
+{
+	WtValueFate	fate = WT_VALUE_OK;
+
+	if (type != NAMEOID)
+	{
+		struct varlena *v = PG_DETOAST_DATUM_PACKED(*value);
+		size_t		len = VARSIZE_ANY_EXHDR(v);
+		Name		name = palloc0(NAMEDATALEN);
+
+		if (len >= NAMEDATALEN)
+		{
+			len = NAMEDATALEN - 1;
+			fate = WT_VALUE_BEHIND;
+		}
+		memcpy(NameStr(*name), VARDATA_ANY(v), len);
+		*value = NameGetDatum(name);
+	}
+	if (c->delimiter != 0 && strchr(NameStr(*DatumGetName(*value)), c->delimiter) != NULL)
+		return WT_VALUE_NONE;
+	return fate;
+}
+
+/* Turn an argument into a value of the key's type, or say why there is none. */
+static WtValueFate
+adapt_value(const WtColumn *c, Oid type, Datum *value)
+{
+	if (wt_is_integer(c->typid))
+		return adapt_integer(c, type, value);
+	if (c->typid == NAMEOID)
+		return adapt_name(c, type, value);
+	if (wt_is_text(c->typid) || c->typid == BYTEAOID)
+	{
+		struct varlena *v = PG_DETOAST_DATUM_PACKED(*value);
+
+		*value = PointerGetDatum(v);
+		if (c->delimiter != 0 && memchr(VARDATA_ANY(v), c->delimiter, VARSIZE_ANY_EXHDR(v)) != NULL)
+			return WT_VALUE_NONE;
+		return WT_VALUE_OK;
+	}
+	if (c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID)
+		return adapt_time(c, type, value);
+	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
+		return adapt_float(c, type, value);
+	return WT_VALUE_OK;
+}
+
+bool
+wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg)
+{
+	const int64 slack = 2 * USECS_PER_DAY;
+	Timestamp	local;
+
+	if ((c->typid != TIMESTAMPOID && c->typid != DATEOID) || arg->type == c->typid || arg->type == DATEOID)
+		return true;
+	local = DatumGetTimestamp(arg->value);
+	if (TIMESTAMP_NOT_FINITE(local) || local < MIN_TIMESTAMP + 2 * slack || local > END_TIMESTAMP - 2 * slack)
+		return false;
+	if (arg->type == TIMESTAMPTZOID)
+		local = DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp, arg->value));
+	local += less ? slack : -slack;
+	arg->value = TimestampGetDatum(local);
+	if (c->typid == DATEOID)
+		arg->value = DirectFunctionCall1(timestamp_date, arg->value);
+	arg->type = c->typid;
+	return true;
+}
+
+WtValueFate
+wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out)
+{
+	Datum		value = arg->value;
+	WtColumn   *c = wt_part_column(t, part);
+	WtValueFate	fate = adapt_value(c, arg->type, &value);
+
+	if (fate != WT_VALUE_OK && fate != WT_VALUE_BEHIND)
+		return fate;
+	if (part < t->nkeys)
+		wt_key_encode_part(t, part, value, out);
+	else
+		appendBinaryStringInfo(out, VARDATA_ANY(DatumGetPointer(value)), VARSIZE_ANY_EXHDR(DatumGetPointer(value)));
+	return fate;
+}
+
+bool
+wt_key_value_is_raw(WtTable *t, int part)
+{
+	if (part >= t->nkeys)
+		return true;
+	return part == t->nkeys - 1 && wt_key_column(t, part)->fixed_len == 0 && !wt_key_column(t, part)->desc;
+}
+
+wide_bytes
+wt_key_value_take(StringInfo s)
+{
+	wide_bytes	b;
+
+	b.data = (const uint8 *) s->data;
+	b.len = s->len;
+	return b;
+}
+
+bool
+wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
+{
+	size_t		n = b.len;
+	uint8	   *p;
+
+	/* as wt_prefix_end, but no larger than it has to be: there may be millions */
+	while (!raw && n > 0 && b.data[n - 1] == 0xFF)
+		n--;
+	if (!raw && n == 0)
+		return false;
+	p = palloc(n + 1);
+	if (n > 0)
+		memcpy(p, b.data, n);
+	if (raw)
+		p[n++] = 0;
+	else
+		p[n - 1]++;
+	*out = (wide_bytes) {p, n};
+	return true;
+}
+
+void
+wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
+{
+	uint8	   *p = palloc(b.len * 2 + 1);
+	size_t		n = b.len;
+
+	memcpy(p, b.data, n);
+	p[n] = 0;
+	out->lo = (wide_bytes) {p, n};
+	out->hi = (wide_bytes) {p, n + 1};
+	out->inf = false;
+	out->point = true;
+	if (raw)
+		return;
+	/* as wt_prefix_end */
+	while (n > 0 && p[n - 1] == 0xFF)
+		n--;
+	if (n == 0)
+	{
+		out->inf = true;
+		return;
+	}
+	p += b.len + 1;
+	memcpy(p, out->lo.data, n);
+	p[n - 1]++;
+	out->hi = (wide_bytes) {p, n};
+}
+
+bool
+wt_like_prefix(const char *pattern, int len, StringInfo out)
+{
+	for (int i = 0; i < len; i++)
+	{
+		if (pattern[i] == '%' || pattern[i] == '_')
+			return false;
+		if (pattern[i] == '\\')
+		{
+			/* a pattern that ends so is an error of LIKE's */
+			if (++i == len)
+				return false;
+		}
+		appendStringInfoChar(out, pattern[i]);
+	}
+	return true;
+}

@@ -1,0 +1,691 @@
+/*
+ * cell_predicate.c
+ *		WHERE clauses -> conditions on cells that the engine tests.
+ *
+ * In the planner a clause is recognised (wt_filters) when it says of columns
+ * that show a cell: a comparison with a value, a list, a beginning, NULL or
+ * not, or an OR of such.  When a scan begins and the values are known, each
+ * becomes one of the engine's predicates on bytes (wt_predicates).
+ *
+ * Invariant: the engine leaves a row out only if the clause is not true of it,
+ * and hands one out without "unsure" only if the clause is true (but for
+ * filters that are not exact, which PostgreSQL tests again).  So
+ *
+ *	- only encodings are compared of which equal values have equal bytes, and for
+ *	  < and > those that keep the order; decimal and hexadecimal text has many
+ *	  spellings of one number and is left to PostgreSQL;
+ *	- the collation that counts is the operator's: equality of text is equality of
+ *	  bytes under every deterministic one, order only under C;
+ *	- a value that the column cannot hold stands between two that it can, or
+ *	  outside all of them, and the operator changes accordingly (Place);
+ *	- an entry of a map, m->>'q', is the cell that the map would show there; its
+ *	  value is text, or \x and digits where the bytes are no text, so that the order
+ *	  is not that of bytes;
+ *	- a cell of another width than its column's makes the row unsure: the scan
+ *	  raises what decoding it would;
+ *	- a timestamp beyond PostgreSQL's range is shown as infinity, so that one value
+ *	  may stand for many timestamps (compare_time).
+ *
+ * Nothing here reads data.  Locking: none.
+ */
+#include "postgres.h"
+
+#include "fdw/plan/cell_predicate.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "port/pg_bswap.h"
+#include "utils/array.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "fdw/ddl/engine_table.h"
+#include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
+#include "fdw/plan/cell_clause.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/row/reader.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/encode.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/types.h"
+
+/* Of a family, the share that is read by time, up to which rows are looked for in an entry of their own. */
+#define WORTH_AN_ENTRY 0.5
+
+/* The latest finite timestamp that encode.c can encode. */
+#define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
+
+/* Where a value is among those that the column can hold. */
+typedef enum Place
+{
+	PLACE_AT,					/* it is one of them */
+	PLACE_BEHIND,				/* right behind the one that adapt() gives */
+	PLACE_BEFORE,				/* right before it */
+	PLACE_BELOW,				/* below all */
+	PLACE_ABOVE
+} Place;
+
+static Place
+adapt_integer(const WtColumn *c, Oid type, Datum *value)
+{
+	int64		x = type == INT2OID ? DatumGetInt16(*value) : type == INT4OID ? DatumGetInt32(*value) : DatumGetInt64(*value);
+	int64		lo = c->typid == INT2OID ? PG_INT16_MIN : c->typid == INT4OID ? PG_INT32_MIN : PG_INT64_MIN;
+	int64		hi = c->typid == INT2OID ? PG_INT16_MAX : c->typid == INT4OID ? PG_INT32_MAX : PG_INT64_MAX;
+
+	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
+	{
+		int			width = wt_encoded_length(c->typid, c->enc);
+
+		lo = 0;
+		if (width < 8)
+			hi = Min(hi, (INT64CONST(1) << (8 * width)) - 1);
+	}
+	if (x < lo)
+		return PLACE_BELOW;
+	if (x > hi)
+		return PLACE_ABOVE;
+	*value = c->typid == INT2OID ? Int16GetDatum((int16) x) : c->typid == INT4OID ? Int32GetDatum((int32) x) : Int64GetDatum(x);
+	return PLACE_AT;
+}
+
+static Place
+adapt_float(const WtColumn *c, Oid type, Datum *value)
+{
+	double		d;
+	float		f;
+
+	if (type == c->typid)
+		return PLACE_AT;
+	if (c->typid == FLOAT8OID)
+	{
+		*value = Float8GetDatum((double) DatumGetFloat4(*value));
+		return PLACE_AT;
+	}
+	d = DatumGetFloat8(*value);
+	f = (float) d;
+	*value = Float4GetDatum(f);
+	return (double) f < d ? PLACE_BEHIND : (double) f > d ? PLACE_BEFORE : PLACE_AT;
+}
+
+/* Dates and local times as points in time; beyond the type's range they are next to infinity. */
+static Place
+adapt_time(const WtColumn *c, Oid type, Datum *value)
+{
+	int			overflow = 0;
+	Timestamp	ts;
+
+	if (type == c->typid)
+		ts = DatumGetTimestamp(*value);
+	else if (c->typid == TIMESTAMPOID)
+		ts = date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow);
+	else if (type == DATEOID)
+		ts = date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow);
+	else
+		ts = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow);
+	*value = TimestampGetDatum(overflow < 0 ? DT_NOBEGIN : ts);
+	if (overflow < 0)
+		return PLACE_BEHIND;
+	if (overflow == 0 && (TIMESTAMP_NOT_FINITE(ts) || ts <= LAST_TIMESTAMP))
+		return PLACE_AT;
+	*value = TimestampGetDatum(LAST_TIMESTAMP);
+	return PLACE_BEHIND;
+}
+
+static Place
+adapt(const WtColumn *c, Oid type, Datum *value)
+{
+	switch (c->typid)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return adapt_integer(c, type, value);
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return adapt_float(c, type, value);
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return adapt_time(c, type, value);
+		default:
+			return PLACE_AT;
+	}
+}
+
+/* What is known of an alternative, or a clause, before the scan begins. */
+typedef enum Outcome
+{
+	NEVER,						/* true of no row */
+	ALWAYS,						/* true of every row */
+	TESTED						/* predicates have been added */
+} Outcome;
+
+typedef struct Build
+{
+	WtTable    *t;
+	WtEngine   *e;
+	WtPredicates *out;
+	int			cap;
+	int			clause;
+} Build;
+
+static Outcome
+add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n)
+{
+	WtCellOrder	order;
+	wide_predicate *p;
+
+	/* a family that has not been made yet has no cells */
+	if (b->e->families[c->family] == 0)
+		return op == WIDE_OP_IS_NULL ? ALWAYS : NEVER;
+	if (b->out->n == b->cap)
+	{
+		b->cap = Max(8, 2 * b->cap);
+		b->out->list = b->out->list == NULL ? palloc(sizeof(wide_predicate) * b->cap)
+			: repalloc(b->out->list, sizeof(wide_predicate) * b->cap);
+	}
+	p = &b->out->list[b->out->n++];
+	memset(p, 0, sizeof(*p));
+	p->family = c->family;
+	p->clause = b->clause;
+	p->op = op;
+	p->qualifier = (wide_bytes) {c->qual ? c->qual : (const uint8 *) "", c->qual_len};
+	p->values = values;
+	p->nvalues = n;
+	if (values != NULL && wt_cell_clause_order(c, &order))
+	{
+		p->kind = order.kind;
+		p->width = order.width;
+	}
+	return TESTED;
+}
+
+static wide_bytes
+varlena_bytes(Datum value)
+{
+	struct varlena *v = PG_DETOAST_DATUM_PACKED(value);
+
+	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+}
+
+static wide_bytes
+encoded(const WtColumn *c, Datum value)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	wt_encode(c, value, &s);
+	return (wide_bytes) {(const uint8 *) s.data, (size_t) s.len};
+}
+
+static wide_bytes
+copied(const StringInfoData *s)
+{
+	uint8	   *data = palloc(Max(1, s->len));
+
+	memcpy(data, s->data, s->len);
+	return (wide_bytes) {data, (size_t) s->len};
+}
+
+static Outcome
+add_value(Build *b, const WtColumn *c, wide_op op, wide_bytes value)
+{
+	wide_bytes *values = palloc(sizeof(wide_bytes));
+
+	*values = value;
+	return add_predicate(b, c, op, values, 1);
+}
+
+/* A map's entry is shown as this text: the bytes that it may have. */
+static int
+entry_bytes(Datum value, wide_bytes *out)
+{
+	StringInfoData s;
+	wide_bytes	shown = varlena_bytes(value);
+
+	out[0] = shown;
+	initStringInfo(&s);
+	wt_bytes_unshow((const char *) shown.data, shown.len, &s);
+	out[1] = wt_bytes_of(&s);
+	return wt_bytes_cmp(out[0], out[1]) == 0 ? 1 : 2;
+}
+
+/* Every byte but 00 is true. */
+static Outcome
+bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
+{
+	/* is the clause true of false and of true? */
+	bool		of_false = op == WT_LEAF_EQ ? !value : op == WT_LEAF_NE ? value :
+		op == WT_LEAF_LT ? value : op == WT_LEAF_LE ? true : op == WT_LEAF_GT ? false : !value;
+	bool		of_true = op == WT_LEAF_EQ ? value : op == WT_LEAF_NE ? !value :
+		op == WT_LEAF_LT ? false : op == WT_LEAF_LE ? value : op == WT_LEAF_GT ? !value : true;
+
+	if (of_false && of_true)
+		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+	if (!of_false && !of_true)
+		return NEVER;
+	return add_value(b, c, of_true ? WIDE_OP_NE : WIDE_OP_EQ, (wide_bytes) {(const uint8 *) "\0", 1});
+}
+
+/* The first timestamp that is shown as t or later (reader.c); false: there is none. */
+static bool
+first_shown(const WtColumn *c, int64 t, int64 *out)
+{
+	*out = t;
+	if (c->typid == INT8OID || t == DT_NOBEGIN)
+		return true;
+	t = Max(t, MIN_TIMESTAMP);
+	*out = t <= PG_INT64_MAX - WT_EPOCH_DIFF ? t + WT_EPOCH_DIFF : PG_INT64_MAX;
+	return t <= PG_INT64_MAX - WT_EPOCH_DIFF;
+}
+
+/* The value as the column has it, or what has the same place among its values. */
+static int64
+time_of(const WtColumn *c, const WtArg *arg)
+{
+	Datum		value = arg->value;
+
+	if (c->typid == INT8OID)
+		(void) adapt_integer(c, arg->type, &value);
+	else if (adapt_time(c, arg->type, &value) == PLACE_BEHIND)
+		return DatumGetTimestamp(value) + 1;
+	return DatumGetInt64(value);
+}
+
+static Outcome
+add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
+{
+	uint64		big = pg_hton64((uint64) ts);
+
+	return add_value(b, c, op, (wide_bytes) {memcpy(palloc(sizeof(big)), &big, sizeof(big)), sizeof(big)});
+}
+
+/*
+ * timestamp OP value: `from` is the first timestamp that is shown as the value or
+ * a later one, `to` the first that is shown as a later one.
+ */
+static Outcome
+compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
+{
+	int64		t = time_of(c, arg),
+				from,
+				to;
+	bool		some_from = first_shown(c, t, &from),
+				some_to = t < PG_INT64_MAX && first_shown(c, t + 1, &to);
+
+	switch (op)
+	{
+		case WT_LEAF_GE:
+			return some_from ? add_time(b, c, WIDE_OP_GE, from) : NEVER;
+		case WT_LEAF_GT:
+			return some_to ? add_time(b, c, WIDE_OP_GE, to) : NEVER;
+		case WT_LEAF_LT:
+			return some_from ? add_time(b, c, WIDE_OP_LT, from) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		case WT_LEAF_LE:
+			return some_to ? add_time(b, c, WIDE_OP_LT, to) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		default:
+			break;
+	}
+	if (!some_from || (some_to && from == to))
+		return op == WT_LEAF_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+	if (!some_to)
+		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
+	if (to - 1 > from)			/* only -infinity, which has no first one */
+		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
+	return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
+}
+
+/* column OP value, for a value that is not null */
+static Outcome
+compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
+{
+	static const wide_op ops[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT, WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE};
+	static const wide_op turned[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_GT, WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
+	bool		less = op == WT_LEAF_LT || op == WT_LEAF_LE;
+	Datum		value = arg->value;
+	Place		place;
+	WtCellOrder	order;
+
+	if (c->role == WT_TIMESTAMP_OF)
+		return compare_time(b, c, op, arg);
+	place = adapt(c, arg->type, &value);
+	if (c->typid == BOOLOID)
+		return bool_predicate(b, c, op, DatumGetBool(value));
+	if (c->role == WT_MAP)
+	{
+		wide_bytes *bytes = palloc(sizeof(wide_bytes) * 2);
+		int			n = entry_bytes(value, bytes);
+
+		return add_predicate(b, c, op == WT_LEAF_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
+	}
+	if (place != PLACE_AT)
+	{
+		if (op == WT_LEAF_EQ)
+			return NEVER;
+		if (op == WT_LEAF_NE || (place == PLACE_BELOW && !less) || (place == PLACE_ABOVE && less))
+			return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		if (place == PLACE_BELOW || place == PLACE_ABOVE)
+			return NEVER;
+		if (place == PLACE_BEHIND)
+			op = less ? WT_LEAF_LE : WT_LEAF_GT;
+		else
+			op = less ? WT_LEAF_LT : WT_LEAF_GE;
+	}
+	(void) wt_cell_clause_order(c, &order);
+	return add_value(b, c, order.inverted ? turned[op] : ops[op], encoded(c, value));
+}
+
+/* = ANY, <> ALL */
+static Outcome
+compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
+{
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count,
+				n = 0;
+	wide_bytes *values;
+	StringInfoData scratch;
+
+	get_typlenbyvalalign(arg->type, &len, &byval, &align);
+	initStringInfo(&scratch);
+	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements, &nulls, &count);
+	if (count == 0)
+		return any ? NEVER : ALWAYS;
+	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* <> NULL is not true of anything */
+		if (nulls[i] && !any)
+			return NEVER;
+		if (!nulls[i] && c->role == WT_MAP)
+			n += entry_bytes(elements[i], &values[n]);
+		else if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
+		{
+			/* a buffer of its own for each would take a kilobyte */
+			resetStringInfo(&scratch);
+			wt_encode(c, elements[i], &scratch);
+			values[n++] = copied(&scratch);
+		}
+	}
+	if (n == 0)
+		return any ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+	return add_predicate(b, c, any ? WIDE_OP_IN : WIDE_OP_NOT_IN, values, n);
+}
+
+/* What a pattern begins with; the rest is tested by PostgreSQL. */
+static Outcome
+pattern_predicate(Build *b, const WtColumn *c, wide_bytes pattern)
+{
+	StringInfoData prefix;
+
+	initStringInfo(&prefix);
+	(void) wt_like_prefix((const char *) pattern.data, (int) pattern.len, &prefix);
+	return add_value(b, c, WIDE_OP_PREFIX, (wide_bytes) {(const uint8 *) prefix.data, (size_t) prefix.len});
+}
+
+static Outcome
+distinct(Build *b, const WtColumn *c, const WtArg *arg)
+{
+	Outcome		unequal;
+
+	if (arg->isnull)
+		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+	if (add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0) == ALWAYS)
+		return ALWAYS;
+	unequal = compare(b, c, WT_LEAF_NE, arg);
+	return unequal == ALWAYS ? ALWAYS : TESTED;
+}
+
+static Outcome
+add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
+{
+	const WtColumn *c = &b->t->columns[leaf->attno - 1];
+	const WtArg *arg = leaf->arg >= 0 ? &args[leaf->arg] : NULL;
+
+	if (leaf->key >= 0)
+	{
+		wide_bytes	key = varlena_bytes(args[leaf->key].value);
+
+		c = wt_cell_clause_map_entry(c, (const char *) key.data, (int) key.len);
+	}
+	switch (leaf->op)
+	{
+		case WT_LEAF_NULL:
+			return add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0);
+		case WT_LEAF_NOT_NULL:
+			return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		case WT_LEAF_DISTINCT:
+			return distinct(b, c, arg);
+		case WT_LEAF_NOT_DISTINCT:
+			return arg->isnull ? add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0) : compare(b, c, WT_LEAF_EQ, arg);
+		default:
+			break;
+	}
+	if (arg->isnull)
+		return NEVER;
+	switch (leaf->op)
+	{
+		case WT_LEAF_ANY:
+		case WT_LEAF_NOT_ANY:
+			return compare_array(b, c, leaf->op == WT_LEAF_ANY, arg);
+		case WT_LEAF_PREFIX:
+			return add_value(b, c, WIDE_OP_PREFIX, varlena_bytes(arg->value));
+		case WT_LEAF_LIKE:
+			return pattern_predicate(b, c, varlena_bytes(arg->value));
+		default:
+			return compare(b, c, leaf->op, arg);
+	}
+}
+
+void
+wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out)
+{
+	Build		b = {.t = t, .e = e, .out = out};
+
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; i < nleaves;)
+	{
+		int			start = out->n,
+					end = i;
+		bool		always = false;
+
+		b.clause = leaves[i].clause;
+		for (; end < nleaves && leaves[end].clause == b.clause; end++)
+			always = always || add_alternative(&b, &leaves[end], args) == ALWAYS;
+		if (always)
+			out->n = start;
+		else if (out->n == start)
+		{
+			out->never = true;
+			return;
+		}
+		i = end;
+	}
+}
+
+/* ------------------------------------------------------- files left out by time */
+
+static bool
+same_cell(const wide_predicate *a, const wide_predicate *b)
+{
+	return a->family == b->family && wt_bytes_cmp(a->qualifier, b->qualifier) == 0;
+}
+
+/* Is this predicate a clause by itself that asks for a timestamp from *since on? */
+static bool
+clause_since(const WtPredicates *p, int first, int64 *since)
+{
+	const wide_predicate *one = &p->list[first];
+
+	if (one->kind != WIDE_KIND_TIME || (one->op != WIDE_OP_GE && one->op != WIDE_OP_EQ))
+		return false;
+	for (int i = 0; i < p->n; i++)
+		if (i != first && p->list[i].clause == one->clause)
+			return false;
+	memcpy(since, one->values[0].data, sizeof(*since));
+	*since = (int64) pg_ntoh64((uint64) *since);
+	return true;
+}
+
+/* The predicate with the latest lower bound on the timestamp of a cell, NULL: none has one. */
+static const wide_predicate *
+latest_since(const WtPredicates *p, int64 *since)
+{
+	const wide_predicate *best = NULL;
+	int64		one;
+
+	for (int i = 0; i < p->n; i++)
+		if (clause_since(p, i, &one) && (best == NULL || one > *since))
+		{
+			best = &p->list[i];
+			*since = one;
+		}
+	return best;
+}
+
+typedef struct FileSizes
+{
+	int64		since;
+	uint64		all,
+				older;
+} FileSizes;
+
+static wide_status
+add_file(void *arg, const wide_file_info *f)
+{
+	FileSizes  *sizes = arg;
+
+	sizes->all += f->bytes;
+	if (f->ts_max < sizes->since)
+		sizes->older += f->bytes;
+	return WIDE_OK;
+}
+
+/* Of a family's files by size: the share that has anything as new as that. */
+static double
+share_since(wide_family_id family, int64 since)
+{
+	FileSizes	sizes = {.since = since};
+
+	wt_check(wide_file_each(wt_db(), family, add_file, &sizes), "could not list files");
+	return sizes.all == 0 ? 1 : 1 - (double) sizes.older / sizes.all;
+}
+
+double
+wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters)
+{
+	double		share = 1;
+	ListCell   *lc;
+
+	foreach(lc, filters)
+	{
+		WtFilter   *filter = lfirst(lc);
+		WtFilterLeaf *leaf = linitial(filter->leaves);
+		WtLeaf		one = {.attno = leaf->attno,.op = leaf->op,.key = -1};
+		WtArg		arg = {.type = leaf->type};
+		WtPredicates p;
+		const wide_predicate *cell;
+		int64		since;
+		Node	   *value;
+
+		if (t->columns[leaf->attno - 1].role != WT_TIMESTAMP_OF || list_length(filter->leaves) > 1 || leaf->value == NULL)
+			continue;
+		value = estimate_expression_value(root, leaf->value);
+		if (!IsA(value, Const))
+			continue;
+		arg.known = true;
+		arg.isnull = ((Const *) value)->constisnull;
+		arg.value = ((Const *) value)->constvalue;
+		wt_predicates(t, e, &one, 1, &arg, &p);
+		cell = latest_since(&p, &since);
+		if (p.never)
+			share = 0;
+		else if (cell != NULL && e->families[cell->family] != 0)
+			share = Min(share, share_since(e->families[cell->family], since));
+	}
+	return share;
+}
+
+/*
+ * Rows pass only if the cell that `since` is on is as new as that.  The engine
+ * leaves out older files for an entry that reads this cell alone.  When the
+ * family has other cells to give, that takes an entry beside the other one,
+ * which is worth it when most of the family is not read then.  Returns the entry
+ * for the predicates on this cell, -1: the family's ordinary one.
+ */
+static int
+entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wide_family_id id,
+			  WtRowReader *r, wide_scan_spec *spec)
+{
+	const wide_scan_family *f = &spec->families[wt_reader_family(r, spec, id)];
+
+	if (f->want == WIDE_WANT_COLUMNS &&
+		(f->nquals == 0 || (f->nquals == 1 && wt_bytes_cmp(f->quals[0], cell->qualifier) == 0)))
+	{
+		bool		alone = true;
+
+		for (int i = 0; i < p->n; i++)
+			alone = alone && (p->list[i].family != cell->family || same_cell(&p->list[i], cell));
+		if (alone)
+			return -1;
+	}
+	return share_since(id, since) <= WORTH_AN_ENTRY ? wt_reader_add(r, spec, id) : -1;
+}
+
+void
+wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec)
+{
+	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
+	int64		since = PG_INT64_MIN;
+	const wide_predicate *cell = latest_since(p, &since);
+	int			apart = -1;
+
+	if (cell != NULL)
+		apart = entry_by_time(p, cell, since, e->families[cell->family], r, spec);
+	for (int i = 0; i < p->n; i++)
+	{
+		list[i] = p->list[i];
+		list[i].family = apart >= 0 && same_cell(&p->list[i], cell) ? apart
+			: wt_reader_family(r, spec, e->families[p->list[i].family]);
+	}
+	spec->predicates = list;
+	spec->npredicates = p->n;
+}
+
+void
+wt_predicates_print(const WtPredicates *p, StringInfo out)
+{
+	resetStringInfo(out);
+	for (int i = 0; i < p->n; i++)
+	{
+		const wide_predicate *one = &p->list[i];
+
+		appendBinaryStringInfo(out, (const char *) &one->family, sizeof(one->family));
+		appendBinaryStringInfo(out, (const char *) &one->clause, sizeof(one->clause));
+		appendBinaryStringInfo(out, (const char *) &one->op, sizeof(one->op));
+		appendBinaryStringInfo(out, (const char *) &one->kind, sizeof(one->kind));
+		appendBinaryStringInfo(out, (const char *) &one->qualifier.len, sizeof(one->qualifier.len));
+		if (one->qualifier.len > 0)
+			appendBinaryStringInfo(out, (const char *) one->qualifier.data, (int) one->qualifier.len);
+		appendBinaryStringInfo(out, (const char *) &one->nvalues, sizeof(one->nvalues));
+		for (int v = 0; v < one->nvalues; v++)
+		{
+			appendBinaryStringInfo(out, (const char *) &one->values[v].len, sizeof(one->values[v].len));
+			if (one->values[v].len > 0)
+				appendBinaryStringInfo(out, (const char *) one->values[v].data, (int) one->values[v].len);
+		}
+	}
+}

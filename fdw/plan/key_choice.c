@@ -1,0 +1,236 @@
+/*
+ * key_choice.c
+ *		Which conditions on the key the ranges and the key filter take.
+ */
+#include "postgres.h"
+
+#include "fdw/plan/key_choice.h"
+
+#include "utils/array.h"
+
+#include "fdw/key/key_filter.h"
+#include "fdw/key/key_range.h"
+#include "fdw/key/key_test.h"
+#include "fdw/plan/key_condition.h"
+#include "fdw/table/types.h"
+
+/* How many values a list has, as far as that is known. */
+static double
+list_size(const WtCond *c)
+{
+	Node	   *array = linitial(c->values);
+
+	if (c->kind == WT_COND_LIST)
+		return list_length(c->values);
+	if (IsA(array, Const) && !((Const *) array)->constisnull)
+	{
+		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
+
+		return ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+	}
+	return WT_MAX_PRODUCT;
+}
+
+/*
+ * One way: which of its conditions are in the ranges, those up to the first part
+ * that is not bound to values; they need not be tested again.  What comes behind
+ * is for the filter, if there is one.  Returns how many leading parts are bound.
+ */
+static int
+choose_way(WtTable *t, List *conds, bool filter)
+{
+	bool		exact = true,
+				go_on = true;
+	int			lists = 0,
+				bound = 0;
+	double		product = 1;
+	ListCell   *lc;
+
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		bool		single = false,
+					list = false,
+					range = false,
+					pattern = false;
+
+		foreach(lc, conds)
+		{
+			WtCond	   *c = lfirst(lc);
+
+			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
+				continue;
+			if (c->kind == WT_COND_EQ)
+				single = true;
+			else if (wt_is_equality(c->kind))
+			{
+				list = true;
+				product *= list_size(c);
+			}
+			else
+				range = true;
+			pattern |= c->kind == WT_COND_LIKE;
+		}
+		/* a product of lists is not multiplied out when it is too large */
+		if (list && !single && ++lists > 1 && product > WT_MAX_PRODUCT)
+			exact = false;
+		foreach(lc, conds)
+		{
+			WtCond	   *c = lfirst(lc);
+
+			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
+				continue;
+			c->ranged = c->ranged || go_on;
+			c->exact = c->exact && c->faithful && (filter || (go_on && exact));
+		}
+		if ((single || list) && bound == part)
+			bound++;
+		/* an interval inside of a value (a row comparison) ends the chain at run time */
+		if (!(single || list) || range)
+			exact = false;
+		/* a pattern may turn out to be a plain value */
+		go_on = go_on && (single || list || pattern);
+	}
+	return bound;
+}
+
+/* All ways to take one arm of each OR in ors from the given one on. */
+static int
+choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
+{
+	int			bound = t->nkeys;
+	ListCell   *lc;
+
+	if (which == list_length(ors))
+		return choose_way(t, conds, filter);
+	foreach(lc, ((WtCond *) list_nth(ors, which))->arms)
+	{
+		List	   *both = list_concat_copy(conds, lfirst(lc));
+
+		bound = Min(bound, choose_ways(t, ors, which + 1, both, filter));
+		list_free(both);
+	}
+	return bound;
+}
+
+static void
+reset_cond(WtTable *t, WtCond *c)
+{
+	c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
+	c->ranged = c->used;
+	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c);
+}
+
+/*
+ * Which conditions take part in the ranges, which in the key filter, and which
+ * of them need not be tested again.
+ */
+int
+wt_conditions_choose(WtTable *t, List *conds)
+{
+	List	   *ors = NIL,
+			   *others = NIL;
+	double		ways = 1;
+	bool		filter;
+	int			bound;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		reset_cond(t, c);
+		if (c->kind != WT_COND_OR)
+		{
+			others = lappend(others, c);
+			continue;
+		}
+		foreach(a, c->arms)
+			foreach(m, (List *) lfirst(a))
+				reset_cond(t, lfirst(m));
+		ors = lappend(ors, c);
+		ways *= list_length(c->arms);
+	}
+	filter = ways <= WT_MAX_ALTERNATIVES;
+	bound = choose_ways(t, ors, 0, others, filter);
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind == WT_COND_OR)
+		{
+			c->exact = c->faithful;
+			foreach(a, c->arms)
+				foreach(m, (List *) lfirst(a))
+				{
+					c->ranged = c->ranged || ((WtCond *) lfirst(m))->ranged;
+					c->exact = c->exact && ((WtCond *) lfirst(m))->exact;
+				}
+		}
+		if (c->part < t->nkeys && !wt_key_condition_is_trivial(c))
+			c->used = c->used || c->ranged || filter;
+	}
+	return bound;
+}
+
+static WtFlat *
+new_flat(WtCond *c, WtCond *clause, int number, int arm)
+{
+	WtFlat	   *f = palloc(sizeof(WtFlat));
+
+	f->c = c;
+	f->clause = clause;
+	f->number = number;
+	f->arm = arm;
+	return f;
+}
+
+List *
+wt_conditions_flat(List *conds, bool ranged)
+{
+	List	   *out = NIL;
+	int			number = 0;
+	ListCell   *lc,
+			   *a,
+			   *m;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && !wt_key_condition_is_trivial(c))
+			out = lappend(out, new_flat(c, c, 0, 0));
+	}
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+		int			arm = 0;
+
+		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
+			continue;
+		number++;
+		foreach(a, c->arms)
+		{
+			foreach(m, (List *) lfirst(a))
+				out = lappend(out, new_flat(lfirst(m), c, number, arm));
+			arm++;
+		}
+	}
+	return out;
+}
+
+bool
+wt_part_is_single(List *conds, int part)
+{
+	ListCell   *lc;
+
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (c->part == part && c->kind == WT_COND_EQ)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,99 @@
+/*
+ * scan_columns.c
+ *		The columns that a scan delivers, and the families that it reads for them.
+ */
+#include "postgres.h"
+
+#include "fdw/plan/scan_columns.h"
+
+#include "access/sysattr.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+
+#include "fdw/table/types.h"
+
+Bitmapset *
+wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
+{
+	Bitmapset  *attrs = NULL,
+			   *out = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
+	pull_varattnos((Node *) clauses, rel->relid, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno == 0)
+		{
+			for (int a = 1; a <= t->natts; a++)
+				out = bms_add_member(out, a);
+		}
+		else if (attno > 0 && attno <= t->natts)
+			out = bms_add_member(out, attno);
+	}
+	return out;
+}
+
+static bool
+is_of_family(const WtColumn *c)
+{
+	return c->role == WT_CELL || c->role == WT_MAP || c->role == WT_TIMESTAMP_OF;
+}
+
+int
+wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read, Bitmapset **wanted)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Node	   *clause = lfirst(lc);
+		Bitmapset  *attrs = NULL;
+		int			i = -1;
+
+		if (IsA(clause, NullTest))
+		{
+			NullTest   *n = (NullTest *) clause;
+
+			if (n->nulltesttype != IS_NOT_NULL || n->argisrow || !IsA(n->arg, Var))
+				continue;
+		}
+		else if (contain_nonstrict_functions(clause))
+			continue;
+		pull_varattnos(clause, rel->relid, &attrs);
+		while ((i = bms_next_member(attrs, i)) >= 0)
+		{
+			int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+			if (attno > 0 && attno <= t->natts && is_of_family(&t->columns[attno - 1]))
+				return t->columns[attno - 1].family;
+		}
+	}
+	for (int a = 0; a < t->natts; a++)
+	{
+		const WtColumn *c = &t->columns[a];
+
+		if (c->role != WT_CELL || !c->not_null)
+			continue;
+		for (int o = 0; o < t->natts; o++)
+		{
+			const WtColumn *other = &t->columns[o];
+
+			if (bms_is_member(o + 1, read) && is_of_family(other) && other->family == c->family)
+			{
+				*wanted = bms_add_member(*wanted, a + 1);
+				return c->family;
+			}
+		}
+	}
+	return -1;
+}
+
+int
+wt_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
+{
+	return wt_scan_columns_strict(rel, t, clauses, *wanted, wanted);
+}

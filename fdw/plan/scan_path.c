@@ -1,0 +1,439 @@
+/*
+ * scan_path.c
+ *		Paths of scans: the plain one; ordered ones forward and backward, when somebody
+ *		wants the key's order; and parameterised ones, when a join gives values to
+ *		leading parts of the key (nested loops of lookups).
+ */
+#include "postgres.h"
+
+#include "fdw/plan/scan_path.h"
+
+#include <math.h>
+
+#include "access/attnum.h"
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "fdw/key/part.h"
+#include "fdw/plan/key_choice.h"
+#include "fdw/plan/key_condition.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/plan/scan_size.h"
+#include "fdw/store/compat.h"
+#include "fdw/store/settings.h"
+#include "fdw/table/type_kind.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
+
+/*
+ * For the number of workers: pages of PostgreSQL that a block of usual size stands
+ * for, before it was compressed; and bytes for each cell of an ordinary table that
+ * is as much work, which counts where there are few blocks, as in memtables.
+ */
+#define BLOCK_PAGES 2
+#define CELL_BYTES 32
+
+/* Does a column of this equivalence class stand for the part? */
+static bool
+class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
+{
+	WtColumn   *c = wt_part_column(t, part);
+	ListCell   *lc;
+
+	if (c == NULL || ec->ec_has_volatile)
+		return false;
+	foreach(lc, ec->ec_members)
+	{
+		EquivalenceMember *em = lfirst(lc);
+		Node	   *node = (Node *) em->em_expr;
+
+		while (node && IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		if (node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+			((Var *) node)->varattno == c->attno && ((Var *) node)->varlevelsup == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is the order of this path key the order of the part's bytes? */
+bool
+wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
+{
+	WtColumn   *c = wt_part_column(t, part);
+
+	/* families come by name, the versions of a cell from the newest to the oldest */
+	if (!wt_part_is_ordered(t, part) && (part < t->nkeys || part == WT_PART_QUALIFIER(t)))
+		return false;
+	if (wt_is_string(c->typid))
+	{
+		if (opfamily == TEXT_PATTERN_BTREE_FAM_OID)
+			return wt_is_text(c->typid);
+		if (!wt_collate_is_c(collation))
+			return false;
+	}
+	else if (type_is_collatable(c->typid))
+		return false;
+	return opfamily == lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+}
+
+/*
+ * How many of the query's path keys a scan in key order satisfies, and in which
+ * direction.  Parts that are bound to one value are passed over.  NULLS FIRST
+ * or LAST does not matter: keys are not null.  In the layout 'cells' the cells
+ * of a row go on in the order of family, qualifier and version, which is the
+ * same in a scan backwards.
+ */
+static int
+match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
+{
+	int			parts = t->cells_layout ? WT_PART_VERSION(t) + 1 : t->nkeys;
+	int			part = 0,
+				n = 0;
+	bool		directed = false;
+	ListCell   *lc;
+
+	foreach(lc, root->query_pathkeys)
+	{
+		PathKey    *pk = lfirst(lc);
+		bool		backward;
+		int			at;
+
+		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
+			part++;
+		/* the versions of a cell by number, or by time from the newest, which is the same */
+		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part) ? WT_PART_TS(t) : part;
+		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
+			!wt_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+			break;
+		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, at);
+		if (part >= t->nkeys ? backward : directed && backward != *reverse)
+			break;
+		if (part < t->nkeys)
+		{
+			*reverse = backward;
+			directed = true;
+		}
+		n++;
+		part++;
+	}
+	return n;
+}
+
+/* The path keys of a scan in one direction, as far as anybody has an interest in them. */
+static List *
+scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool reverse)
+{
+	List	   *out = NIL;
+	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
+
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		WtColumn   *c = &t->columns[t->keys[part]];
+		Oid			sorted = c->typid == VARCHAROID ? TEXTOID : c->typid;
+		TypeCacheEntry *tc = lookup_type_cache(sorted, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+		bool		descending = wt_part_is_descending(t, part) != reverse;
+		Oid			type,
+					collation,
+					opr = descending ? tc->gt_opr : tc->lt_opr;
+		int32		typmod;
+		List	   *one;
+		PathKey    *pk;
+		bool		known = false;
+		ListCell   *lc;
+
+		if (!OidIsValid(opr))
+			break;
+		get_atttypetypmodcoll(relid, c->attno, &type, &typmod, &collation);
+		one = wt_expression_pathkey(root, (Expr *) makeVar(rel->relid, c->attno, type, typmod, collation, 0), opr, rel->relids);
+		if (one == NIL)
+		{
+			if (wt_part_is_single(conds, part))
+				continue;
+			break;
+		}
+		pk = linitial(one);
+		if (EC_MUST_BE_REDUNDANT(pk->pk_eclass))
+			continue;
+		if (!wt_part_sorts(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+		{
+			if (wt_part_is_single(conds, part))
+				continue;
+			break;
+		}
+		foreach(lc, out)
+			known |= ((PathKey *) lfirst(lc))->pk_eclass == pk->pk_eclass;
+		if (!known)
+			out = lappend(out, pk);
+	}
+	return truncate_useless_pathkeys(root, rel, out);
+}
+
+/* ------------------------------------------------------------------ paths */
+
+static void
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys, bool reverse,
+			  Relids outer, const QualCost *qual)
+{
+	Cost		startup,
+				total;
+
+	wt_scan_size_cost(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
+	if (pathkeys != NIL && info->t->salt_buckets > 1)
+	{
+		/* the buckets are merged */
+		startup += info->t->salt_buckets * cpu_operator_cost;
+		total += info->t->salt_buckets * cpu_operator_cost +
+			size->scanned * log2(info->t->salt_buckets) * cpu_operator_cost;
+	}
+	add_path(rel, (Path *) wt_create_foreignscan_path(root, rel, NULL, size->rows, startup, total, pathkeys, outer,
+													  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL))));
+}
+
+/*
+ * The same scan dealt out between processes.  As a sequential scan's: the work is
+ * divided, the reading of blocks is not.  The leader gives the less of its time
+ * to the scan the more workers hand it rows.
+ */
+static void
+add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys,
+					  bool reverse, const QualCost *qual)
+{
+	double		pages = Max(size->blocks * BLOCK_PAGES, size->scanned * info->cells * CELL_BYTES / BLCKSZ);
+	int			workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+	double		divisor = workers + (parallel_leader_participation ? Max(0, 1.0 - 0.3 * workers) : 0);
+	Cost		startup,
+				total,
+				io;
+	ForeignPath *path;
+
+	if (workers <= 0)
+		return;
+	wt_scan_size_cost(rel, info, size, qual, false, &startup, &total);
+	io = Min(total - startup, Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
+	path = wt_create_foreignscan_path(root, rel, NULL, clamp_row_est(size->rows / divisor), startup,
+									  startup + io + (total - startup - io) / divisor, pathkeys, NULL,
+									  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL)));
+	path->path.parallel_aware = true;
+	path->path.parallel_workers = workers;
+	add_partial_path(rel, (Path *) path);
+}
+
+/* A scan, and if possible its partial sister.  Buckets of salt cannot be merged and dealt out at once. */
+static void
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys, bool reverse,
+			   const QualCost *qual)
+{
+	add_scan_path(root, rel, info, size, pathkeys, reverse, rel->lateral_relids, qual);
+	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) && (pathkeys == NIL || info->t->salt_buckets <= 1))
+		add_partial_scan_path(root, rel, info, size, pathkeys, reverse, qual);
+}
+
+static void
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual)
+{
+	bool		reverse = false;
+	int			n;
+
+	if (!wt_enable_pushdown)
+		return;
+	n = match_pathkeys(root, rel, info->t, info->conds, &reverse);
+	if (n > 0)
+	{
+		List	   *keys = list_copy(root->query_pathkeys);
+
+		add_scan_paths(root, rel, info, size, list_truncate(keys, n), reverse, qual);
+	}
+	if (!has_useful_pathkeys(root, rel))
+		return;
+	for (int back = 0; back < 2; back++)
+	{
+		List	   *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
+
+		if (keys != NIL)
+			add_scan_paths(root, rel, info, size, keys, back, qual);
+	}
+}
+
+/* Which column generate_implied_equalities_for_column shall look for. */
+typedef struct ColumnArg
+{
+	AttrNumber	attno;
+} ColumnArg;
+
+static bool
+member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em, void *arg)
+{
+	Node	   *node = (Node *) em->em_expr;
+
+	while (node && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+		((Var *) node)->varattno == ((ColumnArg *) arg)->attno;
+}
+
+static List *
+add_outer(List *outers, RelOptInfo *rel, Relids relids)
+{
+	Relids		outer = bms_del_member(bms_union(relids, rel->lateral_relids), rel->relid);
+	ListCell   *lc;
+
+	if (bms_is_empty(outer))
+		return outers;
+	foreach(lc, outers)
+		if (bms_equal(lfirst(lc), outer))
+			return outers;
+	return lappend(outers, outer);
+}
+
+/* The sets of other tables that can give values to parts of the key. */
+static List *
+useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
+{
+	List	   *clauses = NIL,
+			   *outers = NIL;
+	Relids		all = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->joininfo)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+
+		if (join_clause_is_movable_to(rinfo, rel))
+			clauses = lappend(clauses, rinfo);
+	}
+	if (rel->has_eclass_joins)
+		for (int part = 0; part <= (t->cells_layout ? WT_PART_QUALIFIER(t) : t->nkeys - 1); part++)
+		{
+			WtColumn   *column = wt_part_column(t, part);
+			ColumnArg	arg;
+
+			if (column == NULL)
+				continue;
+			arg.attno = column->attno;
+			clauses = list_concat(clauses, generate_implied_equalities_for_column(root, rel, member_is_column, &arg,
+																				 rel->lateral_referencers));
+		}
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+
+		if (wt_conditions(root, rel, t, list_make1(rinfo)) != NIL)
+			outers = add_outer(outers, rel, rinfo->clause_relids);
+	}
+	/* parts of the key from different tables */
+	if (list_length(outers) > 1)
+	{
+		foreach(lc, outers)
+			all = bms_union(all, lfirst(lc));
+		outers = add_outer(outers, rel, all);
+	}
+	return outers;
+}
+
+static void
+add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
+{
+	ListCell   *lc;
+
+	foreach(lc, useful_outers(root, rel, info->t))
+	{
+		Relids		outer = lfirst(lc);
+		ParamPathInfo *ppi = get_baserel_parampathinfo(root, rel, outer);
+		List	   *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
+		List	   *conds = wt_conditions(root, rel, info->t, clauses);
+		ListCell   *c;
+		bool		useful = false;
+		WtScanSize	size;
+		QualCost	qual;
+
+		(void) wt_conditions_choose(info->t, conds);
+		foreach(c, conds)
+		{
+			WtCond	   *cond = lfirst(c);
+
+			useful |= cond->ranged && list_member_ptr(ppi->ppi_clauses, cond->rinfo);
+		}
+		if (!useful)
+			continue;
+		wt_scan_size_estimate(root, rel, info, conds, clauses, &size);
+		cost_qual_eval(&qual, clauses, root);
+		ppi->ppi_rows = size.rows;
+		add_scan_path(root, rel, info, &size, NIL, false, outer, &qual);
+	}
+}
+
+void
+wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	WtRelInfo    *info = baserel->fdw_private;
+	WtScanSize	size = info->size;
+
+	size.rows = baserel->rows;
+	add_scan_paths(root, baserel, info, &size, NIL, false, &baserel->baserestrictcost);
+	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
+	add_parameterized_paths(root, baserel, info);
+}
+
+bool
+wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
+{
+	WtRelInfo    *info = rel->fdw_private;
+	WtScanSize	size;
+
+	if (wt_scan_path_lock_mode(root, rel) != WT_LOCK_NONE)
+		return false;
+	memset(out, 0, sizeof(*out));
+	wt_scan_size_estimate(root, rel, info, info->conds, rel->baserestrictinfo, &size);
+	wt_scan_size_cost(rel, info, &size, &rel->baserestrictcost, false, &out->startup, &out->total);
+	out->t = info->t;
+	out->rows = rel->rows;
+	out->scanned = size.scanned;
+	out->delivered = size.delivered;
+	out->merge = info->t->salt_buckets > 1 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost : 0;
+	out->seek = ((info->blocks > 0 ? seq_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost) *
+		info->families * Max(1, info->t->salt_buckets);
+	out->conds = info->conds;
+	out->npathkeys = match_pathkeys(root, rel, info->t, info->conds, &out->reverse);
+	return true;
+}
+
+WtLock
+wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
+{
+	PlanRowMark *mark;
+
+	if (bms_is_member(rel->relid, root->all_result_relids))
+		return WT_LOCK_WAIT;
+	mark = get_plan_rowmark(root->rowMarks, rel->relid);
+	if (mark == NULL || mark->strength == LCS_NONE)
+		return WT_LOCK_NONE;
+	switch (mark->waitPolicy)
+	{
+		case LockWaitSkip:
+			return WT_LOCK_SKIP;
+		case LockWaitError:
+			return WT_LOCK_NOWAIT;
+		default:
+			return WT_LOCK_WAIT;
+	}
+}
+
+bool
+wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	/* the transaction's own writes are private to this process; see also executor_hooks.c, begin_parallel */
+	return wt_enable_parallel_scan && wt_batch(false) == NULL;
+}

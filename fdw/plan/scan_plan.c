@@ -1,0 +1,199 @@
+/*
+ * scan_plan.c
+ *		Plans of scans.
+ */
+#include "postgres.h"
+
+#include "fdw/plan/scan_plan.h"
+
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+
+#include "fdw/key/part.h"
+#include "fdw/plan/cell_clause.h"
+#include "fdw/plan/key_choice.h"
+#include "fdw/plan/key_condition.h"
+#include "fdw/plan/plan_private.h"
+#include "fdw/plan/scan_columns.h"
+#include "fdw/plan/scan_path.h"
+#include "fdw/plan/scan_size.h"
+#include "fdw/table/types.h"
+
+/* Rows that the scan is asked for at most, as text; empty when that is not known. */
+static char *
+limit_text(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+{
+	if (root->limit_tuples <= 0 || !bms_equal(root->all_baserels, rel->relids) ||
+		!pathkeys_contained_in(root->query_pathkeys, pathkeys))
+		return "";
+	return psprintf("%.0f", root->limit_tuples);
+}
+
+/* ruleutils.c cannot show these. */
+static bool
+has_placeholder(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, PlaceHolderVar) || expression_tree_walker(node, has_placeholder, context);
+}
+
+static List *
+attribute_list(Bitmapset *attrs)
+{
+	List	   *out = NIL;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+		out = lappend_int(out, i);
+	return out;
+}
+
+/*
+ * What the scan has to deliver for these clauses and the target list; exact:
+ * clauses that the engine answers.  Their columns are not delivered, but they
+ * too say which rows exist.  With existence 'projected' a family that is tested
+ * counts as read, unless a row must have a cell in another one anyway.
+ */
+static Bitmapset *
+choose_attributes(RelOptInfo *rel, WtTable *t, List *rest, List *exact, int *strict)
+{
+	List	   *all = list_concat_copy(get_actual_clauses(exact), rest);
+	Bitmapset  *read = wt_scan_columns_wanted(rel, t, all),
+			   *wanted = wt_scan_columns_wanted(rel, t, rest);
+
+	*strict = t->cells_layout ? -1 : wt_scan_columns_strict(rel, t, all, read, &wanted);
+	return *strict < 0 && t->existence_projected ? read : wanted;
+}
+
+static bool
+has_exec_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, has_exec_param, context);
+}
+
+/*
+ * Clauses for the engine.  A scan is opened anew when what it tests has changed:
+ * for the lookup of a key, as in a subquery that runs for each row of another
+ * table, that would cost more than it saves.
+ */
+static List *
+choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+	bool		lookup = wt_scan_size_keys(t, conds) >= 0;
+
+	foreach(lc, wt_filters(rel, t, clauses))
+	{
+		WtFilter   *filter = lfirst(lc);
+
+		if (!lookup || !has_exec_param((Node *) filter->rinfo->clause, NULL))
+			out = lappend(out, filter);
+	}
+	return out;
+}
+
+/*
+ * Will EvalPlanQual ask about rows of this plan?  Only of what is changed or
+ * locked, and of what is joined to that, which has row marks of its own.  For
+ * others the executor need not prepare the clauses each time it starts.
+ */
+static bool
+may_recheck(PlannerInfo *root)
+{
+	return root->rowMarks != NIL || root->parse->resultRelation != 0;
+}
+
+ForeignScan *
+wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
+				 List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	WtRelInfo    *info = baserel->fdw_private;
+	List	   *conds = wt_conditions(root, baserel, info->t, scan_clauses);
+	List	   *chosen = NIL,
+			   *tests = NIL,
+			   *exprs = NIL,
+			   *types = NIL,
+			   *answered = NIL,
+			   *recheck = NIL,
+			   *rest = NIL,
+			   *filters,
+			   *predicates,
+			   *exact,
+			   *flags,
+			   *show,
+			   *private;
+	ListCell   *lc;
+	Bitmapset  *wanted;
+	int			strict;
+	WtLock		lock;
+	WtColumn   *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
+
+	(void) wt_conditions_choose(info->t, conds);
+	/* a cell's number in its row counts all of them, also those that other conditions leave out */
+	if (number != NULL && !bms_is_member(number->attno, wt_scan_columns_wanted(baserel, info->t, get_actual_clauses(scan_clauses))))
+		number = NULL;
+	foreach(lc, conds)
+	{
+		WtCond	   *c = lfirst(lc);
+
+		if (number != NULL && c->part >= info->t->nkeys && c->part != WT_PART_NO(info->t))
+			continue;
+		if (c->exact)
+			answered = lappend(answered, c->rinfo);
+		chosen = lappend(chosen, c);
+	}
+	foreach(lc, wt_conditions_flat(chosen, false))
+	{
+		WtFlat	   *f = lfirst(lc);
+
+		tests = lappend(tests, lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(exprs),
+														  list_length(f->c->values), f->number), f->arm));
+		exprs = list_concat(exprs, list_copy(f->c->values));
+		types = list_concat(types, list_copy(f->c->types));
+	}
+	lock = wt_scan_path_lock_mode(root, baserel);
+	filters = choose_filters(baserel, info->t, conds, scan_clauses);
+	predicates = wt_filters_plan(filters, &exprs, &types);
+	/* a row that is locked has to pass again in its newest state */
+	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
+	foreach(lc, filters)
+		recheck = lappend(recheck, ((WtFilter *) lfirst(lc))->rinfo->clause);
+	foreach(lc, scan_clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (list_member_ptr(answered, rinfo))
+		{
+			if (may_recheck(root))
+				recheck = lappend(recheck, rinfo->clause);
+		}
+		else if (!list_member_ptr(exact, rinfo))
+			rest = lappend(rest, rinfo->clause);
+	}
+	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
+	flags = list_make5_int(strict,
+						   intVal(linitial(best_path->fdw_private)),
+						   intVal(lsecond(best_path->fdw_private)),
+						   lock,
+						   (int) baserel->relid);
+	flags = lappend_int(flags, list_length(filters));
+
+	/* with variables of other tables, for EXPLAIN: they become parameters of the join */
+	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL) ? copyObject(exprs) : NIL;
+	private = list_make5(tests, types, attribute_list(wanted), flags,
+						 makeString(limit_text(root, baserel, best_path->path.pathkeys)));
+	private = lappend(lappend(private, show), predicates);
+	return make_foreignscan(tlist, rest, baserel->relid, exprs, private, NIL, recheck, outer_plan);
+}

@@ -1,0 +1,14 @@
+/*
+ * scan_plan.h
+ *		Plans of scans.
+ */
+#ifndef WT_SCAN_PLAN_H
+#define WT_SCAN_PLAN_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+extern ForeignScan *wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
+									 List *tlist, List *scan_clauses, Plan *outer_plan);
+
+#endif							/* WT_SCAN_PLAN_H */

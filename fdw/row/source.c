@@ -1,0 +1,92 @@
+/*
+ * source.c
+ *		The engine scans behind a row reader: one, or several that are merged by key.
+ */
+#include "postgres.h"
+
+#include "fdw/row/source.h"
+
+#include "lib/binaryheap.h"
+
+#include "fdw/store/bytes.h"
+#include "fdw/xact/engine_scan.h"
+
+static int
+head_cmp(Datum a, Datum b, void *arg)
+{
+	WtSource	   *s = arg;
+	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
+				y = s->heads[DatumGetInt32(b)].key;
+	int			c;
+
+	/* the salt is not part of the order */
+	x.data++, x.len--;
+	y.data++, y.len--;
+	c = wt_bytes_cmp(x, y);
+	/* binaryheap has the largest on top */
+	return s->reverse ? c : -c;
+}
+
+void
+wt_source_merge(WtSource *s)
+{
+	s->merge = true;
+	s->heads = palloc0(sizeof(wide_row) * s->n);
+	s->heap = binaryheap_allocate(s->n, head_cmp, s);
+}
+
+/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
+static bool
+next_head(WtSource *s, int i)
+{
+	if (!wt_scan_next(s->scans[i], &s->heads[i]))
+		return false;
+	wt_scan_keep(s->scans[i], &s->heads[i]);
+	return true;
+}
+
+bool
+wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
+{
+	if (!s->merge)
+	{
+		for (; s->last < s->n; s->last++)
+		{
+			if (s->last < 0)
+				continue;
+			if (wt_scan_next(s->scans[s->last], row))
+			{
+				*from = s->scans[s->last];
+				return true;
+			}
+		}
+		return false;
+	}
+	if (!s->started)
+	{
+		binaryheap_reset(s->heap);
+		for (int i = 0; i < s->n; i++)
+			if (next_head(s, i))
+				binaryheap_add_unordered(s->heap, Int32GetDatum(i));
+		binaryheap_build(s->heap);
+		s->started = true;
+	}
+	else if (s->last >= 0)
+	{
+		/* only now: what was handed out lived in the scan's memory */
+		if (next_head(s, s->last))
+			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
+		else
+			(void) binaryheap_remove_first(s->heap);
+	}
+	if (binaryheap_empty(s->heap))
+	{
+		s->last = -1;
+		return false;
+	}
+	s->last = DatumGetInt32(binaryheap_first(s->heap));
+	*row = s->heads[s->last];
+	*from = s->scans[s->last];
+	wt_scan_keep(*from, NULL);
+	return true;
+}

@@ -1,0 +1,21 @@
+/*
+ * aggregate_scan.h
+ *		Scans that aggregate.
+ */
+#ifndef WT_AGGREGATE_SCAN_H
+#define WT_AGGREGATE_SCAN_H
+
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+
+#include "fdw/scan/scan_state.h"
+
+extern void wt_aggregate_begin(ForeignScanState *node);
+extern TupleTableSlot *wt_aggregate_next(ForeignScanState *node);
+extern void wt_aggregate_again(ForeignScanState *node);
+extern void wt_aggregate_end(ForeignScanState *node);
+
+/* The scan below, and how many rows it gave and how many of them the clauses left out. */
+extern WtScanState *wt_aggregate_scan(ForeignScanState *node, uint64 *rows, uint64 *removed);
+
+#endif							/* WT_AGGREGATE_SCAN_H */

@@ -1,0 +1,13 @@
+/*
+ * analyze.h
+ *		Sampling for ANALYZE.
+ */
+#ifndef WT_ANALYZE_H
+#define WT_ANALYZE_H
+
+#include "foreign/fdwapi.h"
+#include "storage/block.h"
+
+extern bool wtAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
+
+#endif							/* WT_ANALYZE_H */

@@ -1,0 +1,83 @@
+/*
+ * chunk.c
+ *		Chunks of a parallel scan, dealt out between its processes.
+ */
+#include "postgres.h"
+
+#include "fdw/scan/chunk.h"
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+
+#include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
+
+/* Key i between chunks. */
+static wide_bytes
+cut(const WtShared *shared, uint32 i)
+{
+	const uint8 *bytes = (const uint8 *) &shared->ends[shared->nchunks - 1];
+	uint32		from = i > 0 ? shared->ends[i - 1] : 0;
+
+	return (wide_bytes) {bytes + from, shared->ends[i] - from};
+}
+
+/*
+ * What the ranges have in the next chunk that has anything of them.  false: all
+ * is dealt out.
+ */
+bool
+wt_parallel_next(WtScanState *st)
+{
+	WtShared   *shared = st->shared;
+	const wide_range *all = st->ranges.ranges[0];
+	int			n = st->ranges.n[0];
+
+	if (st->part == NULL)
+		st->part = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, n));
+	for (;;)
+	{
+		uint32		i = pg_atomic_read_u32(&shared->next);
+		wide_bytes	lo = {(const uint8 *) "", 0},
+					hi = {NULL, 0};
+		int			from = 0,
+					to = n;
+
+		CHECK_FOR_INTERRUPTS();
+		/* not beyond the end, however often one asks */
+		if (i >= shared->nchunks)
+			return false;
+		if (!pg_atomic_compare_exchange_u32(&shared->next, &i, i + 1))
+			continue;
+		if (st->reverse)
+			i = shared->nchunks - 1 - i;
+		if (i > 0)
+			lo = cut(shared, i - 1);
+		if (i < shared->nchunks - 1)
+			hi = cut(shared, i);
+		/* the first range that ends behind lo */
+		while (from < to)
+		{
+			int			mid = from + (to - from) / 2;
+
+			if (all[mid].hi.data != NULL && wt_bytes_cmp(all[mid].hi, lo) <= 0)
+				from = mid + 1;
+			else
+				to = mid;
+		}
+		for (st->npart = 0; from < n; from++)
+		{
+			wide_range	r = all[from];
+
+			if (hi.data != NULL && wt_bytes_cmp(r.lo, hi) >= 0)
+				break;
+			if (wt_bytes_cmp(r.lo, lo) < 0)
+				r.lo = lo;
+			if (hi.data != NULL && (r.hi.data == NULL || wt_bytes_cmp(r.hi, hi) > 0))
+				r.hi = hi;
+			st->part[st->npart++] = r;
+		}
+		if (st->npart > 0)
+			return true;
+	}
+}

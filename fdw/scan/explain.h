@@ -1,0 +1,13 @@
+/*
+ * explain.h
+ *		What EXPLAIN shows of a scan.
+ */
+#ifndef WT_EXPLAIN_H
+#define WT_EXPLAIN_H
+
+#include "foreign/fdwapi.h"
+#include "nodes/execnodes.h"
+
+extern void wtExplainForeignScan(ForeignScanState *node, struct ExplainState *es);
+
+#endif							/* WT_EXPLAIN_H */

@@ -1,0 +1,49 @@
+/*
+ * anchor.c
+ *		The anchor: found, or made by the first process that needs it.
+ */
+#include "postgres.h"
+
+#include "fdw/store/anchor.h"
+
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+
+static WtAnchor *anchor = NULL;
+
+/* -------------------------------------------------------------- anchor */
+
+WtAnchor *
+wt_anchor(void)
+{
+	bool		found;
+	bool		held;
+
+	if (anchor != NULL)
+		return anchor;
+	held = LWLockHeldByMe(AddinShmemInitLock);
+	if (!held)
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	anchor = ShmemInitStruct("widetable", sizeof(WtAnchor), &found);
+	if (!found)
+	{
+		memset(anchor, 0, sizeof(WtAnchor));
+		SpinLockInit(&anchor->mutex);
+	}
+	if (!held)
+		LWLockRelease(AddinShmemInitLock);
+	return anchor;
+}
+
+WtAnchor *
+wt_anchor_if_known(void)
+{
+	return anchor;
+}
+
+void
+wt_anchor_forget(void)
+{
+	anchor = NULL;
+}

@@ -1,0 +1,11 @@
+/*
+ * backup.h
+ *		Is the data directory being copied?
+ */
+#ifndef WT_BACKUP_H
+#define WT_BACKUP_H
+
+extern void wt_backup_init(void);
+extern bool wt_files_held(void);	/* somebody copies the data directory */
+
+#endif							/* WT_BACKUP_H */

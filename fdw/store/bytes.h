@@ -1,0 +1,35 @@
+/*
+ * bytes.h
+ *		Byte strings: order, equality.
+ */
+#ifndef WT_BYTES_H
+#define WT_BYTES_H
+
+#include "lib/stringinfo.h"
+
+#include "engine/wide.h"
+
+/* Order of byte strings: as memcmp, and a prefix before what it begins. */
+static inline int
+wt_bytes_cmp(wide_bytes a, wide_bytes b)
+{
+	int			c = a.len && b.len ? memcmp(a.data, b.data, Min(a.len, b.len)) : 0;
+
+	if (c != 0)
+		return c;
+	return a.len < b.len ? -1 : a.len > b.len;
+}
+
+static inline bool
+wt_bytes_equal(const void *a, size_t alen, const void *b, size_t blen)
+{
+	return alen == blen && (alen == 0 || memcmp(a, b, alen) == 0);
+}
+
+static inline wide_bytes
+wt_bytes_of(StringInfo s)
+{
+	return (wide_bytes) {(const uint8 *) s->data, (size_t) s->len};
+}
+
+#endif							/* WT_BYTES_H */

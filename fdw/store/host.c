@@ -1,0 +1,124 @@
+/*
+ * host.c
+ *		What the engine asks of PostgreSQL: interrupts, the time, transactions, the
+ *		worker, base backups.
+ */
+#include "postgres.h"
+
+#include "fdw/store/host.h"
+
+#include "miscadmin.h"
+#include "storage/procarray.h"
+#include "storage/procsignal.h"
+
+#include "fdw/store/anchor.h"
+#include "fdw/store/background.h"
+#include "fdw/store/backup.h"
+#include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
+
+/* ------------------------------------------------- the engine's host */
+
+/*
+ * true only when CHECK_FOR_INTERRUPTS is going to raise an error, so that work
+ * of the engine is not broken off and begun again for nothing.  A barrier, for
+ * which every process of the cluster waits, is passed here; other requests wait
+ * until the executor asks.
+ */
+bool
+wt_interrupted(void)
+{
+	wt_worker_tick();
+	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
+		return false;
+	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
+		return true;
+	if (ProcSignalBarrierPending)
+		ProcessProcSignalBarrier();
+	return false;
+}
+
+static bool
+host_interrupted(void *ctx)
+{
+	return wt_interrupted();
+}
+
+static bool
+host_files_held(void *ctx)
+{
+	return wt_files_held();
+}
+
+static int64_t
+host_now(void *ctx)
+{
+	return wt_now();
+}
+
+static void
+host_wake(void *ctx)
+{
+	WtAnchor   *a = wt_anchor_if_known();
+
+	if (a != NULL)
+		wt_process_wake(&a->worker);
+}
+
+static bool
+host_worker_works(void *ctx)
+{
+	return wt_worker_works();
+}
+
+uint64
+wt_full_xid(TransactionId xid)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint32		epoch = EpochFromFullTransactionId(next);
+
+	if (xid > XidFromFullTransactionId(next))
+		epoch--;
+	return U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, xid));
+}
+
+static uint64_t
+host_oldest_external(void *ctx)
+{
+	/* the horizon is at most 2^31 behind the next xid */
+	return wt_full_xid(GetOldestNonRemovableTransactionId(NULL));
+}
+
+static uint64_t
+host_ended(void *ctx, uint64_t *latest)
+{
+	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
+	uint64		ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
+
+	pg_read_barrier();
+	*latest = U64FromFullTransactionId(*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
+	return ended;
+}
+
+static void
+host_report(void *ctx, int level, const char *text)
+{
+	/* only levels that return: nothing may longjmp through the engine */
+	ereport(level >= 2 ? WARNING : level == 1 ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
+}
+
+/* ------------------------------------------------------------------- read */
+
+void
+wt_host_fill(wide_host *host)
+{
+	memset(host, 0, sizeof(*host));
+	host->interrupted = host_interrupted;
+	host->now = host_now;
+	host->wake_worker = host_wake;
+	host->worker_works = host_worker_works;
+	host->oldest_external = host_oldest_external;
+	host->ended = host_ended;
+	host->files_held = host_files_held;
+	host->report = host_report;
+}

@@ -1,0 +1,18 @@
+/*
+ * wal.h
+ *		The engine's log inside PostgreSQL's WAL.
+ */
+#ifndef WT_WAL_H
+#define WT_WAL_H
+
+#include "engine/wide.h"
+
+#define WT_LOG_PREFIX	"widetable"	/* of our messages in WAL */
+
+extern void wt_wal_flush(uint64 lsn);	/* never raises an error */
+extern const char *wt_wal_failure(void);
+extern bool wt_wal_skipped(void);	/* recovery has passed over missing WAL (widetable.ignore_missing_wal) */
+
+extern wide_log wt_wal_log(void);	/* the engine's log in PostgreSQL's WAL */
+
+#endif							/* WT_WAL_H */

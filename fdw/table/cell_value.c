@@ -1,0 +1,82 @@
+/*
+ * cell_value.c
+ *		The value of a stored cell, with errors that say of which row.
+ */
+#include "postgres.h"
+
+#include "fdw/table/cell_value.h"
+
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "port/pg_bswap.h"
+#include "utils/lsyscache.h"
+
+#include "fdw/table/decode.h"
+#include "fdw/table/key_text.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/types.h"
+
+/* Which stored value is being decoded, for messages */
+typedef struct Place
+{
+	WtTable    *t;
+	wide_bytes	key;
+} Place;
+
+static void
+place_error_context(void *arg)
+{
+	const Place *place = arg;
+
+	if (wt_keys_visible(place->t))
+		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key), get_rel_name(place->t->relid));
+	else
+		errcontext("table \"%s\"", get_rel_name(place->t->relid));
+}
+
+/* How an error names the row: as context when the type's input function raises it, as detail otherwise. */
+static bool
+decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value, const char **why)
+{
+	ErrorContextCallback context;
+	bool		ok;
+
+	if (place->t == NULL)
+		return wt_decode_soft(c, data, len, value, why);
+	context.callback = place_error_context;
+	context.arg = unconstify(Place *, place);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	ok = wt_decode_soft(c, data, len, value, why);
+	error_context_stack = context.previous;
+	return ok;
+}
+
+Datum
+wt_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
+{
+	Place		place = {t, key};
+	Datum		value = (Datum) 0;
+	const char *why = NULL;
+
+	/* the two that matter most, without a detour */
+	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
+	{
+		uint64		v;
+
+		memcpy(&v, data, 8);
+		return Int64GetDatum((int64) pg_ntoh64(v));
+	}
+	if (c->typid == TEXTOID && c->enc == WT_ENC_TEXT &&
+		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
+		return wt_decode_varlena(data, len);
+	if (!decode_in_place(c, &place, data, len, &value, &why))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("could not decode column \"%s\": %s", c->name, why),
+				 t == NULL ? 0 : wt_keys_visible(t) ?
+				 errdetail("Table \"%s\", key %s.", get_rel_name(t->relid), wt_key_text(t, key)) :
+				 errdetail("Table \"%s\".", get_rel_name(t->relid)),
+				 t == NULL ? 0 : errhint("Check option \"encoding\" of the column: the cell may have been written with another one.")));
+	return value;
+}

@@ -1,0 +1,299 @@
+/*
+ * encoding.c
+ *		One column's value <-> bytes.
+ *
+ * Values are stored as HBase's Bytes.toBytes would write them unless the
+ * column says otherwise, so that other tools can read them; key parts are
+ * stored so that unsigned bytes sort as the SQL type sorts.
+ *
+ *	encoding	type				bytes
+ *	text,bytes	any					the bytes of text, varchar, bytea; the type's output otherwise
+ *	binary		bool				ff / 00 (any byte but 00 reads as true)
+ *				int2/4/8, oid		big-endian two's complement
+ *				float4/8			IEEE bits, big-endian
+ *				timestamp[tz]		int8: microseconds since 1970-01-01 (UTC)
+ *				date				int4: days since 1970-01-01
+ *				time				int8: microseconds since midnight
+ *				uuid				16 bytes
+ *	ordered		bool				01 / 00
+ *				signed, times		as binary with the sign bit inverted
+ *				oid, uuid, text		as binary
+ *				float4/8			negative: all bits inverted, else the sign bit; -0 is 0, one NaN above all
+ *				numeric, inet		below
+ *	unsignedN	int2/4/8			N bytes, big-endian, range-checked
+ *	reverse		int8, timestamp[tz]	2^63-1 - x: the same bytes as "ordered" of a descending part
+ *	hex			int2/4/8			4, 8 or 16 lower-case digits of the two's complement
+ *	decimal		int2/4/8, numeric	decimal text
+ *	md5, sha1	text key parts		the digest
+ *	counter		int8				= binary
+ *
+ * Infinite timestamps and dates are the extreme integers, so they sort outside
+ * everything else in the ordered form as well.
+ *
+ * Ordered numeric, self-delimiting:
+ *
+ *	class byte	08 -Infinity, 10 negative, 20 zero, 30 positive, 38 +Infinity, 40 NaN
+ *	10 and 30 only:
+ *		weight		2 bytes, big-endian: power of 10000 of the first digit, plus 32768
+ *		digits		2 bytes each, big-endian: a base 10000 digit plus 1; neither the
+ *					first nor the last digit is 0, so equal numbers have equal bytes
+ *		end			00 00
+ *	10: all bytes after the class byte are inverted
+ *
+ * The display scale is not kept: 1.50 reads as 1.5 unless the column's type
+ * has a scale.  (Phoenix's decimal was the alternative; it stops at 38 digits.)
+ *
+ * Ordered inet and cidr, self-delimiting: 04 or 06; the address with host bits
+ * cleared (4 or 16 bytes); netmask length; the whole address.  That is
+ * network_cmp: network bits, then masklen, then the address.
+ *
+ * Bytes that come from a file are never trusted: decoding checks widths,
+ * ranges and the text's encoding before a Datum is made of them.
+ */
+#include "postgres.h"
+
+#include "fdw/table/encoding.h"
+
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "fdw/table/type_kind.h"
+#include "fdw/table/types.h"
+
+static const char *const encoding_names[] = {
+	"text", "bytes", "binary", "ordered",
+	"unsigned1", "unsigned2", "unsigned4", "unsigned8",
+	"reverse", "hex", "decimal", "md5", "sha1", "counter"
+};
+
+#define ENC_BIT(e)	(1u << (e))
+#define ENC_COUNT	((int) lengthof(encoding_names))
+
+const char *
+wt_encoding_name(WtEncoding e)
+{
+	return encoding_names[e];
+}
+
+int
+wt_encoding_by_name(const char *name)
+{
+	for (int i = 0; i < ENC_COUNT; i++)
+		if (pg_strcasecmp(name, encoding_names[i]) == 0)
+			return i;
+	return -1;
+}
+
+/* ------------------------------------------------- which type has which */
+
+int
+wt_encoding_binary_width(Oid typid)
+{
+	switch (typid)
+	{
+		case BOOLOID:
+			return 1;
+		case INT2OID:
+			return 2;
+		case INT4OID:
+		case OIDOID:
+		case FLOAT4OID:
+		case DATEOID:
+			return 4;
+		case INT8OID:
+		case FLOAT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case TIMEOID:
+			return 8;
+		case UUIDOID:
+			return 16;
+		case TEXTOID:
+		case VARCHAROID:
+		case NAMEOID:
+		case BYTEAOID:
+			return 0;
+		default:
+			return -1;
+	}
+}
+
+/* The encodings that a type may have, as a bit set. */
+static uint32
+allowed_encodings(Oid typid, bool key)
+{
+	uint32		set = 0;
+
+	if (key)
+	{
+		/*
+		 * Values that are equal in SQL must have equal bytes here, so output
+		 * text does only for types that have one spelling of each value.
+		 */
+		if (wt_is_string(typid) || typid == BYTEAOID)
+			set |= ENC_BIT(WT_ENC_TEXT) | ENC_BIT(WT_ENC_BYTES);
+		if (wt_is_integer(typid) || type_is_enum(typid))
+			set |= ENC_BIT(WT_ENC_TEXT);
+		if (wt_is_string(typid))
+			set |= ENC_BIT(WT_ENC_MD5) | ENC_BIT(WT_ENC_SHA1);
+	}
+	else
+		set |= ENC_BIT(WT_ENC_TEXT) | ENC_BIT(WT_ENC_BYTES);
+	if (wt_encoding_binary_width(typid) >= 0)
+	{
+		set |= ENC_BIT(WT_ENC_ORDERED);
+		/* -0 and 0, and the NaNs, are equal but differ in IEEE bits */
+		if (!key || (typid != FLOAT4OID && typid != FLOAT8OID))
+			set |= ENC_BIT(WT_ENC_BINARY);
+	}
+	if (typid == NUMERICOID || typid == INETOID || typid == CIDROID)
+		set |= ENC_BIT(WT_ENC_ORDERED);
+	if (wt_is_integer(typid))
+		set |= ENC_BIT(WT_ENC_UNSIGNED1) | ENC_BIT(WT_ENC_UNSIGNED2) | ENC_BIT(WT_ENC_UNSIGNED4) |
+			ENC_BIT(WT_ENC_UNSIGNED8) | ENC_BIT(WT_ENC_HEX) | ENC_BIT(WT_ENC_DECIMAL);
+	if (typid == NUMERICOID && !key)
+		set |= ENC_BIT(WT_ENC_DECIMAL);
+	if (typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID)
+		set |= ENC_BIT(WT_ENC_REVERSE);
+	if (typid == INT8OID && !key)
+		set |= ENC_BIT(WT_ENC_COUNTER);
+	return set;
+}
+
+WtEncoding
+wt_default_encoding(Oid typid, bool key)
+{
+	if (wt_is_string(typid))
+		return WT_ENC_TEXT;
+	if (typid == BYTEAOID)
+		return WT_ENC_BYTES;
+	if (key)
+		return type_is_enum(typid) ? WT_ENC_TEXT : WT_ENC_ORDERED;
+	return wt_encoding_binary_width(typid) > 0 ? WT_ENC_BINARY : WT_ENC_TEXT;
+}
+
+void
+wt_check_encoding(const WtColumn *c, bool key)
+{
+	uint32		set = allowed_encodings(c->typid, key);
+	StringInfoData list;
+
+	if (key && c->typid == BPCHAROID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
+				 errdetail("Trailing blanks count in a row key but not in this type."),
+				 errhint("Use text or varchar.")));
+	if (set & ENC_BIT(c->enc))
+		return;
+	if (set == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
+				 errdetail("The type has no encoding whose bytes compare as its values do."),
+				 errhint("Key columns may be smallint, integer, bigint, numeric, real, double precision, boolean, oid, text, varchar, "
+						 "name, bytea, date, time, timestamp, timestamptz, uuid, inet, cidr or an enum.  "
+						 "Make the key of such a column, filled with the value's text or a number made of it, "
+						 "and keep the value itself in a column that is not part of the key.")));
+	initStringInfo(&list);
+	for (int i = 0; i < ENC_COUNT; i++)
+		if (set & ENC_BIT(i))
+			appendStringInfo(&list, "%s%s", list.len ? ", " : "", encoding_names[i]);
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+			 errmsg("%s \"%s\" of type %s cannot have encoding \"%s\"", key ? "key column" : "column",
+					c->name, format_type_be(c->typid), encoding_names[c->enc]),
+			 errhint("Valid encodings are: %s.", list.data)));
+}
+
+int
+wt_encoded_length(Oid typid, WtEncoding e)
+{
+	switch (e)
+	{
+		case WT_ENC_BINARY:
+		case WT_ENC_ORDERED:
+			return Max(wt_encoding_binary_width(typid), 0);
+		case WT_ENC_UNSIGNED1:
+			return 1;
+		case WT_ENC_UNSIGNED2:
+			return 2;
+		case WT_ENC_UNSIGNED4:
+			return 4;
+		case WT_ENC_UNSIGNED8:
+		case WT_ENC_REVERSE:
+		case WT_ENC_COUNTER:
+			return 8;
+		case WT_ENC_HEX:
+			return 2 * Max(wt_encoding_binary_width(typid), 0);
+		case WT_ENC_MD5:
+			return 16;
+		case WT_ENC_SHA1:
+			return 20;
+		case WT_ENC_TEXT:
+		case WT_ENC_BYTES:
+		case WT_ENC_DECIMAL:
+			break;
+	}
+	return 0;
+}
+
+bool
+wt_encoding_ordered(const WtColumn *c)
+{
+	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless it is the least byte */
+	if (c->delimited && c->delimiter != '\0' && !(c->last && !c->desc))
+		return false;
+	switch (c->enc)
+	{
+		case WT_ENC_TEXT:
+		case WT_ENC_BYTES:
+			return wt_is_string(c->typid) || c->typid == BYTEAOID;
+		case WT_ENC_BINARY:
+			return wt_is_string(c->typid) || c->typid == BYTEAOID || c->typid == UUIDOID ||
+				c->typid == BOOLOID || c->typid == OIDOID;
+		case WT_ENC_ORDERED:
+		case WT_ENC_UNSIGNED1:
+		case WT_ENC_UNSIGNED2:
+		case WT_ENC_UNSIGNED4:
+		case WT_ENC_UNSIGNED8:
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
+wt_self_delimiting(Oid typid, WtEncoding e)
+{
+	return e == WT_ENC_ORDERED && (typid == NUMERICOID || typid == INETOID || typid == CIDROID);
+}
+
+/* Are equal values equal bytes, and different values different bytes? */
+bool
+wt_encoding_injective(const WtColumn *c)
+{
+	switch (c->typid)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case TEXTOID:
+		case VARCHAROID:
+		case NAMEOID:
+		case BYTEAOID:
+		case OIDOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case UUIDOID:
+			return true;
+		default:
+			/* 1.0 = 1.00, -0 = 0, 24 hours = 1 day: only the ordered form is canonical */
+			return c->enc == WT_ENC_ORDERED || type_is_enum(c->typid);
+	}
+}

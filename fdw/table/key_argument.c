@@ -1,0 +1,172 @@
+/*
+ * key_argument.c
+ *		Row keys as functions get them: a value, a record, or one value for each part.
+ */
+#include "postgres.h"
+
+#include "fdw/table/key_argument.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "fdw/table/rowkey.h"
+#include "fdw/table/types.h"
+
+static Datum
+through_text(const WtColumn *c, Datum arg, Oid argtype)
+{
+	char	   *text;
+	Oid			input,
+				ioparam;
+
+	if (argtype == UNKNOWNOID)
+		text = DatumGetCString(arg);
+	else
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(argtype, &output, &varlena);
+		text = OidOutputFunctionCall(output, arg);
+	}
+	getTypeInputInfo(c->typid, &input, &ioparam);
+	return OidInputFunctionCall(input, text, ioparam, c->typmod);
+}
+
+static bool
+is_string(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID || typid == NAMEOID || typid == BPCHAROID;
+}
+
+static bool
+is_number(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID || typid == NUMERICOID;
+}
+
+static Datum
+call_cast(Oid funcid, Datum arg, int32 typmod)
+{
+	switch (get_func_nargs(funcid))
+	{
+		case 1:
+			return OidFunctionCall1(funcid, arg);
+		case 2:
+			return OidFunctionCall2(funcid, arg, Int32GetDatum(typmod));
+		default:
+			return OidFunctionCall3(funcid, arg, Int32GetDatum(typmod), BoolGetDatum(false));
+	}
+}
+
+/* An argument as a value of the key column, by the rules an INSERT would use, less the lossy ones. */
+static Datum
+coerce_part(const WtColumn *c, Datum arg, Oid argtype)
+{
+	Oid			funcid = InvalidOid;
+	CoercionPathType path;
+
+	argtype = getBaseType(argtype);
+	if (argtype == UNKNOWNOID || (is_string(argtype) && argtype != c->typid))
+		return through_text(c, arg, argtype);
+	if (argtype != c->typid)
+	{
+		path = find_coercion_pathway(c->typid, argtype, COERCION_IMPLICIT, &funcid);
+		if (path == COERCION_PATH_FUNC)
+			arg = call_cast(funcid, arg, c->typmod);
+		else if (path == COERCION_PATH_COERCEVIAIO ||
+				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
+			return through_text(c, arg, argtype);	/* 5 fits, 5.5 does not */
+		else if (path != COERCION_PATH_RELABELTYPE)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("key column \"%s\" is of type %s but the argument is of type %s",
+							c->name, format_type_be(c->typid), format_type_be(argtype)),
+					 errhint("Cast the argument.")));
+	}
+	if (c->typmod >= 0 && find_typmod_coercion_function(c->typid, &funcid) == COERCION_PATH_FUNC)
+		arg = call_cast(funcid, arg, c->typmod);
+	return arg;
+}
+
+static void
+check_part_count(WtTable *t, int n, bool full)
+{
+	StringInfoData list;
+
+	if (n == t->nkeys || (!full && n > 0 && n < t->nkeys))
+		return;
+	initStringInfo(&list);
+	for (int i = 0; i < t->nkeys; i++)
+		appendStringInfo(&list, "%s%s", i ? ", " : "", wt_key_column(t, i)->name);
+	ereport(ERROR,
+			(errcode(ERRCODE_SYNTAX_ERROR),
+			 errmsg("the key of \"%s\" has %d columns, %d given", get_rel_name(t->relid), t->nkeys, n),
+			 errdetail("The key columns are: %s.", list.data),
+			 t->nkeys > 1 ? errhint("Give the key as ROW(%s).", list.data) : 0));
+}
+
+int
+wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
+				 Datum *parts, StringInfo out)
+{
+	Datum	   *values;
+
+	check_part_count(t, nargs, full);
+	values = parts ? parts : palloc(nargs * sizeof(Datum));
+	for (int i = 0; i < nargs; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
+		values[i] = coerce_part(wt_key_column(t, i), args[i], types[i]);
+	}
+	wt_key_encode(t, values, NULL, nargs, out);
+	if (parts == NULL)
+		pfree(values);
+	return nargs;
+}
+
+int
+wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
+{
+	HeapTupleHeader record;
+	TupleDesc	desc;
+	HeapTupleData tuple;
+	Datum	   *values;
+	Oid		   *types;
+	bool	   *nulls;
+	int			n = 0;
+
+	if (argtype != RECORDOID && !type_is_rowtype(argtype))
+		return wt_key_from_args(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
+
+	record = DatumGetHeapTupleHeader(arg);
+	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
+	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = record;
+	values = palloc(desc->natts * sizeof(Datum));
+	types = palloc(desc->natts * sizeof(Oid));
+	nulls = palloc(desc->natts * sizeof(bool));
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(desc, i);
+
+		if (a->attisdropped)
+			continue;
+		values[n] = values[i];
+		nulls[n] = nulls[i];
+		types[n++] = a->atttypid;
+	}
+	return wt_key_from_args(t, n, values, types, nulls, full, parts, out);
+}

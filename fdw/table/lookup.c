@@ -1,0 +1,108 @@
+/*
+ * lookup.c
+ *		Columns, families and cells of a table by name.
+ */
+#include "postgres.h"
+
+#include "fdw/table/lookup.h"
+
+#include "lib/stringinfo.h"
+#include "utils/lsyscache.h"
+
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/types.h"
+
+int
+wt_lookup_column_index(WtTable *t, const char *name)
+{
+	for (int i = 0; i < t->natts; i++)
+		if (t->columns[i].role != WT_DROPPED && strcmp(t->columns[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+int
+wt_family_index(WtTable *t, const char *name)
+{
+	for (int i = 0; i < t->nfamilies; i++)
+		if (strcmp(t->families[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+WtColumn *
+wt_column_by_name(WtTable *t, const char *name)
+{
+	int			i = wt_lookup_column_index(t, name);
+
+	return i < 0 ? NULL : &t->columns[i];
+}
+
+void
+wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len, WtColumn **column)
+{
+	WtColumn   *c = wt_column_by_name(t, col);
+	const char *colon = strchr(col, ':');
+
+	*column = NULL;
+	if (c && (c->role == WT_CELL || colon == NULL))
+	{
+		if (c->role != WT_CELL)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("column \"%s\" of \"%s\" does not map a single cell", col, get_rel_name(t->relid)),
+					 errhint("Name the cell as 'family:qualifier'.")));
+		*family = c->family;
+		*qual = c->qual;
+		*qual_len = c->qual_len;
+		*column = c;
+		return;
+	}
+	if (colon == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of \"%s\" does not exist", col, get_rel_name(t->relid)),
+				 errhint("Give the name of a column of the foreign table or 'family:qualifier'.")));
+	*family = wt_family_index(t, pnstrdup(col, colon - col));
+	if (*family < 0)
+	{
+		StringInfoData list;
+
+		initStringInfo(&list);
+		for (int i = 0; i < t->nfamilies; i++)
+			appendStringInfo(&list, "%s%s", i ? ", " : "", t->families[i].name);
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("family \"%.*s\" of \"%s\" does not exist", (int) (colon - col), col, get_rel_name(t->relid)),
+				 errhint("The families are: %s.", list.data)));
+	}
+	*qual = wt_unescape_argument(colon + 1, qual_len);
+	for (int i = 0; i < t->natts; i++)
+	{
+		c = &t->columns[i];
+		if (c->role == WT_CELL && c->family == *family && c->qual_len == *qual_len &&
+			memcmp(c->qual, *qual, *qual_len) == 0)
+			*column = c;
+	}
+}
+
+static bool
+has_prefix(const WtColumn *map, wide_bytes q)
+{
+	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
+}
+
+bool
+wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
+{
+	if (!has_prefix(map, qualifier))
+		return false;
+	for (int i = 0; i < t->natts; i++)
+	{
+		const WtColumn *o = &t->columns[i];
+
+		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
+			return false;
+	}
+	return true;
+}

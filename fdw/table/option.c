@@ -1,0 +1,208 @@
+/*
+ * option.c
+ *		Options: names, hints about wrong ones, and values that have a form of their own.
+ */
+#include "postgres.h"
+
+#include "fdw/table/option.h"
+
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_user_mapping.h"
+#include "lib/stringinfo.h"
+#include "parser/scansup.h"
+#include "utils/varlena.h"
+
+#include "engine/wide.h"
+#include "fdw/table/bytes_text.h"
+
+static const struct
+{
+	Oid			catalog;
+	const char *name;
+}			valid_options[] =
+{
+	{ForeignServerRelationId, "updatable"},
+	{ForeignServerRelationId, "truncatable"},
+	{ForeignServerRelationId, "batch_size"},
+	{ForeignServerRelationId, "fdw_startup_cost"},
+	{ForeignServerRelationId, "fdw_tuple_cost"},
+	{ForeignTableRelationId, "table_name"},
+	{ForeignTableRelationId, "key"},
+	{ForeignTableRelationId, "families"},
+	{ForeignTableRelationId, "layout"},
+	{ForeignTableRelationId, "salt_buckets"},
+	{ForeignTableRelationId, "existence"},
+	{ForeignTableRelationId, "insert_mode"},
+	{ForeignTableRelationId, "on_bad_key"},
+	{ForeignTableRelationId, "updatable"},
+	{ForeignTableRelationId, "truncatable"},
+	{ForeignTableRelationId, "batch_size"},
+	{ForeignTableRelationId, "fdw_startup_cost"},
+	{ForeignTableRelationId, "fdw_tuple_cost"},
+	{AttributeRelationId, "column"},
+	{AttributeRelationId, "family"},
+	{AttributeRelationId, "prefix"},
+	{AttributeRelationId, "encoding"},
+	{AttributeRelationId, "timestamp_of"},
+	{AttributeRelationId, "delimiter"},
+};
+
+char *
+wt_option_names_hint(const char *given, const char *const *names, int n)
+{
+	StringInfoData s;
+	int			best = -1;
+	int			best_distance = 4;
+	int			given_len = strlen(given);
+
+	initStringInfo(&s);
+	/* the distance function has a limit on its arguments, and long ones are near nothing */
+	for (int i = 0; i < n && given_len < 64; i++)
+	{
+		int			d = varstr_levenshtein_less_equal(given, given_len, names[i], strlen(names[i]),
+													  1, 1, 1, best_distance, true);
+
+		if (d < best_distance && 2 * d <= given_len)
+		{
+			best = i;
+			best_distance = d;
+		}
+	}
+	if (best >= 0)
+		appendStringInfo(&s, "Perhaps you meant \"%s\". ", names[best]);
+	appendStringInfoString(&s, "Valid names are: ");
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&s, "%s%s", i ? ", " : "", names[i]);
+	appendStringInfoChar(&s, '.');
+	return s.data;
+}
+
+static const char *
+catalog_thing(Oid catalog)
+{
+	return catalog == ForeignServerRelationId ? "server" :
+		catalog == ForeignTableRelationId ? "table" :
+		catalog == AttributeRelationId ? "column" :
+		catalog == UserMappingRelationId ? "user mapping" : "foreign-data wrapper";
+}
+
+void
+wt_option_check_name(Oid catalog, const char *name)
+{
+	const char *names[lengthof(valid_options)];
+	int			n = 0;
+
+	/* ours alone, but ALTER FOREIGN DATA WRAPPER and pg_upgrade show it to the validator */
+	if (catalog == ForeignDataWrapperRelationId && strcmp(name, "origin") == 0)
+		return;
+	for (int i = 0; i < (int) lengthof(valid_options); i++)
+	{
+		if (valid_options[i].catalog != catalog)
+			continue;
+		if (strcmp(valid_options[i].name, name) == 0)
+			return;
+		names[n++] = valid_options[i].name;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("invalid %s option \"%s\"", catalog_thing(catalog), name),
+			 n > 0 ? errhint("%s", wt_option_names_hint(name, names, n))
+			 : errhint("There are no valid options in this context.")));
+}
+
+_Noreturn void
+wt_option_bad_value(const char *option, const char *value, const char *valid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+			 errmsg("invalid value \"%s\" for option \"%s\"", value, option),
+			 errhint("%s", valid)));
+	pg_unreachable();
+}
+
+void
+wt_option_check_family_name(const char *name)
+{
+	if (name[0] == '\0' || strlen(name) > WIDE_MAX_FAMILY || strchr(name, ':'))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid family name \"%s\"", name),
+				 errhint("A family's name has 1 to %d bytes and no colon.", WIDE_MAX_FAMILY)));
+}
+
+void
+wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual, uint32 *qual_len)
+{
+	const char *colon = strchr(value, ':');
+
+	if (colon == NULL)
+		wt_option_bad_value(option, value, "Write 'family:qualifier'; the qualifier may be empty.");
+	*family = pnstrdup(value, colon - value);
+	wt_option_check_family_name(*family);
+	*qual = wt_unescape(colon + 1, qual_len);
+}
+
+#define KEY_HINT	"Write column names in order, separated by commas, each may be followed by \"desc\"."
+
+List *
+wt_option_parse_key(const char *value)
+{
+	List	   *items = NIL;
+	const char *p = value;
+
+	for (;;)
+	{
+		WtKeyItem    *item = palloc0(sizeof(WtKeyItem));
+		const char *start;
+
+		while (scanner_isspace(*p))
+			p++;
+		if (*p == '"')
+		{
+			StringInfoData s;
+
+			initStringInfo(&s);
+			for (p++; *p && !(*p == '"' && p[1] != '"'); p++)
+			{
+				if (*p == '"')
+					p++;
+				appendStringInfoChar(&s, *p);
+			}
+			if (*p++ != '"')
+				wt_option_bad_value("key", value, KEY_HINT);
+			item->name = item->raw = s.data;
+		}
+		else
+		{
+			for (start = p; *p && *p != ',' && *p != '"' && !scanner_isspace(*p);)
+				p++;
+			item->raw = pnstrdup(start, p - start);
+			item->name = downcase_truncate_identifier(item->raw, p - start, false);
+		}
+		if (item->name[0] == '\0')
+			wt_option_bad_value("key", value, KEY_HINT);
+		while (scanner_isspace(*p))
+			p++;
+		for (start = p; *p && *p != ',' && !scanner_isspace(*p);)
+			p++;
+		if (p > start)
+		{
+			char	   *word = pnstrdup(start, p - start);
+
+			if (pg_strcasecmp(word, "desc") == 0)
+				item->desc = true;
+			else if (pg_strcasecmp(word, "asc") != 0)
+				wt_option_bad_value("key", value, KEY_HINT);
+		}
+		while (scanner_isspace(*p))
+			p++;
+		items = lappend(items, item);
+		if (*p == '\0')
+			return items;
+		if (*p++ != ',')
+			wt_option_bad_value("key", value, KEY_HINT);
+	}
+}

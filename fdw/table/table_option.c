@@ -1,0 +1,186 @@
+/*
+ * table_option.c
+ *		Options of tables and columns: each checked for itself, and the validator.
+ */
+#include "postgres.h"
+
+#include "fdw/table/table_option.h"
+
+#include "access/reloptions.h"
+#include "catalog/pg_attribute.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "engine/wide.h"
+#include "fdw/table/bytes_text.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/family_option.h"
+#include "fdw/table/option.h"
+#include "fdw/table/types.h"
+
+static bool
+choice(DefElem *def, const char *yes, const char *no)
+{
+	char	   *value = defGetString(def);
+
+	if (strcmp(value, yes) == 0)
+		return true;
+	if (strcmp(value, no) != 0)
+		wt_option_bad_value(def->defname, value, psprintf("Valid values are: %s, %s.", no, yes));
+	return false;
+}
+
+static int
+int_option(DefElem *def, int min, int max)
+{
+	char	   *value = defGetString(def);
+	int			n;
+
+	if (!parse_int(value, &n, 0, NULL) || n < min || n > max)
+		wt_option_bad_value(def->defname, value, psprintf("Write a whole number from %d to %d.", min, max));
+	return n;
+}
+
+static double
+cost_option(DefElem *def)
+{
+	char	   *value = defGetString(def);
+	double		v;
+
+	if (!parse_real(value, &v, 0, NULL) || !(v >= 0))
+		wt_option_bad_value(def->defname, value, "Write a number that is not negative.");
+	return v;
+}
+
+static bool
+bool_option(DefElem *def)
+{
+	char	   *value = defGetString(def);
+	bool		result;
+
+	if (!parse_bool(value, &result))
+		wt_option_bad_value(def->defname, value, "Valid values are: true, false.");
+	return result;
+}
+
+char
+wt_table_option_delimiter(DefElem *def)
+{
+	char	   *value = defGetString(def);
+
+	/* a byte that an option cannot hold, and that no text contains: how Phoenix ends its parts */
+	if (strcmp(value, "\\x00") == 0)
+		return '\0';
+	if (value[0] == '\0' || value[1] != '\0' || IS_HIGHBIT_SET(value[0]))
+		wt_option_bad_value(def->defname, value, "Write one ASCII character, or \\x00 for the byte zero.");
+	return value[0];
+}
+
+WtEncoding
+wt_table_option_encoding(DefElem *def)
+{
+	char	   *value = defGetString(def);
+	int			e = wt_encoding_by_name(value);
+
+	if (e < 0)
+	{
+		const char *names[WT_ENC_COUNTER + 1];
+
+		for (int i = 0; i <= WT_ENC_COUNTER; i++)
+			names[i] = wt_encoding_name(i);
+		wt_option_bad_value(def->defname, value, wt_option_names_hint(value, names, lengthof(names)));
+	}
+	return (WtEncoding) e;
+}
+
+void
+wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
+{
+	const char *name = def->defname;
+
+	if (strcmp(name, "table_name") == 0)
+	{
+		char	   *value = defGetString(def);
+
+		if (value[0] == '\0' || strlen(value) > WIDE_MAX_NAME)
+			wt_option_bad_value(name, value, psprintf("A table's name has 1 to %d bytes.", WIDE_MAX_NAME));
+		t->table_name = pstrdup(value);
+		t->name_given = true;
+	}
+	else if (strcmp(name, "key") == 0)
+		*key = wt_option_parse_key(defGetString(def));
+	else if (strcmp(name, "families") == 0)
+		*families = wt_family_option_parse(defGetString(def));
+	else if (strcmp(name, "layout") == 0)
+		t->cells_layout = choice(def, "cells", "rows");
+	else if (strcmp(name, "salt_buckets") == 0)
+		t->salt_buckets = int_option(def, 2, 256);
+	else if (strcmp(name, "existence") == 0)
+		t->existence_projected = choice(def, "projected", "any");
+	else if (strcmp(name, "insert_mode") == 0)
+		t->insert_error = choice(def, "error", "upsert");
+	else if (strcmp(name, "on_bad_key") == 0)
+		t->bad_key_skip = choice(def, "skip", "error");
+	else if (strcmp(name, "updatable") == 0)
+		t->updatable = bool_option(def);
+	else if (strcmp(name, "truncatable") == 0)
+		t->truncatable = bool_option(def);
+	else if (strcmp(name, "batch_size") == 0)
+		t->batch_size = int_option(def, 1, PG_INT32_MAX);
+	else if (strcmp(name, "fdw_startup_cost") == 0)
+		t->startup_cost = cost_option(def);
+	else if (strcmp(name, "fdw_tuple_cost") == 0)
+		t->tuple_cost = cost_option(def);
+}
+
+static void
+check_column_option(DefElem *def)
+{
+	const char *name = def->defname;
+	char	   *family;
+	uint8	   *qual;
+	uint32		len;
+
+	if (strcmp(name, "column") == 0)
+		wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
+	else if (strcmp(name, "timestamp_of") == 0)
+	{
+		/* the SQL column's name will do too */
+		if (strchr(defGetString(def), ':'))
+			wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
+	}
+	else if (strcmp(name, "family") == 0)
+		wt_option_check_family_name(defGetString(def));
+	else if (strcmp(name, "prefix") == 0)
+		(void) wt_unescape(defGetString(def), &len);
+	else if (strcmp(name, "encoding") == 0)
+		(void) wt_table_option_encoding(def);
+	else if (strcmp(name, "delimiter") == 0)
+		(void) wt_table_option_delimiter(def);
+}
+
+PG_FUNCTION_INFO_V1(wt_validator);
+Datum
+wt_validator(PG_FUNCTION_ARGS)
+{
+	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid			catalog = PG_GETARG_OID(1);
+	WtTable		scratch = {0};
+	List	   *key = NIL;
+	List	   *families = NIL;
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *def = lfirst(lc);
+
+		wt_option_check_name(catalog, def->defname);
+		if (catalog == AttributeRelationId)
+			check_column_option(def);
+		else
+			wt_table_option_take(&scratch, def, &key, &families);
+	}
+	PG_RETURN_VOID();
+}

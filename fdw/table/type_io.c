@@ -1,0 +1,174 @@
+/*
+ * type_io.c
+ *		A type's text, by its input and output functions, whatever the session's
+ *		settings for dates and numbers are.
+ */
+#include "postgres.h"
+
+#include "fdw/table/type_io.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/float.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "fdw/table/types.h"
+
+/*
+ * Entries are never freed: a function may still run through one when the type
+ * changes.  A change only makes the next lookup compare the functions again.
+ */
+typedef struct IoEntry
+{
+	Oid			typid;			/* hash key */
+	bool		stale;
+	Oid			in_oid;
+	Oid			out_oid;
+	Oid			ioparam;
+	FmgrInfo	in;
+	FmgrInfo	out;
+} IoEntry;
+
+static HTAB *io_cache;
+
+static void
+io_invalidate(Datum arg, int cacheid, uint32 hashvalue)
+{
+	HASH_SEQ_STATUS scan;
+	IoEntry    *e;
+
+	hash_seq_init(&scan, io_cache);
+	while ((e = hash_seq_search(&scan)) != NULL)
+		e->stale = true;
+}
+
+static IoEntry *
+io_lookup(Oid typid)
+{
+	IoEntry    *e;
+	bool		found;
+	bool		varlena;
+	Oid			in_oid,
+				out_oid,
+				ioparam;
+
+	if (io_cache == NULL)
+	{
+		HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(IoEntry), .hcxt = CacheMemoryContext};
+
+		io_cache = hash_create("widetable type I/O", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		CacheRegisterSyscacheCallback(TYPEOID, io_invalidate, (Datum) 0);
+	}
+	e = hash_search(io_cache, &typid, HASH_FIND, NULL);
+	if (e && !e->stale)
+		return e;
+	getTypeInputInfo(typid, &in_oid, &ioparam);
+	getTypeOutputInfo(typid, &out_oid, &varlena);
+	e = hash_search(io_cache, &typid, HASH_ENTER, &found);
+	if (!found || e->in_oid != in_oid || e->out_oid != out_oid)
+	{
+		e->stale = true;		/* until both are set */
+		e->in_oid = e->out_oid = InvalidOid;
+		fmgr_info_cxt(in_oid, &e->in, CacheMemoryContext);
+		fmgr_info_cxt(out_oid, &e->out, CacheMemoryContext);
+		e->in_oid = in_oid;
+		e->out_oid = out_oid;
+	}
+	e->ioparam = ioparam;
+	e->stale = false;
+	return e;
+}
+
+/* The session's styles must not get into stored bytes, nor change how they are read. */
+typedef struct Styles
+{
+	int			date,
+				interval,
+				digits;
+} Styles;
+
+static void
+styles_set(Styles *save)
+{
+	save->date = DateStyle;
+	save->interval = IntervalStyle;
+	save->digits = extra_float_digits;
+	DateStyle = USE_ISO_DATES;
+	IntervalStyle = INTSTYLE_POSTGRES;
+	extra_float_digits = 3;
+}
+
+static void
+styles_restore(const Styles *save)
+{
+	DateStyle = save->date;
+	IntervalStyle = save->interval;
+	extra_float_digits = save->digits;
+}
+
+void
+wt_type_io_output(const WtColumn *c, Datum value, StringInfo out)
+{
+	IoEntry    *io = io_lookup(c->typid);
+	char	   *s = NULL;
+	Styles		save;
+
+	styles_set(&save);
+	PG_TRY();
+	{
+		s = OutputFunctionCall(&io->out, value);
+	}
+	PG_FINALLY();
+	{
+		styles_restore(&save);
+	}
+	PG_END_TRY();
+	appendBinaryStringInfo(out, s, strlen(s));
+	pfree(s);
+}
+
+static void
+decode_error_context(void *arg)
+{
+	const WtColumn *c = arg;
+
+	/* what the input function calls bad input is, here, bad stored data */
+	if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_DATA_EXCEPTION)
+		errcode(ERRCODE_DATA_CORRUPTED);
+	errcontext("decoding column \"%s\"", c->name);
+}
+
+Datum
+wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
+{
+	IoEntry    *io = io_lookup(c->typid);
+	ErrorContextCallback context;
+	Styles		save;
+	Datum		result = (Datum) 0;
+	char	   *s = palloc(len + 1);
+
+	memcpy(s, data, len);
+	s[len] = '\0';
+	context.callback = decode_error_context;
+	context.arg = unconstify(WtColumn *, c);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	styles_set(&save);
+	PG_TRY();
+	{
+		result = InputFunctionCall(&io->in, s, io->ioparam, c->typmod);
+	}
+	PG_FINALLY();
+	{
+		styles_restore(&save);
+	}
+	PG_END_TRY();
+	error_context_stack = context.previous;
+	pfree(s);
+	return result;
+}

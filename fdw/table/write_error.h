@@ -1,0 +1,14 @@
+/*
+ * write_error.h
+ *		Errors of writes that name the table and the row.
+ */
+#ifndef WT_WRITE_ERROR_H
+#define WT_WRITE_ERROR_H
+
+#include "engine/wide.h"
+#include "fdw/table/types.h"
+
+/* Called by the wrapper's write paths: engine statuses of batch calls -> errors naming table and key. */
+extern void wt_check_write(wide_status st, WtTable *t, wide_bytes key);
+
+#endif							/* WT_WRITE_ERROR_H */

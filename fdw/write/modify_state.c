@@ -1,0 +1,447 @@
+/*
+ * modify_state.c
+ *		What the parts of INSERT, UPDATE and DELETE share.
+ */
+#include "postgres.h"
+
+#include "fdw/write/modify_state.h"
+
+#include "access/attnum.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "fdw/ddl/engine_table.h"
+#include "fdw/row/map.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+#include "fdw/table/key_text.h"
+#include "fdw/table/rowkey.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/table/write_error.h"
+#include "fdw/xact/batch.h"
+
+/*
+ * Identity columns of all tables of an inheritance tree share one name space,
+ * and equal names must mean equal Vars.
+ */
+static void
+identity_name(char *buf, size_t size, Form_pg_attribute att)
+{
+	snprintf(buf, size, "wt_%d_%u_%d_%u", att->attnum, att->atttypid, att->atttypmod, att->attcollation);
+}
+
+void
+wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel, AttrNumber attno)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	char		name[NAMEDATALEN];
+
+	identity_name(name, sizeof(name), att);
+	add_row_identity_var(root,
+						 makeVar(rtindex, attno, att->atttypid, att->atttypmod, att->attcollation, 0),
+						 rtindex, pstrdup(name));
+}
+
+bool
+wt_modify_state_is_cell_identity(const WtColumn *c)
+{
+	return c->role == WT_CELL_FAMILY || c->role == WT_CELL_QUALIFIER || c->role == WT_CELL_TS;
+}
+
+static AttrNumber
+find_junk(WtModify *m, List *tlist, AttrNumber attno)
+{
+	char		name[NAMEDATALEN];
+	AttrNumber	resno;
+
+	identity_name(name, sizeof(name), TupleDescAttr(RelationGetDescr(m->rel), attno - 1));
+	resno = ExecFindJunkAttributeInTlist(tlist, name);
+	if (!AttributeNumberIsValid(resno))
+		elog(ERROR, "could not find junk column \"%s\"", name);
+	return resno;
+}
+
+/* Columns of special roles, and which column stamps which cell. */
+static void
+find_columns(WtModify *m)
+{
+	WtTable    *t = m->t;
+
+	m->col_family = m->col_qual = m->col_ts = m->col_value = -1;
+	m->ts_of = palloc(sizeof(int) * t->natts);
+	for (int i = 0; i < t->natts; i++)
+	{
+		WtColumn   *c = &t->columns[i];
+
+		m->ts_of[i] = -1;
+		switch (c->role)
+		{
+			case WT_CELL_FAMILY:
+				m->col_family = i;
+				break;
+			case WT_CELL_QUALIFIER:
+				m->col_qual = i;
+				break;
+			case WT_CELL_TS:
+				m->col_ts = i;
+				break;
+			case WT_CELL_VALUE:
+				m->col_value = i;
+				break;
+			case WT_TIMESTAMP_OF:
+				m->nts++;
+				break;
+			case WT_CELL:
+				for (int k = 0; k < t->natts; k++)
+				{
+					WtColumn   *s = &t->columns[k];
+
+					if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
+						wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
+						m->ts_of[i] = k;
+				}
+				break;
+			default:
+				break;
+		}
+	}
+}
+
+WtModify *
+wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bool do_nothing)
+{
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	Relation	rel = rinfo->ri_RelationDesc;
+	WtModify   *m = palloc0(sizeof(WtModify));
+	WtTable    *t = wt_table(RelationGetRelid(rel));
+	TriggerDesc *trig = rinfo->ri_TrigDesc;
+
+	m->rel = rel;
+	m->t = t;
+	m->op = op;
+	m->do_nothing = do_nothing;
+	wt_writer_init(&m->writer, estate);
+	find_columns(m);
+	m->values = palloc(sizeof(Datum) * t->natts);
+	m->nulls = palloc(sizeof(bool) * t->natts);
+	initStringInfo(&m->key);
+	initStringInfo(&m->new_key);
+	initStringInfo(&m->value);
+	initStringInfo(&m->qual);
+	initStringInfo(&m->range);
+	m->row_cxt = AllocSetContextCreate(estate->es_query_cxt, "widetable modify row", ALLOCSET_DEFAULT_SIZES);
+
+	if (op != CMD_INSERT)
+	{
+		List	   *tlist = subplan->targetlist;
+
+		m->key_junk = palloc(sizeof(AttrNumber) * t->nkeys);
+		for (int i = 0; i < t->nkeys; i++)
+			m->key_junk[i] = find_junk(m, tlist, t->columns[t->keys[i]].attno);
+		m->row_junk = ExecFindJunkAttributeInTlist(tlist, "wholerow");
+		if (t->cells_layout)
+		{
+			m->family_junk = find_junk(m, tlist, t->columns[m->col_family].attno);
+			m->qual_junk = find_junk(m, tlist, t->columns[m->col_qual].attno);
+			m->ts_junk = find_junk(m, tlist, t->columns[m->col_ts].attno);
+		}
+		if (!wt_delivers_once(subplan))
+		{
+			HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = 2 * sizeof(uint64), .hcxt = estate->es_query_cxt};
+
+			m->seen = hash_create("widetable rows modified", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		}
+	}
+	if (op == CMD_UPDATE)
+	{
+		m->set = palloc0(sizeof(bool) * t->natts);
+		m->compare_all = trig && trig->trig_update_before_row;
+	}
+	MemoryContextSwitchTo(old);
+	return m;
+}
+
+void
+wt_modify_state_need_engine(WtModify *m)
+{
+	if (m->engine_known)
+		return;
+	m->wrote_before = wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false));
+	wt_engine(m->t, true, &m->e);
+	if (m->t->cells_layout)
+	{
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(m));
+
+		m->names = wt_families(&m->e, &m->nnames);
+		MemoryContextSwitchTo(old);
+	}
+	m->engine_known = true;
+}
+
+wide_family_id
+wt_modify_state_family(WtModify *m, int family)
+{
+	wide_family_id id = m->e.families[family];
+
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("family \"%s\" of table \"%s\" does not exist",
+						m->t->families[family].name, RelationGetRelationName(m->rel))));
+	return id;
+}
+
+void
+wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual,
+	int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
+{
+	wide_status st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
+
+	if (unlikely(st != WIDE_OK))
+		wt_check_write(st, m->t, key);
+}
+
+void
+wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts)
+{
+	wide_status st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
+
+	if (unlikely(st != WIDE_OK))
+		wt_check_write(st, m->t, key);
+}
+
+void
+wt_modify_state_delete_row(WtModify *m, wide_bytes key)
+{
+	for (int i = 0; i < m->e.nall; i++)
+		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+}
+
+void
+wt_modify_state_raise_duplicate(WtModify *m, wide_bytes key)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("row already exists in table \"%s\"", RelationGetRelationName(m->rel)),
+			 errdetail("Key %s.", wt_key_text(m->t, key)),
+			 errtable(m->rel)));
+}
+
+void
+wt_modify_state_check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, EState *estate)
+{
+	if (m->rel->rd_rel->relispartition)
+		(void) ExecPartitionCheck(rinfo, slot, estate, true);
+}
+
+wide_bytes
+wt_modify_state_varlena_bytes(Datum d)
+{
+	struct varlena *v = PG_DETOAST_DATUM_PACKED(d);
+
+	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+}
+
+void
+wt_check_not_null(Relation rel, const WtColumn *c)
+{
+	/*
+	 * PostgreSQL does not enforce NOT NULL of foreign tables, but its planner
+	 * and ours believe it.
+	 */
+	if (c->not_null)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+						c->name, RelationGetRelationName(rel)),
+				 errtablecol(rel, c->attno)));
+}
+
+int
+wt_modify_state_find_ts_of(WtModify *m, int family, wide_bytes qual)
+{
+	for (int i = 0; m->nts > 0 && i < m->t->natts; i++)
+	{
+		WtColumn   *s = &m->t->columns[i];
+
+		if (s->role == WT_TIMESTAMP_OF && s->family == family &&
+			wt_bytes_equal(s->qual, s->qual_len, qual.data, qual.len))
+			return i;
+	}
+	return -1;
+}
+
+int64
+wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
+{
+	WtColumn   *c;
+
+	if (ts_col < 0 || slot->tts_isnull[ts_col])
+		return WIDE_TS_AUTO;
+	c = &m->t->columns[ts_col];
+	return wt_timestamp_arg(c->typid, slot->tts_values[ts_col], c->name);
+}
+
+void
+wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *written)
+{
+	WtTable    *t = m->t;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	TriggerDesc *trig = rinfo->ri_TrigDesc;
+	bool		maps = false;
+	int64		now;
+
+	for (int i = 0; i < t->natts; i++)
+		maps |= t->columns[i].role == WT_MAP;
+	if (m->nts == 0 && m->col_ts < 0 && !maps)
+		return;
+	if (rinfo->ri_projectReturning == NULL &&
+		!(trig && (trig->trig_insert_after_row || trig->trig_update_after_row)))
+		return;
+	now = wt_now();
+	for (int i = 0; i < t->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		m->nulls[i] = slot->tts_isnull[i];
+		m->values[i] = m->nulls[i] ? (Datum) 0 : datumCopy(slot->tts_values[i], att->attbyval, att->attlen);
+	}
+	for (int i = 0; i < t->natts; i++)
+	{
+		bool		is_ts = t->columns[i].role == WT_CELL_TS;
+		int			k = is_ts ? i : m->ts_of[i];
+
+		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
+			m->values[i] = wt_stored_map(m->values[i], &m->nulls[i]);
+		if (k < 0 || (written && !written[i] && !written[k]))
+			continue;
+		if (!is_ts && slot->tts_isnull[i])
+			m->nulls[k] = true;
+		else if (m->nulls[k] || (written && !written[k]))
+		{
+			m->nulls[k] = false;
+			m->values[k] = Int64GetDatum(t->columns[k].typid == INT8OID ? now : now - WT_EPOCH_DIFF);
+		}
+	}
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, m->values, sizeof(Datum) * t->natts);
+	memcpy(slot->tts_isnull, m->nulls, sizeof(bool) * t->natts);
+	ExecStoreVirtualTuple(slot);
+	ExecMaterializeSlot(slot);
+}
+
+bool
+wt_modify_state_first_time(WtModify *m, wide_bytes identity)
+{
+	uint64		h[2];
+	bool		found;
+
+	if (m->seen == NULL)
+		return true;
+	h[0] = hash_bytes_extended(identity.data, (int) identity.len, 1);
+	h[1] = hash_bytes_extended(identity.data, (int) identity.len, 2);
+	hash_search(m->seen, h, HASH_ENTER, &found);
+	return !found;
+}
+
+wide_bytes
+wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
+{
+	WtTable    *t = m->t;
+
+	memset(m->nulls, true, sizeof(bool) * t->natts);
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		int			k = t->keys[i];
+
+		m->values[k] = ExecGetJunkAttribute(planSlot, m->key_junk[i], &m->nulls[k]);
+	}
+	resetStringInfo(out);
+	wt_key_from_slot(t, m->values, m->nulls, out);
+	return wt_bytes_of(out);
+}
+
+void
+wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value, int64 ts, bool ts_set)
+{
+	WtCellWrite  *w;
+
+	if (m->nwrites == m->writes_max)
+	{
+		/* the array lives as long as the statement */
+		m->writes_max = Max(16, m->writes_max * 2);
+		m->writes = m->writes ? repalloc(m->writes, sizeof(WtCellWrite) * m->writes_max)
+			: MemoryContextAlloc(GetMemoryChunkContext(m), sizeof(WtCellWrite) * m->writes_max);
+	}
+	w = &m->writes[m->nwrites++];
+	memset(w, 0, sizeof(*w));
+	w->family = family;
+	w->qual = qual;
+	w->remove = value == NULL;
+	if (value)
+		w->value = *value;
+	w->ts = ts;
+	w->ts_set = ts_set;
+}
+
+wide_bytes
+wt_modify_state_copy_bytes(wide_bytes b)
+{
+	uint8	   *copy = palloc(b.len + 1);
+
+	if (b.len > 0)
+		memcpy(copy, b.data, b.len);
+	return (wide_bytes) {copy, b.len};
+}
+
+bool
+wt_delivers_once(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return ((Scan *) plan)->scanrelid > 0;
+		case T_Append:
+			foreach(lc, ((Append *) plan)->appendplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_MergeAppend:
+			foreach(lc, ((MergeAppend *) plan)->mergeplans)
+				if (!wt_delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_Result:
+			return plan->lefttree == NULL || wt_delivers_once(plan->lefttree);
+		case T_Sort:
+		case T_Limit:
+		case T_LockRows:
+			return wt_delivers_once(plan->lefttree);
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+			return true;		/* a heap partition beside ours */
+		default:
+			return false;
+	}
+}

@@ -1,0 +1,45 @@
+/*
+ * truncate.c
+ *		TRUNCATE.
+ */
+#include "postgres.h"
+
+#include "fdw/write/truncate.h"
+
+#include "utils/rel.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/ddl/stored_table.h"
+#include "fdw/store/error.h"
+#include "fdw/table/table.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
+
+/* Sequences are not ours and nothing refers to a foreign table: both options have nothing to do. */
+void
+wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
+{
+	ListCell   *lc;
+
+	foreach(lc, rels)
+	{
+		Relation	rel = lfirst(lc);
+
+		if (!wt_table(RelationGetRelid(rel))->truncatable)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("foreign table \"%s\" does not allow truncates", RelationGetRelationName(rel))));
+	}
+	foreach(lc, rels)
+	{
+		WtTable    *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
+		WtEngine	e;
+
+		if (wt_begin_empty(t->relid) || !wt_engine(t, false, &e))
+			continue;			/* nothing was ever stored */
+		wt_note_ddl();
+		wt_batch_command();
+		wt_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");
+	}
+}

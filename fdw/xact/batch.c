@@ -1,0 +1,264 @@
+/*
+ * batch.c
+ *		The transaction's batch, and marks in it of commands, plan nodes and savepoints.
+ *
+ * Statements see the batch as of their command id, as heap rows; read-modify-
+ * write under a row lock sees all of it.
+ */
+#include "postgres.h"
+
+#include "fdw/xact/batch.h"
+
+#include "access/xact.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+#include "utils/snapshot.h"
+
+#include "fdw/store/error.h"
+#include "fdw/store/settings.h"
+#include "fdw/store/store.h"
+
+typedef struct CommandMark
+{
+	CommandId	cid;
+	const WtWriter *writer;		/* the plan node, to be compared only; NULL: a function, DDL */
+	CommandId	of;				/* the command that this node belongs to */
+	uint64		mark;			/* of the batch before the first write of this command by this node */
+} CommandMark;
+
+typedef struct LevelMark
+{
+	int			level;			/* nesting level of the subtransaction */
+	uint64		mark;			/* of the batch before its first write */
+} LevelMark;
+
+static wide_batch *batch = NULL;
+
+static bool ddl = false;		/* the batch changes the catalog */
+
+static CommandMark *commands = NULL;	/* ascending, TopMemoryContext */
+static int	ncommands = 0,
+			commands_max = 0;
+static LevelMark *levels = NULL;
+static int	nlevels = 0,
+			levels_max = 0;
+
+wide_batch *
+wt_batch(bool create)
+{
+	/* workers could not see it, and the statement has begun without */
+	if (create && IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot write to wide tables during a parallel operation")));
+	if (batch != NULL || !create)
+		return batch;
+	wt_check(wide_batch_new(wt_db(), &batch), "could not begin writing");
+	return batch;
+}
+
+void
+wt_note_ddl(void)
+{
+	ddl = true;
+}
+
+void
+wt_batch_command(void)
+{
+	wt_batch_command_by(NULL);
+}
+
+void
+wt_batch_command_by(const WtWriter *writer)
+{
+	wide_batch *b = wt_batch(true);
+	CommandId	cid = GetCurrentCommandId(true);
+	int			level = GetCurrentTransactionNestLevel();
+
+	if (ncommands == 0 || commands[ncommands - 1].cid != cid || commands[ncommands - 1].writer != writer)
+	{
+		if (ncommands == commands_max)
+		{
+			commands_max = Max(16, commands_max * 2);
+			commands = commands ? repalloc(commands, commands_max * sizeof(CommandMark))
+				: MemoryContextAlloc(TopMemoryContext, commands_max * sizeof(CommandMark));
+		}
+		commands[ncommands].cid = cid;
+		commands[ncommands].writer = writer;
+		commands[ncommands].of = writer ? writer->command : InvalidCommandId;
+		commands[ncommands++].mark = wide_batch_mark(b);
+		wide_batch_command(b, (size_t) wt_write_memory_kb * 1024);
+	}
+	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
+	{
+		if (nlevels == levels_max)
+		{
+			levels_max = Max(16, levels_max * 2);
+			levels = levels ? repalloc(levels, levels_max * sizeof(LevelMark))
+				: MemoryContextAlloc(TopMemoryContext, levels_max * sizeof(LevelMark));
+		}
+		levels[nlevels].level = level;
+		levels[nlevels++].mark = wide_batch_mark(b);
+	}
+}
+
+/* The first of commands[] that a snapshot with this command id does not see. */
+static int
+first_unseen(CommandId curcid)
+{
+	int			lo = 0,
+				hi = ncommands;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi) / 2;
+
+		if (commands[mid].cid < curcid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint64_t
+wt_own_mark(Snapshot snapshot)
+{
+	int			i;
+
+	if (batch == NULL)
+		return 0;
+	i = first_unseen(snapshot->curcid);
+	return i < ncommands ? commands[i].mark : wide_batch_mark(batch);
+}
+
+void
+wt_writer_init(WtWriter *w, EState *estate)
+{
+	w->command = estate->es_output_cid;
+	/* COPY has none, and asks nothing */
+	w->unseen = estate->es_snapshot ? estate->es_snapshot->curcid : FirstCommandId;
+	w->looked_at = -1;
+	w->first = 0;
+	w->others = false;
+}
+
+/* Has anybody but this node written since its statement began?  Looks at each of commands[] once. */
+static bool
+others_wrote(WtWriter *w)
+{
+	if (w->looked_at < 0)
+		w->looked_at = w->first = first_unseen(w->unseen);
+	while (!w->others && w->looked_at < ncommands)
+		w->others = commands[w->looked_at++].writer != w;
+	return w->others;
+}
+
+typedef struct RowChanges
+{
+	const WtWriter *w;
+	WtChanged	found;
+} RowChanges;
+
+/* Who was it?  The command that the batch's position belongs to. */
+static bool
+note_change(void *arg, uint64_t position)
+{
+	RowChanges *r = arg;
+	int			lo = r->w->first,
+				hi = ncommands - 1;
+
+	while (lo < hi)
+	{
+		int			mid = (lo + hi + 1) / 2;
+
+		if (commands[mid].mark <= position)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	if (commands[lo].writer == r->w)
+		return true;
+	r->found = commands[lo].writer != NULL && commands[lo].of == r->w->command ? WT_CHANGED_BY_COMMAND : WT_CHANGED_BY_TRIGGERED;
+	return r->found != WT_CHANGED_BY_TRIGGERED;
+}
+
+WtChanged
+wt_changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key, const wide_bytes *column)
+{
+	RowChanges	r = {w, WT_UNCHANGED};
+
+	if (batch == NULL || !others_wrote(w))
+		return WT_UNCHANGED;
+	for (int i = 0; i < nfamilies && r.found != WT_CHANGED_BY_TRIGGERED; i++)
+		wt_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark, note_change, &r),
+				 "could not look at a row's changes");
+	return r.found;
+}
+
+bool
+wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
+			 const wide_bytes *column)
+{
+	WtChanged	changed = wt_changed_since(w, families, nfamilies, key, column);
+
+	if (changed == WT_CHANGED_BY_TRIGGERED)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 op == CMD_DELETE ?
+				 errmsg("tuple to be deleted was already modified by an operation triggered by the current command") :
+				 errmsg("tuple to be updated was already modified by an operation triggered by the current command"),
+				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")));
+	return changed == WT_CHANGED_BY_COMMAND;
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid, void *arg)
+{
+	int			level = GetCurrentTransactionNestLevel();
+
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+	{
+		/* its writes belong to the parent now */
+		if (nlevels > 0 && levels[nlevels - 1].level == level)
+		{
+			if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))
+				nlevels--;
+			else
+				levels[nlevels - 1].level = level - 1;
+		}
+	}
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		while (nlevels > 0 && levels[nlevels - 1].level >= level)
+		{
+			nlevels--;
+			if (batch != NULL)
+				wide_batch_rewind(batch, levels[nlevels].mark);
+		}
+	}
+}
+
+bool
+wt_batch_has_ddl(void)
+{
+	return ddl;
+}
+
+void
+wt_batch_end(void)
+{
+	if (batch != NULL)
+		wide_batch_free(batch);
+	batch = NULL;
+	ddl = false;
+	ncommands = 0;
+	nlevels = 0;
+}
+
+void
+wt_batch_init(void)
+{
+	RegisterSubXactCallback(subxact_callback, NULL);
+}

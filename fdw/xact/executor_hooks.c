@@ -1,0 +1,144 @@
+/*
+ * executor_hooks.c
+ *		What happens when a statement begins and when its run ends.
+ */
+#include "postgres.h"
+
+#include "fdw/xact/executor_hooks.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "utils/snapmgr.h"
+#include "utils/snapshot.h"
+
+#include "fdw/store/compat.h"
+#include "fdw/store/stop_point.h"
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
+#include "fdw/xact/snapshot.h"
+#include "fdw/xact/worker_snapshot.h"
+
+static ExecutorStart_hook_type prev_executor_start = NULL;
+static ExecutorRun_hook_type prev_executor_run = NULL;
+static int	run_depth = 0;		/* of nested ExecutorRun calls */
+static bool run_locked = false; /* one of them, SELECT FOR UPDATE, may have shown the newest state */
+
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	wt_snapshot_begin_statement(queryDesc->snapshot);
+	if (prev_executor_start)
+		prev_executor_start(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+}
+
+static bool
+reads_wide_tables(PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE && wt_is_ours(rte->relid))
+			return true;
+	}
+	return false;
+}
+
+/* What a statement that may have workers holds while it runs. */
+typedef struct ParallelRun
+{
+	WtScan	   *held;			/* keeps its snapshot */
+	int			level;			/* of the announcement; 0: none */
+} ParallelRun;
+
+/*
+ * Tell the workers what to read, see worker_snapshot.c.  false: the statement has to do
+ * without them.
+ */
+static bool
+begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
+{
+	Snapshot	pg = queryDesc->estate->es_snapshot;
+	char	   *why;
+
+	if (IsParallelWorker() || pg == NULL || !IsMVCCSnapshot(pg))
+		return true;
+	if (wt_batch(false) != NULL)
+	{
+		if (reads_wide_tables(queryDesc->plannedstmt))
+			return false;
+		run->level = wt_parallel_announce(NULL);
+		return true;
+	}
+	/* where the leader finds no store, workers must not find one that was made since */
+	if (RecoveryInProgress() || !wt_store_exists() || wt_db_try(&why) == NULL)
+		return !reads_wide_tables(queryDesc->plannedstmt);
+	if (wt_engine_scan_as_of_changed(pg))
+		return false;
+	run->held = wt_snapshot_hold(pg);
+	run->level = wt_parallel_announce(wt_engine_scan_snapshot(run->held));
+	wt_stop("parallel-announced");
+	return true;
+}
+
+static void
+end_parallel(ParallelRun *run)
+{
+	if (run->level > 0)
+		wt_parallel_withdraw(run->level);
+	wt_scan_close(run->held);
+}
+
+/*
+ * When the outermost query comes back with its rows the scans of open cursors
+ * rest, perhaps for long, and must not keep memtables and files meanwhile.
+ */
+static void
+executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
+{
+	ParallelRun run = {0};
+
+	run_depth++;
+	PG_TRY();
+	{
+		if (queryDesc->plannedstmt->parallelModeNeeded && !begin_parallel(queryDesc, &run))
+			wt_run_without_workers(queryDesc);
+		if (prev_executor_run)
+			prev_executor_run(queryDesc, direction, count WT_RUN_ONCE_ARG);
+		else
+			standard_ExecutorRun(queryDesc, direction, count WT_RUN_ONCE_ARG);
+		end_parallel(&run);
+	}
+	PG_FINALLY();
+	{
+		run_depth--;
+	}
+	PG_END_TRY();
+	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;
+	if (run_depth > 0)
+		return;
+	/* first: what comes then may wait for a standby */
+	wt_engine_scan_rest_all();
+	if (run_locked && IsTransactionBlock())
+		wt_snapshot_catch_up();
+	run_locked = false;
+	wt_snapshot_share_exported();
+}
+
+void
+wt_executor_hooks_init(void)
+{
+	prev_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+	prev_executor_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
+}

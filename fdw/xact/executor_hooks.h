@@ -1,0 +1,9 @@
+/*
+ * executor_hooks.h
+ *		What happens when a statement begins and when its run ends.
+ */
+#ifndef WT_EXECUTOR_HOOKS_H
+#define WT_EXECUTOR_HOOKS_H
+
+extern void wt_executor_hooks_init(void);
+#endif							/* WT_EXECUTOR_HOOKS_H */

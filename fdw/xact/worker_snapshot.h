@@ -1,0 +1,23 @@
+/*
+ * worker_snapshot.h
+ *		The engine's snapshot for the workers of a parallel statement.
+ */
+#ifndef WT_WORKER_SNAPSHOT_H
+#define WT_WORKER_SNAPSHOT_H
+
+#include "engine/wide.h"
+
+/*
+ * While a parallel statement runs, its workers are told of its
+ * snapshot, or (NULL) that the transaction has writes which only the
+ * leader sees.  The level is for wt_parallel_withdraw; an error withdraws too.
+ */
+extern void wt_parallel_init(void);
+extern int	wt_parallel_announce(const wide_snapshot *ws);
+extern void wt_parallel_withdraw(int level);
+
+/* In a worker: a copy of what was announced; NULL: nothing.  Errors. */
+extern wide_snapshot *wt_parallel_snapshot(void);
+extern bool wt_parallel_leader_wrote(void);
+
+#endif							/* WT_WORKER_SNAPSHOT_H */
