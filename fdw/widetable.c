@@ -14,6 +14,7 @@
 
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/event_trigger.h"
+#include "fdw/ddl/stored_table.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_size.h"
@@ -27,6 +28,7 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
+#include "fdw/store/worker.h"
 #include "fdw/write/direct.h"
 #include "fdw/write/modify.h"
 #include "fdw/write/truncate.h"
@@ -49,6 +51,7 @@ _PG_init(void)
 	wt_stop_init();
 	MarkGUCPrefixReserved("widetable");
 	wt_store_request();
+	wt_worker_on_databases(wt_drop_lost_tables);
 	wt_commit_init();
 	wt_batch_init();
 	wt_engine_scan_init();

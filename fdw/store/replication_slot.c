@@ -30,11 +30,9 @@
 #include "storage/lwlock.h"
 #include "storage/spin.h"
 
-#include "engine/wide.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
-#include "fdw/store/store.h"
 
 #define SLOT_HINT "Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in postgresql.conf and restart the server."
 
@@ -236,21 +234,21 @@ wt_slot_hold(void)
  * at once.
  */
 static void
-make_good(void)
+make_good(wide_db *db)
 {
 	wide_stats	s;
 
 	wt_slot_ensure();
-	wide_statistics(wt_db(), &s);
+	wide_statistics(db, &s);
 	wt_slot_keep((XLogRecPtr) s.restart_lsn);
-	wt_check(wide_flush(wt_db()), "could not flush");
+	wt_check(wide_flush(db), "could not flush");
 	ereport(LOG,
 			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew", WT_SLOT_NAME),
 			 errdetail("What depended on it has been written to files.")));
 }
 
 void
-wt_slot_check(void)
+wt_slot_check(wide_db *db)
 {
 	static ReplicationSlot *slot = NULL;
 	MemoryContext caller = CurrentMemoryContext;
@@ -263,7 +261,7 @@ wt_slot_check(void)
 		return;
 	PG_TRY();
 	{
-		make_good();
+		make_good(db);
 	}
 	PG_CATCH();
 	{

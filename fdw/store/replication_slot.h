@@ -7,6 +7,8 @@
 
 #include "access/xlogdefs.h"
 
+#include "engine/wide.h"
+
 #define WT_SLOT_NAME	"widetable"	/* the physical replication slot that keeps our WAL */
 
 extern void wt_slot_ensure(void);	/* makes the slot when it is missing or of no use; ereports */
@@ -17,7 +19,7 @@ extern void wt_slot_keep(XLogRecPtr lsn);	/* moves it back when it is ahead, and
 extern bool wt_slot_hold(void);
 
 /* Before a commit: it is there, or is again, or else an error. */
-extern void wt_slot_check(void);
+extern void wt_slot_check(wide_db *db);
 
 extern void wt_slot_register_startup(void);	/* preloading: to be there before recovery begins */
 

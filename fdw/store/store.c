@@ -37,11 +37,11 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/wal.h"
-#include "fdw/xact/commit.h"
 
 static void *segment_base = NULL;	/* where the segment is mapped here */
 static void *main_segment = NULL;	/* preloaded: in main shared memory */
 static wide_db *the_db = NULL;
+static void (*before_detach) (void) = NULL;
 static bool follower = false;	/* this process opens the store on a standby, too */
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
@@ -199,6 +199,12 @@ map_segment(WtAnchor *a)
 
 /* --------------------------------------------------------------- opening */
 
+void
+wt_store_on_detach(void (*callback) (void))
+{
+	before_detach = callback;
+}
+
 static void
 detach_at_exit(int code, Datum arg)
 {
@@ -206,8 +212,8 @@ detach_at_exit(int code, Datum arg)
 	WtAnchor   *a = wt_anchor_if_known();
 
 	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is freed here */
-	if (db != NULL)
-		wt_xact_exit();
+	if (db != NULL && before_detach != NULL)
+		before_detach();
 	the_db = NULL;
 	if (a != NULL && a->opener == MyProcPid)
 		a->opener = 0;
@@ -219,7 +225,7 @@ static void
 attach(void)
 {
 	wide_host	host;
-	wide_log	log = wt_wal_log();
+	wide_log	log = wt_wal_log(&the_db);
 	static bool registered = false;
 
 	wt_host_fill(&host);

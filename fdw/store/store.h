@@ -25,5 +25,7 @@ extern bool wt_store_runs(void);	/* somebody has opened it: wt_db will not wait 
 extern void wt_follow(void);
 
 extern void wt_store_request(void); /* preload: shared memory request and worker registration */
+/* Calls it before the store is let go at the end of the process, whose transaction is not aborted yet then. */
+extern void wt_store_on_detach(void (*callback) (void));
 
 #endif							/* WT_STORE_H */

@@ -43,7 +43,6 @@
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
-#include "fdw/store/store.h"
 
 static char *message = NULL;	/* where the parts of a record are put together */
 static char failure[512];		/* what the last caught error said */
@@ -292,9 +291,8 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
  * from before a checkpoint (here: a restartpoint) is not needed for long.
  */
 static wide_status
-wait_for_more(XLogRecPtr *flushed_for)
+wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 {
-	wide_db    *db = wt_db_if_open();
 	XLogRecPtr	redo = GetRedoRecPtr();
 	wide_stats	s;
 	wide_status st;
@@ -321,7 +319,7 @@ wait_for_more(XLogRecPtr *flushed_for)
 }
 
 static wide_status
-read_wal(XLogRecPtr from, wide_replay_fn fn, void *arg)
+read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
 	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(*private));
 	XLogReaderState *reader;
@@ -348,7 +346,7 @@ read_wal(XLogRecPtr from, wide_replay_fn fn, void *arg)
 		if (st == WIDE_OK && begun)
 			st = read_up_to(reader, end, fn, arg);
 		if (st == WIDE_OK && follow)
-			st = wait_for_more(&flushed_for);
+			st = wait_for_more(db, &flushed_for);
 		if (st != WIDE_OK || !follow)
 			break;
 	}
@@ -408,7 +406,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 			skipped = true;
 		}
 		if (st == WIDE_OK)
-			st = read_wal(start, fn, arg);
+			st = read_wal(*(wide_db **) ctx, start, fn, arg);
 	}
 	PG_CATCH();
 	{
@@ -507,12 +505,13 @@ wal_release(void *ctx, uint64_t lsn)
 }
 
 wide_log
-wt_wal_log(void)
+wt_wal_log(wide_db **db)
 {
 	wide_log	log = {0};
 
 	if (message == NULL)
 		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX);
+	log.ctx = db;
 	log.append = wal_append;
 	log.sync = wal_sync;
 	log.end = wal_end;

@@ -32,7 +32,6 @@
 #include "utils/wait_event.h"
 
 #include "engine/wide.h"
-#include "fdw/ddl/stored_table.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/background.h"
 #include "fdw/store/error.h"
@@ -44,6 +43,14 @@
 #define RETRY_MAX_MS		10000	/* at the most between attempts of work that fails */
 
 PGDLLEXPORT void wt_worker_main(Datum arg);
+
+static void (*drop_lost_tables) (bool report) = NULL;
+
+void
+wt_worker_on_databases(void (*callback) (bool report))
+{
+	drop_lost_tables = callback;
+}
 
 /* ------------------------------------------------------------------ main */
 
@@ -115,7 +122,7 @@ drop_tables_of_dropped_databases(void)
 	{
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		wt_drop_lost_tables(true);
+		drop_lost_tables(true);
 		PopActiveSnapshot();
 		CommitTransactionCommand();
 	}

@@ -5,4 +5,6 @@
 #ifndef WT_WORKER_H
 #define WT_WORKER_H
 
+extern void wt_worker_on_databases(void (*drop_lost_tables) (bool report));
+
 #endif							/* WT_WORKER_H */

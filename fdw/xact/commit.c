@@ -81,7 +81,7 @@ prepare(void)
 	wt_process_ensure(&wt_worker);
 	wide_batch_log_files(batch, wt_log_bulk);
 	wt_process_ensure(&wt_keeper);
-	wt_slot_check();
+	wt_slot_check(wt_db());
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	if (!FullTransactionIdIsValid(prepared_xid) && notifies())
 		prepared_xid = GetTopFullTransactionId();
@@ -161,16 +161,6 @@ end_of_transaction(void)
 	wt_lock_reset();
 }
 
-/*
- * The process ends in the middle of a transaction, and PostgreSQL aborts that
- * only after the store is let go.
- */
-void
-wt_xact_exit(void)
-{
-	end_of_transaction();
-}
-
 static void
 xact_callback(XactEvent event, void *arg)
 {
@@ -213,4 +203,6 @@ void
 wt_commit_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
+	/* where the process ends in the middle of a transaction */
+	wt_store_on_detach(end_of_transaction);
 }
