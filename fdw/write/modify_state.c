@@ -121,6 +121,45 @@ find_columns(WtModify *m)
 	}
 }
 
+/* Can this plan deliver a row of the target only once?  Joins can repeat it. */
+static bool
+delivers_once(Plan *plan)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return ((Scan *) plan)->scanrelid > 0;
+		case T_Append:
+			foreach(lc, ((Append *) plan)->appendplans)
+				if (!delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_MergeAppend:
+			foreach(lc, ((MergeAppend *) plan)->mergeplans)
+				if (!delivers_once(lfirst(lc)))
+					return false;
+			return true;
+		case T_Result:
+			return plan->lefttree == NULL || delivers_once(plan->lefttree);
+		case T_Sort:
+		case T_Limit:
+		case T_LockRows:
+			return delivers_once(plan->lefttree);
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+			return true;		/* a heap partition beside ours */
+		default:
+			return false;
+	}
+}
+
 WtModify *
 wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bool do_nothing)
 {
@@ -159,7 +198,7 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 			m->qual_junk = find_junk(m, tlist, t->columns[m->col_qual].attno);
 			m->ts_junk = find_junk(m, tlist, t->columns[m->col_ts].attno);
 		}
-		if (!wt_delivers_once(subplan))
+		if (!delivers_once(subplan))
 		{
 			HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = 2 * sizeof(uint64), .hcxt = estate->es_query_cxt};
 
@@ -406,42 +445,4 @@ wt_modify_state_copy_bytes(wide_bytes b)
 	if (b.len > 0)
 		memcpy(copy, b.data, b.len);
 	return (wide_bytes) {copy, b.len};
-}
-
-bool
-wt_delivers_once(Plan *plan)
-{
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return false;
-	switch (nodeTag(plan))
-	{
-		case T_ForeignScan:
-			return ((Scan *) plan)->scanrelid > 0;
-		case T_Append:
-			foreach(lc, ((Append *) plan)->appendplans)
-				if (!wt_delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_MergeAppend:
-			foreach(lc, ((MergeAppend *) plan)->mergeplans)
-				if (!wt_delivers_once(lfirst(lc)))
-					return false;
-			return true;
-		case T_Result:
-			return plan->lefttree == NULL || wt_delivers_once(plan->lefttree);
-		case T_Sort:
-		case T_Limit:
-		case T_LockRows:
-			return wt_delivers_once(plan->lefttree);
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-			return true;		/* a heap partition beside ours */
-		default:
-			return false;
-	}
 }

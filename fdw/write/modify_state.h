@@ -83,9 +83,6 @@ typedef struct WtModify
 /* 23502 when the column, which gets a null, is NOT NULL */
 extern void wt_check_not_null(Relation rel, const WtColumn *c);
 
-/* can this plan deliver a row of the target only once?  Joins can repeat it. */
-extern bool wt_delivers_once(Plan *plan);
-
 extern void wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel, AttrNumber attno);
 extern bool wt_modify_state_is_cell_identity(const WtColumn *c);
 extern WtModify *wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bool do_nothing);

@@ -184,8 +184,8 @@ note_change(void *arg, uint64_t position)
 	return r->found != WT_CHANGED_BY_TRIGGERED;
 }
 
-WtChanged
-wt_changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key, const wide_bytes *column)
+static WtChanged
+changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key, const wide_bytes *column)
 {
 	RowChanges	r = {w, WT_UNCHANGED};
 
@@ -201,7 +201,7 @@ bool
 wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
 			 const wide_bytes *column)
 {
-	WtChanged	changed = wt_changed_since(w, families, nfamilies, key, column);
+	WtChanged	changed = changed_since(w, families, nfamilies, key, column);
 
 	if (changed == WT_CHANGED_BY_TRIGGERED)
 		ereport(ERROR,

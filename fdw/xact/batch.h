@@ -47,13 +47,6 @@ typedef enum WtChanged
 	WT_CHANGED_BY_TRIGGERED		/* an error then */
 } WtChanged;
 
-/*
- * Has this transaction changed the row (in one of the families; column: this
- * column of it) since the statement began, other than by this node?
- */
-extern WtChanged wt_changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key,
-								  const wide_bytes *column);
-
 /* Raises WT_CHANGED_BY_TRIGGERED as PostgreSQL does; true: WT_CHANGED_BY_COMMAND. */
 extern bool wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
 						 const wide_bytes *column);
