@@ -47,62 +47,62 @@ _PG_init(void)
 {
 	wt_settings_define();
 	wt_clock_define();
-	wt_parallel_init();
-	wt_stop_init();
+	wt_worker_snapshot_init();
+	wt_stop_point_init();
 	MarkGUCPrefixReserved("widetable");
 	wt_store_request();
-	wt_worker_on_databases(wt_drop_lost_tables);
+	wt_worker_on_databases(wt_stored_table_drop_lost);
 	wt_commit_init();
 	wt_batch_init();
 	wt_engine_scan_init();
 	wt_executor_hooks_init();
 	wt_database_init();
-	wt_ddl_init();
+	wt_event_trigger_init();
 	wt_backup_init();
 }
 
-PG_FUNCTION_INFO_V1(wt_handler);
+PG_FUNCTION_INFO_V1(wt_widetable_handler);
 Datum
-wt_handler(PG_FUNCTION_ARGS)
+wt_widetable_handler(PG_FUNCTION_ARGS)
 {
 	FdwRoutine *r = makeNode(FdwRoutine);
 
-	r->GetForeignRelSize = wtGetForeignRelSize;
-	r->GetForeignPaths = wtGetForeignPaths;
-	r->GetForeignPlan = wtGetForeignAnyPlan;
-	r->GetForeignUpperPaths = wtGetForeignUpperPaths;
-	r->BeginForeignScan = wtBeginForeignScan;
-	r->IterateForeignScan = wtIterateForeignScan;
-	r->ReScanForeignScan = wtReScanForeignScan;
-	r->EndForeignScan = wtEndForeignScan;
-	r->RecheckForeignScan = wtRecheckForeignScan;
-	r->ExplainForeignScan = wtExplainForeignScan;
-	r->AnalyzeForeignTable = wtAnalyzeForeignTable;
-	r->IsForeignScanParallelSafe = wtIsForeignScanParallelSafe;
-	r->EstimateDSMForeignScan = wtEstimateDSMForeignScan;
-	r->InitializeDSMForeignScan = wtInitializeDSMForeignScan;
-	r->ReInitializeDSMForeignScan = wtReInitializeDSMForeignScan;
-	r->InitializeWorkerForeignScan = wtInitializeWorkerForeignScan;
-	r->ShutdownForeignScan = wtShutdownForeignScan;
+	r->GetForeignRelSize = wt_scan_size_get_rel_size;
+	r->GetForeignPaths = wt_scan_path_get_paths;
+	r->GetForeignPlan = wt_aggregate_plan_get_plan;
+	r->GetForeignUpperPaths = wt_aggregate_plan_get_upper_paths;
+	r->BeginForeignScan = wt_foreign_scan_begin;
+	r->IterateForeignScan = wt_foreign_scan_iterate;
+	r->ReScanForeignScan = wt_foreign_scan_rescan;
+	r->EndForeignScan = wt_foreign_scan_end;
+	r->RecheckForeignScan = wt_foreign_scan_recheck;
+	r->ExplainForeignScan = wt_explain_foreign_scan;
+	r->AnalyzeForeignTable = wt_analyze_foreign_table;
+	r->IsForeignScanParallelSafe = wt_scan_path_is_parallel_safe;
+	r->EstimateDSMForeignScan = wt_parallel_estimate_dsm;
+	r->InitializeDSMForeignScan = wt_parallel_initialize_dsm;
+	r->ReInitializeDSMForeignScan = wt_parallel_reinitialize_dsm;
+	r->InitializeWorkerForeignScan = wt_parallel_initialize_worker;
+	r->ShutdownForeignScan = wt_parallel_shutdown;
 
-	r->AddForeignUpdateTargets = wtAddForeignUpdateTargets;
-	r->PlanForeignModify = wtPlanForeignModify;
-	r->BeginForeignModify = wtBeginForeignModify;
-	r->ExecForeignInsert = wtExecForeignInsert;
-	r->ExecForeignUpdate = wtExecForeignUpdate;
-	r->ExecForeignDelete = wtExecForeignDelete;
-	r->EndForeignModify = wtEndForeignModify;
-	r->BeginForeignInsert = wtBeginForeignInsert;
-	r->EndForeignInsert = wtEndForeignInsert;
-	r->IsForeignRelUpdatable = wtIsForeignRelUpdatable;
-	r->ExplainForeignModify = wtExplainForeignModify;
-	r->ExecForeignTruncate = wtExecForeignTruncate;
+	r->AddForeignUpdateTargets = wt_modify_add_update_targets;
+	r->PlanForeignModify = wt_modify_plan;
+	r->BeginForeignModify = wt_modify_begin;
+	r->ExecForeignInsert = wt_modify_exec_insert;
+	r->ExecForeignUpdate = wt_modify_exec_update;
+	r->ExecForeignDelete = wt_modify_exec_delete;
+	r->EndForeignModify = wt_modify_end;
+	r->BeginForeignInsert = wt_modify_begin_insert;
+	r->EndForeignInsert = wt_modify_end_insert;
+	r->IsForeignRelUpdatable = wt_modify_is_updatable;
+	r->ExplainForeignModify = wt_modify_explain;
+	r->ExecForeignTruncate = wt_truncate_tables;
 
-	r->PlanDirectModify = wtPlanDirectModify;
-	r->BeginDirectModify = wtBeginDirectModify;
-	r->IterateDirectModify = wtIterateDirectModify;
-	r->EndDirectModify = wtEndDirectModify;
-	r->ExplainDirectModify = wtExplainDirectModify;
+	r->PlanDirectModify = wt_direct_plan;
+	r->BeginDirectModify = wt_direct_begin;
+	r->IterateDirectModify = wt_direct_iterate;
+	r->EndDirectModify = wt_direct_end;
+	r->ExplainDirectModify = wt_direct_explain;
 
 	PG_RETURN_POINTER(r);
 }

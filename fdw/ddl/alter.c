@@ -164,7 +164,7 @@ read_before(Oid relid, Snapshot snapshot)
 }
 
 WtTable *
-wt_table_before(Oid relid)
+wt_alter_table_before(Oid relid)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -249,7 +249,7 @@ update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *na
 }
 
 void
-wt_set_table_option(Oid relid, const char *name, const char *value)
+wt_alter_set_table_option(Oid relid, const char *name, const char *value)
 {
 	Relation	catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
 	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
@@ -263,7 +263,7 @@ wt_set_table_option(Oid relid, const char *name, const char *value)
 }
 
 void
-wt_set_wrapper_option(Oid fdwid, const char *name, const char *value)
+wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value)
 {
 	Relation	catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
 	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
@@ -299,11 +299,11 @@ static bool
 find_row(wide_table_id table, const char *family, wide_bytes qual)
 {
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = wide_table_families(wt_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
+	int			n = wide_table_families(wt_store_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
 	wide_scan_family *fam = palloc0(sizeof(wide_scan_family) * WT_MAX_FAMILIES);
 	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 	wide_row	row;
 	bool		found = false;
 
@@ -322,10 +322,10 @@ find_row(wide_table_id table, const char *family, wide_bytes qual)
 			fam[i].any_exists = true;
 		}
 	}
-	scan = wt_scan_open(NULL, &spec);
-	while (!found && wt_scan_next(scan, &row))
+	scan = wt_engine_scan_open(NULL, &spec);
+	while (!found && wt_engine_scan_next(scan, &row))
 		found = family == NULL || row.ncells == 0;
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 	pfree(have);
 	pfree(fam);
 	return found;
@@ -407,7 +407,7 @@ check_dropped(WtTable *before, const WtColumn *c)
 	wide_table	wt;
 
 	if (c->role == WT_KEY &&
-		wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) == WIDE_OK && has_rows(wt.id))
+		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) == WIDE_OK && has_rows(wt.id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",
@@ -430,7 +430,7 @@ check_cells_rename(WtTable *before, const WtColumn *c, const char *name)
 }
 
 void
-wt_follow_renames(WtTable *before)
+wt_alter_record_renames(WtTable *before)
 {
 	static const char *const places[] = {"column", "family", "timestamp_of"};
 	char	  **names = palloc0(Max(before->natts, 1) * sizeof(char *));
@@ -458,7 +458,7 @@ wt_follow_renames(WtTable *before)
 			if (names[before->keys[i]] == NULL)
 				key = false;	/* dropped as well: an error that parsing finds */
 		if (key)
-			wt_set_table_option(before->relid, "key", key_option(before, names));
+			wt_alter_set_table_option(before->relid, "key", key_option(before, names));
 	}
 	for (int i = 0; i < before->natts; i++)
 	{
@@ -470,7 +470,7 @@ wt_follow_renames(WtTable *before)
 }
 
 bool
-wt_keep_cells(WtTable *before, WtTable *after)
+wt_alter_record_cells(WtTable *before, WtTable *after)
 {
 	bool		any = false;
 
@@ -598,12 +598,12 @@ check_not_null(WtTable *before, WtTable *after, wide_table_id table)
 					 errmsg("column \"%s\" of relation \"%s\" contains null values",
 							a->name, get_rel_name(after->relid)),
 					 errdetail("There are rows without the cell %s:%s.", family,
-							   wt_qualifier_argument((wide_bytes) {a->qual, a->qual_len}))));
+							   wt_bytes_text_qualifier_argument((wide_bytes) {a->qual, a->qual_len}))));
 	}
 }
 
 void
-wt_check_alter(WtTable *before, WtTable *after, wide_table_id table)
+wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 {
 	char	   *key = key_change(before, after);
 	const WtColumn *c = type_change(before, after);
@@ -692,16 +692,16 @@ key_disagreement(WtTable *t, WtTable *other)
 }
 
 void
-wt_check_same_key(WtTable *t, wide_table_id table)
+wt_alter_check_same_key(WtTable *t, wide_table_id table)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), table, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), table, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
 		char	   *why;
 
-		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
 			continue;
 		why = key_disagreement(t, wt_table(objects[i]));
 		if (why)

@@ -139,7 +139,7 @@ unbound_tables(Oid fdwid, Oid except)
 		wide_table	wt;
 
 		if (form->ftrelid != except && GetForeignServer(form->ftserver)->fdwid == fdwid &&
-			wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, form->ftrelid, &wt) == WIDE_NOTFOUND)
+			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, form->ftrelid, &wt) == WIDE_NOTFOUND)
 			result = lappend_oid(result, form->ftrelid);
 	}
 	systable_endscan(scan);
@@ -148,7 +148,7 @@ unbound_tables(Oid fdwid, Oid except)
 }
 
 void
-wt_note_origin(Oid relid)
+wt_database_note_origin(Oid relid)
 {
 	Oid			fdwid = wrapper_of(relid);
 	char	   *origin = origin_of(fdwid);
@@ -158,17 +158,17 @@ wt_note_origin(Oid relid)
 	LockDatabaseObject(ForeignDataWrapperRelationId, fdwid, 0, ShareUpdateExclusiveLock);
 	origin = origin_of(fdwid);
 	if (origin == NULL || !is_here(origin))
-		wt_set_wrapper_option(fdwid, WT_OPTION_ORIGIN, origin_of_this_database());
+		wt_alter_set_wrapper_option(fdwid, WT_OPTION_ORIGIN, origin_of_this_database());
 }
 
 bool
-wt_is_uncopied(Oid relid)
+wt_database_is_uncopied(Oid relid)
 {
 	return !is_here(origin_of(wrapper_of(relid)));
 }
 
 void
-wt_check_copied(Oid relid)
+wt_database_check_copied(Oid relid)
 {
 	char	   *origin = origin_of(wrapper_of(relid));
 	char	   *rel = get_rel_name(relid);
@@ -201,14 +201,14 @@ copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 	wide_scan_family f = {.id = from, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
 	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
-	WtScan	   *scan = wt_scan_open(snapshot, &spec);
+	WtEngineScan	   *scan = wt_engine_scan_open(snapshot, &spec);
 	wide_row	row;
 
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
-			wt_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier, row.cells[i].ts, PG_INT64_MIN,
+			wt_error_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier, row.cells[i].ts, PG_INT64_MIN,
 									row.cells[i].ttl_us, row.cells[i].value), "could not copy a wide table");
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 }
 
 /*
@@ -219,22 +219,22 @@ static void
 copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 {
 	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = Min(wide_table_families(wt_db(), NULL, from->id, fams, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
+	int			n = Min(wide_table_families(wt_store_db(), NULL, from->id, fams, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
 	uint32	   *objects = palloc(sizeof(uint32) * Max(from->nbindings, 1));
-	int			nobjects = wide_table_bindings(wt_db(), NULL, from->id, objects, from->nbindings);
+	int			nobjects = wide_table_bindings(wt_store_db(), NULL, from->id, objects, from->nbindings);
 	wide_table_id id;
 
-	wt_note_ddl();
+	wt_batch_note_ddl();
 	wt_batch_command();
-	wt_check(wide_batch_create_table(wt_batch(true), space, from->name, &id), "could not copy a wide table");
+	wt_error_check(wide_batch_create_table(wt_batch(true), space, from->name, &id), "could not copy a wide table");
 	for (int i = 0; i < Min(nobjects, (int) from->nbindings); i++)
 		if (only == NIL || list_member_oid(only, objects[i]))
-			wt_check(wide_batch_bind(wt_batch(true), id, objects[i]), "could not copy a wide table");
+			wt_error_check(wide_batch_bind(wt_batch(true), id, objects[i]), "could not copy a wide table");
 	for (int i = 0; i < n; i++)
 	{
 		wide_family_id fid;
 
-		wt_check(wide_batch_create_family(wt_batch(true), id, fams[i].name, &fams[i].opt, &fid),
+		wt_error_check(wide_batch_create_family(wt_batch(true), id, fams[i].name, &fams[i].opt, &fid),
 				 "could not copy a wide table");
 		copy_family(fams[i].id, fid, snapshot);
 	}
@@ -250,8 +250,8 @@ tables_of(Oid space)
 	wide_table	wt;
 	List	   *result = NIL;
 
-	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
-		if (wt.space == space && wide_table_by_id(wt_db(), NULL, wt.id, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space == space && wide_table_by_id(wt_store_db(), NULL, wt.id, &wt) == WIDE_OK)
 			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
 	return result;
 }
@@ -261,19 +261,19 @@ static List *
 waiting_for(const wide_table *wt)
 {
 	uint32	   *objects = palloc(sizeof(uint32) * Max(wt->nbindings, 1));
-	int			n = wide_table_bindings(wt_db(), NULL, wt->id, objects, wt->nbindings);
+	int			n = wide_table_bindings(wt_store_db(), NULL, wt->id, objects, wt->nbindings);
 	List	   *result = NIL;
 
 	for (int i = 0; i < Min(n, (int) wt->nbindings); i++)
 	{
 		wide_table	have;
 
-		if (!wt_is_ours(objects[i]) || !wt_is_uncopied(objects[i]))
+		if (!wt_table_is_ours(objects[i]) || !wt_database_is_uncopied(objects[i]))
 			continue;
 		/* who uses it at this moment gets the error, or waits and finds the rows */
 		LockRelationOid(objects[i], AccessExclusiveLock);
-		if (wt_is_ours(objects[i]) &&
-			wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, objects[i], &have) == WIDE_NOTFOUND)
+		if (wt_table_is_ours(objects[i]) &&
+			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, objects[i], &have) == WIDE_NOTFOUND)
 			result = lappend_oid(result, objects[i]);
 	}
 	return result;
@@ -305,7 +305,7 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 		if (waiting == NIL)
 			continue;
 		copy_table(wt, MyDatabaseId, waiting, GetActiveSnapshot());
-		wt_note_origin(linitial_oid(waiting));
+		wt_database_note_origin(linitial_oid(waiting));
 		copied++;
 	}
 	PG_RETURN_INT32(copied);
@@ -380,7 +380,7 @@ after_create_database(const CreatedbStmt *stmt)
 
 	if (!wt_store_exists())
 		return;
-	if (wt_db_try(&why) == NULL)
+	if (wt_store_db_try(&why) == NULL)
 	{
 		ereport(WARNING,
 				(errmsg("wide tables were not copied into database \"%s\"", stmt->dbname),
@@ -414,7 +414,7 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtili
 	else
 		standard_ProcessUtility(pstmt, query, read_only_tree, context, params, env, dest, qc);
 	if (imported_snapshot(pstmt->utilityStmt) != NULL)
-		wt_note_imported(imported_snapshot(pstmt->utilityStmt));
+		wt_snapshot_note_imported(imported_snapshot(pstmt->utilityStmt));
 	if (IsA(pstmt->utilityStmt, CreatedbStmt))
 		after_create_database((CreatedbStmt *) pstmt->utilityStmt);
 }

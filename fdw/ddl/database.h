@@ -12,10 +12,10 @@
 #define WT_OPTION_ORIGIN "origin"
 
 extern void wt_database_init(void);
-extern void wt_note_origin(Oid relid);	/* the foreign table gets its stored table here */
+extern void wt_database_note_origin(Oid relid);	/* the foreign table gets its stored table here */
 
 /* Of a foreign table that no stored table is bound to: its definition was copied, its rows were not. */
-extern bool wt_is_uncopied(Oid relid);
-extern void wt_check_copied(Oid relid);	/* an error when that is so */
+extern bool wt_database_is_uncopied(Oid relid);
+extern void wt_database_check_copied(Oid relid);	/* an error when that is so */
 
 #endif							/* WT_DATABASE_H */

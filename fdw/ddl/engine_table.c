@@ -16,29 +16,29 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
-/* What wt_engine found lately; valid while the catalog's generation stays. */
+/* What wt_engine_table found lately; valid while the catalog's generation stays. */
 typedef struct EngineCache
 {
 	Oid			relid;
 	uint64		serial;			/* of the parsed definition */
-	WtEngine	engine;
+	WtEngineTable	engine;
 } EngineCache;
 
 #define ENGINE_CACHE 64
 static EngineCache engine_cache[ENGINE_CACHE];
 
 static void
-fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngine *out)
+fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngineTable *out)
 {
 	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = wide_table_families(wt_db(), b, wt->id, fams, WT_MAX_FAMILIES);
+	int			n = wide_table_families(wt_store_db(), b, wt->id, fams, WT_MAX_FAMILIES);
 
 	memset(out, 0, sizeof(*out));
 	out->table = wt->id;
 	out->nall = n;
 	for (int i = 0; i < n; i++)
 	{
-		int			f = wt_family_index(t, fams[i].name);
+		int			f = wt_lookup_family(t, fams[i].name);
 
 		out->all[i] = fams[i].id;
 		if (f >= 0 && f < WT_MAX_FAMILIES)
@@ -52,7 +52,7 @@ fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngine *out)
 
 /* Without the room that is not used, which is most of it: this is done for each statement. */
 static void
-copy_engine(WtEngine *to, const WtEngine *from, int nfamilies)
+copy_engine(WtEngineTable *to, const WtEngineTable *from, int nfamilies)
 {
 	to->table = from->table;
 	to->generation = from->generation;
@@ -63,7 +63,7 @@ copy_engine(WtEngine *to, const WtEngine *from, int nfamilies)
 }
 
 bool
-wt_engine(WtTable *t, bool create, WtEngine *out)
+wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 {
 	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
 	wide_db    *db;
@@ -74,10 +74,10 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 	/* nothing was ever stored in this cluster: do not make a store for reading */
 	if (!create && !wt_store_exists())
 	{
-		wt_check_copied(t->relid);
+		wt_database_check_copied(t->relid);
 		return false;
 	}
-	db = wt_db();
+	db = wt_store_db();
 	/* before the catalog is read: what changes meanwhile is not taken for what was found */
 	generation = wide_catalog_generation(db);
 	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation)
@@ -88,19 +88,19 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 	st = wide_table_by_binding(db, wt_batch(false), MyDatabaseId, t->relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
-		wt_check_copied(t->relid);
+		wt_database_check_copied(t->relid);
 		if (!create)
 			return false;
-		wt_sync_table(t->relid);
+		wt_stored_table_sync(t->relid);
 		st = wide_table_by_binding(db, wt_batch(false), MyDatabaseId, t->relid, &wt);
 	}
-	wt_check(st, "could not find the table");
+	wt_error_check(st, "could not find the table");
 	fill_engine(t, wt_batch(false), &wt, out);
 	if (create)
 		for (int i = 0; i < t->nfamilies; i++)
 			if (out->families[i] == 0)
 			{
-				wt_sync_table(t->relid);
+				wt_stored_table_sync(t->relid);
 				fill_engine(t, wt_batch(false), &wt, out);
 				break;
 			}
@@ -115,26 +115,26 @@ wt_engine(WtTable *t, bool create, WtEngine *out)
 }
 
 wide_family *
-wt_families(WtEngine *e, int *n)
+wt_engine_table_families(WtEngineTable *e, int *n)
 {
 	wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 
-	*n = wide_table_families(wt_db(), wt_batch(false), e->table, f, WT_MAX_FAMILIES);
+	*n = wide_table_families(wt_store_db(), wt_batch(false), e->table, f, WT_MAX_FAMILIES);
 	*n = Min(*n, WT_MAX_FAMILIES);
 	return f;
 }
 
 wide_family_id
-wt_family_by_name(WtTable *t, WtEngine *e, const char *name)
+wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e, const char *name)
 {
-	int			i = wt_family_index(t, name);
+	int			i = wt_lookup_family(t, name);
 	wide_family_id id = 0;
 	wide_family *f;
 	int			n;
 
 	if (i >= 0)
 		return e->families[i];
-	f = wt_families(e, &n);
+	f = wt_engine_table_families(e, &n);
 	for (i = 0; i < n && id == 0; i++)
 	{
 		if (strcmp(f[i].name, name) == 0)

@@ -7,7 +7,7 @@
  * transaction, because all they do is add operations to the transaction's
  * batch.  They are not the only way: a table that is missing in the engine
  * (triggers disabled, a database copied from a template) is made at its first
- * write (wt_engine).
+ * write (wt_engine_table).
  */
 #include "postgres.h"
 
@@ -85,7 +85,7 @@ sync_tables(List *relids)
 			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
 		foreach(lc2, all)
 		{
-			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_is_ours(lfirst_oid(lc2)))
+			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_table_is_ours(lfirst_oid(lc2)))
 				continue;
 			done = lappend_oid(done, lfirst_oid(lc2));
 			wt_stored_table_define(lfirst_oid(lc2), true);
@@ -93,9 +93,9 @@ sync_tables(List *relids)
 	}
 }
 
-PG_FUNCTION_INFO_V1(wt_ddl_command_end);
+PG_FUNCTION_INFO_V1(wt_event_trigger_command_end);
 Datum
-wt_ddl_command_end(PG_FUNCTION_ARGS)
+wt_event_trigger_command_end(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 
@@ -120,11 +120,11 @@ drop_binding(Oid relid)
 {
 	wide_table	wt;
 
-	if (wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
+	if (wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
 		return;
-	wt_note_ddl();
+	wt_batch_note_ddl();
 	wt_batch_command();
-	wt_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
+	wt_error_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
 }
 
 /* A store that cannot be opened must not keep anybody from dropping its tables. */
@@ -133,7 +133,7 @@ open_for_drop(void)
 {
 	char	   *why = NULL;
 
-	if (wt_db_try(&why) != NULL)
+	if (wt_store_db_try(&why) != NULL)
 		return true;
 	ereport(WARNING,
 			(errmsg("could not remove the stored data of dropped foreign tables"),
@@ -141,9 +141,9 @@ open_for_drop(void)
 	return false;
 }
 
-PG_FUNCTION_INFO_V1(wt_sql_drop);
+PG_FUNCTION_INFO_V1(wt_event_trigger_sql_drop);
 Datum
-wt_sql_drop(PG_FUNCTION_ARGS)
+wt_event_trigger_sql_drop(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 	ListCell   *lc;
@@ -171,9 +171,9 @@ wt_sql_drop(PG_FUNCTION_ARGS)
  * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
  * us, if this library is loaded.  An event trigger before such commands loads it.
  */
-PG_FUNCTION_INFO_V1(wt_ddl_command_start);
+PG_FUNCTION_INFO_V1(wt_event_trigger_command_start);
 Datum
-wt_ddl_command_start(PG_FUNCTION_ARGS)
+wt_event_trigger_command_start(PG_FUNCTION_ARGS)
 {
 	check_trigger(fcinfo, "widetable.ddl_command_start");
 	PG_RETURN_NULL();
@@ -185,12 +185,12 @@ object_access(ObjectAccessType access, Oid classid, Oid object, int subid, void 
 	if (prev_object_access_hook)
 		prev_object_access_hook(access, classid, object, subid, arg);
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0 &&
-		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_is_ours(object) && wt_store_exists() && open_for_drop())
+		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(object) && wt_store_exists() && open_for_drop())
 		drop_binding(object);
 }
 
 void
-wt_ddl_init(void)
+wt_event_trigger_init(void)
 {
 	prev_object_access_hook = object_access_hook;
 	object_access_hook = object_access;

@@ -5,6 +5,6 @@
 #ifndef WT_EVENT_TRIGGER_H
 #define WT_EVENT_TRIGGER_H
 
-extern void wt_ddl_init(void);
+extern void wt_event_trigger_init(void);
 
 #endif							/* WT_EVENT_TRIGGER_H */

@@ -67,7 +67,7 @@ static void
 check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < n; i++)
 	{
@@ -76,10 +76,10 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 		uint32		both;
 		wide_family_options merged;
 
-		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
 			continue;
 		other = wt_table(objects[i]);
-		k = wt_family_index(other, f->name);
+		k = wt_lookup_family(other, f->name);
 		if (k < 0 || (both = other->families[k].stated & f->stated) == 0)
 			continue;
 		merged = f->opt;
@@ -104,17 +104,17 @@ static void
 check_unused(WtTable *t, wide_table_id id, const char *family)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
 		WtTable    *other;
 		int			k;
 
-		if (objects[i] == t->relid || !wt_is_ours(objects[i]))
+		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
 			continue;
 		other = wt_table(objects[i]);
-		k = wt_family_index(other, family);
+		k = wt_lookup_family(other, family);
 		if (k >= 0 && !(other->cells_layout && other->families[k].implicit))
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
@@ -149,7 +149,7 @@ alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_famil
 						   WIDE_MAX_CHANGES),
 				 errhint("SELECT widetable.compact(%s), when no transaction is open that began before these changes, and try again.",
 						 quote_literal_cstr(quote_qualified_identifier(space, get_rel_name(t->relid))))));
-	wt_check(st, "could not alter a family");
+	wt_error_check(st, "could not alter a family");
 }
 
 /*
@@ -161,7 +161,7 @@ alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_famil
 static void
 sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
-	wide_db    *db = wt_db();
+	wide_db    *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	int			n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
@@ -202,7 +202,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 						 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
 						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on it included.",
 								   t->table_name, n)));
-			wt_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
+			wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
 		}
 		else
 			alter_family(t, b, old, &opt);
@@ -212,7 +212,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 			if (strcmp(have[k].name, t->dropped[i]) == 0 && !states_drop(before, have[k].name))
 			{
 				check_unused(t, id, have[k].name);
-				wt_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
+				wt_error_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
 			}
 	pfree(have);
 }
@@ -244,7 +244,7 @@ static void
 check_may_share(WtTable *t, wide_table_id id)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
@@ -298,11 +298,11 @@ static void
 drop_dead_bindings(wide_table_id id)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), id, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 		if (binding_is_dead(objects[i]))
-			wt_check(wide_batch_unbind(wt_batch(true), id, objects[i]), "could not drop a table");
+			wt_error_check(wide_batch_unbind(wt_batch(true), id, objects[i]), "could not drop a table");
 }
 
 /*
@@ -319,16 +319,16 @@ drop_orphans(const char *name)
 	uint32		cursor = 0;
 	wide_table	wt;
 
-	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
+	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
 		drop_dead_bindings(wt.id);
 	if (now - last < ORPHANS_EVERY_S * USECS_PER_SEC && now >= last)
 		return;
 	last = now;
-	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		if (wt.space == MyDatabaseId)
 			drop_dead_bindings(wt.id);
-	if (!wt_worker_works())
-		wt_drop_lost_tables(false);
+	if (!wt_background_worker_works())
+		wt_stored_table_drop_lost(false);
 }
 
 /*
@@ -336,14 +336,14 @@ drop_orphans(const char *name)
  * is looked at anew: what a database made meanwhile is not on the list.
  */
 void
-wt_drop_lost_tables(bool report)
+wt_stored_table_drop_lost(bool report)
 {
 	List	   *spaces = NIL;
 	ListCell   *lc;
 	uint32		cursor = 0;
 	wide_table	wt;
 
-	while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		if (wt.space != MyDatabaseId)
 			spaces = list_append_unique_oid(spaces, wt.space);
 	if (spaces == NIL)
@@ -357,14 +357,14 @@ wt_drop_lost_tables(bool report)
 		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(space)))
 			continue;
 		cursor = 0;
-		while (wide_table_next(wt_db(), &cursor, &wt) == WIDE_OK)
+		while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		{
 			/* this transaction may have done it already */
-			if (wt.space != space || wide_table_by_id(wt_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
+			if (wt.space != space || wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
 				continue;
 			if (report)
 				ereport(LOG, (errmsg("widetable: removing table \"%s\" of a dropped database", wt.name)));
-			wt_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
+			wt_error_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
 		}
 	}
 }
@@ -378,25 +378,25 @@ static bool
 is_out_of_date(wide_table *wt)
 {
 	uint32		objects[256];
-	int			n = wide_table_bindings(wt_db(), wt_batch(true), wt->id, objects, lengthof(objects));
+	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), wt->id, objects, lengthof(objects));
 	char	   *name = NULL;
 	wide_table	other;
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
-		if (!wt_is_ours(objects[i]) || wt_table(objects[i])->name_given)
+		if (!wt_table_is_ours(objects[i]) || wt_table(objects[i])->name_given)
 			return false;
 		if (name == NULL)
 			name = default_name(objects[i]);
 	}
 	if (name == NULL || strcmp(name, wt->name) == 0)
 		return false;
-	if (wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
+	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"", wt->name, name),
 				 errhint("Give the new foreign table another table_name.")));
-	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, name), "could not rename the table");
+	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, name), "could not rename the table");
 	return true;
 }
 
@@ -404,11 +404,11 @@ is_out_of_date(wide_table *wt)
 static void
 make_table(WtTable *t, wide_table *wt)
 {
-	wide_db    *db = wt_db();
+	wide_db    *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
 	wide_status st;
 
-	wt_note_origin(t->relid);
+	wt_database_note_origin(t->relid);
 	drop_orphans(t->table_name);
 	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
 	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
@@ -418,11 +418,11 @@ make_table(WtTable *t, wide_table *wt)
 	else if (st == WIDE_NOTFOUND)
 	{
 		memset(wt, 0, sizeof(*wt));
-		wt_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id), "could not create the table");
+		wt_error_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id), "could not create the table");
 	}
 	else
-		wt_check(st, "could not find the table");
-	wt_check(wide_batch_bind(b, wt->id, t->relid), "could not bind the foreign table");
+		wt_error_check(st, "could not find the table");
+	wt_error_check(wide_batch_bind(b, wt->id, t->relid), "could not bind the foreign table");
 }
 
 /*
@@ -439,10 +439,10 @@ follow_name(WtTable *t, wide_table *wt, bool defining)
 	wide_table	other;
 
 	if (wt->nbindings == 1 &&
-		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
-		wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+		wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
+		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
 	else if (defining)
-		wt_set_table_option(t->relid, "table_name", wt->name);
+		wt_alter_set_table_option(t->relid, "table_name", wt->name);
 }
 
 /* The option table_name was changed on a bound table. */
@@ -452,46 +452,46 @@ rename_table(WtTable *t, wide_table *wt)
 	wide_table	other;
 
 	if (wt->nbindings > 1 ||
-		wide_table_by_name(wt_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_OK)
+		wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
 				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
 				 : errdetail("There is a stored table of that name."),
 				 errhint("Drop the foreign table and create it with the other table_name.")));
-	wt_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
 }
 
 void
 wt_stored_table_define(Oid relid, bool defining)
 {
-	WtTable    *before = defining ? wt_table_before(relid) : NULL;
+	WtTable    *before = defining ? wt_alter_table_before(relid) : NULL;
 	Relation	rel;
 	WtTable    *t;
 	wide_table	wt;
 	wide_status st;
 
 	if (before)
-		wt_follow_renames(before);
+		wt_alter_record_renames(before);
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);
-	if (before && wt_keep_cells(before, t))
+	if (before && wt_alter_record_cells(before, t))
 		t = wt_table_parse(rel);
 
-	wt_note_ddl();
+	wt_batch_note_ddl();
 	wt_batch_command();
-	st = wide_table_by_binding(wt_db(), wt_batch(true), MyDatabaseId, relid, &wt);
+	st = wide_table_by_binding(wt_store_db(), wt_batch(true), MyDatabaseId, relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
 		if (before != NULL || !defining)
-			wt_check_copied(relid);
+			wt_database_check_copied(relid);
 		make_table(t, &wt);
 	}
 	else
 	{
-		wt_check(st, "could not find the table");
+		wt_error_check(st, "could not find the table");
 		if (before)
-			wt_check_alter(before, t, wt.id);
+			wt_alter_check(before, t, wt.id);
 		if (strcmp(t->table_name, wt.name) != 0)
 		{
 			if (t->name_given)
@@ -500,30 +500,30 @@ wt_stored_table_define(Oid relid, bool defining)
 				follow_name(t, &wt, defining);
 		}
 	}
-	wt_check_same_key(t, wt.id);
+	wt_alter_check_same_key(t, wt.id);
 	sync_families(t, wt.id, before);
 	relation_close(rel, NoLock);
 }
 
 void
-wt_sync_table(Oid relid)
+wt_stored_table_sync(Oid relid)
 {
 	wt_stored_table_define(relid, false);
 }
 
 bool
-wt_begin_empty(Oid relid)
+wt_stored_table_begin_empty(Oid relid)
 {
 	Relation	rel;
 	WtTable    *t;
 	wide_table	wt;
 
-	if (!wt_is_uncopied(relid) ||
-		wide_table_by_binding(wt_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_NOTFOUND)
+	if (!wt_database_is_uncopied(relid) ||
+		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_NOTFOUND)
 		return false;
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);
-	wt_note_ddl();
+	wt_batch_note_ddl();
 	wt_batch_command();
 	make_table(t, &wt);
 	sync_families(t, wt.id, NULL);

@@ -64,10 +64,10 @@ flush_store(void)
 	wide_status st;
 
 	do
-		st = wide_flush(wt_db());
+		st = wide_flush(wt_store_db());
 	while (again(st));
 	if (st != WIDE_END)
-		wt_check(st, "could not flush");
+		wt_error_check(st, "could not flush");
 }
 
 /* rel: its owner; NULL, the whole store: whoever may do a CHECKPOINT. false: nothing is stored */
@@ -86,7 +86,7 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 	wt_call_rel(c, fcinfo, function, 0);
 	if (!wt_owns_table(c->relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c->relname);
-	c->stored = wt_engine(c->t, false, &c->e);
+	c->stored = wt_engine_table(c->t, false, &c->e);
 	return c->stored;
 }
 
@@ -108,11 +108,11 @@ compact_family(wide_family_id id)
 	wide_status st;
 
 	do
-		st = wide_compact(wt_db(), id);
+		st = wide_compact(wt_store_db(), id);
 	while (again(st));
 	/* not committed yet, or dropped meanwhile: nothing to do */
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
-		wt_check(st, "could not compact");
+		wt_error_check(st, "could not compact");
 }
 
 static void
@@ -122,17 +122,17 @@ compact_store(void)
 	wide_table	table;
 	wide_status st;
 
-	while ((st = wide_table_next(wt_db(), &cursor, &table)) == WIDE_OK)
+	while ((st = wide_table_next(wt_store_db(), &cursor, &table)) == WIDE_OK)
 	{
 		wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-		int			n = wide_table_families(wt_db(), NULL, table.id, f, WT_MAX_FAMILIES);
+		int			n = wide_table_families(wt_store_db(), NULL, table.id, f, WT_MAX_FAMILIES);
 
 		for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
 			compact_family(f[i].id);
 		pfree(f);
 	}
 	if (st != WIDE_END)
-		wt_check(st, "could not list the tables");
+		wt_error_check(st, "could not list the tables");
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_compact);
@@ -141,7 +141,7 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 {
 	WtCall		c;
 
-	wt_need_arg(fcinfo, 1, "major");
+	wt_call_need_arg(fcinfo, 1, "major");
 	if (!check_maintainer(&c, fcinfo, "compact()"))
 		PG_RETURN_VOID();
 	if (!PG_GETARG_BOOL(1))
@@ -150,9 +150,9 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 
 		/* what a worker does anyway, now */
 		do
-			st = wide_tidy(wt_db());
+			st = wide_tidy(wt_store_db());
 		while (again(st));
-		wt_check(st, "could not compact");
+		wt_error_check(st, "could not compact");
 	}
 	else if (PG_ARGISNULL(0))
 		compact_store();
@@ -210,13 +210,13 @@ verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 	{
 		list.first = NULL;
 		list.last = &list.first;
-		st = wide_verify(wt_db(), family, gather_problem, &list);
+		st = wide_verify(wt_store_db(), family, gather_problem, &list);
 	} while (again(st));
 	/* damage is what the list tells */
 	if (st != WIDE_END && st != WIDE_NOTFOUND && st != WIDE_CORRUPT)
-		wt_check(st, "could not verify");
+		wt_error_check(st, "could not verify");
 	if (st == WIDE_CORRUPT && list.first == NULL)
-		wt_check(gather_problem(&list, "store", wide_error_text()), NULL);
+		wt_error_check(gather_problem(&list, "store", wide_error_text()), NULL);
 	for (Problem *p = list.first; p != NULL; p = p->next)
 	{
 		Datum		values[2] = {CStringGetTextDatum(p->object), CStringGetTextDatum(p->problem)};
@@ -246,7 +246,7 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 	}
 	wt_call_rel(&c, fcinfo, "verify()", 0);
 	InitMaterializedSRF(fcinfo, 0);
-	if (wt_engine(c.t, false, &c.e))
+	if (wt_engine_table(c.t, false, &c.e))
 	{
 		for (int i = 0; i < c.e.nall; i++)
 			verify_into(c.e.all[i], rsinfo);
@@ -289,7 +289,7 @@ gather_key(void *arg, wide_bytes key)
 
 /* The family with most bytes stands for the table. */
 static wide_family_id
-largest_family(const WtEngine *e)
+largest_family(const WtEngineTable *e)
 {
 	wide_family_id best = e->nall > 0 ? e->all[0] : 0;
 	uint64		most = 0;
@@ -298,7 +298,7 @@ largest_family(const WtEngine *e)
 	{
 		wide_family_info info;
 
-		if (wide_family_statistics(wt_db(), e->all[i], &info) != WIDE_OK)
+		if (wide_family_statistics(wt_store_db(), e->all[i], &info) != WIDE_OK)
 			continue;
 		if (info.bytes > most || (most == 0 && info.memtable_cells > 0))
 		{
@@ -328,16 +328,16 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of parts must be at least 1")));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	if (!wt_engine(c.t, false, &c.e) || (family = largest_family(&c.e)) == 0)
+	if (!wt_engine_table(c.t, false, &c.e) || (family = largest_family(&c.e)) == 0)
 		return (Datum) 0;
 	do
 	{
 		list.first = NULL;
 		list.last = &list.first;
-		st = wide_split_keys(wt_db(), family, n, false, gather_key, &list);
+		st = wide_split_keys(wt_store_db(), family, n, false, gather_key, &list);
 	} while (again(st));
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
-		wt_check(st, "could not find keys to split at");
+		wt_error_check(st, "could not find keys to split at");
 	for (SplitKey *k = list.first; k != NULL; k = k->next)
 	{
 		bytea	   *b = palloc(VARHDRSZ + k->len);
@@ -360,13 +360,13 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 
 	/* no privilege needed, as with pg_table_size */
 	wt_call_rel(&c, fcinfo, "table_size()", 0);
-	if (wt_engine(c.t, false, &c.e))
+	if (wt_engine_table(c.t, false, &c.e))
 	{
 		for (int i = 0; i < c.e.nall; i++)
 		{
 			wide_family_info info;
 
-			if (wide_family_statistics(wt_db(), c.e.all[i], &info) == WIDE_OK)
+			if (wide_family_statistics(wt_store_db(), c.e.all[i], &info) == WIDE_OK)
 				bytes += info.bytes;
 		}
 	}

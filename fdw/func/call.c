@@ -22,7 +22,7 @@
 #include "fdw/table/types.h"
 
 void
-wt_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
+wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
 {
 	if (PG_ARGISNULL(n))
 		ereport(ERROR,
@@ -36,7 +36,7 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 	Relation	rel;
 
 	memset(c, 0, sizeof(*c));
-	wt_need_arg(fcinfo, 0, "rel");
+	wt_call_need_arg(fcinfo, 0, "rel");
 	c->relid = PG_GETARG_OID(0);
 	if (writes)
 	{
@@ -64,7 +64,7 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				 writes == CMD_DELETE ? errmsg("foreign table \"%s\" does not allow deletes", c->relname) :
 				 errmsg("foreign table \"%s\" does not allow updates", c->relname)));
 	/* put is blind as INSERT is; the others change what is there now, not what such a session sees */
-	if (writes && writes != CMD_INSERT && wt_as_of_us() != PG_INT64_MAX)
+	if (writes && writes != CMD_INSERT && wt_clock_as_of() != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set", c->relname),
@@ -74,16 +74,16 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 void
 wt_call_engine(WtCall *c, bool create)
 {
-	c->stored = wt_engine(c->t, create, &c->e);
+	c->stored = wt_engine_table(c->t, create, &c->e);
 }
 
 void
 wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 {
-	wt_need_arg(fcinfo, 1, "key");
+	wt_call_need_arg(fcinfo, 1, "key");
 	initStringInfo(&c->keybuf);
 	c->parts = palloc(sizeof(Datum) * c->t->nkeys);
-	wt_key_from_arg(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, c->parts, &c->keybuf);
+	wt_key_argument_encode(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, c->parts, &c->keybuf);
 	c->key = wt_bytes_of(&c->keybuf);
 }
 

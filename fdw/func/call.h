@@ -19,7 +19,7 @@ typedef struct WtCall
 	Oid			relid;
 	const char *relname;
 	WtTable    *t;
-	WtEngine	e;
+	WtEngineTable	e;
 	bool		stored;			/* the engine has the table; e is set */
 	StringInfoData keybuf;
 	struct Bitmapset *emptied;	/* columns (index in t) NOT NULL that lost versions */
@@ -29,7 +29,7 @@ typedef struct WtCall
 } WtCall;
 
 /* 22004 when the argument is NULL */
-extern void wt_need_arg(FunctionCallInfo fcinfo, int n, const char *name);
+extern void wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name);
 /*
  * Argument 0, rel: a foreign table of ours, locked to the end of the
  * transaction.  writes: the CmdType that the foreign table must allow, 0 for

@@ -42,7 +42,7 @@ wt_cell_argument_errdetail(WtCall *c, const char *col)
 const char *
 wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name)
 {
-	wt_need_arg(fcinfo, n, name);
+	wt_call_need_arg(fcinfo, n, name);
 	return text_to_cstring(PG_GETARG_TEXT_PP(n));
 }
 
@@ -50,7 +50,7 @@ wide_family_id
 wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
 {
 	const char *name = cell->family_name ? cell->family_name : c->t->families[cell->family].name;
-	wide_family_id id = cell->family_name ? wt_family_by_name(c->t, &c->e, name) : c->e.families[cell->family];
+	wide_family_id id = cell->family_name ? wt_engine_table_family_by_name(c->t, &c->e, name) : c->e.families[cell->family];
 
 	if (id == 0)
 		ereport(ERROR,
@@ -87,14 +87,14 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 
 	memset(cell, 0, sizeof(*cell));
 	cell->name = name;
-	if (colon != NULL && wt_column_by_name(c->t, name) == NULL &&
-		wt_family_index(c->t, pnstrdup(name, colon - name)) < 0)
+	if (colon != NULL && wt_lookup_column(c->t, name) == NULL &&
+		wt_lookup_family(c->t, pnstrdup(name, colon - name)) < 0)
 	{
 		cell->family_name = pnstrdup(name, colon - name);
-		qual = wt_unescape_argument(colon + 1, &qual_len);
+		qual = wt_bytes_text_unescape_argument(colon + 1, &qual_len);
 	}
 	else
-		wt_resolve_col(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
+		wt_lookup_cell(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
 	if (cell->ref.column != NULL && cell->ref.column->role != WT_CELL)
 		cell->ref.column = NULL;
 	cell->ref.qual.data = qual;
@@ -122,7 +122,7 @@ wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtCallCell *cel
 void
 wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 {
-	wt_read_cells(NULL, c->key, refs, n);
+	wt_cell_read_newest(NULL, c->key, refs, n);
 	if (IsolationUsesXactSnapshot())
 	{
 		SnapshotData snapshot = *GetActiveSnapshot();
@@ -130,7 +130,7 @@ wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 
 		snapshot.curcid = PG_UINT32_MAX;
 		memcpy(seen, refs, sizeof(WtCellRef) * n);
-		wt_read_cells(&snapshot, c->key, seen, n);
+		wt_cell_read_newest(&snapshot, c->key, seen, n);
 		for (int i = 0; i < n; i++)
 		{
 			if (seen[i].found != refs[i].found || seen[i].seq != refs[i].seq)
@@ -153,7 +153,7 @@ wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, in
 {
 	c->wrote = true;
 	wt_batch_command();
-	wt_check_write(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, wt_cell_argument_ttl, value),
+	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, wt_cell_argument_ttl, value),
 				   c->t, c->key);
 }
 
@@ -161,7 +161,7 @@ void
 wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts)
 {
 	wt_batch_command();
-	wt_check_write(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
+	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
 }
 
 bool
@@ -188,10 +188,10 @@ wt_cell_argument_put_originals(WtCall *c, bool locked)
 		ref.family = c->e.families[k->family];
 		ref.qual = (wide_bytes) {k->qual, k->qual_len};
 		if (locked)
-			wt_read_cells(NULL, c->key, &ref, 1);
+			wt_cell_read_newest(NULL, c->key, &ref, 1);
 		if (ref.found)
 			continue;
-		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, wt_original_bytes(k, c->parts[i]));
+		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, wt_encode_original_bytes(k, c->parts[i]));
 	}
 }
 
@@ -218,8 +218,8 @@ wt_cell_argument_check_not_null(WtCall *c)
 		const WtColumn *col = &c->t->columns[i];
 		WtCellRef	ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
 
-		wt_read_cells(NULL, c->key, &ref, 1);
-		if (!ref.found && wt_row_exists(c->t, &c->e, c->key))
+		wt_cell_read_newest(NULL, c->key, &ref, 1);
+		if (!ref.found && wt_cell_read_row_exists(c->t, &c->e, c->key))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
 					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
@@ -268,7 +268,7 @@ WtColumn
 wt_cell_argument_plain_column(Oid type)
 {
 	return (WtColumn) {.role = WT_CELL, .name = "value", .typid = type, .typmod = -1, .family = -1,
-		.collation = get_typcollation(type), .enc = wt_default_encoding(type, false)};
+		.collation = get_typcollation(type), .enc = wt_encoding_default(type, false)};
 }
 
 void
@@ -320,11 +320,11 @@ wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringI
 		return;
 	}
 	initStringInfo(&text);
-	wt_json_text(v, &text);
+	wt_map_json_text(v, &text);
 	if (column == NULL)
 	{
 		/* as get shows it: \x... for bytes that are not text */
-		wt_bytes_unshow(text.data, text.len, out);
+		wt_bytes_text_unshow(text.data, text.len, out);
 		return;
 	}
 	wt_cell_argument_value(column, CStringGetDatum(text.data), UNKNOWNOID, out);
@@ -351,7 +351,7 @@ wt_cell_argument_ttl(const Interval *iv)
 {
 	int64		us;
 
-	if (!wt_interval_us(iv, &us))
+	if (!wt_clock_interval_us(iv, &us))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("ttl must be greater than zero and less than 292,000 years")));

@@ -90,7 +90,7 @@ expected_value(const WtColumn *column, Datum expected, Oid type)
 		return wt_cell_argument_coerce(expected, type, column->typid, -1);
 	initStringInfo(&bytes);
 	wt_cell_argument_value(column, expected, type, &bytes);
-	return wt_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
+	return wt_cell_value_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
 }
 
 static bool
@@ -127,9 +127,9 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 		return false;
 	type = getBaseType(type);
 	if (r->column != NULL)
-		return compare_values(r->column, op, wt_decode(r->column, c->t, c->key, r->value.data, r->value.len),
+		return compare_values(r->column, op, wt_cell_value_decode(r->column, c->t, c->key, r->value.data, r->value.len),
 							  expected_value(r->column, expected, type));
-	if (type != UNKNOWNOID && wt_default_encoding(type, false) == WT_ENC_BINARY)
+	if (type != UNKNOWNOID && wt_encoding_default(type, false) == WT_ENC_BINARY)
 	{
 		WtColumn	plain = wt_cell_argument_plain_column(type);
 		Datum		have;
@@ -181,7 +181,7 @@ append_json(WtCall *c, JsonbContainer *object)
 			continue;
 		initStringInfo(&addition);
 		initStringInfo(&out);
-		(void) wt_json_text(&v, &addition);
+		(void) wt_map_json_text(&v, &addition);
 		wt_write_functions_append(c, &cell, wt_bytes_of(&addition), &out);
 	}
 }
@@ -391,8 +391,8 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	op = parse_op(wt_cell_argument_text(fcinfo, 3, "op"));
 	if (op != OP_NULL && op != OP_NOT_NULL)
-		wt_need_arg(fcinfo, 4, "expected");
-	wt_need_arg(fcinfo, 5, "mutations");
+		wt_call_need_arg(fcinfo, 4, "expected");
+	wt_call_need_arg(fcinfo, 5, "mutations");
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_SELECT, &cell);
 	lists[0] = PG_GETARG_JSONB_P(5);

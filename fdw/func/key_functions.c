@@ -40,7 +40,7 @@ table_for_keys(Oid relid)
 {
 	WtTable    *t = wt_table(relid);
 
-	if (!wt_keys_visible(t))
+	if (!wt_rowkey_is_visible(t))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
 	return t;
 }
@@ -78,9 +78,9 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 				 errmsg("the key must not be null")));
 	initStringInfo(&key);
 	if (n == 1 && !nulls[0])
-		wt_key_from_arg(t, args[0], types[0], false, NULL, &key);
+		wt_key_argument_encode(t, args[0], types[0], false, NULL, &key);
 	else
-		wt_key_from_args(t, n, args, types, nulls, false, NULL, &key);
+		wt_key_argument_encode_parts(t, n, args, types, nulls, false, NULL, &key);
 	PG_RETURN_BYTEA_P(bytea_of(&key));
 }
 
@@ -143,7 +143,7 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 	bool	   *nulls = palloc(t->nkeys * sizeof(bool));
 	JsonbParseState *state = NULL;
 	JsonbValue *result;
-	const char *why = wt_key_decode_soft(t, key, NULL, values, nulls);
+	const char *why = wt_rowkey_decode_soft(t, key, NULL, values, nulls);
 
 	if (why)
 		ereport(ERROR,
@@ -175,7 +175,7 @@ wt_sql_prefix_end(PG_FUNCTION_ARGS)
 	StringInfoData end;
 
 	initStringInfo(&end);
-	if (!wt_prefix_end((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), &end))
+	if (!wt_rowkey_prefix_end((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), &end))
 		PG_RETURN_NULL();
 	PG_RETURN_BYTEA_P(bytea_of(&end));
 }
@@ -254,7 +254,7 @@ wt_sql_salt(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the number of buckets must be between 1 and 256")));
-	PG_RETURN_INT32(wt_salt((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), buckets));
+	PG_RETURN_INT32(wt_rowkey_salt((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), buckets));
 }
 
 static void

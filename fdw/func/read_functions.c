@@ -41,14 +41,14 @@
 #include "fdw/xact/engine_scan.h"
 
 /* A scan of all families of the row; fams in the order of the result's family indexes. */
-static WtScan *
+static WtEngineScan *
 open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 until)
 {
 	wide_scan_family sf[WT_MAX_FAMILIES];
 	wide_scan_spec spec = {0};
 	StringInfoData buf;
 	wide_range	range;
-	int64		as_of = wt_as_of_us();
+	int64		as_of = wt_clock_as_of();
 
 	memset(sf, 0, sizeof(sf[0]) * n);
 	for (int i = 0; i < n; i++)
@@ -60,7 +60,7 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 	if (as_of != PG_INT64_MAX)
 		until = Min(until, as_of + 1);
 	initStringInfo(&buf);
-	range = wt_row_range(c->key, &buf);
+	range = wt_cell_read_row_range(c->key, &buf);
 	spec.families = sf;
 	spec.nfamilies = n;
 	spec.ranges = &range;
@@ -70,7 +70,7 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 		spec.ts_min = since;
 		spec.ts_max = until;
 	}
-	return wt_scan_open(GetActiveSnapshot(), &spec);
+	return wt_engine_scan_open(GetActiveSnapshot(), &spec);
 }
 
 /* -------------------------------------------------------------------- get */
@@ -137,7 +137,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	wide_family *fams;
 	int			n,
 				open = -1;		/* family whose object is being built */
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 	wide_row	row;
 	JsonbParseState *ps = NULL;
 	JsonbValue *done;
@@ -145,11 +145,11 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	wt_call_rel(&c, fcinfo, "get()", 0);
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	wt_call_key(&c, fcinfo);
-	if (!wt_engine(c.t, false, &c.e))
+	if (!wt_engine_table(c.t, false, &c.e))
 		PG_RETURN_NULL();
-	fams = wt_families(&c.e, &n);
+	fams = wt_engine_table_families(&c.e, &n);
 	scan = open_row(&c, fams, n, 1, PG_INT64_MIN, PG_INT64_MAX);
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 	{
 		for (int i = 0; i < row.ncells; i++)
 		{
@@ -169,15 +169,15 @@ wt_sql_get(PG_FUNCTION_ARGS)
 				push_string(&ps, WJB_KEY, fams[open].name);
 				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 			}
-			push_string(&ps, WJB_KEY, wt_qualifier_argument(cell->qualifier));
-			col = mapping_column(c.t, wt_family_index(c.t, fams[open].name), cell->qualifier);
+			push_string(&ps, WJB_KEY, wt_bytes_text_qualifier_argument(cell->qualifier));
+			col = mapping_column(c.t, wt_lookup_family(c.t, fams[open].name), cell->qualifier);
 			if (col != NULL)
-				push_typed(&ps, col, wt_decode(col, c.t, c.key, cell->value.data, cell->value.len));
+				push_typed(&ps, col, wt_cell_value_decode(col, c.t, c.key, cell->value.data, cell->value.len));
 			else
-				push_string(&ps, WJB_VALUE, wt_bytes_show(cell->value));
+				push_string(&ps, WJB_VALUE, wt_bytes_text_show(cell->value));
 		}
 	}
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 	if (open < 0)
 		PG_RETURN_NULL();
 	wt_map_end(&ps);
@@ -202,13 +202,13 @@ static void
 cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 until)
 {
 	int			n;
-	wide_family *fams = wt_families(&c->e, &n);
-	WtScan	   *scan = open_row(c, fams, n, versions, since, until);
+	wide_family *fams = wt_engine_table_families(&c->e, &n);
+	WtEngineScan	   *scan = open_row(c, fams, n, versions, since, until);
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable cells", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	wide_row	row;
 
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 	{
 		MemoryContextReset(cxt);
 		for (int i = 0; i < row.ncells; i++)
@@ -219,7 +219,7 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 
 			CHECK_FOR_INTERRUPTS();
 			values[0] = CStringGetTextDatum(fams[cell->family].name);
-			values[1] = CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
+			values[1] = CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
 			values[2] = Int64GetDatum(cell->ts);
 			values[3] = bytea_of(cell->value);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -227,7 +227,7 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_cells);
@@ -241,7 +241,7 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 
 	wt_call_rel(&c, fcinfo, "cells()", 0);
 	wt_call_acl(&c, ACL_SELECT, NULL);
-	wt_need_arg(fcinfo, 2, "versions");
+	wt_call_need_arg(fcinfo, 2, "versions");
 	versions = PG_GETARG_INT32(2);
 	if (versions < 1)
 		ereport(ERROR,
@@ -253,7 +253,7 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 				 errmsg("since (" INT64_FORMAT ") must not be after until (" INT64_FORMAT ")", since, until)));
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
-	if (since < until && wt_engine(c.t, false, &c.e))
+	if (since < until && wt_engine_table(c.t, false, &c.e))
 		cells_into(&c, (ReturnSetInfo *) fcinfo->resultinfo, versions, since, until);
 	return (Datum) 0;
 }
@@ -328,10 +328,10 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 		CHECK_FOR_INTERRUPTS();
 		list.first = NULL;
 		list.last = &list.first;
-		st = wide_raw_row(wt_db(), fam->id, c->key, gather_raw, &list);
+		st = wide_raw_row(wt_store_db(), fam->id, c->key, gather_raw, &list);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
-		wt_check(st, "could not read");
+		wt_error_check(st, "could not read");
 	for (RawCell *r = list.first; r != NULL; r = r->next)
 	{
 		wide_raw_cell *cell = &r->cell;
@@ -342,7 +342,7 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 		CHECK_FOR_INTERRUPTS();
 		values[0] = CStringGetTextDatum(fam->name);
 		nulls[1] = whole;
-		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_qualifier_argument(cell->qualifier));
+		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
 		/* without a timestamp: everything written before it */
 		nulls[2] = cell->type != 0 && cell->ts == WIDE_TS_MAX;
 		values[2] = Int64GetDatum(cell->ts);
@@ -367,9 +367,9 @@ wt_sql_raw_cells(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c.relname);
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
-	if (!wt_engine(c.t, false, &c.e))
+	if (!wt_engine_table(c.t, false, &c.e))
 		return (Datum) 0;
-	fams = wt_families(&c.e, &n);
+	fams = wt_engine_table_families(&c.e, &n);
 	for (int i = 0; i < n; i++)
 		raw_into(&c, &fams[i], (ReturnSetInfo *) fcinfo->resultinfo);
 	return (Datum) 0;

@@ -44,7 +44,7 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	if (wt_store_exists())
-		db = wt_db();
+		db = wt_store_db();
 	if (db != NULL)
 		wide_statistics(db, &s);
 
@@ -115,7 +115,7 @@ each_family(family_fn fn, void *arg)
 
 	if (!wt_store_exists())
 		return;
-	db = wt_db();
+	db = wt_store_db();
 	fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	while (wide_table_next(db, &cursor, &t) == WIDE_OK)
 	{
@@ -198,7 +198,7 @@ put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 	/* everybody may call this */
 	if (!is_monitor() && !may_read(relid))
 		return;
-	if (wide_family_statistics(wt_db(), f->id, &info) != WIDE_OK)
+	if (wide_family_statistics(wt_store_db(), f->id, &info) != WIDE_OK)
 		return;					/* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
@@ -290,7 +290,7 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 {
 	ReturnSetInfo *rsinfo = arg;
 	FileList	list = {0};
-	wide_status st = wide_file_each(wt_db(), f->id, remember_file, &list);
+	wide_status st = wide_file_each(wt_store_db(), f->id, remember_file, &list);
 
 	for (int i = 0; i < list.n && st == WIDE_OK; i++)
 	{
@@ -331,7 +331,7 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 		free(list.files[i].max_row);
 	}
 	free(list.files);
-	wt_check(st, "could not list files");
+	wt_error_check(st, "could not list files");
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_files);
@@ -409,7 +409,7 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	c.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	c.jobs = jobs;
-	c.njobs = wide_jobs(wt_db(), jobs, lengthof(jobs));
+	c.njobs = wide_jobs(wt_store_db(), jobs, lengthof(jobs));
 	/* a flush is of all families together */
 	for (int i = 0; i < c.njobs; i++)
 		if (jobs[i].family == 0)
@@ -474,9 +474,9 @@ look_up_table(LockedTable *c, wide_table_id id)
 	if (c->t.id == id && id != 0)
 		return;
 	memset(c, 0, sizeof(*c));
-	c->known = id != 0 && wide_table_by_id(wt_db(), NULL, id, &c->t) == WIDE_OK;
+	c->known = id != 0 && wide_table_by_id(wt_store_db(), NULL, id, &c->t) == WIDE_OK;
 	c->t.id = id;
-	if (c->known && c->t.space == MyDatabaseId && wide_table_bindings(wt_db(), NULL, id, &object, 1) > 0)
+	if (c->known && c->t.space == MyDatabaseId && wide_table_bindings(wt_store_db(), NULL, id, &object, 1) > 0)
 	{
 		c->relid = object;
 		c->readable = may_read(object);
@@ -541,10 +541,10 @@ wt_sql_stat_locks(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_store_exists())
 		return (Datum) 0;
-	st = wide_row_locks_each(wt_db(), remember_lock, &list);
+	st = wide_row_locks_each(wt_store_db(), remember_lock, &list);
 	PG_TRY();
 	{
-		wt_check(st, "could not list row locks");
+		wt_error_check(st, "could not list row locks");
 		if (list.failed)
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 		for (int i = 0; i < list.n; i++)

@@ -188,7 +188,7 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is not a column", col),
 				 errhint("To increment several counters write the argument as '{...}'::jsonb.")));
-	wt_need_arg(fcinfo, 3, "delta");
+	wt_call_need_arg(fcinfo, 3, "delta");
 	delta = PG_GETARG_INT64(3);
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
@@ -211,7 +211,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	JsonbValue *done;
 
 	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
-	wt_need_arg(fcinfo, 2, "deltas");
+	wt_call_need_arg(fcinfo, 2, "deltas");
 	wt_call_key(&c, fcinfo);
 	n = wt_write_functions_parse_deltas(&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "deltas")->root,
 					 ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells, &deltas);
@@ -262,7 +262,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 	/* the result has to be a value of the column */
 	if (col != NULL)
 	{
-		Datum		value = wt_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
+		Datum		value = wt_cell_value_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
 
 		wt_cell_argument_check_domain(col, value);
 		if (col->typmod >= 0)
@@ -288,7 +288,7 @@ wt_sql_append(PG_FUNCTION_ARGS)
 
 	wt_call_rel(&c, fcinfo, "append()", CMD_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
-	wt_need_arg(fcinfo, 3, "value");
+	wt_call_need_arg(fcinfo, 3, "value");
 	value = PG_GETARG_VARLENA_PP(3);
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
@@ -317,9 +317,9 @@ wt_sql_put(PG_FUNCTION_ARGS)
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
-	wt_need_arg(fcinfo, 3, "value");
+	wt_call_need_arg(fcinfo, 3, "value");
 	if (!PG_ARGISNULL(4))
-		ts = wt_timestamp_arg(INT8OID, PG_GETARG_DATUM(4), NULL);
+		ts = wt_clock_from_datum(INT8OID, PG_GETARG_DATUM(4), NULL);
 	if (!PG_ARGISNULL(5))
 		ttl = wt_cell_argument_ttl(PG_GETARG_INTERVAL_P(5));
 	wt_call_key(&c, fcinfo);
@@ -356,7 +356,7 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 			continue;
 		}
 		if (above)
-			wt_read_cells(NULL, c->key, &cell.ref, 1);
+			wt_cell_read_newest(NULL, c->key, &cell.ref, 1);
 		initStringInfo(&value);
 		wt_cell_argument_json_value(cell.ref.column, &v, &value);
 		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO, above ? wt_cell_argument_floor(&cell.ref) : PG_INT64_MIN, 0, wt_bytes_of(&value));
@@ -370,7 +370,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 	WtCall		c;
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
-	wt_need_arg(fcinfo, 2, "cells");
+	wt_call_need_arg(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
 	wt_write_functions_put_json(&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "cells")->root, false);
 	if (c.wrote)
@@ -387,7 +387,7 @@ delete_ts(FunctionCallInfo fcinfo, int n)
 {
 	if (PG_ARGISNULL(n))
 		return WIDE_TS_MAX;
-	return wt_timestamp_arg(INT8OID, PG_GETARG_DATUM(n), NULL);
+	return wt_clock_from_datum(INT8OID, PG_GETARG_DATUM(n), NULL);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_row);
@@ -421,7 +421,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_UPDATE, NULL);
 	wt_call_engine(&c, true);
-	id = wt_family_by_name(c.t, &c.e, family);
+	id = wt_engine_table_family_by_name(c.t, &c.e, family);
 	if (id == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -429,7 +429,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	wt_row_lock(c.e.table, c.key, false);
 	wt_cell_argument_delete(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
 	/* the row is still there by cells of other families, or by younger ones */
-	if (wt_cell_argument_has_originals(&c) && wt_row_exists(c.t, &c.e, c.key))
+	if (wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(c.t, &c.e, c.key))
 		wt_cell_argument_put_originals(&c, true);
 	wt_cell_argument_note_delete(&c, id, NULL);
 	wt_cell_argument_check_not_null(&c);
@@ -447,7 +447,7 @@ PG_FUNCTION_INFO_V1(wt_sql_delete_family_version);
 Datum
 wt_sql_delete_family_version(PG_FUNCTION_ARGS)
 {
-	wt_need_arg(fcinfo, 3, "ts");
+	wt_call_need_arg(fcinfo, 3, "ts");
 	return delete_in_family(fcinfo, "delete_family_version()", WIDE_DELETE_FAMILY_VERSION, delete_ts(fcinfo, 3));
 }
 

@@ -26,7 +26,7 @@ extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes ad
  *
  * Puts are blind, deletes are not: all of them lock the row, here too.  Somebody
  * who reads the newest state under that lock sees a delete that is not published
- * yet by nothing at all; only the lock tells him (wt_locks_after).
+ * yet by nothing at all; only the lock tells him (wt_row_lock_newest_batch).
  */
 extern void wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above);
 

@@ -74,7 +74,7 @@ integer_of(const WtArg *arg)
 }
 
 int
-wt_count_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
+wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
 {
 	int64		limit = PG_INT32_MAX;
 
@@ -183,7 +183,7 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 }
 
 WtTimes
-wt_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi)
+wt_cell_version_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi)
 {
 	int64		from = PG_INT64_MIN,
 				to = PG_INT64_MAX;

@@ -161,7 +161,7 @@ split_key(WtKeyFilter *f, wide_bytes key)
 	f->at[0] = 0;
 	for (int part = 0; part < f->nparts; part++)
 	{
-		ssize_t		n = wt_key_part_length(wt_key_column(f->t, part), key.data + f->at[part], key.len - f->at[part]);
+		ssize_t		n = wt_rowkey_part_length(wt_key_column(f->t, part), key.data + f->at[part], key.len - f->at[part]);
 
 		if (n < 0)
 			return false;
@@ -282,7 +282,7 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 		else
 		{
 			resetStringInfo(&f->seek);
-			if (!wt_prefix_end(key.data + start, f->at[part + 1] - start, &f->seek))
+			if (!wt_rowkey_prefix_end(key.data + start, f->at[part + 1] - start, &f->seek))
 				continue;
 			/* the parts before it in front again */
 			enlargeStringInfo(&f->seek, (int) start);

@@ -73,7 +73,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 	if (test->kind == WT_COND_STARTS)
 		appendBinaryStringInfo(&prefix, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
 	else if (test->kind == WT_COND_LIKE)
-		whole = wt_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix);
+		whole = wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix);
 	else
 	{
 		char	   *p = regexp_fixed_prefix((text *) v, false, C_COLLATION_OID, &whole);
@@ -392,7 +392,7 @@ holds_backslash(const WtInterval *iv)
 }
 
 bool
-wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
+wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 				  WtInterval **out, int *n)
 {
 	WtInterval *list = NULL;

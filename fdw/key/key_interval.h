@@ -18,7 +18,7 @@ typedef struct WtIntervals
 } WtIntervals;
 
 /* What the tests leave of one part, by itself.  false: no restriction. */
-extern bool wt_part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
+extern bool wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
 							  WtInterval **out, int *n);
 
 /* The common part of two sorted lists of disjoint intervals. */

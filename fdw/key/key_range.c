@@ -240,7 +240,7 @@ part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 	WtIntervals *out = palloc0(sizeof(WtIntervals) * Max(1, t->nkeys));
 
 	for (int part = 0; part < t->nkeys; part++)
-		out[part].restricted = wt_part_intervals(t, tests, ntests, args, part, &out[part].iv, &out[part].n);
+		out[part].restricted = wt_key_interval_of_part(t, tests, ntests, args, part, &out[part].iv, &out[part].n);
 	for (int i = 0; i < ntests; i++)
 		if (tests[i].kind == WT_COND_NEVER && tests[i].clause == 0 && t->nkeys > 0)
 		{
@@ -439,7 +439,7 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 }
 
 void
-wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
+wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
 {
 	int			n;
 	KeyRange   *plain;
@@ -478,7 +478,7 @@ wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRang
 				continue;
 			}
 			/* a whole key is in one bucket only */
-			if (plain[i].point && wt_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) != b)
+			if (plain[i].point && wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) != b)
 				continue;
 			r->lo = join_bytes(s, plain[i].lo);
 			if (plain[i].hi.data != NULL)

@@ -32,6 +32,6 @@ typedef struct WtRanges
 } WtRanges;
 
 /* The clauses' key ranges.  Everything is allocated in CurrentMemoryContext. */
-extern void wt_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out);
+extern void wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out);
 
 #endif							/* WT_KEY_RANGE_H */

@@ -190,7 +190,7 @@ wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out)
 	if (fate != WT_VALUE_OK && fate != WT_VALUE_BEHIND)
 		return fate;
 	if (part < t->nkeys)
-		wt_key_encode_part(t, part, value, out);
+		wt_rowkey_encode_part(t, part, value, out);
 	else
 		appendBinaryStringInfo(out, VARDATA_ANY(DatumGetPointer(value)), VARSIZE_ANY_EXHDR(DatumGetPointer(value)));
 	return fate;
@@ -220,7 +220,7 @@ wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
 	size_t		n = b.len;
 	uint8	   *p;
 
-	/* as wt_prefix_end, but no larger than it has to be: there may be millions */
+	/* as wt_rowkey_prefix_end, but no larger than it has to be: there may be millions */
 	while (!raw && n > 0 && b.data[n - 1] == 0xFF)
 		n--;
 	if (!raw && n == 0)
@@ -250,7 +250,7 @@ wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 	out->point = true;
 	if (raw)
 		return;
-	/* as wt_prefix_end */
+	/* as wt_rowkey_prefix_end */
 	while (n > 0 && p[n - 1] == 0xFF)
 		n--;
 	if (n == 0)
@@ -265,7 +265,7 @@ wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 }
 
 bool
-wt_like_prefix(const char *pattern, int len, StringInfo out)
+wt_key_value_like_prefix(const char *pattern, int len, StringInfo out)
 {
 	for (int i = 0; i < len; i++)
 	{

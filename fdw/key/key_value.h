@@ -31,7 +31,7 @@ typedef struct WtInterval
 } WtInterval;
 
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
-extern bool wt_like_prefix(const char *pattern, int len, StringInfo out);
+extern bool wt_key_value_like_prefix(const char *pattern, int len, StringInfo out);
 
 /*
  * A point in time against local time.  Where clocks are set back or forward the

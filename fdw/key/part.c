@@ -48,5 +48,5 @@ wt_part_is_ordered(WtTable *t, int part)
 	if (part >= t->nkeys)
 		return part == WT_PART_QUALIFIER(t) && wt_part_column(t, part)->typid == BYTEAOID;
 	c = wt_key_column(t, part);
-	return c->enc == WT_ENC_REVERSE || wt_encoding_ordered(c);
+	return c->enc == WT_ENC_REVERSE || wt_encoding_is_ordered(c);
 }

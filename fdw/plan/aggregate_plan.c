@@ -219,13 +219,13 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 			return 0;
 		c = &p->t->columns[var->varattno - 1];
 		/* a digest's original is in a cell, not in the key */
-		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 || !wt_encoding_injective(c))
+		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 || !wt_encoding_is_injective(c))
 			return 0;
 		parts = bms_add_member(parts, c->part);
 		last = Max(last, c->part);
 	}
 	for (int part = 0; part < last; part++)
-		if (!bms_is_member(part, parts) && !wt_part_is_single(conds, part))
+		if (!bms_is_member(part, parts) && !wt_key_choice_part_is_single(conds, part))
 			return 0;
 	return last + 1;
 }
@@ -282,7 +282,7 @@ first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
 
 		if ((item->kind != WT_AGG_MIN && item->kind != WT_AGG_MAX) || item->aggref->aggfilter != NULL ||
 			p->parts == parts || item->column != wt_part_column(p->t, p->parts)->attno ||
-			!wt_part_sorts(p->t, p->parts, item->opfamily, item->aggref->inputcollid))
+			!wt_scan_path_part_sorts(p->t, p->parts, item->opfamily, item->aggref->inputcollid))
 			return false;
 		back = (item->kind == WT_AGG_MAX) != wt_part_is_descending(p->t, p->parts);
 		if (*directed && back != *reverse)
@@ -301,7 +301,7 @@ is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!wt_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL || rel->rtekind != RTE_RELATION ||
+	if (!wt_settings_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL || rel->rtekind != RTE_RELATION ||
 		IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) || root->parse->hasTargetSRFs ||
 		root->parse->groupingSets != NIL)
 		return false;
@@ -324,7 +324,7 @@ row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 	ListCell   *lc;
 
 	path.fdw_private = list_make2(makeInteger(p->reverse), makeInteger(p->parts > 0));
-	*scan = wtGetForeignPlan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo, NULL);
+	*scan = wt_scan_plan_get_plan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo, NULL);
 	foreach(lc, (*scan)->scan.plan.qual)
 	{
 		Bitmapset  *attrs = NULL;
@@ -396,7 +396,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output, Group
 	ListCell   *lc;
 	int			i = 0;
 
-	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || !wt_plan_scan(root, base, &s))
+	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || !wt_scan_path_plain(root, base, &s))
 		return;
 	p->base = base;
 	p->t = s.t;
@@ -431,7 +431,7 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
 	ListCell   *lc;
 
 	if (root->parse->hasDistinctOn || root->parse->hasAggs || root->parse->groupClause != NIL ||
-		root->parse->hasWindowFuncs || target == NULL || !wt_plan_scan(root, base, &s))
+		root->parse->hasWindowFuncs || target == NULL || !wt_scan_path_plain(root, base, &s))
 		return;
 	p->base = base;
 	p->t = s.t;
@@ -446,7 +446,7 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
 }
 
 void
-wtGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
+wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 					   void *extra)
 {
 	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) || !is_simple_scan(root, input_rel))
@@ -548,7 +548,7 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 	foreach(lc, p->items)
 		items = lappend(items, item_list(lfirst(lc), scan_tlist, &exprs));
 	/* what the engine tests, for EXPLAIN */
-	filters = list_truncate(list_copy(scan->fdw_recheck_quals), wt_flag(scan->fdw_private, WtFlagFilters));
+	filters = list_truncate(list_copy(scan->fdw_recheck_quals), wt_plan_private_flag(scan->fdw_private, WtFlagFilters));
 	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters), PVC_RECURSE_PLACEHOLDERS);
 	scan_tlist = add_to_flat_tlist(scan_tlist, needed);
 	return make_foreignscan(tlist, p->having, 0, exprs,
@@ -559,10 +559,10 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 }
 
 ForeignScan *
-wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
+wt_aggregate_plan_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
 					List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	if (IS_UPPER_REL(rel))
 		return aggregate_plan(root, rel, best_path, tlist);
-	return wtGetForeignPlan(root, rel, relid, best_path, tlist, scan_clauses, outer_plan);
+	return wt_scan_plan_get_plan(root, rel, relid, best_path, tlist, scan_clauses, outer_plan);
 }

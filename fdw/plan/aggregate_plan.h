@@ -60,10 +60,10 @@ enum WtAggItem
 	WtAggItemCollation
 };
 
-extern void wtGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+extern void wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								   RelOptInfo *output_rel, void *extra);
 /* of a table or of an aggregate on one */
-extern ForeignScan *wtGetForeignAnyPlan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
+extern ForeignScan *wt_aggregate_plan_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
 										List *tlist, List *scan_clauses, Plan *outer_plan);
 
 static inline bool
@@ -73,7 +73,7 @@ wt_is_aggregate(const ForeignScanState *node)
 }
 
 static inline int
-wt_aggregate_shape(const ForeignScan *plan, int which)
+wt_aggregate_plan_shape(const ForeignScan *plan, int which)
 {
 	return list_nth_int((List *) list_nth(plan->fdw_private, WtAggShape), which);
 }

@@ -52,7 +52,7 @@ wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 		o->equality = true;
 		return true;
 	}
-	o->width = wt_encoded_length(c->typid, c->enc);
+	o->width = wt_encoding_length(c->typid, c->enc);
 	if (type_is_enum(c->typid))
 	{
 		o->equality = true;
@@ -86,7 +86,7 @@ wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 			if (binary)
 				o->kind = WIDE_KIND_SIGNED;
 			o->inverted = c->enc == WT_ENC_REVERSE;
-			return binary || o->inverted || wt_encoding_ordered(c);
+			return binary || o->inverted || wt_encoding_is_ordered(c);
 		case NUMERICOID:
 		case INETOID:
 			return c->enc == WT_ENC_ORDERED;
@@ -156,7 +156,7 @@ match_entry(Match *m, Node *map, Node *key)
 	if (len >= 2 && memcmp(VARDATA_ANY(name), "\\x", 2) == 0)
 		return NULL;
 	entry = wt_cell_clause_map_entry(c, VARDATA_ANY(name), len);
-	if (!wt_map_shows(m->t, c, (wide_bytes) {entry->qual, entry->qual_len}))
+	if (!wt_lookup_map_shows(m->t, c, (wide_bytes) {entry->qual, entry->qual_len}))
 		return NULL;
 	for (int a = 0; a < m->t->natts; a++)
 	{
@@ -206,7 +206,7 @@ is_value(Match *m, Node *node)
 static bool
 add_leaf(Match *m, const WtColumn *c, WtLeafOp op, Node *value, Oid type)
 {
-	WtFilterLeaf *leaf = palloc0(sizeof(WtFilterLeaf));
+	WtCellClauseLeaf *leaf = palloc0(sizeof(WtCellClauseLeaf));
 
 	leaf->attno = c->attno;
 	leaf->op = op;
@@ -317,7 +317,7 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 	p = VARDATA_ANY(v);
 	len = VARSIZE_ANY_EXHDR(v);
 	initStringInfo(&prefix);
-	whole = wt_like_prefix(p, len, &prefix);
+	whole = wt_key_value_like_prefix(p, len, &prefix);
 	if (!whole && prefix.len == 0)
 		return false;
 	if (!whole)
@@ -329,7 +329,7 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 		initStringInfo(&front);
 		while (i > 0 && p[i - 1] == '%')
 			i--;
-		if (!wt_like_prefix(p, i, &front))
+		if (!wt_key_value_like_prefix(p, i, &front))
 			m->exact = false;
 	}
 	start = cstring_to_text_with_len(prefix.data, prefix.len);
@@ -517,24 +517,24 @@ match_clause(Match *m, Node *clause)
 }
 
 List *
-wt_filters(RelOptInfo *rel, WtTable *t, List *rinfos)
+wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 {
 	List	   *filters = NIL;
 	ListCell   *lc;
 
 	/* in the layout 'cells' a row is one cell */
-	if (!wt_enable_pushdown || t->cells_layout)
+	if (!wt_settings_enable_pushdown || t->cells_layout)
 		return NIL;
 	foreach(lc, rinfos)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		Match		m = {.rel = rel, .t = t, .exact = true};
-		WtFilter   *filter;
+		WtCellClause   *filter;
 
 		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel) ||
 			!match_clause(&m, (Node *) rinfo->clause) || list_length(m.leaves) > MAX_LEAVES)
 			continue;
-		filter = palloc0(sizeof(WtFilter));
+		filter = palloc0(sizeof(WtCellClause));
 		filter->rinfo = rinfo;
 		filter->exact = m.exact;
 		filter->leaves = m.leaves;
@@ -555,7 +555,7 @@ plan_value(Node *value, Oid type, List **exprs, List **types)
 }
 
 List *
-wt_filters_plan(List *filters, List **exprs, List **types)
+wt_cell_clause_plan(List *filters, List **exprs, List **types)
 {
 	List	   *out = NIL;
 	ListCell   *lc;
@@ -563,12 +563,12 @@ wt_filters_plan(List *filters, List **exprs, List **types)
 
 	foreach(lc, filters)
 	{
-		WtFilter   *filter = lfirst(lc);
+		WtCellClause   *filter = lfirst(lc);
 		ListCell   *l;
 
 		foreach(l, filter->leaves)
 		{
-			WtFilterLeaf *leaf = lfirst(l);
+			WtCellClauseLeaf *leaf = lfirst(l);
 
 			out = lappend(out, list_make5_int(clause, leaf->attno, leaf->op,
 											  plan_value(leaf->value, leaf->type, exprs, types),

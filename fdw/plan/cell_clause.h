@@ -11,22 +11,22 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/table/types.h"
 
-typedef struct WtFilterLeaf
+typedef struct WtCellClauseLeaf
 {
 	AttrNumber	attno;
 	WtLeafOp	op;
 	Node	   *key;			/* a map's entry: its name, a Const; else NULL */
 	Node	   *value;			/* an expression without variables */
 	Oid			type;			/* its type (of an array: the element's) */
-} WtFilterLeaf;
+} WtCellClauseLeaf;
 
 /* One clause that the engine can test: an OR of leaves. */
-typedef struct WtFilter
+typedef struct WtCellClause
 {
 	RestrictInfo *rinfo;
 	List	   *leaves;
 	bool		exact;			/* no row that passes fails the clause: need not be tested again */
-} WtFilter;
+} WtCellClause;
 
 /* How the bytes of a column compare. */
 typedef struct WtCellOrder
@@ -39,10 +39,10 @@ typedef struct WtCellOrder
 
 /* false: the bytes do not tell how values compare */
 
-/* The clauses (RestrictInfos) among these that the engine can test: a list of WtFilter. */
-extern List *wt_filters(RelOptInfo *rel, WtTable *t, List *rinfos);
+/* The clauses (RestrictInfos) among these that the engine can test: a list of WtCellClause. */
+extern List *wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos);
 /* What the plan keeps of them (WtPrivatePredicates); their values are appended to exprs and types. */
-extern List *wt_filters_plan(List *filters, List **exprs, List **types);
+extern List *wt_cell_clause_plan(List *filters, List **exprs, List **types);
 
 extern bool wt_cell_clause_order(const WtColumn *c, WtCellOrder *o);
 /* An entry of a map as a column of type text, with its whole qualifier. */

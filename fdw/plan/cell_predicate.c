@@ -2,10 +2,10 @@
  * cell_predicate.c
  *		WHERE clauses -> conditions on cells that the engine tests.
  *
- * In the planner a clause is recognised (wt_filters) when it says of columns
+ * In the planner a clause is recognised (wt_cell_clause_find) when it says of columns
  * that show a cell: a comparison with a value, a list, a beginning, NULL or
  * not, or an OR of such.  When a scan begins and the values are known, each
- * becomes one of the engine's predicates on bytes (wt_predicates).
+ * becomes one of the engine's predicates on bytes (wt_cell_predicate_make).
  *
  * Invariant: the engine leaves a row out only if the clause is not true of it,
  * and hands one out without "unsure" only if the clause is true (but for
@@ -84,7 +84,7 @@ adapt_integer(const WtColumn *c, Oid type, Datum *value)
 
 	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
 	{
-		int			width = wt_encoded_length(c->typid, c->enc);
+		int			width = wt_encoding_length(c->typid, c->enc);
 
 		lo = 0;
 		if (width < 8)
@@ -172,7 +172,7 @@ typedef enum Outcome
 typedef struct Build
 {
 	WtTable    *t;
-	WtEngine   *e;
+	WtEngineTable   *e;
 	WtPredicates *out;
 	int			cap;
 	int			clause;
@@ -254,7 +254,7 @@ entry_bytes(Datum value, wide_bytes *out)
 
 	out[0] = shown;
 	initStringInfo(&s);
-	wt_bytes_unshow((const char *) shown.data, shown.len, &s);
+	wt_bytes_text_unshow((const char *) shown.data, shown.len, &s);
 	out[1] = wt_bytes_of(&s);
 	return wt_bytes_cmp(out[0], out[1]) == 0 ? 1 : 2;
 }
@@ -432,7 +432,7 @@ pattern_predicate(Build *b, const WtColumn *c, wide_bytes pattern)
 	StringInfoData prefix;
 
 	initStringInfo(&prefix);
-	(void) wt_like_prefix((const char *) pattern.data, (int) pattern.len, &prefix);
+	(void) wt_key_value_like_prefix((const char *) pattern.data, (int) pattern.len, &prefix);
 	return add_value(b, c, WIDE_OP_PREFIX, (wide_bytes) {(const uint8 *) prefix.data, (size_t) prefix.len});
 }
 
@@ -491,7 +491,7 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 }
 
 void
-wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out)
+wt_cell_predicate_make(WtTable *t, WtEngineTable *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out)
 {
 	Build		b = {.t = t, .e = e, .out = out};
 
@@ -580,20 +580,20 @@ share_since(wide_family_id family, int64 since)
 {
 	FileSizes	sizes = {.since = since};
 
-	wt_check(wide_file_each(wt_db(), family, add_file, &sizes), "could not list files");
+	wt_error_check(wide_file_each(wt_store_db(), family, add_file, &sizes), "could not list files");
 	return sizes.all == 0 ? 1 : 1 - (double) sizes.older / sizes.all;
 }
 
 double
-wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters)
+wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, List *filters)
 {
 	double		share = 1;
 	ListCell   *lc;
 
 	foreach(lc, filters)
 	{
-		WtFilter   *filter = lfirst(lc);
-		WtFilterLeaf *leaf = linitial(filter->leaves);
+		WtCellClause   *filter = lfirst(lc);
+		WtCellClauseLeaf *leaf = linitial(filter->leaves);
 		WtLeaf		one = {.attno = leaf->attno,.op = leaf->op,.key = -1};
 		WtArg		arg = {.type = leaf->type};
 		WtPredicates p;
@@ -609,7 +609,7 @@ wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters)
 		arg.known = true;
 		arg.isnull = ((Const *) value)->constisnull;
 		arg.value = ((Const *) value)->constvalue;
-		wt_predicates(t, e, &one, 1, &arg, &p);
+		wt_cell_predicate_make(t, e, &one, 1, &arg, &p);
 		cell = latest_since(&p, &since);
 		if (p.never)
 			share = 0;
@@ -646,7 +646,7 @@ entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wi
 }
 
 void
-wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec)
+wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, WtRowReader *r, wide_scan_spec *spec)
 {
 	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
 	int64		since = PG_INT64_MIN;
@@ -666,7 +666,7 @@ wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader
 }
 
 void
-wt_predicates_print(const WtPredicates *p, StringInfo out)
+wt_cell_predicate_print(const WtPredicates *p, StringInfo out)
 {
 	resetStringInfo(out);
 	for (int i = 0; i < p->n; i++)

@@ -24,13 +24,13 @@ typedef struct WtPredicates
 } WtPredicates;
 
 /* The least such share that clauses which ask for a timestamp from some time on leave of their family, as far as their values are known. */
-extern double wt_filters_recent(PlannerInfo *root, WtTable *t, WtEngine *e, List *filters);
+extern double wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, List *filters);
 
 /* In CurrentMemoryContext. */
-extern void wt_predicates(WtTable *t, WtEngine *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out);
+extern void wt_cell_predicate_make(WtTable *t, WtEngineTable *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out);
 /* Give them to a scan; families that it does not read yet are added to it. */
-extern void wt_predicates_attach(const WtPredicates *p, WtTable *t, WtEngine *e, WtRowReader *r, wide_scan_spec *spec);
+extern void wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, WtRowReader *r, wide_scan_spec *spec);
 /* Bytes that are the same for predicates that are. */
-extern void wt_predicates_print(const WtPredicates *p, StringInfo out);
+extern void wt_cell_predicate_print(const WtPredicates *p, StringInfo out);
 
 #endif							/* WT_CELL_PREDICATE_H */

@@ -125,7 +125,7 @@ reset_cond(WtTable *t, WtCond *c)
  * of them need not be tested again.
  */
 int
-wt_conditions_choose(WtTable *t, List *conds)
+wt_key_choice_make(WtTable *t, List *conds)
 {
 	List	   *ors = NIL,
 			   *others = NIL;
@@ -187,7 +187,7 @@ new_flat(WtCond *c, WtCond *clause, int number, int arm)
 }
 
 List *
-wt_conditions_flat(List *conds, bool ranged)
+wt_key_choice_flat(List *conds, bool ranged)
 {
 	List	   *out = NIL;
 	int			number = 0;
@@ -221,7 +221,7 @@ wt_conditions_flat(List *conds, bool ranged)
 }
 
 bool
-wt_part_is_single(List *conds, int part)
+wt_key_choice_part_is_single(List *conds, int part)
 {
 	ListCell   *lc;
 

@@ -11,7 +11,7 @@
 #include "fdw/table/types.h"
 
 /* Sets used and exact; returns how many leading parts are bound to values. */
-extern int	wt_conditions_choose(WtTable *t, List *conds);
+extern int	wt_key_choice_make(WtTable *t, List *conds);
 
 /*
  * A condition as it goes into the list of tests: in the order in which they have
@@ -26,9 +26,9 @@ typedef struct WtFlat
 	int			arm;
 } WtFlat;
 
-extern List *wt_conditions_flat(List *conds, bool ranged);
+extern List *wt_key_choice_flat(List *conds, bool ranged);
 
 /* Is the part bound to one single value by a condition of the list? */
-extern bool wt_part_is_single(List *conds, int part);
+extern bool wt_key_choice_part_is_single(List *conds, int part);
 
 #endif							/* WT_KEY_CHOICE_H */

@@ -2,11 +2,11 @@
  * key_condition.c
  *		WHERE clauses -> ranges of row keys.
  *
- * In the planner a clause is recognised (wt_conditions) as a condition on one
+ * In the planner a clause is recognised (wt_key_condition_find) as a condition on one
  * part of the key: an operator of the type's btree family, a list, a prefix, a
  * row comparison.  At run time, with the values at hand, each part's
  * conditions become intervals of bytes, and the parts one after the other
- * become ranges of keys (wt_ranges): parts bound to values first, then one
+ * become ranges of keys (wt_key_range_make): parts bound to values first, then one
  * part with an interval.  The same code serves the planner's estimates.
  *
  * Which clause may be used is a question of byte order and of collation:
@@ -204,14 +204,14 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	*faithful = true;
 	if (kind == WT_COND_EQ)
 	{
-		if (part < m->t->nkeys && !wt_encoding_injective(c))
+		if (part < m->t->nkeys && !wt_encoding_is_injective(c))
 			return false;
 		if (wt_is_string(c->typid) && !pattern && !is_deterministic(collation))
 			return false;
 		*faithful = !is_digest(c);
 		return true;
 	}
-	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_part_intervals */
+	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_key_interval_of_part */
 	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
 		return false;
 	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
@@ -707,14 +707,14 @@ match_arms(Match *m, Node *clause)
  * something.  A condition without values (IS NOT NULL) restricts nothing.
  */
 List *
-wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
+wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 {
 	List	   *conds = NIL;
 	ListCell   *lc;
 	double		ways = 1;
 	Match		m = {root, rel, t, NULL};
 
-	if (!wt_enable_pushdown)
+	if (!wt_settings_enable_pushdown)
 		return NIL;
 	foreach(lc, rinfos)
 	{

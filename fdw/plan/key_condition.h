@@ -29,7 +29,7 @@ typedef struct WtCond
 	RestrictInfo *rinfo;
 } WtCond;
 
-extern List *wt_conditions(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
+extern List *wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 
 extern bool wt_key_condition_is_trivial(const WtCond *c);
 

@@ -9,7 +9,7 @@
 #include "fdw/key/key_test.h"
 
 WtTest *
-wt_plan_tests(List *fdw_private, int *n)
+wt_plan_private_tests(List *fdw_private, int *n)
 {
 	List	   *tests = list_nth(fdw_private, WtPrivateTests);
 	WtTest	   *out = palloc(sizeof(WtTest) * Max(1, list_length(tests)));
@@ -32,7 +32,7 @@ wt_plan_tests(List *fdw_private, int *n)
 }
 
 WtLeaf *
-wt_plan_leaves(List *fdw_private, int *n)
+wt_plan_private_leaves(List *fdw_private, int *n)
 {
 	List	   *leaves = list_nth(fdw_private, WtPrivatePredicates);
 	WtLeaf	   *out = palloc(sizeof(WtLeaf) * Max(1, list_length(leaves)));

@@ -39,7 +39,7 @@ typedef enum WtLock
 	WT_LOCK_NOWAIT
 } WtLock;
 
-#define wt_flag(priv, which) list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
+#define wt_plan_private_flag(priv, which) list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
 
 /* What one alternative of a clause says about a cell: of a column, or a map's entry. */
 typedef enum WtLeafOp
@@ -70,7 +70,7 @@ typedef struct WtLeaf
 	int			key;			/* a map's entry: args[key] is its name; else -1 */
 } WtLeaf;
 
-extern WtTest *wt_plan_tests(List *fdw_private, int *n);
-extern WtLeaf *wt_plan_leaves(List *fdw_private, int *n);
+extern WtTest *wt_plan_private_tests(List *fdw_private, int *n);
+extern WtLeaf *wt_plan_private_leaves(List *fdw_private, int *n);
 
 #endif							/* WT_PLAN_PRIVATE_H */

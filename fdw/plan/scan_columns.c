@@ -93,7 +93,7 @@ wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *re
 }
 
 int
-wt_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
+wt_scan_columns_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
 {
 	return wt_scan_columns_strict(rel, t, clauses, *wanted, wanted);
 }

@@ -70,7 +70,7 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 
 /* Is the order of this path key the order of the part's bytes? */
 bool
-wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
+wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 {
 	WtColumn   *c = wt_part_column(t, part);
 
@@ -111,12 +111,12 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 		bool		backward;
 		int			at;
 
-		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_part_is_single(conds, part))
+		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_key_choice_part_is_single(conds, part))
 			part++;
 		/* the versions of a cell by number, or by time from the newest, which is the same */
 		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part) ? WT_PART_TS(t) : part;
 		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
-			!wt_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+			!wt_scan_path_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 			break;
 		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, at);
 		if (part >= t->nkeys ? backward : directed && backward != *reverse)
@@ -160,16 +160,16 @@ scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool 
 		one = wt_expression_pathkey(root, (Expr *) makeVar(rel->relid, c->attno, type, typmod, collation, 0), opr, rel->relids);
 		if (one == NIL)
 		{
-			if (wt_part_is_single(conds, part))
+			if (wt_key_choice_part_is_single(conds, part))
 				continue;
 			break;
 		}
 		pk = linitial(one);
 		if (EC_MUST_BE_REDUNDANT(pk->pk_eclass))
 			continue;
-		if (!wt_part_sorts(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+		if (!wt_scan_path_part_sorts(t, part, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 		{
-			if (wt_part_is_single(conds, part))
+			if (wt_key_choice_part_is_single(conds, part))
 				continue;
 			break;
 		}
@@ -247,7 +247,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 	bool		reverse = false;
 	int			n;
 
-	if (!wt_enable_pushdown)
+	if (!wt_settings_enable_pushdown)
 		return;
 	n = match_pathkeys(root, rel, info->t, info->conds, &reverse);
 	if (n > 0)
@@ -330,7 +330,7 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
 
-		if (wt_conditions(root, rel, t, list_make1(rinfo)) != NIL)
+		if (wt_key_condition_find(root, rel, t, list_make1(rinfo)) != NIL)
 			outers = add_outer(outers, rel, rinfo->clause_relids);
 	}
 	/* parts of the key from different tables */
@@ -353,13 +353,13 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 		Relids		outer = lfirst(lc);
 		ParamPathInfo *ppi = get_baserel_parampathinfo(root, rel, outer);
 		List	   *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
-		List	   *conds = wt_conditions(root, rel, info->t, clauses);
+		List	   *conds = wt_key_condition_find(root, rel, info->t, clauses);
 		ListCell   *c;
 		bool		useful = false;
 		WtScanSize	size;
 		QualCost	qual;
 
-		(void) wt_conditions_choose(info->t, conds);
+		(void) wt_key_choice_make(info->t, conds);
 		foreach(c, conds)
 		{
 			WtCond	   *cond = lfirst(c);
@@ -376,7 +376,7 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 }
 
 void
-wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	WtRelInfo    *info = baserel->fdw_private;
 	WtScanSize	size = info->size;
@@ -388,7 +388,7 @@ wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 }
 
 bool
-wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
+wt_scan_path_plain(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
 {
 	WtRelInfo    *info = rel->fdw_private;
 	WtScanSize	size;
@@ -432,8 +432,8 @@ wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 }
 
 bool
-wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	/* the transaction's own writes are private to this process; see also executor_hooks.c, begin_parallel */
-	return wt_enable_parallel_scan && wt_batch(false) == NULL;
+	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL;
 }

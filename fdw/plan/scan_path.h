@@ -5,13 +5,14 @@
 #ifndef WT_SCAN_PATH_H
 #define WT_SCAN_PATH_H
 
+#include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 
 #include "fdw/plan/plan_private.h"
 #include "fdw/table/types.h"
 
 /* is the order of this operator family the order of the part's bytes? */
-extern bool wt_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation);
+extern bool wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation);
 
 /* A plain scan of one table, for plans that are made of it (aggregate_plan.c) */
 typedef struct WtScanPlan
@@ -30,11 +31,11 @@ typedef struct WtScanPlan
 } WtScanPlan;
 
 /* false: the scan locks its rows, and must be left as it is */
-extern bool wt_plan_scan(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out);
+extern bool wt_scan_path_plain(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out);
 
-extern void wtGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
+extern void wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 
-extern bool wtIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+extern bool wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /*
  * Rows are locked by the scan when they are to be changed, or asked for with

@@ -92,9 +92,9 @@ choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
 	ListCell   *lc;
 	bool		lookup = wt_scan_size_keys(t, conds) >= 0;
 
-	foreach(lc, wt_filters(rel, t, clauses))
+	foreach(lc, wt_cell_clause_find(rel, t, clauses))
 	{
-		WtFilter   *filter = lfirst(lc);
+		WtCellClause   *filter = lfirst(lc);
 
 		if (!lookup || !has_exec_param((Node *) filter->rinfo->clause, NULL))
 			out = lappend(out, filter);
@@ -114,11 +114,11 @@ may_recheck(PlannerInfo *root)
 }
 
 ForeignScan *
-wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
+wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 				 List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	WtRelInfo    *info = baserel->fdw_private;
-	List	   *conds = wt_conditions(root, baserel, info->t, scan_clauses);
+	List	   *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
 	List	   *chosen = NIL,
 			   *tests = NIL,
 			   *exprs = NIL,
@@ -138,7 +138,7 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 	WtLock		lock;
 	WtColumn   *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
 
-	(void) wt_conditions_choose(info->t, conds);
+	(void) wt_key_choice_make(info->t, conds);
 	/* a cell's number in its row counts all of them, also those that other conditions leave out */
 	if (number != NULL && !bms_is_member(number->attno, wt_scan_columns_wanted(baserel, info->t, get_actual_clauses(scan_clauses))))
 		number = NULL;
@@ -152,7 +152,7 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 			answered = lappend(answered, c->rinfo);
 		chosen = lappend(chosen, c);
 	}
-	foreach(lc, wt_conditions_flat(chosen, false))
+	foreach(lc, wt_key_choice_flat(chosen, false))
 	{
 		WtFlat	   *f = lfirst(lc);
 
@@ -163,11 +163,11 @@ wtGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath 
 	}
 	lock = wt_scan_path_lock_mode(root, baserel);
 	filters = choose_filters(baserel, info->t, conds, scan_clauses);
-	predicates = wt_filters_plan(filters, &exprs, &types);
+	predicates = wt_cell_clause_plan(filters, &exprs, &types);
 	/* a row that is locked has to pass again in its newest state */
 	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
 	foreach(lc, filters)
-		recheck = lappend(recheck, ((WtFilter *) lfirst(lc))->rinfo->clause);
+		recheck = lappend(recheck, ((WtCellClause *) lfirst(lc))->rinfo->clause);
 	foreach(lc, scan_clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);

@@ -128,7 +128,7 @@ wt_scan_size_keys(WtTable *t, List *conds)
 static void
 plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args, List **unknown)
 {
-	List	   *flat = wt_conditions_flat(conds, true);
+	List	   *flat = wt_key_choice_flat(conds, true);
 	int			n = 0;
 	ListCell   *lc;
 
@@ -193,7 +193,7 @@ estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks
 			{
 				wide_estimate est = {0};
 
-				wt_check(wide_estimate_range(wt_db(), info->e.all[f], &r->ranges[b][i], &est), "could not estimate");
+				wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &r->ranges[b][i], &est), "could not estimate");
 				most = info->t->cells_layout ? most + est.cells : Max(most, est.rows);
 				*blocks += est.blocks;
 			}
@@ -211,7 +211,7 @@ estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks
 static bool
 cell_is_single(WtTable *t, List *conds)
 {
-	return wt_part_is_single(conds, WT_PART_QUALIFIER(t));
+	return wt_key_choice_part_is_single(conds, WT_PART_QUALIFIER(t));
 }
 
 /* The clauses that are no conditions on the key. */
@@ -283,7 +283,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 			}
 	if (unknown == 0 || !info->exists || (unknown == 1 && part == 0 && ntests == 1 && part_has_statistics(root, rel, t, part)))
 		return false;
-	wt_check(wide_split_keys(wt_db(), info->e.all[0], SAMPLE_VALUES + 1, true, keep_sample, &keys), "could not sample");
+	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true, keep_sample, &keys), "could not sample");
 	foreach(lc, keys)
 	{
 		StringInfo	key = lfirst(lc);
@@ -292,7 +292,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 					in;
 		bool		usable = true;
 
-		if (wt_key_decode_soft(t, (wide_bytes) {(const uint8 *) key->data, key->len}, NULL, values, nulls) != NULL)
+		if (wt_rowkey_decode_soft(t, (wide_bytes) {(const uint8 *) key->data, key->len}, NULL, values, nulls) != NULL)
 			continue;
 		for (int i = 0; i < ntests; i++)
 			if (later[i])
@@ -305,7 +305,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 			}
 		if (!usable)
 			continue;
-		wt_ranges(t, tests, ntests, args, &ranges);
+		wt_key_range_make(t, tests, ntests, args, &ranges);
 		if (ranges.full)
 			continue;
 		estimate_ranges(info, &ranges, &some, &in);
@@ -374,8 +374,8 @@ wt_scan_size_exact_filters(List *filters)
 	ListCell   *lc;
 
 	foreach(lc, filters)
-		if (((WtFilter *) lfirst(lc))->exact)
-			out = lappend(out, ((WtFilter *) lfirst(lc))->rinfo);
+		if (((WtCellClause *) lfirst(lc))->exact)
+			out = lappend(out, ((WtCellClause *) lfirst(lc))->rinfo);
 	return out;
 }
 
@@ -398,7 +398,7 @@ estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds
 	{
 		WtColumn   *c = wt_key_column(info->t, part);
 
-		if (!wt_part_is_single(conds, part))
+		if (!wt_key_choice_part_is_single(conds, part))
 			columns = lappend(columns, makeVar(rel->relid, c->attno, c->domain ? c->domain : c->typid, c->typmod, c->collation, 0));
 	}
 	if (columns != NIL)
@@ -474,7 +474,7 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	}
 	else if (ntests > 0)
 	{
-		wt_ranges(info->t, tests, ntests, args, &ranges);
+		wt_key_range_make(info->t, tests, ntests, args, &ranges);
 		size->ranges = 0;
 		for (int b = 0; b < ranges.nbuckets; b++)
 			size->ranges += ranges.n[b];
@@ -496,7 +496,7 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 		if (info->t->cells_layout)
 			/* a row may have any number of cells, but one of a name */
 			keys = !cell_is_single(info->t, conds) ? info->tuples :
-				Max(1, keys * (wt_part_is_single(conds, WT_PART_FAMILY(info->t)) ? 1 : info->e.nall));
+				Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t)) ? 1 : info->e.nall));
 		size->scanned = Min(size->scanned, keys);
 		size->rows = Min(size->rows, keys);
 	}
@@ -544,17 +544,17 @@ prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 	ListCell   *lc,
 			   *l;
 
-	info->filters = wt_filters(rel, info->t, rel->baserestrictinfo);
+	info->filters = wt_cell_clause_find(rel, info->t, rel->baserestrictinfo);
 	cost_qual_eval(&info->filter_cost, wt_scan_size_exact_filters(info->filters), root);
-	info->recent = info->exists ? wt_filters_recent(root, info->t, &info->e, info->filters) : 1;
+	info->recent = info->exists ? wt_cell_predicate_recent_share(root, info->t, &info->e, info->filters) : 1;
 	foreach(lc, info->filters)
-		foreach(l, ((WtFilter *) lfirst(lc))->leaves)
-			families = bms_add_member(families, info->t->columns[((WtFilterLeaf *) lfirst(l))->attno - 1].family);
+		foreach(l, ((WtCellClause *) lfirst(lc))->leaves)
+			families = bms_add_member(families, info->t->columns[((WtCellClauseLeaf *) lfirst(l))->attno - 1].family);
 	info->filter_families = bms_num_members(families);
 }
 
 void
-wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	WtRelInfo    *info = palloc0(sizeof(WtRelInfo));
 	List	   *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
@@ -567,13 +567,13 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
-	info->exists = wt_engine(info->t, false, &info->e);
+	info->exists = wt_engine_table(info->t, false, &info->e);
 	for (int f = 0; info->exists && f < info->e.nall; f++)
 	{
 		wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 		wide_estimate est = {0};
 
-		wt_check(wide_estimate_range(wt_db(), info->e.all[f], &whole, &est), "could not estimate");
+		wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &whole, &est), "could not estimate");
 		rows = Max(rows, est.rows);
 		info->tuples = info->t->cells_layout ? info->tuples + est.cells : rows;
 		info->blocks += est.blocks;
@@ -587,8 +587,8 @@ wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	wanted = wt_scan_columns_wanted(baserel, info->t, clauses);
 	strict = wt_scan_columns_strict(baserel, info->t, clauses, wanted, &wanted);
 	info->families = count_families(info, wanted, strict);
-	info->conds = wt_conditions(root, baserel, info->t, baserel->baserestrictinfo);
-	(void) wt_conditions_choose(info->t, info->conds);
+	info->conds = wt_key_condition_find(root, baserel, info->t, baserel->baserestrictinfo);
+	(void) wt_key_choice_make(info->t, info->conds);
 	prepare_filters(root, baserel, info);
 	wt_scan_size_estimate(root, baserel, info, info->conds, baserel->baserestrictinfo, &info->size);
 	baserel->rows = info->size.rows;

@@ -27,7 +27,7 @@ typedef struct WtScanSize
 typedef struct WtRelInfo
 {
 	WtTable    *t;
-	WtEngine	e;
+	WtEngineTable	e;
 	bool		exists;			/* in the engine */
 	double		tuples;
 	double		per_row;		/* of them for each row of the engine: more than one in the layout 'cells' */
@@ -52,7 +52,7 @@ typedef struct WtRelInfo
 #define WT_SEEK_COST 40
 #define WT_NEAR_SEEK 0.35
 
-extern void wtGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
+extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 
 /* How many keys at most, when all parts are bound; else -1. */
 extern double wt_scan_size_keys(WtTable *t, List *conds);

@@ -37,7 +37,7 @@ compare_refs(const void *a, const void *b)
 }
 
 wide_range
-wt_row_range(wide_bytes key, StringInfo buf)
+wt_cell_read_row_range(wide_bytes key, StringInfo buf)
 {
 	wide_range	r;
 
@@ -132,11 +132,11 @@ forget_cells(WtCellRef *refs, int nrefs)
 
 /* Distributes what the scan finds to the refs. */
 static void
-fill_from(CellRequest *q, WtScan *scan, bool values)
+fill_from(CellRequest *q, WtEngineScan *scan, bool values)
 {
 	wide_row	row;
 
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
@@ -150,27 +150,27 @@ fill_from(CellRequest *q, WtScan *scan, bool values)
 }
 
 void
-wt_read_cells(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
+wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
 {
 	CellRequest q;
 	wide_range	range;
 	StringInfoData buf;
 	wide_scan_spec spec = {0};
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 
 	if (nrefs == 0)
 		return;
 	forget_cells(refs, nrefs);
 	make_request(&q, refs, nrefs);
 	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
+	range = wt_cell_read_row_range(key, &buf);
 	spec.families = q.fam;
 	spec.nfamilies = q.nfam;
 	spec.ranges = &range;
 	spec.nranges = 1;
-	scan = wt_scan_open(snapshot, &spec);
+	scan = wt_engine_scan_open(snapshot, &spec);
 	fill_from(&q, scan, true);
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 	pfree(buf.data);
 	pfree(q.ord);
 	pfree(q.quals);
@@ -184,7 +184,7 @@ struct WtFloorReader
 	int			nrefs;
 	CellRequest request;
 	StringInfoData range;
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 };
 
 static bool
@@ -225,16 +225,16 @@ make_floors(MemoryContext parent, const WtCellRef *refs, int nrefs)
 }
 
 void
-wt_floors_close(WtFloorReader *r)
+wt_cell_read_floors_close(WtFloorReader *r)
 {
 	if (r == NULL)
 		return;
-	wt_scan_close(r->scan);
+	wt_engine_scan_close(r->scan);
 	MemoryContextDelete(r->cxt);
 }
 
 void
-wt_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs, int nrefs)
+wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs, int nrefs)
 {
 	WtFloorReader *r = *reader;
 	wide_range	range;
@@ -244,21 +244,21 @@ wt_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCell
 	if (r != NULL && !same_refs(r, refs, nrefs))
 	{
 		*reader = NULL;
-		wt_floors_close(r);
+		wt_cell_read_floors_close(r);
 		r = NULL;
 	}
 	if (r == NULL)
 		r = *reader = make_floors(cxt, refs, nrefs);
 	forget_cells(r->refs, nrefs);
-	range = wt_row_range(key, &r->range);
+	range = wt_cell_read_row_range(key, &r->range);
 	if (r->scan == NULL)
 	{
 		wide_scan_spec spec = {.families = r->request.fam, .nfamilies = r->request.nfam, .ranges = &range, .nranges = 1};
 
-		r->scan = wt_scan_open(NULL, &spec);
+		r->scan = wt_engine_scan_open(NULL, &spec);
 	}
 	else
-		wt_scan_restart(r->scan, &range, 1);
+		wt_engine_scan_restart(r->scan, &range, 1);
 	fill_from(&r->request, r->scan, false);
 	for (int i = 0; i < nrefs; i++)
 	{
@@ -269,13 +269,13 @@ wt_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCell
 }
 
 bool
-wt_row_exists_again(WtScan **scan, WtEngine *e, wide_bytes key, StringInfo buf)
+wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e, wide_bytes key, StringInfo buf)
 {
-	wide_range	range = wt_row_range(key, buf);
+	wide_range	range = wt_cell_read_row_range(key, buf);
 	wide_row	row;
 
 	if (*scan != NULL)
-		wt_scan_restart(*scan, &range, 1);
+		wt_engine_scan_restart(*scan, &range, 1);
 	else
 	{
 		wide_scan_family fam[WT_MAX_FAMILIES];
@@ -287,34 +287,34 @@ wt_row_exists_again(WtScan **scan, WtEngine *e, wide_bytes key, StringInfo buf)
 			fam[i].id = e->all[i];
 			fam[i].want = WIDE_WANT_EXISTS;
 		}
-		*scan = wt_scan_open(NULL, &spec);
+		*scan = wt_engine_scan_open(NULL, &spec);
 	}
-	return wt_scan_next(*scan, &row);
+	return wt_engine_scan_next(*scan, &row);
 }
 
 /* All versions of a cell in the newest state; the bytes of the range live in buf. */
-static WtScan *
+static WtEngineScan *
 open_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo buf)
 {
 	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
-	wide_range	range = wt_row_range(key, buf);
+	wide_range	range = wt_cell_read_row_range(key, buf);
 	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &range, .nranges = 1};
 
-	return wt_scan_open(NULL, &spec);
+	return wt_engine_scan_open(NULL, &spec);
 }
 
 bool
-wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor)
+wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor)
 {
 	StringInfoData buf;
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 	wide_row	row;
 	bool		found = false;
 
 	*floor = PG_INT64_MIN;
 	initStringInfo(&buf);
 	scan = open_versions(family, key, qual, &buf);
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
 			if (row.cells[i].ts == ts)
@@ -322,36 +322,36 @@ wt_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 
 			else if (row.cells[i].ts < ts)
 				*floor = Max(*floor, row.cells[i].ts);
 		}
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 	pfree(buf.data);
 	return found;
 }
 
 bool
-wt_row_exists(WtTable *t, WtEngine *e, wide_bytes key)
+wt_cell_read_row_exists(WtTable *t, WtEngineTable *e, wide_bytes key)
 {
 	StringInfoData buf;
-	WtScan	   *scan = NULL;
+	WtEngineScan	   *scan = NULL;
 	bool		found;
 
 	initStringInfo(&buf);
-	found = wt_row_exists_again(&scan, e, key, &buf);
-	wt_scan_close(scan);
+	found = wt_cell_read_row_exists_again(&scan, e, key, &buf);
+	wt_engine_scan_close(scan);
 	pfree(buf.data);
 	return found;
 }
 
 bool
-wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts)
+wt_cell_read_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts)
 {
 	StringInfoData buf;
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 	wide_row	row;
 	bool		provisional = false;
 
 	initStringInfo(&buf);
 	scan = open_versions(family, key, qual, &buf);
-	while (wt_scan_next(scan, &row))
+	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
 			if (row.cells[i].provisional)
@@ -359,7 +359,7 @@ wt_cell_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringI
 			else
 				appendBinaryStringInfo(ts, (const char *) &row.cells[i].ts, sizeof(int64));
 		}
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 	pfree(buf.data);
 	return provisional;
 }

@@ -57,7 +57,7 @@ wt_map_end(JsonbParseState **ps)
 /* -------------------------------------------------------------- as stored */
 
 Datum
-wt_stored_map(Datum d, bool *isnull)
+wt_map_stored(Datum d, bool *isnull)
 {
 	Jsonb	   *jb = DatumGetJsonbP(d);
 	JsonbIterator *it = JsonbIteratorInit(&jb->root);
@@ -78,7 +78,7 @@ wt_stored_map(Datum d, bool *isnull)
 		if (tok != WJB_VALUE)
 			continue;
 		resetStringInfo(&text);
-		if (!wt_json_text(&v, &text))
+		if (!wt_map_json_text(&v, &text))
 			continue;
 		/* the parse state points to it */
 		v.type = jbvString;
@@ -160,11 +160,11 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 			continue;
 		}
 		resetStringInfo(&text);
-		(void) wt_json_text(&n.value, &text);
+		(void) wt_map_json_text(&n.value, &text);
 		if (c == 0)
 		{
 			resetStringInfo(&old_text);
-			(void) wt_json_text(&o.value, &old_text);
+			(void) wt_map_json_text(&o.value, &old_text);
 		}
 		if (c > 0 || !wt_bytes_equal(text.data, text.len, old_text.data, old_text.len) ||
 			(may_skip != NULL && !may_skip(arg, &n.key)))
@@ -178,7 +178,7 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 }
 
 bool
-wt_json_text(const JsonbValue *v, StringInfo out)
+wt_map_json_text(const JsonbValue *v, StringInfo out)
 {
 	switch (v->type)
 	{

@@ -15,7 +15,7 @@
 extern JsonbValue *wt_map_end(JsonbParseState **ps);
 
 /* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
-extern Datum wt_stored_map(Datum d, bool *isnull);
+extern Datum wt_map_stored(Datum d, bool *isnull);
 
 /* One entry that has to change; value NULL: it goes.  What it points to lives until the function returns. */
 typedef void (*WtMapChange) (void *arg, const JsonbValue *key, StringInfo value);
@@ -30,6 +30,6 @@ typedef bool (*WtMapSame) (void *arg, const JsonbValue *key);
 extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg);
 
 /* The text of a JSON value (of a string: its characters); false for JSON null. */
-extern bool wt_json_text(const JsonbValue *v, StringInfo out);
+extern bool wt_map_json_text(const JsonbValue *v, StringInfo out);
 
 #endif							/* WT_MAP_H */

@@ -31,7 +31,7 @@
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/row/map.h"
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/table/bytes_text.h"
@@ -90,7 +90,7 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 
 			target->att = a;
 			target->column = c;
-			target->width = wt_integer_width(c);
+			target->width = wt_reader_integer_width(c);
 			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) && c->enc == WT_ENC_TEXT;
 			if (c->role == WT_KEY)
 			{
@@ -155,7 +155,7 @@ read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf,
 		initStringInfo(&end);
 		quals = palloc0(sizeof(wide_bytes) * 2);
 		quals[0] = column_qual(map);
-		if (wt_prefix_end(map->qual, map->qual_len, &end))
+		if (wt_rowkey_prefix_end(map->qual, map->qual_len, &end))
 			quals[1] = wt_bytes_of(&end);
 		sf->want = WIDE_WANT_RANGE;
 		sf->quals = quals;
@@ -188,7 +188,7 @@ make_room(WtRowReader *r, int n)
 
 /* Layout rows: which families, and what of them. */
 static wide_scan_family *
-choose_families(WtRowReader *r, WtEngine *e, int strict_family)
+choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 {
 	WtTable    *t = r->t;
 	wide_scan_family *fams = make_room(r, t->nfamilies + e->nall);
@@ -244,18 +244,18 @@ family_name_cmp(const void *a, const void *b)
 
 /* Layout cells: all families and qualifiers that the conditions leave. */
 static wide_scan_family *
-choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const WtArg *args)
+choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, const WtArg *args)
 {
 	wide_scan_family *fams;
 	WtInterval *families,
 			   *quals;
 	int			nf,
 				nq;
-	bool		some_families = wt_part_intervals(r->t, tests, ntests, args, WT_PART_FAMILY(r->t), &families, &nf);
-	bool		some_quals = wt_part_intervals(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
+	bool		some_families = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_FAMILY(r->t), &families, &nf);
+	bool		some_quals = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
 	int			nall;
-	wide_family *all = wt_families(e, &nall);
-	int			versions = wt_count_limit(tests, ntests, args, WT_PART_VERSION(r->t));
+	wide_family *all = wt_engine_table_families(e, &nall);
+	int			versions = wt_cell_version_limit(tests, ntests, args, WT_PART_VERSION(r->t));
 	int			n = 0;
 
 	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
@@ -308,7 +308,7 @@ choose_cells(WtRowReader *r, WtEngine *e, const WtTest *tests, int ntests, const
 }
 
 WtRowReader *
-wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
+wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
 			const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
 {
 	WtRowReader *r = palloc0(sizeof(WtRowReader));
@@ -330,7 +330,7 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 	}
 	if (t->cells_layout)
 	{
-		WtTimes		times = wt_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
+		WtTimes		times = wt_cell_version_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
 
 		if (times != WT_TIMES_NONE)
 			fams = choose_cells(r, e, tests, ntests, args);
@@ -338,7 +338,7 @@ wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
 			fams = make_room(r, 0);
 		if (times != WT_TIMES_SOME)
 			spec->show_min = spec->show_max = 0;
-		spec->row_limit = (uint32_t) wt_count_limit(tests, ntests, args, WT_PART_NO(t));
+		spec->row_limit = (uint32_t) wt_cell_version_limit(tests, ntests, args, WT_PART_NO(t));
 	}
 	else
 		fams = choose_families(r, e, strict_family);
@@ -375,7 +375,7 @@ wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 }
 
 WtRowReader *
-wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec)
+wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family, wide_scan_spec *spec)
 {
 	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
 }
@@ -399,7 +399,7 @@ static void
 json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show) (wide_bytes))
 {
 	v->type = jbvString;
-	if (!wt_bytes_are_text(data, len))
+	if (!wt_bytes_text_is_valid(data, len))
 	{
 		v->val.string.val = show((wide_bytes) {data, len});
 		v->val.string.len = strlen(v->val.string.val);
@@ -418,20 +418,20 @@ add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 		const WtColumn *c = &r->t->columns[a];
 		JsonbValue	v;
 
-		if (!wt_map_shows(r->t, c, cell->qualifier))
+		if (!wt_lookup_map_shows(r->t, c, cell->qualifier))
 			continue;
 		if (r->maps[a] == NULL)
 			(void) pushJsonbValue(&r->maps[a], WJB_BEGIN_OBJECT, NULL);
 		json_string(&v, cell->qualifier.data + c->qual_len, cell->qualifier.len - c->qual_len, copy,
-					wt_qualifier_show);
+					wt_bytes_text_show_qualifier);
 		(void) pushJsonbValue(&r->maps[a], WJB_KEY, &v);
-		json_string(&v, cell->value.data, cell->value.len, copy, wt_bytes_show);
+		json_string(&v, cell->value.data, cell->value.len, copy, wt_bytes_text_show);
 		(void) pushJsonbValue(&r->maps[a], WJB_VALUE, &v);
 	}
 }
 
 WtWidth
-wt_integer_width(const WtColumn *c)
+wt_reader_integer_width(const WtColumn *c)
 {
 	WtWidth		w = {0, 0};
 	int			bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
@@ -507,10 +507,10 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else if (target->width.bytes > 0 && wt_read_integer(&target->width, cell->value, &integer))
-			values[target->att] = wt_integer_datum(target->column->typid, integer);
+		else if (target->width.bytes > 0 && wt_reader_read_integer(&target->width, cell->value, &integer))
+			values[target->att] = wt_reader_integer_datum(target->column->typid, integer);
 		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
-			values[target->att] = wt_decode(target->column, r->t, key, cell->value.data, cell->value.len);
+			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data, cell->value.len);
 		nulls[target->att] = false;
 	}
 }
@@ -567,7 +567,7 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 	WtTable    *t = r->t;
 
 	/* which keys are skipped must not depend on what is projected */
-	if (!wt_key_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
+	if (!wt_rowkey_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
 	{
 		r->bad_keys++;
 		return false;
@@ -587,16 +587,16 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 
 /* Layout rows: the next row, from all its parts. */
 static bool
-next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
 	WtTable    *t = r->t;
 	wide_row	row;
-	WtScan	   *from;
+	WtEngineScan	   *from;
 	bool		good;
 
 	do
 	{
-		if (!wt_source_next(s, &row, &from))
+		if (!wt_scan_set_next(s, &row, &from))
 			return false;
 		memset(nulls, true, sizeof(bool) * t->natts);
 		*max_seq = 0;
@@ -621,7 +621,7 @@ next_row(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_
 				break;
 			/* the engine does not look within a row */
 			CHECK_FOR_INTERRUPTS();
-			if (!wt_scan_next(from, &row))
+			if (!wt_engine_scan_next(from, &row))
 				break;
 		}
 	} while (!good);
@@ -648,7 +648,7 @@ wt_reader_qual(const WtRowReader *r, const wide_cell *cell)
 
 /* Layout cells: one SQL row for each version of each cell. */
 static bool
-next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
 	WtTable    *t = r->t;
 	const wide_cell *cell;
@@ -662,10 +662,10 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 			if (r->row_scan != NULL && r->row.more)
 			{
 				r->row_before += r->row.ncells;
-				if (!wt_scan_next(r->row_scan, &r->row))
+				if (!wt_engine_scan_next(r->row_scan, &r->row))
 					r->row_scan = NULL;
 			}
-			else if (!wt_source_next(s, &r->row, &r->row_scan))
+			else if (!wt_scan_set_next(s, &r->row, &r->row_scan))
 			{
 				r->row_scan = NULL;
 				return false;
@@ -680,7 +680,7 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 		r->next_cell = r->row.ncells;
 	}
 	cell = r->cell = &r->row.cells[r->next_cell++];
-	wt_scan_keep(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
+	wt_engine_scan_keep_row(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
 	r->at = r->row.key;
 	rf = &r->families[cell->family];
 	qual = wt_reader_qual(r, cell);
@@ -705,20 +705,20 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 				values[a] = CStringGetTextDatum(rf->name);
 				break;
 			case WT_CELL_QUALIFIER:
-				if (c->typid == BYTEAOID || wt_bytes_are_text(qual.data, qual.len))
+				if (c->typid == BYTEAOID || wt_bytes_text_is_valid(qual.data, qual.len))
 					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data, qual.len));
 				else
-					values[a] = CStringGetTextDatum(wt_qualifier_show(qual));
+					values[a] = CStringGetTextDatum(wt_bytes_text_show_qualifier(qual));
 				break;
 			case WT_CELL_TS:
 				values[a] = timestamp_datum(c, cell->ts);
 				break;
 			case WT_CELL_VALUE:
 				/* cells of all kinds are shown as text: those that are not text as a map shows them */
-				if (wt_is_text(c->typid) && !wt_bytes_are_text(cell->value.data, cell->value.len))
-					values[a] = CStringGetTextDatum(wt_bytes_show(cell->value));
+				if (wt_is_text(c->typid) && !wt_bytes_text_is_valid(cell->value.data, cell->value.len))
+					values[a] = CStringGetTextDatum(wt_bytes_text_show(cell->value));
 				else
-					values[a] = wt_decode(c, t, r->row.key, cell->value.data, cell->value.len);
+					values[a] = wt_cell_value_decode(c, t, r->row.key, cell->value.data, cell->value.len);
 				break;
 			case WT_CELL_VERSION:
 				values[a] = Int32GetDatum(cell->version + 1);
@@ -734,7 +734,7 @@ next_cell(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max
 }
 
 bool
-wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq)
+wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
 	/* the row before may have been in memory that is reset */
 	r->room_left = 0;
@@ -746,9 +746,9 @@ wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t
 }
 
 bool
-wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *max_seq)
+wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls, uint64_t *max_seq)
 {
-	WtSource		s = {.n = 1, .scans = &scan};
+	WtScanSet		s = {.n = 1, .scans = &scan};
 	uint64_t	seq;
 
 	return wt_reader_next(r, &s, values, nulls, max_seq ? max_seq : &seq);

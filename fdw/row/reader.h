@@ -13,11 +13,11 @@
 #include "engine/wide.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/key/key_test.h"
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-/* How a cell's bytes become an integer without wt_decode */
+/* How a cell's bytes become an integer without wt_cell_value_decode */
 typedef struct WtWidth
 {
 	int			bytes;			/* 0: they do not */
@@ -81,15 +81,15 @@ struct WtRowReader
 	wide_row	row;
 	int			next_cell;
 	int64		row_before;		/* cells of the row before this part */
-	WtScan	   *row_scan;		/* NULL: none */
+	WtEngineScan	   *row_scan;		/* NULL: none */
 	const wide_cell *cell;		/* last returned */
 };
 
 /* columns: which attributes are wanted (bool per attno - 1; NULL all). Decides families, qualifiers, existence. strict_family: rows are known to exist when this family (index) gives a cell; -1. */
-extern WtRowReader *wt_row_reader(WtTable *t, WtEngine *e, const bool *columns, int strict_family, wide_scan_spec *spec);
+extern WtRowReader *wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family, wide_scan_spec *spec);
 
 /* Layout cells: the tests and their arguments decide what is read; else none. */
-extern WtRowReader *wt_reader_make(WtTable *t, WtEngine *e, const bool *columns, int strict_family,
+extern WtRowReader *wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
 								   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec);
 
 /* The entry of a family in the specification, which is made when there is none. */
@@ -98,16 +98,16 @@ extern int	wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id
 extern int	wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
 
 /* Assembles the next SQL row from the scan (several wide_row parts if need be); false at the end. Datums live in CurrentMemoryContext or the scan's memory. */
-extern bool wt_row_next(WtRowReader *r, WtScan *scan, Datum *values, bool *nulls, uint64_t *max_seq);
-/* As wt_row_next, from several engine scans. */
-extern bool wt_reader_next(WtRowReader *r, WtSource *s, Datum *values, bool *nulls, uint64_t *max_seq);
+extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls, uint64_t *max_seq);
+/* As wt_reader_next_of_scan, from several engine scans. */
+extern bool wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq);
 
 extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);
 
-extern WtWidth wt_integer_width(const WtColumn *c);
+extern WtWidth wt_reader_integer_width(const WtColumn *c);
 
 static inline bool
-wt_read_integer(const WtWidth *w, wide_bytes value, int64 *out)
+wt_reader_read_integer(const WtWidth *w, wide_bytes value, int64 *out)
 {
 	if (value.len != (size_t) w->bytes)
 		return false;
@@ -138,7 +138,7 @@ wt_read_integer(const WtWidth *w, wide_bytes value, int64 *out)
 }
 
 static inline Datum
-wt_integer_datum(Oid type, int64 v)
+wt_reader_integer_datum(Oid type, int64 v)
 {
 	switch (type)
 	{

@@ -210,7 +210,7 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 	{
 		case WT_AGG_MIN:
 		case WT_AGG_MAX:
-			return item->by_integer ? wt_integer_datum(item->type, item->sum) : item->value;
+			return item->by_integer ? wt_reader_integer_datum(item->type, item->sum) : item->value;
 		case WT_AGG_SUM_INT8:
 		case WT_AGG_AVG_INT:
 			add_numeric(a, item, int64_to_numeric(item->sum));
@@ -288,7 +288,7 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs
 			item->kind = WT_AGG_COUNT;
 	}
 	if (column > 0 && (item->integer || item->by_integer))
-		item->width = wt_integer_width(&a->t->columns[item->column]);
+		item->width = wt_reader_integer_width(&a->t->columns[item->column]);
 	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))
 		a->plain = false;
 	else if (column > 0)

@@ -27,7 +27,7 @@
 #include "engine/wide.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/row/reader.h"
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 #include "fdw/scan/accumulator.h"
 #include "fdw/scan/aggregate_state.h"
 #include "fdw/scan/loose_filter.h"
@@ -56,12 +56,12 @@ key_length(WtTable *t)
 }
 
 void
-wt_aggregate_begin(ForeignScanState *node)
+wt_aggregate_scan_begin(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	WtAggState *a = palloc0(sizeof(WtAggState));
-	int			nargs = wt_aggregate_shape(plan, 0),
-				nquals = wt_aggregate_shape(plan, 1);
+	int			nargs = wt_aggregate_plan_shape(plan, 0),
+				nquals = wt_aggregate_plan_shape(plan, 1);
 	List	   *columns = list_nth(plan->fdw_private, WtAggColumns),
 			   *items = list_nth(plan->fdw_private, WtAggItems);
 	ListCell   *lc;
@@ -70,8 +70,8 @@ wt_aggregate_begin(ForeignScanState *node)
 	a->scan = wt_scan_begin(linitial_oid(list_nth(plan->fdw_private, WtAggRelid)), list_nth(plan->fdw_private, WtAggScan),
 							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
 	a->t = a->scan->t;
-	a->parts = wt_aggregate_shape(plan, 2);
-	a->one_row = wt_aggregate_shape(plan, 3) != 0;
+	a->parts = wt_aggregate_plan_shape(plan, 2);
+	a->one_row = wt_aggregate_plan_shape(plan, 3) != 0;
 	a->values = palloc0(sizeof(Datum) * Max(1, a->t->natts));
 	a->nulls = palloc0(sizeof(bool) * Max(1, a->t->natts));
 	a->need_part = palloc0(sizeof(bool) * a->t->nkeys);
@@ -107,7 +107,7 @@ wt_aggregate_begin(ForeignScanState *node)
 }
 
 void
-wt_aggregate_again(ForeignScanState *node)
+wt_aggregate_scan_again(ForeignScanState *node)
 {
 	WtAggState *a = node->fdw_state;
 
@@ -117,7 +117,7 @@ wt_aggregate_again(ForeignScanState *node)
 }
 
 void
-wt_aggregate_end(ForeignScanState *node)
+wt_aggregate_scan_end(ForeignScanState *node)
 {
 	WtAggState *a = node->fdw_state;
 
@@ -126,7 +126,7 @@ wt_aggregate_end(ForeignScanState *node)
 }
 
 WtScanState *
-wt_aggregate_scan(ForeignScanState *node, uint64 *rows, uint64 *removed)
+wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed)
 {
 	WtAggState *a = node->fdw_state;
 
@@ -188,7 +188,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 
 		if (item->kind == WT_AGG_COUNT)
 			item->n++;
-		else if (wt_read_integer(&item->width, cell->value, &v))
+		else if (wt_reader_read_integer(&item->width, cell->value, &v))
 			wt_accumulator_add_integer(a, item, v);
 		else
 		{
@@ -197,7 +197,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 				MemoryContext old = MemoryContextSwitchTo(a->scan->rowcxt);
 
 				a->row_used = true;
-				value = wt_decode(sink->column, a->t, a->key, cell->value.data, cell->value.len);
+				value = wt_cell_value_decode(sink->column, a->t, a->key, cell->value.data, cell->value.len);
 				MemoryContextSwitchTo(old);
 				decoded = true;
 			}
@@ -223,7 +223,7 @@ take_row_directly(WtAggState *a)
 	{
 		for (int i = 0; i < a->row.ncells; i++)
 			take_cell(a, &a->row.cells[i]);
-		if (!a->row.more || !wt_scan_next(a->from, &a->row))
+		if (!a->row.more || !wt_engine_scan_next(a->from, &a->row))
 			break;
 	}
 }
@@ -232,7 +232,7 @@ take_row_directly(WtAggState *a)
 static void
 pass_row(WtAggState *a)
 {
-	while (a->row.more && wt_scan_next(a->from, &a->row))
+	while (a->row.more && wt_engine_scan_next(a->from, &a->row))
 		;
 	a->row.more = false;
 }
@@ -243,7 +243,7 @@ key_fits(const WtAggState *a)
 {
 	if (a->key_length > 0 && a->row.key.len == a->key_length)
 		return true;
-	return wt_key_prefix_length(a->t, a->row.key, a->t->nkeys) == a->row.key.len;
+	return wt_rowkey_prefix_length(a->t, a->row.key, a->t->nkeys) == a->row.key.len;
 }
 
 static inline bool
@@ -257,7 +257,7 @@ next_row_directly(WtAggState *a)
 	a->row_used = false;
 	do
 	{
-		if (!wt_source_next(&a->scan->source, &a->row, &a->from))
+		if (!wt_scan_set_next(&a->scan->source, &a->row, &a->from))
 			return false;
 		/* nothing of the key is asked: it is enough that it is whole */
 		if (!a->any_part && !a->t->bad_key_skip && key_fits(a))
@@ -265,7 +265,7 @@ next_row_directly(WtAggState *a)
 		a->row_used = true;
 		old = MemoryContextSwitchTo(a->scan->rowcxt);
 		/* as the row reader: which keys are left out does not depend on what is asked */
-		good = wt_key_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part, a->part_values, a->part_nulls);
+		good = wt_rowkey_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part, a->part_values, a->part_nulls);
 		MemoryContextSwitchTo(old);
 		if (!good)
 		{
@@ -354,7 +354,7 @@ begin_group(WtAggState *a)
 		wt_accumulator_reset(&a->items[i]);
 	if (a->parts == 0)
 		return;
-	n = a->group.whole ? a->key.len : wt_key_prefix_length(a->t, a->key, a->parts);
+	n = a->group.whole ? a->key.len : wt_rowkey_prefix_length(a->t, a->key, a->parts);
 	resetStringInfo(&a->group.prefix);
 	appendBinaryStringInfo(&a->group.prefix, (const char *) a->key.data + salt, (int) (n - salt));
 	resetStringInfo(&a->group.seek);
@@ -431,7 +431,7 @@ aggregate_group(WtAggState *a)
 }
 
 TupleTableSlot *
-wt_aggregate_next(ForeignScanState *node)
+wt_aggregate_scan_next(ForeignScanState *node)
 {
 	WtAggState *a = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
@@ -458,7 +458,7 @@ wt_aggregate_next(ForeignScanState *node)
 	keys = palloc0(sizeof(Datum) * a->t->nkeys);
 	nokeys = palloc0(sizeof(bool) * a->t->nkeys);
 	if (a->parts > 0)
-		(void) wt_key_decode(a->t, a->key, a->group_part, keys, nokeys);
+		(void) wt_rowkey_decode(a->t, a->key, a->group_part, keys, nokeys);
 	MemoryContextSwitchTo(old);
 	if (begun)
 		aggregate_group(a);

@@ -10,12 +10,12 @@
 
 #include "fdw/scan/scan_state.h"
 
-extern void wt_aggregate_begin(ForeignScanState *node);
-extern TupleTableSlot *wt_aggregate_next(ForeignScanState *node);
-extern void wt_aggregate_again(ForeignScanState *node);
-extern void wt_aggregate_end(ForeignScanState *node);
+extern void wt_aggregate_scan_begin(ForeignScanState *node);
+extern TupleTableSlot *wt_aggregate_scan_next(ForeignScanState *node);
+extern void wt_aggregate_scan_again(ForeignScanState *node);
+extern void wt_aggregate_scan_end(ForeignScanState *node);
 
 /* The scan below, and how many rows it gave and how many of them the clauses left out. */
-extern WtScanState *wt_aggregate_scan(ForeignScanState *node, uint64 *rows, uint64 *removed);
+extern WtScanState *wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed);
 
 #endif							/* WT_AGGREGATE_SCAN_H */

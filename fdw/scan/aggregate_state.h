@@ -82,7 +82,7 @@ struct WtAggState
 	size_t		key_length;		/* of all keys, salt included; 0: it differs */
 	bool		row_used;		/* something was left in rowcxt */
 	wide_row	row;			/* direct: the present one */
-	WtScan	   *from;
+	WtEngineScan	   *from;
 	wide_bytes	key;			/* of the present row */
 	bool		pending;		/* the present row begins the next group */
 	bool		done;

@@ -47,9 +47,9 @@ typedef struct Sampler
 {
 	Relation	rel;
 	WtTable    *t;
-	WtEngine	e;
+	WtEngineTable	e;
 	WtRowReader *reader;
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 	wide_scan_spec spec;
 	Datum	   *values;
 	bool	   *nulls;
@@ -64,7 +64,7 @@ typedef struct Sampler
 
 /* Rows (layout cells: cells), bytes and the largest family; per_row: cells for each row of the engine. */
 static double
-table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest, double *per_row)
+table_size(WtTable *t, WtEngineTable *e, double *bytes, wide_family_id *largest, double *per_row)
 {
 	double		rows = 0,
 				engine_rows = 0,
@@ -78,7 +78,7 @@ table_size(WtTable *t, WtEngine *e, double *bytes, wide_family_id *largest, doub
 		wide_estimate est = {0};
 		double		n;
 
-		wt_check(wide_estimate_range(wt_db(), e->all[i], &whole, &est), "could not estimate");
+		wt_error_check(wide_estimate_range(wt_store_db(), e->all[i], &whole, &est), "could not estimate");
 		n = t->cells_layout ? est.cells : est.rows;
 		rows = t->cells_layout ? rows + n : Max(rows, n);
 		engine_rows = Max(engine_rows, est.rows);
@@ -104,7 +104,7 @@ next_tuple(Sampler *s)
 	wt_vacuum_delay();
 	MemoryContextReset(s->rowcxt);
 	old = MemoryContextSwitchTo(s->rowcxt);
-	if (wt_row_next(s->reader, s->scan, s->values, s->nulls, &seq))
+	if (wt_reader_next_of_scan(s->reader, s->scan, s->values, s->nulls, &seq))
 	{
 		MemoryContextSwitchTo(old);
 		tuple = heap_form_tuple(RelationGetDescr(s->rel), s->values, s->nulls);
@@ -193,7 +193,7 @@ sample_runs(Sampler *s)
 			range.hi.data = (const uint8 *) next->data;
 			range.hi.len = next->len;
 		}
-		wt_scan_restart(s->scan, &range, 1);
+		wt_engine_scan_restart(s->scan, &range, 1);
 		for (int i = 0; i < run * s->step && s->n < s->max; i++)
 		{
 			if ((tuple = next_tuple(s)) == NULL)
@@ -219,10 +219,10 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	*totalrows = 0;
 	*totaldeadrows = 0;
 	s.t = wt_table(RelationGetRelid(rel));
-	if (!wt_engine(s.t, false, &s.e) || s.e.nall == 0)
+	if (!wt_engine_table(s.t, false, &s.e) || s.e.nall == 0)
 		return 0;
 	total = table_size(s.t, &s.e, &bytes, &largest, &per_row);
-	s.reader = wt_row_reader(s.t, &s.e, NULL, -1, &s.spec);
+	s.reader = wt_reader_for_columns(s.t, &s.e, NULL, -1, &s.spec);
 	s.values = palloc(sizeof(Datum) * Max(1, s.t->natts));
 	s.nulls = palloc(sizeof(bool) * Max(1, s.t->natts));
 	s.rowcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable sample", ALLOCSET_DEFAULT_SIZES);
@@ -234,9 +234,9 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	{
 		/* the first run begins with the first row */
 		s.keys = list_make1(makeStringInfo());
-		wt_check(wide_split_keys(wt_db(), largest, targrows / RUN_ROWS + 1, false, keep_split, &s), "could not sample");
+		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / RUN_ROWS + 1, false, keep_split, &s), "could not sample");
 	}
-	s.scan = wt_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot() : GetTransactionSnapshot(), &s.spec);
+	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot() : GetTransactionSnapshot(), &s.spec);
 	if (list_length(s.keys) >= 10)
 	{
 		sample_runs(&s);
@@ -247,7 +247,7 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 		sample_all(&s);
 		*totalrows = s.seen;
 	}
-	wt_scan_close(s.scan);
+	wt_engine_scan_close(s.scan);
 	MemoryContextDelete(s.rowcxt);
 	ereport(elevel,
 			(errmsg("\"%s\": about %.0f rows, %d rows in sample", RelationGetRelationName(rel), *totalrows, s.n)));
@@ -255,15 +255,15 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 }
 
 bool
-wtAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages)
+wt_analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages)
 {
 	WtTable    *t = wt_table(RelationGetRelid(relation));
-	WtEngine	e;
+	WtEngineTable	e;
 	wide_family_id largest;
 	double		bytes = 0,
 				per_row;
 
-	if (wt_engine(t, false, &e))
+	if (wt_engine_table(t, false, &e))
 		(void) table_size(t, &e, &bytes, &largest, &per_row);
 	*func = acquire_sample_rows;
 	*totalpages = (BlockNumber) Min(bytes / BLCKSZ + 1, (double) MaxBlockNumber);

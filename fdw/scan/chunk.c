@@ -27,7 +27,7 @@ cut(const WtShared *shared, uint32 i)
  * is dealt out.
  */
 bool
-wt_parallel_next(WtScanState *st)
+wt_chunk_next(WtScanState *st)
 {
 	WtShared   *shared = st->shared;
 	const wide_range *all = st->ranges.ranges[0];

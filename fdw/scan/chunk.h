@@ -26,6 +26,6 @@ struct WtShared
 };
 
 /* Get a chunk with some of the ranges in it, which are in part then.  false: there is none left. */
-extern bool wt_parallel_next(WtScanState *st);
+extern bool wt_chunk_next(WtScanState *st);
 
 #endif							/* WT_CHUNK_H */

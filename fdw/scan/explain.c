@@ -223,14 +223,14 @@ show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
 	initStringInfo(&end);
 	if (test->kind == WT_COND_STARTS)
 		appendBinaryStringInfo(&prefix, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
-	else if (wt_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix))
+	else if (wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix))
 	{
 		add_end(lo, quote_literal_cstr(prefix.data));
 		add_end(hi, quote_literal_cstr(prefix.data));
 		return true;
 	}
-	if (prefix.len == 0 || !wt_prefix_end((uint8 *) prefix.data, prefix.len, &end) ||
-		!wt_bytes_are_text((uint8 *) end.data, end.len))
+	if (prefix.len == 0 || !wt_rowkey_prefix_end((uint8 *) prefix.data, prefix.len, &end) ||
+		!wt_bytes_text_is_valid((uint8 *) end.data, end.len))
 		return false;
 	add_end(lo, quote_literal_cstr(prefix.data));
 	add_end(hi, quote_literal_cstr(end.data));
@@ -351,7 +351,7 @@ times_text(Shown *s)
 static void
 show_times(Shown *s, ExplainState *es)
 {
-	int64		as_of = wt_as_of_us();
+	int64		as_of = wt_clock_as_of();
 	char	   *moment = as_of == PG_INT64_MAX ? NULL :
 		quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
 	char	   *text = conditions_text(s, WT_PART_TS(s->t), WT_PART_TS(s->t) + 1);
@@ -384,7 +384,7 @@ constant_ranges(Shown *s, List *types, WtRanges *out)
 		args[i].isnull = c->constisnull;
 		args[i].value = c->constvalue;
 	}
-	wt_ranges(s->t, s->tests, s->ntests, args, out);
+	wt_key_range_make(s->t, s->tests, s->ntests, args, out);
 }
 
 /*
@@ -507,7 +507,7 @@ static void
 append_qualifier(StringInfo out, const WtColumn *c)
 {
 	if (c->qual_len > 0)
-		appendStringInfoString(out, wt_qualifier_show((wide_bytes) {c->qual, c->qual_len}));
+		appendStringInfoString(out, wt_bytes_text_show_qualifier((wide_bytes) {c->qual, c->qual_len}));
 }
 
 static List *
@@ -550,14 +550,14 @@ show_columns(Shown *s, List *private, ExplainState *es)
 		columns = add_name(columns, name.data);
 	}
 	/* those that are tested without being delivered */
-	leaves = wt_plan_leaves(private, &nleaves);
+	leaves = wt_plan_private_leaves(private, &nleaves);
 	for (int i = 0; i < nleaves; i++)
 		families = add_name(families, t->families[t->columns[leaves[i].attno - 1].family].name);
 	if (families != NIL)
 		ExplainPropertyList("Families", families, es);
 	if (columns != NIL)
 		ExplainPropertyList("Columns", columns, es);
-	if (wt_flag(private, WtFlagStrictFamily) >= 0)
+	if (wt_plan_private_flag(private, WtFlagStrictFamily) >= 0)
 		return;
 	for (int f = 0; f < t->nfamilies; f++)
 		if (t->existence_projected ? families == NIL && f == 0
@@ -612,7 +612,7 @@ static void
 show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_flag(private, WtFlagFilters));
+	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_plan_private_flag(private, WtFlagFilters));
 
 	if (clauses == NIL)
 		return;
@@ -636,7 +636,7 @@ static List *
 shown_exprs(ForeignScan *plan)
 {
 	List	   *show = list_nth(plan->fdw_private, WtPrivateShow);
-	int			offset = (int) plan->scan.scanrelid - wt_flag(plan->fdw_private, WtFlagRelid);
+	int			offset = (int) plan->scan.scanrelid - wt_plan_private_flag(plan->fdw_private, WtFlagRelid);
 
 	/* behind those of the scan a direct UPDATE has others */
 	if (show == NIL)
@@ -679,9 +679,9 @@ add_text(List *list, Shown *s, Node *expr)
 static void
 show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 {
-	int			nargs = wt_aggregate_shape(plan, 0),
-				nquals = wt_aggregate_shape(plan, 1),
-				parts = wt_aggregate_shape(plan, 2);
+	int			nargs = wt_aggregate_plan_shape(plan, 0),
+				nquals = wt_aggregate_plan_shape(plan, 1),
+				parts = wt_aggregate_plan_shape(plan, 2);
 	List	   *aggregates = NIL,
 			   *groups = NIL,
 			   *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
@@ -705,7 +705,7 @@ show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 		ExplainPropertyList("Aggregates", aggregates, es);
 	if (parts > 0)
 		ExplainPropertyList("Group Key", groups, es);
-	if (wt_aggregate_shape(plan, 3))
+	if (wt_aggregate_plan_shape(plan, 3))
 		ExplainPropertyText("Loose Scan", "one row of each group", es);
 	if (quals != NIL)
 		ExplainPropertyText("Row Filter",
@@ -713,7 +713,7 @@ show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 }
 
 void
-wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
+wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	bool		aggregate = wt_is_aggregate(node);
@@ -728,16 +728,16 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
 
 	s.t = wt_table(relid);
-	s.exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_shape(plan, 0)) : shown_exprs(plan);
+	s.exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan, 0)) : shown_exprs(plan);
 	s.context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	if (aggregate)
 	{
 		show_relation(plan, relid, es);
 		show_aggregates(&s, plan, es);
 		if (scan != NULL)
-			scan = wt_aggregate_scan(node, &rows, &removed);
+			scan = wt_aggregate_scan_below(node, &rows, &removed);
 	}
-	s.tests = wt_plan_tests(private, &s.ntests);
+	s.tests = wt_plan_private_tests(private, &s.ntests);
 	for (int i = 0; i < s.ntests; i++)
 		s.nvalues = Max(s.nvalues, s.tests[i].first + s.tests[i].n);
 	s.constant = true;
@@ -755,7 +755,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}
 	filter = show_key(&s, list_nth(private, WtPrivateTypes), es);
-	if (wt_flag(private, WtFlagReverse))
+	if (wt_plan_private_flag(private, WtFlagReverse))
 		ExplainPropertyText("Scan Direction", "Backward", es);
 	show_columns(&s, private, es);
 	show_times(&s, es);
@@ -764,7 +764,7 @@ wtExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (es->analyze && aggregate)
 	{
 		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) rows, es);
-		if (wt_aggregate_shape(plan, 1) > 0)
+		if (wt_aggregate_plan_shape(plan, 1) > 0)
 			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) removed, es);
 	}
 	if (es->analyze)

@@ -8,6 +8,6 @@
 #include "foreign/fdwapi.h"
 #include "nodes/execnodes.h"
 
-extern void wtExplainForeignScan(ForeignScanState *node, struct ExplainState *es);
+extern void wt_explain_foreign_scan(ForeignScanState *node, struct ExplainState *es);
 
 #endif							/* WT_EXPLAIN_H */

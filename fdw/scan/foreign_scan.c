@@ -18,7 +18,7 @@
 #include "fdw/scan/scan_state.h"
 
 void
-wtBeginForeignScan(ForeignScanState *node, int eflags)
+wt_foreign_scan_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
@@ -26,7 +26,7 @@ wtBeginForeignScan(ForeignScanState *node, int eflags)
 		return;
 	if (wt_is_aggregate(node))
 	{
-		wt_aggregate_begin(node);
+		wt_aggregate_scan_begin(node);
 		return;
 	}
 	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
@@ -57,7 +57,7 @@ fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
 		}
 		ExecClearTuple(slot);
 		old = MemoryContextSwitchTo(st->rowcxt);
-		locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
+		locked = wt_scan_lock_row(st, slot->tts_values, slot->tts_isnull);
 		MemoryContextSwitchTo(old);
 		if (locked)
 			return true;
@@ -66,13 +66,13 @@ fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
 }
 
 TupleTableSlot *
-wtIterateForeignScan(ForeignScanState *node)
+wt_foreign_scan_iterate(ForeignScanState *node)
 {
 	WtScanState *st = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	if (wt_is_aggregate(node))
-		return wt_aggregate_next(node);
+		return wt_aggregate_scan_next(node);
 	ExecClearTuple(slot);
 	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
 		return ExecStoreVirtualTuple(slot);
@@ -80,19 +80,19 @@ wtIterateForeignScan(ForeignScanState *node)
 }
 
 void
-wtReScanForeignScan(ForeignScanState *node)
+wt_foreign_scan_rescan(ForeignScanState *node)
 {
 	if (node->fdw_state != NULL && wt_is_aggregate(node))
-		wt_aggregate_again(node);
+		wt_aggregate_scan_again(node);
 	else if (node->fdw_state != NULL)
 		wt_scan_again(node->fdw_state);
 }
 
 void
-wtEndForeignScan(ForeignScanState *node)
+wt_foreign_scan_end(ForeignScanState *node)
 {
 	if (node->fdw_state != NULL && wt_is_aggregate(node))
-		wt_aggregate_end(node);
+		wt_aggregate_scan_end(node);
 	else if (node->fdw_state != NULL)
 		wt_scan_end(node->fdw_state);
 }
@@ -102,7 +102,7 @@ wtEndForeignScan(ForeignScanState *node)
  * which are the clauses that the key ranges and the engine answered.
  */
 bool
-wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot)
+wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot)
 {
 	return true;
 }

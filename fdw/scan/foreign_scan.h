@@ -8,10 +8,10 @@
 #include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 
-extern void wtBeginForeignScan(ForeignScanState *node, int eflags);
-extern TupleTableSlot *wtIterateForeignScan(ForeignScanState *node);
-extern void wtReScanForeignScan(ForeignScanState *node);
-extern void wtEndForeignScan(ForeignScanState *node);
-extern bool wtRecheckForeignScan(ForeignScanState *node, TupleTableSlot *slot);
+extern void wt_foreign_scan_begin(ForeignScanState *node, int eflags);
+extern TupleTableSlot *wt_foreign_scan_iterate(ForeignScanState *node);
+extern void wt_foreign_scan_rescan(ForeignScanState *node);
+extern void wt_foreign_scan_end(ForeignScanState *node);
+extern bool wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot);
 
 #endif							/* WT_FOREIGN_SCAN_H */

@@ -85,7 +85,7 @@ cells_in(wide_family_id family, const wide_range *range)
 {
 	wide_estimate est = {0};
 
-	wt_check(wide_estimate_range(wt_db(), family, range, &est), "could not estimate");
+	wt_error_check(wide_estimate_range(wt_store_db(), family, range, &est), "could not estimate");
 	return est.cells;
 }
 
@@ -149,7 +149,7 @@ find_cuts(WtScanState *st, int processes, Cuts *c)
 	want = (int) Max(processes, Min(within / CHUNK_CELLS, (double) processes * CHUNKS_PER_PROCESS));
 	c->cap = MAX_PARTS;
 	c->keys = palloc(sizeof(wide_bytes) * c->cap);
-	wt_check(wide_split_keys(wt_db(), family, (int) Min(MAX_PARTS, ceil(want * Max(1, all) / Max(1, Min(within, all)))),
+	wt_error_check(wide_split_keys(wt_store_db(), family, (int) Min(MAX_PARTS, ceil(want * Max(1, all) / Max(1, Min(within, all)))),
 							 true, keep_cut, c), "could not divide the table");
 	if (c->n < want)
 		return;
@@ -160,7 +160,7 @@ find_cuts(WtScanState *st, int processes, Cuts *c)
 }
 
 Size
-wtEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
+wt_parallel_estimate_dsm(ForeignScanState *node, ParallelContext *pcxt)
 {
 	WtScanState *st = node->fdw_state;
 	MemoryContext cxt = AllocSetContextCreate(st->cxt, "widetable parallel scan", ALLOCSET_DEFAULT_SIZES);
@@ -179,7 +179,7 @@ wtEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
 }
 
 void
-wtInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	WtScanState *st = node->fdw_state;
 	WtShared   *shared = coordinate;
@@ -205,7 +205,7 @@ wtInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *
 
 /* The same cuts again: they are good for any parameters. */
 void
-wtReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+wt_parallel_reinitialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	WtShared   *shared = coordinate;
 
@@ -214,7 +214,7 @@ wtReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void
 }
 
 void
-wtInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate)
+wt_parallel_initialize_worker(ForeignScanState *node, shm_toc *toc, void *coordinate)
 {
 	((WtScanState *) node->fdw_state)->shared = coordinate;
 }
@@ -225,7 +225,7 @@ wtInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordi
  * workers, and their last work is not counted.
  */
 void
-wtShutdownForeignScan(ForeignScanState *node)
+wt_parallel_shutdown(ForeignScanState *node)
 {
 	bool		plain = ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT && !wt_is_aggregate(node);
 	WtScanState *st = plain ? node->fdw_state : NULL;
@@ -246,12 +246,12 @@ wtShutdownForeignScan(ForeignScanState *node)
 	SpinLockAcquire(&shared->mutex);
 	if (IsParallelWorker())
 	{
-		wt_stats_add(&shared->stats, &mine);
+		wt_scan_add_stats(&shared->stats, &mine);
 		shared->bad_keys += bad_keys;
 	}
 	else
 	{
-		wt_stats_add(&st->past, &shared->stats);
+		wt_scan_add_stats(&st->past, &shared->stats);
 		st->past_bad_keys += shared->bad_keys;
 	}
 	SpinLockRelease(&shared->mutex);

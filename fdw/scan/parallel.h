@@ -8,10 +8,10 @@
 #include "access/parallel.h"
 #include "nodes/execnodes.h"
 
-extern Size wtEstimateDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt);
-extern void wtInitializeDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
-extern void wtReInitializeDSMForeignScan(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
-extern void wtInitializeWorkerForeignScan(ForeignScanState *node, struct shm_toc *toc, void *coordinate);
-extern void wtShutdownForeignScan(ForeignScanState *node);
+extern Size wt_parallel_estimate_dsm(ForeignScanState *node, struct ParallelContext *pcxt);
+extern void wt_parallel_initialize_dsm(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
+extern void wt_parallel_reinitialize_dsm(ForeignScanState *node, struct ParallelContext *pcxt, void *coordinate);
+extern void wt_parallel_initialize_worker(ForeignScanState *node, struct shm_toc *toc, void *coordinate);
+extern void wt_parallel_shutdown(ForeignScanState *node);
 
 #endif							/* WT_PARALLEL_H */

@@ -32,7 +32,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/reader.h"
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 #include "fdw/scan/chunk.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/scan/scan_cache.h"
@@ -67,9 +67,9 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	st->cxt = CurrentMemoryContext;
 	st->ps = ps;
 	st->t = wt_table(relid);
-	st->exists = wt_engine(st->t, false, &st->e);
-	st->tests = wt_plan_tests(private, &st->ntests);
-	st->leaves = wt_plan_leaves(private, &st->nleaves);
+	st->exists = wt_engine_table(st->t, false, &st->e);
+	st->tests = wt_plan_private_tests(private, &st->ntests);
+	st->leaves = wt_plan_private_leaves(private, &st->nleaves);
 	if (st->nleaves > 0)
 		initStringInfo(&st->asked);
 	st->nargs = list_length(exprs);
@@ -84,13 +84,13 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
 		if (lfirst_int(lc) <= st->t->natts)
 			st->columns[lfirst_int(lc) - 1] = true;
-	st->strict = wt_flag(private, WtFlagStrictFamily);
-	st->reverse = wt_flag(private, WtFlagReverse);
-	st->ordered = wt_flag(private, WtFlagOrdered);
+	st->strict = wt_plan_private_flag(private, WtFlagStrictFamily);
+	st->reverse = wt_plan_private_flag(private, WtFlagReverse);
+	st->ordered = wt_plan_private_flag(private, WtFlagOrdered);
 	st->limit = limit_of(strVal(list_nth(private, WtPrivateLimit)));
-	st->lock = wt_flag(private, WtFlagLock);
+	st->lock = wt_plan_private_flag(private, WtFlagLock);
 	/* as the snapshot: a cursor keeps what was in force when it was opened */
-	st->as_of = wt_as_of_us();
+	st->as_of = wt_clock_as_of();
 	if (st->lock != WT_LOCK_NONE && st->as_of != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -100,12 +100,12 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	for (int k = 0; k < st->ntests; k++)
 		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
 	st->filters = wt_key_filter_possible(st->t, st->tests, st->ntests);
-	st->keeps = keeps && wt_keep_possible(st);
+	st->keeps = keeps && wt_scan_cache_possible(st);
 	/* otherwise when the arguments are known */
 	if (st->keeps && !st->t->cells_layout)
-		wt_keep_take(st);
+		wt_scan_cache_take(st);
 	if (st->exists && st->reused == NULL)
-		st->held = wt_snapshot_hold(ps->state->es_snapshot);
+		st->held = wt_engine_scan_hold_snapshot(ps->state->es_snapshot);
 	if (st->reused == NULL)
 		st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
@@ -178,11 +178,11 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
 		arg->known = true;
 	}
-	wt_ranges(st->t, st->tests, st->ntests, st->args, &st->ranges);
+	wt_key_range_make(st->t, st->tests, st->ntests, st->args, &st->ranges);
 	if (st->ranges.filter != NULL && !st->filters)
 		elog(ERROR, "unexpected conditions on later parts of the key");
 	st->key_filter.filter = st->ranges.filter;
-	wt_predicates(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
+	wt_cell_predicate_make(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
 	st->part = NULL;
 	MemoryContextSwitchTo(old);
 }
@@ -241,7 +241,7 @@ static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	WtSource	   *s = &st->source;
+	WtScanSet	   *s = &st->source;
 
 	st->opens++;
 	memset(&st->spec, 0, sizeof(st->spec));
@@ -256,21 +256,21 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
 	limit_times(st, &st->spec);
-	wt_predicates_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
+	wt_cell_predicate_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
 	if (st->nleaves > 0)
-		wt_predicates_print(&st->predicates, &st->asked);
+		wt_cell_predicate_print(&st->predicates, &st->asked);
 	if (st->t->cells_layout)
 	{
 		initStringInfo(&st->cells_asked);
-		if (!wt_keep_print_cells(st, &st->cells_asked))
+		if (!wt_scan_cache_print_cells(st, &st->cells_asked))
 			st->cells_asked.data = NULL;
 		st->keeps = st->keeps && st->cells_asked.data != NULL;
 	}
 	s->n = st->ranges.nbuckets;
-	s->scans = palloc0(sizeof(WtScan *) * s->n);
+	s->scans = palloc0(sizeof(WtEngineScan *) * s->n);
 	s->reverse = st->reverse;
 	if (s->n > 1)
-		wt_source_merge(s);
+		wt_scan_set_merge(s);
 	if (st->loose != NULL)
 	{
 		st->loose->inner = st->spec.row_filter;
@@ -282,7 +282,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
 	{
 		st->spec.ranges = ranges_of(st, b, &st->spec.nranges);
-		s->scans[b] = wt_scan_open(snapshot, &st->spec);
+		s->scans[b] = wt_engine_scan_open(snapshot, &st->spec);
 	}
 	if (st->spec.nfamilies == 0)
 		s->n = 0, s->merge = false;
@@ -290,28 +290,28 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	MemoryContextSwitchTo(old);
 }
 
-/* The same, with what wt_keep_take has found. */
+/* The same, with what wt_scan_cache_take has found. */
 static void
 open_reused(WtScanState *st)
 {
-	WtSource   *s = &st->source;
-	WtScan	   *scan = st->reused;
+	WtScanSet   *s = &st->source;
+	WtEngineScan	   *scan = st->reused;
 	int			n;
 	const wide_range *ranges = ranges_of(st, 0, &n);
 
 	st->opens++;
 	s->n = 1;
-	s->scans = MemoryContextAlloc(st->cxt, sizeof(WtScan *));
+	s->scans = MemoryContextAlloc(st->cxt, sizeof(WtEngineScan *));
 	s->scans[0] = scan;
 	s->reverse = st->reverse;
 	s->merge = false;
 	st->opened = true;
 	st->reused = NULL;
-	wt_scan_reuse_ranges(scan, ranges, n);
+	wt_engine_scan_reuse_ranges(scan, ranges, n);
 }
 
 void
-wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from)
+wt_scan_add_stats(wide_scan_stats *to, const wide_scan_stats *from)
 {
 	to->files_read += from->files_read;
 	to->files_skipped_key += from->files_skipped_key;
@@ -328,28 +328,28 @@ wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from)
 }
 
 static void
-add_statistics(const WtSource *s, wide_scan_stats *out)
+add_statistics(const WtScanSet *s, wide_scan_stats *out)
 {
 	for (int b = 0; b < s->n; b++)
 	{
 		wide_scan_stats one;
 
-		wt_scan_stats(s->scans[b], &one);
-		wt_stats_add(out, &one);
+		wt_engine_scan_stats(s->scans[b], &one);
+		wt_scan_add_stats(out, &one);
 	}
 }
 
 static void
 close_scans(WtScanState *st)
 {
-	wt_scan_close(st->reused);
+	wt_engine_scan_close(st->reused);
 	st->reused = NULL;
 	add_statistics(&st->source, &st->past);
 	if (st->reader != NULL)
 		st->past_bad_keys += st->reader->bad_keys;
 	for (int b = 0; b < st->source.n; b++)
-		wt_scan_close(st->source.scans[b]);
-	wt_scan_close(st->again_scan);
+		wt_engine_scan_close(st->source.scans[b]);
+	wt_engine_scan_close(st->again_scan);
 	st->again_scan = NULL;
 	st->again = NULL;
 	st->again_subid = InvalidSubTransactionId;
@@ -369,7 +369,7 @@ asks_other_values(WtScanState *st)
 	if (st->nleaves == 0)
 		return false;
 	initStringInfo(&now);
-	wt_predicates_print(&st->predicates, &now);
+	wt_cell_predicate_print(&st->predicates, &now);
 	same = wt_bytes_cmp((wide_bytes) {(const uint8 *) now.data, now.len},
 						(wide_bytes) {(const uint8 *) st->asked.data, st->asked.len}) == 0;
 	pfree(now.data);
@@ -379,7 +379,7 @@ asks_other_values(WtScanState *st)
 bool
 wt_scan_start(WtScanState *st)
 {
-	WtSource	   *s = &st->source;
+	WtScanSet	   *s = &st->source;
 	bool		anything = false;
 
 	if (!st->exists || st->over)
@@ -388,14 +388,14 @@ wt_scan_start(WtScanState *st)
 		(void) wt_scan_ranges(st);
 	for (int b = 0; b < st->ranges.nbuckets; b++)
 		anything = anything || st->ranges.n[b] > 0;
-	if (!anything || st->predicates.never || (st->shared != NULL && !wt_parallel_next(st)))
+	if (!anything || st->predicates.never || (st->shared != NULL && !wt_chunk_next(st)))
 		return false;
 	/* they may ask for other families now, or other values */
 	if (st->opened && !st->fixed && !st->next_chunk &&
-		((st->cell_tests && !wt_keep_same_cells(st, &st->cells_asked)) || asks_other_values(st)))
+		((st->cell_tests && !wt_scan_cache_same_cells(st, &st->cells_asked)) || asks_other_values(st)))
 		close_scans(st);
 	if (st->keeps && !st->opened && st->reused == NULL && st->t->cells_layout)
-		wt_keep_take(st);
+		wt_scan_cache_take(st);
 	if (st->reused != NULL)
 		open_reused(st);
 	else if (!st->opened)
@@ -406,7 +406,7 @@ wt_scan_start(WtScanState *st)
 			int			n;
 			const wide_range *ranges = ranges_of(st, b, &n);
 
-			wt_scan_restart(s->scans[b], ranges, n);
+			wt_engine_scan_restart(s->scans[b], ranges, n);
 		}
 	st->next_chunk = st->shared != NULL;
 	s->last = s->merge ? -1 : 0;
@@ -426,19 +426,19 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 	StringInfoData buf;
 	wide_range	range;
 	WtRowReader *r;
-	WtScan	   *scan;
+	WtEngineScan	   *scan;
 
 	for (int i = 0; i < st->nleaves; i++)
 		columns[st->leaves[i].attno - 1] = true;
-	r = wt_row_reader(st->t, &st->e, columns, -1, &spec);
+	r = wt_reader_for_columns(st->t, &st->e, columns, -1, &spec);
 	initStringInfo(&buf);
-	range = wt_row_range(key, &buf);
+	range = wt_cell_read_row_range(key, &buf);
 	spec.ranges = &range;
 	spec.nranges = 1;
 	limit_times(st, &spec);
-	scan = wt_scan_open(st->ps->state->es_snapshot, &spec);
-	(void) wt_row_next(r, scan, values, nulls, NULL);
-	wt_scan_close(scan);
+	scan = wt_engine_scan_open(st->ps->state->es_snapshot, &spec);
+	(void) wt_reader_next_of_scan(r, scan, values, nulls, NULL);
+	wt_engine_scan_close(scan);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a condition on a row of \"%s\" cannot be evaluated", get_rel_name(st->t->relid)),
@@ -481,9 +481,9 @@ wt_scan_again(WtScanState *st)
 void
 wt_scan_end(WtScanState *st)
 {
-	if (!st->keeps || !wt_keep_leave(st))
+	if (!st->keeps || !wt_scan_cache_leave(st))
 		close_scans(st);
-	wt_scan_close(st->held);
+	wt_engine_scan_close(st->held);
 }
 
 void

@@ -42,7 +42,7 @@ extern void wt_scan_end(WtScanState *st);
 
 /* What the engine did so far. */
 extern void wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys);
-extern void wt_stats_add(wide_scan_stats *to, const wide_scan_stats *from);
+extern void wt_scan_add_stats(wide_scan_stats *to, const wide_scan_stats *from);
 
 /* The key ranges with the present values of the parameters */
 extern const WtRanges *wt_scan_ranges(WtScanState *st);

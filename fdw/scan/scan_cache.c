@@ -44,7 +44,7 @@
 
 typedef struct KeptScan
 {
-	WtScan	   *scan;			/* NULL: this entry is free */
+	WtEngineScan	   *scan;			/* NULL: this entry is free */
 	uint64		serial;			/* of the table's definition */
 	uint64		generation;		/* of the engine's catalog */
 	bool		reverse;
@@ -60,7 +60,7 @@ static KeptScan kept[KEPT_SCANS];
 static int	oldest = 0;
 
 bool
-wt_keep_possible(WtScanState *st)
+wt_scan_cache_possible(WtScanState *st)
 {
 	return st->exists && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE && st->nleaves == 0 &&
 		st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL && !st->filters;
@@ -96,7 +96,7 @@ print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo ou
 }
 
 bool
-wt_keep_print_cells(WtScanState *st, StringInfo out)
+wt_scan_cache_print_cells(WtScanState *st, StringInfo out)
 {
 	for (int i = 0; i < st->ntests; i++)
 	{
@@ -120,7 +120,7 @@ wt_keep_print_cells(WtScanState *st, StringInfo out)
 }
 
 bool
-wt_keep_same_cells(WtScanState *st, const StringInfoData *asked)
+wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *asked)
 {
 	StringInfoData now = {.maxlen = 256};
 	bool		same;
@@ -128,7 +128,7 @@ wt_keep_same_cells(WtScanState *st, const StringInfoData *asked)
 	if (asked->data == NULL)
 		return false;
 	now.data = MemoryContextAlloc(st->rangecxt, now.maxlen);
-	same = wt_keep_print_cells(st, &now) && now.len == asked->len && memcmp(now.data, asked->data, now.len) == 0;
+	same = wt_scan_cache_print_cells(st, &now) && now.len == asked->len && memcmp(now.data, asked->data, now.len) == 0;
 	pfree(now.data);
 	return same;
 }
@@ -140,11 +140,11 @@ fits(const KeptScan *k, WtScanState *st)
 	return k->scan != NULL && k->serial == st->t->serial && k->generation == st->e.generation &&
 		k->reverse == st->reverse && k->strict == st->strict &&
 		memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
-		(!st->t->cells_layout || (k->limit == st->limit && wt_keep_same_cells(st, &k->asked)));
+		(!st->t->cells_layout || (k->limit == st->limit && wt_scan_cache_same_cells(st, &k->asked)));
 }
 
 void
-wt_keep_take(WtScanState *st)
+wt_scan_cache_take(WtScanState *st)
 {
 	for (int i = 0; i < KEPT_SCANS; i++)
 	{
@@ -152,7 +152,7 @@ wt_keep_take(WtScanState *st)
 
 		if (!fits(k, st))
 			continue;
-		wt_scan_reuse(k->scan, st->ps->state->es_snapshot);
+		wt_engine_scan_reuse(k->scan, st->ps->state->es_snapshot);
 		if (st->opencxt != NULL)
 			MemoryContextDelete(st->opencxt);
 		MemoryContextSetParent(k->cxt, st->cxt);
@@ -167,21 +167,21 @@ wt_keep_take(WtScanState *st)
 }
 
 bool
-wt_keep_leave(WtScanState *st)
+wt_scan_cache_leave(WtScanState *st)
 {
-	WtScan	   *scan = st->reused;
+	WtEngineScan	   *scan = st->reused;
 	KeptScan   *k = &kept[oldest];
 
 	if (scan == NULL && st->opened && st->source.n == 1 && !st->source.merge)
 		scan = st->source.scans[0];
-	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES || !wt_scan_set_aside(scan))
+	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES || !wt_engine_scan_set_aside(scan))
 		return false;
 	for (int i = 0; i < KEPT_SCANS && k->scan != NULL; i++)
 		if (kept[i].scan == NULL)
 			k = &kept[i];
 	if (k->scan != NULL)
 	{
-		wt_scan_forget(k->scan);
+		wt_engine_scan_forget(k->scan);
 		MemoryContextDelete(k->cxt);
 		oldest = (oldest + 1) % KEPT_SCANS;
 	}

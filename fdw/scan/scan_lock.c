@@ -50,18 +50,18 @@ read_again(WtScanState *st, wide_bytes key)
 		memset(&st->again_spec, 0, sizeof(st->again_spec));
 		st->again = wt_scan_reader(st, &st->again_spec);
 	}
-	range = wt_row_range(key, &st->again_hi);
+	range = wt_cell_read_row_range(key, &st->again_hi);
 	if (st->again_scan == NULL)
 	{
 		st->again_spec.ranges = &range;
 		st->again_spec.nranges = 1;
-		st->again_spec.own_mark = wt_own_mark(st->ps->state->es_snapshot);
+		st->again_spec.own_mark = wt_batch_own_mark(st->ps->state->es_snapshot);
 		if (st->again_spec.own_mark == 0)
 			st->again_spec.own_mark = WT_OWN_NONE;
-		st->again_scan = wt_scan_open(NULL, &st->again_spec);
+		st->again_scan = wt_engine_scan_open(NULL, &st->again_spec);
 	}
 	else
-		wt_scan_restart(st->again_scan, &range, 1);
+		wt_engine_scan_restart(st->again_scan, &range, 1);
 	st->again->row_scan = NULL;
 	MemoryContextSwitchTo(old);
 }
@@ -125,7 +125,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 	{
 		int			c;
 
-		if (!wt_row_next(st->again, st->again_scan, values, nulls, &seq))
+		if (!wt_reader_next_of_scan(st->again, st->again_scan, values, nulls, &seq))
 		{
 			st->again_end = true;
 			break;
@@ -152,7 +152,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
  * values.  false: it is gone, or skipped.
  */
 bool
-wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
+wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 {
 	wide_bytes	key = wt_bytes_of(&st->reader->key);
 	uint64_t	seq;
@@ -167,7 +167,7 @@ wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
 				 errmsg("could not obtain lock on row in relation \"%s\"",
 						get_rel_name(st->t->relid))));
 	}
-	st->reread = !wt_scan_is_newest(st->held);
+	st->reread = !wt_engine_scan_is_newest(st->held);
 	if (!st->reread)
 		return true;
 	if (st->t->cells_layout)
@@ -175,7 +175,7 @@ wt_scan_lock(WtScanState *st, Datum *values, bool *nulls)
 	else
 	{
 		read_again(st, key);
-		found = wt_row_next(st->again, st->again_scan, values, nulls, &seq);
+		found = wt_reader_next_of_scan(st->again, st->again_scan, values, nulls, &seq);
 	}
 	if (!found)
 	{

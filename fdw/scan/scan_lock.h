@@ -11,6 +11,6 @@
  * Lock the row last fetched and put its newest version into
  * values (in CurrentMemoryContext).  false: it is gone, or skipped.
  */
-extern bool wt_scan_lock(WtScanState *st, Datum *values, bool *nulls);
+extern bool wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls);
 
 #endif							/* WT_SCAN_LOCK_H */

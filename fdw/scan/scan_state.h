@@ -17,7 +17,7 @@
 #include "fdw/plan/cell_predicate.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/row/reader.h"
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
@@ -28,9 +28,9 @@ typedef struct WtScanState
 {
 	WtTable    *t;
 	PlanState  *ps;				/* whose snapshot and expression context it uses */
-	WtEngine	e;
+	WtEngineTable	e;
 	bool		exists;			/* the engine has the table */
-	WtScan	   *held;			/* the statement's snapshot */
+	WtEngineScan	   *held;			/* the statement's snapshot */
 	int64		as_of;			/* PG_INT64_MAX: not set */
 	WtTest	   *tests;
 	int			ntests;
@@ -39,7 +39,7 @@ typedef struct WtScanState
 	WtLeaf	   *leaves;			/* conditions on cells */
 	int			nleaves;
 	WtPredicates predicates;	/* what the engine is asked of them; in rangecxt */
-	StringInfoData asked;		/* what the open scans have been asked: wt_predicates_print */
+	StringInfoData asked;		/* what the open scans have been asked: wt_cell_predicate_print */
 	List	   *exprs;			/* expression states of args */
 	bool		fixed;			/* all arguments are constants */
 	bool	   *columns;
@@ -50,7 +50,7 @@ typedef struct WtScanState
 	WtLock		lock;
 	WtRowReader *reader;
 	wide_scan_spec spec;
-	WtSource	source;
+	WtScanSet	source;
 	wide_scan_stats past;		/* of scans that were closed to read something else */
 	uint64		past_bad_keys;	/* of their readers */
 	bool		ready;			/* ranges computed, engine scans positioned */
@@ -61,7 +61,7 @@ typedef struct WtScanState
 	MemoryContext opencxt;		/* of the readers and what belongs to them */
 	bool		keeps;			/* the reader and its scan outlive the statement: scan_cache.c */
 	uint64		generation;		/* with keeps: of the engine's catalog */
-	WtScan	   *reused;			/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
+	WtEngineScan	   *reused;			/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
 	bool		cell_tests;		/* layout cells: conditions decide what the readers read: */
 	StringInfoData cells_asked; /* what they said when the readers were made, in opencxt; data NULL: cannot be compared */
 	MemoryContext rowcxt;
@@ -83,7 +83,7 @@ typedef struct WtScanState
 	/* locking */
 	bool		reread;			/* the row last locked was read again */
 	WtRowReader *again;			/* reads the newest state */
-	WtScan	   *again_scan;
+	WtEngineScan	   *again_scan;
 	wide_scan_spec again_spec;
 	StringInfoData again_hi;
 	/* layout cells: again_scan goes on from one cell of a row to the next */

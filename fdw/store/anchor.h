@@ -13,13 +13,13 @@
 #define WT_DIRECTORY	"widetable"	/* in the data directory */
 
 /* A background process of which there is one at the most; in the anchor. */
-typedef struct WtProcess
+typedef struct WtBackground
 {
 	pid_t		pid;			/* 0 = not running */
 	int			procno;			/* its latch */
 	TimestampTz asked;			/* last time someone asked for one */
 	bool		refused;		/* there was no slot for it, and the log says so */
-} WtProcess;
+} WtBackground;
 
 /*
  * The only thing in PostgreSQL's main shared memory (without preload): where
@@ -34,9 +34,9 @@ typedef struct WtAnchor
 	bool		in_main;		/* the segment is main shared memory at wt_main_segment */
 	Size		size;
 	pid_t		opener;			/* makes or recovers the segment right now; 0 = nobody */
-	WtProcess	worker;			/* worker.c */
+	WtBackground	worker;			/* worker.c */
 	TimestampTz worker_seen;	/* when it was last at work or idle; without the mutex: a guess will do */
-	WtProcess	keeper;			/* checkpoint_keeper.c */
+	WtBackground	keeper;			/* checkpoint_keeper.c */
 	int			backups;		/* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 

@@ -33,16 +33,16 @@
 
 static bool is_worker = false;	/* this process */
 
-const WtProcessKind wt_keeper = {
+const WtBackgroundKind wt_background_keeper = {
 	.name = "widetable keeper",
 	.title = "keeper process",
-	.function = "wt_keeper_main",
+	.function = "wt_checkpoint_keeper_main",
 	.without = "Base backups that are begun without it may lack data of wide tables.",
 	.start_time = BgWorkerStart_RecoveryFinished,
 	.anchor_offset = offsetof(WtAnchor, keeper),
 };
 
-const WtProcessKind wt_worker = {
+const WtBackgroundKind wt_background_worker = {
 	.name = "widetable worker",
 	.title = "background worker",
 	.function = "wt_worker_main",
@@ -51,14 +51,14 @@ const WtProcessKind wt_worker = {
 	.anchor_offset = offsetof(WtAnchor, worker),
 };
 
-static WtProcess *
-process_of(const WtProcessKind *kind)
+static WtBackground *
+process_of(const WtBackgroundKind *kind)
 {
-	return (WtProcess *) ((char *) wt_anchor() + kind->anchor_offset);
+	return (WtBackground *) ((char *) wt_anchor() + kind->anchor_offset);
 }
 
 static void
-fill_worker(const WtProcessKind *kind, BackgroundWorker *w)
+fill_worker(const WtBackgroundKind *kind, BackgroundWorker *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
@@ -71,26 +71,26 @@ fill_worker(const WtProcessKind *kind, BackgroundWorker *w)
 }
 
 void
-wt_process_register(const WtProcessKind *kind)
+wt_background_register(const WtBackgroundKind *kind)
 {
 	BackgroundWorker w;
 
-	if (wt_workers == 0)
+	if (wt_settings_workers == 0)
 		return;
 	fill_worker(kind, &w);
 	RegisterBackgroundWorker(&w);
 }
 
 void
-wt_process_ensure(const WtProcessKind *kind)
+wt_background_ensure(const WtBackgroundKind *kind)
 {
 	WtAnchor   *a = wt_anchor();
-	WtProcess  *p = process_of(kind);
+	WtBackground  *p = process_of(kind);
 	BackgroundWorker w;
 	TimestampTz now;
 	bool		mine = false;
 
-	if (wt_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
+	if (wt_settings_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
 		return;
 	now = GetCurrentTimestamp();
 	SpinLockAcquire(&a->mutex);
@@ -118,7 +118,7 @@ wt_process_ensure(const WtProcessKind *kind)
 }
 
 void
-wt_process_wake(const WtProcess *p)
+wt_background_wake(const WtBackground *p)
 {
 	/* a stale process number wakes a stranger, which is harmless */
 	if (p->pid != 0)
@@ -129,7 +129,7 @@ static void
 forget(int code, Datum arg)
 {
 	WtAnchor   *a = wt_anchor();
-	WtProcess  *p = (WtProcess *) DatumGetPointer(arg);
+	WtBackground  *p = (WtBackground *) DatumGetPointer(arg);
 
 	SpinLockAcquire(&a->mutex);
 	if (p->pid == MyProcPid)
@@ -138,10 +138,10 @@ forget(int code, Datum arg)
 }
 
 bool
-wt_process_announce(const WtProcessKind *kind)
+wt_background_announce(const WtBackgroundKind *kind)
 {
 	WtAnchor   *a = wt_anchor();
-	WtProcess  *p = process_of(kind);
+	WtBackground  *p = process_of(kind);
 	bool		first;
 
 	SpinLockAcquire(&a->mutex);
@@ -155,12 +155,12 @@ wt_process_announce(const WtProcessKind *kind)
 	SpinLockRelease(&a->mutex);
 	if (first)
 		before_shmem_exit(forget, PointerGetDatum(p));
-	is_worker = first && kind == &wt_worker;
+	is_worker = first && kind == &wt_background_worker;
 	return first;
 }
 
 bool
-wt_worker_works(void)
+wt_background_worker_works(void)
 {
 	WtAnchor   *a = wt_anchor();
 
@@ -168,7 +168,7 @@ wt_worker_works(void)
 }
 
 void
-wt_worker_tick(void)
+wt_background_worker_tick(void)
 {
 	if (is_worker)
 		wt_anchor()->worker_seen = GetCurrentTimestamp();

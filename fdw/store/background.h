@@ -9,27 +9,27 @@
 
 #include "fdw/store/anchor.h"
 
-typedef struct WtProcessKind
+typedef struct WtBackgroundKind
 {
 	const char *name;			/* in pg_stat_activity */
 	const char *title;			/* in messages */
 	const char *function;		/* its main function */
 	const char *without;		/* what is missing without it: a sentence */
 	BgWorkerStartTime start_time;
-	size_t		anchor_offset;	/* of its WtProcess */
-} WtProcessKind;
+	size_t		anchor_offset;	/* of its WtBackground */
+} WtBackgroundKind;
 
-extern void wt_process_register(const WtProcessKind *kind); /* preloading: it starts with the server */
-extern void wt_process_ensure(const WtProcessKind *kind);	/* starts one when none runs; never raises */
-extern void wt_process_wake(const WtProcess *p);
+extern void wt_background_register(const WtBackgroundKind *kind); /* preloading: it starts with the server */
+extern void wt_background_ensure(const WtBackgroundKind *kind);	/* starts one when none runs; never raises */
+extern void wt_background_wake(const WtBackground *p);
 
 /* In the process itself.  false: another one runs already. */
-extern bool wt_process_announce(const WtProcessKind *kind);
+extern bool wt_background_announce(const WtBackgroundKind *kind);
 
-extern const WtProcessKind wt_keeper;
-extern const WtProcessKind wt_worker;
+extern const WtBackgroundKind wt_background_keeper;
+extern const WtBackgroundKind wt_background_worker;
 
-extern bool wt_worker_works(void);	/* one runs, and not only on paper: see background.c */
-extern void wt_worker_tick(void);	/* the worker: I am at it */
+extern bool wt_background_worker_works(void);	/* one runs, and not only on paper: see background.c */
+extern void wt_background_worker_tick(void);	/* the worker: I am at it */
 
 #endif							/* WT_BACKGROUND_H */

@@ -75,7 +75,7 @@ end_of_transaction(XactEvent event, void *arg)
 }
 
 bool
-wt_files_held(void)
+wt_backup_files_held(void)
 {
 	if (wt_anchor()->backups > 0)
 		return true;

@@ -6,6 +6,6 @@
 #define WT_BACKUP_H
 
 extern void wt_backup_init(void);
-extern bool wt_files_held(void);	/* somebody copies the data directory */
+extern bool wt_backup_files_held(void);	/* somebody copies the data directory */
 
 #endif							/* WT_BACKUP_H */

@@ -60,7 +60,7 @@
 #define RETRY_MS		1000	/* between flushes that fail */
 #define LINGER_MS		10000	/* at shutdown, for the other processes to end */
 
-PGDLLEXPORT void wt_keeper_main(Datum arg);
+PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
 static XLogRecPtr let_go = InvalidXLogRecPtr;	/* a checkpoint with that redo position has waited long enough */
 static TimestampTz waiting_since = 0;	/* for a flush that fails */
@@ -130,7 +130,7 @@ flush_for(wide_db *db, XLogRecPtr redo)
 		return false;
 	st = wide_flush(db);
 	if (st == WIDE_POISONED)
-		wt_check(st, NULL);
+		wt_error_check(st, NULL);
 	if (restart_lsn(db) >= redo)
 		return true;
 	now = GetCurrentTimestamp();
@@ -174,13 +174,13 @@ look_at_slot(wide_db *db)
 
 	PG_TRY();
 	{
-		if (wt_slot_hold())
+		if (wt_replication_slot_hold())
 		{
 			/* made anew, perhaps: nothing is to depend on the one before */
-			wt_slot_keep(restart_lsn(db));
+			wt_replication_slot_reserve(restart_lsn(db));
 			(void) wide_flush(db);
 		}
-		wt_slot_advance(restart_lsn(db));
+		wt_replication_slot_advance(restart_lsn(db));
 		failed = false;
 	}
 	PG_CATCH();
@@ -255,7 +255,7 @@ wait_for_store(void)
 	}
 	if (since == 0)
 		brake();
-	return wt_db();
+	return wt_store_db();
 }
 
 /* All others are gone, or it is not a shutdown but somebody wants this process to end. */
@@ -269,7 +269,7 @@ may_end(wide_db *db, TimestampTz since)
 }
 
 void
-wt_keeper_main(Datum arg)
+wt_checkpoint_keeper_main(Datum arg)
 {
 	wide_db    *db;
 	TimestampTz last_look = 0,
@@ -279,7 +279,7 @@ wt_keeper_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_process_announce(&wt_keeper))
+	if (!wt_background_announce(&wt_background_keeper))
 		proc_exit(0);
 	db = wait_for_store();
 	pgstat_report_activity(STATE_IDLE, NULL);
@@ -310,7 +310,7 @@ wt_keeper_main(Datum arg)
 	}
 	/* a quick start next time; the log has it all anyway */
 	if (wide_flush(db) == WIDE_OK)
-		wt_slot_advance(restart_lsn(db));
+		wt_replication_slot_advance(restart_lsn(db));
 	/* 1: to be started again, unless the server goes down */
 	proc_exit(1);
 }

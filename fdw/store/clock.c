@@ -64,7 +64,7 @@ static TimeSetting as_of_cache;
  * checked when it was set.
  */
 int64
-wt_now(void)
+wt_clock_now(void)
 {
 	if (clock_text != NULL && clock_text[0] != '\0')
 		return clock_cache.us;
@@ -72,7 +72,7 @@ wt_now(void)
 }
 
 int64
-wt_as_of_us(void)
+wt_clock_as_of(void)
 {
 	if (as_of == NULL || as_of[0] == '\0')
 		return PG_INT64_MAX;
@@ -141,7 +141,7 @@ wt_clock_define(void)
 }
 
 bool
-wt_interval_us(const Interval *i, int64 *us)
+wt_clock_interval_us(const Interval *i, int64 *us)
 {
 	int64		part;
 
@@ -154,7 +154,7 @@ wt_interval_us(const Interval *i, int64 *us)
 }
 
 int64
-wt_timestamp_arg(Oid typid, Datum value, const char *column)
+wt_clock_from_datum(Oid typid, Datum value, const char *column)
 {
 	int64		ts = DatumGetInt64(value);
 

@@ -43,7 +43,7 @@ wt_error_sqlstate(wide_status st)
 }
 
 void
-wt_check(wide_status st, const char *what)
+wt_error_check(wide_status st, const char *what)
 {
 	if (st == WIDE_OK)
 		return;

@@ -8,7 +8,7 @@
 #include "engine/wide.h"
 
 /* Turns a status into ereport(ERROR); what: "could not read table \"%s\"" style prefix or NULL. WIDE_OK returns. */
-extern void wt_check(wide_status st, const char *what);
+extern void wt_error_check(wide_status st, const char *what);
 
 extern int wt_error_sqlstate(wide_status st);
 

@@ -26,9 +26,9 @@
  * until the executor asks.
  */
 bool
-wt_interrupted(void)
+wt_host_interrupted(void)
 {
-	wt_worker_tick();
+	wt_background_worker_tick();
 	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
 		return false;
 	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
@@ -41,19 +41,19 @@ wt_interrupted(void)
 static bool
 host_interrupted(void *ctx)
 {
-	return wt_interrupted();
+	return wt_host_interrupted();
 }
 
 static bool
 host_files_held(void *ctx)
 {
-	return wt_files_held();
+	return wt_backup_files_held();
 }
 
 static int64_t
 host_now(void *ctx)
 {
-	return wt_now();
+	return wt_clock_now();
 }
 
 static void
@@ -62,17 +62,17 @@ host_wake(void *ctx)
 	WtAnchor   *a = wt_anchor_if_known();
 
 	if (a != NULL)
-		wt_process_wake(&a->worker);
+		wt_background_wake(&a->worker);
 }
 
 static bool
 host_worker_works(void *ctx)
 {
-	return wt_worker_works();
+	return wt_background_worker_works();
 }
 
 uint64
-wt_full_xid(TransactionId xid)
+wt_host_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint32		epoch = EpochFromFullTransactionId(next);
@@ -86,7 +86,7 @@ static uint64_t
 host_oldest_external(void *ctx)
 {
 	/* the horizon is at most 2^31 behind the next xid */
-	return wt_full_xid(GetOldestNonRemovableTransactionId(NULL));
+	return wt_host_full_xid(GetOldestNonRemovableTransactionId(NULL));
 }
 
 static uint64_t

@@ -117,7 +117,7 @@ make_slot_once(void)
 }
 
 void
-wt_slot_ensure(void)
+wt_replication_slot_ensure(void)
 {
 	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
 
@@ -197,13 +197,13 @@ move(XLogRecPtr lsn, bool back)
 }
 
 void
-wt_slot_advance(XLogRecPtr lsn)
+wt_replication_slot_advance(XLogRecPtr lsn)
 {
 	move(lsn, false);
 }
 
 void
-wt_slot_keep(XLogRecPtr lsn)
+wt_replication_slot_reserve(XLogRecPtr lsn)
 {
 	XLogSegNo	segno;
 
@@ -216,7 +216,7 @@ wt_slot_keep(XLogRecPtr lsn)
 /* ------------------------------------------------------------ keeping it */
 
 bool
-wt_slot_hold(void)
+wt_replication_slot_hold(void)
 {
 	if (MyReplicationSlot != NULL)
 	{
@@ -224,7 +224,7 @@ wt_slot_hold(void)
 			return false;
 		ReplicationSlotRelease();
 	}
-	wt_slot_ensure();
+	wt_replication_slot_ensure();
 	wt_slot_acquire(WT_SLOT_NAME);
 	return true;
 }
@@ -238,17 +238,17 @@ make_good(wide_db *db)
 {
 	wide_stats	s;
 
-	wt_slot_ensure();
+	wt_replication_slot_ensure();
 	wide_statistics(db, &s);
-	wt_slot_keep((XLogRecPtr) s.restart_lsn);
-	wt_check(wide_flush(db), "could not flush");
+	wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
+	wt_error_check(wide_flush(db), "could not flush");
 	ereport(LOG,
 			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew", WT_SLOT_NAME),
 			 errdetail("What depended on it has been written to files.")));
 }
 
 void
-wt_slot_check(wide_db *db)
+wt_replication_slot_check(wide_db *db)
 {
 	static ReplicationSlot *slot = NULL;
 	MemoryContext caller = CurrentMemoryContext;
@@ -339,7 +339,7 @@ no_name(uint8 info)
  * recovery begins.  Any number will do, as nothing is ever written with it.
  */
 void
-wt_slot_register_startup(void)
+wt_replication_slot_register_startup(void)
 {
 	static RmgrData rmgr = {
 		.rm_name = "widetable",

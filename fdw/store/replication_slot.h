@@ -11,16 +11,16 @@
 
 #define WT_SLOT_NAME	"widetable"	/* the physical replication slot that keeps our WAL */
 
-extern void wt_slot_ensure(void);	/* makes the slot when it is missing or of no use; ereports */
-extern void wt_slot_advance(XLogRecPtr lsn);	/* moves it forward; never raises */
-extern void wt_slot_keep(XLogRecPtr lsn);	/* moves it back when it is ahead, and what it reserves then is there; never raises */
+extern void wt_replication_slot_ensure(void);	/* makes the slot when it is missing or of no use; ereports */
+extern void wt_replication_slot_advance(XLogRecPtr lsn);	/* moves it forward; never raises */
+extern void wt_replication_slot_reserve(XLogRecPtr lsn);	/* moves it back when it is ahead, and what it reserves then is there; never raises */
 
 /* For the keeper: have it as this process's own.  true: only from now on.  Ereports. */
-extern bool wt_slot_hold(void);
+extern bool wt_replication_slot_hold(void);
 
 /* Before a commit: it is there, or is again, or else an error. */
-extern void wt_slot_check(wide_db *db);
+extern void wt_replication_slot_check(wide_db *db);
 
-extern void wt_slot_register_startup(void);	/* preloading: to be there before recovery begins */
+extern void wt_replication_slot_register_startup(void);	/* preloading: to be there before recovery begins */
 
 #endif							/* WT_REPLICATION_SLOT_H */

@@ -33,7 +33,7 @@ pack_vxid(uint32 backend, LocalTransactionId lxid)
 static bool
 wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 {
-	wide_db    *db = wt_db();
+	wide_db    *db = wt_store_db();
 	bool		waited = false;
 
 	wide_row_lock_waits(db, table, key);
@@ -52,7 +52,7 @@ wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 bool
 wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
-	wide_db    *db = wt_db();
+	wide_db    *db = wt_store_db();
 
 	if (!owner_set)
 	{
@@ -67,11 +67,11 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 
 		if (st == WIDE_OK)
 		{
-			wt_stop("row-locked");
+			wt_stop_point("row-locked");
 			return true;
 		}
 		if (st != WIDE_BUSY)
-			wt_check(st, "could not lock a row");
+			wt_error_check(st, "could not lock a row");
 		if (nowait)
 			return false;
 		wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
@@ -85,7 +85,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 static void
 release(uint64_t left)
 {
-	wide_db    *db = wt_db_if_open();
+	wide_db    *db = wt_store_db_if_open();
 
 	if (db != NULL && owner_set)
 		wide_row_unlock_early(db, left);
@@ -93,23 +93,23 @@ release(uint64_t left)
 }
 
 void
-wt_lock_reset(void)
+wt_row_lock_reset(void)
 {
 	release(0);
 }
 
 /* The newest batch that the rows locked may show, though it is not published; 0: none. */
 uint64_t
-wt_locks_after(void)
+wt_row_lock_newest_batch(void)
 {
-	wide_db    *db = wt_db_if_open();
+	wide_db    *db = wt_store_db_if_open();
 
 	return db != NULL && owner_set ? wide_row_locks_after(db) : 0;
 }
 
 /* The transaction's batch, with this LSN, is applied and neither durable nor published. */
 void
-wt_lock_release_early(uint64_t lsn)
+wt_row_lock_release_early(uint64_t lsn)
 {
 	release(lsn);
 	/* wake those who wait for this transaction; LockReleaseAll would do it after the flush */

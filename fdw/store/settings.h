@@ -6,16 +6,16 @@
 #define WT_SETTINGS_H
 
 /* settings (widetable.c) */
-extern int	wt_memtable_size_kb;
-extern int	wt_cache_size_kb;
-extern int	wt_max_tables;
-extern int	wt_workers;
-extern bool wt_enable_pushdown;
-extern bool wt_enable_parallel_scan;
-extern bool wt_enable_direct_modify;
-extern bool wt_log_bulk;
-extern bool wt_ignore_missing_wal;
-extern int	wt_write_memory_kb;
+extern int	wt_settings_memtable_size_kb;
+extern int	wt_settings_cache_size_kb;
+extern int	wt_settings_max_tables;
+extern int	wt_settings_workers;
+extern bool wt_settings_enable_pushdown;
+extern bool wt_settings_enable_parallel_scan;
+extern bool wt_settings_enable_direct_modify;
+extern bool wt_settings_log_bulk;
+extern bool wt_settings_ignore_missing_wal;
+extern int	wt_settings_write_memory_kb;
 
 extern void wt_settings_define(void);
 

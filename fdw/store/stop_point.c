@@ -31,7 +31,7 @@
 
 #define WT_STOP_CLASS	2003395685	/* 'wide' */
 
-bool		wt_stops = false;
+bool		wt_stop_point_any = false;
 static char *setting;
 
 static const char *const places[] = {
@@ -115,7 +115,7 @@ wait_for_go(const char *name)
 }
 
 void
-wt_stop_here(const char *name)
+wt_stop_point_wait(const char *name)
 {
 	MemoryContext old = CurrentMemoryContext;
 
@@ -144,19 +144,19 @@ static void
 stop_in_engine(void *arg, const char *name)
 {
 	HOLD_INTERRUPTS();
-	wt_stop_here(name);
+	wt_stop_point_wait(name);
 	RESUME_INTERRUPTS();
 }
 
 static void
 assign_stop_at(const char *newval, void *extra)
 {
-	wt_stops = newval != NULL && newval[0] != '\0';
-	wide_on_place(wt_stops ? stop_in_engine : NULL, NULL);
+	wt_stop_point_any = newval != NULL && newval[0] != '\0';
+	wide_on_place(wt_stop_point_any ? stop_in_engine : NULL, NULL);
 }
 
 void
-wt_stop_init(void)
+wt_stop_point_init(void)
 {
 	DefineCustomStringVariable("widetable.stop_at",
 							   "Places at which the session halts until another one lets it go, for tests.",

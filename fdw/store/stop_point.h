@@ -6,15 +6,15 @@
 #define WT_STOP_POINT_H
 
 /* a place at which tests halt a session, see there */
-extern bool wt_stops;			/* widetable.stop_at is set */
-extern void wt_stop_here(const char *name);
-extern void wt_stop_init(void);
+extern bool wt_stop_point_any;			/* widetable.stop_at is set */
+extern void wt_stop_point_wait(const char *name);
+extern void wt_stop_point_init(void);
 
 static inline void
-wt_stop(const char *name)
+wt_stop_point(const char *name)
 {
-	if (unlikely(wt_stops))
-		wt_stop_here(name);
+	if (unlikely(wt_stop_point_any))
+		wt_stop_point_wait(name);
 }
 
 #endif							/* WT_STOP_POINT_H */

@@ -53,10 +53,10 @@ static void
 configure(wide_config *config, Size limit)
 {
 	memset(config, 0, sizeof(*config));
-	config->memtable_size = (size_t) wt_memtable_size_kb * 1024;
-	config->cache_size = (size_t) wt_cache_size_kb * 1024;
+	config->memtable_size = (size_t) wt_settings_memtable_size_kb * 1024;
+	config->cache_size = (size_t) wt_settings_cache_size_kb * 1024;
 	config->max_processes = MaxBackends + max_worker_processes + 8;
-	config->max_tables = wt_max_tables;
+	config->max_tables = wt_settings_max_tables;
 	wide_config_fit(config, limit);
 }
 
@@ -110,9 +110,9 @@ wt_store_request(void)
 	shmem_request_hook = request_shmem;
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = startup_shmem;
-	wt_process_register(&wt_worker);
-	wt_process_register(&wt_keeper);
-	wt_slot_register_startup();
+	wt_background_register(&wt_background_worker);
+	wt_background_register(&wt_background_keeper);
+	wt_replication_slot_register_startup();
 }
 
 /* ------------------------------------------------------ making the segment */
@@ -167,14 +167,14 @@ make_segment(WtAnchor *a)
 		segment_base = dsm_segment_address(seg);
 		st = wide_segment_format(segment_base, &config);
 		if (st != WIDE_OK)
-			wt_check(st, "could not lay out shared memory");
+			wt_error_check(st, "could not lay out shared memory");
 		SpinLockAcquire(&a->mutex);
 		a->handle = handle;
 		a->size = size;
 		SpinLockRelease(&a->mutex);
 		return;
 	}
-	wt_check(wide_segment_format(segment_base, &config), "could not lay out shared memory");
+	wt_error_check(wide_segment_format(segment_base, &config), "could not lay out shared memory");
 }
 
 static void
@@ -234,7 +234,7 @@ attach(void)
 		before_shmem_exit(detach_at_exit, (Datum) 0);
 		registered = true;
 	}
-	wt_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
+	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
 			 "could not attach to the store");
 }
 
@@ -245,7 +245,7 @@ check_requirements(void)
 	{
 		/* it follows the log here, so that WAL need not be kept until the promotion */
 		if (wt_store_exists())
-			wt_process_ensure(&wt_worker);
+			wt_background_ensure(&wt_background_worker);
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("wide tables cannot be used during recovery"),
@@ -328,7 +328,7 @@ open_store(void)
 			attach();
 			if (state == WIDE_RUNNING)
 				break;
-			wt_slot_ensure();
+			wt_replication_slot_ensure();
 			st = wide_recover(the_db);
 			if (st == WIDE_OK)
 			{
@@ -336,9 +336,9 @@ open_store(void)
 
 				/* the next recovery is not to ask for it again */
 				if (wt_wal_skipped())
-					wt_check(wide_flush(the_db), "could not flush");
+					wt_error_check(wide_flush(the_db), "could not flush");
 				wide_statistics(the_db, &s);
-				wt_slot_keep((XLogRecPtr) s.restart_lsn);
+				wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
 				break;
 			}
 			/* start again from nothing next time: a half-recovered segment is not reused */
@@ -374,21 +374,21 @@ open_store(void)
 }
 
 wide_db *
-wt_db(void)
+wt_store_db(void)
 {
 	if (the_db == NULL)
 	{
 		/* what is made here must outlive the statement, and dsm needs no owner */
 		open_store();
-		wt_process_ensure(&wt_worker);
-		wt_process_ensure(&wt_keeper);
-		wt_process_wake(&wt_anchor()->keeper);
+		wt_background_ensure(&wt_background_worker);
+		wt_background_ensure(&wt_background_keeper);
+		wt_background_wake(&wt_anchor()->keeper);
 	}
 	return the_db;
 }
 
 void
-wt_follow(void)
+wt_store_follow(void)
 {
 	follower = true;
 }
@@ -404,13 +404,13 @@ wt_store_runs(void)
 }
 
 wide_db *
-wt_db_if_open(void)
+wt_store_db_if_open(void)
 {
 	return the_db;
 }
 
 wide_db *
-wt_db_try(char **why)
+wt_store_db_try(char **why)
 {
 	MemoryContext caller = CurrentMemoryContext;
 
@@ -418,7 +418,7 @@ wt_db_try(char **why)
 		return the_db;
 	PG_TRY();
 	{
-		wt_db();
+		wt_store_db();
 	}
 	PG_CATCH();
 	{

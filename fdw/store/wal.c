@@ -209,7 +209,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 			return WIDE_OK;
 		ev.kind = WIDE_REPLAY_RECORD;
 		if (m->transactional)
-			ev.xid = wt_full_xid(XLogRecGetXid(reader));
+			ev.xid = wt_host_full_xid(XLogRecGetXid(reader));
 		return fn(arg, &ev);
 	}
 	if (rmid == RM_XLOG_ID)
@@ -236,7 +236,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 			ev.kind = WIDE_REPLAY_ABORT;
 		else
 			return WIDE_OK;
-		ev.xid = wt_full_xid(XLogRecGetXid(reader));
+		ev.xid = wt_host_full_xid(XLogRecGetXid(reader));
 		return fn(arg, &ev);
 	}
 	return WIDE_OK;
@@ -311,7 +311,7 @@ wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 		ResetLatch(MyLatch);
 		st = WIDE_OK;
 	}
-	if (st == WIDE_OK && wt_interrupted())
+	if (st == WIDE_OK && wt_host_interrupted())
 		st = WIDE_INTERRUPTED;
 	if (st != WIDE_OK && st != WIDE_INTERRUPTED)
 		strlcpy(failure, wide_error_text(), sizeof(failure));
@@ -394,8 +394,8 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	skipped = false;
 	PG_TRY();
 	{
-		wt_slot_keep(from);
-		if (wt_ignore_missing_wal && !RecoveryInProgress() && (start = skip_missing(from)) != from)
+		wt_replication_slot_reserve(from);
+		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() && (start = skip_missing(from)) != from)
 		{
 			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP, .start = start, .lsn = start};
 
@@ -501,7 +501,7 @@ wt_wal_skipped(void)
 static void
 wal_release(void *ctx, uint64_t lsn)
 {
-	wt_slot_advance((XLogRecPtr) lsn);
+	wt_replication_slot_advance((XLogRecPtr) lsn);
 }
 
 wide_log

@@ -63,7 +63,7 @@ work(wide_db *db)
 		wide_status st;
 
 		CHECK_FOR_INTERRUPTS();
-		wt_worker_tick();
+		wt_background_worker_tick();
 		st = wide_work(db);
 		if (st == WIDE_END)
 			return WIDE_OK;
@@ -99,7 +99,7 @@ work_round(wide_db *db, long before)
 	if (st == WIDE_OK)
 		st = flush_by_distance(db);
 	if (st == WIDE_POISONED)
-		wt_check(st, NULL);
+		wt_error_check(st, NULL);
 	if (st == WIDE_OK)
 	{
 		if (before > IDLE_MS)
@@ -148,10 +148,10 @@ open_store(void)
 	wide_db    *db;
 	bool		standby = RecoveryInProgress();
 
-	wt_follow();
+	wt_store_follow();
 	if (!standby)
 		StartTransactionCommand();
-	db = wt_db_try(&why);
+	db = wt_store_db_try(&why);
 	if (db == NULL)
 	{
 		ereport(LOG,
@@ -181,9 +181,9 @@ wt_worker_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_process_announce(&wt_worker))
+	if (!wt_background_announce(&wt_background_worker))
 		proc_exit(0);
-	wt_worker_tick();
+	wt_background_worker_tick();
 	db = open_store();
 
 	for (;;)
@@ -191,7 +191,7 @@ wt_worker_main(Datum arg)
 		TimestampTz now = GetCurrentTimestamp();
 
 		CHECK_FOR_INTERRUPTS();
-		wt_worker_tick();
+		wt_background_worker_tick();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;

@@ -14,7 +14,7 @@
 #include "fdw/store/bytes.h"
 
 bool
-wt_bytes_are_text(const uint8 *data, size_t len)
+wt_bytes_text_is_valid(const uint8 *data, size_t len)
 {
 	if (len == 0)
 		return true;
@@ -23,11 +23,11 @@ wt_bytes_are_text(const uint8 *data, size_t len)
 }
 
 char *
-wt_bytes_show(wide_bytes b)
+wt_bytes_text_show(wide_bytes b)
 {
 	char	   *s;
 
-	if (wt_bytes_are_text(b.data, b.len))
+	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
 	s = palloc(b.len * 2 + 3);
 	s[0] = '\\';
@@ -52,7 +52,7 @@ lower_hex_digit(char c)
  * text, because only then are they shown that way.
  */
 void
-wt_bytes_unshow(const char *text, size_t len, StringInfo out)
+wt_bytes_text_unshow(const char *text, size_t len, StringInfo out)
 {
 	int			start = out->len;
 
@@ -69,7 +69,7 @@ wt_bytes_unshow(const char *text, size_t len, StringInfo out)
 				break;
 			appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
 		}
-		if (i == len && !wt_bytes_are_text((uint8 *) out->data + start, out->len - start))
+		if (i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
 			return;
 		out->len = start;
 	}
@@ -77,13 +77,13 @@ wt_bytes_unshow(const char *text, size_t len, StringInfo out)
 }
 
 char *
-wt_qualifier_show(wide_bytes b)
+wt_bytes_text_show_qualifier(wide_bytes b)
 {
 	static const char digits[] = "0123456789abcdef";
 	char	   *s,
 			   *p;
 
-	if (wt_bytes_are_text(b.data, b.len))
+	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
 	p = s = palloc(b.len * 4 + 1);
 	for (size_t i = 0; i < b.len; i++)
@@ -99,7 +99,7 @@ wt_qualifier_show(wide_bytes b)
 
 /* Text stands for itself; \xHH for bytes only where nothing else is there and the bytes are not text. */
 void
-wt_qualifier_unshow(const char *text, size_t len, StringInfo out)
+wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out)
 {
 	int			start = out->len;
 	size_t		i;
@@ -113,23 +113,23 @@ wt_qualifier_unshow(const char *text, size_t len, StringInfo out)
 			break;
 		appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
 	}
-	if (len > 0 && i == len && !wt_bytes_are_text((uint8 *) out->data + start, out->len - start))
+	if (len > 0 && i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
 		return;
 	out->len = start;
 	appendBinaryStringInfo(out, text, (int) len);
 }
 
 char *
-wt_qualifier_argument(wide_bytes b)
+wt_bytes_text_qualifier_argument(wide_bytes b)
 {
-	char	   *shown = wt_qualifier_show(b);
+	char	   *shown = wt_bytes_text_show_qualifier(b);
 	StringInfoData s;
 	uint32		n;
 	uint8	   *read;
 
 	if (strchr(shown, '\\') == NULL)
 		return shown;
-	read = wt_unescape_argument(shown, &n);
+	read = wt_bytes_text_unescape_argument(shown, &n);
 	if (wt_bytes_equal(read, n, b.data, b.len))
 		return shown;
 	initStringInfo(&s);
@@ -192,13 +192,13 @@ unescape(const char *s, uint32 *len, bool lenient)
 }
 
 uint8 *
-wt_unescape(const char *s, uint32 *len)
+wt_bytes_text_unescape(const char *s, uint32 *len)
 {
 	return unescape(s, len, false);
 }
 
 uint8 *
-wt_unescape_argument(const char *s, uint32 *len)
+wt_bytes_text_unescape_argument(const char *s, uint32 *len)
 {
 	return unescape(s, len, true);
 }

@@ -28,7 +28,7 @@ place_error_context(void *arg)
 {
 	const Place *place = arg;
 
-	if (wt_keys_visible(place->t))
+	if (wt_rowkey_is_visible(place->t))
 		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key), get_rel_name(place->t->relid));
 	else
 		errcontext("table \"%s\"", get_rel_name(place->t->relid));
@@ -53,7 +53,7 @@ decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t
 }
 
 Datum
-wt_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
+wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
 {
 	Place		place = {t, key};
 	Datum		value = (Datum) 0;
@@ -74,7 +74,7 @@ wt_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not decode column \"%s\": %s", c->name, why),
-				 t == NULL ? 0 : wt_keys_visible(t) ?
+				 t == NULL ? 0 : wt_rowkey_is_visible(t) ?
 				 errdetail("Table \"%s\", key %s.", get_rel_name(t->relid), wt_key_text(t, key)) :
 				 errdetail("Table \"%s\".", get_rel_name(t->relid)),
 				 t == NULL ? 0 : errhint("Check option \"encoding\" of the column: the cell may have been written with another one.")));

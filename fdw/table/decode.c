@@ -151,7 +151,7 @@ decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 }
 
 size_t
-wt_self_length(Oid typid, const uint8 *data, size_t len)
+wt_decode_self_length(Oid typid, const uint8 *data, size_t len)
 {
 	if (len == 0)
 		return 0;
@@ -197,7 +197,7 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 				scale = 0;
 
 	*why = "the bytes are not an ordered numeric";
-	if (len == 0 || wt_self_length(NUMERICOID, data, len) != len)
+	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len) != len)
 		return false;
 	switch (data[0])
 	{
@@ -264,7 +264,7 @@ decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 	int			bits;
 
 	*why = "the bytes are not an ordered network address";
-	if (len == 0 || wt_self_length(INETOID, data, len) != len)
+	if (len == 0 || wt_decode_self_length(INETOID, data, len) != len)
 		return false;
 	bits = data[1 + width];
 	if (bits > 8 * width)
@@ -450,7 +450,7 @@ decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const
 bool
 wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	int			width = wt_encoded_length(c->typid, c->enc);
+	int			width = wt_encoding_length(c->typid, c->enc);
 
 	if (width > 0 && len != (size_t) width)
 	{

@@ -11,7 +11,7 @@
 extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why);
 
 /* bytes that such a value takes at data; 0: damaged */
-extern size_t wt_self_length(Oid typid, const uint8 *data, size_t len);
+extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len);
 
 extern Datum wt_decode_varlena(const uint8 *data, size_t len);
 

@@ -118,8 +118,8 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	if (spec->timestamp_of)
 		column_option_error(c, "timestamp_of", "The column is part of the key.");
 	if (!spec->encoding_given)
-		c->enc = wt_default_encoding(c->typid, true);
-	wt_check_encoding(c, true);
+		c->enc = wt_encoding_default(c->typid, true);
+	wt_encoding_check(c, true);
 	if (OidIsValid(c->collation) && !get_collation_isdeterministic(c->collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -151,7 +151,7 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		c->enc = WT_ENC_ORDERED;
 		c->desc = !c->desc;
 	}
-	c->fixed_len = wt_encoded_length(c->typid, c->enc);
+	c->fixed_len = wt_encoding_length(c->typid, c->enc);
 }
 
 static void
@@ -233,7 +233,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 			column_option_error(c, "encoding", "The values of a map are text.");
 		c->enc = WT_ENC_TEXT;
 		spec->family_name = spec->family;
-		c->qual = wt_unescape(spec->prefix ? spec->prefix : "", &c->qual_len);
+		c->qual = wt_bytes_text_unescape(spec->prefix ? spec->prefix : "", &c->qual_len);
 		return;
 	}
 	if (spec->timestamp_of)
@@ -255,8 +255,8 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		c->by_name = true;
 	}
 	if (!spec->encoding_given)
-		c->enc = wt_default_encoding(c->typid, false);
-	wt_check_encoding(c, false);
+		c->enc = wt_encoding_default(c->typid, false);
+	wt_encoding_check(c, false);
 }
 
 static void
@@ -280,8 +280,8 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	{
 		c->role = WT_CELL_VALUE;
 		if (!spec->encoding_given)
-			c->enc = wt_default_encoding(c->typid, false);
-		wt_check_encoding(c, false);
+			c->enc = wt_encoding_default(c->typid, false);
+		wt_encoding_check(c, false);
 		return;
 	}
 	if (spec->encoding_given)
@@ -334,7 +334,7 @@ static int
 family_named(WtTable *t, const WtColumn *c, const char *name)
 {
 	WtFamily	f = {.name = pstrdup(name), .implicit = true};
-	int			i = wt_family_index(t, name);
+	int			i = wt_lookup_family(t, name);
 
 	if (i >= 0)
 		return i;

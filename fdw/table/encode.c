@@ -255,7 +255,7 @@ encode_fixed(const WtColumn *c, Datum value, StringInfo out)
 static void
 encode_unsigned(const WtColumn *c, Datum value, StringInfo out)
 {
-	int			width = wt_encoded_length(c->typid, c->enc);
+	int			width = wt_encoding_length(c->typid, c->enc);
 	int64		v = int_value(c->typid, value);
 
 	if (v < 0 || (width < 8 && v >> (8 * width)))
@@ -292,7 +292,7 @@ encode_digest(const WtColumn *c, Datum value, StringInfo out)
 }
 
 wide_bytes
-wt_original_bytes(const WtColumn *c, Datum value)
+wt_encode_original_bytes(const WtColumn *c, Datum value)
 {
 	struct varlena *v;
 

@@ -163,7 +163,7 @@ allowed_encodings(Oid typid, bool key)
 }
 
 WtEncoding
-wt_default_encoding(Oid typid, bool key)
+wt_encoding_default(Oid typid, bool key)
 {
 	if (wt_is_string(typid))
 		return WT_ENC_TEXT;
@@ -175,7 +175,7 @@ wt_default_encoding(Oid typid, bool key)
 }
 
 void
-wt_check_encoding(const WtColumn *c, bool key)
+wt_encoding_check(const WtColumn *c, bool key)
 {
 	uint32		set = allowed_encodings(c->typid, key);
 	StringInfoData list;
@@ -209,7 +209,7 @@ wt_check_encoding(const WtColumn *c, bool key)
 }
 
 int
-wt_encoded_length(Oid typid, WtEncoding e)
+wt_encoding_length(Oid typid, WtEncoding e)
 {
 	switch (e)
 	{
@@ -241,7 +241,7 @@ wt_encoded_length(Oid typid, WtEncoding e)
 }
 
 bool
-wt_encoding_ordered(const WtColumn *c)
+wt_encoding_is_ordered(const WtColumn *c)
 {
 	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless it is the least byte */
 	if (c->delimited && c->delimiter != '\0' && !(c->last && !c->desc))
@@ -266,14 +266,14 @@ wt_encoding_ordered(const WtColumn *c)
 }
 
 bool
-wt_self_delimiting(Oid typid, WtEncoding e)
+wt_encoding_is_self_delimiting(Oid typid, WtEncoding e)
 {
 	return e == WT_ENC_ORDERED && (typid == NUMERICOID || typid == INETOID || typid == CIDROID);
 }
 
 /* Are equal values equal bytes, and different values different bytes? */
 bool
-wt_encoding_injective(const WtColumn *c)
+wt_encoding_is_injective(const WtColumn *c)
 {
 	switch (c->typid)
 	{

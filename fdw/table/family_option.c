@@ -59,7 +59,7 @@ interval_us(const char *family, const char *option, const char *text)
 	const char *hint = psprintf("Option \"%s\" of family \"%s\" takes an interval, for example \"60 days\".", option, family);
 	int64		us;
 
-	if (!wt_interval_us(DatumGetIntervalP(input_with_hint(interval_in, text, hint)), &us))
+	if (!wt_clock_interval_us(DatumGetIntervalP(input_with_hint(interval_in, text, hint)), &us))
 		bad_family_value(family, option, "The interval must be positive and less than 292,000 years.");
 	return us;
 }

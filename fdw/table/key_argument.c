@@ -113,7 +113,7 @@ check_part_count(WtTable *t, int n, bool full)
 }
 
 int
-wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
+wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
 				 Datum *parts, StringInfo out)
 {
 	Datum	   *values;
@@ -128,14 +128,14 @@ wt_key_from_args(WtTable *t, int nargs, const Datum *args, const Oid *types, con
 					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
 		values[i] = coerce_part(wt_key_column(t, i), args[i], types[i]);
 	}
-	wt_key_encode(t, values, NULL, nargs, out);
+	wt_rowkey_encode(t, values, NULL, nargs, out);
 	if (parts == NULL)
 		pfree(values);
 	return nargs;
 }
 
 int
-wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
+wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
 {
 	HeapTupleHeader record;
 	TupleDesc	desc;
@@ -146,7 +146,7 @@ wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, Str
 	int			n = 0;
 
 	if (argtype != RECORDOID && !type_is_rowtype(argtype))
-		return wt_key_from_args(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
+		return wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
 
 	record = DatumGetHeapTupleHeader(arg);
 	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
@@ -168,5 +168,5 @@ wt_key_from_arg(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, Str
 		nulls[n] = nulls[i];
 		types[n++] = a->atttypid;
 	}
-	return wt_key_from_args(t, n, values, types, nulls, full, parts, out);
+	return wt_key_argument_encode_parts(t, n, values, types, nulls, full, parts, out);
 }

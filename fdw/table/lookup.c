@@ -22,7 +22,7 @@ wt_lookup_column_index(WtTable *t, const char *name)
 }
 
 int
-wt_family_index(WtTable *t, const char *name)
+wt_lookup_family(WtTable *t, const char *name)
 {
 	for (int i = 0; i < t->nfamilies; i++)
 		if (strcmp(t->families[i].name, name) == 0)
@@ -31,7 +31,7 @@ wt_family_index(WtTable *t, const char *name)
 }
 
 WtColumn *
-wt_column_by_name(WtTable *t, const char *name)
+wt_lookup_column(WtTable *t, const char *name)
 {
 	int			i = wt_lookup_column_index(t, name);
 
@@ -39,9 +39,9 @@ wt_column_by_name(WtTable *t, const char *name)
 }
 
 void
-wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len, WtColumn **column)
+wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len, WtColumn **column)
 {
-	WtColumn   *c = wt_column_by_name(t, col);
+	WtColumn   *c = wt_lookup_column(t, col);
 	const char *colon = strchr(col, ':');
 
 	*column = NULL;
@@ -63,7 +63,7 @@ wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of \"%s\" does not exist", col, get_rel_name(t->relid)),
 				 errhint("Give the name of a column of the foreign table or 'family:qualifier'.")));
-	*family = wt_family_index(t, pnstrdup(col, colon - col));
+	*family = wt_lookup_family(t, pnstrdup(col, colon - col));
 	if (*family < 0)
 	{
 		StringInfoData list;
@@ -76,7 +76,7 @@ wt_resolve_col(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 				 errmsg("family \"%.*s\" of \"%s\" does not exist", (int) (colon - col), col, get_rel_name(t->relid)),
 				 errhint("The families are: %s.", list.data)));
 	}
-	*qual = wt_unescape_argument(colon + 1, qual_len);
+	*qual = wt_bytes_text_unescape_argument(colon + 1, qual_len);
 	for (int i = 0; i < t->natts; i++)
 	{
 		c = &t->columns[i];
@@ -93,7 +93,7 @@ has_prefix(const WtColumn *map, wide_bytes q)
 }
 
 bool
-wt_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
+wt_lookup_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
 {
 	if (!has_prefix(map, qualifier))
 		return false;

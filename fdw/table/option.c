@@ -142,7 +142,7 @@ wt_option_split_cell(const char *option, const char *value, char **family, uint8
 		wt_option_bad_value(option, value, "Write 'family:qualifier'; the qualifier may be empty.");
 	*family = pnstrdup(value, colon - value);
 	wt_option_check_family_name(*family);
-	*qual = wt_unescape(colon + 1, qual_len);
+	*qual = wt_bytes_text_unescape(colon + 1, qual_len);
 }
 
 #define KEY_HINT	"Write column names in order, separated by commas, each may be followed by \"desc\"."

@@ -86,14 +86,14 @@ escape_part(StringInfo out, int start)
 }
 
 void
-wt_key_encode_part(WtTable *t, int part, Datum value, StringInfo out)
+wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 {
 	const WtColumn *c = wt_key_column(t, part);
 	int			start = out->len;
 	bool		closed = !c->last || c->desc;
 
 	wt_encode(c, value, out);
-	if (c->fixed_len == 0 && !wt_self_delimiting(c->typid, c->enc))
+	if (c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		if (c->delimited)
 		{
@@ -115,7 +115,7 @@ wt_key_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 }
 
 int
-wt_salt(const uint8 *key, size_t n, int buckets)
+wt_rowkey_salt(const uint8 *key, size_t n, int buckets)
 {
 	uint32		h = 1;
 	int32		signed_h;
@@ -146,11 +146,11 @@ finish_key(WtTable *t, StringInfo out, int start)
 				 errdetail("The key is %s.", wt_rowkey_hex((wide_bytes) {(uint8 *) out->data + start + head, len - head})),
 				 errhint("Encoding \"md5\" or \"sha1\" makes a short key of a long text.")));
 	if (head)
-		out->data[start] = (char) wt_salt((uint8 *) out->data + start + 1, len - 1, t->salt_buckets);
+		out->data[start] = (char) wt_rowkey_salt((uint8 *) out->data + start + 1, len - 1, t->salt_buckets);
 }
 
 void
-wt_key_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, StringInfo out)
+wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, StringInfo out)
 {
 	int			start = out->len;
 	bool		full = nparts == t->nkeys;
@@ -163,14 +163,14 @@ wt_key_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, St
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
-		wt_key_encode_part(t, i, values[i], out);
+		wt_rowkey_encode_part(t, i, values[i], out);
 	}
 	if (full)
 		finish_key(t, out, start);
 }
 
 void
-wt_key_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringInfo out)
+wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringInfo out)
 {
 	int			start = out->len;
 
@@ -186,13 +186,13 @@ wt_key_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringInfo
 					 errmsg("null value in key column \"%s\" of relation \"%s\"",
 							t->columns[att].name, get_rel_name(t->relid)),
 					 errdetail("Every key column must have a value.")));
-		wt_key_encode_part(t, i, values[att], out);
+		wt_rowkey_encode_part(t, i, values[att], out);
 	}
 	finish_key(t, out, start);
 }
 
 bool
-wt_prefix_end(const uint8 *p, size_t n, StringInfo out)
+wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
 {
 	while (n > 0 && p[n - 1] == 0xFF)
 		n--;
@@ -260,15 +260,15 @@ wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plai
 			return -1;
 		len = taken = c->fixed_len;
 	}
-	else if (wt_self_delimiting(c->typid, c->enc))
+	else if (wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		if (c->desc)
 		{
 			flip_into(plain, p, n, flip);
-			len = wt_self_length(c->typid, (uint8 *) plain->data, n);
+			len = wt_decode_self_length(c->typid, (uint8 *) plain->data, n);
 		}
 		else
-			len = wt_self_length(c->typid, p, n);
+			len = wt_decode_self_length(c->typid, p, n);
 		if (len == 0)
 			return -1;
 		*value = (wide_bytes) {c->desc ? (uint8 *) plain->data : p, len};
@@ -307,13 +307,13 @@ wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plai
 }
 
 ssize_t
-wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
+wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 {
 	uint8		flip = c->desc ? 0xFF : 0x00;
 
 	if (c->fixed_len > 0)
 		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
-	if (wt_self_delimiting(c->typid, c->enc))
+	if (wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		static uint8 flipped[WIDE_MAX_ROW];
 		size_t		self;
@@ -326,7 +326,7 @@ wt_key_part_length(const WtColumn *c, const uint8 *p, size_t n)
 				flipped[i] = p[i] ^ flip;
 			p = flipped;
 		}
-		self = wt_self_length(c->typid, p, n);
+		self = wt_decode_self_length(c->typid, p, n);
 		return self == 0 ? -1 : (ssize_t) self;
 	}
 	if (c->last && !c->desc)
@@ -359,7 +359,7 @@ wt_rowkey_is_digest(const WtColumn *c)
 }
 
 const char *
-wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
+wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
 {
 	const uint8 *p = key.data;
 	size_t		n = key.len;
@@ -436,9 +436,9 @@ wt_key_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, 
 }
 
 bool
-wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
+wt_rowkey_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
 {
-	const char *why = wt_key_decode_soft(t, key, need, values, nulls);
+	const char *why = wt_rowkey_decode_soft(t, key, need, values, nulls);
 
 	if (why == NULL)
 		return true;
@@ -447,13 +447,13 @@ wt_key_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool 
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a row key of \"%s\" does not decode: %s", get_rel_name(t->relid), why),
-			 wt_keys_visible(t) ? errdetail("The key is %s.", wt_rowkey_hex(key)) : 0,
+			 wt_rowkey_is_visible(t) ? errdetail("The key is %s.", wt_rowkey_hex(key)) : 0,
 			 errhint("Check option \"key\" and the encodings of its columns, or set option \"on_bad_key\" to \"skip\".")));
 	return false;
 }
 
 size_t
-wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
+wt_rowkey_prefix_length(WtTable *t, wide_bytes key, int parts)
 {
 	size_t		at = t->salt_buckets > 0 ? 1 : 0;
 
@@ -461,7 +461,7 @@ wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
 		return 0;
 	for (int i = 0; i < parts; i++)
 	{
-		ssize_t		taken = wt_key_part_length(wt_key_column(t, i), key.data + at, key.len - at);
+		ssize_t		taken = wt_rowkey_part_length(wt_key_column(t, i), key.data + at, key.len - at);
 
 		if (taken < 0)
 			return 0;
@@ -473,7 +473,7 @@ wt_key_prefix_length(WtTable *t, wide_bytes key, int parts)
 /* ----------------------------------------------------------- printing */
 
 bool
-wt_keys_visible(WtTable *t)
+wt_rowkey_is_visible(WtTable *t)
 {
 	if (pg_class_aclcheck(t->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		return true;

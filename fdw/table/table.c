@@ -34,7 +34,7 @@
 #include "fdw/table/types.h"
 
 bool
-wt_is_ours(Oid relid)
+wt_table_is_ours(Oid relid)
 {
 	HeapTuple	tup;
 	ForeignServer *server;
@@ -61,7 +61,7 @@ wt_is_ours(Oid relid)
 		Datum		src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
 
 		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			strcmp(TextDatumGetCString(src), "wt_handler") == 0;
+			strcmp(TextDatumGetCString(src), "wt_widetable_handler") == 0;
 		ReleaseSysCache(proc);
 	}
 	return ours;
@@ -213,7 +213,7 @@ wt_table(Oid relid)
 	if (e && e->table && !e->stale)
 		return e->table;
 
-	if (!wt_is_ours(relid))
+	if (!wt_table_is_ours(relid))
 	{
 		char	   *name = get_rel_name(relid);
 

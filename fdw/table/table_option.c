@@ -154,16 +154,16 @@ check_column_option(DefElem *def)
 	else if (strcmp(name, "family") == 0)
 		wt_option_check_family_name(defGetString(def));
 	else if (strcmp(name, "prefix") == 0)
-		(void) wt_unescape(defGetString(def), &len);
+		(void) wt_bytes_text_unescape(defGetString(def), &len);
 	else if (strcmp(name, "encoding") == 0)
 		(void) wt_table_option_encoding(def);
 	else if (strcmp(name, "delimiter") == 0)
 		(void) wt_table_option_delimiter(def);
 }
 
-PG_FUNCTION_INFO_V1(wt_validator);
+PG_FUNCTION_INFO_V1(wt_table_option_validator);
 Datum
-wt_validator(PG_FUNCTION_ARGS)
+wt_table_option_validator(PG_FUNCTION_ARGS)
 {
 	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
 	Oid			catalog = PG_GETARG_OID(1);

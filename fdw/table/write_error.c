@@ -11,12 +11,12 @@
 #include "fdw/table/types.h"
 
 void
-wt_check_write(wide_status st, WtTable *t, wide_bytes key)
+wt_write_error_check(wide_status st, WtTable *t, wide_bytes key)
 {
 	if (st == WIDE_OK)
 		return;
 	if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
-		wt_check(st, NULL);
+		wt_error_check(st, NULL);
 	ereport(ERROR,
 			(errcode(wt_error_sqlstate(st)),
 			 errmsg("could not write to table \"%s\": %s", t->table_name, wide_error_text()),

@@ -9,6 +9,6 @@
 #include "fdw/table/types.h"
 
 /* Called by the wrapper's write paths: engine statuses of batch calls -> errors naming table and key. */
-extern void wt_check_write(wide_status st, WtTable *t, wide_bytes key);
+extern void wt_write_error_check(wide_status st, WtTable *t, wide_bytes key);
 
 #endif							/* WT_WRITE_ERROR_H */

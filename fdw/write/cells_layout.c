@@ -68,7 +68,7 @@ encode_cell_part(WtColumn *c, Datum d, StringInfo out)
 	{
 		wide_bytes	text = wt_modify_state_varlena_bytes(d);
 
-		wt_bytes_unshow((const char *) text.data, text.len, out);
+		wt_bytes_text_unshow((const char *) text.data, text.len, out);
 	}
 	else
 		wt_encode(c, d, out);
@@ -93,7 +93,7 @@ cells_qualifier(WtModify *m, bool isnull, Datum d)
 	if (c->typid == BYTEAOID)
 		wt_encode(c, d, &m->qual);
 	else
-		wt_qualifier_unshow((const char *) wt_modify_state_varlena_bytes(d).data, wt_modify_state_varlena_bytes(d).len, &m->qual);
+		wt_bytes_text_unshow_qualifier((const char *) wt_modify_state_varlena_bytes(d).data, wt_modify_state_varlena_bytes(d).len, &m->qual);
 	return wt_bytes_of(&m->qual);
 }
 
@@ -134,7 +134,7 @@ wt_cells_layout_raise_version(WtModify *m, const WtVersion *v)
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("version already exists in table \"%s\"", RelationGetRelationName(m->rel)),
 			 errdetail("Key %s, cell \"%s:%s\", timestamp %s.", wt_key_text(m->t, v->key), family,
-					   wt_qualifier_show(v->qual), ts),
+					   wt_bytes_text_show_qualifier(v->qual), ts),
 			 errhint("UPDATE replaces no version. DELETE it first, or INSERT the value with that timestamp."),
 			 errtable(m->rel)));
 }
@@ -203,7 +203,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 				gone = m->col_value < 0 || slot->tts_isnull[m->col_value];
 
 	resetStringInfo(&m->new_key);
-	wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
+	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
 	to.key = wt_bytes_of(&m->new_key);
 	to.family = slot_family(m, slot);
 	to.qual = slot_qualifier(m, slot);
@@ -212,7 +212,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 		wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len);
 	/* what this transaction has written without a timestamp gets it at commit, also now */
 	if (m->wrote_before)
-		own = wt_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
+		own = wt_cell_read_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
 	if (own)
 	{
 		from.ts = WIDE_TS_AUTO;
@@ -229,8 +229,8 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 	if (!stays || gone || (m->wrote_before && to.ts != WIDE_TS_AUTO))
 		wt_modify_state_delete(m, WIDE_DELETE_VERSION, id->family, id->key, id->qual, id->ts);
 	if (moves && m->moves == NULL)
-		m->moves = wt_moves_new(GetMemoryChunkContext(m));
-	if (moves && wt_moves_leave(m->moves, &from, &again))
+		m->moves = wt_version_move_new(GetMemoryChunkContext(m));
+	if (moves && wt_version_move_leave(m->moves, &from, &again))
 	{
 		wt_modify_state_put(m, from.family, from.key, from.qual, from.ts, PG_INT64_MIN, 0, again);
 		pfree(unconstify(uint8 *, again.data));
@@ -239,7 +239,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 		return;
 	resetStringInfo(&m->value);
 	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	if (moves && !wt_moves_arrive(m->moves, &to, wt_bytes_of(&m->value)))
+	if (moves && !wt_version_move_arrive(m->moves, &to, wt_bytes_of(&m->value)))
 		wt_cells_layout_raise_version(m, &to);
 	wt_modify_state_put(m, to.family, to.key, to.qual, to.ts, own && to.ts == WIDE_TS_AUTO ? floor : PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 }

@@ -90,7 +90,7 @@ typedef struct WtDirect
 	ExprState  *recheck;
 	int			nset;
 	Assignment *set;
-	WtEngine	e;
+	WtEngineTable	e;
 	bool		engine_known;
 	WtWriter	writer;
 	StringInfoData value;		/* scratch */
@@ -295,7 +295,7 @@ member_list(Bitmapset *set)
 }
 
 bool
-wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
+wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 {
 	WtTable    *t = wt_table(planner_rt_fetch(rel, root)->relid);
 	bool		projected;
@@ -313,7 +313,7 @@ wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 	int			nargs;
 	ListCell   *lc;
 
-	if (!wt_enable_direct_modify || scan == NULL || t->cells_layout)
+	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
 		return false;
 	if (plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE)
 		return false;
@@ -341,7 +341,7 @@ wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 	scan->fdw_private = copyObject(scan->fdw_private);
 	flags = list_nth(scan->fdw_private, WtPrivateFlags);
 	list_nth_cell(flags, WtFlagStrictFamily)->int_value =
-		wt_strict_family(find_base_rel(root, rel), t, scan->scan.plan.qual, &wanted);
+		wt_scan_columns_strict_family(find_base_rel(root, rel), t, scan->scan.plan.qual, &wanted);
 	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = member_list(wanted);
 	nargs = list_length(scan->fdw_exprs);
 	info = list_make5(makeInteger(nargs), makeInteger(list_length(rechecks)), columns, bare,
@@ -368,7 +368,7 @@ slice(List *list, int from, int n)
 }
 
 void
-wtBeginDirectModify(ForeignScanState *node, int eflags)
+wt_direct_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List	   *info = llast(plan->fdw_private);
@@ -385,7 +385,7 @@ wtBeginDirectModify(ForeignScanState *node, int eflags)
 	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
 							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps, false);
 	d->rinfo = node->resultRelInfo;
-	wt_writer_init(&d->writer, node->ss.ps.state);
+	wt_batch_writer_init(&d->writer, node->ss.ps.state);
 	d->update = plan->operation == CMD_UPDATE;
 	d->counts = linitial_int(flags) != 0;
 	d->returning = lsecond_int(flags) != 0;
@@ -417,7 +417,7 @@ need_engine(WtDirect *d)
 	if (d->engine_known)
 		return;
 	/* families that were added to the table since it was made are made now */
-	wt_engine(d->st->t, true, &d->e);
+	wt_engine_table(d->st->t, true, &d->e);
 	d->engine_known = true;
 }
 
@@ -441,7 +441,7 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 		{
 			ExecClearTuple(slot);
 			old = MemoryContextSwitchTo(st->rowcxt);
-			locked = wt_scan_lock(st, slot->tts_values, slot->tts_isnull);
+			locked = wt_scan_lock_row(st, slot->tts_values, slot->tts_isnull);
 			MemoryContextSwitchTo(old);
 			if (!locked)
 				continue;
@@ -459,11 +459,11 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	return false;
 }
 
-/* As with an ordinary table, see wt_leave_out. */
+/* As with an ordinary table, see wt_batch_leave_out. */
 static bool
 leave_out(WtDirect *d, CmdType op)
 {
-	return wt_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key), NULL);
+	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key), NULL);
 }
 
 /* false: left out. */
@@ -491,7 +491,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 
 		if (a->isnull)
 		{
-			wt_check_not_null(node->ss.ss_currentRelation, c);
+			wt_modify_state_check_not_null(node->ss.ss_currentRelation, c);
 			status = wide_batch_delete(b, WIDE_DELETE_COLUMN, d->e.families[c->family], key, qual, WIDE_TS_MAX);
 		}
 		else
@@ -502,7 +502,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 									st->floors[a->column], 0, wt_bytes_of(&d->value));
 		}
 		if (unlikely(status != WIDE_OK))
-			wt_check_write(status, st->t, key);
+			wt_write_error_check(status, st->t, key);
 	}
 	if (d->returning)
 		for (int i = 0; i < d->nset; i++)
@@ -528,14 +528,14 @@ delete_row(WtDirect *d)
 											   (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
 
 		if (unlikely(status != WIDE_OK))
-			wt_check_write(status, d->st->t, key);
+			wt_write_error_check(status, d->st->t, key);
 	}
 	return true;
 }
 
 /* With RETURNING one row after the other; otherwise all at once. */
 TupleTableSlot *
-wtIterateDirectModify(ForeignScanState *node)
+wt_direct_iterate(ForeignScanState *node)
 {
 	WtDirect   *d = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
@@ -566,7 +566,7 @@ wtIterateDirectModify(ForeignScanState *node)
 }
 
 void
-wtEndDirectModify(ForeignScanState *node)
+wt_direct_end(ForeignScanState *node)
 {
 	WtDirect   *d = node->fdw_state;
 
@@ -575,12 +575,12 @@ wtEndDirectModify(ForeignScanState *node)
 }
 
 void
-wtExplainDirectModify(ForeignScanState *node, struct ExplainState *es)
+wt_direct_explain(ForeignScanState *node, struct ExplainState *es)
 {
 	WtDirect   *d = node->fdw_state;
 
 	/* the scan's own properties */
 	node->fdw_state = d == NULL ? NULL : d->st;
-	wtExplainForeignScan(node, es);
+	wt_explain_foreign_scan(node, es);
 	node->fdw_state = d;
 }

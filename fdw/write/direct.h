@@ -11,10 +11,10 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-extern bool wtPlanDirectModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
-extern void wtBeginDirectModify(ForeignScanState *node, int eflags);
-extern TupleTableSlot *wtIterateDirectModify(ForeignScanState *node);
-extern void wtEndDirectModify(ForeignScanState *node);
-extern void wtExplainDirectModify(ForeignScanState *node, struct ExplainState *es);
+extern bool wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
+extern void wt_direct_begin(ForeignScanState *node, int eflags);
+extern TupleTableSlot *wt_direct_iterate(ForeignScanState *node);
+extern void wt_direct_end(ForeignScanState *node);
+extern void wt_direct_explain(ForeignScanState *node, struct ExplainState *es);
 
 #endif							/* WT_DIRECT_H */

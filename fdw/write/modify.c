@@ -65,7 +65,7 @@
 #include "fdw/xact/engine_scan.h"
 
 void
-wtAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation)
+wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation)
 {
 	WtTable    *t = wt_table(RelationGetRelid(target_relation));
 
@@ -88,7 +88,7 @@ wtAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *targe
 
 /* All that matters is known from the plan node itself when execution begins. */
 List *
-wtPlanForeignModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index)
+wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index)
 {
 	if (plan->onConflictAction != ONCONFLICT_NONE && plan->onConflictAction != ONCONFLICT_NOTHING)
 		elog(ERROR, "unexpected ON CONFLICT specification: %d", (int) plan->onConflictAction);
@@ -96,7 +96,7 @@ wtPlanForeignModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, 
 }
 
 int
-wtIsForeignRelUpdatable(Relation rel)
+wt_modify_is_updatable(Relation rel)
 {
 	WtTable    *t = wt_table(RelationGetRelid(rel));
 	int			identity = 0;
@@ -115,7 +115,7 @@ wtIsForeignRelUpdatable(Relation rel)
 }
 
 void
-wtBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags)
+wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 
@@ -128,7 +128,7 @@ wtBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_
 
 /* COPY, and rows that are routed to a partition. */
 void
-wtBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
+wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 {
 	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);	/* NULL for COPY */
 	WtModify   *m = wt_modify_state_begin(mtstate->ps.state, rinfo, CMD_INSERT, NULL,
@@ -146,19 +146,19 @@ end_modify(WtModify *m)
 {
 	if (m->seen)
 		hash_destroy(m->seen);
-	wt_floors_close(m->floors);
-	wt_scan_close(m->exists);
+	wt_cell_read_floors_close(m->floors);
+	wt_engine_scan_close(m->exists);
 	MemoryContextDelete(m->row_cxt);
 }
 
 void
-wtEndForeignModify(EState *estate, ResultRelInfo *rinfo)
+wt_modify_end(EState *estate, ResultRelInfo *rinfo)
 {
 	WtModify   *m = rinfo->ri_FdwState;
 
 	if (m)
 	{
-		const WtVersion *where = m->moves ? wt_moves_collision(m->moves) : NULL;
+		const WtVersion *where = m->moves ? wt_version_move_collision(m->moves) : NULL;
 
 		if (where)
 			wt_cells_layout_raise_version(m, where);
@@ -168,7 +168,7 @@ wtEndForeignModify(EState *estate, ResultRelInfo *rinfo)
 }
 
 void
-wtEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
+wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo)
 {
 	WtModify   *m = rinfo->ri_FdwState;
 
@@ -185,7 +185,7 @@ wtEndForeignInsert(EState *estate, ResultRelInfo *rinfo)
 }
 
 void
-wtExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index,
+wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index,
 					   struct ExplainState *es)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
@@ -197,7 +197,7 @@ wtExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fd
 }
 
 TupleTableSlot *
-wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	WtModify   *m = rinfo->ri_FdwState;
 	MemoryContext old;
@@ -214,14 +214,14 @@ wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	if (rinfo->ri_RootResultRelInfo == NULL)
 		wt_modify_state_check_partition(m, rinfo, slot, estate);
 	resetStringInfo(&m->key);
-	wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
+	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
 	key = wt_bytes_of(&m->key);
 
 	/* a row of layout 'cells' is a version: it does not collide */
 	if ((m->do_nothing || m->t->insert_error) && !m->t->cells_layout)
 	{
 		wt_row_lock(m->e.table, key, false);
-		if (wt_row_exists_again(&m->exists, &m->e, key, &m->range))
+		if (wt_cell_read_row_exists_again(&m->exists, &m->e, key, &m->range))
 		{
 			if (!m->do_nothing)
 				wt_modify_state_raise_duplicate(m, key);
@@ -277,7 +277,7 @@ set_columns(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before)
 }
 
 TupleTableSlot *
-wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	WtModify   *m = rinfo->ri_FdwState;
 	MemoryContext old;
@@ -307,7 +307,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!id.again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			id.again = wt_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key, &id.v.qual);
+			id.again = wt_batch_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key, &id.v.qual);
 		}
 		if (!id.again)
 		{
@@ -327,7 +327,7 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		return NULL;
 	}
 	wt_row_lock(m->e.table, key, false);
-	if (wt_leave_out(&m->writer, CMD_UPDATE, m->e.all, m->e.nall, key, NULL))
+	if (wt_batch_leave_out(&m->writer, CMD_UPDATE, m->e.all, m->e.nall, key, NULL))
 	{
 		MemoryContextSwitchTo(old);
 		return NULL;
@@ -336,14 +336,14 @@ wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 	if (wt_rows_layout_key_is_set(m, set))
 	{
 		resetStringInfo(&m->new_key);
-		wt_key_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
+		wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
 		target = wt_bytes_of(&m->new_key);
 	}
 	wt_batch_command_by(&m->writer);
 	if (!wt_bytes_equal(key.data, key.len, target.data, target.len))
 	{
 		wt_row_lock(m->e.table, target, false);
-		if (wt_row_exists_again(&m->exists, &m->e, target, &m->range))
+		if (wt_cell_read_row_exists_again(&m->exists, &m->e, target, &m->range))
 			wt_modify_state_raise_duplicate(m, target);
 		wt_rows_layout_copy_row(m, key, target);
 		wt_modify_state_delete_row(m, key);
@@ -377,7 +377,7 @@ show_old_row(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTable
 }
 
 TupleTableSlot *
-wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
 	WtModify   *m = rinfo->ri_FdwState;
 	MemoryContext old;
@@ -395,7 +395,7 @@ wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			again = wt_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key, &id.v.qual);
+			again = wt_batch_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key, &id.v.qual);
 		}
 		if (!again)
 		{
@@ -411,7 +411,7 @@ wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, 
 		if (!again)
 		{
 			wt_row_lock(m->e.table, key, false);
-			again = wt_leave_out(&m->writer, CMD_DELETE, m->e.all, m->e.nall, key, NULL);
+			again = wt_batch_leave_out(&m->writer, CMD_DELETE, m->e.all, m->e.nall, key, NULL);
 		}
 		if (!again)
 		{

@@ -8,19 +8,20 @@
 #include "executor/tuptable.h"
 #include "foreign/fdwapi.h"
 #include "nodes/execnodes.h"
+#include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-extern void wtAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation);
-extern List *wtPlanForeignModify(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
-extern int	wtIsForeignRelUpdatable(Relation rel);
-extern void wtBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags);
-extern void wtBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo);
-extern TupleTableSlot *wtExecForeignInsert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
-extern TupleTableSlot *wtExecForeignUpdate(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
-extern TupleTableSlot *wtExecForeignDelete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
-extern void wtEndForeignModify(EState *estate, ResultRelInfo *rinfo);
-extern void wtEndForeignInsert(EState *estate, ResultRelInfo *rinfo);
-extern void wtExplainForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, struct ExplainState *es);
+extern void wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation);
+extern List *wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
+extern int	wt_modify_is_updatable(Relation rel);
+extern void wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags);
+extern void wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo);
+extern TupleTableSlot *wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern TupleTableSlot *wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern TupleTableSlot *wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern void wt_modify_end(EState *estate, ResultRelInfo *rinfo);
+extern void wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo);
+extern void wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, struct ExplainState *es);
 
 #endif							/* WT_MODIFY_H */

@@ -173,7 +173,7 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 	m->t = t;
 	m->op = op;
 	m->do_nothing = do_nothing;
-	wt_writer_init(&m->writer, estate);
+	wt_batch_writer_init(&m->writer, estate);
 	find_columns(m);
 	m->values = palloc(sizeof(Datum) * t->natts);
 	m->nulls = palloc(sizeof(bool) * t->natts);
@@ -220,12 +220,12 @@ wt_modify_state_need_engine(WtModify *m)
 	if (m->engine_known)
 		return;
 	m->wrote_before = wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false));
-	wt_engine(m->t, true, &m->e);
+	wt_engine_table(m->t, true, &m->e);
 	if (m->t->cells_layout)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(m));
 
-		m->names = wt_families(&m->e, &m->nnames);
+		m->names = wt_engine_table_families(&m->e, &m->nnames);
 		MemoryContextSwitchTo(old);
 	}
 	m->engine_known = true;
@@ -251,7 +251,7 @@ wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_byt
 	wide_status st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
 
 	if (unlikely(st != WIDE_OK))
-		wt_check_write(st, m->t, key);
+		wt_write_error_check(st, m->t, key);
 }
 
 void
@@ -260,7 +260,7 @@ wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wid
 	wide_status st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
 
 	if (unlikely(st != WIDE_OK))
-		wt_check_write(st, m->t, key);
+		wt_write_error_check(st, m->t, key);
 }
 
 void
@@ -296,7 +296,7 @@ wt_modify_state_varlena_bytes(Datum d)
 }
 
 void
-wt_check_not_null(Relation rel, const WtColumn *c)
+wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 {
 	/*
 	 * PostgreSQL does not enforce NOT NULL of foreign tables, but its planner
@@ -332,7 +332,7 @@ wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 	if (ts_col < 0 || slot->tts_isnull[ts_col])
 		return WIDE_TS_AUTO;
 	c = &m->t->columns[ts_col];
-	return wt_timestamp_arg(c->typid, slot->tts_values[ts_col], c->name);
+	return wt_clock_from_datum(c->typid, slot->tts_values[ts_col], c->name);
 }
 
 void
@@ -351,7 +351,7 @@ wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *s
 	if (rinfo->ri_projectReturning == NULL &&
 		!(trig && (trig->trig_insert_after_row || trig->trig_update_after_row)))
 		return;
-	now = wt_now();
+	now = wt_clock_now();
 	for (int i = 0; i < t->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -365,7 +365,7 @@ wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *s
 		int			k = is_ts ? i : m->ts_of[i];
 
 		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
-			m->values[i] = wt_stored_map(m->values[i], &m->nulls[i]);
+			m->values[i] = wt_map_stored(m->values[i], &m->nulls[i]);
 		if (k < 0 || (written && !written[i] && !written[k]))
 			continue;
 		if (!is_ts && slot->tts_isnull[i])
@@ -410,7 +410,7 @@ wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
 		m->values[k] = ExecGetJunkAttribute(planSlot, m->key_junk[i], &m->nulls[k]);
 	}
 	resetStringInfo(out);
-	wt_key_from_slot(t, m->values, m->nulls, out);
+	wt_rowkey_from_slot(t, m->values, m->nulls, out);
 	return wt_bytes_of(out);
 }
 

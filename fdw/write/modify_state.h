@@ -35,7 +35,7 @@ typedef struct WtModify
 {
 	Relation	rel;
 	WtTable    *t;
-	WtEngine	e;
+	WtEngineTable	e;
 	bool		engine_known;
 	bool		wrote_before;	/* the transaction has other writes */
 	CmdType		op;
@@ -60,7 +60,7 @@ typedef struct WtModify
 	bool		set_known;
 	bool		compare_all;	/* BEFORE ROW triggers may set any column */
 
-	WtMoves    *moves;			/* UPDATE of layout 'cells' that sets more than the value */
+	WtVersionMoves    *moves;			/* UPDATE of layout 'cells' that sets more than the value */
 	HTAB	   *seen;			/* rows done, when the plan may deliver one twice */
 
 	Datum	   *values;			/* scratch, by column */
@@ -75,13 +75,13 @@ typedef struct WtModify
 				range;
 	MemoryContext row_cxt;
 	WtFloorReader *floors;		/* of the cells that an UPDATE writes */
-	WtScan	   *exists;			/* looks for rows that exist */
+	WtEngineScan	   *exists;			/* looks for rows that exist */
 
 	struct WtModify *aux;		/* tuple routing into a table that is also updated */
 } WtModify;
 
 /* 23502 when the column, which gets a null, is NOT NULL */
-extern void wt_check_not_null(Relation rel, const WtColumn *c);
+extern void wt_modify_state_check_not_null(Relation rel, const WtColumn *c);
 
 extern void wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel, AttrNumber attno);
 extern bool wt_modify_state_is_cell_identity(const WtColumn *c);

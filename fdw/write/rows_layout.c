@@ -35,7 +35,7 @@ map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
 	resetStringInfo(&m->qual);
 	if (c->qual_len > 0)
 		appendBinaryStringInfo(&m->qual, (const char *) c->qual, c->qual_len);
-	wt_qualifier_unshow(name, len, &m->qual);
+	wt_bytes_text_unshow_qualifier(name, len, &m->qual);
 	q = wt_bytes_of(&m->qual);
 	for (int i = 0; i < m->t->natts; i++)
 	{
@@ -48,7 +48,7 @@ map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
 					 errmsg("key \"%.*s\" of map column \"%s\" is stored in column \"%s\"",
 							len, name, c->name, o->name)));
 	}
-	if (!wt_map_shows(m->t, c, q))
+	if (!wt_lookup_map_shows(m->t, c, q))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("key \"%.*s\" of map column \"%s\" belongs to another map column with a longer prefix",
@@ -90,9 +90,9 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 		{
 			resetStringInfo(&text);
 			resetStringInfo(&m->value);
-			if (!wt_json_text(&v, &text))
+			if (!wt_map_json_text(&v, &text))
 				continue;
-			wt_bytes_unshow(text.data, text.len, &m->value);
+			wt_bytes_text_unshow(text.data, text.len, &m->value);
 			wt_modify_state_put(m, family, key, q, wt_modify_state_stated_ts(m, slot, wt_modify_state_find_ts_of(m, c->family, q)), PG_INT64_MIN, 0,
 				wt_bytes_of(&m->value));
 			n++;
@@ -116,7 +116,7 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 			continue;
 		if (slot->tts_isnull[i])
 		{
-			wt_check_not_null(m->rel, c);
+			wt_modify_state_check_not_null(m->rel, c);
 			continue;
 		}
 		if (c->role == WT_MAP)
@@ -128,7 +128,7 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 		{
 			/* the key has the digest, the cell has the original */
 			wt_modify_state_put(m, wt_modify_state_family(m, c->family), key, (wide_bytes) {c->qual, c->qual_len}, WIDE_TS_AUTO, PG_INT64_MIN, 0,
-				wt_original_bytes(c, slot->tts_values[i]));
+				wt_encode_original_bytes(c, slot->tts_values[i]));
 			n++;
 			continue;
 		}
@@ -182,7 +182,7 @@ map_change(void *arg, const JsonbValue *key, StringInfo text)
 		return;
 	}
 	resetStringInfo(&m->value);
-	wt_bytes_unshow(text->data, text->len, &m->value);
+	wt_bytes_text_unshow(text->data, text->len, &m->value);
 	value = wt_modify_state_copy_bytes(wt_bytes_of(&m->value));
 	ts_col = set_ts_of(u, q);
 	if (ts_col >= 0)
@@ -220,12 +220,12 @@ wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot 
 		if (c->role == WT_MAP && (set[i] || m->nts > 0))
 		{
 			if (set[i] && slot->tts_isnull[i])
-				wt_check_not_null(m->rel, c);
+				wt_modify_state_check_not_null(m->rel, c);
 			collect_map(m, i, slot, before, set);
 		}
 		else if (c->role == WT_KEY && c->family >= 0 && set[i])
 		{
-			value = wt_modify_state_copy_bytes(wt_original_bytes(c, slot->tts_values[i]));
+			value = wt_modify_state_copy_bytes(wt_encode_original_bytes(c, slot->tts_values[i]));
 			wt_modify_state_add_write(m, c->family, q, &value, WIDE_TS_AUTO, false);
 		}
 		else if (c->role == WT_CELL && (set[i] || ts_set))
@@ -234,7 +234,7 @@ wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot 
 
 			if (slot->tts_isnull[i])
 			{
-				wt_check_not_null(m->rel, c);
+				wt_modify_state_check_not_null(m->rel, c);
 				if (set[i])
 					wt_modify_state_add_write(m, c->family, q, NULL, WIDE_TS_MAX, false);
 				continue;
@@ -262,14 +262,14 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 
 	if (shown->ts == w->ts)
 		return;
-	(void) wt_is_provisional(shown->family, key, w->qual, shown->ts, &next);
+	(void) wt_cell_read_is_provisional(shown->family, key, w->qual, shown->ts, &next);
 	if (next > w->ts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("timestamp " INT64_FORMAT " lies below another version of the cell", w->ts),
 				 errdetail("Table \"%s\", key %s, cell \"%s:%s\": the version at " INT64_FORMAT " would show instead.",
 						   RelationGetRelationName(m->rel), wt_key_text(m->t, key), m->t->families[w->family].name,
-						   wt_qualifier_show(w->qual), next),
+						   wt_bytes_text_show_qualifier(w->qual), next),
 				 errhint("INSERT writes a version of any age and leaves the others as they are.")));
 	wt_modify_state_delete(m, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
 }
@@ -292,7 +292,7 @@ wt_rows_layout_apply_writes(WtModify *m, wide_bytes key)
 			refs[n++].qual = w->qual;
 		}
 	}
-	wt_read_floors(&m->floors, GetMemoryChunkContext(m), key, refs, n);
+	wt_cell_read_floors(&m->floors, GetMemoryChunkContext(m), key, refs, n);
 	n = 0;
 	for (int i = 0; i < m->nwrites; i++)
 	{
@@ -313,8 +313,8 @@ wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 {
 	wide_scan_family fam[WT_MAX_FAMILIES];
 	wide_scan_spec spec = {0};
-	wide_range	range = wt_row_range(from, &m->range);
-	WtScan	   *scan;
+	wide_range	range = wt_cell_read_row_range(from, &m->range);
+	WtEngineScan	   *scan;
 	wide_row	row;
 
 	memset(fam, 0, sizeof(fam[0]) * m->e.nall);
@@ -328,8 +328,8 @@ wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 	spec.nfamilies = m->e.nall;
 	spec.ranges = &range;
 	spec.nranges = 1;
-	scan = wt_scan_open(NULL, &spec);
-	while (wt_scan_next(scan, &row))
+	scan = wt_engine_scan_open(NULL, &spec);
+	while (wt_engine_scan_next(scan, &row))
 	{
 		for (int i = 0; i < row.ncells; i++)
 		{
@@ -339,7 +339,7 @@ wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 				c->value);
 		}
 	}
-	wt_scan_close(scan);
+	wt_engine_scan_close(scan);
 }
 
 bool

@@ -18,7 +18,7 @@
 
 /* Sequences are not ours and nothing refers to a foreign table: both options have nothing to do. */
 void
-wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
+wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 {
 	ListCell   *lc;
 
@@ -34,12 +34,12 @@ wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	foreach(lc, rels)
 	{
 		WtTable    *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
-		WtEngine	e;
+		WtEngineTable	e;
 
-		if (wt_begin_empty(t->relid) || !wt_engine(t, false, &e))
+		if (wt_stored_table_begin_empty(t->relid) || !wt_engine_table(t, false, &e))
 			continue;			/* nothing was ever stored */
-		wt_note_ddl();
+		wt_batch_note_ddl();
 		wt_batch_command();
-		wt_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");
+		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");
 	}
 }

@@ -8,6 +8,6 @@
 #include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
 
-extern void wtExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs);
+extern void wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs);
 
 #endif							/* WT_TRUNCATE_H */

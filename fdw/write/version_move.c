@@ -9,7 +9,7 @@
  * earlier row's put with it.  Invariants:
  *
  *	- What the statement has put somewhere is put again after a delete of the
- *	  same place (wt_moves_leave hands out the value).
+ *	  same place (wt_version_move_leave hands out the value).
  *	- Two versions never get one place: at once when both are put there by the
  *	  statement, at its end when a version that was there has not been moved.
  *
@@ -46,7 +46,7 @@ typedef struct Place
 	wide_bytes	value;
 } Place;
 
-struct WtMoves
+struct WtVersionMoves
 {
 	MemoryContext cxt;
 	HTAB	   *places;
@@ -57,12 +57,12 @@ struct WtMoves
 	int64		nwaiting;		/* places taken and not left */
 };
 
-WtMoves *
-wt_moves_new(MemoryContext cxt)
+WtVersionMoves *
+wt_version_move_new(MemoryContext cxt)
 {
 	HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = sizeof(Place), .hcxt = cxt};
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	WtMoves    *m = palloc0(sizeof(WtMoves));
+	WtVersionMoves    *m = palloc0(sizeof(WtVersionMoves));
 
 	m->cxt = cxt;
 	m->places = hash_create("widetable versions moved", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -81,7 +81,7 @@ append_length(StringInfo buf, size_t len)
 }
 
 static Place *
-place_of(WtMoves *m, const WtVersion *v)
+place_of(WtVersionMoves *m, const WtVersion *v)
 {
 	uint64		h[2];
 	Place	   *p;
@@ -102,7 +102,7 @@ place_of(WtMoves *m, const WtVersion *v)
 }
 
 static wide_bytes
-keep(WtMoves *m, wide_bytes b)
+keep(WtVersionMoves *m, wide_bytes b)
 {
 	uint8	   *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
 
@@ -113,7 +113,7 @@ keep(WtMoves *m, wide_bytes b)
 
 /* The place was taken when its cell was read. */
 static bool
-was_taken(WtMoves *m, const WtVersion *v)
+was_taken(WtVersionMoves *m, const WtVersion *v)
 {
 	const int64 *ts;
 	int			lo = 0,
@@ -132,7 +132,7 @@ was_taken(WtMoves *m, const WtVersion *v)
 		m->cell.family = v->family;
 		m->cell.qual = keep(m, v->qual);
 		resetStringInfo(&m->ts);
-		m->provisional = wt_cell_versions(v->family, v->key, v->qual, &m->ts);
+		m->provisional = wt_cell_read_versions(v->family, v->key, v->qual, &m->ts);
 	}
 	if (v->ts == WIDE_TS_AUTO)
 		return m->provisional;
@@ -153,7 +153,7 @@ was_taken(WtMoves *m, const WtVersion *v)
 }
 
 bool
-wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again)
+wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *again)
 {
 	Place	   *p = place_of(m, from);
 	bool		waiting = p->taken && !p->left;
@@ -169,7 +169,7 @@ wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again)
 }
 
 bool
-wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value)
+wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value)
 {
 	Place	   *p = place_of(m, to);
 
@@ -189,7 +189,7 @@ wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value)
 }
 
 const WtVersion *
-wt_moves_collision(WtMoves *m)
+wt_version_move_collision(WtVersionMoves *m)
 {
 	HASH_SEQ_STATUS seq;
 	Place	   *p;

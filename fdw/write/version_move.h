@@ -16,25 +16,25 @@ typedef struct WtVersion
 	int64		ts;
 } WtVersion;
 
-typedef struct WtMoves WtMoves;
+typedef struct WtVersionMoves WtVersionMoves;
 
 /* All of it lives in cxt. */
-extern WtMoves *wt_moves_new(MemoryContext cxt);
+extern WtVersionMoves *wt_version_move_new(MemoryContext cxt);
 
 /*
  * The statement takes the version away from its place.  true: it has put
  * another one there before, whose value (palloc'd in cxt) has to be put again
  * after the delete.
  */
-extern bool wt_moves_leave(WtMoves *m, const WtVersion *from, wide_bytes *again);
+extern bool wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *again);
 
 /*
  * The statement puts a version there.  false: it has put one there already.
  * Call it before the put: it looks whether the place is taken.
  */
-extern bool wt_moves_arrive(WtMoves *m, const WtVersion *to, wide_bytes value);
+extern bool wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value);
 
 /* A place that was taken and has not been left, at the end of the statement; NULL: none. */
-extern const WtVersion *wt_moves_collision(WtMoves *m);
+extern const WtVersion *wt_version_move_collision(WtVersionMoves *m);
 
 #endif							/* WT_VERSION_MOVE_H */

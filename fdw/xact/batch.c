@@ -53,12 +53,12 @@ wt_batch(bool create)
 				 errmsg("cannot write to wide tables during a parallel operation")));
 	if (batch != NULL || !create)
 		return batch;
-	wt_check(wide_batch_new(wt_db(), &batch), "could not begin writing");
+	wt_error_check(wide_batch_new(wt_store_db(), &batch), "could not begin writing");
 	return batch;
 }
 
 void
-wt_note_ddl(void)
+wt_batch_note_ddl(void)
 {
 	ddl = true;
 }
@@ -88,7 +88,7 @@ wt_batch_command_by(const WtWriter *writer)
 		commands[ncommands].writer = writer;
 		commands[ncommands].of = writer ? writer->command : InvalidCommandId;
 		commands[ncommands++].mark = wide_batch_mark(b);
-		wide_batch_command(b, (size_t) wt_write_memory_kb * 1024);
+		wide_batch_command(b, (size_t) wt_settings_write_memory_kb * 1024);
 	}
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
 	{
@@ -123,7 +123,7 @@ first_unseen(CommandId curcid)
 }
 
 uint64_t
-wt_own_mark(Snapshot snapshot)
+wt_batch_own_mark(Snapshot snapshot)
 {
 	int			i;
 
@@ -134,7 +134,7 @@ wt_own_mark(Snapshot snapshot)
 }
 
 void
-wt_writer_init(WtWriter *w, EState *estate)
+wt_batch_writer_init(WtWriter *w, EState *estate)
 {
 	w->command = estate->es_output_cid;
 	/* COPY has none, and asks nothing */
@@ -192,13 +192,13 @@ changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_b
 	if (batch == NULL || !others_wrote(w))
 		return WT_UNCHANGED;
 	for (int i = 0; i < nfamilies && r.found != WT_CHANGED_BY_TRIGGERED; i++)
-		wt_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark, note_change, &r),
+		wt_error_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark, note_change, &r),
 				 "could not look at a row's changes");
 	return r.found;
 }
 
 bool
-wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
+wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
 			 const wide_bytes *column)
 {
 	WtChanged	changed = changed_since(w, families, nfamilies, key, column);

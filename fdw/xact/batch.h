@@ -18,7 +18,7 @@ extern wide_batch *wt_batch(bool create);
  * (snapshot->curcid).  Call wt_batch_command() before each write operation so
  * that commands are told apart.
  */
-extern uint64_t wt_own_mark(Snapshot snapshot);
+extern uint64_t wt_batch_own_mark(Snapshot snapshot);
 extern void wt_batch_command(void);
 
 /*
@@ -37,7 +37,7 @@ typedef struct WtWriter
 	bool		others;
 } WtWriter;
 
-extern void wt_writer_init(WtWriter *w, EState *estate);
+extern void wt_batch_writer_init(WtWriter *w, EState *estate);
 extern void wt_batch_command_by(const WtWriter *writer);	/* as wt_batch_command */
 
 typedef enum WtChanged
@@ -48,10 +48,10 @@ typedef enum WtChanged
 } WtChanged;
 
 /* Raises WT_CHANGED_BY_TRIGGERED as PostgreSQL does; true: WT_CHANGED_BY_COMMAND. */
-extern bool wt_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
+extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
 						 const wide_bytes *column);
 
-extern void wt_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine in this transaction */
+extern void wt_batch_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine_table in this transaction */
 extern bool wt_batch_has_ddl(void);
 /* The transaction has ended. */
 extern void wt_batch_end(void);

@@ -78,10 +78,10 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
-	wt_process_ensure(&wt_worker);
-	wide_batch_log_files(batch, wt_log_bulk);
-	wt_process_ensure(&wt_keeper);
-	wt_slot_check(wt_db());
+	wt_background_ensure(&wt_background_worker);
+	wide_batch_log_files(batch, wt_settings_log_bulk);
+	wt_background_ensure(&wt_background_keeper);
+	wt_replication_slot_check(wt_store_db());
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	if (!FullTransactionIdIsValid(prepared_xid) && notifies())
 		prepared_xid = GetTopFullTransactionId();
@@ -90,9 +90,9 @@ prepare(void)
 		CHECK_FOR_INTERRUPTS();
 		st = wide_batch_prepare(batch, FullTransactionIdIsValid(prepared_xid) ? U64FromFullTransactionId(prepared_xid) : 0);
 	} while (st == WIDE_INTERRUPTED);
-	wt_check(st, "could not commit to wide tables");
+	wt_error_check(st, "could not commit to wide tables");
 	prepared = true;
-	wt_stop("commit-prepared");
+	wt_stop_point("commit-prepared");
 }
 
 /* Cannot fail: PostgreSQL's part is committed already. */
@@ -104,7 +104,7 @@ finish(void)
 
 	if (!prepared)
 		return;
-	wt_stop("commit-recorded");
+	wt_stop_point("commit-recorded");
 	/* a commit record is durable already, and what it says outlives a crash without our record */
 	if (FullTransactionIdIsValid(prepared_xid))
 		wide_batch_decided(batch, XactLastCommitEnd);
@@ -119,11 +119,11 @@ finish(void)
 		 * earlier than we are.  With a batch before ours still on its way we are
 		 * not applied yet: he would overwrite what we have written.
 		 */
-		if (wide_wait_applied(wt_db(), lsn) != WIDE_OK)
+		if (wide_wait_applied(wt_store_db(), lsn) != WIDE_OK)
 			ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
-		wt_stop("commit-applied");
-		wt_lock_release_early(lsn);
-		wt_stop("commit-unlocked");
+		wt_stop_point("commit-applied");
+		wt_row_lock_release_early(lsn);
+		wt_stop_point("commit-unlocked");
 		/* there is no commit record: ours is the record to wait for */
 		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		{
@@ -145,10 +145,10 @@ finish(void)
 		XLogSetAsyncXactLSN(lsn);
 	/* the next transaction of this session has not written anything yet */
 	XactLastRecEnd = 0;
-	wt_stop("commit-durable");
-	if (wide_publish(wt_db(), lsn) != WIDE_OK)
+	wt_stop_point("commit-durable");
+	if (wide_publish(wt_store_db(), lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not publish a commit to wide tables: %s", wide_error_text())));
-	wt_stop("commit-published");
+	wt_stop_point("commit-published");
 }
 
 static void
@@ -158,7 +158,7 @@ end_of_transaction(void)
 	wt_snapshot_end();
 	wt_batch_end();
 	prepared = false;
-	wt_lock_reset();
+	wt_row_lock_reset();
 }
 
 static void
@@ -184,7 +184,7 @@ xact_callback(XactEvent event, void *arg)
 				ereport(ERROR,
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						 errmsg("cannot PREPARE a transaction that has written to wide tables")));
-			if (wt_db_if_open() != NULL && wide_row_locks_held(wt_db_if_open()) > 0)
+			if (wt_store_db_if_open() != NULL && wide_row_locks_held(wt_store_db_if_open()) > 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						 errmsg("cannot PREPARE a transaction that has locked rows of wide tables")));

@@ -19,9 +19,9 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/snapshot.h"
 
-struct WtScan
+struct WtEngineScan
 {
-	WtScanHead	head;
+	WtEngineScanHead	head;
 	dlist_node	node;
 	WtSnapshot  *snap;
 	Snapshot	pg;				/* that it was made for; identity only */
@@ -88,7 +88,7 @@ copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
 }
 
 static void
-open_engine_scan(WtScan *s, const wide_range *ranges, int nranges)
+open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
 	wide_scan_spec spec = s->spec;
 	wide_status st;
@@ -102,26 +102,26 @@ open_engine_scan(WtScan *s, const wide_range *ranges, int nranges)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_scan_open(wt_db(), s->snap->ws, &spec, &s->head.scan);
+		st = wide_scan_open(wt_store_db(), s->snap->ws, &spec, &s->head.scan);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_OK)
 	{
 		s->head.scan = NULL;
-		wt_check(st, "could not read");
+		wt_error_check(st, "could not read");
 	}
 }
 
 /* With a snapshot, of the current resource owner, and without an engine's scan. */
-static WtScan *
+static WtEngineScan *
 new_scan(Snapshot snapshot)
 {
 	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
-	WtScan	   *s = MemoryContextAllocZero(cxt, sizeof(WtScan));
+	WtEngineScan	   *s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
 
 	s->cxt = cxt;
 	s->head.newest = snapshot == NULL;
 	s->pg = snapshot;
-	s->as_of = wt_as_of_us();
+	s->as_of = wt_clock_as_of();
 	s->owner = CurrentResourceOwner;
 	PG_TRY();
 	{
@@ -137,20 +137,20 @@ new_scan(Snapshot snapshot)
 	return s;
 }
 
-WtScan *
-wt_snapshot_hold(Snapshot snapshot)
+WtEngineScan *
+wt_engine_scan_hold_snapshot(Snapshot snapshot)
 {
-	(void) wt_db();
+	(void) wt_store_db();
 	return new_scan(snapshot);
 }
 
-WtScan *
-wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
+WtEngineScan *
+wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
 	MemoryContext old;
-	WtScan	   *s;
+	WtEngineScan	   *s;
 
-	(void) wt_db();
+	(void) wt_store_db();
 	s = new_scan(snapshot);
 	old = MemoryContextSwitchTo(s->cxt);
 	copy_spec(&s->spec, spec);
@@ -159,20 +159,20 @@ wt_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	if (spec->own_mark == WT_OWN_NONE)
 		s->spec.own_mark = 0;
 	if (snapshot != NULL)
-		s->spec.own_mark = wt_own_mark(snapshot);
+		s->spec.own_mark = wt_batch_own_mark(snapshot);
 	open_engine_scan(s, spec->ranges, spec->nranges);
 	return s;
 }
 
 bool
-wt_scan_set_aside(WtScan *s)
+wt_engine_scan_set_aside(WtEngineScan *s)
 {
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &scans)
 	{
-		/* one that its owner's end has closed is not there any more: see wt_scan_close */
-		if (dlist_container(WtScan, node, iter.cur) != s)
+		/* one that its owner's end has closed is not there any more: see wt_engine_scan_close */
+		if (dlist_container(WtEngineScan, node, iter.cur) != s)
 			continue;
 		if (wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest || s->head.scan == NULL ||
 			!wide_scan_set_aside(s->head.scan))
@@ -192,26 +192,26 @@ wt_scan_set_aside(WtScan *s)
 }
 
 void
-wt_scan_reuse(WtScan *s, Snapshot snapshot)
+wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot)
 {
 	s->snap = wt_snapshot_for(snapshot);
 	/* from here on it is the statement's, also when there is an error */
 	s->pg = snapshot;
-	s->as_of = wt_as_of_us();
+	s->as_of = wt_clock_as_of();
 	s->owner = CurrentResourceOwner;
-	s->spec.own_mark = wt_own_mark(snapshot);
+	s->spec.own_mark = wt_batch_own_mark(snapshot);
 	dlist_push_head(&scans, &s->node);
 }
 
 void
-wt_scan_reuse_ranges(WtScan *s, const wide_range *ranges, int nranges)
+wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
-	wt_check(wide_scan_reuse(s->head.scan, s->snap->ws), "could not read");
-	wt_scan_restart(s, ranges, nranges);
+	wt_error_check(wide_scan_reuse(s->head.scan, s->snap->ws), "could not read");
+	wt_engine_scan_restart(s, ranges, nranges);
 }
 
 void
-wt_scan_forget(WtScan *s)
+wt_engine_scan_forget(WtEngineScan *s)
 {
 	wide_scan_close(s->head.scan);
 	MemoryContextDelete(s->cxt);
@@ -219,7 +219,7 @@ wt_scan_forget(WtScan *s)
 
 /* A read of the newest state has shown the row, or (NULL) that there is none. */
 static void
-note_newest(const WtScan *s, const wide_row *row)
+note_newest(const WtEngineScan *s, const wide_row *row)
 {
 	uint64		newest = 0;
 
@@ -232,7 +232,7 @@ note_newest(const WtScan *s, const wide_row *row)
 }
 
 bool
-wt_scan_read(WtScan *s, wide_row *row)
+wt_engine_scan_read(WtEngineScan *s, wide_row *row)
 {
 	wide_status st;
 
@@ -240,14 +240,14 @@ wt_scan_read(WtScan *s, wide_row *row)
 	while ((st = wide_scan_next(s->head.scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	if (st != WIDE_OK && st != WIDE_END)
-		wt_check(st, "could not read");
+		wt_error_check(st, "could not read");
 	if (s->head.newest)
 		note_newest(s, st == WIDE_OK ? row : NULL);
 	return st == WIDE_OK;
 }
 
 void
-wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
+wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
 	wide_status st;
 
@@ -255,7 +255,7 @@ wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
 
 	s->kept = NULL;
 	if (s->head.newest)
-		wt_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
+		wt_error_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
 	if (s->head.scan == NULL || s->opened_with != wt_batch(false))
 	{
 		/* our own writes began */
@@ -272,11 +272,11 @@ wt_scan_restart(WtScan *s, const wide_range *ranges, int nranges)
 		CHECK_FOR_INTERRUPTS();
 		st = wide_scan_restart(s->head.scan, ranges, nranges, mark);
 	} while (st == WIDE_INTERRUPTED);
-	wt_check(st, "could not read");
+	wt_error_check(st, "could not read");
 }
 
 void
-wt_scan_stats(WtScan *s, wide_scan_stats *out)
+wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (s->head.scan != NULL)
@@ -284,7 +284,7 @@ wt_scan_stats(WtScan *s, wide_scan_stats *out)
 }
 
 bool
-wt_scan_is_newest(WtScan *s)
+wt_engine_scan_is_newest(WtEngineScan *s)
 {
 	return wide_snapshot_is_newest(s->snap->ws);
 }
@@ -300,14 +300,14 @@ copy_bytes(wide_bytes b)
 }
 
 void
-wt_scan_keep(WtScan *s, wide_row *row)
+wt_engine_scan_keep_row(WtEngineScan *s, wide_row *row)
 {
 	s->kept = row;
 }
 
 /* Memtables and files are let go; what the scan has handed out goes with them. */
 static void
-rest_scan(WtScan *s)
+rest_scan(WtEngineScan *s)
 {
 	if (s->head.scan == NULL)
 		return;
@@ -335,7 +335,7 @@ rest_scan(WtScan *s)
 }
 
 static void
-close_scan(WtScan *s)
+close_scan(WtEngineScan *s)
 {
 	dlist_delete(&s->node);
 	if (s->head.scan != NULL)
@@ -346,7 +346,7 @@ close_scan(WtScan *s)
 
 /* A scan that the end of its transaction or its owner has closed already is ignored. */
 void
-wt_scan_close(WtScan *s)
+wt_engine_scan_close(WtEngineScan *s)
 {
 	dlist_iter	iter;
 
@@ -354,7 +354,7 @@ wt_scan_close(WtScan *s)
 		return;
 	dlist_foreach(iter, &scans)
 	{
-		if (dlist_container(WtScan, node, iter.cur) == s)
+		if (dlist_container(WtEngineScan, node, iter.cur) == s)
 		{
 			close_scan(s);
 			return;
@@ -368,7 +368,7 @@ wt_engine_scan_close_all(void)
 	dlist_mutable_iter iter;
 
 	dlist_foreach_modify(iter, &scans)
-		close_scan(dlist_container(WtScan, node, iter.cur));
+		close_scan(dlist_container(WtEngineScan, node, iter.cur));
 }
 
 /*
@@ -385,7 +385,7 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 		return;
 	dlist_foreach_modify(iter, &scans)
 	{
-		WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+		WtEngineScan	   *s = dlist_container(WtEngineScan, node, iter.cur);
 
 		if (s->owner == CurrentResourceOwner)
 			close_scan(s);
@@ -399,9 +399,9 @@ wt_engine_scan_as_of_changed(Snapshot pg)
 
 	dlist_foreach(iter, &scans)
 	{
-		WtScan	   *s = dlist_container(WtScan, node, iter.cur);
+		WtEngineScan	   *s = dlist_container(WtEngineScan, node, iter.cur);
 
-		if (s->pg == pg && s->as_of != wt_as_of_us())
+		if (s->pg == pg && s->as_of != wt_clock_as_of())
 			return true;
 	}
 	return false;
@@ -413,11 +413,11 @@ wt_engine_scan_rest_all(void)
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &scans)
-		rest_scan(dlist_container(WtScan, node, iter.cur));
+		rest_scan(dlist_container(WtEngineScan, node, iter.cur));
 }
 
 const wide_snapshot *
-wt_engine_scan_snapshot(const WtScan *s)
+wt_engine_scan_snapshot(const WtEngineScan *s)
 {
 	return s->snap->ws;
 }

@@ -47,7 +47,7 @@ reads_wide_tables(PlannedStmt *plan)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE && wt_is_ours(rte->relid))
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE && wt_table_is_ours(rte->relid))
 			return true;
 	}
 	return false;
@@ -56,7 +56,7 @@ reads_wide_tables(PlannedStmt *plan)
 /* What a statement that may have workers holds while it runs. */
 typedef struct ParallelRun
 {
-	WtScan	   *held;			/* keeps its snapshot */
+	WtEngineScan	   *held;			/* keeps its snapshot */
 	int			level;			/* of the announcement; 0: none */
 } ParallelRun;
 
@@ -76,17 +76,17 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 	{
 		if (reads_wide_tables(queryDesc->plannedstmt))
 			return false;
-		run->level = wt_parallel_announce(NULL);
+		run->level = wt_worker_snapshot_announce(NULL);
 		return true;
 	}
 	/* where the leader finds no store, workers must not find one that was made since */
-	if (RecoveryInProgress() || !wt_store_exists() || wt_db_try(&why) == NULL)
+	if (RecoveryInProgress() || !wt_store_exists() || wt_store_db_try(&why) == NULL)
 		return !reads_wide_tables(queryDesc->plannedstmt);
 	if (wt_engine_scan_as_of_changed(pg))
 		return false;
-	run->held = wt_snapshot_hold(pg);
-	run->level = wt_parallel_announce(wt_engine_scan_snapshot(run->held));
-	wt_stop("parallel-announced");
+	run->held = wt_engine_scan_hold_snapshot(pg);
+	run->level = wt_worker_snapshot_announce(wt_engine_scan_snapshot(run->held));
+	wt_stop_point("parallel-announced");
 	return true;
 }
 
@@ -94,8 +94,8 @@ static void
 end_parallel(ParallelRun *run)
 {
 	if (run->level > 0)
-		wt_parallel_withdraw(run->level);
-	wt_scan_close(run->held);
+		wt_worker_snapshot_withdraw(run->level);
+	wt_engine_scan_close(run->held);
 }
 
 /*

@@ -34,7 +34,7 @@ static WtSnapshot *parallel_snap = NULL;	/* in a worker: the leader's */
 /*
  * The newest batch that a read of the newest state has shown us.  Rows' locks
  * are given back before their batch is durable and published (finish).  So the
- * lock itself tells which batch it was (wt_locks_after): a reader need not have
+ * lock itself tells which batch it was (wt_row_lock_newest_batch): a reader need not have
  * come across a cell of it, as when that deleted one or is about other columns.
  * What others write without a lock shows itself in cells only.  In both cases:
  *
@@ -51,7 +51,7 @@ static uint64 caught_up = 0;	/* up to here that is done in this transaction */
 void
 wt_snapshot_catch_up(void)
 {
-	uint64		lsn = Max(newest_read, wt_locks_after());
+	uint64		lsn = Max(newest_read, wt_row_lock_newest_batch());
 
 	if (lsn <= caught_up)
 		return;
@@ -63,14 +63,14 @@ wt_snapshot_catch_up(void)
 		SyncRepWaitForLSN(lsn, true);
 		RESUME_INTERRUPTS();
 	}
-	wt_check(wide_publish(wt_db(), lsn), "could not read");
+	wt_error_check(wide_publish(wt_store_db(), lsn), "could not read");
 	caught_up = lsn;
 }
 
 void
 wt_snapshot_flush_newest_read(void)
 {
-	uint64		lsn = Max(newest_read, wt_locks_after());
+	uint64		lsn = Max(newest_read, wt_row_lock_newest_batch());
 
 	if (lsn > caught_up && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		wt_wal_flush(lsn);
@@ -121,8 +121,8 @@ take_snapshot(Snapshot pg, wide_snapshot **out)
 
 	at.ended = ended_at(pg);
 	if (at.ended == 0)
-		at.next = wt_full_xid(pg->xmax);
-	return wide_snapshot_take_at(wt_db(), &at, out);
+		at.next = wt_host_full_xid(pg->xmax);
+	return wide_snapshot_take_at(wt_store_db(), &at, out);
 }
 
 static WtSnapshot *
@@ -134,27 +134,27 @@ snap_new(Snapshot pg)
 	if (pg != NULL)
 	{
 		wt_snapshot_catch_up();
-		wt_stop("snapshot-begin");
+		wt_stop_point("snapshot-begin");
 	}
 	e = MemoryContextAllocZero(TopMemoryContext, sizeof(WtSnapshot));
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (pg == NULL)
-			st = wide_snapshot_latest(wt_db(), &e->ws);
+			st = wide_snapshot_latest(wt_store_db(), &e->ws);
 		else
 			st = take_snapshot(pg, &e->ws);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_OK)
 	{
 		pfree(e);
-		wt_check(st, "could not take a snapshot");
+		wt_error_check(st, "could not take a snapshot");
 	}
 	e->pg = pg;
 	e->refs = 1;
 	dlist_push_head(&snaps, &e->node);
 	if (pg != NULL)
-		wt_stop("snapshot-taken");
+		wt_stop_point("snapshot-taken");
 	return e;
 }
 
@@ -169,7 +169,7 @@ static uint64 imported_from = 0;	/* the exporter's */
 static LocalTransactionId imported_in = InvalidLocalTransactionId;	/* our transaction that did */
 
 void
-wt_note_imported(const char *name)
+wt_snapshot_note_imported(const char *name)
 {
 	uint32		backend,
 				lxid;
@@ -185,7 +185,7 @@ wt_snapshot_share_exported(void)
 {
 	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL || !XactHasExportedSnapshots())
 		return;
-	wt_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid), "could not export the snapshot");
+	wt_error_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid), "could not export the snapshot");
 	xact_snap->shared = true;
 }
 
@@ -198,7 +198,7 @@ snap_of_transaction(Snapshot pg, bool needed)
 
 	if (imported_in == wt_my_lxid)
 	{
-		wide_status st = wide_snapshot_find(wt_db(), imported_from, &ws);
+		wide_status st = wide_snapshot_find(wt_store_db(), imported_from, &ws);
 
 		if (st == WIDE_NOTFOUND && !needed)
 			return NULL;
@@ -208,7 +208,7 @@ snap_of_transaction(Snapshot pg, bool needed)
 					 errmsg("cannot read wide tables with this imported snapshot"),
 					 errdetail("The transaction that has exported it had no snapshot of the wide tables, or has ended."),
 					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = 'widetable'.")));
-		wt_check(st, "could not take over a snapshot");
+		wt_error_check(st, "could not take over a snapshot");
 	}
 	if (ws == NULL)
 		e = snap_new(pg);
@@ -238,7 +238,7 @@ wt_snapshot_for(Snapshot pg)
 {
 	dlist_iter	iter;
 
-	if (pg != NULL && wt_parallel_leader_wrote())
+	if (pg != NULL && wt_worker_snapshot_leader_wrote())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot read wide tables in a parallel worker after the transaction has written to some"),
@@ -275,8 +275,8 @@ adopt_snapshot(Snapshot pg)
 	wide_snapshot *ws;
 	WtSnapshot  *e;
 
-	wt_stop("parallel-adopt");
-	ws = wt_parallel_snapshot();
+	wt_stop_point("parallel-adopt");
+	ws = wt_worker_snapshot_import();
 
 	if (ws == NULL)
 		return;
@@ -310,7 +310,7 @@ wt_snapshot_begin_statement(Snapshot snapshot)
 	/* a store that cannot be opened is no reason to fail a query on something else */
 	if (IsolationUsesXactSnapshot() && xact_snap == NULL && snapshot != NULL &&
 		IsMVCCSnapshot(snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
-		wt_store_exists() && wt_db_try(&why) != NULL)
+		wt_store_exists() && wt_store_db_try(&why) != NULL)
 		xact_snap = snap_of_transaction(snapshot, false);
 	if (IsParallelWorker() && parallel_snap == NULL && snapshot != NULL)
 		adopt_snapshot(snapshot);

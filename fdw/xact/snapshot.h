@@ -25,7 +25,7 @@ typedef struct WtSnapshot
 } WtSnapshot;
 
 /* SET TRANSACTION SNAPSHOT has imported the one of this name into the present transaction. */
-extern void wt_note_imported(const char *name);
+extern void wt_snapshot_note_imported(const char *name);
 
 /* Make durable and visible what we have read already. */
 extern void wt_snapshot_catch_up(void);

@@ -32,7 +32,7 @@ check_setting(char **newval, void **extra, GucSource source)
 }
 
 void
-wt_parallel_init(void)
+wt_worker_snapshot_init(void)
 {
 	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.", NULL,
 							   &setting, "", PGC_USERSET,
@@ -56,7 +56,7 @@ snapshot_text(const wide_snapshot *ws)
 }
 
 int
-wt_parallel_announce(const wide_snapshot *ws)
+wt_worker_snapshot_announce(const wide_snapshot *ws)
 {
 	int			level = NewGUCNestLevel();
 
@@ -75,13 +75,13 @@ wt_parallel_announce(const wide_snapshot *ws)
 }
 
 void
-wt_parallel_withdraw(int level)
+wt_worker_snapshot_withdraw(int level)
 {
 	AtEOXact_GUC(true, level);
 }
 
 bool
-wt_parallel_leader_wrote(void)
+wt_worker_snapshot_leader_wrote(void)
 {
 	return IsParallelWorker() && setting != NULL && strcmp(setting, OWN_WRITES) == 0;
 }
@@ -93,19 +93,19 @@ hex_digit(char c)
 }
 
 wide_snapshot *
-wt_parallel_snapshot(void)
+wt_worker_snapshot_import(void)
 {
 	wide_snapshot *ws;
 	uint8	   *bytes;
 	char	   *p;
 	Size		n = 0;
 
-	if (setting == NULL || setting[0] == '\0' || wt_parallel_leader_wrote())
+	if (setting == NULL || setting[0] == '\0' || wt_worker_snapshot_leader_wrote())
 		return NULL;
 	bytes = palloc(strlen(setting) / 2 + 1);
 	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
 		bytes[n++] = (uint8) (hex_digit(p[0]) << 4 | hex_digit(p[1]));
-	wt_check(wide_snapshot_import(wt_db(), bytes, n, &ws), "could not use the snapshot of the parallel statement");
+	wt_error_check(wide_snapshot_import(wt_store_db(), bytes, n, &ws), "could not use the snapshot of the parallel statement");
 	pfree(bytes);
 	return ws;
 }

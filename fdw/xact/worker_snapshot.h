@@ -10,14 +10,14 @@
 /*
  * While a parallel statement runs, its workers are told of its
  * snapshot, or (NULL) that the transaction has writes which only the
- * leader sees.  The level is for wt_parallel_withdraw; an error withdraws too.
+ * leader sees.  The level is for wt_worker_snapshot_withdraw; an error withdraws too.
  */
-extern void wt_parallel_init(void);
-extern int	wt_parallel_announce(const wide_snapshot *ws);
-extern void wt_parallel_withdraw(int level);
+extern void wt_worker_snapshot_init(void);
+extern int	wt_worker_snapshot_announce(const wide_snapshot *ws);
+extern void wt_worker_snapshot_withdraw(int level);
 
 /* In a worker: a copy of what was announced; NULL: nothing.  Errors. */
-extern wide_snapshot *wt_parallel_snapshot(void);
-extern bool wt_parallel_leader_wrote(void);
+extern wide_snapshot *wt_worker_snapshot_import(void);
+extern bool wt_worker_snapshot_leader_wrote(void);
 
 #endif							/* WT_WORKER_SNAPSHOT_H */

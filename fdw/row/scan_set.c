@@ -1,10 +1,10 @@
 /*
- * source.c
+ * scan_set.c
  *		The engine scans behind a row reader: one, or several that are merged by key.
  */
 #include "postgres.h"
 
-#include "fdw/row/source.h"
+#include "fdw/row/scan_set.h"
 
 #include "lib/binaryheap.h"
 
@@ -14,7 +14,7 @@
 static int
 head_cmp(Datum a, Datum b, void *arg)
 {
-	WtSource	   *s = arg;
+	WtScanSet	   *s = arg;
 	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
 				y = s->heads[DatumGetInt32(b)].key;
 	int			c;
@@ -28,7 +28,7 @@ head_cmp(Datum a, Datum b, void *arg)
 }
 
 void
-wt_source_merge(WtSource *s)
+wt_scan_set_merge(WtScanSet *s)
 {
 	s->merge = true;
 	s->heads = palloc0(sizeof(wide_row) * s->n);
@@ -37,16 +37,16 @@ wt_source_merge(WtSource *s)
 
 /* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
 static bool
-next_head(WtSource *s, int i)
+next_head(WtScanSet *s, int i)
 {
-	if (!wt_scan_next(s->scans[i], &s->heads[i]))
+	if (!wt_engine_scan_next(s->scans[i], &s->heads[i]))
 		return false;
-	wt_scan_keep(s->scans[i], &s->heads[i]);
+	wt_engine_scan_keep_row(s->scans[i], &s->heads[i]);
 	return true;
 }
 
 bool
-wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
+wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from)
 {
 	if (!s->merge)
 	{
@@ -54,7 +54,7 @@ wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 		{
 			if (s->last < 0)
 				continue;
-			if (wt_scan_next(s->scans[s->last], row))
+			if (wt_engine_scan_next(s->scans[s->last], row))
 			{
 				*from = s->scans[s->last];
 				return true;
@@ -87,6 +87,6 @@ wt_source_go_on(WtSource *s, wide_row *row, WtScan **from)
 	s->last = DatumGetInt32(binaryheap_first(s->heap));
 	*row = s->heads[s->last];
 	*from = s->scans[s->last];
-	wt_scan_keep(*from, NULL);
+	wt_engine_scan_keep_row(*from, NULL);
 	return true;
 }
