@@ -11,6 +11,7 @@
  */
 #define WT_OPTION_ORIGIN "origin"
 
+/* Installs the hook on utility commands. */
 extern void wt_database_init(void);
 extern void wt_database_note_origin(Oid relid);	/* the foreign table gets its stored table here */
 

@@ -23,6 +23,7 @@
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/decode.h"
 #include "fdw/table/encode.h"
@@ -149,11 +150,11 @@ wt_cell_argument_floor(const WtCellRef *r)
 }
 
 void
-wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 wt_cell_argument_ttl, wide_bytes value)
+wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
 {
 	c->wrote = true;
 	wt_batch_command();
-	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, wt_cell_argument_ttl, value),
+	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, ttl_us, value),
 				   c->t, c->key);
 }
 

@@ -27,6 +27,7 @@ typedef struct WtCallCell
 
 /* For errors about a cell: what and where. */
 extern int wt_cell_argument_errdetail(WtCall *c, const char *col);
+/* Argument n as text; 22004 when it is NULL. */
 extern const char *wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name);
 extern wide_family_id wt_cell_argument_family(WtCall *c, const WtCallCell *cell);
 /* 'family:qualifier' or a column's name.  A family that another foreign table made can be named too. */
@@ -38,8 +39,11 @@ extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtC
  * ones that the snapshot sees, when our own writes are laid over both.
  */
 extern void wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n);
+/* The timestamp of the version that was read, above which a new one has to lie; PG_INT64_MIN: there is none. */
 extern int64 wt_cell_argument_floor(const WtCellRef *r);
-extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 wt_cell_argument_ttl, wide_bytes value);
+/* Adds a put of the cell to the batch. */
+extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
+/* Adds a delete to the batch. */
 extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts);
 extern bool wt_cell_argument_has_originals(WtCall *c);
 /*
@@ -71,8 +75,11 @@ extern WtColumn wt_cell_argument_plain_column(Oid type);
 extern void wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out);
 /* The same for a value of a jsonb argument, which is not JSON null. */
 extern void wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringInfo out);
+/* jb itself; an error that names what when it is no JSON object. */
 extern Jsonb *wt_cell_argument_need_object(Jsonb *jb, const char *what);
+/* The key of a JSON object's entry as a string. */
 extern char *wt_cell_argument_json_key(const JsonbValue *v);
+/* Microseconds of a TTL; an error when it is not greater than zero. */
 extern int64 wt_cell_argument_ttl(const Interval *iv);
 
 #endif							/* WT_CELL_ARGUMENT_H */

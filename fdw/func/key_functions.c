@@ -27,6 +27,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/key_argument.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"

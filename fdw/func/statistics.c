@@ -23,6 +23,7 @@
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"

@@ -40,6 +40,7 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"

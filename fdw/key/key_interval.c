@@ -19,6 +19,7 @@
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 

@@ -18,6 +18,7 @@
 #include "fdw/key/key_test.h"
 #include "fdw/key/part.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"

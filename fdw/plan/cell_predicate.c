@@ -52,6 +52,7 @@
 #include "fdw/row/reader.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/bytes_text.h"

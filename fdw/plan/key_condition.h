@@ -29,8 +29,10 @@ typedef struct WtCond
 	RestrictInfo *rinfo;
 } WtCond;
 
+/* The conditions on the key among these clauses (RestrictInfos): a list of WtCond. */
 extern List *wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 
+/* True if the condition leaves nothing out. */
 extern bool wt_key_condition_is_trivial(const WtCond *c);
 
 #endif							/* WT_KEY_CONDITION_H */

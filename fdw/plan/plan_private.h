@@ -70,7 +70,9 @@ typedef struct WtLeaf
 	int			key;			/* a map's entry: args[key] is its name; else -1 */
 } WtLeaf;
 
+/* Conditions on the key; *n is their number. */
 extern WtTest *wt_plan_private_tests(List *fdw_private, int *n);
+/* Conditions on cells; *n is their number. */
 extern WtLeaf *wt_plan_private_leaves(List *fdw_private, int *n);
 
 #endif							/* WT_PLAN_PRIVATE_H */

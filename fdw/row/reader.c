@@ -34,6 +34,7 @@
 #include "fdw/row/scan_set.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/lookup.h"

@@ -102,8 +102,10 @@ extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *va
 /* As wt_reader_next_of_scan, from several engine scans. */
 extern bool wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq);
 
+/* The qualifier of a cell that the reader has returned. */
 extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);
 
+/* How an integer column is stored; bytes is 0 when it takes decoding. */
 extern WtWidth wt_reader_integer_width(const WtColumn *c);
 
 static inline bool

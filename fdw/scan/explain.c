@@ -35,6 +35,7 @@
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"

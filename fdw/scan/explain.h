@@ -8,6 +8,8 @@
 #include "foreign/fdwapi.h"
 #include "nodes/execnodes.h"
 
+#include "fdw/store/compat.h"
+
 extern void wt_explain_foreign_scan(ForeignScanState *node, struct ExplainState *es);
 
 #endif							/* WT_EXPLAIN_H */

@@ -25,6 +25,7 @@ typedef struct WtLoose
 	void	   *inner_arg;
 } WtLoose;
 
+/* A row filter of the engine; its argument is a WtLoose. */
 extern wide_row_verdict wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek);
 
 #endif							/* WT_LOOSE_FILTER_H */

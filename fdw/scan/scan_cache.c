@@ -36,6 +36,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/row/reader.h"
 #include "fdw/scan/scan_state.h"
+#include "fdw/store/compat.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 

@@ -141,6 +141,11 @@
 #define wt_run_without_workers(qd) ((qd)->already_executed = true, execute_once = false)
 #endif
 
+/* 16 took what is about variable-length values out of postgres.h */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* 18 took explain.h apart */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

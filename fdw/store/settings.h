@@ -17,6 +17,7 @@ extern bool wt_settings_log_bulk;
 extern bool wt_settings_ignore_missing_wal;
 extern int	wt_settings_write_memory_kb;
 
+/* Defines them, at load. */
 extern void wt_settings_define(void);
 
 #endif							/* WT_SETTINGS_H */

@@ -8,6 +8,7 @@
 /* a place at which tests halt a session, see there */
 extern bool wt_stop_point_any;			/* widetable.stop_at is set */
 extern void wt_stop_point_wait(const char *name);
+/* Defines the setting, at load. */
 extern void wt_stop_point_init(void);
 
 static inline void

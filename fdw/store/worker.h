@@ -5,6 +5,7 @@
 #ifndef WT_WORKER_H
 #define WT_WORKER_H
 
+/* Sets what removes the tables of dropped databases; the worker calls it in a transaction. */
 extern void wt_worker_on_databases(void (*drop_lost_tables) (bool report));
 
 #endif							/* WT_WORKER_H */

@@ -21,6 +21,7 @@
 #include "utils/uuid.h"
 
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/stored_format.h"
 #include "fdw/table/type_io.h"

@@ -17,6 +17,7 @@ extern wide_bytes wt_encode_original_bytes(const WtColumn *c, Datum value);
 
 /* The 4- and 8-byte types as unsigned integers; ordered: such that they sort. */
 extern uint64 wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered);
+/* Clears all bits of an address (width bytes) but the first ones. */
 extern void wt_encode_mask_address(uint8 *addr, int width, int bits);
 
 #endif							/* WT_ENCODE_H */

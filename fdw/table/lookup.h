@@ -16,6 +16,7 @@ extern bool wt_lookup_map_shows(WtTable *t, const WtColumn *map, wide_bytes qual
 /* index of a family by name, -1 */
 extern int	wt_lookup_family(WtTable *t, const char *name);
 
+/* The index of an SQL column by name, -1. */
 extern int wt_lookup_column_index(WtTable *t, const char *name);
 
 #endif							/* WT_LOOKUP_H */

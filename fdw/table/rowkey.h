@@ -54,6 +54,7 @@ extern char *wt_rowkey_hex(wide_bytes key);
  * else in plain).  Returns the bytes that it takes in the key; -1: damaged.
  */
 extern ssize_t wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_bytes *value);
+/* True if the key has a digest of the value (md5, sha1). */
 extern bool wt_rowkey_is_digest(const WtColumn *c);
 
 #endif							/* WT_ROWKEY_H */

@@ -15,7 +15,9 @@
  * calls it with a t that is thrown away: one place knows what is valid.
  */
 extern void wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families);
+/* The value of the column's option. */
 extern char wt_table_option_delimiter(DefElem *def);
+/* The value of the column's option. */
 extern WtEncoding wt_table_option_encoding(DefElem *def);
 
 #endif							/* WT_TABLE_OPTION_H */

@@ -18,9 +18,13 @@ typedef struct WtCellIdentity
 	bool		again;			/* it was delivered before */
 } WtCellIdentity;
 
+/* Puts the cell of the row; returns how many cells were put: 0 or 1. */
 extern int wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key);
+/* Raises the error that the version exists. */
 extern void wt_cells_layout_raise_version(WtModify *m, const WtVersion *v);
+/* The version that the plan delivered, into *id. */
 extern void wt_cells_layout_old_cell(WtModify *m, TupleTableSlot *planSlot, WtCellIdentity *id);
+/* Writes the version again, at its place or at the one that the statement sets. */
 extern void wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *id);
 
 #endif							/* WT_CELLS_LAYOUT_H */

@@ -49,6 +49,7 @@
 #include "fdw/scan/scan_lock.h"
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/table.h"

@@ -11,6 +11,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "fdw/store/compat.h"
+
 extern bool wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
 extern void wt_direct_begin(ForeignScanState *node, int eflags);
 extern TupleTableSlot *wt_direct_iterate(ForeignScanState *node);

@@ -52,6 +52,7 @@
 #include "engine/wide.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/rowkey.h"

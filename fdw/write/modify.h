@@ -12,6 +12,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "fdw/store/compat.h"
+
 extern void wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation);
 extern List *wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
 extern int	wt_modify_is_updatable(Relation rel);

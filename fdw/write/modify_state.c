@@ -27,6 +27,7 @@
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"

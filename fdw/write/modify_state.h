@@ -83,14 +83,22 @@ typedef struct WtModify
 /* 23502 when the column, which gets a null, is NOT NULL */
 extern void wt_modify_state_check_not_null(Relation rel, const WtColumn *c);
 
+/* Adds a column that identifies the row to what the plan delivers. */
 extern void wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel, AttrNumber attno);
+/* Layout 'cells': true if the column tells which version a row is. */
 extern bool wt_modify_state_is_cell_identity(const WtColumn *c);
+/* The state of one target table. */
 extern WtModify *wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bool do_nothing);
+/* Finds or makes the engine's table, at the first row. */
 extern void wt_modify_state_need_engine(WtModify *m);
+/* The engine's id of a family; an error when there is none. */
 extern wide_family_id wt_modify_state_family(WtModify *m, int family);
+/* Adds a put to the batch. */
 extern void wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual,
 	int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
+/* Adds a delete to the batch. */
 extern void wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts);
+/* Raises 23505. */
 extern void wt_modify_state_raise_duplicate(WtModify *m, wide_bytes key);
 /* The bytes of a text or bytea value. */
 extern wide_bytes wt_modify_state_varlena_bytes(Datum d);
@@ -108,8 +116,11 @@ extern void wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, Tuple
 extern bool wt_modify_state_first_time(WtModify *m, wide_bytes identity);
 /* Key of the row that the plan delivered, into out. */
 extern wide_bytes wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out);
+/* Appends to m->writes; value NULL: the column's cells are removed. */
 extern void wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value, int64 ts, bool ts_set);
+/* A copy in CurrentMemoryContext. */
 extern wide_bytes wt_modify_state_copy_bytes(wide_bytes b);
+/* Deletes the row in all families. */
 extern void wt_modify_state_delete_row(WtModify *m, wide_bytes key);
 /*
  * PostgreSQL routes rows to foreign partitions but does not look whether a row

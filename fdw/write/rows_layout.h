@@ -21,6 +21,7 @@ extern void wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, Tup
 extern void wt_rows_layout_apply_writes(WtModify *m, wide_bytes key);
 /* All visible versions of all families of a row, to another key. */
 extern void wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to);
+/* True if the statement sets a key column. */
 extern bool wt_rows_layout_key_is_set(WtModify *m, const bool *set);
 
 #endif							/* WT_ROWS_LAYOUT_H */

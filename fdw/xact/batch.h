@@ -37,6 +37,7 @@ typedef struct WtWriter
 	bool		others;
 } WtWriter;
 
+/* At the start of the node's execution. */
 extern void wt_batch_writer_init(WtWriter *w, EState *estate);
 extern void wt_batch_command_by(const WtWriter *writer);	/* as wt_batch_command */
 
@@ -55,6 +56,7 @@ extern void wt_batch_note_ddl(void);	/* the batch changes the catalog: no cachin
 extern bool wt_batch_has_ddl(void);
 /* The transaction has ended. */
 extern void wt_batch_end(void);
+/* Installs the callback for subtransactions. */
 extern void wt_batch_init(void);
 
 #endif							/* WT_BATCH_H */

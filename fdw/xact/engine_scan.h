@@ -53,7 +53,9 @@ wt_engine_scan_next(WtEngineScan *s, wide_row *row)
  * (a cursor rests): it is replaced by a copy then.  Until the scan's next call.
  */
 extern void wt_engine_scan_keep_row(WtEngineScan *s, wide_row *row);
+/* Goes on with other ranges; its snapshot stays (newest state: is renewed). */
 extern void wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges);
+/* What the engine's scan has done so far. */
 extern void wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out);
 extern void wt_engine_scan_close(WtEngineScan *s);
 
@@ -73,6 +75,7 @@ extern void wt_engine_scan_forget(WtEngineScan *s);	/* one that is set aside */
 /* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan sees it. */
 extern bool wt_engine_scan_is_newest(WtEngineScan *s);
 
+/* At the end of the transaction. */
 extern void wt_engine_scan_close_all(void);
 /* Has widetable.as_of changed between the executor's start and its run? */
 extern bool wt_engine_scan_as_of_changed(Snapshot pg);
@@ -80,6 +83,7 @@ extern bool wt_engine_scan_as_of_changed(Snapshot pg);
 extern void wt_engine_scan_rest_all(void);
 /* The engine's snapshot that the scan holds. */
 extern const wide_snapshot *wt_engine_scan_snapshot(const WtEngineScan *s);
+/* Installs the callback for resource owners. */
 extern void wt_engine_scan_init(void);
 
 #endif							/* WT_ENGINE_SCAN_H */

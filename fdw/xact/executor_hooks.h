@@ -5,5 +5,6 @@
 #ifndef WT_EXECUTOR_HOOKS_H
 #define WT_EXECUTOR_HOOKS_H
 
+/* Installs the hooks. */
 extern void wt_executor_hooks_init(void);
 #endif							/* WT_EXECUTOR_HOOKS_H */

@@ -33,7 +33,9 @@ extern void wt_snapshot_catch_up(void);
 extern void wt_snapshot_flush_newest_read(void);
 /* After a statement: has the transaction exported its snapshot? */
 extern void wt_snapshot_share_exported(void);
+/* The counterpart of pg (NULL: of the newest state), held once more. */
 extern WtSnapshot *wt_snapshot_for(Snapshot pg);
+/* Lets go of it; the last holder releases it. */
 extern void wt_snapshot_unref(WtSnapshot *e);
 /* A read of the newest state has shown a batch with this LSN. */
 extern void wt_snapshot_note_read(uint64 lsn);

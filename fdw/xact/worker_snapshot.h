@@ -18,6 +18,7 @@ extern void wt_worker_snapshot_withdraw(int level);
 
 /* In a worker: a copy of what was announced; NULL: nothing.  Errors. */
 extern wide_snapshot *wt_worker_snapshot_import(void);
+/* In a worker: true if the transaction has writes that only the leader sees. */
 extern bool wt_worker_snapshot_leader_wrote(void);
 
 #endif							/* WT_WORKER_SNAPSHOT_H */
