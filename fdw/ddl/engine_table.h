@@ -16,7 +16,6 @@
  * all[] / nall are all families of the engine's table, also those that t does
  * not mention (existence!).
  */
-
 typedef struct WtEngineTable
 {
 	wide_table_id table;

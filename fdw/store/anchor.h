@@ -31,7 +31,7 @@ typedef struct WtAnchor
 {
 	slock_t		mutex;			/* protects what follows */
 	dsm_handle	handle;			/* of the segment; 0 = none yet */
-	bool		in_main;		/* the segment is main shared memory at wt_main_segment */
+	bool		in_main;		/* the segment is in main shared memory */
 	Size		size;
 	pid_t		opener;			/* makes or recovers the segment right now; 0 = nobody */
 	WtBackground	worker;			/* worker.c */

@@ -13,8 +13,7 @@
 /*
  * Row keys.  values/nulls are by key part (0 .. nkeys-1); nparts <= nkeys.
  * The result has the salt byte in front when the table is salted and all parts
- * are given (salt_out -1: choose by hash; prefixes carry no salt: see
- * wt_key_salted).
+ * are given; a prefix carries none.
  */
 extern void wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, StringInfo out);
 
