@@ -61,9 +61,9 @@ _PG_init(void)
 	wt_backup_init();
 }
 
-PG_FUNCTION_INFO_V1(wt_widetable_handler);
+PG_FUNCTION_INFO_V1(wt_handler);
 Datum
-wt_widetable_handler(PG_FUNCTION_ARGS)
+wt_handler(PG_FUNCTION_ARGS)
 {
 	FdwRoutine *r = makeNode(FdwRoutine);
 

@@ -3,9 +3,9 @@
 -- ----------------------------------------------- the foreign-data wrapper
 
 CREATE FUNCTION @extschema@.handler() RETURNS fdw_handler
-    LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'wt_widetable_handler';
+    LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'wt_handler';
 CREATE FUNCTION @extschema@.validator(text[], oid) RETURNS void
-    LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'wt_table_option_validator';
+    LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'wt_validator';
 
 CREATE FOREIGN DATA WRAPPER widetable
     HANDLER @extschema@.handler VALIDATOR @extschema@.validator;
@@ -18,9 +18,9 @@ GRANT USAGE ON FOREIGN SERVER widetable TO PUBLIC;
 -- ------------------------------------- foreign tables make engine tables
 
 CREATE FUNCTION @extschema@.ddl_command_end() RETURNS event_trigger
-    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_event_trigger_command_end';
+    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_end';
 CREATE FUNCTION @extschema@.sql_drop() RETURNS event_trigger
-    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_event_trigger_sql_drop';
+    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_sql_drop';
 REVOKE ALL ON FUNCTION @extschema@.ddl_command_end() FROM PUBLIC;
 REVOKE ALL ON FUNCTION @extschema@.sql_drop() FROM PUBLIC;
 CREATE EVENT TRIGGER widetable_ddl_command_end ON ddl_command_end
@@ -29,7 +29,7 @@ CREATE EVENT TRIGGER widetable_sql_drop ON sql_drop
     EXECUTE FUNCTION @extschema@.sql_drop();
 -- These commands may drop the trigger above, which then does not fire. This trigger loads the library, which has a hook.
 CREATE FUNCTION @extschema@.ddl_command_start() RETURNS event_trigger
-    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_event_trigger_command_start';
+    LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_start';
 REVOKE ALL ON FUNCTION @extschema@.ddl_command_start() FROM PUBLIC;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
     WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')

@@ -93,9 +93,9 @@ sync_tables(List *relids)
 	}
 }
 
-PG_FUNCTION_INFO_V1(wt_event_trigger_command_end);
+PG_FUNCTION_INFO_V1(wt_ddl_command_end);
 Datum
-wt_event_trigger_command_end(PG_FUNCTION_ARGS)
+wt_ddl_command_end(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 
@@ -141,9 +141,9 @@ open_for_drop(void)
 	return false;
 }
 
-PG_FUNCTION_INFO_V1(wt_event_trigger_sql_drop);
+PG_FUNCTION_INFO_V1(wt_sql_drop);
 Datum
-wt_event_trigger_sql_drop(PG_FUNCTION_ARGS)
+wt_sql_drop(PG_FUNCTION_ARGS)
 {
 	List	   *relids;
 	ListCell   *lc;
@@ -171,9 +171,9 @@ wt_event_trigger_sql_drop(PG_FUNCTION_ARGS)
  * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
  * us, if this library is loaded.  An event trigger before such commands loads it.
  */
-PG_FUNCTION_INFO_V1(wt_event_trigger_command_start);
+PG_FUNCTION_INFO_V1(wt_ddl_command_start);
 Datum
-wt_event_trigger_command_start(PG_FUNCTION_ARGS)
+wt_ddl_command_start(PG_FUNCTION_ARGS)
 {
 	check_trigger(fcinfo, "widetable.ddl_command_start");
 	PG_RETURN_NULL();

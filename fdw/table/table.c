@@ -61,7 +61,7 @@ wt_table_is_ours(Oid relid)
 		Datum		src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
 
 		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			strcmp(TextDatumGetCString(src), "wt_widetable_handler") == 0;
+			strcmp(TextDatumGetCString(src), "wt_handler") == 0;
 		ReleaseSysCache(proc);
 	}
 	return ours;

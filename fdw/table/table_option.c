@@ -161,9 +161,9 @@ check_column_option(DefElem *def)
 		(void) wt_table_option_delimiter(def);
 }
 
-PG_FUNCTION_INFO_V1(wt_table_option_validator);
+PG_FUNCTION_INFO_V1(wt_validator);
 Datum
-wt_table_option_validator(PG_FUNCTION_ARGS)
+wt_validator(PG_FUNCTION_ARGS)
 {
 	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
 	Oid			catalog = PG_GETARG_OID(1);
