@@ -4,7 +4,7 @@
 #include "engine/base/hash.h"
 
 uint64_t
-hash_bytes(const void *p, size_t n, uint64_t seed)
+hash_xxh3(const void *p, size_t n, uint64_t seed)
 {
 	return XXH3_64bits_withSeed(p, n, seed);
 }

@@ -5,6 +5,6 @@
 #include "engine/wide.h"
 
 /* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
-extern uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+extern uint64_t hash_xxh3(const void *p, size_t n, uint64_t seed);
 
 #endif							/* WIDE_HASH_H */

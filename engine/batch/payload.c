@@ -197,7 +197,7 @@ encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 	b->automatic |= o->automatic || entry_is_untimed(&o->e);
 	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
 	if (b->tell_rows)
-		b->rows |= UINT64_C(1) << (hash_bytes(o->e.ukey, o->e.rowlen, 0) >> 58);
+		b->rows |= UINT64_C(1) << (hash_xxh3(o->e.ukey, o->e.rowlen, 0) >> 58);
 	if (++b->cells % 1024 == 0 && host_interrupted(b->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	return cell_put(c->out, o, &c->s, shared);

@@ -220,7 +220,7 @@ block_end(spill_file_writer *w)
 
 	put_u32le(p + 8, (uint32_t) (len - RUN_HEAD));
 	put_u32le(p + 12, 0);
-	put_u64le(p, hash_bytes(p + 8, len - 8, w->run->bytes + w->open));
+	put_u64le(p, hash_xxh3(p + 8, len - 8, w->run->bytes + w->open));
 	w->open = SIZE_MAX;
 	return w->out.len >= WRITE_BYTES ? write_out(w) : WIDE_OK;
 }
@@ -262,7 +262,7 @@ note_row(spill_file_writer *w, const entry *e)
 {
 	if (w->filter == NULL)
 		return;
-	if (++w->rows <= FILTER_ROWS && filter_builder_add(w->filter, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
+	if (++w->rows <= FILTER_ROWS && filter_builder_add(w->filter, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
 		return;
 	filter_builder_free(w->filter);
 	w->filter = NULL;
@@ -390,7 +390,7 @@ load_block(spill_file_cursor *c, uint32_t i)
 	if (got < 0)
 		return os_fail(got, "read", "a temporary file of the transaction");
 	if ((uint64_t) got != end - off || get_u32le(c->block.data + 8) != end - off - RUN_HEAD ||
-		get_u64le(c->block.data) != hash_bytes(c->block.data + 8, (size_t) (end - off) - 8, off))
+		get_u64le(c->block.data) != hash_xxh3(c->block.data + 8, (size_t) (end - off) - 8, off))
 		return run_damaged("a block is damaged");
 	c->block.len = (size_t) (end - off);
 	c->place = i;
@@ -543,5 +543,5 @@ bool
 spill_file_may_have_row(const spill_file *r, const uint8_t *row, uint32_t rowlen)
 {
 	return r->filter.len == 0 ||
-		filter_may_contain(r->filter.data, (uint32_t) r->filter.len, hash_bytes(row, rowlen, FILTER_SEED_ROW));
+		filter_may_contain(r->filter.data, (uint32_t) r->filter.len, hash_xxh3(row, rowlen, FILTER_SEED_ROW));
 }

@@ -175,7 +175,7 @@ file_create(filelog *l, uint32_t number, uint64_t start)
 	put_u32le(h + 12, number);
 	put_u64le(h + 16, l->area->id);
 	put_u64le(h + 24, start);
-	put_u64le(h + 56, hash_bytes(h, 56, 0));
+	put_u64le(h + 56, hash_xxh3(h, 56, 0));
 	if ((e = l->os->pwrite(l->os, l->fd, h, sizeof(h), 0)) < 0)
 		return fail_io(l, number, "cannot write", e);
 	if ((e = l->os->sync(l->os, l->fd)) < 0)
@@ -189,7 +189,7 @@ static bool
 header_valid(const uint8_t *h, uint32_t number)
 {
 	return get_u64le(h) == LOG_MAGIC && get_u32le(h + 8) == LOG_FORMAT && get_u32le(h + 12) == number &&
-		get_u64le(h + 56) == hash_bytes(h, 56, 0);
+		get_u64le(h + 56) == hash_xxh3(h, 56, 0);
 }
 
 /* ok = false: the header does not verify and there is nothing behind it: a creation that a crash cut short. */
@@ -314,7 +314,7 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 static uint32_t
 record_check(const uint8_t *record, uint32_t len, uint64_t id)
 {
-	return (uint32_t) hash_bytes(record + 8, RECORD_HEADER - 8 + (size_t) len, id + len);
+	return (uint32_t) hash_xxh3(record + 8, RECORD_HEADER - 8 + (size_t) len, id + len);
 }
 
 static wide_status
@@ -772,7 +772,7 @@ new_id(void)
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id) || id == 0)
 	{
 		clock_gettime(CLOCK_REALTIME, &t);
-		id = hash_bytes(&t, sizeof(t), (uint64_t) getpid()) | 1;
+		id = hash_xxh3(&t, sizeof(t), (uint64_t) getpid()) | 1;
 	}
 	return id;
 }

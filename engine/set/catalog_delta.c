@@ -368,7 +368,7 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 			return status_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
 	put_u32le(key, t.space);
 	memcpy(key + 4, t.name, strlen(t.name));
-	*hash = hash_bytes(key, 4 + strlen(t.name), NAME_SEED) | 1;
+	*hash = hash_xxh3(key, 4 + strlen(t.name), NAME_SEED) | 1;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
 			if (p[i].names[k] == *hash && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))

@@ -308,7 +308,7 @@ load_format(wide_db *db)
 	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older = 0;
 	atomic_store(&set->version, 2);	/* 0 means no pin */
 	/* a part of the range that no other recovery has had */
-	atomic_store(&set->replay_file, FILE_REPLAYED | (hash_bytes(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
+	atomic_store(&set->replay_file, FILE_REPLAYED | (hash_xxh3(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
 }
 
 /* A store that does not exist yet: an empty manifest; the log counts from its end. */

@@ -234,7 +234,7 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 		return status_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
 	put_u32le(head, (uint32_t) payload.len);
 	put_u32le(head + 4, RECORD_MAGIC);
-	put_u64le(head + 8, hash_bytes(payload.data, payload.len, record_seed(number, offset)));
+	put_u64le(head + 8, hash_xxh3(payload.data, payload.len, record_seed(number, offset)));
 	TRY(buffer_append(b, head, sizeof head));
 	TRY(buffer_append(b, payload.data, payload.len));
 	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
@@ -328,7 +328,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	put_u64le(head, MANIFEST_MAGIC);
 	put_u32le(head + 8, MANIFEST_FORMAT);
 	put_u64le(head + 16, number);
-	put_u64le(head + 24, hash_bytes(head, 24, MANIFEST_SEED));
+	put_u64le(head + 24, hash_xxh3(head, 24, MANIFEST_SEED));
 	TRY_GOTO(buffer_append(&b, head, sizeof head));
 	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
 	manifest_name(number, name, sizeof name);
@@ -339,7 +339,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		db->os->unlink(db->os, path);
 		goto done;
 	}
-	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) hash_bytes(name, strlen(name), MANIFEST_SEED));
+	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
 	manifest_path(db, "CURRENT.tmp", path, sizeof path);
 	manifest_path(db, "CURRENT", current, sizeof current);
 	if ((n = write_file(db, path, text, strlen(text))) < 0 || (n = db->os->syncdir(db->os, db->dir)) < 0)
@@ -447,7 +447,7 @@ manifest_current(wide_db *db, uint64_t *number)
 	else
 	{
 		manifest_name(got, name, sizeof name);
-		if (hash_bytes(name, strlen(name), MANIFEST_SEED) != check)
+		if (hash_xxh3(name, strlen(name), MANIFEST_SEED) != check)
 			st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
 	}
 	*number = got;
@@ -468,7 +468,7 @@ record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload
 	if (len == 0 || get_u32le(b->data + offset + 4) != RECORD_MAGIC || len > b->len - offset - RECORD_HEADER)
 		return false;
 	*payload = (wide_bytes) {b->data + offset + RECORD_HEADER, len};
-	return hash_bytes(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
+	return hash_xxh3(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
 }
 
 /* Every edit of a manifest that has been read into b. */
@@ -523,7 +523,7 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 	if (st != WIDE_OK)
 		goto done;
 	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC || get_u64le(b.data + 16) != number ||
-		get_u64le(b.data + 24) != hash_bytes(b.data, 24, MANIFEST_SEED))
+		get_u64le(b.data + 24) != hash_xxh3(b.data, 24, MANIFEST_SEED))
 	{
 		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
 		goto done;

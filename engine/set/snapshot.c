@@ -532,7 +532,7 @@ export_hash(const export_head *h, const uint8_t *excluded)
 	export_head copy = *h;
 
 	copy.hash = 0;
-	return hash_bytes(excluded, h->nexcluded * sizeof(seq_range), hash_bytes(&copy, sizeof(copy), EXPORT_MAGIC));
+	return hash_xxh3(excluded, h->nexcluded * sizeof(seq_range), hash_xxh3(&copy, sizeof(copy), EXPORT_MAGIC));
 }
 
 size_t

@@ -213,7 +213,7 @@ bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, 
 static inline uint64_t
 row_hash(wide_table_id table, wide_bytes row)
 {
-	return hash_bytes(row.data, row.len, 0x6c6f636b00000000ull ^ table);
+	return hash_xxh3(row.data, row.len, 0x6c6f636b00000000ull ^ table);
 }
 
 wide_status

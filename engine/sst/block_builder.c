@@ -371,7 +371,7 @@ find_column(const block_builder *b, const entry *e, uint32_t *slot)
 	}
 	if (b->nhash == 0)
 		return b->columns.n;
-	*slot = (uint32_t) hash_bytes(q, n, 0) & (b->nhash - 1);
+	*slot = (uint32_t) hash_xxh3(q, n, 0) & (b->nhash - 1);
 	for (uint32_t i = b->hash[*slot]; i > 0; i = b->columns.keys[i - 1].chain)
 		if (key_is(&b->columns, i - 1, q, n))
 			return i - 1;
@@ -391,7 +391,7 @@ hash_grow(block_builder *b)
 	b->nhash = n;
 	for (uint32_t i = 0; i < b->columns.n; i++)
 	{
-		uint32_t	slot = (uint32_t) hash_bytes(key_at(&b->columns, i), b->columns.keys[i].len, 0) & (n - 1);
+		uint32_t	slot = (uint32_t) hash_xxh3(key_at(&b->columns, i), b->columns.keys[i].len, 0) & (n - 1);
 
 		b->columns.keys[i].chain = h[slot];
 		h[slot] = i + 1;
@@ -407,7 +407,7 @@ add_column(block_builder *b, const entry *e)
 
 	if (b->columns.n >= b->nhash)
 		TRY(hash_grow(b));
-	slot = (uint32_t) hash_bytes(e->ukey + e->rowlen, n, 0) & (b->nhash - 1);
+	slot = (uint32_t) hash_xxh3(e->ukey + e->rowlen, n, 0) & (b->nhash - 1);
 	TRY(key_list_add(&b->columns, e->ukey + e->rowlen, n));
 	b->columns.keys[b->columns.n - 1].chain = b->hash[slot];
 	b->hash[slot] = b->columns.n;

@@ -160,7 +160,7 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 		return false;
 	if (memchr(row, 0, n) == NULL)
 	{
-		*hash = hash_bytes(row, n, FILTER_SEED_PREFIX);
+		*hash = hash_xxh3(row, n, FILTER_SEED_PREFIX);
 		return true;
 	}
 	for (uint32_t i = 0; i < end && done < n; i++)
@@ -171,6 +171,6 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 	}
 	if (done < n)
 		return false;
-	*hash = hash_bytes(raw, n, FILTER_SEED_PREFIX);
+	*hash = hash_xxh3(raw, n, FILTER_SEED_PREFIX);
 	return true;
 }

@@ -4,7 +4,7 @@
 
 #include "engine/wide.h"
 
-/* Blocked bloom filter, 64-byte blocks.  hash: hash_bytes of the filtered bytes. */
+/* Blocked bloom filter, 64-byte blocks.  hash: hash_xxh3 of the filtered bytes. */
 typedef struct filter_builder filter_builder;
 extern filter_builder *filter_builder_new(int bits_per_key);
 extern void filter_builder_free(filter_builder *f);

@@ -66,7 +66,7 @@ checksum_ok(const uint8_t *p, size_t n, uint64_t seed, uint64_t expected)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return true;
 #else
-	return hash_bytes(p, n, seed) == expected;
+	return hash_xxh3(p, n, seed) == expected;
 #endif
 }
 
@@ -646,7 +646,7 @@ sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool
 	*may = true;
 	if (r->prop.bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
-	TRY(probe(r, row, rowlen, hash_bytes(row, rowlen, FILTER_SEED_ROW), may));
+	TRY(probe(r, row, rowlen, hash_xxh3(row, rowlen, FILTER_SEED_ROW), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }
@@ -656,10 +656,10 @@ sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, ui
 {
 	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
 		return sst_reader_may_have_row(r, ukey, rowlen, may);
-	TRY(probe(r, ukey, klen, hash_bytes(ukey, klen, FILTER_SEED_ROWCOL), may));
+	TRY(probe(r, ukey, klen, hash_xxh3(ukey, klen, FILTER_SEED_ROWCOL), may));
 	/* the deletes come first in the row, so perhaps in an earlier partition */
 	if (!*may && r->prop.family_deletes)
-		TRY(probe(r, ukey, rowlen, hash_bytes(ukey, rowlen, FILTER_SEED_DELETES), may));
+		TRY(probe(r, ukey, rowlen, hash_xxh3(ukey, rowlen, FILTER_SEED_DELETES), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }

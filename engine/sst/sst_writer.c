@@ -170,7 +170,7 @@ append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_han
 
 	p[len] = compressed ? 1 : 0;
 	put_u32le(p + len + 1, (uint32_t) raw_len);
-	put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(w->tally.meta.number, off)));
+	put_u64le(p + len + 5, hash_xxh3(p, len + 5, sst_file_seed(w->tally.meta.number, off)));
 	w->out.len += len + SST_TRAILER;
 	h->off = off;
 	h->len = (uint32_t) len;
@@ -492,7 +492,7 @@ note_entry(sst_writer *w, const entry *e)
 		w->row_deletes = false;
 	if (w->tally.new_row || begins)
 	{
-		TRY(add_note(w, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
+		TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
 		if (w->opt.bloom == WIDE_BLOOM_PREFIX && filter_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
 			TRY(add_note(w, hash, kind | NOTE_PREFIX));
 	}
@@ -502,10 +502,10 @@ note_entry(sst_writer *w, const entry *e)
 
 		/* also again where the row goes on in another partition */
 		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
-			TRY(add_note(w, hash_bytes(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
 		w->row_deletes |= deletes;
 		if (w->tally.new_column || begins)
-			TRY(add_note(w, hash_bytes(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
 	}
 	return WIDE_OK;
 }
@@ -688,7 +688,7 @@ write_end(sst_writer *w)
 	put_u32le(footer + 28, meta.len);
 	put_u64le(footer + 32, meta.off);
 	put_u64le(footer + 40, w->tally.meta.number);
-	put_u64le(footer + 56, hash_bytes(footer, 56, SST_MAGIC));
+	put_u64le(footer + 56, hash_xxh3(footer, 56, SST_MAGIC));
 	TRY_GOTO(buffer_append(&w->out, footer, sizeof(footer)));
 	st = write_out(w);
 done:

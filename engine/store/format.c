@@ -179,7 +179,7 @@ format_build_id(void)
 	};
 
 	_Static_assert(COUNTER_COUNT <= sizeof(((process_slot *) 0)->counters) / sizeof(uint64_t), "counters[] is too short");
-	return hash_bytes(sizes, sizeof(sizes), SEGMENT_MAGIC);
+	return hash_xxh3(sizes, sizeof(sizes), SEGMENT_MAGIC);
 }
 
 static wide_status

@@ -38,7 +38,7 @@ note(void *arg, const wide_replay_event *ev)
 	to->ev[to->n].lsn = ev->lsn;
 	to->ev[to->n].xid = ev->xid;
 	to->ev[to->n].len = ev->payload.len;
-	to->ev[to->n].hash = hash_bytes(ev->payload.data, ev->payload.len, 0);
+	to->ev[to->n].hash = hash_xxh3(ev->payload.data, ev->payload.len, 0);
 	if (to->log != NULL)
 	{
 		to->end_during[to->n] = to->log->end(to->log->ctx);
@@ -133,7 +133,7 @@ check_event(int n, int i)
 
 	assert_int_equal(s->ev[n].kind, WIDE_REPLAY_RECORD);
 	assert_int_equal(s->ev[n].len, len);
-	assert_true(s->ev[n].hash == hash_bytes(payload, len, 0));
+	assert_true(s->ev[n].hash == hash_xxh3(payload, len, 0));
 }
 
 static char *
@@ -673,7 +673,7 @@ test_group_commit(void **state)
 		{
 			size_t		len = make_payload(p * 10000 + next[p]);
 
-			if (next[p] < APPENDS && len == s->ev[i].len && hash_bytes(payload, len, 0) == s->ev[i].hash)
+			if (next[p] < APPENDS && len == s->ev[i].len && hash_xxh3(payload, len, 0) == s->ev[i].hash)
 				break;
 		}
 		assert_true(p < CHILDREN);

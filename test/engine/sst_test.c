@@ -439,9 +439,9 @@ prefixes(void **state)
 
 	/* of the raw bytes, regardless of escapes */
 	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff" "bc\0\1", 7, 3, &h1));
-	assert_true(h1 == hash_bytes("a\0b", 3, FILTER_SEED_PREFIX));
+	assert_true(h1 == hash_xxh3("a\0b", 3, FILTER_SEED_PREFIX));
 	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
-	assert_true(h2 == hash_bytes("a\0", 2, FILTER_SEED_PREFIX));
+	assert_true(h2 == hash_xxh3("a\0", 2, FILTER_SEED_PREFIX));
 	assert_false(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 3, &h2));
 	assert_false(filter_prefix_hash((const uint8_t *) "ab\0\1", 4, 3, &h2));
 	assert_true(filter_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
@@ -903,7 +903,7 @@ forged(void **state)
 
 			/* a raw length that requests much memory is not an error */
 			p[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) rnd(&s);
-			put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(1, blocks[k].off)));
+			put_u64le(p + len + 5, hash_xxh3(p, len + 5, sst_file_seed(1, blocks[k].off)));
 			test_write_file(path, b.data, b.len);
 			sst_reader_forget(db, 1);
 			cache_forget_file(db, 1);
@@ -928,7 +928,7 @@ forged(void **state)
 			}
 			seen += problems(&m) > 0;
 			p[i] = was;
-			put_u64le(p + len + 5, hash_bytes(p, len + 5, sst_file_seed(1, blocks[k].off)));
+			put_u64le(p + len + 5, hash_xxh3(p, len + 5, sst_file_seed(1, blocks[k].off)));
 		}
 	}
 	/* verify still finds most of it; it cannot detect wrong values */
