@@ -62,6 +62,7 @@ _PG_init(void)
 }
 
 PG_FUNCTION_INFO_V1(wt_handler);
+
 Datum
 wt_handler(PG_FUNCTION_ARGS)
 {

@@ -32,16 +32,16 @@
 #include "engine/batch/batch.h"
 #include "engine/scan/scan_state.h"
 
-#define BATCH	1000			/* cells in a batch of the load */
-#define PROBES	4096			/* lookups whose results are summed */
+#define BATCH  1000 /* cells in a batch of the load */
+#define PROBES 4096 /* lookups whose results are summed */
 
 typedef struct cell
 {
-	const char *row;			/* 16 bytes */
+	const char *row; /* 16 bytes */
 	const char *qualifier;
 	const char *value;
-	uint32_t	qualifier_len, value_len;
-	int64_t		ts;
+	uint32_t qualifier_len, value_len;
+	int64_t ts;
 } cell;
 
 static cell *cells;
@@ -66,8 +66,17 @@ clock_of(clockid_t id)
 	return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-static double wall(void) { return clock_of(CLOCK_MONOTONIC); }
-static double cpu(void) { return clock_of(CLOCK_PROCESS_CPUTIME_ID); }
+static double
+wall(void)
+{
+	return clock_of(CLOCK_MONOTONIC);
+}
+
+static double
+cpu(void)
+{
+	return clock_of(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 static uint64_t
 rnd(uint64_t *s)
@@ -82,11 +91,10 @@ rnd(uint64_t *s)
 static void
 read_cells(const char *name)
 {
-	int			fd = open(name, O_RDONLY);
+	int fd = open(name, O_RDONLY);
 	struct stat st;
-	char	   *p,
-			   *end;
-	size_t		cap = 0;
+	char *p, *end;
+	size_t cap = 0;
 
 	if (fd < 0 || fstat(fd, &st) != 0)
 		die(name, "cannot be read");
@@ -96,10 +104,10 @@ read_cells(const char *name)
 	end = p + st.st_size;
 	while (p < end)
 	{
-		char	   *line = p;
-		char	   *field[5];
-		char	   *nl = memchr(p, '\n', (size_t) (end - p));
-		cell		c;
+		char *line = p;
+		char *field[5];
+		char *nl = memchr(p, '\n', (size_t) (end - p));
+		cell c;
 
 		if (nl == NULL)
 			break;
@@ -114,13 +122,17 @@ read_cells(const char *name)
 		/* decodes the key, hexadecimal after two backslashes and an x, in place */
 		for (int i = 0; i < ROW_LEN; i++)
 		{
-			unsigned	v;
+			unsigned v;
 
 			sscanf(field[0] + 3 + 2 * i, "%2x", &v);
 			line[i] = (char) v;
 		}
-		c = (cell) {.row = line, .qualifier = field[2], .value = field[4],
-			.qualifier_len = (uint32_t) strlen(field[2]), .value_len = (uint32_t) (nl - field[4]), .ts = atoll(field[3])};
+		c = (cell) {.row = line,
+					.qualifier = field[2],
+					.value = field[4],
+					.qualifier_len = (uint32_t) strlen(field[2]),
+					.value_len = (uint32_t) (nl - field[4]),
+					.ts = atoll(field[3])};
 		if (ncells == cap)
 		{
 			cap = cap ? 2 * cap : 1 << 16;
@@ -137,33 +149,33 @@ read_cells(const char *name)
 typedef struct store_api
 {
 	const char *name;
-	void		(*open) (const char *dir);
-	void		(*close) (void);
-	void		(*write) (const cell *first, size_t n, bool sync);
+	void (*open)(const char *dir);
+	void (*close)(void);
+	void (*write)(const cell *first, size_t n, bool sync);
 	/* flushes all memtables and waits for all compactions */
-	void		(*settle) (void);
+	void (*settle)(void);
 	/* returns the length of the cell's value, or -1 if the cell is missing */
-	long		(*get) (const char *row, const char *qualifier, size_t len);
+	long (*get)(const char *row, const char *qualifier, size_t len);
 	/*
 	 * reads all cells in order and sets *n to their number; returns the sum of the
 	 * lengths of qualifiers and values
 	 */
-	uint64_t	(*scan) (size_t *n);
+	uint64_t (*scan)(size_t *n);
 } store_api;
 
 /* ------------------------------------------------------------- the engine */
 
 static struct
 {
-	void	   *base;
+	void *base;
 	wide_config config;
-	wide_log	log;
-	wide_db    *db;
+	wide_log log;
+	wide_db *db;
 	wide_family_id family;
 	wide_snapshot *snap;
-	wide_scan  *point;
-	wide_bytes	qualifier;
-	bool		work;
+	wide_scan *point;
+	wide_bytes qualifier;
+	bool work;
 } w;
 
 static void
@@ -173,8 +185,17 @@ ok(wide_status st, const char *what)
 		die(what, wide_error_text());
 }
 
-static bool w_interrupted(void *ctx) { return false; }
-static void w_wake(void *ctx) { w.work = true; }
+static bool
+w_interrupted(void *ctx)
+{
+	return false;
+}
+
+static void
+w_wake(void *ctx)
+{
+	w.work = true;
+}
 
 static int64_t
 w_now(void *ctx)
@@ -194,7 +215,7 @@ bytes(const char *p, size_t n)
 static void
 w_commit(wide_batch *b, bool sync)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 
 	ok(wide_batch_prepare(b, 0), "prepare");
 	ok(wide_batch_finish(b, &lsn), "finish");
@@ -207,11 +228,11 @@ w_commit(wide_batch *b, bool sync)
 static void
 w_open(const char *dir)
 {
-	wide_host	host = {.interrupted = w_interrupted, .now = w_now, .wake_worker = w_wake};
+	wide_host host = {.interrupted = w_interrupted, .now = w_now, .wake_worker = w_wake};
 	wide_family_options opt;
 	wide_table_id t;
 	wide_batch *b;
-	size_t		size;
+	size_t size;
 
 	w.config = (wide_config) {.memtable_size = 16u << 20, .cache_size = cache_bytes};
 	wide_config_fit(&w.config, 0);
@@ -252,8 +273,10 @@ w_write(const cell *c, size_t n, bool sync)
 
 	ok(wide_batch_new(w.db, &b), "batch");
 	for (size_t i = 0; i < n; i++)
-		ok(wide_batch_put(b, w.family, bytes(c[i].row, ROW_LEN), bytes(c[i].qualifier, c[i].qualifier_len),
-						  c[i].ts, INT64_MIN, 0, bytes(c[i].value, c[i].value_len)), "put");
+		ok(wide_batch_put(b, w.family, bytes(c[i].row, ROW_LEN),
+						  bytes(c[i].qualifier, c[i].qualifier_len), c[i].ts, INT64_MIN, 0,
+						  bytes(c[i].value, c[i].value_len)),
+		   "put");
 	w_commit(b, sync);
 	while (w.work)
 	{
@@ -274,9 +297,9 @@ w_settle(void)
 static long
 w_get(const char *row, const char *qualifier, size_t len)
 {
-	static char key[ROW_LEN + 1];	/* the row and a zero byte: the end of its range */
-	wide_range	range = {bytes(key, ROW_LEN), bytes(key, ROW_LEN + 1)};
-	wide_row	r;
+	static char key[ROW_LEN + 1]; /* the row and a zero byte: the end of its range */
+	wide_range range = {bytes(key, ROW_LEN), bytes(key, ROW_LEN + 1)};
+	wide_row r;
 	wide_status st;
 
 	memcpy(key, row, ROW_LEN);
@@ -285,14 +308,16 @@ w_get(const char *row, const char *qualifier, size_t len)
 	else
 		ok(wide_snapshot_renew(w.snap), "snapshot");
 	/* a scan reads one qualifier, and is reused for the next row with the same one */
-	if (w.point != NULL && (w.qualifier.len != len || memcmp(w.qualifier.data, qualifier, len) != 0))
+	if (w.point != NULL &&
+		(w.qualifier.len != len || memcmp(w.qualifier.data, qualifier, len) != 0))
 	{
 		wide_scan_close(w.point);
 		w.point = NULL;
 	}
 	if (w.point == NULL)
 	{
-		wide_scan_family f = {.id = w.family, .want = WIDE_WANT_COLUMNS, .quals = &w.qualifier, .nquals = 1};
+		wide_scan_family f = {
+			.id = w.family, .want = WIDE_WANT_COLUMNS, .quals = &w.qualifier, .nquals = 1};
 		wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &range, .nranges = 1};
 
 		w.qualifier = bytes(qualifier, len);
@@ -309,13 +334,13 @@ static uint64_t
 w_scan(size_t *n)
 {
 	wide_scan_family f = {.id = w.family, .want = WIDE_WANT_ALL};
-	wide_range	all = {bytes("", 0), {NULL, 0}};
+	wide_range all = {bytes("", 0), {NULL, 0}};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
 	wide_snapshot *snap;
-	wide_scan  *s;
-	wide_row	r;
+	wide_scan *s;
+	wide_row r;
 	wide_status st;
-	uint64_t	sum = 0;
+	uint64_t sum = 0;
 
 	*n = 0;
 	ok(wide_snapshot_latest(w.db, &snap), "snapshot");
@@ -333,7 +358,7 @@ w_scan(size_t *n)
 
 static struct
 {
-	rocksdb_t  *db;
+	rocksdb_t *db;
 	rocksdb_options_t *opt;
 	rocksdb_cache_t *cache;
 	rocksdb_readoptions_t *read;
@@ -351,13 +376,14 @@ static void
 r_open(const char *dir)
 {
 	rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-	char	   *e = NULL;
+	char *e = NULL;
 
 	r.opt = rocksdb_options_create();
 	r.cache = rocksdb_cache_create_lru(cache_bytes);
 	rocksdb_block_based_options_set_block_cache(table, r.cache);
 	rocksdb_block_based_options_set_block_size(table, 16384);
-	rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10));
+	rocksdb_block_based_options_set_filter_policy(table,
+												  rocksdb_filterpolicy_create_bloom_full(10));
 	rocksdb_block_based_options_set_format_version(table, 5);
 	rocksdb_options_set_block_based_table_factory(r.opt, table);
 	rocksdb_options_set_create_if_missing(r.opt, 1);
@@ -392,8 +418,8 @@ r_write(const cell *c, size_t n, bool sync)
 {
 	static rocksdb_writebatch_t *b;
 	static char value[1 << 16];
-	char		key[256];
-	char	   *e = NULL;
+	char key[256];
+	char *e = NULL;
 
 	if (b == NULL)
 		b = rocksdb_writebatch_create();
@@ -413,7 +439,7 @@ r_write(const cell *c, size_t n, bool sync)
 static uint64_t
 r_property(const char *name)
 {
-	uint64_t	v = 0;
+	uint64_t v = 0;
 
 	rocksdb_property_int(r.db, name, &v);
 	return v;
@@ -423,12 +449,13 @@ static void
 r_settle(void)
 {
 	rocksdb_flushoptions_t *o = rocksdb_flushoptions_create();
-	char	   *e = NULL;
+	char *e = NULL;
 
 	rocksdb_flush(r.db, o, &e);
 	no_error(e, "rocksdb_flush");
 	rocksdb_flushoptions_destroy(o);
-	while (r_property("rocksdb.compaction-pending") || r_property("rocksdb.num-running-compactions") ||
+	while (r_property("rocksdb.compaction-pending") ||
+		   r_property("rocksdb.num-running-compactions") ||
 		   r_property("rocksdb.num-running-flushes"))
 		usleep(1000);
 }
@@ -436,11 +463,11 @@ r_settle(void)
 static long
 r_get(const char *row, const char *qualifier, size_t len)
 {
-	char		key[256];
-	char	   *e = NULL;
+	char key[256];
+	char *e = NULL;
 	rocksdb_pinnableslice_t *v;
-	size_t		n = 0;
-	long		found = -1;
+	size_t n = 0;
+	long found = -1;
 
 	memcpy(key, row, ROW_LEN);
 	memcpy(key + ROW_LEN, qualifier, len);
@@ -459,13 +486,12 @@ static uint64_t
 r_scan(size_t *n)
 {
 	rocksdb_iterator_t *it = rocksdb_create_iterator(r.db, r.read);
-	uint64_t	sum = 0;
+	uint64_t sum = 0;
 
 	*n = 0;
 	for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it); rocksdb_iter_next(it), ++*n)
 	{
-		size_t		k,
-					v;
+		size_t k, v;
 
 		rocksdb_iter_key(it, &k);
 		rocksdb_iter_value(it, &v);
@@ -477,15 +503,15 @@ r_scan(size_t *n)
 
 /* -------------------------------------------------------------- workloads */
 
-static const store_api api[2] = {
-	{"wide", w_open, w_close, w_write, w_settle, w_get, w_scan},
-	{"rocksdb", r_open, r_close, r_write, r_settle, r_get, r_scan}
-};
+static const store_api api[2] = {{"wide", w_open, w_close, w_write, w_settle, w_get, w_scan},
+								 {"rocksdb", r_open, r_close, r_write, r_settle, r_get, r_scan}};
 
 static void
-result(const char *workload, const store_api *a, int round, double ops, double seconds, double cpu_seconds, double max, uint64_t sum)
+result(const char *workload, const store_api *a, int round, double ops, double seconds,
+	   double cpu_seconds, double max, uint64_t sum)
 {
-	printf("%s\t%s\t%d\t%.1f\t%s\t%.4f\t", workload, a->name, round, ops / seconds, "/s", cpu_seconds / ops * 1e6);
+	printf("%s\t%s\t%d\t%.1f\t%s\t%.4f\t", workload, a->name, round, ops / seconds, "/s",
+		   cpu_seconds / ops * 1e6);
 	if (max > 0)
 		printf("%.2f", max * 1e3);
 	printf("\t%llu\n", (unsigned long long) sum);
@@ -495,10 +521,8 @@ result(const char *workload, const store_api *a, int round, double ops, double s
 static void
 load(const store_api *a, const char *dir, int round)
 {
-	char		cmd[1100];
-	double		t,
-				c,
-				max = 0;
+	char cmd[1100];
+	double t, c, max = 0;
 
 	snprintf(cmd, sizeof cmd, "rm -rf '%.500s' && mkdir -p '%.500s'", dir, dir);
 	if (round > 1)
@@ -510,7 +534,7 @@ load(const store_api *a, const char *dir, int round)
 	c = cpu();
 	for (size_t i = 0; i < ncells; i += BATCH)
 	{
-		double		before = wall();
+		double before = wall();
 
 		a->write(cells + i, ncells - i < BATCH ? ncells - i : BATCH, false);
 		if (wall() - before > max)
@@ -530,21 +554,20 @@ get(const store_api *a, bool absent, int round, double seconds, bool report)
 {
 	static struct
 	{
-		char		row[ROW_LEN];
-		char		qualifier[32];
-		size_t		len;
-	}			key[PROBES];
-	uint64_t	seed = 88172645463325252ull + (uint64_t) round;
-	uint64_t	sum = 0;
-	double		ops = 0,
-				t = 0,
-				c = 0;
+		char row[ROW_LEN];
+		char qualifier[32];
+		size_t len;
+	} key[PROBES];
+
+	uint64_t seed = 88172645463325252ull + (uint64_t) round;
+	uint64_t sum = 0;
+	double ops = 0, t = 0, c = 0;
 
 	while (t < seconds || ops < PROBES)
 	{
 		for (int i = 0; i < PROBES; i++)
 		{
-			const cell *x = &cells[rnd(&seed) % (ncells / 5) * 5];	/* the url of a visit */
+			const cell *x = &cells[rnd(&seed) % (ncells / 5) * 5]; /* the url of a visit */
 
 			memcpy(key[i].row, x->row, ROW_LEN);
 			key[i].row[ROW_LEN - 1] ^= absent;
@@ -555,7 +578,7 @@ get(const store_api *a, bool absent, int round, double seconds, bool report)
 		c -= cpu();
 		for (int i = 0; i < PROBES; i++)
 		{
-			long		n = a->get(key[i].row, key[i].qualifier, key[i].len);
+			long n = a->get(key[i].row, key[i].qualifier, key[i].len);
 
 			if ((n < 0) != absent)
 				die(a->name, "a lookup found a missing cell, or did not find an existing one");
@@ -573,10 +596,9 @@ get(const store_api *a, bool absent, int round, double seconds, bool report)
 static void
 scan(const store_api *a, int round, bool report)
 {
-	double		t = wall(),
-				c = cpu();
-	size_t		n;
-	uint64_t	sum = a->scan(&n);
+	double t = wall(), c = cpu();
+	size_t n;
+	uint64_t sum = a->scan(&n);
 
 	if (report)
 		result("engine-scan", a, round, (double) n, wall() - t, cpu() - c, 0, sum * 31 + n);
@@ -586,15 +608,12 @@ scan(const store_api *a, int round, bool report)
 static void
 synced(const store_api *a, int round, double seconds)
 {
-	uint64_t	seed = 362436069u + (uint64_t) round;
-	double		ops = 0,
-				max = 0,
-				t = wall(),
-				c = cpu();
+	uint64_t seed = 362436069u + (uint64_t) round;
+	double ops = 0, max = 0, t = wall(), c = cpu();
 
 	while (wall() - t < seconds)
 	{
-		double		before = wall();
+		double before = wall();
 
 		a->write(&cells[rnd(&seed) % ncells], 1, true);
 		if (wall() - before > max)
@@ -607,9 +626,9 @@ synced(const store_api *a, int round, double seconds)
 static void
 disk(const store_api *a, const char *dir)
 {
-	char		cmd[1100];
-	double		n = 0;
-	FILE	   *p;
+	char cmd[1100];
+	double n = 0;
+	FILE *p;
 
 	snprintf(cmd, sizeof cmd, "du -cb '%.500s'/*.sst | tail -n 1", dir);
 	p = popen(cmd, "r");
@@ -622,9 +641,9 @@ disk(const store_api *a, const char *dir)
 int
 main(int argc, char **argv)
 {
-	char		dir[2][512];
-	int			rounds;
-	double		seconds;
+	char dir[2][512];
+	int rounds;
+	double seconds;
 
 	if (argc < 5)
 		die("usage", "engine_bench DIR CELLS ROUNDS SECONDS [CACHE_MB]");

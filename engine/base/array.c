@@ -7,8 +7,8 @@
 wide_status
 array_grow(void **array, int n, int *cap, size_t size)
 {
-	int			want;
-	void	   *p;
+	int want;
+	void *p;
 
 	if (n < *cap)
 		return WIDE_OK;

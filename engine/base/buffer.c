@@ -10,9 +10,9 @@
 wide_status
 buffer_grow(buffer *b, size_t more)
 {
-	size_t		need;
-	size_t		cap;
-	uint8_t    *p;
+	size_t need;
+	size_t cap;
+	uint8_t *p;
 
 	if (more > SIZE_MAX / 4 - b->len)
 		return status_fail(WIDE_NOMEM, "a buffer of %zu bytes is too large", more);

@@ -9,10 +9,11 @@
 /* A growing byte buffer in private memory.  Zero-filled is empty. */
 typedef struct buffer
 {
-	uint8_t    *data;
-	size_t		len;
-	size_t		cap;
+	uint8_t *data;
+	size_t len;
+	size_t cap;
 } buffer;
+
 extern wide_status buffer_grow(buffer *b, size_t more);
 extern void buffer_free(buffer *b);
 
@@ -42,4 +43,4 @@ buffer_set(buffer *b, const void *p, size_t n)
 
 extern wide_status buffer_append_varint(buffer *b, uint64_t v);
 
-#endif							/* WIDE_BUFFER_H */
+#endif /* WIDE_BUFFER_H */

@@ -5,16 +5,77 @@
 #include <string.h>
 #include "engine/wide.h"
 
-static inline uint32_t get_u32be(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return __builtin_bswap32(v); }
-static inline uint64_t get_u64be(const uint8_t *p) { uint64_t v; memcpy(&v, p, 8); return __builtin_bswap64(v); }
-static inline void put_u32be(uint8_t *p, uint32_t v) { v = __builtin_bswap32(v); memcpy(p, &v, 4); }
-static inline void put_u64be(uint8_t *p, uint64_t v) { v = __builtin_bswap64(v); memcpy(p, &v, 8); }
-static inline uint16_t get_u16le(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return v; }
-static inline uint32_t get_u32le(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return v; }
-static inline uint64_t get_u64le(const uint8_t *p) { uint64_t v; memcpy(&v, p, 8); return v; }
-static inline void put_u16le(uint8_t *p, uint16_t v) { memcpy(p, &v, 2); }
-static inline void put_u32le(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
-static inline void put_u64le(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
+static inline uint32_t
+get_u32be(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, 4);
+	return __builtin_bswap32(v);
+}
+
+static inline uint64_t
+get_u64be(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, 8);
+	return __builtin_bswap64(v);
+}
+
+static inline void
+put_u32be(uint8_t *p, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(p, &v, 4);
+}
+
+static inline void
+put_u64be(uint8_t *p, uint64_t v)
+{
+	v = __builtin_bswap64(v);
+	memcpy(p, &v, 8);
+}
+
+static inline uint16_t
+get_u16le(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, 2);
+	return v;
+}
+
+static inline uint32_t
+get_u32le(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, 4);
+	return v;
+}
+
+static inline uint64_t
+get_u64le(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static inline void
+put_u16le(uint8_t *p, uint16_t v)
+{
+	memcpy(p, &v, 2);
+}
+
+static inline void
+put_u32le(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, 4);
+}
+
+static inline void
+put_u64le(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, 8);
+}
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "files are little-endian and are read without conversion; add conversions for this machine"
 #endif
@@ -23,11 +84,11 @@ static inline void put_u64le(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
 static inline uint32_t
 bytes_shared(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
-	uint32_t	i = 0;
+	uint32_t i = 0;
 
 	while (i + 8 <= n)
 	{
-		uint64_t	x = get_u64le(a + i) ^ get_u64le(b + i);
+		uint64_t x = get_u64le(a + i) ^ get_u64le(b + i);
 
 		if (x != 0)
 			return i + (uint32_t) __builtin_ctzll(x) / 8;
@@ -38,4 +99,4 @@ bytes_shared(const uint8_t *a, const uint8_t *b, uint32_t n)
 	return i;
 }
 
-#endif							/* WIDE_BYTES_H */
+#endif /* WIDE_BYTES_H */

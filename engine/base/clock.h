@@ -16,4 +16,4 @@ clock_monotonic_us(void)
 	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-#endif							/* WIDE_CLOCK_H */
+#endif /* WIDE_CLOCK_H */

@@ -9,7 +9,7 @@
 /* Sequence numbers from first to last, both included. */
 typedef struct seq_range
 {
-	uint64_t	first, last;
+	uint64_t first, last;
 } seq_range;
 
 /*
@@ -30,38 +30,57 @@ enum entry_type
 	ENTRY_PUT = 0,
 	ENTRY_DELETE_VERSION = 1,
 	ENTRY_DELETE_COLUMN = 2,
-	ENTRY_DELETE_FAMILY = 3,	/* ukey = row + 00 00 */
+	ENTRY_DELETE_FAMILY = 3,		/* ukey = row + 00 00 */
 	ENTRY_DELETE_FAMILY_VERSION = 4 /* ukey = row + 00 00 */
 };
-#define SEQ_MAX	(((uint64_t) 1 << 56) - 1)
+
+#define SEQ_MAX (((uint64_t) 1 << 56) - 1)
 
 typedef struct entry
 {
 	const uint8_t *ukey;
-	uint32_t	klen;			/* bytes of ukey */
-	uint32_t	rowlen;			/* of these the encoded row with its terminator */
-	int64_t		ts;
-	uint64_t	seq;
-	uint8_t		type;			/* enum entry_type */
-	uint32_t	vlen;
-	int64_t		ttl_us;			/* 0 = none; of a delete without timestamp: when it was committed */
+	uint32_t klen;	 /* bytes of ukey */
+	uint32_t rowlen; /* of these the encoded row with its terminator */
+	int64_t ts;
+	uint64_t seq;
+	uint8_t type; /* enum entry_type */
+	uint32_t vlen;
+	int64_t ttl_us; /* 0 = none; of a delete without timestamp: when it was committed */
 	const uint8_t *value;
 } entry;
 
-static inline bool entry_is_put(const entry *e) { return e->type == ENTRY_PUT; }
-static inline bool entry_is_family_delete(const entry *e) { return e->type >= ENTRY_DELETE_FAMILY; }
+static inline bool
+entry_is_put(const entry *e)
+{
+	return e->type == ENTRY_PUT;
+}
 
-/* A delete without a timestamp: its ttl_us is the engine timestamp of its commit (provisional in a batch). */
-static inline bool entry_is_untimed(const entry *e) { return e->type != ENTRY_PUT && e->ts == WIDE_TS_MAX; }
+static inline bool
+entry_is_family_delete(const entry *e)
+{
+	return e->type >= ENTRY_DELETE_FAMILY;
+}
+
+/* A delete without a timestamp: its ttl_us is the engine timestamp of its commit (provisional in
+ * a batch). */
+static inline bool
+entry_is_untimed(const entry *e)
+{
+	return e->type != ENTRY_PUT && e->ts == WIDE_TS_MAX;
+}
 
 /* From which time on readers of an earlier time regard the delete (keep_deleted). */
-static inline int64_t entry_delete_time(const entry *e) { return entry_is_untimed(e) && e->ttl_us > 0 ? e->ttl_us : e->ts; }
+static inline int64_t
+entry_delete_time(const entry *e)
+{
+	return entry_is_untimed(e) && e->ttl_us > 0 ? e->ttl_us : e->ts;
+}
 
 /* Full order: ukey up, ts down, seq down, type down. */
 static inline int
 key_compare(const entry *a, const entry *b)
 {
-	int			c = ukey_compare(a->ukey, a->klen, b->ukey, b->klen);
+	int c = ukey_compare(a->ukey, a->klen, b->ukey, b->klen);
 
 	if (c != 0)
 		return c;
@@ -73,6 +92,6 @@ key_compare(const entry *a, const entry *b)
 }
 
 /* Operations of the reader's own batch have sequence numbers from here on (batch.c). */
-#define SEQ_BATCH	((uint64_t) 1 << 55)
+#define SEQ_BATCH ((uint64_t) 1 << 55)
 
-#endif							/* WIDE_ENTRY_H */
+#endif /* WIDE_ENTRY_H */

@@ -7,4 +7,4 @@
 /* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
 extern uint64_t hash_xxh3(const void *p, size_t n, uint64_t seed);
 
-#endif							/* WIDE_HASH_H */
+#endif /* WIDE_HASH_H */

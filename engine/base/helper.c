@@ -24,27 +24,27 @@
 #include <stdlib.h>
 #include "engine/base/helper.h"
 
-#define STACK_BYTES	((size_t) 1024 * 1024)
+#define STACK_BYTES ((size_t) 1024 * 1024)
 
 struct helper
 {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
-	pthread_t	thread;
-	bool		tried, alone;	/* the first job has come; there is no thread */
-	bool		idle;			/* it waits for work, */
-	bool		waited;			/* somebody waits for a job */
-	bool		stop;
-	helper_job  *first, **end;
+	pthread_t thread;
+	bool tried, alone; /* the first job has come; there is no thread */
+	bool idle;		   /* it waits for work, */
+	bool waited;	   /* somebody waits for a job */
+	bool stop;
+	helper_job *first, **end;
 };
 
-bool		helper_refused;
+bool helper_refused;
 _Atomic uint64_t helper_threads;
 
 helper *
 helper_new(void)
 {
-	helper	   *a = calloc(1, sizeof(*a));
+	helper *a = calloc(1, sizeof(*a));
 
 	if (a == NULL)
 		return NULL;
@@ -58,12 +58,12 @@ helper_new(void)
 static void *
 thread_main(void *arg)
 {
-	helper	   *a = arg;
+	helper *a = arg;
 
 	pthread_mutex_lock(&a->lock);
 	for (;;)
 	{
-		helper_job  *j = a->first;
+		helper_job *j = a->first;
 
 		if (j == NULL)
 		{
@@ -93,14 +93,14 @@ static bool
 thread_begin(helper *a)
 {
 	pthread_attr_t attr;
-	sigset_t	all,
-				before;
-	bool		ok;
+	sigset_t all, before;
+	bool ok;
 
 	if (helper_refused || pthread_attr_init(&attr) != 0)
 		return false;
 	sigfillset(&all);
-	ok = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+	ok = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
+		 pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
 	if (ok)
 	{
 		ok = pthread_create(&a->thread, &attr, thread_main, a) == 0;

@@ -7,10 +7,11 @@
 
 typedef struct helper helper;
 
-/* Part of what the job is about.  Its memory belongs to the thread from helper_submit until helper_wait returns. */
+/* Part of what the job is about.  Its memory belongs to the thread from helper_submit until
+ * helper_wait returns. */
 typedef struct helper_job
 {
-	void		(*run) (struct helper_job *j);
+	void (*run)(struct helper_job *j);
 	struct helper_job *next;
 	_Atomic bool done;
 } helper_job;
@@ -23,7 +24,12 @@ extern void helper_submit(helper *a, helper_job *j);
 
 /* The job is done, and what it has written can be read. */
 extern void helper_wait(helper *a, helper_job *j);
-static inline bool helper_done(helper_job *j) { return atomic_load_explicit(&j->done, memory_order_acquire); }
+
+static inline bool
+helper_done(helper_job *j)
+{
+	return atomic_load_explicit(&j->done, memory_order_acquire);
+}
 
 /* Does what was submitted, then the thread is gone.  NULL is none. */
 extern void helper_free(helper *a);
@@ -32,4 +38,4 @@ extern void helper_free(helper *a);
 extern bool helper_refused;
 extern _Atomic uint64_t helper_threads;
 
-#endif							/* WIDE_HELPER_H */
+#endif /* WIDE_HELPER_H */

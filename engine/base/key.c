@@ -20,7 +20,7 @@ key_put_part(uint8_t *p, const uint8_t *raw, size_t n)
 	while (raw < end)
 	{
 		const uint8_t *zero = memchr(raw, 0, (size_t) (end - raw));
-		size_t		run = (size_t) ((zero != NULL ? zero : end) - raw);
+		size_t run = (size_t) ((zero != NULL ? zero : end) - raw);
 
 		memcpy(p, raw, run);
 		p += run;
@@ -40,7 +40,7 @@ key_put_part(uint8_t *p, const uint8_t *raw, size_t n)
 wide_status
 key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
 {
-	uint8_t    *p;
+	uint8_t *p;
 
 	b->len = 0;
 	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + KEY_ROW_MAX(qualifier.len)));
@@ -54,7 +54,7 @@ key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
 static wide_status
 make_row(buffer *b, wide_bytes row, uint8_t last, bool family)
 {
-	uint8_t    *p;
+	uint8_t *p;
 
 	b->len = 0;
 	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + 2));
@@ -87,7 +87,8 @@ key_make_row_end(buffer *b, wide_bytes row)
 	return make_row(b, row, 0x02, false);
 }
 
-/* Length of the part at p with its terminator, 0 when there is none; *escapes: how many 00 FF it has. */
+/* Length of the part at p with its terminator, 0 when there is none; *escapes: how many 00 FF it
+ * has. */
 static size_t
 part_length(const uint8_t *p, size_t n, size_t *escapes)
 {
@@ -114,7 +115,7 @@ part_length(const uint8_t *p, size_t n, size_t *escapes)
 uint32_t
 key_row_length(const uint8_t *ukey, size_t klen)
 {
-	size_t		escapes;
+	size_t escapes;
 
 	return klen > 0 ? (uint32_t) part_length(ukey, klen, &escapes) : 0;
 }
@@ -122,9 +123,9 @@ key_row_length(const uint8_t *ukey, size_t klen)
 bool
 key_valid(const uint8_t *ukey, size_t klen)
 {
-	size_t		escapes;
-	size_t		rowlen;
-	size_t		rest;
+	size_t escapes;
+	size_t rowlen;
+	size_t rest;
 
 	if (klen == 0)
 		return false;
@@ -135,15 +136,15 @@ key_valid(const uint8_t *ukey, size_t klen)
 	if (rest == 2 && ukey[rowlen] == 0x00 && ukey[rowlen + 1] == 0x00)
 		return true;
 	return rest > 0 && part_length(ukey + rowlen, rest, &escapes) == rest &&
-		rest - 2 - escapes <= WIDE_MAX_QUALIFIER;
+		   rest - 2 - escapes <= WIDE_MAX_QUALIFIER;
 }
 
 wide_status
 key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out)
 {
-	size_t		escapes;
+	size_t escapes;
 	const uint8_t *end;
-	uint8_t    *to;
+	uint8_t *to;
 
 	if (n == 0 || part_length(p, n, &escapes) != n)
 		return status_fail(WIDE_CORRUPT, "malformed key part of %zu bytes", n);
@@ -160,7 +161,7 @@ key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out)
 	while (p < end)
 	{
 		const uint8_t *zero = memchr(p, 0, (size_t) (end - p));
-		size_t		run = (size_t) ((zero != NULL ? zero + 1 : end) - p);
+		size_t run = (size_t) ((zero != NULL ? zero + 1 : end) - p);
 
 		memcpy(to, p, run);
 		to += run;

@@ -10,15 +10,15 @@
 static inline int
 ukey_compare(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen)
 {
-	size_t		n = alen < blen ? alen : blen;
-	int			c = memcmp(a, b, n);
+	size_t n = alen < blen ? alen : blen;
+	int c = memcmp(a, b, n);
 
 	return c != 0 ? c : (alen > blen) - (alen < blen);
 }
 
 /* Worst-case bytes of the encoded forms. */
-#define KEY_ROW_MAX(n)	(2 * (size_t) (n) + 2)
-#define KEY_UKEY_MAX	(2 * (size_t) WIDE_MAX_ROW + 2 * (size_t) WIDE_MAX_QUALIFIER + 4)
+#define KEY_ROW_MAX(n) (2 * (size_t) (n) + 2)
+#define KEY_UKEY_MAX   (2 * (size_t) WIDE_MAX_ROW + 2 * (size_t) WIDE_MAX_QUALIFIER + 4)
 
 /* Write the escaped bytes and the terminator; return the byte after. */
 extern uint8_t *key_put_part(uint8_t *p, const uint8_t *raw, size_t n);
@@ -51,4 +51,4 @@ extern wide_status key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_b
 /* Bytes the decoded form of an encoded part of n bytes has at most. */
 #define KEY_DECODED_MAX(n) (n)
 
-#endif							/* WIDE_KEY_H */
+#endif /* WIDE_KEY_H */

@@ -7,11 +7,17 @@
 #include <unistd.h>
 #include "engine/base/kill_point.h"
 
-enum { KILL_UNKNOWN, KILL_OFF, KILL_ON };
+enum
+{
+	KILL_UNKNOWN,
+	KILL_OFF,
+	KILL_ON
+};
+
 static _Atomic int kill_state = KILL_UNKNOWN;
 static char kill_name[64];
-static unsigned long kill_nth;	/* passes left before the end; 0 = no name given */
-static void (*kill_fn) (void *arg, const char *name);
+static unsigned long kill_nth; /* passes left before the end; 0 = no name given */
+static void (*kill_fn)(void *arg, const char *name);
 static void *kill_arg;
 
 static void
@@ -23,7 +29,7 @@ kill_setup(void)
 	if (env != NULL && env[0] != '\0')
 	{
 		const char *colon = strchr(env, ':');
-		size_t		n = colon != NULL ? (size_t) (colon - env) : strlen(env);
+		size_t n = colon != NULL ? (size_t) (colon - env) : strlen(env);
 
 		if (n < sizeof(kill_name))
 		{
@@ -38,7 +44,7 @@ kill_setup(void)
 void
 kill_point(const char *name)
 {
-	int			state = atomic_load_explicit(&kill_state, memory_order_relaxed);
+	int state = atomic_load_explicit(&kill_state, memory_order_relaxed);
 
 	if (state == KILL_OFF)
 		return;
@@ -55,14 +61,14 @@ kill_point(const char *name)
 }
 
 void
-wide_on_place(void (*fn) (void *arg, const char *name), void *arg)
+wide_on_place(void (*fn)(void *arg, const char *name), void *arg)
 {
 	kill_point_set_hook(fn, arg);
 }
 
 /* Also reads the environment again at the next kill point; fn NULL: only that. */
 void
-kill_point_set_hook(void (*fn) (void *arg, const char *name), void *arg)
+kill_point_set_hook(void (*fn)(void *arg, const char *name), void *arg)
 {
 	kill_fn = fn;
 	kill_arg = arg;

@@ -12,6 +12,6 @@
  * One relaxed load when unused.
  */
 extern void kill_point(const char *name);
-extern void kill_point_set_hook(void (*fn) (void *arg, const char *name), void *arg);
+extern void kill_point_set_hook(void (*fn)(void *arg, const char *name), void *arg);
 
-#endif							/* WIDE_KILL_POINT_H */
+#endif /* WIDE_KILL_POINT_H */

@@ -27,7 +27,7 @@
 wide_status
 os_fail(int64_t error, const char *what, const char *path)
 {
-	int			e = (int) (error < 0 ? -error : error);
+	int e = (int) (error < 0 ? -error : error);
 	wide_status st = WIDE_IO;
 
 	if (e == ENOSPC || e == EDQUOT || e == EFBIG)
@@ -40,7 +40,7 @@ os_fail(int64_t error, const char *what, const char *path)
 static int
 real_open(wide_os *os, const char *path, int flags)
 {
-	int			fd;
+	int fd;
 
 	do
 		fd = open(path, flags | O_CLOEXEC, 0600);
@@ -58,11 +58,11 @@ real_close(wide_os *os, int fd)
 static int64_t
 real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 {
-	size_t		done = 0;
+	size_t done = 0;
 
 	while (done < n)
 	{
-		ssize_t		r = pread(fd, (char *) buf + done, n - done, (off_t) (off + done));
+		ssize_t r = pread(fd, (char *) buf + done, n - done, (off_t) (off + done));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -88,7 +88,7 @@ real_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 	if (!atomic_load_explicit(&unknown, memory_order_relaxed))
 	{
 		struct iovec v = {.iov_base = buf, .iov_len = n};
-		ssize_t		r = preadv2(fd, &v, 1, (off_t) off, RWF_NOWAIT);
+		ssize_t r = preadv2(fd, &v, 1, (off_t) off, RWF_NOWAIT);
 
 		if (r == (ssize_t) n)
 			return r;
@@ -110,11 +110,11 @@ real_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
 static int64_t
 real_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 {
-	size_t		done = 0;
+	size_t done = 0;
 
 	while (done < n)
 	{
-		ssize_t		r = pwrite(fd, (const char *) buf + done, n - done, (off_t) (off + done));
+		ssize_t r = pwrite(fd, (const char *) buf + done, n - done, (off_t) (off + done));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -145,7 +145,7 @@ real_size(wide_os *os, int fd)
 static int
 real_truncate(wide_os *os, int fd, uint64_t size)
 {
-	int			r;
+	int r;
 
 	do
 		r = ftruncate(fd, (off_t) size);
@@ -174,8 +174,8 @@ real_mkdir(wide_os *os, const char *path)
 static int
 real_syncdir(wide_os *os, const char *path)
 {
-	int			fd = real_open(os, path, O_RDONLY | O_DIRECTORY);
-	int			r;
+	int fd = real_open(os, path, O_RDONLY | O_DIRECTORY);
+	int r;
 
 	if (fd < 0)
 		return fd;
@@ -185,11 +185,11 @@ real_syncdir(wide_os *os, const char *path)
 }
 
 static int
-real_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name), void *arg)
+real_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name), void *arg)
 {
-	DIR		   *d = opendir(path);
+	DIR *d = opendir(path);
 	struct dirent *e;
-	int			r = 0;
+	int r = 0;
 
 	if (d == NULL)
 		return -errno;
@@ -209,10 +209,9 @@ real_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name)
 wide_os *
 os_real(void)
 {
-	static wide_os real = {
-		real_open, real_close, real_pread, real_pread_now, real_will_read, real_pwrite, real_sync, real_size, real_truncate,
-		real_unlink, real_rename, real_mkdir, real_syncdir, real_list
-	};
+	static wide_os real = {real_open,	real_close, real_pread,	  real_pread_now, real_will_read,
+						   real_pwrite, real_sync,	real_size,	  real_truncate,  real_unlink,
+						   real_rename, real_mkdir, real_syncdir, real_list};
 
 	return &real;
 }

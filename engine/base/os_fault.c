@@ -30,44 +30,49 @@
 
 typedef struct node
 {
-	buffer		live;
-	buffer		synced;
-	struct node *next;			/* all nodes, for freeing */
+	buffer live;
+	buffer synced;
+	struct node *next; /* all nodes, for freeing */
 } node;
 
 typedef struct name
 {
-	char	   *path;
-	node	   *file;			/* NULL: no such file */
+	char *path;
+	node *file; /* NULL: no such file */
 	struct name *next;
 } name;
 
-enum op_kind { OP_CREATE, OP_RENAME, OP_UNLINK };
+enum op_kind
+{
+	OP_CREATE,
+	OP_RENAME,
+	OP_UNLINK
+};
 
 /* A directory operation that is not synced. */
 typedef struct op
 {
 	enum op_kind kind;
-	char	   *from;			/* OP_RENAME, OP_UNLINK */
-	char	   *to;				/* OP_CREATE, OP_RENAME */
-	node	   *file;
-	struct op  *next;
+	char *from; /* OP_RENAME, OP_UNLINK */
+	char *to;	/* OP_CREATE, OP_RENAME */
+	node *file;
+	struct op *next;
 } op;
 
 typedef struct fault_os
 {
-	wide_os		os;				/* first: the table points here */
-	wide_os    *real;
-	char		root[1024];
+	wide_os os; /* first: the table points here */
+	wide_os *real;
+	char root[1024];
 	os_fault_plan plan;
-	uint64_t	calls;
-	bool		crashed;
-	node	   *nodes;
-	name	   *names;			/* live */
-	name	   *durable;		/* as of the last directory syncs */
-	op		   *ops, **ops_end;
-	node	  **fds;			/* by descriptor; NULL: not below the root */
-	int			nfds;
+	uint64_t calls;
+	bool crashed;
+	node *nodes;
+	name *names;   /* live */
+	name *durable; /* as of the last directory syncs */
+	op *ops, **ops_end;
+	node **fds; /* by descriptor; NULL: not below the root */
+	int nfds;
 } fault_os;
 
 /* Tests have no use for a wrapper that runs out of memory. */
@@ -92,7 +97,7 @@ must_append(buffer *b, const void *p, size_t n)
 static bool
 below_root(const fault_os *f, const char *path)
 {
-	size_t		n = strlen(f->root);
+	size_t n = strlen(f->root);
 
 	return strncmp(path, f->root, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
@@ -110,7 +115,7 @@ find_name(name *list, const char *path)
 static void
 set_name(name **list, const char *path, node *file)
 {
-	name	   *n = find_name(*list, path);
+	name *n = find_name(*list, path);
 
 	if (n == NULL)
 	{
@@ -127,7 +132,7 @@ free_names(name *n)
 {
 	while (n != NULL)
 	{
-		name	   *next = n->next;
+		name *next = n->next;
 
 		free(n->path);
 		free(n);
@@ -138,7 +143,7 @@ free_names(name *n)
 static node *
 new_node(fault_os *f)
 {
-	node	   *n = must(calloc(1, sizeof(*n)));
+	node *n = must(calloc(1, sizeof(*n)));
 
 	n->next = f->nodes;
 	f->nodes = n;
@@ -149,11 +154,11 @@ new_node(fault_os *f)
 static node *
 touch(fault_os *f, const char *path)
 {
-	name	   *n = find_name(f->names, path);
-	node	   *file;
-	uint8_t		chunk[65536];
-	int64_t		got;
-	int			fd;
+	name *n = find_name(f->names, path);
+	node *file;
+	uint8_t chunk[65536];
+	int64_t got;
+	int fd;
 
 	if (n != NULL)
 		return n->file;
@@ -173,7 +178,7 @@ touch(fault_os *f, const char *path)
 static void
 add_op(fault_os *f, enum op_kind kind, const char *from, const char *to, node *file)
 {
-	op		   *o = must(calloc(1, sizeof(*o)));
+	op *o = must(calloc(1, sizeof(*o)));
 
 	o->kind = kind;
 	o->from = from != NULL ? must(strdup(from)) : NULL;
@@ -243,7 +248,7 @@ remember_fd(fault_os *f, int fd, node *file)
 {
 	if (fd >= f->nfds)
 	{
-		int			n = fd + 64;
+		int n = fd + 64;
 
 		f->fds = must(realloc(f->fds, (size_t) n * sizeof(*f->fds)));
 		memset(f->fds + f->nfds, 0, (size_t) (n - f->nfds) * sizeof(*f->fds));
@@ -261,11 +266,11 @@ fd_node(fault_os *f, int fd)
 static int
 fault_open(wide_os *os, const char *path, int flags)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file = NULL;
-	bool		creates = false;
-	int			fd;
-	int			r;
+	fault_os *f = (fault_os *) os;
+	node *file = NULL;
+	bool creates = false;
+	int fd;
+	int r;
 
 	if (f->crashed)
 		return -EIO;
@@ -294,7 +299,7 @@ fault_open(wide_os *os, const char *path, int flags)
 static int
 fault_close(wide_os *os, int fd)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	if (fd >= 0 && fd < f->nfds)
 		f->fds[fd] = NULL;
@@ -304,7 +309,7 @@ fault_close(wide_os *os, int fd)
 static int64_t
 fault_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	return f->crashed ? -EIO : f->real->pread(f->real, fd, buf, n, off);
 }
@@ -312,7 +317,7 @@ fault_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 static int64_t
 fault_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	return f->crashed ? -EIO : f->real->pread_now(f->real, fd, buf, n, off);
 }
@@ -320,7 +325,7 @@ fault_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 static void
 fault_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	f->real->will_read(f->real, fd, off, n);
 }
@@ -328,11 +333,11 @@ fault_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
 static int64_t
 fault_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file = fd_node(f, fd);
-	bool		was = f->crashed;
-	int			fail = file != NULL ? count(f) : f->crashed ? -EIO : 0;
-	int64_t		r;
+	fault_os *f = (fault_os *) os;
+	node *file = fd_node(f, fd);
+	bool was = f->crashed;
+	int fail = file != NULL ? count(f) : f->crashed ? -EIO : 0;
+	int64_t r;
 
 	if (was)
 		return -EIO;
@@ -351,9 +356,9 @@ fault_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 static int
 fault_sync(wide_os *os, int fd)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file = fd_node(f, fd);
-	int			r;
+	fault_os *f = (fault_os *) os;
+	node *file = fd_node(f, fd);
+	int r;
 
 	if (file == NULL)
 		return f->crashed ? -EIO : f->real->sync(f->real, fd);
@@ -368,7 +373,7 @@ fault_sync(wide_os *os, int fd)
 static int64_t
 fault_size(wide_os *os, int fd)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	return f->crashed ? -EIO : f->real->size(f->real, fd);
 }
@@ -376,9 +381,9 @@ fault_size(wide_os *os, int fd)
 static int
 fault_truncate(wide_os *os, int fd, uint64_t size)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file = fd_node(f, fd);
-	int			r = file != NULL ? count(f) : f->crashed ? -EIO : 0;
+	fault_os *f = (fault_os *) os;
+	node *file = fd_node(f, fd);
+	int r = file != NULL ? count(f) : f->crashed ? -EIO : 0;
 
 	if (r < 0 || (r = f->real->truncate(f->real, fd, size)) < 0)
 		return r;
@@ -390,9 +395,9 @@ fault_truncate(wide_os *os, int fd, uint64_t size)
 static int
 fault_unlink(wide_os *os, const char *path)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file;
-	int			r;
+	fault_os *f = (fault_os *) os;
+	node *file;
+	int r;
 
 	if (f->crashed)
 		return -EIO;
@@ -411,9 +416,9 @@ fault_unlink(wide_os *os, const char *path)
 static int
 fault_rename(wide_os *os, const char *from, const char *to)
 {
-	fault_os   *f = (fault_os *) os;
-	node	   *file;
-	int			r;
+	fault_os *f = (fault_os *) os;
+	node *file;
+	int r;
 
 	if (f->crashed)
 		return -EIO;
@@ -434,8 +439,8 @@ fault_rename(wide_os *os, const char *from, const char *to)
 static int
 fault_mkdir(wide_os *os, const char *path)
 {
-	fault_os   *f = (fault_os *) os;
-	int			r = below_root(f, path) ? count(f) : f->crashed ? -EIO : 0;
+	fault_os *f = (fault_os *) os;
+	int r = below_root(f, path) ? count(f) : f->crashed ? -EIO : 0;
 
 	return r < 0 ? r : f->real->mkdir(f->real, path);
 }
@@ -444,16 +449,16 @@ static bool
 in_directory(const char *path, const char *dir, size_t dirlen)
 {
 	return path != NULL && strncmp(path, dir, dirlen) == 0 && path[dirlen] == '/' &&
-		strchr(path + dirlen + 1, '/') == NULL;
+		   strchr(path + dirlen + 1, '/') == NULL;
 }
 
 static int
 fault_syncdir(wide_os *os, const char *path)
 {
-	fault_os   *f = (fault_os *) os;
-	size_t		n = strlen(path);
-	op		  **p = &f->ops;
-	int			r;
+	fault_os *f = (fault_os *) os;
+	size_t n = strlen(path);
+	op **p = &f->ops;
+	int r;
 
 	if (!below_root(f, path))
 		return f->crashed ? -EIO : f->real->syncdir(f->real, path);
@@ -463,7 +468,7 @@ fault_syncdir(wide_os *os, const char *path)
 		n--;
 	while (*p != NULL)
 	{
-		op		   *o = *p;
+		op *o = *p;
 
 		if (!in_directory(o->to, path, n) && !in_directory(o->from, path, n))
 		{
@@ -479,9 +484,9 @@ fault_syncdir(wide_os *os, const char *path)
 }
 
 static int
-fault_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name), void *arg)
+fault_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name), void *arg)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	return f->crashed ? -EIO : f->real->list(f->real, path, fn, arg);
 }
@@ -489,11 +494,11 @@ fault_list(wide_os *os, const char *path, int (*fn) (void *arg, const char *name
 wide_os *
 os_faulty(const char *root, const os_fault_plan *plan)
 {
-	static const wide_os table = {
-		fault_open, fault_close, fault_pread, fault_pread_now, fault_will_read, fault_pwrite, fault_sync, fault_size, fault_truncate,
-		fault_unlink, fault_rename, fault_mkdir, fault_syncdir, fault_list
-	};
-	fault_os   *f = must(calloc(1, sizeof(*f)));
+	static const wide_os table = {fault_open,	   fault_close,	 fault_pread,  fault_pread_now,
+								  fault_will_read, fault_pwrite, fault_sync,   fault_size,
+								  fault_truncate,  fault_unlink, fault_rename, fault_mkdir,
+								  fault_syncdir,   fault_list};
+	fault_os *f = must(calloc(1, sizeof(*f)));
 
 	f->os = table;
 	f->real = os_real();
@@ -525,7 +530,7 @@ os_faulty_crashed(wide_os *os)
 void
 os_faulty_free(wide_os *os)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 
 	if (f == NULL)
 		return;
@@ -533,14 +538,14 @@ os_faulty_free(wide_os *os)
 	free_names(f->durable);
 	while (f->ops != NULL)
 	{
-		op		   *o = f->ops;
+		op *o = f->ops;
 
 		f->ops = o->next;
 		free_op(o);
 	}
 	while (f->nodes != NULL)
 	{
-		node	   *n = f->nodes;
+		node *n = f->nodes;
 
 		f->nodes = n->next;
 		buffer_free(&n->live);
@@ -556,7 +561,7 @@ os_faulty_free(wide_os *os)
 static uint64_t
 next_random(uint64_t *s)
 {
-	uint64_t	z = (*s += 0x9e3779b97f4a7c15ull);
+	uint64_t z = (*s += 0x9e3779b97f4a7c15ull);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
@@ -581,10 +586,10 @@ survivor(const node *n, uint64_t *seed, buffer *out)
 {
 	const buffer *old = &n->synced;
 	const buffer *new = &n->live;
-	size_t		both = old->len < new->len ? old->len : new->len;
-	uint64_t	mode = below(seed, 5);
-	size_t		from = 0;
-	size_t		cut;
+	size_t both = old->len < new->len ? old->len : new->len;
+	uint64_t mode = below(seed, 5);
+	size_t from = 0;
+	size_t cut;
 
 	out->len = 0;
 	if (mode == 0)
@@ -601,8 +606,8 @@ survivor(const node *n, uint64_t *seed, buffer *out)
 		must_append(out, new->data, new->len);
 		for (size_t s = from / 512 * 512; s < new->len; s += 512)
 		{
-			size_t		len = new->len - s < 512 ? new->len - s : 512;
-			size_t		kept = s < old->len ? (old->len - s < len ? old->len - s : len) : 0;
+			size_t len = new->len - s < 512 ? new->len - s : 512;
+			size_t kept = s < old->len ? (old->len - s < len ? old->len - s : len) : 0;
 
 			if (below(seed, 2) == 0)
 				continue;
@@ -623,8 +628,8 @@ survivor(const node *n, uint64_t *seed, buffer *out)
 static int
 write_file(wide_os *real, const char *path, const buffer *b)
 {
-	int			fd = real->open(real, path, O_RDWR | O_CREAT | O_TRUNC);
-	int64_t		r;
+	int fd = real->open(real, path, O_RDWR | O_CREAT | O_TRUNC);
+	int64_t r;
 
 	if (fd < 0)
 		return fd;
@@ -636,11 +641,11 @@ write_file(wide_os *real, const char *path, const buffer *b)
 int
 os_faulty_crash(wide_os *os, uint64_t seed)
 {
-	fault_os   *f = (fault_os *) os;
+	fault_os *f = (fault_os *) os;
 	/* most often each operation has its own luck, sometimes all have the same */
-	uint64_t	luck = below(&seed, 4);
-	buffer		b = {0};
-	int			r = 0;
+	uint64_t luck = below(&seed, 4);
+	buffer b = {0};
+	int r = 0;
 
 	f->crashed = true;
 	/*
@@ -649,7 +654,7 @@ os_faulty_crash(wide_os *os, uint64_t seed)
 	 */
 	for (op *o = f->ops; o != NULL; o = o->next)
 	{
-		bool		keep = luck == 0 || (luck > 1 && below(&seed, 2) == 0);
+		bool keep = luck == 0 || (luck > 1 && below(&seed, 2) == 0);
 
 		if (keep)
 			apply_op(&f->durable, o);
@@ -666,14 +671,14 @@ os_faulty_crash(wide_os *os, uint64_t seed)
 	}
 	for (name *n = f->names; n != NULL; n = n->next)
 	{
-		int			u = n->file != NULL ? f->real->unlink(f->real, n->path) : 0;
+		int u = n->file != NULL ? f->real->unlink(f->real, n->path) : 0;
 
 		if (u < 0 && u != -ENOENT)
 			r = u;
 	}
 	for (name *n = f->durable; n != NULL; n = n->next)
 	{
-		int			w = n->file != NULL ? write_file(f->real, n->path, &n->file->live) : 0;
+		int w = n->file != NULL ? write_file(f->real, n->path, &n->file->live) : 0;
 
 		if (w < 0)
 			r = w;

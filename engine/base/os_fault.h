@@ -16,15 +16,16 @@
  */
 typedef struct os_fault_plan
 {
-	uint64_t	at;				/* 1-based call number; 0 = never */
-	int			error;			/* errno to return, 0 = crash */
-	bool		sticky;			/* fail all later ones too */
+	uint64_t at; /* 1-based call number; 0 = never */
+	int error;	 /* errno to return, 0 = crash */
+	bool sticky; /* fail all later ones too */
 } os_fault_plan;
+
 extern wide_os *os_faulty(const char *root, const os_fault_plan *plan);
-extern void os_faulty_plan(wide_os *os, const os_fault_plan *plan);	/* another one from now on */
-extern uint64_t os_faulty_calls(wide_os *os);	/* changing calls so far */
+extern void os_faulty_plan(wide_os *os, const os_fault_plan *plan); /* another one from now on */
+extern uint64_t os_faulty_calls(wide_os *os);						/* changing calls so far */
 extern bool os_faulty_crashed(wide_os *os);
-extern int	os_faulty_crash(wide_os *os, uint64_t seed);	/* apply the crash to the directory */
+extern int os_faulty_crash(wide_os *os, uint64_t seed); /* apply the crash to the directory */
 extern void os_faulty_free(wide_os *os);
 
-#endif							/* WIDE_OS_FAULT_H */
+#endif /* WIDE_OS_FAULT_H */

@@ -5,24 +5,25 @@
 #include <xxhash.h>
 #include "engine/base/pool.h"
 
-#define SPARE_UNIT		((size_t) 256)
-#define SPARE_SIZES		16		/* 256, 512, ... 4096 bytes */
-#define SPARE_KEPT		8		/* of each, so that it is 272 KB at most */
+#define SPARE_UNIT	((size_t) 256)
+#define SPARE_SIZES 16 /* 256, 512, ... 4096 bytes */
+#define SPARE_KEPT	8  /* of each, so that it is 272 KB at most */
 
 typedef struct spare_list
 {
-	int			n;
-	void	   *kept[SPARE_KEPT];
+	int n;
+	void *kept[SPARE_KEPT];
 } spare_list;
+
 /* Of the thread, as above. */
 static _Thread_local spare_list spare[SPARE_SIZES];
 
 void *
 pool_alloc(size_t n)
 {
-	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
+	size_t units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
 	spare_list *l;
-	void	   *p;
+	void *p;
 
 	if (POOL_OFF || units == 0 || units > SPARE_SIZES)
 		return calloc(1, n);
@@ -34,7 +35,7 @@ pool_alloc(size_t n)
 void
 pool_free(void *p, size_t n)
 {
-	size_t		units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
+	size_t units = (n + SPARE_UNIT - 1) / SPARE_UNIT;
 	spare_list *l;
 
 	if (p == NULL)

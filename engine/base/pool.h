@@ -23,4 +23,4 @@ extern void pool_free(void *p, size_t n);
 #define POOL_OFF 0
 #endif
 
-#endif							/* WIDE_POOL_H */
+#endif /* WIDE_POOL_H */

@@ -11,8 +11,8 @@ static _Thread_local char error_text[512];
 wide_status
 status_fail(wide_status st, const char *fmt, ...)
 {
-	char		text[sizeof(error_text)];
-	va_list		ap;
+	char text[sizeof(error_text)];
+	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);

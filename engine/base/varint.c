@@ -18,12 +18,12 @@ varint_put_long(uint8_t *p, uint64_t v)
 const uint8_t *
 varint_get_long(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
-	uint64_t	r = 0;
-	int			shift;
+	uint64_t r = 0;
+	int shift;
 
 	for (shift = 0; shift < 64 && p < end; shift += 7)
 	{
-		uint64_t	b = *p++;
+		uint64_t b = *p++;
 
 		/* the tenth byte has room for one bit */
 		if (shift == 63 && b > 1)

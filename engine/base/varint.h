@@ -18,7 +18,8 @@ varint_put(uint8_t *p, uint64_t v)
 	return p + 1;
 }
 
-/* Returns the byte after the number, or NULL when it does not end before end or is longer than 10 bytes. */
+/* Returns the byte after the number, or NULL when it does not end before end or is longer than
+ * 10 bytes. */
 static inline const uint8_t *
 varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
@@ -28,7 +29,16 @@ varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 	return p + 1;
 }
 
-static inline uint64_t zigzag(int64_t v) { return ((uint64_t) v << 1) ^ (uint64_t) (v >> 63); }
-static inline int64_t unzigzag(uint64_t v) { return (int64_t) (v >> 1) ^ -(int64_t) (v & 1); }
+static inline uint64_t
+zigzag(int64_t v)
+{
+	return ((uint64_t) v << 1) ^ (uint64_t) (v >> 63);
+}
 
-#endif							/* WIDE_VARINT_H */
+static inline int64_t
+unzigzag(uint64_t v)
+{
+	return (int64_t) (v >> 1) ^ -(int64_t) (v & 1);
+}
+
+#endif /* WIDE_VARINT_H */

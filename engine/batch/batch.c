@@ -50,14 +50,14 @@
  * What a small batch has allocated is kept for the process's next one.  Of the
  * thread: the tests' threads stand for processes.
  */
-#define KEEP_BYTES	((size_t) 64 * 1024)	/* of each buffer */
-#define KEEP_UNDONE	256
+#define KEEP_BYTES	((size_t) 64 * 1024) /* of each buffer */
+#define KEEP_UNDONE 256
 
 typedef struct batch_kept
 {
-	buffer		key, row, payload;
+	buffer key, row, payload;
 	op_interval *undone;
-	int			undone_cap;
+	int undone_cap;
 } batch_kept;
 
 static _Thread_local batch_kept kept;
@@ -117,7 +117,7 @@ batch_discard_files(wide_batch *b)
 static void
 batch_unprepare(wide_batch *b)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 
 	if (b->need > 0 && segment_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
@@ -193,7 +193,7 @@ wide_batch_command(wide_batch *b, size_t bytes)
 static wide_status
 batch_grow(wide_batch *b)
 {
-	int			cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
+	int cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
 	op_interval *p;
 
 	if (b->nundone + 1 < b->undone_cap)
@@ -215,13 +215,15 @@ batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 	if (family == 0)
 		return status_fail(WIDE_INVALID, "no family");
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW,
+						   row.len);
 	if (b->nops >= OP_NUMBER_MAX)
 		return status_fail(WIDE_LIMIT, "too many operations in one transaction");
 	return batch_grow(b);
 }
 
-/* The ukey into b->key.  The cells of a row come one after the other: what they share is made once. */
+/* The ukey into b->key.  The cells of a row come one after the other: what they share is made
+ * once. */
 static wide_status
 batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 {
@@ -239,7 +241,8 @@ batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 	if (family_wide)
 		return buffer_append(&b->key, "\0\0", 2);
 	TRY(buffer_reserve(&b->key, KEY_ROW_MAX(qualifier.len)));
-	b->key.len = (size_t) (key_put_part(b->key.data + b->key.len, qualifier.data, qualifier.len) - b->key.data);
+	b->key.len = (size_t) (key_put_part(b->key.data + b->key.len, qualifier.data, qualifier.len) -
+						   b->key.data);
 	return WIDE_OK;
 }
 
@@ -258,11 +261,11 @@ static wide_status
 batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
 {
 	const uint8_t *value = e->value;
-	uint32_t	vlen = e->vlen;
-	op_list   *l = b->list;
-	memtable_cursor	c;
-	size_t		bytes;
-	uint64_t	end;
+	uint32_t vlen = e->vlen;
+	op_list *l = b->list;
+	memtable_cursor c;
+	size_t bytes;
+	uint64_t end;
 
 	e->ukey = b->key.data;
 	e->klen = (uint32_t) b->key.len;
@@ -274,7 +277,8 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	}
 	e->seq = op_seq(b->nops, flags);
 	bytes = memtable_node_bytes(e->klen, e->vlen);
-	if (l != NULL && l->nodes > 0 && l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
+	if (l != NULL && l->nodes > 0 &&
+		l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
 	{
 		TRY(spill_batch(b));
 		l = b->list;
@@ -317,14 +321,15 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	return WIDE_OK;
 }
 
-/* The timestamp that an automatic cell would get if the batch was committed now.  The cells that a command writes to a row get one. */
+/* The timestamp that an automatic cell would get if the batch was committed now.  The cells that
+ * a command writes to a row get one. */
 static int64_t
 provisional_ts(wide_batch *b, int64_t floor_ts)
 {
 	if (b->row_ts == INT64_MIN)
 	{
-		int64_t		last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
-					now = host_now(b->db);
+		int64_t last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
+				now = host_now(b->db);
 
 		b->row_ts = now > last ? now : last + 1;
 	}
@@ -335,34 +340,42 @@ wide_status
 wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes qualifier,
 			   int64_t ts, int64_t floor_ts, int64_t ttl_us, wide_bytes value)
 {
-	entry		e = {.ts = ts, .type = ENTRY_PUT, .ttl_us = ttl_us > 0 ? ttl_us : 0,
-	.value = value.data, .vlen = (uint32_t) value.len};
+	entry e = {.ts = ts,
+			   .type = ENTRY_PUT,
+			   .ttl_us = ttl_us > 0 ? ttl_us : 0,
+			   .value = value.data,
+			   .vlen = (uint32_t) value.len};
 
 	TRY(batch_open(b, family, row));
 	if (qualifier.len > WIDE_MAX_QUALIFIER)
-		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu",
+						   WIDE_MAX_QUALIFIER, qualifier.len);
 	if (value.len > WIDE_MAX_VALUE)
-		return status_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE, value.len);
+		return status_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE,
+						   value.len);
 	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)
 		return batch_insert(b, family, &e, 0, INT64_MIN);
 	if (floor_ts >= INT64_MAX - 1)
-		return status_fail(WIDE_LIMIT, "timestamps are exhausted: the cell's newest version is at the end of time");
+		return status_fail(
+			WIDE_LIMIT,
+			"timestamps are exhausted: the cell's newest version is at the end of time");
 	e.ts = provisional_ts(b, floor_ts);
 	return batch_insert(b, family, &e, OP_AUTO, floor_ts);
 }
 
 wide_status
-wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
-				  wide_bytes row, wide_bytes qualifier, int64_t ts)
+wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family, wide_bytes row,
+				  wide_bytes qualifier, int64_t ts)
 {
-	entry		e = {.ts = ts, .type = (uint8_t) (ENTRY_DELETE_VERSION + kind)};
+	entry e = {.ts = ts, .type = (uint8_t) (ENTRY_DELETE_VERSION + kind)};
 
 	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
 		return status_fail(WIDE_INVALID, "not a delete");
 	TRY(batch_open(b, family, row));
 	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
-		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu", WIDE_MAX_QUALIFIER, qualifier.len);
+		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu",
+						   WIDE_MAX_QUALIFIER, qualifier.len);
 	TRY(batch_key(b, row, qualifier, entry_is_family_delete(&e)));
 	if (entry_is_untimed(&e))
 		e.ttl_us = provisional_ts(b, INT64_MIN);
@@ -380,7 +393,7 @@ wide_batch_mark(const wide_batch *b)
 void
 wide_batch_rewind(wide_batch *b, uint64_t mark)
 {
-	op_list   *l = b->list;
+	op_list *l = b->list;
 
 	if (b->delta != NULL)
 		catalog_delta_rewind(b->delta, mark);
@@ -414,7 +427,8 @@ wide_batch_empty(const wide_batch *b)
 size_t
 wide_batch_bytes(const wide_batch *b)
 {
-	size_t		n = sizeof(*b) + (size_t) b->undone_cap * sizeof(op_interval) + b->payload.cap + b->key.cap + b->row.cap;
+	size_t n = sizeof(*b) + (size_t) b->undone_cap * sizeof(op_interval) + b->payload.cap +
+			   b->key.cap + b->row.cap;
 
 	for (int i = 0; i < b->nruns; i++)
 		n += spill_file_memory(b->runs[i].run);
@@ -425,7 +439,7 @@ wide_batch_bytes(const wide_batch *b)
 uint64_t
 wide_batch_spilled(const wide_batch *b)
 {
-	uint64_t	n = 0;
+	uint64_t n = 0;
 
 	for (int i = 0; i < b->nruns; i++)
 		n += spill_file_bytes(b->runs[i].run);
@@ -462,12 +476,12 @@ batch_next_op(wide_batch *b)
 /* Of the entries that begin with the key, or (exact) have it; false: fn has had enough. */
 static bool
 each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact, uint64_t since,
-			bool (*fn) (void *arg, uint64_t position), void *arg, wide_status *st)
+			bool (*fn)(void *arg, uint64_t position), void *arg, wide_status *st)
 {
-	uint32_t	len = (uint32_t) key->len;
-	op_merge	m;
+	uint32_t len = (uint32_t) key->len;
+	op_merge m;
 	const op_stream *s;
-	bool		more = true;
+	bool more = true;
 
 	*st = spill_before_read(b);
 	if (*st != WIDE_OK)
@@ -477,9 +491,10 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 		*st = op_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
 	while (*st == WIDE_OK && more && (s = op_merge_top(&m)) != NULL)
 	{
-		uint64_t	op = op_number(s->e.seq);
+		uint64_t op = op_number(s->e.seq);
 
-		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 || (exact && s->e.klen != len))
+		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 ||
+			(exact && s->e.klen != len))
 			break;
 		more = op < since || batch_undone(b, op) || fn(arg, op);
 		*st = op_merge_next(&m);
@@ -490,9 +505,9 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 
 wide_status
 wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide_bytes *column,
-				uint64_t since, bool (*fn) (void *arg, uint64_t position), void *arg)
+				uint64_t since, bool (*fn)(void *arg, uint64_t position), void *arg)
 {
-	buffer		key = {0};
+	buffer key = {0};
 	wide_status st = WIDE_OK;
 
 	if (since >= b->nops)

@@ -29,10 +29,11 @@ wide_status
 wide_table_by_name(wide_db *db, wide_batch *b, uint32_t space, const char *name, wide_table *out)
 {
 	const catalog_delta *d = delta_of(b);
-	bool		found;
+	bool found;
 
 	TRY(segment_lock(db, LOCK_CATALOG));
-	found = catalog_delta_table_named(db, d, space, name, out) && catalog_delta_table_full(db, d, out->id, out);
+	found = catalog_delta_table_named(db, d, space, name, out) &&
+			catalog_delta_table_full(db, d, out->id, out);
 	segment_unlock(db, LOCK_CATALOG);
 	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table \"%s\" does not exist", name);
 }
@@ -43,15 +44,17 @@ wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space, uint32_t objec
 	const catalog_delta *d = delta_of(b);
 	binding_slot *s = layout_bindings(db);
 	wide_table_id id = 0;
-	wide_table	t;
+	wide_table t;
 
 	TRY(segment_lock(db, LOCK_CATALOG));
 	for (uint32_t i = 0; i < db->seg->catalog.nbindings && id == 0; i++)
-		if (s[i].table != 0 && s[i].object == object && catalog_delta_binding(db, d, s[i].table, object) &&
+		if (s[i].table != 0 && s[i].object == object &&
+			catalog_delta_binding(db, d, s[i].table, object) &&
 			catalog_delta_table(db, d, s[i].table, &t) && t.space == space)
 			id = s[i].table;
 	for (int i = 0; d != NULL && i < d->n && id == 0; i++)
-		if (d->ops[i].kind == OP_BIND && d->ops[i].arg == object && catalog_delta_binding(db, d, d->ops[i].table, object) &&
+		if (d->ops[i].kind == OP_BIND && d->ops[i].arg == object &&
+			catalog_delta_binding(db, d, d->ops[i].table, object) &&
 			catalog_delta_table(db, d, d->ops[i].table, &t) && t.space == space)
 			id = d->ops[i].table;
 	if (id != 0 && !catalog_delta_table_full(db, d, id, out))
@@ -64,7 +67,7 @@ wide_status
 wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out)
 {
 	const catalog_delta *d = delta_of(b);
-	bool		found;
+	bool found;
 
 	TRY(segment_lock(db, LOCK_CATALOG));
 	found = catalog_delta_table_full(db, d, id, out);
@@ -76,8 +79,8 @@ int
 wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max)
 {
 	const catalog_delta *d = delta_of(b);
-	wide_table	t;
-	int			n;
+	wide_table t;
+	int n;
 
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return 0;
@@ -90,8 +93,8 @@ int
 wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects, int max)
 {
 	const catalog_delta *d = delta_of(b);
-	wide_table	t;
-	int			n;
+	wide_table t;
+	int n;
 
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return 0;
@@ -116,7 +119,7 @@ ops_reserve(wide_batch *b, int n, catalog_delta **d)
 static wide_status
 check_length(const char *what, const char *name, size_t max)
 {
-	size_t		n = strlen(name);
+	size_t n = strlen(name);
 
 	if (n < 1 || n > max)
 		return status_fail(WIDE_LIMIT, "the name of a %s has between 1 and %zu bytes", what, max);
@@ -127,7 +130,7 @@ check_length(const char *what, const char *name, size_t max)
 static wide_status
 need_table(catalog_delta *d, wide_table_id id, wide_table *t)
 {
-	bool		found;
+	bool found;
 
 	TRY(segment_lock(d->db, LOCK_CATALOG));
 	found = catalog_delta_table_full(d->db, d, id, t);
@@ -138,7 +141,7 @@ need_table(catalog_delta *d, wide_table_id id, wide_table *t)
 static wide_status
 need_family(catalog_delta *d, wide_family_id id, wide_family *f)
 {
-	bool		found;
+	bool found;
 
 	TRY(segment_lock(d->db, LOCK_CATALOG));
 	found = catalog_delta_family(d->db, d, id, f);
@@ -149,8 +152,8 @@ need_family(catalog_delta *d, wide_family_id id, wide_family *f)
 static wide_status
 need_new_name(catalog_delta *d, uint32_t space, const char *name)
 {
-	wide_table	t;
-	bool		found;
+	wide_table t;
+	bool found;
 
 	TRY(check_length("table", name, WIDE_MAX_NAME));
 	TRY(segment_lock(d->db, LOCK_CATALOG));
@@ -179,7 +182,7 @@ wide_batch_rename_table(wide_batch *b, wide_table_id id, const char *name)
 {
 	catalog_delta *d;
 	catalog_op *op;
-	wide_table	t;
+	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_table(d, id, &t));
@@ -196,7 +199,7 @@ wide_status
 wide_batch_drop_table(wide_batch *b, wide_table_id id)
 {
 	catalog_delta *d;
-	wide_table	t;
+	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_table(d, id, &t));
@@ -209,7 +212,7 @@ wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t object)
 {
 	catalog_delta *d;
 	catalog_op *op;
-	wide_table	t;
+	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_table(d, id, &t));
@@ -224,8 +227,8 @@ wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object)
 {
 	catalog_delta *d;
 	catalog_op *op;
-	wide_table	t;
-	bool		bound;
+	wide_table t;
+	bool bound;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_table(d, id, &t));
@@ -247,10 +250,9 @@ wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 {
 	catalog_delta *d;
 	catalog_op *op;
-	wide_table	t;
+	wide_table t;
 	wide_family *f = NULL;
-	int			n,
-				max;
+	int n, max;
 	wide_status st = WIDE_OK;
 
 	TRY(ops_reserve(b, 1, &d));
@@ -280,8 +282,7 @@ wide_status
 wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt)
 {
 	catalog_delta *d;
-	catalog_op *op,
-				change = {.kind = OP_ALTER_FAMILY};
+	catalog_op *op, change = {.kind = OP_ALTER_FAMILY};
 	wide_family f;
 	wide_status st;
 
@@ -318,11 +319,10 @@ wide_status
 wide_batch_truncate_table(wide_batch *b, wide_table_id id)
 {
 	catalog_delta *d;
-	wide_table	t;
+	wide_table t;
 	wide_family *f;
-	uint64_t	number;
-	int			n,
-				max;
+	uint64_t number;
+	int n, max;
 	wide_status st = WIDE_OK;
 
 	TRY(ops_reserve(b, 0, &d));

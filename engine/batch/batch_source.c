@@ -18,25 +18,25 @@
 /* Merges list and runs for a source, a column at a time. */
 typedef struct batch_reader
 {
-	op_merge	m;
-	op_column	c;
-	int			at;				/* the entry of c that is current */
-	entry		e;
-	buffer		scratch;
+	op_merge m;
+	op_column c;
+	int at; /* the entry of c that is current */
+	entry e;
+	buffer scratch;
 } batch_reader;
 
 typedef struct batch_source
 {
-	source		s;				/* first */
+	source s; /* first */
 	wide_batch *batch;
-	uint64_t	mark;			/* operations before it are shown */
-	uint64_t	spills;			/* of the batch when the source was made */
-	op_list   *list;			/* NULL: nothing of it is below the mark */
-	memtable_cursor	mem;			/* in it */
-	batch_reader *own;			/* when there are runs, too */
-	const uint8_t *auto_ukey;	/* column for which auto_op is known */
-	uint32_t	auto_klen;
-	uint64_t	auto_op;		/* newest operation with an automatic timestamp in it */
+	uint64_t mark;			  /* operations before it are shown */
+	uint64_t spills;		  /* of the batch when the source was made */
+	op_list *list;			  /* NULL: nothing of it is below the mark */
+	memtable_cursor mem;	  /* in it */
+	batch_reader *own;		  /* when there are runs, too */
+	const uint8_t *auto_ukey; /* column for which auto_op is known */
+	uint32_t auto_klen;
+	uint64_t auto_op; /* newest operation with an automatic timestamp in it */
 } batch_source;
 
 /* The newest automatic put to the column that the source may see. */
@@ -44,13 +44,14 @@ static uint64_t
 newest_auto(batch_source *b)
 {
 	const entry *e = &b->mem.e;
-	memtable_cursor	c;
-	uint64_t	newest = 0;
+	memtable_cursor c;
+	uint64_t newest = 0;
 
 	memtable_cursor_open(&c, &b->list->m);
-	for (memtable_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); memtable_valid(&c); memtable_next(&c))
+	for (memtable_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); memtable_valid(&c);
+		 memtable_next(&c))
 	{
-		uint64_t	op = op_number(c.e.seq);
+		uint64_t op = op_number(c.e.seq);
 
 		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
@@ -64,7 +65,7 @@ static bool
 list_shows(batch_source *b)
 {
 	const entry *e = &b->mem.e;
-	uint64_t	op = op_number(e->seq);
+	uint64_t op = op_number(e->seq);
 
 	if (op >= b->mark || batch_undone(b->batch, op))
 		return false;
@@ -95,18 +96,20 @@ list_current(batch_source *b)
 	}
 }
 
-/* The columns before the current one are done: the copies go to the user if he has been given some. */
+/* The columns before the current one are done: the copies go to the user if he has been given
+ * some. */
 static void
 reader_leave(batch_source *b, bool all)
 {
 	op_column *c = &b->own->c;
 
-	if (!all && (c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
+	if (!all &&
+		(c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
 		return;
 	while (c->pieces != NULL)
 	{
-		op_copy  *p = c->pieces;
-		block_ref	ref;
+		op_copy *p = c->pieces;
+		block_ref ref;
 
 		c->pieces = p->next;
 		cache_private(p->data, p->used, &ref);
@@ -156,13 +159,15 @@ reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uin
 {
 	batch_reader *r = b->own;
 	const source_limits *l = b->s.limits;
-	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
+	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	b->s.e = NULL;
 	/* within the column that is read already, or the first entry behind it */
-	if (r->c.n == 0 || r->c.family != b->s.family || ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
+	if (r->c.n == 0 || r->c.family != b->s.family ||
+		ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
 	{
-		TRY(op_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL, l != NULL ? l->rowlen : 0));
+		TRY(op_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL,
+						  l != NULL ? l->rowlen : 0));
 		TRY(reader_column(b));
 	}
 	for (r->at = 0; r->at < r->c.n && key_compare(&r->c.e[r->at], &to) < 0;)
@@ -245,11 +250,7 @@ free_source(source *s)
 }
 
 static const source_ops batch_ops = {
-	.seek = seek,
-	.next = next,
-	.row_before = row_before,
-	.free = free_source
-};
+	.seek = seek, .next = next, .row_before = row_before, .free = free_source};
 
 wide_status
 batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source **out)
@@ -277,7 +278,8 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	if (batch->nruns > 0)
 	{
 		b->own = calloc(1, sizeof(*b->own));
-		st = b->own != NULL ? op_merge_open(batch, NULL, mark, &b->own->m) : status_fail(WIDE_NOMEM, "out of memory for a scan");
+		st = b->own != NULL ? op_merge_open(batch, NULL, mark, &b->own->m)
+							: status_fail(WIDE_NOMEM, "out of memory for a scan");
 		if (st != WIDE_OK)
 		{
 			source_free(&b->s);

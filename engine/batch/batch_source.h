@@ -6,8 +6,10 @@
 #include "engine/read/source.h"
 
 /* the private batch: entries of operations < mark that are not rewound; see batch.c */
-extern wide_status batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source **out);
-/* Read up to another mark from the next seek on; false: it is not good for that, make another one. */
+extern wide_status batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark,
+									source **out);
+/* Read up to another mark from the next seek on; false: it is not good for that, make another
+ * one. */
 extern bool batch_source_set_mark(source *s, uint64_t mark);
 
-#endif							/* WIDE_BATCH_SOURCE_H */
+#endif /* WIDE_BATCH_SOURCE_H */

@@ -46,15 +46,15 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a, file_meta **files, int *n)
+bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a, file_meta **files,
+		   int *n)
 {
-	output		o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = output_file_bytes};
-	buffer		all = {0};
-	wide_family_id family,
-				current = 0;
-	bool		exists = false;
-	entry		e;
-	uint64_t	count = 0;
+	output o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = output_file_bytes};
+	buffer all = {0};
+	wide_family_id family, current = 0;
+	bool exists = false;
+	entry e;
+	uint64_t count = 0;
 	wide_status st;
 
 	*files = NULL;
@@ -117,10 +117,10 @@ done:
 static wide_status
 log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, size_t *n)
 {
-	uint8_t		head[RECORD_FILE_HEAD];
-	wide_bytes	parts[2] = {{head, sizeof(head)}, {buf, 0}};
-	int64_t		got;
-	uint64_t	lsn;
+	uint8_t head[RECORD_FILE_HEAD];
+	wide_bytes parts[2] = {{head, sizeof(head)}, {buf, 0}};
+	int64_t got;
+	uint64_t lsn;
 	wide_status st;
 
 	*n = f->bytes - off < FILE_CHUNK ? (size_t) (f->bytes - off) : FILE_CHUNK;
@@ -128,7 +128,8 @@ log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, s
 	if (got < 0)
 		return os_fail(got, "read file", "of a large transaction");
 	if ((size_t) got != *n)
-		return status_fail(WIDE_CORRUPT, "file %08llx: it has become shorter", (unsigned long long) f->number);
+		return status_fail(WIDE_CORRUPT, "file %08llx: it has become shorter",
+						   (unsigned long long) f->number);
 	payload_record_file(head, f->number, off, f->bytes);
 	parts[1].len = *n;
 	TRY(segment_lock(db, LOCK_COMMIT));
@@ -145,10 +146,10 @@ log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, s
 static wide_status
 log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 {
-	char		path[1100];
-	size_t		n = 0;
+	char path[1100];
+	size_t n = 0;
 	wide_status st = WIDE_OK;
-	int			fd;
+	int fd;
 
 	sst_file_path(db, f->number, path, sizeof path);
 	fd = db->os->open(db->os, path, O_RDONLY);
@@ -169,7 +170,7 @@ log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 wide_status
 bulk_log(wide_db *db, const file_meta *files, int n)
 {
-	uint8_t    *buf = malloc(FILE_CHUNK);
+	uint8_t *buf = malloc(FILE_CHUNK);
 	wide_status st = WIDE_OK;
 
 	if (buf == NULL)
@@ -191,9 +192,9 @@ bulk_log(wide_db *db, const file_meta *files, int n)
 void
 bulk_give_up(wide_db *db, const file_meta *files, int n)
 {
-	uint8_t		head[RECORD_FILE_HEAD];
-	wide_bytes	part = {head, sizeof(head)};
-	uint64_t	lsn;
+	uint8_t head[RECORD_FILE_HEAD];
+	wide_bytes part = {head, sizeof(head)};
+	uint64_t lsn;
 
 	for (int i = 0; i < n && segment_lock(db, LOCK_COMMIT) == WIDE_OK; i++)
 	{
@@ -206,8 +207,8 @@ bulk_give_up(wide_db *db, const file_meta *files, int n)
 void
 bulk_discard(wide_db *db, const file_meta *files, int n)
 {
-	char		path[1100];
-	uint32_t	loading = atomic_load(&db->seg->set.loading);
+	char path[1100];
+	uint32_t loading = atomic_load(&db->seg->set.loading);
 
 	for (int i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 	{
@@ -215,6 +216,7 @@ bulk_discard(wide_db *db, const file_meta *files, int n)
 		db->os->unlink(db->os, path);
 		sst_reader_forget(db, files[i].number);
 	}
-	while (loading > 0 && !atomic_compare_exchange_weak(&db->seg->set.loading, &loading, loading - 1))
+	while (loading > 0 &&
+		   !atomic_compare_exchange_weak(&db->seg->set.loading, &loading, loading - 1))
 		;
 }

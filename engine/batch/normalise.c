@@ -18,27 +18,27 @@
 struct norm
 {
 	wide_batch *b;
-	int64_t		fixed_ts;
-	op_merge	m;
-	op_column	c;
+	int64_t fixed_ts;
+	op_merge m;
+	op_column c;
 	wide_family_id family;
-	buffer		row;			/* of the deletes; empty before the first */
+	buffer row; /* of the deletes; empty before the first */
 	row_delete *deletes;
-	int			ndeletes, deletes_cap;
+	int ndeletes, deletes_cap;
 	/* the column that is being given out: c.e, as far as it is left */
-	entry	   *column;
-	int			ncolumn;
-	int			next;
-	int64_t    *avoid;
-	int			navoid, avoid_cap;
-	uint64_t	auto_op;		/* UINT64_MAX none */
-	int64_t		floor;			/* of that */
+	entry *column;
+	int ncolumn;
+	int next;
+	int64_t *avoid;
+	int navoid, avoid_cap;
+	uint64_t auto_op; /* UINT64_MAX none */
+	int64_t floor;	  /* of that */
 };
 
 wide_status
 normalise_new(wide_batch *b, const op_sorted *sorted, int64_t fixed_ts, norm **out)
 {
-	norm	   *n = pool_alloc(sizeof(*n));
+	norm *n = pool_alloc(sizeof(*n));
 	wide_status st;
 
 	if (n == NULL)
@@ -90,12 +90,13 @@ norm_read(norm *n)
 	n->floor = INT64_MIN;
 	for (int i = 0; i < n->ncolumn; i++)
 	{
-		int64_t		floor = op_floor(&n->column[i]);
+		int64_t floor = op_floor(&n->column[i]);
 
 		n->floor = i == n->c.newest ? floor : n->floor;
 	}
 	e = &n->column[0];
-	if (n->c.family != n->family || e->rowlen != n->row.len || memcmp(e->ukey, n->row.data, e->rowlen) != 0)
+	if (n->c.family != n->family || e->rowlen != n->row.len ||
+		memcmp(e->ukey, n->row.data, e->rowlen) != 0)
 	{
 		n->family = n->c.family;
 		n->row.len = 0;
@@ -109,7 +110,7 @@ norm_read(norm *n)
 static bool
 norm_masked(const norm *n, const entry *e, const row_delete *d, int nd)
 {
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
+	uint64_t covered = NO_DELETE, exact = NO_DELETE;
 
 	visibility_row_masks(n->deletes, n->ndeletes, e, &covered, &exact);
 	visibility_row_masks(d, nd, e, &covered, &exact);
@@ -120,12 +121,12 @@ norm_masked(const norm *n, const entry *e, const row_delete *d, int nd)
 static wide_status
 norm_family_deletes(norm *n)
 {
-	int			kept = 0;
+	int kept = 0;
 
 	for (int i = 0; i < n->ncolumn; i++)
 	{
 		const entry *e = &n->column[i];
-		bool		repeated = false;
+		bool repeated = false;
 
 		for (int k = 0; k < kept && !repeated; k++)
 			repeated = n->column[k].type == e->type && n->column[k].ts == e->ts;
@@ -147,7 +148,8 @@ entry_order(const void *a, const void *b)
 	return key_compare(a, b);
 }
 
-/* For files: give the column's automatic put and its untimed deletes their time now, and the order that entries of one seq have. */
+/* For files: give the column's automatic put and its untimed deletes their time now, and the
+ * order that entries of one seq have. */
 static void
 norm_fix(norm *n)
 {
@@ -169,10 +171,9 @@ static wide_status
 norm_column(norm *n)
 {
 	row_delete *d;
-	int			nd = 0,
-				kept = 0;
-	int64_t		put_ts = 0;
-	bool		any_put = false;
+	int nd = 0, kept = 0;
+	int64_t put_ts = 0;
+	bool any_put = false;
 
 	n->auto_op = UINT64_MAX;
 	n->navoid = 0;
@@ -186,23 +187,27 @@ norm_column(norm *n)
 	if (d == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	for (int i = 0; i < n->ncolumn; i++)
-		if (op_is_auto(n->column[i].seq) && (n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
+		if (op_is_auto(n->column[i].seq) &&
+			(n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
 			n->auto_op = op_of(&n->column[i]);
 	for (int i = 0; i < n->ncolumn; i++)
 	{
-		entry	   *e = &n->column[i];
-		bool		repeated = false;
+		entry *e = &n->column[i];
+		bool repeated = false;
 
 		if (e->type != ENTRY_PUT)
 		{
 			for (int k = nd - 1; k >= 0 && d[k].ts == e->ts && !repeated; k--)
-				repeated = d[k].type == (e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION);
+				repeated = d[k].type == (e->type == ENTRY_DELETE_COLUMN
+											 ? ENTRY_DELETE_FAMILY
+											 : ENTRY_DELETE_FAMILY_VERSION);
 			if (repeated)
 				continue;
 			/* in one column the two kinds reach as the family deletes do */
 			d[nd].ts = e->ts;
 			d[nd].seq = e->seq;
-			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION;
+			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY
+														  : ENTRY_DELETE_FAMILY_VERSION;
 		}
 		else if (op_is_auto(e->seq))
 		{
@@ -216,7 +221,7 @@ norm_column(norm *n)
 		}
 		else
 		{
-			bool		replaced = any_put && put_ts == e->ts;
+			bool replaced = any_put && put_ts == e->ts;
 
 			any_put = true;
 			put_ts = e->ts;
@@ -265,7 +270,7 @@ normalise_next(norm *n, norm_op *out)
 int64_t
 normalise_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid)
 {
-	int64_t		ts = floor >= commit_ts ? floor + 1 : commit_ts;
+	int64_t ts = floor >= commit_ts ? floor + 1 : commit_ts;
 
 	for (int i = 0; i < navoid;)
 		if (avoid[i] == ts && ts < INT64_MAX)

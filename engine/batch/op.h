@@ -11,18 +11,33 @@
  * flags: OP_AUTO a put whose timestamp the commit assigns; OP_FLOOR the value
  * begins with the 8 bytes of its floor, the timestamp that it must be above.
  */
-#define OP_AUTO	1
-#define OP_FLOOR	2
-#define OP_NUMBER_MAX	((SEQ_MAX - SEQ_BATCH) >> 2)
-static inline uint64_t op_seq(uint64_t op, unsigned flags) { return SEQ_BATCH + (op << 2 | flags); }
-static inline uint64_t op_number(uint64_t seq) { return (seq - SEQ_BATCH) >> 2; }
-static inline bool op_is_auto(uint64_t seq) { return (seq & OP_AUTO) != 0; }
+#define OP_AUTO		  1
+#define OP_FLOOR	  2
+#define OP_NUMBER_MAX ((SEQ_MAX - SEQ_BATCH) >> 2)
+
+static inline uint64_t
+op_seq(uint64_t op, unsigned flags)
+{
+	return SEQ_BATCH + (op << 2 | flags);
+}
+
+static inline uint64_t
+op_number(uint64_t seq)
+{
+	return (seq - SEQ_BATCH) >> 2;
+}
+
+static inline bool
+op_is_auto(uint64_t seq)
+{
+	return (seq & OP_AUTO) != 0;
+}
 
 /* Take the floor out of the value; INT64_MIN none. */
 static inline int64_t
 op_floor(entry *e)
 {
-	int64_t		floor;
+	int64_t floor;
 
 	if (!(e->seq & OP_FLOOR))
 		return INT64_MIN;
@@ -32,4 +47,4 @@ op_floor(entry *e)
 	return floor;
 }
 
-#endif							/* WIDE_OP_H */
+#endif /* WIDE_OP_H */

@@ -31,9 +31,9 @@
 #include "engine/batch/batch.h"
 #include "engine/batch/op.h"
 
-#define ARENA_BYTES		((uint64_t) 8 << 30)
-#define ARENA_LEAST		((uint64_t) 64 << 20)
-#define ARENA_KEEP		((uint64_t) 1 << 20)	/* stays in memory for the next batch */
+#define ARENA_BYTES ((uint64_t) 8 << 30)
+#define ARENA_LEAST ((uint64_t) 64 << 20)
+#define ARENA_KEEP	((uint64_t) 1 << 20) /* stays in memory for the next batch */
 
 wide_status
 op_list_no_memory(void)
@@ -43,15 +43,16 @@ op_list_no_memory(void)
 
 /* ------------------------------------------------------------------- lists */
 
-/* One arena is kept for the process's next list: mapping and first touch cost more than a small transaction. */
+/* One arena is kept for the process's next list: mapping and first touch cost more than a small
+ * transaction. */
 static uint8_t *spare;
 static uint64_t spare_bytes;
 
 static wide_status
 arena_take(op_list *l)
 {
-	uint64_t	bytes = ARENA_BYTES;
-	void	   *p = MAP_FAILED;
+	uint64_t bytes = ARENA_BYTES;
+	void *p = MAP_FAILED;
 
 	if (spare != NULL)
 	{
@@ -62,7 +63,8 @@ arena_take(op_list *l)
 	}
 	for (; bytes >= ARENA_LEAST && p == MAP_FAILED; bytes /= 4)
 	{
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				 -1, 0);
 		if (p != MAP_FAILED)
 			l->capacity = bytes;
 	}
@@ -75,7 +77,7 @@ arena_take(op_list *l)
 wide_status
 op_list_new(op_list **out)
 {
-	op_list   *l = pool_alloc(sizeof(*l));
+	op_list *l = pool_alloc(sizeof(*l));
 	wide_status st;
 
 	if (l == NULL)
@@ -138,7 +140,7 @@ op_list_leave(op_list *l)
 void
 op_list_link(op_list *l, uint64_t mark)
 {
-	memtable_cursor	c;
+	memtable_cursor c;
 
 	if (l->linked_op >= mark)
 		return;
@@ -174,8 +176,7 @@ same_row(const entry *a, const entry *b)
 static int
 compare_refs(uint32_t a, uint32_t b, const mem *m)
 {
-	memtable_cursor	x = {.m = *m},
-				y = {.m = *m};
+	memtable_cursor x = {.m = *m}, y = {.m = *m};
 
 	memtable_cursor_at(&x, a);
 	memtable_cursor_at(&y, b);
@@ -192,13 +193,13 @@ compare_nodes(const void *a, const void *b, void *m)
 static wide_status
 flat_append(const mem *m, op_sorted *s, const op_unit *u)
 {
-	uint32_t	n = u->n & ~UNIT_FLAT;
-	memtable_cursor	c;
+	uint32_t n = u->n & ~UNIT_FLAT;
+	memtable_cursor c;
 
 	if ((uint64_t) s->nflat + n > s->flat_cap)
 	{
-		uint64_t	cap = 2 * ((uint64_t) s->nflat + n) + 64;
-		uint32_t   *p = realloc(s->flat, cap * sizeof(*p));
+		uint64_t cap = 2 * ((uint64_t) s->nflat + n) + 64;
+		uint32_t *p = realloc(s->flat, cap * sizeof(*p));
 
 		if (p == NULL)
 			return op_list_no_memory();
@@ -224,7 +225,7 @@ flat_append(const mem *m, op_sorted *s, const op_unit *u)
 static wide_status
 flatten(const mem *m, op_sorted *s, op_unit *u, const op_unit *end)
 {
-	uint32_t	first = s->nflat;
+	uint32_t first = s->nflat;
 
 	for (const op_unit *v = u; v < end; v++)
 		TRY(flat_append(m, s, v));
@@ -234,11 +235,12 @@ flatten(const mem *m, op_sorted *s, op_unit *u, const op_unit *end)
 	return WIDE_OK;
 }
 
-/* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the processor's cache. */
+/* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the
+ * processor's cache. */
 static wide_status
 unit_end(const mem *m, op_sorted *s, bool ordered)
 {
-	op_unit   *u = &s->units[s->nunits - 1];
+	op_unit *u = &s->units[s->nunits - 1];
 
 	return ordered ? WIDE_OK : flatten(m, s, u, u + 1);
 }
@@ -248,8 +250,8 @@ unit_begin(op_sorted *s, uint32_t *cap, uint32_t ref)
 {
 	if (s->nunits == *cap)
 	{
-		uint32_t	more = *cap == 0 ? 64 : 2 * *cap;
-		op_unit   *p = realloc(s->units, more * sizeof(*p));
+		uint32_t more = *cap == 0 ? 64 : 2 * *cap;
+		op_unit *p = realloc(s->units, more * sizeof(*p));
 
 		if (p == NULL)
 			return op_list_no_memory();
@@ -264,15 +266,14 @@ unit_begin(op_sorted *s, uint32_t *cap, uint32_t ref)
 typedef struct shared
 {
 	wide_family_id min_family, max_family;
-	uint32_t	lcp;			/* bytes that all rows begin with */
-	memtable_cursor	first;
+	uint32_t lcp; /* bytes that all rows begin with */
+	memtable_cursor first;
 } shared;
 
 static void
 note_row(shared *h, const memtable_cursor *c)
 {
-	uint32_t	n,
-				most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
+	uint32_t n, most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
 
 	h->min_family = c->family < h->min_family ? c->family : h->min_family;
 	h->max_family = c->family > h->max_family ? c->family : h->max_family;
@@ -284,25 +285,25 @@ note_row(shared *h, const memtable_cursor *c)
 static inline bool
 goes_on(const entry *a, const entry *b, bool *ordered)
 {
-	uint32_t	most = a->klen < b->klen ? a->klen : b->klen,
-				shared = bytes_shared(a->ukey, b->ukey, most);
+	uint32_t most = a->klen < b->klen ? a->klen : b->klen,
+			 shared = bytes_shared(a->ukey, b->ukey, most);
 
 	if (a->rowlen != b->rowlen || shared < a->rowlen)
 		return false;
-	*ordered = *ordered && (shared < most ? a->ukey[shared] < b->ukey[shared] : key_compare(a, b) < 0);
+	*ordered = *ordered &&
+			   (shared < most ? a->ukey[shared] < b->ukey[shared] : key_compare(a, b) < 0);
 	return true;
 }
 
 bool
 op_list_undone(const wide_batch *b, uint64_t op)
 {
-	int			lo = 0,
-				hi = b->nundone;
+	int lo = 0, hi = b->nundone;
 
 	/* the first interval that ends behind it */
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (b->undone[mid].to <= op)
 			lo = mid + 1;
@@ -316,20 +317,18 @@ op_list_undone(const wide_batch *b, uint64_t op)
 static wide_status
 make_units(wide_batch *b, op_sorted *s, shared *h)
 {
-	op_list   *l = b->list;
-	uint32_t	cap = 0;
-	int			undone = 0;
-	bool		ordered = true,
-				open = false;
-	memtable_cursor	c,
-				last;
+	op_list *l = b->list;
+	uint32_t cap = 0;
+	int undone = 0;
+	bool ordered = true, open = false;
+	memtable_cursor c, last;
 
 	memtable_cursor_open(&c, &l->m);
 	last = c;
 	for (uint64_t at = l->start; at < l->end; at = memtable_node_end(&c))
 	{
-		uint64_t	op;
-		bool		gone;
+		uint64_t op;
+		bool gone;
 
 		memtable_cursor_at(&c, memtable_written(at));
 		op = op_number(c.e.seq);
@@ -350,22 +349,23 @@ make_units(wide_batch *b, op_sorted *s, shared *h)
 			continue;
 		last = c;
 		if (s->nunits == 0)
-			*h = (shared) {.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
+			*h = (shared) {
+				.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
 		TRY(unit_begin(s, &cap, c.node));
 		note_row(h, &c);
 	}
 	return open ? unit_end(&l->m, s, ordered) : WIDE_OK;
 }
 
-/* Bytes in the order of (family, row): the family if there are several, and what follows the shared bytes. */
+/* Bytes in the order of (family, row): the family if there are several, and what follows the
+ * shared bytes. */
 static void
 unit_prefix(op_unit *u, const memtable_cursor *c, const shared *h)
 {
-	uint8_t		bytes[16] = {0};
-	uint32_t	rest = c->e.rowlen - h->lcp;
-	uint32_t	f = c->family - h->min_family,
-				most = h->max_family - h->min_family;
-	int			bits = most > 255 ? 32 : 8;	/* all of it: what is equal here is sorted by what follows */
+	uint8_t bytes[16] = {0};
+	uint32_t rest = c->e.rowlen - h->lcp;
+	uint32_t f = c->family - h->min_family, most = h->max_family - h->min_family;
+	int bits = most > 255 ? 32 : 8; /* all of it: what is equal here is sorted by what follows */
 
 	memcpy(bytes, c->e.ukey + h->lcp, rest < 16 ? rest : 16);
 	u->prefix = get_u64be(bytes);
@@ -381,16 +381,14 @@ unit_prefix(op_unit *u, const memtable_cursor *c, const shared *h)
 static wide_status
 radix_sort(op_sorted *s)
 {
-	op_unit   *from = s->units,
-			   *to = malloc(s->nunits * sizeof(*to));
+	op_unit *from = s->units, *to = malloc(s->nunits * sizeof(*to));
 
 	if (to == NULL)
 		return op_list_no_memory();
 	for (int shift = 0; shift < 64; shift += 8)
 	{
-		uint32_t	count[256] = {0},
-					at = 0;
-		op_unit   *swap;
+		uint32_t count[256] = {0}, at = 0;
+		op_unit *swap;
 
 		for (uint32_t i = 0; i < s->nunits; i++)
 			count[from[i].prefix >> shift & 255]++;
@@ -398,7 +396,7 @@ radix_sort(op_sorted *s)
 			continue;
 		for (int k = 0; k < 256; k++)
 		{
-			uint32_t	n = count[k];
+			uint32_t n = count[k];
 
 			count[k] = at;
 			at += n;
@@ -416,7 +414,7 @@ radix_sort(op_sorted *s)
 
 typedef struct sort_arg
 {
-	const mem  *m;
+	const mem *m;
 	const op_sorted *s;
 } sort_arg;
 
@@ -424,8 +422,7 @@ typedef struct sort_arg
 static int
 compare_units(const void *a, const void *b, void *arg)
 {
-	const op_unit *x = a,
-			   *y = b;
+	const op_unit *x = a, *y = b;
 	const sort_arg *s = arg;
 
 	if (x->more != y->more)
@@ -433,12 +430,12 @@ compare_units(const void *a, const void *b, void *arg)
 	return compare_refs(op_list_unit_node(s->s, x), op_list_unit_node(s->s, y), s->m);
 }
 
-/* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out: where they go. */
+/* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out:
+ * where they go. */
 static wide_status
 join_rows(const mem *m, op_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
 {
-	memtable_cursor	a = {.m = *m},
-				c = {.m = *m};
+	memtable_cursor a = {.m = *m}, c = {.m = *m};
 
 	for (uint32_t next; i < k; i = next)
 	{
@@ -467,11 +464,11 @@ same_prefix(const op_unit *a, const op_unit *b)
 wide_status
 op_list_sort(wide_batch *b, op_sorted *s)
 {
-	shared		h = {0};
-	bool		ascending = true;
-	uint32_t	out = 0;
-	mem		   *m;
-	memtable_cursor	c;
+	shared h = {0};
+	bool ascending = true;
+	uint32_t out = 0;
+	mem *m;
+	memtable_cursor c;
 
 	if (b->list == NULL)
 		return WIDE_OK;
@@ -480,12 +477,13 @@ op_list_sort(wide_batch *b, op_sorted *s)
 	memtable_cursor_open(&c, m);
 	for (uint32_t i = 0; i < s->nunits; i++)
 	{
-		op_unit   *u = &s->units[i];
+		op_unit *u = &s->units[i];
 
 		memtable_cursor_at(&c, op_list_unit_node(s, u));
 		unit_prefix(u, &c, &h);
 		/* with equal ones it might be the same row */
-		ascending = ascending && (i == 0 || u->prefix > u[-1].prefix || (u->prefix == u[-1].prefix && u->more > u[-1].more));
+		ascending = ascending && (i == 0 || u->prefix > u[-1].prefix ||
+								  (u->prefix == u[-1].prefix && u->more > u[-1].more));
 	}
 	if (ascending)
 		return WIDE_OK;

@@ -1,4 +1,5 @@
-/* op_merge.c - the operations of a batch in key order: its list in memory merged with its spill files */
+/* op_merge.c - the operations of a batch in key order: its list in memory merged with its spill
+ * files */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/op_merge.h"
@@ -17,11 +18,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PIECE_BYTES		((uint32_t) 64 * 1024)
+#define PIECE_BYTES ((uint32_t) 64 * 1024)
 
-#define PREFETCH		3				/* units ahead */
+#define PREFETCH 3 /* units ahead */
 
-enum stream_kind { STREAM_LIST, STREAM_SORTED, STREAM_RUN };
+enum stream_kind
+{
+	STREAM_LIST,
+	STREAM_SORTED,
+	STREAM_RUN
+};
 
 static void
 list_current(op_stream *s)
@@ -44,7 +50,8 @@ sorted_current(op_stream *s)
 		/* the next units are anywhere in memory */
 		if (s->unit + PREFETCH < s->sorted->nunits)
 		{
-			const uint8_t *p = s->list->base + (uint64_t) op_list_unit_node(s->sorted, &u[PREFETCH]) * 8;
+			const uint8_t *p = s->list->base +
+							   (uint64_t) op_list_unit_node(s->sorted, &u[PREFETCH]) * 8;
 
 			for (int line = 0; line < 5; line++)
 				__builtin_prefetch(p + 64 * line);
@@ -53,7 +60,8 @@ sorted_current(op_stream *s)
 	if (u->n & UNIT_FLAT)
 		memtable_cursor_at(&s->c, s->sorted->flat[u->ref + s->done]);
 	else
-		memtable_cursor_at(&s->c, s->done == 0 ? u->ref : memtable_written(memtable_node_end(&s->c)));
+		memtable_cursor_at(&s->c,
+						   s->done == 0 ? u->ref : memtable_written(memtable_node_end(&s->c)));
 	s->family = s->c.family;
 	s->e = s->c.e;
 }
@@ -204,7 +212,7 @@ sift(op_merge *m, int i)
 
 	for (;;)
 	{
-		int			child = 2 * i + 1;
+		int child = 2 * i + 1;
 
 		if (child >= m->nheap)
 			break;
@@ -241,7 +249,7 @@ op_merge_first(op_merge *m)
 
 wide_status
 op_merge_seek(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen,
-			   const uint8_t *row, uint32_t rowlen)
+			  const uint8_t *row, uint32_t rowlen)
 {
 	m->nheap = 0;
 	for (int i = 0; i < m->n; i++)
@@ -250,7 +258,8 @@ op_merge_seek(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t 
 
 		if (s->kind == STREAM_LIST)
 			op_list_link(s->list, m->mark);
-		if (s->kind == STREAM_RUN && row != NULL && !spill_file_may_have_row(s->run.run, row, rowlen))
+		if (s->kind == STREAM_RUN && row != NULL &&
+			!spill_file_may_have_row(s->run.run, row, rowlen))
 			s->valid = false;
 		else
 			TRY(stream_seek(s, family, ukey, klen));
@@ -280,9 +289,10 @@ op_merge_next(op_merge *m)
 }
 
 wide_status
-op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row, buffer *scratch)
+op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+					buffer *row, buffer *scratch)
 {
-	bool		found = false;
+	bool found = false;
 
 	m->nheap = 0;
 	row->len = 0;
@@ -334,14 +344,14 @@ op_merge_column_free(op_column *c)
 void
 op_merge_column_forget(op_column *c)
 {
-	op_copy  *p = c->pieces;
+	op_copy *p = c->pieces;
 
 	if (p == NULL)
 		return;
 	p->used = 0;
 	while (p->next != NULL)
 	{
-		op_copy  *next = p->next->next;
+		op_copy *next = p->next->next;
 
 		free(p->next->data);
 		free(p->next);
@@ -353,13 +363,13 @@ op_merge_column_forget(op_column *c)
 static wide_status
 keep_value(op_column *c, entry *e)
 {
-	op_copy  *p = c->pieces;
+	op_copy *p = c->pieces;
 
 	if (e->vlen == 0)
 		return WIDE_OK;
 	if (p == NULL || p->size - p->used < e->vlen)
 	{
-		uint32_t	size = e->vlen > PIECE_BYTES ? e->vlen : PIECE_BYTES;
+		uint32_t size = e->vlen > PIECE_BYTES ? e->vlen : PIECE_BYTES;
 
 		p = malloc(sizeof(*p));
 		if (p == NULL || (p->data = malloc(size)) == NULL)
@@ -381,14 +391,15 @@ keep_value(op_column *c, entry *e)
 static wide_status
 column_add(op_column *c, const op_merge *m, const op_stream *s)
 {
-	bool		automatic = op_is_auto(s->e.seq);
+	bool automatic = op_is_auto(s->e.seq);
 
 	/* of several the last counts; what is not the last masks and replaces nothing either */
 	if (automatic && c->newest >= 0)
 	{
 		if (op_number(c->e[c->newest].seq) > op_number(s->e.seq))
 			return WIDE_OK;
-		memmove(&c->e[c->newest], &c->e[c->newest + 1], (size_t) (c->n - c->newest - 1) * sizeof(entry));
+		memmove(&c->e[c->newest], &c->e[c->newest + 1],
+				(size_t) (c->n - c->newest - 1) * sizeof(entry));
 		c->n--;
 	}
 	TRY(array_grow((void **) &c->e, c->n, &c->cap, sizeof(entry)));
@@ -409,7 +420,7 @@ op_merge_column_read(op_column *c, op_merge *m)
 	{
 		const op_stream *s = op_merge_top(m);
 		const uint8_t *ukey;
-		uint32_t	klen;
+		uint32_t klen;
 
 		if (s == NULL)
 			return WIDE_END;
@@ -425,13 +436,14 @@ op_merge_column_read(op_column *c, op_merge *m)
 		}
 		do
 		{
-			uint64_t	op = op_number(s->e.seq);
+			uint64_t op = op_number(s->e.seq);
 
 			if (op < m->mark && !batch_undone(m->b, op))
 				TRY(column_add(c, m, s));
 			TRY(op_merge_next(m));
 			s = op_merge_top(m);
-		} while (s != NULL && s->family == c->family && s->e.klen == klen && memcmp(s->e.ukey, ukey, klen) == 0);
+		} while (s != NULL && s->family == c->family && s->e.klen == klen &&
+				 memcmp(s->e.ukey, ukey, klen) == 0);
 		for (int i = 0; i < c->n; i++)
 			c->e[i].ukey = ukey;
 	}

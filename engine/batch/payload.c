@@ -108,18 +108,18 @@ payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles,
 typedef struct cell_state
 {
 	wide_family_id family;
-	int64_t		ts;
+	int64_t ts;
 	const uint8_t *ukey;
-	uint32_t	klen;
-	uint32_t	rowlen;			/* decoding */
+	uint32_t klen;
+	uint32_t rowlen; /* decoding */
 } cell_state;
 
 static wide_status
 cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
 {
 	const entry *e = &o->e;
-	uint8_t		bits = e->type;
-	uint8_t    *p;
+	uint8_t bits = e->type;
+	uint8_t *p;
 
 	TRY(buffer_reserve(b, 8 * VARINT_MAX + e->klen + e->vlen + (size_t) o->navoid * VARINT_MAX));
 	bits |= o->family != s->family ? CELL_FAMILY : 0;
@@ -166,11 +166,11 @@ cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
 typedef struct encoder
 {
 	wide_batch *b;
-	buffer	   *out;
-	uint64_t	max;			/* bytes of memtable */
-	size_t		at;				/* where room was left for the two numbers before the cells */
-	uint32_t	longest;
-	cell_state	s;
+	buffer *out;
+	uint64_t max; /* bytes of memtable */
+	size_t at;	  /* where room was left for the two numbers before the cells */
+	uint32_t longest;
+	cell_state s;
 } encoder;
 
 static wide_status
@@ -208,10 +208,9 @@ static wide_status
 encode_end(encoder *c, wide_status st)
 {
 	wide_batch *b = c->b;
-	buffer	   *out = c->out;
-	uint8_t		head[2 * VARINT_MAX];
-	size_t		n,
-				cells = c->at + 2 * VARINT_MAX;
+	buffer *out = c->out;
+	uint8_t head[2 * VARINT_MAX];
+	size_t n, cells = c->at + 2 * VARINT_MAX;
 
 	/* room for the longest key, so that applying allocates nothing */
 	b->key.len = 0;
@@ -239,9 +238,9 @@ encode_end(encoder *c, wide_status st)
 wide_status
 payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 {
-	op_list   *l = b->list;
-	encoder		c;
-	memtable_cursor	m;
+	op_list *l = b->list;
+	encoder c;
+	memtable_cursor m;
 	wide_status st;
 
 	/* if it is too large it is to be found without encoding it */
@@ -252,15 +251,15 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 	st = WIDE_OK;
 	for (uint64_t at = l->start; at < l->end && st == WIDE_OK; at = memtable_node_end(&m))
 	{
-		norm_op		o = {.floor = INT64_MIN};
-		uint32_t	most,
-					shared;
+		norm_op o = {.floor = INT64_MIN};
+		uint32_t most, shared;
 
 		memtable_cursor_at(&m, memtable_written(at));
 		most = m.e.klen < c.s.klen ? m.e.klen : c.s.klen;
 		shared = bytes_shared(c.s.ukey, m.e.ukey, most);
-		if (c.s.ukey != NULL && (m.family < c.s.family ||
-								 (m.family == c.s.family && (shared == most || m.e.ukey[shared] < c.s.ukey[shared]))))
+		if (c.s.ukey != NULL &&
+			(m.family < c.s.family ||
+			 (m.family == c.s.family && (shared == most || m.e.ukey[shared] < c.s.ukey[shared]))))
 			st = WIDE_END;
 		else
 		{
@@ -278,15 +277,17 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 wide_status
 payload_cells(wide_batch *b, const op_sorted *sorted, buffer *out, uint64_t max)
 {
-	encoder		c;
-	norm	   *n = NULL;
-	norm_op		o;
+	encoder c;
+	norm *n = NULL;
+	norm_op o;
 	wide_status st;
 
 	TRY(encode_begin(b, out, max, &c));
 	st = normalise_new(b, sorted, INT64_MIN, &n);
 	while (st == WIDE_OK && (st = normalise_next(n, &o)) == WIDE_OK)
-		st = encode_cell(&c, &o, bytes_shared(c.s.ukey, o.e.ukey, o.e.klen < c.s.klen ? o.e.klen : c.s.klen));
+		st = encode_cell(&c, &o,
+						 bytes_shared(c.s.ukey, o.e.ukey,
+									  o.e.klen < c.s.klen ? o.e.klen : c.s.klen));
 	normalise_free(n);
 	return encode_end(&c, st == WIDE_END ? WIDE_OK : st);
 }
@@ -302,10 +303,9 @@ damaged(void)
 wide_status
 payload_open(wide_bytes bytes, payload *p)
 {
-	const uint8_t *at = bytes.data,
-			   *end = bytes.data + bytes.len;
-	uint64_t	n;
-	file_meta	f;
+	const uint8_t *at = bytes.data, *end = bytes.data + bytes.len;
+	uint64_t n;
+	file_meta f;
 
 	memset(p, 0, sizeof(*p));
 	if ((at = varint_get(at, end, &n)) == NULL || n > (uint64_t) (end - at))
@@ -319,7 +319,8 @@ payload_open(wide_bytes bytes, payload *p)
 		if ((at = file_meta_get(at, end, &f)) == NULL)
 			return damaged();
 	p->files.len = (size_t) (at - p->files.data);
-	if ((at = varint_get(at, end, &p->need)) == NULL || (at = varint_get(at, end, &p->cells)) == NULL)
+	if ((at = varint_get(at, end, &p->need)) == NULL ||
+		(at = varint_get(at, end, &p->cells)) == NULL)
 		return damaged();
 	p->ops = (wide_bytes) {at, (size_t) (end - at)};
 	return WIDE_OK;
@@ -328,7 +329,8 @@ payload_open(wide_bytes bytes, payload *p)
 int64_t
 payload_loaded_ts(const payload *p)
 {
-	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data) : INT64_MIN;
+	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data)
+															 : INT64_MIN;
 }
 
 /* The same, from the encoded form. */
@@ -336,8 +338,8 @@ static const uint8_t *
 decode_auto(const uint8_t *p, const uint8_t *end, int64_t *ts)
 {
 	const uint8_t *list;
-	uint64_t	floor, n, v;
-	bool		again = true;
+	uint64_t floor, n, v;
+	bool again = true;
 
 	if ((p = varint_get(p, end, &floor)) == NULL || (p = varint_get(p, end, &n)) == NULL)
 		return NULL;
@@ -363,10 +365,11 @@ decode_auto(const uint8_t *p, const uint8_t *end, int64_t *ts)
 
 /* One cell; the key before is in *key. NULL when it cannot be read. */
 static const uint8_t *
-cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts, buffer *key, entry *e)
+cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts, buffer *key,
+		 entry *e)
 {
-	uint64_t	v, shared, more;
-	uint8_t		bits;
+	uint64_t v, shared, more;
+	uint8_t bits;
 
 	if (p >= end)
 		return NULL;
@@ -427,19 +430,19 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 }
 
 wide_status
-payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key, uint64_t *end)
+payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key,
+			  uint64_t *end)
 {
-	const uint8_t *c = p->ops.data,
-			   *stop = p->ops.data + p->ops.len;
-	uint64_t	limit = at + p->need;
-	cell_state	s = {0};
-	memtable_hint	hint;
+	const uint8_t *c = p->ops.data, *stop = p->ops.data + p->ops.len;
+	uint64_t limit = at + p->need;
+	cell_state s = {0};
+	memtable_hint hint;
 
 	memset(&hint, 0, sizeof(hint));
 	key->len = 0;
 	for (uint64_t i = 0; i < p->cells; i++)
 	{
-		entry		e;
+		entry e;
 
 		if ((c = cell_get(c, stop, &s, commit_ts, key, &e)) == NULL)
 			return damaged();
@@ -481,7 +484,8 @@ payload_record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn)
 }
 
 void
-payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts, uint64_t bytes)
+payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn, int64_t commit_ts,
+					  uint64_t bytes)
 {
 	record_head(head, RECORD_FINISH, chunks, first_lsn);
 	put_u64le(head + 16, (uint64_t) commit_ts);

@@ -38,13 +38,13 @@
 #include "engine/batch/op_merge.h"
 #include "engine/batch/spill_file.h"
 
-int			spill_fan = 16;
+int spill_fan = 16;
 
 static wide_status
 run_room(wide_batch *b)
 {
-	int			cap = b->runs_cap == 0 ? 8 : 2 * b->runs_cap;
-	batch_spilled  *p;
+	int cap = b->runs_cap == 0 ? 8 : 2 * b->runs_cap;
+	batch_spilled *p;
 
 	if (b->nruns < b->runs_cap)
 		return WIDE_OK;
@@ -72,11 +72,12 @@ run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
  * that is nothing.  cancel: set by another thread; NULL: ask the host.
  */
 static wide_status
-write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel, spill_file **out)
+write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel,
+		  spill_file **out)
 {
 	const op_stream *s;
-	uint64_t	n = 0;
-	bool		any = false;
+	uint64_t n = 0;
+	bool any = false;
 	wide_status st;
 
 	*out = NULL;
@@ -88,7 +89,8 @@ write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *
 			any = true;
 			TRY_GOTO(spill_file_writer_add(w, s->family, &s->e));
 		}
-		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed) : host_interrupted(b->db)))
+		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed)
+											   : host_interrupted(b->db)))
 		{
 			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 			goto done;
@@ -103,15 +105,16 @@ done:
 	return st;
 }
 
-/* The last runs are of one tier: make them one.  Not being able to is no failure: it is tried again. */
+/* The last runs are of one tier: make them one.  Not being able to is no failure: it is tried
+ * again. */
 static void
 merge_tier(wide_batch *b)
 {
-	int			from = b->nruns - spill_fan;
-	uint64_t	total = 0;
+	int from = b->nruns - spill_fan;
+	uint64_t total = 0;
 	spill_file_writer *w;
-	op_merge	m;
-	spill_file    *run;
+	op_merge m;
+	spill_file *run;
 	wide_status st;
 
 	for (int i = from; i < b->nruns; i++)
@@ -137,7 +140,8 @@ merge_tier(wide_batch *b)
 static bool
 tier_full(const wide_batch *b)
 {
-	return b->nruns >= spill_fan && b->runs[b->nruns - spill_fan].tier == b->runs[b->nruns - 1].tier;
+	return b->nruns >= spill_fan &&
+		   b->runs[b->nruns - spill_fan].tier == b->runs[b->nruns - 1].tier;
 }
 
 static void
@@ -145,7 +149,7 @@ merge_tiers(wide_batch *b)
 {
 	while (tier_full(b))
 	{
-		int			n = b->nruns;
+		int n = b->nruns;
 
 		merge_tier(b);
 		if (b->nruns == n)
@@ -157,8 +161,8 @@ merge_tiers(wide_batch *b)
 static wide_status
 write_list(wide_batch *b, spill_file_writer *w, const _Atomic bool *cancel, spill_file **out)
 {
-	op_sorted	sorted = {0};
-	op_merge	m = {0};
+	op_sorted sorted = {0};
+	op_merge m = {0};
 	wide_status st;
 
 	st = op_list_sort(b, &sorted);
@@ -181,19 +185,19 @@ write_list(wide_batch *b, spill_file_writer *w, const _Atomic bool *cancel, spil
  */
 struct batch_piece
 {
-	helper_job	job;
-	wide_batch	view;
+	helper_job job;
+	wide_batch view;
 	spill_file_writer *w;
-	spill_file    *run;			/* what has come of it; NULL: nothing was left */
-	uint64_t	to;				/* behind its operations */
+	spill_file *run; /* what has come of it; NULL: nothing was left */
+	uint64_t to;	 /* behind its operations */
 	_Atomic bool cancel;
-	bool		told;			/* that it has failed: it is to be done again */
+	bool told; /* that it has failed: it is to be done again */
 	wide_status st;
-	char		text[256];
+	char text[256];
 	batch_piece *next;
 };
 
-size_t		spill_piece_least = (size_t) 1 << 20;
+size_t spill_piece_least = (size_t) 1 << 20;
 
 /*
  * With a thread a list becomes a run when it has a quarter of the memory: one is
@@ -204,8 +208,8 @@ size_t		spill_piece_least = (size_t) 1 << 20;
 void
 spill_set_memory(wide_batch *b, size_t bytes)
 {
-	size_t		most = (size_t) b->db->seg->memtables[0].capacity / 2,
-				piece = bytes / (BATCH_PIECES + 2);
+	size_t most = (size_t) b->db->seg->memtables[0].capacity / 2,
+		   piece = bytes / (BATCH_PIECES + 2);
 
 	b->memory = bytes;
 	if (piece < most)
@@ -242,7 +246,8 @@ piece_free(wide_batch *b, batch_piece *p)
 	free(p);
 }
 
-/* Pieces that are done become runs, in their order, until only so many are left.  One that has failed stays, and is tried again. */
+/* Pieces that are done become runs, in their order, until only so many are left.  One that has
+ * failed stays, and is tried again. */
 static wide_status
 collect(wide_batch *b, int leave)
 {
@@ -323,7 +328,7 @@ spill_drop_pieces(wide_batch *b)
 size_t
 spill_piece_bytes(const wide_batch *b)
 {
-	size_t		n = 0;
+	size_t n = 0;
 
 	for (const batch_piece *p = b->pieces; p != NULL; p = p->next)
 		n += p->view.list->end;
@@ -343,9 +348,8 @@ forget_undone(wide_batch *b, const op_list *l)
 static wide_status
 spill_beside(wide_batch *b)
 {
-	op_list   *l = b->list;
-	batch_piece *p,
-			  **end = &b->pieces;
+	op_list *l = b->list;
+	batch_piece *p, **end = &b->pieces;
 	wide_status st;
 
 	TRY(collect(b, BATCH_PIECES - 1));
@@ -357,8 +361,8 @@ spill_beside(wide_batch *b)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	p->view = (wide_batch) {.db = b->db, .list = l, .nundone = b->nundone};
 	p->view.undone = malloc(((size_t) b->nundone + 1) * sizeof(op_interval));
-	st = p->view.undone != NULL ? spill_file_writer_open(b->db, l->end, &p->w) :
-		status_fail(WIDE_NOMEM, "out of memory for a transaction");
+	st = p->view.undone != NULL ? spill_file_writer_open(b->db, l->end, &p->w)
+								: status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	if (st != WIDE_OK)
 	{
 		free(p->view.undone);
@@ -385,10 +389,10 @@ spill_beside(wide_batch *b)
 wide_status
 spill_batch(wide_batch *b)
 {
-	op_list   *l = b->list;
-	spill_file    *run = NULL;
-	wide_batch	view = {.db = b->db, .list = l, .undone = b->undone, .nundone = b->nundone};
-	_Atomic bool never = false;	/* it is not interrupted */
+	op_list *l = b->list;
+	spill_file *run = NULL;
+	wide_batch view = {.db = b->db, .list = l, .undone = b->undone, .nundone = b->nundone};
+	_Atomic bool never = false; /* it is not interrupted */
 	spill_file_writer *w;
 
 	if (b->limit < b->memory && l->users == 0)

@@ -5,7 +5,7 @@
 #include "engine/wide.h"
 
 /* So many runs of one size are merged; tests make it small, and the blocks of runs. */
-extern int	spill_fan;
+extern int spill_fan;
 
 /* Bytes below which a list is not worth a thread; tests make it small. */
 extern size_t spill_piece_least;
@@ -32,4 +32,4 @@ extern size_t spill_piece_bytes(const wide_batch *b);
 /* Runs, and pieces that could not become runs, of which every operation is from the mark on go. */
 extern void spill_drop_files(wide_batch *b, uint64_t mark);
 
-#endif							/* WIDE_SPILL_H */
+#endif /* WIDE_SPILL_H */

@@ -47,14 +47,14 @@
 #include "engine/sst/filter.h"
 #include "engine/set/file_set.h"
 
-#define RUN_HEAD	16
-#define RUN_BLOCK_MOST	(1024 * 1024)
-#define BLOCKS		4096		/* about so many in a large run */
-#define WRITE_BYTES	(1024 * 1024)
-#define FILTER_ROWS	(512 * 1024)	/* no filter for more */
-#define FILTER_BITS	10
+#define RUN_HEAD	   16
+#define RUN_BLOCK_MOST (1024 * 1024)
+#define BLOCKS		   4096 /* about so many in a large run */
+#define WRITE_BYTES	   (1024 * 1024)
+#define FILTER_ROWS	   (512 * 1024) /* no filter for more */
+#define FILTER_BITS	   10
 
-uint32_t	spill_file_block_bytes = 32 * 1024;	/* at least */
+uint32_t spill_file_block_bytes = 32 * 1024; /* at least */
 
 enum entry_bits
 {
@@ -68,39 +68,39 @@ enum entry_bits
 /* The first entry of a block. */
 typedef struct place
 {
-	uint64_t	off;
-	uint64_t	key;			/* in keys */
-	uint32_t	klen;
+	uint64_t off;
+	uint64_t key; /* in keys */
+	uint32_t klen;
 	wide_family_id family;
-	int64_t		ts;
-	uint64_t	seq;
+	int64_t ts;
+	uint64_t seq;
 } place;
 
 struct spill_file
 {
-	wide_db    *db;
-	int			fd;
-	int			refs;
-	uint64_t	bytes;
-	place	   *places;
-	uint32_t	nplaces, places_cap;
-	buffer		keys;
-	buffer		filter;			/* of the rows; empty: none */
+	wide_db *db;
+	int fd;
+	int refs;
+	uint64_t bytes;
+	place *places;
+	uint32_t nplaces, places_cap;
+	buffer keys;
+	buffer filter; /* of the rows; empty: none */
 };
 
 struct spill_file_writer
 {
-	spill_file    *run;
-	uint32_t	block;			/* bytes of a block */
-	buffer		out;			/* blocks not written yet; the last may be open */
-	size_t		open;			/* where in out the open block begins; SIZE_MAX none */
-	buffer		key;			/* ukey of the entry before */
-	uint32_t	rowlen;
+	spill_file *run;
+	uint32_t block; /* bytes of a block */
+	buffer out;		/* blocks not written yet; the last may be open */
+	size_t open;	/* where in out the open block begins; SIZE_MAX none */
+	buffer key;		/* ukey of the entry before */
+	uint32_t rowlen;
 	wide_family_id family;
-	int64_t		ts;
-	uint64_t	seq;
-	filter_builder *filter;		/* NULL: too many rows */
-	uint32_t	rows;
+	int64_t ts;
+	uint64_t seq;
+	filter_builder *filter; /* NULL: too many rows */
+	uint32_t rows;
 };
 
 /* ------------------------------------------------------------------- runs */
@@ -146,14 +146,15 @@ spill_file_memory(const spill_file *r)
 static wide_status
 run_new(wide_db *db, spill_file **out)
 {
-	spill_file    *r = calloc(1, sizeof(*r));
-	char		path[1100];
+	spill_file *r = calloc(1, sizeof(*r));
+	char path[1100];
 
 	if (r == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	r->db = db;
 	r->refs = 1;
-	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir, (unsigned long long) file_set_new_number(db));
+	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir,
+			 (unsigned long long) file_set_new_number(db));
 	r->fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
 	if (r->fd < 0)
 	{
@@ -196,8 +197,8 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 static wide_status
 write_out(spill_file_writer *w)
 {
-	spill_file    *r = w->run;
-	int64_t		e;
+	spill_file *r = w->run;
+	int64_t e;
 
 	if (w->out.len == 0)
 		return WIDE_OK;
@@ -215,8 +216,8 @@ write_out(spill_file_writer *w)
 static wide_status
 block_end(spill_file_writer *w)
 {
-	uint8_t    *p = w->out.data + w->open;
-	size_t		len = w->out.len - w->open;
+	uint8_t *p = w->out.data + w->open;
+	size_t len = w->out.len - w->open;
 
 	put_u32le(p + 8, (uint32_t) (len - RUN_HEAD));
 	put_u32le(p + 12, 0);
@@ -228,12 +229,12 @@ block_end(spill_file_writer *w)
 static wide_status
 block_begin(spill_file_writer *w, wide_family_id family, const entry *e)
 {
-	spill_file    *r = w->run;
-	place	   *p;
+	spill_file *r = w->run;
+	place *p;
 
 	if (r->nplaces == r->places_cap)
 	{
-		uint32_t	cap = r->places_cap == 0 ? 64 : r->places_cap * 2;
+		uint32_t cap = r->places_cap == 0 ? 64 : r->places_cap * 2;
 
 		p = realloc(r->places, cap * sizeof(*p));
 		if (p == NULL)
@@ -243,8 +244,12 @@ block_begin(spill_file_writer *w, wide_family_id family, const entry *e)
 	}
 	TRY(buffer_reserve(&w->out, RUN_HEAD));
 	p = &r->places[r->nplaces];
-	*p = (place) {.off = r->bytes + w->out.len, .key = r->keys.len, .klen = e->klen, .family = family,
-	.ts = e->ts, .seq = e->seq};
+	*p = (place) {.off = r->bytes + w->out.len,
+				  .key = r->keys.len,
+				  .klen = e->klen,
+				  .family = family,
+				  .ts = e->ts,
+				  .seq = e->seq};
 	TRY(buffer_append(&r->keys, e->ukey, e->klen));
 	r->nplaces++;
 	w->open = w->out.len;
@@ -262,7 +267,8 @@ note_row(spill_file_writer *w, const entry *e)
 {
 	if (w->filter == NULL)
 		return;
-	if (++w->rows <= FILTER_ROWS && filter_builder_add(w->filter, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
+	if (++w->rows <= FILTER_ROWS &&
+		filter_builder_add(w->filter, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
 		return;
 	filter_builder_free(w->filter);
 	w->filter = NULL;
@@ -271,16 +277,17 @@ note_row(spill_file_writer *w, const entry *e)
 wide_status
 spill_file_writer_add(spill_file_writer *w, wide_family_id family, const entry *e)
 {
-	uint32_t	shared;
-	uint8_t		bits = e->type;
-	uint8_t    *p;
-	bool		row;
+	uint32_t shared;
+	uint8_t bits = e->type;
+	uint8_t *p;
+	bool row;
 
 	if (w->open != SIZE_MAX && w->out.len - w->open >= w->block)
 		TRY(block_end(w));
 	if (w->open == SIZE_MAX)
 		TRY(block_begin(w, family, e));
-	shared = bytes_shared(w->key.data, e->ukey, e->klen < w->key.len ? e->klen : (uint32_t) w->key.len);
+	shared = bytes_shared(w->key.data, e->ukey,
+						  e->klen < w->key.len ? e->klen : (uint32_t) w->key.len);
 	row = e->rowlen != w->rowlen || shared < e->rowlen || family != w->family;
 	if (row)
 		note_row(w, e);
@@ -331,7 +338,7 @@ spill_file_writer_abandon(spill_file_writer *w)
 wide_status
 spill_file_writer_finish(spill_file_writer *w, spill_file **out)
 {
-	wide_bytes	bits = {NULL, 0};
+	wide_bytes bits = {NULL, 0};
 	wide_status st = WIDE_OK;
 
 	if (w->open != SIZE_MAX)
@@ -371,10 +378,9 @@ spill_file_cursor_close(spill_file_cursor *c)
 static wide_status
 load_block(spill_file_cursor *c, uint32_t i)
 {
-	spill_file    *r = c->run;
-	uint64_t	off = r->places[i].off,
-				end = i + 1 < r->nplaces ? r->places[i + 1].off : r->bytes;
-	int64_t		got;
+	spill_file *r = c->run;
+	uint64_t off = r->places[i].off, end = i + 1 < r->nplaces ? r->places[i + 1].off : r->bytes;
+	int64_t got;
 
 	c->valid = false;
 	c->key.len = 0;
@@ -401,11 +407,10 @@ load_block(spill_file_cursor *c, uint32_t i)
 static wide_status
 step(spill_file_cursor *c)
 {
-	const uint8_t *p = c->block.data + c->next,
-			   *end = c->block.data + c->block.len;
-	uint64_t	shared, more, v;
-	uint8_t		bits;
-	entry	   *e = &c->e;
+	const uint8_t *p = c->block.data + c->next, *end = c->block.data + c->block.len;
+	uint64_t shared, more, v;
+	uint8_t bits;
+	entry *e = &c->e;
 
 	c->valid = false;
 	if (p >= end)
@@ -484,14 +489,13 @@ order(wide_family_id af, const entry *a, wide_family_id bf, const entry *b)
 static uint32_t
 find_block(const spill_file *r, wide_family_id family, const entry *to)
 {
-	uint32_t	lo = 0,
-				hi = r->nplaces;
+	uint32_t lo = 0, hi = r->nplaces;
 
 	while (lo < hi)
 	{
-		uint32_t	mid = (lo + hi) / 2;
+		uint32_t mid = (lo + hi) / 2;
 		const place *p = &r->places[mid];
-		entry		e = {.ukey = r->keys.data + p->key, .klen = p->klen, .ts = p->ts, .seq = p->seq};
+		entry e = {.ukey = r->keys.data + p->key, .klen = p->klen, .ts = p->ts, .seq = p->seq};
 
 		if (order(p->family, &e, family, to) < 0)
 			lo = mid + 1;
@@ -502,9 +506,10 @@ find_block(const spill_file *r, wide_family_id family, const entry *to)
 }
 
 wide_status
-spill_file_seek(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+spill_file_seek(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+				int64_t ts, uint64_t seq)
 {
-	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
+	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	TRY(load_block(c, find_block(c->run, family, &to)));
 	do
@@ -514,10 +519,11 @@ spill_file_seek(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey
 }
 
 wide_status
-spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, buffer *row)
+spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey,
+					  uint32_t klen, buffer *row)
 {
-	entry		to = {.ukey = ukey, .klen = klen, .ts = INT64_MAX, .seq = UINT64_MAX, .type = UINT8_MAX};
-	bool		found = false;
+	entry to = {.ukey = ukey, .klen = klen, .ts = INT64_MAX, .seq = UINT64_MAX, .type = UINT8_MAX};
+	bool found = false;
 
 	row->len = 0;
 	TRY(load_block(c, find_block(c->run, family, &to)));
@@ -542,6 +548,6 @@ spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t
 bool
 spill_file_may_have_row(const spill_file *r, const uint8_t *row, uint32_t rowlen)
 {
-	return r->filter.len == 0 ||
-		filter_may_contain(r->filter.data, (uint32_t) r->filter.len, hash_xxh3(row, rowlen, FILTER_SEED_ROW));
+	return r->filter.len == 0 || filter_may_contain(r->filter.data, (uint32_t) r->filter.len,
+													hash_xxh3(row, rowlen, FILTER_SEED_ROW));
 }

@@ -53,8 +53,8 @@
 #include "engine/batch/spill.h"
 #include "engine/commit/reserve.h"
 
-#define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
-#define LEVEL0_MANY		20
+#define CHUNK_BYTES ((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
+#define LEVEL0_MANY 20
 
 /* ---------------------------------------------------------------- memtable */
 
@@ -62,13 +62,13 @@
 
 typedef struct load_arg
 {
-	norm	   *n;
+	norm *n;
 } load_arg;
 
 static wide_status
 load_next(void *arg, wide_family_id *family, entry *e)
 {
-	norm_op		o;
+	norm_op o;
 
 	TRY(normalise_next(((load_arg *) arg)->n, &o));
 	*family = o.family;
@@ -80,10 +80,10 @@ load_next(void *arg, wide_family_id *family, entry *e)
 static wide_status
 prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 	commit_state *commit = &db->seg->commit;
-	load_arg	arg = {NULL};
-	helper	   *a;
+	load_arg arg = {NULL};
+	helper *a;
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
@@ -114,7 +114,7 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 		b->cells += b->files[i].cells;
 	TRY(payload_begin(&b->payload, catalog, b->files, b->nfiles, &b->catalog_at));
 	TRY(buffer_reserve(&b->payload, 2 + 8));
-	b->payload.data[b->payload.len++] = 0;	/* bytes of memtable, cells */
+	b->payload.data[b->payload.len++] = 0; /* bytes of memtable, cells */
 	b->payload.data[b->payload.len++] = 0;
 	put_u64le(b->payload.data + b->payload.len, (uint64_t) b->loaded_ts);
 	b->payload.len += 8;
@@ -125,16 +125,16 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 static wide_status
 append_chunks(wide_batch *b, bool external)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 
 	b->nchunks = 0;
 	b->first_lsn = 0;
 	for (size_t at = 0; at < b->payload.len; at += CHUNK_BYTES)
 	{
-		size_t		n = b->payload.len - at < CHUNK_BYTES ? b->payload.len - at : CHUNK_BYTES;
-		uint8_t		head[RECORD_DATA_HEAD];
-		wide_bytes	parts[2] = {{head, sizeof(head)}, {b->payload.data + at, n}};
-		uint64_t	lsn;
+		size_t n = b->payload.len - at < CHUNK_BYTES ? b->payload.len - at : CHUNK_BYTES;
+		uint8_t head[RECORD_DATA_HEAD];
+		wide_bytes parts[2] = {{head, sizeof(head)}, {b->payload.data + at, n}};
+		uint64_t lsn;
 		wide_status st;
 
 		payload_record_data(head, b->nchunks, b->first_lsn);
@@ -170,7 +170,7 @@ append_chunks(wide_batch *b, bool external)
 static void
 relieve(wide_batch *b)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 
 	if (host_worker_works(db))
 		return;
@@ -182,24 +182,26 @@ relieve(wide_batch *b)
 		}
 }
 
-/* It is known without looking at the cells: none came twice, in any order but that of keys, or was undone. */
+/* It is known without looking at the cells: none came twice, in any order but that of keys, or
+ * was undone. */
 static bool
 too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 {
 	const op_list *l = b->list;
 
-	return b->nruns > 0 || (l != NULL && sorted->nflat == 0 && b->nundone == 0 && l->end - l->start > most);
+	return b->nruns > 0 ||
+		   (l != NULL && sorted->nflat == 0 && b->nundone == 0 && l->end - l->start > most);
 }
 
 wide_status
 wide_batch_prepare(wide_batch *b, uint64_t external)
 {
-	wide_db    *db = b->db;
-	uint64_t	most = db->seg->memtables[0].capacity / 2;
-	buffer		catalog = {0};
-	wide_bytes	changes;
-	op_sorted	sorted = {0};
-	bool		in_order;
+	wide_db *db = b->db;
+	uint64_t most = db->seg->memtables[0].capacity / 2;
+	buffer catalog = {0};
+	wide_bytes changes;
+	op_sorted sorted = {0};
+	bool in_order;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -231,7 +233,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	in_order = st == WIDE_OK;
 	if (st == WIDE_END || st == WIDE_FULL)
 	{
-		bool		full = st == WIDE_FULL;
+		bool full = st == WIDE_FULL;
 
 		if (sorted.units == NULL)
 			TRY_GOTO(op_list_sort(b, &sorted));
@@ -287,12 +289,12 @@ commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint
 static wide_status
 finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 {
-	wide_log   *log = &b->db->log;
-	uint8_t		head[RECORD_FINISH_BYTES];
+	wide_log *log = &b->db->log;
+	uint8_t head[RECORD_FINISH_BYTES];
 
 	if (b->external == 0 && b->payload.len + RECORD_BATCH_HEAD <= WIDE_LOG_RECORD_MAX)
 	{
-		wide_bytes	parts[2] = {{head, RECORD_BATCH_HEAD}, {b->payload.data, b->payload.len}};
+		wide_bytes parts[2] = {{head, RECORD_BATCH_HEAD}, {b->payload.data, b->payload.len}};
 
 		payload_record_batch(head, commit_ts);
 		return log->append(log->ctx, false, parts, 2, lsn);
@@ -311,7 +313,8 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 static bool
 out_of_order(const commit_state *commit, const wide_batch *b)
 {
-	uint64_t	first = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
+	uint64_t first = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING
+														   : 0;
 
 	if (b->decided == 0)
 		return false;
@@ -328,7 +331,8 @@ out_of_order(const commit_state *commit, const wide_batch *b)
 	return false;
 }
 
-/* Remember an external commit, for snapshots that regard it as running and for out_of_order; under LOCK_COMMIT. */
+/* Remember an external commit, for snapshots that regard it as running and for out_of_order;
+ * under LOCK_COMMIT. */
 static void
 note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 {
@@ -344,14 +348,15 @@ note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 	commit->external_head++;
 }
 
-/* Remember that transactions of the host have ended since the batch before, for snapshots from before that; under LOCK_COMMIT. */
+/* Remember that transactions of the host have ended since the batch before, for snapshots from
+ * before that; under LOCK_COMMIT. */
 static void
 note_ended(wide_db *db, uint64_t seq)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	latest = 0;
-	uint64_t	ended = db->host.ended != NULL ? db->host.ended(db->host.ctx, &latest) : 0;
-	uint64_t	head = commit->ended_head;
+	uint64_t latest = 0;
+	uint64_t ended = db->host.ended != NULL ? db->host.ended(db->host.ctx, &latest) : 0;
+	uint64_t head = commit->ended_head;
 
 	if (ended == 0 || (head > 0 && commit->ended[(head - 1) % ENDED_RING].ended >= ended))
 		return;
@@ -364,7 +369,7 @@ static void
 advance(wide_db *db)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	seq = 0;
+	uint64_t seq = 0;
 
 	while (commit->ring_tail < commit->ring_head)
 	{
@@ -387,7 +392,7 @@ lock_ring(wide_db *db)
 
 	for (;;)
 	{
-		uint32_t	seen;
+		uint32_t seen;
 		wide_status st;
 
 		TRY(segment_lock(db, LOCK_COMMIT));
@@ -399,7 +404,7 @@ lock_ring(wide_db *db)
 		st = segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
-			usleep(100);		/* finishing is not interrupted */
+			usleep(100); /* finishing is not interrupted */
 		else
 			TRY(st);
 	}
@@ -409,7 +414,7 @@ lock_ring(wide_db *db)
 static void
 finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot **place)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 	commit_state *commit = &db->seg->commit;
 
 	commit->logged_seq = lsn;
@@ -429,7 +434,8 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 		if (b->data_start < t->start_lsn)
 			t->start_lsn = b->data_start;
 	}
-	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files, b->nfiles, lsn);
+	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files,
+				 b->nfiles, lsn);
 	/* linked: whatever moves the log's beginning lists the files, too */
 	if (b->external == 0 && b->nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);
@@ -438,14 +444,14 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 wide_status
 wide_batch_finish(wide_batch *b, uint64_t *lsn)
 {
-	wide_db    *db = b->db;
+	wide_db *db = b->db;
 	commit_state *commit = &db->seg->commit;
-	int64_t		commit_ts;
-	uint64_t	at, end;
+	int64_t commit_ts;
+	uint64_t at, end;
 	commit_slot *place;
-	memtable   *t;
-	payload		p;
-	mem			m;
+	memtable *t;
+	payload p;
+	mem m;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -521,7 +527,7 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 
 	for (int spin = 0; atomic_load(&commit->applied_seq) < lsn; spin++)
 	{
-		uint32_t	seen = atomic_load(&commit->applied_word);
+		uint32_t seen = atomic_load(&commit->applied_word);
 		wide_status st;
 
 		TRY(segment_check(db));
@@ -531,10 +537,12 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 			continue;
 		}
 		atomic_fetch_add(&commit->applied_waiters, 1);
-		st = atomic_load(&commit->applied_seq) >= lsn ? WIDE_OK : segment_wait(db, &commit->applied_word, seen, 100);
+		st = atomic_load(&commit->applied_seq) >= lsn
+				 ? WIDE_OK
+				 : segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
-			usleep(100);		/* others are in the middle of it: a moment */
+			usleep(100); /* others are in the middle of it: a moment */
 		else
 			TRY(st);
 	}
@@ -545,8 +553,7 @@ wide_status
 wide_publish(wide_db *db, uint64_t lsn)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	visible,
-				awaited;
+	uint64_t visible, awaited;
 
 	TRY(wide_wait_applied(db, lsn));
 	/*

@@ -6,6 +6,7 @@
 #include "engine/shared/layout.h"
 
 /* Under LOCK_COMMIT, in the order of seq: everything of a batch but its cells. */
-extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint64_t seq);
+extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles,
+						 uint64_t seq);
 
-#endif							/* WIDE_COMMIT_H */
+#endif /* WIDE_COMMIT_H */

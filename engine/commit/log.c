@@ -61,29 +61,40 @@
 #include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 
-#define LOG_MAGIC			0x31474f4c45444957ull	/* WIDELOG1 */
-#define LOG_FORMAT			1
-#define FILE_HEADER			64
-#define RECORD_HEADER		40
-#define RECORD_BYTES(len)	((RECORD_HEADER + (uint64_t) (len) + 7) & ~(uint64_t) 7)
-#define SEGMENT_BYTES		((uint64_t) 64 * 1024 * 1024)
-#define READ_BYTES			((size_t) 4 * 1024 * 1024)	/* more than a record */
-#define PATH_BYTES			1100
+#define LOG_MAGIC		  0x31474f4c45444957ull /* WIDELOG1 */
+#define LOG_FORMAT		  1
+#define FILE_HEADER		  64
+#define RECORD_HEADER	  40
+#define RECORD_BYTES(len) ((RECORD_HEADER + (uint64_t) (len) + 7) & ~(uint64_t) 7)
+#define SEGMENT_BYTES	  ((uint64_t) 64 * 1024 * 1024)
+#define READ_BYTES		  ((size_t) 4 * 1024 * 1024) /* more than a record */
+#define PATH_BYTES		  1100
 
-enum record_kind { REC_PAYLOAD = 1, REC_COMMIT = 2, REC_ABORT = 3 };
+enum record_kind
+{
+	REC_PAYLOAD = 1,
+	REC_COMMIT = 2,
+	REC_ABORT = 3
+};
 
-enum log_state { LOG_CLOSED, LOG_FOUND /* must be replayed first */ , LOG_READY };
+enum log_state
+{
+	LOG_CLOSED,
+	LOG_FOUND /* must be replayed first */,
+	LOG_READY
+};
 
 typedef struct log_area
 {
-	_Atomic uint32_t state;		/* enum log_state */
-	uint64_t	id;
-	uint64_t	segment_bytes;	/* a file is full from this size on */
-	_Atomic uint64_t end;		/* where the next record begins; raised under LOCK_COMMIT */
-	_Atomic uint64_t durable;	/* everything before is on disk */
-	_Atomic uint32_t file;		/* number of the last file; stored before end is raised into it */
-	uint64_t	file_start;		/* its start; under LOCK_COMMIT */
-	_Atomic uint64_t second;	/* start of the second oldest file: nothing to release before; 0 = not known */
+	_Atomic uint32_t state; /* enum log_state */
+	uint64_t id;
+	uint64_t segment_bytes;	  /* a file is full from this size on */
+	_Atomic uint64_t end;	  /* where the next record begins; raised under LOCK_COMMIT */
+	_Atomic uint64_t durable; /* everything before is on disk */
+	_Atomic uint32_t file;	  /* number of the last file; stored before end is raised into it */
+	uint64_t file_start;	  /* its start; under LOCK_COMMIT */
+	/* start of the second oldest file: nothing to release before; 0 = not known */
+	_Atomic uint64_t second;
 	_Atomic uint32_t leader;	/* pid of the process that is syncing; 0 = nobody */
 	_Atomic uint32_t sync_word; /* futex: rises when a sync ends */
 	_Atomic uint32_t failed;	/* a write or sync has failed: no more of them */
@@ -93,29 +104,29 @@ _Static_assert(sizeof(log_area) <= LAYOUT_LOG_SIZE, "the segment has that much r
 
 typedef struct filelog
 {
-	segment    *seg;
-	log_area   *area;
-	wide_os    *os;
-	int			fd;				/* of file fd_number */
-	uint32_t	fd_number;		/* 0 = none */
-	uint64_t	xid;			/* for external records */
-	char		dir[1024];
-	uint8_t		record[RECORD_BYTES(WIDE_LOG_RECORD_MAX)];
+	segment *seg;
+	log_area *area;
+	wide_os *os;
+	int fd;				/* of file fd_number */
+	uint32_t fd_number; /* 0 = none */
+	uint64_t xid;		/* for external records */
+	char dir[1024];
+	uint8_t record[RECORD_BYTES(WIDE_LOG_RECORD_MAX)];
 } filelog;
 
 typedef struct log_file
 {
-	uint32_t	number;
-	uint64_t	start;
-	uint64_t	size;
+	uint32_t number;
+	uint64_t start;
+	uint64_t size;
 } log_file;
 
 typedef struct log_files
 {
-	log_file   *file;
-	int			n;
-	int			cap;
-	bool		nomem;
+	log_file *file;
+	int n;
+	int cap;
+	bool nomem;
 } log_files;
 
 /* ----------------------------------------------------------------- files */
@@ -129,13 +140,14 @@ file_path(const filelog *l, uint32_t number, char *path)
 static wide_status
 fail_io(const filelog *l, uint32_t number, const char *what, int64_t error)
 {
-	return status_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what, strerror((int) -error));
+	return status_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what,
+					   strerror((int) -error));
 }
 
 static wide_status
 file_open(filelog *l, uint32_t number, int flags, int *fd)
 {
-	char		path[PATH_BYTES];
+	char path[PATH_BYTES];
 
 	file_path(l, number, path);
 	*fd = l->os->open(l->os, path, flags);
@@ -146,7 +158,7 @@ file_open(filelog *l, uint32_t number, int flags, int *fd)
 static wide_status
 current_fd(filelog *l)
 {
-	uint32_t	number = atomic_load_explicit(&l->area->file, memory_order_acquire);
+	uint32_t number = atomic_load_explicit(&l->area->file, memory_order_acquire);
 
 	if (l->fd_number == number)
 		return WIDE_OK;
@@ -162,8 +174,8 @@ current_fd(filelog *l)
 static wide_status
 file_create(filelog *l, uint32_t number, uint64_t start)
 {
-	uint8_t		h[FILE_HEADER] = {0};
-	int64_t		e;
+	uint8_t h[FILE_HEADER] = {0};
+	int64_t e;
 
 	if (l->fd_number != 0)
 		l->os->close(l->os, l->fd);
@@ -188,18 +200,19 @@ file_create(filelog *l, uint32_t number, uint64_t start)
 static bool
 header_valid(const uint8_t *h, uint32_t number)
 {
-	return get_u64le(h) == LOG_MAGIC && get_u32le(h + 8) == LOG_FORMAT && get_u32le(h + 12) == number &&
-		get_u64le(h + 56) == hash_xxh3(h, 56, 0);
+	return get_u64le(h) == LOG_MAGIC && get_u32le(h + 8) == LOG_FORMAT &&
+		   get_u32le(h + 12) == number && get_u64le(h + 56) == hash_xxh3(h, 56, 0);
 }
 
-/* ok = false: the header does not verify and there is nothing behind it: a creation that a crash cut short. */
+/* ok = false: the header does not verify and there is nothing behind it: a creation that a crash
+ * cut short. */
 static wide_status
 file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 {
-	uint8_t		h[FILE_HEADER] = {0};
+	uint8_t h[FILE_HEADER] = {0};
 	wide_status st;
-	int			fd;
-	int64_t		n;
+	int fd;
+	int64_t n;
 
 	*ok = true;
 	TRY(file_open(l, f->number, O_RDONLY, &fd));
@@ -215,8 +228,9 @@ file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 	{
 		f->start = get_u64le(h + 24);
 		*id = get_u64le(h + 16);
-		st = f->start <= INT64_MAX && f->start % 8 == 0 ? WIDE_OK :
-			status_fail(WIDE_CORRUPT, "%s/log.%08x: impossible start", l->dir, f->number);
+		st = f->start <= INT64_MAX && f->start % 8 == 0
+				 ? WIDE_OK
+				 : status_fail(WIDE_CORRUPT, "%s/log.%08x: impossible start", l->dir, f->number);
 	}
 	else if (f->size <= FILE_HEADER)
 	{
@@ -232,16 +246,17 @@ file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 static int
 note_file(void *arg, const char *name)
 {
-	log_files  *list = arg;
-	unsigned	number;
-	int			used = 0;
+	log_files *list = arg;
+	unsigned number;
+	int used = 0;
 
-	if (sscanf(name, "log.%8x%n", &number, &used) != 1 || used != 12 || name[12] != 0 || number == 0)
+	if (sscanf(name, "log.%8x%n", &number, &used) != 1 || used != 12 || name[12] != 0 ||
+		number == 0)
 		return 0;
 	if (list->n == list->cap)
 	{
-		int			cap = list->cap == 0 ? 16 : list->cap * 2;
-		log_file   *p = realloc(list->file, cap * sizeof(*p));
+		int cap = list->cap == 0 ? 16 : list->cap * 2;
+		log_file *p = realloc(list->file, cap * sizeof(*p));
 
 		if (p == NULL)
 		{
@@ -258,8 +273,8 @@ note_file(void *arg, const char *name)
 static int
 file_order(const void *a, const void *b)
 {
-	uint32_t	x = ((const log_file *) a)->number;
-	uint32_t	y = ((const log_file *) b)->number;
+	uint32_t x = ((const log_file *) a)->number;
+	uint32_t y = ((const log_file *) b)->number;
 
 	return (x > y) - (x < y);
 }
@@ -273,7 +288,7 @@ static wide_status
 files_list(filelog *l, log_files *list, uint64_t *id)
 {
 	wide_status st = WIDE_OK;
-	int			e;
+	int e;
 
 	memset(list, 0, sizeof(*list));
 	*id = 0;
@@ -286,9 +301,9 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 		qsort(list->file, list->n, sizeof(log_file), file_order);
 	for (int i = 0; st == WIDE_OK && i < list->n; i++)
 	{
-		log_file   *f = &list->file[i];
-		uint64_t	its = 0;
-		bool		ok;
+		log_file *f = &list->file[i];
+		uint64_t its = 0;
+		bool ok;
 
 		if (i > 0 && f->number != f[-1].number + 1)
 			st = status_fail(WIDE_CORRUPT, "%s: log.%08x is missing", l->dir, f[-1].number + 1);
@@ -297,7 +312,8 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 		else if (!ok && i == list->n - 1)
 			list->n--;
 		else if (!ok || (*id != 0 && its != *id) || (i > 0 && f->start <= f[-1].start))
-			st = status_fail(WIDE_CORRUPT, "%s/log.%08x: does not belong to the log before it", l->dir, f->number);
+			st = status_fail(WIDE_CORRUPT, "%s/log.%08x: does not belong to the log before it",
+							 l->dir, f->number);
 		else
 			*id = its;
 	}
@@ -327,20 +343,21 @@ fail_final(filelog *l, wide_status st)
 static void
 raise_durable(log_area *a, uint64_t to)
 {
-	uint64_t	d = atomic_load(&a->durable);
+	uint64_t d = atomic_load(&a->durable);
 
 	while (d < to && !atomic_compare_exchange_weak(&a->durable, &d, to))
 		;
 }
 
-/* The next file.  The old one is synced first: only the last file may be torn.  Under LOCK_COMMIT. */
+/* The next file.  The old one is synced first: only the last file may be torn.  Under
+ * LOCK_COMMIT. */
 static wide_status
 rotate(filelog *l)
 {
-	log_area   *a = l->area;
-	uint64_t	end = atomic_load(&a->end);
-	uint32_t	number = atomic_load(&a->file) + 1;
-	int			e;
+	log_area *a = l->area;
+	uint64_t end = atomic_load(&a->end);
+	uint32_t number = atomic_load(&a->file) + 1;
+	int e;
 
 	if ((e = l->os->sync(l->os, l->fd)) < 0)
 		return fail_final(l, fail_io(l, l->fd_number, "cannot sync", e));
@@ -348,7 +365,8 @@ rotate(filelog *l)
 	if (file_create(l, number, end) != WIDE_OK)
 		return fail_final(l, WIDE_IO);
 	a->file_start = end;
-	/* the file before the end: who reads end and then file never syncs an older file than end is in */
+	/* the file before the end: who reads end and then file never syncs an older file than end is
+	 * in */
 	atomic_store_explicit(&a->file, number, memory_order_release);
 	atomic_store_explicit(&a->end, end + FILE_HEADER, memory_order_release);
 	return WIDE_OK;
@@ -356,14 +374,15 @@ rotate(filelog *l)
 
 /* Under LOCK_COMMIT. */
 static wide_status
-append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts, uint64_t *lsn)
+append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
+	   uint64_t *lsn)
 {
-	log_area   *a = l->area;
-	uint8_t    *p = l->record;
-	uint64_t	pos;
-	uint64_t	size;
-	uint64_t	len = 0;
-	int64_t		e;
+	log_area *a = l->area;
+	uint8_t *p = l->record;
+	uint64_t pos;
+	uint64_t size;
+	uint64_t len = 0;
+	int64_t e;
 
 	TRY(segment_check_raw(l->seg));
 	if (atomic_load(&a->state) != LOG_READY)
@@ -402,7 +421,7 @@ append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts,
 static wide_status
 filelog_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
-	filelog    *l = ctx;
+	filelog *l = ctx;
 
 	return append(l, REC_PAYLOAD, external ? l->xid : 0, parts, nparts, lsn);
 }
@@ -416,8 +435,8 @@ wide_filelog_set_xid(wide_log *log, uint64_t xid)
 wide_status
 wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
 {
-	filelog    *l = log->ctx;
-	uint64_t	lsn;
+	filelog *l = log->ctx;
+	uint64_t lsn;
 	wide_status st;
 
 	TRY(segment_lock_raw(l->seg, LOCK_COMMIT));
@@ -443,7 +462,7 @@ filelog_end(void *ctx)
 void
 filelog_wake(void *area)
 {
-	log_area   *a = area;
+	log_area *a = area;
 
 	atomic_fetch_add(&a->sync_word, 1);
 	segment_futex_wake(&a->sync_word);
@@ -453,9 +472,9 @@ filelog_wake(void *area)
 static wide_status
 sync_all(filelog *l)
 {
-	log_area   *a = l->area;
-	uint64_t	end = atomic_load_explicit(&a->end, memory_order_acquire);
-	int			e;
+	log_area *a = l->area;
+	uint64_t end = atomic_load_explicit(&a->end, memory_order_acquire);
+	int e;
 
 	/* the file is read after the end: see rotate */
 	if (current_fd(l) != WIDE_OK)
@@ -470,13 +489,13 @@ sync_all(filelog *l)
 static wide_status
 filelog_sync(void *ctx, uint64_t lsn)
 {
-	filelog    *l = ctx;
-	log_area   *a = l->area;
+	filelog *l = ctx;
+	log_area *a = l->area;
 
 	for (;;)
 	{
-		uint32_t	seen = atomic_load(&a->sync_word);
-		uint32_t	leader = 0;
+		uint32_t seen = atomic_load(&a->sync_word);
+		uint32_t leader = 0;
 
 		if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
 			return WIDE_OK;
@@ -487,7 +506,8 @@ filelog_sync(void *ctx, uint64_t lsn)
 		if (atomic_load(&a->state) != LOG_READY)
 			return WIDE_OK;
 		if (lsn > atomic_load(&a->end))
-			return status_fail(WIDE_INVALID, "log position %llu is not written yet", (unsigned long long) lsn);
+			return status_fail(WIDE_INVALID, "log position %llu is not written yet",
+							   (unsigned long long) lsn);
 		if (atomic_compare_exchange_strong(&a->leader, &leader, (uint32_t) getpid()))
 		{
 			wide_status st = sync_all(l);
@@ -499,7 +519,8 @@ filelog_sync(void *ctx, uint64_t lsn)
 			continue;
 		}
 		segment_futex_wait(&a->sync_word, seen, 100);
-		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader && process_dead(leader, 0))
+		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader &&
+			process_dead(leader, 0))
 			segment_poison(l->seg, "a process died while it synced the log");
 	}
 }
@@ -508,12 +529,12 @@ filelog_sync(void *ctx, uint64_t lsn)
 
 typedef struct reader
 {
-	filelog    *l;
+	filelog *l;
 	const log_file *f;
-	int			fd;
-	uint8_t    *buf;
-	uint64_t	buf_off;		/* in the file */
-	size_t		buf_len;
+	int fd;
+	uint8_t *buf;
+	uint64_t buf_off; /* in the file */
+	size_t buf_len;
 } reader;
 
 /* The bytes at off as far as the file has them; *n at most `want` (<= READ_BYTES). */
@@ -522,7 +543,7 @@ reader_bytes(reader *r, uint64_t off, size_t want, const uint8_t **p, size_t *n)
 {
 	if (off < r->buf_off || off + want > r->buf_off + r->buf_len)
 	{
-		int64_t		got = r->l->os->pread(r->l->os, r->fd, r->buf, READ_BYTES, off);
+		int64_t got = r->l->os->pread(r->l->os, r->fd, r->buf, READ_BYTES, off);
 
 		if (got < 0)
 			return fail_io(r->l, r->f->number, "cannot read", got);
@@ -540,10 +561,10 @@ reader_bytes(reader *r, uint64_t off, size_t want, const uint8_t **p, size_t *n)
 static wide_status
 reader_record(reader *r, uint64_t pos, const uint8_t **record)
 {
-	uint64_t	off = pos - r->f->start;
+	uint64_t off = pos - r->f->start;
 	const uint8_t *p;
-	size_t		n;
-	uint32_t	len;
+	size_t n;
+	uint32_t len;
 
 	*record = NULL;
 	TRY(reader_bytes(r, off, RECORD_HEADER, &p, &n));
@@ -559,7 +580,8 @@ reader_record(reader *r, uint64_t pos, const uint8_t **record)
 	return WIDE_OK;
 }
 
-/* The log seems to end at pos, but bytes follow.  Does any record among them say that more had been durable? */
+/* The log seems to end at pos, but bytes follow.  Does any record among them say that more had
+ * been durable? */
 static wide_status
 judge_tail(reader *r, uint64_t pos)
 {
@@ -569,8 +591,9 @@ judge_tail(reader *r, uint64_t pos)
 
 		TRY(reader_record(r, at, &p));
 		if (p != NULL && get_u64le(p + 16) > pos)
-			return status_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before data that was durable",
-							 r->l->dir, r->f->number, (unsigned long long) (pos - r->f->start));
+			return status_fail(WIDE_CORRUPT,
+							   "%s/log.%08x: damaged at byte %llu, before data that was durable",
+							   r->l->dir, r->f->number, (unsigned long long) (pos - r->f->start));
 	}
 	return WIDE_OK;
 }
@@ -580,7 +603,9 @@ replay_record(reader *r, const uint8_t *p, uint64_t pos, wide_replay_fn fn, void
 {
 	wide_replay_event ev = {0};
 
-	ev.kind = p[32] == REC_COMMIT ? WIDE_REPLAY_COMMIT : p[32] == REC_ABORT ? WIDE_REPLAY_ABORT : WIDE_REPLAY_RECORD;
+	ev.kind = p[32] == REC_COMMIT  ? WIDE_REPLAY_COMMIT
+			  : p[32] == REC_ABORT ? WIDE_REPLAY_ABORT
+								   : WIDE_REPLAY_RECORD;
 	ev.start = pos;
 	ev.lsn = pos + RECORD_BYTES(get_u32le(p));
 	ev.xid = get_u64le(p + 24);
@@ -598,13 +623,14 @@ replay_record(reader *r, const uint8_t *p, uint64_t pos, wide_replay_fn fn, void
  * that is being applied: a memtable that starts now will have that record.
  */
 static wide_status
-replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn fn, void *arg, uint64_t *pos)
+replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn fn, void *arg,
+			uint64_t *pos)
 {
 	*pos = r->f->start + FILE_HEADER;
 	while (*pos < limit)
 	{
 		const uint8_t *p;
-		uint64_t	next;
+		uint64_t next;
 
 		TRY(reader_record(r, *pos, &p));
 		if (p == NULL)
@@ -625,9 +651,9 @@ replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn
 static wide_status
 resume(filelog *l, const log_file *f, uint64_t pos)
 {
-	log_area   *a = l->area;
-	char		path[PATH_BYTES];
-	int			e;
+	log_area *a = l->area;
+	char path[PATH_BYTES];
+	int e;
 
 	atomic_store(&a->file, f->number);
 	a->file_start = f->start;
@@ -651,14 +677,15 @@ resume(filelog *l, const log_file *f, uint64_t pos)
 }
 
 static wide_status
-replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_replay_fn fn, void *arg)
+replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_replay_fn fn,
+			 void *arg)
 {
-	uint64_t	limit = fresh ? UINT64_MAX : atomic_load(&l->area->end);
-	uint64_t	pos = 0;
-	reader		r = {.l = l, .fd = -1, .buf = malloc(READ_BYTES)};
+	uint64_t limit = fresh ? UINT64_MAX : atomic_load(&l->area->end);
+	uint64_t pos = 0;
+	reader r = {.l = l, .fd = -1, .buf = malloc(READ_BYTES)};
 	wide_status st = WIDE_OK;
-	int			i = list->n - 1;
-	int			e;
+	int i = list->n - 1;
+	int e;
 
 	if (r.buf == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
@@ -667,7 +694,7 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 	if (list->file[i].start > from)
 	{
 		st = status_fail(WIDE_CORRUPT, "%s: the log begins at %llu but is needed from %llu", l->dir,
-					   (unsigned long long) list->file[i].start, (unsigned long long) from);
+						 (unsigned long long) list->file[i].start, (unsigned long long) from);
 		goto done;
 	}
 	for (; i < list->n; i++)
@@ -684,8 +711,9 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 		TRY_GOTO(replay_file(&r, from, limit, fresh, fn, arg, &pos));
 		if (i + 1 < list->n && pos < limit && pos != list->file[i + 1].start)
 		{
-			st = status_fail(WIDE_CORRUPT, "%s/log.%08x: damaged at byte %llu, before the next file",
-						   l->dir, r.f->number, (unsigned long long) (pos - r.f->start));
+			st = status_fail(WIDE_CORRUPT,
+							 "%s/log.%08x: damaged at byte %llu, before the next file", l->dir,
+							 r.f->number, (unsigned long long) (pos - r.f->start));
 			goto done;
 		}
 		if (fresh && i + 1 == list->n)
@@ -695,11 +723,12 @@ replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_
 	}
 	if (fresh && pos < from)
 		st = status_fail(WIDE_CORRUPT, "%s: the log ends at %llu but is needed from %llu", l->dir,
-					   (unsigned long long) pos, (unsigned long long) from);
+						 (unsigned long long) pos, (unsigned long long) from);
 	else if (fresh)
 		st = resume(l, &list->file[list->n - 1], pos);
 	else if (pos < limit)
-		st = status_fail(WIDE_CORRUPT, "%s: the log is damaged at %llu", l->dir, (unsigned long long) pos);
+		st = status_fail(WIDE_CORRUPT, "%s: the log is damaged at %llu", l->dir,
+						 (unsigned long long) pos);
 done:
 	if (r.fd >= 0)
 		l->os->close(l->os, r.fd);
@@ -710,10 +739,10 @@ done:
 static wide_status
 filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
-	filelog    *l = ctx;
-	uint32_t	state = atomic_load(&l->area->state);
-	log_files	list;
-	uint64_t	id;
+	filelog *l = ctx;
+	uint32_t state = atomic_load(&l->area->state);
+	log_files list;
+	uint64_t id;
 	wide_status st;
 
 	TRY(segment_check_raw(l->seg));
@@ -733,21 +762,22 @@ filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 static void
 filelog_release(void *ctx, uint64_t lsn)
 {
-	filelog    *l = ctx;
-	log_files	list;
-	uint64_t	id;
-	uint64_t	second = atomic_load(&l->area->second);
+	filelog *l = ctx;
+	log_files list;
+	uint64_t id;
+	uint64_t second = atomic_load(&l->area->second);
 
 	if (segment_check_raw(l->seg) != WIDE_OK || (second != 0 && second > lsn))
 		return;
 	if (atomic_load(&l->area->state) == LOG_READY && atomic_load(&l->area->file) == 1)
 		return;
-	/* by several at once: the names are gone for the second, or the gap is seen as damage and the next release does it */
+	/* by several at once: the names are gone for the second, or the gap is seen as damage and
+	 * the next release does it */
 	if (files_list(l, &list, &id) != WIDE_OK)
 		return;
 	for (int i = 0; i + 1 < list.n; i++)
 	{
-		char		path[PATH_BYTES];
+		char path[PATH_BYTES];
 
 		if (list.file[i + 1].start > lsn)
 		{
@@ -766,7 +796,7 @@ filelog_release(void *ctx, uint64_t lsn)
 static uint64_t
 new_id(void)
 {
-	uint64_t	id;
+	uint64_t id;
 	struct timespec t;
 
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id) || id == 0)
@@ -781,11 +811,11 @@ new_id(void)
 static wide_status
 find_log(filelog *l)
 {
-	log_area   *a = l->area;
-	log_files	list;
-	uint64_t	id;
-	int			n;
-	int			e;
+	log_area *a = l->area;
+	log_files list;
+	uint64_t id;
+	int n;
+	int e;
 
 	e = l->os->mkdir(l->os, l->dir);
 	if (e < 0 && e != -EEXIST)
@@ -814,8 +844,8 @@ find_log(filelog *l)
 wide_status
 wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os, wide_log *out)
 {
-	segment    *seg = segment_base;
-	filelog    *l;
+	segment *seg = segment_base;
+	filelog *l;
 	wide_status st;
 
 	memset(out, 0, sizeof(*out));
@@ -853,7 +883,7 @@ done:
 void
 wide_filelog_close(wide_log *log)
 {
-	filelog    *l = log->ctx;
+	filelog *l = log->ctx;
 
 	if (l == NULL)
 		return;

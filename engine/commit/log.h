@@ -7,4 +7,4 @@
 /* log.c: wake those who wait in sync; area: at seg->log */
 extern void filelog_wake(void *area);
 
-#endif							/* WIDE_LOG_H */
+#endif /* WIDE_LOG_H */

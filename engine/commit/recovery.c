@@ -31,26 +31,27 @@
 
 typedef struct orphans
 {
-	wide_db    *db;
-	buffer		names;			/* one after the other, each with its zero */
+	wide_db *db;
+	buffer names; /* one after the other, each with its zero */
 	wide_status st;
 } orphans;
 
 static int
 orphan_name(void *arg, const char *name)
 {
-	orphans    *o = arg;
-	size_t		n = strlen(name);
+	orphans *o = arg;
+	size_t n = strlen(name);
 	unsigned long long number = 0;
-	char		end = 0,
-				own[40];
-	bool		remove = n > 4 && strcmp(name + n - 4, ".tmp") == 0;
+	char end = 0, own[40];
+	bool remove = n > 4 && strcmp(name + n - 4, ".tmp") == 0;
 
-	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 && sscanf(name, "%llx.ss%c", &number, &end) == 2 && end == 't')
+	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 &&
+		sscanf(name, "%llx.ss%c", &number, &end) == 2 && end == 't')
 		remove = !file_set_has_file(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
-		snprintf(own, sizeof own, "manifest-%08llx", (unsigned long long) o->db->seg->set.manifest_number);
+		snprintf(own, sizeof own, "manifest-%08llx",
+				 (unsigned long long) o->db->seg->set.manifest_number);
 		remove = strcmp(name, own) != 0;
 	}
 	if (remove)
@@ -61,9 +62,9 @@ orphan_name(void *arg, const char *name)
 wide_status
 recovery_remove_orphans(wide_db *db)
 {
-	orphans		o = {.db = db};
-	int			rc;
-	char		path[1400];
+	orphans o = {.db = db};
+	int rc;
+	char path[1400];
 
 	/* the copy may be of an older state: the next opening does it */
 	if (host_files_held(db))
@@ -71,7 +72,8 @@ recovery_remove_orphans(wide_db *db)
 	rc = db->os->list(db->os, db->dir, orphan_name, &o);
 	if (rc < 0)
 		o.st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
-	for (size_t at = 0; at < o.names.len && o.st == WIDE_OK; at += strlen((char *) o.names.data + at) + 1)
+	for (size_t at = 0; at < o.names.len && o.st == WIDE_OK;
+		 at += strlen((char *) o.names.data + at) + 1)
 	{
 		snprintf(path, sizeof path, "%s/%s", db->dir, (char *) o.names.data + at);
 		rc = db->os->unlink(db->os, path);
@@ -94,7 +96,7 @@ set_state_word(wide_db *db, wide_state state)
 static wide_status
 recover_steps(wide_db *db)
 {
-	int			rc = db->os->mkdir(db->os, db->dir);
+	int rc = db->os->mkdir(db->os, db->dir);
 
 	if (rc < 0 && rc != -EEXIST)
 		return status_fail(WIDE_IO, "could not make %s: %s", db->dir, strerror(-rc));
@@ -109,7 +111,7 @@ recover_steps(wide_db *db)
 wide_status
 wide_recover(wide_db *db)
 {
-	uint32_t	empty = WIDE_EMPTY;
+	uint32_t empty = WIDE_EMPTY;
 	wide_status st;
 
 	TRY(segment_check(db));

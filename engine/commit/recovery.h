@@ -7,4 +7,4 @@
 /* After replay: delete files in the directory that the set does not list. */
 extern wide_status recovery_remove_orphans(wide_db *db);
 
-#endif							/* WIDE_RECOVERY_H */
+#endif /* WIDE_RECOVERY_H */

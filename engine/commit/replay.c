@@ -55,35 +55,35 @@
 #include "engine/commit/commit.h"
 #include "engine/commit/reserve.h"
 
-#define MEM_HEAD_ROOM 65536		/* for a list's own head */
+#define MEM_HEAD_ROOM 65536 /* for a list's own head */
 
 typedef struct parked
 {
-	struct parked *next;		/* in log order */
-	uint64_t	first_lsn;
-	uint64_t	start;			/* where the first record begins */
-	uint64_t	xid;
-	uint32_t	nchunks;
-	uint64_t	committed;		/* LSN of the external commit, 0 = not known */
-	int64_t		time;			/* of that, 0 = not known */
-	buffer		data;
+	struct parked *next; /* in log order */
+	uint64_t first_lsn;
+	uint64_t start; /* where the first record begins */
+	uint64_t xid;
+	uint32_t nchunks;
+	uint64_t committed; /* LSN of the external commit, 0 = not known */
+	int64_t time;		/* of that, 0 = not known */
+	buffer data;
 } parked;
 
 /* A file that is being written again, or was and is not linked yet. */
 typedef struct restored
 {
 	struct restored *next;
-	uint64_t	number;
-	uint64_t	start;			/* where its first record begins */
-	uint64_t	done, total;	/* bytes */
+	uint64_t number;
+	uint64_t start;		  /* where its first record begins */
+	uint64_t done, total; /* bytes */
 } restored;
 
 struct replay
 {
-	parked	   *first;
-	restored   *files;
-	bool		gap;			/* the log's beginning is lost */
-	buffer		key;
+	parked *first;
+	restored *files;
+	bool gap; /* the log's beginning is lost */
+	buffer key;
 };
 
 static wide_status
@@ -96,7 +96,7 @@ damaged(uint64_t lsn, const char *what)
 static void
 keep_log(wide_db *db)
 {
-	uint64_t	start = 0;
+	uint64_t start = 0;
 
 	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		if (start == 0 || p->start < start)
@@ -124,7 +124,7 @@ unpark(wide_db *db, parked *gone)
 static restored *
 find_file(wide_db *db, uint64_t number)
 {
-	restored   *r = db->replay->files;
+	restored *r = db->replay->files;
 
 	while (r != NULL && r->number != number)
 		r = r->next;
@@ -134,7 +134,7 @@ find_file(wide_db *db, uint64_t number)
 static void
 forget_file(wide_db *db, restored *gone)
 {
-	restored  **link = &db->replay->files;
+	restored **link = &db->replay->files;
 
 	while (*link != gone)
 		link = &(*link)->next;
@@ -146,7 +146,7 @@ forget_file(wide_db *db, restored *gone)
 static parked *
 find(wide_db *db, uint64_t first_lsn)
 {
-	parked	   *p = db->replay->first;
+	parked *p = db->replay->first;
 
 	while (p != NULL && p->first_lsn != first_lsn)
 		p = p->next;
@@ -186,7 +186,7 @@ static wide_status
 decode_files(const payload *p, file_meta **out)
 {
 	const uint8_t *at = p->files.data;
-	file_meta  *files;
+	file_meta *files;
 
 	*out = NULL;
 	if (p->nfiles == 0)
@@ -205,8 +205,8 @@ static wide_status
 apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	at, end;
-	mem			m;
+	uint64_t at, end;
+	mem m;
 	wide_status st;
 
 	TRY(reserve_memory(db, p->need));
@@ -222,14 +222,14 @@ apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 
 typedef struct listed
 {
-	memtable_cursor	c;
-	bool		begun;
+	memtable_cursor c;
+	bool begun;
 } listed;
 
 static wide_status
 next_listed(void *arg, wide_family_id *family, entry *e)
 {
-	listed	   *l = arg;
+	listed *l = arg;
 
 	if (!l->begun)
 		memtable_first(&l->c);
@@ -240,19 +240,19 @@ next_listed(void *arg, wide_family_id *family, entry *e)
 		return WIDE_END;
 	*family = l->c.family;
 	*e = l->c.e;
-	e->seq = 0;					/* the file's */
+	e->seq = 0; /* the file's */
 	return WIDE_OK;
 }
 
 /* The cells in a list of our own first, then from there to files. */
 static wide_status
-list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory, uint64_t bytes,
-			  file_meta **files, int *n)
+list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory,
+			  uint64_t bytes, file_meta **files, int *n)
 {
-	memtable	t;
-	mem			m;
-	listed		l;
-	uint64_t	end;
+	memtable t;
+	mem m;
+	listed l;
+	uint64_t end;
 
 	memset(&t, 0, sizeof(t));
 	memset(&l, 0, sizeof(l));
@@ -266,10 +266,10 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 static wide_status
 apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
-	uint64_t	bytes = p->need + MEM_HEAD_ROOM;
-	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	file_meta  *files = NULL;
-	int			n = 0;
+	uint64_t bytes = p->need + MEM_HEAD_ROOM;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	file_meta *files = NULL;
+	int n = 0;
 	wide_status st;
 
 	if (memory == MAP_FAILED)
@@ -288,7 +288,7 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 {
 	for (uint64_t i = 0; i < n; i++)
 	{
-		restored   *r = find_file(db, files[i].number);
+		restored *r = find_file(db, files[i].number);
 
 		if (r == NULL)
 			continue;
@@ -305,9 +305,9 @@ static wide_status
 apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
 {
 	commit_state *commit = &db->seg->commit;
-	memtable   *t;
-	payload		p;
-	file_meta  *files;
+	memtable *t;
+	payload p;
+	file_meta *files;
 	wide_status st;
 
 	TRY(payload_open(bytes, &p));
@@ -352,8 +352,8 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 static wide_status
 restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, restored **out)
 {
-	restored   *r = find_file(db, number);
-	uint64_t	next = atomic_load(&db->seg->set.next_file);
+	restored *r = find_file(db, number);
+	uint64_t next = atomic_load(&db->seg->set.next_file);
 
 	/* a batch of that number did not get far in an earlier life */
 	if (r == NULL)
@@ -379,11 +379,10 @@ restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, rest
 static wide_status
 restore_write(wide_db *db, restored *r, wide_bytes bytes)
 {
-	wide_os    *os = db->os;
-	char		path[1100],
-				tmp[1104];
-	int64_t		e;
-	int			fd;
+	wide_os *os = db->os;
+	char path[1100], tmp[1104];
+	int64_t e;
+	int fd;
 
 	sst_file_path(db, r->number, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
@@ -408,8 +407,7 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 static void
 drop_file(wide_db *db, restored *r)
 {
-	char		path[1100],
-				tmp[1104];
+	char path[1100], tmp[1104];
 
 	sst_file_path(db, r->number, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
@@ -421,11 +419,10 @@ drop_file(wide_db *db, restored *r)
 static wide_status
 restore(wide_db *db, const wide_replay_event *ev)
 {
-	uint64_t	number = get_u64le(ev->payload.data + 8),
-				off = get_u64le(ev->payload.data + 16),
-				total = get_u64le(ev->payload.data + 24);
-	wide_bytes	bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
-	restored   *r = find_file(db, number);
+	uint64_t number = get_u64le(ev->payload.data + 8), off = get_u64le(ev->payload.data + 16),
+			 total = get_u64le(ev->payload.data + 24);
+	wide_bytes bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
+	restored *r = find_file(db, number);
 
 	if (bytes.len == 0 && off == 0 && total == 0)
 	{
@@ -433,7 +430,8 @@ restore(wide_db *db, const wide_replay_event *ev)
 			drop_file(db, r);
 		return WIDE_OK;
 	}
-	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off || bytes.len == 0)
+	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off ||
+		bytes.len == 0)
 		return damaged(ev->lsn, "it holds no part of a file");
 	if (file_set_has_file(db, number))
 		return WIDE_OK;
@@ -452,13 +450,13 @@ restore(wide_db *db, const wide_replay_event *ev)
 static wide_status
 park(wide_db *db, const wide_replay_event *ev)
 {
-	uint32_t	chunk = get_u32le(ev->payload.data + 4);
-	uint64_t	first = get_u64le(ev->payload.data + 8);
-	parked	   *p;
+	uint32_t chunk = get_u32le(ev->payload.data + 4);
+	uint64_t first = get_u64le(ev->payload.data + 8);
+	parked *p;
 
 	if (chunk == 0)
 	{
-		parked	  **link = &db->replay->first;
+		parked **link = &db->replay->first;
 
 		p = calloc(1, sizeof(*p));
 		if (p == NULL)
@@ -481,15 +479,16 @@ park(wide_db *db, const wide_replay_event *ev)
 			return damaged(ev->lsn, "a part of a batch is missing before it");
 	}
 	p->nchunks++;
-	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD, ev->payload.len - RECORD_DATA_HEAD);
+	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD,
+						 ev->payload.len - RECORD_DATA_HEAD);
 }
 
 static wide_status
 finish(wide_db *db, const wide_replay_event *ev)
 {
 	const uint8_t *r = ev->payload.data;
-	uint64_t	first = get_u64le(r + 8);
-	parked	   *p = find(db, first);
+	uint64_t first = get_u64le(r + 8);
+	parked *p = find(db, first);
 	wide_status st;
 
 	if (p == NULL)
@@ -500,7 +499,8 @@ finish(wide_db *db, const wide_replay_event *ev)
 	}
 	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
 		return damaged(ev->lsn, "it finishes a batch that is not complete");
-	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn, (int64_t) get_u64le(r + 16));
+	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn,
+			   (int64_t) get_u64le(r + 16));
 	unpark(db, p);
 	return st;
 }
@@ -515,7 +515,8 @@ record(wide_db *db, const wide_replay_event *ev)
 	switch (r[0])
 	{
 		case RECORD_BATCH:
-			return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, ev->payload.len - RECORD_BATCH_HEAD},
+			return apply(db,
+						 (wide_bytes) {r + RECORD_BATCH_HEAD, ev->payload.len - RECORD_BATCH_HEAD},
 						 ev->start, ev->lsn, (int64_t) get_u64le(r + 8));
 		case RECORD_DATA:
 			return park(db, ev);
@@ -532,7 +533,8 @@ record(wide_db *db, const wide_replay_event *ev)
 	}
 }
 
-/* Whoever wrote what waits here is gone.  A batch that committed will still be finished, and link its files. */
+/* Whoever wrote what waits here is gone.  A batch that committed will still be finished, and
+ * link its files. */
 static void
 restarted(wide_db *db)
 {
@@ -549,14 +551,16 @@ restarted(wide_db *db)
 wide_status
 replay_event(void *arg, const wide_replay_event *ev)
 {
-	wide_db    *db = arg;
+	wide_db *db = arg;
 
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	if (ev->kind == WIDE_REPLAY_RECORD)
 		return record(db, ev);
 	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
-		return status_fail(WIDE_CORRUPT, "a file that the manifest lists is missing, and the log from before it is lost");
+		return status_fail(
+			WIDE_CORRUPT,
+			"a file that the manifest lists is missing, and the log from before it is lost");
 	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
 	if (ev->kind == WIDE_REPLAY_RESTART)
 		restarted(db);
@@ -596,16 +600,18 @@ static wide_status
 finish_now(wide_db *db, parked *p)
 {
 	commit_state *commit = &db->seg->commit;
-	/* not later than what somebody may have seen already: who has read as of that time reads the same */
-	int64_t		time = p->time != 0 ? p->time : host_now(db);
-	int64_t		commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
-	uint8_t		head[RECORD_FINISH_BYTES];
-	wide_bytes	part = {head, sizeof(head)};
-	payload		in;
-	uint64_t	lsn;
+	/* not later than what somebody may have seen already: who has read as of that time reads the
+	 * same */
+	int64_t time = p->time != 0 ? p->time : host_now(db);
+	int64_t commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
+	uint8_t head[RECORD_FINISH_BYTES];
+	wide_bytes part = {head, sizeof(head)};
+	payload in;
+	uint64_t lsn;
 	wide_status st;
 
-	/* its files may be from a clock that the crash has set back: what it has given out stays given out */
+	/* its files may be from a clock that the crash has set back: what it has given out stays
+	 * given out */
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
 	if (payload_loaded_ts(&in) > commit_ts)
 		commit_ts = payload_loaded_ts(&in);
@@ -627,7 +633,7 @@ replay_end(wide_db *db)
 
 	while (st == WIDE_OK)
 	{
-		parked	   *oldest = NULL;
+		parked *oldest = NULL;
 
 		for (parked *p = db->replay->first; p != NULL; p = p->next)
 			if (p->committed != 0 && (oldest == NULL || p->committed < oldest->committed))

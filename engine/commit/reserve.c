@@ -15,32 +15,38 @@
 #include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
 
-#define PATIENCE_MS		1000	/* for a worker to make room, before doing it here */
-#define HELD_MS			3000	/* of waiting for memtables that only readers hold, before doing without */
-#define REPORT_MS		10000	/* of waiting for room, before the log hears of it */
-#define PACE_MAX_US		((int64_t) 100 * 1000)	/* that one commit is slowed down at most */
+#define PATIENCE_MS 1000 /* for a worker to make room, before doing it here */
+#define HELD_MS		3000 /* of waiting for memtables that only readers hold, before doing without */
+#define REPORT_MS	10000				   /* of waiting for room, before the log hears of it */
+#define PACE_MAX_US ((int64_t) 100 * 1000) /* that one commit is slowed down at most */
 
 /* For the log: what keeps a writer from memory for so long. */
 static void
 report_wait(wide_db *db)
 {
-	char		text[200];
-	int			pid = job_flushing(db);
+	char text[200];
+	int pid = job_flushing(db);
 
 	if (db->host.report == NULL)
 		return;
 	if (pid > 0)
-		snprintf(text, sizeof text, "a commit has waited %d s for memory: process %d is writing it to files", REPORT_MS / 1000, pid);
+		snprintf(text, sizeof text,
+				 "a commit has waited %d s for memory: process %d is writing it to files",
+				 REPORT_MS / 1000, pid);
 	else
-		snprintf(text, sizeof text, "a commit has waited %d s for memory, which statements that run for long still read", REPORT_MS / 1000);
+		snprintf(
+			text, sizeof text,
+			"a commit has waited %d s for memory, which statements that run for long still read",
+			REPORT_MS / 1000);
 	db->host.report(db->host.ctx, 1, text);
 }
 
-/* Nobody makes room: do it in this process.  held: there is nothing to do, readers hold the memtables. */
+/* Nobody makes room: do it in this process.  held: there is nothing to do, readers hold the
+ * memtables. */
 static wide_status
 make_room(wide_db *db, bool *held)
 {
-	bool		did = false;
+	bool did = false;
 	wide_status st = flush_one(db);
 
 	*held = false;
@@ -68,9 +74,8 @@ static int64_t
 pace(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	waiting = 0,
-				us;
-	int64_t		now;
+	uint64_t waiting = 0, us;
+	int64_t now;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 		waiting += atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE;
@@ -90,7 +95,7 @@ pace(wide_db *db, uint64_t bytes)
 static void
 wait_for_pace(wide_db *db, int64_t us)
 {
-	int64_t		until = clock_monotonic_us() + us;
+	int64_t until = clock_monotonic_us() + us;
 
 	counter_add(db, COUNTER_STALL_US, (uint64_t) us);
 	while (!host_interrupted(db) && (us = until - clock_monotonic_us()) > 0)
@@ -101,19 +106,17 @@ wide_status
 reserve_memory(wide_db *db, uint64_t bytes)
 {
 	commit_state *commit = &db->seg->commit;
-	int64_t		since = 0,
-				slow = 0;
-	bool		reported = false,
-				held;
+	int64_t since = 0, slow = 0;
+	bool reported = false, held;
 	wide_status st = WIDE_OK;
 
 	if (bytes == 0)
 		return WIDE_OK;
 	for (;;)
 	{
-		memtable   *t;
-		uint32_t	seen;
-		bool		done = false;
+		memtable *t;
+		uint32_t seen;
+		bool done = false;
 
 		TRY_GOTO(segment_lock(db, LOCK_COMMIT));
 		t = &db->seg->memtables[commit->active];
@@ -143,13 +146,15 @@ reserve_memory(wide_db *db, uint64_t bytes)
 		}
 		host_wake_worker(db);
 		/* no worker is in the store while it recovers */
-		if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 && host_worker_works(db))
+		if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
+			host_worker_works(db))
 			TRY_GOTO(segment_wait(db, &commit->space_word, seen, 100));
 		else
 		{
 			TRY_GOTO(make_room(db, &held));
 			if (host_interrupted(db))
-				TRY_GOTO(status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory"));
+				TRY_GOTO(status_fail(WIDE_INTERRUPTED,
+									 "interrupted while waiting for room in memory"));
 			if (held && db->replay == NULL && clock_monotonic_us() - since > HELD_MS * 1000)
 				TRY_GOTO(status_fail(WIDE_FULL, "readers hold all memory"));
 			if (!reported && clock_monotonic_us() - since > REPORT_MS * 1000)

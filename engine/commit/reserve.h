@@ -11,4 +11,4 @@
  */
 extern wide_status reserve_memory(wide_db *db, uint64_t bytes);
 
-#endif							/* WIDE_RESERVE_H */
+#endif /* WIDE_RESERVE_H */

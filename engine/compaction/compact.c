@@ -65,26 +65,26 @@
 
 typedef struct job
 {
-	wide_db    *db;
+	wide_db *db;
 	wide_family family;
 	family_floor floors[FAMILY_FLOORS];
-	uint64_t	flushed_seq;
-	horizons	horizons;
-	uint64_t	horizon;		/* the oldest of them */
-	uint64_t	settled;		/* by this job: retention_settled */
-	uint64_t	unflushed;		/* no memtable has an older entry, but for those > horizon */
-	int64_t		now;
-	set_pin		pin;
-	set_files	all;
-	bool	   *in;				/* for each of all.files */
-	int			nin;
-	int			from;
-	int			to;
-	bool		one_file;		/* do not cut the output */
-	bool		join;			/* nor by windows */
-	bool		move;			/* nothing to merge with: change the level only */
-	bool		drop;			/* inputs are expired as a whole */
-	file_meta	hull;			/* bounds of all inputs, of rows and of seqs */
+	uint64_t flushed_seq;
+	horizons horizons;
+	uint64_t horizon;	/* the oldest of them */
+	uint64_t settled;	/* by this job: retention_settled */
+	uint64_t unflushed; /* no memtable has an older entry, but for those > horizon */
+	int64_t now;
+	set_pin pin;
+	set_files all;
+	bool *in; /* for each of all.files */
+	int nin;
+	int from;
+	int to;
+	bool one_file;	/* do not cut the output */
+	bool join;		/* nor by windows */
+	bool move;		/* nothing to merge with: change the level only */
+	bool drop;		/* inputs are expired as a whole */
+	file_meta hull; /* bounds of all inputs, of rows and of seqs */
 } job;
 
 /* ------------------------------------------------------------------ inputs */
@@ -98,7 +98,7 @@ starts_with(const uint8_t *p, uint32_t n, const uint8_t *prefix, uint32_t len)
 static void
 hull_add(file_meta *h, const file_meta *f, bool first)
 {
-	bool		larger;
+	bool larger;
 
 	if (first || ukey_compare(f->min_row, f->min_len, h->min_row, h->min_len) < 0)
 	{
@@ -106,9 +106,11 @@ hull_add(file_meta *h, const file_meta *f, bool first)
 		h->min_len = f->min_len;
 	}
 	/* a cut upper bound stands for everything that begins with it */
-	if ((h->flags & FILE_MAX_CUT) && !first && starts_with(f->max_row, f->max_len, h->max_row, h->max_len))
+	if ((h->flags & FILE_MAX_CUT) && !first &&
+		starts_with(f->max_row, f->max_len, h->max_row, h->max_len))
 		larger = false;
-	else if ((f->flags & FILE_MAX_CUT) && starts_with(h->max_row, h->max_len, f->max_row, f->max_len))
+	else if ((f->flags & FILE_MAX_CUT) &&
+			 starts_with(h->max_row, h->max_len, f->max_row, f->max_len))
 		larger = true;
 	else
 		larger = ukey_compare(f->max_row, f->max_len, h->max_row, h->max_len) > 0;
@@ -134,12 +136,12 @@ input_add(job *j, int i)
 	j->nin++;
 }
 
-/* Add every file of the level within the bounds, which may widen them; returns whether there was one. */
+/* Add every file of the level within the bounds, which may widen them; returns whether there was
+ * one. */
 static bool
 input_close(job *j, int level)
 {
-	bool		any = false,
-				more = true;
+	bool any = false, more = true;
 
 	while (more)
 	{
@@ -160,7 +162,8 @@ static bool
 pick_expired(job *j)
 {
 	for (int i = 0; i < j->all.n; i++)
-		if (file_settled(&j->all.files[i], j->flushed_seq) && file_expired(&j->all.files[i], &j->family.opt, j->now))
+		if (file_settled(&j->all.files[i], j->flushed_seq) &&
+			file_expired(&j->all.files[i], &j->family.opt, j->now))
 			input_add(j, i);
 	j->drop = j->nin > 0;
 	return j->drop;
@@ -170,10 +173,11 @@ pick_expired(job *j)
 static bool
 pick_level0(job *j, int least)
 {
-	int			n = 0;
+	int n = 0;
 
 	/* newest first: from the end; stop where one cannot be taken */
-	for (int i = j->all.level_start[1] - 1; i >= 0 && file_settled(&j->all.files[i], j->flushed_seq); i--)
+	for (int i = j->all.level_start[1] - 1;
+		 i >= 0 && file_settled(&j->all.files[i], j->flushed_seq); i--)
 		n++;
 	if (n < least)
 		return false;
@@ -188,8 +192,7 @@ pick_level0(job *j, int least)
 static int
 compare_bytes(const void *a, const void *b)
 {
-	const file_meta *fa = *(const file_meta *const *) a,
-			   *fb = *(const file_meta *const *) b;
+	const file_meta *fa = *(const file_meta *const *) a, *fb = *(const file_meta *const *) b;
 
 	return (fa->bytes > fb->bytes) - (fa->bytes < fb->bytes);
 }
@@ -203,10 +206,10 @@ compare_bytes(const void *a, const void *b)
 static int
 window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 {
-	int64_t		window = j->family.opt.window_us;
+	int64_t window = j->family.opt.window_us;
 	garbage_tally space = {0};
-	uint64_t	sum = 0;
-	int			take = 0;
+	uint64_t sum = 0;
+	int take = 0;
 
 	if (n < 2)
 		return 0;
@@ -225,20 +228,20 @@ window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 static int
 compare_windows(const void *a, const void *b)
 {
-	const file_meta *fa = *(const file_meta *const *) a,
-			   *fb = *(const file_meta *const *) b;
+	const file_meta *fa = *(const file_meta *const *) a, *fb = *(const file_meta *const *) b;
 
 	return (fa->ts_max > fb->ts_max) - (fa->ts_max < fb->ts_max);
 }
 
-/* Neighbours in time from f on, up to f + n, whose numbers of windows differ only in the lower bits. */
+/* Neighbours in time from f on, up to f + n, whose numbers of windows differ only in the lower
+ * bits. */
 static int
 joined_windows(const job *j, const file_meta **f, int n, int bits)
 {
-	int			m = 1;
+	int m = 1;
 
 	while (m < n && window_number(f[m]->ts_max, j->family.opt.window_us) >> bits ==
-		   window_number(f[0]->ts_max, j->family.opt.window_us) >> bits)
+						window_number(f[0]->ts_max, j->family.opt.window_us) >> bits)
 		m++;
 	return m;
 }
@@ -254,10 +257,8 @@ static void
 pick_join(job *j, const file_meta **f, int n, int most)
 {
 	const file_meta **best = NULL;
-	int			take = 0,
-				bits = 0,
-				groups = n;
-	double		least = 0;
+	int take = 0, bits = 0, groups = n;
+	double least = 0;
 
 	qsort(f, (size_t) n, sizeof *f, compare_windows);
 	while (groups > most / 2 && ++bits < 63)
@@ -268,7 +269,7 @@ pick_join(job *j, const file_meta **f, int n, int most)
 	}
 	for (int i = 0, m; i < n; i += m)
 	{
-		double		sum = (double) f[i]->bytes;
+		double sum = (double) f[i]->bytes;
 
 		m = joined_windows(j, &f[i], n - i, bits);
 		if (m > 1)
@@ -294,9 +295,8 @@ pick_join(job *j, const file_meta **f, int n, int most)
 static wide_status
 pick_window(job *j, bool rest, bool *picked)
 {
-	int64_t		window = j->family.opt.window_us;
-	int			n0 = j->all.level_start[1],
-				most;
+	int64_t window = j->family.opt.window_us;
+	int n0 = j->all.level_start[1], most;
 	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
 
 	*picked = false;
@@ -304,12 +304,12 @@ pick_window(job *j, bool rest, bool *picked)
 		return status_fail(WIDE_NOMEM, "out of memory");
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
-		int64_t		w = window_number(j->all.files[i].ts_max, window);
-		int			n = 0,
-					take;
+		int64_t w = window_number(j->all.files[i].ts_max, window);
+		int n = 0, take;
 
 		for (int k = 0; k < n0; k++)
-			if (window_number(j->all.files[k].ts_max, window) == w && file_settled(&j->all.files[k], j->flushed_seq))
+			if (window_number(j->all.files[k].ts_max, window) == w &&
+				file_settled(&j->all.files[k], j->flushed_seq))
 				group[n++] = &j->all.files[k];
 		take = window_inputs(j, w, group, n, rest);
 		for (int k = 0; k < take; k++)
@@ -318,11 +318,12 @@ pick_window(job *j, bool rest, bool *picked)
 	}
 	if (!*picked && n0 > (most = (int) file_set_window_files_most(j->db)))
 	{
-		int			n = 0;
+		int n = 0;
 
 		/* deletes without a timestamp are of no window */
 		for (int k = 0; k < n0; k++)
-			if (j->all.files[k].ts_max != WIDE_TS_MAX && file_settled(&j->all.files[k], j->flushed_seq))
+			if (j->all.files[k].ts_max != WIDE_TS_MAX &&
+				file_settled(&j->all.files[k], j->flushed_seq))
 				group[n++] = &j->all.files[k];
 		pick_join(j, group, n, most);
 		*picked = j->nin > 0;
@@ -338,10 +339,10 @@ static void
 pick_round_robin(job *j, int level)
 {
 	family_slot *fs;
-	uint8_t		at[FILE_BOUND];
-	uint32_t	len = 0;
-	int			first = j->all.level_start[level];
-	int			i = first;
+	uint8_t at[FILE_BOUND];
+	uint32_t len = 0;
+	int first = j->all.level_start[level];
+	int i = first;
 
 	if (segment_lock(j->db, LOCK_SET) == WIDE_OK)
 	{
@@ -379,7 +380,7 @@ pick_level(job *j)
 {
 	for (int l = 1; l < SET_LEVELS - 1; l++)
 	{
-		uint64_t	bytes = 0;
+		uint64_t bytes = 0;
 
 		for (int i = j->all.level_start[l]; i < j->all.level_start[l + 1]; i++)
 			bytes += j->all.files[i].bytes;
@@ -398,11 +399,11 @@ pick_level(job *j)
 static bool
 pick_space(job *j)
 {
-	uint64_t	settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
-	bool		window = j->family.opt.compaction == WIDE_COMPACT_WINDOW;
+	uint64_t settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
+	bool window = j->family.opt.compaction == WIDE_COMPACT_WINDOW;
 	garbage_tally space = {0};
 	const file_meta *expired;
-	int			level;
+	int level;
 
 	for (int i = 0; i < j->all.n; i++)
 		if (file_settled(&j->all.files[i], j->flushed_seq))
@@ -424,7 +425,8 @@ pick_space(job *j)
 	else if (expired != NULL)
 	{
 		j->from = j->to = expired->level;
-		/* below level 0 files are in order, also in windowed families (a major compaction has put them there) */
+		/* below level 0 files are in order, also in windowed families (a major compaction has
+		 * put them there) */
 		j->one_file = expired->level == 0;
 		input_add(j, (int) (expired - j->all.files));
 		if (expired->level > 0)
@@ -441,7 +443,7 @@ pick_space(job *j)
 static bool
 pick_dead_weight(job *j)
 {
-	uint64_t	settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
+	uint64_t settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
 
 	for (int i = 0; i < j->all.n && !j->family.opt.keep_deleted; i++)
 	{
@@ -462,8 +464,8 @@ pick_dead_weight(job *j)
 static void
 pick_all(job *j)
 {
-	uint64_t	bytes = 0;
-	int			deepest = 1;
+	uint64_t bytes = 0;
+	int deepest = 1;
 
 	for (int i = 0; i < j->all.n; i++)
 	{
@@ -483,7 +485,7 @@ pick_all(job *j)
 static wide_status
 pick(job *j, enum compact_mode mode)
 {
-	bool		picked = false;
+	bool picked = false;
 
 	if (mode == COMPACT_ALL)
 	{
@@ -509,7 +511,8 @@ is_bottom(const job *j)
 	{
 		const file_meta *f = &j->all.files[i];
 
-		if (!j->in[i] && file_meta_overlap(&j->hull, f) && (f->level > j->to || f->seq_min <= j->hull.seq_max))
+		if (!j->in[i] && file_meta_overlap(&j->hull, f) &&
+			(f->level > j->to || f->seq_min <= j->hull.seq_max))
 			return false;
 	}
 	return true;
@@ -519,13 +522,14 @@ is_bottom(const job *j)
 static uint64_t
 known_until(const job *j)
 {
-	uint64_t	known = j->unflushed - 1;
+	uint64_t known = j->unflushed - 1;
 
 	for (int i = 0; i < j->all.n; i++)
 	{
 		const file_meta *f = &j->all.files[i];
 
-		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known && file_meta_overlap(&j->hull, f))
+		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known &&
+			file_meta_overlap(&j->hull, f))
 			known = f->seq_min - 1;
 	}
 	return known > j->hull.seq_max ? known : j->hull.seq_max;
@@ -535,13 +539,13 @@ known_until(const job *j)
 static uint64_t
 oldest_unflushed(wide_db *db)
 {
-	uint64_t	oldest = UINT64_MAX;
+	uint64_t oldest = UINT64_MAX;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
-		uint32_t	state = atomic_load(&t->state);
-		uint64_t	seq = atomic_load(&t->seq_min);
+		memtable *t = &db->seg->memtables[i];
+		uint32_t state = atomic_load(&t->state);
+		uint64_t seq = atomic_load(&t->seq_min);
 
 		if ((state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) && seq < oldest)
 			oldest = seq;
@@ -555,8 +559,8 @@ add_sources(job *j, merge *m, const file_meta *inputs)
 {
 	for (int i = 0; i < j->nin;)
 	{
-		source	   *s = NULL;
-		int			n = 1;
+		source *s = NULL;
+		int n = 1;
 
 		while (inputs[i].level > 0 && i + n < j->nin && inputs[i + n].level == inputs[i].level)
 			n++;
@@ -571,12 +575,12 @@ add_sources(job *j, merge *m, const file_meta *inputs)
 static wide_status
 flush_between(wide_db *db)
 {
-	bool		did;
+	bool did;
 	wide_status st;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		uint32_t	state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
+		uint32_t state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
 
 		if (state != MEMTABLE_IMMUTABLE && state != MEMTABLE_FLUSHED)
 			continue;
@@ -594,13 +598,16 @@ flush_between(wide_db *db)
 static wide_status
 run_merge(job *j, const file_meta *inputs, int slot, output *o)
 {
-	retention_spec spec = {.family = j->family, .floors = j->floors, .horizon = j->horizon, .now = j->now,
-	.fresh = j->horizons.fresh, .held = j->horizons.held, .nheld = j->horizons.nheld};
-	merge	   *m = NULL;
-	view	   *v = NULL;
-	uint64_t	total = 0,
-				entries = 1,
-				n = 0;
+	retention_spec spec = {.family = j->family,
+						   .floors = j->floors,
+						   .horizon = j->horizon,
+						   .now = j->now,
+						   .fresh = j->horizons.fresh,
+						   .held = j->horizons.held,
+						   .nheld = j->horizons.nheld};
+	merge *m = NULL;
+	view *v = NULL;
+	uint64_t total = 0, entries = 1, n = 0;
 	wide_status st;
 
 	spec.bottom = is_bottom(j);
@@ -627,7 +634,9 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 				goto done;
 			}
 			TRY_GOTO(flush_between(j->db));
-			job_progress(j->db, slot, n < entries ? (uint64_t) ((double) total * (double) n / (double) entries) : total,
+			job_progress(j->db, slot,
+						 n < entries ? (uint64_t) ((double) total * (double) n / (double) entries)
+									 : total,
 						 output_bytes(o));
 		}
 		TRY_GOTO(retention_feed(v, merge_entry(m)));
@@ -653,7 +662,7 @@ run_move(const job *j, const file_meta *inputs, output *o)
 {
 	for (int i = 0; i < j->nin; i++)
 	{
-		file_meta	f = inputs[i];
+		file_meta f = inputs[i];
 
 		f.level = (uint8_t) j->to;
 		TRY(buffer_append(&o->files, &f, sizeof f));
@@ -664,13 +673,16 @@ run_move(const job *j, const file_meta *inputs, output *o)
 static wide_status
 run(job *j, int slot)
 {
-	output		o = {.db = j->db, .family = j->family, .level = j->to, .cut = j->one_file ? UINT64_MAX / 4 : output_file_bytes,
-	.whole = j->join};
-	file_meta  *inputs = malloc((size_t) j->nin * sizeof *inputs);
-	uint64_t   *numbers = malloc((size_t) j->nin * sizeof *numbers);
-	set_edit	edit = {.memtable = -1};
-	uint64_t	total = 0;
-	int			n = 0;
+	output o = {.db = j->db,
+				.family = j->family,
+				.level = j->to,
+				.cut = j->one_file ? UINT64_MAX / 4 : output_file_bytes,
+				.whole = j->join};
+	file_meta *inputs = malloc((size_t) j->nin * sizeof *inputs);
+	uint64_t *numbers = malloc((size_t) j->nin * sizeof *numbers);
+	set_edit edit = {.memtable = -1};
+	uint64_t total = 0;
+	int n = 0;
 	wide_status st = WIDE_OK;
 
 	if (inputs == NULL || numbers == NULL)
@@ -706,7 +718,7 @@ run(job *j, int slot)
 	}
 done:
 	if (st != WIDE_OK && j->move)
-		o.files.len = 0;		/* they are the inputs */
+		o.files.len = 0; /* they are the inputs */
 	if (st != WIDE_OK)
 		output_discard(&o);
 	buffer_free(&o.files);
@@ -718,18 +730,19 @@ done:
 wide_status
 compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
-	job			j = {.db = db};
-	bool		all = mode == COMPACT_ALL;
-	int			slot;
+	job j = {.db = db};
+	bool all = mode == COMPACT_ALL;
+	int slot;
 	wide_status st;
 
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
 	j.now = snapshot_oldest_now(db);
-	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file that the pin has */
+	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file
+	 * that the pin has */
 	TRY_GOTO(horizon_read(db, &j.horizons));
 	j.horizon = j.horizons.oldest;
 	TRY_GOTO(segment_lock(db, LOCK_SET));
-	j.flushed_seq = db->seg->set.flushed_seq;	/* before the pin */
+	j.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
 	j.unflushed = oldest_unflushed(db);
 	segment_unlock(db, LOCK_SET);
 	if (!catalog_family(db, family, &j.family, j.floors))
@@ -747,7 +760,8 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 	}
 	st = pick(&j, mode);
 	if (st == WIDE_END && all && j.all.n == 0)
-		j.settled = j.horizon < j.flushed_seq ? j.horizon : j.flushed_seq;	/* nothing is stored of that time */
+		/* nothing is stored of that time */
+		j.settled = j.horizon < j.flushed_seq ? j.horizon : j.flushed_seq;
 	if (st == WIDE_OK)
 		st = run(&j, slot);
 	if (all && (st == WIDE_OK || st == WIDE_END) && j.settled != 0)

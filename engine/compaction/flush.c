@@ -48,11 +48,11 @@
 static int
 oldest_immutable(wide_db *db)
 {
-	int			found = -1;
+	int found = -1;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
+		memtable *t = &db->seg->memtables[i];
 
 		if (atomic_load(&t->state) == MEMTABLE_IMMUTABLE &&
 			(found < 0 || t->number < db->seg->memtables[found].number))
@@ -79,23 +79,31 @@ wait_applied(wide_db *db, memtable *t)
 
 /* One family's cells into files, appended to o->files. */
 static wide_status
-flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h, int job, output *o)
+flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h,
+			 int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
-	retention_spec spec = {.floors = floors, .horizon = h->oldest, .bottom = false, .now = snapshot_oldest_now(db),
-	.known = atomic_load(&m->t->seq_max), .fresh = h->fresh, .held = h->held, .nheld = h->nheld};
-	source	   *s = NULL;
-	merge	   *g = NULL;
-	view	   *v = NULL;
-	set_files	files;
-	uint64_t	n = 0;
+	retention_spec spec = {.floors = floors,
+						   .horizon = h->oldest,
+						   .bottom = false,
+						   .now = snapshot_oldest_now(db),
+						   .known = atomic_load(&m->t->seq_max),
+						   .fresh = h->fresh,
+						   .held = h->held,
+						   .nheld = h->nheld};
+	source *s = NULL;
+	merge *g = NULL;
+	view *v = NULL;
+	set_files files;
+	uint64_t n = 0;
 	wide_status st;
 
 	if (!catalog_family(db, id, &spec.family, floors))
-		return WIDE_OK;			/* dropped */
+		return WIDE_OK; /* dropped */
 	/* bulk files that were linked while the memtable was active */
 	TRY(pin_files(db, pin, id, &files));
-	retention_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min), atomic_load(&m->t->seq_max));
+	retention_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min),
+				  atomic_load(&m->t->seq_max));
 	o->family = spec.family;
 	TRY_GOTO(merge_new(db, &g));
 	TRY_GOTO(source_memtable_new(db, m, id, &s));
@@ -130,10 +138,10 @@ done:
 static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
-	horizons	h;
-	set_pin		pin;
-	mem			m;
-	memtable_cursor	c;
+	horizons h;
+	set_pin pin;
+	mem m;
+	memtable_cursor c;
 	wide_status st;
 
 	TRY(horizon_read(db, &h));
@@ -166,14 +174,13 @@ done:
 wide_status
 flush_one(wide_db *db)
 {
-	output		o = {.db = db, .level = 0, .cut = output_file_bytes};
-	set_edit	edit = {0};
-	memtable   *t;
-	int64_t		began = clock_monotonic_us();
-	int			job,
-				index;
+	output o = {.db = db, .level = 0, .cut = output_file_bytes};
+	set_edit edit = {0};
+	memtable *t;
+	int64_t began = clock_monotonic_us();
+	int job, index;
 	wide_status st;
-	bool		did;
+	bool did;
 
 	TRY(segment_check(db));
 	if (oldest_immutable(db) < 0)
@@ -213,7 +220,8 @@ done:
 		output_discard(&o);
 		return st;
 	}
-	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's failure */
+	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's
+	 * failure */
 	(void) collect_garbage(db, &did);
 	host_wake_worker(db);
 	return WIDE_OK;

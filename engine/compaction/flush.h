@@ -5,6 +5,7 @@
 #include "engine/wide.h"
 
 /* scheduler.c */
-extern wide_status flush_one(wide_db *db);	/* oldest immutable memtable; WIDE_END when none; WIDE_BUSY when another process does it */
+/* oldest immutable memtable; WIDE_END when none; WIDE_BUSY when another process does it */
+extern wide_status flush_one(wide_db *db);
 
-#endif							/* WIDE_FLUSH_H */
+#endif /* WIDE_FLUSH_H */

@@ -28,8 +28,9 @@
 #include "engine/shared/layout.h"
 #include "engine/compaction/level.h"
 
-#define SPACE_SLACK		0.25	/* measured against 1.3: filters, indexes and half-empty blocks want something, too */
-#define DELETE_HIDES	32	/* times the bytes of its level a delete is taken to hide, at most */
+/* measured against 1.3: filters, indexes and half-empty blocks want something, too */
+#define SPACE_SLACK	 0.25
+#define DELETE_HIDES 32 /* times the bytes of its level a delete is taken to hide, at most */
 
 /* Bytes that are worth a merge: three syncs. */
 static double
@@ -39,11 +40,11 @@ least(void)
 }
 
 void
-garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o, const family_floor *floors, int64_t now,
-		  uint64_t settled)
+garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
+			const family_floor *floors, int64_t now, uint64_t settled)
 {
-	int64_t		cut = now - o->ttl_us;
-	double		range = (double) f->ts_max - (double) f->ts_min;
+	int64_t cut = now - o->ttl_us;
+	double range = (double) f->ts_max - (double) f->ts_min;
 
 	s->bytes[f->level] += f->bytes;
 	s->deletes[f->level] += f->tombstones;
@@ -58,15 +59,15 @@ garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o, 
 		}
 	}
 	/* deletes, and what readers or former options need, may stay: then ts_min would stay, too */
-	if (o->ttl_us <= 0 || o->min_versions > 0 || o->keep_deleted || f->tombstones > 0 || f->seq_max > settled ||
-		f->ts_min >= cut || range <= 0)
+	if (o->ttl_us <= 0 || o->min_versions > 0 || o->keep_deleted || f->tombstones > 0 ||
+		f->seq_max > settled || f->ts_min >= cut || range <= 0)
 		return;
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (floors[i].seq != 0)
 			return;
 	{
-		double		share = ((double) cut - (double) f->ts_min) / range;
-		double		gone = (share < 1 ? share : 1) * (double) f->bytes;
+		double share = ((double) cut - (double) f->ts_min) / range;
+		double gone = (share < 1 ? share : 1) * (double) f->bytes;
 
 		s->expired += gone;
 		if (share > SPACE_SLACK / 2 && gone > s->most_expired)
@@ -80,14 +81,9 @@ garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o, 
 int
 garbage_sink(const garbage_tally *s)
 {
-	double		total = 0,
-				largest = (double) s->largest0,
-				rows = (double) s->largest0_rows,
-				hidden = 0,
-				heaviest = 0,
-				weight[SET_LEVELS] = {0};
-	int			bottom = 0,
-				level = -1;
+	double total = 0, largest = (double) s->largest0, rows = (double) s->largest0_rows, hidden = 0,
+		   heaviest = 0, weight[SET_LEVELS] = {0};
+	int bottom = 0, level = -1;
 
 	for (int l = 0; l < SET_LEVELS; l++)
 	{
@@ -102,9 +98,10 @@ garbage_sink(const garbage_tally *s)
 	}
 	for (int l = 0; l < bottom; l++)
 	{
-		double		h = rows > 0 ? (double) s->deletes[l] * largest / rows : 0;
+		double h = rows > 0 ? (double) s->deletes[l] * largest / rows : 0;
 
-		/* they may be of single cells of long rows: then little is hidden, and much would be written for it */
+		/* they may be of single cells of long rows: then little is hidden, and much would be
+		 * written for it */
 		if (h > DELETE_HIDES * (double) s->bytes[l])
 			h = DELETE_HIDES * (double) s->bytes[l];
 		weight[l] = (double) s->bytes[l] + h;
@@ -128,9 +125,11 @@ garbage_sink(const garbage_tally *s)
 const file_meta *
 garbage_expired(const garbage_tally *s)
 {
-	double		total = 0;
+	double total = 0;
 
 	for (int l = 0; l < SET_LEVELS; l++)
 		total += (double) s->bytes[l];
-	return s->expired > SPACE_SLACK * (total - s->expired) && s->most_expired >= least() ? s->expired_file : NULL;
+	return s->expired > SPACE_SLACK * (total - s->expired) && s->most_expired >= least()
+			   ? s->expired_file
+			   : NULL;
 }

@@ -14,7 +14,7 @@ job_sweep(wide_db *db)
 {
 	for (int i = 0; i < JOB_MAX; i++)
 	{
-		job_slot   *j = &db->seg->jobs[i];
+		job_slot *j = &db->seg->jobs[i];
 
 		if (j->used && j->info.state == 0 && kill((pid_t) j->pid, 0) != 0 && errno == ESRCH)
 			j->used = 0;
@@ -25,11 +25,11 @@ job_sweep(wide_db *db)
 static int
 job_slot_new(wide_db *db)
 {
-	int			oldest = -1;
+	int oldest = -1;
 
 	for (int i = 0; i < JOB_MAX; i++)
 	{
-		job_slot   *j = &db->seg->jobs[i];
+		job_slot *j = &db->seg->jobs[i];
 
 		if (!j->used)
 			return i;
@@ -42,7 +42,7 @@ job_slot_new(wide_db *db)
 wide_status
 job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 {
-	bool		busy = false;
+	bool busy = false;
 
 	TRY(segment_lock(db, LOCK_SET));
 	job_sweep(db);
@@ -51,12 +51,12 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 		const job_slot *j = &db->seg->jobs[i];
 
 		busy = j->used && j->info.state == 0 && j->info.kind == (int) kind &&
-			(kind == JOB_FLUSH || j->info.family == family);
+			   (kind == JOB_FLUSH || j->info.family == family);
 	}
 	*job = busy ? -1 : job_slot_new(db);
 	if (*job >= 0)
 	{
-		job_slot   *j = &db->seg->jobs[*job];
+		job_slot *j = &db->seg->jobs[*job];
 
 		memset(j, 0, sizeof *j);
 		j->used = 1;
@@ -73,12 +73,13 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 int
 job_flushing(wide_db *db)
 {
-	int			pid = 0;
+	int pid = 0;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
 	for (int i = 0; i < JOB_MAX; i++)
-		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 && db->seg->jobs[i].info.kind == JOB_FLUSH)
+		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 &&
+			db->seg->jobs[i].info.kind == JOB_FLUSH)
 			pid = (int) db->seg->jobs[i].pid;
 	segment_unlock(db, LOCK_SET);
 	return pid;
@@ -112,7 +113,7 @@ job_progress(wide_db *db, int job, uint64_t done, uint64_t out)
 void
 job_end(wide_db *db, int job, wide_status st, bool quiet)
 {
-	job_slot   *j = &db->seg->jobs[job];
+	job_slot *j = &db->seg->jobs[job];
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;

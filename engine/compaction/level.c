@@ -1,12 +1,12 @@
 /* level.c - how large the levels of a family may become */
 #include "engine/compaction/level.h"
 
-uint64_t	level_bytes = (uint64_t) 64 << 20;
+uint64_t level_bytes = (uint64_t) 64 << 20;
 
 uint64_t
 level_target(int level)
 {
-	uint64_t	target = level_bytes;
+	uint64_t target = level_bytes;
 
 	for (int l = 1; l < level; l++)
 		target *= 10;

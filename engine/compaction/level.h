@@ -7,4 +7,4 @@
 extern uint64_t level_bytes;
 extern uint64_t level_target(int level);
 
-#endif							/* WIDE_LEVEL_H */
+#endif /* WIDE_LEVEL_H */

@@ -13,12 +13,12 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/file_set.h"
 
-uint64_t	output_file_bytes = (uint64_t) 64 << 20;
+uint64_t output_file_bytes = (uint64_t) 64 << 20;
 
 static wide_status
 finish_file(output *o)
 {
-	file_meta	meta;
+	file_meta meta;
 
 	if (o->w == NULL)
 		return WIDE_OK;
@@ -39,7 +39,7 @@ output_finish(output *o)
 {
 	for (int i = 0; i < o->nlanes; i++)
 	{
-		output	   *l = &o->lanes[i];
+		output *l = &o->lanes[i];
 
 		TRY(finish_file(l));
 		TRY(buffer_append(&o->files, l->files.data, l->files.len));
@@ -57,7 +57,7 @@ output_finish(output *o)
 uint64_t
 output_bytes(const output *o)
 {
-	uint64_t	bytes = o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0);
+	uint64_t bytes = o->bytes + (o->w != NULL ? sst_writer_bytes(o->w) : 0);
 
 	for (int i = 0; i < o->nlanes; i++)
 		bytes += output_bytes(&o->lanes[i]);
@@ -68,8 +68,8 @@ output_bytes(const output *o)
 static wide_status
 find_lane(output *o, int64_t ts, output **lane)
 {
-	int64_t		window = window_number(ts, o->family.opt.window_us);
-	int			i = o->lane;
+	int64_t window = window_number(ts, o->family.opt.window_us);
+	int i = o->lane;
 
 	if (o->lanes == NULL)
 	{
@@ -81,18 +81,25 @@ find_lane(output *o, int64_t ts, output **lane)
 		for (i = 0; i < o->nlanes && o->lanes[i].window != window;)
 			i++;
 	if (i == o->nlanes && i < OUTPUT_LANES)
-		o->lanes[o->nlanes++] = (output) {.db = o->db, .family = o->family, .level = o->level, .global = o->global,
-		.unsynced = o->unsynced, .aside = o->aside, .cut = o->cut, .window = window};
+		o->lanes[o->nlanes++] = (output) {.db = o->db,
+										  .family = o->family,
+										  .level = o->level,
+										  .global = o->global,
+										  .unsynced = o->unsynced,
+										  .aside = o->aside,
+										  .cut = o->cut,
+										  .window = window};
 	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
 	*lane = &o->lanes[o->lane];
 	return WIDE_OK;
 }
 
-/* The entry begins another row, or at least another column when the file is far too long already. */
+/* The entry begins another row, or at least another column when the file is far too long
+ * already. */
 static bool
 may_cut(const output *o, const entry *e)
 {
-	bool		column;
+	bool column;
 
 	return sst_writer_may_end(o->w, e, &column) || (column && sst_writer_bytes(o->w) >= 2 * o->cut);
 }
@@ -100,17 +107,19 @@ may_cut(const output *o, const entry *e)
 wide_status
 output_emit(void *arg, const entry *e)
 {
-	output	   *o = arg;
+	output *o = arg;
 
 	/* below level 0 files are disjoint */
 	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->whole &&
-		(o->lanes != NULL || (o->w == NULL && file_set_family_files(o->db, o->family.id) < FILE_SET_WINDOW_FILES)))
+		(o->lanes != NULL ||
+		 (o->w == NULL && file_set_family_files(o->db, o->family.id) < FILE_SET_WINDOW_FILES)))
 		TRY(find_lane(o, e->ts, &o));
 	if (o->w != NULL && sst_writer_bytes(o->w) >= o->cut && may_cut(o, e))
 		TRY(finish_file(o));
 	if (o->w == NULL)
 	{
-		TRY(sst_writer_open(o->db, file_set_new_number(o->db), o->family.id, o->level, &o->family.opt, o->global, &o->w));
+		TRY(sst_writer_open(o->db, file_set_new_number(o->db), o->family.id, o->level,
+							&o->family.opt, o->global, &o->w));
 		if (o->unsynced)
 			sst_writer_unsynced(o->w);
 		sst_writer_use_helper(o->w, o->aside);
@@ -121,7 +130,7 @@ output_emit(void *arg, const entry *e)
 void
 output_discard(output *o)
 {
-	char		path[1100];
+	char path[1100];
 
 	for (int i = 0; i < o->nlanes; i++)
 		output_discard(&o->lanes[i]);

@@ -22,85 +22,86 @@
 #include "engine/read/visibility.h"
 
 #define BUFFER_BYTES	((size_t) 16 << 20)
-#define UNSEEN_VERSIONS	16		/* families with more: what is above the horizon stays */
+#define UNSEEN_VERSIONS 16 /* families with more: what is above the horizon stays */
 
 /* What the rest of the column decides. */
 enum held_kind
 {
 	HELD_KEEP,
-	HELD_PAST,					/* the past of a version: kept when there is a barrier in (seq, newer] */
-	HELD_EXPIRED,				/* own TTL passed: kept when something older stays */
-	HELD_DELETE					/* kept when something it masks stays */
+	HELD_PAST,	  /* the past of a version: kept when there is a barrier in (seq, newer] */
+	HELD_EXPIRED, /* own TTL passed: kept when something older stays */
+	HELD_DELETE	  /* kept when something it masks stays */
 };
 
 typedef struct held
 {
-	uint8_t		kind;
-	uint8_t		type;
-	uint32_t	vlen;
-	int64_t		ts, ttl_us;
-	uint64_t	seq, newer;
-	size_t		value;			/* offset in the arena */
+	uint8_t kind;
+	uint8_t type;
+	uint32_t vlen;
+	int64_t ts, ttl_us;
+	uint64_t seq, newer;
+	size_t value; /* offset in the arena */
 } held;
 
 struct view
 {
 	wide_family_options opt;
 	family_floor floors[FAMILY_FLOORS];
-	int			nfloors;
-	uint64_t	horizon, tombstone_seq;
-	uint64_t	decided;		/* changes of options up to here can be acted upon */
-	uint64_t	sure_deletes;	/* deletes up to here count for every reader */
-	uint64_t	needed;			/* a floor with this seq or a later one matters to what is kept; NO_DELETE none */
-	int32_t		fewest;			/* versions in force at any moment; INT32_MAX: always the same number */
-	uint64_t	gap_from, gap_to;
-	bool		bottom;
-	bool		exact;			/* at the bottom and nobody disregards deletes */
-	int64_t		now, expire_before;
+	int nfloors;
+	uint64_t horizon, tombstone_seq;
+	uint64_t decided;	   /* changes of options up to here can be acted upon */
+	uint64_t sure_deletes; /* deletes up to here count for every reader */
+	/* a floor with this seq or a later one matters to what is kept; NO_DELETE none */
+	uint64_t needed;
+	int32_t fewest; /* versions in force at any moment; INT32_MAX: always the same number */
+	uint64_t gap_from, gap_to;
+	bool bottom;
+	bool exact; /* at the bottom and nobody disregards deletes */
+	int64_t now, expire_before;
 	retention_emit_fn emit;
-	void	   *arg;
+	void *arg;
 	/* the row */
-	buffer		row;
-	row_delete *deletes;		/* <= horizon */
-	int			ndeletes, deletes_cap;
-	uint64_t	family_seq;		/* newest family delete so far */
-	int64_t		family_ts;
+	buffer row;
+	row_delete *deletes; /* <= horizon */
+	int ndeletes, deletes_cap;
+	uint64_t family_seq; /* newest family delete so far */
+	int64_t family_ts;
 	/* the column */
-	buffer		ukey;
-	uint32_t	rowlen;
-	cell_versions	track;
-	row_delete *cdeletes;		/* column deletes <= horizon, for keep_deleted */
-	int			ncdeletes, cdeletes_cap;
-	uint64_t	column_seq;		/* newest column delete so far */
-	int64_t		column_ts;
-	int64_t		version_ts;
-	uint64_t	version_seq, version_seq2;
-	uint64_t   *barriers;
-	int			nbarriers, barriers_cap;
-	int64_t		put_ts;
-	uint64_t	put_seq;
-	int32_t		nputs;			/* kept */
-	int32_t		ranks[FAMILY_FLOORS];	/* see expiry_floor_death */
-	bool		any_put;
-	bool		above;			/* the column has entries above the horizon */
+	buffer ukey;
+	uint32_t rowlen;
+	cell_versions track;
+	row_delete *cdeletes; /* column deletes <= horizon, for keep_deleted */
+	int ncdeletes, cdeletes_cap;
+	uint64_t column_seq; /* newest column delete so far */
+	int64_t column_ts;
+	int64_t version_ts;
+	uint64_t version_seq, version_seq2;
+	uint64_t *barriers;
+	int nbarriers, barriers_cap;
+	int64_t put_ts;
+	uint64_t put_seq;
+	int32_t nputs;				  /* kept */
+	int32_t ranks[FAMILY_FLOORS]; /* see expiry_floor_death */
+	bool any_put;
+	bool above; /* the column has entries above the horizon */
 	/* what nobody sees above the horizon, see nobody_sees */
-	uint64_t	fresh, known;
+	uint64_t fresh, known;
 	const snapshot_range *ranges;
-	int			nranges;
-	int32_t		most;			/* versions in force at any moment */
-	bool		row_deletes, column_deletes;	/* entries above the horizon so far */
-	uint64_t	puts[UNSEEN_VERSIONS];	/* the last puts above the horizon; a ring */
-	uint64_t	nabove;			/* number of them in the column */
-	int64_t		above_ts;		/* timestamp of the last */
-	bool		holding;
-	held	   *held;
-	int			nheld, held_cap;
-	buffer		arena;
+	int nranges;
+	int32_t most;					  /* versions in force at any moment */
+	bool row_deletes, column_deletes; /* entries above the horizon so far */
+	uint64_t puts[UNSEEN_VERSIONS];	  /* the last puts above the horizon; a ring */
+	uint64_t nabove;				  /* number of them in the column */
+	int64_t above_ts;				  /* timestamp of the last */
+	bool holding;
+	held *held;
+	int nheld, held_cap;
+	buffer arena;
 };
 
 void
-retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in, const file_meta *hull,
-				 uint64_t from, uint64_t to)
+retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,
+			  const file_meta *hull, uint64_t from, uint64_t to)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -118,9 +119,10 @@ retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,
 }
 
 wide_status
-retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, void *arg, view **out)
+retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, void *arg,
+			  view **out)
 {
-	view	   *v = calloc(1, sizeof(*v));
+	view *v = calloc(1, sizeof(*v));
 
 	(void) db;
 	if (v == NULL)
@@ -154,7 +156,8 @@ retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, v
 	for (int i = 0; i < v->nfloors; i++)
 		if (v->floors[i].versions != v->opt.versions)
 		{
-			int32_t		less = v->floors[i].versions < v->opt.versions ? v->floors[i].versions : v->opt.versions;
+			int32_t less = v->floors[i].versions < v->opt.versions ? v->floors[i].versions
+																   : v->opt.versions;
 
 			v->fewest = less < v->fewest ? less : v->fewest;
 		}
@@ -202,14 +205,15 @@ barrier_note(view *v, uint64_t at)
 static void
 note_needed(view *v, const entry *e)
 {
-	bool		many = entry_is_put(e) && ++v->nputs > v->fewest;
+	bool many = entry_is_put(e) && ++v->nputs > v->fewest;
 
 	for (int i = 0; i < v->nfloors; i++)
 	{
 		const family_floor *f = &v->floors[i];
 
-		if (f->seq < v->needed && (many || (e->seq <= f->seq &&
-			(entry_is_put(e) ? e->ts < f->expired_before : !f->keep_deleted))))
+		if (f->seq < v->needed &&
+			(many || (e->seq <= f->seq &&
+					  (entry_is_put(e) ? e->ts < f->expired_before : !f->keep_deleted))))
 			v->needed = f->seq;
 	}
 }
@@ -226,7 +230,7 @@ give_out(view *v, const entry *e)
 uint64_t
 retention_settled(const view *v)
 {
-	uint64_t	settled = v->decided < v->tombstone_seq ? v->decided : v->tombstone_seq;
+	uint64_t settled = v->decided < v->tombstone_seq ? v->decided : v->tombstone_seq;
 
 	if (!v->bottom)
 		return 0;
@@ -241,14 +245,16 @@ held_masks(const held *d, const held *c)
 	return d->type == ENTRY_DELETE_COLUMN ? c->ts <= d->ts : c->ts == d->ts;
 }
 
-/* Decide what is held and let the rest go, in order.  all: the column goes on, so everything stays. */
+/* Decide what is held and let the rest go, in order.  all: the column goes on, so everything
+ * stays. */
 static wide_status
 held_release(view *v, bool all)
 {
-	bool		stays = v->above;
+	bool stays = v->above;
 
 	for (int i = 0; i < v->nheld; i++)
-		if (all || (v->held[i].kind == HELD_PAST && barrier_between(v, v->held[i].seq, v->held[i].newer)))
+		if (all ||
+			(v->held[i].kind == HELD_PAST && barrier_between(v, v->held[i].seq, v->held[i].newer)))
 			v->held[i].kind = HELD_KEEP;
 	for (int i = v->nheld - 1; i >= 0; i--)
 	{
@@ -260,8 +266,8 @@ held_release(view *v, bool all)
 	for (int i = 0; i < v->nheld; i++)
 	{
 		const held *h = &v->held[i];
-		bool		keep = h->kind == HELD_KEEP;
-		entry		e;
+		bool keep = h->kind == HELD_KEEP;
+		entry e;
 
 		for (int j = i + 1; h->kind == HELD_DELETE && j < v->nheld && !keep; j++)
 			keep = v->held[j].kind == HELD_KEEP && held_masks(h, &v->held[j]);
@@ -288,7 +294,7 @@ held_release(view *v, bool all)
 static wide_status
 compact_keep(view *v, const entry *e, enum held_kind kind, uint64_t newer)
 {
-	held	   *h;
+	held *h;
 
 	if (kind == HELD_KEEP && !v->holding)
 		return give_out(v, e);
@@ -348,7 +354,8 @@ delete_goes(const view *v, const entry *e)
 	if (!v->opt.keep_deleted || (v->opt.min_versions == 0 && e->ts < v->expire_before))
 		return true;
 	/* all that it masks is dropped here, but what has the one timestamp is not: see compact_put */
-	return e->seq <= v->sure_deletes && (e->type == ENTRY_DELETE_COLUMN || e->type == ENTRY_DELETE_FAMILY);
+	return e->seq <= v->sure_deletes &&
+		   (e->type == ENTRY_DELETE_COLUMN || e->type == ENTRY_DELETE_FAMILY);
 }
 
 /*
@@ -362,7 +369,8 @@ delete_repeated(const view *v, const entry *e, uint64_t seq, int64_t ts)
 		return false;
 	if (seq <= v->sure_deletes)
 		return true;
-	/* the newer one may be disregarded where the older one is not: that is from before keep_deleted, or of an earlier time */
+	/* the newer one may be disregarded where the older one is not: that is from before
+	 * keep_deleted, or of an earlier time */
 	return e->seq > v->sure_deletes && ts == e->ts && !entry_is_untimed(e);
 }
 
@@ -395,7 +403,7 @@ compact_family_delete(view *v, const entry *e)
 static wide_status
 compact_column_delete(view *v, const entry *e)
 {
-	bool		same = v->column_ts == e->ts && e->type == ENTRY_DELETE_COLUMN;
+	bool same = v->column_ts == e->ts && e->type == ENTRY_DELETE_COLUMN;
 
 	if (delete_repeated(v, e, v->column_seq, v->column_ts) && (!v->opt.keep_deleted || same))
 		return WIDE_OK;
@@ -408,9 +416,11 @@ compact_column_delete(view *v, const entry *e)
 		}
 		if (v->opt.keep_deleted)
 		{
-			TRY(array_grow((void **) &v->cdeletes, v->ncdeletes, &v->cdeletes_cap, sizeof(row_delete)));
+			TRY(array_grow((void **) &v->cdeletes, v->ncdeletes, &v->cdeletes_cap,
+						   sizeof(row_delete)));
 			v->cdeletes[v->ncdeletes].ts = e->ts;
-			v->cdeletes[v->ncdeletes].type = ENTRY_DELETE_FAMILY;	/* the same reach within a column */
+			/* the same reach within a column */
+			v->cdeletes[v->ncdeletes].type = ENTRY_DELETE_FAMILY;
 			v->cdeletes[v->ncdeletes++].seq = e->seq;
 		}
 	}
@@ -425,7 +435,10 @@ compact_column_delete(view *v, const entry *e)
 	}
 	if (delete_goes(v, e))
 		return WIDE_OK;
-	return compact_keep(v, e, v->bottom && v->opt.keep_deleted && e->seq <= v->tombstone_seq ? HELD_DELETE : HELD_KEEP, 0);
+	return compact_keep(v, e,
+						v->bottom && v->opt.keep_deleted && e->seq <= v->tombstone_seq ? HELD_DELETE
+																					   : HELD_KEEP,
+						0);
 }
 
 /* Count the version in [from, to), as far as that is certain. */
@@ -444,9 +457,9 @@ compact_alive(view *v, uint64_t from, uint64_t to)
 static wide_status
 compact_put(view *v, const entry *e)
 {
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE, to, death;
-	bool		again = v->any_put && v->put_ts == e->ts;
-	uint64_t	newer = v->put_seq;
+	uint64_t covered = NO_DELETE, exact = NO_DELETE, to, death;
+	bool again = v->any_put && v->put_ts == e->ts;
+	uint64_t newer = v->put_seq;
 
 	v->any_put = true;
 	v->put_ts = e->ts;
@@ -460,7 +473,7 @@ compact_put(view *v, const entry *e)
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
-		uint64_t	d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
+		uint64_t d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
 
 		if (d < exact)
 			exact = d;
@@ -475,7 +488,8 @@ compact_put(view *v, const entry *e)
 	if (again && newer < to)
 		to = newer;
 	death = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
-	/* the changes up to `decided` only: before a later one there may be deletes that are not in the job */
+	/* the changes up to `decided` only: before a later one there may be deletes that are not in
+	 * the job */
 	if (death > v->decided)
 		death = to;
 	TRY(compact_alive(v, e->seq, death));
@@ -487,7 +501,8 @@ compact_put(view *v, const entry *e)
 	}
 	if ((exact != NO_DELETE || death < to) && v->exact)
 		return WIDE_OK;
-	return compact_keep(v, e, v->bottom && expiry_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
+	return compact_keep(v, e,
+						v->bottom && expiry_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
 }
 
 /*
@@ -497,8 +512,8 @@ compact_put(view *v, const entry *e)
 static bool
 nobody_sees(view *v, const entry *e)
 {
-	uint64_t	dead = 0;
-	bool		displaced = v->nabove >= (uint64_t) v->most;
+	uint64_t dead = 0;
+	bool displaced = v->nabove >= (uint64_t) v->most;
 
 	if (v->fresh == 0 || v->most > UNSEEN_VERSIONS)
 		return false;
@@ -507,7 +522,7 @@ nobody_sees(view *v, const entry *e)
 		return false;
 	for (uint64_t i = 1; displaced && i <= (uint64_t) v->most; i++)
 	{
-		uint64_t	seq = v->puts[(v->nabove - i) % UNSEEN_VERSIONS];
+		uint64_t seq = v->puts[(v->nabove - i) % UNSEEN_VERSIONS];
 
 		displaced = seq > e->seq;
 		dead = seq > dead ? seq : dead;
@@ -516,8 +531,10 @@ nobody_sees(view *v, const entry *e)
 	v->above_ts = e->ts;
 	if (!displaced || dead > v->fresh)
 		return false;
-	/* one version that is newer displaces it in the moment of its birth, several have to be alive together */
-	if (v->most > 1 && (v->row_deletes || v->column_deletes || v->gap_to != 0 || v->nfloors > 0 || dead > v->known))
+	/* one version that is newer displaces it in the moment of its birth, several have to be
+	 * alive together */
+	if (v->most > 1 && (v->row_deletes || v->column_deletes || v->gap_to != 0 || v->nfloors > 0 ||
+						dead > v->known))
 		return false;
 	for (int i = 0; i < v->nranges; i++)
 		if (v->ranges[i].first < dead && v->ranges[i].last >= e->seq)

@@ -33,9 +33,9 @@
 #include "engine/compaction/garbage.h"
 #include "engine/compaction/level.h"
 
-#define LOOK_AGAIN_US	((int64_t) 10 * 1000000)
-#define LOOKED_MAX		1024
-#define REST_US			((int64_t) 3 * 1000000)	/* without new files: the store is at rest */
+#define LOOK_AGAIN_US ((int64_t) 10 * 1000000)
+#define LOOKED_MAX	  1024
+#define REST_US		  ((int64_t) 3 * 1000000) /* without new files: the store is at rest */
 
 /* -------------------------------------------------------------------- jobs */
 
@@ -44,18 +44,18 @@
 typedef struct score
 {
 	wide_family_id family;
-	double		urgent;			/* >= 1: do it */
-	bool		waits;			/* loaded files wait for flushed_seq */
-	uint64_t	version;		/* of the family's list */
+	double urgent;	  /* >= 1: do it */
+	bool waits;		  /* loaded files wait for flushed_seq */
+	uint64_t version; /* of the family's list */
 } score;
 
 /* What this process looked at lately without result; direct-mapped by family. */
 struct work_local
 {
 	wide_family_id family;
-	uint64_t	version;
-	int64_t		until;
-	bool		rest;
+	uint64_t version;
+	int64_t until;
+	bool rest;
 };
 
 static bool
@@ -63,8 +63,8 @@ looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 {
 	const struct work_local *l = &db->work[fs->f.id % LOOKED_MAX];
 
-	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) && l->rest >= rest &&
-		now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
+	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) &&
+		   l->rest >= rest && now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
 }
 
 static void
@@ -78,12 +78,12 @@ look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
 	l->until = now + (st == WIDE_END || st == WIDE_BUSY ? LOOK_AGAIN_US : 6 * LOOK_AGAIN_US);
 }
 
-/* Nobody has made files lately: a merge that can wait disturbs nobody, and nothing makes it vain at once. */
+/* Nobody has made files lately: a merge that can wait disturbs nobody, and nothing makes it vain
+ * at once. */
 static bool
 at_rest(wide_db *db)
 {
-	int64_t		grown = atomic_load(&db->seg->set.grown),
-				now = host_now(db);
+	int64_t grown = atomic_load(&db->seg->set.grown), now = host_now(db);
 
 	return now - grown >= REST_US || now < grown;
 }
@@ -94,12 +94,11 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 {
 	const file_slot *files = layout_files(db);
 	const wide_family_options *o = &fs->f.opt;
-	uint64_t	bytes[SET_LEVELS] = {0};
-	uint32_t	ready = 0,
-				waiting = 0;
-	garbage_tally space = {0},	/* of all files, and of those that can be merged */
-				now_space = {0};
-	bool		window = o->compaction == WIDE_COMPACT_WINDOW;
+	uint64_t bytes[SET_LEVELS] = {0};
+	uint32_t ready = 0, waiting = 0;
+	garbage_tally space = {0}, /* of all files, and of those that can be merged */
+		now_space = {0};
+	bool window = o->compaction == WIDE_COMPACT_WINDOW;
 
 	s->family = fs->f.id;
 	s->version = atomic_load(&fs->files_version);
@@ -107,7 +106,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
 	{
 		const file_meta *f = &files[i - 1].meta;
-		bool		can = file_settled(f, db->seg->set.flushed_seq);
+		bool can = file_settled(f, db->seg->set.flushed_seq);
 
 		bytes[f->level] += f->bytes;
 		ready += f->level == 0 && can;
@@ -122,7 +121,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 			s->urgent = 1;
 	}
 	if (window && ready > 1 && s->urgent < 1)
-		s->urgent = 1;			/* pick_window knows */
+		s->urgent = 1; /* pick_window knows */
 	for (int l = 1; l < SET_LEVELS - 1 && !window; l++)
 		if (bytes[l] > level_target(l) && s->urgent < (double) bytes[l] / (double) level_target(l))
 			s->urgent = (double) bytes[l] / (double) level_target(l);
@@ -140,8 +139,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 static int
 compare_scores(const void *a, const void *b)
 {
-	double		x = ((const score *) a)->urgent,
-				y = ((const score *) b)->urgent;
+	double x = ((const score *) a)->urgent, y = ((const score *) b)->urgent;
 
 	return (x < y) - (x > y);
 }
@@ -150,10 +148,10 @@ compare_scores(const void *a, const void *b)
 static wide_status
 find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 {
-	uint32_t	max = db->seg->catalog.nfamilies + 8;
-	score	   *s = malloc(max * sizeof *s);
-	int64_t		now = snapshot_oldest_now(db);
-	uint64_t	settled = horizon_oldest(db);
+	uint32_t max = db->seg->catalog.nfamilies + 8;
+	score *s = malloc(max * sizeof *s);
+	int64_t now = snapshot_oldest_now(db);
+	uint64_t settled = horizon_oldest(db);
 	wide_status st;
 
 	*n = 0;
@@ -187,8 +185,8 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 static wide_status
 compact_some(wide_db *db, bool rest, bool *waits)
 {
-	score	   *s = NULL;
-	int			n;
+	score *s = NULL;
+	int n;
 	wide_status st;
 
 	st = find_scores(db, rest, &s, &n, waits);
@@ -220,12 +218,13 @@ static wide_status
 settle_empty(wide_db *db, set_edit *edit)
 {
 	commit_state *commit = &db->seg->commit;
-	memtable   *t;
-	bool		empty;
+	memtable *t;
+	bool empty;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
 	t = &db->seg->memtables[commit->active];
-	empty = atomic_load(&t->state) == MEMTABLE_ACTIVE && atomic_load(&t->cells) == 0 && atomic_load(&t->applying) == 0;
+	empty = atomic_load(&t->state) == MEMTABLE_ACTIVE && atomic_load(&t->cells) == 0 &&
+			atomic_load(&t->applying) == 0;
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEMTABLE_IMMUTABLE;
 	if (empty)
@@ -239,12 +238,13 @@ settle_empty(wide_db *db, set_edit *edit)
 	return WIDE_OK;
 }
 
-/* An edit for what waits to be listed; WIDE_END: nothing does. always: also when only the log's start would move. */
+/* An edit for what waits to be listed; WIDE_END: nothing does. always: also when only the log's
+ * start would move. */
 static wide_status
 write_edit(wide_db *db, bool always)
 {
-	set_edit	edit = {.memtable = -1};
-	bool		dirty = file_set_dirty(db);
+	set_edit edit = {.memtable = -1};
+	bool dirty = file_set_dirty(db);
 
 	if (!dirty && !always)
 		return WIDE_END;
@@ -256,12 +256,13 @@ write_edit(wide_db *db, bool always)
 	return WIDE_OK;
 }
 
-/* Make the active memtable immutable when it has something; WIDE_FULL: no other is free. *number: of the newest immutable one. */
+/* Make the active memtable immutable when it has something; WIDE_FULL: no other is free.
+ * *number: of the newest immutable one. */
 static wide_status
 switch_active(wide_db *db, uint64_t *number)
 {
 	commit_state *commit = &db->seg->commit;
-	memtable   *t;
+	memtable *t;
 	wide_status st = WIDE_OK;
 
 	*number = 0;
@@ -270,7 +271,8 @@ switch_active(wide_db *db, uint64_t *number)
 	if (atomic_load(&t->cells) > 0 || atomic_load(&t->applying) > 0)
 		st = memtable_switch(db);
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE && db->seg->memtables[i].number > *number)
+		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE &&
+			db->seg->memtables[i].number > *number)
 			*number = db->seg->memtables[i].number;
 	segment_unlock(db, LOCK_COMMIT);
 	return st;
@@ -281,7 +283,8 @@ static bool
 unflushed(wide_db *db, uint64_t number)
 {
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE && db->seg->memtables[i].number <= number)
+		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE &&
+			db->seg->memtables[i].number <= number)
 			return true;
 	return false;
 }
@@ -292,11 +295,9 @@ unflushed(wide_db *db, uint64_t number)
 static wide_status
 work_unit(wide_db *db, bool rest, bool collecting)
 {
-	bool		did = false,
-				waits = false;
-	uint64_t	number;
-	wide_status collected = WIDE_OK,
-				st;
+	bool did = false, waits = false;
+	uint64_t number;
+	wide_status collected = WIDE_OK, st;
 
 	TRY(segment_check(db));
 	if (collecting)
@@ -308,7 +309,7 @@ work_unit(wide_db *db, bool rest, bool collecting)
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	if (collected != WIDE_OK)
-		return collect_garbage(db, &did);	/* with its error text */
+		return collect_garbage(db, &did); /* with its error text */
 	st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
@@ -328,7 +329,7 @@ wide_work(wide_db *db)
 static wide_status
 wait_work(wide_db *db)
 {
-	uint32_t	seen = atomic_load(&db->seg->set.work_word);
+	uint32_t seen = atomic_load(&db->seg->set.work_word);
 
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
@@ -339,9 +340,9 @@ wait_work(wide_db *db)
 static wide_status
 flush_memtables(wide_db *db)
 {
-	uint64_t	number;
+	uint64_t number;
 	wide_status st;
-	bool		did;
+	bool did;
 
 	TRY(segment_check(db));
 	/* the switch needs a free memtable: flush until there is one */
@@ -393,15 +394,14 @@ wide_tidy(wide_db *db)
 	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
 	wide_status st = flush_memtables(db);
 	/* removing files takes longer than leaving them out */
-	bool		worker = host_worker_works(db),
-				tried = false;
-	uint64_t	begun = 0;
+	bool worker = host_worker_works(db), tried = false;
+	uint64_t begun = 0;
 
 	if (st == WIDE_OK)
 		st = newest_memtable(db, &begun);
 	while (st == WIDE_OK)
 	{
-		uint64_t	now = begun;
+		uint64_t now = begun;
 
 		TRY(newest_memtable(db, &now));
 		/* what is done for space alone would not end while others write */
@@ -411,7 +411,7 @@ wide_tidy(wide_db *db)
 		/* what is out of the manifest still takes room */
 		if ((st == WIDE_NOSPACE || st == WIDE_FULL) && !tried)
 		{
-			bool		did;
+			bool did;
 
 			tried = true;
 			st = collect_garbage(db, &did);
@@ -425,7 +425,7 @@ wide_compact(wide_db *db, wide_family_id family)
 {
 	wide_family f;
 	wide_status st;
-	bool		did;
+	bool did;
 
 	TRY(segment_check(db));
 	if (!catalog_family(db, family, &f, NULL))

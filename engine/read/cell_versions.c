@@ -17,15 +17,16 @@ cell_versions_reset(cell_versions *t)
 
 /* floors are sorted and differ in their seq */
 void
-cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floors, int nfloors, uint64_t horizon)
+cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floors, int nfloors,
+				   uint64_t horizon)
 {
-	uint64_t	from = 0;
+	uint64_t from = 0;
 
 	memset(t, 0, sizeof(*t));
 	t->versions = versions < 1 ? 1 : versions;
 	for (int i = 0; i <= nfloors && from <= horizon; i++)
 	{
-		version_step  *s = &t->base[t->nbase++];
+		version_step *s = &t->base[t->nbase++];
 
 		s->from = from;
 		s->count = 0;
@@ -51,11 +52,11 @@ cell_versions_free(cell_versions *t)
 static wide_status
 track_cut(cell_versions *t, uint64_t at, int *index)
 {
-	int			lo = 0, hi = t->nsteps;
+	int lo = 0, hi = t->nsteps;
 
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (t->steps[mid].from < at)
 			lo = mid + 1;
@@ -67,7 +68,7 @@ track_cut(cell_versions *t, uint64_t at, int *index)
 		return WIDE_OK;
 	TRY(array_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(version_step)));
 	memmove(t->steps + lo + 1, t->steps + lo, (size_t) (t->nsteps - lo) * sizeof(version_step));
-	t->steps[lo] = t->steps[lo - 1];	/* the first step is at or below every moment that is cut */
+	t->steps[lo] = t->steps[lo - 1]; /* the first step is at or below every moment that is cut */
 	t->steps[lo].from = at;
 	t->nsteps++;
 	return WIDE_OK;
@@ -77,7 +78,7 @@ track_cut(cell_versions *t, uint64_t at, int *index)
 static wide_status
 track_step(cell_versions *t, uint64_t from, uint64_t to)
 {
-	int			a, b, dead = -1;
+	int a, b, dead = -1;
 
 	if (from < t->steps[0].from)
 		from = t->steps[0].from;
@@ -116,7 +117,7 @@ track_rebuild(cell_versions *t)
 	}
 	if (t->dead_end > 0)
 	{
-		int			i;
+		int i;
 
 		TRY(track_cut(t, t->dead_end, &i));
 		t->nsteps -= i;

@@ -16,7 +16,7 @@ floor_compare(const void *a, const void *b)
 int
 expiry_floors_sort(const family_floor *in, family_floor *out)
 {
-	int			n = 0;
+	int n = 0;
 
 	for (int i = 0; in != NULL && i < FAMILY_FLOORS; i++)
 		if (in[i].seq != 0)
@@ -29,7 +29,7 @@ expiry_floors_sort(const family_floor *in, family_floor *out)
 int64_t
 expiry_cutoff(int64_t now, int64_t ttl_us)
 {
-	int64_t		t;
+	int64_t t;
 
 	if (ttl_us <= 0 || __builtin_sub_overflow(now, ttl_us, &t))
 		return INT64_MIN;
@@ -39,19 +39,22 @@ expiry_cutoff(int64_t now, int64_t ttl_us)
 bool
 expiry_cell_expired(const entry *e, int64_t now)
 {
-	int64_t		t;
+	int64_t t;
 
 	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
 }
 
-/* Is it void whatever else there is, as family TTL hides it now or did before a change, and spared nothing? */
+/* Is it void whatever else there is, as family TTL hides it now or did before a change, and
+ * spared nothing? */
 bool
-expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, const family_floor *floors, int nfloors)
+expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before,
+				 const family_floor *floors, int nfloors)
 {
 	if (min_versions == 0 && e->ts < expire_before)
 		return true;
 	for (int i = 0; i < nfloors; i++)
-		if (e->seq <= floors[i].seq && floors[i].min_versions == 0 && e->ts < floors[i].expired_before)
+		if (e->seq <= floors[i].seq && floors[i].min_versions == 0 &&
+			e->ts < floors[i].expired_before)
 			return true;
 	return false;
 }
@@ -62,11 +65,12 @@ expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before, co
  * zeroed before the column's first.
  */
 uint64_t
-expiry_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors, int32_t *ranks)
+expiry_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors,
+				   int32_t *ranks)
 {
 	for (int i = 0; i < nfloors; i++)
 	{
-		bool		safe;
+		bool safe;
 
 		if (e->seq > floors[i].seq || to <= floors[i].seq)
 			continue;

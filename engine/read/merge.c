@@ -27,19 +27,21 @@
 #include "engine/read/source.h"
 #include "engine/read/source_file.h"
 
-#define TICKS	256				/* steps between questions whether to stop */
+#define TICKS 256 /* steps between questions whether to stop */
 
 typedef struct merge_all
 {
-	merge		head;			/* first: read/ knows it */
-	wide_db    *db;
-	source	  **sources;
-	source	  **heap;
-	source	  **used;			/* of which bytes were given out, some perhaps twice; more than n: it may be any */
-	int			n, nheap, nused, cap;
-	int			late;			/* the sources from here on were not sought: those before have what comes first; 0: none */
-	uint32_t	ticks;
-	buffer		row;			/* of merge_row_before */
+	merge head; /* first: read/ knows it */
+	wide_db *db;
+	source **sources;
+	source **heap;
+	/* of which bytes were given out, some perhaps twice; more than n: it may be any */
+	source **used;
+	int n, nheap, nused, cap;
+	/* the sources from here on were not sought: those before have what comes first; 0: none */
+	int late;
+	uint32_t ticks;
+	buffer row; /* of merge_row_before */
 } merge_all;
 
 #define ALL(m) ((merge_all *) (m))
@@ -47,7 +49,7 @@ typedef struct merge_all
 wide_status
 merge_new(wide_db *db, merge **out)
 {
-	merge_all  *a = pool_alloc(sizeof(*a));
+	merge_all *a = pool_alloc(sizeof(*a));
 
 	if (a == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
@@ -59,12 +61,12 @@ merge_new(wide_db *db, merge **out)
 wide_status
 merge_add(merge *m, source *s)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 
 	if (a->n == a->cap)
 	{
-		int			cap = a->cap == 0 ? 8 : 2 * a->cap;
-		source	  **p = realloc(a->sources, (size_t) cap * 3 * sizeof(*p));
+		int cap = a->cap == 0 ? 8 : 2 * a->cap;
+		source **p = realloc(a->sources, (size_t) cap * 3 * sizeof(*p));
 
 		if (p == NULL)
 		{
@@ -79,7 +81,7 @@ merge_add(merge *m, source *s)
 	s->order = (uint32_t) a->n;
 	a->sources[a->n++] = s;
 	a->nheap = a->late = 0;
-	a->nused = a->cap + 1;		/* the list has moved, perhaps */
+	a->nused = a->cap + 1; /* the list has moved, perhaps */
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -87,7 +89,7 @@ merge_add(merge *m, source *s)
 void
 merge_free(merge *m)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 
 	if (a == NULL)
 		return;
@@ -128,7 +130,7 @@ merge_statistics(merge *m)
 void
 merge_used(merge *m)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 
 	if (a->heap[0]->used)
 		return;
@@ -142,8 +144,8 @@ merge_used(merge *m)
 void
 merge_unused(merge *m)
 {
-	merge_all  *a = ALL(m);
-	bool		any = a->nused > a->n;
+	merge_all *a = ALL(m);
+	bool any = a->nused > a->n;
 
 	/* a scan of the newest of hundreds of windows uses one or two of its sources */
 	for (int i = 0; i < (any ? a->n : a->nused); i++)
@@ -156,7 +158,7 @@ merge_unused(merge *m)
 static inline bool
 before(const source *a, const source *b)
 {
-	int			c = key_compare(a->e, b->e);
+	int c = key_compare(a->e, b->e);
 
 	return c != 0 ? c < 0 : a->order < b->order;
 }
@@ -164,11 +166,11 @@ before(const source *a, const source *b)
 static void
 sift(merge_all *a, int i)
 {
-	source	   *s = a->heap[i];
+	source *s = a->heap[i];
 
 	for (;;)
 	{
-		int			child = 2 * i + 1;
+		int child = 2 * i + 1;
 
 		if (child >= a->nheap)
 			break;
@@ -207,7 +209,8 @@ heap_build(merge_all *a)
 	a->head.current = a->nheap > 0 ? a->heap[0]->e : NULL;
 }
 
-/* The first entry is the newest version of the column, and what is sought is not behind it: must no source from i on be sought? */
+/* The first entry is the newest version of the column, and what is sought is not behind it: must
+ * no source from i on be sought? */
 static bool
 all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
 {
@@ -222,11 +225,12 @@ all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
 	return true;
 }
 
-/* Seek in those that have waited.  All of theirs is behind the current entry, and they have nothing of other columns to give. */
+/* Seek in those that have waited.  All of theirs is behind the current entry, and they have
+ * nothing of other columns to give. */
 static wide_status
 settle(merge_all *a)
 {
-	int			i = a->late;
+	int i = a->late;
 
 	a->late = 0;
 	for (; i > 0 && i < a->n; i++)
@@ -258,8 +262,8 @@ tick(merge_all *a)
 wide_status
 merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	merge_all  *a = ALL(m);
-	int			i = 0;
+	merge_all *a = ALL(m);
+	int i = 0;
 
 	m->current = NULL;
 	a->nheap = a->late = 0;
@@ -307,8 +311,8 @@ top_moved(merge *m, merge_all *a, wide_status st)
 wide_status
 merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	merge_all  *a = ALL(m);
-	entry		to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
+	merge_all *a = ALL(m);
+	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	TRY(tick(a));
 	if (a->late > 0)
@@ -322,7 +326,7 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 wide_status
 merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 
 	TRY(tick(a));
 	if (a->late > 0)
@@ -354,11 +358,13 @@ merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w
 {
 	const merge_all *a = (const merge_all *) m;
 	const file_source *f = source_file_of(a->heap[0]);
-	uint32_t	row;
+	uint32_t row;
 
 	w->end = w->block->rows;
-	/* where a row goes on elsewhere, it ends with the one before; files are cut within large rows too */
-	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 || (f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
+	/* where a row goes on elsewhere, it ends with the one before; files are cut within large
+	 * rows too */
+	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 ||
+		(f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
 		w->end--;
 	/* the next smallest of the sources is one of two */
 	for (int i = 1; i <= 2 && i < a->nheap && w->row < w->end; i++)
@@ -378,7 +384,7 @@ merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w
 wide_status
 merge_span_leave(merge *m, uint32_t row)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 
 	TRY(top_moved(m, a, source_file_row(a->heap[0], row)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
@@ -389,13 +395,13 @@ static inline bool
 same(const entry *a, const entry *b)
 {
 	return a->seq == b->seq && a->ts == b->ts && a->type == b->type && a->klen == b->klen &&
-		memcmp(a->ukey, b->ukey, a->klen) == 0;
+		   memcmp(a->ukey, b->ukey, a->klen) == 0;
 }
 
 wide_status
 merge_next(merge *m)
 {
-	merge_all  *a = ALL(m);
+	merge_all *a = ALL(m);
 	wide_status st;
 
 	if (a->nheap == 0)
@@ -429,8 +435,8 @@ done:
 wide_status
 merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
-	merge_all  *a = ALL(m);
-	bool		found = false;
+	merge_all *a = ALL(m);
+	bool found = false;
 
 	m->current = NULL;
 	a->nheap = a->late = 0;

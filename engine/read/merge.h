@@ -14,23 +14,37 @@
  */
 typedef struct merge merge;
 extern wide_status merge_new(wide_db *db, merge **out);
-extern wide_status merge_add(merge *m, source *s);	/* takes it over, also on failure */
-extern wide_status merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status merge_add(merge *m, source *s); /* takes it over, also on failure */
+extern wide_status merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts,
+							  uint64_t seq);
 extern wide_status merge_first(merge *m);
 extern wide_status merge_next(merge *m);
 
-/* Largest ukey < the given bytes in any source: positions nothing, copies its encoded row into out; WIDE_END when none. */
+/* Largest ukey < the given bytes in any source: positions nothing, copies its encoded row into
+ * out; WIDE_END when none. */
 extern wide_status merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row);
-static inline const entry *merge_entry(merge *m);	/* NULL at the end */
+static inline const entry *merge_entry(merge *m); /* NULL at the end */
 extern void merge_free(merge *m);
-struct merge { const entry *current; };	/* head of merge.c's own struct */
-static inline const entry *merge_entry(merge *m) { return m->current; }
+
+struct merge
+{
+	const entry *current;
+}; /* head of merge.c's own struct */
+
+static inline const entry *
+merge_entry(merge *m)
+{
+	return m->current;
+}
+
 extern void merge_limits(merge *m, const source_limits *limits);
 extern void merge_restart(merge *m);
-extern void merge_statistics(merge *m);	/* bring limits->stats up to date */
+extern void merge_statistics(merge *m); /* bring limits->stats up to date */
 
-/* Move on to the first entry >= the key; like merge_seek, but sources beyond it stay where they are. */
-extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+/* Move on to the first entry >= the key; like merge_seek, but sources beyond it stay where they
+ * are. */
+extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts,
+							  uint64_t seq);
 
 /* The same to the first entry at or above the bytes, which is expected to be near: the next row. */
 extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
@@ -43,20 +57,21 @@ extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
 typedef struct merge_span
 {
 	block_cursor *block;
-	uint32_t	row, end;
-	uint64_t	seq;			/* of all entries, if not 0 */
+	uint32_t row, end;
+	uint64_t seq; /* of all entries, if not 0 */
 } merge_span;
 
 /* The block, with no rows yet. */
 extern void merge_span_block(const merge *m, merge_span *w);
 
 /* Its rows below hi (NULL: open). */
-extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w);
+extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen,
+								   merge_span *w);
 
 /* Move on to the first entry of a row of it (end: also behind the block). */
 extern wide_status merge_span_leave(merge *m, uint32_t row);
 extern void merge_used(merge *m);	/* bytes of the current entry are given out */
 extern void merge_unused(merge *m); /* nothing given out before is in use any more */
-extern int	merge_sources(const merge *m);
+extern int merge_sources(const merge *m);
 
-#endif							/* WIDE_MERGE_H */
+#endif /* WIDE_MERGE_H */

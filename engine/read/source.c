@@ -11,7 +11,7 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 
-#define PASS_STEPS	8			/* entries after which searching is cheaper */
+#define PASS_STEPS 8 /* entries after which searching is cheaper */
 
 void
 source_free(source *s)

@@ -124,7 +124,7 @@ file_skipped(file_source *f, int i, bool *skip)
 {
 	const source_limits *l = f->s.limits;
 	const file_meta *meta = &f->files[i];
-	bool		may = true;
+	bool may = true;
 
 	*skip = false;
 	if (l == NULL)
@@ -175,7 +175,8 @@ file_since(file_source *f)
 {
 	const source_limits *l = f->s.limits;
 
-	if (l == NULL || !l->pass_old || !f->cursor.valid || sst_cursor_entry(&f->cursor)->ts >= l->ts_min)
+	if (l == NULL || !l->pass_old || !f->cursor.valid ||
+		sst_cursor_entry(&f->cursor)->ts >= l->ts_min)
 		return WIDE_OK;
 	return sst_cursor_since(&f->cursor, l->ts_min, l->hi, l->hilen);
 }
@@ -192,9 +193,10 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 	f->s.e = NULL;
 	for (; i < f->nfiles; i++)
 	{
-		bool		skip;
+		bool skip;
 
-		if (l != NULL && l->hi != NULL && !file_meta_overlaps_range(&f->files[i], NULL, 0, l->hi, l->hilen))
+		if (l != NULL && l->hi != NULL &&
+			!file_meta_overlaps_range(&f->files[i], NULL, 0, l->hi, l->hilen))
 		{
 			if (l->stats != NULL)
 				l->stats->files_skipped_key += (uint64_t) (f->nfiles - i);
@@ -204,7 +206,8 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 		if (skip)
 			continue;
 		TRY(file_open(f, i));
-		TRY(ukey != NULL ? sst_cursor_seek(&f->cursor, ukey, klen, ts, seq) : sst_cursor_first(&f->cursor));
+		TRY(ukey != NULL ? sst_cursor_seek(&f->cursor, ukey, klen, ts, seq)
+						 : sst_cursor_first(&f->cursor));
 		TRY(file_since(f));
 		file_current(f);
 		if (f->s.e != NULL)
@@ -217,14 +220,14 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 static int
 files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 {
-	uint32_t	rowlen = key_row_length(ukey, klen);
-	int			lo = 0, hi = f->nfiles;
+	uint32_t rowlen = key_row_length(ukey, klen);
+	int lo = 0, hi = f->nfiles;
 
 	if (rowlen == 0)
-		rowlen = klen;			/* a bound, not a key */
+		rowlen = klen; /* a bound, not a key */
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (file_meta_overlaps_range(&f->files[mid], ukey, rowlen, NULL, 0))
 			hi = mid;
@@ -237,7 +240,7 @@ files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 static wide_status
 files_seek(file_source *f, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	int			i = klen == 0 ? 0 : files_find(f, ukey, klen);
+	int i = klen == 0 ? 0 : files_find(f, ukey, klen);
 
 	if (i > 0 && f->at < 0 && f->s.limits != NULL && f->s.limits->stats != NULL)
 		f->s.limits->stats->files_skipped_key += (uint64_t) i;
@@ -250,7 +253,7 @@ files_next(file_source *f)
 	TRY(sst_cursor_next(&f->cursor));
 	TRY(file_since(f));
 	if (f->cursor.valid)
-		return WIDE_OK;			/* e points to the cursor's entry already */
+		return WIDE_OK; /* e points to the cursor's entry already */
 	return files_from(f, f->at + 1, NULL, 0, 0, 0);
 }
 
@@ -262,7 +265,7 @@ files_row_before(file_source *f, const uint8_t *ukey, uint32_t klen, buffer *row
 	for (int i = f->nfiles - 1; i >= 0; i--)
 	{
 		const entry *e;
-		bool		skip;
+		bool skip;
 
 		if (!file_meta_overlaps_range(&f->files[i], NULL, 0, ukey, klen))
 			continue;
@@ -296,7 +299,8 @@ can_wait(const source *s, const entry *first)
 
 		if (!file_meta_overlaps_range(meta, NULL, 0, l->column, l->columnlen))
 			break;
-		/* a delete that hides the entry itself is no older, but those of the family come before what they hide */
+		/* a delete that hides the entry itself is no older, but those of the family come before
+		 * what they hide */
 		if (meta->tombstones > 0 || meta->ts_max >= first->ts)
 			return false;
 	}
@@ -347,15 +351,13 @@ free_source(source *s)
 	pool_free(s, sizeof(file_source));
 }
 
-const source_ops source_file_ops = {
-	.seek = seek,
-	.next = next,
-	.pass = pass,
-	.row_before = row_before,
-	.can_wait = can_wait,
-	.statistics = statistics,
-	.free = free_source
-};
+const source_ops source_file_ops = {.seek = seek,
+									.next = next,
+									.pass = pass,
+									.row_before = row_before,
+									.can_wait = can_wait,
+									.statistics = statistics,
+									.free = free_source};
 
 wide_status
 source_file_new(wide_db *db, const file_meta *files, int n, int flags, source **out)

@@ -21,25 +21,28 @@
 
 typedef struct memtable_source
 {
-	source		s;				/* first */
-	memtable_cursor	cursor;
-	uint32_t	unseen;			/* entries that were invisible, in a row */
+	source s; /* first */
+	memtable_cursor cursor;
+	uint32_t unseen; /* entries that were invisible, in a row */
 } memtable_source;
 
-#define OLD_STEPS	64			/* entries between two looks at the end of the range */
+#define OLD_STEPS 64 /* entries between two looks at the end of the range */
 
 static wide_status
 mem_current(memtable_source *m)
 {
-	source	   *s = &m->s;
+	source *s = &m->s;
 	const source_limits *l = s->limits;
 
 	if (l != NULL && l->pass_old)
-		for (uint32_t n = 1; memtable_valid(&m->cursor) && m->cursor.family == s->family && m->cursor.e.ts < l->ts_min; n++)
+		for (uint32_t n = 1; memtable_valid(&m->cursor) && m->cursor.family == s->family &&
+							 m->cursor.e.ts < l->ts_min;
+			 n++)
 		{
 			if (n % OLD_STEPS == 0)
 			{
-				if (l->hi != NULL && ukey_compare(m->cursor.e.ukey, m->cursor.e.klen, l->hi, l->hilen) >= 0)
+				if (l->hi != NULL &&
+					ukey_compare(m->cursor.e.ukey, m->cursor.e.klen, l->hi, l->hilen) >= 0)
 					break;
 				if (host_interrupted(s->db))
 					return status_fail(WIDE_INTERRUPTED, "interrupted");
@@ -50,7 +53,7 @@ mem_current(memtable_source *m)
 	return WIDE_OK;
 }
 
-#define UNSEEN_STEPS	16		/* invisible entries after which searching is cheaper */
+#define UNSEEN_STEPS 16 /* invisible entries after which searching is cheaper */
 
 /*
  * A counter under an old snapshot has a long row of versions that the snapshot
@@ -62,7 +65,7 @@ mem_current(memtable_source *m)
 static void
 mem_next_seen(memtable_source *m)
 {
-	source	   *s = &m->s;
+	source *s = &m->s;
 	const source_limits *l = s->limits;
 	const entry *e = &m->cursor.e;
 
@@ -114,11 +117,7 @@ free_source(source *s)
 }
 
 static const source_ops memtable_ops = {
-	.seek = seek,
-	.next = next,
-	.row_before = row_before,
-	.free = free_source
-};
+	.seek = seek, .next = next, .row_before = row_before, .free = free_source};
 
 wide_status
 source_memtable_new(wide_db *db, const mem *m, wide_family_id family, source **out)

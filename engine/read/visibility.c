@@ -58,15 +58,14 @@
  * it void (retention_settled).
  *
  * COMPACTION, with horizon H.  Entries with seq > H influence nothing and are
- * kept, except for what is said below; decisions on the others are final because every reader, now and
- * later, has S >= H.  The job should be contiguous in time: for each row, every
- * entry <= H outside the job is either older than all entries of the job (not
- * when bottom) or newer than all entries of the job that are <= H.  Where that
- * is not so (a bulk file was linked while the memtable was active that is
- * flushed; windows), the seqs of the others are stated as a gap, but for those
- * that are puts only.  An unknown put may have displaced a version that counts on
- * here; that one hides no more than those that have displaced it, because a delete
- * that ends them all covers it, too, or is a version delete and so a barrier.
+ * kept, except for what is said below; decisions on the others are final because every reader, now
+ * and later, has S >= H.  The job should be contiguous in time: for each row, every entry <= H
+ * outside the job is either older than all entries of the job (not when bottom) or newer than all
+ * entries of the job that are <= H.  Where that is not so (a bulk file was linked while the
+ * memtable was active that is flushed; windows), the seqs of the others are stated as a gap, but
+ * for those that are puts only.  An unknown put may have displaced a version that counts on here;
+ * that one hides no more than those that have displaced it, because a delete that ends them all
+ * covers it, too, or is a version delete and so a barrier.
  *   - masked by a column or family delete: dropped (consequence 1);
  *   - displaced at a moment up to H, and up to `known` (a version delete that is
  *     newer than the job may come before a later cut to fewer versions):
@@ -152,8 +151,8 @@ visibility_row_masks(const row_delete *d, int n, const entry *e, uint64_t *cover
 
 wide_status
 visibility_init(visibility *v, const wide_family_options *opt, const family_floor *floors,
-			   uint64_t seq, const seq_range *excluded, int nexcluded,
-			   int64_t now, int64_t ts_min, int64_t ts_max, int max_versions)
+				uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now, int64_t ts_min,
+				int64_t ts_max, int max_versions)
 {
 	memset(v, 0, sizeof(*v));
 	v->opt = *opt;
@@ -170,7 +169,9 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 		v->limited = false;
 	if (v->opt.versions < 1)
 		v->opt.versions = 1;
-	v->max_out = max_versions <= 0 ? 1 : max_versions < v->opt.versions ? max_versions : v->opt.versions;
+	v->max_out = max_versions <= 0				  ? 1
+				 : max_versions < v->opt.versions ? max_versions
+												  : v->opt.versions;
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
 	v->sure_deletes = visibility_sure_deletes(opt, v->floors, v->nfloors);
 	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
@@ -212,11 +213,11 @@ visibility_free(visibility *v)
 bool
 visibility_excluded(const visibility *v, uint64_t seq)
 {
-	int			lo = 0, hi = v->nexcluded;
+	int lo = 0, hi = v->nexcluded;
 
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (v->excluded[mid].last < seq)
 			lo = mid + 1;
@@ -230,7 +231,7 @@ visibility_excluded(const visibility *v, uint64_t seq)
 uint64_t
 visibility_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors)
 {
-	uint64_t	sure = opt->keep_deleted ? 0 : NO_DELETE - 1;
+	uint64_t sure = opt->keep_deleted ? 0 : NO_DELETE - 1;
 
 	for (int i = 0; i < nfloors; i++)
 		if (!floors[i].keep_deleted && floors[i].seq > sure)
@@ -238,11 +239,13 @@ visibility_sure_deletes(const wide_family_options *opt, const family_floor *floo
 	return sure;
 }
 
-/* Is there an upper limit, and the delete at or above it, from a time when the family kept deleted cells? */
+/* Is there an upper limit, and the delete at or above it, from a time when the family kept
+ * deleted cells? */
 static bool
 delete_disregarded(const visibility *v, const entry *e)
 {
-	return v->limited && v->ts_max != INT64_MAX && e->seq > v->sure_deletes && entry_delete_time(e) >= v->ts_max;
+	return v->limited && v->ts_max != INT64_MAX && e->seq > v->sure_deletes &&
+		   entry_delete_time(e) >= v->ts_max;
 }
 
 /* It is disregarded, but masks puts of the own batch if it belongs to that. */
@@ -255,8 +258,9 @@ read_own_delete(visibility *v, const entry *e)
 	v->own[v->nown].ts = e->ts;
 	v->own[v->nown].seq = e->seq;
 	/* within a column the reach of both kinds is that of the family deletes */
-	v->own[v->nown++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY :
-		e->type == ENTRY_DELETE_VERSION ? ENTRY_DELETE_FAMILY_VERSION : e->type;
+	v->own[v->nown++].type = e->type == ENTRY_DELETE_COLUMN	   ? ENTRY_DELETE_FAMILY
+							 : e->type == ENTRY_DELETE_VERSION ? ENTRY_DELETE_FAMILY_VERSION
+															   : e->type;
 	if (entry_is_family_delete(e))
 		v->nown_row = v->nown;
 	return WIDE_OK;
@@ -265,7 +269,7 @@ read_own_delete(visibility *v, const entry *e)
 static bool
 read_own_masked(const visibility *v, const entry *e)
 {
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE;
+	uint64_t covered = NO_DELETE, exact = NO_DELETE;
 
 	if (e->seq < SEQ_BATCH)
 		return false;
@@ -307,7 +311,7 @@ visibility_column_reset(visibility *v)
 	v->column_seq = 0;
 	v->version_seq = v->version_seq2 = NO_DELETE;
 	v->any_put = false;
-	v->protected = 0;
+	v->nprotected = 0;
 	memset(v->ranks, 0, (size_t) v->nfloors * sizeof(*v->ranks));
 	v->out = 0;
 	v->nown = v->nown_row;
@@ -336,11 +340,11 @@ read_delete(visibility *v, const entry *e)
 static visibility_verdict
 read_shown(visibility *v, const entry *e)
 {
-	bool		last = v->track.dead_end == MOMENT_END;
+	bool last = v->track.dead_end == MOMENT_END;
 
 	if (expiry_cell_expired(e, v->now))
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
-	if (v->protected++ >= v->opt.min_versions && e->ts < v->expire_before)
+	if (v->nprotected++ >= v->opt.min_versions && e->ts < v->expire_before)
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	if (v->limited)
 	{
@@ -368,7 +372,8 @@ inside(int64_t ts_min, int64_t ts_max, int64_t from, int64_t to)
  * only by a floor, which is left to the general case.
  */
 bool
-visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min, uint64_t seq_max)
+visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min,
+			   uint64_t seq_max)
 {
 	if (v->nfloors > 0 || seq_max > v->seq || ts_min < v->expire_before)
 		return false;
@@ -384,8 +389,8 @@ visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq
 wide_status
 visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 {
-	uint64_t	covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
-	bool		again;
+	uint64_t covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
+	bool again;
 
 	v->fresh = false;
 	*out = VISIBILITY_HIDE;
@@ -412,7 +417,7 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
-		uint64_t	d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
+		uint64_t d = v->version_seq > e->seq ? v->version_seq : v->version_seq2;
 
 		if (d < exact)
 			exact = d;
@@ -428,7 +433,8 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 	if (from >= v->track.dead_end)
 	{
 		to = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
-		TRY(again && exact == NO_DELETE ? cell_versions_extend(&v->track, from, to) : cell_versions_add(&v->track, from, to));
+		TRY(again && exact == NO_DELETE ? cell_versions_extend(&v->track, from, to)
+										: cell_versions_add(&v->track, from, to));
 		if (to == MOMENT_END)
 			*out = read_shown(v, e);
 	}

@@ -10,8 +10,8 @@
  * A row that is new counts, one that is there already does not, a deleted one
  * that is there counts less.  A family with windows of time may have hundreds of
  * origins: then some of them, evenly by age, are compared with some of their
- * older ones and stand for the rest, so that planning stays cheap.  Cells that are overwritten count several times:
- * an update of a row's cell cannot be told from an addition of one.
+ * older ones and stand for the rest, so that planning stays cheap.  Cells that are overwritten
+ * count several times: an update of a row's cell cannot be told from an addition of one.
  *
  * Locking: a pin.
  */
@@ -31,48 +31,48 @@
 #include "engine/set/memtable.h"
 #include "engine/set/pin.h"
 
-#define SAMPLES		64			/* for splits: keys per part and file, at least */
-#define PROBES		12			/* rows of an origin that are looked up in the older ones, at most */
-#define LOOKUPS		256			/* of all of them together, about: each takes a microsecond or two */
-#define COMPARED	8			/* so many origins are compared with their older ones */
-#define OLDER		8			/* each with so many */
-#define FEW			0.01		/* an origin with a smaller share of the rows is not worth it */
-#define RUN_FILES	4			/* of a level that give these rows */
-#define MEM_ROWS	64			/* entries of a memtable whose rows are looked at */
-#define ROW_ENTRIES	64			/* of a row, looked at to see whether it is alive */
+#define SAMPLES		64	 /* for splits: keys per part and file, at least */
+#define PROBES		12	 /* rows of an origin that are looked up in the older ones, at most */
+#define LOOKUPS		256	 /* of all of them together, about: each takes a microsecond or two */
+#define COMPARED	8	 /* so many origins are compared with their older ones */
+#define OLDER		8	 /* each with so many */
+#define FEW			0.01 /* an origin with a smaller share of the rows is not worth it */
+#define RUN_FILES	4	 /* of a level that give these rows */
+#define MEM_ROWS	64	 /* entries of a memtable whose rows are looked at */
+#define ROW_ENTRIES 64	 /* of a row, looked at to see whether it is alive */
 
 /* ---------------------------------------------------------------- origins */
 
 typedef struct probe
 {
-	size_t		at;				/* the encoded row, in the origin's keys */
-	uint32_t	len;
-	double		weight;
-	double		alive;
+	size_t at; /* the encoded row, in the origin's keys */
+	uint32_t len;
+	double weight;
+	double alive;
 } probe;
 
 typedef struct origin
 {
-	bool		in_memory;
-	mem			m;
-	const file_meta *files;		/* sorted and disjoint */
-	int			nfiles;
-	double		rows, dead, cells, bytes, blocks;	/* in the range; dead: rows with nothing but deletes */
-	probe		probes[PROBES + RUN_FILES];
-	int			n;
-	buffer		keys;
+	bool in_memory;
+	mem m;
+	const file_meta *files; /* sorted and disjoint */
+	int nfiles;
+	double rows, dead, cells, bytes, blocks; /* in the range; dead: rows with nothing but deletes */
+	probe probes[PROBES + RUN_FILES];
+	int n;
+	buffer keys;
 } origin;
 
 typedef struct question
 {
-	wide_db    *db;
+	wide_db *db;
 	wide_family_id family;
-	buffer		lo, hi;			/* encoded */
-	bool		open_lo, open_hi;
-	origin	   *origins;		/* oldest first */
-	int			n;
-	int			probes;			/* of each origin */
-	int			every;			/* so-manieth is compared */
+	buffer lo, hi; /* encoded */
+	bool open_lo, open_hi;
+	origin *origins; /* oldest first */
+	int n;
+	int probes; /* of each origin */
+	int every;	/* so-manieth is compared */
 } question;
 
 static const uint8_t *
@@ -90,7 +90,7 @@ upper_bound(const question *q)
 static wide_status
 add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double alive)
 {
-	probe	   *p = &o->probes[o->n];
+	probe *p = &o->probes[o->n];
 
 	if (o->n == PROBES + RUN_FILES)
 		return WIDE_OK;
@@ -107,17 +107,19 @@ add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double 
 
 /* Is the row there, and has it more than deletes? */
 static void
-mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *present,
+		double *alive)
 {
-	memtable_cursor	c;
-	uint64_t	dead = 0;
-	bool		deletes = false;
+	memtable_cursor c;
+	uint64_t dead = 0;
+	bool deletes = false;
 
 	*present = *alive = 0;
 	memtable_cursor_open(&c, m);
 	memtable_seek(&c, family, row, rowlen, INT64_MAX, SEQ_MAX);
-	for (int i = 0; i < ROW_ENTRIES && memtable_valid(&c) && c.family == family && c.e.rowlen == rowlen &&
-		 memcmp(c.e.ukey, row, rowlen) == 0; i++, memtable_next(&c))
+	for (int i = 0; i < ROW_ENTRIES && memtable_valid(&c) && c.family == family &&
+					c.e.rowlen == rowlen && memcmp(c.e.ukey, row, rowlen) == 0;
+		 i++, memtable_next(&c))
 	{
 		*present = 1;
 		if (c.e.type == ENTRY_DELETE_FAMILY)
@@ -125,7 +127,8 @@ mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen
 			deletes = true;
 			dead = c.e.seq > dead ? c.e.seq : dead;
 		}
-		else if (!entry_is_family_delete(&c.e) && (!deletes || (entry_is_put(&c.e) && c.e.seq >= dead)))
+		else if (!entry_is_family_delete(&c.e) &&
+				 (!deletes || (entry_is_put(&c.e) && c.e.seq >= dead)))
 		{
 			*alive = 1;
 			return;
@@ -135,11 +138,12 @@ mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen
 
 /* About how many entries the row has. */
 static wide_status
-mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *entries)
+mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen,
+				double *entries)
 {
-	uint32_t	nodes[MEMTABLE_SAMPLE];
-	buffer		end = {0};
-	double		each;
+	uint32_t nodes[MEMTABLE_SAMPLE];
+	buffer end = {0};
+	double each;
 
 	TRY(buffer_append(&end, row, rowlen));
 	end.data[rowlen - 1] = 0x02;
@@ -156,24 +160,22 @@ mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_
 static wide_status
 ask_memtable(question *q, origin *o)
 {
-	uint32_t	nodes[MEMTABLE_SAMPLE];
-	double		each;
+	uint32_t nodes[MEMTABLE_SAMPLE];
+	double each;
 	const uint8_t *lo = lower_bound(q);
-	int			n = memtable_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "", lo != NULL ? (uint32_t) q->lo.len : 0,
-							   upper_bound(q), (uint32_t) q->hi.len, nodes, &each);
-	int			most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
+	int n = memtable_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "",
+							lo != NULL ? (uint32_t) q->lo.len : 0, upper_bound(q),
+							(uint32_t) q->hi.len, nodes, &each);
+	int most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
 	const uint8_t *row = NULL;
-	uint32_t	rowlen = 0;
-	double		seen = 0,
-				dead = 0;
-	memtable_cursor	c;
+	uint32_t rowlen = 0;
+	double seen = 0, dead = 0;
+	memtable_cursor c;
 
 	memtable_cursor_open(&c, &o->m);
 	for (int i = 0; i < most; i++)
 	{
-		double		entries = 1,
-					present,
-					alive;
+		double entries = 1, present, alive;
 
 		memtable_cursor_at(&c, nodes[(int64_t) i * n / most]);
 		o->bytes += (c.e.klen + c.e.vlen) * each * n / most;
@@ -207,20 +209,22 @@ file_inside(const question *q, const file_meta *f)
 	if (q->open_hi)
 		return true;
 	return ukey_compare(f->max_row, f->max_len, q->hi.data, q->hi.len) < 0 &&
-		!((f->flags & FILE_MAX_CUT) && q->hi.len >= f->max_len && memcmp(q->hi.data, f->max_row, f->max_len) == 0);
+		   !((f->flags & FILE_MAX_CUT) && q->hi.len >= f->max_len &&
+			 memcmp(q->hi.data, f->max_row, f->max_len) == 0);
 }
 
 static bool
 overlaps(const question *q, const file_meta *f)
 {
-	return file_meta_overlaps_range(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len);
+	return file_meta_overlaps_range(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q),
+									(uint32_t) q->hi.len);
 }
 
 static wide_status
 ask_file(question *q, origin *o, const file_meta *f)
 {
 	sst_reader *r;
-	sst_extent	e = {0};
+	sst_extent e = {0};
 	wide_status st = WIDE_OK;
 
 	if (file_inside(q, f) && f->tombstones == 0)
@@ -231,11 +235,11 @@ ask_file(question *q, origin *o, const file_meta *f)
 	}
 	else
 	{
-		bool		inside = file_inside(q, f);
+		bool inside = file_inside(q, f);
 
 		TRY(sst_reader_get(q->db, f, &r));
 		st = sst_estimate_extent(r, inside ? NULL : lower_bound(q), (uint32_t) q->lo.len,
-						   inside ? NULL : upper_bound(q), (uint32_t) q->hi.len, &e);
+								 inside ? NULL : upper_bound(q), (uint32_t) q->hi.len, &e);
 		sst_reader_put(q->db, r);
 	}
 	o->rows += e.rows;
@@ -248,17 +252,16 @@ ask_file(question *q, origin *o, const file_meta *f)
 
 typedef struct probe_arg
 {
-	origin	   *o;
+	origin *o;
 	sst_reader *r;
 } probe_arg;
 
 static wide_status
 add_file_probe(void *arg, const uint8_t *ukey, uint32_t klen)
 {
-	probe_arg  *a = arg;
-	uint32_t	rowlen = key_row_length(ukey, klen);
-	double		present,
-				alive;
+	probe_arg *a = arg;
+	uint32_t rowlen = key_row_length(ukey, klen);
+	double present, alive;
 
 	if (rowlen == 0)
 		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
@@ -270,16 +273,14 @@ add_file_probe(void *arg, const uint8_t *ukey, uint32_t klen)
 static wide_status
 probe_files(question *q, origin *o)
 {
-	int			in = 0,
-				i = 0,
-				files;
+	int in = 0, i = 0, files;
 
 	for (int f = 0; f < o->nfiles; f++)
 		in += overlaps(q, &o->files[f]);
 	files = in < RUN_FILES ? in : RUN_FILES;
 	for (int f = 0; f < o->nfiles; f++)
 	{
-		probe_arg	a = {.o = o};
+		probe_arg a = {.o = o};
 		wide_status st;
 
 		if (!overlaps(q, &o->files[f]))
@@ -289,8 +290,10 @@ probe_files(question *q, origin *o)
 		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
 			continue;
 		TRY(sst_reader_get(q->db, &o->files[f], &a.r));
-		st = sst_estimate_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q), (uint32_t) q->hi.len,
-							  (uint32_t) (q->probes > files ? q->probes / files : 1), add_file_probe, &a);
+		st = sst_estimate_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q),
+									   (uint32_t) q->hi.len,
+									   (uint32_t) (q->probes > files ? q->probes / files : 1),
+									   add_file_probe, &a);
 		sst_reader_put(q->db, a.r);
 		TRY(st);
 	}
@@ -298,10 +301,10 @@ probe_files(question *q, origin *o)
 }
 
 static wide_status
-files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, double *present,
+		  double *alive)
 {
-	int			lo = 0,
-				hi = o->nfiles;
+	int lo = 0, hi = o->nfiles;
 	sst_reader *r;
 	wide_status st;
 
@@ -309,7 +312,7 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 	/* the last file that begins at or before the row */
 	while (lo < hi)
 	{
-		int			mid = lo + (hi - lo) / 2;
+		int mid = lo + (hi - lo) / 2;
 
 		if (ukey_compare(o->files[mid].min_row, o->files[mid].min_len, row, rowlen) <= 0)
 			lo = mid + 1;
@@ -334,15 +337,14 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 static wide_status
 alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out)
 {
-	double		unseen = 1;		/* that no newer one has it */
-	int			step = (n + OLDER - 1) / OLDER;
+	double unseen = 1; /* that no newer one has it */
+	int step = (n + OLDER - 1) / OLDER;
 
 	*out = 0;
 	for (int i = n - 1; i >= 0 && unseen > 0.01; i -= step)
 	{
 		const origin *o = &q->origins[i];
-		double		present,
-					alive;
+		double present, alive;
 
 		if (o->rows <= 0)
 			continue;
@@ -360,8 +362,8 @@ alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out
 static wide_status
 compare_origin(question *q, int i, double *added, double *removed)
 {
-	origin	   *o = &q->origins[i];
-	double		weight = 0;
+	origin *o = &q->origins[i];
+	double weight = 0;
 
 	*added = *removed = 0;
 	if (!o->in_memory)
@@ -369,7 +371,7 @@ compare_origin(question *q, int i, double *added, double *removed)
 	for (int k = 0; k < o->n; k++)
 	{
 		const probe *p = &o->probes[k];
-		double		there;
+		double there;
 
 		TRY(alive_below(q, i, o->keys.data + p->at, p->len, &there));
 		weight += p->weight;
@@ -394,9 +396,8 @@ compare_origin(question *q, int i, double *added, double *removed)
 static wide_status
 survivors(question *q, int i, double *share)
 {
-	origin	   *base = &q->origins[0];
-	double		before = 0,
-				after = 0;
+	origin *base = &q->origins[0];
+	double before = 0, after = 0;
 
 	for (int j = 1; j < i; j++)
 		if (q->origins[j].rows > base->rows)
@@ -406,7 +407,7 @@ survivors(question *q, int i, double *share)
 	for (int k = 0; k < base->n; k++)
 	{
 		const probe *p = &base->probes[k];
-		double		alive;
+		double alive;
 
 		TRY(alive_below(q, i, base->keys.data + p->at, p->len, &alive));
 		before += p->weight * alive;
@@ -421,9 +422,7 @@ survivors(question *q, int i, double *share)
 static void
 choose_probes(question *q, double least)
 {
-	int			worth = 0,
-				compared,
-				older = q->n < OLDER ? q->n : OLDER;
+	int worth = 0, compared, older = q->n < OLDER ? q->n : OLDER;
 
 	for (int i = 0; i < q->n; i++)
 		worth += q->origins[i].rows > least;
@@ -438,12 +437,8 @@ choose_probes(question *q, double least)
 static wide_status
 add_up(question *q, wide_estimate *out)
 {
-	double		all = 0,
-				below = 0,
-				last_added = 0,
-				last_removed = 0,
-				share = 0;
-	int			nth = 0;
+	double all = 0, below = 0, last_added = 0, last_removed = 0, share = 0;
+	int nth = 0;
 
 	for (int i = 0; i < q->n; i++)
 		all += q->origins[i].rows;
@@ -451,10 +446,8 @@ add_up(question *q, wide_estimate *out)
 	for (int i = 0; i < q->n; i++)
 	{
 		const origin *o = &q->origins[i];
-		double		added = o->rows > 0 ? 1 - o->dead / o->rows : 0,
-					removed = 0,
-					left;
-		bool		compare = false;
+		double added = o->rows > 0 ? 1 - o->dead / o->rows : 0, removed = 0, left;
+		bool compare = false;
 
 		out->bytes += o->bytes;
 		out->blocks += o->blocks;
@@ -487,14 +480,14 @@ add_up(question *q, wide_estimate *out)
 static wide_status
 find_origins(question *q, const set_pin *pin, const set_files *files)
 {
-	int			level0 = files->level_start[1];
+	int level0 = files->level_start[1];
 
 	q->origins = calloc((size_t) (SET_LEVELS + level0 + pin->nmem), sizeof *q->origins);
 	if (q->origins == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for an estimate");
 	for (int level = SET_LEVELS - 1; level > 0; level--)
 	{
-		origin	   *o = &q->origins[q->n];
+		origin *o = &q->origins[q->n];
 
 		o->files = files->files + files->level_start[level];
 		o->nfiles = files->level_start[level + 1] - files->level_start[level];
@@ -516,9 +509,9 @@ find_origins(question *q, const set_pin *pin, const set_files *files)
 wide_status
 wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range, wide_estimate *out)
 {
-	set_pin		pin = {0};
-	set_files	files;
-	question	q = {.db = db, .family = family};
+	set_pin pin = {0};
+	set_files files;
+	question q = {.db = db, .family = family};
 	wide_status st;
 
 	memset(out, 0, sizeof *out);
@@ -539,7 +532,7 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 	TRY_GOTO(find_origins(&q, &pin, &files));
 	for (int i = 0; i < q.n; i++)
 	{
-		origin	   *o = &q.origins[i];
+		origin *o = &q.origins[i];
 
 		if (o->in_memory)
 			TRY_GOTO(ask_memtable(&q, o));
@@ -562,33 +555,33 @@ done:
 
 typedef struct sample
 {
-	uint8_t    *row;			/* raw */
-	size_t		len;
-	double		weight;			/* bytes it stands for */
+	uint8_t *row; /* raw */
+	size_t len;
+	double weight; /* bytes it stands for */
 } sample;
 
 typedef struct samples
 {
-	sample	   *s;
-	int			n;
-	int			cap;
-	double		weight;			/* of the next ones */
+	sample *s;
+	int n;
+	int cap;
+	double weight; /* of the next ones */
 } samples;
 
 static wide_status
 add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 {
-	samples    *a = arg;
-	uint32_t	rowlen = key_row_length(ukey, klen);
-	buffer		raw = {0};
-	wide_bytes	row;
-	sample	   *s;
+	samples *a = arg;
+	uint32_t rowlen = key_row_length(ukey, klen);
+	buffer raw = {0};
+	wide_bytes row;
+	sample *s;
 
 	if (rowlen == 0)
 		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
 	if (a->n == a->cap)
 	{
-		int			cap = a->cap == 0 ? 256 : 2 * a->cap;
+		int cap = a->cap == 0 ? 256 : 2 * a->cap;
 
 		s = realloc(a->s, (size_t) cap * sizeof *s);
 		if (s == NULL)
@@ -616,8 +609,7 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 static int
 compare_samples(const void *a, const void *b)
 {
-	const sample *x = a,
-			   *y = b;
+	const sample *x = a, *y = b;
 
 	return ukey_compare(x->row, x->len, y->row, y->len);
 }
@@ -626,7 +618,7 @@ static wide_status
 sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 {
 	sst_reader *r;
-	uint64_t	every = f->blocks / ((uint64_t) n * SAMPLES) + 1;
+	uint64_t every = f->blocks / ((uint64_t) n * SAMPLES) + 1;
 	wide_status st;
 
 	TRY(sst_reader_get(db, f, &r));
@@ -640,14 +632,12 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
-	mem			m;
-	memtable_cursor	c;
-	uint32_t	nodes[MEMTABLE_SAMPLE];
-	double		each;
-	uint64_t	total,
-				every,
-				i = 0;
-	int			sampled;
+	mem m;
+	memtable_cursor c;
+	uint32_t nodes[MEMTABLE_SAMPLE];
+	double each;
+	uint64_t total, every, i = 0;
+	int sampled;
 
 	memtable_at(db, index, &m);
 	total = atomic_load(&m.t->cells);
@@ -667,7 +657,8 @@ sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool 
 	}
 	every = total / ((uint64_t) n * SAMPLES) + 1;
 	a->weight = (double) atomic_load(&m.t->used) / 2 * (double) every / (double) total;
-	for (memtable_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX); memtable_valid(&c) && c.family == family; memtable_next(&c))
+	for (memtable_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+		 memtable_valid(&c) && c.family == family; memtable_next(&c))
 		if (i++ % every == 0)
 			TRY(add_sample(a, c.e.ukey, c.e.klen));
 	return WIDE_OK;
@@ -675,12 +666,11 @@ sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool 
 
 /* Where the running weight passes k/n of the total. */
 static wide_status
-emit_splits(const samples *a, int n, wide_status (*fn) (void *arg, wide_bytes key), void *arg)
+emit_splits(const samples *a, int n, wide_status (*fn)(void *arg, wide_bytes key), void *arg)
 {
-	double		total = 0,
-				sum = 0;
+	double total = 0, sum = 0;
 	const sample *last = NULL;
-	int			k = 1;
+	int k = 1;
 
 	for (int i = 0; i < a->n; i++)
 		total += a->s[i].weight;
@@ -704,11 +694,11 @@ emit_splits(const samples *a, int n, wide_status (*fn) (void *arg, wide_bytes ke
 
 wide_status
 wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
-				wide_status (*fn) (void *arg, wide_bytes key), void *arg)
+				wide_status (*fn)(void *arg, wide_bytes key), void *arg)
 {
-	samples		a = {0};
-	set_pin		pin = {0};
-	set_files	files;
+	samples a = {0};
+	set_pin pin = {0};
+	set_files files;
 	wide_status st;
 
 	TRY(segment_check(db));

@@ -22,31 +22,36 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 
-#define NUMBER_NAN	INT64_MAX	/* above the bits of infinity */
+#define NUMBER_NAN INT64_MAX /* above the bits of infinity */
 
-typedef enum verdict { NOT_TRUE, IS_TRUE, NOT_TOLD } verdict;
+typedef enum verdict
+{
+	NOT_TRUE,
+	IS_TRUE,
+	NOT_TOLD
+} verdict;
 
 /* ---------------------------------------------------------------- numbers */
 
 static int64_t
 double_number(double d)
 {
-	int64_t		bits;
+	int64_t bits;
 
 	if (d != d)
 		return NUMBER_NAN;
 	memcpy(&bits, &d, sizeof(bits));
-	return bits < 0 ? -(bits & INT64_MAX) : bits;	/* -0 becomes 0 */
+	return bits < 0 ? -(bits & INT64_MAX) : bits; /* -0 becomes 0 */
 }
 
 /* false: the bytes are no number of the width */
 static inline bool
 number_of(uint8_t kind, uint32_t width, wide_bytes v, int64_t *out)
 {
-	uint32_t	u;
-	uint64_t	u8;
-	float		f;
-	double		d;
+	uint32_t u;
+	uint64_t u8;
+	float f;
+	double d;
 
 	if (v.len != width)
 		return false;
@@ -98,13 +103,15 @@ compare_bytes(wide_bytes a, wide_bytes b)
 static int
 value_compare_number(const void *a, const void *b)
 {
-	return compare_number(((const predicate_value *) a)->number, ((const predicate_value *) b)->number);
+	return compare_number(((const predicate_value *) a)->number,
+						  ((const predicate_value *) b)->number);
 }
 
 static int
 value_compare_bytes(const void *a, const void *b)
 {
-	return compare_bytes(((const predicate_value *) a)->bytes, ((const predicate_value *) b)->bytes);
+	return compare_bytes(((const predicate_value *) a)->bytes,
+						 ((const predicate_value *) b)->bytes);
 }
 
 /* ------------------------------------------------------------------- init */
@@ -118,7 +125,7 @@ takes_value(wide_op op)
 static wide_status
 check(const wide_predicate *w, int nfamilies)
 {
-	size_t		width;
+	size_t width;
 
 	if (w->family < 0 || w->family >= nfamilies)
 		return status_fail(WIDE_INVALID, "a predicate is on family %d of %d", w->family, nfamilies);
@@ -135,7 +142,8 @@ check(const wide_predicate *w, int nfamilies)
 	width = w->values[0].len;
 	if (w->op == WIDE_OP_PREFIX)
 		return status_fail(WIDE_INVALID, "numbers have no prefix");
-	if (width != 8 && (w->kind == WIDE_KIND_TIME || (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
+	if (width != 8 && (w->kind == WIDE_KIND_TIME ||
+					   (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
 		return status_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
 	for (int i = 1; i < w->nvalues; i++)
 		if (w->values[i].len != width)
@@ -147,7 +155,7 @@ static int
 compare_place(const void *pa, const void *pb)
 {
 	const wide_predicate *a = *(const wide_predicate *const *) pa,
-			   *b = *(const wide_predicate *const *) pb;
+						 *b = *(const wide_predicate *const *) pb;
 
 	if (a->family != b->family)
 		return a->family - b->family;
@@ -157,8 +165,7 @@ compare_place(const void *pa, const void *pb)
 static int
 compare_clause(const void *pa, const void *pb)
 {
-	int			a = *(const int *) pa,
-				b = *(const int *) pb;
+	int a = *(const int *) pa, b = *(const int *) pb;
 
 	return (a > b) - (a < b);
 }
@@ -166,7 +173,7 @@ compare_clause(const void *pa, const void *pb)
 static wide_bytes
 keep_bytes(uint8_t **at, wide_bytes b)
 {
-	wide_bytes	copy = {*at, b.len};
+	wide_bytes copy = {*at, b.len};
 
 	if (b.len > 0)
 		memcpy(*at, b.data, b.len);
@@ -178,7 +185,7 @@ keep_bytes(uint8_t **at, wide_bytes b)
 static void
 keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **at)
 {
-	int			n = takes_value(w->op) ? w->nvalues : 0;
+	int n = takes_value(w->op) ? w->nvalues : 0;
 
 	p->op = (uint8_t) w->op;
 	p->kind = (uint8_t) w->kind;
@@ -202,7 +209,7 @@ keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **
 static uint32_t
 clause_numbers(const wide_predicate *list, int n, int *out)
 {
-	uint32_t	count = 0;
+	uint32_t count = 0;
 
 	for (int i = 0; i < n; i++)
 		out[i] = list[i].clause;
@@ -216,7 +223,7 @@ clause_numbers(const wide_predicate *list, int n, int *out)
 static uint32_t
 clause_index(const int *numbers, uint32_t n, int clause)
 {
-	const int  *at = bsearch(&clause, numbers, n, sizeof(int), compare_clause);
+	const int *at = bsearch(&clause, numbers, n, sizeof(int), compare_clause);
 
 	return (uint32_t) (at - numbers);
 }
@@ -225,11 +232,10 @@ wide_status
 predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 {
 	const wide_predicate **order = NULL;
-	int		   *numbers = NULL;
+	int *numbers = NULL;
 	predicate_value *values;
-	uint8_t    *at;
-	size_t		nvalues = 0,
-				nbytes = 0;
+	uint8_t *at;
+	size_t nvalues = 0, nbytes = 0;
 	wide_status st = WIDE_OK;
 
 	memset(p, 0, sizeof(*p));
@@ -249,8 +255,8 @@ predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 	p->list = calloc((size_t) n, sizeof(*p->list));
 	p->values = values = calloc(nvalues + 1, sizeof(*p->values));
 	p->bytes = at = malloc(nbytes + 1);
-	if (order == NULL || numbers == NULL || p->columns == NULL || p->clauses == NULL || p->list == NULL ||
-		p->values == NULL || p->bytes == NULL)
+	if (order == NULL || numbers == NULL || p->columns == NULL || p->clauses == NULL ||
+		p->list == NULL || p->values == NULL || p->bytes == NULL)
 	{
 		st = status_fail(WIDE_NOMEM, "out of memory for the predicates of a scan");
 		goto done;
@@ -312,11 +318,10 @@ clause_families(const wide_predicate *list, int n, int clause, int nfamilies, bo
 bool
 predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
 {
-	int			best = -1,
-				least = nfamilies + 1,
-				count;
+	int best = -1, least = nfamilies + 1, count;
 
-	/* the clause with the fewest families; leads serves as scratch, so it is made again at the end */
+	/* the clause with the fewest families; leads serves as scratch, so it is made again at the
+	 * end */
 	for (int i = 0; i < n; i++)
 		if (clause_families(list, n, list[i].clause, nfamilies, leads, &count) && count < least)
 		{
@@ -332,7 +337,7 @@ asks_since(const predicate *p, int64_t *least)
 {
 	if (p->kind != WIDE_KIND_TIME || p->nvalues == 0)
 		return false;
-	*least = p->values[0].number;	/* of several the smallest */
+	*least = p->values[0].number; /* of several the smallest */
 	if (p->op == WIDE_OP_GT && *least < INT64_MAX)
 		++*least;
 	return p->op == WIDE_OP_EQ || p->op == WIDE_OP_IN || p->op == WIDE_OP_GE || p->op == WIDE_OP_GT;
@@ -341,14 +346,12 @@ asks_since(const predicate *p, int64_t *least)
 bool
 predicate_since(const predicates *p, const predicate_column *c, int64_t *since)
 {
-	bool		any = false;
+	bool any = false;
 
 	for (int i = 0; i < c->n; i++)
 	{
-		uint32_t	clause = c->first[i].clause,
-					n = 0;
-		int64_t		least = INT64_MAX,
-					one;
+		uint32_t clause = c->first[i].clause, n = 0;
+		int64_t least = INT64_MAX, one;
 
 		/* all alternatives of the clause have to be of this kind, and on this column */
 		for (int k = 0; k < c->n; k++)
@@ -381,14 +384,13 @@ predicate_row(predicates *p)
 static verdict
 test_in(const predicate *p, wide_bytes value, int64_t number)
 {
-	uint32_t	lo = 0,
-				hi = p->nvalues;
+	uint32_t lo = 0, hi = p->nvalues;
 
 	while (lo < hi)
 	{
-		uint32_t	mid = (lo + hi) / 2;
-		int			c = p->kind == WIDE_KIND_BYTES ? compare_bytes(p->values[mid].bytes, value)
-			: compare_number(p->values[mid].number, number);
+		uint32_t mid = (lo + hi) / 2;
+		int c = p->kind == WIDE_KIND_BYTES ? compare_bytes(p->values[mid].bytes, value)
+										   : compare_number(p->values[mid].number, number);
 
 		if (c == 0)
 			return IS_TRUE;
@@ -403,9 +405,9 @@ test_in(const predicate *p, wide_bytes value, int64_t number)
 static inline verdict
 test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 {
-	int64_t		number = 0;
-	wide_bytes	with;
-	int			c;
+	int64_t number = 0;
+	wide_bytes with;
+	int c;
 
 	if (value == NULL)
 		return p->op == WIDE_OP_IS_NULL ? IS_TRUE : NOT_TRUE;
@@ -414,12 +416,12 @@ test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 	if (p->op == WIDE_OP_NOT_NULL)
 		return IS_TRUE;
 	if (p->nvalues == 0)
-		return p->op == WIDE_OP_NOT_IN ? IS_TRUE : NOT_TRUE;	/* IN () */
+		return p->op == WIDE_OP_NOT_IN ? IS_TRUE : NOT_TRUE; /* IN () */
 	with = p->values[0].bytes;
 	if (p->kind == WIDE_KIND_TIME)
 		number = ts;
 	else if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
-		: !number_of(p->kind, p->width, *value, &number))
+										: !number_of(p->kind, p->width, *value, &number))
 		return NOT_TOLD;
 	switch (p->op)
 	{
@@ -428,11 +430,13 @@ test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 		case WIDE_OP_NOT_IN:
 			return test_in(p, *value, number) == IS_TRUE ? NOT_TRUE : IS_TRUE;
 		case WIDE_OP_PREFIX:
-			return value->len >= with.len && (with.len == 0 || memcmp(value->data, with.data, with.len) == 0);
+			return value->len >= with.len &&
+				   (with.len == 0 || memcmp(value->data, with.data, with.len) == 0);
 		default:
 			break;
 	}
-	c = p->kind == WIDE_KIND_BYTES ? compare_bytes(*value, with) : compare_number(number, p->values[0].number);
+	c = p->kind == WIDE_KIND_BYTES ? compare_bytes(*value, with)
+								   : compare_number(number, p->values[0].number);
 	switch (p->op)
 	{
 		case WIDE_OP_EQ:

@@ -16,47 +16,47 @@
 /* A value, and for numbers its place in their order. */
 typedef struct predicate_value
 {
-	wide_bytes	bytes;			/* in the copy */
-	int64_t		number;
+	wide_bytes bytes; /* in the copy */
+	int64_t number;
 } predicate_value;
 
 typedef struct predicate
 {
-	uint8_t		op;				/* wide_op */
-	uint8_t		kind;			/* wide_kind */
-	uint32_t	width;			/* of numbers; of bytes, when only one is right, else 0 */
-	uint32_t	clause;			/* index into clauses */
+	uint8_t op;		 /* wide_op */
+	uint8_t kind;	 /* wide_kind */
+	uint32_t width;	 /* of numbers; of bytes, when only one is right, else 0 */
+	uint32_t clause; /* index into clauses */
 	const predicate_value *values;
-	uint32_t	nvalues;
+	uint32_t nvalues;
 } predicate;
 
 typedef struct predicate_column
 {
-	int			family;			/* index in the scan */
-	wide_bytes	qualifier;		/* raw, in the copy */
+	int family;			  /* index in the scan */
+	wide_bytes qualifier; /* raw, in the copy */
 	const predicate *first;
-	int			n;
+	int n;
 } predicate_column;
 
 typedef struct predicate_clause
 {
-	uint32_t	n;				/* predicates in it */
-	uint32_t	left;			/* of the row: not told yet */
-	bool		met;			/* one is true */
-	bool		unsure;			/* one cannot be told */
+	uint32_t n;	   /* predicates in it */
+	uint32_t left; /* of the row: not told yet */
+	bool met;	   /* one is true */
+	bool unsure;   /* one cannot be told */
 } predicate_clause;
 
 typedef struct predicates
 {
 	predicate_column *columns;
-	int			ncolumns;
+	int ncolumns;
 	predicate_clause *clauses;
-	uint32_t	nclauses;
-	bool		unsure;			/* of the row so far */
+	uint32_t nclauses;
+	bool unsure; /* of the row so far */
 	/* memory */
-	predicate  *list;
+	predicate *list;
 	predicate_value *values;
-	uint8_t    *bytes;
+	uint8_t *bytes;
 } predicates;
 
 /* Copies and checks; ncolumns 0 when there are none. */
@@ -73,7 +73,8 @@ extern bool predicate_lead(const wide_predicate *list, int n, int nfamilies, boo
 extern void predicate_row(predicates *p);
 
 /* What is in a column and its timestamp, NULL = nothing; false: the row is out. */
-extern bool predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value, int64_t ts);
+extern bool predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value,
+						   int64_t ts);
 
 /*
  * Does no row pass unless the column's timestamp is at least *since?  The
@@ -81,4 +82,4 @@ extern bool predicate_test(predicates *p, const predicate_column *c, const wide_
  */
 extern bool predicate_since(const predicates *p, const predicate_column *c, int64_t *since);
 
-#endif							/* WIDE_PREDICATE_H */
+#endif /* WIDE_PREDICATE_H */

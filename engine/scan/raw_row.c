@@ -20,33 +20,40 @@
 wide_status
 wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg)
 {
-	buffer		key = {0}, qual = {0};
-	uint64_t	visible = atomic_load(&db->seg->commit.visible_seq);
-	merge	   *m = NULL;
-	source	   *own;
-	bool		left_out;
-	set_pin		pin;
+	buffer key = {0}, qual = {0};
+	uint64_t visible = atomic_load(&db->seg->commit.visible_seq);
+	merge *m = NULL;
+	source *own;
+	bool left_out;
+	set_pin pin;
 	const entry *e;
 	wide_status st;
 
 	TRY(segment_check(db));
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW, row.len);
+		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW,
+						   row.len);
 	TRY(pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own, &left_out));
+	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own,
+								&left_out));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
-	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len && memcmp(e->ukey, key.data, key.len) == 0)
+	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len &&
+		   memcmp(e->ukey, key.data, key.len) == 0)
 	{
-		wide_raw_cell c = {.family = family, .ts = e->ts, .seq = e->seq, .type = e->type,
-		.value = {e->value, e->vlen}};
+		wide_raw_cell c = {.family = family,
+						   .ts = e->ts,
+						   .seq = e->seq,
+						   .type = e->type,
+						   .value = {e->value, e->vlen}};
 
 		if (e->seq <= visible)
 		{
 			qual.len = 0;
 			TRY_GOTO(buffer_reserve(&qual, e->klen));
 			if (!entry_is_family_delete(e))
-				TRY_GOTO(key_decode_part(e->ukey + e->rowlen, e->klen - e->rowlen, &qual, &c.qualifier));
+				TRY_GOTO(key_decode_part(e->ukey + e->rowlen, e->klen - e->rowlen, &qual,
+										 &c.qualifier));
 			TRY_GOTO(fn(arg, &c));
 		}
 		TRY_GOTO(merge_next(m));

@@ -44,7 +44,7 @@
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
-#define ROW_CELLS	4096
+#define ROW_CELLS 4096
 
 /* ----------------------------------------------------------------- sources */
 
@@ -61,7 +61,7 @@ begin_row(wide_scan *s)
 	s->row_shown = 0;
 	s->row_number++;
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
-	s->after.data[s->after.len - 1]++;	/* terminator 00 01 -> 00 02 */
+	s->after.data[s->after.len - 1]++; /* terminator 00 01 -> 00 02 */
 	for (int i = 0; i < s->nfamilies; i++)
 		s->families[i].ready = false;
 	if (s->ntesting > 0)
@@ -77,7 +77,7 @@ static wide_status
 follow(wide_scan *s, scan_family *f)
 {
 	const entry *e;
-	bool		next = f->placed && f->last_row + 1 == s->row_number;
+	bool next = f->placed && f->last_row + 1 == s->row_number;
 
 	f->last_row = s->row_number;
 	if (s->cur->point || s->reverse || !f->placed)
@@ -130,7 +130,8 @@ row_forward(wide_scan *s)
 	{
 		const entry *e = s->families[i].leads ? merge_entry(s->families[i].m) : NULL;
 
-		if (e != NULL && (first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
+		if (e != NULL &&
+			(first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
 			first = e;
 	}
 	if (first == NULL)
@@ -154,10 +155,11 @@ row_reverse(wide_scan *s)
 
 		if (!f->leads)
 			continue;
-		if (!f->before_valid ||
-			(!f->before_end && ukey_compare(f->before.data, f->before.len, s->bound.data, s->bound.len) >= 0))
+		if (!f->before_valid || (!f->before_end && ukey_compare(f->before.data, f->before.len,
+																s->bound.data, s->bound.len) >= 0))
 		{
-			wide_status st = merge_row_before(f->m, s->bound.data, (uint32_t) s->bound.len, &f->before);
+			wide_status st = merge_row_before(f->m, s->bound.data, (uint32_t) s->bound.len,
+											  &f->before);
 
 			f->before_end = st == WIDE_END;
 			if (st != WIDE_END)
@@ -165,10 +167,12 @@ row_reverse(wide_scan *s)
 			f->before_valid = true;
 		}
 		if (!f->before_end &&
-			(last == NULL || ukey_compare(f->before.data, f->before.len, last->before.data, last->before.len) > 0))
+			(last == NULL ||
+			 ukey_compare(f->before.data, f->before.len, last->before.data, last->before.len) > 0))
 			last = f;
 	}
-	if (last == NULL || ukey_compare(last->before.data, last->before.len, scan_range_lo(s), s->cur->lo_len) < 0)
+	if (last == NULL ||
+		ukey_compare(last->before.data, last->before.len, scan_range_lo(s), s->cur->lo_len) < 0)
 		return WIDE_END;
 	TRY(buffer_set(&s->row, last->before.data, last->before.len));
 	TRY(buffer_set(&s->after, s->row.data, s->row.len));
@@ -177,7 +181,8 @@ row_reverse(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		if (!f->leads || f->before_end || f->before.len != s->row.len || memcmp(f->before.data, s->row.data, s->row.len) != 0)
+		if (!f->leads || f->before_end || f->before.len != s->row.len ||
+			memcmp(f->before.data, s->row.data, s->row.len) != 0)
 			continue;
 		f->limits.hi = s->after.data;
 		f->limits.hilen = (uint32_t) s->after.len;
@@ -205,7 +210,8 @@ point_row(wide_scan *s)
 	return WIDE_END;
 }
 
-/* The families that stand in the row go to the next one; those that follow do so when a row is read of them. */
+/* The families that stand in the row go to the next one; those that follow do so when a row is
+ * read of them. */
 static wide_status
 leave_row(wide_scan *s)
 {
@@ -226,7 +232,7 @@ leave_row(wide_scan *s)
 static wide_status
 filter_row(wide_scan *s, bool *accepted)
 {
-	wide_bytes	key;
+	wide_bytes key;
 	wide_row_verdict verdict;
 
 	s->key.len = 0;
@@ -250,7 +256,7 @@ filter_row(wide_scan *s, bool *accepted)
 static wide_status
 next_row(wide_scan *s)
 {
-	bool		accepted;
+	bool accepted;
 
 	for (;;)
 	{
@@ -285,8 +291,8 @@ next_row(wide_scan *s)
 static wide_status
 other_cells(wide_scan *s, scan_family *f)
 {
-	wide_want	want = f->want;
-	bool		full = false;
+	wide_want want = f->want;
+	bool full = false;
 	wide_status st;
 
 	TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
@@ -384,7 +390,7 @@ read_row(wide_scan *s, bool *full)
 wide_status
 wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out)
 {
-	wide_scan  *s;
+	wide_scan *s;
 	wide_status st;
 
 	*out = NULL;
@@ -424,7 +430,8 @@ done:
 	return st;
 }
 
-/* Between rows: take sources again after a rest, or move to the current files when ours keep a memtable busy. */
+/* Between rows: take sources again after a rest, or move to the current files when ours keep a
+ * memtable busy. */
 static wide_status
 refresh(wide_scan *s)
 {
@@ -439,7 +446,7 @@ refresh(wide_scan *s)
 static wide_status
 scan_step(wide_scan *s, wide_row *row)
 {
-	bool		full;
+	bool full;
 
 	if (!s->in_row)
 	{
@@ -448,7 +455,7 @@ scan_step(wide_scan *s, wide_row *row)
 	}
 	for (;;)
 	{
-		bool		first = !s->in_row;
+		bool first = !s->in_row;
 
 		if (first && s->run.possible)
 		{
@@ -498,7 +505,7 @@ step_back(wide_scan *s)
 wide_status
 wide_scan_next(wide_scan *s, wide_row *row)
 {
-	bool		(*ask) (void *) = s->db->host.interrupted;
+	bool (*ask)(void *) = s->db->host.interrupted;
 	wide_status st;
 
 	if (wide_scan_ready(s, row))

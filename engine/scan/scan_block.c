@@ -53,11 +53,11 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NO_COLUMN	UINT32_MAX
-#define KEY_COPY	16			/* bytes of keys that are copied without looking */
-#define KEY_ROOM	512			/* bytes for keys that are taken from the arena at a time */
+#define KEY_COPY	16	/* bytes of keys that are copied without looking */
+#define KEY_ROOM	512 /* bytes for keys that are taken from the arena at a time */
 
-bool		scan_block_off;
-uint64_t	scan_block_rows_taken;
+bool scan_block_off;
+uint64_t scan_block_rows_taken;
 
 void
 scan_block_init(wide_scan *s)
@@ -79,11 +79,11 @@ scan_block_restart(wide_scan *s)
 void
 scan_block_count(wide_scan *s)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 
 	for (; r->counted < s->ahead.given; r->counted++)
 	{
-		uint64_t	n = (uint64_t) s->ahead.rows[r->counted].ncells;
+		uint64_t n = (uint64_t) s->ahead.rows[r->counted].ncells;
 
 		s->stats.rows_returned++;
 		s->stats.cells_returned += n;
@@ -129,7 +129,7 @@ block_is_plain(const scan_family *f, const merge_span *w)
 	if ((b->flags & BLOCK_DISTINCT) == 0 && f->view.max_out > 1)
 		return false;
 	return visibility_all(&f->view, (int64_t) b->ts.base, (int64_t) b->ts.most,
-						 w->seq != 0 ? w->seq : b->seq.base, w->seq != 0 ? w->seq : b->seq.most);
+						  w->seq != 0 ? w->seq : b->seq.base, w->seq != 0 ? w->seq : b->seq.most);
 }
 
 static wide_status
@@ -137,7 +137,7 @@ add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicat
 {
 	if (r->ncolumns == r->columns_cap)
 	{
-		int			cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
+		int cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
 		scan_block_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
@@ -145,7 +145,8 @@ add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicat
 		r->columns = p;
 		r->columns_cap = cap;
 	}
-	r->columns[r->ncolumns++] = (scan_block_column) {.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
+	r->columns[r->ncolumns++] = (scan_block_column) {
+		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
 	r->nwanted += wanted;
 	r->ntests += test != NULL;
 	return WIDE_OK;
@@ -158,12 +159,14 @@ listed_columns(scan_block *r, const scan_family *f)
 	for (int i = 0; i < f->ncols; i++)
 	{
 		const scan_column *col = &f->cols[i];
-		uint32_t	column;
-		bool		exact;
+		uint32_t column;
+		bool exact;
 
-		TRY(block_find_column(r->w.block, f->quals.data + col->at, (uint32_t) col->len, &column, &exact));
+		TRY(block_find_column(r->w.block, f->quals.data + col->at, (uint32_t) col->len, &column,
+							  &exact));
 		if (exact || col->test != NULL)
-			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0, col->test));
+			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
+						   col->test));
 	}
 	return WIDE_OK;
 }
@@ -172,22 +175,22 @@ listed_columns(scan_block *r, const scan_family *f)
 static wide_status
 columns_between(scan_block *r, const scan_family *f)
 {
-	uint32_t	from = 0,
-				to = r->w.block->columns;
-	bool		exact;
-	int			n;
+	uint32_t from = 0, to = r->w.block->columns;
+	bool exact;
+	int n;
 
 	if (f->want == WIDE_WANT_RANGE)
 	{
 		TRY(block_find_column(r->w.block, f->quals.data, (uint32_t) f->lo_len, &from, &exact));
 		if (f->hi_len > 0)
-			TRY(block_find_column(r->w.block, f->quals.data + f->lo_len, (uint32_t) f->hi_len, &to, &exact));
+			TRY(block_find_column(r->w.block, f->quals.data + f->lo_len, (uint32_t) f->hi_len, &to,
+								  &exact));
 	}
 	TRY(listed_columns(r, f));
 	n = r->ncolumns;
 	for (uint32_t c = from; c < to; c++)
 	{
-		int			i = 0;
+		int i = 0;
 
 		while (i < n && r->columns[i].column != c)
 			i++;
@@ -205,8 +208,7 @@ columns_between(scan_block *r, const scan_family *f)
 static int
 compare_columns(const void *a, const void *b)
 {
-	const scan_block_column *x = a,
-			   *y = b;
+	const scan_block_column *x = a, *y = b;
 
 	return (x->column > y->column) - (x->column < y->column);
 }
@@ -215,14 +217,14 @@ compare_columns(const void *a, const void *b)
 static wide_status
 decode_qualifiers(scan_block *r)
 {
-	buffer		key = {0};
+	buffer key = {0};
 	wide_status st = WIDE_OK;
 
 	r->quals.len = 0;
 	for (int i = 0; i < r->ncolumns; i++)
 	{
 		scan_block_column *k = &r->columns[i];
-		wide_bytes	raw;
+		wide_bytes raw;
 
 		if (!k->wanted)
 			continue;
@@ -274,7 +276,7 @@ find_columns(scan_block *r)
 static wide_status
 run_open(wide_scan *s, scan_family *f)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 	const uint8_t *hi = s->cur->hi_len > 0 ? s->bounds.data + s->cur->hi : NULL;
 
 	merge_span_block(f->m, &r->w);
@@ -321,15 +323,15 @@ static inline wide_status
 row_key(scan_block *r, uint32_t row)
 {
 	const block_keys *k = &r->w.block->row_keys;
-	uint32_t	shared,
-				n;
+	uint32_t shared, n;
 
 	if (likely(r->key_row + 1 == row && row > 0))
 	{
 		shared = (uint32_t) block_number(&k->shared, row);
 		n = block_string_length(&k->rest, row);
-		if (likely(n <= k->rest.nbytes - r->key_off && shared <= r->key.len && shared + (size_t) n + KEY_COPY <= r->key.cap &&
-				   n <= KEY_COPY && k->rest.nbytes - r->key_off >= KEY_COPY))
+		if (likely(n <= k->rest.nbytes - r->key_off && shared <= r->key.len &&
+				   shared + (size_t) n + KEY_COPY <= r->key.cap && n <= KEY_COPY &&
+				   k->rest.nbytes - r->key_off >= KEY_COPY))
 		{
 			memcpy(r->key.data + shared, k->rest.bytes + r->key_off, KEY_COPY);
 			r->key.len = shared + n;
@@ -392,7 +394,7 @@ prefetch_row(const scan_block *r, uint32_t row)
 	for (int i = 0; i < r->ncolumns; i++)
 	{
 		const block_strings *v;
-		uint32_t	group = row / BLOCK_GROUP;
+		uint32_t group = row / BLOCK_GROUP;
 
 		if (r->columns[i].column == NO_COLUMN)
 			continue;
@@ -412,7 +414,8 @@ prefetch_row(const scan_block *r, uint32_t row)
 }
 
 static inline void
-put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t row, uint32_t slot,
+		 const uint8_t *value, uint32_t len)
 {
 	const block_cursor *b = r->w.block;
 
@@ -423,26 +426,29 @@ put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t
 	c->ttl_us = 0;
 	c->seq = r->w.seq != 0 ? r->w.seq : block_number(&b->seq, b->seq.by_row ? row : slot);
 	c->provisional = false;
-	c->qualifier = (wide_bytes) {k->want < 0 ? r->quals.data + k->qual : NULL, k->want < 0 ? k->quallen : 0};
+	c->qualifier = (wide_bytes) {k->want < 0 ? r->quals.data + k->qual : NULL,
+								 k->want < 0 ? k->quallen : 0};
 	c->value = (wide_bytes) {value, len};
 }
 
 static inline bool
-test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value, uint32_t len)
+test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value,
+	 uint32_t len)
 {
 	const block_cursor *b = s->run.w.block;
-	wide_bytes	v = {value, len};
+	wide_bytes v = {value, len};
 
-	return predicate_test(&s->pred, k->test, &v, (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
+	return predicate_test(&s->pred, k->test, &v,
+						  (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
 }
 
 /* A row of a grid: its cells from s->cells[at] on; *in: it exists and meets the predicates. */
 static wide_status
 grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_block   *r = &s->run;
-	wide_cell  *c = &s->cells[at];
-	uint32_t	left = s->row_limit;
+	scan_block *r = &s->run;
+	wide_cell *c = &s->cells[at];
+	uint32_t left = s->row_limit;
 
 	*in = r->any;
 	*ncells = 0;
@@ -457,9 +463,9 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 				continue;
 			if (k->column != NO_COLUMN)
 				TRY(grid_value(r, k, row));
-			if (k->column != NO_COLUMN && k->there ?
-				!test(s, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off, k->len) :
-				!predicate_test(&s->pred, k->test, NULL, 0))
+			if (k->column != NO_COLUMN && k->there ? !test(s, k, row, k->grid->first + k->i,
+														   k->grid->values.bytes + k->off, k->len)
+												   : !predicate_test(&s->pred, k->test, NULL, 0))
 			{
 				*in = false;
 				s->stats.rows_rejected++;
@@ -503,19 +509,14 @@ list_bounds(scan_block *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t 
 static wide_status
 list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 	const block_cursor *b = r->w.block;
-	uint32_t	left = s->row_limit,
-				last = NO_COLUMN,
-				from,
-				to,
-				off;
+	uint32_t left = s->row_limit, last = NO_COLUMN, from, to, off;
 
 	TRY(list_bounds(r, row, &from, &to, &off));
 	for (uint32_t at = from; at < to; at++)
 	{
-		uint32_t	column = block_column_of(b, at),
-					len = block_string_length(&b->values, at);
+		uint32_t column = block_column_of(b, at), len = block_string_length(&b->values, at);
 		const uint8_t *value = b->values.bytes + off;
 		scan_block_column *k;
 
@@ -550,9 +551,9 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 static wide_status
 list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_block   *r = &s->run;
-	wide_cell  *c = &s->cells[at];
-	bool		some = r->any;
+	scan_block *r = &s->run;
+	wide_cell *c = &s->cells[at];
+	bool some = r->any;
 
 	*in = true;
 	*ncells = 0;
@@ -579,7 +580,7 @@ list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 	return WIDE_OK;
 }
 
-#define KEY_SLACK	8			/* bytes that are read and written behind a key */
+#define KEY_SLACK 8 /* bytes that are read and written behind a key */
 
 /*
  * Eight bytes at a time, of the n of an encoded key, its terminator included.
@@ -589,14 +590,14 @@ static inline ssize_t
 decode(const uint8_t *p, uint32_t n, uint8_t *out)
 {
 	const uint8_t *end = p + n - 2;
-	uint8_t    *to = out;
+	uint8_t *to = out;
 
 	if (unlikely(n < 2 || end[0] != 0 || end[1] != 1))
 		return -1;
 	while (p < end)
 	{
-		uint64_t	x = get_u64le(p);
-		uint64_t	zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+		uint64_t x = get_u64le(p);
+		uint64_t zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
 
 		put_u64le(to, x);
 		if (zero == 0)
@@ -621,9 +622,9 @@ decode(const uint8_t *p, uint32_t n, uint8_t *out)
 static inline wide_status
 give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 {
-	scan_block   *r = &s->run;
-	size_t		n;
-	ssize_t		len;
+	scan_block *r = &s->run;
+	size_t n;
+	ssize_t len;
 
 	TRY(row_key(r, row));
 	TRY(buffer_reserve(&r->key, KEY_SLACK));
@@ -648,13 +649,13 @@ give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 static wide_status
 reserve_rows(wide_scan *s, int n)
 {
-	scan_block   *r = &s->run;
-	uint32_t	cells = (uint32_t) n * (uint32_t) r->nwanted;
+	scan_block *r = &s->run;
+	uint32_t cells = (uint32_t) n * (uint32_t) r->nwanted;
 
 	if (r->rows_cap < n)
 	{
-		int			cap = n < SCAN_BLOCK_ROWS / 8 ? SCAN_BLOCK_ROWS / 8 : SCAN_BLOCK_ROWS;
-		wide_row   *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
+		int cap = n < SCAN_BLOCK_ROWS / 8 ? SCAN_BLOCK_ROWS / 8 : SCAN_BLOCK_ROWS;
+		wide_row *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
 
 		if (rows == NULL)
 			return no_memory();
@@ -665,8 +666,8 @@ reserve_rows(wide_scan *s, int n)
 	}
 	if (s->cells_cap < cells || s->cells == NULL)
 	{
-		uint32_t	cap = cells > CELLS_FIRST ? cells : CELLS_FIRST;
-		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
+		uint32_t cap = cells > CELLS_FIRST ? cells : CELLS_FIRST;
+		wide_cell *p = realloc(s->cells, cap * sizeof(*p));
 
 		if (p == NULL)
 			return no_memory();
@@ -680,9 +681,9 @@ reserve_rows(wide_scan *s, int n)
 static wide_status
 run_filter(wide_scan *s, wide_bytes key, bool *in)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 	wide_row_verdict verdict;
-	uint32_t	row;
+	uint32_t row;
 
 	TRY(scan_range_ask_filter(s, &r->key, key, &verdict));
 	*in = verdict == WIDE_ROW_ACCEPT;
@@ -708,11 +709,9 @@ run_filter(wide_scan *s, wide_bytes key, bool *in)
 static wide_status
 run_read(wide_scan *s, scan_family *f)
 {
-	scan_block   *r = &s->run;
-	int			limit = r->size,
-				count = 0,
-				at = 0;
-	bool		grid = (r->w.block->flags & BLOCK_GRID) != 0;
+	scan_block *r = &s->run;
+	int limit = r->size, count = 0, at = 0;
+	bool grid = (r->w.block->flags & BLOCK_GRID) != 0;
 
 	if (s->filter_follows)
 		limit = 1;
@@ -726,10 +725,10 @@ run_read(wide_scan *s, scan_family *f)
 		prefetch_row(r, r->first);
 	while (r->w.row < r->w.end && count < limit)
 	{
-		wide_row   *row = &r->rows[count];
-		uint32_t	i = r->w.row++;
-		int			n = 0;
-		bool		in = true;
+		wide_row *row = &r->rows[count];
+		uint32_t i = r->w.row++;
+		int n = 0;
+		bool in = true;
 
 		if (s->filter != NULL)
 		{
@@ -767,7 +766,7 @@ run_read(wide_scan *s, scan_family *f)
 static wide_status
 stand_behind(wide_scan *s, uint32_t row)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 
 	TRY(row_key(r, row));
 	TRY(buffer_set(&s->row, r->key.data, r->key.len));
@@ -791,10 +790,10 @@ close_range(wide_scan *s)
 wide_status
 scan_block_drop(wide_scan *s)
 {
-	scan_block   *r = &s->run;
-	bool		open = r->open;
-	bool		some = s->ahead.given < s->ahead.n;
-	uint32_t	next = some ? r->numbers[s->ahead.given] : r->w.row;
+	scan_block *r = &s->run;
+	bool open = r->open;
+	bool some = s->ahead.given < s->ahead.n;
+	uint32_t next = some ? r->numbers[s->ahead.given] : r->w.row;
 
 	r->open = false;
 	forget_rows(s);
@@ -821,7 +820,7 @@ scan_block_drop(wide_scan *s)
 static wide_status
 run_leave(wide_scan *s, scan_family *f)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 
 	r->open = false;
 	if (r->over || s->cur->point)
@@ -845,13 +844,14 @@ range_over(const wide_scan *s, const scan_family *f)
 		return true;
 	if (s->cur->point)
 		return e->rowlen != s->cur->lo_len || memcmp(e->ukey, bounds + s->cur->lo, e->rowlen) != 0;
-	return s->cur->hi_len > 0 && ukey_compare(e->ukey, e->rowlen, bounds + s->cur->hi, s->cur->hi_len) >= 0;
+	return s->cur->hi_len > 0 &&
+		   ukey_compare(e->ukey, e->rowlen, bounds + s->cur->hi, s->cur->hi_len) >= 0;
 }
 
 wide_status
 scan_block_next(wide_scan *s)
 {
-	scan_block   *r = &s->run;
+	scan_block *r = &s->run;
 	scan_family *f = &s->families[0];
 
 	forget_rows(s);

@@ -5,11 +5,12 @@
 #include "engine/wide.h"
 
 /* scan_block.c */
-extern bool scan_block_off;		/* for tests: everything goes the other way */
+extern bool scan_block_off;			   /* for tests: everything goes the other way */
 extern uint64_t scan_block_rows_taken; /* for tests: rows that did not */
 extern void scan_block_init(wide_scan *s);
 
-/* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the ranges are over. */
+/* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the
+ * ranges are over. */
 extern wide_status scan_block_next(wide_scan *s);
 
 /* Stand behind the row that was given out last. */
@@ -22,4 +23,4 @@ extern void scan_block_count(wide_scan *s);
 /* Forget it, with what was read ahead. */
 extern void scan_block_restart(wide_scan *s);
 
-#endif							/* WIDE_SCAN_BLOCK_H */
+#endif /* WIDE_SCAN_BLOCK_H */

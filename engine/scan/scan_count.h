@@ -4,6 +4,6 @@
 
 #include "engine/wide.h"
 
-extern void scan_count(wide_scan *s);	/* bring the store's statistics up to date */
+extern void scan_count(wide_scan *s); /* bring the store's statistics up to date */
 
-#endif							/* WIDE_SCAN_COUNT_H */
+#endif /* WIDE_SCAN_COUNT_H */

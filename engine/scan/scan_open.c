@@ -35,7 +35,8 @@ add_qualifier(scan_family *f, wide_bytes q, size_t *at, size_t *len)
 {
 	TRY(buffer_reserve(&f->quals, KEY_ROW_MAX(q.len)));
 	*at = f->quals.len;
-	f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, q.data, q.len) - f->quals.data);
+	f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, q.data, q.len) -
+							 f->quals.data);
 	*len = f->quals.len - *at;
 	return WIDE_OK;
 }
@@ -50,12 +51,11 @@ compare_qualifiers(wide_bytes a, wide_bytes b)
 
 /* What is wanted and what the predicates tests[0..ntests) ask for, in one list. */
 static wide_status
-encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_column *tests, int ntests)
+encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_column *tests,
+			   int ntests)
 {
-	int			n = spec->want == WIDE_WANT_COLUMNS ? spec->nquals : 0,
-				i = 0,
-				t = 0;
-	size_t		at;
+	int n = spec->want == WIDE_WANT_COLUMNS ? spec->nquals : 0, i = 0, t = 0;
+	size_t at;
 
 	if (spec->want == WIDE_WANT_RANGE)
 	{
@@ -72,7 +72,9 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	while (i < n || t < ntests)
 	{
 		scan_column *col = &f->cols[f->ncols++];
-		int			c = i == n ? 1 : t == ntests ? -1 : compare_qualifiers(spec->quals[i], tests[t].qualifier);
+		int c = i == n		  ? 1
+				: t == ntests ? -1
+							  : compare_qualifiers(spec->quals[i], tests[t].qualifier);
 
 		TRY(add_qualifier(f, c <= 0 ? spec->quals[i] : tests[t].qualifier, &col->at, &col->len));
 		col->want = c <= 0 ? i++ : -1;
@@ -83,10 +85,11 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 
 /* The family's options as the reader has to see them; false: there is no such family. */
 static bool
-family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out, family_floor *floors)
+family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out,
+			   family_floor *floors)
 {
 	wide_family list[64];
-	int			n;
+	int n;
 
 	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
 	if (!catalog_family(db, id, out, floors) && !catalog_delta_family_any(db, id, out))
@@ -109,16 +112,16 @@ scan_open_visibility(wide_scan *s, scan_family *f)
 	family_floor floors[FAMILY_FLOORS];
 	wide_family family;
 	const seq_range *excluded;
-	int			nexcluded;
+	int nexcluded;
 
 	if (f->view_made)
 		visibility_free(&f->view);
 	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
-		wide_family_defaults(&family.opt);	/* dropped: there is nothing to see */
+		wide_family_defaults(&family.opt); /* dropped: there is nothing to see */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	f->view_made = true;
-	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded,
-					   s->now, s->ts_min, s->ts_max, f->max_versions));
+	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded, s->now,
+						s->ts_min, s->ts_max, f->max_versions));
 	if (s->filtered)
 		visibility_filter(&f->view, s->show_min, s->show_max);
 	return WIDE_OK;
@@ -128,10 +131,10 @@ scan_open_visibility(wide_scan *s, scan_family *f)
 static void
 limit_since(wide_scan *s, scan_family *f)
 {
-	int64_t		since;
+	int64_t since;
 
-	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 || f->cols[0].test == NULL ||
-		!predicate_since(&s->pred, f->cols[0].test, &since))
+	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 ||
+		f->cols[0].test == NULL || !predicate_since(&s->pred, f->cols[0].test, &since))
 		return;
 	f->since = true;
 	f->limits.by_time = true;
@@ -142,9 +145,7 @@ limit_since(wide_scan *s, scan_family *f)
 static wide_status
 family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 {
-	int			index = (int) (f - s->families),
-				first = 0,
-				n = 0;
+	int index = (int) (f - s->families), first = 0, n = 0;
 
 	while (first < s->pred.ncolumns && s->pred.columns[first].family < index)
 		first++;
@@ -153,7 +154,8 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	f->id = spec->id;
 	f->max_versions = spec->max_versions;
 	f->want = spec->want;
-	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL && spec->want != WIDE_WANT_EXISTS;
+	f->any_exists = spec->any_exists && spec->want != WIDE_WANT_ALL &&
+					spec->want != WIDE_WANT_EXISTS;
 	if (n > 0 && f->want == WIDE_WANT_EXISTS)
 	{
 		/* no cell, but some are looked at */
@@ -171,8 +173,10 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	if (s->filtered && s->show_min > f->limits.ts_min)
 		f->limits.ts_min = s->show_min;
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
-	TRY(encode_columns(f, &(wide_scan_family) {.want = f->want, .quals = spec->quals,
-											   .nquals = f->want == spec->want ? spec->nquals : 0},
+	TRY(encode_columns(f,
+					   &(wide_scan_family) {.want = f->want,
+											.quals = spec->quals,
+											.nquals = f->want == spec->want ? spec->nquals : 0},
 					   &s->pred.columns[first], n));
 	limit_since(s, f);
 	return scan_open_visibility(s, f);
@@ -188,7 +192,8 @@ lead_by_time(wide_scan *s)
 	scan_family *best = NULL;
 
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].since && (best == NULL || s->families[i].limits.ts_min > best->limits.ts_min))
+		if (s->families[i].since &&
+			(best == NULL || s->families[i].limits.ts_min > best->limits.ts_min))
 			best = &s->families[i];
 	for (int i = 0; i < s->nfamilies && best != NULL; i++)
 		s->families[i].leads = &s->families[i] == best;
@@ -204,9 +209,8 @@ lead_by_time(wide_scan *s)
 void
 scan_open_range_prefix(scan_range *r, const wide_range *range)
 {
-	wide_bytes	lo = range->lo,
-				hi = range->hi;
-	size_t		n = 0;
+	wide_bytes lo = range->lo, hi = range->hi;
+	size_t n = 0;
 
 	while (n < lo.len && n < hi.len && lo.data[n] == hi.data[n])
 		n++;
@@ -228,10 +232,10 @@ scan_open_families_free(wide_scan *s)
 wide_status
 scan_open_families(wide_scan *s, const wide_scan_spec *spec)
 {
-	int			at = 0;
-	size_t		room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;
-	bool	   *leads;
-	bool		some;
+	int at = 0;
+	size_t room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;
+	bool *leads;
+	bool some;
 	scan_family *first;
 
 	/* one piece of memory for all three */

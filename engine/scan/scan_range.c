@@ -20,17 +20,18 @@
 static bool
 is_point(const wide_range *r)
 {
-	return r->hi.data != NULL && r->hi.len == r->lo.len + 1 && r->lo.len > 0 && r->hi.data[r->lo.len] == 0 &&
-		memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
+	return r->hi.data != NULL && r->hi.len == r->lo.len + 1 && r->lo.len > 0 &&
+		   r->hi.data[r->lo.len] == 0 && memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
 }
 
 static wide_status
 add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 {
-	uint8_t    *end;
+	uint8_t *end;
 
 	if (row.len > WIDE_MAX_ROW + 1)
-		return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes", WIDE_MAX_ROW + 1);
+		return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes",
+						   WIDE_MAX_ROW + 1);
 	TRY(buffer_reserve(&s->bounds, KEY_ROW_MAX(row.len)));
 	*at = s->bounds.len;
 	end = key_put_part(s->bounds.data + s->bounds.len, row.data, row.len);
@@ -42,7 +43,7 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 wide_status
 scan_range_set(wide_scan *s, const wide_range *ranges, int n)
 {
-	bool		points = n > 0;
+	bool points = n > 0;
 
 	if (n > s->ranges_cap)
 	{
@@ -67,8 +68,9 @@ scan_range_set(wide_scan *s, const wide_range *ranges, int n)
 		if (ranges[i].hi.data != NULL && !r->point)
 		{
 			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
-			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi, r->hi_len) >= 0)
-				continue;		/* empty */
+			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi,
+							 r->hi_len) >= 0)
+				continue; /* empty */
 			scan_open_range_prefix(r, &ranges[i]);
 		}
 		s->nranges++;
@@ -148,7 +150,8 @@ scan_range_seek(wide_scan *s)
 	return WIDE_OK;
 }
 
-/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
+/* The place in the order of rows that the filter has named last lies behind (reverse: before)
+ * all of the range. */
 bool
 scan_range_passed(const wide_scan *s)
 {
@@ -160,8 +163,8 @@ scan_range_passed(const wide_scan *s)
 		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) >= 0;
 	if (s->cur->point)
 		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) < 0;
-	return s->cur->hi_len > 0 &&
-		ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len, s->sought.data, s->sought.len) <= 0;
+	return s->cur->hi_len > 0 && ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len,
+											  s->sought.data, s->sought.len) <= 0;
 }
 
 wide_status
@@ -179,10 +182,12 @@ scan_range_open(wide_scan *s)
 			TRY(buffer_set(&s->bound, s->bounds.data + s->cur->hi, s->cur->hi_len));
 		else
 			TRY(key_above_all(&s->bound));
-		if (s->sought.len > 0 && ukey_compare(s->sought.data, s->sought.len, s->bound.data, s->bound.len) < 0)
+		if (s->sought.len > 0 &&
+			ukey_compare(s->sought.data, s->sought.len, s->bound.data, s->bound.len) < 0)
 			TRY(buffer_set(&s->bound, s->sought.data, s->sought.len));
 	}
-	else if (!s->reverse && s->sought.len > 0 && ukey_compare(scan_range_lo(s), s->cur->lo_len, s->sought.data, s->sought.len) < 0)
+	else if (!s->reverse && s->sought.len > 0 &&
+			 ukey_compare(scan_range_lo(s), s->cur->lo_len, s->sought.data, s->sought.len) < 0)
 	{
 		/* as if a row before it had been read */
 		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
@@ -221,7 +226,7 @@ scan_range_go_to_sought(wide_scan *s)
 wide_status
 scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
 {
-	wide_bytes	to = {NULL, 0};
+	wide_bytes to = {NULL, 0};
 
 	*verdict = s->filter(s->filter_arg, key, &to);
 	if (*verdict != WIDE_ROW_SEEK)

@@ -7,15 +7,17 @@
 #include "engine/scan/scan_state.h"
 
 extern wide_status scan_range_set(wide_scan *s, const wide_range *ranges, int n);
-extern wide_status scan_range_open(wide_scan *s);	/* the next one; s->open false: it is passed by */
+extern wide_status scan_range_open(wide_scan *s); /* the next one; s->open false: it is passed by */
 
 /* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
-extern wide_status scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict);
+extern wide_status scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key,
+										 wide_row_verdict *verdict);
 
 /* Move on to s->sought, or close the range. */
 extern wide_status scan_range_go_to_sought(wide_scan *s);
 
-/* The place in the order of rows that the filter has named last lies behind (reverse: before) all of the range. */
+/* The place in the order of rows that the filter has named last lies behind (reverse: before)
+ * all of the range. */
 extern bool scan_range_passed(const wide_scan *s);
 
 /* Where the open range begins, encoded. */
@@ -28,4 +30,4 @@ scan_range_lo(const wide_scan *s)
 /* Stand before the open range, or after the row that was read last in it. */
 extern wide_status scan_range_seek(wide_scan *s);
 
-#endif							/* WIDE_SCAN_RANGE_H */
+#endif /* WIDE_SCAN_RANGE_H */

@@ -37,13 +37,14 @@
 static wide_status
 snapshot_moved(wide_scan *s)
 {
-	uint64_t	generation = wide_catalog_generation(s->db);
-	bool		views = generation != s->generation;
-	int			nexcluded;
+	uint64_t generation = wide_catalog_generation(s->db);
+	bool views = generation != s->generation;
+	int nexcluded;
 	const seq_range *excluded = snapshot_excluded(s->snap, &nexcluded);
 
 	/* floors are read before the files to which they may not matter any more: see catalog_retire */
-	if (s->pinned && (views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
+	if (s->pinned &&
+		(views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
 		scan_sources_leave(s);
 	s->seq = wide_snapshot_lsn(s->snap);
 	s->generation = generation;
@@ -86,15 +87,17 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	return scan_range_set(s, ranges, nranges);
 }
 
-#define ASIDE_CELLS		512		/* more memory than this is not kept by a scan that waits for its next use */
-#define ASIDE_RANGES	64
-#define ASIDE_BOUNDS	((size_t) 8192)
-#define ASIDE_ARENA		((size_t) 65536)
+/* more memory than this is not kept by a scan that waits for its next use */
+#define ASIDE_CELLS	 512
+#define ASIDE_RANGES 64
+#define ASIDE_BOUNDS ((size_t) 8192)
+#define ASIDE_ARENA	 ((size_t) 65536)
 
 bool
 wide_scan_set_aside(wide_scan *s)
 {
-	if (s->own != NULL || s->now_given || s->filter != NULL || s->pred.ncolumns > 0 || s->failed != WIDE_OK)
+	if (s->own != NULL || s->now_given || s->filter != NULL || s->pred.ncolumns > 0 ||
+		s->failed != WIDE_OK)
 		return false;
 	scan_count(s);
 	scan_block_restart(s);

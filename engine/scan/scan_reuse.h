@@ -6,4 +6,4 @@
 
 /* scan_reuse.c */
 
-#endif							/* WIDE_SCAN_REUSE_H */
+#endif /* WIDE_SCAN_REUSE_H */

@@ -33,20 +33,20 @@
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_state.h"
 
-#define ARENA_FIRST	((size_t) 960)	/* for the gets of one row; with the head below 1 KB, as CELLS_FIRST */
-#define ARENA_CHUNK	((size_t) 16 * 1024)
+/* for the gets of one row; with the head below 1 KB, as CELLS_FIRST */
+#define ARENA_FIRST ((size_t) 960)
+#define ARENA_CHUNK ((size_t) 16 * 1024)
 
 /* ------------------------------------------------------------------ memory */
 
 void *
 scan_row_arena(wide_scan *s, size_t n)
 {
-	chunk	   *c = s->arena;
+	chunk *c = s->arena;
 
 	if (c == NULL || c->size - c->used < n)
 	{
-		size_t		least = c == NULL ? ARENA_FIRST : ARENA_CHUNK,
-					size = n > least ? n : least;
+		size_t least = c == NULL ? ARENA_FIRST : ARENA_CHUNK, size = n > least ? n : least;
 
 		c = malloc(sizeof(*c) + size);
 		if (c == NULL)
@@ -65,7 +65,7 @@ arena_reset(wide_scan *s)
 {
 	while (s->arena != NULL && s->arena->next != NULL)
 	{
-		chunk	   *c = s->arena;
+		chunk *c = s->arena;
 
 		s->arena = c->next;
 		free(c);
@@ -78,7 +78,7 @@ arena_reset(wide_scan *s)
 void
 scan_row_keep_block(void *arg, block_ref *ref)
 {
-	wide_scan  *s = arg;
+	wide_scan *s = arg;
 
 	if (s->nkept < KEPT_MAX)
 	{
@@ -89,7 +89,7 @@ scan_row_keep_block(void *arg, block_ref *ref)
 	for (int i = s->ncells - 1; i >= 0; i--)
 	{
 		wide_bytes *v = &s->cells[i].value;
-		void	   *p;
+		void *p;
 
 		if (v->len == 0 || v->data < ref->data || v->data >= ref->data + ref->len)
 			continue;
@@ -126,12 +126,12 @@ scan_row_let_go(wide_scan *s)
 static wide_status
 emit_cell(wide_scan *s, scan_family *f, const entry *e)
 {
-	wide_cell  *c;
+	wide_cell *c;
 
 	if ((uint32_t) s->ncells == s->cells_cap)
 	{
-		uint32_t	cap = s->cells_cap == 0 ? CELLS_FIRST : 2 * s->cells_cap;
-		wide_cell  *p = realloc(s->cells, cap * sizeof(*p));
+		uint32_t cap = s->cells_cap == 0 ? CELLS_FIRST : 2 * s->cells_cap;
+		wide_cell *p = realloc(s->cells, cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a row");
@@ -154,9 +154,9 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 	{
 		if (f->qual_call != s->calls)
 		{
-			uint32_t	n = e->klen - e->rowlen;
-			uint8_t    *p = scan_row_arena(s, 2 * (size_t) n);
-			buffer		b = {p, n, 2 * (size_t) n};
+			uint32_t n = e->klen - e->rowlen;
+			uint8_t *p = scan_row_arena(s, 2 * (size_t) n);
+			buffer b = {p, n, 2 * (size_t) n};
 
 			if (p == NULL)
 				return status_fail(WIDE_NOMEM, "out of memory for a row");
@@ -204,7 +204,7 @@ tell_absent(wide_scan *s, scan_family *f, int to)
 static void
 tell_value(wide_scan *s, scan_family *f, const entry *e)
 {
-	wide_bytes	value = {e->value, e->vlen};
+	wide_bytes value = {e->value, e->vlen};
 	const predicate_column *test = f->test;
 
 	f->test = NULL;
@@ -218,8 +218,9 @@ tell_value(wide_scan *s, scan_family *f, const entry *e)
 static inline bool
 column_needed(const wide_scan *s, const scan_family *f, int i)
 {
-	return (f->want == WIDE_WANT_COLUMNS && f->cols[i].want >= 0 && !s->overflow && s->row_shown < s->row_limit) ||
-		(f->cols[i].test != NULL && i >= f->tested);
+	return (f->want == WIDE_WANT_COLUMNS && f->cols[i].want >= 0 && !s->overflow &&
+			s->row_shown < s->row_limit) ||
+		   (f->cols[i].test != NULL && i >= f->tested);
 }
 
 /* WANT_RANGE: is the column in it?  If it is before it, *next is lowered to its beginning. */
@@ -245,17 +246,15 @@ in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
 static wide_status
 column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 {
-	wide_bytes	part = {e->ukey + e->rowlen, e->klen - e->rowlen},
-				next = {NULL, 0};
-	bool		here = false,
-				more = false;
+	wide_bytes part = {e->ukey + e->rowlen, e->klen - e->rowlen}, next = {NULL, 0};
+	bool here = false, more = false;
 
 	*wanted = false;
 	f->test = NULL;
 	for (; f->want_at < f->ncols; f->want_at++)
 	{
 		const scan_column *col = &f->cols[f->want_at];
-		int			c = ukey_compare(f->quals.data + col->at, col->len, part.data, part.len);
+		int c = ukey_compare(f->quals.data + col->at, col->len, part.data, part.len);
 
 		here = c == 0 && column_needed(s, f, f->want_at);
 		more = c > 0;
@@ -294,7 +293,8 @@ skip_column(wide_scan *s, scan_family *f)
 	f->in_column = false;
 	f->steps = 0;
 	TRY(merge_next(f->m));
-	while ((e = merge_entry(f->m)) != NULL && e->klen == f->ukey.len && memcmp(e->ukey, f->ukey.data, e->klen) == 0)
+	while ((e = merge_entry(f->m)) != NULL && e->klen == f->ukey.len &&
+		   memcmp(e->ukey, f->ukey.data, e->klen) == 0)
 	{
 		s->stats.cells_scanned++;
 		TRY(scan_row_move(f, f->ukey.data, (uint32_t) f->ukey.len, INT64_MIN));
@@ -307,7 +307,7 @@ skip_column(wide_scan *s, scan_family *f)
 static wide_status
 visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full)
 {
-	uint32_t	room = s->untested > 0 && s->row_cells > UNTOLD_CELLS ? UNTOLD_CELLS : s->row_cells;
+	uint32_t room = s->untested > 0 && s->row_cells > UNTOLD_CELLS ? UNTOLD_CELLS : s->row_cells;
 
 	if (f->test != NULL)
 	{
@@ -327,7 +327,7 @@ visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full
 		if (s->untested == 0 && !s->overflow)
 		{
 			f->held = *full = true;
-			f->steps = last;	/* what to do when it has been shown */
+			f->steps = last; /* what to do when it has been shown */
 			return WIDE_OK;
 		}
 		s->overflow = true;
@@ -362,7 +362,7 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 	}
 	if (!f->in_column || e->klen != f->ukey.len || memcmp(e->ukey, f->ukey.data, e->klen) != 0)
 	{
-		bool		wanted = true;
+		bool wanted = true;
 
 		f->in_column = false;
 		if (f->want != WIDE_WANT_EXISTS && (f->want != WIDE_WANT_ALL || f->ncols > 0))
@@ -391,7 +391,7 @@ scan_row_family(wide_scan *s, scan_family *f, bool *full)
 {
 	if (f->held)
 	{
-		bool		last = f->steps != 0;
+		bool last = f->steps != 0;
 
 		f->held = false;
 		f->qual_call = 0;
@@ -425,7 +425,7 @@ scan_row_free_memory(wide_scan *s)
 {
 	while (s->arena != NULL)
 	{
-		chunk	   *c = s->arena;
+		chunk *c = s->arena;
 
 		s->arena = c->next;
 		free(c);

@@ -7,9 +7,11 @@
 #include "engine/scan/scan_state.h"
 
 /* scan_row.c */
-extern void *scan_row_arena(wide_scan *s, size_t n);	/* memory until the next call; NULL: there is none */
-extern void scan_row_keep_block(void *arg, block_ref *ref); /* source_limits.keep; arg is the scan */
-extern void scan_row_let_go(wide_scan *s);	/* nothing that was handed out is in use any more */
+/* memory until the next call; NULL: there is none */
+extern void *scan_row_arena(wide_scan *s, size_t n);
+/* source_limits.keep; arg is the scan */
+extern void scan_row_keep_block(void *arg, block_ref *ref);
+extern void scan_row_let_go(wide_scan *s); /* nothing that was handed out is in use any more */
 extern void scan_row_free_memory(wide_scan *s);
 
 /* Move on towards a key in this row: a few steps, then a seek. */
@@ -18,4 +20,4 @@ extern wide_status scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t k
 /* All that the row has in this family.  *full: the wide_row is full, call again for the rest. */
 extern wide_status scan_row_family(wide_scan *s, scan_family *f, bool *full);
 
-#endif							/* WIDE_SCAN_ROW_H */
+#endif /* WIDE_SCAN_ROW_H */

@@ -19,7 +19,7 @@
 static wide_status
 add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
 {
-	source	   *src;
+	source *src;
 
 	TRY(source_memtable_new(db, mm, id, &src));
 	return merge_add(m, src);
@@ -28,19 +28,19 @@ add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
 static wide_status
 add_files(wide_db *db, merge *m, const file_meta *files, int n)
 {
-	source	   *src;
+	source *src;
 
 	TRY(source_file_new(db, files, n, 0, &src));
 	return merge_add(m, src);
 }
 
 wide_status
-scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min, wide_batch *own,
-				  uint64_t mark, merge **out, source **own_source, bool *left_out)
+scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
+				   wide_batch *own, uint64_t mark, merge **out, source **own_source, bool *left_out)
 {
-	set_files	files;
-	source	   *src;
-	merge	   *m;
+	set_files files;
+	source *src;
+	merge *m;
 	wide_status st;
 
 	*out = NULL;
@@ -53,7 +53,7 @@ scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t 
 	}
 	for (int i = 0; i < pin->nmem; i++)
 	{
-		mem			mm;
+		mem mm;
 
 		memtable_at(db, pin->mem[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */
@@ -62,7 +62,8 @@ scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t 
 			*left_out = true;
 			continue;
 		}
-		/* bounds are those of all families together, and widened before an entry can be seen (source.c) */
+		/* bounds are those of all families together, and widened before an entry can be seen
+		 * (source.c) */
 		if (atomic_load(&mm.t->ts_max) < ts_min)
 		{
 			*left_out = true;
@@ -80,7 +81,7 @@ scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t 
 	}
 	for (int l = 1; l < SET_LEVELS; l++)
 	{
-		int			n = files.level_start[l + 1] - files.level_start[l];
+		int n = files.level_start[l + 1] - files.level_start[l];
 
 		if (n > 0)
 			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
@@ -127,8 +128,9 @@ scan_sources_make(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(scan_sources_merge(s->db, &s->pin, f->id, s->seq, f->limits.by_time ? f->limits.ts_min : INT64_MIN,
-							  s->own, s->own_mark, &f->m, &f->own, &s->left_out));
+		TRY(scan_sources_merge(s->db, &s->pin, f->id, s->seq,
+							   f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->own,
+							   s->own_mark, &f->m, &f->own, &s->left_out));
 		merge_limits(f->m, &f->limits);
 		f->before_valid = false;
 	}
@@ -143,7 +145,7 @@ scan_sources_stale(wide_scan *s)
 		return false;
 	for (int i = 0; i < s->pin.nmem; i++)
 	{
-		uint32_t	state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
+		uint32_t state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			return true;

@@ -12,13 +12,15 @@
  * timestamps from ts_min on.  *left_out is set when later readers could need a
  * source more.
  */
-extern wide_status scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
-									 wide_batch *own, uint64_t mark, merge **out, source **own_source, bool *left_out);
+extern wide_status scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id,
+									  uint64_t seq, int64_t ts_min, wide_batch *own, uint64_t mark,
+									  merge **out, source **own_source, bool *left_out);
 
 /* The sources of all families, under a new pin. */
 extern wide_status scan_sources_make(wide_scan *s);
 extern bool scan_sources_stale(wide_scan *s);
-extern void scan_sources_drop(wide_scan *s);	/* and the pin */
-extern void scan_sources_leave(wide_scan *s);	/* the same, and bring the statistics up to date first */
+extern void scan_sources_drop(wide_scan *s); /* and the pin */
+/* the same, and bring the statistics up to date first */
+extern void scan_sources_leave(wide_scan *s);
 
-#endif							/* WIDE_SCAN_SOURCES_H */
+#endif /* WIDE_SCAN_SOURCES_H */

@@ -50,7 +50,7 @@
 static uint8_t *
 put_name(uint8_t *p, const char *name)
 {
-	size_t		n = strlen(name);
+	size_t n = strlen(name);
 
 	p = varint_put(p, n);
 	memcpy(p, name, n);
@@ -84,7 +84,7 @@ typedef struct reader
 static uint64_t
 get_number(reader *r)
 {
-	uint64_t	v = 0;
+	uint64_t v = 0;
 
 	if (r->p != NULL)
 		r->p = varint_get(r->p, r->end, &v);
@@ -94,7 +94,7 @@ get_number(reader *r)
 static uint32_t
 get_id(reader *r)
 {
-	uint64_t	v = get_number(r);
+	uint64_t v = get_number(r);
 
 	if (v > UINT32_MAX)
 		r->p = NULL;
@@ -104,7 +104,7 @@ get_id(reader *r)
 static void
 get_name(reader *r, char *name, size_t max)
 {
-	uint64_t	n = get_number(r);
+	uint64_t n = get_number(r);
 
 	name[0] = 0;
 	if (r->p == NULL || n > max || n > (uint64_t) (r->end - r->p))
@@ -121,7 +121,8 @@ wide_status
 catalog_check_options(const wide_family_options *o)
 {
 	if (o->versions < 1 || o->min_versions < 0 || o->min_versions > o->versions)
-		return status_fail(WIDE_INVALID, "versions must be at least 1 and min_versions between 0 and versions");
+		return status_fail(WIDE_INVALID,
+						   "versions must be at least 1 and min_versions between 0 and versions");
 	if (o->ttl_us < 0)
 		return status_fail(WIDE_INVALID, "ttl must not be negative");
 	if (o->block_size < 1024 || o->block_size > 1024 * 1024)
@@ -138,12 +139,13 @@ catalog_check_options(const wide_family_options *o)
 static void
 get_options(reader *r, wide_family_options *o)
 {
-	uint64_t	v[12];
+	uint64_t v[12];
 
 	for (int i = 0; i < 12; i++)
 		v[i] = get_number(r);
 	memset(o, 0, sizeof *o);
-	if (r->p == NULL || v[0] > INT32_MAX || v[1] > INT32_MAX || v[3] > UINT32_MAX || v[4] > UINT16_MAX)
+	if (r->p == NULL || v[0] > INT32_MAX || v[1] > INT32_MAX || v[3] > UINT32_MAX ||
+		v[4] > UINT16_MAX)
 	{
 		r->p = NULL;
 		return;
@@ -204,7 +206,8 @@ catalog_put_op(uint8_t *p, const catalog_op *op)
 	p = varint_put(p, op->kind >= OP_CREATE_FAMILY ? op->family : op->table);
 	if (op->kind == OP_CREATE_FAMILY)
 		p = varint_put(p, op->table);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND || op->kind == OP_REPLACE_FAMILY)
+	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND ||
+		op->kind == OP_REPLACE_FAMILY)
 		p = varint_put(p, op->arg);
 	if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE || op->kind == OP_CREATE_FAMILY)
 		p = put_name(p, op->name);
@@ -225,7 +228,8 @@ get_op(reader *r, catalog_op *op)
 	*(op->kind >= OP_CREATE_FAMILY ? &op->family : &op->table) = get_id(r);
 	if (op->kind == OP_CREATE_FAMILY)
 		op->table = get_id(r);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND || op->kind == OP_REPLACE_FAMILY)
+	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND ||
+		op->kind == OP_REPLACE_FAMILY)
 		op->arg = get_id(r);
 	if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE)
 		get_name(r, op->name, WIDE_MAX_NAME);
@@ -241,7 +245,7 @@ get_op(reader *r, catalog_op *op)
 static void
 raise_counter(_Atomic uint32_t *counter, uint32_t used)
 {
-	uint32_t	next = atomic_load(counter);
+	uint32_t next = atomic_load(counter);
 
 	while (next <= used && !atomic_compare_exchange_weak(counter, &next, used + 1))
 		;
@@ -288,7 +292,7 @@ binding_slot_new(wide_db *db)
 static void
 family_clear(wide_db *db, family_slot *fs)
 {
-	uint64_t	version;
+	uint64_t version;
 
 	file_set_drop_family(db, fs);
 	version = atomic_load(&fs->files_version);
@@ -316,7 +320,7 @@ static bool
 less_expires(const wide_family_options *old, const wide_family_options *new)
 {
 	return old->ttl_us > 0 &&
-		(new->ttl_us == 0 || new->ttl_us > old->ttl_us || new->min_versions > old->min_versions);
+		   (new->ttl_us == 0 || new->ttl_us > old->ttl_us || new->min_versions > old->min_versions);
 }
 
 /*
@@ -327,7 +331,7 @@ less_expires(const wide_family_options *old, const wide_family_options *new)
 static void
 floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now, bool expiry)
 {
-	int			n = catalog_floors_used(f);
+	int n = catalog_floors_used(f);
 
 	if (n == FAMILY_FLOORS)
 	{
@@ -348,7 +352,8 @@ floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t n
  * alive until then stays alive until then, whether a compaction has run or not.
  */
 void
-catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new, uint64_t seq, int64_t now)
+catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new,
+			  uint64_t seq, int64_t now)
 {
 	if (catalog_floor_needed(old, new))
 		floor_add(floors, old, seq - 1, now, less_expires(old, new));
@@ -357,13 +362,14 @@ catalog_floor(family_floor *floors, const wide_family_options *old, const wide_f
 bool
 catalog_floor_needed(const wide_family_options *old, const wide_family_options *new)
 {
-	return new->versions != old->versions || less_expires(old, new) || (new->keep_deleted && !old->keep_deleted);
+	return new->versions != old->versions || less_expires(old, new) ||
+		   (new->keep_deleted && !old->keep_deleted);
 }
 
 int
 catalog_floors_used(const family_floor *floors)
 {
-	int			n = 0;
+	int n = 0;
 
 	while (n < FAMILY_FLOORS && floors[n].seq != 0)
 		n++;
@@ -374,7 +380,7 @@ wide_status
 catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 {
 	family_slot *fs;
-	int			n = 0;
+	int n = 0;
 
 	TRY(segment_lock(db, LOCK_SET));
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
@@ -387,7 +393,8 @@ catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 		n++;
 	if (n > 0)
 	{
-		memmove(&fs->floors[0], &fs->floors[n], (size_t) (FAMILY_FLOORS - n) * sizeof(family_floor));
+		memmove(&fs->floors[0], &fs->floors[n],
+				(size_t) (FAMILY_FLOORS - n) * sizeof(family_floor));
 		memset(&fs->floors[FAMILY_FLOORS - n], 0, (size_t) n * sizeof(family_floor));
 		db->seg->set.catalog_dirty = 1;
 	}
@@ -402,10 +409,10 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 	table_slot *ts = op->table != 0 ? catalog_table_slot(db, op->table) : NULL;
 	binding_slot *b = layout_bindings(db);
 	binding_slot *found = NULL;
-	uint32_t	left = 0;
+	uint32_t left = 0;
 
 	if (ts != NULL && ts->seq > seq)
-		return true;			/* replay: a later change is in already */
+		return true; /* replay: a later change is in already */
 	if (op->kind == OP_CREATE_TABLE)
 	{
 		raise_counter(&db->seg->catalog.next_table, op->table);
@@ -471,8 +478,9 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 		return true;
 	if (op->kind == OP_ALTER_FAMILY)
 	{
-		/* encode has left one change of the batch: from what was in force before to what is after it */
-		if (fs->seq != seq)		/* else it is new, and nothing is older */
+		/* encode has left one change of the batch: from what was in force before to what is
+		 * after it */
+		if (fs->seq != seq) /* else it is new, and nothing is older */
 			catalog_floor(fs->floors, &fs->f.opt, &op->opt, seq, op->now);
 		fs->f.opt = op->opt;
 	}
@@ -493,8 +501,8 @@ void
 catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 {
 	catalog_state *c = &db->seg->catalog;
-	reader		r = {encoded.data, encoded.data + encoded.len};
-	catalog_op	op;
+	reader r = {encoded.data, encoded.data + encoded.len};
+	catalog_op op;
 	const char *bad = NULL;
 
 	if (encoded.len == 0 || seq <= c->restored_seq || segment_lock(db, LOCK_SET) != WIDE_OK)
@@ -505,7 +513,7 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 		{
 			if (!get_op(&r, &op))
 				bad = "a committed change of the catalog makes no sense";
-			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table) (db, &op, seq))
+			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
 				bad = "a committed change of the catalog finds no room";
 		}
 		if (seq > c->seq)
@@ -525,7 +533,7 @@ static uint8_t *
 dump_families(wide_db *db, uint8_t *p)
 {
 	family_slot *f = layout_families(db);
-	uint32_t	n = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
 		n += f[i].f.id != 0;
@@ -558,7 +566,7 @@ dump_locked(wide_db *db, uint8_t *p)
 	catalog_state *c = &db->seg->catalog;
 	table_slot *t = layout_tables(db);
 	binding_slot *b = layout_bindings(db);
-	uint32_t	n = 0;
+	uint32_t n = 0;
 
 	p = varint_put(p, DUMP_FORMAT);
 	p = varint_put(p, c->seq);
@@ -593,17 +601,16 @@ wide_status
 catalog_dump(wide_db *db, buffer *out)
 {
 	catalog_state *c = &db->seg->catalog;
-	bool		done = false;
+	bool done = false;
 
 	while (!done)
 	{
 		/* room for more than there is now; looked at again under the lock */
-		size_t		room = out->cap - out->len,
-					need;
+		size_t room = out->cap - out->len, need;
 
 		TRY(segment_lock(db, LOCK_CATALOG));
 		need = (size_t) c->ntables * TABLE_MAX + (size_t) c->nfamilies * FAMILY_MAX +
-			(size_t) c->nbindings * 2 * VARINT_MAX + 8 * VARINT_MAX;
+			   (size_t) c->nbindings * 2 * VARINT_MAX + 8 * VARINT_MAX;
 		if (need <= room)
 		{
 			out->len = (size_t) (dump_locked(db, out->data + out->len) - out->data);
@@ -620,7 +627,7 @@ static bool
 restore_families(wide_db *db, reader *r)
 {
 	catalog_state *c = &db->seg->catalog;
-	uint64_t	n = get_number(r);
+	uint64_t n = get_number(r);
 
 	if (n > db->seg->max_families)
 		return false;
@@ -654,7 +661,7 @@ static bool
 restore(wide_db *db, reader *r)
 {
 	catalog_state *c = &db->seg->catalog;
-	uint64_t	n;
+	uint64_t n;
 
 	c->seq = c->restored_seq = get_number(r);
 	atomic_store(&c->next_table, get_id(r));
@@ -692,8 +699,8 @@ wide_status
 catalog_restore(wide_db *db, wide_bytes dump)
 {
 	catalog_state *c = &db->seg->catalog;
-	reader		r = {dump.data, dump.data + dump.len};
-	uint64_t	format;
+	reader r = {dump.data, dump.data + dump.len};
+	uint64_t format;
 
 	memset(layout_tables(db), 0, db->seg->config.max_tables * sizeof(table_slot));
 	memset((void *) layout_families(db), 0, db->seg->max_families * sizeof(family_slot));
@@ -708,10 +715,13 @@ catalog_restore(wide_db *db, wide_bytes dump)
 		return WIDE_OK;
 	format = get_number(&r);
 	if (r.p != NULL && format != DUMP_FORMAT)
-		return status_fail(WIDE_CORRUPT, "the store's catalog has format %llu, this version of widetable reads format %d only",
-						 (unsigned long long) format, DUMP_FORMAT);
+		return status_fail(
+			WIDE_CORRUPT,
+			"the store's catalog has format %llu, this version of widetable reads format %d only",
+			(unsigned long long) format, DUMP_FORMAT);
 	if (!restore(db, &r))
-		return status_fail(WIDE_CORRUPT, "the manifest's catalog does not fit this segment or makes no sense");
+		return status_fail(WIDE_CORRUPT,
+						   "the manifest's catalog does not fit this segment or makes no sense");
 	return WIDE_OK;
 }
 
@@ -731,7 +741,7 @@ wide_family_defaults(wide_family_options *o)
 wide_status
 catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out, int *n)
 {
-	uint32_t	max = db->seg->max_families;
+	uint32_t max = db->seg->max_families;
 	wide_family_id *ids = malloc((max + 1) * sizeof *ids);
 	wide_status st;
 
@@ -753,7 +763,7 @@ wide_status
 wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 {
 	table_slot *t = layout_tables(db);
-	bool		found = false;
+	bool found = false;
 
 	TRY(segment_lock(db, LOCK_CATALOG));
 	while (!found && *cursor < db->seg->catalog.ntables)

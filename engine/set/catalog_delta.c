@@ -27,7 +27,7 @@
 #include "engine/set/catalog.h"
 #include "engine/set/family.h"
 
-#define NAME_SEED	0x6e616d65ull
+#define NAME_SEED 0x6e616d65ull
 
 static catalog_delta *live_deltas;
 static uint32_t delta_serial;
@@ -40,7 +40,7 @@ bool
 catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
 {
 	table_slot *ts = id != 0 ? catalog_table_slot(db, id) : NULL;
-	bool		exists = ts != NULL;
+	bool exists = ts != NULL;
 
 	if (exists)
 		*t = ts->t;
@@ -69,9 +69,9 @@ bool
 catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wide_family *f)
 {
 	family_slot *fs = family_find(db, id);
-	bool		exists = fs != NULL;
+	bool exists = fs != NULL;
 	wide_family old;
-	wide_table	t;
+	wide_table t;
 
 	memset(&old, 0, sizeof old);
 	if (exists)
@@ -112,7 +112,7 @@ bool
 catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, uint32_t object)
 {
 	binding_slot *b = layout_bindings(db);
-	bool		bound = false;
+	bool bound = false;
 
 	for (uint32_t i = 0; i < db->seg->catalog.nbindings && !bound; i++)
 		bound = b[i].table == table && b[i].object == object;
@@ -125,17 +125,18 @@ catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, 
 
 /* Families of a table in order of id; at most max are copied; returns the number. */
 int
-catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out, int max)
+catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out,
+					   int max)
 {
 	family_slot *fs = layout_families(db);
-	uint32_t	nshared = db->seg->catalog.nfamilies;
+	uint32_t nshared = db->seg->catalog.nfamilies;
 	wide_family f;
-	int			n = 0;
+	int n = 0;
 
 	for (uint32_t i = 0; i < nshared + (d != NULL ? (uint32_t) d->n : 0); i++)
 	{
 		wide_family_id fid;
-		int			at;
+		int at;
 
 		if (i < nshared)
 			fid = fs[i].f.table == id ? fs[i].f.id : 0;
@@ -143,7 +144,9 @@ catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wi
 		{
 			const catalog_op *op = &d->ops[i - nshared];
 
-			fid = op->kind == OP_CREATE_FAMILY ? op->family : op->kind == OP_REPLACE_FAMILY ? op->arg : 0;
+			fid = op->kind == OP_CREATE_FAMILY	  ? op->family
+				  : op->kind == OP_REPLACE_FAMILY ? op->arg
+												  : 0;
 			if (fid != 0 && family_find(db, fid) != NULL)
 				continue;
 		}
@@ -159,25 +162,28 @@ catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wi
 }
 
 int
-catalog_delta_bindings(wide_db *db, const catalog_delta *d, wide_table_id id, uint32_t *out, int max)
+catalog_delta_bindings(wide_db *db, const catalog_delta *d, wide_table_id id, uint32_t *out,
+					   int max)
 {
 	binding_slot *b = layout_bindings(db);
-	uint32_t	nshared = db->seg->catalog.nbindings;
-	int			n = 0;
+	uint32_t nshared = db->seg->catalog.nbindings;
+	int n = 0;
 
 	for (uint32_t i = 0; i < nshared; i++)
 		if (b[i].table == id && catalog_delta_binding(db, d, id, b[i].object) && n++ < max)
 			out[n - 1] = b[i].object;
 	for (int i = 0; d != NULL && i < d->n; i++)
 	{
-		bool		seen = false;
+		bool seen = false;
 
-		if (d->ops[i].kind != OP_BIND || d->ops[i].table != id || !catalog_delta_binding(db, d, id, d->ops[i].arg))
+		if (d->ops[i].kind != OP_BIND || d->ops[i].table != id ||
+			!catalog_delta_binding(db, d, id, d->ops[i].arg))
 			continue;
 		for (uint32_t k = 0; k < nshared && !seen; k++)
 			seen = b[k].table == id && b[k].object == d->ops[i].arg;
 		for (int k = 0; k < i && !seen; k++)
-			seen = d->ops[k].kind == OP_BIND && d->ops[k].table == id && d->ops[k].arg == d->ops[i].arg;
+			seen = d->ops[k].kind == OP_BIND && d->ops[k].table == id &&
+				   d->ops[k].arg == d->ops[i].arg;
 		if (!seen && n++ < max)
 			out[n - 1] = d->ops[i].arg;
 	}
@@ -195,7 +201,8 @@ catalog_delta_table_full(wide_db *db, const catalog_delta *d, wide_table_id id, 
 }
 
 bool
-catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, const char *name, wide_table *t)
+catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, const char *name,
+						  wide_table *t)
 {
 	table_slot *ts = layout_tables(db);
 
@@ -216,7 +223,7 @@ catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, c
 bool
 catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f)
 {
-	bool		found = false;
+	bool found = false;
 
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return false;
@@ -290,7 +297,7 @@ catalog_delta_reserve(catalog_delta *d, int n)
 {
 	if (d->n + n > d->cap)
 	{
-		int			cap = 2 * (d->n + n) + 8;
+		int cap = 2 * (d->n + n) + 8;
 		catalog_op *ops = realloc(d->ops, (size_t) cap * sizeof *ops);
 
 		if (ops == NULL)
@@ -343,36 +350,41 @@ check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 		families += layout_families(db)[i].f.id != 0;
 	for (uint32_t i = 0; i < c->nbindings; i++)
 		bindings += layout_bindings(db)[i].table != 0;
-	if (tables > db->seg->config.max_tables || families > db->seg->max_families || bindings > db->seg->max_bindings)
-		return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)", db->seg->config.max_tables);
+	if (tables > db->seg->config.max_tables || families > db->seg->max_families ||
+		bindings > db->seg->max_bindings)
+		return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)",
+						   db->seg->config.max_tables);
 	return WIDE_OK;
 }
 
-/* Names that this delta gives and that it still has at its end: not committed elsewhere, not promised. */
+/* Names that this delta gives and that it still has at its end: not committed elsewhere, not
+ * promised. */
 static wide_status
 check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *hash)
 {
 	catalog_pending *p = db->seg->catalog.pending;
 	table_slot *ts = layout_tables(db);
-	wide_table	t,
-				other;
-	uint8_t		key[4 + WIDE_MAX_NAME];
+	wide_table t, other;
+	uint8_t key[4 + WIDE_MAX_NAME];
 
 	*hash = 0;
-	if ((op->kind != OP_CREATE_TABLE && op->kind != OP_RENAME_TABLE) || !catalog_delta_table(db, d, op->table, &t) ||
-		strcmp(t.name, op->name) != 0)
+	if ((op->kind != OP_CREATE_TABLE && op->kind != OP_RENAME_TABLE) ||
+		!catalog_delta_table(db, d, op->table, &t) || strcmp(t.name, op->name) != 0)
 		return WIDE_OK;
 	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
-		if (ts[i].t.id != 0 && ts[i].t.id != t.id && ts[i].t.space == t.space && strcmp(ts[i].t.name, t.name) == 0 &&
-			catalog_delta_table(db, d, ts[i].t.id, &other) && strcmp(other.name, t.name) == 0)
+		if (ts[i].t.id != 0 && ts[i].t.id != t.id && ts[i].t.space == t.space &&
+			strcmp(ts[i].t.name, t.name) == 0 && catalog_delta_table(db, d, ts[i].t.id, &other) &&
+			strcmp(other.name, t.name) == 0)
 			return status_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
 	put_u32le(key, t.space);
 	memcpy(key + 4, t.name, strlen(t.name));
 	*hash = hash_xxh3(key, 4 + strlen(t.name), NAME_SEED) | 1;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
-			if (p[i].names[k] == *hash && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))
-				return status_fail(WIDE_EXISTS, "table \"%s\" is being created by another transaction", t.name);
+			if (p[i].names[k] == *hash &&
+				!(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))
+				return status_fail(WIDE_EXISTS,
+								   "table \"%s\" is being created by another transaction", t.name);
 	return WIDE_OK;
 }
 
@@ -394,25 +406,28 @@ altered_later(const catalog_delta *d, int i)
 wide_status
 catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *promised)
 {
-	wide_db    *db = d->db;
+	wide_db *db = d->db;
 	catalog_pending *p = db->seg->catalog.pending;
 	family_slot *fs = family_find(db, op->family);
 	table_slot *ts;
-	int			used, others = 0;
+	int used, others = 0;
 
 	*promised = 0;
 	if (op->kind != OP_ALTER_FAMILY || fs == NULL)
 		return WIDE_OK;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nchanges; k++)
-			others += p[i].changes[k] == op->family && !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial);
+			others += p[i].changes[k] == op->family &&
+					  !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial);
 	used = catalog_floors_used(fs->floors);
 	if (others == 0 && !catalog_floor_needed(&fs->f.opt, &op->opt))
 		used--;
 	ts = catalog_table_slot(db, fs->f.table);
 	if (used + others >= FAMILY_FLOORS)
-		return status_fail(WIDE_FULL, "family \"%s\" of table \"%s\": %d changes of its options are remembered, there is no room for one more",
-						 fs->f.name, ts != NULL ? ts->t.name : "", used + others);
+		return status_fail(WIDE_FULL,
+						   "family \"%s\" of table \"%s\": %d changes of its options are "
+						   "remembered, there is no room for one more",
+						   fs->f.name, ts != NULL ? ts->t.name : "", used + others);
 	*promised = op->family;
 	return WIDE_OK;
 }
@@ -437,11 +452,9 @@ promise_new(catalog_delta *d)
 static wide_status
 promise(catalog_delta *d)
 {
-	wide_db    *db = d->db;
+	wide_db *db = d->db;
 	catalog_pending *p;
-	uint32_t	tables = 0,
-				families = 0,
-				bindings = 0;
+	uint32_t tables = 0, families = 0, bindings = 0;
 
 	sweep_promises(db);
 	for (int i = 0; i < d->n; i++)
@@ -459,7 +472,7 @@ promise(catalog_delta *d)
 	p->bindings = bindings;
 	for (int i = 0; i < d->n; i++)
 	{
-		uint64_t	hash;
+		uint64_t hash;
 		wide_family_id changed = 0;
 
 		TRY(check_name(db, d, &d->ops[i], &hash));
@@ -467,8 +480,10 @@ promise(catalog_delta *d)
 			TRY(catalog_delta_check_changes(d, &d->ops[i], &changed));
 		if (hash == 0 && changed == 0)
 			continue;
-		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) && (p = promise_new(d)) == NULL)
-			return status_fail(WIDE_FULL, "too many tables are created or changed in one transaction");
+		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) &&
+			(p = promise_new(d)) == NULL)
+			return status_fail(WIDE_FULL,
+							   "too many tables are created or changed in one transaction");
 		if (hash != 0)
 			p->names[p->nnames++] = hash;
 		if (changed != 0)
@@ -496,7 +511,8 @@ catalog_delta_encode(catalog_delta *d, buffer *out)
 	}
 	for (int i = 0; i < d->n; i++)
 	{
-		/* a batch is one moment: of several changes of a family's options only the outcome counts */
+		/* a batch is one moment: of several changes of a family's options only the outcome
+		 * counts */
 		if (d->ops[i].kind == OP_ALTER_FAMILY && altered_later(d, i))
 			continue;
 		d->ops[i].now = host_now(d->db);

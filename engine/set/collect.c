@@ -23,8 +23,7 @@
 static wide_status
 collect_memtables(wide_db *db, bool *did)
 {
-	bool		some = false,
-				freed = false;
+	bool some = false, freed = false;
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 		some |= atomic_load(&db->seg->memtables[i].state) == MEMTABLE_FLUSHED;
@@ -33,7 +32,7 @@ collect_memtables(wide_db *db, bool *did)
 	TRY(segment_lock(db, LOCK_COMMIT));
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
+		memtable *t = &db->seg->memtables[i];
 
 		if (atomic_load(&t->state) == MEMTABLE_FLUSHED && !pin_has_memtable(db, t))
 		{
@@ -50,33 +49,33 @@ collect_memtables(wide_db *db, bool *did)
 	return WIDE_OK;
 }
 
-/* One process unlinks at a time; the duty of a dead one is taken over (unlinking again is harmless). */
+/* One process unlinks at a time; the duty of a dead one is taken over (unlinking again is
+ * harmless). */
 static bool
 collect_duty(wide_db *db)
 {
 	_Atomic uint32_t *word = &db->seg->set.collector;
-	uint32_t	me = (uint32_t) getpid(),
-				holder = 0;
+	uint32_t me = (uint32_t) getpid(), holder = 0;
 
 	if (atomic_compare_exchange_strong(word, &holder, me))
 		return true;
 	return holder != me && kill((pid_t) holder, 0) != 0 && errno == ESRCH &&
-		atomic_compare_exchange_strong(word, &holder, me);
+		   atomic_compare_exchange_strong(word, &holder, me);
 }
 
 /* Dead slots that nobody needs any more. */
 static wide_status
 collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
 {
-	file_slot  *files = layout_files(db);
-	uint64_t	oldest;
+	file_slot *files = layout_files(db);
+	uint64_t oldest;
 
 	*n = 0;
 	TRY(segment_lock(db, LOCK_SET));
-	oldest = pin_oldest(db);	/* after the removals: see the head comment */
+	oldest = pin_oldest(db); /* after the removals: see the head comment */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
 	{
-		file_slot  *f = &files[i - 1];
+		file_slot *f = &files[i - 1];
 
 		if (f->pending || f->removed_version > oldest)
 			continue;
@@ -91,15 +90,15 @@ collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, in
 static wide_status
 collect_free(wide_db *db, const uint32_t *index, int n)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db);
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db);
 
 	TRY(segment_lock(db, LOCK_SET));
 	for (uint32_t *link = &set->dead_files; *link != 0;)
 	{
-		file_slot  *f = &files[*link - 1];
-		uint32_t	at = *link;
-		bool		mine = false;
+		file_slot *f = &files[*link - 1];
+		uint32_t at = *link;
+		bool mine = false;
 
 		for (int k = 0; k < n && !mine; k++)
 			mine = index[k] == at;
@@ -127,8 +126,8 @@ collect_free(wide_db *db, const uint32_t *index, int n)
 static int
 unlink_and_free(wide_db *db, const char *path)
 {
-	int			fd = db->os->open(db->os, path, O_RDWR);
-	int			rc = db->os->unlink(db->os, path);
+	int fd = db->os->open(db->os, path, O_RDWR);
+	int rc = db->os->unlink(db->os, path);
 
 	if (fd >= 0)
 	{
@@ -142,12 +141,11 @@ unlink_and_free(wide_db *db, const char *path)
 wide_status
 collect_garbage(wide_db *db, bool *did)
 {
-	uint32_t	index[COLLECT_BATCH];
-	uint64_t	number[COLLECT_BATCH];
-	bool		unlink_it[COLLECT_BATCH];
-	char		path[1100];
-	int			n,
-				done = 0;
+	uint32_t index[COLLECT_BATCH];
+	uint64_t number[COLLECT_BATCH];
+	bool unlink_it[COLLECT_BATCH];
+	char path[1100];
+	int n, done = 0;
 	wide_status st;
 
 	*did = false;
@@ -158,7 +156,7 @@ collect_garbage(wide_db *db, bool *did)
 	TRY_GOTO(collect_find(db, index, number, unlink_it, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
 	{
-		int			rc;
+		int rc;
 
 		if ((st = segment_check(db)) != WIDE_OK)
 			break;

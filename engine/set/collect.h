@@ -4,7 +4,8 @@
 
 #include "engine/wide.h"
 
-/* Unlink files that nobody needs any more; free memtables likewise. Only under the gc duty: never after poison. */
+/* Unlink files that nobody needs any more; free memtables likewise. Only under the gc duty:
+ * never after poison. */
 extern wide_status collect_garbage(wide_db *db, bool *did);
 
-#endif							/* WIDE_COLLECT_H */
+#endif /* WIDE_COLLECT_H */

@@ -61,13 +61,13 @@
 /* What edit_apply gathers: arrays in private memory. */
 typedef struct gathered
 {
-	buffer		add;			/* file_meta: the caller's and the unlisted ones */
-	buffer		remove;			/* numbers: the caller's and the pending ones */
-	buffer		live;			/* file_meta: all listed ones, for a new manifest */
-	buffer		catalog;
-	uint32_t	ncaller_remove;
-	uint64_t	sync;			/* the log must be durable up to here */
-	bool		dump;
+	buffer add;	   /* file_meta: the caller's and the unlisted ones */
+	buffer remove; /* numbers: the caller's and the pending ones */
+	buffer live;   /* file_meta: all listed ones, for a new manifest */
+	buffer catalog;
+	uint32_t ncaller_remove;
+	uint64_t sync; /* the log must be durable up to here */
+	bool dump;
 } gathered;
 
 static void
@@ -79,15 +79,16 @@ gathered_free(gathered *g)
 	buffer_free(&g->catalog);
 }
 
-/* Under LOCK_SET: reserve slots for the caller's files, note unlisted and pending ones. Rooms were made before. */
+/* Under LOCK_SET: reserve slots for the caller's files, note unlisted and pending ones. Rooms
+ * were made before. */
 static wide_status
 gather_locked(wide_db *db, const set_edit *edit, gathered *g, bool *again)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db);
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db);
 
 	*again = (g->add.cap - g->add.len) / sizeof(file_meta) < set->nunlisted ||
-		(g->remove.cap - g->remove.len) / sizeof(uint64_t) < set->npending;
+			 (g->remove.cap - g->remove.len) / sizeof(uint64_t) < set->npending;
 	if (*again)
 		return WIDE_OK;
 	if (file_set_free_slots(set) < (uint32_t) edit->nadd)
@@ -96,7 +97,7 @@ gather_locked(wide_db *db, const set_edit *edit, gathered *g, bool *again)
 	if (set->nunlisted > 0 || set->npending > 0)
 		for (uint32_t i = 0; i < set->max_files; i++)
 		{
-			file_slot  *f = &files[i];
+			file_slot *f = &files[i];
 
 			if (!f->in_use)
 				continue;
@@ -120,7 +121,7 @@ static wide_status
 gather(wide_db *db, const set_edit *edit, gathered *g)
 {
 	wide_status st;
-	bool		again = true;
+	bool again = true;
 
 	TRY(buffer_append(&g->add, edit->add, (size_t) edit->nadd * sizeof(file_meta)));
 	TRY(buffer_append(&g->remove, edit->remove, (size_t) edit->nremove * sizeof(uint64_t)));
@@ -138,7 +139,7 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 	for (size_t i = 0; i < g->add.len / sizeof(file_meta); i++)
 	{
 		const file_meta *f = &((const file_meta *) g->add.data)[i];
-		uint64_t	seq = f->global_seq != 0 ? f->global_seq : f->seq_max;
+		uint64_t seq = f->global_seq != 0 ? f->global_seq : f->seq_max;
 
 		if (seq > g->sync)
 			g->sync = seq;
@@ -147,7 +148,8 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 		g->sync = edit->flushed_seq;
 	if (edit->restart_lsn > g->sync)
 		g->sync = edit->restart_lsn;
-	/* after the lists: a family dropped in between is in the dump, its files are only pending a bit longer */
+	/* after the lists: a family dropped in between is in the dump, its files are only pending a
+	 * bit longer */
 	if (g->dump)
 	{
 		st = catalog_dump(db, &g->catalog);
@@ -166,10 +168,10 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
 static wide_status
 sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 {
-	file_meta  *add = (file_meta *) g->add.data;
-	size_t		n = g->add.len / sizeof *add;
+	file_meta *add = (file_meta *) g->add.data;
+	size_t n = g->add.len / sizeof *add;
 	wide_status st = WIDE_OK;
-	int			rc;
+	int rc;
 
 	if (n == (size_t) edit->nadd)
 		return WIDE_OK;
@@ -186,7 +188,8 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
 			wide_poison(db, "the directory could not be synced for a file of a large transaction");
 	}
-	/* nor has a file that could not be opened lost anything; if its sync fails sst_file_sync poisons */
+	/* nor has a file that could not be opened lost anything; if its sync fails sst_file_sync
+	 * poisons */
 	if (st == WIDE_NOTFOUND)
 		wide_poison(db, "a file of a large transaction is lost before it was listed");
 	return st;
@@ -199,23 +202,22 @@ sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
 static wide_status
 sync_linked(wide_db *db)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db),
-			   *f;
-	uint64_t	done = 0,
-				last = 0;
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db), *f;
+	uint64_t done = 0, last = 0;
 
 	for (;;)
 	{
-		uint64_t	next = UINT64_MAX;
+		uint64_t next = UINT64_MAX;
 		wide_status st;
 
 		TRY(segment_lock(db, LOCK_SET));
 		if (done != 0 && (f = file_set_slot_by_number(db, done)) != NULL)
 			f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
 		for (uint32_t i = 0; i < set->max_files && set->nunlisted > 0; i++)
-			if (files[i].in_use && files[i].removed_version == 0 && (files[i].meta.flags & FILE_UNSYNCED) &&
-				files[i].meta.number > last && files[i].meta.number < next)
+			if (files[i].in_use && files[i].removed_version == 0 &&
+				(files[i].meta.flags & FILE_UNSYNCED) && files[i].meta.number > last &&
+				files[i].meta.number < next)
 				next = files[i].meta.number;
 		segment_unlock(db, LOCK_SET);
 		if (next == UINT64_MAX)
@@ -233,17 +235,17 @@ sync_linked(wide_db *db)
 static wide_status
 gather_live(wide_db *db, gathered *g)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db);
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db);
 	const uint64_t *remove = (const uint64_t *) g->remove.data;
-	size_t		nremove = g->remove.len / sizeof *remove;
+	size_t nremove = g->remove.len / sizeof *remove;
 
 	TRY(buffer_reserve(&g->live, (set->nfiles + set->ndead + 64) * sizeof(file_meta) + g->add.len));
 	TRY(segment_lock(db, LOCK_SET));
 	for (uint32_t i = 0; i < set->max_files; i++)
 	{
-		file_slot  *f = &files[i];
-		bool		gone = !f->in_use || !f->listed || (f->removed_version != 0 && !f->pending);
+		file_slot *f = &files[i];
+		bool gone = !f->in_use || !f->listed || (f->removed_version != 0 && !f->pending);
 
 		for (size_t k = 0; k < nremove && !gone; k++)
 			gone = remove[k] == f->meta.number;
@@ -261,27 +263,31 @@ gather_live(wide_db *db, gathered *g)
 static wide_status
 apply_write(wide_db *db, const set_edit *edit, gathered *g)
 {
-	set_state  *set = &db->seg->set;
-	buffer		payload = {0};
-	manifest_edit m = {
-		.add = (const file_meta *) g->add.data, .nadd = (int) (g->add.len / sizeof(file_meta)),
-		.remove = (const uint64_t *) g->remove.data, .nremove = (int) (g->remove.len / sizeof(uint64_t)),
-		.flushed_seq = edit->flushed_seq, .restart_lsn = edit->restart_lsn,
-		.next_file = atomic_load(&set->next_file), .has_last_ts = true,
-		.catalog = {g->catalog.data, g->catalog.len}
-	};
+	set_state *set = &db->seg->set;
+	buffer payload = {0};
+	manifest_edit m = {.add = (const file_meta *) g->add.data,
+					   .nadd = (int) (g->add.len / sizeof(file_meta)),
+					   .remove = (const uint64_t *) g->remove.data,
+					   .nremove = (int) (g->remove.len / sizeof(uint64_t)),
+					   .flushed_seq = edit->flushed_seq,
+					   .restart_lsn = edit->restart_lsn,
+					   .next_file = atomic_load(&set->next_file),
+					   .has_last_ts = true,
+					   .catalog = {g->catalog.data, g->catalog.len}};
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
 	m.last_ts = db->seg->commit.last_ts;
-	/* what has these timestamps is durable: recovery gives nobody a later one for his (finish_now) */
+	/* what has these timestamps is durable: recovery gives nobody a later one for his
+	 * (finish_now) */
 	if (db->replay == NULL && db->seg->commit.logged_seq > g->sync)
 		g->sync = db->seg->commit.logged_seq;
 	segment_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
 	if (set->manifest_number == 0 || set->manifest_size == UINT64_MAX ||
-		(set->manifest_size > MANIFEST_SWITCH_BYTES && set->manifest_size > 4 * set->manifest_snapshot && !host_files_held(db)))
+		(set->manifest_size > MANIFEST_SWITCH_BYTES &&
+		 set->manifest_size > 4 * set->manifest_snapshot && !host_files_held(db)))
 	{
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
@@ -317,15 +323,14 @@ done:
 static void
 switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 	const file_meta *add = (const file_meta *) g->add.data;
 	const uint64_t *remove = (const uint64_t *) g->remove.data;
-	size_t		nadd = g->add.len / sizeof *add,
-				nremove = g->remove.len / sizeof *remove;
+	size_t nadd = g->add.len / sizeof *add, nremove = g->remove.len / sizeof *remove;
 
 	for (size_t i = (size_t) edit->nadd; i < nadd; i++)
 	{
-		file_slot  *f = file_set_slot_by_number(db, add[i].number);
+		file_slot *f = file_set_slot_by_number(db, add[i].number);
 
 		if (f == NULL)
 			continue;
@@ -336,7 +341,7 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 	}
 	for (size_t i = g->ncaller_remove; i < nremove; i++)
 	{
-		file_slot  *f = file_set_slot_by_number(db, remove[i]);
+		file_slot *f = file_set_slot_by_number(db, remove[i]);
 
 		if (f == NULL || f->removed_version == 0)
 			continue;
@@ -350,14 +355,14 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 static void
 switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db);
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db);
 
 	for (int i = 0; i < edit->nremove; i++)
 	{
-		file_slot  *f = file_set_slot_by_number(db, edit->remove[i]);
+		file_slot *f = file_set_slot_by_number(db, edit->remove[i]);
 		family_slot *fam = f != NULL ? family_find(db, f->meta.family) : NULL;
-		uint32_t   *link = fam != NULL ? file_set_slot_find(db, fam, edit->remove[i]) : NULL;
+		uint32_t *link = fam != NULL ? file_set_slot_find(db, fam, edit->remove[i]) : NULL;
 
 		if (f == NULL)
 			continue;
@@ -370,7 +375,7 @@ switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 		}
 		else if (f->pending)
 		{
-			set->npending--;	/* dropped with its family meanwhile; this edit has removed it */
+			set->npending--; /* dropped with its family meanwhile; this edit has removed it */
 			f->pending = 0;
 		}
 		f->listed = 0;
@@ -387,7 +392,7 @@ static void
 mark_families(wide_db *db, const set_edit *edit, uint64_t version)
 {
 	family_slot *fam;
-	file_slot  *f;
+	file_slot *f;
 
 	for (int i = 0; i < edit->nadd; i++)
 		if ((fam = family_find(db, edit->add[i].family)) != NULL)
@@ -402,8 +407,8 @@ mark_families(wide_db *db, const set_edit *edit, uint64_t version)
 static wide_status
 apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 {
-	set_state  *set = &db->seg->set;
-	uint64_t	version;
+	set_state *set = &db->seg->set;
+	uint64_t version;
 
 	if (edit->memtable >= 0)
 		TRY(segment_lock(db, LOCK_COMMIT));
@@ -419,7 +424,7 @@ apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 		set->restart_lsn = edit->restart_lsn;
 	if (edit->memtable >= 0)
 	{
-		memtable   *t = &db->seg->memtables[edit->memtable];
+		memtable *t = &db->seg->memtables[edit->memtable];
 
 		/* see the head comment: files first, then the state, then another version */
 		atomic_store(&t->state, MEMTABLE_FLUSHED);
@@ -435,10 +440,10 @@ apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 wide_status
 edit_apply(wide_db *db, const set_edit *edit)
 {
-	set_state  *set = &db->seg->set;
-	gathered	g = {0};
+	set_state *set = &db->seg->set;
+	gathered g = {0};
 	wide_status st;
-	bool		reserved = false;
+	bool reserved = false;
 
 	TRY(sync_linked(db));
 	TRY(segment_lock(db, LOCK_MANIFEST));

@@ -15,13 +15,14 @@
 typedef struct set_edit
 {
 	const file_meta *add;
-	int			nadd;
-	const uint64_t *remove;		/* file numbers */
-	int			nremove;
-	uint64_t	flushed_seq;	/* 0 = unchanged */
-	uint64_t	restart_lsn;	/* 0 = unchanged */
-	int			memtable;		/* index of the memtable that the added files replace, -1 none */
+	int nadd;
+	const uint64_t *remove; /* file numbers */
+	int nremove;
+	uint64_t flushed_seq; /* 0 = unchanged */
+	uint64_t restart_lsn; /* 0 = unchanged */
+	int memtable;		  /* index of the memtable that the added files replace, -1 none */
 } set_edit;
+
 extern wide_status edit_apply(wide_db *db, const set_edit *edit);
 
-#endif							/* WIDE_EDIT_H */
+#endif /* WIDE_EDIT_H */

@@ -2,13 +2,14 @@
 #include "engine/set/family.h"
 #include "engine/shared/layout.h"
 
-/* Look where it was last time before looking everywhere; the id is checked, so a wrong guess costs only time. */
+/* Look where it was last time before looking everywhere; the id is checked, so a wrong guess
+ * costs only time. */
 family_slot *
 family_find(wide_db *db, wide_family_id id)
 {
 	static uint32_t guess[256];
 	family_slot *f = layout_families(db);
-	uint32_t   *g = &guess[id % 256];
+	uint32_t *g = &guess[id % 256];
 
 	if (id == 0)
 		return NULL;

@@ -8,4 +8,4 @@
 /* The committed family's slot; NULL when it was dropped.  Requires: LOCK_SET or LOCK_CATALOG. */
 extern family_slot *family_find(wide_db *db, wide_family_id id);
 
-#endif							/* WIDE_FAMILY_H */
+#endif /* WIDE_FAMILY_H */

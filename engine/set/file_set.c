@@ -11,7 +11,7 @@
 uint32_t
 file_set_free_slots(const set_state *set)
 {
-	uint32_t	used = set->nfiles + set->ndead + set->reserved_files;
+	uint32_t used = set->nfiles + set->ndead + set->reserved_files;
 
 	return used < set->max_files ? set->max_files - used : 0;
 }
@@ -20,9 +20,9 @@ file_set_free_slots(const set_state *set)
 static file_slot *
 slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *fs = &layout_files(db)[set->free_files - 1];
-	uint32_t	next = fs->next;
+	set_state *set = &db->seg->set;
+	file_slot *fs = &layout_files(db)[set->free_files - 1];
+	uint32_t next = fs->next;
 
 	memset(fs, 0, sizeof *fs);
 	fs->meta = *meta;
@@ -38,7 +38,7 @@ slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 void
 file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 
 	f->removed_version = version;
 	f->pending = pending;
@@ -56,9 +56,9 @@ file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 void
 file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 	family_slot *fam = family_find(db, meta->family);
-	file_slot  *f = slot_take(db, meta, version);
+	file_slot *f = slot_take(db, meta, version);
 
 	set->nfiles++;
 	f->listed = listed;
@@ -78,7 +78,7 @@ file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool li
 uint32_t *
 file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 {
-	file_slot  *files = layout_files(db);
+	file_slot *files = layout_files(db);
 
 	for (uint32_t *link = &fam->files; *link != 0; link = &files[*link - 1].next)
 		if (files[*link - 1].meta.number == number)
@@ -90,8 +90,7 @@ file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 file_slot *
 file_set_slot_by_number(wide_db *db, uint64_t number)
 {
-	file_slot  *files = layout_files(db),
-			   *found = NULL;
+	file_slot *files = layout_files(db), *found = NULL;
 
 	for (uint32_t i = 0; i < db->seg->set.max_files; i++)
 		if (files[i].in_use && files[i].meta.number == number)
@@ -107,7 +106,7 @@ file_set_slot_by_number(wide_db *db, uint64_t number)
 bool
 file_set_has_file(wide_db *db, uint64_t number)
 {
-	bool		has;
+	bool has;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
@@ -119,14 +118,14 @@ file_set_has_file(wide_db *db, uint64_t number)
 void
 file_set_drop_family(wide_db *db, family_slot *fam)
 {
-	file_slot  *files = layout_files(db);
-	uint64_t	version;
+	file_slot *files = layout_files(db);
+	uint64_t version;
 
 	atomic_store(&fam->files_version, UINT64_MAX);
 	version = atomic_fetch_add(&db->seg->set.version, 1) + 1;
 	while (fam->files != 0)
 	{
-		file_slot  *f = &files[fam->files - 1];
+		file_slot *f = &files[fam->files - 1];
 
 		fam->files = f->next;
 		file_set_slot_die(db, f, version, true);
@@ -144,9 +143,10 @@ file_set_drop_family(wide_db *db, family_slot *fam)
 uint64_t
 file_set_new_number(wide_db *db)
 {
-	set_state  *set = &db->seg->set;
-	_Atomic uint64_t *next = atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file : &set->next_file;
-	uint64_t	number;
+	set_state *set = &db->seg->set;
+	_Atomic uint64_t *next = atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file
+																			 : &set->next_file;
+	uint64_t number;
 
 	/* a listed file is never written over, whatever went wrong with the counting */
 	do
@@ -162,7 +162,8 @@ file_set_reserve(wide_db *db, int n)
 
 	TRY(segment_lock(db, LOCK_SET));
 	if (file_set_free_slots(&db->seg->set) < (uint32_t) n)
-		st = status_fail(WIDE_FULL, "the table of files is full (max_files %u)", db->seg->set.max_files);
+		st = status_fail(WIDE_FULL, "the table of files is full (max_files %u)",
+						 db->seg->set.max_files);
 	else
 		db->seg->set.reserved_files += (uint32_t) n;
 	segment_unlock(db, LOCK_SET);
@@ -172,7 +173,7 @@ file_set_reserve(wide_db *db, int n)
 void
 file_set_unreserve(wide_db *db, int n)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
@@ -188,12 +189,11 @@ file_set_unreserve(wide_db *db, int n)
 void
 file_set_link(wide_db *db, const file_meta *metas, int n)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 	family_slot *fam;
-	uint64_t	version,
-				next;
-	uint32_t	loading = atomic_load(&set->loading);
-	bool		full = false;
+	uint64_t version, next;
+	uint32_t loading = atomic_load(&set->loading);
+	bool full = false;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
@@ -203,8 +203,9 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 	version = atomic_fetch_add(&set->version, 1) + 1;
 	for (int i = 0; i < n; i++)
 	{
-		bool		known = atomic_load(&db->seg->state) != WIDE_RUNNING &&
-			(metas[i].global_seq <= set->flushed_seq || file_set_slot_by_number(db, metas[i].number) != NULL);
+		bool known = atomic_load(&db->seg->state) != WIDE_RUNNING &&
+					 (metas[i].global_seq <= set->flushed_seq ||
+					  file_set_slot_by_number(db, metas[i].number) != NULL);
 
 		if (!known && set->free_files == 0)
 			full = true;
@@ -235,8 +236,8 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 bool
 file_set_dirty(wide_db *db)
 {
-	set_state  *set = &db->seg->set;
-	bool		dirty;
+	set_state *set = &db->seg->set;
+	bool dirty;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return false;
@@ -256,7 +257,7 @@ uint32_t
 file_set_family_files(wide_db *db, wide_family_id family)
 {
 	family_slot *fam;
-	uint32_t	n;
+	uint32_t n;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
@@ -272,8 +273,7 @@ file_set_family_files(wide_db *db, wide_family_id family)
 static uint32_t
 window_files_most(wide_db *db)
 {
-	uint32_t	most = FILE_SET_WINDOW_FILES,
-				sharing = 0;
+	uint32_t most = FILE_SET_WINDOW_FILES, sharing = 0;
 
 	if (crowded(&db->seg->set))
 	{
@@ -281,17 +281,20 @@ window_files_most(wide_db *db)
 		{
 			const family_slot *fs = &layout_families(db)[i];
 
-			sharing += fs->f.id != 0 && fs->nfiles > 0 && fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
+			sharing += fs->f.id != 0 && fs->nfiles > 0 &&
+					   fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
 		}
 		most = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
 	}
-	return most < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST : most > FILE_SET_WINDOW_FILES ? FILE_SET_WINDOW_FILES : most;
+	return most < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST
+		   : most > FILE_SET_WINDOW_FILES	  ? FILE_SET_WINDOW_FILES
+											  : most;
 }
 
 uint32_t
 file_set_window_files_most(wide_db *db)
 {
-	uint32_t	most;
+	uint32_t most;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return FILE_SET_WINDOW_FILES;
@@ -303,13 +306,14 @@ file_set_window_files_most(wide_db *db)
 uint32_t
 file_set_level0_files(wide_db *db, wide_family_id family)
 {
-	file_slot  *files = layout_files(db);
+	file_slot *files = layout_files(db);
 	family_slot *fam;
-	uint32_t	n = 0;
+	uint32_t n = 0;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	/* files of a window family stay on level 0 when merged: they are no debt, unless they are too many */
+	/* files of a window family stay on level 0 when merged: they are no debt, unless they are
+	 * too many */
 	fam = family_find(db, family);
 	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
 		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;

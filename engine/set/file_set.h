@@ -9,15 +9,18 @@
 #define FILE_REPLAYED ((uint64_t) 1 << 62)
 extern uint64_t file_set_new_number(wide_db *db);
 
-/* Bulk batches: promise n file slots (WIDE_FULL), give back, or use them: cannot fail. Called by prepare / free / finish (under LOCK_COMMIT) and replay. */
+/* Bulk batches: promise n file slots (WIDE_FULL), give back, or use them: cannot fail. Called by
+ * prepare / free / finish (under LOCK_COMMIT) and replay. */
 extern wide_status file_set_reserve(wide_db *db, int n);
 extern void file_set_unreserve(wide_db *db, int n);
 extern void file_set_link(wide_db *db, const file_meta *files, int n);
 
-/* For file_set_load.c, under LOCK_SET: a file of the store; one whose family has been dropped is born dead. */
+/* For file_set_load.c, under LOCK_SET: a file of the store; one whose family has been dropped is
+ * born dead. */
 extern void file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
 
-/* For catalog.c, under LOCK_SET: all files of the family are dead from here on; the list is empty afterwards. */
+/* For catalog.c, under LOCK_SET: all files of the family are dead from here on; the list is
+ * empty afterwards. */
 extern void file_set_drop_family(wide_db *db, family_slot *fs);
 
 /* Files of a family; UINT32_MAX when more than half of the table of files is in use. */
@@ -27,8 +30,8 @@ extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
  * So many files a windowed family may have before windows are joined: fewer when
  * more than half of the table of files is in use.
  */
-#define FILE_SET_WINDOW_FILES	1000
-#define FILE_SET_WINDOW_FILES_LEAST	8
+#define FILE_SET_WINDOW_FILES		1000
+#define FILE_SET_WINDOW_FILES_LEAST 8
 extern uint32_t file_set_window_files_most(wide_db *db);
 
 /* Level-0 files of a family that compaction should merge (for write stalls); 0 when dropped. */
@@ -46,4 +49,4 @@ extern file_slot *file_set_slot_by_number(wide_db *db, uint64_t number);
 extern void file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending);
 extern uint32_t file_set_free_slots(const set_state *set);
 
-#endif							/* WIDE_FILE_SET_H */
+#endif /* WIDE_FILE_SET_H */

@@ -42,19 +42,19 @@
 /* What is in the directory. */
 typedef struct present
 {
-	buffer		files;			/* uint64_t: numbers of sorted files, ascending */
-	buffer		manifests;		/* the same of manifests */
+	buffer files;	  /* uint64_t: numbers of sorted files, ascending */
+	buffer manifests; /* the same of manifests */
 	wide_status st;
 } present;
 
 static int
 present_name(void *arg, const char *name)
 {
-	present    *p = arg;
+	present *p = arg;
 	unsigned long long number = 0;
-	uint64_t	n;
-	char		end = 0;
-	int			used = 0;
+	uint64_t n;
+	char end = 0;
+	int used = 0;
 
 	if (sscanf(name, "%llx.ss%c%n", &number, &end, &used) == 2 && end == 't' && name[used] == 0)
 	{
@@ -72,8 +72,7 @@ present_name(void *arg, const char *name)
 static int
 compare_numbers(const void *a, const void *b)
 {
-	uint64_t	x = *(const uint64_t *) a,
-				y = *(const uint64_t *) b;
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
 
 	return (x > y) - (x < y);
 }
@@ -81,7 +80,7 @@ compare_numbers(const void *a, const void *b)
 static wide_status
 present_read(wide_db *db, present *p)
 {
-	int			rc = db->os->list(db->os, db->dir, present_name, p);
+	int rc = db->os->list(db->os, db->dir, present_name, p);
 
 	if (rc < 0)
 		return status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
@@ -93,8 +92,8 @@ present_read(wide_db *db, present *p)
 static bool
 is_present(const present *p, uint64_t number)
 {
-	return p->files.len > 0 &&
-		bsearch(&number, p->files.data, p->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers) != NULL;
+	return p->files.len > 0 && bsearch(&number, p->files.data, p->files.len / sizeof(uint64_t),
+									   sizeof(uint64_t), compare_numbers) != NULL;
 }
 
 /* The newest manifest below that number; 0 none. */
@@ -102,7 +101,7 @@ static uint64_t
 manifest_before(const present *p, uint64_t number)
 {
 	const uint64_t *m = (const uint64_t *) p->manifests.data;
-	uint64_t	best = 0;
+	uint64_t best = 0;
 
 	for (size_t i = 0; i < p->manifests.len / sizeof *m; i++)
 		if (m[i] < number && m[i] > best)
@@ -115,20 +114,20 @@ manifest_before(const present *p, uint64_t number)
 typedef struct loaded
 {
 	const present *present;
-	buffer		files;			/* file_meta */
-	buffer		catalog;
-	uint64_t	flushed_seq;
-	uint64_t	restart_lsn;
-	uint64_t	next_file;
-	int64_t		last_ts;
-	uint64_t	log_id;
-	uint32_t	log_branch;
-	size_t		missing;		/* of files */
-	uint64_t	missed;			/* one of them */
-	uint64_t	edits;			/* so many have been read */
-	uint64_t	complete;		/* of these, up to the last one after which nothing was missing */
-	uint64_t	stop;			/* read no more than so many */
-	bool		older;			/* not the newest state */
+	buffer files; /* file_meta */
+	buffer catalog;
+	uint64_t flushed_seq;
+	uint64_t restart_lsn;
+	uint64_t next_file;
+	int64_t last_ts;
+	uint64_t log_id;
+	uint32_t log_branch;
+	size_t missing;	   /* of files */
+	uint64_t missed;   /* one of them */
+	uint64_t edits;	   /* so many have been read */
+	uint64_t complete; /* of these, up to the last one after which nothing was missing */
+	uint64_t stop;	   /* read no more than so many */
+	bool older;		   /* not the newest state */
 } loaded;
 
 static void
@@ -141,7 +140,7 @@ loaded_free(loaded *l)
 static wide_status
 load_edit(void *arg, const manifest_edit *e)
 {
-	loaded	   *l = arg;
+	loaded *l = arg;
 
 	if (l->edits == l->stop)
 		return WIDE_END;
@@ -149,14 +148,13 @@ load_edit(void *arg, const manifest_edit *e)
 		l->files.len = l->catalog.len = l->missing = 0;
 	for (int i = 0; i < e->nremove; i++)
 	{
-		file_meta  *f = (file_meta *) l->files.data;
-		size_t		n = l->files.len / sizeof *f,
-					k = 0;
+		file_meta *f = (file_meta *) l->files.data;
+		size_t n = l->files.len / sizeof *f, k = 0;
 
 		while (k < n && f[k].number != e->remove[i])
 			k++;
 		if (k == n)
-			continue;			/* a linked file that was dropped before it was listed */
+			continue; /* a linked file that was dropped before it was listed */
 		l->missing -= !is_present(l->present, f[k].number);
 		f[k] = f[n - 1];
 		l->files.len -= sizeof *f;
@@ -192,22 +190,25 @@ load_edit(void *arg, const manifest_edit *e)
 static wide_status
 load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 {
-	loaded		l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
-	uint64_t	edits,
-				next_file;
-	char		text[200];
+	loaded l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
+	uint64_t edits, next_file;
+	char text[200];
 	wide_status st = manifest_read(db, number, load_edit, &l);
 
 	edits = l.edits;
 	next_file = l.next_file;
 	if (st == WIDE_OK && l.complete == 0)
-		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir, (unsigned long long) l.missed);
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir,
+						 (unsigned long long) l.missed);
 	else if (st == WIDE_OK && l.complete < edits)
 	{
 		if (db->host.report != NULL)
 		{
-			snprintf(text, sizeof text, "file %08llx.sst, which manifest-%08llx lists, is missing: going on from %llu edits before the manifest's end",
-					 (unsigned long long) l.missed, (unsigned long long) number, (unsigned long long) (edits - l.complete));
+			snprintf(text, sizeof text,
+					 "file %08llx.sst, which manifest-%08llx lists, is missing: going on from %llu "
+					 "edits before the manifest's end",
+					 (unsigned long long) l.missed, (unsigned long long) number,
+					 (unsigned long long) (edits - l.complete));
 			db->host.report(db->host.ctx, 1, text);
 		}
 		loaded_free(&l);
@@ -228,12 +229,10 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 static wide_status
 load_newest(wide_db *db, loaded *l)
 {
-	present		p = {0};
-	uint64_t	number = 0,
-				before;
-	char		failure[300];
-	wide_status st,
-				first;
+	present p = {0};
+	uint64_t number = 0, before;
+	char failure[300];
+	wide_status st, first;
 
 	TRY(manifest_current(db, &number));
 	TRY_GOTO(present_read(db, &p));
@@ -268,24 +267,26 @@ static wide_status
 load_check(wide_db *db, const loaded *l)
 {
 	const file_meta *f = (const file_meta *) l->files.data;
-	uint64_t	id = 0,
-				newest = l->flushed_seq > l->restart_lsn ? l->flushed_seq : l->restart_lsn;
-	uint32_t	branch = 0;
+	uint64_t id = 0, newest = l->flushed_seq > l->restart_lsn ? l->flushed_seq : l->restart_lsn;
+	uint32_t branch = 0;
 
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &id, &branch);
 	if (id != 0 && l->log_id != 0 && id != l->log_id)
-		return status_fail(WIDE_CONFLICT, "the store belongs to another log: its log is %llu, this one is %llu",
-						 (unsigned long long) l->log_id, (unsigned long long) id);
+		return status_fail(WIDE_CONFLICT,
+						   "the store belongs to another log: its log is %llu, this one is %llu",
+						   (unsigned long long) l->log_id, (unsigned long long) id);
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
 	{
-		uint64_t	seq = f[i].global_seq != 0 ? f[i].global_seq : f[i].seq_max;
+		uint64_t seq = f[i].global_seq != 0 ? f[i].global_seq : f[i].seq_max;
 
 		newest = seq > newest ? seq : newest;
 	}
 	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
-		return status_fail(WIDE_CONFLICT, "the store has changes up to %X/%X on branch %u, which are not in this log",
-						 (unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
+		return status_fail(
+			WIDE_CONFLICT,
+			"the store has changes up to %X/%X on branch %u, which are not in this log",
+			(unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
 	return WIDE_OK;
 }
 
@@ -294,9 +295,9 @@ load_check(wide_db *db, const loaded *l)
 static void
 load_format(wide_db *db)
 {
-	set_state  *set = &db->seg->set;
-	file_slot  *files = layout_files(db);
-	uint64_t	own[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
+	set_state *set = &db->seg->set;
+	file_slot *files = layout_files(db);
+	uint64_t own[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
 
 	set->max_files = db->seg->config.max_files;
 	for (uint32_t i = 0; i < set->max_files; i++)
@@ -305,18 +306,20 @@ load_format(wide_db *db)
 		files[i].next = i + 1 < set->max_files ? i + 2 : 0;
 	}
 	set->free_files = set->max_files > 0 ? 1 : 0;
-	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older = 0;
-	atomic_store(&set->version, 2);	/* 0 means no pin */
+	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles =
+		set->reserved_files = set->older = 0;
+	atomic_store(&set->version, 2); /* 0 means no pin */
 	/* a part of the range that no other recovery has had */
-	atomic_store(&set->replay_file, FILE_REPLAYED | (hash_xxh3(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
+	atomic_store(&set->replay_file,
+				 FILE_REPLAYED |
+					 (hash_xxh3(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
 }
 
 /* A store that does not exist yet: an empty manifest; the log counts from its end. */
 static wide_status
 load_create(wide_db *db, loaded *l)
 {
-	buffer		payload = {0},
-				dump = {0};
+	buffer payload = {0}, dump = {0};
 	manifest_edit m = {.snapshot = true, .next_file = 1, .has_last_ts = true, .last_ts = INT64_MIN};
 	wide_status st;
 
@@ -340,13 +343,14 @@ done:
 static wide_status
 load_files(wide_db *db, const loaded *l)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 	const file_meta *f = (const file_meta *) l->files.data;
-	size_t		n = l->files.len / sizeof *f;
+	size_t n = l->files.len / sizeof *f;
 	family_slot *fam;
 
 	if (n > set->max_files)
-		return status_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n, set->max_files);
+		return status_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n,
+						   set->max_files);
 	TRY(segment_lock(db, LOCK_SET));
 	for (size_t i = 0; i < n; i++)
 	{
@@ -361,9 +365,9 @@ load_files(wide_db *db, const loaded *l)
 wide_status
 file_set_load(wide_db *db)
 {
-	set_state  *set = &db->seg->set;
+	set_state *set = &db->seg->set;
 	commit_state *commit = &db->seg->commit;
-	loaded		l = {.last_ts = INT64_MIN};
+	loaded l = {.last_ts = INT64_MIN};
 	wide_status st;
 
 	load_format(db);
@@ -380,7 +384,7 @@ file_set_load(wide_db *db)
 	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);
 	for (size_t i = 0; i < l.files.len / sizeof(file_meta); i++)
 	{
-		uint64_t	number = ((file_meta *) l.files.data)[i].number;
+		uint64_t number = ((file_meta *) l.files.data)[i].number;
 
 		if (number < FILE_REPLAYED && number >= atomic_load(&set->next_file))
 			atomic_store(&set->next_file, number + 1);

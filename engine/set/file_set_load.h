@@ -7,4 +7,4 @@
 /* file_set_load.c: read CURRENT and the manifest into the segment; make a new store when absent. */
 extern wide_status file_set_load(wide_db *db);
 
-#endif							/* WIDE_FILE_SET_LOAD_H */
+#endif /* WIDE_FILE_SET_LOAD_H */

@@ -26,9 +26,9 @@ static wide_status
 read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 {
 	commit_state *commit = &db->seg->commit;
-	process_slot	   *slots = layout_processes(db);
-	uint64_t	oldest;
-	uint64_t	moves;
+	process_slot *slots = layout_processes(db);
+	uint64_t oldest;
+	uint64_t moves;
 
 	h->fresh = atomic_load(&commit->visible_seq);
 	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
@@ -39,7 +39,7 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 		h->nheld = 0;
 		for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		{
-			uint64_t	first = atomic_load(&slots[i].snapshot);
+			uint64_t first = atomic_load(&slots[i].snapshot);
 
 			if (first == 0 || first >= h->fresh)
 				continue;
@@ -52,7 +52,8 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 	if (oldest == 0)
 		return WIDE_OK;
 	TRY(segment_lock(db, LOCK_COMMIT));
-	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
+	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING
+															: 0;
 		 i < commit->external_head; i++)
 	{
 		const external_commit *e = &commit->external[i % EXTERNAL_RING];
@@ -64,8 +65,10 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 			break;
 		}
 	}
-	/* a snapshot of the host's that shows an end of these as not happened yet is no newer than `latest` */
-	for (uint64_t i = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0; i < commit->ended_head; i++)
+	/* a snapshot of the host's that shows an end of these as not happened yet is no newer than
+	 * `latest` */
+	for (uint64_t i = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0;
+		 i < commit->ended_head; i++)
 	{
 		const ended_mark *e = &commit->ended[i % ENDED_RING];
 
@@ -82,7 +85,7 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 uint64_t
 horizon_oldest(wide_db *db)
 {
-	horizons	h;
+	horizons h;
 
 	/* a failure is poison: what is decided with this comes to nothing */
 	(void) read_horizons(db, &h, NULL);
@@ -115,23 +118,25 @@ horizon_free(horizons *h)
 uint64_t
 horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 {
-	process_slot	   *slots = layout_processes(db);
-	uint64_t	lsn = UINT64_MAX;
+	process_slot *slots = layout_processes(db);
+	uint64_t lsn = UINT64_MAX;
 
 	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
 		return db->seg->set.restart_lsn;
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
-		uint32_t	state = atomic_load(&t->state);
+		memtable *t = &db->seg->memtables[i];
+		uint32_t state = atomic_load(&t->state);
 
-		/* not only the oldest: a newer one may have the finish of an external batch that was logged long ago */
-		if (i != flushed_memtable && (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) && t->start_lsn < lsn)
+		/* not only the oldest: a newer one may have the finish of an external batch that was
+		 * logged long ago */
+		if (i != flushed_memtable && (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) &&
+			t->start_lsn < lsn)
 			lsn = t->start_lsn;
 	}
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
-		uint64_t	prepared = atomic_load(&slots[i].prepare_lsn);
+		uint64_t prepared = atomic_load(&slots[i].prepare_lsn);
 
 		if (prepared != 0 && prepared < lsn)
 			lsn = prepared;

@@ -36,8 +36,8 @@
  * there a full disk fails the edit and nothing else.  Where it cannot be told
  * whether the disk has an edit (a sync, a rename that fails) the store is
  * poisoned: recovery takes what it finds.  The seed contains number and offset,
- * so bytes of another file or place never verify.  A bad record with a good one behind it is therefore damage
- * (WIDE_CORRUPT), a bad one at the end is the torn tail of an edit that nobody
+ * so bytes of another file or place never verify.  A bad record with a good one behind it is
+ * therefore damage (WIDE_CORRUPT), a bad one at the end is the torn tail of an edit that nobody
  * relied on.  After recovery the first edit always begins a new manifest, so
  * nothing is ever appended behind a torn tail.
  *
@@ -60,14 +60,25 @@
 #include "engine/sst/file_meta.h"
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
-#define MANIFEST_MAGIC	0x494e414d45444957ull	/* "WIDEMANI" */
-#define MANIFEST_FORMAT	1
-#define MANIFEST_HEADER	32
+#define MANIFEST_MAGIC	0x494e414d45444957ull /* "WIDEMANI" */
+#define MANIFEST_FORMAT 1
+#define MANIFEST_HEADER 32
 #define RECORD_HEADER	16
-#define RECORD_MAGIC	0x54494445u		/* "EDIT" */
+#define RECORD_MAGIC	0x54494445u /* "EDIT" */
 #define MANIFEST_MAX	((uint64_t) 1 << 30)
 
-enum manifest_tag { TAG_SNAPSHOT = 1, TAG_ADD, TAG_REMOVE, TAG_FLUSHED, TAG_RESTART, TAG_NEXT_FILE, TAG_LAST_TS, TAG_CATALOG, TAG_LOG };
+enum manifest_tag
+{
+	TAG_SNAPSHOT = 1,
+	TAG_ADD,
+	TAG_REMOVE,
+	TAG_FLUSHED,
+	TAG_RESTART,
+	TAG_NEXT_FILE,
+	TAG_LAST_TS,
+	TAG_CATALOG,
+	TAG_LOG
+};
 
 static uint64_t
 record_seed(uint64_t number, uint64_t offset)
@@ -135,15 +146,15 @@ manifest_encode(const manifest_edit *e, buffer *out)
 typedef struct decoded
 {
 	manifest_edit e;
-	buffer		add;			/* of file_meta */
-	buffer		remove;			/* of uint64_t */
+	buffer add;	   /* of file_meta */
+	buffer remove; /* of uint64_t */
 } decoded;
 
 /* One number of an item; NULL: malformed. */
 static const uint8_t *
 decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wide_status *st)
 {
-	uint64_t	v;
+	uint64_t v;
 
 	if ((p = varint_get(p, end, &v)) == NULL)
 		return NULL;
@@ -187,16 +198,15 @@ decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wi
 static wide_status
 manifest_decode(wide_bytes payload, decoded *d)
 {
-	const uint8_t *p = payload.data,
-			   *end = p + payload.len;
+	const uint8_t *p = payload.data, *end = p + payload.len;
 	wide_status st = WIDE_OK;
 
 	d->add.len = d->remove.len = 0;
 	memset(&d->e, 0, sizeof d->e);
 	while (p != NULL && p < end && st == WIDE_OK)
 	{
-		uint64_t	tag;
-		file_meta	f;
+		uint64_t tag;
+		file_meta f;
 
 		if ((p = varint_get(p, end, &tag)) == NULL)
 			break;
@@ -228,7 +238,7 @@ static wide_status
 record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 {
 	static const uint8_t zeros[8];
-	uint8_t		head[RECORD_HEADER];
+	uint8_t head[RECORD_HEADER];
 
 	if (payload.len == 0 || payload.len > UINT32_MAX)
 		return status_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
@@ -244,7 +254,7 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 static wide_status
 manifest_unsure(wide_db *db, const char *what, int64_t error)
 {
-	char		text[200];
+	char text[200];
 
 	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -error));
 	wide_poison(db, text);
@@ -254,12 +264,11 @@ manifest_unsure(wide_db *db, const char *what, int64_t error)
 wide_status
 manifest_append(wide_db *db, wide_bytes payload)
 {
-	set_state  *set = &db->seg->set;
-	buffer		record = {0};
-	char		name[40],
-				path[1100];
-	int			fd = -1;
-	int64_t		n;
+	set_state *set = &db->seg->set;
+	buffer record = {0};
+	char name[40], path[1100];
+	int fd = -1;
+	int64_t n;
 	wide_status st;
 
 	manifest_name(set->manifest_number, name, sizeof name);
@@ -299,8 +308,8 @@ done:
 static int64_t
 write_file(wide_db *db, const char *path, const void *data, size_t len)
 {
-	int			fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
-	int64_t		n;
+	int fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
+	int64_t n;
 
 	if (fd < 0)
 		return fd;
@@ -314,15 +323,12 @@ write_file(wide_db *db, const char *path, const void *data, size_t len)
 wide_status
 manifest_switch(wide_db *db, wide_bytes snapshot)
 {
-	set_state  *set = &db->seg->set;
-	uint64_t	number = set->manifest_number + 1;
-	buffer		b = {0};
-	uint8_t		head[MANIFEST_HEADER] = {0};
-	char		name[40],
-				text[80],
-				path[1100],
-				current[1100];
-	int64_t		n;
+	set_state *set = &db->seg->set;
+	uint64_t number = set->manifest_number + 1;
+	buffer b = {0};
+	uint8_t head[MANIFEST_HEADER] = {0};
+	char name[40], text[80], path[1100], current[1100];
+	int64_t n;
 	wide_status st;
 
 	put_u64le(head, MANIFEST_MAGIC);
@@ -339,10 +345,12 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		db->os->unlink(db->os, path);
 		goto done;
 	}
-	snprintf(text, sizeof text, "%s %016llx\n", name, (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
+	snprintf(text, sizeof text, "%s %016llx\n", name,
+			 (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
 	manifest_path(db, "CURRENT.tmp", path, sizeof path);
 	manifest_path(db, "CURRENT", current, sizeof current);
-	if ((n = write_file(db, path, text, strlen(text))) < 0 || (n = db->os->syncdir(db->os, db->dir)) < 0)
+	if ((n = write_file(db, path, text, strlen(text))) < 0 ||
+		(n = db->os->syncdir(db->os, db->dir)) < 0)
 	{
 		st = os_fail(n, "write file", path);
 		db->os->unlink(db->os, path);
@@ -350,7 +358,8 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	}
 	if ((n = db->os->rename(db->os, path, current)) < 0)
 	{
-		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n) : os_fail(n, "rename file", path);
+		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n)
+					   : os_fail(n, "rename file", path);
 		goto done;
 	}
 	kill_point("manifest-switch");
@@ -359,7 +368,8 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		st = manifest_unsure(db, "syncing the directory", n);
 		goto done;
 	}
-	/* the old one is only litter now, unless a copy is being made: recovery removes it when this does not */
+	/* the old one is only litter now, unless a copy is being made: recovery removes it when this
+	 * does not */
 	if (set->manifest_number != 0 && !host_files_held(db))
 	{
 		manifest_name(set->manifest_number, name, sizeof name);
@@ -379,8 +389,8 @@ done:
 static wide_status
 read_file(wide_db *db, const char *path, buffer *b)
 {
-	int			fd = db->os->open(db->os, path, O_RDONLY);
-	int64_t		n;
+	int fd = db->os->open(db->os, path, O_RDONLY);
+	int64_t n;
 	wide_status st;
 
 	if (fd == -ENOENT)
@@ -407,7 +417,7 @@ done:
 static int
 list_sst(void *arg, const char *name)
 {
-	size_t		n = strlen(name);
+	size_t n = strlen(name);
 
 	if (n > 4 && strcmp(name + n - 4, ".sst") == 0)
 		*(bool *) arg = true;
@@ -417,13 +427,11 @@ list_sst(void *arg, const char *name)
 wide_status
 manifest_current(wide_db *db, uint64_t *number)
 {
-	buffer		b = {0};
-	char		path[1100],
-				name[40];
-	unsigned long long got = 0,
-				check = 0;
-	bool		files = false;
-	int			used = 0;
+	buffer b = {0};
+	char path[1100], name[40];
+	unsigned long long got = 0, check = 0;
+	bool files = false;
+	int used = 0;
 	wide_status st;
 
 	manifest_path(db, "CURRENT", path, sizeof path);
@@ -431,7 +439,7 @@ manifest_current(wide_db *db, uint64_t *number)
 	if (st == WIDE_NOTFOUND)
 	{
 		/* CURRENT is durable before the first sorted file is written */
-		int			rc = db->os->list(db->os, db->dir, list_sst, &files);
+		int rc = db->os->list(db->os, db->dir, list_sst, &files);
 
 		if (rc < 0)
 			st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
@@ -442,7 +450,8 @@ manifest_current(wide_db *db, uint64_t *number)
 	if (st != WIDE_OK)
 		goto done;
 	b.data[b.len] = 0;
-	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2 || (size_t) used != b.len)
+	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2 ||
+		(size_t) used != b.len)
 		st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
 	else
 	{
@@ -460,24 +469,27 @@ done:
 static bool
 record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload)
 {
-	uint32_t	len;
+	uint32_t len;
 
 	if (b->len < RECORD_HEADER || offset > b->len - RECORD_HEADER)
 		return false;
 	len = get_u32le(b->data + offset);
-	if (len == 0 || get_u32le(b->data + offset + 4) != RECORD_MAGIC || len > b->len - offset - RECORD_HEADER)
+	if (len == 0 || get_u32le(b->data + offset + 4) != RECORD_MAGIC ||
+		len > b->len - offset - RECORD_HEADER)
 		return false;
 	*payload = (wide_bytes) {b->data + offset + RECORD_HEADER, len};
-	return hash_xxh3(payload->data, len, record_seed(number, offset)) == get_u64le(b->data + offset + 8);
+	return hash_xxh3(payload->data, len, record_seed(number, offset)) ==
+		   get_u64le(b->data + offset + 8);
 }
 
 /* Every edit of a manifest that has been read into b. */
 static wide_status
-read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, manifest_fn fn, void *arg)
+read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, manifest_fn fn,
+			 void *arg)
 {
-	decoded		d = {0};
-	uint64_t	at = MANIFEST_HEADER;
-	wide_bytes	payload;
+	decoded d = {0};
+	uint64_t at = MANIFEST_HEADER;
+	wide_bytes payload;
 	wide_status st = WIDE_OK;
 
 	while (record_at(b, number, at, &payload))
@@ -496,11 +508,13 @@ read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, ma
 	for (uint64_t later = at + 8; later < b->len; later += 8)
 		if (record_at(b, number, later, &payload))
 		{
-			st = status_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path, (unsigned long long) at);
+			st = status_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path,
+							 (unsigned long long) at);
 			goto done;
 		}
 	if (at < b->len && db->host.report != NULL)
-		db->host.report(db->host.ctx, 1, "widetable: an unfinished edit at the end of the manifest is ignored");
+		db->host.report(db->host.ctx, 1,
+						"widetable: an unfinished edit at the end of the manifest is ignored");
 done:
 	buffer_free(&d.add);
 	buffer_free(&d.remove);
@@ -510,9 +524,8 @@ done:
 wide_status
 manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 {
-	buffer		b = {0};
-	char		path[1100],
-				name[40];
+	buffer b = {0};
+	char path[1100], name[40];
 	wide_status st;
 
 	manifest_name(number, name, sizeof name);
@@ -522,7 +535,8 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 		st = status_fail(WIDE_CORRUPT, "%s is missing", path);
 	if (st != WIDE_OK)
 		goto done;
-	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC || get_u64le(b.data + 16) != number ||
+	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC ||
+		get_u64le(b.data + 16) != number ||
 		get_u64le(b.data + 24) != hash_xxh3(b.data, 24, MANIFEST_SEED))
 	{
 		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
@@ -530,7 +544,8 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 	}
 	if (get_u32le(b.data + 8) != MANIFEST_FORMAT)
 	{
-		st = status_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path, get_u32le(b.data + 8), MANIFEST_FORMAT);
+		st = status_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path,
+						 get_u32le(b.data + 8), MANIFEST_FORMAT);
 		goto done;
 	}
 	st = read_records(db, &b, number, path, fn, arg);

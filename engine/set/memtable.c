@@ -44,20 +44,20 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
-#define TOUCH_BYTES	4096		/* a page, or a part of one */
+#define TOUCH_BYTES 4096 /* a page, or a part of one */
 #define HEAD_AT		64
 #define HEAD		(HEAD_AT / 8)
 
 typedef struct node
 {
-	int64_t		ttl_us;
-	int64_t		ts;
-	uint64_t	tail;			/* seq << 8 | type */
-	uint32_t	vlen;
-	uint32_t	rowlen;
-	uint32_t	family;
-	uint32_t	klen;
-	uint8_t		key[];
+	int64_t ttl_us;
+	int64_t ts;
+	uint64_t tail; /* seq << 8 | type */
+	uint32_t vlen;
+	uint32_t rowlen;
+	uint32_t family;
+	uint32_t klen;
+	uint8_t key[];
 } node;
 
 _Static_assert(HEAD_AT >= 16 + MEMTABLE_HEIGHT * sizeof(uint32_t), "the head's links need room");
@@ -66,12 +66,12 @@ _Static_assert(sizeof(node) == 40, "no padding");
 /* What is looked for: all of a key, or the place before all entries of a ukey. */
 typedef struct target
 {
-	uint32_t	family;
-	uint32_t	klen;
+	uint32_t family;
+	uint32_t klen;
 	const uint8_t *key;
-	uint64_t	prefix;			/* first 8 bytes of key, big-endian, zero-filled */
-	int64_t		ts;
-	uint64_t	tail;
+	uint64_t prefix; /* first 8 bytes of key, big-endian, zero-filled */
+	int64_t ts;
+	uint64_t tail;
 } target;
 
 static inline node *
@@ -95,7 +95,7 @@ node_next(const mem *m, uint32_t ref, int level)
 static inline uint64_t
 key_prefix(const uint8_t *key, uint32_t klen)
 {
-	uint8_t		b[8] = {0};
+	uint8_t b[8] = {0};
 
 	if (klen >= 8)
 		return get_u64be(key);
@@ -123,8 +123,8 @@ target_set(target *t, uint32_t family, const uint8_t *key, uint32_t klen, int64_
 static inline int
 node_compare(const node *n, const target *t)
 {
-	uint64_t	prefix;
-	int			c;
+	uint64_t prefix;
+	int c;
 
 	if (n->family != t->family)
 		return n->family < t->family ? -1 : 1;
@@ -144,8 +144,8 @@ node_compare(const node *n, const target *t)
 static inline int
 height_at(uint64_t at)
 {
-	uint64_t	x = at + 0x9e3779b97f4a7c15ull;
-	int			h = 1;
+	uint64_t x = at + 0x9e3779b97f4a7c15ull;
+	int h = 1;
 
 	/* splitmix64 */
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -162,7 +162,7 @@ height_at(uint64_t at)
 static inline size_t
 node_size(int height, uint32_t klen, uint32_t vlen)
 {
-	size_t		links = (height * sizeof(uint32_t) + 7) & ~(size_t) 7;
+	size_t links = (height * sizeof(uint32_t) + 7) & ~(size_t) 7;
 
 	return links + ((sizeof(node) + (size_t) klen + vlen + 7) & ~(size_t) 7);
 }
@@ -215,7 +215,7 @@ memtable_at(wide_db *db, uint32_t index, mem *m)
 void
 memtable_touch(const mem *m, uint64_t at, uint64_t bytes)
 {
-	uintptr_t	p = (uintptr_t) m->base + at;
+	uintptr_t p = (uintptr_t) m->base + at;
 
 	for (uintptr_t end = p + bytes; p < end; p = (p | (TOUCH_BYTES - 1)) + 1)
 		(void) *(const volatile uint8_t *) p;
@@ -223,13 +223,14 @@ memtable_touch(const mem *m, uint64_t at, uint64_t bytes)
 
 /* ---------------------------------------------------------------- search */
 
-/* From `from`, which is before the target, the last node before it on the level; *next is the one after. */
+/* From `from`, which is before the target, the last node before it on the level; *next is the
+ * one after. */
 static inline uint32_t
 level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *next)
 {
 	for (;;)
 	{
-		uint32_t	n = node_next(m, from, level);
+		uint32_t n = node_next(m, from, level);
 
 		if (level > 0)
 			__builtin_prefetch(node_at(m, node_next(m, from, level - 1)));
@@ -246,19 +247,21 @@ level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *
 static uint32_t
 search(const mem *m, const target *t, uint32_t *next)
 {
-	uint32_t	at = HEAD;
-	uint32_t	seen = 0;		/* a node known to be not before the target */
+	uint32_t at = HEAD;
+	uint32_t seen = 0; /* a node known to be not before the target */
 
 	*next = 0;
-	for (int level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1; level >= 0; level--)
+	for (int level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1; level >= 0;
+		 level--)
 	{
 		for (;;)
 		{
-			uint32_t	n = node_next(m, at, level);
+			uint32_t n = node_next(m, at, level);
 
 			if (n == 0 || n == seen)
 				break;
-			/* what is looked at if this one is not before the target: most often it is not in the cache either */
+			/* what is looked at if this one is not before the target: most often it is not in
+			 * the cache either */
 			if (level > 0)
 				__builtin_prefetch(node_at(m, node_next(m, at, level - 1)));
 			if (node_compare(node_at(m, n), t) >= 0)
@@ -284,36 +287,40 @@ search(const mem *m, const target *t, uint32_t *next)
 static inline void
 lower(_Atomic int64_t *p, int64_t v)
 {
-	int64_t		old = atomic_load_explicit(p, memory_order_relaxed);
+	int64_t old = atomic_load_explicit(p, memory_order_relaxed);
 
-	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
+															 memory_order_relaxed))
 		;
 }
 
 static inline void
 raise(_Atomic int64_t *p, int64_t v)
 {
-	int64_t		old = atomic_load_explicit(p, memory_order_relaxed);
+	int64_t old = atomic_load_explicit(p, memory_order_relaxed);
 
-	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
+															 memory_order_relaxed))
 		;
 }
 
 static inline void
 lower_u(_Atomic uint64_t *p, uint64_t v)
 {
-	uint64_t	old = atomic_load_explicit(p, memory_order_relaxed);
+	uint64_t old = atomic_load_explicit(p, memory_order_relaxed);
 
-	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
+															 memory_order_relaxed))
 		;
 }
 
 static inline void
 raise_u(_Atomic uint64_t *p, uint64_t v)
 {
-	uint64_t	old = atomic_load_explicit(p, memory_order_relaxed);
+	uint64_t old = atomic_load_explicit(p, memory_order_relaxed);
 
-	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed))
+	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
+															 memory_order_relaxed))
 		;
 }
 
@@ -351,8 +358,8 @@ cursor_at(memtable_cursor *c, uint32_t ref)
 static uint32_t
 write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *e)
 {
-	uint64_t	off = at + ((height * sizeof(uint32_t) + 7) & ~(size_t) 7);
-	node	   *n = (node *) (m->base + off);
+	uint64_t off = at + ((height * sizeof(uint32_t) + 7) & ~(size_t) 7);
+	node *n = (node *) (m->base + off);
 
 	n->ttl_us = e->ttl_us;
 	n->ts = e->ts;
@@ -377,27 +384,27 @@ static int
 find_splice(const mem *m, const target *t, int height, int top, const memtable_hint *hint,
 			uint32_t *before, uint32_t *after)
 {
-	int			known = top;
-	int			level = top - 1;
-	uint32_t	at = HEAD;
+	int known = top;
+	int level = top - 1;
+	uint32_t at = HEAD;
 
 	for (int l = 0; hint != NULL && l < top && hint->before[l] != 0; l++)
 	{
-		uint32_t	h = hint->before[l];
-		uint32_t	n;
+		uint32_t h = hint->before[l];
+		uint32_t n;
 
 		if (h != HEAD && node_compare(node_at(m, h), t) >= 0)
 			continue;
 		n = node_next(m, h, l);
 		if (n != 0 && node_compare(node_at(m, n), t) < 0)
-			continue;			/* too far back: a higher level gets there faster */
+			continue; /* too far back: a higher level gets there faster */
 		at = h;
 		level = l;
 		known = l + 1 > height ? l + 1 : height;
 		/* the levels above, as far as they are needed, from the hint too */
 		for (int u = l + 1; u < height; u++)
 		{
-			uint32_t	from = hint->before[u] != 0 ? hint->before[u] : HEAD;
+			uint32_t from = hint->before[u] != 0 ? hint->before[u] : HEAD;
 
 			if (from != HEAD && node_compare(node_at(m, from), t) >= 0)
 				from = HEAD;
@@ -418,32 +425,36 @@ memtable_note_ahead(memtable *t, int64_t ts)
 
 /* The node at ref of that height is written; e: what is in it. */
 static void
-link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e, memtable_hint *hint)
+link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e,
+		  memtable_hint *hint)
 {
-	uint32_t	before[MEMTABLE_HEIGHT];
-	uint32_t	after[MEMTABLE_HEIGHT];
-	uint32_t	tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
-	int			known;
-	target		t;
+	uint32_t before[MEMTABLE_HEIGHT];
+	uint32_t after[MEMTABLE_HEIGHT];
+	uint32_t tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
+	int known;
+	target t;
 
 	while ((uint32_t) height > tall &&
-		   !atomic_compare_exchange_weak_explicit(&m->t->height, &tall, height, memory_order_relaxed, memory_order_relaxed))
+		   !atomic_compare_exchange_weak_explicit(&m->t->height, &tall, height,
+												  memory_order_relaxed, memory_order_relaxed))
 		;
 	target_set(&t, family, e->ukey, e->klen, e->ts, e->seq << 8 | e->type);
-	known = find_splice(m, &t, height, tall > (uint32_t) height ? (int) tall : height, hint, before, after);
+	known = find_splice(m, &t, height, tall > (uint32_t) height ? (int) tall : height, hint, before,
+						after);
 	note_entry(m->t, e);
 	for (int level = 0; level < height; level++)
 	{
 		for (;;)
 		{
-			uint32_t	next = after[level];
+			uint32_t next = after[level];
 
 			/* the same key again (replay): the first stays */
 			if (level == 0 && next != 0 && node_compare(node_at(m, next), &t) == 0)
 				return;
 			atomic_store_explicit(node_link(m, ref, level), next, memory_order_relaxed);
-			if (atomic_compare_exchange_strong_explicit(node_link(m, before[level], level), &next, ref,
-														memory_order_release, memory_order_relaxed))
+			if (atomic_compare_exchange_strong_explicit(node_link(m, before[level], level), &next,
+														ref, memory_order_release,
+														memory_order_relaxed))
 				break;
 			/* somebody was faster here; nodes do not go away, so what was before still is */
 			before[level] = level_search(m, before[level], level, &t, &after[level]);
@@ -458,7 +469,8 @@ link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *
 }
 
 void
-memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, memtable_hint *hint)
+memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e,
+					 memtable_hint *hint)
 {
 	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
 }
@@ -478,7 +490,7 @@ memtable_written(uint64_t at)
 void
 memtable_link(mem *m, uint64_t at, memtable_hint *hint)
 {
-	memtable_cursor	c = {.m = *m};
+	memtable_cursor c = {.m = *m};
 
 	cursor_at(&c, memtable_written(at));
 	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
@@ -506,10 +518,11 @@ memtable_first(memtable_cursor *c)
 }
 
 void
-memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen,
+			  int64_t ts, uint64_t seq)
 {
-	target		t;
-	uint32_t	next;
+	target t;
+	uint32_t next;
 
 	target_set(&t, family, ukey, klen, ts, seq << 8 | 0xff);
 	search(&c->m, &t, &next);
@@ -519,9 +532,9 @@ memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, ui
 void
 memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen)
 {
-	target		t;
-	uint32_t	next;
-	uint32_t	at;
+	target t;
+	uint32_t next;
+	uint32_t at;
 
 	/* nothing with this ukey sorts before this */
 	target_set(&t, family, ukey, klen, INT64_MAX, UINT64_MAX);
@@ -532,7 +545,7 @@ memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *u
 void
 memtable_next(memtable_cursor *c)
 {
-	uint32_t	next = node_next(&c->m, c->node, 0);
+	uint32_t next = node_next(&c->m, c->node, 0);
 
 	if (next != 0)
 		__builtin_prefetch(node_link(&c->m, next, 0));
@@ -548,7 +561,8 @@ memtable_cursor_at(memtable_cursor *c, uint32_t node)
 uint64_t
 memtable_node_end(const memtable_cursor *c)
 {
-	return (uint64_t) c->node * 8 + ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
+	return (uint64_t) c->node * 8 +
+		   ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
 }
 
 /*
@@ -557,14 +571,13 @@ memtable_node_end(const memtable_cursor *c)
  */
 int
 memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
-		   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
+				const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
 {
-	uint32_t	found[MEMTABLE_SAMPLE];
-	int			level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1;
-	uint32_t	at = HEAD;
-	int			n = 0;
-	target		from,
-				to;
+	uint32_t found[MEMTABLE_SAMPLE];
+	int level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1;
+	uint32_t at = HEAD;
+	int n = 0;
+	target from, to;
 
 	target_set(&from, family, lo, lolen, INT64_MAX, UINT64_MAX);
 	if (hi != NULL)
@@ -574,11 +587,12 @@ memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t
 	*each = 1;
 	for (; level >= 0; level--)
 	{
-		uint32_t	next;
-		int			k = 0;
+		uint32_t next;
+		int k = 0;
 
 		at = level_search(m, at, level, &from, &next);
-		for (; next != 0 && node_compare(node_at(m, next), &to) < 0; next = node_next(m, next, level))
+		for (; next != 0 && node_compare(node_at(m, next), &to) < 0;
+			 next = node_next(m, next, level))
 		{
 			if (k == MEMTABLE_SAMPLE)
 				return n;
@@ -596,8 +610,8 @@ memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t
 static bool
 ref_valid(const mem *m, uint32_t ref)
 {
-	uint64_t	off = (uint64_t) ref * 8;
-	uint64_t	used = atomic_load(&m->t->used);
+	uint64_t off = (uint64_t) ref * 8;
+	uint64_t used = atomic_load(&m->t->used);
 
 	if (off <= HEAD_AT || off + sizeof(node) > used)
 		return false;
@@ -607,18 +621,18 @@ ref_valid(const mem *m, uint32_t ref)
 wide_status
 memtable_check(mem *m)
 {
-	uint64_t	cells = 0,
-				tombstones = 0;
-	uint32_t	height = atomic_load(&m->t->height);
+	uint64_t cells = 0, tombstones = 0;
+	uint32_t height = atomic_load(&m->t->height);
 
 	if (height < 1 || height > MEMTABLE_HEIGHT || atomic_load(&m->t->used) > m->t->capacity)
 		return status_fail(WIDE_CORRUPT, "memtable: height %u or use is impossible", height);
 	for (int level = 0; level < (int) height; level++)
 	{
-		uint32_t	below = HEAD;
-		uint32_t	last = HEAD;
+		uint32_t below = HEAD;
+		uint32_t last = HEAD;
 
-		for (uint32_t ref = node_next(m, HEAD, level); ref != 0; last = ref, ref = node_next(m, ref, level))
+		for (uint32_t ref = node_next(m, HEAD, level); ref != 0;
+			 last = ref, ref = node_next(m, ref, level))
 		{
 			const node *n;
 
@@ -627,17 +641,19 @@ memtable_check(mem *m)
 			n = node_at(m, ref);
 			if (last != HEAD)
 			{
-				target		t;
+				target t;
 
 				target_set(&t, n->family, n->key, n->klen, n->ts, n->tail);
 				if (node_compare(node_at(m, last), &t) >= 0)
-					return status_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref, level);
+					return status_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref,
+									   level);
 			}
 			/* every node of this level is on the one below */
 			while (level > 0 && below != 0 && below != ref)
 				below = node_next(m, below, level - 1);
 			if (below == 0)
-				return status_fail(WIDE_CORRUPT, "memtable: %u is on level %d but not below", ref, level);
+				return status_fail(WIDE_CORRUPT, "memtable: %u is on level %d but not below", ref,
+								   level);
 			if (level == 0)
 			{
 				cells++;
@@ -646,10 +662,11 @@ memtable_check(mem *m)
 		}
 	}
 	if (cells != atomic_load(&m->t->cells) || tombstones != atomic_load(&m->t->tombstones))
-		return status_fail(WIDE_CORRUPT, "memtable: %llu cells and %llu tombstones counted, %llu and %llu noted",
-						 (unsigned long long) cells, (unsigned long long) tombstones,
-						 (unsigned long long) atomic_load(&m->t->cells),
-						 (unsigned long long) atomic_load(&m->t->tombstones));
+		return status_fail(WIDE_CORRUPT,
+						   "memtable: %llu cells and %llu tombstones counted, %llu and %llu noted",
+						   (unsigned long long) cells, (unsigned long long) tombstones,
+						   (unsigned long long) atomic_load(&m->t->cells),
+						   (unsigned long long) atomic_load(&m->t->tombstones));
 	return WIDE_OK;
 }
 
@@ -657,12 +674,12 @@ wide_status
 memtable_switch(wide_db *db)
 {
 	commit_state *commit = &db->seg->commit;
-	memtable   *old = &db->seg->memtables[commit->active];
+	memtable *old = &db->seg->memtables[commit->active];
 
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
-		mem			m;
+		memtable *t = &db->seg->memtables[i];
+		mem m;
 
 		if (atomic_load(&t->state) != MEMTABLE_FREE)
 			continue;

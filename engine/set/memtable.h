@@ -17,8 +17,8 @@ extern void memtable_format(memtable *t, uint8_t *base, uint64_t capacity);
  */
 typedef struct mem
 {
-	uint8_t    *base;			/* in this process; links are offsets / 8 from here */
-	memtable   *t;
+	uint8_t *base; /* in this process; links are offsets / 8 from here */
+	memtable *t;
 } mem;
 
 /* Empty list in t over capacity bytes at base. */
@@ -27,7 +27,8 @@ extern void memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
 /* Bytes that inserting this entry can take at most. */
 extern size_t memtable_node_bytes(uint32_t klen, uint32_t vlen);
 
-/* Bytes that it takes at this offset (a node's height is a function of it): at most memtable_node_bytes(), about 40 fewer on average. */
+/* Bytes that it takes at this offset (a node's height is a function of it): at most
+ * memtable_node_bytes(), about 40 fewer on average. */
 extern size_t memtable_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen);
 
 /*
@@ -45,9 +46,12 @@ extern void memtable_insert(mem *m, uint64_t at, wide_family_id family, const en
 
 typedef struct memtable_hint
 {
-	uint32_t	before[MEMTABLE_HEIGHT];	/* the last nodes before the last insertion, by level; 0 = none */
+	/* the last nodes before the last insertion, by level; 0 = none */
+	uint32_t before[MEMTABLE_HEIGHT];
 } memtable_hint;
-extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e, memtable_hint *hint);
+
+extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e,
+								 memtable_hint *hint);
 
 /*
  * So many bytes at the offset will be written: have the pages mapped.  Reading does
@@ -56,13 +60,15 @@ extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, con
  */
 extern void memtable_touch(const mem *m, uint64_t at, uint64_t bytes);
 
-/* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch; before it is inserted. */
+/* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch;
+ * before it is inserted. */
 extern void memtable_note_ahead(memtable *t, int64_t ts);
 
 /*
  * The same in two steps, for one process: write a node, and link it, perhaps
- * never.  A value of NULL is left to the caller to fill in.  memtable_write returns the node's reference, as memtable_written does for the offset;
- * memtable_node_end is where the next node may be written (or was: `at` of the next).
+ * never.  A value of NULL is left to the caller to fill in.  memtable_write returns the node's
+ * reference, as memtable_written does for the offset; memtable_node_end is where the next node may
+ * be written (or was: `at` of the next).
  */
 extern uint32_t memtable_write(mem *m, uint64_t at, wide_family_id family, const entry *e);
 extern uint32_t memtable_written(uint64_t at);
@@ -70,21 +76,29 @@ extern void memtable_link(mem *m, uint64_t at, memtable_hint *hint);
 
 typedef struct memtable_cursor
 {
-	mem			m;
-	uint32_t	node;			/* 0 = not valid */
-	wide_family_id family;		/* of the current node */
-	entry		e;				/* points into the memory; stable as long as the memtable */
+	mem m;
+	uint32_t node;		   /* 0 = not valid */
+	wide_family_id family; /* of the current node */
+	entry e;			   /* points into the memory; stable as long as the memtable */
 } memtable_cursor;
+
 extern void memtable_cursor_open(memtable_cursor *c, const mem *m);
 extern void memtable_first(memtable_cursor *c);
 
 /* first node >= (family, ukey, ts, seq) */
-extern void memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern void memtable_seek(memtable_cursor *c, wide_family_id family, const uint8_t *ukey,
+						  uint32_t klen, int64_t ts, uint64_t seq);
 
 /* last node < (family, ukey) — may be of a lower family: check c->family */
-extern void memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *ukey, uint32_t klen);
+extern void memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *ukey,
+								 uint32_t klen);
 extern void memtable_next(memtable_cursor *c);
-static inline bool memtable_valid(const memtable_cursor *c) { return c->node != 0; }
+
+static inline bool
+memtable_valid(const memtable_cursor *c)
+{
+	return c->node != 0;
+}
 
 /*
  * Entries of a family in [lo, hi) (hi NULL: to the family's end), evenly
@@ -93,15 +107,16 @@ static inline bool memtable_valid(const memtable_cursor *c) { return c->node != 
  */
 #define MEMTABLE_SAMPLE 256
 extern int memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
-					  const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
+						   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
 extern void memtable_cursor_at(memtable_cursor *c, uint32_t node);
 extern uint64_t memtable_node_end(const memtable_cursor *c);
-extern void memtable_at(wide_db *db, uint32_t index, mem *m);	/* the shared memtable index */
+extern void memtable_at(wide_db *db, uint32_t index, mem *m); /* the shared memtable index */
 
 /* Problems of structure: order on every level, counts. For tests and verify. */
 extern wide_status memtable_check(mem *m);
 
-/* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none is free. (mem space: batch.c) */
+/* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none
+ * is free. (mem space: batch.c) */
 extern wide_status memtable_switch(wide_db *db);
 
-#endif							/* WIDE_MEMTABLE_H */
+#endif /* WIDE_MEMTABLE_H */

@@ -5,12 +5,11 @@
  * The rules of versions, pins and files_version are in file_set.c's head comment.
  * A process publishes its oldest live pin, which keeps files from being
  * unlinked, and its oldest and newest ones that read memtables, which keep
- * memtables from being reused.  Compactions, which take minutes, need files only: they must not make
- * writers wait for memory.  Beside that a process has private copies of
- * families' lists.  A copy is right for the versions
- * from..to; `to` grows while the family's files_version stays what it was.
- * Copies live as long as a pin may use them; the newest of a family is kept
- * for the next reader.
+ * memtables from being reused.  Compactions, which take minutes, need files only: they must not
+ * make writers wait for memory.  Beside that a process has private copies of families' lists.  A
+ * copy is right for the versions from..to; `to` grows while the family's files_version stays what
+ * it was. Copies live as long as a pin may use them; the newest of a family is kept for the next
+ * reader.
  *
  * Locking: LOCK_SET only to make a copy; nothing is allocated under it.
  */
@@ -24,32 +23,32 @@
 #include "engine/shared/segment.h"
 #include "engine/set/family.h"
 
-#define COPY_BUCKETS	64
-#define COPIES_KEPT		512
+#define COPY_BUCKETS 64
+#define COPIES_KEPT	 512
 
 /* A private copy of a family's list, right for pins with from <= version <= to. */
 typedef struct set_copy
 {
-	struct set_copy *next;		/* newest first within a family */
+	struct set_copy *next; /* newest first within a family */
 	wide_family_id family;
-	uint32_t	slot;			/* index of the family's slot, UINT32_MAX: it was gone */
-	uint64_t	from;
-	uint64_t	to;
-	int			n;
-	int			level_start[SET_LEVELS + 1];
-	file_meta	files[];
+	uint32_t slot; /* index of the family's slot, UINT32_MAX: it was gone */
+	uint64_t from;
+	uint64_t to;
+	int n;
+	int level_start[SET_LEVELS + 1];
+	file_meta files[];
 } set_copy;
 
 struct set_local
 {
-	uint64_t   *pins;			/* versions of live pins, 0 = free; index = serial - 1 */
-	bool	   *reads_memory;	/* of each: it needs the memtables too */
-	uint32_t	npins;			/* length of the array */
-	uint32_t	live;
-	uint32_t	live_memory;	/* of these, pins that need memtables */
-	uint32_t	ncopies;
-	bool		stale;			/* perhaps there is a copy that no pin needs */
-	set_copy   *copies[COPY_BUCKETS];
+	uint64_t *pins;		/* versions of live pins, 0 = free; index = serial - 1 */
+	bool *reads_memory; /* of each: it needs the memtables too */
+	uint32_t npins;		/* length of the array */
+	uint32_t live;
+	uint32_t live_memory; /* of these, pins that need memtables */
+	uint32_t ncopies;
+	bool stale; /* perhaps there is a copy that no pin needs */
+	set_copy *copies[COPY_BUCKETS];
 };
 
 /* ------------------------------------------------------------------ pins */
@@ -66,10 +65,11 @@ set_local_get(wide_db *db, struct set_local **out)
 static uint64_t
 oldest_own_pin(const struct set_local *local, bool memory)
 {
-	uint64_t	oldest = 0;
+	uint64_t oldest = 0;
 
 	for (uint32_t i = 0; i < local->npins; i++)
-		if (local->pins[i] != 0 && (!memory || local->reads_memory[i]) && (oldest == 0 || local->pins[i] < oldest))
+		if (local->pins[i] != 0 && (!memory || local->reads_memory[i]) &&
+			(oldest == 0 || local->pins[i] < oldest))
 			oldest = local->pins[i];
 	return oldest;
 }
@@ -78,14 +78,14 @@ oldest_own_pin(const struct set_local *local, bool memory)
 static void
 pin_memtables(wide_db *db, set_pin *pin)
 {
-	uint64_t	number[WIDE_MEMTABLES];
+	uint64_t number[WIDE_MEMTABLES];
 
 	pin->nmem = 0;
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
-		uint32_t	state = atomic_load(&t->state);
-		int			at = pin->nmem;
+		memtable *t = &db->seg->memtables[i];
+		uint32_t state = atomic_load(&t->state);
+		int at = pin->nmem;
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			continue;
@@ -106,7 +106,7 @@ pin_memtables(wide_db *db, set_pin *pin)
 static uint64_t
 newest_memory_pin(const struct set_local *local)
 {
-	uint64_t	newest = 0;
+	uint64_t newest = 0;
 
 	for (uint32_t i = 0; i < local->npins; i++)
 		if (local->pins[i] > newest && local->reads_memory[i])
@@ -117,9 +117,9 @@ newest_memory_pin(const struct set_local *local)
 static wide_status
 grow_pins(struct set_local *local)
 {
-	uint32_t	n = local->npins == 0 ? 16 : 2 * local->npins;
-	uint64_t   *pins = realloc(local->pins, n * sizeof *pins);
-	bool	   *memory;
+	uint32_t n = local->npins == 0 ? 16 : 2 * local->npins;
+	uint64_t *pins = realloc(local->pins, n * sizeof *pins);
+	bool *memory;
 
 	if (pins == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
@@ -137,7 +137,7 @@ static wide_status
 take(wide_db *db, set_pin *pin, bool memory)
 {
 	struct set_local *local = NULL;
-	uint32_t	at = 0;
+	uint32_t at = 0;
 
 	TRY(segment_check(db));
 	TRY(set_local_get(db, &local));
@@ -182,19 +182,20 @@ pin_take_files(wide_db *db, set_pin *pin)
 	return take(db, pin, false);
 }
 
-/* Free copies that neither are the newest of their family nor serve a pin; all when there are too many and no pin. */
+/* Free copies that neither are the newest of their family nor serve a pin; all when there are
+ * too many and no pin. */
 static void
 free_stale_copies(struct set_local *local)
 {
-	bool		all = local->live == 0 && local->ncopies > COPIES_KEPT;
+	bool all = local->live == 0 && local->ncopies > COPIES_KEPT;
 
 	if (!local->stale && !all)
 		return;
 	for (int b = 0; b < COPY_BUCKETS; b++)
 		for (set_copy **link = &local->copies[b]; *link != NULL;)
 		{
-			set_copy   *c = *link;
-			bool		needed = !all;
+			set_copy *c = *link;
+			bool needed = !all;
 
 			for (set_copy *n = local->copies[b]; n != c && needed; n = n->next)
 				needed = n->family != c->family;
@@ -221,14 +222,18 @@ pin_drop(wide_db *db, set_pin *pin)
 		return;
 	local->pins[pin->serial - 1] = 0;
 	local->live--;
-	/* As a rule it was the only one.  What protects less only has to come after what was read under it: plain stores. */
-	atomic_store_explicit(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0, memory_order_release);
+	/* As a rule it was the only one.  What protects less only has to come after what was read
+	 * under it: plain stores. */
+	atomic_store_explicit(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0,
+						  memory_order_release);
 	if (local->reads_memory[pin->serial - 1])
 	{
-		bool		more = --local->live_memory > 0;
+		bool more = --local->live_memory > 0;
 
-		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0, memory_order_release);
-		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0, memory_order_release);
+		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0,
+							  memory_order_release);
+		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0,
+							  memory_order_release);
 	}
 	pin->serial = 0;
 	free_stale_copies(local);
@@ -246,7 +251,7 @@ pin_detach(wide_db *db)
 	for (int b = 0; b < COPY_BUCKETS; b++)
 		while (local->copies[b] != NULL)
 		{
-			set_copy   *c = local->copies[b];
+			set_copy *c = local->copies[b];
 
 			local->copies[b] = c->next;
 			free(c);
@@ -263,12 +268,12 @@ pin_detach(wide_db *db)
 uint64_t
 pin_oldest(wide_db *db)
 {
-	process_slot	   *slots = layout_processes(db);
-	uint64_t	oldest = UINT64_MAX;
+	process_slot *slots = layout_processes(db);
+	uint64_t oldest = UINT64_MAX;
 
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
-		uint64_t	pin = atomic_load(&slots[i].pin);
+		uint64_t pin = atomic_load(&slots[i].pin);
 
 		if (pin != 0 && pin < oldest)
 			oldest = pin;
@@ -286,13 +291,14 @@ pin_oldest(wide_db *db)
 bool
 pin_has_memtable(wide_db *db, const memtable *t)
 {
-	process_slot	   *slots = layout_processes(db);
+	process_slot *slots = layout_processes(db);
 
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
-		uint64_t	oldest = atomic_load(&slots[i].mem_pin);
+		uint64_t oldest = atomic_load(&slots[i].mem_pin);
 
-		if (oldest != 0 && oldest < t->freed_version && atomic_load(&slots[i].mem_pin_last) >= t->made_version)
+		if (oldest != 0 && oldest < t->freed_version &&
+			atomic_load(&slots[i].mem_pin_last) >= t->made_version)
 			return true;
 	}
 	return false;
@@ -300,13 +306,13 @@ pin_has_memtable(wide_db *db, const memtable *t)
 
 /* ---------------------------------------------------------- private lists */
 
-/* Level, then: level 0 newest first; others by key, and by number where shortened bounds tell nothing (see scheduler.c). */
+/* Level, then: level 0 newest first; others by key, and by number where shortened bounds tell
+ * nothing (see scheduler.c). */
 static int
 compare_files(const void *pa, const void *pb)
 {
-	const file_meta *a = pa,
-			   *b = pb;
-	int			c;
+	const file_meta *a = pa, *b = pb;
+	int c;
 
 	if (a->level != b->level)
 		return (int) a->level - (int) b->level;
@@ -320,12 +326,14 @@ compare_files(const void *pa, const void *pb)
 	return c != 0 ? c : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Copy the family's files as of the version into out[0..max); returns how many there are. Under LOCK_SET. */
+/* Copy the family's files as of the version into out[0..max); returns how many there are. Under
+ * LOCK_SET. */
 static int
-collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t version, file_meta *out, int max)
+collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t version, file_meta *out,
+			  int max)
 {
-	file_slot  *files = layout_files(db);
-	int			n = 0;
+	file_slot *files = layout_files(db);
+	int n = 0;
 
 	for (uint32_t i = fs != NULL ? fs->files : 0; i != 0; i = files[i - 1].next)
 		if (files[i - 1].added_version <= version && n++ < max)
@@ -340,8 +348,8 @@ collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t vers
 static wide_status
 copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
 {
-	set_copy   *c = NULL;
-	int			max = 16;
+	set_copy *c = NULL;
+	int max = 16;
 
 	for (;;)
 	{
@@ -388,9 +396,8 @@ wide_status
 pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out)
 {
 	struct set_local *local = db->set;
-	set_copy  **bucket = &local->copies[family % COPY_BUCKETS];
-	set_copy   *c,
-			  **link;
+	set_copy **bucket = &local->copies[family % COPY_BUCKETS];
+	set_copy *c, **link;
 
 	for (c = *bucket; c != NULL; c = c->next)
 	{
@@ -398,14 +405,15 @@ pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out
 			continue;
 		if (pin->version > c->to && c->slot != UINT32_MAX &&
 			atomic_load(&layout_families(db)[c->slot].files_version) == c->from)
-			c->to = pin->version;	/* unchanged from then until now */
+			c->to = pin->version; /* unchanged from then until now */
 		if (pin->version <= c->to)
 			break;
 	}
 	if (c == NULL)
 	{
 		TRY(copy_make(db, pin->version, family, &c));
-		for (link = bucket; *link != NULL && ((*link)->family != family || (*link)->from > c->from);)
+		for (link = bucket;
+			 *link != NULL && ((*link)->family != family || (*link)->from > c->from);)
 			link = &(*link)->next;
 		c->next = *link;
 		*link = c;

@@ -13,25 +13,29 @@ extern void pin_detach(wide_db *db);
  */
 typedef struct set_pin
 {
-	uint64_t	version;
-	int			nmem;
-	uint32_t	mem[WIDE_MEMTABLES];	/* indexes, newest first */
-	uint32_t	serial;			/* file_set.c's */
+	uint64_t version;
+	int nmem;
+	uint32_t mem[WIDE_MEMTABLES]; /* indexes, newest first */
+	uint32_t serial;			  /* file_set.c's */
 } set_pin;
+
 extern wide_status pin_take(wide_db *db, set_pin *pin);
 
 /* Files only (nmem 0): memtables may be reused meanwhile. */
 extern wide_status pin_take_files(wide_db *db, set_pin *pin);
 extern void pin_drop(wide_db *db, set_pin *pin);
 
-/* The files of a family as of a pin: level 0 newest first, then by level and key.  Private memory, valid until the pin is dropped. */
+/* The files of a family as of a pin: level 0 newest first, then by level and key.  Private
+ * memory, valid until the pin is dropped. */
 typedef struct set_files
 {
 	const file_meta *files;
-	int			n;
-	int			level_start[SET_LEVELS + 1];	/* files of level l are [level_start[l], level_start[l+1]) */
+	int n;
+	int level_start[SET_LEVELS + 1]; /* files of level l are [level_start[l], level_start[l+1]) */
 } set_files;
-extern wide_status pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out);
+
+extern wide_status pin_files(wide_db *db, const set_pin *pin, wide_family_id family,
+							 set_files *out);
 
 /* The oldest version that somebody has pinned; UINT64_MAX none. */
 extern uint64_t pin_oldest(wide_db *db);
@@ -39,4 +43,4 @@ extern uint64_t pin_oldest(wide_db *db);
 /* Does anybody's pin include this flushed memtable? */
 extern bool pin_has_memtable(wide_db *db, const memtable *t);
 
-#endif							/* WIDE_PIN_H */
+#endif /* WIDE_PIN_H */

@@ -60,27 +60,27 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
-#define COPY_MAX 256			/* ring entries looked at under one lock */
+#define COPY_MAX 256 /* ring entries looked at under one lock */
 
 struct wide_snapshot
 {
-	wide_db    *db;
+	wide_db *db;
 	wide_snapshot *next, *prev;
-	uint64_t	seq;			/* UINT64_MAX: not known yet */
-	uint64_t	needs;			/* versions visible at this LSN and later */
-	int64_t		now;
-	int64_t		newest_ts;		/* no batch up to seq has a newer commit timestamp */
-	seq_range  *excluded;		/* sorted */
-	int			nexcluded, excluded_cap;
-	bool		latest;			/* of applied_seq: can be renewed */
-	bool		shared;			/* offered in our slot */
-	uint64_t	out_from;		/* while it is taken: excluded from here on, 0 = nothing yet */
+	uint64_t seq;	/* UINT64_MAX: not known yet */
+	uint64_t needs; /* versions visible at this LSN and later */
+	int64_t now;
+	int64_t newest_ts;	 /* no batch up to seq has a newer commit timestamp */
+	seq_range *excluded; /* sorted */
+	int nexcluded, excluded_cap;
+	bool latest;	   /* of applied_seq: can be renewed */
+	bool shared;	   /* offered in our slot */
+	uint64_t out_from; /* while it is taken: excluded from here on, 0 = nothing yet */
 };
 
 struct snapshot_local
 {
 	wide_snapshot *all;
-	uint64_t	settled;		/* ring entries below this are nobody's running ones */
+	uint64_t settled; /* ring entries below this are nobody's running ones */
 };
 
 /* After seq was read: the timestamp is given out before the batch has a seq. */
@@ -98,10 +98,10 @@ note_newest_ts(wide_snapshot *s)
 static void
 store_bounds(process_slot *mine, uint64_t oldest, uint64_t last, int64_t now)
 {
-	uint64_t	was = atomic_load_explicit(&mine->snapshot, memory_order_relaxed);
-	bool		more = (oldest != 0 && (was == 0 || oldest < was)) ||
-		last > atomic_load_explicit(&mine->snapshot_last, memory_order_relaxed) ||
-		now < atomic_load_explicit(&mine->snapshot_now, memory_order_relaxed);
+	uint64_t was = atomic_load_explicit(&mine->snapshot, memory_order_relaxed);
+	bool more = (oldest != 0 && (was == 0 || oldest < was)) ||
+				last > atomic_load_explicit(&mine->snapshot_last, memory_order_relaxed) ||
+				now < atomic_load_explicit(&mine->snapshot_now, memory_order_relaxed);
 
 	if (more)
 	{
@@ -119,9 +119,8 @@ store_bounds(process_slot *mine, uint64_t oldest, uint64_t last, int64_t now)
 static void
 note_oldest(wide_db *db)
 {
-	uint64_t	oldest = 0,
-				last = 0;
-	int64_t		now = INT64_MAX;
+	uint64_t oldest = 0, last = 0;
+	int64_t now = INT64_MAX;
 
 	for (wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
 	{
@@ -140,7 +139,7 @@ static wide_status
 snapshot_new(wide_db *db, wide_snapshot **out)
 {
 	wide_snapshot *s;
-	uint64_t	visible;
+	uint64_t visible;
 
 	TRY(segment_check(db));
 	if (db->snapshots == NULL && (db->snapshots = calloc(1, sizeof(struct snapshot_local))) == NULL)
@@ -164,7 +163,8 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	visible = atomic_load(&db->slot->snapshot);
 	if (visible == 0 || visible > s->needs)
 		atomic_store(&db->slot->snapshot, s->needs);
-	/* what was published may have come too late for a compaction, but then its clock was read before this */
+	/* what was published may have come too late for a compaction, but then its clock was read
+	 * before this */
 	s->now = host_now(db);
 	*out = s;
 	return WIDE_OK;
@@ -185,7 +185,7 @@ slot_share(process_slot *me, uint64_t key, const uint8_t *bytes, size_t len)
 void
 wide_snapshot_release(wide_snapshot *s)
 {
-	wide_db    *db;
+	wide_db *db;
 
 	if (s == NULL)
 		return;
@@ -216,15 +216,15 @@ snapshot_detach(wide_db *db)
 
 /* Those whom the caller sees as ended are waited for until they are published or forgotten. */
 static wide_status
-wait_for_ended(wide_db *db, bool (*running) (void *, uint64_t), void *ctx)
+wait_for_ended(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
 {
-	process_slot	   *slots = layout_processes(db);
+	process_slot *slots = layout_processes(db);
 
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		for (;;)
 		{
-			uint32_t	seen = atomic_load(&slots[i].prepare_done);
-			uint64_t	xid = atomic_load(&slots[i].external);
+			uint32_t seen = atomic_load(&slots[i].prepare_done);
+			uint64_t xid = atomic_load(&slots[i].external);
 
 			if (xid == 0 || i == db->slot_index || running(ctx, xid))
 				break;
@@ -238,8 +238,8 @@ exclude(wide_snapshot *s, uint64_t first, uint64_t last)
 {
 	if (s->nexcluded == s->excluded_cap)
 	{
-		int			cap = s->excluded_cap == 0 ? 8 : 2 * s->excluded_cap;
-		seq_range  *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
+		int cap = s->excluded_cap == 0 ? 8 : 2 * s->excluded_cap;
+		seq_range *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
@@ -276,8 +276,8 @@ static wide_status
 first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t	first;
-	bool		lost = false;
+	uint64_t first;
+	bool lost = false;
 
 	*seq = UINT64_MAX;
 	TRY(segment_lock(db, LOCK_COMMIT));
@@ -293,7 +293,9 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 	}
 	segment_unlock(db, LOCK_COMMIT);
 	if (lost)
-		return status_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", ENDED_RING);
+		return status_fail(
+			WIDE_CONFLICT,
+			"the snapshot is too old: more than %d transactions have committed since", ENDED_RING);
 	return WIDE_OK;
 }
 
@@ -306,30 +308,28 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 static bool
 entries_lost(commit_state *commit, const wide_moment *moment, uint64_t after, uint64_t oldest)
 {
-	uint64_t	xid = atomic_load(&commit->external_evicted);
+	uint64_t xid = atomic_load(&commit->external_evicted);
 
 	if (xid == 0)
 		return false;
-	return after <= atomic_load(&commit->external_evicted_seq) || (xid >= oldest && moment->running(moment->ctx, xid));
+	return after <= atomic_load(&commit->external_evicted_seq) ||
+		   (xid >= oldest && moment->running(moment->ctx, xid));
 }
 
 /* Of the published batches, exclude those that the caller does not see. */
 static wide_status
 exclude_running(wide_snapshot *s, const wide_moment *moment)
 {
-	wide_db    *db = s->db;
+	wide_db *db = s->db;
 	commit_state *commit = &db->seg->commit;
 	struct snapshot_local *local = db->snapshots;
-	uint64_t	at = local->settled,
-				after = UINT64_MAX,
-				head,
-				oldest;
-	bool		settling;
+	uint64_t at = local->settled, after = UINT64_MAX, head, oldest;
+	bool settling;
 
 	if (moment->ended != 0 || moment->next != 0)
 		TRY(first_after(db, moment, &after));
 	if (after <= s->seq)
-		at = 0;					/* external batches behind it count, also settled ones */
+		at = 0; /* external batches behind it count, also settled ones */
 	/* nothing new since all were settled; what comes from now on is not visible to this snapshot */
 	else if (__atomic_load_n(&commit->external_head, __ATOMIC_SEQ_CST) == at)
 		return WIDE_OK;
@@ -339,8 +339,8 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	do
 	{
 		external_commit copy[COPY_MAX];
-		uint64_t	first;
-		int			n = 0;
+		uint64_t first;
+		int n = 0;
 
 		TRY(segment_lock(db, LOCK_COMMIT));
 		head = commit->external_head;
@@ -359,24 +359,30 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 				continue;
 			if (s->out_from == 0 && copy[i].seq >= after)
 				s->out_from = after;
-			TRY(place_external(s, copy[i].seq, copy[i].xid >= oldest && moment->running(moment->ctx, copy[i].xid)));
+			TRY(place_external(s, copy[i].seq,
+							   copy[i].xid >= oldest && moment->running(moment->ctx, copy[i].xid)));
 		}
 		at += (uint64_t) n;
 	} while (at < head);
 	if (s->out_from == 0 && after <= s->seq)
 		s->out_from = after;
 	if (entries_lost(commit, moment, after, oldest))
-		return status_fail(WIDE_CONFLICT, "the snapshot is too old: more than %d transactions have committed since", EXTERNAL_RING);
+		return status_fail(
+			WIDE_CONFLICT,
+			"the snapshot is too old: more than %d transactions have committed since",
+			EXTERNAL_RING);
 	return WIDE_OK;
 }
 
-/* Nothing has ended since the caller's snapshot: then what is published now was committed before the next end. */
+/* Nothing has ended since the caller's snapshot: then what is published now was committed before
+ * the next end. */
 static bool
 nothing_ended(wide_db *db, const wide_moment *at)
 {
-	uint64_t	latest;
+	uint64_t latest;
 
-	return at->ended != 0 && db->host.ended != NULL && db->host.ended(db->host.ctx, &latest) == at->ended;
+	return at->ended != 0 && db->host.ended != NULL &&
+		   db->host.ended(db->host.ctx, &latest) == at->ended;
 }
 
 wide_status
@@ -396,7 +402,7 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 		TRY_GOTO(exclude_running(s, at));
 	if (s->out_from != 0)
 	{
-		uint64_t	first = s->nexcluded > 0 ? s->excluded[0].first : s->out_from;
+		uint64_t first = s->nexcluded > 0 ? s->excluded[0].first : s->out_from;
 
 		/* the last range is open: the snapshot ends before it */
 		if (s->out_from <= s->seq)
@@ -414,7 +420,8 @@ done:
 }
 
 wide_status
-wide_snapshot_take(wide_db *db, bool (*running) (void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
+wide_snapshot_take(wide_db *db, bool (*running)(void *ctx, uint64_t xid), void *ctx,
+				   wide_snapshot **out)
 {
 	wide_moment at = {.running = running, .ctx = ctx};
 
@@ -444,8 +451,8 @@ wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 wide_status
 wide_snapshot_renew(wide_snapshot *s)
 {
-	wide_db    *db = s->db;
-	uint64_t	visible;
+	wide_db *db = s->db;
+	uint64_t visible;
 
 	TRY(segment_check(db));
 	if (!s->latest)
@@ -478,12 +485,12 @@ snapshot_newest_ts(const wide_snapshot *s)
 int64_t
 snapshot_oldest_now(wide_db *db)
 {
-	int64_t		now = host_now(db);
-	process_slot	   *slots = layout_processes(db);
+	int64_t now = host_now(db);
+	process_slot *slots = layout_processes(db);
 
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
-		int64_t		theirs = atomic_load(&slots[i].snapshot_now);
+		int64_t theirs = atomic_load(&slots[i].snapshot_now);
 
 		if (atomic_load(&slots[i].snapshot) != 0 && theirs < now)
 			now = theirs;
@@ -514,16 +521,16 @@ wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
 
 /* ------------------------------------------------ from process to process */
 
-#define EXPORT_MAGIC	0x32706e5365646957ull	/* "WideSnp2" */
+#define EXPORT_MAGIC 0x32706e5365646957ull /* "WideSnp2" */
 
 typedef struct export_head
 {
-	uint64_t	magic;
-	uint64_t	build;			/* of the segment, whose processes alone can use it */
-	uint64_t	seq, needs;
-	int64_t		now;
-	uint64_t	nexcluded;		/* the exclusions follow */
-	uint64_t	hash;			/* of all this (hash = 0) and of what follows */
+	uint64_t magic;
+	uint64_t build; /* of the segment, whose processes alone can use it */
+	uint64_t seq, needs;
+	int64_t now;
+	uint64_t nexcluded; /* the exclusions follow */
+	uint64_t hash;		/* of all this (hash = 0) and of what follows */
 } export_head;
 
 static uint64_t
@@ -532,15 +539,20 @@ export_hash(const export_head *h, const uint8_t *excluded)
 	export_head copy = *h;
 
 	copy.hash = 0;
-	return hash_xxh3(excluded, h->nexcluded * sizeof(seq_range), hash_xxh3(&copy, sizeof(copy), EXPORT_MAGIC));
+	return hash_xxh3(excluded, h->nexcluded * sizeof(seq_range),
+					 hash_xxh3(&copy, sizeof(copy), EXPORT_MAGIC));
 }
 
 size_t
 wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 {
-	export_head h = {.magic = EXPORT_MAGIC, .build = s->db->seg->build, .seq = s->seq, .needs = s->needs,
-	.now = s->now, .nexcluded = (uint64_t) s->nexcluded};
-	size_t		list = (size_t) s->nexcluded * sizeof(seq_range);
+	export_head h = {.magic = EXPORT_MAGIC,
+					 .build = s->db->seg->build,
+					 .seq = s->seq,
+					 .needs = s->needs,
+					 .now = s->now,
+					 .nexcluded = (uint64_t) s->nexcluded};
+	size_t list = (size_t) s->nexcluded * sizeof(seq_range);
 
 	if (size >= sizeof(h) + list)
 	{
@@ -560,10 +572,9 @@ wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 static bool
 is_protected(wide_db *db, const wide_snapshot *mine)
 {
-	process_slot	   *slots = layout_processes(db);
-	uint64_t	first = UINT64_MAX,
-				last = 0;
-	int64_t		now = INT64_MAX;
+	process_slot *slots = layout_processes(db);
+	uint64_t first = UINT64_MAX, last = 0;
+	int64_t now = INT64_MAX;
 
 	for (const wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
 		if (s != mine)
@@ -581,7 +592,8 @@ is_protected(wide_db *db, const wide_snapshot *mine)
 		last = atomic_load(&slots[i].snapshot_last);
 		now = atomic_load(&slots[i].snapshot_now);
 		/* all three of the same moment, which is after the move was made known */
-		if (first <= mine->needs && last >= mine->seq && now <= mine->now && atomic_load(&slots[i].snapshot) == first)
+		if (first <= mine->needs && last >= mine->seq && now <= mine->now &&
+			atomic_load(&slots[i].snapshot) == first)
 			return true;
 	}
 	return false;
@@ -601,7 +613,8 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 	if (h.magic != EXPORT_MAGIC || h.build != db->seg->build || h.nexcluded > INT32_MAX ||
 		size != sizeof(h) + h.nexcluded * sizeof(seq_range) ||
 		h.hash != export_hash(&h, (const uint8_t *) from + sizeof(h)))
-		return status_fail(WIDE_INVALID, "these bytes are not a snapshot that was exported by this server");
+		return status_fail(WIDE_INVALID,
+						   "these bytes are not a snapshot that was exported by this server");
 	TRY(snapshot_new(db, &s));
 	if (h.nexcluded > 0)
 	{
@@ -635,8 +648,8 @@ done:
 wide_status
 wide_snapshot_share(wide_snapshot *s, uint64_t key)
 {
-	uint8_t		bytes[sizeof(s->db->slot->share)];
-	size_t		len = wide_snapshot_export(s, bytes, sizeof(bytes));
+	uint8_t bytes[sizeof(s->db->slot->share)];
+	size_t len = wide_snapshot_export(s, bytes, sizeof(bytes));
 
 	if (len > sizeof(bytes))
 		return status_fail(WIDE_LIMIT, "the snapshot has too many exclusions to be shared");
@@ -649,20 +662,22 @@ wide_snapshot_share(wide_snapshot *s, uint64_t key)
 wide_status
 wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out)
 {
-	process_slot	   *slots = layout_processes(db);
+	process_slot *slots = layout_processes(db);
 
 	*out = NULL;
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
-		uint8_t		bytes[sizeof(slots->share)];
-		uint32_t	serial = atomic_load(&slots[i].share_serial);
-		uint32_t	len = slots[i].share_len;
-		uint64_t	its = slots[i].share_key;
+		uint8_t bytes[sizeof(slots->share)];
+		uint32_t serial = atomic_load(&slots[i].share_serial);
+		uint32_t len = slots[i].share_len;
+		uint64_t its = slots[i].share_key;
 
 		memcpy(bytes, slots[i].share, sizeof(bytes));
 		atomic_thread_fence(memory_order_acquire);
-		/* one that changes meanwhile is not the one that is asked for: that one stays as long as it is needed */
-		if ((serial & 1) != 0 || atomic_load(&slots[i].share_serial) != serial || len == 0 || len > sizeof(bytes) || its != key)
+		/* one that changes meanwhile is not the one that is asked for: that one stays as long as
+		 * it is needed */
+		if ((serial & 1) != 0 || atomic_load(&slots[i].share_serial) != serial || len == 0 ||
+			len > sizeof(bytes) || its != key)
 			continue;
 		if (wide_snapshot_import(db, bytes, len, out) == WIDE_OK)
 			return WIDE_OK;

@@ -72,42 +72,48 @@
 #define WAYS			4
 #define SEGMENT_MIN		((uint64_t) 64 * 1024)
 #define SEGMENT_MAX		((uint64_t) 4 * 1024 * 1024)
-#define SEGMENTS		64		/* wanted */
-#define BYTES_PER_ENTRY	2048	/* of the cache; blocks are mostly larger */
-#define KEPT_PART(n)	((n) * 3 / 4)
-#define SEGMENTS_MIN	4		/* with fewer no block is cached */
+#define SEGMENTS		64	 /* wanted */
+#define BYTES_PER_ENTRY 2048 /* of the cache; blocks are mostly larger */
+#define KEPT_PART(n)	(3 * (n) / 4)
+#define SEGMENTS_MIN	4 /* with fewer no block is cached */
 #define NONE			UINT32_MAX
-#define LIVES			3		/* evictions that a block of high priority survives without a hit */
-#define VICTIM_TRIES	16		/* pinned segments passed over before a block goes to private memory */
+#define LIVES			3  /* evictions that a block of high priority survives without a hit */
+#define VICTIM_TRIES	16 /* pinned segments passed over before a block goes to private memory */
 #define UNIT			64
 
-/* A test that includes this file runs something of its own here: between reading an entry and pinning. */
+/* A test that includes this file runs something of its own here: between reading an entry and
+ * pinning. */
 #ifndef CACHE_PAUSE
-#define CACHE_PAUSE()	((void) 0)
+#define CACHE_PAUSE() ((void) 0)
 #endif
 
-enum segment_state { SEG_FREE, SEG_USED, SEG_EVICTING };
+enum segment_state
+{
+	SEG_FREE,
+	SEG_USED,
+	SEG_EVICTING
+};
 
 typedef struct cache_segment
 {
-	_Atomic uint32_t state;		/* enum segment_state */
-	uint32_t	used;			/* bytes */
-	uint32_t	live;			/* of them of blocks that can be found */
-	uint32_t	kept;			/* its kind: kept, or new */
-	uint64_t	born;			/* h->clock when it became current; 0: empty, to be taken first */
+	_Atomic uint32_t state; /* enum segment_state */
+	uint32_t used;			/* bytes */
+	uint32_t live;			/* of them of blocks that can be found */
+	uint32_t kept;			/* its kind: kept, or new */
+	uint64_t born;			/* h->clock when it became current; 0: empty, to be taken first */
 } cache_segment;
 
-#define FLAG_HIT		1u		/* looked up; set without the lock */
-#define FLAG_HIGH		2u
-#define LIVES_SHIFT		8
-#define LIVES_ONE		(1u << LIVES_SHIFT)
+#define FLAG_HIT	1u /* looked up; set without the lock */
+#define FLAG_HIGH	2u
+#define LIVES_SHIFT 8
+#define LIVES_ONE	(1u << LIVES_SHIFT)
 
 typedef struct cache_entry
 {
 	_Atomic uint64_t file;
 	_Atomic uint64_t offset;
-	_Atomic uint32_t place;		/* of the block's header: units from the arena */
-	_Atomic uint32_t len;		/* 0 = empty */
+	_Atomic uint32_t place; /* of the block's header: units from the arena */
+	_Atomic uint32_t len;	/* 0 = empty */
 	_Atomic uint32_t version;
 	_Atomic uint32_t flags;
 } cache_entry;
@@ -115,32 +121,33 @@ typedef struct cache_entry
 /* A block that was dropped; two with the same place and hash are taken for one. */
 typedef struct cache_ghost
 {
-	uint32_t	hash;
-	uint32_t	when;			/* lower bits of h->clock; 0: never */
+	uint32_t hash;
+	uint32_t when; /* lower bits of h->clock; 0: never */
 } cache_ghost;
 
 typedef struct block_head
 {
-	uint64_t	file;
-	uint64_t	offset;
-	uint32_t	len;
-	uint32_t	reserved[3];
+	uint64_t file;
+	uint64_t offset;
+	uint32_t len;
+	uint32_t reserved[3];
 } block_head;
 
-_Static_assert(sizeof(cache_entry) == 32 && sizeof(block_head) == 32, "sizes are part of the layout");
+_Static_assert(sizeof(cache_entry) == 32 && sizeof(block_head) == 32,
+			   "sizes are part of the layout");
 
 typedef struct cache_head
 {
-	uint64_t	segments_at, ghosts_at, entries_at, arena_at;	/* from the head */
-	uint64_t	segment_bytes;
-	uint32_t	shift;			/* segment_bytes / UNIT as a power */
-	uint32_t	nsegments;
-	uint32_t	nbuckets;
-	uint32_t	nghosts;
-	uint32_t	current;		/* the new segment that is being filled, NONE at first */
-	uint32_t	current_kept;	/* and the kept one */
-	uint32_t	nkept;
-	uint64_t	clock;
+	uint64_t segments_at, ghosts_at, entries_at, arena_at; /* from the head */
+	uint64_t segment_bytes;
+	uint32_t shift; /* segment_bytes / UNIT as a power */
+	uint32_t nsegments;
+	uint32_t nbuckets;
+	uint32_t nghosts;
+	uint32_t current;	   /* the new segment that is being filled, NONE at first */
+	uint32_t current_kept; /* and the kept one */
+	uint32_t nkept;
+	uint64_t clock;
 	_Atomic uint32_t processes; /* slots that were ever used: whose pins count */
 	_Atomic uint64_t live;		/* bytes of blocks that can be found */
 } cache_head;
@@ -151,9 +158,9 @@ struct cache_local
 	cache_segment *segment;
 	cache_ghost *ghost;
 	cache_entry *entry;
-	uint8_t    *arena;
-	_Atomic uint32_t *pins;		/* our row */
-	uint64_t	pinned;			/* its sum */
+	uint8_t *arena;
+	_Atomic uint32_t *pins; /* our row */
+	uint64_t pinned;		/* its sum */
 };
 
 /* ---------------------------------------------------------------- layout */
@@ -168,8 +175,8 @@ round_up(uint64_t n, uint64_t to)
 static void
 geometry(uint64_t bytes, cache_head *h)
 {
-	uint64_t	size = SEGMENT_MIN;
-	uint64_t	rest;
+	uint64_t size = SEGMENT_MIN;
+	uint64_t rest;
 
 	memset(h, 0, sizeof(*h));
 	while (size < SEGMENT_MAX && size * 2 * SEGMENTS <= bytes)
@@ -198,7 +205,7 @@ cache_bytes_needed(size_t cache_size)
 size_t
 cache_pins_bytes(size_t cache_size)
 {
-	cache_head	h;
+	cache_head h;
 
 	geometry(cache_bytes_needed(cache_size), &h);
 	return round_up((h.nsegments + 1) * sizeof(uint32_t), 64);
@@ -217,15 +224,16 @@ cache_format(void *mem, size_t bytes)
 static _Atomic uint32_t *
 pin_row(wide_db *db, uint32_t slot_index)
 {
-	return LAYOUT_AT(db, db->seg->cache_pins + (uint64_t) slot_index * cache_pins_bytes(db->seg->config.cache_size));
+	return LAYOUT_AT(db, db->seg->cache_pins +
+							 (uint64_t) slot_index * cache_pins_bytes(db->seg->config.cache_size));
 }
 
 wide_status
 cache_attach(wide_db *db)
 {
 	struct cache_local *l = calloc(1, sizeof(*l));
-	uint8_t    *base = LAYOUT_AT(db, db->seg->cache);
-	uint32_t	n;
+	uint8_t *base = LAYOUT_AT(db, db->seg->cache);
+	uint32_t n;
 
 	if (l == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
@@ -236,7 +244,8 @@ cache_attach(wide_db *db)
 	l->arena = base + l->head->arena_at;
 	l->pins = pin_row(db, db->slot_index);
 	n = atomic_load(&l->head->processes);
-	while (n <= db->slot_index && !atomic_compare_exchange_weak(&l->head->processes, &n, db->slot_index + 1))
+	while (n <= db->slot_index &&
+		   !atomic_compare_exchange_weak(&l->head->processes, &n, db->slot_index + 1))
 		;
 	db->cache = l;
 	return WIDE_OK;
@@ -246,7 +255,7 @@ void
 cache_sweep(wide_db *db, uint32_t slot_index)
 {
 	_Atomic uint32_t *row = pin_row(db, slot_index);
-	size_t		n = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
+	size_t n = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
 
 	for (size_t i = 0; i < n; i++)
 		atomic_store_explicit(&row[i], 0, memory_order_release);
@@ -259,7 +268,7 @@ cache_detach(wide_db *db)
 		return;
 	if (db->cache->pinned != 0)
 	{
-		char		text[80];
+		char text[80];
 
 		snprintf(text, sizeof(text), "%llu cache blocks were still pinned at detach",
 				 (unsigned long long) db->cache->pinned);
@@ -278,7 +287,8 @@ pin(struct cache_local *l, uint32_t segment)
 {
 	/* one writer: no read-modify-write needed, but the order of step 2 */
 	atomic_store_explicit(&l->pins[segment],
-						  atomic_load_explicit(&l->pins[segment], memory_order_relaxed) + 1, memory_order_seq_cst);
+						  atomic_load_explicit(&l->pins[segment], memory_order_relaxed) + 1,
+						  memory_order_seq_cst);
 	l->pinned++;
 }
 
@@ -287,15 +297,16 @@ unpin(struct cache_local *l, uint32_t segment)
 {
 	/* release: our reads of the block are over before the evicter sees this */
 	atomic_store_explicit(&l->pins[segment],
-						  atomic_load_explicit(&l->pins[segment], memory_order_relaxed) - 1, memory_order_release);
+						  atomic_load_explicit(&l->pins[segment], memory_order_relaxed) - 1,
+						  memory_order_release);
 	l->pinned--;
 }
 
 static bool
 segment_pinned(wide_db *db, uint32_t segment)
 {
-	uint32_t	n = atomic_load(&db->cache->head->processes);
-	size_t		stride = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
+	uint32_t n = atomic_load(&db->cache->head->processes);
+	size_t stride = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
 	_Atomic uint32_t *p = pin_row(db, 0) + segment;
 
 	for (uint32_t i = 0; i < n; i++, p += stride)
@@ -335,7 +346,7 @@ set_ref(const struct cache_local *l, uint32_t place, uint32_t len, block_ref *ou
 static inline uint64_t
 hash_of(uint64_t file, uint64_t offset)
 {
-	uint64_t	x = (file * 0x9e3779b97f4a7c15ull) ^ (offset * 0xd6e8feb86659fd93ull);
+	uint64_t x = (file * 0x9e3779b97f4a7c15ull) ^ (offset * 0xd6e8feb86659fd93ull);
 
 	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
 	return x ^ x >> 32;
@@ -351,17 +362,18 @@ bucket_of(const struct cache_local *l, uint64_t file, uint64_t offset)
 static void
 ghost_add(struct cache_local *l, uint64_t file, uint64_t offset)
 {
-	uint64_t	x = hash_of(file, offset);
+	uint64_t x = hash_of(file, offset);
 
-	l->ghost[(x & 0xffffffff) * l->head->nghosts >> 32] =
-		(cache_ghost) {.hash = (uint32_t) (x >> 32), .when = (uint32_t) l->head->clock};
+	l->ghost[(x & 0xffffffff) * l->head->nghosts >> 32] = (cache_ghost) {
+		.hash = (uint32_t) (x >> 32), .when = (uint32_t) l->head->clock};
 }
 
-/* Has the block been dropped a short while ago: so that it would be there if all segments were new ones?  Forgets it.  Under LOCK_CACHE. */
+/* Has the block been dropped a short while ago: so that it would be there if all segments were
+ * new ones?  Forgets it.  Under LOCK_CACHE. */
 static bool
 ghost_take(struct cache_local *l, uint64_t file, uint64_t offset)
 {
-	uint64_t	x = hash_of(file, offset);
+	uint64_t x = hash_of(file, offset);
 	cache_ghost *g = &l->ghost[(x & 0xffffffff) * l->head->nghosts >> 32];
 
 	if (g->when == 0 || g->hash != (uint32_t) (x >> 32))
@@ -389,7 +401,7 @@ entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
 static inline void
 count_live(struct cache_local *l, uint32_t place, uint32_t len, bool more)
 {
-	uint64_t	n = more ? block_bytes(len) : -block_bytes(len);
+	uint64_t n = more ? block_bytes(len) : -block_bytes(len);
 
 	if (len == 0)
 		return;
@@ -402,13 +414,13 @@ static void
 entry_write(struct cache_local *l, cache_entry *e, uint64_t file, uint64_t offset, uint32_t place,
 			uint32_t len, uint32_t flags)
 {
-	uint32_t	v = atomic_load_explicit(&e->version, memory_order_relaxed);
+	uint32_t v = atomic_load_explicit(&e->version, memory_order_relaxed);
 
 	count_live(l, atomic_load_explicit(&e->place, memory_order_relaxed),
 			   atomic_load_explicit(&e->len, memory_order_relaxed), false);
 	count_live(l, place, len, true);
 	atomic_store_explicit(&e->version, v + 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);	/* odd before any field changes */
+	atomic_thread_fence(memory_order_release); /* odd before any field changes */
 	atomic_store_explicit(&e->file, file, memory_order_relaxed);
 	atomic_store_explicit(&e->offset, offset, memory_order_relaxed);
 	atomic_store_explicit(&e->place, place, memory_order_relaxed);
@@ -426,7 +438,7 @@ entry_flags(const cache_entry *e)
 static inline void
 entry_hit(cache_entry *e)
 {
-	uint32_t	f = entry_flags(e);
+	uint32_t f = entry_flags(e);
 
 	/* only when it is new, so that a hot entry's cache line stays shared */
 	if (!(f & FLAG_HIT))
@@ -439,16 +451,17 @@ entry_place(struct cache_local *l, uint64_t file, uint64_t offset)
 {
 	cache_entry *b = bucket_of(l, file, offset);
 	cache_entry *victim = &b[offset / UNIT % WAYS];
-	uint32_t	worst = UINT32_MAX;
+	uint32_t worst = UINT32_MAX;
 
 	for (int i = 0; i < WAYS; i++)
 	{
-		uint32_t	f = entry_flags(&b[i]);
+		uint32_t f = entry_flags(&b[i]);
 
 		if (atomic_load_explicit(&b[i].len, memory_order_relaxed) == 0)
 			return &b[i];
 		f = (f & FLAG_HIT ? 8 * LIVES : 0) + (f >> LIVES_SHIFT) * 2 +
-			(l->segment[place_segment(l, atomic_load_explicit(&b[i].place, memory_order_relaxed))].kept != 0);
+			(l->segment[place_segment(l, atomic_load_explicit(&b[i].place, memory_order_relaxed))]
+				 .kept != 0);
 		if (f < worst)
 		{
 			worst = f;
@@ -473,13 +486,10 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 	e = bucket_of(l, file, offset);
 	for (int i = 0; i < WAYS; i++, e++)
 	{
-		uint32_t	version = atomic_load_explicit(&e->version, memory_order_acquire);
-		uint32_t	place,
-					len,
-					segment;
+		uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
+		uint32_t place, len, segment;
 
-		if ((version & 1) != 0 ||
-			atomic_load_explicit(&e->file, memory_order_relaxed) != file ||
+		if ((version & 1) != 0 || atomic_load_explicit(&e->file, memory_order_relaxed) != file ||
 			atomic_load_explicit(&e->offset, memory_order_relaxed) != offset)
 			continue;
 		place = atomic_load_explicit(&e->place, memory_order_relaxed);
@@ -510,12 +520,13 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 
 /* -------------------------------------------------------------- eviction */
 
-/* Shall the block stay, when `moved` bytes of its segment do already?  *flags: those that it will have. */
+/* Shall the block stay, when `moved` bytes of its segment do already?  *flags: those that it
+ * will have. */
 static bool
 stays(const cache_head *h, bool kept, uint64_t moved, uint64_t size, uint32_t *flags)
 {
-	uint32_t	f = *flags;
-	uint64_t	most = f & FLAG_HIGH ? h->segment_bytes / 4 * 3 : h->segment_bytes / 2;
+	uint32_t f = *flags;
+	uint64_t most = f & FLAG_HIGH ? h->segment_bytes / 4 * 3 : h->segment_bytes / 2;
 
 	*flags = f & FLAG_HIGH ? FLAG_HIGH | LIVES * LIVES_ONE : 0;
 	if ((f & FLAG_HIT) == 0)
@@ -527,14 +538,16 @@ stays(const cache_head *h, bool kept, uint64_t moved, uint64_t size, uint32_t *f
 	return !kept || moved + size <= most;
 }
 
-/* Move a block of the segment that is being emptied, whose bytes before it are free, to the youngest kept one. */
+/* Move a block of the segment that is being emptied, whose bytes before it are free, to the
+ * youngest kept one. */
 static void
-move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_head *b, uint32_t flags)
+move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_head *b,
+		   uint32_t flags)
 {
 	cache_head *h = l->head;
-	uint64_t	size = block_bytes(b->len);
+	uint64_t size = block_bytes(b->len);
 	cache_segment *to;
-	uint32_t	place;
+	uint32_t place;
 
 	if (h->current_kept == NONE || l->segment[h->current_kept].used + size > h->segment_bytes)
 		h->current_kept = number;
@@ -559,9 +572,9 @@ segment_evict(wide_db *db, uint32_t number)
 	struct cache_local *l = db->cache;
 	cache_head *h = l->head;
 	cache_segment *s = &l->segment[number];
-	uint32_t	start = number << h->shift;
-	uint64_t	end = s->used;
-	uint64_t	moved = 0;
+	uint32_t start = number << h->shift;
+	uint64_t end = s->used;
+	uint64_t moved = 0;
 
 	if (segment_pinned(db, number))
 		return false;
@@ -574,15 +587,15 @@ segment_evict(wide_db *db, uint32_t number)
 	s->used = 0;
 	for (uint64_t at = 0; at < end;)
 	{
-		uint32_t	place = start + (uint32_t) (at / UNIT);
+		uint32_t place = start + (uint32_t) (at / UNIT);
 		block_head *b = place_block(l, place);
-		uint64_t	size = block_bytes(b->len);
+		uint64_t size = block_bytes(b->len);
 		cache_entry *e = entry_find(l, b->file, b->offset);
-		uint32_t	flags;
+		uint32_t flags;
 
 		at += size;
 		if (e == NULL || atomic_load_explicit(&e->place, memory_order_relaxed) != place)
-			continue;			/* forgotten, or never got its entry */
+			continue; /* forgotten, or never got its entry */
 		flags = entry_flags(e);
 		if (stays(h, s->kept, moved, size, &flags))
 		{
@@ -603,13 +616,14 @@ segment_evict(wide_db *db, uint32_t number)
 	return true;
 }
 
-/* Which segment is emptied next, of those that were there at the time `until`; NONE: none.  Under LOCK_CACHE. */
+/* Which segment is emptied next, of those that were there at the time `until`; NONE: none.
+ * Under LOCK_CACHE. */
 static uint32_t
 victim(const struct cache_local *l, uint64_t until)
 {
 	const cache_head *h = l->head;
-	uint32_t	best[2] = {NONE, NONE};
-	bool		first = h->nkept > KEPT_PART(h->nsegments);
+	uint32_t best[2] = {NONE, NONE};
+	bool first = h->nkept > KEPT_PART(h->nsegments);
 
 	for (uint32_t i = 0; i < h->nsegments; i++)
 	{
@@ -625,22 +639,23 @@ victim(const struct cache_local *l, uint64_t until)
 	return best[first] != NONE ? best[first] : best[!first];
 }
 
-/* The current segment of the kind is one with room for size bytes.  false: too much is pinned.  Under LOCK_CACHE. */
+/* The current segment of the kind is one with room for size bytes.  false: too much is pinned.
+ * Under LOCK_CACHE. */
 static bool
 next_segment(wide_db *db, bool kept, uint64_t size)
 {
 	struct cache_local *l = db->cache;
 	cache_head *h = l->head;
-	uint64_t	until = h->clock;
+	uint64_t until = h->clock;
 
 	for (int tries = 0; tries < VICTIM_TRIES; tries++)
 	{
-		uint32_t	n = victim(l, until);
+		uint32_t n = victim(l, until);
 
 		if (n == NONE)
 			return false;
 		if (!segment_evict(db, n))
-			l->segment[n].born = ++h->clock;	/* pinned: it is passed over, as if it were young */
+			l->segment[n].born = ++h->clock; /* pinned: it is passed over, as if it were young */
 		else if (n != h->current_kept)
 		{
 			l->segment[n].born = ++h->clock;
@@ -662,11 +677,12 @@ reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool kept, ui
 	struct cache_local *l = db->cache;
 	cache_head *h = l->head;
 	const uint32_t *current = kept ? &h->current_kept : &h->current;
-	uint64_t	size = block_bytes(len);
+	uint64_t size = block_bytes(len);
 	cache_segment *s;
 	block_head *b;
 
-	if ((*current == NONE || l->segment[*current].used + size > h->segment_bytes) && !next_segment(db, kept, size))
+	if ((*current == NONE || l->segment[*current].used + size > h->segment_bytes) &&
+		!next_segment(db, kept, size))
 		return false;
 	s = &l->segment[*current];
 	*place = (*current << h->shift) + s->used / UNIT;
@@ -685,7 +701,7 @@ static bool
 pin_present(struct cache_local *l, uint64_t file, uint64_t offset, block_ref *out)
 {
 	cache_entry *e = entry_find(l, file, offset);
-	uint32_t	place;
+	uint32_t place;
 
 	if (e == NULL)
 		return false;
@@ -697,26 +713,29 @@ pin_present(struct cache_local *l, uint64_t file, uint64_t offset, block_ref *ou
 }
 
 wide_status
-cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool high, cache_place *p, block_ref *out)
+cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool high, cache_place *p,
+			  block_ref *out)
 {
 	struct cache_local *l = db->cache;
-	bool		present = false,
-				room = false;
+	bool present = false, room = false;
 
 	memset(out, 0, sizeof(*out));
 	*p = (cache_place) {.file = file, .offset = offset, .len = len, .place = NONE, .high = high};
-	if (len != 0 && block_bytes(len) <= l->head->segment_bytes / 4 * 3 && l->head->nsegments >= SEGMENTS_MIN)
+	if (len != 0 && block_bytes(len) <= l->head->segment_bytes / 4 * 3 &&
+		l->head->nsegments >= SEGMENTS_MIN)
 	{
 		TRY(segment_lock(db, LOCK_CACHE));
 		present = pin_present(l, file, offset, out);
-		if (!present && (room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place)))
+		if (!present &&
+			(room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place)))
 			pin(l, place_segment(l, p->place));
 		segment_unlock(db, LOCK_CACHE);
 	}
 	if (present)
 		return WIDE_OK;
 	if (room)
-		p->to = (uint8_t *) (place_block(l, p->place) + 1);	/* nobody can find it yet, and our pin keeps the segment */
+		/* nobody can find it yet, and our pin keeps the segment */
+		p->to = (uint8_t *) (place_block(l, p->place) + 1);
 	else
 	{
 		p->place = NONE;
@@ -745,7 +764,7 @@ cache_publish(wide_db *db, const cache_place *p, block_ref *out)
 		return st;
 	}
 	if (pin_present(l, p->file, p->offset, out))
-		cache_abandon(db, p);	/* somebody was faster */
+		cache_abandon(db, p); /* somebody was faster */
 	else
 	{
 		entry_write(l, entry_place(l, p->file, p->offset), p->file, p->offset, p->place, p->len,
@@ -762,11 +781,12 @@ cache_abandon(wide_db *db, const cache_place *p)
 	if (p->place == NONE)
 		free(p->to);
 	else
-		unpin(db->cache, place_segment(db->cache, p->place));	/* it is left to the next eviction */
+		unpin(db->cache, place_segment(db->cache, p->place)); /* it is left to the next eviction */
 }
 
 wide_status
-cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high, block_ref *out)
+cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high,
+		  block_ref *out)
 {
 	cache_place p;
 
@@ -809,7 +829,7 @@ void
 cache_forget_file(wide_db *db, uint64_t file)
 {
 	struct cache_local *l = db->cache;
-	uint64_t	n = (uint64_t) l->head->nbuckets * WAYS;
+	uint64_t n = (uint64_t) l->head->nbuckets * WAYS;
 
 	if (l->head->nsegments < SEGMENTS_MIN)
 		return;

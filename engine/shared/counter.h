@@ -8,17 +8,39 @@
 
 enum counter_id
 {
-	COUNTER_COMMITS, COUNTER_CELLS_WRITTEN, COUNTER_LOG_BYTES, COUNTER_GETS, COUNTER_SCANS, COUNTER_ROWS_READ, COUNTER_CELLS_READ,
-	COUNTER_CACHE_HITS, COUNTER_CACHE_MISSES, COUNTER_BLOOM_CHECKS, COUNTER_BLOOM_SKIPS, COUNTER_FLUSHES, COUNTER_FLUSH_BYTES,
-	COUNTER_COMPACTIONS, COUNTER_COMPACT_READ, COUNTER_COMPACT_WRITE, COUNTER_FILES_DELETED, COUNTER_STALLS, COUNTER_STALL_US,
-	COUNTER_ROW_LOCK_WAITS, COUNTER_SPILLS, COUNTER_SPILL_BYTES, COUNTER_COUNT
+	COUNTER_COMMITS,
+	COUNTER_CELLS_WRITTEN,
+	COUNTER_LOG_BYTES,
+	COUNTER_GETS,
+	COUNTER_SCANS,
+	COUNTER_ROWS_READ,
+	COUNTER_CELLS_READ,
+	COUNTER_CACHE_HITS,
+	COUNTER_CACHE_MISSES,
+	COUNTER_BLOOM_CHECKS,
+	COUNTER_BLOOM_SKIPS,
+	COUNTER_FLUSHES,
+	COUNTER_FLUSH_BYTES,
+	COUNTER_COMPACTIONS,
+	COUNTER_COMPACT_READ,
+	COUNTER_COMPACT_WRITE,
+	COUNTER_FILES_DELETED,
+	COUNTER_STALLS,
+	COUNTER_STALL_US,
+	COUNTER_ROW_LOCK_WAITS,
+	COUNTER_SPILLS,
+	COUNTER_SPILL_BYTES,
+	COUNTER_COUNT
 };
 
-static inline void counter_add(wide_db *db, enum counter_id c, uint64_t n)
+static inline void
+counter_add(wide_db *db, enum counter_id c, uint64_t n)
 {
 	atomic_store_explicit(&db->slot->counters[c],
-						  atomic_load_explicit(&db->slot->counters[c], memory_order_relaxed) + n, memory_order_relaxed);
+						  atomic_load_explicit(&db->slot->counters[c], memory_order_relaxed) + n,
+						  memory_order_relaxed);
 }
+
 extern uint64_t counter_sum(wide_db *db, enum counter_id c);
 
-#endif							/* WIDE_COUNTER_H */
+#endif /* WIDE_COUNTER_H */

@@ -5,10 +5,35 @@
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-static inline bool host_interrupted(wide_db *db) { return db->host.interrupted != NULL && db->host.interrupted(db->host.ctx); }
-static inline bool host_files_held(wide_db *db) { return db->host.files_held != NULL && db->host.files_held(db->host.ctx); }
-static inline int64_t host_now(wide_db *db) { return db->host.now(db->host.ctx); }
-static inline void host_wake_worker(wide_db *db) { if (db->host.wake_worker) db->host.wake_worker(db->host.ctx); }
-static inline bool host_worker_works(wide_db *db) { return db->host.worker_works != NULL && db->host.worker_works(db->host.ctx); }
+static inline bool
+host_interrupted(wide_db *db)
+{
+	return db->host.interrupted != NULL && db->host.interrupted(db->host.ctx);
+}
 
-#endif							/* WIDE_HOST_H */
+static inline bool
+host_files_held(wide_db *db)
+{
+	return db->host.files_held != NULL && db->host.files_held(db->host.ctx);
+}
+
+static inline int64_t
+host_now(wide_db *db)
+{
+	return db->host.now(db->host.ctx);
+}
+
+static inline void
+host_wake_worker(wide_db *db)
+{
+	if (db->host.wake_worker)
+		db->host.wake_worker(db->host.ctx);
+}
+
+static inline bool
+host_worker_works(wide_db *db)
+{
+	return db->host.worker_works != NULL && db->host.worker_works(db->host.ctx);
+}
+
+#endif /* WIDE_HOST_H */

@@ -16,11 +16,11 @@
 uint64_t
 process_start_time(uint32_t pid)
 {
-	char		path[40];
-	char		text[512];
-	char	   *p;
-	int			fd;
-	ssize_t		n;
+	char path[40];
+	char text[512];
+	char *p;
+	int fd;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,7 +49,7 @@ process_start_time(uint32_t pid)
 bool
 process_dead(uint32_t pid, uint64_t start_time)
 {
-	uint64_t	start;
+	uint64_t start;
 
 	if (pid == 0)
 		return false;
@@ -86,7 +86,8 @@ slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 		return "a process died with a prepared transaction";
 	/* read without LOCK_SET: a dead process changes its job no more, and others have other pids */
 	for (int i = 0; i < JOB_MAX; i++)
-		if (db->seg->jobs[i].used && db->seg->jobs[i].pid == pid && db->seg->jobs[i].info.state == 0)
+		if (db->seg->jobs[i].used && db->seg->jobs[i].pid == pid &&
+			db->seg->jobs[i].info.state == 0)
 			return "a process died in a flush or compaction";
 	return NULL;
 }
@@ -94,7 +95,7 @@ slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 static void
 slot_clear(process_slot *s)
 {
-	uint32_t	ended = atomic_load(&s->external) != 0;
+	uint32_t ended = atomic_load(&s->external) != 0;
 
 	atomic_store(&s->owner, 0);
 	atomic_store(&s->pin, 0);
@@ -103,7 +104,8 @@ slot_clear(process_slot *s)
 	atomic_store(&s->snapshot, 0);
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);
-	/* a session that is terminated while it waits for a row does not get to say that it waits no more */
+	/* a session that is terminated while it waits for a row does not get to say that it waits no
+	 * more */
 	s->wait_table = 0;
 	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
 	atomic_store(&s->in_crit, 0);
@@ -121,12 +123,12 @@ slot_clear(process_slot *s)
 static bool
 slot_bury(wide_db *db, uint32_t index)
 {
-	process_slot	   *s = &layout_processes(db)[index];
-	uint32_t	pid = atomic_load(&s->pid);
-	uint64_t	start = atomic_load(&s->start_time);
+	process_slot *s = &layout_processes(db)[index];
+	uint32_t pid = atomic_load(&s->pid);
+	uint64_t start = atomic_load(&s->start_time);
 	const char *damage;
-	process_slot	   *own = db->slot;
-	uint32_t	own_index = db->slot_index;
+	process_slot *own = db->slot;
+	uint32_t own_index = db->slot_index;
 
 	if (pid == 0 || pid == (uint32_t) getpid() || !process_dead(pid, start))
 		return false;
@@ -152,7 +154,7 @@ slot_bury(wide_db *db, uint32_t index)
 void
 process_sweep(wide_db *db)
 {
-	uint32_t	n = db->seg->config.max_processes;
+	uint32_t n = db->seg->config.max_processes;
 
 	for (uint32_t i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 		if (slot_bury(db, i))
@@ -162,13 +164,13 @@ process_sweep(wide_db *db)
 bool
 process_attach(wide_db *db)
 {
-	process_slot	   *slots = layout_processes(db);
-	uint32_t	n = db->seg->config.max_processes;
-	uint32_t	i;
+	process_slot *slots = layout_processes(db);
+	uint32_t n = db->seg->config.max_processes;
+	uint32_t i;
 
 	for (i = 0; i < n; i++)
 	{
-		uint32_t	free_pid = 0;
+		uint32_t free_pid = 0;
 
 		if (atomic_load_explicit(&slots[i].pid, memory_order_relaxed) == 0 &&
 			atomic_compare_exchange_strong(&slots[i].pid, &free_pid, (uint32_t) getpid()))

@@ -46,13 +46,13 @@
 #include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 
-#define ENTRIES			7
-#define SPIN_YIELD		100		/* tries before the processor is offered to others */
-#define SPIN_SWEEP		20000	/* tries before looking whether the holder is dead */
+#define ENTRIES	   7
+#define SPIN_YIELD 100	 /* tries before the processor is offered to others */
+#define SPIN_SWEEP 20000 /* tries before looking whether the holder is dead */
 
 typedef struct lock_entry
 {
-	uint32_t	tag;
+	uint32_t tag;
 	_Atomic uint32_t owner;
 } lock_entry;
 
@@ -60,27 +60,28 @@ typedef struct lock_bucket
 {
 	_Atomic uint32_t spin;
 	_Atomic uint32_t overflow;
-	lock_entry	entry[ENTRIES];
+	lock_entry entry[ENTRIES];
 } lock_bucket;
 
 /* Behind the table, for each bucket. */
 typedef struct lock_side
 {
-	_Atomic uint64_t left;		/* the batch that was left there, see above */
-	_Atomic uint32_t table[ENTRIES + 1];	/* of the entries; the last is for nothing */
+	_Atomic uint64_t left;				 /* the batch that was left there, see above */
+	_Atomic uint32_t table[ENTRIES + 1]; /* of the entries; the last is for nothing */
 } lock_side;
 
 _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
-_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES, "as the segment has room for");
+_Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
+			   "as the segment has room for");
 
 struct lock_local
 {
-	uint32_t   *bucket;			/* those with something of ours, each once */
-	uint32_t	n;
-	uint32_t	cap;
-	bool		all;			/* the list is not complete: release goes through the table */
-	size_t		held;			/* entries and overflows */
-	uint64_t	after;			/* newest batch that was left in the buckets of our locks */
+	uint32_t *bucket; /* those with something of ours, each once */
+	uint32_t n;
+	uint32_t cap;
+	bool all;		/* the list is not complete: release goes through the table */
+	size_t held;	/* entries and overflows */
+	uint64_t after; /* newest batch that was left in the buckets of our locks */
 };
 
 static inline lock_bucket *
@@ -116,7 +117,7 @@ bucket_enter(wide_db *db, lock_bucket *b)
 {
 	for (uint32_t try = 1;; try++)
 	{
-		uint32_t	none = 0;
+		uint32_t none = 0;
 
 		process_enter(db);
 		if (atomic_compare_exchange_weak_explicit(&b->spin, &none, db->slot_index + 1,
@@ -148,8 +149,8 @@ note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
 		return;
 	if (l->n == l->cap)
 	{
-		uint32_t	cap = l->cap == 0 ? 64 : l->cap * 2;
-		uint32_t   *p = l->n >= buckets / 2 ? NULL : realloc(l->bucket, cap * sizeof(*p));
+		uint32_t cap = l->cap == 0 ? 64 : l->cap * 2;
+		uint32_t *p = l->n >= buckets / 2 ? NULL : realloc(l->bucket, cap * sizeof(*p));
 
 		if (p == NULL)
 		{
@@ -168,12 +169,13 @@ note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
  * + 1 of somebody who has it.
  */
 static uint32_t
-bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me, size_t *held, bool *first)
+bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me,
+			size_t *held, bool *first)
 {
-	uint32_t	overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
-	uint32_t	other = 0;
+	uint32_t overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
+	uint32_t other = 0;
 	lock_entry *place = NULL;
-	int			mine = 0;
+	int mine = 0;
 
 	*first = false;
 	if (overflow != 0)
@@ -181,7 +183,7 @@ bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, 
 	for (int i = 0; i < ENTRIES; i++)
 	{
 		lock_entry *e = &b->entry[i];
-		uint32_t	owner = atomic_load_explicit(&e->owner, memory_order_relaxed);
+		uint32_t owner = atomic_load_explicit(&e->owner, memory_order_relaxed);
 
 		if (owner == 0)
 			place = place != NULL ? place : e;
@@ -219,19 +221,20 @@ row_hash(wide_table_id table, wide_bytes row)
 wide_status
 wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
 {
-	uint32_t	buckets = db->seg->config.lock_buckets;
-	uint64_t	hash = row_hash(table, row);
-	uint32_t	index = (uint32_t) hash & (buckets - 1);
+	uint32_t buckets = db->seg->config.lock_buckets;
+	uint64_t hash = row_hash(table, row);
+	uint32_t index = (uint32_t) hash & (buckets - 1);
 	lock_bucket *b = &lock_table(db)[index];
-	lock_side  *side = bucket_side(db, b);
-	uint64_t	left = 0;
-	uint32_t	other;
-	bool		first;
+	lock_side *side = bucket_side(db, b);
+	uint64_t left = 0;
+	uint32_t other;
+	bool first;
 
 	*holder = 0;
 	TRY(segment_check(db));
 	TRY(bucket_enter(db, b));
-	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1, &db->locks->held, &first);
+	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1,
+						&db->locks->held, &first);
 	if (other != 0)
 		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
 	else
@@ -267,11 +270,12 @@ bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 	return WIDE_OK;
 }
 
-/* Only processes that live or are swept write `owner` into a bucket: no need to go into those without. */
+/* Only processes that live or are swept write `owner` into a bucket: no need to go into those
+ * without. */
 static bool
 bucket_has(lock_bucket *b, uint32_t owner)
 {
-	bool		has = atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner;
+	bool has = atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner;
 
 	for (int i = 0; i < ENTRIES; i++)
 		has |= atomic_load_explicit(&b->entry[i].owner, memory_order_relaxed) == owner;
@@ -307,7 +311,8 @@ wide_row_unlock_early(wide_db *db, uint64_t left)
 		(void) release_everywhere(db, db->slot_index + 1, left);
 	else
 		for (uint32_t i = 0; i < l->n; i++)
-			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) != WIDE_OK)
+			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) !=
+				WIDE_OK)
 				break;
 	l->after = 0;
 	l->n = 0;
@@ -343,7 +348,7 @@ size_t
 wide_row_locks_total(wide_db *db)
 {
 	lock_bucket *b = lock_table(db);
-	size_t		n = 0;
+	size_t n = 0;
 
 	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
 	{
@@ -359,7 +364,7 @@ wide_row_locks_total(wide_db *db)
 void
 wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
 {
-	process_slot	   *me = db->slot;
+	process_slot *me = db->slot;
 
 	atomic_fetch_add(&me->wait_serial, 1);
 	me->wait_table = table;
@@ -382,8 +387,7 @@ pid_of(wide_db *db, uint32_t owner)
 static uint32_t
 bucket_holder(lock_bucket *b, uint32_t tag)
 {
-	uint32_t	owner = atomic_load(&b->overflow),
-				any = 0;
+	uint32_t owner = atomic_load(&b->overflow), any = 0;
 
 	for (int i = 0; i < ENTRIES && owner == 0; i++)
 	{
@@ -395,7 +399,7 @@ bucket_holder(lock_bucket *b, uint32_t tag)
 }
 
 static void
-each_held(wide_db *db, uint32_t index, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+each_held(wide_db *db, uint32_t index, void (*fn)(void *arg, const wide_lock_info *lock), void *arg)
 {
 	lock_bucket *b = &lock_table(db)[index];
 	wide_lock_info info = {.bucket = index, .granted = true};
@@ -418,12 +422,13 @@ each_held(wide_db *db, uint32_t index, void (*fn) (void *arg, const wide_lock_in
 }
 
 static void
-each_waiting(wide_db *db, process_slot *s, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+each_waiting(wide_db *db, process_slot *s, void (*fn)(void *arg, const wide_lock_info *lock),
+			 void *arg)
 {
 	wide_lock_info info = {.pid = atomic_load(&s->pid)};
-	uint8_t		row[WIDE_LOCK_ROW];
-	uint64_t	hash;
-	uint32_t	serial;
+	uint8_t row[WIDE_LOCK_ROW];
+	uint64_t hash;
+	uint32_t serial;
 
 	do
 	{
@@ -444,7 +449,7 @@ each_waiting(wide_db *db, process_slot *s, void (*fn) (void *arg, const wide_loc
 }
 
 wide_status
-wide_row_locks_each(wide_db *db, void (*fn) (void *arg, const wide_lock_info *lock), void *arg)
+wide_row_locks_each(wide_db *db, void (*fn)(void *arg, const wide_lock_info *lock), void *arg)
 {
 	TRY(segment_check(db));
 	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)

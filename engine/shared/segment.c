@@ -13,8 +13,8 @@
 #include "engine/shared/layout.h"
 #include "engine/commit/log.h"
 
-#define SWEEP_MS		500		/* a waiter looks for dead processes this often */
-#define SLICE_MS		100		/* longest sleep without a look around */
+#define SWEEP_MS 500 /* a waiter looks for dead processes this often */
+#define SLICE_MS 100 /* longest sleep without a look around */
 
 wide_state
 wide_segment_state(const void *base)
@@ -29,7 +29,7 @@ fail_poisoned(segment *seg)
 {
 	atomic_thread_fence(memory_order_acquire);
 	return status_fail(WIDE_POISONED, "the store is out of order until it is recovered: %.255s",
-					 seg->reason[0] != 0 ? seg->reason : "no reason known");
+					   seg->reason[0] != 0 ? seg->reason : "no reason known");
 }
 
 wide_status
@@ -50,8 +50,8 @@ segment_check(wide_db *db)
 void
 segment_poison(segment *seg, const char *reason)
 {
-	char		first = reason[0] != 0 ? reason[0] : '?';
-	process_slot	   *slots = (process_slot *) ((uint8_t *) seg + seg->slots);
+	char first = reason[0] != 0 ? reason[0] : '?';
+	process_slot *slots = (process_slot *) ((uint8_t *) seg + seg->slots);
 
 	if (atomic_exchange(&seg->state, WIDE_DEAD) != WIDE_DEAD)
 	{
@@ -74,7 +74,7 @@ segment_poison(segment *seg, const char *reason)
 void
 wide_poison(wide_db *db, const char *reason)
 {
-	bool		first = wide_segment_state(db->seg) != WIDE_DEAD;
+	bool first = wide_segment_state(db->seg) != WIDE_DEAD;
 
 	segment_poison(db->seg, reason);
 	if (first && db->host.report != NULL)
@@ -84,7 +84,7 @@ wide_poison(wide_db *db, const char *reason)
 wide_status
 segment_lock_raw(segment *seg, enum segment_lock which)
 {
-	int			e = pthread_mutex_lock(&seg->lock[which]);
+	int e = pthread_mutex_lock(&seg->lock[which]);
 
 	if (e == EOWNERDEAD)
 	{
@@ -118,7 +118,7 @@ segment_lock(wide_db *db, enum segment_lock which)
 {
 	wide_status st;
 
-	assert(db->locks_taken >> which == 0);	/* the order in layout.h, and never twice */
+	assert(db->locks_taken >> which == 0); /* the order in layout.h, and never twice */
 	st = segment_lock_raw(db->seg, which);
 	if (st == WIDE_OK)
 		db->locks_taken |= 1u << which;
@@ -159,7 +159,7 @@ monotonic_ms(void)
 void
 segment_sweep(wide_db *db)
 {
-	int64_t		now = monotonic_ms();
+	int64_t now = monotonic_ms();
 
 	if (now - db->swept_ms < SWEEP_MS)
 		return;
@@ -170,12 +170,12 @@ segment_sweep(wide_db *db)
 wide_status
 segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
-	int64_t		deadline = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
+	int64_t deadline = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
 
 	assert(db->locks_taken == 0);
 	for (;;)
 	{
-		int64_t		left;
+		int64_t left;
 
 		TRY(segment_check(db));
 		if (atomic_load_explicit(word, memory_order_acquire) != seen)

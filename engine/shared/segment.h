@@ -29,13 +29,15 @@ extern wide_status segment_lock_raw(segment *seg, enum segment_lock which);
 extern void segment_unlock_raw(segment *seg, enum segment_lock which);
 extern void segment_poison(segment *seg, const char *reason);
 extern wide_status segment_check_raw(segment *seg);
-extern void segment_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms);	/* one wait; may return early */
-extern void segment_futex_wake(_Atomic uint32_t *word);	/* all that wait, without changing the word */
+/* one wait; may return early */
+extern void segment_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms);
+/* all that wait, without changing the word */
+extern void segment_futex_wake(_Atomic uint32_t *word);
 
 /*
- * Free the slots of dead processes (wide_db.sweep), twice a second at most: for loops that wait for somebody.  Across
- * calls, as most waits are a series of short ones.
+ * Free the slots of dead processes (wide_db.sweep), twice a second at most: for loops that wait for
+ * somebody.  Across calls, as most waits are a series of short ones.
  */
 extern void segment_sweep(wide_db *db);
 
-#endif							/* WIDE_SEGMENT_H */
+#endif /* WIDE_SEGMENT_H */

@@ -20,8 +20,8 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 
-#define COPY_SLACK	16			/* bytes that a key copy may write past its end */
-#define PREFETCH_BYTES	1024
+#define COPY_SLACK	   16 /* bytes that a key copy may write past its end */
+#define PREFETCH_BYTES 1024
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -46,7 +46,7 @@ static const uint8_t *
 section(const block_cursor *c, uint64_t *at, uint64_t n, uint64_t width)
 {
 	const uint8_t *p = c->data + *at;
-	uint64_t	room = c->len - BLOCK_SLACK - *at;
+	uint64_t room = c->len - BLOCK_SLACK - *at;
 
 	if (width != 0 && n > room / width)
 		return NULL;
@@ -73,7 +73,8 @@ open_strings(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at
 	s->mask = (uint32_t) mask_of(s->width);
 	if ((s->lengths = section(c, at, n, s->width)) == NULL)
 		return false;
-	s->starts = section(c, at, s->width == 0 ? 0 : ((uint64_t) n + BLOCK_GROUP - 1) / BLOCK_GROUP, s->nbytes <= UINT16_MAX ? 2 : 4);
+	s->starts = section(c, at, s->width == 0 ? 0 : ((uint64_t) n + BLOCK_GROUP - 1) / BLOCK_GROUP,
+						s->nbytes <= UINT16_MAX ? 2 : 4);
 	if (s->starts == NULL || (s->bytes = section(c, at, s->nbytes, 1)) == NULL)
 		return false;
 	return s->width > 0 || (uint64_t) n * s->base == s->nbytes;
@@ -82,7 +83,7 @@ open_strings(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at
 static bool
 open_keys(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_keys *k)
 {
-	uint32_t	w = how[9];
+	uint32_t w = how[9];
 
 	if (w > 2 || get_u16le(how + 10) != 0)
 		return false;
@@ -109,8 +110,7 @@ open_numbers(const block_cursor *c, const uint8_t *how, uint64_t *at, block_numb
 static bool
 open_list(block_cursor *c, uint64_t *at)
 {
-	uint32_t	fw = c->data[13],
-				cw = c->data[14];
+	uint32_t fw = c->data[13], cw = c->data[14];
 
 	if (fw > 4 || cw > 4 || (fw == 0 && c->rows > 0 && c->entries % c->rows != 0) ||
 		(cw == 0 && c->columns > 1 && (c->rows != 1 || c->columns != c->entries)))
@@ -118,19 +118,21 @@ open_list(block_cursor *c, uint64_t *at)
 	c->first = (block_numbers) {.mask = mask_of(fw), .width = fw};
 	c->column = (block_numbers) {.mask = mask_of(cw), .width = cw};
 	return (c->first.p = section(c, at, (uint64_t) c->rows + 1, fw)) != NULL &&
-		(c->column.p = section(c, at, c->entries, cw)) != NULL &&
-		open_strings(c, c->data + 112, c->entries, at, &c->values);
+		   (c->column.p = section(c, at, c->entries, cw)) != NULL &&
+		   open_strings(c, c->data + 112, c->entries, at, &c->values);
 }
 
 static bool
 open_parts(block_cursor *c)
 {
-	uint64_t	at = BLOCK_HEAD;
+	uint64_t at = BLOCK_HEAD;
 
 	if (!open_keys(c, c->data + 88, c->rows, &at, &c->row_keys) ||
 		!open_keys(c, c->data + 100, c->columns, &at, &c->column_keys) ||
-		!open_numbers(c, c->data + 16, &at, &c->ts) || !open_numbers(c, c->data + 34, &at, &c->seq) ||
-		!open_numbers(c, c->data + 52, &at, &c->type) || !open_numbers(c, c->data + 70, &at, &c->ttl))
+		!open_numbers(c, c->data + 16, &at, &c->ts) ||
+		!open_numbers(c, c->data + 34, &at, &c->seq) ||
+		!open_numbers(c, c->data + 52, &at, &c->type) ||
+		!open_numbers(c, c->data + 70, &at, &c->ttl))
 		return false;
 	if (c->seq.most > SEQ_MAX || c->type.most > ENTRY_DELETE_FAMILY_VERSION || c->type.width > 1)
 		return false;
@@ -158,7 +160,7 @@ forget(block_cursor *c)
 static inline void
 prefetch_keys(const uint8_t *data, uint32_t len)
 {
-	uint32_t	end = len < PREFETCH_BYTES ? len : PREFETCH_BYTES;
+	uint32_t end = len < PREFETCH_BYTES ? len : PREFETCH_BYTES;
 
 	for (uint32_t i = BLOCK_HEAD; i < end; i += 64)
 		__builtin_prefetch(data + i);
@@ -181,7 +183,8 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 	c->flags = data[12];
 	/* what the rest of this file and its users may count on: loops end */
 	if (c->rows > len || c->columns > len || c->rows > c->entries || c->columns > c->entries ||
-		c->entries > (uint64_t) len * BLOCK_GRID_COLUMNS || (c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
+		c->entries > (uint64_t) len * BLOCK_GRID_COLUMNS ||
+		(c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
 		(c->flags & ~(BLOCK_GRID | BLOCK_DISTINCT | BLOCK_ROW_GOES_ON)) != 0 || !open_parts(c))
 	{
 		c->entries = c->rows = c->columns = 0;
@@ -230,7 +233,7 @@ static inline uint64_t
 sum_of_lengths(const block_strings *s, uint32_t i, uint32_t n)
 {
 	const uint8_t *p = s->lengths + (size_t) i * s->width;
-	uint64_t	sum = 0;
+	uint64_t sum = 0;
 
 	if (likely(s->width == 1))
 	{
@@ -251,8 +254,8 @@ sum_of_lengths(const block_strings *s, uint32_t i, uint32_t n)
 static inline bool
 string_start(const block_strings *s, uint32_t i, uint32_t *off)
 {
-	uint32_t	group = i / BLOCK_GROUP;
-	uint64_t	at;
+	uint32_t group = i / BLOCK_GROUP;
+	uint64_t at;
 
 	if (s->width == 0)
 	{
@@ -264,8 +267,10 @@ string_start(const block_strings *s, uint32_t i, uint32_t *off)
 		*off = s->nbytes;
 		return true;
 	}
-	at = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
-	at += (uint64_t) (i % BLOCK_GROUP) * s->base + sum_of_lengths(s, group * BLOCK_GROUP, i % BLOCK_GROUP);
+	at = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group)
+								 : get_u32le(s->starts + 4 * (size_t) group);
+	at += (uint64_t) (i % BLOCK_GROUP) * s->base +
+		  sum_of_lengths(s, group * BLOCK_GROUP, i % BLOCK_GROUP);
 	*off = (uint32_t) at;
 	return at <= s->nbytes;
 }
@@ -282,7 +287,7 @@ block_string_start(const block_strings *s, uint32_t i, uint32_t *off)
 static inline bool
 get_string(const block_strings *s, uint32_t i, const uint8_t **p, uint32_t *len)
 {
-	uint32_t	off;
+	uint32_t off;
 
 	if (unlikely(!string_start(s, i, &off)))
 		return false;
@@ -295,9 +300,10 @@ get_string(const block_strings *s, uint32_t i, const uint8_t **p, uint32_t *len)
 
 /* What key i has in common with its group's first, and the rest. */
 static inline bool
-key_parts(const block_keys *k, uint32_t i, const uint8_t **head, uint32_t *shared, const uint8_t **rest, uint32_t *n)
+key_parts(const block_keys *k, uint32_t i, const uint8_t **head, uint32_t *shared,
+		  const uint8_t **rest, uint32_t *n)
 {
-	uint32_t	len;
+	uint32_t len;
 
 	*shared = (uint32_t) block_number(&k->shared, i);
 	if (!get_string(&k->rest, i, rest, n))
@@ -323,12 +329,11 @@ key_room(buffer *b, uint32_t keep, uint32_t n)
 wide_status
 block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
 {
-	const uint8_t *head,
-			   *rest;
-	uint32_t	shared,
-				n;
+	const uint8_t *head, *rest;
+	uint32_t shared, n;
 
-	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX || n > KEY_UKEY_MAX))
+	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX ||
+				 n > KEY_UKEY_MAX))
 		return status_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
 	TRY(key_room(out, shared < out->len ? shared : (uint32_t) out->len, shared + n));
 	if (shared > 0 && (!seq || shared > out->len))
@@ -346,8 +351,8 @@ block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
 static inline int
 compare_rest(const uint8_t *rest, uint32_t n, const uint8_t *p, uint32_t len, uint32_t at)
 {
-	uint32_t	least = n < len - at ? n : len - at;
-	int			c = memcmp(rest, p + at, least);
+	uint32_t least = n < len - at ? n : len - at;
+	int c = memcmp(rest, p + at, least);
 
 	return c == 0 && least < n ? 1 : c;
 }
@@ -357,13 +362,13 @@ static inline bool
 group_head(const block_keys *k, uint32_t group, const uint8_t **head, uint32_t *n)
 {
 	const block_strings *s = &k->rest;
-	uint32_t	i = group * BLOCK_GROUP,
-				off;
+	uint32_t i = group * BLOCK_GROUP, off;
 
 	if (s->width == 0)
 		off = i * s->base;
 	else
-		off = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group) : get_u32le(s->starts + 4 * (size_t) group);
+		off = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group)
+									  : get_u32le(s->starts + 4 * (size_t) group);
 	*n = block_string_length(s, i);
 	*head = s->bytes + off;
 	return likely(off <= s->nbytes && *n <= s->nbytes - off && block_number(&k->shared, i) == 0);
@@ -375,25 +380,21 @@ group_head(const block_keys *k, uint32_t group, const uint8_t **head, uint32_t *
  * with the head is below them as well.
  */
 static bool
-find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *head, uint32_t headlen,
-			  const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *head,
+			  uint32_t headlen, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
 {
 	const block_strings *s = &k->rest;
-	uint32_t	first = group * BLOCK_GROUP,
-				lo = first + 1,
-				hi = end,
-				start = (uint32_t) (head - s->bytes),
-				agree = 0;
+	uint32_t first = group * BLOCK_GROUP, lo = first + 1, hi = end,
+			 start = (uint32_t) (head - s->bytes), agree = 0;
 
 	while (agree < headlen && agree < len && head[agree] == p[agree])
 		agree++;
 	while (lo < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2,
-					shared = (uint32_t) block_number(&k->shared, mid);
-		uint64_t	off;
-		uint32_t	length;
-		int			c;
+		uint32_t mid = lo + (hi - lo) / 2, shared = (uint32_t) block_number(&k->shared, mid);
+		uint64_t off;
+		uint32_t length;
+		int c;
 
 		if (unlikely(shared > headlen))
 			return false;
@@ -402,7 +403,8 @@ find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *
 			lo = mid + 1;
 			continue;
 		}
-		off = start + (uint64_t) (mid - first) * s->base + (s->width == 0 ? 0 : sum_of_lengths(s, first, mid - first));
+		off = start + (uint64_t) (mid - first) * s->base +
+			  (s->width == 0 ? 0 : sum_of_lengths(s, first, mid - first));
 		length = block_string_length(s, mid);
 		if (unlikely(off > s->nbytes || length > s->nbytes - off))
 			return false;
@@ -427,24 +429,21 @@ find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *
  * An almost optimal algorithm for unbounded searching, 1976).  0: anywhere.
  */
 static bool
-find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
+find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, uint32_t len,
+		 uint32_t *at, int *cmp, uint32_t *n)
 {
-	uint32_t	lo = 0,
-				groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP,
-				hi = groups,
-				near = from / BLOCK_GROUP,
-				step = from > 0 && near < groups ? 1 : 0,
-				length,
-				headlen = 0;
+	uint32_t lo = 0, groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP, hi = groups,
+			 near = from / BLOCK_GROUP, step = from > 0 && near < groups ? 1 : 0, length,
+			 headlen = 0;
 	const uint8_t *head = NULL;
 
 	*cmp = 1;
 	/* the first group whose whole key is not below */
 	while (lo < hi)
 	{
-		uint32_t	mid = step > 0 ? near : lo + (hi - lo) / 2;
+		uint32_t mid = step > 0 ? near : lo + (hi - lo) / 2;
 		const uint8_t *key;
-		int			c;
+		int c;
 
 		if (unlikely(!group_head(k, mid, &key, &length)))
 			return false;
@@ -472,10 +471,11 @@ find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, u
 }
 
 wide_status
-block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen, uint32_t *row)
+block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen,
+			 uint32_t *row)
 {
-	int			cmp;
-	uint32_t	n;
+	int cmp;
+	uint32_t n;
 
 	if (!find_key(&c->row_keys, c->rows, from, ukey, klen, row, &cmp, &n))
 		return block_malformed(c, "a row's key");
@@ -483,10 +483,11 @@ block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t
 }
 
 wide_status
-block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32_t *column, bool *exact)
+block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32_t *column,
+				  bool *exact)
 {
-	int			cmp;
-	uint32_t	length;
+	int cmp;
+	uint32_t length;
 
 	if (!find_key(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
 		return block_malformed(c, "a column's qualifier");
@@ -504,14 +505,15 @@ parse_column(block_cursor *c, uint32_t column)
 {
 	const uint8_t *how = c->directory + (size_t) column * BLOCK_DIRECTORY;
 	block_column *k = &c->grid[column];
-	uint64_t	at = get_u32le(how + 16);
-	uint32_t	next = column + 1 < c->columns ? get_u32le(how + BLOCK_DIRECTORY + 12) : c->entries;
-	uint32_t	n;
+	uint64_t at = get_u32le(how + 16);
+	uint32_t next = column + 1 < c->columns ? get_u32le(how + BLOCK_DIRECTORY + 12) : c->entries;
+	uint32_t n;
 
 	k->first = get_u32le(how + 12);
 	n = next - k->first;
-	if (next < k->first || next > c->entries || n > c->rows || how[9] > 1 || (how[9] == 1 && n != c->rows) ||
-		at < (uint64_t) (c->directory - c->data) || at > c->len - BLOCK_SLACK)
+	if (next < k->first || next > c->entries || n > c->rows || how[9] > 1 ||
+		(how[9] == 1 && n != c->rows) || at < (uint64_t) (c->directory - c->data) ||
+		at > c->len - BLOCK_SLACK)
 		return block_malformed(c, "a column");
 	k->bits = k->ranks = NULL;
 	if (how[9] == 0)
@@ -542,11 +544,9 @@ block_column_open(block_cursor *c, uint32_t column, const block_column **out)
 static inline wide_status
 fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint32_t vlen)
 {
-	entry	   *e = &c->e;
-	const uint8_t *head,
-			   *rest;
-	uint32_t	shared,
-				n;
+	entry *e = &c->e;
+	const uint8_t *head, *rest;
+	uint32_t shared, n;
 
 	if (c->key_row != c->row)
 	{
@@ -584,9 +584,7 @@ fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint
 static inline wide_status
 fill_list(block_cursor *c)
 {
-	uint32_t	column = block_column_of(c, c->at),
-				off = c->next_off,
-				len;
+	uint32_t column = block_column_of(c, c->at), off = c->next_off, len;
 
 	if (unlikely(column >= c->columns))
 		return malformed(c, "a column's number");
@@ -608,8 +606,7 @@ fill_grid(block_cursor *c, bool *found)
 	{
 		const block_column *k;
 		const uint8_t *value;
-		uint32_t	i,
-					len;
+		uint32_t i, len;
 
 		TRY(block_column_open(c, c->at, &k));
 		if (!block_column_has(k, c->row, &i))
@@ -633,7 +630,7 @@ enter_row(block_cursor *c, uint32_t row)
 		c->row = row;
 		if ((c->flags & BLOCK_GRID) != 0)
 		{
-			bool		found;
+			bool found;
 
 			c->at = 0;
 			TRY(fill_grid(c, &found));
@@ -671,7 +668,7 @@ block_next(block_cursor *c)
 	c->at++;
 	if ((c->flags & BLOCK_GRID) != 0)
 	{
-		bool		found;
+		bool found;
 
 		c->valid = false;
 		TRY(fill_grid(c, &found));
@@ -692,7 +689,7 @@ block_since(block_cursor *c, int64_t ts)
 {
 	while (c->valid && c->e.ts < ts)
 	{
-		uint32_t	row = c->row + 1;
+		uint32_t row = c->row + 1;
 
 		if ((int64_t) c->ts.most < ts)
 			c->valid = false;
@@ -708,11 +705,12 @@ block_since(block_cursor *c, int64_t ts)
 	return WIDE_OK;
 }
 
-/* The last entry of the row before which the current one stands, or of an earlier row: that before (row, at). */
+/* The last entry of the row before which the current one stands, or of an earlier row: that
+ * before (row, at). */
 static wide_status
 step_back(block_cursor *c, uint32_t row, uint32_t at)
 {
-	bool		grid = (c->flags & BLOCK_GRID) != 0;
+	bool grid = (c->flags & BLOCK_GRID) != 0;
 
 	c->valid = false;
 	for (;;)
@@ -721,8 +719,8 @@ step_back(block_cursor *c, uint32_t row, uint32_t at)
 		while (grid && at > 0)
 		{
 			const block_column *k;
-			uint32_t	i;
-			bool		found;
+			uint32_t i;
+			bool found;
 
 			TRY(block_column_open(c, --at, &k));
 			if (!block_column_has(k, row, &i))
@@ -732,7 +730,7 @@ step_back(block_cursor *c, uint32_t row, uint32_t at)
 		}
 		if (!grid)
 		{
-			uint32_t	first = block_first_entry(c, row);
+			uint32_t first = block_first_entry(c, row);
 
 			c->row_end = block_first_entry(c, row + 1);
 			if (unlikely(c->row_end > c->entries || first > c->row_end))
@@ -764,19 +762,19 @@ block_last(block_cursor *c)
 static inline bool
 version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, uint64_t seq)
 {
-	int64_t		t = (int64_t) block_number(&c->ts, c->ts.by_row ? row : slot);
+	int64_t t = (int64_t) block_number(&c->ts, c->ts.by_row ? row : slot);
 
 	if (t != ts)
 		return t > ts;
 	return block_number(&c->seq, c->seq.by_row ? row : slot) > seq;
 }
 
-/* In a list's row: the first entry that is not before (column, ts, seq), the timestamps counting if exact. */
+/* In a list's row: the first entry that is not before (column, ts, seq), the timestamps counting
+ * if exact. */
 static wide_status
 seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
-	uint32_t	lo = block_first_entry(c, row),
-				hi = block_first_entry(c, row + 1);
+	uint32_t lo = block_first_entry(c, row), hi = block_first_entry(c, row + 1);
 
 	if (hi > c->entries || lo > hi)
 		return malformed(c, "a row's entries");
@@ -784,8 +782,7 @@ seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 	c->row_end = hi;
 	while (lo < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2,
-					col = block_column_of(c, mid);
+		uint32_t mid = lo + (hi - lo) / 2, col = block_column_of(c, mid);
 
 		if (col < column || (col == column && exact && version_before(c, row, mid, ts, seq)))
 			lo = mid + 1;
@@ -802,14 +799,15 @@ static wide_status
 seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
 	const block_column *k;
-	uint32_t	i;
-	bool		found;
+	uint32_t i;
+	bool found;
 
 	c->row = row;
 	if (exact)
 	{
 		TRY(block_column_open(c, column, &k));
-		if (block_column_has(k, row, &i) && i < k->values.n && version_before(c, row, k->first + i, ts, seq))
+		if (block_column_has(k, row, &i) && i < k->values.n &&
+			version_before(c, row, k->first + i, ts, seq))
 			column++;
 	}
 	c->at = column;
@@ -820,11 +818,9 @@ seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 wide_status
 block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	uint32_t	row,
-				n,
-				column;
-	int			cmp;
-	bool		exact;
+	uint32_t row, n, column;
+	int cmp;
+	bool exact;
 
 	c->valid = false;
 	if (c->rows == 0)
@@ -863,7 +859,7 @@ entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
 	for (uint32_t k = 0; k < c->columns; k++)
 	{
 		const block_column *column;
-		uint32_t	i;
+		uint32_t i;
 
 		TRY(block_column_open(c, k, &column));
 		if (row == c->rows)
@@ -878,7 +874,7 @@ entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
 wide_status
 block_entries_before(block_cursor *c, uint32_t *n)
 {
-	uint32_t	i;
+	uint32_t i;
 
 	if (!c->valid)
 	{
@@ -899,9 +895,7 @@ block_entries_before(block_cursor *c, uint32_t *n)
 wide_status
 block_seek_entry(block_cursor *c, uint32_t n)
 {
-	uint32_t	lo = 0,
-				hi = c->rows,
-				before = 0;
+	uint32_t lo = 0, hi = c->rows, before = 0;
 
 	c->valid = false;
 	if (n >= c->entries)
@@ -909,7 +903,7 @@ block_seek_entry(block_cursor *c, uint32_t n)
 	/* the last row that does not begin behind it */
 	while (lo + 1 < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
+		uint32_t mid = lo + (hi - lo) / 2;
 
 		TRY(entries_before_row(c, mid, &before));
 		if (before <= n)
@@ -929,9 +923,8 @@ block_seek_entry(block_cursor *c, uint32_t n)
 wide_status
 block_check(block_cursor *c)
 {
-	uint32_t	n = 0,
-				next_row = 0;
-	buffer		last = {0};
+	uint32_t n = 0, next_row = 0;
+	buffer last = {0};
 	wide_status st;
 
 	TRY_GOTO(block_first(c));
@@ -942,11 +935,12 @@ block_check(block_cursor *c)
 		if (c->row > next_row)
 			TRY_GOTO(malformed(c, "a row has no entry"));
 		next_row = c->row + 1;
-		if (e->ts < (int64_t) c->ts.base || e->ts > (int64_t) c->ts.most || e->seq < c->seq.base || e->seq > c->seq.most ||
-			e->type < c->type.base || e->type > c->type.most || e->ttl_us < (int64_t) c->ttl.base ||
-			e->ttl_us > (int64_t) c->ttl.most)
+		if (e->ts < (int64_t) c->ts.base || e->ts > (int64_t) c->ts.most || e->seq < c->seq.base ||
+			e->seq > c->seq.most || e->type < c->type.base || e->type > c->type.most ||
+			e->ttl_us < (int64_t) c->ttl.base || e->ttl_us > (int64_t) c->ttl.most)
 			TRY_GOTO(malformed(c, "a number is not between its bounds"));
-		if ((c->flags & BLOCK_DISTINCT) != 0 && e->klen == last.len && memcmp(e->ukey, last.data, last.len) == 0)
+		if ((c->flags & BLOCK_DISTINCT) != 0 && e->klen == last.len &&
+			memcmp(e->ukey, last.data, last.len) == 0)
 			TRY_GOTO(malformed(c, "a column comes twice"));
 		last.len = 0;
 		TRY_GOTO(buffer_append(&last, e->ukey, e->klen));

@@ -31,28 +31,28 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 
-#define BLOCK_HEAD		128
-#define BLOCK_SLACK		8
-#define BLOCK_GROUP		16		/* strings between whole keys, and between known offsets */
-#define BLOCK_GRID_COLUMNS 64	/* a grid has no more */
-#define BLOCK_DIRECTORY	20		/* bytes for a column of a grid */
+#define BLOCK_HEAD		   128
+#define BLOCK_SLACK		   8
+#define BLOCK_GROUP		   16 /* strings between whole keys, and between known offsets */
+#define BLOCK_GRID_COLUMNS 64 /* a grid has no more */
+#define BLOCK_DIRECTORY	   20 /* bytes for a column of a grid */
 
 enum block_flags
 {
-	BLOCK_GRID = 1,				/* no ukey comes twice; values by column */
-	BLOCK_DISTINCT = 2,			/* no ukey comes twice */
-	BLOCK_ROW_GOES_ON = 4		/* the next block of the file begins with the same row */
+	BLOCK_GRID = 1,		  /* no ukey comes twice; values by column */
+	BLOCK_DISTINCT = 2,	  /* no ukey comes twice */
+	BLOCK_ROW_GOES_ON = 4 /* the next block of the file begins with the same row */
 };
 
 /* n numbers of equal width, less than 2^(8 width) above a base. */
 typedef struct block_numbers
 {
 	const uint8_t *p;
-	uint64_t	base;
-	uint64_t	mask;
-	uint32_t	width;			/* bytes, 0 .. 8 */
-	bool		by_row;			/* one for each row, else one for each entry */
-	uint64_t	most;			/* the greatest */
+	uint64_t base;
+	uint64_t mask;
+	uint32_t width; /* bytes, 0 .. 8 */
+	bool by_row;	/* one for each row, else one for each entry */
+	uint64_t most;	/* the greatest */
 } block_numbers;
 
 static inline uint64_t
@@ -65,13 +65,13 @@ block_number(const block_numbers *a, uint32_t i)
 typedef struct block_strings
 {
 	const uint8_t *bytes;
-	const uint8_t *lengths;		/* `width` bytes each, above base */
-	const uint8_t *starts;		/* absent if width is 0 */
-	uint32_t	n;
-	uint32_t	nbytes;
-	uint32_t	base;
-	uint32_t	width;			/* 0 .. 4 */
-	uint32_t	mask;
+	const uint8_t *lengths; /* `width` bytes each, above base */
+	const uint8_t *starts;	/* absent if width is 0 */
+	uint32_t n;
+	uint32_t nbytes;
+	uint32_t base;
+	uint32_t width; /* 0 .. 4 */
+	uint32_t mask;
 } block_strings;
 
 static inline uint32_t
@@ -90,56 +90,58 @@ typedef struct block_keys
 /* One column of a grid. */
 typedef struct block_column
 {
-	block_strings values;		/* of the rows that have it */
-	const uint8_t *bits;		/* which these are; NULL: all */
-	const uint8_t *ranks;		/* how many before each 64th row */
-	uint32_t	first;			/* number of its first value among the entries' numbers */
+	block_strings values; /* of the rows that have it */
+	const uint8_t *bits;  /* which these are; NULL: all */
+	const uint8_t *ranks; /* how many before each 64th row */
+	uint32_t first;		  /* number of its first value among the entries' numbers */
 } block_column;
 
 /* A block, and a position in it. */
 typedef struct block_cursor
 {
 	const uint8_t *data;
-	uint32_t	len;
-	uint32_t	entries, rows, columns;
-	uint8_t		flags;
-	block_keys	row_keys, column_keys;
+	uint32_t len;
+	uint32_t entries, rows, columns;
+	uint8_t flags;
+	block_keys row_keys, column_keys;
 	block_numbers ts, seq, type, ttl;
 	/* list */
-	block_numbers first;		/* entry of each row, and the number of all */
-	block_numbers column;		/* of each entry */
+	block_numbers first;  /* entry of each row, and the number of all */
+	block_numbers column; /* of each entry */
 	block_strings values;
 	/* grid */
 	const uint8_t *directory;
-	block_column *grid;			/* as far as parsed */
-	uint32_t	grid_cap;
-	uint64_t	parsed;			/* which these are */
+	block_column *grid; /* as far as parsed */
+	uint32_t grid_cap;
+	uint64_t parsed; /* which these are */
 	/* position */
-	bool		valid;
-	uint32_t	row;
-	uint32_t	at;				/* list: entry; grid: column */
-	uint32_t	row_end;		/* list: entry behind the row */
-	uint32_t	key_row;		/* whose key is in key; rows: none */
-	uint32_t	key_rowlen;
-	uint32_t	next_value;		/* list: entry that begins at next_off */
-	uint32_t	next_off;
-	buffer		key;			/* the reconstructed ukey */
-	entry		e;				/* current; e.ukey = key.data, e.value points into the block */
+	bool valid;
+	uint32_t row;
+	uint32_t at;	  /* list: entry; grid: column */
+	uint32_t row_end; /* list: entry behind the row */
+	uint32_t key_row; /* whose key is in key; rows: none */
+	uint32_t key_rowlen;
+	uint32_t next_value; /* list: entry that begins at next_off */
+	uint32_t next_off;
+	buffer key; /* the reconstructed ukey */
+	entry e;	/* current; e.ukey = key.data, e.value points into the block */
 } block_cursor;
 
 /* WIDE_CORRUPT when the block is not well-formed; never reads outside data[0..len). */
 extern wide_status block_open(block_cursor *c, const uint8_t *data, uint32_t len);
 extern wide_status block_first(block_cursor *c);
-extern wide_status block_next(block_cursor *c);	/* c->valid false after the last */
+extern wide_status block_next(block_cursor *c); /* c->valid false after the last */
 extern wide_status block_last(block_cursor *c);
 
 /* first entry >= (ukey, ts, seq) in key order; ts = INT64_MAX, seq = SEQ_MAX: first of the ukey */
-extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
+extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts,
+							  uint64_t seq);
 
 /* last entry with ukey < the given bytes */
 extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
 
-/* From the current entry to the first with a timestamp >= ts, which may be this one; not valid: there is none. */
+/* From the current entry to the first with a timestamp >= ts, which may be this one; not valid:
+ * there is none. */
 extern wide_status block_since(block_cursor *c, int64_t ts);
 
 /* the first entry of a row; rows: not valid */
@@ -150,7 +152,8 @@ extern wide_status block_entries_before(block_cursor *c, uint32_t *n);
 
 /* The n-th entry, counted from 0; the last one when there are not so many. */
 extern wide_status block_seek_entry(block_cursor *c, uint32_t n);
-extern void block_close(block_cursor *c);	/* frees memory; the struct may be reused by block_open without it */
+/* frees memory; the struct may be reused by block_open without it */
+extern void block_close(block_cursor *c);
 
 /* What the head says of all entries is true; WIDE_CORRUPT.  The position is lost. */
 extern wide_status block_check(block_cursor *c);
@@ -160,13 +163,16 @@ extern wide_status block_check(block_cursor *c);
  * begins with it, or is above.  from: a row that it is likely not far behind; 0:
  * nothing is known.  The answer does not depend on it.
  */
-extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t klen, uint32_t *row);
+extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey,
+								uint32_t klen, uint32_t *row);
 
-/* Key number i; what is in `out` before is that of i - 1 (or anything if i is divisible by 16 or `seq` is false). */
+/* Key number i; what is in `out` before is that of i - 1 (or anything if i is divisible by 16 or
+ * `seq` is false). */
 extern wide_status block_key(const block_keys *k, uint32_t i, bool seq, buffer *out);
 
 /* The place of the qualifier among the columns, or of the next one; *exact: it is there. */
-extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32_t *column, bool *exact);
+extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n,
+									 uint32_t *column, bool *exact);
 
 /* A column of a grid; stays until the block is left. */
 extern wide_status block_column_open(block_cursor *c, uint32_t column, const block_column **out);
@@ -197,8 +203,8 @@ block_column_of(const block_cursor *c, uint32_t at)
 static inline bool
 block_column_has(const block_column *k, uint32_t row, uint32_t *i)
 {
-	uint64_t	word;
-	uint64_t	bit = UINT64_C(1) << (row & 63);
+	uint64_t word;
+	uint64_t bit = UINT64_C(1) << (row & 63);
 
 	if (k->bits == NULL)
 	{
@@ -210,4 +216,4 @@ block_column_has(const block_column *k, uint32_t row, uint32_t *i)
 	return (word & bit) != 0;
 }
 
-#endif							/* WIDE_BLOCK_H */
+#endif /* WIDE_BLOCK_H */

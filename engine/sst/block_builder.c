@@ -24,73 +24,73 @@
 #include "engine/base/status.h"
 #include "engine/sst/block.h"
 
-#define VALUE_KEEP	((size_t) 4 * 1024 * 1024)
+#define VALUE_KEEP ((size_t) 4 * 1024 * 1024)
 
 typedef struct built
 {
-	int64_t		ts;
-	uint64_t	seq;
-	int64_t		ttl_us;
-	uint32_t	value;			/* offset in values */
-	uint32_t	vlen;
-	uint32_t	row;
-	uint32_t	column;			/* as it came */
-	uint8_t		type;
+	int64_t ts;
+	uint64_t seq;
+	int64_t ttl_us;
+	uint32_t value; /* offset in values */
+	uint32_t vlen;
+	uint32_t row;
+	uint32_t column; /* as it came */
+	uint8_t type;
 } built;
 
 /* A key that is kept once. */
 typedef struct kept_key
 {
-	uint32_t	off, len;		/* in the buffer */
-	uint32_t	next;			/* columns: the one that followed last; same hash */
-	uint32_t	chain;
+	uint32_t off, len; /* in the buffer */
+	uint32_t next;	   /* columns: the one that followed last; same hash */
+	uint32_t chain;
 } kept_key;
 
 typedef struct key_list
 {
-	buffer		bytes;
-	kept_key   *keys;
-	uint32_t	n, cap;
+	buffer bytes;
+	kept_key *keys;
+	uint32_t n, cap;
 } key_list;
 
 /* What the size depends on. */
 typedef struct extent
 {
-	uint32_t	entries, rows, columns;
-	uint64_t	row_bytes;		/* as they are stored */
-	uint64_t	column_bytes;	/* whole */
-	uint64_t	value_bytes;
-	uint32_t	key_least, key_most;	/* lengths of the stored rests of rows */
-	uint32_t	column_most;
-	uint32_t	value_least, value_most;
-	uint64_t	ts_least, ts_most;		/* shifted so that they are in order */
-	uint64_t	seq_least, seq_most;
-	uint64_t	ttl_least, ttl_most;
-	uint8_t		type_least, type_most;
-	uint32_t	row_least, row_most;	/* entries of rows but the last */
-	uint32_t	in_row;
-	bool		ts_by_row, seq_by_row;
-	bool		distinct;
+	uint32_t entries, rows, columns;
+	uint64_t row_bytes;	   /* as they are stored */
+	uint64_t column_bytes; /* whole */
+	uint64_t value_bytes;
+	uint32_t key_least, key_most; /* lengths of the stored rests of rows */
+	uint32_t column_most;
+	uint32_t value_least, value_most;
+	uint64_t ts_least, ts_most; /* shifted so that they are in order */
+	uint64_t seq_least, seq_most;
+	uint64_t ttl_least, ttl_most;
+	uint8_t type_least, type_most;
+	uint32_t row_least, row_most; /* entries of rows but the last */
+	uint32_t in_row;
+	bool ts_by_row, seq_by_row;
+	bool distinct;
 } extent;
 
 struct block_builder
 {
-	built	   *list;
-	uint32_t	cap;
-	buffer		values;
-	key_list	rows, columns;
-	uint32_t   *hash;			/* number of a column + 1 */
-	uint32_t	nhash;
-	uint32_t   *order;			/* of columns: by number as they came, their place */
-	uint32_t	order_cap;
-	extent		x;
-	size_t		size;			/* without the last entries */
-	size_t		since;			/* bytes of these, about; 0: there are none */
-	size_t		row_began;		/* size at the beginning of the last row */
-	buffer		out;
+	built *list;
+	uint32_t cap;
+	buffer values;
+	key_list rows, columns;
+	uint32_t *hash; /* number of a column + 1 */
+	uint32_t nhash;
+	uint32_t *order; /* of columns: by number as they came, their place */
+	uint32_t order_cap;
+	extent x;
+	size_t size;	  /* without the last entries */
+	size_t since;	  /* bytes of these, about; 0: there are none */
+	size_t row_began; /* size at the beginning of the last row */
+	buffer out;
 };
 
-#define TS_ORDER	((uint64_t) 1 << 63)
+#define TS_ORDER ((uint64_t) 1 << 63)
 
 block_builder *
 block_builder_new(void)
@@ -167,7 +167,7 @@ groups(uint64_t n)
 static inline uint64_t
 lengths_size(uint64_t n, uint32_t least, uint32_t most, uint64_t nbytes)
 {
-	uint32_t	w = width_of(most - least);
+	uint32_t w = width_of(most - least);
 
 	return w == 0 ? 0 : n * w + groups(n) * start_width(nbytes);
 }
@@ -176,7 +176,7 @@ lengths_size(uint64_t n, uint32_t least, uint32_t most, uint64_t nbytes)
 static inline uint32_t
 first_width(const extent *x)
 {
-	bool		even = x->rows < 2 || (x->row_least == x->row_most && x->in_row == x->row_most);
+	bool even = x->rows < 2 || (x->row_least == x->row_most && x->in_row == x->row_most);
 
 	return even ? 0 : width_of(x->entries);
 }
@@ -185,18 +185,21 @@ first_width(const extent *x)
 static inline uint32_t
 column_width(const extent *x)
 {
-	return x->columns < 2 || (x->rows == 1 && x->columns == x->entries) ? 0 : width_of(x->columns - 1);
+	return x->columns < 2 || (x->rows == 1 && x->columns == x->entries) ? 0
+																		: width_of(x->columns - 1);
 }
 
 /* The list form has at most so many bytes. */
 static size_t
 list_size(const extent *x)
 {
-	uint64_t	n = BLOCK_HEAD + BLOCK_SLACK;
-	uint32_t	fw = first_width(x);
+	uint64_t n = BLOCK_HEAD + BLOCK_SLACK;
+	uint32_t fw = first_width(x);
 
-	n += x->row_bytes + lengths_size(x->rows, x->key_least, x->key_most, x->row_bytes) + (uint64_t) x->rows * 2;
-	n += x->column_bytes + lengths_size(x->columns, 0, x->column_most, x->column_bytes) + (uint64_t) x->columns * 2;
+	n += x->row_bytes + lengths_size(x->rows, x->key_least, x->key_most, x->row_bytes) +
+		 (uint64_t) x->rows * 2;
+	n += x->column_bytes + lengths_size(x->columns, 0, x->column_most, x->column_bytes) +
+		 (uint64_t) x->columns * 2;
 	n += (uint64_t) width_of(x->ts_most - x->ts_least) * (x->ts_by_row ? x->rows : x->entries);
 	n += (uint64_t) width_of(x->seq_most - x->seq_least) * (x->seq_by_row ? x->rows : x->entries);
 	n += (uint64_t) width_of(x->ttl_most - x->ttl_least) * x->entries;
@@ -227,9 +230,10 @@ widen_u32(uint32_t *least, uint32_t *most, uint32_t v, bool first)
 
 /* What an entry adds: of a new row `rest` bytes of its key, of a new column its qualifier. */
 static inline void
-extent_add(extent *x, const entry *e, bool new_row, uint32_t rest, bool new_column, bool same_column, const built *before)
+extent_add(extent *x, const entry *e, bool new_row, uint32_t rest, bool new_column,
+		   bool same_column, const built *before)
 {
-	bool		first = x->entries == 0;
+	bool first = x->entries == 0;
 
 	widen(&x->ts_least, &x->ts_most, (uint64_t) e->ts ^ TS_ORDER, first);
 	widen(&x->seq_least, &x->seq_most, e->seq, first);
@@ -257,7 +261,7 @@ extent_add(extent *x, const entry *e, bool new_row, uint32_t rest, bool new_colu
 	}
 	if (new_column)
 	{
-		uint32_t	n = e->klen - e->rowlen;
+		uint32_t n = e->klen - e->rowlen;
 
 		x->column_most = n > x->column_most ? n : x->column_most;
 		x->column_bytes += n;
@@ -318,8 +322,8 @@ key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 {
 	if (k->n == k->cap)
 	{
-		uint32_t	cap = k->cap == 0 ? 64 : 2 * k->cap;
-		kept_key   *keys = realloc(k->keys, cap * sizeof(*keys));
+		uint32_t cap = k->cap == 0 ? 64 : 2 * k->cap;
+		kept_key *keys = realloc(k->keys, cap * sizeof(*keys));
 
 		if (keys == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a block");
@@ -336,8 +340,8 @@ key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 static inline uint32_t
 shared_with_head(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
 {
-	uint32_t	head = i - i % BLOCK_GROUP;
-	uint32_t	n;
+	uint32_t head = i - i % BLOCK_GROUP;
+	uint32_t n;
 
 	if (head == i)
 		return 0;
@@ -356,13 +360,13 @@ static uint32_t
 find_column(const block_builder *b, const entry *e, uint32_t *slot)
 {
 	const uint8_t *q = e->ukey + e->rowlen;
-	uint32_t	n = e->klen - e->rowlen;
+	uint32_t n = e->klen - e->rowlen;
 
 	*slot = UINT32_MAX;
 	if (b->x.entries > 0)
 	{
-		uint32_t	last = b->list[b->x.entries - 1].column;
-		uint32_t	guess = b->columns.keys[last].next;
+		uint32_t last = b->list[b->x.entries - 1].column;
+		uint32_t guess = b->columns.keys[last].next;
 
 		if (key_is(&b->columns, guess, q, n))
 			return guess;
@@ -381,8 +385,8 @@ find_column(const block_builder *b, const entry *e, uint32_t *slot)
 static wide_status
 hash_grow(block_builder *b)
 {
-	uint32_t	n = b->nhash == 0 ? 64 : 2 * b->nhash;
-	uint32_t   *h = calloc(n, sizeof(*h));
+	uint32_t n = b->nhash == 0 ? 64 : 2 * b->nhash;
+	uint32_t *h = calloc(n, sizeof(*h));
 
 	if (h == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a block");
@@ -391,7 +395,8 @@ hash_grow(block_builder *b)
 	b->nhash = n;
 	for (uint32_t i = 0; i < b->columns.n; i++)
 	{
-		uint32_t	slot = (uint32_t) hash_xxh3(key_at(&b->columns, i), b->columns.keys[i].len, 0) & (n - 1);
+		uint32_t slot = (uint32_t) hash_xxh3(key_at(&b->columns, i), b->columns.keys[i].len, 0) &
+						(n - 1);
 
 		b->columns.keys[i].chain = h[slot];
 		h[slot] = i + 1;
@@ -402,8 +407,7 @@ hash_grow(block_builder *b)
 static wide_status
 add_column(block_builder *b, const entry *e)
 {
-	uint32_t	n = e->klen - e->rowlen,
-				slot;
+	uint32_t n = e->klen - e->rowlen, slot;
 
 	if (b->columns.n >= b->nhash)
 		TRY(hash_grow(b));
@@ -417,17 +421,16 @@ add_column(block_builder *b, const entry *e)
 size_t
 block_builder_size_with(const block_builder *b, const entry *e)
 {
-	extent		x = b->x;
+	extent x = b->x;
 	const built *last = x.entries > 0 ? &b->list[x.entries - 1] : NULL;
-	bool		new_row = is_new_row(b, e);
-	uint32_t	rest = 0,
-				slot,
-				column;
+	bool new_row = is_new_row(b, e);
+	uint32_t rest = 0, slot, column;
 
 	if (new_row)
 		rest = e->rowlen - shared_with_head(&b->rows, b->rows.n, e->ukey, e->rowlen);
 	column = find_column(b, e, &slot);
-	extent_add(&x, e, new_row, rest, column == b->columns.n, !new_row && column == last->column, last);
+	extent_add(&x, e, new_row, rest, column == b->columns.n, !new_row && column == last->column,
+			   last);
 	return list_size(&x);
 }
 
@@ -440,15 +443,16 @@ block_builder_add(block_builder *b, const entry *e)
 wide_status
 block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 {
-	built	   *last = b->x.entries > 0 ? &b->list[b->x.entries - 1] : NULL;
-	uint32_t	rest = 0,
-				slot,
-				column;
-	bool		new_column;
-	built	   *it;
+	built *last = b->x.entries > 0 ? &b->list[b->x.entries - 1] : NULL;
+	uint32_t rest = 0, slot, column;
+	bool new_column;
+	built *it;
 
-	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen || e->seq > SEQ_MAX)
-		return status_fail(WIDE_LIMIT, "an entry with a key of %u and a value of %u bytes is too large", e->klen, e->vlen);
+	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen ||
+		e->seq > SEQ_MAX)
+		return status_fail(WIDE_LIMIT,
+						   "an entry with a key of %u and a value of %u bytes is too large",
+						   e->klen, e->vlen);
 	if (b->size + b->since > UINT32_MAX / 2 && block_builder_size(b) > UINT32_MAX / 2)
 		return status_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
 	new_row = new_row || last == NULL;
@@ -466,8 +470,8 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 		b->columns.keys[last->column].next = column;
 	if (b->x.entries == b->cap)
 	{
-		uint32_t	cap = b->cap == 0 ? 256 : 2 * b->cap;
-		built	   *p = realloc(b->list, cap * sizeof(*p));
+		uint32_t cap = b->cap == 0 ? 256 : 2 * b->cap;
+		built *p = realloc(b->list, cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a block");
@@ -477,8 +481,14 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 	}
 	extent_add(&b->x, e, new_row, rest, new_column, !new_row && column == last->column, last);
 	it = &b->list[b->x.entries - 1];
-	*it = (built) {.ts = e->ts, .seq = e->seq, .ttl_us = e->ttl_us, .value = (uint32_t) b->values.len, .vlen = e->vlen,
-		.row = b->rows.n - 1, .column = column, .type = e->type};
+	*it = (built) {.ts = e->ts,
+				   .seq = e->seq,
+				   .ttl_us = e->ttl_us,
+				   .value = (uint32_t) b->values.len,
+				   .vlen = e->vlen,
+				   .row = b->rows.n - 1,
+				   .column = column,
+				   .type = e->type};
 	b->since += (size_t) e->klen + e->vlen + 64;
 	return buffer_append(&b->values, e->value, e->vlen);
 }
@@ -505,9 +515,9 @@ put_number(uint8_t *p, uint64_t v, uint32_t width)
 static wide_status
 put_starts(block_builder *b, const uint32_t *lengths, uint32_t n, uint64_t nbytes)
 {
-	uint32_t	w = start_width(nbytes);
-	uint64_t	off = 0;
-	uint8_t    *p;
+	uint32_t w = start_width(nbytes);
+	uint64_t off = 0;
+	uint8_t *p;
 
 	TRY(take(b, groups(n) * w, &p));
 	for (uint32_t i = 0; i < n; i++)
@@ -522,15 +532,14 @@ put_starts(block_builder *b, const uint32_t *lengths, uint32_t n, uint64_t nbyte
 	return WIDE_OK;
 }
 
-/* Lengths and starts of strings; where = offset of the description: u32 bytes, u32 base, u8 width. */
+/* Lengths and starts of strings; where = offset of the description: u32 bytes, u32 base, u8
+ * width. */
 static wide_status
 put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 {
-	uint32_t	least = n > 0 ? lengths[0] : 0,
-				most = least,
-				w;
-	uint64_t	nbytes = 0;
-	uint8_t    *p;
+	uint32_t least = n > 0 ? lengths[0] : 0, most = least, w;
+	uint64_t nbytes = 0;
+	uint8_t *p;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -552,19 +561,19 @@ put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 
 /* A list of keys in the given order (NULL: as they are); scratch has room for n. */
 static wide_status
-put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *scratch, size_t where)
+put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *scratch,
+		 size_t where)
 {
-	uint32_t	most = 0,
-				w;
+	uint32_t most = 0, w;
 	const uint8_t *head = NULL;
-	uint32_t	headlen = 0;
-	uint8_t    *p;
+	uint32_t headlen = 0;
+	uint8_t *p;
 
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		uint32_t	j = order == NULL ? i : order[i];
-		uint32_t	n = k->keys[j].len;
-		uint32_t	s = 0;
+		uint32_t j = order == NULL ? i : order[i];
+		uint32_t n = k->keys[j].len;
+		uint32_t s = 0;
 
 		if (i % BLOCK_GROUP == 0)
 		{
@@ -590,7 +599,7 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 	TRY(take(b, get_u32le(b->out.data + where), &p));
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		uint32_t	j = order == NULL ? i : order[i];
+		uint32_t j = order == NULL ? i : order[i];
 
 		memcpy(p, key_at(k, j) + (k->keys[j].len - scratch[i]), scratch[i]);
 		p += scratch[i];
@@ -611,16 +620,20 @@ describe(block_builder *b, size_t where, uint64_t least, uint64_t most, bool by_
 static inline uint64_t
 number_of(const built *it, int which)
 {
-	return which == 0 ? (uint64_t) it->ts : which == 1 ? it->seq : which == 2 ? it->type : (uint64_t) it->ttl_us;
+	return which == 0	? (uint64_t) it->ts
+		   : which == 1 ? it->seq
+		   : which == 2 ? it->type
+						: (uint64_t) it->ttl_us;
 }
 
-/* Entries' numbers, in the order of their values (list[slot[i]]), or those of each row's first entry. */
+/* Entries' numbers, in the order of their values (list[slot[i]]), or those of each row's first
+ * entry. */
 static wide_status
 put_numbers(block_builder *b, int which, const uint32_t *slots, size_t where)
 {
-	uint64_t	base = get_u64le(b->out.data + where);
-	uint32_t	w = b->out.data[where + 16];
-	uint8_t    *p;
+	uint64_t base = get_u64le(b->out.data + where);
+	uint32_t w = b->out.data[where + 16];
+	uint8_t *p;
 
 	if (w == 0)
 		return WIDE_OK;
@@ -659,9 +672,8 @@ static wide_status
 put_list(block_builder *b, const uint32_t *place, uint32_t *scratch)
 {
 	const extent *x = &b->x;
-	uint32_t	fw = first_width(x),
-				cw = column_width(x);
-	uint8_t    *p;
+	uint32_t fw = first_width(x), cw = column_width(x);
+	uint8_t *p;
 
 	b->out.data[13] = (uint8_t) fw;
 	b->out.data[14] = (uint8_t) cw;
@@ -692,14 +704,13 @@ put_list(block_builder *b, const uint32_t *place, uint32_t *scratch)
 static wide_status
 put_bits(block_builder *b, const uint32_t *slots, uint32_t n)
 {
-	uint32_t	words = (b->x.rows + 63) / 64,
-				k = 0;
-	uint8_t    *p;
+	uint32_t words = (b->x.rows + 63) / 64, k = 0;
+	uint8_t *p;
 
 	TRY(take(b, (size_t) words * 12, &p));
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	row = b->list[slots[i]].row;
+		uint32_t row = b->list[slots[i]].row;
 
 		p[row / 8] |= (uint8_t) (1 << row % 8);
 	}
@@ -716,14 +727,14 @@ static wide_status
 put_grid(block_builder *b, const uint32_t *slots, const uint32_t *first, uint32_t *scratch)
 {
 	const extent *x = &b->x;
-	size_t		directory = b->out.len;
-	uint8_t    *p;
+	size_t directory = b->out.len;
+	uint8_t *p;
 
 	TRY(take(b, (size_t) x->columns * BLOCK_DIRECTORY, &p));
 	for (uint32_t c = 0; c < x->columns; c++)
 	{
-		uint32_t	n = first[c + 1] - first[c];
-		size_t		where = directory + (size_t) c * BLOCK_DIRECTORY;
+		uint32_t n = first[c + 1] - first[c];
+		size_t where = directory + (size_t) c * BLOCK_DIRECTORY;
 
 		put_u32le(b->out.data + where + 12, first[c]);
 		put_u32le(b->out.data + where + 16, (uint32_t) b->out.len);
@@ -750,18 +761,18 @@ static int
 compare_keys(const void *a, const void *b, void *arg)
 {
 	const key_list *k = arg;
-	const kept_key *x = &k->keys[*(const uint32_t *) a],
-			   *y = &k->keys[*(const uint32_t *) b];
+	const kept_key *x = &k->keys[*(const uint32_t *) a], *y = &k->keys[*(const uint32_t *) b];
 
 	return ukey_compare(k->bytes.data + x->off, x->len, k->bytes.data + y->off, y->len);
 }
 
-/* Is the grid smaller?  Its head and marks for absent cells against a column number for each entry. */
+/* Is the grid smaller?  Its head and marks for absent cells against a column number for each
+ * entry. */
 static bool
 grid_pays(const extent *x)
 {
-	uint64_t	grid = (uint64_t) x->columns * (BLOCK_DIRECTORY + BLOCK_GROUP),
-				list = (uint64_t) x->entries * column_width(x) + (uint64_t) x->rows * first_width(x);
+	uint64_t grid = (uint64_t) x->columns * (BLOCK_DIRECTORY + BLOCK_GROUP),
+			 list = (uint64_t) x->entries * column_width(x) + (uint64_t) x->rows * first_width(x);
 
 	if (!x->distinct || x->columns > BLOCK_GRID_COLUMNS)
 		return false;
@@ -774,19 +785,14 @@ wide_status
 block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 {
 	const extent *x = &b->x;
-	uint32_t	need = 3 * x->columns + 1 + 2 * x->entries;
-	uint32_t   *order,
-			   *place,
-			   *first,
-			   *slots,
-			   *scratch;
-	bool		sorted = true,
-				grid = grid_pays(x);
-	uint8_t    *p;
+	uint32_t need = 3 * x->columns + 1 + 2 * x->entries;
+	uint32_t *order, *place, *first, *slots, *scratch;
+	bool sorted = true, grid = grid_pays(x);
+	uint8_t *p;
 
 	if (need > b->order_cap)
 	{
-		uint32_t   *q = realloc(b->order, (size_t) need * sizeof(*q));
+		uint32_t *q = realloc(b->order, (size_t) need * sizeof(*q));
 
 		if (q == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a block");
@@ -797,7 +803,8 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 	place = order + x->columns;
 	first = place + x->columns;
 	slots = first + x->columns + 1;
-	scratch = slots + x->entries;	/* for as many as there are entries, and rows and columns are no more */
+	/* for as many as there are entries, and rows and columns are no more */
+	scratch = slots + x->entries;
 	for (uint32_t i = 0; i < x->columns; i++)
 	{
 		order[i] = i;
@@ -825,7 +832,8 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 	put_u32le(p, x->entries);
 	put_u32le(p + 4, x->rows);
 	put_u32le(p + 8, x->columns);
-	p[12] = (uint8_t) ((grid ? BLOCK_GRID : 0) | (x->distinct || x->entries == 0 ? BLOCK_DISTINCT : 0) |
+	p[12] = (uint8_t) ((grid ? BLOCK_GRID : 0) |
+					   (x->distinct || x->entries == 0 ? BLOCK_DISTINCT : 0) |
 					   (goes_on ? BLOCK_ROW_GOES_ON : 0));
 	TRY(put_keys(b, &b->rows, NULL, scratch, 88));
 	TRY(put_keys(b, &b->columns, order, scratch, 100));

@@ -33,4 +33,4 @@ extern size_t block_builder_row_size(block_builder *b);
 /* goes_on: what follows in the file begins with the last row.  Valid until reset. */
 extern wide_status block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out);
 
-#endif							/* WIDE_BLOCK_BUILDER_H */
+#endif /* WIDE_BLOCK_BUILDER_H */

@@ -17,10 +17,15 @@ wide_status
 file_meta_put(buffer *b, const file_meta *f)
 {
 	const uint64_t v[] = {
-		f->number, f->family, f->level, f->flags & ~(FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED), f->min_len, f->max_len,
-		f->bytes, f->raw_bytes, f->cells, f->rows, f->tombstones, f->blocks,
-		zigzag(f->ts_min), zigzag(f->ts_max), f->seq_min, f->seq_max, f->global_seq
-	};
+		f->number,		   f->family,
+		f->level,		   f->flags & ~(FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED),
+		f->min_len,		   f->max_len,
+		f->bytes,		   f->raw_bytes,
+		f->cells,		   f->rows,
+		f->tombstones,	   f->blocks,
+		zigzag(f->ts_min), zigzag(f->ts_max),
+		f->seq_min,		   f->seq_max,
+		f->global_seq};
 
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
 		TRY(buffer_append_varint(b, v[i]));
@@ -31,7 +36,7 @@ file_meta_put(buffer *b, const file_meta *f)
 const uint8_t *
 file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 {
-	uint64_t	v[17];
+	uint64_t v[17];
 
 	for (size_t i = 0; i < 17; i++)
 		if ((p = varint_get(p, end, &v[i])) == NULL)
@@ -68,11 +73,13 @@ file_below(const file_meta *a, const uint8_t *row, uint32_t len)
 {
 	if (ukey_compare(a->max_row, a->max_len, row, len) >= 0)
 		return false;
-	return !((a->flags & FILE_MAX_CUT) && len >= a->max_len && memcmp(row, a->max_row, a->max_len) == 0);
+	return !((a->flags & FILE_MAX_CUT) && len >= a->max_len &&
+			 memcmp(row, a->max_row, a->max_len) == 0);
 }
 
 bool
-file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen)
+file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
+						 uint32_t hilen)
 {
 	if (lo != NULL && file_below(f, lo, lolen))
 		return false;

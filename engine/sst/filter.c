@@ -24,16 +24,16 @@
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
 
-#define LINE_BYTES	64
-#define MAX_PROBES	16
+#define LINE_BYTES 64
+#define MAX_PROBES 16
 
 struct filter_builder
 {
-	int			bits_per_key;
-	int			probes;
-	uint64_t   *hashes;
-	size_t		n, cap;
-	buffer		out;
+	int bits_per_key;
+	int probes;
+	uint64_t *hashes;
+	size_t n, cap;
+	buffer out;
 };
 
 filter_builder *
@@ -78,8 +78,8 @@ filter_builder_add(filter_builder *f, uint64_t hash)
 		return WIDE_OK;
 	if (f->n == f->cap)
 	{
-		size_t		cap = f->cap > 0 ? 2 * f->cap : 1024;
-		uint64_t   *p = realloc(f->hashes, cap * sizeof(*p));
+		size_t cap = f->cap > 0 ? 2 * f->cap : 1024;
+		uint64_t *p = realloc(f->hashes, cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
@@ -99,8 +99,8 @@ line_of(uint64_t hash, size_t lines)
 wide_status
 filter_builder_finish(filter_builder *f, wide_bytes *out)
 {
-	size_t		lines = (f->n * (size_t) f->bits_per_key + 8 * LINE_BYTES - 1) / (8 * LINE_BYTES);
-	size_t		bytes = lines * LINE_BYTES;
+	size_t lines = (f->n * (size_t) f->bits_per_key + 8 * LINE_BYTES - 1) / (8 * LINE_BYTES);
+	size_t bytes = lines * LINE_BYTES;
 
 	out->data = NULL;
 	out->len = 0;
@@ -111,8 +111,8 @@ filter_builder_finish(filter_builder *f, wide_bytes *out)
 	memset(f->out.data, 0, bytes);
 	for (size_t i = 0; i < f->n; i++)
 	{
-		uint8_t    *line = f->out.data + line_of(f->hashes[i], lines) * LINE_BYTES;
-		uint32_t	h = (uint32_t) f->hashes[i];
+		uint8_t *line = f->out.data + line_of(f->hashes[i], lines) * LINE_BYTES;
+		uint32_t h = (uint32_t) f->hashes[i];
 
 		for (int k = 0; k < f->probes; k++)
 		{
@@ -131,8 +131,8 @@ bool
 filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 {
 	const uint8_t *line;
-	uint32_t	h = (uint32_t) hash;
-	int			probes;
+	uint32_t h = (uint32_t) hash;
+	int probes;
 
 	if (len < LINE_BYTES + 1 || (len - 1) % LINE_BYTES != 0)
 		return true;
@@ -152,9 +152,9 @@ filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 bool
 filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
 {
-	uint8_t		raw[WIDE_MAX_ROW];
-	uint32_t	done = 0;
-	uint32_t	end = rowlen >= 2 ? rowlen - 2 : 0; /* without the terminator */
+	uint8_t raw[WIDE_MAX_ROW];
+	uint32_t done = 0;
+	uint32_t end = rowlen >= 2 ? rowlen - 2 : 0; /* without the terminator */
 
 	if (n == 0 || n > WIDE_MAX_ROW || end < n)
 		return false;
@@ -167,7 +167,7 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 	{
 		raw[done++] = row[i];
 		if (row[i] == 0)
-			i++;				/* the FF of 00 FF */
+			i++; /* the FF of 00 FF */
 	}
 	if (done < n)
 		return false;

@@ -106,31 +106,35 @@ in_block(const sst_cursor *c, wide_status st)
 static wide_status
 load_partition(sst_cursor *c, uint32_t part)
 {
-	bool		cached;
+	bool cached;
 
 	if (c->index_ref.data != NULL && c->partition == part)
 		return WIDE_OK;
 	leave_index(c);
 	/* not through the read-ahead: the index lies behind the data blocks, which come next */
-	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref, &cached));
+	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref,
+						 &cached));
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }
 
-/* Have the data block of the index cursor's entry under the block cursor, which then stands nowhere. */
+/* Have the data block of the index cursor's entry under the block cursor, which then stands
+ * nowhere. */
 static wide_status
 load_block(sst_cursor *c)
 {
-	sst_handle	h;
-	bool		cached;
+	sst_handle h;
+	bool cached;
 
 	if (!c->index.valid)
-		return sst_reader_corrupt(c->r->number, c->r->parts[c->partition].index.off, "an index block is empty or too short");
+		return sst_reader_corrupt(c->r->number, c->r->parts[c->partition].index.off,
+								  "an index block is empty or too short");
 	TRY(sst_reader_handle(c->r, &c->index.e, &h));
 	if (c->block_ref.data != NULL && c->block_off == h.off)
 		return WIDE_OK;
 	leave_block(c);
-	TRY(sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref, &cached));
+	TRY(sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref,
+						 &cached));
 	c->block_off = h.off;
 	if (cached)
 		c->blocks_cached++;
@@ -144,7 +148,8 @@ static inline wide_status
 arrived(sst_cursor *c)
 {
 	if (!c->block.valid)
-		return sst_reader_corrupt(c->r->number, c->block_off, "a data block ends before its index entry says");
+		return sst_reader_corrupt(c->r->number, c->block_off,
+								  "a data block ends before its index entry says");
 	if (c->r->global_seq != 0)
 		c->block.e.seq = c->r->global_seq;
 	c->valid = true;
@@ -154,7 +159,7 @@ arrived(sst_cursor *c)
 static inline int
 compare_entry(const entry *e, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	int			c = ukey_compare(e->ukey, e->klen, ukey, klen);
+	int c = ukey_compare(e->ukey, e->klen, ukey, klen);
 
 	if (c != 0)
 		return c;
@@ -167,8 +172,8 @@ compare_entry(const entry *e, const uint8_t *ukey, uint32_t klen, int64_t ts, ui
 static wide_status
 seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	uint32_t	part;
-	bool		here = false;
+	uint32_t part;
+	bool here = false;
 
 	/*
 	 * A target ahead of the current entry in the same block needs no index.  At
@@ -177,7 +182,7 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 	 */
 	if (c->valid && compare_entry(&c->index.e, ukey, klen, ts, seq) >= 0)
 	{
-		entry		e = c->block.e;
+		entry e = c->block.e;
 
 		if (c->r->prop.global)
 			e.seq = 0;
@@ -213,7 +218,8 @@ seek_global(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 	if (ts > INT64_MIN)
 		return seek_stored(c, ukey, klen, ts - 1, SEQ_MAX);
 	TRY(seek_stored(c, ukey, klen, ts, 0));
-	while (c->valid && c->block.e.ts == ts && ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) == 0)
+	while (c->valid && c->block.e.ts == ts &&
+		   ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) == 0)
 		TRY(sst_cursor_next(c));
 	return WIDE_OK;
 }
@@ -230,7 +236,7 @@ sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, u
 wide_status
 sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
-	uint32_t	part = sst_reader_find_partition(c->r, ukey, klen, INT64_MAX, SEQ_MAX);
+	uint32_t part = sst_reader_find_partition(c->r, ukey, klen, INT64_MAX, SEQ_MAX);
 
 	c->seeks++;
 	c->valid = false;
@@ -354,7 +360,7 @@ sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
 	while (c->valid && c->block.e.ts < ts)
 	{
 		wide_status st = block_since(&c->block, ts);
-		bool		beyond = hi != NULL && ukey_compare(c->index.e.ukey, c->index.e.klen, hi, hilen) >= 0;
+		bool beyond = hi != NULL && ukey_compare(c->index.e.ukey, c->index.e.klen, hi, hilen) >= 0;
 
 		if (st != WIDE_OK)
 		{
@@ -394,7 +400,8 @@ sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 		if (st != WIDE_OK || !b->valid)
 		{
 			c->valid = false;
-			return st != WIDE_OK ? in_block(c, st) : sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
+			return st != WIDE_OK ? in_block(c, st)
+								 : sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
 		}
 		if (c->r->global_seq != 0)
 			b->e.seq = c->r->global_seq;

@@ -22,17 +22,17 @@
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
 
-#define LOOK_BLOCKS	4			/* so many cached ones are counted through */
-#define LOOK_SAMPLES 12			/* of a larger range */
-#define DIGITS		16			/* bytes of a key that interpolation looks at, behind what is common */
-#define JUMP		4			/* so much wider than both of its neighbours is a block with a jump in it */
-#define ROW_ENTRIES	64			/* of a row, looked at to see whether it is alive */
+#define LOOK_BLOCKS	 4	/* so many cached ones are counted through */
+#define LOOK_SAMPLES 12 /* of a larger range */
+#define DIGITS		 16 /* bytes of a key that interpolation looks at, behind what is common */
+#define JUMP		 4	/* so much wider than both of its neighbours is a block with a jump in it */
+#define ROW_ENTRIES	 64 /* of a row, looked at to see whether it is alive */
 
 /* Opens the index block of a partition. */
 static wide_status
 open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
 {
-	bool		cached;
+	bool cached;
 
 	TRY(sst_reader_block(r, r->parts[part].index, 0, true, NULL, ref, &cached));
 	return block_open(c, ref->data, ref->len);
@@ -47,7 +47,7 @@ open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
 static void
 row_digits(const uint8_t *p, uint32_t n, uint32_t skip, uint8_t *out)
 {
-	uint32_t	i = skip;
+	uint32_t i = skip;
 
 	memset(out, 0, DIGITS);
 	for (int k = 0; k < DIGITS && i < n; k++)
@@ -58,7 +58,7 @@ row_digits(const uint8_t *p, uint32_t n, uint32_t skip, uint8_t *out)
 		else if (i + 1 < n && p[i + 1] == 0xff)
 			i += 2;
 		else
-			return;				/* the terminator */
+			return; /* the terminator */
 	}
 }
 
@@ -70,8 +70,7 @@ static double
 digit_size(const uint8_t (*k)[DIGITS], int n, int i)
 {
 	static const uint8_t ranges[][2] = {{'0', '9'}, {'a', 'z'}, {'A', 'Z'}, {' ', '~'}};
-	uint8_t		least = 255,
-				most = 0;
+	uint8_t least = 255, most = 0;
 
 	for (int j = 0; j < n; j++)
 	{
@@ -90,7 +89,7 @@ digit_size(const uint8_t (*k)[DIGITS], int n, int i)
 static double
 digits_between(const uint8_t *a, const uint8_t *b, const double *unit)
 {
-	double		d = 0;
+	double d = 0;
 
 	for (int i = 0; i < DIGITS; i++)
 		d += unit[i] * ((double) b[i] - a[i]);
@@ -103,7 +102,7 @@ digits_between(const uint8_t *a, const uint8_t *b, const double *unit)
  */
 typedef struct around
 {
-	buffer		key[4];
+	buffer key[4];
 } around;
 
 /*
@@ -115,20 +114,15 @@ typedef struct around
 static double
 interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 {
-	const buffer *low = &a->key[1],
-			   *high = &a->key[2];
-	uint8_t		k[5][DIGITS];
-	double		unit[DIGITS],
-				width[3],
-				above,
-				below,
-				size = 1;
-	uint32_t	same = 0;
-	int			first = a->key[0].len > 0 ? 0 : 1,
-				last = a->key[3].len > 0 ? 3 : 2;
+	const buffer *low = &a->key[1], *high = &a->key[2];
+	uint8_t k[5][DIGITS];
+	double unit[DIGITS], width[3], above, below, size = 1;
+	uint32_t same = 0;
+	int first = a->key[0].len > 0 ? 0 : 1, last = a->key[3].len > 0 ? 3 : 2;
 
 	while (same < a->key[first].len && same < a->key[last].len && same < klen &&
-		   a->key[first].data[same] == a->key[last].data[same] && a->key[first].data[same] == ukey[same])
+		   a->key[first].data[same] == a->key[last].data[same] &&
+		   a->key[first].data[same] == ukey[same])
 		same++;
 	if (same > 0 && ukey[same - 1] == 0)
 		same--;
@@ -140,7 +134,7 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 	}
 	row_digits(ukey, klen, same, k[4]);
 	for (int i = 0; i < DIGITS; i++)
-		unit[i] = size /= digit_size((const uint8_t (*)[DIGITS]) k, 5, i);
+		unit[i] = size /= digit_size((const uint8_t(*)[DIGITS]) k, 5, i);
 	for (int i = 0; i < 3; i++)
 		width[i] = digits_between(k[i], k[i + 1], unit);
 	above = digits_between(k[1], k[4], unit);
@@ -153,7 +147,8 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 		width[2] = width[0];
 	if (width[2] > 0 && width[1] > JUMP * (width[0] > width[2] ? width[0] : width[2]))
 	{
-		/* where in the block the jump is nobody knows: in the middle, and slower towards it so that order is kept */
+		/* where in the block the jump is nobody knows: in the middle, and slower towards it so
+		 * that order is kept */
 		above /= width[0];
 		below /= width[2];
 		if (above >= 1 && below >= 1)
@@ -169,7 +164,7 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 static bool
 cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
 {
-	sst_handle	h;
+	sst_handle h;
 
 	if (sst_reader_handle(r, index, &h) != WIDE_OK || !cache_get(r->db, r->number, h.off, ref))
 		return false;
@@ -180,7 +175,8 @@ cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
 	return false;
 }
 
-/* The keys of the blocks around the one that the index cursor is on, which has gone there from the one before. */
+/* The keys of the blocks around the one that the index cursor is on, which has gone there from
+ * the one before. */
 static wide_status
 keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, around *a)
 {
@@ -193,8 +189,8 @@ keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, 
 			TRY(buffer_append(&a->key[0], index->e.ukey, index->e.klen));
 	}
 	else if (before == 1)
-		TRY(part > 0 ? buffer_append(&a->key[0], r->parts[part - 1].key, r->parts[part - 1].klen) :
-			buffer_append(&a->key[0], m->min_row, m->min_len));
+		TRY(part > 0 ? buffer_append(&a->key[0], r->parts[part - 1].key, r->parts[part - 1].klen)
+					 : buffer_append(&a->key[0], m->min_row, m->min_len));
 	if (before > 0)
 	{
 		TRY(block_seek_entry(index, before - 1));
@@ -202,8 +198,8 @@ keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, 
 			TRY(buffer_append(&a->key[1], index->e.ukey, index->e.klen));
 	}
 	else
-		TRY(part > 0 ? buffer_append(&a->key[1], r->parts[part - 1].key, r->parts[part - 1].klen) :
-			buffer_append(&a->key[1], m->min_row, m->min_len));
+		TRY(part > 0 ? buffer_append(&a->key[1], r->parts[part - 1].key, r->parts[part - 1].klen)
+					 : buffer_append(&a->key[1], m->min_row, m->min_len));
 	TRY(block_seek_entry(index, before));
 	if (!index->valid)
 		return WIDE_OK;
@@ -218,7 +214,7 @@ keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, 
 static wide_status
 place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part)
 {
-	uint32_t	before;
+	uint32_t before;
 
 	*part = 1;
 	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
@@ -232,14 +228,14 @@ place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part
 
 typedef struct place
 {
-	double		blocks, rows;	/* of the file before a key */
+	double blocks, rows; /* of the file before a key */
 } place;
 
 /* Rows of the partition up to the end of a block; blocks are counted from 1. */
 static wide_status
 rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
 {
-	sst_handle	h = {0};
+	sst_handle h = {0};
 
 	if (block > 0)
 	{
@@ -251,19 +247,16 @@ rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
 	return WIDE_OK;
 }
 
-/* In the index block of a partition: how much of it lies before ukey, as far as the index or the cache tell. */
+/* In the index block of a partition: how much of it lies before ukey, as far as the index or the
+ * cache tell. */
 static wide_status
 place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t klen, place *out)
 {
-	block_cursor index = {0},
-				c = {0};
-	block_ref	index_ref = {0},
-				ref = {0};
-	around		a = {0};
-	uint32_t	before = 0;
-	double		in = 0,
-				rows_before,
-				rows;
+	block_cursor index = {0}, c = {0};
+	block_ref index_ref = {0}, ref = {0};
+	around a = {0};
+	uint32_t before = 0;
+	double in = 0, rows_before, rows;
 	wide_status st;
 
 	TRY_GOTO(open_index(r, part, &index_ref, &index));
@@ -293,8 +286,8 @@ done:
 static wide_status
 find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 {
-	uint32_t	part = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
-	place		in;
+	uint32_t part = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
+	place in;
 	const sst_partition *p = &r->parts[part];
 
 	out->blocks = (double) r->prop.meta.blocks;
@@ -311,7 +304,7 @@ find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 wide_status
 sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
 {
-	place		p;
+	place p;
 
 	TRY(find_place(r, ukey, klen, &p));
 	*fraction = r->prop.meta.blocks > 0 ? p.blocks / (double) r->prop.meta.blocks : 1;
@@ -323,9 +316,9 @@ sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double 
 /* What has been seen of a row: only deletes, or a cell that they do not mask. */
 typedef struct row_life
 {
-	uint64_t	dead;			/* deletes of the whole row up to this */
-	bool		deletes;
-	bool		alive;
+	uint64_t dead; /* deletes of the whole row up to this */
+	bool deletes;
+	bool alive;
 } row_life;
 
 static void
@@ -343,14 +336,14 @@ life_add(row_life *l, const entry *e)
 typedef struct counter
 {
 	sst_extent *out;
-	buffer		row;			/* the current one */
-	row_life	life;
+	buffer row; /* the current one */
+	row_life life;
 } counter;
 
 static wide_status
 count_entry(counter *k, const entry *e)
 {
-	bool		same = k->row.len == e->rowlen && memcmp(k->row.data, e->ukey, e->rowlen) == 0;
+	bool same = k->row.len == e->rowlen && memcmp(k->row.data, e->ukey, e->rowlen) == 0;
 
 	if (!same)
 	{
@@ -368,7 +361,8 @@ count_entry(counter *k, const entry *e)
 
 /* Entries of one cached data block; *more: the range goes on behind it. */
 static wide_status
-count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, bool *more)
+count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
+			uint32_t hilen, bool *more)
 {
 	*more = true;
 	TRY(lo != NULL ? block_seek(c, lo, lolen, INT64_MAX, SEQ_MAX) : block_first(c));
@@ -387,15 +381,14 @@ count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, cons
 
 /* Counts the range if all of its blocks are in the cache; *done tells. */
 static wide_status
-count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out, bool *done)
+count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
+			 sst_extent *out, bool *done)
 {
-	uint32_t	part = lo != NULL ? sst_reader_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
-	block_cursor index = {0},
-				c = {0};
-	block_ref	index_ref = {0},
-				ref = {0};
-	counter		k = {.out = out};
-	bool		more = part < r->nparts;
+	uint32_t part = lo != NULL ? sst_reader_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
+	block_cursor index = {0}, c = {0};
+	block_ref index_ref = {0}, ref = {0};
+	counter k = {.out = out};
+	bool more = part < r->nparts;
 	wide_status st = WIDE_OK;
 
 	memset(out, 0, sizeof *out);
@@ -409,7 +402,8 @@ count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi
 			cache_unpin(r->db, &index_ref);
 			memset(&index_ref, 0, sizeof index_ref);
 			TRY_GOTO(open_index(r, part, &index_ref, &index));
-			TRY_GOTO(first && lo != NULL ? block_seek(&index, lo, lolen, INT64_MAX, SEQ_MAX) : block_first(&index));
+			TRY_GOTO(first && lo != NULL ? block_seek(&index, lo, lolen, INT64_MAX, SEQ_MAX)
+										 : block_first(&index));
 			if (!index.valid)
 				goto done;
 		}
@@ -432,17 +426,17 @@ done:
 	return st;
 }
 
-/* Puts the cursor on the index entry of a data block, by its number in the file; not valid when there is none. */
+/* Puts the cursor on the index entry of a data block, by its number in the file; not valid when
+ * there is none. */
 static wide_status
 index_entry(sst_reader *r, uint64_t block, block_ref *ref, block_cursor *c)
 {
-	uint32_t	part = 0,
-				high = r->nparts;
+	uint32_t part = 0, high = r->nparts;
 
 	/* the first partition that ends behind the block */
 	while (part < high)
 	{
-		uint32_t	mid = part + (high - part) / 2;
+		uint32_t mid = part + (high - part) / 2;
 
 		if (r->parts[mid].blocks <= block)
 			part = mid + 1;
@@ -459,13 +453,10 @@ index_entry(sst_reader *r, uint64_t block, block_ref *ref, block_cursor *c)
 static wide_status
 count_sample(sst_reader *r, uint64_t block, counter *k, int *found)
 {
-	block_cursor index = {0},
-				c = {0};
-	block_ref	index_ref = {0},
-				ref = {0};
-	double		rows = k->out->rows,
-				dead = k->out->dead;
-	bool		more;
+	block_cursor index = {0}, c = {0};
+	block_ref index_ref = {0}, ref = {0};
+	double rows = k->out->rows, dead = k->out->dead;
+	bool more;
 	wide_status st;
 
 	k->row.len = 0;
@@ -494,7 +485,8 @@ done:
 	return st;
 }
 
-/* The share of rows with nothing but deletes: each of these has a family-wide one, and those are few otherwise. */
+/* The share of rows with nothing but deletes: each of these has a family-wide one, and those are
+ * few otherwise. */
 static double
 dead_share(const sst_reader *r)
 {
@@ -514,10 +506,10 @@ static wide_status
 extent_between(sst_reader *r, const place *from, const place *to, sst_extent *out)
 {
 	const file_meta *m = &r->prop.meta;
-	double		blocks = to->blocks - from->blocks;
-	sst_extent	e = {0};
-	counter		k = {.out = &e};
-	int			found = 0;
+	double blocks = to->blocks - from->blocks;
+	sst_extent e = {0};
+	counter k = {.out = &e};
+	int found = 0;
 	wide_status st = WIDE_OK;
 
 	out->rows = to->rows > from->rows ? to->rows - from->rows : 0;
@@ -526,7 +518,8 @@ extent_between(sst_reader *r, const place *from, const place *to, sst_extent *ou
 	if (blocks <= LOOK_BLOCKS || blocks > (double) m->blocks / 2)
 		return WIDE_OK;
 	for (int i = 0; i < LOOK_SAMPLES; i++)
-		TRY_GOTO(count_sample(r, (uint64_t) (from->blocks + blocks * (i + 0.5) / LOOK_SAMPLES), &k, &found));
+		TRY_GOTO(count_sample(r, (uint64_t) (from->blocks + blocks * (i + 0.5) / LOOK_SAMPLES), &k,
+							  &found));
 	if (found * 2 < LOOK_SAMPLES || e.rows < found)
 		goto done;
 	out->rows = e.rows * blocks / found;
@@ -538,14 +531,13 @@ done:
 }
 
 wide_status
-sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out)
+sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
+					uint32_t hilen, sst_extent *out)
 {
 	const file_meta *m = &r->prop.meta;
-	const place begin = {0, 0},
-				end = {(double) m->blocks, (double) m->rows};
-	place		from = begin,
-				to = end;
-	bool		counted = false;
+	const place begin = {0, 0}, end = {(double) m->blocks, (double) m->rows};
+	place from = begin, to = end;
+	bool counted = false;
 
 	memset(out, 0, sizeof *out);
 	if (m->blocks == 0)
@@ -562,8 +554,7 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 	{
 		if (to.blocks - from.blocks > (double) m->blocks / 2 && (lo != NULL || hi != NULL))
 		{
-			sst_extent	before,
-						after;
+			sst_extent before, after;
 
 			TRY(extent_between(r, &begin, &from, &before));
 			TRY(extent_between(r, &to, &end, &after));
@@ -590,11 +581,12 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 
 /* Whether the cached block of the index cursor's entry has the row, and more than deletes of it. */
 static wide_status
-row_in_block(sst_reader *r, const block_cursor *index, const uint8_t *row, uint32_t rowlen, double *present, double *alive, bool *done)
+row_in_block(sst_reader *r, const block_cursor *index, const uint8_t *row, uint32_t rowlen,
+			 double *present, double *alive, bool *done)
 {
 	block_cursor c = {0};
-	block_ref	ref = {0};
-	row_life	life = {0};
+	block_ref ref = {0};
+	row_life life = {0};
 	wide_status st = WIDE_OK;
 
 	*done = cached_block(r, &index->e, &ref, &c);
@@ -602,7 +594,9 @@ row_in_block(sst_reader *r, const block_cursor *index, const uint8_t *row, uint3
 		return WIDE_OK;
 	*present = 0;
 	TRY_GOTO(block_seek(&c, row, rowlen, INT64_MAX, SEQ_MAX));
-	for (int i = 0; c.valid && i < ROW_ENTRIES && c.e.rowlen == rowlen && memcmp(c.e.ukey, row, rowlen) == 0; i++)
+	for (int i = 0;
+		 c.valid && i < ROW_ENTRIES && c.e.rowlen == rowlen && memcmp(c.e.ukey, row, rowlen) == 0;
+		 i++)
 	{
 		*present = 1;
 		life_add(&life, &c.e);
@@ -616,13 +610,13 @@ done:
 }
 
 wide_status
-sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present, double *alive)
+sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present,
+						double *alive)
 {
-	uint32_t	part = sst_reader_find_partition(r, row, rowlen, INT64_MAX, SEQ_MAX);
+	uint32_t part = sst_reader_find_partition(r, row, rowlen, INT64_MAX, SEQ_MAX);
 	block_cursor c = {0};
-	block_ref	ref = {0};
-	bool		done = false,
-				may = true;
+	block_ref ref = {0};
+	bool done = false, may = true;
 	wide_status st;
 
 	*present = 0;
@@ -650,8 +644,8 @@ wide_status
 sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
 {
 	block_cursor c = {0};
-	block_ref	ref = {0};
-	uint64_t	block = 0;
+	block_ref ref = {0};
+	uint64_t block = 0;
 	wide_status st = WIDE_OK;
 
 	for (uint32_t part = 0; part < r->nparts; part++)
@@ -677,7 +671,7 @@ static wide_status
 sample_block(sst_reader *r, uint64_t block, sst_key_fn fn, void *arg)
 {
 	block_cursor c = {0};
-	block_ref	ref = {0};
+	block_ref ref = {0};
 	wide_status st;
 
 	TRY_GOTO(index_entry(r, block, &ref, &c));
@@ -690,12 +684,11 @@ done:
 }
 
 wide_status
-sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
-				 uint32_t n, sst_key_fn fn, void *arg)
+sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
+						  uint32_t hilen, uint32_t n, sst_key_fn fn, void *arg)
 {
-	place		from = {0, 0},
-				to = {(double) r->prop.meta.blocks, 0};
-	uint64_t	last = UINT64_MAX;
+	place from = {0, 0}, to = {(double) r->prop.meta.blocks, 0};
+	uint64_t last = UINT64_MAX;
 
 	if (lo != NULL)
 		TRY(find_place(r, lo, lolen, &from));
@@ -706,12 +699,13 @@ sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, cons
 	{
 		from.blocks = (from.blocks + to.blocks - n) / 2;
 		from.blocks = from.blocks > 0 ? from.blocks : 0;
-		to.blocks = from.blocks + n < (double) r->prop.meta.blocks ? from.blocks + n : (double) r->prop.meta.blocks;
+		to.blocks = from.blocks + n < (double) r->prop.meta.blocks ? from.blocks + n
+																   : (double) r->prop.meta.blocks;
 	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		double		at = from.blocks + (to.blocks - from.blocks) * (i + 0.5) / n;
-		uint64_t	block = at > 0 ? (uint64_t) at : 0;
+		double at = from.blocks + (to.blocks - from.blocks) * (i + 0.5) / n;
+		uint64_t block = at > 0 ? (uint64_t) at : 0;
 
 		if (block != last)
 			TRY(sample_block(r, block, fn, arg));

@@ -5,22 +5,27 @@
 #include "engine/wide.h"
 #include "engine/sst/sst_reader.h"
 
-/* Fraction [0,1] of the file's data blocks before the first key >= ukey; reads at most one index partition. */
-extern wide_status sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction);
+/* Fraction [0,1] of the file's data blocks before the first key >= ukey; reads at most one index
+ * partition. */
+extern wide_status sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen,
+										 double *fraction);
 
 typedef struct sst_extent
 {
-	double		rows;			/* with an entry in the range */
-	double		dead;			/* of these, with nothing but deletes */
-	double		cells, blocks;
+	double rows; /* with an entry in the range */
+	double dead; /* of these, with nothing but deletes */
+	double cells, blocks;
 } sst_extent;
 
 /* What lies in [lo, hi), encoded; NULL: open. */
-extern wide_status sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen, sst_extent *out);
+extern wide_status sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen,
+									   const uint8_t *hi, uint32_t hilen, sst_extent *out);
 
-/* How likely the file has the row (encoded), and how likely it has more than deletes of it if it has. */
-extern wide_status sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present, double *alive);
-typedef wide_status (*sst_key_fn) (void *arg, const uint8_t *ukey, uint32_t klen);
+/* How likely the file has the row (encoded), and how likely it has more than deletes of it if it
+ * has. */
+extern wide_status sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen,
+										   double *present, double *alive);
+typedef wide_status (*sst_key_fn)(void *arg, const uint8_t *ukey, uint32_t klen);
 
 /*
  * Calls fn with an ukey at about every n-th data block (n >= 1), the last one
@@ -29,7 +34,8 @@ typedef wide_status (*sst_key_fn) (void *arg, const uint8_t *ukey, uint32_t klen
 extern wide_status sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg);
 
 /* The same for n data blocks evenly spread over [lo, hi), or one near it; some may come twice. */
-extern wide_status sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
-									uint32_t n, sst_key_fn fn, void *arg);
+extern wide_status sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen,
+											 const uint8_t *hi, uint32_t hilen, uint32_t n,
+											 sst_key_fn fn, void *arg);
 
-#endif							/* WIDE_SST_ESTIMATE_H */
+#endif /* WIDE_SST_ESTIMATE_H */

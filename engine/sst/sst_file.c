@@ -17,7 +17,7 @@ sst_file_path(wide_db *db, uint64_t number, char *path, size_t size)
 wide_status
 sst_file_sync_dir(wide_db *db)
 {
-	int			r = db->os->syncdir(db->os, db->dir);
+	int r = db->os->syncdir(db->os, db->dir);
 
 	return r < 0 ? os_fail(r, "sync directory", db->dir) : WIDE_OK;
 }
@@ -25,9 +25,8 @@ sst_file_sync_dir(wide_db *db)
 wide_status
 sst_file_sync(wide_db *db, uint64_t number)
 {
-	char		path[1100];
-	int			fd,
-				rc;
+	char path[1100];
+	int fd, rc;
 
 	sst_file_path(db, number, path, sizeof path);
 	fd = db->os->open(db->os, path, O_RDWR);

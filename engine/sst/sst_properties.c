@@ -19,7 +19,7 @@ wide_status
 sst_properties_put(buffer *b, const sst_properties *pr)
 {
 	const file_meta *m = &pr->meta;
-	uint8_t    *p;
+	uint8_t *p;
 
 	TRY(buffer_reserve(b, 24 * VARINT_MAX + 2 * (FILE_BOUND + 1)));
 	p = b->data + b->len;
@@ -36,7 +36,8 @@ sst_properties_put(buffer *b, const sst_properties *pr)
 	p = varint_put(p, zigzag(m->ts_max));
 	p = varint_put(p, m->seq_min);
 	p = varint_put(p, m->seq_max);
-	p = varint_put(p, (uint64_t) pr->global | (uint64_t) pr->in_memory << 1 | (uint64_t) pr->family_deletes << 2);
+	p = varint_put(p, (uint64_t) pr->global | (uint64_t) pr->in_memory << 1 |
+						  (uint64_t) pr->family_deletes << 2);
 	p = varint_put(p, pr->bloom);
 	p = varint_put(p, pr->bloom_prefix);
 	p = varint_put(p, pr->block_size);
@@ -60,8 +61,8 @@ bool
 sst_properties_get(const uint8_t *p, size_t len, sst_properties *pr)
 {
 	const uint8_t *end = p + len;
-	file_meta  *m = &pr->meta;
-	uint64_t	v[17];
+	file_meta *m = &pr->meta;
+	uint64_t v[17];
 
 	memset(pr, 0, sizeof(*pr));
 	for (int i = 0; i < 17; i++)
@@ -69,8 +70,8 @@ sst_properties_get(const uint8_t *p, size_t len, sst_properties *pr)
 		if ((p = varint_get(p, end, &v[i])) == NULL)
 			return false;
 	}
-	if (v[1] > UINT32_MAX || v[2] >= SET_LEVELS || v[3] > UINT8_MAX || v[13] > 7 || v[14] > WIDE_BLOOM_PREFIX ||
-		v[15] > UINT16_MAX || v[16] > UINT32_MAX)
+	if (v[1] > UINT32_MAX || v[2] >= SET_LEVELS || v[3] > UINT8_MAX || v[13] > 7 ||
+		v[14] > WIDE_BLOOM_PREFIX || v[15] > UINT16_MAX || v[16] > UINT32_MAX)
 		return false;
 	m->number = v[0];
 	m->family = (wide_family_id) v[1];
@@ -92,5 +93,5 @@ sst_properties_get(const uint8_t *p, size_t len, sst_properties *pr)
 	pr->bloom_prefix = (uint16_t) v[15];
 	pr->block_size = (uint32_t) v[16];
 	return (p = get_bound(p, end, m->min_row, &m->min_len)) != NULL &&
-		(p = get_bound(p, end, m->max_row, &m->max_len)) != NULL && p == end;
+		   (p = get_bound(p, end, m->max_row, &m->max_len)) != NULL && p == end;
 }

@@ -26,15 +26,20 @@
 #include "engine/base/os.h"
 #include "engine/sst/sst_reader.h"
 
-#define STREAM_BLOCKS	3
-#define STREAM_GAP		(96 * 1024)
-#define WINDOW_MIN		(128 * 1024)
-#define WINDOW_MAX		(1024 * 1024)
-#define EXTENT			(128 * 1024)
-#define EXTENT_PRICE	8
-#define CREDIT			(512 * EXTENT_PRICE)
+#define STREAM_BLOCKS 3
+#define STREAM_GAP	  (96 * 1024)
+#define WINDOW_MIN	  (128 * 1024)
+#define WINDOW_MAX	  (1024 * 1024)
+#define EXTENT		  (128 * 1024)
+#define EXTENT_PRICE  8
+#define CREDIT		  (512 * EXTENT_PRICE)
 
-enum extent_state { EXTENT_NEW, EXTENT_WAITED, EXTENT_READ };
+enum extent_state
+{
+	EXTENT_NEW,
+	EXTENT_WAITED,
+	EXTENT_READ
+};
 
 /* The stream that the bytes go on, or one that begins with them. */
 static sst_stream *
@@ -80,7 +85,7 @@ ahead_of_scan(sst_reader *r, size_t n, uint64_t off)
 static void
 around_lookup(sst_reader *r, uint64_t off, bool there, int *spent)
 {
-	uint64_t	i = off / EXTENT;
+	uint64_t i = off / EXTENT;
 
 	if (r->extents == NULL)
 	{
@@ -109,9 +114,9 @@ around_lookup(sst_reader *r, uint64_t off, bool there, int *spent)
 int64_t
 sst_read_ahead_pread(sst_reader *r, void *to, size_t n, uint64_t off, int *spent)
 {
-	wide_os    *os = r->db->os;
-	bool		scan = ahead_of_scan(r, n, off);
-	int64_t		got = os->pread_now(os, r->fd, to, n, off);
+	wide_os *os = r->db->os;
+	bool scan = ahead_of_scan(r, n, off);
+	int64_t got = os->pread_now(os, r->fd, to, n, off);
 
 	if (!scan)
 		around_lookup(r, off, got != -EAGAIN, spent);

@@ -37,27 +37,27 @@
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_read_ahead.h"
 
-#define MAX_OPEN	256
-#define BUCKETS		256			/* a power of two */
-#define SCRATCH_KEEP (4 * 1024 * 1024)
-#define FILTER_TRIAL	1024	/* "perhaps" in succession after which a filter is asked less */
-#define FILTER_SAMPLE	7		/* namely not so many times, then once */
+#define MAX_OPEN	  256
+#define BUCKETS		  256 /* a power of two */
+#define SCRATCH_KEEP  (4 * 1024 * 1024)
+#define FILTER_TRIAL  1024 /* "perhaps" in succession after which a filter is asked less */
+#define FILTER_SAMPLE 7	   /* namely not so many times, then once */
 
 struct sst_readers
 {
 	sst_reader *bucket[BUCKETS];
 	sst_reader *newest, *oldest;
-	int			n;
-	int			spent;			/* for sst_read_ahead_pread */
-	buffer		stored;			/* a block as read */
-	ZSTD_DCtx  *zstd;
+	int n;
+	int spent;	   /* for sst_read_ahead_pread */
+	buffer stored; /* a block as read */
+	ZSTD_DCtx *zstd;
 };
 
 wide_status
 sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
 {
 	return status_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
-					 (unsigned long long) number, (unsigned long long) off, what);
+					   (unsigned long long) number, (unsigned long long) off, what);
 }
 
 static bool
@@ -98,17 +98,18 @@ static wide_status
 read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **p)
 {
 	struct sst_readers *rs = r->db->readers;
-	wide_os    *os = r->db->os;
-	size_t		n = (size_t) h.len + SST_TRAILER;
-	size_t		want = n;
-	uint8_t    *to;
-	int64_t		got;
+	wide_os *os = r->db->os;
+	size_t n = (size_t) h.len + SST_TRAILER;
+	size_t want = n;
+	uint8_t *to;
+	int64_t got;
 
 	if (h.off > r->size || n > r->size - h.off)
 		return sst_reader_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
 	if (ahead != NULL)
 	{
-		if (h.off >= ahead->off && h.off - ahead->off <= ahead->len && n <= ahead->len - (h.off - ahead->off))
+		if (h.off >= ahead->off && h.off - ahead->off <= ahead->len &&
+			n <= ahead->len - (h.off - ahead->off))
 		{
 			*p = ahead->data + (h.off - ahead->off);
 			return WIDE_OK;
@@ -146,7 +147,7 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 		got = sst_read_ahead_pread(r, to, want, h.off, &rs->spent);
 	if (got < 0)
 	{
-		char		path[SST_PATH];
+		char path[SST_PATH];
 
 		sst_file_path(r->db, r->number, path, sizeof(path));
 		return os_fail(got, "read file", path);
@@ -166,7 +167,7 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 static wide_status
 expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_len)
 {
-	size_t		n;
+	size_t n;
 
 	if (p[h.len] == 0)
 	{
@@ -180,27 +181,30 @@ expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_
 }
 
 wide_status
-sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahead *ahead, block_ref *out, bool *cached)
+sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahead *ahead,
+				 block_ref *out, bool *cached)
 {
 	struct sst_readers *rs = r->db->readers;
 	const uint8_t *p;
 	cache_place place;
-	uint32_t	raw_len;
+	uint32_t raw_len;
 	wide_status st;
 
 	*cached = (flags & SST_DISK) == 0 && cache_get(r->db, r->number, h.off, out);
 	if (*cached)
 		return WIDE_OK;
 	TRY(read_stored(r, h, ahead, &p));
-	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off), get_u64le(p + h.len + 5)))
+	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
+					 get_u64le(p + h.len + 5)))
 		return sst_reader_corrupt(r->number, h.off, "the checksum of a block is wrong");
 	raw_len = get_u32le(p + h.len + 1);
-	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX || (p[h.len] == 0 && raw_len != h.len) ||
+	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX ||
+		(p[h.len] == 0 && raw_len != h.len) ||
 		(p[h.len] == 1 && ZSTD_getFrameContentSize(p, h.len) != raw_len))
 		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is wrong");
 	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
 	{
-		uint8_t    *mem = malloc(raw_len);
+		uint8_t *mem = malloc(raw_len);
 
 		if (mem == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory: %u bytes", raw_len);
@@ -234,8 +238,8 @@ sst_reader_handle(const sst_reader *r, const entry *e, sst_handle *h)
 {
 	const uint8_t *end = e->value + e->vlen;
 	const uint8_t *p;
-	uint64_t	off;
-	uint64_t	len;
+	uint64_t off;
+	uint64_t len;
 
 	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL ||
 		(p = varint_get(p, end, &h->rows)) == NULL || p != end || !handle_inside(r, off, len))
@@ -254,7 +258,7 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 {
 	const uint8_t *p = e->value;
 	const uint8_t *end = p + e->vlen;
-	uint64_t	v[6];
+	uint64_t v[6];
 
 	for (int i = 0; i < 6; i++)
 	{
@@ -281,10 +285,10 @@ static wide_status
 load_top(sst_reader *r, sst_handle h)
 {
 	block_cursor c = {0};
-	block_ref	ref = {0};
-	uint32_t	cap = 0;
-	size_t		off = 0;
-	bool		cached;
+	block_ref ref = {0};
+	uint32_t cap = 0;
+	size_t off = 0;
+	bool cached;
 	wide_status st;
 
 	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
@@ -327,9 +331,9 @@ done:
 static wide_status
 load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 {
-	block_ref	ref = {0};
-	bool		cached;
-	bool		ok;
+	block_ref ref = {0};
+	bool cached;
+	bool ok;
 	const file_meta *m = &r->prop.meta;
 
 	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
@@ -339,21 +343,22 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 		return sst_reader_corrupt(r->number, h.off, "the meta block is malformed");
 	if (m->number != r->number || m->family != meta->family)
 		return sst_reader_corrupt(r->number, h.off, "the file is another one than its name says");
-	if ((meta->bytes != 0 && meta->bytes != r->size) || (meta->cells != 0 && meta->cells != m->cells) ||
-		(meta->global_seq != 0 && !r->prop.global))
-		return sst_reader_corrupt(r->number, h.off, "the file is not the one that the manifest lists");
+	if ((meta->bytes != 0 && meta->bytes != r->size) ||
+		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))
+		return sst_reader_corrupt(r->number, h.off,
+								  "the file is not the one that the manifest lists");
 	return WIDE_OK;
 }
 
 static wide_status
 load_footer(sst_reader *r, const file_meta *meta)
 {
-	uint8_t		f[SST_FOOTER];
-	wide_os    *os = r->db->os;
-	char		path[SST_PATH];
-	sst_handle	top;
-	sst_handle	prop;
-	int64_t		n;
+	uint8_t f[SST_FOOTER];
+	wide_os *os = r->db->os;
+	char path[SST_PATH];
+	sst_handle top;
+	sst_handle prop;
+	int64_t n;
 
 	sst_file_path(r->db, r->number, path, sizeof(path));
 	if ((n = os->size(os, r->fd)) < 0)
@@ -363,21 +368,26 @@ load_footer(sst_reader *r, const file_meta *meta)
 		return sst_reader_corrupt(r->number, r->size, "the file is too short");
 	if ((n = os->pread(os, r->fd, f, SST_FOOTER, r->size - SST_FOOTER)) < 0)
 		return os_fail(n, "read file", path);
-	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC || !checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
+	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC ||
+		!checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
 		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the footer is wrong");
 	if (get_u32le(f + 8) != SST_VERSION)
-		return status_fail(WIDE_CORRUPT, "file %08llx.sst has format version %u, this program knows %u",
-						 (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
+		return status_fail(WIDE_CORRUPT,
+						   "file %08llx.sst has format version %u, this program knows %u",
+						   (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
 	if (get_u64le(f + 40) != r->number)
-		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, r->size - SST_FOOTER,
+								  "the file is another one than its name says");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
 	prop.off = get_u64le(f + 32);
 	/* the last two blocks and the footer end the file exactly */
-	if (top.off > r->size || prop.off > r->size || prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
+	if (top.off > r->size || prop.off > r->size ||
+		prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
 		r->size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
-		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the footer does not fit the file");
+		return sst_reader_corrupt(r->number, r->size - SST_FOOTER,
+								  "the footer does not fit the file");
 	r->body = top.off;
 	TRY(load_properties(r, prop, meta));
 	return load_top(r, top);
@@ -387,7 +397,7 @@ wide_status
 sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 {
 	struct sst_readers *rs = NULL;
-	char		path[SST_PATH];
+	char path[SST_PATH];
 	sst_reader *r;
 	wide_status st;
 
@@ -517,7 +527,8 @@ sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 	if (r->global_seq != meta->global_seq)
 	{
 		if (!r->prop.global || r->global_seq != 0)
-			return sst_reader_corrupt(r->number, 0, "the file has another sequence number than is listed");
+			return sst_reader_corrupt(r->number, 0,
+									  "the file has another sequence number than is listed");
 		r->global_seq = meta->global_seq;
 	}
 	r->pins++;
@@ -563,9 +574,10 @@ sst_reader_detach(wide_db *db)
 /* --------------------------------------------------------------- filters */
 
 static int
-compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, int64_t ts,
+				  uint64_t seq)
 {
-	int			c = ukey_compare(p->key, p->klen, ukey, klen);
+	int c = ukey_compare(p->key, p->klen, ukey, klen);
 
 	if (c != 0)
 		return c;
@@ -575,14 +587,15 @@ compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, in
 }
 
 uint32_t
-sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts,
+						  uint64_t seq)
 {
-	uint32_t	lo = 0;
-	uint32_t	hi = r->nparts;
+	uint32_t lo = 0;
+	uint32_t hi = r->nparts;
 
 	while (lo < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
+		uint32_t mid = lo + (hi - lo) / 2;
 
 		if (compare_partition(&r->parts[mid], ukey, klen, ts, seq) < 0)
 			lo = mid + 1;
@@ -599,9 +612,9 @@ sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t kle
 static wide_status
 probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *may)
 {
-	uint32_t	p = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
-	block_ref	ref = {0};
-	bool		cached;
+	uint32_t p = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
+	block_ref ref = {0};
+	bool cached;
 
 	*may = p < r->nparts;
 	if (!*may || r->parts[p].filter.len == 0)
@@ -652,7 +665,8 @@ sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool
 }
 
 wide_status
-sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen, bool *may)
+sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint32_t rowlen,
+						   bool *may)
 {
 	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
 		return sst_reader_may_have_row(r, ukey, rowlen, may);
@@ -667,10 +681,11 @@ sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, ui
 wide_status
 sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, bool *may)
 {
-	uint64_t	hash;
+	uint64_t hash;
 
 	*may = true;
-	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row with the prefix would be */
+	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row
+	 * with the prefix would be */
 	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
 		!filter_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
 		return WIDE_OK;

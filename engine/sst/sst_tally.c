@@ -11,7 +11,7 @@
 static void
 set_bound(file_meta *m, bool max, const uint8_t *row, uint32_t rowlen)
 {
-	uint32_t	n = rowlen < FILE_BOUND ? rowlen : FILE_BOUND;
+	uint32_t n = rowlen < FILE_BOUND ? rowlen : FILE_BOUND;
 
 	memcpy(max ? m->max_row : m->min_row, row, n);
 	if (max)
@@ -25,13 +25,12 @@ set_bound(file_meta *m, bool max, const uint8_t *row, uint32_t rowlen)
 wide_status
 sst_tally_look(sst_tally *t, const entry *e)
 {
-	uint32_t	lastlen = (uint32_t) t->last.len,
-				most = e->klen < lastlen ? e->klen : lastlen,
-				shared;
-	int			c;
+	uint32_t lastlen = (uint32_t) t->last.len, most = e->klen < lastlen ? e->klen : lastlen, shared;
+	int c;
 
 	if (e->rowlen == 0 || e->rowlen > e->klen)
-		return status_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen, e->klen);
+		return status_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen,
+						   e->klen);
 	if (t->meta.cells == 0)
 	{
 		t->shared = 0;
@@ -40,7 +39,8 @@ sst_tally_look(sst_tally *t, const entry *e)
 	}
 	t->e.ukey = t->last.data;
 	shared = bytes_shared(t->last.data, e->ukey, most);
-	c = shared < most ? (int) e->ukey[shared] - (int) t->last.data[shared] : (e->klen > lastlen) - (e->klen < lastlen);
+	c = shared < most ? (int) e->ukey[shared] - (int) t->last.data[shared]
+					  : (e->klen > lastlen) - (e->klen < lastlen);
 	if (c < 0 || (c == 0 && key_compare(&t->e, e) >= 0))
 		return status_fail(WIDE_INVALID, "entries are not in key order");
 	t->shared = shared;
@@ -52,7 +52,7 @@ sst_tally_look(sst_tally *t, const entry *e)
 wide_status
 sst_tally_count(sst_tally *t, const entry *e)
 {
-	file_meta  *m = &t->meta;
+	file_meta *m = &t->meta;
 
 	if (m->cells == 0)
 	{

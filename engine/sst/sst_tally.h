@@ -15,12 +15,12 @@
  */
 typedef struct sst_tally
 {
-	file_meta	meta;
-	buffer		last;			/* ukey of the entry before */
-	entry		e;				/* the entry before (ukey is stale, value unset) */
-	bool		family_deletes;
-	bool		new_row, new_column;	/* of the entry looked at last */
-	uint32_t	shared;			/* bytes of its ukey that are those of the entry before */
+	file_meta meta;
+	buffer last; /* ukey of the entry before */
+	entry e;	 /* the entry before (ukey is stale, value unset) */
+	bool family_deletes;
+	bool new_row, new_column; /* of the entry looked at last */
+	uint32_t shared;		  /* bytes of its ukey that are those of the entry before */
 } sst_tally;
 
 /* In two steps: what the entry begins, and counting it. */
@@ -33,6 +33,7 @@ sst_tally_add(sst_tally *t, const entry *e)
 	TRY(sst_tally_look(t, e));
 	return sst_tally_count(t, e);
 }
-extern void sst_tally_end(sst_tally *t);	/* sets max_row */
 
-#endif							/* WIDE_SST_TALLY_H */
+extern void sst_tally_end(sst_tally *t); /* sets max_row */
+
+#endif /* WIDE_SST_TALLY_H */

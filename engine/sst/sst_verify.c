@@ -32,19 +32,19 @@
 
 typedef struct verify
 {
-	wide_db    *db;
+	wide_db *db;
 	const file_meta *listed;
 	sst_reader *r;
 	wide_problem_fn fn;
-	void	   *arg;
-	uint64_t	pos;			/* where the next block has to begin */
-	uint64_t	problems;
-	bool		gap;			/* a block was damaged: totals cannot agree */
-	uint64_t	rows_before;	/* the partition */
-	bool		row_goes_on;	/* says the block before */
-	bool		mid_row;		/* the filter at hand has not yet seen the current row */
-	sst_read_ahead	ahead;
-	sst_tally	tally;
+	void *arg;
+	uint64_t pos; /* where the next block has to begin */
+	uint64_t problems;
+	bool gap;			  /* a block was damaged: totals cannot agree */
+	uint64_t rows_before; /* the partition */
+	bool row_goes_on;	  /* says the block before */
+	bool mid_row;		  /* the filter at hand has not yet seen the current row */
+	sst_read_ahead ahead;
+	sst_tally tally;
 } verify;
 
 static wide_status problem(verify *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -52,16 +52,17 @@ static wide_status problem(verify *v, const char *fmt, ...) __attribute__((forma
 static wide_status
 problem(verify *v, const char *fmt, ...)
 {
-	char		text[600];
-	char		name[32];
-	va_list		ap;
+	char text[600];
+	char name[32];
+	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) v->listed->number);
 	v->problems++;
-	return v->fn != NULL ? v->fn(v->arg, name, text) : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
+	return v->fn != NULL ? v->fn(v->arg, name, text)
+						 : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
 }
 
 /* Turns a failure to read into a problem; what is no property of the file is passed on. */
@@ -77,7 +78,7 @@ failure(verify *v, wide_status st)
 static wide_status
 load(verify *v, sst_handle h, block_ref *ref)
 {
-	bool		cached;
+	bool cached;
 
 	if (h.off != v->pos)
 		TRY(problem(v, "a block begins at offset %llu, expected at %llu",
@@ -90,20 +91,23 @@ static wide_status
 check_filter(verify *v, const entry *e, const block_ref *filter)
 {
 	const sst_properties *pr = &v->r->prop;
-	bool		row = v->tally.new_row || v->mid_row;
-	bool		ok = true;
-	uint64_t	hash;
+	bool row = v->tally.new_row || v->mid_row;
+	bool ok = true;
+	uint64_t hash;
 
 	v->mid_row = false;
 	if (pr->bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
 	if (row)
-		ok = filter_may_contain(filter->data, filter->len, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW));
-	if (row && pr->bloom == WIDE_BLOOM_PREFIX && filter_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
+		ok = filter_may_contain(filter->data, filter->len,
+								hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW));
+	if (row && pr->bloom == WIDE_BLOOM_PREFIX &&
+		filter_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
 		ok = ok && filter_may_contain(filter->data, filter->len, hash);
 	if (pr->bloom == WIDE_BLOOM_ROWCOL)
 	{
-		ok = ok && filter_may_contain(filter->data, filter->len, hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL));
+		ok = ok && filter_may_contain(filter->data, filter->len,
+									  hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL));
 		if (entry_is_family_delete(e))
 			ok = ok && filter_may_contain(filter->data, filter->len,
 										  hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES));
@@ -136,7 +140,7 @@ static bool
 same_row(const verify *v, const entry *e)
 {
 	return v->tally.e.rowlen == e->rowlen && v->tally.last.len >= e->rowlen &&
-		memcmp(v->tally.last.data, e->ukey, e->rowlen) == 0;
+		   memcmp(v->tally.last.data, e->ukey, e->rowlen) == 0;
 }
 
 /* One data block; last is its index entry. */
@@ -144,9 +148,9 @@ static wide_status
 check_block(verify *v, const entry *last, const block_ref *filter)
 {
 	block_cursor c = {0};
-	block_ref	ref = {0};
-	sst_handle	h;
-	bool		at_last = false;
+	block_ref ref = {0};
+	sst_handle h;
+	bool at_last = false;
 	wide_status st;
 
 	TRY_GOTO(sst_reader_handle(v->r, last, &h));
@@ -155,13 +159,14 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	TRY_GOTO(block_check(&c));
 	TRY_GOTO(block_first(&c));
 	if (c.valid && !v->gap && v->tally.meta.cells > 0 && same_row(v, &c.e) != v->row_goes_on &&
-		(st = problem(v, "the mark of a row that goes on in the block at offset %llu is wrong", (unsigned long long) h.off)) != WIDE_OK)
+		(st = problem(v, "the mark of a row that goes on in the block at offset %llu is wrong",
+					  (unsigned long long) h.off)) != WIDE_OK)
 		goto out;
 	v->row_goes_on = (c.flags & BLOCK_ROW_GOES_ON) != 0;
 	while (c.valid)
 	{
 		at_last = ukey_compare(c.e.ukey, c.e.klen, last->ukey, last->klen) == 0 &&
-			c.e.ts == last->ts && c.e.seq == last->seq;
+				  c.e.ts == last->ts && c.e.seq == last->seq;
 		if ((st = check_entry(v, &c.e, filter)) != WIDE_OK)
 			goto out;
 		TRY_GOTO(block_next(&c));
@@ -171,7 +176,8 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 		(st = problem(v, "an index entry's count of rows is wrong")) != WIDE_OK)
 		goto out;
 	if (!at_last)
-		st = problem(v, "the block at offset %llu does not end with its index entry's key", (unsigned long long) h.off);
+		st = problem(v, "the block at offset %llu does not end with its index entry's key",
+					 (unsigned long long) h.off);
 	goto out;
 done:
 	st = failure(v, st);
@@ -185,16 +191,18 @@ static wide_status
 check_partition(verify *v, const sst_partition *part)
 {
 	block_cursor c = {0};
-	block_ref	index = {0};
-	block_ref	filter = {0};
-	bool		at_last = false;
-	bool		cached;
+	block_ref index = {0};
+	block_ref filter = {0};
+	bool at_last = false;
+	bool cached;
 	wide_status st;
 
-	TRY_GOTO(sst_reader_block(v->r, part->index, SST_NO_CACHE | SST_DISK, false, NULL, &index, &cached));
+	TRY_GOTO(sst_reader_block(v->r, part->index, SST_NO_CACHE | SST_DISK, false, NULL, &index,
+							  &cached));
 	if (part->filter.len > 0)
 	{
-		st = sst_reader_block(v->r, part->filter, SST_NO_CACHE | SST_DISK, false, NULL, &filter, &cached);
+		st = sst_reader_block(v->r, part->filter, SST_NO_CACHE | SST_DISK, false, NULL, &filter,
+							  &cached);
 		if (st != WIDE_OK && (st = failure(v, st)) != WIDE_OK)
 			goto out;
 	}
@@ -205,7 +213,7 @@ check_partition(verify *v, const sst_partition *part)
 	while (c.valid)
 	{
 		at_last = ukey_compare(c.e.ukey, c.e.klen, part->key, part->klen) == 0 &&
-			c.e.ts == part->ts && c.e.seq == part->seq;
+				  c.e.ts == part->ts && c.e.seq == part->seq;
 		if (host_interrupted(v->db))
 		{
 			st = status_fail(WIDE_INTERRUPTED, "interrupted");
@@ -215,20 +223,24 @@ check_partition(verify *v, const sst_partition *part)
 			goto out;
 		TRY_GOTO(block_next(&c));
 	}
-	if (!at_last && (st = problem(v, "a partition does not end with its key in the top index")) != WIDE_OK)
+	if (!at_last &&
+		(st = problem(v, "a partition does not end with its key in the top index")) != WIDE_OK)
 		goto out;
 	if (!v->gap && (v->tally.meta.blocks != part->blocks || v->tally.meta.rows != part->rows) &&
 		(st = problem(v, "a partition's count of data blocks or rows is wrong")) != WIDE_OK)
 		goto out;
 	if (part->filter.len > 0)
 	{
-		if (part->filter.off != v->pos && (st = problem(v, "a filter block is not in its place")) != WIDE_OK)
+		if (part->filter.off != v->pos &&
+			(st = problem(v, "a filter block is not in its place")) != WIDE_OK)
 			goto out;
 		v->pos = part->filter.off + part->filter.len + SST_TRAILER;
 	}
-	else if (v->r->prop.bloom != WIDE_BLOOM_NONE && (st = problem(v, "a partition has no filter")) != WIDE_OK)
+	else if (v->r->prop.bloom != WIDE_BLOOM_NONE &&
+			 (st = problem(v, "a partition has no filter")) != WIDE_OK)
 		goto out;
-	if (part->index.off != v->pos && (st = problem(v, "an index block is not in its place")) != WIDE_OK)
+	if (part->index.off != v->pos &&
+		(st = problem(v, "an index block is not in its place")) != WIDE_OK)
 		goto out;
 	v->pos = part->index.off + part->index.len + SST_TRAILER;
 	goto out;
@@ -252,12 +264,12 @@ static wide_status
 check_meta(verify *v, const file_meta *m, bool listed, const char *whose)
 {
 	const file_meta *t = &v->tally.meta;
-	uint64_t	seq_min = listed && m->global_seq != 0 ? m->global_seq : t->seq_min;
-	uint64_t	seq_max = listed && m->global_seq != 0 ? m->global_seq : t->seq_max;
-	uint8_t		flags = FILE_MIN_CUT | FILE_MAX_CUT | FILE_TS_ORDERED;
+	uint64_t seq_min = listed && m->global_seq != 0 ? m->global_seq : t->seq_min;
+	uint64_t seq_max = listed && m->global_seq != 0 ? m->global_seq : t->seq_max;
+	uint8_t flags = FILE_MIN_CUT | FILE_MAX_CUT | FILE_TS_ORDERED;
 
-	if (m->cells != t->cells || m->rows != t->rows || m->tombstones != t->tombstones || m->blocks != t->blocks ||
-		m->raw_bytes != t->raw_bytes)
+	if (m->cells != t->cells || m->rows != t->rows || m->tombstones != t->tombstones ||
+		m->blocks != t->blocks || m->raw_bytes != t->raw_bytes)
 		TRY(problem(v, "%s counts are wrong: %llu cells of %llu rows, found %llu of %llu", whose,
 					(unsigned long long) m->cells, (unsigned long long) m->rows,
 					(unsigned long long) t->cells, (unsigned long long) t->rows));
@@ -268,7 +280,8 @@ check_meta(verify *v, const file_meta *m, bool listed, const char *whose)
 		!(listed && v->r->prop.global && m->seq_min == 0 && m->seq_max == 0))
 		TRY(problem(v, "%s bounds of sequence numbers are wrong", whose));
 	if (!same_bound(m->min_row, m->min_len, t->min_row, t->min_len) ||
-		!same_bound(m->max_row, m->max_len, t->max_row, t->max_len) || ((m->flags ^ t->flags) & flags) != 0)
+		!same_bound(m->max_row, m->max_len, t->max_row, t->max_len) ||
+		((m->flags ^ t->flags) & flags) != 0)
 		TRY(problem(v, "%s bounds of rows or flags are wrong", whose));
 	return WIDE_OK;
 }
@@ -298,7 +311,7 @@ check_all(verify *v)
 wide_status
 sst_verify(wide_db *db, const file_meta *meta, wide_problem_fn fn, void *arg)
 {
-	verify		v = {.db = db, .listed = meta, .fn = fn, .arg = arg};
+	verify v = {.db = db, .listed = meta, .fn = fn, .arg = arg};
 	wide_status st;
 
 	/* the footer, the meta block and the top index are checked when the file is opened */

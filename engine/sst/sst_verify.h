@@ -8,4 +8,4 @@
 /* Reads every byte; fn for each problem. */
 extern wide_status sst_verify(wide_db *db, const file_meta *meta, wide_problem_fn fn, void *arg);
 
-#endif							/* WIDE_SST_VERIFY_H */
+#endif /* WIDE_SST_VERIFY_H */

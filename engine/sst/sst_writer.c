@@ -61,80 +61,80 @@
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_tally.h"
 
-#define INDEX_PARTITION	(16 * 1024)
+#define INDEX_PARTITION (16 * 1024)
 #define FILTER_KEYS		32768
 #define FILTER_BITS		10
 #define WRITE_BUFFER	(256 * 1024)
 #define GROUPS			4
 #define GROUP_BLOCKS	8
-#define GROUP_BYTES		((size_t) 256 * 1024)	/* uncompressed; a larger block is compressed at once */
+#define GROUP_BYTES		((size_t) 256 * 1024) /* uncompressed; a larger block is compressed at once */
 
-uint64_t	sst_writer_helper_after = 32;	/* data blocks: smaller files are not worth a thread */
+uint64_t sst_writer_helper_after = 32; /* data blocks: smaller files are not worth a thread */
 
 /* A hash for the filter. */
 enum note_kind
 {
-	NOTE_FRESH = 1,				/* if this block is the first of its partition */
-	NOTE_PREFIX = 2				/* if it is not the prefix of the row before */
+	NOTE_FRESH = 1, /* if this block is the first of its partition */
+	NOTE_PREFIX = 2 /* if it is not the prefix of the row before */
 };
 
 typedef struct note
 {
-	uint64_t	hash;
-	uint64_t	kind;
+	uint64_t hash;
+	uint64_t kind;
 } note;
 
 /* A data block that has ended. */
 typedef struct ended
 {
-	entry		last;			/* its key alone counts */
-	uint64_t	rows;			/* of the file, up to its end */
+	entry last;	   /* its key alone counts */
+	uint64_t rows; /* of the file, up to its end */
 	const note *notes;
-	size_t		nnotes;
+	size_t nnotes;
 	/* in a group: offsets instead of what is above and below */
-	size_t		key, note, raw, packed;
-	size_t		raw_len, packed_len;	/* packed_len 0: not worth it */
+	size_t key, note, raw, packed;
+	size_t raw_len, packed_len; /* packed_len 0: not worth it */
 } ended;
 
 /* Blocks for the thread. */
 typedef struct group
 {
-	helper_job	job;
-	ZSTD_CCtx  *zstd;
-	int			level;
-	size_t		failed;			/* zstd's error */
-	int			n;
-	ended		blocks[GROUP_BLOCKS];
-	buffer		raw, keys, notes, packed;
+	helper_job job;
+	ZSTD_CCtx *zstd;
+	int level;
+	size_t failed; /* zstd's error */
+	int n;
+	ended blocks[GROUP_BLOCKS];
+	buffer raw, keys, notes, packed;
 } group;
 
 struct sst_writer
 {
-	wide_db    *db;
-	int			fd;
+	wide_db *db;
+	int fd;
 	wide_status failed;
-	bool		global;
-	bool		unsynced;
+	bool global;
+	bool unsynced;
 	wide_family_options opt;
 	block_builder *data, *index, *top;
-	filter_builder *filter;		/* NULL: none wanted */
-	uint32_t	filter_keys;	/* in the current partition */
-	uint64_t	rows_before;	/* it */
-	bool		fresh;			/* partition: nothing in its filter yet */
-	bool		row_deletes;	/* the current row has family-wide deletes */
-	buffer		notes;			/* of the current data block */
-	uint64_t	prefix_hash;	/* last one added */
-	bool		prefix_known;
-	sst_tally	tally;
-	buffer		out;			/* not yet written; begins at file offset off */
-	uint64_t	off;
-	ZSTD_CCtx  *zstd;
-	helper	   *aside;			/* NULL: blocks are compressed at once */
-	ZSTD_CCtx  *zstd_aside;		/* the thread's */
-	group	   *groups;			/* a ring, NULL as long as the file is small; */
-	int			oldest, given;	/* so many from there on are the thread's, the next one is being filled */
-	char		path[SST_PATH];
-	char		tmp[SST_PATH + 4];
+	filter_builder *filter; /* NULL: none wanted */
+	uint32_t filter_keys;	/* in the current partition */
+	uint64_t rows_before;	/* it */
+	bool fresh;				/* partition: nothing in its filter yet */
+	bool row_deletes;		/* the current row has family-wide deletes */
+	buffer notes;			/* of the current data block */
+	uint64_t prefix_hash;	/* last one added */
+	bool prefix_known;
+	sst_tally tally;
+	buffer out; /* not yet written; begins at file offset off */
+	uint64_t off;
+	ZSTD_CCtx *zstd;
+	helper *aside;		   /* NULL: blocks are compressed at once */
+	ZSTD_CCtx *zstd_aside; /* the thread's */
+	group *groups;		   /* a ring, NULL as long as the file is small; */
+	int oldest, given; /* so many from there on are the thread's, the next one is being filled */
+	char path[SST_PATH];
+	char tmp[SST_PATH + 4];
 };
 
 /* ------------------------------------------------------------ properties */
@@ -146,7 +146,7 @@ struct sst_writer
 static wide_status
 write_out(sst_writer *w)
 {
-	int64_t		r;
+	int64_t r;
 
 	if (w->out.len == 0)
 		return WIDE_OK;
@@ -165,8 +165,8 @@ write_out(sst_writer *w)
 static wide_status
 append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_handle *h)
 {
-	uint64_t	off = w->off + w->out.len;
-	uint8_t    *p = w->out.data + w->out.len;
+	uint64_t off = w->off + w->out.len;
+	uint8_t *p = w->out.data + w->out.len;
 
 	p[len] = compressed ? 1 : 0;
 	put_u32le(p + len + 1, (uint32_t) raw_len);
@@ -193,15 +193,15 @@ is_packed(size_t len, size_t raw_len)
 static wide_status
 write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 {
-	size_t		len = 0;
+	size_t len = 0;
 
 	if (raw.len > SST_BLOCK_MAX)
 		return status_fail(WIDE_LIMIT, "a block of %zu bytes is too large", raw.len);
 	TRY(buffer_reserve(&w->out, (compress ? ZSTD_compressBound(raw.len) : raw.len) + SST_TRAILER));
 	if (compress)
 	{
-		len = ZSTD_compressCCtx(w->zstd, w->out.data + w->out.len, ZSTD_compressBound(raw.len), raw.data, raw.len,
-								w->opt.compression_level);
+		len = ZSTD_compressCCtx(w->zstd, w->out.data + w->out.len, ZSTD_compressBound(raw.len),
+								raw.data, raw.len, w->opt.compression_level);
 		if (ZSTD_isError(len))
 			return compression_failed(len);
 		compress = is_packed(len, raw.len);
@@ -219,7 +219,7 @@ write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 static wide_status
 add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen)
 {
-	entry		e = *last;
+	entry e = *last;
 
 	e.type = ENTRY_PUT;
 	e.ttl_us = 0;
@@ -232,11 +232,11 @@ add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen
 static wide_status
 end_partition(sst_writer *w, const entry *last, uint64_t rows)
 {
-	uint8_t		value[6 * VARINT_MAX];
-	uint8_t    *p = value;
-	wide_bytes	raw = {NULL, 0};
-	sst_handle	filter = {0};
-	sst_handle	index;
+	uint8_t value[6 * VARINT_MAX];
+	uint8_t *p = value;
+	wide_bytes raw = {NULL, 0};
+	sst_handle filter = {0};
+	sst_handle index;
 
 	if (w->filter != NULL)
 		TRY(filter_builder_finish(w->filter, &raw));
@@ -289,8 +289,8 @@ filter_block(sst_writer *w, const ended *b)
 static wide_status
 place_block(sst_writer *w, const ended *b, const sst_handle *h)
 {
-	uint8_t		value[3 * VARINT_MAX];
-	uint8_t    *p = value;
+	uint8_t value[3 * VARINT_MAX];
+	uint8_t *p = value;
 
 	TRY(filter_block(w, b));
 	w->tally.meta.blocks++;
@@ -309,13 +309,14 @@ place_block(sst_writer *w, const ended *b, const sst_handle *h)
 static void
 compress_group(helper_job *job)
 {
-	group	   *g = (group *) job;
+	group *g = (group *) job;
 
 	for (int i = 0; i < g->n; i++)
 	{
-		ended	   *b = &g->blocks[i];
-		size_t		len = ZSTD_compressCCtx(g->zstd, g->packed.data + b->packed, ZSTD_compressBound(b->raw_len),
-											g->raw.data + b->raw, b->raw_len, g->level);
+		ended *b = &g->blocks[i];
+		size_t len = ZSTD_compressCCtx(g->zstd, g->packed.data + b->packed,
+									   ZSTD_compressBound(b->raw_len), g->raw.data + b->raw,
+									   b->raw_len, g->level);
 
 		if (ZSTD_isError(len))
 			g->failed = len;
@@ -332,8 +333,8 @@ filling(const sst_writer *w)
 static wide_status
 group_submit(sst_writer *w)
 {
-	group	   *g = filling(w);
-	size_t		need = 0;
+	group *g = filling(w);
+	size_t need = 0;
 
 	if (g->n == 0)
 		return WIDE_OK;
@@ -356,7 +357,7 @@ group_submit(sst_writer *w)
 static wide_status
 group_take(sst_writer *w)
 {
-	group	   *g = &w->groups[w->oldest];
+	group *g = &w->groups[w->oldest];
 
 	helper_wait(w->aside, &g->job);
 	w->oldest = (w->oldest + 1) % GROUPS;
@@ -365,15 +366,16 @@ group_take(sst_writer *w)
 		return compression_failed(g->failed);
 	for (int i = 0; i < g->n; i++)
 	{
-		ended	   *b = &g->blocks[i];
-		bool		packed = b->packed_len > 0;
-		size_t		len = packed ? b->packed_len : b->raw_len;
-		sst_handle	h;
+		ended *b = &g->blocks[i];
+		bool packed = b->packed_len > 0;
+		size_t len = packed ? b->packed_len : b->raw_len;
+		sst_handle h;
 
 		b->last.ukey = g->keys.data + b->key;
 		b->notes = (const note *) (g->notes.data + b->note);
 		TRY(buffer_reserve(&w->out, len + SST_TRAILER));
-		memcpy(w->out.data + w->out.len, packed ? g->packed.data + b->packed : g->raw.data + b->raw, len);
+		memcpy(w->out.data + w->out.len, packed ? g->packed.data + b->packed : g->raw.data + b->raw,
+			   len);
 		TRY(append_block(w, len, b->raw_len, packed, &h));
 		TRY(place_block(w, b, &h));
 	}
@@ -397,8 +399,8 @@ groups_take_all(sst_writer *w)
 static wide_status
 group_add(sst_writer *w, wide_bytes raw, const ended *b)
 {
-	group	   *g = filling(w);
-	ended	   *to = &g->blocks[g->n];
+	group *g = filling(w);
+	ended *to = &g->blocks[g->n];
 
 	*to = *b;
 	to->raw = g->raw.len;
@@ -419,7 +421,8 @@ group_add(sst_writer *w, wide_bytes raw, const ended *b)
 static void
 groups_begin(sst_writer *w)
 {
-	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD || w->tally.meta.blocks < sst_writer_helper_after)
+	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD ||
+		w->tally.meta.blocks < sst_writer_helper_after)
 		return;
 	if (w->zstd_aside == NULL)
 		w->zstd_aside = ZSTD_createCCtx();
@@ -448,10 +451,12 @@ groups_free(sst_writer *w)
 static wide_status
 end_block(sst_writer *w, bool goes_on)
 {
-	ended		b = {.last = w->tally.e, .rows = w->tally.meta.rows, .notes = (const note *) w->notes.data,
-	.nnotes = w->notes.len / sizeof(note)};
-	wide_bytes	raw;
-	sst_handle	h;
+	ended b = {.last = w->tally.e,
+			   .rows = w->tally.meta.rows,
+			   .notes = (const note *) w->notes.data,
+			   .nnotes = w->notes.len / sizeof(note)};
+	wide_bytes raw;
+	sst_handle h;
 
 	b.last.ukey = w->tally.last.data;
 	TRY(block_builder_finish(w->data, goes_on, &raw));
@@ -475,7 +480,7 @@ end_block(sst_writer *w, bool goes_on)
 static wide_status
 add_note(sst_writer *w, uint64_t hash, unsigned kind)
 {
-	note		n = {hash, kind};
+	note n = {hash, kind};
 
 	return buffer_append(&w->notes, &n, sizeof(n));
 }
@@ -484,28 +489,31 @@ add_note(sst_writer *w, uint64_t hash, unsigned kind)
 static wide_status
 note_entry(sst_writer *w, const entry *e)
 {
-	bool		begins = block_builder_count(w->data) == 1;	/* the block */
-	unsigned	kind = w->tally.new_row ? 0 : NOTE_FRESH;
-	uint64_t	hash;
+	bool begins = block_builder_count(w->data) == 1; /* the block */
+	unsigned kind = w->tally.new_row ? 0 : NOTE_FRESH;
+	uint64_t hash;
 
 	if (w->tally.new_row)
 		w->row_deletes = false;
 	if (w->tally.new_row || begins)
 	{
 		TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
-		if (w->opt.bloom == WIDE_BLOOM_PREFIX && filter_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
+		if (w->opt.bloom == WIDE_BLOOM_PREFIX &&
+			filter_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
 			TRY(add_note(w, hash, kind | NOTE_PREFIX));
 	}
 	if (w->opt.bloom == WIDE_BLOOM_ROWCOL)
 	{
-		bool		deletes = entry_is_family_delete(e);
+		bool deletes = entry_is_family_delete(e);
 
 		/* also again where the row goes on in another partition */
 		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
-			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES), deletes && !w->row_deletes ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES),
+						 deletes && !w->row_deletes ? 0 : NOTE_FRESH));
 		w->row_deletes |= deletes;
 		if (w->tally.new_column || begins)
-			TRY(add_note(w, hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL), w->tally.new_column ? 0 : NOTE_FRESH));
+			TRY(add_note(w, hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL),
+						 w->tally.new_column ? 0 : NOTE_FRESH));
 	}
 	return WIDE_OK;
 }
@@ -579,9 +587,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 static bool
 block_is_full(sst_writer *w, const entry *e)
 {
-	size_t		add = (size_t) e->klen + e->vlen + 64,
-				size,
-				row;
+	size_t add = (size_t) e->klen + e->vlen + 64, size, row;
 
 	if (block_builder_count(w->data) == 0)
 		return false;
@@ -591,7 +597,8 @@ block_is_full(sst_writer *w, const entry *e)
 	row = block_builder_row_size(w->data);
 	if (w->tally.new_row && row * 8 <= w->opt.block_size && size + row > w->opt.block_size)
 		return true;
-	return size + add > w->opt.block_size && block_builder_size_with(w->data, e) > w->opt.block_size;
+	return size + add > w->opt.block_size &&
+		   block_builder_size_with(w->data, e) > w->opt.block_size;
 }
 
 static wide_status
@@ -611,7 +618,7 @@ add_entry(sst_writer *w, const entry *e)
 bool
 sst_writer_may_end(sst_writer *w, const entry *e, bool *column)
 {
-	bool		row = sst_tally_look(&w->tally, e) != WIDE_OK || w->tally.new_row;
+	bool row = sst_tally_look(&w->tally, e) != WIDE_OK || w->tally.new_row;
 
 	*column = row || w->tally.new_column;
 	return row;
@@ -648,11 +655,11 @@ static wide_status
 write_end(sst_writer *w)
 {
 	sst_properties prop = {0};
-	buffer		b = {0};
-	uint8_t		footer[SST_FOOTER] = {0};
-	wide_bytes	raw;
-	sst_handle	top;
-	sst_handle	meta;
+	buffer b = {0};
+	uint8_t footer[SST_FOOTER] = {0};
+	wide_bytes raw;
+	sst_handle top;
+	sst_handle meta;
 	wide_status st;
 
 	if (w->tally.meta.cells == 0)
@@ -662,7 +669,7 @@ write_end(sst_writer *w)
 	TRY(groups_take_all(w));
 	if (block_builder_count(w->index) > 0)
 	{
-		entry		last = w->tally.e;
+		entry last = w->tally.e;
 
 		last.ukey = w->tally.last.data;
 		TRY(end_partition(w, &last, w->tally.meta.rows));
@@ -699,9 +706,9 @@ done:
 wide_status
 sst_writer_finish(sst_writer *w, file_meta *meta)
 {
-	wide_os    *os = w->db->os;
+	wide_os *os = w->db->os;
 	wide_status st = w->failed;
-	int			r;
+	int r;
 
 	if (st != WIDE_OK)
 		goto done;
@@ -738,7 +745,7 @@ done:
 void
 sst_writer_abandon(sst_writer *w)
 {
-	wide_os    *os = w->db->os;
+	wide_os *os = w->db->os;
 
 	if (w->fd >= 0)
 		os->close(os, w->fd);

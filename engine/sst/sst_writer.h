@@ -21,15 +21,16 @@ extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id 
 /* finish does not sync: whoever lists the file does that before. */
 extern void sst_writer_unsynced(sst_writer *w);
 
-/* Before the first entry: compress in this thread, once the file is larger than a few blocks.  It has to outlive the writer. */
+/* Before the first entry: compress in this thread, once the file is larger than a few blocks.
+ * It has to outlive the writer. */
 extern void sst_writer_use_helper(sst_writer *w, helper *a);
-extern uint64_t sst_writer_helper_after;	/* so many blocks; tests */
+extern uint64_t sst_writer_helper_after; /* so many blocks; tests */
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
-extern uint64_t sst_writer_bytes(const sst_writer *w);	/* written so far */
+extern uint64_t sst_writer_bytes(const sst_writer *w); /* written so far */
 
 /* The entry that would come next begins another row; *column: another column. */
 extern bool sst_writer_may_end(sst_writer *w, const entry *e, bool *column);
-extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);	/* frees w, also on failure */
-extern void sst_writer_abandon(sst_writer *w);	/* removes the file, frees w */
+extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta); /* frees w, also on failure */
+extern void sst_writer_abandon(sst_writer *w); /* removes the file, frees w */
 
-#endif							/* WIDE_SST_WRITER_H */
+#endif /* WIDE_SST_WRITER_H */

@@ -10,32 +10,28 @@
 #include "engine/shared/row_lock.h"
 #include "engine/set/memtable.h"
 
-#define ALIGN64(n)		(((uint64_t) (n) + 63) & ~(uint64_t) 63)
-#define MIB				((size_t) 1024 * 1024)
+#define ALIGN64(n) (((uint64_t) (n) + 63) & ~(uint64_t) 63)
+#define MIB		   ((size_t) 1024 * 1024)
 
-static const wide_config config_default = {
-	.memtable_size = 16 * MIB,
-	.cache_size = 128 * MIB,
-	.max_processes = 256,
-	.max_tables = 1000,
-	.max_files = 8192,
-	.lock_buckets = 32768
-};
+static const wide_config config_default = {.memtable_size = 16 * MIB,
+										   .cache_size = 128 * MIB,
+										   .max_processes = 256,
+										   .max_tables = 1000,
+										   .max_files = 8192,
+										   .lock_buckets = 32768};
 
 /* What shrinking stops at; max_processes is not ours to shrink. */
-static const wide_config config_least = {
-	.memtable_size = 1 * MIB,
-	.cache_size = 2 * MIB,
-	.max_processes = 1,
-	.max_tables = 100,
-	.max_files = 1024,
-	.lock_buckets = 2048
-};
+static const wide_config config_least = {.memtable_size = 1 * MIB,
+										 .cache_size = 2 * MIB,
+										 .max_processes = 1,
+										 .max_tables = 100,
+										 .max_files = 1024,
+										 .lock_buckets = 2048};
 
 static uint32_t
 power_of_two_below(uint32_t n)
 {
-	uint32_t	p = 1;
+	uint32_t p = 1;
 
 	while (p <= n / 2)
 		p *= 2;
@@ -65,7 +61,7 @@ config_defaults(wide_config *c)
 static uint64_t
 layout(const wide_config *c, segment *s)
 {
-	uint64_t	at = ALIGN64(sizeof(segment));
+	uint64_t at = ALIGN64(sizeof(segment));
 
 	s->max_families = c->max_tables * 4;
 	s->max_bindings = c->max_tables * 2;
@@ -87,7 +83,7 @@ layout(const wide_config *c, segment *s)
 static uint64_t
 config_bytes(const wide_config *c)
 {
-	segment		s;
+	segment s;
 
 	return layout(c, &s);
 }
@@ -96,7 +92,7 @@ config_bytes(const wide_config *c)
 static uint64_t
 shrink(uint64_t value, uint64_t least, uint32_t part)
 {
-	uint64_t	v = (uint64_t) ((__uint128_t) value * part / 65536);
+	uint64_t v = (uint64_t) ((__uint128_t) value * part / 65536);
 
 	if (least > value)
 		least = value;
@@ -119,17 +115,16 @@ config_shrunk(const wide_config *c, uint32_t part)
 void
 wide_config_fit(wide_config *config, size_t total)
 {
-	uint32_t	lo = 0,
-				hi = 65536;
-	wide_config whole,
-				least;
-	bool		keep_numbers;
+	uint32_t lo = 0, hi = 65536;
+	wide_config whole, least;
+	bool keep_numbers;
 
 	config_defaults(config);
 	if (total == 0 || config_bytes(config) <= total)
 		return;
 	whole = *config;
-	/* fewer tables or files than asked for would surprise more than less memory: only when nothing else helps */
+	/* fewer tables or files than asked for would surprise more than less memory: only when
+	 * nothing else helps */
 	least = config_shrunk(&whole, 0);
 	least.max_tables = whole.max_tables;
 	least.max_files = whole.max_files;
@@ -137,7 +132,7 @@ wide_config_fit(wide_config *config, size_t total)
 	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
 	while (lo + 1 < hi)
 	{
-		uint32_t	mid = lo + (hi - lo) / 2;
+		uint32_t mid = lo + (hi - lo) / 2;
 		wide_config c = config_shrunk(&whole, mid);
 
 		if (keep_numbers)
@@ -171,14 +166,31 @@ uint64_t
 format_build_id(void)
 {
 	static const uint32_t sizes[] = {
-		2,						/* the version of the layout, for changes that keep all sizes */
-		sizeof(segment), sizeof(process_slot), sizeof(memtable), sizeof(commit_state), sizeof(set_state), sizeof(file_slot),
-		sizeof(table_slot), sizeof(family_slot), sizeof(binding_slot), sizeof(catalog_state), sizeof(job_slot),
-		sizeof(pthread_mutex_t), sizeof(wide_config), COUNTER_COUNT, LOCK_COUNT, COMMIT_RING, EXTERNAL_RING,
-		LAYOUT_LOG_SIZE, FILE_BOUND, offsetof(segment, lock), offsetof(segment, memtables)
-	};
+		2, /* the version of the layout, for changes that keep all sizes */
+		sizeof(segment),
+		sizeof(process_slot),
+		sizeof(memtable),
+		sizeof(commit_state),
+		sizeof(set_state),
+		sizeof(file_slot),
+		sizeof(table_slot),
+		sizeof(family_slot),
+		sizeof(binding_slot),
+		sizeof(catalog_state),
+		sizeof(job_slot),
+		sizeof(pthread_mutex_t),
+		sizeof(wide_config),
+		COUNTER_COUNT,
+		LOCK_COUNT,
+		COMMIT_RING,
+		EXTERNAL_RING,
+		LAYOUT_LOG_SIZE,
+		FILE_BOUND,
+		offsetof(segment, lock),
+		offsetof(segment, memtables)};
 
-	_Static_assert(COUNTER_COUNT <= sizeof(((process_slot *) 0)->counters) / sizeof(uint64_t), "counters[] is too short");
+	_Static_assert(COUNTER_COUNT <= sizeof(((process_slot *) 0)->counters) / sizeof(uint64_t),
+				   "counters[] is too short");
 	return hash_xxh3(sizes, sizeof(sizes), SEGMENT_MAGIC);
 }
 
@@ -186,7 +198,7 @@ static wide_status
 locks_init(segment *s)
 {
 	pthread_mutexattr_t a;
-	int			e;
+	int e;
 
 	if ((e = pthread_mutexattr_init(&a)) != 0)
 		return status_fail(WIDE_NOMEM, "cannot make mutex attributes: %s", strerror(e));
@@ -198,33 +210,36 @@ locks_init(segment *s)
 		e = pthread_mutex_init(&s->lock[i], &a);
 	}
 	pthread_mutexattr_destroy(&a);
-	return e == 0 ? WIDE_OK : status_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
+	return e == 0 ? WIDE_OK
+				  : status_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
 }
 
 wide_status
 wide_segment_format(void *base, const wide_config *config)
 {
-	segment    *s = base;
+	segment *s = base;
 	wide_config c = *config;
 
 	config_defaults(&c);
 	if (((uintptr_t) base & 63) != 0)
 		return status_fail(WIDE_INVALID, "the segment is not aligned to 64 bytes");
-	if (c.max_processes > 65535 || c.max_tables > 1000000 || c.max_files > 100000000 || c.lock_buckets > 1u << 26 ||
-		c.memtable_size < 64 * 1024 || c.memtable_size > (size_t) 16 << 30 || c.cache_size > (size_t) 1 << 40)
+	if (c.max_processes > 65535 || c.max_tables > 1000000 || c.max_files > 100000000 ||
+		c.lock_buckets > 1u << 26 || c.memtable_size < 64 * 1024 ||
+		c.memtable_size > (size_t) 16 << 30 || c.cache_size > (size_t) 1 << 40)
 		return status_fail(WIDE_INVALID, "the segment's configuration is out of range");
 
 	memset(s, 0, sizeof(*s));
 	s->size = layout(&c, s);
 	s->config = c;
-	/* the cache writes its own head; the memory of blocks and memtables stays untouched, its pages may not exist yet */
+	/* the cache writes its own head; the memory of blocks and memtables stays untouched, its
+	 * pages may not exist yet */
 	memset((uint8_t *) base + s->slots, 0, s->cache - s->slots);
 	memset((uint8_t *) base + s->cache_pins, 0, s->regions - s->cache_pins);
 	row_lock_format((uint8_t *) base + s->locks, c.lock_buckets);
 	cache_format((uint8_t *) base + s->cache, cache_bytes_needed(c.cache_size));
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &s->memtables[i];
+		memtable *t = &s->memtables[i];
 
 		t->region = s->regions + i * c.memtable_size;
 		memtable_format(t, (uint8_t *) base + t->region, c.memtable_size);

@@ -4,7 +4,8 @@
 
 #include "engine/wide.h"
 
-/* A hash of the sizes of everything in the segment: differs between builds that cannot share one. */
+/* A hash of the sizes of everything in the segment: differs between builds that cannot share
+ * one. */
 extern uint64_t format_build_id(void);
 
-#endif							/* WIDE_FORMAT_H */
+#endif /* WIDE_FORMAT_H */

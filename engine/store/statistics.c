@@ -26,8 +26,8 @@ state_of_memtables(wide_db *db, wide_stats *out)
 {
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
-		memtable   *t = &db->seg->memtables[i];
-		uint32_t	state = atomic_load(&t->state);
+		memtable *t = &db->seg->memtables[i];
+		uint32_t state = atomic_load(&t->state);
 
 		out->memtable_limit += t->capacity;
 		if (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE)
@@ -39,7 +39,7 @@ state_of_memtables(wide_db *db, wide_stats *out)
 static void
 state_of_files(wide_db *db, wide_stats *out)
 {
-	file_slot  *files = layout_files(db);
+	file_slot *files = layout_files(db);
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
@@ -70,7 +70,7 @@ state_of_catalog(wide_db *db, wide_stats *out)
 static void
 state_of_process(process_slot *s, wide_stats *out)
 {
-	uint64_t	snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
+	uint64_t snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
 
 	out->processes += atomic_load_explicit(&s->pid, memory_order_relaxed) != 0;
 	out->pins += atomic_load_explicit(&s->pin, memory_order_relaxed) != 0;
@@ -111,7 +111,7 @@ sum_counters(wide_db *db, wide_stats *out)
 void
 wide_statistics(wide_db *db, wide_stats *out)
 {
-	segment    *seg = db->seg;
+	segment *seg = db->seg;
 
 	memset(out, 0, sizeof(*out));
 	out->visible_lsn = atomic_load(&seg->commit.visible_seq);
@@ -135,8 +135,8 @@ wide_statistics(wide_db *db, wide_stats *out)
 int
 wide_jobs(wide_db *db, wide_job_info *out, int max)
 {
-	uint64_t	below = UINT64_MAX;
-	int			n = 0;
+	uint64_t below = UINT64_MAX;
+	int n = 0;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
@@ -165,27 +165,33 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 static wide_bytes
 raw_bound(const uint8_t *p, uint32_t n, uint8_t *out)
 {
-	size_t		len = 0;
+	size_t len = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (p[i] == 0 && (i + 1 == n || p[++i] != 0xff))
-			break;				/* the terminator, or half of something */
+			break; /* the terminator, or half of something */
 		out[len++] = p[i] == 0xff && i > 0 && p[i - 1] == 0 ? 0 : p[i];
 	}
 	return (wide_bytes) {out, len};
 }
 
 static wide_status
-file_info(const file_meta *f, wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+file_info(const file_meta *f, wide_status (*fn)(void *arg, const wide_file_info *f), void *arg)
 {
-	uint8_t		lo[FILE_BOUND],
-				hi[FILE_BOUND];
-	wide_file_info i = {
-		.number = f->number, .family = f->family, .level = f->level, .bytes = f->bytes, .raw_bytes = f->raw_bytes,
-		.cells = f->cells, .rows = f->rows, .tombstones = f->tombstones, .ts_min = f->ts_min, .ts_max = f->ts_max,
-		.seq_min = f->seq_min, .seq_max = f->seq_max
-	};
+	uint8_t lo[FILE_BOUND], hi[FILE_BOUND];
+	wide_file_info i = {.number = f->number,
+						.family = f->family,
+						.level = f->level,
+						.bytes = f->bytes,
+						.raw_bytes = f->raw_bytes,
+						.cells = f->cells,
+						.rows = f->rows,
+						.tombstones = f->tombstones,
+						.ts_min = f->ts_min,
+						.ts_max = f->ts_max,
+						.seq_min = f->seq_min,
+						.seq_max = f->seq_max};
 
 	i.min_row = raw_bound(f->min_row, f->min_len, lo);
 	i.max_row = raw_bound(f->max_row, f->max_len, hi);
@@ -194,12 +200,12 @@ file_info(const file_meta *f, wide_status (*fn) (void *arg, const wide_file_info
 
 wide_status
 wide_file_each(wide_db *db, wide_family_id family,
-			   wide_status (*fn) (void *arg, const wide_file_info *f), void *arg)
+			   wide_status (*fn)(void *arg, const wide_file_info *f), void *arg)
 {
 	wide_family_id *ids = NULL;
-	set_pin		pin = {0};
-	set_files	files;
-	int			n;
+	set_pin pin = {0};
+	set_files files;
+	int n;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -222,9 +228,9 @@ done:
 static uint64_t
 memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 {
-	mem			m;
-	memtable_cursor	c;
-	uint64_t	n = 0;
+	mem m;
+	memtable_cursor c;
+	uint64_t n = 0;
 
 	memtable_at(db, index, &m);
 	memtable_cursor_open(&c, &m);
@@ -237,8 +243,8 @@ memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 wide_status
 wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out)
 {
-	set_pin		pin = {0};
-	set_files	files;
+	set_pin pin = {0};
+	set_files files;
 	wide_family f;
 	wide_status st;
 

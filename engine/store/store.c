@@ -59,11 +59,11 @@ clock_now(void *ctx)
 }
 
 wide_status
-wide_attach(void *base, const char *dir, const wide_host *host,
-			const wide_log *log, struct wide_os *os, wide_db **out)
+wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *log,
+			struct wide_os *os, wide_db **out)
 {
-	segment    *seg = base;
-	wide_db    *db;
+	segment *seg = base;
+	wide_db *db;
 	wide_status st = WIDE_OK;
 
 	*out = NULL;
@@ -91,7 +91,8 @@ wide_attach(void *base, const char *dir, const wide_host *host,
 	{
 		st = segment_check(db);
 		if (st == WIDE_OK)
-			st = status_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
+			st = status_fail(WIDE_FULL, "all %u process slots are taken",
+							 seg->config.max_processes);
 		goto done;
 	}
 	TRY_GOTO(cache_attach(db));

@@ -33,18 +33,18 @@
 
 typedef struct verification
 {
-	wide_db    *db;
+	wide_db *db;
 	wide_problem_fn fn;
-	void	   *arg;
-	buffer		numbers;		/* uint64_t: .sst files in the directory */
-	buffer		unfinished;		/* uint64_t: .sst.tmp files */
+	void *arg;
+	buffer numbers;	   /* uint64_t: .sst files in the directory */
+	buffer unfinished; /* uint64_t: .sst.tmp files */
 	wide_status st;
 } verification;
 
 static wide_status
 problem(verification *v, uint64_t number, const char *text)
 {
-	char		path[1100];
+	char path[1100];
 
 	sst_file_path(v->db, number, path, sizeof path);
 	return v->fn(v->arg, path, text);
@@ -53,7 +53,7 @@ problem(verification *v, uint64_t number, const char *text)
 static bool
 exists(verification *v, const char *path)
 {
-	int			fd = v->db->os->open(v->db->os, path, 0);
+	int fd = v->db->os->open(v->db->os, path, 0);
 
 	if (fd >= 0)
 		v->db->os->close(v->db->os, fd);
@@ -65,9 +65,9 @@ note_file(void *arg, const char *name)
 {
 	verification *v = arg;
 	unsigned long long number;
-	int			end = 0;
-	uint64_t	u;
-	buffer	   *list;
+	int end = 0;
+	uint64_t u;
+	buffer *list;
 
 	if (sscanf(name, "%llx.sst%n", &number, &end) != 1 || end == 0)
 		return 0;
@@ -96,7 +96,7 @@ in_directory(const verification *v, uint64_t number)
 static bool
 work_in_progress(wide_db *db)
 {
-	bool		busy = atomic_load(&db->seg->set.loading) > 0;
+	bool busy = atomic_load(&db->seg->set.loading) > 0;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
@@ -111,7 +111,7 @@ work_in_progress(wide_db *db)
 static wide_status
 verify_family(verification *v, const set_pin *pin, wide_family_id id)
 {
-	set_files	files;
+	set_files files;
 
 	TRY(pin_files(v->db, pin, id, &files));
 	for (int i = 0; i < files.n; i++)
@@ -122,7 +122,7 @@ verify_family(verification *v, const set_pin *pin, wide_family_id id)
 		if (host_interrupted(v->db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
 		if (!in_directory(v, f->number) && !file_set_has_file(v->db, f->number))
-			continue;			/* removed since */
+			continue; /* removed since */
 		if (!in_directory(v, f->number))
 		{
 			/* written after the directory was read, perhaps: ask again */
@@ -140,7 +140,8 @@ verify_family(verification *v, const set_pin *pin, wide_family_id id)
 			continue;
 		/* cut bounds say nothing when one is a beginning of the other */
 		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
-			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row, files.files[i + 1].min_len) > 0)
+			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row,
+						 files.files[i + 1].min_len) > 0)
 			TRY(problem(v, f->number, "overlaps the next file of its level"));
 	}
 	return WIDE_OK;
@@ -151,7 +152,7 @@ verify_memtables(verification *v, const set_pin *pin)
 {
 	for (int i = 0; i < pin->nmem; i++)
 	{
-		mem			m;
+		mem m;
 
 		memtable_at(v->db, pin->mem[i], &m);
 		/* one that is being filled has counts that run ahead or behind */
@@ -167,7 +168,7 @@ static wide_status
 verify_unknown(verification *v)
 {
 	const uint64_t *p = (const uint64_t *) v->numbers.data;
-	char		path[1100];
+	char path[1100];
 
 	if (work_in_progress(v->db))
 		return WIDE_OK;
@@ -196,10 +197,9 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 {
 	verification v = {.db = db, .fn = fn, .arg = arg};
 	wide_family_id *ids = NULL;
-	set_pin		pin = {0};
-	set_pin		memory = {0};
-	int			n,
-				rc;
+	set_pin pin = {0};
+	set_pin memory = {0};
+	int n, rc;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -228,4 +228,5 @@ done:
 
 /* -------------------------------------------------------------- file lists */
 
-/* Cells of the family in a memtable, counted up to a limit beyond which the memtable's total says enough. */
+/* Cells of the family in a memtable, counted up to a limit beyond which the memtable's total
+ * says enough. */

@@ -67,7 +67,9 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 
-#define NEW_TABLE_HINT	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one first."
+#define NEW_TABLE_HINT                                                                         \
+	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one " \
+	"first."
 
 /* ------------------------------------------------- the definition before */
 
@@ -76,7 +78,7 @@ static HeapTuple
 old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
 {
 	SysScanDesc scan = systable_beginscan(catalog, index, true, snapshot, nkeys, keys);
-	HeapTuple	tup = systable_getnext(scan);
+	HeapTuple tup = systable_getnext(scan);
 
 	if (HeapTupleIsValid(tup))
 		tup = heap_copytuple(tup);
@@ -88,19 +90,22 @@ old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int n
 static bool
 old_table_options(Snapshot snapshot, WtDefinition *def)
 {
-	Relation	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
 	ScanKeyData key;
-	HeapTuple	tup;
+	HeapTuple tup;
 
-	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(def->relid));
+	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(def->relid));
 	tup = old_row(catalog, ForeignTableRelidIndexId, snapshot, &key, 1);
 	if (HeapTupleIsValid(tup))
 	{
-		bool		isnull;
-		Datum		d = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog), &isnull);
+		bool isnull;
+		Datum d = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog),
+							   &isnull);
 
 		def->options = isnull ? NIL : untransformRelOptions(d);
-		def->server_options = GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
+		def->server_options =
+			GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
 	}
 	table_close(catalog, AccessShareLock);
 	return HeapTupleIsValid(tup);
@@ -109,20 +114,22 @@ old_table_options(Snapshot snapshot, WtDefinition *def)
 static void
 old_columns(Snapshot snapshot, WtDefinition *def, int natts)
 {
-	Relation	catalog = table_open(AttributeRelationId, AccessShareLock);
+	Relation catalog = table_open(AttributeRelationId, AccessShareLock);
 	ScanKeyData key[2];
 
 	def->desc = CreateTemplateTupleDesc(natts);
 	def->column_options = palloc0(Max(natts, 1) * sizeof(List *));
 	for (int i = 0; i < natts; i++)
 	{
-		HeapTuple	tup;
-		bool		isnull;
-		Datum		d;
+		HeapTuple tup;
+		bool isnull;
+		Datum d;
 		Form_pg_attribute a = TupleDescAttr(def->desc, i);
 
-		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(def->relid));
-		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(i + 1));
+		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(def->relid));
+		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+					Int16GetDatum(i + 1));
 		tup = old_row(catalog, AttributeRelidNumIndexId, snapshot, key, 2);
 		if (!HeapTupleIsValid(tup))
 			elog(ERROR, "attribute %d of relation %u is missing", i + 1, def->relid);
@@ -141,9 +148,9 @@ static WtTable *
 read_before(Oid relid, Snapshot snapshot)
 {
 	WtDefinition def = {.relid = relid};
-	Relation	catalog;
+	Relation catalog;
 	ScanKeyData key;
-	HeapTuple	tup;
+	HeapTuple tup;
 	Form_pg_class c;
 
 	if (!old_table_options(snapshot, &def))
@@ -158,7 +165,7 @@ read_before(Oid relid, Snapshot snapshot)
 	def.name = NameStr(c->relname);
 	def.schema = get_namespace_name(c->relnamespace);
 	if (def.schema == NULL)
-		def.schema = "";		/* its name does not matter here */
+		def.schema = ""; /* its name does not matter here */
 	old_columns(snapshot, &def, c->relnatts);
 	return wt_definition_parse(&def);
 }
@@ -168,7 +175,7 @@ wt_alter_table_before(Oid relid)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	WtTable    *volatile t = NULL;
+	WtTable *volatile t = NULL;
 
 	if (!ActiveSnapshotSet())
 		return NULL;
@@ -177,8 +184,8 @@ wt_alter_table_before(Oid relid)
 	PG_TRY();
 	{
 		/* all that is committed, and of this transaction what was there when the command began */
-		CommandId	began = GetActiveSnapshot()->curcid;
-		Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+		CommandId began = GetActiveSnapshot()->curcid;
+		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 
 		snapshot->curcid = began;
 		t = read_before(relid, snapshot);
@@ -189,7 +196,7 @@ wt_alter_table_before(Oid relid)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData *e;
 
 		MemoryContextSwitchTo(context);
 		e = CopyErrorData();
@@ -215,12 +222,12 @@ wt_alter_table_before(Oid relid)
 static Datum
 with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
 {
-	bool		there = false;
-	DefElem    *def;
+	bool there = false;
+	DefElem *def;
 
 	if (!isnull)
 	{
-		ListCell   *lc;
+		ListCell *lc;
 
 		foreach(lc, untransformRelOptions(options))
 			if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
@@ -228,19 +235,21 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 	}
 	def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
 							  there ? DEFELEM_SET : DEFELEM_ADD, -1);
-	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options, list_make1(def), InvalidOid);
+	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options,
+								   list_make1(def), InvalidOid);
 }
 
 /* Writes the option into the row tup of a catalog. */
 static void
-update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name, const char *value)
+update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name,
+			   const char *value)
 {
-	int			natts = RelationGetDescr(catalog)->natts;
-	Datum	   *values = palloc0(natts * sizeof(Datum));
-	bool	   *nulls = palloc0(natts * sizeof(bool));
-	bool	   *replace = palloc0(natts * sizeof(bool));
-	bool		isnull;
-	Datum		d = heap_getattr(tup, attno, RelationGetDescr(catalog), &isnull);
+	int natts = RelationGetDescr(catalog)->natts;
+	Datum *values = palloc0(natts * sizeof(Datum));
+	bool *nulls = palloc0(natts * sizeof(bool));
+	bool *replace = palloc0(natts * sizeof(bool));
+	bool isnull;
+	Datum d = heap_getattr(tup, attno, RelationGetDescr(catalog), &isnull);
 
 	values[attno - 1] = with_option(RelationGetRelid(catalog), d, isnull, name, value);
 	replace[attno - 1] = true;
@@ -251,8 +260,8 @@ update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *na
 void
 wt_alter_set_table_option(Oid relid, const char *name, const char *value)
 {
-	Relation	catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
-	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	Relation catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
+	HeapTuple tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
 
 	if (!HeapTupleIsValid(tup))
 		elog(ERROR, "cache lookup failed for foreign table %u", relid);
@@ -265,8 +274,8 @@ wt_alter_set_table_option(Oid relid, const char *name, const char *value)
 void
 wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value)
 {
-	Relation	catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
-	HeapTuple	tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
+	Relation catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
+	HeapTuple tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
 
 	if (!HeapTupleIsValid(tup))
 		elog(ERROR, "cache lookup failed for foreign-data wrapper %u", fdwid);
@@ -278,8 +287,8 @@ wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value)
 static void
 set_column_option(Oid relid, AttrNumber attno, const char *name, const char *value)
 {
-	Relation	catalog = table_open(AttributeRelationId, RowExclusiveLock);
-	HeapTuple	tup = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
+	Relation catalog = table_open(AttributeRelationId, RowExclusiveLock);
+	HeapTuple tup = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
 
 	if (!HeapTupleIsValid(tup))
 		elog(ERROR, "cache lookup failed for attribute %d of relation %u", attno, relid);
@@ -299,13 +308,13 @@ static bool
 find_row(wide_table_id table, const char *family, wide_bytes qual)
 {
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = wide_table_families(wt_store_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
+	int n = wide_table_families(wt_store_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
 	wide_scan_family *fam = palloc0(sizeof(wide_scan_family) * WT_MAX_FAMILIES);
-	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
-	WtEngineScan	   *scan;
-	wide_row	row;
-	bool		found = false;
+	WtEngineScan *scan;
+	wide_row row;
+	bool found = false;
 
 	spec.nfamilies = n = Min(n, WT_MAX_FAMILIES);
 	if (n == 0)
@@ -359,7 +368,7 @@ cell_option(WtTable *t, const WtColumn *c)
 static bool
 has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, GetForeignColumnOptions(relid, attno))
 		for (int i = 0; i < n; i++)
@@ -372,8 +381,8 @@ has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
 static char *
 column_name(Oid relid, AttrNumber attno)
 {
-	HeapTuple	tup = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-	char	   *name = NULL;
+	HeapTuple tup = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
+	char *name = NULL;
 
 	if (HeapTupleIsValid(tup))
 	{
@@ -404,10 +413,12 @@ key_option(WtTable *before, char **names)
 static void
 check_dropped(WtTable *before, const WtColumn *c)
 {
-	wide_table	wt;
+	wide_table wt;
 
 	if (c->role == WT_KEY &&
-		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) == WIDE_OK && has_rows(wt.id))
+		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) ==
+			WIDE_OK &&
+		has_rows(wt.id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",
@@ -433,13 +444,13 @@ void
 wt_alter_record_renames(WtTable *before)
 {
 	static const char *const places[] = {"column", "family", "timestamp_of"};
-	char	  **names = palloc0(Max(before->natts, 1) * sizeof(char *));
-	bool	   *renamed = palloc0(Max(before->natts, 1) * sizeof(bool));
-	bool		key = false;
+	char **names = palloc0(Max(before->natts, 1) * sizeof(char *));
+	bool *renamed = palloc0(Max(before->natts, 1) * sizeof(bool));
+	bool key = false;
 
 	for (int i = 0; i < before->natts; i++)
 	{
-		WtColumn   *c = &before->columns[i];
+		WtColumn *c = &before->columns[i];
 
 		names[i] = c->role == WT_DROPPED ? NULL : column_name(before->relid, c->attno);
 		if (c->role != WT_DROPPED && names[i] == NULL)
@@ -456,15 +467,16 @@ wt_alter_record_renames(WtTable *before)
 	{
 		for (int i = 0; i < before->nkeys; i++)
 			if (names[before->keys[i]] == NULL)
-				key = false;	/* dropped as well: an error that parsing finds */
+				key = false; /* dropped as well: an error that parsing finds */
 		if (key)
 			wt_alter_set_table_option(before->relid, "key", key_option(before, names));
 	}
 	for (int i = 0; i < before->natts; i++)
 	{
-		WtColumn   *c = &before->columns[i];
+		WtColumn *c = &before->columns[i];
 
-		if (c->role == WT_TIMESTAMP_OF && names[i] != NULL && c->timestamp_of >= 0 && renamed[c->timestamp_of])
+		if (c->role == WT_TIMESTAMP_OF && names[i] != NULL && c->timestamp_of >= 0 &&
+			renamed[c->timestamp_of])
 			set_column_option(before->relid, c->attno, "timestamp_of", names[c->timestamp_of]);
 	}
 }
@@ -472,12 +484,12 @@ wt_alter_record_renames(WtTable *before)
 bool
 wt_alter_record_cells(WtTable *before, WtTable *after)
 {
-	bool		any = false;
+	bool any = false;
 
 	for (int i = 0; i < Min(before->natts, after->natts); i++)
 	{
-		WtColumn   *b = &before->columns[i];
-		WtColumn   *a = &after->columns[i];
+		WtColumn *b = &before->columns[i];
+		WtColumn *a = &after->columns[i];
 
 		if (b->role != WT_CELL || !b->by_name || a->role != WT_CELL || !a->by_name ||
 			strcmp(before->families[b->family].name, after->families[a->family].name) == 0)
@@ -509,7 +521,7 @@ is_as_it_is(const WtColumn *c)
 	if (c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES)
 		return true;
 	return (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_ORDERED) &&
-		(is_plain_text(c->typid) || c->typid == NAMEOID || c->typid == BYTEAOID);
+		   (is_plain_text(c->typid) || c->typid == NAMEOID || c->typid == BYTEAOID);
 }
 
 /* What the stored bytes of a key part depend on, besides its column; NULL: the same. */
@@ -517,7 +529,8 @@ static char *
 part_change(const WtColumn *b, const WtColumn *a)
 {
 	if (b->attno != a->attno)
-		return psprintf("Part %d of the key is column \"%s\" instead of \"%s\".", b->part + 1, a->name, b->name);
+		return psprintf("Part %d of the key is column \"%s\" instead of \"%s\".", b->part + 1,
+						a->name, b->name);
 	if (b->typid != a->typid && !(is_plain_text(b->typid) && is_plain_text(a->typid)))
 		return psprintf("Key column \"%s\" is of type %s instead of %s.", a->name,
 						format_type_be(a->typid), format_type_be(b->typid));
@@ -540,13 +553,14 @@ key_change(WtTable *before, WtTable *after)
 						salt_text(after->salt_buckets), salt_text(before->salt_buckets));
 	for (int i = 0; i < Min(before->nkeys, after->nkeys); i++)
 	{
-		char	   *s = part_change(&before->columns[before->keys[i]], &after->columns[after->keys[i]]);
+		char *s = part_change(&before->columns[before->keys[i]], &after->columns[after->keys[i]]);
 
 		if (s)
 			return s;
 	}
 	if (before->nkeys != after->nkeys)
-		return psprintf("The number of key columns is %d instead of %d.", after->nkeys, before->nkeys);
+		return psprintf("The number of key columns is %d instead of %d.", after->nkeys,
+						before->nkeys);
 	return NULL;
 }
 
@@ -563,11 +577,11 @@ type_change(WtTable *before, WtTable *after)
 {
 	for (int i = 0; i < Min(before->natts, after->natts); i++)
 	{
-		WtColumn   *b = &before->columns[i];
-		WtColumn   *a = &after->columns[i];
+		WtColumn *b = &before->columns[i];
+		WtColumn *a = &after->columns[i];
 
-		if (b->role == a->role && (b->role == WT_CELL || b->role == WT_CELL_VALUE) && b->typid != a->typid &&
-			!(is_text_form(b) && is_text_form(a)))
+		if (b->role == a->role && (b->role == WT_CELL || b->role == WT_CELL_VALUE) &&
+			b->typid != a->typid && !(is_text_form(b) && is_text_form(a)))
 			return a;
 	}
 	return NULL;
@@ -582,30 +596,34 @@ check_not_null(WtTable *before, WtTable *after, wide_table_id table)
 {
 	for (int i = 0; i < after->natts; i++)
 	{
-		WtColumn   *a = &after->columns[i];
-		WtColumn   *b = i < before->natts ? &before->columns[i] : NULL;
+		WtColumn *a = &after->columns[i];
+		WtColumn *b = i < before->natts ? &before->columns[i] : NULL;
 		const char *family;
 
 		if (a->role != WT_CELL || !a->not_null)
 			continue;
 		family = after->families[a->family].name;
-		if (b != NULL && b->role == WT_CELL && b->not_null && strcmp(before->families[b->family].name, family) == 0 &&
-			b->qual_len == a->qual_len && memcmp(b->qual, a->qual, a->qual_len) == 0)
+		if (b != NULL && b->role == WT_CELL && b->not_null &&
+			strcmp(before->families[b->family].name, family) == 0 && b->qual_len == a->qual_len &&
+			memcmp(b->qual, a->qual, a->qual_len) == 0)
 			continue;
 		if (find_row(table, family, (wide_bytes) {a->qual, a->qual_len}))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
 					 errmsg("column \"%s\" of relation \"%s\" contains null values",
-							a->name, get_rel_name(after->relid)),
-					 errdetail("There are rows without the cell %s:%s.", family,
-							   wt_bytes_text_qualifier_argument((wide_bytes) {a->qual, a->qual_len}))));
+							a->name,
+							get_rel_name(after->relid)),
+					 errdetail("There are rows without the cell %s:%s.",
+							   family,
+							   wt_bytes_text_qualifier_argument((wide_bytes) {a->qual,
+																			  a->qual_len}))));
 	}
 }
 
 void
 wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 {
-	char	   *key = key_change(before, after);
+	char *key = key_change(before, after);
 	const WtColumn *c = type_change(before, after);
 
 	if ((key == NULL && c == NULL) || !has_rows(table))
@@ -616,17 +634,23 @@ wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 	if (key)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot change the key of foreign table \"%s\" while it has rows", get_rel_name(after->relid)),
+				 errmsg("cannot change the key of foreign table \"%s\" while it has rows",
+						get_rel_name(after->relid)),
 				 errdetail("%s The stored keys would be misread.", key),
 				 errhint(NEW_TABLE_HINT)));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("cannot change the type of column \"%s\" of foreign table \"%s\" while it has rows",
-					c->name, get_rel_name(after->relid)),
-			 errdetail("Values are stored as type %s with encoding \"%s\", and would be misread as %s.",
+			 errmsg("cannot change the type of column \"%s\" of foreign table \"%s\" while it has "
+					"rows",
+					c->name,
+					get_rel_name(after->relid)),
+			 errdetail("Values are stored as type %s with encoding \"%s\", and would be misread as "
+					   "%s.",
 					   format_type_be(before->columns[c->attno - 1].typid),
-					   wt_encoding_name(before->columns[c->attno - 1].enc), format_type_be(c->typid)),
-			 errhint("Add a column of the new type and copy the values with UPDATE. To read the same bytes in another way, "
+					   wt_encoding_name(before->columns[c->attno - 1].enc),
+					   format_type_be(c->typid)),
+			 errhint("Add a column of the new type and copy the values with UPDATE. To read the "
+					 "same bytes in another way, "
 					 "drop the column and add it again: that does not touch what is stored.")));
 }
 
@@ -651,7 +675,8 @@ is_microseconds(Oid typid)
 static bool
 parts_agree(const WtColumn *a, const WtColumn *b)
 {
-	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited || a->delimiter != b->delimiter)
+	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited ||
+		a->delimiter != b->delimiter)
 		return false;
 	if (is_as_it_is(a) && is_as_it_is(b))
 		return true;
@@ -659,12 +684,13 @@ parts_agree(const WtColumn *a, const WtColumn *b)
 	if (a->last && !a->desc && (a->enc == WT_ENC_MD5 || a->enc == WT_ENC_SHA1) &&
 		b->typid == BYTEAOID)
 		return true;
-	if (b->last && !b->desc && (b->enc == WT_ENC_MD5 || b->enc == WT_ENC_SHA1) && a->typid == BYTEAOID)
+	if (b->last && !b->desc && (b->enc == WT_ENC_MD5 || b->enc == WT_ENC_SHA1) &&
+		a->typid == BYTEAOID)
 		return true;
 	if (a->enc != b->enc)
 		return false;
 	if (a->enc == WT_ENC_DECIMAL || (a->enc >= WT_ENC_UNSIGNED1 && a->enc <= WT_ENC_UNSIGNED8))
-		return true;			/* the same bytes for integers of any width */
+		return true; /* the same bytes for integers of any width */
 	return a->typid == b->typid || (is_microseconds(a->typid) && is_microseconds(b->typid));
 }
 
@@ -677,16 +703,19 @@ key_disagreement(WtTable *t, WtTable *other)
 		return psprintf("Option \"salt_buckets\" is %s here and %s there.",
 						salt_text(t->salt_buckets), salt_text(other->salt_buckets));
 	if (t->nkeys != other->nkeys)
-		return psprintf("The number of key columns is %d here and %d there.", t->nkeys, other->nkeys);
+		return psprintf("The number of key columns is %d here and %d there.", t->nkeys,
+						other->nkeys);
 	for (int i = 0; i < t->nkeys; i++)
 	{
 		const WtColumn *a = &t->columns[t->keys[i]];
 		const WtColumn *b = &other->columns[other->keys[i]];
 
 		if (!parts_agree(a, b))
-			return psprintf("Part %d of the key is %s with encoding \"%s\"%s here, and %s with encoding \"%s\"%s there.",
-							i + 1, format_type_be(a->typid), wt_encoding_name(a->enc), a->desc ? ", inverted," : "",
-							format_type_be(b->typid), wt_encoding_name(b->enc), b->desc ? ", inverted," : "");
+			return psprintf("Part %d of the key is %s with encoding \"%s\"%s here, and %s with "
+							"encoding \"%s\"%s there.",
+							i + 1, format_type_be(a->typid), wt_encoding_name(a->enc),
+							a->desc ? ", inverted," : "", format_type_be(b->typid),
+							wt_encoding_name(b->enc), b->desc ? ", inverted," : "");
 	}
 	return NULL;
 }
@@ -694,12 +723,12 @@ key_disagreement(WtTable *t, WtTable *other)
 void
 wt_alter_check_same_key(WtTable *t, wide_table_id table)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), table, objects, lengthof(objects));
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), table, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
-		char	   *why;
+		char *why;
 
 		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
 			continue;
@@ -707,10 +736,13 @@ wt_alter_check_same_key(WtTable *t, wide_table_id table)
 		if (why)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
-					 errmsg("foreign table \"%s\" has another key than foreign table \"%s\" on the same stored table",
-							get_rel_name(t->relid), get_rel_name(objects[i])),
+					 errmsg("foreign table \"%s\" has another key than foreign table \"%s\" on the "
+							"same stored table",
+							get_rel_name(t->relid),
+							get_rel_name(objects[i])),
 					 errdetail("%s", why),
-					 errhint("State the same key, encodings and salt_buckets, or give one of them another table_name. "
+					 errhint("State the same key, encodings and salt_buckets, or give one of them "
+							 "another table_name. "
 							 "A single key column of type bytea shows the key as it is stored.")));
 	}
 }

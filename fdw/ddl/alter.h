@@ -39,4 +39,4 @@ extern void wt_alter_set_table_option(Oid relid, const char *name, const char *v
 /* The same of a foreign-data wrapper. */
 extern void wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value);
 
-#endif							/* WT_ALTER_H */
+#endif /* WT_ALTER_H */

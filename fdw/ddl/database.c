@@ -65,12 +65,13 @@ static ProcessUtility_hook_type prev_utility_hook = NULL;
 static Oid
 wrapper_of(Oid relid)
 {
-	HeapTuple	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
 	ForeignServer *server = NULL;
 
 	if (HeapTupleIsValid(tup))
 	{
-		server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+		server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver,
+										  FSV_MISSING_OK);
 		ReleaseSysCache(tup);
 	}
 	if (server == NULL)
@@ -90,11 +91,11 @@ origin_of_this_database(void)
 static char *
 origin_of(Oid fdwid)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, GetForeignDataWrapper(fdwid)->options)
 	{
-		DefElem    *def = lfirst(lc);
+		DefElem *def = lfirst(lc);
 
 		if (strcmp(def->defname, WT_OPTION_ORIGIN) == 0)
 			return defGetString(def);
@@ -111,7 +112,7 @@ is_here(const char *origin)
 static bool
 same_cluster(const char *origin)
 {
-	char	   *prefix = psprintf(UINT64_FORMAT ":", GetSystemIdentifier());
+	char *prefix = psprintf(UINT64_FORMAT ":", GetSystemIdentifier());
 
 	return strncmp(origin, prefix, strlen(prefix)) == 0;
 }
@@ -128,18 +129,19 @@ origin_database(const char *origin)
 static List *
 unbound_tables(Oid fdwid, Oid except)
 {
-	Relation	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
-	HeapTuple	tup;
-	List	   *result = NIL;
+	HeapTuple tup;
+	List *result = NIL;
 
 	while (HeapTupleIsValid(tup = systable_getnext(scan)))
 	{
 		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tup);
-		wide_table	wt;
+		wide_table wt;
 
 		if (form->ftrelid != except && GetForeignServer(form->ftserver)->fdwid == fdwid &&
-			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, form->ftrelid, &wt) == WIDE_NOTFOUND)
+			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, form->ftrelid,
+								  &wt) == WIDE_NOTFOUND)
 			result = lappend_oid(result, form->ftrelid);
 	}
 	systable_endscan(scan);
@@ -150,8 +152,8 @@ unbound_tables(Oid fdwid, Oid except)
 void
 wt_database_note_origin(Oid relid)
 {
-	Oid			fdwid = wrapper_of(relid);
-	char	   *origin = origin_of(fdwid);
+	Oid fdwid = wrapper_of(relid);
+	char *origin = origin_of(fdwid);
 
 	if (origin != NULL && (is_here(origin) || unbound_tables(fdwid, relid) != NIL))
 		return;
@@ -170,9 +172,9 @@ wt_database_is_uncopied(Oid relid)
 void
 wt_database_check_copied(Oid relid)
 {
-	char	   *origin = origin_of(wrapper_of(relid));
-	char	   *rel = get_rel_name(relid);
-	char	   *source;
+	char *origin = origin_of(wrapper_of(relid));
+	char *rel = get_rel_name(relid);
+	char *source;
 
 	if (is_here(origin))
 		return;
@@ -180,15 +182,21 @@ wt_database_check_copied(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the rows of foreign table \"%s\" are not in this cluster", rel),
-				 errdetail("The database was made in another cluster, by pg_upgrade perhaps, which leaves wide tables behind."),
-				 errhint("Restore them from a dump that was made with --include-foreign-data. TRUNCATE lets the table begin empty.")));
+				 errdetail("The database was made in another cluster, by pg_upgrade perhaps, which "
+						   "leaves wide tables behind."),
+				 errhint("Restore them from a dump that was made with --include-foreign-data. "
+						 "TRUNCATE lets the table begin empty.")));
 	source = get_database_name(origin_database(origin));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the rows of foreign table \"%s\" were not copied into this database", rel),
-			 source ? errdetail("CREATE DATABASE has copied the definition only; it was made in database \"%s\".", source)
-			 : errdetail("CREATE DATABASE has copied the definition only; the database where it was made does not exist any more."),
-			 errhint("SELECT widetable.copy_tables(%s) copies what that database holds now. TRUNCATE lets the table begin empty. "
+			 source ? errdetail("CREATE DATABASE has copied the definition only; it was made in "
+								"database \"%s\".",
+								source)
+					: errdetail("CREATE DATABASE has copied the definition only; the database "
+								"where it was made does not exist any more."),
+			 errhint("SELECT widetable.copy_tables(%s) copies what that database holds now. "
+					 "TRUNCATE lets the table begin empty. "
 					 "With widetable in shared_preload_libraries, CREATE DATABASE copies the rows.",
 					 source ? quote_literal_cstr(source) : "'template'")));
 }
@@ -199,15 +207,17 @@ static void
 copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 {
 	wide_scan_family f = {.id = from, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
-	wide_range	all = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
-	WtEngineScan	   *scan = wt_engine_scan_open(snapshot, &spec);
-	wide_row	row;
+	WtEngineScan *scan = wt_engine_scan_open(snapshot, &spec);
+	wide_row row;
 
 	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
-			wt_error_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier, row.cells[i].ts, PG_INT64_MIN,
-									row.cells[i].ttl_us, row.cells[i].value), "could not copy a wide table");
+			wt_error_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier,
+										  row.cells[i].ts, PG_INT64_MIN, row.cells[i].ttl_us,
+										  row.cells[i].value),
+						   "could not copy a wide table");
 	wt_engine_scan_close(scan);
 }
 
@@ -219,23 +229,27 @@ static void
 copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 {
 	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = Min(wide_table_families(wt_store_db(), NULL, from->id, fams, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
-	uint32	   *objects = palloc(sizeof(uint32) * Max(from->nbindings, 1));
-	int			nobjects = wide_table_bindings(wt_store_db(), NULL, from->id, objects, from->nbindings);
+	int n = Min(wide_table_families(wt_store_db(), NULL, from->id, fams, WT_MAX_FAMILIES),
+				WT_MAX_FAMILIES);
+	uint32 *objects = palloc(sizeof(uint32) * Max(from->nbindings, 1));
+	int nobjects = wide_table_bindings(wt_store_db(), NULL, from->id, objects, from->nbindings);
 	wide_table_id id;
 
 	wt_batch_note_ddl();
 	wt_batch_command();
-	wt_error_check(wide_batch_create_table(wt_batch(true), space, from->name, &id), "could not copy a wide table");
+	wt_error_check(wide_batch_create_table(wt_batch(true), space, from->name, &id),
+				   "could not copy a wide table");
 	for (int i = 0; i < Min(nobjects, (int) from->nbindings); i++)
 		if (only == NIL || list_member_oid(only, objects[i]))
-			wt_error_check(wide_batch_bind(wt_batch(true), id, objects[i]), "could not copy a wide table");
+			wt_error_check(wide_batch_bind(wt_batch(true), id, objects[i]),
+						   "could not copy a wide table");
 	for (int i = 0; i < n; i++)
 	{
 		wide_family_id fid;
 
-		wt_error_check(wide_batch_create_family(wt_batch(true), id, fams[i].name, &fams[i].opt, &fid),
-				 "could not copy a wide table");
+		wt_error_check(wide_batch_create_family(wt_batch(true), id, fams[i].name, &fams[i].opt,
+												&fid),
+					   "could not copy a wide table");
 		copy_family(fams[i].id, fid, snapshot);
 	}
 	pfree(fams);
@@ -246,9 +260,9 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 static List *
 tables_of(Oid space)
 {
-	uint32		cursor = 0;
-	wide_table	wt;
-	List	   *result = NIL;
+	uint32 cursor = 0;
+	wide_table wt;
+	List *result = NIL;
 
 	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		if (wt.space == space && wide_table_by_id(wt_store_db(), NULL, wt.id, &wt) == WIDE_OK)
@@ -260,33 +274,35 @@ tables_of(Oid space)
 static List *
 waiting_for(const wide_table *wt)
 {
-	uint32	   *objects = palloc(sizeof(uint32) * Max(wt->nbindings, 1));
-	int			n = wide_table_bindings(wt_store_db(), NULL, wt->id, objects, wt->nbindings);
-	List	   *result = NIL;
+	uint32 *objects = palloc(sizeof(uint32) * Max(wt->nbindings, 1));
+	int n = wide_table_bindings(wt_store_db(), NULL, wt->id, objects, wt->nbindings);
+	List *result = NIL;
 
 	for (int i = 0; i < Min(n, (int) wt->nbindings); i++)
 	{
-		wide_table	have;
+		wide_table have;
 
 		if (!wt_table_is_ours(objects[i]) || !wt_database_is_uncopied(objects[i]))
 			continue;
 		/* who uses it at this moment gets the error, or waits and finds the rows */
 		LockRelationOid(objects[i], AccessExclusiveLock);
 		if (wt_table_is_ours(objects[i]) &&
-			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, objects[i], &have) == WIDE_NOTFOUND)
+			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, objects[i],
+								  &have) == WIDE_NOTFOUND)
 			result = lappend_oid(result, objects[i]);
 	}
 	return result;
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_copy_tables);
+
 Datum
 wt_sql_copy_tables(PG_FUNCTION_ARGS)
 {
-	char	   *name = NameStr(*PG_GETARG_NAME(0));
-	Oid			source = get_database_oid(name, false);
-	int			copied = 0;
-	ListCell   *lc;
+	char *name = NameStr(*PG_GETARG_NAME(0));
+	Oid source = get_database_oid(name, false);
+	int copied = 0;
+	ListCell *lc;
 
 	PreventCommandIfReadOnly("copy_tables()");
 	PreventCommandDuringRecovery("copy_tables()");
@@ -300,7 +316,7 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 	foreach(lc, tables_of(source))
 	{
 		wide_table *wt = lfirst(lc);
-		List	   *waiting = waiting_for(wt);
+		List *waiting = waiting_for(wt);
 
 		if (waiting == NIL)
 			continue;
@@ -316,11 +332,11 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 static char *
 template_of(const CreatedbStmt *stmt)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, stmt->options)
 	{
-		DefElem    *def = lfirst(lc);
+		DefElem *def = lfirst(lc);
 
 		if (strcmp(def->defname, "template") == 0 && def->arg != NULL)
 			return defGetString(def);
@@ -343,7 +359,7 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		ListCell   *lc;
+		ListCell *lc;
 
 		foreach(lc, tables)
 			copy_table(lfirst(lc), space, NIL, NULL);
@@ -353,7 +369,7 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData *e;
 
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();
@@ -366,7 +382,8 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 		ereport(WARNING,
 				(errmsg("wide tables were not copied into database \"%s\"", stmt->dbname),
 				 errdetail("%s", e->message),
-				 errhint("SELECT widetable.copy_tables(%s) in that database copies them.", quote_literal_cstr(template_of(stmt)))));
+				 errhint("SELECT widetable.copy_tables(%s) in that database copies them.",
+						 quote_literal_cstr(template_of(stmt)))));
 		FreeErrorData(e);
 	}
 	PG_END_TRY();
@@ -375,8 +392,8 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 static void
 after_create_database(const CreatedbStmt *stmt)
 {
-	char	   *why = NULL;
-	List	   *tables;
+	char *why = NULL;
+	List *tables;
 
 	if (!wt_store_exists())
 		return;
@@ -394,13 +411,15 @@ after_create_database(const CreatedbStmt *stmt)
 	copy_tables_of_template(stmt, tables, get_database_oid(stmt->dbname, false));
 }
 
-/* The name of the snapshot that SET TRANSACTION SNAPSHOT has imported, NULL: the statement is another one. */
+/* The name of the snapshot that SET TRANSACTION SNAPSHOT has imported, NULL: the statement is
+ * another one. */
 static const char *
 imported_snapshot(Node *stmt)
 {
 	VariableSetStmt *set = (VariableSetStmt *) stmt;
 
-	if (!IsA(stmt, VariableSetStmt) || set->kind != VAR_SET_MULTI || strcmp(set->name, "TRANSACTION SNAPSHOT") != 0)
+	if (!IsA(stmt, VariableSetStmt) || set->kind != VAR_SET_MULTI ||
+		strcmp(set->name, "TRANSACTION SNAPSHOT") != 0)
 		return NULL;
 	return strVal(&linitial_node(A_Const, set->args)->val);
 }

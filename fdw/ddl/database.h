@@ -13,10 +13,11 @@
 
 /* Installs the hook on utility commands. */
 extern void wt_database_init(void);
-extern void wt_database_note_origin(Oid relid);	/* the foreign table gets its stored table here */
+extern void wt_database_note_origin(Oid relid); /* the foreign table gets its stored table here */
 
-/* Of a foreign table that no stored table is bound to: its definition was copied, its rows were not. */
+/* Of a foreign table that no stored table is bound to: its definition was copied, its rows were
+ * not. */
 extern bool wt_database_is_uncopied(Oid relid);
-extern void wt_database_check_copied(Oid relid);	/* an error when that is so */
+extern void wt_database_check_copied(Oid relid); /* an error when that is so */
 
-#endif							/* WT_DATABASE_H */
+#endif /* WT_DATABASE_H */

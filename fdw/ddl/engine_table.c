@@ -19,9 +19,9 @@
 /* What wt_engine_table found lately; valid while the catalog's generation stays. */
 typedef struct EngineCache
 {
-	Oid			relid;
-	uint64		serial;			/* of the parsed definition */
-	WtEngineTable	engine;
+	Oid relid;
+	uint64 serial; /* of the parsed definition */
+	WtEngineTable engine;
 } EngineCache;
 
 #define ENGINE_CACHE 64
@@ -31,14 +31,14 @@ static void
 fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngineTable *out)
 {
 	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = wide_table_families(wt_store_db(), b, wt->id, fams, WT_MAX_FAMILIES);
+	int n = wide_table_families(wt_store_db(), b, wt->id, fams, WT_MAX_FAMILIES);
 
 	memset(out, 0, sizeof(*out));
 	out->table = wt->id;
 	out->nall = n;
 	for (int i = 0; i < n; i++)
 	{
-		int			f = wt_lookup_family(t, fams[i].name);
+		int f = wt_lookup_family(t, fams[i].name);
 
 		out->all[i] = fams[i].id;
 		if (f >= 0 && f < WT_MAX_FAMILIES)
@@ -66,10 +66,10 @@ bool
 wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 {
 	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
-	wide_db    *db;
-	wide_table	wt;
+	wide_db *db;
+	wide_table wt;
 	wide_status st;
-	uint64		generation;
+	uint64 generation;
 
 	/* nothing was ever stored in this cluster: do not make a store for reading */
 	if (!create && !wt_store_exists())
@@ -80,7 +80,8 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 	db = wt_store_db();
 	/* before the catalog is read: what changes meanwhile is not taken for what was found */
 	generation = wide_catalog_generation(db);
-	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation)
+	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
+		c->engine.generation == generation)
 	{
 		copy_engine(out, &c->engine, Min(t->nfamilies, WT_MAX_FAMILIES));
 		return true;
@@ -127,10 +128,10 @@ wt_engine_table_families(WtEngineTable *e, int *n)
 wide_family_id
 wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e, const char *name)
 {
-	int			i = wt_lookup_family(t, name);
+	int i = wt_lookup_family(t, name);
 	wide_family_id id = 0;
 	wide_family *f;
-	int			n;
+	int n;
 
 	if (i >= 0)
 		return e->families[i];

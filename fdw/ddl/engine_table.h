@@ -20,17 +20,19 @@ typedef struct WtEngineTable
 {
 	wide_table_id table;
 	wide_family_id families[WT_MAX_FAMILIES];
-	int			versions[WT_MAX_FAMILIES];	/* of families[] */
-	uint64		generation;		/* of the engine's catalog, or an earlier one, when this was found */
-	int			nall;
+	int versions[WT_MAX_FAMILIES]; /* of families[] */
+	uint64 generation; /* of the engine's catalog, or an earlier one, when this was found */
+	int nall;
 	wide_family_id all[WT_MAX_FAMILIES];
 } WtEngineTable;
 
 extern bool wt_engine_table(WtTable *t, bool create, WtEngineTable *out);
 
-/* A family of the engine's table by name, also one that t does not mention; 0 when there is none. */
-extern wide_family_id wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e, const char *name);
+/* A family of the engine's table by name, also one that t does not mention; 0 when there is
+ * none. */
+extern wide_family_id wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e,
+													 const char *name);
 /* All families of the engine's table, in the order of e->all; palloc'd. */
 extern wide_family *wt_engine_table_families(WtEngineTable *e, int *n);
 
-#endif							/* WT_ENGINE_TABLE_H */
+#endif /* WT_ENGINE_TABLE_H */

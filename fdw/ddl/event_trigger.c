@@ -35,7 +35,7 @@ static List *
 query_oids(const char *sql)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	List	   *result = NIL;
+	List *result = NIL;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
@@ -43,8 +43,8 @@ query_oids(const char *sql)
 		elog(ERROR, "could not list the objects of a command");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		bool		isnull;
-		Datum		d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+		bool isnull;
+		Datum d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
 
 		if (!isnull)
 		{
@@ -67,20 +67,21 @@ check_trigger(FunctionCallInfo fcinfo, const char *name)
 				 errmsg("%s must be called as an event trigger", name)));
 }
 
-/* The commands' tables, and those that inherit from them: a command on a parent changes these without a word. */
+/* The commands' tables, and those that inherit from them: a command on a parent changes these
+ * without a word. */
 static void
 sync_tables(List *relids)
 {
-	List	   *done = NIL;
-	ListCell   *lc,
-			   *lc2;
+	List *done = NIL;
+	ListCell *lc, *lc2;
 
 	foreach(lc, relids)
 	{
-		char		kind = get_rel_relkind(lfirst_oid(lc));
-		List	   *all = list_make1_oid(lfirst_oid(lc));
+		char kind = get_rel_relkind(lfirst_oid(lc));
+		List *all = list_make1_oid(lfirst_oid(lc));
 
-		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE ||
+			 kind == RELKIND_FOREIGN_TABLE) &&
 			has_subclass(lfirst_oid(lc)))
 			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
 		foreach(lc2, all)
@@ -94,31 +95,35 @@ sync_tables(List *relids)
 }
 
 PG_FUNCTION_INFO_V1(wt_ddl_command_end);
+
 Datum
 wt_ddl_command_end(PG_FUNCTION_ARGS)
 {
-	List	   *relids;
+	List *relids;
 
 	check_trigger(fcinfo, "widetable.ddl_command_end");
 	/* a schema's new name is part of the names of its tables */
-	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
-						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-						" AND objid IS NOT NULL"
-						" UNION ALL SELECT c.oid FROM pg_catalog.pg_event_trigger_ddl_commands() e, pg_catalog.pg_class c"
-						" WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass"
-						" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
-						" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
+	relids = query_oids(
+		"SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
+		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+		" AND objid IS NOT NULL"
+		" UNION ALL SELECT c.oid FROM pg_catalog.pg_event_trigger_ddl_commands() e, "
+		"pg_catalog.pg_class c"
+		" WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass"
+		" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
+		" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
 	sync_tables(relids);
 	PG_RETURN_NULL();
 }
 
 static object_access_hook_type prev_object_access_hook = NULL;
 
-/* The stored table goes with its last foreign table; in the transaction's batch, so it comes back with that. */
+/* The stored table goes with its last foreign table; in the transaction's batch, so it comes
+ * back with that. */
 static void
 drop_binding(Oid relid)
 {
-	wide_table	wt;
+	wide_table wt;
 
 	if (wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
 		return;
@@ -131,7 +136,7 @@ drop_binding(Oid relid)
 static bool
 open_for_drop(void)
 {
-	char	   *why = NULL;
+	char *why = NULL;
 
 	if (wt_store_db_try(&why) != NULL)
 		return true;
@@ -142,23 +147,26 @@ open_for_drop(void)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_drop);
+
 Datum
 wt_sql_drop(PG_FUNCTION_ARGS)
 {
-	List	   *relids;
-	ListCell   *lc;
+	List *relids;
+	ListCell *lc;
 
 	check_trigger(fcinfo, "widetable.sql_drop");
 	if (!wt_store_exists())
 		PG_RETURN_NULL();
 	/* columns: they go with their type, too, and nobody says that their table was altered */
-	sync_tables(query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
-						   " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-						   " AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
-	relids = query_oids("SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
-						" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-						" AND objsubid OPERATOR(pg_catalog.=) 0"
-						" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
+	sync_tables(query_oids(
+		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+		" AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
+	relids = query_oids(
+		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+		" AND objsubid OPERATOR(pg_catalog.=) 0"
+		" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
 	if (relids == NIL || !open_for_drop())
 		PG_RETURN_NULL();
 	foreach(lc, relids)
@@ -172,6 +180,7 @@ wt_sql_drop(PG_FUNCTION_ARGS)
  * us, if this library is loaded.  An event trigger before such commands loads it.
  */
 PG_FUNCTION_INFO_V1(wt_ddl_command_start);
+
 Datum
 wt_ddl_command_start(PG_FUNCTION_ARGS)
 {
@@ -185,7 +194,8 @@ object_access(ObjectAccessType access, Oid classid, Oid object, int subid, void 
 	if (prev_object_access_hook)
 		prev_object_access_hook(access, classid, object, subid, arg);
 	if (access == OAT_DROP && classid == RelationRelationId && subid == 0 &&
-		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(object) && wt_store_exists() && open_for_drop())
+		get_rel_relkind(object) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(object) &&
+		wt_store_exists() && open_for_drop())
 		drop_binding(object);
 }
 

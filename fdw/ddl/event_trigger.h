@@ -8,4 +8,4 @@
 /* Installs the hook on dropped objects. */
 extern void wt_event_trigger_init(void);
 
-#endif							/* WT_EVENT_TRIGGER_H */
+#endif /* WT_EVENT_TRIGGER_H */

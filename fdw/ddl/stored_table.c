@@ -35,7 +35,7 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
-#define ORPHANS_EVERY_S 10		/* between looks for what was dropped behind our back */
+#define ORPHANS_EVERY_S 10 /* between looks for what was dropped behind our back */
 
 /* ------------------------------------------------------- family options */
 
@@ -45,7 +45,12 @@ merge_options(const WtFamily *f, wide_family_options *opt)
 {
 	wide_family_options before = *opt;
 
-#define TAKE(bit, field) do { if (f->stated & (bit)) opt->field = f->opt.field; } while (0)
+#define TAKE(bit, field)               \
+	do                                 \
+	{                                  \
+		if (f->stated & (bit))         \
+			opt->field = f->opt.field; \
+	} while (0)
 	TAKE(WT_FAM_VERSIONS, versions);
 	TAKE(WT_FAM_MIN_VERSIONS, min_versions);
 	TAKE(WT_FAM_TTL, ttl_us);
@@ -66,14 +71,14 @@ merge_options(const WtFamily *f, wide_family_options *opt)
 static void
 check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < n; i++)
 	{
-		WtTable    *other;
-		int			k;
-		uint32		both;
+		WtTable *other;
+		int k;
+		uint32 both;
 		wide_family_options merged;
 
 		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
@@ -84,7 +89,7 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 			continue;
 		merged = f->opt;
 		{
-			WtFamily	theirs = other->families[k];
+			WtFamily theirs = other->families[k];
 
 			theirs.stated = both;
 			if (!merge_options(&theirs, &merged))
@@ -103,13 +108,13 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 static void
 check_unused(WtTable *t, wide_table_id id, const char *family)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
-		WtTable    *other;
-		int			k;
+		WtTable *other;
+		int k;
 
 		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
 			continue;
@@ -119,9 +124,11 @@ check_unused(WtTable *t, wide_table_id id, const char *family)
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("cannot drop family \"%s\" because foreign table \"%s\" uses it",
-							family, get_rel_name(objects[i])),
+							family,
+							get_rel_name(objects[i])),
 					 errdetail("Both show the same stored table \"%s\".", t->table_name),
-					 errhint("Drop its columns of the family, and the family in its option \"families\", first.")));
+					 errhint("Drop its columns of the family, and the family in its option "
+							 "\"families\", first.")));
 	}
 }
 
@@ -138,17 +145,24 @@ static void
 alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_family_options *opt)
 {
 	wide_status st = wide_batch_alter_family(b, old->id, opt);
-	char	   *space = RelationIsVisible(t->relid) ? NULL : get_namespace_name(get_rel_namespace(t->relid));
+	char *space = RelationIsVisible(t->relid) ? NULL
+											  : get_namespace_name(get_rel_namespace(t->relid));
 
 	if (st == WIDE_FULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("too many changes of family \"%s\" of foreign table \"%s\" since its last compaction",
-						old->name, get_rel_name(t->relid)),
-				 errdetail("%d changes of versions, min_versions, ttl or keep_deleted are remembered, as they decide what is visible of the data that was written before them.",
+				 errmsg("too many changes of family \"%s\" of foreign table \"%s\" since its last "
+						"compaction",
+						old->name,
+						get_rel_name(t->relid)),
+				 errdetail("%d changes of versions, min_versions, ttl or keep_deleted are "
+						   "remembered, as they decide what is visible of the data that was "
+						   "written before them.",
 						   WIDE_MAX_CHANGES),
-				 errhint("SELECT widetable.compact(%s), when no transaction is open that began before these changes, and try again.",
-						 quote_literal_cstr(quote_qualified_identifier(space, get_rel_name(t->relid))))));
+				 errhint("SELECT widetable.compact(%s), when no transaction is open that began "
+						 "before these changes, and try again.",
+						 quote_literal_cstr(quote_qualified_identifier(space,
+																	   get_rel_name(t->relid))))));
 	wt_error_check(st, "could not alter a family");
 }
 
@@ -161,16 +175,16 @@ alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_famil
 static void
 sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
-	wide_db    *db = wt_store_db();
+	wide_db *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int			n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
+	int n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
 
-	int			total = n;
+	int total = n;
 
 	for (int i = 0; i < t->nfamilies; i++)
 	{
-		WtFamily   *f = &t->families[i];
+		WtFamily *f = &t->families[i];
 		wide_family *old = NULL;
 		wide_family_options opt;
 
@@ -200,9 +214,12 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 				ereport(ERROR,
 						(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
-						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on it included.",
-								   t->table_name, n)));
-			wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid), "could not create a family");
+						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on "
+								   "it included.",
+								   t->table_name,
+								   n)));
+			wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid),
+						   "could not create a family");
 		}
 		else
 			alter_family(t, b, old, &opt);
@@ -222,8 +239,8 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 static Oid
 relation_owner(Oid relid)
 {
-	HeapTuple	tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			owner = InvalidOid;
+	HeapTuple tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner = InvalidOid;
 
 	if (HeapTupleIsValid(tup))
 	{
@@ -243,12 +260,12 @@ relation_owner(Oid relid)
 static void
 check_may_share(WtTable *t, wide_table_id id)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
-		Oid			owner = relation_owner(objects[i]);
+		Oid owner = relation_owner(objects[i]);
 
 		if (!OidIsValid(owner))
 			continue;
@@ -256,12 +273,16 @@ check_may_share(WtTable *t, wide_table_id id)
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("permission denied for stored table \"%s\"", t->table_name),
-					 errdetail("Foreign table \"%s\" of another owner shows it.", get_rel_name(objects[i]))));
+					 errdetail("Foreign table \"%s\" of another owner shows it.",
+							   get_rel_name(objects[i]))));
 		if (!t->name_given && owner != relation_owner(t->relid))
 			ereport(WARNING,
-					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another owner",
-							t->table_name, get_rel_name(objects[i])),
-					 errhint("Give the new foreign table a table_name of its own if that is not intended.")));
+					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another "
+							"owner",
+							t->table_name,
+							get_rel_name(objects[i])),
+					 errhint("Give the new foreign table a table_name of its own if that is not "
+							 "intended.")));
 	}
 }
 
@@ -269,8 +290,8 @@ check_may_share(WtTable *t, wide_table_id id)
 static char *
 default_name(Oid relid)
 {
-	char	   *rel = get_rel_name(relid);
-	char	   *schema = rel ? get_namespace_name(get_rel_namespace(relid)) : NULL;
+	char *rel = get_rel_name(relid);
+	char *schema = rel ? get_namespace_name(get_rel_namespace(relid)) : NULL;
 
 	return schema ? psprintf("%s.%s", schema, rel) : NULL;
 }
@@ -282,7 +303,7 @@ default_name(Oid relid)
 static bool
 binding_is_dead(Oid relid)
 {
-	bool		dead;
+	bool dead;
 
 	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
 		return false;
@@ -297,12 +318,13 @@ binding_is_dead(Oid relid)
 static void
 drop_dead_bindings(wide_table_id id)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 		if (binding_is_dead(objects[i]))
-			wt_error_check(wide_batch_unbind(wt_batch(true), id, objects[i]), "could not drop a table");
+			wt_error_check(wide_batch_unbind(wt_batch(true), id, objects[i]),
+						   "could not drop a table");
 }
 
 /*
@@ -316,8 +338,8 @@ drop_orphans(const char *name)
 {
 	static TimestampTz last = 0;
 	TimestampTz now = GetCurrentTimestamp();
-	uint32		cursor = 0;
-	wide_table	wt;
+	uint32 cursor = 0;
+	wide_table wt;
 
 	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
 		drop_dead_bindings(wt.id);
@@ -338,10 +360,10 @@ drop_orphans(const char *name)
 void
 wt_stored_table_drop_lost(bool report)
 {
-	List	   *spaces = NIL;
-	ListCell   *lc;
-	uint32		cursor = 0;
-	wide_table	wt;
+	List *spaces = NIL;
+	ListCell *lc;
+	uint32 cursor = 0;
+	wide_table wt;
 
 	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		if (wt.space != MyDatabaseId)
@@ -352,7 +374,7 @@ wt_stored_table_drop_lost(bool report)
 	InvalidateCatalogSnapshot();
 	foreach(lc, spaces)
 	{
-		Oid			space = lfirst_oid(lc);
+		Oid space = lfirst_oid(lc);
 
 		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(space)))
 			continue;
@@ -360,10 +382,13 @@ wt_stored_table_drop_lost(bool report)
 		while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		{
 			/* this transaction may have done it already */
-			if (wt.space != space || wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
+			if (wt.space != space ||
+				wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
 				continue;
 			if (report)
-				ereport(LOG, (errmsg("widetable: removing table \"%s\" of a dropped database", wt.name)));
+				ereport(LOG,
+						(errmsg("widetable: removing table \"%s\" of a dropped database",
+								wt.name)));
 			wt_error_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
 		}
 	}
@@ -377,10 +402,10 @@ wt_stored_table_drop_lost(bool report)
 static bool
 is_out_of_date(wide_table *wt)
 {
-	uint32		objects[256];
-	int			n = wide_table_bindings(wt_store_db(), wt_batch(true), wt->id, objects, lengthof(objects));
-	char	   *name = NULL;
-	wide_table	other;
+	uint32 objects[256];
+	int n = wide_table_bindings(wt_store_db(), wt_batch(true), wt->id, objects, lengthof(objects));
+	char *name = NULL;
+	wide_table other;
 
 	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
 	{
@@ -394,9 +419,12 @@ is_out_of_date(wide_table *wt)
 	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"", wt->name, name),
+				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"",
+						wt->name,
+						name),
 				 errhint("Give the new foreign table another table_name.")));
-	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, name), "could not rename the table");
+	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, name),
+				   "could not rename the table");
 	return true;
 }
 
@@ -404,7 +432,7 @@ is_out_of_date(wide_table *wt)
 static void
 make_table(WtTable *t, wide_table *wt)
 {
-	wide_db    *db = wt_store_db();
+	wide_db *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
 	wide_status st;
 
@@ -418,7 +446,8 @@ make_table(WtTable *t, wide_table *wt)
 	else if (st == WIDE_NOTFOUND)
 	{
 		memset(wt, 0, sizeof(*wt));
-		wt_error_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id), "could not create the table");
+		wt_error_check(wide_batch_create_table(b, MyDatabaseId, t->table_name, &wt->id),
+					   "could not create the table");
 	}
 	else
 		wt_error_check(st, "could not find the table");
@@ -436,11 +465,12 @@ make_table(WtTable *t, wide_table *wt)
 static void
 follow_name(WtTable *t, wide_table *wt, bool defining)
 {
-	wide_table	other;
+	wide_table other;
 
-	if (wt->nbindings == 1 &&
-		wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_NOTFOUND)
-		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+	if (wt->nbindings == 1 && wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId,
+												 t->table_name, &other) == WIDE_NOTFOUND)
+		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
+					   "could not rename the table");
 	else if (defining)
 		wt_alter_set_table_option(t->relid, "table_name", wt->name);
 }
@@ -449,26 +479,27 @@ follow_name(WtTable *t, wide_table *wt, bool defining)
 static void
 rename_table(WtTable *t, wide_table *wt)
 {
-	wide_table	other;
+	wide_table other;
 
-	if (wt->nbindings > 1 ||
-		wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, t->table_name, &other) == WIDE_OK)
+	if (wt->nbindings > 1 || wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId,
+												t->table_name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
 				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
 				 : errdetail("There is a stored table of that name."),
 				 errhint("Drop the foreign table and create it with the other table_name.")));
-	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name), "could not rename the table");
+	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
+				   "could not rename the table");
 }
 
 void
 wt_stored_table_define(Oid relid, bool defining)
 {
-	WtTable    *before = defining ? wt_alter_table_before(relid) : NULL;
-	Relation	rel;
-	WtTable    *t;
-	wide_table	wt;
+	WtTable *before = defining ? wt_alter_table_before(relid) : NULL;
+	Relation rel;
+	WtTable *t;
+	wide_table wt;
 	wide_status st;
 
 	if (before)
@@ -514,12 +545,13 @@ wt_stored_table_sync(Oid relid)
 bool
 wt_stored_table_begin_empty(Oid relid)
 {
-	Relation	rel;
-	WtTable    *t;
-	wide_table	wt;
+	Relation rel;
+	WtTable *t;
+	wide_table wt;
 
 	if (!wt_database_is_uncopied(relid) ||
-		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_NOTFOUND)
+		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) !=
+			WIDE_NOTFOUND)
 		return false;
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);

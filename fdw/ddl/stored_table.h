@@ -20,4 +20,4 @@ extern void wt_stored_table_drop_lost(bool report);
 /* defining: a command that defines the table has come to its end. */
 extern void wt_stored_table_define(Oid relid, bool defining);
 
-#endif							/* WT_STORED_TABLE_H */
+#endif /* WT_STORED_TABLE_H */

@@ -40,7 +40,8 @@
 static void
 wait_a_moment(void)
 {
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L, PG_WAIT_EXTENSION);
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L,
+					 PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }
@@ -80,7 +81,9 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 		if (!has_privs_of_role(GetUserId(), ROLE_PG_CHECKPOINT))
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("must be superuser or have privileges of pg_checkpoint for %s of all tables", function)));
+					 errmsg("must be superuser or have privileges of pg_checkpoint for %s of all "
+							"tables",
+							function)));
 		return wt_store_exists();
 	}
 	wt_call_rel(c, fcinfo, function, 0);
@@ -91,10 +94,11 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_flush);
+
 Datum
 wt_sql_flush(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 
 	/* the memtable holds all tables: they are flushed together */
 	if (check_maintainer(&c, fcinfo, "flush()"))
@@ -118,14 +122,14 @@ compact_family(wide_family_id id)
 static void
 compact_store(void)
 {
-	uint32_t	cursor = 0;
-	wide_table	table;
+	uint32_t cursor = 0;
+	wide_table table;
 	wide_status st;
 
 	while ((st = wide_table_next(wt_store_db(), &cursor, &table)) == WIDE_OK)
 	{
 		wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-		int			n = wide_table_families(wt_store_db(), NULL, table.id, f, WT_MAX_FAMILIES);
+		int n = wide_table_families(wt_store_db(), NULL, table.id, f, WT_MAX_FAMILIES);
 
 		for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
 			compact_family(f[i].id);
@@ -136,10 +140,11 @@ compact_store(void)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_compact);
+
 Datum
 wt_sql_compact(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 
 	wt_call_need_arg(fcinfo, 1, "major");
 	if (!check_maintainer(&c, fcinfo, "compact()"))
@@ -169,24 +174,24 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 typedef struct Problem
 {
 	struct Problem *next;
-	char	   *object;
-	char	   *problem;
+	char *object;
+	char *problem;
 } Problem;
 
 typedef struct Problems
 {
-	Problem    *first;
-	Problem   **last;
+	Problem *first;
+	Problem **last;
 } Problems;
 
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_problem(void *arg, const char *object, const char *problem)
 {
-	Problems   *list = arg;
-	size_t		olen = strlen(object) + 1,
-				plen = strlen(problem) + 1;
-	Problem    *p = palloc_extended(sizeof(Problem) + olen + plen, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	Problems *list = arg;
+	size_t olen = strlen(object) + 1, plen = strlen(problem) + 1;
+	Problem *p = palloc_extended(sizeof(Problem) + olen + plen,
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 
 	if (p == NULL)
 		return WIDE_NOMEM;
@@ -203,7 +208,7 @@ gather_problem(void *arg, const char *object, const char *problem)
 static void
 verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 {
-	Problems	list;
+	Problems list;
 	wide_status st;
 
 	do
@@ -219,19 +224,20 @@ verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 		wt_error_check(gather_problem(&list, "store", wide_error_text()), NULL);
 	for (Problem *p = list.first; p != NULL; p = p->next)
 	{
-		Datum		values[2] = {CStringGetTextDatum(p->object), CStringGetTextDatum(p->problem)};
-		bool		nulls[2] = {false, false};
+		Datum values[2] = {CStringGetTextDatum(p->object), CStringGetTextDatum(p->problem)};
+		bool nulls[2] = {false, false};
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_verify);
+
 Datum
 wt_sql_verify(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	WtCall		c;
+	WtCall c;
 
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
 		ereport(ERROR,
@@ -259,22 +265,23 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 typedef struct SplitKey
 {
 	struct SplitKey *next;
-	size_t		len;
-	uint8		data[FLEXIBLE_ARRAY_MEMBER];
+	size_t len;
+	uint8 data[FLEXIBLE_ARRAY_MEMBER];
 } SplitKey;
 
 typedef struct SplitKeys
 {
-	SplitKey   *first;
-	SplitKey  **last;
+	SplitKey *first;
+	SplitKey **last;
 } SplitKeys;
 
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_key(void *arg, wide_bytes key)
 {
-	SplitKeys  *list = arg;
-	SplitKey   *k = palloc_extended(offsetof(SplitKey, data) + key.len, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	SplitKeys *list = arg;
+	SplitKey *k = palloc_extended(offsetof(SplitKey, data) + key.len,
+								  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 
 	if (k == NULL)
 		return WIDE_NOMEM;
@@ -292,7 +299,7 @@ static wide_family_id
 largest_family(const WtEngineTable *e)
 {
 	wide_family_id best = e->nall > 0 ? e->all[0] : 0;
-	uint64		most = 0;
+	uint64 most = 0;
 
 	for (int i = 0; i < e->nall; i++)
 	{
@@ -310,13 +317,14 @@ largest_family(const WtEngineTable *e)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_split_keys);
+
 Datum
 wt_sql_split_keys(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	int			n = PG_GETARG_INT32(1);
-	WtCall		c;
-	SplitKeys	list;
+	int n = PG_GETARG_INT32(1);
+	WtCall c;
+	SplitKeys list;
 	wide_family_id family;
 	wide_status st;
 
@@ -340,9 +348,9 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 		wt_error_check(st, "could not find keys to split at");
 	for (SplitKey *k = list.first; k != NULL; k = k->next)
 	{
-		bytea	   *b = palloc(VARHDRSZ + k->len);
-		bool		isnull = false;
-		Datum		d = PointerGetDatum(b);
+		bytea *b = palloc(VARHDRSZ + k->len);
+		bool isnull = false;
+		Datum d = PointerGetDatum(b);
 
 		SET_VARSIZE(b, VARHDRSZ + k->len);
 		memcpy(VARDATA(b), k->data, k->len);
@@ -352,11 +360,12 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_table_size);
+
 Datum
 wt_sql_table_size(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	int64		bytes = 0;
+	WtCall c;
+	int64 bytes = 0;
 
 	/* no privilege needed, as with pg_table_size */
 	wt_call_rel(&c, fcinfo, "table_size()", 0);
@@ -390,14 +399,14 @@ run_sql(const char *sql)
  * table, as before.
  */
 PG_FUNCTION_INFO_V1(wt_sql_plain_view);
+
 Datum
 wt_sql_plain_view(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	char	   *schema,
-			   *name;
+	WtCall c;
+	char *schema, *name;
 	const char *view_name;
-	Oid			view;
+	Oid view;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -407,7 +416,7 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	view = get_relname_relid(name, get_rel_namespace(c.relid));
 	if (OidIsValid(view))
 	{
-		char	   *comment = GetComment(view, RelationRelationId, 0);
+		char *comment = GetComment(view, RelationRelationId, 0);
 
 		if (comment == NULL || strcmp(comment, PLAIN_VIEW) != 0)
 			ereport(ERROR,
@@ -419,8 +428,8 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	view_name = quote_qualified_identifier(schema, name);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	run_sql(psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM %s", view_name,
-					 quote_qualified_identifier(schema, c.relname)));
+	run_sql(psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM %s",
+					 view_name, quote_qualified_identifier(schema, c.relname)));
 	run_sql(psprintf("COMMENT ON VIEW %s IS '%s'", view_name, PLAIN_VIEW));
 	SPI_finish();
 	view = RangeVarGetRelid(makeRangeVar(schema, name, -1), NoLock, false);

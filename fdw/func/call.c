@@ -33,7 +33,7 @@ wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
 void
 wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes)
 {
-	Relation	rel;
+	Relation rel;
 
 	memset(c, 0, sizeof(*c));
 	wt_call_need_arg(fcinfo, 0, "rel");
@@ -56,18 +56,22 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
 	c->relname = pstrdup(RelationGetRelationName(rel));
 	relation_close(rel, NoLock);
-	c->t = wt_table(c->relid);	/* raises the same for another wrapper's table */
+	c->t = wt_table(c->relid); /* raises the same for another wrapper's table */
 	if (writes && !c->t->updatable)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 writes == CMD_INSERT ? errmsg("foreign table \"%s\" does not allow inserts", c->relname) :
-				 writes == CMD_DELETE ? errmsg("foreign table \"%s\" does not allow deletes", c->relname) :
-				 errmsg("foreign table \"%s\" does not allow updates", c->relname)));
-	/* put is blind as INSERT is; the others change what is there now, not what such a session sees */
+				 writes == CMD_INSERT
+					 ? errmsg("foreign table \"%s\" does not allow inserts", c->relname)
+				 : writes == CMD_DELETE
+					 ? errmsg("foreign table \"%s\" does not allow deletes", c->relname)
+					 : errmsg("foreign table \"%s\" does not allow updates", c->relname)));
+	/* put is blind as INSERT is; the others change what is there now, not what such a session
+	 * sees */
 	if (writes && writes != CMD_INSERT && wt_clock_as_of() != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set", c->relname),
+				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
+						c->relname),
 				 errhint("RESET widetable.as_of.")));
 }
 
@@ -83,7 +87,8 @@ wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 	wt_call_need_arg(fcinfo, 1, "key");
 	initStringInfo(&c->keybuf);
 	c->parts = palloc(sizeof(Datum) * c->t->nkeys);
-	wt_key_argument_encode(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true, c->parts, &c->keybuf);
+	wt_key_argument_encode(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true,
+						   c->parts, &c->keybuf);
 	c->key = wt_bytes_of(&c->keybuf);
 }
 
@@ -94,7 +99,7 @@ wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
 
 	for (int i = 0; i < (int) lengthof(each); i++)
 	{
-		AclResult	r;
+		AclResult r;
 
 		if (!(mode & each[i]))
 			continue;

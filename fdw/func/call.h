@@ -16,16 +16,16 @@
 /* A call f(rel, key, ...). */
 typedef struct WtCall
 {
-	Oid			relid;
+	Oid relid;
 	const char *relname;
-	WtTable    *t;
-	WtEngineTable	e;
-	bool		stored;			/* the engine has the table; e is set */
+	WtTable *t;
+	WtEngineTable e;
+	bool stored; /* the engine has the table; e is set */
 	StringInfoData keybuf;
-	struct Bitmapset *emptied;	/* columns (index in t) NOT NULL that lost versions */
-	wide_bytes	key;
-	Datum	   *parts;			/* the values of the key columns */
-	bool		wrote;			/* cells were put */
+	struct Bitmapset *emptied; /* columns (index in t) NOT NULL that lost versions */
+	wide_bytes key;
+	Datum *parts; /* the values of the key columns */
+	bool wrote;	  /* cells were put */
 } WtCall;
 
 /* 22004 when the argument is NULL */
@@ -44,4 +44,4 @@ extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
 /* The engine's side; after privileges, so that nobody makes a table without any. */
 extern void wt_call_engine(WtCall *c, bool create);
 
-#endif							/* WT_CALL_H */
+#endif /* WT_CALL_H */

@@ -37,7 +37,8 @@
 int
 wt_cell_argument_errdetail(WtCall *c, const char *col)
 {
-	return errdetail("Table \"%s\", key %s, column \"%s\".", c->relname, wt_key_text(c->t, c->key), col);
+	return errdetail("Table \"%s\", key %s, column \"%s\".", c->relname, wt_key_text(c->t, c->key),
+					 col);
 }
 
 const char *
@@ -51,7 +52,8 @@ wide_family_id
 wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
 {
 	const char *name = cell->family_name ? cell->family_name : c->t->families[cell->family].name;
-	wide_family_id id = cell->family_name ? wt_engine_table_family_by_name(c->t, &c->e, name) : c->e.families[cell->family];
+	wide_family_id id = cell->family_name ? wt_engine_table_family_by_name(c->t, &c->e, name)
+										  : c->e.families[cell->family];
 
 	if (id == 0)
 		ereport(ERROR,
@@ -83,8 +85,8 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 {
 	const char *colon = strchr(name, ':');
 	const WtColumn *key;
-	uint8	   *qual;
-	uint32		qual_len;
+	uint8 *qual;
+	uint32 qual_len;
 
 	memset(cell, 0, sizeof(*cell));
 	cell->name = name;
@@ -103,7 +105,10 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 	if (writes && (key = original_of(c, cell)) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cell \"%s\" of table \"%s\" holds the original of key column \"%s\"", name, c->relname, key->name),
+				 errmsg("cell \"%s\" of table \"%s\" holds the original of key column \"%s\"",
+						name,
+						c->relname,
+						key->name),
 				 errdetail("It is written with the row, and stays as long as the row does."),
 				 errhint("delete_row() deletes the whole row.")));
 }
@@ -111,7 +116,7 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 void
 wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtCallCell *cell)
 {
-	bool		writes = (mode & (ACL_INSERT | ACL_UPDATE)) != 0;
+	bool writes = (mode & (ACL_INSERT | ACL_UPDATE)) != 0;
 
 	wt_cell_argument_parse(c, name, writes, cell);
 	wt_call_acl(c, mode, cell->ref.column);
@@ -127,7 +132,7 @@ wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 	if (IsolationUsesXactSnapshot())
 	{
 		SnapshotData snapshot = *GetActiveSnapshot();
-		WtCellRef  *seen = palloc(sizeof(WtCellRef) * Max(1, n));
+		WtCellRef *seen = palloc(sizeof(WtCellRef) * Max(1, n));
 
 		snapshot.curcid = PG_UINT32_MAX;
 		memcpy(seen, refs, sizeof(WtCellRef) * n);
@@ -138,7 +143,9 @@ wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 				ereport(ERROR,
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg("could not serialize access due to concurrent update"),
-						 errdetail("Table \"%s\", key %s.", c->relname, wt_key_text(c->t, c->key))));
+						 errdetail("Table \"%s\", key %s.",
+								   c->relname,
+								   wt_key_text(c->t, c->key))));
 		}
 	}
 }
@@ -150,19 +157,23 @@ wt_cell_argument_floor(const WtCellRef *r)
 }
 
 void
-wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
+wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us,
+					 wide_bytes value)
 {
 	c->wrote = true;
 	wt_batch_command();
-	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts, ttl_us, value),
-				   c->t, c->key);
+	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts,
+										ttl_us, value),
+						 c->t, c->key);
 }
 
 void
-wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts)
+wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual,
+						int64 ts)
 {
 	wt_batch_command();
-	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t, c->key);
+	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t,
+						 c->key);
 }
 
 bool
@@ -182,7 +193,7 @@ wt_cell_argument_put_originals(WtCall *c, bool locked)
 	for (int i = 0; i < c->t->nkeys; i++)
 	{
 		const WtColumn *k = &c->t->columns[c->t->keys[i]];
-		WtCellRef	ref = {0};
+		WtCellRef ref = {0};
 
 		if (k->family < 0)
 			continue;
@@ -192,7 +203,8 @@ wt_cell_argument_put_originals(WtCall *c, bool locked)
 			wt_cell_read_newest(NULL, c->key, &ref, 1);
 		if (ref.found)
 			continue;
-		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0, wt_encode_original_bytes(k, c->parts[i]));
+		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0,
+							 wt_encode_original_bytes(k, c->parts[i]));
 	}
 }
 
@@ -204,7 +216,8 @@ wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *
 		const WtColumn *col = &c->t->columns[i];
 
 		if (col->role == WT_CELL && col->not_null && c->e.families[col->family] == family &&
-			(cell == NULL || wt_bytes_equal(col->qual, col->qual_len, cell->qual.data, cell->qual.len)))
+			(cell == NULL ||
+			 wt_bytes_equal(col->qual, col->qual_len, cell->qual.data, cell->qual.len)))
 			c->emptied = bms_add_member(c->emptied, i);
 	}
 }
@@ -212,20 +225,23 @@ wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *
 void
 wt_cell_argument_check_not_null(WtCall *c)
 {
-	int			i = -1;
+	int i = -1;
 
 	while ((i = bms_next_member(c->emptied, i)) >= 0)
 	{
 		const WtColumn *col = &c->t->columns[i];
-		WtCellRef	ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
+		WtCellRef ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
 
 		wt_cell_read_newest(NULL, c->key, &ref, 1);
 		if (!ref.found && wt_cell_read_row_exists(c->t, &c->e, c->key))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
-					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
-							col->name, c->relname),
-					 errdetail("The row with key %s would have no cell for it.", wt_key_text(c->t, c->key)),
+					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null "
+							"constraint",
+							col->name,
+							c->relname),
+					 errdetail("The row with key %s would have no cell for it.",
+							   wt_key_text(c->t, c->key)),
 					 errhint("delete_row() deletes the whole row.")));
 	}
 }
@@ -234,16 +250,15 @@ wt_cell_argument_check_not_null(WtCall *c)
 static Datum
 coerce_through_text(Datum v, Oid type, Oid target, int32 typmod)
 {
-	Oid			input,
-				ioparam;
-	char	   *s;
+	Oid input, ioparam;
+	char *s;
 
 	if (type == UNKNOWNOID)
 		s = DatumGetCString(v);
 	else
 	{
-		Oid			output;
-		bool		varlena;
+		Oid output;
+		bool varlena;
 
 		getTypeOutputInfo(type, &output, &varlena);
 		s = OidOutputFunctionCall(output, v);
@@ -268,8 +283,13 @@ wt_cell_argument_check_domain(const WtColumn *column, Datum v)
 WtColumn
 wt_cell_argument_plain_column(Oid type)
 {
-	return (WtColumn) {.role = WT_CELL, .name = "value", .typid = type, .typmod = -1, .family = -1,
-		.collation = get_typcollation(type), .enc = wt_encoding_default(type, false)};
+	return (WtColumn) {.role = WT_CELL,
+					   .name = "value",
+					   .typid = type,
+					   .typmod = -1,
+					   .family = -1,
+					   .collation = get_typcollation(type),
+					   .enc = wt_encoding_default(type, false)};
 }
 
 void
@@ -279,30 +299,33 @@ wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out
 	if (column != NULL && type == BYTEAOID && column->typid != BYTEAOID)
 	{
 		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
-		Datum		value;
+		Datum value;
 		const char *why;
 
-		if (!wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p), &value, &why))
+		if (!wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p), &value,
+							&why))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("bytea is not a value of column \"%s\"", column->name),
 					 errdetail("%s", why),
-					 errhint("Bytes are stored as they are. They must be type %s with encoding \"%s\".",
-							 format_type_be(column->typid), wt_encoding_name(column->enc))));
+					 errhint("Bytes are stored as they are. They must be type %s with encoding "
+							 "\"%s\".",
+							 format_type_be(column->typid),
+							 wt_encoding_name(column->enc))));
 		(void) wt_cell_argument_coerce(value, column->typid, column->typid, column->typmod);
 		wt_cell_argument_check_domain(column, value);
 		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
 	}
 	else if (column != NULL)
 	{
-		Datum		value = wt_cell_argument_coerce(v, type, column->typid, column->typmod);
+		Datum value = wt_cell_argument_coerce(v, type, column->typid, column->typmod);
 
 		wt_cell_argument_check_domain(column, value);
 		wt_encode(column, value, out);
 	}
 	else
 	{
-		WtColumn	plain = wt_cell_argument_plain_column(type == UNKNOWNOID ? TEXTOID : type);
+		WtColumn plain = wt_cell_argument_plain_column(type == UNKNOWNOID ? TEXTOID : type);
 
 		wt_encode(&plain, wt_cell_argument_coerce(v, type, plain.typid, -1), out);
 	}
@@ -315,7 +338,7 @@ wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringI
 
 	if (column != NULL && (column->typid == JSONBOID || column->typid == JSONOID))
 	{
-		Jsonb	   *jb = JsonbValueToJsonb(unconstify(JsonbValue *, v));
+		Jsonb *jb = JsonbValueToJsonb(unconstify(JsonbValue *, v));
 
 		wt_cell_argument_value(column, JsonbPGetDatum(jb), JSONBOID, out);
 		return;
@@ -350,7 +373,7 @@ wt_cell_argument_json_key(const JsonbValue *v)
 int64
 wt_cell_argument_ttl(const Interval *iv)
 {
-	int64		us;
+	int64 us;
 
 	if (!wt_clock_interval_us(iv, &us))
 		ereport(ERROR,

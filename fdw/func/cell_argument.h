@@ -20,9 +20,9 @@
 typedef struct WtCallCell
 {
 	const char *name;
-	const char *family_name;	/* of a family that t does not mention; else NULL */
-	int			family;			/* index into t->families otherwise */
-	WtCellRef	ref;
+	const char *family_name; /* of a family that t does not mention; else NULL */
+	int family;				 /* index into t->families otherwise */
+	WtCellRef ref;
 } WtCallCell;
 
 /* For errors about a cell: what and where. */
@@ -30,7 +30,8 @@ extern int wt_cell_argument_errdetail(WtCall *c, const char *col);
 /* Argument n as text; 22004 when it is NULL. */
 extern const char *wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name);
 extern wide_family_id wt_cell_argument_family(WtCall *c, const WtCallCell *cell);
-/* 'family:qualifier' or a column's name.  A family that another foreign table made can be named too. */
+/* 'family:qualifier' or a column's name.  A family that another foreign table made can be named
+ * too. */
 extern void wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell);
 /* Privileges are checked here, before the engine is asked for anything. */
 extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtCallCell *cell);
@@ -39,12 +40,15 @@ extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtC
  * ones that the snapshot sees, when our own writes are laid over both.
  */
 extern void wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n);
-/* The timestamp of the version that was read, above which a new one has to lie; PG_INT64_MIN: there is none. */
+/* The timestamp of the version that was read, above which a new one has to lie; PG_INT64_MIN:
+ * there is none. */
 extern int64 wt_cell_argument_floor(const WtCellRef *r);
 /* Adds a put of the cell to the batch. */
-extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
+extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts,
+								 int64 ttl_us, wide_bytes value);
 /* Adds a delete to the batch. */
-extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual, int64 ts);
+extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family,
+									wide_bytes qual, int64 ts);
 extern bool wt_cell_argument_has_originals(WtCall *c);
 /*
  * A row that has cells has the originals of its digest keys.  locked: they are
@@ -74,7 +78,8 @@ extern WtColumn wt_cell_argument_plain_column(Oid type);
  */
 extern void wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out);
 /* The same for a value of a jsonb argument, which is not JSON null. */
-extern void wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringInfo out);
+extern void wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v,
+										StringInfo out);
 /* jb itself; an error that names what when it is no JSON object. */
 extern Jsonb *wt_cell_argument_need_object(Jsonb *jb, const char *what);
 /* The key of a JSON object's entry as a string. */
@@ -82,4 +87,4 @@ extern char *wt_cell_argument_json_key(const JsonbValue *v);
 /* Microseconds of a TTL; an error when it is not greater than zero. */
 extern int64 wt_cell_argument_ttl(const Interval *iv);
 
-#endif							/* WT_CELL_ARGUMENT_H */
+#endif /* WT_CELL_ARGUMENT_H */

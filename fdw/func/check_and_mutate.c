@@ -30,7 +30,14 @@
 
 typedef enum CheckOp
 {
-	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_NULL, OP_NOT_NULL
+	OP_EQ,
+	OP_NE,
+	OP_LT,
+	OP_LE,
+	OP_GT,
+	OP_GE,
+	OP_NULL,
+	OP_NOT_NULL
 } CheckOp;
 
 static CheckOp
@@ -39,12 +46,10 @@ parse_op(const char *s)
 	static const struct
 	{
 		const char *name;
-		CheckOp		op;
-	}			ops[] =
-	{
-		{"=", OP_EQ}, {"<>", OP_NE}, {"!=", OP_NE}, {"<", OP_LT}, {"<=", OP_LE}, {">", OP_GT}, {">=", OP_GE},
-		{"is null", OP_NULL}, {"is not null", OP_NOT_NULL}
-	};
+		CheckOp op;
+	} ops[] = {{"=", OP_EQ},  {"<>", OP_NE},		{"!=", OP_NE},
+			   {"<", OP_LT},  {"<=", OP_LE},		{">", OP_GT},
+			   {">=", OP_GE}, {"is null", OP_NULL}, {"is not null", OP_NOT_NULL}};
 
 	for (int i = 0; i < (int) lengthof(ops); i++)
 	{
@@ -55,7 +60,7 @@ parse_op(const char *s)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid operator \"%s\"", s),
 			 errhint("Valid operators are =, <>, <, <=, >, >=, is null, is not null.")));
-	return OP_EQ;				/* keep compiler quiet */
+	return OP_EQ; /* keep compiler quiet */
 }
 
 static bool
@@ -96,15 +101,19 @@ expected_value(const WtColumn *column, Datum expected, Oid type)
 static bool
 compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
 {
-	TypeCacheEntry *tc = lookup_type_cache(column->typid, TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+	TypeCacheEntry *tc = lookup_type_cache(column->typid,
+										   TYPECACHE_CMP_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
 
 	if (OidIsValid(tc->cmp_proc_finfo.fn_oid))
-		return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, column->collation, have, want)));
+		return op_holds(op, DatumGetInt32(FunctionCall2Coll(&tc->cmp_proc_finfo, column->collation,
+															have, want)));
 	if (!OidIsValid(tc->eq_opr_finfo.fn_oid) || (op != OP_EQ && op != OP_NE))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("values of type %s cannot be compared that way", format_type_be(column->typid))));
-	return (op == OP_EQ) == DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, column->collation, have, want));
+				 errmsg("values of type %s cannot be compared that way",
+						format_type_be(column->typid))));
+	return (op == OP_EQ) ==
+		   DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, column->collation, have, want));
 }
 
 /*
@@ -118,8 +127,8 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 {
 	const WtCellRef *r = &cell->ref;
 	StringInfoData bytes;
-	size_t		n;
-	int			cmp;
+	size_t n;
+	int cmp;
 
 	if (op == OP_NULL || op == OP_NOT_NULL)
 		return r->found == (op == OP_NOT_NULL);
@@ -127,20 +136,27 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 		return false;
 	type = getBaseType(type);
 	if (r->column != NULL)
-		return compare_values(r->column, op, wt_cell_value_decode(r->column, c->t, c->key, r->value.data, r->value.len),
+		return compare_values(r->column, op,
+							  wt_cell_value_decode(r->column, c->t, c->key, r->value.data,
+												   r->value.len),
 							  expected_value(r->column, expected, type));
 	if (type != UNKNOWNOID && wt_encoding_default(type, false) == WT_ENC_BINARY)
 	{
-		WtColumn	plain = wt_cell_argument_plain_column(type);
-		Datum		have;
+		WtColumn plain = wt_cell_argument_plain_column(type);
+		Datum have;
 		const char *why;
 
 		if (!wt_decode_soft(&plain, r->value.data, r->value.len, &have, &why))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("cell is not a value of type %s", format_type_be(type)),
-					 errdetail("Table \"%s\", key %s, column \"%s\": %s", c->relname, wt_key_text(c->t, c->key), cell->name, why),
-					 errhint("Give the value that is compared with it the type of the cell; text if it was put as text.")));
+					 errdetail("Table \"%s\", key %s, column \"%s\": %s",
+							   c->relname,
+							   wt_key_text(c->t, c->key),
+							   cell->name,
+							   why),
+					 errhint("Give the value that is compared with it the type of the cell; text "
+							 "if it was put as text.")));
 		return compare_values(&plain, op, have, expected);
 	}
 	initStringInfo(&bytes);
@@ -155,7 +171,7 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 static void
 delete_named(WtCall *c, const JsonbValue *v)
 {
-	WtCallCell		cell;
+	WtCallCell cell;
 
 	wt_cell_argument_find(c, wt_cell_argument_json_key(v), ACL_UPDATE, &cell);
 	wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
@@ -167,13 +183,12 @@ append_json(WtCall *c, JsonbContainer *object)
 {
 	JsonbIterator *it = JsonbIteratorInit(object);
 	JsonbIteratorToken tok;
-	JsonbValue	v;
-	WtCallCell		cell;
+	JsonbValue v;
+	WtCallCell cell;
 
 	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
-		StringInfoData addition,
-					out;
+		StringInfoData addition, out;
 
 		if (tok == WJB_KEY)
 			wt_cell_argument_find(c, wt_cell_argument_json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
@@ -190,7 +205,10 @@ append_json(WtCall *c, JsonbContainer *object)
 
 typedef enum Mutation
 {
-	MUTATE_PUT, MUTATE_DELETE, MUTATE_INCREMENT, MUTATE_APPEND
+	MUTATE_PUT,
+	MUTATE_DELETE,
+	MUTATE_INCREMENT,
+	MUTATE_APPEND
 } Mutation;
 
 /* The only pair of an element; the list has been checked. */
@@ -198,7 +216,7 @@ static Mutation
 get_mutation(JsonbContainer *element, JsonbValue *what)
 {
 	JsonbIterator *it = JsonbIteratorInit(element);
-	JsonbValue	k;
+	JsonbValue k;
 
 	(void) JsonbIteratorNext(&it, &k, true);
 	(void) JsonbIteratorNext(&it, &k, true);
@@ -225,7 +243,8 @@ is_object(const JsonbValue *v)
 static bool
 is_array(const JsonbValue *v)
 {
-	return v->type == jbvBinary && JsonContainerIsArray(v->val.binary.data) && !JsonContainerIsScalar(v->val.binary.data);
+	return v->type == jbvBinary && JsonContainerIsArray(v->val.binary.data) &&
+		   !JsonContainerIsScalar(v->val.binary.data);
 }
 
 static void
@@ -242,26 +261,26 @@ check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue 
 {
 	JsonbIterator *it;
 	JsonbIteratorToken tok;
-	JsonbValue	v;
-	WtCallCell		cell;
-	bool		delete = strcmp(kind, "delete") == 0;
+	JsonbValue v;
+	WtCallCell cell;
+	bool deletion = strcmp(kind, "delete") == 0;
 
-	if (delete && what->type == jbvString)
+	if (deletion && what->type == jbvString)
 	{
 		check_name(c, wt_cell_argument_json_key(what), &cell);
 		return;
 	}
-	if (delete ? !is_array(what) : !is_object(what))
+	if (deletion ? !is_array(what) : !is_object(what))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 delete ? errmsg("%s: \"delete\" needs an array of column names", where)
+				 deletion ? errmsg("%s: \"delete\" needs an array of column names", where)
 				 : errmsg("%s: \"%s\" needs a JSON object of columns and values", where, kind)));
 	if (strcmp(kind, "increment") == 0)
 	{
 		/* as it will be done, less the privileges */
-		WtCallCell	   *cells;
-		int64	   *deltas;
-		int			n = wt_write_functions_parse_deltas(c, what->val.binary.data, 0, &cells, &deltas);
+		WtCallCell *cells;
+		int64 *deltas;
+		int n = wt_write_functions_parse_deltas(c, what->val.binary.data, 0, &cells, &deltas);
 
 		for (int i = 0; i < n; i++)
 		{
@@ -305,27 +324,28 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
 	{
 		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
-		char	   *where = psprintf("element %u of %s", i + 1, name);
+		char *where = psprintf("element %u of %s", i + 1, name);
 		JsonbIterator *it;
-		JsonbValue	k,
-					what;
-		char	   *kind;
-		int			n;
+		JsonbValue k, what;
+		char *kind;
+		int n;
 
 		if (!is_object(v) || JsonContainerSize(v->val.binary.data) != 1)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s must be a JSON object with one key", where),
-					 !is_object(v) ? 0 :
-					 errdetail("It has %u keys.", (unsigned) JsonContainerSize(v->val.binary.data)),
-					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation is an element of its own, because they are done in order.")));
+					 !is_object(v) ? 0
+								   : errdetail("It has %u keys.",
+											   (unsigned) JsonContainerSize(v->val.binary.data)),
+					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation is an element "
+							 "of its own, because they are done in order.")));
 		it = JsonbIteratorInit(v->val.binary.data);
 		(void) JsonbIteratorNext(&it, &k, true);
 		(void) JsonbIteratorNext(&it, &k, true);
 		(void) JsonbIteratorNext(&it, &what, true);
 		kind = wt_cell_argument_json_key(&k);
 		for (n = 0; n < (int) lengthof(kinds) && strcmp(kind, kinds[n]) != 0; n++)
-			 /* look for it */ ;
+			/* look for it */;
 		if (n == (int) lengthof(kinds))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -338,10 +358,10 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 static void
 mutate(WtCall *c, JsonbContainer *element)
 {
-	JsonbValue	what;
-	WtCallCell	   *cells;
-	int64	   *deltas;
-	int			n;
+	JsonbValue what;
+	WtCallCell *cells;
+	int64 *deltas;
+	int n;
 
 	switch (get_mutation(element, &what))
 	{
@@ -352,7 +372,8 @@ mutate(WtCall *c, JsonbContainer *element)
 			append_json(c, what.val.binary.data);
 			break;
 		case MUTATE_INCREMENT:
-			n = wt_write_functions_parse_deltas(c, what.val.binary.data, ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+			n = wt_write_functions_parse_deltas(c, what.val.binary.data, ACL_INSERT | ACL_UPDATE,
+												&cells, &deltas);
 			if (n > 0)
 				wt_write_functions_increment(c, cells, deltas, palloc(sizeof(int64) * n), n);
 			break;
@@ -377,15 +398,16 @@ mutate_all(WtCall *c, Jsonb *list)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
+
 Datum
 wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
-	CheckOp		op;
-	Jsonb	   *lists[2] = {NULL, NULL};
-	bool		holds;
+	CheckOp op;
+	Jsonb *lists[2] = {NULL, NULL};
+	bool holds;
 
 	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");

@@ -33,13 +33,13 @@
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 
-#define MAX_ZOOM	31			/* two bits a level in a bigint */
+#define MAX_ZOOM 31 /* two bits a level in a bigint */
 
 /* The definition of a table shows in its keys: as for reading them. */
 static WtTable *
 table_for_keys(Oid relid)
 {
-	WtTable    *t = wt_table(relid);
+	WtTable *t = wt_table(relid);
 
 	if (!wt_rowkey_is_visible(t))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
@@ -49,7 +49,7 @@ table_for_keys(Oid relid)
 static bytea *
 bytea_of(StringInfo s)
 {
-	bytea	   *b = palloc(s->len + VARHDRSZ);
+	bytea *b = palloc(s->len + VARHDRSZ);
 
 	SET_VARSIZE(b, s->len + VARHDRSZ);
 	memcpy(VARDATA(b), s->data, s->len);
@@ -57,15 +57,16 @@ bytea_of(StringInfo s)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_encode_key);
+
 Datum
 wt_sql_encode_key(PG_FUNCTION_ARGS)
 {
-	WtTable    *t;
+	WtTable *t;
 	StringInfoData key;
-	Datum	   *args;
-	Oid		   *types;
-	bool	   *nulls;
-	int			n;
+	Datum *args;
+	Oid *types;
+	bool *nulls;
+	int n;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -89,10 +90,10 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 static void
 part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
 {
-	char		buf[MAXDATELEN + 1];
-	char	   *text;
-	Oid			output;
-	bool		varlena;
+	char buf[MAXDATELEN + 1];
+	char *text;
+	Oid output;
+	bool varlena;
 
 	switch (c->typid)
 	{
@@ -124,8 +125,10 @@ part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
 			if (strspn(text, "0123456789+-.e") != strlen(text))
 				break;
 			out->type = jbvNumeric;
-			out->val.numeric = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
-																   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+			out->val.numeric = DatumGetNumeric(DirectFunctionCall3(numeric_in,
+																   CStringGetDatum(text),
+																   ObjectIdGetDatum(InvalidOid),
+																   Int32GetDatum(-1)));
 			return;
 	}
 	out->type = jbvString;
@@ -134,14 +137,15 @@ part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_decode_key);
+
 Datum
 wt_sql_decode_key(PG_FUNCTION_ARGS)
 {
-	WtTable    *t = table_for_keys(PG_GETARG_OID(0));
-	bytea	   *b = PG_GETARG_BYTEA_PP(1);
-	wide_bytes	key = {(uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b)};
-	Datum	   *values = palloc(t->nkeys * sizeof(Datum));
-	bool	   *nulls = palloc(t->nkeys * sizeof(bool));
+	WtTable *t = table_for_keys(PG_GETARG_OID(0));
+	bytea *b = PG_GETARG_BYTEA_PP(1);
+	wide_bytes key = {(uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b)};
+	Datum *values = palloc(t->nkeys * sizeof(Datum));
+	bool *nulls = palloc(t->nkeys * sizeof(bool));
 	JsonbParseState *state = NULL;
 	JsonbValue *result;
 	const char *why = wt_rowkey_decode_soft(t, key, NULL, values, nulls);
@@ -154,8 +158,8 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 	for (int i = 0; i < t->nkeys; i++)
 	{
 		const WtColumn *c = &t->columns[t->keys[i]];
-		JsonbValue	name = {.type = jbvString};
-		JsonbValue	v = {.type = jbvNull};
+		JsonbValue name = {.type = jbvString};
+		JsonbValue v = {.type = jbvNull};
 
 		name.val.string.val = c->name;
 		name.val.string.len = strlen(c->name);
@@ -169,10 +173,11 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_prefix_end);
+
 Datum
 wt_sql_prefix_end(PG_FUNCTION_ARGS)
 {
-	bytea	   *b = PG_GETARG_BYTEA_PP(0);
+	bytea *b = PG_GETARG_BYTEA_PP(0);
 	StringInfoData end;
 
 	initStringInfo(&end);
@@ -182,11 +187,12 @@ wt_sql_prefix_end(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_reverse_time);
+
 Datum
 wt_sql_reverse_time(PG_FUNCTION_ARGS)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(0);
-	int64		us;
+	int64 us;
 
 	if (TIMESTAMP_IS_NOEND(at))
 		PG_RETURN_INT64(0);
@@ -204,14 +210,14 @@ wt_sql_reverse_time(PG_FUNCTION_ARGS)
  * user and password) is left out; a numeric address stays.
  */
 PG_FUNCTION_INFO_V1(wt_sql_reverse_host);
+
 Datum
 wt_sql_reverse_host(PG_FUNCTION_ARGS)
 {
-	char	   *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	char	   *scheme = strstr(url, "://");
-	char	   *at;
-	size_t		len,
-				end;
+	char *url = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *scheme = strstr(url, "://");
+	char *at;
+	size_t len, end;
 	StringInfoData out;
 
 	if (scheme && strcspn(url, "/?#") > (size_t) (scheme - url))
@@ -230,7 +236,7 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 	}
 	for (end = len;;)
 	{
-		size_t		start = end;
+		size_t start = end;
 
 		while (start > 0 && url[start - 1] != '.')
 			start--;
@@ -245,11 +251,12 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_salt);
+
 Datum
 wt_sql_salt(PG_FUNCTION_ARGS)
 {
-	bytea	   *b = PG_GETARG_BYTEA_PP(0);
-	int			buckets = PG_GETARG_INT32(1);
+	bytea *b = PG_GETARG_BYTEA_PP(0);
+	int buckets = PG_GETARG_INT32(1);
 
 	if (buckets < 1 || buckets > 256)
 		ereport(ERROR,
@@ -273,20 +280,17 @@ check_zoom(int zoom)
  * tile around it, so "all points of a tile" is a prefix.
  */
 PG_FUNCTION_INFO_V1(wt_sql_quadkey);
+
 Datum
 wt_sql_quadkey(PG_FUNCTION_ARGS)
 {
-	float8		lat = PG_GETARG_FLOAT8(0);
-	float8		lon = PG_GETARG_FLOAT8(1);
-	int			zoom = PG_GETARG_INT32(2);
+	float8 lat = PG_GETARG_FLOAT8(0);
+	float8 lon = PG_GETARG_FLOAT8(1);
+	int zoom = PG_GETARG_INT32(2);
 	const float8 limit = 85.05112877980659; /* where the square map ends */
-	float8		s,
-				fx,
-				fy,
-				n;
-	int64		x,
-				y;
-	char		key[MAX_ZOOM];
+	float8 s, fx, fy, n;
+	int64 x, y;
+	char key[MAX_ZOOM];
 
 	check_zoom(zoom);
 	if (!(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180))
@@ -302,7 +306,7 @@ wt_sql_quadkey(PG_FUNCTION_ARGS)
 	y = (int64) Min(Max(floor(fy * n), 0), n - 1);
 	for (int i = 0; i < zoom; i++)
 	{
-		int			shift = zoom - 1 - i;
+		int shift = zoom - 1 - i;
 
 		key[i] = (char) ('0' + (x >> shift & 1) + 2 * (y >> shift & 1));
 	}
@@ -310,13 +314,13 @@ wt_sql_quadkey(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_quadkey_pack);
+
 Datum
 wt_sql_quadkey_pack(PG_FUNCTION_ARGS)
 {
-	text	   *key;
-	int			len,
-				zoom;
-	int64		packed = 0;
+	text *key;
+	int len, zoom;
+	int64 packed = 0;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -330,7 +334,7 @@ wt_sql_quadkey_pack(PG_FUNCTION_ARGS)
 				 errmsg("zoom %d is less than the %d levels of the quadkey", zoom, len)));
 	for (int i = 0; i < len; i++)
 	{
-		char		digit = VARDATA_ANY(key)[i];
+		char digit = VARDATA_ANY(key)[i];
 
 		if (digit < '0' || digit > '3')
 			ereport(ERROR,
@@ -349,15 +353,16 @@ wt_sql_quadkey_pack(PG_FUNCTION_ARGS)
  * or the clock goes back, the id runs ahead of the clock.
  */
 PG_FUNCTION_INFO_V1(wt_sql_flake_id);
+
 Datum
 wt_sql_flake_id(PG_FUNCTION_ARGS)
 {
 	static uint64 last_ms = 0;
 	static uint32 sequence = 0;
-	uint64		ms = (uint64) (GetCurrentTimestamp() + WT_EPOCH_DIFF) / 1000;
-	uint64		cluster = GetSystemIdentifier();
-	uint64		low;
-	bytea	   *id = palloc(16 + VARHDRSZ);
+	uint64 ms = (uint64) (GetCurrentTimestamp() + WT_EPOCH_DIFF) / 1000;
+	uint64 cluster = GetSystemIdentifier();
+	uint64 low;
+	bytea *id = palloc(16 + VARHDRSZ);
 
 	if (ms > last_ms)
 	{

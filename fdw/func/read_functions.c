@@ -47,8 +47,8 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 	wide_scan_family sf[WT_MAX_FAMILIES];
 	wide_scan_spec spec = {0};
 	StringInfoData buf;
-	wide_range	range;
-	int64		as_of = wt_clock_as_of();
+	wide_range range;
+	int64 as_of = wt_clock_as_of();
 
 	memset(sf, 0, sizeof(sf[0]) * n);
 	for (int i = 0; i < n; i++)
@@ -93,7 +93,7 @@ mapping_column(WtTable *t, int family, wide_bytes qual)
 static void
 push_string(JsonbParseState **ps, JsonbIteratorToken tok, char *s)
 {
-	JsonbValue	v = {.type = jbvString};
+	JsonbValue v = {.type = jbvString};
 
 	v.val.string.val = s;
 	v.val.string.len = strlen(s);
@@ -104,19 +104,20 @@ push_string(JsonbParseState **ps, JsonbIteratorToken tok, char *s)
 static void
 push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
 {
-	int16		len;
-	bool		byval;
-	FmgrInfo	fn;
-	Jsonb	   *jb;
-	JsonbValue	v;
-	Node	   *arg;
+	int16 len;
+	bool byval;
+	FmgrInfo fn;
+	Jsonb *jb;
+	JsonbValue v;
+	Node *arg;
 
 	/* to_jsonb finds the argument's type in the expression that calls it */
 	get_typlenbyval(col->typid, &len, &byval);
 	arg = (Node *) makeConst(col->typid, col->typmod, col->collation, len, d, false, byval);
 	fmgr_info(F_TO_JSONB, &fn);
-	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid, InvalidOid,
-											 COERCE_EXPLICIT_CALL), &fn);
+	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid,
+											 InvalidOid, COERCE_EXPLICIT_CALL),
+					   &fn);
 	jb = DatumGetJsonbP(FunctionCall1(&fn, d));
 	if (JsonbExtractScalar(&jb->root, &v))
 		pushJsonbValue(ps, WJB_VALUE, &v);
@@ -130,15 +131,15 @@ push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_get);
+
 Datum
 wt_sql_get(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 	wide_family *fams;
-	int			n,
-				open = -1;		/* family whose object is being built */
-	WtEngineScan	   *scan;
-	wide_row	row;
+	int n, open = -1; /* family whose object is being built */
+	WtEngineScan *scan;
+	wide_row row;
 	JsonbParseState *ps = NULL;
 	JsonbValue *done;
 
@@ -158,7 +159,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 
 			CHECK_FOR_INTERRUPTS();
 			if (cell->version > 0 && open == cell->family)
-				continue;		/* a newer version of the column was shown */
+				continue; /* a newer version of the column was shown */
 			if (open != cell->family)
 			{
 				if (open < 0)
@@ -172,7 +173,9 @@ wt_sql_get(PG_FUNCTION_ARGS)
 			push_string(&ps, WJB_KEY, wt_bytes_text_qualifier_argument(cell->qualifier));
 			col = mapping_column(c.t, wt_lookup_family(c.t, fams[open].name), cell->qualifier);
 			if (col != NULL)
-				push_typed(&ps, col, wt_cell_value_decode(col, c.t, c.key, cell->value.data, cell->value.len));
+				push_typed(&ps, col,
+						   wt_cell_value_decode(col, c.t, c.key, cell->value.data,
+												cell->value.len));
 			else
 				push_string(&ps, WJB_VALUE, wt_bytes_text_show(cell->value));
 		}
@@ -190,7 +193,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 static Datum
 bytea_of(wide_bytes b)
 {
-	bytea	   *r = palloc(VARHDRSZ + b.len);
+	bytea *r = palloc(VARHDRSZ + b.len);
 
 	SET_VARSIZE(r, VARHDRSZ + b.len);
 	if (b.len > 0)
@@ -201,12 +204,13 @@ bytea_of(wide_bytes b)
 static void
 cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 until)
 {
-	int			n;
+	int n;
 	wide_family *fams = wt_engine_table_families(&c->e, &n);
-	WtEngineScan	   *scan = open_row(c, fams, n, versions, since, until);
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable cells", ALLOCSET_DEFAULT_SIZES);
+	WtEngineScan *scan = open_row(c, fams, n, versions, since, until);
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable cells",
+											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	wide_row	row;
+	wide_row row;
 
 	while (wt_engine_scan_next(scan, &row))
 	{
@@ -214,8 +218,8 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *cell = &row.cells[i];
-			bool		nulls[4] = {false};
-			Datum		values[4];
+			bool nulls[4] = {false};
+			Datum values[4];
 
 			CHECK_FOR_INTERRUPTS();
 			values[0] = CStringGetTextDatum(fams[cell->family].name);
@@ -231,13 +235,14 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_cells);
+
 Datum
 wt_sql_cells(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	int			versions;
-	int64		since = PG_ARGISNULL(3) ? PG_INT64_MIN : PG_GETARG_INT64(3);
-	int64		until = PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4);
+	WtCall c;
+	int versions;
+	int64 since = PG_ARGISNULL(3) ? PG_INT64_MIN : PG_GETARG_INT64(3);
+	int64 until = PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4);
 
 	wt_call_rel(&c, fcinfo, "cells()", 0);
 	wt_call_acl(&c, ACL_SELECT, NULL);
@@ -250,7 +255,9 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 	if (since > until)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("since (" INT64_FORMAT ") must not be after until (" INT64_FORMAT ")", since, until)));
+				 errmsg("since (" INT64_FORMAT ") must not be after until (" INT64_FORMAT ")",
+						since,
+						until)));
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
 	if (since < until && wt_engine_table(c.t, false, &c.e))
@@ -264,22 +271,22 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 typedef struct RawCell
 {
 	struct RawCell *next;
-	wide_raw_cell cell;			/* its bytes follow */
+	wide_raw_cell cell; /* its bytes follow */
 } RawCell;
 
 typedef struct RawList
 {
-	RawCell    *first;
-	RawCell   **last;
+	RawCell *first;
+	RawCell **last;
 } RawList;
 
 static wide_status
 gather_raw(void *arg, const wide_raw_cell *cell)
 {
-	RawList    *list = arg;
-	RawCell    *r = palloc_extended(sizeof(RawCell) + cell->qualifier.len + cell->value.len,
-									MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	uint8	   *p;
+	RawList *list = arg;
+	RawCell *r = palloc_extended(sizeof(RawCell) + cell->qualifier.len + cell->value.len,
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	uint8 *p;
 
 	if (r == NULL)
 		return WIDE_NOMEM;
@@ -320,7 +327,7 @@ raw_kind(int type)
 static void
 raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 {
-	RawList		list = {NULL, &list.first};
+	RawList list = {NULL, &list.first};
 	wide_status st;
 
 	do
@@ -335,14 +342,16 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 	for (RawCell *r = list.first; r != NULL; r = r->next)
 	{
 		wide_raw_cell *cell = &r->cell;
-		bool		whole = cell->type == 1 + WIDE_DELETE_FAMILY || cell->type == 1 + WIDE_DELETE_FAMILY_VERSION;
-		bool		nulls[6] = {false};
-		Datum		values[6];
+		bool whole = cell->type == 1 + WIDE_DELETE_FAMILY ||
+					 cell->type == 1 + WIDE_DELETE_FAMILY_VERSION;
+		bool nulls[6] = {false};
+		Datum values[6];
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = CStringGetTextDatum(fam->name);
 		nulls[1] = whole;
-		values[1] = whole ? (Datum) 0 : CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
+		values[1] = whole ? (Datum) 0
+						  : CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
 		/* without a timestamp: everything written before it */
 		nulls[2] = cell->type != 0 && cell->ts == WIDE_TS_MAX;
 		values[2] = Int64GetDatum(cell->ts);
@@ -355,12 +364,13 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_raw_cells);
+
 Datum
 wt_sql_raw_cells(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 	wide_family *fams;
-	int			n;
+	int n;
 
 	wt_call_rel(&c, fcinfo, "raw_cells()", 0);
 	if (!wt_owns_table(c.relid))

@@ -28,19 +28,29 @@
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"
 
-#define OUT(v) do { values[n] = (v); nulls[n++] = false; } while (0)
-#define OUT_NULL() do { nulls[n++] = true; } while (0)
+#define OUT(v)              \
+	do                      \
+	{                       \
+		values[n] = (v);    \
+		nulls[n++] = false; \
+	} while (0)
+#define OUT_NULL()         \
+	do                     \
+	{                      \
+		nulls[n++] = true; \
+	} while (0)
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_store);
+
 Datum
 wt_sql_stat_store(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc;
-	Datum		values[44];
-	bool		nulls[44];
-	wide_stats	s = {0};
-	wide_db    *db = NULL;
-	int			n = 0;
+	TupleDesc desc;
+	Datum values[44];
+	bool nulls[44];
+	wide_stats s = {0};
+	wide_db *db = NULL;
+	int n = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -104,14 +114,14 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 /* ------------------------------------------------- tables of this database */
 
 /* Calls fn for every family of every foreign table of this database. */
-typedef void (*family_fn) (void *arg, Oid relid, const wide_table *t, const wide_family *f);
+typedef void (*family_fn)(void *arg, Oid relid, const wide_table *t, const wide_family *f);
 
 static void
 each_family(family_fn fn, void *arg)
 {
-	wide_db    *db;
-	uint32		cursor = 0;
-	wide_table	t;
+	wide_db *db;
+	uint32 cursor = 0;
+	wide_table t;
 	wide_family *fams;
 
 	if (!wt_store_exists())
@@ -120,9 +130,8 @@ each_family(family_fn fn, void *arg)
 	fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	while (wide_table_next(db, &cursor, &t) == WIDE_OK)
 	{
-		uint32		objects[256];
-		int			nobj,
-					nfam;
+		uint32 objects[256];
+		int nobj, nfam;
 
 		if (t.space != MyDatabaseId)
 			continue;
@@ -145,9 +154,10 @@ is_monitor(void)
 static bool
 may_read(Oid relid)
 {
-	bool		missing = false;
+	bool missing = false;
 
-	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK && !missing;
+	return pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+		   !missing;
 }
 
 static char *
@@ -160,11 +170,12 @@ options_json(const wide_family_options *o)
 	appendStringInfo(&s, "{\"versions\": %d, \"min_versions\": %d, ", o->versions, o->min_versions);
 	if (o->ttl_us > 0)
 	{
-		char		fraction[8] = "";
+		char fraction[8] = "";
 
 		if (o->ttl_us % USECS_PER_SEC != 0)
 			snprintf(fraction, sizeof(fraction), ".%06d", (int) (o->ttl_us % USECS_PER_SEC));
-		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT "%s seconds\", ", (int64) (o->ttl_us / USECS_PER_SEC), fraction);
+		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT "%s seconds\", ",
+						 (int64) (o->ttl_us / USECS_PER_SEC), fraction);
 	}
 	else
 		appendStringInfoString(&s, "\"ttl\": null, ");
@@ -172,7 +183,8 @@ options_json(const wide_family_options *o)
 	if (o->bloom == WIDE_BLOOM_PREFIX)
 		appendStringInfo(&s, "\"bloom\": \"prefix:%d\", ", o->bloom_prefix);
 	else
-		appendStringInfo(&s, "\"bloom\": \"%s\", ", o->bloom < lengthof(blooms) ? blooms[o->bloom] : "?");
+		appendStringInfo(&s, "\"bloom\": \"%s\", ",
+						 o->bloom < lengthof(blooms) ? blooms[o->bloom] : "?");
 	appendStringInfo(&s, "\"block_size\": %u, ", o->block_size);
 	if (o->compression == WIDE_COMPRESS_NONE)
 		appendStringInfoString(&s, "\"compression\": \"none\", ");
@@ -190,17 +202,17 @@ static void
 put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 {
 	ReturnSetInfo *rsinfo = arg;
-	Datum		values[12];
-	bool		nulls[12];
-	Datum		levels[8];
+	Datum values[12];
+	bool nulls[12];
+	Datum levels[8];
 	wide_family_info info;
-	int			n = 0;
+	int n = 0;
 
 	/* everybody may call this */
 	if (!is_monitor() && !may_read(relid))
 		return;
 	if (wide_family_statistics(wt_store_db(), f->id, &info) != WIDE_OK)
-		return;					/* dropped meanwhile */
+		return; /* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
 	OUT(ObjectIdGetDatum(relid));
@@ -219,6 +231,7 @@ put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_families);
+
 Datum
 wt_sql_stat_families(PG_FUNCTION_ARGS)
 {
@@ -232,14 +245,13 @@ wt_sql_stat_families(PG_FUNCTION_ARGS)
 typedef struct FileCopy
 {
 	wide_file_info info;
-	uint8	   *min_row,
-			   *max_row;
+	uint8 *min_row, *max_row;
 } FileCopy;
 
 static uint8 *
 copy_bytes(wide_bytes b)
 {
-	uint8	   *p = malloc(b.len > 0 ? b.len : 1);
+	uint8 *p = malloc(b.len > 0 ? b.len : 1);
 
 	if (p != NULL && b.len > 0)
 		memcpy(p, b.data, b.len);
@@ -248,20 +260,19 @@ copy_bytes(wide_bytes b)
 
 typedef struct FileList
 {
-	FileCopy   *files;
-	int			n,
-				max;
+	FileCopy *files;
+	int n, max;
 } FileList;
 
 static wide_status
 remember_file(void *arg, const wide_file_info *f)
 {
-	FileList   *l = arg;
+	FileList *l = arg;
 
 	if (l->n == l->max)
 	{
-		int			max = l->max ? l->max * 2 : 64;
-		FileCopy   *files = realloc(l->files, max * sizeof(FileCopy));
+		int max = l->max ? l->max * 2 : 64;
+		FileCopy *files = realloc(l->files, max * sizeof(FileCopy));
 
 		if (files == NULL)
 			return WIDE_NOMEM;
@@ -278,7 +289,7 @@ remember_file(void *arg, const wide_file_info *f)
 static Datum
 bytes_datum(const uint8 *p, size_t len)
 {
-	bytea	   *b = palloc(VARHDRSZ + len);
+	bytea *b = palloc(VARHDRSZ + len);
 
 	SET_VARSIZE(b, VARHDRSZ + len);
 	if (len > 0 && p != NULL)
@@ -290,15 +301,15 @@ static void
 put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 {
 	ReturnSetInfo *rsinfo = arg;
-	FileList	list = {0};
+	FileList list = {0};
 	wide_status st = wide_file_each(wt_store_db(), f->id, remember_file, &list);
 
 	for (int i = 0; i < list.n && st == WIDE_OK; i++)
 	{
 		wide_file_info *w = &list.files[i].info;
-		Datum		values[16];
-		bool		nulls[16];
-		int			n = 0;
+		Datum values[16];
+		bool nulls[16];
+		int n = 0;
 
 		OUT(ObjectIdGetDatum(relid));
 		OUT(CStringGetTextDatum(t->name));
@@ -336,6 +347,7 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_files);
+
 Datum
 wt_sql_stat_files(PG_FUNCTION_ARGS)
 {
@@ -350,16 +362,17 @@ typedef struct JobContext
 {
 	ReturnSetInfo *rsinfo;
 	const wide_job_info *jobs;
-	int			njobs;
+	int njobs;
 } JobContext;
 
 static void
-put_job(ReturnSetInfo *rsinfo, Oid relid, const char *table, const char *family, const wide_job_info *j)
+put_job(ReturnSetInfo *rsinfo, Oid relid, const char *table, const char *family,
+		const wide_job_info *j)
 {
 	const char *states[] = {"running", "done", "failed"};
-	Datum		values[12];
-	bool		nulls[12];
-	int			n = 0;
+	Datum values[12];
+	bool nulls[12];
+	int n = 0;
 
 	if (relid != InvalidOid)
 		OUT(ObjectIdGetDatum(relid));
@@ -399,11 +412,12 @@ put_jobs_of_family(void *arg, Oid relid, const wide_table *t, const wide_family 
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_compactions);
+
 Datum
 wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 {
 	wide_job_info jobs[64];
-	JobContext	c;
+	JobContext c;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_store_exists())
@@ -424,23 +438,21 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 typedef struct LockList
 {
 	wide_lock_info *locks;
-	uint8_t   (*rows)[WIDE_LOCK_ROW];
-	int			n,
-				max;
-	bool		failed;
+	uint8_t (*rows)[WIDE_LOCK_ROW];
+	int n, max;
+	bool failed;
 } LockList;
 
 /* Called by the engine: nothing may be raised. */
 static void
 remember_lock(void *arg, const wide_lock_info *lock)
 {
-	LockList   *l = arg;
+	LockList *l = arg;
 
 	if (l->n == l->max)
 	{
-		int			max = l->max ? l->max * 2 : 256;
-		void	   *locks = realloc(l->locks, max * sizeof(*l->locks)),
-				   *rows;
+		int max = l->max ? l->max * 2 : 256;
+		void *locks = realloc(l->locks, max * sizeof(*l->locks)), *rows;
 
 		if (locks != NULL)
 			l->locks = locks;
@@ -458,26 +470,28 @@ remember_lock(void *arg, const wide_lock_info *lock)
 	l->n++;
 }
 
-/* The table of the last lock, with what may be told about it; most locks are of the table before. */
+/* The table of the last lock, with what may be told about it; most locks are of the table
+ * before. */
 typedef struct LockedTable
 {
-	bool		known;
-	wide_table	t;
-	Oid			relid;			/* of this database */
-	bool		readable;
+	bool known;
+	wide_table t;
+	Oid relid; /* of this database */
+	bool readable;
 } LockedTable;
 
 static void
 look_up_table(LockedTable *c, wide_table_id id)
 {
-	uint32		object;
+	uint32 object;
 
 	if (c->t.id == id && id != 0)
 		return;
 	memset(c, 0, sizeof(*c));
 	c->known = id != 0 && wide_table_by_id(wt_store_db(), NULL, id, &c->t) == WIDE_OK;
 	c->t.id = id;
-	if (c->known && c->t.space == MyDatabaseId && wide_table_bindings(wt_store_db(), NULL, id, &object, 1) > 0)
+	if (c->known && c->t.space == MyDatabaseId &&
+		wide_table_bindings(wt_store_db(), NULL, id, &object, 1) > 0)
 	{
 		c->relid = object;
 		c->readable = may_read(object);
@@ -487,9 +501,9 @@ look_up_table(LockedTable *c, wide_table_id id)
 static void
 put_lock(ReturnSetInfo *rsinfo, const wide_lock_info *w, const uint8 *row, LockedTable *t)
 {
-	Datum		values[10];
-	bool		nulls[10];
-	int			n = 0;
+	Datum values[10];
+	bool nulls[10];
+	int n = 0;
 
 	look_up_table(t, w->table);
 	/* whole buckets are of any table */
@@ -532,10 +546,11 @@ put_lock(ReturnSetInfo *rsinfo, const wide_lock_info *w, const uint8 *row, Locke
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_locks);
+
 Datum
 wt_sql_stat_locks(PG_FUNCTION_ARGS)
 {
-	LockList	list = {0};
+	LockList list = {0};
 	LockedTable t = {0};
 	wide_status st;
 

@@ -51,7 +51,7 @@ static int64
 counter_value(WtCall *c, const WtCallCell *cell)
 {
 	const uint8 *p = cell->ref.value.data;
-	uint64		v = 0;
+	uint64 v = 0;
 
 	if (!cell->ref.found)
 		return 0;
@@ -84,14 +84,16 @@ wt_write_functions_check_counter(WtCall *c, const WtCallCell *cell)
 static bool
 same_cell(const WtCellRef *a, const WtCellRef *b)
 {
-	return a->family == b->family && wt_bytes_equal(a->qual.data, a->qual.len, b->qual.data, b->qual.len);
+	return a->family == b->family &&
+		   wt_bytes_equal(a->qual.data, a->qual.len, b->qual.data, b->qual.len);
 }
 
 void
-wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, int64 *results, int n)
+wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, int64 *results,
+							 int n)
 {
-	WtCellRef  *refs = palloc(sizeof(WtCellRef) * Max(1, n));
-	int		   *first = palloc(sizeof(int) * Max(1, n));
+	WtCellRef *refs = palloc(sizeof(WtCellRef) * Max(1, n));
+	int *first = palloc(sizeof(int) * Max(1, n));
 
 	for (int i = 0; i < n; i++)
 	{
@@ -101,11 +103,11 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	wt_cell_argument_read_newest(c, refs, n);
 	for (int i = 0; i < n; i++)
 	{
-		int			k;
+		int k;
 
 		cells[i].ref = refs[i];
 		for (k = 0; k < i && !same_cell(&refs[k], &refs[i]); k++)
-			 /* look for the first one of the same cell */ ;
+			/* look for the first one of the same cell */;
 		first[i] = k;
 		if (k == i)
 			results[i] = counter_value(c, &cells[i]);
@@ -117,7 +119,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	}
 	for (int i = 0; i < n; i++)
 	{
-		uint8		bytes[8];
+		uint8 bytes[8];
 
 		if (first[i] != i)
 		{
@@ -128,18 +130,19 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 			wt_cell_argument_check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
 		for (int b = 0; b < 8; b++)
 			bytes[b] = (uint8) ((uint64) results[i] >> (56 - 8 * b));
-		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, wt_cell_argument_floor(&refs[i]), 0, (wide_bytes) {bytes, 8});
+		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, wt_cell_argument_floor(&refs[i]), 0,
+							 (wide_bytes) {bytes, 8});
 	}
 }
 
 int
-wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode, WtCallCell **cells, int64 **deltas)
+wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode, WtCallCell **cells,
+								int64 **deltas)
 {
-	int			n = 0,
-				max = JsonContainerSize(object);
+	int n = 0, max = JsonContainerSize(object);
 	JsonbIterator *it = JsonbIteratorInit(object);
 	JsonbIteratorToken tok;
-	JsonbValue	v;
+	JsonbValue v;
 
 	*cells = palloc(sizeof(WtCallCell) * Max(1, max));
 	*deltas = palloc(sizeof(int64) * Max(1, max));
@@ -150,7 +153,7 @@ wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 		else if (tok == WJB_VALUE)
 		{
 			const char *name = (*cells)[n].name;
-			Datum		d;
+			Datum d;
 
 			if (v.type == jbvNull)
 				ereport(ERROR,
@@ -173,14 +176,14 @@ wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_increment);
+
 Datum
 wt_sql_increment(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
-	int64		delta,
-				result;
+	int64 delta, result;
 
 	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
@@ -200,22 +203,23 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_increment_many);
+
 Datum
 wt_sql_increment_many(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell	   *cells;
-	int64	   *deltas,
-			   *results;
-	int			n;
+	WtCall c;
+	WtCallCell *cells;
+	int64 *deltas, *results;
+	int n;
 	JsonbParseState *ps = NULL;
 	JsonbValue *done;
 
 	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
 	wt_call_need_arg(fcinfo, 2, "deltas");
 	wt_call_key(&c, fcinfo);
-	n = wt_write_functions_parse_deltas(&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "deltas")->root,
-					 ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+	n = wt_write_functions_parse_deltas(
+		&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "deltas")->root,
+		ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells, &deltas);
 	results = palloc(sizeof(int64) * Max(1, n));
 	if (n > 0)
 	{
@@ -226,12 +230,13 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
-		JsonbValue	k = {.type = jbvString};
-		JsonbValue	v = {.type = jbvNumeric};
+		JsonbValue k = {.type = jbvString};
+		JsonbValue v = {.type = jbvNumeric};
 
 		k.val.string.val = unconstify(char *, cells[i].name);
 		k.val.string.len = strlen(cells[i].name);
-		v.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(results[i])));
+		v.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric,
+															Int64GetDatum(results[i])));
 		pushJsonbValue(&ps, WJB_KEY, &k);
 		pushJsonbValue(&ps, WJB_VALUE, &v);
 	}
@@ -242,7 +247,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 void
 wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, StringInfo out)
 {
-	WtColumn   *col = cell->ref.column;
+	WtColumn *col = cell->ref.column;
 
 	if (col != NULL && col->enc != WT_ENC_TEXT && col->enc != WT_ENC_BYTES)
 		ereport(ERROR,
@@ -263,7 +268,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 	/* the result has to be a value of the column */
 	if (col != NULL)
 	{
-		Datum		value = wt_cell_value_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
+		Datum value = wt_cell_value_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
 
 		wt_cell_argument_check_domain(col, value);
 		if (col->typmod >= 0)
@@ -273,16 +278,18 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 			wt_encode(col, value, out);
 		}
 	}
-	wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, wt_cell_argument_floor(&cell->ref), 0, wt_bytes_of(out));
+	wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, wt_cell_argument_floor(&cell->ref), 0,
+						 wt_bytes_of(out));
 }
 
 /* append(..., text) and append(..., bytea) */
 PG_FUNCTION_INFO_V1(wt_sql_append);
+
 Datum
 wt_sql_append(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
 	struct varlena *value;
 	StringInfoData out;
@@ -295,7 +302,9 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	wt_cell_argument_find(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
 	wt_row_lock(c.e.table, c.key, false);
 	initStringInfo(&out);
-	wt_write_functions_append(&c, &cell, (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}, &out);
+	wt_write_functions_append(&c, &cell,
+							  (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)},
+							  &out);
 	wt_cell_argument_put_originals(&c, true);
 	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
 		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
@@ -306,15 +315,15 @@ wt_sql_append(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------------------- put */
 
 PG_FUNCTION_INFO_V1(wt_sql_put);
+
 Datum
 wt_sql_put(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
 	StringInfoData value;
-	int64		ts = WIDE_TS_AUTO,
-				ttl = 0;
+	int64 ts = WIDE_TS_AUTO, ttl = 0;
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
@@ -326,7 +335,8 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
 	initStringInfo(&value);
-	wt_cell_argument_value(cell.ref.column, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
+	wt_cell_argument_value(cell.ref.column, PG_GETARG_DATUM(3),
+						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
 	wt_cell_argument_put(&c, &cell.ref, ts, PG_INT64_MIN, ttl, wt_bytes_of(&value));
 	wt_cell_argument_put_originals(&c, false);
 	PG_RETURN_VOID();
@@ -337,8 +347,8 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 {
 	JsonbIterator *it = JsonbIteratorInit(object);
 	JsonbIteratorToken tok;
-	JsonbValue	v;
-	WtCallCell		cell;
+	JsonbValue v;
+	WtCallCell cell;
 
 	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
@@ -352,7 +362,8 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 		{
 			if (!above)
 				wt_row_lock(c->e.table, c->key, false);
-			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
+			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual,
+									WIDE_TS_MAX);
 			wt_cell_argument_note_delete(c, cell.ref.family, &cell.ref);
 			continue;
 		}
@@ -360,20 +371,25 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 			wt_cell_read_newest(NULL, c->key, &cell.ref, 1);
 		initStringInfo(&value);
 		wt_cell_argument_json_value(cell.ref.column, &v, &value);
-		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO, above ? wt_cell_argument_floor(&cell.ref) : PG_INT64_MIN, 0, wt_bytes_of(&value));
+		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO,
+							 above ? wt_cell_argument_floor(&cell.ref) : PG_INT64_MIN, 0,
+							 wt_bytes_of(&value));
 	}
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_put_many);
+
 Datum
 wt_sql_put_many(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
 	wt_call_need_arg(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
-	wt_write_functions_put_json(&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "cells")->root, false);
+	wt_write_functions_put_json(&c,
+								&wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "cells")->root,
+								false);
 	if (c.wrote)
 		wt_cell_argument_put_originals(&c, false);
 	wt_cell_argument_check_not_null(&c);
@@ -392,10 +408,11 @@ delete_ts(FunctionCallInfo fcinfo, int n)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_row);
+
 Datum
 wt_sql_delete_row(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
+	WtCall c;
 
 	wt_call_rel(&c, fcinfo, "delete_row()", CMD_DELETE);
 	wt_call_key(&c, fcinfo);
@@ -405,7 +422,8 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 	{
 		wt_row_lock(c.e.table, c.key, false);
 		for (int i = 0; i < c.e.nall; i++)
-			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, c.e.all[i], (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, c.e.all[i], (wide_bytes) {NULL, 0},
+									WIDE_TS_MAX);
 	}
 	PG_RETURN_VOID();
 }
@@ -413,7 +431,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 static Datum
 delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind, int64 ts)
 {
-	WtCall		c;
+	WtCall c;
 	const char *family;
 	wide_family_id id;
 
@@ -438,6 +456,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_family);
+
 Datum
 wt_sql_delete_family(PG_FUNCTION_ARGS)
 {
@@ -445,19 +464,22 @@ wt_sql_delete_family(PG_FUNCTION_ARGS)
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_family_version);
+
 Datum
 wt_sql_delete_family_version(PG_FUNCTION_ARGS)
 {
 	wt_call_need_arg(fcinfo, 3, "ts");
-	return delete_in_family(fcinfo, "delete_family_version()", WIDE_DELETE_FAMILY_VERSION, delete_ts(fcinfo, 3));
+	return delete_in_family(fcinfo, "delete_family_version()", WIDE_DELETE_FAMILY_VERSION,
+							delete_ts(fcinfo, 3));
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_column);
+
 Datum
 wt_sql_delete_column(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
 
 	wt_call_rel(&c, fcinfo, "delete_column()", CMD_UPDATE);
@@ -465,20 +487,22 @@ wt_sql_delete_column(PG_FUNCTION_ARGS)
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_UPDATE, &cell);
 	wt_row_lock(c.e.table, c.key, false);
-	wt_cell_argument_delete(&c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, delete_ts(fcinfo, 3));
+	wt_cell_argument_delete(&c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual,
+							delete_ts(fcinfo, 3));
 	wt_cell_argument_note_delete(&c, cell.ref.family, &cell.ref);
 	wt_cell_argument_check_not_null(&c);
 	PG_RETURN_VOID();
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_version);
+
 Datum
 wt_sql_delete_version(PG_FUNCTION_ARGS)
 {
-	WtCall		c;
-	WtCallCell		cell;
+	WtCall c;
+	WtCallCell cell;
 	const char *col;
-	int64		ts;
+	int64 ts;
 
 	wt_call_rel(&c, fcinfo, "delete_version()", CMD_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
@@ -491,7 +515,7 @@ wt_sql_delete_version(PG_FUNCTION_ARGS)
 		wt_cell_argument_read_newest(&c, &cell.ref, 1);
 		if (!cell.ref.found)
 			PG_RETURN_VOID();
-		ts = cell.ref.ts;		/* an own version is known by its provisional one */
+		ts = cell.ref.ts; /* an own version is known by its provisional one */
 	}
 	else
 		ts = delete_ts(fcinfo, 3);

@@ -15,11 +15,14 @@
 
 extern void wt_write_functions_check_counter(WtCall *c, const WtCallCell *cell);
 /* Add deltas[i] to cells[i], under the row lock; a cell that is named twice gets the sum. */
-extern void wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, int64 *results, int n);
+extern void wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas,
+										 int64 *results, int n);
 /* The cells and deltas of {"f:n": 1, ...}; the number of them. */
-extern int wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode, WtCallCell **cells, int64 **deltas);
+extern int wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
+										   WtCallCell **cells, int64 **deltas);
 /* The new value, in out. */
-extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, StringInfo out);
+extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition,
+									  StringInfo out);
 /*
  * The cells of {"f:q": value, ...}; JSON null deletes the column, as in map
  * columns.  above: stamp above the newest versions (the row is locked).
@@ -30,4 +33,4 @@ extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes ad
  */
 extern void wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above);
 
-#endif							/* WT_WRITE_FUNCTIONS_H */
+#endif /* WT_WRITE_FUNCTIONS_H */

@@ -31,12 +31,12 @@ static bool
 test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 {
 	const WtArg *arg = &args[test->first];
-	int16		len;
-	bool		byval;
-	char		align;
-	Datum	   *values;
-	bool	   *nulls;
-	int			count;
+	int16 len;
+	bool byval;
+	char align;
+	Datum *values;
+	bool *nulls;
+	int count;
 
 	*n = 0;
 	for (int i = 0; i < test->n; i++)
@@ -54,7 +54,8 @@ test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 	if (arg->isnull)
 		return true;
 	get_typlenbyvalalign(arg->type, &len, &byval, &align);
-	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &values, &nulls, &count);
+	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &values, &nulls,
+					  &count);
 	*out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtArg) * (Size) Max(1, count));
 	for (int i = 0; i < count; i++)
 	{
@@ -69,28 +70,29 @@ test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 static int64
 integer_of(const WtArg *arg)
 {
-	return arg->type == INT2OID ? DatumGetInt16(arg->value) :
-		arg->type == INT4OID ? DatumGetInt32(arg->value) : DatumGetInt64(arg->value);
+	return arg->type == INT2OID	  ? DatumGetInt16(arg->value)
+		   : arg->type == INT4OID ? DatumGetInt32(arg->value)
+								  : DatumGetInt64(arg->value);
 }
 
 int
 wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
 {
-	int64		limit = PG_INT32_MAX;
+	int64 limit = PG_INT32_MAX;
 
 	for (int i = 0; i < ntests; i++)
 	{
 		const WtTest *test = &tests[i];
-		int64		most = 0;
-		WtArg	   *values;
-		int			n;
+		int64 most = 0;
+		WtArg *values;
+		int n;
 
 		if (test->part != part || test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
 			!test_values(test, args, &values, &n))
 			continue;
 		for (int k = 0; k < n; k++)
 		{
-			int64		x = integer_of(&values[k]);
+			int64 x = integer_of(&values[k]);
 
 			if (test->kind == WT_COND_LT && x > PG_INT32_MIN)
 				x--;
@@ -110,7 +112,7 @@ static bool
 timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *exact)
 {
 	TimestampTz v;
-	int			overflow = 0;
+	int overflow = 0;
 
 	*exact = true;
 	if (c->typid == INT8OID)
@@ -149,18 +151,16 @@ static bool
 test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64 *b)
 {
 	const WtColumn *c = wt_part_column(t, WT_PART_TS(t));
-	WtArg	   *values;
-	int			n;
-	int64		least = PG_INT64_MAX,
-				most = PG_INT64_MIN;
-	bool		exact = true;
+	WtArg *values;
+	int n;
+	int64 least = PG_INT64_MAX, most = PG_INT64_MIN;
+	bool exact = true;
 
 	if (!test_values(test, args, &values, &n))
 		return false;
 	for (int i = 0; i < n; i++)
 	{
-		int64		lo,
-					hi;
+		int64 lo, hi;
 
 		if (!timestamps_of(c, &values[i], &lo, &hi, &exact))
 			return false;
@@ -170,7 +170,7 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 	*a = least;
 	*b = most;
 	if (n == 0)
-		return true;			/* only NULLs: an empty interval */
+		return true; /* only NULLs: an empty interval */
 	if (test->kind == WT_COND_LT || test->kind == WT_COND_LE)
 		*a = PG_INT64_MIN;
 	if (test->kind == WT_COND_GT || test->kind == WT_COND_GE)
@@ -183,15 +183,14 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 }
 
 WtTimes
-wt_cell_version_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi)
+wt_cell_version_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo,
+					  int64 *hi)
 {
-	int64		from = PG_INT64_MIN,
-				to = PG_INT64_MAX;
+	int64 from = PG_INT64_MIN, to = PG_INT64_MAX;
 
 	for (int i = 0; i < ntests; i++)
 	{
-		int64		a,
-					b;
+		int64 a, b;
 
 		if (tests[i].part != WT_PART_TS(t) || !test_interval(t, &tests[i], args, &a, &b))
 			continue;

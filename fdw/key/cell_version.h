@@ -9,7 +9,7 @@
 #include "fdw/table/types.h"
 
 /* Layout cells: no version (WT_PART_VERSION, WT_PART_NO) above this passes the tests. */
-extern int	wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int part);
+extern int wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int part);
 
 typedef enum WtTimes
 {
@@ -18,7 +18,9 @@ typedef enum WtTimes
 	WT_TIMES_SOME
 } WtTimes;
 
-/* Layout cells: no version passes the tests unless *lo <= its timestamp < *hi (PG_INT64_MAX: open). */
-extern WtTimes wt_cell_version_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int64 *lo, int64 *hi);
+/* Layout cells: no version passes the tests unless *lo <= its timestamp < *hi (PG_INT64_MAX:
+ * open). */
+extern WtTimes wt_cell_version_times(WtTable *t, const WtTest *tests, int ntests, const WtArg *args,
+									 int64 *lo, int64 *hi);
 
-#endif							/* WT_CELL_VERSION_H */
+#endif /* WT_CELL_VERSION_H */

@@ -36,13 +36,13 @@
 
 struct WtKeyFilter
 {
-	WtTable    *t;
-	int			n;				/* alternatives */
+	WtTable *t;
+	int n; /* alternatives */
 	WtIntervals **alternatives;
-	int			nparts;			/* parts that are looked at */
-	size_t	   *at;				/* where the parts of the key at hand begin; nparts + 1 */
-	StringInfoData seek;		/* one alternative's answer, without salt */
-	StringInfoData best;		/* the nearest of all, with salt */
+	int nparts;			 /* parts that are looked at */
+	size_t *at;			 /* where the parts of the key at hand begin; nparts + 1 */
+	StringInfoData seek; /* one alternative's answer, without salt */
+	StringInfoData best; /* the nearest of all, with salt */
 };
 
 /* ---------------------------------------------------------------- making */
@@ -51,11 +51,11 @@ struct WtKeyFilter
 static void
 reserve_room(WtKeyFilter *f)
 {
-	size_t		most = WIDE_MAX_ROW + 2;
+	size_t most = WIDE_MAX_ROW + 2;
 
 	for (int part = 0; part < f->nparts; part++)
 	{
-		size_t		longest = 0;
+		size_t longest = 0;
 
 		for (int i = 0; i < f->n; i++)
 		{
@@ -94,11 +94,12 @@ wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 	return f;
 }
 
-/* Nothing is said of the part but that it is equal to a value.  (A row comparison may leave some of what has it.) */
+/* Nothing is said of the part but that it is equal to a value.  (A row comparison may leave some
+ * of what has it.) */
 static bool
 is_one_value(const WtTest *tests, int ntests, int part)
 {
-	bool		any = false;
+	bool any = false;
 
 	for (int i = 0; i < ntests; i++)
 	{
@@ -111,7 +112,8 @@ is_one_value(const WtTest *tests, int ntests, int part)
 	return any;
 }
 
-/* With one value of each part before it, what is said of a part goes into the ranges (plain_ranges). */
+/* With one value of each part before it, what is said of a part goes into the ranges
+ * (plain_ranges). */
 bool
 wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests)
 {
@@ -140,12 +142,11 @@ rest_of(wide_bytes key, size_t from)
 static int
 find_interval(const WtIntervals *p, wide_bytes b)
 {
-	int			lo = 0,
-				hi = p->n;
+	int lo = 0, hi = p->n;
 
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (p->iv[mid].inf || wt_bytes_cmp(p->iv[mid].hi, b) > 0)
 			hi = mid;
@@ -161,7 +162,8 @@ split_key(WtKeyFilter *f, wide_bytes key)
 	f->at[0] = 0;
 	for (int part = 0; part < f->nparts; part++)
 	{
-		ssize_t		n = wt_rowkey_part_length(wt_key_column(f->t, part), key.data + f->at[part], key.len - f->at[part]);
+		ssize_t n = wt_rowkey_part_length(wt_key_column(f->t, part), key.data + f->at[part],
+										  key.len - f->at[part]);
 
 		if (n < 0)
 			return false;
@@ -177,8 +179,8 @@ first_outside(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key)
 	for (int part = 0; part < f->nparts; part++)
 	{
 		const WtIntervals *p = &parts[part];
-		wide_bytes	rest;
-		int			i;
+		wide_bytes rest;
+		int i;
 
 		if (!p->restricted)
 			continue;
@@ -205,11 +207,12 @@ append_bytes(WtKeyFilter *f, wide_bytes b)
 	appendBinaryStringInfo(&f->seek, (const char *) b.data, (int) b.len);
 }
 
-/* The next or the previous value of a part of fixed width, at the end of seek; false: there is none. */
+/* The next or the previous value of a part of fixed width, at the end of seek; false: there is
+ * none. */
 static bool
 step_fixed(WtKeyFilter *f, int width, int step)
 {
-	char	   *p = f->seek.data + f->seek.len;
+	char *p = f->seek.data + f->seek.len;
 
 	while (width-- > 0)
 	{
@@ -255,7 +258,7 @@ append_highest(WtKeyFilter *f, const WtIntervals *parts, int part)
 static bool
 seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 {
-	int			i = find_interval(&parts[part], rest_of(key, f->at[part]));
+	int i = find_interval(&parts[part], rest_of(key, f->at[part]));
 
 	if (i < parts[part].n)
 	{
@@ -269,9 +272,9 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 	while (--part >= 0)
 	{
 		const WtIntervals *p = &parts[part];
-		int			width = wt_key_column(f->t, part)->fixed_len;
-		size_t		start = f->at[part];
-		wide_bytes	next;
+		int width = wt_key_column(f->t, part)->fixed_len;
+		size_t start = f->at[part];
+		wide_bytes next;
 
 		begin_seek(f, key, part + 1);
 		if (width > 0)
@@ -329,7 +332,7 @@ seek_below(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part, i
 static bool
 seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 {
-	int			i = find_interval(&parts[part], rest_of(key, f->at[part]));
+	int i = find_interval(&parts[part], rest_of(key, f->at[part]));
 
 	if (i > 0)
 	{
@@ -339,9 +342,9 @@ seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 	while (--part >= 0)
 	{
 		const WtIntervals *p = &parts[part];
-		int			width = wt_key_column(f->t, part)->fixed_len;
-		size_t		start = f->at[part];
-		wide_bytes	bound = {key.data + start, f->at[part + 1] - start};
+		int width = wt_key_column(f->t, part)->fixed_len;
+		size_t start = f->at[part];
+		wide_bytes bound = {key.data + start, f->at[part + 1] - start};
 
 		if (p->restricted)
 		{
@@ -361,7 +364,8 @@ seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 			if (!step_fixed(f, width, -1))
 				continue;
 			if ((!p->restricted ||
-				 wt_bytes_cmp(p->iv[i].lo, (wide_bytes) {(const uint8 *) f->seek.data + start, width}) <= 0) &&
+				 wt_bytes_cmp(p->iv[i].lo,
+							  (wide_bytes) {(const uint8 *) f->seek.data + start, width}) <= 0) &&
 				append_highest(f, parts, part + 1))
 				return true;
 			begin_seek(f, key, part + 1);
@@ -377,7 +381,7 @@ seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 static wide_row_verdict
 end_of_bucket(WtKeyFilter *f, wide_bytes whole, bool reverse, wide_bytes *seek)
 {
-	uint8		salt;
+	uint8 salt;
 
 	if (f->t->salt_buckets == 0)
 		return WIDE_ROW_END;
@@ -407,10 +411,10 @@ wide_row_verdict
 wt_key_filter(void *arg, wide_bytes whole, wide_bytes *seek)
 {
 	WtKeyFilter *f = ((WtKeyFilterArg *) arg)->filter;
-	bool		reverse = ((WtKeyFilterArg *) arg)->reverse;
-	size_t		salt;
-	wide_bytes	key;
-	bool		found = false;
+	bool reverse = ((WtKeyFilterArg *) arg)->reverse;
+	size_t salt;
+	wide_bytes key;
+	bool found = false;
 
 	if (f == NULL)
 		return WIDE_ROW_ACCEPT;
@@ -423,16 +427,17 @@ wt_key_filter(void *arg, wide_bytes whole, wide_bytes *seek)
 	for (int i = 0; i < f->n; i++)
 	{
 		const WtIntervals *parts = f->alternatives[i];
-		int			outside = first_outside(f, parts, key);
+		int outside = first_outside(f, parts, key);
 
 		if (outside == f->nparts)
 			return WIDE_ROW_ACCEPT;
-		if (!(reverse ? seek_reverse(f, parts, key, outside) : seek_forward(f, parts, key, outside)))
+		if (!(reverse ? seek_reverse(f, parts, key, outside)
+					  : seek_forward(f, parts, key, outside)))
 			continue;
 		if (found)
 		{
-			wide_bytes	a = {(const uint8 *) f->seek.data, f->seek.len},
-						b = {(const uint8 *) f->best.data + salt, f->best.len - salt};
+			wide_bytes a = {(const uint8 *) f->seek.data, f->seek.len},
+					   b = {(const uint8 *) f->best.data + salt, f->best.len - salt};
 
 			if ((wt_bytes_cmp(a, b) < 0) == reverse)
 				continue;

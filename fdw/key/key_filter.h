@@ -24,7 +24,7 @@ typedef struct WtKeyFilter WtKeyFilter;
 typedef struct WtKeyFilterArg
 {
 	WtKeyFilter *filter;
-	bool		reverse;
+	bool reverse;
 } WtKeyFilterArg;
 
 extern wide_row_verdict wt_key_filter(void *arg, wide_bytes key, wide_bytes *seek);
@@ -33,4 +33,4 @@ extern WtKeyFilter *wt_key_filter_make(WtTable *t, int n, WtIntervals **alternat
 /* Do the tests need a filter, whatever their values are? */
 extern bool wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests);
 
-#endif							/* WT_KEY_FILTER_H */
+#endif /* WT_KEY_FILTER_H */

@@ -27,9 +27,9 @@
 static wide_bytes
 encode_prefix(WtTable *t, int part, StringInfo prefix)
 {
-	WtColumn   *c = wt_part_column(t, part);
+	WtColumn *c = wt_part_column(t, part);
 	StringInfoData s;
-	bool		escape = part < t->nkeys && !c->delimited && !wt_key_value_is_raw(t, part);
+	bool escape = part < t->nkeys && !c->delimited && !wt_key_value_is_raw(t, part);
 
 	initStringInfo(&s);
 	for (int i = 0; i < prefix->len; i++)
@@ -48,7 +48,8 @@ encode_prefix(WtTable *t, int part, StringInfo prefix)
 static bool
 shown_as_hex(WtTable *t, int part, const char *data, int len)
 {
-	return part >= t->nkeys && wt_is_text(wt_part_column(t, part)->typid) && len > 0 && data[0] == '\\';
+	return part >= t->nkeys && wt_is_text(wt_part_column(t, part)->typid) && len > 0 &&
+		   data[0] == '\\';
 }
 
 static bool
@@ -68,7 +69,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 {
 	struct varlena *v = PG_DETOAST_DATUM_PACKED(arg->value);
 	StringInfoData prefix;
-	bool		whole = false;
+	bool whole = false;
 
 	initStringInfo(&prefix);
 	if (test->kind == WT_COND_STARTS)
@@ -77,7 +78,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 		whole = wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix);
 	else
 	{
-		char	   *p = regexp_fixed_prefix((text *) v, false, C_COLLATION_OID, &whole);
+		char *p = regexp_fixed_prefix((text *) v, false, C_COLLATION_OID, &whole);
 
 		whole = false;
 		if (p != NULL)
@@ -88,7 +89,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 	if (whole)
 	{
 		/* no wildcard at all: equality */
-		WtArg		same = *arg;
+		WtArg same = *arg;
 		StringInfoData s;
 
 		same.value = PointerGetDatum(cstring_to_text_with_len(prefix.data, prefix.len));
@@ -114,19 +115,19 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 static int
 order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *out)
 {
-	bool		less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
-	bool		inclusive = test->kind == WT_COND_LE || test->kind == WT_COND_GE;
-	bool		raw = false;
-	bool		upper = less != wt_part_is_descending(t, test->part);
+	bool less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
+	bool inclusive = test->kind == WT_COND_LE || test->kind == WT_COND_GE;
+	bool raw = false;
+	bool upper = less != wt_part_is_descending(t, test->part);
 	StringInfoData s;
-	wide_bytes	bound;
+	wide_bytes bound;
 
 	initStringInfo(&s);
 	for (int i = 0; i < test->n; i++)
 	{
 		const WtArg *arg = &args[test->first + i];
-		WtArg		moved;
-		WtValueFate	fate;
+		WtArg moved;
+		WtValueFate fate;
 
 		if (!arg->known)
 		{
@@ -145,8 +146,10 @@ order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *ou
 			break;
 		}
 		moved = *arg;
-		fate = test->part >= t->nkeys || wt_key_value_move_local_bound(wt_key_column(t, test->part + i), less, &moved) ?
-			wt_key_value_encode(t, test->part + i, &moved, &s) : WT_VALUE_UNKNOWN;
+		fate = test->part >= t->nkeys ||
+					   wt_key_value_move_local_bound(wt_key_column(t, test->part + i), less, &moved)
+				   ? wt_key_value_encode(t, test->part + i, &moved, &s)
+				   : WT_VALUE_UNKNOWN;
 		if (fate == WT_VALUE_UNKNOWN || fate == WT_VALUE_NONE)
 		{
 			if (i == 0)
@@ -184,9 +187,9 @@ order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *ou
 /* While points are sorted: the first bytes decide most comparisons without a look at the rest. */
 typedef struct SortPoint
 {
-	uint64		head;
-	wide_bytes	bytes;
-	int			index;
+	uint64 head;
+	wide_bytes bytes;
+	int index;
 } SortPoint;
 
 static inline int
@@ -197,10 +200,10 @@ cmp_sort_point(const SortPoint *a, const SortPoint *b)
 	return wt_bytes_cmp(a->bytes, b->bytes);
 }
 
-#define ST_SORT sort_heads
-#define ST_ELEMENT_TYPE SortPoint
+#define ST_SORT			 sort_heads
+#define ST_ELEMENT_TYPE	 SortPoint
 #define ST_COMPARE(a, b) cmp_sort_point(a, b)
-#define ST_SCOPE static
+#define ST_SCOPE		 static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -220,10 +223,10 @@ add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval
 static WtInterval *
 sort_points(WtInterval *list, int *n)
 {
-	SortPoint  *points;
+	SortPoint *points;
 	WtInterval *out;
-	bool		sorted = true;
-	int			k = 0;
+	bool sorted = true;
+	int k = 0;
 
 	for (int i = 1; i < *n && sorted; i++)
 		sorted = wt_bytes_cmp(list[i - 1].lo, list[i].lo) < 0;
@@ -232,7 +235,7 @@ sort_points(WtInterval *list, int *n)
 	points = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(SortPoint) * (Size) *n);
 	for (int i = 0; i < *n; i++)
 	{
-		wide_bytes	b = list[i].lo;
+		wide_bytes b = list[i].lo;
 
 		points[i] = (SortPoint) {.bytes = b, .index = i};
 		for (size_t j = 0; j < sizeof(uint64); j++)
@@ -256,19 +259,19 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 	const WtArg *arg = &args[test->first];
 	WtInterval *list;
 	StringInfoData scratch;
-	int			m = 0;
+	int m = 0;
 
 	initStringInfo(&scratch);
 	if (test->kind == WT_COND_ANY)
 	{
-		ArrayType  *array;
-		WtArg		element = *arg;
-		int16		len;
-		bool		byval;
-		char		align;
-		Datum	   *values;
-		bool	   *nulls;
-		int			count;
+		ArrayType *array;
+		WtArg element = *arg;
+		int16 len;
+		bool byval;
+		char align;
+		Datum *values;
+		bool *nulls;
+		int count;
 
 		if (!arg->known)
 			return false;
@@ -280,7 +283,8 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 		element.type = arg->type;
 		get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
 		deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, &values, &nulls, &count);
-		list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * Max(1, (Size) count));
+		list = MemoryContextAllocHuge(CurrentMemoryContext,
+									  sizeof(WtInterval) * Max(1, (Size) count));
 		for (int i = 0; i < count; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -314,7 +318,7 @@ other_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 {
 	const WtArg *arg = &args[test->first];
 	WtInterval *list = palloc0(sizeof(WtInterval) * 2);
-	WtInterval	point;
+	WtInterval point;
 	StringInfoData s;
 
 	*out = list;
@@ -325,7 +329,7 @@ other_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 		return true;
 	initStringInfo(&s);
 	if (wt_key_value_encode(t, test->part, arg, &s) != WT_VALUE_OK)
-		return false;			/* no row is equal to it */
+		return false; /* no row is equal to it */
 	wt_key_value_point(wt_key_value_take(&s), wt_key_value_is_raw(t, test->part), &point);
 	if (point.lo.len > 0)
 	{
@@ -351,15 +355,14 @@ hi_cmp(const WtInterval *a, const WtInterval *b)
 WtInterval *
 wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int nb, int *n)
 {
-	WtInterval *out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * ((Size) na + nb));
-	int			i = 0,
-				j = 0;
+	WtInterval *out = MemoryContextAllocHuge(CurrentMemoryContext,
+											 sizeof(WtInterval) * ((Size) na + nb));
+	int i = 0, j = 0;
 
 	*n = 0;
 	while (i < na && j < nb)
 	{
-		const WtInterval *x = &a[i],
-				   *y = &b[j];
+		const WtInterval *x = &a[i], *y = &b[j];
 		const WtInterval *lo = wt_bytes_cmp(x->lo, y->lo) >= 0 ? x : y;
 		const WtInterval *hi = hi_cmp(x, y) <= 0 ? x : y;
 
@@ -372,7 +375,7 @@ wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int 
 			r->inf = hi->inf;
 			/* still the whole of a value? */
 			r->point = (x->point && wt_bytes_cmp(x->lo, r->lo) == 0 && hi_cmp(x, r) == 0) ||
-				(y->point && wt_bytes_cmp(y->lo, r->lo) == 0 && hi_cmp(y, r) == 0);
+					   (y->point && wt_bytes_cmp(y->lo, r->lo) == 0 && hi_cmp(y, r) == 0);
 		}
 		if (hi == x)
 			i++;
@@ -386,27 +389,27 @@ wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int 
 static bool
 holds_backslash(const WtInterval *iv)
 {
-	static const wide_bytes first = {(const uint8 *) "\\", 1},
-				behind = {(const uint8 *) "]", 1};
+	static const wide_bytes first = {(const uint8 *) "\\", 1}, behind = {(const uint8 *) "]", 1};
 
 	return wt_bytes_cmp(iv->lo, behind) < 0 && (iv->inf || wt_bytes_cmp(iv->hi, first) > 0);
 }
 
 bool
 wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
-				  WtInterval **out, int *n)
+						WtInterval **out, int *n)
 {
 	WtInterval *list = NULL;
-	int			count = 0;
-	bool		restricted = false;
+	int count = 0;
+	bool restricted = false;
 
 	for (int i = 0; i < ntests; i++)
 	{
 		const WtTest *test = &tests[i];
 		WtInterval *more = NULL;
-		int			m = 0;
+		int m = 0;
 
-		if (test->part != part || test->clause != 0 || (test->n == 0 && test->kind != WT_COND_NEVER))
+		if (test->part != part || test->clause != 0 ||
+			(test->n == 0 && test->kind != WT_COND_NEVER))
 			continue;
 		if (test->kind == WT_COND_NEVER)
 			;
@@ -425,7 +428,7 @@ wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg
 			more = palloc(sizeof(WtInterval));
 			if (test->kind >= WT_COND_LT && test->kind <= WT_COND_GE)
 			{
-				int			r = order_interval(t, test, args, more);
+				int r = order_interval(t, test, args, more);
 
 				if (r < 0)
 					continue;

@@ -12,16 +12,17 @@
 /* One part's intervals, sorted and disjoint. */
 typedef struct WtIntervals
 {
-	bool		restricted;		/* false: all values */
-	int			n;
+	bool restricted; /* false: all values */
+	int n;
 	WtInterval *iv;
 } WtIntervals;
 
 /* What the tests leave of one part, by itself.  false: no restriction. */
-extern bool wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
-							  WtInterval **out, int *n);
+extern bool wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args,
+									int part, WtInterval **out, int *n);
 
 /* The common part of two sorted lists of disjoint intervals. */
-extern WtInterval *wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int nb, int *n);
+extern WtInterval *wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b,
+											 int nb, int *n);
 
-#endif							/* WT_KEY_INTERVAL_H */
+#endif /* WT_KEY_INTERVAL_H */

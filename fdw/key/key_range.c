@@ -26,21 +26,21 @@
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 
-#define KEY_ROOM		128		/* bytes for a key at first */
+#define KEY_ROOM 128 /* bytes for a key at first */
 
 typedef struct KeyRange
 {
-	wide_bytes	lo;
-	wide_bytes	hi;				/* data NULL: to the end */
-	bool		point;
+	wide_bytes lo;
+	wide_bytes hi; /* data NULL: to the end */
+	bool point;
 } KeyRange;
 
 /* With a zero behind them, as a point's bytes have (wt_key_value_point). */
 static wide_bytes
 join_bytes(wide_bytes a, wide_bytes b)
 {
-	uint8	   *p;
-	wide_bytes	out;
+	uint8 *p;
+	wide_bytes out;
 
 	if (a.len == 0)
 		return b;
@@ -59,8 +59,8 @@ join_bytes(wide_bytes a, wide_bytes b)
 static wide_bytes
 fit_bound(wide_bytes b)
 {
-	uint8	   *p;
-	wide_bytes	out;
+	uint8 *p;
+	wide_bytes out;
 
 	if (b.data == NULL || b.len <= WIDE_MAX_ROW)
 		return b;
@@ -75,15 +75,16 @@ fit_bound(wide_bytes b)
 static void
 add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 {
-	KeyRange   *r;
+	KeyRange *r;
 
 	if (*n == *max)
 	{
-		Size		size;
+		Size size;
 
 		*max = Max(16, *max * 2);
 		size = sizeof(KeyRange) * (Size) *max;
-		*list = *list ? repalloc_huge(*list, size) : MemoryContextAllocHuge(CurrentMemoryContext, size);
+		*list = *list ? repalloc_huge(*list, size)
+					  : MemoryContextAllocHuge(CurrentMemoryContext, size);
 	}
 	r = &(*list)[*n];
 	r->point = false;
@@ -125,10 +126,10 @@ cmp_range(const KeyRange *a, const KeyRange *b)
 	return wt_bytes_cmp(a->lo, b->lo);
 }
 
-#define ST_SORT sort_ranges
-#define ST_ELEMENT_TYPE KeyRange
+#define ST_SORT			 sort_ranges
+#define ST_ELEMENT_TYPE	 KeyRange
 #define ST_COMPARE(a, b) cmp_range(a, b)
-#define ST_SCOPE static
+#define ST_SCOPE		 static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -137,8 +138,8 @@ cmp_range(const KeyRange *a, const KeyRange *b)
 static int
 merge_ranges(KeyRange *r, int n)
 {
-	int			k = 0;
-	bool		sorted = true;
+	int k = 0;
+	bool sorted = true;
 
 	for (int i = 1; i < n && sorted; i++)
 		sorted = cmp_range(&r[i - 1], &r[i]) < 0;
@@ -146,7 +147,7 @@ merge_ranges(KeyRange *r, int n)
 		sort_ranges(r, n);
 	for (int i = 1; i < n; i++)
 	{
-		int			gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
+		int gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
 
 		/* those that touch become one, but whole keys stay by themselves */
 		if (gap > 0 || (gap == 0 && (r[k].point || r[i].point)))
@@ -170,17 +171,16 @@ static int
 plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *max)
 {
 	wide_bytes *x = palloc(sizeof(wide_bytes));
-	int			nx = 1;
-	int			part;
+	int nx = 1;
+	int part;
 
 	x[0] = (wide_bytes) {(const uint8 *) "", 0};
 	for (part = 0; part < t->nkeys && parts[part].restricted; part++)
 	{
 		const WtIntervals *p = &parts[part];
-		bool		points = true,
-					last = part == t->nkeys - 1;
+		bool points = true, last = part == t->nkeys - 1;
 		wide_bytes *next;
-		Size		k = 0;
+		Size k = 0;
 
 		for (int i = 0; i < p->n; i++)
 			points = points && p->iv[i].point;
@@ -191,7 +191,7 @@ plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *
 			for (int i = 0; i < nx; i++)
 				for (int j = 0; j < p->n; j++)
 				{
-					WtInterval	one = p->iv[j];
+					WtInterval one = p->iv[j];
 
 					CHECK_FOR_INTERRUPTS();
 					one.point = one.point && last;
@@ -220,18 +220,18 @@ plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *
 /* One way to meet all conditions after the other: one arm of each OR. */
 typedef struct Ways
 {
-	WtTable    *t;
-	int			nclauses;		/* ORs */
-	int		   *narms;			/* of each */
-	WtIntervals ***arms;		/* by clause and arm, nkeys entries each */
-	KeyRange   *ranges;
-	int			nranges;
-	int			max;
-	WtIntervals **kept;			/* for the key filter */
-	int			nkept;
-	bool		full;
-	int			parts;			/* that the ranges of all ways speak of */
-	bool		filter;			/* the ranges do not say it all */
+	WtTable *t;
+	int nclauses;		 /* ORs */
+	int *narms;			 /* of each */
+	WtIntervals ***arms; /* by clause and arm, nkeys entries each */
+	KeyRange *ranges;
+	int nranges;
+	int max;
+	WtIntervals **kept; /* for the key filter */
+	int nkept;
+	bool full;
+	int parts;	 /* that the ranges of all ways speak of */
+	bool filter; /* the ranges do not say it all */
 } Ways;
 
 static WtIntervals *
@@ -240,7 +240,8 @@ part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 	WtIntervals *out = palloc0(sizeof(WtIntervals) * Max(1, t->nkeys));
 
 	for (int part = 0; part < t->nkeys; part++)
-		out[part].restricted = wt_key_interval_of_part(t, tests, ntests, args, part, &out[part].iv, &out[part].n);
+		out[part].restricted = wt_key_interval_of_part(t, tests, ntests, args, part, &out[part].iv,
+													   &out[part].n);
 	for (int i = 0; i < ntests; i++)
 		if (tests[i].kind == WT_COND_NEVER && tests[i].clause == 0 && t->nkeys > 0)
 		{
@@ -253,7 +254,7 @@ part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 static void
 add_way(Ways *w, WtIntervals *parts)
 {
-	int			stop;
+	int stop;
 
 	for (int part = 0; part < w->t->nkeys; part++)
 		if (parts[part].restricted && parts[part].n == 0)
@@ -287,7 +288,9 @@ find_ways(Ways *w, int clause, WtIntervals *parts)
 		{
 			both[part] = parts[part].restricted ? parts[part] : more[part];
 			if (parts[part].restricted && more[part].restricted)
-				both[part].iv = wt_key_interval_intersect(parts[part].iv, parts[part].n, more[part].iv, more[part].n, &both[part].n);
+				both[part].iv = wt_key_interval_intersect(parts[part].iv, parts[part].n,
+														  more[part].iv, more[part].n,
+														  &both[part].n);
 		}
 		find_ways(w, clause + 1, both);
 	}
@@ -297,16 +300,13 @@ find_ways(Ways *w, int clause, WtIntervals *parts)
 static void
 find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 {
-	WtTest	   *copy = palloc(sizeof(WtTest) * Max(1, ntests));
+	WtTest *copy = palloc(sizeof(WtTest) * Max(1, ntests));
 
 	w->narms = palloc0(sizeof(int) * Max(1, ntests));
 	w->arms = palloc0(sizeof(WtIntervals **) * Max(1, ntests));
 	for (int i = 0; i < ntests;)
 	{
-		int			clause = tests[i].clause,
-					arm = tests[i].arm,
-					n = 0,
-					end;
+		int clause = tests[i].clause, arm = tests[i].arm, n = 0, end;
 
 		if (clause == 0)
 		{
@@ -335,7 +335,7 @@ find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 static KeyRange *
 all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, WtRanges *out)
 {
-	Ways		w = {.t = t, .parts = t->nkeys};
+	Ways w = {.t = t, .parts = t->nkeys};
 
 	w.kept = palloc(sizeof(WtIntervals *) * WT_MAX_ALTERNATIVES);
 	find_arms(&w, tests, ntests, args);
@@ -365,7 +365,7 @@ test_of(const WtTest *tests, int ntests, int part)
 static int
 equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 {
-	int			n = 0;
+	int n = 0;
 
 	if (t->salt_buckets != 0)
 		return 0;
@@ -382,7 +382,8 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 			return 0;
 		n++;
 	}
-	/* with several tests of one part, as of an outer join, there may be more than parts; what follows those is no part of the key */
+	/* with several tests of one part, as of an outer join, there may be more than parts; what
+	 * follows those is no part of the key */
 	if (n > t->nkeys)
 		return 0;
 	/* as many tests as parts, none without: each has one */
@@ -397,7 +398,8 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
  * case: one key, or one beginning of keys, encoded in one piece.
  */
 static void
-equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int parts, WtRanges *out)
+equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int parts,
+			 WtRanges *out)
 {
 	StringInfoData key = {.data = palloc(KEY_ROOM), .maxlen = KEY_ROOM};
 	wide_range *r = palloc(sizeof(wide_range));
@@ -441,10 +443,9 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 void
 wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
 {
-	int			n;
-	KeyRange   *plain;
-	int			buckets = Max(1, t->salt_buckets),
-				parts = equal_parts(t, tests, ntests, args);
+	int n;
+	KeyRange *plain;
+	int buckets = Max(1, t->salt_buckets), parts = equal_parts(t, tests, ntests, args);
 
 	if (parts > 0)
 	{
@@ -461,13 +462,13 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 		out->points += plain[i].point;
 	for (int b = 0; b < buckets; b++)
 	{
-		out->ranges[b] = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_range) * (Size) Max(1, n));
+		out->ranges[b] = MemoryContextAllocHuge(CurrentMemoryContext,
+												sizeof(wide_range) * (Size) Max(1, n));
 		for (int i = 0; i < n; i++)
 		{
 			wide_range *r = &out->ranges[b][out->n[b]];
-			uint8		salt = (uint8) b,
-						next = (uint8) (b + 1);
-			wide_bytes	s = {&salt, 1};
+			uint8 salt = (uint8) b, next = (uint8) (b + 1);
+			wide_bytes s = {&salt, 1};
 
 			CHECK_FOR_INTERRUPTS();
 			if (t->salt_buckets == 0)
@@ -478,7 +479,8 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 				continue;
 			}
 			/* a whole key is in one bucket only */
-			if (plain[i].point && wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) != b)
+			if (plain[i].point &&
+				wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) != b)
 				continue;
 			r->lo = join_bytes(s, plain[i].lo);
 			if (plain[i].hi.data != NULL)

@@ -16,13 +16,13 @@
 /* Sorted, disjoint ranges; with salt_buckets one list for each bucket. */
 typedef struct WtRanges
 {
-	int			nbuckets;		/* at least 1 */
-	int		   *n;
+	int nbuckets; /* at least 1 */
+	int *n;
 	wide_range **ranges;
-	int			total;			/* ranges before they are spread over buckets */
-	int			points;			/* of them, single keys */
-	bool		full;			/* the whole table: nothing was restricted */
-	int			parts;			/* so many leading parts they speak of, at least */
+	int total;	/* ranges before they are spread over buckets */
+	int points; /* of them, single keys */
+	bool full;	/* the whole table: nothing was restricted */
+	int parts;	/* so many leading parts they speak of, at least */
 	/*
 	 * What the ranges do not say: conditions on later parts of the key.  NULL:
 	 * they say it all.  Who reads the ranges has to give it to the engine
@@ -32,6 +32,7 @@ typedef struct WtRanges
 } WtRanges;
 
 /* The clauses' key ranges.  Everything is allocated in CurrentMemoryContext. */
-extern void wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out);
+extern void wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args,
+							  WtRanges *out);
 
-#endif							/* WT_KEY_RANGE_H */
+#endif /* WT_KEY_RANGE_H */

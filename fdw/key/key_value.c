@@ -24,20 +24,21 @@
 #include "fdw/table/types.h"
 
 /* The latest finite timestamp that encode.c can encode. */
-#define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
+#define LAST_TIMESTAMP (PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
 
 static int64
 integer_value(Datum value, Oid type)
 {
-	return type == INT2OID ? DatumGetInt16(value) : type == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
+	return type == INT2OID	 ? DatumGetInt16(value)
+		   : type == INT4OID ? DatumGetInt32(value)
+							 : DatumGetInt64(value);
 }
 
 static WtValueFate
 adapt_integer(const WtColumn *c, Oid type, Datum *value)
 {
-	int64		x = integer_value(*value, type);
-	int64		lo = PG_INT64_MIN,
-				hi = PG_INT64_MAX;
+	int64 x = integer_value(*value, type);
+	int64 lo = PG_INT64_MIN, hi = PG_INT64_MAX;
 
 	if (c->typid == INT2OID)
 		lo = PG_INT16_MIN, hi = PG_INT16_MAX;
@@ -57,26 +58,31 @@ adapt_integer(const WtColumn *c, Oid type, Datum *value)
 		return WT_VALUE_BELOW;
 	if (x > hi)
 		return WT_VALUE_ABOVE;
-	*value = c->typid == INT2OID ? Int16GetDatum((int16) x) : c->typid == INT4OID ? Int32GetDatum((int32) x) : Int64GetDatum(x);
+	*value = c->typid == INT2OID   ? Int16GetDatum((int16) x)
+			 : c->typid == INT4OID ? Int32GetDatum((int32) x)
+								   : Int64GetDatum(x);
 	return WT_VALUE_OK;
 }
 
 static WtValueFate
 adapt_time(const WtColumn *c, Oid type, Datum *value)
 {
-	int			overflow = 0;
+	int overflow = 0;
 
 	if (type == c->typid)
 		;
 	else if (c->typid == TIMESTAMPTZOID)
-		*value = TimestampTzGetDatum(type == DATEOID ? date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow)
-									 : timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow));
+		*value = TimestampTzGetDatum(
+			type == DATEOID
+				? date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow)
+				: timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow));
 	else
 		*value = TimestampGetDatum(date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow));
 	if (overflow != 0)
 		return WT_VALUE_UNKNOWN;
 	/* the last years of the type do not fit in microseconds since 1970 */
-	if (DatumGetTimestampTz(*value) > LAST_TIMESTAMP && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*value)))
+	if (DatumGetTimestampTz(*value) > LAST_TIMESTAMP &&
+		!TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*value)))
 	{
 		*value = TimestampTzGetDatum(LAST_TIMESTAMP);
 		return WT_VALUE_BEHIND;
@@ -88,8 +94,8 @@ adapt_time(const WtColumn *c, Oid type, Datum *value)
 static WtValueFate
 adapt_float(const WtColumn *c, Oid type, Datum *value)
 {
-	double		x;
-	float		y;
+	double x;
+	float y;
 
 	if (type == c->typid)
 		return WT_VALUE_OK;
@@ -115,13 +121,13 @@ adapt_float(const WtColumn *c, Oid type, Datum *value)
 static WtValueFate
 adapt_name(const WtColumn *c, Oid type, Datum *value)
 {
-	WtValueFate	fate = WT_VALUE_OK;
+	WtValueFate fate = WT_VALUE_OK;
 
 	if (type != NAMEOID)
 	{
 		struct varlena *v = PG_DETOAST_DATUM_PACKED(*value);
-		size_t		len = VARSIZE_ANY_EXHDR(v);
-		Name		name = palloc0(NAMEDATALEN);
+		size_t len = VARSIZE_ANY_EXHDR(v);
+		Name name = palloc0(NAMEDATALEN);
 
 		if (len >= NAMEDATALEN)
 		{
@@ -164,12 +170,14 @@ bool
 wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg)
 {
 	const int64 slack = 2 * USECS_PER_DAY;
-	Timestamp	local;
+	Timestamp local;
 
-	if ((c->typid != TIMESTAMPOID && c->typid != DATEOID) || arg->type == c->typid || arg->type == DATEOID)
+	if ((c->typid != TIMESTAMPOID && c->typid != DATEOID) || arg->type == c->typid ||
+		arg->type == DATEOID)
 		return true;
 	local = DatumGetTimestamp(arg->value);
-	if (TIMESTAMP_NOT_FINITE(local) || local < MIN_TIMESTAMP + 2 * slack || local > END_TIMESTAMP - 2 * slack)
+	if (TIMESTAMP_NOT_FINITE(local) || local < MIN_TIMESTAMP + 2 * slack ||
+		local > END_TIMESTAMP - 2 * slack)
 		return false;
 	if (arg->type == TIMESTAMPTZOID)
 		local = DatumGetTimestamp(DirectFunctionCall1(timestamptz_timestamp, arg->value));
@@ -184,16 +192,17 @@ wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg)
 WtValueFate
 wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out)
 {
-	Datum		value = arg->value;
-	WtColumn   *c = wt_part_column(t, part);
-	WtValueFate	fate = adapt_value(c, arg->type, &value);
+	Datum value = arg->value;
+	WtColumn *c = wt_part_column(t, part);
+	WtValueFate fate = adapt_value(c, arg->type, &value);
 
 	if (fate != WT_VALUE_OK && fate != WT_VALUE_BEHIND)
 		return fate;
 	if (part < t->nkeys)
 		wt_rowkey_encode_part(t, part, value, out);
 	else
-		appendBinaryStringInfo(out, VARDATA_ANY(DatumGetPointer(value)), VARSIZE_ANY_EXHDR(DatumGetPointer(value)));
+		appendBinaryStringInfo(out, VARDATA_ANY(DatumGetPointer(value)),
+							   VARSIZE_ANY_EXHDR(DatumGetPointer(value)));
 	return fate;
 }
 
@@ -202,13 +211,14 @@ wt_key_value_is_raw(WtTable *t, int part)
 {
 	if (part >= t->nkeys)
 		return true;
-	return part == t->nkeys - 1 && wt_key_column(t, part)->fixed_len == 0 && !wt_key_column(t, part)->desc;
+	return part == t->nkeys - 1 && wt_key_column(t, part)->fixed_len == 0 &&
+		   !wt_key_column(t, part)->desc;
 }
 
 wide_bytes
 wt_key_value_take(StringInfo s)
 {
-	wide_bytes	b;
+	wide_bytes b;
 
 	b.data = (const uint8 *) s->data;
 	b.len = s->len;
@@ -218,8 +228,8 @@ wt_key_value_take(StringInfo s)
 bool
 wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
 {
-	size_t		n = b.len;
-	uint8	   *p;
+	size_t n = b.len;
+	uint8 *p;
 
 	/* as wt_rowkey_prefix_end, but no larger than it has to be: there may be millions */
 	while (!raw && n > 0 && b.data[n - 1] == 0xFF)
@@ -240,8 +250,8 @@ wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
 void
 wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 {
-	uint8	   *p = palloc(b.len * 2 + 1);
-	size_t		n = b.len;
+	uint8 *p = palloc(b.len * 2 + 1);
+	size_t n = b.len;
 
 	memcpy(p, b.data, n);
 	p[n] = 0;

@@ -14,20 +14,20 @@
 typedef enum WtValueFate
 {
 	WT_VALUE_OK,
-	WT_VALUE_BELOW,				/* less than all values of the key */
+	WT_VALUE_BELOW, /* less than all values of the key */
 	WT_VALUE_ABOVE,
-	WT_VALUE_BEHIND,				/* no key has it; in the order it is right behind the value encoded */
-	WT_VALUE_NONE,					/* no key has it */
-	WT_VALUE_UNKNOWN				/* nothing can be said */
+	WT_VALUE_BEHIND, /* no key has it; in the order it is right behind the value encoded */
+	WT_VALUE_NONE,	 /* no key has it */
+	WT_VALUE_UNKNOWN /* nothing can be said */
 } WtValueFate;
 
 /* An interval of byte strings; hi is unused when inf. */
 typedef struct WtInterval
 {
-	wide_bytes	lo;
-	wide_bytes	hi;
-	bool		inf;
-	bool		point;			/* exactly the value whose bytes are lo */
+	wide_bytes lo;
+	wide_bytes hi;
+	bool inf;
+	bool point; /* exactly the value whose bytes are lo */
 } WtInterval;
 
 /* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
@@ -52,4 +52,4 @@ extern bool wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out);
  */
 extern void wt_key_value_point(wide_bytes b, bool raw, WtInterval *out);
 
-#endif							/* WT_KEY_VALUE_H */
+#endif /* WT_KEY_VALUE_H */

@@ -15,12 +15,15 @@
 WtColumn *
 wt_part_column(WtTable *t, int part)
 {
-	WtRole		role;
+	WtRole role;
 
 	if (part < t->nkeys)
 		return wt_key_column(t, part);
-	role = part == WT_PART_FAMILY(t) ? WT_CELL_FAMILY : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER :
-		part == WT_PART_VERSION(t) ? WT_CELL_VERSION : part == WT_PART_TS(t) ? WT_CELL_TS : WT_CELL_NO;
+	role = part == WT_PART_FAMILY(t)	  ? WT_CELL_FAMILY
+		   : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER
+		   : part == WT_PART_VERSION(t)	  ? WT_CELL_VERSION
+		   : part == WT_PART_TS(t)		  ? WT_CELL_TS
+										  : WT_CELL_NO;
 	for (int i = 0; i < t->natts; i++)
 		if (t->columns[i].role == role)
 			return &t->columns[i];
@@ -30,7 +33,7 @@ wt_part_column(WtTable *t, int part)
 bool
 wt_part_is_descending(WtTable *t, int part)
 {
-	WtColumn   *c;
+	WtColumn *c;
 
 	/* the newest version of a cell comes first */
 	if (part >= t->nkeys)
@@ -42,7 +45,7 @@ wt_part_is_descending(WtTable *t, int part)
 bool
 wt_part_is_ordered(WtTable *t, int part)
 {
-	WtColumn   *c;
+	WtColumn *c;
 
 	/* a qualifier that is not text is shown as \x..., which sorts elsewhere */
 	if (part >= t->nkeys)

@@ -53,26 +53,26 @@
 /* One aggregate as the planner sees it */
 typedef struct AggItem
 {
-	Aggref	   *aggref;
-	WtAggKind	kind;
-	Expr	   *arg;			/* NULL: count(*) */
-	int			column;			/* attribute number when the argument is a column */
-	Oid			compare;		/* min, max */
-	Oid			opfamily;		/* of compare */
+	Aggref *aggref;
+	WtAggKind kind;
+	Expr *arg;	  /* NULL: count(*) */
+	int column;	  /* attribute number when the argument is a column */
+	Oid compare;  /* min, max */
+	Oid opfamily; /* of compare */
 } AggItem;
 
 /* fdw_private of the path: a list of this one. */
 typedef struct GroupInfo
 {
 	RelOptInfo *base;
-	WtTable    *t;
-	List	   *output;			/* Vars and Aggrefs that the target and HAVING need */
-	List	   *items;			/* AggItem, of the Aggrefs */
-	List	   *having;
-	int			parts;			/* of the key that make a group; 0: one group */
-	int			nitems;
-	bool		reverse;
-	bool		loose;
+	WtTable *t;
+	List *output; /* Vars and Aggrefs that the target and HAVING need */
+	List *items;  /* AggItem, of the Aggrefs */
+	List *having;
+	int parts; /* of the key that make a group; 0: one group */
+	int nitems;
+	bool reverse;
+	bool loose;
 } GroupInfo;
 
 /* -------------------------------------------------------------- aggregates */
@@ -83,8 +83,8 @@ plain_column(RelOptInfo *base, Expr *expr)
 {
 	while (IsA(expr, RelabelType))
 		expr = ((RelabelType *) expr)->arg;
-	if (IsA(expr, Var) && ((Var *) expr)->varno == (int) base->relid && ((Var *) expr)->varlevelsup == 0 &&
-		((Var *) expr)->varattno > 0)
+	if (IsA(expr, Var) && ((Var *) expr)->varno == (int) base->relid &&
+		((Var *) expr)->varlevelsup == 0 && ((Var *) expr)->varattno > 0)
 		return ((Var *) expr)->varattno;
 	return 0;
 }
@@ -93,8 +93,8 @@ plain_column(RelOptInfo *base, Expr *expr)
 static bool
 is_evaluable(RelOptInfo *base, Node *expr)
 {
-	Bitmapset  *attrs = NULL;
-	int			first;
+	Bitmapset *attrs = NULL;
+	int first;
 
 	if (contain_subplans(expr) || contain_volatile_functions(expr))
 		return false;
@@ -108,9 +108,8 @@ is_evaluable(RelOptInfo *base, Node *expr)
 static bool
 recognise_extreme(AggItem *item)
 {
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(item->aggref->aggfnoid));
-	Oid			opr,
-				opcintype;
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(item->aggref->aggfnoid));
+	Oid opr, opcintype;
 	WtSortDirection direction;
 
 	if (!HeapTupleIsValid(tuple))
@@ -180,12 +179,13 @@ recognise_kind(AggItem *item)
 static AggItem *
 recognise(RelOptInfo *base, Aggref *a)
 {
-	AggItem	   *item = palloc0(sizeof(AggItem));
+	AggItem *item = palloc0(sizeof(AggItem));
 
 	item->aggref = a;
-	if (a->aggsplit != AGGSPLIT_SIMPLE || a->aggkind != AGGKIND_NORMAL || a->aggdistinct != NIL || a->aggorder != NIL ||
-		a->aggdirectargs != NIL || a->aggvariadic || a->agglevelsup != 0 || list_length(a->args) > 1 ||
-		!recognise_kind(item) || (a->args == NIL) != (item->kind == WT_AGG_COUNT_ROWS))
+	if (a->aggsplit != AGGSPLIT_SIMPLE || a->aggkind != AGGKIND_NORMAL || a->aggdistinct != NIL ||
+		a->aggorder != NIL || a->aggdirectargs != NIL || a->aggvariadic || a->agglevelsup != 0 ||
+		list_length(a->args) > 1 || !recognise_kind(item) ||
+		(a->args == NIL) != (item->kind == WT_AGG_COUNT_ROWS))
 		return NULL;
 	if (a->args != NIL)
 	{
@@ -206,20 +206,21 @@ recognise(RelOptInfo *base, Aggref *a)
 static int
 leading_parts(GroupInfo *p, List *conds, List *exprs)
 {
-	Bitmapset  *parts = NULL;
-	int			last = -1;
-	ListCell   *lc;
+	Bitmapset *parts = NULL;
+	int last = -1;
+	ListCell *lc;
 
 	foreach(lc, exprs)
 	{
-		Var		   *var = lfirst(lc);
-		WtColumn   *c;
+		Var *var = lfirst(lc);
+		WtColumn *c;
 
 		if (!IsA(var, Var) || plain_column(p->base, (Expr *) var) == 0)
 			return 0;
 		c = &p->t->columns[var->varattno - 1];
 		/* a digest's original is in a cell, not in the key */
-		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 || !wt_encoding_is_injective(c))
+		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 ||
+			!wt_encoding_is_injective(c))
 			return 0;
 		parts = bms_add_member(parts, c->part);
 		last = Max(last, c->part);
@@ -237,17 +238,17 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 static bool
 collect_output(GroupInfo *p, List *groups, List *exprs)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS))
 	{
-		Node	   *node = lfirst(lc);
+		Node *node = lfirst(lc);
 
 		if (list_member(p->output, node))
 			continue;
 		if (IsA(node, Aggref))
 		{
-			AggItem	   *item = recognise(p->base, (Aggref *) node);
+			AggItem *item = recognise(p->base, (Aggref *) node);
 
 			if (item == NULL)
 				return false;
@@ -269,19 +270,20 @@ collect_output(GroupInfo *p, List *groups, List *exprs)
 static bool
 first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
 {
-	int			parts = p->t->nkeys;
-	ListCell   *lc;
+	int parts = p->t->nkeys;
+	ListCell *lc;
 
 	*directed = false;
 	if (p->parts == 0 || (p->parts == parts && !p->t->cells_layout))
 		return false;
 	foreach(lc, p->items)
 	{
-		AggItem	   *item = lfirst(lc);
-		bool		back;
+		AggItem *item = lfirst(lc);
+		bool back;
 
-		if ((item->kind != WT_AGG_MIN && item->kind != WT_AGG_MAX) || item->aggref->aggfilter != NULL ||
-			p->parts == parts || item->column != wt_part_column(p->t, p->parts)->attno ||
+		if ((item->kind != WT_AGG_MIN && item->kind != WT_AGG_MAX) ||
+			item->aggref->aggfilter != NULL || p->parts == parts ||
+			item->column != wt_part_column(p->t, p->parts)->attno ||
 			!wt_scan_path_part_sorts(p->t, p->parts, item->opfamily, item->aggref->inputcollid))
 			return false;
 		back = (item->kind == WT_AGG_MAX) != wt_part_is_descending(p->t, p->parts);
@@ -299,17 +301,18 @@ first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
 static bool
 is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
-	if (!wt_settings_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL || rel->rtekind != RTE_RELATION ||
-		IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) || root->parse->hasTargetSRFs ||
-		root->parse->groupingSets != NIL)
+	if (!wt_settings_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL ||
+		rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) ||
+		root->parse->hasTargetSRFs || root->parse->groupingSets != NIL)
 		return false;
 	foreach(lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 
-		if (rinfo->pseudoconstant || rinfo->security_level > 0 || contain_subplans((Node *) rinfo->clause))
+		if (rinfo->pseudoconstant || rinfo->security_level > 0 ||
+			contain_subplans((Node *) rinfo->clause))
 			return false;
 	}
 	return true;
@@ -320,15 +323,16 @@ static bool
 row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 {
 	ForeignPath path = {.path.parent = p->base};
-	Oid			relid = planner_rt_fetch(p->base->relid, root)->relid;
-	ListCell   *lc;
+	Oid relid = planner_rt_fetch(p->base->relid, root)->relid;
+	ListCell *lc;
 
 	path.fdw_private = list_make2(makeInteger(p->reverse), makeInteger(p->parts > 0));
-	*scan = wt_scan_plan_get_plan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo, NULL);
+	*scan = wt_scan_plan_get_plan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo,
+								  NULL);
 	foreach(lc, (*scan)->scan.plan.qual)
 	{
-		Bitmapset  *attrs = NULL;
-		int			first;
+		Bitmapset *attrs = NULL;
+		int first;
 
 		/* a volatile clause is evaluated once for each row here too */
 		pull_varattnos(lfirst(lc), p->base->relid, &attrs);
@@ -340,29 +344,28 @@ row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 }
 
 static void
-add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p, WtScanPlan *s, List *groups)
+add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p,
+				   WtScanPlan *s, List *groups)
 {
 	ForeignScan *scan;
-	bool		directed,
-				reverse = s->reverse,
-				enough = first_row_is_enough(p, &directed, &reverse);
-	double		ngroups,
-				rows;
-	Cost		stream,
-				loose;
-	int			npathkeys;
+	bool directed, reverse = s->reverse, enough = first_row_is_enough(p, &directed, &reverse);
+	double ngroups, rows;
+	Cost stream, loose;
+	int npathkeys;
 
 	p->reverse = p->parts > 0 && reverse;
 	if (!row_clauses_are_evaluable(root, p, &scan))
 		return;
 	rows = ngroups = p->parts > 0 ? estimate_num_groups(root, groups, s->rows, NULL, NULL) : 1;
 	/* a row is not made a tuple, but its cells are looked at all the same */
-	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost + s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
+	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost +
+			 s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
 		stream += s->merge;
 	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
 	/* of each group, rows are read until one meets the conditions on cells */
-	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) / Max(1, s->scanned);
+	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) /
+			 Max(1, s->scanned);
 	p->loose = enough && scan->scan.plan.qual == NIL && loose < stream;
 	if (!p->loose)
 		p->reverse = p->parts > 0 && s->reverse;
@@ -373,10 +376,10 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		stream = loose;
 	stream += ngroups * cpu_tuple_cost + target->cost.startup + rows * target->cost.per_tuple;
 	{
-		List	   *pathkeys = list_truncate(list_copy(root->query_pathkeys), npathkeys);
-		Cost		startup = p->parts > 0 ? s->startup : stream;
-		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup, stream, pathkeys,
-														 list_make1(p));
+		List *pathkeys = list_truncate(list_copy(root->query_pathkeys), npathkeys);
+		Cost startup = p->parts > 0 ? s->startup : stream;
+		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup,
+														 stream, pathkeys, list_make1(p));
 
 		/* a worker may run it, as a whole */
 		path->path.parallel_aware = false;
@@ -386,15 +389,15 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 
 /* GROUP BY, or aggregates of all rows */
 static void
-add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output, GroupPathExtraData *extra)
+add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output,
+				  GroupPathExtraData *extra)
 {
 	PathTarget *target = output->reltarget;
-	GroupInfo    *p = palloc0(sizeof(GroupInfo));
-	WtScanPlan	s;
-	List	   *groups = NIL,
-			   *refs = NIL;
-	ListCell   *lc;
-	int			i = 0;
+	GroupInfo *p = palloc0(sizeof(GroupInfo));
+	WtScanPlan s;
+	List *groups = NIL, *refs = NIL;
+	ListCell *lc;
+	int i = 0;
 
 	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || !wt_scan_path_plain(root, base, &s))
 		return;
@@ -402,7 +405,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output, Group
 	p->t = s.t;
 	foreach(lc, target->exprs)
 	{
-		Index		ref = get_pathtarget_sortgroupref(target, i++);
+		Index ref = get_pathtarget_sortgroupref(target, i++);
 
 		if (ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != NULL)
 		{
@@ -426,9 +429,9 @@ static void
 add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
-	GroupInfo    *p = palloc0(sizeof(GroupInfo));
-	WtScanPlan	s;
-	ListCell   *lc;
+	GroupInfo *p = palloc0(sizeof(GroupInfo));
+	WtScanPlan s;
+	ListCell *lc;
 
 	if (root->parse->hasDistinctOn || root->parse->hasAggs || root->parse->groupClause != NIL ||
 		root->parse->hasWindowFuncs || target == NULL || !wt_scan_path_plain(root, base, &s))
@@ -446,10 +449,11 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
 }
 
 void
-wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
-					   void *extra)
+wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+								  RelOptInfo *output_rel, void *extra)
 {
-	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) || !is_simple_scan(root, input_rel))
+	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
+		!is_simple_scan(root, input_rel))
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
 		add_grouping_path(root, input_rel, output_rel, extra);
@@ -466,14 +470,14 @@ wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Re
 static int
 family_of_arguments(GroupInfo *p)
 {
-	int			family = -1;
-	ListCell   *lc;
+	int family = -1;
+	ListCell *lc;
 
 	if (p->parts > 0 || p->t->cells_layout)
 		return -1;
 	foreach(lc, p->items)
 	{
-		AggItem	   *item = lfirst(lc);
+		AggItem *item = lfirst(lc);
 		const WtColumn *c;
 
 		if (item->column == 0)
@@ -489,12 +493,12 @@ family_of_arguments(GroupInfo *p)
 static List *
 columns_of(List *tlist)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
+	List *out = NIL;
+	ListCell *lc;
 
 	foreach(lc, tlist)
 	{
-		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+		Node *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
 
 		out = lappend_int(out, IsA(expr, Var) ? ((Var *) expr)->varattno : 0);
 	}
@@ -504,8 +508,8 @@ columns_of(List *tlist)
 static List *
 item_list(AggItem *item, List *tlist, List **exprs)
 {
-	Oid			where[2] = {0, 0};
-	Expr	   *parts[2] = {item->arg, item->aggref->aggfilter};
+	Oid where[2] = {0, 0};
+	Expr *parts[2] = {item->arg, item->aggref->aggfilter};
 
 	for (int i = 0; i < 2; i++)
 		if (parts[i] != NULL)
@@ -513,27 +517,24 @@ item_list(AggItem *item, List *tlist, List **exprs)
 			where[i] = (Oid) list_length(*exprs);
 			*exprs = lappend(*exprs, parts[i]);
 		}
-	return lappend_oid(lappend_oid(lappend_oid(list_make5_oid((Oid) tlist_member((Expr *) item->aggref, tlist)->resno - 1,
-															   (Oid) item->kind, (Oid) item->column, where[0], where[1]),
-											   item->arg ? exprType((Node *) item->arg) : InvalidOid),
-								   item->compare),
-					   item->aggref->inputcollid);
+	return lappend_oid(
+		lappend_oid(
+			lappend_oid(list_make5_oid((Oid) tlist_member((Expr *) item->aggref, tlist)->resno - 1,
+									   (Oid) item->kind, (Oid) item->column, where[0], where[1]),
+						item->arg ? exprType((Node *) item->arg) : InvalidOid),
+			item->compare),
+		item->aggref->inputcollid);
 }
 
 static ForeignScan *
 aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List *tlist)
 {
-	GroupInfo    *p = linitial(best_path->fdw_private);
+	GroupInfo *p = linitial(best_path->fdw_private);
 	ForeignScan *scan;
-	List	   *exprs,
-			   *items = NIL,
-			   *filters,
-			   *needed,
-			   *scan_tlist,
-			   *shape;
-	ListCell   *lc;
-	int			family = family_of_arguments(p);
-	int			nargs;
+	List *exprs, *items = NIL, *filters, *needed, *scan_tlist, *shape;
+	ListCell *lc;
+	int family = family_of_arguments(p);
+	int nargs;
 
 	(void) row_clauses_are_evaluable(root, p, &scan);
 	if (family >= 0)
@@ -548,19 +549,21 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 	foreach(lc, p->items)
 		items = lappend(items, item_list(lfirst(lc), scan_tlist, &exprs));
 	/* what the engine tests, for EXPLAIN */
-	filters = list_truncate(list_copy(scan->fdw_recheck_quals), wt_plan_private_flag(scan->fdw_private, WtFlagFilters));
-	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters), PVC_RECURSE_PLACEHOLDERS);
+	filters = list_truncate(list_copy(scan->fdw_recheck_quals),
+							wt_plan_private_flag(scan->fdw_private, WtFlagFilters));
+	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters),
+							 PVC_RECURSE_PLACEHOLDERS);
 	scan_tlist = add_to_flat_tlist(scan_tlist, needed);
-	return make_foreignscan(tlist, p->having, 0, exprs,
-							list_make5(scan->fdw_private,
-									   list_make1_oid(planner_rt_fetch(p->base->relid, root)->relid),
-									   shape, columns_of(scan_tlist), items),
-							scan_tlist, filters, NULL);
+	return make_foreignscan(
+		tlist, p->having, 0, exprs,
+		list_make5(scan->fdw_private, list_make1_oid(planner_rt_fetch(p->base->relid, root)->relid),
+				   shape, columns_of(scan_tlist), items),
+		scan_tlist, filters, NULL);
 }
 
 ForeignScan *
 wt_aggregate_plan_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
-					List *tlist, List *scan_clauses, Plan *outer_plan)
+						   List *tlist, List *scan_clauses, Plan *outer_plan)
 {
 	if (IS_UPPER_REL(rel))
 		return aggregate_plan(root, rel, best_path, tlist);

@@ -25,12 +25,12 @@ typedef enum WtAggKind
 	WT_AGG_COUNT,
 	WT_AGG_MIN,
 	WT_AGG_MAX,
-	WT_AGG_SUM_INT,				/* of int2, int4: int8 */
-	WT_AGG_SUM_INT8,			/* numeric */
-	WT_AGG_AVG_INT,				/* of all three: numeric */
+	WT_AGG_SUM_INT,	 /* of int2, int4: int8 */
+	WT_AGG_SUM_INT8, /* numeric */
+	WT_AGG_AVG_INT,	 /* of all three: numeric */
 	WT_AGG_SUM_FLOAT4,
 	WT_AGG_SUM_FLOAT8,
-	WT_AGG_AVG_FLOAT,			/* of both: float8 */
+	WT_AGG_AVG_FLOAT, /* of both: float8 */
 	WT_AGG_SUM_NUMERIC,
 	WT_AGG_AVG_NUMERIC,
 	WT_AGG_BOOL_AND,
@@ -40,31 +40,33 @@ typedef enum WtAggKind
 /* fdw_private */
 enum WtAggPrivate
 {
-	WtAggScan,					/* the private list of the plain scan */
-	WtAggRelid,					/* list of one OID */
-	WtAggShape,					/* integer list: nargs, nquals, parts of the key that make a group, loose */
-	WtAggColumns,				/* for each entry of fdw_scan_tlist the attribute number, 0: an aggregate */
-	WtAggItems					/* list of OID lists, see WtAggItem */
+	WtAggScan,	  /* the private list of the plain scan */
+	WtAggRelid,	  /* list of one OID */
+	WtAggShape,	  /* integer list: nargs, nquals, parts of the key that make a group, loose */
+	WtAggColumns, /* for each entry of fdw_scan_tlist the attribute number, 0: an aggregate */
+	WtAggItems	  /* list of OID lists, see WtAggItem */
 };
 
 /* One aggregate */
 enum WtAggItem
 {
-	WtAggItemEntry,				/* in fdw_scan_tlist, from 0 */
+	WtAggItemEntry, /* in fdw_scan_tlist, from 0 */
 	WtAggItemKind,
-	WtAggItemColumn,			/* argument: attribute number, 0: an expression, or none */
-	WtAggItemArgument,			/* its place in fdw_exprs; 0: none */
-	WtAggItemFilter,			/* the same */
-	WtAggItemType,				/* of the argument */
-	WtAggItemCompare,			/* min, max: comparison function */
+	WtAggItemColumn,   /* argument: attribute number, 0: an expression, or none */
+	WtAggItemArgument, /* its place in fdw_exprs; 0: none */
+	WtAggItemFilter,   /* the same */
+	WtAggItemType,	   /* of the argument */
+	WtAggItemCompare,  /* min, max: comparison function */
 	WtAggItemCollation
 };
 
-extern void wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
-								   RelOptInfo *output_rel, void *extra);
+extern void wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+											  RelOptInfo *input_rel, RelOptInfo *output_rel,
+											  void *extra);
 /* of a table or of an aggregate on one */
-extern ForeignScan *wt_aggregate_plan_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *best_path,
-										List *tlist, List *scan_clauses, Plan *outer_plan);
+extern ForeignScan *wt_aggregate_plan_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+											   ForeignPath *best_path, List *tlist,
+											   List *scan_clauses, Plan *outer_plan);
 
 static inline bool
 wt_is_aggregate(const ForeignScanState *node)
@@ -78,4 +80,4 @@ wt_aggregate_plan_shape(const ForeignScan *plan, int which)
 	return list_nth_int((List *) list_nth(plan->fdw_private, WtAggShape), which);
 }
 
-#endif							/* WT_AGGREGATE_PLAN_H */
+#endif /* WT_AGGREGATE_PLAN_H */

@@ -38,7 +38,7 @@
 bool
 wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 {
-	bool		binary = c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER;
+	bool binary = c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER;
 
 	memset(o, 0, sizeof(*o));
 	o->kind = WIDE_KIND_BYTES;
@@ -98,24 +98,25 @@ wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 typedef struct Match
 {
 	RelOptInfo *rel;
-	WtTable    *t;
-	List	   *leaves;
-	bool		exact;
-	bool		alternative;	/* inside of OR */
-	Node	   *key;			/* of the map's entry last matched, NULL: no map */
+	WtTable *t;
+	List *leaves;
+	bool exact;
+	bool alternative; /* inside of OR */
+	Node *key;		  /* of the map's entry last matched, NULL: no map */
 } Match;
 
 static WtColumn *
 var_column(Match *m, Node *node)
 {
-	Var		   *var;
+	Var *var;
 
 	while (node && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	if (node == NULL || !IsA(node, Var))
 		return NULL;
 	var = (Var *) node;
-	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 || var->varattno > m->t->natts)
+	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 ||
+		var->varattno > m->t->natts)
 		return NULL;
 	return &m->t->columns[var->varattno - 1];
 }
@@ -123,7 +124,7 @@ var_column(Match *m, Node *node)
 WtColumn *
 wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 {
-	WtColumn   *c = palloc(sizeof(WtColumn));
+	WtColumn *c = palloc(sizeof(WtColumn));
 
 	*c = *map;
 	c->typid = TEXTOID;
@@ -143,12 +144,12 @@ wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 static WtColumn *
 match_entry(Match *m, Node *map, Node *key)
 {
-	WtColumn   *c = var_column(m, map),
-			   *entry;
-	text	   *name;
-	int			len;
+	WtColumn *c = var_column(m, map), *entry;
+	text *name;
+	int len;
 
-	if (c == NULL || c->role != WT_MAP || c->family < 0 || !IsA(key, Const) || ((Const *) key)->constisnull)
+	if (c == NULL || c->role != WT_MAP || c->family < 0 || !IsA(key, Const) ||
+		((Const *) key)->constisnull)
 		return NULL;
 	name = DatumGetTextPP(((Const *) key)->constvalue);
 	len = VARSIZE_ANY_EXHDR(name);
@@ -163,7 +164,8 @@ match_entry(Match *m, Node *map, Node *key)
 		const WtColumn *o = &m->t->columns[a];
 
 		/* maps leave these out */
-		if (o->family == c->family && (o->role == WT_CELL || o->role == WT_TIMESTAMP_OF || o->role == WT_KEY) &&
+		if (o->family == c->family &&
+			(o->role == WT_CELL || o->role == WT_TIMESTAMP_OF || o->role == WT_KEY) &&
 			wt_bytes_equal(o->qual, o->qual_len, entry->qual, entry->qual_len))
 			return NULL;
 	}
@@ -175,7 +177,7 @@ match_entry(Match *m, Node *map, Node *key)
 static WtColumn *
 match_column(Match *m, Node *node)
 {
-	WtColumn   *c;
+	WtColumn *c;
 
 	m->key = NULL;
 	while (node && IsA(node, RelabelType))
@@ -184,7 +186,8 @@ match_column(Match *m, Node *node)
 		get_opcode(((OpExpr *) node)->opno) == F_JSONB_OBJECT_FIELD_TEXT)
 		return match_entry(m, linitial(((OpExpr *) node)->args), lsecond(((OpExpr *) node)->args));
 	c = var_column(m, node);
-	return c != NULL && c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c : NULL;
+	return c != NULL && c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c
+																							 : NULL;
 }
 
 /*
@@ -200,7 +203,7 @@ is_value(Match *m, Node *node)
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	return !m->alternative || IsA(node, Const) || IsA(node, Param) || IsA(node, SQLValueFunction) ||
-		(IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL);
+		   (IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL);
 }
 
 static bool
@@ -258,18 +261,17 @@ static bool
 match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *type)
 {
 	static const WtLeafOp ops[] = {0, WT_LEAF_LT, WT_LEAF_LE, WT_LEAF_EQ, WT_LEAF_GE, WT_LEAF_GT};
-	Oid			families[2] = {lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf, TEXT_PATTERN_BTREE_FAM_OID};
-	WtCellOrder	order;
+	Oid families[2] = {lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+					   TEXT_PATTERN_BTREE_FAM_OID};
+	WtCellOrder order;
 
 	if (!wt_cell_clause_order(c, &order))
 		return false;
 	for (int i = 0; i < (wt_is_text(c->typid) ? 2 : 1); i++)
 	{
-		Oid			left,
-					equal = opno;
-		int			strategy;
-		bool		negated = false,
-					equality;
+		Oid left, equal = opno;
+		int strategy;
+		bool negated = false, equality;
 
 		if (!OidIsValid(families[i]))
 			continue;
@@ -277,17 +279,20 @@ match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *ty
 		{
 			equal = get_negator(opno);
 			negated = true;
-			if (!OidIsValid(equal) || get_op_opfamily_strategy(equal, families[i]) != BTEqualStrategyNumber)
+			if (!OidIsValid(equal) ||
+				get_op_opfamily_strategy(equal, families[i]) != BTEqualStrategyNumber)
 				continue;
 		}
 		get_op_opfamily_properties(equal, families[i], false, &strategy, &left, type);
-		if (strategy < BTLessStrategyNumber || strategy > BTGreaterStrategyNumber || !type_allowed(c, left, *type))
+		if (strategy < BTLessStrategyNumber || strategy > BTGreaterStrategyNumber ||
+			!type_allowed(c, left, *type))
 			return false;
 		*op = negated ? WT_LEAF_NE : ops[strategy];
 		equality = strategy == BTEqualStrategyNumber;
 		if (order.equality && !equality)
 			return false;
-		if (wt_is_text(c->typid) && !(equality ? is_deterministic(collation) : i == 1 || wt_collate_is_c(collation)))
+		if (wt_is_text(c->typid) &&
+			!(equality ? is_deterministic(collation) : i == 1 || wt_collate_is_c(collation)))
 			return false;
 		if (type_is_enum(c->typid))
 			*type = c->typid;
@@ -300,13 +305,13 @@ match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *ty
 static bool
 match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 {
-	Const	   *known = IsA(pattern, Const) ? (Const *) pattern : NULL;
+	Const *known = IsA(pattern, Const) ? (Const *) pattern : NULL;
 	struct varlena *v;
 	StringInfoData prefix;
 	const char *p;
-	int			len;
-	bool		whole;
-	text	   *start;
+	int len;
+	bool whole;
+	text *start;
 
 	if (known == NULL || known->constisnull)
 	{
@@ -323,7 +328,7 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 	if (!whole)
 	{
 		StringInfoData front;
-		int			i = len;
+		int i = len;
 
 		/* nothing but % behind it?  (of what ends in an escaped one this says no) */
 		initStringInfo(&front);
@@ -334,7 +339,9 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 	}
 	start = cstring_to_text_with_len(prefix.data, prefix.len);
 	return add_leaf(m, c, whole ? WT_LEAF_EQ : WT_LEAF_PREFIX,
-					(Node *) makeConst(type, -1, known->constcollid, -1, PointerGetDatum(start), false, false), type);
+					(Node *) makeConst(type, -1, known->constcollid, -1, PointerGetDatum(start),
+									   false, false),
+					type);
 }
 
 /* LIKE, ^@ and starts_with: collation and bytes are as they have to be? */
@@ -349,9 +356,9 @@ prefix_allowed(const WtColumn *c, Oid collation, bool bytea)
 static bool
 match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 {
-	WtColumn   *c = match_column(m, left);
-	WtLeafOp	op;
-	Oid			type;
+	WtColumn *c = match_column(m, left);
+	WtLeafOp op;
+	Oid type;
 
 	if (c == NULL)
 	{
@@ -370,7 +377,8 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 		case F_BYTEALIKE:
 			return prefix_allowed(c, collation, true) && match_pattern(m, c, right, BYTEAOID);
 		case F_STARTS_WITH:
-			return prefix_allowed(c, collation, false) && add_leaf(m, c, WT_LEAF_PREFIX, right, TEXTOID);
+			return prefix_allowed(c, collation, false) &&
+				   add_leaf(m, c, WT_LEAF_PREFIX, right, TEXTOID);
 		default:
 			return false;
 	}
@@ -380,11 +388,12 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 static bool
 match_array(Match *m, ScalarArrayOpExpr *saop)
 {
-	WtColumn   *c = match_column(m, linitial(saop->args));
-	WtLeafOp	op;
-	Oid			type;
+	WtColumn *c = match_column(m, linitial(saop->args));
+	WtLeafOp op;
+	Oid type;
 
-	if (c == NULL || c->typid == BOOLOID || c->role == WT_TIMESTAMP_OF || !is_value(m, lsecond(saop->args)) ||
+	if (c == NULL || c->typid == BOOLOID || c->role == WT_TIMESTAMP_OF ||
+		!is_value(m, lsecond(saop->args)) ||
 		!match_operator(c, saop->opno, saop->inputcollid, &op, &type) ||
 		op != (saop->useOr ? WT_LEAF_EQ : WT_LEAF_NE))
 		return false;
@@ -394,12 +403,11 @@ match_array(Match *m, ScalarArrayOpExpr *saop)
 static bool
 match_distinct(Match *m, DistinctExpr *d, bool negated)
 {
-	Node	   *left = linitial(d->args),
-			   *right = lsecond(d->args);
-	WtColumn   *c = match_column(m, left);
-	Oid			opno = d->opno;
-	WtLeafOp	op;
-	Oid			type;
+	Node *left = linitial(d->args), *right = lsecond(d->args);
+	WtColumn *c = match_column(m, left);
+	Oid opno = d->opno;
+	WtLeafOp op;
+	Oid type;
 
 	if (c == NULL)
 	{
@@ -417,8 +425,8 @@ match_distinct(Match *m, DistinctExpr *d, bool negated)
 static bool
 match_bool(Match *m, Node *node, WtLeafOp op, bool value, bool or_null)
 {
-	WtColumn   *c = match_column(m, node);
-	WtCellOrder	order;
+	WtColumn *c = match_column(m, node);
+	WtCellOrder order;
 
 	if (c == NULL || c->role != WT_CELL || c->typid != BOOLOID || !wt_cell_clause_order(c, &order))
 		return false;
@@ -430,7 +438,7 @@ match_bool(Match *m, Node *node, WtLeafOp op, bool value, bool or_null)
 static bool
 match_boolean_test(Match *m, BooleanTest *b)
 {
-	WtColumn   *c = match_column(m, (Node *) b->arg);
+	WtColumn *c = match_column(m, (Node *) b->arg);
 
 	switch (b->booltesttype)
 	{
@@ -457,55 +465,56 @@ match_clause(Match *m, Node *clause)
 	switch (nodeTag(clause))
 	{
 		case T_OpExpr:
+		{
+			OpExpr *op = (OpExpr *) clause;
+
+			if (get_opcode(op->opno) == F_JSONB_EXISTS)
 			{
-				OpExpr	   *op = (OpExpr *) clause;
+				WtColumn *c = match_entry(m, linitial(op->args), lsecond(op->args));
 
-				if (get_opcode(op->opno) == F_JSONB_EXISTS)
-				{
-					WtColumn   *c = match_entry(m, linitial(op->args), lsecond(op->args));
-
-					return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
-				}
-				return list_length(op->args) == 2 &&
-					match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
+				return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
 			}
+			return list_length(op->args) == 2 &&
+				   match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
+		}
 		case T_ScalarArrayOpExpr:
 			return match_array(m, (ScalarArrayOpExpr *) clause);
 		case T_DistinctExpr:
 			return match_distinct(m, (DistinctExpr *) clause, false);
 		case T_FuncExpr:
-			{
-				FuncExpr   *f = (FuncExpr *) clause;
-				WtColumn   *c = f->funcid == F_STARTS_WITH ? match_column(m, linitial(f->args)) : NULL;
+		{
+			FuncExpr *f = (FuncExpr *) clause;
+			WtColumn *c = f->funcid == F_STARTS_WITH ? match_column(m, linitial(f->args)) : NULL;
 
-				return prefix_allowed(c, f->inputcollid, false) && is_value(m, lsecond(f->args)) &&
-					add_leaf(m, c, WT_LEAF_PREFIX, lsecond(f->args), TEXTOID);
-			}
+			return prefix_allowed(c, f->inputcollid, false) && is_value(m, lsecond(f->args)) &&
+				   add_leaf(m, c, WT_LEAF_PREFIX, lsecond(f->args), TEXTOID);
+		}
 		case T_BoolExpr:
-			{
-				BoolExpr   *b = (BoolExpr *) clause;
-				ListCell   *lc;
+		{
+			BoolExpr *b = (BoolExpr *) clause;
+			ListCell *lc;
 
-				if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
-					return match_distinct(m, linitial(b->args), true);
-				if (b->boolop == NOT_EXPR)
-					return match_bool(m, linitial(b->args), WT_LEAF_EQ, false, false);
-				if (b->boolop != OR_EXPR)
+			if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
+				return match_distinct(m, linitial(b->args), true);
+			if (b->boolop == NOT_EXPR)
+				return match_bool(m, linitial(b->args), WT_LEAF_EQ, false, false);
+			if (b->boolop != OR_EXPR)
+				return false;
+			m->alternative = true;
+			foreach(lc, b->args)
+				if (!match_clause(m, lfirst(lc)))
 					return false;
-				m->alternative = true;
-				foreach(lc, b->args)
-					if (!match_clause(m, lfirst(lc)))
-						return false;
-				return true;
-			}
+			return true;
+		}
 		case T_NullTest:
-			{
-				NullTest   *n = (NullTest *) clause;
-				WtColumn   *c = match_column(m, (Node *) n->arg);
+		{
+			NullTest *n = (NullTest *) clause;
+			WtColumn *c = match_column(m, (Node *) n->arg);
 
-				return c != NULL && !n->argisrow &&
-					add_leaf(m, c, n->nulltesttype == IS_NULL ? WT_LEAF_NULL : WT_LEAF_NOT_NULL, NULL, InvalidOid);
-			}
+			return c != NULL && !n->argisrow &&
+				   add_leaf(m, c, n->nulltesttype == IS_NULL ? WT_LEAF_NULL : WT_LEAF_NOT_NULL,
+							NULL, InvalidOid);
+		}
 		case T_BooleanTest:
 			return match_boolean_test(m, (BooleanTest *) clause);
 		case T_Var:
@@ -519,8 +528,8 @@ match_clause(Match *m, Node *clause)
 List *
 wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 {
-	List	   *filters = NIL;
-	ListCell   *lc;
+	List *filters = NIL;
+	ListCell *lc;
 
 	/* in the layout 'cells' a row is one cell */
 	if (!wt_settings_enable_pushdown || t->cells_layout)
@@ -528,8 +537,8 @@ wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 	foreach(lc, rinfos)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		Match		m = {.rel = rel, .t = t, .exact = true};
-		WtCellClause   *filter;
+		Match m = {.rel = rel, .t = t, .exact = true};
+		WtCellClause *filter;
 
 		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel) ||
 			!match_clause(&m, (Node *) rinfo->clause) || list_length(m.leaves) > MAX_LEAVES)
@@ -557,14 +566,14 @@ plan_value(Node *value, Oid type, List **exprs, List **types)
 List *
 wt_cell_clause_plan(List *filters, List **exprs, List **types)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
-	int			clause = 0;
+	List *out = NIL;
+	ListCell *lc;
+	int clause = 0;
 
 	foreach(lc, filters)
 	{
-		WtCellClause   *filter = lfirst(lc);
-		ListCell   *l;
+		WtCellClause *filter = lfirst(lc);
+		ListCell *l;
 
 		foreach(l, filter->leaves)
 		{

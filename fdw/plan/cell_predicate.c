@@ -60,32 +60,39 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
-/* Of a family, the share that is read by time, up to which rows are looked for in an entry of their own. */
+/* Of a family, the share that is read by time, up to which rows are looked for in an entry of
+ * their own. */
 #define WORTH_AN_ENTRY 0.5
 
 /* The latest finite timestamp that encode.c can encode. */
-#define LAST_TIMESTAMP	(PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
+#define LAST_TIMESTAMP (PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
 
 /* Where a value is among those that the column can hold. */
 typedef enum Place
 {
-	PLACE_AT,					/* it is one of them */
-	PLACE_BEHIND,				/* right behind the one that adapt() gives */
-	PLACE_BEFORE,				/* right before it */
-	PLACE_BELOW,				/* below all */
+	PLACE_AT,	  /* it is one of them */
+	PLACE_BEHIND, /* right behind the one that adapt() gives */
+	PLACE_BEFORE, /* right before it */
+	PLACE_BELOW,  /* below all */
 	PLACE_ABOVE
 } Place;
 
 static Place
 adapt_integer(const WtColumn *c, Oid type, Datum *value)
 {
-	int64		x = type == INT2OID ? DatumGetInt16(*value) : type == INT4OID ? DatumGetInt32(*value) : DatumGetInt64(*value);
-	int64		lo = c->typid == INT2OID ? PG_INT16_MIN : c->typid == INT4OID ? PG_INT32_MIN : PG_INT64_MIN;
-	int64		hi = c->typid == INT2OID ? PG_INT16_MAX : c->typid == INT4OID ? PG_INT32_MAX : PG_INT64_MAX;
+	int64 x = type == INT2OID	? DatumGetInt16(*value)
+			  : type == INT4OID ? DatumGetInt32(*value)
+								: DatumGetInt64(*value);
+	int64 lo = c->typid == INT2OID	 ? PG_INT16_MIN
+			   : c->typid == INT4OID ? PG_INT32_MIN
+									 : PG_INT64_MIN;
+	int64 hi = c->typid == INT2OID	 ? PG_INT16_MAX
+			   : c->typid == INT4OID ? PG_INT32_MAX
+									 : PG_INT64_MAX;
 
 	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
 	{
-		int			width = wt_encoding_length(c->typid, c->enc);
+		int width = wt_encoding_length(c->typid, c->enc);
 
 		lo = 0;
 		if (width < 8)
@@ -95,15 +102,17 @@ adapt_integer(const WtColumn *c, Oid type, Datum *value)
 		return PLACE_BELOW;
 	if (x > hi)
 		return PLACE_ABOVE;
-	*value = c->typid == INT2OID ? Int16GetDatum((int16) x) : c->typid == INT4OID ? Int32GetDatum((int32) x) : Int64GetDatum(x);
+	*value = c->typid == INT2OID   ? Int16GetDatum((int16) x)
+			 : c->typid == INT4OID ? Int32GetDatum((int32) x)
+								   : Int64GetDatum(x);
 	return PLACE_AT;
 }
 
 static Place
 adapt_float(const WtColumn *c, Oid type, Datum *value)
 {
-	double		d;
-	float		f;
+	double d;
+	float f;
 
 	if (type == c->typid)
 		return PLACE_AT;
@@ -122,8 +131,8 @@ adapt_float(const WtColumn *c, Oid type, Datum *value)
 static Place
 adapt_time(const WtColumn *c, Oid type, Datum *value)
 {
-	int			overflow = 0;
-	Timestamp	ts;
+	int overflow = 0;
+	Timestamp ts;
 
 	if (type == c->typid)
 		ts = DatumGetTimestamp(*value);
@@ -165,24 +174,24 @@ adapt(const WtColumn *c, Oid type, Datum *value)
 /* What is known of an alternative, or a clause, before the scan begins. */
 typedef enum Outcome
 {
-	NEVER,						/* true of no row */
-	ALWAYS,						/* true of every row */
-	TESTED						/* predicates have been added */
+	NEVER,	/* true of no row */
+	ALWAYS, /* true of every row */
+	TESTED	/* predicates have been added */
 } Outcome;
 
 typedef struct Build
 {
-	WtTable    *t;
-	WtEngineTable   *e;
+	WtTable *t;
+	WtEngineTable *e;
 	WtPredicates *out;
-	int			cap;
-	int			clause;
+	int cap;
+	int clause;
 } Build;
 
 static Outcome
 add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n)
 {
-	WtCellOrder	order;
+	WtCellOrder order;
 	wide_predicate *p;
 
 	/* a family that has not been made yet has no cells */
@@ -191,8 +200,9 @@ add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n
 	if (b->out->n == b->cap)
 	{
 		b->cap = Max(8, 2 * b->cap);
-		b->out->list = b->out->list == NULL ? palloc(sizeof(wide_predicate) * b->cap)
-			: repalloc(b->out->list, sizeof(wide_predicate) * b->cap);
+		b->out->list = b->out->list == NULL
+						   ? palloc(sizeof(wide_predicate) * b->cap)
+						   : repalloc(b->out->list, sizeof(wide_predicate) * b->cap);
 	}
 	p = &b->out->list[b->out->n++];
 	memset(p, 0, sizeof(*p));
@@ -231,7 +241,7 @@ encoded(const WtColumn *c, Datum value)
 static wide_bytes
 copied(const StringInfoData *s)
 {
-	uint8	   *data = palloc(Max(1, s->len));
+	uint8 *data = palloc(Max(1, s->len));
 
 	memcpy(data, s->data, s->len);
 	return (wide_bytes) {data, (size_t) s->len};
@@ -251,7 +261,7 @@ static int
 entry_bytes(Datum value, wide_bytes *out)
 {
 	StringInfoData s;
-	wide_bytes	shown = varlena_bytes(value);
+	wide_bytes shown = varlena_bytes(value);
 
 	out[0] = shown;
 	initStringInfo(&s);
@@ -265,16 +275,25 @@ static Outcome
 bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
 {
 	/* is the clause true of false and of true? */
-	bool		of_false = op == WT_LEAF_EQ ? !value : op == WT_LEAF_NE ? value :
-		op == WT_LEAF_LT ? value : op == WT_LEAF_LE ? true : op == WT_LEAF_GT ? false : !value;
-	bool		of_true = op == WT_LEAF_EQ ? value : op == WT_LEAF_NE ? !value :
-		op == WT_LEAF_LT ? false : op == WT_LEAF_LE ? value : op == WT_LEAF_GT ? !value : true;
+	bool of_false = op == WT_LEAF_EQ   ? !value
+					: op == WT_LEAF_NE ? value
+					: op == WT_LEAF_LT ? value
+					: op == WT_LEAF_LE ? true
+					: op == WT_LEAF_GT ? false
+									   : !value;
+	bool of_true = op == WT_LEAF_EQ	  ? value
+				   : op == WT_LEAF_NE ? !value
+				   : op == WT_LEAF_LT ? false
+				   : op == WT_LEAF_LE ? value
+				   : op == WT_LEAF_GT ? !value
+									  : true;
 
 	if (of_false && of_true)
 		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	if (!of_false && !of_true)
 		return NEVER;
-	return add_value(b, c, of_true ? WIDE_OP_NE : WIDE_OP_EQ, (wide_bytes) {(const uint8 *) "\0", 1});
+	return add_value(b, c, of_true ? WIDE_OP_NE : WIDE_OP_EQ,
+					 (wide_bytes) {(const uint8 *) "\0", 1});
 }
 
 /* The first timestamp that is shown as t or later (reader.c); false: there is none. */
@@ -293,7 +312,7 @@ first_shown(const WtColumn *c, int64 t, int64 *out)
 static int64
 time_of(const WtColumn *c, const WtArg *arg)
 {
-	Datum		value = arg->value;
+	Datum value = arg->value;
 
 	if (c->typid == INT8OID)
 		(void) adapt_integer(c, arg->type, &value);
@@ -305,9 +324,10 @@ time_of(const WtColumn *c, const WtArg *arg)
 static Outcome
 add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
 {
-	uint64		big = pg_hton64((uint64) ts);
+	uint64 big = pg_hton64((uint64) ts);
 
-	return add_value(b, c, op, (wide_bytes) {memcpy(palloc(sizeof(big)), &big, sizeof(big)), sizeof(big)});
+	return add_value(b, c, op,
+					 (wide_bytes) {memcpy(palloc(sizeof(big)), &big, sizeof(big)), sizeof(big)});
 }
 
 /*
@@ -317,11 +337,9 @@ add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
 static Outcome
 compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 {
-	int64		t = time_of(c, arg),
-				from,
-				to;
-	bool		some_from = first_shown(c, t, &from),
-				some_to = t < PG_INT64_MAX && first_shown(c, t + 1, &to);
+	int64 t = time_of(c, arg), from, to;
+	bool some_from = first_shown(c, t, &from),
+		 some_to = t < PG_INT64_MAX && first_shown(c, t + 1, &to);
 
 	switch (op)
 	{
@@ -330,9 +348,11 @@ compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 		case WT_LEAF_GT:
 			return some_to ? add_time(b, c, WIDE_OP_GE, to) : NEVER;
 		case WT_LEAF_LT:
-			return some_from ? add_time(b, c, WIDE_OP_LT, from) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+			return some_from ? add_time(b, c, WIDE_OP_LT, from)
+							 : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 		case WT_LEAF_LE:
-			return some_to ? add_time(b, c, WIDE_OP_LT, to) : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+			return some_to ? add_time(b, c, WIDE_OP_LT, to)
+						   : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 		default:
 			break;
 	}
@@ -340,7 +360,7 @@ compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 		return op == WT_LEAF_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	if (!some_to)
 		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
-	if (to - 1 > from)			/* only -infinity, which has no first one */
+	if (to - 1 > from) /* only -infinity, which has no first one */
 		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
 	return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
 }
@@ -349,12 +369,14 @@ compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 static Outcome
 compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 {
-	static const wide_op ops[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT, WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE};
-	static const wide_op turned[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_GT, WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
-	bool		less = op == WT_LEAF_LT || op == WT_LEAF_LE;
-	Datum		value = arg->value;
-	Place		place;
-	WtCellOrder	order;
+	static const wide_op ops[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT,
+								  WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE};
+	static const wide_op turned[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_GT,
+									 WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
+	bool less = op == WT_LEAF_LT || op == WT_LEAF_LE;
+	Datum value = arg->value;
+	Place place;
+	WtCellOrder order;
 
 	if (c->role == WT_TIMESTAMP_OF)
 		return compare_time(b, c, op, arg);
@@ -364,7 +386,7 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 	if (c->role == WT_MAP)
 	{
 		wide_bytes *bytes = palloc(sizeof(wide_bytes) * 2);
-		int			n = entry_bytes(value, bytes);
+		int n = entry_bytes(value, bytes);
 
 		return add_predicate(b, c, op == WT_LEAF_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
 	}
@@ -389,19 +411,19 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 static Outcome
 compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 {
-	int16		len;
-	bool		byval;
-	char		align;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count,
-				n = 0;
+	int16 len;
+	bool byval;
+	char align;
+	Datum *elements;
+	bool *nulls;
+	int count, n = 0;
 	wide_bytes *values;
 	StringInfoData scratch;
 
 	get_typlenbyvalalign(arg->type, &len, &byval, &align);
 	initStringInfo(&scratch);
-	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements, &nulls, &count);
+	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements,
+					  &nulls, &count);
 	if (count == 0)
 		return any ? NEVER : ALWAYS;
 	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
@@ -434,13 +456,14 @@ pattern_predicate(Build *b, const WtColumn *c, wide_bytes pattern)
 
 	initStringInfo(&prefix);
 	(void) wt_key_value_like_prefix((const char *) pattern.data, (int) pattern.len, &prefix);
-	return add_value(b, c, WIDE_OP_PREFIX, (wide_bytes) {(const uint8 *) prefix.data, (size_t) prefix.len});
+	return add_value(b, c, WIDE_OP_PREFIX,
+					 (wide_bytes) {(const uint8 *) prefix.data, (size_t) prefix.len});
 }
 
 static Outcome
 distinct(Build *b, const WtColumn *c, const WtArg *arg)
 {
-	Outcome		unequal;
+	Outcome unequal;
 
 	if (arg->isnull)
 		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
@@ -458,7 +481,7 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 
 	if (leaf->key >= 0)
 	{
-		wide_bytes	key = varlena_bytes(args[leaf->key].value);
+		wide_bytes key = varlena_bytes(args[leaf->key].value);
 
 		c = wt_cell_clause_map_entry(c, (const char *) key.data, (int) key.len);
 	}
@@ -471,7 +494,8 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 		case WT_LEAF_DISTINCT:
 			return distinct(b, c, arg);
 		case WT_LEAF_NOT_DISTINCT:
-			return arg->isnull ? add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0) : compare(b, c, WT_LEAF_EQ, arg);
+			return arg->isnull ? add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0)
+							   : compare(b, c, WT_LEAF_EQ, arg);
 		default:
 			break;
 	}
@@ -492,16 +516,16 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 }
 
 void
-wt_cell_predicate_make(WtTable *t, WtEngineTable *e, const WtLeaf *leaves, int nleaves, const WtArg *args, WtPredicates *out)
+wt_cell_predicate_make(WtTable *t, WtEngineTable *e, const WtLeaf *leaves, int nleaves,
+					   const WtArg *args, WtPredicates *out)
 {
-	Build		b = {.t = t, .e = e, .out = out};
+	Build b = {.t = t, .e = e, .out = out};
 
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; i < nleaves;)
 	{
-		int			start = out->n,
-					end = i;
-		bool		always = false;
+		int start = out->n, end = i;
+		bool always = false;
 
 		b.clause = leaves[i].clause;
 		for (; end < nleaves && leaves[end].clause == b.clause; end++)
@@ -546,7 +570,7 @@ static const wide_predicate *
 latest_since(const WtPredicates *p, int64 *since)
 {
 	const wide_predicate *best = NULL;
-	int64		one;
+	int64 one;
 
 	for (int i = 0; i < p->n; i++)
 		if (clause_since(p, i, &one) && (best == NULL || one > *since))
@@ -559,15 +583,14 @@ latest_since(const WtPredicates *p, int64 *since)
 
 typedef struct FileSizes
 {
-	int64		since;
-	uint64		all,
-				older;
+	int64 since;
+	uint64 all, older;
 } FileSizes;
 
 static wide_status
 add_file(void *arg, const wide_file_info *f)
 {
-	FileSizes  *sizes = arg;
+	FileSizes *sizes = arg;
 
 	sizes->all += f->bytes;
 	if (f->ts_max < sizes->since)
@@ -579,7 +602,7 @@ add_file(void *arg, const wide_file_info *f)
 static double
 share_since(wide_family_id family, int64 since)
 {
-	FileSizes	sizes = {.since = since};
+	FileSizes sizes = {.since = since};
 
 	wt_error_check(wide_file_each(wt_store_db(), family, add_file, &sizes), "could not list files");
 	return sizes.all == 0 ? 1 : 1 - (double) sizes.older / sizes.all;
@@ -588,21 +611,22 @@ share_since(wide_family_id family, int64 since)
 double
 wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, List *filters)
 {
-	double		share = 1;
-	ListCell   *lc;
+	double share = 1;
+	ListCell *lc;
 
 	foreach(lc, filters)
 	{
-		WtCellClause   *filter = lfirst(lc);
+		WtCellClause *filter = lfirst(lc);
 		WtCellClauseLeaf *leaf = linitial(filter->leaves);
-		WtLeaf		one = {.attno = leaf->attno,.op = leaf->op,.key = -1};
-		WtArg		arg = {.type = leaf->type};
+		WtLeaf one = {.attno = leaf->attno, .op = leaf->op, .key = -1};
+		WtArg arg = {.type = leaf->type};
 		WtPredicates p;
 		const wide_predicate *cell;
-		int64		since;
-		Node	   *value;
+		int64 since;
+		Node *value;
 
-		if (t->columns[leaf->attno - 1].role != WT_TIMESTAMP_OF || list_length(filter->leaves) > 1 || leaf->value == NULL)
+		if (t->columns[leaf->attno - 1].role != WT_TIMESTAMP_OF ||
+			list_length(filter->leaves) > 1 || leaf->value == NULL)
 			continue;
 		value = estimate_expression_value(root, leaf->value);
 		if (!IsA(value, Const))
@@ -636,7 +660,7 @@ entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wi
 	if (f->want == WIDE_WANT_COLUMNS &&
 		(f->nquals == 0 || (f->nquals == 1 && wt_bytes_cmp(f->quals[0], cell->qualifier) == 0)))
 	{
-		bool		alone = true;
+		bool alone = true;
 
 		for (int i = 0; i < p->n; i++)
 			alone = alone && (p->list[i].family != cell->family || same_cell(&p->list[i], cell));
@@ -647,20 +671,22 @@ entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wi
 }
 
 void
-wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, WtRowReader *r, wide_scan_spec *spec)
+wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, WtRowReader *r,
+						 wide_scan_spec *spec)
 {
 	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
-	int64		since = PG_INT64_MIN;
+	int64 since = PG_INT64_MIN;
 	const wide_predicate *cell = latest_since(p, &since);
-	int			apart = -1;
+	int apart = -1;
 
 	if (cell != NULL)
 		apart = entry_by_time(p, cell, since, e->families[cell->family], r, spec);
 	for (int i = 0; i < p->n; i++)
 	{
 		list[i] = p->list[i];
-		list[i].family = apart >= 0 && same_cell(&p->list[i], cell) ? apart
-			: wt_reader_family(r, spec, e->families[p->list[i].family]);
+		list[i].family = apart >= 0 && same_cell(&p->list[i], cell)
+							 ? apart
+							 : wt_reader_family(r, spec, e->families[p->list[i].family]);
 	}
 	spec->predicates = list;
 	spec->npredicates = p->n;
@@ -680,13 +706,16 @@ wt_cell_predicate_print(const WtPredicates *p, StringInfo out)
 		appendBinaryStringInfo(out, (const char *) &one->kind, sizeof(one->kind));
 		appendBinaryStringInfo(out, (const char *) &one->qualifier.len, sizeof(one->qualifier.len));
 		if (one->qualifier.len > 0)
-			appendBinaryStringInfo(out, (const char *) one->qualifier.data, (int) one->qualifier.len);
+			appendBinaryStringInfo(out, (const char *) one->qualifier.data,
+								   (int) one->qualifier.len);
 		appendBinaryStringInfo(out, (const char *) &one->nvalues, sizeof(one->nvalues));
 		for (int v = 0; v < one->nvalues; v++)
 		{
-			appendBinaryStringInfo(out, (const char *) &one->values[v].len, sizeof(one->values[v].len));
+			appendBinaryStringInfo(out, (const char *) &one->values[v].len,
+								   sizeof(one->values[v].len));
 			if (one->values[v].len > 0)
-				appendBinaryStringInfo(out, (const char *) one->values[v].data, (int) one->values[v].len);
+				appendBinaryStringInfo(out, (const char *) one->values[v].data,
+									   (int) one->values[v].len);
 		}
 	}
 }

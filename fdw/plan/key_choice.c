@@ -18,13 +18,13 @@
 static double
 list_size(const WtCond *c)
 {
-	Node	   *array = linitial(c->values);
+	Node *array = linitial(c->values);
 
 	if (c->kind == WT_COND_LIST)
 		return list_length(c->values);
 	if (IsA(array, Const) && !((Const *) array)->constisnull)
 	{
-		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
+		ArrayType *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
 
 		return ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
 	}
@@ -39,23 +39,18 @@ list_size(const WtCond *c)
 static int
 choose_way(WtTable *t, List *conds, bool filter)
 {
-	bool		exact = true,
-				go_on = true;
-	int			lists = 0,
-				bound = 0;
-	double		product = 1;
-	ListCell   *lc;
+	bool exact = true, go_on = true;
+	int lists = 0, bound = 0;
+	double product = 1;
+	ListCell *lc;
 
 	for (int part = 0; part < t->nkeys; part++)
 	{
-		bool		single = false,
-					list = false,
-					range = false,
-					pattern = false;
+		bool single = false, list = false, range = false, pattern = false;
 
 		foreach(lc, conds)
 		{
-			WtCond	   *c = lfirst(lc);
+			WtCond *c = lfirst(lc);
 
 			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
 				continue;
@@ -75,7 +70,7 @@ choose_way(WtTable *t, List *conds, bool filter)
 			exact = false;
 		foreach(lc, conds)
 		{
-			WtCond	   *c = lfirst(lc);
+			WtCond *c = lfirst(lc);
 
 			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
 				continue;
@@ -97,14 +92,14 @@ choose_way(WtTable *t, List *conds, bool filter)
 static int
 choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
 {
-	int			bound = t->nkeys;
-	ListCell   *lc;
+	int bound = t->nkeys;
+	ListCell *lc;
 
 	if (which == list_length(ors))
 		return choose_way(t, conds, filter);
 	foreach(lc, ((WtCond *) list_nth(ors, which))->arms)
 	{
-		List	   *both = list_concat_copy(conds, lfirst(lc));
+		List *both = list_concat_copy(conds, lfirst(lc));
 
 		bound = Min(bound, choose_ways(t, ors, which + 1, both, filter));
 		list_free(both);
@@ -127,18 +122,15 @@ reset_cond(WtTable *t, WtCond *c)
 int
 wt_key_choice_make(WtTable *t, List *conds)
 {
-	List	   *ors = NIL,
-			   *others = NIL;
-	double		ways = 1;
-	bool		filter;
-	int			bound;
-	ListCell   *lc,
-			   *a,
-			   *m;
+	List *ors = NIL, *others = NIL;
+	double ways = 1;
+	bool filter;
+	int bound;
+	ListCell *lc, *a, *m;
 
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		reset_cond(t, c);
 		if (c->kind != WT_COND_OR)
@@ -156,7 +148,7 @@ wt_key_choice_make(WtTable *t, List *conds)
 	bound = choose_ways(t, ors, 0, others, filter);
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		if (c->kind == WT_COND_OR)
 		{
@@ -177,7 +169,7 @@ wt_key_choice_make(WtTable *t, List *conds)
 static WtFlat *
 new_flat(WtCond *c, WtCond *clause, int number, int arm)
 {
-	WtFlat	   *f = palloc(sizeof(WtFlat));
+	WtFlat *f = palloc(sizeof(WtFlat));
 
 	f->c = c;
 	f->clause = clause;
@@ -189,23 +181,22 @@ new_flat(WtCond *c, WtCond *clause, int number, int arm)
 List *
 wt_key_choice_flat(List *conds, bool ranged)
 {
-	List	   *out = NIL;
-	int			number = 0;
-	ListCell   *lc,
-			   *a,
-			   *m;
+	List *out = NIL;
+	int number = 0;
+	ListCell *lc, *a, *m;
 
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
-		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && !wt_key_condition_is_trivial(c))
+		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) &&
+			!wt_key_condition_is_trivial(c))
 			out = lappend(out, new_flat(c, c, 0, 0));
 	}
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
-		int			arm = 0;
+		WtCond *c = lfirst(lc);
+		int arm = 0;
 
 		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
 			continue;
@@ -223,11 +214,11 @@ wt_key_choice_flat(List *conds, bool ranged)
 bool
 wt_key_choice_part_is_single(List *conds, int part)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		if (c->part == part && c->kind == WT_COND_EQ)
 			return true;

@@ -11,7 +11,7 @@
 #include "fdw/table/types.h"
 
 /* Sets used and exact; returns how many leading parts are bound to values. */
-extern int	wt_key_choice_make(WtTable *t, List *conds);
+extern int wt_key_choice_make(WtTable *t, List *conds);
 
 /*
  * A condition as it goes into the list of tests: in the order in which they have
@@ -20,10 +20,10 @@ extern int	wt_key_choice_make(WtTable *t, List *conds);
  */
 typedef struct WtFlat
 {
-	WtCond	   *c;
-	WtCond	   *clause;			/* the whole: c itself, or the OR that it is of */
-	int			number;
-	int			arm;
+	WtCond *c;
+	WtCond *clause; /* the whole: c itself, or the OR that it is of */
+	int number;
+	int arm;
 } WtFlat;
 
 extern List *wt_key_choice_flat(List *conds, bool ranged);
@@ -31,4 +31,4 @@ extern List *wt_key_choice_flat(List *conds, bool ranged);
 /* Is the part bound to one single value by a condition of the list? */
 extern bool wt_key_choice_part_is_single(List *conds, int part);
 
-#endif							/* WT_KEY_CHOICE_H */
+#endif /* WT_KEY_CHOICE_H */

@@ -77,7 +77,7 @@ typedef struct Match
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;
-	WtTable    *t;
+	WtTable *t;
 	RestrictInfo *rinfo;
 } Match;
 
@@ -85,22 +85,24 @@ typedef struct Match
 static int
 match_part(Match *m, Node *node)
 {
-	Var		   *var;
-	WtColumn   *c;
+	Var *var;
+	WtColumn *c;
 
 	while (node && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	if (node == NULL || !IsA(node, Var))
 		return -1;
 	var = (Var *) node;
-	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 || var->varattno > m->t->natts)
+	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 ||
+		var->varattno > m->t->natts)
 		return -1;
 	c = &m->t->columns[var->varattno - 1];
 	if (c->role == WT_KEY)
 		return c->part;
 	if (m->t->cells_layout && c->role == WT_CELL_FAMILY && wt_is_text(c->typid))
 		return WT_PART_FAMILY(m->t);
-	if (m->t->cells_layout && c->role == WT_CELL_QUALIFIER && (wt_is_text(c->typid) || c->typid == BYTEAOID))
+	if (m->t->cells_layout && c->role == WT_CELL_QUALIFIER &&
+		(wt_is_text(c->typid) || c->typid == BYTEAOID))
 		return WT_PART_QUALIFIER(m->t);
 	if (m->t->cells_layout && c->role == WT_CELL_VERSION && wt_is_integer(c->typid))
 		return WT_PART_VERSION(m->t);
@@ -115,8 +117,8 @@ match_part(Match *m, Node *node)
 static bool
 is_value(Match *m, Node *node)
 {
-	Relids		varnos;
-	bool		mine;
+	Relids varnos;
+	bool mine;
 
 	if (contain_volatile_functions(node) || contain_subplans(node))
 		return false;
@@ -129,7 +131,7 @@ is_value(Match *m, Node *node)
 static WtCond *
 new_cond(Match *m, int part, WtKind kind, bool faithful)
 {
-	WtCond	   *c = palloc0(sizeof(WtCond));
+	WtCond *c = palloc0(sizeof(WtCond));
 
 	c->part = part;
 	c->kind = kind;
@@ -155,9 +157,9 @@ static bool
 match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 {
 	static const WtKind kinds[] = {0, WT_COND_LT, WT_COND_LE, WT_COND_EQ, WT_COND_GE, WT_COND_GT};
-	Oid			family = lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	Oid			left;
-	int			strategy;
+	Oid family = lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Oid left;
+	int strategy;
 
 	*pattern = false;
 	if (!OidIsValid(family) || (type_is_collatable(c->typid) && !wt_is_string(c->typid)))
@@ -197,9 +199,10 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 
 /* May a comparison of this kind be answered by bytes?  *faithful: exactly. */
 static bool
-comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, bool pattern, bool *faithful)
+comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, bool pattern,
+				   bool *faithful)
 {
-	WtColumn   *c = wt_part_column(m->t, part);
+	WtColumn *c = wt_part_column(m->t, part);
 
 	*faithful = true;
 	if (kind == WT_COND_EQ)
@@ -211,23 +214,26 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 		*faithful = !is_digest(c);
 		return true;
 	}
-	/* an interval of text qualifiers counts when it holds none that is shown as \x...: wt_key_interval_of_part */
+	/* an interval of text qualifiers counts when it holds none that is shown as \x...:
+	 * wt_key_interval_of_part */
 	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
 		return false;
 	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
 	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
 	*faithful = (type == c->typid || wt_is_string(c->typid) || wt_is_integer(c->typid) ||
-				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) && c->delimiter == 0;
+				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) &&
+				c->delimiter == 0;
 	return true;
 }
 
 static bool
 prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 {
-	WtColumn   *c = wt_part_column(m->t, part);
+	WtColumn *c = wt_part_column(m->t, part);
 
-	if (part < m->t->nkeys && c->enc != WT_ENC_TEXT && c->enc != WT_ENC_BYTES && c->enc != WT_ENC_ORDERED)
+	if (part < m->t->nkeys && c->enc != WT_ENC_TEXT && c->enc != WT_ENC_BYTES &&
+		c->enc != WT_ENC_ORDERED)
 		return false;
 	if (bytea)
 		return c->typid == BYTEAOID;
@@ -242,19 +248,19 @@ prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 static WtCond *
 new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
 {
-	bool		faithful = part < m->t->nkeys && wt_key_column(m->t, part)->delimiter == 0;
+	bool faithful = part < m->t->nkeys && wt_key_column(m->t, part)->delimiter == 0;
 
 	if (kind == WT_COND_LIKE && faithful)
 	{
-		Const	   *c = (Const *) value;
+		Const *c = (Const *) value;
 
 		faithful = IsA(value, Const);
 		if (faithful && !c->constisnull)
 		{
 			struct varlena *v = PG_DETOAST_DATUM_PACKED(c->constvalue);
 			const char *p = VARDATA_ANY(v);
-			int			n = VARSIZE_ANY_EXHDR(v);
-			int			fixed = 0;
+			int n = VARSIZE_ANY_EXHDR(v);
+			int fixed = 0;
 
 			while (fixed < n && p[fixed] != '%' && p[fixed] != '_')
 				fixed += p[fixed] == '\\' ? 2 : 1;
@@ -271,11 +277,10 @@ new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
 static WtCond *
 match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 {
-	int			part = match_part(m, left);
-	WtKind		kind;
-	Oid			type;
-	bool		pattern,
-				faithful;
+	int part = match_part(m, left);
+	WtKind kind;
+	Oid type;
+	bool pattern, faithful;
 
 	if (part < 0 || !is_value(m, right))
 	{
@@ -295,7 +300,8 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 	}
 	/* the same digest is not the same value for certain */
 	if (part < m->t->nkeys && OidIsValid(get_negator(opno)) &&
-		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) && kind == WT_COND_EQ &&
+		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) &&
+		kind == WT_COND_EQ &&
 		comparison_allowed(m, part, kind, type, collation, pattern, &faithful) && faithful)
 		return add_value(new_cond(m, part, WT_COND_NE, true), right, type);
 	switch (get_opcode(opno))
@@ -327,16 +333,16 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 static WtCond *
 match_any(Match *m, ScalarArrayOpExpr *saop)
 {
-	Node	   *array = lsecond(saop->args);
-	int			part = match_part(m, linitial(saop->args));
-	WtKind		kind;
-	Oid			type;
-	bool		pattern,
-				faithful;
+	Node *array = lsecond(saop->args);
+	int part = match_part(m, linitial(saop->args));
+	WtKind kind;
+	Oid type;
+	bool pattern, faithful;
 
 	if (!saop->useOr || part < 0 || !is_value(m, array))
 		return NULL;
-	if (!match_operator(wt_part_column(m->t, part), saop->opno, &kind, &type, &pattern) || kind != WT_COND_EQ)
+	if (!match_operator(wt_part_column(m->t, part), saop->opno, &kind, &type, &pattern) ||
+		kind != WT_COND_EQ)
 		return NULL;
 	if (!comparison_allowed(m, part, kind, type, saop->inputcollid, pattern, &faithful))
 		return NULL;
@@ -351,23 +357,19 @@ match_any(Match *m, ScalarArrayOpExpr *saop)
 static WtCond *
 match_row(Match *m, RowCompareExpr *rc)
 {
-	WtCond	   *cond = NULL;
-	ListCell   *l,
-			   *r,
-			   *o,
-			   *i;
-	int			n = 0;
-	bool		all = true;
-	WtKind		want = WT_COND_LT;
+	WtCond *cond = NULL;
+	ListCell *l, *r, *o, *i;
+	int n = 0;
+	bool all = true;
+	WtKind want = WT_COND_LT;
 
 	forfour(l, rc->largs, r, rc->rargs, o, rc->opnos, i, rc->inputcollids)
 	{
-		int			part = match_part(m, lfirst(l));
-		WtKind		kind;
-		Oid			type;
-		bool		pattern,
-					faithful;
-		WtColumn   *c;
+		int part = match_part(m, lfirst(l));
+		WtKind kind;
+		Oid type;
+		bool pattern, faithful;
+		WtColumn *c;
 
 		if (part < 0 || part >= m->t->nkeys || !is_value(m, lfirst(r)))
 			all = false;
@@ -375,7 +377,8 @@ match_row(Match *m, RowCompareExpr *rc)
 		{
 			c = wt_key_column(m->t, part);
 			all = match_operator(c, lfirst_oid(o), &kind, &type, &pattern) && kind != WT_COND_EQ &&
-				comparison_allowed(m, part, kind, type, lfirst_oid(i), pattern, &faithful) && faithful;
+				  comparison_allowed(m, part, kind, type, lfirst_oid(i), pattern, &faithful) &&
+				  faithful;
 		}
 		if (all && n == 0)
 		{
@@ -384,7 +387,7 @@ match_row(Match *m, RowCompareExpr *rc)
 		}
 		else if (all)
 			all = part == cond->part + n && kind == want &&
-				wt_part_is_descending(m->t, part) == wt_part_is_descending(m->t, cond->part);
+				  wt_part_is_descending(m->t, part) == wt_part_is_descending(m->t, cond->part);
 		if (!all)
 			break;
 		add_value(cond, lfirst(r), type);
@@ -404,13 +407,13 @@ match_row(Match *m, RowCompareExpr *rc)
 static WtCond *
 match_list(Match *m, BoolExpr *b)
 {
-	WtCond	   *all = NULL;
-	ListCell   *lc;
+	WtCond *all = NULL;
+	ListCell *lc;
 
 	foreach(lc, b->args)
 	{
-		Node	   *arm = lfirst(lc);
-		WtCond	   *c;
+		Node *arm = lfirst(lc);
+		WtCond *c;
 
 		if (IsA(arm, RestrictInfo))
 			arm = (Node *) ((RestrictInfo *) arm)->clause;
@@ -432,9 +435,10 @@ match_list(Match *m, BoolExpr *b)
 static WtCond *
 match_bool(Match *m, Node *node, bool value)
 {
-	int			part = match_part(m, node);
+	int part = match_part(m, node);
 
-	if (part < 0 || part >= m->t->nkeys || wt_key_column(m->t, part)->typid != BOOLOID || exprType(node) != BOOLOID)
+	if (part < 0 || part >= m->t->nkeys || wt_key_column(m->t, part)->typid != BOOLOID ||
+		exprType(node) != BOOLOID)
 		return NULL;
 	return add_value(new_cond(m, part, WT_COND_EQ, true), makeBoolConst(value, false), BOOLOID);
 }
@@ -445,70 +449,73 @@ match_clause(Match *m, Node *clause)
 	switch (nodeTag(clause))
 	{
 		case T_OpExpr:
-			{
-				OpExpr	   *op = (OpExpr *) clause;
+		{
+			OpExpr *op = (OpExpr *) clause;
 
-				if (list_length(op->args) != 2)
-					return NULL;
-				return match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
-			}
+			if (list_length(op->args) != 2)
+				return NULL;
+			return match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
+		}
 		case T_ScalarArrayOpExpr:
 			return match_any(m, (ScalarArrayOpExpr *) clause);
 		case T_FuncExpr:
-			{
-				FuncExpr   *f = (FuncExpr *) clause;
-				int			part;
+		{
+			FuncExpr *f = (FuncExpr *) clause;
+			int part;
 
-				if (f->funcid != F_STARTS_WITH)
-					return NULL;
-				part = match_part(m, linitial(f->args));
-				if (part < 0 || !is_value(m, lsecond(f->args)) || !prefix_allowed(m, part, f->inputcollid, false))
-					return NULL;
-				return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
-			}
-		case T_BoolExpr:
-			{
-				BoolExpr   *b = (BoolExpr *) clause;
-				Node	   *arg = linitial(b->args);
-
-				if (b->boolop == OR_EXPR)
-					return match_list(m, b);
-				if (b->boolop != NOT_EXPR)
-					return NULL;
-				if (IsA(arg, DistinctExpr))
-				{
-					/* key IS NOT DISTINCT FROM value: a key is never null */
-					DistinctExpr *d = (DistinctExpr *) arg;
-					WtCond	   *c = match_op(m, d->opno, d->inputcollid, linitial(d->args), lsecond(d->args));
-
-					return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
-				}
-				return match_bool(m, arg, false);
-			}
-		case T_NullTest:
-			{
-				NullTest   *n = (NullTest *) clause;
-				int			part = match_part(m, (Node *) n->arg);
-
-				/* the original of a digest is in a cell, which may be missing */
-				if (part < 0 || part >= m->t->nkeys || n->argisrow || is_digest(wt_key_column(m->t, part)))
-					return NULL;
-				if (n->nulltesttype == IS_NULL)
-					return new_cond(m, part, WT_COND_NEVER, true);
-				/* always true: a condition without any effect */
-				return new_cond(m, part, WT_COND_GE, true);
-			}
-		case T_BooleanTest:
-			{
-				BooleanTest *b = (BooleanTest *) clause;
-
-				/* a key is never null */
-				if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
-					return match_bool(m, (Node *) b->arg, true);
-				if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
-					return match_bool(m, (Node *) b->arg, false);
+			if (f->funcid != F_STARTS_WITH)
 				return NULL;
+			part = match_part(m, linitial(f->args));
+			if (part < 0 || !is_value(m, lsecond(f->args)) ||
+				!prefix_allowed(m, part, f->inputcollid, false))
+				return NULL;
+			return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
+		}
+		case T_BoolExpr:
+		{
+			BoolExpr *b = (BoolExpr *) clause;
+			Node *arg = linitial(b->args);
+
+			if (b->boolop == OR_EXPR)
+				return match_list(m, b);
+			if (b->boolop != NOT_EXPR)
+				return NULL;
+			if (IsA(arg, DistinctExpr))
+			{
+				/* key IS NOT DISTINCT FROM value: a key is never null */
+				DistinctExpr *d = (DistinctExpr *) arg;
+				WtCond *c = match_op(m, d->opno, d->inputcollid, linitial(d->args),
+									 lsecond(d->args));
+
+				return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
 			}
+			return match_bool(m, arg, false);
+		}
+		case T_NullTest:
+		{
+			NullTest *n = (NullTest *) clause;
+			int part = match_part(m, (Node *) n->arg);
+
+			/* the original of a digest is in a cell, which may be missing */
+			if (part < 0 || part >= m->t->nkeys || n->argisrow ||
+				is_digest(wt_key_column(m->t, part)))
+				return NULL;
+			if (n->nulltesttype == IS_NULL)
+				return new_cond(m, part, WT_COND_NEVER, true);
+			/* always true: a condition without any effect */
+			return new_cond(m, part, WT_COND_GE, true);
+		}
+		case T_BooleanTest:
+		{
+			BooleanTest *b = (BooleanTest *) clause;
+
+			/* a key is never null */
+			if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
+				return match_bool(m, (Node *) b->arg, true);
+			if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
+				return match_bool(m, (Node *) b->arg, false);
+			return NULL;
+		}
 		case T_Var:
 		case T_RelabelType:
 			return match_bool(m, clause, true);
@@ -532,30 +539,30 @@ wt_key_condition_is_trivial(const WtCond *c)
 static int
 expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 {
-	List	   *equal = NIL;
-	int			n = 0,
-				total = list_length(rc->opnos);
+	List *equal = NIL;
+	int n = 0, total = list_length(rc->opnos);
 
 	*arms = NIL;
 	for (; n < total; n++)
 	{
-		int			part = match_part(m, list_nth(rc->largs, n));
-		Node	   *value = list_nth(rc->rargs, n);
-		Oid			collation = list_nth_oid(rc->inputcollids, n),
-					type;
-		WtKind		kind;
-		bool		pattern,
-					exact;
+		int part = match_part(m, list_nth(rc->largs, n));
+		Node *value = list_nth(rc->rargs, n);
+		Oid collation = list_nth_oid(rc->inputcollids, n), type;
+		WtKind kind;
+		bool pattern, exact;
 
 		if (part < 0 || part >= m->t->nkeys || !is_value(m, value) ||
-			!match_operator(wt_key_column(m->t, part), list_nth_oid(rc->opnos, n), &kind, &type, &pattern) ||
-			kind == WT_COND_EQ || !comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
+			!match_operator(wt_key_column(m->t, part), list_nth_oid(rc->opnos, n), &kind, &type,
+							&pattern) ||
+			kind == WT_COND_EQ ||
+			!comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
 			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
 			break;
 		/* the operators of <= are <=, but only the last column may be equal */
 		if (n < total - 1)
 			kind = kind == WT_COND_LT || kind == WT_COND_LE ? WT_COND_LT : WT_COND_GT;
-		*arms = lappend(*arms, lappend(list_copy(equal), add_value(new_cond(m, part, kind, true), value, type)));
+		*arms = lappend(*arms, lappend(list_copy(equal),
+									   add_value(new_cond(m, part, kind, true), value, type)));
 		equal = lappend(equal, add_value(new_cond(m, part, WT_COND_EQ, true), value, type));
 	}
 	*faithful = n == total;
@@ -568,9 +575,8 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 static List *
 multiply_arms(List *a, List *b)
 {
-	List	   *out = NIL;
-	ListCell   *x,
-			   *y;
+	List *out = NIL;
+	ListCell *x, *y;
 
 	foreach(x, a)
 		foreach(y, b)
@@ -582,16 +588,17 @@ multiply_arms(List *a, List *b)
 static bool
 expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 {
-	Const	   *array = lsecond(saop->args);
-	Datum	   *values;
-	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
-	int			n;
-	ArrayType  *a;
+	Const *array = lsecond(saop->args);
+	Datum *values;
+	bool *nulls;
+	int16 len;
+	bool byval;
+	char align;
+	int n;
+	ArrayType *a;
 
-	if (!saop->useOr || match_part(m, linitial(saop->args)) < 0 || !IsA(array, Const) || array->constisnull)
+	if (!saop->useOr || match_part(m, linitial(saop->args)) < 0 || !IsA(array, Const) ||
+		array->constisnull)
 		return false;
 	a = DatumGetArrayTypeP(array->constvalue);
 	get_typlenbyvalalign(ARR_ELEMTYPE(a), &len, &byval, &align);
@@ -600,8 +607,10 @@ expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 		return false;
 	for (int i = 0; i < n; i++)
 	{
-		Const	   *value = makeConst(ARR_ELEMTYPE(a), -1, array->constcollid, len, values[i], nulls[i], byval);
-		WtCond	   *c = match_op(m, saop->opno, saop->inputcollid, linitial(saop->args), (Node *) value);
+		Const *value = makeConst(ARR_ELEMTYPE(a), -1, array->constcollid, len, values[i], nulls[i],
+								 byval);
+		WtCond *c = match_op(m, saop->opno, saop->inputcollid, linitial(saop->args),
+							 (Node *) value);
 
 		if (c == NULL || c->part >= m->t->nkeys)
 			return false;
@@ -618,8 +627,8 @@ expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 static bool
 match_tree(Match *m, Node *node, List **arms, bool *faithful)
 {
-	WtCond	   *c;
-	ListCell   *lc;
+	WtCond *c;
+	ListCell *lc;
 
 	check_stack_depth();
 	if (IsA(node, RestrictInfo))
@@ -627,8 +636,8 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	*arms = NIL;
 	if (IsA(node, RowCompareExpr))
 	{
-		bool		all;
-		int			n = expand_row(m, (RowCompareExpr *) node, arms, &all);
+		bool all;
+		int n = expand_row(m, (RowCompareExpr *) node, arms, &all);
 
 		c = match_row(m, (RowCompareExpr *) node);
 		if (c == NULL || list_length(c->values) < n)
@@ -653,9 +662,10 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	{
 		foreach(lc, ((BoolExpr *) node)->args)
 		{
-			List	   *more;
+			List *more;
 
-			if (!match_tree(m, lfirst(lc), &more, faithful) || list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
+			if (!match_tree(m, lfirst(lc), &more, faithful) ||
+				list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
 				return false;
 			*arms = list_concat(*arms, more);
 		}
@@ -665,8 +675,8 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	{
 		foreach(lc, ((BoolExpr *) node)->args)
 		{
-			List	   *more;
-			bool		exact = true;
+			List *more;
+			bool exact = true;
 
 			if (match_tree(m, lfirst(lc), &more, &exact) &&
 				(double) Max(1, list_length(*arms)) * list_length(more) <= WT_MAX_PRODUCT)
@@ -684,11 +694,10 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 static WtCond *
 match_arms(Match *m, Node *clause)
 {
-	bool		faithful = true;
-	List	   *arms;
-	WtCond	   *out;
-	ListCell   *a,
-			   *lc;
+	bool faithful = true;
+	List *arms;
+	WtCond *out;
+	ListCell *a, *lc;
 
 	if (!match_tree(m, clause, &arms, &faithful))
 		return NULL;
@@ -709,17 +718,17 @@ match_arms(Match *m, Node *clause)
 List *
 wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 {
-	List	   *conds = NIL;
-	ListCell   *lc;
-	double		ways = 1;
-	Match		m = {root, rel, t, NULL};
+	List *conds = NIL;
+	ListCell *lc;
+	double ways = 1;
+	Match m = {root, rel, t, NULL};
 
 	if (!wt_settings_enable_pushdown)
 		return NIL;
 	foreach(lc, rinfos)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		WtCond	   *c;
+		WtCond *c;
 
 		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel))
 			continue;
@@ -729,7 +738,8 @@ wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinf
 			c = match_arms(&m, (Node *) rinfo->clause);
 		if (c == NULL)
 			continue;
-		if (c->kind == WT_COND_OR && list_length(c->arms) == 1 && list_length(linitial(c->arms)) == 1)
+		if (c->kind == WT_COND_OR && list_length(c->arms) == 1 &&
+			list_length(linitial(c->arms)) == 1)
 			c = linitial(linitial(c->arms));
 		if (c->kind == WT_COND_OR)
 		{

@@ -11,15 +11,15 @@
 WtTest *
 wt_plan_private_tests(List *fdw_private, int *n)
 {
-	List	   *tests = list_nth(fdw_private, WtPrivateTests);
-	WtTest	   *out = palloc(sizeof(WtTest) * Max(1, list_length(tests)));
-	ListCell   *lc;
+	List *tests = list_nth(fdw_private, WtPrivateTests);
+	WtTest *out = palloc(sizeof(WtTest) * Max(1, list_length(tests)));
+	ListCell *lc;
 
 	*n = 0;
 	foreach(lc, tests)
 	{
-		List	   *test = lfirst(lc);
-		WtTest	   *t = &out[(*n)++];
+		List *test = lfirst(lc);
+		WtTest *t = &out[(*n)++];
 
 		t->part = linitial_int(test);
 		t->kind = lsecond_int(test);
@@ -34,15 +34,15 @@ wt_plan_private_tests(List *fdw_private, int *n)
 WtLeaf *
 wt_plan_private_leaves(List *fdw_private, int *n)
 {
-	List	   *leaves = list_nth(fdw_private, WtPrivatePredicates);
-	WtLeaf	   *out = palloc(sizeof(WtLeaf) * Max(1, list_length(leaves)));
-	ListCell   *lc;
+	List *leaves = list_nth(fdw_private, WtPrivatePredicates);
+	WtLeaf *out = palloc(sizeof(WtLeaf) * Max(1, list_length(leaves)));
+	ListCell *lc;
 
 	*n = 0;
 	foreach(lc, leaves)
 	{
-		List	   *one = lfirst(lc);
-		WtLeaf	   *leaf = &out[(*n)++];
+		List *one = lfirst(lc);
+		WtLeaf *leaf = &out[(*n)++];
 
 		leaf->clause = linitial_int(one);
 		leaf->attno = lsecond_int(one);

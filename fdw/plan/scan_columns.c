@@ -16,15 +16,14 @@
 Bitmapset *
 wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
 {
-	Bitmapset  *attrs = NULL,
-			   *out = NULL;
-	int			i = -1;
+	Bitmapset *attrs = NULL, *out = NULL;
+	int i = -1;
 
 	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
 	pull_varattnos((Node *) clauses, rel->relid, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
-		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+		int attno = i + FirstLowInvalidHeapAttributeNumber;
 
 		if (attno == 0)
 		{
@@ -44,19 +43,20 @@ is_of_family(const WtColumn *c)
 }
 
 int
-wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read, Bitmapset **wanted)
+wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read,
+					   Bitmapset **wanted)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, clauses)
 	{
-		Node	   *clause = lfirst(lc);
-		Bitmapset  *attrs = NULL;
-		int			i = -1;
+		Node *clause = lfirst(lc);
+		Bitmapset *attrs = NULL;
+		int i = -1;
 
 		if (IsA(clause, NullTest))
 		{
-			NullTest   *n = (NullTest *) clause;
+			NullTest *n = (NullTest *) clause;
 
 			if (n->nulltesttype != IS_NOT_NULL || n->argisrow || !IsA(n->arg, Var))
 				continue;
@@ -66,7 +66,7 @@ wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *re
 		pull_varattnos(clause, rel->relid, &attrs);
 		while ((i = bms_next_member(attrs, i)) >= 0)
 		{
-			int			attno = i + FirstLowInvalidHeapAttributeNumber;
+			int attno = i + FirstLowInvalidHeapAttributeNumber;
 
 			if (attno > 0 && attno <= t->natts && is_of_family(&t->columns[attno - 1]))
 				return t->columns[attno - 1].family;

@@ -13,7 +13,8 @@
  * A family in which every row that passes the
  * clauses has a cell (a column may be added to the wanted ones for it), -1.
  */
-extern int	wt_scan_columns_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted);
+extern int wt_scan_columns_strict_family(RelOptInfo *rel, WtTable *t, List *clauses,
+										 Bitmapset **wanted);
 
 /*
  * Attributes that the scan must deliver, without those that only clauses need
@@ -27,6 +28,7 @@ extern Bitmapset *wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clau
  * existence has to be asked of the other families.  read: attributes that are
  * wanted, or tested by the engine.
  */
-extern int wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read, Bitmapset **wanted);
+extern int wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read,
+								  Bitmapset **wanted);
 
-#endif							/* WT_SCAN_COLUMNS_H */
+#endif /* WT_SCAN_COLUMNS_H */

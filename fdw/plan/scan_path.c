@@ -43,21 +43,21 @@
  * is as much work, which counts where there are few blocks, as in memtables.
  */
 #define BLOCK_PAGES 2
-#define CELL_BYTES 32
+#define CELL_BYTES	32
 
 /* Does a column of this equivalence class stand for the part? */
 static bool
 class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 {
-	WtColumn   *c = wt_part_column(t, part);
-	ListCell   *lc;
+	WtColumn *c = wt_part_column(t, part);
+	ListCell *lc;
 
 	if (c == NULL || ec->ec_has_volatile)
 		return false;
 	foreach(lc, ec->ec_members)
 	{
 		EquivalenceMember *em = lfirst(lc);
-		Node	   *node = (Node *) em->em_expr;
+		Node *node = (Node *) em->em_expr;
 
 		while (node && IsA(node, RelabelType))
 			node = (Node *) ((RelabelType *) node)->arg;
@@ -72,7 +72,7 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 bool
 wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 {
-	WtColumn   *c = wt_part_column(t, part);
+	WtColumn *c = wt_part_column(t, part);
 
 	/* families come by name, the versions of a cell from the newest to the oldest */
 	if (!wt_part_is_ordered(t, part) && (part < t->nkeys || part == WT_PART_QUALIFIER(t)))
@@ -99,22 +99,24 @@ wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 static int
 match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
 {
-	int			parts = t->cells_layout ? WT_PART_VERSION(t) + 1 : t->nkeys;
-	int			part = 0,
-				n = 0;
-	bool		directed = false;
-	ListCell   *lc;
+	int parts = t->cells_layout ? WT_PART_VERSION(t) + 1 : t->nkeys;
+	int part = 0, n = 0;
+	bool directed = false;
+	ListCell *lc;
 
 	foreach(lc, root->query_pathkeys)
 	{
-		PathKey    *pk = lfirst(lc);
-		bool		backward;
-		int			at;
+		PathKey *pk = lfirst(lc);
+		bool backward;
+		int at;
 
-		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) && wt_key_choice_part_is_single(conds, part))
+		while (part < parts && !class_has_part(rel, t, pk->pk_eclass, part) &&
+			   wt_key_choice_part_is_single(conds, part))
 			part++;
 		/* the versions of a cell by number, or by time from the newest, which is the same */
-		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part) ? WT_PART_TS(t) : part;
+		at = part == WT_PART_VERSION(t) && !class_has_part(rel, t, pk->pk_eclass, part)
+				 ? WT_PART_TS(t)
+				 : part;
 		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
 			!wt_scan_path_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
 			break;
@@ -136,28 +138,29 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 static List *
 scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool reverse)
 {
-	List	   *out = NIL;
-	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
+	List *out = NIL;
+	Oid relid = planner_rt_fetch(rel->relid, root)->relid;
 
 	for (int part = 0; part < t->nkeys; part++)
 	{
-		WtColumn   *c = &t->columns[t->keys[part]];
-		Oid			sorted = c->typid == VARCHAROID ? TEXTOID : c->typid;
+		WtColumn *c = &t->columns[t->keys[part]];
+		Oid sorted = c->typid == VARCHAROID ? TEXTOID : c->typid;
 		TypeCacheEntry *tc = lookup_type_cache(sorted, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-		bool		descending = wt_part_is_descending(t, part) != reverse;
-		Oid			type,
-					collation,
-					opr = descending ? tc->gt_opr : tc->lt_opr;
-		int32		typmod;
-		List	   *one;
-		PathKey    *pk;
-		bool		known = false;
-		ListCell   *lc;
+		bool descending = wt_part_is_descending(t, part) != reverse;
+		Oid type, collation, opr = descending ? tc->gt_opr : tc->lt_opr;
+		int32 typmod;
+		List *one;
+		PathKey *pk;
+		bool known = false;
+		ListCell *lc;
 
 		if (!OidIsValid(opr))
 			break;
 		get_atttypetypmodcoll(relid, c->attno, &type, &typmod, &collation);
-		one = wt_expression_pathkey(root, (Expr *) makeVar(rel->relid, c->attno, type, typmod, collation, 0), opr, rel->relids);
+		one = wt_expression_pathkey(root,
+									(Expr *) makeVar(rel->relid, c->attno, type, typmod, collation,
+													 0),
+									opr, rel->relids);
 		if (one == NIL)
 		{
 			if (wt_key_choice_part_is_single(conds, part))
@@ -184,11 +187,10 @@ scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool 
 /* ------------------------------------------------------------------ paths */
 
 static void
-add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys, bool reverse,
-			  Relids outer, const QualCost *qual)
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
+			  List *pathkeys, bool reverse, Relids outer, const QualCost *qual)
 {
-	Cost		startup,
-				total;
+	Cost startup, total;
 
 	wt_scan_size_cost(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
 	if (pathkeys != NIL && info->t->salt_buckets > 1)
@@ -196,10 +198,12 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
 		/* the buckets are merged */
 		startup += info->t->salt_buckets * cpu_operator_cost;
 		total += info->t->salt_buckets * cpu_operator_cost +
-			size->scanned * log2(info->t->salt_buckets) * cpu_operator_cost;
+				 size->scanned * log2(info->t->salt_buckets) * cpu_operator_cost;
 	}
-	add_path(rel, (Path *) wt_create_foreignscan_path(root, rel, NULL, size->rows, startup, total, pathkeys, outer,
-													  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL))));
+	add_path(rel, (Path *) wt_create_foreignscan_path(root, rel, NULL, size->rows, startup, total,
+													  pathkeys, outer,
+													  list_make2(makeInteger(reverse),
+																 makeInteger(pathkeys != NIL))));
 }
 
 /*
@@ -208,51 +212,55 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
  * to the scan the more workers hand it rows.
  */
 static void
-add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys,
-					  bool reverse, const QualCost *qual)
+add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
+					  List *pathkeys, bool reverse, const QualCost *qual)
 {
-	double		pages = Max(size->blocks * BLOCK_PAGES, size->scanned * info->cells * CELL_BYTES / BLCKSZ);
-	int			workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
-	double		divisor = workers + (parallel_leader_participation ? Max(0, 1.0 - 0.3 * workers) : 0);
-	Cost		startup,
-				total,
-				io;
+	double pages = Max(size->blocks * BLOCK_PAGES,
+					   size->scanned * info->cells * CELL_BYTES / BLCKSZ);
+	int workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+	double divisor = workers + (parallel_leader_participation ? Max(0, 1.0 - 0.3 * workers) : 0);
+	Cost startup, total, io;
 	ForeignPath *path;
 
 	if (workers <= 0)
 		return;
 	wt_scan_size_cost(rel, info, size, qual, false, &startup, &total);
-	io = Min(total - startup, Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
-	path = wt_create_foreignscan_path(root, rel, NULL, clamp_row_est(size->rows / divisor), startup,
-									  startup + io + (total - startup - io) / divisor, pathkeys, NULL,
-									  list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL)));
+	io = Min(total - startup,
+			 Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
+	path =
+		wt_create_foreignscan_path(root, rel, NULL, clamp_row_est(size->rows / divisor), startup,
+								   startup + io + (total - startup - io) / divisor, pathkeys, NULL,
+								   list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL)));
 	path->path.parallel_aware = true;
 	path->path.parallel_workers = workers;
 	add_partial_path(rel, (Path *) path);
 }
 
-/* A scan, and if possible its partial sister.  Buckets of salt cannot be merged and dealt out at once. */
+/* A scan, and if possible its partial sister.  Buckets of salt cannot be merged and dealt out at
+ * once. */
 static void
-add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, List *pathkeys, bool reverse,
-			   const QualCost *qual)
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
+			   List *pathkeys, bool reverse, const QualCost *qual)
 {
 	add_scan_path(root, rel, info, size, pathkeys, reverse, rel->lateral_relids, qual);
-	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) && (pathkeys == NIL || info->t->salt_buckets <= 1))
+	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
+		(pathkeys == NIL || info->t->salt_buckets <= 1))
 		add_partial_scan_path(root, rel, info, size, pathkeys, reverse, qual);
 }
 
 static void
-add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual)
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
+				  const QualCost *qual)
 {
-	bool		reverse = false;
-	int			n;
+	bool reverse = false;
+	int n;
 
 	if (!wt_settings_enable_pushdown)
 		return;
 	n = match_pathkeys(root, rel, info->t, info->conds, &reverse);
 	if (n > 0)
 	{
-		List	   *keys = list_copy(root->query_pathkeys);
+		List *keys = list_copy(root->query_pathkeys);
 
 		add_scan_paths(root, rel, info, size, list_truncate(keys, n), reverse, qual);
 	}
@@ -260,7 +268,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 		return;
 	for (int back = 0; back < 2; back++)
 	{
-		List	   *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
+		List *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
 
 		if (keys != NIL)
 			add_scan_paths(root, rel, info, size, keys, back, qual);
@@ -270,25 +278,26 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 /* Which column generate_implied_equalities_for_column shall look for. */
 typedef struct ColumnArg
 {
-	AttrNumber	attno;
+	AttrNumber attno;
 } ColumnArg;
 
 static bool
-member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em, void *arg)
+member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em,
+				 void *arg)
 {
-	Node	   *node = (Node *) em->em_expr;
+	Node *node = (Node *) em->em_expr;
 
 	while (node && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
 	return node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-		((Var *) node)->varattno == ((ColumnArg *) arg)->attno;
+		   ((Var *) node)->varattno == ((ColumnArg *) arg)->attno;
 }
 
 static List *
 add_outer(List *outers, RelOptInfo *rel, Relids relids)
 {
-	Relids		outer = bms_del_member(bms_union(relids, rel->lateral_relids), rel->relid);
-	ListCell   *lc;
+	Relids outer = bms_del_member(bms_union(relids, rel->lateral_relids), rel->relid);
+	ListCell *lc;
 
 	if (bms_is_empty(outer))
 		return outers;
@@ -302,10 +311,9 @@ add_outer(List *outers, RelOptInfo *rel, Relids relids)
 static List *
 useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 {
-	List	   *clauses = NIL,
-			   *outers = NIL;
-	Relids		all = NULL;
-	ListCell   *lc;
+	List *clauses = NIL, *outers = NIL;
+	Relids all = NULL;
+	ListCell *lc;
 
 	foreach(lc, rel->joininfo)
 	{
@@ -317,14 +325,16 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 	if (rel->has_eclass_joins)
 		for (int part = 0; part <= (t->cells_layout ? WT_PART_QUALIFIER(t) : t->nkeys - 1); part++)
 		{
-			WtColumn   *column = wt_part_column(t, part);
-			ColumnArg	arg;
+			WtColumn *column = wt_part_column(t, part);
+			ColumnArg arg;
 
 			if (column == NULL)
 				continue;
 			arg.attno = column->attno;
-			clauses = list_concat(clauses, generate_implied_equalities_for_column(root, rel, member_is_column, &arg,
-																				 rel->lateral_referencers));
+			clauses = list_concat(clauses,
+								  generate_implied_equalities_for_column(root, rel,
+																		 member_is_column, &arg,
+																		 rel->lateral_referencers));
 		}
 	foreach(lc, clauses)
 	{
@@ -346,23 +356,23 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 static void
 add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, useful_outers(root, rel, info->t))
 	{
-		Relids		outer = lfirst(lc);
+		Relids outer = lfirst(lc);
 		ParamPathInfo *ppi = get_baserel_parampathinfo(root, rel, outer);
-		List	   *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
-		List	   *conds = wt_key_condition_find(root, rel, info->t, clauses);
-		ListCell   *c;
-		bool		useful = false;
-		WtScanSize	size;
-		QualCost	qual;
+		List *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
+		List *conds = wt_key_condition_find(root, rel, info->t, clauses);
+		ListCell *c;
+		bool useful = false;
+		WtScanSize size;
+		QualCost qual;
 
 		(void) wt_key_choice_make(info->t, conds);
 		foreach(c, conds)
 		{
-			WtCond	   *cond = lfirst(c);
+			WtCond *cond = lfirst(c);
 
 			useful |= cond->ranged && list_member_ptr(ppi->ppi_clauses, cond->rinfo);
 		}
@@ -378,8 +388,8 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 void
 wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	WtRelInfo    *info = baserel->fdw_private;
-	WtScanSize	size = info->size;
+	WtRelInfo *info = baserel->fdw_private;
+	WtScanSize size = info->size;
 
 	size.rows = baserel->rows;
 	add_scan_paths(root, baserel, info, &size, NIL, false, &baserel->baserestrictcost);
@@ -390,8 +400,8 @@ wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 bool
 wt_scan_path_plain(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
 {
-	WtRelInfo    *info = rel->fdw_private;
-	WtScanSize	size;
+	WtRelInfo *info = rel->fdw_private;
+	WtScanSize size;
 
 	if (wt_scan_path_lock_mode(root, rel) != WT_LOCK_NONE)
 		return false;
@@ -402,9 +412,11 @@ wt_scan_path_plain(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
 	out->rows = rel->rows;
 	out->scanned = size.scanned;
 	out->delivered = size.delivered;
-	out->merge = info->t->salt_buckets > 1 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost : 0;
+	out->merge = info->t->salt_buckets > 1
+					 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost
+					 : 0;
 	out->seek = ((info->blocks > 0 ? seq_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost) *
-		info->families * Max(1, info->t->salt_buckets);
+				info->families * Max(1, info->t->salt_buckets);
 	out->conds = info->conds;
 	out->npathkeys = match_pathkeys(root, rel, info->t, info->conds, &out->reverse);
 	return true;
@@ -434,6 +446,7 @@ wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 bool
 wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
-	/* the transaction's own writes are private to this process; see also executor_hooks.c, begin_parallel */
+	/* the transaction's own writes are private to this process; see also executor_hooks.c,
+	 * begin_parallel */
 	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL;
 }

@@ -17,17 +17,17 @@ extern bool wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid coll
 /* A plain scan of one table, for plans that are made of it (aggregate_plan.c) */
 typedef struct WtScanPlan
 {
-	WtTable    *t;
-	List	   *conds;			/* WtCond, of the restriction clauses */
-	double		rows;			/* returned */
-	double		scanned;		/* in the key ranges */
-	double		delivered;		/* of them, by the engine */
-	Cost		startup;
-	Cost		total;
-	Cost		merge;			/* to be added when the rows must come in key order */
-	Cost		seek;			/* of one search in the middle of the scan */
-	int			npathkeys;		/* of the query's, that a scan in this direction satisfies */
-	bool		reverse;
+	WtTable *t;
+	List *conds;	  /* WtCond, of the restriction clauses */
+	double rows;	  /* returned */
+	double scanned;	  /* in the key ranges */
+	double delivered; /* of them, by the engine */
+	Cost startup;
+	Cost total;
+	Cost merge;	   /* to be added when the rows must come in key order */
+	Cost seek;	   /* of one search in the middle of the scan */
+	int npathkeys; /* of the query's, that a scan in this direction satisfies */
+	bool reverse;
 } WtScanPlan;
 
 /* false: the scan locks its rows, and must be left as it is */
@@ -43,4 +43,4 @@ extern bool wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, Ra
  */
 extern WtLock wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel);
 
-#endif							/* WT_SCAN_PATH_H */
+#endif /* WT_SCAN_PATH_H */

@@ -45,8 +45,8 @@ has_placeholder(Node *node, void *context)
 static List *
 attribute_list(Bitmapset *attrs)
 {
-	List	   *out = NIL;
-	int			i = -1;
+	List *out = NIL;
+	int i = -1;
 
 	while ((i = bms_next_member(attrs, i)) >= 0)
 		out = lappend_int(out, i);
@@ -62,9 +62,9 @@ attribute_list(Bitmapset *attrs)
 static Bitmapset *
 choose_attributes(RelOptInfo *rel, WtTable *t, List *rest, List *exact, int *strict)
 {
-	List	   *all = list_concat_copy(get_actual_clauses(exact), rest);
-	Bitmapset  *read = wt_scan_columns_wanted(rel, t, all),
-			   *wanted = wt_scan_columns_wanted(rel, t, rest);
+	List *all = list_concat_copy(get_actual_clauses(exact), rest);
+	Bitmapset *read = wt_scan_columns_wanted(rel, t, all),
+			  *wanted = wt_scan_columns_wanted(rel, t, rest);
 
 	*strict = t->cells_layout ? -1 : wt_scan_columns_strict(rel, t, all, read, &wanted);
 	return *strict < 0 && t->existence_projected ? read : wanted;
@@ -88,13 +88,13 @@ has_exec_param(Node *node, void *context)
 static List *
 choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
-	bool		lookup = wt_scan_size_keys(t, conds) >= 0;
+	List *out = NIL;
+	ListCell *lc;
+	bool lookup = wt_scan_size_keys(t, conds) >= 0;
 
 	foreach(lc, wt_cell_clause_find(rel, t, clauses))
 	{
-		WtCellClause   *filter = lfirst(lc);
+		WtCellClause *filter = lfirst(lc);
 
 		if (!lookup || !has_exec_param((Node *) filter->rinfo->clause, NULL))
 			out = lappend(out, filter);
@@ -115,36 +115,27 @@ may_recheck(PlannerInfo *root)
 
 ForeignScan *
 wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
-				 List *tlist, List *scan_clauses, Plan *outer_plan)
+					  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
-	WtRelInfo    *info = baserel->fdw_private;
-	List	   *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
-	List	   *chosen = NIL,
-			   *tests = NIL,
-			   *exprs = NIL,
-			   *types = NIL,
-			   *answered = NIL,
-			   *recheck = NIL,
-			   *rest = NIL,
-			   *filters,
-			   *predicates,
-			   *exact,
-			   *flags,
-			   *show,
-			   *private;
-	ListCell   *lc;
-	Bitmapset  *wanted;
-	int			strict;
-	WtLock		lock;
-	WtColumn   *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
+	WtRelInfo *info = baserel->fdw_private;
+	List *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
+	List *chosen = NIL, *tests = NIL, *exprs = NIL, *types = NIL, *answered = NIL, *recheck = NIL,
+		 *rest = NIL, *filters, *predicates, *exact, *flags, *show, *private;
+	ListCell *lc;
+	Bitmapset *wanted;
+	int strict;
+	WtLock lock;
+	WtColumn *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
 
 	(void) wt_key_choice_make(info->t, conds);
 	/* a cell's number in its row counts all of them, also those that other conditions leave out */
-	if (number != NULL && !bms_is_member(number->attno, wt_scan_columns_wanted(baserel, info->t, get_actual_clauses(scan_clauses))))
+	if (number != NULL &&
+		!bms_is_member(number->attno,
+					   wt_scan_columns_wanted(baserel, info->t, get_actual_clauses(scan_clauses))))
 		number = NULL;
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		if (number != NULL && c->part >= info->t->nkeys && c->part != WT_PART_NO(info->t))
 			continue;
@@ -154,10 +145,12 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 	}
 	foreach(lc, wt_key_choice_flat(chosen, false))
 	{
-		WtFlat	   *f = lfirst(lc);
+		WtFlat *f = lfirst(lc);
 
-		tests = lappend(tests, lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(exprs),
-														  list_length(f->c->values), f->number), f->arm));
+		tests = lappend(tests,
+						lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(exprs),
+												   list_length(f->c->values), f->number),
+									f->arm));
 		exprs = list_concat(exprs, list_copy(f->c->values));
 		types = list_concat(types, list_copy(f->c->types));
 	}
@@ -183,15 +176,14 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 			rest = lappend(rest, rinfo->clause);
 	}
 	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
-	flags = list_make5_int(strict,
-						   intVal(linitial(best_path->fdw_private)),
-						   intVal(lsecond(best_path->fdw_private)),
-						   lock,
-						   (int) baserel->relid);
+	flags = list_make5_int(strict, intVal(linitial(best_path->fdw_private)),
+						   intVal(lsecond(best_path->fdw_private)), lock, (int) baserel->relid);
 	flags = lappend_int(flags, list_length(filters));
 
 	/* with variables of other tables, for EXPLAIN: they become parameters of the join */
-	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL) ? copyObject(exprs) : NIL;
+	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)
+			   ? copyObject(exprs)
+			   : NIL;
 	private = list_make5(tests, types, attribute_list(wanted), flags,
 						 makeString(limit_text(root, baserel, best_path->path.pathkeys)));
 	private = lappend(lappend(private, show), predicates);

@@ -8,7 +8,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-extern ForeignScan *wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
-									 List *tlist, List *scan_clauses, Plan *outer_plan);
+extern ForeignScan *wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
+										  ForeignPath *best_path, List *tlist, List *scan_clauses,
+										  Plan *outer_plan);
 
-#endif							/* WT_SCAN_PLAN_H */
+#endif /* WT_SCAN_PLAN_H */

@@ -61,8 +61,8 @@
 static int
 count_families(WtRelInfo *info, Bitmapset *wanted, int strict)
 {
-	WtTable    *t = info->t;
-	Bitmapset  *families = NULL;
+	WtTable *t = info->t;
+	Bitmapset *families = NULL;
 
 	if (t->cells_layout || (strict < 0 && !t->existence_projected))
 		return Max(1, info->e.nall);
@@ -77,7 +77,7 @@ array_length(Node *array)
 {
 	if (IsA(array, Const) && !((Const *) array)->constisnull)
 	{
-		ArrayType  *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
+		ArrayType *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
 
 		return Max(1, ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
 	}
@@ -89,17 +89,17 @@ array_length(Node *array)
 double
 wt_scan_size_keys(WtTable *t, List *conds)
 {
-	double		n = 1;
-	ListCell   *lc;
+	double n = 1;
+	ListCell *lc;
 
 	for (int part = 0; part < t->nkeys; part++)
 	{
-		double		least = -1;
+		double least = -1;
 
 		foreach(lc, conds)
 		{
-			WtCond	   *c = lfirst(lc);
-			double		m;
+			WtCond *c = lfirst(lc);
+			double m;
 
 			if (c->part != part)
 				continue;
@@ -126,11 +126,12 @@ wt_scan_size_keys(WtTable *t, List *conds)
  * planning; unknown: those conditions of which one is not.
  */
 static void
-plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args, List **unknown)
+plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args,
+			List **unknown)
 {
-	List	   *flat = wt_key_choice_flat(conds, true);
-	int			n = 0;
-	ListCell   *lc;
+	List *flat = wt_key_choice_flat(conds, true);
+	int n = 0;
+	ListCell *lc;
 
 	foreach(lc, flat)
 		n += list_length(((WtFlat *) lfirst(lc))->c->values);
@@ -141,12 +142,11 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 	n = 0;
 	foreach(lc, flat)
 	{
-		WtFlat	   *f = lfirst(lc);
-		WtCond	   *c = f->c;
-		WtTest	   *test = &(*tests)[(*ntests)++];
-		bool		all = true;
-		ListCell   *v,
-				   *ty;
+		WtFlat *f = lfirst(lc);
+		WtCond *c = f->c;
+		WtTest *test = &(*tests)[(*ntests)++];
+		bool all = true;
+		ListCell *v, *ty;
 
 		test->part = c->part;
 		test->kind = c->kind;
@@ -156,8 +156,8 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 		test->arm = f->arm;
 		forboth(v, c->values, ty, c->types)
 		{
-			Node	   *value = estimate_expression_value(root, lfirst(v));
-			WtArg	   *arg = &(*args)[n++];
+			Node *value = estimate_expression_value(root, lfirst(v));
+			WtArg *arg = &(*args)[n++];
 
 			arg->type = lfirst_oid(ty);
 			if (IsA(value, Const))
@@ -177,8 +177,7 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 static void
 estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks)
 {
-	int			asked = 0,
-				all = 0;
+	int asked = 0, all = 0;
 
 	*rows = 0;
 	*blocks = 0;
@@ -187,13 +186,15 @@ estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks
 		all += r->n[b];
 		for (int i = 0; i < r->n[b] && asked < ESTIMATE_RANGES; i++, asked++)
 		{
-			double		most = 0;
+			double most = 0;
 
 			for (int f = 0; f < info->e.nall; f++)
 			{
 				wide_estimate est = {0};
 
-				wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &r->ranges[b][i], &est), "could not estimate");
+				wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &r->ranges[b][i],
+												   &est),
+							   "could not estimate");
 				most = info->t->cells_layout ? most + est.cells : Max(most, est.rows);
 				*blocks += est.blocks;
 			}
@@ -218,11 +219,11 @@ cell_is_single(WtTable *t, List *conds)
 static List *
 without_keys(WtTable *t, List *conds, List *clauses)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		if (c->used && c->part < t->nkeys)
 			clauses = list_delete_ptr(clauses, c->rinfo);
@@ -234,15 +235,17 @@ without_keys(WtTable *t, List *conds, List *clauses)
 static bool
 part_has_statistics(PlannerInfo *root, RelOptInfo *rel, WtTable *t, int part)
 {
-	return SearchSysCacheExists3(STATRELATTINH, ObjectIdGetDatum(planner_rt_fetch(rel->relid, root)->relid),
-								 Int16GetDatum(wt_part_column(t, part)->attno), BoolGetDatum(false));
+	return SearchSysCacheExists3(STATRELATTINH,
+								 ObjectIdGetDatum(planner_rt_fetch(rel->relid, root)->relid),
+								 Int16GetDatum(wt_part_column(t, part)->attno),
+								 BoolGetDatum(false));
 }
 
 static wide_status
 keep_sample(void *arg, wide_bytes key)
 {
-	List	  **keys = arg;
-	StringInfo	copy = makeStringInfo();
+	List **keys = arg;
+	StringInfo copy = makeStringInfo();
 
 	appendBinaryStringInfo(copy, (const char *) key.data, key.len);
 	*keys = lappend(*keys, copy);
@@ -256,52 +259,54 @@ keep_sample(void *arg, wide_bytes key)
  * nothing to try, or the statistics of a single column know better.
  */
 static bool
-estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtTest *tests, int ntests, WtArg *args,
-					double *rows, double *blocks)
+estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtTest *tests,
+					int ntests, WtArg *args, double *rows, double *blocks)
 {
-	WtTable    *t = info->t;
-	Datum	   *values = palloc(sizeof(Datum) * Max(1, t->nkeys));
-	bool	   *nulls = palloc(sizeof(bool) * Max(1, t->nkeys));
-	bool	   *later = palloc0(sizeof(bool) * Max(1, ntests));
-	List	   *keys = NIL;
-	ListCell   *lc;
-	double		inverse = 0,
-				sum = 0;
-	int			n = 0,
-				unknown = 0,
-				part = -1;
+	WtTable *t = info->t;
+	Datum *values = palloc(sizeof(Datum) * Max(1, t->nkeys));
+	bool *nulls = palloc(sizeof(bool) * Max(1, t->nkeys));
+	bool *later = palloc0(sizeof(bool) * Max(1, ntests));
+	List *keys = NIL;
+	ListCell *lc;
+	double inverse = 0, sum = 0;
+	int n = 0, unknown = 0, part = -1;
 
 	for (int i = 0; i < ntests; i++)
 		for (int v = 0; v < tests[i].n; v++)
 			if (!args[tests[i].first + v].known)
 			{
-				if (tests[i].kind != WT_COND_EQ || tests[i].clause != 0 || tests[i].part >= t->nkeys || wt_part_column(t, tests[i].part) == NULL)
+				if (tests[i].kind != WT_COND_EQ || tests[i].clause != 0 ||
+					tests[i].part >= t->nkeys || wt_part_column(t, tests[i].part) == NULL)
 					return false;
 				later[i] = true;
 				unknown++;
 				part = tests[i].part;
 			}
-	if (unknown == 0 || !info->exists || (unknown == 1 && part == 0 && ntests == 1 && part_has_statistics(root, rel, t, part)))
+	if (unknown == 0 || !info->exists ||
+		(unknown == 1 && part == 0 && ntests == 1 && part_has_statistics(root, rel, t, part)))
 		return false;
-	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true, keep_sample, &keys), "could not sample");
+	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true,
+								   keep_sample, &keys),
+				   "could not sample");
 	foreach(lc, keys)
 	{
-		StringInfo	key = lfirst(lc);
-		WtRanges	ranges;
-		double		some,
-					in;
-		bool		usable = true;
+		StringInfo key = lfirst(lc);
+		WtRanges ranges;
+		double some, in;
+		bool usable = true;
 
-		if (wt_rowkey_decode_soft(t, (wide_bytes) {(const uint8 *) key->data, key->len}, NULL, values, nulls) != NULL)
+		if (wt_rowkey_decode_soft(t, (wide_bytes) {(const uint8 *) key->data, key->len}, NULL,
+								  values, nulls) != NULL)
 			continue;
 		for (int i = 0; i < ntests; i++)
 			if (later[i])
 			{
-				int			p = tests[i].part;
+				int p = tests[i].part;
 
 				/* a digest does not tell its value */
 				usable = usable && !nulls[p];
-				args[tests[i].first] = (WtArg) {.type = wt_part_column(t, p)->typid, .known = true, .value = values[p]};
+				args[tests[i].first] = (WtArg) {
+					.type = wt_part_column(t, p)->typid, .known = true, .value = values[p]};
 			}
 		if (!usable)
 			continue;
@@ -331,16 +336,16 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 static double
 outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
 {
-	double		near = 0;
-	ListCell   *lc;
+	double near = 0;
+	ListCell *lc;
 
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
-		Node	   *value = c->used && c->part == 0 && c->kind == WT_COND_EQ ? linitial(c->values) : NULL;
-		Var		   *var;
+		WtCond *c = lfirst(lc);
+		Node *value = c->used && c->part == 0 && c->kind == WT_COND_EQ ? linitial(c->values) : NULL;
+		Var *var;
 		RangeTblEntry *rte;
-		HeapTuple	stats;
+		HeapTuple stats;
 		AttStatsSlot slot;
 
 		while (value != NULL && IsA(value, RelabelType))
@@ -348,15 +353,18 @@ outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
 		if (value == NULL || !IsA(value, Var))
 			continue;
 		var = (Var *) value;
-		if (var->varlevelsup != 0 || var->varno <= 0 || var->varno >= root->simple_rel_array_size || var->varno == (int) rel->relid)
+		if (var->varlevelsup != 0 || var->varno <= 0 || var->varno >= root->simple_rel_array_size ||
+			var->varno == (int) rel->relid)
 			continue;
 		rte = root->simple_rte_array[var->varno];
 		if (rte == NULL || rte->rtekind != RTE_RELATION)
 			continue;
-		stats = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid), Int16GetDatum(var->varattno), BoolGetDatum(false));
+		stats = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+								Int16GetDatum(var->varattno), BoolGetDatum(false));
 		if (!HeapTupleIsValid(stats))
 			continue;
-		if (get_attstatsslot(&slot, stats, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
+		if (get_attstatsslot(&slot, stats, STATISTIC_KIND_CORRELATION, InvalidOid,
+							 ATTSTATSSLOT_NUMBERS))
 		{
 			if (slot.nnumbers == 1)
 				near = Max(near, (double) slot.numbers[0] * slot.numbers[0]);
@@ -370,8 +378,8 @@ outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
 List *
 wt_scan_size_exact_filters(List *filters)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
+	List *out = NIL;
+	ListCell *lc;
 
 	foreach(lc, filters)
 		if (((WtCellClause *) lfirst(lc))->exact)
@@ -385,10 +393,11 @@ wt_scan_size_exact_filters(List *filters)
  * the parts up to the last one that is tested (before: that part).
  */
 static void
-estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds, List *filtered, int before, WtScanSize *size)
+estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds, List *filtered,
+				int before, WtScanSize *size)
 {
-	List	   *columns = NIL;
-	double		jumps = size->scanned;
+	List *columns = NIL;
+	double jumps = size->scanned;
 
 	size->passed = 0;
 	size->jumps = 0;
@@ -396,10 +405,12 @@ estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds
 		return;
 	for (int part = 0; part < before; part++)
 	{
-		WtColumn   *c = wt_key_column(info->t, part);
+		WtColumn *c = wt_key_column(info->t, part);
 
 		if (!wt_key_choice_part_is_single(conds, part))
-			columns = lappend(columns, makeVar(rel->relid, c->attno, c->domain ? c->domain : c->typid, c->typmod, c->collation, 0));
+			columns = lappend(columns,
+							  makeVar(rel->relid, c->attno, c->domain ? c->domain : c->typid,
+									  c->typmod, c->collation, 0));
 	}
 	if (columns != NIL)
 		jumps = estimate_num_groups(root, columns, size->scanned, NULL, NULL);
@@ -411,35 +422,36 @@ estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds
 }
 
 void
-wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds, List *clauses, WtScanSize *size)
+wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds,
+					  List *clauses, WtScanSize *size)
 {
-	WtTest	   *tests;
-	int			ntests;
-	WtArg	   *args;
-	WtRanges	ranges;
-	List	   *later,			/* conditions whose values are not known yet */
-			   *rest = list_copy(clauses),
-			   *unknown = NIL,	/* that the scan need not read what they leave out, but the ranges do not tell */
-			   *filtered = NIL; /* that the key filter leaves out */
-	ListCell   *lc;
-	int			stop = info->t->nkeys,
-				gap = 0;
-	double		keys = wt_scan_size_keys(info->t, conds);
-	double		range_rows = info->tuples,
-				share;
-	bool		sampled;
+	WtTest *tests;
+	int ntests;
+	WtArg *args;
+	WtRanges ranges;
+	List *later, /* conditions whose values are not known yet */
+		*rest = list_copy(clauses),
+		*unknown =
+			NIL, /* that the scan need not read what they leave out, but the ranges do not tell */
+			*filtered = NIL; /* that the key filter leaves out */
+	ListCell *lc;
+	int stop = info->t->nkeys, gap = 0;
+	double keys = wt_scan_size_keys(info->t, conds);
+	double range_rows = info->tuples, share;
+	bool sampled;
 
 	plan_values(root, conds, &tests, &ntests, &args, &later);
 	size->blocks = info->blocks;
 	size->near = outer_order(root, rel, conds);
-	sampled = keys < 0 && estimate_by_samples(root, rel, info, tests, ntests, args, &range_rows, &size->blocks);
+	sampled = keys < 0 &&
+			  estimate_by_samples(root, rel, info, tests, ntests, args, &range_rows, &size->blocks);
 	/* clauses whose effect is in the ranges: up to the first part that is not known */
 	foreach(lc, later)
 		if (!sampled)
 			stop = Min(stop, ((WtCond *) lfirst(lc))->part);
 	foreach(lc, conds)
 	{
-		WtCond	   *c = lfirst(lc);
+		WtCond *c = lfirst(lc);
 
 		if (c->exact && c->values == NIL && c->kind != WT_COND_OR)
 			rest = list_delete_ptr(rest, c->rinfo);
@@ -459,7 +471,7 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	}
 	size->ranges = Max(1, info->t->salt_buckets);
 	if (sampled)
-		;						/* known */
+		; /* known */
 	else if (ntests > 0 && keys == 1 && stop == 0)
 	{
 		range_rows = info->tuples;
@@ -488,15 +500,19 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 		else if (!ranges.full)
 			estimate_ranges(info, &ranges, &range_rows, &size->blocks);
 	}
-	size->scanned = range_rows * clauselist_selectivity(root, unknown, rel->relid, JOIN_INNER, NULL);
+	size->scanned = range_rows *
+					clauselist_selectivity(root, unknown, rel->relid, JOIN_INNER, NULL);
 	size->rows = range_rows * clauselist_selectivity(root, rest, rel->relid, JOIN_INNER, NULL);
 	if (keys >= 0)
 	{
 		size->ranges = Max(size->ranges, Min(keys, info->tuples));
 		if (info->t->cells_layout)
 			/* a row may have any number of cells, but one of a name */
-			keys = !cell_is_single(info->t, conds) ? info->tuples :
-				Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t)) ? 1 : info->e.nall));
+			keys = !cell_is_single(info->t, conds)
+					   ? info->tuples
+					   : Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t))
+											? 1
+											: info->e.nall));
 		size->scanned = Min(size->scanned, keys);
 		size->rows = Min(size->rows, keys);
 	}
@@ -505,20 +521,25 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	estimate_filter(root, rel, info, conds, filtered, gap, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
-	size->delivered = clamp_row_est(size->scanned * clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters), rel->relid, JOIN_INNER, NULL));
+	size->delivered = clamp_row_est(
+		size->scanned * clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters),
+											   rel->relid, JOIN_INNER, NULL));
 	size->delivered = Max(size->delivered, size->rows);
 	size->scanned = Max(size->scanned * info->recent, size->delivered);
 	size->blocks *= info->recent;
 }
 
 void
-wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual, bool again,
-		  Cost *startup, Cost *total)
+wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual,
+				  bool again, Cost *startup, Cost *total)
 {
-	double		seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost;
-	double		cells = info->cells * info->families / Max(1, info->e.nall);
-	double		seeks = Max(1, size->ranges) * info->families;
-	double		tested = info->filters == NIL ? cells : cells * Min(info->filter_families, info->families) / info->families;
+	double seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) +
+				  WT_SEEK_COST * cpu_operator_cost;
+	double cells = info->cells * info->families / Max(1, info->e.nall);
+	double seeks = Max(1, size->ranges) * info->families;
+	double tested = info->filters == NIL
+						? cells
+						: cells * Min(info->filter_families, info->families) / info->families;
 
 	if (again)
 		seek *= 1 - (1 - WT_NEAR_SEEK) * size->near;
@@ -528,11 +549,14 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 	*total = *startup + seek * (seeks - info->families);
 	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
 	/* rows that the engine leaves out: only the cells that it looks at, and no tuple */
-	*total += size->scanned * (WT_CELL_COST * cpu_operator_cost * tested + FILTER_SHARE * info->filter_cost.per_tuple);
-	*total += size->delivered * (cpu_tuple_cost + info->t->tuple_cost + WT_CELL_COST * cpu_operator_cost * (cells - tested) +
+	*total += size->scanned * (WT_CELL_COST * cpu_operator_cost * tested +
+							   FILTER_SHARE * info->filter_cost.per_tuple);
+	*total += size->delivered * (cpu_tuple_cost + info->t->tuple_cost +
+								 WT_CELL_COST * cpu_operator_cost * (cells - tested) +
 								 Max(0, qual->per_tuple - info->filter_cost.per_tuple));
-	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST * cells, size->jumps * WT_SEEK_COST) * info->families *
-		cpu_operator_cost;
+	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST * cells,
+				  size->jumps * WT_SEEK_COST) *
+			  info->families * cpu_operator_cost;
 	*total += size->rows * rel->reltarget->cost.per_tuple;
 }
 
@@ -540,40 +564,40 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 static void
 prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 {
-	Bitmapset  *families = NULL;
-	ListCell   *lc,
-			   *l;
+	Bitmapset *families = NULL;
+	ListCell *lc, *l;
 
 	info->filters = wt_cell_clause_find(rel, info->t, rel->baserestrictinfo);
 	cost_qual_eval(&info->filter_cost, wt_scan_size_exact_filters(info->filters), root);
-	info->recent = info->exists ? wt_cell_predicate_recent_share(root, info->t, &info->e, info->filters) : 1;
+	info->recent = info->exists
+					   ? wt_cell_predicate_recent_share(root, info->t, &info->e, info->filters)
+					   : 1;
 	foreach(lc, info->filters)
 		foreach(l, ((WtCellClause *) lfirst(lc))->leaves)
-			families = bms_add_member(families, info->t->columns[((WtCellClauseLeaf *) lfirst(l))->attno - 1].family);
+			families = bms_add_member(
+				families, info->t->columns[((WtCellClauseLeaf *) lfirst(l))->attno - 1].family);
 	info->filter_families = bms_num_members(families);
 }
 
 void
 wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	WtRelInfo    *info = palloc0(sizeof(WtRelInfo));
-	List	   *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
-	Bitmapset  *wanted;
-	int			strict,
-				width = 0,
-				i = -1;
-	double		rows = 0,
-				cells = 0;
+	WtRelInfo *info = palloc0(sizeof(WtRelInfo));
+	List *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
+	Bitmapset *wanted;
+	int strict, width = 0, i = -1;
+	double rows = 0, cells = 0;
 
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
 	info->exists = wt_engine_table(info->t, false, &info->e);
 	for (int f = 0; info->exists && f < info->e.nall; f++)
 	{
-		wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+		wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 		wide_estimate est = {0};
 
-		wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &whole, &est), "could not estimate");
+		wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &whole, &est),
+					   "could not estimate");
 		rows = Max(rows, est.rows);
 		info->tuples = info->t->cells_layout ? info->tuples + est.cells : rows;
 		info->blocks += est.blocks;

@@ -25,8 +25,8 @@ compare_refs(const void *a, const void *b)
 {
 	const WtCellRef *x = *(WtCellRef *const *) a;
 	const WtCellRef *y = *(WtCellRef *const *) b;
-	size_t		n = Min(x->qual.len, y->qual.len);
-	int			c;
+	size_t n = Min(x->qual.len, y->qual.len);
+	int c;
 
 	if (x->family != y->family)
 		return x->family < y->family ? -1 : 1;
@@ -39,7 +39,7 @@ compare_refs(const void *a, const void *b)
 wide_range
 wt_cell_read_row_range(wide_bytes key, StringInfo buf)
 {
-	wide_range	r;
+	wide_range r;
 
 	resetStringInfo(buf);
 	appendBinaryStringInfo(buf, (const char *) key.data, (int) key.len);
@@ -55,7 +55,7 @@ wt_cell_read_row_range(wide_bytes key, StringInfo buf)
 static void
 fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 {
-	uint8	   *copy = values ? palloc(c->value.len + 1) : NULL;
+	uint8 *copy = values ? palloc(c->value.len + 1) : NULL;
 
 	if (values && c->value.len > 0)
 		memcpy(copy, c->value.data, c->value.len);
@@ -72,18 +72,18 @@ fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 /* What to ask the engine so that it gives the newest version of each of the cells. */
 typedef struct CellRequest
 {
-	WtCellRef **ord;			/* the refs, sorted */
-	wide_bytes *quals;			/* of distinct cells */
-	int		   *first;			/* of distinct cell i: its first place in ord */
+	WtCellRef **ord;   /* the refs, sorted */
+	wide_bytes *quals; /* of distinct cells */
+	int *first;		   /* of distinct cell i: its first place in ord */
 	wide_scan_family fam[WT_MAX_FAMILIES];
-	int			fam_first[WT_MAX_FAMILIES];	/* the first distinct cell of each */
-	int			nfam;
+	int fam_first[WT_MAX_FAMILIES]; /* the first distinct cell of each */
+	int nfam;
 } CellRequest;
 
 static void
 make_request(CellRequest *q, WtCellRef *refs, int nrefs)
 {
-	int			ndistinct = 0;
+	int ndistinct = 0;
 
 	q->ord = palloc(sizeof(*q->ord) * nrefs);
 	q->quals = palloc(sizeof(*q->quals) * nrefs);
@@ -134,13 +134,13 @@ forget_cells(WtCellRef *refs, int nrefs)
 static void
 fill_from(CellRequest *q, WtEngineScan *scan, bool values)
 {
-	wide_row	row;
+	wide_row row;
 
 	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
-			int			d;
+			int d;
 
 			if (c->version != 0 || c->column < 0)
 				continue;
@@ -153,10 +153,10 @@ void
 wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs)
 {
 	CellRequest q;
-	wide_range	range;
+	wide_range range;
 	StringInfoData buf;
 	wide_scan_spec spec = {0};
-	WtEngineScan	   *scan;
+	WtEngineScan *scan;
 
 	if (nrefs == 0)
 		return;
@@ -179,12 +179,12 @@ wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nref
 
 struct WtFloorReader
 {
-	MemoryContext cxt;			/* of all that follows */
-	WtCellRef  *refs;			/* what is asked for */
-	int			nrefs;
+	MemoryContext cxt; /* of all that follows */
+	WtCellRef *refs;   /* what is asked for */
+	int nrefs;
 	CellRequest request;
 	StringInfoData range;
-	WtEngineScan	   *scan;
+	WtEngineScan *scan;
 };
 
 static bool
@@ -194,7 +194,8 @@ same_refs(const WtFloorReader *r, const WtCellRef *refs, int nrefs)
 		return false;
 	for (int i = 0; i < nrefs; i++)
 		if (refs[i].family != r->refs[i].family ||
-			!wt_bytes_equal(refs[i].qual.data, refs[i].qual.len, r->refs[i].qual.data, r->refs[i].qual.len))
+			!wt_bytes_equal(refs[i].qual.data, refs[i].qual.len, r->refs[i].qual.data,
+							r->refs[i].qual.len))
 			return false;
 	return true;
 }
@@ -212,7 +213,7 @@ make_floors(MemoryContext parent, const WtCellRef *refs, int nrefs)
 	memcpy(r->refs, refs, sizeof(WtCellRef) * nrefs);
 	for (int i = 0; i < nrefs; i++)
 	{
-		uint8	   *copy = palloc(refs[i].qual.len + 1);
+		uint8 *copy = palloc(refs[i].qual.len + 1);
 
 		if (refs[i].qual.len > 0)
 			memcpy(copy, refs[i].qual.data, refs[i].qual.len);
@@ -234,10 +235,11 @@ wt_cell_read_floors_close(WtFloorReader *r)
 }
 
 void
-wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs, int nrefs)
+wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, WtCellRef *refs,
+					int nrefs)
 {
 	WtFloorReader *r = *reader;
-	wide_range	range;
+	wide_range range;
 
 	if (nrefs == 0)
 		return;
@@ -253,7 +255,10 @@ wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, W
 	range = wt_cell_read_row_range(key, &r->range);
 	if (r->scan == NULL)
 	{
-		wide_scan_spec spec = {.families = r->request.fam, .nfamilies = r->request.nfam, .ranges = &range, .nranges = 1};
+		wide_scan_spec spec = {.families = r->request.fam,
+							   .nfamilies = r->request.nfam,
+							   .ranges = &range,
+							   .nranges = 1};
 
 		r->scan = wt_engine_scan_open(NULL, &spec);
 	}
@@ -271,15 +276,16 @@ wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, W
 bool
 wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e, wide_bytes key, StringInfo buf)
 {
-	wide_range	range = wt_cell_read_row_range(key, buf);
-	wide_row	row;
+	wide_range range = wt_cell_read_row_range(key, buf);
+	wide_row row;
 
 	if (*scan != NULL)
 		wt_engine_scan_restart(*scan, &range, 1);
 	else
 	{
 		wide_scan_family fam[WT_MAX_FAMILIES];
-		wide_scan_spec spec = {.families = fam, .nfamilies = e->nall, .ranges = &range, .nranges = 1};
+		wide_scan_spec spec = {
+			.families = fam, .nfamilies = e->nall, .ranges = &range, .nranges = 1};
 
 		memset(fam, 0, sizeof(fam[0]) * e->nall);
 		for (int i = 0; i < e->nall; i++)
@@ -296,20 +302,25 @@ wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e, wide_bytes 
 static WtEngineScan *
 open_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo buf)
 {
-	wide_scan_family fam = {.id = family, .want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = PG_INT32_MAX};
-	wide_range	range = wt_cell_read_row_range(key, buf);
+	wide_scan_family fam = {.id = family,
+							.want = WIDE_WANT_COLUMNS,
+							.quals = &qual,
+							.nquals = 1,
+							.max_versions = PG_INT32_MAX};
+	wide_range range = wt_cell_read_row_range(key, buf);
 	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &range, .nranges = 1};
 
 	return wt_engine_scan_open(NULL, &spec);
 }
 
 bool
-wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts, int64 *floor)
+wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+							int64 *floor)
 {
 	StringInfoData buf;
-	WtEngineScan	   *scan;
-	wide_row	row;
-	bool		found = false;
+	WtEngineScan *scan;
+	wide_row row;
+	bool found = false;
 
 	*floor = PG_INT64_MIN;
 	initStringInfo(&buf);
@@ -331,8 +342,8 @@ bool
 wt_cell_read_row_exists(WtTable *t, WtEngineTable *e, wide_bytes key)
 {
 	StringInfoData buf;
-	WtEngineScan	   *scan = NULL;
-	bool		found;
+	WtEngineScan *scan = NULL;
+	bool found;
 
 	initStringInfo(&buf);
 	found = wt_cell_read_row_exists_again(&scan, e, key, &buf);
@@ -345,9 +356,9 @@ bool
 wt_cell_read_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo ts)
 {
 	StringInfoData buf;
-	WtEngineScan	   *scan;
-	wide_row	row;
-	bool		provisional = false;
+	WtEngineScan *scan;
+	wide_row row;
+	bool provisional = false;
 
 	initStringInfo(&buf);
 	scan = open_versions(family, key, qual, &buf);

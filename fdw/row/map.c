@@ -25,22 +25,23 @@ key_cmp(const JsonbValue *a, const JsonbValue *b)
 {
 	if (a->val.string.len != b->val.string.len)
 		return a->val.string.len < b->val.string.len ? -1 : 1;
-	return a->val.string.len == 0 ? 0 : memcmp(a->val.string.val, b->val.string.val, a->val.string.len);
+	return a->val.string.len == 0 ? 0
+								  : memcmp(a->val.string.val, b->val.string.val, a->val.string.len);
 }
 
 /* Of equal keys the last one first: it is the one that stays. */
 static inline int
 pair_cmp(const JsonbPair *a, const JsonbPair *b)
 {
-	int			c = key_cmp(&a->key, &b->key);
+	int c = key_cmp(&a->key, &b->key);
 
 	return c != 0 ? c : a->order > b->order ? -1 : a->order < b->order;
 }
 
-#define ST_SORT sort_pairs
-#define ST_ELEMENT_TYPE JsonbPair
+#define ST_SORT			 sort_pairs
+#define ST_ELEMENT_TYPE	 JsonbPair
 #define ST_COMPARE(a, b) pair_cmp(a, b)
-#define ST_SCOPE static
+#define ST_SCOPE		 static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -59,12 +60,11 @@ wt_map_end(JsonbParseState **ps)
 Datum
 wt_map_stored(Datum d, bool *isnull)
 {
-	Jsonb	   *jb = DatumGetJsonbP(d);
+	Jsonb *jb = DatumGetJsonbP(d);
 	JsonbIterator *it = JsonbIteratorInit(&jb->root);
 	JsonbParseState *out = NULL;
 	JsonbIteratorToken tok;
-	JsonbValue	k = {0},
-				v;
+	JsonbValue k = {0}, v;
 	StringInfoData text;
 
 	*isnull = true;
@@ -96,15 +96,14 @@ wt_map_stored(Datum d, bool *isnull)
 /* A walk along the entries of an object, without those that are JSON null: these are no entries. */
 typedef struct Walk
 {
-	JsonbIterator *it;			/* NULL: at the end */
-	JsonbValue	key,
-				value;
+	JsonbIterator *it; /* NULL: at the end */
+	JsonbValue key, value;
 } Walk;
 
 static void
 walk_next(Walk *w)
 {
-	JsonbValue	v;
+	JsonbValue v;
 	JsonbIteratorToken tok;
 
 	while (w->it != NULL)
@@ -139,10 +138,8 @@ walk_start(Walk *w, Jsonb *jb)
 void
 wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg)
 {
-	Walk		o,
-				n;
-	StringInfoData old_text,
-				text;
+	Walk o, n;
+	StringInfoData old_text, text;
 
 	initStringInfo(&old_text);
 	initStringInfo(&text);
@@ -150,7 +147,7 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 	walk_start(&n, now);
 	while (o.it != NULL || n.it != NULL)
 	{
-		int			c = o.it == NULL ? 1 : n.it == NULL ? -1 : key_cmp(&o.key, &n.key);
+		int c = o.it == NULL ? 1 : n.it == NULL ? -1 : key_cmp(&o.key, &n.key);
 
 		CHECK_FOR_INTERRUPTS();
 		if (c < 0)
@@ -188,8 +185,8 @@ wt_map_json_text(const JsonbValue *v, StringInfo out)
 			appendBinaryStringInfo(out, v->val.string.val, v->val.string.len);
 			return true;
 		case jbvNumeric:
-			appendStringInfoString(out, DatumGetCString(DirectFunctionCall1(numeric_out,
-																			 NumericGetDatum(v->val.numeric))));
+			appendStringInfoString(out, DatumGetCString(DirectFunctionCall1(
+											numeric_out, NumericGetDatum(v->val.numeric))));
 			return true;
 		case jbvBool:
 			appendStringInfoString(out, v->val.boolean ? "true" : "false");
@@ -200,5 +197,5 @@ wt_map_json_text(const JsonbValue *v, StringInfo out)
 		default:
 			elog(ERROR, "unexpected kind %d of JSON value", (int) v->type);
 	}
-	return false;				/* keep compiler quiet */
+	return false; /* keep compiler quiet */
 }

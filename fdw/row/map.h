@@ -14,14 +14,16 @@
  */
 extern JsonbValue *wt_map_end(JsonbParseState **ps);
 
-/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is NULL. */
+/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is
+ * NULL. */
 extern Datum wt_map_stored(Datum d, bool *isnull);
 
-/* One entry that has to change; value NULL: it goes.  What it points to lives until the function returns. */
-typedef void (*WtMapChange) (void *arg, const JsonbValue *key, StringInfo value);
+/* One entry that has to change; value NULL: it goes.  What it points to lives until the function
+ * returns. */
+typedef void (*WtMapChange)(void *arg, const JsonbValue *key, StringInfo value);
 
 /* May an entry with the same value be left out? */
-typedef bool (*WtMapSame) (void *arg, const JsonbValue *key);
+typedef bool (*WtMapSame)(void *arg, const JsonbValue *key);
 
 /*
  * What makes the new map of the old one (either may be NULL, as none), each key
@@ -32,4 +34,4 @@ extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange 
 /* The text of a JSON value (of a string: its characters); false for JSON null. */
 extern bool wt_map_json_text(const JsonbValue *v, StringInfo out);
 
-#endif							/* WT_MAP_H */
+#endif /* WT_MAP_H */

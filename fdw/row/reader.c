@@ -53,7 +53,8 @@ column_qual(const WtColumn *c)
 static bool
 is_of_cell(const WtColumn *c)
 {
-	return c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF || c->role == WT_KEY);
+	return c->family >= 0 &&
+		   (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF || c->role == WT_KEY);
 }
 
 static int
@@ -66,13 +67,13 @@ mapped_cmp(const void *a, const void *b)
 static void
 collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 {
-	WtTable    *t = r->t;
-	int			n = 0;
+	WtTable *t = r->t;
+	int n = 0;
 
 	rf->mapped = palloc0(sizeof(WtMappedCell) * Max(1, t->natts));
 	for (int a = 0; a < t->natts; a++)
 	{
-		WtColumn   *c = &t->columns[a];
+		WtColumn *c = &t->columns[a];
 		WtMappedCell *m = NULL;
 
 		if (!is_of_cell(c) || c->family != rf->family || !(all || r->wanted[a]))
@@ -87,16 +88,17 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 		}
 		if (r->wanted[a])
 		{
-			WtTarget	   *target = palloc(sizeof(WtTarget));
+			WtTarget *target = palloc(sizeof(WtTarget));
 
 			target->att = a;
 			target->column = c;
 			target->width = wt_reader_integer_width(c);
-			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) && c->enc == WT_ENC_TEXT;
+			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) &&
+						   c->enc == WT_ENC_TEXT;
 			if (c->role == WT_KEY)
 			{
 				/* the original of a digest is stored as the text it is */
-				WtColumn   *original = palloc(sizeof(WtColumn));
+				WtColumn *original = palloc(sizeof(WtColumn));
 
 				*original = *c;
 				original->enc = WT_ENC_TEXT;
@@ -117,7 +119,8 @@ collect_maps(WtRowReader *r, WtReadFamily *rf)
 	rf->maps = palloc(sizeof(int) * Max(1, r->t->natts));
 	rf->nmaps = 0;
 	for (int a = 0; a < r->t->natts; a++)
-		if (r->wanted[a] && r->t->columns[a].role == WT_MAP && r->t->columns[a].family == rf->family)
+		if (r->wanted[a] && r->t->columns[a].role == WT_MAP &&
+			r->t->columns[a].family == rf->family)
 			rf->maps[rf->nmaps++] = a;
 }
 
@@ -125,7 +128,7 @@ collect_maps(WtRowReader *r, WtReadFamily *rf)
 static bool
 read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf, WtReadFamily *rf)
 {
-	WtColumn   *map;
+	WtColumn *map;
 	wide_bytes *quals;
 
 	memset(sf, 0, sizeof(*sf));
@@ -176,7 +179,7 @@ add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
 	sf->want = WIDE_WANT_EXISTS;
 }
 
-#define SPARE_FAMILIES	2		/* entries that predicates may add before the lists grow */
+#define SPARE_FAMILIES 2 /* entries that predicates may add before the lists grow */
 
 /* Room for n entries of the specification, and some more. */
 static wide_scan_family *
@@ -191,10 +194,10 @@ make_room(WtRowReader *r, int n)
 static wide_scan_family *
 choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 {
-	WtTable    *t = r->t;
+	WtTable *t = r->t;
 	wide_scan_family *fams = make_room(r, t->nfamilies + e->nall);
-	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL};	/* by index into e->all */
-	int			n = 0;
+	wide_scan_family *read[WT_MAX_FAMILIES] = {NULL}; /* by index into e->all */
+	int n = 0;
 
 	for (int f = 0; f < t->nfamilies; f++)
 	{
@@ -207,7 +210,7 @@ choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 	}
 	if (strict_family < 0 || e->families[strict_family] == 0)
 	{
-		bool		any = n > 0;
+		bool any = n > 0;
 
 		for (int i = 0; i < e->nall; i++)
 		{
@@ -248,16 +251,16 @@ static wide_scan_family *
 choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, const WtArg *args)
 {
 	wide_scan_family *fams;
-	WtInterval *families,
-			   *quals;
-	int			nf,
-				nq;
-	bool		some_families = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_FAMILY(r->t), &families, &nf);
-	bool		some_quals = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t), &quals, &nq);
-	int			nall;
+	WtInterval *families, *quals;
+	int nf, nq;
+	bool some_families = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_FAMILY(r->t),
+												 &families, &nf);
+	bool some_quals = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t),
+											  &quals, &nq);
+	int nall;
 	wide_family *all = wt_engine_table_families(e, &nall);
-	int			versions = wt_cell_version_limit(tests, ntests, args, WT_PART_VERSION(r->t));
-	int			n = 0;
+	int versions = wt_cell_version_limit(tests, ntests, args, WT_PART_VERSION(r->t));
+	int n = 0;
 
 	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
 	/* scan_path.c counts on the order of their names */
@@ -268,7 +271,9 @@ choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, 
 		WtReadFamily *rf = &r->families[n];
 		wide_bytes *want;
 
-		if (some_families && !in_intervals(families, nf, (wide_bytes) {(const uint8 *) all[i].name, strlen(all[i].name)}))
+		if (some_families &&
+			!in_intervals(families, nf,
+						  (wide_bytes) {(const uint8 *) all[i].name, strlen(all[i].name)}))
 			continue;
 		if (some_quals && nq == 0)
 			continue;
@@ -310,7 +315,7 @@ choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, 
 
 WtRowReader *
 wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
-			const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
+			   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
 {
 	WtRowReader *r = palloc0(sizeof(WtRowReader));
 	wide_scan_family *fams = NULL;
@@ -331,7 +336,8 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 	}
 	if (t->cells_layout)
 	{
-		WtTimes		times = wt_cell_version_times(t, tests, ntests, args, &spec->show_min, &spec->show_max);
+		WtTimes times = wt_cell_version_times(t, tests, ntests, args, &spec->show_min,
+											  &spec->show_max);
 
 		if (times != WT_TIMES_NONE)
 			fams = choose_cells(r, e, tests, ntests, args);
@@ -361,7 +367,7 @@ int
 wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 {
 	wide_scan_family *fams = (wide_scan_family *) spec->families;
-	int			n = spec->nfamilies;
+	int n = spec->nfamilies;
 
 	if (n == r->families_cap)
 	{
@@ -376,7 +382,8 @@ wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 }
 
 WtRowReader *
-wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family, wide_scan_spec *spec)
+wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
+					  wide_scan_spec *spec)
 {
 	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
 }
@@ -397,7 +404,7 @@ timestamp_datum(const WtColumn *c, int64 ts)
 }
 
 static void
-json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show) (wide_bytes))
+json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show)(wide_bytes))
 {
 	v->type = jbvString;
 	if (!wt_bytes_text_is_valid(data, len))
@@ -415,9 +422,9 @@ add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 {
 	for (int i = 0; i < rf->nmaps; i++)
 	{
-		int			a = rf->maps[i];
+		int a = rf->maps[i];
 		const WtColumn *c = &r->t->columns[a];
-		JsonbValue	v;
+		JsonbValue v;
 
 		if (!wt_lookup_map_shows(r->t, c, cell->qualifier))
 			continue;
@@ -434,8 +441,8 @@ add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 WtWidth
 wt_reader_integer_width(const WtColumn *c)
 {
-	WtWidth		w = {0, 0};
-	int			bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
+	WtWidth w = {0, 0};
+	int bytes = c->typid == INT2OID ? 2 : c->typid == INT4OID ? 4 : c->typid == INT8OID ? 8 : 0;
 
 	if (c->role != WT_CELL || bytes == 0 ||
 		(c->enc != WT_ENC_BINARY && c->enc != WT_ENC_ORDERED && c->enc != WT_ENC_COUNTER))
@@ -451,12 +458,12 @@ static inline bool
 copy_ascii(char *to, const uint8 *p, size_t n)
 {
 	const uint64 ones = UINT64CONST(0x0101010101010101);
-	uint64		bad = 0;
-	size_t		i = 0;
+	uint64 bad = 0;
+	size_t i = 0;
 
 	for (; i + 8 <= n; i += 8)
 	{
-		uint64		x;
+		uint64 x;
 
 		memcpy(&x, p + i, 8);
 		memcpy(to + i, &x, 8);
@@ -475,8 +482,8 @@ copy_ascii(char *to, const uint8 *p, size_t n)
 static inline bool
 ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 {
-	size_t		size = MAXALIGN(v.len + VARHDRSZ);
-	char	   *t;
+	size_t size = MAXALIGN(v.len + VARHDRSZ);
+	char *t;
 
 	if (unlikely(r->room_left < size))
 	{
@@ -494,9 +501,10 @@ ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 }
 
 static inline void
-set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell, Datum *values, bool *nulls)
+set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell,
+			Datum *values, bool *nulls)
 {
-	int64		integer;
+	int64 integer;
 
 	for (; target != NULL; target = target->next)
 	{
@@ -508,10 +516,12 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else if (target->width.bytes > 0 && wt_reader_read_integer(&target->width, cell->value, &integer))
+		else if (target->width.bytes > 0 &&
+				 wt_reader_read_integer(&target->width, cell->value, &integer))
 			values[target->att] = wt_reader_integer_datum(target->column->typid, integer);
 		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
-			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data, cell->value.len);
+			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data,
+													   cell->value.len);
 		nulls[target->att] = false;
 	}
 }
@@ -520,7 +530,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 static void
 add_to_print(WtRowReader *r, const wide_cell *cell)
 {
-	uint32		h = hash_bytes((const unsigned char *) &cell->seq, sizeof(cell->seq));
+	uint32 h = hash_bytes((const unsigned char *) &cell->seq, sizeof(cell->seq));
 
 	h = hash_combine(h, (uint32) cell->family);
 	h = hash_combine(h, (uint32) cell->column);
@@ -536,11 +546,11 @@ add_to_print(WtRowReader *r, const wide_cell *cell)
 }
 
 static void
-decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values, bool *nulls)
+decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values,
+			bool *nulls)
 {
 	WtReadFamily *rf = &r->families[cell->family];
-	WtMappedCell	sought,
-			   *m;
+	WtMappedCell sought, *m;
 
 	if (cell->column >= 0)
 	{
@@ -548,7 +558,9 @@ decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Da
 		return;
 	}
 	sought.qual = cell->qualifier;
-	m = rf->nmapped == 0 ? NULL : bsearch(&sought, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
+	m = rf->nmapped == 0
+			? NULL
+			: bsearch(&sought, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
 	if (m != NULL)
 		set_targets(r, m->targets, key, cell, values, nulls);
 	else
@@ -565,17 +577,18 @@ keep_key(WtRowReader *r, wide_bytes key)
 static bool
 decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 {
-	WtTable    *t = r->t;
+	WtTable *t = r->t;
 
 	/* which keys are skipped must not depend on what is projected */
-	if (!wt_rowkey_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values, r->part_nulls))
+	if (!wt_rowkey_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values,
+						  r->part_nulls))
 	{
 		r->bad_keys++;
 		return false;
 	}
 	for (int p = 0; p < t->nkeys; p++)
 	{
-		int			a = t->keys[p];
+		int a = t->keys[p];
 
 		if (r->wanted[a])
 		{
@@ -590,10 +603,10 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 static bool
 next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
-	WtTable    *t = r->t;
-	wide_row	row;
-	WtEngineScan	   *from;
-	bool		good;
+	WtTable *t = r->t;
+	wide_row row;
+	WtEngineScan *from;
+	bool good;
 
 	do
 	{
@@ -630,7 +643,7 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 	for (int f = 0; f < r->nfamilies; f++)
 		for (int i = 0; i < r->families[f].nmaps; i++)
 		{
-			int			a = r->families[f].maps[i];
+			int a = r->families[f].maps[i];
 
 			if (r->maps[a] == NULL)
 				continue;
@@ -644,17 +657,18 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 wide_bytes
 wt_reader_qual(const WtRowReader *r, const wide_cell *cell)
 {
-	return cell->column >= 0 ? r->families[cell->family].mapped[cell->column].qual : cell->qualifier;
+	return cell->column >= 0 ? r->families[cell->family].mapped[cell->column].qual
+							 : cell->qualifier;
 }
 
 /* Layout cells: one SQL row for each version of each cell. */
 static bool
 next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
-	WtTable    *t = r->t;
+	WtTable *t = r->t;
 	const wide_cell *cell;
 	WtReadFamily *rf;
-	wide_bytes	qual;
+	wide_bytes qual;
 
 	for (;;)
 	{
@@ -707,7 +721,8 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 				break;
 			case WT_CELL_QUALIFIER:
 				if (c->typid == BYTEAOID || wt_bytes_text_is_valid(qual.data, qual.len))
-					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data, qual.len));
+					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data,
+																		 qual.len));
 				else
 					values[a] = CStringGetTextDatum(wt_bytes_text_show_qualifier(qual));
 				break;
@@ -715,11 +730,14 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 				values[a] = timestamp_datum(c, cell->ts);
 				break;
 			case WT_CELL_VALUE:
-				/* cells of all kinds are shown as text: those that are not text as a map shows them */
-				if (wt_is_text(c->typid) && !wt_bytes_text_is_valid(cell->value.data, cell->value.len))
+				/* cells of all kinds are shown as text: those that are not text as a map shows
+				 * them */
+				if (wt_is_text(c->typid) &&
+					!wt_bytes_text_is_valid(cell->value.data, cell->value.len))
 					values[a] = CStringGetTextDatum(wt_bytes_text_show(cell->value));
 				else
-					values[a] = wt_cell_value_decode(c, t, r->row.key, cell->value.data, cell->value.len);
+					values[a] = wt_cell_value_decode(c, t, r->row.key, cell->value.data,
+													 cell->value.len);
 				break;
 			case WT_CELL_VERSION:
 				values[a] = Int32GetDatum(cell->version + 1);
@@ -747,10 +765,11 @@ wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_
 }
 
 bool
-wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls, uint64_t *max_seq)
+wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls,
+					   uint64_t *max_seq)
 {
-	WtScanSet		s = {.n = 1, .scans = &scan};
-	uint64_t	seq;
+	WtScanSet s = {.n = 1, .scans = &scan};
+	uint64_t seq;
 
 	return wt_reader_next(r, &s, values, nulls, max_seq ? max_seq : &seq);
 }

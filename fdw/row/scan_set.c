@@ -14,10 +14,9 @@
 static int
 head_cmp(Datum a, Datum b, void *arg)
 {
-	WtScanSet	   *s = arg;
-	wide_bytes	x = s->heads[DatumGetInt32(a)].key,
-				y = s->heads[DatumGetInt32(b)].key;
-	int			c;
+	WtScanSet *s = arg;
+	wide_bytes x = s->heads[DatumGetInt32(a)].key, y = s->heads[DatumGetInt32(b)].key;
+	int c;
 
 	/* the salt is not part of the order */
 	x.data++, x.len--;
@@ -35,7 +34,8 @@ wt_scan_set_merge(WtScanSet *s)
 	s->heap = binaryheap_allocate(s->n, head_cmp, s);
 }
 
-/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a cursor. */
+/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a
+ * cursor. */
 static bool
 next_head(WtScanSet *s, int i)
 {

@@ -13,17 +13,18 @@
 /* The engine scans behind a reader: one, or several that are merged by key. */
 typedef struct WtScanSet
 {
-	int			n;
-	WtEngineScan	  **scans;
-	bool		merge;
-	bool		reverse;
-	wide_row   *heads;			/* merge: the next row of each */
-	binaryheap *heap;			/* of those that have one */
-	int			last;			/* scan whose row was handed out; -1 none */
-	bool		started;
+	int n;
+	WtEngineScan **scans;
+	bool merge;
+	bool reverse;
+	wide_row *heads;  /* merge: the next row of each */
+	binaryheap *heap; /* of those that have one */
+	int last;		  /* scan whose row was handed out; -1 none */
+	bool started;
 } WtScanSet;
 
-/* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse are set. */
+/* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse
+ * are set. */
 extern void wt_scan_set_merge(WtScanSet *s);
 /* The next row's first part, and the scan that has its others. */
 extern bool wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from);
@@ -39,4 +40,4 @@ wt_scan_set_next(WtScanSet *s, wide_row *row, WtEngineScan **from)
 	return wt_scan_set_next_merged(s, row, from);
 }
 
-#endif							/* WT_SCAN_SET_H */
+#endif /* WT_SCAN_SET_H */

@@ -42,13 +42,14 @@ static void
 add_numeric(WtAggState *a, WtAccumulator *item, Numeric v)
 {
 	MemoryContext old = MemoryContextSwitchTo(a->groupcxt);
-	Numeric		before = item->total;
+	Numeric before = item->total;
 
 	if (before == NULL)
 		item->total = DatumGetNumericCopy(NumericGetDatum(v));
 	else
 	{
-		item->total = DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(before), NumericGetDatum(v)));
+		item->total = DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(before),
+														  NumericGetDatum(v)));
 		pfree(before);
 	}
 	MemoryContextSwitchTo(old);
@@ -57,7 +58,7 @@ add_numeric(WtAggState *a, WtAccumulator *item, Numeric v)
 void
 wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v)
 {
-	int64		sum;
+	int64 sum;
 
 	item->n++;
 	switch (item->kind)
@@ -73,7 +74,7 @@ wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v)
 		default:
 			if (unlikely(pg_add_s64_overflow(item->sum, v, &sum)))
 			{
-				Numeric		part = int64_to_numeric(item->sum);
+				Numeric part = int64_to_numeric(item->sum);
 
 				add_numeric(a, item, part);
 				pfree(part);
@@ -90,13 +91,13 @@ wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v)
 static void
 add_to_mean(WtAccumulator *item, float8 v)
 {
-	float8		before = item->sum8;
-	float8		n = (float8) ++item->n;
+	float8 before = item->sum8;
+	float8 n = (float8) ++item->n;
 
 	item->sum8 += v;
 	if (n > 1)
 	{
-		float8		d = v * n - item->sum8;
+		float8 d = v * n - item->sum8;
 
 		item->squares += d * d / (n * (n - 1));
 		if (isinf(item->sum8) || isinf(item->squares))
@@ -115,7 +116,7 @@ keep_extreme(WtAggState *a, WtAccumulator *item, Datum v)
 {
 	if (++item->n > 1)
 	{
-		int			c = DatumGetInt32(FunctionCall2Coll(&item->compare, item->collation, item->value, v));
+		int c = DatumGetInt32(FunctionCall2Coll(&item->compare, item->collation, item->value, v));
 
 		/* of equal values the last one, as PostgreSQL's functions have it */
 		if (item->kind == WT_AGG_MIN ? c < 0 : c > 0)
@@ -130,7 +131,8 @@ keep_extreme(WtAggState *a, WtAccumulator *item, Datum v)
 		MemoryContext old = MemoryContextSwitchTo(a->groupcxt);
 
 		/* not datumCopy of a toasted or expanded value as it is */
-		item->value = item->typlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(v)) : datumCopy(v, false, item->typlen);
+		item->value = item->typlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(v))
+										 : datumCopy(v, false, item->typlen);
 		MemoryContextSwitchTo(old);
 	}
 }
@@ -165,13 +167,16 @@ wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v)
 			keep_extreme(a, item, v);
 			break;
 		case WT_AGG_SUM_FLOAT4:
-			item->sum4 = item->n++ == 0 ? DatumGetFloat4(v) : float4_pl(item->sum4, DatumGetFloat4(v));
+			item->sum4 = item->n++ == 0 ? DatumGetFloat4(v)
+										: float4_pl(item->sum4, DatumGetFloat4(v));
 			break;
 		case WT_AGG_SUM_FLOAT8:
-			item->sum8 = item->n++ == 0 ? DatumGetFloat8(v) : float8_pl(item->sum8, DatumGetFloat8(v));
+			item->sum8 = item->n++ == 0 ? DatumGetFloat8(v)
+										: float8_pl(item->sum8, DatumGetFloat8(v));
 			break;
 		case WT_AGG_AVG_FLOAT:
-			add_to_mean(item, item->type == FLOAT4OID ? (float8) DatumGetFloat4(v) : DatumGetFloat8(v));
+			add_to_mean(item,
+						item->type == FLOAT4OID ? (float8) DatumGetFloat4(v) : DatumGetFloat8(v));
 			break;
 		case WT_AGG_SUM_NUMERIC:
 		case WT_AGG_AVG_NUMERIC:
@@ -179,10 +184,12 @@ wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v)
 			add_numeric(a, item, DatumGetNumeric(v));
 			break;
 		case WT_AGG_BOOL_AND:
-			item->value = BoolGetDatum((item->n++ == 0 || DatumGetBool(item->value)) && DatumGetBool(v));
+			item->value = BoolGetDatum((item->n++ == 0 || DatumGetBool(item->value)) &&
+									   DatumGetBool(v));
 			break;
 		case WT_AGG_BOOL_OR:
-			item->value = BoolGetDatum((item->n++ > 0 && DatumGetBool(item->value)) || DatumGetBool(v));
+			item->value = BoolGetDatum((item->n++ > 0 && DatumGetBool(item->value)) ||
+									   DatumGetBool(v));
 			break;
 		default:
 			item->n++;
@@ -192,7 +199,8 @@ wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v)
 static Datum
 mean(Numeric sum, int64 n)
 {
-	return DirectFunctionCall2(numeric_div, NumericGetDatum(sum), NumericGetDatum(int64_to_numeric(n)));
+	return DirectFunctionCall2(numeric_div, NumericGetDatum(sum),
+							   NumericGetDatum(int64_to_numeric(n)));
 }
 
 Datum
@@ -214,7 +222,8 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 		case WT_AGG_SUM_INT8:
 		case WT_AGG_AVG_INT:
 			add_numeric(a, item, int64_to_numeric(item->sum));
-			return item->kind == WT_AGG_AVG_INT ? mean(item->total, item->n) : NumericGetDatum(item->total);
+			return item->kind == WT_AGG_AVG_INT ? mean(item->total, item->n)
+												: NumericGetDatum(item->total);
 		case WT_AGG_SUM_INT:
 			if (item->total != NULL)
 				ereport(ERROR,
@@ -257,17 +266,18 @@ compares_as_integer(Oid type, Oid compare)
 void
 wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs, PlanState *ps)
 {
-	int			column = (int) list_nth_oid(list, WtAggItemColumn);
-	int			arg = (int) list_nth_oid(list, WtAggItemArgument),
-				filter = (int) list_nth_oid(list, WtAggItemFilter);
-	Oid			compare = list_nth_oid(list, WtAggItemCompare);
+	int column = (int) list_nth_oid(list, WtAggItemColumn);
+	int arg = (int) list_nth_oid(list, WtAggItemArgument),
+		filter = (int) list_nth_oid(list, WtAggItemFilter);
+	Oid compare = list_nth_oid(list, WtAggItemCompare);
 
 	item->entry = (int) list_nth_oid(list, WtAggItemEntry);
 	item->kind = (WtAggKind) list_nth_oid(list, WtAggItemKind);
 	item->type = list_nth_oid(list, WtAggItemType);
 	item->collation = list_nth_oid(list, WtAggItemCollation);
 	item->column = column - 1;
-	item->integer = item->kind == WT_AGG_SUM_INT || item->kind == WT_AGG_SUM_INT8 || item->kind == WT_AGG_AVG_INT;
+	item->integer = item->kind == WT_AGG_SUM_INT || item->kind == WT_AGG_SUM_INT8 ||
+					item->kind == WT_AGG_AVG_INT;
 	if (OidIsValid(item->type))
 	{
 		item->type = getBaseType(item->type);

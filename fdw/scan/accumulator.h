@@ -17,6 +17,7 @@ extern void wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v
 /* The aggregate's result, in CurrentMemoryContext. */
 extern Datum wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull);
 /* Fills in an accumulator from its item of the plan (WtAggItem). */
-extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs, PlanState *ps);
+extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs,
+								 PlanState *ps);
 
-#endif							/* WT_ACCUMULATOR_H */
+#endif /* WT_ACCUMULATOR_H */

@@ -42,7 +42,7 @@
 static size_t
 key_length(WtTable *t)
 {
-	size_t		n = t->salt_buckets > 0 ? 1 : 0;
+	size_t n = t->salt_buckets > 0 ? 1 : 0;
 
 	for (int i = 0; i < t->nkeys; i++)
 	{
@@ -60,14 +60,14 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	WtAggState *a = palloc0(sizeof(WtAggState));
-	int			nargs = wt_aggregate_plan_shape(plan, 0),
-				nquals = wt_aggregate_plan_shape(plan, 1);
-	List	   *columns = list_nth(plan->fdw_private, WtAggColumns),
-			   *items = list_nth(plan->fdw_private, WtAggItems);
-	ListCell   *lc;
+	int nargs = wt_aggregate_plan_shape(plan, 0), nquals = wt_aggregate_plan_shape(plan, 1);
+	List *columns = list_nth(plan->fdw_private, WtAggColumns),
+		 *items = list_nth(plan->fdw_private, WtAggItems);
+	ListCell *lc;
 
 	node->fdw_state = a;
-	a->scan = wt_scan_begin(linitial_oid(list_nth(plan->fdw_private, WtAggRelid)), list_nth(plan->fdw_private, WtAggScan),
+	a->scan = wt_scan_begin(linitial_oid(list_nth(plan->fdw_private, WtAggRelid)),
+							list_nth(plan->fdw_private, WtAggScan),
 							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
 	a->t = a->scan->t;
 	a->parts = wt_aggregate_plan_shape(plan, 2);
@@ -87,7 +87,8 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 		if (c != NULL && c->role == WT_KEY && c->part < a->parts)
 			a->group_part[c->part] = true;
 	}
-	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals), &node->ss.ps);
+	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals),
+						   &node->ss.ps);
 	a->plain = a->qual == NULL && !a->t->cells_layout;
 	a->items = palloc0(sizeof(WtAccumulator) * Max(1, list_length(items)));
 	foreach(lc, items)
@@ -95,8 +96,10 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	a->row_used = true;
 	a->key_length = key_length(a->t);
 	a->econtext = CreateExprContext(node->ss.ps.state);
-	a->row_slot = MakeSingleTupleTableSlot(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsVirtual);
-	a->groupcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable group", ALLOCSET_SMALL_SIZES);
+	a->row_slot = MakeSingleTupleTableSlot(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor,
+										   &TTSOpsVirtual);
+	a->groupcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable group",
+										ALLOCSET_SMALL_SIZES);
 	a->group.t = a->t;
 	a->group.reverse = a->scan->reverse;
 	a->group.whole = a->parts == a->t->nkeys;
@@ -156,7 +159,7 @@ make_sinks(WtAggState *a)
 		a->sinks[f] = palloc0(sizeof(WtSink) * Max(1, rf->nmapped));
 		for (int m = 0; m < rf->nmapped; m++)
 		{
-			WtSink	   *sink = &a->sinks[f][m];
+			WtSink *sink = &a->sinks[f][m];
 
 			sink->items = palloc0(sizeof(WtAccumulator *) * Max(1, a->nitems));
 			for (WtTarget *target = rf->mapped[m].targets; target != NULL; target = target->next)
@@ -178,13 +181,13 @@ static inline void
 take_cell(WtAggState *a, const wide_cell *cell)
 {
 	const WtSink *sink = &a->sinks[cell->family][cell->column];
-	Datum		value = (Datum) 0;
-	bool		decoded = false;
+	Datum value = (Datum) 0;
+	bool decoded = false;
 
 	for (int i = 0; i < sink->n; i++)
 	{
-		WtAccumulator	   *item = sink->items[i];
-		int64		v;
+		WtAccumulator *item = sink->items[i];
+		int64 v;
 
 		if (item->kind == WT_AGG_COUNT)
 			item->n++;
@@ -197,7 +200,8 @@ take_cell(WtAggState *a, const wide_cell *cell)
 				MemoryContext old = MemoryContextSwitchTo(a->scan->rowcxt);
 
 				a->row_used = true;
-				value = wt_cell_value_decode(sink->column, a->t, a->key, cell->value.data, cell->value.len);
+				value = wt_cell_value_decode(sink->column, a->t, a->key, cell->value.data,
+											 cell->value.len);
 				MemoryContextSwitchTo(old);
 				decoded = true;
 			}
@@ -213,7 +217,7 @@ take_row_directly(WtAggState *a)
 	if (a->any_part)
 		for (int i = 0; i < a->nitems; i++)
 		{
-			WtAccumulator	   *item = &a->items[i];
+			WtAccumulator *item = &a->items[i];
 			const WtColumn *c = item->column < 0 ? NULL : &a->t->columns[item->column];
 
 			if (c != NULL && c->role == WT_KEY && a->need_part[c->part] && !a->part_nulls[c->part])
@@ -250,7 +254,7 @@ static inline bool
 next_row_directly(WtAggState *a)
 {
 	MemoryContext old;
-	bool		good;
+	bool good;
 
 	if (a->row_used)
 		MemoryContextReset(a->scan->rowcxt);
@@ -265,7 +269,8 @@ next_row_directly(WtAggState *a)
 		a->row_used = true;
 		old = MemoryContextSwitchTo(a->scan->rowcxt);
 		/* as the row reader: which keys are left out does not depend on what is asked */
-		good = wt_rowkey_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part, a->part_values, a->part_nulls);
+		good = wt_rowkey_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part,
+								a->part_values, a->part_nulls);
 		MemoryContextSwitchTo(old);
 		if (!good)
 		{
@@ -294,7 +299,7 @@ next_row_read(WtAggState *a)
 		ExecClearTuple(slot);
 		for (int i = 0; i < a->ncolumns; i++)
 		{
-			int			att = a->columns[i] - 1;
+			int att = a->columns[i] - 1;
 
 			slot->tts_isnull[i] = att < 0 || a->nulls[att];
 			slot->tts_values[i] = slot->tts_isnull[i] ? (Datum) 0 : a->values[att];
@@ -314,9 +319,9 @@ take_row_read(WtAggState *a)
 {
 	for (int i = 0; i < a->nitems; i++)
 	{
-		WtAccumulator	   *item = &a->items[i];
-		Datum		v = (Datum) 0;
-		bool		isnull = false;
+		WtAccumulator *item = &a->items[i];
+		Datum v = (Datum) 0;
+		bool isnull = false;
 
 		if (item->filter != NULL && !ExecQual(item->filter, a->econtext))
 			continue;
@@ -331,8 +336,8 @@ static inline bool
 same_group(WtAggState *a)
 {
 	const WtLoose *g = &a->group;
-	size_t		salt = a->t->salt_buckets > 0 ? 1 : 0;
-	size_t		n = (size_t) g->prefix.len;
+	size_t salt = a->t->salt_buckets > 0 ? 1 : 0;
+	size_t n = (size_t) g->prefix.len;
 
 	if (a->parts == 0)
 		return true;
@@ -345,8 +350,8 @@ same_group(WtAggState *a)
 static void
 begin_group(WtAggState *a)
 {
-	size_t		salt = a->t->salt_buckets > 0 ? 1 : 0;
-	size_t		n;
+	size_t salt = a->t->salt_buckets > 0 ? 1 : 0;
+	size_t n;
 
 	MemoryContextReset(a->groupcxt);
 	a->group_rows = 0;
@@ -378,7 +383,8 @@ fill_group(WtAggState *a, TupleTableSlot *slot, const Datum *keys, const bool *n
 		}
 	}
 	for (int i = 0; i < a->nitems; i++)
-		slot->tts_values[a->items[i].entry] = wt_accumulator_finish(a, &a->items[i], &slot->tts_isnull[a->items[i].entry]);
+		slot->tts_values[a->items[i].entry] =
+			wt_accumulator_finish(a, &a->items[i], &slot->tts_isnull[a->items[i].entry]);
 }
 
 static inline bool
@@ -435,10 +441,10 @@ wt_aggregate_scan_next(ForeignScanState *node)
 {
 	WtAggState *a = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-	Datum	   *keys;
-	bool	   *nokeys;
+	Datum *keys;
+	bool *nokeys;
 	MemoryContext old;
-	bool		begun = a->pending;
+	bool begun = a->pending;
 
 	ExecClearTuple(slot);
 	if (a->done)

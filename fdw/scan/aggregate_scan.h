@@ -18,4 +18,4 @@ extern void wt_aggregate_scan_end(ForeignScanState *node);
 /* The scan below, and how many rows it gave and how many of them the clauses left out. */
 extern WtScanState *wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed);
 
-#endif							/* WT_AGGREGATE_SCAN_H */
+#endif /* WT_AGGREGATE_SCAN_H */

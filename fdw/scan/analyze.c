@@ -45,40 +45,40 @@
 
 typedef struct Sampler
 {
-	Relation	rel;
-	WtTable    *t;
-	WtEngineTable	e;
+	Relation rel;
+	WtTable *t;
+	WtEngineTable e;
 	WtRowReader *reader;
-	WtEngineScan	   *scan;
+	WtEngineScan *scan;
 	wide_scan_spec spec;
-	Datum	   *values;
-	bool	   *nulls;
+	Datum *values;
+	bool *nulls;
 	MemoryContext rowcxt;
-	HeapTuple  *rows;
-	int			max;
-	int			n;
-	double		seen;
-	int			step;			/* one of so many is kept */
-	List	   *keys;			/* StringInfos */
+	HeapTuple *rows;
+	int max;
+	int n;
+	double seen;
+	int step;	/* one of so many is kept */
+	List *keys; /* StringInfos */
 } Sampler;
 
-/* Rows (layout cells: cells), bytes and the largest family; per_row: cells for each row of the engine. */
+/* Rows (layout cells: cells), bytes and the largest family; per_row: cells for each row of the
+ * engine. */
 static double
 table_size(WtTable *t, WtEngineTable *e, double *bytes, wide_family_id *largest, double *per_row)
 {
-	double		rows = 0,
-				engine_rows = 0,
-				most = -1;
+	double rows = 0, engine_rows = 0, most = -1;
 
 	*bytes = 0;
 	*largest = 0;
 	for (int i = 0; i < e->nall; i++)
 	{
-		wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+		wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 		wide_estimate est = {0};
-		double		n;
+		double n;
 
-		wt_error_check(wide_estimate_range(wt_store_db(), e->all[i], &whole, &est), "could not estimate");
+		wt_error_check(wide_estimate_range(wt_store_db(), e->all[i], &whole, &est),
+					   "could not estimate");
 		n = t->cells_layout ? est.cells : est.rows;
 		rows = t->cells_layout ? rows + n : Max(rows, n);
 		engine_rows = Max(engine_rows, est.rows);
@@ -98,8 +98,8 @@ static HeapTuple
 next_tuple(Sampler *s)
 {
 	MemoryContext old;
-	HeapTuple	tuple = NULL;
-	uint64_t	seq;
+	HeapTuple tuple = NULL;
+	uint64_t seq;
 
 	wt_vacuum_delay();
 	MemoryContextReset(s->rowcxt);
@@ -117,9 +117,10 @@ next_tuple(Sampler *s)
 static void
 set_place(HeapTuple tuple, double n)
 {
-	double		block = floor(n / MaxOffsetNumber);
+	double block = floor(n / MaxOffsetNumber);
 
-	ItemPointerSet(&tuple->t_self, (BlockNumber) block, (OffsetNumber) (n - block * MaxOffsetNumber) + 1);
+	ItemPointerSet(&tuple->t_self, (BlockNumber) block,
+				   (OffsetNumber) (n - block * MaxOffsetNumber) + 1);
 }
 
 static int
@@ -132,8 +133,8 @@ static void
 sample_all(Sampler *s)
 {
 	ReservoirStateData rs;
-	double		skip = -1;
-	HeapTuple	tuple;
+	double skip = -1;
+	HeapTuple tuple;
 
 	reservoir_init_selection_state(&rs, s->max);
 	while ((tuple = next_tuple(s)) != NULL)
@@ -148,7 +149,7 @@ sample_all(Sampler *s)
 			skip = reservoir_get_next_S(&rs, s->seen - 1, s->max);
 		if (skip <= 0)
 		{
-			int			k = (int) (s->max * sampler_random_fract(&rs.randstate));
+			int k = (int) (s->max * sampler_random_fract(&rs.randstate));
 
 			heap_freetuple(s->rows[k]);
 			s->rows[k] = tuple;
@@ -164,8 +165,8 @@ sample_all(Sampler *s)
 static wide_status
 keep_split(void *arg, wide_bytes key)
 {
-	Sampler    *s = arg;
-	StringInfo	copy = makeStringInfo();
+	Sampler *s = arg;
+	StringInfo copy = makeStringInfo();
 
 	appendBinaryStringInfo(copy, (const char *) key.data, key.len);
 	s->keys = lappend(s->keys, copy);
@@ -176,19 +177,19 @@ keep_split(void *arg, wide_bytes key)
 static void
 sample_runs(Sampler *s)
 {
-	ListCell   *lc;
-	int			run = Max(1, s->max / list_length(s->keys));
+	ListCell *lc;
+	int run = Max(1, s->max / list_length(s->keys));
 
 	foreach(lc, s->keys)
 	{
-		StringInfo	key = lfirst(lc);
-		wide_range	range = {{(const uint8 *) key->data, key->len}, {NULL, 0}};
-		HeapTuple	tuple;
+		StringInfo key = lfirst(lc);
+		wide_range range = {{(const uint8 *) key->data, key->len}, {NULL, 0}};
+		HeapTuple tuple;
 
 		/* not beyond the next key: no row twice */
 		if (lnext(s->keys, lc))
 		{
-			StringInfo	next = lfirst(lnext(s->keys, lc));
+			StringInfo next = lfirst(lnext(s->keys, lc));
 
 			range.hi.data = (const uint8 *) next->data;
 			range.hi.len = next->len;
@@ -207,14 +208,13 @@ sample_runs(Sampler *s)
 }
 
 static int
-acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, double *totalrows, double *totaldeadrows)
+acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, double *totalrows,
+					double *totaldeadrows)
 {
-	Sampler		s = {.rel = rel, .rows = rows, .max = targrows};
-	wide_range	whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	Sampler s = {.rel = rel, .rows = rows, .max = targrows};
+	wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_family_id largest;
-	double		bytes,
-				per_row,
-				total;
+	double bytes, per_row, total;
 
 	*totalrows = 0;
 	*totaldeadrows = 0;
@@ -225,7 +225,8 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	s.reader = wt_reader_for_columns(s.t, &s.e, NULL, -1, &s.spec);
 	s.values = palloc(sizeof(Datum) * Max(1, s.t->natts));
 	s.nulls = palloc(sizeof(bool) * Max(1, s.t->natts));
-	s.rowcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable sample", ALLOCSET_DEFAULT_SIZES);
+	s.rowcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable sample",
+									 ALLOCSET_DEFAULT_SIZES);
 	s.spec.ranges = &whole;
 	s.spec.nranges = 1;
 	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / RUN_ROWS)) : 1;
@@ -234,9 +235,13 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	{
 		/* the first run begins with the first row */
 		s.keys = list_make1(makeStringInfo());
-		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / RUN_ROWS + 1, false, keep_split, &s), "could not sample");
+		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / RUN_ROWS + 1, false,
+									   keep_split, &s),
+					   "could not sample");
 	}
-	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot() : GetTransactionSnapshot(), &s.spec);
+	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()
+													 : GetTransactionSnapshot(),
+								 &s.spec);
 	if (list_length(s.keys) >= 10)
 	{
 		sample_runs(&s);
@@ -250,18 +255,20 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	wt_engine_scan_close(s.scan);
 	MemoryContextDelete(s.rowcxt);
 	ereport(elevel,
-			(errmsg("\"%s\": about %.0f rows, %d rows in sample", RelationGetRelationName(rel), *totalrows, s.n)));
+			(errmsg("\"%s\": about %.0f rows, %d rows in sample",
+					RelationGetRelationName(rel),
+					*totalrows,
+					s.n)));
 	return s.n;
 }
 
 bool
 wt_analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages)
 {
-	WtTable    *t = wt_table(RelationGetRelid(relation));
-	WtEngineTable	e;
+	WtTable *t = wt_table(RelationGetRelid(relation));
+	WtEngineTable e;
 	wide_family_id largest;
-	double		bytes = 0,
-				per_row;
+	double bytes = 0, per_row;
 
 	if (wt_engine_table(t, false, &e))
 		(void) table_size(t, &e, &bytes, &largest, &per_row);

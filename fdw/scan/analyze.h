@@ -8,6 +8,7 @@
 #include "foreign/fdwapi.h"
 #include "storage/block.h"
 
-extern bool wt_analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
+extern bool wt_analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *func,
+									 BlockNumber *totalpages);
 
-#endif							/* WT_ANALYZE_H */
+#endif /* WT_ANALYZE_H */

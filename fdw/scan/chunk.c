@@ -17,7 +17,7 @@ static wide_bytes
 cut(const WtShared *shared, uint32 i)
 {
 	const uint8 *bytes = (const uint8 *) &shared->ends[shared->nchunks - 1];
-	uint32		from = i > 0 ? shared->ends[i - 1] : 0;
+	uint32 from = i > 0 ? shared->ends[i - 1] : 0;
 
 	return (wide_bytes) {bytes + from, shared->ends[i] - from};
 }
@@ -29,19 +29,17 @@ cut(const WtShared *shared, uint32 i)
 bool
 wt_chunk_next(WtScanState *st)
 {
-	WtShared   *shared = st->shared;
+	WtShared *shared = st->shared;
 	const wide_range *all = st->ranges.ranges[0];
-	int			n = st->ranges.n[0];
+	int n = st->ranges.n[0];
 
 	if (st->part == NULL)
 		st->part = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, n));
 	for (;;)
 	{
-		uint32		i = pg_atomic_read_u32(&shared->next);
-		wide_bytes	lo = {(const uint8 *) "", 0},
-					hi = {NULL, 0};
-		int			from = 0,
-					to = n;
+		uint32 i = pg_atomic_read_u32(&shared->next);
+		wide_bytes lo = {(const uint8 *) "", 0}, hi = {NULL, 0};
+		int from = 0, to = n;
 
 		CHECK_FOR_INTERRUPTS();
 		/* not beyond the end, however often one asks */
@@ -58,7 +56,7 @@ wt_chunk_next(WtScanState *st)
 		/* the first range that ends behind lo */
 		while (from < to)
 		{
-			int			mid = from + (to - from) / 2;
+			int mid = from + (to - from) / 2;
 
 			if (all[mid].hi.data != NULL && wt_bytes_cmp(all[mid].hi, lo) <= 0)
 				from = mid + 1;
@@ -67,7 +65,7 @@ wt_chunk_next(WtScanState *st)
 		}
 		for (st->npart = 0; from < n; from++)
 		{
-			wide_range	r = all[from];
+			wide_range r = all[from];
 
 			if (hi.data != NULL && wt_bytes_cmp(r.lo, hi) >= 0)
 				break;

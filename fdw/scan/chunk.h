@@ -17,15 +17,15 @@
  */
 struct WtShared
 {
-	pg_atomic_uint32 next;		/* chunks dealt out; may rise beyond nchunks */
-	uint32		nchunks;
-	slock_t		mutex;			/* protects what the workers did: */
+	pg_atomic_uint32 next; /* chunks dealt out; may rise beyond nchunks */
+	uint32 nchunks;
+	slock_t mutex; /* protects what the workers did: */
 	wide_scan_stats stats;
-	uint64		bad_keys;
-	uint32		ends[FLEXIBLE_ARRAY_MEMBER];
+	uint64 bad_keys;
+	uint32 ends[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* Get a chunk with some of the ranges in it, which are in part then.  false: there is none left. */
 extern bool wt_chunk_next(WtScanState *st);
 
-#endif							/* WT_CHUNK_H */
+#endif /* WT_CHUNK_H */

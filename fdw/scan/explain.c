@@ -43,13 +43,13 @@
 
 typedef struct Shown
 {
-	WtTable    *t;
-	List	   *exprs;			/* as the query has them, where possible */
-	List	   *context;		/* for deparsing */
-	WtTest	   *tests;
-	int			ntests;
-	int			nvalues;		/* of the tests: the first ones of exprs */
-	bool		constant;		/* they are all constants */
+	WtTable *t;
+	List *exprs;   /* as the query has them, where possible */
+	List *context; /* for deparsing */
+	WtTest *tests;
+	int ntests;
+	int nvalues;   /* of the tests: the first ones of exprs */
+	bool constant; /* they are all constants */
 } Shown;
 
 /* ----------------------------------------------------------------- values */
@@ -57,9 +57,9 @@ typedef struct Shown
 static char *
 literal(Const *c)
 {
-	Oid			output;
-	bool		varlena;
-	char	   *text;
+	Oid output;
+	bool varlena;
+	char *text;
 
 	if (c->constisnull)
 		return "NULL";
@@ -79,7 +79,8 @@ literal(Const *c)
 			return strspn(text, "0123456789+-.e") == strlen(text) ? text : quote_literal_cstr(text);
 		case BYTEAOID:
 			/* as hex with one backslash */
-			return text[0] == '\\' && text[1] == 'x' ? psprintf("'%s'", text) : quote_literal_cstr(text);
+			return text[0] == '\\' && text[1] == 'x' ? psprintf("'%s'", text)
+													 : quote_literal_cstr(text);
 		case BOOLOID:
 			return DatumGetBool(c->constvalue) ? "true" : "false";
 		default:
@@ -90,7 +91,7 @@ literal(Const *c)
 static char *
 value_text(Shown *s, int index)
 {
-	Node	   *expr = list_nth(s->exprs, index);
+	Node *expr = list_nth(s->exprs, index);
 
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
@@ -104,8 +105,11 @@ part_name(WtTable *t, int part)
 {
 	if (part < t->nkeys)
 		return quote_identifier(t->columns[t->keys[part]].name);
-	return part == WT_PART_FAMILY(t) ? "family" : part == WT_PART_QUALIFIER(t) ? "qualifier" :
-		part == WT_PART_VERSION(t) ? "version" : part == WT_PART_TS(t) ? "ts" : "cell_no";
+	return part == WT_PART_FAMILY(t)	  ? "family"
+		   : part == WT_PART_QUALIFIER(t) ? "qualifier"
+		   : part == WT_PART_VERSION(t)	  ? "version"
+		   : part == WT_PART_TS(t)		  ? "ts"
+										  : "cell_no";
 }
 
 /* ------------------------------------------------------------- conditions */
@@ -114,7 +118,8 @@ part_name(WtTable *t, int part)
 static void
 append_test(StringInfo out, Shown *s, const WtTest *test)
 {
-	static const char *const names[] = {"=", "<", "<=", ">", ">=", "= ANY", "= ANY", "~~", "^@", "~", "IS NULL", "<>"};
+	static const char *const names[] = {"=",	 "<",  "<=", ">", ">=",		 "= ANY",
+										"= ANY", "~~", "^@", "~", "IS NULL", "<>"};
 
 	if (out->len > 0)
 		appendStringInfoString(out, " AND ");
@@ -160,14 +165,13 @@ conditions_text(Shown *s, int from, int to)
 static void
 append_ors(StringInfo out, Shown *s)
 {
-	int			i = 0;
+	int i = 0;
 
 	while (i < s->ntests && s->tests[i].clause == 0)
 		i++;
 	while (i < s->ntests)
 	{
-		int			clause = s->tests[i].clause,
-					arm = -1;
+		int clause = s->tests[i].clause, arm = -1;
 		StringInfoData one;
 
 		appendStringInfoString(out, out->len > 0 ? " AND (" : "(");
@@ -197,8 +201,8 @@ append_ors(StringInfo out, Shown *s)
 typedef struct End
 {
 	StringInfoData values;
-	int			n;
-	bool		inclusive;
+	int n;
+	bool inclusive;
 } End;
 
 static void
@@ -212,12 +216,12 @@ add_end(End *e, const char *text)
 static bool
 show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
 {
-	Const	   *c = list_nth_node(Const, s->exprs, test->first);
+	Const *c = list_nth_node(Const, s->exprs, test->first);
 	struct varlena *v;
-	StringInfoData prefix,
-				end;
+	StringInfoData prefix, end;
 
-	if (c->constisnull || test->kind == WT_COND_REGEX || wt_part_is_descending(s->t, test->part) || c->consttype == BYTEAOID)
+	if (c->constisnull || test->kind == WT_COND_REGEX || wt_part_is_descending(s->t, test->part) ||
+		c->consttype == BYTEAOID)
 		return false;
 	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
 	initStringInfo(&prefix);
@@ -243,9 +247,9 @@ show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
 static bool
 show_bound(Shown *s, const WtTest *test, End *lo, End *hi, bool *has_lo, bool *has_hi)
 {
-	bool		less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
-	bool		upper = less != wt_part_is_descending(s->t, test->part);
-	End		   *e = upper ? hi : lo;
+	bool less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
+	bool upper = less != wt_part_is_descending(s->t, test->part);
+	End *e = upper ? hi : lo;
 
 	if (test->kind < WT_COND_LT || test->kind > WT_COND_GE)
 	{
@@ -278,18 +282,15 @@ single_test(Shown *s, int part, int *n)
 	return found;
 }
 
-/* [ lower, upper ) from leading equalities and one part's bounds; NULL: too complicated for that. */
+/* [ lower, upper ) from leading equalities and one part's bounds; NULL: too complicated for
+ * that. */
 static char *
 range_text(Shown *s)
 {
-	End			lo = {.inclusive = true},
-				hi = {.inclusive = true};
-	bool		has_lo = false,
-				has_hi = false;
-	int			part,
-				n;
-	const char *open = s->t->nkeys > 1 ? "(" : "",
-			   *close = s->t->nkeys > 1 ? ")" : "";
+	End lo = {.inclusive = true}, hi = {.inclusive = true};
+	bool has_lo = false, has_hi = false;
+	int part, n;
+	const char *open = s->t->nkeys > 1 ? "(" : "", *close = s->t->nkeys > 1 ? ")" : "";
 
 	initStringInfo(&lo.values);
 	initStringInfo(&hi.values);
@@ -306,30 +307,36 @@ range_text(Shown *s)
 	{
 		if (s->tests[i].part > part && s->tests[i].part < s->t->nkeys)
 			return NULL;
-		if (s->tests[i].part == part && part < s->t->nkeys && !show_bound(s, &s->tests[i], &lo, &hi, &has_lo, &has_hi))
+		if (s->tests[i].part == part && part < s->t->nkeys &&
+			!show_bound(s, &s->tests[i], &lo, &hi, &has_lo, &has_hi))
 			return NULL;
 	}
 	return psprintf("%s%s, %s%s",
-					lo.n == 0 ? "(" : lo.inclusive ? "[" : "(",
+					lo.n == 0	   ? "("
+					: lo.inclusive ? "["
+								   : "(",
 					lo.n == 0 ? "-inf" : psprintf("%s%s%s", open, lo.values.data, close),
 					hi.n == 0 ? "+inf" : psprintf("%s%s%s", open, hi.values.data, close),
-					hi.n == 0 ? ")" : hi.inclusive ? "]" : ")");
+					hi.n == 0	   ? ")"
+					: hi.inclusive ? "]"
+								   : ")");
 }
 
-/* Layout cells: conditions on ts as a range, later values on the right; NULL: too complicated for that. */
+/* Layout cells: conditions on ts as a range, later values on the right; NULL: too complicated
+ * for that. */
 static char *
 times_text(Shown *s)
 {
-	const char *lo = "-inf",
-			   *hi = "+inf";
-	const char *open = "(",
-			   *close = ")";
+	const char *lo = "-inf", *hi = "+inf";
+	const char *open = "(", *close = ")";
 
 	for (int i = 0; i < s->ntests; i++)
 	{
 		const WtTest *test = &s->tests[i];
-		bool		lower = test->kind == WT_COND_GT || test->kind == WT_COND_GE || test->kind == WT_COND_EQ;
-		bool		upper = test->kind == WT_COND_LT || test->kind == WT_COND_LE || test->kind == WT_COND_EQ;
+		bool lower = test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
+					 test->kind == WT_COND_EQ;
+		bool upper = test->kind == WT_COND_LT || test->kind == WT_COND_LE ||
+					 test->kind == WT_COND_EQ;
 
 		if (test->part != WT_PART_TS(s->t))
 			continue;
@@ -352,14 +359,15 @@ times_text(Shown *s)
 static void
 show_times(Shown *s, ExplainState *es)
 {
-	int64		as_of = wt_clock_as_of();
-	char	   *moment = as_of == PG_INT64_MAX ? NULL :
-		quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
-	char	   *text = conditions_text(s, WT_PART_TS(s->t), WT_PART_TS(s->t) + 1);
+	int64 as_of = wt_clock_as_of();
+	char *moment = as_of == PG_INT64_MAX
+					   ? NULL
+					   : quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
+	char *text = conditions_text(s, WT_PART_TS(s->t), WT_PART_TS(s->t) + 1);
 
 	if (text[0] != '\0')
 	{
-		char	   *range = times_text(s);
+		char *range = times_text(s);
 
 		if (range != NULL)
 			text = range;
@@ -374,11 +382,11 @@ show_times(Shown *s, ExplainState *es)
 static void
 constant_ranges(Shown *s, List *types, WtRanges *out)
 {
-	WtArg	   *args = palloc0(sizeof(WtArg) * Max(1, s->nvalues));
+	WtArg *args = palloc0(sizeof(WtArg) * Max(1, s->nvalues));
 
 	for (int i = 0; i < s->nvalues; i++)
 	{
-		Const	   *c = list_nth_node(Const, s->exprs, i);
+		Const *c = list_nth_node(Const, s->exprs, i);
 
 		args[i].type = list_nth_oid(types, i);
 		args[i].known = true;
@@ -395,12 +403,11 @@ constant_ranges(Shown *s, List *types, WtRanges *out)
 static int
 ranged_parts(Shown *s)
 {
-	int			part;
+	int part;
 
 	for (part = 0; part < s->t->nkeys; part++)
 	{
-		bool		any = false,
-					values = false;
+		bool any = false, values = false;
 
 		for (int i = 0; i < s->ntests; i++)
 			if (s->tests[i].part == part && s->tests[i].clause == 0)
@@ -435,12 +442,13 @@ show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
 static Shown
 leading_tests(Shown *s, int parts)
 {
-	Shown		out = *s;
+	Shown out = *s;
 
 	out.tests = palloc(sizeof(WtTest) * Max(1, s->ntests));
 	out.ntests = 0;
 	for (int i = 0; i < s->ntests; i++)
-		if (s->tests[i].clause == 0 && (s->tests[i].part < parts || s->tests[i].part >= s->t->nkeys))
+		if (s->tests[i].clause == 0 &&
+			(s->tests[i].part < parts || s->tests[i].part >= s->t->nkeys))
 			out.tests[out.ntests++] = s->tests[i];
 	return out;
 }
@@ -449,20 +457,16 @@ leading_tests(Shown *s, int parts)
 static bool
 show_key(Shown *s, List *types, ExplainState *es)
 {
-	bool		any = false,
-				list = false,
-				never = false,
-				ors = false,
-				filter = true;
-	int			parts;
-	Shown		lead;
+	bool any = false, list = false, never = false, ors = false, filter = true;
+	int parts;
+	Shown lead;
 	StringInfoData text;
-	char	   *range;
+	char *range;
 
 	for (int i = 0; i < s->ntests; i++)
 	{
-		WtKind		kind = s->tests[i].kind;
-		bool		must = s->tests[i].clause == 0;
+		WtKind kind = s->tests[i].kind;
+		bool must = s->tests[i].clause == 0;
 
 		any |= s->tests[i].part < s->t->nkeys;
 		list |= must && (kind == WT_COND_ANY || kind == WT_COND_LIST || kind == WT_COND_NE);
@@ -479,7 +483,7 @@ show_key(Shown *s, List *types, ExplainState *es)
 	parts = ranged_parts(s);
 	if (s->constant)
 	{
-		WtRanges	ranges;
+		WtRanges ranges;
 
 		constant_ranges(s, types, &ranges);
 		filter = ranges.filter != NULL;
@@ -498,7 +502,8 @@ show_key(Shown *s, List *types, ExplainState *es)
 	if (ors)
 		append_ors(&text, s);
 	if (text.len > 0)
-		ExplainPropertyText((list || ors) && !s->constant ? "Key Ranges" : "Key Range", text.data, es);
+		ExplainPropertyText((list || ors) && !s->constant ? "Key Ranges" : "Key Range", text.data,
+							es);
 	return filter && show_key_filter(s, parts, !ors, es);
 }
 
@@ -508,13 +513,14 @@ static void
 append_qualifier(StringInfo out, const WtColumn *c)
 {
 	if (c->qual_len > 0)
-		appendStringInfoString(out, wt_bytes_text_show_qualifier((wide_bytes) {c->qual, c->qual_len}));
+		appendStringInfoString(out,
+							   wt_bytes_text_show_qualifier((wide_bytes) {c->qual, c->qual_len}));
 }
 
 static List *
 add_name(List *list, char *name)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, list)
 		if (strcmp(lfirst(lc), name) == 0)
@@ -525,19 +531,17 @@ add_name(List *list, char *name)
 static void
 show_columns(Shown *s, List *private, ExplainState *es)
 {
-	WtTable    *t = s->t;
-	List	   *families = NIL,
-			   *columns = NIL,
-			   *existence = NIL;
-	ListCell   *lc;
-	WtLeaf	   *leaves;
-	int			nleaves;
+	WtTable *t = s->t;
+	List *families = NIL, *columns = NIL, *existence = NIL;
+	ListCell *lc;
+	WtLeaf *leaves;
+	int nleaves;
 
 	if (t->cells_layout)
 		return;
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
 	{
-		WtColumn   *c = &t->columns[lfirst_int(lc) - 1];
+		WtColumn *c = &t->columns[lfirst_int(lc) - 1];
 		StringInfoData name;
 
 		if (c->family < 0 || c->role == WT_DROPPED)
@@ -561,8 +565,10 @@ show_columns(Shown *s, List *private, ExplainState *es)
 	if (wt_plan_private_flag(private, WtFlagStrictFamily) >= 0)
 		return;
 	for (int f = 0; f < t->nfamilies; f++)
-		if (t->existence_projected ? families == NIL && f == 0
-			: list_length(add_name(list_copy(families), t->families[f].name)) > list_length(families))
+		if (t->existence_projected
+				? families == NIL && f == 0
+				: list_length(add_name(list_copy(families), t->families[f].name)) >
+					  list_length(families))
 			existence = lappend(existence, t->families[f].name);
 	if (existence != NIL)
 		ExplainPropertyList("Existence", existence, es);
@@ -574,7 +580,7 @@ static void
 show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *es)
 {
 	wide_scan_stats st;
-	uint64		bad_keys;
+	uint64 bad_keys;
 
 	if (scan == NULL)
 		return;
@@ -595,14 +601,22 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
 		return;
 	}
-	ExplainPropertyText("Files", psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " skipped (key " UINT64_FORMAT
-										  ", time " UINT64_FORMAT ", bloom " UINT64_FORMAT ")",
-										  st.files_read, st.files_skipped_key + st.files_skipped_time + st.files_skipped_bloom,
-										  st.files_skipped_key, st.files_skipped_time, st.files_skipped_bloom), es);
-	ExplainPropertyText("Blocks", psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " cached",
-										   st.blocks_read, st.blocks_cached), es);
-	ExplainPropertyText("Cells", psprintf(UINT64_FORMAT " scanned, " UINT64_FORMAT " returned",
-										  st.cells_scanned, st.cells_returned), es);
+	ExplainPropertyText(
+		"Files",
+		psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " skipped (key " UINT64_FORMAT
+							   ", time " UINT64_FORMAT ", bloom " UINT64_FORMAT ")",
+				 st.files_read,
+				 st.files_skipped_key + st.files_skipped_time + st.files_skipped_bloom,
+				 st.files_skipped_key, st.files_skipped_time, st.files_skipped_bloom),
+		es);
+	ExplainPropertyText("Blocks",
+						psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " cached", st.blocks_read,
+								 st.blocks_cached),
+						es);
+	ExplainPropertyText("Cells",
+						psprintf(UINT64_FORMAT " scanned, " UINT64_FORMAT " returned",
+								 st.cells_scanned, st.cells_returned),
+						es);
 	ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
 	if (seeks)
 		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
@@ -613,17 +627,19 @@ static void
 show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *clauses = list_truncate(list_copy(plan->fdw_recheck_quals), wt_plan_private_flag(private, WtFlagFilters));
+	List *clauses = list_truncate(list_copy(plan->fdw_recheck_quals),
+								  wt_plan_private_flag(private, WtFlagFilters));
 
 	if (clauses == NIL)
 		return;
 	ExplainPropertyText("Engine Filter",
 						deparse_expression((Node *) make_ands_explicit(clauses), s->context,
-										   es->verbose, false), es);
+										   es->verbose, false),
+						es);
 	if (es->analyze && scan != NULL && node->ss.ps.instrument != NULL)
 	{
 		wide_scan_stats st;
-		uint64		bad_keys;
+		uint64 bad_keys;
 
 		wt_scan_work(scan, &st, &bad_keys);
 		if (st.rows_rejected > 0 || es->format != EXPLAIN_FORMAT_TEXT)
@@ -632,16 +648,18 @@ show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan,
 	}
 }
 
-/* The expressions for display: with the variables of a join's other side rather than its parameters. */
+/* The expressions for display: with the variables of a join's other side rather than its
+ * parameters. */
 static List *
 shown_exprs(ForeignScan *plan)
 {
-	List	   *show = list_nth(plan->fdw_private, WtPrivateShow);
-	int			offset = (int) plan->scan.scanrelid - wt_plan_private_flag(plan->fdw_private, WtFlagRelid);
+	List *show = list_nth(plan->fdw_private, WtPrivateShow);
+	int offset = (int) plan->scan.scanrelid - wt_plan_private_flag(plan->fdw_private, WtFlagRelid);
 
 	/* behind those of the scan a direct UPDATE has others */
 	if (show == NIL)
-		return list_truncate(list_copy(plan->fdw_exprs), list_length(list_nth(plan->fdw_private, WtPrivateTypes)));
+		return list_truncate(list_copy(plan->fdw_exprs),
+							 list_length(list_nth(plan->fdw_private, WtPrivateTypes)));
 	show = copyObject(show);
 	/* setrefs.c moved the range table of this query level, and does not see fdw_private */
 	OffsetVarNodes((Node *) show, offset, 0);
@@ -654,9 +672,11 @@ shown_exprs(ForeignScan *plan)
 static void
 show_relation(ForeignScan *plan, Oid relid, ExplainState *es)
 {
-	int			rti = bms_next_member(plan->fs_relids, -1);
-	char	   *alias = rti > 0 && rti <= list_length(es->rtable_names) ? list_nth(es->rtable_names, rti - 1) : NULL;
-	char	   *name = get_rel_name(relid);
+	int rti = bms_next_member(plan->fs_relids, -1);
+	char *alias = rti > 0 && rti <= list_length(es->rtable_names)
+					  ? list_nth(es->rtable_names, rti - 1)
+					  : NULL;
+	char *name = get_rel_name(relid);
 	StringInfoData s;
 
 	initStringInfo(&s);
@@ -680,17 +700,15 @@ add_text(List *list, Shown *s, Node *expr)
 static void
 show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 {
-	int			nargs = wt_aggregate_plan_shape(plan, 0),
-				nquals = wt_aggregate_plan_shape(plan, 1),
-				parts = wt_aggregate_plan_shape(plan, 2);
-	List	   *aggregates = NIL,
-			   *groups = NIL,
-			   *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
-	ListCell   *lc;
+	int nargs = wt_aggregate_plan_shape(plan, 0), nquals = wt_aggregate_plan_shape(plan, 1),
+		parts = wt_aggregate_plan_shape(plan, 2);
+	List *aggregates = NIL, *groups = NIL,
+		 *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
+	ListCell *lc;
 
 	foreach(lc, plan->fdw_scan_tlist)
 	{
-		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+		Node *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
 		const WtColumn *c;
 
 		if (IsA(expr, Aggref))
@@ -710,26 +728,29 @@ show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 		ExplainPropertyText("Loose Scan", "one row of each group", es);
 	if (quals != NIL)
 		ExplainPropertyText("Row Filter",
-							deparse_expression((Node *) make_ands_explicit(quals), s->context, false, false), es);
+							deparse_expression((Node *) make_ands_explicit(quals), s->context,
+											   false, false),
+							es);
 }
 
 void
 wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	bool		aggregate = wt_is_aggregate(node);
-	List	   *private = aggregate ? list_nth(plan->fdw_private, WtAggScan) : plan->fdw_private;
-	Oid			relid = aggregate ? linitial_oid(list_nth(plan->fdw_private, WtAggRelid)) :
-		RelationGetRelid(node->ss.ss_currentRelation);
+	bool aggregate = wt_is_aggregate(node);
+	List *private = aggregate ? list_nth(plan->fdw_private, WtAggScan) : plan->fdw_private;
+	Oid relid = aggregate ? linitial_oid(list_nth(plan->fdw_private, WtAggRelid))
+						  : RelationGetRelid(node->ss.ss_currentRelation);
 	WtScanState *scan = node->fdw_state;
-	uint64		rows = 0,
-				removed = 0;
-	Shown		s = {0};
-	bool		filter;
-	char	   *limit = strVal(list_nth(private, WtPrivateLimit));
+	uint64 rows = 0, removed = 0;
+	Shown s = {0};
+	bool filter;
+	char *limit = strVal(list_nth(private, WtPrivateLimit));
 
 	s.t = wt_table(relid);
-	s.exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan, 0)) : shown_exprs(plan);
+	s.exprs = aggregate
+				  ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan, 0))
+				  : shown_exprs(plan);
 	s.context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	if (aggregate)
 	{
@@ -748,8 +769,8 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	show_filters(node, &s, private, scan, es);
 	if (s.t->cells_layout)
 	{
-		char	   *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
-		char	   *number = conditions_text(&s, WT_PART_NO(s.t), WT_PART_NO(s.t) + 1);
+		char *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
+		char *number = conditions_text(&s, WT_PART_NO(s.t), WT_PART_NO(s.t) + 1);
 
 		/* never both, see scan_plan.c */
 		if (text[0] != '\0' || number[0] != '\0')

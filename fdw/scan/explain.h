@@ -12,4 +12,4 @@
 
 extern void wt_explain_foreign_scan(ForeignScanState *node, struct ExplainState *es);
 
-#endif							/* WT_EXPLAIN_H */
+#endif /* WT_EXPLAIN_H */

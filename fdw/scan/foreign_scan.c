@@ -29,8 +29,8 @@ wt_foreign_scan_begin(ForeignScanState *node, int eflags)
 		wt_aggregate_scan_begin(node);
 		return;
 	}
-	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private, plan->fdw_exprs,
-									&node->ss.ps, true);
+	node->fdw_state = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation),
+									plan->fdw_private, plan->fdw_exprs, &node->ss.ps, true);
 }
 
 /* A row that passes the quals, locked. */
@@ -43,7 +43,7 @@ fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
 	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
 	{
 		MemoryContext old;
-		bool		locked;
+		bool locked;
 
 		/* only rows that the statement is about are locked */
 		ExecStoreVirtualTuple(slot);
@@ -74,7 +74,8 @@ wt_foreign_scan_iterate(ForeignScanState *node)
 	if (wt_is_aggregate(node))
 		return wt_aggregate_scan_next(node);
 	ExecClearTuple(slot);
-	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull) : fetch_locked(node, slot))
+	if (st->lock == WT_LOCK_NONE ? wt_scan_fetch(st, slot->tts_values, slot->tts_isnull)
+								 : fetch_locked(node, slot))
 		return ExecStoreVirtualTuple(slot);
 	return slot;
 }

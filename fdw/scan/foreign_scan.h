@@ -14,4 +14,4 @@ extern void wt_foreign_scan_rescan(ForeignScanState *node);
 extern void wt_foreign_scan_end(ForeignScanState *node);
 extern bool wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot);
 
-#endif							/* WT_FOREIGN_SCAN_H */
+#endif /* WT_FOREIGN_SCAN_H */

@@ -9,15 +9,16 @@
 wide_row_verdict
 wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek)
 {
-	WtLoose    *l = arg;
-	size_t		salt = l->t->salt_buckets > 0 ? 1 : 0;
-	size_t		n = (size_t) l->prefix.len;
-	bool		there;
+	WtLoose *l = arg;
+	size_t salt = l->t->salt_buckets > 0 ? 1 : 0;
+	size_t n = (size_t) l->prefix.len;
+	bool there;
 
 	if (n == 0 || key.len < salt + n || memcmp(key.data + salt, l->prefix.data, n) != 0 ||
 		(l->whole && key.len != salt + n))
 		return l->inner ? l->inner(l->inner_arg, key, seek) : WIDE_ROW_ACCEPT;
-	/* seek has room for the prefix, the salt and one byte more: the engine allows no error in here */
+	/* seek has room for the prefix, the salt and one byte more: the engine allows no error in
+	 * here */
 	if (salt)
 		l->seek.data[0] = (char) key.data[0];
 	memcpy(l->seek.data + salt, l->prefix.data, n);

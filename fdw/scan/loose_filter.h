@@ -16,16 +16,16 @@
  */
 typedef struct WtLoose
 {
-	WtTable    *t;
-	bool		reverse;
-	bool		whole;			/* the group's prefix is the whole key */
-	StringInfoData prefix;		/* of the group last returned, without salt; empty: none */
+	WtTable *t;
+	bool reverse;
+	bool whole;			   /* the group's prefix is the whole key */
+	StringInfoData prefix; /* of the group last returned, without salt; empty: none */
 	StringInfoData seek;
-	wide_row_filter inner;		/* may be NULL */
-	void	   *inner_arg;
+	wide_row_filter inner; /* may be NULL */
+	void *inner_arg;
 } WtLoose;
 
 /* A row filter of the engine; its argument is a WtLoose. */
 extern wide_row_verdict wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek);
 
-#endif							/* WT_LOOSE_FILTER_H */
+#endif /* WT_LOOSE_FILTER_H */

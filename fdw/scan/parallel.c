@@ -46,28 +46,28 @@
 #include "fdw/store/store.h"
 
 /* Chunks for each process: more of them even out what the estimates got wrong. */
-#define CHUNKS_PER_PROCESS	12
+#define CHUNKS_PER_PROCESS 12
 /* Cells that a chunk should have, or its beginning costs more than it is worth. */
-#define CHUNK_CELLS			1000
+#define CHUNK_CELLS		   1000
 /* The table is cut in so many parts at most to find cuts within a part of it. */
-#define MAX_PARTS			2048
+#define MAX_PARTS		   2048
 
 /* Keys to cut at, while the parallel context is made. */
 typedef struct Cuts
 {
-	MemoryContext cxt;			/* of all this */
-	wide_range	within;			/* from the first range's beginning to the last one's end */
+	MemoryContext cxt; /* of all this */
+	wide_range within; /* from the first range's beginning to the last one's end */
 	wide_bytes *keys;
-	int			n;
-	int			cap;
+	int n;
+	int cap;
 } Cuts;
 
 /* An engine's callback may not raise an error; a cut less does no harm. */
 static wide_status
 keep_cut(void *arg, wide_bytes key)
 {
-	Cuts	   *c = arg;
-	uint8	   *copy;
+	Cuts *c = arg;
+	uint8 *copy;
 
 	if (c->n == c->cap || wt_bytes_cmp(key, c->within.lo) <= 0 ||
 		(c->within.hi.data != NULL && wt_bytes_cmp(key, c->within.hi) >= 0))
@@ -99,8 +99,8 @@ main_family(WtScanState *st, double *cells)
 	*cells = -1;
 	for (int a = 0; a < st->t->natts; a++)
 	{
-		int			f = st->columns[a] ? st->t->columns[a].family : -1;
-		double		has;
+		int f = st->columns[a] ? st->t->columns[a].family : -1;
+		double has;
 
 		if (f < 0 || st->e.families[f] == 0 || st->e.families[f] == found)
 			continue;
@@ -113,7 +113,7 @@ main_family(WtScanState *st, double *cells)
 	}
 	for (int i = 0; i < st->e.nall && (found == 0 || st->t->cells_layout); i++)
 	{
-		double		has = cells_in(st->e.all[i], &whole);
+		double has = cells_in(st->e.all[i], &whole);
 
 		if (has > *cells)
 		{
@@ -130,9 +130,8 @@ find_cuts(WtScanState *st, int processes, Cuts *c)
 {
 	const WtRanges *r;
 	wide_family_id family;
-	double		all,
-				within;
-	int			want;
+	double all, within;
+	int want;
 
 	if (!st->exists)
 		return;
@@ -149,8 +148,11 @@ find_cuts(WtScanState *st, int processes, Cuts *c)
 	want = (int) Max(processes, Min(within / CHUNK_CELLS, (double) processes * CHUNKS_PER_PROCESS));
 	c->cap = MAX_PARTS;
 	c->keys = palloc(sizeof(wide_bytes) * c->cap);
-	wt_error_check(wide_split_keys(wt_store_db(), family, (int) Min(MAX_PARTS, ceil(want * Max(1, all) / Max(1, Min(within, all)))),
-							 true, keep_cut, c), "could not divide the table");
+	wt_error_check(wide_split_keys(wt_store_db(), family,
+								   (int) Min(MAX_PARTS,
+											 ceil(want * Max(1, all) / Max(1, Min(within, all)))),
+								   true, keep_cut, c),
+				   "could not divide the table");
 	if (c->n < want)
 		return;
 	/* every so-manieth of them */
@@ -163,10 +165,11 @@ Size
 wt_parallel_estimate_dsm(ForeignScanState *node, ParallelContext *pcxt)
 {
 	WtScanState *st = node->fdw_state;
-	MemoryContext cxt = AllocSetContextCreate(st->cxt, "widetable parallel scan", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext cxt = AllocSetContextCreate(st->cxt, "widetable parallel scan",
+											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Cuts	   *c = palloc0(sizeof(Cuts));
-	Size		size;
+	Cuts *c = palloc0(sizeof(Cuts));
+	Size size;
 
 	c->cxt = cxt;
 	find_cuts(st, pcxt->nworkers + 1, c);
@@ -182,10 +185,10 @@ void
 wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	WtScanState *st = node->fdw_state;
-	WtShared   *shared = coordinate;
-	Cuts	   *c = st->cuts;
-	uint8	   *bytes = (uint8 *) &shared->ends[c->n];
-	uint32		at = 0;			/* MAX_PARTS keys of the greatest length fit */
+	WtShared *shared = coordinate;
+	Cuts *c = st->cuts;
+	uint8 *bytes = (uint8 *) &shared->ends[c->n];
+	uint32 at = 0; /* MAX_PARTS keys of the greatest length fit */
 
 	pg_atomic_init_u32(&shared->next, 0);
 	SpinLockInit(&shared->mutex);
@@ -207,7 +210,7 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 void
 wt_parallel_reinitialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
 {
-	WtShared   *shared = coordinate;
+	WtShared *shared = coordinate;
 
 	pg_atomic_write_u32(&shared->next, 0);
 	((WtScanState *) node->fdw_state)->shared = shared;
@@ -227,11 +230,12 @@ wt_parallel_initialize_worker(ForeignScanState *node, shm_toc *toc, void *coordi
 void
 wt_parallel_shutdown(ForeignScanState *node)
 {
-	bool		plain = ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT && !wt_is_aggregate(node);
+	bool plain = ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT &&
+				 !wt_is_aggregate(node);
 	WtScanState *st = plain ? node->fdw_state : NULL;
-	WtShared   *shared = st != NULL ? st->shared : NULL;
+	WtShared *shared = st != NULL ? st->shared : NULL;
 	wide_scan_stats mine;
-	uint64		bad_keys;
+	uint64 bad_keys;
 
 	/* called for all scans, also those that are not parallel */
 	if (shared == NULL)

@@ -43,14 +43,15 @@
 #include "fdw/xact/engine_scan.h"
 
 /* Layout cells, with a limit: cells that the engine hands out at a time. */
-#define MIN_ROW_CELLS	64
-#define MAX_ROW_CELLS	4096
+#define MIN_ROW_CELLS 64
+#define MAX_ROW_CELLS 4096
 
-/* Digits, or nothing: atof knows locales, exponents and roundings, which is a lot of code for each statement. */
+/* Digits, or nothing: atof knows locales, exponents and roundings, which is a lot of code for
+ * each statement. */
 static double
 limit_of(const char *text)
 {
-	double		limit = 0;
+	double limit = 0;
 
 	for (; *text >= '0' && *text <= '9'; text++)
 		limit = limit * 10 + (*text - '0');
@@ -61,8 +62,8 @@ WtScanState *
 wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 {
 	WtScanState *st = palloc0(sizeof(WtScanState));
-	ListCell   *lc;
-	int			i = 0;
+	ListCell *lc;
+	int i = 0;
 
 	st->cxt = CurrentMemoryContext;
 	st->ps = ps;
@@ -151,7 +152,7 @@ WtRowReader *
 wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 {
 	WtRowReader *r = wt_reader_make(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
-								 st->tests, st->ntests, st->args, spec);
+									st->tests, st->ntests, st->args, spec);
 
 	r->track = st->lock != WT_LOCK_NONE;
 	r->floors = st->floors;
@@ -166,14 +167,14 @@ static void
 compute_ranges(WtScanState *st, ExprContext *econtext)
 {
 	MemoryContext old;
-	ListCell   *lc;
-	int			i = 0;
+	ListCell *lc;
+	int i = 0;
 
 	MemoryContextReset(st->rangecxt);
 	old = MemoryContextSwitchTo(st->rangecxt);
 	foreach(lc, st->exprs)
 	{
-		WtArg	   *arg = &st->args[i++];
+		WtArg *arg = &st->args[i++];
 
 		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
 		arg->known = true;
@@ -191,10 +192,9 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 static void
 flatten_ranges(WtScanState *st)
 {
-	WtRanges   *r = &st->ranges;
+	WtRanges *r = &st->ranges;
 	wide_range *all;
-	Size		total = 0,
-				n = 0;
+	Size total = 0, n = 0;
 
 	if (r->nbuckets == 1 || st->ordered)
 		return;
@@ -241,7 +241,7 @@ static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	WtScanSet	   *s = &st->source;
+	WtScanSet *s = &st->source;
 
 	st->opens++;
 	memset(&st->spec, 0, sizeof(st->spec));
@@ -294,9 +294,9 @@ open_scans(WtScanState *st, Snapshot snapshot)
 static void
 open_reused(WtScanState *st)
 {
-	WtScanSet   *s = &st->source;
-	WtEngineScan	   *scan = st->reused;
-	int			n;
+	WtScanSet *s = &st->source;
+	WtEngineScan *scan = st->reused;
+	int n;
 	const wide_range *ranges = ranges_of(st, 0, &n);
 
 	st->opens++;
@@ -364,7 +364,7 @@ static bool
 asks_other_values(WtScanState *st)
 {
 	StringInfoData now;
-	bool		same;
+	bool same;
 
 	if (st->nleaves == 0)
 		return false;
@@ -379,8 +379,8 @@ asks_other_values(WtScanState *st)
 bool
 wt_scan_start(WtScanState *st)
 {
-	WtScanSet	   *s = &st->source;
-	bool		anything = false;
+	WtScanSet *s = &st->source;
+	bool anything = false;
 
 	if (!st->exists || st->over)
 		return false;
@@ -392,7 +392,8 @@ wt_scan_start(WtScanState *st)
 		return false;
 	/* they may ask for other families now, or other values */
 	if (st->opened && !st->fixed && !st->next_chunk &&
-		((st->cell_tests && !wt_scan_cache_same_cells(st, &st->cells_asked)) || asks_other_values(st)))
+		((st->cell_tests && !wt_scan_cache_same_cells(st, &st->cells_asked)) ||
+		 asks_other_values(st)))
 		close_scans(st);
 	if (st->keeps && !st->opened && st->reused == NULL && st->t->cells_layout)
 		wt_scan_cache_take(st);
@@ -403,7 +404,7 @@ wt_scan_start(WtScanState *st)
 	else
 		for (int b = 0; b < s->n; b++)
 		{
-			int			n;
+			int n;
 			const wide_range *ranges = ranges_of(st, b, &n);
 
 			wt_engine_scan_restart(s->scans[b], ranges, n);
@@ -419,14 +420,14 @@ wt_scan_start(WtScanState *st)
 void
 wt_scan_unsure(WtScanState *st, wide_bytes key)
 {
-	bool	   *columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
-	Datum	   *values = palloc(sizeof(Datum) * Max(1, st->t->natts));
-	bool	   *nulls = palloc(sizeof(bool) * Max(1, st->t->natts));
+	bool *columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
+	Datum *values = palloc(sizeof(Datum) * Max(1, st->t->natts));
+	bool *nulls = palloc(sizeof(bool) * Max(1, st->t->natts));
 	wide_scan_spec spec = {0};
 	StringInfoData buf;
-	wide_range	range;
+	wide_range range;
 	WtRowReader *r;
-	WtEngineScan	   *scan;
+	WtEngineScan *scan;
 
 	for (int i = 0; i < st->nleaves; i++)
 		columns[st->leaves[i].attno - 1] = true;
@@ -441,7 +442,8 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 	wt_engine_scan_close(scan);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("a condition on a row of \"%s\" cannot be evaluated", get_rel_name(st->t->relid)),
+			 errmsg("a condition on a row of \"%s\" cannot be evaluated",
+					get_rel_name(st->t->relid)),
 			 errdetail("A cell has not the width that the encoding of its column asks for.")));
 }
 
@@ -449,8 +451,8 @@ bool
 wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 {
 	MemoryContext old;
-	uint64_t	seq;
-	bool		found;
+	uint64_t seq;
+	bool found;
 
 	do
 	{

@@ -50,4 +50,4 @@ extern const WtRanges *wt_scan_ranges(WtScanState *st);
 /* A reader of what the scan reads */
 extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);
 
-#endif							/* WT_SCAN_H */
+#endif /* WT_SCAN_H */

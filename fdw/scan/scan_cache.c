@@ -40,34 +40,37 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 
-#define KEPT_SCANS	8
-#define KEPT_BYTES	((Size) 256 * 1024)	/* more of what is looked for (long lists of qualifiers) is not kept */
+#define KEPT_SCANS 8
+/* more of what is looked for (long lists of qualifiers) is not kept */
+#define KEPT_BYTES ((Size) 256 * 1024)
 
 typedef struct KeptScan
 {
-	WtEngineScan	   *scan;			/* NULL: this entry is free */
-	uint64		serial;			/* of the table's definition */
-	uint64		generation;		/* of the engine's catalog */
-	bool		reverse;
-	int			strict;
-	double		limit;			/* layout cells: this, and what the conditions on cells said */
+	WtEngineScan *scan; /* NULL: this entry is free */
+	uint64 serial;		/* of the table's definition */
+	uint64 generation;	/* of the engine's catalog */
+	bool reverse;
+	int strict;
+	double limit; /* layout cells: this, and what the conditions on cells said */
 	StringInfoData asked;
-	MemoryContext cxt;			/* of the reader and of what the specification points to */
+	MemoryContext cxt; /* of the reader and of what the specification points to */
 	WtRowReader *reader;
 	wide_scan_spec spec;
 } KeptScan;
 
 static KeptScan kept[KEPT_SCANS];
-static int	oldest = 0;
+static int oldest = 0;
 
 bool
 wt_scan_cache_possible(WtScanState *st)
 {
 	return st->exists && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE && st->nleaves == 0 &&
-		st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL && !st->filters;
+		   st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL &&
+		   !st->filters;
 }
 
-/* The bytes of a value; false: not known for its type, or it means something else in another time zone. */
+/* The bytes of a value; false: not known for its type, or it means something else in another
+ * time zone. */
 static bool
 print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo out)
 {
@@ -88,7 +91,8 @@ print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo ou
 		case VARCHAROID:
 		case BYTEAOID:
 			v = PG_DETOAST_DATUM_PACKED(arg->value);
-			appendBinaryStringInfo(out, (const char *) &(int) {(int) VARSIZE_ANY_EXHDR(v)}, sizeof(int));
+			appendBinaryStringInfo(out, (const char *) &(int) {(int) VARSIZE_ANY_EXHDR(v)},
+								   sizeof(int));
 			appendBinaryStringInfo(out, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
 			return true;
 		default:
@@ -102,7 +106,7 @@ wt_scan_cache_print_cells(WtScanState *st, StringInfo out)
 	for (int i = 0; i < st->ntests; i++)
 	{
 		const WtTest *test = &st->tests[i];
-		int			head[] = {test->part, test->kind, test->n, test->clause, test->arm};
+		int head[] = {test->part, test->kind, test->n, test->clause, test->arm};
 
 		if (test->part < st->t->nkeys)
 			continue;
@@ -124,12 +128,13 @@ bool
 wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *asked)
 {
 	StringInfoData now = {.maxlen = 256};
-	bool		same;
+	bool same;
 
 	if (asked->data == NULL)
 		return false;
 	now.data = MemoryContextAlloc(st->rangecxt, now.maxlen);
-	same = wt_scan_cache_print_cells(st, &now) && now.len == asked->len && memcmp(now.data, asked->data, now.len) == 0;
+	same = wt_scan_cache_print_cells(st, &now) && now.len == asked->len &&
+		   memcmp(now.data, asked->data, now.len) == 0;
 	pfree(now.data);
 	return same;
 }
@@ -139,9 +144,10 @@ static bool
 fits(const KeptScan *k, WtScanState *st)
 {
 	return k->scan != NULL && k->serial == st->t->serial && k->generation == st->e.generation &&
-		k->reverse == st->reverse && k->strict == st->strict &&
-		memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
-		(!st->t->cells_layout || (k->limit == st->limit && wt_scan_cache_same_cells(st, &k->asked)));
+		   k->reverse == st->reverse && k->strict == st->strict &&
+		   memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
+		   (!st->t->cells_layout ||
+			(k->limit == st->limit && wt_scan_cache_same_cells(st, &k->asked)));
 }
 
 void
@@ -149,7 +155,7 @@ wt_scan_cache_take(WtScanState *st)
 {
 	for (int i = 0; i < KEPT_SCANS; i++)
 	{
-		KeptScan   *k = &kept[i];
+		KeptScan *k = &kept[i];
 
 		if (!fits(k, st))
 			continue;
@@ -170,12 +176,13 @@ wt_scan_cache_take(WtScanState *st)
 bool
 wt_scan_cache_leave(WtScanState *st)
 {
-	WtEngineScan	   *scan = st->reused;
-	KeptScan   *k = &kept[oldest];
+	WtEngineScan *scan = st->reused;
+	KeptScan *k = &kept[oldest];
 
 	if (scan == NULL && st->opened && st->source.n == 1 && !st->source.merge)
 		scan = st->source.scans[0];
-	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES || !wt_engine_scan_set_aside(scan))
+	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES ||
+		!wt_engine_scan_set_aside(scan))
 		return false;
 	for (int i = 0; i < KEPT_SCANS && k->scan != NULL; i++)
 		if (kept[i].scan == NULL)
@@ -188,8 +195,16 @@ wt_scan_cache_leave(WtScanState *st)
 	}
 	MemoryContextSetParent(st->opencxt, TopMemoryContext);
 	st->reader->bad_keys = 0;
-	*k = (KeptScan) {.scan = scan, .serial = st->t->serial, .generation = st->e.generation, .reverse = st->reverse,
-		.strict = st->strict, .limit = st->limit, .asked = st->cells_asked, .cxt = st->opencxt, .reader = st->reader, .spec = st->spec};
+	*k = (KeptScan) {.scan = scan,
+					 .serial = st->t->serial,
+					 .generation = st->e.generation,
+					 .reverse = st->reverse,
+					 .strict = st->strict,
+					 .limit = st->limit,
+					 .asked = st->cells_asked,
+					 .cxt = st->opencxt,
+					 .reader = st->reader,
+					 .spec = st->spec};
 	st->source.n = 0;
 	st->opened = false;
 	st->reused = NULL;

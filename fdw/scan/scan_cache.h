@@ -26,4 +26,4 @@ extern bool wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *aske
 /* Bytes that are the same when they do, into out.  false: cannot be told. */
 extern bool wt_scan_cache_print_cells(WtScanState *st, StringInfo out);
 
-#endif							/* WT_SCAN_CACHE_H */
+#endif /* WT_SCAN_CACHE_H */

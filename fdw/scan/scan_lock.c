@@ -42,7 +42,7 @@ static void
 read_again(WtScanState *st, wide_bytes key)
 {
 	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	wide_range	range;
+	wide_range range;
 
 	if (st->again == NULL)
 	{
@@ -71,7 +71,7 @@ static int
 column_cmp(const WtRowReader *a, const WtRowReader *b)
 {
 	/* by name: the families may be others since the first one was opened */
-	int			c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
+	int c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
 
 	return c != 0 ? c : wt_bytes_cmp(wt_reader_qual(a, a->cell), wt_reader_qual(b, b->cell));
 }
@@ -80,8 +80,7 @@ column_cmp(const WtRowReader *a, const WtRowReader *b)
 static bool
 same_cell(WtRowReader *a, WtRowReader *b)
 {
-	const wide_cell *x = a->cell,
-			   *y = b->cell;
+	const wide_cell *x = a->cell, *y = b->cell;
 
 	/* both see the same of our own writes, also provisional timestamps */
 	return column_cmp(a, b) == 0 && x->ts == y->ts;
@@ -99,9 +98,9 @@ static bool
 cell_again(WtScanState *st, Datum *values, bool *nulls)
 {
 	WtRowReader *r = st->reader;
-	wide_bytes	key = wt_bytes_of(&r->key);
-	wide_bytes	qual = wt_reader_qual(r, r->cell);
-	uint64_t	seq;
+	wide_bytes key = wt_bytes_of(&r->key);
+	wide_bytes qual = wt_reader_qual(r, r->cell);
+	uint64_t seq;
 
 	if (st->again_key.data == NULL)
 	{
@@ -111,8 +110,10 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 		initStringInfo(&st->missed_qual);
 		MemoryContextSwitchTo(old);
 	}
-	if (st->again_subid != GetCurrentSubTransactionId() || wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
-		(st->missed && st->missed_family == r->cell->family && wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
+	if (st->again_subid != GetCurrentSubTransactionId() ||
+		wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
+		(st->missed && st->missed_family == r->cell->family &&
+		 wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
 	{
 		read_again(st, key);
 		st->again_subid = GetCurrentSubTransactionId();
@@ -123,7 +124,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 	st->missed = false;
 	while (!st->again_end)
 	{
-		int			c;
+		int c;
 
 		if (!wt_reader_next_of_scan(st->again, st->again_scan, values, nulls, &seq))
 		{
@@ -154,9 +155,9 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 bool
 wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 {
-	wide_bytes	key = wt_bytes_of(&st->reader->key);
-	uint64_t	seq;
-	bool		found;
+	wide_bytes key = wt_bytes_of(&st->reader->key);
+	uint64_t seq;
+	bool found;
 
 	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
 	{

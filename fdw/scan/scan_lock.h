@@ -13,4 +13,4 @@
  */
 extern bool wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls);
 
-#endif							/* WT_SCAN_LOCK_H */
+#endif /* WT_SCAN_LOCK_H */

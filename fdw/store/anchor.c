@@ -17,8 +17,8 @@ static WtAnchor *anchor = NULL;
 WtAnchor *
 wt_anchor(void)
 {
-	bool		found;
-	bool		held;
+	bool found;
+	bool held;
 
 	if (anchor != NULL)
 		return anchor;

@@ -10,15 +10,15 @@
 #include "storage/dsm.h"
 #include "storage/s_lock.h"
 
-#define WT_DIRECTORY	"widetable"	/* in the data directory */
+#define WT_DIRECTORY "widetable" /* in the data directory */
 
 /* A background process of which there is one at the most; in the anchor. */
 typedef struct WtBackground
 {
-	pid_t		pid;			/* 0 = not running */
-	int			procno;			/* its latch */
-	TimestampTz asked;			/* last time someone asked for one */
-	bool		refused;		/* there was no slot for it, and the log says so */
+	pid_t pid;		   /* 0 = not running */
+	int procno;		   /* its latch */
+	TimestampTz asked; /* last time someone asked for one */
+	bool refused;	   /* there was no slot for it, and the log says so */
 } WtBackground;
 
 /*
@@ -29,15 +29,16 @@ typedef struct WtBackground
  */
 typedef struct WtAnchor
 {
-	slock_t		mutex;			/* protects what follows */
-	dsm_handle	handle;			/* of the segment; 0 = none yet */
-	bool		in_main;		/* the segment is in main shared memory */
-	Size		size;
-	pid_t		opener;			/* makes or recovers the segment right now; 0 = nobody */
-	WtBackground	worker;			/* worker.c */
-	TimestampTz worker_seen;	/* when it was last at work or idle; without the mutex: a guess will do */
-	WtBackground	keeper;			/* checkpoint_keeper.c */
-	int			backups;		/* sessions between pg_backup_start() and pg_backup_stop() */
+	slock_t mutex;	   /* protects what follows */
+	dsm_handle handle; /* of the segment; 0 = none yet */
+	bool in_main;	   /* the segment is in main shared memory */
+	Size size;
+	pid_t opener;		 /* makes or recovers the segment right now; 0 = nobody */
+	WtBackground worker; /* worker.c */
+	/* when it was last at work or idle; without the mutex: a guess will do */
+	TimestampTz worker_seen;
+	WtBackground keeper; /* checkpoint_keeper.c */
+	int backups;		 /* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 
 extern WtAnchor *wt_anchor(void);
@@ -46,4 +47,4 @@ extern WtAnchor *wt_anchor_if_known(void);
 /* Shared memory is new: the anchor has to be found again. */
 extern void wt_anchor_forget(void);
 
-#endif							/* WT_ANCHOR_H */
+#endif /* WT_ANCHOR_H */

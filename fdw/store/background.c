@@ -26,12 +26,12 @@
 #include "fdw/store/settings.h"
 
 /* It needs a moment to come up, and may be refused: not asked for more often. */
-#define ASK_AGAIN		(10 * USECS_PER_SEC)
-#define ASK_REFUSED		(2 * USECS_PER_SEC)
+#define ASK_AGAIN	(10 * USECS_PER_SEC)
+#define ASK_REFUSED (2 * USECS_PER_SEC)
 
-#define SEEN_MS				5000	/* a worker that was not seen for so long is not counted on */
+#define SEEN_MS 5000 /* a worker that was not seen for so long is not counted on */
 
-static bool is_worker = false;	/* this process */
+static bool is_worker = false; /* this process */
 
 const WtBackgroundKind wt_background_keeper = {
 	.name = "widetable keeper",
@@ -84,11 +84,11 @@ wt_background_register(const WtBackgroundKind *kind)
 void
 wt_background_ensure(const WtBackgroundKind *kind)
 {
-	WtAnchor   *a = wt_anchor();
-	WtBackground  *p = process_of(kind);
+	WtAnchor *a = wt_anchor();
+	WtBackground *p = process_of(kind);
 	BackgroundWorker w;
 	TimestampTz now;
-	bool		mine = false;
+	bool mine = false;
 
 	if (wt_settings_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
 		return;
@@ -110,8 +110,10 @@ wt_background_ensure(const WtBackgroundKind *kind)
 		/* once; it is asked for again as long as somebody writes */
 		p->refused = true;
 		ereport(LOG,
-				(errmsg("widetable could not start its %s: no slot of max_worker_processes (%d) is free",
-						kind->title, max_worker_processes),
+				(errmsg("widetable could not start its %s: no slot of max_worker_processes (%d) is "
+						"free",
+						kind->title,
+						max_worker_processes),
 				 errdetail("%s", kind->without),
 				 errhint("Increase max_worker_processes.")));
 	}
@@ -128,8 +130,8 @@ wt_background_wake(const WtBackground *p)
 static void
 forget(int code, Datum arg)
 {
-	WtAnchor   *a = wt_anchor();
-	WtBackground  *p = (WtBackground *) DatumGetPointer(arg);
+	WtAnchor *a = wt_anchor();
+	WtBackground *p = (WtBackground *) DatumGetPointer(arg);
 
 	SpinLockAcquire(&a->mutex);
 	if (p->pid == MyProcPid)
@@ -140,9 +142,9 @@ forget(int code, Datum arg)
 bool
 wt_background_announce(const WtBackgroundKind *kind)
 {
-	WtAnchor   *a = wt_anchor();
-	WtBackground  *p = process_of(kind);
-	bool		first;
+	WtAnchor *a = wt_anchor();
+	WtBackground *p = process_of(kind);
+	bool first;
 
 	SpinLockAcquire(&a->mutex);
 	first = p->pid == 0;
@@ -162,9 +164,10 @@ wt_background_announce(const WtBackgroundKind *kind)
 bool
 wt_background_worker_works(void)
 {
-	WtAnchor   *a = wt_anchor();
+	WtAnchor *a = wt_anchor();
 
-	return a->worker.pid != 0 && GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
+	return a->worker.pid != 0 &&
+		   GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
 }
 
 void

@@ -31,12 +31,12 @@
 #include "fdw/store/anchor.h"
 
 static object_access_hook_type prev_access_hook = NULL;
-static bool counted = false;	/* this session is one of anchor->backups */
+static bool counted = false; /* this session is one of anchor->backups */
 
 static void
 count(int by)
 {
-	WtAnchor   *a = wt_anchor();
+	WtAnchor *a = wt_anchor();
 
 	SpinLockAcquire(&a->mutex);
 	a->backups += by;
@@ -81,8 +81,8 @@ wt_backup_files_held(void)
 		return true;
 	for (int i = 0; i < max_wal_senders; i++)
 	{
-		WalSnd	   *w = &WalSndCtl->walsnds[i];
-		bool		copying;
+		WalSnd *w = &WalSndCtl->walsnds[i];
+		bool copying;
 
 		SpinLockAcquire(&w->mutex);
 		copying = w->pid != 0 && w->state == WALSNDSTATE_BACKUP;

@@ -7,6 +7,6 @@
 
 /* Installs the hooks that see backups begin and end. */
 extern void wt_backup_init(void);
-extern bool wt_backup_files_held(void);	/* somebody copies the data directory */
+extern bool wt_backup_files_held(void); /* somebody copies the data directory */
 
-#endif							/* WT_BACKUP_H */
+#endif /* WT_BACKUP_H */

@@ -13,7 +13,7 @@
 static inline int
 wt_bytes_cmp(wide_bytes a, wide_bytes b)
 {
-	int			c = a.len && b.len ? memcmp(a.data, b.data, Min(a.len, b.len)) : 0;
+	int c = a.len && b.len ? memcmp(a.data, b.data, Min(a.len, b.len)) : 0;
 
 	if (c != 0)
 		return c;
@@ -32,4 +32,4 @@ wt_bytes_of(StringInfo s)
 	return (wide_bytes) {(const uint8 *) s->data, (size_t) s->len};
 }
 
-#endif							/* WT_BYTES_H */
+#endif /* WT_BYTES_H */

@@ -53,26 +53,28 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 
-#define TICK_MS			50		/* a checkpoint waits so long at the most when there is nothing to flush */
-#define SLOT_MS			1000	/* between looks at the slot */
-#define PATIENCE_MS		60000	/* so long a checkpoint is held up by a store that cannot be flushed */
-#define OPENER_MS		3000	/* and so long by a store that nobody opens */
-#define RETRY_MS		1000	/* between flushes that fail */
-#define LINGER_MS		10000	/* at shutdown, for the other processes to end */
+#define TICK_MS		50	 /* a checkpoint waits so long at the most when there is nothing to flush */
+#define SLOT_MS		1000 /* between looks at the slot */
+#define PATIENCE_MS 60000 /* so long a checkpoint is held up by a store that cannot be flushed */
+#define OPENER_MS	3000  /* and so long by a store that nobody opens */
+#define RETRY_MS	1000  /* between flushes that fail */
+#define LINGER_MS	10000 /* at shutdown, for the other processes to end */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
-static XLogRecPtr let_go = InvalidXLogRecPtr;	/* a checkpoint with that redo position has waited long enough */
-static TimestampTz waiting_since = 0;	/* for a flush that fails */
-static TimestampTz next_try = 0;	/* not before */
-static bool failing = false;	/* waited in vain once: later checkpoints are not held up before a flush succeeds */
+/* a checkpoint with that redo position has waited long enough */
+static XLogRecPtr let_go = InvalidXLogRecPtr;
+static TimestampTz waiting_since = 0; /* for a flush that fails */
+static TimestampTz next_try = 0;	  /* not before */
+/* waited in vain once: later checkpoints are not held up before a flush succeeds */
+static bool failing = false;
 
 /* ------------------------------------------------------------ checkpoints */
 
 static XLogRecPtr
 restart_lsn(wide_db *db)
 {
-	wide_stats	s;
+	wide_stats s;
 
 	wide_statistics(db, &s);
 	return (XLogRecPtr) s.restart_lsn;
@@ -92,7 +94,7 @@ may_complete(wide_db *db, XLogRecPtr redo)
 static bool
 release_checkpoints(wide_db *db, XLogRecPtr *redo)
 {
-	bool		ok;
+	bool ok;
 
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	pg_memory_barrier();
@@ -112,10 +114,13 @@ give_up(XLogRecPtr redo, wide_status st)
 	let_go = redo;
 	if (!failing)
 		ereport(WARNING,
-				(errmsg("widetable: checkpoints complete without the changes of wide tables before %X/%X being in files",
+				(errmsg("widetable: checkpoints complete without the changes of wide tables before "
+						"%X/%X being in files",
 						LSN_FORMAT_ARGS(redo)),
-				 st == WIDE_OK ? errdetail("A transaction that began before is not finished.") : errdetail("%s", wide_error_text()),
-				 errhint("A base backup begun now may not be restorable. The log will say when it is again.")));
+				 st == WIDE_OK ? errdetail("A transaction that began before is not finished.")
+							   : errdetail("%s", wide_error_text()),
+				 errhint("A base backup begun now may not be restorable. The log will say when it "
+						 "is again.")));
 	failing = true;
 }
 
@@ -136,7 +141,8 @@ flush_for(wide_db *db, XLogRecPtr redo)
 	now = GetCurrentTimestamp();
 	if (waiting_since == 0)
 		waiting_since = now;
-	/* a transaction that is being finished takes a moment; not so one that waits for a standby, or a full disk */
+	/* a transaction that is being finished takes a moment; not so one that waits for a standby,
+	 * or a full disk */
 	if (st != WIDE_OK || TimestampDifferenceExceeds(waiting_since, now, RETRY_MS))
 		next_try = TimestampTzPlusMilliseconds(now, RETRY_MS);
 	if (failing || TimestampDifferenceExceeds(waiting_since, now, PATIENCE_MS))
@@ -147,11 +153,11 @@ flush_for(wide_db *db, XLogRecPtr redo)
 static void
 tick(wide_db *db)
 {
-	XLogRecPtr	redo;
+	XLogRecPtr redo;
 
 	while (!release_checkpoints(db, &redo))
 		if (!flush_for(db, redo))
-			return;				/* with the next tick */
+			return; /* with the next tick */
 	if (restart_lsn(db) < redo)
 	{
 		/* that one was let go; the next may be better */
@@ -185,19 +191,22 @@ look_at_slot(wide_db *db)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData *e;
 
 		/* some errors are raised under locks */
 		LWLockReleaseAll();
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();
 		FlushErrorState();
-		/* another process moves it at this moment; or there is none to be had, and commits are refused */
+		/* another process moves it at this moment; or there is none to be had, and commits are
+		 * refused */
 		if (e->sqlerrcode != ERRCODE_OBJECT_IN_USE && !failed)
 		{
 			failed = true;
 			ereport(WARNING,
-					(errmsg("widetable: replication slot \"%s\" is lost: %s", WT_SLOT_NAME, e->message),
+					(errmsg("widetable: replication slot \"%s\" is lost: %s",
+							WT_SLOT_NAME,
+							e->message),
 					 e->hint ? errhint("%s", e->hint) : 0));
 			(void) wide_flush(db);
 		}
@@ -224,8 +233,7 @@ brake(void)
 static wide_db *
 wait_for_store(void)
 {
-	TimestampTz since = 0,
-				opening = 0;
+	TimestampTz since = 0, opening = 0;
 
 	while (!wt_store_runs())
 	{
@@ -241,7 +249,8 @@ wait_for_store(void)
 		}
 		if (wt_anchor()->opener != 0)
 			opening = now;
-		if (since != 0 && (TimestampDifferenceExceeds(opening, now, OPENER_MS) || TimestampDifferenceExceeds(since, now, PATIENCE_MS)))
+		if (since != 0 && (TimestampDifferenceExceeds(opening, now, OPENER_MS) ||
+						   TimestampDifferenceExceeds(since, now, PATIENCE_MS)))
 		{
 			if (!failing)
 				ereport(LOG,
@@ -250,7 +259,8 @@ wait_for_store(void)
 			failing = true;
 			wt_my_lxid = GetNextLocalTransactionId();
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 200, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 200,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 	if (since == 0)
@@ -262,7 +272,7 @@ wait_for_store(void)
 static bool
 may_end(wide_db *db, TimestampTz since)
 {
-	wide_stats	s;
+	wide_stats s;
 
 	wide_statistics(db, &s);
 	return s.processes <= 1 || TimestampDifferenceExceeds(since, GetCurrentTimestamp(), LINGER_MS);
@@ -271,9 +281,8 @@ may_end(wide_db *db, TimestampTz since)
 void
 wt_checkpoint_keeper_main(Datum arg)
 {
-	wide_db    *db;
-	TimestampTz last_look = 0,
-				asked = 0;
+	wide_db *db;
+	TimestampTz last_look = 0, asked = 0;
 
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -304,8 +313,8 @@ wt_checkpoint_keeper_main(Datum arg)
 			if (may_end(db, asked))
 				break;
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ShutdownRequestPending ? 10 : TICK_MS,
-						 PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 ShutdownRequestPending ? 10 : TICK_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 	/* a quick start next time; the log has it all anyway */

@@ -16,22 +16,22 @@
 
 #include "fdw/store/compat.h"
 
-static char *as_of = NULL;		/* the settings' texts; empty: none */
+static char *as_of = NULL; /* the settings' texts; empty: none */
 static char *clock_text = NULL;
 
 /* What a time setting means; parsed anew only when its text changes. */
 typedef struct TimeSetting
 {
-	char		text[64];
-	int64		us;
+	char text[64];
+	int64 us;
 } TimeSetting;
 
 /* microseconds since 1970 of a timestamp or a plain number of microseconds */
 static int64
 parse_time(const char *name, const char *text, TimeSetting *cache)
 {
-	char	   *end;
-	int64		us;
+	char *end;
+	int64 us;
 
 	if (cache->text[0] != '\0' && strcmp(text, cache->text) == 0)
 		return cache->us;
@@ -39,8 +39,10 @@ parse_time(const char *name, const char *text, TimeSetting *cache)
 	us = strtoll(text, &end, 10);
 	if (errno != 0 || *end != '\0' || end == text)
 	{
-		TimestampTz t = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in, CStringGetDatum(text),
-																ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+		TimestampTz t = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in,
+																CStringGetDatum(text),
+																ObjectIdGetDatum(InvalidOid),
+																Int32GetDatum(-1)));
 
 		if (TIMESTAMP_NOT_FINITE(t))
 			ereport(ERROR,
@@ -132,10 +134,9 @@ wt_clock_define(void)
 {
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
-							   "A timestamp or microseconds since 1970; empty: now.",
-							   &as_of, "", PGC_USERSET, 0, check_as_of, assign_as_of, NULL);
-	DefineCustomStringVariable("widetable.clock",
-							   "A fixed time for timestamps and TTL, for tests.",
+							   "A timestamp or microseconds since 1970; empty: now.", &as_of, "",
+							   PGC_USERSET, 0, check_as_of, assign_as_of, NULL);
+	DefineCustomStringVariable("widetable.clock", "A fixed time for timestamps and TTL, for tests.",
 							   "A timestamp or microseconds since 1970; empty: the real clock.",
 							   &clock_text, "", PGC_SUSET, 0, check_clock, assign_clock, NULL);
 }
@@ -143,20 +144,19 @@ wt_clock_define(void)
 bool
 wt_clock_interval_us(const Interval *i, int64 *us)
 {
-	int64		part;
+	int64 part;
 
 	/* a year is 365.25 days of 24 hours: times four, so that it stays a whole number */
 	return !pg_mul_s64_overflow(i->month / MONTHS_PER_YEAR, USECS_PER_DAY / 4 * 1461, us) &&
-		!pg_mul_s64_overflow((int64) (i->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH + i->day, USECS_PER_DAY, &part) &&
-		!pg_add_s64_overflow(*us, part, us) &&
-		!pg_add_s64_overflow(*us, i->time, us) &&
-		*us > 0;
+		   !pg_mul_s64_overflow((int64) (i->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH + i->day,
+								USECS_PER_DAY, &part) &&
+		   !pg_add_s64_overflow(*us, part, us) && !pg_add_s64_overflow(*us, i->time, us) && *us > 0;
 }
 
 int64
 wt_clock_from_datum(Oid typid, Datum value, const char *column)
 {
-	int64		ts = DatumGetInt64(value);
+	int64 ts = DatumGetInt64(value);
 
 	if (typid == TIMESTAMPTZOID || typid == TIMESTAMPOID)
 	{

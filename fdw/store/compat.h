@@ -13,7 +13,8 @@
 
 /* 18 lets a library say its name and version */
 #if PG_VERSION_NUM >= 180000
-#define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC_EXT(.name = its_name, .version = its_version)
+#define WT_MODULE_MAGIC(its_name, its_version) \
+	PG_MODULE_MAGIC_EXT(.name = its_name, .version = its_version)
 #else
 #define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC
 #endif
@@ -28,10 +29,12 @@
 /* 17 added fdw_restrictinfo, 18 disabled_nodes */
 #if PG_VERSION_NUM >= 180000
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
-	create_foreignscan_path(root, rel, target, rows, 0, startup, total, pathkeys, outer, NULL, NIL, priv)
+	create_foreignscan_path(root, rel, target, rows, 0, startup, total, pathkeys, outer, NULL,     \
+							NIL, priv)
 #elif PG_VERSION_NUM >= 170000
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
-	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, NIL, priv)
+	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, NIL,   \
+							priv)
 #else
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
 	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, priv)
@@ -58,9 +61,11 @@
 
 /* 17 gave LogLogicalMessage a flush argument */
 #if PG_VERSION_NUM >= 170000
-#define wt_log_message(prefix, data, len, transactional) LogLogicalMessage(prefix, data, len, transactional, false)
+#define wt_log_message(prefix, data, len, transactional) \
+	LogLogicalMessage(prefix, data, len, transactional, false)
 #else
-#define wt_log_message(prefix, data, len, transactional) LogLogicalMessage(prefix, data, len, transactional)
+#define wt_log_message(prefix, data, len, transactional) \
+	LogLogicalMessage(prefix, data, len, transactional)
 #endif
 
 /* 17: slots may fail over and be synced */
@@ -85,12 +90,14 @@
 /* 17: MyBackendId became MyProcNumber, a PGPROC keeps its virtual id in vxid */
 #if PG_VERSION_NUM >= 170000
 #define wt_my_backend_id ((uint32) MyProcNumber)
-#define wt_my_lxid (MyProc->vxid.lxid)
-#define wt_set_vxid(v, backend, lx) ((v).procNumber = (ProcNumber) (backend), (v).localTransactionId = (lx))
+#define wt_my_lxid		 (MyProc->vxid.lxid)
+#define wt_set_vxid(v, backend, lx) \
+	((v).procNumber = (ProcNumber) (backend), (v).localTransactionId = (lx))
 #else
 #define wt_my_backend_id ((uint32) MyBackendId)
-#define wt_my_lxid (MyProc->lxid)
-#define wt_set_vxid(v, backend, lx) ((v).backendId = (BackendId) (backend), (v).localTransactionId = (lx))
+#define wt_my_lxid		 (MyProc->lxid)
+#define wt_set_vxid(v, backend, lx) \
+	((v).backendId = (BackendId) (backend), (v).localTransactionId = (lx))
 #endif
 
 /* 17 asks the backend's type */
@@ -127,7 +134,7 @@
 #define WT_RUN_ONCE_ARG
 #else
 #define WT_RUN_ONCE_PARAM , bool execute_once
-#define WT_RUN_ONCE_ARG , execute_once
+#define WT_RUN_ONCE_ARG	  , execute_once
 #endif
 
 /*
@@ -185,9 +192,11 @@
 
 /* 16 took outer-join nullability out of path keys */
 #if PG_VERSION_NUM >= 160000
-#define wt_expression_pathkey(root, expr, opno, rel) build_expression_pathkey(root, expr, opno, rel, false)
+#define wt_expression_pathkey(root, expr, opno, rel) \
+	build_expression_pathkey(root, expr, opno, rel, false)
 #else
-#define wt_expression_pathkey(root, expr, opno, rel) build_expression_pathkey(root, expr, NULL, opno, rel, false)
+#define wt_expression_pathkey(root, expr, opno, rel) \
+	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #endif
 
 #if PG_VERSION_NUM >= 180000
@@ -196,4 +205,4 @@
 #define wt_vacuum_delay() vacuum_delay_point()
 #endif
 
-#endif							/* WT_COMPAT_H */
+#endif /* WT_COMPAT_H */

@@ -58,9 +58,12 @@ wt_error_check(wide_status st, const char *what)
 				 errdetail("%s", wide_error_text())));
 	ereport(ERROR,
 			(errcode(wt_error_sqlstate(st)),
-			 what ? errmsg("%s: %s", what, wide_error_text()) : errmsg("widetable: %s", wide_error_text()),
+			 what ? errmsg("%s: %s", what, wide_error_text())
+				  : errmsg("widetable: %s", wide_error_text()),
 			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
 			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
-			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory; nothing else needs to be done.",
-										  WT_DIRECTORY) : 0));
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the "
+										  "data directory; nothing else needs to be done.",
+										  WT_DIRECTORY)
+								: 0));
 }

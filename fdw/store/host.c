@@ -59,7 +59,7 @@ host_now(void *ctx)
 static void
 host_wake(void *ctx)
 {
-	WtAnchor   *a = wt_anchor_if_known();
+	WtAnchor *a = wt_anchor_if_known();
 
 	if (a != NULL)
 		wt_background_wake(&a->worker);
@@ -75,7 +75,7 @@ uint64
 wt_host_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
-	uint32		epoch = EpochFromFullTransactionId(next);
+	uint32 epoch = EpochFromFullTransactionId(next);
 
 	if (xid > XidFromFullTransactionId(next))
 		epoch--;
@@ -93,10 +93,11 @@ static uint64_t
 host_ended(void *ctx, uint64_t *latest)
 {
 	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
-	uint64		ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
+	uint64 ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
 
 	pg_read_barrier();
-	*latest = U64FromFullTransactionId(*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
+	*latest = U64FromFullTransactionId(
+		*(volatile FullTransactionId *) &wt_variable_cache->latestCompletedXid);
 	return ended;
 }
 
@@ -104,7 +105,10 @@ static void
 host_report(void *ctx, int level, const char *text)
 {
 	/* only levels that return: nothing may longjmp through the engine */
-	ereport(level >= 2 ? WARNING : level == 1 ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
+	ereport(level >= 2	 ? WARNING
+			: level == 1 ? LOG
+						 : DEBUG1,
+			(errmsg_internal("widetable: %s", text)));
 }
 
 /* ------------------------------------------------------------------- read */

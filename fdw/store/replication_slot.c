@@ -34,7 +34,9 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 
-#define SLOT_HINT "Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in postgresql.conf and restart the server."
+#define SLOT_HINT                                                                                \
+	"Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in " \
+	"postgresql.conf and restart the server."
 
 /* ----------------------------------------------------------------- states */
 
@@ -43,14 +45,14 @@ static bool
 is_good(ReplicationSlot *slot)
 {
 	return slot != NULL && slot->in_use && strcmp(NameStr(slot->data.name), WT_SLOT_NAME) == 0 &&
-		slot->data.database == InvalidOid && !wt_slot_invalidated(slot) &&
-		!XLogRecPtrIsInvalid(slot->data.restart_lsn);
+		   slot->data.database == InvalidOid && !wt_slot_invalidated(slot) &&
+		   !XLogRecPtrIsInvalid(slot->data.restart_lsn);
 }
 
 static bool
 is_free_slot(void)
 {
-	bool		some = false;
+	bool some = false;
 
 	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
 	for (int i = 0; i < max_replication_slots && !some; i++)
@@ -67,7 +69,9 @@ make_slot(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("widetable needs a replication slot, and none is free"),
-				 errdetail("The slot \"%s\" keeps the part of WAL that is not yet in the files of wide tables.", WT_SLOT_NAME),
+				 errdetail("The slot \"%s\" keeps the part of WAL that is not yet in the files of "
+						   "wide tables.",
+						   WT_SLOT_NAME),
 				 errhint(SLOT_HINT, max_replication_slots)));
 	wt_slot_create(WT_SLOT_NAME);
 	ReplicationSlotReserveWal();
@@ -84,7 +88,7 @@ make_slot(void)
 static ErrorData *
 take_error(MemoryContext caller)
 {
-	ErrorData  *e;
+	ErrorData *e;
 
 	LWLockReleaseAll();
 	MemoryContextSwitchTo(caller);
@@ -105,7 +109,7 @@ make_slot_once(void)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e = take_error(caller);
+		ErrorData *e = take_error(caller);
 
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
@@ -133,8 +137,10 @@ wt_replication_slot_ensure(void)
 	if (slot != NULL && slot->active_pid == 0)
 	{
 		ereport(LOG,
-				(errmsg("widetable: replication slot \"%s\" has lost its WAL and is made anew", WT_SLOT_NAME),
-				 errhint("Leave max_slot_wal_keep_size, and in PostgreSQL 18 idle_replication_slot_timeout, at their defaults.")));
+				(errmsg("widetable: replication slot \"%s\" has lost its WAL and is made anew",
+						WT_SLOT_NAME),
+				 errhint("Leave max_slot_wal_keep_size, and in PostgreSQL 18 "
+						 "idle_replication_slot_timeout, at their defaults.")));
 		ReplicationSlotDrop(WT_SLOT_NAME, true);
 	}
 	make_slot_once();
@@ -162,7 +168,7 @@ move(XLogRecPtr lsn, bool back)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ReplicationSlot *slot;
-	bool		mine;
+	bool mine;
 
 	if (CritSectionCount > 0 || XLogRecPtrIsInvalid(lsn))
 		return;
@@ -186,11 +192,13 @@ move(XLogRecPtr lsn, bool back)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e = take_error(caller);
+		ErrorData *e = take_error(caller);
 
 		if (!mine && MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
-		ereport(DEBUG1, (errmsg_internal("widetable: could not move the replication slot: %s", e->message)));
+		ereport(DEBUG1,
+				(errmsg_internal("widetable: could not move the replication slot: %s",
+								 e->message)));
 		FreeErrorData(e);
 	}
 	PG_END_TRY();
@@ -205,7 +213,7 @@ wt_replication_slot_advance(XLogRecPtr lsn)
 void
 wt_replication_slot_reserve(XLogRecPtr lsn)
 {
-	XLogSegNo	segno;
+	XLogSegNo segno;
 
 	/* what has been removed is not to be had by promising it */
 	XLByteToSeg(lsn, segno, wal_segment_size);
@@ -236,14 +244,15 @@ wt_replication_slot_hold(void)
 static void
 make_good(wide_db *db)
 {
-	wide_stats	s;
+	wide_stats s;
 
 	wt_replication_slot_ensure();
 	wide_statistics(db, &s);
 	wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
 	wt_error_check(wide_flush(db), "could not flush");
 	ereport(LOG,
-			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew", WT_SLOT_NAME),
+			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew",
+					WT_SLOT_NAME),
 			 errdetail("What depended on it has been written to files.")));
 }
 
@@ -265,7 +274,7 @@ wt_replication_slot_check(wide_db *db)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData *e;
 
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();
@@ -274,7 +283,9 @@ wt_replication_slot_check(wide_db *db)
 		FlushErrorState();
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot write to wide tables: replication slot \"%s\" is lost and could not be made anew", WT_SLOT_NAME),
+				 errmsg("cannot write to wide tables: replication slot \"%s\" is lost and could "
+						"not be made anew",
+						WT_SLOT_NAME),
 				 errdetail("%s", e->message),
 				 e->hint ? errhint("%s", e->hint) : 0));
 	}
@@ -299,16 +310,21 @@ startup_slot(void)
 	PG_TRY();
 	{
 		make_slot();
-		ereport(LOG, (errmsg("widetable: made replication slot \"%s\" to keep the WAL that wide tables need", WT_SLOT_NAME)));
+		ereport(LOG,
+				(errmsg("widetable: made replication slot \"%s\" to keep the WAL that wide tables "
+						"need",
+						WT_SLOT_NAME)));
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e = take_error(caller);
+		ErrorData *e = take_error(caller);
 
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(WARNING,
-				(errmsg("widetable: could not make replication slot \"%s\": %s", WT_SLOT_NAME, e->message),
+				(errmsg("widetable: could not make replication slot \"%s\": %s",
+						WT_SLOT_NAME,
+						e->message),
 				 errdetail("WAL that wide tables need may be removed."),
 				 e->hint ? errhint("%s", e->hint) : 0));
 		FreeErrorData(e);
@@ -341,13 +357,11 @@ no_name(uint8 info)
 void
 wt_replication_slot_register_startup(void)
 {
-	static RmgrData rmgr = {
-		.rm_name = "widetable",
-		.rm_redo = no_record,
-		.rm_desc = no_description,
-		.rm_identify = no_name,
-		.rm_startup = startup_slot
-	};
+	static RmgrData rmgr = {.rm_name = "widetable",
+							.rm_redo = no_record,
+							.rm_desc = no_description,
+							.rm_identify = no_name,
+							.rm_startup = startup_slot};
 
 	for (int id = RM_MAX_CUSTOM_ID; id > RM_EXPERIMENTAL_ID; id--)
 		if (RmgrTable[id].rm_name == NULL)

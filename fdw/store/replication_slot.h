@@ -9,11 +9,13 @@
 
 #include "engine/wide.h"
 
-#define WT_SLOT_NAME	"widetable"	/* the physical replication slot that keeps our WAL */
+#define WT_SLOT_NAME "widetable" /* the physical replication slot that keeps our WAL */
 
-extern void wt_replication_slot_ensure(void);	/* makes the slot when it is missing or of no use; ereports */
-extern void wt_replication_slot_advance(XLogRecPtr lsn);	/* moves it forward; never raises */
-extern void wt_replication_slot_reserve(XLogRecPtr lsn);	/* moves it back when it is ahead, and what it reserves then is there; never raises */
+/* makes the slot when it is missing or of no use; ereports */
+extern void wt_replication_slot_ensure(void);
+extern void wt_replication_slot_advance(XLogRecPtr lsn); /* moves it forward; never raises */
+/* moves it back when it is ahead, and what it reserves then is there; never raises */
+extern void wt_replication_slot_reserve(XLogRecPtr lsn);
 
 /* For the keeper: have it as this process's own.  true: only from now on.  Ereports. */
 extern bool wt_replication_slot_hold(void);
@@ -21,6 +23,7 @@ extern bool wt_replication_slot_hold(void);
 /* Before a commit: it is there, or is again, or else an error. */
 extern void wt_replication_slot_check(wide_db *db);
 
-extern void wt_replication_slot_register_startup(void);	/* preloading: to be there before recovery begins */
+/* preloading: to be there before recovery begins */
+extern void wt_replication_slot_register_startup(void);
 
-#endif							/* WT_REPLICATION_SLOT_H */
+#endif /* WT_REPLICATION_SLOT_H */

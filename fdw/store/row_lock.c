@@ -21,7 +21,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 
-static bool owner_set = false;	/* our slot carries this transaction's id */
+static bool owner_set = false; /* our slot carries this transaction's id */
 
 static uint64
 pack_vxid(uint32 backend, LocalTransactionId lxid)
@@ -33,8 +33,8 @@ pack_vxid(uint32 backend, LocalTransactionId lxid)
 static bool
 wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 {
-	wide_db    *db = wt_store_db();
-	bool		waited = false;
+	wide_db *db = wt_store_db();
+	bool waited = false;
 
 	wide_row_lock_waits(db, table, key);
 	PG_TRY();
@@ -52,7 +52,7 @@ wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 bool
 wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
-	wide_db    *db = wt_store_db();
+	wide_db *db = wt_store_db();
 
 	if (!owner_set)
 	{
@@ -61,7 +61,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 	}
 	for (;;)
 	{
-		uint64		holder = 0;
+		uint64 holder = 0;
 		wide_status st = wide_row_lock(db, table, key, &holder);
 		VirtualTransactionId vxid;
 
@@ -76,7 +76,8 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 			return false;
 		wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
 		CHECK_FOR_INTERRUPTS();
-		/* the lock may have been given back since, or its transaction is ending: then try again soon */
+		/* the lock may have been given back since, or its transaction is ending: then try again
+		 * soon */
 		if (holder == 0 || !VirtualTransactionIdIsValid(vxid) || !wait_for(vxid, table, key))
 			pg_usleep(100);
 	}
@@ -85,7 +86,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 static void
 release(uint64_t left)
 {
-	wide_db    *db = wt_store_db_if_open();
+	wide_db *db = wt_store_db_if_open();
 
 	if (db != NULL && owner_set)
 		wide_row_unlock_early(db, left);
@@ -102,7 +103,7 @@ wt_row_lock_reset(void)
 uint64_t
 wt_row_lock_newest_batch(void)
 {
-	wide_db    *db = wt_store_db_if_open();
+	wide_db *db = wt_store_db_if_open();
 
 	return db != NULL && owner_set ? wide_row_locks_after(db) : 0;
 }

@@ -14,13 +14,14 @@
  */
 extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
 
-extern void wt_row_lock_reset(void);	/* end of transaction */
+extern void wt_row_lock_reset(void); /* end of transaction */
 
 /*
  * The transaction has applied its cells and does nothing but wait for the log:
  * give its row locks back now.  PostgreSQL must regard it as ended already.
  */
 extern void wt_row_lock_release_early(uint64_t lsn);
-extern uint64_t wt_row_lock_newest_batch(void);	/* the newest such batch under our locks, see wide.h */
+/* the newest such batch under our locks, see wide.h */
+extern uint64_t wt_row_lock_newest_batch(void);
 
-#endif							/* WT_ROW_LOCK_H */
+#endif /* WT_ROW_LOCK_H */

@@ -29,32 +29,35 @@
 
 #include "engine/wide.h"
 
-#define WT_STOP_CLASS	2003395685	/* 'wide' */
+#define WT_STOP_CLASS 2003395685 /* 'wide' */
 
-bool		wt_stop_point_any = false;
+bool wt_stop_point_any = false;
 static char *setting;
 
 static const char *const places[] = {
 	/* commit, in this order; the first four only where something was written */
-	"commit-prepared",			/* all that can fail is done; PostgreSQL has not decided yet */
-	"commit-recorded",			/* PostgreSQL regards the transaction as committed; our finish record is not written */
-	"finish-appended",			/* engine: the finish record is in the log, the cells are not in memory */
-	"finish-applied",			/* engine: they are, but nobody has been told */
-	"commit-applied",			/* newest state for those who get the row locks, which are still held */
-	"commit-unlocked",			/* no xid: they are given back; neither durable nor published */
-	"commit-durable",			/* not published */
+	"commit-prepared", /* all that can fail is done; PostgreSQL has not decided yet */
+	"commit-recorded", /* PostgreSQL regards the transaction as committed; our finish record is not
+						  written */
+	"finish-appended", /* engine: the finish record is in the log, the cells are not in memory */
+	"finish-applied",  /* engine: they are, but nobody has been told */
+	"commit-applied",  /* newest state for those who get the row locks, which are still held */
+	"commit-unlocked", /* no xid: they are given back; neither durable nor published */
+	"commit-durable",  /* not published */
 	"commit-published",
 	/* a statement's snapshot */
-	"snapshot-begin",			/* PostgreSQL's is taken, the engine's is not */
-	"snapshot-waited",			/* engine: what PostgreSQL's sees as ended is published */
-	"snapshot-numbered",		/* engine: S is read, exclusions are not looked for */
+	"snapshot-begin",	 /* PostgreSQL's is taken, the engine's is not */
+	"snapshot-waited",	 /* engine: what PostgreSQL's sees as ended is published */
+	"snapshot-numbered", /* engine: S is read, exclusions are not looked for */
 	"snapshot-taken",
 	/* a row lock is got, the newest state not read */
 	"row-locked",
-	/* parallel plans: the leader before it starts workers; a worker before it takes its leader's snapshot over */
+	/* parallel plans: the leader before it starts workers; a worker before it takes its leader's
+	 * snapshot over */
 	"parallel-announced",
 	"parallel-adopt",
-	/* engine, in the session that does it: before and after the manifest switches to the new files; before a file is unlinked */
+	/* engine, in the session that does it: before and after the manifest switches to the new
+	 * files; before a file is unlinked */
 	"flush-files",
 	"flush-manifest",
 	"compact-files",
@@ -75,11 +78,11 @@ is_place(const char *name)
 static bool
 stops_at(const char *name)
 {
-	size_t		n = strlen(name);
+	size_t n = strlen(name);
 
 	for (const char *p = setting; *p != '\0';)
 	{
-		size_t		len = strcspn(p, ", ");
+		size_t len = strcspn(p, ", ");
 
 		if (len == n && memcmp(p, name, n) == 0)
 			return true;
@@ -92,7 +95,7 @@ stops_at(const char *name)
 static bool
 check_stop_at(char **newval, void **extra, GucSource source)
 {
-	char	   *copy = pstrdup(*newval);
+	char *copy = pstrdup(*newval);
 
 	for (char *p = strtok(copy, ", "); p != NULL; p = strtok(NULL, ", "))
 		if (!is_place(p))
@@ -107,9 +110,10 @@ check_stop_at(char **newval, void **extra, GucSource source)
 static void
 wait_for_go(const char *name)
 {
-	LOCKTAG		tag;
+	LOCKTAG tag;
 
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, WT_STOP_CLASS, hash_bytes((const unsigned char *) name, (int) strlen(name)), 2);
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, WT_STOP_CLASS,
+						 hash_bytes((const unsigned char *) name, (int) strlen(name)), 2);
 	(void) LockAcquire(&tag, ShareLock, true, false);
 	LockRelease(&tag, ShareLock, true);
 }
@@ -158,10 +162,10 @@ assign_stop_at(const char *newval, void *extra)
 void
 wt_stop_point_init(void)
 {
-	DefineCustomStringVariable("widetable.stop_at",
-							   "Places at which the session halts until another one lets it go, for tests.",
-							   "Names separated by commas; it waits for the advisory lock (2003395685, hashtext(name)).",
-							   &setting, "", PGC_SUSET,
-							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
-							   check_stop_at, assign_stop_at, NULL);
+	DefineCustomStringVariable(
+		"widetable.stop_at",
+		"Places at which the session halts until another one lets it go, for tests.",
+		"Names separated by commas; it waits for the advisory lock (2003395685, hashtext(name)).",
+		&setting, "", PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+		check_stop_at, assign_stop_at, NULL);
 }

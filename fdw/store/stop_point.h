@@ -6,7 +6,7 @@
 #define WT_STOP_POINT_H
 
 /* a place at which tests halt a session, see there */
-extern bool wt_stop_point_any;			/* widetable.stop_at is set */
+extern bool wt_stop_point_any; /* widetable.stop_at is set */
 extern void wt_stop_point_wait(const char *name);
 /* Defines the setting, at load. */
 extern void wt_stop_point_init(void);
@@ -18,4 +18,4 @@ wt_stop_point(const char *name)
 		wt_stop_point_wait(name);
 }
 
-#endif							/* WT_STOP_POINT_H */
+#endif /* WT_STOP_POINT_H */

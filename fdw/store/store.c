@@ -38,11 +38,11 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/wal.h"
 
-static void *segment_base = NULL;	/* where the segment is mapped here */
-static void *main_segment = NULL;	/* preloaded: in main shared memory */
+static void *segment_base = NULL; /* where the segment is mapped here */
+static void *main_segment = NULL; /* preloaded: in main shared memory */
 static wide_db *the_db = NULL;
-static void (*before_detach) (void) = NULL;
-static bool follower = false;	/* this process opens the store on a standby, too */
+static void (*before_detach)(void) = NULL;
+static bool follower = false; /* this process opens the store on a standby, too */
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -82,8 +82,8 @@ request_shmem(void)
 static void
 startup_shmem(void)
 {
-	bool		found;
-	WtAnchor   *a;
+	bool found;
+	WtAnchor *a;
 
 	/* after a crash the postmaster comes here again, with new shared memory */
 	wt_anchor_forget();
@@ -91,7 +91,8 @@ startup_shmem(void)
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	main_segment = ShmemInitStruct("widetable segment", segment_bytes() + PG_CACHE_LINE_SIZE, &found);
+	main_segment = ShmemInitStruct("widetable segment", segment_bytes() + PG_CACHE_LINE_SIZE,
+								   &found);
 	main_segment = (void *) TYPEALIGN(PG_CACHE_LINE_SIZE, main_segment);
 	if (!found)
 	{
@@ -126,7 +127,7 @@ static Size
 segment_limit(Size wanted)
 {
 	struct statvfs fs;
-	Size		room;
+	Size room;
 
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &fs) != 0)
 		return wanted;
@@ -135,8 +136,10 @@ segment_limit(Size wanted)
 		return wanted;
 	ereport(LOG,
 			(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using %zu MB",
-					wanted / (1024 * 1024), room / (1024 * 1024)),
-			 errhint("Make /dev/shm larger, or set widetable.memtable_size and widetable.cache_size lower, or put widetable in shared_preload_libraries.")));
+					wanted / (1024 * 1024),
+					room / (1024 * 1024)),
+			 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
+					 "widetable.cache_size lower, or put widetable in shared_preload_libraries.")));
 	return room;
 }
 
@@ -144,7 +147,7 @@ static void
 make_segment(WtAnchor *a)
 {
 	wide_config config;
-	Size		size;
+	Size size;
 	wide_status st;
 
 	if (a->in_main)
@@ -155,7 +158,7 @@ make_segment(WtAnchor *a)
 	else
 	{
 		dsm_segment *seg;
-		dsm_handle	handle;
+		dsm_handle handle;
 
 		size = segment_limit(segment_bytes());
 		configure(&config, size);
@@ -200,7 +203,7 @@ map_segment(WtAnchor *a)
 /* --------------------------------------------------------------- opening */
 
 void
-wt_store_on_detach(void (*callback) (void))
+wt_store_on_detach(void (*callback)(void))
 {
 	before_detach = callback;
 }
@@ -208,10 +211,11 @@ wt_store_on_detach(void (*callback) (void))
 static void
 detach_at_exit(int code, Datum arg)
 {
-	wide_db    *db = the_db;
-	WtAnchor   *a = wt_anchor_if_known();
+	wide_db *db = the_db;
+	WtAnchor *a = wt_anchor_if_known();
 
-	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is freed here */
+	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is
+	 * freed here */
 	if (db != NULL && before_detach != NULL)
 		before_detach();
 	the_db = NULL;
@@ -224,8 +228,8 @@ detach_at_exit(int code, Datum arg)
 static void
 attach(void)
 {
-	wide_host	host;
-	wide_log	log = wt_wal_log(&the_db);
+	wide_host host;
+	wide_log log = wt_wal_log(&the_db);
 	static bool registered = false;
 
 	wt_host_fill(&host);
@@ -235,7 +239,7 @@ attach(void)
 		registered = true;
 	}
 	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
-			 "could not attach to the store");
+				   "could not attach to the store");
 }
 
 static void
@@ -265,7 +269,7 @@ become_opener(WtAnchor *a)
 {
 	for (;;)
 	{
-		pid_t		opener;
+		pid_t opener;
 
 		SpinLockAcquire(&a->mutex);
 		if (a->opener == 0)
@@ -274,7 +278,8 @@ become_opener(WtAnchor *a)
 		SpinLockRelease(&a->mutex);
 		if (opener == MyProcPid)
 			return true;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -289,16 +294,23 @@ report_open_failure(wide_status st, const char *text)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the store of widetable does not belong to this server's WAL"),
 				 errdetail("%s", text),
-				 errhint("Directory \"%s\" in the data directory is of another server or of another time. Put the right one in its place, or move it away to begin with empty tables. Nothing in it has been changed.",
+				 errhint("Directory \"%s\" in the data directory is of another server or of "
+						 "another time. Put the right one in its place, or move it away to begin "
+						 "with empty tables. Nothing in it has been changed.",
 						 WT_DIRECTORY)));
 	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("WAL that wide tables need is missing"),
 				 errdetail("%s", text),
-				 errhint("Copy its segments from an archive to pg_wal and try again, or restore the base backup again with \"widetable\" in shared_preload_libraries. If they are lost, SET widetable.ignore_missing_wal = on opens the store without them.")));
+				 errhint("Copy its segments from an archive to pg_wal and try again, or restore "
+						 "the base backup again with \"widetable\" in shared_preload_libraries. If "
+						 "they are lost, SET widetable.ignore_missing_wal = on opens the store "
+						 "without them.")));
 	ereport(ERROR,
-			(errcode(st == WIDE_CORRUPT ? ERRCODE_DATA_CORRUPTED : st == WIDE_NOSPACE ? ERRCODE_DISK_FULL : ERRCODE_IO_ERROR),
+			(errcode(st == WIDE_CORRUPT	  ? ERRCODE_DATA_CORRUPTED
+					 : st == WIDE_NOSPACE ? ERRCODE_DISK_FULL
+										  : ERRCODE_IO_ERROR),
 			 errmsg("could not open the store of widetable"),
 			 errdetail("%s", text),
 			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
@@ -307,7 +319,7 @@ report_open_failure(wide_status st, const char *text)
 static void
 open_store(void)
 {
-	WtAnchor   *a = wt_anchor();
+	WtAnchor *a = wt_anchor();
 	MemoryContext caller = CurrentMemoryContext;
 
 	check_requirements();
@@ -315,12 +327,13 @@ open_store(void)
 	PG_TRY();
 	{
 		map_segment(a);
-		if (segment_base == NULL || (a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING
-									 && wide_segment_state(segment_base) != WIDE_DEAD))
+		if (segment_base == NULL ||
+			(a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING &&
+			 wide_segment_state(segment_base) != WIDE_DEAD))
 			make_segment(a);
 		for (;;)
 		{
-			wide_state	state = wide_segment_state(segment_base);
+			wide_state state = wide_segment_state(segment_base);
 			wide_status st;
 
 			if (state == WIDE_DEAD)
@@ -332,7 +345,7 @@ open_store(void)
 			st = wide_recover(the_db);
 			if (st == WIDE_OK)
 			{
-				wide_stats	s;
+				wide_stats s;
 
 				/* the next recovery is not to ask for it again */
 				if (wt_wal_skipped())
@@ -343,7 +356,10 @@ open_store(void)
 			}
 			/* start again from nothing next time: a half-recovered segment is not reused */
 			{
-				char	   *text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0' ? wt_wal_failure() : wide_error_text());
+				char *text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) &&
+											 wt_wal_failure()[0] != '\0'
+										 ? wt_wal_failure()
+										 : wide_error_text());
 				wide_config config;
 
 				wide_detach(the_db);
@@ -396,7 +412,7 @@ wt_store_follow(void)
 bool
 wt_store_runs(void)
 {
-	WtAnchor   *a = wt_anchor();
+	WtAnchor *a = wt_anchor();
 
 	if (a->in_main || a->handle != 0)
 		map_segment(a);
@@ -422,7 +438,7 @@ wt_store_db_try(char **why)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *e;
+		ErrorData *e;
 
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();

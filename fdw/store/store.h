@@ -19,13 +19,15 @@ extern wide_db *wt_store_db_try(char **why);
 /* true when the store's directory exists: something has been stored in this cluster */
 extern bool wt_store_exists(void);
 
-extern bool wt_store_runs(void);	/* somebody has opened it: wt_store_db will not wait */
+extern bool wt_store_runs(void); /* somebody has opened it: wt_store_db will not wait */
 
-/* For the worker: on a standby wt_store_db follows the log in this process until the server is promoted, instead of an error. */
+/* For the worker: on a standby wt_store_db follows the log in this process until the server is
+ * promoted, instead of an error. */
 extern void wt_store_follow(void);
 
 extern void wt_store_request(void); /* preload: shared memory request and worker registration */
-/* Calls it before the store is let go at the end of the process, whose transaction is not aborted yet then. */
-extern void wt_store_on_detach(void (*callback) (void));
+/* Calls it before the store is let go at the end of the process, whose transaction is not
+ * aborted yet then. */
+extern void wt_store_on_detach(void (*callback)(void));
 
-#endif							/* WT_STORE_H */
+#endif /* WT_STORE_H */

@@ -44,16 +44,16 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 
-static char *message = NULL;	/* where the parts of a record are put together */
-static char failure[512];		/* what the last caught error said */
-static bool skipped = false;	/* the last replay has passed over missing WAL */
-static XLogRecPtr replaying = InvalidXLogRecPtr;	/* start of the record that is being replayed */
+static char *message = NULL;					 /* where the parts of a record are put together */
+static char failure[512];						 /* what the last caught error said */
+static bool skipped = false;					 /* the last replay has passed over missing WAL */
+static XLogRecPtr replaying = InvalidXLogRecPtr; /* start of the record that is being replayed */
 
 /* Remember the error that was caught, and forget it. */
 static void
 swallow_error(MemoryContext caller)
 {
-	ErrorData  *e;
+	ErrorData *e;
 
 	MemoryContextSwitchTo(caller);
 	e = CopyErrorData();
@@ -68,7 +68,7 @@ swallow_error(MemoryContext caller)
 static size_t
 gather(const wide_bytes *parts, int nparts)
 {
-	size_t		len = 0;
+	size_t len = 0;
 
 	for (int i = 0; i < nparts; i++)
 	{
@@ -102,7 +102,7 @@ append_transactional(size_t len)
 static wide_status
 wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
-	size_t		len = gather(parts, nparts);
+	size_t len = gather(parts, nparts);
 
 	if (len > WIDE_LOG_RECORD_MAX)
 		return WIDE_LIMIT;
@@ -196,8 +196,8 @@ static wide_status
 replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 {
 	wide_replay_event ev = {0};
-	RmgrId		rmid = XLogRecGetRmid(reader);
-	uint8		info = XLogRecGetInfo(reader);
+	RmgrId rmid = XLogRecGetRmid(reader);
+	uint8 info = XLogRecGetInfo(reader);
 
 	ev.start = reader->ReadRecPtr;
 	ev.lsn = reader->EndRecPtr;
@@ -214,7 +214,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 	}
 	if (rmid == RM_XLOG_ID)
 	{
-		uint8		op = info & ~XLR_INFO_MASK;
+		uint8 op = info & ~XLR_INFO_MASK;
 
 		if (op != XLOG_CHECKPOINT_SHUTDOWN && op != XLOG_END_OF_RECOVERY)
 			return WIDE_OK;
@@ -223,7 +223,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 	}
 	if (rmid == RM_XACT_ID)
 	{
-		uint8		op = info & XLOG_XACT_OPMASK;
+		uint8 op = info & XLOG_XACT_OPMASK;
 
 		if (!TransactionIdIsValid(XLogRecGetXid(reader)))
 			return WIDE_OK;
@@ -253,7 +253,7 @@ readable_end(void)
 static wide_status
 read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg)
 {
-	char	   *err = NULL;
+	char *err = NULL;
 
 	while (reader->EndRecPtr < end && XLogReadRecord(reader, &err) != NULL)
 	{
@@ -265,7 +265,8 @@ read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg
 	}
 	if (err != NULL && reader->EndRecPtr < end)
 	{
-		snprintf(failure, sizeof(failure), "could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(reader->EndRecPtr), err);
+		snprintf(failure, sizeof(failure), "could not read WAL at %X/%X: %s",
+				 LSN_FORMAT_ARGS(reader->EndRecPtr), err);
 		return WIDE_IO;
 	}
 	return WIDE_OK;
@@ -293,8 +294,8 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 static wide_status
 wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 {
-	XLogRecPtr	redo = GetRedoRecPtr();
-	wide_stats	s;
+	XLogRecPtr redo = GetRedoRecPtr();
+	wide_stats s;
 	wide_status st;
 
 	wide_statistics(db, &s);
@@ -307,7 +308,8 @@ wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 		st = wide_replay_work(db, false);
 	if (st == WIDE_END)
 	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 100, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 100,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		st = WIDE_OK;
 	}
@@ -323,8 +325,8 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
 	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(*private));
 	XLogReaderState *reader;
-	XLogRecPtr	flushed_for = InvalidXLogRecPtr;
-	bool		begun = false;
+	XLogRecPtr flushed_for = InvalidXLogRecPtr;
+	bool begun = false;
 	wide_status st = WIDE_OK;
 
 	reader = XLogReaderAllocate(wal_segment_size, NULL,
@@ -337,8 +339,8 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	for (;;)
 	{
 		/* this first: what recovery leaves is read in one more pass */
-		bool		follow = RecoveryInProgress();
-		XLogRecPtr	end = readable_end();
+		bool follow = RecoveryInProgress();
+		XLogRecPtr end = readable_end();
 
 		private->end_of_wal = false;
 		if (!begun && from < end)
@@ -362,9 +364,8 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 static XLogRecPtr
 skip_missing(XLogRecPtr from)
 {
-	XLogSegNo	segno,
-				last;
-	char		path[MAXPGPATH];
+	XLogSegNo segno, last;
+	char path[MAXPGPATH];
 
 	XLByteToSeg(from, segno, wal_segment_size);
 	XLByteToSeg(GetFlushRecPtr(NULL), last, wal_segment_size);
@@ -395,13 +396,16 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	PG_TRY();
 	{
 		wt_replication_slot_reserve(from);
-		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() && (start = skip_missing(from)) != from)
+		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() &&
+			(start = skip_missing(from)) != from)
 		{
 			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP, .start = start, .lsn = start};
 
 			ereport(WARNING,
-					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and what wide tables have only there is lost",
-							LSN_FORMAT_ARGS((XLogRecPtr) from), LSN_FORMAT_ARGS(start))));
+					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and what wide tables "
+							"have only there is lost",
+							LSN_FORMAT_ARGS((XLogRecPtr) from),
+							LSN_FORMAT_ARGS(start))));
 			st = fn(arg, &ev);
 			skipped = true;
 		}
@@ -417,10 +421,11 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	replaying = InvalidXLogRecPtr;
 	if (st == WIDE_IO && failure[0] != '\0')
 	{
-		char		what[sizeof(failure)];
+		char what[sizeof(failure)];
 
 		strlcpy(what, failure, sizeof(what));
-		snprintf(failure, sizeof(failure), "the store needs WAL from %X/%X on: %.400s", LSN_FORMAT_ARGS((XLogRecPtr) from), what);
+		snprintf(failure, sizeof(failure), "the store needs WAL from %X/%X on: %.400s",
+				 LSN_FORMAT_ARGS((XLogRecPtr) from), what);
 	}
 	return st;
 }
@@ -430,7 +435,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 static void
 wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 {
-	TimeLineID	tli;
+	TimeLineID tli;
 
 	*id = GetSystemIdentifier();
 	if (RecoveryInProgress())
@@ -444,14 +449,15 @@ wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 static bool
 in_history(TimeLineID tli, XLogRecPtr lsn)
 {
-	TimeLineID	now;
-	XLogRecPtr	end = RecoveryInProgress() ? GetXLogReplayRecPtr(&now) : GetXLogInsertRecPtr();
-	List	   *history;
+	TimeLineID now;
+	XLogRecPtr end = RecoveryInProgress() ? GetXLogReplayRecPtr(&now) : GetXLogInsertRecPtr();
+	List *history;
 
 	if (record_end(lsn) > end)
 	{
-		snprintf(failure, sizeof(failure), "The store has changes up to %X/%X, but WAL ends at %X/%X.",
-				 LSN_FORMAT_ARGS(lsn), LSN_FORMAT_ARGS(end));
+		snprintf(failure, sizeof(failure),
+				 "The store has changes up to %X/%X, but WAL ends at %X/%X.", LSN_FORMAT_ARGS(lsn),
+				 LSN_FORMAT_ARGS(end));
 		return false;
 	}
 	if (!RecoveryInProgress())
@@ -461,7 +467,9 @@ in_history(TimeLineID tli, XLogRecPtr lsn)
 	history = readTimeLineHistory(now);
 	if (tliInHistory(tli, history) && record_end(lsn) <= tliSwitchPoint(tli, history, NULL))
 		return true;
-	snprintf(failure, sizeof(failure), "The store has changes up to %X/%X of timeline %u, which are not in the history of this server's timeline %u.",
+	snprintf(failure, sizeof(failure),
+			 "The store has changes up to %X/%X of timeline %u, which are not in the history of "
+			 "this server's timeline %u.",
 			 LSN_FORMAT_ARGS(lsn), tli, now);
 	return false;
 }
@@ -507,7 +515,7 @@ wal_release(void *ctx, uint64_t lsn)
 wide_log
 wt_wal_log(wide_db **db)
 {
-	wide_log	log = {0};
+	wide_log log = {0};
 
 	if (message == NULL)
 		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX);

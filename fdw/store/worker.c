@@ -37,17 +37,17 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 
-#define IDLE_MS			1000	/* between looks for work when nobody wakes us */
-#define WAL_DISTANCE	((uint64) 256 * 1024 * 1024)	/* flush when that much WAL waits for us */
-#define DATABASE_CHECK_MS	10000	/* between looks for tables of dropped databases */
-#define RETRY_MAX_MS		10000	/* at the most between attempts of work that fails */
+#define IDLE_MS			  1000 /* between looks for work when nobody wakes us */
+#define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* flush when that much WAL waits for us */
+#define DATABASE_CHECK_MS 10000 /* between looks for tables of dropped databases */
+#define RETRY_MAX_MS	  10000 /* at the most between attempts of work that fails */
 
 PGDLLEXPORT void wt_worker_main(Datum arg);
 
-static void (*drop_lost_tables) (bool report) = NULL;
+static void (*drop_lost_tables)(bool report) = NULL;
 
 void
-wt_worker_on_databases(void (*callback) (bool report))
+wt_worker_on_databases(void (*callback)(bool report))
 {
 	drop_lost_tables = callback;
 }
@@ -72,11 +72,12 @@ work(wide_db *db)
 	}
 }
 
-/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper (checkpoint_keeper.c). */
+/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper
+ * (checkpoint_keeper.c). */
 static wide_status
 flush_by_distance(wide_db *db)
 {
-	wide_stats	s;
+	wide_stats s;
 	wide_status st;
 
 	wide_statistics(db, &s);
@@ -110,7 +111,10 @@ work_round(wide_db *db, long before)
 	ereport(before > IDLE_MS ? DEBUG1 : LOG,
 			(errmsg("widetable: background work failed: %s", wide_error_text()),
 			 errdetail("It is tried again until it succeeds."),
-			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the data directory.", WT_DIRECTORY) : 0));
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the "
+										  "data directory.",
+										  WT_DIRECTORY)
+								: 0));
 	return Min(before * 2, RETRY_MAX_MS);
 }
 
@@ -144,9 +148,9 @@ drop_tables_of_dropped_databases(void)
 static wide_db *
 open_store(void)
 {
-	char	   *why = NULL;
-	wide_db    *db;
-	bool		standby = RecoveryInProgress();
+	char *why = NULL;
+	wide_db *db;
+	bool standby = RecoveryInProgress();
 
 	wt_store_follow();
 	if (!standby)
@@ -160,7 +164,8 @@ open_store(void)
 		/* the latch: a shutdown is not to wait for this */
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS,
+						 PG_WAIT_EXTENSION);
 		CHECK_FOR_INTERRUPTS();
 		proc_exit(1);
 	}
@@ -172,10 +177,9 @@ open_store(void)
 void
 wt_worker_main(Datum arg)
 {
-	wide_db    *db;
-	TimestampTz last_check = 0,
-				next_work = 0;
-	long		wait = IDLE_MS;
+	wide_db *db;
+	TimestampTz last_check = 0, next_work = 0;
+	long wait = IDLE_MS;
 
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -202,7 +206,8 @@ wt_worker_main(Datum arg)
 		if (now >= next_work)
 		{
 			wait = work_round(db, wait);
-			next_work = wait > IDLE_MS ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), wait) : 0;
+			next_work = wait > IDLE_MS ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), wait)
+									   : 0;
 		}
 		if (TimestampDifferenceExceeds(last_check, now, DATABASE_CHECK_MS))
 		{
@@ -210,7 +215,8 @@ wt_worker_main(Datum arg)
 			last_check = now;
 		}
 		pgstat_report_activity(STATE_IDLE, NULL);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, IDLE_MS, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, IDLE_MS,
+						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 }

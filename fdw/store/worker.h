@@ -6,6 +6,6 @@
 #define WT_WORKER_H
 
 /* Sets what removes the tables of dropped databases; the worker calls it in a transaction. */
-extern void wt_worker_on_databases(void (*drop_lost_tables) (bool report));
+extern void wt_worker_on_databases(void (*drop_lost_tables)(bool report));
 
-#endif							/* WT_WORKER_H */
+#endif /* WT_WORKER_H */

@@ -19,13 +19,13 @@ wt_bytes_text_is_valid(const uint8 *data, size_t len)
 	if (len == 0)
 		return true;
 	return memchr(data, 0, len) == NULL &&
-		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true);
+		   pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true);
 }
 
 char *
 wt_bytes_text_show(wide_bytes b)
 {
-	char	   *s;
+	char *s;
 
 	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
@@ -54,16 +54,16 @@ lower_hex_digit(char c)
 void
 wt_bytes_text_unshow(const char *text, size_t len, StringInfo out)
 {
-	int			start = out->len;
+	int start = out->len;
 
 	if (len > 2 && len % 2 == 0 && text[0] == '\\' && text[1] == 'x')
 	{
-		size_t		i;
+		size_t i;
 
 		for (i = 2; i < len; i += 2)
 		{
-			int			hi = lower_hex_digit(text[i]);
-			int			lo = lower_hex_digit(text[i + 1]);
+			int hi = lower_hex_digit(text[i]);
+			int lo = lower_hex_digit(text[i + 1]);
 
 			if (hi < 0 || lo < 0)
 				break;
@@ -80,8 +80,7 @@ char *
 wt_bytes_text_show_qualifier(wide_bytes b)
 {
 	static const char digits[] = "0123456789abcdef";
-	char	   *s,
-			   *p;
+	char *s, *p;
 
 	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
@@ -97,23 +96,25 @@ wt_bytes_text_show_qualifier(wide_bytes b)
 	return s;
 }
 
-/* Text stands for itself; \xHH for bytes only where nothing else is there and the bytes are not text. */
+/* Text stands for itself; \xHH for bytes only where nothing else is there and the bytes are not
+ * text. */
 void
 wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out)
 {
-	int			start = out->len;
-	size_t		i;
+	int start = out->len;
+	size_t i;
 
 	for (i = 0; i + 4 <= len && text[i] == '\\' && text[i + 1] == 'x'; i += 4)
 	{
-		int			hi = lower_hex_digit(text[i + 2]);
-		int			lo = lower_hex_digit(text[i + 3]);
+		int hi = lower_hex_digit(text[i + 2]);
+		int lo = lower_hex_digit(text[i + 3]);
 
 		if (hi < 0 || lo < 0)
 			break;
 		appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
 	}
-	if (len > 0 && i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
+	if (len > 0 && i == len &&
+		!wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
 		return;
 	out->len = start;
 	appendBinaryStringInfo(out, text, (int) len);
@@ -122,10 +123,10 @@ wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out)
 char *
 wt_bytes_text_qualifier_argument(wide_bytes b)
 {
-	char	   *shown = wt_bytes_text_show_qualifier(b);
+	char *shown = wt_bytes_text_show_qualifier(b);
 	StringInfoData s;
-	uint32		n;
-	uint8	   *read;
+	uint32 n;
+	uint8 *read;
 
 	if (strchr(shown, '\\') == NULL)
 		return shown;
@@ -157,8 +158,8 @@ hex_digit(char ch)
 static uint8 *
 unescape(const char *s, uint32 *len, bool lenient)
 {
-	uint8	   *out = palloc(strlen(s) + 1);
-	uint32		n = 0;
+	uint8 *out = palloc(strlen(s) + 1);
+	uint32 n = 0;
 
 	for (const char *p = s; *p; p++)
 	{

@@ -19,8 +19,8 @@
 /* Which stored value is being decoded, for messages */
 typedef struct Place
 {
-	WtTable    *t;
-	wide_bytes	key;
+	WtTable *t;
+	wide_bytes key;
 } Place;
 
 static void
@@ -29,17 +29,20 @@ place_error_context(void *arg)
 	const Place *place = arg;
 
 	if (wt_rowkey_is_visible(place->t))
-		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key), get_rel_name(place->t->relid));
+		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key),
+				   get_rel_name(place->t->relid));
 	else
 		errcontext("table \"%s\"", get_rel_name(place->t->relid));
 }
 
-/* How an error names the row: as context when the type's input function raises it, as detail otherwise. */
+/* How an error names the row: as context when the type's input function raises it, as detail
+ * otherwise. */
 static bool
-decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value, const char **why)
+decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value,
+				const char **why)
 {
 	ErrorContextCallback context;
-	bool		ok;
+	bool ok;
 
 	if (place->t == NULL)
 		return wt_decode_soft(c, data, len, value, why);
@@ -55,14 +58,14 @@ decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t
 Datum
 wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
 {
-	Place		place = {t, key};
-	Datum		value = (Datum) 0;
+	Place place = {t, key};
+	Datum value = (Datum) 0;
 	const char *why = NULL;
 
 	/* the two that matter most, without a detour */
 	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
 	{
-		uint64		v;
+		uint64 v;
 
 		memcpy(&v, data, 8);
 		return Int64GetDatum((int64) pg_ntoh64(v));
@@ -74,9 +77,13 @@ wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not decode column \"%s\": %s", c->name, why),
-				 t == NULL ? 0 : wt_rowkey_is_visible(t) ?
-				 errdetail("Table \"%s\", key %s.", get_rel_name(t->relid), wt_key_text(t, key)) :
-				 errdetail("Table \"%s\".", get_rel_name(t->relid)),
-				 t == NULL ? 0 : errhint("Check option \"encoding\" of the column: the cell may have been written with another one.")));
+				 t == NULL				   ? 0
+				 : wt_rowkey_is_visible(t) ? errdetail("Table \"%s\", key %s.",
+													   get_rel_name(t->relid),
+													   wt_key_text(t, key))
+										   : errdetail("Table \"%s\".", get_rel_name(t->relid)),
+				 t == NULL ? 0
+						   : errhint("Check option \"encoding\" of the column: the cell may have "
+									 "been written with another one.")));
 	return value;
 }

@@ -13,6 +13,7 @@
  * Errors: ERRCODE_DATA_CORRUPTED naming the column and the width found, and
  * for a stored cell (t not NULL) the table and, if the user may see it, the key.
  */
-extern Datum wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len);
+extern Datum wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data,
+								  size_t len);
 
-#endif							/* WT_CELL_VALUE_H */
+#endif /* WT_CELL_VALUE_H */

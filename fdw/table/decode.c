@@ -59,8 +59,9 @@ int_datum(const WtColumn *c, int64 v, Datum *value, const char **why)
 		*why = psprintf(INT64_FORMAT " is out of range for type %s", v, format_type_be(c->typid));
 		return false;
 	}
-	*value = c->typid == INT2OID ? Int16GetDatum((int16) v) :
-		c->typid == INT4OID ? Int32GetDatum((int32) v) : Int64GetDatum(v);
+	*value = c->typid == INT2OID   ? Int16GetDatum((int16) v)
+			 : c->typid == INT4OID ? Int32GetDatum((int32) v)
+								   : Int64GetDatum(v);
 	return true;
 }
 
@@ -68,10 +69,10 @@ int_datum(const WtColumn *c, int64 v, Datum *value, const char **why)
 static bool
 decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	size_t		i = 0;
-	bool		neg = len > 0 && data[0] == '-';
-	int64		v = 0;
-	bool		ok;
+	size_t i = 0;
+	bool neg = len > 0 && data[0] == '-';
+	int64 v = 0;
+	bool ok;
 
 	if (neg)
 		i++;
@@ -79,8 +80,8 @@ decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, 
 	if (ok && c->role == WT_KEY && data[i] == '0' && (neg || len > 1))
 		ok = false;
 	for (; ok && i < len; i++)
-		ok = data[i] >= '0' && data[i] <= '9' &&
-			!pg_mul_s64_overflow(v, 10, &v) && !pg_sub_s64_overflow(v, data[i] - '0', &v);
+		ok = data[i] >= '0' && data[i] <= '9' && !pg_mul_s64_overflow(v, 10, &v) &&
+			 !pg_sub_s64_overflow(v, data[i] - '0', &v);
 	if (ok && !neg)
 	{
 		ok = v != PG_INT64_MIN;
@@ -97,8 +98,8 @@ decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, 
 static bool
 decode_enum(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	char		label[NAMEDATALEN];
-	HeapTuple	tup = NULL;
+	char label[NAMEDATALEN];
+	HeapTuple tup = NULL;
 
 	if (len < NAMEDATALEN)
 	{
@@ -137,7 +138,8 @@ decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 		case NAMEOID:
 			if (len >= NAMEDATALEN)
 			{
-				*why = psprintf("type name holds at most %d bytes, found %zu", NAMEDATALEN - 1, len);
+				*why = psprintf("type name holds at most %d bytes, found %zu", NAMEDATALEN - 1,
+								len);
 				return false;
 			}
 			*value = PointerGetDatum(palloc0(NAMEDATALEN));
@@ -158,7 +160,7 @@ wt_decode_self_length(Oid typid, const uint8 *data, size_t len)
 		return 0;
 	if (typid == NUMERICOID)
 	{
-		uint8		end = data[0] == NUM_NEGATIVE ? 0xFF : 0x00;
+		uint8 end = data[0] == NUM_NEGATIVE ? 0xFF : 0x00;
 
 		if (data[0] != NUM_NEGATIVE && data[0] != NUM_POSITIVE)
 			return 1;
@@ -178,7 +180,7 @@ wt_decode_self_length(Oid typid, const uint8 *data, size_t len)
 static int
 typmod_scale(int32 typmod)
 {
-	int			scale;
+	int scale;
 
 	if (typmod < (int32) VARHDRSZ)
 		return 0;
@@ -191,11 +193,8 @@ static bool
 decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
 	StringInfoData buf;
-	uint8		flip = 0;
-	int			sign = 0,
-				ndigits = 0,
-				weight = 0,
-				scale = 0;
+	uint8 flip = 0;
+	int sign = 0, ndigits = 0, weight = 0, scale = 0;
 
 	*why = "the bytes are not an ordered numeric";
 	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len) != len)
@@ -223,7 +222,7 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	}
 	if (len > 1)
 	{
-		int			last = 0;
+		int last = 0;
 
 		ndigits = (int) ((len - 5) / 2);
 		weight = (int) ((uint8) (data[1] ^ flip) << 8 | (uint8) (data[2] ^ flip)) - 32768;
@@ -250,8 +249,13 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	put_be(&buf, (uint64) sign, 2);
 	put_be(&buf, (uint64) scale, 2);
 	for (int i = 0; i < ndigits; i++)
-		put_be(&buf, (uint64) (((uint8) (data[3 + 2 * i] ^ flip) << 8 | (uint8) (data[4 + 2 * i] ^ flip)) - 1), 2);
-	*value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+		put_be(&buf,
+			   (uint64) (((uint8) (data[3 + 2 * i] ^ flip) << 8 |
+						  (uint8) (data[4 + 2 * i] ^ flip)) -
+						 1),
+			   2);
+	*value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf), ObjectIdGetDatum(InvalidOid),
+								 Int32GetDatum(-1));
 	pfree(buf.data);
 	return true;
 }
@@ -259,10 +263,10 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 static bool
 decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	int			width = len > 0 && data[0] == 4 ? 4 : 16;
-	uint8		net[16];
-	inet	   *ip;
-	int			bits;
+	int width = len > 0 && data[0] == 4 ? 4 : 16;
+	uint8 net[16];
+	inet *ip;
+	int bits;
 
 	*why = "the bytes are not an ordered network address";
 	if (len == 0 || wt_decode_self_length(INETOID, data, len) != len)
@@ -287,7 +291,7 @@ decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 static bool
 timestamp_datum(int64 us, Datum *value, const char **why)
 {
-	int64		ts;
+	int64 ts;
 
 	if (us == PG_INT64_MAX || us == PG_INT64_MIN)
 		ts = us;
@@ -340,61 +344,61 @@ fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char 
 			*value = ObjectIdGetDatum((Oid) v);
 			return true;
 		case DATEOID:
-			{
-				int64		d = (int32) (v ^ (ordered ? SIGN32 : 0));
+		{
+			int64 d = (int32) (v ^ (ordered ? SIGN32 : 0));
 
-				if (d != PG_INT32_MAX && d != PG_INT32_MIN)
+			if (d != PG_INT32_MAX && d != PG_INT32_MIN)
+			{
+				d -= UNIX_DAYS;
+				if (!IS_VALID_DATE(d))
 				{
-					d -= UNIX_DAYS;
-					if (!IS_VALID_DATE(d))
-					{
-						*why = psprintf(INT64_FORMAT " days since 1970 is not a date", d + UNIX_DAYS);
-						return false;
-					}
+					*why = psprintf(INT64_FORMAT " days since 1970 is not a date", d + UNIX_DAYS);
+					return false;
 				}
-				*value = DateADTGetDatum((DateADT) d);
-				return true;
 			}
+			*value = DateADTGetDatum((DateADT) d);
+			return true;
+		}
 		case INT8OID:
 			*value = Int64GetDatum((int64) (v ^ (ordered ? SIGN64 : 0)));
 			return true;
 		case TIMEOID:
-			{
-				int64		t = (int64) (v ^ (ordered ? SIGN64 : 0));
+		{
+			int64 t = (int64) (v ^ (ordered ? SIGN64 : 0));
 
-				if (t < 0 || t > USECS_PER_DAY)
-				{
-					*why = psprintf(INT64_FORMAT " microseconds since midnight is not a time", t);
-					return false;
-				}
-				*value = TimeADTGetDatum(t);
-				return true;
+			if (t < 0 || t > USECS_PER_DAY)
+			{
+				*why = psprintf(INT64_FORMAT " microseconds since midnight is not a time", t);
+				return false;
 			}
+			*value = TimeADTGetDatum(t);
+			return true;
+		}
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
 			return timestamp_datum((int64) (v ^ (ordered ? SIGN64 : 0)), value, why);
 		case FLOAT4OID:
-			{
-				uint32		u = (uint32) v;
-				float4		f;
+		{
+			uint32 u = (uint32) v;
+			float4 f;
 
-				if (ordered)
-					u = (u & SIGN32) ? u ^ SIGN32 : ~u;
-				memcpy(&f, &u, 4);
-				*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
-				return !ordered || is_canonical_float(c, *value, v, why);
-			}
+			if (ordered)
+				u = (u & SIGN32) ? u ^ SIGN32 : ~u;
+			memcpy(&f, &u, 4);
+			*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
+			return !ordered || is_canonical_float(c, *value, v, why);
+		}
 		case FLOAT8OID:
-			{
-				uint64		bits = v;
-				float8		f;
+		{
+			uint64 bits = v;
+			float8 f;
 
-				if (ordered)
-					bits = (v & SIGN64) ? v ^ SIGN64 : ~v;
-				memcpy(&f, &bits, 8);
-				*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
-				return !ordered || is_canonical_float(c, *value, v, why);
-			}
+			if (ordered)
+				bits = (v & SIGN64) ? v ^ SIGN64 : ~v;
+			memcpy(&f, &bits, 8);
+			*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
+			return !ordered || is_canonical_float(c, *value, v, why);
+		}
 	}
 	*why = "the type has no such encoding";
 	return false;
@@ -427,11 +431,11 @@ decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value, con
 static bool
 decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	uint64		v = 0;
+	uint64 v = 0;
 
 	for (size_t i = 0; i < len; i++)
 	{
-		uint8		ch = data[i];
+		uint8 ch = data[i];
 
 		if (ch >= '0' && ch <= '9')
 			v = v << 4 | (ch - '0');
@@ -451,7 +455,7 @@ decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const
 bool
 wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
-	int			width = wt_encoding_length(c->typid, c->enc);
+	int width = wt_encoding_length(c->typid, c->enc);
 
 	if (width > 0 && len != (size_t) width)
 	{
@@ -475,16 +479,17 @@ wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 		case WT_ENC_UNSIGNED2:
 		case WT_ENC_UNSIGNED4:
 		case WT_ENC_UNSIGNED8:
-			{
-				uint64		v = get_be(data, width);
+		{
+			uint64 v = get_be(data, width);
 
-				if (v > PG_INT64_MAX)
-				{
-					*why = psprintf(UINT64_FORMAT " is out of range for type %s", v, format_type_be(c->typid));
-					return false;
-				}
-				return int_datum(c, (int64) v, value, why);
+			if (v > PG_INT64_MAX)
+			{
+				*why = psprintf(UINT64_FORMAT " is out of range for type %s", v,
+								format_type_be(c->typid));
+				return false;
 			}
+			return int_datum(c, (int64) v, value, why);
+		}
 		case WT_ENC_REVERSE:
 			return fixed_datum(c, (uint64) PG_INT64_MAX - get_be(data, 8), false, value, why);
 		case WT_ENC_HEX:

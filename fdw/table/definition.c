@@ -28,34 +28,34 @@
 #include "fdw/table/table_option.h"
 #include "fdw/table/types.h"
 
-#define DEFAULT_FAMILY			"d"
-#define DEFAULT_STARTUP_COST	1.0
-#define DEFAULT_TUPLE_COST		0.01
-#define DEFAULT_BATCH_SIZE		1
+#define DEFAULT_FAMILY		 "d"
+#define DEFAULT_STARTUP_COST 1.0
+#define DEFAULT_TUPLE_COST	 0.01
+#define DEFAULT_BATCH_SIZE	 1
 
 /* What the options of a column say, before families have numbers. */
 typedef struct ColumnSpec
 {
-	char	   *column;
-	char	   *family;
-	char	   *prefix;
-	char	   *timestamp_of;
-	bool		encoding_given;
-	char	   *family_name;	/* the family it ends up in, or NULL */
+	char *column;
+	char *family;
+	char *prefix;
+	char *timestamp_of;
+	bool encoding_given;
+	char *family_name; /* the family it ends up in, or NULL */
 } ColumnSpec;
 
 static void
 read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 {
-	TupleDesc	desc = source->desc;
+	TupleDesc desc = source->desc;
 
 	t->natts = desc->natts;
 	t->columns = palloc0(Max(t->natts, 1) * sizeof(WtColumn));
 	for (int i = 0; i < t->natts; i++)
 	{
 		Form_pg_attribute a = TupleDescAttr(desc, i);
-		WtColumn   *c = &t->columns[i];
-		ListCell   *lc;
+		WtColumn *c = &t->columns[i];
+		ListCell *lc;
 
 		c->attno = i + 1;
 		c->name = pstrdup(NameStr(a->attname));
@@ -72,7 +72,7 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 		c->not_null = a->attnotnull;
 		foreach(lc, source->column_options[i])
 		{
-			DefElem    *def = lfirst(lc);
+			DefElem *def = lfirst(lc);
 
 			if (strcmp(def->defname, "column") == 0)
 				specs[i].column = defGetString(def);
@@ -109,7 +109,7 @@ column_option_error(const WtColumn *c, const char *option, const char *why)
 static void
 check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
-	bool		digest;
+	bool digest;
 
 	if (spec->family)
 		column_option_error(c, "family", "The column is part of the key.");
@@ -130,17 +130,25 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	if (digest && !spec->column)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-				 errmsg("key column \"%s\" with encoding \"%s\" needs option \"column\"", c->name, wt_encoding_name(c->enc)),
+				 errmsg("key column \"%s\" with encoding \"%s\" needs option \"column\"",
+						c->name,
+						wt_encoding_name(c->enc)),
 				 errhint("Name the cell that holds the original: column 'family:qualifier'.")));
 	if (digest && t->cells_layout)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-				 errmsg("key column \"%s\" must not have encoding \"%s\" in layout \"cells\"", c->name, wt_encoding_name(c->enc)),
+				 errmsg("key column \"%s\" must not have encoding \"%s\" in layout \"cells\"",
+						c->name,
+						wt_encoding_name(c->enc)),
 				 errhint("Declare the column as bytea: it shows the digest.")));
 	if (!digest && spec->column)
-		column_option_error(c, "column", "The column is part of the key, and its encoding is not md5 or sha1.");
-	if (c->delimited && (digest || (c->typid != TEXTOID && c->typid != VARCHAROID && c->typid != NAMEOID)))
-		column_option_error(c, "delimiter", "A delimiter is for key columns of type text whose text is in the key.");
+		column_option_error(c, "column",
+							"The column is part of the key, and its encoding is not md5 or sha1.");
+	if (c->delimited &&
+		(digest || (c->typid != TEXTOID && c->typid != VARCHAROID && c->typid != NAMEOID)))
+		column_option_error(
+			c, "delimiter",
+			"A delimiter is for key columns of type text whose text is in the key.");
 
 	/*
 	 * 2^63-1 - x is, byte for byte, the ordered form of a descending part.
@@ -157,14 +165,14 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 static void
 resolve_key(WtTable *t, List *items, ColumnSpec *specs)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	if (items == NIL)
 	{
 		for (int i = 0; i < t->natts && items == NIL; i++)
 			if (t->columns[i].role != WT_DROPPED)
 			{
-				WtKeyItem    *item = palloc0(sizeof(WtKeyItem));
+				WtKeyItem *item = palloc0(sizeof(WtKeyItem));
 
 				item->name = item->raw = t->columns[i].name;
 				items = list_make1(item);
@@ -177,9 +185,9 @@ resolve_key(WtTable *t, List *items, ColumnSpec *specs)
 	t->keys = palloc(list_length(items) * sizeof(int));
 	foreach(lc, items)
 	{
-		WtKeyItem    *item = lfirst(lc);
-		int			i = wt_lookup_column_index(t, item->name);
-		WtColumn   *c;
+		WtKeyItem *item = lfirst(lc);
+		int i = wt_lookup_column_index(t, item->name);
+		WtColumn *c;
 
 		if (i < 0)
 			i = wt_lookup_column_index(t, item->raw);
@@ -207,7 +215,10 @@ column_type_error(const WtColumn *c, const char *role, const char *types)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of type %s cannot be %s", c->name, format_type_be(c->typid), role),
+			 errmsg("column \"%s\" of type %s cannot be %s",
+					c->name,
+					format_type_be(c->typid),
+					role),
 			 errhint("It must have type %s.", types)));
 	pg_unreachable();
 }
@@ -223,7 +234,9 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	if ((spec->column != NULL) + (spec->family != NULL) + (spec->timestamp_of != NULL) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("column \"%s\" must have only one of the options \"column\", \"family\" and \"timestamp_of\"", c->name)));
+				 errmsg("column \"%s\" must have only one of the options \"column\", \"family\" "
+						"and \"timestamp_of\"",
+						c->name)));
 	if (spec->family)
 	{
 		c->role = WT_MAP;
@@ -262,18 +275,22 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 static void
 resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
-	bool		is_text = c->typid == TEXTOID || c->typid == VARCHAROID;
+	bool is_text = c->typid == TEXTOID || c->typid == VARCHAROID;
 
 	for (int i = 0; i < 3; i++)
 	{
 		const char *given = i == 0 ? spec->column : i == 1 ? spec->family : spec->timestamp_of;
 
 		if (given)
-			column_option_error(c, i == 0 ? "column" : i == 1 ? "family" : "timestamp_of",
+			column_option_error(c,
+								i == 0	 ? "column"
+								: i == 1 ? "family"
+										 : "timestamp_of",
 								"In layout \"cells\" the columns are found by their names.");
 	}
 	if (spec->prefix)
-		column_option_error(c, "prefix", "In layout \"cells\" the columns are found by their names.");
+		column_option_error(c, "prefix",
+							"In layout \"cells\" the columns are found by their names.");
 	if (c->delimited)
 		column_option_error(c, "delimiter", "The column is not part of the key.");
 	if (strcmp(c->name, "value") == 0)
@@ -311,13 +328,15 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	{
 		c->role = c->name[0] == 'v' ? WT_CELL_VERSION : WT_CELL_NO;
 		if (c->typid != INT4OID)
-			column_type_error(c, c->role == WT_CELL_NO ? "the cell's number" : "the cell's version", "integer");
+			column_type_error(c, c->role == WT_CELL_NO ? "the cell's number" : "the cell's version",
+							  "integer");
 	}
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
 				 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
-				 errhint("Besides the key columns there may be: family, qualifier, ts, value, version, cell_no.")));
+				 errhint("Besides the key columns there may be: family, qualifier, ts, value, "
+						 "version, cell_no.")));
 }
 
 static void
@@ -333,8 +352,8 @@ add_family(WtTable *t, const WtFamily *f)
 static int
 family_named(WtTable *t, const WtColumn *c, const char *name)
 {
-	WtFamily	f = {.name = pstrdup(name), .implicit = true};
-	int			i = wt_lookup_family(t, name);
+	WtFamily f = {.name = pstrdup(name), .implicit = true};
+	int i = wt_lookup_family(t, name);
 
 	if (i >= 0)
 		return i;
@@ -342,8 +361,10 @@ family_named(WtTable *t, const WtColumn *c, const char *name)
 		if (strcmp(t->dropped[i], name) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-					 c ? errmsg("column \"%s\" uses family \"%s\", which option \"families\" drops", c->name, name)
-					 : errmsg("family \"%s\" is needed and option \"families\" drops it", name)));
+					 c ? errmsg("column \"%s\" uses family \"%s\", which option \"families\" drops",
+								c->name,
+								name)
+					   : errmsg("family \"%s\" is needed and option \"families\" drops it", name)));
 	wide_family_defaults(&f.opt);
 	add_family(t, &f);
 	return t->nfamilies - 1;
@@ -357,13 +378,13 @@ family_named(WtTable *t, const WtColumn *c, const char *name)
 static void
 resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	t->families = palloc0(WT_MAX_FAMILIES * sizeof(WtFamily));
 	t->dropped = palloc0((list_length(stated) + 1) * sizeof(char *));
 	foreach(lc, stated)
 	{
-		WtFamily   *f = lfirst(lc);
+		WtFamily *f = lfirst(lc);
 
 		if (f->dropped)
 			t->dropped[t->ndropped++] = f->name;
@@ -372,14 +393,14 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 	}
 	for (int i = 0; i < t->natts; i++)
 	{
-		WtColumn   *c = &t->columns[i];
+		WtColumn *c = &t->columns[i];
 
 		if (c->role == WT_CELL && specs[i].family_name == NULL && t->nfamilies == 0)
 			(void) family_named(t, c, DEFAULT_FAMILY);
 	}
 	for (int i = 0; i < t->natts; i++)
 	{
-		WtColumn   *c = &t->columns[i];
+		WtColumn *c = &t->columns[i];
 
 		if (specs[i].family_name)
 			c->family = family_named(t, c, specs[i].family_name);
@@ -394,7 +415,7 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 static void
 resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 {
-	int			i = wt_lookup_column_index(t, of);
+	int i = wt_lookup_column_index(t, of);
 
 	if (i >= 0 && t->columns[i].role == WT_CELL)
 	{
@@ -405,7 +426,7 @@ resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 	}
 	else
 	{
-		char	   *family;
+		char *family;
 
 		wt_option_split_cell("timestamp_of", of, &family, &c->qual, &c->qual_len);
 		c->family = family_named(t, c, family);
@@ -416,12 +437,12 @@ resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 static bool
 same_place(const WtColumn *a, const WtColumn *b)
 {
-	WtRole		ra = a->role == WT_KEY ? WT_CELL : a->role;
-	WtRole		rb = b->role == WT_KEY ? WT_CELL : b->role;
+	WtRole ra = a->role == WT_KEY ? WT_CELL : a->role;
+	WtRole rb = b->role == WT_KEY ? WT_CELL : b->role;
 
-	return ra == rb && (ra == WT_CELL || ra == WT_MAP || ra == WT_TIMESTAMP_OF) &&
-		a->family >= 0 && a->family == b->family && a->qual_len == b->qual_len &&
-		memcmp(a->qual, b->qual, a->qual_len) == 0;
+	return ra == rb && (ra == WT_CELL || ra == WT_MAP || ra == WT_TIMESTAMP_OF) && a->family >= 0 &&
+		   a->family == b->family && a->qual_len == b->qual_len &&
+		   memcmp(a->qual, b->qual, a->qual_len) == 0;
 }
 
 static void
@@ -430,14 +451,18 @@ check_places(WtTable *t)
 	for (int i = 0; i < t->natts; i++)
 		for (int k = i + 1; k < t->natts; k++)
 		{
-			WtColumn   *a = &t->columns[i];
-			WtColumn   *b = &t->columns[k];
+			WtColumn *a = &t->columns[i];
+			WtColumn *b = &t->columns[k];
 
 			if (same_place(a, b))
 				ereport(ERROR,
 						(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-						 errmsg("columns \"%s\" and \"%s\" map the same %s of family \"%s\"", a->name, b->name,
-								a->role == WT_MAP ? "qualifiers" : a->role == WT_TIMESTAMP_OF ? "timestamp" : "cell",
+						 errmsg("columns \"%s\" and \"%s\" map the same %s of family \"%s\"",
+								a->name,
+								b->name,
+								a->role == WT_MAP			 ? "qualifiers"
+								: a->role == WT_TIMESTAMP_OF ? "timestamp"
+															 : "cell",
 								t->families[a->family].name)));
 		}
 }
@@ -446,11 +471,11 @@ WtTable *
 wt_definition_parse(const WtDefinition *def)
 {
 	static uint64 serial = 0;
-	WtTable    *t = palloc0(sizeof(WtTable));
+	WtTable *t = palloc0(sizeof(WtTable));
 	ColumnSpec *specs = palloc0(Max(def->desc->natts, 1) * sizeof(ColumnSpec));
-	List	   *key = NIL;
-	List	   *families = NIL;
-	ListCell   *lc;
+	List *key = NIL;
+	List *families = NIL;
+	ListCell *lc;
 
 	t->serial = ++serial;
 	t->relid = def->relid;
@@ -471,14 +496,15 @@ wt_definition_parse(const WtDefinition *def)
 	resolve_key(t, key, specs);
 	for (int i = 0; i < t->natts; i++)
 	{
-		WtColumn   *c = &t->columns[i];
+		WtColumn *c = &t->columns[i];
 
 		if (c->role == WT_DROPPED)
 			continue;
 		if (c->role == WT_KEY)
 		{
 			if (specs[i].column)
-				wt_option_split_cell("column", specs[i].column, &specs[i].family_name, &c->qual, &c->qual_len);
+				wt_option_split_cell("column", specs[i].column, &specs[i].family_name, &c->qual,
+									 &c->qual_len);
 		}
 		else if (t->cells_layout)
 			resolve_cells_column(t, c, &specs[i]);

@@ -10,4 +10,4 @@
 /* Parsed in CurrentMemoryContext, with all checks */
 extern WtTable *wt_definition_parse(const WtDefinition *def);
 
-#endif							/* WT_DEFINITION_H */
+#endif /* WT_DEFINITION_H */

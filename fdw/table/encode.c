@@ -45,7 +45,7 @@ int_value(Oid typid, Datum d)
 static int64
 unix_us(const WtColumn *c, int64 ts)
 {
-	int64		us;
+	int64 us;
 
 	if (TIMESTAMP_NOT_FINITE(ts))
 		return ts;
@@ -89,21 +89,21 @@ encode_text(const WtColumn *c, Datum value, StringInfo out)
 			appendStringInfoString(out, NameStr(*DatumGetName(value)));
 			break;
 		case JSONBOID:
-			{
-				Jsonb	   *j = DatumGetJsonbP(value);
+		{
+			Jsonb *j = DatumGetJsonbP(value);
 
-				(void) JsonbToCString(out, &j->root, VARSIZE(j));
-				break;
-			}
+			(void) JsonbToCString(out, &j->root, VARSIZE(j));
+			break;
+		}
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			{
-				char		buf[MAXINT8LEN + 1];
+		{
+			char buf[MAXINT8LEN + 1];
 
-				appendBinaryStringInfo(out, buf, pg_lltoa(int_value(c->typid, value), buf));
-				break;
-			}
+			appendBinaryStringInfo(out, buf, pg_lltoa(int_value(c->typid, value), buf));
+			break;
+		}
 		default:
 			wt_type_io_output(c, value, out);
 	}
@@ -131,30 +131,30 @@ wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered)
 		case TIMESTAMPTZOID:
 			return (uint64) unix_us(c, DatumGetInt64(value)) ^ (ordered ? SIGN64 : 0);
 		case FLOAT4OID:
-			{
-				float4		f = DatumGetFloat4(value);
-				uint32		u;
+		{
+			float4 f = DatumGetFloat4(value);
+			uint32 u;
 
-				if (ordered)
-					f = isnan(f) ? get_float4_nan() : f == 0 ? 0.0f : f;
-				memcpy(&u, &f, 4);
-				if (!ordered)
-					return u;
-				/* a NaN's sign is the platform's affair */
-				return isnan(f) ? PG_UINT32_MAX : (u & SIGN32) ? ~u : u | SIGN32;
-			}
+			if (ordered)
+				f = isnan(f) ? get_float4_nan() : f == 0 ? 0.0f : f;
+			memcpy(&u, &f, 4);
+			if (!ordered)
+				return u;
+			/* a NaN's sign is the platform's affair */
+			return isnan(f) ? PG_UINT32_MAX : (u & SIGN32) ? ~u : u | SIGN32;
+		}
 		case FLOAT8OID:
-			{
-				float8		f = DatumGetFloat8(value);
-				uint64		u;
+		{
+			float8 f = DatumGetFloat8(value);
+			uint64 u;
 
-				if (ordered)
-					f = isnan(f) ? get_float8_nan() : f == 0 ? 0.0 : f;
-				memcpy(&u, &f, 8);
-				if (!ordered)
-					return u;
-				return isnan(f) ? PG_UINT64_MAX : (u & SIGN64) ? ~u : u | SIGN64;
-			}
+			if (ordered)
+				f = isnan(f) ? get_float8_nan() : f == 0 ? 0.0 : f;
+			memcpy(&u, &f, 8);
+			if (!ordered)
+				return u;
+			return isnan(f) ? PG_UINT64_MAX : (u & SIGN64) ? ~u : u | SIGN64;
+		}
 	}
 	elog(ERROR, "type %u of column \"%s\" has no fixed width", c->typid, c->name);
 	return 0;
@@ -163,17 +163,19 @@ wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered)
 static void
 encode_numeric(Datum value, StringInfo out)
 {
-	bytea	   *b = DatumGetByteaPP(DirectFunctionCall1(numeric_send, value));
+	bytea *b = DatumGetByteaPP(DirectFunctionCall1(numeric_send, value));
 	const uint8 *p = (const uint8 *) VARDATA_ANY(b);
-	int			ndigits = (int) get_be(p, 2);
-	int			weight = (int16) get_be(p + 2, 2);
-	int			sign = (int) get_be(p + 4, 2);
-	int			start;
+	int ndigits = (int) get_be(p, 2);
+	int weight = (int16) get_be(p + 2, 2);
+	int sign = (int) get_be(p + 4, 2);
+	int start;
 
 	p += 8;
 	if (sign == NUMX_NAN || sign == NUMX_PINF || sign == NUMX_NINF)
 	{
-		appendStringInfoChar(out, sign == NUMX_NAN ? NUM_NAN : sign == NUMX_PINF ? NUM_PLUS_INF : NUM_MINUS_INF);
+		appendStringInfoChar(out, sign == NUMX_NAN	  ? NUM_NAN
+								  : sign == NUMX_PINF ? NUM_PLUS_INF
+													  : NUM_MINUS_INF);
 		pfree(b);
 		return;
 	}
@@ -213,9 +215,9 @@ wt_encode_mask_address(uint8 *addr, int width, int bits)
 static void
 encode_inet(Datum value, StringInfo out)
 {
-	inet	   *ip = DatumGetInetPP(value);
-	int			width = ip_family(ip) == PGSQL_AF_INET ? 4 : 16;
-	uint8		net[16];
+	inet *ip = DatumGetInetPP(value);
+	int width = ip_family(ip) == PGSQL_AF_INET ? 4 : 16;
+	uint8 net[16];
 
 	memcpy(net, ip_addr(ip), width);
 	wt_encode_mask_address(net, width, ip_bits(ip));
@@ -228,7 +230,7 @@ encode_inet(Datum value, StringInfo out)
 static void
 encode_fixed(const WtColumn *c, Datum value, StringInfo out)
 {
-	bool		ordered = c->enc == WT_ENC_ORDERED;
+	bool ordered = c->enc == WT_ENC_ORDERED;
 
 	switch (c->typid)
 	{
@@ -249,21 +251,25 @@ encode_fixed(const WtColumn *c, Datum value, StringInfo out)
 			encode_inet(value, out);
 			break;
 		default:
-			put_be(out, wt_encode_fixed_bits(c, value, ordered), wt_encoding_binary_width(c->typid));
+			put_be(out, wt_encode_fixed_bits(c, value, ordered),
+				   wt_encoding_binary_width(c->typid));
 	}
 }
 
 static void
 encode_unsigned(const WtColumn *c, Datum value, StringInfo out)
 {
-	int			width = wt_encoding_length(c->typid, c->enc);
-	int64		v = int_value(c->typid, value);
+	int width = wt_encoding_length(c->typid, c->enc);
+	int64 v = int_value(c->typid, value);
 
 	if (v < 0 || (width < 8 && v >> (8 * width)))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("value " INT64_FORMAT " of column \"%s\" is out of range for encoding \"%s\"",
-						v, c->name, wt_encoding_name(c->enc)),
+				 errmsg("value " INT64_FORMAT
+						" of column \"%s\" is out of range for encoding \"%s\"",
+						v,
+						c->name,
+						wt_encoding_name(c->enc)),
 				 errdetail("The range is 0 to " INT64_FORMAT ".",
 						   width < 8 ? (INT64CONST(1) << (8 * width)) - 1 : PG_INT64_MAX)));
 	put_be(out, (uint64) v, width);
@@ -273,20 +279,22 @@ static void
 encode_digest(const WtColumn *c, Datum value, StringInfo out)
 {
 	StringInfoData text;
-	uint8		digest[20];
-	int			width = c->enc == WT_ENC_MD5 ? 16 : 20;
+	uint8 digest[20];
+	int width = c->enc == WT_ENC_MD5 ? 16 : 20;
 	pg_cryptohash_ctx *ctx = pg_cryptohash_create(c->enc == WT_ENC_MD5 ? PG_MD5 : PG_SHA1);
-	bool		ok;
+	bool ok;
 
 	initStringInfo(&text);
 	encode_text(c, value, &text);
 	ok = ctx && pg_cryptohash_init(ctx) >= 0 &&
-		pg_cryptohash_update(ctx, (uint8 *) text.data, text.len) >= 0 &&
-		pg_cryptohash_final(ctx, digest, width) >= 0;
+		 pg_cryptohash_update(ctx, (uint8 *) text.data, text.len) >= 0 &&
+		 pg_cryptohash_final(ctx, digest, width) >= 0;
 	if (!ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not compute %s of column \"%s\"", wt_encoding_name(c->enc), c->name)));
+				 errmsg("could not compute %s of column \"%s\"",
+						wt_encoding_name(c->enc),
+						c->name)));
 	pg_cryptohash_free(ctx);
 	pfree(text.data);
 	appendBinaryStringInfo(out, (char *) digest, width);
@@ -298,7 +306,8 @@ wt_encode_original_bytes(const WtColumn *c, Datum value)
 	struct varlena *v;
 
 	if (c->typid == NAMEOID)
-		return (wide_bytes) {(const uint8 *) NameStr(*DatumGetName(value)), strlen(NameStr(*DatumGetName(value)))};
+		return (wide_bytes) {(const uint8 *) NameStr(*DatumGetName(value)),
+							 strlen(NameStr(*DatumGetName(value)))};
 	v = PG_DETOAST_DATUM_PACKED(value);
 	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
 }
@@ -330,14 +339,14 @@ wt_encode(const WtColumn *c, Datum value, StringInfo out)
 			put_be(out, (uint64) PG_INT64_MAX - wt_encode_fixed_bits(c, value, false), 8);
 			break;
 		case WT_ENC_HEX:
-			{
-				static const char digits[] = "0123456789abcdef";
-				uint64		v = wt_encode_fixed_bits(c, value, false);
+		{
+			static const char digits[] = "0123456789abcdef";
+			uint64 v = wt_encode_fixed_bits(c, value, false);
 
-				for (int shift = 8 * wt_encoding_binary_width(c->typid) - 4; shift >= 0; shift -= 4)
-					appendStringInfoCharMacro(out, digits[v >> shift & 15]);
-				break;
-			}
+			for (int shift = 8 * wt_encoding_binary_width(c->typid) - 4; shift >= 0; shift -= 4)
+				appendStringInfoCharMacro(out, digits[v >> shift & 15]);
+			break;
+		}
 		case WT_ENC_MD5:
 		case WT_ENC_SHA1:
 			encode_digest(c, value, out);

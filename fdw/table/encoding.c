@@ -63,13 +63,11 @@
 #include "fdw/table/types.h"
 
 static const char *const encoding_names[] = {
-	"text", "bytes", "binary", "ordered",
-	"unsigned1", "unsigned2", "unsigned4", "unsigned8",
-	"reverse", "hex", "decimal", "md5", "sha1", "counter"
-};
+	"text",		 "bytes",	"binary", "ordered", "unsigned1", "unsigned2", "unsigned4",
+	"unsigned8", "reverse", "hex",	  "decimal", "md5",		  "sha1",	   "counter"};
 
-#define ENC_BIT(e)	(1u << (e))
-#define ENC_COUNT	((int) lengthof(encoding_names))
+#define ENC_BIT(e) (1u << (e))
+#define ENC_COUNT  ((int) lengthof(encoding_names))
 
 const char *
 wt_encoding_name(WtEncoding e)
@@ -124,7 +122,7 @@ wt_encoding_binary_width(Oid typid)
 static uint32
 allowed_encodings(Oid typid, bool key)
 {
-	uint32		set = 0;
+	uint32 set = 0;
 
 	if (key)
 	{
@@ -152,7 +150,7 @@ allowed_encodings(Oid typid, bool key)
 		set |= ENC_BIT(WT_ENC_ORDERED);
 	if (wt_is_integer(typid))
 		set |= ENC_BIT(WT_ENC_UNSIGNED1) | ENC_BIT(WT_ENC_UNSIGNED2) | ENC_BIT(WT_ENC_UNSIGNED4) |
-			ENC_BIT(WT_ENC_UNSIGNED8) | ENC_BIT(WT_ENC_HEX) | ENC_BIT(WT_ENC_DECIMAL);
+			   ENC_BIT(WT_ENC_UNSIGNED8) | ENC_BIT(WT_ENC_HEX) | ENC_BIT(WT_ENC_DECIMAL);
 	if (typid == NUMERICOID && !key)
 		set |= ENC_BIT(WT_ENC_DECIMAL);
 	if (typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID)
@@ -177,13 +175,15 @@ wt_encoding_default(Oid typid, bool key)
 void
 wt_encoding_check(const WtColumn *c, bool key)
 {
-	uint32		set = allowed_encodings(c->typid, key);
+	uint32 set = allowed_encodings(c->typid, key);
 	StringInfoData list;
 
 	if (key && c->typid == BPCHAROID)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
+				 errmsg("key column \"%s\" must not have type %s",
+						c->name,
+						format_type_be(c->typid)),
 				 errdetail("Trailing blanks count in a row key but not in this type."),
 				 errhint("Use text or varchar.")));
 	if (set & ENC_BIT(c->enc))
@@ -191,11 +191,16 @@ wt_encoding_check(const WtColumn *c, bool key)
 	if (set == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("key column \"%s\" must not have type %s", c->name, format_type_be(c->typid)),
+				 errmsg("key column \"%s\" must not have type %s",
+						c->name,
+						format_type_be(c->typid)),
 				 errdetail("The type has no encoding whose bytes compare as its values do."),
-				 errhint("Key columns may be smallint, integer, bigint, numeric, real, double precision, boolean, oid, text, varchar, "
-						 "name, bytea, date, time, timestamp, timestamptz, uuid, inet, cidr or an enum.  "
-						 "Make the key of such a column, filled with the value's text or a number made of it, "
+				 errhint("Key columns may be smallint, integer, bigint, numeric, real, double "
+						 "precision, boolean, oid, text, varchar, "
+						 "name, bytea, date, time, timestamp, timestamptz, uuid, inet, cidr or an "
+						 "enum.  "
+						 "Make the key of such a column, filled with the value's text or a number "
+						 "made of it, "
 						 "and keep the value itself in a column that is not part of the key.")));
 	initStringInfo(&list);
 	for (int i = 0; i < ENC_COUNT; i++)
@@ -203,8 +208,11 @@ wt_encoding_check(const WtColumn *c, bool key)
 			appendStringInfo(&list, "%s%s", list.len ? ", " : "", encoding_names[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-			 errmsg("%s \"%s\" of type %s cannot have encoding \"%s\"", key ? "key column" : "column",
-					c->name, format_type_be(c->typid), encoding_names[c->enc]),
+			 errmsg("%s \"%s\" of type %s cannot have encoding \"%s\"",
+					key ? "key column" : "column",
+					c->name,
+					format_type_be(c->typid),
+					encoding_names[c->enc]),
 			 errhint("Valid encodings are: %s.", list.data)));
 }
 
@@ -243,7 +251,8 @@ wt_encoding_length(Oid typid, WtEncoding e)
 bool
 wt_encoding_is_ordered(const WtColumn *c)
 {
-	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless it is the least byte */
+	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless
+	 * it is the least byte */
 	if (c->delimited && c->delimiter != '\0' && !(c->last && !c->desc))
 		return false;
 	switch (c->enc)
@@ -253,7 +262,7 @@ wt_encoding_is_ordered(const WtColumn *c)
 			return wt_is_string(c->typid) || c->typid == BYTEAOID;
 		case WT_ENC_BINARY:
 			return wt_is_string(c->typid) || c->typid == BYTEAOID || c->typid == UUIDOID ||
-				c->typid == BOOLOID || c->typid == OIDOID;
+				   c->typid == BOOLOID || c->typid == OIDOID;
 		case WT_ENC_ORDERED:
 		case WT_ENC_UNSIGNED1:
 		case WT_ENC_UNSIGNED2:

@@ -16,13 +16,12 @@
 #include "fdw/table/option.h"
 #include "fdw/table/types.h"
 
-#define MIN_BLOCK				1024
-#define MAX_BLOCK				(1024 * 1024)
+#define MIN_BLOCK 1024
+#define MAX_BLOCK (1024 * 1024)
 
-static const char *const family_options[] = {
-	"versions", "min_versions", "ttl", "keep_deleted", "bloom",
-	"block_size", "compression", "in_memory", "compaction"
-};
+static const char *const family_options[] = {"versions",	 "min_versions", "ttl",
+											 "keep_deleted", "bloom",		 "block_size",
+											 "compression",	 "in_memory",	 "compaction"};
 
 static _Noreturn void
 bad_family_value(const char *family, const char *option, const char *valid)
@@ -42,13 +41,15 @@ add_hint(void *arg)
 }
 
 static Datum
-input_with_hint(Datum (*input) (FunctionCallInfo), const char *text, const char *hint)
+input_with_hint(Datum (*input)(FunctionCallInfo), const char *text, const char *hint)
 {
-	ErrorContextCallback context = {.previous = error_context_stack, .callback = add_hint, .arg = unconstify(char *, hint)};
-	Datum		result;
+	ErrorContextCallback context = {
+		.previous = error_context_stack, .callback = add_hint, .arg = unconstify(char *, hint)};
+	Datum result;
 
 	error_context_stack = &context;
-	result = DirectFunctionCall3(input, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	result = DirectFunctionCall3(input, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid),
+								 Int32GetDatum(-1));
 	error_context_stack = context.previous;
 	return result;
 }
@@ -56,11 +57,14 @@ input_with_hint(Datum (*input) (FunctionCallInfo), const char *text, const char 
 static int64
 interval_us(const char *family, const char *option, const char *text)
 {
-	const char *hint = psprintf("Option \"%s\" of family \"%s\" takes an interval, for example \"60 days\".", option, family);
-	int64		us;
+	const char *hint =
+		psprintf("Option \"%s\" of family \"%s\" takes an interval, for example \"60 days\".",
+				 option, family);
+	int64 us;
 
 	if (!wt_clock_interval_us(DatumGetIntervalP(input_with_hint(interval_in, text, hint)), &us))
-		bad_family_value(family, option, "The interval must be positive and less than 292,000 years.");
+		bad_family_value(family, option,
+						 "The interval must be positive and less than 292,000 years.");
 	return us;
 }
 
@@ -69,17 +73,19 @@ json_int(const char *family, const char *option, const JsonbValue *v, int64 min,
 {
 	if (v->type == jbvNumeric)
 	{
-		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(v->val.numeric)));
-		char	   *end;
-		int64		n;
+		char *text = DatumGetCString(DirectFunctionCall1(numeric_out,
+														 NumericGetDatum(v->val.numeric)));
+		char *end;
+		int64 n;
 
 		errno = 0;
 		n = strtoll(text, &end, 10);
 		if (errno == 0 && *end == '\0' && n >= min && n <= max)
 			return n;
 	}
-	bad_family_value(family, option, psprintf("Write a whole number from " INT64_FORMAT " to " INT64_FORMAT ".",
-											  min, max));
+	bad_family_value(family, option,
+					 psprintf("Write a whole number from " INT64_FORMAT " to " INT64_FORMAT ".",
+							  min, max));
 }
 
 static bool
@@ -102,9 +108,9 @@ json_string(const char *family, const char *option, const JsonbValue *v, const c
 static int
 suffix_int(const char *s, const char *word, int min, int max)
 {
-	size_t		n = strlen(word);
-	char	   *end;
-	long		v;
+	size_t n = strlen(word);
+	char *end;
+	long v;
 
 	if (strncmp(s, word, n) != 0 || s[n] < '0' || s[n] > '9')
 		return -1;
@@ -115,9 +121,10 @@ suffix_int(const char *s, const char *word, int min, int max)
 static void
 family_bloom(WtFamily *f, const JsonbValue *v)
 {
-	const char *valid = "Valid values are: \"row\", \"rowcol\", \"none\", \"prefix:N\" with N bytes from 1 to 32767.";
-	char	   *s = json_string(f->name, "bloom", v, valid);
-	int			n;
+	const char *valid = "Valid values are: \"row\", \"rowcol\", \"none\", \"prefix:N\" with N "
+						"bytes from 1 to 32767.";
+	char *s = json_string(f->name, "bloom", v, valid);
+	int n;
 
 	if (strcmp(s, "row") == 0)
 		f->opt.bloom = WIDE_BLOOM_ROW;
@@ -137,9 +144,10 @@ family_bloom(WtFamily *f, const JsonbValue *v)
 static void
 family_compression(WtFamily *f, const JsonbValue *v)
 {
-	const char *valid = "Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".";
-	char	   *s = json_string(f->name, "compression", v, valid);
-	int			level;
+	const char *valid =
+		"Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".";
+	char *s = json_string(f->name, "compression", v, valid);
+	int level;
 
 	if (strcmp(s, "none") == 0)
 		f->opt.compression = WIDE_COMPRESS_NONE;
@@ -157,8 +165,9 @@ family_compression(WtFamily *f, const JsonbValue *v)
 static void
 family_compaction(WtFamily *f, const JsonbValue *v)
 {
-	const char *valid = "Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".";
-	char	   *s = json_string(f->name, "compaction", v, valid);
+	const char *valid =
+		"Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".";
+	char *s = json_string(f->name, "compaction", v, valid);
 
 	if (strcmp(s, "leveled") == 0)
 		f->opt.compaction = WIDE_COMPACT_LEVELED;
@@ -174,7 +183,7 @@ family_compaction(WtFamily *f, const JsonbValue *v)
 static void
 family_option(WtFamily *f, const char *name, const JsonbValue *v)
 {
-	uint32		bit;
+	uint32 bit;
 
 	if (strcmp(name, "versions") == 0)
 	{
@@ -189,9 +198,14 @@ family_option(WtFamily *f, const char *name, const JsonbValue *v)
 	else if (strcmp(name, "ttl") == 0)
 	{
 		bit = WT_FAM_TTL;
-		f->opt.ttl_us = v->type == jbvNull ? 0 :
-			interval_us(f->name, name, json_string(f->name, name, v,
-												   "Write an interval, for example \"60 days\", or null for no limit."));
+		f->opt.ttl_us =
+			v->type == jbvNull
+				? 0
+				: interval_us(
+					  f->name, name,
+					  json_string(
+						  f->name, name, v,
+						  "Write an interval, for example \"60 days\", or null for no limit."));
 	}
 	else if (strcmp(name, "keep_deleted") == 0)
 	{
@@ -227,11 +241,13 @@ family_option(WtFamily *f, const char *name, const JsonbValue *v)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("invalid option \"%s\" of family \"%s\"", name, f->name),
-				 errhint("%s", wt_option_names_hint(name, family_options, lengthof(family_options)))));
+				 errhint("%s",
+						 wt_option_names_hint(name, family_options, lengthof(family_options)))));
 	f->stated |= bit;
 }
 
-#define FAMILIES_HINT	"Option \"families\" takes a JSON object, for example {\"f\": {\"versions\": 3}}."
+#define FAMILIES_HINT \
+	"Option \"families\" takes a JSON object, for example {\"f\": {\"versions\": 3}}."
 
 static Jsonb *
 parse_json(const char *text)
@@ -249,9 +265,9 @@ parse_json(const char *text)
 static List *
 json_keys_in_order(const char *text)
 {
-	List	   *keys = NIL;
-	int			depth = 0;
-	bool		key_next = false;
+	List *keys = NIL;
+	int depth = 0;
+	bool key_next = false;
 
 	for (const char *p = text; *p; p++)
 	{
@@ -270,22 +286,22 @@ json_keys_in_order(const char *text)
 				key_next = depth == 1;
 				break;
 			case '"':
+			{
+				const char *start = p;
+
+				for (p++; *p != '"'; p++)
+					if (*p == '\\')
+						p++;
+				if (key_next)
 				{
-					const char *start = p;
+					Jsonb *j = parse_json(psprintf("[%.*s]", (int) (p + 1 - start), start));
+					JsonbValue *v = getIthJsonbValueFromContainer(&j->root, 0);
 
-					for (p++; *p != '"'; p++)
-						if (*p == '\\')
-							p++;
-					if (key_next)
-					{
-						Jsonb	   *j = parse_json(psprintf("[%.*s]", (int) (p + 1 - start), start));
-						JsonbValue *v = getIthJsonbValueFromContainer(&j->root, 0);
-
-						keys = lappend(keys, pnstrdup(v->val.string.val, v->val.string.len));
-					}
-					key_next = false;
-					break;
+					keys = lappend(keys, pnstrdup(v->val.string.val, v->val.string.len));
 				}
+				key_next = false;
+				break;
+			}
 		}
 	}
 	return keys;
@@ -294,21 +310,20 @@ json_keys_in_order(const char *text)
 List *
 wt_family_option_parse(const char *text)
 {
-	Jsonb	   *j = parse_json(text);
-	List	   *families = NIL;
-	ListCell   *lc,
-			   *lc2;
+	Jsonb *j = parse_json(text);
+	List *families = NIL;
+	ListCell *lc, *lc2;
 
 	if (!JB_ROOT_IS_OBJECT(j) || JB_ROOT_IS_SCALAR(j))
 		wt_option_bad_value("families", text, FAMILIES_HINT);
 	foreach(lc, json_keys_in_order(text))
 	{
-		WtFamily   *f = palloc0(sizeof(WtFamily));
-		JsonbValue	v;
+		WtFamily *f = palloc0(sizeof(WtFamily));
+		JsonbValue v;
 		JsonbIterator *it;
-		JsonbValue	item;
+		JsonbValue item;
 		JsonbIteratorToken token;
-		char	   *name = NULL;
+		char *name = NULL;
 
 		f->name = lfirst(lc);
 		wt_option_check_family_name(f->name);
@@ -329,7 +344,8 @@ wt_family_option_parse(const char *text)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 					 errmsg("invalid value for family \"%s\" in option \"families\"", f->name),
-					 errhint("Write an object with the family's options, {} for the defaults, or null to drop the family and its data.")));
+					 errhint("Write an object with the family's options, {} for the defaults, or "
+							 "null to drop the family and its data.")));
 		it = JsonbIteratorInit(v.val.binary.data);
 		while ((token = JsonbIteratorNext(&it, &item, true)) != WJB_DONE)
 		{

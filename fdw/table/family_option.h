@@ -10,4 +10,4 @@
 /* option "families": a list of WtFamily in the order of the text */
 extern List *wt_family_option_parse(const char *text);
 
-#endif							/* WT_FAMILY_OPTION_H */
+#endif /* WT_FAMILY_OPTION_H */

@@ -21,16 +21,15 @@
 static Datum
 through_text(const WtColumn *c, Datum arg, Oid argtype)
 {
-	char	   *text;
-	Oid			input,
-				ioparam;
+	char *text;
+	Oid input, ioparam;
 
 	if (argtype == UNKNOWNOID)
 		text = DatumGetCString(arg);
 	else
 	{
-		Oid			output;
-		bool		varlena;
+		Oid output;
+		bool varlena;
 
 		getTypeOutputInfo(argtype, &output, &varlena);
 		text = OidOutputFunctionCall(output, arg);
@@ -65,11 +64,12 @@ call_cast(Oid funcid, Datum arg, int32 typmod)
 	}
 }
 
-/* An argument as a value of the key column, by the rules an INSERT would use, less the lossy ones. */
+/* An argument as a value of the key column, by the rules an INSERT would use, less the lossy
+ * ones. */
 static Datum
 coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 {
-	Oid			funcid = InvalidOid;
+	Oid funcid = InvalidOid;
 	CoercionPathType path;
 
 	argtype = getBaseType(argtype);
@@ -82,7 +82,7 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 			arg = call_cast(funcid, arg, c->typmod);
 		else if (path == COERCION_PATH_COERCEVIAIO ||
 				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
-			return through_text(c, arg, argtype);	/* 5 fits, 5.5 does not */
+			return through_text(c, arg, argtype); /* 5 fits, 5.5 does not */
 		else if (path != COERCION_PATH_RELABELTYPE)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -107,16 +107,19 @@ check_part_count(WtTable *t, int n, bool full)
 		appendStringInfo(&list, "%s%s", i ? ", " : "", wt_key_column(t, i)->name);
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR),
-			 errmsg("the key of \"%s\" has %d columns, %d given", get_rel_name(t->relid), t->nkeys, n),
+			 errmsg("the key of \"%s\" has %d columns, %d given",
+					get_rel_name(t->relid),
+					t->nkeys,
+					n),
 			 errdetail("The key columns are: %s.", list.data),
 			 t->nkeys > 1 ? errhint("Give the key as ROW(%s).", list.data) : 0));
 }
 
 int
-wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types, const bool *nulls, bool full,
-				 Datum *parts, StringInfo out)
+wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types,
+							 const bool *nulls, bool full, Datum *parts, StringInfo out)
 {
-	Datum	   *values;
+	Datum *values;
 
 	check_part_count(t, nargs, full);
 	values = parts ? parts : palloc(nargs * sizeof(Datum));
@@ -138,18 +141,20 @@ int
 wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
 {
 	HeapTupleHeader record;
-	TupleDesc	desc;
+	TupleDesc desc;
 	HeapTupleData tuple;
-	Datum	   *values;
-	Oid		   *types;
-	bool	   *nulls;
-	int			n = 0;
+	Datum *values;
+	Oid *types;
+	bool *nulls;
+	int n = 0;
 
 	if (argtype != RECORDOID && !type_is_rowtype(argtype))
-		return wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
+		return wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts,
+											out);
 
 	record = DatumGetHeapTupleHeader(arg);
-	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record), HeapTupleHeaderGetTypMod(record));
+	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record),
+									   HeapTupleHeaderGetTypMod(record));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
 	ItemPointerSetInvalid(&tuple.t_self);
 	tuple.t_tableOid = InvalidOid;

@@ -19,9 +19,9 @@
 static void
 append_literal(StringInfo s, Oid typid, Datum value)
 {
-	Oid			output;
-	bool		varlena;
-	char	   *text;
+	Oid output;
+	bool varlena;
+	char *text;
 
 	getTypeOutputInfo(typid, &output, &varlena);
 	text = OidOutputFunctionCall(output, value);
@@ -40,7 +40,9 @@ append_literal(StringInfo s, Oid typid, Datum value)
 		case FLOAT4OID:
 		case FLOAT8OID:
 			/* NaN and Infinity need quotes */
-			appendStringInfoString(s, strspn(text, "0123456789+-.e") == strlen(text) ? text : quote_literal_cstr(text));
+			appendStringInfoString(s, strspn(text, "0123456789+-.e") == strlen(text)
+										  ? text
+										  : quote_literal_cstr(text));
 			break;
 		case BYTEAOID:
 			/* as hex with one backslash, whatever bytea_output is */
@@ -61,9 +63,8 @@ char *
 wt_key_text(WtTable *t, wide_bytes key)
 {
 	const uint8 *p = key.data;
-	size_t		n = key.len;
-	StringInfoData s,
-				plain;
+	size_t n = key.len;
+	StringInfoData s, plain;
 
 	if (t->salt_buckets > 0 && n > 0)
 	{
@@ -76,9 +77,9 @@ wt_key_text(WtTable *t, wide_bytes key)
 	for (int i = 0; i < t->nkeys && (i == 0 || n > 0); i++)
 	{
 		const WtColumn *c = wt_key_column(t, i);
-		wide_bytes	part;
-		ssize_t		taken = wt_rowkey_take_part(c, p, n, &plain, &part);
-		Datum		value;
+		wide_bytes part;
+		ssize_t taken = wt_rowkey_take_part(c, p, n, &plain, &part);
+		Datum value;
 		const char *why;
 
 		if (taken < 0)

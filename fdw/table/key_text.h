@@ -11,4 +11,4 @@
 /* SQL literals of the key for messages and EXPLAIN: (c1, 2024-01-01 00:00:00+00) */
 extern char *wt_key_text(WtTable *t, wide_bytes key);
 
-#endif							/* WT_KEY_TEXT_H */
+#endif /* WT_KEY_TEXT_H */

@@ -33,15 +33,16 @@ wt_lookup_family(WtTable *t, const char *name)
 WtColumn *
 wt_lookup_column(WtTable *t, const char *name)
 {
-	int			i = wt_lookup_column_index(t, name);
+	int i = wt_lookup_column_index(t, name);
 
 	return i < 0 ? NULL : &t->columns[i];
 }
 
 void
-wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len, WtColumn **column)
+wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len,
+			   WtColumn **column)
 {
-	WtColumn   *c = wt_lookup_column(t, col);
+	WtColumn *c = wt_lookup_column(t, col);
 	const char *colon = strchr(col, ':');
 
 	*column = NULL;
@@ -50,7 +51,9 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 		if (c->role != WT_CELL)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("column \"%s\" of \"%s\" does not map a single cell", col, get_rel_name(t->relid)),
+					 errmsg("column \"%s\" of \"%s\" does not map a single cell",
+							col,
+							get_rel_name(t->relid)),
 					 errhint("Name the cell as 'family:qualifier'.")));
 		*family = c->family;
 		*qual = c->qual;
@@ -73,7 +76,10 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 			appendStringInfo(&list, "%s%s", i ? ", " : "", t->families[i].name);
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("family \"%.*s\" of \"%s\" does not exist", (int) (colon - col), col, get_rel_name(t->relid)),
+				 errmsg("family \"%.*s\" of \"%s\" does not exist",
+						(int) (colon - col),
+						col,
+						get_rel_name(t->relid)),
 				 errhint("The families are: %s.", list.data)));
 	}
 	*qual = wt_bytes_text_unescape_argument(colon + 1, qual_len);
@@ -89,7 +95,8 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 static bool
 has_prefix(const WtColumn *map, wide_bytes q)
 {
-	return q.len >= map->qual_len && (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
+	return q.len >= map->qual_len &&
+		   (map->qual_len == 0 || memcmp(q.data, map->qual, map->qual_len) == 0);
 }
 
 bool
@@ -101,7 +108,8 @@ wt_lookup_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier)
 	{
 		const WtColumn *o = &t->columns[i];
 
-		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len && has_prefix(o, qualifier))
+		if (o->role == WT_MAP && o->family == map->family && o->qual_len > map->qual_len &&
+			has_prefix(o, qualifier))
 			return false;
 	}
 	return true;

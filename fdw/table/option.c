@@ -20,10 +20,9 @@
 
 static const struct
 {
-	Oid			catalog;
+	Oid catalog;
 	const char *name;
-}			valid_options[] =
-{
+} valid_options[] = {
 	{ForeignServerRelationId, "updatable"},
 	{ForeignServerRelationId, "truncatable"},
 	{ForeignServerRelationId, "batch_size"},
@@ -54,16 +53,16 @@ char *
 wt_option_names_hint(const char *given, const char *const *names, int n)
 {
 	StringInfoData s;
-	int			best = -1;
-	int			best_distance = 4;
-	int			given_len = strlen(given);
+	int best = -1;
+	int best_distance = 4;
+	int given_len = strlen(given);
 
 	initStringInfo(&s);
 	/* the distance function has a limit on its arguments, and long ones are near nothing */
 	for (int i = 0; i < n && given_len < 64; i++)
 	{
-		int			d = varstr_levenshtein_less_equal(given, given_len, names[i], strlen(names[i]),
-													  1, 1, 1, best_distance, true);
+		int d = varstr_levenshtein_less_equal(given, given_len, names[i], strlen(names[i]), 1, 1, 1,
+											  best_distance, true);
 
 		if (d < best_distance && 2 * d <= given_len)
 		{
@@ -83,17 +82,18 @@ wt_option_names_hint(const char *given, const char *const *names, int n)
 static const char *
 catalog_thing(Oid catalog)
 {
-	return catalog == ForeignServerRelationId ? "server" :
-		catalog == ForeignTableRelationId ? "table" :
-		catalog == AttributeRelationId ? "column" :
-		catalog == UserMappingRelationId ? "user mapping" : "foreign-data wrapper";
+	return catalog == ForeignServerRelationId  ? "server"
+		   : catalog == ForeignTableRelationId ? "table"
+		   : catalog == AttributeRelationId	   ? "column"
+		   : catalog == UserMappingRelationId  ? "user mapping"
+											   : "foreign-data wrapper";
 }
 
 void
 wt_option_check_name(Oid catalog, const char *name)
 {
 	const char *names[lengthof(valid_options)];
-	int			n = 0;
+	int n = 0;
 
 	/* ours alone, but ALTER FOREIGN DATA WRAPPER and pg_upgrade show it to the validator */
 	if (catalog == ForeignDataWrapperRelationId && strcmp(name, "origin") == 0)
@@ -134,7 +134,8 @@ wt_option_check_family_name(const char *name)
 }
 
 void
-wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual, uint32 *qual_len)
+wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual,
+					 uint32 *qual_len)
 {
 	const char *colon = strchr(value, ':');
 
@@ -145,17 +146,18 @@ wt_option_split_cell(const char *option, const char *value, char **family, uint8
 	*qual = wt_bytes_text_unescape(colon + 1, qual_len);
 }
 
-#define KEY_HINT	"Write column names in order, separated by commas, each may be followed by \"desc\"."
+#define KEY_HINT \
+	"Write column names in order, separated by commas, each may be followed by \"desc\"."
 
 List *
 wt_option_parse_key(const char *value)
 {
-	List	   *items = NIL;
+	List *items = NIL;
 	const char *p = value;
 
 	for (;;)
 	{
-		WtKeyItem    *item = palloc0(sizeof(WtKeyItem));
+		WtKeyItem *item = palloc0(sizeof(WtKeyItem));
 		const char *start;
 
 		while (scanner_isspace(*p))
@@ -190,7 +192,7 @@ wt_option_parse_key(const char *value)
 			p++;
 		if (p > start)
 		{
-			char	   *word = pnstrdup(start, p - start);
+			char *word = pnstrdup(start, p - start);
 
 			if (pg_strcasecmp(word, "desc") == 0)
 				item->desc = true;

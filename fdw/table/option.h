@@ -9,9 +9,9 @@
 
 typedef struct WtKeyItem
 {
-	char	   *name;			/* as SQL reads the identifier */
-	char	   *raw;			/* as written */
-	bool		desc;
+	char *name; /* as SQL reads the identifier */
+	char *raw;	/* as written */
+	bool desc;
 } WtKeyItem;
 
 /* Raises the error about a value; valid says what can be written. */
@@ -23,8 +23,9 @@ extern void wt_option_check_name(Oid catalog, const char *name);
 /* An error when no family can have this name. */
 extern void wt_option_check_family_name(const char *name);
 /* 'family:qualifier' into its two; the first colon counts. */
-extern void wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual, uint32 *qual_len);
+extern void wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual,
+								 uint32 *qual_len);
 /* option "key": a list of identifiers, quoted where SQL would quote them */
 extern List *wt_option_parse_key(const char *value);
 
-#endif							/* WT_OPTION_H */
+#endif /* WT_OPTION_H */

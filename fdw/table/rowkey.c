@@ -38,14 +38,14 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
-#define ESCAPE		0x00
-#define ESCAPED		0xFF
-#define TERMINATOR	0x01
+#define ESCAPE	   0x00
+#define ESCAPED	   0xFF
+#define TERMINATOR 0x01
 
 char *
 wt_rowkey_hex(wide_bytes key)
 {
-	size_t		shown = Min(key.len, 64);
+	size_t shown = Min(key.len, 64);
 	StringInfoData s;
 
 	initStringInfo(&s);
@@ -62,15 +62,15 @@ wt_rowkey_hex(wide_bytes key)
 static void
 escape_part(StringInfo out, int start)
 {
-	int			zeros = 0;
+	int zeros = 0;
 
 	for (int i = start; i < out->len; i++)
 		zeros += out->data[i] == ESCAPE;
 	enlargeStringInfo(out, zeros + 2);
 	if (zeros > 0)
 	{
-		int			from = out->len - 1;
-		int			to = from + zeros;
+		int from = out->len - 1;
+		int to = from + zeros;
 
 		out->len += zeros;
 		for (; to > from; from--)
@@ -89,8 +89,8 @@ void
 wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 {
 	const WtColumn *c = wt_key_column(t, part);
-	int			start = out->len;
-	bool		closed = !c->last || c->desc;
+	int start = out->len;
+	bool closed = !c->last || c->desc;
 
 	wt_encode(c, value, out);
 	if (c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc))
@@ -100,9 +100,12 @@ wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 			if (memchr(out->data + start, c->delimiter, out->len - start))
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("value of key column \"%s\" contains the delimiter \"%c\"", c->name, c->delimiter),
+						 errmsg("value of key column \"%s\" contains the delimiter \"%c\"",
+								c->name,
+								c->delimiter),
 						 errdetail("The value is %s.",
-								   quote_literal_cstr(pnstrdup(out->data + start, out->len - start)))));
+								   quote_literal_cstr(pnstrdup(out->data + start,
+															   out->len - start)))));
 			if (closed)
 				appendStringInfoChar(out, c->delimiter);
 		}
@@ -117,8 +120,8 @@ wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 int
 wt_rowkey_salt(const uint8 *key, size_t n, int buckets)
 {
-	uint32		h = 1;
-	int32		signed_h;
+	uint32 h = 1;
+	int32 signed_h;
 
 	for (size_t i = 0; i < n; i++)
 		h = 31 * h + (uint32) (int32) (int8) key[i];
@@ -130,30 +133,36 @@ wt_rowkey_salt(const uint8 *key, size_t n, int buckets)
 static void
 finish_key(WtTable *t, StringInfo out, int start)
 {
-	int			head = t->salt_buckets > 0;
-	int			len = out->len - start;
+	int head = t->salt_buckets > 0;
+	int len = out->len - start;
 
 	if (len == head)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("row key of \"%s\" must not be empty", get_rel_name(t->relid)),
-				 errdetail("The value of its only column, \"%s\", is empty.", wt_key_column(t, 0)->name)));
+				 errdetail("The value of its only column, \"%s\", is empty.",
+						   wt_key_column(t, 0)->name)));
 	if (len > WIDE_MAX_ROW)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("row key of \"%s\" is %d bytes long, the limit is %d",
-						get_rel_name(t->relid), len, WIDE_MAX_ROW),
-				 errdetail("The key is %s.", wt_rowkey_hex((wide_bytes) {(uint8 *) out->data + start + head, len - head})),
+						get_rel_name(t->relid),
+						len,
+						WIDE_MAX_ROW),
+				 errdetail("The key is %s.",
+						   wt_rowkey_hex((wide_bytes) {(uint8 *) out->data + start + head,
+													   len - head})),
 				 errhint("Encoding \"md5\" or \"sha1\" makes a short key of a long text.")));
 	if (head)
-		out->data[start] = (char) wt_rowkey_salt((uint8 *) out->data + start + 1, len - 1, t->salt_buckets);
+		out->data[start] = (char) wt_rowkey_salt((uint8 *) out->data + start + 1, len - 1,
+												 t->salt_buckets);
 }
 
 void
 wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, StringInfo out)
 {
-	int			start = out->len;
-	bool		full = nparts == t->nkeys;
+	int start = out->len;
+	bool full = nparts == t->nkeys;
 
 	if (full && t->salt_buckets > 0)
 		appendStringInfoChar(out, 0);
@@ -172,13 +181,13 @@ wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts,
 void
 wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringInfo out)
 {
-	int			start = out->len;
+	int start = out->len;
 
 	if (t->salt_buckets > 0)
 		appendStringInfoChar(out, 0);
 	for (int i = 0; i < t->nkeys; i++)
 	{
-		int			att = t->keys[i];
+		int att = t->keys[i];
 
 		if (isnull[att])
 			ereport(ERROR,
@@ -212,11 +221,11 @@ wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
 static size_t
 unescape_part(const uint8 *p, size_t n, uint8 flip, StringInfo plain)
 {
-	size_t		i = 0;
+	size_t i = 0;
 
 	while (i < n)
 	{
-		uint8		b = p[i] ^ flip;
+		uint8 b = p[i] ^ flip;
 
 		if (b != ESCAPE)
 		{
@@ -247,11 +256,11 @@ flip_into(StringInfo plain, const uint8 *p, size_t n, uint8 flip)
 }
 
 ssize_t
-wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain, wide_bytes *value)
+wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain,
+					wide_bytes *value)
 {
-	uint8		flip = c->desc ? 0xFF : 0x00;
-	size_t		len,
-				taken;
+	uint8 flip = c->desc ? 0xFF : 0x00;
+	size_t len, taken;
 
 	resetStringInfo(plain);
 	if (c->fixed_len > 0)
@@ -309,14 +318,14 @@ wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plai
 ssize_t
 wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 {
-	uint8		flip = c->desc ? 0xFF : 0x00;
+	uint8 flip = c->desc ? 0xFF : 0x00;
 
 	if (c->fixed_len > 0)
 		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
 	if (wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		static uint8 flipped[WIDE_MAX_ROW];
-		size_t		self;
+		size_t self;
 
 		if (c->desc)
 		{
@@ -339,7 +348,7 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 	}
 	for (size_t i = 0; i + 1 < n; i++)
 	{
-		uint8		next = p[i + 1] ^ flip;
+		uint8 next = p[i + 1] ^ flip;
 
 		if ((p[i] ^ flip) != ESCAPE)
 			continue;
@@ -362,9 +371,9 @@ const char *
 wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *values, bool *nulls)
 {
 	const uint8 *p = key.data;
-	size_t		n = key.len;
-	char		nothing[1];
-	uint8		flipped[16];
+	size_t n = key.len;
+	char nothing[1];
+	uint8 flipped[16];
 	StringInfoData plain = {.data = nothing, .maxlen = sizeof(nothing)};
 	const char *why = NULL;
 
@@ -378,8 +387,8 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 	for (int i = 0; i < t->nkeys && why == NULL; i++)
 	{
 		const WtColumn *c = wt_key_column(t, i);
-		wide_bytes	part;
-		ssize_t		taken;
+		wide_bytes part;
+		ssize_t taken;
 		const char *reason = NULL;
 
 		nulls[i] = true;
@@ -396,7 +405,7 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 			}
 			if (taken == sizeof(uint64) && c->desc)
 			{
-				uint64		x;
+				uint64 x;
 
 				memcpy(&x, p, sizeof(x));
 				x = ~x;
@@ -448,20 +457,21 @@ wt_rowkey_decode(WtTable *t, wide_bytes key, const bool *need, Datum *values, bo
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a row key of \"%s\" does not decode: %s", get_rel_name(t->relid), why),
 			 wt_rowkey_is_visible(t) ? errdetail("The key is %s.", wt_rowkey_hex(key)) : 0,
-			 errhint("Check option \"key\" and the encodings of its columns, or set option \"on_bad_key\" to \"skip\".")));
+			 errhint("Check option \"key\" and the encodings of its columns, or set option "
+					 "\"on_bad_key\" to \"skip\".")));
 	return false;
 }
 
 size_t
 wt_rowkey_prefix_length(WtTable *t, wide_bytes key, int parts)
 {
-	size_t		at = t->salt_buckets > 0 ? 1 : 0;
+	size_t at = t->salt_buckets > 0 ? 1 : 0;
 
 	if (key.len < at)
 		return 0;
 	for (int i = 0; i < parts; i++)
 	{
-		ssize_t		taken = wt_rowkey_part_length(wt_key_column(t, i), key.data + at, key.len - at);
+		ssize_t taken = wt_rowkey_part_length(wt_key_column(t, i), key.data + at, key.len - at);
 
 		if (taken < 0)
 			return 0;
@@ -478,7 +488,8 @@ wt_rowkey_is_visible(WtTable *t)
 	if (pg_class_aclcheck(t->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		return true;
 	for (int i = 0; i < t->nkeys; i++)
-		if (pg_attribute_aclcheck(t->relid, wt_key_column(t, i)->attno, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		if (pg_attribute_aclcheck(t->relid, wt_key_column(t, i)->attno, GetUserId(), ACL_SELECT) !=
+			ACLCHECK_OK)
 			return false;
 	return true;
 }

@@ -8,28 +8,28 @@
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
-#define UNIX_DAYS	(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE)
-#define SIGN64		(UINT64CONST(1) << 63)
-#define SIGN32		((uint32) 1 << 31)
+#define UNIX_DAYS (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE)
+#define SIGN64	  (UINT64CONST(1) << 63)
+#define SIGN32	  ((uint32) 1 << 31)
 
-#define NUM_MINUS_INF	0x08
-#define NUM_NEGATIVE	0x10
-#define NUM_ZERO		0x20
-#define NUM_POSITIVE	0x30
-#define NUM_PLUS_INF	0x38
-#define NUM_NAN			0x40
+#define NUM_MINUS_INF 0x08
+#define NUM_NEGATIVE  0x10
+#define NUM_ZERO	  0x20
+#define NUM_POSITIVE  0x30
+#define NUM_PLUS_INF  0x38
+#define NUM_NAN		  0x40
 
 /* the external form of numeric (numeric_send) */
-#define NUMX_NEG	0x4000
-#define NUMX_NAN	0xC000
-#define NUMX_PINF	0xD000
-#define NUMX_NINF	0xF000
-#define NUMX_MAX_SCALE	0x3FFF
+#define NUMX_NEG	   0x4000
+#define NUMX_NAN	   0xC000
+#define NUMX_PINF	   0xD000
+#define NUMX_NINF	   0xF000
+#define NUMX_MAX_SCALE 0x3FFF
 
 static inline void
 put_be(StringInfo out, uint64 v, int width)
 {
-	uint8		b[8];
+	uint8 b[8];
 
 	for (int i = width - 1; i >= 0; i--, v >>= 8)
 		b[i] = (uint8) v;
@@ -39,11 +39,11 @@ put_be(StringInfo out, uint64 v, int width)
 static inline uint64
 get_be(const uint8 *p, int width)
 {
-	uint64		v = 0;
+	uint64 v = 0;
 
 	for (int i = 0; i < width; i++)
 		v = v << 8 | p[i];
 	return v;
 }
 
-#endif							/* WT_STORED_FORMAT_H */
+#endif /* WT_STORED_FORMAT_H */

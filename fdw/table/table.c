@@ -36,11 +36,11 @@
 bool
 wt_table_is_ours(Oid relid)
 {
-	HeapTuple	tup;
+	HeapTuple tup;
 	ForeignServer *server;
 	ForeignDataWrapper *fdw;
-	HeapTuple	proc;
-	bool		ours = false;
+	HeapTuple proc;
+	bool ours = false;
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
@@ -48,7 +48,8 @@ wt_table_is_ours(Oid relid)
 	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
 	if (!HeapTupleIsValid(tup))
 		return false;
-	server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver, FSV_MISSING_OK);
+	server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver,
+									  FSV_MISSING_OK);
 	ReleaseSysCache(tup);
 	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
 	if (fdw == NULL)
@@ -57,11 +58,11 @@ wt_table_is_ours(Oid relid)
 	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
 	if (HeapTupleIsValid(proc))
 	{
-		bool		isnull;
-		Datum		src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
+		bool isnull;
+		Datum src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
 
 		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			strcmp(TextDatumGetCString(src), "wt_handler") == 0;
+			   strcmp(TextDatumGetCString(src), "wt_handler") == 0;
 		ReleaseSysCache(proc);
 	}
 	return ours;
@@ -92,16 +93,16 @@ wt_table_parse(Relation rel)
 
 typedef struct CacheEntry
 {
-	Oid			relid;			/* hash key */
-	bool		stale;
-	WtTable    *table;			/* NULL: not parsed */
+	Oid relid; /* hash key */
+	bool stale;
+	WtTable *table; /* NULL: not parsed */
 	MemoryContext context;
 } CacheEntry;
 
 static HTAB *table_cache;
-static MemoryContext retired;	/* parent of what is freed at the end of the transaction */
+static MemoryContext retired; /* parent of what is freed at the end of the transaction */
 static bool any_stale;
-static uint64 invalidations;	/* rises with every message that may concern us */
+static uint64 invalidations; /* rises with every message that may concern us */
 
 static void
 invalidate_relation(Datum arg, Oid relid)
@@ -160,9 +161,11 @@ free_retired(XactEvent event, void *arg)
 static void
 cache_init(void)
 {
-	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
+	HASHCTL ctl = {
+		.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
 
-	retired = AllocSetContextCreate(CacheMemoryContext, "widetable retired tables", ALLOCSET_SMALL_SIZES);
+	retired = AllocSetContextCreate(CacheMemoryContext, "widetable retired tables",
+									ALLOCSET_SMALL_SIZES);
 	table_cache = hash_create("widetable tables", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate_all, (Datum) 0);
@@ -173,11 +176,10 @@ cache_init(void)
 static int
 compare_columns(const void *a, const void *b, void *t)
 {
-	int			x = *(const int *) a,
-				y = *(const int *) b;
+	int x = *(const int *) a, y = *(const int *) b;
 	const WtColumn *cx = &((const WtTable *) t)->columns[x],
-			   *cy = &((const WtTable *) t)->columns[y];
-	int			c;
+				   *cy = &((const WtTable *) t)->columns[y];
+	int c;
 
 	if (cx->family != cy->family)
 		return cx->family < cy->family ? -1 : 1;
@@ -188,7 +190,7 @@ compare_columns(const void *a, const void *b, void *t)
 static int *
 cell_order(WtTable *t)
 {
-	int		   *order = palloc(sizeof(int) * Max(1, t->natts));
+	int *order = palloc(sizeof(int) * Max(1, t->natts));
 
 	for (int i = 0; i < t->natts; i++)
 		order[i] = i;
@@ -200,12 +202,11 @@ WtTable *
 wt_table(Oid relid)
 {
 	CacheEntry *e;
-	MemoryContext context,
-				old;
-	Relation	rel;
-	WtTable    *t;
-	uint64		before;
-	bool		found;
+	MemoryContext context, old;
+	Relation rel;
+	WtTable *t;
+	uint64 before;
+	bool found;
 
 	if (table_cache == NULL)
 		cache_init();
@@ -215,7 +216,7 @@ wt_table(Oid relid)
 
 	if (!wt_table_is_ours(relid))
 	{
-		char	   *name = get_rel_name(relid);
+		char *name = get_rel_name(relid);
 
 		ereport(ERROR,
 				(errcode(name ? ERRCODE_WRONG_OBJECT_TYPE : ERRCODE_UNDEFINED_TABLE),

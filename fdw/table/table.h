@@ -19,6 +19,6 @@ extern WtTable *wt_table(Oid relid);
 /* Freshly parsed from the catalog in CurrentMemoryContext, with all checks */
 extern WtTable *wt_table_parse(Relation rel);
 
-extern bool wt_table_is_ours(Oid relid);	/* a foreign table of a server of this wrapper? */
+extern bool wt_table_is_ours(Oid relid); /* a foreign table of a server of this wrapper? */
 
-#endif							/* WT_TABLE_H */
+#endif /* WT_TABLE_H */

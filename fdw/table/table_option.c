@@ -23,7 +23,7 @@
 static bool
 choice(DefElem *def, const char *yes, const char *no)
 {
-	char	   *value = defGetString(def);
+	char *value = defGetString(def);
 
 	if (strcmp(value, yes) == 0)
 		return true;
@@ -35,19 +35,20 @@ choice(DefElem *def, const char *yes, const char *no)
 static int
 int_option(DefElem *def, int min, int max)
 {
-	char	   *value = defGetString(def);
-	int			n;
+	char *value = defGetString(def);
+	int n;
 
 	if (!parse_int(value, &n, 0, NULL) || n < min || n > max)
-		wt_option_bad_value(def->defname, value, psprintf("Write a whole number from %d to %d.", min, max));
+		wt_option_bad_value(def->defname, value,
+							psprintf("Write a whole number from %d to %d.", min, max));
 	return n;
 }
 
 static double
 cost_option(DefElem *def)
 {
-	char	   *value = defGetString(def);
-	double		v;
+	char *value = defGetString(def);
+	double v;
 
 	if (!parse_real(value, &v, 0, NULL) || !(v >= 0))
 		wt_option_bad_value(def->defname, value, "Write a number that is not negative.");
@@ -57,8 +58,8 @@ cost_option(DefElem *def)
 static bool
 bool_option(DefElem *def)
 {
-	char	   *value = defGetString(def);
-	bool		result;
+	char *value = defGetString(def);
+	bool result;
 
 	if (!parse_bool(value, &result))
 		wt_option_bad_value(def->defname, value, "Valid values are: true, false.");
@@ -68,21 +69,22 @@ bool_option(DefElem *def)
 char
 wt_table_option_delimiter(DefElem *def)
 {
-	char	   *value = defGetString(def);
+	char *value = defGetString(def);
 
 	/* a byte that an option cannot hold, and that no text contains: how Phoenix ends its parts */
 	if (strcmp(value, "\\x00") == 0)
 		return '\0';
 	if (value[0] == '\0' || value[1] != '\0' || IS_HIGHBIT_SET(value[0]))
-		wt_option_bad_value(def->defname, value, "Write one ASCII character, or \\x00 for the byte zero.");
+		wt_option_bad_value(def->defname, value,
+							"Write one ASCII character, or \\x00 for the byte zero.");
 	return value[0];
 }
 
 WtEncoding
 wt_table_option_encoding(DefElem *def)
 {
-	char	   *value = defGetString(def);
-	int			e = wt_encoding_by_name(value);
+	char *value = defGetString(def);
+	int e = wt_encoding_by_name(value);
 
 	if (e < 0)
 	{
@@ -90,7 +92,8 @@ wt_table_option_encoding(DefElem *def)
 
 		for (int i = 0; i <= WT_ENC_COUNTER; i++)
 			names[i] = wt_encoding_name(i);
-		wt_option_bad_value(def->defname, value, wt_option_names_hint(value, names, lengthof(names)));
+		wt_option_bad_value(def->defname, value,
+							wt_option_names_hint(value, names, lengthof(names)));
 	}
 	return (WtEncoding) e;
 }
@@ -102,10 +105,11 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 
 	if (strcmp(name, "table_name") == 0)
 	{
-		char	   *value = defGetString(def);
+		char *value = defGetString(def);
 
 		if (value[0] == '\0' || strlen(value) > WIDE_MAX_NAME)
-			wt_option_bad_value(name, value, psprintf("A table's name has 1 to %d bytes.", WIDE_MAX_NAME));
+			wt_option_bad_value(name, value,
+								psprintf("A table's name has 1 to %d bytes.", WIDE_MAX_NAME));
 		t->table_name = pstrdup(value);
 		t->name_given = true;
 	}
@@ -139,9 +143,9 @@ static void
 check_column_option(DefElem *def)
 {
 	const char *name = def->defname;
-	char	   *family;
-	uint8	   *qual;
-	uint32		len;
+	char *family;
+	uint8 *qual;
+	uint32 len;
 
 	if (strcmp(name, "column") == 0)
 		wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
@@ -162,19 +166,20 @@ check_column_option(DefElem *def)
 }
 
 PG_FUNCTION_INFO_V1(wt_validator);
+
 Datum
 wt_validator(PG_FUNCTION_ARGS)
 {
-	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
-	Oid			catalog = PG_GETARG_OID(1);
-	WtTable		scratch = {0};
-	List	   *key = NIL;
-	List	   *families = NIL;
-	ListCell   *lc;
+	List *options = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid catalog = PG_GETARG_OID(1);
+	WtTable scratch = {0};
+	List *key = NIL;
+	List *families = NIL;
+	ListCell *lc;
 
 	foreach(lc, options)
 	{
-		DefElem    *def = lfirst(lc);
+		DefElem *def = lfirst(lc);
 
 		wt_option_check_name(catalog, def->defname);
 		if (catalog == AttributeRelationId)

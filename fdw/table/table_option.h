@@ -20,4 +20,4 @@ extern char wt_table_option_delimiter(DefElem *def);
 /* The value of the column's option. */
 extern WtEncoding wt_table_option_encoding(DefElem *def);
 
-#endif							/* WT_TABLE_OPTION_H */
+#endif /* WT_TABLE_OPTION_H */

@@ -25,13 +25,13 @@
  */
 typedef struct IoEntry
 {
-	Oid			typid;			/* hash key */
-	bool		stale;
-	Oid			in_oid;
-	Oid			out_oid;
-	Oid			ioparam;
-	FmgrInfo	in;
-	FmgrInfo	out;
+	Oid typid; /* hash key */
+	bool stale;
+	Oid in_oid;
+	Oid out_oid;
+	Oid ioparam;
+	FmgrInfo in;
+	FmgrInfo out;
 } IoEntry;
 
 static HTAB *io_cache;
@@ -40,7 +40,7 @@ static void
 io_invalidate(Datum arg, int cacheid, uint32 hashvalue)
 {
 	HASH_SEQ_STATUS scan;
-	IoEntry    *e;
+	IoEntry *e;
 
 	hash_seq_init(&scan, io_cache);
 	while ((e = hash_seq_search(&scan)) != NULL)
@@ -50,18 +50,18 @@ io_invalidate(Datum arg, int cacheid, uint32 hashvalue)
 static IoEntry *
 io_lookup(Oid typid)
 {
-	IoEntry    *e;
-	bool		found;
-	bool		varlena;
-	Oid			in_oid,
-				out_oid,
-				ioparam;
+	IoEntry *e;
+	bool found;
+	bool varlena;
+	Oid in_oid, out_oid, ioparam;
 
 	if (io_cache == NULL)
 	{
-		HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(IoEntry), .hcxt = CacheMemoryContext};
+		HASHCTL ctl = {
+			.keysize = sizeof(Oid), .entrysize = sizeof(IoEntry), .hcxt = CacheMemoryContext};
 
-		io_cache = hash_create("widetable type I/O", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		io_cache = hash_create("widetable type I/O", 16, &ctl,
+							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		CacheRegisterSyscacheCallback(TYPEOID, io_invalidate, (Datum) 0);
 	}
 	e = hash_search(io_cache, &typid, HASH_FIND, NULL);
@@ -72,7 +72,7 @@ io_lookup(Oid typid)
 	e = hash_search(io_cache, &typid, HASH_ENTER, &found);
 	if (!found || e->in_oid != in_oid || e->out_oid != out_oid)
 	{
-		e->stale = true;		/* until both are set */
+		e->stale = true; /* until both are set */
 		e->in_oid = e->out_oid = InvalidOid;
 		fmgr_info_cxt(in_oid, &e->in, CacheMemoryContext);
 		fmgr_info_cxt(out_oid, &e->out, CacheMemoryContext);
@@ -87,9 +87,7 @@ io_lookup(Oid typid)
 /* The session's styles must not get into stored bytes, nor change how they are read. */
 typedef struct Styles
 {
-	int			date,
-				interval,
-				digits;
+	int date, interval, digits;
 } Styles;
 
 static void
@@ -114,9 +112,9 @@ styles_restore(const Styles *save)
 void
 wt_type_io_output(const WtColumn *c, Datum value, StringInfo out)
 {
-	IoEntry    *io = io_lookup(c->typid);
-	char	   *s = NULL;
-	Styles		save;
+	IoEntry *io = io_lookup(c->typid);
+	char *s = NULL;
+	Styles save;
 
 	styles_set(&save);
 	PG_TRY();
@@ -146,11 +144,11 @@ decode_error_context(void *arg)
 Datum
 wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 {
-	IoEntry    *io = io_lookup(c->typid);
+	IoEntry *io = io_lookup(c->typid);
 	ErrorContextCallback context;
-	Styles		save;
-	Datum		result = (Datum) 0;
-	char	   *s = palloc(len + 1);
+	Styles save;
+	Datum result = (Datum) 0;
+	char *s = palloc(len + 1);
 
 	memcpy(s, data, len);
 	s[len] = '\0';

@@ -26,4 +26,4 @@ wt_is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-#endif							/* WT_TYPE_KIND_H */
+#endif /* WT_TYPE_KIND_H */

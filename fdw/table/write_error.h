@@ -8,7 +8,8 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-/* Called by the wrapper's write paths: engine statuses of batch calls -> errors naming table and key. */
+/* Called by the wrapper's write paths: engine statuses of batch calls -> errors naming table and
+ * key. */
 extern void wt_write_error_check(wide_status st, WtTable *t, wide_bytes key);
 
-#endif							/* WT_WRITE_ERROR_H */
+#endif /* WT_WRITE_ERROR_H */

@@ -27,7 +27,7 @@
 static wide_family_id
 cells_family(WtModify *m, bool isnull, Datum d)
 {
-	wide_bytes	name;
+	wide_bytes name;
 
 	if (isnull)
 		ereport(ERROR,
@@ -43,7 +43,7 @@ cells_family(WtModify *m, bool isnull, Datum d)
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("family \"%.*s\" of table \"%s\" does not exist",
 					(int) name.len, (const char *) name.data, RelationGetRelationName(m->rel))));
-	return 0;					/* keep compiler quiet */
+	return 0; /* keep compiler quiet */
 }
 
 /* The family that the slot's row names, or the first one when there is no such column. */
@@ -66,7 +66,7 @@ encode_cell_part(WtColumn *c, Datum d, StringInfo out)
 {
 	if (c->typid == TEXTOID || c->typid == VARCHAROID)
 	{
-		wide_bytes	text = wt_modify_state_varlena_bytes(d);
+		wide_bytes text = wt_modify_state_varlena_bytes(d);
 
 		wt_bytes_text_unshow((const char *) text.data, text.len, out);
 	}
@@ -78,7 +78,7 @@ encode_cell_part(WtColumn *c, Datum d, StringInfo out)
 static wide_bytes
 cells_qualifier(WtModify *m, bool isnull, Datum d)
 {
-	WtColumn   *c;
+	WtColumn *c;
 
 	resetStringInfo(&m->qual);
 	if (m->col_qual < 0)
@@ -87,13 +87,16 @@ cells_qualifier(WtModify *m, bool isnull, Datum d)
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("null value in column \"%s\" of relation \"%s\"", c->name, RelationGetRelationName(m->rel)),
+				 errmsg("null value in column \"%s\" of relation \"%s\"",
+						c->name,
+						RelationGetRelationName(m->rel)),
 				 errhint("The empty qualifier is ''."),
 				 errtablecol(m->rel, c->attno)));
 	if (c->typid == BYTEAOID)
 		wt_encode(c, d, &m->qual);
 	else
-		wt_bytes_text_unshow_qualifier((const char *) wt_modify_state_varlena_bytes(d).data, wt_modify_state_varlena_bytes(d).len, &m->qual);
+		wt_bytes_text_unshow_qualifier((const char *) wt_modify_state_varlena_bytes(d).data,
+									   wt_modify_state_varlena_bytes(d).len, &m->qual);
 	return wt_bytes_of(&m->qual);
 }
 
@@ -109,13 +112,14 @@ int
 wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 {
 	wide_family_id family = slot_family(m, slot);
-	wide_bytes	q = slot_qualifier(m, slot);
+	wide_bytes q = slot_qualifier(m, slot);
 
 	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
 		return 0;
 	resetStringInfo(&m->value);
 	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	wt_modify_state_put(m, family, key, q, wt_modify_state_stated_ts(m, slot, m->col_ts), PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+	wt_modify_state_put(m, family, key, q, wt_modify_state_stated_ts(m, slot, m->col_ts),
+						PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 	return 1;
 }
 
@@ -123,7 +127,8 @@ void
 wt_cells_layout_raise_version(WtModify *m, const WtVersion *v)
 {
 	const char *family = "?";
-	char	   *ts = v->ts == WIDE_TS_AUTO ? pstrdup("the time of commit") : psprintf(INT64_FORMAT, v->ts);
+	char *ts = v->ts == WIDE_TS_AUTO ? pstrdup("the time of commit")
+									 : psprintf(INT64_FORMAT, v->ts);
 
 	for (int i = 0; i < m->nnames; i++)
 	{
@@ -133,19 +138,23 @@ wt_cells_layout_raise_version(WtModify *m, const WtVersion *v)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("version already exists in table \"%s\"", RelationGetRelationName(m->rel)),
-			 errdetail("Key %s, cell \"%s:%s\", timestamp %s.", wt_key_text(m->t, v->key), family,
-					   wt_bytes_text_show_qualifier(v->qual), ts),
-			 errhint("UPDATE replaces no version. DELETE it first, or INSERT the value with that timestamp."),
+			 errdetail("Key %s, cell \"%s:%s\", timestamp %s.",
+					   wt_key_text(m->t, v->key),
+					   family,
+					   wt_bytes_text_show_qualifier(v->qual),
+					   ts),
+			 errhint("UPDATE replaces no version. DELETE it first, or INSERT the value with that "
+					 "timestamp."),
 			 errtable(m->rel)));
 }
 
 void
 wt_cells_layout_old_cell(WtModify *m, TupleTableSlot *planSlot, WtCellIdentity *id)
 {
-	WtColumn   *c = &m->t->columns[m->col_ts];
-	WtVersion  *v = &id->v;
-	bool		isnull;
-	Datum		d;
+	WtColumn *c = &m->t->columns[m->col_ts];
+	WtVersion *v = &id->v;
+	bool isnull;
+	Datum d;
 	StringInfoData all;
 
 	v->key = wt_modify_state_copy_bytes(wt_modify_state_old_key(m, planSlot, &m->key));
@@ -175,7 +184,7 @@ moves_versions(WtModify *m, const bool *set)
 {
 	for (int i = 0; i < m->t->natts; i++)
 	{
-		WtColumn   *c = &m->t->columns[i];
+		WtColumn *c = &m->t->columns[i];
 
 		if (set[i] && (c->role == WT_CELL_VERSION || c->role == WT_CELL_NO))
 			ereport(ERROR,
@@ -184,7 +193,8 @@ moves_versions(WtModify *m, const bool *set)
 	}
 	for (int i = 0; i < m->t->natts; i++)
 	{
-		if (set[i] && (m->t->columns[i].role == WT_KEY || wt_modify_state_is_cell_identity(&m->t->columns[i])))
+		if (set[i] && (m->t->columns[i].role == WT_KEY ||
+					   wt_modify_state_is_cell_identity(&m->t->columns[i])))
 			return true;
 	}
 	return false;
@@ -193,14 +203,11 @@ moves_versions(WtModify *m, const bool *set)
 void
 wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *id)
 {
-	WtVersion	to,
-				from = *id;
-	wide_bytes	again;
-	int64		floor = PG_INT64_MIN;
-	bool		moves = moves_versions(m, set),
-				stays,
-				own = false,
-				gone = m->col_value < 0 || slot->tts_isnull[m->col_value];
+	WtVersion to, from = *id;
+	wide_bytes again;
+	int64 floor = PG_INT64_MIN;
+	bool moves = moves_versions(m, set), stays, own = false,
+		 gone = m->col_value < 0 || slot->tts_isnull[m->col_value];
 
 	resetStringInfo(&m->new_key);
 	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
@@ -208,8 +215,9 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 	to.family = slot_family(m, slot);
 	to.qual = slot_qualifier(m, slot);
 	to.ts = set[m->col_ts] ? wt_modify_state_stated_ts(m, slot, m->col_ts) : id->ts;
-	stays = to.family == id->family && to.ts == id->ts && wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) &&
-		wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len);
+	stays = to.family == id->family && to.ts == id->ts &&
+			wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) &&
+			wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len);
 	/* what this transaction has written without a timestamp gets it at commit, also now */
 	if (m->wrote_before)
 		own = wt_cell_read_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
@@ -219,7 +227,8 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 		if (!set[m->col_ts])
 			to.ts = WIDE_TS_AUTO;
 	}
-	if (to.family != id->family || !wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) ||
+	if (to.family != id->family ||
+		!wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) ||
 		!wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len))
 		floor = PG_INT64_MIN;
 	if (!stays)
@@ -241,5 +250,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const
 	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
 	if (moves && !wt_version_move_arrive(m->moves, &to, wt_bytes_of(&m->value)))
 		wt_cells_layout_raise_version(m, &to);
-	wt_modify_state_put(m, to.family, to.key, to.qual, to.ts, own && to.ts == WIDE_TS_AUTO ? floor : PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+	wt_modify_state_put(m, to.family, to.key, to.qual, to.ts,
+						own && to.ts == WIDE_TS_AUTO ? floor : PG_INT64_MIN, 0,
+						wt_bytes_of(&m->value));
 }

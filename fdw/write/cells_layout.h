@@ -14,8 +14,9 @@
 /* Key, family, qualifier and timestamp of the version that the plan delivered. */
 typedef struct WtCellIdentity
 {
-	WtVersion	v;				/* of an own version without a timestamp yet: the provisional one, which names it */
-	bool		again;			/* it was delivered before */
+	/* of an own version without a timestamp yet: the provisional one, which names it */
+	WtVersion v;
+	bool again; /* it was delivered before */
 } WtCellIdentity;
 
 /* Puts the cell of the row; returns how many cells were put: 0 or 1. */
@@ -25,6 +26,7 @@ extern void wt_cells_layout_raise_version(WtModify *m, const WtVersion *v);
 /* The version that the plan delivered, into *id. */
 extern void wt_cells_layout_old_cell(WtModify *m, TupleTableSlot *planSlot, WtCellIdentity *id);
 /* Writes the version again, at its place or at the one that the statement sets. */
-extern void wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *id);
+extern void wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set,
+								   const WtVersion *id);
 
-#endif							/* WT_CELLS_LAYOUT_H */
+#endif /* WT_CELLS_LAYOUT_H */

@@ -65,36 +65,36 @@
  */
 enum DirectInfo
 {
-	DirectArgs,					/* Integer: arguments of the scan */
-	DirectRechecks,				/* Integer: clauses */
-	DirectSet,					/* integer list: columns that are set, by attribute number */
-	DirectBare,					/* integer list: of them, those whose old value nobody wants */
-	DirectFlags					/* integer list: the command counts rows; has RETURNING */
+	DirectArgs,		/* Integer: arguments of the scan */
+	DirectRechecks, /* Integer: clauses */
+	DirectSet,		/* integer list: columns that are set, by attribute number */
+	DirectBare,		/* integer list: of them, those whose old value nobody wants */
+	DirectFlags		/* integer list: the command counts rows; has RETURNING */
 };
 
 typedef struct Assignment
 {
-	int			column;			/* index into t->columns */
-	ExprState  *expr;
-	Datum		value;
-	bool		isnull;
+	int column; /* index into t->columns */
+	ExprState *expr;
+	Datum value;
+	bool isnull;
 } Assignment;
 
 typedef struct WtDirect
 {
 	WtScanState *st;
 	ResultRelInfo *rinfo;
-	bool		update;
-	bool		counts;
-	bool		returning;
-	ExprState  *qual;			/* of the scan; its own place in the plan state is empty */
-	ExprState  *recheck;
-	int			nset;
+	bool update;
+	bool counts;
+	bool returning;
+	ExprState *qual; /* of the scan; its own place in the plan state is empty */
+	ExprState *recheck;
+	int nset;
 	Assignment *set;
-	WtEngineTable	e;
-	bool		engine_known;
-	WtWriter	writer;
-	StringInfoData value;		/* scratch */
+	WtEngineTable e;
+	bool engine_known;
+	WtWriter writer;
+	StringInfoData value; /* scratch */
 } WtDirect;
 
 /* -------------------------------------------------------------- planning */
@@ -107,7 +107,7 @@ typedef struct WtDirect
 static ForeignScan *
 target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
 {
-	Plan	   *sub = outerPlan(plan);
+	Plan *sub = outerPlan(plan);
 
 	*projected = false;
 	if (IsA(sub, Result) && outerPlan(sub) != NULL && IsA(outerPlan(sub), Append))
@@ -130,18 +130,19 @@ target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
 static bool
 collects_transitions(PlannerInfo *root, ModifyTable *plan)
 {
-	Index		top = plan->rootRelation > 0 ? plan->rootRelation : plan->nominalRelation;
+	Index top = plan->rootRelation > 0 ? plan->rootRelation : plan->nominalRelation;
 	RangeTblEntry *rte = planner_rt_fetch(top, root);
-	Relation	rel;
+	Relation rel;
 	TriggerDesc *trig;
-	bool		found;
+	bool found;
 
 	if (rte->rtekind != RTE_RELATION)
 		return false;
 	rel = table_open(rte->relid, NoLock);
 	trig = rel->trigdesc;
-	found = trig != NULL && (plan->operation == CMD_DELETE ? trig->trig_delete_old_table :
-							 trig->trig_update_old_table || trig->trig_update_new_table);
+	found = trig != NULL && (plan->operation == CMD_DELETE
+								 ? trig->trig_delete_old_table
+								 : trig->trig_update_old_table || trig->trig_update_new_table);
 	table_close(rel, NoLock);
 	return found;
 }
@@ -150,8 +151,8 @@ collects_transitions(PlannerInfo *root, ModifyTable *plan)
 static Bitmapset *
 partition_columns(Oid relid)
 {
-	Relation	rel = table_open(relid, NoLock);
-	Bitmapset  *attrs = NULL;
+	Relation rel = table_open(relid, NoLock);
+	Bitmapset *attrs = NULL;
 
 	if (rel->rd_rel->relispartition)
 		pull_varattnos((Node *) RelationGetPartitionQual(rel), 1, &attrs);
@@ -198,17 +199,15 @@ is_plain_cell(WtTable *t, AttrNumber attno)
 static bool
 collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exprs)
 {
-	List	   *tlist,
-			   *attnos;
-	ListCell   *lc,
-			   *lc2;
-	Bitmapset  *deciding = partition_columns(t->relid);
+	List *tlist, *attnos;
+	ListCell *lc, *lc2;
+	Bitmapset *deciding = partition_columns(t->relid);
 
 	get_translated_update_targetlist(root, rel, &tlist, &attnos);
 	forboth(lc, tlist, lc2, attnos)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
-		AttrNumber	attno = (AttrNumber) lfirst_int(lc2);
+		AttrNumber attno = (AttrNumber) lfirst_int(lc2);
 
 		if (!is_plain_cell(t, attno) || has_multiexpr((Node *) tle->expr, NULL) ||
 			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, deciding))
@@ -223,14 +222,13 @@ collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exp
 static Bitmapset *
 attributes_of(WtTable *t, Index rel, List *exprs)
 {
-	Bitmapset  *attrs = NULL,
-			   *out = NULL;
-	int			i = -1;
+	Bitmapset *attrs = NULL, *out = NULL;
+	int i = -1;
 
 	pull_varattnos((Node *) exprs, rel, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
-		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+		int attno = i + FirstLowInvalidHeapAttributeNumber;
 
 		if (attno == 0)
 			out = bms_add_range(out, 1, t->natts);
@@ -240,17 +238,18 @@ attributes_of(WtTable *t, Index rel, List *exprs)
 	return out;
 }
 
-/* Of the clauses that the scan answers, those about more than the key, which may have become untrue. */
+/* Of the clauses that the scan answers, those about more than the key, which may have become
+ * untrue. */
 static List *
 clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
+	List *out = NIL;
+	ListCell *lc;
 
 	foreach(lc, clauses)
 	{
-		Bitmapset  *attrs = attributes_of(t, rel, list_make1(lfirst(lc)));
-		int			a = -1;
+		Bitmapset *attrs = attributes_of(t, rel, list_make1(lfirst(lc)));
+		int a = -1;
 
 		while ((a = bms_next_member(attrs, a)) >= 0)
 			if (t->columns[a - 1].role != WT_KEY)
@@ -269,13 +268,13 @@ clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 static List *
 empty_targetlist(List *tlist)
 {
-	List	   *out = NIL;
-	ListCell   *lc;
+	List *out = NIL;
+	ListCell *lc;
 
 	foreach(lc, tlist)
 	{
 		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
-		Node	   *e = (Node *) tle->expr;
+		Node *e = (Node *) tle->expr;
 
 		if (!(IsA(e, Var) && ((Var *) e)->varattno == TableOidAttributeNumber))
 			tle->expr = (Expr *) makeNullConst(exprType(e), exprTypmod(e), exprCollation(e));
@@ -287,8 +286,8 @@ empty_targetlist(List *tlist)
 static List *
 member_list(Bitmapset *set)
 {
-	List	   *out = NIL;
-	int			i = -1;
+	List *out = NIL;
+	int i = -1;
 
 	while ((i = bms_next_member(set, i)) >= 0)
 		out = lappend_int(out, i);
@@ -298,21 +297,14 @@ member_list(Bitmapset *set)
 bool
 wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 {
-	WtTable    *t = wt_table(planner_rt_fetch(rel, root)->relid);
-	bool		projected;
+	WtTable *t = wt_table(planner_rt_fetch(rel, root)->relid);
+	bool projected;
 	ForeignScan *scan = target_scan(plan, rel, index, &projected);
-	List	   *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
-	List	   *columns = NIL,
-			   *set = NIL,
-			   *rechecks,
-			   *bare = NIL,
-			   *flags,
-			   *info;
-	Bitmapset  *needed,
-			   *returned,
-			   *wanted;
-	int			nargs;
-	ListCell   *lc;
+	List *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
+	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *flags, *info;
+	Bitmapset *needed, *returned, *wanted;
+	int nargs;
+	ListCell *lc;
 
 	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
 		return false;
@@ -327,7 +319,8 @@ wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 		return false;
 
 	rechecks = clauses_to_recheck(t, rel, scan->fdw_recheck_quals);
-	needed = attributes_of(t, rel, list_concat_copy(list_concat_copy(scan->scan.plan.qual, rechecks), set));
+	needed = attributes_of(t, rel,
+						   list_concat_copy(list_concat_copy(scan->scan.plan.qual, rechecks), set));
 	returned = attributes_of(t, rel, returning);
 	foreach(lc, columns)
 		returned = bms_del_member(returned, lfirst_int(lc));
@@ -361,7 +354,7 @@ wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 static List *
 slice(List *list, int from, int n)
 {
-	List	   *out = NIL;
+	List *out = NIL;
 
 	for (int i = from; i < from + n; i++)
 		out = lappend(out, list_nth(list, i));
@@ -372,13 +365,13 @@ void
 wt_direct_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	List	   *info = llast(plan->fdw_private);
-	int			nargs = intVal(list_nth(info, DirectArgs)),
-				nrechecks = intVal(list_nth(info, DirectRechecks));
-	List	   *flags = list_nth(info, DirectFlags);
-	WtDirect   *d;
+	List *info = llast(plan->fdw_private);
+	int nargs = intVal(list_nth(info, DirectArgs)),
+		nrechecks = intVal(list_nth(info, DirectRechecks));
+	List *flags = list_nth(info, DirectFlags);
+	WtDirect *d;
 	WtScanState *st;
-	ListCell   *lc;
+	ListCell *lc;
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -403,7 +396,8 @@ wt_direct_begin(ForeignScanState *node, int eflags)
 		Assignment *a = &d->set[d->nset];
 
 		a->column = lfirst_int(lc) - 1;
-		a->expr = ExecInitExpr(list_nth(plan->fdw_exprs, nargs + nrechecks + d->nset), &node->ss.ps);
+		a->expr = ExecInitExpr(list_nth(plan->fdw_exprs, nargs + nrechecks + d->nset),
+							   &node->ss.ps);
 		d->nset++;
 	}
 	foreach(lc, (List *) list_nth(info, DirectBare))
@@ -432,7 +426,7 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	while (wt_scan_fetch(st, slot->tts_values, slot->tts_isnull))
 	{
 		MemoryContext old;
-		bool		locked;
+		bool locked;
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
@@ -464,7 +458,8 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 static bool
 leave_out(WtDirect *d, CmdType op)
 {
-	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key), NULL);
+	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key),
+							  NULL);
 }
 
 /* false: left out. */
@@ -472,7 +467,7 @@ static bool
 update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
-	wide_bytes	key = wt_bytes_of(&st->reader->key);
+	wide_bytes key = wt_bytes_of(&st->reader->key);
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	wide_batch *b;
 
@@ -487,13 +482,14 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	{
 		Assignment *a = &d->set[i];
 		const WtColumn *c = &st->t->columns[a->column];
-		wide_bytes	qual = {c->qual, c->qual_len};
+		wide_bytes qual = {c->qual, c->qual_len};
 		wide_status status;
 
 		if (a->isnull)
 		{
 			wt_modify_state_check_not_null(node->ss.ss_currentRelation, c);
-			status = wide_batch_delete(b, WIDE_DELETE_COLUMN, d->e.families[c->family], key, qual, WIDE_TS_MAX);
+			status = wide_batch_delete(b, WIDE_DELETE_COLUMN, d->e.families[c->family], key, qual,
+									   WIDE_TS_MAX);
 		}
 		else
 		{
@@ -518,7 +514,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 static bool
 delete_row(WtDirect *d)
 {
-	wide_bytes	key = wt_bytes_of(&d->st->reader->key);
+	wide_bytes key = wt_bytes_of(&d->st->reader->key);
 
 	if (leave_out(d, CMD_DELETE))
 		return false;
@@ -538,7 +534,7 @@ delete_row(WtDirect *d)
 TupleTableSlot *
 wt_direct_iterate(ForeignScanState *node)
 {
-	WtDirect   *d = node->fdw_state;
+	WtDirect *d = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
@@ -569,7 +565,7 @@ wt_direct_iterate(ForeignScanState *node)
 void
 wt_direct_end(ForeignScanState *node)
 {
-	WtDirect   *d = node->fdw_state;
+	WtDirect *d = node->fdw_state;
 
 	if (d != NULL)
 		wt_scan_end(d->st);
@@ -578,7 +574,7 @@ wt_direct_end(ForeignScanState *node)
 void
 wt_direct_explain(ForeignScanState *node, struct ExplainState *es)
 {
-	WtDirect   *d = node->fdw_state;
+	WtDirect *d = node->fdw_state;
 
 	/* the scan's own properties */
 	node->fdw_state = d == NULL ? NULL : d->st;

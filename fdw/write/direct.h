@@ -13,10 +13,11 @@
 
 #include "fdw/store/compat.h"
 
-extern bool wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
+extern bool wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
+						   int subplan_index);
 extern void wt_direct_begin(ForeignScanState *node, int eflags);
 extern TupleTableSlot *wt_direct_iterate(ForeignScanState *node);
 extern void wt_direct_end(ForeignScanState *node);
 extern void wt_direct_explain(ForeignScanState *node, struct ExplainState *es);
 
-#endif							/* WT_DIRECT_H */
+#endif /* WT_DIRECT_H */

@@ -66,9 +66,10 @@
 #include "fdw/xact/engine_scan.h"
 
 void
-wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation)
+wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
+							 Relation target_relation)
 {
-	WtTable    *t = wt_table(RelationGetRelid(target_relation));
+	WtTable *t = wt_table(RelationGetRelid(target_relation));
 
 	for (int i = 0; i < t->nkeys; i++)
 		wt_modify_state_add_identity(root, rtindex, target_relation, t->columns[t->keys[i]].attno);
@@ -83,7 +84,8 @@ wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *ta
 	 * row triggers; DELETE ... RETURNING shows it too.
 	 */
 	if (root->parse->commandType == CMD_DELETE && root->parse->returningList != NIL)
-		add_row_identity_var(root, makeVar(rtindex, InvalidAttrNumber, RECORDOID, -1, InvalidOid, 0),
+		add_row_identity_var(root,
+							 makeVar(rtindex, InvalidAttrNumber, RECORDOID, -1, InvalidOid, 0),
 							 rtindex, "wholerow");
 }
 
@@ -99,8 +101,8 @@ wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int s
 int
 wt_modify_is_updatable(Relation rel)
 {
-	WtTable    *t = wt_table(RelationGetRelid(rel));
-	int			identity = 0;
+	WtTable *t = wt_table(RelationGetRelid(rel));
+	int identity = 0;
 
 	if (!t->updatable)
 		return 0;
@@ -116,24 +118,26 @@ wt_modify_is_updatable(Relation rel)
 }
 
 void
-wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags)
+wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private,
+				int subplan_index, int eflags)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 
 	/* rinfo->ri_FdwState stays NULL */
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	rinfo->ri_FdwState = wt_modify_state_begin(mtstate->ps.state, rinfo, mtstate->operation, outerPlan(plan),
-									  plan->onConflictAction == ONCONFLICT_NOTHING);
+	rinfo->ri_FdwState = wt_modify_state_begin(mtstate->ps.state, rinfo, mtstate->operation,
+											   outerPlan(plan),
+											   plan->onConflictAction == ONCONFLICT_NOTHING);
 }
 
 /* COPY, and rows that are routed to a partition. */
 void
 wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 {
-	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan);	/* NULL for COPY */
-	WtModify   *m = wt_modify_state_begin(mtstate->ps.state, rinfo, CMD_INSERT, NULL,
-								 plan && plan->onConflictAction == ONCONFLICT_NOTHING);
+	ModifyTable *plan = castNode(ModifyTable, mtstate->ps.plan); /* NULL for COPY */
+	WtModify *m = wt_modify_state_begin(mtstate->ps.state, rinfo, CMD_INSERT, NULL,
+										plan && plan->onConflictAction == ONCONFLICT_NOTHING);
 
 	/* the partition may be a target of the same UPDATE */
 	if (rinfo->ri_FdwState)
@@ -155,7 +159,7 @@ end_modify(WtModify *m)
 void
 wt_modify_end(EState *estate, ResultRelInfo *rinfo)
 {
-	WtModify   *m = rinfo->ri_FdwState;
+	WtModify *m = rinfo->ri_FdwState;
 
 	if (m)
 	{
@@ -171,7 +175,7 @@ wt_modify_end(EState *estate, ResultRelInfo *rinfo)
 void
 wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo)
 {
-	WtModify   *m = rinfo->ri_FdwState;
+	WtModify *m = rinfo->ri_FdwState;
 
 	if (m == NULL)
 		return;
@@ -186,8 +190,8 @@ wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo)
 }
 
 void
-wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index,
-					   struct ExplainState *es)
+wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private,
+				  int subplan_index, struct ExplainState *es)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 
@@ -198,11 +202,12 @@ wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_pri
 }
 
 TupleTableSlot *
-wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot,
+					  TupleTableSlot *planSlot)
 {
-	WtModify   *m = rinfo->ri_FdwState;
+	WtModify *m = rinfo->ri_FdwState;
 	MemoryContext old;
-	wide_bytes	key;
+	wide_bytes key;
 
 	if (m->aux)
 		m = m->aux;
@@ -230,12 +235,14 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 			return NULL;
 		}
 	}
-	if ((m->t->cells_layout ? wt_cells_layout_insert(m, slot, key) : wt_rows_layout_insert(m, slot, key)) == 0)
+	if ((m->t->cells_layout ? wt_cells_layout_insert(m, slot, key)
+							: wt_rows_layout_insert(m, slot, key)) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
 				 errdetail("Key %s.", wt_key_text(m->t, key)),
-				 errhint("A row exists by its cells: give at least one column beside the key a value.")));
+				 errhint("A row exists by its cells: give at least one column beside the key a "
+						 "value.")));
 	wt_modify_state_show_stored(m, rinfo, slot, NULL);
 	MemoryContextSwitchTo(old);
 	return slot;
@@ -245,7 +252,8 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 static void
 find_set_columns(WtModify *m, EState *estate, ResultRelInfo *rinfo)
 {
-	Bitmapset  *cols = bms_union(ExecGetUpdatedCols(rinfo, estate), ExecGetExtraUpdatedCols(rinfo, estate));
+	Bitmapset *cols = bms_union(ExecGetUpdatedCols(rinfo, estate),
+								ExecGetExtraUpdatedCols(rinfo, estate));
 
 	for (int i = 0; i < m->t->natts; i++)
 		m->set[i] = bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, cols);
@@ -257,7 +265,7 @@ find_set_columns(WtModify *m, EState *estate, ResultRelInfo *rinfo)
 static const bool *
 set_columns(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before)
 {
-	bool	   *set;
+	bool *set;
 
 	if (!m->compare_all || before == NULL)
 		return m->set;
@@ -272,20 +280,21 @@ set_columns(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before)
 		if (slot->tts_isnull[i] != before->tts_isnull[i])
 			set[i] = true;
 		else if (!slot->tts_isnull[i])
-			set[i] = !datum_image_eq(slot->tts_values[i], before->tts_values[i], att->attbyval, att->attlen);
+			set[i] = !datum_image_eq(slot->tts_values[i], before->tts_values[i], att->attbyval,
+									 att->attlen);
 	}
 	return set;
 }
 
 TupleTableSlot *
-wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot,
+					  TupleTableSlot *planSlot)
 {
-	WtModify   *m = rinfo->ri_FdwState;
+	WtModify *m = rinfo->ri_FdwState;
 	MemoryContext old;
 	TupleTableSlot *before = rinfo->ri_oldTupleSlot;
 	const bool *set;
-	wide_bytes	key,
-				target;
+	wide_bytes key, target;
 
 	MemoryContextReset(m->row_cxt);
 	old = MemoryContextSwitchTo(m->row_cxt);
@@ -308,7 +317,8 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 		if (!id.again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			id.again = wt_batch_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key, &id.v.qual);
+			id.again = wt_batch_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key,
+										  &id.v.qual);
 		}
 		if (!id.again)
 		{
@@ -360,8 +370,8 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 static void
 show_old_row(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
 {
-	bool		isnull = true;
-	Datum		d = 0;
+	bool isnull = true;
+	Datum d = 0;
 	HeapTupleData tuple;
 
 	if (rinfo->ri_projectReturning == NULL || !AttributeNumberIsValid(m->row_junk))
@@ -378,11 +388,12 @@ show_old_row(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTable
 }
 
 TupleTableSlot *
-wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
+wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot,
+					  TupleTableSlot *planSlot)
 {
-	WtModify   *m = rinfo->ri_FdwState;
+	WtModify *m = rinfo->ri_FdwState;
 	MemoryContext old;
-	bool		again;
+	bool again;
 
 	MemoryContextReset(m->row_cxt);
 	old = MemoryContextSwitchTo(m->row_cxt);
@@ -396,17 +407,19 @@ wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 		if (!again)
 		{
 			wt_row_lock(m->e.table, id.v.key, false);
-			again = wt_batch_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key, &id.v.qual);
+			again = wt_batch_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key,
+									   &id.v.qual);
 		}
 		if (!again)
 		{
 			wt_batch_command_by(&m->writer);
-			wt_modify_state_delete(m, WIDE_DELETE_VERSION, id.v.family, id.v.key, id.v.qual, id.v.ts);
+			wt_modify_state_delete(m, WIDE_DELETE_VERSION, id.v.family, id.v.key, id.v.qual,
+								   id.v.ts);
 		}
 	}
 	else
 	{
-		wide_bytes	key = wt_modify_state_old_key(m, planSlot, &m->key);
+		wide_bytes key = wt_modify_state_old_key(m, planSlot, &m->key);
 
 		again = !wt_modify_state_first_time(m, key);
 		if (!again)

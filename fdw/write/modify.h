@@ -14,16 +14,23 @@
 
 #include "fdw/store/compat.h"
 
-extern void wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte, Relation target_relation);
-extern List *wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index);
-extern int	wt_modify_is_updatable(Relation rel);
-extern void wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, int eflags);
+extern void wt_modify_add_update_targets(PlannerInfo *root, Index rtindex,
+										 RangeTblEntry *target_rte, Relation target_relation);
+extern List *wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
+							int subplan_index);
+extern int wt_modify_is_updatable(Relation rel);
+extern void wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private,
+							int subplan_index, int eflags);
 extern void wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo);
-extern TupleTableSlot *wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
-extern TupleTableSlot *wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
-extern TupleTableSlot *wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern TupleTableSlot *wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo,
+											 TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern TupleTableSlot *wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo,
+											 TupleTableSlot *slot, TupleTableSlot *planSlot);
+extern TupleTableSlot *wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo,
+											 TupleTableSlot *slot, TupleTableSlot *planSlot);
 extern void wt_modify_end(EState *estate, ResultRelInfo *rinfo);
 extern void wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo);
-extern void wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private, int subplan_index, struct ExplainState *es);
+extern void wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private,
+							  int subplan_index, struct ExplainState *es);
 
-#endif							/* WT_MODIFY_H */
+#endif /* WT_MODIFY_H */

@@ -42,18 +42,20 @@
 static void
 identity_name(char *buf, size_t size, Form_pg_attribute att)
 {
-	snprintf(buf, size, "wt_%d_%u_%d_%u", att->attnum, att->atttypid, att->atttypmod, att->attcollation);
+	snprintf(buf, size, "wt_%d_%u_%d_%u", att->attnum, att->atttypid, att->atttypmod,
+			 att->attcollation);
 }
 
 void
 wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel, AttrNumber attno)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
-	char		name[NAMEDATALEN];
+	char name[NAMEDATALEN];
 
 	identity_name(name, sizeof(name), att);
 	add_row_identity_var(root,
-						 makeVar(rtindex, attno, att->atttypid, att->atttypmod, att->attcollation, 0),
+						 makeVar(rtindex, attno, att->atttypid, att->atttypmod, att->attcollation,
+								 0),
 						 rtindex, pstrdup(name));
 }
 
@@ -66,8 +68,8 @@ wt_modify_state_is_cell_identity(const WtColumn *c)
 static AttrNumber
 find_junk(WtModify *m, List *tlist, AttrNumber attno)
 {
-	char		name[NAMEDATALEN];
-	AttrNumber	resno;
+	char name[NAMEDATALEN];
+	AttrNumber resno;
 
 	identity_name(name, sizeof(name), TupleDescAttr(RelationGetDescr(m->rel), attno - 1));
 	resno = ExecFindJunkAttributeInTlist(tlist, name);
@@ -80,13 +82,13 @@ find_junk(WtModify *m, List *tlist, AttrNumber attno)
 static void
 find_columns(WtModify *m)
 {
-	WtTable    *t = m->t;
+	WtTable *t = m->t;
 
 	m->col_family = m->col_qual = m->col_ts = m->col_value = -1;
 	m->ts_of = palloc(sizeof(int) * t->natts);
 	for (int i = 0; i < t->natts; i++)
 	{
-		WtColumn   *c = &t->columns[i];
+		WtColumn *c = &t->columns[i];
 
 		m->ts_of[i] = -1;
 		switch (c->role)
@@ -109,7 +111,7 @@ find_columns(WtModify *m)
 			case WT_CELL:
 				for (int k = 0; k < t->natts; k++)
 				{
-					WtColumn   *s = &t->columns[k];
+					WtColumn *s = &t->columns[k];
 
 					if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
 						wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
@@ -126,7 +128,7 @@ find_columns(WtModify *m)
 static bool
 delivers_once(Plan *plan)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	if (plan == NULL)
 		return false;
@@ -155,19 +157,20 @@ delivers_once(Plan *plan)
 		case T_IndexOnlyScan:
 		case T_BitmapHeapScan:
 		case T_TidScan:
-			return true;		/* a heap partition beside ours */
+			return true; /* a heap partition beside ours */
 		default:
 			return false;
 	}
 }
 
 WtModify *
-wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan, bool do_nothing)
+wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan,
+					  bool do_nothing)
 {
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-	Relation	rel = rinfo->ri_RelationDesc;
-	WtModify   *m = palloc0(sizeof(WtModify));
-	WtTable    *t = wt_table(RelationGetRelid(rel));
+	Relation rel = rinfo->ri_RelationDesc;
+	WtModify *m = palloc0(sizeof(WtModify));
+	WtTable *t = wt_table(RelationGetRelid(rel));
 	TriggerDesc *trig = rinfo->ri_TrigDesc;
 
 	m->rel = rel;
@@ -183,11 +186,12 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 	initStringInfo(&m->value);
 	initStringInfo(&m->qual);
 	initStringInfo(&m->range);
-	m->row_cxt = AllocSetContextCreate(estate->es_query_cxt, "widetable modify row", ALLOCSET_DEFAULT_SIZES);
+	m->row_cxt = AllocSetContextCreate(estate->es_query_cxt, "widetable modify row",
+									   ALLOCSET_DEFAULT_SIZES);
 
 	if (op != CMD_INSERT)
 	{
-		List	   *tlist = subplan->targetlist;
+		List *tlist = subplan->targetlist;
 
 		m->key_junk = palloc(sizeof(AttrNumber) * t->nkeys);
 		for (int i = 0; i < t->nkeys; i++)
@@ -201,9 +205,12 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 		}
 		if (!delivers_once(subplan))
 		{
-			HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = 2 * sizeof(uint64), .hcxt = estate->es_query_cxt};
+			HASHCTL ctl = {.keysize = 2 * sizeof(uint64),
+						   .entrysize = 2 * sizeof(uint64),
+						   .hcxt = estate->es_query_cxt};
 
-			m->seen = hash_create("widetable rows modified", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+			m->seen = hash_create("widetable rows modified", 256, &ctl,
+								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		}
 	}
 	if (op == CMD_UPDATE)
@@ -246,8 +253,8 @@ wt_modify_state_family(WtModify *m, int family)
 }
 
 void
-wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual,
-	int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value)
+wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+					int64 floor_ts, int64 ttl_us, wide_bytes value)
 {
 	wide_status st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
 
@@ -256,7 +263,8 @@ wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_byt
 }
 
 void
-wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts)
+wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wide_bytes key,
+					   wide_bytes qual, int64 ts)
 {
 	wide_status st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
 
@@ -268,7 +276,8 @@ void
 wt_modify_state_delete_row(WtModify *m, wide_bytes key)
 {
 	for (int i = 0; i < m->e.nall; i++)
-		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0},
+							   WIDE_TS_MAX);
 }
 
 void
@@ -282,7 +291,8 @@ wt_modify_state_raise_duplicate(WtModify *m, wide_bytes key)
 }
 
 void
-wt_modify_state_check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, EState *estate)
+wt_modify_state_check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
+								EState *estate)
 {
 	if (m->rel->rd_rel->relispartition)
 		(void) ExecPartitionCheck(rinfo, slot, estate, true);
@@ -306,8 +316,10 @@ wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 	if (c->not_null)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
-						c->name, RelationGetRelationName(rel)),
+				 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null "
+						"constraint",
+						c->name,
+						RelationGetRelationName(rel)),
 				 errtablecol(rel, c->attno)));
 }
 
@@ -316,7 +328,7 @@ wt_modify_state_find_ts_of(WtModify *m, int family, wide_bytes qual)
 {
 	for (int i = 0; m->nts > 0 && i < m->t->natts; i++)
 	{
-		WtColumn   *s = &m->t->columns[i];
+		WtColumn *s = &m->t->columns[i];
 
 		if (s->role == WT_TIMESTAMP_OF && s->family == family &&
 			wt_bytes_equal(s->qual, s->qual_len, qual.data, qual.len))
@@ -328,7 +340,7 @@ wt_modify_state_find_ts_of(WtModify *m, int family, wide_bytes qual)
 int64
 wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 {
-	WtColumn   *c;
+	WtColumn *c;
 
 	if (ts_col < 0 || slot->tts_isnull[ts_col])
 		return WIDE_TS_AUTO;
@@ -337,13 +349,14 @@ wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 }
 
 void
-wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *written)
+wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
+							const bool *written)
 {
-	WtTable    *t = m->t;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
+	WtTable *t = m->t;
+	TupleDesc desc = slot->tts_tupleDescriptor;
 	TriggerDesc *trig = rinfo->ri_TrigDesc;
-	bool		maps = false;
-	int64		now;
+	bool maps = false;
+	int64 now;
 
 	for (int i = 0; i < t->natts; i++)
 		maps |= t->columns[i].role == WT_MAP;
@@ -358,12 +371,13 @@ wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *s
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
 		m->nulls[i] = slot->tts_isnull[i];
-		m->values[i] = m->nulls[i] ? (Datum) 0 : datumCopy(slot->tts_values[i], att->attbyval, att->attlen);
+		m->values[i] = m->nulls[i] ? (Datum) 0
+								   : datumCopy(slot->tts_values[i], att->attbyval, att->attlen);
 	}
 	for (int i = 0; i < t->natts; i++)
 	{
-		bool		is_ts = t->columns[i].role == WT_CELL_TS;
-		int			k = is_ts ? i : m->ts_of[i];
+		bool is_ts = t->columns[i].role == WT_CELL_TS;
+		int k = is_ts ? i : m->ts_of[i];
 
 		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
 			m->values[i] = wt_map_stored(m->values[i], &m->nulls[i]);
@@ -374,7 +388,8 @@ wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *s
 		else if (m->nulls[k] || (written && !written[k]))
 		{
 			m->nulls[k] = false;
-			m->values[k] = Int64GetDatum(t->columns[k].typid == INT8OID ? now : now - WT_EPOCH_DIFF);
+			m->values[k] = Int64GetDatum(t->columns[k].typid == INT8OID ? now
+																		: now - WT_EPOCH_DIFF);
 		}
 	}
 	ExecClearTuple(slot);
@@ -387,8 +402,8 @@ wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *s
 bool
 wt_modify_state_first_time(WtModify *m, wide_bytes identity)
 {
-	uint64		h[2];
-	bool		found;
+	uint64 h[2];
+	bool found;
 
 	if (m->seen == NULL)
 		return true;
@@ -401,12 +416,12 @@ wt_modify_state_first_time(WtModify *m, wide_bytes identity)
 wide_bytes
 wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
 {
-	WtTable    *t = m->t;
+	WtTable *t = m->t;
 
 	memset(m->nulls, true, sizeof(bool) * t->natts);
 	for (int i = 0; i < t->nkeys; i++)
 	{
-		int			k = t->keys[i];
+		int k = t->keys[i];
 
 		m->values[k] = ExecGetJunkAttribute(planSlot, m->key_junk[i], &m->nulls[k]);
 	}
@@ -416,16 +431,18 @@ wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
 }
 
 void
-wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value, int64 ts, bool ts_set)
+wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value,
+						  int64 ts, bool ts_set)
 {
-	WtCellWrite  *w;
+	WtCellWrite *w;
 
 	if (m->nwrites == m->writes_max)
 	{
 		/* the array lives as long as the statement */
 		m->writes_max = Max(16, m->writes_max * 2);
 		m->writes = m->writes ? repalloc(m->writes, sizeof(WtCellWrite) * m->writes_max)
-			: MemoryContextAlloc(GetMemoryChunkContext(m), sizeof(WtCellWrite) * m->writes_max);
+							  : MemoryContextAlloc(GetMemoryChunkContext(m),
+												   sizeof(WtCellWrite) * m->writes_max);
 	}
 	w = &m->writes[m->nwrites++];
 	memset(w, 0, sizeof(*w));
@@ -441,7 +458,7 @@ wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_b
 wide_bytes
 wt_modify_state_copy_bytes(wide_bytes b)
 {
-	uint8	   *copy = palloc(b.len + 1);
+	uint8 *copy = palloc(b.len + 1);
 
 	if (b.len > 0)
 		memcpy(copy, b.data, b.len);

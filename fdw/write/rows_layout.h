@@ -13,7 +13,8 @@
 /* Cells of all columns that are not NULL; how many. */
 extern int wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key);
 /* The cells that an UPDATE of layout 'rows' changes, in m->writes. */
-extern void wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const bool *set);
+extern void wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before,
+										  const bool *set);
 /*
  * Read the newest versions of the cells to be put, so that the new ones lie
  * above them, and write all changes.
@@ -24,4 +25,4 @@ extern void wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 /* True if the statement sets a key column. */
 extern bool wt_rows_layout_key_is_set(WtModify *m, const bool *set);
 
-#endif							/* WT_ROWS_LAYOUT_H */
+#endif /* WT_ROWS_LAYOUT_H */

@@ -20,24 +20,25 @@
 void
 wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, rels)
 	{
-		Relation	rel = lfirst(lc);
+		Relation rel = lfirst(lc);
 
 		if (!wt_table(RelationGetRelid(rel))->truncatable)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("foreign table \"%s\" does not allow truncates", RelationGetRelationName(rel))));
+					 errmsg("foreign table \"%s\" does not allow truncates",
+							RelationGetRelationName(rel))));
 	}
 	foreach(lc, rels)
 	{
-		WtTable    *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
-		WtEngineTable	e;
+		WtTable *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
+		WtEngineTable e;
 
 		if (wt_stored_table_begin_empty(t->relid) || !wt_engine_table(t, false, &e))
-			continue;			/* nothing was ever stored */
+			continue; /* nothing was ever stored */
 		wt_batch_note_ddl();
 		wt_batch_command();
 		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");

@@ -10,4 +10,4 @@
 
 extern void wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs);
 
-#endif							/* WT_TRUNCATE_H */
+#endif /* WT_TRUNCATE_H */

@@ -38,34 +38,35 @@
 
 typedef struct Place
 {
-	uint64		h[2];
-	bool		left;			/* what was there is gone */
-	bool		written;		/* the statement has put a version there */
-	bool		taken;			/* ... where one was */
-	WtVersion	where;			/* while taken and not left */
-	wide_bytes	value;
+	uint64 h[2];
+	bool left;		 /* what was there is gone */
+	bool written;	 /* the statement has put a version there */
+	bool taken;		 /* ... where one was */
+	WtVersion where; /* while taken and not left */
+	wide_bytes value;
 } Place;
 
 struct WtVersionMoves
 {
 	MemoryContext cxt;
-	HTAB	   *places;
+	HTAB *places;
 	StringInfoData buf;
-	WtVersion	cell;			/* whose versions are in ts; key NULL: none */
-	StringInfoData ts;			/* int64 each, falling */
-	bool		provisional;	/* it also has one of ours without a timestamp */
-	int64		nwaiting;		/* places taken and not left */
+	WtVersion cell;	   /* whose versions are in ts; key NULL: none */
+	StringInfoData ts; /* int64 each, falling */
+	bool provisional;  /* it also has one of ours without a timestamp */
+	int64 nwaiting;	   /* places taken and not left */
 };
 
 WtVersionMoves *
 wt_version_move_new(MemoryContext cxt)
 {
-	HASHCTL		ctl = {.keysize = 2 * sizeof(uint64), .entrysize = sizeof(Place), .hcxt = cxt};
+	HASHCTL ctl = {.keysize = 2 * sizeof(uint64), .entrysize = sizeof(Place), .hcxt = cxt};
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	WtVersionMoves    *m = palloc0(sizeof(WtVersionMoves));
+	WtVersionMoves *m = palloc0(sizeof(WtVersionMoves));
 
 	m->cxt = cxt;
-	m->places = hash_create("widetable versions moved", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	m->places = hash_create("widetable versions moved", 256, &ctl,
+							HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	initStringInfo(&m->buf);
 	initStringInfo(&m->ts);
 	MemoryContextSwitchTo(old);
@@ -75,7 +76,7 @@ wt_version_move_new(MemoryContext cxt)
 static void
 append_length(StringInfo buf, size_t len)
 {
-	uint32		n = (uint32) len;
+	uint32 n = (uint32) len;
 
 	appendBinaryStringInfo(buf, (const char *) &n, sizeof(n));
 }
@@ -83,9 +84,9 @@ append_length(StringInfo buf, size_t len)
 static Place *
 place_of(WtVersionMoves *m, const WtVersion *v)
 {
-	uint64		h[2];
-	Place	   *p;
-	bool		found;
+	uint64 h[2];
+	Place *p;
+	bool found;
 
 	resetStringInfo(&m->buf);
 	append_length(&m->buf, v->key.len);
@@ -104,7 +105,7 @@ place_of(WtVersionMoves *m, const WtVersion *v)
 static wide_bytes
 keep(WtVersionMoves *m, wide_bytes b)
 {
-	uint8	   *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
+	uint8 *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
 
 	if (b.len > 0)
 		memcpy(copy, b.data, b.len);
@@ -116,8 +117,7 @@ static bool
 was_taken(WtVersionMoves *m, const WtVersion *v)
 {
 	const int64 *ts;
-	int			lo = 0,
-				hi;
+	int lo = 0, hi;
 
 	if (m->cell.key.data == NULL || m->cell.family != v->family ||
 		!wt_bytes_equal(m->cell.key.data, m->cell.key.len, v->key.data, v->key.len) ||
@@ -140,7 +140,7 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 	hi = m->ts.len / (int) sizeof(int64);
 	while (lo < hi)
 	{
-		int			mid = lo + (hi - lo) / 2;
+		int mid = lo + (hi - lo) / 2;
 
 		if (ts[mid] == v->ts)
 			return true;
@@ -155,8 +155,8 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 bool
 wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *again)
 {
-	Place	   *p = place_of(m, from);
-	bool		waiting = p->taken && !p->left;
+	Place *p = place_of(m, from);
+	bool waiting = p->taken && !p->left;
 
 	p->left = true;
 	if (!waiting)
@@ -171,7 +171,7 @@ wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *agai
 bool
 wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value)
 {
-	Place	   *p = place_of(m, to);
+	Place *p = place_of(m, to);
 
 	if (p->written)
 		return false;
@@ -192,7 +192,7 @@ const WtVersion *
 wt_version_move_collision(WtVersionMoves *m)
 {
 	HASH_SEQ_STATUS seq;
-	Place	   *p;
+	Place *p;
 
 	if (m->nwaiting == 0)
 		return NULL;

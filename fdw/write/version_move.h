@@ -10,10 +10,10 @@
 /* One version of a cell; ts WIDE_TS_AUTO: ours, without a timestamp before commit. */
 typedef struct WtVersion
 {
-	wide_bytes	key;
+	wide_bytes key;
 	wide_family_id family;
-	wide_bytes	qual;
-	int64		ts;
+	wide_bytes qual;
+	int64 ts;
 } WtVersion;
 
 typedef struct WtVersionMoves WtVersionMoves;
@@ -37,4 +37,4 @@ extern bool wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_
 /* A place that was taken and has not been left, at the end of the statement; NULL: none. */
 extern const WtVersion *wt_version_move_collision(WtVersionMoves *m);
 
-#endif							/* WT_VERSION_MOVE_H */
+#endif /* WT_VERSION_MOVE_H */

@@ -20,28 +20,26 @@
 
 typedef struct CommandMark
 {
-	CommandId	cid;
-	const WtWriter *writer;		/* the plan node, to be compared only; NULL: a function, DDL */
-	CommandId	of;				/* the command that this node belongs to */
-	uint64		mark;			/* of the batch before the first write of this command by this node */
+	CommandId cid;
+	const WtWriter *writer; /* the plan node, to be compared only; NULL: a function, DDL */
+	CommandId of;			/* the command that this node belongs to */
+	uint64 mark;			/* of the batch before the first write of this command by this node */
 } CommandMark;
 
 typedef struct LevelMark
 {
-	int			level;			/* nesting level of the subtransaction */
-	uint64		mark;			/* of the batch before its first write */
+	int level;	 /* nesting level of the subtransaction */
+	uint64 mark; /* of the batch before its first write */
 } LevelMark;
 
 static wide_batch *batch = NULL;
 
-static bool ddl = false;		/* the batch changes the catalog */
+static bool ddl = false; /* the batch changes the catalog */
 
-static CommandMark *commands = NULL;	/* ascending, TopMemoryContext */
-static int	ncommands = 0,
-			commands_max = 0;
+static CommandMark *commands = NULL; /* ascending, TopMemoryContext */
+static int ncommands = 0, commands_max = 0;
 static LevelMark *levels = NULL;
-static int	nlevels = 0,
-			levels_max = 0;
+static int nlevels = 0, levels_max = 0;
 
 wide_batch *
 wt_batch(bool create)
@@ -73,16 +71,18 @@ void
 wt_batch_command_by(const WtWriter *writer)
 {
 	wide_batch *b = wt_batch(true);
-	CommandId	cid = GetCurrentCommandId(true);
-	int			level = GetCurrentTransactionNestLevel();
+	CommandId cid = GetCurrentCommandId(true);
+	int level = GetCurrentTransactionNestLevel();
 
-	if (ncommands == 0 || commands[ncommands - 1].cid != cid || commands[ncommands - 1].writer != writer)
+	if (ncommands == 0 || commands[ncommands - 1].cid != cid ||
+		commands[ncommands - 1].writer != writer)
 	{
 		if (ncommands == commands_max)
 		{
 			commands_max = Max(16, commands_max * 2);
 			commands = commands ? repalloc(commands, commands_max * sizeof(CommandMark))
-				: MemoryContextAlloc(TopMemoryContext, commands_max * sizeof(CommandMark));
+								: MemoryContextAlloc(TopMemoryContext,
+													 commands_max * sizeof(CommandMark));
 		}
 		commands[ncommands].cid = cid;
 		commands[ncommands].writer = writer;
@@ -96,7 +96,7 @@ wt_batch_command_by(const WtWriter *writer)
 		{
 			levels_max = Max(16, levels_max * 2);
 			levels = levels ? repalloc(levels, levels_max * sizeof(LevelMark))
-				: MemoryContextAlloc(TopMemoryContext, levels_max * sizeof(LevelMark));
+							: MemoryContextAlloc(TopMemoryContext, levels_max * sizeof(LevelMark));
 		}
 		levels[nlevels].level = level;
 		levels[nlevels++].mark = wide_batch_mark(b);
@@ -107,12 +107,11 @@ wt_batch_command_by(const WtWriter *writer)
 static int
 first_unseen(CommandId curcid)
 {
-	int			lo = 0,
-				hi = ncommands;
+	int lo = 0, hi = ncommands;
 
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (commands[mid].cid < curcid)
 			lo = mid + 1;
@@ -125,7 +124,7 @@ first_unseen(CommandId curcid)
 uint64_t
 wt_batch_own_mark(Snapshot snapshot)
 {
-	int			i;
+	int i;
 
 	if (batch == NULL)
 		return 0;
@@ -144,7 +143,8 @@ wt_batch_writer_init(WtWriter *w, EState *estate)
 	w->others = false;
 }
 
-/* Has anybody but this node written since its statement began?  Looks at each of commands[] once. */
+/* Has anybody but this node written since its statement began?  Looks at each of commands[]
+ * once. */
 static bool
 others_wrote(WtWriter *w)
 {
@@ -158,7 +158,7 @@ others_wrote(WtWriter *w)
 typedef struct RowChanges
 {
 	const WtWriter *w;
-	WtChanged	found;
+	WtChanged found;
 } RowChanges;
 
 /* Who was it?  The command that the batch's position belongs to. */
@@ -166,12 +166,11 @@ static bool
 note_change(void *arg, uint64_t position)
 {
 	RowChanges *r = arg;
-	int			lo = r->w->first,
-				hi = ncommands - 1;
+	int lo = r->w->first, hi = ncommands - 1;
 
 	while (lo < hi)
 	{
-		int			mid = (lo + hi + 1) / 2;
+		int mid = (lo + hi + 1) / 2;
 
 		if (commands[mid].mark <= position)
 			lo = mid;
@@ -180,43 +179,50 @@ note_change(void *arg, uint64_t position)
 	}
 	if (commands[lo].writer == r->w)
 		return true;
-	r->found = commands[lo].writer != NULL && commands[lo].of == r->w->command ? WT_CHANGED_BY_COMMAND : WT_CHANGED_BY_TRIGGERED;
+	r->found = commands[lo].writer != NULL && commands[lo].of == r->w->command
+				   ? WT_CHANGED_BY_COMMAND
+				   : WT_CHANGED_BY_TRIGGERED;
 	return r->found != WT_CHANGED_BY_TRIGGERED;
 }
 
 static WtChanged
-changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key, const wide_bytes *column)
+changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key,
+			  const wide_bytes *column)
 {
-	RowChanges	r = {w, WT_UNCHANGED};
+	RowChanges r = {w, WT_UNCHANGED};
 
 	if (batch == NULL || !others_wrote(w))
 		return WT_UNCHANGED;
 	for (int i = 0; i < nfamilies && r.found != WT_CHANGED_BY_TRIGGERED; i++)
-		wt_error_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark, note_change, &r),
-				 "could not look at a row's changes");
+		wt_error_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark,
+									   note_change, &r),
+					   "could not look at a row's changes");
 	return r.found;
 }
 
 bool
-wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
-			 const wide_bytes *column)
+wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies,
+				   wide_bytes key, const wide_bytes *column)
 {
-	WtChanged	changed = changed_since(w, families, nfamilies, key, column);
+	WtChanged changed = changed_since(w, families, nfamilies, key, column);
 
 	if (changed == WT_CHANGED_BY_TRIGGERED)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-				 op == CMD_DELETE ?
-				 errmsg("tuple to be deleted was already modified by an operation triggered by the current command") :
-				 errmsg("tuple to be updated was already modified by an operation triggered by the current command"),
-				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")));
+				 op == CMD_DELETE ? errmsg("tuple to be deleted was already modified by an "
+										   "operation triggered by the current command")
+								  : errmsg("tuple to be updated was already modified by an "
+										   "operation triggered by the current command"),
+				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate "
+						 "changes to other rows.")));
 	return changed == WT_CHANGED_BY_COMMAND;
 }
 
 static void
-subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid, void *arg)
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
+				 void *arg)
 {
-	int			level = GetCurrentTransactionNestLevel();
+	int level = GetCurrentTransactionNestLevel();
 
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
 	{

@@ -10,7 +10,8 @@
 
 #include "engine/wide.h"
 
-/* The transaction's batch; made when there is none yet and create is true. Checks read-only transaction, recovery, parallel mode when create. */
+/* The transaction's batch; made when there is none yet and create is true. Checks read-only
+ * transaction, recovery, parallel mode when create. */
 extern wide_batch *wt_batch(bool create);
 
 /*
@@ -29,34 +30,34 @@ extern void wt_batch_command(void);
  */
 typedef struct WtWriter
 {
-	CommandId	command;		/* es_output_cid */
-	CommandId	unseen;			/* of the snapshot: what it does not see */
+	CommandId command; /* es_output_cid */
+	CommandId unseen;  /* of the snapshot: what it does not see */
 	/* of batch.c */
-	int			first,
-				looked_at;
-	bool		others;
+	int first, looked_at;
+	bool others;
 } WtWriter;
 
 /* At the start of the node's execution. */
 extern void wt_batch_writer_init(WtWriter *w, EState *estate);
-extern void wt_batch_command_by(const WtWriter *writer);	/* as wt_batch_command */
+extern void wt_batch_command_by(const WtWriter *writer); /* as wt_batch_command */
 
 typedef enum WtChanged
 {
 	WT_UNCHANGED,
-	WT_CHANGED_BY_COMMAND,		/* by another node: an ordinary table leaves the row out then */
-	WT_CHANGED_BY_TRIGGERED		/* an error then */
+	WT_CHANGED_BY_COMMAND,	/* by another node: an ordinary table leaves the row out then */
+	WT_CHANGED_BY_TRIGGERED /* an error then */
 } WtChanged;
 
 /* Raises WT_CHANGED_BY_TRIGGERED as PostgreSQL does; true: WT_CHANGED_BY_COMMAND. */
-extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies, wide_bytes key,
-						 const wide_bytes *column);
+extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families,
+							   int nfamilies, wide_bytes key, const wide_bytes *column);
 
-extern void wt_batch_note_ddl(void);	/* the batch changes the catalog: no caching of wt_engine_table in this transaction */
+/* the batch changes the catalog: no caching of wt_engine_table in this transaction */
+extern void wt_batch_note_ddl(void);
 extern bool wt_batch_has_ddl(void);
 /* The transaction has ended. */
 extern void wt_batch_end(void);
 /* Installs the callback for subtransactions. */
 extern void wt_batch_init(void);
 
-#endif							/* WT_BATCH_H */
+#endif /* WT_BATCH_H */

@@ -88,7 +88,9 @@ prepare(void)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_batch_prepare(batch, FullTransactionIdIsValid(prepared_xid) ? U64FromFullTransactionId(prepared_xid) : 0);
+		st = wide_batch_prepare(batch, FullTransactionIdIsValid(prepared_xid)
+										   ? U64FromFullTransactionId(prepared_xid)
+										   : 0);
 	} while (st == WIDE_INTERRUPTED);
 	wt_error_check(st, "could not commit to wide tables");
 	prepared = true;
@@ -100,7 +102,7 @@ static void
 finish(void)
 {
 	wide_batch *batch = wt_batch(false);
-	uint64_t	lsn = 0;
+	uint64_t lsn = 0;
 
 	if (!prepared)
 		return;
@@ -120,7 +122,8 @@ finish(void)
 		 * not applied yet: he would overwrite what we have written.
 		 */
 		if (wide_wait_applied(wt_store_db(), lsn) != WIDE_OK)
-			ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
+			ereport(PANIC,
+					(errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 		wt_stop_point("commit-applied");
 		wt_row_lock_release_early(lsn);
 		wt_stop_point("commit-unlocked");
@@ -140,14 +143,16 @@ finish(void)
 		else
 			XLogSetAsyncXactLSN(lsn);
 	}
-	/* as long as our record is not durable a crash gives the batch another one, with another timestamp */
+	/* as long as our record is not durable a crash gives the batch another one, with another
+	 * timestamp */
 	else
 		XLogSetAsyncXactLSN(lsn);
 	/* the next transaction of this session has not written anything yet */
 	XactLastRecEnd = 0;
 	wt_stop_point("commit-durable");
 	if (wide_publish(wt_store_db(), lsn) != WIDE_OK)
-		ereport(PANIC, (errmsg("could not publish a commit to wide tables: %s", wide_error_text())));
+		ereport(PANIC,
+				(errmsg("could not publish a commit to wide tables: %s", wide_error_text())));
 	wt_stop_point("commit-published");
 }
 
@@ -187,7 +192,8 @@ xact_callback(XactEvent event, void *arg)
 			if (wt_store_db_if_open() != NULL && wide_row_locks_held(wt_store_db_if_open()) > 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						 errmsg("cannot PREPARE a transaction that has locked rows of wide tables")));
+						 errmsg("cannot PREPARE a transaction that has locked rows of wide "
+								"tables")));
 			break;
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_PARALLEL_COMMIT:

@@ -7,4 +7,4 @@
 
 /* Installs the callback for transactions. */
 extern void wt_commit_init(void);
-#endif							/* WT_COMMIT_H */
+#endif /* WT_COMMIT_H */

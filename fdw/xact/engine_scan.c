@@ -21,17 +21,17 @@
 
 struct WtEngineScan
 {
-	WtEngineScanHead	head;
-	dlist_node	node;
-	WtSnapshot  *snap;
-	Snapshot	pg;				/* that it was made for; identity only */
-	int64		as_of;			/* widetable.as_of at that time */
-	ResourceOwner owner;		/* whose release closes a scan that an error has left open */
-	wide_scan_spec spec;		/* own copy for reopening */
-	wide_batch *opened_with;	/* the batch it merges, NULL when there was none */
-	bool		mark_given;
-	wide_row   *kept;			/* what the caller goes on using while the scan rests; NULL: nothing */
-	MemoryContext keptcxt;		/* for a copy of it */
+	WtEngineScanHead head;
+	dlist_node node;
+	WtSnapshot *snap;
+	Snapshot pg;			 /* that it was made for; identity only */
+	int64 as_of;			 /* widetable.as_of at that time */
+	ResourceOwner owner;	 /* whose release closes a scan that an error has left open */
+	wide_scan_spec spec;	 /* own copy for reopening */
+	wide_batch *opened_with; /* the batch it merges, NULL when there was none */
+	bool mark_given;
+	wide_row *kept;		   /* what the caller goes on using while the scan rests; NULL: nothing */
+	MemoryContext keptcxt; /* for a copy of it */
 	MemoryContext cxt;
 };
 
@@ -42,8 +42,8 @@ static const wide_bytes *
 copy_list(const wide_bytes *from, int n)
 {
 	wide_bytes *list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * Max(1, n));
-	Size		total = 1;
-	uint8	   *data;
+	Size total = 1;
+	uint8 *data;
 
 	for (int i = 0; i < n; i++)
 		total += from[i].len;
@@ -52,7 +52,7 @@ copy_list(const wide_bytes *from, int n)
 	{
 		list[i] = from[i];
 		if (from[i].data == NULL)
-			continue;			/* an open bound */
+			continue; /* an open bound */
 		if (from[i].len > 0)
 			memcpy(data, from[i].data, from[i].len);
 		list[i].data = data;
@@ -115,8 +115,9 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 static WtEngineScan *
 new_scan(Snapshot snapshot)
 {
-	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
-	WtEngineScan	   *s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
+	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan",
+											  ALLOCSET_SMALL_SIZES);
+	WtEngineScan *s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
 
 	s->cxt = cxt;
 	s->head.newest = snapshot == NULL;
@@ -148,7 +149,7 @@ WtEngineScan *
 wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
 	MemoryContext old;
-	WtEngineScan	   *s;
+	WtEngineScan *s;
 
 	(void) wt_store_db();
 	s = new_scan(snapshot);
@@ -167,15 +168,15 @@ wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 bool
 wt_engine_scan_set_aside(WtEngineScan *s)
 {
-	dlist_iter	iter;
+	dlist_iter iter;
 
 	dlist_foreach(iter, &scans)
 	{
 		/* one that its owner's end has closed is not there any more: see wt_engine_scan_close */
 		if (dlist_container(WtEngineScan, node, iter.cur) != s)
 			continue;
-		if (wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest || s->head.scan == NULL ||
-			!wide_scan_set_aside(s->head.scan))
+		if (wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest ||
+			s->head.scan == NULL || !wide_scan_set_aside(s->head.scan))
 			return false;
 		dlist_delete(&s->node);
 		wt_snapshot_unref(s->snap);
@@ -221,7 +222,7 @@ wt_engine_scan_forget(WtEngineScan *s)
 static void
 note_newest(const WtEngineScan *s, const wide_row *row)
 {
-	uint64		newest = 0;
+	uint64 newest = 0;
 
 	if (row == NULL || row->ncells == 0)
 		newest = wide_snapshot_lsn(s->snap->ws);
@@ -251,7 +252,7 @@ wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
 	wide_status st;
 
-	uint64_t	mark = s->spec.own_mark;
+	uint64_t mark = s->spec.own_mark;
 
 	s->kept = NULL;
 	if (s->head.newest)
@@ -292,7 +293,7 @@ wt_engine_scan_is_newest(WtEngineScan *s)
 static wide_bytes
 copy_bytes(wide_bytes b)
 {
-	uint8	   *data = palloc(Max(1, b.len));
+	uint8 *data = palloc(Max(1, b.len));
 
 	if (b.len > 0)
 		memcpy(data, b.data, b.len);
@@ -315,8 +316,8 @@ rest_scan(WtEngineScan *s)
 	{
 		MemoryContext cxt = AllocSetContextCreate(s->cxt, "widetable row", ALLOCSET_SMALL_SIZES);
 		MemoryContext old = MemoryContextSwitchTo(cxt);
-		wide_row   *row = s->kept;
-		wide_cell  *cells = palloc(sizeof(wide_cell) * Max(1, row->ncells));
+		wide_row *row = s->kept;
+		wide_cell *cells = palloc(sizeof(wide_cell) * Max(1, row->ncells));
 
 		row->key = copy_bytes(row->key);
 		for (int i = 0; i < row->ncells; i++)
@@ -348,7 +349,7 @@ close_scan(WtEngineScan *s)
 void
 wt_engine_scan_close(WtEngineScan *s)
 {
-	dlist_iter	iter;
+	dlist_iter iter;
 
 	if (s == NULL)
 		return;
@@ -385,7 +386,7 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 		return;
 	dlist_foreach_modify(iter, &scans)
 	{
-		WtEngineScan	   *s = dlist_container(WtEngineScan, node, iter.cur);
+		WtEngineScan *s = dlist_container(WtEngineScan, node, iter.cur);
 
 		if (s->owner == CurrentResourceOwner)
 			close_scan(s);
@@ -395,11 +396,11 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 bool
 wt_engine_scan_as_of_changed(Snapshot pg)
 {
-	dlist_iter	iter;
+	dlist_iter iter;
 
 	dlist_foreach(iter, &scans)
 	{
-		WtEngineScan	   *s = dlist_container(WtEngineScan, node, iter.cur);
+		WtEngineScan *s = dlist_container(WtEngineScan, node, iter.cur);
 
 		if (s->pg == pg && s->as_of != wt_clock_as_of())
 			return true;
@@ -410,7 +411,7 @@ wt_engine_scan_as_of_changed(Snapshot pg)
 void
 wt_engine_scan_rest_all(void)
 {
-	dlist_iter	iter;
+	dlist_iter iter;
 
 	dlist_foreach(iter, &scans)
 		rest_scan(dlist_container(WtEngineScan, node, iter.cur));

@@ -33,8 +33,8 @@ extern WtEngineScan *wt_engine_scan_hold_snapshot(Snapshot snapshot);
 /* Every WtEngineScan begins so: for rows that the engine has read ahead. */
 typedef struct WtEngineScanHead
 {
-	wide_scan  *scan;
-	bool		newest;			/* each row that is read is noted */
+	wide_scan *scan;
+	bool newest; /* each row that is read is noted */
 } WtEngineScanHead;
 
 extern bool wt_engine_scan_read(WtEngineScan *s, wide_row *row);
@@ -70,9 +70,10 @@ extern void wt_engine_scan_close(WtEngineScan *s);
 extern bool wt_engine_scan_set_aside(WtEngineScan *s);
 extern void wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot);
 extern void wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges);
-extern void wt_engine_scan_forget(WtEngineScan *s);	/* one that is set aside */
+extern void wt_engine_scan_forget(WtEngineScan *s); /* one that is set aside */
 
-/* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan sees it. */
+/* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan
+ * sees it. */
 extern bool wt_engine_scan_is_newest(WtEngineScan *s);
 
 /* At the end of the transaction. */
@@ -86,4 +87,4 @@ extern const wide_snapshot *wt_engine_scan_snapshot(const WtEngineScan *s);
 /* Installs the callback for resource owners. */
 extern void wt_engine_scan_init(void);
 
-#endif							/* WT_ENGINE_SCAN_H */
+#endif /* WT_ENGINE_SCAN_H */

@@ -25,8 +25,9 @@
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
-static int	run_depth = 0;		/* of nested ExecutorRun calls */
-static bool run_locked = false; /* one of them, SELECT FOR UPDATE, may have shown the newest state */
+static int run_depth = 0; /* of nested ExecutorRun calls */
+/* one of them, SELECT FOR UPDATE, may have shown the newest state */
+static bool run_locked = false;
 
 static void
 executor_start(QueryDesc *queryDesc, int eflags)
@@ -41,13 +42,14 @@ executor_start(QueryDesc *queryDesc, int eflags)
 static bool
 reads_wide_tables(PlannedStmt *plan)
 {
-	ListCell   *lc;
+	ListCell *lc;
 
 	foreach(lc, plan->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE && wt_table_is_ours(rte->relid))
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE &&
+			wt_table_is_ours(rte->relid))
 			return true;
 	}
 	return false;
@@ -56,8 +58,8 @@ reads_wide_tables(PlannedStmt *plan)
 /* What a statement that may have workers holds while it runs. */
 typedef struct ParallelRun
 {
-	WtEngineScan	   *held;			/* keeps its snapshot */
-	int			level;			/* of the announcement; 0: none */
+	WtEngineScan *held; /* keeps its snapshot */
+	int level;			/* of the announcement; 0: none */
 } ParallelRun;
 
 /*
@@ -67,8 +69,8 @@ typedef struct ParallelRun
 static bool
 begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 {
-	Snapshot	pg = queryDesc->estate->es_snapshot;
-	char	   *why;
+	Snapshot pg = queryDesc->estate->es_snapshot;
+	char *why;
 
 	if (IsParallelWorker() || pg == NULL || !IsMVCCSnapshot(pg))
 		return true;

@@ -7,4 +7,4 @@
 
 /* Installs the hooks. */
 extern void wt_executor_hooks_init(void);
-#endif							/* WT_EXECUTOR_HOOKS_H */
+#endif /* WT_EXECUTOR_HOOKS_H */

@@ -28,8 +28,8 @@
 #include "fdw/xact/worker_snapshot.h"
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
-static WtSnapshot *xact_snap = NULL; /* REPEATABLE READ and up */
-static WtSnapshot *parallel_snap = NULL;	/* in a worker: the leader's */
+static WtSnapshot *xact_snap = NULL;	 /* REPEATABLE READ and up */
+static WtSnapshot *parallel_snap = NULL; /* in a worker: the leader's */
 
 /*
  * The newest batch that a read of the newest state has shown us.  Rows' locks
@@ -46,12 +46,12 @@ static WtSnapshot *parallel_snap = NULL;	/* in a worker: the leader's */
  *	  may hear of its rows.  What the next statement reads would wait for it anyway.
  */
 static uint64 newest_read = 0;
-static uint64 caught_up = 0;	/* up to here that is done in this transaction */
+static uint64 caught_up = 0; /* up to here that is done in this transaction */
 
 void
 wt_snapshot_catch_up(void)
 {
-	uint64		lsn = Max(newest_read, wt_row_lock_newest_batch());
+	uint64 lsn = Max(newest_read, wt_row_lock_newest_batch());
 
 	if (lsn <= caught_up)
 		return;
@@ -70,7 +70,7 @@ wt_snapshot_catch_up(void)
 void
 wt_snapshot_flush_newest_read(void)
 {
-	uint64		lsn = Max(newest_read, wt_row_lock_newest_batch());
+	uint64 lsn = Max(newest_read, wt_row_lock_newest_batch());
 
 	if (lsn > caught_up && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		wt_wal_flush(lsn);
@@ -79,15 +79,17 @@ wt_snapshot_flush_newest_read(void)
 static bool
 running_for(void *ctx, uint64_t xid)
 {
-	return XidInMVCCSnapshot(XidFromFullTransactionId(FullTransactionIdFromU64(xid)), (Snapshot) ctx);
+	return XidInMVCCSnapshot(XidFromFullTransactionId(FullTransactionIdFromU64(xid)),
+							 (Snapshot) ctx);
 }
 
 /* Does PostgreSQL show the same transactions with both? */
 static bool
 same_transactions(Snapshot a, Snapshot b)
 {
-	return a->takenDuringRecovery == b->takenDuringRecovery && a->xmin == b->xmin && a->xmax == b->xmax &&
-		a->xcnt == b->xcnt && memcmp(a->xip, b->xip, a->xcnt * sizeof(TransactionId)) == 0;
+	return a->takenDuringRecovery == b->takenDuringRecovery && a->xmin == b->xmin &&
+		   a->xmax == b->xmax && a->xcnt == b->xcnt &&
+		   memcmp(a->xip, b->xip, a->xcnt * sizeof(TransactionId)) == 0;
 }
 
 /*
@@ -103,7 +105,7 @@ static Snapshot original = NULL;
 static uint64
 ended_at(Snapshot pg)
 {
-	Snapshot	s = original;
+	Snapshot s = original;
 
 	if (IsInParallelMode() || RecoveryInProgress())
 		return 0;
@@ -128,7 +130,7 @@ take_snapshot(Snapshot pg, wide_snapshot **out)
 static WtSnapshot *
 snap_new(Snapshot pg)
 {
-	WtSnapshot  *e;
+	WtSnapshot *e;
 	wide_status st;
 
 	if (pg != NULL)
@@ -165,14 +167,13 @@ snap_new(Snapshot pg)
  * for it.  Nothing less will do: what PostgreSQL's snapshot shows as running may be
  * the same for hours, while commits to wide tables alone go on.
  */
-static uint64 imported_from = 0;	/* the exporter's */
-static LocalTransactionId imported_in = InvalidLocalTransactionId;	/* our transaction that did */
+static uint64 imported_from = 0;								   /* the exporter's */
+static LocalTransactionId imported_in = InvalidLocalTransactionId; /* our transaction that did */
 
 void
 wt_snapshot_note_imported(const char *name)
 {
-	uint32		backend,
-				lxid;
+	uint32 backend, lxid;
 
 	if (sscanf(name, "%8x-%8x-", &backend, &lxid) != 2)
 		return;
@@ -183,9 +184,11 @@ wt_snapshot_note_imported(const char *name)
 void
 wt_snapshot_share_exported(void)
 {
-	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL || !XactHasExportedSnapshots())
+	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL ||
+		!XactHasExportedSnapshots())
 		return;
-	wt_error_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid), "could not export the snapshot");
+	wt_error_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid),
+				   "could not export the snapshot");
 	xact_snap->shared = true;
 }
 
@@ -193,7 +196,7 @@ wt_snapshot_share_exported(void)
 static WtSnapshot *
 snap_of_transaction(Snapshot pg, bool needed)
 {
-	WtSnapshot  *e;
+	WtSnapshot *e;
 	wide_snapshot *ws = NULL;
 
 	if (imported_in == wt_my_lxid)
@@ -206,8 +209,10 @@ snap_of_transaction(Snapshot pg, bool needed)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot read wide tables with this imported snapshot"),
-					 errdetail("The transaction that has exported it had no snapshot of the wide tables, or has ended."),
-					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = 'widetable'.")));
+					 errdetail("The transaction that has exported it had no snapshot of the wide "
+							   "tables, or has ended."),
+					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = "
+							 "'widetable'.")));
 		wt_error_check(st, "could not take over a snapshot");
 	}
 	if (ws == NULL)
@@ -236,12 +241,13 @@ wt_snapshot_unref(WtSnapshot *e)
 WtSnapshot *
 wt_snapshot_for(Snapshot pg)
 {
-	dlist_iter	iter;
+	dlist_iter iter;
 
 	if (pg != NULL && wt_worker_snapshot_leader_wrote())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot read wide tables in a parallel worker after the transaction has written to some"),
+				 errmsg("cannot read wide tables in a parallel worker after the transaction has "
+						"written to some"),
 				 errdetail("What it has written is known to the session's own process only."),
 				 errhint("Declare functions that read wide tables PARALLEL RESTRICTED.")));
 	if (pg != NULL && IsolationUsesXactSnapshot())
@@ -254,7 +260,7 @@ wt_snapshot_for(Snapshot pg)
 	if (pg != NULL)
 		dlist_foreach(iter, &snaps)
 		{
-			WtSnapshot  *e = dlist_container(WtSnapshot, node, iter.cur);
+			WtSnapshot *e = dlist_container(WtSnapshot, node, iter.cur);
 
 			if (e->pg == pg)
 			{
@@ -273,7 +279,7 @@ static void
 adopt_snapshot(Snapshot pg)
 {
 	wide_snapshot *ws;
-	WtSnapshot  *e;
+	WtSnapshot *e;
 
 	wt_stop_point("parallel-adopt");
 	ws = wt_worker_snapshot_import();
@@ -301,11 +307,12 @@ adopt_snapshot(Snapshot pg)
 void
 wt_snapshot_begin_statement(Snapshot snapshot)
 {
-	char	   *why;
+	char *why;
 
 	/* see ended_at */
-	if (unlikely(original == NULL) && !IsolationUsesXactSnapshot() && !IsInParallelMode() && !RecoveryInProgress() &&
-		!HistoricSnapshotActive() && snapshot != NULL && IsMVCCSnapshot(snapshot))
+	if (unlikely(original == NULL) && !IsolationUsesXactSnapshot() && !IsInParallelMode() &&
+		!RecoveryInProgress() && !HistoricSnapshotActive() && snapshot != NULL &&
+		IsMVCCSnapshot(snapshot))
 		original = GetTransactionSnapshot();
 	/* a store that cannot be opened is no reason to fail a query on something else */
 	if (IsolationUsesXactSnapshot() && xact_snap == NULL && snapshot != NULL &&

@@ -17,11 +17,11 @@
  */
 typedef struct WtSnapshot
 {
-	dlist_node	node;
-	Snapshot	pg;				/* identity only */
+	dlist_node node;
+	Snapshot pg; /* identity only */
 	wide_snapshot *ws;
-	int			refs;
-	bool		shared;			/* the transaction's, and it is offered */
+	int refs;
+	bool shared; /* the transaction's, and it is offered */
 } WtSnapshot;
 
 /* SET TRANSACTION SNAPSHOT has imported the one of this name into the present transaction. */
@@ -44,4 +44,4 @@ extern void wt_snapshot_begin_statement(Snapshot snapshot);
 /* The transaction has ended. */
 extern void wt_snapshot_end(void);
 
-#endif							/* WT_SNAPSHOT_H */
+#endif /* WT_SNAPSHOT_H */

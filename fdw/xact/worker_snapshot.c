@@ -15,8 +15,8 @@
 
 /* ------------------------------------------------------ leader's snapshot */
 
-#define SETTING		"widetable.parallel_snapshot"
-#define OWN_WRITES	"written"	/* instead of a snapshot: nobody but the leader may read */
+#define SETTING	   "widetable.parallel_snapshot"
+#define OWN_WRITES "written" /* instead of a snapshot: nobody but the leader may read */
 
 static char *setting;
 static bool announcing = false;
@@ -34,17 +34,18 @@ check_setting(char **newval, void **extra, GucSource source)
 void
 wt_worker_snapshot_init(void)
 {
-	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.", NULL,
-							   &setting, "", PGC_USERSET,
-							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.",
+							   NULL, &setting, "", PGC_USERSET,
+							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
+								   GUC_DISALLOW_IN_FILE,
 							   check_setting, NULL, NULL);
 }
 
 static char *
 snapshot_text(const wide_snapshot *ws)
 {
-	Size		n = wide_snapshot_export(ws, NULL, 0);
-	uint8	   *bytes = palloc(n);
+	Size n = wide_snapshot_export(ws, NULL, 0);
+	uint8 *bytes = palloc(n);
 	StringInfoData out;
 
 	(void) wide_snapshot_export(ws, bytes, n);
@@ -58,13 +59,13 @@ snapshot_text(const wide_snapshot *ws)
 int
 wt_worker_snapshot_announce(const wide_snapshot *ws)
 {
-	int			level = NewGUCNestLevel();
+	int level = NewGUCNestLevel();
 
 	announcing = true;
 	PG_TRY();
 	{
-		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : OWN_WRITES, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, ERROR, false);
+		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : OWN_WRITES, PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, ERROR, false);
 	}
 	PG_FINALLY();
 	{
@@ -96,16 +97,17 @@ wide_snapshot *
 wt_worker_snapshot_import(void)
 {
 	wide_snapshot *ws;
-	uint8	   *bytes;
-	char	   *p;
-	Size		n = 0;
+	uint8 *bytes;
+	char *p;
+	Size n = 0;
 
 	if (setting == NULL || setting[0] == '\0' || wt_worker_snapshot_leader_wrote())
 		return NULL;
 	bytes = palloc(strlen(setting) / 2 + 1);
 	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
 		bytes[n++] = (uint8) (hex_digit(p[0]) << 4 | hex_digit(p[1]));
-	wt_error_check(wide_snapshot_import(wt_store_db(), bytes, n, &ws), "could not use the snapshot of the parallel statement");
+	wt_error_check(wide_snapshot_import(wt_store_db(), bytes, n, &ws),
+				   "could not use the snapshot of the parallel statement");
 	pfree(bytes);
 	return ws;
 }

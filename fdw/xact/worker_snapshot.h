@@ -13,7 +13,7 @@
  * leader sees.  The level is for wt_worker_snapshot_withdraw; an error withdraws too.
  */
 extern void wt_worker_snapshot_init(void);
-extern int	wt_worker_snapshot_announce(const wide_snapshot *ws);
+extern int wt_worker_snapshot_announce(const wide_snapshot *ws);
 extern void wt_worker_snapshot_withdraw(int level);
 
 /* In a worker: a copy of what was announced; NULL: nothing.  Errors. */
@@ -21,4 +21,4 @@ extern wide_snapshot *wt_worker_snapshot_import(void);
 /* In a worker: true if the transaction has writes that only the leader sees. */
 extern bool wt_worker_snapshot_leader_wrote(void);
 
-#endif							/* WT_WORKER_SNAPSHOT_H */
+#endif /* WT_WORKER_SNAPSHOT_H */

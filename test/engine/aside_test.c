@@ -19,7 +19,10 @@
 #define FAMILY 7
 
 /* For programs that link these parts without a store. */
-__attribute__((weak)) void snapshot_detach(wide_db *db) {}
+__attribute__((weak)) void
+snapshot_detach(wide_db *db)
+{
+}
 
 static test_store store;
 static wide_db *db;
@@ -51,22 +54,23 @@ threads(void)
 
 typedef struct job
 {
-	helper_job	j;
-	int			number;
-	int		   *last;			/* number of the last job run: jobs run in order */
-	bool		blocked;		/* signals were blocked where the job ran */
+	helper_job j;
+	int number;
+	int *last;	  /* number of the last job run: jobs run in order */
+	bool blocked; /* signals were blocked where the job ran */
 } job;
 
 static void
 run_job(helper_job *j)
 {
-	job		   *me = (job *) j;
-	sigset_t	set;
+	job *me = (job *) j;
+	sigset_t set;
 
 	assert_int_equal(*me->last, me->number - 1);
 	*me->last = me->number;
 	pthread_sigmask(SIG_SETMASK, NULL, &set);
-	me->blocked = sigismember(&set, SIGINT) == 1 && sigismember(&set, SIGTERM) == 1 && sigismember(&set, SIGUSR1) == 1;
+	me->blocked = sigismember(&set, SIGINT) == 1 && sigismember(&set, SIGTERM) == 1 &&
+				  sigismember(&set, SIGUSR1) == 1;
 }
 
 static void
@@ -74,11 +78,11 @@ jobs(void **state)
 {
 	for (int refused = 0; refused < 2; refused++)
 	{
-		int			before = threads();
-		int			last = -1;
-		job			j[200];
-		helper	   *a = helper_new();
-		sigset_t	set;
+		int before = threads();
+		int last = -1;
+		job j[200];
+		helper *a = helper_new();
+		sigset_t set;
 
 		helper_refused = refused;
 		assert_non_null(a);
@@ -122,8 +126,8 @@ static entries
 make_entries(int rows)
 {
 	static uint8_t noise[300000];
-	uint64_t	x = 88172645463325252ull;
-	entries		es = {0};
+	uint64_t x = 88172645463325252ull;
+	entries es = {0};
 
 	for (size_t i = 0; i < sizeof(noise); i++)
 	{
@@ -134,34 +138,42 @@ make_entries(int rows)
 	}
 	for (int i = 0; i < rows; i++)
 	{
-		char		row[300];
-		int			len = snprintf(row, sizeof(row), "%c%c row %05d ", 'a' + i / 400 % 26, 'a' + i / 50 % 8, i);
+		char row[300];
+		int len = snprintf(row, sizeof(row), "%c%c row %05d ", 'a' + i / 400 % 26, 'a' + i / 50 % 8,
+						   i);
 
 		memset(row + len, 'x', sizeof(row) - (size_t) len);
 		len = i % 3 == 0 ? (int) sizeof(row) : len;
 		if (i % 50 == 7)
-			entries_add(&es, bytes(row, (size_t) len), text(""), 5, 0, ENTRY_DELETE_FAMILY, 0, text(""));
+			entries_add(&es, bytes(row, (size_t) len), text(""), 5, 0, ENTRY_DELETE_FAMILY, 0,
+						text(""));
 		for (int q = 0; q < (i % 50 == 7 ? 120 : 4); q++)
 		{
-			char		qual[8];
-			size_t		n = i == rows / 2 && q == 2 ? sizeof(noise) : (size_t) (i % 5) * 20;
+			char qual[8];
+			size_t n = i == rows / 2 && q == 2 ? sizeof(noise) : (size_t) (i % 5) * 20;
 
 			snprintf(qual, sizeof(qual), "q%03d", q);
 			entries_add(&es, bytes(row, (size_t) len), text(qual), 5, 0, ENTRY_PUT, 0,
-						q % 2 == 0 ? bytes(noise + (n < sizeof(noise) ? i * 7 % 1000 : 0), n) : bytes(row, (size_t) len));
+						q % 2 == 0 ? bytes(noise + (n < sizeof(noise) ? i * 7 % 1000 : 0), n)
+								   : bytes(row, (size_t) len));
 		}
 	}
 	entries_sort(&es);
 	return es;
 }
 
-enum way { INLINE, THREAD, REFUSED };
+enum way
+{
+	INLINE,
+	THREAD,
+	REFUSED
+};
 
 static wide_status
 write_file(const entries *es, const wide_family_options *o, enum way way, int stop, file_meta *m)
 {
-	helper	   *a = way == INLINE ? NULL : helper_new();
-	uint64_t	before = helper_threads;
+	helper *a = way == INLINE ? NULL : helper_new();
+	uint64_t before = helper_threads;
 	sst_writer *w;
 	wide_status st;
 
@@ -181,14 +193,15 @@ write_file(const entries *es, const wide_family_options *o, enum way way, int st
 	helper_free(a);
 	helper_refused = false;
 	if (stop < 0 && st == WIDE_OK)
-		assert_int_equal(helper_threads - before, way == THREAD && o->compression == WIDE_COMPRESS_ZSTD);
+		assert_int_equal(helper_threads - before,
+						 way == THREAD && o->compression == WIDE_COMPRESS_ZSTD);
 	return st;
 }
 
 static buffer
 content(void)
 {
-	char		path[SST_PATH];
+	char path[SST_PATH];
 
 	sst_file_path(db, 1, path, sizeof(path));
 	return test_read_file(path);
@@ -198,14 +211,14 @@ content(void)
 static void
 same_bytes(void **state)
 {
-	entries		es = make_entries(6000);
+	entries es = make_entries(6000);
 
 	for (int bloom = WIDE_BLOOM_NONE; bloom <= WIDE_BLOOM_PREFIX; bloom++)
 		for (int compression = WIDE_COMPRESS_NONE; compression <= WIDE_COMPRESS_ZSTD; compression++)
 		{
 			wide_family_options o;
-			buffer		want = {0};
-			file_meta	m = {0};
+			buffer want = {0};
+			file_meta m = {0};
 
 			wide_family_defaults(&o);
 			o.block_size = 4096;
@@ -214,7 +227,7 @@ same_bytes(void **state)
 			o.compression = (uint8_t) compression;
 			for (int way = INLINE; way <= REFUSED; way++)
 			{
-				buffer		got;
+				buffer got;
 
 				assert_ok(write_file(&es, &o, way, -1, &m));
 				got = content();
@@ -237,15 +250,15 @@ same_bytes(void **state)
 static void
 abandoned(void **state)
 {
-	entries		es = make_entries(1500);
+	entries es = make_entries(1500);
 	wide_family_options o;
-	int			before = threads();
+	int before = threads();
 
 	wide_family_defaults(&o);
 	o.block_size = 1024;
 	for (int stop = 0; stop < es.n; stop += es.n / 40)
 	{
-		file_meta	m;
+		file_meta m;
 
 		assert_ok(write_file(&es, &o, THREAD, stop, &m));
 		assert_int_equal(test_dir_count(store.dir), 0);
@@ -258,19 +271,20 @@ abandoned(void **state)
 static void
 writes_fail(void **state)
 {
-	entries		es = make_entries(8000);
+	entries es = make_entries(8000);
 	wide_family_options o;
-	wide_os    *real = db->os;
-	int			before = threads();
-	bool		reached = true;
-	int			failed = 0;
+	wide_os *real = db->os;
+	int before = threads();
+	bool reached = true;
+	int failed = 0;
 
 	wide_family_defaults(&o);
 	o.block_size = 2048;
 	for (uint64_t at = 1; reached; at++)
 	{
-		wide_os    *os = os_faulty(store.dir, &(os_fault_plan) {.at = at, .error = ENOSPC, .sticky = true});
-		file_meta	m;
+		wide_os *os = os_faulty(store.dir,
+								&(os_fault_plan) {.at = at, .error = ENOSPC, .sticky = true});
+		file_meta m;
 		wide_status st;
 
 		db->os = os;
@@ -297,8 +311,8 @@ do_nothing(helper_job *j)
 int
 main(void)
 {
-	helper_job	first = {.run = do_nothing};
-	helper	   *a = helper_new();
+	helper_job first = {.run = do_nothing};
+	helper *a = helper_new();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs),
 		T(same_bytes),

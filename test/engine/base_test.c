@@ -17,7 +17,7 @@ status(void **state)
 	assert_string_equal(wide_error_text(), "file x: disk 7");
 	/* long texts are cut off and do not overrun */
 	{
-		char		big[2000];
+		char big[2000];
 
 		memset(big, 'y', sizeof(big) - 1);
 		big[sizeof(big) - 1] = '\0';
@@ -39,14 +39,14 @@ status(void **state)
 static void
 varints(void **state)
 {
-	uint64_t	s = 1;
-	uint8_t		b[VARINT_MAX + 1];
+	uint64_t s = 1;
+	uint8_t b[VARINT_MAX + 1];
 
 	for (int i = 0; i < 20000; i++)
 	{
-		uint64_t	v = i < 300 ? (uint64_t) i : rnd(&s) >> (rnd(&s) % 64);
-		uint64_t	w;
-		uint8_t    *end = varint_put(b, i == 300 ? UINT64_MAX : v);
+		uint64_t v = i < 300 ? (uint64_t) i : rnd(&s) >> (rnd(&s) % 64);
+		uint64_t w;
+		uint8_t *end = varint_put(b, i == 300 ? UINT64_MAX : v);
 
 		if (i == 300)
 			v = UINT64_MAX;
@@ -60,7 +60,7 @@ varints(void **state)
 	/* too long, and too large for 64 bits */
 	memset(b, 0x80, sizeof(b));
 	{
-		uint64_t	w;
+		uint64_t w;
 
 		assert_null(varint_get(b, b + sizeof(b), &w));
 		memset(b, 0xff, 9);
@@ -72,18 +72,19 @@ varints(void **state)
 	}
 	for (int i = 0; i < 1000; i++)
 	{
-		int64_t		v = (int64_t) rnd(&s) >> (rnd(&s) % 64);
+		int64_t v = (int64_t) rnd(&s) >> (rnd(&s) % 64);
 
 		assert_true(unzigzag(zigzag(v)) == v);
 	}
 	assert_true(zigzag(0) == 0 && zigzag(-1) == 1 && zigzag(1) == 2);
-	assert_true(unzigzag(zigzag(INT64_MIN)) == INT64_MIN && unzigzag(zigzag(INT64_MAX)) == INT64_MAX);
+	assert_true(unzigzag(zigzag(INT64_MIN)) == INT64_MIN &&
+				unzigzag(zigzag(INT64_MAX)) == INT64_MAX);
 }
 
 static void
 buffers(void **state)
 {
-	buffer		b = {0};
+	buffer b = {0};
 
 	assert_ok(buffer_append(&b, NULL, 0));
 	for (int i = 0; i < 10000; i++)
@@ -124,10 +125,9 @@ defaults(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(status), cmocka_unit_test(varints), cmocka_unit_test(buffers),
-		cmocka_unit_test(hashing), cmocka_unit_test(defaults)
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(status), cmocka_unit_test(varints),
+									   cmocka_unit_test(buffers), cmocka_unit_test(hashing),
+									   cmocka_unit_test(defaults)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

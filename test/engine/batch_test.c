@@ -45,7 +45,7 @@ put(wide_batch *b, const char *row, const char *q, int64_t ts, int64_t floor, co
 static void
 expect(store *s, const char *what)
 {
-	char	   *got = store_text(s, NULL, fam, 2);
+	char *got = store_text(s, NULL, fam, 2);
 
 	assert_string_equal(got, what);
 	free(got);
@@ -54,7 +54,7 @@ expect(store *s, const char *what)
 static void
 expect_first(store *s, const char *what)
 {
-	char	   *got = store_text(s, NULL, fam, 1);
+	char *got = store_text(s, NULL, fam, 1);
 
 	assert_string_equal(got, what);
 	free(got);
@@ -65,20 +65,22 @@ static void
 expect_own(store *s, wide_batch *b, uint64_t mark, const char *what)
 {
 	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 9};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .own = b, .own_mark = mark};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {
+		.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .own = b, .own_mark = mark};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	char		got[1000] = "";
+	wide_scan *scan;
+	wide_row row;
+	char got[1000] = "";
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 		for (int i = 0; i < row.ncells; i++)
-			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s/%.*s=%.*s;", (int) row.key.len, row.key.data,
-					 (int) row.cells[i].qualifier.len, row.cells[i].qualifier.data,
-					 (int) row.cells[i].value.len, row.cells[i].value.data);
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s/%.*s=%.*s;",
+					 (int) row.key.len, row.key.data, (int) row.cells[i].qualifier.len,
+					 row.cells[i].qualifier.data, (int) row.cells[i].value.len,
+					 row.cells[i].value.data);
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
 	assert_string_equal(got, what);
@@ -87,9 +89,9 @@ expect_own(store *s, wide_batch *b, uint64_t mark, const char *what)
 static void
 test_marks(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	uint64_t	m1, m2;
+	uint64_t m1, m2;
 
 	(void) state;
 	begin(&s, 3);
@@ -123,7 +125,7 @@ test_marks(void **state)
 static bool
 note_position(void *arg, uint64_t position)
 {
-	char	   *s = arg;
+	char *s = arg;
 
 	sprintf(s + strlen(s), "%d;", (int) position);
 	return true;
@@ -132,10 +134,11 @@ note_position(void *arg, uint64_t position)
 static void
 expect_each(wide_batch *b, const char *row, const char *q, uint64_t since, const char *what)
 {
-	wide_bytes	column = text(q != NULL ? q : "");
-	char		got[1000] = "";
+	wide_bytes column = text(q != NULL ? q : "");
+	char got[1000] = "";
 
-	assert_ok(wide_batch_each(b, fam[0], text(row), q != NULL ? &column : NULL, since, note_position, got));
+	assert_ok(wide_batch_each(b, fam[0], text(row), q != NULL ? &column : NULL, since,
+							  note_position, got));
 	assert_string_equal(got, what);
 }
 
@@ -146,7 +149,7 @@ expect_each(wide_batch *b, const char *row, const char *q, uint64_t since, const
 static void
 test_each(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 
 	(void) state;
@@ -176,10 +179,10 @@ test_each(void **state)
 static void
 test_automatic(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	char		want[500];
-	int64_t		t;
+	char want[500];
+	int64_t t;
 
 	(void) state;
 	begin(&s, 9);
@@ -205,10 +208,14 @@ test_automatic(void **state)
 	assert_ok(store_commit(&s, b, NULL));
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "u", "q", WIDE_TS_AUTO, INT64_MIN, "g");
-	assert_int_equal(wide_batch_put(b, fam[0], text("u"), text("q"), WIDE_TS_AUTO, INT64_MAX - 1, 0, text("h")), WIDE_LIMIT);
+	assert_int_equal(wide_batch_put(b, fam[0], text("u"), text("q"), WIDE_TS_AUTO, INT64_MAX - 1, 0,
+									text("h")),
+					 WIDE_LIMIT);
 	assert_ok(store_commit(&s, b, NULL));
-	snprintf(want, sizeof want, "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
-			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1, (long long) t + 2);
+	snprintf(want, sizeof want,
+			 "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
+			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1,
+			 (long long) t + 2);
 	expect(&s, want);
 	/* recovery from the log gives the same */
 	store_close(&s);
@@ -221,7 +228,7 @@ test_automatic(void **state)
 static void
 test_normalised(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 
 	(void) state;
@@ -236,7 +243,8 @@ test_normalised(void **state)
 	put(b, "r", "q", 10, INT64_MIN, "and again");
 	assert_ok(wide_batch_prepare(b, 0));
 	assert_int_equal(b->cells, 3);
-	assert_int_equal(wide_batch_put(b, fam[0], text("r"), text("q"), 1, 0, 0, text("")), WIDE_INVALID);
+	assert_int_equal(wide_batch_put(b, fam[0], text("r"), text("q"), 1, 0, 0, text("")),
+					 WIDE_INVALID);
 	wide_batch_free(b);
 	expect(&s, "0/r/q@10=old;");
 	store_drop(&s);
@@ -246,11 +254,11 @@ test_normalised(void **state)
 static void
 test_abort(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	char		big[2000];
-	uint64_t	lsn;
-	int			files;
+	char big[2000];
+	uint64_t lsn;
+	int files;
 
 	(void) state;
 	memset(big, 'x', sizeof big);
@@ -262,10 +270,11 @@ test_abort(void **state)
 			assert_ok(wide_batch_new(s.db, &b));
 			for (int i = 0; i < n; i++)
 			{
-				char		row[16];
+				char row[16];
 
 				snprintf(row, sizeof row, "row%d", i);
-				assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0, bytes(big, sizeof big)));
+				assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0,
+										 bytes(big, sizeof big)));
 			}
 			wide_filelog_set_xid(&s.log, external ? 55 : 0);
 			assert_ok(wide_batch_prepare(b, external ? 55 : 0));
@@ -301,13 +310,13 @@ fill(wide_batch *b, int from, int to, int round)
 {
 	for (int i = from; i < to; i++)
 	{
-		char		row[16],
-					value[300];
+		char row[16], value[300];
 
 		snprintf(row, sizeof row, "r%04d", i * 37 % 1000);
 		memset(value, 'a' + round, sizeof value);
 		value[snprintf(value, sizeof value, "%d.%d", i, round)] = ' ';
-		TRY(wide_batch_put(b, fam[i % 2], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, sizeof value)));
+		TRY(wide_batch_put(b, fam[i % 2], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+						   bytes(value, sizeof value)));
 	}
 	return WIDE_OK;
 }
@@ -316,13 +325,20 @@ fill(wide_batch *b, int from, int to, int round)
 static char *
 own_text(store *s, wide_batch *b, uint64_t mark, bool reverse)
 {
-	wide_scan_family f[2] = {{.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 9}, {.id = fam[1], .want = WIDE_WANT_ALL, .max_versions = 9}};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = f, .nfamilies = 2, .ranges = &all, .nranges = 1, .own = b, .own_mark = mark, .reverse = reverse};
+	wide_scan_family f[2] = {{.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 9},
+							 {.id = fam[1], .want = WIDE_WANT_ALL, .max_versions = 9}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = f,
+						   .nfamilies = 2,
+						   .ranges = &all,
+						   .nranges = 1,
+						   .own = b,
+						   .own_mark = mark,
+						   .reverse = reverse};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	buffer		out = {0};
+	wide_scan *scan;
+	wide_row row;
+	buffer out = {0};
 	wide_status st;
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
@@ -349,17 +365,22 @@ static void
 test_spilled(void **state)
 {
 	static const size_t memory[] = {64 << 20, 20000, 4 * 128 * 1024, 4 * 128 * 1024};
-	enum {WAYS = 4};
-	char	   *texts[WAYS][12];
-	int			n[WAYS] = {0};
+
+	enum
+	{
+		WAYS = 4
+	};
+
+	char *texts[WAYS][12];
+	int n[WAYS] = {0};
 
 	(void) state;
 	for (int way = 0; way < WAYS; way++)
 	{
-		uint64_t	threads = helper_threads;
-		store		s;
+		uint64_t threads = helper_threads;
+		store s;
 		wide_batch *b;
-		uint64_t	marks[4];
+		uint64_t marks[4];
 
 		helper_refused = way == 3;
 		begin(&s, 3);
@@ -383,14 +404,15 @@ test_spilled(void **state)
 		/* undo in parts, within files and across them */
 		for (int i = 0; i < 40; i++)
 		{
-			uint64_t	mark = wide_batch_mark(b);
+			uint64_t mark = wide_batch_mark(b);
 
 			assert_ok(fill(b, i * 20, i * 20 + 30, 2));
 			if (i % 3 > 0)
 				wide_batch_rewind(b, mark);
 		}
 		marks[3] = wide_batch_mark(b);
-		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0500"), text(""), WIDE_TS_MAX));
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0500"), text(""),
+									WIDE_TS_MAX));
 		assert_ok(fill(b, 900, 1000, 3));
 		if (way == 1)
 		{
@@ -428,7 +450,8 @@ test_spilled(void **state)
 		wide_batch_command(b, memory[way]);
 		assert_ok(fill(b, 0, 900, 5));
 		assert_ok(fill(b, 400, 1000, 6));
-		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0700"), text(""), WIDE_TS_MAX));
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, fam[0], text("r0700"), text(""),
+									WIDE_TS_MAX));
 		assert_ok(fill(b, 200, 700, 7));
 		if (way >= 2)
 			assert_true(b->npieces > 0);
@@ -479,14 +502,13 @@ full_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 static void
 test_piece_fails(void **state)
 {
-	wide_os		os = *os_real();
-	store		s;
+	wide_os os = *os_real();
+	store s;
 	wide_batch *b;
-	uint64_t	mark;
-	char	   *want,
-			   *got;
+	uint64_t mark;
+	char *want, *got;
 	wide_status st = WIDE_OK;
-	int			rows = 100;
+	int rows = 100;
 
 	(void) state;
 	disk = os_real();
@@ -512,9 +534,11 @@ test_piece_fails(void **state)
 		wide_batch_rewind(b, mark);
 		/* the piece with the remaining writes cannot be read yet */
 		{
-			wide_bytes	row = text("r0000");
+			wide_bytes row = text("r0000");
 
-			assert_int_equal(wide_batch_each(b, fam[0], row, NULL, 0, note_position, (char[1000]) {""}), WIDE_NOSPACE);
+			assert_int_equal(wide_batch_each(b, fam[0], row, NULL, 0, note_position,
+											 (char[1000]) {""}),
+							 WIDE_NOSPACE);
 		}
 		atomic_store(&no_space, false);
 		got = own_text(&s, b, wide_batch_mark(b), false);
@@ -551,16 +575,16 @@ test_piece_fails(void **state)
 static void
 test_spilled_under_scan(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL, .max_versions = 1};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	char		want[16];
-	int			n = 0;
+	wide_scan *scan;
+	wide_row row;
+	char want[16];
+	int n = 0;
 
 	(void) state;
 	begin(&s, 1);
@@ -578,7 +602,7 @@ test_spilled_under_scan(void **state)
 	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 	{
-		wide_bytes	value = row.cells[0].value;
+		wide_bytes value = row.cells[0].value;
 
 		snprintf(want, sizeof want, "k%04d", n++);
 		/* the pointers of the row stay valid while more is written than fits in memory */
@@ -600,16 +624,16 @@ test_spilled_under_scan(void **state)
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLACK	((long) 1 << 30)	/* sanitizers use extra memory for each byte */
+#define SLACK ((long) 1 << 30) /* sanitizers use extra memory for each byte */
 #else
-#define SLACK	((long) 0)
+#define SLACK ((long) 0)
 #endif
 
 static long
 resident_bytes(void)
 {
-	buffer		b = test_read_file("/proc/self/statm");
-	long		pages;
+	buffer b = test_read_file("/proc/self/statm");
+	long pages;
 
 	assert_int_equal(sscanf((char *) b.data, "%*d %ld", &pages), 1);
 	buffer_free(&b);
@@ -624,16 +648,16 @@ static void
 test_memory_given_back(void **state)
 {
 	static char value[100000];
-	store		s;
+	store s;
 	wide_batch *b;
-	uint8_t    *base;
+	uint8_t *base;
 	unsigned char resident[1024];
 
 	(void) state;
 	begin(&s, 3);
 	for (int way = 0; way < 2; way++)
 	{
-		char		row[8];
+		char row[8];
 
 		spill_piece_least = SIZE_MAX;
 		assert_ok(wide_batch_new(s.db, &b));
@@ -641,7 +665,8 @@ test_memory_given_back(void **state)
 		for (int i = 0; i < 45; i++)
 		{
 			snprintf(row, sizeof row, "%d", i);
-			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0,
+									 bytes(value, sizeof value)));
 		}
 		if (way == 1)
 			wide_batch_rewind(b, 0);
@@ -661,16 +686,17 @@ test_memory_given_back(void **state)
 	 */
 	spill_piece_least = 1 << 20;
 	{
-		long		before = resident_bytes();
+		long before = resident_bytes();
 
 		assert_ok(wide_batch_new(s.db, &b));
 		wide_batch_command(b, 16 << 20);
 		for (int i = 0; i < 600; i++)
 		{
-			char		row[8];
+			char row[8];
 
 			snprintf(row, sizeof row, "%d", i);
-			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, INT64_MIN, 0,
+									 bytes(value, sizeof value)));
 			assert_true(wide_batch_bytes(b) < 16 << 20);
 			assert_true(resident_bytes() - before < SLACK + (20 << 20));
 		}
@@ -686,14 +712,20 @@ static void
 test_far_families(void **state)
 {
 	static const wide_family_id far[] = {3, 258, 259, 260, 70000, 9000000};
-	enum {FAR = sizeof far / sizeof *far, ROWS = 40};
-	op_sorted	sorted = {0};
-	op_merge	m;
+
+	enum
+	{
+		FAR = sizeof far / sizeof *far,
+		ROWS = 40
+	};
+
+	op_sorted sorted = {0};
+	op_merge m;
 	wide_batch *b;
-	store		s;
-	char		row[8];
+	store s;
+	char row[8];
 	wide_family_id family = 0;
-	uint32_t	n = 0;
+	uint32_t n = 0;
 
 	(void) state;
 	begin(&s, 3);
@@ -701,7 +733,8 @@ test_far_families(void **state)
 	for (int i = 0; i < ROWS * FAR; i++)
 	{
 		snprintf(row, sizeof row, "%02d", i * 7 % ROWS);
-		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0, text("v")));
+		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0,
+								 text("v")));
 	}
 	assert_ok(op_list_sort(b, &sorted));
 	assert_ok(op_merge_open(b, &sorted, UINT64_MAX, &m));
@@ -726,19 +759,18 @@ test_far_families(void **state)
 static void
 test_spill_fails(void **state)
 {
-	bool		reached = true;
+	bool reached = true;
 
 	(void) state;
 	for (uint64_t at = 1; reached; at++)
 	{
-		store		s;
+		store s;
 		wide_batch *b;
 		os_fault_plan plan = {.error = 28, .sticky = false};
-		wide_os    *os;
-		uint64_t	mark;
-		uint64_t	before;
-		char	   *want,
-				   *got;
+		wide_os *os;
+		uint64_t mark;
+		uint64_t before;
+		char *want, *got;
 		wide_status st;
 
 		store_init(&s);
@@ -792,12 +824,12 @@ test_chunks(void **state)
 	(void) state;
 	for (int way = 0; way < 4; way++)
 	{
-		store		s;
+		store s;
 		wide_batch *b;
-		size_t		n = 900 * 1024;
-		uint8_t    *value = malloc(n);
-		uint64_t	lsn;
-		char	   *got;
+		size_t n = 900 * 1024;
+		uint8_t *value = malloc(n);
+		uint64_t lsn;
+		char *got;
 
 		memset(value, 'v', n);
 		store_init(&s);
@@ -812,7 +844,7 @@ test_chunks(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int i = 0; i < 4; i++)
 		{
-			char		row[16];
+			char row[16];
 
 			snprintf(row, sizeof row, "r%d", i);
 			value[0] = (uint8_t) ('a' + i);
@@ -859,11 +891,11 @@ running_all(void *ctx, uint64_t xid)
 static void
 test_snapshots(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	uint64_t	lsn, from = 7, never = UINT64_MAX;
+	uint64_t lsn, from = 7, never = UINT64_MAX;
 	wide_snapshot *before, *without, *with, *latest;
-	char	   *got;
+	char *got;
 
 	(void) state;
 	begin(&s, 1);
@@ -930,10 +962,10 @@ test_snapshots(void **state)
 static void
 test_gap(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 	wide_family_options opt;
-	char		big[2000];
+	char big[2000];
 
 	(void) state;
 	memset(big, 'x', sizeof big);
@@ -956,10 +988,11 @@ test_gap(void **state)
 		put(b, "r", "p", 150, INT64_MIN, "other window");
 		for (int i = 0; i < 200 && !window; i++)
 		{
-			char		row[16];
+			char row[16];
 
 			snprintf(row, sizeof row, "s%d", i);
-			assert_ok(wide_batch_put(b, fam[1], text(row), text("q"), 1, 0, 0, bytes(big, sizeof big)));
+			assert_ok(wide_batch_put(b, fam[1], text(row), text("q"), 1, 0, 0,
+									 bytes(big, sizeof big)));
 		}
 		assert_ok(store_commit(&s, b, NULL));
 		if (window)
@@ -985,20 +1018,25 @@ test_gap(void **state)
 static void
 test_processes(void **state)
 {
-	enum { PROCESSES = 4, ROUNDS = 150 };
-	store		s;
-	pid_t		pids[PROCESSES];
-	char	   *got;
-	char	   *part;
-	int			rows = 0;
+	enum
+	{
+		PROCESSES = 4,
+		ROUNDS = 150
+	};
+
+	store s;
+	pid_t pids[PROCESSES];
+	char *got;
+	char *part;
+	int rows = 0;
 
 	(void) state;
 	begin(&s, 1);
 	for (int p = 0; p < PROCESSES; p++)
 		if ((pids[p] = unit_fork()) == 0)
 		{
-			wide_host	host = s.db->host;
-			wide_db    *db;
+			wide_host host = s.db->host;
+			wide_db *db;
 
 			if (wide_attach(s.base, s.dir, &host, &s.log, NULL, &db) != WIDE_OK)
 				_exit(2);
@@ -1006,33 +1044,41 @@ test_processes(void **state)
 			{
 				wide_batch *b;
 				wide_snapshot *snap;
-				uint64_t	lsn;
-				char		row[32], value[32];
+				uint64_t lsn;
+				char row[32], value[32];
 				wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_ALL};
-				wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-				wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
-				wide_scan  *scan;
-				wide_row	r;
+				wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+				wide_scan_spec spec = {
+					.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+				wide_scan *scan;
+				wide_row r;
 
 				snprintf(row, sizeof row, "p%d-%d", p, i);
 				snprintf(value, sizeof value, "%d.%d", p, i);
 				if (wide_batch_new(db, &b) != WIDE_OK ||
-					wide_batch_put(b, fam[0], text(row), text("a"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
-					wide_batch_put(b, fam[0], text(row), text("b"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
-					wide_batch_put(b, fam[0], text("shared"), text("a"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
-					wide_batch_put(b, fam[0], text("shared"), text("b"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text(row), text("a"), WIDE_TS_AUTO, INT64_MIN, 0,
+								   text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text(row), text("b"), WIDE_TS_AUTO, INT64_MIN, 0,
+								   text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text("shared"), text("a"), WIDE_TS_AUTO, INT64_MIN, 0,
+								   text(value)) != WIDE_OK ||
+					wide_batch_put(b, fam[0], text("shared"), text("b"), WIDE_TS_AUTO, INT64_MIN, 0,
+								   text(value)) != WIDE_OK ||
 					wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK ||
 					wide_publish(db, lsn) != WIDE_OK)
 					_exit(3);
 				wide_batch_free(b);
 				if (i % 10 != 0)
 					continue;
-				if (wide_snapshot_take(db, NULL, NULL, &snap) != WIDE_OK || !wide_snapshot_sees(snap, lsn) ||
+				if (wide_snapshot_take(db, NULL, NULL, &snap) != WIDE_OK ||
+					!wide_snapshot_sees(snap, lsn) ||
 					wide_scan_open(db, snap, &spec, &scan) != WIDE_OK)
 					_exit(4);
 				while (wide_scan_next(scan, &r) == WIDE_OK)
-					if (r.ncells != 2 || r.cells[0].value.len != r.cells[1].value.len || r.cells[0].ts != r.cells[1].ts ||
-						memcmp(r.cells[0].value.data, r.cells[1].value.data, r.cells[0].value.len) != 0)
+					if (r.ncells != 2 || r.cells[0].value.len != r.cells[1].value.len ||
+						r.cells[0].ts != r.cells[1].ts ||
+						memcmp(r.cells[0].value.data, r.cells[1].value.data,
+							   r.cells[0].value.len) != 0)
 						_exit(5);
 				wide_scan_close(scan);
 				wide_snapshot_release(snap);
@@ -1044,7 +1090,7 @@ test_processes(void **state)
 		}
 	for (int p = 0; p < PROCESSES; p++)
 	{
-		int			status;
+		int status;
 
 		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
 		assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : 99, 0);
@@ -1075,13 +1121,19 @@ faults(void)
 static void
 test_faults(void **state)
 {
-	enum { BATCHES = 1000, VALUE = 3000, PAGES = BATCHES * VALUE / 4096 };
+	enum
+	{
+		BATCHES = 1000,
+		VALUE = 3000,
+		PAGES = BATCHES * VALUE / 4096
+	};
+
 	static uint8_t value[VALUE];
-	store		s;
+	store s;
 	wide_family_options opt;
-	mem			m;
-	int			status;
-	pid_t		pid;
+	mem m;
+	int status;
+	pid_t pid;
 
 	(void) state;
 	store_init(&s);
@@ -1094,10 +1146,11 @@ test_faults(void **state)
 		m.base[at] = 0;
 	if ((pid = unit_fork()) == 0)
 	{
-		wide_host	host = s.db->host;
-		wide_db    *db;
-		uint8_t    *probe = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-		long		before, after;
+		wide_host host = s.db->host;
+		wide_db *db;
+		uint8_t *probe = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
+							  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		long before, after;
 
 		/* skip the test if the system does not map neighbouring pages on a fault */
 		memset(probe, 1, PAGES * 4096);
@@ -1113,16 +1166,18 @@ test_faults(void **state)
 		for (int i = 0; i < BATCHES; i++)
 		{
 			wide_batch *b;
-			uint64_t	lsn;
-			char		row[16];
+			uint64_t lsn;
+			char row[16];
 
 			snprintf(row, sizeof row, "%05d", i);
 			/* the first batches set up memory of the process itself */
 			if (i == 20)
 				before = faults();
 			if (wide_batch_new(db, &b) != WIDE_OK ||
-				wide_batch_put(b, fam[0], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, VALUE)) != WIDE_OK ||
-				wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK || wide_publish(db, lsn) != WIDE_OK)
+				wide_batch_put(b, fam[0], text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+							   bytes(value, VALUE)) != WIDE_OK ||
+				wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK ||
+				wide_publish(db, lsn) != WIDE_OK)
 				_exit(3);
 			wide_batch_free(b);
 		}
@@ -1133,7 +1188,7 @@ test_faults(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 	if (POOL_OFF)
-		status = status == 1 ? 0 : status;	/* the sanitizer's own pages */
+		status = status == 1 ? 0 : status; /* the sanitizer's own pages */
 	store_drop(&s);
 	if (status == 77)
 		skip();
@@ -1150,8 +1205,8 @@ below(uint64_t *r, int n)
 static void
 some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes q, uint64_t *r)
 {
-	wide_bytes	value = bytes("some bytes, or nothing", (size_t) below(r, 20));
-	int64_t		ts = 1 + below(r, 1 << 7 * below(r, 4));
+	wide_bytes value = bytes("some bytes, or nothing", (size_t) below(r, 20));
+	int64_t ts = 1 + below(r, 1 << 7 * below(r, 4));
 
 	switch (below(r, 7))
 	{
@@ -1165,7 +1220,8 @@ some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 			assert_ok(wide_batch_put(b, family, row, q, WIDE_TS_AUTO, ts, 0, value));
 			break;
 		case 3:
-			assert_ok(wide_batch_delete(b, below(r, 2) ? WIDE_DELETE_COLUMN : WIDE_DELETE_VERSION, family, row, q, ts));
+			assert_ok(wide_batch_delete(b, below(r, 2) ? WIDE_DELETE_COLUMN : WIDE_DELETE_VERSION,
+										family, row, q, ts));
 			break;
 		case 4:
 			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, family, row, q, WIDE_TS_MAX));
@@ -1184,25 +1240,21 @@ some_operation(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 static void
 test_in_order(void **state)
 {
-	store		s;
-	uint64_t	r = 20;
-	int			taken = 0,
-				left = 0;
+	store s;
+	uint64_t r = 20;
+	int taken = 0, left = 0;
 
 	(void) state;
 	begin(&s, 3);
 	for (int round = 0; round < 3000; round++)
 	{
 		wide_batch *b;
-		op_sorted	sorted = {0};
-		buffer		plain = {0},
-					made = {0};
-		int			n = 1 + below(&r, 8),
-					place = -1;
-		bool		ascending = true,
-					undone = below(&r, 10) == 0;
-		uint64_t	cells, need, rows;
-		bool		automatic;
+		op_sorted sorted = {0};
+		buffer plain = {0}, made = {0};
+		int n = 1 + below(&r, 8), place = -1;
+		bool ascending = true, undone = below(&r, 10) == 0;
+		uint64_t cells, need, rows;
+		bool automatic;
 		wide_status st;
 
 		assert_ok(wide_batch_new(s.db, &b));
@@ -1213,10 +1265,10 @@ test_in_order(void **state)
 			 * two families, seven rows, seven columns: usually the next
 			 * position or a few after it
 			 */
-			int			at = below(&r, 8) == 0 ? below(&r, 98) :
-				place + (below(&r, 10) != 0) + below(&r, 12);
-			uint8_t		row[3] = {'r', 'a' + at / 7 % 7, 'x'};
-			uint8_t		q[2] = {'q', 'a' + at % 7};
+			int at = below(&r, 8) == 0 ? below(&r, 98)
+									   : place + (below(&r, 10) != 0) + below(&r, 12);
+			uint8_t row[3] = {'r', 'a' + at / 7 % 7, 'x'};
+			uint8_t q[2] = {'q', 'a' + at % 7};
 
 			if (at < 0 || at >= 98)
 				break;
@@ -1228,7 +1280,7 @@ test_in_order(void **state)
 			goto next;
 		if (undone)
 		{
-			uint64_t	mark = wide_batch_mark(b);
+			uint64_t mark = wide_batch_mark(b);
 
 			put(b, "z", "z", WIDE_TS_AUTO, INT64_MIN, "undone");
 			wide_batch_rewind(b, mark);
@@ -1249,7 +1301,8 @@ test_in_order(void **state)
 			taken++;
 			assert_int_equal(plain.len, made.len);
 			assert_memory_equal(plain.data, made.data, made.len);
-			assert_true(cells == b->cells && need == b->need && rows == b->rows && automatic == b->automatic);
+			assert_true(cells == b->cells && need == b->need && rows == b->rows &&
+						automatic == b->automatic);
 			/* too large for the buffer: the call fails and leaves no state behind */
 			assert_int_equal(payload_cells_in_order(b, &plain, need - 1) == WIDE_OK, false);
 			assert_true(b->need == 0 && plain.len == made.len);
@@ -1273,13 +1326,13 @@ next:
 static void
 test_hostile_payload(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	uint64_t	r = 1;
-	memtable	t;
-	mem			m;
-	uint8_t    *region = malloc(1 << 16);
-	buffer		key = {0};
+	uint64_t r = 1;
+	memtable t;
+	mem m;
+	uint8_t *region = malloc(1 << 16);
+	buffer key = {0};
 
 	(void) state;
 	begin(&s, 1);
@@ -1291,10 +1344,10 @@ test_hostile_payload(void **state)
 	assert_ok(wide_batch_prepare(b, 0));
 	for (int i = 0; i < 20000; i++)
 	{
-		size_t		n = b->payload.len;
-		uint8_t    *copy;
-		payload		p;
-		uint64_t	end;
+		size_t n = b->payload.len;
+		uint8_t *copy;
+		payload p;
+		uint64_t end;
 
 		if (rnd(&r) % 3 == 0)
 			n = rnd(&r) % (n + 1);

@@ -9,15 +9,15 @@ static uint8_t *
 build(const entries *es, int n, uint32_t *len)
 {
 	block_builder *b = block_builder_new();
-	wide_bytes	out;
-	uint8_t    *p;
+	wide_bytes out;
+	uint8_t *p;
 
 	for (int round = 0; round < 2; round++)
 	{
 		block_builder_reset(b);
 		for (int i = 0; i < n; i++)
 		{
-			size_t		bound = block_builder_size_with(b, &es->e[i]);
+			size_t bound = block_builder_size_with(b, &es->e[i]);
 
 			assert_ok(block_builder_add(b, &es->e[i]));
 			assert_true(block_builder_size(b) <= bound);
@@ -37,8 +37,8 @@ build(const entries *es, int n, uint32_t *len)
 static int
 lower_bound(const entries *es, int n, const entry *target)
 {
-	entry		t = *target;
-	int			i = 0;
+	entry t = *target;
+	int i = 0;
 
 	/* sorts after all types */
 	t.type = UINT8_MAX;
@@ -66,14 +66,14 @@ check_at(const block_cursor *c, const entries *es, int n, int i)
 static void
 check_rows(block_cursor *c, const entries *es, int n, const entry *t)
 {
-	uint32_t	row = 0,
-				at;
-	int			first = n;
+	uint32_t row = 0, at;
+	int first = n;
 
 	for (int i = 0; i < n; i++)
 	{
 		const entry *e = &es->e[i];
-		bool		new = i == 0 || e->rowlen != es->e[i - 1].rowlen || memcmp(e->ukey, es->e[i - 1].ukey, e->rowlen) != 0;
+		bool new = i == 0 || e->rowlen != es->e[i - 1].rowlen ||
+				   memcmp(e->ukey, es->e[i - 1].ukey, e->rowlen) != 0;
 
 		if (!new)
 			continue;
@@ -102,9 +102,9 @@ static void
 check_block(const entries *es, int n, uint64_t seed)
 {
 	block_cursor c = {0};
-	uint32_t	len;
-	uint8_t    *p = build(es, n, &len);
-	entries		probes = entries_random(seed + 1000, 60, 30, 20, 3, false);
+	uint32_t len;
+	uint8_t *p = build(es, n, &len);
+	entries probes = entries_random(seed + 1000, 60, 30, 20, 3, false);
 
 	assert_ok(block_open(&c, p, len));
 	assert_ok(block_first(&c));
@@ -120,8 +120,8 @@ check_block(const entries *es, int n, uint64_t seed)
 	check_at(&c, es, n, n - 1);
 	for (int k = 0; k < n + probes.n; k++)
 	{
-		entry		t = k < n ? es->e[k] : probes.e[k - n];
-		int			before = -1;
+		entry t = k < n ? es->e[k] : probes.e[k - n];
+		int before = -1;
 
 		for (int v = 0; v < 4; v++)
 		{
@@ -137,7 +137,8 @@ check_block(const entries *es, int n, uint64_t seed)
 			assert_ok(block_next(&c));
 			check_at(&c, es, n, lower_bound(es, n, &t) + 1);
 		}
-		while (before + 1 < n && ukey_compare(es->e[before + 1].ukey, es->e[before + 1].klen, t.ukey, t.klen) < 0)
+		while (before + 1 < n &&
+			   ukey_compare(es->e[before + 1].ukey, es->e[before + 1].klen, t.ukey, t.klen) < 0)
 			before++;
 		assert_ok(block_seek_before(&c, t.ukey, t.klen));
 		check_at(&c, es, n, before);
@@ -146,7 +147,7 @@ check_block(const entries *es, int n, uint64_t seed)
 		check_at(&c, es, n, k < n ? k : n - 1);
 		if (c.valid)
 		{
-			uint32_t	i;
+			uint32_t i;
 
 			assert_ok(block_entries_before(&c, &i));
 			assert_int_equal(i, k < n ? k : n - 1);
@@ -167,8 +168,9 @@ searching(void **state)
 	{
 		for (uint64_t seed = 1; seed < 4; seed++)
 		{
-			entries		es = entries_random(seed, 2 * sizes[z] + 1, 30, seed == 3 ? 400 : 20, seed == 2 ? 500 : 9, seed == 1);
-			int			n = es.n < sizes[z] ? es.n : sizes[z];
+			entries es = entries_random(seed, 2 * sizes[z] + 1, 30, seed == 3 ? 400 : 20,
+										seed == 2 ? 500 : 9, seed == 1);
+			int n = es.n < sizes[z] ? es.n : sizes[z];
 
 			check_block(&es, n, seed);
 			entries_free(&es);
@@ -183,17 +185,18 @@ searching(void **state)
 static void
 compact(void **state)
 {
-	entries		es = {0};
-	uint32_t	len;
-	size_t		plain = 0;
-	uint8_t    *p;
+	entries es = {0};
+	uint32_t len;
+	size_t plain = 0;
+	uint8_t *p;
 
 	for (int i = 0; i < 160; i++)
 	{
-		char		row[16];
+		char row[16];
 
 		snprintf(row, sizeof(row), "row%05d", i);
-		entries_add(&es, text(row), text("q"), 1700000000000000, 123456789, ENTRY_PUT, 0, text("value"));
+		entries_add(&es, text(row), text("q"), 1700000000000000, 123456789, ENTRY_PUT, 0,
+					text("value"));
 	}
 	entries_sort(&es);
 	p = build(&es, es.n, &len);
@@ -208,22 +211,24 @@ compact(void **state)
 static entries
 table_of(int n, int columns, int percent, int versions, uint64_t seed)
 {
-	entries		es = {0};
+	entries es = {0};
 
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < columns; k++)
 			for (int v = 0; v < versions; v++)
 			{
-				char		row[40], qual[16], value[64];
-				uint64_t	r = rnd(&seed);
+				char row[40], qual[16], value[64];
+				uint64_t r = rnd(&seed);
 
 				if (r % 100 >= (uint64_t) percent)
 					continue;
 				snprintf(row, sizeof(row), "%.*s%06d", i % 2 * 9, "customers", i * 3);
 				snprintf(qual, sizeof(qual), "c%d", k * 2);
-				snprintf(value, sizeof(value), "%.*s", (int) (r >> 16) % (k % 3 == 0 ? 60 : 1), "it was a dark and stormy night, and nobody saw the rain fall");
-				entries_add(&es, text(row), text(qual), (int64_t) (seed & 1 ? i : (int) (r >> 20 & 1023)) - v * 2000, (uint64_t) i,
-							ENTRY_PUT, 0, text(value));
+				snprintf(value, sizeof(value), "%.*s", (int) (r >> 16) % (k % 3 == 0 ? 60 : 1),
+						 "it was a dark and stormy night, and nobody saw the rain fall");
+				entries_add(&es, text(row), text(qual),
+							(int64_t) (seed & 1 ? i : (int) (r >> 20 & 1023)) - v * 2000,
+							(uint64_t) i, ENTRY_PUT, 0, text(value));
 			}
 	entries_sort(&es);
 	return es;
@@ -233,16 +238,17 @@ table_of(int n, int columns, int percent, int versions, uint64_t seed)
 static void
 forms(void **state)
 {
-	static const int shapes[][4] = {	/* rows, columns, percent, versions; the first five are grids */
-		{130, 5, 100, 1}, {130, 5, 80, 1}, {128, 40, 70, 1}, {64, 2, 90, 1}, {65, 3, 100, 1},
-		{130, 5, 80, 2}, {40, 80, 50, 1}, {130, 1, 100, 1}, {1, 300, 100, 1}, {3, 100, 30, 3}};
-	int			grids = 0;
+	/* rows, columns, percent, versions; the first five are grids */
+	static const int shapes[][4] = {
+		{130, 5, 100, 1}, {130, 5, 80, 1}, {128, 40, 70, 1}, {64, 2, 90, 1},   {65, 3, 100, 1},
+		{130, 5, 80, 2},  {40, 80, 50, 1}, {130, 1, 100, 1}, {1, 300, 100, 1}, {3, 100, 30, 3}};
+	int grids = 0;
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 	{
-		entries		es = table_of(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i + 1);
-		uint32_t	len;
-		uint8_t    *p = build(&es, es.n, &len);
+		entries es = table_of(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i + 1);
+		uint32_t len;
+		uint8_t *p = build(&es, es.n, &len);
 
 		assert_int_equal((p[12] & BLOCK_GRID) != 0, i < 5);
 		assert_int_equal((p[12] & BLOCK_DISTINCT) != 0, shapes[i][3] == 1);
@@ -257,17 +263,17 @@ forms(void **state)
 static void
 large(void **state)
 {
-	entries		es = {0};
-	size_t		n = 3 * 1024 * 1024;
-	uint8_t    *raw = calloc(1, n);
-	uint32_t	len;
+	entries es = {0};
+	size_t n = 3 * 1024 * 1024;
+	uint8_t *raw = calloc(1, n);
+	uint32_t len;
 	block_cursor c = {0};
-	uint8_t    *p;
+	uint8_t *p;
 
-	entries_add(&es, bytes(raw, WIDE_MAX_ROW), bytes(raw, WIDE_MAX_QUALIFIER), INT64_MIN, SEQ_MAX, ENTRY_PUT, INT64_MAX,
-				bytes(raw, n));
-	entries_add(&es, bytes(raw, WIDE_MAX_ROW), bytes(raw, WIDE_MAX_QUALIFIER), INT64_MAX, 0, ENTRY_DELETE_COLUMN, 0,
-				bytes(raw, 0));
+	entries_add(&es, bytes(raw, WIDE_MAX_ROW), bytes(raw, WIDE_MAX_QUALIFIER), INT64_MIN, SEQ_MAX,
+				ENTRY_PUT, INT64_MAX, bytes(raw, n));
+	entries_add(&es, bytes(raw, WIDE_MAX_ROW), bytes(raw, WIDE_MAX_QUALIFIER), INT64_MAX, 0,
+				ENTRY_DELETE_COLUMN, 0, bytes(raw, 0));
 	entries_sort(&es);
 	p = build(&es, es.n, &len);
 	assert_ok(block_open(&c, p, len));
@@ -302,8 +308,8 @@ abuse(const uint8_t *p, uint32_t len, const entry *target)
 {
 	block_cursor c = {0};
 	wide_status st = block_open(&c, p, len);
-	int			steps = 0;
-	int			bad = st != WIDE_OK;
+	int steps = 0;
+	int bad = st != WIDE_OK;
 
 	if (st == WIDE_OK)
 	{
@@ -327,8 +333,9 @@ abuse(const uint8_t *p, uint32_t len, const entry *target)
 		bad |= st != WIDE_OK;
 		for (int k = 0; k < 3; k++)
 		{
-			st = k == 0 ? block_last(&c) : k == 1 ? block_seek(&c, target->ukey, target->klen, target->ts, target->seq)
-				: block_seek_before(&c, target->ukey, target->klen);
+			st = k == 0	  ? block_last(&c)
+				 : k == 1 ? block_seek(&c, target->ukey, target->klen, target->ts, target->seq)
+						  : block_seek_before(&c, target->ukey, target->klen);
 			assert_true(st == WIDE_OK || (st == WIDE_CORRUPT && !c.valid));
 			touch(&c);
 			bad |= st != WIDE_OK;
@@ -344,16 +351,16 @@ hostile(void **state)
 {
 	for (int form = 0; form < 2; form++)
 	{
-		entries		es = form == 0 ? entries_random(7, 70, 8, 12, 9, false) : table_of(60, 4, 90, 1, 3);
-		uint32_t	len;
-		uint8_t    *p = build(&es, es.n, &len);
-		int			found = 0;
-		uint64_t	s = 1;
+		entries es = form == 0 ? entries_random(7, 70, 8, 12, 9, false) : table_of(60, 4, 90, 1, 3);
+		uint32_t len;
+		uint8_t *p = build(&es, es.n, &len);
+		int found = 0;
+		uint64_t s = 1;
 
 		assert_int_equal((p[12] & BLOCK_GRID) != 0, form);
 		for (uint32_t i = 0; i < len; i++)
 		{
-			uint8_t		was = p[i];
+			uint8_t was = p[i];
 
 			for (int bit = 0; bit < 9; bit++)
 			{
@@ -366,7 +373,7 @@ hostile(void **state)
 		assert_true(found > 4 * BLOCK_HEAD);
 		for (uint32_t n = 0; n < len; n++)
 		{
-			uint8_t    *cut = memcpy(malloc(n > 0 ? n : 1), p, n);
+			uint8_t *cut = memcpy(malloc(n > 0 ? n : 1), p, n);
 
 			abuse(cut, n, &es.e[n % (uint32_t) es.n]);
 			free(cut);
@@ -375,10 +382,11 @@ hostile(void **state)
 		/* several bytes at once, in the head and elsewhere */
 		for (int i = 0; i < 20000; i++)
 		{
-			uint8_t    *r = memcpy(malloc(len), p, len);
+			uint8_t *r = memcpy(malloc(len), p, len);
 
 			for (int k = 0; k < 4; k++)
-				r[rnd(&s) % (k % 2 == 0 ? BLOCK_HEAD : len)] = (uint8_t) (rnd(&s) % 3 == 0 ? rnd(&s) : rnd(&s) % 8);
+				r[rnd(&s) % (k % 2 == 0 ? BLOCK_HEAD : len)] =
+					(uint8_t) (rnd(&s) % 3 == 0 ? rnd(&s) : rnd(&s) % 8);
 			abuse(r, len, &es.e[i % es.n]);
 			free(r);
 		}
@@ -390,9 +398,9 @@ hostile(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(searching), cmocka_unit_test(compact), cmocka_unit_test(forms), cmocka_unit_test(large), cmocka_unit_test(hostile)
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(searching), cmocka_unit_test(compact),
+									   cmocka_unit_test(forms), cmocka_unit_test(large),
+									   cmocka_unit_test(hostile)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

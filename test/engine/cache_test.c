@@ -3,11 +3,20 @@
 #include "engine/shared/layout.h"
 #include "segment_fixture.h"
 
-static void (*pause_fn) (void);
-#define CACHE_PAUSE() do { if (pause_fn != NULL) { void (*fn) (void) = pause_fn; pause_fn = NULL; fn(); } } while (0)
+static void (*pause_fn)(void);
+#define CACHE_PAUSE()                    \
+	do                                   \
+	{                                    \
+		if (pause_fn != NULL)            \
+		{                                \
+			void (*fn)(void) = pause_fn; \
+			pause_fn = NULL;             \
+			fn();                        \
+		}                                \
+	} while (0)
 #include "engine/shared/cache.c"
 
-static const wide_config *cfg = &fixture_small;	/* 2 MiB: 32 segments of 64 KiB */
+static const wide_config *cfg = &fixture_small; /* 2 MiB: 32 segments of 64 KiB */
 
 /* The bytes of a block follow from its key, so every reader can check them. */
 static uint64_t
@@ -19,7 +28,7 @@ block_seed(uint64_t file, uint64_t offset)
 static uint32_t
 block_len(uint64_t file, uint64_t offset)
 {
-	uint64_t	s = block_seed(file, offset);
+	uint64_t s = block_seed(file, offset);
 
 	return 100 + fixture_random(&s) % 12000;
 }
@@ -27,8 +36,8 @@ block_len(uint64_t file, uint64_t offset)
 static void
 block_fill(uint64_t file, uint64_t offset, uint8_t *p, uint32_t len)
 {
-	uint64_t	s = block_seed(file, offset);
-	uint8_t		add = (uint8_t) fixture_random(&s);
+	uint64_t s = block_seed(file, offset);
+	uint8_t add = (uint8_t) fixture_random(&s);
 
 	for (uint32_t i = 0; i < len; i++)
 		p[i] = (uint8_t) (add + i * 31 + (i >> 8));
@@ -37,8 +46,8 @@ block_fill(uint64_t file, uint64_t offset, uint8_t *p, uint32_t len)
 static bool
 block_right(uint64_t file, uint64_t offset, const block_ref *r)
 {
-	uint64_t	s = block_seed(file, offset);
-	uint8_t		add = (uint8_t) fixture_random(&s);
+	uint64_t s = block_seed(file, offset);
+	uint8_t add = (uint8_t) fixture_random(&s);
 
 	if (r->len != block_len(file, offset))
 		return false;
@@ -51,8 +60,8 @@ block_right(uint64_t file, uint64_t offset, const block_ref *r)
 static wide_status
 put(wide_db *db, uint64_t file, uint64_t offset, bool high, block_ref *r)
 {
-	uint8_t		buf[16384];
-	uint32_t	len = block_len(file, offset);
+	uint8_t buf[16384];
+	uint32_t len = block_len(file, offset);
 
 	block_fill(file, offset, buf, len);
 	return cache_put(db, file, offset, buf, len, high, r);
@@ -61,15 +70,13 @@ put(wide_db *db, uint64_t file, uint64_t offset, bool high, block_ref *r)
 static void
 test_basic(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	block_ref	a,
-				b,
-				c;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	block_ref a, b, c;
 
 	assert_false(cache_get(db, 1, 0, &a));
 	assert_null(a.data);
-	cache_unpin(db, &a);		/* no effect */
+	cache_unpin(db, &a); /* no effect */
 	assert_int_equal(put(db, 1, 0, false, &a), WIDE_OK);
 	assert_true(a.segment != UINT32_MAX);
 	assert_true(block_right(1, 0, &a));
@@ -85,7 +92,7 @@ test_basic(void **state)
 		cache_unpin(db, (block_ref[]) {a});
 	cache_unpin(db, &b);
 	cache_unpin(db, &c);
-	cache_unpin(db, &c);		/* zeroed by the first unpin */
+	cache_unpin(db, &c); /* zeroed by the first unpin */
 	assert_int_equal(cache_pinned(db), 0);
 	assert_false(cache_get(db, 1, 1, &a));
 	assert_false(cache_get(db, 2, 0, &a));
@@ -113,13 +120,11 @@ test_basic(void **state)
 static void
 test_places(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	cache_place p,
-				q;
-	block_ref	r,
-				other;
-	uint32_t	len = block_len(1, 0);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	cache_place p, q;
+	block_ref r, other;
+	uint32_t len = block_len(1, 0);
 
 	assert_int_equal(cache_reserve(db, 1, 0, len, false, &p, &r), WIDE_OK);
 	assert_non_null(p.to);
@@ -169,10 +174,10 @@ test_places(void **state)
 static void
 test_large(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	uint8_t    *big = calloc(1, 100000);
-	block_ref	r;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	uint8_t *big = calloc(1, 100000);
+	block_ref r;
 
 	/* the filter of a partition, slightly over 40 KB, fits into a segment of the smallest cache */
 	assert_int_equal(cache_put(db, 2, 0, big, 41200, true, &r), WIDE_OK);
@@ -195,12 +200,10 @@ test_large(void **state)
 static void
 test_eviction(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	block_ref	pinned,
-				r;
-	int			hot = 0,
-				cold = 0;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	block_ref pinned, r;
+	int hot = 0, cold = 0;
 
 	assert_int_equal(put(db, 9, 9, false, &pinned), WIDE_OK);
 	for (int i = 0; i < 20000; i++)
@@ -243,11 +246,10 @@ test_eviction(void **state)
 static void
 test_priority(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	block_ref	r;
-	int			high = 0,
-				low = 0;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	block_ref r;
+	int high = 0, low = 0;
 
 	for (int i = 0; i < 20; i++)
 	{
@@ -279,8 +281,8 @@ test_priority(void **state)
 static int
 count_hits(wide_db *db, uint64_t file, int n)
 {
-	block_ref	r;
-	int			hits = 0;
+	block_ref r;
+	int hits = 0;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -297,7 +299,7 @@ count_hits(wide_db *db, uint64_t file, int n)
 static void
 read_once(wide_db *db, uint64_t file, int from, int n)
 {
-	block_ref	r;
+	block_ref r;
 
 	for (int i = from; i < from + n; i++)
 	{
@@ -314,8 +316,8 @@ read_once(wide_db *db, uint64_t file, int from, int n)
 static void
 test_scan(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
 
 	read_once(db, 1, 0, 100);
 	read_once(db, 1, 0, 100);
@@ -344,8 +346,8 @@ test_scan(void **state)
 static void
 test_forgotten(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
 
 	for (int f = 1; f < 30; f++)
 	{
@@ -371,11 +373,11 @@ test_forgotten(void **state)
 static void
 test_all_pinned(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
 	static block_ref refs[1000];
-	int			private = 0;
-	block_ref	r;
+	int private = 0;
+	block_ref r;
 
 	for (int i = 0; i < 1000; i++)
 	{
@@ -408,18 +410,24 @@ test_all_pinned(void **state)
 static void
 child_hammer(void *base, int number)
 {
-	wide_db    *db = fixture_attach(base);
-	uint64_t	rnd = number * 77 + 5;
-	struct { block_ref r; uint64_t file, offset; } held[8] = {{{0}, 0, 0}};
-	uint64_t	hits = 0;
+	wide_db *db = fixture_attach(base);
+	uint64_t rnd = number * 77 + 5;
+
+	struct
+	{
+		block_ref r;
+		uint64_t file, offset;
+	} held[8] = {{{0}, 0, 0}};
+
+	uint64_t hits = 0;
 
 	for (int i = 0; i < 30000; i++)
 	{
-		int			h = fixture_random(&rnd) % 8;
-		uint64_t	x = fixture_random(&rnd);
-		uint64_t	file = 1 + x % 3;
+		int h = fixture_random(&rnd) % 8;
+		uint64_t x = fixture_random(&rnd);
+		uint64_t file = 1 + x % 3;
 		/* a few hot blocks among many */
-		uint64_t	offset = x % 4 ? (x >> 8) % 64 : (x >> 8) % 1000;
+		uint64_t offset = x % 4 ? (x >> 8) % 64 : (x >> 8) % 1000;
 
 		if (held[h].r.data != NULL)
 			CHILD_CHECK(block_right(held[h].file, held[h].offset, &held[h].r));
@@ -447,9 +455,9 @@ child_hammer(void *base, int number)
 static void
 test_hammer(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db;
-	pid_t		pid[5];
+	void *base = fixture_map(cfg);
+	wide_db *db;
+	pid_t pid[5];
 
 	for (int i = 0; i < 5; i++)
 	{
@@ -469,7 +477,9 @@ test_hammer(void **state)
 	/* no pins remain */
 	for (uint32_t s = 0; s < cfg->max_processes; s++)
 		for (size_t i = 0; i < cache_pins_bytes(cfg->cache_size); i++)
-			assert_int_equal(((uint8_t *) base + db->seg->cache_pins + s * cache_pins_bytes(cfg->cache_size))[i], 0);
+			assert_int_equal(((uint8_t *) base + db->seg->cache_pins +
+							  s * cache_pins_bytes(cfg->cache_size))[i],
+							 0);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }
@@ -480,7 +490,7 @@ static wide_db *pause_db;
 static void
 replace_all(void)
 {
-	block_ref	r;
+	block_ref r;
 
 	for (int i = 0; i < 3000; i++)
 	{
@@ -498,9 +508,9 @@ forget(void)
 static void
 test_stalled_reader(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	block_ref	r;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	block_ref r;
 
 	pause_db = fixture_attach(base);
 	for (int i = 0; i < 200; i++)
@@ -527,10 +537,10 @@ test_sizes(void **state)
 	for (size_t size = 1; size < (size_t) 300 << 20; size = size * 3 + 1000)
 	{
 		wide_config c = *cfg;
-		uint8_t    *base;
-		wide_db    *db;
-		block_ref	r;
-		size_t		bytes;
+		uint8_t *base;
+		wide_db *db;
+		block_ref r;
+		size_t bytes;
 
 		c.cache_size = size;
 		bytes = wide_segment_size(&c);
@@ -542,7 +552,8 @@ test_sizes(void **state)
 			assert_int_equal(put(db, 1, i, false, &r), WIDE_OK);
 			assert_true(block_right(1, i, &r));
 			if (r.segment != UINT32_MAX)
-				assert_true(r.data > base + db->seg->cache && r.data + r.len <= base + db->seg->cache_pins);
+				assert_true(r.data > base + db->seg->cache &&
+							r.data + r.len <= base + db->seg->cache_pins);
 			cache_unpin(db, &r);
 		}
 		if (size >= (size_t) 8 << 20)
@@ -560,8 +571,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic), cmocka_unit_test(test_places), cmocka_unit_test(test_large), cmocka_unit_test(test_eviction),
-		cmocka_unit_test(test_priority), cmocka_unit_test(test_scan), cmocka_unit_test(test_forgotten), cmocka_unit_test(test_all_pinned), cmocka_unit_test(test_hammer), cmocka_unit_test(test_stalled_reader),
+		cmocka_unit_test(test_basic),	  cmocka_unit_test(test_places),
+		cmocka_unit_test(test_large),	  cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_priority),  cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_forgotten), cmocka_unit_test(test_all_pinned),
+		cmocka_unit_test(test_hammer),	  cmocka_unit_test(test_stalled_reader),
 		cmocka_unit_test(test_sizes),
 	};
 

@@ -15,18 +15,15 @@
 static void
 test_batch_sees_its_own(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	wide_table_id t,
-				u;
-	wide_family_id f,
-				g;
-	wide_table	out;
+	wide_table_id t, u;
+	wide_family_id f, g;
+	wide_table out;
 	wide_family fams[4];
-	uint32_t	objects[4];
+	uint32_t objects[4];
 	wide_family_options opt;
-	uint64_t	mark,
-				generation;
+	uint64_t mark, generation;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -80,13 +77,13 @@ test_batch_sees_its_own(void **state)
 static void
 test_truncate(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 	wide_table_id t;
 	wide_family_id f[2];
 	wide_family fams[4];
 	wide_family_options opt;
-	char	   *got;
+	char *got;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -131,14 +128,13 @@ test_truncate(void **state)
 static void
 test_limits_and_promises(void **state)
 {
-	store		s;
-	wide_batch *b,
-			   *c;
+	store s;
+	wide_batch *b, *c;
 	wide_table_id t;
-	wide_table	out;
-	uint32_t	cursor = 0;
-	char		name[20];
-	int			n = 0;
+	wide_table out;
+	uint32_t cursor = 0;
+	char name[20];
+	int n = 0;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -154,7 +150,7 @@ test_limits_and_promises(void **state)
 	assert_ok(wide_batch_create_table(c, 1, "other", &t));
 	assert_int_equal(wide_batch_prepare(c, 0), WIDE_FULL);
 	wide_batch_free(c);
-	wide_batch_free(b);			/* rolled back: the promises are released */
+	wide_batch_free(b); /* rolled back: the promises are released */
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "t3", &t));
 	assert_ok(wide_batch_prepare(b, 0));
@@ -186,11 +182,10 @@ test_limits_and_promises(void **state)
 static void
 test_replay_is_idempotent(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	wide_table_id t,
-				first = 0;
-	wide_table	out;
+	wide_table_id t, first = 0;
+	wide_table out;
 	wide_family_id f;
 	wide_family_options opt;
 
@@ -215,15 +210,15 @@ test_replay_is_idempotent(void **state)
 		/* an edit with the catalog but without the cells */
 		if (i == 20)
 		{
-			set_edit	e = {.memtable = -1};
+			set_edit e = {.memtable = -1};
 
 			assert_ok(edit_apply(s.db, &e));
 		}
 	}
 	for (int again = 0; again < 2; again++)
 	{
-		uint32_t	cursor = 0;
-		char	   *got;
+		uint32_t cursor = 0;
+		char *got;
 
 		store_close(&s);
 		assert_ok(store_open(&s));
@@ -235,7 +230,7 @@ test_replay_is_idempotent(void **state)
 		free(got);
 		assert_ok(wide_batch_new(s.db, &b));
 		assert_ok(wide_batch_create_table(b, 1, "y", &first));
-		assert_true(first > t);	/* ids are not reused */
+		assert_true(first > t); /* ids are not reused */
 		wide_batch_free(b);
 		assert_ok(wide_flush(s.db));
 	}
@@ -247,12 +242,13 @@ static int
 count_versions(store *s, wide_family_id f, wide_batch *own)
 {
 	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 10};
-	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
-	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1, .now = s->now, .own = own};
+	wide_range all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {
+		.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1, .now = s->now, .own = own};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	int			n = 0;
+	wide_scan *scan;
+	wide_row row;
+	int n = 0;
 
 	if (own != NULL)
 		spec.own_mark = wide_batch_mark(own);
@@ -278,13 +274,12 @@ alter(store *s, wide_family_id f, const wide_family_options *opt)
 static void
 test_floors(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 	wide_table_id t;
 	wide_family_id f;
 	wide_family fam;
-	family_floor floors[FAMILY_FLOORS],
-			   *last = &floors[FAMILY_FLOORS - 1];
+	family_floor floors[FAMILY_FLOORS], *last = &floors[FAMILY_FLOORS - 1];
 	wide_family_options opt;
 
 	store_init(&s);
@@ -308,7 +303,8 @@ test_floors(void **state)
 	assert_true(floors[0].seq < floors[1].seq && last[-1].seq < last->seq);
 	assert_int_equal(last->expired_before, s.now - 1000);
 	assert_int_equal(last->now, s.now);
-	assert_int_equal(floors[0].expired_before, INT64_MIN);	/* only versions changed: nothing lives longer */
+	/* only versions changed: nothing lives longer */
+	assert_int_equal(floors[0].expired_before, INT64_MIN);
 	/* no room; but a change that needs no floor is possible */
 	opt.versions++;
 	assert_ok(wide_batch_new(s.db, &b));
@@ -345,7 +341,7 @@ floors_of(store *s, wide_family_id f)
 static void
 test_retire(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b, *other;
 	wide_snapshot *snap;
 	wide_table_id t;
@@ -416,15 +412,16 @@ test_retire(void **state)
 static void
 test_dump_format(void **state)
 {
-	store		s;
-	buffer		dump = {0};
+	store s;
+	buffer dump = {0};
 
 	store_init(&s);
 	assert_ok(store_open(&s));
 	assert_ok(catalog_dump(s.db, &dump));
 	dump.data[0]--;
 	assert_int_equal(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}), WIDE_CORRUPT);
-	assert_non_null(strstr(wide_error_text(), "has format 2, this version of widetable reads format 3 only"));
+	assert_non_null(strstr(wide_error_text(),
+						   "has format 2, this version of widetable reads format 3 only"));
 	dump.data[0]++;
 	assert_ok(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}));
 	buffer_free(&dump);
@@ -435,7 +432,7 @@ test_dump_format(void **state)
 static void
 test_own_alter(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 	wide_table_id t;
 	wide_family_id f;
@@ -479,12 +476,12 @@ test_own_alter(void **state)
 static void
 test_hostile_dump(void **state)
 {
-	store		s;
+	store s;
 	wide_table_id t;
 	wide_family_id f[2];
 	wide_family_options opt;
-	buffer		dump = {0};
-	uint64_t	seed = 1;
+	buffer dump = {0};
+	uint64_t seed = 1;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -493,7 +490,7 @@ test_hostile_dump(void **state)
 	assert_ok(catalog_dump(s.db, &dump));
 	for (size_t i = 0; i <= dump.len; i++)
 	{
-		uint8_t    *copy = malloc(i + 1);
+		uint8_t *copy = malloc(i + 1);
 
 		memcpy(copy, dump.data, i);
 		if (i > 0 && i < dump.len)
@@ -502,7 +499,7 @@ test_hostile_dump(void **state)
 	}
 	for (int k = 0; k < 20000; k++)
 	{
-		uint8_t    *copy = malloc(dump.len);
+		uint8_t *copy = malloc(dump.len);
 
 		memcpy(copy, dump.data, dump.len);
 		for (int c = 0; c < 3; c++)

@@ -17,11 +17,11 @@
 #include "engine/set/pin.h"
 
 static bool held;
-static bool gap;				/* the host reports that the start of the log is lost */
-static wide_status (*real_replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
+static bool gap; /* the host reports that the start of the log is lost */
+static wide_status (*real_replay)(void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 static uint64_t log_id;
 static uint32_t log_branch;
-static uint64_t log_past;		/* other branches belong to this log up to here */
+static uint64_t log_past; /* other branches belong to this log up to here */
 
 static uint64_t
 pick(uint64_t *seed)
@@ -65,8 +65,9 @@ replay_with_gap(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 static wide_status
 open_store(store *s)
 {
-	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now, .files_held = files_are_held};
-	size_t		size = wide_segment_size(&s->config);
+	wide_host host = {
+		.ctx = s, .interrupted = store_interrupted, .now = store_now, .files_held = files_are_held};
+	size_t size = wide_segment_size(&s->config);
 	wide_status st;
 
 	s->db = NULL;
@@ -93,14 +94,14 @@ open_store(store *s)
 
 typedef struct listing
 {
-	int			n;
-	char		name[400][40];
+	int n;
+	char name[400][40];
 } listing;
 
 static int
 list_name(void *arg, const char *name)
 {
-	listing    *l = arg;
+	listing *l = arg;
 
 	if (name[0] == '.' || strncmp(name, "log.", 4) == 0)
 		return 0;
@@ -113,11 +114,9 @@ list_name(void *arg, const char *name)
 static bool
 copy_file(const char *from, const char *to, const char *name)
 {
-	char		path[300],
-				buf[8192];
-	FILE	   *in,
-			   *out;
-	size_t		n;
+	char path[300], buf[8192];
+	FILE *in, *out;
+	size_t n;
 
 	snprintf(path, sizeof path, "%s/%s", from, name);
 	in = fopen(path, "rb");
@@ -136,7 +135,7 @@ copy_file(const char *from, const char *to, const char *name)
 static int
 copy_log(void *arg, const char *name)
 {
-	char	  **dirs = arg;
+	char **dirs = arg;
 
 	if (strncmp(name, "log.", 4) == 0)
 		assert_true(copy_file(dirs[0], dirs[1], name));
@@ -147,9 +146,8 @@ copy_log(void *arg, const char *name)
 static void
 live(store *s, wide_family_id *f, uint64_t *seed)
 {
-	uint64_t	what = pick(seed) % 20;
-	char		row[16],
-				value[40];
+	uint64_t what = pick(seed) % 20;
+	char row[16], value[40];
 
 	snprintf(row, sizeof row, "r%d", (int) (pick(seed) % 50));
 	snprintf(value, sizeof value, "v%d", (int) (pick(seed) % 1000));
@@ -164,7 +162,8 @@ live(store *s, wide_family_id *f, uint64_t *seed)
 	else if (what < 19)
 		store_work(s);
 	else
-		s->db->seg->set.manifest_size = pick(seed) % 2 ? (uint64_t) 8 << 20 : s->db->seg->set.manifest_size;
+		s->db->seg->set.manifest_size = pick(seed) % 2 ? (uint64_t) 8 << 20
+													   : s->db->seg->set.manifest_size;
 	s->now += 1000;
 }
 
@@ -179,15 +178,12 @@ settle_manifest(store *s)
 static void
 copy_round(uint64_t *seed, int *older)
 {
-	store		s,
-				c;
+	store s, c;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f[2];
-	listing    *l = calloc(1, sizeof *l);
-	char	   *dirs[2],
-			   *want,
-			   *got;
+	listing *l = calloc(1, sizeof *l);
+	char *dirs[2], *want, *got;
 
 	store_init(&s);
 	assert_ok(open_store(&s));
@@ -206,8 +202,8 @@ copy_round(uint64_t *seed, int *older)
 	store_init(&c);
 	for (int i = 0; i < l->n; i++)
 	{
-		int			k = i + (int) (pick(seed) % (uint64_t) (l->n - i));
-		char		name[40];
+		int k = i + (int) (pick(seed) % (uint64_t) (l->n - i));
+		char name[40];
 
 		strcpy(name, l->name[k]);
 		memmove(l->name[k], l->name[i], sizeof name);
@@ -260,8 +256,8 @@ copy_round(uint64_t *seed, int *older)
 static void
 test_copies(void **state)
 {
-	uint64_t	seed = 20260101;
-	int			rounds = 0;
+	uint64_t seed = 20260101;
+	int rounds = 0;
 
 	log_id = 4711;
 	log_branch = 1;
@@ -273,15 +269,13 @@ test_copies(void **state)
 static void
 test_missing(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	set_files	files;
-	set_pin		pin = {0};
-	char		newest[200],
-				oldest[200],
-			   *got;
+	set_files files;
+	set_pin pin = {0};
+	char newest[200], oldest[200], *got;
 
 	store_init(&s);
 	assert_ok(open_store(&s));
@@ -289,7 +283,7 @@ test_missing(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	for (int i = 0; i < 3; i++)
 	{
-		char		value[2] = {(char) ('a' + i)};
+		char value[2] = {(char) ('a' + i)};
 
 		store_put(&s, f, "r", value, 1, value);
 		assert_ok(wide_flush(s.db));
@@ -328,11 +322,11 @@ test_missing(void **state)
 static void
 test_other_log(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	uint64_t	position;
+	uint64_t position;
 
 	log_id = 1;
 	log_branch = 1;

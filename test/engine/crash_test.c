@@ -15,23 +15,23 @@
 #include "engine/batch/batch.h"
 #include "store_fixture.h"
 
-#define BATCHES	60
-#define EXTERNAL_AT 22			/* this batch belongs to an external transaction */
+#define BATCHES		60
+#define EXTERNAL_AT 22 /* this batch belongs to an external transaction */
 #define TRUNCATE_AT 33
-#define LARGE_AT 43				/* too large for a memtable: becomes files */
-#define ABORT_AT 40				/* an external transaction that rolls back */
+#define LARGE_AT	43 /* too large for a memtable: becomes files */
+#define ABORT_AT	40 /* an external transaction that rolls back */
 
-static char *answers[BATCHES + 2];	/* [k]: the answer after k batches */
+static char *answers[BATCHES + 2]; /* [k]: the answer after k batches */
 static uint64_t seed_base = 12345;
 
 /* Returns all of table "t" as text; "none" without it. */
 static char *
 answer(store *s)
 {
-	wide_table	t;
+	wide_table t;
 	wide_family fams[4];
 	wide_family_id ids[4];
-	int			n;
+	int n;
 
 	if (wide_table_by_name(s->db, NULL, 1, "t", &t) != WIDE_OK)
 		return strdup("none");
@@ -55,12 +55,10 @@ fill_batch(store *s, int k, wide_batch *b)
 {
 	wide_family_options opt;
 	wide_table_id id;
-	wide_table	t;
+	wide_table t;
 	wide_family fams[4];
 	wide_family_id f;
-	char		row[16],
-				qual[16],
-				value[200];
+	char row[16], qual[16], value[200];
 
 	wide_family_defaults(&opt);
 	opt.versions = 2;
@@ -78,16 +76,18 @@ fill_batch(store *s, int k, wide_batch *b)
 	wide_table_families(s->db, b, t.id, fams, 4);
 	if (k == LARGE_AT)
 	{
-		uint64_t	seed = 99;
+		uint64_t seed = 99;
 
 		for (int i = 0; i < 300; i++)
 		{
 			for (size_t c = 0; c < sizeof value; c++)
 				value[c] = (char) (33 + rnd(&seed) % 90);
 			snprintf(row, sizeof row, "big%d", i);
-			TRY(wide_batch_put(b, fams[i % 2].id, text(row), text("q"), k * 10, INT64_MIN, 0, bytes(value, sizeof value)));
+			TRY(wide_batch_put(b, fams[i % 2].id, text(row), text("q"), k * 10, INT64_MIN, 0,
+							   bytes(value, sizeof value)));
 		}
-		TRY(wide_batch_delete(b, WIDE_DELETE_FAMILY, fams[0].id, text("row3"), text(""), WIDE_TS_MAX));
+		TRY(wide_batch_delete(b, WIDE_DELETE_FAMILY, fams[0].id, text("row3"), text(""),
+							  WIDE_TS_MAX));
 	}
 	snprintf(row, sizeof row, "row%d", k % 7);
 	snprintf(qual, sizeof qual, "q%d", k % 3);
@@ -98,7 +98,8 @@ fill_batch(store *s, int k, wide_batch *b)
 	if (k % 9 == 8)
 	{
 		TRY(wide_batch_delete(b, WIDE_DELETE_FAMILY, fams[0].id, text(row), text(""), WIDE_TS_MAX));
-		return wide_batch_delete(b, WIDE_DELETE_COLUMN, fams[1].id, text(row), text(qual), k * 10 - 70);
+		return wide_batch_delete(b, WIDE_DELETE_COLUMN, fams[1].id, text(row), text(qual),
+								 k * 10 - 70);
 	}
 	TRY(wide_batch_put(b, fams[0].id, text(row), text(qual), k * 10, INT64_MIN, 0, text(value)));
 	snprintf(row, sizeof row, "row%d", (k + 3) % 7);
@@ -108,8 +109,7 @@ fill_batch(store *s, int k, wide_batch *b)
 static wide_status
 external_batch(store *s, wide_batch *b, int k, bool *logged)
 {
-	uint64_t	xid = 1000 + (uint64_t) k,
-				lsn;
+	uint64_t xid = 1000 + (uint64_t) k, lsn;
 	wide_status st;
 
 	wide_filelog_set_xid(&s->log, xid);
@@ -148,7 +148,7 @@ hurried(int k)
 static wide_status
 commit_hurried(store *s, wide_batch *b, bool *logged)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 	wide_status st = wide_batch_prepare(b, 0);
 
 	if (st == WIDE_OK)
@@ -190,7 +190,7 @@ one_batch(store *s, int k, bool *logged)
 static wide_status
 upkeep(store *s, int k)
 {
-	wide_table	t;
+	wide_table t;
 	wide_family fams[4];
 	wide_status st;
 
@@ -222,7 +222,7 @@ live(store *s, int *acked, int *tried, bool note)
 
 	for (int k = 0; k < BATCHES; k++)
 	{
-		bool		logged;
+		bool logged;
 
 		st = one_batch(s, k, &logged);
 		*tried = k + (logged || (st == WIDE_OK));
@@ -242,7 +242,7 @@ live(store *s, int *acked, int *tried, bool note)
 static int
 count_strange(void *arg, const char *name)
 {
-	size_t		n = strlen(name);
+	size_t n = strlen(name);
 
 	if (strcmp(name, "CURRENT") != 0 && strncmp(name, "log.", 4) != 0 &&
 		strncmp(name, "manifest-", 9) != 0 && !(n > 4 && strcmp(name + n - 4, ".sst") == 0))
@@ -254,10 +254,9 @@ count_strange(void *arg, const char *name)
 static void
 check_after(store *s, int acked, int tried, const char *what, unsigned long long n)
 {
-	char	   *got;
-	int			k,
-				strange = 0;
-	bool		logged;
+	char *got;
+	int k, strange = 0;
+	bool logged;
 
 	s->os = NULL;
 	for (int again = 0; again < 2; again++)
@@ -271,14 +270,15 @@ check_after(store *s, int acked, int tried, const char *what, unsigned long long
 			if (strcmp(got, answers[k]) == 0)
 				break;
 		if (k < acked)
-			fail_msg("%s at call %llu: acknowledged %d, tried %d; found\n%s\nexpected\n%s", what, n, acked, tried, got, answers[acked]);
+			fail_msg("%s at call %llu: acknowledged %d, tried %d; found\n%s\nexpected\n%s", what, n,
+					 acked, tried, got, answers[acked]);
 		free(got);
 		if (store_verify(s) != 0)
 			fail_msg("%s at call %llu: verify", what, n);
 		os_real()->list(os_real(), s->dir, count_strange, &strange);
 		if (strange != 0)
 			fail_msg("%s at call %llu: litter", what, n);
-		acked = tried = k;		/* the second time the result is fixed */
+		acked = tried = k; /* the second time the result is fixed */
 		if (again == 0 && n % 2 == 0)
 			assert_ok(wide_flush(s->db));
 		if (again == 0)
@@ -300,11 +300,10 @@ check_after(store *s, int acked, int tried, const char *what, unsigned long long
 static bool
 one_life(const os_fault_plan *plan, const char *what)
 {
-	store		s;
-	wide_os    *os;
-	int			acked = 0,
-				tried = 0;
-	bool		reached;
+	store s;
+	wide_os *os;
+	int acked = 0, tried = 0;
+	bool reached;
 
 	small_store(&s);
 	os = os_faulty(s.dir, plan);
@@ -333,16 +332,15 @@ step(void)
 static void
 test_without_faults(void **state)
 {
-	store		s;
-	int			acked = 0,
-				tried = 0;
-	char	   *got;
+	store s;
+	int acked = 0, tried = 0;
+	char *got;
 
 	small_store(&s);
 	answers[0] = strdup("none");
 	assert_ok(store_open(&s));
 	assert_ok(live(&s, &acked, &tried, true));
-	assert_int_equal(acked, BATCHES);	/* the last one is synced */
+	assert_int_equal(acked, BATCHES); /* the last one is synced */
 	store_close(&s);
 	assert_ok(store_open(&s));
 	got = answer(&s);
@@ -369,7 +367,8 @@ test_power_failure(void **state)
 static void
 test_io_errors(void **state)
 {
-	static const os_fault_plan plans[] = {{0, 5, false}, {0, 28, false}, {0, 5, true}, {0, 28, true}};
+	static const os_fault_plan plans[] = {
+		{0, 5, false}, {0, 28, false}, {0, 5, true}, {0, 28, true}};
 
 	for (int i = 0; i < 4; i++)
 	{
@@ -387,11 +386,10 @@ test_io_errors(void **state)
 static bool
 second_failure(uint64_t first, uint64_t m, int error)
 {
-	store		s;
+	store s;
 	os_fault_plan plan = {.at = first};
-	int			acked = 0,
-				tried = 0;
-	bool		reached;
+	int acked = 0, tried = 0;
+	bool reached;
 
 	small_store(&s);
 	s.os = os_faulty(s.dir, &plan);
@@ -435,7 +433,7 @@ main(void)
 		cmocka_unit_test(test_power_failure),
 		cmocka_unit_test(test_io_errors),
 	};
-	int			failed;
+	int failed;
 
 	if (getenv("WIDE_CRASH_SEED") != NULL)
 		seed_base = strtoull(getenv("WIDE_CRASH_SEED"), NULL, 10);

@@ -14,33 +14,62 @@
 
 #define RANGES 300
 
-enum keys { UNIFORM, DENSE, SKEWED, URLS, COMPOSITE, SALTED, TIMES, WIDE_MIX, WIDE, NKEYS };
-static const char *const key_names[] = {"uniform", "dense", "skewed", "urls", "composite", "salted", "times", "wide mix", "wide"};
+enum keys
+{
+	UNIFORM,
+	DENSE,
+	SKEWED,
+	URLS,
+	COMPOSITE,
+	SALTED,
+	TIMES,
+	WIDE_MIX,
+	WIDE,
+	NKEYS
+};
 
-enum states { MEMTABLE, FLUSHED, LEVEL0, COMPACTED, OVERWRITTEN, DELETED, DELETED_PART, DELETED_FILES, APPENDED, MIXED, NSTATES };
-static const char *const state_names[] = {"memtable", "flushed", "level 0", "compacted", "overwritten", "deleted", "part deleted",
-"deleted, flushed", "appended", "mixed"};
+static const char *const key_names[] = {"uniform", "dense", "skewed",	"urls", "composite",
+										"salted",  "times", "wide mix", "wide"};
+
+enum states
+{
+	MEMTABLE,
+	FLUSHED,
+	LEVEL0,
+	COMPACTED,
+	OVERWRITTEN,
+	DELETED,
+	DELETED_PART,
+	DELETED_FILES,
+	APPENDED,
+	MIXED,
+	NSTATES
+};
+
+static const char *const state_names[] = {
+	"memtable", "flushed",		"level 0",			"compacted", "overwritten",
+	"deleted",	"part deleted", "deleted, flushed", "appended",	 "mixed"};
 
 typedef struct data
 {
-	wide_bytes *rows;			/* live rows, sorted */
-	int			n;
-	int			cap;
+	wide_bytes *rows; /* live rows, sorted */
+	int n;
+	int cap;
 } data;
 
 typedef struct score
 {
-	int			many, many_good;	/* ranges of 50 rows and more; within a factor of 2 */
-	int			few, few_sane;	/* smaller ranges; not below a quarter */
-	int			few_high;		/* estimated at more than 50 rows and 4 times the truth */
-	double		worst;
+	int many, many_good; /* ranges of 50 rows and more; within a factor of 2 */
+	int few, few_sane;	 /* smaller ranges; not below a quarter */
+	int few_high;		 /* estimated at more than 50 rows and 4 times the truth */
+	double worst;
 } score;
 
 static uint64_t seed = 1;
 
 /* The real system, with reads counted. */
 static wide_os counting;
-static int	reads;
+static int reads;
 
 static int64_t
 counting_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
@@ -58,8 +87,8 @@ uniform(void)
 static uint32_t
 key_bytes(enum keys kind, int i, int n, uint8_t *out)
 {
-	uint64_t	hash = (uint64_t) i * 0x9e3779b97f4a7c15ull;
-	double		u;
+	uint64_t hash = (uint64_t) i * 0x9e3779b97f4a7c15ull;
+	double u;
 
 	hash ^= hash >> 29;
 	hash *= 0xbf58476d1ce4e5b9ull;
@@ -74,7 +103,9 @@ key_bytes(enum keys kind, int i, int n, uint8_t *out)
 			put_u64be(out, ((uint64_t) (pow(u, 4) * 1e12) << 1 | (i & 1)) + (1ull << 63));
 			return 8;
 		case URLS:
-			return (uint32_t) sprintf((char *) out, "https://www.example.org/path/to/some/directory/page-%06d.html", i * 3);
+			return (uint32_t)
+				sprintf((char *) out,
+						"https://www.example.org/path/to/some/directory/page-%06d.html", i * 3);
 		case COMPOSITE:
 			/* a few of the first parts have most of the second ones */
 			put_u64be(out, (uint64_t) (u * u * u * 200) << 32 | (uint32_t) i);
@@ -84,13 +115,13 @@ key_bytes(enum keys kind, int i, int n, uint8_t *out)
 			put_u64be(out + 1, (uint64_t) i + (1ull << 63));
 			return 9;
 		case TIMES:
-			{
-				time_t		t = 1700000000 + i * 41;
-				struct tm	tm;
+		{
+			time_t t = 1700000000 + i * 41;
+			struct tm tm;
 
-				gmtime_r(&t, &tm);
-				return (uint32_t) strftime((char *) out, 64, "%Y-%m-%d %H:%M:%S", &tm);
-			}
+			gmtime_r(&t, &tm);
+			return (uint32_t) strftime((char *) out, 64, "%Y-%m-%d %H:%M:%S", &tm);
+		}
 		case DENSE:
 		case WIDE_MIX:
 		case WIDE:
@@ -111,17 +142,21 @@ cells_of(enum keys kind, int i, int n)
 static void
 put_row(wide_batch *b, wide_family_id f, enum keys kind, int i, int n)
 {
-	uint8_t		key[128];
-	uint32_t	len = key_bytes(kind, i, n, key);
+	uint8_t key[128];
+	uint32_t len = key_bytes(kind, i, n, key);
 
 	for (int c = 0; c < cells_of(kind, i, n); c++)
 	{
-		char		qual[80];
-		char		value[32];
+		char qual[80];
+		char value[32];
 
-		snprintf(qual, sizeof qual, kind == WIDE_MIX ? "a name so long that few are in a partition of the index %04d" : "q%04d", c);
+		snprintf(qual, sizeof qual,
+				 kind == WIDE_MIX ? "a name so long that few are in a partition of the index %04d"
+								  : "q%04d",
+				 c);
 		snprintf(value, sizeof value, "%d some value", i);
-		assert_ok(wide_batch_put(b, f, (wide_bytes) {key, len}, text(qual), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+		assert_ok(wide_batch_put(b, f, (wide_bytes) {key, len}, text(qual), WIDE_TS_AUTO, INT64_MIN,
+								 0, text(value)));
 	}
 }
 
@@ -152,10 +187,11 @@ delete_rows(store *s, wide_family_id f, enum keys kind, int from, int to, int st
 
 	for (int i = from; i < to; i += step)
 	{
-		uint8_t		key[128];
-		uint32_t	len = key_bytes(kind, i, n, key);
+		uint8_t key[128];
+		uint32_t len = key_bytes(kind, i, n, key);
 
-		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, (wide_bytes) {key, len}, text(""), WIDE_TS_MAX));
+		assert_ok(wide_batch_delete(b, WIDE_DELETE_FAMILY, f, (wide_bytes) {key, len}, text(""),
+									WIDE_TS_MAX));
 	}
 	assert_ok(store_commit(s, b, NULL));
 }
@@ -231,11 +267,12 @@ static void
 read_rows(store *s, wide_family_id f, data *d)
 {
 	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 1};
-	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
-	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1, .now = s->now};
+	wide_range all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {
+		.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1, .now = s->now};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
+	wide_scan *scan;
+	wide_row row;
 	wide_status st;
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
@@ -248,7 +285,8 @@ read_rows(store *s, wide_family_id f, data *d)
 			d->rows = realloc(d->rows, (size_t) d->cap * sizeof *d->rows);
 			assert_non_null(d->rows);
 		}
-		d->rows[d->n] = (wide_bytes) {memcpy(malloc(row.key.len), row.key.data, row.key.len), row.key.len};
+		d->rows[d->n] = (wide_bytes) {memcpy(malloc(row.key.len), row.key.data, row.key.len),
+									  row.key.len};
 		d->n++;
 	}
 	assert_int_equal(st, WIDE_END);
@@ -261,11 +299,11 @@ compare(store *s, wide_family_id f, const data *d, score *total, score *part)
 {
 	for (int i = 0; i < RANGES; i++)
 	{
-		int			truth = i == 0 ? d->n : (int) exp(uniform() * log(d->n));
-		int			from = (int) (uniform() * (d->n - truth + 1));
-		wide_range	r = {d->rows[from], {NULL, 0}};
+		int truth = i == 0 ? d->n : (int) exp(uniform() * log(d->n));
+		int from = (int) (uniform() * (d->n - truth + 1));
+		wide_range r = {d->rows[from], {NULL, 0}};
 		wide_estimate est;
-		double		off;
+		double off;
 
 		if (from + truth < d->n)
 			r.hi = d->rows[from + truth];
@@ -299,10 +337,10 @@ compare(store *s, wide_family_id f, const data *d, score *total, score *part)
 static void
 combination(enum keys kind, enum states state, score total[2])
 {
-	bool		verbose = getenv("WIDE_ESTIMATE_VERBOSE") != NULL;
-	int			n = kind == WIDE ? 120 : 24000;
-	store		s;
-	data		d = {0};
+	bool verbose = getenv("WIDE_ESTIMATE_VERBOSE") != NULL;
+	int n = kind == WIDE ? 120 : 24000;
+	store s;
+	data d = {0};
 	wide_family_options opt;
 	wide_table_id table;
 	wide_family_id f;
@@ -324,11 +362,11 @@ combination(enum keys kind, enum states state, score total[2])
 	read_rows(&s, f, &d);
 	for (int warm = 0; warm < 2; warm++)
 	{
-		score		part = {0};
+		score part = {0};
 
 		if (warm == 0)
 		{
-			wide_range	r = {d.rows[d.n / 2], {NULL, 0}};
+			wide_range r = {d.rows[d.n / 2], {NULL, 0}};
 			wide_estimate est;
 
 			store_close(&s);
@@ -339,7 +377,7 @@ combination(enum keys kind, enum states state, score total[2])
 		}
 		else
 		{
-			data		again = {0};
+			data again = {0};
 
 			read_rows(&s, f, &again);
 			assert_int_equal(again.n, d.n);
@@ -355,10 +393,12 @@ combination(enum keys kind, enum states state, score total[2])
 		if (warm == 0 && kind != WIDE_MIX)
 			assert_true(reads <= 5 * store_files(&s, f, -1));
 		if (verbose)
-			printf("%-10s %-16s %s: %5d rows, >= 50 rows: %5.1f %% good, worst %6.1f; < 50: %5.1f %% sane, %5.1f %% high\n",
+			printf("%-10s %-16s %s: %5d rows, >= 50 rows: %5.1f %% good, worst %6.1f; < 50: %5.1f "
+				   "%% sane, %5.1f %% high\n",
 				   key_names[kind], state_names[state], warm ? "warm" : "cold", d.n,
 				   100.0 * part.many_good / (part.many > 0 ? part.many : 1), part.worst,
-				   100.0 * part.few_sane / (part.few > 0 ? part.few : 1), 100.0 * part.few_high / (part.few > 0 ? part.few : 1));
+				   100.0 * part.few_sane / (part.few > 0 ? part.few : 1),
+				   100.0 * part.few_high / (part.few > 0 ? part.few : 1));
 	}
 	for (int i = 0; i < d.n; i++)
 		free((void *) d.rows[i].data);
@@ -369,7 +409,7 @@ combination(enum keys kind, enum states state, score total[2])
 static void
 test_ranges(void **state)
 {
-	score		total[2] = {{0}, {0}};
+	score total[2] = {{0}, {0}};
 
 	(void) state;
 	for (int kind = 0; kind < NKEYS; kind++)
@@ -377,10 +417,12 @@ test_ranges(void **state)
 			combination(kind, st, total);
 	for (int warm = 0; warm < 2; warm++)
 	{
-		score	   *t = &total[warm];
+		score *t = &total[warm];
 
-		printf("# %s: %d of %d ranges of at least 50 rows within a factor of 2, worst %.1f; %d of %d smaller ones above a quarter, %d far too high\n",
-			   warm ? "warm" : "cold", t->many_good, t->many, t->worst, t->few_sane, t->few, t->few_high);
+		printf("# %s: %d of %d ranges of at least 50 rows within a factor of 2, worst %.1f; %d of "
+			   "%d smaller ones above a quarter, %d far too high\n",
+			   warm ? "warm" : "cold", t->many_good, t->many, t->worst, t->few_sane, t->few,
+			   t->few_high);
 		assert_true(t->many_good >= 0.95 * t->many);
 		assert_true(t->few_sane >= 0.99 * t->few);
 	}

@@ -14,8 +14,8 @@ finds_all(void **state)
 	for (size_t z = 0; z < sizeof(sizes) / sizeof(sizes[0]); z++)
 	{
 		filter_builder *f = filter_builder_new(10);
-		wide_bytes	out;
-		int			wrong = 0;
+		wide_bytes out;
+		int wrong = 0;
 
 		for (int round = 0; round < 2; round++)
 		{
@@ -25,9 +25,11 @@ finds_all(void **state)
 			assert_ok(filter_builder_finish(f, &out));
 		}
 		for (int i = 0; i < sizes[z]; i++)
-			assert_true(filter_may_contain(out.data, (uint32_t) out.len, hash_xxh3(&i, sizeof(i), FILTER_SEED_ROW)));
+			assert_true(filter_may_contain(out.data, (uint32_t) out.len,
+										   hash_xxh3(&i, sizeof(i), FILTER_SEED_ROW)));
 		for (int i = 0; i < 20000; i++)
-			wrong += filter_may_contain(out.data, (uint32_t) out.len, hash_xxh3(&i, sizeof(i), FILTER_SEED_PREFIX));
+			wrong += filter_may_contain(out.data, (uint32_t) out.len,
+										hash_xxh3(&i, sizeof(i), FILTER_SEED_PREFIX));
 		/* 1.3 % expected when full */
 		assert_in_range(wrong, 0, 500);
 		assert_true(out.len <= (size_t) sizes[z] * 10 / 8 + 65);
@@ -39,15 +41,15 @@ static void
 empty_and_malformed(void **state)
 {
 	filter_builder *f = filter_builder_new(10);
-	wide_bytes	out;
-	uint64_t	s = 1;
+	wide_bytes out;
+	uint64_t s = 1;
 
 	assert_ok(filter_builder_finish(f, &out));
 	assert_int_equal(out.len, 0);
 	assert_true(filter_may_contain(NULL, 0, 5));
 	for (uint32_t n = 1; n < 300; n++)
 	{
-		uint8_t    *p = calloc(1, n);
+		uint8_t *p = calloc(1, n);
 
 		for (int i = 0; i < 50; i++)
 		{
@@ -64,7 +66,8 @@ empty_and_malformed(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(finds_all), cmocka_unit_test(empty_and_malformed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(finds_all),
+									   cmocka_unit_test(empty_and_malformed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "engine/base/entry.h"
 #include "engine/sst/block.h"
 
-int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint64_t sink;
 
@@ -32,8 +32,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	block_cursor c = {0};
-	uint32_t	klen;
-	uint32_t	len;
+	uint32_t klen;
+	uint32_t len;
 	const uint8_t *block;
 
 	if (size < 8)

@@ -27,8 +27,8 @@
 #include "engine/sst/sst_verify.h"
 #include "engine/sst/sst_writer.h"
 
-int			LLVMFuzzerInitialize(int *argc, char ***argv);
-int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t *file_data;
 static size_t file_size;
@@ -67,10 +67,10 @@ memory_size(wide_os *os, int fd)
 static void
 add(sst_writer *w, buffer *key, int row, int qualifier, int type)
 {
-	char		r[16];
-	wide_bytes	rb = {(const uint8_t *) r, 0};
-	wide_bytes	qb = {(const uint8_t *) &qualifier, 1};
-	entry		e = {0};
+	char r[16];
+	wide_bytes rb = {(const uint8_t *) r, 0};
+	wide_bytes qb = {(const uint8_t *) &qualifier, 1};
+	entry e = {0};
 
 	rb.len = (size_t) snprintf(r, sizeof(r), "row%03d", row);
 	if (type >= ENTRY_DELETE_FAMILY)
@@ -98,8 +98,8 @@ write_corpus(void)
 	{
 		wide_family_options o;
 		sst_writer *w;
-		file_meta	meta;
-		buffer		key = {0};
+		file_meta meta;
+		buffer key = {0};
 
 		wide_family_defaults(&o);
 		o.block_size = 1024;
@@ -126,7 +126,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	static wide_os os;
 	wide_config config = {0};
 	struct stat st;
-	void	   *base;
+	void *base;
 
 	config.memtable_size = 65536;
 	config.cache_size = 4 * 1024 * 1024;
@@ -139,7 +139,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (base == NULL)
 		abort();
 	memset(base, 0, wide_segment_size(&config));
-	if (wide_segment_format(base, &config) != WIDE_OK || wide_attach(base, "fuzz", NULL, NULL, NULL, &db) != WIDE_OK)
+	if (wide_segment_format(base, &config) != WIDE_OK ||
+		wide_attach(base, "fuzz", NULL, NULL, NULL, &db) != WIDE_OK)
 		abort();
 	if (stat("corpus_sst", &st) == 0)
 		write_corpus();
@@ -181,14 +182,15 @@ static void
 use(sst_reader *r, int flags)
 {
 	static const uint8_t key[] = "row020\0\1\1\0\1";
-	sst_cursor	c;
-	int			steps = 0;
-	double		f;
-	bool		may;
+	sst_cursor c;
+	int steps = 0;
+	double f;
+	bool may;
 
 	if (sst_cursor_open(db, r, flags, &c) == WIDE_OK)
 	{
-		for (wide_status st = sst_cursor_first(&c); st == WIDE_OK && c.valid && steps < 10000; st = sst_cursor_next(&c))
+		for (wide_status st = sst_cursor_first(&c); st == WIDE_OK && c.valid && steps < 10000;
+			 st = sst_cursor_next(&c))
 		{
 			touch(&c);
 			steps++;
@@ -213,7 +215,7 @@ use(sst_reader *r, int flags)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	file_meta	meta = {0};
+	file_meta meta = {0};
 	sst_reader *r;
 
 	file_data = data;

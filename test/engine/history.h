@@ -18,23 +18,42 @@
 
 enum step_kind
 {
-	STEP_STORE, STEP_FAMILY, STEP_PUT, STEP_DELETE, STEP_DELETE_ROW, STEP_MARK, STEP_REWIND, STEP_COMMIT,
-	STEP_ABORT, STEP_REFUSE, STEP_DIE, STEP_SNAPSHOT, STEP_RELEASE, STEP_SCAN, STEP_FLUSH, STEP_COMPACT,
-	STEP_WORK, STEP_CRASH, STEP_CLOCK, STEP_ALTER, STEP_BULK, STEP_KINDS
+	STEP_STORE,
+	STEP_FAMILY,
+	STEP_PUT,
+	STEP_DELETE,
+	STEP_DELETE_ROW,
+	STEP_MARK,
+	STEP_REWIND,
+	STEP_COMMIT,
+	STEP_ABORT,
+	STEP_REFUSE,
+	STEP_DIE,
+	STEP_SNAPSHOT,
+	STEP_RELEASE,
+	STEP_SCAN,
+	STEP_FLUSH,
+	STEP_COMPACT,
+	STEP_WORK,
+	STEP_CRASH,
+	STEP_CLOCK,
+	STEP_ALTER,
+	STEP_BULK,
+	STEP_KINDS
 };
 
 #define STEP_FIELDS 10
 
 typedef struct step
 {
-	int			kind;
-	int64_t		a[STEP_FIELDS];
+	int kind;
+	int64_t a[STEP_FIELDS];
 } step;
 
 typedef struct history
 {
-	step	   *steps;
-	int			n, cap;
+	step *steps;
+	int n, cap;
 } history;
 
 /*
@@ -45,9 +64,10 @@ static const struct
 {
 	const char *name;
 	const char *fields[STEP_FIELDS];
-}			step_kinds[STEP_KINDS] = {
+} step_kinds[STEP_KINDS] = {
 	{"store", {"memtable", "file", "level", "rows", "quals", "names", "big", "memory"}},
-	{"family", {"versions", "min", "ttl", "keep", "block", "bloom", "prefix", "compression", "window"}},
+	{"family",
+	 {"versions", "min", "ttl", "keep", "block", "bloom", "prefix", "compression", "window"}},
 	{"put", {"batch", "family", "row", "qual", "ts", "floor", "ttl", "value"}},
 	{"delete", {"batch", "what", "family", "row", "qual", "ts"}},
 	{"delete_row", {"batch", "row", "ts"}},
@@ -85,7 +105,7 @@ history_add(history *h, const step *s)
 static inline history
 history_without(const history *h, int from, int to)
 {
-	history		out = {0};
+	history out = {0};
 
 	for (int i = 0; i < h->n; i++)
 		if (i < from || i >= to)
@@ -105,27 +125,28 @@ step_print(FILE *f, const step *s)
 static inline int
 step_parse(char *line, step *s)
 {
-	char	   *save,
-			   *word;
+	char *save, *word;
 
 	line[strcspn(line, "#\n")] = '\0';
 	memset(s, 0, sizeof *s);
 	word = strtok_r(line, " \t", &save);
 	if (word == NULL)
 		return 0;
-	for (s->kind = 0; s->kind < STEP_KINDS && strcmp(word, step_kinds[s->kind].name) != 0; s->kind++)
+	for (s->kind = 0; s->kind < STEP_KINDS && strcmp(word, step_kinds[s->kind].name) != 0;
+		 s->kind++)
 		;
 	if (s->kind == STEP_KINDS)
 		return -1;
 	while ((word = strtok_r(NULL, " \t", &save)) != NULL)
 	{
-		char	   *value = strchr(word, '=');
-		int			i = 0;
+		char *value = strchr(word, '=');
+		int i = 0;
 
 		if (value == NULL)
 			return -1;
 		*value++ = '\0';
-		while (i < STEP_FIELDS && step_kinds[s->kind].fields[i] != NULL && strcmp(word, step_kinds[s->kind].fields[i]) != 0)
+		while (i < STEP_FIELDS && step_kinds[s->kind].fields[i] != NULL &&
+			   strcmp(word, step_kinds[s->kind].fields[i]) != 0)
 			i++;
 		if (i == STEP_FIELDS || step_kinds[s->kind].fields[i] == NULL)
 			return -1;
@@ -134,4 +155,4 @@ step_parse(char *line, step *s)
 	return 1;
 }
 
-#endif							/* HISTORY_H */
+#endif /* HISTORY_H */

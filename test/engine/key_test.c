@@ -9,7 +9,7 @@ static size_t
 random_raw(uint64_t *s, uint8_t *p, size_t max)
 {
 	static const uint8_t some[] = {0, 0, 1, 2, 0xff, 'a'};
-	size_t		n = rnd(s) % (max + 1);
+	size_t n = rnd(s) % (max + 1);
 
 	for (size_t i = 0; i < n; i++)
 		p[i] = some[rnd(s) % sizeof(some)];
@@ -31,7 +31,7 @@ raw_compare(wide_bytes a, wide_bytes b)
 static void
 vectors(void **state)
 {
-	buffer		b = {0};
+	buffer b = {0};
 
 	assert_ok(key_make(&b, bytes("a\0b", 3), bytes("", 0)));
 	assert_int_equal(b.len, 8);
@@ -53,16 +53,17 @@ vectors(void **state)
 static void
 order(void **state)
 {
-	uint64_t	s = 3;
-	buffer		a = {0}, b = {0}, lo = {0}, hi = {0};
+	uint64_t s = 3;
+	buffer a = {0}, b = {0}, lo = {0}, hi = {0};
 
 	for (int i = 0; i < 200000; i++)
 	{
-		uint8_t		r1[6], r2[6], q1[6], q2[6];
-		wide_bytes	row1 = bytes(r1, random_raw(&s, r1, 5)), row2 = bytes(r2, random_raw(&s, r2, 5));
-		wide_bytes	qual1 = bytes(q1, random_raw(&s, q1, 5)), qual2 = bytes(q2, random_raw(&s, q2, 5));
-		bool		f1 = rnd(&s) % 8 == 0, f2 = rnd(&s) % 8 == 0;
-		int			expected = raw_compare(row1, row2);
+		uint8_t r1[6], r2[6], q1[6], q2[6];
+		wide_bytes row1 = bytes(r1, random_raw(&s, r1, 5)), row2 = bytes(r2, random_raw(&s, r2, 5));
+		wide_bytes qual1 = bytes(q1, random_raw(&s, q1, 5)),
+				   qual2 = bytes(q2, random_raw(&s, q2, 5));
+		bool f1 = rnd(&s) % 8 == 0, f2 = rnd(&s) % 8 == 0;
+		int expected = raw_compare(row1, row2);
 
 		if (expected == 0)
 			expected = f1 != f2 ? (f1 ? -1 : 1) : f1 ? 0 : raw_compare(qual1, qual2);
@@ -73,7 +74,8 @@ order(void **state)
 		assert_ok(key_make_row(&lo, row2));
 		assert_ok(key_make_row_end(&hi, row2));
 		assert_int_equal(ukey_compare(a.data, a.len, lo.data, lo.len) >= 0 &&
-						 ukey_compare(a.data, a.len, hi.data, hi.len) < 0, raw_compare(row1, row2) == 0);
+							 ukey_compare(a.data, a.len, hi.data, hi.len) < 0,
+						 raw_compare(row1, row2) == 0);
 		assert_int_equal(key_row_length(b.data, b.len), lo.len);
 	}
 	buffer_free(&a);
@@ -86,14 +88,14 @@ order(void **state)
 static void
 whole_key(void **state)
 {
-	entries		es = entries_random(5, 400, 20, 8, 4, false);
-	uint64_t	s = 9;
+	entries es = entries_random(5, 400, 20, 8, 4, false);
+	uint64_t s = 9;
 
 	for (int i = 0; i < 20000; i++)
 	{
 		const entry *e[2] = {&es.e[rnd(&s) % (uint64_t) es.n], &es.e[rnd(&s) % (uint64_t) es.n]};
-		uint8_t		k[2][64];
-		size_t		n[2];
+		uint8_t k[2][64];
+		size_t n[2];
 
 		for (int j = 0; j < 2; j++)
 		{
@@ -110,16 +112,16 @@ whole_key(void **state)
 static void
 decoding(void **state)
 {
-	uint64_t	s = 4;
-	buffer		key = {0}, b = {0};
+	uint64_t s = 4;
+	buffer key = {0}, b = {0};
 
 	for (int i = 0; i < 20000; i++)
 	{
-		uint8_t		r[40], q[40];
-		wide_bytes	row = bytes(r, random_raw(&s, r, 39)), qual = bytes(q, random_raw(&s, q, 39));
-		wide_bytes	out1, out2;
-		uint32_t	n;
-		uint8_t    *exact;
+		uint8_t r[40], q[40];
+		wide_bytes row = bytes(r, random_raw(&s, r, 39)), qual = bytes(q, random_raw(&s, q, 39));
+		wide_bytes out1, out2;
+		uint32_t n;
+		uint8_t *exact;
 
 		assert_ok(key_make(&key, row, qual));
 		exact = memcpy(malloc(key.len), key.data, key.len);
@@ -145,19 +147,19 @@ static void
 malformed(void **state)
 {
 	static const uint8_t some[] = {0, 0, 0, 1, 1, 2, 0xff, 0xff, 'a'};
-	uint64_t	s = 8;
-	buffer		again = {0}, b = {0};
-	int			valid = 0;
+	uint64_t s = 8;
+	buffer again = {0}, b = {0};
+	int valid = 0;
 
 	assert_false(key_valid(NULL, 0));
 	assert_int_equal(key_row_length(NULL, 0), 0);
 	for (int i = 0; i < 300000; i++)
 	{
-		size_t		n = rnd(&s) % 12;
-		uint8_t    *p = malloc(n > 0 ? n : 1);
-		wide_bytes	row, qual;
-		uint32_t	rl;
-		bool		ok;
+		size_t n = rnd(&s) % 12;
+		uint8_t *p = malloc(n > 0 ? n : 1);
+		wide_bytes row, qual;
+		uint32_t rl;
+		bool ok;
 
 		for (size_t k = 0; k < n; k++)
 			p[k] = some[rnd(&s) % sizeof(some)];
@@ -186,8 +188,8 @@ malformed(void **state)
 static void
 limits(void **state)
 {
-	buffer		b = {0};
-	uint8_t    *raw = calloc(1, WIDE_MAX_QUALIFIER + 1);
+	buffer b = {0};
+	uint8_t *raw = calloc(1, WIDE_MAX_QUALIFIER + 1);
 
 	assert_ok(key_make(&b, bytes(raw, WIDE_MAX_ROW), bytes(raw, WIDE_MAX_QUALIFIER)));
 	assert_int_equal(b.len, KEY_UKEY_MAX);
@@ -203,10 +205,9 @@ limits(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vectors), cmocka_unit_test(order), cmocka_unit_test(whole_key),
-		cmocka_unit_test(decoding), cmocka_unit_test(malformed), cmocka_unit_test(limits)
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors),	cmocka_unit_test(order),
+									   cmocka_unit_test(whole_key), cmocka_unit_test(decoding),
+									   cmocka_unit_test(malformed), cmocka_unit_test(limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

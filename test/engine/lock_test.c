@@ -5,7 +5,7 @@
 #include "engine/shared/process.h"
 #include "segment_fixture.h"
 
-static const wide_config *cfg = &fixture_small;	/* 64 buckets: 448 entries */
+static const wide_config *cfg = &fixture_small; /* 64 buckets: 448 entries */
 
 static wide_status
 lock_row(wide_db *db, wide_table_id table, uint32_t row, uint64_t *holder)
@@ -16,10 +16,10 @@ lock_row(wide_db *db, wide_table_id table, uint32_t row, uint64_t *holder)
 static void
 test_basic(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *a = fixture_attach(base);
-	wide_db    *b = fixture_attach(base);
-	uint64_t	holder;
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
 
 	wide_set_owner(a, 1001);
 	wide_set_owner(b, 1002);
@@ -28,7 +28,7 @@ test_basic(void **state)
 	assert_int_equal(wide_row_locks_held(a), 1);
 	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_BUSY);
 	assert_int_equal(holder, 1001);
-	assert_int_equal(lock_row(b, 2, 5, &holder), WIDE_OK);	/* another table */
+	assert_int_equal(lock_row(b, 2, 5, &holder), WIDE_OK); /* another table */
 	assert_int_equal(lock_row(b, 1, 6, &holder), WIDE_OK);
 	assert_int_equal(lock_row(a, 1, 6, &holder), WIDE_BUSY);
 	assert_int_equal(holder, 1002);
@@ -38,7 +38,7 @@ test_basic(void **state)
 	assert_int_equal(wide_row_locks_held(a), 0);
 	assert_int_equal(wide_row_locks_total(a), 2);
 	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_OK);
-	wide_detach(b);				/* releases its locks */
+	wide_detach(b); /* releases its locks */
 	assert_int_equal(wide_row_locks_total(a), 0);
 	wide_detach(a);
 	fixture_unmap(base, cfg);
@@ -47,8 +47,8 @@ test_basic(void **state)
 typedef struct seen_locks
 {
 	wide_lock_info lock[600];
-	char		row[WIDE_LOCK_ROW + 1];	/* the row of the last waiting lock */
-	int			n, waiting, whole;
+	char row[WIDE_LOCK_ROW + 1]; /* the row of the last waiting lock */
+	int n, waiting, whole;
 } seen_locks;
 
 static void
@@ -70,13 +70,13 @@ see_lock(void *arg, const wide_lock_info *lock)
 static void
 test_look(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *a = fixture_attach(base);
-	wide_db    *b = fixture_attach(base);
-	char		name[200];
-	wide_bytes	row = {(const uint8_t *) name, sizeof name};
-	seen_locks	s = {.n = 0};
-	uint64_t	holder;
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	char name[200];
+	wide_bytes row = {(const uint8_t *) name, sizeof name};
+	seen_locks s = {.n = 0};
+	uint64_t holder;
 
 	(void) state;
 	for (int i = 0; i < 200; i++)
@@ -135,10 +135,10 @@ test_look(void **state)
 static void
 test_early(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *a = fixture_attach(base);
-	wide_db    *b = fixture_attach(base);
-	uint64_t	holder;
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
 
 	for (uint32_t rows = 1; rows <= 10000; rows *= 100)
 	{
@@ -171,10 +171,10 @@ test_early(void **state)
 static void
 test_overflow(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *a = fixture_attach(base);
-	wide_db    *b = fixture_attach(base);
-	uint64_t	holder;
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
 
 	wide_set_owner(a, 7);
 	wide_set_owner(b, 8);
@@ -182,7 +182,7 @@ test_overflow(void **state)
 	{
 		for (uint32_t i = 0; i < 10000; i++)
 			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
-		assert_int_equal(wide_row_locks_held(a), 64);	/* every bucket */
+		assert_int_equal(wide_row_locks_held(a), 64); /* every bucket */
 		assert_int_equal(wide_row_locks_total(a), 64);
 		for (uint32_t i = 0; i < 10000; i++)
 		{
@@ -208,11 +208,11 @@ test_overflow(void **state)
 static void
 test_full_bucket(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *a = fixture_attach(base);
-	wide_db    *b = fixture_attach(base);
-	uint64_t	holder;
-	size_t		busy = 0;
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
+	size_t busy = 0;
 
 	wide_set_owner(a, 7);
 	wide_set_owner(b, 8);
@@ -253,37 +253,39 @@ test_full_bucket(void **state)
 static void
 test_processes(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	volatile uint32_t *count = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t		pid[4];
-	uint64_t	sum = 0;
-	wide_db    *db;
+	void *base = fixture_map(cfg);
+	volatile uint32_t *count = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+									-1, 0);
+	pid_t pid[4];
+	uint64_t sum = 0;
+	wide_db *db;
 
 	for (int p = 0; p < 4; p++)
 	{
 		pid[p] = unit_fork();
 		if (pid[p] == 0)
 		{
-			uint64_t	rnd = p + 1;
+			uint64_t rnd = p + 1;
 
 			db = fixture_attach(base);
 			wide_set_owner(db, p + 1);
 			for (int i = 0; i < 5000; i++)
 			{
 				/* few rows: contention; many: full and owned buckets */
-				int			n = 1 + fixture_random(&rnd) % 12;
+				int n = 1 + fixture_random(&rnd) % 12;
 
 				for (int k = 0; k < n; k++)
 				{
-					uint32_t	row = fixture_random(&rnd) % (i % 2 ? 2000 : 20);
-					uint64_t	holder;
+					uint32_t row = fixture_random(&rnd) % (i % 2 ? 2000 : 20);
+					uint64_t holder;
 					wide_status st = lock_row(db, 1, row, &holder);
 
 					CHILD_CHECK(st == WIDE_OK || st == WIDE_BUSY);
-					CHILD_CHECK(st == WIDE_OK || (holder >= 1 && holder <= 4 && holder != (uint64_t) p + 1));
+					CHILD_CHECK(st == WIDE_OK ||
+								(holder >= 1 && holder <= 4 && holder != (uint64_t) p + 1));
 					if (st == WIDE_OK)
 					{
-						uint32_t	old = count[row];
+						uint32_t old = count[row];
 
 						/*
 						 * only sometimes: on a busy machine each call waits
@@ -320,16 +322,16 @@ test_processes(void **state)
 static void
 test_death_inside(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	pid_t		pid = unit_fork();
-	uint64_t	holder;
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	pid_t pid = unit_fork();
+	uint64_t holder;
 	_Atomic uint32_t *bucket;
 	wide_status st = WIDE_OK;
 
 	if (pid == 0)
 	{
-		wide_db    *mine = fixture_attach(base);
+		wide_db *mine = fixture_attach(base);
 
 		/* the state inside bucket_enter, in all buckets */
 		for (uint32_t i = 0; i < 64; i++)
@@ -351,10 +353,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic),
-		cmocka_unit_test(test_look),
-		cmocka_unit_test(test_early), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_bucket),
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_death_inside),
+		cmocka_unit_test(test_basic),		 cmocka_unit_test(test_look),
+		cmocka_unit_test(test_early),		 cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_full_bucket),	 cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_death_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,12 +14,19 @@ static const wide_config *cfg = &fixture_small;
 
 typedef struct seen
 {
-	int			n;
-	uint64_t	last_lsn;
-	struct { wide_replay_kind kind; uint64_t start, lsn, xid, hash; size_t len; } ev[4000];
-	uint64_t	end_during[4000];
-	wide_log   *log;			/* if set, note() asks for its end and syncs */
-	int			stop_at;		/* return WIDE_INTERRUPTED after so many events */
+	int n;
+	uint64_t last_lsn;
+
+	struct
+	{
+		wide_replay_kind kind;
+		uint64_t start, lsn, xid, hash;
+		size_t len;
+	} ev[4000];
+
+	uint64_t end_during[4000];
+	wide_log *log; /* if set, note() asks for its end and syncs */
+	int stop_at;   /* return WIDE_INTERRUPTED after so many events */
 } seen;
 
 static seen *s;
@@ -27,7 +34,7 @@ static seen *s;
 static wide_status
 note(void *arg, const wide_replay_event *ev)
 {
-	seen	   *to = arg;
+	seen *to = arg;
 
 	if (to->stop_at > 0 && to->n == to->stop_at)
 		return WIDE_INTERRUPTED;
@@ -51,10 +58,10 @@ note(void *arg, const wide_replay_event *ev)
 
 typedef struct env
 {
-	void	   *base;
-	char		dir[64];
-	wide_log	log;
-	wide_os    *os;
+	void *base;
+	char dir[64];
+	wide_log log;
+	wide_os *os;
 } env;
 
 static void
@@ -105,8 +112,8 @@ static uint8_t payload[WIDE_LOG_RECORD_MAX + 1];
 static size_t
 make_payload(int i)
 {
-	uint64_t	rnd = i;
-	size_t		len = i % 50 == 49 ? fixture_random(&rnd) % 200000 : fixture_random(&rnd) % 300;
+	uint64_t rnd = i;
+	size_t len = i % 50 == 49 ? fixture_random(&rnd) % 200000 : fixture_random(&rnd) % 300;
 
 	for (size_t k = 0; k < len; k++)
 		payload[k] = (uint8_t) (i + k * 7);
@@ -116,8 +123,9 @@ make_payload(int i)
 static wide_status
 add(env *e, int i, bool external, uint64_t *lsn)
 {
-	size_t		len = make_payload(i);
-	wide_bytes	parts[3] = {{payload, len / 3}, {payload + len / 3, 0}, {payload + len / 3, len - len / 3}};
+	size_t len = make_payload(i);
+	wide_bytes parts[3] = {
+		{payload, len / 3}, {payload + len / 3, 0}, {payload + len / 3, len - len / 3}};
 	wide_status st;
 
 	TRY(segment_lock_raw(e->base, LOCK_COMMIT));
@@ -129,7 +137,7 @@ add(env *e, int i, bool external, uint64_t *lsn)
 static void
 check_event(int n, int i)
 {
-	size_t		len = make_payload(i);
+	size_t len = make_payload(i);
 
 	assert_int_equal(s->ev[n].kind, WIDE_REPLAY_RECORD);
 	assert_int_equal(s->ev[n].len, len);
@@ -156,8 +164,8 @@ file_size(env *e, int number)
 static void
 flip(env *e, int number, uint64_t at)
 {
-	int			fd = open(file_name(e, number), O_RDWR);
-	uint8_t		b;
+	int fd = open(file_name(e, number), O_RDWR);
+	uint8_t b;
 
 	assert_int_equal(pread(fd, &b, 1, at), 1);
 	b ^= 0x10;
@@ -168,8 +176,8 @@ flip(env *e, int number, uint64_t at)
 static void
 test_append_replay(void **state)
 {
-	env			e;
-	uint64_t	lsn[300];
+	env e;
+	uint64_t lsn[300];
 
 	env_make(&e);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
@@ -195,7 +203,7 @@ test_append_replay(void **state)
 	assert_int_equal(e.log.sync(e.log.ctx, lsn[299] + 8), WIDE_INVALID);
 	/* from the middle, after a restart; then the log continues */
 	env_restart(&e);
-	assert_int_equal(add(&e, 300, false, &lsn[0]), WIDE_INVALID);	/* replay must come first */
+	assert_int_equal(add(&e, 300, false, &lsn[0]), WIDE_INVALID); /* replay must come first */
 	memset(s, 0, sizeof(*s));
 	s->log = &e.log;
 	assert_int_equal(e.log.replay(e.log.ctx, lsn[99], note, s), WIDE_OK);
@@ -223,9 +231,9 @@ test_append_replay(void **state)
 static void
 test_limits_and_interruption(void **state)
 {
-	env			e;
-	uint64_t	lsn;
-	wide_bytes	part = {payload, sizeof(payload)};
+	env e;
+	uint64_t lsn;
+	wide_bytes part = {payload, sizeof(payload)};
 
 	env_make(&e);
 	assert_int_equal(e.log.append(e.log.ctx, false, &part, 1, &lsn), WIDE_INVALID);
@@ -251,8 +259,8 @@ test_limits_and_interruption(void **state)
 static void
 test_external(void **state)
 {
-	env			e;
-	uint64_t	lsn;
+	env e;
+	uint64_t lsn;
 
 	env_make(&e);
 	wide_filelog_set_xid(&e.log, 501);
@@ -280,9 +288,9 @@ test_external(void **state)
 static void
 test_segments(void **state)
 {
-	env			e;
+	env e;
 	static uint64_t lsn[1000];
-	int			files;
+	int files;
 
 	env_make(&e);
 	wide_filelog_set_segment(&e.log, 20000);
@@ -327,11 +335,11 @@ test_segments(void **state)
 static void
 test_torn(void **state)
 {
-	env			e;
-	uint64_t	lsn[20];
-	int64_t		size;
-	char		copy[100];
-	char		command[500];
+	env e;
+	uint64_t lsn[20];
+	int64_t size;
+	char copy[100];
+	char command[500];
 
 	env_make(&e);
 	for (int i = 0; i < 20; i++)
@@ -343,9 +351,9 @@ test_torn(void **state)
 	assert_int_equal(system(command), 0);
 	for (int64_t cut = 64; cut <= size; cut += cut < 200 ? 1 : 37)
 	{
-		int			n = 0;
-		int			fd;
-		uint64_t	more;
+		int n = 0;
+		int fd;
+		uint64_t more;
 
 		snprintf(command, sizeof(command), "%s", file_name(&e, 1));
 		fd = open(command, O_RDWR);
@@ -379,8 +387,8 @@ test_torn(void **state)
 static void
 test_damage(void **state)
 {
-	env			e;
-	uint64_t	lsn[20];
+	env e;
+	uint64_t lsn[20];
 
 	env_make(&e);
 	for (int i = 0; i < 20; i++)
@@ -392,9 +400,9 @@ test_damage(void **state)
 	for (uint64_t at = 0; at < lsn[19]; at += 13)
 	{
 		wide_status st;
-		int			n = 0;
-		uint8_t		saved[8192];
-		int			fd;
+		int n = 0;
+		uint8_t saved[8192];
+		int fd;
 
 		assert_true(lsn[19] <= sizeof(saved));
 		fd = open(file_name(&e, 1), O_RDWR);
@@ -410,7 +418,7 @@ test_damage(void **state)
 		if (at < 64)
 			assert_int_equal(st, WIDE_CORRUPT);
 		else if (st == WIDE_OK && s->n == 20)
-			assert_true(lsn[n] - at <= 7);	/* padding: no effect */
+			assert_true(lsn[n] - at <= 7); /* padding: no effect */
 		else if (n <= 9)
 			assert_int_equal(st, WIDE_CORRUPT);
 		else
@@ -441,9 +449,9 @@ test_torn_creation(void **state)
 {
 	for (int size = 0; size <= 64; size += 32)
 	{
-		env			e;
-		uint64_t	lsn;
-		int			fd;
+		env e;
+		uint64_t lsn;
+		int fd;
 
 		env_make(&e);
 		assert_int_equal(add(&e, 1, false, &lsn), WIDE_OK);
@@ -469,17 +477,16 @@ test_torn_creation(void **state)
 /* An os that counts syncs and can fail the n-th write or sync. */
 typedef struct test_os
 {
-	wide_os		os;
-	int			syncs;			/* in this process */
-	int			fail_write,
-				fail_sync;		/* countdown; 0 = never */
-	int			sync_ms;
+	wide_os os;
+	int syncs;				   /* in this process */
+	int fail_write, fail_sync; /* countdown; 0 = never */
+	int sync_ms;
 } test_os;
 
 static int
 t_sync(wide_os *os, int fd)
 {
-	test_os    *t = (test_os *) os;
+	test_os *t = (test_os *) os;
 
 	t->syncs++;
 	if (t->sync_ms > 0)
@@ -492,7 +499,7 @@ t_sync(wide_os *os, int fd)
 static int64_t
 t_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 {
-	test_os    *t = (test_os *) os;
+	test_os *t = (test_os *) os;
 
 	if (t->fail_write > 0 && --t->fail_write == 0)
 		return -ENOSPC;
@@ -511,10 +518,9 @@ t_init(test_os *t)
 static void
 test_failures(void **state)
 {
-	env			e;
-	test_os		t;
-	uint64_t	lsn,
-				end;
+	env e;
+	test_os t;
+	uint64_t lsn, end;
 
 	t_init(&t);
 	memset(&e, 0, sizeof(e));
@@ -563,19 +569,19 @@ test_failures(void **state)
 static void
 test_power_failure(void **state)
 {
-	int			crashes = 0;
+	int crashes = 0;
 
 	for (uint64_t at = 1;; at++)
 	{
-		bool		crashed = false;
+		bool crashed = false;
 
 		for (uint64_t seed = 1; seed <= 6; seed++)
 		{
-			env			e;
+			env e;
 			os_fault_plan plan = {.at = at};
-			int			acknowledged = 0;
-			int			n = 0;
-			uint64_t	lsn;
+			int acknowledged = 0;
+			int n = 0;
+			uint64_t lsn;
 
 			memset(&e, 0, sizeof(e));
 			e.base = fixture_map(cfg);
@@ -623,16 +629,17 @@ test_power_failure(void **state)
 }
 
 #define CHILDREN 6
-#define APPENDS 60
+#define APPENDS	 60
 
 /* Several processes append and sync: records covered by a sync are there, and syncs are shared. */
 static void
 test_group_commit(void **state)
 {
-	env			e;
-	pid_t		pid[CHILDREN];
-	_Atomic int *syncs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	static int	next[CHILDREN];
+	env e;
+	pid_t pid[CHILDREN];
+	_Atomic int *syncs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+							  0);
+	static int next[CHILDREN];
 
 	env_make(&e);
 	wide_filelog_set_segment(&e.log, 10000);
@@ -641,15 +648,15 @@ test_group_commit(void **state)
 		pid[p] = unit_fork();
 		if (pid[p] == 0)
 		{
-			env			mine = e;
-			test_os		t;
+			env mine = e;
+			test_os t;
 
 			t_init(&t);
 			t.sync_ms = 1;
 			CHILD_CHECK(wide_filelog_open(e.dir, e.base, &t.os, &mine.log) == WIDE_OK);
 			for (int i = 0; i < APPENDS; i++)
 			{
-				uint64_t	lsn;
+				uint64_t lsn;
 
 				CHILD_CHECK(add(&mine, p * 10000 + i, false, &lsn) == WIDE_OK);
 				CHILD_CHECK(mine.log.sync(mine.log.ctx, lsn) == WIDE_OK);
@@ -667,13 +674,14 @@ test_group_commit(void **state)
 	/* the records of each process are in order */
 	for (int i = 0; i < s->n; i++)
 	{
-		int			p;
+		int p;
 
 		for (p = 0; p < CHILDREN; p++)
 		{
-			size_t		len = make_payload(p * 10000 + next[p]);
+			size_t len = make_payload(p * 10000 + next[p]);
 
-			if (next[p] < APPENDS && len == s->ev[i].len && hash_xxh3(payload, len, 0) == s->ev[i].hash)
+			if (next[p] < APPENDS && len == s->ev[i].len &&
+				hash_xxh3(payload, len, 0) == s->ev[i].hash)
 				break;
 		}
 		assert_true(p < CHILDREN);
@@ -702,10 +710,10 @@ test_kill(void **state)
 
 	for (int k = 0; k < 2; k++)
 	{
-		env			e;
-		pid_t		pid;
-		int			status;
-		uint64_t	lsn;
+		env e;
+		pid_t pid;
+		int status;
+		uint64_t lsn;
 
 		env_make(&e);
 		for (int i = 0; i < 5; i++)
@@ -714,7 +722,7 @@ test_kill(void **state)
 		pid = unit_fork();
 		if (pid == 0)
 		{
-			env			mine = e;
+			env mine = e;
 
 			CHILD_CHECK(wide_filelog_open(e.dir, e.base, NULL, &mine.log) == WIDE_OK);
 			kill_point_set_hook(die_here, (void *) point[k]);
@@ -748,9 +756,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_append_replay), cmocka_unit_test(test_limits_and_interruption),
-		cmocka_unit_test(test_external), cmocka_unit_test(test_segments), cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_damage), cmocka_unit_test(test_torn_creation), cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_power_failure), cmocka_unit_test(test_group_commit), cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_external),	  cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_torn),		  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_torn_creation), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_power_failure), cmocka_unit_test(test_group_commit),
+		cmocka_unit_test(test_kill),
 	};
 
 	s = calloc(1, sizeof(*s));

@@ -10,20 +10,20 @@
 typedef struct model_entry
 {
 	wide_family_id family;
-	uint8_t		key[KEY_MAX];
-	uint32_t	klen;
-	int64_t		ts;
-	uint64_t	seq;
-	uint8_t		type;
-	uint32_t	value;			/* number stored in the value */
+	uint8_t key[KEY_MAX];
+	uint32_t klen;
+	int64_t ts;
+	uint64_t seq;
+	uint8_t type;
+	uint32_t value; /* number stored in the value */
 } model_entry;
 
 typedef struct space
 {
-	memtable	t;
-	mem			m;
-	uint8_t    *base;
-	size_t		size;
+	memtable t;
+	mem m;
+	uint8_t *base;
+	size_t size;
 } space;
 
 static void
@@ -31,7 +31,8 @@ space_make(space *s, size_t size)
 {
 	memset(s, 0, sizeof(*s));
 	s->size = size;
-	s->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	s->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+				   -1, 0);
 	assert_ptr_not_equal(s->base, MAP_FAILED);
 	memtable_init(&s->m, &s->t, s->base, size);
 }
@@ -45,10 +46,15 @@ space_free(space *s)
 static entry
 model_as_entry(const model_entry *e)
 {
-	entry		r = {
-		.ukey = e->key, .klen = e->klen, .rowlen = e->klen / 2, .ts = e->ts, .seq = e->seq, .type = e->type,
-		.vlen = sizeof(e->value), .value = (const uint8_t *) &e->value, .ttl_us = e->value * 3
-	};
+	entry r = {.ukey = e->key,
+			   .klen = e->klen,
+			   .rowlen = e->klen / 2,
+			   .ts = e->ts,
+			   .seq = e->seq,
+			   .type = e->type,
+			   .vlen = sizeof(e->value),
+			   .value = (const uint8_t *) &e->value,
+			   .ttl_us = e->value * 3};
 
 	return r;
 }
@@ -56,12 +62,11 @@ model_as_entry(const model_entry *e)
 static int
 model_order(const void *a, const void *b)
 {
-	const model_entry *x = a,
-			   *y = b;
-	entry		ex = model_as_entry(x),
-				ey = model_as_entry(y);
+	const model_entry *x = a, *y = b;
+	entry ex = model_as_entry(x), ey = model_as_entry(y);
 
-	return x->family != y->family ? (x->family > y->family) - (x->family < y->family) : key_compare(&ex, &ey);
+	return x->family != y->family ? (x->family > y->family) - (x->family < y->family)
+								  : key_compare(&ex, &ey);
 }
 
 /* Keys over a small alphabet with zero bytes, so that prefixes and equal keys are frequent. */
@@ -84,7 +89,7 @@ model_random(model_entry *e, uint64_t *rnd, uint32_t number)
 static void
 check_same(const memtable_cursor *c, const model_entry *e)
 {
-	entry		want = model_as_entry(e);
+	entry want = model_as_entry(e);
 
 	assert_true(memtable_valid(c));
 	assert_int_equal(c->family, e->family);
@@ -98,9 +103,9 @@ check_same(const memtable_cursor *c, const model_entry *e)
 static void
 insert(space *s, const model_entry *e, memtable_hint *hint)
 {
-	entry		en = model_as_entry(e);
-	uint64_t	at = s->t.used;
-	size_t		bytes = memtable_node_bytes_at(at, en.klen, en.vlen);
+	entry en = model_as_entry(e);
+	uint64_t at = s->t.used;
+	size_t bytes = memtable_node_bytes_at(at, en.klen, en.vlen);
 
 	assert_true(bytes <= memtable_node_bytes(en.klen, en.vlen));
 	assert_int_equal(bytes % 8, 0);
@@ -115,8 +120,8 @@ insert(space *s, const model_entry *e, memtable_hint *hint)
 static void
 check_against(space *s, model_entry *model, int n, uint64_t *rnd)
 {
-	memtable_cursor	c;
-	int			i = 0;
+	memtable_cursor c;
+	int i = 0;
 
 	assert_int_equal(memtable_check(&s->m), WIDE_OK);
 	memtable_cursor_open(&c, &s->m);
@@ -129,7 +134,7 @@ check_against(space *s, model_entry *model, int n, uint64_t *rnd)
 	for (int k = 0; k < 3000; k++)
 	{
 		model_entry t;
-		int			lo;
+		int lo;
 
 		if (k % 2 == 0 && n > 0)
 			t = model[fixture_random(rnd) % n];
@@ -165,21 +170,20 @@ test_model(void **state)
 {
 	for (int mode = 0; mode < 3; mode++)
 	{
-		uint64_t	rnd = 42 + mode;
-		int			n = 3000;
+		uint64_t rnd = 42 + mode;
+		int n = 3000;
 		model_entry *all = calloc(n, sizeof(*all));
-		int			unique = 0;
-		int			tombstones = 0;
-		int64_t		ts_min = INT64_MAX,
-					ts_max = INT64_MIN;
-		memtable_hint	hint = {{0}};
-		space		s;
+		int unique = 0;
+		int tombstones = 0;
+		int64_t ts_min = INT64_MAX, ts_max = INT64_MIN;
+		memtable_hint hint = {{0}};
+		space s;
 
 		space_make(&s, 1 << 20);
 		check_against(&s, all, 0, &rnd);
 		for (int i = 0; i < n; i++)
 			model_random(&all[i], &rnd, i);
-		if (mode == 1)			/* ascending, with a hint */
+		if (mode == 1) /* ascending, with a hint */
 			qsort(all, n, sizeof(*all), model_order);
 		/* mode 0: without a hint; mode 2: with a hint that is mostly wrong */
 		for (int i = 0; i < n; i++)
@@ -187,7 +191,7 @@ test_model(void **state)
 		/* in the model the first of equal keys stays */
 		for (int i = 0; i < n; i++)
 		{
-			bool		known = false;
+			bool known = false;
 
 			for (int j = 0; j < unique && !known; j++)
 				known = model_order(&all[j], &all[i]) == 0;
@@ -216,7 +220,7 @@ test_model(void **state)
 /* Four processes insert into a shared memtable, one reads all the time. */
 typedef struct shared
 {
-	memtable	t;
+	memtable t;
 	_Atomic uint32_t done;
 } shared;
 
@@ -225,23 +229,29 @@ typedef struct shared
 static void
 child_insert(shared *sh, uint8_t *base, int number, int children)
 {
-	mem			m = {base, &sh->t};
-	uint64_t	rnd = number + 1;
-	memtable_hint	hint = {{0}};
+	mem m = {base, &sh->t};
+	uint64_t rnd = number + 1;
+	memtable_hint hint = {{0}};
 
 	for (uint32_t i = 0; i < PER_CHILD; i++)
 	{
-		uint8_t		key[12] = "rowrow";
-		uint64_t	r = fixture_random(&rnd);
-		uint32_t	value = i * children + number;
+		uint8_t key[12] = "rowrow";
+		uint64_t r = fixture_random(&rnd);
+		uint32_t value = i * children + number;
 		/* every tenth key is inserted by all children */
-		uint32_t	k = i % 10 == 0 ? i : (uint32_t) r;
-		entry		e = {.ukey = key, .klen = sizeof(key), .rowlen = 6, .ts = i % 10 == 0 ? (int64_t) -1 : (int64_t) value, .seq = 7,
-			.type = i % 10 == 1 ? ENTRY_DELETE_COLUMN : ENTRY_PUT, .vlen = 4, .value = (uint8_t *) &value};
-		uint64_t	bytes = memtable_node_bytes(e.klen, e.vlen);
-		uint64_t	at = atomic_fetch_add(&sh->t.used, bytes);
+		uint32_t k = i % 10 == 0 ? i : (uint32_t) r;
+		entry e = {.ukey = key,
+				   .klen = sizeof(key),
+				   .rowlen = 6,
+				   .ts = i % 10 == 0 ? (int64_t) -1 : (int64_t) value,
+				   .seq = 7,
+				   .type = i % 10 == 1 ? ENTRY_DELETE_COLUMN : ENTRY_PUT,
+				   .vlen = 4,
+				   .value = (uint8_t *) &value};
+		uint64_t bytes = memtable_node_bytes(e.klen, e.vlen);
+		uint64_t at = atomic_fetch_add(&sh->t.used, bytes);
 
-		put_u32be(key + 8, number % 2 ? k : i);	/* half of them ascending */
+		put_u32be(key + 8, number % 2 ? k : i); /* half of them ascending */
 		CHILD_CHECK(at + bytes <= sh->t.capacity);
 		memtable_insert_hint(&m, at, 1 + k % 3, &e, number < 2 ? &hint : NULL);
 	}
@@ -251,25 +261,26 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 static void
 child_read(shared *sh, uint8_t *base, int writers)
 {
-	mem			m = {base, &sh->t};
-	uint64_t	before = 0;
+	mem m = {base, &sh->t};
+	uint64_t before = 0;
 
 	for (bool last = false; !last;)
 	{
-		memtable_cursor	c;
-		uint8_t		key[12];
-		int64_t		ts = 0;
+		memtable_cursor c;
+		uint8_t key[12];
+		int64_t ts = 0;
 		wide_family_id family = 0;
-		uint64_t	n = 0;
+		uint64_t n = 0;
 
 		last = atomic_load(&sh->done) == (uint32_t) writers;
 		memtable_cursor_open(&c, &m);
 		for (memtable_first(&c); memtable_valid(&c); memtable_next(&c), n++)
 		{
-			int			d;
+			int d;
 
 			CHILD_CHECK(c.e.klen == 12 && c.e.vlen == 4 && c.e.seq == 7);
-			d = n == 0 || family != c.family ? (int) (family < c.family) : memcmp(c.e.ukey, key, 12);
+			d = n == 0 || family != c.family ? (int) (family < c.family)
+											 : memcmp(c.e.ukey, key, 12);
 			CHILD_CHECK(d > 0 || (d == 0 && c.e.ts < ts));
 			memcpy(key, c.e.ukey, 12);
 			ts = c.e.ts;
@@ -283,11 +294,12 @@ child_read(shared *sh, uint8_t *base, int writers)
 static void
 test_concurrent(void **state)
 {
-	size_t		size = 4 * PER_CHILD * memtable_node_bytes(12, 4) + 4096;
-	uint8_t    *base = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	shared	   *sh = (shared *) (base + size);
-	mem			m;
-	pid_t		pid[5];
+	size_t size = 4 * PER_CHILD * memtable_node_bytes(12, 4) + 4096;
+	uint8_t *base = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+						 0);
+	shared *sh = (shared *) (base + size);
+	mem m;
+	pid_t pid[5];
 
 	memtable_init(&m, &sh->t, base, size);
 	for (int i = 0; i < 5; i++)
@@ -319,11 +331,11 @@ test_concurrent(void **state)
 static void
 test_check(void **state)
 {
-	space		s;
-	uint64_t	rnd = 1;
+	space s;
+	uint64_t rnd = 1;
 	model_entry e;
-	memtable_cursor	c;
-	uint8_t    *key;
+	memtable_cursor c;
+	uint8_t *key;
 
 	space_make(&s, 1 << 16);
 	for (int i = 0; i < 100; i++)
@@ -354,7 +366,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model), cmocka_unit_test(test_concurrent), cmocka_unit_test(test_check),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_concurrent),
+		cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,27 +15,27 @@
 #include "engine/read/source_file.h"
 #include "engine/read/source_memtable.h"
 
-#define NENTRIES	3000
-#define FAMILY		7
+#define NENTRIES 3000
+#define FAMILY	 7
 
 typedef struct fixture
 {
-	test_store	t;
-	entries		all;
-	memtable	tables[2];
-	mem			mems[2];
-	uint8_t    *regions[2];
-	file_meta	files[8];
-	int			nfiles;
-	merge	   *m;
+	test_store t;
+	entries all;
+	memtable tables[2];
+	mem mems[2];
+	uint8_t *regions[2];
+	file_meta files[8];
+	int nfiles;
+	merge *m;
 } fixture;
 
-#define REGION	((size_t) 4 << 20)
+#define REGION ((size_t) 4 << 20)
 
 static void
 mem_put(fixture *f, int i, wide_family_id family, const entry *e)
 {
-	uint64_t	at = atomic_load(&f->tables[i].used);
+	uint64_t at = atomic_load(&f->tables[i].used);
 
 	at = (at + 7) & ~(uint64_t) 7;
 	assert_true(at + memtable_node_bytes(e->klen, e->vlen) < REGION);
@@ -49,9 +49,9 @@ fill(fixture *f, uint64_t seed)
 {
 	wide_family_options opt;
 	sst_writer *w[3] = {NULL};
-	int			in_run = 0;
-	uint64_t	r = seed;
-	source	   *s;
+	int in_run = 0;
+	uint64_t r = seed;
+	source *s;
 
 	wide_family_defaults(&opt);
 	opt.block_size = 1024;
@@ -66,7 +66,7 @@ fill(fixture *f, uint64_t seed)
 	for (int i = 0; i < f->all.n; i++)
 	{
 		const entry *e = &f->all.e[i];
-		uint32_t	where = 1 + (uint32_t) (rnd(&r) % 31);
+		uint32_t where = 1 + (uint32_t) (rnd(&r) % 31);
 
 		if (rnd(&r) % 3)
 			where = 1u << (rnd(&r) % 5);
@@ -82,10 +82,12 @@ fill(fixture *f, uint64_t seed)
 		if (where & 16)
 		{
 			/* the files of a run may end between any two rows */
-			if (++in_run > 100 && f->nfiles < 3 && i > 0 && ukey_compare(e->ukey, e->rowlen, f->all.e[i - 1].ukey, f->all.e[i - 1].rowlen))
+			if (++in_run > 100 && f->nfiles < 3 && i > 0 &&
+				ukey_compare(e->ukey, e->rowlen, f->all.e[i - 1].ukey, f->all.e[i - 1].rowlen))
 			{
 				assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++]));
-				assert_ok(sst_writer_open(f->t.db, 10 + (uint64_t) f->nfiles, FAMILY, 1, &opt, false, &w[2]));
+				assert_ok(sst_writer_open(f->t.db, 10 + (uint64_t) f->nfiles, FAMILY, 1, &opt,
+										  false, &w[2]));
 				in_run = 0;
 			}
 			assert_ok(sst_writer_add(w[2], e));
@@ -134,7 +136,7 @@ expect_from(fixture *f, int i, int most)
 static int
 first_at(const fixture *f, const entry *to)
 {
-	int			i = 0;
+	int i = 0;
 
 	while (i < f->all.n && key_compare(&f->all.e[i], to) < 0)
 		i++;
@@ -147,8 +149,8 @@ test_order_and_seeks(void **state)
 	(void) state;
 	for (uint64_t seed = 1; seed <= 4; seed++)
 	{
-		fixture		f = {0};
-		uint64_t	r = seed;
+		fixture f = {0};
+		uint64_t r = seed;
 
 		test_store_open(&f.t, 1 << 20, NULL);
 		fill(&f, seed);
@@ -156,7 +158,7 @@ test_order_and_seeks(void **state)
 		expect_from(&f, 0, f.all.n + 1);
 		for (int k = 0; k < 300; k++)
 		{
-			entry		to = f.all.e[rnd(&r) % (uint64_t) f.all.n];
+			entry to = f.all.e[rnd(&r) % (uint64_t) f.all.n];
 
 			/* before the entry, its column or its row, or after them */
 			switch (rnd(&r) % 5)
@@ -184,7 +186,7 @@ test_order_and_seeks(void **state)
 			{
 				/* forwards without going back */
 				const entry *here = merge_entry(f.m);
-				entry		far = f.all.e[f.all.n - 1 - (int) (rnd(&r) % 50)];
+				entry far = f.all.e[f.all.n - 1 - (int) (rnd(&r) % 50)];
 
 				far.type = UINT8_MAX;
 				if (here != NULL && key_compare(here, &far) < 0)
@@ -201,9 +203,9 @@ test_order_and_seeks(void **state)
 static void
 test_rows_backwards(void **state)
 {
-	fixture		f = {0};
-	buffer		row = {0}, bound = {0};
-	int			i;
+	fixture f = {0};
+	buffer row = {0}, bound = {0};
+	int i;
 
 	(void) state;
 	test_store_open(&f.t, 1 << 20, NULL);
@@ -220,7 +222,8 @@ test_rows_backwards(void **state)
 		/* reading the row in between has no effect */
 		assert_ok(merge_seek(f.m, row.data, (uint32_t) row.len, INT64_MAX, SEQ_MAX));
 		assert_memory_equal(merge_entry(f.m)->ukey, row.data, row.len);
-		while (i >= 0 && f.all.e[i].rowlen == row.len && memcmp(f.all.e[i].ukey, row.data, row.len) == 0)
+		while (i >= 0 && f.all.e[i].rowlen == row.len &&
+			   memcmp(f.all.e[i].ukey, row.data, row.len) == 0)
 			i--;
 		bound.len = 0;
 		assert_ok(buffer_append(&bound, row.data, row.len));
@@ -235,18 +238,18 @@ test_rows_backwards(void **state)
 static void
 test_limits(void **state)
 {
-	fixture		f = {0};
+	fixture f = {0};
 	wide_scan_stats stats = {0};
 	source_limits l = {0};
-	uint64_t	r = 9;
+	uint64_t r = 9;
 
 	(void) state;
 	test_store_open(&f.t, 1 << 20, NULL);
 	fill(&f, 3);
 	for (int k = 0; k < 200; k++)
 	{
-		int			at = (int) (rnd(&r) % (uint64_t) f.all.n);
-		entry		to = f.all.e[at];
+		int at = (int) (rnd(&r) % (uint64_t) f.all.n);
+		entry to = f.all.e[at];
 
 		l = (source_limits) {.row = to.ukey, .rowlen = to.rowlen, .stats = &stats};
 		to.klen = to.rowlen;
@@ -255,7 +258,8 @@ test_limits(void **state)
 		merge_limits(f.m, &l);
 		assert_ok(merge_seek(f.m, to.ukey, to.klen, to.ts, to.seq));
 		for (at = first_at(&f, &to); at < f.all.n && f.all.e[at].rowlen == to.rowlen &&
-			 memcmp(f.all.e[at].ukey, to.ukey, to.rowlen) == 0; at++)
+									 memcmp(f.all.e[at].ukey, to.ukey, to.rowlen) == 0;
+			 at++)
 		{
 			assert_entry(merge_entry(f.m), &f.all.e[at]);
 			assert_ok(merge_next(f.m));

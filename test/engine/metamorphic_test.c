@@ -35,74 +35,75 @@
 #include "model.h"
 #include "history.h"
 
-#define LIFE_STEPS	600
-#define MAX_ROWS	160
-#define MAX_QUALS	6
-#define BASE_TIME	INT64_C(1700000000000000)
-#define FAR			100000	/* later than any automatic timestamp */
-#define MAX_SNAPS	4
-#define VALUE_MAX	4000
-#define BULK_VALUE	1000000	/* values from this one on are large */
-#define SHRINK_RUNS	3000
-#define LIFE_SECONDS	60	/* a life that takes longer hangs */
+#define LIFE_STEPS	 600
+#define MAX_ROWS	 160
+#define MAX_QUALS	 6
+#define BASE_TIME	 INT64_C(1700000000000000)
+#define FAR			 100000 /* later than any automatic timestamp */
+#define MAX_SNAPS	 4
+#define VALUE_MAX	 4000
+#define BULK_VALUE	 1000000 /* values from this one on are large */
+#define SHRINK_RUNS	 3000
+#define LIFE_SECONDS 60 /* a life that takes longer hangs */
 
 typedef struct snap
 {
 	wide_snapshot *s;
-	int64_t		now;			/* when the snapshot was taken */
-	int			moment;
-	int			excluded_from;
-	int			included[8];
-	int			nincluded;
+	int64_t now; /* when the snapshot was taken */
+	int moment;
+	int excluded_from;
+	int included[8];
+	int nincluded;
 } snap;
 
 /* A transaction, with its savepoints in the engine and in the model. */
 typedef struct transaction
 {
 	wide_batch *b;
-	uint64_t	marks[8];
-	int			model_marks[8];
-	int			nmarks;
+	uint64_t marks[8];
+	int model_marks[8];
+	int nmarks;
 } transaction;
 
 typedef struct life
 {
-	uint64_t	r;				/* random state of the current step */
-	store		st;
-	model		m;
+	uint64_t r; /* random state of the current step */
+	store st;
+	model m;
 	wide_table_id table;
 	wide_family_id ids[4];
 	wide_family_options opts[4];
-	uint8_t		rows[MAX_ROWS][160];
-	size_t		row_len[MAX_ROWS];
-	int			sorted[MAX_ROWS];
-	uint8_t		quals[MAX_QUALS][8];
-	size_t		qual_len[MAX_QUALS];
-	bool		big;
-	size_t		memory;			/* limit of a transaction in bytes; 0: the default */
+	uint8_t rows[MAX_ROWS][160];
+	size_t row_len[MAX_ROWS];
+	int sorted[MAX_ROWS];
+	uint8_t quals[MAX_QUALS][8];
+	size_t qual_len[MAX_QUALS];
+	bool big;
+	size_t memory; /* limit of a transaction in bytes; 0: the default */
 	transaction tx[MODEL_BATCHES];
-	snap		snaps[MAX_SNAPS];
-	int			nsnaps;
-	uint64_t	xid;
-	uint64_t	ended;			/* no snapshot regards an external transaction below this one as running */
+	snap snaps[MAX_SNAPS];
+	int nsnaps;
+	uint64_t xid;
+	uint64_t ended; /* no snapshot regards an external transaction below this one as running */
+
 	struct
 	{
-		uint64_t	xid;
-		int			moment;
-	}			external[4];	/* the most recent ones */
+		uint64_t xid;
+		int moment;
+	} external[4]; /* the most recent ones */
 } life;
 
 static uint8_t value_bytes[VALUE_MAX + 16];
-static bool verbose;			/* print each step as it runs */
-static char *shared_dir;		/* directory of the child's store, for the parent to remove */
+static bool verbose;	 /* print each step as it runs */
+static char *shared_dir; /* directory of the child's store, for the parent to remove */
 
 /* --------------------------------------------------------------- failures */
 
 /* Prints what happened inside a step, as a comment after it. */
 static void
-note(const char *fmt,...)
+note(const char *fmt, ...)
 {
-	va_list		ap;
+	va_list ap;
 
 	if (!verbose)
 		return;
@@ -115,21 +116,23 @@ note(const char *fmt,...)
 static wide_status
 print_raw(void *arg, const wide_raw_cell *c)
 {
-	int			id = 0;
+	int id = 0;
 
 	memcpy(&id, c->value.data, c->value.len < 4 ? c->value.len : 4);
-	printf("#   stored: family %u qualifier of %zu bytes (%d) type %d ts %lld seq %llu =%d\n", c->family, c->qualifier.len,
+	printf("#   stored: family %u qualifier of %zu bytes (%d) type %d ts %lld seq %llu =%d\n",
+		   c->family, c->qualifier.len,
 		   c->qualifier.len ? c->qualifier.data[c->qualifier.len - 1] : -1, c->type,
-		   c->ts == WIDE_TS_MAX ? -1LL : (long long) (c->ts - BASE_TIME), (unsigned long long) c->seq, id);
+		   c->ts == WIDE_TS_MAX ? -1LL : (long long) (c->ts - BASE_TIME),
+		   (unsigned long long) c->seq, id);
 	return WIDE_OK;
 }
 
 static void
-fail_life(life *l, const char *fmt,...)
+fail_life(life *l, const char *fmt, ...)
 {
-	char		line[400];
-	va_list		ap;
-	int			row;
+	char line[400];
+	va_list ap;
+	int row;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
@@ -137,13 +140,19 @@ fail_life(life *l, const char *fmt,...)
 	printf("\n# FAILED: %s\n", line);
 	if (sscanf(line, "row %d", &row) == 1)
 		for (int i = 0; i < l->m.nfamilies; i++)
-			wide_raw_row(l->st.db, l->ids[i], bytes(l->rows[row], l->row_len[row]), print_raw, NULL);
+			wide_raw_row(l->st.db, l->ids[i], bytes(l->rows[row], l->row_len[row]), print_raw,
+						 NULL);
 	fflush(stdout);
 	_exit(1);
 }
 
-#define CHECK(l, expr) do { wide_status check_st_ = (expr); if (check_st_ != WIDE_OK) \
-	fail_life(l, "%s: %s (%s)", #expr, wide_status_name(check_st_), wide_error_text()); } while (0)
+#define CHECK(l, expr)                                                                          \
+	do                                                                                          \
+	{                                                                                           \
+		wide_status check_st_ = (expr);                                                         \
+		if (check_st_ != WIDE_OK)                                                               \
+			fail_life(l, "%s: %s (%s)", #expr, wide_status_name(check_st_), wide_error_text()); \
+	} while (0)
 
 /*
  * Returns a timestamp for display: relative to the start, or -1 for none and
@@ -184,8 +193,9 @@ qual_bytes(life *l, int q)
 static wide_bytes
 value_of(const life *l, int id, uint8_t *buf)
 {
-	size_t		n = id >= BULK_VALUE || (l->big && id % 3 > 0) ? 2500 + (size_t) (id % 1000) :
-		id % 97 == 0 ? (size_t) (id * 31 % VALUE_MAX) : (size_t) (id * 37 % 60);
+	size_t n = id >= BULK_VALUE || (l->big && id % 3 > 0) ? 2500 + (size_t) (id % 1000)
+			   : id % 97 == 0							  ? (size_t) (id * 31 % VALUE_MAX)
+														  : (size_t) (id * 37 % 60);
 
 	memcpy(buf, &id, sizeof id);
 	memcpy(buf + sizeof id, value_bytes + id % 16, n);
@@ -199,9 +209,10 @@ static life *order_life;
 static int
 row_order(const void *a, const void *b)
 {
-	int			x = *(const int *) a, y = *(const int *) b;
+	int x = *(const int *) a, y = *(const int *) b;
 
-	return ukey_compare(order_life->rows[x], order_life->row_len[x], order_life->rows[y], order_life->row_len[y]);
+	return ukey_compare(order_life->rows[x], order_life->row_len[x], order_life->rows[y],
+						order_life->row_len[y]);
 }
 
 /* names 0: plain names; else awkward names that depend on the seed */
@@ -209,14 +220,14 @@ static void
 make_names(life *l, uint64_t names)
 {
 	static const uint8_t alphabet[] = {0, 1, 2, 0xff, 'a', 'b'};
-	size_t		prefix;
+	size_t prefix;
 
 	l->r = names;
 	prefix = names != 0 && pick(l, 3) == 0 ? 70 + pick(l, 40) : 0;
 	for (int i = 0; i < l->m.nrows;)
 	{
-		size_t		n = 1 + pick(l, 4);
-		bool		known = false;
+		size_t n = 1 + pick(l, 4);
+		bool known = false;
 
 		memset(l->rows[i], 'p', prefix);
 		for (size_t k = 0; k < n; k++)
@@ -225,7 +236,8 @@ make_names(life *l, uint64_t names)
 		if (names == 0)
 			l->row_len[i] = (size_t) snprintf((char *) l->rows[i], sizeof l->rows[i], "r%03d", i);
 		for (int k = 0; k < i; k++)
-			known |= l->row_len[k] == l->row_len[i] && memcmp(l->rows[k], l->rows[i], l->row_len[i]) == 0;
+			known |= l->row_len[k] == l->row_len[i] &&
+					 memcmp(l->rows[k], l->rows[i], l->row_len[i]) == 0;
 		if (!known)
 			i++;
 	}
@@ -282,7 +294,7 @@ begin_life(life *l, const history *h)
 {
 	const int64_t *a = h->steps[0].a;
 	wide_batch *b;
-	char		name[16];
+	char name[16];
 
 	memset(l, 0, sizeof *l);
 	store_init(&l->st);
@@ -351,18 +363,19 @@ static void
 add_op(life *l, int batch, model_op *o)
 {
 	transaction *t = &l->tx[batch];
-	uint8_t		buf[VALUE_MAX + 16];
+	uint8_t buf[VALUE_MAX + 16];
 
 	if (t->b == NULL)
 		CHECK(l, wide_batch_new(l->st.db, &t->b));
 	/* a new command, so the put gets a provisional timestamp of its own */
 	wide_batch_command(t->b, l->memory > 0 ? l->memory : (size_t) 64 << 20);
 	if (o->type == M_PUT)
-		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row), qual_bytes(l, o->qual),
-								o->automatic ? WIDE_TS_AUTO : o->ts, o->floor, o->ttl, value_of(l, o->value, buf)));
+		CHECK(l, wide_batch_put(t->b, l->ids[o->family], row_bytes(l, o->row),
+								qual_bytes(l, o->qual), o->automatic ? WIDE_TS_AUTO : o->ts,
+								o->floor, o->ttl, value_of(l, o->value, buf)));
 	else
-		CHECK(l, wide_batch_delete(t->b, (wide_delete) (o->type - 1), l->ids[o->family], row_bytes(l, o->row),
-								   qual_bytes(l, o->qual), o->ts));
+		CHECK(l, wide_batch_delete(t->b, (wide_delete) (o->type - 1), l->ids[o->family],
+								   row_bytes(l, o->row), qual_bytes(l, o->qual), o->ts));
 	o->at = model_provisional(&l->m, l->st.now, INT64_MIN);
 	if (o->automatic)
 		o->ts = model_provisional(&l->m, l->st.now, o->floor);
@@ -372,9 +385,14 @@ add_op(life *l, int batch, model_op *o)
 static void
 do_put(life *l, const int64_t *a)
 {
-	model_op	o = {.type = M_PUT, .family = index_of(a[1], l->m.nfamilies), .row = index_of(a[2], l->m.nrows),
-	.qual = index_of(a[3], l->m.nquals), .ts = time_of(a[4], 0), .automatic = a[4] < 0, .ttl = a[6] > 0 ? a[6] : 0,
-	.value = index_of(a[7], INT32_MAX)};
+	model_op o = {.type = M_PUT,
+				  .family = index_of(a[1], l->m.nfamilies),
+				  .row = index_of(a[2], l->m.nrows),
+				  .qual = index_of(a[3], l->m.nquals),
+				  .ts = time_of(a[4], 0),
+				  .automatic = (a[4] < 0),
+				  .ttl = (a[6] > 0 ? a[6] : 0),
+				  .value = index_of(a[7], INT32_MAX)};
 
 	o.floor = o.automatic ? time_of(a[5], INT64_MIN) : INT64_MIN;
 	add_op(l, index_of(a[0], MODEL_BATCHES), &o);
@@ -383,9 +401,12 @@ do_put(life *l, const int64_t *a)
 static void
 do_delete(life *l, const int64_t *a)
 {
-	model_op	o = {.type = M_DELETE_VERSION + index_of(a[1], 4), .family = index_of(a[2], l->m.nfamilies),
-		.row = index_of(a[3], l->m.nrows), .qual = index_of(a[4], l->m.nquals), .ts = time_of(a[5], WIDE_TS_MAX),
-	.floor = INT64_MIN};
+	model_op o = {.type = M_DELETE_VERSION + index_of(a[1], 4),
+				  .family = index_of(a[2], l->m.nfamilies),
+				  .row = index_of(a[3], l->m.nrows),
+				  .qual = index_of(a[4], l->m.nquals),
+				  .ts = time_of(a[5], WIDE_TS_MAX),
+				  .floor = INT64_MIN};
 
 	add_op(l, index_of(a[0], MODEL_BATCHES), &o);
 }
@@ -395,8 +416,11 @@ do_delete_row(life *l, const int64_t *a)
 {
 	for (int i = 0; i < l->m.nfamilies; i++)
 	{
-		model_op	o = {.type = M_DELETE_FAMILY, .family = i, .row = index_of(a[1], l->m.nrows),
-		.ts = time_of(a[2], WIDE_TS_MAX), .floor = INT64_MIN};
+		model_op o = {.type = M_DELETE_FAMILY,
+					  .family = i,
+					  .row = index_of(a[1], l->m.nrows),
+					  .ts = time_of(a[2], WIDE_TS_MAX),
+					  .floor = INT64_MIN};
 
 		add_op(l, index_of(a[0], MODEL_BATCHES), &o);
 	}
@@ -413,9 +437,13 @@ do_bulk(life *l, const int64_t *a)
 	l->r = (uint64_t) a[2];
 	for (int i = 0; i < a[3] && i < 400; i++)
 	{
-		model_op	o = {.type = M_PUT, .family = index_of(a[1], l->m.nfamilies), .row = l->m.nrows - 1,
-			.qual = (int) pick(l, (uint32_t) l->m.nquals), .ts = BASE_TIME + 10 * (int64_t) pick(l, 1 + (uint32_t) index_of(a[4], 30)),
-		.floor = INT64_MIN, .value = BULK_VALUE + 1000 * index_of(a[2], 1000) + i};
+		model_op o = {.type = M_PUT,
+					  .family = index_of(a[1], l->m.nfamilies),
+					  .row = l->m.nrows - 1,
+					  .qual = (int) pick(l, (uint32_t) l->m.nquals),
+					  .ts = BASE_TIME + 10 * (int64_t) pick(l, 1 + (uint32_t) index_of(a[4], 30)),
+					  .floor = INT64_MIN,
+					  .value = BULK_VALUE + 1000 * index_of(a[2], 1000) + i};
 
 		if (pick(l, 4) == 0)
 		{
@@ -447,7 +475,7 @@ static void
 do_rewind(life *l, int batch, int64_t which)
 {
 	transaction *t = &l->tx[batch];
-	int			to;
+	int to;
 
 	if (t->nmarks == 0)
 		return;
@@ -466,10 +494,11 @@ do_rewind(life *l, int batch, int64_t which)
 static void
 follow_clock(life *l)
 {
-	int64_t		ts = l->st.db->seg->commit.last_ts;
+	int64_t ts = l->st.db->seg->commit.last_ts;
 
 	if (ts < l->m.stamped)
-		fail_life(l, "the clock went back to %lld, although %lld was assigned", shown(ts), shown(l->m.stamped));
+		fail_life(l, "the clock went back to %lld, although %lld was assigned", shown(ts),
+				  shown(l->m.stamped));
 	l->m.last_ts = ts;
 }
 
@@ -523,9 +552,9 @@ do_commit(life *l, int batch, int kind, bool in_external)
 {
 	transaction *t = &l->tx[batch];
 	model_list *ops = &l->m.batches[batch];
-	uint64_t	lsn, external = in_external || kind != STEP_COMMIT ? ++l->xid : 0;
-	bool		empty, lost;
-	int64_t		stamp;
+	uint64_t lsn, external = in_external || kind != STEP_COMMIT ? ++l->xid : 0;
+	bool empty, lost;
+	int64_t stamp;
 
 	if (t->b == NULL)
 		return;
@@ -552,10 +581,11 @@ do_commit(life *l, int batch, int kind, bool in_external)
 		 */
 		if (stamp == INT64_MIN)
 		{
-			int64_t		after = l->st.db->seg->commit.last_ts;
+			int64_t after = l->st.db->seg->commit.last_ts;
 
 			if (after <= l->m.stamped)
-				fail_life(l, "recovery assigned %lld after %lld", shown(after), shown(l->m.stamped));
+				fail_life(l, "recovery assigned %lld after %lld", shown(after),
+						  shown(l->m.stamped));
 			l->m.last_ts = after - 1;
 		}
 	}
@@ -585,8 +615,8 @@ do_commit(life *l, int batch, int kind, bool in_external)
 
 typedef struct running_set
 {
-	uint64_t	xids[4];
-	int			n;
+	uint64_t xids[4];
+	int n;
 } running_set;
 
 static bool
@@ -609,7 +639,8 @@ take_snapshot(life *l, snap *s)
 	s->moment = l->m.moment;
 	s->now = l->st.now;
 	for (int i = 0; i < 4; i++)
-		if (l->external[i].xid >= l->st.oldest_external && l->external[i].xid != 0 && pick(l, 3) == 0)
+		if (l->external[i].xid >= l->st.oldest_external && l->external[i].xid != 0 &&
+			pick(l, 3) == 0)
 		{
 			run.xids[run.n++] = l->external[i].xid;
 			if (s->excluded_from == 0 || l->external[i].moment < s->excluded_from)
@@ -621,7 +652,7 @@ take_snapshot(life *l, snap *s)
 	 */
 	if (s->excluded_from > 0)
 	{
-		int			newest = s->excluded_from - 1;
+		int newest = s->excluded_from - 1;
 
 		for (int i = 0; i < 4; i++)
 			if (l->external[i].moment > s->excluded_from && !is_running(&run, l->external[i].xid))
@@ -632,26 +663,28 @@ take_snapshot(life *l, snap *s)
 			}
 		s->moment = newest;
 	}
-	CHECK(l, wide_snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
+	CHECK(l,
+		  wide_snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
 }
 
 static void
 do_snapshot(life *l, uint64_t seed)
 {
-	snap	   *s = &l->snaps[l->nsnaps];
+	snap *s = &l->snaps[l->nsnaps];
 
 	if (l->nsnaps == MAX_SNAPS)
 		return;
 	l->r = seed;
 	take_snapshot(l, s);
 	l->nsnaps++;
-	note("\t# at %d, without those from %d on except %d", s->moment, s->excluded_from, s->nincluded);
+	note("\t# at %d, without those from %d on except %d", s->moment, s->excluded_from,
+		 s->nincluded);
 }
 
 static void
 do_release(life *l, int64_t which)
 {
-	int			i;
+	int i;
 
 	if (l->nsnaps == 0)
 		return;
@@ -663,30 +696,30 @@ do_release(life *l, int64_t which)
 typedef struct asked
 {
 	wide_scan_family fam[4];
-	int			model_fam[4];
-	wide_bytes	quals[4][MAX_QUALS];
-	int			qual_index[4][MAX_QUALS];
-	int			nfam;
-	wide_range	ranges[6];
-	int			nranges;
-	uint8_t		bounds[12][162];
-	bool		reverse;
-	model_view	v;
-	int64_t		show_min, show_max;
+	int model_fam[4];
+	wide_bytes quals[4][MAX_QUALS];
+	int qual_index[4][MAX_QUALS];
+	int nfam;
+	wide_range ranges[6];
+	int nranges;
+	uint8_t bounds[12][162];
+	bool reverse;
+	model_view v;
+	int64_t show_min, show_max;
 	wide_batch *own;
-	uint64_t	own_mark;
-	uint32_t	row_cells, row_limit;
+	uint64_t own_mark;
+	uint32_t row_cells, row_limit;
 } asked;
 
 static void
 ask_families(life *l, asked *a)
 {
-	int			order[4] = {0, 1, 2, 3};
+	int order[4] = {0, 1, 2, 3};
 
 	a->nfam = 1 + (int) pick(l, (uint32_t) l->m.nfamilies);
 	for (int i = 0; i < l->m.nfamilies; i++)
 	{
-		int			k = i + (int) pick(l, (uint32_t) (l->m.nfamilies - i)), t = order[i];
+		int k = i + (int) pick(l, (uint32_t) (l->m.nfamilies - i)), t = order[i];
 
 		order[i] = order[k];
 		order[k] = t;
@@ -694,7 +727,7 @@ ask_families(life *l, asked *a)
 	for (int i = 0; i < a->nfam; i++)
 	{
 		wide_scan_family *f = &a->fam[i];
-		int			first = (int) pick(l, (uint32_t) l->m.nquals);
+		int first = (int) pick(l, (uint32_t) l->m.nquals);
 
 		a->model_fam[i] = order[i];
 		f->id = l->ids[order[i]];
@@ -711,7 +744,7 @@ ask_families(life *l, asked *a)
 				}
 		if (f->want == WIDE_WANT_RANGE)
 		{
-			int			last = first + (int) pick(l, (uint32_t) (l->m.nquals - first + 1));
+			int last = first + (int) pick(l, (uint32_t) (l->m.nquals - first + 1));
 
 			f->nquals = 2;
 			a->quals[i][0] = qual_bytes(l, first);
@@ -725,7 +758,7 @@ ask_families(life *l, asked *a)
 static void
 ask_ranges(life *l, asked *a)
 {
-	int			cuts[12], n = 0, kind = (int) pick(l, 4);
+	int cuts[12], n = 0, kind = (int) pick(l, 4);
 
 	a->nranges = 0;
 	if (kind == 0)
@@ -734,7 +767,8 @@ ask_ranges(life *l, asked *a)
 		return;
 	}
 	/* ascending positions in row order */
-	for (int at = 0; at <= l->m.nrows && n < 12; at += 1 + (int) pick(l, (uint32_t) (kind == 1 ? 3 : l->m.nrows)))
+	for (int at = 0; at <= l->m.nrows && n < 12;
+		 at += 1 + (int) pick(l, (uint32_t) (kind == 1 ? 3 : l->m.nrows)))
 		if (pick(l, 2))
 			cuts[n++] = at;
 	if (kind == 1)
@@ -743,7 +777,7 @@ ask_ranges(life *l, asked *a)
 		for (int i = 0; i < n && a->nranges < 6; i++)
 			if (cuts[i] < l->m.nrows)
 			{
-				wide_bytes	r = row_bytes(l, l->sorted[cuts[i]]);
+				wide_bytes r = row_bytes(l, l->sorted[cuts[i]]);
 
 				memcpy(a->bounds[a->nranges], r.data, r.len);
 				a->bounds[a->nranges][r.len] = 0;
@@ -755,8 +789,10 @@ ask_ranges(life *l, asked *a)
 	}
 	for (int i = 0; i + 1 < n && a->nranges < 6; i += 2)
 	{
-		a->ranges[a->nranges].lo = cuts[i] < l->m.nrows ? row_bytes(l, l->sorted[cuts[i]]) : bytes("\xff\xff\xff\xff\xff", 5);
-		a->ranges[a->nranges].hi = cuts[i + 1] < l->m.nrows ? row_bytes(l, l->sorted[cuts[i + 1]]) : bytes(NULL, 0);
+		a->ranges[a->nranges].lo = cuts[i] < l->m.nrows ? row_bytes(l, l->sorted[cuts[i]])
+														: bytes("\xff\xff\xff\xff\xff", 5);
+		a->ranges[a->nranges].hi = cuts[i + 1] < l->m.nrows ? row_bytes(l, l->sorted[cuts[i + 1]])
+															: bytes(NULL, 0);
 		a->nranges++;
 	}
 }
@@ -764,7 +800,7 @@ ask_ranges(life *l, asked *a)
 static void
 ask_when(life *l, asked *a, const snap *s)
 {
-	int			batch = (int) pick(l, MODEL_BATCHES);
+	int batch = (int) pick(l, MODEL_BATCHES);
 	transaction *t = &l->tx[batch];
 
 	a->v.moment = s->moment;
@@ -779,7 +815,7 @@ ask_when(life *l, asked *a, const snap *s)
 	}
 	if (t->b != NULL && pick(l, 2))
 	{
-		int			i = (int) pick(l, (uint32_t) t->nmarks + 1);
+		int i = (int) pick(l, (uint32_t) t->nmarks + 1);
 
 		a->own = t->b;
 		a->own_mark = i < t->nmarks ? t->marks[i] : wide_batch_mark(t->b);
@@ -801,7 +837,8 @@ in_ranges(const asked *a, wide_bytes r)
 {
 	for (int i = 0; i < a->nranges; i++)
 		if (ukey_compare(r.data, r.len, a->ranges[i].lo.data, a->ranges[i].lo.len) >= 0 &&
-			(a->ranges[i].hi.data == NULL || ukey_compare(r.data, r.len, a->ranges[i].hi.data, a->ranges[i].hi.len) < 0))
+			(a->ranges[i].hi.data == NULL ||
+			 ukey_compare(r.data, r.len, a->ranges[i].hi.data, a->ranges[i].hi.len) < 0))
 			return true;
 	return false;
 }
@@ -809,22 +846,23 @@ in_ranges(const asked *a, wide_bytes r)
 /* A cell of a row, as the model has it. */
 typedef struct expected
 {
-	int			family, column, version, qual;
-	model_op	op;
+	int family, column, version, qual;
+	model_op op;
 } expected;
 
 static bool
 is_shown(const asked *a, int64_t ts)
 {
-	return (a->show_min == 0 && a->show_max == 0) || (ts >= a->show_min && (ts < a->show_max || a->show_max == INT64_MAX));
+	return (a->show_min == 0 && a->show_max == 0) ||
+		   (ts >= a->show_min && (ts < a->show_max || a->show_max == INT64_MAX));
 }
 
 /* Computes a row in the model.  Returns the number of its cells, -1 if the row does not exist. */
 static int
 expect_row(life *l, const asked *a, int row, expected *out)
 {
-	bool		exists = false;
-	int			n = 0;
+	bool exists = false;
+	int n = 0;
 
 	for (int i = 0; i < a->nfam; i++)
 	{
@@ -832,12 +870,13 @@ expect_row(life *l, const asked *a, int row, expected *out)
 
 		for (int q = 0; q < l->m.nquals; q++)
 		{
-			model_op	ops[16];
-			int			k, column = -1;
+			model_op ops[16];
+			int k, column = -1;
 
 			if (f->any_exists)
 			{
-				k = model_column(&l->m, &a->v, a->model_fam[i], row, q, f->max_versions == 0 ? 1 : f->max_versions, ops);
+				k = model_column(&l->m, &a->v, a->model_fam[i], row, q,
+								 f->max_versions == 0 ? 1 : f->max_versions, ops);
 				for (int x = 0; x < k; x++)
 					exists |= is_shown(a, ops[x].ts);
 			}
@@ -848,7 +887,8 @@ expect_row(life *l, const asked *a, int row, expected *out)
 					column = c;
 			if (f->want == WIDE_WANT_COLUMNS && column < 0)
 				continue;
-			k = model_column(&l->m, &a->v, a->model_fam[i], row, q, f->max_versions == 0 ? 1 : f->max_versions, ops);
+			k = model_column(&l->m, &a->v, a->model_fam[i], row, q,
+							 f->max_versions == 0 ? 1 : f->max_versions, ops);
 			for (int x = 0; x < k; x++)
 			{
 				if (!is_shown(a, ops[x].ts))
@@ -867,37 +907,41 @@ expect_row(life *l, const asked *a, int row, expected *out)
 static void
 compare_cell(life *l, const asked *a, int row, const wide_cell *c, const expected *e)
 {
-	uint8_t		buf[VALUE_MAX + 16];
-	wide_bytes	v = value_of(l, e->op.value, buf);
-	wide_bytes	q = qual_bytes(l, e->qual);
-	bool		same = c->family == e->family && c->column == e->column && c->version == e->version && c->ts == e->op.ts &&
-		c->ttl_us == e->op.ttl && c->value.len == v.len && memcmp(c->value.data, v.data, v.len) == 0 &&
-		(c->seq == 0) == (e->op.moment == M_OWN);
+	uint8_t buf[VALUE_MAX + 16];
+	wide_bytes v = value_of(l, e->op.value, buf);
+	wide_bytes q = qual_bytes(l, e->qual);
+	bool same = c->family == e->family && c->column == e->column && c->version == e->version &&
+				c->ts == e->op.ts && c->ttl_us == e->op.ttl && c->value.len == v.len &&
+				memcmp(c->value.data, v.data, v.len) == 0 &&
+				(c->seq == 0) == (e->op.moment == M_OWN);
 
 	if (a->fam[e->family].want != WIDE_WANT_COLUMNS)
 		same = same && c->qualifier.len == q.len && memcmp(c->qualifier.data, q.data, q.len) == 0;
 	if (!same)
 	{
-		int			id = 0;
+		int id = 0;
 
 		memcpy(&id, c->value.data, c->value.len < 4 ? c->value.len : 4);
-		fail_life(l, "row %d: expected f%d q%d column %d version %d =%d@%lld, found family %d column %d version %d =%d@%lld",
-				  row, a->model_fam[e->family], e->qual, e->column, e->version, e->op.value, (long long) (e->op.ts - BASE_TIME),
-				  c->family, c->column, c->version, id, (long long) (c->ts - BASE_TIME));
+		fail_life(l,
+				  "row %d: expected f%d q%d column %d version %d =%d@%lld, found family %d column "
+				  "%d version %d =%d@%lld",
+				  row, a->model_fam[e->family], e->qual, e->column, e->version, e->op.value,
+				  (long long) (e->op.ts - BASE_TIME), c->family, c->column, c->version, id,
+				  (long long) (c->ts - BASE_TIME));
 	}
 }
 
 static void
 compare_scan(life *l, const asked *a, wide_scan *scan)
 {
-	expected	want[4 * MAX_QUALS * 8];
-	wide_row	row;
+	expected want[4 * MAX_QUALS * 8];
+	wide_row row;
 	wide_status st;
 
 	for (int i = 0; i < l->m.nrows; i++)
 	{
-		int			r = l->sorted[a->reverse ? l->m.nrows - 1 - i : i];
-		int			n, got = 0;
+		int r = l->sorted[a->reverse ? l->m.nrows - 1 - i : i];
+		int n, got = 0;
 
 		if (!in_ranges(a, row_bytes(l, r)))
 			continue;
@@ -910,7 +954,8 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 		{
 			st = wide_scan_next(scan, &row);
 			if (st != WIDE_OK)
-				fail_life(l, "row %d is missing: %s (%s)", r, wide_status_name(st), st == WIDE_END ? "" : wide_error_text());
+				fail_life(l, "row %d is missing: %s (%s)", r, wide_status_name(st),
+						  st == WIDE_END ? "" : wide_error_text());
 			if (row.key.len != l->row_len[r] || memcmp(row.key.data, l->rows[r], row.key.len) != 0)
 				fail_life(l, "row %d expected, another found", r);
 			if (a->row_cells != 0 && row.ncells > (int) a->row_cells)
@@ -927,7 +972,8 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 	}
 	st = wide_scan_next(scan, &row);
 	if (st != WIDE_END)
-		fail_life(l, "expected the end of the scan: extra row, or %s (%s)", wide_status_name(st), st == WIDE_OK ? "" : wide_error_text());
+		fail_life(l, "expected the end of the scan: extra row, or %s (%s)", wide_status_name(st),
+				  st == WIDE_OK ? "" : wide_error_text());
 }
 
 /* Makes a scan that reads everything. */
@@ -951,27 +997,29 @@ ask_everything(life *l, asked *a, const snap *s)
 static void
 note_scan(life *l, const asked *a)
 {
-	note("\t# at %d without those from %d on, now %lld", a->v.moment, a->v.excluded_from, (long long) (a->v.now - BASE_TIME));
+	note("\t# at %d without those from %d on, now %lld", a->v.moment, a->v.excluded_from,
+		 (long long) (a->v.now - BASE_TIME));
 	if (a->own != NULL)
 		note(", batch %d up to %d", (int) (a->v.own - l->m.batches), a->v.mark);
 	if (a->v.ts_min != 0 || a->v.ts_max != 0)
 		note(", times [%lld,%lld)", shown(a->v.ts_min), shown(a->v.ts_max));
 	if (a->show_min != 0 || a->show_max != 0)
 		note(", shown [%lld,%lld)", shown(a->show_min), shown(a->show_max));
-	note(", %d ranges%s, %u cells at once, at most %u of a row", a->nranges, a->reverse ? " backward" : "", a->row_cells,
-		 a->row_limit);
+	note(", %d ranges%s, %u cells at once, at most %u of a row", a->nranges,
+		 a->reverse ? " backward" : "", a->row_cells, a->row_limit);
 	for (int i = 0; i < a->nfam; i++)
-		note("; f%d want %d%s max %d", a->model_fam[i], a->fam[i].want, a->fam[i].any_exists ? "+" : "", a->fam[i].max_versions);
+		note("; f%d want %d%s max %d", a->model_fam[i], a->fam[i].want,
+			 a->fam[i].any_exists ? "+" : "", a->fam[i].max_versions);
 }
 
 /* Runs a random scan; seed 0: reads everything. */
 static void
 do_scan(life *l, uint64_t seed, const snap *s)
 {
-	asked		a;
-	snap		mine = {0};
+	asked a;
+	snap mine = {0};
 	wide_scan_spec spec;
-	wide_scan  *scan;
+	wide_scan *scan;
 
 	memset(&a, 0, sizeof a);
 	l->r = seed;
@@ -993,15 +1041,25 @@ do_scan(life *l, uint64_t seed, const snap *s)
 	note_scan(l, &a);
 	/* also with rows read one by one */
 	scan_block_off = seed % 4 == 3;
-	spec = (wide_scan_spec) {.families = a.fam, .nfamilies = a.nfam, .ranges = a.ranges, .nranges = a.nranges,
-		.reverse = a.reverse, .ts_min = a.v.ts_min, .ts_max = a.v.ts_max, .show_min = a.show_min,
-		.show_max = a.show_max, .now = a.v.now == s->now ? 0 : a.v.now, .own = a.own, .own_mark = a.own_mark, .row_cells = a.row_cells,
-	.row_limit = a.row_limit};
+	spec = (wide_scan_spec) {.families = a.fam,
+							 .nfamilies = a.nfam,
+							 .ranges = a.ranges,
+							 .nranges = a.nranges,
+							 .reverse = a.reverse,
+							 .ts_min = a.v.ts_min,
+							 .ts_max = a.v.ts_max,
+							 .show_min = a.show_min,
+							 .show_max = a.show_max,
+							 .now = a.v.now == s->now ? 0 : a.v.now,
+							 .own = a.own,
+							 .own_mark = a.own_mark,
+							 .row_cells = a.row_cells,
+							 .row_limit = a.row_limit};
 	CHECK(l, wide_scan_open(l->st.db, s->s, &spec, &scan));
 	compare_scan(l, &a, scan);
 	for (int again = seed == 0 ? 0 : (int) pick(l, 3); again > 0; again--)
 	{
-		wide_row	row;
+		wide_row row;
 
 		ask_ranges(l, &a);
 		note(", again with %d ranges", a.nranges);
@@ -1034,7 +1092,7 @@ do_crash(life *l)
 static void
 do_alter(life *l, const int64_t *a)
 {
-	int			i = index_of(a[0], l->m.nfamilies);
+	int i = index_of(a[0], l->m.nfamilies);
 	model_family *f = &l->m.families[i], to;
 	wide_family_options o = l->opts[i];
 	wide_batch *b;
@@ -1053,7 +1111,7 @@ do_alter(life *l, const int64_t *a)
 		 * a compaction makes room, unless a reader needs data older than the
 		 * changes, or reading the past depends on them
 		 */
-		bool		must = l->nsnaps == 0 && !l->opts[i].keep_deleted;
+		bool must = l->nsnaps == 0 && !l->opts[i].keep_deleted;
 
 		if (must)
 			l->st.oldest_external = l->ended = l->xid + 1;
@@ -1092,7 +1150,7 @@ static void
 run_step(life *l, const step *s)
 {
 	const int64_t *a = s->a;
-	int			batch = index_of(a[0], MODEL_BATCHES);
+	int batch = index_of(a[0], MODEL_BATCHES);
 
 	switch ((enum step_kind) s->kind)
 	{
@@ -1161,7 +1219,7 @@ static void
 run_life(const history *h)
 {
 	static life l;
-	int			i;
+	int i;
 
 	if (h->n < 2 || h->steps[0].kind != STEP_STORE || h->steps[1].kind != STEP_FAMILY)
 	{
@@ -1204,8 +1262,8 @@ run_life(const history *h)
 static bool
 runs(const history *h, bool say, FILE *out)
 {
-	int			status;
-	pid_t		pid;
+	int status;
+	pid_t pid;
 
 	fflush(stdout);
 	shared_dir[0] = '\0';
@@ -1213,7 +1271,7 @@ runs(const history *h, bool say, FILE *out)
 	assert_true(pid >= 0);
 	if (pid == 0)
 	{
-		int			fd = out != NULL ? fileno(out) : open("/dev/null", O_WRONLY);
+		int fd = out != NULL ? fileno(out) : open("/dev/null", O_WRONLY);
 
 		dup2(fd, STDOUT_FILENO);
 		dup2(fd, STDERR_FILENO);
@@ -1225,7 +1283,8 @@ runs(const history *h, bool say, FILE *out)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	if (out != NULL && WIFSIGNALED(status))
-		dprintf(fileno(out), "\n# FAILED: killed by signal %d%s\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
+		dprintf(fileno(out), "\n# FAILED: killed by signal %d%s\n", WTERMSIG(status),
+				WTERMSIG(status) == SIGALRM ? ", it hangs" : "");
 	if (shared_dir[0] != '\0')
 		test_dir_drop(shared_dir);
 	return false;
@@ -1235,8 +1294,8 @@ runs(const history *h, bool say, FILE *out)
 
 typedef struct shrinker
 {
-	history		h;				/* the smallest failing history so far */
-	int			runs;
+	history h; /* the smallest failing history so far */
+	int runs;
 } shrinker;
 
 static bool
@@ -1249,13 +1308,13 @@ fails(shrinker *s, const history *h)
 static bool
 drop_steps(shrinker *s)
 {
-	bool		any = false;
+	bool any = false;
 
 	for (int chunk = s->h.n / 2; chunk > 0; chunk /= 2)
 		for (int i = s->h.n - chunk; i > 0; i -= chunk)
 		{
-			history		less = history_without(&s->h, i, i + chunk);
-			history    *worse = fails(s, &less) ? &s->h : &less;
+			history less = history_without(&s->h, i, i + chunk);
+			history *worse = fails(s, &less) ? &s->h : &less;
 
 			free(worse->steps);
 			if (worse == &s->h)
@@ -1273,7 +1332,7 @@ drop_steps(shrinker *s)
 static bool
 fails_with(shrinker *s, int64_t *field, int64_t value)
 {
-	int64_t		was = *field;
+	int64_t was = *field;
 
 	*field = value;
 	if (fails(s, &s->h))
@@ -1288,15 +1347,17 @@ plain_fields(shrinker *s)
 {
 	static const int64_t store[STEP_FIELDS] = {262144, 65536, 1048576, 20, 2, 0, 0};
 	static const int64_t family[STEP_FIELDS] = {1, 0, 0, 0, 4096, 0, 1, 0, 0};
-	bool		any = false;
+	bool any = false;
 
 	for (int i = 0; i < s->h.n; i++)
 	{
-		step	   *st = &s->h.steps[i];
+		step *st = &s->h.steps[i];
 
 		for (int f = 0; f < STEP_FIELDS && step_kinds[st->kind].fields[f] != NULL; f++)
 		{
-			int64_t    *a = &st->a[f], plain = st->kind == STEP_STORE ? store[f] : st->kind == STEP_FAMILY ? family[f] : 0;
+			int64_t *a = &st->a[f], plain = st->kind == STEP_STORE	  ? store[f]
+											: st->kind == STEP_FAMILY ? family[f]
+																	  : 0;
 
 			if (*a == plain)
 				continue;
@@ -1314,10 +1375,10 @@ plain_fields(shrinker *s)
 static void
 shrink(const history *h)
 {
-	shrinker	s = {.h = history_without(h, 0, 0)};
-	FILE	   *out = tmpfile();
-	bool		more = true;
-	int			c;
+	shrinker s = {.h = history_without(h, 0, 0)};
+	FILE *out = tmpfile();
+	bool more = true;
+	int c;
 
 	assert_non_null(out);
 	while (more && s.runs < SHRINK_RUNS)
@@ -1325,7 +1386,9 @@ shrink(const history *h)
 		more = drop_steps(&s);
 		more |= plain_fields(&s);
 	}
-	printf("# %d operations of %d are enough (%d runs); metamorphic_test -f FILE runs these lines:\n", s.h.n, h->n, s.runs);
+	printf(
+		"# %d operations of %d are enough (%d runs); metamorphic_test -f FILE runs these lines:\n",
+		s.h.n, h->n, s.runs);
 	(void) runs(&s.h, true, out);
 	rewind(out);
 	while ((c = getc(out)) != EOF)
@@ -1340,17 +1403,17 @@ shrink(const history *h)
 
 typedef struct maker
 {
-	uint64_t	r;
-	history		h;
-	int			families, rows, quals, values;
-	uint32_t	times;			/* number of different explicit timestamps */
-	bool		ttl_cells;
-	bool		narrow;			/* one transaction at a time */
-	bool		churn;			/* many flushes and compactions */
-	bool		bulky;			/* many transactions that become files */
-	bool		windy;			/* files of past time windows are merged */
-	bool		restless;		/* many changes of options */
-	step		family[4];		/* the options at the creation or the last change */
+	uint64_t r;
+	history h;
+	int families, rows, quals, values;
+	uint32_t times; /* number of different explicit timestamps */
+	bool ttl_cells;
+	bool narrow;	/* one transaction at a time */
+	bool churn;		/* many flushes and compactions */
+	bool bulky;		/* many transactions that become files */
+	bool windy;		/* files of past time windows are merged */
+	bool restless;	/* many changes of options */
+	step family[4]; /* the options at the creation or the last change */
 } maker;
 
 static int64_t
@@ -1362,7 +1425,7 @@ draw(maker *g, uint32_t n)
 static void
 make_options(maker *g, step *s)
 {
-	int64_t    *a = s->a;
+	int64_t *a = s->a;
 
 	a[0] = draw(g, 2) ? 1 : 1 + draw(g, 4);
 	a[3] = draw(g, 4) == 0;
@@ -1383,10 +1446,8 @@ make_options(maker *g, step *s)
 static void
 make_alter(maker *g)
 {
-	int			i = (int) draw(g, (uint32_t) g->families);
-	step		s = {.kind = STEP_ALTER},
-			   *f = &g->family[i],
-				other;
+	int i = (int) draw(g, (uint32_t) g->families);
+	step s = {.kind = STEP_ALTER}, *f = &g->family[i], other;
 
 	make_options(g, &other);
 	/* change some of the options */
@@ -1404,11 +1465,12 @@ make_alter(maker *g)
 static void
 make_write(maker *g, int64_t batch)
 {
-	int64_t		kind = draw(g, 33), family = draw(g, (uint32_t) g->families), row = draw(g, (uint32_t) g->rows),
-				qual = draw(g, (uint32_t) g->quals), ts = 10 * draw(g, g->times);
+	int64_t kind = draw(g, 33), family = draw(g, (uint32_t) g->families),
+			row = draw(g, (uint32_t) g->rows), qual = draw(g, (uint32_t) g->quals),
+			ts = 10 * draw(g, g->times);
 	/* cells with a TTL go to a column whose timestamps only rise */
-	bool		rising = g->ttl_cells && qual == 0;
-	step		s = {.kind = STEP_PUT, .a = {batch, family, row, qual, ts, -1, 0, 0}};
+	bool rising = g->ttl_cells && qual == 0;
+	step s = {.kind = STEP_PUT, .a = {batch, family, row, qual, ts, -1, 0, 0}};
 
 	if (kind < 22 || (g->ttl_cells && kind % 2 == 0))
 	{
@@ -1425,7 +1487,9 @@ make_write(maker *g, int64_t batch)
 		s.a[7] = ++g->values;
 	}
 	else if (kind < 32)
-		s = (step) {.kind = STEP_DELETE, .a = {batch, kind % 4, family, row, qual, draw(g, g->windy ? 30 : 3) == 0 ? -1 : ts}};
+		s = (step) {
+			.kind = STEP_DELETE,
+			.a = {batch, kind % 4, family, row, qual, draw(g, g->windy ? 30 : 3) == 0 ? -1 : ts}};
 	else
 		s = (step) {.kind = STEP_DELETE_ROW, .a = {batch, row, !g->windy && draw(g, 2) ? -1 : ts}};
 	history_add(&g->h, &s);
@@ -1434,8 +1498,8 @@ make_write(maker *g, int64_t batch)
 static void
 make_step(maker *g)
 {
-	int64_t		batch = g->narrow || draw(g, 4) > 0 ? 0 : draw(g, MODEL_BATCHES), what = draw(g, 1000);
-	step		s = {.a = {batch}};
+	int64_t batch = g->narrow || draw(g, 4) > 0 ? 0 : draw(g, MODEL_BATCHES), what = draw(g, 1000);
+	step s = {.a = {batch}};
 
 	if (what < 550)
 	{
@@ -1453,10 +1517,21 @@ make_step(maker *g)
 		make_alter(g);
 		return;
 	}
-	s.kind = what < 580 ? STEP_MARK : what < 600 ? STEP_REWIND : what < 700 ? STEP_COMMIT : what < 706 ? STEP_ABORT :
-		what < 712 ? STEP_REFUSE : what < 716 ? STEP_DIE : what < 730 ? STEP_SNAPSHOT : what < 742 ? STEP_RELEASE :
-		what < 920 ? STEP_SCAN : what < 938 ? STEP_FLUSH : what < 946 ? STEP_COMPACT : what < 962 ? STEP_WORK :
-		what < 965 ? STEP_CRASH : what < 995 ? STEP_CLOCK : STEP_BULK;
+	s.kind = what < 580	  ? STEP_MARK
+			 : what < 600 ? STEP_REWIND
+			 : what < 700 ? STEP_COMMIT
+			 : what < 706 ? STEP_ABORT
+			 : what < 712 ? STEP_REFUSE
+			 : what < 716 ? STEP_DIE
+			 : what < 730 ? STEP_SNAPSHOT
+			 : what < 742 ? STEP_RELEASE
+			 : what < 920 ? STEP_SCAN
+			 : what < 938 ? STEP_FLUSH
+			 : what < 946 ? STEP_COMPACT
+			 : what < 962 ? STEP_WORK
+			 : what < 965 ? STEP_CRASH
+			 : what < 995 ? STEP_CLOCK
+						  : STEP_BULK;
 	if (s.kind == STEP_REWIND)
 		s.a[1] = draw(g, 8);
 	else if (s.kind == STEP_COMMIT)
@@ -1495,8 +1570,8 @@ make_step(maker *g)
 static history
 make_life(uint64_t seed)
 {
-	maker		g = {.r = seed};
-	step		s = {.kind = STEP_STORE};
+	maker g = {.r = seed};
+	step s = {.kind = STEP_STORE};
 
 	g.families = 1 + (int) draw(&g, 3);
 	g.rows = draw(&g, 4) == 0 ? MAX_ROWS : 1 + (int) draw(&g, draw(&g, 2) ? 3 : 20);
@@ -1543,16 +1618,16 @@ static void
 test_lives(void **state)
 {
 	const char *seed_text = getenv("WIDE_SEED"), *ops_text = getenv("WIDE_OPS");
-	uint64_t	seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 20240601;
-	uint64_t	ops = ops_text != NULL ? strtoull(ops_text, NULL, 0) : 150000;
-	time_t		begin = time(NULL);
-	uint64_t	done = 0;
+	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 20240601;
+	uint64_t ops = ops_text != NULL ? strtoull(ops_text, NULL, 0) : 150000;
+	time_t begin = time(NULL);
+	uint64_t done = 0;
 
 	(void) state;
 	printf("seed %llu\n", (unsigned long long) seed);
 	for (; done < ops; seed++)
 	{
-		history		h = make_life(seed);
+		history h = make_life(seed);
 
 		if (!runs(&h, false, NULL))
 		{
@@ -1563,66 +1638,86 @@ test_lives(void **state)
 		done += (uint64_t) h.n;
 		free(h.steps);
 	}
-	printf("%llu operations up to seed %llu in %lld s\n", (unsigned long long) done, (unsigned long long) seed,
-		   (long long) (time(NULL) - begin));
+	printf("%llu operations up to seed %llu in %lld s\n", (unsigned long long) done,
+		   (unsigned long long) seed, (long long) (time(NULL) - begin));
 }
 
 /* Short lives that random generation may take long to find. */
 static const char *const examples[] = {
 	/* fewer versions: a version exposed by a delete stays, compacted or not */
-	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete "
+	"ts=20\ncommit\n"
 	"alter versions=1\nscan\ncompact\nscan\n",
-	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete ts=20\ncommit\n"
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\nput ts=20 value=2\ncommit\ndelete "
+	"ts=20\ncommit\n"
 	"compact\nalter versions=1\nscan\n",
 	/* fewer versions and more again: versions dropped in between do not come back */
-	"store\nfamily versions=3\nput ts=10 value=1\nput ts=20 value=2\ncommit\nalter versions=1\nalter versions=3\nscan\n"
+	"store\nfamily versions=3\nput ts=10 value=1\nput ts=20 value=2\ncommit\nalter "
+	"versions=1\nalter versions=3\nscan\n"
 	"delete ts=20\ncommit\nscan\nflush\ncompact\nscan\n",
 	/*
 	 * a delete that the merge of older files does not see came before the
 	 * number of versions was reduced
 	 */
-	"store rows=5\nfamily versions=2\nput ts=10 value=1\nput ts=20 value=2\ncommit\nflush\nput row=1 value=3\ncommit\nflush\n"
-	"put row=2 value=4\ncommit\nflush\nput row=3 value=5\ncommit\nflush\ndelete ts=20\ncommit\nalter versions=1\n"
+	"store rows=5\nfamily versions=2\nput ts=10 value=1\nput ts=20 value=2\ncommit\nflush\nput "
+	"row=1 value=3\ncommit\nflush\n"
+	"put row=2 value=4\ncommit\nflush\nput row=3 value=5\ncommit\nflush\ndelete "
+	"ts=20\ncommit\nalter versions=1\n"
 	"work units=3\nscan\n",
 	/* windows: the file between the two that are merged has the delete */
-	"store rows=2\nfamily versions=1 window=100\nput ts=20 value=1\ncommit\nflush\ndelete ts=20\nput row=1 ts=250 value=2\n"
+	"store rows=2\nfamily versions=1 window=100\nput ts=20 value=1\ncommit\nflush\ndelete "
+	"ts=20\nput row=1 ts=250 value=2\n"
 	"commit\nflush\nput ts=10 value=3\ncommit\nflush\nclock by=1000\nscan\nwork units=3\nscan\n",
 	/* windows and TTL: expired files go as a whole, including the delete in one of them */
-	"store\nfamily versions=1 window=100 ttl=300\nput ts=0 value=1\ncommit\nflush\ndelete ts=20\ncommit\nflush\n"
-	"put ts=310 value=2\ncommit\nflush\nclock by=330\nscan\nwork units=3\nscan\nalter versions=1\nput ts=15 value=3\n"
+	"store\nfamily versions=1 window=100 ttl=300\nput ts=0 value=1\ncommit\nflush\ndelete "
+	"ts=20\ncommit\nflush\n"
+	"put ts=310 value=2\ncommit\nflush\nclock by=330\nscan\nwork units=3\nscan\nalter "
+	"versions=1\nput ts=15 value=3\n"
 	"commit\nscan\ncompact\nscan\n",
 	/* more min_versions, a longer ttl: expired versions do not come back */
-	"store\nfamily versions=3 ttl=100\nput ts=10 value=1\ncommit\nclock by=200\nalter versions=3 min=2 ttl=100\nscan\n"
+	"store\nfamily versions=3 ttl=100\nput ts=10 value=1\ncommit\nclock by=200\nalter versions=3 "
+	"min=2 ttl=100\nscan\n"
 	"put ts=210 value=2\ncommit\nalter versions=3 min=3\nscan\ncompact\nscan\n",
 	/* keep_deleted from now on: cells deleted before stay hidden at every time */
-	"store\nfamily versions=3\nput ts=10 value=1\ncommit\ndelete what=1 ts=40\ncommit\nalter versions=3 keep=1\n"
-	"put ts=20 value=2\ncommit\ndelete what=1 ts=40\ncommit\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\nflush\n"
+	"store\nfamily versions=3\nput ts=10 value=1\ncommit\ndelete what=1 ts=40\ncommit\nalter "
+	"versions=3 keep=1\n"
+	"put ts=20 value=2\ncommit\ndelete what=1 ts=40\ncommit\nscan seed=5\nscan seed=6\nscan "
+	"seed=7\nscan seed=8\nflush\n"
 	"scan seed=5\nscan seed=6\ncompact\nscan seed=5\nscan seed=6\nscan seed=7\nscan seed=8\n",
 	/*
 	 * a flush must keep an older version that displaced one in a file, before
 	 * the number of versions was raised
 	 */
-	"store\nfamily versions=1\nput ts=10 value=1\ncommit\nflush\nput ts=20 value=2\ncommit\nalter versions=2\n"
+	"store\nfamily versions=1\nput ts=10 value=1\ncommit\nflush\nput ts=20 value=2\ncommit\nalter "
+	"versions=2\n"
 	"put ts=20 value=3\ncommit\nscan\nflush\nscan\n",
 	/* or before a delete made room: of the column, of the family */
-	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 value=3\ncommit\n"
+	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 "
+	"value=3\ncommit\n"
 	"delete what=0 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
-	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 value=3\ncommit\n"
+	"store\nfamily versions=2\nput ts=10 value=1\nput ts=30 value=2\ncommit\nflush\nput ts=20 "
+	"value=3\ncommit\n"
 	"delete what=3 ts=30\ncommit\nput ts=20 value=4\ncommit\nscan\nflush\nscan\n",
 	/* or if the delete is in a file between those that are merged */
-	"store rows=2\nfamily versions=2 window=100\nput ts=10 value=1\nput ts=30 value=2\nput row=1 ts=250 value=3\ncommit\nflush\n"
-	"put ts=20 value=4\ncommit\nflush\ndelete what=0 ts=30\nput row=1 ts=260 value=5\ncommit\nflush\n"
-	"put ts=20 value=6\ncommit\nflush\nclock by=1000\nscan\nwork units=0\nscan\nwork units=0\nscan\n",
+	"store rows=2\nfamily versions=2 window=100\nput ts=10 value=1\nput ts=30 value=2\nput row=1 "
+	"ts=250 value=3\ncommit\nflush\n"
+	"put ts=20 value=4\ncommit\nflush\ndelete what=0 ts=30\nput row=1 ts=260 "
+	"value=5\ncommit\nflush\n"
+	"put ts=20 value=6\ncommit\nflush\nclock by=1000\nscan\nwork units=0\nscan\nwork "
+	"units=0\nscan\n",
 	/*
 	 * versions that expired at a change of min_versions stay dead, even if a
 	 * version that was safe then is deleted
 	 */
-	"store\nfamily versions=3 ttl=100 min=1\nput ts=10 value=1\nput ts=20 value=2\ncommit\nclock by=200\n"
+	"store\nfamily versions=3 ttl=100 min=1\nput ts=10 value=1\nput ts=20 value=2\ncommit\nclock "
+	"by=200\n"
 	"alter versions=3 min=2 ttl=100\nscan\ndelete ts=20\ncommit\nscan\ncompact\nscan\n",
 	/* a reader's clock stands still, and cells that expire meanwhile are kept for it */
-	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nflush\nclock by=100\nsnapshot\nclock by=100\ncompact\n"
+	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nflush\nclock "
+	"by=100\nsnapshot\nclock by=100\ncompact\n"
 	"work units=3\nscan\n",
-	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nclock by=100\nsnapshot\nclock by=100\nflush\nscan\n",
+	"store\nfamily versions=1 ttl=100\nput ts=10 value=1\ncommit\nclock by=100\nsnapshot\nclock "
+	"by=100\nflush\nscan\n",
 };
 
 static void
@@ -1631,12 +1726,13 @@ test_examples(void **state)
 	(void) state;
 	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
 	{
-		char	   *text = strdup(examples[i]), *save = NULL;
-		history		h = {0};
+		char *text = strdup(examples[i]), *save = NULL;
+		history h = {0};
 
-		for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+		for (char *line = strtok_r(text, "\n", &save); line != NULL;
+			 line = strtok_r(NULL, "\n", &save))
 		{
-			step		s;
+			step s;
 
 			assert_int_equal(step_parse(line, &s), 1);
 			history_add(&h, &s);
@@ -1656,15 +1752,15 @@ test_examples(void **state)
 static void
 test_text(void **state)
 {
-	history		h = make_life(1);
+	history h = make_life(1);
 
 	(void) state;
 	for (int i = 0; i < h.n; i++)
 	{
-		char	   *text = NULL;
-		size_t		size = 0;
-		FILE	   *f = open_memstream(&text, &size);
-		step		again;
+		char *text = NULL;
+		size_t size = 0;
+		FILE *f = open_memstream(&text, &size);
+		step again;
 
 		step_print(f, &h.steps[i]);
 		fprintf(f, "\t# what happened\n");
@@ -1680,10 +1776,10 @@ test_text(void **state)
 static int
 replay(const char *path)
 {
-	FILE	   *f = fopen(path, "r");
-	history		h = {0};
-	char		line[1000];
-	bool		ok;
+	FILE *f = fopen(path, "r");
+	history h = {0};
+	char line[1000];
+	bool ok;
 
 	if (f == NULL)
 	{
@@ -1692,8 +1788,8 @@ replay(const char *path)
 	}
 	for (int n = 1; fgets(line, sizeof line, f) != NULL; n++)
 	{
-		step		s;
-		int			r = step_parse(line, &s);
+		step s;
+		int r = step_parse(line, &s);
 
 		if (r < 0)
 		{

@@ -17,62 +17,66 @@
 
 enum model_type
 {
-	M_PUT, M_DELETE_VERSION, M_DELETE_COLUMN, M_DELETE_FAMILY, M_DELETE_FAMILY_VERSION
+	M_PUT,
+	M_DELETE_VERSION,
+	M_DELETE_COLUMN,
+	M_DELETE_FAMILY,
+	M_DELETE_FAMILY_VERSION
 };
 
-#define M_OWN	INT32_MAX		/* the moment of uncommitted operations */
+#define M_OWN INT32_MAX /* the moment of uncommitted operations */
 
 typedef struct model_op
 {
-	int			family, row, qual;
+	int family, row, qual;
 	enum model_type type;
-	int64_t		ts;				/* automatic puts: provisional, then final */
-	bool		automatic;
-	int64_t		floor;
-	int64_t		at;				/* deletes: the time of the delete, for readers of earlier times */
-	int64_t		ttl;
-	int			value;
-	int			moment;			/* number of the commit */
-	bool		undone;
+	int64_t ts; /* automatic puts: provisional, then final */
+	bool automatic;
+	int64_t floor;
+	int64_t at; /* deletes: the time of the delete, for readers of earlier times */
+	int64_t ttl;
+	int value;
+	int moment; /* number of the commit */
+	bool undone;
 } model_op;
 
 /* Options in force up to a moment. */
 typedef struct model_floor
 {
-	int			moment;
-	int			versions, min_versions;
-	int64_t		before;			/* cells older than this had expired */
-	int64_t		now;
-	bool		keep_deleted;
+	int moment;
+	int versions, min_versions;
+	int64_t before; /* cells older than this had expired */
+	int64_t now;
+	bool keep_deleted;
 } model_floor;
 
-#define MODEL_FLOORS	400
-#define MODEL_BATCHES	3
+#define MODEL_FLOORS  400
+#define MODEL_BATCHES 3
 
 typedef struct model_family
 {
-	int			versions, min_versions;
-	int64_t		ttl;
-	bool		keep_deleted;
+	int versions, min_versions;
+	int64_t ttl;
+	bool keep_deleted;
 	model_floor floors[MODEL_FLOORS];
-	int			nfloors;
+	int nfloors;
 } model_family;
 
 typedef struct model_list
 {
-	model_op   *ops;
-	int			n, cap;
+	model_op *ops;
+	int n, cap;
 } model_list;
 
 typedef struct model
 {
 	model_family families[4];
-	int			nfamilies, nrows, nquals;
-	model_list *cells;			/* committed, indexed by family * nrows + row */
-	model_list	batches[MODEL_BATCHES];
-	int			moment;			/* commits so far */
-	int64_t		last_ts;
-	int64_t		stamped;		/* newest automatic timestamp assigned by a commit */
+	int nfamilies, nrows, nquals;
+	model_list *cells; /* committed, indexed by family * nrows + row */
+	model_list batches[MODEL_BATCHES];
+	int moment; /* commits so far */
+	int64_t last_ts;
+	int64_t stamped; /* newest automatic timestamp assigned by a commit */
 } model;
 
 /*
@@ -81,13 +85,13 @@ typedef struct model
  */
 typedef struct model_view
 {
-	int			moment;
-	int			excluded_from;	/* 0: none are excluded */
-	int			included[8];
-	int			nincluded;
-	const model_list *own;		/* NULL: none */
-	int			mark;
-	int64_t		now, ts_min, ts_max;
+	int moment;
+	int excluded_from; /* 0: none are excluded */
+	int included[8];
+	int nincluded;
+	const model_list *own; /* NULL: none */
+	int mark;
+	int64_t now, ts_min, ts_max;
 } model_view;
 
 static inline void
@@ -118,7 +122,8 @@ model_hits(const model_op *d, const model_op *p)
 		return false;
 	if (d->type <= M_DELETE_COLUMN && d->qual != p->qual)
 		return false;
-	return d->type == M_DELETE_COLUMN || d->type == M_DELETE_FAMILY ? p->ts <= d->ts : p->ts == d->ts;
+	return d->type == M_DELETE_COLUMN || d->type == M_DELETE_FAMILY ? p->ts <= d->ts
+																	: p->ts == d->ts;
 }
 
 /* Sets out to the net effect of a transaction's operations [0, mark), as one act. */
@@ -129,17 +134,18 @@ model_net(const model_list *batch, int mark, model_list *out)
 	for (int i = 0; i < mark && i < batch->n; i++)
 	{
 		const model_op *p = &batch->ops[i];
-		bool		gone = p->undone;
+		bool gone = p->undone;
 
 		for (int j = i + 1; j < mark && j < batch->n && !gone && p->type == M_PUT; j++)
 		{
 			const model_op *q = &batch->ops[j];
-			bool		column = q->type == M_PUT && q->family == p->family && q->row == p->row && q->qual == p->qual;
+			bool column = q->type == M_PUT && q->family == p->family && q->row == p->row &&
+						  q->qual == p->qual;
 
 			if (q->undone)
 				continue;
 			gone = model_hits(q, p) || (column && p->automatic && q->automatic) ||
-				(column && !p->automatic && !q->automatic && q->ts == p->ts);
+				   (column && !p->automatic && !q->automatic && q->ts == p->ts);
 		}
 		if (!gone)
 			model_add(out, p);
@@ -149,7 +155,7 @@ model_net(const model_list *batch, int mark, model_list *out)
 static inline int64_t
 model_provisional(const model *m, int64_t now, int64_t floor)
 {
-	int64_t		ts = now > m->last_ts ? now : m->last_ts + 1;
+	int64_t ts = now > m->last_ts ? now : m->last_ts + 1;
 
 	return floor >= ts ? floor + 1 : ts;
 }
@@ -161,16 +167,16 @@ model_provisional(const model *m, int64_t now, int64_t floor)
 static inline void
 model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, bool tick)
 {
-	model_list	net = {0};
-	bool		any = false;
-	int64_t		ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
+	model_list net = {0};
+	bool any = false;
+	int64_t ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
 
 	model_net(batch, batch->n, &net);
 	m->moment++;
 	for (int i = 0; i < net.n; i++)
 	{
-		model_op   *p = &net.ops[i];
-		bool		clash = true;
+		model_op *p = &net.ops[i];
+		bool clash = true;
 
 		p->moment = m->moment;
 		if (p->type != M_PUT && p->ts == INT64_MAX)
@@ -187,7 +193,8 @@ model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, boo
 			clash = false;
 			for (int j = 0; j < net.n && !clash; j++)
 				clash = j != i && net.ops[j].type == M_PUT && net.ops[j].family == p->family &&
-					net.ops[j].row == p->row && net.ops[j].qual == p->qual && net.ops[j].ts == p->ts;
+						net.ops[j].row == p->row && net.ops[j].qual == p->qual &&
+						net.ops[j].ts == p->ts;
 			p->ts += clash;
 		}
 	}
@@ -219,7 +226,10 @@ model_alter(model *m, model_family *f, int64_t now, const model_family *to)
 	x->moment = m->moment++;
 	x->versions = f->versions;
 	x->min_versions = f->min_versions;
-	x->before = f->ttl > 0 && (to->ttl == 0 || to->ttl > f->ttl || to->min_versions > f->min_versions) ? now - f->ttl : INT64_MIN;
+	x->before = f->ttl > 0 &&
+						(to->ttl == 0 || to->ttl > f->ttl || to->min_versions > f->min_versions)
+					? now - f->ttl
+					: INT64_MIN;
 	x->now = now;
 	x->keep_deleted = f->keep_deleted;
 	f->versions = to->versions;
@@ -252,14 +262,14 @@ model_changes(const model_family *f, int after, int upto, model_op *live, int nl
 	for (int i = 0; i < f->nfloors; i++)
 	{
 		const model_floor *x = &f->floors[i];
-		int			counted = 0, kept = 0;
+		int counted = 0, kept = 0;
 
 		if (x->moment < after || x->moment >= upto)
 			continue;
 		for (int k = 0; k < nlive; k++)
 		{
-			bool		expired = live[k].ttl > 0 && live[k].ts + live[k].ttl < x->now;
-			bool		safe = !expired && counted++ < x->min_versions;
+			bool expired = live[k].ttl > 0 && live[k].ts + live[k].ttl < x->now;
+			bool safe = !expired && counted++ < x->min_versions;
 
 			if (safe || live[k].ts >= x->before)
 				live[kept++] = live[k];
@@ -272,7 +282,8 @@ model_changes(const model_family *f, int after, int upto, model_op *live, int nl
 static inline bool
 model_regards(const model_family *f, const model_view *v, const model_op *d)
 {
-	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX || (d->ts == INT64_MAX ? d->at : d->ts) < v->ts_max)
+	if (!f->keep_deleted || !model_limited(v) || v->ts_max == INT64_MAX ||
+		(d->ts == INT64_MAX ? d->at : d->ts) < v->ts_max)
 		return true;
 	/* a delete from before keep_deleted still counts */
 	for (int i = 0; i < f->nfloors; i++)
@@ -283,14 +294,15 @@ model_regards(const model_family *f, const model_view *v, const model_op *d)
 
 /* Applies one moment of a column: acts[0..n) change the living versions. */
 static inline int
-model_moment(const model_family *f, const model_view *v, int qual, const model_op *acts, int n, model_op *live, int nlive)
+model_moment(const model_family *f, const model_view *v, int qual, const model_op *acts, int n,
+			 model_op *live, int nlive)
 {
-	int			moment = acts[0].moment;
-	int			kept = 0;
+	int moment = acts[0].moment;
+	int kept = 0;
 
 	for (int i = 0; i < nlive; i++)
 	{
-		bool		dead = false;
+		bool dead = false;
 
 		for (int j = 0; j < n && !dead; j++)
 			dead = model_hits(&acts[j], &live[i]) && model_regards(f, v, &acts[j]);
@@ -300,7 +312,7 @@ model_moment(const model_family *f, const model_view *v, int qual, const model_o
 	nlive = kept;
 	for (int i = 0; i < n; i++)
 	{
-		int			at = 0;
+		int at = 0;
 
 		if (acts[i].type != M_PUT || acts[i].qual != qual)
 			continue;
@@ -320,17 +332,18 @@ model_moment(const model_family *f, const model_view *v, int qual, const model_o
 
 /* Returns the versions of a column that the view shows, newest first; at most max. */
 static inline int
-model_column(const model *m, const model_view *v, int family, int row, int qual, int max, model_op *out)
+model_column(const model *m, const model_view *v, int family, int row, int qual, int max,
+			 model_op *out)
 {
 	const model_family *f = &m->families[family];
 	const model_list *l = &m->cells[family * m->nrows + row];
-	model_list	net = {0};
-	model_op   *live;
-	int			nlive = 0, n = 0, counted = 0, at = 0;
+	model_list net = {0};
+	model_op *live;
+	int nlive = 0, n = 0, counted = 0, at = 0;
 
 	if (v->own != NULL)
 	{
-		int			kept = 0;
+		int kept = 0;
 
 		model_net(v->own, v->mark, &net);
 		/* keep only this row; where an automatic put meets an explicit one, the later one shows */
@@ -345,14 +358,14 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 	live = malloc(((size_t) l->n + (size_t) net.n + 1) * sizeof(*live));
 	for (int i = 0; i < l->n;)
 	{
-		int			end = i;
-		bool		skip = l->ops[i].moment > v->moment;
+		int end = i;
+		bool skip = l->ops[i].moment > v->moment;
 
 		while (end < l->n && l->ops[end].moment == l->ops[i].moment)
 			end++;
 		if (v->excluded_from != 0 && l->ops[i].moment >= v->excluded_from)
 		{
-			bool		in = false;
+			bool in = false;
 
 			for (int k = 0; k < v->nincluded; k++)
 				in |= v->included[k] == l->ops[i].moment;
@@ -378,7 +391,8 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 			continue;
 		if (model_hidden(f, v, &live[i], counted++))
 			continue;
-		if (model_limited(v) && (live[i].ts < v->ts_min || (v->ts_max != INT64_MAX && live[i].ts >= v->ts_max)))
+		if (model_limited(v) &&
+			(live[i].ts < v->ts_min || (v->ts_max != INT64_MAX && live[i].ts >= v->ts_max)))
 			continue;
 		out[n++] = live[i];
 	}
@@ -387,4 +401,4 @@ model_column(const model *m, const model_view *v, int family, int row, int qual,
 	return n;
 }
 
-#endif							/* MODEL_H */
+#endif /* MODEL_H */

@@ -14,8 +14,8 @@ static const char *
 in_dir(const char *name)
 {
 	static char path[4][300];
-	static int	next;
-	char	   *p = path[next++ % 4];
+	static int next;
+	char *p = path[next++ % 4];
 
 	snprintf(p, 300, "%s/%s", dir, name);
 	return p;
@@ -39,9 +39,9 @@ teardown(void **state)
 static void
 real_calls(void **state)
 {
-	wide_os    *os = os_real();
-	char		b[16] = {0};
-	int			fd;
+	wide_os *os = os_real();
+	char b[16] = {0};
+	int fd;
 
 	assert_int_equal(os->open(os, in_dir("a"), O_RDONLY), -ENOENT);
 	fd = os->open(os, in_dir("a"), O_RDWR | O_CREAT | O_EXCL);
@@ -81,8 +81,8 @@ real_calls(void **state)
 static int
 workload(wide_os *os)
 {
-	int			fd = os->open(os, in_dir("f.tmp"), O_RDWR | O_CREAT | O_TRUNC);
-	int64_t		r;
+	int fd = os->open(os, in_dir("f.tmp"), O_RDWR | O_CREAT | O_TRUNC);
+	int64_t r;
 
 	if (fd < 0)
 		return fd;
@@ -103,7 +103,7 @@ failing(void **state)
 	for (uint64_t at = 1; at <= 6; at++)
 	{
 		os_fault_plan plan = {at, ENOSPC, false};
-		wide_os    *os = os_faulty(dir, &plan);
+		wide_os *os = os_faulty(dir, &plan);
 
 		assert_int_equal(workload(os), at <= 5 ? -ENOSPC : 0);
 		assert_int_equal(os_faulty_calls(os), at <= 5 ? at : 5);
@@ -111,7 +111,7 @@ failing(void **state)
 		/* a failed write leaves half of the data */
 		if (at == 2)
 		{
-			buffer		b = test_read_file(in_dir("f.tmp"));
+			buffer b = test_read_file(in_dir("f.tmp"));
 
 			assert_int_equal(b.len, 3);
 			buffer_free(&b);
@@ -124,7 +124,7 @@ failing(void **state)
 	}
 	{
 		os_fault_plan plan = {2, EIO, true};
-		wide_os    *os = os_faulty(dir, &plan);
+		wide_os *os = os_faulty(dir, &plan);
 
 		assert_int_equal(workload(os), -EIO);
 		assert_int_equal(workload(os), -EIO);
@@ -137,8 +137,8 @@ synced_survives(void **state)
 {
 	for (uint64_t seed = 0; seed < 50; seed++)
 	{
-		wide_os    *os = os_faulty(dir, NULL);
-		buffer		b;
+		wide_os *os = os_faulty(dir, NULL);
+		buffer b;
 
 		assert_int_equal(workload(os), 0);
 		assert_int_equal(os_faulty_crash(os, seed), 0);
@@ -158,14 +158,15 @@ synced_survives(void **state)
 static void
 unsynced_varies(void **state)
 {
-	int			old_only = 0, all = 0, torn = 0, zeros = 0, gone = 0, tmp = 0, final = 0, both = 0, removed = 0;
+	int old_only = 0, all = 0, torn = 0, zeros = 0, gone = 0, tmp = 0, final = 0, both = 0,
+		removed = 0;
 
 	for (uint64_t seed = 0; seed < 300; seed++)
 	{
 		os_fault_plan none = {0};
-		wide_os    *os;
-		buffer		b;
-		int			fd;
+		wide_os *os;
+		buffer b;
+		int fd;
 
 		/* existed before: durable */
 		test_write_file(in_dir("keep"), (const uint8_t *) "old", 3);
@@ -220,7 +221,7 @@ crashing(void **state)
 	for (uint64_t at = 1; at <= 5; at++)
 	{
 		os_fault_plan plan = {at, 0, false};
-		wide_os    *os = os_faulty(dir, &plan);
+		wide_os *os = os_faulty(dir, &plan);
 
 		assert_int_equal(workload(os), -EIO);
 		assert_true(os_faulty_crashed(os));
@@ -230,7 +231,7 @@ crashing(void **state)
 		/* renamed after the sync: complete under its final name */
 		if (test_exists(in_dir("f")))
 		{
-			buffer		b = test_read_file(in_dir("f"));
+			buffer b = test_read_file(in_dir("f"));
 
 			assert_int_equal(b.len, 6);
 			buffer_free(&b);
@@ -244,8 +245,8 @@ static void
 outside_is_left_alone(void **state)
 {
 	os_fault_plan plan = {1, EIO, true};
-	wide_os    *os = os_faulty(in_dir("elsewhere"), &plan);
-	int			fd = os->open(os, in_dir("g"), O_RDWR | O_CREAT);
+	wide_os *os = os_faulty(in_dir("elsewhere"), &plan);
+	int fd = os->open(os, in_dir("g"), O_RDWR | O_CREAT);
 
 	assert_true(fd >= 0);
 	assert_int_equal(os->pwrite(os, fd, "abc", 3, 0), 3);
@@ -258,8 +259,8 @@ outside_is_left_alone(void **state)
 static int
 run_killed(const char *env, int passes)
 {
-	pid_t		pid = unit_fork();
-	int			ws;
+	pid_t pid = unit_fork();
+	int ws;
 
 	if (pid == 0)
 	{
@@ -285,7 +286,7 @@ count_kill(void *arg, const char *name)
 static void
 kill_points(void **state)
 {
-	int			n = 0;
+	int n = 0;
 
 	assert_int_equal(run_killed("here", 1), SIGKILL);
 	assert_int_equal(run_killed("here:3", 3), SIGKILL);
@@ -306,10 +307,9 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(real_calls), T(failing), T(synced_survives), T(unsynced_varies), T(crashing), T(outside_is_left_alone),
-		T(kill_points)
-	};
+	const struct CMUnitTest tests[] = {T(real_calls),	   T(failing),	T(synced_survives),
+									   T(unsynced_varies), T(crashing), T(outside_is_left_alone),
+									   T(kill_points)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 #include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 
-#define QUALS	5
-#define ROWS	60
+#define QUALS 5
+#define ROWS  60
 
 static wide_family_id fam[3];
 static wide_table_id table;
@@ -21,8 +21,8 @@ static wide_table_id table;
 /* The newest version of each column, by scan entry; data NULL: absent. */
 typedef struct newest_cells
 {
-	wide_bytes	value[3][QUALS];
-	int64_t		ts[3][QUALS];
+	wide_bytes value[3][QUALS];
+	int64_t ts[3][QUALS];
 } newest_cells;
 
 static void
@@ -43,15 +43,20 @@ begin(store *s, int nfamilies, int versions)
 
 /* ------------------------------------------------------------ naive model */
 
-enum truth { NO, YES, UNSURE };
+enum truth
+{
+	NO,
+	YES,
+	UNSURE
+};
 
 static double
 float_of(wide_bytes v)
 {
-	double		d;
-	float		f;
-	uint64_t	u8;
-	uint32_t	u4;
+	double d;
+	float f;
+	uint64_t u8;
+	uint32_t u4;
 
 	if (v.len == 8)
 	{
@@ -67,7 +72,7 @@ float_of(wide_bytes v)
 static int64_t
 int_of(wide_bytes v)
 {
-	int64_t		n = (int8_t) v.data[0];
+	int64_t n = (int8_t) v.data[0];
 
 	for (size_t i = 1; i < v.len; i++)
 		n = n * 256 + v.data[i];
@@ -77,7 +82,7 @@ int_of(wide_bytes v)
 static int
 naive_compare(wide_kind kind, wide_bytes a, wide_bytes b)
 {
-	double		x, y;
+	double x, y;
 
 	if (kind == WIDE_KIND_SIGNED || kind == WIDE_KIND_TIME)
 		return int_of(a) < int_of(b) ? -1 : int_of(a) > int_of(b);
@@ -98,9 +103,9 @@ naive_compare(wide_kind kind, wide_bytes a, wide_bytes b)
 static enum truth
 naive_one(const wide_predicate *p, const wide_bytes *v, int64_t ts)
 {
-	int			c = 0;
-	uint8_t		time[8];
-	wide_bytes	as_value = {time, 8};
+	int c = 0;
+	uint8_t time[8];
+	wide_bytes as_value = {time, 8};
 
 	if (p->op == WIDE_OP_IS_NULL || v == NULL)
 		return p->op == WIDE_OP_IS_NULL && v == NULL ? YES : NO;
@@ -111,7 +116,8 @@ naive_one(const wide_predicate *p, const wide_bytes *v, int64_t ts)
 	put_u64be(time, (uint64_t) ts);
 	if (p->kind == WIDE_KIND_TIME)
 		v = &as_value;
-	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && v->len != p->width : v->len != p->values[0].len)
+	if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && v->len != p->width
+								   : v->len != p->values[0].len)
 		return UNSURE;
 	if (p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN)
 	{
@@ -121,26 +127,34 @@ naive_one(const wide_predicate *p, const wide_bytes *v, int64_t ts)
 		return p->op == WIDE_OP_IN ? NO : YES;
 	}
 	if (p->op == WIDE_OP_PREFIX)
-		return v->len >= p->values[0].len && memcmp(v->data, p->values[0].data, p->values[0].len) == 0;
+		return v->len >= p->values[0].len &&
+			   memcmp(v->data, p->values[0].data, p->values[0].len) == 0;
 	c = naive_compare(p->kind, *v, p->values[0]);
-	return p->op == WIDE_OP_EQ ? c == 0 : p->op == WIDE_OP_NE ? c != 0 : p->op == WIDE_OP_LT ? c < 0 :
-		p->op == WIDE_OP_LE ? c <= 0 : p->op == WIDE_OP_GT ? c > 0 : c >= 0;
+	return p->op == WIDE_OP_EQ	 ? c == 0
+		   : p->op == WIDE_OP_NE ? c != 0
+		   : p->op == WIDE_OP_LT ? c < 0
+		   : p->op == WIDE_OP_LE ? c <= 0
+		   : p->op == WIDE_OP_GT ? c > 0
+								 : c >= 0;
 }
 
 static enum truth
 naive(const wide_predicate *p, int n, const newest_cells *newest)
 {
-	enum truth	all = YES;
+	enum truth all = YES;
 
 	for (int i = 0; i < n; i++)
 	{
-		enum truth	any = NO;
+		enum truth any = NO;
 
 		for (int k = 0; k < n; k++)
 		{
-			int			q = p[k].qualifier.data[0] - 'a';
+			int q = p[k].qualifier.data[0] - 'a';
 			const wide_bytes *v = &newest->value[p[k].family][q];
-			enum truth	one = p[k].clause == p[i].clause ? naive_one(&p[k], v->data != NULL ? v : NULL, newest->ts[p[k].family][q]) : NO;
+			enum truth one = p[k].clause == p[i].clause
+								 ? naive_one(&p[k], v->data != NULL ? v : NULL,
+											 newest->ts[p[k].family][q])
+								 : NO;
 
 			if (one == YES || (one == UNSURE && any == NO))
 				any = one;
@@ -163,15 +177,17 @@ static uint8_t times[16][8];
 static void
 make_values(void)
 {
-	static const double floats[] = {0.0, -0.0, 1.5, -1.5, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1e300, -1e300, 2.5};
-	static const int64_t ints[] = {0, 1, -1, 2, 100, -100, 127, -128, INT64_MAX, INT64_MIN, 32767, -32768};
-	int			n = 0;
+	static const double floats[] = {0.0, -0.0,	 1.5,	  -1.5,	 INFINITY, -INFINITY,
+									NAN, 5e-324, -5e-324, 1e300, -1e300,   2.5};
+	static const int64_t ints[] = {0,	1,	  -1,		 2,			100,   -100,
+								   127, -128, INT64_MAX, INT64_MIN, 32767, -32768};
+	int n = 0;
 
 	for (int i = 0; i < 12; i++, n += 2)
 	{
-		float		f = (float) floats[i];
-		uint64_t	u8;
-		uint32_t	u4;
+		float f = (float) floats[i];
+		uint64_t u8;
+		uint32_t u4;
 
 		memcpy(&u8, &floats[i], 8);
 		memcpy(&u4, &f, 4);
@@ -182,7 +198,7 @@ make_values(void)
 	}
 	for (int i = 0; i < 12; i++, n++)
 	{
-		int			width = 1 << (i % 4);
+		int width = 1 << (i % 4);
 
 		for (int k = 0; k < width; k++)
 			pool[n][k] = (uint8_t) ((uint64_t) ints[i] >> (8 * (width - 1 - k)));
@@ -197,7 +213,7 @@ make_values(void)
 }
 
 /* Later epochs write later timestamps, and sometimes earlier ones. */
-static int	epoch;
+static int epoch;
 
 static void
 change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
@@ -208,13 +224,12 @@ change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 		assert_ok(wide_batch_new(s->db, &b));
 	for (int i = 0; i < n; i++)
 	{
-		char		row[16],
-					qual[2] = {(char) ('a' + rnd(r) % QUALS), 0};
+		char row[16], qual[2] = {(char) ('a' + rnd(r) % QUALS), 0};
 		wide_family_id f = fam[rnd(r) % (uint64_t) nfamilies];
-		int			what = (int) (rnd(r) % 12);
-		int64_t		ts = 1000 + 12 * epoch + (int64_t) (rnd(r) % 20);
+		int what = (int) (rnd(r) % 12);
+		int64_t ts = 1000 + 12 * epoch + (int64_t) (rnd(r) % 20);
 		/* a file with a delete without timestamp is never skipped */
-		int64_t		until = epoch == 4 && rnd(r) % 2 ? WIDE_TS_MAX : ts;
+		int64_t until = epoch == 4 && rnd(r) % 2 ? WIDE_TS_MAX : ts;
 
 		snprintf(row, sizeof row, "r%03d", (int) (rnd(r) % ROWS));
 		if (what == 0)
@@ -222,7 +237,10 @@ change(store *s, uint64_t *r, int nfamilies, wide_batch *into, int n)
 		else if (what == 1)
 			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text(qual), until));
 		else if (what == 2)
-			assert_ok(wide_batch_delete(b, rnd(r) % 2 ? WIDE_DELETE_VERSION : WIDE_DELETE_FAMILY_VERSION, f, text(row), text(qual), ts));
+			assert_ok(wide_batch_delete(b,
+										rnd(r) % 2 ? WIDE_DELETE_VERSION
+												   : WIDE_DELETE_FAMILY_VERSION,
+										f, text(row), text(qual), ts));
 		else
 			assert_ok(wide_batch_put(b, f, text(row), text(qual), ts, INT64_MIN,
 									 rnd(r) % 20 == 0 ? 1 : 0, values[rnd(r) % 64]));
@@ -235,13 +253,13 @@ static void
 random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 {
 	p->nvalues = p->op == WIDE_OP_IN || p->op == WIDE_OP_NOT_IN ? (int) (rnd(r) % 6) : 1;
-	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0;	/* ignored for numbers */
+	p->width = rnd(r) % 3 == 0 ? (uint32_t) (rnd(r) % 5) : 0; /* ignored for numbers */
 	p->values = v;
 	if (p->kind == WIDE_KIND_TIME)
 	{
 		for (int i = 0; i < p->nvalues; i++)
 		{
-			uint8_t    *t = times[rnd(r) % 16];
+			uint8_t *t = times[rnd(r) % 16];
 
 			/* the newest timestamp of one round of changes, or any */
 			put_u64be(t, rnd(r) % 2 ? 1019 + 12 * (rnd(r) % 6) : 1000 + rnd(r) % 90);
@@ -251,11 +269,12 @@ random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 	}
 	do
 	{
-		int			width;
+		int width;
 
 		v[0] = values[rnd(r) % 64];
 		width = (int) v[0].len;
-		if (p->kind == WIDE_KIND_BYTES || width == 8 || width == 4 || (p->kind == WIDE_KIND_SIGNED && (width == 1 || width == 2)))
+		if (p->kind == WIDE_KIND_BYTES || width == 8 || width == 4 ||
+			(p->kind == WIDE_KIND_SIGNED && (width == 1 || width == 2)))
 			break;
 	} while (true);
 	for (int i = 1; i < p->nvalues; i++)
@@ -267,17 +286,17 @@ random_values(uint64_t *r, wide_predicate *p, wide_bytes *v)
 typedef struct question
 {
 	wide_scan_family f[3];
-	wide_bytes	quals[3][QUALS];
+	wide_bytes quals[3][QUALS];
 	wide_predicate p[6];
-	wide_bytes	v[6][6];
-	uint64_t	files_skipped;
-	uint8_t		name[QUALS];
+	wide_bytes v[6][6];
+	uint64_t files_skipped;
+	uint8_t name[QUALS];
 	wide_scan_spec spec;
-	wide_range	ranges[4];
-	char		bounds[8][16];
+	wide_range ranges[4];
+	char bounds[8][16];
 	/* rows that the filter accepts: some of the numbers in [from, to); nspans 0 = no filter */
-	int			from[3], to[3], nspans;
-	char		sought[16];
+	int from[3], to[3], nspans;
+	char sought[16];
 } question;
 
 static int
@@ -289,7 +308,7 @@ number_of_row(wide_bytes key)
 static bool
 is_wanted(const question *q, int row)
 {
-	bool		in = q->nspans == 0;
+	bool in = q->nspans == 0;
 
 	for (int i = 0; i < q->nspans; i++)
 		in |= row >= q->from[i] && row < q->to[i] && row * 7 % 3 != 0;
@@ -299,13 +318,13 @@ is_wanted(const question *q, int row)
 static wide_row_verdict
 filter(void *arg, wide_bytes key, wide_bytes *seek)
 {
-	question   *q = arg;
-	int			row = number_of_row(key);
+	question *q = arg;
+	int row = number_of_row(key);
 
 	assert_int_equal(key.len, 4);
 	for (int i = 0; i < q->nspans; i++)
 	{
-		int			at = q->spec.reverse ? q->nspans - 1 - i : i;
+		int at = q->spec.reverse ? q->nspans - 1 - i : i;
 
 		if (row >= q->from[at] && row < q->to[at])
 			return is_wanted(q, row) ? WIDE_ROW_ACCEPT : WIDE_ROW_SKIP;
@@ -325,7 +344,7 @@ filter(void *arg, wide_bytes key, wide_bytes *seek)
 static void
 since_one(question *q, uint64_t *r, int nentries, int n)
 {
-	int			i = (int) (rnd(r) % (uint64_t) nentries);
+	int i = (int) (rnd(r) % (uint64_t) nentries);
 	wide_scan_family *f = &q->f[i];
 	wide_predicate *p = &q->p[n];
 
@@ -370,10 +389,9 @@ since_one(question *q, uint64_t *r, int nentries, int n)
 static void
 ask(question *q, uint64_t *r, int nfamilies)
 {
-	int			at = 0,
-				n = 1 + (int) (rnd(r) % 5);
-	bool		twice = rnd(r) % 2;
-	int			nentries = twice ? 3 : nfamilies;
+	int at = 0, n = 1 + (int) (rnd(r) % 5);
+	bool twice = rnd(r) % 2;
+	int nentries = twice ? 3 : nfamilies;
 
 	memset(q, 0, sizeof *q);
 	for (int i = 0; i < QUALS; i++)
@@ -383,17 +401,23 @@ ask(question *q, uint64_t *r, int nfamilies)
 		wide_scan_family *f = &q->f[i];
 
 		/* often one family is in several entries */
-		*f = (wide_scan_family) {.id = fam[twice ? rnd(r) % 2 % (uint64_t) nfamilies : (uint64_t) i], .want = (wide_want) (rnd(r) % 4), .quals = q->quals[i],
-		.max_versions = 1 + (int) (rnd(r) % 3), .any_exists = rnd(r) % 3 == 0};
+		*f = (wide_scan_family) {
+			.id = fam[twice ? rnd(r) % 2 % (uint64_t) nfamilies : (uint64_t) i],
+			.want = (wide_want) (rnd(r) % 4),
+			.quals = q->quals[i],
+			.max_versions = 1 + (int) (rnd(r) % 3),
+			.any_exists = rnd(r) % 3 == 0};
 		for (int k = 0; k < QUALS; k++)
 			if (f->want == WIDE_WANT_COLUMNS && rnd(r) % 2)
 				q->quals[i][f->nquals++] = bytes(&q->name[k], 1);
 		if (f->want == WIDE_WANT_RANGE)
 		{
-			int			lo = (int) (rnd(r) % QUALS);
+			int lo = (int) (rnd(r) % QUALS);
 
 			q->quals[i][f->nquals++] = bytes(&q->name[lo], 1);
-			q->quals[i][f->nquals++] = rnd(r) % 3 == 0 ? (wide_bytes) {NULL, 0} : bytes(&q->name[lo + (int) (rnd(r) % (uint64_t) (QUALS - lo))], 1);
+			q->quals[i][f->nquals++] =
+				rnd(r) % 3 == 0 ? (wide_bytes) {NULL, 0}
+								: bytes(&q->name[lo + (int) (rnd(r) % (uint64_t) (QUALS - lo))], 1);
 		}
 	}
 	for (int i = 0; i < n; i++)
@@ -417,9 +441,8 @@ ask(question *q, uint64_t *r, int nfamilies)
 	else
 		for (int lo = 0; lo < ROWS && q->spec.nranges < 4;)
 		{
-			int			hi;
-			char	   *a = q->bounds[at++],
-					   *b = q->bounds[at++];
+			int hi;
+			char *a = q->bounds[at++], *b = q->bounds[at++];
 
 			lo += (int) (rnd(r) % 12);
 			hi = lo + 1 + (int) (rnd(r) % 15);
@@ -466,8 +489,8 @@ ask(question *q, uint64_t *r, int nfamilies)
 /* Rows as bytes: key, unsure, cells by family. */
 typedef struct answer
 {
-	buffer		text;
-	int			rows, unsure;
+	buffer text;
+	int rows, unsure;
 } answer;
 
 static void
@@ -493,11 +516,12 @@ add_cell(buffer *b, const wide_cell *c)
  * separately.  Returns false at the end.
  */
 static bool
-next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, newest_cells *newest, buffer *hold)
+next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure,
+		 newest_cells *newest, buffer *hold)
 {
-	wide_row	row;
+	wide_row row;
 	wide_status st;
-	bool		more = false;
+	bool more = false;
 
 	for (int i = 0; i < 3; i++)
 		cells[i].len = 0;
@@ -524,14 +548,15 @@ next_row(store *s, wide_scan *scan, buffer *key, buffer cells[3], bool *unsure, 
 			/* the first one returned, which is not version 0 if version 0 is filtered out */
 			if (newest != NULL && newest->value[c->family][c->qualifier.data[0] - 'a'].data == NULL)
 			{
-				uint8_t    *p;
+				uint8_t *p;
 
 				assert_true(hold->cap - hold->len > c->value.len);
 				p = hold->data + hold->len;
 				if (c->value.len > 0)
 					memcpy(p, c->value.data, c->value.len);
 				hold->len += c->value.len;
-				newest->value[c->family][c->qualifier.data[0] - 'a'] = (wide_bytes) {p, c->value.len};
+				newest->value[c->family][c->qualifier.data[0] - 'a'] = (wide_bytes) {p,
+																					 c->value.len};
 				newest->ts[c->family][c->qualifier.data[0] - 'a'] = c->ts;
 			}
 		}
@@ -556,11 +581,10 @@ add_row(answer *a, const buffer *key, bool unsure, buffer cells[3])
 static void
 scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 {
-	buffer		key = {0},
-				cells[3] = {{0}};
-	wide_scan  *scan;
+	buffer key = {0}, cells[3] = {{0}};
+	wide_scan *scan;
 	wide_scan_stats stats;
-	bool		unsure;
+	bool unsure;
 
 	scan_block_off = rnd(&(uint64_t) {(uint64_t) s->now}) % 4 == 0;
 	q->spec.row_filter = q->nspans > 0 ? filter : NULL;
@@ -581,32 +605,30 @@ scan_with(store *s, const wide_snapshot *snap, question *q, answer *a)
 static void
 scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 {
-	question	all = *q;
+	question all = *q;
 	wide_scan_family wanted[3];
-	buffer		key = {0},
-				hold = {0},
-				cells[3] = {{0}};
-	wide_scan  *scan,
-			   *one;
-	bool		unsure;
+	buffer key = {0}, hold = {0}, cells[3] = {{0}};
+	wide_scan *scan, *one;
+	bool unsure;
 	newest_cells newest;
 
 	all.spec.npredicates = 0;
 	all.spec.row_limit = 0;
 	all.spec.families = all.f;
 	for (int i = 0; i < q->spec.nfamilies; i++)
-		all.f[i] = (wide_scan_family) {.id = q->f[i].id, .want = WIDE_WANT_ALL, .max_versions = q->f[i].max_versions};
+		all.f[i] = (wide_scan_family) {
+			.id = q->f[i].id, .want = WIDE_WANT_ALL, .max_versions = q->f[i].max_versions};
 	memcpy(wanted, q->f, sizeof wanted);
 	assert_ok(buffer_reserve(&hold, 4096));
 	assert_ok(wide_scan_open(s->db, snap, &all.spec, &scan));
-	while (memset(&newest, 0, sizeof newest), hold.len = 0, next_row(s, scan, &key, cells, &unsure, &newest, &hold))
+	while (memset(&newest, 0, sizeof newest), hold.len = 0,
+		   next_row(s, scan, &key, cells, &unsure, &newest, &hold))
 	{
-		enum truth	in = naive(q->p, q->spec.npredicates, &newest);
-		wide_range	point;
-		question	here = *q;
-		buffer		end = {0},
-					again = {0};
-		bool		exists = false;
+		enum truth in = naive(q->p, q->spec.npredicates, &newest);
+		wide_range point;
+		question here = *q;
+		buffer end = {0}, again = {0};
+		bool exists = false;
 
 		assert_false(unsure);
 		if (in == NO || !is_wanted(q, number_of_row((wide_bytes) {key.data, key.len})))
@@ -639,20 +661,18 @@ scan_naive(store *s, const wide_snapshot *snap, const question *q, answer *a)
 static void
 test_random(void **state)
 {
-	uint64_t	r = 1;
-	int			rows = 0,
-				unsure = 0,
-				none = 0;
-	uint64_t	skipped = 0;
+	uint64_t r = 1;
+	int rows = 0, unsure = 0, none = 0;
+	uint64_t skipped = 0;
 
 	(void) state;
 	make_values();
 	for (int round = 0; round < 12; round++)
 	{
-		int			nfamilies = 1 + round % 3;
+		int nfamilies = 1 + round % 3;
 		wide_snapshot *snap;
 		wide_batch *own;
-		store		s;
+		store s;
 
 		begin(&s, nfamilies, 1 + round % 3);
 		for (int i = 0; i < 6; i++)
@@ -671,9 +691,8 @@ test_random(void **state)
 		change(&s, &r, nfamilies, own, 40);
 		for (int i = 0; i < 300; i++)
 		{
-			question	q;
-			answer		got = {0},
-						want = {0};
+			question q;
+			answer got = {0}, want = {0};
 
 			ask(&q, &r, nfamilies);
 			q.spec.now = s.now;
@@ -686,7 +705,8 @@ test_random(void **state)
 			scan_naive(&s, snap, &q, &want);
 			if (got.rows != want.rows || got.text.len != want.text.len ||
 				(got.rows > 0 && memcmp(got.text.data, want.text.data, got.text.len) != 0))
-				fail_msg("round %d question %d: %d rows (%d unsure), not %d (%d)", round, i, got.rows, got.unsure, want.rows, want.unsure);
+				fail_msg("round %d question %d: %d rows (%d unsure), not %d (%d)", round, i,
+						 got.rows, got.unsure, want.rows, want.unsure);
 			rows += got.rows;
 			unsure += got.unsure;
 			none += got.rows == 0;
@@ -708,22 +728,25 @@ test_random(void **state)
 static void
 fill(store *s, int n)
 {
-	char		big[200];
+	char big[200];
 	wide_batch *b = NULL;
 
 	memset(big, 'x', sizeof big);
 	for (int i = 0; i < n; i++)
 	{
-		char		row[16];
-		uint8_t		number[4];
+		char row[16];
+		uint8_t number[4];
 
 		if (b == NULL)
 			assert_ok(wide_batch_new(s->db, &b));
 		snprintf(row, sizeof row, "r%06d", i);
 		put_u32be(number, (uint32_t) i);
-		assert_ok(wide_batch_put(b, fam[0], text(row), text("a"), 1, INT64_MIN, 0, bytes(number, 4)));
-		assert_ok(wide_batch_put(b, fam[1], text(row), text("b"), 1, INT64_MIN, 0, bytes(big, sizeof big)));
-		assert_ok(wide_batch_put(b, fam[1], text(row), text("c"), 1, INT64_MIN, 0, bytes(big, sizeof big)));
+		assert_ok(wide_batch_put(b, fam[0], text(row), text("a"), 1, INT64_MIN, 0,
+								 bytes(number, 4)));
+		assert_ok(wide_batch_put(b, fam[1], text(row), text("b"), 1, INT64_MIN, 0,
+								 bytes(big, sizeof big)));
+		assert_ok(wide_batch_put(b, fam[1], text(row), text("c"), 1, INT64_MIN, 0,
+								 bytes(big, sizeof big)));
 		if (i % 2000 == 1999 || i + 1 == n)
 		{
 			assert_ok(store_commit(s, b, NULL));
@@ -739,9 +762,9 @@ static uint64_t
 blocks_of(store *s, const wide_scan_spec *spec, int rows, wide_scan_stats *stats)
 {
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	int			n = 0;
+	wide_scan *scan;
+	wide_row row;
+	int n = 0;
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, spec, &scan));
@@ -761,19 +784,22 @@ blocks_of(store *s, const wide_scan_spec *spec, int rows, wide_scan_stats *stats
 static void
 test_load_on_demand(void **state)
 {
-	store		s;
+	store s;
 	wide_scan_family f[2] = {{.want = WIDE_WANT_ALL}, {.want = WIDE_WANT_ALL}};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}},
-				points[50];
-	char		keys[50][16];
-	uint8_t		numbers[6][4];
-	wide_bytes	in[4],
-				one;
-	wide_predicate p = {.family = 0, .op = WIDE_OP_IN, .kind = WIDE_KIND_SIGNED, .qualifier = text("a"), .values = in, .nvalues = 4};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}}, points[50];
+	char keys[50][16];
+	uint8_t numbers[6][4];
+	wide_bytes in[4], one;
+	wide_predicate p = {.family = 0,
+						.op = WIDE_OP_IN,
+						.kind = WIDE_KIND_SIGNED,
+						.qualifier = text("a"),
+						.values = in,
+						.nvalues = 4};
 	wide_scan_spec spec = {.families = f, .nfamilies = 2, .ranges = &all, .nranges = 1};
 	wide_scan_stats stats;
-	uint64_t	without, with, narrow;
-	const int	n = 6000;
+	uint64_t without, with, narrow;
+	const int n = 6000;
 
 	(void) state;
 	begin(&s, 2, 1);
@@ -828,13 +854,13 @@ test_load_on_demand(void **state)
 static void
 test_wrong(void **state)
 {
-	store		s;
+	store s;
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
-	wide_bytes	v[2] = {text("1234"), text("12345678")};
+	wide_bytes v[2] = {text("1234"), text("12345678")};
 	wide_predicate p = {.op = WIDE_OP_EQ, .qualifier = text("a"), .values = v, .nvalues = 1};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .predicates = &p, .npredicates = 1};
 	wide_snapshot *snap;
-	wide_scan  *scan;
+	wide_scan *scan;
 
 	(void) state;
 	begin(&s, 1, 1);
@@ -868,16 +894,16 @@ test_wrong(void **state)
 /* State of a filter for SELECT DISTINCT of a prefix: the last row returned. */
 typedef struct distinct
 {
-	char		last[8];
-	char		seek[8];
-	bool		reverse;
-	int			asked;
+	char last[8];
+	char seek[8];
+	bool reverse;
+	int asked;
 } distinct;
 
 static wide_row_verdict
 distinct_filter(void *arg, wide_bytes key, wide_bytes *seek)
 {
-	distinct   *d = arg;
+	distinct *d = arg;
 
 	d->asked++;
 	if (memcmp(d->last, key.data, 3) != 0)
@@ -892,11 +918,17 @@ distinct_filter(void *arg, wide_bytes key, wide_bytes *seek)
 static void
 test_distinct(void **state)
 {
-	store		s;
+	store s;
 	wide_scan_family f = {.want = WIDE_WANT_EXISTS};
-	distinct	d = {.last = ""};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .row_filter = distinct_filter, .filter_follows = true, .filter_arg = &d};
+	distinct d = {.last = ""};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = &f,
+						   .nfamilies = 1,
+						   .ranges = &all,
+						   .nranges = 1,
+						   .row_filter = distinct_filter,
+						   .filter_follows = true,
+						   .filter_arg = &d};
 
 	(void) state;
 	begin(&s, 1, 1);
@@ -908,10 +940,10 @@ test_distinct(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int k = 0; k < 1000; k++)
 		{
-			char		row[16];
+			char row[16];
 
 			snprintf(row, sizeof row, "p%02d%04d", i, k);
-			row[2]++;				/* so that its successor is one byte */
+			row[2]++; /* so that its successor is one byte */
 			assert_ok(wide_batch_put(b, fam[0], text(row), text("a"), 1, INT64_MIN, 0, text("v")));
 		}
 		assert_ok(store_commit(&s, b, NULL));
@@ -922,10 +954,10 @@ test_distinct(void **state)
 	for (int reverse = 0; reverse < 2; reverse++)
 	{
 		wide_snapshot *snap;
-		wide_scan  *scan;
+		wide_scan *scan;
 		wide_scan_stats stats;
-		wide_row	row;
-		int			n = 0;
+		wide_row row;
+		int n = 0;
 
 		spec.reverse = d.reverse = reverse;
 		d.last[0] = '\0';

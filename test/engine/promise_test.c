@@ -22,8 +22,8 @@ one_family(store *s)
 static int
 count_cells(store *s, wide_family_id f)
 {
-	char	   *got = store_text(s, NULL, &f, 1);
-	int			n = 0;
+	char *got = store_text(s, NULL, &f, 1);
+	int n = 0;
 
 	for (char *p = got; *p != 0; p++)
 		n += *p == ';';
@@ -34,16 +34,13 @@ count_cells(store *s, wide_family_id f)
 static void
 interrupted_prepare(int cells, size_t value_size, uint64_t external)
 {
-	store		s;
-	wide_family_id f,
-				made;
+	store s;
+	wide_family_id f, made;
 	wide_family_options opt;
-	wide_table	t;
+	wide_table t;
 	wide_batch *b;
-	uint64_t	lsn,
-				reserved;
-	char		row[16],
-				value[2001];
+	uint64_t lsn, reserved;
+	char row[16], value[2001];
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -57,7 +54,8 @@ interrupted_prepare(int cells, size_t value_size, uint64_t external)
 	for (int i = 0; i < cells; i++)
 	{
 		snprintf(row, sizeof row, "r%05d", i);
-		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, value_size)));
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0,
+								 bytes(value, value_size)));
 	}
 	wide_filelog_set_xid(&s.log, external);
 	for (int after = 1; after < 3; after++)
@@ -97,7 +95,7 @@ test_prepare_again(void **state)
 
 /* ---- durability of flushes */
 
-static wide_status (*real_sync) (void *ctx, uint64_t lsn);
+static wide_status (*real_sync)(void *ctx, uint64_t lsn);
 static uint64_t synced;
 
 static wide_status
@@ -119,7 +117,7 @@ spying_sync(void *ctx, uint64_t lsn)
 static void
 test_flushed_is_durable(void **state)
 {
-	store		s;
+	store s;
 	wide_family_id f;
 
 	store_init(&s);
@@ -152,18 +150,17 @@ test_flushed_is_durable(void **state)
 static void
 scan_again(bool reverse)
 {
-	store		s;
+	store s;
 	wide_family_id f;
 	wide_batch *b;
-	char		row[16];
+	char row[16];
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	r;
+	wide_scan *scan;
+	wide_row r;
 	wide_status st;
-	int			interrupts = 0,
-				rows = 0;
+	int interrupts = 0, rows = 0;
 	wide_scan_family fam = {.want = WIDE_WANT_ALL, .max_versions = 1};
-	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
+	wide_range all = {.lo = {(const uint8_t *) "", 0}};
 	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &all, .nranges = 1};
 
 	store_init(&s);
@@ -179,7 +176,8 @@ scan_again(bool reverse)
 			if (pass == 0)
 				assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, text("v")));
 			else if (i % 4000 != 0)
-				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text("q"), WIDE_TS_MAX));
+				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, text(row), text("q"),
+											WIDE_TS_MAX));
 		}
 		assert_ok(store_commit(&s, b, NULL));
 	}

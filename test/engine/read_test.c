@@ -9,25 +9,27 @@
 #include "engine/scan/scan_state.h"
 #include "store_fixture.h"
 
-#define ROWS	20000
-#define VALUE	1000
+#define ROWS  20000
+#define VALUE 1000
 
-#define PAGE	4096
-#define PAGES	20000
+#define PAGE  4096
+#define PAGES 20000
 
 /*
  * Counts reads from files, and tracks which pages of the only file the system
  * has cached, while watched.
  */
 static wide_os counting;
+
 static struct
 {
-	uint64_t	calls, bytes;
-	uint64_t	waits;			/* calls for pages that were not cached */
-	uint64_t	hints, hinted;	/* hinted: bytes announced */
-}			reads;
+	uint64_t calls, bytes;
+	uint64_t waits;			/* calls for pages that were not cached */
+	uint64_t hints, hinted; /* hinted: bytes announced */
+} reads;
+
 static bool watched;
-static bool forgetful;			/* the system has no spare memory: it forgets pages at once */
+static bool forgetful; /* the system has no spare memory: it forgets pages at once */
 static bool there[PAGES];
 
 static void
@@ -110,9 +112,9 @@ row_name(char *to, int i)
 static void
 fill(store *s, wide_family_id f, int rows)
 {
-	char		row[16];
-	uint8_t		value[VALUE];
-	uint64_t	seed = f;
+	char row[16];
+	uint8_t value[VALUE];
+	uint64_t seed = f;
 
 	for (int i = 0; i < rows;)
 	{
@@ -124,7 +126,8 @@ fill(store *s, wide_family_id f, int rows)
 			row_name(row, 10 * i);
 			for (int k = 0; k < VALUE; k += 8)
 				memcpy(value + k, (uint64_t[]) {rnd(&seed)}, 8);
-			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, VALUE)));
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0,
+									 bytes(value, VALUE)));
 		}
 		assert_ok(store_commit(s, b, NULL));
 	}
@@ -136,15 +139,21 @@ fill(store *s, wide_family_id f, int rows)
  * their number and appends their keys.
  */
 static int
-scan_rows(store *s, wide_family_id f, const wide_range *ranges, int n, bool reverse, wide_scan_stats *stats, buffer *keys)
+scan_rows(store *s, wide_family_id f, const wide_range *ranges, int n, bool reverse,
+		  wide_scan_stats *stats, buffer *keys)
 {
 	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 1};
-	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = ranges, .nranges = n, .now = s->now, .reverse = reverse};
+	wide_scan_spec spec = {.families = &fam,
+						   .nfamilies = 1,
+						   .ranges = ranges,
+						   .nranges = n,
+						   .now = s->now,
+						   .reverse = reverse};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
+	wide_scan *scan;
+	wide_row row;
 	wide_status st;
-	int			rows = 0;
+	int rows = 0;
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
@@ -168,7 +177,7 @@ scan_rows(store *s, wide_family_id f, const wide_range *ranges, int n, bool reve
 static int
 scan_all(store *s, wide_family_id f, wide_scan_stats *stats)
 {
-	wide_range	all = {.lo = bytes("", 0)};
+	wide_range all = {.lo = bytes("", 0)};
 
 	return scan_rows(s, f, &all, 1, false, stats, NULL);
 }
@@ -177,10 +186,10 @@ scan_all(store *s, wide_family_id f, wide_scan_stats *stats)
 static bool
 get(store *s, wide_family_id f, int i, uint64_t *read)
 {
-	char		row[16] = {0};
-	wide_range	r;
+	char row[16] = {0};
+	wide_range r;
 	wide_scan_stats stats;
-	int			n;
+	int n;
 
 	row_name(row, i);
 	r = (wide_range) {bytes(row, 7), bytes(row, 8)};
@@ -197,12 +206,12 @@ get(store *s, wide_family_id f, int i, uint64_t *read)
 static void
 test_small_cache(void **state)
 {
-	store		s;
+	store s;
 	wide_table_id t;
 	wide_family_id f;
 	wide_family_options o = plain();
-	uint64_t	seed = 1;
-	uint64_t	before, most = 0;
+	uint64_t seed = 1;
+	uint64_t before, most = 0;
 
 	open_small(&s);
 	store_table(&s, &o, 1, &t, &f);
@@ -235,14 +244,14 @@ test_small_cache(void **state)
 static void
 test_scan_leaves(void **state)
 {
-	store		s;
+	store s;
 	wide_table_id t;
 	wide_family_id f[2];
 	wide_family_options o = plain();
 	wide_family_options in_memory = plain();
 	wide_batch *b;
 	wide_scan_stats stats;
-	uint64_t	read = 0;
+	uint64_t read = 0;
 
 	open_small(&s);
 	store_table(&s, &o, 1, &t, &f[0]);
@@ -277,7 +286,7 @@ test_scan_leaves(void **state)
 static void
 test_scan_ahead(void **state)
 {
-	store		s;
+	store s;
 	wide_table_id t;
 	wide_family_id f;
 	wide_family_options o = plain();
@@ -311,11 +320,11 @@ test_lookup_ahead(void **state)
 {
 	for (int small = 0; small < 2; small++)
 	{
-		store		s;
+		store s;
 		wide_table_id t;
 		wide_family_id f;
 		wide_family_options o = plain();
-		uint64_t	seed = 3;
+		uint64_t seed = 3;
 
 		open_small(&s);
 		store_table(&s, &o, 1, &t, &f);
@@ -345,7 +354,7 @@ test_lookup_ahead(void **state)
 static uint64_t
 asked(store *s, wide_family_id f, int gets, int first, int step, uint64_t *skips)
 {
-	wide_stats	before, after;
+	wide_stats before, after;
 
 	wide_statistics(s->db, &before);
 	for (int i = 0; i < gets; i++)
@@ -359,11 +368,11 @@ asked(store *s, wide_family_id f, int gets, int first, int step, uint64_t *skips
 static void
 test_filter_rests(void **state)
 {
-	store		s;
+	store s;
 	wide_table_id t;
 	wide_family_id f;
 	wide_family_options o = plain();
-	uint64_t	skips;
+	uint64_t skips;
 
 	open_small(&s);
 	store_table(&s, &o, 1, &t, &f);
@@ -399,21 +408,23 @@ prefix_end(const uint8_t *p, size_t n, size_t *len)
 	return end;
 }
 
-#define FILES	4
+#define FILES 4
 
-/* Makes a key of up to 8 of the bytes 00, 01, 7f, fe and ff, so that equal prefixes are frequent. */
+/* Makes a key of up to 8 of the bytes 00, 01, 7f, fe and ff, so that equal prefixes are
+ * frequent. */
 static size_t
 random_key(uint64_t *seed, uint8_t *key)
 {
 	static const uint8_t byte[] = {0, 1, 0x7f, 0xfe, 0xff};
-	size_t		n = 1 + rnd(seed) % 8;
+	size_t n = 1 + rnd(seed) % 8;
 
 	for (size_t i = 0; i < n; i++)
 		key[i] = byte[rnd(seed) % 5];
 	return n;
 }
 
-/* Two families with the same rows in several files: f[0] has filters for prefixes of three bytes, f[1] has none. */
+/* Two families with the same rows in several files: f[0] has filters for prefixes of three
+ * bytes, f[1] has none. */
 static void
 fill_prefixes(store *s, wide_family_id *f, uint64_t *seed)
 {
@@ -434,11 +445,12 @@ fill_prefixes(store *s, wide_family_id *f, uint64_t *seed)
 		assert_ok(wide_batch_new(s->db, &b));
 		for (int i = 0; i < 60; i++)
 		{
-			uint8_t		key[8];
-			size_t		n = random_key(seed, key);
+			uint8_t key[8];
+			size_t n = random_key(seed, key);
 
 			for (int k = 0; k < 2; k++)
-				assert_ok(wide_batch_put(b, f[k], bytes(key, n), text("q"), 1, INT64_MIN, 0, text("a value that is a little longer")));
+				assert_ok(wide_batch_put(b, f[k], bytes(key, n), text("q"), 1, INT64_MIN, 0,
+										 text("a value that is a little longer")));
 		}
 		assert_ok(store_commit(s, b, NULL));
 		assert_ok(wide_flush(s->db));
@@ -449,13 +461,13 @@ fill_prefixes(store *s, wide_family_id *f, uint64_t *seed)
 static void
 test_prefix(void **state)
 {
-	store		s;
+	store s;
 	wide_family_id f[2];
-	uint64_t	seed = 7;
-	uint64_t	skipped = 0, read = 0, checks, skips;
-	int			empty = 0;
-	buffer		a = {0}, b = {0};
-	wide_stats	stats;
+	uint64_t seed = 7;
+	uint64_t skipped = 0, read = 0, checks, skips;
+	int empty = 0;
+	buffer a = {0}, b = {0};
+	wide_stats stats;
 
 	open_small(&s);
 	fill_prefixes(&s, f, &seed);
@@ -464,17 +476,17 @@ test_prefix(void **state)
 	skips = stats.bloom_skips;
 	for (int i = 0; i < 20000; i++)
 	{
-		uint8_t		lo[4][8], hi[4][8];
-		wide_range	r[4];
-		int			n = 0;
-		bool		reverse = rnd(&seed) % 2;
-		bool		prefix = i % 4 != 0;
+		uint8_t lo[4][8], hi[4][8];
+		wide_range r[4];
+		int n = 0;
+		bool reverse = rnd(&seed) % 2;
+		bool prefix = i % 4 != 0;
 		wide_scan_stats st;
 
 		/* sorted ranges, most of them prefixes */
 		do
 		{
-			size_t		len = random_key(&seed, lo[n]);
+			size_t len = random_key(&seed, lo[n]);
 			const uint8_t *end;
 
 			if (prefix)
@@ -490,7 +502,8 @@ test_prefix(void **state)
 				r[n].hi.len = random_key(&seed, hi[n]);
 			r[n].lo = bytes(lo[n], len);
 			r[n].hi.data = hi[n];
-			if (n > 0 && (memcmp(lo[n], hi[n - 1], len < r[n - 1].hi.len ? len : r[n - 1].hi.len) <= 0))
+			if (n > 0 &&
+				(memcmp(lo[n], hi[n - 1], len < r[n - 1].hi.len ? len : r[n - 1].hi.len) <= 0))
 				break;
 			n++;
 		} while (n < 4 && rnd(&seed) % 2);
@@ -529,9 +542,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_cache), cmocka_unit_test(test_scan_leaves),
-		cmocka_unit_test(test_scan_ahead), cmocka_unit_test(test_lookup_ahead), cmocka_unit_test(test_filter_rests),
-		cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_small_cache),	 cmocka_unit_test(test_scan_leaves),
+		cmocka_unit_test(test_scan_ahead),	 cmocka_unit_test(test_lookup_ahead),
+		cmocka_unit_test(test_filter_rests), cmocka_unit_test(test_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

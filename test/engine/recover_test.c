@@ -18,7 +18,7 @@
 static void
 test_empty_and_again(void **state)
 {
-	store		s;
+	store s;
 
 	store_init(&s);
 	for (int i = 0; i < 3; i++)
@@ -35,13 +35,13 @@ test_empty_and_again(void **state)
 static void
 test_log_and_files(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	char	   *got;
-	uint64_t	flushed;
-	int64_t		last_ts;
+	char *got;
+	uint64_t flushed;
+	int64_t last_ts;
 	wide_batch *b;
 
 	store_init(&s);
@@ -89,8 +89,7 @@ test_log_and_files(void **state)
 static void
 put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
 {
-	char		key[24],
-				value[800];
+	char key[24], value[800];
 
 	memset(value, 'v', sizeof value - 1);
 	value[sizeof value - 1] = 0;
@@ -100,7 +99,8 @@ put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
 		if (b == NULL)
 			store_put(s, f, key, "q", WIDE_TS_AUTO, value);
 		else
-			assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+			assert_ok(wide_batch_put(b, f, text(key), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+									 text(value)));
 	}
 }
 
@@ -108,7 +108,7 @@ put_rows(store *s, wide_batch *b, wide_family_id f, const char *mark, int n)
 static void
 assert_stays(store *s, wide_family_id f, const char *before)
 {
-	char	   *after = store_text(s, NULL, &f, 1);
+	char *after = store_text(s, NULL, &f, 1);
 
 	assert_string_equal(before, after);
 	free(after);
@@ -119,12 +119,12 @@ assert_stays(store *s, wide_family_id f, const char *before)
 static void
 test_smaller_memtables(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char	   *before;
+	char *before;
 
 	store_init(&s);
 	s.config.memtable_size = 8 * 1024 * 1024;
@@ -163,12 +163,12 @@ test_smaller_memtables(void **state)
 static void
 test_numbers_afterwards(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char	   *before;
+	char *before;
 
 	store_init(&s);
 	s.config.memtable_size = 8 * 1024 * 1024;
@@ -213,14 +213,13 @@ test_parts_stay(void **state)
 {
 	for (int kind = 0; kind < 2; kind++)
 	{
-		store		s;
+		store s;
 		wide_family_options opt;
-		wide_table_id t,
-					t2;
+		wide_table_id t, t2;
 		wide_family_id f;
 		wide_batch *b;
-		char	   *before;
-		uint64_t	lsn;
+		char *before;
+		uint64_t lsn;
 
 		store_init(&s);
 		s.config.memtable_size = 8 * 1024 * 1024;
@@ -262,15 +261,13 @@ test_parts_stay(void **state)
 static void
 test_long_log(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	char		row[20],
-				value[2001];
-	char	   *before,
-			   *after;
-	uint64_t	seed = 5;
+	char row[20], value[2001];
+	char *before, *after;
+	uint64_t seed = 5;
 
 	store_init(&s);
 	s.config.memtable_size = 2 * 1024 * 1024;
@@ -307,12 +304,12 @@ test_long_log(void **state)
 static void
 test_external(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char	   *got;
+	char *got;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -320,7 +317,7 @@ test_external(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	for (int i = 0; i < 3; i++)
 	{
-		char		row[8];
+		char row[8];
 
 		snprintf(row, sizeof row, "x%d", i);
 		assert_ok(wide_batch_new(s.db, &b));
@@ -349,9 +346,9 @@ test_external(void **state)
 /* The position up to which the log was synced, by any caller. */
 static struct
 {
-	wide_log	log;
-	uint64_t	upto;
-}			synced;
+	wide_log log;
+	uint64_t upto;
+} synced;
 
 static wide_status
 noting_sync(void *ctx, uint64_t lsn)
@@ -365,11 +362,12 @@ noting_sync(void *ctx, uint64_t lsn)
 static uint64_t
 decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_batch **b)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 
 	assert_ok(wide_batch_new(s->db, b));
 	for (; *rows != NULL; rows++)
-		assert_ok(wide_batch_put(*b, f, text(*rows), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text("v")));
+		assert_ok(wide_batch_put(*b, f, text(*rows), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+								 text("v")));
 	wide_filelog_set_xid(&s->log, xid);
 	assert_ok(wide_batch_prepare(*b, xid));
 	assert_ok(wide_filelog_decide(&s->log, xid, true));
@@ -381,7 +379,7 @@ decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_
 static uint64_t
 finished(store *s, wide_batch *b)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 
 	assert_ok(wide_batch_finish(b, &lsn));
 	assert_ok(wide_publish(s->db, lsn));
@@ -398,13 +396,13 @@ finished(store *s, wide_batch *b)
 static void
 test_finish_records(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *one, *two;
-	uint64_t	lsn;
-	set_edit	edit = {.memtable = -1};
+	uint64_t lsn;
+	set_edit edit = {.memtable = -1};
 	static const char *const rows[][3] = {{"a", "b"}, {"b", "c"}, {"c"}, {"d"}};
 
 	store_init(&s);
@@ -415,9 +413,7 @@ test_finish_records(void **state)
 	s.db->log.sync = noting_sync;
 	for (uint64_t i = 0; i < 8; i++)
 	{
-		bool		same = i & 1,
-					in_order = i & 2,
-					between = i & 4;	/* others finish in between */
+		bool same = i & 1, in_order = i & 2, between = i & 4; /* others finish in between */
 		wide_batch *other = NULL;
 
 		decided(&s, f, 100 + 10 * i, rows[0], &one);
@@ -451,15 +447,14 @@ test_finish_records(void **state)
 static void
 test_loaded_clock(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char		value[900],
-				expect[200];
-	int64_t		loaded = 0;
-	char	   *got;
+	char value[900], expect[200];
+	int64_t loaded = 0;
+	char *got;
 
 	store_init(&s);
 	s.config.memtable_size = 64 * 1024;
@@ -473,12 +468,14 @@ test_loaded_clock(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int i = 0; i < 100; i++)
 		{
-			char		row[8];
+			char row[8];
 
 			snprintf(row, sizeof row, "r%d", i);
-			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0,
+									 bytes(value, sizeof value)));
 		}
-		assert_ok(wide_batch_put(b, f, text("a"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text("one")));
+		assert_ok(wide_batch_put(b, f, text("a"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+								 text("one")));
 		wide_filelog_set_xid(&s.log, xid);
 		assert_ok(wide_batch_prepare(b, xid));
 		assert_true(b->nfiles > 0);
@@ -517,9 +514,8 @@ static wide_batch *
 large(store *s, wide_family_id f, const char *mark, bool log)
 {
 	wide_batch *b;
-	char		value[900],
-				row[16];
-	uint64_t	seed = 7;
+	char value[900], row[16];
+	uint64_t seed = 7;
 
 	assert_ok(wide_batch_new(s->db, &b));
 	wide_batch_log_files(b, log);
@@ -530,7 +526,8 @@ large(store *s, wide_family_id f, const char *mark, bool log)
 			value[c] = (char) (33 + rnd(&seed) % 90);
 		memcpy(value, mark, strlen(mark));
 		snprintf(row, sizeof row, "r%05d", i);
-		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, bytes(value, sizeof value)));
+		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0,
+								 bytes(value, sizeof value)));
 	}
 	assert_ok(wide_batch_prepare(b, 0));
 	assert_true(b->nfiles > 0);
@@ -540,7 +537,7 @@ large(store *s, wide_family_id f, const char *mark, bool log)
 static void
 finish_large(store *s, wide_batch *b)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 
 	assert_ok(wide_batch_finish(b, &lsn));
 	assert_ok(s->db->log.sync(s->db->log.ctx, lsn));
@@ -553,8 +550,8 @@ finish_large(store *s, wide_batch *b)
 static bool
 spoil(store *s, uint64_t number, int how)
 {
-	char		path[200];
-	FILE	   *f;
+	char path[200];
+	FILE *f;
 
 	snprintf(path, sizeof path, "%s/%08llx.sst", s->dir, (unsigned long long) number);
 	if (how == 0)
@@ -576,17 +573,17 @@ spoil(store *s, uint64_t number, int how)
  */
 static struct
 {
-	int			skip,
-				error;
-	bool		directory;
-}			no_open;
+	int skip, error;
+	bool directory;
+} no_open;
 
 static int
 failing_open(wide_os *os, const char *path, int flags)
 {
-	size_t		n = strlen(path);
+	size_t n = strlen(path);
 
-	if (no_open.error != 0 && !no_open.directory && n > 4 && strcmp(path + n - 4, ".sst") == 0 && (flags & O_ACCMODE) == O_RDWR)
+	if (no_open.error != 0 && !no_open.directory && n > 4 && strcmp(path + n - 4, ".sst") == 0 &&
+		(flags & O_ACCMODE) == O_RDWR)
 		return no_open.skip-- > 0 ? -ENOENT : -no_open.error;
 	return os_real()->open(os_real(), path, flags);
 }
@@ -608,13 +605,12 @@ failing_syncdir(wide_os *os, const char *path)
 static void
 test_out_of_descriptors(void **state)
 {
-	store		s;
-	wide_os		os = *os_real();
+	store s;
+	wide_os os = *os_real();
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	char	   *want,
-			   *got;
+	char *want, *got;
 
 	os.open = failing_open;
 	os.syncdir = failing_syncdir;
@@ -626,7 +622,7 @@ test_out_of_descriptors(void **state)
 	for (int i = 0; i < 4; i++)
 	{
 		wide_batch *b = large(&s, f, i % 2 ? "two" : "one", true);
-		int			n = b->nfiles;
+		int n = b->nfiles;
 
 		finish_large(&s, b);
 		want = store_text(&s, NULL, &f, 1);
@@ -655,15 +651,13 @@ test_out_of_descriptors(void **state)
 static void
 test_logged_files(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char	   *want,
-			   *got;
-	uint64_t	start,
-				number;
+	char *want, *got;
+	uint64_t start, number;
 
 	for (int how = 0; how < 3; how++)
 	{
@@ -719,7 +713,7 @@ test_logged_files(void **state)
 		/* without its link record: nothing remains, and its number is not used again */
 		b = large(&s, f, "three", true);
 		number = b->files[0].number;
-		b->finished = true;		/* as if the process died: nothing is released */
+		b->finished = true; /* as if the process died: nothing is released */
 		store_close(&s);
 		free(b->files);
 		b->files = NULL;
@@ -736,10 +730,10 @@ test_logged_files(void **state)
 	}
 }
 
-static uint64_t kept;			/* log position kept at the end of the replay */
+static uint64_t kept; /* log position kept at the end of the replay */
 static size_t sorted_files;
 static wide_db *following;
-static wide_status (*real_replay) (void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
+static wide_status (*real_replay)(void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 
 static int
 count_sorted(void *arg, const char *name)
@@ -767,12 +761,12 @@ test_given_up(void **state)
 {
 	for (int way = 0; way < 3; way++)
 	{
-		store		s;
+		store s;
 		wide_family_options opt;
 		wide_table_id t;
 		wide_family_id f;
 		wide_batch *b;
-		wide_host	host = {0};
+		wide_host host = {0};
 
 		store_init(&s);
 		assert_ok(store_open(&s));
@@ -819,15 +813,14 @@ test_lost_and_restored(void **state)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++)
 	{
-		store		s;
+		store s;
 		wide_family_options opt;
 		wide_table_id t;
 		wide_family_id f;
 		wide_batch *b;
-		uint64_t	number;
+		uint64_t number;
 		os_fault_plan none = {0};
-		char	   *want,
-				   *got;
+		char *want, *got;
 
 		store_init(&s);
 		assert_ok(store_open(&s));
@@ -862,16 +855,14 @@ test_lost_and_restored(void **state)
 static void
 test_unlogged_files(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
 	wide_batch *b;
-	char	   *want,
-			   *got;
-	buffer		out = {0};
-	uint64_t	end,
-				number;
+	char *want, *got;
+	buffer out = {0};
+	uint64_t end, number;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -901,12 +892,11 @@ test_unlogged_files(void **state)
 static void
 test_refuses_damage(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	char		path[200],
-				away[200];
+	char path[200], away[200];
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -929,20 +919,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_and_again),
-		cmocka_unit_test(test_log_and_files),
-		cmocka_unit_test(test_smaller_memtables),
-		cmocka_unit_test(test_numbers_afterwards),
-		cmocka_unit_test(test_parts_stay),
-		cmocka_unit_test(test_long_log),
-		cmocka_unit_test(test_external),
-		cmocka_unit_test(test_finish_records),
-		cmocka_unit_test(test_loaded_clock),
-		cmocka_unit_test(test_logged_files),
-		cmocka_unit_test(test_out_of_descriptors),
-		cmocka_unit_test(test_given_up),
-		cmocka_unit_test(test_lost_and_restored),
-		cmocka_unit_test(test_unlogged_files),
+		cmocka_unit_test(test_empty_and_again),	   cmocka_unit_test(test_log_and_files),
+		cmocka_unit_test(test_smaller_memtables),  cmocka_unit_test(test_numbers_afterwards),
+		cmocka_unit_test(test_parts_stay),		   cmocka_unit_test(test_long_log),
+		cmocka_unit_test(test_external),		   cmocka_unit_test(test_finish_records),
+		cmocka_unit_test(test_loaded_clock),	   cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_out_of_descriptors), cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_lost_and_restored),  cmocka_unit_test(test_unlogged_files),
 		cmocka_unit_test(test_refuses_damage),
 	};
 

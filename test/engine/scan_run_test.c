@@ -10,8 +10,8 @@
 #include "engine/scan/scan_block.h"
 #include "engine/scan/scan_state.h"
 
-#define ROWS	400
-#define QUALS	9
+#define ROWS  400
+#define QUALS 9
 
 static wide_family_id fam;
 static wide_table_id table;
@@ -21,7 +21,7 @@ static wide_bytes
 row_key(int i, char *buf)
 {
 	/* with zero bytes, and prefixes of other rows */
-	int			n = snprintf(buf, 32, "%03d%s", i / 3, i % 3 == 0 ? "" : i % 3 == 1 ? "x" : "xyz");
+	int n = snprintf(buf, 32, "%03d%s", i / 3, i % 3 == 0 ? "" : i % 3 == 1 ? "x" : "xyz");
 
 	if (i % 5 == 0)
 		buf[2] = '\0';
@@ -37,22 +37,24 @@ write_rows(store *s, uint64_t *r, int from, int to, int holes, bool rough, int64
 	assert_ok(wide_batch_new(s->db, &b));
 	for (int i = from; i < to; i++)
 	{
-		char		key[32], value[64];
+		char key[32], value[64];
 
 		for (int k = 0; k < QUALS; k++)
 		{
-			uint64_t	x = rnd(r);
-			int			n = (int) (x >> 8 & 0xffff) % (k % 2 == 0 ? 5 : 50);
+			uint64_t x = rnd(r);
+			int n = (int) (x >> 8 & 0xffff) % (k % 2 == 0 ? 5 : 50);
 
 			if ((int) (x % 100) < holes || (k > 5 && x % 7 != 0))
 				continue;
 			memset(value, 'a' + (int) (x >> 16 & 0xff) % 26, sizeof value);
 			if (rough && x % 40 == 0)
-				assert_ok(wide_batch_delete(b, x % 3 == 0 ? WIDE_DELETE_FAMILY : WIDE_DELETE_COLUMN, fam, row_key(i, key),
-											   text(qual_name[k]), WIDE_TS_MAX));
+				assert_ok(wide_batch_delete(b, x % 3 == 0 ? WIDE_DELETE_FAMILY : WIDE_DELETE_COLUMN,
+											fam, row_key(i, key), text(qual_name[k]), WIDE_TS_MAX));
 			else
-				assert_ok(wide_batch_put(b, fam, row_key(i, key), text(qual_name[k]), ts == 0 ? WIDE_TS_AUTO : ts + (int64_t) (x >> 40) % 3, 0,
-										 rough && x % 30 == 0 ? 1000000000 : 0, bytes(value, (size_t) n)));
+				assert_ok(wide_batch_put(b, fam, row_key(i, key), text(qual_name[k]),
+										 ts == 0 ? WIDE_TS_AUTO : ts + (int64_t) (x >> 40) % 3, 0,
+										 rough && x % 30 == 0 ? 1000000000 : 0,
+										 bytes(value, (size_t) n)));
 		}
 	}
 	assert_ok(store_commit(s, b, NULL));
@@ -62,20 +64,20 @@ typedef struct question
 {
 	wide_scan_spec spec;
 	wide_scan_family f;
-	wide_bytes	quals[QUALS];
-	wide_range	ranges[4];
-	char		keys[8][32];
+	wide_bytes quals[QUALS];
+	wide_range ranges[4];
+	char keys[8][32];
 	wide_predicate p[2];
-	wide_bytes	value;
-	int			skip;			/* filter */
-	char		sought[32];
+	wide_bytes value;
+	int skip; /* filter */
+	char sought[32];
 } question;
 
 static wide_row_verdict
 filter(void *arg, wide_bytes key, wide_bytes *seek)
 {
-	question   *q = arg;
-	int			n = key.data[0] * 7 + key.data[1] * 3 + key.data[key.len - 1];
+	question *q = arg;
+	int n = key.data[0] * 7 + key.data[1] * 3 + key.data[key.len - 1];
 
 	if (n % q->skip == 0)
 		return WIDE_ROW_SKIP;
@@ -92,8 +94,7 @@ filter(void *arg, wide_bytes key, wide_bytes *seek)
 static int
 compare_bounds(const void *a, const void *b)
 {
-	const wide_bytes *x = a,
-			   *y = b;
+	const wide_bytes *x = a, *y = b;
 
 	return ukey_compare(x->data, x->len, y->data, y->len);
 }
@@ -101,13 +102,22 @@ compare_bounds(const void *a, const void *b)
 static void
 ask(question *q, uint64_t *r)
 {
-	int			n = 1 + (int) (rnd(r) % 3);
-	wide_bytes	bound[8];
+	int n = 1 + (int) (rnd(r) % 3);
+	wide_bytes bound[8];
 
 	memset(q, 0, sizeof *q);
-	q->f = (wide_scan_family) {.id = fam, .want = (wide_want) (rnd(r) % 4), .quals = q->quals, .max_versions = 1 + (int) (rnd(r) % 5 == 0), .any_exists = rnd(r) % 2};
-	q->spec = (wide_scan_spec) {.families = &q->f, .nfamilies = 1, .ranges = q->ranges, .nranges = n,
-		.reverse = rnd(r) % 8 == 0, .row_cells = rnd(r) % 4 == 0 ? 3 : 0, .row_limit = rnd(r) % 5 == 0 ? 2 : 0};
+	q->f = (wide_scan_family) {.id = fam,
+							   .want = (wide_want) (rnd(r) % 4),
+							   .quals = q->quals,
+							   .max_versions = 1 + (int) (rnd(r) % 5 == 0),
+							   .any_exists = rnd(r) % 2};
+	q->spec = (wide_scan_spec) {.families = &q->f,
+								.nfamilies = 1,
+								.ranges = q->ranges,
+								.nranges = n,
+								.reverse = rnd(r) % 8 == 0,
+								.row_cells = rnd(r) % 4 == 0 ? 3 : 0,
+								.row_limit = rnd(r) % 5 == 0 ? 2 : 0};
 	if (q->f.want == WIDE_WANT_COLUMNS)
 		for (int k = 0; k < QUALS; k++)
 		{
@@ -130,8 +140,13 @@ ask(question *q, uint64_t *r)
 	for (int i = 0; i < (int) (rnd(r) % 3); i++)
 	{
 		q->value = text("ccc");
-		q->p[i] = (wide_predicate) {.clause = i, .op = i == 0 ? (wide_op) (rnd(r) % 6) : WIDE_OP_IS_NULL, .kind = WIDE_KIND_BYTES,
-			.qualifier = text(qual_name[rnd(r) % QUALS]), .values = &q->value, .nvalues = 1, .width = rnd(r) % 3 == 0 ? 3 : 0};
+		q->p[i] = (wide_predicate) {.clause = i,
+									.op = i == 0 ? (wide_op) (rnd(r) % 6) : WIDE_OP_IS_NULL,
+									.kind = WIDE_KIND_BYTES,
+									.qualifier = text(qual_name[rnd(r) % QUALS]),
+									.values = &q->value,
+									.nvalues = 1,
+									.width = rnd(r) % 3 == 0 ? 3 : 0};
 		if (q->p[i].op == WIDE_OP_IS_NULL)
 			q->p[i].nvalues = 0;
 		q->spec.npredicates = i + 1;
@@ -176,12 +191,12 @@ note(buffer *out, const void *p, size_t n)
 static void
 answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *out, uint64_t *rows)
 {
-	uint64_t	r = seed;
-	wide_scan  *scan;
-	wide_row	row;
+	uint64_t r = seed;
+	wide_scan *scan;
+	wide_row row;
 	wide_status st;
 	wide_scan_stats stats;
-	bool		more = false;
+	bool more = false;
 
 	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));
 	if (rnd(&r) % 2)
@@ -205,7 +220,8 @@ answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
-			int64_t		n[] = {c->family, c->column, c->version, c->ts, c->ttl_us, (int64_t) c->seq, c->provisional};
+			int64_t n[] = {c->family, c->column,		c->version,	   c->ts,
+						   c->ttl_us, (int64_t) c->seq, c->provisional};
 
 			note(out, n, sizeof n);
 			note(out, c->qualifier.data, c->qualifier.len);
@@ -224,16 +240,15 @@ answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *
 static void
 both_ways(void **state)
 {
-	uint64_t	ran = 0,
-				rows = 0;
+	uint64_t ran = 0, rows = 0;
 
 	for (uint64_t seed = 1; seed <= 12; seed++)
 	{
-		store		s;
+		store s;
 		wide_family_options opt;
 		wide_snapshot *snap = NULL;
 		wide_batch *own;
-		uint64_t	r = seed;
+		uint64_t r = seed;
 
 		store_init(&s);
 		s.config.memtable_size = 8 << 20;
@@ -264,14 +279,13 @@ both_ways(void **state)
 		if (seed % 2)
 			assert_ok(wide_flush(s.db));
 		assert_ok(wide_batch_new(s.db, &own));
-		assert_ok(wide_batch_put(own, fam, text("05x"), text(qual_name[1]), WIDE_TS_AUTO, 0, 0, text("own")));
+		assert_ok(wide_batch_put(own, fam, text("05x"), text(qual_name[1]), WIDE_TS_AUTO, 0, 0,
+								 text("own")));
 		for (int i = 0; i < 120; i++)
 		{
-			question	q;
-			buffer		a = {0},
-						b = {0};
-			uint64_t	ask_seed = seed * 1000 + (uint64_t) i,
-						n = 0;
+			question q;
+			buffer a = {0}, b = {0};
+			uint64_t ask_seed = seed * 1000 + (uint64_t) i, n = 0;
 
 			ask(&q, &ask_seed);
 			if (i % 5 == 0)
@@ -286,10 +300,12 @@ both_ways(void **state)
 			answer(&s, snap, &q, ask_seed, &a, &rows);
 			ran += scan_block_rows_taken;
 			if (a.len != b.len || (a.len > 0 && memcmp(a.data, b.data, a.len) != 0))
-				fail_msg("seed %d, question %d: %zu bytes, %zu row by row (want %d, %d ranges, %s%s%s%d predicates, limits %u %u)",
-						 (int) seed, i, a.len, b.len, q.f.want, q.spec.nranges, q.spec.reverse ? "backwards, " : "",
-						 q.spec.row_filter ? "filter, " : "", q.spec.own ? "own batch, " : "", q.spec.npredicates,
-						 q.spec.row_cells, q.spec.row_limit);
+				fail_msg("seed %d, question %d: %zu bytes, %zu row by row (want %d, %d ranges, "
+						 "%s%s%s%d predicates, limits %u %u)",
+						 (int) seed, i, a.len, b.len, q.f.want, q.spec.nranges,
+						 q.spec.reverse ? "backwards, " : "", q.spec.row_filter ? "filter, " : "",
+						 q.spec.own ? "own batch, " : "", q.spec.npredicates, q.spec.row_cells,
+						 q.spec.row_limit);
 			buffer_free(&a);
 			buffer_free(&b);
 		}

@@ -37,10 +37,15 @@ point(const char *row)
 }
 
 static wide_scan *
-open_scan(store *s, wide_snapshot **snap, const wide_scan_family *f, int n, const wide_range *ranges, int nranges, uint32_t row_cells)
+open_scan(store *s, wide_snapshot **snap, const wide_scan_family *f, int n,
+		  const wide_range *ranges, int nranges, uint32_t row_cells)
 {
-	wide_scan_spec spec = {.families = f, .nfamilies = n, .ranges = ranges, .nranges = nranges, .row_cells = row_cells};
-	wide_scan  *scan;
+	wide_scan_spec spec = {.families = f,
+						   .nfamilies = n,
+						   .ranges = ranges,
+						   .nranges = nranges,
+						   .row_cells = row_cells};
+	wide_scan *scan;
 
 	assert_ok(wide_snapshot_take(s->db, NULL, NULL, snap));
 	assert_ok(wide_scan_open(s->db, *snap, &spec, &scan));
@@ -58,11 +63,12 @@ fill(store *s, int n, int generations)
 		assert_ok(wide_batch_new(s->db, &b));
 		for (int i = g; i < n; i += generations)
 		{
-			char		row[32], value[64];
+			char row[32], value[64];
 
 			snprintf(row, sizeof row, "row%05d", i);
 			snprintf(value, sizeof value, "value %d", i);
-			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 100 * (g + 1), 0, 0, text(value)));
+			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 100 * (g + 1), 0, 0,
+									 text(value)));
 		}
 		assert_ok(store_commit(s, b, NULL));
 		assert_ok(wide_flush(s->db));
@@ -75,16 +81,16 @@ test_gets_skip_files(void **state)
 	(void) state;
 	for (int bloom = 0; bloom < 3; bloom++)
 	{
-		store		s;
-		wide_bytes	q = text("q");
+		store s;
+		wide_bytes q = text("q");
 		wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_COLUMNS, .quals = &q, .nquals = 1};
 		wide_snapshot *snap;
-		wide_scan  *scan;
+		wide_scan *scan;
 		wide_scan_stats stats;
-		wide_stats	all;
-		wide_row	row;
-		char		key[32] = "row00000";
-		wide_range	r = point(key);
+		wide_stats all;
+		wide_row row;
+		char key[32] = "row00000";
+		wide_range r = point(key);
 
 		begin(&s, 1, bloom);
 		f.id = fam[0];
@@ -108,7 +114,8 @@ test_gets_skip_files(void **state)
 			assert_int_equal(stats.files_skipped_bloom, 0);
 		else
 			assert_true(stats.files_skipped_bloom > 1700);
-		assert_true(stats.blocks_read + stats.blocks_cached <= (bloom == WIDE_BLOOM_NONE ? 2800 : 1000));
+		assert_true(stats.blocks_read + stats.blocks_cached <=
+					(bloom == WIDE_BLOOM_NONE ? 2800 : 1000));
 		wide_statistics(s.db, &all);
 		assert_true(all.gets >= 900);
 		wide_scan_close(scan);
@@ -123,18 +130,23 @@ test_gets_skip_files(void **state)
 static void
 expect_get(store *s, int versions, const char *want, uint64_t files)
 {
-	wide_bytes	q = text("q");
-	wide_scan_family f = {.id = fam[0], .want = WIDE_WANT_COLUMNS, .quals = &q, .nquals = 1, .max_versions = versions};
-	wide_range	r = point("r");
+	wide_bytes q = text("q");
+	wide_scan_family f = {.id = fam[0],
+						  .want = WIDE_WANT_COLUMNS,
+						  .quals = &q,
+						  .nquals = 1,
+						  .max_versions = versions};
+	wide_range r = point("r");
 	wide_snapshot *snap;
-	wide_scan  *scan = open_scan(s, &snap, &f, 1, &r, 1, 0);
+	wide_scan *scan = open_scan(s, &snap, &f, 1, &r, 1, 0);
 	wide_scan_stats stats;
-	wide_row	row;
-	char		got[100] = "";
+	wide_row row;
+	char got[100] = "";
 
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 		for (int i = 0; i < row.ncells; i++)
-			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s ", (int) row.cells[i].value.len, row.cells[i].value.data);
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s ",
+					 (int) row.cells[i].value.len, row.cells[i].value.data);
 	wide_scan_statistics(scan, &stats);
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
@@ -146,7 +158,7 @@ expect_get(store *s, int versions, const char *want, uint64_t files)
 static void
 test_gets_leave_files(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
 
 	(void) state;
@@ -205,14 +217,14 @@ test_gets_leave_files(void **state)
 static void
 test_time_and_key_skip_files(void **state)
 {
-	store		s;
-	wide_range	r = {text("row00800"), {NULL, 0}};
+	store s;
+	wide_range r = {text("row00800"), {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &r, .nranges = 1};
 	wide_snapshot *snap;
-	wide_scan  *scan;
+	wide_scan *scan;
 	wide_scan_stats stats;
-	wide_row	row;
+	wide_row row;
 
 	(void) state;
 	begin(&s, 1, WIDE_BLOOM_ROW);
@@ -222,7 +234,7 @@ test_time_and_key_skip_files(void **state)
 	/* as a time range, as a filter, and as both: the narrower one counts */
 	for (int how = 0; how < 3; how++)
 	{
-		int			n = 0;
+		int n = 0;
 
 		spec.ts_min = how == 0 ? 250 : how == 1 ? 0 : 50;
 		spec.ts_max = how == 1 ? 0 : INT64_MAX;
@@ -256,21 +268,22 @@ test_time_filter(void **state)
 {
 	static const struct
 	{
-		int64_t		min, max;
-		const char *want;		/* version number, timestamp */
-	}			ask[] = {
-		{0, 0, "0@40 1@30 0@5"}, {30, INT64_MAX, "0@40 1@30"}, {INT64_MIN, 40, "1@30 0@5"}, {30, 31, "1@30"},
-		{INT64_MIN, 30, "0@5"}, {10, 21, ""}, {41, INT64_MAX, ""}, {40, 30, ""}
-	};
-	store		s;
+		int64_t min, max;
+		const char *want; /* version number, timestamp */
+	} ask[] = {{0, 0, "0@40 1@30 0@5"},		{30, INT64_MAX, "0@40 1@30"},
+			   {INT64_MIN, 40, "1@30 0@5"}, {30, 31, "1@30"},
+			   {INT64_MIN, 30, "0@5"},		{10, 21, ""},
+			   {41, INT64_MAX, ""},			{40, 30, ""}};
+
+	store s;
 	wide_batch *b;
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 9};
 	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
 	wide_snapshot *snap;
-	wide_scan  *scan;
+	wide_scan *scan;
 	wide_scan_stats stats;
-	wide_row	row;
+	wide_row row;
 
 	(void) state;
 	begin(&s, 2, WIDE_BLOOM_ROW);
@@ -296,15 +309,15 @@ test_time_filter(void **state)
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
 	for (size_t i = 0; i < sizeof ask / sizeof *ask; i++)
 	{
-		char		got[100] = "";
+		char got[100] = "";
 
 		spec.show_min = ask[i].min;
 		spec.show_max = ask[i].max;
 		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 		while (wide_scan_next(scan, &row) == WIDE_OK)
 			for (int k = 0; k < row.ncells; k++)
-				snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d@%d", *got ? " " : "", row.cells[k].version,
-						 (int) row.cells[k].ts);
+				snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d@%d", *got ? " " : "",
+						 row.cells[k].version, (int) row.cells[k].ts);
 		assert_string_equal(got, ask[i].want);
 		wide_scan_statistics(scan, &stats);
 		/* three files up to 12, 20 and 35 (a delete); the rest is in memory, up to 40 */
@@ -321,14 +334,14 @@ test_time_filter(void **state)
 static void
 test_wide_row(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
-	uint32_t	parts[] = {0, 7, 1000, 4096};
+	wide_scan *scan;
+	wide_row row;
+	uint32_t parts[] = {0, 7, 1000, 4096};
 
 	(void) state;
 	begin(&s, 1, WIDE_BLOOM_ROW);
@@ -336,19 +349,20 @@ test_wide_row(void **state)
 	assert_ok(wide_batch_new(s.db, &b));
 	for (int i = 0; i < 3000; i++)
 	{
-		char		q[16], value[200];
+		char q[16], value[200];
 
 		snprintf(q, sizeof q, "q%05d", i);
 		memset(value, 'a' + i % 26, sizeof value);
 		memcpy(value, q, 6);
-		assert_ok(wide_batch_put(b, fam[0], text("wide"), text(q), 1, 0, 0, bytes(value, sizeof value)));
+		assert_ok(wide_batch_put(b, fam[0], text("wide"), text(q), 1, 0, 0,
+								 bytes(value, sizeof value)));
 	}
 	assert_ok(wide_batch_put(b, fam[0], text("zzz"), text("last"), 1, 0, 0, text("z")));
 	assert_ok(store_commit(&s, b, NULL));
 	assert_ok(wide_flush(s.db));
 	for (int k = 0; k < 4; k++)
 	{
-		int			n = 0;
+		int n = 0;
 
 		scan = open_scan(&s, &snap, &f, 1, &all, 1, parts[k]);
 		do
@@ -363,7 +377,7 @@ test_wide_row(void **state)
 			for (int i = 0; i < row.ncells; i++, n++)
 			{
 				const wide_cell *c = &row.cells[i];
-				char		q[16];
+				char q[16];
 
 				snprintf(q, sizeof q, "q%05d", n);
 				assert_int_equal(c->qualifier.len, 6);
@@ -394,16 +408,17 @@ test_wide_row(void **state)
 static void
 test_seeks(void **state)
 {
-	store		s;
+	store s;
 	wide_batch *b;
-	wide_bytes	quals[2] = {text("q01000"), text("q04000")};
-	wide_scan_family f[2] = {{.want = WIDE_WANT_COLUMNS, .quals = quals, .nquals = 2}, {.want = WIDE_WANT_EXISTS}};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_bytes quals[2] = {text("q01000"), text("q04000")};
+	wide_scan_family f[2] = {{.want = WIDE_WANT_COLUMNS, .quals = quals, .nquals = 2},
+							 {.want = WIDE_WANT_EXISTS}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_snapshot *snap;
-	wide_scan  *scan;
+	wide_scan *scan;
 	wide_scan_stats stats;
-	wide_row	row;
-	int			rows = 0;
+	wide_row row;
+	int rows = 0;
 
 	(void) state;
 	begin(&s, 1000, WIDE_BLOOM_ROW);
@@ -412,7 +427,7 @@ test_seeks(void **state)
 	assert_ok(wide_batch_new(s.db, &b));
 	for (int i = 0; i < 5000; i++)
 	{
-		char		q[16];
+		char q[16];
 
 		snprintf(q, sizeof q, "q%05d", i);
 		assert_ok(wide_batch_put(b, fam[0], text("a"), text(q), 1, 0, 0, text("v")));
@@ -445,15 +460,16 @@ test_moves_on(void **state)
 	for (int park = 0; park < 2; park++)
 		for (int reverse = 0; reverse < 2; reverse++)
 		{
-			store		s;
-			wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+			store s;
+			wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 			wide_scan_family f = {.want = WIDE_WANT_ALL};
-			wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = reverse};
+			wide_scan_spec spec = {
+				.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = reverse};
 			wide_snapshot *snap;
-			wide_scan  *scan;
-			wide_row	row;
+			wide_scan *scan;
+			wide_row row;
 			wide_family_options opt;
-			char		big[3000];
+			char big[3000];
 
 			memset(big, 'x', sizeof big);
 			store_init(&s);
@@ -463,7 +479,7 @@ test_moves_on(void **state)
 			f.id = fam[0];
 			for (int i = 0; i < 100; i++)
 			{
-				char		key[16];
+				char key[16];
 
 				snprintf(key, sizeof key, "row%03d", i);
 				store_put(&s, fam[0], key, "q", 1, "v");
@@ -473,7 +489,7 @@ test_moves_on(void **state)
 			for (int i = 0; i < 100; i++)
 			{
 				wide_batch *b;
-				char		key[16];
+				char key[16];
 
 				assert_ok(wide_scan_next(scan, &row));
 				snprintf(key, sizeof key, "row%03d", reverse ? 99 - i : i);
@@ -488,7 +504,8 @@ test_moves_on(void **state)
 				for (int k = 0; k < 30; k++)
 				{
 					snprintf(key, sizeof key, "row%03d", (i * 30 + k) % 100);
-					assert_ok(wide_batch_put(b, fam[0], text(key), text("q"), 2 + i, 0, 0, bytes(big, sizeof big)));
+					assert_ok(wide_batch_put(b, fam[0], text(key), text("q"), 2 + i, 0, 0,
+											 bytes(big, sizeof big)));
 				}
 				assert_ok(store_commit(&s, b, NULL));
 				/*
@@ -508,14 +525,14 @@ test_moves_on(void **state)
 static void
 test_interrupt(void **state)
 {
-	store		s;
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	store s;
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
 	wide_snapshot *snap;
-	wide_scan  *scan;
-	wide_row	row;
+	wide_scan *scan;
+	wide_row row;
 	wide_status st;
-	int			n = 0;
+	int n = 0;
 
 	(void) state;
 	begin(&s, 1, WIDE_BLOOM_ROW);
@@ -542,24 +559,24 @@ test_interrupt(void **state)
 static wide_status
 count_raw(void *arg, const wide_raw_cell *c)
 {
-	char	   *out = arg;
+	char *out = arg;
 
-	snprintf(out + strlen(out), 200 - strlen(out), "%.*s:%d@%lld ", (int) c->qualifier.len, c->qualifier.data, c->type,
-			 c->ts == WIDE_TS_MAX ? -1LL : (long long) c->ts);
+	snprintf(out + strlen(out), 200 - strlen(out), "%.*s:%d@%lld ", (int) c->qualifier.len,
+			 c->qualifier.data, c->type, c->ts == WIDE_TS_MAX ? -1LL : (long long) c->ts);
 	return WIDE_OK;
 }
 
 static void
 test_tombstones_and_raw(void **state)
 {
-	store		s;
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	store s;
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL};
 	wide_snapshot *snap;
-	wide_scan  *scan;
+	wide_scan *scan;
 	wide_scan_stats stats;
-	wide_row	row;
-	char		raw[200];
+	wide_row row;
+	char raw[200];
 
 	(void) state;
 	begin(&s, 3, WIDE_BLOOM_ROW);
@@ -570,7 +587,7 @@ test_tombstones_and_raw(void **state)
 	store_delete(&s, WIDE_DELETE_COLUMN, fam[0], "r", "q", 20);
 	for (int i = 0; i < 50; i++)
 	{
-		char		key[16];
+		char key[16];
 
 		snprintf(key, sizeof key, "s%d", i);
 		store_delete(&s, WIDE_DELETE_FAMILY, fam[0], key, "", WIDE_TS_MAX);
@@ -583,7 +600,7 @@ test_tombstones_and_raw(void **state)
 	assert_int_equal(row.ncells, 1);
 	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
 	wide_scan_statistics(scan, &stats);
-	assert_int_equal(stats.tombstones, 50);	/* not the one of the row: one version was wanted */
+	assert_int_equal(stats.tombstones, 50); /* not the one of the row: one version was wanted */
 	wide_scan_close(scan);
 	wide_snapshot_release(snap);
 	assert_ok(wide_compact(s.db, fam[0]));

@@ -22,24 +22,51 @@
 #include "engine/commit/recovery.h"
 #include <fcntl.h>
 
-static wide_config config = {
-	.memtable_size = 256 * 1024, .cache_size = 1 << 20, .max_processes = 8,
-	.max_tables = 20, .max_files = 64, .lock_buckets = 64
-};
+static wide_config config = {.memtable_size = 256 * 1024,
+							 .cache_size = 1 << 20,
+							 .max_processes = 8,
+							 .max_tables = 20,
+							 .max_files = 64,
+							 .lock_buckets = 64};
 static uint64_t log_synced;
 static uint64_t log_at = 1000;
 
-static uint64_t fake_end(void *ctx) { return log_at; }
-static wide_status fake_sync(void *ctx, uint64_t lsn) { if (lsn > log_synced) log_synced = lsn; return WIDE_OK; }
-static void fake_release(void *ctx, uint64_t lsn) { }
-static bool fake_interrupted(void *ctx) { return false; }
-static int64_t fake_now(void *ctx) { return 1000000; }
+static uint64_t
+fake_end(void *ctx)
+{
+	return log_at;
+}
+
+static wide_status
+fake_sync(void *ctx, uint64_t lsn)
+{
+	if (lsn > log_synced)
+		log_synced = lsn;
+	return WIDE_OK;
+}
+
+static void
+fake_release(void *ctx, uint64_t lsn)
+{
+}
+
+static bool
+fake_interrupted(void *ctx)
+{
+	return false;
+}
+
+static int64_t
+fake_now(void *ctx)
+{
+	return 1000000;
+}
 
 typedef struct store
 {
-	char		dir[64];
-	void	   *base;
-	wide_db    *db;
+	char dir[64];
+	void *base;
+	wide_db *db;
 } store;
 
 static const wide_log fake_log = {.end = fake_end, .sync = fake_sync, .release = fake_release};
@@ -78,8 +105,8 @@ make_empty_files(const store *s)
 {
 	for (uint64_t i = 1; i < 9; i++)
 	{
-		char		path[200];
-		int			fd;
+		char path[200];
+		int fd;
 
 		snprintf(path, sizeof path, "%s/%08llx.sst", s->dir, (unsigned long long) i);
 		fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -92,10 +119,9 @@ make_empty_files(const store *s)
 static void
 make_family(wide_db *db, uint32_t id, uint64_t seq)
 {
-	uint8_t		buf[2 * OP_MAX],
-			   *p = buf;
-	catalog_op	t = {.kind = OP_CREATE_TABLE, .table = id, .arg = 5},
-				f = {.kind = OP_CREATE_FAMILY, .table = id, .family = id, .name = "f"};
+	uint8_t buf[2 * OP_MAX], *p = buf;
+	catalog_op t = {.kind = OP_CREATE_TABLE, .table = id, .arg = 5},
+			   f = {.kind = OP_CREATE_FAMILY, .table = id, .family = id, .name = "f"};
 
 	snprintf(t.name, sizeof t.name, "t%u", id);
 	wide_family_defaults(&f.opt);
@@ -108,21 +134,31 @@ make_family(wide_db *db, uint32_t id, uint64_t seq)
 static void
 drop_family(wide_db *db, uint32_t id, uint64_t seq)
 {
-	uint8_t		buf[OP_MAX];
-	catalog_op	f = {.kind = OP_DROP_FAMILY, .family = id};
-	uint8_t    *p = catalog_put_op(buf, &f);
+	uint8_t buf[OP_MAX];
+	catalog_op f = {.kind = OP_DROP_FAMILY, .family = id};
+	uint8_t *p = catalog_put_op(buf, &f);
 
 	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
 }
 
 /* Returns a meta with rows [lo, hi], and makes an empty file with that number. */
 static file_meta
-make_file(wide_db *db, wide_family_id family, int level, const char *lo, const char *hi, uint64_t seq)
+make_file(wide_db *db, wide_family_id family, int level, const char *lo, const char *hi,
+		  uint64_t seq)
 {
-	file_meta	f = {.number = file_set_new_number(db), .family = family, .level = (uint8_t) level, .bytes = 100,
-		.cells = 10, .rows = 5, .blocks = 1, .ts_min = -5, .ts_max = 77, .seq_min = seq, .seq_max = seq};
-	char		path[200];
-	int			fd;
+	file_meta f = {.number = file_set_new_number(db),
+				   .family = family,
+				   .level = (uint8_t) level,
+				   .bytes = 100,
+				   .cells = 10,
+				   .rows = 5,
+				   .blocks = 1,
+				   .ts_min = -5,
+				   .ts_max = 77,
+				   .seq_min = seq,
+				   .seq_max = seq};
+	char path[200];
+	int fd;
 
 	f.min_len = (uint8_t) (key_put_part(f.min_row, (const uint8_t *) lo, strlen(lo)) - f.min_row);
 	f.max_len = (uint8_t) (key_put_part(f.max_row, (const uint8_t *) hi, strlen(hi)) - f.max_row);
@@ -136,7 +172,7 @@ make_file(wide_db *db, wide_family_id family, int level, const char *lo, const c
 static bool
 file_exists(wide_db *db, uint64_t number)
 {
-	char		path[200];
+	char path[200];
 
 	sst_file_path(db, number, path, sizeof path);
 	return access(path, F_OK) == 0;
@@ -145,7 +181,7 @@ file_exists(wide_db *db, uint64_t number)
 static void
 add_files(wide_db *db, const file_meta *f, int n)
 {
-	set_edit	e = {.add = f, .nadd = n, .memtable = -1};
+	set_edit e = {.add = f, .nadd = n, .memtable = -1};
 
 	assert_ok(edit_apply(db, &e));
 }
@@ -153,7 +189,7 @@ add_files(wide_db *db, const file_meta *f, int n)
 static void
 remove_file(wide_db *db, uint64_t number)
 {
-	set_edit	e = {.remove = &number, .nremove = 1, .memtable = -1};
+	set_edit e = {.remove = &number, .nremove = 1, .memtable = -1};
 
 	assert_ok(edit_apply(db, &e));
 }
@@ -161,7 +197,7 @@ remove_file(wide_db *db, uint64_t number)
 static void
 collect_all(wide_db *db)
 {
-	bool		did = true;
+	bool did = true;
 
 	while (did)
 		assert_ok(collect_garbage(db, &did));
@@ -172,14 +208,10 @@ collect_all(wide_db *db)
 static void
 test_pins_see_their_version(void **state)
 {
-	store		s;
-	set_pin		a = {0},
-				b = {0},
-				c = {0};
-	set_files	fa,
-				fb,
-				fc;
-	file_meta	f[3];
+	store s;
+	set_pin a = {0}, b = {0}, c = {0};
+	set_files fa, fb, fc;
+	file_meta f[3];
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -190,7 +222,7 @@ test_pins_see_their_version(void **state)
 	assert_ok(pin_take(s.db, &a));
 	assert_ok(pin_files(s.db, &a, 1, &fa));
 	assert_int_equal(fa.n, 2);
-	assert_int_equal(fa.files[0].number, f[1].number);	/* newest first */
+	assert_int_equal(fa.files[0].number, f[1].number); /* newest first */
 	remove_file(s.db, f[0].number);
 	assert_ok(pin_take(s.db, &b));
 	add_files(s.db, &f[2], 1);
@@ -224,12 +256,12 @@ test_pins_see_their_version(void **state)
 static void
 test_reload(void **state)
 {
-	store		s;
-	set_pin		p = {0};
-	set_files	l;
-	file_meta	f[2];
-	set_edit	e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
-	wide_table	t;
+	store s;
+	set_pin p = {0};
+	set_files l;
+	file_meta f[2];
+	set_edit e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
+	wide_table t;
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -242,7 +274,7 @@ test_reload(void **state)
 	log_synced = 0;
 	make_family(s.db, 2, 6000);
 	remove_file(s.db, f[0].number);
-	assert_true(log_synced >= 6000);	/* the catalog is durable before the manifest has it */
+	assert_true(log_synced >= 6000); /* the catalog is durable before the manifest has it */
 	for (int again = 0; again < 3; again++)
 	{
 		store_close(&s);
@@ -270,13 +302,12 @@ test_reload(void **state)
 static void
 test_move_keeps_the_file(void **state)
 {
-	store		s;
-	set_pin		p = {0},
-				q = {0};
-	set_files	l;
-	file_meta	f;
-	set_edit	e = {.memtable = -1, .nadd = 1, .nremove = 1};
-	uint64_t	number;
+	store s;
+	set_pin p = {0}, q = {0};
+	set_files l;
+	file_meta f;
+	set_edit e = {.memtable = -1, .nadd = 1, .nremove = 1};
+	uint64_t number;
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -310,9 +341,9 @@ test_move_keeps_the_file(void **state)
 static void
 test_drop_waits_for_the_manifest(void **state)
 {
-	store		s;
-	file_meta	f;
-	set_edit	e = {.memtable = -1};
+	store s;
+	file_meta f;
+	set_edit e = {.memtable = -1};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -338,11 +369,11 @@ test_drop_waits_for_the_manifest(void **state)
 static void
 test_link(void **state)
 {
-	store		s;
-	file_meta	f;
-	set_pin		p = {0};
-	set_files	l;
-	set_edit	e = {.memtable = -1};
+	store s;
+	file_meta f;
+	set_pin p = {0};
+	set_files l;
+	set_edit e = {.memtable = -1};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -386,9 +417,9 @@ test_link(void **state)
 static void
 test_full(void **state)
 {
-	store		s;
-	file_meta	f[65];
-	set_edit	e = {.memtable = -1, .add = f, .nadd = 65};
+	store s;
+	file_meta f[65];
+	set_edit e = {.memtable = -1, .add = f, .nadd = 65};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -408,13 +439,12 @@ test_full(void **state)
 static void
 test_damage(void **state)
 {
-	store		s;
-	file_meta	f;
-	char		path[200];
-	uint8_t		data[4096];
-	int64_t		size;
-	int			fd,
-				loaded = 0;
+	store s;
+	file_meta f;
+	char path[200];
+	uint8_t data[4096];
+	int64_t size;
+	int fd, loaded = 0;
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -423,14 +453,15 @@ test_damage(void **state)
 		f = make_file(s.db, 1, 0, "a", "c", 100);
 		add_files(s.db, &f, 1);
 	}
-	snprintf(path, sizeof path, "%s/manifest-%08llx", s.dir, (unsigned long long) s.db->seg->set.manifest_number);
+	snprintf(path, sizeof path, "%s/manifest-%08llx", s.dir,
+			 (unsigned long long) s.db->seg->set.manifest_number);
 	store_close(&s);
 	fd = os_real()->open(os_real(), path, O_RDWR);
 	size = os_real()->pread(os_real(), fd, data, sizeof data, 0);
 	assert_true(size > 100 && size < (int64_t) sizeof data);
 	for (int64_t i = 0; i < size; i++)
 	{
-		uint8_t		bad = data[i] ^ 0x41;
+		uint8_t bad = data[i] ^ 0x41;
 		wide_status st;
 
 		os_real()->pwrite(os_real(), fd, &bad, 1, (uint64_t) i);
@@ -460,7 +491,7 @@ test_damage(void **state)
 	store_close(&s);
 	snprintf(path, sizeof path, "%s/CURRENT", s.dir);
 	unlink(path);
-	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT);	/* there are sorted files */
+	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT); /* there are sorted files */
 	store_close(&s);
 	test_dir_drop(s.dir);
 }
@@ -475,12 +506,15 @@ test_edit_faults(void **state)
 	for (int mode = 0; mode < 3; mode++)
 		for (uint64_t n = 1; n < 60; n++)
 		{
-			store		s;
-			os_fault_plan plan = {.at = n, .error = mode == 0 ? 0 : mode == 1 ? 5 : 28, .sticky = mode == 2};
-			wide_os    *os;
-			int			acked = -1,
-						tried = -1;
-			uint64_t	calls;
+			store s;
+			os_fault_plan plan = {.at = n,
+								  .error = mode == 0   ? 0
+										   : mode == 1 ? 5
+													   : 28,
+								  .sticky = mode == 2};
+			wide_os *os;
+			int acked = -1, tried = -1;
+			uint64_t calls;
 			wide_status st;
 
 			test_dir_make(s.dir, sizeof s.dir);
@@ -492,8 +526,8 @@ test_edit_faults(void **state)
 				make_family(s.db, 1, 10);
 				for (int i = 0; i < 4 && st == WIDE_OK; i++)
 				{
-					file_meta	f = {.number = file_set_new_number(s.db), .family = 1};
-					set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
+					file_meta f = {.number = file_set_new_number(s.db), .family = 1};
+					set_edit e = {.add = &f, .nadd = 1, .memtable = -1};
 
 					tried++;
 					/* sometimes a new manifest */
@@ -520,7 +554,8 @@ test_edit_faults(void **state)
 			if (tried < 0)
 				assert_int_equal(s.db->seg->set.nfiles, 0);
 			else
-				assert_true((int) s.db->seg->set.nfiles >= acked && (int) s.db->seg->set.nfiles <= tried);
+				assert_true((int) s.db->seg->set.nfiles >= acked &&
+							(int) s.db->seg->set.nfiles <= tried);
 			/* CURRENT and one manifest */
 			assert_int_equal(test_dir_count(s.dir), 2 + s.db->seg->set.nfiles);
 			store_close(&s);
@@ -534,15 +569,15 @@ test_edit_faults(void **state)
 static void
 test_disk_full_for_a_while(void **state)
 {
-	int			alive = 0;
+	int alive = 0;
 
 	for (uint64_t n = 1; n < 40; n++)
 	{
-		store		s;
+		store s;
 		os_fault_plan plan = {.at = n, .error = 28};
-		wide_os    *os;
-		int			failed = 0;
-		bool		dead = false;
+		wide_os *os;
+		int failed = 0;
+		bool dead = false;
 
 		test_dir_make(s.dir, sizeof s.dir);
 		os = os_faulty(s.dir, &plan);
@@ -559,11 +594,11 @@ test_disk_full_for_a_while(void **state)
 		make_family(s.db, 1, 10);
 		for (int i = 0; i < 4 && !dead; i++)
 		{
-			file_meta	f = {.number = file_set_new_number(s.db), .family = 1};
-			set_edit	e = {.add = &f, .nadd = 1, .memtable = -1};
+			file_meta f = {.number = file_set_new_number(s.db), .family = 1};
+			set_edit e = {.add = &f, .nadd = 1, .memtable = -1};
 
 			if (i == 2)
-				s.db->seg->set.manifest_size = UINT64_MAX;	/* a new manifest */
+				s.db->seg->set.manifest_size = UINT64_MAX; /* a new manifest */
 			if (edit_apply(s.db, &e) == WIDE_OK)
 				continue;
 			failed++;
@@ -600,7 +635,7 @@ test_disk_full_for_a_while(void **state)
 static void
 test_overlap(void **state)
 {
-	file_meta	f = {.min_len = 4, .max_len = 2, .flags = FILE_MAX_CUT};
+	file_meta f = {.min_len = 4, .max_len = 2, .flags = FILE_MAX_CUT};
 
 	memcpy(f.min_row, "ab\0\1", 4);
 	memcpy(f.max_row, "cd", 2);

@@ -8,7 +8,8 @@
 
 static const wide_config *cfg = &fixture_small;
 
-static int	stop_after;			/* interrupted() returns true after so many calls */
+static int stop_after; /* interrupted() returns true after so many calls */
+
 static bool
 stopped(void *ctx)
 {
@@ -16,6 +17,7 @@ stopped(void *ctx)
 }
 
 static char reported[300];
+
 static void
 report(void *ctx, int level, const char *text)
 {
@@ -38,7 +40,7 @@ test_fit(void **state)
 	big = c;
 	for (size_t total = (size_t) 12 << 20; total < (size_t) 300 << 20; total += (size_t) 3 << 20)
 	{
-		size_t		size;
+		size_t size;
 
 		c = (wide_config) {0};
 		wide_config_fit(&c, total);
@@ -66,10 +68,11 @@ test_fit(void **state)
 static void
 test_format(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	segment    *seg = base;
-	uint64_t	parts[] = {seg->slots, seg->files, seg->tables, seg->families, seg->bindings, seg->locks, seg->cache,
-		seg->cache_pins, seg->log, seg->regions, seg->size};
+	void *base = fixture_map(cfg);
+	segment *seg = base;
+	uint64_t parts[] = {seg->slots,	   seg->files,	 seg->tables, seg->families,
+						seg->bindings, seg->locks,	 seg->cache,  seg->cache_pins,
+						seg->log,	   seg->regions, seg->size};
 	wide_config bad = *cfg;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -98,11 +101,11 @@ test_format(void **state)
 static void
 test_attach(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	segment    *seg = base;
-	wide_db    *db[16];
-	wide_db    *more;
-	wide_stats	stats;
+	void *base = fixture_map(cfg);
+	segment *seg = base;
+	wide_db *db[16];
+	wide_db *more;
+	wide_stats stats;
 
 	for (int i = 0; i < 16; i++)
 	{
@@ -132,16 +135,16 @@ test_attach(void **state)
 static void
 test_locks(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	segment    *seg = base;
-	pid_t		pid[4];
+	void *base = fixture_map(cfg);
+	segment *seg = base;
+	pid_t pid[4];
 
 	for (int p = 0; p < 4; p++)
 	{
 		pid[p] = unit_fork();
 		if (pid[p] == 0)
 		{
-			wide_db    *db = fixture_attach(base);
+			wide_db *db = fixture_attach(base);
 
 			for (int i = 0; i < 20000; i++)
 			{
@@ -166,13 +169,13 @@ static void
 test_lock_order(void **state)
 {
 #ifndef NDEBUG
-	void	   *base = fixture_map(cfg);
-	pid_t		pid = unit_fork();
-	int			status;
+	void *base = fixture_map(cfg);
+	pid_t pid = unit_fork();
+	int status;
 
 	if (pid == 0)
 	{
-		wide_db    *db = fixture_attach(base);
+		wide_db *db = fixture_attach(base);
 
 		if (freopen("/dev/null", "w", stderr) == NULL)
 			_exit(1);
@@ -191,20 +194,19 @@ test_lock_order(void **state)
 static void
 test_wait(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	segment    *seg = base;
-	wide_host	host = {.interrupted = stopped};
-	wide_db    *db;
+	void *base = fixture_map(cfg);
+	segment *seg = base;
+	wide_host host = {.interrupted = stopped};
+	wide_db *db;
 	_Atomic uint32_t *word = &seg->set.work_word;
-	pid_t		pid;
-	struct timespec a,
-				b;
+	pid_t pid;
+	struct timespec a, b;
 
 	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
 	stop_after = 1000;
-	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_OK);	/* differs already */
+	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_OK); /* differs already */
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(segment_wait(db, word, 0, 150), WIDE_OK);	/* timeout */
+	assert_int_equal(segment_wait(db, word, 0, 150), WIDE_OK); /* timeout */
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_in_range((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 149, 5000);
 	stop_after = 2;
@@ -213,7 +215,7 @@ test_wait(void **state)
 	pid = unit_fork();
 	if (pid == 0)
 	{
-		wide_db    *mine = fixture_attach(base);
+		wide_db *mine = fixture_attach(base);
 
 		usleep(20000);
 		segment_wake(mine, word);
@@ -226,7 +228,7 @@ test_wait(void **state)
 	pid = unit_fork();
 	if (pid == 0)
 	{
-		wide_db    *mine = fixture_attach(base);
+		wide_db *mine = fixture_attach(base);
 
 		usleep(20000);
 		wide_poison(mine, "test says so");
@@ -249,7 +251,15 @@ test_wait(void **state)
 	fixture_unmap(base, cfg);
 }
 
-enum death { DIE_IDLE, DIE_LOCKED, DIE_CRIT, DIE_PREPARED, DIE_JOB, DIE_ZOMBIE };
+enum death
+{
+	DIE_IDLE,
+	DIE_LOCKED,
+	DIE_CRIT,
+	DIE_PREPARED,
+	DIE_JOB,
+	DIE_ZOMBIE
+};
 
 /*
  * A child attaches, enters the given state and dies; it holds a pin, a row
@@ -258,14 +268,14 @@ enum death { DIE_IDLE, DIE_LOCKED, DIE_CRIT, DIE_PREPARED, DIE_JOB, DIE_ZOMBIE }
 static pid_t
 die(void *base, enum death how, wide_bytes row)
 {
-	pid_t		pid = unit_fork();
-	siginfo_t	info;
+	pid_t pid = unit_fork();
+	siginfo_t info;
 
 	if (pid == 0)
 	{
-		wide_db    *db = fixture_attach(base);
-		uint64_t	holder;
-		block_ref	ref;
+		wide_db *db = fixture_attach(base);
+		uint64_t holder;
+		block_ref ref;
 
 		atomic_store(&db->slot->pin, 77);
 		CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
@@ -291,12 +301,12 @@ test_death(void **state)
 {
 	for (int how = DIE_IDLE; how <= DIE_ZOMBIE; how++)
 	{
-		void	   *base = fixture_map(cfg);
-		wide_host	host = {.report = report};
-		wide_db    *db;
-		uint64_t	holder;
-		wide_bytes	row = {(const uint8_t *) "row", 3};
-		pid_t		pid;
+		void *base = fixture_map(cfg);
+		wide_host host = {.report = report};
+		wide_db *db;
+		uint64_t holder;
+		wide_bytes row = {(const uint8_t *) "row", 3};
+		pid_t pid;
 
 		reported[0] = 0;
 		assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
@@ -335,10 +345,10 @@ test_death(void **state)
 static void
 test_death_awaited(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
 	wide_status st = WIDE_OK;
-	time_t		end = time(NULL) + 20;
+	time_t end = time(NULL) + 20;
 
 	die(base, DIE_CRIT, (wide_bytes) {(const uint8_t *) "row", 3});
 	while (st == WIDE_OK && time(NULL) < end)
@@ -352,9 +362,9 @@ test_death_awaited(void **state)
 static void
 test_takeover(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db[16];
-	wide_db    *more;
+	void *base = fixture_map(cfg);
+	wide_db *db[16];
+	wide_db *more;
 
 	for (uint8_t i = 0; i < 16; i++)
 		die(base, DIE_IDLE, (wide_bytes) {&i, 1});
@@ -376,9 +386,9 @@ test_takeover(void **state)
 static void
 test_pid_reuse(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
-	pid_t		other = unit_fork();
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	pid_t other = unit_fork();
 
 	if (other == 0)
 	{
@@ -404,13 +414,14 @@ test_pid_reuse(void **state)
 static void
 test_jobs(void **state)
 {
-	void	   *base = fixture_map(cfg);
-	wide_db    *db = fixture_attach(base);
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
 	wide_job_info out[JOB_MAX];
 
 	assert_int_equal(wide_jobs(db, out, JOB_MAX), 0);
 	for (int i = 0; i < 5; i++)
-		db->seg->jobs[(i * 7) % JOB_MAX] = (job_slot) {.used = 1, .serial = i + 1, .info = {.family = i, .state = 1}};
+		db->seg->jobs[(i * 7) % JOB_MAX] = (job_slot) {
+			.used = 1, .serial = i + 1, .info = {.family = i, .state = 1}};
 	assert_int_equal(wide_jobs(db, out, JOB_MAX), 5);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(out[i].family, 4 - i);
@@ -423,10 +434,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fit), cmocka_unit_test(test_format), cmocka_unit_test(test_attach),
-		cmocka_unit_test(test_locks), cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_death), cmocka_unit_test(test_death_awaited),
-		cmocka_unit_test(test_takeover), cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_fit),		   cmocka_unit_test(test_format),
+		cmocka_unit_test(test_attach),	   cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_death),	   cmocka_unit_test(test_death_awaited),
+		cmocka_unit_test(test_takeover),   cmocka_unit_test(test_pid_reuse),
 		cmocka_unit_test(test_jobs),
 	};
 

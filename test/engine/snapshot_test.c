@@ -28,7 +28,7 @@ begin(store *s, int versions)
 static void
 expect(store *s, const wide_snapshot *at, const char *want)
 {
-	char	   *got = store_text(s, at, &fam, 1);
+	char *got = store_text(s, at, &fam, 1);
 
 	assert_string_equal(got, want);
 	free(got);
@@ -39,10 +39,11 @@ static uint64_t
 put_external(store *s, uint64_t xid, const char *row, const char *value)
 {
 	wide_batch *b;
-	uint64_t	lsn;
+	uint64_t lsn;
 
 	assert_ok(wide_batch_new(s->db, &b));
-	assert_ok(wide_batch_put(b, fam, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	assert_ok(wide_batch_put(b, fam, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+							 text(value)));
 	wide_filelog_set_xid(&s->log, xid);
 	assert_ok(wide_batch_prepare(b, xid));
 	assert_ok(wide_filelog_decide(&s->log, xid, true));
@@ -66,13 +67,13 @@ odd_runs(void *ctx, uint64_t xid)
  * same view there; returns 0 if they do.
  */
 static int
-other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns, const bool *seen, int nlsns,
-			  const char *want, int told, int answer)
+other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns, const bool *seen,
+			  int nlsns, const char *want, int told, int answer)
 {
-	wide_host	host = {.ctx = s, .now = store_now, .oldest_external = store_oldest_external};
+	wide_host host = {.ctx = s, .now = store_now, .oldest_external = store_oldest_external};
 	wide_snapshot *snap;
-	char	   *got;
-	char		c = 'i';
+	char *got;
+	char c = 'i';
 
 	s->db = NULL;
 	if (wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
@@ -100,16 +101,16 @@ other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns,
 static void
 test_export(void **state)
 {
-	store		s;
+	store s;
 	wide_snapshot *snap;
-	uint8_t		bytes_of[512];
-	uint64_t	lsns[8];
-	bool		seen[8];
-	size_t		n;
-	char	   *want;
-	int			down[2], up[2], status;
-	char		c;
-	pid_t		pid;
+	uint8_t bytes_of[512];
+	uint64_t lsns[8];
+	bool seen[8];
+	size_t n;
+	char *want;
+	int down[2], up[2], status;
+	char c;
+	pid_t pid;
 
 	(void) state;
 	begin(&s, 1);
@@ -117,7 +118,7 @@ test_export(void **state)
 	store_put(&s, fam, "a", "q", 1, "plain");
 	for (int i = 0; i < 6; i++)
 	{
-		char		row[2] = {(char) ('b' + i), 0};
+		char row[2] = {(char) ('b' + i), 0};
 
 		lsns[i] = put_external(&s, 100 + (uint64_t) i, row, "v");
 	}
@@ -146,7 +147,7 @@ test_export(void **state)
 	s.oldest_external = 0;
 	for (int i = 0; i < 7; i++)
 	{
-		char		row[2] = {(char) ('a' + i), 0};
+		char row[2] = {(char) ('a' + i), 0};
 
 		store_put(&s, fam, row, "q", 1900000000000000, "newer");
 	}
@@ -168,10 +169,10 @@ test_export(void **state)
 static void
 test_import_here(void **state)
 {
-	store		s;
+	store s;
 	wide_snapshot *a, *b;
-	uint8_t		bytes_of[128];
-	size_t		n;
+	uint8_t bytes_of[128];
+	size_t n;
 
 	(void) state;
 	begin(&s, 1);
@@ -207,12 +208,12 @@ test_import_between(void **state)
 {
 	wide_family_options opt;
 	wide_batch *batch;
-	store		s;
-	wide_host	host;
-	wide_db    *other;
+	store s;
+	wide_host host;
+	wide_db *other;
 	wide_snapshot *old, *a, *b;
-	uint8_t		bytes_of[128];
-	size_t		n;
+	uint8_t bytes_of[128];
+	size_t n;
 
 	(void) state;
 	begin(&s, 1);
@@ -265,7 +266,7 @@ test_import_between(void **state)
 static void
 read_all(wide_scan *scan, buffer *out)
 {
-	wide_row	row;
+	wide_row row;
 	wide_status st;
 
 	out->len = 0;
@@ -285,10 +286,8 @@ happen(store *s, uint64_t *r)
 {
 	wide_family_options opt;
 	wide_batch *b;
-	char		row[16],
-				value[3000];
-	int			what = (int) (rnd(r) % 16),
-				n = what == 0 ? 120 : 1 + (int) (rnd(r) % 3);
+	char row[16], value[3000];
+	int what = (int) (rnd(r) % 16), n = what == 0 ? 120 : 1 + (int) (rnd(r) % 3);
 
 	if (what == 1)
 		assert_ok(wide_flush(s->db));
@@ -313,7 +312,8 @@ happen(store *s, uint64_t *r)
 		{
 			snprintf(row, sizeof row, "r%02d", (int) (rnd(r) % 40));
 			if (rnd(r) % 4 == 0)
-				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam, text(row), text("q"), WIDE_TS_MAX));
+				assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, fam, text(row), text("q"),
+											WIDE_TS_MAX));
 			else
 			{
 				snprintf(value, 20, "%llu", (unsigned long long) rnd(r));
@@ -331,20 +331,23 @@ happen(store *s, uint64_t *r)
 static void
 test_renew(void **state)
 {
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 3};
-	buffer		old = {0},
-				new = {0};
-	uint64_t	r = 11;
-	int			changed = 0;
+	buffer old = {0}, new = {0};
+	uint64_t r = 11;
+	int changed = 0;
 
 	(void) state;
 	for (int round = 0; round < 6; round++)
 	{
-		wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = round % 2 == 1};
+		wide_scan_spec spec = {.families = &f,
+							   .nfamilies = 1,
+							   .ranges = &all,
+							   .nranges = 1,
+							   .reverse = round % 2 == 1};
 		wide_snapshot *snap, *fresh;
-		wide_scan  *scan, *again;
-		store		s;
+		wide_scan *scan, *again;
+		store s;
 
 		begin(&s, 2);
 		f.id = fam;
@@ -352,7 +355,7 @@ test_renew(void **state)
 		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 		for (int i = 0; i < 250; i++)
 		{
-			uint64_t	lsn = wide_snapshot_lsn(snap);
+			uint64_t lsn = wide_snapshot_lsn(snap);
 
 			happen(&s, &r);
 			if (rnd(&r) % 6 == 0)
@@ -392,22 +395,23 @@ test_renew(void **state)
 static void
 test_set_aside(void **state)
 {
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
 	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 3};
-	buffer		old = {0},
-				new = {0};
-	uint64_t	r = 12,
-				xid = 1000;
-	int			excluding = 0,
-				back = 0;
+	buffer old = {0}, new = {0};
+	uint64_t r = 12, xid = 1000;
+	int excluding = 0, back = 0;
 
 	(void) state;
 	for (int round = 0; round < 6; round++)
 	{
-		wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = round % 2 == 1};
+		wide_scan_spec spec = {.families = &f,
+							   .nfamilies = 1,
+							   .ranges = &all,
+							   .nranges = 1,
+							   .reverse = round % 2 == 1};
 		wide_snapshot *first, *held = NULL;
-		wide_scan  *scan, *again;
-		store		s;
+		wide_scan *scan, *again;
+		store s;
 
 		begin(&s, 2);
 		f.id = fam;
@@ -418,9 +422,8 @@ test_set_aside(void **state)
 		for (int i = 0; i < 200; i++)
 		{
 			wide_snapshot *snap;
-			wide_row	row;
-			int			n,
-						use_held;
+			wide_row row;
+			int n, use_held;
 
 			happen(&s, &r);
 			if (rnd(&r) % 4 == 0)
@@ -469,9 +472,9 @@ test_set_aside(void **state)
 static void
 test_renew_keeps(void **state)
 {
-	store		s;
+	store s;
 	wide_snapshot *snap, *plain;
-	uint64_t	slot_before;
+	uint64_t slot_before;
 
 	(void) state;
 	begin(&s, 1);
@@ -497,7 +500,7 @@ test_renew_keeps(void **state)
 static void
 test_is_newest(void **state)
 {
-	store		s;
+	store s;
 	wide_snapshot *snap, *plain;
 
 	(void) state;
@@ -532,7 +535,7 @@ test_is_newest(void **state)
 static uint64_t
 cells_in_files(store *s)
 {
-	uint64_t	n = 0;
+	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < s->config.max_files; i++)
 		if (layout_files(s->db)[i].in_use && layout_files(s->db)[i].removed_version == 0)
@@ -543,7 +546,7 @@ cells_in_files(store *s)
 static void
 count_up(store *s, int from, int to)
 {
-	char		value[16];
+	char value[16];
 
 	for (int i = from; i <= to; i++)
 	{
@@ -556,8 +559,7 @@ count_up(store *s, int from, int to)
 static void
 expect_count(store *s, const wide_snapshot *at, int want)
 {
-	char	   *got = store_text(s, at, &fam, 1),
-				text[16];
+	char *got = store_text(s, at, &fam, 1), text[16];
 
 	snprintf(text, sizeof text, "=%d", want);
 	assert_non_null(strstr(got, text));
@@ -582,9 +584,9 @@ look_meanwhile(void *ctx)
 static void
 test_between(void **state)
 {
-	store		s;
-	wide_host	host;
-	wide_db    *other;
+	store s;
+	wide_host host;
+	wide_db *other;
 	wide_snapshot *a, *b, *c;
 
 	(void) state;
@@ -646,7 +648,7 @@ expect_at(store *s, uint64_t ended, uint64_t next, const char *what)
 {
 	wide_moment at = {.running = odd_runs, .ended = ended, .next = next};
 	wide_snapshot *snap;
-	char	   *got;
+	char *got;
 
 	assert_ok(wide_snapshot_take_at(s->db, &at, &snap));
 	got = store_text(s, snap, &fam, 1);
@@ -670,7 +672,7 @@ test_ended(void **state)
 	const char *all = "0/a/q=second;0/b/q=after;0/c/q=third;0/e/q=v;";
 	wide_moment at = {.running = odd_runs, .ended = 10};
 	wide_snapshot *snap;
-	store		s;
+	store s;
 
 	(void) state;
 	begin(&s, 1);
@@ -733,7 +735,7 @@ test_evicted(void **state)
 {
 	wide_moment at = {.running = odd_runs, .ended = 10};
 	wide_snapshot *snap;
-	store		s;
+	store s;
 
 	(void) state;
 	begin(&s, 1);
@@ -768,11 +770,12 @@ static void
 read_count(store *s, wide_snapshot *at, bool reverse, char *value, size_t size, uint64_t *passed)
 {
 	wide_scan_family f = {.id = fam, .want = WIDE_WANT_ALL, .max_versions = 1};
-	wide_range	all = {{(const uint8_t *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = reverse};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {
+		.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .reverse = reverse};
 	wide_scan_stats stats;
-	wide_scan  *scan;
-	wide_row	row;
+	wide_scan *scan;
+	wide_row row;
 
 	assert_ok(wide_scan_open(s->db, at, &spec, &scan));
 	assert_ok(wide_scan_next(scan, &row));
@@ -791,10 +794,10 @@ read_count(store *s, wide_snapshot *at, bool reverse, char *value, size_t size, 
 static void
 test_unseen(void **state)
 {
-	store		s;
+	store s;
 	wide_snapshot *a, *b, *c;
-	char		value[16];
-	uint64_t	passed;
+	char value[16];
+	uint64_t passed;
 
 	(void) state;
 	begin(&s, 3);
@@ -830,7 +833,7 @@ static void
 test_share(void **state)
 {
 	wide_snapshot *one, *two, *found;
-	store		s;
+	store s;
 
 	(void) state;
 	begin(&s, 1);
@@ -862,18 +865,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_export),
-		cmocka_unit_test(test_import_here),
-		cmocka_unit_test(test_import_between),
-		cmocka_unit_test(test_renew),
-		cmocka_unit_test(test_set_aside),
-		cmocka_unit_test(test_renew_keeps),
-		cmocka_unit_test(test_is_newest),
-		cmocka_unit_test(test_between),
-		cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_evicted),
-		cmocka_unit_test(test_unseen),
+		cmocka_unit_test(test_export),		   cmocka_unit_test(test_import_here),
+		cmocka_unit_test(test_import_between), cmocka_unit_test(test_renew),
+		cmocka_unit_test(test_set_aside),	   cmocka_unit_test(test_renew_keeps),
+		cmocka_unit_test(test_is_newest),	   cmocka_unit_test(test_between),
+		cmocka_unit_test(test_ended),		   cmocka_unit_test(test_share),
+		cmocka_unit_test(test_evicted),		   cmocka_unit_test(test_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,10 @@
 #define FAMILY 7
 
 /* For programs that link these parts without a store. */
-__attribute__((weak)) void snapshot_detach(wide_db *db) {}
+__attribute__((weak)) void
+snapshot_detach(wide_db *db)
+{
+}
 
 static test_store store;
 static wide_db *db;
@@ -67,11 +70,12 @@ options(uint32_t block_size, int bloom, int compression)
 }
 
 static wide_status
-try_write(wide_db *d, uint64_t number, const entries *es, const wide_family_options *o, bool global, file_meta *meta)
+try_write(wide_db *d, uint64_t number, const entries *es, const wide_family_options *o, bool global,
+		  file_meta *meta)
 {
 	sst_writer *w;
 	wide_status st = sst_writer_open(d, number, FAMILY, 1, o, global, &w);
-	uint64_t	bytes = 0;
+	uint64_t bytes = 0;
 
 	if (st != WIDE_OK)
 		return st;
@@ -88,7 +92,7 @@ try_write(wide_db *d, uint64_t number, const entries *es, const wide_family_opti
 static file_meta
 write_file(uint64_t number, const entries *es, const wide_family_options *o, bool global)
 {
-	file_meta	meta;
+	file_meta meta;
 
 	assert_ok(try_write(db, number, es, o, global, &meta));
 	assert_ok(sst_file_sync_dir(db));
@@ -107,7 +111,7 @@ count_problem(void *arg, const char *object, const char *problem)
 static int
 problems(const file_meta *meta)
 {
-	int			n = 0;
+	int n = 0;
 
 	assert_ok(sst_verify(db, meta, count_problem, &n));
 	return n;
@@ -116,13 +120,13 @@ problems(const file_meta *meta)
 static int
 lower_bound(const entries *es, const entry *target)
 {
-	entry		t = *target;
-	int			lo = 0, hi = es->n;
+	entry t = *target;
+	int lo = 0, hi = es->n;
 
 	t.type = UINT8_MAX;
 	while (lo < hi)
 	{
-		int			mid = (lo + hi) / 2;
+		int mid = (lo + hi) / 2;
 
 		if (key_compare(&es->e[mid], &t) < 0)
 			lo = mid + 1;
@@ -149,9 +153,9 @@ static void
 check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 {
 	sst_reader *r;
-	sst_cursor	c;
-	entries		probes = entries_random(seed + 5000, 200, 100, 30, 3, false);
-	uint64_t	s = seed;
+	sst_cursor c;
+	entries probes = entries_random(seed + 5000, 200, 100, 30, 3, false);
+	uint64_t s = seed;
 
 	assert_ok(sst_reader_get(db, meta, &r));
 	assert_ok(sst_cursor_open(db, r, flags, &c));
@@ -165,8 +169,9 @@ check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 	}
 	for (int k = 0; k < 3000; k++)
 	{
-		entry		t = rnd(&s) % 4 ? es->e[rnd(&s) % (uint64_t) es->n] : probes.e[rnd(&s) % (uint64_t) probes.n];
-		int			at;
+		entry t = rnd(&s) % 4 ? es->e[rnd(&s) % (uint64_t) es->n]
+							  : probes.e[rnd(&s) % (uint64_t) probes.n];
+		int at;
 
 		switch (rnd(&s) % 6)
 		{
@@ -188,7 +193,7 @@ check_cursor(const file_meta *meta, const entries *es, int flags, uint64_t seed)
 		/* sometimes a short way forward, within the same block */
 		if (rnd(&s) % 3 == 0 && c.valid)
 		{
-			entry		target = c.block.e;
+			entry target = c.block.e;
 
 			at = lower_bound(es, &target);
 			if (at + 3 < es->n)
@@ -227,25 +232,25 @@ moving(void **state)
 {
 	static const struct
 	{
-		uint32_t	block_size;
-		int			n, rows, keylen, vlen;
-		bool		global;
-	}			cases[] = {
-		{16384, 1, 1, 10, 10, false},
-		{16384, 3000, 300, 20, 100, false},
-		{1024, 4000, 50, 20, 30, false},	/* rows over many blocks */
-		{1024, 3000, 2000, 900, 100, false},	/* several partitions */
-		{1024, 3000, 20, 300, 100, true},
-		{4096, 2000, 3, 2000, 4000, true},
-		{1024, 1500, 3, 5000, 4000, false},	/* an entry is larger than a block */
+		uint32_t block_size;
+		int n, rows, keylen, vlen;
+		bool global;
+	} cases[] = {
+		{16384, 1, 1, 10, 10, false},		 {16384, 3000, 300, 20, 100, false},
+		{1024, 4000, 50, 20, 30, false},	 /* rows over many blocks */
+		{1024, 3000, 2000, 900, 100, false}, /* several partitions */
+		{1024, 3000, 20, 300, 100, true},	 {4096, 2000, 3, 2000, 4000, true},
+		{1024, 1500, 3, 5000, 4000, false}, /* an entry is larger than a block */
 	};
-	uint64_t	number = 1;
+
+	uint64_t number = 1;
 
 	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++)
 	{
-		entries		es = entries_random(k + 1, cases[k].n, cases[k].rows, cases[k].keylen, cases[k].vlen, cases[k].global);
+		entries es = entries_random(k + 1, cases[k].n, cases[k].rows, cases[k].keylen,
+									cases[k].vlen, cases[k].global);
 		wide_family_options o = options(cases[k].block_size, (int) (k % 4), (int) (k % 2));
-		file_meta	meta = write_file(++number, &es, &o, cases[k].global);
+		file_meta meta = write_file(++number, &es, &o, cases[k].global);
 
 		assert_int_equal(problems(&meta), 0);
 		if (cases[k].global)
@@ -266,10 +271,10 @@ moving(void **state)
 static void
 description(void **state)
 {
-	entries		es = {0};
+	entries es = {0};
 	wide_family_options o = options(1024, WIDE_BLOOM_ROW, WIDE_COMPRESS_NONE);
-	uint8_t		long_row[200];
-	file_meta	m;
+	uint8_t long_row[200];
+	file_meta m;
 	sst_writer *w;
 
 	entries_add(&es, text("b"), text("q"), 50, 9, ENTRY_PUT, 0, text("12345"));
@@ -293,7 +298,7 @@ description(void **state)
 	assert_memory_equal(m.max_row, "b\0\1", 3);
 	assert_int_equal(m.flags, FILE_TS_ORDERED);
 	{
-		char		path[SST_PATH];
+		char path[SST_PATH];
 		struct stat st;
 
 		sst_file_path(db, 1, path, sizeof(path));
@@ -343,17 +348,17 @@ description(void **state)
 static void
 filters(void **state)
 {
-	uint8_t		row[700];
-	int			skipped[4] = {0};
+	uint8_t row[700];
+	int skipped[4] = {0};
 
 	for (int bloom = 0; bloom <= WIDE_BLOOM_PREFIX; bloom++)
 	{
-		entries		es = {0};
+		entries es = {0};
 		wide_family_options o = options(1024, bloom, WIDE_COMPRESS_ZSTD);
-		file_meta	m;
+		file_meta m;
 		sst_reader *r;
-		bool		may;
-		buffer		k = {0};
+		bool may;
+		buffer k = {0};
 
 		memset(row, 'x', sizeof(row));
 		o.bloom_prefix = 5;
@@ -371,9 +376,10 @@ filters(void **state)
 				entries_add(&es, bytes(row, 600), text(""), 5, 5, ENTRY_DELETE_FAMILY, 0, text(""));
 				for (int q = 0; q < 150; q++)
 				{
-					uint8_t		qual[400] = {1, (uint8_t) q};
+					uint8_t qual[400] = {1, (uint8_t) q};
 
-					entries_add(&es, bytes(row, 600), bytes(qual, 400), 5, 5, ENTRY_PUT, 0, text("v"));
+					entries_add(&es, bytes(row, 600), bytes(qual, 400), 5, 5, ENTRY_PUT, 0,
+								text("v"));
 				}
 			}
 		}
@@ -384,8 +390,8 @@ filters(void **state)
 		assert_true(r->nparts > 5);
 		for (int i = 0; i < 900; i++)
 		{
-			bool		present = i % 3 != 0;
-			bool		deletes = i % 300 == 1;
+			bool present = i % 3 != 0;
+			bool deletes = i % 300 == 1;
 
 			snprintf((char *) row, sizeof(row), "r%04d", i);
 			row[5] = 0;
@@ -395,7 +401,7 @@ filters(void **state)
 			skipped[bloom] += !may;
 			for (int q = 0; q < 6; q++)
 			{
-				uint32_t	rowlen;
+				uint32_t rowlen;
 
 				assert_ok(key_make(&k, bytes(row, 600), bytes(&q, 1)));
 				rowlen = key_row_length(k.data, k.len);
@@ -435,10 +441,12 @@ filters(void **state)
 static void
 prefixes(void **state)
 {
-	uint64_t	h1, h2;
+	uint64_t h1, h2;
 
 	/* of the raw bytes, regardless of escapes */
-	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff" "bc\0\1", 7, 3, &h1));
+	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff"
+													 "bc\0\1",
+								   7, 3, &h1));
 	assert_true(h1 == hash_xxh3("a\0b", 3, FILTER_SEED_PREFIX));
 	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
 	assert_true(h2 == hash_xxh3("a\0", 2, FILTER_SEED_PREFIX));
@@ -456,15 +464,15 @@ prefix_questions(void **state)
 {
 	static const uint8_t byte[] = {0, 1, 'm', 0xfe, 0xff};
 	static uint8_t rows[3000][512];
-	uint64_t	seed = 99;
+	uint64_t seed = 99;
 
 	for (int n = 1; n <= 5; n += 2)
 	{
-		entries		es = {0};
+		entries es = {0};
 		wide_family_options o = options(1024, WIDE_BLOOM_PREFIX, WIDE_COMPRESS_NONE);
-		file_meta	m;
+		file_meta m;
 		sst_reader *r;
-		int			skipped = 0;
+		int skipped = 0;
 
 		o.bloom_prefix = (uint16_t) n;
 		for (int i = 0; i < 3000; i++)
@@ -481,8 +489,9 @@ prefix_questions(void **state)
 			rows[i][2] = rows[i][1];
 			for (int k = 504; k < 508; k++)
 				rows[i][k] = (uint8_t) rnd(&seed);
-			rows[i][509] = i % 10 == 0 ? (uint8_t) (rnd(&seed) % 4) : 252;	/* length, less 256 */
-			entries_add(&es, bytes(rows[i], i % 10 == 0 ? 1u + rows[i][509] : 508), text("q"), 5, 5, ENTRY_PUT, 0, text("v"));
+			rows[i][509] = i % 10 == 0 ? (uint8_t) (rnd(&seed) % 4) : 252; /* length, less 256 */
+			entries_add(&es, bytes(rows[i], i % 10 == 0 ? 1u + rows[i][509] : 508), text("q"), 5, 5,
+						ENTRY_PUT, 0, text("v"));
 		}
 		entries_sort(&es);
 		/* a short row may have been added twice */
@@ -496,18 +505,17 @@ prefix_questions(void **state)
 		for (int i = 0; i < 20000; i++)
 		{
 			const uint8_t *like = rows[rnd(&seed) % 3000];
-			uint8_t		raw[512];
-			size_t		len = rnd(&seed) % 4 == 0 ? 500 + rnd(&seed) % 8 : 1 + rnd(&seed) % 7;
-			bool		present = false,
-						may;
-			buffer		k = {0};
+			uint8_t raw[512];
+			size_t len = rnd(&seed) % 4 == 0 ? 500 + rnd(&seed) % 8 : 1 + rnd(&seed) % 7;
+			bool present = false, may;
+			buffer k = {0};
 
 			memcpy(raw, like, sizeof raw);
 			if (rnd(&seed) % 2)
 				raw[rnd(&seed) % len] = byte[rnd(&seed) % 5];
 			for (int j = 0; j < 3000 && !present; j++)
 			{
-				size_t		rowlen = j % 10 == 0 ? 1u + rows[j][509] : 508;
+				size_t rowlen = j % 10 == 0 ? 1u + rows[j][509] : 508;
 
 				present = rowlen >= len && memcmp(rows[j], raw, len) == 0;
 			}
@@ -526,8 +534,8 @@ prefix_questions(void **state)
 static wide_status
 collect_key(void *arg, const uint8_t *ukey, uint32_t klen)
 {
-	entries    *es = arg;
-	wide_bytes	b = {ukey, klen};
+	entries *es = arg;
+	wide_bytes b = {ukey, klen};
 
 	entries_add(es, b, text(""), 0, 0, ENTRY_PUT, 0, text(""));
 	return WIDE_OK;
@@ -536,12 +544,12 @@ collect_key(void *arg, const uint8_t *ukey, uint32_t klen)
 static void
 estimates(void **state)
 {
-	entries		es = entries_random(3, 3000, 1500, 600, 100, false);
+	entries es = entries_random(3, 3000, 1500, 600, 100, false);
 	wide_family_options o = options(1024, WIDE_BLOOM_ROW, WIDE_COMPRESS_ZSTD);
-	file_meta	m = write_file(1, &es, &o, false);
+	file_meta m = write_file(1, &es, &o, false);
 	sst_reader *r;
-	double		f, last = 0;
-	entries		sample = {0};
+	double f, last = 0;
+	entries sample = {0};
 
 	assert_ok(sst_reader_get(db, &m, &r));
 	assert_true(r->nparts > 3);
@@ -565,12 +573,12 @@ estimates(void **state)
 	entries_free(&es);
 }
 
-static int	left;
+static int left;
 
 static void
 keep(void *arg, block_ref *ref)
 {
-	block_ref  *kept = arg;
+	block_ref *kept = arg;
 
 	kept[left++] = *ref;
 }
@@ -579,16 +587,16 @@ keep(void *arg, block_ref *ref)
 static void
 leaving(void **state)
 {
-	entries		es = entries_random(2, 1000, 100, 10, 60, false);
+	entries es = entries_random(2, 1000, 100, 10, 60, false);
 	wide_family_options o = options(1024, WIDE_BLOOM_NONE, WIDE_COMPRESS_ZSTD);
-	file_meta	m = write_file(1, &es, &o, false);
-	block_ref  *kept = calloc(m.blocks, sizeof(*kept));
+	file_meta m = write_file(1, &es, &o, false);
+	block_ref *kept = calloc(m.blocks, sizeof(*kept));
 	const uint8_t **values = calloc((size_t) es.n, sizeof(*values));
 
 	for (int flags = 0; flags <= SST_NO_CACHE; flags++)
 	{
 		sst_reader *r;
-		sst_cursor	c;
+		sst_cursor c;
 
 		left = 0;
 		assert_ok(sst_reader_get(db, &m, &r));
@@ -618,11 +626,11 @@ leaving(void **state)
 static void
 giant(void **state)
 {
-	entries		es = {0};
-	size_t		n = 20 * 1024 * 1024;
-	uint8_t    *big = malloc(n);
-	uint64_t	s = 1;
-	file_meta	m;
+	entries es = {0};
+	size_t n = 20 * 1024 * 1024;
+	uint8_t *big = malloc(n);
+	uint64_t s = 1;
+	file_meta m;
 
 	for (size_t i = 0; i < n; i++)
 		big[i] = i % 3 ? (uint8_t) rnd(&s) : 7;
@@ -640,7 +648,7 @@ giant(void **state)
 		for (int flags = 0; flags <= SST_NO_CACHE; flags++)
 		{
 			sst_reader *r;
-			sst_cursor	c;
+			sst_cursor c;
 
 			assert_ok(sst_reader_get(db, &m, &r));
 			assert_ok(sst_cursor_open(db, r, flags, &c));
@@ -668,12 +676,12 @@ static void
 many_files(void **state)
 {
 	wide_family_options o = options(1024, WIDE_BLOOM_ROW, WIDE_COMPRESS_NONE);
-	file_meta	metas[300];
+	file_meta metas[300];
 	sst_reader *pinned;
 	sst_reader *r;
-	entries		es = entries_random(2, 10, 5, 10, 10, false);
-	int			before = open_descriptors();
-	uint64_t	s = 1;
+	entries es = entries_random(2, 10, 5, 10, 10, false);
+	int before = open_descriptors();
+	uint64_t s = 1;
 
 	for (uint64_t i = 0; i < 300; i++)
 		metas[i] = write_file(i + 1, &es, &o, false);
@@ -706,11 +714,11 @@ many_files(void **state)
 static void
 wrong_files(void **state)
 {
-	entries		es = entries_random(2, 100, 20, 10, 10, false);
+	entries es = entries_random(2, 100, 20, 10, 10, false);
 	wide_family_options o = options(1024, WIDE_BLOOM_ROW, WIDE_COMPRESS_NONE);
-	file_meta	m = write_file(1, &es, &o, false);
-	file_meta	other = m;
-	char		from[SST_PATH], to[SST_PATH];
+	file_meta m = write_file(1, &es, &o, false);
+	file_meta other = m;
+	char from[SST_PATH], to[SST_PATH];
 	sst_reader *r;
 
 	other.number = 2;
@@ -748,9 +756,9 @@ static wide_status
 read_all(const file_meta *m, const entries *es)
 {
 	sst_reader *r;
-	sst_cursor	c = {0};
-	bool		may;
-	double		f;
+	sst_cursor c = {0};
+	bool may;
+	double f;
 	wide_status st;
 
 	TRY(sst_reader_get(db, m, &r));
@@ -766,7 +774,8 @@ read_all(const file_meta *m, const entries *es)
 	{
 		TRY_GOTO(sst_cursor_seek(&c, es->e[i].ukey, es->e[i].klen, es->e[i].ts, es->e[i].seq));
 		TRY_GOTO(sst_cursor_seek_before(&c, es->e[i].ukey, es->e[i].klen));
-		TRY_GOTO(sst_reader_may_have_column(r, es->e[i].ukey, es->e[i].klen, es->e[i].rowlen, &may));
+		TRY_GOTO(sst_reader_may_have_column(r, es->e[i].ukey, es->e[i].klen, es->e[i].rowlen,
+											&may));
 		assert_true(may);
 		TRY_GOTO(sst_estimate_position(r, es->e[i].ukey, es->e[i].klen, &f));
 	}
@@ -779,13 +788,13 @@ done:
 static void
 damage(void **state)
 {
-	entries		es = entries_random(6, 120, 30, 12, 20, false);
+	entries es = entries_random(6, 120, 30, 12, 20, false);
 	wide_family_options o = options(1024, WIDE_BLOOM_ROWCOL, WIDE_COMPRESS_ZSTD);
-	file_meta	m = write_file(1, &es, &o, false);
-	file_meta	blind = m;
-	char		path[SST_PATH];
-	buffer		b;
-	uint64_t	s = 1;
+	file_meta m = write_file(1, &es, &o, false);
+	file_meta blind = m;
+	char path[SST_PATH];
+	buffer b;
+	uint64_t s = 1;
 
 	sst_file_path(db, 1, path, sizeof(path));
 	b = test_read_file(path);
@@ -794,10 +803,11 @@ damage(void **state)
 	assert_ok(read_all(&m, &es));
 	for (size_t i = 0; i < b.len; i++)
 	{
-		uint8_t		was = b.data[i];
+		uint8_t was = b.data[i];
 		wide_status st;
 
-		b.data[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) (was + 1 + rnd(&s) % 255);
+		b.data[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8)
+								: (uint8_t) (was + 1 + rnd(&s) % 255);
 		test_write_file(path, b.data, b.len);
 		b.data[i] = was;
 		sst_reader_forget(db, 1);
@@ -825,9 +835,9 @@ damage(void **state)
 	/* two blocks swapped: each has a valid checksum, for the other place */
 	{
 		sst_reader *r;
-		sst_handle	h[2];
-		sst_cursor	c;
-		buffer		x = {0};
+		sst_handle h[2];
+		sst_cursor c;
+		buffer x = {0};
 
 		assert_ok(sst_reader_get(db, &m, &r));
 		assert_ok(sst_cursor_open(db, r, 0, &c));
@@ -855,21 +865,21 @@ damage(void **state)
 static void
 forged(void **state)
 {
-	entries		es = entries_random(6, 100, 30, 12, 20, false);
+	entries es = entries_random(6, 100, 30, 12, 20, false);
 	wide_family_options o = options(1024, WIDE_BLOOM_ROW, WIDE_COMPRESS_NONE);
-	file_meta	m = write_file(1, &es, &o, false);
-	char		path[SST_PATH];
-	buffer		b;
-	uint64_t	s = 1;
-	int			seen = 0;
+	file_meta m = write_file(1, &es, &o, false);
+	char path[SST_PATH];
+	buffer b;
+	uint64_t s = 1;
+	int seen = 0;
 	sst_reader *r;
-	sst_handle	blocks[64];
-	int			n = 0;
+	sst_handle blocks[64];
+	int n = 0;
 
 	assert_ok(sst_reader_get(db, &m, &r));
 	{
-		sst_cursor	c;
-		uint8_t    *f;
+		sst_cursor c;
+		uint8_t *f;
 
 		assert_ok(sst_cursor_open(db, r, 0, &c));
 		assert_ok(sst_cursor_first(&c));
@@ -892,14 +902,14 @@ forged(void **state)
 	sst_reader_put(db, r);
 	for (int k = 0; k < n; k++)
 	{
-		uint8_t    *p = b.data + blocks[k].off;
-		uint32_t	len = blocks[k].len;
+		uint8_t *p = b.data + blocks[k].off;
+		uint32_t len = blocks[k].len;
 
 		for (uint32_t i = 0; i < len + 5; i++)
 		{
-			uint8_t		was = p[i];
-			sst_cursor	c = {0};
-			int			steps = 0;
+			uint8_t was = p[i];
+			sst_cursor c = {0};
+			int steps = 0;
 
 			/* a raw length that requests much memory is not an error */
 			p[i] = rnd(&s) % 2 ? was ^ (uint8_t) (1 << rnd(&s) % 8) : (uint8_t) rnd(&s);
@@ -917,7 +927,7 @@ forged(void **state)
 				}
 				for (int j = 0; j < es.n; j += 9)
 				{
-					bool		may;
+					bool may;
 
 					sst_cursor_seek(&c, es.e[j].ukey, es.e[j].klen, es.e[j].ts, es.e[j].seq);
 					sst_cursor_seek_before(&c, es.e[j].ukey, es.e[j].klen);
@@ -940,17 +950,17 @@ forged(void **state)
 static void
 failing_writes(void **state)
 {
-	entries		es = entries_random(3, 4000, 1000, 200, 300, false);
+	entries es = entries_random(3, 4000, 1000, 200, 300, false);
 	wide_family_options o = options(4096, WIDE_BLOOM_ROW, WIDE_COMPRESS_NONE);
-	uint64_t	calls;
-	wide_os    *real = db->os;
+	uint64_t calls;
+	wide_os *real = db->os;
 
 	assert_int_equal(test_dir_count(store.dir), 0);
 	for (uint64_t at = 1;; at++)
 	{
 		os_fault_plan plan = {at, ENOSPC, false};
-		wide_os    *os = os_faulty(store.dir, &plan);
-		file_meta	m;
+		wide_os *os = os_faulty(store.dir, &plan);
+		file_meta m;
 		wide_status st;
 
 		db->os = os;
@@ -977,20 +987,20 @@ failing_writes(void **state)
 static void
 crashing_writes(void **state)
 {
-	entries		es = entries_random(3, 3000, 1000, 100, 300, false);
+	entries es = entries_random(3, 3000, 1000, 100, 300, false);
 	wide_family_options o = options(4096, WIDE_BLOOM_ROW, WIDE_COMPRESS_ZSTD);
-	wide_os    *real = db->os;
-	bool		done = false;
-	int			whole = 0;
+	wide_os *real = db->os;
+	bool done = false;
+	int whole = 0;
 
 	for (uint64_t at = 1; !done; at++)
 	{
 		for (uint64_t seed = 0; seed < 6; seed++)
 		{
 			os_fault_plan plan = {at, 0, false};
-			wide_os    *os = os_faulty(store.dir, &plan);
-			char		path[SST_PATH];
-			file_meta	m = {0};
+			wide_os *os = os_faulty(store.dir, &plan);
+			char path[SST_PATH];
+			file_meta m = {0};
 			wide_status st;
 
 			db->os = os;
@@ -1025,20 +1035,20 @@ static void
 kill_points(void **state)
 {
 	static const char *const points[] = {"sst-written", "sst-synced", "sst-renamed"};
-	entries		es = entries_random(3, 100, 10, 10, 30, false);
+	entries es = entries_random(3, 100, 10, 10, 30, false);
 	wide_family_options o = options(4096, WIDE_BLOOM_ROW, WIDE_COMPRESS_ZSTD);
-	char		path[SST_PATH], tmp[SST_PATH + 4];
+	char path[SST_PATH], tmp[SST_PATH + 4];
 
 	sst_file_path(db, 1, path, sizeof(path));
 	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
 	for (int i = 0; i < 3; i++)
 	{
-		pid_t		pid = unit_fork();
-		int			ws;
+		pid_t pid = unit_fork();
+		int ws;
 
 		if (pid == 0)
 		{
-			file_meta	m;
+			file_meta m;
 
 			setenv("WIDE_KILL_POINT", points[i], 1);
 			kill_point_set_hook(NULL, NULL);
@@ -1058,9 +1068,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(moving), T(description), T(filters), T(prefixes), T(prefix_questions), T(estimates), T(leaving), T(giant), T(many_files),
-		T(wrong_files), T(damage), T(forged), T(failing_writes), T(crashing_writes), T(kill_points)
-	};
+		T(moving),	  T(description), T(filters),		 T(prefixes),		 T(prefix_questions),
+		T(estimates), T(leaving),	  T(giant),			 T(many_files),		 T(wrong_files),
+		T(damage),	  T(forged),	  T(failing_writes), T(crashing_writes), T(kill_points)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

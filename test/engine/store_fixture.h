@@ -18,22 +18,22 @@
 
 typedef struct store
 {
-	char		dir[64];
+	char dir[64];
 	wide_config config;
-	void	   *base;
-	wide_db    *db;
-	wide_log	log;
-	wide_os    *os;				/* NULL: the real one */
-	int64_t		now;			/* the time that the host returns */
-	int			interrupt_after;	/* > 0: interrupted after so many checks */
-	uint64_t	oldest_external;
-	uint64_t	ended, latest;	/* of external transactions */
+	void *base;
+	wide_db *db;
+	wide_log log;
+	wide_os *os;		 /* NULL: the real one */
+	int64_t now;		 /* the time that the host returns */
+	int interrupt_after; /* > 0: interrupted after so many checks */
+	uint64_t oldest_external;
+	uint64_t ended, latest; /* of external transactions */
 } store;
 
 static bool
 store_interrupted(void *ctx)
 {
-	store	   *s = ctx;
+	store *s = ctx;
 
 	return s->interrupt_after > 0 && --s->interrupt_after == 0;
 }
@@ -61,10 +61,12 @@ static inline void
 store_init(store *s)
 {
 	memset(s, 0, sizeof *s);
-	s->config = (wide_config) {
-		.memtable_size = 256 * 1024, .cache_size = 1 << 20, .max_processes = 8,
-		.max_tables = 16, .max_files = 256, .lock_buckets = 64
-	};
+	s->config = (wide_config) {.memtable_size = 256 * 1024,
+							   .cache_size = 1 << 20,
+							   .max_processes = 8,
+							   .max_tables = 16,
+							   .max_files = 256,
+							   .lock_buckets = 64};
 	s->now = 1700000000000000;
 	test_dir_make(s->dir, sizeof s->dir);
 }
@@ -73,9 +75,12 @@ store_init(store *s)
 static inline wide_status
 store_open(store *s)
 {
-	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now, .oldest_external = store_oldest_external,
-	.ended = store_ended};
-	size_t		size = wide_segment_size(&s->config);
+	wide_host host = {.ctx = s,
+					  .interrupted = store_interrupted,
+					  .now = store_now,
+					  .oldest_external = store_oldest_external,
+					  .ended = store_ended};
+	size_t size = wide_segment_size(&s->config);
 	wide_status st;
 
 	s->db = NULL;
@@ -122,7 +127,7 @@ store_drop(store *s)
 static inline wide_status
 store_commit(store *s, wide_batch *b, bool *logged)
 {
-	uint64_t	lsn;
+	uint64_t lsn;
 	wide_status st = wide_batch_prepare(b, 0);
 
 	if (st == WIDE_OK)
@@ -141,10 +146,11 @@ store_commit(store *s, wide_batch *b, bool *logged)
 
 /* Creates a table "t" in space 1 with n families f0, f1, ... with these options. */
 static inline void
-store_table(store *s, const wide_family_options *opt, int n, wide_table_id *table, wide_family_id *families)
+store_table(store *s, const wide_family_options *opt, int n, wide_table_id *table,
+			wide_family_id *families)
 {
 	wide_batch *b;
-	char		name[8];
+	char name[8];
 
 	assert_ok(wide_batch_new(s->db, &b));
 	assert_ok(wide_batch_create_table(b, 1, "t", table));
@@ -158,7 +164,8 @@ store_table(store *s, const wide_family_options *opt, int n, wide_table_id *tabl
 }
 
 static inline void
-store_put(store *s, wide_family_id f, const char *row, const char *qual, int64_t ts, const char *value)
+store_put(store *s, wide_family_id f, const char *row, const char *qual, int64_t ts,
+		  const char *value)
 {
 	wide_batch *b;
 
@@ -168,7 +175,8 @@ store_put(store *s, wide_family_id f, const char *row, const char *qual, int64_t
 }
 
 static inline void
-store_delete(store *s, wide_delete kind, wide_family_id f, const char *row, const char *qual, int64_t ts)
+store_delete(store *s, wide_delete kind, wide_family_id f, const char *row, const char *qual,
+			 int64_t ts)
 {
 	wide_batch *b;
 
@@ -182,11 +190,12 @@ static inline wide_status
 store_read(store *s, const wide_snapshot *at, const wide_family_id *ids, int n, buffer *out)
 {
 	wide_scan_family fam[8];
-	wide_range	all = {.lo = {(const uint8_t *) "", 0}};
-	wide_scan_spec spec = {.families = fam, .nfamilies = n, .ranges = &all, .nranges = 1, .now = s->now};
+	wide_range all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {
+		.families = fam, .nfamilies = n, .ranges = &all, .nranges = 1, .now = s->now};
 	wide_snapshot *mine = NULL;
-	wide_scan  *scan = NULL;
-	wide_row	row;
+	wide_scan *scan = NULL;
+	wide_row row;
 	wide_status st = WIDE_OK;
 
 	memset(fam, 0, sizeof fam);
@@ -200,10 +209,11 @@ store_read(store *s, const wide_snapshot *at, const wide_family_id *ids, int n, 
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
-			char		text[600];
-			int			len = snprintf(text, sizeof text, "%d/%.*s/%.*s@%lld=%.*s;", c->family, (int) row.key.len, row.key.data,
-									   (int) c->qualifier.len, c->qualifier.data, (long long) c->ts,
-									   c->value.len > 40 ? 40 : (int) c->value.len, c->value.data);
+			char text[600];
+			int len = snprintf(text, sizeof text, "%d/%.*s/%.*s@%lld=%.*s;", c->family,
+							   (int) row.key.len, row.key.data, (int) c->qualifier.len,
+							   c->qualifier.data, (long long) c->ts,
+							   c->value.len > 40 ? 40 : (int) c->value.len, c->value.data);
 
 			assert_ok(buffer_append(out, text, (size_t) len));
 		}
@@ -219,7 +229,7 @@ store_read(store *s, const wide_snapshot *at, const wide_family_id *ids, int n, 
 static inline char *
 store_text(store *s, const wide_snapshot *at, const wide_family_id *ids, int n)
 {
-	buffer		b = {0};
+	buffer b = {0};
 
 	assert_ok(store_read(s, at, ids, n, &b));
 	return (char *) b.data;
@@ -237,7 +247,7 @@ store_problem(void *arg, const char *object, const char *problem)
 static inline int
 store_verify(store *s)
 {
-	int			problems = 0;
+	int problems = 0;
 
 	assert_ok(wide_verify(s->db, 0, store_problem, &problems));
 	return problems;
@@ -248,7 +258,7 @@ static inline void
 store_work(store *s)
 {
 	wide_status st;
-	int			n = 0;
+	int n = 0;
 
 	while ((st = wide_work(s->db)) == WIDE_OK)
 		assert_true(n++ < 1000);
@@ -275,4 +285,4 @@ store_files(store *s, wide_family_id f, int level)
 	return (int) (level < 0 ? info.files : info.files_per_level[level]);
 }
 
-#endif							/* STORE_FIXTURE_H */
+#endif /* STORE_FIXTURE_H */

@@ -21,13 +21,18 @@
 #include "engine/base/os.h"
 #include "engine/shared/layout.h"
 
-#define assert_ok(expr) do { wide_status ok_st_ = (expr); if (ok_st_ != WIDE_OK) \
-	fail_msg("%s: %s (%s)", #expr, wide_status_name(ok_st_), wide_error_text()); } while (0)
+#define assert_ok(expr)                                                                  \
+	do                                                                                   \
+	{                                                                                    \
+		wide_status ok_st_ = (expr);                                                     \
+		if (ok_st_ != WIDE_OK)                                                           \
+			fail_msg("%s: %s (%s)", #expr, wide_status_name(ok_st_), wide_error_text()); \
+	} while (0)
 
 static inline uint64_t
 rnd(uint64_t *s)
 {
-	uint64_t	z = (*s += 0x9e3779b97f4a7c15ull);
+	uint64_t z = (*s += 0x9e3779b97f4a7c15ull);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
@@ -37,7 +42,7 @@ rnd(uint64_t *s)
 static inline wide_bytes
 bytes(const void *p, size_t n)
 {
-	wide_bytes	b = {p, n};
+	wide_bytes b = {p, n};
 
 	return b;
 }
@@ -53,7 +58,7 @@ text(const char *s)
 static inline int
 test_remove_one(void *arg, const char *name)
 {
-	char		path[2048];
+	char path[2048];
 
 	snprintf(path, sizeof(path), "%s/%s", (const char *) arg, name);
 	unlink(path);
@@ -91,7 +96,7 @@ test_count_one(void *arg, const char *name)
 static inline int
 test_dir_count(const char *dir)
 {
-	int			n = 0;
+	int n = 0;
 
 	assert_true(os_real()->list(os_real(), dir, test_count_one, &n) >= 0);
 	return n;
@@ -106,14 +111,14 @@ test_exists(const char *path)
 static inline buffer
 test_read_file(const char *path)
 {
-	buffer		b = {0};
-	FILE	   *f = fopen(path, "rb");
-	int			c;
+	buffer b = {0};
+	FILE *f = fopen(path, "rb");
+	int c;
 
 	assert_non_null(f);
 	while ((c = getc(f)) != EOF)
 	{
-		uint8_t		byte = (uint8_t) c;
+		uint8_t byte = (uint8_t) c;
 
 		assert_ok(buffer_append(&b, &byte, 1));
 	}
@@ -124,7 +129,7 @@ test_read_file(const char *path)
 static inline void
 test_write_file(const char *path, const uint8_t *p, size_t n)
 {
-	FILE	   *f = fopen(path, "wb");
+	FILE *f = fopen(path, "wb");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(p, 1, n, f), n);
@@ -136,8 +141,8 @@ test_write_file(const char *path, const uint8_t *p, size_t n)
 /* Sorted entries that own their keys and values. */
 typedef struct entries
 {
-	entry	   *e;
-	int			n;
+	entry *e;
+	int n;
 } entries;
 
 static inline int
@@ -161,8 +166,8 @@ static inline void
 entries_add(entries *es, wide_bytes row, wide_bytes qualifier, int64_t ts, uint64_t seq, int type,
 			int64_t ttl, wide_bytes value)
 {
-	buffer		b = {0};
-	entry	   *e;
+	buffer b = {0};
+	entry *e;
 
 	if (type >= ENTRY_DELETE_FAMILY)
 		assert_ok(key_make_family(&b, row));
@@ -191,7 +196,7 @@ entries_add(entries *es, wide_bytes row, wide_bytes qualifier, int64_t ts, uint6
 static inline void
 entries_sort(entries *es)
 {
-	int			n = 0;
+	int n = 0;
 
 	qsort(es->e, (size_t) es->n, sizeof(entry), entries_compare);
 	for (int i = 0; i < es->n; i++)
@@ -215,19 +220,19 @@ entries_sort(entries *es)
 static inline entries
 entries_random(uint64_t seed, int n, int rows, int keylen, int vlen, bool global)
 {
-	entries		es = {0};
-	uint64_t	s = seed;
-	uint8_t    *raw = malloc((size_t) keylen + (size_t) vlen + 64);
+	entries es = {0};
+	uint64_t s = seed;
+	uint8_t *raw = malloc((size_t) keylen + (size_t) vlen + 64);
 
 	for (int i = 0; i < n; i++)
 	{
-		uint64_t	rs = seed ^ (rnd(&s) % (uint64_t) rows) * 77;
-		size_t		rl = 1 + rnd(&rs) % (uint64_t) keylen;
-		size_t		ql = rnd(&s) % 6;
-		size_t		vl = rnd(&s) % 4 == 0 ? 0 : rnd(&s) % (uint64_t) (vlen + 1);
-		uint8_t		q[8];
-		int			type = rnd(&s) % 8 == 0 ? (int) (rnd(&s) % 5) : ENTRY_PUT;
-		int64_t		ts;
+		uint64_t rs = seed ^ (rnd(&s) % (uint64_t) rows) * 77;
+		size_t rl = 1 + rnd(&rs) % (uint64_t) keylen;
+		size_t ql = rnd(&s) % 6;
+		size_t vl = rnd(&s) % 4 == 0 ? 0 : rnd(&s) % (uint64_t) (vlen + 1);
+		uint8_t q[8];
+		int type = rnd(&s) % 8 == 0 ? (int) (rnd(&s) % 5) : ENTRY_PUT;
+		int64_t ts;
 
 		for (size_t k = 0; k < rl; k++)
 			raw[k] = (uint8_t) (rnd(&rs) % 4 == 0 ? rnd(&rs) % 3 : 'a' + rnd(&rs) % 3);
@@ -276,16 +281,16 @@ assert_entry(const entry *a, const entry *b)
 
 typedef struct test_store
 {
-	char		dir[256];
-	void	   *base;
-	wide_db    *db;
+	char dir[256];
+	void *base;
+	wide_db *db;
 } test_store;
 
 static inline void
 test_store_open(test_store *t, size_t cache, wide_os *os)
 {
 	wide_config config = {0};
-	size_t		size;
+	size_t size;
 
 	if (t->dir[0] == '\0')
 		test_dir_make(t->dir, sizeof(t->dir));
@@ -311,4 +316,4 @@ test_store_close(test_store *t)
 	t->db = NULL;
 }
 
-#endif							/* TESTLIB_H */
+#endif /* TESTLIB_H */

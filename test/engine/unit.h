@@ -25,20 +25,21 @@
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
-#define UNIT_SECONDS	1200
+#define UNIT_SECONDS 1200
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define UNIT_SECONDS	1200
+#define UNIT_SECONDS 1200
 #endif
 #endif
 #ifndef UNIT_SECONDS
-#define UNIT_SECONDS	300
+#define UNIT_SECONDS 300
 #endif
 
 static void
 unit_too_long(int sig)
 {
-	const char *parts[] = {"# ", program_invocation_short_name, ": timeout: the test hangs, or WIDE_TEST_SECONDS is too small\n"};
+	const char *parts[] = {"# ", program_invocation_short_name,
+						   ": timeout: the test hangs, or WIDE_TEST_SECONDS is too small\n"};
 
 	(void) sig;
 	for (int i = 0; i < 3; i++)
@@ -56,7 +57,7 @@ unit_limit(void)
 	signal(SIGALRM, unit_too_long);
 	if (text != NULL)
 		alarm((unsigned) atoi(text));
-	else if (getenv("WIDE_OPS") == NULL)	/* set: a long run is intended */
+	else if (getenv("WIDE_OPS") == NULL) /* set: a long run is intended */
 		alarm(UNIT_SECONDS);
 }
 
@@ -68,8 +69,7 @@ unit_limit(void)
 static inline pid_t
 unit_fork(void)
 {
-	pid_t		parent = getpid(),
-				pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0)
 	{

@@ -22,22 +22,22 @@
 #include "engine/compaction/retention.h"
 
 #define MAX_OPS 24
-#define NQUALS 2
+#define NQUALS	2
 
 typedef struct op
 {
-	int			qual;			/* -1: family delete */
-	int64_t		ts;
-	uint64_t	seq;
-	uint8_t		type;
-	int64_t		ttl;
-	int			value;
+	int qual; /* -1: family delete */
+	int64_t ts;
+	uint64_t seq;
+	uint8_t type;
+	int64_t ttl;
+	int value;
 } op;
 
 typedef struct history
 {
-	op			ops[MAX_OPS];
-	int			n;
+	op ops[MAX_OPS];
+	int n;
 } history;
 
 static uint64_t rng;
@@ -69,13 +69,13 @@ static uint8_t values[256];
 static void
 make_keys(void)
 {
-	wide_bytes	row = {(const uint8_t *) "r", 1};
-	buffer		b = {0};
+	wide_bytes row = {(const uint8_t *) "r", 1};
+	buffer b = {0};
 
 	for (int q = -1; q < NQUALS; q++)
 	{
-		uint8_t		c = (uint8_t) ('a' + q);
-		wide_bytes	qual = {&c, 1};
+		uint8_t c = (uint8_t) ('a' + q);
+		wide_bytes qual = {&c, 1};
 
 		assert_int_equal(q < 0 ? key_make_family(&b, row) : key_make(&b, row, qual), WIDE_OK);
 		memcpy(ukeys[q + 1], b.data, b.len);
@@ -90,8 +90,15 @@ make_keys(void)
 static entry
 entry_of(const op *o)
 {
-	entry		e = {.ukey = ukeys[o->qual + 1], .klen = uklen[o->qual + 1], .rowlen = rowlen, .ts = o->ts,
-	.seq = o->seq, .type = o->type, .ttl_us = o->ttl, .value = values + o->value, .vlen = o->type == ENTRY_PUT};
+	entry e = {.ukey = ukeys[o->qual + 1],
+			   .klen = uklen[o->qual + 1],
+			   .rowlen = rowlen,
+			   .ts = o->ts,
+			   .seq = o->seq,
+			   .type = o->type,
+			   .ttl_us = o->ttl,
+			   .value = values + o->value,
+			   .vlen = o->type == ENTRY_PUT};
 
 	return e;
 }
@@ -99,8 +106,11 @@ entry_of(const op *o)
 static op
 op_of(const entry *e)
 {
-	op			o = {.ts = e->ts, .seq = e->seq, .type = e->type, .ttl = e->ttl_us,
-	.value = e->vlen ? e->value[0] : 0};
+	op o = {.ts = e->ts,
+			.seq = e->seq,
+			.type = e->type,
+			.ttl = e->ttl_us,
+			.value = e->vlen ? e->value[0] : 0};
 
 	for (int q = -1; q < NQUALS; q++)
 		if (e->klen == uklen[q + 1] && memcmp(e->ukey, ukeys[q + 1], e->klen) == 0)
@@ -111,7 +121,7 @@ op_of(const entry *e)
 static int
 op_compare(const void *a, const void *b)
 {
-	entry		x = entry_of(a), y = entry_of(b);
+	entry x = entry_of(a), y = entry_of(b);
 
 	return key_compare(&x, &y);
 }
@@ -128,24 +138,25 @@ typedef struct question
 {
 	wide_family_options opt;
 	family_floor floors[FAMILY_FLOORS];
-	uint64_t	seq;
-	seq_range	excluded[4];
-	int			nexcluded;
-	int64_t		now, ts_min, ts_max;
-	int64_t		show_min, show_max; /* 0, 0: no filter */
-	int			max_versions;
+	uint64_t seq;
+	seq_range excluded[4];
+	int nexcluded;
+	int64_t now, ts_min, ts_max;
+	int64_t show_min, show_max; /* 0, 0: no filter */
+	int max_versions;
 } question;
 
 typedef struct answer
 {
-	int			n;
+	int n;
+
 	struct
 	{
-		int			qual;
-		int64_t		ts;
-		int			version;
-		int			value;
-	}			cell[MAX_OPS];
+		int qual;
+		int64_t ts;
+		int version;
+		int value;
+	} cell[MAX_OPS];
 } answer;
 
 /* ------------------------------------------------------ the naive machine */
@@ -172,8 +183,8 @@ naive_hidden(const question *q, const op *o, int nth)
 static int
 naive_limit(const question *q, uint64_t m)
 {
-	int			n = q->opt.versions;
-	uint64_t	until = UINT64_MAX;
+	int n = q->opt.versions;
+	uint64_t until = UINT64_MAX;
 
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (q->floors[i].seq >= m && q->floors[i].seq != 0 && q->floors[i].seq < until)
@@ -196,14 +207,14 @@ naive_changes(const question *q, uint64_t after, uint64_t upto, op *live, int n)
 		for (int i = 0; i < FAMILY_FLOORS; i++)
 		{
 			const family_floor *f = &q->floors[i];
-			int			counted = 0, kept = 0;
+			int counted = 0, kept = 0;
 
 			if (f->seq == 0 || f->seq + 1 != m)
 				continue;
 			for (int k = 0; k < n; k++)
 			{
-				bool		expired = live[k].ttl > 0 && live[k].ts + live[k].ttl < f->now;
-				bool		safe = !expired && counted++ < f->min_versions;
+				bool expired = live[k].ttl > 0 && live[k].ts + live[k].ttl < f->now;
+				bool safe = !expired && counted++ < f->min_versions;
 
 				if (safe || live[k].ts >= f->expired_before)
 					live[kept++] = live[k];
@@ -229,7 +240,7 @@ naive_masks(const question *q, const op *d, const op *c)
 	if (q->opt.keep_deleted && naive_limited(q) && q->ts_max != INT64_MAX &&
 		(d->ts == INT64_MAX && d->ttl > 0 ? d->ttl : d->ts) >= q->ts_max)
 	{
-		bool		kept = true;
+		bool kept = true;
 
 		for (int i = 0; i < FAMILY_FLOORS; i++)
 			kept &= q->floors[i].seq < d->seq || q->floors[i].keep_deleted;
@@ -248,22 +259,24 @@ naive_masks(const question *q, const op *d, const op *c)
 static bool
 naive_own_masks(const op *d, const op *c)
 {
-	if (d->type == ENTRY_PUT || d->seq < SEQ_BATCH || c->seq < SEQ_BATCH || (d->qual >= 0 && d->qual != c->qual))
+	if (d->type == ENTRY_PUT || d->seq < SEQ_BATCH || c->seq < SEQ_BATCH ||
+		(d->qual >= 0 && d->qual != c->qual))
 		return false;
-	return d->type == ENTRY_DELETE_COLUMN || d->type == ENTRY_DELETE_FAMILY ? c->ts <= d->ts : c->ts == d->ts;
+	return d->type == ENTRY_DELETE_COLUMN || d->type == ENTRY_DELETE_FAMILY ? c->ts <= d->ts
+																			: c->ts == d->ts;
 }
 
 /* Returns the living versions of a column at the end, timestamps descending. */
 static int
 naive_live(const history *h, const question *q, int qual, op *live)
 {
-	int			n = 0;
-	uint64_t	at = 0;
+	int n = 0;
+	uint64_t at = 0;
 
 	for (;;)
 	{
-		uint64_t	next = UINT64_MAX;
-		uint64_t	lo = at, hi;
+		uint64_t next = UINT64_MAX;
+		uint64_t lo = at, hi;
 
 		for (int i = 0; i < h->n; i++)
 			if (h->ops[i].seq > at && h->ops[i].seq < next && naive_exists(q, &h->ops[i]))
@@ -283,18 +296,20 @@ naive_live(const history *h, const question *q, int qual, op *live)
 				}
 		for (int i = 0; i < h->n; i++)
 		{
-			const op   *o = &h->ops[i];
-			bool		gone = false;
-			int			at_live = 0;
+			const op *o = &h->ops[i];
+			bool gone = false;
+			int at_live = 0;
 
-			if (o->type != ENTRY_PUT || o->qual != qual || o->seq <= lo || o->seq > hi || !naive_exists(q, o))
+			if (o->type != ENTRY_PUT || o->qual != qual || o->seq <= lo || o->seq > hi ||
+				!naive_exists(q, o))
 				continue;
 			if (naive_hidden(q, o, 0))
 				continue;
 			for (int j = 0; j < h->n && !gone; j++)
 				gone = (h->ops[j].seq > o->seq && h->ops[j].seq <= hi) &&
-					(naive_masks(q, &h->ops[j], o) || naive_own_masks(&h->ops[j], o) ||
-					 (h->ops[j].type == ENTRY_PUT && h->ops[j].qual == qual && h->ops[j].ts == o->ts));
+					   (naive_masks(q, &h->ops[j], o) || naive_own_masks(&h->ops[j], o) ||
+						(h->ops[j].type == ENTRY_PUT && h->ops[j].qual == qual &&
+						 h->ops[j].ts == o->ts));
 			if (gone)
 				continue;
 			while (at_live < n && live[at_live].ts > o->ts)
@@ -315,13 +330,13 @@ naive_live(const history *h, const question *q, int qual, op *live)
 static void
 naive_answer(const history *h, const question *q, answer *out)
 {
-	int			max = q->max_versions < q->opt.versions ? q->max_versions : q->opt.versions;
+	int max = q->max_versions < q->opt.versions ? q->max_versions : q->opt.versions;
 
 	out->n = 0;
 	for (int qual = 0; qual < NQUALS; qual++)
 	{
-		op			live[MAX_OPS + 1];
-		int			n = naive_live(h, q, qual, live), shown = 0, counted = 0;
+		op live[MAX_OPS + 1];
+		int n = naive_live(h, q, qual, live), shown = 0, counted = 0;
 
 		for (int i = 0; i < n && shown < max; i++)
 		{
@@ -329,12 +344,14 @@ naive_answer(const history *h, const question *q, answer *out)
 				continue;
 			if (naive_hidden(q, &live[i], counted++))
 				continue;
-			if (naive_limited(q) && (live[i].ts < q->ts_min || (q->ts_max != INT64_MAX && live[i].ts >= q->ts_max)))
+			if (naive_limited(q) &&
+				(live[i].ts < q->ts_min || (q->ts_max != INT64_MAX && live[i].ts >= q->ts_max)))
 				continue;
 			/* it counts, whether shown or not */
 			shown++;
 			if ((q->show_min != 0 || q->show_max != 0) &&
-				(live[i].ts < q->show_min || (q->show_max != INT64_MAX && live[i].ts >= q->show_max)))
+				(live[i].ts < q->show_min ||
+				 (q->show_max != INT64_MAX && live[i].ts >= q->show_max)))
 				continue;
 			out->cell[out->n].qual = qual;
 			out->cell[out->n].ts = live[i].ts;
@@ -349,19 +366,20 @@ naive_answer(const history *h, const question *q, answer *out)
 static void
 engine_answer(const history *h, const question *q, answer *out)
 {
-	visibility	v;
-	int			column = -1;
-	bool		done = false;
+	visibility v;
+	int column = -1;
+	bool done = false;
 
-	assert_int_equal(visibility_init(&v, &q->opt, q->floors, q->seq, q->excluded, q->nexcluded, q->now,
-									q->ts_min, q->ts_max, q->max_versions), WIDE_OK);
+	assert_int_equal(visibility_init(&v, &q->opt, q->floors, q->seq, q->excluded, q->nexcluded,
+									 q->now, q->ts_min, q->ts_max, q->max_versions),
+					 WIDE_OK);
 	if (q->show_min != 0 || q->show_max != 0)
 		visibility_filter(&v, q->show_min, q->show_max);
 	out->n = 0;
 	visibility_row(&v);
 	for (int i = 0; i < h->n; i++)
 	{
-		entry		e = entry_of(&h->ops[i]);
+		entry e = entry_of(&h->ops[i]);
 		visibility_verdict verdict;
 
 		if (h->ops[i].qual < 0)
@@ -410,10 +428,11 @@ print_history(const char *what, const history *h)
 	printf("%s:", what);
 	for (int i = 0; i < h->n; i++)
 	{
-		const op   *o = &h->ops[i];
+		const op *o = &h->ops[i];
 
-		printf(" %s%c(ts %lld, seq %s%llu", names[o->type], o->qual < 0 ? '*' : 'a' + o->qual, (long long) o->ts,
-			   o->seq >= SEQ_BATCH ? "own+" : "", (unsigned long long) (o->seq >= SEQ_BATCH ? o->seq - SEQ_BATCH : o->seq));
+		printf(" %s%c(ts %lld, seq %s%llu", names[o->type], o->qual < 0 ? '*' : 'a' + o->qual,
+			   (long long) o->ts, o->seq >= SEQ_BATCH ? "own+" : "",
+			   (unsigned long long) (o->seq >= SEQ_BATCH ? o->seq - SEQ_BATCH : o->seq));
 		if (o->type == ENTRY_PUT)
 			printf(", =%d", o->value);
 		if (o->ttl)
@@ -435,16 +454,20 @@ print_answer(const char *what, const answer *a)
 static void
 print_question(const question *q)
 {
-	printf("versions %d min %d ttl %lld keep %d seq %llu now %lld range [%lld,%lld) show [%lld,%lld) max %d", q->opt.versions,
-		   q->opt.min_versions, (long long) q->opt.ttl_us, q->opt.keep_deleted, (unsigned long long) q->seq,
-		   (long long) q->now, (long long) q->ts_min, (long long) q->ts_max,
-		   (long long) q->show_min, (long long) q->show_max, q->max_versions);
+	printf("versions %d min %d ttl %lld keep %d seq %llu now %lld range [%lld,%lld) show "
+		   "[%lld,%lld) max %d",
+		   q->opt.versions, q->opt.min_versions, (long long) q->opt.ttl_us, q->opt.keep_deleted,
+		   (unsigned long long) q->seq, (long long) q->now, (long long) q->ts_min,
+		   (long long) q->ts_max, (long long) q->show_min, (long long) q->show_max,
+		   q->max_versions);
 	for (int i = 0; i < q->nexcluded; i++)
-		printf(" without %llu..%llu", (unsigned long long) q->excluded[i].first, (unsigned long long) q->excluded[i].last);
+		printf(" without %llu..%llu", (unsigned long long) q->excluded[i].first,
+			   (unsigned long long) q->excluded[i].last);
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (q->floors[i].seq)
-			printf(" floor(seq %llu, versions %d min %d before %lld keep %d)", (unsigned long long) q->floors[i].seq,
-				   q->floors[i].versions, q->floors[i].min_versions, (long long) q->floors[i].expired_before,
+			printf(" floor(seq %llu, versions %d min %d before %lld keep %d)",
+				   (unsigned long long) q->floors[i].seq, q->floors[i].versions,
+				   q->floors[i].min_versions, (long long) q->floors[i].expired_before,
 				   q->floors[i].keep_deleted);
 	printf("\n");
 }
@@ -454,16 +477,16 @@ print_question(const question *q)
 static void
 random_history(history *h, int own, bool ttl)
 {
-	int			n = 2 + (int) rnd(MAX_OPS - 2);
-	uint64_t	seq = 0;
-	int			deletes = (int) rnd(3);
+	int n = 2 + (int) rnd(MAX_OPS - 2);
+	uint64_t seq = 0;
+	int deletes = (int) rnd(3);
 
 	h->n = 0;
 	for (int i = 0; i < n; i++)
 	{
-		op			o = {.qual = (int) rnd(NQUALS), .ts = (int64_t) rnd(6) * 10, .value = i + 1};
-		bool		same = false;
-		uint32_t	kind = rnd(deletes == 0 ? 6 : deletes == 1 ? 8 : 12);
+		op o = {.qual = (int) rnd(NQUALS), .ts = (int64_t) rnd(6) * 10, .value = i + 1};
+		bool same = false;
+		uint32_t kind = rnd(deletes == 0 ? 6 : deletes == 1 ? 8 : 12);
 
 		if (rnd(4) != 0 || seq == 0)
 			seq++;
@@ -488,7 +511,8 @@ random_history(history *h, int own, bool ttl)
 				o.ttl = 1 + rnd(60);
 		}
 		for (int j = 0; j < h->n; j++)
-			same |= h->ops[j].qual == o.qual && h->ops[j].ts == o.ts && h->ops[j].seq == o.seq && h->ops[j].type == o.type;
+			same |= h->ops[j].qual == o.qual && h->ops[j].ts == o.ts && h->ops[j].seq == o.seq &&
+					h->ops[j].type == o.type;
 		if (!same)
 			h->ops[h->n++] = o;
 	}
@@ -539,15 +563,15 @@ random_range(question *q)
 static void
 test_reader(void **state)
 {
-	int			rounds = 200000;
-	uint64_t	seed = seed_of(0x5eed1);
+	int rounds = 200000;
+	uint64_t seed = seed_of(0x5eed1);
 
 	(void) state;
 	for (int i = 0; i < rounds; i++)
 	{
-		history		h;
-		question	q;
-		answer		a, b;
+		history h;
+		question q;
+		answer a, b;
 
 		rng = seed + (uint64_t) i * 0x9e3779b97f4a7c15ull + 1;
 		for (int k = 0; k < 4; k++)
@@ -559,9 +583,10 @@ test_reader(void **state)
 		q.seq = rnd(30);
 		for (int k = 0; k < (int) rnd(3); k++)
 		{
-			uint64_t	first = (uint64_t) (5 * k + (int) rnd(5));
+			uint64_t first = (uint64_t) (5 * k + (int) rnd(5));
 
-			q.excluded[q.nexcluded++] = (seq_range) {first, first + rnd((uint32_t) (5 * k + 5 - (int) first))};
+			q.excluded[q.nexcluded++] = (seq_range) {
+				first, first + rnd((uint32_t) (5 * k + 5 - (int) first))};
 		}
 		naive_answer(&h, &q, &a);
 		engine_answer(&h, &q, &b);
@@ -582,7 +607,7 @@ static const uint64_t no_gap[2];
 static wide_status
 collect(void *arg, const entry *e)
 {
-	history    *h = arg;
+	history *h = arg;
 
 	assert_true(h->n < MAX_OPS);
 	h->ops[h->n++] = op_of(e);
@@ -595,9 +620,9 @@ collect(void *arg, const entry *e)
  */
 typedef struct readers
 {
-	uint64_t	fresh;
+	uint64_t fresh;
 	snapshot_range held[4];
-	int			nheld;
+	int nheld;
 } readers;
 
 static const readers all_read;
@@ -612,7 +637,7 @@ random_readers(readers *r, uint64_t horizon)
 	r->fresh = horizon + 1 + rnd(16);
 	for (int n = (int) rnd(4); r->nheld < n; r->nheld++)
 	{
-		uint64_t	s = horizon + rnd((uint32_t) (r->fresh - horizon));
+		uint64_t s = horizon + rnd((uint32_t) (r->fresh - horizon));
 
 		r->held[r->nheld] = (snapshot_range) {s, rnd(2) ? s : rnd(3) ? s + rnd(3) : UINT64_MAX};
 	}
@@ -635,14 +660,20 @@ may_read(const readers *r, uint64_t s)
  * puts are missing there, so the job has no gap.
  */
 static uint64_t
-compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap, bool puts, uint64_t horizon,
-		const readers *r, history *out)
+compact(const history *h, const question *q, uint64_t after, uint64_t upto, const uint64_t *gap,
+		bool puts, uint64_t horizon, const readers *r, history *out)
 {
-	retention_spec spec = {.floors = q->floors, .horizon = horizon, .known = upto, .tombstone_seq = horizon, .now = q->now,
-	.fresh = r->fresh, .held = r->held, .nheld = r->nheld};
-	history		job = {.n = 0}, rest = {.n = 0};
-	uint64_t	settled;
-	view	   *v;
+	retention_spec spec = {.floors = q->floors,
+						   .horizon = horizon,
+						   .known = upto,
+						   .tombstone_seq = horizon,
+						   .now = q->now,
+						   .fresh = r->fresh,
+						   .held = r->held,
+						   .nheld = r->nheld};
+	history job = {.n = 0}, rest = {.n = 0};
+	uint64_t settled;
+	view *v;
 
 	spec.family.opt = q->opt;
 	spec.bottom = true;
@@ -650,9 +681,10 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 	spec.gap_to = puts ? 0 : gap[1];
 	for (int i = 0; i < h->n; i++)
 	{
-		const op   *o = &h->ops[i];
+		const op *o = &h->ops[i];
 
-		bool		missing = o->seq >= gap[0] && o->seq <= gap[1] && (o->seq & 1) && (!puts || o->type == ENTRY_PUT);
+		bool missing = o->seq >= gap[0] && o->seq <= gap[1] && (o->seq & 1) &&
+					   (!puts || o->type == ENTRY_PUT);
 
 		if (o->seq > after && o->seq <= upto && !missing)
 			job.ops[job.n++] = *o;
@@ -665,7 +697,7 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 	assert_int_equal(retention_new(NULL, &spec, collect, out, &v), WIDE_OK);
 	for (int i = 0; i < job.n; i++)
 	{
-		entry		e = entry_of(&job.ops[i]);
+		entry e = entry_of(&job.ops[i]);
 
 		assert_int_equal(retention_feed(v, &e), WIDE_OK);
 	}
@@ -696,21 +728,21 @@ forget_floors(question *q, uint64_t settled, uint64_t *floors, uint64_t *forgott
 static void
 test_compaction(void **state)
 {
-	int			rounds = 300000;
-	uint64_t	seed = seed_of(0xc0de);
+	int rounds = 300000;
+	uint64_t seed = seed_of(0xc0de);
 	/* floors[1], forgotten[1]: of families that keep deleted cells */
-	uint64_t	dropped = 0, total = 0, above = 0, kept = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};
+	uint64_t dropped = 0, total = 0, above = 0, kept = 0, floors[2] = {0, 0}, forgotten[2] = {0, 0};
 
 	(void) state;
 	for (int i = 0; i < rounds; i++)
 	{
-		history		h, c[2];
-		question	q, fewer;
-		uint64_t	horizon = 0, after, upto, gap[2] = {0, 0};
-		uint64_t	settled;
-		readers		r[2];
-		int			jobs = 1;
-		bool		puts = false;
+		history h, c[2];
+		question q, fewer;
+		uint64_t horizon = 0, after, upto, gap[2] = {0, 0};
+		uint64_t settled;
+		readers r[2];
+		int jobs = 1;
+		bool puts = false;
 
 		rng = seed + (uint64_t) i * 0x9e3779b97f4a7c15ull + 1;
 		for (int k = 0; k < 4; k++)
@@ -759,8 +791,8 @@ test_compaction(void **state)
 		for (uint64_t s = horizon; s < 28; s++)
 			for (int k = 0; k < 3; k++)
 			{
-				answer		a, b;
-				question	then;
+				answer a, b;
+				question then;
 
 				if (!may_read(&r[0], s) || !may_read(&r[1], s))
 					continue;
@@ -772,11 +804,12 @@ test_compaction(void **state)
 				q.nexcluded = 0;
 				if (rnd(4) == 0 && s > horizon + 1)
 				{
-					uint64_t	first = horizon + 1 + rnd((uint32_t) (s - horizon));
+					uint64_t first = horizon + 1 + rnd((uint32_t) (s - horizon));
 
 					/* excluded commits are not below `fresh` */
 					if (first > r[0].fresh && first > r[1].fresh)
-						q.excluded[q.nexcluded++] = (seq_range) {first, first + rnd((uint32_t) (s - first + 1))};
+						q.excluded[q.nexcluded++] = (seq_range) {
+							first, first + rnd((uint32_t) (s - first + 1))};
 				}
 				engine_answer(&h, &q, &a);
 				then = q;
@@ -784,8 +817,9 @@ test_compaction(void **state)
 				engine_answer(&c[1], &then, &b);
 				if (answers_equal(&a, &b))
 					continue;
-				printf("seed %llu round %d: job (%llu, %llu] horizon %llu jobs %d\n", (unsigned long long) seed, i,
-					   (unsigned long long) after, (unsigned long long) upto, (unsigned long long) horizon, jobs);
+				printf("seed %llu round %d: job (%llu, %llu] horizon %llu jobs %d\n",
+					   (unsigned long long) seed, i, (unsigned long long) after,
+					   (unsigned long long) upto, (unsigned long long) horizon, jobs);
 				print_question(&q);
 				print_history("before", &h);
 				if (jobs == 2)
@@ -810,9 +844,9 @@ test_full(void **state)
 	(void) state;
 	for (int i = 0; i < 50000; i++)
 	{
-		history		h, c;
-		question	q;
-		answer		a;
+		history h, c;
+		question q;
+		answer a;
 
 		rng = 77 + (uint64_t) i * 0x9e3779b97f4a7c15ull;
 		for (int k = 0; k < 4; k++)
@@ -833,20 +867,39 @@ test_full(void **state)
 typedef struct vector
 {
 	const char *name;
-	int			versions;
-	int64_t		ttl;
-	int			min_versions, keep_deleted;
-	op			ops[6];
-	int64_t		now, ts_min, ts_max;
+	int versions;
+	int64_t ttl;
+	int min_versions, keep_deleted;
+	op ops[6];
+	int64_t now, ts_min, ts_max;
 	const char *expect;
 } vector;
 
-#define P(t, v) {.ts = (t), .type = ENTRY_PUT, .value = (v)}
-#define PT(t, v, l) {.ts = (t), .type = ENTRY_PUT, .value = (v), .ttl = (l)}
-#define DV(t) {.ts = (t), .type = ENTRY_DELETE_VERSION}
-#define DC(t) {.ts = (t), .type = ENTRY_DELETE_COLUMN}
-#define DCT(at) {.ts = INT64_MAX, .ttl = (at), .type = ENTRY_DELETE_COLUMN}	/* no timestamp, at this time */
-#define DF(t) {.qual = -1, .ts = (t), .type = ENTRY_DELETE_FAMILY}
+#define P(t, v)                                    \
+	{                                              \
+		.ts = (t), .type = ENTRY_PUT, .value = (v) \
+	}
+#define PT(t, v, l)                                            \
+	{                                                          \
+		.ts = (t), .type = ENTRY_PUT, .value = (v), .ttl = (l) \
+	}
+#define DV(t)                                   \
+	{                                           \
+		.ts = (t), .type = ENTRY_DELETE_VERSION \
+	}
+#define DC(t)                                  \
+	{                                          \
+		.ts = (t), .type = ENTRY_DELETE_COLUMN \
+	}
+/* no timestamp, at this time */
+#define DCT(at)                                                   \
+	{                                                             \
+		.ts = INT64_MAX, .ttl = (at), .type = ENTRY_DELETE_COLUMN \
+	}
+#define DF(t)                                              \
+	{                                                      \
+		.qual = -1, .ts = (t), .type = ENTRY_DELETE_FAMILY \
+	}
 
 static const vector vectors[] = {
 	{"T1", 1, 0, 0, 0, {P(10, 'a'), P(20, 'b')}, 0, 0, 0, "b"},
@@ -896,10 +949,16 @@ test_vectors(void **state)
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
 	{
 		const vector *t = &vectors[i];
-		question	q = {.opt = {.versions = t->versions, .ttl_us = t->ttl, .min_versions = t->min_versions,
-		.keep_deleted = (uint8_t) t->keep_deleted}, .seq = 100, .now = t->now, .ts_min = t->ts_min, .ts_max = t->ts_max,
-		.max_versions = 9};
-		history		h = {.n = 0}, c;
+		question q = {.opt = {.versions = t->versions,
+							  .ttl_us = t->ttl,
+							  .min_versions = t->min_versions,
+							  .keep_deleted = (uint8_t) t->keep_deleted},
+					  .seq = 100,
+					  .now = t->now,
+					  .ts_min = t->ts_min,
+					  .ts_max = t->ts_max,
+					  .max_versions = 9};
+		history h = {.n = 0}, c;
 
 		for (int k = 0; k < 6 && (t->ops[k].ts != 0 || t->ops[k].type != 0); k++)
 		{
@@ -911,8 +970,8 @@ test_vectors(void **state)
 		compact(&h, &q, 0, 100, no_gap, false, 100, &all_read, &c);
 		for (int round = 0; round < 2; round++)
 		{
-			answer		a;
-			char		got[16] = "";
+			answer a;
+			char got[16] = "";
 
 			engine_answer(round ? &c : &h, &q, &a);
 			for (int k = 0; k < a.n; k++)

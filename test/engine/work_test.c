@@ -47,8 +47,7 @@ static void
 fill(store *s, wide_family_id f, int from, int n, int64_t ts, uint64_t *seed)
 {
 	wide_batch *b;
-	char		row[20],
-				value[120];
+	char row[20], value[120];
 
 	assert_ok(wide_batch_new(s->db, &b));
 	for (int i = from; i < from + n; i++)
@@ -64,27 +63,24 @@ fill(store *s, wide_family_id f, int from, int n, int64_t ts, uint64_t *seed)
 static void
 test_answers_stay(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 42;
+	uint64_t seed = 42;
 	wide_snapshot *snap = NULL;
-	char	   *then = NULL;
+	char *then = NULL;
 
 	options(&opt, 3);
 	start(&s, &opt, &f);
 	for (int round = 0; round < 40; round++)
 	{
-		char	   *before,
-				   *after;
+		char *before, *after;
 
 		for (int i = 0; i < 30; i++)
 		{
-			char		row[8],
-						qual[8],
-						value[16];
-			int			kind = (int) (rnd(&seed) % 10);
-			int64_t		ts = (int64_t) (rnd(&seed) % 50);
+			char row[8], qual[8], value[16];
+			int kind = (int) (rnd(&seed) % 10);
+			int64_t ts = (int64_t) (rnd(&seed) % 50);
 
 			snprintf(row, sizeof row, "r%d", (int) (rnd(&seed) % 12));
 			snprintf(qual, sizeof qual, "q%d", (int) (rnd(&seed) % 3));
@@ -92,7 +88,8 @@ test_answers_stay(void **state)
 			if (kind < 7)
 				store_put(&s, f, row, qual, ts, value);
 			else
-				store_delete(&s, (wide_delete) (rnd(&seed) % 4), f, row, qual, kind == 9 ? WIDE_TS_MAX : ts);
+				store_delete(&s, (wide_delete) (rnd(&seed) % 4), f, row, qual,
+							 kind == 9 ? WIDE_TS_MAX : ts);
 		}
 		before = store_text(&s, NULL, &f, 1);
 		assert_ok(wide_flush(s.db));
@@ -150,14 +147,13 @@ test_answers_stay(void **state)
 static void
 test_levels(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 7;
+	uint64_t seed = 7;
 	wide_family_info info;
 	wide_estimate est;
-	char	   *before,
-			   *after;
+	char *before, *after;
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -172,11 +168,13 @@ test_levels(void **state)
 	before = store_text(&s, NULL, &f, 1);
 	assert_ok(wide_family_statistics(s.db, f, &info));
 	assert_true(info.files_per_level[0] < 4);
-	assert_true(info.files_per_level[2] > 3);	/* ten times the target size of level 1 */
+	assert_true(info.files_per_level[2] > 3); /* ten times the target size of level 1 */
 	assert_int_equal(store_verify(&s), 0);
 	/* about a tenth of the rows */
 	assert_ok(wide_compact(s.db, f));
-	assert_ok(wide_estimate_range(s.db, f, &(wide_range) {.lo = text("row00300"), .hi = text("row00400")}, &est));
+	assert_ok(wide_estimate_range(s.db, f,
+								  &(wide_range) {.lo = text("row00300"), .hi = text("row00400")},
+								  &est));
 	assert_true(est.rows > 60 && est.rows < 150);
 	assert_ok(wide_estimate_range(s.db, f, NULL, &est));
 	assert_ok(wide_family_statistics(s.db, f, &info));
@@ -189,7 +187,7 @@ test_levels(void **state)
 	/* everything deleted: nothing remains, not even tombstones */
 	for (int i = 0; i < 1100; i++)
 	{
-		char		row[20];
+		char row[20];
 
 		snprintf(row, sizeof row, "row%05d", i);
 		store_delete(&s, WIDE_DELETE_FAMILY, f, row, "", WIDE_TS_MAX);
@@ -197,7 +195,7 @@ test_levels(void **state)
 	assert_ok(wide_compact(s.db, f));
 	assert_int_equal(store_files(&s, f, -1), 0);
 	store_work(&s);
-	assert_int_equal(test_dir_count(s.dir), 3);	/* CURRENT, manifest, log */
+	assert_int_equal(test_dir_count(s.dir), 3); /* CURRENT, manifest, log */
 	store_drop(&s);
 }
 
@@ -208,9 +206,8 @@ test_levels(void **state)
 static double
 amplification(store *s, wide_family_id f)
 {
-	uint64_t	now = store_bytes(s, f);
-	char	   *before = store_text(s, NULL, &f, 1),
-			   *after;
+	uint64_t now = store_bytes(s, f);
+	char *before = store_text(s, NULL, &f, 1), *after;
 
 	assert_int_equal(store_verify(s), 0);
 	assert_ok(wide_compact(s->db, f));
@@ -225,12 +222,11 @@ amplification(store *s, wide_family_id f)
 static void
 test_space(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 5,
-				bytes;
-	wide_stats	stats;
+	uint64_t seed = 5, bytes;
+	wide_stats stats;
 
 	for (int kind = 0; kind < 3; kind++)
 	{
@@ -276,11 +272,11 @@ test_space(void **state)
 static void
 test_space_deletes(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 6;
-	char		row[20];
+	uint64_t seed = 6;
+	char row[20];
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -303,13 +299,13 @@ test_space_deletes(void **state)
 static void
 test_space_expired(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 8;
+	uint64_t seed = 8;
 	const int64_t hour = 3600000000ll;
-	wide_stats	stats;
-	uint64_t	read;
+	wide_stats stats;
+	uint64_t read;
 	wide_snapshot *snap;
 
 	for (int window = 0; window < 2; window++)
@@ -359,10 +355,10 @@ test_space_expired(void **state)
 static void
 test_space_windows(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 10;
+	uint64_t seed = 10;
 	const int64_t hour = 3600000000ll;
 
 	options(&opt, 2);
@@ -391,15 +387,14 @@ test_space_windows(void **state)
 static void
 test_space_expired_neighbours(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 9;
+	uint64_t seed = 9;
 	const int64_t hour = 3600000000ll;
-	char	   *before,
-			   *after;
-	wide_stats	stats;
-	uint64_t	read;
+	char *before, *after;
+	wide_stats stats;
+	uint64_t read;
 
 	options(&opt, 1);
 	opt.ttl_us = 10 * hour;
@@ -410,8 +405,7 @@ test_space_expired_neighbours(void **state)
 	for (int i = 0; i < 10; i++)
 	{
 		wide_batch *b;
-		char		row[120],
-					value[100];
+		char row[120], value[100];
 
 		assert_ok(wide_batch_new(s.db, &b));
 		for (int k = 0; k < 100; k++)
@@ -421,7 +415,8 @@ test_space_expired_neighbours(void **state)
 			snprintf(row + 100, sizeof row - 100, "%05d", k * 10 + i);
 			for (int n = 0; n < 100; n++)
 				value[n] = (char) (33 + rnd(&seed) % 90);
-			assert_ok(wide_batch_put(b, f, text(row), text("q"), s.now, INT64_MIN, 0, bytes(value, 100)));
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), s.now, INT64_MIN, 0,
+									 bytes(value, 100)));
 		}
 		assert_ok(store_commit(&s, b, NULL));
 		s.now += hour;
@@ -448,14 +443,13 @@ test_space_expired_neighbours(void **state)
 static void
 test_window_many(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 11;
+	uint64_t seed = 11;
 	const int64_t minute = 60000000;
-	char	   *before,
-			   *after;
-	wide_stats	stats;
+	char *before, *after;
+	wide_stats stats;
 
 	for (int kind = 0; kind < 3; kind++)
 	{
@@ -467,7 +461,9 @@ test_window_many(void **state)
 		{
 			/* kind 0: as time goes on; 1: spread over a year; 2: writers do all the work */
 			for (int k = 0; k < 4; k++)
-				fill(&s, f, i % 150, 2, kind != 1 ? s.now : s.now - (int64_t) (rnd(&seed) % (365 * 24 * 60)) * minute, &seed);
+				fill(&s, f, i % 150, 2,
+					 kind != 1 ? s.now : s.now - (int64_t) (rnd(&seed) % (365 * 24 * 60)) * minute,
+					 &seed);
 			assert_ok(wide_flush(s.db));
 			if (kind < 2)
 				store_work(&s);
@@ -493,7 +489,7 @@ test_window_many(void **state)
 static wide_status
 note_split(void *arg, wide_bytes key)
 {
-	buffer	   *b = arg;
+	buffer *b = arg;
 
 	assert_ok(buffer_append(b, key.data, key.len));
 	return buffer_append(b, " ", 1);
@@ -502,12 +498,12 @@ note_split(void *arg, wide_bytes key)
 static void
 test_split_keys(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 7;
-	buffer		keys = {0};
-	int			k[3];
+	uint64_t seed = 7;
+	buffer keys = {0};
+	int k[3];
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -530,13 +526,13 @@ test_split_keys(void **state)
 static void
 test_windows(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
 	const int64_t hour = 3600000000ll;
-	wide_stats	stats;
-	uint64_t	read;
-	char	   *got;
+	wide_stats stats;
+	uint64_t read;
+	char *got;
 
 	options(&opt, 1);
 	opt.compaction = WIDE_COMPACT_WINDOW;
@@ -547,7 +543,7 @@ test_windows(void **state)
 	{
 		for (int i = 0; i < 5; i++)
 		{
-			char		row[20];
+			char row[20];
 
 			snprintf(row, sizeof row, "h%02d.%d", h, i);
 			store_put(&s, f, row, "q", s.now, "v");
@@ -585,19 +581,18 @@ test_windows(void **state)
 static void
 test_window_files(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
 	const int64_t hour = 3600000000ll;
-	char	   *before,
-			   *after;
-	wide_stats	stats;
-	uint64_t	read;
+	char *before, *after;
+	wide_stats stats;
+	uint64_t read;
 
 	for (int windows = 5; windows <= 40; windows += 35)
 	{
 		wide_batch *b;
-		char		row[20];
+		char row[20];
 
 		options(&opt, 1);
 		opt.compaction = WIDE_COMPACT_WINDOW;
@@ -609,7 +604,8 @@ test_window_files(void **state)
 		for (int i = 0; i < 20 * windows; i++)
 		{
 			snprintf(row, sizeof row, "row%05d", i * 7919 % 1000);
-			assert_ok(wide_batch_put(b, f, text(row), text("q"), (400000 + i % windows) * hour + i, INT64_MIN, 0, text("v")));
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), (400000 + i % windows) * hour + i,
+									 INT64_MIN, 0, text("v")));
 		}
 		assert_ok(store_commit(&s, b, NULL));
 		store_delete(&s, WIDE_DELETE_FAMILY, f, "row00000", "", WIDE_TS_MAX);
@@ -619,7 +615,8 @@ test_window_files(void **state)
 		assert_string_equal(before, after);
 		free(after);
 		/* plus one for the delete */
-		assert_int_equal(store_files(&s, f, 0), windows < OUTPUT_LANES ? windows + 1 : OUTPUT_LANES);
+		assert_int_equal(store_files(&s, f, 0),
+						 windows < OUTPUT_LANES ? windows + 1 : OUTPUT_LANES);
 		for (int round = 0; round < 3; round++)
 		{
 			store_put(&s, f, "x", "q", 400000 * hour + round, "late");
@@ -661,12 +658,12 @@ test_window_files(void **state)
 static void
 test_interrupt(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 9;
+	uint64_t seed = 9;
 	wide_job_info jobs[4];
-	int			files;
+	int files;
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -674,7 +671,7 @@ test_interrupt(void **state)
 	s.interrupt_after = 2;
 	assert_int_equal(wide_flush(s.db), WIDE_INTERRUPTED);
 	assert_int_equal(store_files(&s, f, -1), 0);
-	assert_int_equal(test_dir_count(s.dir), 3);	/* no files are left behind */
+	assert_int_equal(test_dir_count(s.dir), 3); /* no files are left behind */
 	assert_ok(wide_flush(s.db));
 	files = store_files(&s, f, -1);
 	assert_true(files > 5);
@@ -694,14 +691,12 @@ test_interrupt(void **state)
 static void
 test_long_rows(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 3;
-	char		row[400],
-				value[60];
-	char	   *before,
-			   *after;
+	uint64_t seed = 3;
+	char row[400], value[60];
+	char *before, *after;
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -717,7 +712,8 @@ test_long_rows(void **state)
 			snprintf(row + 300, 20, "%06d", (int) (rnd(&seed) % 400));
 			for (int k = 0; k < 50; k++)
 				value[k] = (char) (33 + rnd(&seed) % 90);
-			assert_ok(wide_batch_put(b, f, text(row), text("q"), round, INT64_MIN, 0, bytes(value, 50)));
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), round, INT64_MIN, 0,
+									 bytes(value, 50)));
 		}
 		assert_ok(store_commit(&s, b, NULL));
 		before = store_text(&s, NULL, &f, 1);
@@ -737,16 +733,16 @@ test_long_rows(void **state)
 typedef struct load_input
 {
 	wide_family_id family;
-	int			i;
-	int			n;
-	buffer		key;
+	int i;
+	int n;
+	buffer key;
 } load_input;
 
 static wide_status
 load_next(void *arg, wide_family_id *family, entry *e)
 {
 	load_input *in = arg;
-	char		row[20];
+	char row[20];
 
 	if (in->i == in->n)
 		return WIDE_END;
@@ -757,7 +753,8 @@ load_next(void *arg, wide_family_id *family, entry *e)
 	e->klen = (uint32_t) in->key.len;
 	e->rowlen = key_row_length(e->ukey, e->klen);
 	e->ts = 5;
-	e->value = (const uint8_t *) "loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded";
+	e->value =
+		(const uint8_t *) "loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded-loaded";
 	e->vlen = 60;
 	*family = in->family;
 	return WIDE_OK;
@@ -766,13 +763,13 @@ load_next(void *arg, wide_family_id *family, entry *e)
 static void
 test_load(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	load_input	in = {.n = 3000};
-	file_meta  *files;
-	uint64_t	total = 0;
-	int			n;
+	load_input in = {.n = 3000};
+	file_meta *files;
+	uint64_t total = 0;
+	int n;
 
 	options(&opt, 1);
 	opt.compression = WIDE_COMPRESS_NONE;
@@ -786,7 +783,7 @@ test_load(void **state)
 		assert_int_equal(files[i].level, 0);
 	}
 	assert_int_equal(total, 3000);
-	assert_int_equal(store_verify(&s), 0);	/* not reported as litter while the batch is open */
+	assert_int_equal(store_verify(&s), 0); /* not reported as litter while the batch is open */
 	bulk_discard(s.db, files, n);
 	free(files);
 	assert_int_equal(test_dir_count(s.dir), 3);
@@ -797,7 +794,8 @@ test_load(void **state)
 	assert_int_equal(test_dir_count(s.dir), 3);
 	in.i = 0;
 	in.family = 4711;
-	assert_ok(bulk_write(s.db, load_next, &in, true, NULL, &files, &n));	/* a family that the batch has dropped */
+	/* a family that the batch has dropped */
+	assert_ok(bulk_write(s.db, load_next, &in, true, NULL, &files, &n));
 	assert_int_equal(n, 0);
 	assert_int_equal(test_dir_count(s.dir), 3);
 	free(files);
@@ -811,7 +809,7 @@ test_load(void **state)
 static void
 child_attach(store *s)
 {
-	wide_host	host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
+	wide_host host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
 
 	if (wide_filelog_open(s->dir, s->base, NULL, &s->log) != WIDE_OK ||
 		wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
@@ -825,9 +823,8 @@ child_write(store *s, wide_family_id f, int who)
 	for (int i = 1; i <= 400; i++)
 	{
 		wide_batch *b;
-		uint64_t	lsn;
-		char		row[16],
-					value[300];
+		uint64_t lsn;
+		char row[16], value[300];
 
 		memset(value, 'x', sizeof value);
 		snprintf(value, sizeof value, "%d", i);
@@ -836,10 +833,12 @@ child_write(store *s, wide_family_id f, int who)
 		for (int r = 0; r < 10; r++)
 		{
 			snprintf(row, sizeof row, "w%d.%d", who, r);
-			if (wide_batch_put(b, f, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, bytes(value, 250)) != WIDE_OK)
+			if (wide_batch_put(b, f, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+							   bytes(value, 250)) != WIDE_OK)
 				_exit(12);
 		}
-		if (wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK || wide_publish(s->db, lsn) != WIDE_OK)
+		if (wide_batch_prepare(b, 0) != WIDE_OK || wide_batch_finish(b, &lsn) != WIDE_OK ||
+			wide_publish(s->db, lsn) != WIDE_OK)
 		{
 			fprintf(stderr, "writer: %s\n", wide_error_text());
 			_exit(13);
@@ -863,7 +862,7 @@ child_work(store *s, wide_family_id f)
 		}
 		if (st == WIDE_END)
 			usleep(1000);
-		if (atomic_load(&s->db->seg->set.replay_file) == 77)	/* the parent's signal to stop */
+		if (atomic_load(&s->db->seg->set.replay_file) == 77) /* the parent's signal to stop */
 			_exit(0);
 	}
 	_exit(15);
@@ -873,14 +872,14 @@ child_work(store *s, wide_family_id f)
 static void
 check_snapshot(store *s, wide_family_id f, int *newest)
 {
-	char	   *all = store_text(s, NULL, &f, 1);
-	int			seen[2][10];
-	int			n[2] = {0, 0};
+	char *all = store_text(s, NULL, &f, 1);
+	int seen[2][10];
+	int n[2] = {0, 0};
 
 	for (char *p = all; *p != 0; p = strchr(p, ';') + 1)
 	{
-		int			w = p[3] - '0';
-		char	   *v = strchr(p, '=') + 1;
+		int w = p[3] - '0';
+		char *v = strchr(p, '=') + 1;
 
 		assert_true(n[w] < 10);
 		seen[w][n[w]++] = atoi(v);
@@ -902,19 +901,17 @@ check_snapshot(store *s, wide_family_id f, int *newest)
 static void
 test_processes(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	pid_t		pid[4];
-	int			newest[2] = {0, 0},
-				left = 2,
-				status;
-	wide_stats	stats;
+	pid_t pid[4];
+	int newest[2] = {0, 0}, left = 2, status;
+	wide_stats stats;
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
 	store_close(&s);
-	s.config.memtable_size = 128 * 1024;	/* flushes all the time */
+	s.config.memtable_size = 128 * 1024; /* flushes all the time */
 	assert_ok(store_open(&s));
 	for (int i = 0; i < 4; i++)
 		if ((pid[i] = unit_fork()) == 0)
@@ -962,12 +959,12 @@ test_processes(void **state)
 static void
 test_litter_and_missing(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	char		path[200];
-	uint64_t	seed = 1;
-	int			fd;
+	char path[200];
+	uint64_t seed = 1;
+	int fd;
 
 	options(&opt, 1);
 	start(&s, &opt, &f);
@@ -995,13 +992,12 @@ test_litter_and_missing(void **state)
 static void
 test_resting_reader(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	set_pin		early = {0},
-				late = {0};
-	char		key[16];
+	set_pin early = {0}, late = {0};
+	char key[16];
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -1043,8 +1039,7 @@ working(void *ctx)
 static uint64_t
 waited(store *s, wide_family_id f, uint64_t *seed)
 {
-	wide_stats	before,
-				after;
+	wide_stats before, after;
 
 	wide_statistics(s->db, &before);
 	fill(s, f, 0, 20, 1, seed);
@@ -1060,11 +1055,10 @@ waited(store *s, wide_family_id f, uint64_t *seed)
 static void
 test_pace(void **state)
 {
-	store		s;
+	store s;
 	wide_family_options opt;
 	wide_family_id f;
-	uint64_t	seed = 1,
-				us[WIDE_MEMTABLES];
+	uint64_t seed = 1, us[WIDE_MEMTABLES];
 
 	store_init(&s);
 	s.config.memtable_size = 128 * 1024;
@@ -1078,7 +1072,7 @@ test_pace(void **state)
 	s.db->host.worker_works = working;
 	for (int waiting = 0; waiting < WIDE_MEMTABLES; waiting++)
 	{
-		uint64_t	number = s.db->seg->commit.memtable_number;
+		uint64_t number = s.db->seg->commit.memtable_number;
 
 		atomic_store(&s.db->seg->commit.flush_us, 4000000);
 		us[waiting] = waited(&s, f, &seed);
@@ -1111,9 +1105,9 @@ test_pace(void **state)
 static void
 test_pin_in_switch(void **state)
 {
-	store		s;
-	memtable   *t;
-	set_pin		pin = {0};
+	store s;
+	memtable *t;
+	set_pin pin = {0};
 
 	store_init(&s);
 	assert_ok(store_open(&s));
