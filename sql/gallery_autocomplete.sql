@@ -50,7 +50,7 @@ SELECT * FROM asked($$SELECT answer FROM title_autocomp WHERE prefix = 'inform'$
 SELECT answer FROM title_autocomp WHERE prefix = 'hdaoop';
 SELECT * FROM asked($$SELECT answer FROM title_autocomp WHERE prefix = 'hdaoop'$$);
 
--- S22: Bloom filters, counted: 200 prefixes that are in no title, with a filter and without
+-- S22: Bloom filters, counted: 200 prefixes without any title, with a filter and without
 CREATE FOREIGN TABLE title_nobloom (prefix text COLLATE "C", answer jsonb OPTIONS (column 'j:'))
   SERVER widetable OPTIONS (key 'prefix', families '{"j": {"bloom": "none"}}');
 INSERT INTO title_nobloom SELECT * FROM title_autocomp WHERE prefix < 'e';
@@ -63,7 +63,7 @@ SELECT rel, sum(counter(q, 'Blocks Read') + counter(q, 'Blocks Cached')) > 150 A
 FROM (VALUES ('title_autocomp'), ('title_nobloom')) r(rel), typo, LATERAL format('SELECT answer FROM %I WHERE prefix = %L', rel, typed) q
 GROUP BY rel ORDER BY rel;
 
--- S23: locality and compression: neighbours have nearly the same key and answer, and lie in one block
+-- S23: locality and compression: neighbouring rows have similar keys and answers, and share a block
 SELECT prefix, answer->>0 AS first FROM title_autocomp WHERE prefix LIKE 'chim%';
 SELECT * FROM asked($$SELECT prefix, answer FROM title_autocomp WHERE prefix LIKE 'chim%'$$);
 SELECT raw_bytes > 3 * file_bytes AS "less than a third on disk" FROM widetable.pg_stat_widetable_families WHERE relation = 'title_autocomp'::regclass;

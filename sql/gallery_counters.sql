@@ -68,7 +68,7 @@ SELECT count(*) AS differ FROM (SELECT url, n FROM url_count EXCEPT SELECT url, 
 -- The third way, for an occasional report, needs no second table:
 SELECT qualifier AS url, sum(value) FROM cookie_urls WHERE cookie <> 'c42' GROUP BY 1 ORDER BY 2 DESC LIMIT 2;
 
--- S51: counters for hour, day and month, each with its own time to live
+-- S51: counters for hour, day and month, each with a separate time to live
 --
 -- A family for each period; one call increments all three counters or none.
 CREATE FOREIGN TABLE page_stats (
@@ -96,7 +96,7 @@ SELECT hour, n FROM page_hours WHERE page = '/projects/xdotool/' ORDER BY hour D
 EXPLAIN (COSTS OFF) SELECT sum(n) FROM page_hours WHERE page = '/projects/xdotool/' AND hour >= '2015-05-20';
 SELECT sum(n) FROM page_hours WHERE page = '/projects/xdotool/' AND hour >= '2015-05-20';
 
--- S52: count on only within the present window, else begin anew
+-- S52: count within the present window, else start again
 --
 -- HBase's increment takes a time range: a base value outside it counts as 0. Here
 -- one UPDATE does the same: it reads the timestamp of the cell and locks the row,
@@ -115,7 +115,7 @@ CREATE FOREIGN TABLE minute (k text COLLATE "C", n bigint, at timestamptz OPTION
 INSERT INTO minute VALUES ('old', 41, now() - interval '2 minutes'), ('new', 41, now());
 SELECT k, widetable.increment('minute', k, 'n') FROM (VALUES ('old'), ('new')) x(k);
 
--- S54: the timestamp is the count: who is ahead, without sorting
+-- S54: the timestamp is the count: the leader without sorting
 --
 -- One cell with one version holds a visitor's most visited url.  Its
 -- timestamp is the count, so the newest version has the highest count; late
@@ -138,7 +138,7 @@ INSERT INTO cookie_stats SELECT cookie, qualifier, value FROM cookie_urls WHERE 
 SELECT count(*) AS visitors, count(*) FILTER (WHERE s.seen <> x.max) AS differ
 FROM cookie_stats s JOIN (SELECT cookie, max(value) FROM cookie_urls GROUP BY cookie) x USING (cookie) WHERE cookie NOT LIKE 'c%';
 
--- S50: how fast?
+-- S50: the rate of increments
 --
 -- The literature counts 10,000 increments a second on each server.
 -- doc/benchmarks.md has the rates of one PostgreSQL, next to ordinary tables;
@@ -149,7 +149,7 @@ SELECT count(*), sum(n) = 10000 * 10001 / 2 AS right_sum FROM many;
 -- All increments of a counter in one transaction are stored as one version.
 SELECT count(*) FROM widetable.raw_cells('many', 1);
 
--- S114: a stream and batches write one table
+-- S114: a stream and batches write to one table
 --
 -- Hits arrive one by one; titles and ranks arrive once a night, for all
 -- pages. Each writer has a family of its own. Neither waits for the other

@@ -27,7 +27,7 @@ SELECT value AS whom FROM follows1, jsonb_each_text(follows) WHERE who = 'AK' OR
 SELECT 'AK' = ANY (SELECT value FROM jsonb_each_text(follows)) AS foo_follows_ak FROM follows1 WHERE who = 'foo';
 SELECT EXISTS (SELECT FROM follows1, jsonb_each_text(follows) WHERE who = 'AK' AND value = 'nobody') AS ak_follows_nobody;
 
--- S98: second design: a count tells which number is free, and two writers race for it
+-- S98: second design: a count gives the next free number, and two writers race for it
 CREATE FOREIGN TABLE follows2 (
     who     text COLLATE "C",
     n       bigint OPTIONS (column 'follows:count'),
@@ -72,7 +72,7 @@ EXPLAIN (COSTS OFF) SELECT FROM follows3_cells WHERE who = 'TheFakeMT' AND famil
 SELECT EXISTS (SELECT FROM follows3_cells WHERE who = 'TheFakeMT' AND family = 'follows' AND qualifier = 'TheRealMT') AS fake_follows_real,
        EXISTS (SELECT FROM follows3 WHERE who = 'TheRealMT' AND follows ? 'TheFakeMT') AS real_follows_fake;
 
--- S100: fourth design: tall: a row for each pair, the key is follower+followed
+-- S100: fourth design: tall: a row for each pair, with the key follower+followed
 -- The qualifier is the full name of the followed user, so that a list can show it.
 CREATE FOREIGN TABLE follows4 (
     who  text OPTIONS (delimiter '+') COLLATE "C",
@@ -94,7 +94,7 @@ SELECT EXISTS (SELECT FROM follows4 WHERE who = 'AK' AND whom = 'baz') AS ak_fol
 -- A name that contains a plus is refused: it would read as two names.
 INSERT INTO follows4 VALUES ('A+K', 'foo', '{"James Foo": 1}');
 
--- S101: fifth design: md5 of both names: every key has 32 bytes, and users are spread evenly
+-- S101: fifth design: md5 of both names: every key has 32 bytes, and users spread evenly
 -- Two digests side by side, not one digest of both: one user is still one range.
 -- A digest cannot be decoded, so a cell holds the name.
 CREATE FOREIGN TABLE follows5 (
@@ -123,7 +123,7 @@ SELECT f FROM follows5_raw WHERE key >= decode(md5('TheRealMT'), 'hex') AND key 
 
 -- ------------------------------------------------- the opposite direction
 
--- S102: who follows X?  The list is kept from both ends, and in one transaction
+-- S102: who follows X?  Both directions are stored, in one transaction
 CREATE FOREIGN TABLE users (id text COLLATE "C", name text, follows_n bigint OPTIONS (column 'c:follows'), followers_n bigint OPTIONS (column 'c:followers'))
     SERVER widetable OPTIONS (key 'id', families '{"d": {}, "c": {}}');
 INSERT INTO users (id, name) VALUES ('AK', 'AK'), ('foo', 'James Foo'), ('bar', 'Jimmy Bar'), ('baz', 'Ricky Baz'), ('troy', 'Troy'),
@@ -157,7 +157,7 @@ SELECT f.who, f.whom FROM follows f JOIN follows g ON g.who = f.whom AND g.whom 
 SELECT f2.whom, count(*) FROM follows f1 JOIN follows f2 ON f2.who = f1.whom
  WHERE f1.who = 'foo' AND f2.whom <> 'foo' AND NOT EXISTS (SELECT FROM follows WHERE who = 'foo' AND whom = f2.whom) GROUP BY 1 ORDER BY 2 DESC, 1;
 
--- S77: both directions in one table: the relation is a part of the key
+-- S77: both directions in one table: the relation is part of the key
 CREATE FOREIGN TABLE relation (
     a    text OPTIONS (delimiter ':') COLLATE "C",
     kind text OPTIONS (delimiter ':') COLLATE "C",
@@ -174,7 +174,7 @@ EXPLAIN (COSTS OFF) SELECT b FROM relation WHERE a = 'carol' AND kind = 'followe
 -- For comparison, the self-join of the relational design: friends of friends.
 SELECT r1.a, r2.b FROM relation r1 JOIN relation r2 ON r2.a = r1.b AND r2.kind = r1.kind WHERE r1.kind = 'follows' AND r1.a = 'billybob';
 
--- S103: the kind of relation as a byte: behind the user, or in front of everything
+-- S103: the kind of relation as a byte: after the user, or before everything
 -- After the user: all relations of a user are one range, and each kind is one, too.
 -- In front: all relations of one kind are one range, and all writes of that kind go
 -- to one end of the table.  (Harmless here; a hot spot where servers hold regions.)
@@ -195,7 +195,7 @@ SELECT count(*) FROM relation_kind_first WHERE kind = 1;
 
 -- ----------------------------------------------------------------- counting
 
--- S118: how many does X follow, now that no count column is there?  Three answers
+-- S118: how many users does X follow, without a count column?  Three answers
 CREATE FUNCTION count_follows() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -235,7 +235,7 @@ SELECT t.who, t.text FROM follows f, LATERAL (SELECT * FROM twits WHERE who = f.
  WHERE f.who = 'TheFakeMT' ORDER BY t.at DESC LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT text FROM twits WHERE who = 'TheRealMT' ORDER BY at DESC LIMIT 3;
 
--- S105: the twit stream: each twit is written to each follower's stream, and forgotten after 72 hours
+-- S105: the twit stream: each twit is written to each follower's stream, and expires after 72 hours
 -- Reading a stream is then one range.  259200 seconds is the literature's ttl.
 CREATE FOREIGN TABLE stream (
     reader text COLLATE "C",
@@ -260,7 +260,7 @@ SELECT say('Olivia', 'never said', now());
 ROLLBACK;
 SELECT count(*) FROM stream WHERE text = 'never said';
 
--- S106: a user is renamed: all copies of the name, in one transaction
+-- S106: a user is renamed: all copies of the name change in one transaction
 -- followed_by lists the rows with copies, so no search is needed.
 CREATE FUNCTION rename_copies() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -55,7 +55,7 @@ SELECT hbase_bytes(substr(line, 2, c - 2)) AS rowkey, split_part(col, ':', 1) AS
        hbase_ts(substr(line, t + 12, v - t - 12)) AS ts, hbase_bytes(substr(line, v + 8)) AS value
 FROM scanned, strpos(line, ' column=') c, strpos(line, ', timestamp=') t, strpos(line, ', value=') v, substr(line, c + 8, t - c - 8) col
 WHERE line LIKE '% column=%, timestamp=%, value=%';
--- S70, S87: the stored table: typed columns, and the same as raw cells
+-- S70, S87: the stored table: as typed columns, and as raw cells
 CREATE FOREIGN TABLE useractions (
     userid  int    OPTIONS (encoding 'binary'),
     stamp   bigint OPTIONS (encoding 'reverse'),
@@ -76,7 +76,7 @@ SELECT ts, convert_from(value, 'UTF8') AS name FROM widetable.cells('useractions
 SET widetable.as_of = '1234567890500000';
 SELECT name FROM useractions WHERE userid = 1 AND stamp = 1234567890123;
 RESET widetable.as_of;
--- S87: is it byte for byte the same?  The keys that the typed columns make:
+-- S87: are the bytes the same?  The keys made by the typed columns:
 SELECT widetable.encode_key('useractions', 1, 1234567890123, 42) = '\x000000017ffffee08e04fb340000002a' AS key_as_in_the_literature;
 SELECT count(*) AS rows, count(*) FILTER (WHERE widetable.encode_key('useractions', userid, stamp, id) IN (SELECT rowkey FROM useractions_raw)) AS same_key
 FROM useractions;

@@ -42,7 +42,7 @@ CREATE VIEW click AS
 
 -- ------------------------------------------------------------ the edge list
 
--- S65: an edge is a row: the key is from and into, and there is nothing else
+-- S65: an edge is a row: the key is both pages, and nothing else is stored
 CREATE FOREIGN TABLE page_page (
     here text COLLATE "C", there text COLLATE "C", present text
 ) SERVER widetable OPTIONS (key 'here, there', families '{"e": {"bloom": "row"}}');
@@ -97,7 +97,7 @@ SELECT there FROM edge WHERE here = 500;
 
 -- ------------------------------------------------------------ the adjacency row
 
--- S66: a row for each page, a cell for each edge: all of them in one get
+-- S66: a row for each page, a cell for each edge: one get reads all edges
 -- The qualifier is the page, the value is the number of clicks.
 CREATE FOREIGN TABLE page_links (page text COLLATE "C", links jsonb OPTIONS (family 'l')) SERVER widetable OPTIONS (key 'page');
 INSERT INTO page_links
@@ -116,7 +116,7 @@ SELECT links FROM page_links WHERE page = '/blog/tags/linux';
 
 -- --------------------------------------------------- one cell for each node
 
--- S67: a serialised list for a site that is read a thousand times for each write
+-- S67: a serialised list, for a site with a thousand reads for each write
 CREATE FOREIGN TABLE page_links_ro (page text COLLATE "C", links text[]) SERVER widetable OPTIONS (key 'page');
 INSERT INTO page_links_ro SELECT here, array_agg(there ORDER BY there) FROM page_page GROUP BY here;
 SELECT links FROM page_links_ro WHERE page = '/files/xdotool/docs/';
@@ -142,7 +142,7 @@ SELECT count(*) AS wrong_lists FROM page_links_ro r FULL JOIN
 
 -- ------------------------------------------------------------ base and delta
 
--- S68: a rolled-up list, and a family with what has changed since
+-- S68: a rolled-up list, and a family with the changes since
 -- Writers add a cell to delta and read nothing: "+" for a new edge, "-" for a
 -- removed one.  Readers get both families of the row and merge them.
 CREATE FOREIGN TABLE page_rollup (
@@ -186,7 +186,7 @@ SELECT base, delta FROM page_rollup WHERE page = '/files/xdotool/docs/';
 
 -- -------------------------------------------------------------- celebrities
 
--- S69: a page that everybody links to: a row with a hundred thousand cells
+-- S69: a page with very many links: a row with a hundred thousand cells
 -- A row may have any number of cells, and none of these reads takes the whole
 -- row.  Through layout cells it can be read as a table.
 CREATE FOREIGN TABLE fans (page text COLLATE "C", fan jsonb OPTIONS (family 'f')) SERVER widetable OPTIONS (key 'page');
@@ -217,7 +217,7 @@ SELECT fan ? 'fan1234' AS is_a_fan FROM fans_sharded WHERE page = '/star/' AND p
 
 -- ------------------------------------------------------------ trees and walks
 
--- S78: a node with its parents and its children: families p and c, the value is the node's type
+-- S78: a node with its parents and its children: families p and c, the value is the type of the node
 -- The folders of the site, from the requested paths.
 CREATE FOREIGN TABLE node (
     id text COLLATE "C",

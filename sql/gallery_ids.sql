@@ -11,7 +11,7 @@ SET datestyle = 'ISO, YMD';
 CREATE SCHEMA gallery_ids;
 SET search_path = gallery_ids;
 
--- S47: flake ids: time, worker, sequence; nobody is asked
+-- S47: flake ids: time, worker and sequence, without coordination
 --
 -- 16 bytes: 64 bits of milliseconds, 48 of worker (cluster and process), 16 of
 -- sequence.  The ids are unique everywhere and sort by time, so new rows are
@@ -88,7 +88,7 @@ INSERT INTO shipments SELECT first + i, 'box ' || i FROM block, generate_series(
 SELECT min(id), max(id), count(*) FROM shipments;
 SELECT n FROM counters WHERE name = 'shipment';
 
--- S42, S108: ids that only grow, written by many
+-- S42, S108: increasing ids with many writers
 --
 -- Consecutive numbers all go to the end of the table.  That is the best case
 -- for files that are sorted once.  If writes should be spread nevertheless,

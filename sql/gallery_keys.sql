@@ -23,7 +23,7 @@ CREATE TABLE weather (station text COLLATE "C", at timestamptz, temp_f float8, d
 SELECT widetable.flush();
 \copy weather FROM PROGRAM 'gzip -dc test/data/weather_hourly.tsv.gz' WITH (FORMAT text, HEADER true)
 
--- S59: one serialised value, or a column for each field?
+-- S59: one serialised value, or a column for each field
 --
 -- The same readings twice: as one JSON document in one cell, and as nine cells.
 CREATE FOREIGN TABLE as_doc (station text COLLATE "C", at timestamptz, doc jsonb) SERVER widetable OPTIONS (key 'station, at');
@@ -54,7 +54,7 @@ CREATE VIEW doc_as_columns AS SELECT d.station, d.at, f.* FROM as_doc d, jsonb_t
     wind_dir_deg float8, wind_speed_mph float8, wind_gust_mph float8, precip_in float8, pressure_hpa float8, visibility_mi float8);
 SELECT count(*) AS differ FROM (TABLE as_columns EXCEPT TABLE doc_as_columns) x;
 
--- S70: numbers whose bytes sort as they do
+-- S70: numbers whose bytes sort as the numbers do
 --
 -- The trap: decimal text sorts 10 before 9, two's complement sorts -1 after
 -- everything.  Key encodings sort as the numbers do: doc/encodings.md.
@@ -81,7 +81,7 @@ SELECT n FROM num_binary ORDER BY n;
 INSERT INTO num_numeric SELECT x, 1 FROM unnest('{10,9.99,9.999,1000000000000000000000,-5}'::numeric[]) x;
 SELECT n FROM num_numeric WHERE n > 0 ORDER BY n DESC LIMIT 3;
 
--- S71: how many rows at a time
+-- S71: how many rows at once
 --
 -- HBase clients set scanner caching: the number of rows in a network round
 -- trip. Here the scan runs next to the data and stops when no more rows are
@@ -130,7 +130,7 @@ SELECT array_agg(DISTINCT hashtext(k) % 4 ORDER BY hashtext(k) % 4) AS wrong, ar
 FROM (SELECT 'user' || i AS k FROM generate_series(1, 200) i) x;
 SELECT k, widetable.salt(k::bytea, 4) AS of_4, widetable.salt(k::bytea, 16) AS of_16 FROM unnest('{a,b,abc,user1,user2}'::text[]) k;
 
--- S109: the block cache: a narrow row that was just read costs no read at all
+-- S109: the block cache: a narrow row that was just read needs no read from disk
 SELECT temp_f FROM as_columns WHERE station = 'KLGA' AND at = '2013-07-04 12:00';
 SELECT counted('Blocks Read', q) AS read, counted('Blocks Cached', q) > 0 AS cached
 FROM (SELECT $$SELECT temp_f FROM as_columns WHERE station = 'KLGA' AND at = '2013-07-04 12:00'$$) x(q);
@@ -141,7 +141,7 @@ SELECT cache_hits > :before AS hits_counted FROM widetable.pg_stat_widetable;
 ALTER FOREIGN TABLE as_columns OPTIONS (ADD families '{"d": {"in_memory": true}}');
 SELECT options FROM widetable.pg_stat_widetable_families WHERE relation = 'as_columns'::regclass;
 
--- S110: a flush makes sorted files that never change again
+-- S110: a flush writes sorted files that never change
 CREATE FOREIGN TABLE flushed (k text COLLATE "C", v int) SERVER widetable OPTIONS (key 'k');
 INSERT INTO flushed SELECT chr(97 + i % 8) || i, i FROM generate_series(1, 100) i;
 SELECT widetable.flush('flushed');
@@ -156,7 +156,7 @@ SELECT widetable.compact('flushed');
 SELECT convert_from(min_key, 'UTF8') AS min_key, convert_from(max_key, 'UTF8') AS max_key, rows, cells, tombstones
 FROM widetable.pg_stat_widetable_files WHERE relation = 'flushed'::regclass;
 
--- S23, S111: the size of a block: small for lookups, large for scans
+-- S23, S111: block size: small for lookups, large for scans
 --
 -- A block is the unit of reading and decompression.  Neighbouring rows share a
 -- block, and the more similar they are the better it compresses.  Three tables

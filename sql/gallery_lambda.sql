@@ -17,7 +17,7 @@ CREATE TABLE access_log (line_no int, client_ip inet, time_utc timestamptz, meth
 
 -- ------------------------------------------------------------ batch and speed
 
--- S84: the view that is read is batch plus speed, at every moment
+-- S84: the view is batch plus speed at every moment
 -- Every row carries a generation.  Raw events and counters are written under
 -- the current one; a batch covers all generations up to its own.
 CREATE FOREIGN TABLE event (gen int, id int, path text) SERVER widetable OPTIONS (key 'gen, id');
@@ -86,7 +86,7 @@ SELECT n FROM hits WHERE path = '/favicon.ico';
 
 -- ---------------------------------------------------------------- work marks
 
--- S85: marks on new data: claim, process, clear; two workers never take the same one
+-- S85: marks on new data: claim, process, clear; two workers never take the same mark
 -- A mark is a row in a table of marks, written with the data.  The search for
 -- work reads only marks, however large the data is.
 CREATE FOREIGN TABLE page (path text COLLATE "C", hits bigint, words int, checked timestamptz) SERVER widetable OPTIONS (key 'path');

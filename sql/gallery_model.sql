@@ -50,7 +50,7 @@ SELECT rows, files FROM widetable.pg_stat_widetable_tables WHERE relation = 'rec
 SELECT count(data) FROM generate_series(1, 10000, 20) n, LATERAL (SELECT data FROM record WHERE id = 'user' || lpad(n::text, 5, '0')) r;
 SELECT * FROM asked($$SELECT data FROM record WHERE id = 'user09999'$$);
 
--- S16: a get is a scan of length one; both give the same and are the same
+-- S16: a get is a scan of length one: the same plan and the same result
 EXPLAIN (COSTS OFF) SELECT data FROM record WHERE id = 'user00042';
 EXPLAIN (COSTS OFF) SELECT data FROM record WHERE id >= 'user00042' AND id <= 'user00042';
 SELECT (SELECT array_agg(r) FROM record r WHERE id = 'user00042')
@@ -95,7 +95,7 @@ SELECT * FROM asked($$SELECT k, n FROM letters WHERE k >= 'd' ORDER BY k LIMIT 1
 -- The floor is as cheap; most wide-column stores have no primitive for it.
 SELECT k FROM letters WHERE k <= 'd' ORDER BY k DESC LIMIT 1;
 
--- S5: a range: start inclusive, stop exclusive; and every other kind of end
+-- S5: a range: start inclusive, stop exclusive; and all other kinds of bounds
 SELECT string_agg(k, ' ') FROM letters WHERE k >= 'c' AND k < 'i';
 SELECT string_agg(k, ' ') FROM letters WHERE k > 'c' AND k <= 'i';
 SELECT string_agg(k, ' ') FROM letters WHERE k BETWEEN 'c' AND 'i';
@@ -129,7 +129,7 @@ CREATE FOREIGN TABLE hits (
     bytes bigint OPTIONS (column 'd:bytes')
 ) SERVER widetable OPTIONS (key 'page', families '{"h": {}, "d": {}}');
 
--- S4: several counters of a row in one atomic call, each by an amount of its own; the new values come back
+-- S4: several counters of a row in one atomic call, each with a separate amount; returns the new values
 SELECT widetable.increment('hits', '/home', '{"hour": 1, "day": 1, "bytes": 512}'::jsonb);
 SELECT * FROM jsonb_to_record(widetable.increment('hits', '/home', '{"hour": 1, "day": 1, "bytes": 700}'::jsonb))
     AS (hour bigint, day bigint, bytes bigint);
@@ -193,14 +193,14 @@ SELECT * FROM person ORDER BY id;
 -- Which qualifiers exist?  Finding out needs a scan of the whole table, as in other stores, but it is one statement.
 SELECT q AS qualifier, count(*) FROM person, jsonb_object_keys(rest) q GROUP BY q ORDER BY q COLLATE "C";
 
--- S14: only the key is an index; rows are sorted by it; to change it is to move the row
+-- S14: the key is the only index; rows are sorted by it; changing the key moves the row
 EXPLAIN (COSTS OFF) SELECT id FROM person WHERE id >= '00002' AND phone = '415-111-1234';
 -- Changing the key moves the row with all its versions in one step; a key that exists is an error.
 UPDATE employee SET id = '00007' WHERE id = '00001';
 SELECT id, ts, value FROM employee_cells WHERE qualifier = 'Residence Phone';
 UPDATE person SET id = '00002' WHERE id = '00001';
 
--- S8: a family with an expiry date: rows vanish when their time has come, and compaction frees the space
+-- S8: a family with a time to live: expired rows disappear, and compaction frees the space
 CREATE FOREIGN TABLE session (
     id    text COLLATE "C",
     token text,
@@ -221,7 +221,7 @@ SELECT rows AS stored FROM widetable.pg_stat_widetable_tables WHERE relation = '
 
 -- ====================================================== families and storage
 
--- S9: Bloom filter, compression, block size and cache are options of a family; the counters show what each does
+-- S9: Bloom filter, compression, block size and cache are options of a family; counters show their effects
 CREATE FOREIGN TABLE tuned (
     id int,
     a text OPTIONS (column 'a:v'),              -- small blocks, compressed, with a Bloom filter
@@ -249,7 +249,7 @@ SELECT counter($$SELECT a FROM tuned WHERE id BETWEEN 5000 AND 7000 AND a IS NOT
 SELECT a FROM tuned WHERE id = 8000 AND a IS NOT NULL;
 SELECT counter($$SELECT a FROM tuned WHERE id = 8000 AND a IS NOT NULL$$, 'Blocks Read') AS blocks_read;
 
--- S18: what is read together goes into one family; a query opens the files of the families it reads
+-- S18: data that is read together goes into one family; a query opens only the files of the families it reads
 CREATE FOREIGN TABLE product (
     id    int,
     name  text    OPTIONS (column 'i:name') NOT NULL,       -- read by most queries
@@ -262,7 +262,7 @@ SELECT family, files, pg_size_pretty(raw_bytes) AS size FROM widetable.pg_stat_w
 -- One file of one family.  (NOT NULL: each row has a name, so the scan need not check family p for existing rows.)
 SELECT * FROM asked($$SELECT avg(price) FROM product WHERE name < 'product 2'$$);
 
--- S17: names are stored with each cell, so the literature has them short: 'f', not 'follows'
+-- S17: names are stored with each cell, so the literature keeps them short: 'f', not 'follows'
 CREATE FOREIGN TABLE terse (id int, v int OPTIONS (column 'f:n')) SERVER widetable OPTIONS (key 'id');
 CREATE FOREIGN TABLE wordy (id int, v int OPTIONS (column 'follows:number of followed users')) SERVER widetable OPTIONS (key 'id');
 INSERT INTO terse SELECT n, n % 100 FROM generate_series(1, 20000) n;
@@ -274,7 +274,7 @@ FROM widetable.pg_stat_widetable_tables w, widetable.pg_stat_widetable_tables t 
 
 -- =========================================================== designing a table
 
--- S19: the questionnaire of schema design, and a statement that has a place for each answer (doc/schema-design.md)
+-- S19: the questions of schema design, and a statement with a place for each answer (doc/schema-design.md)
 CREATE FOREIGN TABLE event (
     customer bigint,                                        -- which questions?  key: who ...
     at       timestamptz,                                   --   ... when ...
@@ -308,7 +308,7 @@ CREATE FOREIGN TABLE kind_stats (kind text COLLATE "C", events bigint) SERVER wi
 WITH e AS (INSERT INTO event (customer, at, seq, kind) VALUES (3, '2026-01-04 10:00', 1, 'visit') RETURNING kind)
 SELECT widetable.increment('kind_stats', kind, 'events') FROM e;
 
--- S15: a row is atomic, the literature says, and nothing beyond it is.  Here a transaction is:
+-- S15: in the literature only a row is atomic.  Here a transaction is:
 CREATE TABLE audit (what text);                             -- an ordinary table takes part as well
 BEGIN;
 INSERT INTO event (customer, at, seq, kind) VALUES (8, '2026-01-05', 1, 'order'), (9, '2026-01-05', 1, 'order');

@@ -85,7 +85,7 @@ SELECT order_id, customer FROM orders WHERE order_id >= 5000;
 
 -- ------------------------------------------------------------ many to many
 
--- S74: readers rate books: asked from both sides, stored on both sides
+-- S74: readers rate books: both sides are queried, so both are stored
 CREATE FOREIGN TABLE reader (id text COLLATE "C", name text, ratings jsonb OPTIONS (family 'ratings'))
     SERVER widetable OPTIONS (key 'id', families '{"data": {}, "ratings": {}}');
 CREATE FOREIGN TABLE book (id text COLLATE "C", title text, ratings jsonb OPTIONS (family 'ratings'))
@@ -120,7 +120,7 @@ SELECT b.title, round(avg(value::int), 1) AS stars FROM book b, jsonb_each_text(
 
 -- ------------------------------------------------------------- inheritance
 
--- S79: products of several kinds in one table: the kind leads the key, absent columns cost nothing
+-- S79: products of several kinds in one table: the kind leads the key, missing columns cost nothing
 CREATE FOREIGN TABLE product (
     kind   text COLLATE "C",
     id     int,
@@ -171,7 +171,7 @@ INSERT INTO weather_day SELECT station, time_utc::date, count(*), min(temp_f), m
 SELECT * FROM weather_day WHERE station = 'KLGA' ORDER BY day DESC LIMIT 3;
 SELECT * FROM weather_day ORDER BY high DESC LIMIT 1;
 
--- S81: what the web pages read: a materialised view, and a roll-up that goes on where it stopped
+-- S81: for the web pages: a materialised view, and an incremental roll-up
 CREATE MATERIALIZED VIEW weather_month AS
     SELECT station, date_trunc('month', day)::date AS month, min(low) AS low, max(high) AS high FROM weather_day GROUP BY 1, 2;
 CREATE UNIQUE INDEX ON weather_month (station, month);
@@ -198,7 +198,7 @@ SELECT count(*) AS wrong_days FROM weather_day d FULL JOIN
 
 -- ------------------------------------------------- an index, added later
 
--- S82: an index that is made when the question comes up
+-- S82: an index added when the question comes up
 -- "Which hours were freezing, coldest first?"  First the trigger, so that no
 -- change is missed; then the backfill.  An index row that both write is the
 -- same row.  A row that changes while the backfill runs may leave its old
@@ -233,7 +233,7 @@ SELECT count(*) AS wrong FROM (SELECT temp_f, station, time_utc FROM weather WHE
 
 -- ------------------------------------------------------------- bulk import
 
--- S83: bulk import: a large transaction is sorted, written as files, and attached at its commit
+-- S83: bulk import: a large transaction is sorted, written to files, and attached at its commit
 -- There is no separate tool and no second format.  Writes that exceed the
 -- write memory are sorted on disk, whatever their original order, and do not
 -- pass through the memtable.

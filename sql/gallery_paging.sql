@@ -25,7 +25,7 @@ END $$;
 
 -- ---------------------------------------------------------- the same SQL
 
--- S86: the statements that are to be replaced, and need not be
+-- S86: the statements to be replaced, which need no replacement
 CREATE TABLE gallery_paging_heap.actions (id int, userid int, name text, stamp bigint);
 -- S87: useractions: the key is the user, the reversed time and the action, 4 + 8 + 4 bytes
 -- The key order is the order of the page.  Stamps are milliseconds; encoding
@@ -61,7 +61,7 @@ INSERT INTO actions VALUES (1, -1, 'nobody', 0);
 
 -- ------------------------------------------------------ offset or bookmark
 
--- S88: offset reads what it skips; the last row seen is a better bookmark
+-- S88: OFFSET reads the rows that it skips; the last row seen is a better bookmark
 -- getUserActions(user, offset, limit) as a prepared statement.
 PREPARE user_actions(int, int, int) AS
     SELECT id, name, stamp FROM actions WHERE userid = $1 ORDER BY stamp DESC OFFSET $2 LIMIT $3;
@@ -114,7 +114,7 @@ FETCH 2 FROM page;
 FETCH ABSOLUTE 1 FROM page;
 ROLLBACK;
 
--- S117: the same actions also by their id: one INSERT feeds both tables
+-- S117: the same actions also by id: one INSERT feeds both tables
 CREATE FOREIGN TABLE action_by_id (id int OPTIONS (encoding 'unsigned4'), userid int, name text, stamp bigint) SERVER widetable OPTIONS (key 'id');
 INSERT INTO action_by_id SELECT * FROM actions;
 CREATE FUNCTION feed_both() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -145,7 +145,7 @@ CREATE FUNCTION dice(i int, n int, salt text) RETURNS int LANGUAGE sql IMMUTABLE
     $$SELECT ('x' || substr(md5(salt || i), 1, 6))::bit(24)::int % n$$;
 INSERT INTO users SELECT i, 'user ' || i, CASE dice(i, 10, 'b') WHEN 0 THEN 'Hangzhou' ELSE 'town ' || dice(i, 100, 'b') END, 16 + dice(i, 20, 'a')
   FROM generate_series(1, 20000) i;
--- S90: an index table for each column: value and id are the key, and nothing else
+-- S90: an index table for each column: value and id are the key, and nothing else is stored
 CREATE FOREIGN TABLE users_by_birthplace (birthplace text COLLATE "C", id int, present text) SERVER widetable OPTIONS (key 'birthplace, id');
 CREATE FOREIGN TABLE users_by_age (age int, id int, present text) SERVER widetable OPTIONS (key 'age, id');
 -- S91: an index table for both columns: one range gives the answer
@@ -172,7 +172,7 @@ RESET enable_hashjoin;
 -- With the names: the join continues to the users, one lookup for each of the ten.
 SELECT u.id, u.name FROM (:by_one) i JOIN users u USING (id) ORDER BY u.id LIMIT 3;
 
--- S92: one index table or two?  And who keeps them?
+-- S92: one index table or two, and how to keep them consistent
 --   two single ones   answer each column alone, and both together by a merge
 --   a composite one   is faster for its question; its first column alone is a
 --                     prefix; its second column alone is a key filter, with skips
@@ -215,7 +215,7 @@ SELECT check_index() AS wrong_index_rows;
 
 -- ----------------------------------------------------------------- counting
 
--- S93: count, sum, avg, min, max: computed in the scan; a tiny family to count on
+-- S93: count, sum, avg, min, max: computed in the scan; a tiny family for counting
 -- count(*) reads keys and no values.  If rows are wide, a helper family with an
 -- empty cell in each row, declared NOT NULL, is all that a count reads.
 EXPLAIN (COSTS OFF) SELECT count(*), avg(age), min(age), max(age) FROM users;
@@ -231,7 +231,7 @@ SELECT (SELECT file_bytes FROM widetable.pg_stat_widetable_families WHERE table_
 -- Counts by group: if the group leads the key, one pass without a sort.
 EXPLAIN (COSTS OFF) SELECT birthplace, count(*) FROM users_by_birthplace GROUP BY birthplace ORDER BY birthplace;
 
--- S94: status tables: the count is kept when the row is written
+-- S94: status tables: writing a row updates its count
 CREATE FOREIGN TABLE user_status (birthplace text COLLATE "C", n bigint) SERVER widetable OPTIONS (key 'birthplace');
 INSERT INTO user_status SELECT birthplace, count(*) FROM users GROUP BY birthplace;
 CREATE FUNCTION keep_status() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -149,7 +149,7 @@ SELECT jsonb_build_object('type', 'FeatureCollection', 'features', jsonb_agg(jso
 FROM tile_bounds, jsonb_each_text(countries || lakes), region_info
 WHERE quad = '0302233111213' AND kind IN (ascii('a'), ascii('w')) AND region_info.id = key;
 
--- S27: how fine a tile: numbers of tiles, and what they need at 64 kB each (computed; the literature measured none either)
+-- S27: tile sizes: numbers of tiles, and their space at 64 kB each (computed, as in the literature)
 SELECT zoom, 4 ^ zoom / 1e6 AS "million tiles", pg_size_pretty((4 ^ zoom)::bigint * 65536) AS size, round(40075 / 2 ^ zoom::numeric, 1) AS "km at the equator"
 FROM generate_series(12, 15) zoom;
 
@@ -166,7 +166,7 @@ SELECT widetable.encode_key('tile_coarse', 6, widetable.quadkey_pack('030223')::
 SELECT jsonb_path_query_array(path, '$.features[*].id') AS regions FROM tile_coarse WHERE zoom = 6 AND quad = widetable.quadkey_pack('030223');
 EXPLAIN (COSTS OFF) SELECT path FROM tile_coarse WHERE zoom = 6 AND quad = widetable.quadkey_pack('030223');
 
--- S29: finer requests: a tile of level 16 is cut from its parent of level 13, which is the first 13 digits, and still one get
+-- S29: finer requests: a tile of level 16 is cut from its parent of level 13, the first 13 digits: still one get
 SELECT key, jsonb_array_length(crop(value::jsonb, '0302233111213012')#>'{coordinates,0,0}') AS points
 FROM tile_bounds, jsonb_each_text(countries) WHERE quad = left('0302233111213012', 13);
 EXPLAIN (COSTS OFF) SELECT countries FROM tile_bounds WHERE quad = left('0302233111213012', 13);
@@ -184,7 +184,7 @@ SELECT string_agg(id, ' ') AS "tile 012121" FROM tile_sample WHERE quad >= '0121
 SELECT string_agg(id, ' ') AS "tile 0121" FROM tile_sample WHERE quad LIKE '0121%';
 EXPLAIN (COSTS OFF) SELECT id FROM tile_sample WHERE quad LIKE '0121%';
 
--- S31: quadkeys packed into bits: two for a digit; sixteen digits fill an unsigned integer of four bytes
+-- S31: quadkeys packed into bits: two for each digit; sixteen digits fill an unsigned integer of four bytes
 SELECT widetable.quadkey_pack('12301230') AS "12301230", to_hex(widetable.quadkey_pack('12301230')) AS hex,
        to_hex(widetable.quadkey_pack('0121', 16)) AS "0121 at level 16", to_hex(widetable.quadkey_pack('3333333333333333')) AS last;
 
@@ -213,7 +213,7 @@ SELECT to_hex(first_of('0302')) AS first, to_hex(next_of('0302')) AS next;
 SELECT id, p, s FROM tile_places WHERE quad >= first_of('120221300') AND quad < next_of('120221300');
 EXPLAIN (COSTS OFF) SELECT id, p, s, h FROM tile_places WHERE quad >= first_of('120221300') AND quad < next_of('120221300');
 
--- S33: a feature class is a family; one, several or all of them are chosen by naming columns
+-- S33: a feature class is a family; a query selects one, several or all by naming columns
 SELECT * FROM asked($$SELECT id, h FROM tile_places WHERE quad >= first_of('0302') AND quad < next_of('0302')$$);
 SELECT h->>'LK' COLLATE "C" AS lake FROM tile_places WHERE quad >= first_of('0302') AND quad < next_of('0302') AND h ? 'LK' ORDER BY lake;
 -- Codes nest by prefix: PPLA, PPLA2 ... are seats of administrations, PPLC is a capital.
@@ -257,7 +257,7 @@ WHERE quad >= first_of('03022331') AND quad < next_of('03022331') OR quad >= fir
 
 -- ==================================================== tiles of several sizes
 
--- S35: a multi-scale quadtree: where nothing changes a tile is kept at a coarser level, padded with '~', which sorts behind digits
+-- S35: a multi-scale quadtree: unchanging areas are stored at a coarser level, padded with '~', which sorts after digits
 CREATE FOREIGN TABLE quadtree (tile text COLLATE "C", what text) SERVER widetable OPTIONS (key 'tile');
 INSERT INTO quadtree SELECT t, 'tile ' || rtrim(t, '~') FROM unnest('{0111230~~,011123100,011123101,011123102,011123103,01112311~,
     011123120,011123121,011123122,011123123,01112313~,011130~~~}'::text[]) t;
@@ -270,7 +270,7 @@ SELECT * FROM asked($$SELECT tile, what FROM quadtree WHERE tile >= '011123112' 
 SELECT r AS requested, f.tile AS found FROM unnest('{011123112,010000000}'::text[]) r LEFT JOIN
     LATERAL (SELECT tile FROM quadtree WHERE tile >= r ORDER BY tile LIMIT 1) f ON starts_with(r, rtrim(f.tile, '~'));
 
--- S36: zoomed out: all that is kept for 011123, whatever its size, or the one coarser tile that covers it
+-- S36: zoomed out: all stored tiles in 011123, of any size, or the one coarser tile that covers it
 SELECT tile FROM quadtree WHERE tile >= '011123000' AND tile < '011123~';
 CREATE FUNCTION tiles_of(wanted text) RETURNS SETOF text STABLE LANGUAGE sql AS $$
     SELECT tile FROM quadtree WHERE tile LIKE wanted || '%'

@@ -166,7 +166,7 @@ SELECT at, url FROM tall3 WHERE uid = 201 ORDER BY at DESC, no DESC LIMIT 3;
 SELECT count(*) FROM tall3 WHERE uid = 201;
 SELECT cells_scanned('SELECT at, url FROM tall3 WHERE uid = 201 ORDER BY at DESC, no DESC LIMIT 3') <= 4 AS stops_early;
 
--- S96: wide: a row for each user, the reversed time is the name of the cell
+-- S96: wide: a row for each user, the reversed time is the qualifier
 CREATE FOREIGN TABLE wide (uid int OPTIONS (encoding 'unsigned4'), family text COLLATE "C", qualifier bytea, value text, cell_no int)
     SERVER widetable OPTIONS (key 'uid', layout 'cells', families '{"cf": {}}');
 -- Eight bytes of reversed microseconds, four of the line number: the same three parts, two of them in the qualifier.

@@ -26,7 +26,7 @@ CREATE VIEW request AS SELECT 'c' || dense_rank() OVER (ORDER BY client_ip) AS c
 
 -- ------------------------------------------------------------- of one visitor
 
--- S115: top pages of a visitor, and of all of them
+-- S115: top pages of one visitor, and of all visitors
 -- A row for each visitor, a counter for each page.  A page view is one increment.
 CREATE FOREIGN TABLE cookie_urls (cookie text COLLATE "C", family text COLLATE "C", qualifier text COLLATE "C", ts bigint, value bigint)
     SERVER widetable OPTIONS (key 'cookie', layout 'cells', families '{"u": {}}');
@@ -79,7 +79,7 @@ SELECT n, url FROM url_top WHERE (n, url) IN (SELECT n, url FROM url_count WHERE
 
 -- --------------------------------------------------------- the value in the key
 
--- S116: sorted retrieval by design of the key: group, rating downwards, id
+-- S116: sorted retrieval by key design: group, rating descending, id
 CREATE FOREIGN TABLE best (shelf text COLLATE "C", rating numeric(3,1), id int, title text) SERVER widetable OPTIONS (key 'shelf, rating desc, id');
 INSERT INTO best SELECT (ARRAY['crime', 'poetry', 'travel'])[1 + i % 3], (i * 37 % 51) / 10.0, i, 'book ' || i FROM generate_series(1, 3000) i;
 SELECT widetable.flush('best');

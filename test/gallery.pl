@@ -48,18 +48,18 @@ for my $file (sort keys %title)
 my $page = <<'END';
 # The gallery
 
-The worked systems of the wide-column literature, as SQL that runs. Each script below is a tutorial to read from the top, and
-a test: what it prints is in `expected/` under the same name, results and plans after each statement. To try one, in a
-checkout and in an empty database with the extension:
+Worked systems from the wide-column literature, as SQL that runs. Each script is a tutorial to read from the top, and a
+regression test: `expected/` has its output under the same name, with results and plans after each statement. To try a
+script, use a checkout and an empty database with the extension:
 
 ```sh
 createdb gallery && psql -d gallery -c 'CREATE EXTENSION widetable'
 psql -d gallery -a -f sql/gallery_model.sql | less
 ```
 
-Each script makes tables of its own, so they can be run one after the other. Some load [data](../test/data/README.md) from
-`test/data`: start psql at the top of the checkout. New to wide tables? Begin at the top of the list.
-This page is made from the scripts by `perl test/gallery.pl`.
+Each script creates its own tables, so the scripts can be run one after another. Some load [data](../test/data/README.md)
+from `test/data`: start psql in the top directory of the checkout. Newcomers begin at the top of the list.
+`perl test/gallery.pl` generates this page from the scripts.
 
 | script | about |
 | --- | --- |
