@@ -42,6 +42,7 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
