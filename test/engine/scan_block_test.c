@@ -1,5 +1,5 @@
 /*
- * scan_run_test.c - rows read from blocks in runs equal rows read one by one:
+ * scan_block_test.c - rows read from blocks in runs equal rows read one by one:
  * random tables of one family, each question asked both ways.
  */
 #include "store_fixture.h"

@@ -1,5 +1,5 @@
 /*
- * set_test.c - the version set: pins and versions, edits and the manifest,
+ * file_set_test.c - the version set: pins and versions, edits and the manifest,
  * collection, damage.  No real sorted files are needed: the files are empty,
  * with an invented meta.
  */

@@ -1,5 +1,5 @@
 /*
- * view_test.c - what readers see and what compactions keep, compared with a
+ * visibility_test.c - what readers see and what compactions keep, compared with a
  * naive machine that replays the history moment by moment.
  *
  * The machine knows nothing of intervals: it keeps the set of living

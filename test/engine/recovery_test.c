@@ -1,5 +1,5 @@
 /*
- * recover_test.c - opening: which process may, what is recovered, what is
+ * recovery_test.c - opening: which process may, what is recovered, what is
  * refused.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * work_test.c - flush and compaction never change an answer; which process
+ * scheduler_test.c - flush and compaction never change an answer; which process
  * does which job; levels, windows, loads, interruption, estimates.
  */
 #include <signal.h>

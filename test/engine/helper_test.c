@@ -1,5 +1,5 @@
 /*
- * aside_test.c - work that a helper thread does for the process: jobs, files
+ * helper_test.c - work that a helper thread does for the process: jobs, files
  * whose blocks it compresses, and how both end.  Run it with SAN=thread, too.
  */
 #include <errno.h>
