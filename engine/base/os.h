@@ -7,7 +7,7 @@
 /*
  * Every system call on files goes through this table.  All functions return
  * 0 or more on success and -errno on failure.  Paths are as given by the
- * caller.  The table is const for the real system; os_faulty() wraps it.
+ * caller.  The table is const for the real system; a test may wrap it.
  */
 typedef struct wide_os wide_os;
 

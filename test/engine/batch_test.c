@@ -9,7 +9,7 @@
 #include "engine/base/helper.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"

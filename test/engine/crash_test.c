@@ -9,7 +9,7 @@
  * every n-th call; WIDE_CRASH_SEED: chooses which unsynced data survives.
  */
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"

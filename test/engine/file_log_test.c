@@ -4,7 +4,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"

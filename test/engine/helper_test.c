@@ -9,7 +9,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_writer.h"

@@ -5,7 +5,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "testlib.h"
 
 static char dir[256];

@@ -8,7 +8,7 @@
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/edit.h"

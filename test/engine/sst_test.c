@@ -12,7 +12,7 @@
 #include "engine/base/key.h"
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"

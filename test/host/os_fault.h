@@ -1,13 +1,13 @@
-/* os_fault.h - a file system for tests that fails or loses power */
-#ifndef WIDE_OS_FAULT_H
-#define WIDE_OS_FAULT_H
+/* os_fault.h - a file system that fails or loses power */
+#ifndef HOST_OS_FAULT_H
+#define HOST_OS_FAULT_H
 
 #include "engine/wide.h"
 #include "engine/base/os.h"
 
 /*
- * A wrapper for tests around the real system, under a directory of its own.
- * It counts the calls that change something and can
+ * A wrapper around the real system, for one directory.  It counts the calls
+ * that change something and can
  *   - fail:  the n-th call (and optionally all later ones) returns -EIO or -ENOSPC;
  *   - crash: at the n-th call everything later returns -EIO and
  *            os_faulty_crash() then rewrites the directory as a power failure
@@ -28,4 +28,4 @@ extern bool os_faulty_crashed(wide_os *os);
 extern int os_faulty_crash(wide_os *os, uint64_t seed); /* apply the crash to the directory */
 extern void os_faulty_free(wide_os *os);
 
-#endif /* WIDE_OS_FAULT_H */
+#endif /* HOST_OS_FAULT_H */

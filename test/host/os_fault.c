@@ -1,5 +1,5 @@
 /*
- * os_fault.c - a file system that fails and loses power, for tests.
+ * os_fault.c - a file system that fails and loses power.
  *
  * Wraps the real one.  For each file below the root it keeps in memory what is
  * there now (live) and what was there at the last sync (synced); for each
@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/base/os_fault.h"
+#include "test/host/os_fault.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
 
