@@ -204,10 +204,11 @@ typedef struct wide_log
  * contract above.  os may be NULL for the real one.
  */
 struct wide_os;
+struct file_log_shared;
 typedef struct wide_db wide_db;
 typedef struct wide_batch wide_batch; /* see batch */
-extern wide_status wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os,
-									 wide_log *out);
+extern wide_status wide_filelog_open(const char *dir, struct file_log_shared *shared,
+									 const void *segment, struct wide_os *os, wide_log *out);
 extern void wide_filelog_close(wide_log *log);
 /*
  * For tests of a host that has transactions of its own: the id that external

@@ -27,10 +27,7 @@
 #include <unistd.h>
 #include <rocksdb/c.h>
 #include "engine/wide.h"
-#include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
-#include "engine/batch/batch.h"
-#include "engine/scan/scan_state.h"
+#include "engine/commit/log.h"
 
 #define BATCH  1000 /* cells in a batch of the load */
 #define PROBES 4096 /* lookups whose results are summed */
@@ -170,6 +167,7 @@ static struct
 	void *base;
 	wide_config config;
 	wide_log log;
+	file_log_shared *log_shared;
 	wide_db *db;
 	wide_family_id family;
 	wide_snapshot *snap;
@@ -241,7 +239,10 @@ w_open(const char *dir)
 	if (w.base == MAP_FAILED)
 		die("segment", "no memory");
 	ok(wide_segment_format(w.base, &w.config), "segment");
-	ok(wide_filelog_open(dir, w.base, NULL, &w.log), "log");
+	w.log_shared = file_log_map();
+	if (w.log_shared == NULL)
+		die("log", "no memory");
+	ok(wide_filelog_open(dir, w.log_shared, w.base, NULL, &w.log), "log");
 	ok(wide_attach(w.base, dir, &host, &w.log, NULL, &w.db), "attach");
 	ok(wide_recover(w.db), "recover");
 	wide_family_defaults(&opt);
@@ -262,6 +263,7 @@ w_close(void)
 	}
 	wide_detach(w.db);
 	wide_filelog_close(&w.log);
+	file_log_unmap(w.log_shared);
 	munmap(w.base, wide_segment_size(&w.config));
 	memset(&w, 0, sizeof w);
 }

@@ -33,21 +33,24 @@
  * the tail is cut off, synced, and the log goes on there.  A file is synced
  * before its successor is made, so only the last one can have a torn tail.
  *
- * Shared state is in the segment at seg->log.  Appending: under LOCK_COMMIT,
- * held by the caller, straight to the file (pwrite; no buffer in shared memory
- * that could be lost or half filled).  Syncing: one process at a time is the
- * leader; those who come meanwhile wait for its end, and the first of them then
- * syncs for all that have gathered.  The leader's place is a word, not a mutex,
- * as it is held over fdatasync.  A leader that dies takes the knowledge of
- * whether its sync had failed with it, so its death poisons the segment.  No
- * sync is tried after one has failed.  Opening: under LOCK_MANIFEST.
+ * The processes share a file_log_shared in memory of its own; it lives as long
+ * as the segment.  Appending, and opening: under append_lock, straight to the
+ * file (pwrite; no buffer in shared memory that could be lost or half filled).
+ * Syncing: the holder of sync_lock, the leader, syncs everything appended so
+ * far; the processes that wait for the lock meanwhile mostly find their records
+ * durable then.  Both locks are robust.  Whether the write or sync of a process
+ * that died had failed is not known, so its death makes the log unusable.  No
+ * write or sync is tried after one has failed.  Order: sync_lock is never taken
+ * under append_lock, nor the other way round.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,16 +60,13 @@
 #include "engine/base/kill_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
-#include "engine/shared/layout.h"
-#include "engine/shared/process.h"
-#include "engine/shared/segment.h"
 
 #define LOG_MAGIC		  0x31474f4c45444957ull /* WIDELOG1 */
 #define LOG_FORMAT		  1
 #define FILE_HEADER		  64
 #define RECORD_HEADER	  40
 #define RECORD_BYTES(len) ((RECORD_HEADER + (uint64_t) (len) + 7) & ~(uint64_t) 7)
-#define SEGMENT_BYTES	  ((uint64_t) 64 * 1024 * 1024)
+#define FILE_BYTES		  ((uint64_t) 64 * 1024 * 1024)
 #define READ_BYTES		  ((size_t) 4 * 1024 * 1024) /* more than a record */
 #define PATH_BYTES		  1100
 
@@ -84,28 +84,25 @@ enum log_state
 	LOG_READY
 };
 
-typedef struct log_area
+struct file_log_shared
 {
+	pthread_mutex_t append_lock, sync_lock;
 	_Atomic uint32_t state; /* enum log_state */
 	uint64_t id;
-	uint64_t segment_bytes;	  /* a file is full from this size on */
-	_Atomic uint64_t end;	  /* where the next record begins; raised under LOCK_COMMIT */
+	uint64_t file_bytes;	  /* a file is full from this size on */
+	_Atomic uint64_t end;	  /* where the next record begins; raised under append_lock */
 	_Atomic uint64_t durable; /* everything before is on disk */
 	_Atomic uint32_t file;	  /* number of the last file; stored before end is raised into it */
-	uint64_t file_start;	  /* its start; under LOCK_COMMIT */
+	uint64_t file_start;	  /* its start; under append_lock */
 	/* start of the second oldest file: nothing to release before; 0 = not known */
 	_Atomic uint64_t second;
-	_Atomic uint32_t leader;	/* pid of the process that is syncing; 0 = nobody */
-	_Atomic uint32_t sync_word; /* futex: rises when a sync ends */
-	_Atomic uint32_t failed;	/* a write or sync has failed: no more of them */
-} log_area;
-
-_Static_assert(sizeof(log_area) <= LAYOUT_LOG_SIZE, "the segment has that much room");
+	_Atomic uint32_t failed; /* a write or sync has failed: no more of them */
+};
 
 typedef struct filelog
 {
-	segment *seg;
-	log_area *area;
+	const void *segment;
+	file_log_shared *shared;
 	wide_os *os;
 	int fd;				/* of file fd_number */
 	uint32_t fd_number; /* 0 = none */
@@ -128,6 +125,67 @@ typedef struct log_files
 	int cap;
 	bool nomem;
 } log_files;
+
+/* ---------------------------------------------------------- shared memory */
+
+static void
+lock_init(pthread_mutex_t *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+file_log_shared *
+file_log_map(void)
+{
+	file_log_shared *a = mmap(NULL, sizeof(*a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+							  -1, 0);
+
+	if (a == MAP_FAILED)
+		return NULL;
+	file_log_reset(a);
+	return a;
+}
+
+void
+file_log_reset(file_log_shared *a)
+{
+	memset(a, 0, sizeof(*a));
+	lock_init(&a->append_lock);
+	lock_init(&a->sync_lock);
+}
+
+void
+file_log_unmap(file_log_shared *a)
+{
+	munmap(a, sizeof(*a));
+}
+
+static wide_status
+check(const filelog *l)
+{
+	return wide_segment_state(l->segment) != WIDE_DEAD
+			   ? WIDE_OK
+			   : status_fail(WIDE_POISONED, "the store is poisoned");
+}
+
+static wide_status
+lock(filelog *l, pthread_mutex_t *m)
+{
+	int e = pthread_mutex_lock(m);
+
+	if (e == 0)
+		return WIDE_OK;
+	if (e == EOWNERDEAD)
+		pthread_mutex_unlock(m); /* not made consistent: ENOTRECOVERABLE from here on */
+	atomic_store(&l->shared->failed, 1);
+	return status_fail(WIDE_POISONED, "a process died while it wrote or synced the log");
+}
 
 /* ----------------------------------------------------------------- files */
 
@@ -158,7 +216,7 @@ file_open(filelog *l, uint32_t number, int flags, int *fd)
 static wide_status
 current_fd(filelog *l)
 {
-	uint32_t number = atomic_load_explicit(&l->area->file, memory_order_acquire);
+	uint32_t number = atomic_load_explicit(&l->shared->file, memory_order_acquire);
 
 	if (l->fd_number == number)
 		return WIDE_OK;
@@ -185,7 +243,7 @@ file_create(filelog *l, uint32_t number, uint64_t start)
 	put_u64le(h, LOG_MAGIC);
 	put_u32le(h + 8, LOG_FORMAT);
 	put_u32le(h + 12, number);
-	put_u64le(h + 16, l->area->id);
+	put_u64le(h + 16, l->shared->id);
 	put_u64le(h + 24, start);
 	put_u64le(h + 56, hash_xxh3(h, 56, 0));
 	if ((e = l->os->pwrite(l->os, l->fd, h, sizeof(h), 0)) < 0)
@@ -336,12 +394,12 @@ record_check(const uint8_t *record, uint32_t len, uint64_t id)
 static wide_status
 fail_final(filelog *l, wide_status st)
 {
-	atomic_store(&l->area->failed, 1);
+	atomic_store(&l->shared->failed, 1);
 	return st;
 }
 
 static void
-raise_durable(log_area *a, uint64_t to)
+raise_durable(file_log_shared *a, uint64_t to)
 {
 	uint64_t d = atomic_load(&a->durable);
 
@@ -349,12 +407,12 @@ raise_durable(log_area *a, uint64_t to)
 		;
 }
 
-/* The next file.  The old one is synced first: only the last file may be torn.  Under
- * LOCK_COMMIT. */
+/* The next file.  The old one is synced first: only the last file may be torn.
+ * Under append_lock. */
 static wide_status
 rotate(filelog *l)
 {
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
 	uint64_t end = atomic_load(&a->end);
 	uint32_t number = atomic_load(&a->file) + 1;
 	int e;
@@ -372,19 +430,19 @@ rotate(filelog *l)
 	return WIDE_OK;
 }
 
-/* Under LOCK_COMMIT. */
+/* Under append_lock. */
 static wide_status
 append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
 	   uint64_t *lsn)
 {
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
 	uint8_t *p = l->record;
 	uint64_t pos;
 	uint64_t size;
 	uint64_t len = 0;
 	int64_t e;
 
-	TRY(segment_check_raw(l->seg));
+	TRY(check(l));
 	if (atomic_load(&a->state) != LOG_READY)
 		return status_fail(WIDE_INVALID, "the log must be replayed before it is written");
 	if (atomic_load(&a->failed))
@@ -398,7 +456,7 @@ append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts,
 		len += parts[i].len;
 	}
 	TRY(current_fd(l));
-	if (atomic_load(&a->end) - a->file_start >= a->segment_bytes)
+	if (atomic_load(&a->end) - a->file_start >= a->file_bytes)
 		TRY(rotate(l));
 	pos = atomic_load(&a->end);
 	size = RECORD_BYTES(len);
@@ -419,11 +477,23 @@ append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts,
 }
 
 static wide_status
+append_locked(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
+			  uint64_t *lsn)
+{
+	wide_status st;
+
+	TRY(lock(l, &l->shared->append_lock));
+	st = append(l, kind, xid, parts, nparts, lsn);
+	pthread_mutex_unlock(&l->shared->append_lock);
+	return st;
+}
+
+static wide_status
 filelog_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
 	filelog *l = ctx;
 
-	return append(l, REC_PAYLOAD, external ? l->xid : 0, parts, nparts, lsn);
+	return append_locked(l, REC_PAYLOAD, external ? l->xid : 0, parts, nparts, lsn);
 }
 
 void
@@ -435,44 +505,30 @@ wide_filelog_set_xid(wide_log *log, uint64_t xid)
 wide_status
 wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
 {
-	filelog *l = log->ctx;
 	uint64_t lsn;
-	wide_status st;
 
-	TRY(segment_lock_raw(l->seg, LOCK_COMMIT));
-	st = append(l, commit ? REC_COMMIT : REC_ABORT, xid, NULL, 0, &lsn);
-	segment_unlock_raw(l->seg, LOCK_COMMIT);
-	return st;
+	return append_locked(log->ctx, commit ? REC_COMMIT : REC_ABORT, xid, NULL, 0, &lsn);
 }
 
 void
 wide_filelog_set_segment(wide_log *log, uint64_t bytes)
 {
-	((filelog *) log->ctx)->area->segment_bytes = bytes;
+	((filelog *) log->ctx)->shared->file_bytes = bytes;
 }
 
 static uint64_t
 filelog_end(void *ctx)
 {
-	return atomic_load_explicit(&((filelog *) ctx)->area->end, memory_order_acquire);
+	return atomic_load_explicit(&((filelog *) ctx)->shared->end, memory_order_acquire);
 }
 
 /* ------------------------------------------------------------------ sync */
-
-void
-filelog_wake(void *area)
-{
-	log_area *a = area;
-
-	atomic_fetch_add(&a->sync_word, 1);
-	segment_futex_wake(&a->sync_word);
-}
 
 /* As the leader: everything that has been appended up to now. */
 static wide_status
 sync_all(filelog *l)
 {
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
 	uint64_t end = atomic_load_explicit(&a->end, memory_order_acquire);
 	int e;
 
@@ -490,39 +546,29 @@ static wide_status
 filelog_sync(void *ctx, uint64_t lsn)
 {
 	filelog *l = ctx;
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
+	wide_status st = WIDE_OK;
 
-	for (;;)
+	if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
+		return WIDE_OK;
+	TRY(check(l));
+	/* during replay there is nothing that was not synced when it began */
+	if (atomic_load(&a->state) != LOG_READY)
+		return WIDE_OK;
+	TRY(lock(l, &a->sync_lock));
+	/* another leader may have synced it, or failed, meanwhile */
+	if (atomic_load_explicit(&a->durable, memory_order_acquire) < lsn)
 	{
-		uint32_t seen = atomic_load(&a->sync_word);
-		uint32_t leader = 0;
-
-		if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
-			return WIDE_OK;
-		TRY(segment_check_raw(l->seg));
 		if (atomic_load(&a->failed))
-			return status_fail(WIDE_IO, "%s: an earlier sync of the log has failed", l->dir);
-		/* during replay there is nothing that was not synced when it began */
-		if (atomic_load(&a->state) != LOG_READY)
-			return WIDE_OK;
-		if (lsn > atomic_load(&a->end))
-			return status_fail(WIDE_INVALID, "log position %llu is not written yet",
-							   (unsigned long long) lsn);
-		if (atomic_compare_exchange_strong(&a->leader, &leader, (uint32_t) getpid()))
-		{
-			wide_status st = sync_all(l);
-
-			atomic_store(&a->leader, 0);
-			filelog_wake(a);
-			if (st != WIDE_OK)
-				return st;
-			continue;
-		}
-		segment_futex_wait(&a->sync_word, seen, 100);
-		if (atomic_load(&a->sync_word) == seen && atomic_load(&a->leader) == leader &&
-			process_dead(leader, 0))
-			segment_poison(l->seg, "a process died while it synced the log");
+			st = status_fail(WIDE_IO, "%s: an earlier sync of the log has failed", l->dir);
+		else if (lsn > atomic_load(&a->end))
+			st = status_fail(WIDE_INVALID, "log position %llu is not written yet",
+							 (unsigned long long) lsn);
+		else
+			st = sync_all(l);
 	}
+	pthread_mutex_unlock(&a->sync_lock);
+	return st;
 }
 
 /* ---------------------------------------------------------------- replay */
@@ -574,7 +620,7 @@ reader_record(reader *r, uint64_t pos, const uint8_t **record)
 	if (len > WIDE_LOG_RECORD_MAX || p[32] < REC_PAYLOAD || p[32] > REC_ABORT)
 		return WIDE_OK;
 	TRY(reader_bytes(r, off, RECORD_BYTES(len), &p, &n));
-	if (n < RECORD_BYTES(len) || get_u32le(p + 4) != record_check(p, len, r->l->area->id))
+	if (n < RECORD_BYTES(len) || get_u32le(p + 4) != record_check(p, len, r->l->shared->id))
 		return WIDE_OK;
 	*record = p;
 	return WIDE_OK;
@@ -639,7 +685,7 @@ replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn
 		if (*pos >= from)
 		{
 			if (fresh)
-				atomic_store(&r->l->area->end, *pos);
+				atomic_store(&r->l->shared->end, *pos);
 			TRY(replay_record(r, p, *pos, fn, arg));
 		}
 		*pos = next;
@@ -651,7 +697,7 @@ replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn
 static wide_status
 resume(filelog *l, const log_file *f, uint64_t pos)
 {
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
 	char path[PATH_BYTES];
 	int e;
 
@@ -680,7 +726,7 @@ static wide_status
 replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_replay_fn fn,
 			 void *arg)
 {
-	uint64_t limit = fresh ? UINT64_MAX : atomic_load(&l->area->end);
+	uint64_t limit = fresh ? UINT64_MAX : atomic_load(&l->shared->end);
 	uint64_t pos = 0;
 	reader r = {.l = l, .fd = -1, .buf = malloc(READ_BYTES)};
 	wide_status st = WIDE_OK;
@@ -740,16 +786,16 @@ static wide_status
 filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
 	filelog *l = ctx;
-	uint32_t state = atomic_load(&l->area->state);
+	uint32_t state = atomic_load(&l->shared->state);
 	log_files list;
 	uint64_t id;
 	wide_status st;
 
-	TRY(segment_check_raw(l->seg));
+	TRY(check(l));
 	if (state == LOG_CLOSED)
 		return status_fail(WIDE_INVALID, "the log was opened on an earlier life of the segment");
 	TRY(files_list(l, &list, &id));
-	if (list.n == 0 || id != l->area->id)
+	if (list.n == 0 || id != l->shared->id)
 		st = status_fail(WIDE_CORRUPT, "%s: the log is gone", l->dir);
 	else
 		st = replay_files(l, &list, from, state == LOG_FOUND, fn, arg);
@@ -765,11 +811,11 @@ filelog_release(void *ctx, uint64_t lsn)
 	filelog *l = ctx;
 	log_files list;
 	uint64_t id;
-	uint64_t second = atomic_load(&l->area->second);
+	uint64_t second = atomic_load(&l->shared->second);
 
-	if (segment_check_raw(l->seg) != WIDE_OK || (second != 0 && second > lsn))
+	if (check(l) != WIDE_OK || (second != 0 && second > lsn))
 		return;
-	if (atomic_load(&l->area->state) == LOG_READY && atomic_load(&l->area->file) == 1)
+	if (atomic_load(&l->shared->state) == LOG_READY && atomic_load(&l->shared->file) == 1)
 		return;
 	/* by several at once: the names are gone for the second, or the gap is seen as damage and
 	 * the next release does it */
@@ -781,7 +827,7 @@ filelog_release(void *ctx, uint64_t lsn)
 
 		if (list.file[i + 1].start > lsn)
 		{
-			atomic_store(&l->area->second, list.file[i + 1].start);
+			atomic_store(&l->shared->second, list.file[i + 1].start);
 			break;
 		}
 		file_path(l, list.file[i].number, path);
@@ -807,11 +853,11 @@ new_id(void)
 	return id;
 }
 
-/* The first process on a fresh segment: what is there?  Under LOCK_MANIFEST. */
+/* The first process on fresh shared memory: what is there?  Under append_lock. */
 static wide_status
 find_log(filelog *l)
 {
-	log_area *a = l->area;
+	file_log_shared *a = l->shared;
 	log_files list;
 	uint64_t id;
 	int n;
@@ -823,8 +869,8 @@ find_log(filelog *l)
 	TRY(files_list(l, &list, &id));
 	n = list.n;
 	free(list.file);
-	if (a->segment_bytes == 0)
-		a->segment_bytes = SEGMENT_BYTES;
+	if (a->file_bytes == 0)
+		a->file_bytes = FILE_BYTES;
 	if (n > 0)
 	{
 		a->id = id;
@@ -842,28 +888,27 @@ find_log(filelog *l)
 }
 
 wide_status
-wide_filelog_open(const char *dir, void *segment_base, struct wide_os *os, wide_log *out)
+wide_filelog_open(const char *dir, file_log_shared *shared, const void *segment, struct wide_os *os,
+				  wide_log *out)
 {
-	segment *seg = segment_base;
 	filelog *l;
 	wide_status st;
 
 	memset(out, 0, sizeof(*out));
-	if (seg->magic != SEGMENT_MAGIC)
-		return status_fail(WIDE_INVALID, "the memory holds no segment");
 	if (strlen(dir) >= sizeof(l->dir))
 		return status_fail(WIDE_LIMIT, "the directory's name is too long");
 	l = calloc(1, sizeof(*l));
 	if (l == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
-	l->seg = seg;
-	l->area = (log_area *) ((uint8_t *) seg + seg->log);
+	l->segment = segment;
+	l->shared = shared;
 	l->os = os != NULL ? os : os_real();
 	strcpy(l->dir, dir);
-	TRY_GOTO(segment_lock_raw(seg, LOCK_MANIFEST));
-	if (atomic_load(&l->area->state) == LOG_CLOSED)
+	TRY_GOTO(check(l));
+	TRY_GOTO(lock(l, &shared->append_lock));
+	if (atomic_load(&shared->state) == LOG_CLOSED)
 		st = find_log(l);
-	segment_unlock_raw(seg, LOCK_MANIFEST);
+	pthread_mutex_unlock(&shared->append_lock);
 	if (st != WIDE_OK)
 		goto done;
 	out->ctx = l;

@@ -4,7 +4,13 @@
 
 #include "engine/wide.h"
 
-/* log.c: wake those who wait in sync; area: at seg->log */
-extern void filelog_wake(void *area);
+/* What the processes that use the log share. */
+typedef struct file_log_shared file_log_shared;
+
+/* Maps it, for this process and its children; NULL if there is no memory. */
+extern file_log_shared *file_log_map(void);
+/* Makes it as new, which a new segment needs.  Requires: no process uses the log. */
+extern void file_log_reset(file_log_shared *a);
+extern void file_log_unmap(file_log_shared *a);
 
 #endif /* WIDE_LOG_H */

@@ -317,7 +317,7 @@ typedef struct segment
 	_Atomic uint32_t slots_used; /* slots at or above this have never been taken */
 	char reason[256];			 /* of poison */
 	/* offsets of the arrays */
-	uint64_t slots, files, tables, families, bindings, locks, cache, log, regions;
+	uint64_t slots, files, tables, families, bindings, locks, cache, regions;
 	/* per process slot cache_pins_bytes(cache_size): its pins in each cache segment */
 	uint64_t cache_pins;
 	uint32_t max_families, max_bindings;
@@ -329,8 +329,6 @@ typedef struct segment
 	job_slot jobs[JOB_MAX]; /* under LOCK_SET */
 	memtable memtables[WIDE_MEMTABLES];
 } segment;
-
-#define LAYOUT_LOG_SIZE 4096 /* room for the file log's own shared state */
 
 /* One process's handle.  Private parts are created by the module that owns them. */
 struct wide_db

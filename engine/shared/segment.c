@@ -11,7 +11,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/commit/log.h"
 
 #define SWEEP_MS 500 /* a waiter looks for dead processes this often */
 #define SLICE_MS 100 /* longest sleep without a look around */
@@ -68,7 +67,6 @@ segment_poison(segment *seg, const char *reason)
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
 		WAKE(&slots[i].prepare_done);
 #undef WAKE
-	filelog_wake((uint8_t *) seg + seg->log);
 }
 
 void

@@ -74,7 +74,6 @@ layout(const wide_config *c, segment *s)
 	PART(locks, (uint64_t) c->lock_buckets * ROW_LOCK_BUCKET_BYTES);
 	PART(cache, cache_bytes_needed(c->cache_size));
 	PART(cache_pins, (uint64_t) c->max_processes * cache_pins_bytes(c->cache_size));
-	PART(log, LAYOUT_LOG_SIZE);
 	PART(regions, (uint64_t) c->memtable_size * WIDE_MEMTABLES);
 #undef PART
 	return at;
@@ -184,7 +183,6 @@ format_build_id(void)
 		LOCK_COUNT,
 		COMMIT_RING,
 		EXTERNAL_RING,
-		LAYOUT_LOG_SIZE,
 		FILE_BOUND,
 		offsetof(segment, lock),
 		offsetof(segment, memtables)};

@@ -74,7 +74,9 @@ open_store(store *s)
 	s->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(s->base, MAP_FAILED);
 	assert_ok(wide_segment_format(s->base, &s->config));
-	assert_ok(wide_filelog_open(s->dir, s->base, NULL, &s->log));
+	s->log_shared = file_log_map();
+	assert_non_null(s->log_shared);
+	assert_ok(wide_filelog_open(s->dir, s->log_shared, s->base, NULL, &s->log));
 	s->log.identity = identify;
 	s->log.contains = contains;
 	real_replay = s->log.replay;
@@ -85,6 +87,7 @@ open_store(store *s)
 		return st;
 	wide_detach(s->db);
 	wide_filelog_close(&s->log);
+	file_log_unmap(s->log_shared);
 	munmap(s->base, size);
 	s->db = NULL;
 	return st;

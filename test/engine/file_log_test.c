@@ -6,8 +6,7 @@
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "engine/base/status.h"
-#include "engine/shared/layout.h"
-#include "engine/shared/segment.h"
+#include "engine/commit/log.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;
@@ -59,6 +58,7 @@ note(void *arg, const wide_replay_event *ev)
 typedef struct env
 {
 	void *base;
+	file_log_shared *shared;
 	char dir[64];
 	wide_log log;
 	wide_os *os;
@@ -67,16 +67,32 @@ typedef struct env
 static void
 env_open(env *e)
 {
-	assert_int_equal(wide_filelog_open(e->dir, e->base, e->os, &e->log), WIDE_OK);
+	assert_int_equal(wide_filelog_open(e->dir, e->shared, e->base, e->os, &e->log), WIDE_OK);
+}
+
+/* Everything but the log. */
+static void
+env_init(env *e)
+{
+	memset(e, 0, sizeof(*e));
+	e->base = fixture_map(cfg);
+	e->shared = file_log_map();
+	assert_non_null(e->shared);
+	fixture_dir(e->dir, sizeof(e->dir));
 }
 
 static void
 env_make(env *e)
 {
-	memset(e, 0, sizeof(*e));
-	e->base = fixture_map(cfg);
-	fixture_dir(e->dir, sizeof(e->dir));
+	env_init(e);
 	env_open(e);
+}
+
+static void
+env_format(env *e)
+{
+	assert_int_equal(wide_segment_format(e->base, cfg), WIDE_OK);
+	file_log_reset(e->shared);
 }
 
 /*
@@ -87,7 +103,7 @@ static void
 env_restart(env *e)
 {
 	wide_filelog_close(&e->log);
-	assert_int_equal(wide_segment_format(e->base, cfg), WIDE_OK);
+	env_format(e);
 	env_open(e);
 }
 
@@ -102,6 +118,7 @@ static void
 env_free(env *e)
 {
 	wide_filelog_close(&e->log);
+	file_log_unmap(e->shared);
 	fixture_unmap(e->base, cfg);
 	fixture_rmdir(e->dir);
 }
@@ -126,12 +143,8 @@ add(env *e, int i, bool external, uint64_t *lsn)
 	size_t len = make_payload(i);
 	wide_bytes parts[3] = {
 		{payload, len / 3}, {payload + len / 3, 0}, {payload + len / 3, len - len / 3}};
-	wide_status st;
 
-	TRY(segment_lock_raw(e->base, LOCK_COMMIT));
-	st = e->log.append(e->log.ctx, external, parts, 3, lsn);
-	segment_unlock_raw(e->base, LOCK_COMMIT);
-	return st;
+	return e->log.append(e->log.ctx, external, parts, 3, lsn);
 }
 
 static void
@@ -326,8 +339,8 @@ test_segments(void **state)
 		;
 	assert_int_equal(unlink(file_name(&e, files - 1)), 0);
 	wide_filelog_close(&e.log);
-	assert_int_equal(wide_segment_format(e.base, cfg), WIDE_OK);
-	assert_int_equal(wide_filelog_open(e.dir, e.base, NULL, &e.log), WIDE_CORRUPT);
+	env_format(&e);
+	assert_int_equal(wide_filelog_open(e.dir, e.shared, e.base, NULL, &e.log), WIDE_CORRUPT);
 	env_free(&e);
 }
 
@@ -409,8 +422,8 @@ test_damage(void **state)
 		assert_int_equal(pread(fd, saved, sizeof(saved), 0), lsn[19]);
 		flip(&e, 1, at);
 		wide_filelog_close(&e.log);
-		assert_int_equal(wide_segment_format(e.base, cfg), WIDE_OK);
-		st = wide_filelog_open(e.dir, e.base, NULL, &e.log);
+		env_format(&e);
+		st = wide_filelog_open(e.dir, e.shared, e.base, NULL, &e.log);
 		if (st == WIDE_OK)
 			st = env_replay(&e, 0);
 		while (n < 20 && lsn[n] <= at)
@@ -520,13 +533,12 @@ test_failures(void **state)
 {
 	env e;
 	test_os t;
+	wide_db *db;
 	uint64_t lsn, end;
 
 	t_init(&t);
-	memset(&e, 0, sizeof(e));
-	e.base = fixture_map(cfg);
+	env_init(&e);
 	e.os = &t.os;
-	fixture_dir(e.dir, sizeof(e.dir));
 	env_open(&e);
 	assert_int_equal(add(&e, 0, false, &lsn), WIDE_OK);
 	end = lsn;
@@ -555,7 +567,9 @@ test_failures(void **state)
 		assert_int_equal(s->n, 1);
 	}
 	/* a poisoned segment */
-	segment_poison(e.base, "test");
+	assert_int_equal(wide_attach(e.base, e.dir, NULL, NULL, NULL, &db), WIDE_OK);
+	wide_poison(db, "test");
+	wide_detach(db);
 	assert_int_equal(e.log.sync(e.log.ctx, e.log.end(e.log.ctx) + 8), WIDE_POISONED);
 	assert_int_equal(add(&e, 1, false, &lsn), WIDE_POISONED);
 	env_free(&e);
@@ -583,12 +597,10 @@ test_power_failure(void **state)
 			int n = 0;
 			uint64_t lsn;
 
-			memset(&e, 0, sizeof(e));
-			e.base = fixture_map(cfg);
-			fixture_dir(e.dir, sizeof(e.dir));
+			env_init(&e);
 			e.os = os_faulty(e.dir, &plan);
 			assert_non_null(e.os);
-			if (wide_filelog_open(e.dir, e.base, e.os, &e.log) == WIDE_OK)
+			if (wide_filelog_open(e.dir, e.shared, e.base, e.os, &e.log) == WIDE_OK)
 			{
 				wide_filelog_set_segment(&e.log, 1500);
 				for (n = 0; n < 25; n++)
@@ -606,7 +618,7 @@ test_power_failure(void **state)
 				assert_int_equal(os_faulty_crash(e.os, seed * 1000 + at), 0);
 			os_faulty_free(e.os);
 			e.os = NULL;
-			assert_int_equal(wide_segment_format(e.base, cfg), WIDE_OK);
+			env_format(&e);
 			env_open(&e);
 			assert_int_equal(env_replay(&e, 0), WIDE_OK);
 			/* the record whose append failed may be there */
@@ -653,7 +665,7 @@ test_group_commit(void **state)
 
 			t_init(&t);
 			t.sync_ms = 1;
-			CHILD_CHECK(wide_filelog_open(e.dir, e.base, &t.os, &mine.log) == WIDE_OK);
+			CHILD_CHECK(wide_filelog_open(e.dir, e.shared, e.base, &t.os, &mine.log) == WIDE_OK);
 			for (int i = 0; i < APPENDS; i++)
 			{
 				uint64_t lsn;
@@ -724,7 +736,7 @@ test_kill(void **state)
 		{
 			env mine = e;
 
-			CHILD_CHECK(wide_filelog_open(e.dir, e.base, NULL, &mine.log) == WIDE_OK);
+			CHILD_CHECK(wide_filelog_open(e.dir, e.shared, e.base, NULL, &mine.log) == WIDE_OK);
 			kill_point_set_hook(die_here, (void *) point[k]);
 			add(&mine, 5, false, &lsn);
 			mine.log.sync(mine.log.ctx, lsn);
@@ -733,7 +745,7 @@ test_kill(void **state)
 		waitpid(pid, &status, 0);
 		assert_true(WIFSIGNALED(status));
 		if (k == 0)
-			/* the killed process held LOCK_COMMIT */
+			/* the killed process held the lock for appending */
 			assert_int_equal(add(&e, 6, false, &lsn), WIDE_POISONED);
 		else
 		{

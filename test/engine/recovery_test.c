@@ -792,7 +792,8 @@ test_given_up(void **state)
 		wide_detach(s.db);
 		assert_ok(wide_segment_format(s.base, &s.config));
 		wide_filelog_close(&s.log);
-		assert_ok(wide_filelog_open(s.dir, s.base, NULL, &s.log));
+		file_log_reset(s.log_shared);
+		assert_ok(wide_filelog_open(s.dir, s.log_shared, s.base, NULL, &s.log));
 		real_replay = s.log.replay;
 		s.log.replay = replay_and_look;
 		assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &s.db));

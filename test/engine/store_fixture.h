@@ -14,6 +14,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/batch/batch.h"
+#include "engine/commit/log.h"
 #include "engine/scan/scan_state.h"
 
 typedef struct store
@@ -23,6 +24,7 @@ typedef struct store
 	void *base;
 	wide_db *db;
 	wide_log log;
+	file_log_shared *log_shared;
 	wide_os *os;		 /* NULL: the real one */
 	int64_t now;		 /* the time that the host returns */
 	int interrupt_after; /* > 0: interrupted after so many checks */
@@ -87,7 +89,9 @@ store_open(store *s)
 	s->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(s->base, MAP_FAILED);
 	assert_ok(wide_segment_format(s->base, &s->config));
-	st = wide_filelog_open(s->dir, s->base, s->os, &s->log);
+	s->log_shared = file_log_map();
+	assert_non_null(s->log_shared);
+	st = wide_filelog_open(s->dir, s->log_shared, s->base, s->os, &s->log);
 	if (st == WIDE_OK)
 	{
 		st = wide_attach(s->base, s->dir, &host, &s->log, s->os, &s->db);
@@ -99,6 +103,7 @@ store_open(store *s)
 			wide_detach(s->db);
 		wide_filelog_close(&s->log);
 	}
+	file_log_unmap(s->log_shared);
 	munmap(s->base, size);
 	s->db = NULL;
 	return st;
@@ -112,6 +117,7 @@ store_close(store *s)
 		return;
 	wide_detach(s->db);
 	wide_filelog_close(&s->log);
+	file_log_unmap(s->log_shared);
 	munmap(s->base, wide_segment_size(&s->config));
 	s->db = NULL;
 }
