@@ -162,8 +162,8 @@ typedef struct wide_replay_event
 typedef wide_status (*wide_replay_fn)(void *arg, const wide_replay_event *ev);
 
 /*
- * The log that makes batches durable.  PostgreSQL's WAL in the extension,
- * a file of our own (wide_filelog_open) in tests and tools.
+ * The log that makes batches durable: PostgreSQL's WAL in the extension, files
+ * of its own (test/host/file_log.h) in tests and benchmarks.
  */
 typedef struct wide_log
 {
@@ -198,26 +198,9 @@ typedef struct wide_log
 
 #define WIDE_LOG_RECORD_MAX (1024 * 1024)
 
-/*
- * The stand-alone log: segments log.NNNNNNNN in dir, group commit among
- * processes attached to the same segment.  Reference implementation of the
- * contract above.  os may be NULL for the real one.
- */
 struct wide_os;
-struct file_log_shared;
 typedef struct wide_db wide_db;
 typedef struct wide_batch wide_batch; /* see batch */
-extern wide_status wide_filelog_open(const char *dir, struct file_log_shared *shared,
-									 const void *segment, struct wide_os *os, wide_log *out);
-extern void wide_filelog_close(wide_log *log);
-/*
- * For tests of a host that has transactions of its own: the id that external
- * records get, and the record of such a transaction's end.  Also the size from
- * which on a segment is followed by the next (64 MiB).
- */
-extern void wide_filelog_set_xid(wide_log *log, uint64_t xid);
-extern wide_status wide_filelog_decide(wide_log *log, uint64_t xid, bool commit);
-extern void wide_filelog_set_segment(wide_log *log, uint64_t bytes);
 
 /* --------------------------------------------------------------- segment */
 

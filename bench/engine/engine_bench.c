@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <rocksdb/c.h>
 #include "engine/wide.h"
-#include "engine/commit/log.h"
+#include "test/host/file_log.h"
 
 #define BATCH  1000 /* cells in a batch of the load */
 #define PROBES 4096 /* lookups whose results are summed */
@@ -242,7 +242,7 @@ w_open(const char *dir)
 	w.log_shared = file_log_map();
 	if (w.log_shared == NULL)
 		die("log", "no memory");
-	ok(wide_filelog_open(dir, w.log_shared, w.base, NULL, &w.log), "log");
+	ok(file_log_open(dir, w.log_shared, w.base, NULL, &w.log), "log");
 	ok(wide_attach(w.base, dir, &host, &w.log, NULL, &w.db), "attach");
 	ok(wide_recover(w.db), "recover");
 	wide_family_defaults(&opt);
@@ -262,7 +262,7 @@ w_close(void)
 		wide_snapshot_release(w.snap);
 	}
 	wide_detach(w.db);
-	wide_filelog_close(&w.log);
+	file_log_close(&w.log);
 	file_log_unmap(w.log_shared);
 	munmap(w.base, wide_segment_size(&w.config));
 	memset(&w, 0, sizeof w);

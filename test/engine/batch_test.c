@@ -276,14 +276,14 @@ test_abort(void **state)
 				assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0,
 										 bytes(big, sizeof big)));
 			}
-			wide_filelog_set_xid(&s.log, external ? 55 : 0);
+			file_log_set_xid(&s.log, external ? 55 : 0);
 			assert_ok(wide_batch_prepare(b, external ? 55 : 0));
 			assert_int_equal(b->nfiles > 0, n == 200);
 			assert_int_equal(atomic_load(&s.db->slot->external), external ? 55 : 0);
 			/* the log also has the bytes of the files, in case a finish follows */
 			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn) != 0, external || n == 200);
 			if (external)
-				assert_ok(wide_filelog_decide(&s.log, 55, false));
+				assert_ok(file_log_decide(&s.log, 55, false));
 			wide_batch_free(b);
 			assert_int_equal(s.db->seg->commit.reserved, 0);
 			assert_int_equal(s.db->seg->set.reserved_files, 0);
@@ -850,13 +850,13 @@ test_chunks(void **state)
 			value[0] = (uint8_t) ('a' + i);
 			assert_ok(wide_batch_put(b, fam[0], text(row), text("q"), 1, 0, 0, bytes(value, n)));
 		}
-		wide_filelog_set_xid(&s.log, way > 0 ? 9 : 0);
+		file_log_set_xid(&s.log, way > 0 ? 9 : 0);
 		assert_ok(wide_batch_prepare(b, way > 0 ? 9 : 0));
 		assert_int_equal(b->nfiles, 0);
 		if (way > 0)
 			assert_int_equal(b->nchunks, 4);
 		if (way == 1 || way == 2)
-			assert_ok(wide_filelog_decide(&s.log, 9, true));
+			assert_ok(file_log_decide(&s.log, 9, true));
 		if (way < 2)
 		{
 			assert_ok(wide_batch_finish(b, &lsn));
@@ -904,9 +904,9 @@ test_snapshots(void **state)
 	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &before));
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "r", "q", 2, INT64_MIN, "b");
-	wide_filelog_set_xid(&s.log, 7);
+	file_log_set_xid(&s.log, 7);
 	assert_ok(wide_batch_prepare(b, 7));
-	assert_ok(wide_filelog_decide(&s.log, 7, true));
+	assert_ok(file_log_decide(&s.log, 7, true));
 	assert_ok(wide_batch_finish(b, &lsn));
 	/* applied, but not published */
 	assert_ok(wide_snapshot_latest(s.db, &latest));
@@ -943,7 +943,7 @@ test_snapshots(void **state)
 	{
 		assert_ok(wide_batch_new(s.db, &b));
 		put(b, "x", "q", 1, INT64_MIN, "x");
-		wide_filelog_set_xid(&s.log, 8 + i);
+		file_log_set_xid(&s.log, 8 + i);
 		assert_ok(wide_batch_prepare(b, 8 + i));
 		assert_ok(wide_batch_finish(b, &lsn));
 		assert_ok(wide_publish(s.db, lsn));

@@ -76,7 +76,7 @@ open_store(store *s)
 	assert_ok(wide_segment_format(s->base, &s->config));
 	s->log_shared = file_log_map();
 	assert_non_null(s->log_shared);
-	assert_ok(wide_filelog_open(s->dir, s->log_shared, s->base, NULL, &s->log));
+	assert_ok(file_log_open(s->dir, s->log_shared, s->base, NULL, &s->log));
 	s->log.identity = identify;
 	s->log.contains = contains;
 	real_replay = s->log.replay;
@@ -86,7 +86,7 @@ open_store(store *s)
 	if (st == WIDE_OK)
 		return st;
 	wide_detach(s->db);
-	wide_filelog_close(&s->log);
+	file_log_close(&s->log);
 	file_log_unmap(s->log_shared);
 	munmap(s->base, size);
 	s->db = NULL;

@@ -112,18 +112,18 @@ external_batch(store *s, wide_batch *b, int k, bool *logged)
 	uint64_t xid = 1000 + (uint64_t) k, lsn;
 	wide_status st;
 
-	wide_filelog_set_xid(&s->log, xid);
+	file_log_set_xid(&s->log, xid);
 	st = wide_batch_prepare(b, xid);
 	if (st == WIDE_OK && k == ABORT_AT)
 	{
-		st = wide_filelog_decide(&s->log, xid, false);
+		st = file_log_decide(&s->log, xid, false);
 		wide_batch_free(b);
 		return st;
 	}
 	if (st == WIDE_OK)
 	{
 		*logged = true;
-		st = wide_filelog_decide(&s->log, xid, true);
+		st = file_log_decide(&s->log, xid, true);
 	}
 	if (st == WIDE_OK)
 		st = wide_batch_finish(b, &lsn);

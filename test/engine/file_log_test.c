@@ -6,7 +6,7 @@
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "engine/base/status.h"
-#include "engine/commit/log.h"
+#include "test/host/file_log.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;
@@ -67,7 +67,7 @@ typedef struct env
 static void
 env_open(env *e)
 {
-	assert_int_equal(wide_filelog_open(e->dir, e->shared, e->base, e->os, &e->log), WIDE_OK);
+	assert_int_equal(file_log_open(e->dir, e->shared, e->base, e->os, &e->log), WIDE_OK);
 }
 
 /* Everything but the log. */
@@ -102,7 +102,7 @@ env_format(env *e)
 static void
 env_restart(env *e)
 {
-	wide_filelog_close(&e->log);
+	file_log_close(&e->log);
 	env_format(e);
 	env_open(e);
 }
@@ -117,7 +117,7 @@ env_replay(env *e, uint64_t from)
 static void
 env_free(env *e)
 {
-	wide_filelog_close(&e->log);
+	file_log_close(&e->log);
 	file_log_unmap(e->shared);
 	fixture_unmap(e->base, cfg);
 	fixture_rmdir(e->dir);
@@ -276,13 +276,13 @@ test_external(void **state)
 	uint64_t lsn;
 
 	env_make(&e);
-	wide_filelog_set_xid(&e.log, 501);
+	file_log_set_xid(&e.log, 501);
 	assert_int_equal(add(&e, 0, true, &lsn), WIDE_OK);
-	wide_filelog_set_xid(&e.log, 502);
+	file_log_set_xid(&e.log, 502);
 	assert_int_equal(add(&e, 1, true, &lsn), WIDE_OK);
 	assert_int_equal(add(&e, 2, false, &lsn), WIDE_OK);
-	assert_int_equal(wide_filelog_decide(&e.log, 501, true), WIDE_OK);
-	assert_int_equal(wide_filelog_decide(&e.log, 502, false), WIDE_OK);
+	assert_int_equal(file_log_decide(&e.log, 501, true), WIDE_OK);
+	assert_int_equal(file_log_decide(&e.log, 502, false), WIDE_OK);
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 5);
@@ -306,7 +306,7 @@ test_segments(void **state)
 	int files;
 
 	env_make(&e);
-	wide_filelog_set_segment(&e.log, 20000);
+	file_log_set_file_bytes(&e.log, 20000);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(add(&e, i, false, &lsn[i]), WIDE_OK);
 	for (files = 0; file_size(&e, files + 1) >= 0; files++)
@@ -325,7 +325,7 @@ test_segments(void **state)
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, lsn[499]), WIDE_OK);
 	assert_int_equal(s->n, 500);
-	wide_filelog_set_segment(&e.log, 20000);
+	file_log_set_file_bytes(&e.log, 20000);
 	/* everything is released: the last file stays and is appended to */
 	e.log.release(e.log.ctx, lsn[999]);
 	assert_true(file_size(&e, files - 1) < 0);
@@ -338,9 +338,9 @@ test_segments(void **state)
 	for (files = 100; file_size(&e, files) < 0; files--)
 		;
 	assert_int_equal(unlink(file_name(&e, files - 1)), 0);
-	wide_filelog_close(&e.log);
+	file_log_close(&e.log);
 	env_format(&e);
-	assert_int_equal(wide_filelog_open(e.dir, e.shared, e.base, NULL, &e.log), WIDE_CORRUPT);
+	assert_int_equal(file_log_open(e.dir, e.shared, e.base, NULL, &e.log), WIDE_CORRUPT);
 	env_free(&e);
 }
 
@@ -421,9 +421,9 @@ test_damage(void **state)
 		fd = open(file_name(&e, 1), O_RDWR);
 		assert_int_equal(pread(fd, saved, sizeof(saved), 0), lsn[19]);
 		flip(&e, 1, at);
-		wide_filelog_close(&e.log);
+		file_log_close(&e.log);
 		env_format(&e);
-		st = wide_filelog_open(e.dir, e.shared, e.base, NULL, &e.log);
+		st = file_log_open(e.dir, e.shared, e.base, NULL, &e.log);
 		if (st == WIDE_OK)
 			st = env_replay(&e, 0);
 		while (n < 20 && lsn[n] <= at)
@@ -446,7 +446,7 @@ test_damage(void **state)
 	env_restart(&e);
 	assert_int_equal(env_replay(&e, 0), WIDE_OK);
 	assert_int_equal(s->n, 20);
-	wide_filelog_set_segment(&e.log, 1000);
+	file_log_set_file_bytes(&e.log, 1000);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(add(&e, i, false, &lsn[i]), WIDE_OK);
 	assert_true(file_size(&e, 3) > 0);
@@ -476,7 +476,7 @@ test_torn_creation(void **state)
 		assert_int_equal(s->n, 1);
 		assert_true(file_size(&e, 2) < 0);
 		assert_int_equal(add(&e, 2, false, &lsn), WIDE_OK);
-		wide_filelog_close(&e.log);
+		file_log_close(&e.log);
 		/* the very first file */
 		assert_int_equal(truncate(file_name(&e, 1), size / 2), 0);
 		env_restart(&e);
@@ -559,7 +559,7 @@ test_failures(void **state)
 	{
 		env_restart(&e);
 		assert_int_equal(env_replay(&e, 0), WIDE_OK);
-		wide_filelog_set_segment(&e.log, 64);
+		file_log_set_file_bytes(&e.log, 64);
 		t.fail_sync = fail;
 		assert_int_equal(add(&e, 1, false, &lsn), WIDE_IO);
 		env_restart(&e);
@@ -600,9 +600,9 @@ test_power_failure(void **state)
 			env_init(&e);
 			e.os = os_faulty(e.dir, &plan);
 			assert_non_null(e.os);
-			if (wide_filelog_open(e.dir, e.shared, e.base, e.os, &e.log) == WIDE_OK)
+			if (file_log_open(e.dir, e.shared, e.base, e.os, &e.log) == WIDE_OK)
 			{
-				wide_filelog_set_segment(&e.log, 1500);
+				file_log_set_file_bytes(&e.log, 1500);
 				for (n = 0; n < 25; n++)
 				{
 					if (add(&e, n, false, &lsn) != WIDE_OK)
@@ -613,7 +613,7 @@ test_power_failure(void **state)
 			}
 			crashed = os_faulty_crashed(e.os);
 			crashes += crashed;
-			wide_filelog_close(&e.log);
+			file_log_close(&e.log);
 			if (crashed)
 				assert_int_equal(os_faulty_crash(e.os, seed * 1000 + at), 0);
 			os_faulty_free(e.os);
@@ -654,7 +654,7 @@ test_group_commit(void **state)
 	static int next[CHILDREN];
 
 	env_make(&e);
-	wide_filelog_set_segment(&e.log, 10000);
+	file_log_set_file_bytes(&e.log, 10000);
 	for (int p = 0; p < CHILDREN; p++)
 	{
 		pid[p] = unit_fork();
@@ -665,7 +665,7 @@ test_group_commit(void **state)
 
 			t_init(&t);
 			t.sync_ms = 1;
-			CHILD_CHECK(wide_filelog_open(e.dir, e.shared, e.base, &t.os, &mine.log) == WIDE_OK);
+			CHILD_CHECK(file_log_open(e.dir, e.shared, e.base, &t.os, &mine.log) == WIDE_OK);
 			for (int i = 0; i < APPENDS; i++)
 			{
 				uint64_t lsn;
@@ -674,7 +674,7 @@ test_group_commit(void **state)
 				CHILD_CHECK(mine.log.sync(mine.log.ctx, lsn) == WIDE_OK);
 			}
 			atomic_fetch_add(syncs, t.syncs);
-			wide_filelog_close(&mine.log);
+			file_log_close(&mine.log);
 			_exit(0);
 		}
 	}
@@ -736,7 +736,7 @@ test_kill(void **state)
 		{
 			env mine = e;
 
-			CHILD_CHECK(wide_filelog_open(e.dir, e.shared, e.base, NULL, &mine.log) == WIDE_OK);
+			CHILD_CHECK(file_log_open(e.dir, e.shared, e.base, NULL, &mine.log) == WIDE_OK);
 			kill_point_set_hook(die_here, (void *) point[k]);
 			add(&mine, 5, false, &lsn);
 			mine.log.sync(mine.log.ctx, lsn);

@@ -560,10 +560,10 @@ do_commit(life *l, int batch, int kind, bool in_external)
 		return;
 	empty = wide_batch_empty(t->b);
 	lost = kind == STEP_DIE && !empty;
-	wide_filelog_set_xid(&l->st.log, external);
+	file_log_set_xid(&l->st.log, external);
 	CHECK(l, wide_batch_prepare(t->b, external));
 	if (external != 0)
-		CHECK(l, wide_filelog_decide(&l->st.log, external, kind != STEP_REFUSE));
+		CHECK(l, file_log_decide(&l->st.log, external, kind != STEP_REFUSE));
 	if (kind == STEP_REFUSE)
 	{
 		undo_batch(l, batch);

@@ -57,7 +57,7 @@ interrupted_prepare(int cells, size_t value_size, uint64_t external)
 		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0,
 								 bytes(value, value_size)));
 	}
-	wide_filelog_set_xid(&s.log, external);
+	file_log_set_xid(&s.log, external);
 	for (int after = 1; after < 3; after++)
 	{
 		s.interrupt_after = after;
@@ -68,7 +68,7 @@ interrupted_prepare(int cells, size_t value_size, uint64_t external)
 	s.interrupt_after = 0;
 	assert_ok(wide_batch_prepare(b, external));
 	if (external != 0)
-		assert_ok(wide_filelog_decide(&s.log, external, true));
+		assert_ok(file_log_decide(&s.log, external, true));
 	assert_ok(wide_batch_finish(b, &lsn));
 	assert_ok(s.log.sync(s.log.ctx, lsn));
 	assert_ok(wide_publish(s.db, lsn));
@@ -130,12 +130,12 @@ test_flushed_is_durable(void **state)
 	{
 		store_put(&s, f, "a", "q", i, "v");
 		/* a record of another writer, not synced */
-		assert_ok(wide_filelog_decide(&s.log, 900 + (uint64_t) i, true));
+		assert_ok(file_log_decide(&s.log, 900 + (uint64_t) i, true));
 		/* with a memtable to flush, then without */
 		assert_ok(wide_flush(s.db));
 		assert_true(s.db->seg->set.flushed_seq <= synced);
 		assert_true(s.db->seg->set.restart_lsn <= synced);
-		assert_ok(wide_filelog_decide(&s.log, 800 + (uint64_t) i, true));
+		assert_ok(file_log_decide(&s.log, 800 + (uint64_t) i, true));
 		assert_ok(wide_flush(s.db));
 		assert_true(s.db->seg->set.flushed_seq <= synced);
 		assert_true(s.db->seg->set.restart_lsn <= synced);

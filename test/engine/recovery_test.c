@@ -231,12 +231,12 @@ test_parts_stay(void **state)
 			put_rows(&s, b, f, "large", 1000);
 		else
 			assert_ok(wide_batch_create_table(b, 1, "t2", &t2));
-		wide_filelog_set_xid(&s.log, 100);
+		file_log_set_xid(&s.log, 100);
 		assert_ok(wide_batch_prepare(b, 100));
 		assert_int_equal(b->nfiles, 0);
 		/* more than several memtables of the next start */
 		put_rows(&s, NULL, f, "small", 1500);
-		assert_ok(wide_filelog_decide(&s.log, 100, true));
+		assert_ok(file_log_decide(&s.log, 100, true));
 		assert_ok(wide_batch_finish(b, &lsn));
 		assert_ok(s.db->log.sync(s.db->log.ctx, lsn));
 		assert_ok(wide_publish(s.db, lsn));
@@ -323,13 +323,13 @@ test_external(void **state)
 		assert_ok(wide_batch_new(s.db, &b));
 		assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, text("v")));
 		store_put(&s, f, "y", "q", i, "v");
-		wide_filelog_set_xid(&s.log, 100 + (uint64_t) i);
+		file_log_set_xid(&s.log, 100 + (uint64_t) i);
 		assert_ok(wide_batch_prepare(b, 100 + (uint64_t) i));
 		/* a flush between prepare and the decision must keep the log */
 		assert_ok(wide_flush(s.db));
 		assert_true(s.db->seg->set.restart_lsn <= atomic_load(&s.db->slot->prepare_lsn));
 		if (i < 2)
-			assert_ok(wide_filelog_decide(&s.log, 100 + (uint64_t) i, i == 0));
+			assert_ok(file_log_decide(&s.log, 100 + (uint64_t) i, i == 0));
 		/* the process dies here: no finish (and freeing the batch logs nothing) */
 		wide_batch_free(b);
 		store_close(&s);
@@ -368,9 +368,9 @@ decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_
 	for (; *rows != NULL; rows++)
 		assert_ok(wide_batch_put(*b, f, text(*rows), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
 								 text("v")));
-	wide_filelog_set_xid(&s->log, xid);
+	file_log_set_xid(&s->log, xid);
 	assert_ok(wide_batch_prepare(*b, xid));
-	assert_ok(wide_filelog_decide(&s->log, xid, true));
+	assert_ok(file_log_decide(&s->log, xid, true));
 	lsn = s->db->log.end(s->db->log.ctx);
 	wide_batch_decided(*b, lsn);
 	return lsn;
@@ -476,11 +476,11 @@ test_loaded_clock(void **state)
 		}
 		assert_ok(wide_batch_put(b, f, text("a"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
 								 text("one")));
-		wide_filelog_set_xid(&s.log, xid);
+		file_log_set_xid(&s.log, xid);
 		assert_ok(wide_batch_prepare(b, xid));
 		assert_true(b->nfiles > 0);
 		loaded = b->loaded_ts;
-		assert_ok(wide_filelog_decide(&s.log, xid, xid == 101));
+		assert_ok(file_log_decide(&s.log, xid, xid == 101));
 		if (xid == 100)
 			wide_batch_free(b);
 	}
@@ -791,9 +791,9 @@ test_given_up(void **state)
 		host = s.db->host;
 		wide_detach(s.db);
 		assert_ok(wide_segment_format(s.base, &s.config));
-		wide_filelog_close(&s.log);
+		file_log_close(&s.log);
 		file_log_reset(s.log_shared);
-		assert_ok(wide_filelog_open(s.dir, s.log_shared, s.base, NULL, &s.log));
+		assert_ok(file_log_open(s.dir, s.log_shared, s.base, NULL, &s.log));
 		real_replay = s.log.replay;
 		s.log.replay = replay_and_look;
 		assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &s.db));

@@ -811,7 +811,7 @@ child_attach(store *s)
 {
 	wide_host host = {.ctx = s, .interrupted = store_interrupted, .now = store_now};
 
-	if (wide_filelog_open(s->dir, s->log_shared, s->base, NULL, &s->log) != WIDE_OK ||
+	if (file_log_open(s->dir, s->log_shared, s->base, NULL, &s->log) != WIDE_OK ||
 		wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db) != WIDE_OK)
 		_exit(10);
 }

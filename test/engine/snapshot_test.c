@@ -44,14 +44,14 @@ put_external(store *s, uint64_t xid, const char *row, const char *value)
 	assert_ok(wide_batch_new(s->db, &b));
 	assert_ok(wide_batch_put(b, fam, text(row), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
 							 text(value)));
-	wide_filelog_set_xid(&s->log, xid);
+	file_log_set_xid(&s->log, xid);
 	assert_ok(wide_batch_prepare(b, xid));
-	assert_ok(wide_filelog_decide(&s->log, xid, true));
+	assert_ok(file_log_decide(&s->log, xid, true));
 	assert_ok(wide_batch_finish(b, &lsn));
 	assert_ok(s->log.sync(s->log.ctx, lsn));
 	assert_ok(wide_publish(s->db, lsn));
 	wide_batch_free(b);
-	wide_filelog_set_xid(&s->log, 0);
+	file_log_set_xid(&s->log, 0);
 	return lsn;
 }
 

@@ -14,7 +14,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/batch/batch.h"
-#include "engine/commit/log.h"
+#include "test/host/file_log.h"
 #include "engine/scan/scan_state.h"
 
 typedef struct store
@@ -91,7 +91,7 @@ store_open(store *s)
 	assert_ok(wide_segment_format(s->base, &s->config));
 	s->log_shared = file_log_map();
 	assert_non_null(s->log_shared);
-	st = wide_filelog_open(s->dir, s->log_shared, s->base, s->os, &s->log);
+	st = file_log_open(s->dir, s->log_shared, s->base, s->os, &s->log);
 	if (st == WIDE_OK)
 	{
 		st = wide_attach(s->base, s->dir, &host, &s->log, s->os, &s->db);
@@ -101,7 +101,7 @@ store_open(store *s)
 			return st;
 		if (s->db != NULL)
 			wide_detach(s->db);
-		wide_filelog_close(&s->log);
+		file_log_close(&s->log);
 	}
 	file_log_unmap(s->log_shared);
 	munmap(s->base, size);
@@ -116,7 +116,7 @@ store_close(store *s)
 	if (s->db == NULL)
 		return;
 	wide_detach(s->db);
-	wide_filelog_close(&s->log);
+	file_log_close(&s->log);
 	file_log_unmap(s->log_shared);
 	munmap(s->base, wide_segment_size(&s->config));
 	s->db = NULL;

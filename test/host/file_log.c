@@ -1,6 +1,6 @@
 /*
- * log.c - the file log: batches made durable without PostgreSQL.  The
- * reference implementation of wide_log; the extension has PostgreSQL's WAL.
+ * file_log.c - the file log: batches made durable without PostgreSQL.  A
+ * wide_log for tests and benchmarks; the extension uses PostgreSQL's WAL.
  *
  * Files log.NNNNNNNN (hexadecimal, from 1, no gaps) in the store's directory.
  * A position (LSN) is a byte position in the concatenation of all files ever
@@ -54,7 +54,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "engine/commit/log.h"
+#include "test/host/file_log.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
 #include "engine/base/kill_point.h"
@@ -99,7 +99,7 @@ struct file_log_shared
 	_Atomic uint32_t failed; /* a write or sync has failed: no more of them */
 };
 
-typedef struct filelog
+typedef struct file_log
 {
 	const void *segment;
 	file_log_shared *shared;
@@ -109,22 +109,22 @@ typedef struct filelog
 	uint64_t xid;		/* for external records */
 	char dir[1024];
 	uint8_t record[RECORD_BYTES(WIDE_LOG_RECORD_MAX)];
-} filelog;
+} file_log;
 
-typedef struct log_file
+typedef struct listed_file
 {
 	uint32_t number;
 	uint64_t start;
 	uint64_t size;
-} log_file;
+} listed_file;
 
-typedef struct log_files
+typedef struct file_list
 {
-	log_file *file;
+	listed_file *file;
 	int n;
 	int cap;
 	bool nomem;
-} log_files;
+} file_list;
 
 /* ---------------------------------------------------------- shared memory */
 
@@ -167,7 +167,7 @@ file_log_unmap(file_log_shared *a)
 }
 
 static wide_status
-check(const filelog *l)
+check(const file_log *l)
 {
 	return wide_segment_state(l->segment) != WIDE_DEAD
 			   ? WIDE_OK
@@ -175,7 +175,7 @@ check(const filelog *l)
 }
 
 static wide_status
-lock(filelog *l, pthread_mutex_t *m)
+lock(file_log *l, pthread_mutex_t *m)
 {
 	int e = pthread_mutex_lock(m);
 
@@ -190,20 +190,20 @@ lock(filelog *l, pthread_mutex_t *m)
 /* ----------------------------------------------------------------- files */
 
 static void
-file_path(const filelog *l, uint32_t number, char *path)
+file_path(const file_log *l, uint32_t number, char *path)
 {
 	snprintf(path, PATH_BYTES, "%s/log.%08x", l->dir, number);
 }
 
 static wide_status
-fail_io(const filelog *l, uint32_t number, const char *what, int64_t error)
+fail_io(const file_log *l, uint32_t number, const char *what, int64_t error)
 {
 	return status_fail(WIDE_IO, "%s/log.%08x: %s: %s", l->dir, number, what,
 					   strerror((int) -error));
 }
 
 static wide_status
-file_open(filelog *l, uint32_t number, int flags, int *fd)
+file_open(file_log *l, uint32_t number, int flags, int *fd)
 {
 	char path[PATH_BYTES];
 
@@ -214,7 +214,7 @@ file_open(filelog *l, uint32_t number, int flags, int *fd)
 
 /* The descriptor of the file that is appended to now. */
 static wide_status
-current_fd(filelog *l)
+current_fd(file_log *l)
 {
 	uint32_t number = atomic_load_explicit(&l->shared->file, memory_order_acquire);
 
@@ -230,7 +230,7 @@ current_fd(filelog *l)
 
 /* Make the file and leave it open as the current one of this process; durable with its name. */
 static wide_status
-file_create(filelog *l, uint32_t number, uint64_t start)
+file_create(file_log *l, uint32_t number, uint64_t start)
 {
 	uint8_t h[FILE_HEADER] = {0};
 	int64_t e;
@@ -265,7 +265,7 @@ header_valid(const uint8_t *h, uint32_t number)
 /* ok = false: the header does not verify and there is nothing behind it: a creation that a crash
  * cut short. */
 static wide_status
-file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
+file_inspect(file_log *l, listed_file *f, uint64_t *id, bool *ok)
 {
 	uint8_t h[FILE_HEADER] = {0};
 	wide_status st;
@@ -304,7 +304,7 @@ file_inspect(filelog *l, log_file *f, uint64_t *id, bool *ok)
 static int
 note_file(void *arg, const char *name)
 {
-	log_files *list = arg;
+	file_list *list = arg;
 	unsigned number;
 	int used = 0;
 
@@ -314,7 +314,7 @@ note_file(void *arg, const char *name)
 	if (list->n == list->cap)
 	{
 		int cap = list->cap == 0 ? 16 : list->cap * 2;
-		log_file *p = realloc(list->file, cap * sizeof(*p));
+		listed_file *p = realloc(list->file, cap * sizeof(*p));
 
 		if (p == NULL)
 		{
@@ -324,15 +324,15 @@ note_file(void *arg, const char *name)
 		list->file = p;
 		list->cap = cap;
 	}
-	list->file[list->n++] = (log_file) {.number = number};
+	list->file[list->n++] = (listed_file) {.number = number};
 	return 0;
 }
 
 static int
 file_order(const void *a, const void *b)
 {
-	uint32_t x = ((const log_file *) a)->number;
-	uint32_t y = ((const log_file *) b)->number;
+	uint32_t x = ((const listed_file *) a)->number;
+	uint32_t y = ((const listed_file *) b)->number;
 
 	return (x > y) - (x < y);
 }
@@ -343,7 +343,7 @@ file_order(const void *a, const void *b)
  * in what is returned.
  */
 static wide_status
-files_list(filelog *l, log_files *list, uint64_t *id)
+files_list(file_log *l, file_list *list, uint64_t *id)
 {
 	wide_status st = WIDE_OK;
 	int e;
@@ -356,10 +356,10 @@ files_list(filelog *l, log_files *list, uint64_t *id)
 	else if (e < 0)
 		st = status_fail(WIDE_IO, "%s: cannot read the directory: %s", l->dir, strerror(-e));
 	if (st == WIDE_OK && list->n > 0)
-		qsort(list->file, list->n, sizeof(log_file), file_order);
+		qsort(list->file, list->n, sizeof(listed_file), file_order);
 	for (int i = 0; st == WIDE_OK && i < list->n; i++)
 	{
-		log_file *f = &list->file[i];
+		listed_file *f = &list->file[i];
 		uint64_t its = 0;
 		bool ok;
 
@@ -392,7 +392,7 @@ record_check(const uint8_t *record, uint32_t len, uint64_t id)
 }
 
 static wide_status
-fail_final(filelog *l, wide_status st)
+fail_final(file_log *l, wide_status st)
 {
 	atomic_store(&l->shared->failed, 1);
 	return st;
@@ -410,7 +410,7 @@ raise_durable(file_log_shared *a, uint64_t to)
 /* The next file.  The old one is synced first: only the last file may be torn.
  * Under append_lock. */
 static wide_status
-rotate(filelog *l)
+rotate(file_log *l)
 {
 	file_log_shared *a = l->shared;
 	uint64_t end = atomic_load(&a->end);
@@ -432,7 +432,7 @@ rotate(filelog *l)
 
 /* Under append_lock. */
 static wide_status
-append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
+append(file_log *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
 	   uint64_t *lsn)
 {
 	file_log_shared *a = l->shared;
@@ -477,7 +477,7 @@ append(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts,
 }
 
 static wide_status
-append_locked(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
+append_locked(file_log *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts, int nparts,
 			  uint64_t *lsn)
 {
 	wide_status st;
@@ -489,21 +489,21 @@ append_locked(filelog *l, enum record_kind kind, uint64_t xid, const wide_bytes 
 }
 
 static wide_status
-filelog_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
+log_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
-	filelog *l = ctx;
+	file_log *l = ctx;
 
 	return append_locked(l, REC_PAYLOAD, external ? l->xid : 0, parts, nparts, lsn);
 }
 
 void
-wide_filelog_set_xid(wide_log *log, uint64_t xid)
+file_log_set_xid(wide_log *log, uint64_t xid)
 {
-	((filelog *) log->ctx)->xid = xid;
+	((file_log *) log->ctx)->xid = xid;
 }
 
 wide_status
-wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
+file_log_decide(wide_log *log, uint64_t xid, bool commit)
 {
 	uint64_t lsn;
 
@@ -511,22 +511,22 @@ wide_filelog_decide(wide_log *log, uint64_t xid, bool commit)
 }
 
 void
-wide_filelog_set_segment(wide_log *log, uint64_t bytes)
+file_log_set_file_bytes(wide_log *log, uint64_t bytes)
 {
-	((filelog *) log->ctx)->shared->file_bytes = bytes;
+	((file_log *) log->ctx)->shared->file_bytes = bytes;
 }
 
 static uint64_t
-filelog_end(void *ctx)
+log_end(void *ctx)
 {
-	return atomic_load_explicit(&((filelog *) ctx)->shared->end, memory_order_acquire);
+	return atomic_load_explicit(&((file_log *) ctx)->shared->end, memory_order_acquire);
 }
 
 /* ------------------------------------------------------------------ sync */
 
 /* As the leader: everything that has been appended up to now. */
 static wide_status
-sync_all(filelog *l)
+sync_all(file_log *l)
 {
 	file_log_shared *a = l->shared;
 	uint64_t end = atomic_load_explicit(&a->end, memory_order_acquire);
@@ -543,9 +543,9 @@ sync_all(filelog *l)
 }
 
 static wide_status
-filelog_sync(void *ctx, uint64_t lsn)
+log_sync(void *ctx, uint64_t lsn)
 {
-	filelog *l = ctx;
+	file_log *l = ctx;
 	file_log_shared *a = l->shared;
 	wide_status st = WIDE_OK;
 
@@ -575,8 +575,8 @@ filelog_sync(void *ctx, uint64_t lsn)
 
 typedef struct reader
 {
-	filelog *l;
-	const log_file *f;
+	file_log *l;
+	const listed_file *f;
 	int fd;
 	uint8_t *buf;
 	uint64_t buf_off; /* in the file */
@@ -695,7 +695,7 @@ replay_file(reader *r, uint64_t from, uint64_t limit, bool fresh, wide_replay_fn
 
 /* The log goes on at pos in this file, its last.  Nobody else is there yet. */
 static wide_status
-resume(filelog *l, const log_file *f, uint64_t pos)
+resume(file_log *l, const listed_file *f, uint64_t pos)
 {
 	file_log_shared *a = l->shared;
 	char path[PATH_BYTES];
@@ -723,7 +723,7 @@ resume(filelog *l, const log_file *f, uint64_t pos)
 }
 
 static wide_status
-replay_files(filelog *l, const log_files *list, uint64_t from, bool fresh, wide_replay_fn fn,
+replay_files(file_log *l, const file_list *list, uint64_t from, bool fresh, wide_replay_fn fn,
 			 void *arg)
 {
 	uint64_t limit = fresh ? UINT64_MAX : atomic_load(&l->shared->end);
@@ -783,11 +783,11 @@ done:
 }
 
 static wide_status
-filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+log_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
-	filelog *l = ctx;
+	file_log *l = ctx;
 	uint32_t state = atomic_load(&l->shared->state);
-	log_files list;
+	file_list list;
 	uint64_t id;
 	wide_status st;
 
@@ -806,10 +806,10 @@ filelog_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 /* --------------------------------------------------------------- release */
 
 static void
-filelog_release(void *ctx, uint64_t lsn)
+log_release(void *ctx, uint64_t lsn)
 {
-	filelog *l = ctx;
-	log_files list;
+	file_log *l = ctx;
+	file_list list;
 	uint64_t id;
 	uint64_t second = atomic_load(&l->shared->second);
 
@@ -855,10 +855,10 @@ new_id(void)
 
 /* The first process on fresh shared memory: what is there?  Under append_lock. */
 static wide_status
-find_log(filelog *l)
+find_log(file_log *l)
 {
 	file_log_shared *a = l->shared;
-	log_files list;
+	file_list list;
 	uint64_t id;
 	int n;
 	int e;
@@ -888,10 +888,10 @@ find_log(filelog *l)
 }
 
 wide_status
-wide_filelog_open(const char *dir, file_log_shared *shared, const void *segment, struct wide_os *os,
-				  wide_log *out)
+file_log_open(const char *dir, file_log_shared *shared, const void *segment, struct wide_os *os,
+			  wide_log *out)
 {
-	filelog *l;
+	file_log *l;
 	wide_status st;
 
 	memset(out, 0, sizeof(*out));
@@ -912,11 +912,11 @@ wide_filelog_open(const char *dir, file_log_shared *shared, const void *segment,
 	if (st != WIDE_OK)
 		goto done;
 	out->ctx = l;
-	out->append = filelog_append;
-	out->sync = filelog_sync;
-	out->end = filelog_end;
-	out->replay = filelog_replay;
-	out->release = filelog_release;
+	out->append = log_append;
+	out->sync = log_sync;
+	out->end = log_end;
+	out->replay = log_replay;
+	out->release = log_release;
 	return WIDE_OK;
 done:
 	if (l->fd_number != 0)
@@ -926,9 +926,9 @@ done:
 }
 
 void
-wide_filelog_close(wide_log *log)
+file_log_close(wide_log *log)
 {
-	filelog *l = log->ctx;
+	file_log *l = log->ctx;
 
 	if (l == NULL)
 		return;
