@@ -46,8 +46,8 @@ segment_check(wide_db *db)
 }
 
 /* Takes no lock: it must work in every state. */
-void
-segment_poison(segment *seg, const char *reason)
+static void
+poison(segment *seg, const char *reason)
 {
 	char first = reason[0] != 0 ? reason[0] : '?';
 	process_slot *slots = (process_slot *) ((uint8_t *) seg + seg->slots);
@@ -74,19 +74,19 @@ wide_poison(wide_db *db, const char *reason)
 {
 	bool first = wide_segment_state(db->seg) != WIDE_DEAD;
 
-	segment_poison(db->seg, reason);
+	poison(db->seg, reason);
 	if (first && db->host.report != NULL)
 		db->host.report(db->host.ctx, 2, reason);
 }
 
-wide_status
-segment_lock_raw(segment *seg, enum segment_lock which)
+static wide_status
+lock(segment *seg, enum segment_lock which)
 {
 	int e = pthread_mutex_lock(&seg->lock[which]);
 
 	if (e == EOWNERDEAD)
 	{
-		segment_poison(seg, "a process died while it held a lock");
+		poison(seg, "a process died while it held a lock");
 		/* not made consistent: from here on ENOTRECOVERABLE for everybody */
 		pthread_mutex_unlock(&seg->lock[which]);
 		return fail_poisoned(seg);
@@ -94,7 +94,7 @@ segment_lock_raw(segment *seg, enum segment_lock which)
 	if (e != 0)
 	{
 		if (e != ENOTRECOVERABLE)
-			segment_poison(seg, "a lock cannot be taken");
+			poison(seg, "a lock cannot be taken");
 		return fail_poisoned(seg);
 	}
 	if (segment_check_raw(seg) != WIDE_OK)
@@ -105,19 +105,13 @@ segment_lock_raw(segment *seg, enum segment_lock which)
 	return WIDE_OK;
 }
 
-void
-segment_unlock_raw(segment *seg, enum segment_lock which)
-{
-	pthread_mutex_unlock(&seg->lock[which]);
-}
-
 wide_status
 segment_lock(wide_db *db, enum segment_lock which)
 {
 	wide_status st;
 
 	assert(db->locks_taken >> which == 0); /* the order in layout.h, and never twice */
-	st = segment_lock_raw(db->seg, which);
+	st = lock(db->seg, which);
 	if (st == WIDE_OK)
 		db->locks_taken |= 1u << which;
 	return st;
@@ -128,11 +122,12 @@ segment_unlock(wide_db *db, enum segment_lock which)
 {
 	assert((db->locks_taken & 1u << which) != 0);
 	db->locks_taken &= ~(1u << which);
-	segment_unlock_raw(db->seg, which);
+	pthread_mutex_unlock(&db->seg->lock[which]);
 }
 
-void
-segment_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+/* One wait; may return early. */
+static void
+futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
 	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
@@ -183,7 +178,7 @@ segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 		left = timeout_ms < 0 ? SLICE_MS : deadline - monotonic_ms();
 		if (left <= 0)
 			return WIDE_OK;
-		segment_futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
+		futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
 		/* the one that we wait for may have died */
 		if (atomic_load_explicit(word, memory_order_acquire) == seen)
 			segment_sweep(db);

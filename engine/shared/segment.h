@@ -9,6 +9,8 @@
 
 /* WIDE_POISONED when the store is dead (one relaxed load). Every public call starts with it. */
 extern wide_status segment_check(wide_db *db);
+/* The same, before the process has attached. */
+extern wide_status segment_check_raw(segment *seg);
 
 /* Lock or find the store poisoned (also when the last holder died). */
 extern wide_status segment_lock(wide_db *db, enum segment_lock which);
@@ -24,14 +26,7 @@ extern wide_status segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t se
 /* Add 1 to the word and wake all that wait on it. */
 extern void segment_wake(wide_db *db, _Atomic uint32_t *word);
 
-/* What needs no handle: for log.c, which is opened before the process attaches. */
-extern wide_status segment_lock_raw(segment *seg, enum segment_lock which);
-extern void segment_unlock_raw(segment *seg, enum segment_lock which);
-extern void segment_poison(segment *seg, const char *reason);
-extern wide_status segment_check_raw(segment *seg);
-/* one wait; may return early */
-extern void segment_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms);
-/* all that wait, without changing the word */
+/* Wake all that wait on the word, without changing it. */
 extern void segment_futex_wake(_Atomic uint32_t *word);
 
 /*
