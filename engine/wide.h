@@ -484,10 +484,10 @@ extern wide_status wide_publish(wide_db *db, uint64_t lsn);
 
 /*
  * For tests: fn is called with its name at each named place of the commit,
- * snapshot, flush and compaction paths (kill_point in the engine), perhaps with
+ * snapshot, flush and compaction paths (injection_point in the engine), perhaps with
  * locks held.  NULL: not any more.
  */
-extern void wide_on_place(void (*fn)(void *arg, const char *name), void *arg);
+extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), void *arg);
 
 /* ------------------------------------------------------------- row locks */
 

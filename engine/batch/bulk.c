@@ -22,7 +22,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/helper.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
@@ -161,7 +161,7 @@ log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 		else
 			st = log_chunk(db, fd, f, off, buf, &n);
-		kill_point("load-logged");
+		injection_point("load-logged");
 	}
 	db->os->close(db->os, fd);
 	return st;

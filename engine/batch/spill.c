@@ -28,7 +28,7 @@
 #include <string.h>
 #include "engine/batch/spill.h"
 #include "engine/base/helper.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
@@ -59,7 +59,7 @@ run_room(wide_batch *b)
 static void
 run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
 {
-	kill_point("batch-spilled");
+	injection_point("batch-spilled");
 	if (run != NULL)
 		b->runs[b->nruns++] = (batch_spilled) {.run = run, .from = from, .to = to};
 	counter_add(b->db, COUNTER_SPILLS, 1);

@@ -34,7 +34,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/helper.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
@@ -257,7 +257,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	{
 		b->external = external;
 		TRY_GOTO(append_chunks(b, true));
-		kill_point("prepare-logged");
+		injection_point("prepare-logged");
 	}
 done:
 	buffer_free(&catalog);
@@ -480,13 +480,13 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		st = WIDE_POISONED;
 		goto done;
 	}
-	kill_point("finish-logged");
+	injection_point("finish-logged");
 	memtable_at(db, commit->active, &m);
 	t = m.t;
 	finish_take(b, *lsn, t, &at, &place);
 	b->finished = true;
 	segment_unlock(db, LOCK_COMMIT);
-	kill_point("finish-appended");
+	injection_point("finish-appended");
 	memtable_touch(&m, at, b->need);
 	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
 	if (st != WIDE_OK)
@@ -495,7 +495,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		st = WIDE_POISONED;
 		goto done;
 	}
-	kill_point("finish-applied");
+	injection_point("finish-applied");
 	atomic_store(&place->applied, 1);
 	TRY_GOTO(segment_lock(db, LOCK_COMMIT));
 	/* reserved for the tallest nodes; the rest goes back while it is the last piece given out */
@@ -563,7 +563,7 @@ wide_publish(wide_db *db, uint64_t lsn)
 	awaited = atomic_load(&commit->awaited_seq);
 	if (awaited != 0)
 		TRY(db->log.sync(db->log.ctx, awaited < lsn ? awaited : lsn));
-	kill_point("publish");
+	injection_point("publish");
 	visible = atomic_load(&commit->visible_seq);
 	while (visible < lsn && !atomic_compare_exchange_weak(&commit->visible_seq, &visible, lsn))
 		;

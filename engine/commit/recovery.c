@@ -18,7 +18,7 @@
 #include <string.h>
 #include "engine/commit/recovery.h"
 #include "engine/base/buffer.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
@@ -104,7 +104,7 @@ recover_steps(wide_db *db)
 	TRY(replay_begin(db));
 	TRY(db->log.replay(db->log.ctx, db->seg->set.restart_lsn, replay_event, db));
 	TRY(replay_end(db));
-	kill_point("recover-replayed");
+	injection_point("recover-replayed");
 	return recovery_remove_orphans(db);
 }
 

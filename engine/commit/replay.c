@@ -40,7 +40,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
@@ -399,7 +399,7 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	r->done += bytes.len;
 	if (r->done == r->total && (e = os->rename(os, tmp, path)) < 0)
 		return os_fail(e, "rename file", tmp);
-	kill_point("recover-file");
+	injection_point("recover-file");
 	return WIDE_OK;
 }
 
@@ -621,7 +621,7 @@ finish_now(wide_db *db, parked *p)
 	segment_unlock(db, LOCK_COMMIT);
 	TRY(st);
 	TRY(db->log.sync(db->log.ctx, lsn));
-	kill_point("recover-finished");
+	injection_point("recover-finished");
 	return apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, lsn, commit_ts);
 }
 

@@ -35,8 +35,8 @@
 #include <string.h>
 #include "engine/compaction/compact.h"
 #include "engine/base/buffer.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/key.h"
-#include "engine/base/kill_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
@@ -702,13 +702,13 @@ run(job *j, int slot)
 		TRY_GOTO(run_move(j, inputs, &o));
 	else if (!j->drop)
 		TRY_GOTO(run_merge(j, inputs, slot, &o));
-	kill_point("compact-files");
+	injection_point("compact-files");
 	edit.add = output_files(&o);
 	edit.nadd = output_count(&o);
 	edit.remove = numbers;
 	edit.nremove = n;
 	TRY_GOTO(edit_apply(j->db, &edit));
-	kill_point("compact-manifest");
+	injection_point("compact-manifest");
 	advance_cursor(j);
 	counter_add(j->db, COUNTER_COMPACTIONS, 1);
 	if (!j->move && !j->drop)

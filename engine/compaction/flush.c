@@ -19,7 +19,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/entry.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
@@ -196,14 +196,14 @@ flush_one(wide_db *db)
 	job_plan(db, job, 0, 0, atomic_load(&t->used));
 	TRY_GOTO(wait_applied(db, t));
 	TRY_GOTO(flush_files(db, index, job, &o));
-	kill_point("flush-files");
+	injection_point("flush-files");
 	edit.add = output_files(&o);
 	edit.nadd = output_count(&o);
 	edit.memtable = index;
 	edit.flushed_seq = t->end_lsn;
 	edit.restart_lsn = horizon_restart_lsn(db, (uint32_t) index);
 	TRY_GOTO(edit_apply(db, &edit));
-	kill_point("flush-manifest");
+	injection_point("flush-manifest");
 	atomic_store(&db->seg->set.grown, host_now(db));
 	if (atomic_load(&t->used) >= t->capacity / 4)
 		atomic_store(&db->seg->commit.flush_us,

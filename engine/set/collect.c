@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/collect.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
@@ -165,7 +165,7 @@ collect_garbage(wide_db *db, bool *did)
 		sst_reader_forget(db, number[done]);
 		cache_forget_file(db, number[done]);
 		sst_file_path(db, number[done], path, sizeof path);
-		kill_point("collect-unlink");
+		injection_point("collect-unlink");
 		rc = unlink_and_free(db, path);
 		if (rc < 0 && rc != -ENOENT)
 			st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));

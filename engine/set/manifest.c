@@ -51,7 +51,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
@@ -288,14 +288,14 @@ manifest_append(wide_db *db, wide_bytes payload)
 		st = os_fail(n, "write file", path);
 		goto done;
 	}
-	kill_point("manifest-append");
+	injection_point("manifest-append");
 	n = db->os->sync(db->os, fd);
 	if (n < 0)
 	{
 		st = manifest_unsure(db, "syncing the manifest", n);
 		goto done;
 	}
-	kill_point("manifest-sync");
+	injection_point("manifest-sync");
 	set->manifest_size += record.len;
 done:
 	if (fd >= 0)
@@ -362,7 +362,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 					   : os_fail(n, "rename file", path);
 		goto done;
 	}
-	kill_point("manifest-switch");
+	injection_point("manifest-switch");
 	if ((n = db->os->syncdir(db->os, db->dir)) < 0)
 	{
 		st = manifest_unsure(db, "syncing the directory", n);

@@ -53,7 +53,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
@@ -395,9 +395,9 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 	TRY(snapshot_new(db, &s));
 	if (at->running != NULL)
 		TRY_GOTO(wait_for_ended(db, at->running, at->ctx));
-	kill_point("snapshot-waited");
+	injection_point("snapshot-waited");
 	s->seq = atomic_load(&db->seg->commit.visible_seq);
-	kill_point("snapshot-numbered");
+	injection_point("snapshot-numbered");
 	if (at->running != NULL && !nothing_ended(db, at))
 		TRY_GOTO(exclude_running(s, at));
 	if (s->out_from != 0)

@@ -50,7 +50,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
 #include "engine/base/helper.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
@@ -713,7 +713,7 @@ sst_writer_finish(sst_writer *w, file_meta *meta)
 	if (st != WIDE_OK)
 		goto done;
 	TRY_GOTO(write_end(w));
-	kill_point("sst-written");
+	injection_point("sst-written");
 	if (!w->unsynced && (r = os->sync(os, w->fd)) < 0)
 	{
 		st = os_fail(r, "sync file", w->tmp);
@@ -726,13 +726,13 @@ sst_writer_finish(sst_writer *w, file_meta *meta)
 		st = os_fail(r, "close file", w->tmp);
 		goto done;
 	}
-	kill_point("sst-synced");
+	injection_point("sst-synced");
 	if ((r = os->rename(os, w->tmp, w->path)) < 0)
 	{
 		st = os_fail(r, "rename file", w->tmp);
 		goto done;
 	}
-	kill_point("sst-renamed");
+	injection_point("sst-renamed");
 	*meta = w->tally.meta;
 	meta->bytes = w->off;
 	writer_free(w);

@@ -156,7 +156,7 @@ static void
 assign_stop_at(const char *newval, void *extra)
 {
 	wt_stop_point_any = newval != NULL && newval[0] != '\0';
-	wide_on_place(wt_stop_point_any ? stop_in_engine : NULL, NULL);
+	wide_on_injection_point(wt_stop_point_any ? stop_in_engine : NULL, NULL);
 }
 
 void

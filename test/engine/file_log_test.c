@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "engine/base/hash.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "engine/base/status.h"
@@ -737,7 +737,7 @@ test_kill(void **state)
 			env mine = e;
 
 			CHILD_CHECK(file_log_open(e.dir, e.shared, e.base, NULL, &mine.log) == WIDE_OK);
-			kill_point_set_hook(die_here, (void *) point[k]);
+			injection_point_set_hook(die_here, (void *) point[k]);
 			add(&mine, 5, false, &lsn);
 			mine.log.sync(mine.log.ctx, lsn);
 			_exit(0);

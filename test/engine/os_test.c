@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include "engine/base/buffer.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "testlib.h"
@@ -265,11 +265,11 @@ run_killed(const char *env, int passes)
 	if (pid == 0)
 	{
 		setenv("WIDE_KILL_POINT", env, 1);
-		kill_point_set_hook(NULL, NULL);
+		injection_point_set_hook(NULL, NULL);
 		for (int i = 0; i < passes; i++)
 		{
-			kill_point("other");
-			kill_point("here");
+			injection_point("other");
+			injection_point("here");
 		}
 		_exit(0);
 	}
@@ -293,13 +293,13 @@ kill_points(void **state)
 	assert_int_equal(run_killed("here:3", 2), 0);
 	assert_int_equal(run_killed("nowhere", 5), 0);
 	assert_int_equal(run_killed("", 5), 0);
-	kill_point("here");
-	kill_point_set_hook(count_kill, &n);
-	kill_point("here");
-	kill_point("other");
+	injection_point("here");
+	injection_point_set_hook(count_kill, &n);
+	injection_point("here");
+	injection_point("other");
 	assert_int_equal(n, 1);
-	kill_point_set_hook(NULL, NULL);
-	kill_point("here");
+	injection_point_set_hook(NULL, NULL);
+	injection_point("here");
 	assert_int_equal(n, 1);
 }
 

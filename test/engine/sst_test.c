@@ -9,8 +9,8 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/key.h"
-#include "engine/base/kill_point.h"
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "engine/base/status.h"
@@ -1051,7 +1051,7 @@ kill_points(void **state)
 			file_meta m;
 
 			setenv("WIDE_KILL_POINT", points[i], 1);
-			kill_point_set_hook(NULL, NULL);
+			injection_point_set_hook(NULL, NULL);
 			try_write(db, 1, &es, &o, false, &m);
 			_exit(0);
 		}

@@ -57,7 +57,7 @@
 #include "test/host/file_log.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 
@@ -470,7 +470,7 @@ append(file_log *l, enum record_kind kind, uint64_t xid, const wide_bytes *parts
 	put_u32le(p + 4, record_check(p, (uint32_t) len, a->id));
 	if ((e = l->os->pwrite(l->os, l->fd, p, size, pos - a->file_start)) < 0)
 		return fail_final(l, fail_io(l, l->fd_number, "cannot write", e));
-	kill_point("log-append");
+	injection_point("log-append");
 	atomic_store_explicit(&a->end, pos + size, memory_order_release);
 	*lsn = pos + size;
 	return WIDE_OK;
@@ -535,7 +535,7 @@ sync_all(file_log *l)
 	/* the file is read after the end: see rotate */
 	if (current_fd(l) != WIDE_OK)
 		return fail_final(l, WIDE_IO);
-	kill_point("log-sync");
+	injection_point("log-sync");
 	if ((e = l->os->sync(l->os, l->fd)) < 0)
 		return fail_final(l, fail_io(l, l->fd_number, "cannot sync", e));
 	raise_durable(a, end);

@@ -1,11 +1,11 @@
-/* kill_point.c - named points in the commit, flush, compaction and recovery paths */
+/* injection_point.c - named points in the commit, flush, compaction and recovery paths */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "engine/base/kill_point.h"
+#include "engine/base/injection_point.h"
 
 enum
 {
@@ -42,7 +42,7 @@ kill_setup(void)
 }
 
 void
-kill_point(const char *name)
+injection_point(const char *name)
 {
 	int state = atomic_load_explicit(&kill_state, memory_order_relaxed);
 
@@ -61,14 +61,14 @@ kill_point(const char *name)
 }
 
 void
-wide_on_place(void (*fn)(void *arg, const char *name), void *arg)
+wide_on_injection_point(void (*fn)(void *arg, const char *name), void *arg)
 {
-	kill_point_set_hook(fn, arg);
+	injection_point_set_hook(fn, arg);
 }
 
 /* Also reads the environment again at the next kill point; fn NULL: only that. */
 void
-kill_point_set_hook(void (*fn)(void *arg, const char *name), void *arg)
+injection_point_set_hook(void (*fn)(void *arg, const char *name), void *arg)
 {
 	kill_fn = fn;
 	kill_arg = arg;
