@@ -483,9 +483,10 @@ extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
 extern wide_status wide_publish(wide_db *db, uint64_t lsn);
 
 /*
- * For tests: fn is called with its name at each named place of the commit,
- * snapshot, flush and compaction paths (injection_point in the engine), perhaps with
- * locks held.  NULL: not any more.
+ * For tests: from now on fn is called with the name of each injection point
+ * that the process reaches, perhaps with locks held.  They are in the commit,
+ * snapshot, flush, compaction, manifest and recovery paths (injection_point in
+ * the engine).  fn NULL: no function is called.
  */
 extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), void *arg);
 

@@ -20,9 +20,9 @@
 # listed files.
 #
 # The kinds of kill: the postmaster and all its children, a backend, the worker, another process; an
-# immediate or a fast stop; or a process that kills itself at one of the engine's kill points
-# (WIDE_KILL_POINT, engine/os.c), between two steps of a protocol.  In a quarter of the restarts the
-# server is killed again during recovery.
+# immediate or a fast stop; or a process that kills itself at one of the engine's injection points
+# (host/kill), between two steps of a protocol.  In a quarter of the restarts the server is killed
+# again during recovery.
 #
 # Settings: ROUNDS (200), SEED, LOAD_SECONDS (maximum duration of the load before the kill, 2),
 # LOADS (names of the loads to run), HOW (one kind of kill for all rounds), CONF (an additional line
@@ -31,7 +31,8 @@
 #
 use strict;
 use warnings;
-BEGIN { my ($d) = __FILE__ =~ m{^(.*)/}; unshift @INC, (defined $d ? $d : '.') . '/lib'; }
+my $here;
+BEGIN { ($here) = __FILE__ =~ m{^(.*)/}; $here = '.' unless defined $here; unshift @INC, "$here/lib"; }
 use Server;
 use Ledger;
 use Bank;
@@ -64,16 +65,21 @@ print "# torture: $rounds rounds, seed $seed\n";
 spit("$data/torture.conf", '');
 spit("$data/postgresql.conf", slurp("$data/postgresql.conf") . "include 'torture.conf'\n") unless slurp("$data/postgresql.conf") =~ /torture\.conf/;
 Server::begin('torture');
+# the library that kills; a subdirectory of $dir survives the rounds
+my $killer = "$dir/kill/widetable_kill.so";
+mkdir "$dir/kill";
+if (system("$here/host/kill/build", "$dir/kill")) { print "not ok - widetable_kill builds\n"; exit 1; }
 my ($rc, $out, $err) = psql(join '', "SET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS widetable;\n", map { $_->setup } @loads);
 if ($rc) { print "not ok - the tables can be created\n$err"; exit 1; }
 
 # --------------------------------------------------------------------- parts
 
-# random settings for the next start: with and without preloading, memtable size, no worker
+# random settings for the next start: with and without preloading, memtable size, no worker; with
+# the library that kills, which is loaded before widetable, or without
 sub vary
 {
-	my ($round) = @_;
-	my $conf = $round % 2 ? "shared_preload_libraries = 'widetable'\n" : '';
+	my ($round, $kills) = @_;
+	my $conf = "shared_preload_libraries = '" . join(',', ($kills ? $killer : ()), ($round % 2 ? 'widetable' : ())) . "'\n";
 	$conf .= "widetable.memtable_size = '" . (1, 1, 2, 4)[rand 4] . "MB'\n";
 	$conf .= "widetable.workers = 0\n" if $round % 9 == 8;
 	$conf .= "max_parallel_workers_per_gather = 0\n" if rand() < 0.5;
@@ -153,7 +159,8 @@ sub restart
 
 # --------------------------------------------------------------------- rounds
 
-my %deaths;
+my %deaths;						# by injection point
+my $aimed = 0;					# rounds with one
 for my $round (1 .. $rounds)
 {
 	my $how = $how[($round - 1) % @how];
@@ -165,7 +172,8 @@ for my $round (1 .. $rounds)
 		$point = $points[int rand @points];
 		$name = "$point->[0]:" . (1 + int rand $point->[1]);
 		push @why, grep { $_ ne '' } stop('fast');
-		vary($round);
+		vary($round, 1);
+		$aimed++;
 		push @why, 'the server did not start' unless start("WIDE_KILL_POINT=$name");
 	}
 	# A process may be killed inside the engine.  Other processes may detect that, and report it,
@@ -179,7 +187,7 @@ for my $round (1 .. $rounds)
 		$begun = eval { $l->begin; 1 };
 		last unless $begun;
 	}
-	# with a kill point the server may be down before all loads have started
+	# with an injection point the server may be down before all loads have started
 	push @why, "the load did not start: $@" if !$begun && !$point;
 	maintain();
 	nap(0.4 + rand($seconds - 0.4));
@@ -219,6 +227,8 @@ for my $round (1 .. $rounds)
 }
 
 print "# torture: ", $_->summary, "\n" for $failed ? () : @loads;
+# a point may be passed too rarely in one round, but not in all
+if ($aimed >= 4 && !grep { $_ } values %deaths) { print "not ok - processes die at injection points\n"; $failed = 1; }
 print "# torture: killed at ", join(', ', map { "$_ $deaths{$_}" } sort keys %deaths), "\n" if %deaths;
 print "# torture: killed $twice times during recovery\n" if $twice;
 my $st = value("SELECT format('%s flushes, %s compactions, %s files since the last restart', flushes, compactions, files) FROM widetable.pg_stat_widetable");

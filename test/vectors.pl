@@ -672,10 +672,16 @@ sub killed
 {
 	my ($point, $sql) = @_;
 	my $log = "$dir/killed.log";
+	if (!-e "$dir/kill")
+	{
+		mkdir "$dir/kill" or die "$dir/kill: $!";
+		system("$here/../host/kill/build", "$dir/kill") == 0 or die "host/kill/build failed\n";
+	}
 	server('-m immediate stop');
 	{
 		local $ENV{WIDE_KILL_POINT} = $point;
-		system("'$bin/pg_ctl' -D '$dir/data' -l '$log' -w -t 60 -o '-c restart_after_crash=off' start >/dev/null 2>&1 </dev/null");
+		my $options = "-c restart_after_crash=off -c shared_preload_libraries=$dir/kill/widetable_kill.so";
+		system("'$bin/pg_ctl' -D '$dir/data' -l '$log' -w -t 60 -o '$options' start >/dev/null 2>&1 </dev/null");
 	}
 	spit("$dir/killed.sql", $sql);
 	system("'$bin/psql' -XqAt -f '$dir/killed.sql' >/dev/null 2>&1 </dev/null");

@@ -21,6 +21,7 @@
 #include "fdw/store/stop_point.h"
 
 #include "common/hashfn.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/lockdefs.h"
@@ -33,6 +34,16 @@
 
 bool wt_stop_point_any = false;
 static char *setting;
+
+/*
+ * A library that tests load before this one may put a function into the rendezvous
+ * variable of this name; it gets the names of the engine's injection points that
+ * the process reaches.
+ */
+#define WT_INJECTION_POINT "widetable_injection_point"
+
+typedef void (*injection_point_fn)(const char *name);
+static injection_point_fn other;
 
 static const char *const places[] = {
 	/* commit, in this order; the first four only where something was written */
@@ -143,10 +154,14 @@ wt_stop_point_wait(const char *name)
 	PG_END_TRY();
 }
 
-/* In the engine nothing may be raised. */
+/* Called in the engine, where no error may be raised. */
 static void
-stop_in_engine(void *arg, const char *name)
+at_injection_point(void *arg, const char *name)
 {
+	if (other != NULL)
+		other(name);
+	if (!wt_stop_point_any)
+		return;
 	HOLD_INTERRUPTS();
 	wt_stop_point_wait(name);
 	RESUME_INTERRUPTS();
@@ -156,12 +171,13 @@ static void
 assign_stop_at(const char *newval, void *extra)
 {
 	wt_stop_point_any = newval != NULL && newval[0] != '\0';
-	wide_on_injection_point(wt_stop_point_any ? stop_in_engine : NULL, NULL);
+	wide_on_injection_point(wt_stop_point_any || other != NULL ? at_injection_point : NULL, NULL);
 }
 
 void
 wt_stop_point_init(void)
 {
+	other = (injection_point_fn) *find_rendezvous_variable(WT_INJECTION_POINT);
 	DefineCustomStringVariable(
 		"widetable.stop_at",
 		"Places at which the session halts until another one lets it go, for tests.",

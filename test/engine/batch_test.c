@@ -4,12 +4,12 @@
  */
 #include <errno.h>
 #include <sys/resource.h>
+#include "test/host/os_fault.h"
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/helper.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"

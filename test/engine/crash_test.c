@@ -9,10 +9,10 @@
  * every n-th call; WIDE_CRASH_SEED: chooses which unsynced data survives.
  */
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
+#include "test/host/os_fault.h"
 #include "store_fixture.h"
 
 #define BATCHES		60

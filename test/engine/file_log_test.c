@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "engine/base/hash.h"
-#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "test/host/file_log.h"
+#include "test/host/kill_point.h"
+#include "test/host/os_fault.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small;
@@ -709,13 +709,6 @@ test_group_commit(void **state)
  * records are recovered.
  */
 static void
-die_here(void *arg, const char *name)
-{
-	if (strcmp(name, arg) == 0)
-		kill(getpid(), SIGKILL);
-}
-
-static void
 test_kill(void **state)
 {
 	const char *point[] = {"log-append", "log-sync"};
@@ -735,9 +728,11 @@ test_kill(void **state)
 		if (pid == 0)
 		{
 			env mine = e;
+			kill_point at;
 
 			CHILD_CHECK(file_log_open(e.dir, e.shared, e.base, NULL, &mine.log) == WIDE_OK);
-			injection_point_set_hook(die_here, (void *) point[k]);
+			kill_point_set(&at, point[k]);
+			wide_on_injection_point(kill_point_reached, &at);
 			add(&mine, 5, false, &lsn);
 			mine.log.sync(mine.log.ctx, lsn);
 			_exit(0);

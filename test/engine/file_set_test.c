@@ -3,12 +3,12 @@
  * collection, damage.  No real sorted files are needed: the files are empty,
  * with an invented meta.
  */
+#include "test/host/os_fault.h"
 #include "testlib.h"
 #include "segment_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/key.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/file_meta.h"

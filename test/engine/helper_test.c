@@ -9,11 +9,11 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_writer.h"
 #include "engine/set/snapshot.h"
+#include "test/host/os_fault.h"
 #include "testlib.h"
 
 #define FAMILY 7

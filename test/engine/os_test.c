@@ -1,9 +1,8 @@
-/* os_test.c - real calls, failing calls, simulated crashes, kill points. */
+/* os_test.c - real calls, failing calls and simulated crashes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include "engine/base/buffer.h"
-#include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "test/host/os_fault.h"
 #include "testlib.h"
@@ -256,60 +255,12 @@ outside_is_left_alone(void **state)
 	os_faulty_free(os);
 }
 
-static int
-run_killed(const char *env, int passes)
-{
-	pid_t pid = unit_fork();
-	int ws;
-
-	if (pid == 0)
-	{
-		setenv("WIDE_KILL_POINT", env, 1);
-		injection_point_set_hook(NULL, NULL);
-		for (int i = 0; i < passes; i++)
-		{
-			injection_point("other");
-			injection_point("here");
-		}
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &ws, 0), pid);
-	return WIFSIGNALED(ws) ? WTERMSIG(ws) : 0;
-}
-
-static void
-count_kill(void *arg, const char *name)
-{
-	*(int *) arg += strcmp(name, "here") == 0;
-}
-
-static void
-kill_points(void **state)
-{
-	int n = 0;
-
-	assert_int_equal(run_killed("here", 1), SIGKILL);
-	assert_int_equal(run_killed("here:3", 3), SIGKILL);
-	assert_int_equal(run_killed("here:3", 2), 0);
-	assert_int_equal(run_killed("nowhere", 5), 0);
-	assert_int_equal(run_killed("", 5), 0);
-	injection_point("here");
-	injection_point_set_hook(count_kill, &n);
-	injection_point("here");
-	injection_point("other");
-	assert_int_equal(n, 1);
-	injection_point_set_hook(NULL, NULL);
-	injection_point("here");
-	assert_int_equal(n, 1);
-}
-
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {T(real_calls),	   T(failing),	T(synced_survives),
-									   T(unsynced_varies), T(crashing), T(outside_is_left_alone),
-									   T(kill_points)};
+									   T(unsynced_varies), T(crashing), T(outside_is_left_alone)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include "test/host/os_fault.h"
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/edit.h"

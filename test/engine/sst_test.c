@@ -9,10 +9,8 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
-#include "engine/base/injection_point.h"
 #include "engine/base/key.h"
 #include "engine/base/os.h"
-#include "test/host/os_fault.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
@@ -26,6 +24,8 @@
 #include "engine/sst/sst_verify.h"
 #include "engine/sst/sst_writer.h"
 #include "engine/set/snapshot.h"
+#include "test/host/kill_point.h"
+#include "test/host/os_fault.h"
 #include "testlib.h"
 
 #define FAMILY 7
@@ -1049,9 +1049,10 @@ kill_points(void **state)
 		if (pid == 0)
 		{
 			file_meta m;
+			kill_point k;
 
-			setenv("WIDE_KILL_POINT", points[i], 1);
-			injection_point_set_hook(NULL, NULL);
+			kill_point_set(&k, points[i]);
+			wide_on_injection_point(kill_point_reached, &k);
 			try_write(db, 1, &es, &o, false, &m);
 			_exit(0);
 		}

@@ -14,8 +14,8 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/batch/batch.h"
-#include "test/host/file_log.h"
 #include "engine/scan/scan_state.h"
+#include "test/host/file_log.h"
 
 typedef struct store
 {
