@@ -38,9 +38,6 @@ struct helper
 	helper_job *first, **end;
 };
 
-bool helper_refused;
-_Atomic uint64_t helper_threads;
-
 helper *
 helper_new(void)
 {
@@ -96,7 +93,7 @@ thread_begin(helper *a)
 	sigset_t all, before;
 	bool ok;
 
-	if (helper_refused || pthread_attr_init(&attr) != 0)
+	if (pthread_attr_init(&attr) != 0)
 		return false;
 	sigfillset(&all);
 	ok = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
@@ -107,7 +104,6 @@ thread_begin(helper *a)
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_attr_destroy(&attr);
-	helper_threads += ok;
 	return ok;
 }
 

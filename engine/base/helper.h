@@ -34,8 +34,4 @@ helper_done(helper_job *j)
 /* Does what was submitted, then the thread is gone.  NULL is none. */
 extern void helper_free(helper *a);
 
-/* Tests: no thread can be made; and how many were. */
-extern bool helper_refused;
-extern _Atomic uint64_t helper_threads;
-
 #endif /* WIDE_HELPER_H */

@@ -38,8 +38,6 @@
 #include "engine/batch/op_merge.h"
 #include "engine/batch/spill_file.h"
 
-int spill_fan = 16;
-
 static wide_status
 run_room(wide_batch *b)
 {
@@ -196,8 +194,6 @@ struct batch_piece
 	char text[256];
 	batch_piece *next;
 };
-
-size_t spill_piece_least = (size_t) 1 << 20;
 
 /*
  * With a thread a list becomes a run when it has a quarter of the memory: one is

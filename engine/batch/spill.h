@@ -3,12 +3,13 @@
 #define WIDE_SPILL_H
 
 #include "engine/wide.h"
+#include "engine/base/tunable.h"
 
-/* So many runs of one size are merged; tests make it small, and the blocks of runs. */
-extern int spill_fan;
+/* So many runs of one size are merged. */
+TUNABLE(int, spill_fan, 16);
 
-/* Bytes below which a list is not worth a thread; tests make it small. */
-extern size_t spill_piece_least;
+/* Bytes below which a list is not worth a thread. */
+TUNABLE(size_t, spill_piece_least, (size_t) 1 << 20);
 
 /* What is in memory becomes a run, or a piece that a thread makes one of. */
 extern wide_status spill_batch(wide_batch *b);

@@ -54,8 +54,6 @@
 #define FILTER_ROWS	   (512 * 1024) /* no filter for more */
 #define FILTER_BITS	   10
 
-uint32_t spill_file_block_bytes = 32 * 1024; /* at least */
-
 enum entry_bits
 {
 	RUN_TYPE = 7,

@@ -5,6 +5,7 @@
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/tunable.h"
 
 typedef struct spill_file spill_file;
 typedef struct spill_file_writer spill_file_writer;
@@ -44,6 +45,8 @@ extern wide_status spill_file_next(spill_file_cursor *c);
 /* The largest row below the bytes; WIDE_END none.  Not valid afterwards. */
 extern wide_status spill_file_row_before(spill_file_cursor *c, wide_family_id family,
 										 const uint8_t *ukey, uint32_t klen, buffer *row);
-extern uint32_t spill_file_block_bytes;
+
+/* Least size of a block. */
+TUNABLE(uint32_t, spill_file_block_bytes, 32 * 1024);
 
 #endif /* WIDE_SPILL_FILE_H */

@@ -1,8 +1,6 @@
 /* level.c - how large the levels of a family may become */
 #include "engine/compaction/level.h"
 
-uint64_t level_bytes = (uint64_t) 64 << 20;
-
 uint64_t
 level_target(int level)
 {

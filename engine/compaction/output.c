@@ -13,8 +13,6 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/file_set.h"
 
-uint64_t output_file_bytes = (uint64_t) 64 << 20;
-
 static wide_status
 finish_file(output *o)
 {

@@ -6,11 +6,13 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/helper.h"
+#include "engine/base/tunable.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_writer.h"
 
-/* Sizes that tests make small: bytes at which an output file is cut, target of level 1. */
-extern uint64_t output_file_bytes;
+/* At this size an output file is cut. */
+TUNABLE(uint64_t, output_file_bytes, (uint64_t) 64 << 20);
+
 #define WORK_SLICE 256 /* entries between two looks at host->interrupted */
 
 /*

@@ -56,9 +56,6 @@
 #define KEY_COPY	16	/* bytes of keys that are copied without looking */
 #define KEY_ROOM	512 /* bytes for keys that are taken from the arena at a time */
 
-bool scan_block_off;
-uint64_t scan_block_rows_taken;
-
 void
 scan_block_init(wide_scan *s)
 {
@@ -758,7 +755,6 @@ run_read(wide_scan *s, scan_family *f)
 		r->size *= 2;
 	s->ahead.rows = r->rows;
 	s->ahead.n = count;
-	scan_block_rows_taken += (uint64_t) count;
 	return WIDE_OK;
 }
 

@@ -3,10 +3,11 @@
 #define WIDE_SCAN_BLOCK_H
 
 #include "engine/wide.h"
+#include "engine/base/tunable.h"
 
-/* scan_block.c */
-extern bool scan_block_off;			   /* for tests: everything goes the other way */
-extern uint64_t scan_block_rows_taken; /* for tests: rows that did not */
+/* All rows are merged one by one instead, with the same result. */
+TUNABLE(bool, scan_block_off, false);
+
 extern void scan_block_init(wide_scan *s);
 
 /* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the

@@ -69,8 +69,6 @@
 #define GROUP_BLOCKS	8
 #define GROUP_BYTES		((size_t) 256 * 1024) /* uncompressed; a larger block is compressed at once */
 
-uint64_t sst_writer_helper_after = 32; /* data blocks: smaller files are not worth a thread */
-
 /* A hash for the filter. */
 enum note_kind
 {

@@ -5,6 +5,7 @@
 #include "engine/wide.h"
 #include "engine/base/entry.h"
 #include "engine/base/helper.h"
+#include "engine/base/tunable.h"
 #include "engine/shared/layout.h"
 
 typedef struct sst_writer sst_writer;
@@ -24,7 +25,8 @@ extern void sst_writer_unsynced(sst_writer *w);
 /* Before the first entry: compress in this thread, once the file is larger than a few blocks.
  * It has to outlive the writer. */
 extern void sst_writer_use_helper(sst_writer *w, helper *a);
-extern uint64_t sst_writer_helper_after; /* so many blocks; tests */
+/* So many data blocks: smaller files are not worth a thread. */
+TUNABLE(uint64_t, sst_writer_helper_after, 32);
 extern wide_status sst_writer_add(sst_writer *w, const entry *e);
 extern uint64_t sst_writer_bytes(const sst_writer *w); /* written so far */
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include "test/host/os_fault.h"
+#include "test/host/threads.h"
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/helper.h"
@@ -377,12 +378,12 @@ test_spilled(void **state)
 	(void) state;
 	for (int way = 0; way < WAYS; way++)
 	{
-		uint64_t threads = helper_threads;
+		uint64_t threads = threads_started;
 		store s;
 		wide_batch *b;
 		uint64_t marks[4];
 
-		helper_refused = way == 3;
+		threads_refused = way == 3;
 		begin(&s, 3);
 		/* a batch of half a memtable becomes files: pieces are not smaller */
 		assert_int_equal(s.db->seg->memtables[0].capacity / 2 <= 128 * 1024, 1);
@@ -398,7 +399,7 @@ test_spilled(void **state)
 			/* pieces need the helper thread, and stay within the memory */
 			assert_true(b->npieces > 0 || b->nruns > 0);
 			assert_true(wide_batch_bytes(b) < memory[way]);
-			assert_int_equal(helper_threads - threads, way == 2);
+			assert_int_equal(threads_started - threads, way == 2);
 		}
 		marks[2] = wide_batch_mark(b);
 		/* undo in parts, within files and across them */
@@ -469,7 +470,7 @@ test_spilled(void **state)
 			assert_int_equal(test_dir_count("/proc/self/task"), threads);
 		}
 		store_drop(&s);
-		helper_refused = false;
+		threads_refused = false;
 		spill_piece_least = 1 << 20;
 	}
 	for (int way = 1; way < WAYS; way++)
@@ -515,7 +516,7 @@ test_piece_fails(void **state)
 	os.pwrite = full_pwrite;
 	for (int refused = 0; refused < 2; refused++)
 	{
-		helper_refused = refused;
+		threads_refused = refused;
 		spill_piece_least = 1000;
 		begin(&s, 1);
 		store_close(&s);
@@ -566,7 +567,7 @@ test_piece_fails(void **state)
 		wide_batch_free(b);
 		atomic_store(&no_space, false);
 		store_drop(&s);
-		helper_refused = false;
+		threads_refused = false;
 		spill_piece_least = 1 << 20;
 	}
 }

@@ -14,6 +14,7 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/snapshot.h"
 #include "test/host/os_fault.h"
+#include "test/host/threads.h"
 #include "testlib.h"
 
 #define FAMILY 7
@@ -84,7 +85,7 @@ jobs(void **state)
 		helper *a = helper_new();
 		sigset_t set;
 
-		helper_refused = refused;
+		threads_refused = refused;
 		assert_non_null(a);
 		for (int i = 0; i < 200; i++)
 		{
@@ -109,7 +110,7 @@ jobs(void **state)
 		/* signals are not blocked in this thread */
 		pthread_sigmask(SIG_SETMASK, NULL, &set);
 		assert_int_equal(sigismember(&set, SIGINT), 0);
-		helper_refused = false;
+		threads_refused = false;
 	}
 	/* without jobs no thread is started */
 	helper_free(helper_new());
@@ -173,11 +174,11 @@ static wide_status
 write_file(const entries *es, const wide_family_options *o, enum way way, int stop, file_meta *m)
 {
 	helper *a = way == INLINE ? NULL : helper_new();
-	uint64_t before = helper_threads;
+	uint64_t before = threads_started;
 	sst_writer *w;
 	wide_status st;
 
-	helper_refused = way == REFUSED;
+	threads_refused = way == REFUSED;
 	sst_writer_helper_after = 3;
 	st = sst_writer_open(db, 1, FAMILY, 1, o, true, &w);
 	if (st == WIDE_OK)
@@ -191,9 +192,9 @@ write_file(const entries *es, const wide_family_options *o, enum way way, int st
 			st = sst_writer_finish(w, m);
 	}
 	helper_free(a);
-	helper_refused = false;
+	threads_refused = false;
 	if (stop < 0 && st == WIDE_OK)
-		assert_int_equal(helper_threads - before,
+		assert_int_equal(threads_started - before,
 						 way == THREAD && o->compression == WIDE_COMPRESS_ZSTD);
 	return st;
 }
