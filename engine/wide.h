@@ -43,7 +43,7 @@
  * The sequence number of all cells of a batch is the log position (LSN) at
  * which its finish record ends, so live order, replay order and the order on
  * a standby agree by construction.  A snapshot is an LSN (plus a short list of
- * exclusions, see wide_snapshot_take).
+ * exclusions, see wide_snapshot_take_at).
  */
 #ifndef WIDE_H
 #define WIDE_H
@@ -75,9 +75,6 @@ typedef enum wide_status
 
 /* One line about the last failure in this process; never NULL. */
 extern const char *wide_error_text(void);
-
-/* The name of a status, for messages: "corrupt data" and so on. */
-extern const char *wide_status_name(wide_status st);
 
 /* ----------------------------------------------------------------- bytes */
 
@@ -446,10 +443,6 @@ extern wide_status wide_batch_each(wide_batch *b, wide_family_id family, wide_by
 								   bool (*fn)(void *arg, uint64_t position), void *arg);
 /* true when nothing is left to commit */
 extern bool wide_batch_empty(const wide_batch *b);
-/* bytes of private memory it holds */
-extern size_t wide_batch_bytes(const wide_batch *b);
-/* bytes of its temporary files */
-extern uint64_t wide_batch_spilled(const wide_batch *b);
 
 /*
  * Everything that can fail: normalises the batch (an operation masked by a
@@ -494,21 +487,23 @@ extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), voi
 
 /*
  * Lock a row for the owner (wide_set_owner) of this process until
- * wide_row_unlock_all.  Re-entrant.  WIDE_BUSY: *holder is the owner value of
+ * wide_row_unlock.  Re-entrant.  WIDE_BUSY: *holder is the owner value of
  * one process to wait for; wait in the host's way and try again.  Never runs
  * out: beyond the exact table's capacity rows share locks.
  */
 extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row,
 								 uint64_t *holder);
-extern void wide_row_unlock_all(wide_db *db);
 /*
- * The same for a transaction whose batch `lsn` is applied but not published yet:
- * whoever locks these rows next reads what other readers do not see and a crash
- * may undo.  wide_row_locks_after tells him up to where: the newest such batch
- * that was left under the locks that this process holds, 0 = none; it may have
- * been published since.  Rows that share a bucket share the answer.
+ * Release all row locks of this process.  lsn: the batch of a transaction that is
+ * applied but not published yet, 0 = none.  A process that locks such a row next
+ * reads what other readers do not see and a crash may undo.
  */
-extern void wide_row_unlock_early(wide_db *db, uint64_t lsn);
+extern void wide_row_unlock(wide_db *db, uint64_t lsn);
+/*
+ * The newest batch that was left so under the locks that this process holds, 0 =
+ * none; it may have been published since.  Rows that share a bucket share the
+ * answer.
+ */
 extern uint64_t wide_row_locks_after(wide_db *db);
 /* number of lock entries held by this process */
 extern size_t wide_row_locks_held(wide_db *db);
@@ -546,23 +541,19 @@ extern wide_status wide_row_locks_each(wide_db *db,
 typedef struct wide_snapshot wide_snapshot;
 
 /*
- * A stable view of all that is published.  running(ctx, xid) tells whether the
+ * A stable view of all that is published.  running(ctx, xid) returns true if the
  * caller's own snapshot regards external transaction xid as still running:
  * such batches are excluded although published, and batches whose transaction
  * the caller sees as ended are waited for until they are published (a moment),
  * so that rows of both worlds agree.  running may be NULL: no exclusions.
- * WIDE_CONFLICT: the caller's snapshot is so old that this cannot be told.
- */
-extern wide_status wide_snapshot_take(wide_db *db, bool (*running)(void *ctx, uint64_t xid),
-									  void *ctx, wide_snapshot **out);
-
-/*
- * The same for a moment of which the caller knows more: `ended` is what
- * host->ended said when the caller's own snapshot was taken (0: not known);
- * external transactions from `next` on had not ended by then (0: not known).
- * Batches that were finished after the next end of an external transaction are
- * left out, whether or not they belong to one: they may build on what the
- * caller's own snapshot does not show.
+ *
+ * `ended` is what host->ended returned when the caller's own snapshot was taken
+ * (0: not known); external transactions from `next` on had not ended by then
+ * (0: not known).  Batches that were finished after the next end of an external
+ * transaction are left out, whether or not they belong to one: they may build on
+ * what the caller's own snapshot does not show.
+ *
+ * WIDE_CONFLICT: the caller's snapshot is too old for this.
  */
 typedef struct wide_moment
 {

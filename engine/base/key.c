@@ -50,16 +50,15 @@ key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
 	return WIDE_OK;
 }
 
-/* The row with its terminator's last byte replaced and perhaps two bytes 00 behind it. */
+/* The row and perhaps two bytes 00 behind it. */
 static wide_status
-make_row(buffer *b, wide_bytes row, uint8_t last, bool family)
+make_row(buffer *b, wide_bytes row, bool family)
 {
 	uint8_t *p;
 
 	b->len = 0;
 	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + 2));
 	p = key_put_part(b->data, row.data, row.len);
-	p[-1] = last;
 	if (family)
 	{
 		*p++ = 0x00;
@@ -72,19 +71,13 @@ make_row(buffer *b, wide_bytes row, uint8_t last, bool family)
 wide_status
 key_make_family(buffer *b, wide_bytes row)
 {
-	return make_row(b, row, 0x01, true);
+	return make_row(b, row, true);
 }
 
 wide_status
 key_make_row(buffer *b, wide_bytes row)
 {
-	return make_row(b, row, 0x01, false);
-}
-
-wide_status
-key_make_row_end(buffer *b, wide_bytes row)
-{
-	return make_row(b, row, 0x02, false);
+	return make_row(b, row, false);
 }
 
 /* Length of the part at p with its terminator, 0 when there is none; *escapes: how many 00 FF it

@@ -32,9 +32,6 @@ extern wide_status key_make_family(buffer *b, wide_bytes row);
 /* Row only, with terminator: sorts before every key of the row. */
 extern wide_status key_make_row(buffer *b, wide_bytes row);
 
-/* Row with last byte 02: sorts after every key of the row and before the next row. */
-extern wide_status key_make_row_end(buffer *b, wide_bytes row);
-
 /* Length of the first part with its terminator, 0 when the bytes are not a key. */
 extern uint32_t key_row_length(const uint8_t *ukey, size_t klen);
 

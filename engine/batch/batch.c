@@ -424,28 +424,6 @@ wide_batch_empty(const wide_batch *b)
 	return b->oldest == UINT64_MAX && (b->delta == NULL || catalog_delta_empty(b->delta));
 }
 
-size_t
-wide_batch_bytes(const wide_batch *b)
-{
-	size_t n = sizeof(*b) + (size_t) b->undone_cap * sizeof(op_interval) + b->payload.cap +
-			   b->key.cap + b->row.cap;
-
-	for (int i = 0; i < b->nruns; i++)
-		n += spill_file_memory(b->runs[i].run);
-	n += spill_piece_bytes(b);
-	return b->list == NULL ? n : n + b->list->end;
-}
-
-uint64_t
-wide_batch_spilled(const wide_batch *b)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < b->nruns; i++)
-		n += spill_file_bytes(b->runs[i].run);
-	return n;
-}
-
 /* ---------------------------------------------------------------- catalog */
 
 wide_db *

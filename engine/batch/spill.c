@@ -321,18 +321,6 @@ spill_drop_pieces(wide_batch *b)
 	lists_free(b);
 }
 
-size_t
-spill_piece_bytes(const wide_batch *b)
-{
-	size_t n = 0;
-
-	for (const batch_piece *p = b->pieces; p != NULL; p = p->next)
-		n += p->view.list->end;
-	for (int i = 0; i < b->nidle; i++)
-		n += b->idle[i]->touched;
-	return n;
-}
-
 /* What was undone in the list that goes is nowhere any more. */
 static void
 forget_undone(wide_batch *b, const op_list *l)

@@ -28,7 +28,6 @@ extern void spill_pause(wide_batch *b);
 
 /* The end of the batch: without making runs of what is under way. */
 extern void spill_drop_pieces(wide_batch *b);
-extern size_t spill_piece_bytes(const wide_batch *b);
 
 /* Runs, and pieces that could not become runs, of which every operation is from the mark on go. */
 extern void spill_drop_files(wide_batch *b, uint64_t mark);

@@ -122,7 +122,7 @@ spill_file_unref(spill_file *r)
 	free(r);
 }
 
-spill_file *
+static spill_file *
 spill_file_ref(spill_file *r)
 {
 	r->refs++;
@@ -133,12 +133,6 @@ uint64_t
 spill_file_bytes(const spill_file *r)
 {
 	return r->bytes;
-}
-
-size_t
-spill_file_memory(const spill_file *r)
-{
-	return sizeof(*r) + r->places_cap * sizeof(place) + r->keys.cap + r->filter.cap;
 }
 
 static wide_status

@@ -18,10 +18,8 @@ extern wide_status spill_file_writer_add(spill_file_writer *w, wide_family_id fa
 /* frees w, also on failure; one reference */
 extern wide_status spill_file_writer_finish(spill_file_writer *w, spill_file **out);
 extern void spill_file_writer_abandon(spill_file_writer *w);
-extern spill_file *spill_file_ref(spill_file *r);
 extern void spill_file_unref(spill_file *r);
 extern uint64_t spill_file_bytes(const spill_file *r); /* of its file */
-extern size_t spill_file_memory(const spill_file *r);
 extern bool spill_file_may_have_row(const spill_file *r, const uint8_t *row, uint32_t rowlen);
 
 typedef struct spill_file_cursor

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include "engine/commit/recovery.h"
+#include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/injection_point.h"
 #include "engine/base/status.h"
@@ -59,8 +59,9 @@ orphan_name(void *arg, const char *name)
 	return o->st != WIDE_OK;
 }
 
-wide_status
-recovery_remove_orphans(wide_db *db)
+/* After replay: deletes the files of the directory that the file set does not list. */
+static wide_status
+remove_orphans(wide_db *db)
 {
 	orphans o = {.db = db};
 	int rc;
@@ -105,7 +106,7 @@ recover_steps(wide_db *db)
 	TRY(db->log.replay(db->log.ctx, db->seg->set.restart_lsn, replay_event, db));
 	TRY(replay_end(db));
 	injection_point("recover-replayed");
-	return recovery_remove_orphans(db);
+	return remove_orphans(db);
 }
 
 wide_status

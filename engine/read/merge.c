@@ -100,12 +100,6 @@ merge_free(merge *m)
 	pool_free(a, sizeof(*a));
 }
 
-int
-merge_sources(const merge *m)
-{
-	return ((const merge_all *) m)->n;
-}
-
 void
 merge_limits(merge *m, const source_limits *limits)
 {

@@ -72,6 +72,5 @@ extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t h
 extern wide_status merge_span_leave(merge *m, uint32_t row);
 extern void merge_used(merge *m);	/* bytes of the current entry are given out */
 extern void merge_unused(merge *m); /* nothing given out before is in use any more */
-extern int merge_sources(const merge *m);
 
 #endif /* WIDE_MERGE_H */

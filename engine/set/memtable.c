@@ -496,12 +496,6 @@ memtable_link(mem *m, uint64_t at, memtable_hint *hint)
 	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
 }
 
-void
-memtable_insert(mem *m, uint64_t at, wide_family_id family, const entry *e)
-{
-	memtable_insert_hint(m, at, family, e, NULL);
-}
-
 /* ---------------------------------------------------------------- cursor */
 
 void

@@ -31,25 +31,23 @@ extern size_t memtable_node_bytes(uint32_t klen, uint32_t vlen);
  * memtable_node_bytes(), about 40 fewer on average. */
 extern size_t memtable_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen);
 
-/*
- * Insert at the given memory (memtable_node_bytes() bytes, 8-aligned offset `at`
- * from base, reserved by the caller through t->used).  Equal keys: the first
- * stays, the second is dropped (replay).  Never fails.
- */
-extern void memtable_insert(mem *m, uint64_t at, wide_family_id family, const entry *e);
-
-/*
- * The same with the caller's memory of where the last insertion into this list
- * was: ascending (or nearly) insertions then start there.  Zero-filled first.
- */
 #define MEMTABLE_HEIGHT 12
 
+/*
+ * Where the caller's last insertion into a memtable was: ascending (or nearly
+ * ascending) insertions start there.  Zero-filled before the first one.
+ */
 typedef struct memtable_hint
 {
 	/* the last nodes before the last insertion, by level; 0 = none */
 	uint32_t before[MEMTABLE_HEIGHT];
 } memtable_hint;
 
+/*
+ * Insert at the given memory (memtable_node_bytes() bytes, 8-aligned offset `at`
+ * from base, reserved by the caller through t->used).  Equal keys: the first
+ * stays, the second is dropped (replay).  Never fails.  hint may be NULL.
+ */
 extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e,
 								 memtable_hint *hint);
 

@@ -420,15 +420,6 @@ done:
 }
 
 wide_status
-wide_snapshot_take(wide_db *db, bool (*running)(void *ctx, uint64_t xid), void *ctx,
-				   wide_snapshot **out)
-{
-	wide_moment at = {.running = running, .ctx = ctx};
-
-	return wide_snapshot_take_at(db, &at, out);
-}
-
-wide_status
 wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 {
 	wide_snapshot *s;

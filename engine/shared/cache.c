@@ -784,19 +784,6 @@ cache_abandon(wide_db *db, const cache_place *p)
 		unpin(db->cache, place_segment(db->cache, p->place)); /* it is left to the next eviction */
 }
 
-wide_status
-cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data, uint32_t len, bool high,
-		  block_ref *out)
-{
-	cache_place p;
-
-	TRY(cache_reserve(db, file, offset, len, high, &p, out));
-	if (p.to == NULL)
-		return WIDE_OK;
-	memcpy(p.to, data, len);
-	return cache_publish(db, &p, out);
-}
-
 void
 cache_private(void *malloced, uint32_t len, block_ref *out)
 {
@@ -815,14 +802,6 @@ cache_unpin(wide_db *db, block_ref *ref)
 	else
 		unpin(db->cache, ref->segment);
 	memset(ref, 0, sizeof(*ref));
-}
-
-void
-cache_pin_again(wide_db *db, const block_ref *ref)
-{
-	assert(ref->data != NULL && ref->segment != UINT32_MAX);
-	/* we have a pin: the segment cannot go away, no check is needed */
-	pin(db->cache, ref->segment);
 }
 
 void
@@ -854,10 +833,4 @@ uint64_t
 cache_used(wide_db *db)
 {
 	return atomic_load_explicit(&db->cache->head->live, memory_order_relaxed);
-}
-
-uint64_t
-cache_pinned(wide_db *db)
-{
-	return db->cache->pinned;
 }

@@ -43,24 +43,17 @@ extern wide_status cache_reserve(wide_db *db, uint64_t file, uint64_t offset, ui
 extern wide_status cache_publish(wide_db *db, const cache_place *p, block_ref *out);
 extern void cache_abandon(wide_db *db, const cache_place *p);
 
-/* All of it for a block that exists: copies it. */
-extern wide_status cache_put(wide_db *db, uint64_t file, uint64_t offset, const void *data,
-							 uint32_t len, bool high, block_ref *out);
-
 /* A private block (never shared), e.g. for compaction and giant blocks: takes over malloc'd
  * memory. */
 extern void cache_private(void *malloced, uint32_t len, block_ref *out);
 extern void cache_unpin(wide_db *db, block_ref *ref); /* harmless on a zeroed ref */
-/* a second pin on a shared block; never for private ones */
-extern void cache_pin_again(wide_db *db, const block_ref *ref);
 extern void cache_forget_file(wide_db *db, uint64_t file);
 extern uint64_t cache_used(wide_db *db);
 
 /* Shared-memory bytes of one process's pin counters, a multiple of 64. */
 extern size_t cache_pins_bytes(size_t cache_size);
 extern wide_status cache_attach(wide_db *db);
-extern void cache_detach(wide_db *db);	   /* releases what is still pinned and reports it */
-extern uint64_t cache_pinned(wide_db *db); /* shared blocks that this process has pinned */
+extern void cache_detach(wide_db *db); /* releases what is still pinned and reports it */
 extern void cache_sweep(wide_db *db, uint32_t slot_index); /* the pins of a dead process */
 
 #endif /* WIDE_CACHE_H */

@@ -13,7 +13,8 @@
 #include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
 
-uint64_t
+/* 0 = no such process, a zombie, or not known. */
+static uint64_t
 process_start_time(uint32_t pid)
 {
 	char path[40];
@@ -46,7 +47,8 @@ process_start_time(uint32_t pid)
 	return strtoull(p, NULL, 10);
 }
 
-bool
+/* Surely dead, or the number belongs to another process now. */
+static bool
 process_dead(uint32_t pid, uint64_t start_time)
 {
 	uint64_t start;

@@ -21,10 +21,6 @@ process_leave(wide_db *db)
 	atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel);
 }
 
-extern uint64_t process_start_time(uint32_t pid); /* 0 = no such process, a zombie, or not known */
-/* surely dead, or the number belongs to another one now */
-extern bool process_dead(uint32_t pid, uint64_t start_time);
-
 /* Takes a free slot, or that of a dead process.  Returns false if there is none, or the store is
  * poisoned. */
 extern bool process_attach(wide_db *db);

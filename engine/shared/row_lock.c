@@ -300,7 +300,7 @@ row_lock_sweep(wide_db *db, uint32_t slot_index)
 }
 
 void
-wide_row_unlock_early(wide_db *db, uint64_t left)
+wide_row_unlock(wide_db *db, uint64_t left)
 {
 	struct lock_local *l = db->locks;
 
@@ -324,12 +324,6 @@ wide_row_unlock_early(wide_db *db, uint64_t left)
 		l->bucket = NULL;
 		l->cap = 0;
 	}
-}
-
-void
-wide_row_unlock_all(wide_db *db)
-{
-	wide_row_unlock_early(db, 0);
 }
 
 uint64_t
@@ -464,7 +458,7 @@ row_lock_detach(wide_db *db)
 {
 	if (db->locks == NULL)
 		return;
-	wide_row_unlock_all(db);
+	wide_row_unlock(db, 0);
 	free(db->locks->bucket);
 	free(db->locks);
 	db->locks = NULL;

@@ -301,16 +301,6 @@ find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 	return WIDE_OK;
 }
 
-wide_status
-sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
-{
-	place p;
-
-	TRY(find_place(r, ukey, klen, &p));
-	*fraction = r->prop.meta.blocks > 0 ? p.blocks / (double) r->prop.meta.blocks : 1;
-	return WIDE_OK;
-}
-
 /* ---------------------------------------------------------------- extents */
 
 /* What has been seen of a row: only deletes, or a cell that they do not mask. */

@@ -5,11 +5,6 @@
 #include "engine/wide.h"
 #include "engine/sst/sst_reader.h"
 
-/* Fraction [0,1] of the file's data blocks before the first key >= ukey; reads at most one index
- * partition. */
-extern wide_status sst_estimate_position(sst_reader *r, const uint8_t *ukey, uint32_t klen,
-										 double *fraction);
-
 typedef struct sst_extent
 {
 	double rows; /* with an entry in the range */

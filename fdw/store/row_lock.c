@@ -89,7 +89,7 @@ release(uint64_t left)
 	wide_db *db = wt_store_db_if_open();
 
 	if (db != NULL && owner_set)
-		wide_row_unlock_early(db, left);
+		wide_row_unlock(db, left);
 	owner_set = false;
 }
 

@@ -252,7 +252,7 @@ count_versions(store *s, wide_family_id f, wide_batch *own)
 
 	if (own != NULL)
 		spec.own_mark = wide_batch_mark(own);
-	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 		n += row.ncells;
@@ -358,7 +358,7 @@ test_retire(void **state)
 		alter(&s, f, &opt);
 		store_put(&s, f, "r", "q", 10 * i, "v");
 	}
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 	for (int i = 7; i < 10; i++)
 	{
 		opt.versions = i;

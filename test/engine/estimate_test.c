@@ -275,7 +275,7 @@ read_rows(store *s, wide_family_id f, data *d)
 	wide_row row;
 	wide_status st;
 
-	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
 	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
 	{

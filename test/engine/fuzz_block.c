@@ -2,8 +2,8 @@
  * fuzz_block.c - any bytes as a block.  The first bytes of the input choose a
  * target to search for, the rest is the block.
  *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I../../engine \
- *       fuzz_block.c ../../engine/block.c ../../engine/base.c -lxxhash -o fuzz_block
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I../.. \
+ *       fuzz_block.c $(find ../../engine -name '*.c') -lzstd -lxxhash -lpthread -lm -o fuzz_block
  *   ./fuzz_block -max_total_time=300
  */
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  *
  *   mkdir -p corpus_sst
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE \
- *       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I../../engine \
- *       fuzz_sst.c ../../engine/<all>.c -lzstd -lxxhash -lpthread -lm -o fuzz_sst
+ *       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I../.. \
+ *       fuzz_sst.c $(find ../../engine -name '*.c') -lzstd -lxxhash -lpthread -lm -o fuzz_sst
  *   ./fuzz_sst -max_total_time=300 -max_len=8192 corpus_sst
  */
 #include <errno.h>
@@ -184,7 +184,7 @@ use(sst_reader *r, int flags)
 	static const uint8_t key[] = "row020\0\1\1\0\1";
 	sst_cursor c;
 	int steps = 0;
-	double f;
+	sst_extent extent;
 	bool may;
 
 	if (sst_cursor_open(db, r, flags, &c) == WIDE_OK)
@@ -208,7 +208,7 @@ use(sst_reader *r, int flags)
 	sst_cursor_close(&c);
 	sst_reader_may_have_row(r, key, 8, &may);
 	sst_reader_may_have_column(r, key, 11, 8, &may);
-	sst_estimate_position(r, key, 11, &f);
+	sst_estimate_extent(r, NULL, 0, key, 11, &extent);
 	sst_estimate_sample_keys(r, 2, no_key, NULL);
 }
 

@@ -146,12 +146,12 @@ fail_life(life *l, const char *fmt, ...)
 	_exit(1);
 }
 
-#define CHECK(l, expr)                                                                          \
-	do                                                                                          \
-	{                                                                                           \
-		wide_status check_st_ = (expr);                                                         \
-		if (check_st_ != WIDE_OK)                                                               \
-			fail_life(l, "%s: %s (%s)", #expr, wide_status_name(check_st_), wide_error_text()); \
+#define CHECK(l, expr)                                                                     \
+	do                                                                                     \
+	{                                                                                      \
+		wide_status check_st_ = (expr);                                                    \
+		if (check_st_ != WIDE_OK)                                                          \
+			fail_life(l, "%s: %s (%s)", #expr, status_name(check_st_), wide_error_text()); \
 	} while (0)
 
 /*
@@ -663,8 +663,7 @@ take_snapshot(life *l, snap *s)
 			}
 		s->moment = newest;
 	}
-	CHECK(l,
-		  wide_snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
+	CHECK(l, snapshot_take(l->st.db, pick(l, 2) || run.n > 0 ? is_running : NULL, &run, &s->s));
 }
 
 static void
@@ -954,7 +953,7 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 		{
 			st = wide_scan_next(scan, &row);
 			if (st != WIDE_OK)
-				fail_life(l, "row %d is missing: %s (%s)", r, wide_status_name(st),
+				fail_life(l, "row %d is missing: %s (%s)", r, status_name(st),
 						  st == WIDE_END ? "" : wide_error_text());
 			if (row.key.len != l->row_len[r] || memcmp(row.key.data, l->rows[r], row.key.len) != 0)
 				fail_life(l, "row %d expected, another found", r);
@@ -972,7 +971,7 @@ compare_scan(life *l, const asked *a, wide_scan *scan)
 	}
 	st = wide_scan_next(scan, &row);
 	if (st != WIDE_END)
-		fail_life(l, "expected the end of the scan: extra row, or %s (%s)", wide_status_name(st),
+		fail_life(l, "expected the end of the scan: extra row, or %s (%s)", status_name(st),
 				  st == WIDE_OK ? "" : wide_error_text());
 }
 

@@ -685,7 +685,7 @@ test_random(void **state)
 		if (round % 4 == 3)
 			for (int i = 0; i < nfamilies; i++)
 				assert_ok(wide_compact(s.db, fam[i]));
-		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 		change(&s, &r, nfamilies, NULL, 50);
 		assert_ok(wide_batch_new(s.db, &own));
 		change(&s, &r, nfamilies, own, 40);
@@ -766,7 +766,7 @@ blocks_of(store *s, const wide_scan_spec *spec, int rows, wide_scan_stats *stats
 	wide_row row;
 	int n = 0;
 
-	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, spec, &scan));
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 	{
@@ -865,7 +865,7 @@ test_wrong(void **state)
 	(void) state;
 	begin(&s, 1, 1);
 	f.id = fam[0];
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 	p.family = 1;
 	assert_int_equal(wide_scan_open(s.db, snap, &spec, &scan), WIDE_INVALID);
 	p.family = 0;
@@ -962,7 +962,7 @@ test_distinct(void **state)
 		spec.reverse = d.reverse = reverse;
 		d.last[0] = '\0';
 		d.asked = 0;
-		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 		while (wide_scan_next(scan, &row) == WIDE_OK)
 		{

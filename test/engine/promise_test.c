@@ -181,7 +181,7 @@ scan_again(bool reverse)
 		}
 		assert_ok(store_commit(&s, b, NULL));
 	}
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 	spec.reverse = reverse;
 	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 	s.interrupt_after = 1;

@@ -155,7 +155,7 @@ scan_rows(store *s, wide_family_id f, const wide_range *ranges, int n, bool reve
 	wide_status st;
 	int rows = 0;
 
-	assert_ok(wide_snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
 	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
 	{

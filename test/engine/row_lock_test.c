@@ -34,7 +34,7 @@ test_basic(void **state)
 	assert_int_equal(holder, 1002);
 	assert_int_equal(wide_row_locks_total(a), 3);
 	assert_int_equal(counter_sum(a, COUNTER_ROW_LOCK_WAITS), 2);
-	wide_row_unlock_all(a);
+	wide_row_unlock(a, 0);
 	assert_int_equal(wide_row_locks_held(a), 0);
 	assert_int_equal(wide_row_locks_total(a), 2);
 	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_OK);
@@ -99,13 +99,13 @@ test_look(void **state)
 		if (s.lock[i].table == 7)
 			assert_true(s.lock[i].tag == s.lock[2].tag && s.lock[i].bucket == s.lock[2].bucket);
 	wide_row_lock_waits(b, 0, row);
-	wide_row_unlock_all(a);
+	wide_row_unlock(a, 0);
 	memset(&s, 0, sizeof s);
 	assert_int_equal(wide_row_locks_each(a, see_lock, &s), WIDE_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.lock[0].table, 8);
 	/* so many that they become locks on whole buckets */
-	wide_row_unlock_all(b);
+	wide_row_unlock(b, 0);
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
 	memset(&s, 0, sizeof s);
@@ -144,7 +144,7 @@ test_early(void **state)
 	{
 		for (uint32_t i = 0; i < rows; i++)
 			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
-		wide_row_unlock_early(a, 1000 + rows);
+		wide_row_unlock(a, 1000 + rows);
 		assert_int_equal(wide_row_locks_after(a), 0);
 		assert_int_equal(wide_row_locks_after(b), 0);
 		for (uint32_t i = 0; i < rows; i++)
@@ -153,9 +153,9 @@ test_early(void **state)
 			assert_int_equal(wide_row_locks_after(b), 1000 + rows);
 			/* neither an older batch nor none replaces it */
 			if (i % 2 == 0)
-				wide_row_unlock_early(b, 5);
+				wide_row_unlock(b, 5);
 			else
-				wide_row_unlock_all(b);
+				wide_row_unlock(b, 0);
 			assert_int_equal(wide_row_locks_after(b), 0);
 		}
 	}
@@ -191,10 +191,10 @@ test_overflow(void **state)
 		}
 		for (uint32_t i = 0; i < 10000; i++)
 			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
-		wide_row_unlock_all(a);
+		wide_row_unlock(a, 0);
 		assert_int_equal(wide_row_locks_total(a), 0);
 		assert_int_equal(lock_row(b, 1, 77, &holder), WIDE_OK);
-		wide_row_unlock_all(b);
+		wide_row_unlock(b, 0);
 	}
 	wide_detach(a);
 	wide_detach(b);
@@ -238,11 +238,11 @@ test_full_bucket(void **state)
 		assert_int_equal(lock_row(b, 1, i, &holder), WIDE_OK);
 	}
 	assert_int_equal(wide_row_locks_held(b), 64 * 3);
-	wide_row_unlock_all(b);
+	wide_row_unlock(b, 0);
 	/* now a can take everything: first the entries, then the buckets */
 	for (uint32_t i = 0; i < 3000; i++)
 		assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
-	wide_row_unlock_all(a);
+	wide_row_unlock(a, 0);
 	assert_int_equal(wide_row_locks_total(a), 0);
 	wide_detach(a);
 	wide_detach(b);
@@ -297,7 +297,7 @@ test_processes(void **state)
 						count[10000 + p]++;
 					}
 				}
-				wide_row_unlock_all(db);
+				wide_row_unlock(db, 0);
 				CHILD_CHECK(wide_row_locks_held(db) == 0);
 			}
 			wide_detach(db);

@@ -274,7 +274,7 @@ both_ways(void **state)
 		}
 		if (seed % 3 != 2)
 			write_rows(&s, &r, 200, 210, 30, seed % 4 != 1, 0);
-		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 		/* after the snapshot */
 		write_rows(&s, &r, 300, 310, 30, seed % 4 != 1, 0);
 		/* in separate rows, so that whole blocks contain only these */

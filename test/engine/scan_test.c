@@ -3,6 +3,7 @@
  * scan reads, how long its bytes stay valid, wide rows, long columns,
  * parking, interruption.
  */
+#include "test/host/cache_probe.h"
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/shared/cache.h"
@@ -47,7 +48,7 @@ open_scan(store *s, wide_snapshot **snap, const wide_scan_family *f, int n,
 						   .row_cells = row_cells};
 	wide_scan *scan;
 
-	assert_ok(wide_snapshot_take(s->db, NULL, NULL, snap));
+	assert_ok(snapshot_take(s->db, NULL, NULL, snap));
 	assert_ok(wide_scan_open(s->db, *snap, &spec, &scan));
 	return scan;
 }
@@ -230,7 +231,7 @@ test_time_and_key_skip_files(void **state)
 	begin(&s, 1, WIDE_BLOOM_ROW);
 	f.id = fam[0];
 	fill(&s, 900, 3);
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 	/* as a time range, as a filter, and as both: the narrower one counts */
 	for (int how = 0; how < 3; how++)
 	{
@@ -306,7 +307,7 @@ test_time_filter(void **state)
 		if (i < 4)
 			assert_ok(wide_flush(s.db));
 	}
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 	for (size_t i = 0; i < sizeof ask / sizeof *ask; i++)
 	{
 		char got[100] = "";
@@ -390,13 +391,13 @@ test_wide_row(void **state)
 		} while (row.more);
 		assert_int_equal(n, 3000);
 		/* a bounded number of pins */
-		assert_true(cache_pinned(s.db) < 40);
+		assert_true(cache_probe_pinned(s.db) < 40);
 		assert_ok(wide_scan_next(scan, &row));
 		assert_memory_equal(row.cells[0].qualifier.data, "last", 4);
 		assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
 		wide_scan_close(scan);
 		wide_snapshot_release(snap);
-		assert_int_equal(cache_pinned(s.db), 0);
+		assert_int_equal(cache_probe_pinned(s.db), 0);
 	}
 	store_drop(&s);
 }
@@ -484,7 +485,7 @@ test_moves_on(void **state)
 				snprintf(key, sizeof key, "row%03d", i);
 				store_put(&s, fam[0], key, "q", 1, "v");
 			}
-			assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+			assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 			assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
 			for (int i = 0; i < 100; i++)
 			{

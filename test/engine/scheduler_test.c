@@ -119,7 +119,7 @@ test_answers_stay(void **state)
 			if (snap != NULL)
 				wide_snapshot_release(snap);
 			free(then);
-			assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+			assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 			then = store_text(&s, snap, &f, 1);
 		}
 		if (round % 10 == 9)
@@ -328,7 +328,7 @@ test_space_expired(void **state)
 		}
 		assert_ok(wide_compact(s.db, f));
 		read = store_bytes(&s, f);
-		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &snap));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
 		s.now += 6 * hour;
 		/* a reader with an earlier clock still sees all of it */
 		store_work(&s);

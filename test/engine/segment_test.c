@@ -2,9 +2,11 @@
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
+#include "test/host/cache_probe.h"
 #include "segment_fixture.h"
+/* the .c file, for its static functions */
+#include "engine/shared/process.c"
 
 static const wide_config *cfg = &fixture_small;
 
@@ -278,7 +280,7 @@ die(void *base, enum death how, wide_bytes row)
 
 		atomic_store(&db->slot->pin, 77);
 		CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
-		CHILD_CHECK(cache_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
+		CHILD_CHECK(cache_probe_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
 		if (how == DIE_LOCKED)
 			CHILD_CHECK(segment_lock(db, LOCK_SET) == WIDE_OK);
 		if (how == DIE_CRIT)

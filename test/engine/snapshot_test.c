@@ -8,6 +8,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/batch/batch.h"
 #include "engine/scan/scan_state.h"
+#include "test/host/cache_probe.h"
 #include "store_fixture.h"
 
 static wide_family_id fam;
@@ -122,7 +123,7 @@ test_export(void **state)
 
 		lsns[i] = put_external(&s, 100 + (uint64_t) i, row, "v");
 	}
-	assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &snap));
+	assert_ok(snapshot_take(s.db, odd_runs, NULL, &snap));
 	lsns[6] = put_external(&s, 106, "b", "later");
 	lsns[7] = UINT64_MAX;
 	for (int i = 0; i < 8; i++)
@@ -177,7 +178,7 @@ test_import_here(void **state)
 	(void) state;
 	begin(&s, 1);
 	store_put(&s, fam, "a", "q", 1, "one");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &a));
 	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
 	store_put(&s, fam, "a", "q", 2, "two");
 	assert_ok(wide_snapshot_import(s.db, bytes_of, n, &b));
@@ -220,9 +221,9 @@ test_import_between(void **state)
 	host = s.db->host;
 	assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &other));
 	store_put(&s, fam, "a", "q", 1, "one");
-	assert_ok(wide_snapshot_take(other, NULL, NULL, &old));
+	assert_ok(snapshot_take(other, NULL, NULL, &old));
 	store_put(&s, fam, "a", "q", 2, "two");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &a));
 	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
 	store_put(&s, fam, "a", "q", 3, "three");
 	/* from this process, which holds it */
@@ -247,14 +248,14 @@ test_import_between(void **state)
 	assert_ok(store_commit(&s, batch, NULL));
 	store_put(&s, fam, "a", "q", s.now, "short");
 	assert_ok(wide_flush(s.db));
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &a));
 	n = wide_snapshot_export(a, bytes_of, sizeof bytes_of);
 	assert_ok(wide_snapshot_import(other, bytes_of, n, &b));
 	wide_snapshot_release(b);
 	wide_snapshot_release(a);
 	s.now += 2000000;
 	assert_ok(wide_compact(s.db, fam));
-	assert_ok(wide_snapshot_take(other, NULL, NULL, &old));
+	assert_ok(snapshot_take(other, NULL, NULL, &old));
 	assert_int_equal(wide_snapshot_import(s.db, bytes_of, n, &b), WIDE_CONFLICT);
 	wide_snapshot_release(old);
 	wide_detach(other);
@@ -415,7 +416,7 @@ test_set_aside(void **state)
 
 		begin(&s, 2);
 		f.id = fam;
-		assert_ok(wide_snapshot_take(s.db, NULL, NULL, &first));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &first));
 		assert_ok(wide_scan_open(s.db, first, &spec, &scan));
 		assert_true(wide_scan_set_aside(scan));
 		wide_snapshot_release(first);
@@ -429,8 +430,8 @@ test_set_aside(void **state)
 			if (rnd(&r) % 4 == 0)
 				put_external(&s, xid++, "m", "external");
 			if (held == NULL)
-				assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &held));
-			assert_ok(wide_snapshot_take(s.db, rnd(&r) % 2 == 0 ? odd_runs : NULL, NULL, &snap));
+				assert_ok(snapshot_take(s.db, odd_runs, NULL, &held));
+			assert_ok(snapshot_take(s.db, rnd(&r) % 2 == 0 ? odd_runs : NULL, NULL, &snap));
 			use_held = rnd(&r) % 4 == 0;
 			back += use_held && wide_snapshot_lsn(held) < wide_snapshot_lsn(snap);
 			(void) snapshot_excluded(use_held ? held : snap, &n);
@@ -451,7 +452,7 @@ test_set_aside(void **state)
 			assert_true(wide_scan_set_aside(scan));
 			assert_int_equal(atomic_load(&s.db->slot->pin), 0);
 			assert_int_equal(atomic_load(&s.db->slot->mem_pin), 0);
-			assert_int_equal(cache_pinned(s.db), 0);
+			assert_int_equal(cache_probe_pinned(s.db), 0);
 			wide_snapshot_release(snap);
 			if (rnd(&r) % 8 == 0)
 			{
@@ -489,7 +490,7 @@ test_renew_keeps(void **state)
 	store_put(&s, fam, "a", "q", 3, "three");
 	assert_ok(wide_compact(s.db, fam));
 	expect(&s, snap, "0/a/q@2=two;");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &plain));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &plain));
 	assert_int_equal(wide_snapshot_renew(plain), WIDE_INVALID);
 	wide_snapshot_release(plain);
 	wide_snapshot_release(snap);
@@ -506,7 +507,7 @@ test_is_newest(void **state)
 	(void) state;
 	begin(&s, 1);
 	store_put(&s, fam, "a", "q", 1, "one");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &plain));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &plain));
 	assert_ok(wide_snapshot_latest(s.db, &snap));
 	assert_true(wide_snapshot_is_newest(plain));
 	assert_true(wide_snapshot_is_newest(snap));
@@ -523,7 +524,7 @@ test_is_newest(void **state)
 	put_external(&s, 3, "a", "running");
 	put_external(&s, 4, "c", "ended");
 	assert_ok(wide_snapshot_latest(s.db, &snap));
-	assert_ok(wide_snapshot_take(s.db, odd_runs, NULL, &plain));
+	assert_ok(snapshot_take(s.db, odd_runs, NULL, &plain));
 	assert_int_equal(wide_snapshot_lsn(plain), wide_snapshot_lsn(snap));
 	assert_true(wide_snapshot_is_newest(snap));
 	assert_false(wide_snapshot_is_newest(plain));
@@ -594,9 +595,9 @@ test_between(void **state)
 	host = s.db->host;
 	assert_ok(wide_attach(s.base, s.dir, &host, &s.log, NULL, &other));
 	count_up(&s, 1, 100);
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &a));
 	count_up(&s, 101, 200);
-	assert_ok(wide_snapshot_take(other, NULL, NULL, &b));
+	assert_ok(snapshot_take(other, NULL, NULL, &b));
 	count_up(&s, 201, 300);
 	assert_ok(wide_flush(s.db));
 	assert_int_equal(cells_in_files(&s), 3);
@@ -609,7 +610,7 @@ test_between(void **state)
 	expect_count(&s, NULL, 400);
 
 	/* two in one process: values between them stay, because there could be a third */
-	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
+	assert_ok(snapshot_take(other, NULL, NULL, &c));
 	count_up(&s, 401, 410);
 	assert_ok(wide_flush(s.db));
 	expect_count(&s, a, 100);
@@ -629,7 +630,7 @@ test_between(void **state)
 	/* while a snapshot is being taken, nothing is removed that it might see */
 	made_by = other;
 	other->host.now = look_meanwhile;
-	assert_ok(wide_snapshot_take(other, NULL, NULL, &c));
+	assert_ok(snapshot_take(other, NULL, NULL, &c));
 	assert_true(last_meanwhile == UINT64_MAX);
 	assert_true(atomic_load(&other->slot->snapshot_last) == wide_snapshot_lsn(c));
 	wide_snapshot_release(c);
@@ -802,7 +803,7 @@ test_unseen(void **state)
 	(void) state;
 	begin(&s, 3);
 	count_up(&s, 1, 100);
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &a));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &a));
 	count_up(&s, 101, 400);
 	for (int reverse = 0; reverse < 2; reverse++)
 	{
@@ -812,7 +813,7 @@ test_unseen(void **state)
 	}
 	/* ahead of its commit, and soon no longer the newest */
 	store_put(&s, fam, "r", "n", s.now + 1000000, "ahead");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &b));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &b));
 	s.now += 2000000;
 	count_up(&s, 401, 500);
 	read_count(&s, a, false, value, sizeof value, &passed);
@@ -839,10 +840,10 @@ test_share(void **state)
 	begin(&s, 1);
 	store_put(&s, fam, "a", "q", 1, "one");
 	assert_int_equal(wide_snapshot_find(s.db, 77, &found), WIDE_NOTFOUND);
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &one));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &one));
 	assert_ok(wide_snapshot_share(one, 77));
 	store_put(&s, fam, "b", "q", 1, "two");
-	assert_ok(wide_snapshot_take(s.db, NULL, NULL, &two));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &two));
 	assert_int_equal(wide_snapshot_find(s.db, 78, &found), WIDE_NOTFOUND);
 	assert_ok(wide_snapshot_find(s.db, 77, &found));
 	assert_int_equal(wide_snapshot_lsn(found), wide_snapshot_lsn(one));

@@ -208,7 +208,7 @@ store_read(store *s, const wide_snapshot *at, const wide_family_id *ids, int n, 
 	for (int i = 0; i < n; i++)
 		fam[i] = (wide_scan_family) {.id = ids[i], .want = WIDE_WANT_ALL, .max_versions = 1000};
 	if (at == NULL)
-		st = wide_snapshot_take(s->db, NULL, NULL, &mine);
+		st = snapshot_take(s->db, NULL, NULL, &mine);
 	if (st == WIDE_OK)
 		st = wide_scan_open(s->db, at != NULL ? at : mine, &spec, &scan);
 	while (st == WIDE_OK && (st = wide_scan_next(scan, &row)) == WIDE_OK)

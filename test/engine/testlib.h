@@ -21,12 +21,24 @@
 #include "engine/base/os.h"
 #include "engine/shared/layout.h"
 
-#define assert_ok(expr)                                                                  \
-	do                                                                                   \
-	{                                                                                    \
-		wide_status ok_st_ = (expr);                                                     \
-		if (ok_st_ != WIDE_OK)                                                           \
-			fail_msg("%s: %s (%s)", #expr, wide_status_name(ok_st_), wide_error_text()); \
+static inline const char *
+status_name(wide_status st)
+{
+	static const char *const names[] = {
+		"WIDE_OK",		 "WIDE_END",   "WIDE_NOTFOUND", "WIDE_EXISTS",		"WIDE_INVALID",
+		"WIDE_LIMIT",	 "WIDE_NOMEM", "WIDE_FULL",		"WIDE_NOSPACE",		"WIDE_BUSY",
+		"WIDE_CONFLICT", "WIDE_IO",	   "WIDE_CORRUPT",	"WIDE_INTERRUPTED", "WIDE_POISONED"};
+
+	_Static_assert(sizeof names / sizeof *names == WIDE_POISONED + 1, "a name for each status");
+	return names[st];
+}
+
+#define assert_ok(expr)                                                             \
+	do                                                                              \
+	{                                                                               \
+		wide_status ok_st_ = (expr);                                                \
+		if (ok_st_ != WIDE_OK)                                                      \
+			fail_msg("%s: %s (%s)", #expr, status_name(ok_st_), wide_error_text()); \
 	} while (0)
 
 static inline uint64_t
@@ -51,6 +63,13 @@ static inline wide_bytes
 text(const char *s)
 {
 	return bytes(s, strlen(s));
+}
+
+/* A snapshot of what is published now; running: see wide_snapshot_take_at. */
+static inline wide_status
+snapshot_take(wide_db *db, bool (*running)(void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
+{
+	return wide_snapshot_take_at(db, &(wide_moment) {.running = running, .ctx = ctx}, out);
 }
 
 /* ------------------------------------------------------------- directory */
