@@ -32,12 +32,6 @@
 
 #define FAMILY 7
 
-/* For programs that link these parts without a store. */
-__attribute__((weak)) void
-snapshot_detach(wide_db *db)
-{
-}
-
 static test_store store;
 static wide_db *db;
 
