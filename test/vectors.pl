@@ -587,7 +587,7 @@ sub psql
 # Runs a script with parts for several sessions.  A line "#@ in NAME" sends the following lines to
 # that session and waits until they are done; "#@ start NAME" does not wait, "#@ finish NAME" waits
 # for such a session.  "#@ many N TIMES" runs the statement in N concurrent sessions.  "#@ kill
-# POINT" runs it on a server with that kill point, "#@ restart" crashes the server.
+# POINT" runs it on a server that kills at that injection point, "#@ restart" crashes the server.
 my $no = 0;					# number of the next file
 
 sub drive
@@ -666,8 +666,8 @@ sub many
 	}
 }
 
-# Runs a statement on a server whose first process to reach the kill point kills itself, so that the
-# postmaster terminates the others; then starts the server, which recovers.
+# Runs a statement on a server whose first process to reach the injection point kills itself, so
+# that the postmaster terminates the others; then starts the server, which recovers.
 sub killed
 {
 	my ($point, $sql) = @_;
