@@ -12,7 +12,7 @@
  *				ourselves: no commit record, no xid, one flush.  Then publish.
  *
  * Between ProcArrayEndTransaction and COMMIT here other sessions see our heap
- * rows and not yet our cells: their snapshots wait for us (wide_snapshot_take),
+ * rows and not yet our cells: their snapshots wait for us (wide_snapshot_take_at),
  * a matter of microseconds.
  */
 #include "postgres.h"
