@@ -73,12 +73,13 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# the server's flags warn about declarations after statements, which this code uses
+engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 # The engine's symbols are not exported: otherwise a function of the server with the
 # same name would be called instead.  Symbols of fdw/ begin with wt and are exported:
 # before version 16 PostgreSQL's macros do not mark its entry points as visible.
+# After the line above, which sets the flags anew.
 engine/%.o: override CFLAGS += -fvisibility=hidden
-# the server's flags warn about declarations after statements, which this code uses
-engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 
 $(MODULE_big).so: $(HOT)
 # the flags may have changed
