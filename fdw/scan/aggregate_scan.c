@@ -147,14 +147,14 @@ wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed)
 static bool
 make_sinks(WtAggState *a)
 {
-	WtRowReader *r = a->scan->reader;
+	WtRowReader *r = a->scan->open.reader;
 
 	a->sinks = palloc0(sizeof(WtSink *) * Max(1, r->nfamilies));
 	for (int f = 0; f < r->nfamilies; f++)
 	{
 		WtReadFamily *rf = &r->families[f];
 
-		if (rf->nmaps > 0 || a->scan->spec.families[f].want == WIDE_WANT_ALL)
+		if (rf->nmaps > 0 || a->scan->open.spec.families[f].want == WIDE_WANT_ALL)
 			return false;
 		a->sinks[f] = palloc0(sizeof(WtSink) * Max(1, rf->nmapped));
 		for (int m = 0; m < rf->nmapped; m++)
@@ -261,7 +261,7 @@ next_row_directly(WtAggState *a)
 	a->row_used = false;
 	do
 	{
-		if (!wt_scan_set_next(&a->scan->source, &a->row, &a->from))
+		if (!wt_scan_set_next(&a->scan->open.set, &a->row, &a->from))
 			return false;
 		/* nothing of the key is asked: it is enough that it is whole */
 		if (!a->any_part && !a->t->bad_key_skip && key_fits(a))
@@ -274,7 +274,7 @@ next_row_directly(WtAggState *a)
 		MemoryContextSwitchTo(old);
 		if (!good)
 		{
-			a->scan->reader->bad_keys++;
+			a->scan->open.reader->bad_keys++;
 			pass_row(a);
 		}
 	} while (!good);
@@ -295,7 +295,7 @@ next_row_read(WtAggState *a)
 	{
 		if (!wt_scan_fetch(a->scan, a->values, a->nulls))
 			return false;
-		a->key = a->scan->reader->at;
+		a->key = a->scan->open.reader->at;
 		ExecClearTuple(slot);
 		for (int i = 0; i < a->ncolumns; i++)
 		{
@@ -412,7 +412,7 @@ first_row(WtAggState *a)
 	/* they lie in the memory of the reader, which may be another one now */
 	if (a->sinks_of != a->scan->opens)
 	{
-		MemoryContext old = MemoryContextSwitchTo(a->scan->opencxt);
+		MemoryContext old = MemoryContextSwitchTo(a->scan->open.cxt);
 
 		a->direct = a->plain && make_sinks(a);
 		MemoryContextSwitchTo(old);

@@ -29,12 +29,12 @@ cut(const WtShared *shared, uint32 i)
 bool
 wt_chunk_next(WtScanState *st)
 {
-	WtShared *shared = st->shared;
-	const wide_range *all = st->ranges.ranges[0];
-	int n = st->ranges.n[0];
+	WtShared *shared = st->chunk.shared;
+	const wide_range *all = st->range.ranges.ranges[0];
+	int n = st->range.ranges.n[0];
 
-	if (st->part == NULL)
-		st->part = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, n));
+	if (st->chunk.ranges == NULL)
+		st->chunk.ranges = MemoryContextAllocHuge(st->range.cxt, sizeof(wide_range) * Max(1, n));
 	for (;;)
 	{
 		uint32 i = pg_atomic_read_u32(&shared->next);
@@ -63,7 +63,7 @@ wt_chunk_next(WtScanState *st)
 			else
 				to = mid;
 		}
-		for (st->npart = 0; from < n; from++)
+		for (st->chunk.n = 0; from < n; from++)
 		{
 			wide_range r = all[from];
 
@@ -73,9 +73,9 @@ wt_chunk_next(WtScanState *st)
 				r.lo = lo;
 			if (hi.data != NULL && (r.hi.data == NULL || wt_bytes_cmp(r.hi, hi) > 0))
 				r.hi = hi;
-			st->part[st->npart++] = r;
+			st->chunk.ranges[st->chunk.n++] = r;
 		}
-		if (st->npart > 0)
+		if (st->chunk.n > 0)
 			return true;
 	}
 }

@@ -20,8 +20,7 @@ struct WtShared
 	pg_atomic_uint32 next; /* chunks dealt out; may rise beyond nchunks */
 	uint32 nchunks;
 	slock_t mutex; /* protects what the workers did: */
-	wide_scan_stats stats;
-	uint64 bad_keys;
+	WtScanWork work;
 	uint32 ends[FLEXIBLE_ARRAY_MEMBER];
 };
 

@@ -579,14 +579,15 @@ show_columns(Shown *s, List *private, ExplainState *es)
 static void
 show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *es)
 {
+	WtScanWork work;
 	wide_scan_stats st;
-	uint64 bad_keys;
 
 	if (scan == NULL)
 		return;
-	wt_scan_work(scan, &st, &bad_keys);
+	wt_scan_work(scan, &work);
+	st = work.stats;
 	if (bad_key_skip)
-		ExplainPropertyInteger("Bad Keys Skipped", NULL, bad_keys, es);
+		ExplainPropertyInteger("Bad Keys Skipped", NULL, work.bad_keys, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyInteger("Files Read", NULL, st.files_read, es);
@@ -638,13 +639,13 @@ show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan,
 						es);
 	if (es->analyze && scan != NULL && node->ss.ps.instrument != NULL)
 	{
-		wide_scan_stats st;
-		uint64 bad_keys;
+		WtScanWork work;
 
-		wt_scan_work(scan, &st, &bad_keys);
-		if (st.rows_rejected > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		wt_scan_work(scan, &work);
+		if (work.stats.rows_rejected > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 			ExplainPropertyFloat("Rows Removed by Engine Filter", NULL,
-								 st.rows_rejected / Max(1, node->ss.ps.instrument->nloops), 0, es);
+								 work.stats.rows_rejected / Max(1, node->ss.ps.instrument->nloops),
+								 0, es);
 	}
 }
 

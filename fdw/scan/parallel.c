@@ -53,20 +53,20 @@
 #define MAX_PARTS		   2048
 
 /* Keys to cut at, while the parallel context is made. */
-typedef struct Cuts
+struct WtCuts
 {
 	MemoryContext cxt; /* of all this */
 	wide_range within; /* from the first range's beginning to the last one's end */
 	wide_bytes *keys;
 	int n;
 	int cap;
-} Cuts;
+};
 
 /* An engine's callback may not raise an error; a cut less does no harm. */
 static wide_status
 keep_cut(void *arg, wide_bytes key)
 {
-	Cuts *c = arg;
+	WtCuts *c = arg;
 	uint8 *copy;
 
 	if (c->n == c->cap || wt_bytes_cmp(key, c->within.lo) <= 0 ||
@@ -126,7 +126,7 @@ main_family(WtScanState *st, double *cells)
 
 /* Cut what the scan reads for so many processes. */
 static void
-find_cuts(WtScanState *st, int processes, Cuts *c)
+find_cuts(WtScanState *st, int processes, WtCuts *c)
 {
 	const WtRanges *r;
 	wide_family_id family;
@@ -168,13 +168,13 @@ wt_parallel_estimate_dsm(ForeignScanState *node, ParallelContext *pcxt)
 	MemoryContext cxt = AllocSetContextCreate(st->cxt, "widetable parallel scan",
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Cuts *c = palloc0(sizeof(Cuts));
+	WtCuts *c = palloc0(sizeof(WtCuts));
 	Size size;
 
 	c->cxt = cxt;
 	find_cuts(st, pcxt->nworkers + 1, c);
 	MemoryContextSwitchTo(old);
-	st->cuts = c;
+	st->chunk.cuts = c;
 	size = offsetof(WtShared, ends) + sizeof(uint32) * c->n;
 	for (int i = 0; i < c->n; i++)
 		size += c->keys[i].len;
@@ -186,14 +186,13 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 {
 	WtScanState *st = node->fdw_state;
 	WtShared *shared = coordinate;
-	Cuts *c = st->cuts;
+	WtCuts *c = st->chunk.cuts;
 	uint8 *bytes = (uint8 *) &shared->ends[c->n];
 	uint32 at = 0; /* MAX_PARTS keys of the greatest length fit */
 
 	pg_atomic_init_u32(&shared->next, 0);
 	SpinLockInit(&shared->mutex);
-	memset(&shared->stats, 0, sizeof(shared->stats));
-	shared->bad_keys = 0;
+	memset(&shared->work, 0, sizeof(shared->work));
 	shared->nchunks = c->n + 1;
 	for (int i = 0; i < c->n; i++)
 	{
@@ -202,8 +201,8 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 		shared->ends[i] = at;
 	}
 	MemoryContextDelete(c->cxt);
-	st->cuts = NULL;
-	st->shared = shared;
+	st->chunk.cuts = NULL;
+	st->chunk.shared = shared;
 }
 
 /* The same cuts again: they are good for any parameters. */
@@ -213,13 +212,13 @@ wt_parallel_reinitialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void
 	WtShared *shared = coordinate;
 
 	pg_atomic_write_u32(&shared->next, 0);
-	((WtScanState *) node->fdw_state)->shared = shared;
+	((WtScanState *) node->fdw_state)->chunk.shared = shared;
 }
 
 void
 wt_parallel_initialize_worker(ForeignScanState *node, shm_toc *toc, void *coordinate)
 {
-	((WtScanState *) node->fdw_state)->shared = coordinate;
+	((WtScanState *) node->fdw_state)->chunk.shared = coordinate;
 }
 
 /*
@@ -233,30 +232,22 @@ wt_parallel_shutdown(ForeignScanState *node)
 	bool plain = ((ForeignScan *) node->ss.ps.plan)->operation == CMD_SELECT &&
 				 !wt_is_aggregate(node);
 	WtScanState *st = plain ? node->fdw_state : NULL;
-	WtShared *shared = st != NULL ? st->shared : NULL;
-	wide_scan_stats mine;
-	uint64 bad_keys;
+	WtShared *shared = st != NULL ? st->chunk.shared : NULL;
+	WtScanWork mine;
 
 	/* called for all scans, also those that are not parallel */
 	if (shared == NULL)
 		return;
-	st->shared = NULL;
-	st->part = NULL;
+	st->chunk.shared = NULL;
+	st->chunk.ranges = NULL;
 	/* what is left of the table is not this process's to read, until a rescan */
-	st->ready = false;
-	st->over = true;
+	st->phase = WT_SCAN_OVER;
 	if (IsParallelWorker())
-		wt_scan_work(st, &mine, &bad_keys);
+		wt_scan_work(st, &mine);
 	SpinLockAcquire(&shared->mutex);
 	if (IsParallelWorker())
-	{
-		wt_scan_add_stats(&shared->stats, &mine);
-		shared->bad_keys += bad_keys;
-	}
+		wt_scan_add_work(&shared->work, &mine);
 	else
-	{
-		wt_scan_add_stats(&st->past, &shared->stats);
-		st->past_bad_keys += shared->bad_keys;
-	}
+		wt_scan_add_work(&st->past, &shared->work);
 	SpinLockRelease(&shared->mutex);
 }

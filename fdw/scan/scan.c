@@ -69,18 +69,16 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	st->ps = ps;
 	st->t = wt_table(relid);
 	st->exists = wt_engine_table(st->t, false, &st->e);
-	st->tests = wt_plan_private_tests(private, &st->ntests);
-	st->leaves = wt_plan_private_leaves(private, &st->nleaves);
-	if (st->nleaves > 0)
-		initStringInfo(&st->asked);
-	st->nargs = list_length(exprs);
-	st->args = palloc0(sizeof(WtArg) * Max(1, st->nargs));
-	st->exprs = ExecInitExprList(exprs, ps);
-	st->fixed = true;
+	st->cond.tests = wt_plan_private_tests(private, &st->cond.ntests);
+	st->cond.leaves = wt_plan_private_leaves(private, &st->cond.nleaves);
+	st->cond.nargs = list_length(exprs);
+	st->cond.args = palloc0(sizeof(WtArg) * Max(1, st->cond.nargs));
+	st->cond.exprs = ExecInitExprList(exprs, ps);
+	st->cond.constant = true;
 	foreach(lc, exprs)
-		st->fixed = st->fixed && IsA(lfirst(lc), Const);
+		st->cond.constant = st->cond.constant && IsA(lfirst(lc), Const);
 	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
-		st->args[i++].type = lfirst_oid(lc);
+		st->cond.args[i++].type = lfirst_oid(lc);
 	st->columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
 		if (lfirst_int(lc) <= st->t->natts)
@@ -98,19 +96,19 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
 						get_rel_name(relid)),
 				 errhint("RESET widetable.as_of.")));
-	for (int k = 0; k < st->ntests; k++)
-		st->cell_tests = st->cell_tests || st->tests[k].part >= st->t->nkeys;
-	st->filters = wt_key_filter_possible(st->t, st->tests, st->ntests);
-	st->keeps = keeps && wt_scan_cache_possible(st);
+	for (int k = 0; k < st->cond.ntests; k++)
+		st->cond.decide = st->cond.decide || st->cond.tests[k].part >= st->t->nkeys;
+	st->cond.key_filter = wt_key_filter_possible(st->t, st->cond.tests, st->cond.ntests);
+	st->cacheable = keeps && wt_scan_cache_possible(st);
 	/* otherwise when the arguments are known */
-	if (st->keeps && !st->t->cells_layout)
+	if (st->cacheable && !st->t->cells_layout)
 		wt_scan_cache_take(st);
-	if (st->exists && st->reused == NULL)
+	if (st->exists && st->open.state == WT_OPEN_NONE)
 		st->held = wt_engine_scan_hold_snapshot(ps->state->es_snapshot);
-	if (st->reused == NULL)
-		st->opencxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
+	if (st->open.state == WT_OPEN_NONE)
+		st->open.cxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
-	st->rangecxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
+	st->range.cxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
 	return st;
 }
 
@@ -152,7 +150,7 @@ WtRowReader *
 wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 {
 	WtRowReader *r = wt_reader_make(st->t, &st->e, st->columns, reads_all(st) ? -1 : st->strict,
-									st->tests, st->ntests, st->args, spec);
+									st->cond.tests, st->cond.ntests, st->cond.args, spec);
 
 	r->track = st->lock != WT_LOCK_NONE;
 	r->floors = st->floors;
@@ -170,21 +168,22 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 	ListCell *lc;
 	int i = 0;
 
-	MemoryContextReset(st->rangecxt);
-	old = MemoryContextSwitchTo(st->rangecxt);
-	foreach(lc, st->exprs)
+	MemoryContextReset(st->range.cxt);
+	old = MemoryContextSwitchTo(st->range.cxt);
+	foreach(lc, st->cond.exprs)
 	{
-		WtArg *arg = &st->args[i++];
+		WtArg *arg = &st->cond.args[i++];
 
 		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
 		arg->known = true;
 	}
-	wt_key_range_make(st->t, st->tests, st->ntests, st->args, &st->ranges);
-	if (st->ranges.filter != NULL && !st->filters)
+	wt_key_range_make(st->t, st->cond.tests, st->cond.ntests, st->cond.args, &st->range.ranges);
+	if (st->range.ranges.filter != NULL && !st->cond.key_filter)
 		elog(ERROR, "unexpected conditions on later parts of the key");
-	st->key_filter.filter = st->ranges.filter;
-	wt_cell_predicate_make(st->t, &st->e, st->leaves, st->nleaves, st->args, &st->predicates);
-	st->part = NULL;
+	st->range.key_filter.filter = st->range.ranges.filter;
+	wt_cell_predicate_make(st->t, &st->e, st->cond.leaves, st->cond.nleaves, st->cond.args,
+						   &st->range.predicates);
+	st->chunk.ranges = NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -192,7 +191,7 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 static void
 flatten_ranges(WtScanState *st)
 {
-	WtRanges *r = &st->ranges;
+	WtRanges *r = &st->range.ranges;
 	wide_range *all;
 	Size total = 0, n = 0;
 
@@ -200,7 +199,7 @@ flatten_ranges(WtScanState *st)
 		return;
 	for (int b = 0; b < r->nbuckets; b++)
 		total += r->n[b];
-	all = MemoryContextAllocHuge(st->rangecxt, sizeof(wide_range) * Max(1, total));
+	all = MemoryContextAllocHuge(st->range.cxt, sizeof(wide_range) * Max(1, total));
 	for (int b = 0; b < r->nbuckets; b++)
 	{
 		memcpy(&all[n], r->ranges[b], sizeof(wide_range) * r->n[b]);
@@ -226,92 +225,107 @@ wt_scan_ranges(WtScanState *st)
 {
 	compute_ranges(st, st->ps->ps_ExprContext);
 	flatten_ranges(st);
-	return &st->ranges;
+	return &st->range.ranges;
 }
 
 /* What scan b is to read. */
 static const wide_range *
 ranges_of(const WtScanState *st, int b, int *n)
 {
-	*n = st->shared != NULL ? st->npart : st->ranges.n[b];
-	return st->shared != NULL ? st->part : st->ranges.ranges[b];
+	*n = st->chunk.shared != NULL ? st->chunk.n : st->range.ranges.n[b];
+	return st->chunk.shared != NULL ? st->chunk.ranges : st->range.ranges.ranges[b];
+}
+
+/* Makes the reader and the specification. */
+static void
+make_reader(WtScanState *st)
+{
+	WtOpenScan *o = &st->open;
+
+	memset(&o->spec, 0, sizeof(o->spec));
+	o->reader = wt_scan_reader(st, &o->spec);
+	o->spec.reverse = st->reverse;
+	if (st->cond.key_filter)
+	{
+		st->range.key_filter.reverse = st->reverse;
+		o->spec.row_filter = wt_key_filter;
+		o->spec.filter_arg = &st->range.key_filter;
+	}
+	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
+		o->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
+	limit_times(st, &o->spec);
+	wt_cell_predicate_attach(&st->range.predicates, st->t, &st->e, o->reader, &o->spec);
+	if (st->cond.nleaves > 0)
+	{
+		initStringInfo(&o->predicates);
+		wt_cell_predicate_print(&st->range.predicates, &o->predicates);
+	}
+	if (st->t->cells_layout)
+	{
+		initStringInfo(&o->cells);
+		if (!wt_scan_cache_print_cells(st, &o->cells))
+			o->cells.data = NULL;
+		st->cacheable = st->cacheable && o->cells.data != NULL;
+	}
+	if (st->loose != NULL)
+	{
+		st->loose->inner = o->spec.row_filter;
+		st->loose->inner_arg = o->spec.filter_arg;
+		o->spec.row_filter = wt_loose_filter;
+		o->spec.filter_follows = true;
+		o->spec.filter_arg = st->loose;
+	}
 }
 
 static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
-	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
-	WtScanSet *s = &st->source;
+	MemoryContext old = MemoryContextSwitchTo(st->open.cxt);
+	WtScanSet *s = &st->open.set;
 
 	st->opens++;
-	memset(&st->spec, 0, sizeof(st->spec));
-	st->reader = wt_scan_reader(st, &st->spec);
-	st->spec.reverse = st->reverse;
-	if (st->filters)
-	{
-		st->key_filter.reverse = st->reverse;
-		st->spec.row_filter = wt_key_filter;
-		st->spec.filter_arg = &st->key_filter;
-	}
-	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
-		st->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
-	limit_times(st, &st->spec);
-	wt_cell_predicate_attach(&st->predicates, st->t, &st->e, st->reader, &st->spec);
-	if (st->nleaves > 0)
-		wt_cell_predicate_print(&st->predicates, &st->asked);
-	if (st->t->cells_layout)
-	{
-		initStringInfo(&st->cells_asked);
-		if (!wt_scan_cache_print_cells(st, &st->cells_asked))
-			st->cells_asked.data = NULL;
-		st->keeps = st->keeps && st->cells_asked.data != NULL;
-	}
-	s->n = st->ranges.nbuckets;
-	s->scans = palloc0(sizeof(WtEngineScan *) * s->n);
+	make_reader(st);
+	memset(s, 0, sizeof(*s));
 	s->reverse = st->reverse;
+	s->n = st->open.spec.nfamilies > 0 ? st->range.ranges.nbuckets : 0;
+	s->scans = palloc0(sizeof(WtEngineScan *) * Max(1, s->n));
 	if (s->n > 1)
 		wt_scan_set_merge(s);
-	if (st->loose != NULL)
+	for (int b = 0; b < s->n; b++)
 	{
-		st->loose->inner = st->spec.row_filter;
-		st->loose->inner_arg = st->spec.filter_arg;
-		st->spec.row_filter = wt_loose_filter;
-		st->spec.filter_follows = true;
-		st->spec.filter_arg = st->loose;
+		st->open.spec.ranges = ranges_of(st, b, &st->open.spec.nranges);
+		s->scans[b] = wt_engine_scan_open(snapshot, &st->open.spec);
 	}
-	for (int b = 0; b < s->n && st->spec.nfamilies > 0; b++)
-	{
-		st->spec.ranges = ranges_of(st, b, &st->spec.nranges);
-		s->scans[b] = wt_engine_scan_open(snapshot, &st->spec);
-	}
-	if (st->spec.nfamilies == 0)
-		s->n = 0, s->merge = false;
-	st->opened = true;
+	st->open.state = WT_OPEN_ALL;
 	MemoryContextSwitchTo(old);
 }
 
 /* The same, with what wt_scan_cache_take has found. */
 static void
-open_reused(WtScanState *st)
+open_cached(WtScanState *st)
 {
-	WtScanSet *s = &st->source;
-	WtEngineScan *scan = st->reused;
 	int n;
 	const wide_range *ranges = ranges_of(st, 0, &n);
 
 	st->opens++;
-	s->n = 1;
-	s->scans = MemoryContextAlloc(st->cxt, sizeof(WtEngineScan *));
-	s->scans[0] = scan;
-	s->reverse = st->reverse;
-	s->merge = false;
-	st->opened = true;
-	st->reused = NULL;
-	wt_engine_scan_reuse_ranges(scan, ranges, n);
+	st->open.state = WT_OPEN_ALL;
+	wt_engine_scan_reuse_ranges(st->open.set.scans[0], ranges, n);
 }
 
-void
-wt_scan_add_stats(wide_scan_stats *to, const wide_scan_stats *from)
+static void
+restart_scans(WtScanState *st)
+{
+	for (int b = 0; b < st->open.set.n; b++)
+	{
+		int n;
+		const wide_range *ranges = ranges_of(st, b, &n);
+
+		wt_engine_scan_restart(st->open.set.scans[b], ranges, n);
+	}
+}
+
+static void
+add_stats(wide_scan_stats *to, const wide_scan_stats *from)
 {
 	to->files_read += from->files_read;
 	to->files_skipped_key += from->files_skipped_key;
@@ -327,36 +341,46 @@ wt_scan_add_stats(wide_scan_stats *to, const wide_scan_stats *from)
 	to->rows_rejected += from->rows_rejected;
 }
 
-static void
-add_statistics(const WtScanSet *s, wide_scan_stats *out)
+void
+wt_scan_add_work(WtScanWork *to, const WtScanWork *from)
 {
-	for (int b = 0; b < s->n; b++)
+	add_stats(&to->stats, &from->stats);
+	to->bad_keys += from->bad_keys;
+}
+
+/* What the open scans have done. */
+static void
+add_open(const WtOpenScan *o, WtScanWork *work)
+{
+	/* what a cached one has done was for another statement */
+	if (o->state != WT_OPEN_ALL)
+		return;
+	work->bad_keys += o->reader->bad_keys;
+	for (int b = 0; b < o->set.n; b++)
 	{
 		wide_scan_stats one;
 
-		wt_engine_scan_stats(s->scans[b], &one);
-		wt_scan_add_stats(out, &one);
+		wt_engine_scan_stats(o->set.scans[b], &one);
+		add_stats(&work->stats, &one);
 	}
 }
 
 static void
 close_scans(WtScanState *st)
 {
-	wt_engine_scan_close(st->reused);
-	st->reused = NULL;
-	add_statistics(&st->source, &st->past);
-	if (st->reader != NULL)
-		st->past_bad_keys += st->reader->bad_keys;
-	for (int b = 0; b < st->source.n; b++)
-		wt_engine_scan_close(st->source.scans[b]);
-	wt_engine_scan_close(st->again_scan);
-	st->again_scan = NULL;
-	st->again = NULL;
-	st->again_subid = InvalidSubTransactionId;
-	st->reader = NULL;
-	st->source.n = 0;
-	st->opened = false;
-	MemoryContextReset(st->opencxt);
+	WtOpenScan *o = &st->open;
+
+	add_open(o, &st->past);
+	for (int b = 0; b < o->set.n; b++)
+		wt_engine_scan_close(o->set.scans[b]);
+	wt_engine_scan_close(st->newest.scan);
+	st->newest.scan = NULL;
+	st->newest.reader = NULL;
+	st->newest.subid = InvalidSubTransactionId;
+	o->reader = NULL;
+	o->set.n = 0;
+	o->state = WT_OPEN_NONE;
+	MemoryContextReset(o->cxt);
 }
 
 /* Have the predicates changed since the scans were opened? */
@@ -366,12 +390,13 @@ asks_other_values(WtScanState *st)
 	StringInfoData now;
 	bool same;
 
-	if (st->nleaves == 0)
+	if (st->cond.nleaves == 0)
 		return false;
 	initStringInfo(&now);
-	wt_cell_predicate_print(&st->predicates, &now);
+	wt_cell_predicate_print(&st->range.predicates, &now);
 	same = wt_bytes_cmp((wide_bytes) {(const uint8 *) now.data, now.len},
-						(wide_bytes) {(const uint8 *) st->asked.data, st->asked.len}) == 0;
+						(wide_bytes) {(const uint8 *) st->open.predicates.data,
+									  st->open.predicates.len}) == 0;
 	pfree(now.data);
 	return !same;
 }
@@ -379,41 +404,34 @@ asks_other_values(WtScanState *st)
 bool
 wt_scan_start(WtScanState *st)
 {
-	WtScanSet *s = &st->source;
-	bool anything = false;
+	WtScanSet *s = &st->open.set;
+	bool anything = false, next_chunk = st->phase == WT_SCAN_CHUNK;
 
-	if (!st->exists || st->over)
+	if (!st->exists || st->phase == WT_SCAN_OVER)
 		return false;
-	if (!st->next_chunk && (!st->fixed || st->ranges.n == NULL))
+	if (!next_chunk && (!st->cond.constant || st->range.ranges.n == NULL))
 		(void) wt_scan_ranges(st);
-	for (int b = 0; b < st->ranges.nbuckets; b++)
-		anything = anything || st->ranges.n[b] > 0;
-	if (!anything || st->predicates.never || (st->shared != NULL && !wt_chunk_next(st)))
+	for (int b = 0; b < st->range.ranges.nbuckets; b++)
+		anything = anything || st->range.ranges.n[b] > 0;
+	if (!anything || st->range.predicates.never || (st->chunk.shared != NULL && !wt_chunk_next(st)))
 		return false;
 	/* they may ask for other families now, or other values */
-	if (st->opened && !st->fixed && !st->next_chunk &&
-		((st->cell_tests && !wt_scan_cache_same_cells(st, &st->cells_asked)) ||
+	if (st->open.state == WT_OPEN_ALL && !st->cond.constant && !next_chunk &&
+		((st->cond.decide && !wt_scan_cache_same_cells(st, &st->open.cells)) ||
 		 asks_other_values(st)))
 		close_scans(st);
-	if (st->keeps && !st->opened && st->reused == NULL && st->t->cells_layout)
+	if (st->cacheable && st->open.state == WT_OPEN_NONE && st->t->cells_layout)
 		wt_scan_cache_take(st);
-	if (st->reused != NULL)
-		open_reused(st);
-	else if (!st->opened)
+	if (st->open.state == WT_OPEN_NONE)
 		open_scans(st, st->ps->state->es_snapshot);
+	else if (st->open.state == WT_OPEN_CACHED)
+		open_cached(st);
 	else
-		for (int b = 0; b < s->n; b++)
-		{
-			int n;
-			const wide_range *ranges = ranges_of(st, b, &n);
-
-			wt_engine_scan_restart(s->scans[b], ranges, n);
-		}
-	st->next_chunk = st->shared != NULL;
+		restart_scans(st);
 	s->last = s->merge ? -1 : 0;
 	s->started = false;
-	st->reader->row_scan = NULL;
-	st->ready = true;
+	st->open.reader->row_scan = NULL;
+	st->phase = WT_SCAN_READY;
 	return s->n > 0;
 }
 
@@ -429,8 +447,8 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 	WtRowReader *r;
 	WtEngineScan *scan;
 
-	for (int i = 0; i < st->nleaves; i++)
-		columns[st->leaves[i].attno - 1] = true;
+	for (int i = 0; i < st->cond.nleaves; i++)
+		columns[st->cond.leaves[i].attno - 1] = true;
 	r = wt_reader_for_columns(st->t, &st->e, columns, -1, &spec);
 	initStringInfo(&buf);
 	range = wt_cell_read_row_range(key, &buf);
@@ -450,48 +468,45 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 bool
 wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 {
-	MemoryContext old;
-	uint64_t seq;
-	bool found;
-
-	do
+	for (;;)
 	{
-		if (!st->ready && !wt_scan_start(st))
+		MemoryContext old;
+		uint64_t seq;
+		bool found;
+
+		if (st->phase != WT_SCAN_READY && !wt_scan_start(st))
 			return false;
 		MemoryContextReset(st->rowcxt);
 		old = MemoryContextSwitchTo(st->rowcxt);
-		found = wt_reader_next(st->reader, &st->source, values, nulls, &seq);
-		if (found && st->reader->unsure)
-			wt_scan_unsure(st, wt_bytes_of(&st->reader->key));
+		found = wt_reader_next(st->open.reader, &st->open.set, values, nulls, &seq);
+		if (found && st->open.reader->unsure)
+			wt_scan_unsure(st, wt_bytes_of(&st->open.reader->key));
 		MemoryContextSwitchTo(old);
-		/* the next chunk */
-		st->ready = found || st->shared == NULL;
-	} while (!st->ready);
-	return found;
+		if (found || st->chunk.shared == NULL)
+			return found;
+		st->phase = WT_SCAN_CHUNK;
+	}
 }
 
 void
 wt_scan_again(WtScanState *st)
 {
-	st->restarted = st->restarted || st->opened;
-	st->again_subid = InvalidSubTransactionId;
-	st->ready = false;
-	st->next_chunk = false;
-	st->over = false;
+	st->restarted = st->restarted || st->open.state == WT_OPEN_ALL;
+	st->newest.subid = InvalidSubTransactionId;
+	st->phase = WT_SCAN_START;
 }
 
 void
 wt_scan_end(WtScanState *st)
 {
-	if (!st->keeps || !wt_scan_cache_leave(st))
+	if (!st->cacheable || !wt_scan_cache_leave(st))
 		close_scans(st);
 	wt_engine_scan_close(st->held);
 }
 
 void
-wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys)
+wt_scan_work(WtScanState *st, WtScanWork *out)
 {
-	*bad_keys = st->past_bad_keys + (st->reader ? st->reader->bad_keys : 0);
 	*out = st->past;
-	add_statistics(&st->source, out);
+	add_open(&st->open, out);
 }

@@ -41,8 +41,8 @@ extern void wt_scan_again(WtScanState *st);
 extern void wt_scan_end(WtScanState *st);
 
 /* What the engine did so far. */
-extern void wt_scan_work(WtScanState *st, wide_scan_stats *out, uint64 *bad_keys);
-extern void wt_scan_add_stats(wide_scan_stats *to, const wide_scan_stats *from);
+extern void wt_scan_work(WtScanState *st, WtScanWork *out);
+extern void wt_scan_add_work(WtScanWork *to, const WtScanWork *from);
 
 /* The key ranges with the present values of the parameters */
 extern const WtRanges *wt_scan_ranges(WtScanState *st);

@@ -46,16 +46,12 @@
 
 typedef struct KeptScan
 {
-	WtEngineScan *scan; /* NULL: this entry is free */
-	uint64 serial;		/* of the table's definition */
-	uint64 generation;	/* of the engine's catalog */
+	uint64 serial;	   /* of the table's definition */
+	uint64 generation; /* of the engine's catalog */
 	bool reverse;
 	int strict;
-	double limit; /* layout cells: this, and what the conditions on cells said */
-	StringInfoData asked;
-	MemoryContext cxt; /* of the reader and of what the specification points to */
-	WtRowReader *reader;
-	wide_scan_spec spec;
+	double limit;	 /* layout cells */
+	WtOpenScan open; /* state WT_OPEN_NONE: this entry is free */
 } KeptScan;
 
 static KeptScan kept[KEPT_SCANS];
@@ -64,9 +60,9 @@ static int oldest = 0;
 bool
 wt_scan_cache_possible(WtScanState *st)
 {
-	return st->exists && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE && st->nleaves == 0 &&
-		   st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware && wt_batch(false) == NULL &&
-		   !st->filters;
+	return st->exists && st->t->salt_buckets == 0 && st->lock == WT_LOCK_NONE &&
+		   st->cond.nleaves == 0 && st->as_of == PG_INT64_MAX && !st->ps->plan->parallel_aware &&
+		   wt_batch(false) == NULL && !st->cond.key_filter;
 }
 
 /* The bytes of a value; false: not known for its type, or it means something else in another
@@ -103,9 +99,9 @@ print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo ou
 bool
 wt_scan_cache_print_cells(WtScanState *st, StringInfo out)
 {
-	for (int i = 0; i < st->ntests; i++)
+	for (int i = 0; i < st->cond.ntests; i++)
 	{
-		const WtTest *test = &st->tests[i];
+		const WtTest *test = &st->cond.tests[i];
 		int head[] = {test->part, test->kind, test->n, test->clause, test->arm};
 
 		if (test->part < st->t->nkeys)
@@ -113,7 +109,7 @@ wt_scan_cache_print_cells(WtScanState *st, StringInfo out)
 		appendBinaryStringInfo(out, (const char *) head, sizeof(head));
 		for (int k = 0; k < test->n; k++)
 		{
-			const WtArg *arg = &st->args[test->first + k];
+			const WtArg *arg = &st->cond.args[test->first + k];
 
 			appendBinaryStringInfo(out, (const char *) &arg->type, sizeof(Oid));
 			appendStringInfoChar(out, (char) arg->isnull);
@@ -132,7 +128,7 @@ wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *asked)
 
 	if (asked->data == NULL)
 		return false;
-	now.data = MemoryContextAlloc(st->rangecxt, now.maxlen);
+	now.data = MemoryContextAlloc(st->range.cxt, now.maxlen);
 	same = wt_scan_cache_print_cells(st, &now) && now.len == asked->len &&
 		   memcmp(now.data, asked->data, now.len) == 0;
 	pfree(now.data);
@@ -143,11 +139,12 @@ wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *asked)
 static bool
 fits(const KeptScan *k, WtScanState *st)
 {
-	return k->scan != NULL && k->serial == st->t->serial && k->generation == st->e.generation &&
-		   k->reverse == st->reverse && k->strict == st->strict &&
-		   memcmp(k->reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
+	return k->open.state != WT_OPEN_NONE && k->serial == st->t->serial &&
+		   k->generation == st->e.generation && k->reverse == st->reverse &&
+		   k->strict == st->strict &&
+		   memcmp(k->open.reader->wanted, st->columns, sizeof(bool) * st->t->natts) == 0 &&
 		   (!st->t->cells_layout ||
-			(k->limit == st->limit && wt_scan_cache_same_cells(st, &k->asked)));
+			(k->limit == st->limit && wt_scan_cache_same_cells(st, &k->open.cells)));
 }
 
 void
@@ -159,16 +156,12 @@ wt_scan_cache_take(WtScanState *st)
 
 		if (!fits(k, st))
 			continue;
-		wt_engine_scan_reuse(k->scan, st->ps->state->es_snapshot);
-		if (st->opencxt != NULL)
-			MemoryContextDelete(st->opencxt);
-		MemoryContextSetParent(k->cxt, st->cxt);
-		st->reused = k->scan;
-		st->opencxt = k->cxt;
-		st->reader = k->reader;
-		st->spec = k->spec;
-		st->cells_asked = k->asked;
-		k->scan = NULL;
+		wt_engine_scan_reuse(k->open.set.scans[0], st->ps->state->es_snapshot);
+		if (st->open.cxt != NULL)
+			MemoryContextDelete(st->open.cxt);
+		st->open = k->open;
+		k->open.state = WT_OPEN_NONE;
+		MemoryContextSetParent(st->open.cxt, st->cxt);
 		return;
 	}
 }
@@ -176,39 +169,30 @@ wt_scan_cache_take(WtScanState *st)
 bool
 wt_scan_cache_leave(WtScanState *st)
 {
-	WtEngineScan *scan = st->reused;
 	KeptScan *k = &kept[oldest];
 
-	if (scan == NULL && st->opened && st->source.n == 1 && !st->source.merge)
-		scan = st->source.scans[0];
-	if (scan == NULL || MemoryContextMemAllocated(st->opencxt, true) > KEPT_BYTES ||
-		!wt_engine_scan_set_aside(scan))
+	if (st->open.state == WT_OPEN_NONE || st->open.set.n != 1 ||
+		MemoryContextMemAllocated(st->open.cxt, true) > KEPT_BYTES ||
+		!wt_engine_scan_set_aside(st->open.set.scans[0]))
 		return false;
-	for (int i = 0; i < KEPT_SCANS && k->scan != NULL; i++)
-		if (kept[i].scan == NULL)
+	for (int i = 0; i < KEPT_SCANS && k->open.state != WT_OPEN_NONE; i++)
+		if (kept[i].open.state == WT_OPEN_NONE)
 			k = &kept[i];
-	if (k->scan != NULL)
+	if (k->open.state != WT_OPEN_NONE)
 	{
-		wt_engine_scan_forget(k->scan);
-		MemoryContextDelete(k->cxt);
+		wt_engine_scan_forget(k->open.set.scans[0]);
+		MemoryContextDelete(k->open.cxt);
 		oldest = (oldest + 1) % KEPT_SCANS;
 	}
-	MemoryContextSetParent(st->opencxt, TopMemoryContext);
-	st->reader->bad_keys = 0;
-	*k = (KeptScan) {.scan = scan,
-					 .serial = st->t->serial,
+	*k = (KeptScan) {.serial = st->t->serial,
 					 .generation = st->e.generation,
 					 .reverse = st->reverse,
 					 .strict = st->strict,
 					 .limit = st->limit,
-					 .asked = st->cells_asked,
-					 .cxt = st->opencxt,
-					 .reader = st->reader,
-					 .spec = st->spec};
-	st->source.n = 0;
-	st->opened = false;
-	st->reused = NULL;
-	st->reader = NULL;
-	st->opencxt = NULL;
+					 .open = st->open};
+	k->open.state = WT_OPEN_CACHED;
+	k->open.reader->bad_keys = 0;
+	MemoryContextSetParent(k->open.cxt, TopMemoryContext);
+	memset(&st->open, 0, sizeof(st->open));
 	return true;
 }

@@ -41,28 +41,29 @@ raise_changed(WtScanState *st)
 static void
 read_again(WtScanState *st, wide_bytes key)
 {
-	MemoryContext old = MemoryContextSwitchTo(st->opencxt);
+	WtNewest *n = &st->newest;
+	MemoryContext old = MemoryContextSwitchTo(st->open.cxt);
 	wide_range range;
 
-	if (st->again == NULL)
+	if (n->reader == NULL)
 	{
-		initStringInfo(&st->again_hi);
-		memset(&st->again_spec, 0, sizeof(st->again_spec));
-		st->again = wt_scan_reader(st, &st->again_spec);
+		initStringInfo(&n->limit);
+		memset(&n->spec, 0, sizeof(n->spec));
+		n->reader = wt_scan_reader(st, &n->spec);
 	}
-	range = wt_cell_read_row_range(key, &st->again_hi);
-	if (st->again_scan == NULL)
+	range = wt_cell_read_row_range(key, &n->limit);
+	if (n->scan == NULL)
 	{
-		st->again_spec.ranges = &range;
-		st->again_spec.nranges = 1;
-		st->again_spec.own_mark = wt_batch_own_mark(st->ps->state->es_snapshot);
-		if (st->again_spec.own_mark == 0)
-			st->again_spec.own_mark = WT_OWN_NONE;
-		st->again_scan = wt_engine_scan_open(NULL, &st->again_spec);
+		n->spec.ranges = &range;
+		n->spec.nranges = 1;
+		n->spec.own_mark = wt_batch_own_mark(st->ps->state->es_snapshot);
+		if (n->spec.own_mark == 0)
+			n->spec.own_mark = WT_OWN_NONE;
+		n->scan = wt_engine_scan_open(NULL, &n->spec);
 	}
 	else
-		wt_engine_scan_restart(st->again_scan, &range, 1);
-	st->again->row_scan = NULL;
+		wt_engine_scan_restart(n->scan, &range, 1);
+	n->reader->row_scan = NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -97,54 +98,54 @@ same_cell(WtRowReader *a, WtRowReader *b)
 static bool
 cell_again(WtScanState *st, Datum *values, bool *nulls)
 {
-	WtRowReader *r = st->reader;
+	WtNewest *n = &st->newest;
+	WtRowReader *r = st->open.reader;
 	wide_bytes key = wt_bytes_of(&r->key);
 	wide_bytes qual = wt_reader_qual(r, r->cell);
 	uint64_t seq;
 
-	if (st->again_key.data == NULL)
+	if (n->key.data == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(st->cxt);
 
-		initStringInfo(&st->again_key);
-		initStringInfo(&st->missed_qual);
+		initStringInfo(&n->key);
+		initStringInfo(&n->missed_qual);
 		MemoryContextSwitchTo(old);
 	}
-	if (st->again_subid != GetCurrentSubTransactionId() ||
-		wt_bytes_cmp(key, wt_bytes_of(&st->again_key)) != 0 ||
-		(st->missed && st->missed_family == r->cell->family &&
-		 wt_bytes_cmp(wt_bytes_of(&st->missed_qual), qual) == 0))
+	if (n->subid != GetCurrentSubTransactionId() || wt_bytes_cmp(key, wt_bytes_of(&n->key)) != 0 ||
+		(n->missed && n->missed_family == r->cell->family &&
+		 wt_bytes_cmp(wt_bytes_of(&n->missed_qual), qual) == 0))
 	{
 		read_again(st, key);
-		st->again_subid = GetCurrentSubTransactionId();
-		st->again_end = false;
-		resetStringInfo(&st->again_key);
-		appendBinaryStringInfo(&st->again_key, (const char *) key.data, key.len);
+		n->subid = GetCurrentSubTransactionId();
+		n->end = false;
+		resetStringInfo(&n->key);
+		appendBinaryStringInfo(&n->key, (const char *) key.data, key.len);
 	}
-	st->missed = false;
-	while (!st->again_end)
+	n->missed = false;
+	while (!n->end)
 	{
 		int c;
 
-		if (!wt_reader_next_of_scan(st->again, st->again_scan, values, nulls, &seq))
+		if (!wt_reader_next_of_scan(n->reader, n->scan, values, nulls, &seq))
 		{
-			st->again_end = true;
+			n->end = true;
 			break;
 		}
-		if (same_cell(r, st->again))
+		if (same_cell(r, n->reader))
 			return true;
-		c = column_cmp(r, st->again);
+		c = column_cmp(r, n->reader);
 		if (c < 0)
 		{
 			/* it has gone past; this one will be looked at again */
-			st->again->next_cell--;
+			n->reader->next_cell--;
 			break;
 		}
 	}
-	st->missed = true;
-	st->missed_family = r->cell->family;
-	resetStringInfo(&st->missed_qual);
-	appendBinaryStringInfo(&st->missed_qual, (const char *) qual.data, qual.len);
+	n->missed = true;
+	n->missed_family = r->cell->family;
+	resetStringInfo(&n->missed_qual);
+	appendBinaryStringInfo(&n->missed_qual, (const char *) qual.data, qual.len);
 	return false;
 }
 
@@ -155,7 +156,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 bool
 wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 {
-	wide_bytes key = wt_bytes_of(&st->reader->key);
+	wide_bytes key = wt_bytes_of(&st->open.reader->key);
 	uint64_t seq;
 	bool found;
 
@@ -168,15 +169,15 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 				 errmsg("could not obtain lock on row in relation \"%s\"",
 						get_rel_name(st->t->relid))));
 	}
-	st->reread = !wt_engine_scan_is_newest(st->held);
-	if (!st->reread)
+	st->newest.reread = !wt_engine_scan_is_newest(st->held);
+	if (!st->newest.reread)
 		return true;
 	if (st->t->cells_layout)
 		found = cell_again(st, values, nulls);
 	else
 	{
 		read_again(st, key);
-		found = wt_reader_next_of_scan(st->again, st->again_scan, values, nulls, &seq);
+		found = wt_reader_next_of_scan(st->newest.reader, st->newest.scan, values, nulls, &seq);
 	}
 	if (!found)
 	{
@@ -185,10 +186,10 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 			raise_changed(st);
 		return false;
 	}
-	if (st->again->print == st->reader->print)
+	if (st->newest.reader->print == st->open.reader->print)
 		return true;
 	/* a row that this command itself has changed already is not changed twice */
-	if (st->again->own > st->reader->own)
+	if (st->newest.reader->own > st->open.reader->own)
 		return false;
 	if (IsolationUsesXactSnapshot())
 		raise_changed(st);

@@ -1,7 +1,10 @@
 /*
  * scan_state.h
- *		A scan of one table as a plan describes it: plain scans, scans that aggregate,
- *		scans that change what they find.
+ *		The state of a scan of one table: plain scans, scans that aggregate, and
+ *		UPDATE and DELETE in the scan.
+ *
+ * scan.c makes and runs it.  The other files of the room, and fdw/write/direct.c, use the
+ * parts of it that their subject needs.
  */
 #ifndef WT_SCAN_STATE_H
 #define WT_SCAN_STATE_H
@@ -22,80 +25,139 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-typedef struct WtShared WtShared; /* chunk.h: what the processes of a parallel scan share */
+typedef struct WtShared WtShared; /* shared memory of a parallel scan: chunk.h */
+typedef struct WtCuts WtCuts;	  /* keys to cut a parallel scan at: parallel.c */
+
+/* Where a scan is between two calls. */
+typedef enum WtScanPhase
+{
+	WT_SCAN_START, /* before the first row: ranges and engine scans are not positioned */
+	WT_SCAN_READY, /* the engine scans are positioned */
+	WT_SCAN_CHUNK, /* parallel: a chunk has been read, the ranges stay for the next one */
+	WT_SCAN_OVER   /* parallel: the executor has shut the scan down; no rows until a rescan */
+} WtScanPhase;
+
+/* What the plan's conditions are; their values are in args once they are evaluated. */
+typedef struct WtScanConditions
+{
+	WtTest *tests; /* on parts of the key; in the layout 'cells' also on cells */
+	int ntests;
+	WtLeaf *leaves; /* on cells, for the engine's predicates */
+	int nleaves;
+	WtArg *args; /* values, by number of the expression */
+	int nargs;
+	List *exprs;	 /* ExprStates of args */
+	bool constant;	 /* all of exprs are constants */
+	bool decide;	 /* layout cells: tests on cells decide what the reader reads */
+	bool key_filter; /* tests may need a key filter besides ranges */
+} WtScanConditions;
+
+/* What the conditions mean to the engine, with the present values of args. */
+typedef struct WtScanRanges
+{
+	MemoryContext cxt; /* reset when the values are computed again */
+	WtRanges ranges;   /* ranges.n is NULL before the first computation */
+	WtPredicates predicates;
+	WtKeyFilterArg key_filter;
+} WtScanRanges;
+
+/* Whether a WtOpenScan has engine scans. */
+typedef enum WtOpenState
+{
+	WT_OPEN_NONE,
+	WT_OPEN_CACHED, /* one, of an earlier statement; its ranges are not set yet */
+	WT_OPEN_ALL		/* one for each list of ranges */
+} WtOpenState;
+
+/*
+ * The row reader and the engine scans.  Opening makes all of it, closing drops all of it, and
+ * the scan cache hands all of it from one statement to the next (scan_cache.c), as one value.
+ */
+typedef struct WtOpenScan
+{
+	WtOpenState state;
+	MemoryContext cxt; /* of all below; NULL: handed to the cache, or to be taken from it */
+	WtRowReader *reader;
+	wide_scan_spec spec;
+	WtScanSet set;
+	StringInfoData predicates; /* those the scans were opened with: wt_cell_predicate_print */
+	/*
+	 * Layout cells: the tests on cells that the reader was made for
+	 * (wt_scan_cache_print_cells); data is NULL if they cannot be compared.
+	 */
+	StringInfoData cells;
+} WtOpenScan;
+
+/* What a scan has done, for EXPLAIN ANALYZE. */
+typedef struct WtScanWork
+{
+	wide_scan_stats stats;
+	uint64 bad_keys; /* rows left out by on_bad_key 'skip' */
+} WtScanWork;
+
+/* A process's part of a parallel scan; shared is NULL in other scans and without workers. */
+typedef struct WtScanChunk
+{
+	WtShared *shared;
+	WtCuts *cuts;		/* leader, until they are copied into shared */
+	wide_range *ranges; /* what the present chunk has of the scan's ranges; in WtScanRanges.cxt */
+	int n;
+} WtScanChunk;
+
+/* Scans that lock rows: the newest state of the row last locked (scan_lock.c). */
+typedef struct WtNewest
+{
+	bool reread;		  /* the row last locked was read again */
+	WtRowReader *reader;  /* NULL: none yet */
+	WtEngineScan *scan;	  /* without snapshot; NULL: none yet */
+	wide_scan_spec spec;  /* of scan */
+	StringInfoData limit; /* end of its range */
+	/* layout cells: the scan goes on from one cell of a row to the next */
+	StringInfoData key;		/* of that row */
+	SubTransactionId subid; /* the subtransaction that has locked it; invalid: search again */
+	bool end;				/* the row has no cells left */
+	bool missed;			/* the cell last searched for does not exist: */
+	int missed_family;
+	StringInfoData missed_qual;
+} WtNewest;
 
 typedef struct WtScanState
 {
 	WtTable *t;
-	PlanState *ps; /* whose snapshot and expression context it uses */
 	WtEngineTable e;
-	bool exists;		/* the engine has the table */
-	WtEngineScan *held; /* the statement's snapshot */
-	int64 as_of;		/* PG_INT64_MAX: not set */
-	WtTest *tests;
-	int ntests;
-	WtArg *args;
-	int nargs;
-	WtLeaf *leaves; /* conditions on cells */
-	int nleaves;
-	WtPredicates predicates; /* what the engine is asked of them; in rangecxt */
-	StringInfoData asked;	 /* what the open scans have been asked: wt_cell_predicate_print */
-	List *exprs;			 /* expression states of args */
-	bool fixed;				 /* all arguments are constants */
-	bool *columns;
-	int strict;
+	bool exists;   /* the engine has the table */
+	PlanState *ps; /* its snapshot and expression context are used */
+	MemoryContext cxt;
+	MemoryContext rowcxt; /* of the present row's values; reset at the next row */
+	WtEngineScan *held;	  /* holds the statement's snapshot */
+	int64 as_of;		  /* widetable.as_of at the beginning; PG_INT64_MAX: not set */
+
+	/* the plan */
+	WtScanConditions cond;
+	bool *columns; /* by attribute number - 1: whether it is wanted */
+	int strict;	   /* index of a family in which every wanted row has a cell; -1: none */
 	bool reverse;
-	bool ordered;
-	double limit; /* rows that are asked for at most; 0: not known */
+	bool ordered; /* rows must come in the order of the key */
+	double limit; /* the most rows that are asked for; 0: not known */
 	WtLock lock;
-	WtRowReader *reader;
-	wide_scan_spec spec;
-	WtScanSet source;
-	wide_scan_stats past; /* of scans that were closed to read something else */
-	uint64 past_bad_keys; /* of their readers */
-	bool ready;			  /* ranges computed, engine scans positioned */
-	bool opened;
-	int opens;			   /* how often: the reader is another one each time */
-	bool restarted;		   /* the scan has been restarted: rows may come twice */
-	MemoryContext cxt;	   /* of the scan */
-	MemoryContext opencxt; /* of the readers and what belongs to them */
-	bool keeps;			   /* the reader and its scan outlive the statement: scan_cache.c */
-	uint64 generation;	   /* with keeps: of the engine's catalog */
-	/* reader and spec are of an earlier statement, and so is this, its scan; not opened yet */
-	WtEngineScan *reused;
-	bool cell_tests; /* layout cells: conditions decide what the readers read: */
-	/* what they said when the readers were made, in opencxt; data NULL: cannot be compared */
-	StringInfoData cells_asked;
-	MemoryContext rowcxt;
-	struct WtLoose *loose; /* loose_filter.c: leaves out rows by their key; NULL */
-	MemoryContext rangecxt;
-	WtRanges ranges;
-	bool filters; /* there may be something that the ranges do not say: */
-	WtKeyFilterArg key_filter;
-	/* changing rows: of each column that is read the timestamp of its cell, PG_INT64_MIN: none;
-	 * NULL: not wanted */
+
+	/* the run */
+	WtScanPhase phase;
+	bool restarted; /* the scan has been restarted, so rows may come twice */
+	bool cacheable; /* what is open may be left to later statements */
+	int opens;		/* how often a reader was opened: each time it is another one */
+	WtScanRanges range;
+	WtOpenScan open;
+	WtScanChunk chunk;
+	WtNewest newest;
+	WtScanWork past; /* of engine scans that have been closed */
+
+	/* for the caller to set after wt_scan_begin */
+	WtLoose *loose; /* leaves out rows by their key; NULL: no such filter */
+	/* by attribute number - 1, the timestamp of the cell read, PG_INT64_MIN: none; NULL: not wanted
+	 */
 	int64 *floors;
-	bool *bare; /* with floors: columns of which nothing else is wanted */
-	/* parallel scans: shared is NULL in all others, and where there are no workers */
-	WtShared *shared;
-	void *cuts;		  /* on their way into it */
-	wide_range *part; /* of the ranges, what is in this process's chunk; in rangecxt */
-	int npart;
-	bool next_chunk; /* the ranges stay, the chunk is read */
-	bool over;		 /* no rows until the next rescan */
-	/* locking */
-	bool reread;		/* the row last locked was read again */
-	WtRowReader *again; /* reads the newest state */
-	WtEngineScan *again_scan;
-	wide_scan_spec again_spec;
-	StringInfoData again_hi;
-	/* layout cells: again_scan goes on from one cell of a row to the next */
-	StringInfoData again_key;	  /* of that row */
-	SubTransactionId again_subid; /* that has locked it; Invalid: begin anew */
-	bool again_end;				  /* no cells left */
-	bool missed; /* the last cell sought was not there: missed_family, missed_qual */
-	int missed_family;
-	StringInfoData missed_qual;
+	bool *bare; /* with floors: whether nothing but the floor is wanted of the column */
 } WtScanState;
 
 #endif /* WT_SCAN_STATE_H */

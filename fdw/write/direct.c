@@ -441,7 +441,7 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 			if (!locked)
 				continue;
 			ExecStoreVirtualTuple(slot);
-			if (!st->reread)
+			if (!st->newest.reread)
 				return true;
 			ResetExprContext(econtext);
 			if ((d->qual == NULL || ExecQual(d->qual, econtext)) &&
@@ -458,8 +458,8 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 static bool
 leave_out(WtDirect *d, CmdType op)
 {
-	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall, wt_bytes_of(&d->st->reader->key),
-							  NULL);
+	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall,
+							  wt_bytes_of(&d->st->open.reader->key), NULL);
 }
 
 /* false: left out. */
@@ -467,7 +467,7 @@ static bool
 update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
-	wide_bytes key = wt_bytes_of(&st->reader->key);
+	wide_bytes key = wt_bytes_of(&st->open.reader->key);
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	wide_batch *b;
 
@@ -514,7 +514,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 static bool
 delete_row(WtDirect *d)
 {
-	wide_bytes key = wt_bytes_of(&d->st->reader->key);
+	wide_bytes key = wt_bytes_of(&d->st->open.reader->key);
 
 	if (leave_out(d, CMD_DELETE))
 		return false;
