@@ -300,14 +300,14 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs
 	if (column > 0 && (item->integer || item->by_integer))
 		item->width = wt_reader_integer_width(&a->t->columns[item->column]);
 	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))
-		a->plain = false;
+		a->direct.possible = false;
 	else if (column > 0)
 	{
 		const WtColumn *c = &a->t->columns[item->column];
 
 		if (c->role == WT_KEY && c->enc != WT_ENC_MD5 && c->enc != WT_ENC_SHA1)
-			a->need_part[c->part] = a->any_part = true;
+			a->direct.need_part[c->part] = a->direct.any_part = true;
 		else if (c->role != WT_CELL)
-			a->plain = false;
+			a->direct.possible = false;
 	}
 }

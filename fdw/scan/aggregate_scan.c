@@ -71,13 +71,13 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
 	a->t = a->scan->t;
 	a->parts = wt_aggregate_plan_shape(plan, 2);
-	a->one_row = wt_aggregate_plan_shape(plan, 3) != 0;
+	a->first_only = wt_aggregate_plan_shape(plan, 3) != 0;
 	a->values = palloc0(sizeof(Datum) * Max(1, a->t->natts));
 	a->nulls = palloc0(sizeof(bool) * Max(1, a->t->natts));
-	a->need_part = palloc0(sizeof(bool) * a->t->nkeys);
+	a->direct.need_part = palloc0(sizeof(bool) * a->t->nkeys);
 	a->group_part = palloc0(sizeof(bool) * a->t->nkeys);
-	a->part_values = palloc0(sizeof(Datum) * a->t->nkeys);
-	a->part_nulls = palloc0(sizeof(bool) * a->t->nkeys);
+	a->direct.part_values = palloc0(sizeof(Datum) * a->t->nkeys);
+	a->direct.part_nulls = palloc0(sizeof(bool) * a->t->nkeys);
 	a->columns = palloc0(sizeof(int) * Max(1, list_length(columns)));
 	foreach(lc, columns)
 	{
@@ -89,12 +89,12 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	}
 	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals),
 						   &node->ss.ps);
-	a->plain = a->qual == NULL && !a->t->cells_layout;
+	a->direct.possible = a->qual == NULL && !a->t->cells_layout;
 	a->items = palloc0(sizeof(WtAccumulator) * Max(1, list_length(items)));
 	foreach(lc, items)
 		wt_accumulator_begin(a, &a->items[a->nitems++], lfirst(lc), plan->fdw_exprs, &node->ss.ps);
-	a->row_used = true;
-	a->key_length = key_length(a->t);
+	a->direct.rowcxt_used = true;
+	a->direct.key_length = key_length(a->t);
 	a->econtext = CreateExprContext(node->ss.ps.state);
 	a->row_slot = MakeSingleTupleTableSlot(node->ss.ss_ScanTupleSlot->tts_tupleDescriptor,
 										   &TTSOpsVirtual);
@@ -105,7 +105,7 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	a->group.whole = a->parts == a->t->nkeys;
 	initStringInfo(&a->group.prefix);
 	initStringInfo(&a->group.seek);
-	if (a->one_row)
+	if (a->first_only)
 		a->scan->loose = &a->group;
 }
 
@@ -114,7 +114,7 @@ wt_aggregate_scan_again(ForeignScanState *node)
 {
 	WtAggState *a = node->fdw_state;
 
-	a->done = a->pending = false;
+	a->phase = WT_AGG_START;
 	resetStringInfo(&a->group.prefix);
 	wt_scan_again(a->scan);
 }
@@ -149,17 +149,17 @@ make_sinks(WtAggState *a)
 {
 	WtRowReader *r = a->scan->open.reader;
 
-	a->sinks = palloc0(sizeof(WtSink *) * Max(1, r->nfamilies));
+	a->direct.sinks = palloc0(sizeof(WtSink *) * Max(1, r->nfamilies));
 	for (int f = 0; f < r->nfamilies; f++)
 	{
 		WtReadFamily *rf = &r->families[f];
 
 		if (rf->nmaps > 0 || a->scan->open.spec.families[f].want == WIDE_WANT_ALL)
 			return false;
-		a->sinks[f] = palloc0(sizeof(WtSink) * Max(1, rf->nmapped));
+		a->direct.sinks[f] = palloc0(sizeof(WtSink) * Max(1, rf->nmapped));
 		for (int m = 0; m < rf->nmapped; m++)
 		{
-			WtSink *sink = &a->sinks[f][m];
+			WtSink *sink = &a->direct.sinks[f][m];
 
 			sink->items = palloc0(sizeof(WtAccumulator *) * Max(1, a->nitems));
 			for (WtTarget *target = rf->mapped[m].targets; target != NULL; target = target->next)
@@ -180,7 +180,7 @@ make_sinks(WtAggState *a)
 static inline void
 take_cell(WtAggState *a, const wide_cell *cell)
 {
-	const WtSink *sink = &a->sinks[cell->family][cell->column];
+	const WtSink *sink = &a->direct.sinks[cell->family][cell->column];
 	Datum value = (Datum) 0;
 	bool decoded = false;
 
@@ -199,7 +199,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 			{
 				MemoryContext old = MemoryContextSwitchTo(a->scan->rowcxt);
 
-				a->row_used = true;
+				a->direct.rowcxt_used = true;
 				value = wt_cell_value_decode(sink->column, a->t, a->key, cell->value.data,
 											 cell->value.len);
 				MemoryContextSwitchTo(old);
@@ -214,20 +214,21 @@ take_cell(WtAggState *a, const wide_cell *cell)
 static void
 take_row_directly(WtAggState *a)
 {
-	if (a->any_part)
+	if (a->direct.any_part)
 		for (int i = 0; i < a->nitems; i++)
 		{
 			WtAccumulator *item = &a->items[i];
 			const WtColumn *c = item->column < 0 ? NULL : &a->t->columns[item->column];
 
-			if (c != NULL && c->role == WT_KEY && a->need_part[c->part] && !a->part_nulls[c->part])
-				wt_accumulator_add_datum(a, item, a->part_values[c->part]);
+			if (c != NULL && c->role == WT_KEY && a->direct.need_part[c->part] &&
+				!a->direct.part_nulls[c->part])
+				wt_accumulator_add_datum(a, item, a->direct.part_values[c->part]);
 		}
 	for (;;)
 	{
-		for (int i = 0; i < a->row.ncells; i++)
-			take_cell(a, &a->row.cells[i]);
-		if (!a->row.more || !wt_engine_scan_next(a->from, &a->row))
+		for (int i = 0; i < a->direct.row.ncells; i++)
+			take_cell(a, &a->direct.row.cells[i]);
+		if (!a->direct.row.more || !wt_engine_scan_next(a->direct.from, &a->direct.row))
 			break;
 	}
 }
@@ -236,18 +237,18 @@ take_row_directly(WtAggState *a)
 static void
 pass_row(WtAggState *a)
 {
-	while (a->row.more && wt_engine_scan_next(a->from, &a->row))
+	while (a->direct.row.more && wt_engine_scan_next(a->direct.from, &a->direct.row))
 		;
-	a->row.more = false;
+	a->direct.row.more = false;
 }
 
 /* Do the parts of the key end where it ends? */
 static inline bool
 key_fits(const WtAggState *a)
 {
-	if (a->key_length > 0 && a->row.key.len == a->key_length)
+	if (a->direct.key_length > 0 && a->direct.row.key.len == a->direct.key_length)
 		return true;
-	return wt_rowkey_prefix_length(a->t, a->row.key, a->t->nkeys) == a->row.key.len;
+	return wt_rowkey_prefix_length(a->t, a->direct.row.key, a->t->nkeys) == a->direct.row.key.len;
 }
 
 static inline bool
@@ -256,21 +257,22 @@ next_row_directly(WtAggState *a)
 	MemoryContext old;
 	bool good;
 
-	if (a->row_used)
+	if (a->direct.rowcxt_used)
 		MemoryContextReset(a->scan->rowcxt);
-	a->row_used = false;
+	a->direct.rowcxt_used = false;
 	do
 	{
-		if (!wt_scan_set_next(&a->scan->open.set, &a->row, &a->from))
+		if (!wt_scan_set_next(&a->scan->open.set, &a->direct.row, &a->direct.from))
 			return false;
 		/* nothing of the key is asked: it is enough that it is whole */
-		if (!a->any_part && !a->t->bad_key_skip && key_fits(a))
+		if (!a->direct.any_part && !a->t->bad_key_skip && key_fits(a))
 			break;
-		a->row_used = true;
+		a->direct.rowcxt_used = true;
 		old = MemoryContextSwitchTo(a->scan->rowcxt);
 		/* as the row reader: which keys are left out does not depend on what is asked */
-		good = wt_rowkey_decode(a->t, a->row.key, a->t->bad_key_skip ? NULL : a->need_part,
-								a->part_values, a->part_nulls);
+		good = wt_rowkey_decode(a->t, a->direct.row.key,
+								a->t->bad_key_skip ? NULL : a->direct.need_part,
+								a->direct.part_values, a->direct.part_nulls);
 		MemoryContextSwitchTo(old);
 		if (!good)
 		{
@@ -278,9 +280,9 @@ next_row_directly(WtAggState *a)
 			pass_row(a);
 		}
 	} while (!good);
-	if (a->row.unsure)
-		wt_scan_unsure(a->scan, a->row.key);
-	a->key = a->row.key;
+	if (a->direct.row.unsure)
+		wt_scan_unsure(a->scan, a->direct.row.key);
+	a->key = a->direct.row.key;
 	return true;
 }
 
@@ -390,14 +392,14 @@ fill_group(WtAggState *a, TupleTableSlot *slot, const Datum *keys, const bool *n
 static inline bool
 next_row(WtAggState *a)
 {
-	return a->direct ? next_row_directly(a) : next_row_read(a);
+	return a->direct.on ? next_row_directly(a) : next_row_read(a);
 }
 
 static inline void
 take_row(WtAggState *a)
 {
 	a->group_rows++;
-	if (a->direct)
+	if (a->direct.on)
 		take_row_directly(a);
 	else
 		take_row_read(a);
@@ -410,30 +412,35 @@ first_row(WtAggState *a)
 	if (!wt_scan_start(a->scan))
 		return false;
 	/* they lie in the memory of the reader, which may be another one now */
-	if (a->sinks_of != a->scan->opens)
+	if (a->direct.opens != a->scan->opens)
 	{
 		MemoryContext old = MemoryContextSwitchTo(a->scan->open.cxt);
 
-		a->direct = a->plain && make_sinks(a);
+		a->direct.on = a->direct.possible && make_sinks(a);
 		MemoryContextSwitchTo(old);
-		a->sinks_of = a->scan->opens;
+		a->direct.opens = a->scan->opens;
 	}
 	return next_row(a);
 }
 
-/* The rows of one group; all must be told in memory that outlives the row. */
+/*
+ * Aggregates the rows of the present group, which the present row begins.  What is said about
+ * the group must be in memory that outlives the row.
+ */
 static void
 aggregate_group(WtAggState *a)
 {
+	bool more;
+
 	take_row(a);
-	while ((a->pending = next_row(a)) && same_group(a))
+	while ((more = next_row(a)) && same_group(a))
 	{
-		if (!a->one_row)
+		if (!a->first_only)
 			take_row(a);
-		else if (a->direct)
+		else if (a->direct.on)
 			pass_row(a);
 	}
-	a->done = !a->pending;
+	a->phase = more ? WT_AGG_ROW : WT_AGG_DONE;
 }
 
 TupleTableSlot *
@@ -444,21 +451,19 @@ wt_aggregate_scan_next(ForeignScanState *node)
 	Datum *keys;
 	bool *nokeys;
 	MemoryContext old;
-	bool begun = a->pending;
 
 	ExecClearTuple(slot);
-	if (a->done)
+	if (a->phase == WT_AGG_START)
+		a->phase = first_row(a) ? WT_AGG_ROW : WT_AGG_DONE;
+	else if (a->phase == WT_AGG_DONE)
 		return slot;
-	if (!a->pending && !first_row(a))
+	if (a->phase == WT_AGG_DONE)
 	{
-		a->done = true;
 		if (a->parts > 0)
 			return slot;
 		/* no rows are a group too */
 		a->key = (wide_bytes) {NULL, 0};
 	}
-	else
-		begun = true;
 	begin_group(a);
 	old = MemoryContextSwitchTo(a->groupcxt);
 	keys = palloc0(sizeof(Datum) * a->t->nkeys);
@@ -466,7 +471,7 @@ wt_aggregate_scan_next(ForeignScanState *node)
 	if (a->parts > 0)
 		(void) wt_rowkey_decode(a->t, a->key, a->group_part, keys, nokeys);
 	MemoryContextSwitchTo(old);
-	if (begun)
+	if (a->phase == WT_AGG_ROW)
 		aggregate_group(a);
 	a->rows += a->group_rows;
 	old = MemoryContextSwitchTo(a->groupcxt);

@@ -1,6 +1,6 @@
 /*
  * aggregate_state.h
- *		A scan that aggregates: its state, for accumulator.c and aggregate_scan.c.
+ *		The state of a scan that aggregates, for accumulator.c and aggregate_scan.c.
  */
 #ifndef WT_AGGREGATE_STATE_H
 #define WT_AGGREGATE_STATE_H
@@ -18,79 +18,104 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-/* The executor's callbacks for such plans; the state is node->fdw_state. */
-typedef struct WtAggState WtAggState;
-
+/* One aggregate, and what it has of the present group. */
 typedef struct WtAccumulator
 {
-	int entry; /* in the scan tuple */
+	int entry; /* index into the scan tuple */
 	WtAggKind kind;
-	Oid type;
-	int column;		 /* index into columns, -1: an expression, or none */
-	bool integer;	 /* type is int2, int4, int8 */
-	bool by_integer; /* min, max: compared as integers */
-	WtWidth width;
-	int16 typlen;
-	bool typbyval;
-	FmgrInfo compare;
-	Oid collation;
-	ExprState *arg;
-	ExprState *filter;
-	/* the group's */
-	int64 n;	   /* values that were not null */
-	int64 sum;	   /* of integers, without those in total; min, max by_integer: the value */
-	Numeric total; /* NULL: nothing yet */
-	float4 sum4;
-	float8 sum8;
-	float8 squares; /* of the differences from the mean, for its overflow alone */
-	Datum value;	/* min, max, booleans */
+
+	/* the argument */
+	Oid type;		   /* base type */
+	int column;		   /* index into the table's columns; -1: an expression, or no argument */
+	bool integer;	   /* sum or average of int2, int4, int8 */
+	bool by_integer;   /* min, max: values compare as integers */
+	WtWidth width;	   /* with either of these two, of the column's cells */
+	int16 typlen;	   /* of type */
+	bool typbyval;	   /* of type */
+	FmgrInfo compare;  /* min, max: comparison function */
+	Oid collation;	   /* of compare */
+	ExprState *arg;	   /* NULL: no argument */
+	ExprState *filter; /* FILTER clause, NULL: none */
+
+	/* the group */
+	int64 n;		/* values that were not null */
+	int64 sum;		/* of integers, without what is in total; min, max by_integer: the value */
+	Numeric total;	/* of numerics, and of integers whose sum overflowed; NULL: none yet */
+	float4 sum4;	/* of float4 */
+	float8 sum8;	/* of float8, and for averages of float4 */
+	float8 squares; /* of the differences from the mean, only for its overflow */
+	Datum value;	/* min, max, bool_and, bool_or */
 } WtAccumulator;
 
-/* The accumulators that a column feeds */
+/* The accumulators that a cell feeds. */
 typedef struct WtSink
 {
 	int n;
 	WtAccumulator **items;
-	const WtColumn *column;
+	const WtColumn *column; /* how to decode the cell */
 } WtSink;
 
-struct WtAggState
+/* Where an aggregating scan is between two groups. */
+typedef enum WtAggPhase
+{
+	WT_AGG_START, /* no row has been read */
+	WT_AGG_ROW,	  /* the present row begins the next group */
+	WT_AGG_DONE	  /* no group is left */
+} WtAggPhase;
+
+/* Rows read as cells of the engine, without the row reader. */
+typedef struct WtDirectRows
+{
+	bool possible;	/* clauses and arguments permit it */
+	bool on;		/* the columns do, too: rows are read so */
+	int opens;		/* the scan's opens when sinks were made */
+	WtSink **sinks; /* by family of the scan specification, index of the column in it */
+
+	bool *need_part; /* by part of the key: whether it is an argument */
+	bool any_part;	 /* one of need_part is set */
+	Datum *part_values;
+	bool *part_nulls;
+	size_t key_length; /* bytes of every key, salt included; 0: keys differ in length */
+
+	wide_row row;		/* the present part of the present row */
+	WtEngineScan *from; /* the scan that has the other parts */
+	bool rowcxt_used;	/* the scan's rowcxt must be reset before the next row */
+} WtDirectRows;
+
+/* The executor's state of a scan that aggregates: ForeignScanState.fdw_state. */
+typedef struct WtAggState
 {
 	WtScanState *scan;
 	WtTable *t;
-	int parts;	  /* of the key that make a group; 0: one group */
-	bool one_row; /* the first row of a group says all */
-	bool plain;	  /* clauses and arguments permit to read cells directly */
-	bool direct;  /* and the columns do */
+	WtAggPhase phase;
+
+	/* what is computed */
 	int nitems;
 	WtAccumulator *items;
 	int ncolumns;
 	int *columns; /* of the scan tuple: attribute numbers, 0: an aggregate */
-	List *quals;  /* expressions */
-	ExprState *qual;
-	ExprContext *econtext; /* for clauses and arguments */
-	TupleTableSlot *row_slot;
-	Datum *values; /* by attribute, of the row reader */
+
+	/* the present row */
+	wide_bytes key;
+	WtDirectRows direct;
+	/* read by the row reader: */
+	Datum *values; /* by attribute number - 1 */
 	bool *nulls;
-	WtSink **sinks;	 /* direct: by family of the specification, column */
-	int sinks_of;	 /* the scan's opens when they were made */
-	bool *need_part; /* direct: parts of the key that are arguments */
-	bool any_part;
-	Datum *part_values;
-	bool *part_nulls;
-	bool *group_part;  /* parts of the key that the scan tuple shows */
-	size_t key_length; /* of all keys, salt included; 0: it differs */
-	bool row_used;	   /* something was left in rowcxt */
-	wide_row row;	   /* direct: the present one */
-	WtEngineScan *from;
-	wide_bytes key; /* of the present row */
-	bool pending;	/* the present row begins the next group */
-	bool done;
+	TupleTableSlot *row_slot; /* the row in the shape of the scan tuple */
+	ExprState *qual;		  /* clauses that a row must pass; NULL: none */
+	ExprContext *econtext;	  /* of clauses and arguments */
+
+	/* the present group */
+	int parts;		  /* leading parts of the key that make a group; 0: all rows are one group */
+	bool first_only;  /* the first row of a group says all that is asked */
+	bool *group_part; /* by part of the key: whether the scan tuple shows it */
+	WtLoose group;	  /* its prefix; the row filter of a loose scan */
 	int64 group_rows;
-	WtLoose group; /* the present group's prefix; the filter of loose scans */
 	MemoryContext groupcxt;
-	uint64 rows;	/* that were aggregated */
-	uint64 removed; /* that the clauses left out */
-};
+
+	/* for EXPLAIN ANALYZE */
+	uint64 rows;	/* aggregated */
+	uint64 removed; /* left out by qual */
+} WtAggState;
 
 #endif /* WT_AGGREGATE_STATE_H */
