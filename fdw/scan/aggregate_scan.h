@@ -1,6 +1,6 @@
 /*
  * aggregate_scan.h
- *		Scans that aggregate.
+ *		Scans that aggregate, for foreign_scan.c and explain.c.
  */
 #ifndef WT_AGGREGATE_SCAN_H
 #define WT_AGGREGATE_SCAN_H
@@ -15,7 +15,10 @@ extern TupleTableSlot *wt_aggregate_scan_next(ForeignScanState *node);
 extern void wt_aggregate_scan_again(ForeignScanState *node);
 extern void wt_aggregate_scan_end(ForeignScanState *node);
 
-/* The scan below, and how many rows it gave and how many of them the clauses left out. */
+/*
+ * Returns the scan whose rows are aggregated; sets *rows to the number of rows aggregated and
+ * *removed to the number that clauses left out.
+ */
 extern WtScanState *wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed);
 
 #endif /* WT_AGGREGATE_SCAN_H */

@@ -1,6 +1,12 @@
 /*
  * chunk.c
- *		Chunks of a parallel scan, dealt out between its processes.
+ *		Chunks of a parallel scan, handed out to its processes.
+ *
+ * The chunks cover the space of all keys without gap or overlap, and each is handed out once,
+ * in the order of the scan.  So each row comes from one process, and what one process returns
+ * is in key order.
+ *
+ * Locking: an atomic counter.
  */
 #include "postgres.h"
 
@@ -12,7 +18,7 @@
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
 
-/* Key i between chunks. */
+/* Returns the key between chunks i and i + 1; it lives as long as shared. */
 static wide_bytes
 cut(const WtShared *shared, uint32 i)
 {
@@ -22,10 +28,6 @@ cut(const WtShared *shared, uint32 i)
 	return (wide_bytes) {bytes + from, shared->ends[i] - from};
 }
 
-/*
- * What the ranges have in the next chunk that has anything of them.  false: all
- * is dealt out.
- */
 bool
 wt_chunk_next(WtScanState *st)
 {
@@ -42,7 +44,7 @@ wt_chunk_next(WtScanState *st)
 		int from = 0, to = n;
 
 		CHECK_FOR_INTERRUPTS();
-		/* not beyond the end, however often one asks */
+		/* the counter stays at nchunks, however often this is called */
 		if (i >= shared->nchunks)
 			return false;
 		if (!pg_atomic_compare_exchange_u32(&shared->next, &i, i + 1))
@@ -53,7 +55,7 @@ wt_chunk_next(WtScanState *st)
 			lo = cut(shared, i - 1);
 		if (i < shared->nchunks - 1)
 			hi = cut(shared, i);
-		/* the first range that ends behind lo */
+		/* find the first range that ends behind lo */
 		while (from < to)
 		{
 			int mid = from + (to - from) / 2;

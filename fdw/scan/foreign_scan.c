@@ -1,6 +1,10 @@
 /*
  * foreign_scan.c
  *		The executor's callbacks for scans.
+ *
+ * Plain scans, with and without row locks, are run here; plans that aggregate go to
+ * aggregate_scan.c.  UPDATE and DELETE in the scan have callbacks of their own
+ * (fdw/write/direct.c).
  */
 #include "postgres.h"
 
@@ -33,7 +37,7 @@ wt_foreign_scan_begin(ForeignScanState *node, int eflags)
 									plan->fdw_private, plan->fdw_exprs, &node->ss.ps, true);
 }
 
-/* A row that passes the quals, locked. */
+/* Reads and locks the next row that passes the quals. */
 static bool
 fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
 {
@@ -45,7 +49,7 @@ fetch_locked(ForeignScanState *node, TupleTableSlot *slot)
 		MemoryContext old;
 		bool locked;
 
-		/* only rows that the statement is about are locked */
+		/* rows that do not pass are not locked */
 		ExecStoreVirtualTuple(slot);
 		econtext->ecxt_scantuple = slot;
 		ResetExprContext(econtext);
@@ -99,8 +103,8 @@ wt_foreign_scan_end(ForeignScanState *node)
 }
 
 /*
- * EvalPlanQual: the tuple is a copy; the executor tests fdw_recheck_quals,
- * which are the clauses that the key ranges and the engine answered.
+ * EvalPlanQual: there is nothing to do.  The tuple is a copy, and the executor tests
+ * fdw_recheck_quals: the clauses that the key ranges and the engine have answered.
  */
 bool
 wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot)

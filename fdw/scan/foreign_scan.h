@@ -1,6 +1,6 @@
 /*
  * foreign_scan.h
- *		The executor's callbacks for scans.
+ *		The executor's callbacks for scans, plain and aggregating (FdwRoutine).
  */
 #ifndef WT_FOREIGN_SCAN_H
 #define WT_FOREIGN_SCAN_H

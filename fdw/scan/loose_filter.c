@@ -1,6 +1,6 @@
 /*
  * loose_filter.c
- *		Rows of a group that was returned are passed over.
+ *		The row filter of loose scans, which read one row of each group.
  */
 #include "postgres.h"
 
@@ -17,8 +17,6 @@ wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek)
 	if (n == 0 || key.len < salt + n || memcmp(key.data + salt, l->prefix.data, n) != 0 ||
 		(l->whole && key.len != salt + n))
 		return l->inner ? l->inner(l->inner_arg, key, seek) : WIDE_ROW_ACCEPT;
-	/* seek has room for the prefix, the salt and one byte more: the engine allows no error in
-	 * here */
 	if (salt)
 		l->seek.data[0] = (char) key.data[0];
 	memcpy(l->seek.data + salt, l->prefix.data, n);

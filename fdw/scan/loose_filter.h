@@ -1,6 +1,6 @@
 /*
  * loose_filter.h
- *		Rows of a group that was returned are passed over.
+ *		The row filter of loose scans, which read one row of each group.
  */
 #ifndef WT_LOOSE_FILTER_H
 #define WT_LOOSE_FILTER_H
@@ -10,22 +10,22 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-/*
- * Rows of a group that was returned are not looked at any more: the engine goes
- * on behind them.  Asks the scan's own filter about the others.
- */
+/* The filter's state.  The caller sets prefix to the group that it has read. */
 typedef struct WtLoose
 {
 	WtTable *t;
 	bool reverse;
-	bool whole;			   /* the group's prefix is the whole key */
-	StringInfoData prefix; /* of the group last returned, without salt; empty: none */
-	StringInfoData seek;
-	wide_row_filter inner; /* may be NULL */
+	bool whole;			   /* the prefix of a group is the whole key */
+	StringInfoData prefix; /* of the group last read, without salt; empty: none */
+	StringInfoData seek; /* buffer of the key to go on at; has room for prefix, salt and one byte */
+	wide_row_filter inner; /* the scan's filter, for rows of other groups; NULL: none */
 	void *inner_arg;
 } WtLoose;
 
-/* A row filter of the engine; its argument is a WtLoose. */
+/*
+ * Leaves out the rows of the group last read and tells the engine to go on behind them.  A
+ * row filter of the engine; arg is a WtLoose.  Raises no errors, as the engine requires.
+ */
 extern wide_row_verdict wt_loose_filter(void *arg, wide_bytes key, wide_bytes *seek);
 
 #endif /* WT_LOOSE_FILTER_H */

@@ -1,16 +1,18 @@
 /*
  * scan.c
- *		The executor's scans.
+ *		A scan of one table.
  *
- * A scan is a row reader (reader.c), one engine scan (or one for each salt
- * bucket, merged by key when order is asked for), and the key ranges, which are
- * computed when the first row is asked for and again when parameters change.
+ * A scan consists of key ranges, a row reader (fdw/row/reader.c) and one engine scan; if the
+ * table has salt and order matters, of one engine scan for each bucket, merged by key.  The
+ * ranges are computed when the first row is fetched, and again after a rescan unless all
+ * conditions are constants.  The engine scans are opened once and restarted with new ranges;
+ * they are opened again only if other conditions on cells change what they read.
  *
- * Scans of UPDATE, DELETE and FOR UPDATE lock each row that passes the quals
- * (scan_lock.c).
+ * Scans of UPDATE, DELETE and FOR UPDATE lock each row that passes the quals (scan_lock.c).
  *
- * Memory: values of a row live in rowcxt, reset at the next row; the bytes of
- * the key ranges in rangecxt, reset when they are computed again.
+ * Memory: the values of a row live in rowcxt, reset at the next row; the bytes of the ranges
+ * and predicates in range.cxt, reset when they are computed again; the reader and what belongs
+ * to it in open.cxt, reset when the scans are closed.
  */
 #include "postgres.h"
 
@@ -42,12 +44,14 @@
 #include "fdw/table/table.h"
 #include "fdw/xact/engine_scan.h"
 
-/* Layout cells, with a limit: cells that the engine hands out at a time. */
+/* Layout cells, with a limit: bounds on the cells that the engine returns at a time. */
 #define MIN_ROW_CELLS 64
 #define MAX_ROW_CELLS 4096
 
-/* Digits, or nothing: atof knows locales, exponents and roundings, which is a lot of code for
- * each statement. */
+/*
+ * Parses digits; an empty text is 0.  Each statement runs this, and atof is much more code:
+ * locales, exponents, rounding.
+ */
 static double
 limit_of(const char *text)
 {
@@ -58,27 +62,39 @@ limit_of(const char *text)
 	return limit;
 }
 
+static void
+begin_conditions(WtScanState *st, List *private, List *exprs)
+{
+	WtScanConditions *c = &st->cond;
+	ListCell *lc;
+	int i = 0;
+
+	c->tests = wt_plan_private_tests(private, &c->ntests);
+	c->leaves = wt_plan_private_leaves(private, &c->nleaves);
+	c->nargs = list_length(exprs);
+	c->args = palloc0(sizeof(WtArg) * Max(1, c->nargs));
+	c->exprs = ExecInitExprList(exprs, st->ps);
+	c->constant = true;
+	foreach(lc, exprs)
+		c->constant = c->constant && IsA(lfirst(lc), Const);
+	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
+		c->args[i++].type = lfirst_oid(lc);
+	for (int k = 0; k < c->ntests; k++)
+		c->decide = c->decide || c->tests[k].part >= st->t->nkeys;
+	c->key_filter = wt_key_filter_possible(st->t, c->tests, c->ntests);
+}
+
 WtScanState *
-wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
+wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheable)
 {
 	WtScanState *st = palloc0(sizeof(WtScanState));
 	ListCell *lc;
-	int i = 0;
 
 	st->cxt = CurrentMemoryContext;
 	st->ps = ps;
 	st->t = wt_table(relid);
 	st->exists = wt_engine_table(st->t, false, &st->e);
-	st->cond.tests = wt_plan_private_tests(private, &st->cond.ntests);
-	st->cond.leaves = wt_plan_private_leaves(private, &st->cond.nleaves);
-	st->cond.nargs = list_length(exprs);
-	st->cond.args = palloc0(sizeof(WtArg) * Max(1, st->cond.nargs));
-	st->cond.exprs = ExecInitExprList(exprs, ps);
-	st->cond.constant = true;
-	foreach(lc, exprs)
-		st->cond.constant = st->cond.constant && IsA(lfirst(lc), Const);
-	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
-		st->cond.args[i++].type = lfirst_oid(lc);
+	begin_conditions(st, private, exprs);
 	st->columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
 		if (lfirst_int(lc) <= st->t->natts)
@@ -88,7 +104,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 	st->ordered = wt_plan_private_flag(private, WtFlagOrdered);
 	st->limit = limit_of(strVal(list_nth(private, WtPrivateLimit)));
 	st->lock = wt_plan_private_flag(private, WtFlagLock);
-	/* as the snapshot: a cursor keeps what was in force when it was opened */
+	/* like the snapshot: a cursor uses the setting of the time when it was opened */
 	st->as_of = wt_clock_as_of();
 	if (st->lock != WT_LOCK_NONE && st->as_of != PG_INT64_MAX)
 		ereport(ERROR,
@@ -96,11 +112,8 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
 						get_rel_name(relid)),
 				 errhint("RESET widetable.as_of.")));
-	for (int k = 0; k < st->cond.ntests; k++)
-		st->cond.decide = st->cond.decide || st->cond.tests[k].part >= st->t->nkeys;
-	st->cond.key_filter = wt_key_filter_possible(st->t, st->cond.tests, st->cond.ntests);
-	st->cacheable = keeps && wt_scan_cache_possible(st);
-	/* otherwise when the arguments are known */
+	st->cacheable = cacheable && wt_scan_cache_possible(st);
+	/* layout cells: wt_scan_start takes one, when the values are known */
 	if (st->cacheable && !st->t->cells_layout)
 		wt_scan_cache_take(st);
 	if (st->exists && st->open.state == WT_OPEN_NONE)
@@ -113,8 +126,9 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps)
 }
 
 /*
- * In REPEATABLE READ a row that anybody has changed since is a conflict, also
- * in columns that the statement does not read: all is read then.
+ * Returns true if the scan reads all columns.  In REPEATABLE READ a locked row that another
+ * transaction has changed since the snapshot is a conflict, even if the change is in a column
+ * that the statement does not read.
  */
 static bool
 reads_all(WtScanState *st)
@@ -122,6 +136,7 @@ reads_all(WtScanState *st)
 	return st->lock != WT_LOCK_NONE && IsolationUsesXactSnapshot() && !st->t->cells_layout;
 }
 
+/* Changes a reader and its specification so that they read all columns of their families. */
 static void
 whole_families(WtRowReader *r, wide_scan_spec *spec)
 {
@@ -134,7 +149,7 @@ whole_families(WtRowReader *r, wide_scan_spec *spec)
 		fams[i].want = WIDE_WANT_ALL;
 		fams[i].max_versions = 1;
 	}
-	/* by qualifier now, also of families that had a list of columns; each family once */
+	/* a family may have had an entry by columns and one by qualifier; one entry is enough now */
 	for (int i = 0, n = spec->nfamilies; i < n; i++)
 		for (int j = i + 1; j < n; j++)
 			if (fams[j].id == fams[i].id)
@@ -160,7 +175,7 @@ wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 	return r;
 }
 
-/* The parameters' values now, and the key ranges and predicates that follow. */
+/* Evaluates the expressions, and computes the key ranges and predicates from their values. */
 static void
 compute_ranges(WtScanState *st, ExprContext *econtext)
 {
@@ -187,7 +202,7 @@ compute_ranges(WtScanState *st, ExprContext *econtext)
 	MemoryContextSwitchTo(old);
 }
 
-/* Without order, or without salt, one engine scan reads all ranges one after the other. */
+/* Puts the ranges of all buckets into one list if one engine scan can read them in turn. */
 static void
 flatten_ranges(WtScanState *st)
 {
@@ -210,7 +225,7 @@ flatten_ranges(WtScanState *st)
 	r->ranges[0] = all;
 }
 
-/* widetable.as_of */
+/* Hides cells that are newer than widetable.as_of, if it is set. */
 static void
 limit_times(WtScanState *st, wide_scan_spec *spec)
 {
@@ -228,7 +243,7 @@ wt_scan_ranges(WtScanState *st)
 	return &st->range.ranges;
 }
 
-/* What scan b is to read. */
+/* Returns the ranges that engine scan b reads. */
 static const wide_range *
 ranges_of(const WtScanState *st, int b, int *n)
 {
@@ -236,7 +251,7 @@ ranges_of(const WtScanState *st, int b, int *n)
 	return st->chunk.shared != NULL ? st->chunk.ranges : st->range.ranges.ranges[b];
 }
 
-/* Makes the reader and the specification. */
+/* Makes the reader and the specification, in CurrentMemoryContext. */
 static void
 make_reader(WtScanState *st)
 {
@@ -277,6 +292,7 @@ make_reader(WtScanState *st)
 	}
 }
 
+/* Makes the reader and opens the engine scans. */
 static void
 open_scans(WtScanState *st, Snapshot snapshot)
 {
@@ -300,7 +316,7 @@ open_scans(WtScanState *st, Snapshot snapshot)
 	MemoryContextSwitchTo(old);
 }
 
-/* The same, with what wt_scan_cache_take has found. */
+/* Gives ranges to the engine scan that wt_scan_cache_take has found. */
 static void
 open_cached(WtScanState *st)
 {
@@ -348,11 +364,11 @@ wt_scan_add_work(WtScanWork *to, const WtScanWork *from)
 	to->bad_keys += from->bad_keys;
 }
 
-/* What the open scans have done. */
+/* Adds what the open scans have done. */
 static void
 add_open(const WtOpenScan *o, WtScanWork *work)
 {
-	/* what a cached one has done was for another statement */
+	/* a cached scan has only worked for another statement */
 	if (o->state != WT_OPEN_ALL)
 		return;
 	work->bad_keys += o->reader->bad_keys;
@@ -383,9 +399,9 @@ close_scans(WtScanState *st)
 	MemoryContextReset(o->cxt);
 }
 
-/* Have the predicates changed since the scans were opened? */
+/* Returns true if the predicates have changed since the scans were opened. */
 static bool
-asks_other_values(WtScanState *st)
+predicates_changed(WtScanState *st)
 {
 	StringInfoData now;
 	bool same;
@@ -415,10 +431,10 @@ wt_scan_start(WtScanState *st)
 		anything = anything || st->range.ranges.n[b] > 0;
 	if (!anything || st->range.predicates.never || (st->chunk.shared != NULL && !wt_chunk_next(st)))
 		return false;
-	/* they may ask for other families now, or other values */
+	/* the new values may ask for other families, or make other predicates */
 	if (st->open.state == WT_OPEN_ALL && !st->cond.constant && !next_chunk &&
 		((st->cond.decide && !wt_scan_cache_same_cells(st, &st->open.cells)) ||
-		 asks_other_values(st)))
+		 predicates_changed(st)))
 		close_scans(st);
 	if (st->cacheable && st->open.state == WT_OPEN_NONE && st->t->cells_layout)
 		wt_scan_cache_take(st);
@@ -462,7 +478,7 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a condition on a row of \"%s\" cannot be evaluated",
 					get_rel_name(st->t->relid)),
-			 errdetail("A cell has not the width that the encoding of its column asks for.")));
+			 errdetail("A cell does not have the width that the encoding of its column requires.")));
 }
 
 bool

@@ -1,6 +1,7 @@
 /*
  * scan.h
- *		A scan of one table: what the callbacks that run one share.
+ *		A scan of one table, as foreign_scan.c, aggregate_scan.c, parallel.c and
+ *		fdw/write/direct.c run it.
  */
 #ifndef WT_SCAN_H
 #define WT_SCAN_H
@@ -14,40 +15,52 @@
 #include "fdw/store/compat.h"
 
 /*
- * The scan that the private list of a plan describes (enum WtPrivate), with the
- * plan's fdw_exprs.  Nothing is read yet, but the snapshot is held.  Lives in
- * CurrentMemoryContext until wt_scan_end.  keeps: what the engine's scan is given
- * is told by these arguments alone.
+ * Makes the scan that the private list of a plan (enum WtPrivate) and its fdw_exprs describe.
+ * Nothing is read yet, but the statement's snapshot is held.  The state lives in
+ * CurrentMemoryContext until wt_scan_end.
+ * cacheable: the specification of the engine's scan follows from these arguments alone, so the
+ * scan cache may be used.  Callers that add to the specification pass false.
+ * Errors: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the scan locks rows while
+ * widetable.as_of is set.
  */
-extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool keeps);
+extern WtScanState *wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps,
+								  bool cacheable);
 
 /*
- * The next row: values by attribute number - 1; those that are not wanted are
- * null.  They live until the next call.  false: there is none.
+ * Reads the next row: values and nulls by attribute number - 1.  Attributes that are not
+ * wanted are null.  The values live until the next call.  Returns false at the end.
  */
 extern bool wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls);
 
-/* For callers that read st->source themselves: make it ready. false: there are no rows. */
+/*
+ * Positions st->open.set at the first row, for callers that read it themselves.  Returns false
+ * if there are no rows.  wt_scan_fetch calls it.
+ */
 extern bool wt_scan_start(WtScanState *st);
 
 /*
- * The engine could not tell its predicates for this row: raises what decoding
- * the columns does.  wt_scan_fetch does that itself.
+ * Raises the error for a row about which the engine's predicates say "unsure": the one that
+ * decoding its columns raises.  For callers that read st->open.set themselves.
  */
 WT_NORETURN extern void wt_scan_unsure(WtScanState *st, wide_bytes key);
 
-/* From the beginning, with the parameters' new values. */
+/* Goes back to the beginning; the parameters may have new values. */
 extern void wt_scan_again(WtScanState *st);
+
+/* Ends the scan: what is open goes to the scan cache or is closed. */
 extern void wt_scan_end(WtScanState *st);
 
-/* What the engine did so far. */
+/* Sets *out to what the scan has done so far. */
 extern void wt_scan_work(WtScanState *st, WtScanWork *out);
 extern void wt_scan_add_work(WtScanWork *to, const WtScanWork *from);
 
-/* The key ranges with the present values of the parameters */
+/* Evaluates the parameters and returns the key ranges, which live until the next evaluation. */
 extern const WtRanges *wt_scan_ranges(WtScanState *st);
 
-/* A reader of what the scan reads */
+/*
+ * Makes a reader of what the scan reads, and the specification for it, in
+ * CurrentMemoryContext.
+ */
 extern WtRowReader *wt_scan_reader(WtScanState *st, wide_scan_spec *spec);
 
 #endif /* WT_SCAN_H */

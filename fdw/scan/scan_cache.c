@@ -1,25 +1,24 @@
 /*
  * scan_cache.c
- *		Scans that outlive their statement.
+ *		Scans that a session keeps for its next statements.
  *
- * Opening a scan costs more than reading a row with it: the row reader is put
- * together from the table's columns, the engine makes lists of what to look for
- * and of what is visible.  All that follows from the table's definition, the
- * engine's catalog and the columns that are read.  So a session leaves a few scans
- * that have ended to the next statements that read the same.
+ * Opening a scan costs more than reading a row with it: the row reader is made from the
+ * table's columns, and the engine makes lists of what to look for and of what is visible.  All
+ * of that follows from the table's definition, the engine's catalog and the columns that are
+ * read.  So a session keeps a few scans that have ended for the next statements that read the
+ * same.
  *
- * A scan that is left here holds memory only: no snapshot, no memtables, no
- * files, no locks (wide_scan_set_aside).  It is found by the serial number of
- * the parsed definition and the generation of the catalog, either of which
- * changes with anything that the reader was made of.
- *
- * In the layout 'cells' conditions on cells decide what is read: their values
- * have to be the same.
- *
- * Not left are scans whose engine's part depends on other values or on the
- * transaction: with conditions for the engine, with salt, under widetable.as_of,
- * that lock rows, and all in a transaction that has written.  What an error leaves
- * open is closed as ever.
+ * Invariants
+ *	- A kept scan holds memory only: no snapshot, no memtables, no files, no locks
+ *	  (wide_scan_set_aside).
+ *	- It is found by the serial number of the parsed table definition and the generation of
+ *	  the catalog.  Whatever the reader was made from changes one of them.
+ *	- In the layout 'cells' conditions on cells decide what is read, so their values must be
+ *	  the same, too.
+ *	- Not kept are scans whose specification depends on other values or on the transaction:
+ *	  with predicates or a key filter, with salt, under widetable.as_of, parallel ones, those
+ *	  that lock rows, and all scans of a transaction that has written.  Scans that an error
+ *	  leaves open are closed by the end of their transaction or resource owner.
  */
 #include "postgres.h"
 
@@ -41,7 +40,7 @@
 #include "fdw/xact/engine_scan.h"
 
 #define KEPT_SCANS 8
-/* more of what is looked for (long lists of qualifiers) is not kept */
+/* The most memory of a kept scan; long lists of qualifiers exceed it. */
 #define KEPT_BYTES ((Size) 256 * 1024)
 
 typedef struct KeptScan
@@ -55,7 +54,7 @@ typedef struct KeptScan
 } KeptScan;
 
 static KeptScan kept[KEPT_SCANS];
-static int oldest = 0;
+static int oldest = 0; /* the entry to drop next if all are in use */
 
 bool
 wt_scan_cache_possible(WtScanState *st)
@@ -65,8 +64,10 @@ wt_scan_cache_possible(WtScanState *st)
 		   wt_batch(false) == NULL && !st->cond.key_filter;
 }
 
-/* The bytes of a value; false: not known for its type, or it means something else in another
- * time zone. */
+/*
+ * Appends the bytes of a value.  Returns false if bytes do not tell the values of its type
+ * apart, or if the time zone decides what the value means.
+ */
 static bool
 print_value(WtScanState *st, const WtTest *test, const WtArg *arg, StringInfo out)
 {
@@ -121,21 +122,21 @@ wt_scan_cache_print_cells(WtScanState *st, StringInfo out)
 }
 
 bool
-wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *asked)
+wt_scan_cache_same_cells(WtScanState *st, const StringInfoData *printed)
 {
 	StringInfoData now = {.maxlen = 256};
 	bool same;
 
-	if (asked->data == NULL)
+	if (printed->data == NULL)
 		return false;
 	now.data = MemoryContextAlloc(st->range.cxt, now.maxlen);
-	same = wt_scan_cache_print_cells(st, &now) && now.len == asked->len &&
-		   memcmp(now.data, asked->data, now.len) == 0;
+	same = wt_scan_cache_print_cells(st, &now) && now.len == printed->len &&
+		   memcmp(now.data, printed->data, now.len) == 0;
 	pfree(now.data);
 	return same;
 }
 
-/* Is it what the statement is about to open? */
+/* Returns true if the kept scan is what the statement would open. */
 static bool
 fits(const KeptScan *k, WtScanState *st)
 {

@@ -2,11 +2,14 @@
  * scan_lock.c
  *		Scans that lock their rows: UPDATE, DELETE, SELECT FOR UPDATE.
  *
- * A row that the scan has found in the statement's snapshot is locked and read
- * again in the newest state, and that version is what the statement works on
- * (its quals are tested again).  While nobody has committed anything since the
- * snapshot was taken it is that version already.  In REPEATABLE READ a row that has changed is an
- * error.  A row that the same command has changed already is not changed again.
+ * The scan finds a row in the statement's snapshot, locks it and reads it again in its newest
+ * state.  The statement works on that version, after its quals have been tested again.  If
+ * nothing has been committed since the snapshot was taken, the row is not read again.  In
+ * REPEATABLE READ a row that has changed is an error.  A row that the same command has changed
+ * already is not changed again.
+ *
+ * Locking: a row lock (fdw/store/row_lock.c), taken before the row is read again and held until
+ * the transaction or the subtransaction ends.
  */
 #include "postgres.h"
 
@@ -37,7 +40,7 @@ raise_changed(WtScanState *st)
 					   get_rel_name(st->t->relid))));
 }
 
-/* Position the reader of the newest state on one row. */
+/* Positions the reader of the newest state at one row. */
 static void
 read_again(WtScanState *st, wide_bytes key)
 {
@@ -67,33 +70,35 @@ read_again(WtScanState *st, wide_bytes key)
 	MemoryContextSwitchTo(old);
 }
 
-/* Layout cells: the order of the columns in which two readers of a row are. */
+/* Layout cells: compares the columns at which two readers of one row stand. */
 static int
 column_cmp(const WtRowReader *a, const WtRowReader *b)
 {
-	/* by name: the families may be others since the first one was opened */
+	/* by name: the families' numbers may differ, because the readers were opened at two times */
 	int c = strcmp(a->families[a->cell->family].name, b->families[b->cell->family].name);
 
 	return c != 0 ? c : wt_bytes_cmp(wt_reader_qual(a, a->cell), wt_reader_qual(b, b->cell));
 }
 
-/* Layout cells: is the reader at the version of the cell that the scan has shown? */
+/* Layout cells: returns true if two readers stand at the same version of a cell. */
 static bool
 same_cell(WtRowReader *a, WtRowReader *b)
 {
 	const wide_cell *x = a->cell, *y = b->cell;
 
-	/* both see the same of our own writes, also provisional timestamps */
+	/* both see the same writes of this transaction, with their provisional timestamps */
 	return column_cmp(a, b) == 0 && x->ts == y->ts;
 }
 
 /*
- * Layout cells: the newest state of the cell that the scan has shown.  Nobody
- * else changes a row that we have locked, so the reader of the newest state
- * goes on along the row as the scan does: a row of a million cells is read once
- * more, not once for each of its cells.  It begins anew when the row is another
- * one, when the lock may have been given up in between (with the subtransaction
- * that took it), and for another version of a column it has already gone past.
+ * Layout cells: reads the newest state of the cell that the scan has returned.  Returns false
+ * if it does not exist any more.
+ *
+ * No other transaction changes a locked row, so the reader of the newest state goes on along
+ * the row as the scan does: a row of a million cells is read once more, not once for each
+ * cell.  It starts again for another row, for another version of a column that it has already
+ * passed, and if the lock may have been released in between, with the subtransaction that
+ * took it.
  */
 static bool
 cell_again(WtScanState *st, Datum *values, bool *nulls)
@@ -137,7 +142,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 		c = column_cmp(r, n->reader);
 		if (c < 0)
 		{
-			/* it has gone past; this one will be looked at again */
+			/* the reader has passed the cell; the scan will come to the reader's cell later */
 			n->reader->next_cell--;
 			break;
 		}
@@ -149,10 +154,6 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 	return false;
 }
 
-/*
- * Lock the row that the scan has found and put its newest version into
- * values.  false: it is gone, or skipped.
- */
 bool
 wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 {
@@ -181,14 +182,14 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 	}
 	if (!found)
 	{
-		/* deleted by another transaction; or by this very command, when the scan runs again */
+		/* another transaction has deleted it, or this command has, if the scan was restarted */
 		if (IsolationUsesXactSnapshot() && !st->restarted)
 			raise_changed(st);
 		return false;
 	}
 	if (st->newest.reader->print == st->open.reader->print)
 		return true;
-	/* a row that this command itself has changed already is not changed twice */
+	/* this command has changed the row already: it is not changed twice */
 	if (st->newest.reader->own > st->open.reader->own)
 		return false;
 	if (IsolationUsesXactSnapshot())
