@@ -1,6 +1,12 @@
 /*
  * accumulator.c
  *		Accumulators of aggregates.
+ *
+ * The results are those of PostgreSQL's functions, errors for overflow included.  Sums of
+ * integers are added up in 64 bits and moved to a numeric when they overflow, so that the usual
+ * case needs no numeric.
+ *
+ * Memory: values by reference live in the state's groupcxt.
  */
 #include "postgres.h"
 
@@ -37,7 +43,7 @@ wt_accumulator_reset(WtAccumulator *item)
 	item->value = (Datum) 0;
 }
 
-/* total += v; what it was before is freed */
+/* item->total += v; frees the old total. */
 static void
 add_numeric(WtAggState *a, WtAccumulator *item, Numeric v)
 {
@@ -85,8 +91,8 @@ wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v)
 }
 
 /*
- * As float8_accum: the mean needs the sum alone, but an overflow of the squares
- * is an error there too.
+ * As PostgreSQL's float8_accum: the mean needs the sum only, but an overflow of the sum of
+ * squares is an error there, too.
  */
 static void
 add_to_mean(WtAccumulator *item, float8 v)
@@ -111,14 +117,15 @@ add_to_mean(WtAccumulator *item, float8 v)
 		item->squares = get_float8_nan();
 }
 
+/* min, max: replaces the value if v is smaller or larger. */
 static void
-keep_extreme(WtAggState *a, WtAccumulator *item, Datum v)
+add_to_extreme(WtAggState *a, WtAccumulator *item, Datum v)
 {
 	if (++item->n > 1)
 	{
 		int c = DatumGetInt32(FunctionCall2Coll(&item->compare, item->collation, item->value, v));
 
-		/* of equal values the last one, as PostgreSQL's functions have it */
+		/* of equal values the last one, as with PostgreSQL's functions */
 		if (item->kind == WT_AGG_MIN ? c < 0 : c > 0)
 			return;
 		if (!item->typbyval)
@@ -130,7 +137,7 @@ keep_extreme(WtAggState *a, WtAccumulator *item, Datum v)
 	{
 		MemoryContext old = MemoryContextSwitchTo(a->groupcxt);
 
-		/* not datumCopy of a toasted or expanded value as it is */
+		/* datumCopy would copy a toasted value as it is */
 		item->value = item->typlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(v))
 										 : datumCopy(v, false, item->typlen);
 		MemoryContextSwitchTo(old);
@@ -164,7 +171,7 @@ wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v)
 	{
 		case WT_AGG_MIN:
 		case WT_AGG_MAX:
-			keep_extreme(a, item, v);
+			add_to_extreme(a, item, v);
 			break;
 		case WT_AGG_SUM_FLOAT4:
 			item->sum4 = item->n++ == 0 ? DatumGetFloat4(v)
@@ -245,7 +252,7 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 	}
 }
 
-/* Are values of the type ordered as integers by this comparison? */
+/* Returns true if this comparison function orders values of the type as integers. */
 static bool
 compares_as_integer(Oid type, Oid compare)
 {
@@ -293,7 +300,7 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs
 	if (filter > 0)
 	{
 		item->filter = ExecInitQual(list_make1(list_nth(exprs, filter)), ps);
-		/* not all rows of the group */
+		/* count(*) of some rows of the group */
 		if (item->kind == WT_AGG_COUNT_ROWS)
 			item->kind = WT_AGG_COUNT;
 	}

@@ -1,6 +1,6 @@
 /*
  * accumulator.h
- *		Accumulators of aggregates.
+ *		Accumulators of aggregates, which return what PostgreSQL's functions return.
  */
 #ifndef WT_ACCUMULATOR_H
 #define WT_ACCUMULATOR_H
@@ -9,14 +9,30 @@
 
 #include "fdw/scan/aggregate_state.h"
 
-/* Begins a group. */
+/* Forgets the values of the last group. */
 extern void wt_accumulator_reset(WtAccumulator *item);
+
+/* Adds an integer.  Requires: item->integer or item->by_integer. */
 extern void wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v);
-/* A value that is not null */
+
+/*
+ * Adds a value of item->type that is not null.  What must outlive the row is copied into
+ * a->groupcxt.
+ */
 extern void wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v);
-/* The aggregate's result, in CurrentMemoryContext. */
+
+/*
+ * Returns the aggregate's result, in CurrentMemoryContext, and sets *isnull.
+ * Errors: ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE for a sum that does not fit its type.
+ */
 extern Datum wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull);
-/* Fills in an accumulator from its item of the plan (WtAggItem). */
+
+/*
+ * Sets up an accumulator from its item of the plan: list has the members of WtAggItem, exprs is
+ * the plan's fdw_exprs.  Clears a->direct.possible if its argument is not a column or it has a
+ * FILTER; sets a->direct.need_part and any_part if the argument is a part of the key.
+ * Requires: item is zeroed.
+ */
 extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs,
 								 PlanState *ps);
 

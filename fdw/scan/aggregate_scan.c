@@ -2,17 +2,16 @@
  * aggregate_scan.c
  *		Scans that aggregate: one pass in the order of the key, one group at a time.
  *
- * Rows come in one of two ways.  Directly: when there are no clauses and all
- * arguments are columns, cells of the engine go to the accumulators that want
- * them, and nothing else of the row is looked at.  Otherwise the row reader makes
- * SQL values of the columns, which clauses and arguments are evaluated on.
+ * Rows are read in one of two ways.  If there are no clauses and all arguments are columns,
+ * the engine's cells go directly to the accumulators (WtDirectRows), and nothing else of the
+ * row is looked at.  Otherwise the row reader makes SQL values of the columns, and clauses and
+ * arguments are evaluated on them.
  *
- * Groups are told apart by the bytes of the key: the leading parts are a prefix
- * of it, and equal values are equal bytes (aggregate_plan.c sees to that).
+ * Groups are distinguished by the bytes of the key: a group's leading parts are a prefix of
+ * the key, and equal values have equal bytes (aggregate_plan.c checks that).
  *
- * Memory: values of a group (its key, least values, sums) live in groupcxt, which
- * is reset at the next group; what decoding leaves behind in the scan's rowcxt,
- * reset at each row.
+ * Memory: the values of a group (key, extremes, sums) live in groupcxt, reset at the next
+ * group; what decoding allocates, in the scan's rowcxt, reset at the next row.
  */
 #include "postgres.h"
 
@@ -38,7 +37,7 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-/* The bytes that all keys have, 0 if they differ. */
+/* Returns the length in bytes of every key, salt included; 0 if keys differ in length. */
 static size_t
 key_length(WtTable *t)
 {
@@ -138,11 +137,12 @@ wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed)
 	return a->scan;
 }
 
-/* ------------------------------------------------------------------ direct */
+/* ------------------------------------------------------- rows read directly */
 
 /*
- * Which accumulators want which of the reader's cells.  A family that is read by
- * qualifier has cells for maps or of many columns: the row reader does that.
+ * Makes the sinks: for each cell that the reader knows, the accumulators that it feeds.
+ * Returns false if the row reader is needed: for a family that is read by qualifier, because
+ * it has maps or many columns, and for columns with several encodings of one cell.
  */
 static bool
 make_sinks(WtAggState *a)
@@ -166,7 +166,6 @@ make_sinks(WtAggState *a)
 				for (int i = 0; i < a->nitems; i++)
 					if (a->items[i].column == target->att)
 					{
-						/* several columns on one cell may have several encodings */
 						if (sink->column != NULL && sink->column != target->column)
 							return false;
 						sink->column = target->column;
@@ -177,6 +176,7 @@ make_sinks(WtAggState *a)
 	return true;
 }
 
+/* Adds a cell to its accumulators. */
 static inline void
 take_cell(WtAggState *a, const wide_cell *cell)
 {
@@ -210,7 +210,7 @@ take_cell(WtAggState *a, const wide_cell *cell)
 	}
 }
 
-/* The present row's cells and parts of its key */
+/* Adds the cells of the present row, and the parts of its key that are arguments. */
 static void
 take_row_directly(WtAggState *a)
 {
@@ -233,7 +233,7 @@ take_row_directly(WtAggState *a)
 	}
 }
 
-/* The rest of a row that is not taken */
+/* Passes over the rest of the present row. */
 static void
 pass_row(WtAggState *a)
 {
@@ -242,7 +242,7 @@ pass_row(WtAggState *a)
 	a->direct.row.more = false;
 }
 
-/* Do the parts of the key end where it ends? */
+/* Returns true if the parts of the key fill it exactly. */
 static inline bool
 key_fits(const WtAggState *a)
 {
@@ -264,12 +264,12 @@ next_row_directly(WtAggState *a)
 	{
 		if (!wt_scan_set_next(&a->scan->open.set, &a->direct.row, &a->direct.from))
 			return false;
-		/* nothing of the key is asked: it is enough that it is whole */
+		/* no part of the key is needed: it is enough that it is whole */
 		if (!a->direct.any_part && !a->t->bad_key_skip && key_fits(a))
 			break;
 		a->direct.rowcxt_used = true;
 		old = MemoryContextSwitchTo(a->scan->rowcxt);
-		/* as the row reader: which keys are left out does not depend on what is asked */
+		/* all parts if bad keys are skipped: which rows count must not depend on the columns */
 		good = wt_rowkey_decode(a->t, a->direct.row.key,
 								a->t->bad_key_skip ? NULL : a->direct.need_part,
 								a->direct.part_values, a->direct.part_nulls);
@@ -286,7 +286,7 @@ next_row_directly(WtAggState *a)
 	return true;
 }
 
-/* -------------------------------------------------------------- row reader */
+/* --------------------------------------------- rows read by the row reader */
 
 static bool
 next_row_read(WtAggState *a)
@@ -334,6 +334,7 @@ take_row_read(WtAggState *a)
 	}
 }
 
+/* Returns true if the present row belongs to the group. */
 static inline bool
 same_group(WtAggState *a)
 {
@@ -348,7 +349,7 @@ same_group(WtAggState *a)
 	return memcmp(a->key.data + salt, g->prefix.data, n) == 0;
 }
 
-/* The present row begins a group: its prefix and key values. */
+/* Begins a group: resets the accumulators and sets the prefix from the present row. */
 static void
 begin_group(WtAggState *a)
 {
@@ -368,7 +369,7 @@ begin_group(WtAggState *a)
 	enlargeStringInfo(&a->group.seek, (int) n + 2);
 }
 
-/* The scan tuple of a group */
+/* Fills in the scan tuple of the group from the values of its key and its accumulators. */
 static void
 fill_group(WtAggState *a, TupleTableSlot *slot, const Datum *keys, const bool *nokeys)
 {
@@ -405,13 +406,13 @@ take_row(WtAggState *a)
 		take_row_read(a);
 }
 
-/* The first row of all.  false: there is none. */
+/* Reads the first row of the scan.  Returns false if there is none. */
 static bool
 first_row(WtAggState *a)
 {
 	if (!wt_scan_start(a->scan))
 		return false;
-	/* they lie in the memory of the reader, which may be another one now */
+	/* the sinks belong to a reader, and this may be another one */
 	if (a->direct.opens != a->scan->opens)
 	{
 		MemoryContext old = MemoryContextSwitchTo(a->scan->open.cxt);
@@ -423,10 +424,7 @@ first_row(WtAggState *a)
 	return next_row(a);
 }
 
-/*
- * Aggregates the rows of the present group, which the present row begins.  What is said about
- * the group must be in memory that outlives the row.
- */
+/* Aggregates the rows of a group, from the present row on. */
 static void
 aggregate_group(WtAggState *a)
 {

@@ -2,12 +2,13 @@
  * analyze.c
  *		Sampling for ANALYZE.
  *
- * A table of some size is sampled by seeks: the engine names keys that cut the
- * largest family in parts of equal size, and a short run of rows is read behind
- * each (short, for neighbours are alike).  In the layout 'cells' the cells of a
- * row are what lies behind a key: so that not only its first ones are seen,
- * more are read and every so-manieth is kept.  A small table is read as a whole
- * through a reservoir.  The number of rows is the engine's.
+ * A large table is sampled by seeks: the engine proposes keys that cut the largest family into
+ * parts of equal size, and a few rows are read behind each key (few, because neighbours are
+ * alike).  In the layout 'cells' the rows behind a key are the cells of one row; so that the
+ * sample does not have the first cells of a row only, more are read and one in so many (step)
+ * is taken.  The number of rows is the engine's estimate.
+ *
+ * A small table is read as a whole, through a reservoir.
  */
 #include "postgres.h"
 
@@ -34,13 +35,13 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-/* Below so many rows for each row of the sample all are read. */
+/* The table is read as a whole if it has at most this many times the rows of the sample. */
 #define WHOLE_FACTOR 4
 
-/* Rows read behind each seek. */
-#define RUN_ROWS 10
+/* Rows taken behind each key. */
+#define ROWS_PER_KEY 10
 
-/* Layout cells: read for each one that is kept, at most. */
+/* Layout cells: the most cells read for each one taken. */
 #define MAX_STEP 10
 
 typedef struct Sampler
@@ -54,16 +55,18 @@ typedef struct Sampler
 	Datum *values;
 	bool *nulls;
 	MemoryContext rowcxt;
-	HeapTuple *rows;
+	HeapTuple *rows; /* the sample: the caller's array */
 	int max;
 	int n;
-	double seen;
-	int step;	/* one of so many is kept */
-	List *keys; /* StringInfos */
+	double seen; /* rows read */
+	int step;	 /* one row in so many is taken */
+	List *keys;	 /* StringInfos: where to read; the first one is empty */
 } Sampler;
 
-/* Rows (layout cells: cells), bytes and the largest family; per_row: cells for each row of the
- * engine. */
+/*
+ * Returns the number of rows (layout cells: of cells).  Sets *bytes, *largest to the largest
+ * family, and *per_row to the rows for each row of the engine.
+ */
 static double
 table_size(WtTable *t, WtEngineTable *e, double *bytes, wide_family_id *largest, double *per_row)
 {
@@ -93,7 +96,7 @@ table_size(WtTable *t, WtEngineTable *e, double *bytes, wide_family_id *largest,
 	return rows;
 }
 
-/* The next row as a tuple of the caller's context; NULL at the end. */
+/* Returns the next row as a tuple in CurrentMemoryContext, NULL at the end. */
 static HeapTuple
 next_tuple(Sampler *s)
 {
@@ -113,7 +116,10 @@ next_tuple(Sampler *s)
 	return tuple;
 }
 
-/* Which tuple of the scan this is, where a heap's has its place: the order of the sample. */
+/*
+ * Numbers a tuple by its position in the scan, in place of a heap tuple's position: the order of
+ * the sample.
+ */
 static void
 set_place(HeapTuple tuple, double n)
 {
@@ -129,6 +135,7 @@ compare_places(const void *a, const void *b)
 	return ItemPointerCompare(&(*(const HeapTuple *) a)->t_self, &(*(const HeapTuple *) b)->t_self);
 }
 
+/* Reads the whole table and takes rows at random. */
 static void
 sample_all(Sampler *s)
 {
@@ -158,12 +165,13 @@ sample_all(Sampler *s)
 			heap_freetuple(tuple);
 		skip--;
 	}
-	/* replaced at random places; for the correlation the order counts */
+	/* rows were replaced at random; the correlation is computed from their order */
 	qsort(s->rows, s->n, sizeof(HeapTuple), compare_places);
 }
 
+/* Callback of wide_split_keys. */
 static wide_status
-keep_split(void *arg, wide_bytes key)
+add_key(void *arg, wide_bytes key)
 {
 	Sampler *s = arg;
 	StringInfo copy = makeStringInfo();
@@ -173,12 +181,12 @@ keep_split(void *arg, wide_bytes key)
 	return WIDE_OK;
 }
 
-/* A run of rows behind each of the keys. */
+/* Takes a few rows behind each key. */
 static void
-sample_runs(Sampler *s)
+sample_keys(Sampler *s)
 {
 	ListCell *lc;
-	int run = Max(1, s->max / list_length(s->keys));
+	int rows = Max(1, s->max / list_length(s->keys));
 
 	foreach(lc, s->keys)
 	{
@@ -186,7 +194,7 @@ sample_runs(Sampler *s)
 		wide_range range = {{(const uint8 *) key->data, key->len}, {NULL, 0}};
 		HeapTuple tuple;
 
-		/* not beyond the next key: no row twice */
+		/* up to the next key, so that no row comes twice */
 		if (lnext(s->keys, lc))
 		{
 			StringInfo next = lfirst(lnext(s->keys, lc));
@@ -195,7 +203,7 @@ sample_runs(Sampler *s)
 			range.hi.len = next->len;
 		}
 		wt_engine_scan_restart(s->scan, &range, 1);
-		for (int i = 0; i < run * s->step && s->n < s->max; i++)
+		for (int i = 0; i < rows * s->step && s->n < s->max; i++)
 		{
 			if ((tuple = next_tuple(s)) == NULL)
 				break;
@@ -207,6 +215,7 @@ sample_runs(Sampler *s)
 	}
 }
 
+/* ANALYZE's callback: fills rows with at most targrows rows and estimates *totalrows. */
 static int
 acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, double *totalrows,
 					double *totaldeadrows)
@@ -229,14 +238,14 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 									 ALLOCSET_DEFAULT_SIZES);
 	s.spec.ranges = &whole;
 	s.spec.nranges = 1;
-	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / RUN_ROWS)) : 1;
+	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / ROWS_PER_KEY)) : 1;
 	s.step = Max(1, s.step);
 	if (total > (double) targrows * WHOLE_FACTOR * s.step)
 	{
-		/* the first run begins with the first row */
+		/* the first rows are read from the beginning of the table */
 		s.keys = list_make1(makeStringInfo());
-		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / RUN_ROWS + 1, false,
-									   keep_split, &s),
+		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / ROWS_PER_KEY + 1, false,
+									   add_key, &s),
 					   "could not sample");
 	}
 	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()
@@ -244,7 +253,7 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 								 &s.spec);
 	if (list_length(s.keys) >= 10)
 	{
-		sample_runs(&s);
+		sample_keys(&s);
 		*totalrows = Max(total, s.n);
 	}
 	else

@@ -1,11 +1,10 @@
 /*
  * explain.c
- *		What EXPLAIN shows of a scan: what the engine was asked, one property a
- *		line; with ANALYZE what it did.
+ *		What EXPLAIN shows of a scan: what the engine is asked for, one property a line; with
+ *		ANALYZE, what it has done.
  *
- * Without ANALYZE no data is touched: all is worked out from the plan.  A range
- * is shown in the order of the key, so that for a descending part the larger
- * value comes first.
+ * Without ANALYZE no data is read: everything is derived from the plan.  A range is shown in
+ * the order of the key, so that the larger value comes first for a descending part.
  */
 #include "postgres.h"
 
@@ -41,19 +40,21 @@
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 
+/* The plan that is shown. */
 typedef struct Shown
 {
 	WtTable *t;
-	List *exprs;   /* as the query has them, where possible */
+	List *exprs;   /* as the query has them, if possible */
 	List *context; /* for deparsing */
 	WtTest *tests;
 	int ntests;
-	int nvalues;   /* of the tests: the first ones of exprs */
-	bool constant; /* they are all constants */
+	int nvalues;   /* the first ones of exprs, which the tests use */
+	bool constant; /* these are all constants */
 } Shown;
 
 /* ----------------------------------------------------------------- values */
 
+/* Returns a constant as SQL text without a cast. */
 static char *
 literal(Const *c)
 {
@@ -78,7 +79,7 @@ literal(Const *c)
 			/* NaN and Infinity need quotes */
 			return strspn(text, "0123456789+-.e") == strlen(text) ? text : quote_literal_cstr(text);
 		case BYTEAOID:
-			/* as hex with one backslash */
+			/* hex with one backslash */
 			return text[0] == '\\' && text[1] == 'x' ? psprintf("'%s'", text)
 													 : quote_literal_cstr(text);
 		case BOOLOID:
@@ -88,6 +89,7 @@ literal(Const *c)
 	}
 }
 
+/* Returns the expression with this index as SQL text. */
 static char *
 value_text(Shown *s, int index)
 {
@@ -100,6 +102,7 @@ value_text(Shown *s, int index)
 	return deparse_expression(expr, s->context, true, false);
 }
 
+/* Returns the name of a part of the key; what the layout 'cells' has behind them, by its role. */
 static const char *
 part_name(WtTable *t, int part)
 {
@@ -114,10 +117,11 @@ part_name(WtTable *t, int part)
 
 /* ------------------------------------------------------------- conditions */
 
-/* A test as a condition: what cannot be shown as a range. */
+/* Appends a test as a condition, for tests that are not shown as a range. */
 static void
 append_test(StringInfo out, Shown *s, const WtTest *test)
 {
+	/* by WtKind */
 	static const char *const names[] = {"=",	 "<",  "<=", ">", ">=",		 "= ANY",
 										"= ANY", "~~", "^@", "~", "IS NULL", "<>"};
 
@@ -144,7 +148,7 @@ append_test(StringInfo out, Shown *s, const WtTest *test)
 		appendStringInfoChar(out, ')');
 }
 
-/* Those of the clauses that must hold. */
+/* Returns the tests on these parts that must hold as text, those of ORs left out. */
 static char *
 conditions_text(Shown *s, int from, int to)
 {
@@ -158,10 +162,10 @@ conditions_text(Shown *s, int from, int to)
 	return out.data;
 }
 
-/* ORs are long: after so many arms the rest is not written out. */
+/* The most arms of an OR that are shown; the rest is "...". */
 #define SHOWN_ARMS 4
 
-/* The ORs: (a = 1 AND b > 2 OR a = 2), joined to what is there by AND. */
+/* Appends the ORs, joined by AND: (a = 1 AND b > 2 OR a = 2). */
 static void
 append_ors(StringInfo out, Shown *s)
 {
@@ -197,7 +201,7 @@ append_ors(StringInfo out, Shown *s)
 
 /* ----------------------------------------------------------------- ranges */
 
-/* One end of a range while it is written */
+/* One end of a range, while its text is made. */
 typedef struct End
 {
 	StringInfoData values;
@@ -205,6 +209,7 @@ typedef struct End
 	bool inclusive;
 } End;
 
+/* Appends the value of the next part. */
 static void
 add_end(End *e, const char *text)
 {
@@ -212,7 +217,10 @@ add_end(End *e, const char *text)
 	e->n++;
 }
 
-/* A prefix known now: ['ab', 'ac') */
+/*
+ * Shows a test for a constant prefix as a range: ['ab', 'ac').  Returns false if it cannot be
+ * shown so.
+ */
 static bool
 show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
 {
@@ -243,7 +251,10 @@ show_prefix(Shown *s, const WtTest *test, End *lo, End *hi)
 	return true;
 }
 
-/* One test of the last part that has any; false: not as a range. */
+/*
+ * Adds a test on the last part of a range to its ends.  Returns false if it cannot be shown as
+ * a range.
+ */
 static bool
 show_bound(Shown *s, const WtTest *test, End *lo, End *hi, bool *has_lo, bool *has_hi)
 {
@@ -267,6 +278,7 @@ show_bound(Shown *s, const WtTest *test, End *lo, End *hi, bool *has_lo, bool *h
 	return true;
 }
 
+/* Returns a test on the part, NULL if there is none; sets *n to their number. */
 static const WtTest *
 single_test(Shown *s, int part, int *n)
 {
@@ -282,8 +294,10 @@ single_test(Shown *s, int part, int *n)
 	return found;
 }
 
-/* [ lower, upper ) from leading equalities and one part's bounds; NULL: too complicated for
- * that. */
+/*
+ * Returns the tests on the key as a range: equality of leading parts and the bounds of the next
+ * one.  Returns NULL if they are no such range.
+ */
 static char *
 range_text(Shown *s)
 {
@@ -322,8 +336,10 @@ range_text(Shown *s)
 								   : ")");
 }
 
-/* Layout cells: conditions on ts as a range, later values on the right; NULL: too complicated
- * for that. */
+/*
+ * Layout cells: returns the tests on ts as a range, later values on the right; NULL if they are
+ * no range.
+ */
 static char *
 times_text(Shown *s)
 {
@@ -355,14 +371,14 @@ times_text(Shown *s)
 	return psprintf("%s%s, %s%s", open, lo, hi, close);
 }
 
-/* What is asked of time: ranges of the layout cells, and widetable.as_of. */
+/* Shows conditions on time: those on ts in the layout 'cells', and widetable.as_of. */
 static void
 show_times(Shown *s, ExplainState *es)
 {
 	int64 as_of = wt_clock_as_of();
-	char *moment = as_of == PG_INT64_MAX
-					   ? NULL
-					   : quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
+	char *limit = as_of == PG_INT64_MAX
+					  ? NULL
+					  : quote_literal_cstr(timestamptz_to_str(as_of - WT_EPOCH_DIFF));
 	char *text = conditions_text(s, WT_PART_TS(s->t), WT_PART_TS(s->t) + 1);
 
 	if (text[0] != '\0')
@@ -371,14 +387,15 @@ show_times(Shown *s, ExplainState *es)
 
 		if (range != NULL)
 			text = range;
-		if (moment != NULL)
-			text = psprintf("%s as of %s", text, moment);
+		if (limit != NULL)
+			text = psprintf("%s as of %s", text, limit);
 		ExplainPropertyText("Time Range", text, es);
 	}
-	else if (moment != NULL)
-		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", moment), es);
+	else if (limit != NULL)
+		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", limit), es);
 }
 
+/* Computes the ranges.  Requires: the values of the tests are constants. */
 static void
 constant_ranges(Shown *s, List *types, WtRanges *out)
 {
@@ -397,8 +414,8 @@ constant_ranges(Shown *s, List *types, WtRanges *out)
 }
 
 /*
- * How many leading parts the ranges speak of, when their values are not known:
- * up to the first one that is not bound to values.
+ * Returns how many leading parts the ranges restrict if the values are not known: up to the
+ * first one that is not bound to values.
  */
 static int
 ranged_parts(Shown *s)
@@ -423,7 +440,10 @@ ranged_parts(Shown *s)
 	return part;
 }
 
-/* Conditions that are not in the ranges: on the parts from the given one on, and ORs. */
+/*
+ * Shows the conditions that are not in the ranges: on the parts from `from` on, and with ors the
+ * ORs.  Returns true if there are any.
+ */
 static bool
 show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
 {
@@ -438,7 +458,7 @@ show_key_filter(Shown *s, int from, bool ors, ExplainState *es)
 	return text.len > 0;
 }
 
-/* The same with the tests of so many leading parts alone, and without ORs. */
+/* Returns a copy with only the tests on this number of leading parts, and without ORs. */
 static Shown
 leading_tests(Shown *s, int parts)
 {
@@ -453,7 +473,7 @@ leading_tests(Shown *s, int parts)
 	return out;
 }
 
-/* Returns whether there is a key filter. */
+/* Shows the conditions on the key.  Returns true if there is a key filter. */
 static bool
 show_key(Shown *s, List *types, ExplainState *es)
 {
@@ -509,14 +529,7 @@ show_key(Shown *s, List *types, ExplainState *es)
 
 /* -------------------------------------------------- families and columns */
 
-static void
-append_qualifier(StringInfo out, const WtColumn *c)
-{
-	if (c->qual_len > 0)
-		appendStringInfoString(out,
-							   wt_bytes_text_show_qualifier((wide_bytes) {c->qual, c->qual_len}));
-}
-
+/* Appends a name to a list of strings, unless it is there. */
 static List *
 add_name(List *list, char *name)
 {
@@ -528,6 +541,7 @@ add_name(List *list, char *name)
 	return lappend(list, name);
 }
 
+/* Shows the families and columns that are read, and the families asked whether a row exists. */
 static void
 show_columns(Shown *s, List *private, ExplainState *es)
 {
@@ -548,13 +562,15 @@ show_columns(Shown *s, List *private, ExplainState *es)
 			continue;
 		initStringInfo(&name);
 		appendStringInfo(&name, "%s:", t->families[c->family].name);
-		append_qualifier(&name, c);
+		if (c->qual_len > 0)
+			appendStringInfoString(&name, wt_bytes_text_show_qualifier((wide_bytes) {c->qual,
+																					 c->qual_len}));
 		if (c->role == WT_MAP)
 			appendStringInfoChar(&name, '*');
 		families = add_name(families, t->families[c->family].name);
 		columns = add_name(columns, name.data);
 	}
-	/* those that are tested without being delivered */
+	/* families of columns that are tested, but not returned */
 	leaves = wt_plan_private_leaves(private, &nleaves);
 	for (int i = 0; i < nleaves; i++)
 		families = add_name(families, t->families[t->columns[leaves[i].attno - 1].family].name);
@@ -576,6 +592,7 @@ show_columns(Shown *s, List *private, ExplainState *es)
 
 /* --------------------------------------------------------------- analyze */
 
+/* Shows what the scan has done; seeks: also as text how often it jumped. */
 static void
 show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *es)
 {
@@ -623,7 +640,7 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
 }
 
-/* The clauses that the engine tests, and how many rows failed them. */
+/* Shows the clauses that the engine tests, and how many rows failed them. */
 static void
 show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan, ExplainState *es)
 {
@@ -649,27 +666,29 @@ show_filters(ForeignScanState *node, Shown *s, List *private, WtScanState *scan,
 	}
 }
 
-/* The expressions for display: with the variables of a join's other side rather than its
- * parameters. */
+/*
+ * Returns the expressions for display: with the variables of a join's other side in place of
+ * its parameters.
+ */
 static List *
 shown_exprs(ForeignScan *plan)
 {
 	List *show = list_nth(plan->fdw_private, WtPrivateShow);
 	int offset = (int) plan->scan.scanrelid - wt_plan_private_flag(plan->fdw_private, WtFlagRelid);
 
-	/* behind those of the scan a direct UPDATE has others */
+	/* an UPDATE in the scan has other expressions behind those of the scan */
 	if (show == NIL)
 		return list_truncate(list_copy(plan->fdw_exprs),
 							 list_length(list_nth(plan->fdw_private, WtPrivateTypes)));
 	show = copyObject(show);
-	/* setrefs.c moved the range table of this query level, and does not see fdw_private */
+	/* setrefs.c has moved the range table of this query level, but not in fdw_private */
 	OffsetVarNodes((Node *) show, offset, 0);
 	return show;
 }
 
 /* ------------------------------------------------------------- aggregates */
 
-/* Aggregate on (table), in the style of postgres_fdw */
+/* Shows "Aggregate on (table)", in the style of postgres_fdw. */
 static void
 show_relation(ForeignScan *plan, Oid relid, ExplainState *es)
 {
@@ -697,7 +716,7 @@ add_text(List *list, Shown *s, Node *expr)
 	return lappend(list, deparse_expression(expr, s->context, false, false));
 }
 
-/* What is computed, of which groups, of which rows. */
+/* Shows the aggregates, the groups and the clauses that rows must pass. */
 static void
 show_aggregates(Shown *s, ForeignScan *plan, ExplainState *es)
 {
@@ -773,7 +792,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 		char *text = conditions_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
 		char *number = conditions_text(&s, WT_PART_NO(s.t), WT_PART_NO(s.t) + 1);
 
-		/* never both, see scan_plan.c */
+		/* a plan has only one of the two, see scan_plan.c */
 		if (text[0] != '\0' || number[0] != '\0')
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}

@@ -10,6 +10,7 @@
 
 #include "fdw/store/compat.h"
 
+/* The executor's callback of EXPLAIN for scans, plain and aggregating (FdwRoutine). */
 extern void wt_explain_foreign_scan(ForeignScanState *node, struct ExplainState *es);
 
 #endif /* WT_EXPLAIN_H */

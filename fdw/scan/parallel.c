@@ -16,12 +16,10 @@
  *	  leader's memory: statements on wide tables do without workers then
  *	  (executor_hooks.c), and a function that reads one in a worker of another statement
  *	  fails.  During a parallel statement nothing can be written.
- *	- The chunks of a parallel scan cut the space of all keys without gap or
- *	  overlap, and each is dealt out once, in the order of the scan.  So each row
- *	  comes from one process, and what one process delivers is in key order.
- *	  Where the cuts are decides on balance only.
+ *	- The chunks of a parallel scan cover the space of all keys (chunk.c).  Where
+ *	  the cuts are matters for balance only, not for the result.
  *
- * Locking: an atomic counter deals; a spinlock guards the sums for EXPLAIN.
+ * Locking: a spinlock protects the sums for EXPLAIN.
  */
 #include "postgres.h"
 
@@ -45,24 +43,24 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 
-/* Chunks for each process: more of them even out what the estimates got wrong. */
+/* Chunks for each process; several, because estimates of their sizes are rough. */
 #define CHUNKS_PER_PROCESS 12
-/* Cells that a chunk should have, or its beginning costs more than it is worth. */
+/* Cells that a chunk should have at least, because starting one has a cost. */
 #define CHUNK_CELLS		   1000
-/* The table is cut in so many parts at most to find cuts within a part of it. */
+/* The most parts that the engine is asked to cut the family in. */
 #define MAX_PARTS		   2048
 
-/* Keys to cut at, while the parallel context is made. */
+/* The keys to cut at, while the parallel context is made. */
 struct WtCuts
 {
-	MemoryContext cxt; /* of all this */
+	MemoryContext cxt; /* of the struct and the keys */
 	wide_range within; /* from the first range's beginning to the last one's end */
 	wide_bytes *keys;
 	int n;
 	int cap;
 };
 
-/* An engine's callback may not raise an error; a cut less does no harm. */
+/* Callback of wide_split_keys.  It must not raise an error; a cut that is left out does no harm. */
 static wide_status
 keep_cut(void *arg, wide_bytes key)
 {
@@ -89,7 +87,11 @@ cells_in(wide_family_id family, const wide_range *range)
 	return est.cells;
 }
 
-/* The family with most cells of those whose columns are read; of all, when none is. */
+/*
+ * Returns the family with the most cells of those whose columns are read; if none is read, the
+ * table's first one; in the layout 'cells' the one with the most cells of all; 0 if there is
+ * none.  Sets *cells to its cells.
+ */
 static wide_family_id
 main_family(WtScanState *st, double *cells)
 {
@@ -124,7 +126,7 @@ main_family(WtScanState *st, double *cells)
 	return found;
 }
 
-/* Cut what the scan reads for so many processes. */
+/* Finds keys that cut what the scan reads into equal chunks for so many processes. */
 static void
 find_cuts(WtScanState *st, int processes, WtCuts *c)
 {
@@ -155,7 +157,7 @@ find_cuts(WtScanState *st, int processes, WtCuts *c)
 				   "could not divide the table");
 	if (c->n < want)
 		return;
-	/* every so-manieth of them */
+	/* the engine has returned more than wanted: take them at equal distances */
 	for (int i = 1; i < want; i++)
 		c->keys[i - 1] = c->keys[(int) ((double) c->n * i / want)];
 	c->n = want - 1;
@@ -188,7 +190,7 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 	WtShared *shared = coordinate;
 	WtCuts *c = st->chunk.cuts;
 	uint8 *bytes = (uint8 *) &shared->ends[c->n];
-	uint32 at = 0; /* MAX_PARTS keys of the greatest length fit */
+	uint32 at = 0; /* wide enough for MAX_PARTS keys of the greatest length */
 
 	pg_atomic_init_u32(&shared->next, 0);
 	SpinLockInit(&shared->mutex);
@@ -205,7 +207,7 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 	st->chunk.shared = shared;
 }
 
-/* The same cuts again: they are good for any parameters. */
+/* Starts again with the same cuts: they are good for any parameters. */
 void
 wt_parallel_reinitialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -222,9 +224,9 @@ wt_parallel_initialize_worker(ForeignScanState *node, shm_toc *toc, void *coordi
 }
 
 /*
- * The parallel context goes soon: workers leave their sums there, the leader takes
- * them.  When the leader stops before the end (LIMIT) it is here before its
- * workers, and their last work is not counted.
+ * Called before the parallel context is destroyed: a worker adds its work to the shared sums,
+ * the leader takes the sums.  If the leader stops before the end (LIMIT), it comes here before
+ * its workers, and their last work is not counted.
  */
 void
 wt_parallel_shutdown(ForeignScanState *node)
@@ -235,12 +237,12 @@ wt_parallel_shutdown(ForeignScanState *node)
 	WtShared *shared = st != NULL ? st->chunk.shared : NULL;
 	WtScanWork mine;
 
-	/* called for all scans, also those that are not parallel */
+	/* the executor calls this for all scans, parallel or not */
 	if (shared == NULL)
 		return;
 	st->chunk.shared = NULL;
 	st->chunk.ranges = NULL;
-	/* what is left of the table is not this process's to read, until a rescan */
+	/* the rest of the table belongs to other processes, until a rescan */
 	st->phase = WT_SCAN_OVER;
 	if (IsParallelWorker())
 		wt_scan_work(st, &mine);

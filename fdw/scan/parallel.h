@@ -1,6 +1,6 @@
 /*
  * parallel.h
- *		Parallel scans.
+ *		The executor's callbacks for parallel scans (FdwRoutine).
  */
 #ifndef WT_PARALLEL_H
 #define WT_PARALLEL_H

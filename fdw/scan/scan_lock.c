@@ -8,8 +8,8 @@
  * REPEATABLE READ a row that has changed is an error.  A row that the same command has changed
  * already is not changed again.
  *
- * Locking: a row lock (fdw/store/row_lock.c), taken before the row is read again and held until
- * the transaction or the subtransaction ends.
+ * Locking: a row lock (fdw/store/row_lock.c) is taken before the row is read again, and held
+ * until the transaction ends or the subtransaction that took it is rolled back.
  */
 #include "postgres.h"
 
