@@ -91,9 +91,3 @@ wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *re
 	}
 	return -1;
 }
-
-int
-wt_scan_columns_strict_family(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset **wanted)
-{
-	return wt_scan_columns_strict(rel, t, clauses, *wanted, wanted);
-}

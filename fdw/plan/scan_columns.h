@@ -10,13 +10,6 @@
 #include "fdw/table/types.h"
 
 /*
- * A family in which every row that passes the
- * clauses has a cell (a column may be added to the wanted ones for it), -1.
- */
-extern int wt_scan_columns_strict_family(RelOptInfo *rel, WtTable *t, List *clauses,
-										 Bitmapset **wanted);
-
-/*
  * Attributes that the scan must deliver, without those that only clauses need
  * which the ranges answer.
  */

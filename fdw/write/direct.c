@@ -335,7 +335,7 @@ wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 	scan->fdw_private = copyObject(scan->fdw_private);
 	flags = list_nth(scan->fdw_private, WtPrivateFlags);
 	list_nth_cell(flags, WtFlagStrictFamily)->int_value =
-		wt_scan_columns_strict_family(find_base_rel(root, rel), t, scan->scan.plan.qual, &wanted);
+		wt_scan_columns_strict(find_base_rel(root, rel), t, scan->scan.plan.qual, wanted, &wanted);
 	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = member_list(wanted);
 	nargs = list_length(scan->fdw_exprs);
 	info = list_make5(makeInteger(nargs), makeInteger(list_length(rechecks)), columns, bare,
