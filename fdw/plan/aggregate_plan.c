@@ -42,6 +42,7 @@
 
 #include "fdw/key/part.h"
 #include "fdw/plan/key_choice.h"
+#include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_plan.h"
@@ -76,18 +77,6 @@ typedef struct GroupInfo
 } GroupInfo;
 
 /* -------------------------------------------------------------- aggregates */
-
-/* The column that an expression shows as it is, else 0. */
-static int
-plain_column(RelOptInfo *base, Expr *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	if (IsA(expr, Var) && ((Var *) expr)->varno == (int) base->relid &&
-		((Var *) expr)->varlevelsup == 0 && ((Var *) expr)->varattno > 0)
-		return ((Var *) expr)->varattno;
-	return 0;
-}
 
 /* May the scan evaluate the expression for each row? */
 static bool
@@ -190,7 +179,7 @@ recognise(RelOptInfo *base, Aggref *a)
 	if (a->args != NIL)
 	{
 		item->arg = linitial_node(TargetEntry, a->args)->expr;
-		item->column = plain_column(base, item->arg);
+		item->column = wt_plain_column(base, (Node *) item->arg);
 	}
 	if (!is_evaluable(base, (Node *) item->arg) || !is_evaluable(base, (Node *) a->aggfilter))
 		return NULL;
@@ -215,7 +204,7 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 		Var *var = lfirst(lc);
 		WtColumn *c;
 
-		if (!IsA(var, Var) || plain_column(p->base, (Expr *) var) == 0)
+		if (!IsA(var, Var) || wt_plain_column(p->base, (Node *) var) == 0)
 			return 0;
 		c = &p->t->columns[var->varattno - 1];
 		/* a digest's original is in a cell, not in the key */

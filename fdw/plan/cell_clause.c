@@ -23,6 +23,7 @@
 #include "utils/typcache.h"
 
 #include "fdw/key/key_value.h"
+#include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
@@ -108,17 +109,9 @@ typedef struct Match
 static WtColumn *
 var_column(Match *m, Node *node)
 {
-	Var *var;
+	int attno = wt_plain_column(m->rel, node);
 
-	while (node && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	if (node == NULL || !IsA(node, Var))
-		return NULL;
-	var = (Var *) node;
-	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 ||
-		var->varattno > m->t->natts)
-		return NULL;
-	return &m->t->columns[var->varattno - 1];
+	return attno > 0 && attno <= m->t->natts ? &m->t->columns[attno - 1] : NULL;
 }
 
 WtColumn *

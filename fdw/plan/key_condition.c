@@ -55,6 +55,7 @@
 #include "fdw/key/key_range.h"
 #include "fdw/key/key_test.h"
 #include "fdw/key/part.h"
+#include "fdw/plan/plain_column.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
@@ -85,18 +86,12 @@ typedef struct Match
 static int
 match_part(Match *m, Node *node)
 {
-	Var *var;
+	int attno = wt_plain_column(m->rel, node);
 	WtColumn *c;
 
-	while (node && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	if (node == NULL || !IsA(node, Var))
+	if (attno <= 0 || attno > m->t->natts)
 		return -1;
-	var = (Var *) node;
-	if (var->varno != (int) m->rel->relid || var->varlevelsup != 0 || var->varattno <= 0 ||
-		var->varattno > m->t->natts)
-		return -1;
-	c = &m->t->columns[var->varattno - 1];
+	c = &m->t->columns[attno - 1];
 	if (c->role == WT_KEY)
 		return c->part;
 	if (m->t->cells_layout && c->role == WT_CELL_FAMILY && wt_is_text(c->typid))

@@ -29,6 +29,7 @@
 #include "fdw/key/part.h"
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
+#include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_size.h"
 #include "fdw/store/compat.h"
@@ -55,16 +56,8 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 	if (c == NULL || ec->ec_has_volatile)
 		return false;
 	foreach(lc, ec->ec_members)
-	{
-		EquivalenceMember *em = lfirst(lc);
-		Node *node = (Node *) em->em_expr;
-
-		while (node && IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		if (node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-			((Var *) node)->varattno == c->attno && ((Var *) node)->varlevelsup == 0)
+		if (wt_plain_column(rel, (Node *) ((EquivalenceMember *) lfirst(lc))->em_expr) == c->attno)
 			return true;
-	}
 	return false;
 }
 
@@ -275,22 +268,11 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 	}
 }
 
-/* Which column generate_implied_equalities_for_column shall look for. */
-typedef struct ColumnArg
-{
-	AttrNumber attno;
-} ColumnArg;
-
 static bool
 member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em,
 				 void *arg)
 {
-	Node *node = (Node *) em->em_expr;
-
-	while (node && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node && IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-		   ((Var *) node)->varattno == ((ColumnArg *) arg)->attno;
+	return wt_plain_column(rel, (Node *) em->em_expr) == *(AttrNumber *) arg;
 }
 
 static List *
@@ -326,14 +308,14 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 		for (int part = 0; part <= (t->cells_layout ? WT_PART_QUALIFIER(t) : t->nkeys - 1); part++)
 		{
 			WtColumn *column = wt_part_column(t, part);
-			ColumnArg arg;
+			AttrNumber attno;
 
 			if (column == NULL)
 				continue;
-			arg.attno = column->attno;
+			attno = column->attno;
 			clauses = list_concat(clauses,
 								  generate_implied_equalities_for_column(root, rel,
-																		 member_is_column, &arg,
+																		 member_is_column, &attno,
 																		 rel->lateral_referencers));
 		}
 	foreach(lc, clauses)
