@@ -42,9 +42,18 @@ enum WtAggPrivate
 {
 	WtAggScan,	  /* the private list of the plain scan */
 	WtAggRelid,	  /* list of one OID */
-	WtAggShape,	  /* integer list: nargs, nquals, parts of the key that make a group, loose */
+	WtAggShape,	  /* integer list, see enum WtAggShapeEntry */
 	WtAggColumns, /* for each entry of fdw_scan_tlist the attribute number, 0: an aggregate */
 	WtAggItems	  /* list of OID lists, see WtAggItem */
+};
+
+/* WtAggShape */
+enum WtAggShapeEntry
+{
+	WtAggArgs,	/* expressions of the plain scan */
+	WtAggQuals, /* clauses that a row must pass */
+	WtAggParts, /* leading parts of the key that make a group; 0: all rows are one group */
+	WtAggLoose	/* 1: a loose scan, which reads the first row of each group only */
 };
 
 /* One aggregate */
@@ -75,7 +84,7 @@ wt_is_aggregate(const ForeignScanState *node)
 }
 
 static inline int
-wt_aggregate_plan_shape(const ForeignScan *plan, int which)
+wt_aggregate_plan_shape(const ForeignScan *plan, enum WtAggShapeEntry which)
 {
 	return list_nth_int((List *) list_nth(plan->fdw_private, WtAggShape), which);
 }

@@ -59,7 +59,8 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	WtAggState *a = palloc0(sizeof(WtAggState));
-	int nargs = wt_aggregate_plan_shape(plan, 0), nquals = wt_aggregate_plan_shape(plan, 1);
+	int nargs = wt_aggregate_plan_shape(plan, WtAggArgs),
+		nquals = wt_aggregate_plan_shape(plan, WtAggQuals);
 	List *columns = list_nth(plan->fdw_private, WtAggColumns),
 		 *items = list_nth(plan->fdw_private, WtAggItems);
 	ListCell *lc;
@@ -69,8 +70,8 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 							list_nth(plan->fdw_private, WtAggScan),
 							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
 	a->t = a->scan->t;
-	a->parts = wt_aggregate_plan_shape(plan, 2);
-	a->first_only = wt_aggregate_plan_shape(plan, 3) != 0;
+	a->parts = wt_aggregate_plan_shape(plan, WtAggParts);
+	a->first_only = wt_aggregate_plan_shape(plan, WtAggLoose) != 0;
 	a->values = palloc0(sizeof(Datum) * Max(1, a->t->natts));
 	a->nulls = palloc0(sizeof(bool) * Max(1, a->t->natts));
 	a->direct.need_part = palloc0(sizeof(bool) * a->t->nkeys);

@@ -226,8 +226,9 @@ add_text(List *list, WtShown *s, Node *expr)
 static void
 show_aggregates(WtShown *s, ForeignScan *plan, ExplainState *es)
 {
-	int nargs = wt_aggregate_plan_shape(plan, 0), nquals = wt_aggregate_plan_shape(plan, 1),
-		parts = wt_aggregate_plan_shape(plan, 2);
+	int nargs = wt_aggregate_plan_shape(plan, WtAggArgs),
+		nquals = wt_aggregate_plan_shape(plan, WtAggQuals),
+		parts = wt_aggregate_plan_shape(plan, WtAggParts);
 	List *aggregates = NIL, *groups = NIL,
 		 *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
 	ListCell *lc;
@@ -250,7 +251,7 @@ show_aggregates(WtShown *s, ForeignScan *plan, ExplainState *es)
 		ExplainPropertyList("Aggregates", aggregates, es);
 	if (parts > 0)
 		ExplainPropertyList("Group Key", groups, es);
-	if (wt_aggregate_plan_shape(plan, 3))
+	if (wt_aggregate_plan_shape(plan, WtAggLoose))
 		ExplainPropertyText("Loose Scan", "one row of each group", es);
 	if (quals != NIL)
 		ExplainPropertyText("Row Filter",
@@ -265,9 +266,9 @@ begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggreg
 			ExplainState *es)
 {
 	s->t = wt_table(relid);
-	s->exprs = aggregate
-				   ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan, 0))
-				   : shown_exprs(plan);
+	s->exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs),
+										 wt_aggregate_plan_shape(plan, WtAggArgs))
+						 : shown_exprs(plan);
 	s->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	s->tests = wt_plan_private_tests(private, &s->ntests);
 	s->nvalues = 0;
@@ -320,7 +321,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	if (es->analyze && aggregate)
 	{
 		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) rows, es);
-		if (wt_aggregate_plan_shape(plan, 1) > 0)
+		if (wt_aggregate_plan_shape(plan, WtAggQuals) > 0)
 			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) removed, es);
 	}
 	if (es->analyze)
