@@ -346,32 +346,46 @@ prefix_allowed(const WtColumn *c, Oid collation, bool bytea)
 	return bytea ? c->typid == BYTEAOID : wt_is_text(c->typid) && is_deterministic(collation);
 }
 
-static bool
-match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
+/*
+ * column OP value in either order: returns the column and sets *value; *opno becomes the
+ * commutator if the column is on the right.  Returns NULL if it is something else.
+ */
+static WtColumn *
+match_sides(Match *m, Oid *opno, List *args, Node **value)
 {
-	WtColumn *c = match_column(m, left);
-	WtLeafOp op;
-	Oid type;
+	WtColumn *c = match_column(m, linitial(args));
 
+	*value = lsecond(args);
 	if (c == NULL)
 	{
-		opno = get_commutator(opno);
-		c = match_column(m, right);
-		right = left;
+		*opno = get_commutator(*opno);
+		c = match_column(m, lsecond(args));
+		*value = linitial(args);
 	}
-	if (c == NULL || !OidIsValid(opno) || !is_value(m, right))
+	return c != NULL && OidIsValid(*opno) && is_value(m, *value) ? c : NULL;
+}
+
+static bool
+match_op(Match *m, OpExpr *expr)
+{
+	Oid opno = expr->opno, collation = expr->inputcollid, type;
+	Node *value;
+	WtColumn *c = match_sides(m, &opno, expr->args, &value);
+	WtLeafOp op;
+
+	if (c == NULL)
 		return false;
 	if (match_operator(c, opno, collation, &op, &type))
-		return add_leaf(m, c, op, right, type);
+		return add_leaf(m, c, op, value, type);
 	switch (get_opcode(opno))
 	{
 		case F_TEXTLIKE:
-			return prefix_allowed(c, collation, false) && match_pattern(m, c, right, TEXTOID);
+			return prefix_allowed(c, collation, false) && match_pattern(m, c, value, TEXTOID);
 		case F_BYTEALIKE:
-			return prefix_allowed(c, collation, true) && match_pattern(m, c, right, BYTEAOID);
+			return prefix_allowed(c, collation, true) && match_pattern(m, c, value, BYTEAOID);
 		case F_STARTS_WITH:
 			return prefix_allowed(c, collation, false) &&
-				   add_leaf(m, c, WT_LEAF_PREFIX, right, TEXTOID);
+				   add_leaf(m, c, WT_LEAF_PREFIX, value, TEXTOID);
 		default:
 			return false;
 	}
@@ -396,22 +410,14 @@ match_array(Match *m, ScalarArrayOpExpr *saop)
 static bool
 match_distinct(Match *m, DistinctExpr *d, bool negated)
 {
-	Node *left = linitial(d->args), *right = lsecond(d->args);
-	WtColumn *c = match_column(m, left);
-	Oid opno = d->opno;
+	Oid opno = d->opno, type;
+	Node *value;
+	WtColumn *c = match_sides(m, &opno, d->args, &value);
 	WtLeafOp op;
-	Oid type;
 
-	if (c == NULL)
-	{
-		opno = get_commutator(opno);
-		c = match_column(m, right);
-		right = left;
-	}
-	if (c == NULL || !OidIsValid(opno) || !is_value(m, right) ||
-		!match_operator(c, opno, d->inputcollid, &op, &type) || op != WT_LEAF_EQ)
+	if (c == NULL || !match_operator(c, opno, d->inputcollid, &op, &type) || op != WT_LEAF_EQ)
 		return false;
-	return add_leaf(m, c, negated ? WT_LEAF_NOT_DISTINCT : WT_LEAF_DISTINCT, right, type);
+	return add_leaf(m, c, negated ? WT_LEAF_NOT_DISTINCT : WT_LEAF_DISTINCT, value, type);
 }
 
 /* A boolean column by itself, or with IS TRUE and its relatives */
@@ -451,7 +457,27 @@ match_boolean_test(Match *m, BooleanTest *b)
 	return false;
 }
 
-/* Adds what the clause says to m->leaves; false: nothing that the engine could test. */
+static bool match_clause(Match *m, Node *clause);
+
+static bool
+match_boolean_expression(Match *m, BoolExpr *b)
+{
+	ListCell *lc;
+
+	if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
+		return match_distinct(m, linitial(b->args), true);
+	if (b->boolop == NOT_EXPR)
+		return match_bool(m, linitial(b->args), WT_LEAF_EQ, false, false);
+	if (b->boolop != OR_EXPR)
+		return false;
+	m->alternative = true;
+	foreach(lc, b->args)
+		if (!match_clause(m, lfirst(lc)))
+			return false;
+	return true;
+}
+
+/* Adds what the clause says to m->leaves.  Returns false if the engine cannot test it. */
 static bool
 match_clause(Match *m, Node *clause)
 {
@@ -467,8 +493,7 @@ match_clause(Match *m, Node *clause)
 
 				return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
 			}
-			return list_length(op->args) == 2 &&
-				   match_op(m, op->opno, op->inputcollid, linitial(op->args), lsecond(op->args));
+			return list_length(op->args) == 2 && match_op(m, op);
 		}
 		case T_ScalarArrayOpExpr:
 			return match_array(m, (ScalarArrayOpExpr *) clause);
@@ -483,22 +508,7 @@ match_clause(Match *m, Node *clause)
 				   add_leaf(m, c, WT_LEAF_PREFIX, lsecond(f->args), TEXTOID);
 		}
 		case T_BoolExpr:
-		{
-			BoolExpr *b = (BoolExpr *) clause;
-			ListCell *lc;
-
-			if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
-				return match_distinct(m, linitial(b->args), true);
-			if (b->boolop == NOT_EXPR)
-				return match_bool(m, linitial(b->args), WT_LEAF_EQ, false, false);
-			if (b->boolop != OR_EXPR)
-				return false;
-			m->alternative = true;
-			foreach(lc, b->args)
-				if (!match_clause(m, lfirst(lc)))
-					return false;
-			return true;
-		}
+			return match_boolean_expression(m, (BoolExpr *) clause);
 		case T_NullTest:
 		{
 			NullTest *n = (NullTest *) clause;

@@ -438,6 +438,67 @@ match_bool(Match *m, Node *node, bool value)
 	return add_value(new_cond(m, part, WT_COND_EQ, true), makeBoolConst(value, false), BOOLOID);
 }
 
+/* starts_with(key, value) */
+static WtCond *
+match_function(Match *m, FuncExpr *f)
+{
+	int part;
+
+	if (f->funcid != F_STARTS_WITH)
+		return NULL;
+	part = match_part(m, linitial(f->args));
+	if (part < 0 || !is_value(m, lsecond(f->args)) ||
+		!prefix_allowed(m, part, f->inputcollid, false))
+		return NULL;
+	return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
+}
+
+static WtCond *
+match_boolean_expression(Match *m, BoolExpr *b)
+{
+	Node *arg = linitial(b->args);
+
+	if (b->boolop == OR_EXPR)
+		return match_list(m, b);
+	if (b->boolop != NOT_EXPR)
+		return NULL;
+	if (IsA(arg, DistinctExpr))
+	{
+		/* key IS NOT DISTINCT FROM value: a key is never null */
+		DistinctExpr *d = (DistinctExpr *) arg;
+		WtCond *c = match_op(m, d->opno, d->inputcollid, linitial(d->args), lsecond(d->args));
+
+		return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
+	}
+	return match_bool(m, arg, false);
+}
+
+static WtCond *
+match_null_test(Match *m, NullTest *n)
+{
+	int part = match_part(m, (Node *) n->arg);
+
+	/* the original of a digest is in a cell, which may be missing */
+	if (part < 0 || part >= m->t->nkeys || n->argisrow || is_digest(wt_key_column(m->t, part)))
+		return NULL;
+	if (n->nulltesttype == IS_NULL)
+		return new_cond(m, part, WT_COND_NEVER, true);
+	/* always true: a condition without any effect */
+	return new_cond(m, part, WT_COND_GE, true);
+}
+
+static WtCond *
+match_boolean_test(Match *m, BooleanTest *b)
+{
+	/* a key is never null */
+	if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
+		return match_bool(m, (Node *) b->arg, true);
+	if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
+		return match_bool(m, (Node *) b->arg, false);
+	return NULL;
+}
+
+/* Returns the condition that a clause is, NULL if it is not exactly one. */
 static WtCond *
 match_clause(Match *m, Node *clause)
 {
@@ -454,63 +515,13 @@ match_clause(Match *m, Node *clause)
 		case T_ScalarArrayOpExpr:
 			return match_any(m, (ScalarArrayOpExpr *) clause);
 		case T_FuncExpr:
-		{
-			FuncExpr *f = (FuncExpr *) clause;
-			int part;
-
-			if (f->funcid != F_STARTS_WITH)
-				return NULL;
-			part = match_part(m, linitial(f->args));
-			if (part < 0 || !is_value(m, lsecond(f->args)) ||
-				!prefix_allowed(m, part, f->inputcollid, false))
-				return NULL;
-			return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
-		}
+			return match_function(m, (FuncExpr *) clause);
 		case T_BoolExpr:
-		{
-			BoolExpr *b = (BoolExpr *) clause;
-			Node *arg = linitial(b->args);
-
-			if (b->boolop == OR_EXPR)
-				return match_list(m, b);
-			if (b->boolop != NOT_EXPR)
-				return NULL;
-			if (IsA(arg, DistinctExpr))
-			{
-				/* key IS NOT DISTINCT FROM value: a key is never null */
-				DistinctExpr *d = (DistinctExpr *) arg;
-				WtCond *c = match_op(m, d->opno, d->inputcollid, linitial(d->args),
-									 lsecond(d->args));
-
-				return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
-			}
-			return match_bool(m, arg, false);
-		}
+			return match_boolean_expression(m, (BoolExpr *) clause);
 		case T_NullTest:
-		{
-			NullTest *n = (NullTest *) clause;
-			int part = match_part(m, (Node *) n->arg);
-
-			/* the original of a digest is in a cell, which may be missing */
-			if (part < 0 || part >= m->t->nkeys || n->argisrow ||
-				is_digest(wt_key_column(m->t, part)))
-				return NULL;
-			if (n->nulltesttype == IS_NULL)
-				return new_cond(m, part, WT_COND_NEVER, true);
-			/* always true: a condition without any effect */
-			return new_cond(m, part, WT_COND_GE, true);
-		}
+			return match_null_test(m, (NullTest *) clause);
 		case T_BooleanTest:
-		{
-			BooleanTest *b = (BooleanTest *) clause;
-
-			/* a key is never null */
-			if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
-				return match_bool(m, (Node *) b->arg, true);
-			if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)
-				return match_bool(m, (Node *) b->arg, false);
-			return NULL;
-		}
+			return match_boolean_test(m, (BooleanTest *) clause);
 		case T_Var:
 		case T_RelabelType:
 			return match_bool(m, clause, true);
@@ -615,6 +626,47 @@ expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 	return n > 0;
 }
 
+static bool match_tree(Match *m, Node *node, List **arms, bool *faithful);
+
+/* The arms of an OR are those of its arguments, each of which must say something. */
+static bool
+match_or(Match *m, List *args, List **arms, bool *faithful)
+{
+	ListCell *lc;
+
+	foreach(lc, args)
+	{
+		List *more;
+
+		if (!match_tree(m, lfirst(lc), &more, faithful) ||
+			list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
+			return false;
+		*arms = list_concat(*arms, more);
+	}
+	return true;
+}
+
+/* The arms of an AND are the product of those of its arguments; some may say nothing. */
+static bool
+match_and(Match *m, List *args, List **arms, bool *faithful)
+{
+	ListCell *lc;
+
+	foreach(lc, args)
+	{
+		List *more;
+		bool exact = true;
+
+		if (match_tree(m, lfirst(lc), &more, &exact) &&
+			(double) Max(1, list_length(*arms)) * list_length(more) <= WT_MAX_PRODUCT)
+			*arms = *arms == NIL ? more : multiply_arms(*arms, more);
+		else
+			exact = false;
+		*faithful = *faithful && exact;
+	}
+	return *arms != NIL;
+}
+
 /*
  * Any clause as arms.  false: it says nothing about the key.  *faithful is
  * cleared when it says more than the arms do.
@@ -623,7 +675,6 @@ static bool
 match_tree(Match *m, Node *node, List **arms, bool *faithful)
 {
 	WtCond *c;
-	ListCell *lc;
 
 	check_stack_depth();
 	if (IsA(node, RestrictInfo))
@@ -654,35 +705,8 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	if (IsA(node, ScalarArrayOpExpr))
 		return expand_any(m, (ScalarArrayOpExpr *) node, arms, faithful);
 	if (is_orclause(node))
-	{
-		foreach(lc, ((BoolExpr *) node)->args)
-		{
-			List *more;
-
-			if (!match_tree(m, lfirst(lc), &more, faithful) ||
-				list_length(*arms) + list_length(more) > WT_MAX_PRODUCT)
-				return false;
-			*arms = list_concat(*arms, more);
-		}
-		return true;
-	}
-	if (is_andclause(node))
-	{
-		foreach(lc, ((BoolExpr *) node)->args)
-		{
-			List *more;
-			bool exact = true;
-
-			if (match_tree(m, lfirst(lc), &more, &exact) &&
-				(double) Max(1, list_length(*arms)) * list_length(more) <= WT_MAX_PRODUCT)
-				*arms = *arms == NIL ? more : multiply_arms(*arms, more);
-			else
-				exact = false;
-			*faithful = *faithful && exact;
-		}
-		return *arms != NIL;
-	}
-	return false;
+		return match_or(m, ((BoolExpr *) node)->args, arms, faithful);
+	return is_andclause(node) && match_and(m, ((BoolExpr *) node)->args, arms, faithful);
 }
 
 /* A clause that is more than one condition; NULL: it says nothing. */
@@ -702,7 +726,6 @@ match_arms(Match *m, Node *clause)
 	foreach(a, arms)
 		foreach(lc, (List *) lfirst(a))
 			out->part = Min(out->part, ((WtCond *) lfirst(lc))->part);
-	out->faithful = faithful;
 	return out;
 }
 
