@@ -113,55 +113,75 @@ may_recheck(PlannerInfo *root)
 	return root->rowMarks != NIL || root->parse->resultRelation != 0;
 }
 
-ForeignScan *
-wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
-					  List *tlist, List *scan_clauses, Plan *outer_plan)
+/*
+ * Returns those of the conditions on the key that the scan takes, and sets *answered to the
+ * clauses (RestrictInfos) that need not be tested again.
+ */
+static List *
+choose_conditions(RelOptInfo *rel, WtTable *t, List *conds, List *clauses, List **answered)
 {
-	WtRelInfo *info = baserel->fdw_private;
-	List *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
-	List *chosen = NIL, *tests = NIL, *exprs = NIL, *types = NIL, *answered = NIL, *recheck = NIL,
-		 *rest = NIL, *filters, *predicates, *exact, *flags, *show, *private;
+	WtColumn *number = t->cells_layout ? wt_part_column(t, WT_PART_NO(t)) : NULL;
+	List *out = NIL;
 	ListCell *lc;
-	Bitmapset *wanted;
-	int strict;
-	WtLock lock;
-	WtColumn *number = info->t->cells_layout ? wt_part_column(info->t, WT_PART_NO(info->t)) : NULL;
 
-	(void) wt_key_choice_make(info->t, conds);
-	/* a cell's number in its row counts all of them, also those that other conditions leave out */
+	/* a cell's number in its row counts all cells, even those that other conditions leave out */
 	if (number != NULL &&
-		!bms_is_member(number->attno,
-					   wt_scan_columns_wanted(baserel, info->t, get_actual_clauses(scan_clauses))))
+		!bms_is_member(number->attno, wt_scan_columns_wanted(rel, t, get_actual_clauses(clauses))))
 		number = NULL;
+	*answered = NIL;
 	foreach(lc, conds)
 	{
 		WtCond *c = lfirst(lc);
 
-		if (number != NULL && c->part >= info->t->nkeys && c->part != WT_PART_NO(info->t))
+		if (number != NULL && c->part >= t->nkeys && c->part != WT_PART_NO(t))
 			continue;
 		if (c->exact)
-			answered = lappend(answered, c->rinfo);
-		chosen = lappend(chosen, c);
+			*answered = lappend(*answered, c->rinfo);
+		out = lappend(out, c);
 	}
-	foreach(lc, wt_key_choice_flat(chosen, false))
+	return out;
+}
+
+/*
+ * Returns the conditions as the plan's tests (WtPrivateTests); appends their values to exprs and
+ * types.
+ */
+static List *
+make_tests(List *conds, List **exprs, List **types)
+{
+	List *tests = NIL;
+	ListCell *lc;
+
+	foreach(lc, wt_key_choice_flat(conds, false))
 	{
 		WtFlat *f = lfirst(lc);
 
 		tests = lappend(tests,
-						lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(exprs),
+						lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(*exprs),
 												   list_length(f->c->values), f->number),
 									f->arm));
-		exprs = list_concat(exprs, list_copy(f->c->values));
-		types = list_concat(types, list_copy(f->c->types));
+		*exprs = list_concat(*exprs, list_copy(f->c->values));
+		*types = list_concat(*types, list_copy(f->c->types));
 	}
-	lock = wt_scan_path_lock_mode(root, baserel);
-	filters = choose_filters(baserel, info->t, conds, scan_clauses);
-	predicates = wt_cell_clause_plan(filters, &exprs, &types);
-	/* a row that is locked has to pass again in its newest state */
-	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
+	return tests;
+}
+
+/*
+ * Returns the clauses that the executor tests.  answered and exact are those (RestrictInfos)
+ * that the key and the engine's predicates have answered; EvalPlanQual tests the former and all
+ * filters, so they are put into *recheck, filters first.
+ */
+static List *
+split_clauses(PlannerInfo *root, List *clauses, List *answered, List *filters, List *exact,
+			  List **recheck)
+{
+	List *rest = NIL;
+	ListCell *lc;
+
+	*recheck = NIL;
 	foreach(lc, filters)
-		recheck = lappend(recheck, ((WtCellClause *) lfirst(lc))->rinfo->clause);
-	foreach(lc, scan_clauses)
+		*recheck = lappend(*recheck, ((WtCellClause *) lfirst(lc))->rinfo->clause);
+	foreach(lc, clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 
@@ -170,11 +190,34 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 		if (list_member_ptr(answered, rinfo))
 		{
 			if (may_recheck(root))
-				recheck = lappend(recheck, rinfo->clause);
+				*recheck = lappend(*recheck, rinfo->clause);
 		}
 		else if (!list_member_ptr(exact, rinfo))
 			rest = lappend(rest, rinfo->clause);
 	}
+	return rest;
+}
+
+ForeignScan *
+wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
+					  List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	WtRelInfo *info = baserel->fdw_private;
+	List *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
+	List *chosen, *tests, *exprs = NIL, *types = NIL, *answered, *recheck, *rest, *filters,
+						  *predicates, *exact, *flags, *show, *private;
+	Bitmapset *wanted;
+	int strict;
+	WtLock lock = wt_scan_path_lock_mode(root, baserel);
+
+	(void) wt_key_choice_make(info->t, conds);
+	chosen = choose_conditions(baserel, info->t, conds, scan_clauses, &answered);
+	tests = make_tests(chosen, &exprs, &types);
+	filters = choose_filters(baserel, info->t, conds, scan_clauses);
+	predicates = wt_cell_clause_plan(filters, &exprs, &types);
+	/* a row that is locked has to pass again in its newest state */
+	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
+	rest = split_clauses(root, scan_clauses, answered, filters, exact, &recheck);
 	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
 	flags = list_make5_int(strict, intVal(linitial(best_path->fdw_private)),
 						   intVal(lsecond(best_path->fdw_private)), lock, (int) baserel->relid);
