@@ -36,6 +36,7 @@
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
 #include "fdw/plan/scan_columns.h"
+#include "fdw/store/bytes.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/rowkey.h"
@@ -121,13 +122,17 @@ wt_scan_size_keys(WtTable *t, List *conds)
 	return n;
 }
 
-/*
- * The conditions of the ranges as tests, with those values that are known while
- * planning; unknown: those conditions of which one is not.
- */
+/* The conditions of the ranges, with the values that are known while planning. */
+typedef struct KnownTests
+{
+	WtTest *tests;
+	int ntests;
+	WtArg *args;
+	List *later; /* WtCond: those of which a value is known at run time only */
+} KnownTests;
+
 static void
-plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg **args,
-			List **unknown)
+find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 {
 	List *flat = wt_key_choice_flat(conds, true);
 	int n = 0;
@@ -135,16 +140,16 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 
 	foreach(lc, flat)
 		n += list_length(((WtFlat *) lfirst(lc))->c->values);
-	*tests = palloc(sizeof(WtTest) * Max(1, list_length(flat)));
-	*args = palloc0(sizeof(WtArg) * Max(1, n));
-	*ntests = 0;
-	*unknown = NIL;
+	k->tests = palloc(sizeof(WtTest) * Max(1, list_length(flat)));
+	k->args = palloc0(sizeof(WtArg) * Max(1, n));
+	k->ntests = 0;
+	k->later = NIL;
 	n = 0;
 	foreach(lc, flat)
 	{
 		WtFlat *f = lfirst(lc);
 		WtCond *c = f->c;
-		WtTest *test = &(*tests)[(*ntests)++];
+		WtTest *test = &k->tests[k->ntests++];
 		bool all = true;
 		ListCell *v, *ty;
 
@@ -157,7 +162,7 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 		forboth(v, c->values, ty, c->types)
 		{
 			Node *value = estimate_expression_value(root, lfirst(v));
-			WtArg *arg = &(*args)[n++];
+			WtArg *arg = &k->args[n++];
 
 			arg->type = lfirst_oid(ty);
 			if (IsA(value, Const))
@@ -169,7 +174,7 @@ plan_values(PlannerInfo *root, List *conds, WtTest **tests, int *ntests, WtArg *
 			all = all && arg->known;
 		}
 		if (!all)
-			*unknown = list_append_unique_ptr(*unknown, f->clause);
+			k->later = list_append_unique_ptr(k->later, f->clause);
 	}
 }
 
@@ -253,37 +258,55 @@ keep_sample(void *arg, wide_bytes key)
 }
 
 /*
- * Leading parts of the key are bound to values that come later, from a join or
- * a parameter: tries those of some rows that lie evenly in the table.  These
- * rows favour values with many rows; the harmonic mean takes that back.  false:
- * nothing to try, or the statistics of a single column know better.
+ * Sets later[i] for each test whose value is not known.  Returns false if there is none, if
+ * values of rows cannot stand for one, or if the statistics of a single column are better.
  */
 static bool
-estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtTest *tests,
-					int ntests, WtArg *args, double *rows, double *blocks)
+can_sample(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const KnownTests *k, bool *later)
+{
+	WtTable *t = info->t;
+	int unknown = 0, part = -1;
+
+	for (int i = 0; i < k->ntests; i++)
+	{
+		const WtTest *test = &k->tests[i];
+
+		for (int v = 0; v < test->n; v++)
+			if (!k->args[test->first + v].known)
+			{
+				if (test->kind != WT_COND_EQ || test->clause != 0 || test->part >= t->nkeys ||
+					wt_part_column(t, test->part) == NULL)
+					return false;
+				later[i] = true;
+				unknown++;
+				part = test->part;
+			}
+	}
+	return unknown > 0 && info->exists &&
+		   !(unknown == 1 && part == 0 && k->ntests == 1 &&
+			 part_has_statistics(root, rel, t, part));
+}
+
+/*
+ * Estimates ranges of leading parts of the key that are bound to values known only at run time,
+ * from a join or a parameter: takes the values of some rows at equal distances in the table.
+ * Values with many rows are more likely among these; the harmonic mean corrects that.  Returns
+ * false if values of rows are of no use (can_sample).
+ */
+static bool
+estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const KnownTests *k,
+					double *rows, double *blocks)
 {
 	WtTable *t = info->t;
 	Datum *values = palloc(sizeof(Datum) * Max(1, t->nkeys));
 	bool *nulls = palloc(sizeof(bool) * Max(1, t->nkeys));
-	bool *later = palloc0(sizeof(bool) * Max(1, ntests));
+	bool *later = palloc0(sizeof(bool) * Max(1, k->ntests));
 	List *keys = NIL;
 	ListCell *lc;
 	double inverse = 0, sum = 0;
-	int n = 0, unknown = 0, part = -1;
+	int n = 0;
 
-	for (int i = 0; i < ntests; i++)
-		for (int v = 0; v < tests[i].n; v++)
-			if (!args[tests[i].first + v].known)
-			{
-				if (tests[i].kind != WT_COND_EQ || tests[i].clause != 0 ||
-					tests[i].part >= t->nkeys || wt_part_column(t, tests[i].part) == NULL)
-					return false;
-				later[i] = true;
-				unknown++;
-				part = tests[i].part;
-			}
-	if (unknown == 0 || !info->exists ||
-		(unknown == 1 && part == 0 && ntests == 1 && part_has_statistics(root, rel, t, part)))
+	if (!can_sample(root, rel, info, k, later))
 		return false;
 	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true,
 								   keep_sample, &keys),
@@ -295,22 +318,21 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 		double some, in;
 		bool usable = true;
 
-		if (wt_rowkey_decode_soft(t, (wide_bytes) {(const uint8 *) key->data, key->len}, NULL,
-								  values, nulls) != NULL)
+		if (wt_rowkey_decode_soft(t, wt_bytes_of(key), NULL, values, nulls) != NULL)
 			continue;
-		for (int i = 0; i < ntests; i++)
+		for (int i = 0; i < k->ntests; i++)
 			if (later[i])
 			{
-				int p = tests[i].part;
+				int p = k->tests[i].part;
 
 				/* a digest does not tell its value */
 				usable = usable && !nulls[p];
-				args[tests[i].first] = (WtArg) {
+				k->args[k->tests[i].first] = (WtArg) {
 					.type = wt_part_column(t, p)->typid, .known = true, .value = values[p]};
 			}
 		if (!usable)
 			continue;
-		wt_key_range_make(t, tests, ntests, args, &ranges);
+		wt_key_range_make(t, k->tests, k->ntests, k->args, &ranges);
 		if (ranges.full)
 			continue;
 		estimate_ranges(info, &ranges, &some, &in);
@@ -318,9 +340,9 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const W
 		sum += in;
 		n++;
 	}
-	for (int i = 0; i < ntests; i++)
+	for (int i = 0; i < k->ntests; i++)
 		if (later[i])
-			args[tests[i].first].known = false;
+			k->args[k->tests[i].first].known = false;
 	if (n == 0)
 		return false;
 	*rows = Min(info->tuples, n / inverse);
@@ -421,110 +443,132 @@ estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds
 	size->blocks = Min(size->blocks, size->jumps + size->blocks * size->scanned / size->passed);
 }
 
-void
-wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds,
-					  List *clauses, WtScanSize *size)
+/* The clauses of a scan, by what they mean to its size: lists of RestrictInfos. */
+typedef struct SizeClauses
 {
-	WtTest *tests;
-	int ntests;
-	WtArg *args;
-	WtRanges ranges;
-	List *later, /* conditions whose values are not known yet */
-		*rest = list_copy(clauses),
-		*unknown =
-			NIL, /* that the scan need not read what they leave out, but the ranges do not tell */
-			*filtered = NIL; /* that the key filter leaves out */
-	ListCell *lc;
-	int stop = info->t->nkeys, gap = 0;
-	double keys = wt_scan_size_keys(info->t, conds);
-	double range_rows = info->tuples, share;
-	bool sampled;
+	List *rest;		/* not in the estimate of the ranges: they decide what is returned */
+	List *unknown;	/* of these, those that restrict what is read */
+	List *filtered; /* those that the key filter tests */
+	int last;		/* last part of the key that filtered is on */
+} SizeClauses;
 
-	plan_values(root, conds, &tests, &ntests, &args, &later);
-	size->blocks = info->blocks;
-	size->near = outer_order(root, rel, conds);
-	sampled = keys < 0 &&
-			  estimate_by_samples(root, rel, info, tests, ntests, args, &range_rows, &size->blocks);
-	/* clauses whose effect is in the ranges: up to the first part that is not known */
-	foreach(lc, later)
-		if (!sampled)
-			stop = Min(stop, ((WtCond *) lfirst(lc))->part);
+/* Sorts the clauses.  stop: the first part whose values the estimate of the ranges does not know.
+ */
+static void
+sort_clauses(WtRelInfo *info, List *conds, List *clauses, List *later, bool sampled, int stop,
+			 SizeClauses *out)
+{
+	ListCell *lc;
+
+	memset(out, 0, sizeof(*out));
+	out->rest = list_copy(clauses);
 	foreach(lc, conds)
 	{
 		WtCond *c = lfirst(lc);
 
 		if (c->exact && c->values == NIL && c->kind != WT_COND_OR)
-			rest = list_delete_ptr(rest, c->rinfo);
+			out->rest = list_delete_ptr(out->rest, c->rinfo);
 		else if (c->ranged)
 		{
 			if ((sampled || !list_member_ptr(later, c)) && c->part < stop)
-				rest = list_delete_ptr(rest, c->rinfo);
+				out->rest = list_delete_ptr(out->rest, c->rinfo);
 			else if (c->part != WT_PART_TS(info->t))
-				/* by time only whole files are left out */
-				unknown = lappend(unknown, c->rinfo);
+				/* conditions on time leave out whole files only */
+				out->unknown = lappend(out->unknown, c->rinfo);
 		}
 		else if (c->used)
 		{
-			filtered = lappend(filtered, c->rinfo);
-			gap = Max(gap, c->part);
+			out->filtered = lappend(out->filtered, c->rinfo);
+			out->last = Max(out->last, c->part);
 		}
 	}
+}
+
+/*
+ * Returns the number of rows in the ranges of tests whose values are known, and sets the number
+ * of ranges and their blocks.
+ */
+static double
+estimate_known(WtRelInfo *info, const KnownTests *k, WtScanSize *size)
+{
+	WtRanges ranges;
+	double rows = info->tuples;
+
+	wt_key_range_make(info->t, k->tests, k->ntests, k->args, &ranges);
+	size->ranges = 0;
+	for (int b = 0; b < ranges.nbuckets; b++)
+		size->ranges += ranges.n[b];
+	if (!info->exists)
+		return 0;
+	if (ranges.points == ranges.total && !info->t->cells_layout)
+	{
+		rows = Min(info->tuples, ranges.total);
+		size->blocks = Min(info->blocks, rows);
+	}
+	else if (!ranges.full)
+		estimate_ranges(info, &ranges, &rows, &size->blocks);
+	return rows;
+}
+
+/* Bounds the size by the number of keys that the conditions allow. */
+static void
+limit_to_keys(WtRelInfo *info, List *conds, double keys, WtScanSize *size)
+{
+	size->ranges = Max(size->ranges, Min(keys, info->tuples));
+	/* a row may have any number of cells, but one of a name in each family */
+	if (info->t->cells_layout && !cell_is_single(info->t, conds))
+		keys = info->tuples;
+	else if (info->t->cells_layout)
+		keys = Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t))
+								  ? 1
+								  : info->e.nall));
+	size->scanned = Min(size->scanned, keys);
+	size->rows = Min(size->rows, keys);
+}
+
+void
+wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds,
+					  List *clauses, WtScanSize *size)
+{
+	KnownTests known;
+	SizeClauses by;
+	ListCell *lc;
+	int stop = info->t->nkeys;
+	double keys = wt_scan_size_keys(info->t, conds);
+	double range_rows = info->tuples, exact;
+	bool sampled;
+
+	find_known_tests(root, conds, &known);
 	size->ranges = Max(1, info->t->salt_buckets);
-	if (sampled)
-		; /* known */
-	else if (ntests > 0 && keys == 1 && stop == 0)
+	size->blocks = info->blocks;
+	size->near = outer_order(root, rel, conds);
+	sampled = keys < 0 && estimate_by_samples(root, rel, info, &known, &range_rows, &size->blocks);
+	foreach(lc, known.later)
+		if (!sampled)
+			stop = Min(stop, ((WtCond *) lfirst(lc))->part);
+	sort_clauses(info, conds, clauses, known.later, sampled, stop, &by);
+	if (!sampled && known.ntests > 0 && (keys != 1 || stop != 0))
+		range_rows = estimate_known(info, &known, size);
+	else if (!sampled && known.ntests > 0 && info->t->cells_layout)
 	{
-		range_rows = info->tuples;
-		if (info->t->cells_layout)
-		{
-			/* some row, and what the clauses leave of it */
-			range_rows = Min(info->tuples, info->per_row);
-			size->blocks = ceil(size->blocks * range_rows / Max(1, info->tuples));
-			unknown = without_keys(info->t, conds, unknown);
-			rest = without_keys(info->t, conds, rest);
-		}
-	}
-	else if (ntests > 0)
-	{
-		wt_key_range_make(info->t, tests, ntests, args, &ranges);
-		size->ranges = 0;
-		for (int b = 0; b < ranges.nbuckets; b++)
-			size->ranges += ranges.n[b];
-		if (!info->exists)
-			range_rows = 0;
-		else if (ranges.points == ranges.total && !info->t->cells_layout)
-		{
-			range_rows = Min(info->tuples, ranges.total);
-			size->blocks = Min(info->blocks, range_rows);
-		}
-		else if (!ranges.full)
-			estimate_ranges(info, &ranges, &range_rows, &size->blocks);
+		/* some row, and what the clauses leave of it */
+		range_rows = Min(info->tuples, info->per_row);
+		size->blocks = ceil(size->blocks * range_rows / Max(1, info->tuples));
+		by.unknown = without_keys(info->t, conds, by.unknown);
+		by.rest = without_keys(info->t, conds, by.rest);
 	}
 	size->scanned = range_rows *
-					clauselist_selectivity(root, unknown, rel->relid, JOIN_INNER, NULL);
-	size->rows = range_rows * clauselist_selectivity(root, rest, rel->relid, JOIN_INNER, NULL);
+					clauselist_selectivity(root, by.unknown, rel->relid, JOIN_INNER, NULL);
+	size->rows = range_rows * clauselist_selectivity(root, by.rest, rel->relid, JOIN_INNER, NULL);
 	if (keys >= 0)
-	{
-		size->ranges = Max(size->ranges, Min(keys, info->tuples));
-		if (info->t->cells_layout)
-			/* a row may have any number of cells, but one of a name */
-			keys = !cell_is_single(info->t, conds)
-					   ? info->tuples
-					   : Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t))
-											? 1
-											: info->e.nall));
-		size->scanned = Min(size->scanned, keys);
-		size->rows = Min(size->rows, keys);
-	}
-	share = range_rows > 0 ? size->scanned / range_rows : 0;
-	size->blocks *= share;
-	estimate_filter(root, rel, info, conds, filtered, gap, size);
+		limit_to_keys(info, conds, keys, size);
+	size->blocks *= range_rows > 0 ? size->scanned / range_rows : 0;
+	estimate_filter(root, rel, info, conds, by.filtered, by.last, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
-	size->delivered = clamp_row_est(
-		size->scanned * clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters),
-											   rel->relid, JOIN_INNER, NULL));
-	size->delivered = Max(size->delivered, size->rows);
+	exact = clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters), rel->relid,
+								   JOIN_INNER, NULL);
+	size->delivered = Max(clamp_row_est(size->scanned * exact), size->rows);
 	size->scanned = Max(size->scanned * info->recent, size->delivered);
 	size->blocks *= info->recent;
 }
