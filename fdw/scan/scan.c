@@ -478,7 +478,7 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("a condition on a row of \"%s\" cannot be evaluated",
 					get_rel_name(st->t->relid)),
-			 errdetail("A cell does not have the width that the encoding of its column requires.")));
+			 errdetail("The width of a cell is not that of its column's encoding.")));
 }
 
 bool
