@@ -2,20 +2,18 @@
  * aggregate_plan.c
  *		Plans that aggregate while they scan.
  *
- * GROUP BY a leading part of the key, or nothing, over one table: rows of a group
- * stand together, so that one pass computes its aggregates, and groups come in
- * the order of the key.  Clauses that the key ranges do not answer are evaluated
- * on each row before it counts.  DISTINCT on leading parts of the key is such a
- * grouping without aggregates.
+ * The scan aggregates for GROUP BY leading parts of the key of one table, or without GROUP BY.
+ * The rows of a group are neighbours, so that one pass computes its aggregates, and groups come
+ * in the order of the key.  Clauses that the key ranges do not answer are evaluated on each row.
+ * DISTINCT on leading parts of the key is such a grouping without aggregates.
  *
- * When a group's first row says all (no aggregates, or the least or greatest value
- * of the next part of the key), a loose scan may skip the others: the engine goes
- * on behind the group.  That costs a search for each group, and is weighed
- * against reading its rows.
+ * If the first row of a group says all that is asked (no aggregates, or the least or greatest
+ * value of the next part of the key), a loose scan can skip the others: the engine goes on
+ * behind the group.  That costs a search for each group; the planner weighs it against reading
+ * all rows.
  *
- * What stays with PostgreSQL: grouping by other columns, DISTINCT and ORDER BY in
- * aggregates, other aggregates, clauses behind a security barrier (their order
- * matters), clauses with subplans.
+ * Left to PostgreSQL: grouping by other columns, DISTINCT and ORDER BY in aggregates, other
+ * aggregates, clauses behind a security barrier (their order matters), clauses with subplans.
  */
 #include "postgres.h"
 
@@ -51,18 +49,18 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
-/* One aggregate as the planner sees it */
+/* One aggregate, while planning. */
 typedef struct AggItem
 {
 	Aggref *aggref;
 	WtAggKind kind;
 	Expr *arg;	  /* NULL: count(*) */
-	int column;	  /* attribute number when the argument is a column */
-	Oid compare;  /* min, max */
+	int column;	  /* attribute number of the argument; 0: it is no column */
+	Oid compare;  /* min, max: comparison function */
 	Oid opfamily; /* of compare */
 } AggItem;
 
-/* fdw_private of the path: a list of this one. */
+/* What is known of a path; its fdw_private is a list with this pointer. */
 typedef struct GroupInfo
 {
 	RelOptInfo *base;
@@ -70,15 +68,14 @@ typedef struct GroupInfo
 	List *output; /* Vars and Aggrefs that the target and HAVING need */
 	List *items;  /* AggItem, of the Aggrefs */
 	List *having;
-	int parts; /* of the key that make a group; 0: one group */
-	int nitems;
+	int parts; /* leading parts of the key that make a group; 0: all rows are one group */
 	bool reverse;
 	bool loose;
 } GroupInfo;
 
 /* -------------------------------------------------------------- aggregates */
 
-/* May the scan evaluate the expression for each row? */
+/* Returns true if the scan can evaluate the expression for each row. */
 static bool
 is_evaluable(RelOptInfo *base, Node *expr)
 {
@@ -87,13 +84,13 @@ is_evaluable(RelOptInfo *base, Node *expr)
 
 	if (contain_subplans(expr) || contain_volatile_functions(expr))
 		return false;
-	/* system columns and whole rows are not there */
+	/* the scan has no system columns and whole rows */
 	pull_varattnos(expr, base->relid, &attrs);
 	first = bms_next_member(attrs, -1);
 	return first < 0 || first + FirstLowInvalidHeapAttributeNumber > 0;
 }
 
-/* min, max: an aggregate that is the first value in an operator's order */
+/* min, max: recognises an aggregate that is the first value in an operator's order. */
 static bool
 recognise_extreme(AggItem *item)
 {
@@ -164,7 +161,7 @@ recognise_kind(AggItem *item)
 	}
 }
 
-/* NULL: not an aggregate that the scan computes */
+/* Returns NULL if the scan cannot compute the aggregate. */
 static AggItem *
 recognise(RelOptInfo *base, Aggref *a)
 {
@@ -189,8 +186,9 @@ recognise(RelOptInfo *base, Aggref *a)
 /* ------------------------------------------------------------------ groups */
 
 /*
- * The expressions of a GROUP BY or DISTINCT as leading parts of the key, in any
- * order, where parts that are bound to one value may be left out.  0: they are not.
+ * Returns how many leading parts of the key the expressions of a GROUP BY or DISTINCT are, in any
+ * order; parts that are bound to one value may be left out.  Returns 0 if they are something
+ * else.
  */
 static int
 leading_parts(GroupInfo *p, List *conds, List *exprs)
@@ -207,7 +205,7 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 		if (!IsA(var, Var) || wt_plain_column(p->base, (Node *) var) == 0)
 			return 0;
 		c = &p->t->columns[var->varattno - 1];
-		/* a digest's original is in a cell, not in the key */
+		/* the value of a digest is in a cell, not in the key */
 		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 ||
 			!wt_encoding_is_injective(c))
 			return 0;
@@ -221,8 +219,8 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 }
 
 /*
- * What the scan must put out: group columns and aggregates, wherever the
- * expressions have them.
+ * Adds the group columns and aggregates in the expressions to p->output and p->items.  Returns
+ * false if the scan cannot compute something.
  */
 static bool
 collect_output(GroupInfo *p, List *groups, List *exprs)
@@ -253,8 +251,8 @@ collect_output(GroupInfo *p, List *groups, List *exprs)
 /* ------------------------------------------------------------------- loose */
 
 /*
- * Does the first row of each group, in a scan in the one direction or the other,
- * say all that is asked?
+ * Returns true if the first row of each group, in a scan in one direction, says all that is
+ * asked.  *directed: the direction matters, and *reverse is it.
  */
 static bool
 first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
@@ -286,7 +284,7 @@ first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
 
 /* ------------------------------------------------------------------- paths */
 
-/* Can a scan of the table with all its clauses be what an aggregate reads? */
+/* Returns true if an aggregate can read the relation: a scan of one table with its clauses. */
 static bool
 is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -307,9 +305,12 @@ is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 	return true;
 }
 
-/* The clauses that the plain scan leaves to the executor */
+/*
+ * Makes the plain scan.  Returns false if a clause that it leaves to the executor needs something
+ * other than columns.
+ */
 static bool
-row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
+make_plain_scan(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 {
 	ForeignPath path = {.path.parent = p->base};
 	Oid relid = planner_rt_fetch(p->base->relid, root)->relid;
@@ -323,7 +324,7 @@ row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 		Bitmapset *attrs = NULL;
 		int first;
 
-		/* a volatile clause is evaluated once for each row here too */
+		/* volatile clauses are no obstacle: they are evaluated once for each row here, too */
 		pull_varattnos(lfirst(lc), p->base->relid, &attrs);
 		first = bms_next_member(attrs, -1);
 		if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0)
@@ -332,6 +333,7 @@ row_clauses_are_evaluable(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 	return true;
 }
 
+/* Adds the path, as a loose scan if that is possible and cheaper. */
 static void
 add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p,
 				   WtScanPlan *s, List *groups)
@@ -343,16 +345,16 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 	int npathkeys;
 
 	p->reverse = p->parts > 0 && reverse;
-	if (!row_clauses_are_evaluable(root, p, &scan))
+	if (!make_plain_scan(root, p, &scan))
 		return;
 	rows = ngroups = p->parts > 0 ? estimate_num_groups(root, groups, s->rows, NULL, NULL) : 1;
-	/* a row is not made a tuple, but its cells are looked at all the same */
+	/* no tuple is made of a row, but its cells are read as usual */
 	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost +
 			 s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
 		stream += s->merge;
 	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
-	/* of each group, rows are read until one meets the conditions on cells */
+	/* in each group, rows are read until one meets the conditions on cells */
 	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) /
 			 Max(1, s->scanned);
 	p->loose = enough && scan->scan.plan.qual == NIL && loose < stream;
@@ -370,13 +372,13 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup,
 														 stream, pathkeys, list_make1(p));
 
-		/* a worker may run it, as a whole */
+		/* a worker may run it, but as a whole */
 		path->path.parallel_aware = false;
 		add_path(output, (Path *) path);
 	}
 }
 
-/* GROUP BY, or aggregates of all rows */
+/* Adds a path for GROUP BY, or for aggregates of all rows. */
 static void
 add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output,
 				  GroupPathExtraData *extra)
@@ -427,7 +429,7 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
 		return;
 	p->base = base;
 	p->t = s.t;
-	/* all columns of the result are in the DISTINCT */
+	/* all columns of the result are part of the DISTINCT */
 	foreach(lc, target->exprs)
 		if (!IsA(lfirst(lc), Var))
 			return;
@@ -453,8 +455,9 @@ wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Re
 /* -------------------------------------------------------------------- plan */
 
 /*
- * When no group is there without a value of the arguments, rows that have none
- * need not be found: no family is asked whether the row exists.
+ * Returns the index of a family in which all rows that matter have a cell; -1: none.  Rows
+ * without a value of an argument do not change the result if there is no GROUP BY and every
+ * aggregate has a cell as its argument, so no other family must be asked whether they exist.
  */
 static int
 family_of_arguments(GroupInfo *p)
@@ -479,6 +482,7 @@ family_of_arguments(GroupInfo *p)
 	return family;
 }
 
+/* Returns the attribute number of each entry; 0 for aggregates. */
 static List *
 columns_of(List *tlist)
 {
@@ -494,6 +498,7 @@ columns_of(List *tlist)
 	return out;
 }
 
+/* Returns an aggregate's OID list (enum WtAggItem); appends its expressions to exprs. */
 static List *
 item_list(AggItem *item, List *tlist, List **exprs)
 {
@@ -525,12 +530,12 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 	int family = family_of_arguments(p);
 	int nargs;
 
-	(void) row_clauses_are_evaluable(root, p, &scan);
+	(void) make_plain_scan(root, p, &scan);
 	if (family >= 0)
 		linitial_int((List *) list_nth(scan->fdw_private, WtPrivateFlags)) = family;
 	scan_tlist = add_to_flat_tlist(NIL, p->output);
 	nargs = list_length(scan->fdw_exprs);
-	/* place 0 stands for "none" among the items */
+	/* index 0 means "none" in items, so the list must not be empty */
 	exprs = list_concat_copy(scan->fdw_exprs, scan->scan.plan.qual);
 	if (exprs == NIL)
 		exprs = list_make1(makeBoolConst(true, false));

@@ -1,6 +1,6 @@
 /*
  * plan_private.c
- *		The private list of a scan's plan, read.
+ *		Reads the private list of a scan's plan, which scan_plan.c makes.
  */
 #include "postgres.h"
 

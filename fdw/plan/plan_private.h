@@ -1,6 +1,6 @@
 /*
  * plan_private.h
- *		The private list of a scan's plan.
+ *		The private list of a scan's plan, between the planner and the executor.
  */
 #ifndef WT_PLAN_PRIVATE_H
 #define WT_PLAN_PRIVATE_H
@@ -10,44 +10,44 @@
 
 #include "fdw/key/key_test.h"
 
+/* The plan's fdw_private.  fdw_exprs has the values of tests and predicates. */
 enum WtPrivate
 {
-	WtPrivateTests,	  /* list of integer lists: part, kind, first, n, clause, arm */
-	WtPrivateTypes,	  /* OIDs, one for each of fdw_exprs */
-	WtPrivateColumns, /* attribute numbers that are wanted */
-	WtPrivateFlags,	  /* integer list, see below */
-	WtPrivateLimit,	  /* String: rows, or empty */
-	WtPrivateShow,	  /* the expressions as the query has them, when they have variables */
-	/* list of integer lists: clause, attribute, WtLeafOp, and indexes into fdw_exprs or -1: value,
-	 * key */
-	WtPrivatePredicates
+	WtPrivateTests,		/* list of integer lists, the members of WtTest in their order */
+	WtPrivateTypes,		/* OID list: the type of each of fdw_exprs */
+	WtPrivateColumns,	/* integer list: attribute numbers that are wanted */
+	WtPrivateFlags,		/* integer list, see enum WtFlag */
+	WtPrivateLimit,		/* String: the most rows that are asked for; empty: not known */
+	WtPrivateShow,		/* fdw_exprs as the query has them, if they have variables; for EXPLAIN */
+	WtPrivatePredicates /* list of integer lists, the members of WtLeaf in their order */
 };
 
-enum WtFlag
+/* Entries of WtPrivateFlags. */ enum WtFlag
 {
-	WtFlagStrictFamily, /* index of a family that every wanted row has a cell in; -1 */
+	WtFlagStrictFamily, /* index of a family in which every wanted row has a cell; -1: none */
 	WtFlagReverse,
 	WtFlagOrdered, /* rows must come in key order */
 	WtFlagLock,	   /* WtLock */
 	WtFlagRelid,   /* range table index while planning */
-	WtFlagFilters  /* so many of the clauses to recheck, the first ones, are tested by the engine */
+	WtFlagFilters  /* how many of fdw_recheck_quals, the first ones, the engine tests */
 };
 
+/* Whether a scan locks its rows, and what it does if a row is locked. */
 typedef enum WtLock
 {
 	WT_LOCK_NONE,
 	WT_LOCK_WAIT,
-	WT_LOCK_SKIP,
-	WT_LOCK_NOWAIT
+	WT_LOCK_SKIP,  /* SKIP LOCKED */
+	WT_LOCK_NOWAIT /* an error */
 } WtLock;
 
 #define wt_plan_private_flag(priv, which) \
 	list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
 
-/* What one alternative of a clause says about a cell: of a column, or a map's entry. */
+/* What one alternative of a clause says about a cell, of a column or of a map's entry. */
 typedef enum WtLeafOp
 {
-	WT_LEAF_EQ, /* in this order: see cell_predicate.c */
+	WT_LEAF_EQ, /* EQ .. GE: indexes of tables in compare(), cell_predicate.c */
 	WT_LEAF_NE,
 	WT_LEAF_LT,
 	WT_LEAF_LE,
@@ -59,23 +59,23 @@ typedef enum WtLeafOp
 	WT_LEAF_LIKE,	  /* begins as the pattern does */
 	WT_LEAF_DISTINCT, /* IS DISTINCT FROM */
 	WT_LEAF_NOT_DISTINCT,
-	WT_LEAF_NULL, /* no value, like the next */
+	WT_LEAF_NULL, /* without a value, like the next one */
 	WT_LEAF_NOT_NULL
 } WtLeafOp;
 
-/* The same at run time: the value is args[arg]; leaves of one clause come together. */
+/* An alternative at run time.  The leaves of one clause are neighbours. */
 typedef struct WtLeaf
 {
 	int clause;
 	AttrNumber attno;
 	WtLeafOp op;
-	int arg; /* -1: none */
-	int key; /* a map's entry: args[key] is its name; else -1 */
+	int arg; /* index of the value in args (fdw_exprs); -1: none */
+	int key; /* a map's entry: index of its name in args; else -1 */
 } WtLeaf;
 
-/* Conditions on the key; *n is their number. */
+/* Returns the conditions on parts of the key, palloc'd; *n is their number. */
 extern WtTest *wt_plan_private_tests(List *fdw_private, int *n);
-/* Conditions on cells; *n is their number. */
+/* Returns the conditions on cells, palloc'd; *n is their number. */
 extern WtLeaf *wt_plan_private_leaves(List *fdw_private, int *n);
 
 #endif /* WT_PLAN_PRIVATE_H */

@@ -36,6 +36,7 @@ wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
 	return out;
 }
 
+/* Returns true if the column has a value only in rows with a cell in its family. */
 static bool
 is_of_family(const WtColumn *c)
 {

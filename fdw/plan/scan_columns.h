@@ -10,16 +10,17 @@
 #include "fdw/table/types.h"
 
 /*
- * Attributes that the scan must deliver, without those that only clauses need
- * which the ranges answer.
+ * Returns the attribute numbers that the target list and these clauses need.  Clauses that the
+ * ranges answer are not passed, so columns that only they need are not read.
  */
 extern Bitmapset *wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses);
+
 /*
- * A family in which every row of the result has a cell: because a clause is
- * not true otherwise, or because a NOT NULL column of a family that is read
- * anyway says so (it is added to the wanted ones then).  -1: none, so that
- * existence has to be asked of the other families.  read: attributes that are
- * wanted, or tested by the engine.
+ * Returns the index of a family in which every row of the result has a cell: because a clause is
+ * not true otherwise, or because a family that is read anyway has a NOT NULL column (which is
+ * added to *wanted).  Returns -1 if there is none; then the other families must be asked whether
+ * a row exists.
+ * read: attribute numbers that are wanted or that the engine tests.
  */
 extern int wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *read,
 								  Bitmapset **wanted);

@@ -1,6 +1,10 @@
 /*
  * scan_plan.c
  *		Plans of scans.
+ *
+ * A plan divides the clauses of a path: key ranges and key filter answer some, the engine's
+ * predicates some, and the executor tests the rest.  fdw_private (plan_private.h) has what the
+ * scan does, fdw_exprs the values.
  */
 #include "postgres.h"
 
@@ -23,7 +27,7 @@
 #include "fdw/plan/scan_size.h"
 #include "fdw/table/types.h"
 
-/* Rows that the scan is asked for at most, as text; empty when that is not known. */
+/* Returns the most rows that are asked for as text; empty if that is not known. */
 static char *
 limit_text(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 {
@@ -33,7 +37,7 @@ limit_text(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	return psprintf("%.0f", root->limit_tuples);
 }
 
-/* ruleutils.c cannot show these. */
+/* Returns true if there is a PlaceHolderVar, which ruleutils.c cannot show. */
 static bool
 has_placeholder(Node *node, void *context)
 {
@@ -54,10 +58,11 @@ attribute_list(Bitmapset *attrs)
 }
 
 /*
- * What the scan has to deliver for these clauses and the target list; exact:
- * clauses that the engine answers.  Their columns are not delivered, but they
- * too say which rows exist.  With existence 'projected' a family that is tested
- * counts as read, unless a row must have a cell in another one anyway.
+ * Returns the attribute numbers that the scan must return for the clauses in rest and the target
+ * list; sets *strict (wt_scan_columns_strict).  exact: clauses that the engine answers.  Columns
+ * that only these need are not returned, but they say which rows exist, too.  With existence
+ * 'projected' a family that is tested counts as read, unless rows must have a cell in another
+ * family anyway.
  */
 static Bitmapset *
 choose_attributes(RelOptInfo *rel, WtTable *t, List *rest, List *exact, int *strict)
@@ -81,9 +86,9 @@ has_exec_param(Node *node, void *context)
 }
 
 /*
- * Clauses for the engine.  A scan is opened anew when what it tests has changed:
- * for the lookup of a key, as in a subquery that runs for each row of another
- * table, that would cost more than it saves.
+ * Returns the clauses that the engine tests.  A scan is opened again when the values of these
+ * change.  For the lookup of one key, as in a subquery that runs for each row of another table,
+ * that would cost more than it saves.
  */
 static List *
 choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
@@ -103,9 +108,9 @@ choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
 }
 
 /*
- * Will EvalPlanQual ask about rows of this plan?  Only of what is changed or
- * locked, and of what is joined to that, which has row marks of its own.  For
- * others the executor need not prepare the clauses each time it starts.
+ * Returns true if EvalPlanQual may test rows of this plan: only of tables that are changed or
+ * locked, or joined to such, which have row marks.  Other plans spare the executor the
+ * preparation of these clauses.
  */
 static bool
 may_recheck(PlannerInfo *root)
@@ -215,7 +220,7 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 	tests = make_tests(chosen, &exprs, &types);
 	filters = choose_filters(baserel, info->t, conds, scan_clauses);
 	predicates = wt_cell_clause_plan(filters, &exprs, &types);
-	/* a row that is locked has to pass again in its newest state */
+	/* a row that is locked must pass again in its newest state, so the executor tests these, too */
 	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
 	rest = split_clauses(root, scan_clauses, answered, filters, exact, &recheck);
 	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
@@ -223,7 +228,7 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 						   intVal(lsecond(best_path->fdw_private)), lock, (int) baserel->relid);
 	flags = lappend_int(flags, list_length(filters));
 
-	/* with variables of other tables, for EXPLAIN: they become parameters of the join */
+	/* for EXPLAIN: variables of other tables become parameters of the join in fdw_exprs */
 	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)
 			   ? copyObject(exprs)
 			   : NIL;

@@ -8,6 +8,10 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+/*
+ * Makes the plan of a path of scan_path.c: the FdwRoutine's GetForeignPlan for tables.  relid is
+ * the table's OID.
+ */
 extern ForeignScan *wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 										  ForeignPath *best_path, List *tlist, List *scan_clauses,
 										  Plan *outer_plan);
