@@ -455,9 +455,10 @@ wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Re
 /* -------------------------------------------------------------------- plan */
 
 /*
- * Returns the index of a family in which all rows that matter have a cell; -1: none.  Rows
- * without a value of an argument do not change the result if there is no GROUP BY and every
- * aggregate has a cell as its argument, so no other family must be asked whether they exist.
+ * Returns the strict family of the scan (WtFlagStrictFamily): one of those that are read, so that
+ * no other family is asked whether a row exists.  Rows without a value of any argument do not
+ * change the result if there is no GROUP BY and every aggregate has a cell as its argument.
+ * Returns -1 if rows without values count.
  */
 static int
 family_of_arguments(GroupInfo *p)

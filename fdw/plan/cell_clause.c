@@ -1,6 +1,10 @@
 /*
  * cell_clause.c
- *		WHERE clauses that the engine can test, recognised.
+ *		Recognises WHERE clauses that the engine can test.
+ *
+ * A clause is one if it says of columns that show a cell: a comparison with a value, a list, a
+ * prefix, NULL or not, or an OR of these.  cell_predicate.c makes the engine's predicates of
+ * them when a scan begins; its head says which encodings and collations may be compared.
  */
 #include "postgres.h"
 
@@ -33,7 +37,7 @@
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-/* Alternatives of one clause; more are left to PostgreSQL. */
+/* The most alternatives of a clause; clauses with more are left to PostgreSQL. */
 #define MAX_LEAVES 32
 
 bool
@@ -102,10 +106,11 @@ typedef struct Match
 	WtTable *t;
 	List *leaves;
 	bool exact;
-	bool alternative; /* inside of OR */
-	Node *key;		  /* of the map's entry last matched, NULL: no map */
+	bool alternative; /* inside an OR */
+	Node *key;		  /* name of the map's entry last matched; NULL: it was no map */
 } Match;
 
+/* Returns the column that an expression is, or NULL. */
 static WtColumn *
 var_column(Match *m, Node *node)
 {
@@ -131,8 +136,7 @@ wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 }
 
 /*
- * map ->> 'key' or map ? 'key': the map's entry, or NULL when that is not one
- * certain cell.
+ * map ->> 'key' or map ? 'key': returns the map's entry, NULL if it is not exactly one cell.
  */
 static WtColumn *
 match_entry(Match *m, Node *map, Node *key)
@@ -146,7 +150,7 @@ match_entry(Match *m, Node *map, Node *key)
 		return NULL;
 	name = DatumGetTextPP(((Const *) key)->constvalue);
 	len = VARSIZE_ANY_EXHDR(name);
-	/* this is how qualifiers that are no text are shown */
+	/* qualifiers that are no text are shown as \x... */
 	if (len >= 2 && memcmp(VARDATA_ANY(name), "\\x", 2) == 0)
 		return NULL;
 	entry = wt_cell_clause_map_entry(c, VARDATA_ANY(name), len);
@@ -156,7 +160,7 @@ match_entry(Match *m, Node *map, Node *key)
 	{
 		const WtColumn *o = &m->t->columns[a];
 
-		/* maps leave these out */
+		/* a map does not show cells that have columns */
 		if (o->family == c->family &&
 			(o->role == WT_CELL || o->role == WT_TIMESTAMP_OF || o->role == WT_KEY) &&
 			wt_bytes_equal(o->qual, o->qual_len, entry->qual, entry->qual_len))
@@ -166,7 +170,7 @@ match_entry(Match *m, Node *map, Node *key)
 	return entry;
 }
 
-/* The column with a cell that an expression stands for, or NULL. */
+/* Returns the column with a cell that an expression is, or NULL. */
 static WtColumn *
 match_column(Match *m, Node *node)
 {
@@ -184,9 +188,9 @@ match_column(Match *m, Node *node)
 }
 
 /*
- * Can this be computed once, before the scan begins?  With values of a join's
- * other side the scan would have to be opened anew for each of its rows.  An
- * alternative may never be looked at, so that it must not fail.
+ * Returns true if the expression can be computed once, before the scan begins.  With values of a
+ * join's other side the scan would have to be opened again for each of its rows.  PostgreSQL might
+ * never evaluate an alternative, so computing it must not fail.
  */
 static bool
 is_value(Match *m, Node *node)
@@ -219,7 +223,7 @@ is_deterministic(Oid collation)
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
-/* Are values of this type comparable with the column's, so that adapt() finds their place? */
+/* Returns true if adapt() in cell_predicate.c can place values of type right in the column. */
 static bool
 type_allowed(const WtColumn *c, Oid left, Oid right)
 {
@@ -247,8 +251,8 @@ type_allowed(const WtColumn *c, Oid left, Oid right)
 }
 
 /*
- * Does (column OP value) say something about the cell's bytes, or its timestamp?
- * Sets the operator and the type of the value.
+ * Returns true if (column OP value) can be answered by the cell's bytes or its timestamp; sets the
+ * operator and the type of the value.
  */
 static bool
 match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *type)
@@ -294,7 +298,10 @@ match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *ty
 	return false;
 }
 
-/* A pattern that is known: the beginning that it asks for, and whether that is all. */
+/*
+ * LIKE: adds the prefix or the value that a constant pattern asks for.  The clause is not exact
+ * if the pattern asks for more, or is not constant.
+ */
 static bool
 match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 {
@@ -323,7 +330,7 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 		StringInfoData front;
 		int i = len;
 
-		/* nothing but % behind it?  (of what ends in an escaped one this says no) */
+		/* exact if only % follows the prefix (an escaped % at the end does not count as exact) */
 		initStringInfo(&front);
 		while (i > 0 && p[i - 1] == '%')
 			i--;
@@ -337,7 +344,7 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 					type);
 }
 
-/* LIKE, ^@ and starts_with: collation and bytes are as they have to be? */
+/* Returns true if LIKE, ^@ and starts_with are tests of a prefix of the column's bytes. */
 static bool
 prefix_allowed(const WtColumn *c, Oid collation, bool bytea)
 {
@@ -420,7 +427,7 @@ match_distinct(Match *m, DistinctExpr *d, bool negated)
 	return add_leaf(m, c, negated ? WT_LEAF_NOT_DISTINCT : WT_LEAF_DISTINCT, value, type);
 }
 
-/* A boolean column by itself, or with IS TRUE and its relatives */
+/* A boolean column by itself, or with IS TRUE and the like. */
 static bool
 match_bool(Match *m, Node *node, WtLeafOp op, bool value, bool or_null)
 {
@@ -534,7 +541,7 @@ wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 	List *filters = NIL;
 	ListCell *lc;
 
-	/* in the layout 'cells' a row is one cell */
+	/* in the layout 'cells' a row is one cell, and conditions on it are tests (key_condition.c) */
 	if (!wt_settings_enable_pushdown || t->cells_layout)
 		return NIL;
 	foreach(lc, rinfos)
@@ -555,7 +562,7 @@ wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 	return filters;
 }
 
-/* The place of an expression among the plan's; -1: there is none. */
+/* Appends an expression to the plan's and returns its index; -1 for NULL. */
 static int
 plan_value(Node *value, Oid type, List **exprs, List **types)
 {

@@ -1,32 +1,29 @@
 /*
  * cell_predicate.c
- *		WHERE clauses -> conditions on cells that the engine tests.
+ *		Conditions on cells as the engine's predicates on bytes.
  *
- * In the planner a clause is recognised (wt_cell_clause_find) when it says of columns
- * that show a cell: a comparison with a value, a list, a beginning, NULL or
- * not, or an OR of such.  When a scan begins and the values are known, each
- * becomes one of the engine's predicates on bytes (wt_cell_predicate_make).
+ * The planner recognises the clauses (cell_clause.c).  When a scan begins and the values are
+ * known, each becomes one or several predicates (wt_cell_predicate_make).
  *
- * Invariant: the engine leaves a row out only if the clause is not true of it,
- * and hands one out without "unsure" only if the clause is true (but for
- * filters that are not exact, which PostgreSQL tests again).  So
+ * Invariant: the engine leaves out a row only if the clause is not true of it, and returns a row
+ * without "unsure" only if the clause is true.  (Clauses that are not exact are the exception:
+ * PostgreSQL tests them again.)  Therefore:
  *
- *	- only encodings are compared of which equal values have equal bytes, and for
- *	  < and > those that keep the order; decimal and hexadecimal text has many
- *	  spellings of one number and is left to PostgreSQL;
- *	- the collation that counts is the operator's: equality of text is equality of
- *	  bytes under every deterministic one, order only under C;
- *	- a value that the column cannot hold stands between two that it can, or
- *	  outside all of them, and the operator changes accordingly (Place);
- *	- an entry of a map, m->>'q', is the cell that the map would show there; its
- *	  value is text, or \x and digits where the bytes are no text, so that the order
- *	  is not that of bytes;
- *	- a cell of another width than its column's makes the row unsure: the scan
- *	  raises what decoding it would;
- *	- a timestamp beyond PostgreSQL's range is shown as infinity, so that one value
- *	  may stand for many timestamps (compare_time).
+ *	- Only encodings in which equal values have equal bytes are compared, and for < and > only
+ *	  those that keep the order.  Decimal and hexadecimal text has many spellings of one number
+ *	  and is left to PostgreSQL.
+ *	- The collation that counts is the operator's.  Equality of text is equality of bytes under
+ *	  every deterministic collation; order is order of bytes only under C.
+ *	- A value that the column cannot hold lies between two values that it can, or outside all of
+ *	  them, and the operator changes accordingly (Place).
+ *	- An entry of a map, m->>'q', is the cell that the map shows there.  Its value is text, or \x
+ *	  and digits if the bytes are no text, so the order is not that of bytes.
+ *	- A cell whose width is not its column's makes the row unsure, and the scan raises the error
+ *	  that decoding the cell raises.
+ *	- A timestamp beyond PostgreSQL's range is shown as infinity, so one value may stand for many
+ *	  timestamps (compare_time).
  *
- * Nothing here reads data.  Locking: none.
+ * No data is read.  Locking: none.
  */
 #include "postgres.h"
 
@@ -60,21 +57,23 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
-/* Of a family, the share that is read by time, up to which rows are looked for in an entry of
- * their own. */
+/*
+ * A separate entry of the scan for a condition on time pays if it leaves at most this share of
+ * the family's bytes to read.
+ */
 #define WORTH_AN_ENTRY 0.5
 
 /* The latest finite timestamp that encode.c can encode. */
 #define LAST_TIMESTAMP (PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
 
-/* Where a value is among those that the column can hold. */
+/* Where a value lies among those that the column can hold. */
 typedef enum Place
 {
 	PLACE_AT,	  /* it is one of them */
-	PLACE_BEHIND, /* right behind the one that adapt() gives */
-	PLACE_BEFORE, /* right before it */
+	PLACE_BEHIND, /* immediately after the value that adapt() sets */
+	PLACE_BEFORE, /* immediately before that value */
 	PLACE_BELOW,  /* below all */
-	PLACE_ABOVE
+	PLACE_ABOVE	  /* above all */
 } Place;
 
 static Place
@@ -127,7 +126,7 @@ adapt_float(const WtColumn *c, Oid type, Datum *value)
 	return (double) f < d ? PLACE_BEHIND : (double) f > d ? PLACE_BEFORE : PLACE_AT;
 }
 
-/* Dates and local times as points in time; beyond the type's range they are next to infinity. */
+/* Dates and local times become points in time; beyond the type's range, next to infinity. */
 static Place
 adapt_time(const WtColumn *c, Oid type, Datum *value)
 {
@@ -151,6 +150,7 @@ adapt_time(const WtColumn *c, Oid type, Datum *value)
 	return PLACE_BEHIND;
 }
 
+/* Changes *value of the given type into a value of the column's type, and returns its place. */
 static Place
 adapt(const WtColumn *c, Oid type, Datum *value)
 {
@@ -171,7 +171,7 @@ adapt(const WtColumn *c, Oid type, Datum *value)
 	}
 }
 
-/* What is known of an alternative, or a clause, before the scan begins. */
+/* What is known of an alternative before the scan begins. */
 typedef enum Outcome
 {
 	NEVER,	/* true of no row */
@@ -194,7 +194,7 @@ add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n
 	WtCellOrder order;
 	wide_predicate *p;
 
-	/* a family that has not been made yet has no cells */
+	/* a family that the engine does not have yet has no cells */
 	if (b->e->families[c->family] == 0)
 		return op == WIDE_OP_IS_NULL ? ALWAYS : NEVER;
 	if (b->out->n == b->cap)
@@ -256,7 +256,10 @@ add_value(Build *b, const WtColumn *c, wide_op op, wide_bytes value)
 	return add_predicate(b, c, op, values, 1);
 }
 
-/* A map's entry is shown as this text: the bytes that it may have. */
+/*
+ * A map's entry is shown as text: sets out to the one or two byte strings that are shown as this
+ * value, and returns their number.
+ */
 static int
 entry_bytes(Datum value, wide_bytes *out)
 {
@@ -270,11 +273,11 @@ entry_bytes(Datum value, wide_bytes *out)
 	return wt_bytes_cmp(out[0], out[1]) == 0 ? 1 : 2;
 }
 
-/* Every byte but 00 is true. */
+/* A boolean cell is false if its byte is 00, and else true. */
 static Outcome
 bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
 {
-	/* is the clause true of false and of true? */
+	/* whether the clause holds for false, and for true */
 	bool of_false = op == WT_LEAF_EQ   ? !value
 					: op == WT_LEAF_NE ? value
 					: op == WT_LEAF_LT ? value
@@ -296,7 +299,10 @@ bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
 					 (wide_bytes) {(const uint8 *) "\0", 1});
 }
 
-/* The first timestamp that is shown as t or later (reader.c); false: there is none. */
+/*
+ * Sets *out to the first timestamp that is shown as t or later (fdw/row/reader.c).  Returns false
+ * if there is none.
+ */
 static bool
 first_shown(const WtColumn *c, int64 t, int64 *out)
 {
@@ -308,7 +314,7 @@ first_shown(const WtColumn *c, int64 t, int64 *out)
 	return t <= PG_INT64_MAX - WT_EPOCH_DIFF;
 }
 
-/* The value as the column has it, or what has the same place among its values. */
+/* Returns the value as one of the column's type, or the next one in order. */
 static int64
 time_of(const WtColumn *c, const WtArg *arg)
 {
@@ -331,8 +337,8 @@ add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
 }
 
 /*
- * timestamp OP value: `from` is the first timestamp that is shown as the value or
- * a later one, `to` the first that is shown as a later one.
+ * timestamp OP value.  `from` is the first timestamp that is shown as the value or as a later one,
+ * `to` the first that is shown as a later one.
  */
 static Outcome
 compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
@@ -360,7 +366,7 @@ compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 		return op == WT_LEAF_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	if (!some_to)
 		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
-	if (to - 1 > from) /* only -infinity, which has no first one */
+	if (to - 1 > from) /* only -infinity, which many timestamps are shown as */
 		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
 	return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
 }
@@ -430,14 +436,14 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		/* <> NULL is not true of anything */
+		/* <> NULL is never true */
 		if (nulls[i] && !any)
 			return NEVER;
 		if (!nulls[i] && c->role == WT_MAP)
 			n += entry_bytes(elements[i], &values[n]);
 		else if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
 		{
-			/* a buffer of its own for each would take a kilobyte */
+			/* one buffer for all elements: each would take a kilobyte */
 			resetStringInfo(&scratch);
 			wt_encode(c, elements[i], &scratch);
 			values[n++] = copied(&scratch);
@@ -448,7 +454,7 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 	return add_predicate(b, c, any ? WIDE_OP_IN : WIDE_OP_NOT_IN, values, n);
 }
 
-/* What a pattern begins with; the rest is tested by PostgreSQL. */
+/* The prefix of a pattern; PostgreSQL tests the rest. */
 static Outcome
 pattern_predicate(Build *b, const WtColumn *c, wide_bytes pattern)
 {
@@ -460,6 +466,7 @@ pattern_predicate(Build *b, const WtColumn *c, wide_bytes pattern)
 					 (wide_bytes) {(const uint8 *) prefix.data, (size_t) prefix.len});
 }
 
+/* IS DISTINCT FROM */
 static Outcome
 distinct(Build *b, const WtColumn *c, const WtArg *arg)
 {
@@ -473,6 +480,7 @@ distinct(Build *b, const WtColumn *c, const WtArg *arg)
 	return unequal == ALWAYS ? ALWAYS : TESTED;
 }
 
+/* Adds the predicates of one alternative. */
 static Outcome
 add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 {
@@ -549,7 +557,10 @@ same_cell(const wide_predicate *a, const wide_predicate *b)
 	return a->family == b->family && wt_bytes_cmp(a->qualifier, b->qualifier) == 0;
 }
 
-/* Is this predicate a clause by itself that asks for a timestamp from *since on? */
+/*
+ * Returns true if this predicate is a clause by itself that asks for a timestamp of at least
+ * *since.
+ */
 static bool
 clause_since(const WtPredicates *p, int first, int64 *since)
 {
@@ -565,7 +576,7 @@ clause_since(const WtPredicates *p, int first, int64 *since)
 	return true;
 }
 
-/* The predicate with the latest lower bound on the timestamp of a cell, NULL: none has one. */
+/* Returns the predicate with the latest lower bound on a timestamp, NULL if none has one. */
 static const wide_predicate *
 latest_since(const WtPredicates *p, int64 *since)
 {
@@ -581,10 +592,12 @@ latest_since(const WtPredicates *p, int64 *since)
 	return best;
 }
 
+/* Bytes of a family's files. */
 typedef struct FileSizes
 {
 	int64 since;
-	uint64 all, older;
+	uint64 all;
+	uint64 older; /* of files without anything as new as since */
 } FileSizes;
 
 static wide_status
@@ -598,7 +611,7 @@ add_file(void *arg, const wide_file_info *f)
 	return WIDE_OK;
 }
 
-/* Of a family's files by size: the share that has anything as new as that. */
+/* Returns the share of a family's files, by size, that have anything as new as since. */
 static double
 share_since(wide_family_id family, int64 since)
 {
@@ -645,11 +658,10 @@ wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, 
 }
 
 /*
- * Rows pass only if the cell that `since` is on is as new as that.  The engine
- * leaves out older files for an entry that reads this cell alone.  When the
- * family has other cells to give, that takes an entry beside the other one,
- * which is worth it when most of the family is not read then.  Returns the entry
- * for the predicates on this cell, -1: the family's ordinary one.
+ * Rows pass only if the cell of this predicate is at least as new as since.  For an entry of the
+ * scan that reads this cell only, the engine leaves out older files.  If other cells of the family
+ * are read, too, that takes a second entry, which pays if it leaves out much of the family.
+ * Returns the second entry, for the predicates on this cell; -1: use the family's usual entry.
  */
 static int
 entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wide_family_id id,
@@ -677,15 +689,15 @@ wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, Wt
 	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
 	int64 since = PG_INT64_MIN;
 	const wide_predicate *cell = latest_since(p, &since);
-	int apart = -1;
+	int by_time = -1;
 
 	if (cell != NULL)
-		apart = entry_by_time(p, cell, since, e->families[cell->family], r, spec);
+		by_time = entry_by_time(p, cell, since, e->families[cell->family], r, spec);
 	for (int i = 0; i < p->n; i++)
 	{
 		list[i] = p->list[i];
-		list[i].family = apart >= 0 && same_cell(&p->list[i], cell)
-							 ? apart
+		list[i].family = by_time >= 0 && same_cell(&p->list[i], cell)
+							 ? by_time
 							 : wt_reader_family(r, spec, e->families[p->list[i].family]);
 	}
 	spec->predicates = list;
