@@ -1,6 +1,11 @@
 /*
  * key_choice.c
- *		Which conditions on the key the ranges and the key filter take.
+ *		The choice which conditions on the key go into the ranges and into the key filter.
+ *
+ * Ranges take the conditions up to the first part that is not bound to values; the key filter takes
+ * all others, unless there are too many ways to meet the ORs (WT_MAX_ALTERNATIVES).  A condition is
+ * exact, so that its clause is not tested again, if it is faithful and ranges or filter apply it
+ * exactly in every way.  wt_key_range_make does at run time what is assumed here.
  */
 #include "postgres.h"
 
@@ -14,7 +19,7 @@
 #include "fdw/plan/key_condition.h"
 #include "fdw/table/types.h"
 
-/* How many values a list has, as far as that is known. */
+/* Returns how many values a list has; a large number if that is not known. */
 static double
 list_size(const WtCond *c)
 {
@@ -32,14 +37,15 @@ list_size(const WtCond *c)
 }
 
 /*
- * One way: which of its conditions are in the ranges, those up to the first part
- * that is not bound to values; they need not be tested again.  What comes behind
- * is for the filter, if there is one.  Returns how many leading parts are bound.
+ * Chooses for one way: sets ranged of the conditions up to the first part that is not bound to
+ * values, and clears exact where the ranges are wider than the condition and there is no filter.
+ * Returns how many leading parts are bound to values.
  */
 static int
 choose_way(WtTable *t, List *conds, bool filter)
 {
-	bool exact = true, go_on = true;
+	bool exact = true;	/* the ranges say exactly what the conditions up to here say */
+	bool ranged = true; /* the ranges take conditions on this part */
 	int lists = 0, bound = 0;
 	double product = 1;
 	ListCell *lc;
@@ -74,21 +80,24 @@ choose_way(WtTable *t, List *conds, bool filter)
 
 			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
 				continue;
-			c->ranged = c->ranged || go_on;
-			c->exact = c->exact && c->faithful && (filter || (go_on && exact));
+			c->ranged = c->ranged || ranged;
+			c->exact = c->exact && c->faithful && (filter || (ranged && exact));
 		}
 		if ((single || list) && bound == part)
 			bound++;
-		/* an interval inside of a value (a row comparison) ends the chain at run time */
+		/* an interval within a value (a row comparison) ends the ranges at run time */
 		if (!(single || list) || range)
 			exact = false;
 		/* a pattern may turn out to be a plain value */
-		go_on = go_on && (single || list || pattern);
+		ranged = ranged && (single || list || pattern);
 	}
 	return bound;
 }
 
-/* All ways to take one arm of each OR in ors from the given one on. */
+/*
+ * Chooses for all ways to take one arm of each of the ORs from index which on, together with conds.
+ * Returns the least number of leading parts that are bound to values.
+ */
 static int
 choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
 {
@@ -115,10 +124,6 @@ reset_cond(WtTable *t, WtCond *c)
 	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c);
 }
 
-/*
- * Which conditions take part in the ranges, which in the key filter, and which
- * of them need not be tested again.
- */
 int
 wt_key_choice_make(WtTable *t, List *conds)
 {

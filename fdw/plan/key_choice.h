@@ -1,6 +1,6 @@
 /*
  * key_choice.h
- *		Which conditions on the key the ranges and the key filter take.
+ *		The choice which conditions on the key go into the ranges and into the key filter.
  */
 #ifndef WT_KEY_CHOICE_H
 #define WT_KEY_CHOICE_H
@@ -10,25 +10,28 @@
 #include "fdw/plan/key_condition.h"
 #include "fdw/table/types.h"
 
-/* Sets used and exact; returns how many leading parts are bound to values. */
+/*
+ * Sets used, ranged and exact of the conditions (WtCond).  Returns how many leading parts of the
+ * key are bound to values, whichever arms of ORs are met.
+ */
 extern int wt_key_choice_make(WtTable *t, List *conds);
 
-/*
- * A condition as it goes into the list of tests: in the order in which they have
- * to be, those of ORs with the number of their clause and arm.  ranged: only
- * those that take part in the ranges.  List of WtFlat.
- */
+/* A condition for the list of tests (WtTest). */
 typedef struct WtFlat
 {
 	WtCond *c;
-	WtCond *clause; /* the whole: c itself, or the OR that it is of */
-	int number;
-	int arm;
+	WtCond *clause; /* c itself, or the OR that it belongs to */
+	int number;		/* WtTest.clause: 0, or the number of the OR */
+	int arm;		/* of the OR */
 } WtFlat;
 
+/*
+ * Returns the conditions that are used (ranged: only those in the ranges) in the order of tests,
+ * those of ORs last: a list of WtFlat.
+ */
 extern List *wt_key_choice_flat(List *conds, bool ranged);
 
-/* Is the part bound to one single value by a condition of the list? */
+/* Returns true if a condition of the list binds the part to one value. */
 extern bool wt_key_choice_part_is_single(List *conds, int part);
 
 #endif /* WT_KEY_CHOICE_H */

@@ -1,36 +1,35 @@
 /*
  * key_condition.c
- *		WHERE clauses -> ranges of row keys.
+ *		Recognises WHERE clauses that are conditions on parts of the key.
  *
- * In the planner a clause is recognised (wt_key_condition_find) as a condition on one
- * part of the key: an operator of the type's btree family, a list, a prefix, a
- * row comparison.  At run time, with the values at hand, each part's
- * conditions become intervals of bytes, and the parts one after the other
- * become ranges of keys (wt_key_range_make): parts bound to values first, then one
- * part with an interval.  The same code serves the planner's estimates.
+ * The planner recognises a clause (wt_key_condition_find) as a condition on one part: an operator
+ * of the type's btree family, a list, a prefix, a row comparison.  At run time, when the values are
+ * known, the conditions on each part become intervals of bytes, and the parts one after the other
+ * become ranges of keys (wt_key_range_make): first parts bound to values, then one part with an
+ * interval.  The planner's estimates use the same code.
  *
- * Which clause may be used is a question of byte order and of collation:
+ * Byte order and collation decide which clause can be used:
  *
- *	- equality of text is equality of bytes under every deterministic collation;
- *	- < and > of text are byte order only under C (or with the ~<~ operators);
- *	- a prefix is a prefix of bytes under every deterministic collation,
- *	  whatever the order of the collation, because the order here is bytes;
- *	- other types have one order, and an encoding keeps it or does not.
+ *	- Equality of text is equality of bytes under every deterministic collation.
+ *	- < and > of text are byte order only under C, or with the ~<~ operators.
+ *	- A prefix is a prefix of bytes under every deterministic collation, whatever its order,
+ *	  because keys are in the order of bytes.
+ *	- Other types have one order, and an encoding keeps it or does not.
  *
- * A clause with AND and OR in it becomes a disjunction of conjunctions (arms) of
- * such conditions; so does a row comparison over parts that go in different
- * directions: (a, b) < (x, y) is a < x OR a = x AND b < y.  One arm of each OR,
- * with the other clauses, is a way to meet them all; the ranges are those of all
- * ways together.  An arm that says nothing about the key makes its OR useless.
+ * A clause with AND and OR in it becomes a disjunction of conjunctions (arms) of such conditions;
+ * so does a row comparison over parts that go in different directions: (a, b) < (x, y) is
+ * a < x OR a = x AND b < y.  One arm of each OR, with the other clauses, is a way to meet them all;
+ * the ranges are those of all ways together.  An arm that says nothing about the key makes its OR
+ * useless.
  *
- * What ranges cannot say, because there is a gap in the parts or an interval
- * before them, the key filter does (key_filter.c): no clause on the key that its bytes
- * tell exactly has to be tested again, but for those in too many ways.
+ * Conditions that ranges cannot express, because there is a gap in the parts or an interval before
+ * them, go to the key filter (fdw/key/key_filter.c).  So clauses that the bytes of the key answer
+ * exactly are not tested again, unless there are too many ways.
  *
- * The collation that counts is the operator's input collation, not the
- * column's.  A value that the key's encoding cannot hold (too large, negative
- * for an unsigned one, with the delimiter in it) is no error in a WHERE clause:
- * no row is equal to it, and in the order it is below or above all rows.
+ * The collation that counts is the operator's input collation, not the column's.  A value that the
+ * key's encoding cannot hold (too large, negative for an unsigned encoding, with the delimiter in
+ * it) is no error in a WHERE clause: no row is equal to it, and in the order it is below or above
+ * all rows.
  */
 #include "postgres.h"
 
@@ -82,7 +81,7 @@ typedef struct Match
 	RestrictInfo *rinfo;
 } Match;
 
-/* The part that an expression stands for, or -1. */
+/* Returns the part that an expression is, -1 if it is none. */
 static int
 match_part(Match *m, Node *node)
 {
@@ -108,7 +107,7 @@ match_part(Match *m, Node *node)
 	return -1;
 }
 
-/* Can this be computed once, before the scan begins? */
+/* Returns true if the expression can be computed without the table's rows. */
 static bool
 is_value(Match *m, Node *node)
 {
@@ -144,9 +143,9 @@ add_value(WtCond *c, Node *value, Oid type)
 }
 
 /*
- * Does the operator (key OP value) belong to the order of the key's type, with
- * a value that we can turn into one of the key's type?  Sets kind and the type
- * of the value; pattern: one of the operators ~<~ that compare bytes.
+ * Returns true if the operator (key OP value) belongs to the order of the key's type, and the value
+ * can be converted to that type.  Sets *kind and the type of the value; *pattern: it is one of the
+ * operators ~<~, which compare bytes.
  */
 static bool
 match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
@@ -186,13 +185,13 @@ match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
 	if ((c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID) &&
 		(*type == DATEOID || (c->typid == TIMESTAMPTZOID && *type == TIMESTAMPOID)))
 		return true;
-	/* local time against a point in time: roughly in order */
+	/* local time and a point in time: only roughly in the same order */
 	if (c->typid == TIMESTAMPOID || c->typid == DATEOID)
 		return *kind != WT_COND_EQ && (*type == TIMESTAMPTZOID || *type == TIMESTAMPOID);
 	return false;
 }
 
-/* May a comparison of this kind be answered by bytes?  *faithful: exactly. */
+/* Returns true if bytes can answer a comparison of this kind; *faithful: they do so exactly. */
 static bool
 comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, bool pattern,
 				   bool *faithful)
@@ -209,19 +208,20 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 		*faithful = !is_digest(c);
 		return true;
 	}
-	/* an interval of text qualifiers counts when it holds none that is shown as \x...:
+	/* intervals of text qualifiers must not include any that is shown as \x...:
 	 * wt_key_interval_of_part */
 	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
 		return false;
 	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
-	/* dates as timestamps, and values with the delimiter in them, may restrict nothing */
+	/* not exact: dates as timestamps, and values that may contain the delimiter */
 	*faithful = (type == c->typid || wt_is_string(c->typid) || wt_is_integer(c->typid) ||
 				 c->typid == FLOAT4OID || c->typid == FLOAT8OID) &&
 				c->delimiter == 0;
 	return true;
 }
 
+/* Returns true if bytes can answer a test for a prefix of the part. */
 static bool
 prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 {
@@ -236,9 +236,8 @@ prefix_allowed(Match *m, int part, Oid collation, bool bytea)
 }
 
 /*
- * A beginning of the value, as far as the pattern is known to be no more than
- * that: 'ab%', and 'ab' without a wildcard.  Otherwise the pattern has to be
- * tested again.
+ * Makes a condition for a prefix of the part.  Only constant patterns that are a prefix or a value
+ * ('ab%', 'ab') are faithful; others are tested again.
  */
 static WtCond *
 new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
@@ -259,7 +258,7 @@ new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
 
 			while (fixed < n && p[fixed] != '%' && p[fixed] != '_')
 				fixed += p[fixed] == '\\' ? 2 : 1;
-			/* beyond n: an error of LIKE's */
+			/* beyond n: LIKE raises an error */
 			faithful = fixed <= n;
 			for (; fixed < n; fixed++)
 				faithful = faithful && p[fixed] == '%';
@@ -268,7 +267,7 @@ new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
 	return add_value(new_cond(m, part, kind, faithful && kind != WT_COND_REGEX), value, type);
 }
 
-/* key OP value in either order; LIKE and its relatives. */
+/* key OP value in either order; LIKE, ^@ and regular expressions. */
 static WtCond *
 match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 {
@@ -293,7 +292,7 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 			return NULL;
 		return add_value(new_cond(m, part, kind, faithful), right, type);
 	}
-	/* the same digest is not the same value for certain */
+	/* <>: not for digests, because two values may have the same digest */
 	if (part < m->t->nkeys && OidIsValid(get_negator(opno)) &&
 		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) &&
 		kind == WT_COND_EQ &&
@@ -345,9 +344,8 @@ match_any(Match *m, ScalarArrayOpExpr *saop)
 }
 
 /*
- * (a, b, c) < (x, y, z): the leading columns that are consecutive parts of the
- * key with one direction.  Fewer than all: the bound is inclusive, and the
- * clause has to be tested again.
+ * (a, b, c) < (x, y, z): takes the leading columns that are consecutive parts of the key in one
+ * direction.  If these are not all columns, the bound is inclusive and the clause is tested again.
  */
 static WtCond *
 match_row(Match *m, RowCompareExpr *rc)
@@ -398,7 +396,7 @@ match_row(Match *m, RowCompareExpr *rc)
 	return cond;
 }
 
-/* k = 1 OR k = 2 OR ...: a list, when each arm is an equality of the same part */
+/* k = 1 OR k = 2 OR ...: a list, if each arm is an equality of the same part. */
 static WtCond *
 match_list(Match *m, BoolExpr *b)
 {
@@ -427,6 +425,7 @@ match_list(Match *m, BoolExpr *b)
 	return all;
 }
 
+/* A boolean part by itself, or its negation. */
 static WtCond *
 match_bool(Match *m, Node *node, bool value)
 {
@@ -478,12 +477,12 @@ match_null_test(Match *m, NullTest *n)
 {
 	int part = match_part(m, (Node *) n->arg);
 
-	/* the original of a digest is in a cell, which may be missing */
+	/* the value of a digest is in a cell, which may be missing */
 	if (part < 0 || part >= m->t->nkeys || n->argisrow || is_digest(wt_key_column(m->t, part)))
 		return NULL;
 	if (n->nulltesttype == IS_NULL)
 		return new_cond(m, part, WT_COND_NEVER, true);
-	/* always true: a condition without any effect */
+	/* always true: a condition without effect */
 	return new_cond(m, part, WT_COND_GE, true);
 }
 
@@ -537,10 +536,9 @@ wt_key_condition_is_trivial(const WtCond *c)
 }
 
 /*
- * A row comparison as arms: (a, b) < (x, y) is a < x OR a = x AND b < y.  Leading
- * columns that are parts of the key, in any order and direction; fewer than all:
- * the rows that agree in them belong to it, and are tested again.  Returns how
- * many they are.
+ * A row comparison as arms: (a, b) < (x, y) is a < x OR a = x AND b < y.  Takes the leading columns
+ * that are parts of the key, in any order and direction, and returns their number.  If these are
+ * not all columns, the rows that are equal in them are another arm, and the clause is tested again.
  */
 static int
 expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
@@ -564,7 +562,7 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 			!comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
 			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
 			break;
-		/* the operators of <= are <=, but only the last column may be equal */
+		/* the operators of a row comparison <= are <=, but only the last column may be equal */
 		if (n < total - 1)
 			kind = kind == WT_COND_LT || kind == WT_COND_LE ? WT_COND_LT : WT_COND_GT;
 		*arms = lappend(*arms, lappend(list_copy(equal),
@@ -577,7 +575,7 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 	return n;
 }
 
-/* All arms of one with all of the other. */
+/* Returns every arm of a joined with every arm of b. */
 static List *
 multiply_arms(List *a, List *b)
 {
@@ -590,7 +588,7 @@ multiply_arms(List *a, List *b)
 	return out;
 }
 
-/* key LIKE ANY (constant array), and other operators than =: an arm for each element */
+/* key LIKE ANY (constant array), and other operators than =: makes an arm of each element. */
 static bool
 expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 {
@@ -668,8 +666,8 @@ match_and(Match *m, List *args, List **arms, bool *faithful)
 }
 
 /*
- * Any clause as arms.  false: it says nothing about the key.  *faithful is
- * cleared when it says more than the arms do.
+ * Makes arms of any clause.  Clears *faithful if the clause says more than the arms do.  Returns
+ * false if it says nothing about the key.
  */
 static bool
 match_tree(Match *m, Node *node, List **arms, bool *faithful)
@@ -709,7 +707,7 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	return is_andclause(node) && match_and(m, ((BoolExpr *) node)->args, arms, faithful);
 }
 
-/* A clause that is more than one condition; NULL: it says nothing. */
+/* Returns a clause that is more than one condition; NULL if it says nothing about the key. */
 static WtCond *
 match_arms(Match *m, Node *clause)
 {
@@ -729,10 +727,6 @@ match_arms(Match *m, Node *clause)
 	return out;
 }
 
-/*
- * What the clauses say about the key, one entry for each clause that says
- * something.  A condition without values (IS NOT NULL) restricts nothing.
- */
 List *
 wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos)
 {

@@ -1,6 +1,6 @@
 /*
  * key_condition.h
- *		WHERE clauses -> conditions on parts of the key.
+ *		WHERE clauses as conditions on parts of the key, while planning.
  */
 #ifndef WT_KEY_CONDITION_H
 #define WT_KEY_CONDITION_H
@@ -10,29 +10,35 @@
 #include "fdw/key/key_test.h"
 #include "fdw/table/types.h"
 
-/* One clause that says something about a part of the key. */
+/* What one clause says about a part of the key; in the layout 'cells' also about cells. */
 typedef struct WtCond
 {
 	int part;
 	WtKind kind;
 	List *values;  /* expressions without variables of this table */
-	List *types;   /* their types (ANY: the element's), a list of OIDs */
-	bool faithful; /* bytes say exactly what the clause says */
-	bool used;	   /* takes part in the ranges or in the key filter */
-	bool ranged;   /* of these, in the ranges */
-	bool exact;	   /* no row that is left fails the clause: need not be tested again */
+	List *types;   /* OID list: their types (ANY: the type of the elements) */
+	bool faithful; /* the bytes of the key say exactly what the clause says */
+
+	/* set by wt_key_choice_make: */
+	bool used;	 /* the ranges or the key filter take it */
+	bool ranged; /* the ranges take it */
+	bool exact;	 /* all rows that are left meet the clause, so it is not tested again */
+
 	/*
-	 * WT_COND_OR: a disjunction of conjunctions, a list of lists of WtCond, each
-	 * of which says something about a part of the key (part: the first of all).
+	 * WT_COND_OR: a disjunction of conjunctions, as a list of lists of WtCond, each of which is
+	 * on a part of the key.  part is the first of these parts.
 	 */
 	List *arms;
 	RestrictInfo *rinfo;
 } WtCond;
 
-/* The conditions on the key among these clauses (RestrictInfos): a list of WtCond. */
+/*
+ * Returns the conditions on the key among these clauses (RestrictInfos): a list of WtCond, one for
+ * each clause that says something.
+ */
 extern List *wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 
-/* True if the condition leaves nothing out. */
+/* Returns true if the condition restricts nothing: IS NOT NULL, because keys are not null. */
 extern bool wt_key_condition_is_trivial(const WtCond *c);
 
 #endif /* WT_KEY_CONDITION_H */

@@ -1,8 +1,11 @@
 /*
  * scan_path.c
- *		Paths of scans: the plain one; ordered ones forward and backward, when somebody
- *		wants the key's order; and parameterised ones, when a join gives values to
- *		leading parts of the key (nested loops of lookups).
+ *		Paths of scans.
+ *
+ * There is a plain path; ordered ones, forward and backward, if the order of the key is useful; and
+ * parameterised ones, if a join gives values to leading parts of the key (nested loops of lookups).
+ * Plain and ordered paths have partial ones for parallel plans.  A path's fdw_private is a list of
+ * two Integers: reverse, ordered.
  */
 #include "postgres.h"
 
@@ -39,14 +42,14 @@
 #include "fdw/xact/batch.h"
 
 /*
- * For the number of workers: pages of PostgreSQL that a block of usual size stands
- * for, before it was compressed; and bytes for each cell of an ordinary table that
- * is as much work, which counts where there are few blocks, as in memtables.
+ * For the number of workers, which PostgreSQL computes from pages: pages of PostgreSQL in a block
+ * of usual size before compression; and bytes of an ordinary table that are as much work as a cell,
+ * for scans of few blocks, as in memtables.
  */
 #define BLOCK_PAGES 2
 #define CELL_BYTES	32
 
-/* Does a column of this equivalence class stand for the part? */
+/* Returns true if the equivalence class has the column that shows the part. */
 static bool
 class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 {
@@ -61,7 +64,6 @@ class_has_part(RelOptInfo *rel, WtTable *t, EquivalenceClass *ec, int part)
 	return false;
 }
 
-/* Is the order of this path key the order of the part's bytes? */
 bool
 wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 {
@@ -83,11 +85,10 @@ wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 }
 
 /*
- * How many of the query's path keys a scan in key order satisfies, and in which
- * direction.  Parts that are bound to one value are passed over.  NULLS FIRST
- * or LAST does not matter: keys are not null.  In the layout 'cells' the cells
- * of a row go on in the order of family, qualifier and version, which is the
- * same in a scan backwards.
+ * Returns how many of the query's pathkeys a scan in key order satisfies, and sets *reverse to its
+ * direction.  Parts that are bound to one value do not count.  NULLS FIRST or LAST does not matter:
+ * keys are not null.  In the layout 'cells' the cells of a row are in the order of family,
+ * qualifier and version, in backward scans, too.
  */
 static int
 match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
@@ -127,7 +128,7 @@ match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool
 	return n;
 }
 
-/* The path keys of a scan in one direction, as far as anybody has an interest in them. */
+/* Returns the pathkeys of a scan in one direction, as far as they are useful to the query. */
 static List *
 scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool reverse)
 {
@@ -200,9 +201,9 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
 }
 
 /*
- * The same scan dealt out between processes.  As a sequential scan's: the work is
- * divided, the reading of blocks is not.  The leader gives the less of its time
- * to the scan the more workers hand it rows.
+ * Adds the same scan divided between processes.  Its cost is computed as that of a sequential scan:
+ * the work is divided, reading blocks is not.  The more workers hand it rows, the less time the
+ * leader has for the scan.
  */
 static void
 add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
@@ -229,8 +230,10 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const
 	add_partial_path(rel, (Path *) path);
 }
 
-/* A scan, and if possible its partial sister.  Buckets of salt cannot be merged and dealt out at
- * once. */
+/*
+ * Adds a scan and, if possible, a partial one.  Salt buckets can be merged or divided between
+ * processes, but not both.
+ */
 static void
 add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
 			   List *pathkeys, bool reverse, const QualCost *qual)
@@ -268,6 +271,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 	}
 }
 
+/* Callback of generate_implied_equalities_for_column; arg points to the attribute number. */
 static bool
 member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, EquivalenceMember *em,
 				 void *arg)
@@ -275,6 +279,7 @@ member_is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *ec, Equiv
 	return wt_plain_column(rel, (Node *) em->em_expr) == *(AttrNumber *) arg;
 }
 
+/* Adds the tables other than rel to a list of sets, unless the set is empty or there already. */
 static List *
 add_outer(List *outers, RelOptInfo *rel, Relids relids)
 {
@@ -289,7 +294,7 @@ add_outer(List *outers, RelOptInfo *rel, Relids relids)
 	return lappend(outers, outer);
 }
 
-/* The sets of other tables that can give values to parts of the key. */
+/* Returns the sets of other tables that can give values to parts of the key. */
 static List *
 useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 {
@@ -428,7 +433,7 @@ wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 bool
 wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
-	/* the transaction's own writes are private to this process; see also executor_hooks.c,
-	 * begin_parallel */
+	/* the transaction's writes are private to this process; see also begin_parallel in
+	 * executor_hooks.c */
 	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL;
 }

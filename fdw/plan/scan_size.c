@@ -2,10 +2,9 @@
  * scan_size.c
  *		Sizes and costs of scans.
  *
- * Estimates come from the engine (live counters and block indexes, no data is
- * read): the number of rows in the key ranges that are known at plan time; the
- * rest is left to PostgreSQL's selectivity functions.  No unique index tells
- * the planner that a whole key is one row, so that is said here.
+ * The engine estimates the number of rows in those key ranges that are known while planning, from
+ * its counters and block indexes; no data is read.  PostgreSQL's selectivity functions estimate the
+ * rest.  No unique index tells the planner that a whole key is one row, so that is done here.
  */
 #include "postgres.h"
 
@@ -43,22 +42,22 @@
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 
-/* Ranges beyond these are assumed to be like the first ones. */
+/* The most ranges that the engine is asked about; the others are assumed to be like these. */
 #define ESTIMATE_RANGES 24
 
-/* Values tried for parts of the key that are not known while planning. */
+/* Rows whose values stand for values of the key that are not known while planning. */
 #define SAMPLE_VALUES 8
 
-/* The same of a cell of a row that a key filter leaves out. */
+/* Like WT_CELL_COST, of a cell of a row that a key filter leaves out. */
 #define PASS_COST 2
 
-/* What a clause costs in the engine, of what it costs in PostgreSQL. */
+/* The cost of a clause in the engine, as a share of its cost in PostgreSQL. */
 #define FILTER_SHARE 0.5
 
-/* A list of which nothing is known. */
+/* The length of an array that is not known. */
 #define DEFAULT_ARRAY 10
 
-/* How many families a scan opens, for its cost. */
+/* Returns how many families a scan opens. */
 static int
 count_families(WtRelInfo *info, Bitmapset *wanted, int strict)
 {
@@ -73,6 +72,7 @@ count_families(WtRelInfo *info, Bitmapset *wanted, int strict)
 	return Max(1, bms_num_members(families));
 }
 
+/* Returns the number of elements of an array, or a guess. */
 static double
 array_length(Node *array)
 {
@@ -131,6 +131,7 @@ typedef struct KnownTests
 	List *later; /* WtCond: those of which a value is known at run time only */
 } KnownTests;
 
+/* Makes tests of the conditions that the ranges take. */
 static void
 find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 {
@@ -178,7 +179,7 @@ find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 	}
 }
 
-/* Rows (layout cells: cells) and blocks of the ranges, from the engine. */
+/* Sets the rows (layout cells: cells) and blocks of the ranges, as the engine estimates them. */
 static void
 estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks)
 {
@@ -213,14 +214,7 @@ estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks
 	}
 }
 
-/* Layout cells: is the qualifier bound to one value? */
-static bool
-cell_is_single(WtTable *t, List *conds)
-{
-	return wt_key_choice_part_is_single(conds, WT_PART_QUALIFIER(t));
-}
-
-/* The clauses that are no conditions on the key. */
+/* Returns the clauses that are not conditions on the key. */
 static List *
 without_keys(WtTable *t, List *conds, List *clauses)
 {
@@ -236,7 +230,7 @@ without_keys(WtTable *t, List *conds, List *clauses)
 	return clauses;
 }
 
-/* Has ANALYZE looked at the column that shows the part? */
+/* Returns true if ANALYZE has statistics of the column that shows the part. */
 static bool
 part_has_statistics(PlannerInfo *root, RelOptInfo *rel, WtTable *t, int part)
 {
@@ -246,8 +240,9 @@ part_has_statistics(PlannerInfo *root, RelOptInfo *rel, WtTable *t, int part)
 								 BoolGetDatum(false));
 }
 
+/* Callback of wide_split_keys: appends a key to a list of StringInfos. */
 static wide_status
-keep_sample(void *arg, wide_bytes key)
+add_key(void *arg, wide_bytes key)
 {
 	List **keys = arg;
 	StringInfo copy = makeStringInfo();
@@ -308,8 +303,8 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const K
 
 	if (!can_sample(root, rel, info, k, later))
 		return false;
-	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true,
-								   keep_sample, &keys),
+	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true, add_key,
+								   &keys),
 				   "could not sample");
 	foreach(lc, keys)
 	{
@@ -325,7 +320,7 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const K
 			{
 				int p = k->tests[i].part;
 
-				/* a digest does not tell its value */
+				/* the value of a digest is not in the key */
 				usable = usable && !nulls[p];
 				k->args[k->tests[i].first] = (WtArg) {
 					.type = wt_part_column(t, p)->typid, .known = true, .value = values[p]};
@@ -351,9 +346,9 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const K
 }
 
 /*
- * How much the values that a join gives to the first part of the key are in the
- * order in which the other table is stored: the square of the correlation, as
- * for index scans.  Other orders are not known here.
+ * Returns how much the values that a join gives to the first part of the key are in the order in
+ * which the other table is stored: the square of the correlation, as for index scans.  Other orders
+ * are not known here.
  */
 static double
 outer_order(PlannerInfo *root, RelOptInfo *rel, List *conds)
@@ -410,9 +405,9 @@ wt_scan_size_exact_filters(List *filters)
 }
 
 /*
- * What a key filter saves: rows that it passes over are not read, and where they
- * lie together, not even passed.  There are as many jumps as there are values of
- * the parts up to the last one that is tested (before: that part).
+ * Estimates what a key filter saves: rows that it leaves out are not read, and where many of them
+ * are neighbours, the scan jumps over them.  There are as many jumps as values of the parts in
+ * front of the last one that is tested (before).
  */
 static void
 estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds, List *filtered,
@@ -439,7 +434,7 @@ estimate_filter(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds
 	size->passed = size->scanned;
 	size->scanned *= clauselist_selectivity(root, filtered, rel->relid, JOIN_INNER, NULL);
 	size->jumps = Min(size->passed, jumps * Max(1, info->t->salt_buckets));
-	/* each jump is to another block at most, and what is found lies behind it */
+	/* a jump goes to one more block at most, and the rows that are left lie behind it */
 	size->blocks = Min(size->blocks, size->jumps + size->blocks * size->scanned / size->passed);
 }
 
@@ -516,7 +511,7 @@ limit_to_keys(WtRelInfo *info, List *conds, double keys, WtScanSize *size)
 {
 	size->ranges = Max(size->ranges, Min(keys, info->tuples));
 	/* a row may have any number of cells, but one of a name in each family */
-	if (info->t->cells_layout && !cell_is_single(info->t, conds))
+	if (info->t->cells_layout && !wt_key_choice_part_is_single(conds, WT_PART_QUALIFIER(info->t)))
 		keys = info->tuples;
 	else if (info->t->cells_layout)
 		keys = Max(1, keys * (wt_key_choice_part_is_single(conds, WT_PART_FAMILY(info->t))
@@ -592,7 +587,7 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 		*startup += info->t->startup_cost;
 	*total = *startup + seek * (seeks - info->families);
 	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
-	/* rows that the engine leaves out: only the cells that it looks at, and no tuple */
+	/* for rows that the engine leaves out: only the cells that it tests, and no tuple */
 	*total += size->scanned * (WT_CELL_COST * cpu_operator_cost * tested +
 							   FILTER_SHARE * info->filter_cost.per_tuple);
 	*total += size->delivered * (cpu_tuple_cost + info->t->tuple_cost +
@@ -604,7 +599,7 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 	*total += size->rows * rel->reltarget->cost.per_tuple;
 }
 
-/* Which clauses the engine tests, and what that is worth. */
+/* Finds the clauses that the engine tests, and what they save. */
 static void
 prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 {

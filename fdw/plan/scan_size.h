@@ -10,65 +10,74 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/table/types.h"
 
-/* The size of one scan */
+/* The estimated size of one scan. */
 typedef struct WtScanSize
 {
 	double rows;	  /* returned */
-	double scanned;	  /* in the key ranges */
-	double delivered; /* of them, those that the engine does not leave out */
-	double blocks;
+	double scanned;	  /* rows in the key ranges that the key filter leaves */
+	double delivered; /* rows that the engine's predicates leave of these */
+	double blocks;	  /* read */
 	double ranges;
-	double near;   /* 0 .. 1: how much a lookup is near the one before */
-	double passed; /* rows in the ranges, when there is a key filter; else 0 */
-	double jumps;  /* that it makes instead of passing over them */
+	double near;   /* 0 .. 1: how near lookups are to the ones before */
+	double passed; /* rows in the ranges if there is a key filter; else 0 */
+	double jumps;  /* that the key filter makes instead of passing over rows */
 } WtScanSize;
 
-/* What planning knows about one table; baserel->fdw_private. */
+/* What the planner knows about a table: RelOptInfo.fdw_private. */
 typedef struct WtRelInfo
 {
 	WtTable *t;
 	WtEngineTable e;
-	bool exists; /* in the engine */
+	bool exists; /* the engine has the table */
+
+	/* the table */
 	double tuples;
-	double per_row; /* of them for each row of the engine: more than one in the layout 'cells' */
-	double blocks;
-	List *conds;		  /* of the restriction clauses alone */
-	WtScanSize size;	  /* with these: a list of millions is counted once */
-	List *filters;		  /* of them, those that the engine tests */
-	QualCost filter_cost; /* of these clauses in PostgreSQL */
-	int filter_families;  /* that are read for them */
-	double recent;		  /* the share of the files that they do not leave out by time */
-	double cells;		  /* of one row, in all families */
-	int families;		  /* that a scan opens */
+	double per_row; /* tuples for each row of the engine; more than 1 in the layout 'cells' only */
+	double blocks;	/* in files */
+	double cells;	/* of one tuple, in all families */
+
+	/* a scan with the restriction clauses only */
+	List *conds;		  /* WtCond */
+	WtScanSize size;	  /* computed once: lists may have millions of values */
+	List *filters;		  /* WtCellClause: what the engine tests */
+	QualCost filter_cost; /* of exact filters, in PostgreSQL */
+	int filter_families;  /* families read for filters */
+	double recent;		  /* share of the files that filters on time do not leave out */
+	int families;		  /* families that a scan opens */
 } WtRelInfo;
 
 /*
- * Costs in units of cpu_operator_cost: of a cell that a scan passes over, of the
- * search that begins a range; and the share of the latter that is left for
- * lookups in the order of the key, which find their block under the cursor.
- * Measured against scans and index scans of ordinary tables in memory.
+ * Costs in units of cpu_operator_cost: WT_CELL_COST of a cell that a scan reads, WT_SEEK_COST of
+ * the search at the beginning of a range.  WT_NEAR_SEEK is the share of the latter that is left for
+ * lookups in the order of the key, which find their block under the cursor.  Measured against scans
+ * and index scans of ordinary tables in memory.
  */
 #define WT_CELL_COST 4
 #define WT_SEEK_COST 40
 #define WT_NEAR_SEEK 0.35
 
+/* The FdwRoutine's GetForeignRelSize: makes the WtRelInfo. */
 extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 
-/* How many keys at most, when all parts are bound; else -1. */
+/* Returns the most keys that the conditions allow if they bind all parts to values; else -1. */
 extern double wt_scan_size_keys(WtTable *t, List *conds);
-/* The clauses (RestrictInfos) of those filters that PostgreSQL does not test again. */
+
+/* Returns the clauses (RestrictInfos) of those filters that PostgreSQL does not test again. */
 extern List *wt_scan_size_exact_filters(List *filters);
+
 /*
- * The size of a scan with these conditions, chosen from clauses.
+ * Sets *size to the size of a scan with these clauses (RestrictInfos); conds are their conditions
+ * on the key.
  */
 extern void wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *conds,
 								  List *clauses, WtScanSize *size);
+
 /*
- * A range begins with a search in each family, which is cheap while all is in
- * memory and like a btree's descent, first block included, otherwise; then more
- * blocks and rows follow.  The start is paid once also by a scan that a join
- * restarts for each row of its other side (again), where much of it is saved
- * when the lookups come in the order of the key.
+ * Sets *startup and *total to the costs of a scan; qual is the cost of all its clauses.  A range
+ * begins with a search in each family, which is cheap if everything is in memory, and otherwise
+ * like a btree's descent, first block included; then more blocks and rows follow.
+ * again: a join restarts the scan for each row of its other side.  Lookups in the order of the key
+ * save much of the search then.
  */
 extern void wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
 							  const QualCost *qual, bool again, Cost *startup, Cost *total);
