@@ -110,55 +110,33 @@ recognise_extreme(AggItem *item)
 	return OidIsValid(item->compare);
 }
 
+/* Sets item->kind.  Returns false if the scan does not compute such aggregates. */
 static bool
 recognise_kind(AggItem *item)
 {
-	switch (item->aggref->aggfnoid)
+	static const struct
 	{
-		case F_COUNT_:
-			item->kind = WT_AGG_COUNT_ROWS;
+		Oid function;
+		WtAggKind kind;
+	} kinds[] = {
+		{F_COUNT_, WT_AGG_COUNT_ROWS},		 {F_COUNT_ANY, WT_AGG_COUNT},
+		{F_SUM_INT2, WT_AGG_SUM_INT},		 {F_SUM_INT4, WT_AGG_SUM_INT},
+		{F_SUM_INT8, WT_AGG_SUM_INT8},		 {F_AVG_INT2, WT_AGG_AVG_INT},
+		{F_AVG_INT4, WT_AGG_AVG_INT},		 {F_AVG_INT8, WT_AGG_AVG_INT},
+		{F_SUM_FLOAT4, WT_AGG_SUM_FLOAT4},	 {F_SUM_FLOAT8, WT_AGG_SUM_FLOAT8},
+		{F_AVG_FLOAT4, WT_AGG_AVG_FLOAT},	 {F_AVG_FLOAT8, WT_AGG_AVG_FLOAT},
+		{F_SUM_NUMERIC, WT_AGG_SUM_NUMERIC}, {F_AVG_NUMERIC, WT_AGG_AVG_NUMERIC},
+		{F_BOOL_AND, WT_AGG_BOOL_AND},		 {F_EVERY, WT_AGG_BOOL_AND},
+		{F_BOOL_OR, WT_AGG_BOOL_OR},
+	};
+
+	for (int i = 0; i < (int) lengthof(kinds); i++)
+		if (kinds[i].function == item->aggref->aggfnoid)
+		{
+			item->kind = kinds[i].kind;
 			return true;
-		case F_COUNT_ANY:
-			item->kind = WT_AGG_COUNT;
-			return true;
-		case F_SUM_INT2:
-		case F_SUM_INT4:
-			item->kind = WT_AGG_SUM_INT;
-			return true;
-		case F_SUM_INT8:
-			item->kind = WT_AGG_SUM_INT8;
-			return true;
-		case F_AVG_INT2:
-		case F_AVG_INT4:
-		case F_AVG_INT8:
-			item->kind = WT_AGG_AVG_INT;
-			return true;
-		case F_SUM_FLOAT4:
-			item->kind = WT_AGG_SUM_FLOAT4;
-			return true;
-		case F_SUM_FLOAT8:
-			item->kind = WT_AGG_SUM_FLOAT8;
-			return true;
-		case F_AVG_FLOAT4:
-		case F_AVG_FLOAT8:
-			item->kind = WT_AGG_AVG_FLOAT;
-			return true;
-		case F_SUM_NUMERIC:
-			item->kind = WT_AGG_SUM_NUMERIC;
-			return true;
-		case F_AVG_NUMERIC:
-			item->kind = WT_AGG_AVG_NUMERIC;
-			return true;
-		case F_BOOL_AND:
-		case F_EVERY:
-			item->kind = WT_AGG_BOOL_AND;
-			return true;
-		case F_BOOL_OR:
-			item->kind = WT_AGG_BOOL_OR;
-			return true;
-		default:
-			return recognise_extreme(item);
-	}
+		}
+	return recognise_extreme(item);
 }
 
 /* Returns NULL if the scan cannot compute the aggregate. */
