@@ -252,6 +252,16 @@ add_key(void *arg, wide_bytes key)
 	return WIDE_OK;
 }
 
+List *
+wt_scan_size_split_keys(wide_family_id family, int parts, bool rough)
+{
+	List *keys = NIL;
+
+	wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &keys),
+				   "could not sample");
+	return keys;
+}
+
 /*
  * Sets later[i] for each test whose value is not known.  Returns false if there is none, if
  * values of rows cannot stand for one, or if the statistics of a single column are better.
@@ -296,16 +306,14 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const K
 	Datum *values = palloc(sizeof(Datum) * Max(1, t->nkeys));
 	bool *nulls = palloc(sizeof(bool) * Max(1, t->nkeys));
 	bool *later = palloc0(sizeof(bool) * Max(1, k->ntests));
-	List *keys = NIL;
+	List *keys;
 	ListCell *lc;
 	double inverse = 0, sum = 0;
 	int n = 0;
 
 	if (!can_sample(root, rel, info, k, later))
 		return false;
-	wt_error_check(wide_split_keys(wt_store_db(), info->e.all[0], SAMPLE_VALUES + 1, true, add_key,
-								   &keys),
-				   "could not sample");
+	keys = wt_scan_size_split_keys(info->e.all[0], SAMPLE_VALUES + 1, true);
 	foreach(lc, keys)
 	{
 		StringInfo key = lfirst(lc);

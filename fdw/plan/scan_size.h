@@ -62,6 +62,12 @@ extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oi
 /* Returns the most keys that the conditions allow if they bind all parts to values; else -1. */
 extern double wt_scan_size_keys(WtTable *t, List *conds);
 
+/*
+ * Returns about parts - 1 keys that cut a family into parts of equal size: a list of StringInfos,
+ * in CurrentMemoryContext.  rough: see wide_split_keys.
+ */
+extern List *wt_scan_size_split_keys(wide_family_id family, int parts, bool rough);
+
 /* Returns the clauses (RestrictInfos) of those filters that PostgreSQL does not test again. */
 extern List *wt_scan_size_exact_filters(List *filters);
 

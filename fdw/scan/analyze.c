@@ -27,6 +27,7 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/engine_table.h"
+#include "fdw/plan/scan_size.h"
 #include "fdw/row/reader.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
@@ -169,18 +170,6 @@ sample_all(Sampler *s)
 	qsort(s->rows, s->n, sizeof(HeapTuple), compare_places);
 }
 
-/* Callback of wide_split_keys. */
-static wide_status
-add_key(void *arg, wide_bytes key)
-{
-	Sampler *s = arg;
-	StringInfo copy = makeStringInfo();
-
-	appendBinaryStringInfo(copy, (const char *) key.data, key.len);
-	s->keys = lappend(s->keys, copy);
-	return WIDE_OK;
-}
-
 /* Takes a few rows behind each key. */
 static void
 sample_keys(Sampler *s)
@@ -243,10 +232,8 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	if (total > (double) targrows * WHOLE_FACTOR * s.step)
 	{
 		/* the first rows are read from the beginning of the table */
-		s.keys = list_make1(makeStringInfo());
-		wt_error_check(wide_split_keys(wt_store_db(), largest, targrows / ROWS_PER_KEY + 1, false,
-									   add_key, &s),
-					   "could not sample");
+		s.keys = lcons(makeStringInfo(),
+					   wt_scan_size_split_keys(largest, targrows / ROWS_PER_KEY + 1, false));
 	}
 	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()
 													 : GetTransactionSnapshot(),
