@@ -36,7 +36,7 @@
 #include "fdw/xact/commit.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/executor_hooks.h"
-#include "fdw/xact/worker_snapshot.h"
+#include "fdw/xact/parallel_snapshot.h"
 
 WT_MODULE_MAGIC("widetable", "1.0");
 
@@ -47,7 +47,7 @@ _PG_init(void)
 {
 	wt_settings_define();
 	wt_clock_define();
-	wt_worker_snapshot_init();
+	wt_parallel_snapshot_init();
 	wt_stop_point_init();
 	MarkGUCPrefixReserved("widetable");
 	wt_store_request();

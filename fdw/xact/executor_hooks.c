@@ -21,7 +21,7 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
-#include "fdw/xact/worker_snapshot.h"
+#include "fdw/xact/parallel_snapshot.h"
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
@@ -63,7 +63,7 @@ typedef struct ParallelRun
 } ParallelRun;
 
 /*
- * Tell the workers what to read, see worker_snapshot.c.  false: the statement has to do
+ * Tell the workers what to read, see parallel_snapshot.c.  false: the statement has to do
  * without them.
  */
 static bool
@@ -78,7 +78,7 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 	{
 		if (reads_wide_tables(queryDesc->plannedstmt))
 			return false;
-		run->level = wt_worker_snapshot_announce(NULL);
+		run->level = wt_parallel_snapshot_announce(NULL);
 		return true;
 	}
 	/* where the leader finds no store, workers must not find one that was made since */
@@ -87,7 +87,7 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 	if (wt_engine_scan_as_of_changed(pg))
 		return false;
 	run->held = wt_engine_scan_hold_snapshot(pg);
-	run->level = wt_worker_snapshot_announce(wt_engine_scan_snapshot(run->held));
+	run->level = wt_parallel_snapshot_announce(wt_engine_scan_snapshot(run->held));
 	wt_stop_point("parallel-announced");
 	return true;
 }
@@ -96,7 +96,7 @@ static void
 end_parallel(ParallelRun *run)
 {
 	if (run->level > 0)
-		wt_worker_snapshot_withdraw(run->level);
+		wt_parallel_snapshot_withdraw(run->level);
 	wt_engine_scan_close(run->held);
 }
 

@@ -25,7 +25,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/wal.h"
-#include "fdw/xact/worker_snapshot.h"
+#include "fdw/xact/parallel_snapshot.h"
 
 static dlist_head snaps = DLIST_STATIC_INIT(snaps);
 static WtSnapshot *xact_snap = NULL;	 /* REPEATABLE READ and up */
@@ -243,7 +243,7 @@ wt_snapshot_for(Snapshot pg)
 {
 	dlist_iter iter;
 
-	if (pg != NULL && wt_worker_snapshot_leader_wrote())
+	if (pg != NULL && wt_parallel_snapshot_leader_wrote())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot read wide tables in a parallel worker after the transaction has "
@@ -282,7 +282,7 @@ adopt_snapshot(Snapshot pg)
 	WtSnapshot *e;
 
 	wt_stop_point("parallel-adopt");
-	ws = wt_worker_snapshot_import();
+	ws = wt_parallel_snapshot_import();
 
 	if (ws == NULL)
 		return;

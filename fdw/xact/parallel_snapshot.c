@@ -1,10 +1,10 @@
 /*
- * worker_snapshot.c
+ * parallel_snapshot.c
  *		The engine's snapshot for the workers of a parallel statement.
  */
 #include "postgres.h"
 
-#include "fdw/xact/worker_snapshot.h"
+#include "fdw/xact/parallel_snapshot.h"
 
 #include "access/parallel.h"
 #include "lib/stringinfo.h"
@@ -32,7 +32,7 @@ check_setting(char **newval, void **extra, GucSource source)
 }
 
 void
-wt_worker_snapshot_init(void)
+wt_parallel_snapshot_init(void)
 {
 	DefineCustomStringVariable(SETTING, "The snapshot of a parallel statement, for its workers.",
 							   NULL, &setting, "", PGC_USERSET,
@@ -57,7 +57,7 @@ snapshot_text(const wide_snapshot *ws)
 }
 
 int
-wt_worker_snapshot_announce(const wide_snapshot *ws)
+wt_parallel_snapshot_announce(const wide_snapshot *ws)
 {
 	int level = NewGUCNestLevel();
 
@@ -76,13 +76,13 @@ wt_worker_snapshot_announce(const wide_snapshot *ws)
 }
 
 void
-wt_worker_snapshot_withdraw(int level)
+wt_parallel_snapshot_withdraw(int level)
 {
 	AtEOXact_GUC(true, level);
 }
 
 bool
-wt_worker_snapshot_leader_wrote(void)
+wt_parallel_snapshot_leader_wrote(void)
 {
 	return IsParallelWorker() && setting != NULL && strcmp(setting, OWN_WRITES) == 0;
 }
@@ -94,14 +94,14 @@ hex_digit(char c)
 }
 
 wide_snapshot *
-wt_worker_snapshot_import(void)
+wt_parallel_snapshot_import(void)
 {
 	wide_snapshot *ws;
 	uint8 *bytes;
 	char *p;
 	Size n = 0;
 
-	if (setting == NULL || setting[0] == '\0' || wt_worker_snapshot_leader_wrote())
+	if (setting == NULL || setting[0] == '\0' || wt_parallel_snapshot_leader_wrote())
 		return NULL;
 	bytes = palloc(strlen(setting) / 2 + 1);
 	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
