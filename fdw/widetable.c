@@ -28,7 +28,7 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
-#include "fdw/store/worker.h"
+#include "fdw/store/compaction_worker.h"
 #include "fdw/write/direct.h"
 #include "fdw/write/modify.h"
 #include "fdw/write/truncate.h"
@@ -51,7 +51,7 @@ _PG_init(void)
 	wt_stop_point_init();
 	MarkGUCPrefixReserved("widetable");
 	wt_store_request();
-	wt_worker_on_databases(wt_stored_table_drop_lost);
+	wt_compaction_worker_on_databases(wt_stored_table_drop_lost);
 	wt_commit_init();
 	wt_batch_init();
 	wt_engine_scan_init();

@@ -27,7 +27,7 @@
 #include "engine/wide.h"
 #include "fdw/ddl/alter.h"
 #include "fdw/ddl/database.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/lookup.h"
@@ -349,7 +349,7 @@ drop_orphans(const char *name)
 	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		if (wt.space == MyDatabaseId)
 			drop_dead_bindings(wt.id);
-	if (!wt_background_worker_works())
+	if (!wt_background_process_worker_responds())
 		wt_stored_table_drop_lost(false);
 }
 

@@ -13,13 +13,13 @@
 #define WT_DIRECTORY "widetable" /* in the data directory */
 
 /* A background process of which there is one at the most; in the anchor. */
-typedef struct WtBackground
+typedef struct WtBackgroundProcess
 {
 	pid_t pid;		   /* 0 = not running */
 	int procno;		   /* its latch */
 	TimestampTz asked; /* last time someone asked for one */
 	bool refused;	   /* there was no slot for it, and the log says so */
-} WtBackground;
+} WtBackgroundProcess;
 
 /*
  * The only thing in PostgreSQL's main shared memory (without preload): where
@@ -33,12 +33,12 @@ typedef struct WtAnchor
 	dsm_handle handle; /* of the segment; 0 = none yet */
 	bool in_main;	   /* the segment is in main shared memory */
 	Size size;
-	pid_t opener;		 /* makes or recovers the segment right now; 0 = nobody */
-	WtBackground worker; /* worker.c */
+	pid_t opener;				/* makes or recovers the segment right now; 0 = nobody */
+	WtBackgroundProcess worker; /* compaction_worker.c */
 	/* when it was last at work or idle; without the mutex: a guess will do */
-	TimestampTz worker_seen;
-	WtBackground keeper; /* checkpoint_keeper.c */
-	int backups;		 /* sessions between pg_backup_start() and pg_backup_stop() */
+	TimestampTz worker_heartbeat;
+	WtBackgroundProcess keeper; /* checkpoint_keeper.c */
+	int backups;				/* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 
 extern WtAnchor *wt_anchor(void);

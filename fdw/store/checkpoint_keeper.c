@@ -48,7 +48,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/replication_slot.h"
@@ -289,7 +289,7 @@ wt_checkpoint_keeper_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_background_announce(&wt_background_keeper))
+	if (!wt_background_process_announce(&wt_background_process_keeper))
 		proc_exit(0);
 	db = wait_for_store();
 	pgstat_report_activity(STATE_IDLE, NULL);

@@ -12,7 +12,7 @@
 #include "storage/procsignal.h"
 
 #include "fdw/store/anchor.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/backup.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -28,7 +28,7 @@
 bool
 wt_host_interrupted(void)
 {
-	wt_background_worker_tick();
+	wt_background_process_heartbeat();
 	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
 		return false;
 	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
@@ -62,13 +62,13 @@ host_wake(void *ctx)
 	WtAnchor *a = wt_anchor_if_known();
 
 	if (a != NULL)
-		wt_background_wake(&a->worker);
+		wt_background_process_wake(&a->worker);
 }
 
 static bool
 host_worker_works(void *ctx)
 {
-	return wt_background_worker_works();
+	return wt_background_process_worker_responds();
 }
 
 uint64

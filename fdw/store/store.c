@@ -31,7 +31,7 @@
 #include "utils/wait_event.h"
 
 #include "fdw/store/anchor.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
@@ -111,8 +111,8 @@ wt_store_request(void)
 	shmem_request_hook = request_shmem;
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = startup_shmem;
-	wt_background_register(&wt_background_worker);
-	wt_background_register(&wt_background_keeper);
+	wt_background_process_register(&wt_background_process_worker);
+	wt_background_process_register(&wt_background_process_keeper);
 	wt_replication_slot_register_startup();
 }
 
@@ -249,7 +249,7 @@ check_requirements(void)
 	{
 		/* it follows the log here, so that WAL need not be kept until the promotion */
 		if (wt_store_exists())
-			wt_background_ensure(&wt_background_worker);
+			wt_background_process_ensure(&wt_background_process_worker);
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("wide tables cannot be used during recovery"),
@@ -396,9 +396,9 @@ wt_store_db(void)
 	{
 		/* what is made here must outlive the statement, and dsm needs no owner */
 		open_store();
-		wt_background_ensure(&wt_background_worker);
-		wt_background_ensure(&wt_background_keeper);
-		wt_background_wake(&wt_anchor()->keeper);
+		wt_background_process_ensure(&wt_background_process_worker);
+		wt_background_process_ensure(&wt_background_process_keeper);
+		wt_background_process_wake(&wt_anchor()->keeper);
 	}
 	return the_db;
 }

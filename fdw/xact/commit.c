@@ -27,7 +27,7 @@
 #include "replication/syncrep.h"
 
 #include "engine/wide.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/row_lock.h"
@@ -78,9 +78,9 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
-	wt_background_ensure(&wt_background_worker);
+	wt_background_process_ensure(&wt_background_process_worker);
 	wide_batch_log_files(batch, wt_settings_log_bulk);
-	wt_background_ensure(&wt_background_keeper);
+	wt_background_process_ensure(&wt_background_process_keeper);
 	wt_replication_slot_check(wt_store_db());
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	if (!FullTransactionIdIsValid(prepared_xid) && notifies())

@@ -1,5 +1,5 @@
 /*
- * worker.c
+ * compaction_worker.c
  *		The background worker: flush, compaction, deletion of files, tables of
  *		dropped databases.
  *
@@ -16,7 +16,7 @@
  */
 #include "postgres.h"
 
-#include "fdw/store/worker.h"
+#include "fdw/store/compaction_worker.h"
 
 #include "access/xact.h"
 #include "access/xlog.h"
@@ -33,7 +33,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 
@@ -42,12 +42,12 @@
 #define DATABASE_CHECK_MS 10000 /* between looks for tables of dropped databases */
 #define RETRY_MAX_MS	  10000 /* at the most between attempts of work that fails */
 
-PGDLLEXPORT void wt_worker_main(Datum arg);
+PGDLLEXPORT void wt_compaction_worker_main(Datum arg);
 
 static void (*drop_lost_tables)(bool report) = NULL;
 
 void
-wt_worker_on_databases(void (*callback)(bool report))
+wt_compaction_worker_on_databases(void (*callback)(bool report))
 {
 	drop_lost_tables = callback;
 }
@@ -63,7 +63,7 @@ work(wide_db *db)
 		wide_status st;
 
 		CHECK_FOR_INTERRUPTS();
-		wt_background_worker_tick();
+		wt_background_process_heartbeat();
 		st = wide_work(db);
 		if (st == WIDE_END)
 			return WIDE_OK;
@@ -175,7 +175,7 @@ open_store(void)
 }
 
 void
-wt_worker_main(Datum arg)
+wt_compaction_worker_main(Datum arg)
 {
 	wide_db *db;
 	TimestampTz last_check = 0, next_work = 0;
@@ -185,9 +185,9 @@ wt_worker_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_background_announce(&wt_background_worker))
+	if (!wt_background_process_announce(&wt_background_process_worker))
 		proc_exit(0);
-	wt_background_worker_tick();
+	wt_background_process_heartbeat();
 	db = open_store();
 
 	for (;;)
@@ -195,7 +195,7 @@ wt_worker_main(Datum arg)
 		TimestampTz now = GetCurrentTimestamp();
 
 		CHECK_FOR_INTERRUPTS();
-		wt_background_worker_tick();
+		wt_background_process_heartbeat();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;

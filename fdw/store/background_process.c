@@ -1,7 +1,7 @@
 /*
- * background.c
+ * background_process.c
  *		Background processes of which one of a kind runs in the cluster: the
- *		worker (worker.c) and the keeper (checkpoint_keeper.c).
+ *		worker (compaction_worker.c) and the keeper (checkpoint_keeper.c).
  *
  * They start with the server when the library is preloaded, otherwise at first
  * use, and PostgreSQL starts them again when they end.  What is known of each is
@@ -11,7 +11,7 @@
  */
 #include "postgres.h"
 
-#include "fdw/store/background.h"
+#include "fdw/store/background_process.h"
 
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
@@ -33,7 +33,7 @@
 
 static bool is_worker = false; /* this process */
 
-const WtBackgroundKind wt_background_keeper = {
+const WtBackgroundProcessKind wt_background_process_keeper = {
 	.name = "widetable keeper",
 	.title = "keeper process",
 	.function = "wt_checkpoint_keeper_main",
@@ -42,23 +42,23 @@ const WtBackgroundKind wt_background_keeper = {
 	.anchor_offset = offsetof(WtAnchor, keeper),
 };
 
-const WtBackgroundKind wt_background_worker = {
+const WtBackgroundProcessKind wt_background_process_worker = {
 	.name = "widetable worker",
 	.title = "background worker",
-	.function = "wt_worker_main",
+	.function = "wt_compaction_worker_main",
 	.without = "Sessions that write do its work until one is free.",
 	.start_time = BgWorkerStart_ConsistentState,
 	.anchor_offset = offsetof(WtAnchor, worker),
 };
 
-static WtBackground *
-process_of(const WtBackgroundKind *kind)
+static WtBackgroundProcess *
+process_of(const WtBackgroundProcessKind *kind)
 {
-	return (WtBackground *) ((char *) wt_anchor() + kind->anchor_offset);
+	return (WtBackgroundProcess *) ((char *) wt_anchor() + kind->anchor_offset);
 }
 
 static void
-fill_worker(const WtBackgroundKind *kind, BackgroundWorker *w)
+fill_worker(const WtBackgroundProcessKind *kind, BackgroundWorker *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
@@ -71,7 +71,7 @@ fill_worker(const WtBackgroundKind *kind, BackgroundWorker *w)
 }
 
 void
-wt_background_register(const WtBackgroundKind *kind)
+wt_background_process_register(const WtBackgroundProcessKind *kind)
 {
 	BackgroundWorker w;
 
@@ -82,10 +82,10 @@ wt_background_register(const WtBackgroundKind *kind)
 }
 
 void
-wt_background_ensure(const WtBackgroundKind *kind)
+wt_background_process_ensure(const WtBackgroundProcessKind *kind)
 {
 	WtAnchor *a = wt_anchor();
-	WtBackground *p = process_of(kind);
+	WtBackgroundProcess *p = process_of(kind);
 	BackgroundWorker w;
 	TimestampTz now;
 	bool mine = false;
@@ -120,7 +120,7 @@ wt_background_ensure(const WtBackgroundKind *kind)
 }
 
 void
-wt_background_wake(const WtBackground *p)
+wt_background_process_wake(const WtBackgroundProcess *p)
 {
 	/* a stale process number wakes a stranger, which is harmless */
 	if (p->pid != 0)
@@ -131,7 +131,7 @@ static void
 forget(int code, Datum arg)
 {
 	WtAnchor *a = wt_anchor();
-	WtBackground *p = (WtBackground *) DatumGetPointer(arg);
+	WtBackgroundProcess *p = (WtBackgroundProcess *) DatumGetPointer(arg);
 
 	SpinLockAcquire(&a->mutex);
 	if (p->pid == MyProcPid)
@@ -140,10 +140,10 @@ forget(int code, Datum arg)
 }
 
 bool
-wt_background_announce(const WtBackgroundKind *kind)
+wt_background_process_announce(const WtBackgroundProcessKind *kind)
 {
 	WtAnchor *a = wt_anchor();
-	WtBackground *p = process_of(kind);
+	WtBackgroundProcess *p = process_of(kind);
 	bool first;
 
 	SpinLockAcquire(&a->mutex);
@@ -157,22 +157,22 @@ wt_background_announce(const WtBackgroundKind *kind)
 	SpinLockRelease(&a->mutex);
 	if (first)
 		before_shmem_exit(forget, PointerGetDatum(p));
-	is_worker = first && kind == &wt_background_worker;
+	is_worker = first && kind == &wt_background_process_worker;
 	return first;
 }
 
 bool
-wt_background_worker_works(void)
+wt_background_process_worker_responds(void)
 {
 	WtAnchor *a = wt_anchor();
 
 	return a->worker.pid != 0 &&
-		   GetCurrentTimestamp() - a->worker_seen < SEEN_MS * INT64CONST(1000);
+		   GetCurrentTimestamp() - a->worker_heartbeat < SEEN_MS * INT64CONST(1000);
 }
 
 void
-wt_background_worker_tick(void)
+wt_background_process_heartbeat(void)
 {
 	if (is_worker)
-		wt_anchor()->worker_seen = GetCurrentTimestamp();
+		wt_anchor()->worker_heartbeat = GetCurrentTimestamp();
 }
