@@ -54,12 +54,12 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 
-#define TICK_MS		50	 /* a checkpoint waits so long at the most when there is nothing to flush */
-#define SLOT_MS		1000 /* between looks at the slot */
-#define PATIENCE_MS 60000 /* so long a checkpoint is held up by a store that cannot be flushed */
-#define OPENER_MS	3000  /* and so long by a store that nobody opens */
-#define RETRY_MS	1000  /* between flushes that fail */
-#define LINGER_MS	10000 /* at shutdown, for the other processes to end */
+#define TICK_MS				50 /* a checkpoint waits so long at the most when there is nothing to flush */
+#define REPLICATION_SLOT_MS 1000 /* between looks at the slot */
+#define PATIENCE_MS			60000 /* so long a checkpoint is held up by a store that cannot be flushed */
+#define OPENER_MS			3000  /* and so long by a store that nobody opens */
+#define RETRY_MS			1000  /* between flushes that fail */
+#define LINGER_MS			10000 /* at shutdown, for the other processes to end */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
@@ -174,7 +174,7 @@ tick(wide_db *db)
 /* ------------------------------------------------------------------ slot */
 
 static void
-look_at_slot(wide_db *db)
+keep_replication_slot(wide_db *db)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	static bool failed = false;
@@ -206,7 +206,7 @@ look_at_slot(wide_db *db)
 			failed = true;
 			ereport(WARNING,
 					(errmsg("widetable: replication slot \"%s\" is lost: %s",
-							WT_SLOT_NAME,
+							WT_REPLICATION_SLOT_NAME,
 							e->message),
 					 e->hint ? errhint("%s", e->hint) : 0));
 			(void) wide_flush(db);
@@ -302,9 +302,9 @@ wt_checkpoint_keeper_main(Datum arg)
 			ProcessConfigFile(PGC_SIGHUP);
 		}
 		tick(db);
-		if (TimestampDifferenceExceeds(last_look, GetCurrentTimestamp(), SLOT_MS))
+		if (TimestampDifferenceExceeds(last_look, GetCurrentTimestamp(), REPLICATION_SLOT_MS))
 		{
-			look_at_slot(db);
+			keep_replication_slot(db);
 			last_look = GetCurrentTimestamp();
 		}
 		if (ShutdownRequestPending)

@@ -70,21 +70,22 @@
 
 /* 17: slots may fail over and be synced */
 #if PG_VERSION_NUM >= 170000
-#define wt_slot_create(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false)
+#define wt_create_replication_slot(name) \
+	ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false)
 #else
-#define wt_slot_create(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)
+#define wt_create_replication_slot(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)
 #endif
 /* 16 keeps the reason why a slot was invalidated */
 #if PG_VERSION_NUM >= 160000
-#define wt_slot_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
+#define wt_replication_slot_is_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
 #else
-#define wt_slot_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
+#define wt_replication_slot_is_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 #endif
 /* 18: acquire takes error_if_invalid */
 #if PG_VERSION_NUM >= 180000
-#define wt_slot_acquire(name) ReplicationSlotAcquire(name, true, true)
+#define wt_acquire_replication_slot(name) ReplicationSlotAcquire(name, true, true)
 #else
-#define wt_slot_acquire(name) ReplicationSlotAcquire(name, true)
+#define wt_acquire_replication_slot(name) ReplicationSlotAcquire(name, true)
 #endif
 
 /* 17: MyBackendId became MyProcNumber, a PGPROC keeps its virtual id in vxid */

@@ -10,7 +10,7 @@
  * could not be promised.
  *
  * A base backup has no slots.  With the library preloaded the slot is made
- * before the first record is replayed (startup_slot), so that the WAL which
+ * before the first record is replayed (create_slot_at_startup), so that the WAL which
  * the restored store needs outlives the recovery, restartpoints, and the life
  * of a standby.  Without, the first session may come too late.
  *
@@ -42,15 +42,16 @@
 
 /* The slot is ours, reserves WAL and has not been invalidated. */
 static bool
-is_good(ReplicationSlot *slot)
+is_usable(ReplicationSlot *slot)
 {
-	return slot != NULL && slot->in_use && strcmp(NameStr(slot->data.name), WT_SLOT_NAME) == 0 &&
-		   slot->data.database == InvalidOid && !wt_slot_invalidated(slot) &&
+	return slot != NULL && slot->in_use &&
+		   strcmp(NameStr(slot->data.name), WT_REPLICATION_SLOT_NAME) == 0 &&
+		   slot->data.database == InvalidOid && !wt_replication_slot_is_invalidated(slot) &&
 		   !XLogRecPtrIsInvalid(slot->data.restart_lsn);
 }
 
 static bool
-is_free_slot(void)
+is_any_slot_free(void)
 {
 	bool some = false;
 
@@ -63,17 +64,17 @@ is_free_slot(void)
 
 /* Leaves nothing acquired. */
 static void
-make_slot(void)
+create_slot(void)
 {
-	if (max_replication_slots == 0 || !is_free_slot())
+	if (max_replication_slots == 0 || !is_any_slot_free())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("widetable needs a replication slot, and none is free"),
 				 errdetail("The slot \"%s\" keeps the part of WAL that is not yet in the files of "
 						   "wide tables.",
-						   WT_SLOT_NAME),
+						   WT_REPLICATION_SLOT_NAME),
 				 errhint(SLOT_HINT, max_replication_slots)));
-	wt_slot_create(WT_SLOT_NAME);
+	wt_create_replication_slot(WT_REPLICATION_SLOT_NAME);
 	ReplicationSlotReserveWal();
 	ReplicationSlotMarkDirty();
 	ReplicationSlotSave();
@@ -99,13 +100,13 @@ take_error(MemoryContext caller)
 
 /* Another session does the same at the same time: that is no error. */
 static void
-make_slot_once(void)
+create_slot_once(void)
 {
 	MemoryContext caller = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		make_slot();
+		create_slot();
 	}
 	PG_CATCH();
 	{
@@ -123,33 +124,33 @@ make_slot_once(void)
 void
 wt_replication_slot_ensure(void)
 {
-	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
+	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
 
 	if (slot != NULL && slot->data.database != InvalidOid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("replication slot \"%s\" is a logical slot", WT_SLOT_NAME),
+				 errmsg("replication slot \"%s\" is a logical slot", WT_REPLICATION_SLOT_NAME),
 				 errdetail("widetable needs a physical slot of that name for its log."),
-				 errhint("Drop it with SELECT pg_drop_replication_slot('%s').", WT_SLOT_NAME)));
-	if (is_good(slot))
+				 errhint("Drop it with SELECT pg_drop_replication_slot('%s').", WT_REPLICATION_SLOT_NAME)));
+	if (is_usable(slot))
 		return;
 	/* nobody but we uses it; one that reserves nothing or was invalidated is of no use */
 	if (slot != NULL && slot->active_pid == 0)
 	{
 		ereport(LOG,
 				(errmsg("widetable: replication slot \"%s\" has lost its WAL and is made anew",
-						WT_SLOT_NAME),
+						WT_REPLICATION_SLOT_NAME),
 				 errhint("Leave max_slot_wal_keep_size, and in PostgreSQL 18 "
 						 "idle_replication_slot_timeout, at their defaults.")));
-		ReplicationSlotDrop(WT_SLOT_NAME, true);
+		ReplicationSlotDrop(WT_REPLICATION_SLOT_NAME, true);
 	}
-	make_slot_once();
+	create_slot_once();
 }
 
 /* ---------------------------------------------------------------- moving */
 
 static void
-set_position(XLogRecPtr lsn)
+set_restart_lsn(XLogRecPtr lsn)
 {
 	SpinLockAcquire(&MyReplicationSlot->mutex);
 	MyReplicationSlot->data.restart_lsn = lsn;
@@ -164,7 +165,7 @@ set_position(XLogRecPtr lsn)
  * commit there is no way to recover from an error, so do nothing there.
  */
 static void
-move(XLogRecPtr lsn, bool back)
+move_restart_lsn(XLogRecPtr lsn, bool back)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ReplicationSlot *slot;
@@ -172,8 +173,8 @@ move(XLogRecPtr lsn, bool back)
 
 	if (CritSectionCount > 0 || XLogRecPtrIsInvalid(lsn))
 		return;
-	slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
-	if (!is_good(slot))
+	slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+	if (!is_usable(slot))
 		return;
 	mine = slot == MyReplicationSlot;
 	/* whoever has it moves it */
@@ -184,9 +185,9 @@ move(XLogRecPtr lsn, bool back)
 	PG_TRY();
 	{
 		if (!mine)
-			wt_slot_acquire(WT_SLOT_NAME);
+			wt_acquire_replication_slot(WT_REPLICATION_SLOT_NAME);
 		if (back || MyReplicationSlot->data.restart_lsn < lsn)
-			set_position(lsn);
+			set_restart_lsn(lsn);
 		if (!mine)
 			ReplicationSlotRelease();
 	}
@@ -207,7 +208,7 @@ move(XLogRecPtr lsn, bool back)
 void
 wt_replication_slot_advance(XLogRecPtr lsn)
 {
-	move(lsn, false);
+	move_restart_lsn(lsn, false);
 }
 
 void
@@ -218,7 +219,7 @@ wt_replication_slot_reserve(XLogRecPtr lsn)
 	/* what has been removed is not to be had by promising it */
 	XLByteToSeg(lsn, segno, wal_segment_size);
 	if (XLogGetLastRemovedSegno() < segno)
-		move(lsn, true);
+		move_restart_lsn(lsn, true);
 }
 
 /* ------------------------------------------------------------ keeping it */
@@ -228,12 +229,12 @@ wt_replication_slot_hold(void)
 {
 	if (MyReplicationSlot != NULL)
 	{
-		if (is_good(MyReplicationSlot))
+		if (is_usable(MyReplicationSlot))
 			return false;
 		ReplicationSlotRelease();
 	}
 	wt_replication_slot_ensure();
-	wt_slot_acquire(WT_SLOT_NAME);
+	wt_acquire_replication_slot(WT_REPLICATION_SLOT_NAME);
 	return true;
 }
 
@@ -242,7 +243,7 @@ wt_replication_slot_hold(void)
  * at once.
  */
 static void
-make_good(wide_db *db)
+replace_lost_slot(wide_db *db)
 {
 	wide_stats s;
 
@@ -252,7 +253,7 @@ make_good(wide_db *db)
 	wt_error_check(wide_flush(db), "could not flush");
 	ereport(LOG,
 			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew",
-					WT_SLOT_NAME),
+					WT_REPLICATION_SLOT_NAME),
 			 errdetail("What depended on it has been written to files.")));
 }
 
@@ -263,14 +264,14 @@ wt_replication_slot_check(wide_db *db)
 	MemoryContext caller = CurrentMemoryContext;
 
 	/* reading without a lock: a moment's difference does not matter */
-	if (is_good(slot))
+	if (is_usable(slot))
 		return;
-	slot = SearchNamedReplicationSlot(WT_SLOT_NAME, true);
-	if (is_good(slot) || MyReplicationSlot != NULL)
+	slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+	if (is_usable(slot) || MyReplicationSlot != NULL)
 		return;
 	PG_TRY();
 	{
-		make_good(db);
+		replace_lost_slot(db);
 	}
 	PG_CATCH();
 	{
@@ -285,7 +286,7 @@ wt_replication_slot_check(wide_db *db)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot write to wide tables: replication slot \"%s\" is lost and could "
 						"not be made anew",
-						WT_SLOT_NAME),
+						WT_REPLICATION_SLOT_NAME),
 				 errdetail("%s", e->message),
 				 e->hint ? errhint("%s", e->hint) : 0));
 	}
@@ -300,20 +301,21 @@ wt_replication_slot_check(wide_db *db)
  * is opened.
  */
 static void
-startup_slot(void)
+create_slot_at_startup(void)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	struct stat st;
 
-	if (stat(WT_DIRECTORY, &st) != 0 || SearchNamedReplicationSlot(WT_SLOT_NAME, true) != NULL)
+	if (stat(WT_DIRECTORY, &st) != 0 ||
+		SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true) != NULL)
 		return;
 	PG_TRY();
 	{
-		make_slot();
+		create_slot();
 		ereport(LOG,
 				(errmsg("widetable: made replication slot \"%s\" to keep the WAL that wide tables "
 						"need",
-						WT_SLOT_NAME)));
+						WT_REPLICATION_SLOT_NAME)));
 	}
 	PG_CATCH();
 	{
@@ -323,7 +325,7 @@ startup_slot(void)
 			ReplicationSlotRelease();
 		ereport(WARNING,
 				(errmsg("widetable: could not make replication slot \"%s\": %s",
-						WT_SLOT_NAME,
+						WT_REPLICATION_SLOT_NAME,
 						e->message),
 				 errdetail("WAL that wide tables need may be removed."),
 				 e->hint ? errhint("%s", e->hint) : 0));
@@ -361,7 +363,7 @@ wt_replication_slot_register_startup(void)
 							.rm_redo = no_record,
 							.rm_desc = no_description,
 							.rm_identify = no_name,
-							.rm_startup = startup_slot};
+							.rm_startup = create_slot_at_startup};
 
 	for (int id = RM_MAX_CUSTOM_ID; id > RM_EXPERIMENTAL_ID; id--)
 		if (RmgrTable[id].rm_name == NULL)

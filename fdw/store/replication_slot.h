@@ -9,7 +9,8 @@
 
 #include "engine/wide.h"
 
-#define WT_SLOT_NAME "widetable" /* the physical replication slot that keeps our WAL */
+#define WT_REPLICATION_SLOT_NAME "widetable" /* the physical replication slot that keeps our WAL \
+											  */
 
 /* makes the slot when it is missing or of no use; ereports */
 extern void wt_replication_slot_ensure(void);
