@@ -1,7 +1,11 @@
 /*
  * clock.c
- *		Times: the settings widetable.clock and widetable.as_of, and SQL's times in
- *		microseconds since 1970, which is how the engine has them.
+ *		The settings widetable.clock and widetable.as_of, and SQL's times in
+ *		microseconds since 1970, the engine's unit.
+ *
+ * A setting's text is parsed when it is set: the check hook passes the result to
+ * the assign hook.  So wt_clock_now(), which the engine calls where no error may be
+ * raised, parses nothing.
  */
 #include "postgres.h"
 
@@ -16,25 +20,23 @@
 
 #include "fdw/store/compat.h"
 
-static char *as_of = NULL; /* the settings' texts; empty: none */
+/* texts of the settings; empty: not set */
+static char *as_of_text = NULL;
 static char *clock_text = NULL;
 
-/* What a time setting means; parsed anew only when its text changes. */
-typedef struct TimeSetting
-{
-	char text[64];
-	int64 us;
-} TimeSetting;
+#define MAX_TIME_TEXT 64 /* bytes, with the terminating zero */
 
-/* microseconds since 1970 of a timestamp or a plain number of microseconds */
+/* microseconds since 1970, if the text is not empty */
+static int64 as_of_us;
+static int64 clock_us;
+
+/* text: a timestamp, or a number of microseconds since 1970. */
 static int64
-parse_time(const char *name, const char *text, TimeSetting *cache)
+parse_time(const char *name, const char *text)
 {
 	char *end;
 	int64 us;
 
-	if (cache->text[0] != '\0' && strcmp(text, cache->text) == 0)
-		return cache->us;
 	errno = 0;
 	us = strtoll(text, &end, 10);
 	if (errno != 0 || *end != '\0' || end == text)
@@ -48,85 +50,73 @@ parse_time(const char *name, const char *text, TimeSetting *cache)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s must be a finite time, not \"%s\"", name, text)));
-		/* the last years of the type do not fit */
+		/* the last years of the type exceed int64 */
 		if (pg_add_s64_overflow(t, WT_EPOCH_DIFF, &us))
 			us = PG_INT64_MAX;
 	}
-	strlcpy(cache->text, text, sizeof(cache->text));
-	cache->us = us;
 	return us;
 }
 
-static TimeSetting clock_cache;
-static TimeSetting as_of_cache;
-
-/*
- * The clock of the engine.  A bad text in widetable.clock cannot raise an
- * error here (the engine calls this in places that must not longjmp): it was
- * checked when it was set.
- */
 int64
 wt_clock_now(void)
 {
 	if (clock_text != NULL && clock_text[0] != '\0')
-		return clock_cache.us;
+		return clock_us;
 	return GetCurrentTimestamp() + WT_EPOCH_DIFF;
 }
 
 int64
 wt_clock_as_of(void)
 {
-	if (as_of == NULL || as_of[0] == '\0')
+	if (as_of_text == NULL || as_of_text[0] == '\0')
 		return PG_INT64_MAX;
-	return as_of_cache.us;
+	return as_of_us;
 }
 
 static bool
-check_time(const char *name, char **newval, void **extra, TimeSetting *cache)
+check_time(const char *name, char **newval, void **extra)
 {
-	TimeSetting *parsed;
-	TimeSetting scratch = {0};
+	int64 us;
 
 	if (*newval == NULL || (*newval)[0] == '\0')
 		return true;
-	if (strlen(*newval) >= sizeof(scratch.text))
+	if (strlen(*newval) >= MAX_TIME_TEXT)
 	{
 		GUC_check_errdetail("The value is too long for a time.");
 		return false;
 	}
-	parse_time(name, *newval, &scratch);
-	parsed = wt_guc_malloc(sizeof(TimeSetting));
-	if (parsed == NULL)
+	us = parse_time(name, *newval);
+	*extra = wt_guc_malloc(sizeof(us));
+	if (*extra == NULL)
 		return false;
-	*parsed = scratch;
-	*extra = parsed;
+	*(int64 *) *extra = us;
 	return true;
 }
 
 static bool
 check_clock(char **newval, void **extra, GucSource source)
 {
-	return check_time("widetable.clock", newval, extra, &clock_cache);
+	return check_time("widetable.clock", newval, extra);
 }
 
 static void
 assign_clock(const char *newval, void *extra)
 {
 	if (extra != NULL)
-		clock_cache = *(TimeSetting *) extra;
+		clock_us = *(int64 *) extra;
 }
 
 static bool
 check_as_of(char **newval, void **extra, GucSource source)
 {
-	return check_time("widetable.as_of", newval, extra, &as_of_cache);
+	return check_time("widetable.as_of", newval, extra);
 }
 
 static void
 assign_as_of(const char *newval, void *extra)
 {
 	if (extra != NULL)
-		as_of_cache = *(TimeSetting *) extra;
+		as_of_us = *(int64 *) extra;
 }
 
 void
@@ -134,8 +124,8 @@ wt_clock_define(void)
 {
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
-							   "A timestamp or microseconds since 1970; empty: now.", &as_of, "",
-							   PGC_USERSET, 0, check_as_of, assign_as_of, NULL);
+							   "A timestamp or microseconds since 1970; empty: now.", &as_of_text,
+							   "", PGC_USERSET, 0, check_as_of, assign_as_of, NULL);
 	DefineCustomStringVariable("widetable.clock", "A fixed time for timestamps and TTL, for tests.",
 							   "A timestamp or microseconds since 1970; empty: the real clock.",
 							   &clock_text, "", PGC_SUSET, 0, check_clock, assign_clock, NULL);
@@ -146,7 +136,7 @@ wt_clock_interval_us(const Interval *i, int64 *us)
 {
 	int64 part;
 
-	/* a year is 365.25 days of 24 hours: times four, so that it stays a whole number */
+	/* a year has 365.25 days: 1461 quarters of a day */
 	return !pg_mul_s64_overflow(i->month / MONTHS_PER_YEAR, USECS_PER_DAY / 4 * 1461, us) &&
 		   !pg_mul_s64_overflow((int64) (i->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH + i->day,
 								USECS_PER_DAY, &part) &&
