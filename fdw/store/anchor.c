@@ -1,6 +1,9 @@
 /*
  * anchor.c
- *		The anchor: found, or made by the first process that needs it.
+ *		The anchor: found, or created by the first process that needs it.
+ *
+ * Locking: AddinShmemInitLock, which PostgreSQL holds already while it sets up
+ * shared memory.
  */
 #include "postgres.h"
 
@@ -11,8 +14,6 @@
 #include "storage/spin.h"
 
 static WtAnchor *anchor = NULL;
-
-/* -------------------------------------------------------------- anchor */
 
 WtAnchor *
 wt_anchor(void)

@@ -1,7 +1,7 @@
 /*
  * anchor.h
- *		What is in PostgreSQL's main shared memory: where the engine's segment is,
- *		and which background processes run.
+ *		The anchor: a small structure in PostgreSQL's main shared memory.  It says
+ *		where the engine's segment is and which background processes run.
  */
 #ifndef WT_ANCHOR_H
 #define WT_ANCHOR_H
@@ -10,41 +10,49 @@
 #include "storage/dsm.h"
 #include "storage/s_lock.h"
 
-#define WT_DIRECTORY "widetable" /* in the data directory */
+#define WT_DIRECTORY "widetable" /* the store's directory, in the data directory */
 
-/* A background process of which there is one at the most; in the anchor. */
+/* A background process of a kind that runs at most once in the cluster. */
 typedef struct WtBackgroundProcess
 {
-	pid_t pid;		   /* 0 = not running */
-	int procno;		   /* its latch */
-	TimestampTz asked; /* last time someone asked for one */
-	bool refused;	   /* there was no slot for it, and the log says so */
+	pid_t pid;		   /* 0: not running */
+	int procno;		   /* index of its PGPROC, for its latch */
+	TimestampTz asked; /* last attempt to start one */
+	bool refused;	   /* no background worker slot was free, and the log says so */
 } WtBackgroundProcess;
 
 /*
- * The only thing in PostgreSQL's main shared memory (without preload): where
- * the segment is.  It appears zero-filled once in each incarnation of shared
- * memory, also after a crash restart, which is how we know that the segment
- * has to be made anew.
+ * Without preloading, the only thing in PostgreSQL's main shared memory.  It is
+ * zero-filled once in each incarnation of shared memory, also after a crash
+ * restart: a zero handle says that the segment has to be created anew.
  */
 typedef struct WtAnchor
 {
-	slock_t mutex;	   /* protects what follows */
-	dsm_handle handle; /* of the segment; 0 = none yet */
-	bool in_main;	   /* the segment is in main shared memory */
-	Size size;
-	pid_t opener;				/* makes or recovers the segment right now; 0 = nobody */
-	WtBackgroundProcess worker; /* compaction_worker.c */
-	/* when it was last at work or idle; without the mutex: a guess will do */
-	TimestampTz worker_heartbeat;
-	WtBackgroundProcess keeper; /* checkpoint_keeper.c */
-	int backups;				/* sessions between pg_backup_start() and pg_backup_stop() */
+	slock_t mutex; /* protects all other members but worker_heartbeat */
+
+	/* the engine's segment */
+	dsm_handle handle; /* 0: none yet, or in main shared memory */
+	bool in_main;	   /* the library is preloaded: the segment is in main shared memory */
+	Size size;		   /* bytes */
+	pid_t opener;	   /* process that creates or recovers the store now; 0: none */
+
+	/* background processes */
+	WtBackgroundProcess worker;	  /* compaction_worker.c */
+	TimestampTz worker_heartbeat; /* last sign of activity; read without the mutex: an old value
+									 does no harm */
+	WtBackgroundProcess keeper;	  /* checkpoint_keeper.c */
+
+	/* base backups */
+	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */
 } WtAnchor;
 
+/* Returns: the anchor.  The first call in an incarnation of shared memory creates it. */
 extern WtAnchor *wt_anchor(void);
-/* The anchor if this process has found it before, else NULL. */
+
+/* Returns: the anchor if this process has found it before, else NULL.  Takes no lock. */
 extern WtAnchor *wt_anchor_if_known(void);
-/* Shared memory is new: the anchor has to be found again. */
+
+/* Forgets the address, because shared memory is new. */
 extern void wt_anchor_forget(void);
 
 #endif /* WT_ANCHOR_H */

@@ -1,13 +1,15 @@
 /*
  * background_process.c
- *		Background processes of which one of a kind runs in the cluster: the
- *		worker (compaction_worker.c) and the keeper (checkpoint_keeper.c).
+ *		Starting and observing the background processes: the worker
+ *		(compaction_worker.c) and the keeper (checkpoint_keeper.c).  One of each runs
+ *		in the cluster.
  *
- * They start with the server when the library is preloaded, otherwise at first
- * use, and PostgreSQL starts them again when they end.  What is known of each is
+ * They start with the server if the library is preloaded, otherwise at the first
+ * use of the store.  The postmaster restarts them when they exit.  Their state is
  * in the anchor.
  *
- * Locking: the anchor's mutex.
+ * Locking: the anchor's mutex.  The pid is also read without it, where a stale
+ * value does no harm.
  */
 #include "postgres.h"
 
@@ -25,13 +27,14 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 
-/* It needs a moment to come up, and may be refused: not asked for more often. */
+/* Least times between requests: the process needs time to start; the request was refused. */
 #define ASK_AGAIN	(10 * USECS_PER_SEC)
 #define ASK_REFUSED (2 * USECS_PER_SEC)
 
-#define SEEN_MS 5000 /* a worker that was not seen for so long is not counted on */
+/* Without a heartbeat for this long the worker counts as absent: stopped, or waiting for a disk. */
+#define HEARTBEAT_TIMEOUT_MS 5000
 
-static bool is_worker = false; /* this process */
+static bool is_worker = false; /* this process is the worker */
 
 const WtBackgroundProcessKind wt_background_process_keeper = {
 	.name = "widetable keeper",
@@ -88,7 +91,7 @@ wt_background_process_ensure(const WtBackgroundProcessKind *kind)
 	WtBackgroundProcess *p = process_of(kind);
 	BackgroundWorker w;
 	TimestampTz now;
-	bool mine = false;
+	bool ask = false;
 
 	if (wt_settings_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
 		return;
@@ -97,17 +100,17 @@ wt_background_process_ensure(const WtBackgroundProcessKind *kind)
 	if (p->pid == 0 && now - p->asked > (p->refused ? ASK_REFUSED : ASK_AGAIN))
 	{
 		p->asked = now;
-		mine = true;
+		ask = true;
 	}
 	SpinLockRelease(&a->mutex);
-	if (!mine)
+	if (!ask)
 		return;
 	fill_worker(kind, &w);
 	if (RegisterDynamicBackgroundWorker(&w, NULL))
 		p->refused = false;
 	else if (!p->refused)
 	{
-		/* once; it is asked for again as long as somebody writes */
+		/* logged once; sessions that write go on asking */
 		p->refused = true;
 		ereport(LOG,
 				(errmsg("widetable could not start its %s: no slot of max_worker_processes (%d) is "
@@ -122,13 +125,14 @@ wt_background_process_ensure(const WtBackgroundProcessKind *kind)
 void
 wt_background_process_wake(const WtBackgroundProcess *p)
 {
-	/* a stale process number wakes a stranger, which is harmless */
+	/* with a stale procno another process is woken, which does no harm */
 	if (p->pid != 0)
 		SetLatch(&ProcGlobal->allProcs[p->procno].procLatch);
 }
 
+/* Exit of the process: removes it from the anchor. */
 static void
-forget(int code, Datum arg)
+forget_at_exit(int code, Datum arg)
 {
 	WtAnchor *a = wt_anchor();
 	WtBackgroundProcess *p = (WtBackgroundProcess *) DatumGetPointer(arg);
@@ -156,7 +160,7 @@ wt_background_process_announce(const WtBackgroundProcessKind *kind)
 	}
 	SpinLockRelease(&a->mutex);
 	if (first)
-		before_shmem_exit(forget, PointerGetDatum(p));
+		before_shmem_exit(forget_at_exit, PointerGetDatum(p));
 	is_worker = first && kind == &wt_background_process_worker;
 	return first;
 }
@@ -167,7 +171,7 @@ wt_background_process_worker_responds(void)
 	WtAnchor *a = wt_anchor();
 
 	return a->worker.pid != 0 &&
-		   GetCurrentTimestamp() - a->worker_heartbeat < SEEN_MS * INT64CONST(1000);
+		   GetCurrentTimestamp() - a->worker_heartbeat < HEARTBEAT_TIMEOUT_MS * INT64CONST(1000);
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * background_process.h
- *		The two background processes: the worker and the keeper.
+ *		What the two background processes, the worker and the keeper, have in common.
  */
 #ifndef WT_BACKGROUND_PROCESS_H
 #define WT_BACKGROUND_PROCESS_H
@@ -14,25 +14,39 @@ typedef struct WtBackgroundProcessKind
 	const char *name;	  /* in pg_stat_activity */
 	const char *title;	  /* in messages */
 	const char *function; /* its main function */
-	const char *without;  /* what is missing without it: a sentence */
+	const char *without;  /* errdetail: what is missing while none runs */
 	BgWorkerStartTime start_time;
-	size_t anchor_offset; /* of its WtBackgroundProcess */
+	size_t anchor_offset; /* of its WtBackgroundProcess in WtAnchor */
 } WtBackgroundProcessKind;
-
-/* preloading: it starts with the server */
-extern void wt_background_process_register(const WtBackgroundProcessKind *kind);
-/* starts one when none runs; never raises */
-extern void wt_background_process_ensure(const WtBackgroundProcessKind *kind);
-extern void wt_background_process_wake(const WtBackgroundProcess *p);
-
-/* In the process itself.  false: another one runs already. */
-extern bool wt_background_process_announce(const WtBackgroundProcessKind *kind);
 
 extern const WtBackgroundProcessKind wt_background_process_keeper;
 extern const WtBackgroundProcessKind wt_background_process_worker;
 
-/* one runs, and not only on paper: see background_process.c */
+/*
+ * Has the postmaster start the process with the server.
+ * Requires: shared_preload_libraries is being loaded.
+ */
+extern void wt_background_process_register(const WtBackgroundProcessKind *kind);
+
+/*
+ * Asks the postmaster for the process if none runs, without waiting for it.  Does
+ * nothing if the library is preloaded, or in a background worker.  Raises no error.
+ */
+extern void wt_background_process_ensure(const WtBackgroundProcessKind *kind);
+
+/* Sets the latch of the process, if it runs. */
+extern void wt_background_process_wake(const WtBackgroundProcess *p);
+
+/*
+ * Called by the process itself: enters it in the anchor, up to its exit.
+ * Returns: false if another one of the kind runs; this one has to exit then.
+ */
+extern bool wt_background_process_announce(const WtBackgroundProcessKind *kind);
+
+/* Returns: true if the worker runs and has shown activity within the last 5 s. */
 extern bool wt_background_process_worker_responds(void);
-extern void wt_background_process_heartbeat(void); /* the worker: I am at it */
+
+/* Called by the worker now and then: it is active.  Does nothing in other processes. */
+extern void wt_background_process_heartbeat(void);
 
 #endif /* WT_BACKGROUND_PROCESS_H */

@@ -1,17 +1,17 @@
 /*
  * backup.c
- *		Who is copying the data directory?
+ *		Detects base backups.
  *
- * While somebody does, no file of the store is removed: whoever copies has read
- * the directory at some moment, and copies the files and the manifest at later
- * ones (see engine/open.c).  Two kinds:
+ * While a base backup copies the data directory, no file of the store is removed:
+ * the copy reads the list of files, the files and the manifest at different times
+ * (engine/set/file_set_load.c).  There are two kinds:
  *
- *	- pg_basebackup: a walsender in the state "backup", which it is in before it
- *	  asks for its checkpoint.
- *	- pg_backup_start() in a session: PostgreSQL does not tell others of it, so
- *	  the session itself does, which must have loaded the library.  It counts from
- *	  before the function is called (access_hook) to the end of the transaction
- *	  in which the session has no backup any more.
+ *	- pg_basebackup: a walsender in state "backup", which it enters before it
+ *	  requests its checkpoint.
+ *	- pg_backup_start() in a session.  PostgreSQL does not publish that, so the
+ *	  session counts itself in the anchor; it must have loaded the library.  It
+ *	  counts from before the function is called (access_hook) to the end of the
+ *	  transaction in which the session has no backup any more.
  *
  * Locking: the anchor's mutex.
  */
@@ -31,7 +31,7 @@
 #include "fdw/store/anchor.h"
 
 static object_access_hook_type prev_access_hook = NULL;
-static bool counted = false; /* this session is one of anchor->backups */
+static bool counted = false; /* this session is included in anchor->backups */
 
 static void
 count(int by)
@@ -51,6 +51,7 @@ forget_at_exit(int code, Datum arg)
 		count(-1);
 }
 
+/* Runs before each call of a function. */
 static void
 access_hook(ObjectAccessType access, Oid classId, Oid objectId, int subId, void *arg)
 {

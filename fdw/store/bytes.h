@@ -1,6 +1,6 @@
 /*
  * bytes.h
- *		Byte strings: order, equality.
+ *		Order and equality of byte strings.
  */
 #ifndef WT_BYTES_H
 #define WT_BYTES_H
@@ -9,7 +9,7 @@
 
 #include "engine/wide.h"
 
-/* Order of byte strings: as memcmp, and a prefix before what it begins. */
+/* Returns: < 0, 0 or > 0.  Order of memcmp; a proper prefix comes first. */
 static inline int
 wt_bytes_cmp(wide_bytes a, wide_bytes b)
 {
@@ -26,6 +26,7 @@ wt_bytes_equal(const void *a, size_t alen, const void *b, size_t blen)
 	return alen == blen && (alen == 0 || memcmp(a, b, alen) == 0);
 }
 
+/* Returns: the contents of s, which s goes on to own. */
 static inline wide_bytes
 wt_bytes_of(StringInfo s)
 {

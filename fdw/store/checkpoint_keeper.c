@@ -1,34 +1,35 @@
 /*
  * checkpoint_keeper.c
- *		The process that keeps the store and PostgreSQL's checkpoints together.
+ *		The keeper: the process that couples PostgreSQL's checkpoints to flushes of
+ *		the store.
  *
- * The rule: when a checkpoint completes, everything of wide tables that is
- * older than its redo position is in files, and the manifest says so on disk
- * (restart_lsn >= redo).  So whoever begins with that checkpoint - a base
- * backup, a restored one - needs no WAL from before it, and the store never
- * keeps WAL that PostgreSQL itself does not keep.
+ * The rule: when a checkpoint completes, the changes of wide tables before its redo
+ * position are in files that the manifest lists (restart_lsn >= redo).  So a server
+ * that starts from the checkpoint, a restored base backup for example, needs no WAL
+ * from before it, and the store needs no WAL that PostgreSQL does not keep itself.
  *
- * The means: CreateCheckPoint waits, before it writes its record, for every
- * virtual transaction that has DELAY_CHKPT_COMPLETE set at that moment.  This
- * process has it set always, under a virtual transaction id of its own making,
- * and changes that id when the rule holds: whoever waited for the old id goes
- * on.  Not a real transaction, for the end of one clears the flag, and a
- * checkpoint could slip through before the next one sets it.  The window
- * between reading the redo position and changing the id is closed by
- * DELAY_CHKPT_START: a checkpoint that takes its redo position in the window
- * waits there until the window is over, and then for the new id.
+ * How a checkpoint waits for the rule: before CreateCheckPoint writes its record it
+ * waits for each virtual transaction that has DELAY_CHKPT_COMPLETE set at that
+ * time.  The keeper has the flag set always, under a virtual transaction id that is
+ * not a transaction's, and changes that id when the rule holds: a checkpoint that
+ * waits for the old id goes on.  A real transaction would not do: its end clears
+ * the flag, and a checkpoint could pass before the next one sets it.
  *
- * The flag is a brake, not a promise: a checkpoint is let go after
- * PATIENCE_MS when the store cannot be flushed (a full disk, a transaction that
- * waits for a synchronous standby between its two records), with a warning, and
- * those that follow at once, until a flush succeeds.
- * Nothing is lost by that on this server, since the slot keeps the WAL.
+ * Between reading the redo position and changing the id the keeper has
+ * DELAY_CHKPT_START set.  A checkpoint that takes its redo position in between
+ * waits until that is cleared, and then for the new id.
  *
- * It also holds the replication slot (replication_slot.c), and does nothing else: the
- * worker, which compacts for minutes, could not answer a checkpoint in time.
- * At shutdown it waits for the others and flushes.
+ * The flag is a brake, not a promise.  If the store cannot be flushed (a full disk, a
+ * transaction that waits for a synchronous standby between its two records), a
+ * checkpoint is released after PATIENCE_MS with a warning, and later ones at once,
+ * until a flush succeeds.  This server loses nothing by that, because the replication
+ * slot keeps the WAL; a base backup may lack WAL.
  *
- * Locking: none; MyProc's fields are this process's own.
+ * The keeper also holds the replication slot (replication_slot.c).  It does nothing
+ * else: the worker, which compacts for minutes, could not answer a checkpoint in
+ * time.  At shutdown it waits for the other processes and flushes.
+ *
+ * Locking: none; only this process changes these members of its MyProc.
  */
 #include "postgres.h"
 
@@ -54,21 +55,25 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 
-#define TICK_MS				50 /* a checkpoint waits so long at the most when there is nothing to flush */
-#define REPLICATION_SLOT_MS 1000 /* between looks at the slot */
-#define PATIENCE_MS			60000 /* so long a checkpoint is held up by a store that cannot be flushed */
-#define OPENER_MS			3000  /* and so long by a store that nobody opens */
+/* Delay of a checkpoint: */
+#define TICK_MS		50	  /* at most, when there is nothing to flush */
+#define PATIENCE_MS 60000 /* at most, when the store cannot be flushed */
+#define OPENER_MS	3000  /* at most, when no process opens the store */
+
+/* Intervals: */
+#define REPLICATION_SLOT_MS 1000  /* between checks of the replication slot */
 #define RETRY_MS			1000  /* between flushes that fail */
-#define LINGER_MS			10000 /* at shutdown, for the other processes to end */
+#define LINGER_MS			10000 /* at shutdown, at most, until the other processes have ended */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
-/* a checkpoint with that redo position has waited long enough */
-static XLogRecPtr let_go = InvalidXLogRecPtr;
-static TimestampTz waiting_since = 0; /* for a flush that fails */
-static TimestampTz next_try = 0;	  /* not before */
-/* waited in vain once: later checkpoints are not held up before a flush succeeds */
-static bool failing = false;
+/* Checkpoints with a redo position up to here are released although the rule does not hold. */
+static XLogRecPtr released = InvalidXLogRecPtr;
+
+/* State of flushes that do not make the rule hold. */
+static TimestampTz failing_since = 0; /* time of the first one; 0: none */
+static TimestampTz next_try = 0;	  /* no flush before this time */
+static bool gave_up = false;		  /* checkpoints do not wait until a flush succeeds */
 
 /* ------------------------------------------------------------ checkpoints */
 
@@ -81,16 +86,17 @@ restart_lsn(wide_db *db)
 	return (XLogRecPtr) s.restart_lsn;
 }
 
-/* true: a checkpoint with that redo position may complete */
+/* Returns: true if a checkpoint with that redo position may complete. */
 static bool
 may_complete(wide_db *db, XLogRecPtr redo)
 {
-	return redo <= let_go || restart_lsn(db) >= redo;
+	return redo <= released || restart_lsn(db) >= redo;
 }
 
 /*
- * Let go of those checkpoints that wait for us, if the rule holds.  false: it
- * does not, for the redo position in *redo.
+ * Releases the checkpoints that wait, if the rule holds.  *redo becomes the redo
+ * position that was looked at.
+ * Returns: false if the rule does not hold for it.
  */
 static bool
 release_checkpoints(wide_db *db, XLogRecPtr *redo)
@@ -108,12 +114,12 @@ release_checkpoints(wide_db *db, XLogRecPtr *redo)
 	return ok;
 }
 
-/* The rule cannot be kept: say so, once for a series of failures. */
+/* Releases the checkpoint although the rule does not hold.  Warns once for a series of them. */
 static void
 give_up(XLogRecPtr redo, wide_status st)
 {
-	let_go = redo;
-	if (!failing)
+	released = redo;
+	if (!gave_up)
 		ereport(WARNING,
 				(errmsg("widetable: checkpoints complete without the changes of wide tables before "
 						"%X/%X being in files",
@@ -122,10 +128,10 @@ give_up(XLogRecPtr redo, wide_status st)
 							   : errdetail("%s", wide_error_text()),
 				 errhint("A base backup begun now may not be restorable. The log will say when it "
 						 "is again.")));
-	failing = true;
+	gave_up = true;
 }
 
-/* One attempt to make the rule hold; false: it does not yet. */
+/* One attempt to make the rule hold.  Returns: true if it holds. */
 static bool
 flush_for(wide_db *db, XLogRecPtr redo)
 {
@@ -140,17 +146,18 @@ flush_for(wide_db *db, XLogRecPtr redo)
 	if (restart_lsn(db) >= redo)
 		return true;
 	now = GetCurrentTimestamp();
-	if (waiting_since == 0)
-		waiting_since = now;
-	/* a transaction that is being finished takes a moment; not so one that waits for a standby,
-	 * or a full disk */
-	if (st != WIDE_OK || TimestampDifferenceExceeds(waiting_since, now, RETRY_MS))
+	if (failing_since == 0)
+		failing_since = now;
+	/* a commit between its two records is over soon; one that waits for a standby is not, nor is
+	 * a full disk */
+	if (st != WIDE_OK || TimestampDifferenceExceeds(failing_since, now, RETRY_MS))
 		next_try = TimestampTzPlusMilliseconds(now, RETRY_MS);
-	if (failing || TimestampDifferenceExceeds(waiting_since, now, PATIENCE_MS))
+	if (gave_up || TimestampDifferenceExceeds(failing_since, now, PATIENCE_MS))
 		give_up(redo, st);
 	return false;
 }
 
+/* Makes the rule hold and releases checkpoints, as far as possible now. */
 static void
 tick(wide_db *db)
 {
@@ -158,21 +165,22 @@ tick(wide_db *db)
 
 	while (!release_checkpoints(db, &redo))
 		if (!flush_for(db, redo))
-			return; /* with the next tick */
+			return; /* again in the next tick */
 	if (restart_lsn(db) < redo)
 	{
-		/* that one was let go; the next may be better */
+		/* this checkpoint was released; a flush may succeed for the next one */
 		(void) flush_for(db, redo);
 		return;
 	}
-	waiting_since = next_try = 0;
-	if (failing)
+	failing_since = next_try = 0;
+	if (gave_up)
 		ereport(LOG, (errmsg("widetable: checkpoints include wide tables again")));
-	failing = false;
+	gave_up = false;
 }
 
-/* ------------------------------------------------------------------ slot */
+/* ------------------------------------------------------- replication slot */
 
+/* Acquires the slot if it is lost or new, and advances it to restart_lsn.  Raises no error. */
 static void
 keep_replication_slot(wide_db *db)
 {
@@ -183,7 +191,7 @@ keep_replication_slot(wide_db *db)
 	{
 		if (wt_replication_slot_hold())
 		{
-			/* made anew, perhaps: nothing is to depend on the one before */
+			/* it may be a new slot, which does not keep what the lost one kept: flush that */
 			wt_replication_slot_reserve(restart_lsn(db));
 			(void) wide_flush(db);
 		}
@@ -194,13 +202,13 @@ keep_replication_slot(wide_db *db)
 	{
 		ErrorData *e;
 
-		/* some errors are raised under locks */
+		/* some errors are raised under lightweight locks */
 		LWLockReleaseAll();
 		MemoryContextSwitchTo(caller);
 		e = CopyErrorData();
 		FlushErrorState();
-		/* another process moves it at this moment; or there is none to be had, and commits are
-		 * refused */
+		/* in use: another process moves the slot now.  Otherwise none can be had, and commits
+		 * are refused. */
 		if (e->sqlerrcode != ERRCODE_OBJECT_IN_USE && !failed)
 		{
 			failed = true;
@@ -218,6 +226,7 @@ keep_replication_slot(wide_db *db)
 
 /* ------------------------------------------------------------------ main */
 
+/* Makes checkpoints wait for this process from now on. */
 static void
 brake(void)
 {
@@ -227,14 +236,15 @@ brake(void)
 }
 
 /*
- * The store is opened by others: the one who opens it waits for recovery, and
- * reports what fails.  Checkpoints wait for that, too, as for a flush: what is
- * being replayed is not in files.  But not where nobody opens it.
+ * Returns: the store, once another process has opened it.  The keeper does not open it
+ * itself: the process that does waits for recovery and reports what fails.
+ * Checkpoints wait meanwhile, because what recovery replays is not in files; they
+ * do not wait if no process opens the store.
  */
 static wide_db *
 wait_for_store(void)
 {
-	TimestampTz since = 0, opening = 0;
+	TimestampTz since = 0, last_opener = 0;
 
 	while (!wt_store_runs())
 	{
@@ -245,19 +255,19 @@ wait_for_store(void)
 		CHECK_FOR_INTERRUPTS();
 		if (since == 0 && wt_store_exists())
 		{
-			since = opening = now;
+			since = last_opener = now;
 			brake();
 		}
 		if (wt_anchor()->opener != 0)
-			opening = now;
-		if (since != 0 && (TimestampDifferenceExceeds(opening, now, OPENER_MS) ||
+			last_opener = now;
+		if (since != 0 && (TimestampDifferenceExceeds(last_opener, now, OPENER_MS) ||
 						   TimestampDifferenceExceeds(since, now, PATIENCE_MS)))
 		{
-			if (!failing)
+			if (!gave_up)
 				ereport(LOG,
 						(errmsg("widetable: checkpoints complete although the store is not open"),
 						 errdetail("A base backup begun now may not be restorable.")));
-			failing = true;
+			gave_up = true;
 			wt_my_lxid = GetNextLocalTransactionId();
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 200,
@@ -269,7 +279,10 @@ wait_for_store(void)
 	return wt_store_db();
 }
 
-/* All others are gone, or it is not a shutdown but somebody wants this process to end. */
+/*
+ * After a request to shut down.  Returns: true if all other processes have left the store, or
+ * do not: it is this process alone that is to end.
+ */
 static bool
 may_end(wide_db *db, TimestampTz since)
 {
@@ -283,7 +296,7 @@ void
 wt_checkpoint_keeper_main(Datum arg)
 {
 	wide_db *db;
-	TimestampTz last_look = 0, asked = 0;
+	TimestampTz last_look = 0, shutdown_since = 0;
 
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -309,18 +322,18 @@ wt_checkpoint_keeper_main(Datum arg)
 		}
 		if (ShutdownRequestPending)
 		{
-			if (asked == 0)
-				asked = GetCurrentTimestamp();
-			if (may_end(db, asked))
+			if (shutdown_since == 0)
+				shutdown_since = GetCurrentTimestamp();
+			if (may_end(db, shutdown_since))
 				break;
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 ShutdownRequestPending ? 10 : TICK_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
-	/* a quick start next time; the log has it all anyway */
+	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)
 		wt_replication_slot_advance(restart_lsn(db));
-	/* 1: to be started again, unless the server goes down */
+	/* 1: the postmaster restarts it, unless the server goes down */
 	proc_exit(1);
 }

@@ -1,26 +1,37 @@
 /*
  * clock.h
- *		Times: widetable.clock, widetable.as_of, and SQL's times in microseconds since 1970.
+ *		Times in microseconds since 1970, and the settings widetable.clock and
+ *		widetable.as_of.
  */
 #ifndef WT_CLOCK_H
 #define WT_CLOCK_H
 
 #include "datatype/timestamp.h"
 
+/* Microseconds from 1970 to PostgreSQL's epoch. */
 #define WT_EPOCH_DIFF ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
-extern void wt_clock_define(void); /* the two settings */
-extern int64 wt_clock_now(void);   /* microseconds since 1970, honours widetable.clock */
-/* as_of in force: microseconds since 1970, or INT64_MAX when none */
+/* Defines the two settings. */
+extern void wt_clock_define(void);
+
+/* Returns: widetable.clock if it is set, else the time.  Raises no error. */
+extern int64 wt_clock_now(void);
+
+/* Returns: widetable.as_of, or INT64_MAX if it is not set. */
 extern int64 wt_clock_as_of(void);
 
 /*
- * Microseconds of an interval, as extract(epoch) counts them: a year of 365.25
- * days, a month of 30.  false: not greater than zero, or out of range.
+ * *us becomes the interval in microseconds, as extract(epoch) counts them: a year
+ * has 365.25 days, a month 30.
+ * Returns: false if that is not above zero or is out of range.
  */
 extern bool wt_clock_interval_us(const Interval *i, int64 *us);
 
-/* Microseconds since 1970 of a timestamp column's value; 22023 when negative. */
+/*
+ * The timestamp of a cell from an SQL value: timestamp, timestamptz or int8.
+ * column: its name for the error, or NULL.
+ * Errors: 22008 if it is infinite or out of range, 22023 if it is negative.
+ */
 extern int64 wt_clock_from_datum(Oid typid, Datum value, const char *column);
 
 #endif /* WT_CLOCK_H */

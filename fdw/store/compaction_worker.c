@@ -1,18 +1,23 @@
 /*
  * compaction_worker.c
- *		The background worker: flush, compaction, deletion of files, tables of
- *		dropped databases.
+ *		The worker: the background process that flushes memtables, compacts and
+ *		removes sorted files, and drops the tables of dropped databases.
  *
- * It has no database connection (CREATE and DROP DATABASE do not wait for it)
- * and honours interrupts between cells of the engine's work (DROP DATABASE
- * waits for every process to accept a barrier).  It is started at first use,
- * or with the server when the library is preloaded.  Without it the writers do
- * its work themselves, also when it is there and does nothing because it was
- * stopped or waits for a disk: so it leaves the time in the anchor every so
- * often.
+ * It starts with the server if the library is preloaded, otherwise at the first use
+ * of the store.  On a standby it replays WAL into the store until the promotion.
  *
- * What fails is tried again, at longer and longer intervals, and the log has
- * one line for a series of failures.
+ * It is connected to no database, so CREATE and DROP DATABASE do not wait for it.
+ * It accepts interrupts while the engine works, because DROP DATABASE waits until
+ * every process has passed a barrier.
+ *
+ * Without a worker the sessions that write do its work.  They also do it if the
+ * worker is there but makes no progress (it was stopped, or waits for a disk); for
+ * that it leaves a heartbeat in the anchor.
+ *
+ * Work that fails is tried again at growing intervals, with one line in the log for
+ * a series of failures.
+ *
+ * Locking: none.
  */
 #include "postgres.h"
 
@@ -37,10 +42,10 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 
-#define IDLE_MS			  1000 /* between looks for work when nobody wakes us */
-#define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* flush when that much WAL waits for us */
-#define DATABASE_CHECK_MS 10000 /* between looks for tables of dropped databases */
-#define RETRY_MAX_MS	  10000 /* at the most between attempts of work that fails */
+#define IDLE_MS			  1000						   /* between checks for work, unless woken */
+#define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
+#define DATABASE_CHECK_MS 10000						   /* between checks for dropped databases */
+#define RETRY_MAX_MS	  10000 /* between attempts of work that fails, at most */
 
 PGDLLEXPORT void wt_compaction_worker_main(Datum arg);
 
@@ -54,7 +59,7 @@ wt_compaction_worker_on_databases(void (*callback)(bool report))
 
 /* ------------------------------------------------------------------ main */
 
-/* All work there is, in units; interrupts between them. */
+/* Does all work there is, in units, and accepts interrupts between them. */
 static wide_status
 work(wide_db *db)
 {
@@ -72,8 +77,8 @@ work(wide_db *db)
 	}
 }
 
-/* An idle store must not keep the WAL of a busy cluster, also where there is no keeper
- * (checkpoint_keeper.c). */
+/* Flushes if the store needs much WAL: an idle store must not keep the WAL of a busy cluster, also
+ * if no keeper runs. */
 static wide_status
 flush_by_distance(wide_db *db)
 {
@@ -88,12 +93,13 @@ flush_by_distance(wide_db *db)
 }
 
 /*
- * One round.  Returns how long to wait before the next one, given the last such
- * answer.  Writers that need memory do not wait for it: they try themselves, and
- * get the error.
+ * Does one round of work; wait_before: the last result.
+ * Returns: time to the next round in ms; above IDLE_MS if this one has failed.
+ * Sessions that need memtable space meanwhile do not wait for the worker: they try
+ * to flush themselves, and get the error.
  */
 static long
-work_round(wide_db *db, long before)
+work_round(wide_db *db, long wait_before)
 {
 	wide_status st = work(db);
 
@@ -103,22 +109,22 @@ work_round(wide_db *db, long before)
 		wt_error_check(st, NULL);
 	if (st == WIDE_OK)
 	{
-		if (before > IDLE_MS)
-			ereport(LOG, (errmsg("widetable: background work goes on")));
+		if (wait_before > IDLE_MS)
+			ereport(LOG, (errmsg("widetable: background work succeeds again")));
 		return IDLE_MS;
 	}
-	/* nothing is half done; a full disk may get room again */
-	ereport(before > IDLE_MS ? DEBUG1 : LOG,
+	/* nothing is left half done, so it can be repeated; a full disk may get room again */
+	ereport(wait_before > IDLE_MS ? DEBUG1 : LOG,
 			(errmsg("widetable: background work failed: %s", wide_error_text()),
-			 errdetail("It is tried again until it succeeds."),
+			 errdetail("It is retried until it succeeds."),
 			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the "
 										  "data directory.",
 										  WT_DIRECTORY)
 								: 0));
-	return Min(before * 2, RETRY_MAX_MS);
+	return Min(wait_before * 2, RETRY_MAX_MS);
 }
 
-/* Nothing tells us of DROP DATABASE: compare with pg_database. */
+/* No hook sees DROP DATABASE in other sessions, so the catalog is compared with pg_database. */
 static void
 drop_tables_of_dropped_databases(void)
 {
@@ -132,7 +138,7 @@ drop_tables_of_dropped_databases(void)
 	}
 	PG_CATCH();
 	{
-		/* the next time, then */
+		/* the next check tries again */
 		EmitErrorReport();
 		AbortCurrentTransaction();
 		FlushErrorState();
@@ -141,9 +147,9 @@ drop_tables_of_dropped_databases(void)
 }
 
 /*
- * Where it cannot be opened the log says why, and after a while another worker
- * has a try.  On a standby this takes until the promotion, and no transaction is
- * to be open for that long.
+ * Returns: the store.  If it cannot be opened, logs why and exits after a while; the
+ * postmaster starts another worker, which tries again.  On a standby this takes until
+ * the promotion; no transaction may be open for that long.
  */
 static wide_db *
 open_store(void)
@@ -161,7 +167,7 @@ open_store(void)
 		ereport(LOG,
 				(errmsg("widetable: the background worker cannot open the store"),
 				 errdetail("%s", why)));
-		/* the latch: a shutdown is not to wait for this */
+		/* on the latch, so that a shutdown ends the wait */
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS,
@@ -202,7 +208,7 @@ wt_compaction_worker_main(Datum arg)
 			ProcessConfigFile(PGC_SIGHUP);
 		}
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
-		/* being woken does not shorten the wait after a failure */
+		/* a wake-up does not shorten the wait after a failure */
 		if (now >= next_work)
 		{
 			wait = work_round(db, wait);

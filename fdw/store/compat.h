@@ -1,6 +1,7 @@
 /*
  * compat.h
- *		Differences between PostgreSQL 15, 16, 17 and 18, all in one place.
+ *		Differences between PostgreSQL 15, 16, 17 and 18.  No other file looks at
+ *		PG_VERSION_NUM.  A comment says which version changed what.
  */
 #ifndef WT_COMPAT_H
 #define WT_COMPAT_H
@@ -11,22 +12,21 @@
 #error "widetable needs PostgreSQL 15 or newer"
 #endif
 
-/* 18 lets a library say its name and version */
+/* 18: a library states its name and version */
 #if PG_VERSION_NUM >= 180000
-#define WT_MODULE_MAGIC(its_name, its_version) \
-	PG_MODULE_MAGIC_EXT(.name = its_name, .version = its_version)
+#define WT_MODULE_MAGIC(library, ver) PG_MODULE_MAGIC_EXT(.name = library, .version = ver)
 #else
-#define WT_MODULE_MAGIC(its_name, its_version) PG_MODULE_MAGIC
+#define WT_MODULE_MAGIC(library, ver) PG_MODULE_MAGIC
 #endif
 
-/* 18 writes it in front of the declaration; so does this, before 18 too */
+/* 18: stands before the declaration; the attribute of older versions may stand there, too */
 #if PG_VERSION_NUM >= 180000
 #define WT_NORETURN pg_noreturn
 #else
 #define WT_NORETURN pg_attribute_noreturn()
 #endif
 
-/* 17 added fdw_restrictinfo, 18 disabled_nodes */
+/* 17: argument fdw_restrictinfo; 18: disabled_nodes */
 #if PG_VERSION_NUM >= 180000
 #define wt_create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, priv) \
 	create_foreignscan_path(root, rel, target, rows, 0, startup, total, pathkeys, outer, NULL,     \
@@ -40,7 +40,7 @@
 	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, NULL, priv)
 #endif
 
-/* the same two for upper relations */
+/* the same for upper relations */
 #if PG_VERSION_NUM >= 180000
 #define wt_create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, priv) \
 	create_foreign_upper_path(root, rel, target, rows, 0, startup, total, pathkeys, NULL, NIL, priv)
@@ -52,14 +52,14 @@
 	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, NULL, priv)
 #endif
 
-/* 17 renamed ShmemVariableCache */
+/* 17: renamed */
 #if PG_VERSION_NUM >= 170000
 #define wt_variable_cache TransamVariables
 #else
 #define wt_variable_cache ShmemVariableCache
 #endif
 
-/* 17 gave LogLogicalMessage a flush argument */
+/* 17: argument flush */
 #if PG_VERSION_NUM >= 170000
 #define wt_log_message(prefix, data, len, transactional) \
 	LogLogicalMessage(prefix, data, len, transactional, false)
@@ -68,27 +68,27 @@
 	LogLogicalMessage(prefix, data, len, transactional)
 #endif
 
-/* 17: slots may fail over and be synced */
+/* 17: arguments failover and synced */
 #if PG_VERSION_NUM >= 170000
 #define wt_create_replication_slot(name) \
 	ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false)
 #else
 #define wt_create_replication_slot(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)
 #endif
-/* 16 keeps the reason why a slot was invalidated */
+/* 16: a slot has the reason why it was invalidated */
 #if PG_VERSION_NUM >= 160000
 #define wt_replication_slot_is_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
 #else
 #define wt_replication_slot_is_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 #endif
-/* 18: acquire takes error_if_invalid */
+/* 18: argument error_if_invalid */
 #if PG_VERSION_NUM >= 180000
 #define wt_acquire_replication_slot(name) ReplicationSlotAcquire(name, true, true)
 #else
 #define wt_acquire_replication_slot(name) ReplicationSlotAcquire(name, true)
 #endif
 
-/* 17: MyBackendId became MyProcNumber, a PGPROC keeps its virtual id in vxid */
+/* 17: MyBackendId became MyProcNumber; a PGPROC has its virtual transaction id in vxid */
 #if PG_VERSION_NUM >= 170000
 #define wt_my_backend_id ((uint32) MyProcNumber)
 #define wt_my_lxid		 (MyProc->vxid.lxid)
@@ -101,35 +101,35 @@
 	((v).backendId = (BackendId) (backend), (v).localTransactionId = (lx))
 #endif
 
-/* 17 asks the backend's type */
+/* 17: by the type of the backend */
 #if PG_VERSION_NUM >= 170000
 #define wt_in_background_worker AmBackgroundWorkerProcess()
 #else
 #define wt_in_background_worker IsBackgroundWorker
 #endif
 
-/* 16 gave settings a memory context; what a check hook leaves in "extra" must come from it */
+/* 16: settings have a memory context; the "extra" of a check hook must be allocated there */
 #if PG_VERSION_NUM >= 160000
 #define wt_guc_malloc(size) guc_malloc(LOG, size)
 #else
 #define wt_guc_malloc(size) malloc(size)
 #endif
 
-/* 16 replaced pg_class_ownercheck */
+/* 16: one function for all classes of objects */
 #if PG_VERSION_NUM >= 160000
 #define wt_owns_table(relid) object_ownercheck(RelationRelationId, relid, GetUserId())
 #else
 #define wt_owns_table(relid) pg_class_ownercheck(relid, GetUserId())
 #endif
 
-/* 17 has transaction_timeout */
+/* 17: transaction_timeout */
 #if PG_VERSION_NUM >= 170000
 #define wt_transaction_timeout_pending TransactionTimeoutPending
 #else
 #define wt_transaction_timeout_pending false
 #endif
 
-/* 18 lost ExecutorRun's execute_once */
+/* 18: ExecutorRun has no argument execute_once */
 #if PG_VERSION_NUM >= 180000
 #define WT_RUN_ONCE_PARAM
 #define WT_RUN_ONCE_ARG
@@ -139,9 +139,10 @@
 #endif
 
 /*
- * In an ExecutorRun hook: no workers, whatever the plan says.  What may run again
- * has none; early releases of 15 to 17 look at execute_once for that, all others
- * at already_executed, which the early ones ignore when execute_once is off.
+ * In an ExecutorRun hook: runs the plan without parallel workers.  PostgreSQL starts
+ * none for a plan that may run again.  Early minor releases of 15 to 17 recognise that
+ * by execute_once, all others by already_executed, which the early ones ignore if
+ * execute_once is false.
  */
 #if PG_VERSION_NUM >= 180000
 #define wt_run_without_workers(qd) ((qd)->already_executed = true)
@@ -149,21 +150,21 @@
 #define wt_run_without_workers(qd) ((qd)->already_executed = true, execute_once = false)
 #endif
 
-/* 16 took what is about variable-length values out of postgres.h */
+/* 16: macros for variable-length values left postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* 18 took explain.h apart */
+/* 18: explain.h was split */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
 
 /*
- * 18 lets the locale itself say whether it sorts by bytes.  pg_locale.h asks for
- * ICU's headers when the server was built with ICU.  Nobody needs them here: of
- * the struct only members in front of those that depend on ICU are read.
+ * 18: the locale says whether it sorts by bytes.  pg_locale.h includes ICU's headers
+ * if the server was built with ICU.  They are not needed: this file reads only members
+ * of the struct that precede those that depend on ICU.
  */
 #pragma push_macro("USE_ICU")
 #undef USE_ICU
@@ -175,14 +176,14 @@
 #define wt_collate_is_c(coll) lc_collate_is_c(coll)
 #endif
 
-/* 18 calls a path key's direction a comparison type */
+/* 18: the direction of a pathkey is a comparison type */
 #if PG_VERSION_NUM >= 180000
 #define wt_pathkey_ascends(pk) ((pk)->pk_cmptype == COMPARE_LT)
 #else
 #define wt_pathkey_ascends(pk) ((pk)->pk_strategy == BTLessStrategyNumber)
 #endif
 
-/* and so does it with the one of an operator that sorts */
+/* 18: the same for the direction of a sort operator */
 #if PG_VERSION_NUM >= 180000
 #define WtSortDirection CompareType
 #define WT_SORT_ASCENDS COMPARE_LT
@@ -191,7 +192,7 @@
 #define WT_SORT_ASCENDS BTLessStrategyNumber
 #endif
 
-/* 16 took outer-join nullability out of path keys */
+/* 16: no argument for nullability by outer joins */
 #if PG_VERSION_NUM >= 160000
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, opno, rel, false)
@@ -200,6 +201,7 @@
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #endif
 
+/* 18: argument is_analyze */
 #if PG_VERSION_NUM >= 180000
 #define wt_vacuum_delay() vacuum_delay_point(true)
 #else

@@ -1,6 +1,7 @@
 /*
  * error.c
- *		The engine's statuses as errors of PostgreSQL.
+ *		The engine's statuses as errors of PostgreSQL: the one place that maps a status
+ *		to an SQLSTATE.
  */
 #include "postgres.h"
 
@@ -62,8 +63,8 @@ wt_error_check(wide_status st, const char *what)
 				  : errmsg("widetable: %s", wide_error_text()),
 			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
 			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
-			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in the "
-										  "data directory; nothing else needs to be done.",
+			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in "
+										  "the data directory; nothing else needs to be done.",
 										  WT_DIRECTORY)
 								: 0));
 }

@@ -7,11 +7,15 @@
 
 #include "engine/wide.h"
 
-/* Turns a status into ereport(ERROR); what: "could not read table \"%s\"" style prefix or NULL.
- * WIDE_OK returns. */
+/*
+ * Raises a status other than WIDE_OK as an error, with the engine's text.
+ * what: text before it ("could not read"), or NULL.
+ * Errors: wt_error_sqlstate(); a cancellation for WIDE_INTERRUPTED; PANIC for
+ * WIDE_POISONED, because only the postmaster can create shared memory anew.
+ */
 extern void wt_error_check(wide_status st, const char *what);
 
-/* The SQLSTATE of a status that is not WIDE_OK. */
+/* Returns: the SQLSTATE of a status that is not WIDE_OK. */
 extern int wt_error_sqlstate(wide_status st);
 
 #endif /* WT_ERROR_H */

@@ -1,7 +1,9 @@
 /*
  * host.c
- *		What the engine asks of PostgreSQL: interrupts, the time, transactions, the
- *		worker, base backups.
+ *		The engine's callbacks into PostgreSQL: interrupts, the time, transactions,
+ *		the worker, base backups, reports.
+ *
+ * Called from inside the engine, so nothing here raises an error.
  */
 #include "postgres.h"
 
@@ -17,13 +19,9 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 
-/* ------------------------------------------------- the engine's host */
-
 /*
- * true only when CHECK_FOR_INTERRUPTS is going to raise an error, so that work
- * of the engine is not broken off and begun again for nothing.  A barrier, for
- * which every process of the cluster waits, is passed here; other requests wait
- * until the executor asks.
+ * A barrier (DROP DATABASE waits until every process has passed it) is passed here;
+ * other interrupts that raise no error wait for the executor's next check.
  */
 bool
 wt_host_interrupted(void)
@@ -85,14 +83,15 @@ wt_host_full_xid(TransactionId xid)
 static uint64_t
 host_oldest_external(void *ctx)
 {
-	/* the horizon is at most 2^31 behind the next xid */
+	/* the oldest xid is less than 2^31 before the next one */
 	return wt_host_full_xid(GetOldestNonRemovableTransactionId(NULL));
 }
 
 static uint64_t
 host_ended(void *ctx, uint64_t *latest)
 {
-	/* no lock: both rise, the second one first (ProcArrayEndTransaction) */
+	/* without a lock: both only rise, and latestCompletedXid before the count
+	 * (ProcArrayEndTransaction) */
 	uint64 ended = *(volatile uint64 *) &wt_variable_cache->xactCompletionCount;
 
 	pg_read_barrier();
@@ -104,14 +103,12 @@ host_ended(void *ctx, uint64_t *latest)
 static void
 host_report(void *ctx, int level, const char *text)
 {
-	/* only levels that return: nothing may longjmp through the engine */
+	/* only levels that return: no error may longjmp through the engine */
 	ereport(level >= 2	 ? WARNING
 			: level == 1 ? LOG
 						 : DEBUG1,
 			(errmsg_internal("widetable: %s", text)));
 }
-
-/* ------------------------------------------------------------------- read */
 
 void
 wt_host_fill(wide_host *host)

@@ -1,18 +1,25 @@
 /*
  * host.h
- *		What the engine asks of PostgreSQL.
+ *		The engine's callbacks into PostgreSQL.
  */
 #ifndef WT_HOST_H
 #define WT_HOST_H
 
 #include "engine/wide.h"
 
-extern bool wt_host_interrupted(void); /* CHECK_FOR_INTERRUPTS is going to raise an error */
+/*
+ * Returns: true only if CHECK_FOR_INTERRUPTS would raise an error, so that work of
+ * the engine is not broken off for nothing.
+ */
+extern bool wt_host_interrupted(void);
 
-/* with its epoch; it is less than 2^31 from the next one */
+/*
+ * Returns: the xid with its epoch.
+ * Requires: the xid is less than 2^31 before the next one.
+ */
 extern uint64 wt_host_full_xid(TransactionId xid);
 
-/* The callbacks of the engine. */
+/* Fills in the engine's callbacks. */
 extern void wt_host_fill(wide_host *host);
 
 #endif /* WT_HOST_H */

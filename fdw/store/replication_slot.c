@@ -1,20 +1,24 @@
 /*
  * replication_slot.c
- *		The physical replication slot that keeps the WAL which is not in files.
+ *		The physical replication slot that keeps the WAL that is not in files.
  *
- * The keeper process (checkpoint_keeper.c) holds the slot as its own as long as it runs:
- * nobody can drop it then, it is never idle, and it moves with the store.
- * Where no keeper runs, a session that is about to commit looks whether the
- * slot is still there, makes it anew if need be, and flushes what depended on
- * the old one; only if that fails is the commit refused, as its durability
- * could not be promised.
+ * The keeper (checkpoint_keeper.c) holds the slot as long as it runs: no session can
+ * drop the slot then, and it is never idle.  wt_replication_slot_advance() releases
+ * WAL: the keeper calls it once a second, and the engine after an edit of the
+ * manifest that moves restart_lsn (wal.c).
  *
- * A base backup has no slots.  With the library preloaded the slot is made
- * before the first record is replayed (create_slot_at_startup), so that the WAL which
- * the restored store needs outlives the recovery, restartpoints, and the life
- * of a standby.  Without, the first session may come too late.
+ * If no keeper runs, a session that is about to commit checks that the slot is
+ * there.  If not, it creates the slot again and flushes what depended on the old
+ * one.  Only if that fails is the commit refused, because its durability could not
+ * be promised.
  *
- * Locking: ReplicationSlotControlLock inside the functions that are called.
+ * A base backup has no slots.  If the library is preloaded the slot is created
+ * before the first record is replayed (create_slot_at_startup), so that the WAL
+ * that the restored store needs survives recovery, restartpoints, and the life of a
+ * standby.  Otherwise the first session may come too late.
+ *
+ * Locking: ReplicationSlotControlLock, inside PostgreSQL's functions.  The state of a
+ * slot is read without it: the answer may be a little old.
  */
 #include "postgres.h"
 
@@ -40,7 +44,7 @@
 
 /* ----------------------------------------------------------------- states */
 
-/* The slot is ours, reserves WAL and has not been invalidated. */
+/* Returns: true if this is the physical slot of widetable, and it keeps WAL. */
 static bool
 is_usable(ReplicationSlot *slot)
 {
@@ -62,7 +66,7 @@ is_any_slot_free(void)
 	return some;
 }
 
-/* Leaves nothing acquired. */
+/* Creates the slot and releases it.  Errors: 55000, those of PostgreSQL. */
 static void
 create_slot(void)
 {
@@ -82,9 +86,10 @@ create_slot(void)
 }
 
 /*
- * An error that is forgotten here and not by the end of a transaction.  Some are
- * raised under a lock ("already exists" under two), which would stay: every
- * checkpoint would wait for it.  No caller holds any.
+ * In PG_CATCH: ends the error's handling without the end of a transaction, and
+ * returns a copy of it.  Some errors are raised under lightweight locks ("already
+ * exists" under two), which would stay held, and every checkpoint would wait.
+ * Requires: the caller holds no lightweight lock of its own.
  */
 static ErrorData *
 take_error(MemoryContext caller)
@@ -98,7 +103,7 @@ take_error(MemoryContext caller)
 	return e;
 }
 
-/* Another session does the same at the same time: that is no error. */
+/* As create_slot(), but it is no error if another session has created the slot meanwhile. */
 static void
 create_slot_once(void)
 {
@@ -131,14 +136,15 @@ wt_replication_slot_ensure(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("replication slot \"%s\" is a logical slot", WT_REPLICATION_SLOT_NAME),
 				 errdetail("widetable needs a physical slot of that name for its log."),
-				 errhint("Drop it with SELECT pg_drop_replication_slot('%s').", WT_REPLICATION_SLOT_NAME)));
+				 errhint("Drop it with SELECT pg_drop_replication_slot('%s').",
+						 WT_REPLICATION_SLOT_NAME)));
 	if (is_usable(slot))
 		return;
-	/* nobody but we uses it; one that reserves nothing or was invalidated is of no use */
+	/* no other program uses it; a slot that keeps no WAL is useless */
 	if (slot != NULL && slot->active_pid == 0)
 	{
 		ereport(LOG,
-				(errmsg("widetable: replication slot \"%s\" has lost its WAL and is made anew",
+				(errmsg("widetable: replication slot \"%s\" has lost its WAL and is created again",
 						WT_REPLICATION_SLOT_NAME),
 				 errhint("Leave max_slot_wal_keep_size, and in PostgreSQL 18 "
 						 "idle_replication_slot_timeout, at their defaults.")));
@@ -149,6 +155,7 @@ wt_replication_slot_ensure(void)
 
 /* ---------------------------------------------------------------- moving */
 
+/* Requires: this process has acquired the slot. */
 static void
 set_restart_lsn(XLogRecPtr lsn)
 {
@@ -161,8 +168,9 @@ set_restart_lsn(XLogRecPtr lsn)
 }
 
 /*
- * A failure is harmless: WAL is kept a little longer.  In a transaction's
- * commit there is no way to recover from an error, so do nothing there.
+ * Moves the slot to lsn: forward, or back.  Does nothing in a critical section,
+ * where an error would be a PANIC.  A failure does no harm: the slot keeps WAL a little
+ * longer.
  */
 static void
 move_restart_lsn(XLogRecPtr lsn, bool back)
@@ -177,7 +185,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	if (!is_usable(slot))
 		return;
 	mine = slot == MyReplicationSlot;
-	/* whoever has it moves it */
+	/* the process that has acquired it moves it */
 	if (!mine && (MyReplicationSlot != NULL || slot->active_pid != 0))
 		return;
 	if (back ? slot->data.restart_lsn <= lsn : slot->data.restart_lsn >= lsn)
@@ -216,13 +224,13 @@ wt_replication_slot_reserve(XLogRecPtr lsn)
 {
 	XLogSegNo segno;
 
-	/* what has been removed is not to be had by promising it */
+	/* a slot cannot bring back WAL that is removed */
 	XLByteToSeg(lsn, segno, wal_segment_size);
 	if (XLogGetLastRemovedSegno() < segno)
 		move_restart_lsn(lsn, true);
 }
 
-/* ------------------------------------------------------------ keeping it */
+/* ------------------------------------------------------ holding, replacing */
 
 bool
 wt_replication_slot_hold(void)
@@ -239,8 +247,8 @@ wt_replication_slot_hold(void)
 }
 
 /*
- * What the log had before the slot is not reserved any more: it goes into files
- * at once.
+ * Creates the slot again.  It does not keep the WAL that the old one kept, so what
+ * is only there is flushed to files at once.
  */
 static void
 replace_lost_slot(wide_db *db)
@@ -252,9 +260,9 @@ replace_lost_slot(wide_db *db)
 	wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
 	wt_error_check(wide_flush(db), "could not flush");
 	ereport(LOG,
-			(errmsg("widetable: replication slot \"%s\" was lost and has been made anew",
+			(errmsg("widetable: replication slot \"%s\" was lost and has been created again",
 					WT_REPLICATION_SLOT_NAME),
-			 errdetail("What depended on it has been written to files.")));
+			 errdetail("Changes that were only in its WAL have been written to files.")));
 }
 
 void
@@ -263,7 +271,6 @@ wt_replication_slot_check(wide_db *db)
 	static ReplicationSlot *slot = NULL;
 	MemoryContext caller = CurrentMemoryContext;
 
-	/* reading without a lock: a moment's difference does not matter */
 	if (is_usable(slot))
 		return;
 	slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
@@ -285,7 +292,7 @@ wt_replication_slot_check(wide_db *db)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot write to wide tables: replication slot \"%s\" is lost and could "
-						"not be made anew",
+						"not be created again",
 						WT_REPLICATION_SLOT_NAME),
 				 errdetail("%s", e->message),
 				 e->hint ? errhint("%s", e->hint) : 0));
@@ -296,9 +303,9 @@ wt_replication_slot_check(wide_db *db)
 /* ------------------------------------------------------ before recovery */
 
 /*
- * Runs in the startup process before it replays anything.  Whatever fails here
- * must not keep the server from starting: the store says what it lacks when it
- * is opened.
+ * Runs in the startup process before it replays the first record.  A failure must
+ * not keep the server from starting: the store reports what is missing when it is
+ * opened.
  */
 static void
 create_slot_at_startup(void)
@@ -313,8 +320,8 @@ create_slot_at_startup(void)
 	{
 		create_slot();
 		ereport(LOG,
-				(errmsg("widetable: made replication slot \"%s\" to keep the WAL that wide tables "
-						"need",
+				(errmsg("widetable: created replication slot \"%s\" to keep the WAL that wide "
+						"tables need",
 						WT_REPLICATION_SLOT_NAME)));
 	}
 	PG_CATCH();
@@ -324,7 +331,7 @@ create_slot_at_startup(void)
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(WARNING,
-				(errmsg("widetable: could not make replication slot \"%s\": %s",
+				(errmsg("widetable: could not create replication slot \"%s\": %s",
 						WT_REPLICATION_SLOT_NAME,
 						e->message),
 				 errdetail("WAL that wide tables need may be removed."),
@@ -334,7 +341,7 @@ create_slot_at_startup(void)
 	PG_END_TRY();
 }
 
-/* There are no records of ours: PostgreSQL recovers without this library. */
+/* No record of this resource manager exists, so PostgreSQL can recover without the library. */
 static void
 no_record(XLogReaderState *record)
 {
@@ -353,8 +360,9 @@ no_name(uint8 info)
 }
 
 /*
- * A resource manager without records is PostgreSQL's one way to be called when
- * recovery begins.  Any number will do, as nothing is ever written with it.
+ * A resource manager without records: its rm_startup is the only function of a library
+ * that PostgreSQL calls when recovery begins.  Any free number will do, because no
+ * record has it.
  */
 void
 wt_replication_slot_register_startup(void)

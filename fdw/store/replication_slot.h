@@ -1,6 +1,6 @@
 /*
  * replication_slot.h
- *		The physical replication slot that keeps the WAL which is not in files.
+ *		The physical replication slot that keeps the WAL that is not in files.
  */
 #ifndef WT_REPLICATION_SLOT_H
 #define WT_REPLICATION_SLOT_H
@@ -9,22 +9,44 @@
 
 #include "engine/wide.h"
 
-#define WT_REPLICATION_SLOT_NAME "widetable" /* the physical replication slot that keeps our WAL \
-											  */
+#define WT_REPLICATION_SLOT_NAME "widetable"
 
-/* makes the slot when it is missing or of no use; ereports */
+/*
+ * Creates the slot if it is missing or has lost its WAL.
+ * Errors: 55000 if no replication slot is free or a logical one has the name.
+ */
 extern void wt_replication_slot_ensure(void);
-extern void wt_replication_slot_advance(XLogRecPtr lsn); /* moves it forward; never raises */
-/* moves it back when it is ahead, and what it reserves then is there; never raises */
+
+/*
+ * Advances the slot to lsn, which releases the WAL before it.  Does nothing if the
+ * slot is further on, in use by another process, or unusable.  Raises no error.
+ */
+extern void wt_replication_slot_advance(XLogRecPtr lsn);
+
+/*
+ * Moves the slot back to lsn if it is further on, so that it keeps the WAL from
+ * there.  Does nothing if that WAL is removed already.  Raises no error.
+ */
 extern void wt_replication_slot_reserve(XLogRecPtr lsn);
 
-/* For the keeper: have it as this process's own.  true: only from now on.  Ereports. */
+/*
+ * For the keeper: acquires the slot for as long as the process runs.
+ * Returns: true if this call has acquired it: it may be a new slot.
+ * Errors: those of wt_replication_slot_ensure(); 55006 if another process has it.
+ */
 extern bool wt_replication_slot_hold(void);
 
-/* Before a commit: it is there, or is again, or else an error. */
+/*
+ * Before a commit: replaces a lost slot and flushes the store, because the new slot
+ * does not keep the WAL that the old one kept.
+ * Errors: 55000 if that fails: the commit could not promise durability.
+ */
 extern void wt_replication_slot_check(wide_db *db);
 
-/* preloading: to be there before recovery begins */
+/*
+ * Has the slot created before recovery replays its first record.
+ * Requires: shared_preload_libraries is being loaded.
+ */
 extern void wt_replication_slot_register_startup(void);
 
 #endif /* WT_REPLICATION_SLOT_H */

@@ -1,11 +1,11 @@
 /*
  * row_lock.c
- *		Row locks: held in the engine's table, waited for in PostgreSQL's way.
+ *		Row locks: held in the engine's lock table, waited for by PostgreSQL's locks.
  *
- * The engine knows who holds a row by the virtual transaction id that the
- * holder left in its slot.  A waiter waits for the end of that transaction by
- * VirtualXactLock, which is a heavyweight lock: deadlocks are found,
- * lock_timeout and cancel work, and pg_locks shows it.
+ * The engine knows the holder of a row by the virtual transaction id in the holder's
+ * process slot.  A waiter waits for the end of that transaction with
+ * VirtualXactLock(), a heavyweight lock: deadlocks are detected, lock_timeout and
+ * cancellation work, and pg_locks shows the wait.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 
-static bool owner_set = false; /* our slot carries this transaction's id */
+static bool owner_set = false; /* the process slot has this transaction's id */
 
 static uint64
 pack_vxid(uint32 backend, LocalTransactionId lxid)
@@ -29,7 +29,10 @@ pack_vxid(uint32 backend, LocalTransactionId lxid)
 	return ((uint64) backend << 32) | lxid;
 }
 
-/* Wait for the end of a transaction, and let others see what for. */
+/*
+ * Waits for the end of a transaction; pg_stat_widetable_locks shows the row meanwhile.
+ * Returns: false if the transaction has ended already.
+ */
 static bool
 wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 {
@@ -76,13 +79,14 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 			return false;
 		wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
 		CHECK_FOR_INTERRUPTS();
-		/* the lock may have been given back since, or its transaction is ending: then try again
+		/* no wait: the lock was released since, or its transaction is just ending; try again
 		 * soon */
 		if (holder == 0 || !VirtualTransactionIdIsValid(vxid) || !wait_for(vxid, table, key))
 			pg_usleep(100);
 	}
 }
 
+/* left: LSN of the batch that the locks leave unpublished, or 0. */
 static void
 release(uint64_t left)
 {
@@ -99,7 +103,6 @@ wt_row_lock_reset(void)
 	release(0);
 }
 
-/* The newest batch that the rows locked may show, though it is not published; 0: none. */
 uint64_t
 wt_row_lock_newest_batch(void)
 {
@@ -108,11 +111,11 @@ wt_row_lock_newest_batch(void)
 	return db != NULL && owner_set ? wide_row_locks_after(db) : 0;
 }
 
-/* The transaction's batch, with this LSN, is applied and neither durable nor published. */
 void
 wt_row_lock_release_early(uint64_t lsn)
 {
 	release(lsn);
-	/* wake those who wait for this transaction; LockReleaseAll would do it after the flush */
+	/* wakes the sessions that wait for this transaction; LockReleaseAll would, but after the
+	 * flush */
 	VirtualXactLockTableCleanup();
 }

@@ -1,6 +1,6 @@
 /*
  * row_lock.h
- *		Row locks: held in the engine's table, waited for in PostgreSQL's way.
+ *		Row locks: held in the engine's lock table, waited for by PostgreSQL's locks.
  */
 #ifndef WT_ROW_LOCK_H
 #define WT_ROW_LOCK_H
@@ -8,20 +8,28 @@
 #include "engine/wide.h"
 
 /*
- * Lock a row for this transaction; waits for the holder as heap does
- * (deadlock detection, lock_timeout, cancel).  nowait: false instead of waiting.
- * Returns true when locked.  Statement order: lock, then read newest state.
+ * Locks a row to the end of the transaction.  Waits for its holder as for a heap
+ * row: with deadlock detection, lock_timeout and cancellation.  The caller reads
+ * the newest state of the row after that, never before.
+ * Returns: false only with nowait, if another transaction holds the lock.
  */
 extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
 
-extern void wt_row_lock_reset(void); /* end of transaction */
+/* End of the transaction: releases what it holds. */
+extern void wt_row_lock_reset(void);
 
 /*
- * The transaction has applied its cells and does nothing but wait for the log:
- * give its row locks back now.  PostgreSQL must regard it as ended already.
+ * Releases the transaction's row locks before its batch, which ends at lsn, is
+ * durable and published.
+ * Requires: the batch and all before it are applied, and PostgreSQL regards the
+ * transaction as ended.
  */
 extern void wt_row_lock_release_early(uint64_t lsn);
-/* the newest such batch under our locks, see wide.h */
+
+/*
+ * Returns: LSN of the newest batch that a previous holder of the transaction's row
+ * locks may have left unpublished, or 0 (wide_row_locks_after).
+ */
 extern uint64_t wt_row_lock_newest_batch(void);
 
 #endif /* WT_ROW_LOCK_H */

@@ -1,6 +1,6 @@
 /*
  * settings.c
- *		The settings that are read in several places.
+ *		The settings that other files read.
  */
 #include "postgres.h"
 
@@ -23,7 +23,8 @@ int wt_settings_write_memory_kb = 64 * 1024;
 void
 wt_settings_define(void)
 {
-	/* read when the segment is made; a custom setting cannot be PGC_POSTMASTER without preload */
+	/* for settings that are read when the segment is created; without preloading a library cannot
+	 * define a PGC_POSTMASTER setting */
 	GucContext at_start = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER
 																	   : PGC_SIGHUP;
 

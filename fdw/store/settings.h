@@ -1,23 +1,28 @@
 /*
  * settings.h
- *		The settings (widetable.*) that are read in several places.
+ *		The settings (widetable.*) that other files read.  Settings that one file
+ *		reads are defined there: clock.c, stop_point.c, xact/parallel_snapshot.c.
  */
 #ifndef WT_SETTINGS_H
 #define WT_SETTINGS_H
 
-/* settings (widetable.c) */
+/* the shared segment; read when it is created */
 extern int wt_settings_memtable_size_kb;
 extern int wt_settings_cache_size_kb;
 extern int wt_settings_max_tables;
-extern int wt_settings_workers;
+extern int wt_settings_workers; /* 0: no background processes */
+
+/* plans */
 extern bool wt_settings_enable_pushdown;
 extern bool wt_settings_enable_parallel_scan;
 extern bool wt_settings_enable_direct_modify;
+
+/* writing and recovery */
+extern int wt_settings_write_memory_kb;
 extern bool wt_settings_log_bulk;
 extern bool wt_settings_ignore_missing_wal;
-extern int wt_settings_write_memory_kb;
 
-/* Defines them, at load. */
+/* Defines them, when the library is loaded. */
 extern void wt_settings_define(void);
 
 #endif /* WT_SETTINGS_H */

@@ -1,20 +1,19 @@
 /*
  * stop_point.c
- *		Stop points: a session halts at a named place until another one lets it go,
- *		so that tests put commits, snapshots, locks and flushes into any order,
- *		without sleeping.
+ *		Stop points: named places at which a session halts until another session lets
+ *		it go on.  Tests put commits, snapshots, locks and flushes into any order with
+ *		them, without sleeping.
  *
- * widetable.stop_at names the places at which this session halts.  There it waits
- * for the advisory lock (WT_STOP_CLASS, hashtext(name)) of its database, which the
- * test holds, so that pg_locks and isolationtester see it as blocked; nobody
- * holds it: it goes on.  Without the setting a place costs a comparison.
+ * widetable.stop_at has the names at which this session halts.  There it waits for
+ * the advisory lock (WT_STOP_CLASS, hashtext(name)) of its database.  A test holds
+ * the lock, so pg_locks and isolationtester see the session as blocked; if no session
+ * holds it, this one goes on.  While the setting is empty a place costs a comparison.
  *
- * Only places are offered at which a process may wait.  None is in a critical
- * section, and none holds a lock of the engine that others would queue for:
- * "finish-appended" is the first place behind the append, which is under the
- * engine's commit lock.  In those of the engine and after PostgreSQL's commit
- * record an error cannot be raised: the wait is not interrupted then, and one that
- * a deadlock ends is over.
+ * A place must be one at which a process may wait: not in a critical section, and not
+ * under a lock of the engine that others queue for.  "finish-appended" is therefore
+ * the first place after the append of the record, which is under the engine's commit
+ * lock.  In the engine, and after PostgreSQL's commit record, no error may be raised:
+ * there the wait is not interruptible, and ends if the deadlock detector breaks it.
  */
 #include "postgres.h"
 
@@ -46,29 +45,27 @@ typedef void (*injection_point_fn)(const char *name);
 static injection_point_fn other;
 
 static const char *const places[] = {
-	/* commit, in this order; the first four only where something was written */
-	"commit-prepared", /* all that can fail is done; PostgreSQL has not decided yet */
-	"commit-recorded", /* PostgreSQL regards the transaction as committed; our finish record is not
-						  written */
-	"finish-appended", /* engine: the finish record is in the log, the cells are not in memory */
-	"finish-applied",  /* engine: they are, but nobody has been told */
-	"commit-applied",  /* newest state for those who get the row locks, which are still held */
-	"commit-unlocked", /* no xid: they are given back; neither durable nor published */
-	"commit-durable",  /* not published */
-	"commit-published",
+	/* commit, in this order, of a transaction that has written to wide tables */
+	"commit-prepared",	/* everything that can fail is done; PostgreSQL has not decided yet */
+	"commit-recorded",	/* PostgreSQL regards the transaction as committed; FINISH is not written */
+	"finish-appended",	/* engine: FINISH is in the log, the cells are not in memory */
+	"finish-applied",	/* engine: the cells are in memory, applied_seq does not include them */
+	"commit-applied",	/* no xid: the newest state includes the batch; row locks are held */
+	"commit-unlocked",	/* no xid: row locks are released; neither durable nor published */
+	"commit-durable",	/* not published */
+	"commit-published", /* visible to new snapshots */
 	/* a statement's snapshot */
 	"snapshot-begin",	 /* PostgreSQL's is taken, the engine's is not */
 	"snapshot-waited",	 /* engine: what PostgreSQL's sees as ended is published */
-	"snapshot-numbered", /* engine: S is read, exclusions are not looked for */
+	"snapshot-numbered", /* engine: S is read, exclusions are not collected */
 	"snapshot-taken",
-	/* a row lock is got, the newest state not read */
+	/* the row lock is held, the newest state is not read */
 	"row-locked",
-	/* parallel plans: the leader before it starts workers; a worker before it takes its leader's
-	 * snapshot over */
-	"parallel-announced",
-	"parallel-adopt",
-	/* engine, in the session that does it: before and after the manifest switches to the new
-	 * files; before a file is unlinked */
+	/* parallel plans */
+	"parallel-announced", /* the leader, before it starts workers */
+	"parallel-adopt",	  /* a parallel worker, before it imports the leader's snapshot */
+	/* engine, in the session that does the work: before and after the manifest switches to the
+	 * new files; before a file is unlinked */
 	"flush-files",
 	"flush-manifest",
 	"compact-files",
@@ -85,7 +82,7 @@ is_place(const char *name)
 	return false;
 }
 
-/* Is the place among those of the setting, which are separated by commas and spaces? */
+/* Returns: true if the setting, names separated by commas and spaces, has the name. */
 static bool
 stops_at(const char *name)
 {
@@ -111,15 +108,16 @@ check_stop_at(char **newval, void **extra, GucSource source)
 	for (char *p = strtok(copy, ", "); p != NULL; p = strtok(NULL, ", "))
 		if (!is_place(p))
 		{
-			GUC_check_errdetail("There is no place \"%s\".", p);
+			GUC_check_errdetail("There is no stop point \"%s\".", p);
 			return false;
 		}
 	pfree(copy);
 	return true;
 }
 
+/* Waits until no other session holds the place's advisory lock. */
 static void
-wait_for_go(const char *name)
+wait_for_lock(const char *name)
 {
 	LOCKTAG tag;
 
@@ -138,12 +136,12 @@ wt_stop_point_wait(const char *name)
 		return;
 	if (InterruptHoldoffCount == 0)
 	{
-		wait_for_go(name);
+		wait_for_lock(name);
 		return;
 	}
 	PG_TRY();
 	{
-		wait_for_go(name);
+		wait_for_lock(name);
 	}
 	PG_CATCH();
 	{

@@ -1,15 +1,20 @@
 /*
  * store.c
- *		The shared segment: made at first use, found by everybody else.
+ *		Opens the store in this process: creates or maps the shared segment, and
+ *		recovers the store if no process has done so.
  *
  * Invariants
- *	- The anchor is new (zero) exactly once for each incarnation of shared
- *	  memory; whoever finds no segment in it makes one and recovers the store.
- *	- At most one process does that: anchor->opener, reset by error clean-up
+ *	- The anchor is new (zero) exactly once in each incarnation of shared memory.
+ *	  The process that finds no segment in it creates one and recovers the store.
+ *	- At most one process does that: anchor->opener, which is reset after an error
  *	  and at exit.  The others wait with interrupts enabled: a lightweight lock
- *	  would make a long recovery uncancellable.
- *	- A poisoned segment is answered with PANIC: the postmaster is the only one
- *	  who can make shared memory anew.
+ *	  would make a long recovery impossible to cancel.
+ *	- A poisoned segment is answered with PANIC: only the postmaster can create
+ *	  shared memory anew.
+ *	- A segment stays mapped to the end of the process.
+ *
+ * Locking: the anchor's mutex for its handle, size and opener; AddinShmemInitLock for
+ * the segment in main shared memory.
  */
 #include "postgres.h"
 
@@ -38,17 +43,18 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/wal.h"
 
-static void *segment_base = NULL; /* where the segment is mapped here */
-static void *main_segment = NULL; /* preloaded: in main shared memory */
-static wide_db *the_db = NULL;
+static void *segment_base = NULL; /* address of the segment in this process */
+static void *main_segment = NULL; /* preloaded: its address in main shared memory */
+static wide_db *the_db = NULL;	  /* this process's handle; NULL: the store is not open here */
 static void (*before_detach)(void) = NULL;
-static bool follower = false; /* this process opens the store on a standby, too */
+static bool follower = false; /* this process opens the store on a standby as well */
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 
 /* ----------------------------------------------------- configuration */
 
+/* The configuration from the settings, made smaller to fit limit bytes; 0: no limit. */
 static void
 configure(wide_config *config, Size limit)
 {
@@ -69,7 +75,7 @@ segment_bytes(void)
 	return wide_segment_size(&config);
 }
 
-/* ------------------------------------------------------------- preload */
+/* ---------------------------------------------------------- preloading */
 
 static void
 request_shmem(void)
@@ -85,7 +91,7 @@ startup_shmem(void)
 	bool found;
 	WtAnchor *a;
 
-	/* after a crash the postmaster comes here again, with new shared memory */
+	/* after a crash the postmaster calls this again, with new shared memory */
 	wt_anchor_forget();
 	a = wt_anchor();
 	if (prev_shmem_startup_hook)
@@ -116,12 +122,12 @@ wt_store_request(void)
 	wt_replication_slot_register_startup();
 }
 
-/* ------------------------------------------------------ making the segment */
+/* ------------------------------------------------------------- segment */
 
 /*
- * How large a DSM segment may be.  With POSIX shared memory that is a file on
- * /dev/shm, which containers limit to 64 MB; parallel query needs room there
- * too, so take at most half of what is free.
+ * Returns: the size that a DSM segment may have, at most the wanted one, in bytes.
+ * With POSIX shared memory the segment is a file on /dev/shm, which containers limit
+ * to 64 MB.  Parallel query needs space there too, so half of what is free is the limit.
  */
 static Size
 segment_limit(Size wanted)
@@ -214,8 +220,8 @@ detach_at_exit(int code, Datum arg)
 	wide_db *db = the_db;
 	WtAnchor *a = wt_anchor_if_known();
 
-	/* callbacks run in reverse order: the transaction is not aborted yet, and holds what is
-	 * freed here */
+	/* exit callbacks run in reverse order: the transaction is not aborted yet, and uses the
+	 * handle */
 	if (db != NULL && before_detach != NULL)
 		before_detach();
 	the_db = NULL;
@@ -247,7 +253,7 @@ check_requirements(void)
 {
 	if (RecoveryInProgress() && !follower)
 	{
-		/* it follows the log here, so that WAL need not be kept until the promotion */
+		/* the worker replays WAL here, so that WAL need not be kept until the promotion */
 		if (wt_store_exists())
 			wt_background_process_ensure(&wt_background_process_worker);
 		ereport(ERROR,
@@ -263,8 +269,8 @@ check_requirements(void)
 				 errhint("Set wal_level = replica in postgresql.conf and restart the server.")));
 }
 
-/* Take the right to open the store, or wait until somebody else has done it. */
-static bool
+/* Waits until no other process opens the store, and makes this process the opener. */
+static void
 become_opener(WtAnchor *a)
 {
 	for (;;)
@@ -277,7 +283,7 @@ become_opener(WtAnchor *a)
 		opener = a->opener;
 		SpinLockRelease(&a->mutex);
 		if (opener == MyProcPid)
-			return true;
+			return;
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
 						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
@@ -285,7 +291,7 @@ become_opener(WtAnchor *a)
 	}
 }
 
-/* What wide_recover says, with what can be done about it. */
+/* Raises the failure of wide_recover(), with a hint.  text: its message. */
 static void
 report_open_failure(wide_status st, const char *text)
 {
@@ -394,7 +400,6 @@ wt_store_db(void)
 {
 	if (the_db == NULL)
 	{
-		/* what is made here must outlive the statement, and dsm needs no owner */
 		open_store();
 		wt_background_process_ensure(&wt_background_process_worker);
 		wt_background_process_ensure(&wt_background_process_keeper);

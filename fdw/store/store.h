@@ -1,33 +1,48 @@
 /*
  * store.h
- *		The store in this process: opened at first use.
+ *		This process's handle on the store, opened at first use.
  */
 #ifndef WT_STORE_H
 #define WT_STORE_H
 
 #include "engine/wide.h"
 
-/* this process's handle; makes or opens the store at first use. Errors when it cannot run. */
+/*
+ * Returns: the handle.  The first call opens the store: it creates or maps the
+ * shared segment, and recovers the store if no process has done so.
+ * Errors: 25006 on a standby; 55000 if wal_level, WAL or the directory do not fit;
+ * those of recovery.
+ */
 extern wide_db *wt_store_db(void);
 
-/* the handle if the store is open in this process already, else NULL; never opens */
+/* Returns: the handle if this process has opened the store, else NULL. */
 extern wide_db *wt_store_db_if_open(void);
 
-/* Opens the store or says why not (palloc'd), without raising that as an error. */
+/*
+ * As wt_store_db(), but returns NULL instead of raising an error, with the reason in
+ * *why (palloc'd).  Cancellation and shutdown are raised nevertheless.
+ */
 extern wide_db *wt_store_db_try(char **why);
 
-/* true when the store's directory exists: something has been stored in this cluster */
+/* Returns: true if the store's directory exists: this cluster has stored something. */
 extern bool wt_store_exists(void);
 
-extern bool wt_store_runs(void); /* somebody has opened it: wt_store_db will not wait */
+/* Returns: true if the store is open in some process, so that wt_store_db() does not wait. */
+extern bool wt_store_runs(void);
 
-/* For the worker: on a standby wt_store_db follows the log in this process until the server is
- * promoted, instead of an error. */
+/*
+ * For the worker: on a standby wt_store_db() replays WAL until the server is
+ * promoted, instead of raising an error.
+ */
 extern void wt_store_follow(void);
 
-extern void wt_store_request(void); /* preload: shared memory request and worker registration */
-/* Calls it before the store is let go at the end of the process, whose transaction is not
- * aborted yet then. */
+/* While preloading: requests shared memory and registers the background processes. */
+extern void wt_store_request(void);
+
+/*
+ * Sets a function to call at process exit before the handle goes: the transaction
+ * is not aborted yet at that time.
+ */
 extern void wt_store_on_detach(void (*callback)(void));
 
 #endif /* WT_STORE_H */

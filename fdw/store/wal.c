@@ -1,21 +1,24 @@
 /*
  * wal.c
- *		The engine's log inside PostgreSQL's WAL.
+ *		The engine's log as messages in PostgreSQL's WAL.
  *
- * Records are logical messages (LogLogicalMessage) with the prefix
- * "widetable": core's redo ignores them, so recovery and standbys never need
- * this library, and they travel wherever WAL travels.  External records (of a
- * transaction that has an xid) are transactional messages: the transaction's
- * own commit record, later in the same log, decides about them.
+ * A record of the engine is a logical message (LogLogicalMessage) with the prefix
+ * "widetable".  PostgreSQL's redo ignores it, so recovery and standbys do not need
+ * this library, and it travels wherever WAL travels.  The records of an external
+ * transaction (one with an xid) are transactional messages: the transaction's commit
+ * record, later in the same log, decides about them.
  *
- * A physical replication slot keeps the WAL that is not yet in files (replication_slot.c).
+ * A physical replication slot keeps the WAL that is not in files yet
+ * (replication_slot.c); the engine advances it through wal_release().
  *
- * On a standby, and during archive recovery, replay does not end at the end of
- * the log but follows it until the server is promoted: recovery of the store
- * takes that long, and flushes and compacts on the way.
+ * On a standby and during archive recovery, replay does not stop at the end of WAL:
+ * it follows WAL until the server is promoted.  Recovery of the store takes that
+ * long; it flushes and compacts meanwhile.
  *
- * No function here longjmps into the engine: what may raise an error runs in
- * PG_TRY, or in a critical section where an error is a PANIC anyway.
+ * No function here longjmps into the engine: what may raise an error runs in PG_TRY,
+ * or in a critical section, where an error is a PANIC.
+ *
+ * Locking: none of its own.
  */
 #include "postgres.h"
 
@@ -44,12 +47,17 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 
-static char *message = NULL;					 /* where the parts of a record are put together */
-static char failure[512];						 /* what the last caught error said */
-static bool skipped = false;					 /* the last replay has passed over missing WAL */
-static XLogRecPtr replaying = InvalidXLogRecPtr; /* start of the record that is being replayed */
+/* Buffer of WIDE_LOG_RECORD_MAX bytes for a record. */
+static char *message = NULL;
 
-/* Remember the error that was caught, and forget it. */
+/* Message of the last error that was caught. */
+static char failure[512];
+
+/* State of the replay. */
+static XLogRecPtr replaying = InvalidXLogRecPtr; /* start of the current record */
+static bool skipped = false;					 /* the last replay skipped missing WAL */
+
+/* In PG_CATCH: keeps the error's message in failure and ends its handling. */
 static void
 swallow_error(MemoryContext caller)
 {
@@ -62,9 +70,12 @@ swallow_error(MemoryContext caller)
 	FreeErrorData(e);
 }
 
-/* ------------------------------------------------------------------ write */
+/* ----------------------------------------------------------------- writing */
 
-/* Put the parts together in message; more than WIDE_LOG_RECORD_MAX: they do not fit. */
+/*
+ * Copies the parts of a record into message, one after the other.
+ * Returns: their length in bytes; above WIDE_LOG_RECORD_MAX if they do not fit.
+ */
 static size_t
 gather(const wide_bytes *parts, int nparts)
 {
@@ -80,7 +91,7 @@ gather(const wide_bytes *parts, int nparts)
 	return len;
 }
 
-/* A record that counts only if the current transaction commits; 0 when that failed. */
+/* Appends a record that counts only if this transaction commits.  Returns: its end, or 0. */
 static XLogRecPtr
 append_transactional(size_t len)
 {
@@ -111,7 +122,7 @@ wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64
 		*lsn = append_transactional(len);
 		return XLogRecPtrIsInvalid(*lsn) ? WIDE_IO : WIDE_OK;
 	}
-	/* in the commit path: too late for an error */
+	/* in the commit, where it is too late for an error */
 	START_CRIT_SECTION();
 	*lsn = wt_log_message(WT_LOG_PREFIX, message, len, false);
 	END_CRIT_SECTION();
@@ -119,9 +130,9 @@ wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64
 }
 
 /*
- * The LSN may be one where a record would begin (wal_end).  On a new page that
- * is behind the page's header, but WAL ends before the header: XLogFlush takes
- * more than that for an error.
+ * Returns: the end of the last record before lsn.  lsn may be where the next record
+ * would begin (wal_end): at the beginning of a page that is behind the page's header,
+ * which is not written yet.  XLogFlush() raises an error for more than is written.
  */
 static XLogRecPtr
 record_end(XLogRecPtr lsn)
@@ -152,7 +163,6 @@ wal_sync(void *ctx, uint64_t lsn)
 	return st;
 }
 
-/* Where no error may be raised; one leaves the log as it is. */
 void
 wt_wal_flush(uint64 lsn)
 {
@@ -163,18 +173,20 @@ static uint64_t
 wal_end(void *ctx)
 {
 	/*
-	 * While recovery replays, the log "ends" where the current record begins: a
-	 * memtable that starts now holds nothing older, and a flush must not claim
-	 * records that were not replayed yet.
+	 * During replay the log ends where the current record begins: a memtable that
+	 * starts now has nothing older, and a flush must not claim records that are not
+	 * replayed yet.
 	 */
 	if (!XLogRecPtrIsInvalid(replaying))
 		return (uint64_t) replaying;
 	return (uint64_t) GetXLogInsertRecPtr();
 }
 
-/* One of our messages?  Then what it carries. */
+/* ----------------------------------------------------------------- replay */
+
+/* Returns: true if the record is a message of widetable; *payload then points into it. */
 static bool
-our_message(XLogReaderState *reader, wide_bytes *payload)
+get_message(XLogReaderState *reader, wide_bytes *payload)
 {
 	xl_logical_message *m;
 
@@ -191,7 +203,8 @@ our_message(XLogReaderState *reader, wide_bytes *payload)
 	return true;
 }
 
-/* Hands one record to the engine if it concerns it. */
+/* Passes a record on to the engine if it is a message of widetable, the end of a transaction with
+ * an xid, or a restart of the server. */
 static wide_status
 replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 {
@@ -205,7 +218,7 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 	{
 		xl_logical_message *m = (xl_logical_message *) XLogRecGetData(reader);
 
-		if (!our_message(reader, &ev.payload))
+		if (!get_message(reader, &ev.payload))
 			return WIDE_OK;
 		ev.kind = WIDE_REPLAY_RECORD;
 		if (m->transactional)
@@ -242,14 +255,14 @@ replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
 	return WIDE_OK;
 }
 
-/* The position up to which there is something to read. */
+/* Returns: the LSN up to which WAL can be read. */
 static XLogRecPtr
 readable_end(void)
 {
 	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
 }
 
-/* One pass: from where the reader stands to `end`. */
+/* Reads and replays all records from the reader's position to end. */
 static wide_status
 read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg)
 {
@@ -272,14 +285,14 @@ read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg
 	return WIDE_OK;
 }
 
-/* Position the reader at the first record from there on; *begun: there is one. */
+/* Positions the reader at the first record at or after from.  *begun: there is one. */
 static wide_status
 find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 {
 	ReadLocalXLogPageNoWaitPrivate *private = reader->private_data;
 
 	*begun = !XLogRecPtrIsInvalid(XLogFindNextRecord(reader, from));
-	/* nothing begins between from and the end, or WAL is missing */
+	/* without an error at the end of WAL: no record begins after from yet */
 	if (*begun || private->end_of_wal)
 		return WIDE_OK;
 	snprintf(failure, sizeof(failure), "could not read WAL from %X/%X", LSN_FORMAT_ARGS(from));
@@ -287,9 +300,10 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 }
 
 /*
- * The server is in recovery, and all that it has replayed is applied here.  Do
- * what keeps the store in shape until there is more.  As on the primary, WAL
- * from before a checkpoint (here: a restartpoint) is not needed for long.
+ * The server is in recovery, and the store has applied everything that the server has
+ * replayed.  Flushes and compacts while there is work, else waits for 100 ms.  As on the
+ * primary, the store must not need WAL from before a checkpoint (here: a restartpoint)
+ * for long: it is flushed once for each redo position.
  */
 static wide_status
 wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
@@ -320,6 +334,7 @@ wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 	return st;
 }
 
+/* Replays WAL from there to its end, or to the promotion of a standby. */
 static wide_status
 read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
@@ -338,7 +353,7 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 		return WIDE_NOMEM;
 	for (;;)
 	{
-		/* this first: what recovery leaves is read in one more pass */
+		/* before readable_end(): what the end of recovery adds needs one more pass */
 		bool follow = RecoveryInProgress();
 		XLogRecPtr end = readable_end();
 
@@ -358,8 +373,8 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 }
 
 /*
- * widetable.ignore_missing_wal: the first position from which WAL can be read.
- * The administrator has said that what was before it is lost.
+ * For widetable.ignore_missing_wal.
+ * Returns: from, or the start of the first segment after it from which WAL is there.
  */
 static XLogRecPtr
 skip_missing(XLogRecPtr from)
@@ -384,6 +399,7 @@ skip_missing(XLogRecPtr from)
 	return from;
 }
 
+/* The engine's log: replays WAL from there on.  WIDE_IO leaves the reason in failure. */
 static wide_status
 wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
@@ -402,8 +418,8 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP, .start = start, .lsn = start};
 
 			ereport(WARNING,
-					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and what wide tables "
-							"have only there is lost",
+					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and changes of wide "
+							"tables that are only there are lost",
 							LSN_FORMAT_ARGS((XLogRecPtr) from),
 							LSN_FORMAT_ARGS(start))));
 			st = fn(arg, &ev);
@@ -430,7 +446,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	return st;
 }
 
-/* ----------------------------------------------------------- whose log */
+/* --------------------------------------------------------------- identity */
 
 static void
 wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
@@ -445,7 +461,10 @@ wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 	*branch = tli;
 }
 
-/* May raise an error. */
+/*
+ * Returns: true if the change at lsn of timeline tli is in this server's WAL; otherwise failure
+ * says why not.  May raise an error.
+ */
 static bool
 in_history(TimeLineID tli, XLogRecPtr lsn)
 {
@@ -493,7 +512,6 @@ wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 	return yes;
 }
 
-/* What the last failure was, for errors that the engine only passes on. */
 const char *
 wt_wal_failure(void)
 {
@@ -506,6 +524,7 @@ wt_wal_skipped(void)
 	return skipped;
 }
 
+/* The store needs no WAL before lsn any more. */
 static void
 wal_release(void *ctx, uint64_t lsn)
 {
