@@ -149,43 +149,36 @@ segment_limit(Size wanted)
 	return room;
 }
 
+/* Creates and formats the segment, or formats the one in main shared memory. */
 static void
-make_segment(WtAnchor *a)
+create_segment(WtAnchor *a)
 {
 	wide_config config;
+	dsm_segment *seg = NULL;
 	Size size;
-	wide_status st;
 
+	configure(&config, a->in_main ? 0 : segment_limit(segment_bytes()));
+	size = wide_segment_size(&config);
 	if (a->in_main)
-	{
 		segment_base = main_segment;
-		configure(&config, 0);
-	}
 	else
 	{
-		dsm_segment *seg;
-		dsm_handle handle;
-
-		size = segment_limit(segment_bytes());
-		configure(&config, size);
-		size = wide_segment_size(&config);
+		/* pinned: it outlives the statement, and this process */
 		seg = dsm_create(size, 0);
 		dsm_pin_segment(seg);
 		dsm_pin_mapping(seg);
-		handle = dsm_segment_handle(seg);
 		segment_base = dsm_segment_address(seg);
-		st = wide_segment_format(segment_base, &config);
-		if (st != WIDE_OK)
-			wt_error_check(st, "could not lay out shared memory");
-		SpinLockAcquire(&a->mutex);
-		a->handle = handle;
-		a->size = size;
-		SpinLockRelease(&a->mutex);
-		return;
 	}
-	wt_error_check(wide_segment_format(segment_base, &config), "could not lay out shared memory");
+	wt_error_check(wide_segment_format(segment_base, &config), "could not format shared memory");
+	if (seg == NULL)
+		return;
+	SpinLockAcquire(&a->mutex);
+	a->handle = dsm_segment_handle(seg);
+	a->size = size;
+	SpinLockRelease(&a->mutex);
 }
 
+/* Maps the segment, if there is one and this process has not mapped it yet. */
 static void
 map_segment(WtAnchor *a)
 {
@@ -322,77 +315,82 @@ report_open_failure(wide_status st, const char *text)
 			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
 }
 
+/*
+ * Recovers the store in the segment that this process, the opener, is attached to.  A
+ * failure detaches and formats the segment again: the next attempt begins from nothing.
+ * Returns: false if it was interrupted by something that raises no error.
+ */
+static bool
+recover(WtAnchor *a)
+{
+	wide_config config;
+	wide_status st;
+	char *text;
+
+	wt_replication_slot_ensure();
+	st = wide_recover(the_db);
+	if (st == WIDE_OK)
+	{
+		wide_stats s;
+
+		/* so that the next recovery does not need the missing WAL */
+		if (wt_wal_skipped())
+			wt_error_check(wide_flush(the_db), "could not flush");
+		wide_statistics(the_db, &s);
+		wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
+		return true;
+	}
+	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'
+					   ? wt_wal_failure()
+					   : wide_error_text());
+	wide_detach(the_db);
+	the_db = NULL;
+	configure(&config, a->size);
+	(void) wide_segment_format(segment_base, &config);
+	if (st != WIDE_INTERRUPTED)
+		report_open_failure(st, text);
+	CHECK_FOR_INTERRUPTS();
+	return false;
+}
+
+/* Creates or maps the segment and sets the_db.  Requires: this process is the opener. */
+static void
+open_segment(WtAnchor *a)
+{
+	map_segment(a);
+	if (segment_base == NULL || (a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING &&
+								 wide_segment_state(segment_base) != WIDE_DEAD))
+		create_segment(a);
+	for (;;)
+	{
+		wide_state state = wide_segment_state(segment_base);
+
+		if (state == WIDE_DEAD)
+			elog(PANIC, "the shared memory of widetable is damaged");
+		attach();
+		if (state == WIDE_RUNNING || recover(a))
+			return;
+	}
+}
+
 static void
 open_store(void)
 {
 	WtAnchor *a = wt_anchor();
-	MemoryContext caller = CurrentMemoryContext;
 
 	check_requirements();
 	become_opener(a);
 	PG_TRY();
 	{
-		map_segment(a);
-		if (segment_base == NULL ||
-			(a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING &&
-			 wide_segment_state(segment_base) != WIDE_DEAD))
-			make_segment(a);
-		for (;;)
-		{
-			wide_state state = wide_segment_state(segment_base);
-			wide_status st;
-
-			if (state == WIDE_DEAD)
-				elog(PANIC, "the shared memory of widetable is damaged");
-			attach();
-			if (state == WIDE_RUNNING)
-				break;
-			wt_replication_slot_ensure();
-			st = wide_recover(the_db);
-			if (st == WIDE_OK)
-			{
-				wide_stats s;
-
-				/* the next recovery is not to ask for it again */
-				if (wt_wal_skipped())
-					wt_error_check(wide_flush(the_db), "could not flush");
-				wide_statistics(the_db, &s);
-				wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
-				break;
-			}
-			/* start again from nothing next time: a half-recovered segment is not reused */
-			{
-				char *text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) &&
-											 wt_wal_failure()[0] != '\0'
-										 ? wt_wal_failure()
-										 : wide_error_text());
-				wide_config config;
-
-				wide_detach(the_db);
-				the_db = NULL;
-				configure(&config, a->size);
-				(void) wide_segment_format(segment_base, &config);
-				if (st == WIDE_INTERRUPTED)
-				{
-					CHECK_FOR_INTERRUPTS();
-					continue;
-				}
-				report_open_failure(st, text);
-			}
-		}
+		open_segment(a);
 	}
-	PG_CATCH();
+	PG_FINALLY();
 	{
-		MemoryContextSwitchTo(caller);
 		SpinLockAcquire(&a->mutex);
 		a->opener = 0;
 		SpinLockRelease(&a->mutex);
-		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	SpinLockAcquire(&a->mutex);
-	a->opener = 0;
-	SpinLockRelease(&a->mutex);
 }
 
 wide_db *
