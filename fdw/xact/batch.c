@@ -1,9 +1,17 @@
 /*
  * batch.c
- *		The transaction's batch, and marks in it of commands, plan nodes and savepoints.
+ *		The transaction's write batch, and marks in it: of commands, plan nodes and
+ *		savepoints.
  *
- * Statements see the batch as of their command id, as heap rows; read-modify-
- * write under a row lock sees all of it.
+ * A mark is a position in the batch.  A statement sees the batch up to the mark of the
+ * first command that its snapshot does not see, as with heap rows; a read-modify-write
+ * under a row lock sees all of it.  A subtransaction that is rolled back rewinds the
+ * batch to the mark of its level.
+ *
+ * Invariants
+ *	- commands[] ascends by command id and by mark.  An entry is added when a command
+ *	  or a plan node adds its first operation, or its first one after another writer's.
+ *	- levels[] ascends by level and by mark: levels above 1 that have added operations.
  */
 #include "postgres.h"
 
@@ -20,23 +28,23 @@
 
 typedef struct CommandMark
 {
-	CommandId cid;
-	const WtWriter *writer; /* the plan node, to be compared only; NULL: a function, DDL */
-	CommandId of;			/* the command that this node belongs to */
-	uint64 mark;			/* of the batch before the first write of this command by this node */
+	CommandId cid;			  /* of the operations */
+	const WtWriter *writer;	  /* plan node, only to be compared; NULL: a function, DDL */
+	CommandId writer_command; /* command that the plan node belongs to */
+	uint64 mark;			  /* before the first of the operations */
 } CommandMark;
 
 typedef struct LevelMark
 {
 	int level;	 /* nesting level of the subtransaction */
-	uint64 mark; /* of the batch before its first write */
+	uint64 mark; /* before its first operation */
 } LevelMark;
 
 static wide_batch *batch = NULL;
-
 static bool ddl = false; /* the batch changes the catalog */
 
-static CommandMark *commands = NULL; /* ascending, TopMemoryContext */
+/* both in TopMemoryContext, and used again by the next transaction */
+static CommandMark *commands = NULL;
 static int ncommands = 0, commands_max = 0;
 static LevelMark *levels = NULL;
 static int nlevels = 0, levels_max = 0;
@@ -44,7 +52,7 @@ static int nlevels = 0, levels_max = 0;
 wide_batch *
 wt_batch(bool create)
 {
-	/* workers could not see it, and the statement has begun without */
+	/* parallel workers could not see the batch, and the statement has started without one */
 	if (create && IsInParallelMode())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
@@ -67,6 +75,16 @@ wt_batch_command(void)
 	wt_batch_command_by(NULL);
 }
 
+/* Returns: the array, with space for one more element after n. */
+static void *
+grow(void *array, int n, int *max, Size size)
+{
+	if (n < *max)
+		return array;
+	*max = Max(16, *max * 2);
+	return array ? repalloc(array, *max * size) : MemoryContextAlloc(TopMemoryContext, *max * size);
+}
+
 void
 wt_batch_command_by(const WtWriter *writer)
 {
@@ -77,33 +95,22 @@ wt_batch_command_by(const WtWriter *writer)
 	if (ncommands == 0 || commands[ncommands - 1].cid != cid ||
 		commands[ncommands - 1].writer != writer)
 	{
-		if (ncommands == commands_max)
-		{
-			commands_max = Max(16, commands_max * 2);
-			commands = commands ? repalloc(commands, commands_max * sizeof(CommandMark))
-								: MemoryContextAlloc(TopMemoryContext,
-													 commands_max * sizeof(CommandMark));
-		}
+		commands = grow(commands, ncommands, &commands_max, sizeof(CommandMark));
 		commands[ncommands].cid = cid;
 		commands[ncommands].writer = writer;
-		commands[ncommands].of = writer ? writer->command : InvalidCommandId;
+		commands[ncommands].writer_command = writer ? writer->command : InvalidCommandId;
 		commands[ncommands++].mark = wide_batch_mark(b);
 		wide_batch_command(b, (size_t) wt_settings_write_memory_kb * 1024);
 	}
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
 	{
-		if (nlevels == levels_max)
-		{
-			levels_max = Max(16, levels_max * 2);
-			levels = levels ? repalloc(levels, levels_max * sizeof(LevelMark))
-							: MemoryContextAlloc(TopMemoryContext, levels_max * sizeof(LevelMark));
-		}
+		levels = grow(levels, nlevels, &levels_max, sizeof(LevelMark));
 		levels[nlevels].level = level;
 		levels[nlevels++].mark = wide_batch_mark(b);
 	}
 }
 
-/* The first of commands[] that a snapshot with this command id does not see. */
+/* Returns: index of the first of commands[] that a snapshot with this curcid does not see. */
 static int
 first_unseen(CommandId curcid)
 {
@@ -136,15 +143,15 @@ void
 wt_batch_writer_init(WtWriter *w, EState *estate)
 {
 	w->command = estate->es_output_cid;
-	/* COPY has none, and asks nothing */
+	/* COPY has no snapshot, and never calls wt_batch_leave_out() */
 	w->unseen = estate->es_snapshot ? estate->es_snapshot->curcid : FirstCommandId;
 	w->looked_at = -1;
 	w->first = 0;
 	w->others = false;
 }
 
-/* Has anybody but this node written since its statement began?  Looks at each of commands[]
- * once. */
+/* Returns: true if another writer has added operations since the node's statement began.  Looks at
+ * each of commands[] once. */
 static bool
 others_wrote(WtWriter *w)
 {
@@ -155,17 +162,25 @@ others_wrote(WtWriter *w)
 	return w->others;
 }
 
-typedef struct RowChanges
+/* How a row has been changed since a node's statement began. */
+typedef enum RowChange
+{
+	UNCHANGED,			 /* or by the node itself */
+	CHANGED_BY_COMMAND,	 /* by another node of its command */
+	CHANGED_BY_TRIGGERED /* by a command that the statement has triggered */
+} RowChange;
+
+typedef struct ChangeSearch
 {
 	const WtWriter *w;
-	WtChanged found;
-} RowChanges;
+	RowChange found; /* the worst one */
+} ChangeSearch;
 
-/* Who was it?  The command that the batch's position belongs to. */
+/* Callback: an operation on the row, by its position.  Returns: false to stop. */
 static bool
 note_change(void *arg, uint64_t position)
 {
-	RowChanges *r = arg;
+	ChangeSearch *r = arg;
 	int lo = r->w->first, hi = ncommands - 1;
 
 	while (lo < hi)
@@ -179,21 +194,21 @@ note_change(void *arg, uint64_t position)
 	}
 	if (commands[lo].writer == r->w)
 		return true;
-	r->found = commands[lo].writer != NULL && commands[lo].of == r->w->command
-				   ? WT_CHANGED_BY_COMMAND
-				   : WT_CHANGED_BY_TRIGGERED;
-	return r->found != WT_CHANGED_BY_TRIGGERED;
+	r->found = commands[lo].writer != NULL && commands[lo].writer_command == r->w->command
+				   ? CHANGED_BY_COMMAND
+				   : CHANGED_BY_TRIGGERED;
+	return r->found != CHANGED_BY_TRIGGERED;
 }
 
-static WtChanged
+static RowChange
 changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_bytes key,
 			  const wide_bytes *column)
 {
-	RowChanges r = {w, WT_UNCHANGED};
+	ChangeSearch r = {w, UNCHANGED};
 
 	if (batch == NULL || !others_wrote(w))
-		return WT_UNCHANGED;
-	for (int i = 0; i < nfamilies && r.found != WT_CHANGED_BY_TRIGGERED; i++)
+		return UNCHANGED;
+	for (int i = 0; i < nfamilies && r.found != CHANGED_BY_TRIGGERED; i++)
 		wt_error_check(wide_batch_each(batch, families[i], key, column, commands[w->first].mark,
 									   note_change, &r),
 					   "could not look at a row's changes");
@@ -204,9 +219,9 @@ bool
 wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies,
 				   wide_bytes key, const wide_bytes *column)
 {
-	WtChanged changed = changed_since(w, families, nfamilies, key, column);
+	RowChange changed = changed_since(w, families, nfamilies, key, column);
 
-	if (changed == WT_CHANGED_BY_TRIGGERED)
+	if (changed == CHANGED_BY_TRIGGERED)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
 				 op == CMD_DELETE ? errmsg("tuple to be deleted was already modified by an "
@@ -215,7 +230,7 @@ wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int 
 										   "operation triggered by the current command"),
 				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate "
 						 "changes to other rows.")));
-	return changed == WT_CHANGED_BY_COMMAND;
+	return changed == CHANGED_BY_COMMAND;
 }
 
 static void
@@ -226,7 +241,7 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
 	{
-		/* its writes belong to the parent now */
+		/* its operations belong to the parent now */
 		if (nlevels > 0 && levels[nlevels - 1].level == level)
 		{
 			if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))

@@ -1,6 +1,7 @@
 /*
  * batch.h
- *		The transaction's batch, and marks in it of commands, plan nodes and savepoints.
+ *		The transaction's write batch, and marks in it: of commands, plan nodes and
+ *		savepoints.
  */
 #ifndef WT_BATCH_H
 #define WT_BATCH_H
@@ -10,53 +11,71 @@
 
 #include "engine/wide.h"
 
-/* The transaction's batch; made when there is none yet and create is true. Checks read-only
- * transaction, recovery, parallel mode when create. */
+/*
+ * Returns: the transaction's batch.  Without one: NULL, or a new batch if create.
+ * Errors: with create, 25000 in parallel mode, and those of wt_store_db(), which refuses
+ * during recovery.  Read-only transactions are the caller's to check.
+ */
 extern wide_batch *wt_batch(bool create);
 
+/* -------------------------------------------------------------- commands */
+
 /*
- * Operations of the batch that a statement may see: those of earlier commands
- * (snapshot->curcid).  Call wt_batch_command() before each write operation so
- * that commands are told apart.
+ * Marks the batch for the present command and savepoint; begins a batch if there is
+ * none.  To be called before each operation that is added to the batch.
  */
-extern uint64_t wt_batch_own_mark(Snapshot snapshot);
 extern void wt_batch_command(void);
 
 /*
- * A plan node that changes rows it has found in its statement's snapshot, each
- * once.  What it writes is told from what others write meanwhile: another node
- * of the same statement, or a command that the statement has triggered (in a
- * function or a row trigger).  Its address is its name.
+ * Returns: the position in the batch up to which a statement sees the transaction's
+ * changes: those of commands before snapshot->curcid.
+ */
+extern uint64_t wt_batch_own_mark(Snapshot snapshot);
+
+/* ------------------------------------------------------------ plan nodes */
+
+/*
+ * A plan node that changes rows which it has found in its statement's snapshot, each
+ * row once.  Its changes are distinguished from those that are made meanwhile by
+ * another node of the same statement, or by a command that the statement has
+ * triggered (in a function or a row trigger).  Its address identifies it.
  */
 typedef struct WtWriter
 {
 	CommandId command; /* es_output_cid */
-	CommandId unseen;  /* of the snapshot: what it does not see */
-	/* of batch.c */
-	int first, looked_at;
-	bool others;
+	CommandId unseen;  /* first command that the statement's snapshot does not see */
+
+	/* private to batch.c: positions in its list of commands */
+	int first;	   /* first one that the snapshot does not see */
+	int looked_at; /* those before it were looked at; -1: none yet */
+	bool others;   /* one of them is of another writer */
 } WtWriter;
 
 /* At the start of the node's execution. */
 extern void wt_batch_writer_init(WtWriter *w, EState *estate);
-extern void wt_batch_command_by(const WtWriter *writer); /* as wt_batch_command */
 
-typedef enum WtChanged
-{
-	WT_UNCHANGED,
-	WT_CHANGED_BY_COMMAND,	/* by another node: an ordinary table leaves the row out then */
-	WT_CHANGED_BY_TRIGGERED /* an error then */
-} WtChanged;
+/* As wt_batch_command(), for operations of this writer; NULL: of a function or of DDL. */
+extern void wt_batch_command_by(const WtWriter *writer);
 
-/* Raises WT_CHANGED_BY_TRIGGERED as PostgreSQL does; true: WT_CHANGED_BY_COMMAND. */
+/*
+ * For a row that the node is about to update or delete.  families, column: where to look
+ * for changes; column NULL: in all columns.
+ * Returns: true if another node of the same command has changed it: it is left out, as
+ * in an ordinary table.
+ * Errors: 27000 if a command that the statement triggered has changed it.
+ */
 extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families,
 							   int nfamilies, wide_bytes key, const wide_bytes *column);
 
-/* the batch changes the catalog: no caching of wt_engine_table in this transaction */
+/* ----------------------------------------------------------- transaction */
+
+/* The batch is going to change the catalog: what wt_engine_table() finds is not cached. */
 extern void wt_batch_note_ddl(void);
 extern bool wt_batch_has_ddl(void);
-/* The transaction has ended. */
+
+/* End of the transaction: frees the batch. */
 extern void wt_batch_end(void);
+
 /* Installs the callback for subtransactions. */
 extern void wt_batch_init(void);
 

@@ -1,19 +1,17 @@
 /*
  * commit.c
- *		Commit and rollback.
+ *		Commit and rollback of a transaction's batch (doc/internals/commit.md).
  *
- * Commit (see architecture, "Commit"):
+ *	PRE_COMMIT	Everything that can fail: the batch is prepared.  If the transaction has
+ *				an xid, the payload goes to WAL now, as transactional messages, and
+ *				PostgreSQL's commit record decides.
+ *	COMMIT		FINISH is logged and the cells are applied.  Without an xid, payload and
+ *				FINISH are one record, which is flushed here: no commit record, no xid,
+ *				one flush.  Then the batch is published.
  *
- *	PRE_COMMIT	everything that can fail: the batch is prepared.  If the
- *				transaction has an xid its payload goes to WAL now, as
- *				transactional messages, and PostgreSQL's commit record decides.
- *	COMMIT		the finish record is logged and the cells are applied.  Without
- *				an xid, payload and finish are one record and we flush it
- *				ourselves: no commit record, no xid, one flush.  Then publish.
- *
- * Between ProcArrayEndTransaction and COMMIT here other sessions see our heap
- * rows and not yet our cells: their snapshots wait for us (wide_snapshot_take_at),
- * a matter of microseconds.
+ * Between ProcArrayEndTransaction() and COMMIT, other sessions see the transaction's heap
+ * rows but not its cells.  Their snapshots wait for the batch (wide_snapshot_take_at),
+ * which takes microseconds.
  */
 #include "postgres.h"
 
@@ -38,14 +36,15 @@
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
 
-static bool prepared = false;
-
-static FullTransactionId prepared_xid;
+static bool prepared = false;		   /* the batch is prepared */
+static FullTransactionId prepared_xid; /* with this xid; invalid: without one */
 
 /*
- * NOTIFY gives the transaction a number after this, and listeners hear of it when
- * that has ended; what they read then must wait for our cells.  Whether there is
- * something to tell nobody says but the check of PREPARE TRANSACTION.
+ * Returns: true if the transaction has notifications to send.  PostgreSQL gives such a
+ * transaction an xid after PRE_COMMIT, and listeners are woken when that has ended; what
+ * they read then must wait for the cells of this batch, which needs the xid.  PostgreSQL
+ * offers no function for the question but the check of PREPARE TRANSACTION, which raises
+ * an error if there are some.
  */
 static bool
 notifies(void)
@@ -67,6 +66,7 @@ notifies(void)
 	return some;
 }
 
+/* PRE_COMMIT. */
 static void
 prepare(void)
 {
@@ -97,7 +97,26 @@ prepare(void)
 	wt_stop_point("commit-prepared");
 }
 
-/* Cannot fail: PostgreSQL's part is committed already. */
+/* Waits for the disk and for a standby, as PostgreSQL does after its commit record. */
+static void
+make_durable(uint64_t lsn)
+{
+	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
+	{
+		/*
+		 * Commits group themselves: one flush covers all records that are in WAL by then
+		 * and wakes their sessions.  Waking only the sessions that it covers, and one of
+		 * the others to flush next, made half as many flushes but was slower on a busy
+		 * machine, where a woken process takes long to run.
+		 */
+		XLogFlush(lsn);
+		SyncRepWaitForLSN(lsn, true);
+	}
+	else
+		XLogSetAsyncXactLSN(lsn);
+}
+
+/* COMMIT.  Cannot fail: PostgreSQL's part is committed already. */
 static void
 finish(void)
 {
@@ -107,7 +126,7 @@ finish(void)
 	if (!prepared)
 		return;
 	wt_stop_point("commit-recorded");
-	/* a commit record is durable already, and what it says outlives a crash without our record */
+	/* the commit record decides: after a crash recovery finishes the batch without FINISH */
 	if (FullTransactionIdIsValid(prepared_xid))
 		wide_batch_decided(batch, XactLastCommitEnd);
 	else if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
@@ -117,9 +136,9 @@ finish(void)
 	if (!FullTransactionIdIsValid(prepared_xid))
 	{
 		/*
-		 * Whoever waits for our rows reads what is applied, and is durable no
-		 * earlier than we are.  With a batch before ours still on its way we are
-		 * not applied yet: he would overwrite what we have written.
+		 * The next holder of the row locks reads the newest applied state, and commits
+		 * with a later record.  While an earlier batch is still being applied, this
+		 * one is not part of that state, and the next holder would overwrite it.
 		 */
 		if (wide_wait_applied(wt_store_db(), lsn) != WIDE_OK)
 			ereport(PANIC,
@@ -127,27 +146,16 @@ finish(void)
 		wt_stop_point("commit-applied");
 		wt_row_lock_release_early(lsn);
 		wt_stop_point("commit-unlocked");
-		/* there is no commit record: ours is the record to wait for */
-		if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
-		{
-			/*
-			 * It makes groups of commits by itself: one flush serves all that
-			 * is in the log by then, and wakes who waits.  Waking only those whom
-			 * it has served and one of the rest, to flush next, made half as many
-			 * flushes, and was slower on a busy machine: there the one who is
-			 * called takes long to come.
-			 */
-			XLogFlush(lsn);
-			SyncRepWaitForLSN(lsn, true);
-		}
-		else
-			XLogSetAsyncXactLSN(lsn);
+		/* there is no commit record: FINISH is the record to wait for */
+		make_durable(lsn);
 	}
-	/* as long as our record is not durable a crash gives the batch another one, with another
-	 * timestamp */
 	else
+	{
+		/* soon: a crash before it is durable gives the batch another FINISH, with another
+		 * timestamp */
 		XLogSetAsyncXactLSN(lsn);
-	/* the next transaction of this session has not written anything yet */
+	}
+	/* for PostgreSQL the next transaction of this session has no WAL record yet */
 	XactLastRecEnd = 0;
 	wt_stop_point("commit-durable");
 	if (wide_publish(wt_store_db(), lsn) != WIDE_OK)
@@ -172,7 +180,7 @@ xact_callback(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
-			/* row locks and held snapshots are not needed to prepare, but scans read the batch */
+			/* scans read the batch, which prepare() changes */
 			wt_engine_scan_close_all();
 			prepare();
 			break;
@@ -209,6 +217,6 @@ void
 wt_commit_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
-	/* where the process ends in the middle of a transaction */
+	/* for a process that exits in the middle of a transaction */
 	wt_store_on_detach(end_of_transaction);
 }

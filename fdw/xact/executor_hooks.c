@@ -1,6 +1,8 @@
 /*
  * executor_hooks.c
- *		What happens when a statement begins and when its run ends.
+ *		What happens when a statement starts and when its run ends: the transaction's
+ *		snapshot is taken at ExecutorStart; parallel workers are told what to read and
+ *		scans of open cursors are put to rest around ExecutorRun.
  */
 #include "postgres.h"
 
@@ -25,8 +27,8 @@
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
-static int run_depth = 0; /* of nested ExecutorRun calls */
-/* one of them, SELECT FOR UPDATE, may have shown the newest state */
+static int run_depth = 0; /* nested calls of ExecutorRun */
+/* a SELECT FOR UPDATE among them may have returned the newest state */
 static bool run_locked = false;
 
 static void
@@ -55,16 +57,16 @@ reads_wide_tables(PlannedStmt *plan)
 	return false;
 }
 
-/* What a statement that may have workers holds while it runs. */
+/* What a statement that may have parallel workers holds while it runs. */
 typedef struct ParallelRun
 {
-	WtEngineScan *held; /* keeps its snapshot */
-	int level;			/* of the announcement; 0: none */
+	WtEngineScan *held; /* holds its snapshot */
+	int level;			/* of wt_parallel_snapshot_announce(); 0: not called */
 } ParallelRun;
 
 /*
- * Tell the workers what to read, see parallel_snapshot.c.  false: the statement has to do
- * without them.
+ * Tells the parallel workers of the statement what to read (parallel_snapshot.c).
+ * Returns: false if the statement has to run without workers.
  */
 static bool
 begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
@@ -81,7 +83,7 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 		run->level = wt_parallel_snapshot_announce(NULL);
 		return true;
 	}
-	/* where the leader finds no store, workers must not find one that was made since */
+	/* if the leader finds no store, its workers must not find one that was created since */
 	if (RecoveryInProgress() || !wt_store_exists() || wt_store_db_try(&why) == NULL)
 		return !reads_wide_tables(queryDesc->plannedstmt);
 	if (wt_engine_scan_as_of_changed(pg))
@@ -101,8 +103,8 @@ end_parallel(ParallelRun *run)
 }
 
 /*
- * When the outermost query comes back with its rows the scans of open cursors
- * rest, perhaps for long, and must not keep memtables and files meanwhile.
+ * When the outermost statement returns its rows, the scans of open cursors rest, perhaps
+ * for long, and must not hold memtables and files meanwhile.
  */
 static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
@@ -128,7 +130,7 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;
 	if (run_depth > 0)
 		return;
-	/* first: what comes then may wait for a standby */
+	/* first, because wt_snapshot_catch_up() may wait for a standby */
 	wt_engine_scan_rest_all();
 	if (run_locked && IsTransactionBlock())
 		wt_snapshot_catch_up();

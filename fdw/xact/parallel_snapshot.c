@@ -1,6 +1,20 @@
 /*
  * parallel_snapshot.c
- *		The engine's snapshot for the workers of a parallel statement.
+ *		Passes the leader's snapshot to the workers of a parallel statement.
+ *
+ * Invariants
+ *	- All processes of a parallel statement read with the leader's snapshot: in
+ *	  parallel scans, in scans that every worker does as a whole, and in functions.
+ *	  PostgreSQL's snapshot, which workers get, does not say which snapshot of the
+ *	  engine belongs to it, because commits to wide tables alone have no xid.
+ *	- The exported snapshot is in the setting widetable.parallel_snapshot while the
+ *	  leader runs the statement.  PostgreSQL copies settings to workers when it creates
+ *	  the parallel context, which is within ExecutorRun of that statement.  (The wrapper
+ *	  is called with the parallel context for parallel-aware scans only.)
+ *	- No parallel worker reads for a transaction that has a batch, because the batch is
+ *	  in the leader's memory.  A statement on wide tables then runs without workers
+ *	  (executor_hooks.c), and a function that reads one in a worker of another statement
+ *	  fails.  No batch begins during a parallel statement (wt_batch).
  */
 #include "postgres.h"
 
@@ -13,15 +27,13 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 
-/* ------------------------------------------------------ leader's snapshot */
+#define SETTING	  "widetable.parallel_snapshot"
+#define HAS_BATCH "written" /* instead of a snapshot: only the leader may read */
 
-#define SETTING	   "widetable.parallel_snapshot"
-#define OWN_WRITES "written" /* instead of a snapshot: nobody but the leader may read */
-
-static char *setting;
+static char *setting; /* the snapshot in hexadecimal, HAS_BATCH, or empty */
 static bool announcing = false;
 
-/* Users have no business with it: it would show them another moment. */
+/* Only this file and the start of parallel workers may set it. */
 static bool
 check_setting(char **newval, void **extra, GucSource source)
 {
@@ -41,6 +53,7 @@ wt_parallel_snapshot_init(void)
 							   check_setting, NULL, NULL);
 }
 
+/* Returns: the exported snapshot in hexadecimal, palloc'd. */
 static char *
 snapshot_text(const wide_snapshot *ws)
 {
@@ -64,7 +77,7 @@ wt_parallel_snapshot_announce(const wide_snapshot *ws)
 	announcing = true;
 	PG_TRY();
 	{
-		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : OWN_WRITES, PGC_USERSET,
+		(void) set_config_option(SETTING, ws != NULL ? snapshot_text(ws) : HAS_BATCH, PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_SAVE, true, ERROR, false);
 	}
 	PG_FINALLY();
@@ -84,7 +97,7 @@ wt_parallel_snapshot_withdraw(int level)
 bool
 wt_parallel_snapshot_leader_wrote(void)
 {
-	return IsParallelWorker() && setting != NULL && strcmp(setting, OWN_WRITES) == 0;
+	return IsParallelWorker() && setting != NULL && strcmp(setting, HAS_BATCH) == 0;
 }
 
 static int
