@@ -1,6 +1,10 @@
 /*
  * snapshot.c
- *		The engine's counterparts of PostgreSQL's snapshots.
+ *		The engine's snapshots that belong to PostgreSQL's (doc/internals/visibility.md).
+ *
+ * All scans of a statement share the engine's snapshot; in REPEATABLE READ and above all
+ * scans of the transaction, from its first statement on, whatever that reads.  In a
+ * parallel worker it is a copy of the leader's.
  */
 #include "postgres.h"
 
@@ -27,38 +31,49 @@
 #include "fdw/store/wal.h"
 #include "fdw/xact/parallel_snapshot.h"
 
-static dlist_head snaps = DLIST_STATIC_INIT(snaps);
-static WtSnapshot *xact_snap = NULL;	 /* REPEATABLE READ and up */
-static WtSnapshot *parallel_snap = NULL; /* in a worker: the leader's */
+static dlist_head snapshots = DLIST_STATIC_INIT(snapshots); /* all that are held */
+static WtSnapshot *transaction_snapshot = NULL;				/* REPEATABLE READ and above */
+static WtSnapshot *leader_snapshot = NULL;					/* in a parallel worker: the copy */
+
+/* --------------------------------------------- reads of the newest state */
 
 /*
- * The newest batch that a read of the newest state has shown us.  Rows' locks
- * are given back before their batch is durable and published (finish).  So the
- * lock itself tells which batch it was (wt_row_lock_newest_batch): a reader need not have
- * come across a cell of it, as when that deleted one or is about other columns.
- * What others write without a lock shows itself in cells only.  In both cases:
+ * A read of the newest state may return a batch that is neither durable nor published,
+ * because row locks are released before that (finish() in commit.c).  The newest such
+ * batch is known from two places: the row lock has the LSN of the batch that its last
+ * holder left unpublished (wt_row_lock_newest_batch), which need not show in a cell that
+ * was read: it may have deleted one, or be about other columns.  Changes that others
+ * have made without a lock show in cells only (newest_read).  For both:
  *
- *	- a snapshot that we take afterwards must include it: wt_snapshot_catch_up;
- *	- we end no earlier than it is durable, or else an acknowledged transaction
- *	  would have seen what a crash undoes.  What we write ourselves comes later in
- *	  the log and takes care of that; if we are rolled back it is flushed, too.
- *	- in a transaction block SELECT FOR UPDATE ends no earlier than that, as others
- *	  may hear of its rows.  What the next statement reads would wait for it anyway.
+ *	- A snapshot that the transaction takes afterwards includes the batch:
+ *	  wt_snapshot_catch_up().
+ *	- The transaction ends no earlier than the batch is durable, or else an
+ *	  acknowledged transaction would have seen what a crash takes back.  Its own batch
+ *	  comes later in the log and is enough; a transaction that writes nothing, or is
+ *	  rolled back, flushes.
+ *	- SELECT FOR UPDATE in a transaction block ends no earlier than that, because its
+ *	  client may pass its rows on.  The next statement's snapshot would wait anyway.
  */
-static uint64 newest_read = 0;
-static uint64 caught_up = 0; /* up to here that is done in this transaction */
+static uint64 newest_read = 0; /* LSN of the newest batch that showed in cells */
+static uint64 caught_up = 0;   /* LSN up to which wt_snapshot_catch_up() is done */
+
+static uint64
+newest_known(void)
+{
+	return Max(newest_read, wt_row_lock_newest_batch());
+}
 
 void
 wt_snapshot_catch_up(void)
 {
-	uint64 lsn = Max(newest_read, wt_row_lock_newest_batch());
+	uint64 lsn = newest_known();
 
 	if (lsn <= caught_up)
 		return;
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 	{
 		XLogFlush(lsn);
-		/* as PostgreSQL demands: a cancellation ends the wait, not what comes after it */
+		/* as SyncRepWaitForLSN() requires: a cancellation ends the wait, not the statement */
 		HOLD_INTERRUPTS();
 		SyncRepWaitForLSN(lsn, true);
 		RESUME_INTERRUPTS();
@@ -70,12 +85,15 @@ wt_snapshot_catch_up(void)
 void
 wt_snapshot_flush_newest_read(void)
 {
-	uint64 lsn = Max(newest_read, wt_row_lock_newest_batch());
+	uint64 lsn = newest_known();
 
 	if (lsn > caught_up && synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 		wt_wal_flush(lsn);
 }
 
+/* ----------------------------------------------------------------- taking */
+
+/* Callback of the engine: does PostgreSQL's snapshot regard the xid as running? */
 static bool
 running_for(void *ctx, uint64_t xid)
 {
@@ -83,7 +101,7 @@ running_for(void *ctx, uint64_t xid)
 							 (Snapshot) ctx);
 }
 
-/* Does PostgreSQL show the same transactions with both? */
+/* Returns: true if both snapshots list the same running transactions. */
 static bool
 same_transactions(Snapshot a, Snapshot b)
 {
@@ -93,15 +111,17 @@ same_transactions(Snapshot a, Snapshot b)
 }
 
 /*
- * How many transactions had ended when PostgreSQL took this snapshot; 0: cannot
- * be told.  PostgreSQL notes it in the memory that it takes its snapshots in, but
- * not in the copies which statements get.  So this looks there for the one that
- * the copy was made of: the same transactions running means that nothing has
- * ended between the two.  Where that memory is shows itself in READ COMMITTED
- * (wt_snapshot_begin_statement).
+ * The memory in which PostgreSQL takes its snapshots.  wt_snapshot_begin_statement()
+ * learns the address in READ COMMITTED.
  */
 static Snapshot original = NULL;
 
+/*
+ * Returns: how many transactions had ended when PostgreSQL took this snapshot, or 0 if
+ * that is unknown.  PostgreSQL stores the count in the original, but not in the copies
+ * that statements get.  If the original lists the same running transactions, no
+ * transaction has ended between the two, and its count is the copy's.
+ */
 static uint64
 ended_at(Snapshot pg)
 {
@@ -117,7 +137,7 @@ ended_at(Snapshot pg)
 }
 
 static wide_status
-take_snapshot(Snapshot pg, wide_snapshot **out)
+take_for(Snapshot pg, wide_snapshot **out)
 {
 	wide_moment at = {.running = running_for, .ctx = pg};
 
@@ -127,10 +147,31 @@ take_snapshot(Snapshot pg, wide_snapshot **out)
 	return wide_snapshot_take_at(wt_store_db(), &at, out);
 }
 
+/* Adds a snapshot with one reference to the list; from here on that owns ws. */
 static WtSnapshot *
-snap_new(Snapshot pg)
+add_snapshot(Snapshot pg, wide_snapshot *ws)
+{
+	WtSnapshot *e = MemoryContextAllocExtended(TopMemoryContext, sizeof(WtSnapshot),
+											   MCXT_ALLOC_ZERO | MCXT_ALLOC_NO_OOM);
+
+	if (e == NULL)
+	{
+		wide_snapshot_release(ws);
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	}
+	e->pg = pg;
+	e->ws = ws;
+	e->refs = 1;
+	dlist_push_head(&snapshots, &e->node);
+	return e;
+}
+
+/* Takes the engine's snapshot for PostgreSQL's; NULL: of the newest state. */
+static WtSnapshot *
+take_new(Snapshot pg)
 {
 	WtSnapshot *e;
+	wide_snapshot *ws;
 	wide_status st;
 
 	if (pg != NULL)
@@ -138,37 +179,29 @@ snap_new(Snapshot pg)
 		wt_snapshot_catch_up();
 		wt_stop_point("snapshot-begin");
 	}
-	e = MemoryContextAllocZero(TopMemoryContext, sizeof(WtSnapshot));
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (pg == NULL)
-			st = wide_snapshot_latest(wt_store_db(), &e->ws);
-		else
-			st = take_snapshot(pg, &e->ws);
+		st = pg == NULL ? wide_snapshot_latest(wt_store_db(), &ws) : take_for(pg, &ws);
 	} while (st == WIDE_INTERRUPTED);
-	if (st != WIDE_OK)
-	{
-		pfree(e);
-		wt_error_check(st, "could not take a snapshot");
-	}
-	e->pg = pg;
-	e->refs = 1;
-	dlist_push_head(&snaps, &e->node);
+	wt_error_check(st, "could not take a snapshot");
+	e = add_snapshot(pg, ws);
 	if (pg != NULL)
 		wt_stop_point("snapshot-taken");
 	return e;
 }
 
+/* ------------------------------------------------- export and import */
+
 /*
- * SET TRANSACTION SNAPSHOT.  A transaction that has exported its snapshot offers
- * the engine's under its own virtual transaction id, which is what PostgreSQL
- * makes the snapshot's name of; one that has imported a snapshot by that name asks
- * for it.  Nothing less will do: what PostgreSQL's snapshot shows as running may be
- * the same for hours, while commits to wide tables alone go on.
+ * SET TRANSACTION SNAPSHOT.  A transaction that has exported its snapshot offers the
+ * engine's snapshot under its virtual transaction id, of which PostgreSQL forms the
+ * exported snapshot's name.  A transaction that imports that name takes it over.  The
+ * list of running transactions could not identify the snapshot: it may be the same for
+ * hours while transactions without an xid commit to wide tables.
  */
-static uint64 imported_from = 0;								   /* the exporter's */
-static LocalTransactionId imported_in = InvalidLocalTransactionId; /* our transaction that did */
+static uint64 imported_from = 0;								   /* the exporter's vxid */
+static LocalTransactionId imported_in = InvalidLocalTransactionId; /* the importing transaction */
 
 void
 wt_snapshot_note_imported(const char *name)
@@ -184,19 +217,22 @@ wt_snapshot_note_imported(const char *name)
 void
 wt_snapshot_share_exported(void)
 {
-	if (xact_snap == NULL || xact_snap->shared || xact_snap->pg == NULL ||
-		!XactHasExportedSnapshots())
+	if (transaction_snapshot == NULL || transaction_snapshot->shared ||
+		transaction_snapshot->pg == NULL || !XactHasExportedSnapshots())
 		return;
-	wt_error_check(wide_snapshot_share(xact_snap->ws, (uint64) wt_my_backend_id << 32 | wt_my_lxid),
+	wt_error_check(wide_snapshot_share(transaction_snapshot->ws,
+									   (uint64) wt_my_backend_id << 32 | wt_my_lxid),
 				   "could not export the snapshot");
-	xact_snap->shared = true;
+	transaction_snapshot->shared = true;
 }
 
-/* The first snapshot of a transaction in REPEATABLE READ.  NULL, unless needed: there is none. */
+/*
+ * Takes the snapshot of a transaction in REPEATABLE READ.
+ * Returns: NULL if an imported snapshot has no counterpart and none is needed yet.
+ */
 static WtSnapshot *
-snap_of_transaction(Snapshot pg, bool needed)
+take_for_transaction(Snapshot pg, bool needed)
 {
-	WtSnapshot *e;
 	wide_snapshot *ws = NULL;
 
 	if (imported_in == wt_my_lxid)
@@ -213,20 +249,12 @@ snap_of_transaction(Snapshot pg, bool needed)
 							   "tables, or has ended."),
 					 errhint("Let it run in REPEATABLE READ, with session_preload_libraries = "
 							 "'widetable'.")));
-		wt_error_check(st, "could not take over a snapshot");
+		wt_error_check(st, "could not import a snapshot");
 	}
-	if (ws == NULL)
-		e = snap_new(pg);
-	else
-	{
-		e = MemoryContextAllocZero(TopMemoryContext, sizeof(WtSnapshot));
-		e->pg = pg;
-		e->ws = ws;
-		e->refs = 1;
-		dlist_push_head(&snaps, &e->node);
-	}
-	return e;
+	return ws == NULL ? take_new(pg) : add_snapshot(pg, ws);
 }
+
+/* ---------------------------------------------------------------- holding */
 
 void
 wt_snapshot_unref(WtSnapshot *e)
@@ -248,17 +276,17 @@ wt_snapshot_for(Snapshot pg)
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot read wide tables in a parallel worker after the transaction has "
 						"written to some"),
-				 errdetail("What it has written is known to the session's own process only."),
+				 errdetail("Only the session's leader process can see its changes."),
 				 errhint("Declare functions that read wide tables PARALLEL RESTRICTED.")));
 	if (pg != NULL && IsolationUsesXactSnapshot())
 	{
-		if (xact_snap == NULL)
-			xact_snap = snap_of_transaction(pg, true);
-		xact_snap->refs++;
-		return xact_snap;
+		if (transaction_snapshot == NULL)
+			transaction_snapshot = take_for_transaction(pg, true);
+		transaction_snapshot->refs++;
+		return transaction_snapshot;
 	}
 	if (pg != NULL)
-		dlist_foreach(iter, &snaps)
+		dlist_foreach(iter, &snapshots)
 		{
 			WtSnapshot *e = dlist_container(WtSnapshot, node, iter.cur);
 
@@ -268,12 +296,14 @@ wt_snapshot_for(Snapshot pg)
 				return e;
 			}
 		}
-	return snap_new(pg);
+	return take_new(pg);
 }
 
+/* --------------------------------------------- statements, transactions */
+
 /*
- * A worker's first query is the one that it was started for: its snapshot is a
- * copy of the leader's, and so is the engine's from now on.
+ * The first statement of a parallel worker is the one that it was started for: its
+ * snapshot is a copy of the leader's, and the engine's is a copy of the leader's, too.
  */
 static void
 adopt_snapshot(Snapshot pg)
@@ -283,43 +313,38 @@ adopt_snapshot(Snapshot pg)
 
 	wt_stop_point("parallel-adopt");
 	ws = wt_parallel_snapshot_import();
-
 	if (ws == NULL)
 		return;
-	e = MemoryContextAllocZero(TopMemoryContext, sizeof(WtSnapshot));
-	e->pg = pg;
-	e->ws = ws;
-	e->refs = 1;
-	dlist_push_head(&snaps, &e->node);
-	parallel_snap = e;
+	e = add_snapshot(pg, ws);
+	leader_snapshot = e;
 	if (IsolationUsesXactSnapshot())
 	{
 		e->refs++;
-		xact_snap = e;
+		transaction_snapshot = e;
 	}
 }
 
 /*
- * REPEATABLE READ: the engine's snapshot belongs to the transaction's first
- * statement, also when that reads no wide table; taken later it would show
- * commits that PostgreSQL's snapshot does not.
+ * In REPEATABLE READ the engine's snapshot is taken with the transaction's first
+ * statement, even if that reads no wide table.  A later one would show commits that
+ * PostgreSQL's snapshot does not show.
  */
 void
 wt_snapshot_begin_statement(Snapshot snapshot)
 {
 	char *why;
 
-	/* see ended_at */
+	/* for ended_at() */
 	if (unlikely(original == NULL) && !IsolationUsesXactSnapshot() && !IsInParallelMode() &&
 		!RecoveryInProgress() && !HistoricSnapshotActive() && snapshot != NULL &&
 		IsMVCCSnapshot(snapshot))
 		original = GetTransactionSnapshot();
-	/* a store that cannot be opened is no reason to fail a query on something else */
-	if (IsolationUsesXactSnapshot() && xact_snap == NULL && snapshot != NULL &&
+	/* if the store cannot be opened, statements that read no wide table go on */
+	if (IsolationUsesXactSnapshot() && transaction_snapshot == NULL && snapshot != NULL &&
 		IsMVCCSnapshot(snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
 		wt_store_exists() && wt_store_db_try(&why) != NULL)
-		xact_snap = snap_of_transaction(snapshot, false);
-	if (IsParallelWorker() && parallel_snap == NULL && snapshot != NULL)
+		transaction_snapshot = take_for_transaction(snapshot, false);
+	if (IsParallelWorker() && leader_snapshot == NULL && snapshot != NULL)
 		adopt_snapshot(snapshot);
 }
 
@@ -332,15 +357,15 @@ wt_snapshot_note_read(uint64 lsn)
 void
 wt_snapshot_end(void)
 {
-	if (xact_snap != NULL)
+	if (transaction_snapshot != NULL)
 	{
-		WtSnapshot *e = xact_snap;
+		WtSnapshot *e = transaction_snapshot;
 
-		xact_snap = NULL;
+		transaction_snapshot = NULL;
 		wt_snapshot_unref(e);
 	}
-	if (parallel_snap != NULL)
-		wt_snapshot_unref(parallel_snap);
-	parallel_snap = NULL;
+	if (leader_snapshot != NULL)
+		wt_snapshot_unref(leader_snapshot);
+	leader_snapshot = NULL;
 	newest_read = caught_up = 0;
 }

@@ -1,6 +1,6 @@
 /*
  * snapshot.h
- *		The engine's counterparts of PostgreSQL's snapshots.
+ *		The engine's snapshots that belong to PostgreSQL's.
  */
 #ifndef WT_SNAPSHOT_H
 #define WT_SNAPSHOT_H
@@ -11,37 +11,62 @@
 #include "engine/wide.h"
 
 /*
- * The engine's counterpart of one of PostgreSQL's snapshots.  All scans of a
- * statement share it: it lives as long as one of them holds it; in REPEATABLE
- * READ to the end of the transaction.
+ * The engine's snapshot for one of PostgreSQL's.  All scans of a statement share it:
+ * it lives as long as one of them holds it, in REPEATABLE READ to the end of the
+ * transaction.
  */
 typedef struct WtSnapshot
 {
 	dlist_node node;
-	Snapshot pg; /* identity only */
+	Snapshot pg; /* PostgreSQL's; only its address is used.  NULL: the newest state */
 	wide_snapshot *ws;
 	int refs;
-	bool shared; /* the transaction's, and it is offered */
+	bool shared; /* offered to transactions that import the exported snapshot */
 } WtSnapshot;
 
-/* SET TRANSACTION SNAPSHOT has imported the one of this name into the present transaction. */
+/* --------------------------------------------------------------- holding */
+
+/*
+ * Returns: the snapshot for pg, or a new one of the newest state if pg is NULL; one
+ * reference is the caller's.  Makes the newest states that the transaction has read
+ * visible first (wt_snapshot_catch_up).
+ * Errors: 25000 in a parallel worker if the leader's transaction has a batch; 55000 if
+ * an imported snapshot has no counterpart; those of the engine.
+ */
+extern WtSnapshot *wt_snapshot_for(Snapshot pg);
+
+/* Gives a reference back; the last one releases the snapshot. */
+extern void wt_snapshot_unref(WtSnapshot *e);
+
+/* ------------------------------------------------------ reads of the newest state */
+
+/* A read of the newest state has returned something of the batch that ends at lsn. */
+extern void wt_snapshot_note_read(uint64 lsn);
+
+/*
+ * Makes the newest states that the transaction has read durable (if commits are
+ * synchronous) and published, so that later snapshots include them.
+ */
+extern void wt_snapshot_catch_up(void);
+
+/*
+ * At rollback: flushes what the transaction has read, because its client may know of
+ * it.  Raises no error.
+ */
+extern void wt_snapshot_flush_newest_read(void);
+
+/* ------------------------------------------------- statements and transactions */
+
+/* ExecutorStart of a statement with this snapshot, which may be NULL. */
+extern void wt_snapshot_begin_statement(Snapshot snapshot);
+
+/* SET TRANSACTION SNAPSHOT has imported the snapshot with this name. */
 extern void wt_snapshot_note_imported(const char *name);
 
-/* Make durable and visible what we have read already. */
-extern void wt_snapshot_catch_up(void);
-/* The same for a transaction that is rolled back: what it has read it has told its client. */
-extern void wt_snapshot_flush_newest_read(void);
-/* After a statement: has the transaction exported its snapshot? */
+/* After a statement: offers the transaction's snapshot if it has been exported. */
 extern void wt_snapshot_share_exported(void);
-/* The counterpart of pg (NULL: of the newest state), held once more. */
-extern WtSnapshot *wt_snapshot_for(Snapshot pg);
-/* Lets go of it; the last holder releases it. */
-extern void wt_snapshot_unref(WtSnapshot *e);
-/* A read of the newest state has shown a batch with this LSN. */
-extern void wt_snapshot_note_read(uint64 lsn);
-/* The executor starts a statement with this snapshot (may be NULL). */
-extern void wt_snapshot_begin_statement(Snapshot snapshot);
-/* The transaction has ended. */
+
+/* End of the transaction. */
 extern void wt_snapshot_end(void);
 
 #endif /* WT_SNAPSHOT_H */
