@@ -695,7 +695,7 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 		r->next_cell = r->row.ncells;
 	}
 	cell = r->cell = &r->row.cells[r->next_cell++];
-	wt_engine_scan_keep_row(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
+	wt_engine_scan_hold_row(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
 	r->at = r->row.key;
 	rf = &r->families[cell->family];
 	qual = wt_reader_qual(r, cell);

@@ -41,7 +41,7 @@ next_head(WtScanSet *s, int i)
 {
 	if (!wt_engine_scan_next(s->scans[i], &s->heads[i]))
 		return false;
-	wt_engine_scan_keep_row(s->scans[i], &s->heads[i]);
+	wt_engine_scan_hold_row(s->scans[i], &s->heads[i]);
 	return true;
 }
 
@@ -87,6 +87,6 @@ wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from)
 	s->last = DatumGetInt32(binaryheap_first(s->heap));
 	*row = s->heads[s->last];
 	*from = s->scans[s->last];
-	wt_engine_scan_keep_row(*from, NULL);
+	wt_engine_scan_hold_row(*from, NULL);
 	return true;
 }

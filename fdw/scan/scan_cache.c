@@ -174,14 +174,14 @@ wt_scan_cache_leave(WtScanState *st)
 
 	if (st->open.state == WT_OPEN_NONE || st->open.set.n != 1 ||
 		MemoryContextMemAllocated(st->open.cxt, true) > KEPT_BYTES ||
-		!wt_engine_scan_set_aside(st->open.set.scans[0]))
+		!wt_engine_scan_keep(st->open.set.scans[0]))
 		return false;
 	for (int i = 0; i < KEPT_SCANS && k->open.state != WT_OPEN_NONE; i++)
 		if (kept[i].open.state == WT_OPEN_NONE)
 			k = &kept[i];
 	if (k->open.state != WT_OPEN_NONE)
 	{
-		wt_engine_scan_forget(k->open.set.scans[0]);
+		wt_engine_scan_free_kept(k->open.set.scans[0]);
 		MemoryContextDelete(k->open.cxt);
 		oldest = (oldest + 1) % KEPT_SCANS;
 	}

@@ -1,7 +1,16 @@
 /*
  * engine_scan.c
- *		Scans of the engine: closed at the end of their transaction or owner at the
- *		latest, at rest while a cursor is, and set aside for later statements.
+ *		Scans of the engine, tied to the transaction, its batch and its snapshots.
+ *
+ * Invariants
+ *	- An open scan is in the list.  The end of its resource owner or of the transaction
+ *	  closes it at the latest, so an error leaves none open.
+ *	- Between two runs of a statement, as of a cursor, its scans rest: they hold no
+ *	  memtables and files.
+ *	- A kept scan waits in memory for a later statement.  It is not in the list, and has
+ *	  no snapshot and no owner.
+ *	- A scan merges the batch that the transaction had when it was opened.  It is opened
+ *	  again when the transaction has begun a batch since.
  */
 #include "postgres.h"
 
@@ -22,22 +31,30 @@
 struct WtEngineScan
 {
 	WtEngineScanHead head;
-	dlist_node node;
+	dlist_node node;   /* in scans, while it is open */
+	MemoryContext cxt; /* of the struct and its copies; child of TopMemoryContext */
+
+	/* the statement */
 	WtSnapshot *snap;
-	Snapshot pg;			 /* that it was made for; identity only */
-	int64 as_of;			 /* widetable.as_of at that time */
-	ResourceOwner owner;	 /* whose release closes a scan that an error has left open */
-	wide_scan_spec spec;	 /* own copy for reopening */
-	wide_batch *opened_with; /* the batch it merges, NULL when there was none */
-	bool mark_given;
-	wide_row *kept;		   /* what the caller goes on using while the scan rests; NULL: nothing */
-	MemoryContext keptcxt; /* for a copy of it */
-	MemoryContext cxt;
+	Snapshot pg;		 /* PostgreSQL's snapshot; only its address is used */
+	int64 as_of;		 /* widetable.as_of when the scan was opened */
+	ResourceOwner owner; /* its release closes the scan */
+
+	/* for opening it again */
+	wide_scan_spec spec;	 /* a copy without ranges */
+	bool mark_given;		 /* the caller has set spec.own_mark */
+	wide_batch *opened_with; /* the batch that it merges, or NULL */
+
+	/* a row that the caller uses while the scan rests */
+	wide_row *held;		   /* NULL: none */
+	MemoryContext heldcxt; /* of its copy; NULL: not copied */
 };
 
-static dlist_head scans = DLIST_STATIC_INIT(scans);
+static dlist_head scans = DLIST_STATIC_INIT(scans); /* all that are open */
 
-/* A list of byte strings with all their bytes, in two pieces of memory. */
+/* -------------------------------------------------------------- opening */
+
+/* Returns: a copy of a list of byte strings, in two allocations. */
 static const wide_bytes *
 copy_list(const wide_bytes *from, int n)
 {
@@ -52,7 +69,7 @@ copy_list(const wide_bytes *from, int n)
 	{
 		list[i] = from[i];
 		if (from[i].data == NULL)
-			continue; /* an open bound */
+			continue; /* no bound */
 		if (from[i].len > 0)
 			memcpy(data, from[i].data, from[i].len);
 		list[i].data = data;
@@ -61,10 +78,7 @@ copy_list(const wide_bytes *from, int n)
 	return list;
 }
 
-/*
- * Deep copy of what the caller may let go of.  The argument of a row filter has
- * to last as long as the scan.
- */
+/* Copies the spec with all it points to, but for ranges and the argument of a row filter. */
 static void
 copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
 {
@@ -87,6 +101,15 @@ copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
 	to->nranges = 0;
 }
 
+/* Returns: the position in the batch up to which the scan sees the transaction's changes. */
+static uint64_t
+current_own_mark(const WtEngineScan *s)
+{
+	if (!s->head.newest || s->mark_given)
+		return s->spec.own_mark;
+	return wt_batch(false) ? wide_batch_mark(wt_batch(false)) : 0;
+}
+
 static void
 open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
@@ -96,8 +119,7 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 	spec.ranges = ranges;
 	spec.nranges = nranges;
 	spec.own = wt_batch(false);
-	if (s->head.newest && !s->mark_given)
-		spec.own_mark = wt_batch(false) ? wide_batch_mark(wt_batch(false)) : 0;
+	spec.own_mark = current_own_mark(s);
 	s->opened_with = wt_batch(false);
 	do
 	{
@@ -111,7 +133,8 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 	}
 }
 
-/* With a snapshot, of the current resource owner, and without an engine's scan. */
+/* Returns: an open scan with a snapshot, of the current resource owner, without a scan of the
+ * engine. */
 static WtEngineScan *
 new_scan(Snapshot snapshot)
 {
@@ -165,38 +188,50 @@ wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	return s;
 }
 
-bool
-wt_engine_scan_set_aside(WtEngineScan *s)
+/* ------------------------------------------------------------ kept scans */
+
+/* Returns: false if the end of its resource owner has closed the scan: s must not be used. */
+static bool
+is_open(const WtEngineScan *s)
 {
 	dlist_iter iter;
 
 	dlist_foreach(iter, &scans)
-	{
-		/* one that its owner's end has closed is not there any more: see wt_engine_scan_close */
-		if (dlist_container(WtEngineScan, node, iter.cur) != s)
-			continue;
-		if (wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest ||
-			s->head.scan == NULL || !wide_scan_set_aside(s->head.scan))
-			return false;
-		dlist_delete(&s->node);
-		wt_snapshot_unref(s->snap);
-		s->snap = NULL;
-		s->owner = NULL;
-		s->pg = NULL;
-		s->kept = NULL;
-		if (s->keptcxt != NULL)
-			MemoryContextDelete(s->keptcxt);
-		s->keptcxt = NULL;
-		return true;
-	}
+		if (dlist_container(WtEngineScan, node, iter.cur) == s)
+			return true;
 	return false;
+}
+
+/* Frees the copy of a row that the caller used while the scan rested. */
+static void
+free_held(WtEngineScan *s)
+{
+	if (s->heldcxt != NULL)
+		MemoryContextDelete(s->heldcxt);
+	s->heldcxt = NULL;
+}
+
+bool
+wt_engine_scan_keep(WtEngineScan *s)
+{
+	if (!is_open(s) || wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest ||
+		s->head.scan == NULL || !wide_scan_set_aside(s->head.scan))
+		return false;
+	dlist_delete(&s->node);
+	wt_snapshot_unref(s->snap);
+	s->snap = NULL;
+	s->owner = NULL;
+	s->pg = NULL;
+	s->held = NULL;
+	free_held(s);
+	return true;
 }
 
 void
 wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot)
 {
 	s->snap = wt_snapshot_for(snapshot);
-	/* from here on it is the statement's, also when there is an error */
+	/* from here on the statement's resource owner closes it, also after an error */
 	s->pg = snapshot;
 	s->as_of = wt_clock_as_of();
 	s->owner = CurrentResourceOwner;
@@ -212,13 +247,15 @@ wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nrang
 }
 
 void
-wt_engine_scan_forget(WtEngineScan *s)
+wt_engine_scan_free_kept(WtEngineScan *s)
 {
 	wide_scan_close(s->head.scan);
 	MemoryContextDelete(s->cxt);
 }
 
-/* A read of the newest state has shown the row, or (NULL) that there is none. */
+/* ---------------------------------------------------------------- reading */
+
+/* The scan, which reads the newest state, has returned the row, or (NULL) has come to its end. */
 static void
 note_newest(const WtEngineScan *s, const wide_row *row)
 {
@@ -237,7 +274,7 @@ wt_engine_scan_read(WtEngineScan *s, wide_row *row)
 {
 	wide_status st;
 
-	s->kept = NULL;
+	s->held = NULL;
 	while ((st = wide_scan_next(s->head.scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	if (st != WIDE_OK && st != WIDE_END)
@@ -252,26 +289,22 @@ wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges)
 {
 	wide_status st;
 
-	uint64_t mark = s->spec.own_mark;
-
-	s->kept = NULL;
+	s->held = NULL;
 	if (s->head.newest)
 		wt_error_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
 	if (s->head.scan == NULL || s->opened_with != wt_batch(false))
 	{
-		/* our own writes began */
+		/* the transaction has begun a batch since */
 		if (s->head.scan != NULL)
 			wide_scan_close(s->head.scan);
 		s->head.scan = NULL;
 		open_engine_scan(s, ranges, nranges);
 		return;
 	}
-	if (s->head.newest && !s->mark_given)
-		mark = wt_batch(false) ? wide_batch_mark(wt_batch(false)) : 0;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		st = wide_scan_restart(s->head.scan, ranges, nranges, mark);
+		st = wide_scan_restart(s->head.scan, ranges, nranges, current_own_mark(s));
 	} while (st == WIDE_INTERRUPTED);
 	wt_error_check(st, "could not read");
 }
@@ -290,6 +323,8 @@ wt_engine_scan_is_newest(WtEngineScan *s)
 	return wide_snapshot_is_newest(s->snap->ws);
 }
 
+/* ---------------------------------------------------------------- resting */
+
 static wide_bytes
 copy_bytes(wide_bytes b)
 {
@@ -301,22 +336,22 @@ copy_bytes(wide_bytes b)
 }
 
 void
-wt_engine_scan_keep_row(WtEngineScan *s, wide_row *row)
+wt_engine_scan_hold_row(WtEngineScan *s, wide_row *row)
 {
-	s->kept = row;
+	s->held = row;
 }
 
-/* Memtables and files are let go; what the scan has handed out goes with them. */
+/* Releases the memtables and files of the scan.  The held row points into them: it is copied. */
 static void
 rest_scan(WtEngineScan *s)
 {
 	if (s->head.scan == NULL)
 		return;
-	if (s->kept != NULL)
+	if (s->held != NULL)
 	{
 		MemoryContext cxt = AllocSetContextCreate(s->cxt, "widetable row", ALLOCSET_SMALL_SIZES);
 		MemoryContext old = MemoryContextSwitchTo(cxt);
-		wide_row *row = s->kept;
+		wide_row *row = s->held;
 		wide_cell *cells = palloc(sizeof(wide_cell) * Max(1, row->ncells));
 
 		row->key = copy_bytes(row->key);
@@ -328,12 +363,13 @@ rest_scan(WtEngineScan *s)
 		}
 		row->cells = cells;
 		MemoryContextSwitchTo(old);
-		if (s->keptcxt != NULL)
-			MemoryContextDelete(s->keptcxt);
-		s->keptcxt = cxt;
+		free_held(s);
+		s->heldcxt = cxt;
 	}
 	wide_scan_park(s->head.scan);
 }
+
+/* ---------------------------------------------------------------- closing */
 
 static void
 close_scan(WtEngineScan *s)
@@ -345,22 +381,11 @@ close_scan(WtEngineScan *s)
 	MemoryContextDelete(s->cxt);
 }
 
-/* A scan that the end of its transaction or its owner has closed already is ignored. */
 void
 wt_engine_scan_close(WtEngineScan *s)
 {
-	dlist_iter iter;
-
-	if (s == NULL)
-		return;
-	dlist_foreach(iter, &scans)
-	{
-		if (dlist_container(WtEngineScan, node, iter.cur) == s)
-		{
-			close_scan(s);
-			return;
-		}
-	}
+	if (is_open(s))
+		close_scan(s);
 }
 
 void
@@ -373,9 +398,9 @@ wt_engine_scan_close_all(void)
 }
 
 /*
- * What a rolled back subtransaction has left open.  Not by subtransaction: a
- * cursor of the outer level whose first row was fetched in it goes on after
- * ROLLBACK TO, and its scan belongs to the cursor.
+ * Closes the scans that a statement has left open because of an error.  The resource owner
+ * decides, not the subtransaction: a cursor of the outer level whose first row was fetched
+ * in the subtransaction goes on after ROLLBACK TO, and its scan belongs to the cursor.
  */
 static void
 release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void *arg)

@@ -1,6 +1,6 @@
 /*
  * engine_scan.h
- *		Scans of the engine.
+ *		Scans of the engine, tied to the transaction, its batch and its snapshots.
  */
 #ifndef WT_ENGINE_SCAN_H
 #define WT_ENGINE_SCAN_H
@@ -9,37 +9,42 @@
 
 #include "engine/wide.h"
 
-/* A scan of the engine that is closed at the end of the transaction at the latest. */
+/* The end of the resource owner or of the transaction closes it at the latest. */
 typedef struct WtEngineScan WtEngineScan;
 
-/*
- * snapshot: the statement's (its engine counterpart is shared by all scans that
- * hold it); NULL: the newest state, for read-modify-write under a row lock (own
- * writes of all commands included unless spec->own_mark is set by the caller).
- * own/own_mark of spec are filled in here.
- */
-extern WtEngineScan *wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec);
-
-/* own_mark of "none of the own writes" (0 means that the caller does not say) */
-#define WT_OWN_NONE PG_UINT64_MAX
-
-/*
- * Take the engine's counterpart of the snapshot now and hold it until
- * wt_engine_scan_close (or the end of the resource owner): a statement's scans see
- * what was committed when it began, however late they are opened.
- */
-extern WtEngineScan *wt_engine_scan_hold_snapshot(Snapshot snapshot);
-
-/* Every WtEngineScan begins so: for rows that the engine has read ahead. */
+/* Every WtEngineScan begins with this, so that wt_engine_scan_next() can be inlined. */
 typedef struct WtEngineScanHead
 {
 	wide_scan *scan;
-	bool newest; /* each row that is read is noted */
+	bool newest; /* reads the newest state: each row that it returns is noted */
 } WtEngineScanHead;
 
+/* --------------------------------------------------- opening and reading */
+
+/* own_mark for "none of the transaction's changes"; 0 means that the caller gives no mark. */
+#define WT_OWN_NONE PG_UINT64_MAX
+
+/*
+ * Opens a scan.  snapshot: the statement's; it sees the changes of earlier commands of
+ * the transaction.  NULL: the newest state, for read-modify-write under a row lock, with
+ * all changes of the transaction or those up to spec->own_mark.
+ * The spec is copied, and own and own_mark are filled in in the copy; only the argument
+ * of a row filter must last as long as the scan.
+ */
+extern WtEngineScan *wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec);
+
+/*
+ * Takes the engine's snapshot for PostgreSQL's, and holds it until
+ * wt_engine_scan_close() or the end of the resource owner: all scans of a statement see
+ * what was committed when it began, however late they are opened.  The result has no
+ * scan of the engine.
+ */
+extern WtEngineScan *wt_engine_scan_hold_snapshot(Snapshot snapshot);
+
+/* As wt_engine_scan_next(), which calls it. */
 extern bool wt_engine_scan_read(WtEngineScan *s, wide_row *row);
 
-/* false at the end; errors are raised */
+/* Returns: false after the last row.  The row is valid until the next call for the scan. */
 static inline bool
 wt_engine_scan_next(WtEngineScan *s, wide_row *row)
 {
@@ -48,42 +53,66 @@ wt_engine_scan_next(WtEngineScan *s, wide_row *row)
 	return (!h->newest && wide_scan_ready(h->scan, row)) || wt_engine_scan_read(s, row);
 }
 
-/*
- * A row that the scan has handed out is used over the end of the statement's run
- * (a cursor rests): it is replaced by a copy then.  Until the scan's next call.
- */
-extern void wt_engine_scan_keep_row(WtEngineScan *s, wide_row *row);
-/* Goes on with other ranges; its snapshot stays (newest state: is renewed). */
+/* Continues with other ranges and the same snapshot; in the newest state with a new one. */
 extern void wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges);
-/* What the engine's scan has done so far. */
-extern void wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out);
+
+/* Closes it.  NULL, or a scan that is closed already, is ignored. */
 extern void wt_engine_scan_close(WtEngineScan *s);
 
+/* --------------------------------------------------------- open cursors */
+
 /*
- * Instead of closing it: the scan is nobody's then and holds nothing but memory,
- * until wt_engine_scan_reuse makes it another statement's.  false: close it.  After
- * wt_engine_scan_reuse, which holds the statement's snapshot as wt_engine_scan_hold_snapshot does,
- * the first ranges are given by wt_engine_scan_reuse_ranges; without these it may be
- * set aside again.  To be reused only while wt_batch(false) is NULL, and for
- * what it was opened for.
+ * The caller uses the row, which the scan has returned, beyond the run of the statement:
+ * when the scan rests, *row becomes a copy.  Until the next call for the scan.
  */
-extern bool wt_engine_scan_set_aside(WtEngineScan *s);
+extern void wt_engine_scan_hold_row(WtEngineScan *s, wide_row *row);
+
+/* Lets all scans rest: they hold no memtables and files until they are read again. */
+extern void wt_engine_scan_rest_all(void);
+
+/* ----------------------------------------------------------- kept scans */
+
+/*
+ * Keeps a scan for a later statement instead of closing it.  It holds memory only then,
+ * and belongs to no owner.
+ * Returns: false if it cannot be kept: the caller closes it.
+ */
+extern bool wt_engine_scan_keep(WtEngineScan *s);
+
+/*
+ * Gives a kept scan to the present statement, with a snapshot as
+ * wt_engine_scan_hold_snapshot() takes it.  wt_engine_scan_reuse_ranges() gives it the
+ * first ranges; without these it may be kept again.
+ * Requires: the transaction has no batch, and the scan is for what it was opened for.
+ */
 extern void wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot);
 extern void wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges);
-extern void wt_engine_scan_forget(WtEngineScan *s); /* one that is set aside */
 
-/* Has nobody committed anything since its snapshot?  Under a row lock: the row is as the scan
- * sees it. */
+/* Frees a kept scan. */
+extern void wt_engine_scan_free_kept(WtEngineScan *s);
+
+/* ---------------------------------------------------------------- state */
+
+/*
+ * Returns: true if nothing was applied since the scan's snapshot was taken: under its row
+ * lock a row is as the scan sees it.
+ */
 extern bool wt_engine_scan_is_newest(WtEngineScan *s);
 
-/* At the end of the transaction. */
-extern void wt_engine_scan_close_all(void);
-/* Has widetable.as_of changed between the executor's start and its run? */
-extern bool wt_engine_scan_as_of_changed(Snapshot pg);
-/* Scans of open cursors rest: they keep no memtables and files until they are read again. */
-extern void wt_engine_scan_rest_all(void);
-/* The engine's snapshot that the scan holds. */
+/* What the engine's scan has done so far. */
+extern void wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out);
+
+/* Returns: the engine's snapshot that the scan holds. */
 extern const wide_snapshot *wt_engine_scan_snapshot(const WtEngineScan *s);
+
+/* Returns: true if widetable.as_of has changed since a scan with this snapshot was opened. */
+extern bool wt_engine_scan_as_of_changed(Snapshot pg);
+
+/* ---------------------------------------------------------- transaction */
+
+/* End of the transaction: closes all scans. */
+extern void wt_engine_scan_close_all(void);
+
 /* Installs the callback for resource owners. */
 extern void wt_engine_scan_init(void);
 
