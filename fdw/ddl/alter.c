@@ -29,38 +29,19 @@
 
 #include "fdw/ddl/alter.h"
 
-#include "access/attnum.h"
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/reloptions.h"
-#include "access/table.h"
-#include "access/xact.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_foreign_data_wrapper.h"
-#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/value.h"
-#include "storage/lockdefs.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/resowner.h"
-#include "utils/snapmgr.h"
-#include "utils/snapshot.h"
 #include "utils/syscache.h"
 
+#include "fdw/ddl/catalog_option.h"
 #include "fdw/store/store.h"
 #include "fdw/table/bytes_text.h"
-#include "fdw/table/definition.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
@@ -70,233 +51,6 @@
 #define NEW_TABLE_HINT                                                                         \
 	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one " \
 	"first."
-
-/* ------------------------------------------------- the definition before */
-
-/* The one row of a catalog that has these key values, as the snapshot sees it; a copy. */
-static HeapTuple
-old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
-{
-	SysScanDesc scan = systable_beginscan(catalog, index, true, snapshot, nkeys, keys);
-	HeapTuple tup = systable_getnext(scan);
-
-	if (HeapTupleIsValid(tup))
-		tup = heap_copytuple(tup);
-	systable_endscan(scan);
-	return tup;
-}
-
-/* false: there was no such foreign table */
-static bool
-old_table_options(Snapshot snapshot, WtDefinition *def)
-{
-	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
-	ScanKeyData key;
-	HeapTuple tup;
-
-	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(def->relid));
-	tup = old_row(catalog, ForeignTableRelidIndexId, snapshot, &key, 1);
-	if (HeapTupleIsValid(tup))
-	{
-		bool isnull;
-		Datum d = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog),
-							   &isnull);
-
-		def->options = isnull ? NIL : untransformRelOptions(d);
-		def->server_options =
-			GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
-	}
-	table_close(catalog, AccessShareLock);
-	return HeapTupleIsValid(tup);
-}
-
-static void
-old_columns(Snapshot snapshot, WtDefinition *def, int natts)
-{
-	Relation catalog = table_open(AttributeRelationId, AccessShareLock);
-	ScanKeyData key[2];
-
-	def->desc = CreateTemplateTupleDesc(natts);
-	def->column_options = palloc0(Max(natts, 1) * sizeof(List *));
-	for (int i = 0; i < natts; i++)
-	{
-		HeapTuple tup;
-		bool isnull;
-		Datum d;
-		Form_pg_attribute a = TupleDescAttr(def->desc, i);
-
-		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
-					ObjectIdGetDatum(def->relid));
-		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
-					Int16GetDatum(i + 1));
-		tup = old_row(catalog, AttributeRelidNumIndexId, snapshot, key, 2);
-		if (!HeapTupleIsValid(tup))
-			elog(ERROR, "attribute %d of relation %u is missing", i + 1, def->relid);
-		memcpy(a, GETSTRUCT(tup), ATTRIBUTE_FIXED_PART_SIZE);
-		/* the command may have dropped the type, and the column with it */
-		if (!a->attisdropped && !SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(a->atttypid)))
-			a->atttypid = TEXTOID;
-		d = heap_getattr(tup, Anum_pg_attribute_attfdwoptions, RelationGetDescr(catalog), &isnull);
-		if (!isnull)
-			def->column_options[i] = untransformRelOptions(d);
-	}
-	table_close(catalog, AccessShareLock);
-}
-
-static WtTable *
-read_before(Oid relid, Snapshot snapshot)
-{
-	WtDefinition def = {.relid = relid};
-	Relation catalog;
-	ScanKeyData key;
-	HeapTuple tup;
-	Form_pg_class c;
-
-	if (!old_table_options(snapshot, &def))
-		return NULL;
-	catalog = table_open(RelationRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	tup = old_row(catalog, ClassOidIndexId, snapshot, &key, 1);
-	table_close(catalog, AccessShareLock);
-	if (!HeapTupleIsValid(tup))
-		return NULL;
-	c = (Form_pg_class) GETSTRUCT(tup);
-	def.name = NameStr(c->relname);
-	def.schema = get_namespace_name(c->relnamespace);
-	if (def.schema == NULL)
-		def.schema = ""; /* its name does not matter here */
-	old_columns(snapshot, &def, c->relnatts);
-	return wt_definition_parse(&def);
-}
-
-WtTable *
-wt_alter_table_before(Oid relid)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	WtTable *volatile t = NULL;
-
-	if (!ActiveSnapshotSet())
-		return NULL;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		/* all that is committed, and of this transaction what was there when the command began */
-		CommandId began = GetActiveSnapshot()->curcid;
-		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-
-		snapshot->curcid = began;
-		t = read_before(relid, snapshot);
-		UnregisterSnapshot(snapshot);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData *e;
-
-		MemoryContextSwitchTo(context);
-		e = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		/* a definition that does not parse is none; what has nothing to do with it goes on */
-		if (ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
-			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INTERNAL_ERROR)
-			ReThrowError(e);
-		FreeErrorData(e);
-		t = NULL;
-	}
-	PG_END_TRY();
-	return t;
-}
-
-/* -------------------------------------------------------- writing options */
-
-/* An options array with one option added or set. */
-static Datum
-with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
-{
-	bool there = false;
-	DefElem *def;
-
-	if (!isnull)
-	{
-		ListCell *lc;
-
-		foreach(lc, untransformRelOptions(options))
-			if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
-				there = true;
-	}
-	def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
-							  there ? DEFELEM_SET : DEFELEM_ADD, -1);
-	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options,
-								   list_make1(def), InvalidOid);
-}
-
-/* Writes the option into the row tup of a catalog. */
-static void
-update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name,
-			   const char *value)
-{
-	int natts = RelationGetDescr(catalog)->natts;
-	Datum *values = palloc0(natts * sizeof(Datum));
-	bool *nulls = palloc0(natts * sizeof(bool));
-	bool *replace = palloc0(natts * sizeof(bool));
-	bool isnull;
-	Datum d = heap_getattr(tup, attno, RelationGetDescr(catalog), &isnull);
-
-	values[attno - 1] = with_option(RelationGetRelid(catalog), d, isnull, name, value);
-	replace[attno - 1] = true;
-	tup = heap_modify_tuple(tup, RelationGetDescr(catalog), values, nulls, replace);
-	CatalogTupleUpdate(catalog, &tup->t_self, tup);
-}
-
-void
-wt_alter_set_table_option(Oid relid, const char *name, const char *value)
-{
-	Relation catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for foreign table %u", relid);
-	update_options(catalog, tup, Anum_pg_foreign_table_ftoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
-}
-
-void
-wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value)
-{
-	Relation catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for foreign-data wrapper %u", fdwid);
-	update_options(catalog, tup, Anum_pg_foreign_data_wrapper_fdwoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CommandCounterIncrement();
-}
-
-static void
-set_column_option(Oid relid, AttrNumber attno, const char *name, const char *value)
-{
-	Relation catalog = table_open(AttributeRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for attribute %d of relation %u", attno, relid);
-	update_options(catalog, tup, Anum_pg_attribute_attfdwoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
-}
 
 /* ------------------------------------------------------------------- rows */
 
@@ -461,7 +215,7 @@ wt_alter_record_renames(WtTable *before)
 		check_cells_rename(before, c, names[i]);
 		key |= c->role == WT_KEY;
 		if (c->by_name && !has_any_option(before->relid, c->attno, places, lengthof(places)))
-			set_column_option(before->relid, c->attno, "column", cell_option(before, c));
+			wt_catalog_option_set_column(before->relid, c->attno, "column", cell_option(before, c));
 	}
 	if (key && before->key_given)
 	{
@@ -469,7 +223,7 @@ wt_alter_record_renames(WtTable *before)
 			if (names[before->keys[i]] == NULL)
 				key = false; /* dropped as well: an error that parsing finds */
 		if (key)
-			wt_alter_set_table_option(before->relid, "key", key_option(before, names));
+			wt_catalog_option_set_table(before->relid, "key", key_option(before, names));
 	}
 	for (int i = 0; i < before->natts; i++)
 	{
@@ -477,7 +231,8 @@ wt_alter_record_renames(WtTable *before)
 
 		if (c->role == WT_TIMESTAMP_OF && names[i] != NULL && c->timestamp_of >= 0 &&
 			renamed[c->timestamp_of])
-			set_column_option(before->relid, c->attno, "timestamp_of", names[c->timestamp_of]);
+			wt_catalog_option_set_column(before->relid, c->attno, "timestamp_of",
+										 names[c->timestamp_of]);
 	}
 }
 
@@ -494,7 +249,7 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 		if (b->role != WT_CELL || !b->by_name || a->role != WT_CELL || !a->by_name ||
 			strcmp(before->families[b->family].name, after->families[a->family].name) == 0)
 			continue;
-		set_column_option(before->relid, b->attno, "column", cell_option(before, b));
+		wt_catalog_option_set_column(before->relid, b->attno, "column", cell_option(before, b));
 		any = true;
 	}
 	return any;

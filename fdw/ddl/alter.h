@@ -1,6 +1,6 @@
 /*
  * alter.h
- *		What a changed definition does to stored data.
+ *		What a changed definition of a foreign table means for stored data.
  */
 #ifndef WT_ALTER_H
 #define WT_ALTER_H
@@ -9,34 +9,28 @@
 #include "fdw/table/types.h"
 
 /*
- * The definition from before the command that runs, in CurrentMemoryContext;
- * NULL when the command made the table, or when what was there does not parse.
- */
-extern WtTable *wt_alter_table_before(Oid relid);
-
-/*
- * Writes down what a renamed column was found by: its cell, its place in the
- * key, the column whose timestamp another shows.  Before the new definition is
- * parsed.  Does nothing the second time.
+ * Writes into the options what a renamed column was found by: its cell, its part of the
+ * key, the column whose timestamp it shows.  A second call does nothing.
+ * Requires: the new definition is not parsed yet.
+ * Errors: 55000 if a key column was dropped while the table has rows, 0A000 if a column
+ * of layout "cells" was renamed.
  */
 extern void wt_alter_record_renames(WtTable *before);
 
 /*
- * Writes down the cells of columns that the new definition finds in another
- * family.  true: something was written, parse again.
+ * Writes into the options the cells of columns that the new definition finds in another
+ * family.
+ * Returns: true if it has changed options; the definition has to be parsed again.
  */
 extern bool wt_alter_record_cells(WtTable *before, WtTable *after);
 
-/* Refuses what would misread stored bytes. */
+/*
+ * Refuses a change that would misread stored bytes.
+ * Errors: 55000; 23502 if a column that becomes NOT NULL has no value in some row.
+ */
 extern void wt_alter_check(WtTable *before, WtTable *after, wide_table_id table);
 
-/* Refuses a key that another foreign table on the stored table contradicts. */
+/* Errors: 42P16 if another foreign table on the stored table makes keys in another way. */
 extern void wt_alter_check_same_key(WtTable *t, wide_table_id table);
-
-/* Sets an option of the foreign table, in the catalog, as ALTER would. */
-extern void wt_alter_set_table_option(Oid relid, const char *name, const char *value);
-
-/* The same of a foreign-data wrapper. */
-extern void wt_alter_set_wrapper_option(Oid fdwid, const char *name, const char *value);
 
 #endif /* WT_ALTER_H */

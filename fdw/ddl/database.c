@@ -48,7 +48,7 @@
 #include "utils/syscache.h"
 
 #include "engine/wide.h"
-#include "fdw/ddl/alter.h"
+#include "fdw/ddl/catalog_option.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
@@ -160,7 +160,7 @@ wt_database_note_origin(Oid relid)
 	LockDatabaseObject(ForeignDataWrapperRelationId, fdwid, 0, ShareUpdateExclusiveLock);
 	origin = origin_of(fdwid);
 	if (origin == NULL || !is_here(origin))
-		wt_alter_set_wrapper_option(fdwid, WT_OPTION_ORIGIN, origin_of_this_database());
+		wt_catalog_option_set_wrapper(fdwid, WT_OPTION_ORIGIN, origin_of_this_database());
 }
 
 bool

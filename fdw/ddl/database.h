@@ -5,19 +5,25 @@
 #ifndef WT_DATABASE_H
 #define WT_DATABASE_H
 
-/*
- * The wrapper's option "origin" names the database where its foreign
- * tables were made: see there.
- */
+/* Option of the wrapper: the database where its foreign tables were created. */
 #define WT_OPTION_ORIGIN "origin"
 
 /* Installs the hook on utility commands. */
 extern void wt_database_init(void);
-extern void wt_database_note_origin(Oid relid); /* the foreign table gets its stored table here */
 
-/* Of a foreign table that no stored table is bound to: its definition was copied, its rows were
- * not. */
+/*
+ * The foreign table gets its stored table in this database: makes this database the
+ * origin, unless foreign tables of another origin still lack their rows.
+ */
+extern void wt_database_note_origin(Oid relid);
+
+/*
+ * For a foreign table without a stored table.
+ * Returns: true if CREATE DATABASE has copied its definition but not its rows.
+ */
 extern bool wt_database_is_uncopied(Oid relid);
-extern void wt_database_check_copied(Oid relid); /* an error when that is so */
+
+/* Errors: 55000 if wt_database_is_uncopied(). */
+extern void wt_database_check_copied(Oid relid);
 
 #endif /* WT_DATABASE_H */

@@ -26,7 +26,9 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/alter.h"
+#include "fdw/ddl/catalog_option.h"
 #include "fdw/ddl/database.h"
+#include "fdw/ddl/definition_before.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -472,7 +474,7 @@ follow_name(WtTable *t, wide_table *wt, bool defining)
 		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
 					   "could not rename the table");
 	else if (defining)
-		wt_alter_set_table_option(t->relid, "table_name", wt->name);
+		wt_catalog_option_set_table(t->relid, "table_name", wt->name);
 }
 
 /* The option table_name was changed on a bound table. */
@@ -496,7 +498,7 @@ rename_table(WtTable *t, wide_table *wt)
 void
 wt_stored_table_define(Oid relid, bool defining)
 {
-	WtTable *before = defining ? wt_alter_table_before(relid) : NULL;
+	WtTable *before = defining ? wt_definition_before(relid) : NULL;
 	Relation rel;
 	WtTable *t;
 	wide_table wt;

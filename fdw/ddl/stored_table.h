@@ -1,23 +1,30 @@
 /*
  * stored_table.h
- *		The engine's table is made to agree with the foreign table's definition.
+ *		Makes the engine's table, the stored table, agree with the definition of the
+ *		foreign table.  All changes are operations of the transaction's batch.
  */
 #ifndef WT_STORED_TABLE_H
 #define WT_STORED_TABLE_H
 
-/* make the engine's table agree with the foreign table's definition */
+/*
+ * At the end of a command that defines the foreign table: creates or changes the stored
+ * table, its families and their options, and writes options that keep renamed columns
+ * on their cells.
+ * defining: false if no such command runs; the catalogs are not written then.
+ * Errors: if the change would misread stored bytes or contradicts another foreign table.
+ */
+extern void wt_stored_table_define(Oid relid, bool defining);
+
+/* As wt_stored_table_define(), outside of a command that defines the table. */
 extern void wt_stored_table_sync(Oid relid);
 
 /*
- * A foreign table whose rows CREATE DATABASE has not copied gets an empty stored
- * table; false: it is none of that kind.
+ * Gives a foreign table whose rows CREATE DATABASE has not copied an empty stored table.
+ * Returns: false if it is no such table.
  */
 extern bool wt_stored_table_begin_empty(Oid relid);
 
-/* Adds to the batch the removal of all tables of databases that are no more. */
+/* Drops the stored tables of databases that do not exist any more.  report: log each. */
 extern void wt_stored_table_drop_lost(bool report);
-
-/* defining: a command that defines the table has come to its end. */
-extern void wt_stored_table_define(Oid relid, bool defining);
 
 #endif /* WT_STORED_TABLE_H */

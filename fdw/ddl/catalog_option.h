@@ -1,0 +1,20 @@
+/*
+ * catalog_option.h
+ *		Writes options into PostgreSQL's catalogs, as ALTER ... OPTIONS does.
+ */
+#ifndef WT_CATALOG_OPTION_H
+#define WT_CATALOG_OPTION_H
+
+#include "access/attnum.h"
+
+/*
+ * Set or add an option of a foreign table, of one of its columns, of a foreign-data
+ * wrapper.  Visible to the rest of the command.
+ * Errors: XX000 if the object does not exist.
+ */
+extern void wt_catalog_option_set_table(Oid relid, const char *name, const char *value);
+extern void wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name,
+										 const char *value);
+extern void wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value);
+
+#endif /* WT_CATALOG_OPTION_H */

@@ -1,0 +1,173 @@
+/*
+ * definition_before.c
+ *		The definition that a foreign table had before the present command.
+ */
+#include "postgres.h"
+
+#include "fdw/ddl/definition_before.h"
+
+#include "access/attnum.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_type.h"
+#include "foreign/foreign.h"
+#include "storage/lockdefs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/snapshot.h"
+#include "utils/syscache.h"
+
+#include "fdw/table/definition.h"
+
+/* The one row of a catalog that has these key values, as the snapshot sees it; a copy. */
+static HeapTuple
+old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
+{
+	SysScanDesc scan = systable_beginscan(catalog, index, true, snapshot, nkeys, keys);
+	HeapTuple tup = systable_getnext(scan);
+
+	if (HeapTupleIsValid(tup))
+		tup = heap_copytuple(tup);
+	systable_endscan(scan);
+	return tup;
+}
+
+/* false: there was no such foreign table */
+static bool
+old_table_options(Snapshot snapshot, WtDefinition *def)
+{
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	ScanKeyData key;
+	HeapTuple tup;
+
+	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(def->relid));
+	tup = old_row(catalog, ForeignTableRelidIndexId, snapshot, &key, 1);
+	if (HeapTupleIsValid(tup))
+	{
+		bool isnull;
+		Datum d = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog),
+							   &isnull);
+
+		def->options = isnull ? NIL : untransformRelOptions(d);
+		def->server_options =
+			GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
+	}
+	table_close(catalog, AccessShareLock);
+	return HeapTupleIsValid(tup);
+}
+
+static void
+old_columns(Snapshot snapshot, WtDefinition *def, int natts)
+{
+	Relation catalog = table_open(AttributeRelationId, AccessShareLock);
+	ScanKeyData key[2];
+
+	def->desc = CreateTemplateTupleDesc(natts);
+	def->column_options = palloc0(Max(natts, 1) * sizeof(List *));
+	for (int i = 0; i < natts; i++)
+	{
+		HeapTuple tup;
+		bool isnull;
+		Datum d;
+		Form_pg_attribute a = TupleDescAttr(def->desc, i);
+
+		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(def->relid));
+		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+					Int16GetDatum(i + 1));
+		tup = old_row(catalog, AttributeRelidNumIndexId, snapshot, key, 2);
+		if (!HeapTupleIsValid(tup))
+			elog(ERROR, "attribute %d of relation %u is missing", i + 1, def->relid);
+		memcpy(a, GETSTRUCT(tup), ATTRIBUTE_FIXED_PART_SIZE);
+		/* the command may have dropped the type, and the column with it */
+		if (!a->attisdropped && !SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(a->atttypid)))
+			a->atttypid = TEXTOID;
+		d = heap_getattr(tup, Anum_pg_attribute_attfdwoptions, RelationGetDescr(catalog), &isnull);
+		if (!isnull)
+			def->column_options[i] = untransformRelOptions(d);
+	}
+	table_close(catalog, AccessShareLock);
+}
+
+static WtTable *
+read_before(Oid relid, Snapshot snapshot)
+{
+	WtDefinition def = {.relid = relid};
+	Relation catalog;
+	ScanKeyData key;
+	HeapTuple tup;
+	Form_pg_class c;
+
+	if (!old_table_options(snapshot, &def))
+		return NULL;
+	catalog = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	tup = old_row(catalog, ClassOidIndexId, snapshot, &key, 1);
+	table_close(catalog, AccessShareLock);
+	if (!HeapTupleIsValid(tup))
+		return NULL;
+	c = (Form_pg_class) GETSTRUCT(tup);
+	def.name = NameStr(c->relname);
+	def.schema = get_namespace_name(c->relnamespace);
+	if (def.schema == NULL)
+		def.schema = ""; /* its name does not matter here */
+	old_columns(snapshot, &def, c->relnatts);
+	return wt_definition_parse(&def);
+}
+
+WtTable *
+wt_definition_before(Oid relid)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	WtTable *volatile t = NULL;
+
+	if (!ActiveSnapshotSet())
+		return NULL;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		/* all that is committed, and of this transaction what was there when the command began */
+		CommandId began = GetActiveSnapshot()->curcid;
+		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+
+		snapshot->curcid = began;
+		t = read_before(relid, snapshot);
+		UnregisterSnapshot(snapshot);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData *e;
+
+		MemoryContextSwitchTo(context);
+		e = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		/* a definition that does not parse is none; what has nothing to do with it goes on */
+		if (ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
+			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INTERNAL_ERROR)
+			ReThrowError(e);
+		FreeErrorData(e);
+		t = NULL;
+	}
+	PG_END_TRY();
+	return t;
+}
