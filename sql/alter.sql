@@ -280,3 +280,10 @@ CREATE FOREIGN TABLE alt_bad (k text, w text) SERVER widetable OPTIONS (table_na
 DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (families %L)',
     (SELECT json_object_agg('f' || i, '{}'::json) FROM generate_series(1, 65) i)); END $$;
 CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (families '{"12345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678": {}}');
+-- foreign tables on one stored table: all of them are compared, however many there are
+DO $$ BEGIN FOR i IN 1..260 LOOP
+    EXECUTE format('CREATE FOREIGN TABLE alt_many%s (k text, v text) SERVER widetable OPTIONS (table_name ''alt_many'', families %L)',
+        i, CASE WHEN i = 260 THEN '{"f": {"versions": 2}}' ELSE '{"f": {}}' END);
+    COMMIT; END LOOP; END $$;
+CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (table_name 'alt_many', families '{"f": {"versions": 3}}');
+DO $$ BEGIN FOR i IN 1..260 LOOP EXECUTE 'DROP FOREIGN TABLE alt_many' || i; COMMIT; END LOOP; END $$;

@@ -39,6 +39,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/store/store.h"
 #include "fdw/table/bytes_text.h"
@@ -478,23 +479,19 @@ key_disagreement(WtTable *t, WtTable *other)
 void
 wt_alter_check_same_key(WtTable *t, wide_table_id table)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), table, objects, lengthof(objects));
+	ListCell *lc;
 
-	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	foreach(lc, wt_binding_others(table, t->relid))
 	{
-		char *why;
+		char *why = key_disagreement(t, wt_table(lfirst_oid(lc)));
 
-		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
-			continue;
-		why = key_disagreement(t, wt_table(objects[i]));
 		if (why)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 					 errmsg("foreign table \"%s\" has another key than foreign table \"%s\" on the "
 							"same stored table",
 							get_rel_name(t->relid),
-							get_rel_name(objects[i])),
+							get_rel_name(lfirst_oid(lc))),
 					 errdetail("%s", why),
 					 errhint("State the same key, encodings and salt_buckets, or give one of them "
 							 "another table_name. "

@@ -48,6 +48,7 @@
 #include "utils/syscache.h"
 
 #include "engine/wide.h"
+#include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -231,17 +232,16 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	int n = Min(wide_table_families(wt_store_db(), NULL, from->id, fams, WT_MAX_FAMILIES),
 				WT_MAX_FAMILIES);
-	uint32 *objects = palloc(sizeof(uint32) * Max(from->nbindings, 1));
-	int nobjects = wide_table_bindings(wt_store_db(), NULL, from->id, objects, from->nbindings);
 	wide_table_id id;
+	ListCell *lc;
 
 	wt_batch_note_ddl();
 	wt_batch_command();
 	wt_error_check(wide_batch_create_table(wt_batch(true), space, from->name, &id),
 				   "could not copy a wide table");
-	for (int i = 0; i < Min(nobjects, (int) from->nbindings); i++)
-		if (only == NIL || list_member_oid(only, objects[i]))
-			wt_error_check(wide_batch_bind(wt_batch(true), id, objects[i]),
+	foreach(lc, wt_binding_tables(NULL, from->id))
+		if (only == NIL || list_member_oid(only, lfirst_oid(lc)))
+			wt_error_check(wide_batch_bind(wt_batch(true), id, lfirst_oid(lc)),
 						   "could not copy a wide table");
 	for (int i = 0; i < n; i++)
 	{
@@ -253,7 +253,6 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 		copy_family(fams[i].id, fid, snapshot);
 	}
 	pfree(fams);
-	pfree(objects);
 }
 
 /* The stored tables of a database: a List of wide_table. */
@@ -274,22 +273,22 @@ tables_of(Oid space)
 static List *
 waiting_for(const wide_table *wt)
 {
-	uint32 *objects = palloc(sizeof(uint32) * Max(wt->nbindings, 1));
-	int n = wide_table_bindings(wt_store_db(), NULL, wt->id, objects, wt->nbindings);
 	List *result = NIL;
+	ListCell *lc;
 
-	for (int i = 0; i < Min(n, (int) wt->nbindings); i++)
+	foreach(lc, wt_binding_tables(NULL, wt->id))
 	{
+		Oid relid = lfirst_oid(lc);
 		wide_table have;
 
-		if (!wt_table_is_ours(objects[i]) || !wt_database_is_uncopied(objects[i]))
+		if (!wt_table_is_ours(relid) || !wt_database_is_uncopied(relid))
 			continue;
 		/* who uses it at this moment gets the error, or waits and finds the rows */
-		LockRelationOid(objects[i], AccessExclusiveLock);
-		if (wt_table_is_ours(objects[i]) &&
-			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, objects[i],
-								  &have) == WIDE_NOTFOUND)
-			result = lappend_oid(result, objects[i]);
+		LockRelationOid(relid, AccessExclusiveLock);
+		if (wt_table_is_ours(relid) &&
+			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &have) ==
+				WIDE_NOTFOUND)
+			result = lappend_oid(result, relid);
 	}
 	return result;
 }

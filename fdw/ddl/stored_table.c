@@ -26,6 +26,7 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/alter.h"
+#include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/definition_before.h"
@@ -73,34 +74,25 @@ merge_options(const WtFamily *f, wide_family_options *opt)
 static void
 check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	ListCell *lc;
 
-	for (int i = 0; i < n; i++)
+	foreach(lc, wt_binding_others(id, t->relid))
 	{
-		WtTable *other;
-		int k;
-		uint32 both;
-		wide_family_options merged;
+		WtTable *other = wt_table(lfirst_oid(lc));
+		int k = wt_lookup_family(other, f->name);
+		wide_family_options merged = f->opt;
+		WtFamily theirs;
 
-		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
+		if (k < 0)
 			continue;
-		other = wt_table(objects[i]);
-		k = wt_lookup_family(other, f->name);
-		if (k < 0 || (both = other->families[k].stated & f->stated) == 0)
+		theirs = other->families[k];
+		theirs.stated &= f->stated;
+		if (!merge_options(&theirs, &merged))
 			continue;
-		merged = f->opt;
-		{
-			WtFamily theirs = other->families[k];
-
-			theirs.stated = both;
-			if (!merge_options(&theirs, &merged))
-				continue;
-		}
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 				 errmsg("family \"%s\" is defined differently by foreign table \"%s\"",
-						f->name, get_rel_name(objects[i])),
+						f->name, get_rel_name(other->relid)),
 				 errdetail("Both show the same stored table \"%s\".", t->table_name),
 				 errhint("Remove the family's options from one of the two.")));
 	}
@@ -110,24 +102,19 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 static void
 check_unused(WtTable *t, wide_table_id id, const char *family)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	ListCell *lc;
 
-	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	foreach(lc, wt_binding_others(id, t->relid))
 	{
-		WtTable *other;
-		int k;
+		WtTable *other = wt_table(lfirst_oid(lc));
+		int k = wt_lookup_family(other, family);
 
-		if (objects[i] == t->relid || !wt_table_is_ours(objects[i]))
-			continue;
-		other = wt_table(objects[i]);
-		k = wt_lookup_family(other, family);
 		if (k >= 0 && !(other->cells_layout && other->families[k].implicit))
 			ereport(ERROR,
 					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 					 errmsg("cannot drop family \"%s\" because foreign table \"%s\" uses it",
 							family,
-							get_rel_name(objects[i])),
+							get_rel_name(other->relid)),
 					 errdetail("Both show the same stored table \"%s\".", t->table_name),
 					 errhint("Drop its columns of the family, and the family in its option "
 							 "\"families\", first.")));
@@ -262,12 +249,11 @@ relation_owner(Oid relid)
 static void
 check_may_share(WtTable *t, wide_table_id id)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	ListCell *lc;
 
-	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	foreach(lc, wt_binding_tables(wt_batch(true), id))
 	{
-		Oid owner = relation_owner(objects[i]);
+		Oid owner = relation_owner(lfirst_oid(lc));
 
 		if (!OidIsValid(owner))
 			continue;
@@ -276,13 +262,13 @@ check_may_share(WtTable *t, wide_table_id id)
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("permission denied for stored table \"%s\"", t->table_name),
 					 errdetail("Foreign table \"%s\" of another owner shows it.",
-							   get_rel_name(objects[i]))));
+							   get_rel_name(lfirst_oid(lc)))));
 		if (!t->name_given && owner != relation_owner(t->relid))
 			ereport(WARNING,
 					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another "
 							"owner",
 							t->table_name,
-							get_rel_name(objects[i])),
+							get_rel_name(lfirst_oid(lc))),
 					 errhint("Give the new foreign table a table_name of its own if that is not "
 							 "intended.")));
 	}
@@ -320,12 +306,11 @@ binding_is_dead(Oid relid)
 static void
 drop_dead_bindings(wide_table_id id)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), id, objects, lengthof(objects));
+	ListCell *lc;
 
-	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
-		if (binding_is_dead(objects[i]))
-			wt_error_check(wide_batch_unbind(wt_batch(true), id, objects[i]),
+	foreach(lc, wt_binding_tables(wt_batch(true), id))
+		if (binding_is_dead(lfirst_oid(lc)))
+			wt_error_check(wide_batch_unbind(wt_batch(true), id, lfirst_oid(lc)),
 						   "could not drop a table");
 }
 
@@ -404,17 +389,16 @@ wt_stored_table_drop_lost(bool report)
 static bool
 is_out_of_date(wide_table *wt)
 {
-	uint32 objects[256];
-	int n = wide_table_bindings(wt_store_db(), wt_batch(true), wt->id, objects, lengthof(objects));
+	ListCell *lc;
 	char *name = NULL;
 	wide_table other;
 
-	for (int i = 0; i < Min(n, (int) lengthof(objects)); i++)
+	foreach(lc, wt_binding_tables(wt_batch(true), wt->id))
 	{
-		if (!wt_table_is_ours(objects[i]) || wt_table(objects[i])->name_given)
+		if (!wt_table_is_ours(lfirst_oid(lc)) || wt_table(lfirst_oid(lc))->name_given)
 			return false;
 		if (name == NULL)
-			name = default_name(objects[i]);
+			name = default_name(lfirst_oid(lc));
 	}
 	if (name == NULL || strcmp(name, wt->name) == 0)
 		return false;

@@ -1,0 +1,43 @@
+/*
+ * binding.c
+ *		The foreign tables that are bound to a stored table.
+ */
+#include "postgres.h"
+
+#include "fdw/ddl/binding.h"
+
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
+
+List *
+wt_binding_tables(wide_batch *b, wide_table_id id)
+{
+	List *tables = NIL;
+	uint32 *oids = NULL;
+	int n = 8, max;
+
+	/* the engine returns how many there are; more may come in between */
+	do
+	{
+		max = n;
+		oids = oids ? repalloc(oids, max * sizeof(uint32)) : palloc(max * sizeof(uint32));
+		n = wide_table_bindings(wt_store_db(), b, id, oids, max);
+	} while (n > max);
+	for (int i = 0; i < n; i++)
+		tables = lappend_oid(tables, oids[i]);
+	pfree(oids);
+	return tables;
+}
+
+List *
+wt_binding_others(wide_table_id id, Oid relid)
+{
+	List *others = NIL;
+	ListCell *lc;
+
+	foreach(lc, wt_binding_tables(wt_batch(false), id))
+		if (lfirst_oid(lc) != relid && wt_table_is_ours(lfirst_oid(lc)))
+			others = lappend_oid(others, lfirst_oid(lc));
+	return others;
+}
