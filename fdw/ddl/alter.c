@@ -1,29 +1,23 @@
 /*
  * alter.c
- *		What a changed definition does to stored data: kept, followed, refused.
+ *		What a changed definition of a foreign table means for stored data.
  *
- * ALTER changes how a foreign table reads stored bytes, never the bytes.  So
- * that nobody ever sees other data than before, at the end of each command the
- * definition from before is laid beside the new one:
+ * ALTER changes how a foreign table reads stored bytes, never the bytes.  So that a
+ * change never shows other data than before, the definition from before is compared
+ * with the new one at the end of each command:
  *
- *	- A column that is found by its name keeps its cell when it is renamed, or
- *	  when another family becomes the first: the cell is written down as the
- *	  column's option, in the same transaction.  Option key and option
- *	  timestamp_of follow a renamed column likewise, and pg_dump has it all.
- *	- A change of the key's form (columns, order, types, encodings, salt), or of
- *	  the type of a value in a form that depends on the type, is refused while
- *	  the stored table has rows.
- *	- Two foreign tables on one stored table must agree how its keys are made.
+ *	- A column that is found by its name keeps its cell when it is renamed, or when
+ *	  another family becomes the first one: the cell is written into the column's
+ *	  options in the same transaction.  Options key and timestamp_of follow a renamed
+ *	  column.  pg_dump dumps all of it.
+ *	- A change of the key's form (columns, order, types, encodings, salt), or of the
+ *	  type of a value whose encoding depends on the type, is refused while the stored
+ *	  table has rows.
+ *	- Foreign tables on one stored table must make its keys in the same way.
  *
- * The definition from before is in the catalogs still: the command replaced
- * its rows, and a snapshot of the moment when it began sees the old ones.
- * (Event triggers at the start of a command were the alternative.  They do not
- * tell which table it is about.)  The definition that is read so may be
- * anything, also one that does not parse: then nothing could be read by it
- * and there is nothing to keep.
- *
- * Commands lock the table exclusively until their transaction ends, so nobody
- * writes through it between the look for rows and the new definition.
+ * Locking: commands that change what is read lock the table exclusively to the end of
+ * their transaction, so no row is written through it between the search for rows and
+ * the new definition.
  */
 #include "postgres.h"
 
@@ -53,11 +47,11 @@
 	"Make a new foreign table and copy the rows with INSERT ... SELECT, or TRUNCATE this one " \
 	"first."
 
-/* ------------------------------------------------------------------- rows */
+/* ------------------------------------------------------------------ rows */
 
 /*
- * Does the stored table have a row that somebody sees, this transaction's own
- * ones included?  With a family and a qualifier: one without that cell.
+ * Returns: true if the newest state of the stored table has a row, with this transaction's
+ * changes.  With a family: a row without the cell family:qual.
  */
 static bool
 find_row(wide_table_id table, const char *family, wide_bytes qual)
@@ -101,9 +95,9 @@ has_rows(wide_table_id table)
 	return find_row(table, NULL, (wide_bytes) {NULL, 0});
 }
 
-/* ---------------------------------------------------------------- keeping */
+/* -------------------------------------------------- recording the old cell */
 
-/* 'family:qualifier' of a column that is found by its name. */
+/* Returns: option "column" (family:qualifier) for a column that is found by its name, palloc'd. */
 static char *
 cell_option(WtTable *t, const WtColumn *c)
 {
@@ -132,7 +126,7 @@ has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
 	return false;
 }
 
-/* NULL: the column is not there any more */
+/* Returns: the present name, or NULL if the column is dropped. */
 static char *
 column_name(Oid relid, AttrNumber attno)
 {
@@ -148,7 +142,7 @@ column_name(Oid relid, AttrNumber attno)
 	return name;
 }
 
-/* The text of option key with the columns' new names. */
+/* Returns: option "key" with the columns' new names, palloc'd. */
 static char *
 key_option(WtTable *before, char **names)
 {
@@ -165,6 +159,7 @@ key_option(WtTable *before, char **names)
 	return s.data;
 }
 
+/* A key column has been dropped. */
 static void
 check_dropped(WtTable *before, const WtColumn *c)
 {
@@ -182,7 +177,7 @@ check_dropped(WtTable *before, const WtColumn *c)
 				 errhint(NEW_TABLE_HINT)));
 }
 
-/* In layout "cells" the name of a column says what it shows. */
+/* A column has been renamed.  In layout "cells" its name says what it shows. */
 static void
 check_cells_rename(WtTable *before, const WtColumn *c, const char *name)
 {
@@ -222,7 +217,7 @@ wt_alter_record_renames(WtTable *before)
 	{
 		for (int i = 0; i < before->nkeys; i++)
 			if (names[before->keys[i]] == NULL)
-				key = false; /* dropped as well: an error that parsing finds */
+				key = false; /* another key column is dropped: parsing raises the error */
 		if (key)
 			wt_catalog_option_set_table(before->relid, "key", key_option(before, names));
 	}
@@ -256,7 +251,7 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 	return any;
 }
 
-/* --------------------------------------------------------------- refusing */
+/* --------------------------------------------------- refusing a change */
 
 static bool
 is_plain_text(Oid typid)
@@ -270,9 +265,9 @@ salt_text(int buckets)
 	return buckets ? psprintf("%d", buckets) : "none";
 }
 
-/* Are the bytes the value itself, or its text? */
+/* Returns: true if the stored bytes are those of the value or of its text. */
 static bool
-is_as_it_is(const WtColumn *c)
+is_plain_bytes(const WtColumn *c)
 {
 	if (c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES)
 		return true;
@@ -280,7 +275,7 @@ is_as_it_is(const WtColumn *c)
 		   (is_plain_text(c->typid) || c->typid == NAMEOID || c->typid == BYTEAOID);
 }
 
-/* What the stored bytes of a key part depend on, besides its column; NULL: the same. */
+/* Returns: errdetail for a change of a part that changes the stored bytes; NULL: there is none. */
 static char *
 part_change(const WtColumn *b, const WtColumn *a)
 {
@@ -290,7 +285,7 @@ part_change(const WtColumn *b, const WtColumn *a)
 	if (b->typid != a->typid && !(is_plain_text(b->typid) && is_plain_text(a->typid)))
 		return psprintf("Key column \"%s\" is of type %s instead of %s.", a->name,
 						format_type_be(a->typid), format_type_be(b->typid));
-	if (b->enc != a->enc && !(is_as_it_is(b) && is_as_it_is(a)))
+	if (b->enc != a->enc && !(is_plain_bytes(b) && is_plain_bytes(a)))
 		return psprintf("Key column \"%s\" has encoding \"%s\" instead of \"%s\".", a->name,
 						wt_encoding_name(a->enc), wt_encoding_name(b->enc));
 	if (b->desc != a->desc)
@@ -301,6 +296,7 @@ part_change(const WtColumn *b, const WtColumn *a)
 	return NULL;
 }
 
+/* The same for the key as a whole. */
 static char *
 key_change(WtTable *before, WtTable *after)
 {
@@ -320,14 +316,15 @@ key_change(WtTable *before, WtTable *after)
 	return NULL;
 }
 
-/* Bytes that are the value's text: what does not fit another type is an error when it is read. */
+/* Returns: true if the stored bytes are a text: reading one that does not fit another type is an
+ * error. */
 static bool
 is_text_form(const WtColumn *c)
 {
 	return c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES || c->enc == WT_ENC_DECIMAL;
 }
 
-/* A column whose new type would read other values out of the same bytes; NULL: none. */
+/* Returns: a column whose new type would read other values from the same bytes, or NULL. */
 static const WtColumn *
 type_change(WtTable *before, WtTable *after)
 {
@@ -344,8 +341,8 @@ type_change(WtTable *before, WtTable *after)
 }
 
 /*
- * A column that becomes NOT NULL, or another cell, must have a value in each
- * row, as in ordinary tables: plans rely on it to know which rows there are.
+ * A column that becomes NOT NULL, or a NOT NULL column that shows another cell, must have a
+ * value in each row, as in ordinary tables: plans rely on that to find all rows.
  */
 static void
 check_not_null(WtTable *before, WtTable *after, wide_table_id table)
@@ -410,9 +407,9 @@ wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 					 "drop the column and add it again: that does not touch what is stored.")));
 }
 
-/* ------------------------------------------- two views of one stored table */
+/* -------------------------------- two foreign tables on one stored table */
 
-/* One column of bytes: the key as it is stored, whatever is in it. */
+/* Returns: true if the key is one column of type bytea, which shows any key as it is stored. */
 static bool
 is_raw_key(WtTable *t)
 {
@@ -427,16 +424,16 @@ is_microseconds(Oid typid)
 	return typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID;
 }
 
-/* Do two parts make the same bytes of what they show? */
+/* Returns: true if both parts make the same bytes of equal values. */
 static bool
 parts_agree(const WtColumn *a, const WtColumn *b)
 {
 	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited ||
 		a->delimiter != b->delimiter)
 		return false;
-	if (is_as_it_is(a) && is_as_it_is(b))
+	if (is_plain_bytes(a) && is_plain_bytes(b))
 		return true;
-	/* a digest at the end of the key may be shown as the bytes it is */
+	/* a digest at the end of the key may be shown as its bytes */
 	if (a->last && !a->desc && (a->enc == WT_ENC_MD5 || a->enc == WT_ENC_SHA1) &&
 		b->typid == BYTEAOID)
 		return true;
@@ -450,6 +447,7 @@ parts_agree(const WtColumn *a, const WtColumn *b)
 	return a->typid == b->typid || (is_microseconds(a->typid) && is_microseconds(b->typid));
 }
 
+/* Returns: errdetail if the keys are made in different ways, or NULL. */
 static char *
 key_disagreement(WtTable *t, WtTable *other)
 {

@@ -22,7 +22,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* An options array with one option added or set. */
+/* Returns: the options array with the option added or set. */
 static Datum
 with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
 {
@@ -43,7 +43,7 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 								   list_make1(def), InvalidOid);
 }
 
-/* Writes the option into the row tup of a catalog. */
+/* Writes the option into column attno of the catalog's row tup. */
 static void
 update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name,
 			   const char *value)

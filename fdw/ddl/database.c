@@ -1,26 +1,26 @@
 /*
  * database.c
- *		Wide tables and CREATE DATABASE ... TEMPLATE.
+ *		Wide tables and CREATE DATABASE ... TEMPLATE (doc/internals/databases.md).
  *
- * PostgreSQL copies the catalogs, so the new database has the foreign tables,
- * with the template's oids; their rows are in the engine under the template's
- * database and stay there.  Two things make that right:
+ * PostgreSQL copies the catalogs, so the new database has the foreign tables with the
+ * template's oids.  Their rows are in stored tables of the template's database, which
+ * PostgreSQL does not know.
  *
- *	- A session that has this library (it has used a wide table, or the library
- *	  is preloaded) copies the stored tables in the same transaction: a hook on
- *	  the command.  PostgreSQL keeps everybody out of the template meanwhile.
- *	- Where that did not happen the new database must not look as if its tables
- *	  were empty.  The wrapper's option "origin" tells in which database, of which
- *	  cluster, the foreign tables were made; it is copied with the catalogs.  A
- *	  foreign table that no stored table is bound to, in a database that is not
- *	  the origin, is one that was not copied: using it is an error, until its rows
- *	  are copied (copy_tables) or it is told to begin empty (TRUNCATE).
+ *	- A session that has loaded the library copies the stored tables in the same
+ *	  transaction, by a hook on the command.  PostgreSQL keeps all other sessions out
+ *	  of the template meanwhile.
+ *	- Without that, the new database must not look as if its tables were empty.  The
+ *	  wrapper's option "origin" names the cluster and the database in which the foreign
+ *	  tables were created; it is copied with the catalogs.  A foreign table without a
+ *	  stored table, in a database that is not the origin, was not copied: using it is an
+ *	  error, until its rows are copied (copy_tables()) or TRUNCATE lets it begin empty.
  *
- * The option moves on to the present database only when nothing of the kind is
- * left in it.  It is set with the first foreign table, and locked for that: who
- * makes the first ones at the same time waits.
+ * The option is set with the first foreign table.  It is moved on to this database only
+ * when no table that was not copied is left in it.
  *
- * The hook on commands also tells snapshot.c of SET TRANSACTION SNAPSHOT.
+ * The hook on commands also passes SET TRANSACTION SNAPSHOT on to snapshot.c.
+ *
+ * Locking: ShareUpdateExclusiveLock on the wrapper while the option is set.
  */
 #include "postgres.h"
 
@@ -62,7 +62,8 @@ static ProcessUtility_hook_type prev_utility_hook = NULL;
 
 /* ----------------------------------------------------------------- origin */
 
-/* Asked by functions, too, which have no lock on the table: it may be gone now. */
+/* Returns: the wrapper of a foreign table.  Errors: 42P01 if the table was dropped meanwhile:
+ * functions hold no lock on it. */
 static Oid
 wrapper_of(Oid relid)
 {
@@ -88,7 +89,7 @@ origin_of_this_database(void)
 	return psprintf(UINT64_FORMAT ":%u", GetSystemIdentifier(), MyDatabaseId);
 }
 
-/* NULL: no foreign table was made with this wrapper yet. */
+/* Returns: the option, or NULL if no foreign table was created with this wrapper yet. */
 static char *
 origin_of(Oid fdwid)
 {
@@ -126,7 +127,7 @@ origin_database(const char *origin)
 	return same_cluster(origin) && colon != NULL ? (Oid) strtoul(colon + 1, NULL, 10) : InvalidOid;
 }
 
-/* Foreign tables of the wrapper that no stored table is bound to, but for one. */
+/* Returns: the wrapper's foreign tables without a stored table, but for one of them. */
 static List *
 unbound_tables(Oid fdwid, Oid except)
 {
@@ -204,6 +205,7 @@ wt_database_check_copied(Oid relid)
 
 /* ------------------------------------------------------------------- copy */
 
+/* Copies all versions that the snapshot sees, with their timestamps. */
 static void
 copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 {
@@ -223,8 +225,8 @@ copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 }
 
 /*
- * A table of that name, families and bindings (all, or those listed) in another
- * space, with what the snapshot sees: all versions, with their timestamps.
+ * Creates a copy of a stored table in another database (space): name, families, bindings
+ * (those of the foreign tables in only; NIL: all) and cells.
  */
 static void
 copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
@@ -255,7 +257,7 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 	pfree(fams);
 }
 
-/* The stored tables of a database: a List of wide_table. */
+/* Returns: the stored tables of a database, a List of wide_table. */
 static List *
 tables_of(Oid space)
 {
@@ -269,7 +271,8 @@ tables_of(Oid space)
 	return result;
 }
 
-/* Those of our foreign tables that wait for the rows of a stored table of the template. */
+/* Returns: oids of the foreign tables of this database that lack the rows of the stored table,
+ * which is another database's. */
 static List *
 waiting_for(const wide_table *wt)
 {
@@ -283,7 +286,7 @@ waiting_for(const wide_table *wt)
 
 		if (!wt_table_is_ours(relid) || !wt_database_is_uncopied(relid))
 			continue;
-		/* who uses it at this moment gets the error, or waits and finds the rows */
+		/* a session that uses the table now gets the error, or waits and finds the rows */
 		LockRelationOid(relid, AccessExclusiveLock);
 		if (wt_table_is_ours(relid) &&
 			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &have) ==
@@ -305,7 +308,7 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("copy_tables()");
 	PreventCommandDuringRecovery("copy_tables()");
-	/* all of another database's rows, whoever may read them there */
+	/* it copies all rows of another database, without regard to privileges there */
 	if (!superuser())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -326,7 +329,7 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(copied);
 }
 
-/* ------------------------------------------------------------- the command */
+/* ------------------------------------------------------- CREATE DATABASE */
 
 static char *
 template_of(const CreatedbStmt *stmt)
@@ -344,10 +347,10 @@ template_of(const CreatedbStmt *stmt)
 }
 
 /*
- * The command has copied its part and holds the lock that keeps others out of
- * the template.  What fails here leaves a database without wide rows, which
- * says so at their first use: better than to undo the command, whose files
- * would stay behind.
+ * The command has created the database, and its lock keeps other sessions out of the
+ * template.  A failure leaves a database without the rows of wide tables, whose first
+ * use is an error.  That is better than to abort the command, which would leave its
+ * files behind.
  */
 static void
 copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
@@ -410,8 +413,7 @@ after_create_database(const CreatedbStmt *stmt)
 	copy_tables_of_template(stmt, tables, get_database_oid(stmt->dbname, false));
 }
 
-/* The name of the snapshot that SET TRANSACTION SNAPSHOT has imported, NULL: the statement is
- * another one. */
+/* Returns: the name that SET TRANSACTION SNAPSHOT has imported, or NULL for another statement. */
 static const char *
 imported_snapshot(Node *stmt)
 {

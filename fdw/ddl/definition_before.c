@@ -1,6 +1,12 @@
 /*
  * definition_before.c
  *		The definition that a foreign table had before the present command.
+ *
+ * At the end of a command the old definition is still in the catalogs: the command has
+ * replaced its rows, and a snapshot from the command's beginning sees the old ones.
+ * (Event triggers at the start of a command do not say which table it is about.)  The
+ * old definition may be anything, also one that does not parse: then nothing could be
+ * read by it, and there is nothing to preserve.
  */
 #include "postgres.h"
 
@@ -29,7 +35,7 @@
 
 #include "fdw/table/definition.h"
 
-/* The one row of a catalog that has these key values, as the snapshot sees it; a copy. */
+/* Returns: a copy of the catalog's row with these key values, as the snapshot sees it, or NULL. */
 static HeapTuple
 old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
 {
@@ -42,7 +48,8 @@ old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int n
 	return tup;
 }
 
-/* false: there was no such foreign table */
+/* Fills in the options of the table and its server.  Returns: false if there was no such foreign
+ * table. */
 static bool
 old_table_options(Snapshot snapshot, WtDefinition *def)
 {
@@ -67,6 +74,7 @@ old_table_options(Snapshot snapshot, WtDefinition *def)
 	return HeapTupleIsValid(tup);
 }
 
+/* Fills in the columns and their options. */
 static void
 old_columns(Snapshot snapshot, WtDefinition *def, int natts)
 {
@@ -121,7 +129,7 @@ read_before(Oid relid, Snapshot snapshot)
 	def.name = NameStr(c->relname);
 	def.schema = get_namespace_name(c->relnamespace);
 	if (def.schema == NULL)
-		def.schema = ""; /* its name does not matter here */
+		def.schema = ""; /* dropped; the name does not matter here */
 	old_columns(snapshot, &def, c->relnatts);
 	return wt_definition_parse(&def);
 }
@@ -139,7 +147,7 @@ wt_definition_before(Oid relid)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		/* all that is committed, and of this transaction what was there when the command began */
+		/* everything committed, and this transaction's changes before the command */
 		CommandId began = GetActiveSnapshot()->curcid;
 		Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 
@@ -160,7 +168,7 @@ wt_definition_before(Oid relid)
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
-		/* a definition that does not parse is none; what has nothing to do with it goes on */
+		/* an error of parsing: no definition.  Errors that have another cause are raised */
 		if (ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
 			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
 			ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_INTERNAL_ERROR)

@@ -1,6 +1,11 @@
 /*
  * engine_table.c
  *		The engine's table behind a foreign table, as the transaction sees it.
+ *
+ * Short statements would spend much of their time on this, so each session caches what
+ * it has found.  An entry is valid as long as the definition (serial) and the engine's
+ * catalog (generation) are the same.  A transaction that changes the engine's catalog
+ * neither reads nor fills the cache.
  */
 #include "postgres.h"
 
@@ -16,16 +21,15 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
-/* What wt_engine_table found lately; valid while the catalog's generation stays. */
 typedef struct EngineCache
 {
 	Oid relid;
-	uint64 serial; /* of the parsed definition */
+	uint64 serial; /* WtTable.serial */
 	WtEngineTable engine;
 } EngineCache;
 
 #define ENGINE_CACHE 64
-static EngineCache engine_cache[ENGINE_CACHE];
+static EngineCache engine_cache[ENGINE_CACHE]; /* by oid modulo its size */
 
 static void
 fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngineTable *out)
@@ -50,7 +54,7 @@ fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngineTable *out)
 	pfree(fams);
 }
 
-/* Without the room that is not used, which is most of it: this is done for each statement. */
+/* Copies only the used parts of the arrays, because each statement does this. */
 static void
 copy_engine(WtEngineTable *to, const WtEngineTable *from, int nfamilies)
 {
@@ -71,14 +75,14 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 	wide_status st;
 	uint64 generation;
 
-	/* nothing was ever stored in this cluster: do not make a store for reading */
+	/* nothing was ever stored in this cluster: a read creates no store */
 	if (!create && !wt_store_exists())
 	{
 		wt_database_check_copied(t->relid);
 		return false;
 	}
 	db = wt_store_db();
-	/* before the catalog is read: what changes meanwhile is not taken for what was found */
+	/* before the catalog is read, so that a change meanwhile makes the entry invalid */
 	generation = wide_catalog_generation(db);
 	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
 		c->engine.generation == generation)

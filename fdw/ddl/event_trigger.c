@@ -2,12 +2,12 @@
  * event_trigger.c
  *		CREATE, ALTER and DROP FOREIGN TABLE.
  *
- * Event triggers of the extension's script call us at the end of a command and
- * for dropped objects; they fire for every user and roll back with the
- * transaction, because all they do is add operations to the transaction's
- * batch.  They are not the only way: a table that is missing in the engine
- * (triggers disabled, a database copied from a template) is made at its first
- * write (wt_engine_table).
+ * Event triggers of the extension's script call these functions at the end of a command
+ * and for dropped objects.  They fire for every user, and roll back with the
+ * transaction, because they only add operations to its batch.  They are not the only
+ * way: a table that is missing in the engine (event triggers were off, the database was
+ * copied from a template) is created at its first write (wt_engine_table), and what was
+ * dropped unseen is found later (stored_table.c).
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@
 #include "fdw/table/table.h"
 #include "fdw/xact/batch.h"
 
-/* The objects of a query that returns oids, in CurrentMemoryContext of the caller. */
+/* Returns: the distinct oids that the query returns, in CurrentMemoryContext. */
 static List *
 query_oids(const char *sql)
 {
@@ -40,7 +40,7 @@ query_oids(const char *sql)
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not list the objects of a command");
+		elog(ERROR, "could not list the objects of the command");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool isnull;
@@ -67,8 +67,8 @@ check_trigger(FunctionCallInfo fcinfo, const char *name)
 				 errmsg("%s must be called as an event trigger", name)));
 }
 
-/* The commands' tables, and those that inherit from them: a command on a parent changes these
- * without a word. */
+/* Syncs the tables, and those that inherit from them: PostgreSQL does not list the children that a
+ * command on a parent changes. */
 static void
 sync_tables(List *relids)
 {
@@ -102,7 +102,7 @@ wt_ddl_command_end(PG_FUNCTION_ARGS)
 	List *relids;
 
 	check_trigger(fcinfo, "widetable.ddl_command_end");
-	/* a schema's new name is part of the names of its tables */
+	/* and the tables of a renamed schema: their stored tables' names have its name */
 	relids = query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
 		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
@@ -118,8 +118,8 @@ wt_ddl_command_end(PG_FUNCTION_ARGS)
 
 static object_access_hook_type prev_object_access_hook = NULL;
 
-/* The stored table goes with its last foreign table; in the transaction's batch, so it comes
- * back with that. */
+/* Unbinds the foreign table; the stored table is dropped with its last one.  In the transaction's
+ * batch, so it rolls back with that. */
 static void
 drop_binding(Oid relid)
 {
@@ -132,7 +132,7 @@ drop_binding(Oid relid)
 	wt_error_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
 }
 
-/* A store that cannot be opened must not keep anybody from dropping its tables. */
+/* Returns: false, with a warning, if the store cannot be opened: the drop goes on. */
 static bool
 open_for_drop(void)
 {
@@ -157,7 +157,7 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 	check_trigger(fcinfo, "widetable.sql_drop");
 	if (!wt_store_exists())
 		PG_RETURN_NULL();
-	/* columns: they go with their type, too, and nobody says that their table was altered */
+	/* columns that were dropped with their type: PostgreSQL does not list their table as altered */
 	sync_tables(query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
 		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
@@ -175,9 +175,9 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 }
 
 /*
- * The event trigger for drops is not fired by a command that drops it, as DROP
- * EXTENSION does: then, and where event triggers are off, PostgreSQL's hook tells
- * us, if this library is loaded.  An event trigger before such commands loads it.
+ * The event trigger for drops does not fire in a command that drops the trigger itself, as
+ * DROP EXTENSION does.  Then, and if event triggers are off, PostgreSQL's hook sees the
+ * drop, if the library is loaded.  This event trigger before such commands loads it.
  */
 PG_FUNCTION_INFO_V1(wt_ddl_command_start);
 

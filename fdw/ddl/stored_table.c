@@ -1,10 +1,14 @@
 /*
  * stored_table.c
- *		The engine's table is made to agree with the foreign table's definition.
+ *		Makes the engine's table, the stored table, agree with the definition of the
+ *		foreign table: creates it, binds the foreign table to it, renames it, creates,
+ *		changes and drops families; removes stored tables that nothing uses any more.
  *
- * Privileges: PostgreSQL has checked the command itself.  Sharing an engine's
- * table by name with somebody else's foreign table needs the rights of that
- * table's owner, or any user could read any table by naming it.
+ * All of it are operations of the transaction's batch and roll back with it.
+ *
+ * Privileges: PostgreSQL has checked the command.  To show the stored table of another
+ * foreign table by its name needs the rights of that table's owner, or any user could
+ * read any table by naming it (check_may_share).
  */
 #include "postgres.h"
 
@@ -38,11 +42,11 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
-#define ORPHANS_EVERY_S 10 /* between looks for what was dropped behind our back */
+#define ORPHANS_EVERY_S 10 /* between searches for what was dropped unseen */
 
 /* ------------------------------------------------------- family options */
 
-/* Put what the foreign table states over what the engine has. true: that changes something. */
+/* Sets in *opt what the foreign table states.  Returns: true if that changes something. */
 static bool
 merge_options(const WtFamily *f, wide_family_options *opt)
 {
@@ -70,7 +74,8 @@ merge_options(const WtFamily *f, wide_family_options *opt)
 	return memcmp(&before, opt, sizeof(before)) != 0;
 }
 
-/* Does another foreign table on the same engine table state something else for this family? */
+/* Errors: 42P16 if another foreign table on the stored table states other options for the family.
+ */
 static void
 check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 {
@@ -98,7 +103,8 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 	}
 }
 
-/* A family that another foreign table has columns or options for is not dropped behind its back. */
+/* Errors: 2BP01 if another foreign table on the stored table has columns or options of the family.
+ */
 static void
 check_unused(WtTable *t, wide_table_id id, const char *family)
 {
@@ -121,6 +127,7 @@ check_unused(WtTable *t, wide_table_id id, const char *family)
 	}
 }
 
+/* Returns: true if option "families" drops the family (has null for it). */
 static bool
 states_drop(WtTable *t, const char *family)
 {
@@ -145,81 +152,94 @@ alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_famil
 						old->name,
 						get_rel_name(t->relid)),
 				 errdetail("%d changes of versions, min_versions, ttl or keep_deleted are "
-						   "remembered, as they decide what is visible of the data that was "
-						   "written before them.",
+						   "remembered, because they decide which data that was written before "
+						   "them is visible.",
 						   WIDE_MAX_CHANGES),
-				 errhint("SELECT widetable.compact(%s), when no transaction is open that began "
+				 errhint("Run SELECT widetable.compact(%s) when no transaction is open that began "
 						 "before these changes, and try again.",
 						 quote_literal_cstr(quote_qualified_identifier(space,
 																	   get_rel_name(t->relid))))));
 	wt_error_check(st, "could not alter a family");
 }
 
+/* Creates the family, or alters the old one if options differ. */
+static void
+sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *old)
+{
+	wide_batch *b = wt_batch(true);
+	wide_family_options opt;
+	wide_family_id fid;
+
+	if (old != NULL)
+		opt = old->opt;
+	else
+		wide_family_defaults(&opt);
+	if (!merge_options(f, &opt) && old != NULL)
+		return;
+	if (opt.min_versions > opt.versions)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_versions (%d) of family \"%s\" exceeds its versions (%d)",
+						opt.min_versions, f->name, opt.versions)));
+	check_contradiction(t, id, f);
+	if (old != NULL)
+	{
+		alter_family(t, b, old, &opt);
+		return;
+	}
+	wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid),
+				   "could not create a family");
+}
+
+static wide_family *
+find_family(wide_family *families, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(families[i].name, name) == 0)
+			return &families[i];
+	return NULL;
+}
+
 /*
- * before: the definition that the command has changed, or NULL.  A family is
- * dropped by the command that says so, and by no other: the option keeps its
- * null, and neither a later command, nor a restored dump, may drop what another
- * foreign table has made under that name since.
+ * Creates, alters and drops the families.  before: the definition that the command has
+ * changed, or NULL.  Only the command that adds the null of a family to option "families"
+ * drops the family: the null stays in the option, and neither a later command nor a
+ * restored dump may drop what another foreign table has created under that name since.
  */
 static void
 sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
-	wide_db *db = wt_store_db();
-	wide_batch *b = wt_batch(true);
 	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int n = wide_table_families(db, b, id, have, WT_MAX_FAMILIES);
-
+	int n = wide_table_families(wt_store_db(), wt_batch(true), id, have, WT_MAX_FAMILIES);
 	int total = n;
 
 	for (int i = 0; i < t->nfamilies; i++)
 	{
-		WtFamily *f = &t->families[i];
-		wide_family *old = NULL;
-		wide_family_options opt;
+		const WtFamily *f = &t->families[i];
+		wide_family *old = find_family(have, n, f->name);
 
-		for (int k = 0; k < n; k++)
-			if (strcmp(have[k].name, f->name) == 0)
-				old = &have[k];
-		/* a cell view shows what is there; the family it would get by default is not wished for */
+		/* layout "cells" shows the families that exist; it needs no default family */
 		if (old == NULL && f->implicit && t->cells_layout && n > 0)
 			continue;
-		if (old != NULL)
-			opt = old->opt;
-		else
-			wide_family_defaults(&opt);
-		if (!merge_options(f, &opt) && old != NULL)
-			continue;
-		if (opt.min_versions > opt.versions)
+		if (old == NULL && ++total > WT_MAX_FAMILIES)
 			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("min_versions (%d) of family \"%s\" exceeds its versions (%d)",
-							opt.min_versions, f->name, opt.versions)));
-		check_contradiction(t, id, f);
-		if (old == NULL)
-		{
-			wide_family_id fid;
-
-			if (++total > WT_MAX_FAMILIES)
-				ereport(ERROR,
-						(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
-						 errdetail("Stored table \"%s\" has %d, those of other foreign tables on "
-								   "it included.",
-								   t->table_name,
-								   n)));
-			wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid),
-						   "could not create a family");
-		}
-		else
-			alter_family(t, b, old, &opt);
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("a table has at most %d families", WT_MAX_FAMILIES),
+					 errdetail("Stored table \"%s\" has %d, those of other foreign tables on it "
+							   "included.",
+							   t->table_name,
+							   n)));
+		sync_family(t, id, f, old);
 	}
 	for (int i = 0; before != NULL && i < t->ndropped; i++)
-		for (int k = 0; k < n; k++)
-			if (strcmp(have[k].name, t->dropped[i]) == 0 && !states_drop(before, have[k].name))
-			{
-				check_unused(t, id, have[k].name);
-				wt_error_check(wide_batch_drop_family(b, have[k].id), "could not drop a family");
-			}
+	{
+		wide_family *old = find_family(have, n, t->dropped[i]);
+
+		if (old == NULL || states_drop(before, old->name))
+			continue;
+		check_unused(t, id, old->name);
+		wt_error_check(wide_batch_drop_family(wt_batch(true), old->id), "could not drop a family");
+	}
 	pfree(have);
 }
 
@@ -240,11 +260,11 @@ relation_owner(Oid relid)
 }
 
 /*
- * Naming an existing stored table shows its data: only the owner of all foreign
- * tables on it may.  The other way round somebody may have named the stored
- * table in advance that a superuser's foreign table gets by its own name, and
- * will see what is written to it: worth a warning, not an error, because a
- * restored dump may make the tables in that order.
+ * A foreign table that names an existing stored table shows its data.  So its creator needs
+ * the rights of the owners of all foreign tables on it.  The other way round, a user may
+ * have named in advance the stored table that a superuser's foreign table gets by its own
+ * name, and will see what is written to it.  That is a warning, not an error, because a
+ * restored dump may create the tables in that order.
  */
 static void
 check_may_share(WtTable *t, wide_table_id id)
@@ -269,12 +289,13 @@ check_may_share(WtTable *t, wide_table_id id)
 							"owner",
 							t->table_name,
 							get_rel_name(lfirst_oid(lc))),
-					 errhint("Give the new foreign table a table_name of its own if that is not "
+					 errhint("Set another table_name for the new foreign table if that is not "
 							 "intended.")));
 	}
 }
 
-/* The name that a foreign table without the option gives its stored table; NULL: it is gone. */
+/* Returns: the stored table's name for a foreign table without option table_name; NULL: the foreign
+ * table does not exist any more. */
 static char *
 default_name(Oid relid)
 {
@@ -285,8 +306,8 @@ default_name(Oid relid)
 }
 
 /*
- * No foreign table any more, for certain: not one either that another
- * transaction is making and that we do not see yet, for that one holds a lock.
+ * Returns: true if the foreign table does not exist any more.  One that another transaction
+ * is creating is not visible here, but that transaction holds a lock on it.
  */
 static bool
 binding_is_dead(Oid relid)
@@ -302,7 +323,8 @@ binding_is_dead(Oid relid)
 	return dead;
 }
 
-/* Forgets foreign tables that are gone; with the last one the stored table goes. */
+/* Unbinds foreign tables that do not exist any more; the stored table is dropped with the last
+ * one. */
 static void
 drop_dead_bindings(wide_table_id id)
 {
@@ -315,10 +337,10 @@ drop_dead_bindings(wide_table_id id)
 }
 
 /*
- * What commands have dropped that did not tell us, as they ran with event
- * triggers off and without this library, belongs to nobody.  It must not come
- * back in a table that somebody makes under an old name; the rest of it is looked
- * for now and then.  The same goes for databases, of which nothing tells us.
+ * A command that ran with event triggers off in a session without the library has dropped a
+ * foreign table unseen, and its stored table is still there.  That must not come back in a
+ * new foreign table of the old name, which is why its name is checked at once.  All others
+ * are searched for every ORPHANS_EVERY_S, dropped databases as well if the worker does not.
  */
 static void
 drop_orphans(const char *name)
@@ -341,8 +363,9 @@ drop_orphans(const char *name)
 }
 
 /*
- * Nothing tells us of DROP DATABASE.  The tables are listed before pg_database
- * is looked at anew: what a database made meanwhile is not on the list.
+ * DROP DATABASE calls no code in a session without the library.  The stored tables are listed
+ * before pg_database is read anew, so a table of a database that is created meanwhile is not
+ * on the list.
  */
 void
 wt_stored_table_drop_lost(bool report)
@@ -368,7 +391,7 @@ wt_stored_table_drop_lost(bool report)
 		cursor = 0;
 		while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
 		{
-			/* this transaction may have done it already */
+			/* this transaction may have dropped it already */
 			if (wt.space != space ||
 				wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
 				continue;
@@ -382,12 +405,13 @@ wt_stored_table_drop_lost(bool report)
 }
 
 /*
- * A stored table of the wished name whose foreign tables are called otherwise
- * now, because their schema was renamed, say: it follows them.  true: it did,
- * and the name is free.
+ * wt has the name that a new foreign table wants.  If its own foreign tables have another
+ * name now, for example because their schema was renamed, it is renamed after them.
+ * Returns: true if it was renamed, and the name is free.
+ * Errors: 55006 if that other name is in use.
  */
 static bool
-is_out_of_date(wide_table *wt)
+rename_outdated(wide_table *wt)
 {
 	ListCell *lc;
 	char *name = NULL;
@@ -414,9 +438,9 @@ is_out_of_date(wide_table *wt)
 	return true;
 }
 
-/* Finds or makes the stored table, and binds the foreign table to it. */
+/* Finds or creates the stored table, and binds the foreign table to it. */
 static void
-make_table(WtTable *t, wide_table *wt)
+bind_table(WtTable *t, wide_table *wt)
 {
 	wide_db *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
@@ -425,7 +449,7 @@ make_table(WtTable *t, wide_table *wt)
 	wt_database_note_origin(t->relid);
 	drop_orphans(t->table_name);
 	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
-	if (st == WIDE_OK && !t->name_given && is_out_of_date(wt))
+	if (st == WIDE_OK && !t->name_given && rename_outdated(wt))
 		st = WIDE_NOTFOUND;
 	if (st == WIDE_OK)
 		check_may_share(t, wt->id);
@@ -441,12 +465,11 @@ make_table(WtTable *t, wide_table *wt)
 }
 
 /*
- * The foreign table was renamed or moved to another schema: a stored table that
- * is named after it follows, so that the old name is free for another one.
- * Where it cannot follow, because other foreign tables know it by its name or
- * the new name is taken, the foreign table states the name from now on (only
- * in a command that defines it: others do not write catalogs).  A dump would
- * put the rows elsewhere otherwise.
+ * The foreign table was renamed or moved to another schema.  A stored table that is named
+ * after it is renamed, so that the old name is free.  If that is impossible, because other
+ * foreign tables know it by its name or the new name is in use, option table_name gets the
+ * name: a restored dump would put the rows elsewhere otherwise.  That is done only in a
+ * command that defines the table; others do not write catalogs.
  */
 static void
 follow_name(WtTable *t, wide_table *wt, bool defining)
@@ -473,7 +496,7 @@ rename_table(WtTable *t, wide_table *wt)
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
 				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
-				 : errdetail("There is a stored table of that name."),
+				 : errdetail("A stored table of that name exists."),
 				 errhint("Drop the foreign table and create it with the other table_name.")));
 	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
 				   "could not rename the table");
@@ -502,7 +525,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	{
 		if (before != NULL || !defining)
 			wt_database_check_copied(relid);
-		make_table(t, &wt);
+		bind_table(t, &wt);
 	}
 	else
 	{
@@ -543,7 +566,7 @@ wt_stored_table_begin_empty(Oid relid)
 	t = wt_table_parse(rel);
 	wt_batch_note_ddl();
 	wt_batch_command();
-	make_table(t, &wt);
+	bind_table(t, &wt);
 	sync_families(t, wt.id, NULL);
 	relation_close(rel, NoLock);
 	return true;
