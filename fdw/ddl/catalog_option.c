@@ -43,61 +43,55 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 								   list_make1(def), InvalidOid);
 }
 
-/* Writes the option into column attno of the catalog's row tup. */
+/*
+ * Writes the option into the options column attno of a catalog's row, a copy of which is
+ * tup.  relid: the relation that the row describes a part of, or invalid.
+ */
 static void
-update_options(Relation catalog, HeapTuple tup, AttrNumber attno, const char *name,
-			   const char *value)
+set_option(Oid catalog_id, HeapTuple tup, AttrNumber attno, Oid relid, const char *name,
+		   const char *value)
 {
-	int natts = RelationGetDescr(catalog)->natts;
-	Datum *values = palloc0(natts * sizeof(Datum));
-	bool *nulls = palloc0(natts * sizeof(bool));
-	bool *replace = palloc0(natts * sizeof(bool));
+	Relation catalog = table_open(catalog_id, RowExclusiveLock);
+	TupleDesc desc = RelationGetDescr(catalog);
+	Datum *values = palloc0(desc->natts * sizeof(Datum));
+	bool *nulls = palloc0(desc->natts * sizeof(bool));
+	bool *replace = palloc0(desc->natts * sizeof(bool));
+	Datum options;
 	bool isnull;
-	Datum d = heap_getattr(tup, attno, RelationGetDescr(catalog), &isnull);
 
-	values[attno - 1] = with_option(RelationGetRelid(catalog), d, isnull, name, value);
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "object with options not found in catalog %u", catalog_id);
+	options = heap_getattr(tup, attno, desc, &isnull);
+	values[attno - 1] = with_option(catalog_id, options, isnull, name, value);
 	replace[attno - 1] = true;
-	tup = heap_modify_tuple(tup, RelationGetDescr(catalog), values, nulls, replace);
+	tup = heap_modify_tuple(tup, desc, values, nulls, replace);
 	CatalogTupleUpdate(catalog, &tup->t_self, tup);
+	table_close(catalog, RowExclusiveLock);
+	if (OidIsValid(relid))
+		CacheInvalidateRelcacheByRelid(relid);
+	CommandCounterIncrement();
 }
 
 void
 wt_catalog_option_set_table(Oid relid, const char *name, const char *value)
 {
-	Relation catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for foreign table %u", relid);
-	update_options(catalog, tup, Anum_pg_foreign_table_ftoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
+	set_option(ForeignTableRelationId,
+			   SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid)),
+			   Anum_pg_foreign_table_ftoptions, relid, name, value);
 }
 
 void
 wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value)
 {
-	Relation catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for foreign-data wrapper %u", fdwid);
-	update_options(catalog, tup, Anum_pg_foreign_data_wrapper_fdwoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CommandCounterIncrement();
+	set_option(ForeignDataWrapperRelationId,
+			   SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid)),
+			   Anum_pg_foreign_data_wrapper_fdwoptions, InvalidOid, name, value);
 }
 
 void
 wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name, const char *value)
 {
-	Relation catalog = table_open(AttributeRelationId, RowExclusiveLock);
-	HeapTuple tup = SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for attribute %d of relation %u", attno, relid);
-	update_options(catalog, tup, Anum_pg_attribute_attfdwoptions, name, value);
-	table_close(catalog, RowExclusiveLock);
-	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
+	set_option(AttributeRelationId,
+			   SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno)),
+			   Anum_pg_attribute_attfdwoptions, relid, name, value);
 }

@@ -371,11 +371,8 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e;
+		ErrorData *e = wt_error_take(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(caller);
 		CurrentResourceOwner = owner;

@@ -33,6 +33,7 @@
 #include "utils/snapshot.h"
 #include "utils/syscache.h"
 
+#include "fdw/store/error.h"
 #include "fdw/table/definition.h"
 
 /* Returns: a copy of the catalog's row with these key values, as the snapshot sees it, or NULL. */
@@ -160,11 +161,8 @@ wt_definition_before(Oid relid)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e;
+		ErrorData *e = wt_error_take(context);
 
-		MemoryContextSwitchTo(context);
-		e = CopyErrorData();
-		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;

@@ -16,11 +16,12 @@
 #include "fdw/store/background_process.h"
 
 #include "miscadmin.h"
-#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/spin.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "fdw/store/anchor.h"
@@ -143,8 +144,9 @@ forget_at_exit(int code, Datum arg)
 	SpinLockRelease(&a->mutex);
 }
 
-bool
-wt_background_process_announce(const WtBackgroundProcessKind *kind)
+/* Enters this process in the anchor.  Returns: false if another one of the kind runs. */
+static bool
+announce(const WtBackgroundProcessKind *kind)
 {
 	WtAnchor *a = wt_anchor();
 	WtBackgroundProcess *p = process_of(kind);
@@ -163,6 +165,28 @@ wt_background_process_announce(const WtBackgroundProcessKind *kind)
 		before_shmem_exit(forget_at_exit, PointerGetDatum(p));
 	is_worker = first && kind == &wt_background_process_worker;
 	return first;
+}
+
+void
+wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_sigterm)
+{
+	pqsignal(SIGTERM, on_sigterm);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	if (!announce(kind))
+		proc_exit(0);
+}
+
+void
+wt_background_process_check_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
 }
 
 bool

@@ -5,6 +5,7 @@
 #ifndef WT_BACKGROUND_PROCESS_H
 #define WT_BACKGROUND_PROCESS_H
 
+#include "libpq/pqsignal.h"
 #include "postmaster/bgworker.h"
 
 #include "fdw/store/anchor.h"
@@ -38,10 +39,13 @@ extern void wt_background_process_ensure(const WtBackgroundProcessKind *kind);
 extern void wt_background_process_wake(const WtBackgroundProcess *p);
 
 /*
- * Called by the process itself: enters it in the anchor, up to its exit.
- * Returns: false if another one of the kind runs; this one has to exit then.
+ * In the process itself: sets its signal handlers, connects it to shared catalogs only, and
+ * enters it in the anchor, up to its exit.  Exits if another one of the kind runs.
  */
-extern bool wt_background_process_announce(const WtBackgroundProcessKind *kind);
+extern void wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_sigterm);
+
+/* In the process itself: accepts interrupts, and reads changed configuration files. */
+extern void wt_background_process_check_interrupts(void);
 
 /* Returns: true if the worker runs and has shown activity within the last 5 s. */
 extern bool wt_background_process_worker_responds(void);

@@ -36,22 +36,20 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
-#include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 
@@ -204,9 +202,7 @@ keep_replication_slot(wide_db *db)
 
 		/* some errors are raised under lightweight locks */
 		LWLockReleaseAll();
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		FlushErrorState();
+		e = wt_error_take(caller);
 		/* in use: another process moves the slot now.  Otherwise none can be had, and commits
 		 * are refused. */
 		if (e->sqlerrcode != ERRCODE_OBJECT_IN_USE && !failed)
@@ -270,9 +266,7 @@ wait_for_store(void)
 			gave_up = true;
 			wt_my_lxid = GetNextLocalTransactionId();
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 200,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wt_host_wait(200);
 	}
 	if (since == 0)
 		brake();
@@ -280,8 +274,9 @@ wait_for_store(void)
 }
 
 /*
- * After a request to shut down.  Returns: true if all other processes have left the store, or
- * do not: it is this process alone that is to end.
+ * After a request to end.
+ * Returns: true if no other process uses the store, or if some still do after LINGER_MS:
+ * then the server does not shut down, and this process alone is to end.
  */
 static bool
 may_end(wide_db *db, TimestampTz since)
@@ -298,22 +293,12 @@ wt_checkpoint_keeper_main(Datum arg)
 	wide_db *db;
 	TimestampTz last_look = 0, shutdown_since = 0;
 
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_background_process_announce(&wt_background_process_keeper))
-		proc_exit(0);
+	wt_background_process_start(&wt_background_process_keeper, SignalHandlerForShutdownRequest);
 	db = wait_for_store();
 	pgstat_report_activity(STATE_IDLE, NULL);
 	for (;;)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-		}
+		wt_background_process_check_interrupts();
 		tick(db);
 		if (TimestampDifferenceExceeds(last_look, GetCurrentTimestamp(), REPLICATION_SLOT_MS))
 		{
@@ -327,9 +312,7 @@ wt_checkpoint_keeper_main(Datum arg)
 			if (may_end(db, shutdown_since))
 				break;
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 ShutdownRequestPending ? 10 : TICK_MS, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wt_host_wait(ShutdownRequestPending ? 10 : TICK_MS);
 	}
 	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)

@@ -27,19 +27,17 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/bgworker.h"
-#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
+#include "fdw/store/host.h"
 #include "fdw/store/store.h"
 
 #define IDLE_MS			  1000						   /* between checks for work, unless woken */
@@ -170,8 +168,7 @@ open_store(void)
 		/* on the latch, so that a shutdown ends the wait */
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, RETRY_MAX_MS,
-						 PG_WAIT_EXTENSION);
+		wt_host_wait(RETRY_MAX_MS);
 		CHECK_FOR_INTERRUPTS();
 		proc_exit(1);
 	}
@@ -187,12 +184,7 @@ wt_compaction_worker_main(Datum arg)
 	TimestampTz last_check = 0, next_work = 0;
 	long wait = IDLE_MS;
 
-	pqsignal(SIGTERM, die);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!wt_background_process_announce(&wt_background_process_worker))
-		proc_exit(0);
+	wt_background_process_start(&wt_background_process_worker, die);
 	wt_background_process_heartbeat();
 	db = open_store();
 
@@ -200,13 +192,8 @@ wt_compaction_worker_main(Datum arg)
 	{
 		TimestampTz now = GetCurrentTimestamp();
 
-		CHECK_FOR_INTERRUPTS();
+		wt_background_process_check_interrupts();
 		wt_background_process_heartbeat();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-		}
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
 		/* a wake-up does not shorten the wait after a failure */
 		if (now >= next_work)
@@ -221,8 +208,6 @@ wt_compaction_worker_main(Datum arg)
 			last_check = now;
 		}
 		pgstat_report_activity(STATE_IDLE, NULL);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, IDLE_MS,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wt_host_wait(IDLE_MS);
 	}
 }

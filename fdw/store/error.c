@@ -68,3 +68,14 @@ wt_error_check(wide_status st, const char *what)
 										  WT_DIRECTORY)
 								: 0));
 }
+
+ErrorData *
+wt_error_take(MemoryContext caller)
+{
+	ErrorData *e;
+
+	MemoryContextSwitchTo(caller);
+	e = CopyErrorData();
+	FlushErrorState();
+	return e;
+}

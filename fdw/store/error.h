@@ -15,6 +15,13 @@
  */
 extern void wt_error_check(wide_status st, const char *what);
 
+/*
+ * In PG_CATCH: ends the error's handling without the end of a transaction.  caller, the
+ * memory context from before PG_TRY, becomes the current one.
+ * Returns: a copy of the error, palloc'd there.
+ */
+extern ErrorData *wt_error_take(MemoryContext caller);
+
 /* Returns: the SQLSTATE of a status that is not WIDE_OK. */
 extern int wt_error_sqlstate(wide_status st);
 

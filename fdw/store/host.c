@@ -10,8 +10,10 @@
 #include "fdw/store/host.h"
 
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "storage/procarray.h"
 #include "storage/procsignal.h"
+#include "utils/wait_event.h"
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
@@ -34,6 +36,14 @@ wt_host_interrupted(void)
 	if (ProcSignalBarrierPending)
 		ProcessProcSignalBarrier();
 	return false;
+}
+
+void
+wt_host_wait(long ms)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+					 PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
 }
 
 static bool

@@ -1,6 +1,7 @@
 /*
  * host.h
- *		The engine's callbacks into PostgreSQL.
+ *		The engine's callbacks into PostgreSQL, and what else waits and looks for
+ *		interrupts.
  */
 #ifndef WT_HOST_H
 #define WT_HOST_H
@@ -12,6 +13,12 @@
  * the engine is not broken off for nothing.
  */
 extern bool wt_host_interrupted(void);
+
+/*
+ * Waits for the process's latch, for at most ms milliseconds, and resets it.  Accepts no
+ * interrupts.
+ */
+extern void wt_host_wait(long ms);
 
 /*
  * Returns: the xid with its epoch.

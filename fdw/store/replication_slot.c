@@ -94,13 +94,8 @@ create_slot(void)
 static ErrorData *
 take_error(MemoryContext caller)
 {
-	ErrorData *e;
-
 	LWLockReleaseAll();
-	MemoryContextSwitchTo(caller);
-	e = CopyErrorData();
-	FlushErrorState();
-	return e;
+	return wt_error_take(caller);
 }
 
 /* As create_slot(), but it is no error if another session has created the slot meanwhile. */
@@ -282,13 +277,10 @@ wt_replication_slot_check(wide_db *db)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e;
+		ErrorData *e = wt_error_take(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		if (e->elevel > ERROR || e->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			PG_RE_THROW();
-		FlushErrorState();
+		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(e);
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot write to wide tables: replication slot \"%s\" is lost and could "

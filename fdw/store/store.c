@@ -25,15 +25,12 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/dsm.h"
 #include "storage/dsm_impl.h"
 #include "storage/ipc.h"
-#include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
-#include "utils/wait_event.h"
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
@@ -277,9 +274,7 @@ become_opener(WtAnchor *a)
 		SpinLockRelease(&a->mutex);
 		if (opener == MyProcPid)
 			return;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wt_host_wait(20);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
@@ -441,13 +436,10 @@ wt_store_db_try(char **why)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e;
+		ErrorData *e = wt_error_take(caller);
 
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
 		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED || e->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-			PG_RE_THROW();
-		FlushErrorState();
+			ReThrowError(e);
 		*why = e->detail ? psprintf("%s: %s", e->message, e->detail) : pstrdup(e->message);
 		FreeErrorData(e);
 	}

@@ -35,14 +35,12 @@
 #include "access/xlogutils.h"
 #include "catalog/pg_control.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "replication/message.h"
-#include "storage/latch.h"
 #include "utils/memutils.h"
-#include "utils/wait_event.h"
 
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/store/error.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
@@ -61,11 +59,8 @@ static bool skipped = false;					 /* the last replay skipped missing WAL */
 static void
 swallow_error(MemoryContext caller)
 {
-	ErrorData *e;
+	ErrorData *e = wt_error_take(caller);
 
-	MemoryContextSwitchTo(caller);
-	e = CopyErrorData();
-	FlushErrorState();
 	strlcpy(failure, e->message ? e->message : "unknown error", sizeof(failure));
 	FreeErrorData(e);
 }
@@ -322,9 +317,7 @@ wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 		st = wide_replay_work(db, false);
 	if (st == WIDE_END)
 	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 100,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
+		wt_host_wait(100);
 		st = WIDE_OK;
 	}
 	if (st == WIDE_OK && wt_host_interrupted())
