@@ -1,21 +1,11 @@
 /*
  * parallel.c
- *		Parallel plans: one snapshot for all processes, and a table dealt out
- *		between them in chunks.
+ *		Parallel scans: the keys of a table are cut into chunks, which are dealt out
+ *		between the processes of a parallel plan.
+ *
+ * All of them read with the leader's snapshot: xact/parallel_snapshot.c.
  *
  * Invariants
- *	- All processes of a parallel statement read with the leader's snapshot, in
- *	  parallel scans, in scans that every worker does as a whole, and in
- *	  functions.  PostgreSQL's snapshot does not tell which one of the engine's
- *	  belongs to it (commits to wide tables alone have no xid), and the wrapper is
- *	  called with the parallel context for parallel-aware scans only.  So the
- *	  leader puts the exported snapshot into a setting, widetable.parallel_snapshot,
- *	  while it runs the statement: PostgreSQL gives settings to workers when it
- *	  makes the parallel context, which is within ExecutorRun of that statement.
- *	- No worker reads for a transaction with writes of its own, which are in the
- *	  leader's memory: statements on wide tables do without workers then
- *	  (executor_hooks.c), and a function that reads one in a worker of another statement
- *	  fails.  During a parallel statement nothing can be written.
  *	- The chunks of a parallel scan cover the space of all keys (chunk.c).  Where
  *	  the cuts are matters for balance only, not for the result.
  *

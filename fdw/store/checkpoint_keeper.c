@@ -41,7 +41,6 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
