@@ -57,10 +57,13 @@ static WtSnapshot *leader_snapshot = NULL;					/* in a parallel worker: the copy
 static uint64 newest_read = 0; /* LSN of the newest batch that showed in cells */
 static uint64 caught_up = 0;   /* LSN up to which wt_snapshot_catch_up() is done */
 
+/* Returns: LSN of the newest batch that the transaction may have read, or 0. */
 static uint64
 newest_known(void)
 {
-	return Max(newest_read, wt_row_lock_newest_batch());
+	uint64 locked = wt_row_lock_newest_batch();
+
+	return Max(newest_read, locked);
 }
 
 void
