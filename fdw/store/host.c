@@ -3,7 +3,7 @@
  *		The engine's callbacks into PostgreSQL: interrupts, the time, transactions,
  *		the worker, base backups, reports.
  *
- * Called from inside the engine, so nothing here raises an error.
+ * The engine calls them where no error may be raised.
  */
 #include "postgres.h"
 

@@ -287,7 +287,7 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 	ReadLocalXLogPageNoWaitPrivate *private = reader->private_data;
 
 	*begun = !XLogRecPtrIsInvalid(XLogFindNextRecord(reader, from));
-	/* without an error at the end of WAL: no record begins after from yet */
+	/* no error at the end of WAL: no record begins at or after from yet */
 	if (*begun || private->end_of_wal)
 		return WIDE_OK;
 	snprintf(failure, sizeof(failure), "could not read WAL from %X/%X", LSN_FORMAT_ARGS(from));
