@@ -19,12 +19,9 @@
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
+#include "engine/sst/block_key.h"
 
-#define COPY_SLACK	   16 /* bytes that a key copy may write past its end */
 #define PREFETCH_BYTES 1024
-
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 __attribute__((noinline)) wide_status
 block_malformed(const block_cursor *c, const char *what)
@@ -219,255 +216,14 @@ block_close(block_cursor *c)
 	c->valid = false;
 }
 
-/* ---------------------------------------------------------------- strings */
-
-static inline uint32_t
-sum_of_bytes(uint64_t x)
-{
-	x = (x & UINT64_C(0x00ff00ff00ff00ff)) + ((x >> 8) & UINT64_C(0x00ff00ff00ff00ff));
-	return (uint32_t) ((x * UINT64_C(0x0001000100010001)) >> 48);
-}
-
-/* The lengths above base of n strings, less than a group, from i on. */
-static inline uint64_t
-sum_of_lengths(const block_strings *s, uint32_t i, uint32_t n)
-{
-	const uint8_t *p = s->lengths + (size_t) i * s->width;
-	uint64_t sum = 0;
-
-	if (likely(s->width == 1))
-	{
-		if (n > 8)
-		{
-			sum = sum_of_bytes(get_u64le(p));
-			p += 8;
-			n -= 8;
-		}
-		/* n is 0 .. 8; twice, as a shift by 64 is none */
-		return n == 0 ? sum : sum + sum_of_bytes(get_u64le(p) << (64 - 8 * n));
-	}
-	for (; n > 0; n--, p += s->width)
-		sum += (uint32_t) get_u64le(p) & s->mask;
-	return sum;
-}
-
-static inline bool
-string_start(const block_strings *s, uint32_t i, uint32_t *off)
-{
-	uint32_t group = i / BLOCK_GROUP;
-	uint64_t at;
-
-	if (s->width == 0)
-	{
-		*off = i * s->base;
-		return true;
-	}
-	if (unlikely(i == s->n))
-	{
-		*off = s->nbytes;
-		return true;
-	}
-	at = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group)
-								 : get_u32le(s->starts + 4 * (size_t) group);
-	at += (uint64_t) (i % BLOCK_GROUP) * s->base +
-		  sum_of_lengths(s, group * BLOCK_GROUP, i % BLOCK_GROUP);
-	*off = (uint32_t) at;
-	return at <= s->nbytes;
-}
+/* --------------------------------------------------------------- searching */
 
 wide_status
 block_string_start(const block_strings *s, uint32_t i, uint32_t *off)
 {
-	if (!string_start(s, i, off))
+	if (!block_string_offset(s, i, off))
 		return status_fail(WIDE_CORRUPT, "malformed block: a string begins behind the last");
 	return WIDE_OK;
-}
-
-/* String i; false: it does not lie inside. */
-static inline bool
-get_string(const block_strings *s, uint32_t i, const uint8_t **p, uint32_t *len)
-{
-	uint32_t off;
-
-	if (unlikely(!string_start(s, i, &off)))
-		return false;
-	*len = block_string_length(s, i);
-	*p = s->bytes + off;
-	return *len <= s->nbytes - off;
-}
-
-/* ------------------------------------------------------------------- keys */
-
-/* What key i has in common with its group's first, and the rest. */
-static inline bool
-key_parts(const block_keys *k, uint32_t i, const uint8_t **head, uint32_t *shared,
-		  const uint8_t **rest, uint32_t *n)
-{
-	uint32_t len;
-
-	*shared = (uint32_t) block_number(&k->shared, i);
-	if (!get_string(&k->rest, i, rest, n))
-		return false;
-	*head = *rest;
-	if (*shared == 0)
-		return true;
-	if (i % BLOCK_GROUP == 0 || !get_string(&k->rest, i - i % BLOCK_GROUP, head, &len))
-		return false;
-	return *shared <= len;
-}
-
-/* Room in the key buffer, keeping its first `keep` bytes. */
-static inline wide_status
-key_room(buffer *b, uint32_t keep, uint32_t n)
-{
-	if (likely(b->cap >= (size_t) keep + n + COPY_SLACK))
-		return WIDE_OK;
-	b->len = keep;
-	return buffer_reserve(b, (size_t) n + COPY_SLACK);
-}
-
-wide_status
-block_key(const block_keys *k, uint32_t i, bool seq, buffer *out)
-{
-	const uint8_t *head, *rest;
-	uint32_t shared, n;
-
-	if (unlikely(!key_parts(k, i, &head, &shared, &rest, &n) || shared + n > KEY_UKEY_MAX ||
-				 n > KEY_UKEY_MAX))
-		return status_fail(WIDE_CORRUPT, "malformed block: key %u of %u", i, k->rest.n);
-	TRY(key_room(out, shared < out->len ? shared : (uint32_t) out->len, shared + n));
-	if (shared > 0 && (!seq || shared > out->len))
-		memcpy(out->data, head, shared);
-	memcpy(out->data + shared, rest, n);
-	out->len = shared + n;
-	return WIDE_OK;
-}
-
-/*
- * Compares a key's bytes from `at` on, which agree before that, with p's: 0 when
- * p begins with the key or the key ends with p.  Keys are prefix-free, so one that
- * is longer than the bytes and begins with them is above.
- */
-static inline int
-compare_rest(const uint8_t *rest, uint32_t n, const uint8_t *p, uint32_t len, uint32_t at)
-{
-	uint32_t least = n < len - at ? n : len - at;
-	int c = memcmp(rest, p + at, least);
-
-	return c == 0 && least < n ? 1 : c;
-}
-
-/* The first key of a group, which is whole. */
-static inline bool
-group_head(const block_keys *k, uint32_t group, const uint8_t **head, uint32_t *n)
-{
-	const block_strings *s = &k->rest;
-	uint32_t i = group * BLOCK_GROUP, off;
-
-	if (s->width == 0)
-		off = i * s->base;
-	else
-		off = s->nbytes <= UINT16_MAX ? get_u16le(s->starts + 2 * (size_t) group)
-									  : get_u32le(s->starts + 4 * (size_t) group);
-	*n = block_string_length(s, i);
-	*head = s->bytes + off;
-	return likely(off <= s->nbytes && *n <= s->nbytes - off && block_number(&k->shared, i) == 0);
-}
-
-/*
- * In a group, behind its head, which is below the bytes: the first key that is
- * not.  The head agrees with the bytes up to `agree`; so a key that shares more
- * with the head is below them as well.
- */
-static bool
-find_in_group(const block_keys *k, uint32_t group, uint32_t end, const uint8_t *head,
-			  uint32_t headlen, const uint8_t *p, uint32_t len, uint32_t *at, int *cmp, uint32_t *n)
-{
-	const block_strings *s = &k->rest;
-	uint32_t first = group * BLOCK_GROUP, lo = first + 1, hi = end,
-			 start = (uint32_t) (head - s->bytes), agree = 0;
-
-	while (agree < headlen && agree < len && head[agree] == p[agree])
-		agree++;
-	while (lo < hi)
-	{
-		uint32_t mid = lo + (hi - lo) / 2, shared = (uint32_t) block_number(&k->shared, mid);
-		uint64_t off;
-		uint32_t length;
-		int c;
-
-		if (unlikely(shared > headlen))
-			return false;
-		if (shared > agree)
-		{
-			lo = mid + 1;
-			continue;
-		}
-		off = start + (uint64_t) (mid - first) * s->base +
-			  (s->width == 0 ? 0 : sum_of_lengths(s, first, mid - first));
-		length = block_string_length(s, mid);
-		if (unlikely(off > s->nbytes || length > s->nbytes - off))
-			return false;
-		c = compare_rest(s->bytes + off, length, p, len, shared);
-		if (c < 0)
-			lo = mid + 1;
-		else
-		{
-			hi = mid;
-			*cmp = c;
-			*n = shared + length;
-		}
-	}
-	*at = lo;
-	return true;
-}
-
-/*
- * The first key that is not below the bytes; *cmp: 0 when they begin with it,
- * *n then its length.  It is found sooner when it is not far behind `from`: looks
- * at its group, then one, two, four groups further (Bentley and Yao,
- * An almost optimal algorithm for unbounded searching, 1976).  0: anywhere.
- */
-static bool
-find_key(const block_keys *k, uint32_t nkeys, uint32_t from, const uint8_t *p, uint32_t len,
-		 uint32_t *at, int *cmp, uint32_t *n)
-{
-	uint32_t lo = 0, groups = (nkeys + BLOCK_GROUP - 1) / BLOCK_GROUP, hi = groups,
-			 near = from / BLOCK_GROUP, step = from > 0 && near < groups ? 1 : 0, length,
-			 headlen = 0;
-	const uint8_t *head = NULL;
-
-	*cmp = 1;
-	/* the first group whose whole key is not below */
-	while (lo < hi)
-	{
-		uint32_t mid = step > 0 ? near : lo + (hi - lo) / 2;
-		const uint8_t *key;
-		int c;
-
-		if (unlikely(!group_head(k, mid, &key, &length)))
-			return false;
-		c = compare_rest(key, length, p, len, 0);
-		if (c < 0)
-		{
-			lo = mid + 1;
-			head = key;
-			headlen = length;
-			near += step;
-			step = near < hi ? 2 * step : 0;
-		}
-		else
-		{
-			hi = mid;
-			step = 0;
-			*cmp = c;
-			*n = length;
-		}
-	}
-	*at = lo < groups ? lo * BLOCK_GROUP : nkeys;
-	if (lo == 0)
-		return true;
-	return find_in_group(k, lo - 1, *at, head, headlen, p, len, at, cmp, n);
 }
 
 wide_status
@@ -477,7 +233,7 @@ block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey, uint32_t
 	int cmp;
 	uint32_t n;
 
-	if (!find_key(&c->row_keys, c->rows, from, ukey, klen, row, &cmp, &n))
+	if (!block_key_find(&c->row_keys, c->rows, from, ukey, klen, row, &cmp, &n))
 		return block_malformed(c, "a row's key");
 	return WIDE_OK;
 }
@@ -489,7 +245,7 @@ block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32
 	int cmp;
 	uint32_t length;
 
-	if (!find_key(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
+	if (!block_key_find(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
 		return block_malformed(c, "a column's qualifier");
 	*exact = *column < c->columns && cmp == 0 && length == n;
 	/* a qualifier that the bytes go on behind is below them */
@@ -555,14 +311,14 @@ fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint
 		c->key_row = c->row;
 		c->key_rowlen = (uint32_t) c->key.len;
 	}
-	if (unlikely(!key_parts(&c->column_keys, column, &head, &shared, &rest, &n) ||
+	if (unlikely(!block_key_parts(&c->column_keys, column, &head, &shared, &rest, &n) ||
 				 c->key_rowlen + (uint64_t) shared + n > KEY_UKEY_MAX))
 		return malformed(c, "a key");
-	TRY(key_room(&c->key, c->key_rowlen, shared + n));
+	TRY(block_key_room(&c->key, c->key_rowlen, shared + n));
 	if (shared > 0)
 		memcpy(c->key.data + c->key_rowlen, head, shared);
-	if (likely(n <= COPY_SLACK && rest + COPY_SLACK <= c->data + c->len))
-		memcpy(c->key.data + c->key_rowlen + shared, rest, COPY_SLACK);
+	if (likely(n <= BLOCK_KEY_SLACK && rest + BLOCK_KEY_SLACK <= c->data + c->len))
+		memcpy(c->key.data + c->key_rowlen + shared, rest, BLOCK_KEY_SLACK);
 	else
 		memcpy(c->key.data + c->key_rowlen + shared, rest, n);
 	e->ukey = c->key.data;
@@ -588,7 +344,7 @@ fill_list(block_cursor *c)
 
 	if (unlikely(column >= c->columns))
 		return malformed(c, "a column's number");
-	if (c->next_value != c->at && !string_start(&c->values, c->at, &off))
+	if (c->next_value != c->at && !block_string_offset(&c->values, c->at, &off))
 		return malformed(c, "a value");
 	len = block_string_length(&c->values, c->at);
 	if (unlikely(len > c->values.nbytes - off))
@@ -611,7 +367,7 @@ fill_grid(block_cursor *c, bool *found)
 		TRY(block_column_open(c, c->at, &k));
 		if (!block_column_has(k, c->row, &i))
 			continue;
-		if (unlikely(i >= k->values.n || !get_string(&k->values, i, &value, &len)))
+		if (unlikely(i >= k->values.n || !block_string(&k->values, i, &value, &len)))
 			return malformed(c, "a value");
 		*found = true;
 		return fill(c, c->at, k->first + i, value, len);
@@ -825,7 +581,7 @@ block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint
 	c->valid = false;
 	if (c->rows == 0)
 		return WIDE_OK;
-	if (!find_key(&c->row_keys, c->rows, 0, ukey, klen, &row, &cmp, &n))
+	if (!block_key_find(&c->row_keys, c->rows, 0, ukey, klen, &row, &cmp, &n))
 		return malformed(c, "a row's key");
 	/* at the row's beginning, or above */
 	if (row == c->rows || cmp != 0 || n == klen)

@@ -30,10 +30,10 @@
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
+#include "engine/sst/block_key.h"
 
 #define BLOCK_HEAD		   128
 #define BLOCK_SLACK		   8
-#define BLOCK_GROUP		   16 /* strings between whole keys, and between known offsets */
 #define BLOCK_GRID_COLUMNS 64 /* a grid has no more */
 #define BLOCK_DIRECTORY	   20 /* bytes for a column of a grid */
 
@@ -43,49 +43,6 @@ enum block_flags
 	BLOCK_DISTINCT = 2,	  /* no ukey comes twice */
 	BLOCK_ROW_GOES_ON = 4 /* the next block of the file begins with the same row */
 };
-
-/* n numbers of equal width, less than 2^(8 width) above a base. */
-typedef struct block_numbers
-{
-	const uint8_t *p;
-	uint64_t base;
-	uint64_t mask;
-	uint32_t width; /* bytes, 0 .. 8 */
-	bool by_row;	/* one for each row, else one for each entry */
-	uint64_t most;	/* the greatest */
-} block_numbers;
-
-static inline uint64_t
-block_number(const block_numbers *a, uint32_t i)
-{
-	return a->base + (get_u64le(a->p + (size_t) i * a->width) & a->mask);
-}
-
-/* n strings one after the other; those of every 16th begin at a known place. */
-typedef struct block_strings
-{
-	const uint8_t *bytes;
-	const uint8_t *lengths; /* `width` bytes each, above base */
-	const uint8_t *starts;	/* absent if width is 0 */
-	uint32_t n;
-	uint32_t nbytes;
-	uint32_t base;
-	uint32_t width; /* 0 .. 4 */
-	uint32_t mask;
-} block_strings;
-
-static inline uint32_t
-block_string_length(const block_strings *s, uint32_t i)
-{
-	return s->base + ((uint32_t) get_u64le(s->lengths + (size_t) i * s->width) & s->mask);
-}
-
-/* Sorted keys: each 16th whole, the others without what they share with that one. */
-typedef struct block_keys
-{
-	block_strings rest;
-	block_numbers shared;
-} block_keys;
 
 /* One column of a grid. */
 typedef struct block_column
@@ -165,10 +122,6 @@ extern wide_status block_check(block_cursor *c);
  */
 extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey,
 								uint32_t klen, uint32_t *row);
-
-/* Key number i; what is in `out` before is that of i - 1 (or anything if i is divisible by 16 or
- * `seq` is false). */
-extern wide_status block_key(const block_keys *k, uint32_t i, bool seq, buffer *out);
 
 /* The place of the qualifier among the columns, or of the next one; *exact: it is there. */
 extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n,
