@@ -1,21 +1,21 @@
 /*
  * block_builder.c - making a block (block.h).
  *
- * Entries are collected in an array, their values and the different row keys
- * and qualifiers in buffers.  When the block is finished it is known which
- * widths the numbers need and whether a grid is the smaller form.  The size
- * that is told before is that of the list, with all widths as they would be
- * then; a grid is chosen only if it is smaller.
+ * Entries are collected in an array, their values and the different row keys and qualifiers in
+ * buffers.  block_builder_finish() writes the block, when the widths of all numbers are known.
+ * It chooses the grid form only if that is smaller than the list form, so the size of the list
+ * form (block_extent.h) is an upper bound of the block's size at any time.
  *
- * Qualifiers are numbered as they come first and sorted in the end.  Most rows
- * have the columns of the row before, so that the qualifier that followed last
- * time is the first guess, and a hash table the second.
+ * Columns are numbered in the order of their first entries; block_builder_finish() sorts them.
+ * Most rows have the columns of the row before.  So the first guess for an entry's column is the
+ * one that followed the last entry's column last time; a hash table is used if that fails.
  *
- * Locking: none, private memory.
+ * Locking: none, the memory is private.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/sst/block_builder.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -23,10 +23,12 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/sst/block.h"
+#include "engine/sst/block_extent.h"
 
-#define VALUE_KEEP ((size_t) 4 * 1024 * 1024)
+#define VALUE_KEEP	((size_t) 4 * 1024 * 1024) /* larger buffers are freed after each block */
+#define ENTRY_BYTES 64						   /* more than an entry adds besides its bytes */
 
-typedef struct built
+typedef struct built_entry
 {
 	int64_t ts;
 	uint64_t seq;
@@ -34,63 +36,46 @@ typedef struct built
 	uint32_t value; /* offset in values */
 	uint32_t vlen;
 	uint32_t row;
-	uint32_t column; /* as it came */
+	uint32_t column; /* number by first entry */
 	uint8_t type;
-} built;
+} built_entry;
 
-/* A key that is kept once. */
-typedef struct kept_key
+/* A different row key or qualifier. */
+typedef struct built_key
 {
-	uint32_t off, len; /* in the buffer */
-	uint32_t next;	   /* columns: the one that followed last; same hash */
-	uint32_t chain;
-} kept_key;
+	uint32_t off, len; /* in the list's bytes */
+	/* of a column */
+	uint32_t next;	/* column that followed last time */
+	uint32_t chain; /* next column with the same hash, + 1; 0: none */
+} built_key;
 
 typedef struct key_list
 {
 	buffer bytes;
-	kept_key *keys;
-	uint32_t n, cap;
+	built_key *keys;
+	uint32_t n;
+	int cap;
 } key_list;
-
-/* What the size depends on. */
-typedef struct extent
-{
-	uint32_t entries, rows, columns;
-	uint64_t row_bytes;	   /* as they are stored */
-	uint64_t column_bytes; /* whole */
-	uint64_t value_bytes;
-	uint32_t key_least, key_most; /* lengths of the stored rests of rows */
-	uint32_t column_most;
-	uint32_t value_least, value_most;
-	uint64_t ts_least, ts_most; /* shifted so that they are in order */
-	uint64_t seq_least, seq_most;
-	uint64_t ttl_least, ttl_most;
-	uint8_t type_least, type_most;
-	uint32_t row_least, row_most; /* entries of rows but the last */
-	uint32_t in_row;
-	bool ts_by_row, seq_by_row;
-	bool distinct;
-} extent;
 
 struct block_builder
 {
-	built *list;
-	uint32_t cap;
+	/* entries */
+	built_entry *list;
+	int cap;
 	buffer values;
 	key_list rows, columns;
-	uint32_t *hash; /* number of a column + 1 */
-	uint32_t nhash;
-	uint32_t *order; /* of columns: by number as they came, their place */
-	uint32_t order_cap;
-	extent x;
-	size_t size;	  /* without the last entries */
-	size_t since;	  /* bytes of these, about; 0: there are none */
+	uint32_t *hash; /* buckets: number of a column + 1 */
+	uint32_t nhash; /* a power of two, or 0 */
+	/* size */
+	block_extent x;
+	size_t size;	  /* list form, as of the last computation */
+	size_t since;	  /* upper bound of what was added after it; 0: nothing */
 	size_t row_began; /* size at the beginning of the last row */
+	/* finishing */
+	uint32_t *scratch;
+	uint32_t scratch_cap;
 	buffer out;
 };
-
-#define TS_ORDER ((uint64_t) 1 << 63)
 
 block_builder *
 block_builder_new(void)
@@ -120,14 +105,14 @@ block_builder_free(block_builder *b)
 	buffer_free(&b->out);
 	free(b->list);
 	free(b->hash);
-	free(b->order);
+	free(b->scratch);
 	free(b);
 }
 
 void
 block_builder_reset(block_builder *b)
 {
-	/* a giant value should not stay for the rest of the file */
+	/* do not keep the memory of a giant value for the rest of the file */
 	if (b->values.cap > VALUE_KEEP)
 		buffer_free(&b->values);
 	if (b->out.cap > VALUE_KEEP)
@@ -144,142 +129,12 @@ block_builder_reset(block_builder *b)
 
 /* ------------------------------------------------------------------ sizes */
 
-/* Bytes that numbers up to n need. */
-static inline uint32_t
-width_of(uint64_t n)
-{
-	return n == 0 ? 0 : (71 - (uint32_t) __builtin_clzll(n)) / 8;
-}
-
-static inline uint32_t
-start_width(uint64_t nbytes)
-{
-	return nbytes <= UINT16_MAX ? 2 : 4;
-}
-
-static inline uint64_t
-groups(uint64_t n)
-{
-	return (n + BLOCK_GROUP - 1) / BLOCK_GROUP;
-}
-
-/* Lengths and starts of n strings. */
-static inline uint64_t
-lengths_size(uint64_t n, uint32_t least, uint32_t most, uint64_t nbytes)
-{
-	uint32_t w = width_of(most - least);
-
-	return w == 0 ? 0 : n * w + groups(n) * start_width(nbytes);
-}
-
-/* Width of the entry numbers at which rows begin; 0: all rows have as many. */
-static inline uint32_t
-first_width(const extent *x)
-{
-	bool even = x->rows < 2 || (x->row_least == x->row_most && x->in_row == x->row_most);
-
-	return even ? 0 : width_of(x->entries);
-}
-
-/* Width of the column numbers of entries; 0: there is one, or entry i is of column i. */
-static inline uint32_t
-column_width(const extent *x)
-{
-	return x->columns < 2 || (x->rows == 1 && x->columns == x->entries) ? 0
-																		: width_of(x->columns - 1);
-}
-
-/* The list form has at most so many bytes. */
-static size_t
-list_size(const extent *x)
-{
-	uint64_t n = BLOCK_HEAD + BLOCK_SLACK;
-	uint32_t fw = first_width(x);
-
-	n += x->row_bytes + lengths_size(x->rows, x->key_least, x->key_most, x->row_bytes) +
-		 (uint64_t) x->rows * 2;
-	n += x->column_bytes + lengths_size(x->columns, 0, x->column_most, x->column_bytes) +
-		 (uint64_t) x->columns * 2;
-	n += (uint64_t) width_of(x->ts_most - x->ts_least) * (x->ts_by_row ? x->rows : x->entries);
-	n += (uint64_t) width_of(x->seq_most - x->seq_least) * (x->seq_by_row ? x->rows : x->entries);
-	n += (uint64_t) width_of(x->ttl_most - x->ttl_least) * x->entries;
-	n += (uint64_t) width_of((uint64_t) (x->type_most - x->type_least)) * x->entries;
-	n += fw == 0 ? 0 : (uint64_t) fw * (x->rows + 1);
-	n += (uint64_t) column_width(x) * x->entries;
-	n += x->value_bytes + lengths_size(x->entries, x->value_least, x->value_most, x->value_bytes);
-	return n;
-}
-
-static inline void
-widen(uint64_t *least, uint64_t *most, uint64_t v, bool first)
-{
-	if (first || v < *least)
-		*least = v;
-	if (first || v > *most)
-		*most = v;
-}
-
-static inline void
-widen_u32(uint32_t *least, uint32_t *most, uint32_t v, bool first)
-{
-	if (first || v < *least)
-		*least = v;
-	if (first || v > *most)
-		*most = v;
-}
-
-/* What an entry adds: of a new row `rest` bytes of its key, of a new column its qualifier. */
-static inline void
-extent_add(extent *x, const entry *e, bool new_row, uint32_t rest, bool new_column,
-		   bool same_column, const built *before)
-{
-	bool first = x->entries == 0;
-
-	widen(&x->ts_least, &x->ts_most, (uint64_t) e->ts ^ TS_ORDER, first);
-	widen(&x->seq_least, &x->seq_most, e->seq, first);
-	widen(&x->ttl_least, &x->ttl_most, (uint64_t) e->ttl_us ^ TS_ORDER, first);
-	if (first || e->type < x->type_least)
-		x->type_least = e->type;
-	if (first || e->type > x->type_most)
-		x->type_most = e->type;
-	widen_u32(&x->value_least, &x->value_most, e->vlen, first);
-	if (first)
-		x->ts_by_row = x->seq_by_row = x->distinct = true;
-	else if (!new_row)
-	{
-		x->ts_by_row = x->ts_by_row && before->ts == e->ts;
-		x->seq_by_row = x->seq_by_row && before->seq == e->seq;
-	}
-	if (new_row)
-	{
-		widen_u32(&x->key_least, &x->key_most, rest, first);
-		x->row_bytes += rest;
-		if (x->rows > 0)
-			widen_u32(&x->row_least, &x->row_most, x->in_row, x->rows == 1);
-		x->rows++;
-		x->in_row = 0;
-	}
-	if (new_column)
-	{
-		uint32_t n = e->klen - e->rowlen;
-
-		x->column_most = n > x->column_most ? n : x->column_most;
-		x->column_bytes += n;
-		x->columns++;
-	}
-	x->distinct = x->distinct && !same_column;
-	x->in_row++;
-	x->entries++;
-	x->value_bytes += e->vlen;
-}
-
-/* Computed once for many entries. */
 size_t
 block_builder_size(block_builder *b)
 {
 	if (b->since > 0)
 	{
-		b->size = list_size(&b->x);
+		b->size = block_extent_list_size(&b->x);
 		b->since = 0;
 	}
 	return b->size;
@@ -320,23 +175,14 @@ key_is(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
 static wide_status
 key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 {
-	if (k->n == k->cap)
-	{
-		uint32_t cap = k->cap == 0 ? 64 : 2 * k->cap;
-		kept_key *keys = realloc(k->keys, cap * sizeof(*keys));
-
-		if (keys == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a block");
-		k->keys = keys;
-		k->cap = cap;
-	}
-	k->keys[k->n] = (kept_key) {.off = (uint32_t) k->bytes.len, .len = len};
+	TRY(array_grow((void **) &k->keys, (int) k->n, &k->cap, sizeof(*k->keys)));
+	k->keys[k->n] = (built_key) {.off = (uint32_t) k->bytes.len, .len = len};
 	TRY(buffer_append(&k->bytes, p, len));
 	k->n++;
 	return WIDE_OK;
 }
 
-/* How many bytes key i of the list, which is p, shares with the whole one of its group. */
+/* Returns how many bytes p, as key i of the list, shares with the whole key of its group. */
 static inline uint32_t
 shared_with_head(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
 {
@@ -355,14 +201,19 @@ is_new_row(const block_builder *b, const entry *e)
 	return b->rows.n == 0 || !key_is(&b->rows, b->rows.n - 1, e->ukey, e->rowlen);
 }
 
-/* The number of the entry's column, columns.n if it is a new one. */
+static inline uint32_t *
+hash_bucket(const block_builder *b, const uint8_t *p, uint32_t n)
+{
+	return &b->hash[(uint32_t) hash_xxh3(p, n, 0) & (b->nhash - 1)];
+}
+
+/* Returns the number of the entry's column, columns.n if the block does not have it yet. */
 static uint32_t
-find_column(const block_builder *b, const entry *e, uint32_t *slot)
+find_column(const block_builder *b, const entry *e)
 {
 	const uint8_t *q = e->ukey + e->rowlen;
 	uint32_t n = e->klen - e->rowlen;
 
-	*slot = UINT32_MAX;
 	if (b->x.entries > 0)
 	{
 		uint32_t last = b->list[b->x.entries - 1].column;
@@ -375,8 +226,7 @@ find_column(const block_builder *b, const entry *e, uint32_t *slot)
 	}
 	if (b->nhash == 0)
 		return b->columns.n;
-	*slot = (uint32_t) hash_xxh3(q, n, 0) & (b->nhash - 1);
-	for (uint32_t i = b->hash[*slot]; i > 0; i = b->columns.keys[i - 1].chain)
+	for (uint32_t i = *hash_bucket(b, q, n); i > 0; i = b->columns.keys[i - 1].chain)
 		if (key_is(&b->columns, i - 1, q, n))
 			return i - 1;
 	return b->columns.n;
@@ -395,11 +245,11 @@ hash_grow(block_builder *b)
 	b->nhash = n;
 	for (uint32_t i = 0; i < b->columns.n; i++)
 	{
-		uint32_t slot = (uint32_t) hash_xxh3(key_at(&b->columns, i), b->columns.keys[i].len, 0) &
-						(n - 1);
+		built_key *k = &b->columns.keys[i];
+		uint32_t *bucket = hash_bucket(b, b->columns.bytes.data + k->off, k->len);
 
-		b->columns.keys[i].chain = h[slot];
-		h[slot] = i + 1;
+		k->chain = *bucket;
+		*bucket = i + 1;
 	}
 	return WIDE_OK;
 }
@@ -407,31 +257,40 @@ hash_grow(block_builder *b)
 static wide_status
 add_column(block_builder *b, const entry *e)
 {
-	uint32_t n = e->klen - e->rowlen, slot;
+	const uint8_t *q = e->ukey + e->rowlen;
+	uint32_t n = e->klen - e->rowlen, *bucket;
 
 	if (b->columns.n >= b->nhash)
 		TRY(hash_grow(b));
-	slot = (uint32_t) hash_xxh3(e->ukey + e->rowlen, n, 0) & (b->nhash - 1);
-	TRY(key_list_add(&b->columns, e->ukey + e->rowlen, n));
-	b->columns.keys[b->columns.n - 1].chain = b->hash[slot];
-	b->hash[slot] = b->columns.n;
+	TRY(key_list_add(&b->columns, q, n));
+	bucket = hash_bucket(b, q, n);
+	b->columns.keys[b->columns.n - 1].chain = *bucket;
+	*bucket = b->columns.n;
 	return WIDE_OK;
+}
+
+/* Adds an entry of a known column to an extent, which is the builder's or a copy of it. */
+static inline void
+add_to_extent(const block_builder *b, block_extent *x, const entry *e, bool new_row, uint32_t rest,
+			  uint32_t column, bool new_column)
+{
+	const built_entry *last = x->entries > 0 ? &b->list[x->entries - 1] : NULL;
+
+	block_extent_add(x, e, new_row, rest, new_column, !new_row && column == last->column,
+					 last != NULL ? last->ts : 0, last != NULL ? last->seq : 0);
 }
 
 size_t
 block_builder_size_with(const block_builder *b, const entry *e)
 {
-	extent x = b->x;
-	const built *last = x.entries > 0 ? &b->list[x.entries - 1] : NULL;
+	block_extent x = b->x;
 	bool new_row = is_new_row(b, e);
-	uint32_t rest = 0, slot, column;
+	uint32_t rest = 0, column = find_column(b, e);
 
 	if (new_row)
 		rest = e->rowlen - shared_with_head(&b->rows, b->rows.n, e->ukey, e->rowlen);
-	column = find_column(b, e, &slot);
-	extent_add(&x, e, new_row, rest, column == b->columns.n, !new_row && column == last->column,
-			   last);
-	return list_size(&x);
+	add_to_extent(b, &x, e, new_row, rest, column, column == b->columns.n);
+	return block_extent_list_size(&x);
 }
 
 wide_status
@@ -443,10 +302,8 @@ block_builder_add(block_builder *b, const entry *e)
 wide_status
 block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 {
-	built *last = b->x.entries > 0 ? &b->list[b->x.entries - 1] : NULL;
-	uint32_t rest = 0, slot, column;
-	bool new_column;
-	built *it;
+	bool first = b->x.entries == 0, new_column;
+	uint32_t rest = 0, column;
 
 	if (e->klen > KEY_UKEY_MAX || e->vlen > WIDE_MAX_VALUE || e->rowlen > e->klen ||
 		e->seq > SEQ_MAX)
@@ -455,47 +312,36 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 						   e->klen, e->vlen);
 	if (b->size + b->since > UINT32_MAX / 2 && block_builder_size(b) > UINT32_MAX / 2)
 		return status_fail(WIDE_LIMIT, "a block cannot have more than 2 GiB");
-	new_row = new_row || last == NULL;
+	new_row = new_row || first;
 	if (new_row)
 	{
-		b->row_began = last != NULL ? block_builder_size(b) : 0;
+		b->row_began = first ? 0 : block_builder_size(b);
 		rest = e->rowlen - shared_with_head(&b->rows, b->rows.n, e->ukey, e->rowlen);
 		TRY(key_list_add(&b->rows, e->ukey, e->rowlen));
 	}
-	column = find_column(b, e, &slot);
+	column = find_column(b, e);
 	new_column = column == b->columns.n;
 	if (new_column)
 		TRY(add_column(b, e));
-	if (last != NULL)
-		b->columns.keys[last->column].next = column;
-	if (b->x.entries == b->cap)
-	{
-		uint32_t cap = b->cap == 0 ? 256 : 2 * b->cap;
-		built *p = realloc(b->list, cap * sizeof(*p));
-
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a block");
-		b->list = p;
-		b->cap = cap;
-		last = b->x.entries > 0 ? &p[b->x.entries - 1] : NULL;
-	}
-	extent_add(&b->x, e, new_row, rest, new_column, !new_row && column == last->column, last);
-	it = &b->list[b->x.entries - 1];
-	*it = (built) {.ts = e->ts,
-				   .seq = e->seq,
-				   .ttl_us = e->ttl_us,
-				   .value = (uint32_t) b->values.len,
-				   .vlen = e->vlen,
-				   .row = b->rows.n - 1,
-				   .column = column,
-				   .type = e->type};
-	b->since += (size_t) e->klen + e->vlen + 64;
+	if (!first)
+		b->columns.keys[b->list[b->x.entries - 1].column].next = column;
+	TRY(array_grow((void **) &b->list, (int) b->x.entries, &b->cap, sizeof(*b->list)));
+	add_to_extent(b, &b->x, e, new_row, rest, column, new_column);
+	b->list[b->x.entries - 1] = (built_entry) {.ts = e->ts,
+											   .seq = e->seq,
+											   .ttl_us = e->ttl_us,
+											   .value = (uint32_t) b->values.len,
+											   .vlen = e->vlen,
+											   .row = b->rows.n - 1,
+											   .column = column,
+											   .type = e->type};
+	b->since += (size_t) e->klen + e->vlen + ENTRY_BYTES;
 	return buffer_append(&b->values, e->value, e->vlen);
 }
 
 /* --------------------------------------------------------------- finishing */
 
-/* Room for n more bytes, which are zero. */
+/* Appends n zero bytes to the block and sets *p to them; b->out may move. */
 static wide_status
 take(block_builder *b, size_t n, uint8_t **p)
 {
@@ -515,11 +361,11 @@ put_number(uint8_t *p, uint64_t v, uint32_t width)
 static wide_status
 put_starts(block_builder *b, const uint32_t *lengths, uint32_t n, uint64_t nbytes)
 {
-	uint32_t w = start_width(nbytes);
+	uint32_t w = block_start_width(nbytes);
 	uint64_t off = 0;
 	uint8_t *p;
 
-	TRY(take(b, groups(n) * w, &p));
+	TRY(take(b, block_groups(n) * w, &p));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (i % BLOCK_GROUP == 0)
@@ -532,8 +378,8 @@ put_starts(block_builder *b, const uint32_t *lengths, uint32_t n, uint64_t nbyte
 	return WIDE_OK;
 }
 
-/* Lengths and starts of strings; where = offset of the description: u32 bytes, u32 base, u8
- * width. */
+/* Appends lengths and starts of n strings.  where: offset of their description, which is u32 bytes,
+ * u32 base, u8 width. */
 static wide_status
 put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 {
@@ -547,7 +393,7 @@ put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 		most = lengths[i] > most ? lengths[i] : most;
 		nbytes += lengths[i];
 	}
-	w = width_of(most - least);
+	w = block_width(most - least);
 	put_u32le(b->out.data + where, (uint32_t) nbytes);
 	put_u32le(b->out.data + where + 4, least);
 	b->out.data[where + 8] = (uint8_t) w;
@@ -559,7 +405,8 @@ put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 	return put_starts(b, lengths, n, nbytes);
 }
 
-/* A list of keys in the given order (NULL: as they are); scratch has room for n. */
+/* Appends a list of keys in the given order (NULL: as they are).  Requires: scratch has room for
+ * all keys. */
 static wide_status
 put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *scratch,
 		 size_t where)
@@ -588,7 +435,7 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 		most = s > most ? s : most;
 		scratch[i] = s;
 	}
-	w = width_of(most);
+	w = block_width(most);
 	b->out.data[where + 9] = (uint8_t) w;
 	TRY(take(b, (size_t) k->n * w, &p));
 	for (uint32_t i = 0; i < k->n; i++, p += w)
@@ -607,37 +454,50 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 	return WIDE_OK;
 }
 
-/* The description of an array of numbers: u64 base, u64 greatest, u8 width, u8 by row. */
-static void
-describe(block_builder *b, size_t where, uint64_t least, uint64_t most, bool by_row)
+/* The arrays of numbers, in the order of the block. */
+enum number_array
 {
-	put_u64le(b->out.data + where, least);
-	put_u64le(b->out.data + where + 8, most);
-	b->out.data[where + 16] = (uint8_t) width_of(most - least);
-	b->out.data[where + 17] = by_row;
-}
+	NUMBER_TS,
+	NUMBER_SEQ,
+	NUMBER_TYPE,
+	NUMBER_TTL
+};
 
 static inline uint64_t
-number_of(const built *it, int which)
+number_of(const built_entry *it, enum number_array which)
 {
-	return which == 0	? (uint64_t) it->ts
-		   : which == 1 ? it->seq
-		   : which == 2 ? it->type
-						: (uint64_t) it->ttl_us;
+	switch (which)
+	{
+		case NUMBER_TS:
+			return (uint64_t) it->ts;
+		case NUMBER_SEQ:
+			return it->seq;
+		case NUMBER_TYPE:
+			return it->type;
+		default:
+			return (uint64_t) it->ttl_us;
+	}
 }
 
-/* Entries' numbers, in the order of their values (list[slot[i]]), or those of each row's first
- * entry. */
+/*
+ * Writes the description of an array of numbers from base to most, and appends the array: the
+ * numbers of the entries in the order of their values (list[slots[i]]), or those of each row's
+ * first entry.
+ */
 static wide_status
-put_numbers(block_builder *b, int which, const uint32_t *slots, size_t where)
+put_numbers(block_builder *b, enum number_array which, const uint32_t *slots, uint64_t base,
+			uint64_t most, bool by_row)
 {
-	uint64_t base = get_u64le(b->out.data + where);
-	uint32_t w = b->out.data[where + 16];
-	uint8_t *p;
+	uint32_t w = block_width(most - base);
+	uint8_t *p = b->out.data + 16 + 18 * which;
 
+	put_u64le(p, base);
+	put_u64le(p + 8, most);
+	p[16] = (uint8_t) w;
+	p[17] = by_row;
 	if (w == 0)
 		return WIDE_OK;
-	if (b->out.data[where + 17])
+	if (by_row)
 	{
 		TRY(take(b, (size_t) b->x.rows * w, &p));
 		for (uint32_t i = 0, row = UINT32_MAX; i < b->x.entries; i++)
@@ -657,22 +517,21 @@ put_numbers(block_builder *b, int which, const uint32_t *slots, size_t where)
 static wide_status
 put_all_numbers(block_builder *b, const uint32_t *slots)
 {
-	const extent *x = &b->x;
+	const block_extent *x = &b->x;
 
-	describe(b, 16, x->ts_least ^ TS_ORDER, x->ts_most ^ TS_ORDER, x->ts_by_row);
-	describe(b, 34, x->seq_least, x->seq_most, x->seq_by_row);
-	describe(b, 52, x->type_least, x->type_most, false);
-	describe(b, 70, x->ttl_least ^ TS_ORDER, x->ttl_most ^ TS_ORDER, false);
-	for (int i = 0; i < 4; i++)
-		TRY(put_numbers(b, i, slots, 16 + 18 * (size_t) i));
-	return WIDE_OK;
+	TRY(put_numbers(b, NUMBER_TS, slots, block_signed(x->ts.least), block_signed(x->ts.most),
+					x->ts_by_row));
+	TRY(put_numbers(b, NUMBER_SEQ, slots, x->seq.least, x->seq.most, x->seq_by_row));
+	TRY(put_numbers(b, NUMBER_TYPE, slots, x->type.least, x->type.most, false));
+	return put_numbers(b, NUMBER_TTL, slots, block_signed(x->ttl.least), block_signed(x->ttl.most),
+					   false);
 }
 
 static wide_status
 put_list(block_builder *b, const uint32_t *place, uint32_t *scratch)
 {
-	const extent *x = &b->x;
-	uint32_t fw = first_width(x), cw = column_width(x);
+	const block_extent *x = &b->x;
+	uint32_t fw = block_extent_first_width(x), cw = block_extent_column_width(x);
 	uint8_t *p;
 
 	b->out.data[13] = (uint8_t) fw;
@@ -700,7 +559,7 @@ put_list(block_builder *b, const uint32_t *place, uint32_t *scratch)
 	return WIDE_OK;
 }
 
-/* Which rows have the column: bits, and how many before each 64th. */
+/* Appends the bit map of the rows that have a column, and the count of bits before each word. */
 static wide_status
 put_bits(block_builder *b, const uint32_t *slots, uint32_t n)
 {
@@ -722,11 +581,12 @@ put_bits(block_builder *b, const uint32_t *slots, uint32_t n)
 	return WIDE_OK;
 }
 
-/* slots: entries by column; first[c]: the first of a column, [columns] their number. */
+/* Appends the grid's directory and values.  slots: entries by column; those of column c are
+ * slots[first[c]] to slots[first[c + 1] - 1]. */
 static wide_status
 put_grid(block_builder *b, const uint32_t *slots, const uint32_t *first, uint32_t *scratch)
 {
-	const extent *x = &b->x;
+	const block_extent *x = &b->x;
 	size_t directory = b->out.len;
 	uint8_t *p;
 
@@ -747,7 +607,7 @@ put_grid(block_builder *b, const uint32_t *slots, const uint32_t *first, uint32_
 		TRY(take(b, get_u32le(b->out.data + where), &p));
 		for (uint32_t i = 0; i < n; i++)
 		{
-			const built *it = &b->list[slots[first[c] + i]];
+			const built_entry *it = &b->list[slots[first[c] + i]];
 
 			if (it->vlen > 0)
 				memcpy(p, b->values.data + it->value, it->vlen);
@@ -761,72 +621,73 @@ static int
 compare_keys(const void *a, const void *b, void *arg)
 {
 	const key_list *k = arg;
-	const kept_key *x = &k->keys[*(const uint32_t *) a], *y = &k->keys[*(const uint32_t *) b];
+	const built_key *x = &k->keys[*(const uint32_t *) a], *y = &k->keys[*(const uint32_t *) b];
 
 	return ukey_compare(k->bytes.data + x->off, x->len, k->bytes.data + y->off, y->len);
 }
 
-/* Is the grid smaller?  Its head and marks for absent cells against a column number for each
- * entry. */
-static bool
-grid_pays(const extent *x)
+/* Sets order to the numbers of the columns, sorted by qualifier, and place to its inverse. */
+static void
+sort_columns(block_builder *b, uint32_t *order, uint32_t *place)
 {
-	uint64_t grid = (uint64_t) x->columns * (BLOCK_DIRECTORY + BLOCK_GROUP),
-			 list = (uint64_t) x->entries * column_width(x) + (uint64_t) x->rows * first_width(x);
+	uint32_t n = b->x.columns;
+	bool sorted = true;
 
-	if (!x->distinct || x->columns > BLOCK_GRID_COLUMNS)
-		return false;
-	if (x->entries < (uint64_t) x->rows * x->columns)
-		grid += (uint64_t) x->columns * ((x->rows + 63) / 64) * 12;
-	return grid < list;
-}
-
-wide_status
-block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
-{
-	const extent *x = &b->x;
-	uint32_t need = 3 * x->columns + 1 + 2 * x->entries;
-	uint32_t *order, *place, *first, *slots, *scratch;
-	bool sorted = true, grid = grid_pays(x);
-	uint8_t *p;
-
-	if (need > b->order_cap)
-	{
-		uint32_t *q = realloc(b->order, (size_t) need * sizeof(*q));
-
-		if (q == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a block");
-		b->order = q;
-		b->order_cap = need;
-	}
-	order = b->order;
-	place = order + x->columns;
-	first = place + x->columns;
-	slots = first + x->columns + 1;
-	/* for as many as there are entries, and rows and columns are no more */
-	scratch = slots + x->entries;
-	for (uint32_t i = 0; i < x->columns; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		order[i] = i;
 		sorted = sorted && (i == 0 || compare_keys(&order[i - 1], &order[i], &b->columns) < 0);
 	}
 	if (!sorted)
-		qsort_r(order, x->columns, sizeof(*order), compare_keys, &b->columns);
-	for (uint32_t i = 0; i < x->columns; i++)
+		qsort_r(order, n, sizeof(*order), compare_keys, &b->columns);
+	for (uint32_t i = 0; i < n; i++)
 		place[order[i]] = i;
-	if (grid)
+}
+
+/* A counting sort of the entries by column; for slots and first see put_grid(). */
+static void
+entries_by_column(const block_builder *b, const uint32_t *place, uint32_t *first, uint32_t *slots)
+{
+	const block_extent *x = &b->x;
+
+	memset(first, 0, ((size_t) x->columns + 1) * sizeof(*first));
+	for (uint32_t i = 0; i < x->entries; i++)
+		first[place[b->list[i].column] + 1]++;
+	for (uint32_t c = 0; c < x->columns; c++)
+		first[c + 1] += first[c];
+	for (uint32_t i = 0; i < x->entries; i++)
+		slots[first[place[b->list[i].column]]++] = i;
+	/* each first[c] is now the one of c + 1 */
+	memmove(first + 1, first, x->columns * sizeof(*first));
+	first[0] = 0;
+}
+
+wide_status
+block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
+{
+	const block_extent *x = &b->x;
+	uint32_t need = 3 * x->columns + 1 + 2 * x->entries;
+	uint32_t *order, *place, *first, *slots, *scratch;
+	bool grid = block_extent_grid_pays(x);
+	uint8_t *p;
+
+	if (need > b->scratch_cap)
 	{
-		memset(first, 0, ((size_t) x->columns + 1) * sizeof(*first));
-		for (uint32_t i = 0; i < x->entries; i++)
-			first[place[b->list[i].column] + 1]++;
-		for (uint32_t c = 0; c < x->columns; c++)
-			first[c + 1] += first[c];
-		for (uint32_t i = 0; i < x->entries; i++)
-			slots[first[place[b->list[i].column]]++] = i;
-		for (uint32_t c = x->columns; c > 0; c--)
-			first[c] = first[c - 1];
-		first[0] = 0;
+		uint32_t *q = realloc(b->scratch, (size_t) need * sizeof(*q));
+
+		if (q == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory for a block");
+		b->scratch = q;
+		b->scratch_cap = need;
 	}
+	order = b->scratch;
+	place = order + x->columns;
+	first = place + x->columns;
+	slots = first + x->columns + 1;
+	scratch = slots + x->entries; /* one per entry; there are no more rows or columns */
+	sort_columns(b, order, place);
+	if (grid)
+		entries_by_column(b, place, first, slots);
 	b->out.len = 0;
 	TRY(take(b, BLOCK_HEAD, &p));
 	put_u32le(p, x->entries);
