@@ -23,7 +23,7 @@ typedef struct file_source
 } file_source;
 
 /* files[0..n) sorted by key and disjoint (n = 1: any file); opened lazily; flags: enum
- * sst_cursor_flags */
+ * sst_read_flags */
 extern wide_status source_file_new(wide_db *db, const file_meta *files, int n, int flags,
 								   source **out);
 

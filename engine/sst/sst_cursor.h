@@ -9,13 +9,6 @@
 #include "engine/sst/sst_read_ahead.h"
 #include "engine/sst/sst_reader.h"
 
-enum sst_cursor_flags
-{
-	/* compaction: read ahead into private memory, take what the cache has, add nothing */
-	SST_NO_CACHE = 1,
-	SST_DISK = 2 /* with SST_NO_CACHE, verify: not even look into the cache */
-};
-
 typedef struct sst_cursor
 {
 	wide_db *db;

@@ -1,22 +1,22 @@
 /*
- * sst_read_ahead.c - which parts of a sorted file are asked for before they are needed.
+ * sst_read_ahead.c - reads a sorted file ahead of what is needed.
  *
- * What is read through the shared cache goes past this on its way to the file.
- * Two patterns are known:
+ * Reads past the cache (compaction, verification) go one way through the file, so they fetch
+ * PRIVATE_BYTES at a time and ask the system for as much again, twice.
  *
- * A scan.  The third block that follows the one before begins a stream: from
- * then on the system is told of the next bytes while the blocks before them are
- * uncompressed, WINDOW_MIN at first and up to WINDOW_MAX at a time.  Between
- * partitions lie their filter and index, so that a small gap belongs to it; those
- * and look-ups in the same file are streams of their own, of which two are
- * remembered.
+ * Reads into the shared cache follow one of two patterns:
  *
- * Look-ups all over a file that fits into the system's cache but is not there
- * yet.  Each would wait for the disk for one block.  The second one that has to
- * wait in the same EXTENT has all of it read.  Where files are larger than
- * memory that would be in vain, so it is paid for: an extent costs EXTENT_PRICE, of
- * which each look-up that finds its block in the system's cache, where an extent was
- * read, earns one; CREDIT is given in advance, for each process.
+ * A scan.  The third block that follows the one before it makes a stream.  From then on the
+ * system is asked to read what comes next, while the process uncompresses blocks: STEP_MIN bytes
+ * at first, up to STEP_MAX at a time.  Filter and index blocks lie between partitions, so a small
+ * gap does not end a stream.  Reads of those blocks, and look-ups in the same file, are streams
+ * of their own; two streams are remembered.
+ *
+ * Look-ups all over a file that fits into the system's cache but is not there yet.  Each would
+ * wait for the disk for one block.  The second look-up that has to wait in the same extent of
+ * EXTENT bytes has all of it read.  This would be in vain with files larger than memory, so it
+ * is limited by a credit: an extent costs EXTENT_PRICE; a look-up that finds its block in the
+ * system's cache, in an extent that was read, pays back one; each process starts with CREDIT.
  *
  * Locking: none, all of it is private to the process.
  */
@@ -24,101 +24,136 @@
 #include <stdlib.h>
 #include "engine/sst/sst_read_ahead.h"
 #include "engine/base/os.h"
-#include "engine/sst/sst_reader.h"
+#include "engine/base/status.h"
 
-#define STREAM_BLOCKS 3
-#define STREAM_GAP	  (96 * 1024)
-#define WINDOW_MIN	  (128 * 1024)
-#define WINDOW_MAX	  (1024 * 1024)
+#define STREAM_BLOCKS 3			  /* that make a stream */
+#define STREAM_GAP	  (96 * 1024) /* bytes that may lie between two blocks of a stream */
+#define STEP_MIN	  (128 * 1024)
+#define STEP_MAX	  (1024 * 1024)
 #define EXTENT		  (128 * 1024)
 #define EXTENT_PRICE  8
 #define CREDIT		  (512 * EXTENT_PRICE)
+#define PRIVATE_BYTES (256 * 1024)
+#define PRIVATE_KEEP  (4 * 1024 * 1024) /* a larger buffer is freed once it is not needed */
 
 enum extent_state
 {
 	EXTENT_NEW,
-	EXTENT_WAITED,
-	EXTENT_READ
+	EXTENT_WAITED, /* a look-up had to wait for the disk */
+	EXTENT_READ	   /* the system was asked to read all of it */
 };
 
-/* The stream that the bytes go on, or one that begins with them. */
+/* Returns the stream that the block at off continues, or a new one that begins with it. */
 static sst_stream *
-stream_of(sst_reader *r, uint64_t off)
+stream_of(sst_input *f, uint64_t off)
 {
-	sst_stream *s = &r->streams[r->stream];
+	sst_stream *s = &f->streams[f->last_stream];
 
 	if (off >= s->end && off - s->end <= STREAM_GAP)
 		return s;
-	/* the other one, or in its place */
-	r->stream ^= 1;
-	s = &r->streams[r->stream];
+	/* it is the other stream or replaces it */
+	f->last_stream ^= 1;
+	s = &f->streams[f->last_stream];
 	if (off < s->end || off - s->end > STREAM_GAP)
 		*s = (sst_stream) {0};
 	return s;
 }
 
-/* Tell the system of what comes.  false: it is no scan. */
+/* Asks the system to read what comes next in a stream.  Returns false if this is not a scan. */
 static bool
-ahead_of_scan(sst_reader *r, size_t n, uint64_t off)
+ahead_of_scan(sst_input *f, size_t n, uint64_t off)
 {
-	sst_stream *s = stream_of(r, off);
+	sst_stream *s = stream_of(f, off);
 
 	s->end = off + n;
 	if (s->blocks == 0)
-		s->window = WINDOW_MIN;
+		s->step = STEP_MIN;
 	if (s->blocks < STREAM_BLOCKS && ++s->blocks < STREAM_BLOCKS)
 		return false;
-	if (s->told < s->end)
-		s->told = s->end;
-	/* half a window is left: time for the next */
-	if (s->told - s->end <= s->window / 2 && s->told < r->size)
+	if (s->advised < s->end)
+		s->advised = s->end;
+	/* ask for the next step when half a step is left */
+	if (s->advised - s->end <= s->step / 2 && s->advised < f->size)
 	{
-		r->db->os->will_read(r->db->os, r->fd, s->told, s->window);
-		s->told += s->window;
-		if (s->window < WINDOW_MAX)
-			s->window *= 2;
+		f->os->will_read(f->os, f->fd, s->advised, s->step);
+		s->advised += s->step;
+		if (s->step < STEP_MAX)
+			s->step *= 2;
 	}
 	return true;
 }
 
-/* A look-up of a block that is in the system's cache, or is not. */
+/* After a look-up.  cached: the block was in the system's cache. */
 static void
-around_lookup(sst_reader *r, uint64_t off, bool there, int *spent)
+around_lookup(sst_input *f, uint64_t off, bool cached, int *spent)
 {
 	uint64_t i = off / EXTENT;
 
-	if (r->extents == NULL)
+	if (f->extents == NULL)
 	{
-		if (there)
+		if (cached)
 			return;
-		r->extents = calloc(r->size / EXTENT + 1, 1);
-		/* it can do without */
-		if (r->extents == NULL)
+		f->extents = calloc(f->size / EXTENT + 1, 1);
+		/* without memory, nothing is read ahead */
+		if (f->extents == NULL)
 			return;
 	}
-	if (there)
+	if (cached)
 	{
-		if (r->extents[i] == EXTENT_READ && *spent > 0)
+		if (f->extents[i] == EXTENT_READ && *spent > 0)
 			--*spent;
 	}
-	else if (r->extents[i] == EXTENT_WAITED && *spent + EXTENT_PRICE <= CREDIT)
+	else if (f->extents[i] == EXTENT_WAITED && *spent + EXTENT_PRICE <= CREDIT)
 	{
 		*spent += EXTENT_PRICE;
-		r->db->os->will_read(r->db->os, r->fd, i * EXTENT, EXTENT);
-		r->extents[i] = EXTENT_READ;
+		f->os->will_read(f->os, f->fd, i * EXTENT, EXTENT);
+		f->extents[i] = EXTENT_READ;
 	}
 	else
-		r->extents[i] = EXTENT_WAITED;
+		f->extents[i] = EXTENT_WAITED;
 }
 
 int64_t
-sst_read_ahead_pread(sst_reader *r, void *to, size_t n, uint64_t off, int *spent)
+sst_read_ahead_shared(sst_input *f, void *to, size_t n, uint64_t off, int *spent)
 {
-	wide_os *os = r->db->os;
-	bool scan = ahead_of_scan(r, n, off);
-	int64_t got = os->pread_now(os, r->fd, to, n, off);
+	bool scan = ahead_of_scan(f, n, off);
+	int64_t got = f->os->pread_now(f->os, f->fd, to, n, off);
 
 	if (!scan)
-		around_lookup(r, off, got != -EAGAIN, spent);
-	return got != -EAGAIN ? got : os->pread(os, r->fd, to, n, off);
+		around_lookup(f, off, got != -EAGAIN, spent);
+	return got != -EAGAIN ? got : f->os->pread(f->os, f->fd, to, n, off);
+}
+
+wide_status
+sst_read_ahead_private(const sst_input *f, sst_read_ahead *a, size_t n, uint64_t off,
+					   const uint8_t **p, int64_t *got)
+{
+	size_t want = n < PRIVATE_BYTES ? PRIVATE_BYTES : n;
+
+	if (off >= a->off && off - a->off <= a->len && n <= a->len - (off - a->off))
+	{
+		*p = a->data + (off - a->off);
+		*got = (int64_t) n;
+		return WIDE_OK;
+	}
+	if (want > f->size - off)
+		want = (size_t) (f->size - off);
+	a->len = 0;
+	if (a->cap < want || (a->cap > PRIVATE_KEEP && want <= PRIVATE_KEEP))
+	{
+		free(a->data);
+		a->cap = 0;
+		a->data = malloc(want);
+		if (a->data == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", want);
+		a->cap = want;
+	}
+	/* what comes next is read while the caller works through this */
+	if (off + want < f->size)
+		f->os->will_read(f->os, f->fd, off + want, 2 * PRIVATE_BYTES);
+	*p = a->data;
+	*got = f->os->pread(f->os, f->fd, a->data, want, off);
+	a->off = off;
+	a->len = *got < 0 ? 0 : (size_t) *got;
+	return WIDE_OK;
 }

@@ -32,7 +32,6 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
 #include "engine/sst/filter.h"
-#include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_read_ahead.h"
@@ -48,7 +47,7 @@ struct sst_readers
 	sst_reader *bucket[BUCKETS];
 	sst_reader *newest, *oldest;
 	int n;
-	int spent;	   /* for sst_read_ahead_pread */
+	int spent;	   /* for sst_read_ahead_shared */
 	buffer stored; /* a block as read */
 	ZSTD_DCtx *zstd;
 };
@@ -93,58 +92,26 @@ readers_get(wide_db *db, struct sst_readers **out)
 
 /* ---------------------------------------------------------------- blocks */
 
-/* The stored bytes of a block with its trailer, in scratch or in the read-ahead. */
+/* Reads a block with its trailer, unchecked.  *p points into `ahead` or, if that is NULL, into the
+ * readers' buffer. */
 static wide_status
 read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **p)
 {
 	struct sst_readers *rs = r->db->readers;
-	wide_os *os = r->db->os;
 	size_t n = (size_t) h.len + SST_TRAILER;
-	size_t want = n;
-	uint8_t *to;
 	int64_t got;
 
-	if (h.off > r->size || n > r->size - h.off)
+	if (h.off > r->file.size || n > r->file.size - h.off)
 		return sst_reader_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
 	if (ahead != NULL)
-	{
-		if (h.off >= ahead->off && h.off - ahead->off <= ahead->len &&
-			n <= ahead->len - (h.off - ahead->off))
-		{
-			*p = ahead->data + (h.off - ahead->off);
-			return WIDE_OK;
-		}
-		if (want < SST_READ_AHEAD)
-			want = SST_READ_AHEAD;
-		if (want > r->size - h.off)
-			want = (size_t) (r->size - h.off);
-		ahead->len = 0;
-		if (ahead->cap < want || (ahead->cap > SCRATCH_KEEP && want <= SCRATCH_KEEP))
-		{
-			free(ahead->data);
-			ahead->cap = 0;
-			ahead->data = malloc(want);
-			if (ahead->data == NULL)
-				return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", want);
-			ahead->cap = want;
-		}
-		to = ahead->data;
-	}
+		TRY(sst_read_ahead_private(&r->file, ahead, n, h.off, p, &got));
 	else
 	{
 		rs->stored.len = 0;
-		TRY(buffer_reserve(&rs->stored, want));
-		to = rs->stored.data;
+		TRY(buffer_reserve(&rs->stored, n));
+		*p = rs->stored.data;
+		got = sst_read_ahead_shared(&r->file, rs->stored.data, n, h.off, &rs->spent);
 	}
-	if (ahead != NULL)
-	{
-		/* so that what comes next is there when this has been worked through */
-		if (h.off + want < r->size)
-			os->will_read(os, r->fd, h.off + want, 2 * SST_READ_AHEAD);
-		got = os->pread(os, r->fd, to, want, h.off);
-	}
-	else
-		got = sst_read_ahead_pread(r, to, want, h.off, &rs->spent);
 	if (got < 0)
 	{
 		char path[SST_PATH];
@@ -154,12 +121,6 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 	}
 	if ((size_t) got < n)
 		return sst_reader_corrupt(r->number, h.off, "the file is shorter than it was");
-	if (ahead != NULL)
-	{
-		ahead->off = h.off;
-		ahead->len = (size_t) got;
-	}
-	*p = to;
 	return WIDE_OK;
 }
 
@@ -343,7 +304,7 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 		return sst_reader_corrupt(r->number, h.off, "the meta block is malformed");
 	if (m->number != r->number || m->family != meta->family)
 		return sst_reader_corrupt(r->number, h.off, "the file is another one than its name says");
-	if ((meta->bytes != 0 && meta->bytes != r->size) ||
+	if ((meta->bytes != 0 && meta->bytes != r->file.size) ||
 		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))
 		return sst_reader_corrupt(r->number, h.off,
 								  "the file is not the one that the manifest lists");
@@ -361,32 +322,32 @@ load_footer(sst_reader *r, const file_meta *meta)
 	int64_t n;
 
 	sst_file_path(r->db, r->number, path, sizeof(path));
-	if ((n = os->size(os, r->fd)) < 0)
+	if ((n = os->size(os, r->file.fd)) < 0)
 		return os_fail(n, "get the size of file", path);
-	r->size = (uint64_t) n;
-	if (r->size < SST_FOOTER)
-		return sst_reader_corrupt(r->number, r->size, "the file is too short");
-	if ((n = os->pread(os, r->fd, f, SST_FOOTER, r->size - SST_FOOTER)) < 0)
+	r->file.size = (uint64_t) n;
+	if (r->file.size < SST_FOOTER)
+		return sst_reader_corrupt(r->number, r->file.size, "the file is too short");
+	if ((n = os->pread(os, r->file.fd, f, SST_FOOTER, r->file.size - SST_FOOTER)) < 0)
 		return os_fail(n, "read file", path);
 	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC ||
 		!checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
-		return sst_reader_corrupt(r->number, r->size - SST_FOOTER, "the footer is wrong");
+		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER, "the footer is wrong");
 	if (get_u32le(f + 8) != SST_VERSION)
 		return status_fail(WIDE_CORRUPT,
 						   "file %08llx.sst has format version %u, this program knows %u",
 						   (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
 	if (get_u64le(f + 40) != r->number)
-		return sst_reader_corrupt(r->number, r->size - SST_FOOTER,
+		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
 								  "the file is another one than its name says");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
 	prop.off = get_u64le(f + 32);
 	/* the last two blocks and the footer end the file exactly */
-	if (top.off > r->size || prop.off > r->size ||
+	if (top.off > r->file.size || prop.off > r->file.size ||
 		prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
-		r->size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
-		return sst_reader_corrupt(r->number, r->size - SST_FOOTER,
+		r->file.size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
+		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
 								  "the footer does not fit the file");
 	r->body = top.off;
 	TRY(load_properties(r, prop, meta));
@@ -407,17 +368,18 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 	if (r == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*r));
 	r->db = db;
+	r->file.os = db->os;
 	r->number = meta->number;
 	r->global_seq = meta->global_seq;
 	sst_file_path(db, r->number, path, sizeof(path));
 	/* others in this process use descriptors too: give up some of ours when they have run out */
 	do
-		r->fd = db->os->open(db->os, path, O_RDONLY);
-	while ((r->fd == -EMFILE || r->fd == -ENFILE) && drop_oldest(rs));
-	if (r->fd == -ENOENT)
+		r->file.fd = db->os->open(db->os, path, O_RDONLY);
+	while ((r->file.fd == -EMFILE || r->file.fd == -ENFILE) && drop_oldest(rs));
+	if (r->file.fd == -ENOENT)
 		st = status_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
-	else if (r->fd < 0)
-		st = os_fail(r->fd, "open file", path);
+	else if (r->file.fd < 0)
+		st = os_fail(r->file.fd, "open file", path);
 	else
 		st = load_footer(r, meta);
 	if (st != WIDE_OK)
@@ -430,10 +392,10 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 void
 sst_reader_close(sst_reader *r)
 {
-	if (r->fd >= 0)
-		r->db->os->close(r->db->os, r->fd);
+	if (r->file.fd >= 0)
+		r->db->os->close(r->db->os, r->file.fd);
 	free(r->parts);
-	free(r->extents);
+	free(r->file.extents);
 	buffer_free(&r->keys);
 	free(r);
 }

@@ -11,6 +11,13 @@
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_read_ahead.h"
 
+/* How blocks are read. */
+enum sst_read_flags
+{
+	SST_NO_CACHE = 1, /* use a block that is in the block cache, add none: compaction */
+	SST_DISK = 2	  /* with SST_NO_CACHE: do not use the block cache at all: verification */
+};
+
 extern void sst_reader_detach(wide_db *db);
 
 /*
@@ -58,8 +65,7 @@ struct sst_reader
 	wide_db *db;
 	uint64_t number;
 	uint64_t global_seq;
-	uint64_t size;
-	int fd;
+	sst_input file;
 	int pins;
 	bool listed; /* in db->readers */
 	sst_properties prop;
@@ -69,9 +75,6 @@ struct sst_reader
 	buffer keys;
 	uint32_t perhaps; /* answers of the filter since it last left something out */
 	uint32_t unasked; /* times that it was not worth to ask it, since the last answer */
-	sst_stream streams[2];
-	uint8_t stream;	  /* the one that was used last */
-	uint8_t *extents; /* sst_read_ahead.c; NULL: not needed yet */
 	sst_reader *hash_next;
 	sst_reader *newer, *older; /* by last use */
 };
