@@ -187,6 +187,26 @@ out:
 	return st;
 }
 
+/* The counts of a partition whose blocks were read, and the places of its filter and its index. */
+static wide_status
+check_partition_end(verify *v, const sst_partition *part)
+{
+	if (!v->gap && (v->tally.meta.blocks != part->blocks || v->tally.meta.rows != part->rows))
+		TRY(problem(v, "a partition's count of data blocks or rows is wrong"));
+	if (part->filter.len > 0)
+	{
+		if (part->filter.off != v->pos)
+			TRY(problem(v, "a filter block is not in its place"));
+		v->pos = part->filter.off + part->filter.len + SST_TRAILER;
+	}
+	else if (v->r->prop.bloom != WIDE_BLOOM_NONE)
+		TRY(problem(v, "a partition has no filter"));
+	if (part->index.off != v->pos)
+		TRY(problem(v, "an index block is not in its place"));
+	v->pos = part->index.off + part->index.len + SST_TRAILER;
+	return WIDE_OK;
+}
+
 static wide_status
 check_partition(verify *v, const sst_partition *part)
 {
@@ -226,23 +246,7 @@ check_partition(verify *v, const sst_partition *part)
 	if (!at_last &&
 		(st = problem(v, "a partition does not end with its key in the top index")) != WIDE_OK)
 		goto out;
-	if (!v->gap && (v->tally.meta.blocks != part->blocks || v->tally.meta.rows != part->rows) &&
-		(st = problem(v, "a partition's count of data blocks or rows is wrong")) != WIDE_OK)
-		goto out;
-	if (part->filter.len > 0)
-	{
-		if (part->filter.off != v->pos &&
-			(st = problem(v, "a filter block is not in its place")) != WIDE_OK)
-			goto out;
-		v->pos = part->filter.off + part->filter.len + SST_TRAILER;
-	}
-	else if (v->r->prop.bloom != WIDE_BLOOM_NONE &&
-			 (st = problem(v, "a partition has no filter")) != WIDE_OK)
-		goto out;
-	if (part->index.off != v->pos &&
-		(st = problem(v, "an index block is not in its place")) != WIDE_OK)
-		goto out;
-	v->pos = part->index.off + part->index.len + SST_TRAILER;
+	st = check_partition_end(v, part);
 	goto out;
 done:
 	st = failure(v, st);
