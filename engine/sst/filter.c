@@ -1,25 +1,23 @@
 /*
- * filter.c - blocked bloom filter: build and probe.
+ * filter.c - blocked Bloom filters: building and probing.
  *
- * All bits of a key lie in one 64-byte line, so a probe costs one cache miss.
- * The price is about 1.3 % false positives instead of 0.9 % at ten bits per
- * key, which is cheaper than the second miss.
+ * All bits of a key lie in one line of 64 bytes, so that a probe costs one cache miss.  With ten
+ * bits per key this gives about 1.3 % false positives instead of 0.9 %, which costs less than a
+ * second miss.
  *
  *     bytes            contents
- *     64 * lines       bit i of a line is byte i / 8, bit i % 8
- *     1                k: bits set per key, 1 .. 16
+ *     64 * lines       bit i of a line is bit i % 8 of byte i / 8
+ *     1                k: bits per key, 1 .. 16
  *
- * line = upper 32 bits of the hash * lines >> 32; the bits are the upper nine
- * bits of (lower 32 bits of the hash) times 0x9e3779b9 to the power i, i = 1 .. k,
- * modulo 2^32.
+ * The line of a hash is (upper 32 bits) * lines >> 32.  Its bits are the upper nine bits of
+ * (lower 32 bits) * 0x9e3779b9^i modulo 2^32, i = 1 .. k.
  *
- * Invariant: filter_may_contain never reads outside its bytes and answers true
- * whenever it cannot know.
+ * Invariant: filter_may_contain() reads only its bytes, and returns true if they are malformed.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 #include "engine/sst/filter.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
@@ -32,7 +30,7 @@ struct filter_builder
 	int bits_per_key;
 	int probes;
 	uint64_t *hashes;
-	size_t n, cap;
+	int n, cap;
 	buffer out;
 };
 
@@ -44,7 +42,7 @@ filter_builder_new(int bits_per_key)
 	if (f == NULL)
 		return NULL;
 	f->bits_per_key = bits_per_key < 1 ? 1 : bits_per_key > 32 ? 32 : bits_per_key;
-	/* ln 2 * bits, less one: lines of unequal load want fewer */
+	/* ln 2 * bits is the optimum for a plain filter; lines of unequal load need one less */
 	f->probes = (f->bits_per_key * 69 + 50) / 100 - 1;
 	if (f->probes < 1)
 		f->probes = 1;
@@ -73,19 +71,10 @@ filter_builder_reset(filter_builder *f)
 wide_status
 filter_builder_add(filter_builder *f, uint64_t hash)
 {
-	/* neighbours repeat: the same column in several versions */
+	/* the versions of a column follow each other */
 	if (f->n > 0 && f->hashes[f->n - 1] == hash)
 		return WIDE_OK;
-	if (f->n == f->cap)
-	{
-		size_t cap = f->cap > 0 ? 2 * f->cap : 1024;
-		uint64_t *p = realloc(f->hashes, cap * sizeof(*p));
-
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
-		f->hashes = p;
-		f->cap = cap;
-	}
+	TRY(array_grow((void **) &f->hashes, f->n, &f->cap, sizeof(*f->hashes)));
 	f->hashes[f->n++] = hash;
 	return WIDE_OK;
 }
@@ -99,7 +88,8 @@ line_of(uint64_t hash, size_t lines)
 wide_status
 filter_builder_finish(filter_builder *f, wide_bytes *out)
 {
-	size_t lines = (f->n * (size_t) f->bits_per_key + 8 * LINE_BYTES - 1) / (8 * LINE_BYTES);
+	size_t lines = ((size_t) f->n * (size_t) f->bits_per_key + 8 * LINE_BYTES - 1) /
+				   (8 * LINE_BYTES);
 	size_t bytes = lines * LINE_BYTES;
 
 	out->data = NULL;
@@ -109,7 +99,7 @@ filter_builder_finish(filter_builder *f, wide_bytes *out)
 	f->out.len = 0;
 	TRY(buffer_reserve(&f->out, bytes + 1));
 	memset(f->out.data, 0, bytes);
-	for (size_t i = 0; i < f->n; i++)
+	for (int i = 0; i < f->n; i++)
 	{
 		uint8_t *line = f->out.data + line_of(f->hashes[i], lines) * LINE_BYTES;
 		uint32_t h = (uint32_t) f->hashes[i];
@@ -154,7 +144,7 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 {
 	uint8_t raw[WIDE_MAX_ROW];
 	uint32_t done = 0;
-	uint32_t end = rowlen >= 2 ? rowlen - 2 : 0; /* without the terminator */
+	uint32_t end = rowlen >= 2 ? rowlen - 2 : 0; /* of the row without its terminator */
 
 	if (n == 0 || n > WIDE_MAX_ROW || end < n)
 		return false;
@@ -167,7 +157,7 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 	{
 		raw[done++] = row[i];
 		if (row[i] == 0)
-			i++; /* the FF of 00 FF */
+			i++; /* 00 is encoded as 00 FF */
 	}
 	if (done < n)
 		return false;

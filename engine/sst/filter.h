@@ -1,28 +1,40 @@
-/* filter.h - Bloom filters */
+/* filter.h - Bloom filters over hashes of rows, columns and prefixes of rows */
 #ifndef WIDE_FILTER_H
 #define WIDE_FILTER_H
 
 #include "engine/wide.h"
 
-/* Blocked bloom filter, 64-byte blocks.  hash: hash_xxh3 of the filtered bytes. */
-typedef struct filter_builder filter_builder;
-extern filter_builder *filter_builder_new(int bits_per_key);
-extern void filter_builder_free(filter_builder *f);
-extern void filter_builder_reset(filter_builder *f);
-extern wide_status filter_builder_add(filter_builder *f, uint64_t hash);
-/* len 0 when nothing was added */
-extern wide_status filter_builder_finish(filter_builder *f, wide_bytes *out);
-/* true on malformed bytes */
-extern bool filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash);
-#define FILTER_SEED_ROW	   0x726f77ull
-#define FILTER_SEED_ROWCOL 0x636f6cull
-#define FILTER_SEED_PREFIX 0x707265ull
+/* Seeds of hash_xxh3: different kinds of keys share a filter. */
+#define FILTER_SEED_ROW	   0x726f77ull /* an encoded row */
+#define FILTER_SEED_ROWCOL 0x636f6cull /* a ukey */
+#define FILTER_SEED_PREFIX 0x707265ull /* see filter_prefix_hash */
 
-/* In a rowcol filter, of the encoded row: the row has family-wide deletes. */
+/* An encoded row that has family-wide deletes; only in filters of ukeys. */
 #define FILTER_SEED_DELETES 0x64656cull
 
-/* Hash of the first n raw bytes of an encoded row for the prefix filter; false when it has
- * fewer. */
+/* A filter under construction, in private memory. */
+typedef struct filter_builder filter_builder;
+
+/* Returns an empty builder, or NULL if out of memory.  bits_per_key is brought into 1 .. 32. */
+extern filter_builder *filter_builder_new(int bits_per_key);
+extern void filter_builder_free(filter_builder *f); /* f may be NULL */
+
+/* Empties the builder, for the next filter. */
+extern void filter_builder_reset(filter_builder *f);
+
+/* Adds a hash.  A hash that repeats the one before is ignored.  Errors: WIDE_NOMEM. */
+extern wide_status filter_builder_add(filter_builder *f, uint64_t hash);
+
+/* Builds the filter.  *out: in the builder's memory, valid until the next call for the builder;
+ * len 0 if no hash was added.  Errors: WIDE_NOMEM. */
+extern wide_status filter_builder_finish(filter_builder *f, wide_bytes *out);
+
+/* Returns false if the hash was not added to the filter; true if it probably was, or if the bytes
+ * are malformed. */
+extern bool filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash);
+
+/* Sets *hash to the hash of the first n raw bytes of an encoded row.  Returns false if the row has
+ * fewer.  The row's last two bytes are taken for its terminator, whatever they are. */
 extern bool filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash);
 
 #endif /* WIDE_FILTER_H */
