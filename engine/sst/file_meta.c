@@ -1,4 +1,10 @@
-/* file_meta.c - facts about a sorted file: their encoding, and whether key ranges overlap */
+/*
+ * file_meta.c - facts about a sorted file: their encoding, and overlaps of key ranges.
+ *
+ * The bounds of a file's rows are kept up to FILE_BOUND bytes.  A cut lower bound (FILE_MIN_CUT)
+ * sorts before the true one and is used as it is.  A cut upper bound (FILE_MAX_CUT) is a prefix of
+ * the true one: rows that begin with it may be in the file.
+ */
 #include <string.h>
 #include "engine/sst/file_meta.h"
 #include "engine/base/buffer.h"
@@ -7,24 +13,21 @@
 #include "engine/base/varint.h"
 #include "engine/shared/layout.h"
 
+/* state of the running store, which is not written */
+#define FILE_NOT_STORED (FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED)
+
 /*
- * number family level flags min_len max_len bytes raw_bytes cells rows
- * tombstones blocks zigzag(ts_min) zigzag(ts_max) seq_min seq_max global_seq
- * as varints, then the bounds.  Flags of the moment (busy, unlisted) are not
- * written.
+ * Varints: number family level flags min_len max_len bytes raw_bytes cells rows tombstones blocks
+ * zigzag(ts_min) zigzag(ts_max) seq_min seq_max global_seq; then the bounds.
  */
 wide_status
 file_meta_put(buffer *b, const file_meta *f)
 {
 	const uint64_t v[] = {
-		f->number,		   f->family,
-		f->level,		   f->flags & ~(FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED),
-		f->min_len,		   f->max_len,
-		f->bytes,		   f->raw_bytes,
-		f->cells,		   f->rows,
-		f->tombstones,	   f->blocks,
-		zigzag(f->ts_min), zigzag(f->ts_max),
-		f->seq_min,		   f->seq_max,
+		f->number,		   f->family,		  f->level,		 f->flags & ~FILE_NOT_STORED,
+		f->min_len,		   f->max_len,		  f->bytes,		 f->raw_bytes,
+		f->cells,		   f->rows,			  f->tombstones, f->blocks,
+		zigzag(f->ts_min), zigzag(f->ts_max), f->seq_min,	 f->seq_max,
 		f->global_seq};
 
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
@@ -48,7 +51,7 @@ file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 	f->number = v[0];
 	f->family = (wide_family_id) v[1];
 	f->level = (uint8_t) v[2];
-	f->flags = (uint8_t) (v[3] & ~(uint64_t) (FILE_BUSY | FILE_UNLISTED | FILE_UNSYNCED));
+	f->flags = (uint8_t) (v[3] & ~(uint64_t) FILE_NOT_STORED);
 	f->min_len = (uint8_t) v[4];
 	f->max_len = (uint8_t) v[5];
 	f->bytes = v[6];
@@ -67,7 +70,7 @@ file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 	return p + f->min_len + f->max_len;
 }
 
-/* a's upper bound is surely below the row (with or without terminator) */
+/* Returns true if all rows of a are below the row, which may lack its terminator or be cut. */
 static bool
 file_below(const file_meta *a, const uint8_t *row, uint32_t len)
 {

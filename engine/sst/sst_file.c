@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <zstd.h>
 #include "engine/sst/sst_file.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"

@@ -1,6 +1,5 @@
 /* sst_properties.c - the properties that a sorted file stores about itself */
 #include <string.h>
-#include <zstd.h>
 #include "engine/sst/sst_properties.h"
 #include "engine/base/buffer.h"
 #include "engine/base/status.h"

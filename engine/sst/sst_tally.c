@@ -1,6 +1,5 @@
 /* sst_tally.c - collects the properties of a sorted file from its entries */
 #include <string.h>
-#include <zstd.h>
 #include "engine/sst/sst_tally.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
