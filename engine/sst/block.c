@@ -1,15 +1,10 @@
 /*
- * block.c - reading a block: searching, going through its entries, its rows and
- * columns as a whole.  The form is told in block.h.
+ * block.c - reading a block: searching, and moving through its entries.  block.h describes the
+ * form.
  *
- * What lies behind the head is found by adding up sizes, each of which is
- * checked against the block's length when it is opened.  Offsets and counts
- * inside (where strings begin, ranks, first entries of rows) are checked when
- * they are used.
- *
- * Sequentially a row's key is made from that of the row before: within a group
- * of 16 what a key shares with the whole key at the group's beginning does not
- * grow, so that the shared part is still there.
+ * The parts behind the head are found by adding up their sizes; block_open() checks each size
+ * against the block's length.  Offsets and counts inside a part (starts of strings, ranks, first
+ * entries of rows) are checked when they are used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +33,7 @@ malformed(block_cursor *c, const char *what)
 
 /* ---------------------------------------------------------------- opening */
 
-/* Takes n * width bytes off [*at, end). */
+/* Returns the next n * width bytes from *at, which it moves behind them; NULL: there are fewer. */
 static const uint8_t *
 section(const block_cursor *c, uint64_t *at, uint64_t n, uint64_t width)
 {
@@ -57,7 +52,7 @@ mask_of(uint32_t width)
 	return width == 0 ? 0 : UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Lengths and starts of n strings by their description, and their bytes. */
+/* Opens n strings at *at: lengths, starts and bytes.  how: their description in the head. */
 static bool
 open_strings(const block_cursor *c, const uint8_t *how, uint32_t n, uint64_t *at, block_strings *s)
 {
@@ -150,9 +145,8 @@ forget(block_cursor *c)
 }
 
 /*
- * A search goes from one part of the rows' keys to another, each of which the
- * processor would fetch from memory when it is needed; so all are fetched while the
- * head is read.  They follow it, and are mostly not longer.
+ * A search jumps between parts of the row keys and would wait for memory at each of them.  So they
+ * are prefetched while the head is read; they follow it and mostly fit into PREFETCH_BYTES.
  */
 static inline void
 prefetch_keys(const uint8_t *data, uint32_t len)
@@ -178,7 +172,7 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 	c->rows = get_u32le(data + 4);
 	c->columns = get_u32le(data + 8);
 	c->flags = data[12];
-	/* what the rest of this file and its users may count on: loops end */
+	/* these bounds guarantee everywhere that loops over rows, columns and entries end */
 	if (c->rows > len || c->columns > len || c->rows > c->entries || c->columns > c->entries ||
 		c->entries > (uint64_t) len * BLOCK_GRID_COLUMNS ||
 		(c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
@@ -248,7 +242,7 @@ block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32
 	if (!block_key_find(&c->column_keys, c->columns, 0, qual, n, column, &cmp, &length))
 		return block_malformed(c, "a column's qualifier");
 	*exact = *column < c->columns && cmp == 0 && length == n;
-	/* a qualifier that the bytes go on behind is below them */
+	/* unlike with rows, a qualifier that is a proper prefix of the bytes is below them */
 	if (*column < c->columns && cmp == 0 && length < n)
 		++*column;
 	return WIDE_OK;
@@ -296,7 +290,7 @@ block_column_open(block_cursor *c, uint32_t column, const block_column **out)
 
 /* ---------------------------------------------------------------- entries */
 
-/* The entry's row and column are known, its numbers are number `slot`, its value is there. */
+/* Makes the entry of c->row and the column current.  slot: index of its numbers. */
 static inline wide_status
 fill(block_cursor *c, uint32_t column, uint32_t slot, const uint8_t *value, uint32_t vlen)
 {
@@ -354,7 +348,7 @@ fill_list(block_cursor *c)
 	return fill(c, column, c->at, c->values.bytes + off, len);
 }
 
-/* From column `at` on the first that the row has; *found false: none. */
+/* Makes the row's first entry from column c->at on current.  *found: there is one. */
 static inline wide_status
 fill_grid(block_cursor *c, bool *found)
 {
@@ -376,7 +370,7 @@ fill_grid(block_cursor *c, bool *found)
 	return WIDE_OK;
 }
 
-/* The first entry of the row, or of a later one. */
+/* Moves to the first entry of the row, or of the next row that has one. */
 static wide_status
 enter_row(block_cursor *c, uint32_t row)
 {
@@ -461,8 +455,7 @@ block_since(block_cursor *c, int64_t ts)
 	return WIDE_OK;
 }
 
-/* The last entry of the row before which the current one stands, or of an earlier row: that
- * before (row, at). */
+/* Moves to the last entry before (row, at); at is compared with c->at. */
 static wide_status
 step_back(block_cursor *c, uint32_t row, uint32_t at)
 {
@@ -514,7 +507,7 @@ block_last(block_cursor *c)
 	return step_back(c, c->rows - 1, (c->flags & BLOCK_GRID) != 0 ? c->columns : UINT32_MAX);
 }
 
-/* Do timestamp and number of an entry sort before those? */
+/* Returns true if the entry's timestamp and sequence number sort before (ts, seq). */
 static inline bool
 version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, uint64_t seq)
 {
@@ -525,8 +518,8 @@ version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, u
 	return block_number(&c->seq, c->seq.by_row ? row : slot) > seq;
 }
 
-/* In a list's row: the first entry that is not before (column, ts, seq), the timestamps counting
- * if exact. */
+/* Moves to the first entry of a list's row that is not before (column, ts, seq), or to the next
+ * row.  exact: the column is the one looked for, so that its versions are compared, too. */
 static wide_status
 seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
@@ -551,6 +544,7 @@ seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 	return fill_list(c);
 }
 
+/* The same in a grid. */
 static wide_status
 seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
@@ -583,7 +577,7 @@ block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint
 		return WIDE_OK;
 	if (!block_key_find(&c->row_keys, c->rows, 0, ukey, klen, &row, &cmp, &n))
 		return malformed(c, "a row's key");
-	/* at the row's beginning, or above */
+	/* the result is the beginning of the row */
 	if (row == c->rows || cmp != 0 || n == klen)
 		return enter_row(c, row);
 	TRY(block_find_column(c, ukey + n, klen - n, &column, &exact));
@@ -595,14 +589,14 @@ block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint
 wide_status
 block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
-	/* every entry of the ukey is >= (ukey, max, max) */
+	/* no entry of the ukey is below (ukey, INT64_MAX, SEQ_MAX) */
 	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
 	return c->valid ? step_back(c, c->row, c->at) : block_last(c);
 }
 
 /* ---------------------------------------------------------------- counting */
 
-/* How many entries lie before a row. */
+/* Sets *n to the number of entries before a row. */
 static wide_status
 entries_before_row(block_cursor *c, uint32_t row, uint32_t *n)
 {
@@ -656,7 +650,7 @@ block_seek_entry(block_cursor *c, uint32_t n)
 	c->valid = false;
 	if (n >= c->entries)
 		return block_last(c);
-	/* the last row that does not begin behind it */
+	/* find the last row that does not begin behind entry n */
 	while (lo + 1 < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2;

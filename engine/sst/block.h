@@ -1,27 +1,25 @@
 /*
- * block.h - a block of entries in its uncompressed form: what is where.
+ * block.h - a block of entries in its uncompressed form, and a cursor in it.
  *
- * A block is a small table.  Its rows are the different row keys, its columns
- * the different qualifiers, both sorted and kept once; what the entries have
- * besides is in arrays, and the values lie together by column when most rows
- * have most columns.  So each row and each cell is reached without looking at
- * the ones before it, and nothing is read but what is asked for.  Every byte is
- * in doc/format.md; in order:
+ * A block is a small table.  Its rows are the different row keys, its columns the different
+ * qualifiers; both are sorted and stored once.  The timestamps, sequence numbers, types and ttls of
+ * the entries are in arrays (block_key.h).  If most rows have most columns the values are stored by
+ * column (grid), otherwise in key order (list).  So each row and each cell is reached without
+ * looking at the ones before it.  In order (doc/format.md has every byte):
  *
  *     head             128 bytes
  *     rows             a list of keys
  *     columns          a list of keys
  *     numbers          of entries or rows: timestamps, sequence numbers, types, ttls
  *     list or grid     which cells there are, and their values
- *     8 zero bytes     so that a number is read by one load of 8 bytes
+ *     8 zero bytes     so that one load of 8 bytes reads any number
  *
- * block_builder.c makes blocks; block.c reads them entry by entry (a cursor), and
- * gives out rows and columns whole, for scans of many rows (block_column_open,
- * ...).
+ * block_builder.c makes blocks.  Scans of many rows read rows and columns as a whole
+ * (block_row_at, block_column_open, ...), others go from entry to entry.
  *
- * Invariants: no read outside data[0 .. len); lengths that cannot be are
- * WIDE_CORRUPT.  Order is not checked (sst_verify does): wrong order gives wrong
- * answers but no crash and no endless loop.
+ * Invariants: nothing outside data[0 .. len) is read; impossible lengths give WIDE_CORRUPT.  The
+ * order of the entries is not checked (sst_verify does): a wrong order gives wrong answers, but no
+ * crash and no endless loop.
  */
 #ifndef WIDE_BLOCK_H
 #define WIDE_BLOCK_H
@@ -34,107 +32,123 @@
 
 #define BLOCK_HEAD		   128
 #define BLOCK_SLACK		   8
-#define BLOCK_GRID_COLUMNS 64 /* a grid has no more */
-#define BLOCK_DIRECTORY	   20 /* bytes for a column of a grid */
+#define BLOCK_GRID_COLUMNS 64 /* the most columns of a grid */
+#define BLOCK_DIRECTORY	   20 /* bytes per column in a grid's directory */
 
+/* The flags of a block, as stored. */
 enum block_flags
 {
-	BLOCK_GRID = 1,		  /* no ukey comes twice; values by column */
-	BLOCK_DISTINCT = 2,	  /* no ukey comes twice */
-	BLOCK_ROW_GOES_ON = 4 /* the next block of the file begins with the same row */
+	BLOCK_GRID = 1,		  /* a grid; no ukey occurs twice */
+	BLOCK_DISTINCT = 2,	  /* no ukey occurs twice */
+	BLOCK_ROW_GOES_ON = 4 /* the next block of the file begins with the last row of this one */
 };
 
 /* One column of a grid. */
 typedef struct block_column
 {
-	block_strings values; /* of the rows that have it */
-	const uint8_t *bits;  /* which these are; NULL: all */
-	const uint8_t *ranks; /* how many before each 64th row */
-	uint32_t first;		  /* number of its first value among the entries' numbers */
+	block_strings values; /* of the rows that have the column, in order */
+	const uint8_t *bits;  /* bit map of these rows; NULL: all rows */
+	const uint8_t *ranks; /* u32 per 64 rows: number of bits before them */
+	uint32_t first;		  /* index of the first value's numbers among those of all entries */
 } block_column;
 
-/* A block, and a position in it. */
+/* A block, and a position in it.  Zero-filled is closed. */
 typedef struct block_cursor
 {
-	const uint8_t *data;
+	const uint8_t *data; /* the caller's; must stay while the block is open */
 	uint32_t len;
 	uint32_t entries, rows, columns;
-	uint8_t flags;
+	uint8_t flags; /* enum block_flags */
 	block_keys row_keys, column_keys;
 	block_numbers ts, seq, type, ttl;
 	/* list */
-	block_numbers first;  /* entry of each row, and the number of all */
+	block_numbers first;  /* number of the first entry of each row; one more: of all entries */
 	block_numbers column; /* of each entry */
 	block_strings values;
 	/* grid */
 	const uint8_t *directory;
-	block_column *grid; /* as far as parsed */
+	block_column *grid; /* parsed columns */
 	uint32_t grid_cap;
-	uint64_t parsed; /* which these are */
+	uint64_t parsed; /* bit map of the columns in grid that are parsed */
 	/* position */
-	bool valid;
+	bool valid; /* on an entry */
 	uint32_t row;
-	uint32_t at;	  /* list: entry; grid: column */
-	uint32_t row_end; /* list: entry behind the row */
-	uint32_t key_row; /* whose key is in key; rows: none */
+	uint32_t at;	  /* list: number of the entry; grid: column */
+	uint32_t row_end; /* list: number of the first entry behind the row */
+	entry e;		  /* the current entry; ukey is key.data, value points into the block */
+	/* what is left of the position before */
+	buffer key;		  /* the reconstructed ukey */
+	uint32_t key_row; /* the row whose key is in it; rows: none */
 	uint32_t key_rowlen;
-	uint32_t next_value; /* list: entry that begins at next_off */
+	uint32_t next_value; /* list: number of the entry whose value begins at next_off */
 	uint32_t next_off;
-	buffer key; /* the reconstructed ukey */
-	entry e;	/* current; e.ukey = key.data, e.value points into the block */
 } block_cursor;
 
-/* WIDE_CORRUPT when the block is not well-formed; never reads outside data[0..len). */
+/*
+ * Opens the block of len bytes at data; the position is not valid.  c must be zero-filled or have
+ * been used with another block.  Errors: WIDE_CORRUPT if the block is not well-formed, WIDE_NOMEM.
+ */
 extern wide_status block_open(block_cursor *c, const uint8_t *data, uint32_t len);
+
+/* Frees the cursor's memory, not the block. */
+extern void block_close(block_cursor *c);
+
+/*
+ * Moves.  c->valid is false afterwards if there is no such entry.
+ * Errors: WIDE_CORRUPT, WIDE_NOMEM; the position is then not valid.
+ */
 extern wide_status block_first(block_cursor *c);
-extern wide_status block_next(block_cursor *c); /* c->valid false after the last */
+extern wide_status block_next(block_cursor *c);
 extern wide_status block_last(block_cursor *c);
 
-/* first entry >= (ukey, ts, seq) in key order; ts = INT64_MAX, seq = SEQ_MAX: first of the ukey */
+/* Moves to the first entry >= (ukey, ts, seq) in key order.  With ts = INT64_MAX and seq = SEQ_MAX
+ * this is the first entry of the ukey. */
 extern wide_status block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts,
 							  uint64_t seq);
 
-/* last entry with ukey < the given bytes */
+/* Moves to the last entry with a smaller ukey. */
 extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint32_t klen);
 
-/* From the current entry to the first with a timestamp >= ts, which may be this one; not valid:
- * there is none. */
+/* Moves from the current entry to the first with a timestamp >= ts, which may be the current
+ * one. */
 extern wide_status block_since(block_cursor *c, int64_t ts);
 
-/* the first entry of a row; rows: not valid */
+/* Moves to the first entry of a row; row = c->rows: not valid. */
 extern wide_status block_seek_row(block_cursor *c, uint32_t row);
 
-/* How many entries lie before the current one (not valid: all). */
+/* Moves to the n-th entry, counted from 0, or to the last one if there are fewer. */
+extern wide_status block_seek_entry(block_cursor *c, uint32_t n);
+
+/* Sets *n to the number of entries before the current one (not valid: to that of all). */
 extern wide_status block_entries_before(block_cursor *c, uint32_t *n);
 
-/* The n-th entry, counted from 0; the last one when there are not so many. */
-extern wide_status block_seek_entry(block_cursor *c, uint32_t n);
-/* frees memory; the struct may be reused by block_open without it */
-extern void block_close(block_cursor *c);
-
-/* What the head says of all entries is true; WIDE_CORRUPT.  The position is lost. */
+/* Compares all entries with what the head says of them; the position is lost afterwards.
+ * Errors: WIDE_CORRUPT. */
 extern wide_status block_check(block_cursor *c);
 
 /*
- * The first row whose key is not below the bytes (a key or bound of any kind): it
- * begins with it, or is above.  from: a row that it is likely not far behind; 0:
- * nothing is known.  The answer does not depend on it.
+ * Sets *row to the first row whose key is not below the bytes, which are a key or a bound of any
+ * kind.  A row's key that the bytes begin with is not below them.
+ * from: a row that is likely to be a little before the result, or 0; it affects only the speed.
  */
 extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint8_t *ukey,
 								uint32_t klen, uint32_t *row);
 
-/* The place of the qualifier among the columns, or of the next one; *exact: it is there. */
+/* Sets *column to the first column whose qualifier is not below the given one; *exact: it is
+ * equal. */
 extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n,
 									 uint32_t *column, bool *exact);
 
-/* A column of a grid; stays until the block is left. */
+/* Returns a column of a grid in *out; valid until block_open or block_close. */
 extern wide_status block_column_open(block_cursor *c, uint32_t column, const block_column **out);
 
-/* Where string i begins; i may be their number. */
+/* Sets *off to where string i begins; i may be the number of strings.  Errors: WIDE_CORRUPT. */
 extern wide_status block_string_start(const block_strings *s, uint32_t i, uint32_t *off);
+
+/* Returns WIDE_CORRUPT with a text; what: the part of the block that is wrong. */
 extern wide_status block_malformed(const block_cursor *c, const char *what);
 
-/* A list's first entry of a row (rows: the number of all entries). */
+/* Returns the number of a list row's first entry; row = c->rows: the number of all entries. */
 static inline uint32_t
 block_first_entry(const block_cursor *c, uint32_t row)
 {
@@ -143,7 +157,7 @@ block_first_entry(const block_cursor *c, uint32_t row)
 	return (uint32_t) block_number(&c->first, row);
 }
 
-/* The column of a list's entry. */
+/* Returns the column of entry `at` of a list. */
 static inline uint32_t
 block_column_of(const block_cursor *c, uint32_t at)
 {
@@ -152,7 +166,7 @@ block_column_of(const block_cursor *c, uint32_t at)
 	return (uint32_t) block_number(&c->column, at);
 }
 
-/* Has the row the column?  *i: its number among those that have it, or of those before. */
+/* Returns true if the row has the column.  *i: how many rows before it have the column. */
 static inline bool
 block_column_has(const block_column *k, uint32_t row, uint32_t *i)
 {

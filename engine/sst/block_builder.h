@@ -5,32 +5,47 @@
 #include "engine/wide.h"
 #include "engine/base/entry.h"
 
-/* Built in private memory. */
+/* A block under construction, in private memory. */
 typedef struct block_builder block_builder;
+
+/* Returns an empty builder, or NULL if out of memory. */
 extern block_builder *block_builder_new(void);
-extern void block_builder_free(block_builder *b);
+extern void block_builder_free(block_builder *b); /* b may be NULL */
+
+/* Empties the builder, for the next block. */
 extern void block_builder_reset(block_builder *b);
 
-/* Entries in key order. */
+/*
+ * Adds an entry, which is copied.
+ * Requires: it is above the entry before in key order (not checked).
+ * Errors: WIDE_LIMIT, WIDE_NOMEM.
+ */
 extern wide_status block_builder_add(block_builder *b, const entry *e);
 
-/* new_row: it is not of the row of the last one, whatever block that is in. */
+/* The same if the caller knows whether the entry begins a row.  new_row: its row is not that of
+ * the entry added last, to this block or to an earlier one. */
 extern wide_status block_builder_add_row(block_builder *b, const entry *e, bool new_row);
 
-/* The finished block has at most so many bytes. */
+extern uint32_t block_builder_count(const block_builder *b); /* entries */
+
+/* Returns an upper bound of the bytes of the finished block. */
 extern size_t block_builder_size(block_builder *b);
 
-/* The same or more, and cheap; as far as an entry adds no more than its bytes and 64. */
+/* Returns a less exact upper bound, without computing anything.  It holds as long as no entry adds
+ * more than the bytes of its key and value and 64. */
 extern size_t block_builder_bound(const block_builder *b);
-extern uint32_t block_builder_count(const block_builder *b);
 
-/* The same with this entry too. */
+/* Returns what block_builder_size() would return after adding the entry. */
 extern size_t block_builder_size_with(const block_builder *b, const entry *e);
 
-/* The bytes of the last row, about. */
+/* Returns approximately how many bytes of the block are the last row's. */
 extern size_t block_builder_row_size(block_builder *b);
 
-/* goes_on: what follows in the file begins with the last row.  Valid until reset. */
+/*
+ * Builds the block.  goes_on: the next block of the file begins with the last row of this one.
+ * *out: the block, in the builder's memory; valid until the next call for the builder.
+ * Errors: WIDE_NOMEM.
+ */
 extern wide_status block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out);
 
 #endif /* WIDE_BLOCK_BUILDER_H */
