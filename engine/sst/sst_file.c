@@ -1,4 +1,4 @@
-/* sst_file.c - names, sizes and the durability of sorted files */
+/* sst_file.c - names and durability of sorted files; for their bytes see sst_writer.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ sst_file_sync_dir(wide_db *db)
 wide_status
 sst_file_sync(wide_db *db, uint64_t number)
 {
-	char path[1100];
+	char path[SST_PATH];
 	int fd, rc;
 
 	sst_file_path(db, number, path, sizeof path);
@@ -37,7 +37,8 @@ sst_file_sync(wide_db *db, uint64_t number)
 	db->os->close(db->os, fd);
 	if (rc == 0)
 		return WIDE_OK;
-	/* a second sync would say yes to bytes that are lost; the log has them */
+	/* the system may have dropped the bytes, and a second sync would succeed; recovery has them
+	 * from the log */
 	wide_poison(db, "a file of a large transaction could not be synced");
 	return os_fail(rc, "sync file", path);
 }

@@ -1,4 +1,7 @@
-/* sst_properties.c - the properties that a sorted file stores about itself */
+/*
+ * sst_properties.c - the meta block of a sorted file: varints, then the bounds of its rows, each
+ * with a length byte (doc/format.md).  Nothing that is decoded is trusted.
+ */
 #include <string.h>
 #include "engine/sst/sst_properties.h"
 #include "engine/base/buffer.h"

@@ -1,4 +1,10 @@
-/* sst_tally.c - collects the properties of a sorted file from its entries */
+/*
+ * sst_tally.c - derives the properties of a sorted file from its entries, in file order.
+ *
+ * The writer describes its file with a tally; verification compares the description with a tally
+ * of what it reads.  Looking at an entry and counting it are two steps, because the writer must
+ * know whether the entry begins a row before it decides in which block the entry goes.
+ */
 #include <string.h>
 #include "engine/sst/sst_tally.h"
 #include "engine/base/buffer.h"
@@ -28,8 +34,8 @@ sst_tally_look(sst_tally *t, const entry *e)
 	int c;
 
 	if (e->rowlen == 0 || e->rowlen > e->klen)
-		return status_fail(WIDE_INVALID, "entry with a row of %u in a key of %u bytes", e->rowlen,
-						   e->klen);
+		return status_fail(WIDE_INVALID, "entry with a row of %u bytes in a key of %u bytes",
+						   e->rowlen, e->klen);
 	if (t->meta.cells == 0)
 	{
 		t->shared = 0;
@@ -61,7 +67,8 @@ sst_tally_count(sst_tally *t, const entry *e)
 		set_bound(m, false, e->ukey, e->rowlen);
 		t->last.len = 0;
 	}
-	/* timestamps fall within a column, so must sequence numbers */
+	/* within a column timestamps fall from entry to entry; the flag says that sequence numbers do,
+	 * too */
 	else if (!t->new_column && e->seq > t->e.seq)
 		m->flags &= (uint8_t) ~FILE_TS_ORDERED;
 	if (t->new_column)

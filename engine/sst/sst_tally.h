@@ -1,4 +1,4 @@
-/* sst_tally.h - collects the properties of a sorted file from its entries */
+/* sst_tally.h - derives the properties of a sorted file from its entries */
 #ifndef WIDE_SST_TALLY_H
 #define WIDE_SST_TALLY_H
 
@@ -8,23 +8,24 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 
-/*
- * Counts entries in file order: the writer to describe its file, verify to
- * find that the description is true.  WIDE_INVALID when e is not above the
- * entry before.
- */
+/* Zero-filled is empty; the owner frees `last`. */
 typedef struct sst_tally
 {
-	file_meta meta;
-	buffer last; /* ukey of the entry before */
-	entry e;	 /* the entry before (ukey is stale, value unset) */
+	file_meta meta; /* of the entries counted; max_row only after sst_tally_end */
 	bool family_deletes;
-	bool new_row, new_column; /* of the entry looked at last */
-	uint32_t shared;		  /* bytes of its ukey that are those of the entry before */
+	/* the entry counted last */
+	buffer last; /* its ukey */
+	entry e;	 /* its other members; ukey is stale, value unset */
+	/* what sst_tally_look has found about an entry */
+	bool new_row, new_column;
+	uint32_t shared; /* bytes of its ukey that it shares with the entry before */
 } sst_tally;
 
-/* In two steps: what the entry begins, and counting it. */
+/* Compares the next entry with the one counted last, and sets new_row, new_column and shared.
+ * Errors: WIDE_INVALID if it does not follow in key order or its key is malformed. */
 extern wide_status sst_tally_look(sst_tally *t, const entry *e);
+
+/* Counts the entry that was looked at last.  Errors: WIDE_NOMEM. */
 extern wide_status sst_tally_count(sst_tally *t, const entry *e);
 
 static inline wide_status
@@ -34,6 +35,7 @@ sst_tally_add(sst_tally *t, const entry *e)
 	return sst_tally_count(t, e);
 }
 
-extern void sst_tally_end(sst_tally *t); /* sets max_row */
+/* Sets max_row, after the last entry. */
+extern void sst_tally_end(sst_tally *t);
 
 #endif /* WIDE_SST_TALLY_H */
