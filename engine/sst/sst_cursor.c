@@ -1,14 +1,12 @@
 /*
  * sst_cursor.c - moving through the entries of a sorted file.
  *
- * Invariants: while the cursor is valid its index cursor stands on the entry of
- * the data block under it, and the index block of the current partition and
- * the data block are pinned.  After an error the cursor is not valid and may
- * be positioned again or closed.
+ * Invariants: while the cursor is valid, its index cursor is on the index entry of the current data
+ * block, and the index block and the data block are pinned.
  *
- * In a file with one sequence number for all (prop.global) the stored ones are
- * 0; the cursor puts the file's into the entry after every move.  A search is
- * translated so that the order is the one that readers see, see seek_global.
+ * In a file with one sequence number for all entries (prop.global) the stored numbers are 0.  The
+ * cursor puts the file's number into the entry after every move.  A search is translated to one
+ * among the stored numbers, see seek_global().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +61,6 @@ sst_cursor_open(wide_db *db, sst_reader *r, int flags, sst_cursor *c)
 	return WIDE_OK;
 }
 
-/* Harmless on a zeroed cursor and on one that could not be opened. */
 void
 sst_cursor_close(sst_cursor *c)
 {
@@ -83,7 +80,7 @@ sst_cursor_close(sst_cursor *c)
 	c->r = NULL;
 }
 
-/* A block cursor's failure gets the place where it happened into its text. */
+/* Adds file and offset to the text of a block cursor's failure. */
 static __attribute__((noinline)) wide_status
 place(const sst_cursor *c, uint64_t off, wide_status st)
 {
@@ -102,7 +99,8 @@ in_block(const sst_cursor *c, wide_status st)
 	return st == WIDE_OK ? WIDE_OK : place(c, c->block_off, st);
 }
 
-/* Have the index block of a partition under the index cursor, which then stands nowhere. */
+/* Opens the index block of a partition, unless it is open; the index cursor is then to be
+ * positioned. */
 static wide_status
 load_partition(sst_cursor *c, uint32_t part)
 {
@@ -111,15 +109,16 @@ load_partition(sst_cursor *c, uint32_t part)
 	if (c->index_ref.data != NULL && c->partition == part)
 		return WIDE_OK;
 	leave_index(c);
-	/* not through the read-ahead: the index lies behind the data blocks, which come next */
+	/* without `ahead`, whose bytes are the data blocks' that come next; the index lies behind them
+	 */
 	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref,
 						 &cached));
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }
 
-/* Have the data block of the index cursor's entry under the block cursor, which then stands
- * nowhere. */
+/* Opens the data block of the index cursor's entry, unless it is open; the block cursor is then to
+ * be positioned. */
 static wide_status
 load_block(sst_cursor *c)
 {
@@ -143,15 +142,22 @@ load_block(sst_cursor *c)
 	return in_block(c, block_open(&c->block, c->block_ref.data, c->block_ref.len));
 }
 
-/* The block cursor has been positioned and has to stand on an entry. */
+/* The entry gets the file's sequence number, if all have one. */
+static inline void
+set_seq(sst_cursor *c)
+{
+	if (c->r->global_seq != 0)
+		c->block.e.seq = c->r->global_seq;
+}
+
+/* After the block cursor was positioned where there must be an entry. */
 static inline wide_status
 arrived(sst_cursor *c)
 {
 	if (!c->block.valid)
 		return sst_reader_corrupt(c->r->number, c->block_off,
 								  "a data block ends before its index entry says");
-	if (c->r->global_seq != 0)
-		c->block.e.seq = c->r->global_seq;
+	set_seq(c);
 	c->valid = true;
 	return WIDE_OK;
 }
@@ -159,16 +165,10 @@ arrived(sst_cursor *c)
 static inline int
 compare_entry(const entry *e, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	int c = ukey_compare(e->ukey, e->klen, ukey, klen);
-
-	if (c != 0)
-		return c;
-	if (e->ts != ts)
-		return e->ts > ts ? -1 : 1;
-	return e->seq > seq ? -1 : e->seq < seq;
+	return sst_reader_compare(e->ukey, e->klen, e->ts, e->seq, ukey, klen, ts, seq);
 }
 
-/* Search with the sequence numbers that are stored. */
+/* Searches among the stored sequence numbers. */
 static wide_status
 seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
@@ -176,8 +176,8 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 	bool here = false;
 
 	/*
-	 * A target ahead of the current entry in the same block needs no index.  At
-	 * the current one is not enough: the block before may end with an entry that
+	 * The index is not needed if the target is behind the current entry and in the same block.  If
+	 * it equals the current entry this is not enough: the block before may end with an entry that
 	 * differs in its type only.
 	 */
 	if (c->valid && compare_entry(&c->index.e, ukey, klen, ts, seq) >= 0)
@@ -206,9 +206,9 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 }
 
 /*
- * All entries have the sequence number g, stored as 0.  Those with the
- * target's ukey and ts are at or after the target exactly when g <= seq: then
- * go to the first of them, else to what follows them.
+ * All entries have the sequence number g, stored as 0.  Those with the target's ukey and ts are not
+ * before the target if and only if g <= seq.  The result is then the first of them, otherwise the
+ * first entry behind them.
  */
 static wide_status
 seek_global(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
@@ -248,7 +248,8 @@ sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 		TRY(in_block(c, block_seek_before(&c->block, ukey, klen)));
 		if (c->block.valid)
 			return arrived(c);
-		/* the block begins at or after the target: the one before ends in front of it */
+		/* the block begins at or after the target, so the result is the last entry of the one
+		 * before */
 		TRY(in_index(c, block_seek_before(&c->index, ukey, klen)));
 	}
 	if (part == c->r->nparts || !c->index.valid)
@@ -279,7 +280,7 @@ sst_cursor_first(sst_cursor *c)
 	return arrived(c);
 }
 
-/* Behind the last entry of a block. */
+/* Moves to the first entry of the next block. */
 static __attribute__((noinline)) wide_status
 next_block(sst_cursor *c)
 {
@@ -300,24 +301,25 @@ next_block(sst_cursor *c)
 	return arrived(c);
 }
 
+/* After a move of the block cursor. */
+static inline wide_status
+moved(sst_cursor *c, wide_status st)
+{
+	if (__builtin_expect(st == WIDE_OK && c->block.valid, 1))
+	{
+		set_seq(c);
+		return WIDE_OK;
+	}
+	if (st == WIDE_OK)
+		return next_block(c);
+	c->valid = false;
+	return in_block(c, st);
+}
+
 wide_status
 sst_cursor_row(sst_cursor *c, uint32_t row)
 {
-	wide_status st;
-
-	if (!c->valid)
-		return WIDE_OK;
-	st = block_seek_row(&c->block, row);
-	if (st != WIDE_OK)
-	{
-		c->valid = false;
-		return in_block(c, st);
-	}
-	if (!c->block.valid)
-		return next_block(c);
-	if (c->r->global_seq != 0)
-		c->block.e.seq = c->r->global_seq;
-	return WIDE_OK;
+	return c->valid ? moved(c, block_seek_row(&c->block, row)) : WIDE_OK;
 }
 
 uint64_t
@@ -335,23 +337,7 @@ sst_cursor_last_block(const sst_cursor *c)
 wide_status
 sst_cursor_next(sst_cursor *c)
 {
-	wide_status st;
-
-	if (!c->valid)
-		return WIDE_OK;
-	st = block_next(&c->block);
-	if (st == WIDE_OK && c->block.valid)
-	{
-		if (c->r->global_seq != 0)
-			c->block.e.seq = c->r->global_seq;
-		return WIDE_OK;
-	}
-	if (st != WIDE_OK)
-	{
-		c->valid = false;
-		return in_block(c, st);
-	}
-	return next_block(c);
+	return c->valid ? moved(c, block_next(&c->block)) : WIDE_OK;
 }
 
 wide_status
@@ -369,8 +355,7 @@ sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
 		}
 		if (c->block.valid)
 		{
-			if (c->r->global_seq != 0)
-				c->block.e.seq = c->r->global_seq;
+			set_seq(c);
 			break;
 		}
 		if (host_interrupted(c->db))
@@ -393,7 +378,7 @@ sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 
 	if (!c->valid)
 		return WIDE_OK;
-	/* as a rule it is the next row, if it is not in this one */
+	/* if the target is not in the current row it is mostly in the next one */
 	if (b->row + 1 < b->rows && (klen < b->e.rowlen || memcmp(ukey, b->e.ukey, b->e.rowlen) != 0))
 	{
 		st = block_seek_row(b, b->row + 1);
@@ -403,8 +388,7 @@ sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 			return st != WIDE_OK ? in_block(c, st)
 								 : sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
 		}
-		if (c->r->global_seq != 0)
-			b->e.seq = c->r->global_seq;
+		set_seq(c);
 		if (ukey_compare(b->e.ukey, b->e.klen, ukey, klen) >= 0)
 			return WIDE_OK;
 	}

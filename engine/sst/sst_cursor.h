@@ -9,62 +9,80 @@
 #include "engine/sst/sst_read_ahead.h"
 #include "engine/sst/sst_reader.h"
 
+/* A position in a sorted file.  Zero-filled is closed. */
 typedef struct sst_cursor
 {
 	wide_db *db;
-	sst_reader *r;
-	int flags;
-	bool valid;
-	block_cursor index; /* of the current index partition */
+	sst_reader *r; /* pinned */
+	int flags;	   /* enum sst_read_flags */
+	bool valid;	   /* on an entry */
+	/* index block of the current partition; its cursor is on the data block's entry */
+	block_cursor index;
 	block_ref index_ref;
 	uint32_t partition;
+	/* data block */
 	block_cursor block;
-	block_ref block_ref; /* data block under the cursor */
+	block_ref block_ref;
 	uint64_t block_off;
-	uint64_t blocks_read, blocks_cached, seeks;
 	/*
-	 * When not NULL: called instead of unpinning when the cursor leaves a data
-	 * block, so that a row that spans blocks can keep its bytes; the callee
-	 * takes over the pin.  sst_cursor_close leaves the block too.
+	 * If not NULL: called instead of unpinning when the cursor leaves a data block, so that a row
+	 * that spans blocks can keep its bytes.  It takes over the pin.  sst_cursor_close() calls it
+	 * for the last block.
 	 */
 	void (*leave)(void *arg, block_ref *ref);
 	void *leave_arg;
-	struct sst_read_ahead *ahead; /* SST_NO_CACHE: bytes of the file read ahead; see sst_reader.c */
+	sst_read_ahead *ahead;						/* with SST_NO_CACHE, otherwise NULL */
+	uint64_t blocks_read, blocks_cached, seeks; /* counters */
 } sst_cursor;
 
-/* takes a pin of its own on r */
+/* Opens a cursor, which adds a pin to r; it is not valid until it is positioned.  flags: enum
+ * sst_read_flags.  Errors: WIDE_NOMEM. */
 extern wide_status sst_cursor_open(wide_db *db, sst_reader *r, int flags, sst_cursor *c);
+
+/* Closes a cursor.  Harmless on a closed one and on one that could not be opened. */
 extern void sst_cursor_close(sst_cursor *c);
 
-/* The current entry is c->block.e, with seq already set from global_seq; valid until the next
- * move. */
+/* Returns the current entry, with the file's sequence number if it has one for all; valid until the
+ * next move.  Requires: c->valid. */
 static inline const entry *
 sst_cursor_entry(const sst_cursor *c)
 {
 	return &c->block.e;
 }
 
-extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts,
-								   uint64_t seq);
-extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
+/*
+ * Moves.  c->valid is false afterwards if there is no such entry.
+ * Errors: WIDE_CORRUPT, WIDE_NOMEM, others of os_fail(); the cursor is then not valid, and may be
+ * positioned again or closed.
+ */
 extern wide_status sst_cursor_first(sst_cursor *c);
 extern wide_status sst_cursor_next(sst_cursor *c);
 
-/* To the first entry of a row of the block that it is on; behind its last row: of the next
- * block. */
+/* Moves to the first entry >= (ukey, ts, seq) in key order. */
+extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts,
+								   uint64_t seq);
+
+/* Moves to the last entry with a smaller ukey. */
+extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
+
+/* Moves to the first entry of a row of the current block, or, if row is behind its last one, of the
+ * next block. */
 extern wide_status sst_cursor_row(sst_cursor *c, uint32_t row);
 
-/* The sequence number of all entries, 0: each has its own. */
-extern uint64_t sst_cursor_seq(const sst_cursor *c);
+/* Moves to the first entry that is not below ukey.  Requires: the current entry is below it.  Fast
+ * if the target is near. */
+extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
 
-/* From the current entry to the first with a timestamp >= ts, or to some entry at or above hi
- * (NULL: none). */
+/*
+ * Moves from the current entry to the first with a timestamp >= ts.  It may stop at any entry at or
+ * above hi (NULL: no bound).  Errors also: WIDE_INTERRUPTED.
+ */
 extern wide_status sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen);
 
-/* No block of the file follows (or it may be so). */
-extern bool sst_cursor_last_block(const sst_cursor *c);
+/* Returns the sequence number of all entries of the file; 0: each has its own. */
+extern uint64_t sst_cursor_seq(const sst_cursor *c);
 
-/* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
-extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen);
+/* Returns false if another block of the file follows the current one; true if perhaps not. */
+extern bool sst_cursor_last_block(const sst_cursor *c);
 
 #endif /* WIDE_SST_CURSOR_H */

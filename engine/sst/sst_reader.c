@@ -1,17 +1,17 @@
 /*
  * sst_reader.c - open sorted files: descriptors, top indexes, blocks, filters.
  *
- * A reader holds what is needed of a file to find a block: its properties and
- * the top index, parsed into an array of partitions.  Index, filter and data
- * blocks go through the shared cache.  Readers are kept in a hash list with an
- * order of last use; beyond MAX_OPEN the oldest without a pin is closed.
+ * A reader holds what is needed of a file to find a block: its properties and the top index, parsed
+ * into an array of partitions.  Index, filter and data blocks go through the block cache.  Readers
+ * are kept in a hash table and a list by last use; beyond MAX_OPEN the one that was used longest
+ * ago and is not pinned is closed.
  *
- * Invariants: nothing that comes from the file is trusted: a handle is used
- * only after it was found to lie inside the file, a block only after its
- * checksum, which covers file number and offset, so that a block in a wrong
- * place is found too.  (Fuzzers are built without the checksums, or they would
- * not get past them.)  Everything here is private to the process; no lock is
- * taken except those inside the cache.
+ * Invariants: nothing that comes from the file is trusted.  A handle is used only if it lies inside
+ * the file, a block only if its checksum is right.  The checksum covers file number and offset, so
+ * that a block in a wrong place is found, too.  (Fuzzers are built without checksums; they would
+ * not get past them.)
+ *
+ * Locking: none but the cache's, everything here is private to the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,19 +36,21 @@
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_read_ahead.h"
 
-#define MAX_OPEN	  256
-#define BUCKETS		  256 /* a power of two */
-#define SCRATCH_KEEP  (4 * 1024 * 1024)
-#define FILTER_TRIAL  1024 /* "perhaps" in succession after which a filter is asked less */
-#define FILTER_SAMPLE 7	   /* namely not so many times, then once */
+#define MAX_OPEN	  256				/* readers in the list */
+#define BUCKETS		  256				/* a power of two */
+#define SCRATCH_KEEP  (4 * 1024 * 1024) /* a larger buffer is freed after each block */
+/* After FILTER_TRIAL answers "perhaps" in succession a filter is asked every 8th time only. */
+#define FILTER_TRIAL  1024
+#define FILTER_SAMPLE 7 /* times that it is not asked */
 
+/* The open files of a process. */
 struct sst_readers
 {
-	sst_reader *bucket[BUCKETS];
-	sst_reader *newest, *oldest;
+	sst_reader *bucket[BUCKETS]; /* by number */
+	sst_reader *newest, *oldest; /* by last use */
 	int n;
-	int spent;	   /* for sst_read_ahead_shared */
-	buffer stored; /* a block as read */
+	int spent;	   /* credit in use, see sst_read_ahead.c */
+	buffer stored; /* a block as it is in the file */
 	ZSTD_DCtx *zstd;
 };
 
@@ -124,7 +126,7 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 	return WIDE_OK;
 }
 
-/* Uncompress into memory of exactly raw_len bytes. */
+/* Uncompresses a block into raw_len bytes at `to`. */
 static wide_status
 expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_len)
 {
@@ -274,7 +276,7 @@ load_top(sst_reader *r, sst_handle h)
 		r->nparts++;
 		TRY_GOTO(block_next(&c));
 	}
-	/* the keys stay where they are from now on */
+	/* now that keys is complete and does not move any more */
 	for (uint32_t i = 0; i < r->nparts; i++)
 	{
 		r->parts[i].key = r->keys.data + off;
@@ -343,7 +345,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
 	prop.off = get_u64le(f + 32);
-	/* the last two blocks and the footer end the file exactly */
+	/* the top index, the meta block and the footer lie at the end of the file without a gap */
 	if (top.off > r->file.size || prop.off > r->file.size ||
 		prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
 		r->file.size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
@@ -372,7 +374,8 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 	r->number = meta->number;
 	r->global_seq = meta->global_seq;
 	sst_file_path(db, r->number, path, sizeof(path));
-	/* others in this process use descriptors too: give up some of ours when they have run out */
+	/* if descriptors have run out, close readers: other code of the process uses descriptors, too
+	 */
 	do
 		r->file.fd = db->os->open(db->os, path, O_RDONLY);
 	while ((r->file.fd == -EMFILE || r->file.fd == -ENFILE) && drop_oldest(rs));
@@ -400,7 +403,7 @@ sst_reader_close(sst_reader *r)
 	free(r);
 }
 
-/* ------------------------------------------------------ the list of them */
+/* ------------------------------------------------------------ the readers */
 
 static sst_reader **
 bucket_of(struct sst_readers *rs, uint64_t number)
@@ -424,7 +427,7 @@ use_first(struct sst_readers *rs, sst_reader *r)
 	rs->newest = r;
 }
 
-/* Out of the list; closed now or with its last pin. */
+/* Takes a reader out of the list; it is closed now or with its last pin. */
 static void
 drop(struct sst_readers *rs, sst_reader *r)
 {
@@ -440,7 +443,8 @@ drop(struct sst_readers *rs, sst_reader *r)
 		sst_reader_close(r);
 }
 
-/* Close the reader that was used longest ago and has no pin; false: there is none. */
+/* Closes the reader that was used longest ago and is not pinned.  Returns false if there is none.
+ */
 static bool
 drop_oldest(struct sst_readers *rs)
 {
@@ -485,7 +489,7 @@ sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 	}
 	if (r->prop.meta.family != meta->family)
 		return sst_reader_corrupt(r->number, 0, "the file is another one than its name says");
-	/* a file written before its commit gets its sequence number later, once */
+	/* a file that was written before its commit gets its sequence number later, once */
 	if (r->global_seq != meta->global_seq)
 	{
 		if (!r->prop.global || r->global_seq != 0)
@@ -535,19 +539,6 @@ sst_reader_detach(wide_db *db)
 
 /* --------------------------------------------------------------- filters */
 
-static int
-compare_partition(const sst_partition *p, const uint8_t *ukey, uint32_t klen, int64_t ts,
-				  uint64_t seq)
-{
-	int c = ukey_compare(p->key, p->klen, ukey, klen);
-
-	if (c != 0)
-		return c;
-	if (p->ts != ts)
-		return p->ts > ts ? -1 : 1;
-	return p->seq > seq ? -1 : p->seq < seq;
-}
-
 uint32_t
 sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts,
 						  uint64_t seq)
@@ -558,8 +549,9 @@ sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t kle
 	while (lo < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2;
+		const sst_partition *p = &r->parts[mid];
 
-		if (compare_partition(&r->parts[mid], ukey, klen, ts, seq) < 0)
+		if (sst_reader_compare(p->key, p->klen, p->ts, p->seq, ukey, klen, ts, seq) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -567,10 +559,8 @@ sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t kle
 	return lo;
 }
 
-/*
- * The first key >= what is looked for lies in the first partition that ends at
- * or after it, so that one filter answers.
- */
+/* Asks the filter of one partition: the first key >= ukey lies in the first partition that ends at
+ * or after it. */
 static wide_status
 probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *may)
 {
@@ -601,10 +591,10 @@ count_probe(sst_reader *r, bool may)
 }
 
 /*
- * A question costs a tenth of a look-up that is answered from memory, so that a
- * filter which leaves out one in a thousand costs more than it saves; but to
- * look up in vain what it would have left out may cost a read from the disk.
- * It is asked now and then, and always from its first "no" on.
+ * A question costs a tenth of a look-up in memory, so a filter that saves one look-up in a thousand
+ * costs more than it saves; but a look-up that it would have saved may read from the disk.  So
+ * after many answers "perhaps" the filter is asked now and then, and each time again from its next
+ * "no" on.
  */
 bool
 sst_reader_filter_pays(sst_reader *r)
@@ -633,7 +623,7 @@ sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, ui
 	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
 		return sst_reader_may_have_row(r, ukey, rowlen, may);
 	TRY(probe(r, ukey, klen, hash_xxh3(ukey, klen, FILTER_SEED_ROWCOL), may));
-	/* the deletes come first in the row, so perhaps in an earlier partition */
+	/* family-wide deletes come first in the row, perhaps in an earlier partition */
 	if (!*may && r->prop.family_deletes)
 		TRY(probe(r, ukey, rowlen, hash_xxh3(ukey, rowlen, FILTER_SEED_DELETES), may));
 	count_probe(r, *may);
@@ -646,8 +636,7 @@ sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, b
 	uint64_t hash;
 
 	*may = true;
-	/* the hash is of a row, whose terminator is not looked at; the probe is where the first row
-	 * with the prefix would be */
+	/* len + 2: filter_prefix_hash() takes a row with a terminator, which it does not read */
 	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
 		!filter_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
 		return WIDE_OK;

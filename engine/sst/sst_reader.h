@@ -1,10 +1,15 @@
-/* sst_reader.h - opens sorted files and reads their blocks and filters */
+/*
+ * sst_reader.h - open sorted files: their blocks, partitions and filters.
+ *
+ * WIDE_CORRUPT names the file and the offset.
+ */
 #ifndef WIDE_SST_READER_H
 #define WIDE_SST_READER_H
 
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/key.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_file.h"
@@ -18,83 +23,121 @@ enum sst_read_flags
 	SST_DISK = 2	  /* with SST_NO_CACHE: do not use the block cache at all: verification */
 };
 
-extern void sst_reader_detach(wide_db *db);
-
-/*
- * An open file in this process: descriptor, footer, top index.  Kept in a
- * small LRU; get pins, put unpins.  WIDE_CORRUPT names the file and offset.
- */
-typedef struct sst_reader sst_reader;
-extern wide_status sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out);
-extern void sst_reader_put(wide_db *db, sst_reader *r);
-/* close it when unpinned: the file is gone */
-extern void sst_reader_forget(wide_db *db, uint64_t number);
-
-/* false: the file surely has no entry of the row (encoded, with terminator).  May read a filter
- * block through the cache. */
-extern wide_status sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen,
-										   bool *may);
-
-/* same for one column, when the family has a rowcol bloom (else like the row) ; family deletes
- * of the row count as present */
-extern wide_status sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen,
-											  uint32_t rowlen, bool *may);
-
-/* same for all rows with this prefix (encoded, no terminator), when the file has a filter of
- * prefixes no longer than it (else true) */
-extern wide_status sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len,
-											  bool *may);
-
-/* Is it worth to ask that?  Not each time, when the answer has been "perhaps" for long. */
-extern bool sst_reader_filter_pays(sst_reader *r);
-
+/* A partition, from its entry in the top index. */
 typedef struct sst_partition
 {
-	const uint8_t *key; /* last ukey, in the reader's keys */
+	/* the last entry */
+	const uint8_t *key; /* ukey, in the reader's keys */
 	uint32_t klen;
-	int64_t ts; /* of the last entry */
+	int64_t ts;
 	uint64_t seq;
+	/* blocks */
 	sst_handle index;
 	sst_handle filter; /* len 0: none */
-	uint64_t blocks;   /* data blocks up to the end of this partition */
-	uint64_t rows;	   /* and rows */
+	uint64_t blocks;   /* data blocks of the file up to the end of the partition */
+	uint64_t rows;	   /* rows of the file that begin up to there */
 } sst_partition;
 
-struct sst_reader
+/* A file that this process has open. */
+typedef struct sst_reader
 {
 	wide_db *db;
 	uint64_t number;
-	uint64_t global_seq;
-	sst_input file;
-	int pins;
-	bool listed; /* in db->readers */
+	uint64_t global_seq; /* sequence number of all entries; 0: each has its own */
 	sst_properties prop;
-	uint64_t body; /* where partitions end: offset of the top index */
+	sst_input file;
+	uint64_t body; /* offset where the partitions end and the top index begins */
+	/* top index */
 	sst_partition *parts;
 	uint32_t nparts;
-	buffer keys;
-	uint32_t perhaps; /* answers of the filter since it last left something out */
-	uint32_t unasked; /* times that it was not worth to ask it, since the last answer */
-	sst_reader *hash_next;
-	sst_reader *newer, *older; /* by last use */
-};
+	buffer keys; /* of parts */
+	/* does the filter pay? */
+	uint32_t perhaps; /* answers "perhaps" since the last "no" */
+	uint32_t unasked; /* times that it was not asked, since the last answer */
+	/* the process's list of readers */
+	int pins;
+	bool listed;
+	struct sst_reader *hash_next;
+	struct sst_reader *newer, *older; /* by last use */
+} sst_reader;
 
-extern wide_status sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
-	__attribute__((cold));
+/*
+ * Returns a pinned reader of a file in *out, from the process's list if it has one.
+ * meta: what the set says of the file; number, family, bytes, cells and global_seq are compared.
+ * Errors: WIDE_CORRUPT if the file is missing, damaged or another one; WIDE_NOMEM; others of
+ * os_fail().
+ */
+extern wide_status sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out);
 
-/* A reader of its own, not in the list; close it with sst_reader_close. */
+/* Gives up a pin. */
+extern void sst_reader_put(wide_db *db, sst_reader *r);
+
+/* Closes the reader of a file that was removed, now or with its last pin. */
+extern void sst_reader_forget(wide_db *db, uint64_t number);
+
+/* Closes all readers, when the process detaches. */
+extern void sst_reader_detach(wide_db *db);
+
+/* Opens a reader that is not in the list and not pinned.  Errors: as of sst_reader_get. */
 extern wide_status sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out);
+
+/* Closes a reader that sst_reader_open has opened. */
 extern void sst_reader_close(sst_reader *r);
 
-/* A block by its handle: from the cache or the file.  ahead may be NULL. */
+/*
+ * Questions to the filter.  They set *may to false if the file has no such entry; a filter block is
+ * read through the block cache.  If the file has no fitting filter *may is true.
+ */
+
+/* An entry of the row?  row: encoded, with terminator. */
+extern wide_status sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen,
+										   bool *may);
+
+/* An entry of the column, or a family-wide delete of its row?  Asks about the row if the filter
+ * does not have columns. */
+extern wide_status sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen,
+											  uint32_t rowlen, bool *may);
+
+/* An entry of a row with the prefix?  prefix: encoded, without terminator.  A filter fits if its
+ * prefixes are not longer. */
+extern wide_status sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len,
+											  bool *may);
+
+/* Returns false if the question is not worth its cost this time. */
+extern bool sst_reader_filter_pays(sst_reader *r);
+
+/*
+ * Returns a block, uncompressed and pinned, in *out: from the block cache or from the file.
+ * flags: enum sst_read_flags.  high: the block has high priority in the cache.
+ * ahead: with SST_NO_CACHE, bytes read ahead; NULL: none.  *cached: the block was in the cache.
+ */
 extern wide_status sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high,
 									sst_read_ahead *ahead, block_ref *out, bool *cached);
 
-/* First partition that ends at or after (ukey, ts, seq); nparts when none does. */
+/* Returns the first partition that ends at or after (ukey, ts, seq); nparts if there is none. */
 extern uint32_t sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen,
 										  int64_t ts, uint64_t seq);
 
-/* Parse a handle in an index entry; the block lies inside the file's body. */
+/* Sets *h to the handle in an entry of an index block.  Errors: WIDE_CORRUPT if it is malformed or
+ * does not lie inside the file's body. */
 extern wide_status sst_reader_handle(const sst_reader *r, const entry *e, sst_handle *h);
+
+/* Returns WIDE_CORRUPT with a text that names the file and the offset. */
+extern wide_status sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
+	__attribute__((cold));
+
+/* Compares two places in key order: ukey up, ts and seq down. */
+static inline int
+sst_reader_compare(const uint8_t *a, uint32_t alen, int64_t ats, uint64_t aseq, const uint8_t *b,
+				   uint32_t blen, int64_t bts, uint64_t bseq)
+{
+	int c = ukey_compare(a, alen, b, blen);
+
+	if (c != 0)
+		return c;
+	if (ats != bts)
+		return ats > bts ? -1 : 1;
+	return aseq > bseq ? -1 : aseq < bseq;
+}
 
 #endif /* WIDE_SST_READER_H */
