@@ -1,10 +1,10 @@
 /*
- * sst_writer.c - the bytes of a sorted file, and the writer.
+ * sst_writer.c - writes a sorted file.
  *
  *     part             contents
  *     partition        any number of them, each:
  *       data blocks      entries (block.h), about options.block_size each
- *       filter block     filter.c, over the rows of these blocks; may be absent
+ *       filter block     filter.c, over the rows of these blocks; may be missing
  *       index block      one entry per data block: key = last key of the block
  *                        (ukey, ts, seq), value = varints offset, length, rows
  *                        of the partition up to the end of the block
@@ -22,22 +22,22 @@
  *     length           payload: zstd, or as it is
  *     1                compression: 0 none, 1 zstd
  *     4                uncompressed length, u32
- *     8                xxh3 of all before, seeded with file number and offset
+ *     8                xxh3 of all before, seed: sst_file_seed()
  *
- * Blocks follow each other without gaps, so that verify accounts for every
- * byte.  Partitions end when their index has 16 KiB or their filter 32768 keys:
- * both must stay small enough for the shared cache.  A row that goes on in the
- * next partition is in both filters.
+ * Blocks follow each other without gaps, so that verification accounts for every byte.  A partition
+ * ends when its index has 16 KiB or its filter 32768 keys: both must be small enough for the block
+ * cache.  A row that goes on in the next partition is in the filters of both.
  *
- * A data block that has ended waits, with all that depends on where it comes to
- * lie (its index entry, the filter of its partition), until it is compressed:
- * for nothing, or in a group of blocks that a thread compresses meanwhile
- * (sst_writer_use_helper).  The bytes of the file are the same both ways.
+ * A data block is complete before its place in the file is known: blocks may be compressed in
+ * groups by a helper thread (sst_writer_use_helper).  What depends on the place, its index entry
+ * and the filter of its partition, waits with it, as an ended_block and filter notes.  The bytes of
+ * the file do not depend on the helper.
  *
- * Invariants: a file exists under its final name only when it is complete and
- * synced, or complete and its bytes go into the log (sst_writer_unsynced).  A
- * writer that has failed stays failed.  Nothing is shared but groups that the
- * thread has, no lock is taken.
+ * Invariants: a file has its final name only when it is complete, and synced unless its bytes go
+ * into the log (sst_writer_unsynced).  A writer that has failed stays failed.
+ *
+ * Locking: none.  A group belongs to the helper thread from helper_submit() to helper_wait(); all
+ * else is private.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,83 +61,86 @@
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_tally.h"
 
-#define INDEX_PARTITION (16 * 1024)
-#define FILTER_KEYS		32768
-#define FILTER_BITS		10
+#define INDEX_PARTITION (16 * 1024) /* bytes of an index block that end a partition */
+#define FILTER_KEYS		32768		/* keys of a filter that end a partition */
+#define FILTER_BITS		10			/* per key */
 #define WRITE_BUFFER	(256 * 1024)
 #define GROUPS			4
 #define GROUP_BLOCKS	8
-#define GROUP_BYTES		((size_t) 256 * 1024) /* uncompressed; a larger block is compressed at once */
+#define GROUP_BYTES		((size_t) 256 * 1024) /* larger blocks are not compressed in groups */
 
-/* A hash for the filter. */
 enum note_kind
 {
-	NOTE_FRESH = 1, /* if this block is the first of its partition */
-	NOTE_PREFIX = 2 /* if it is not the prefix of the row before */
+	NOTE_FRESH = 1, /* counts only if the block is the first of its partition */
+	NOTE_PREFIX = 2 /* of a prefix: does not count if it equals the prefix before */
 };
 
+/* A hash for the filter of the partition in which its block will lie. */
 typedef struct note
 {
 	uint64_t hash;
-	uint64_t kind;
+	uint64_t kind; /* enum note_kind */
 } note;
 
-/* A data block that has ended. */
-typedef struct ended
+/* A data block that is complete, but not yet in the file. */
+typedef struct ended_block
 {
-	entry last;	   /* its key alone counts */
-	uint64_t rows; /* of the file, up to its end */
+	entry last;	   /* its last entry; only the key counts */
+	uint64_t rows; /* of the file up to its end */
 	const note *notes;
 	size_t nnotes;
-	/* in a group: offsets instead of what is above and below */
+	/* in a group: offsets in the group's buffers, which replace last.ukey and notes */
 	size_t key, note, raw, packed;
-	size_t raw_len, packed_len; /* packed_len 0: not worth it */
-} ended;
+	size_t raw_len;
+	size_t packed_len; /* 0: compression does not pay */
+} ended_block;
 
-/* Blocks for the thread. */
+/* Blocks that the helper thread compresses as one job. */
 typedef struct group
 {
-	helper_job job;
+	helper_job job; /* first, so that the job is the group */
 	ZSTD_CCtx *zstd;
 	int level;
-	size_t failed; /* zstd's error */
+	size_t failed; /* zstd's error, or 0 */
 	int n;
-	ended blocks[GROUP_BLOCKS];
+	ended_block blocks[GROUP_BLOCKS];
 	buffer raw, keys, notes, packed;
 } group;
 
 struct sst_writer
 {
 	wide_db *db;
-	int fd;
 	wide_status failed;
+	sst_tally tally;
+	/* options */
+	wide_family_options opt;
 	bool global;
 	bool unsynced;
-	wide_family_options opt;
+	/* blocks under construction */
 	block_builder *data, *index, *top;
-	filter_builder *filter; /* NULL: none wanted */
-	uint32_t filter_keys;	/* in the current partition */
-	uint64_t rows_before;	/* it */
-	bool fresh;				/* partition: nothing in its filter yet */
-	bool row_deletes;		/* the current row has family-wide deletes */
-	buffer notes;			/* of the current data block */
-	uint64_t prefix_hash;	/* last one added */
+	buffer notes;	  /* of the current data block */
+	bool row_deletes; /* the current row has family-wide deletes */
+	/* the current partition */
+	filter_builder *filter; /* NULL: the family has none */
+	uint32_t filter_keys;
+	uint64_t rows_before;
+	bool fresh; /* its filter is empty */
 	bool prefix_known;
-	sst_tally tally;
-	buffer out; /* not yet written; begins at file offset off */
-	uint64_t off;
+	uint64_t prefix_hash; /* the last one added, if prefix_known */
+	/* compression */
 	ZSTD_CCtx *zstd;
-	helper *aside;		   /* NULL: blocks are compressed at once */
-	ZSTD_CCtx *zstd_aside; /* the thread's */
-	group *groups;		   /* a ring, NULL as long as the file is small; */
-	int oldest, given; /* so many from there on are the thread's, the next one is being filled */
+	helper *helper;			/* NULL: none */
+	ZSTD_CCtx *helper_zstd; /* used by the thread only */
+	group *groups;			/* a ring of GROUPS; NULL while the file is small */
+	int oldest,
+		submitted; /* groups [oldest, oldest + submitted) are the thread's; the next is filled */
+	/* the file */
+	int fd;
+	buffer out;	  /* what is not yet written */
+	uint64_t off; /* of out in the file */
 	char path[SST_PATH];
 	char tmp[SST_PATH + 4];
 };
-
-/* ------------------------------------------------------------ properties */
-
-/* ----------------------------------------------------------------- tally */
 
 /* ---------------------------------------------------------------- output */
 
@@ -153,13 +156,13 @@ write_out(sst_writer *w)
 		return os_fail(r, "write file", w->tmp);
 	w->off += w->out.len;
 	w->out.len = 0;
-	/* after a giant value */
+	/* do not keep the memory of a giant value */
 	if (w->out.cap > 16 * WRITE_BUFFER)
 		buffer_free(&w->out);
 	return WIDE_OK;
 }
 
-/* Append one block with its trailer; the payload is at the end of out already, with room behind. */
+/* Completes a block whose payload is already behind the end of out, with room for the trailer. */
 static wide_status
 append_block(sst_writer *w, size_t len, size_t raw_len, bool compressed, sst_handle *h)
 {
@@ -181,13 +184,14 @@ compression_failed(size_t error)
 	return status_fail(WIDE_NOMEM, "compression failed: %s", ZSTD_getErrorName(error));
 }
 
-/* Is it worth a decompression? */
+/* Returns true if compression saves enough to pay for the decompression. */
 static inline bool
 is_packed(size_t len, size_t raw_len)
 {
 	return len < raw_len - raw_len / 16;
 }
 
+/* Writes a block, compressed if that is wanted and pays. */
 static wide_status
 write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 {
@@ -213,7 +217,7 @@ write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 	return append_block(w, len, raw.len, compress, h);
 }
 
-/* An index entry: the last key of what the value points to. */
+/* Adds an index entry: the last key of what the value points to. */
 static wide_status
 add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen)
 {
@@ -226,7 +230,7 @@ add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen
 	return block_builder_add(b, &e);
 }
 
-/* last, rows: of the last block. */
+/* Writes filter and index of the partition.  last, rows: of its last block. */
 static wide_status
 end_partition(sst_writer *w, const entry *last, uint64_t rows)
 {
@@ -259,9 +263,9 @@ end_partition(sst_writer *w, const entry *last, uint64_t rows)
 	return WIDE_OK;
 }
 
-/* Into the partition's filter. */
+/* Adds the notes of a block to the partition's filter. */
 static wide_status
-filter_block(sst_writer *w, const ended *b)
+filter_block(sst_writer *w, const ended_block *b)
 {
 	for (size_t i = 0; i < b->nnotes; i++)
 	{
@@ -283,9 +287,10 @@ filter_block(sst_writer *w, const ended *b)
 	return WIDE_OK;
 }
 
-/* A data block lies in the file. */
+/* A data block is in the file at h: adds it to index and filter, and ends the partition if it is
+ * full. */
 static wide_status
-place_block(sst_writer *w, const ended *b, const sst_handle *h)
+place_block(sst_writer *w, const ended_block *b, const sst_handle *h)
 {
 	uint8_t value[3 * VARINT_MAX];
 	uint8_t *p = value;
@@ -303,7 +308,7 @@ place_block(sst_writer *w, const ended *b, const sst_handle *h)
 
 /* ---------------------------------------------------------------- groups */
 
-/* In the thread. */
+/* The job of the helper thread. */
 static void
 compress_group(helper_job *job)
 {
@@ -311,7 +316,7 @@ compress_group(helper_job *job)
 
 	for (int i = 0; i < g->n; i++)
 	{
-		ended *b = &g->blocks[i];
+		ended_block *b = &g->blocks[i];
 		size_t len = ZSTD_compressCCtx(g->zstd, g->packed.data + b->packed,
 									   ZSTD_compressBound(b->raw_len), g->raw.data + b->raw,
 									   b->raw_len, g->level);
@@ -325,9 +330,10 @@ compress_group(helper_job *job)
 static inline group *
 filling(const sst_writer *w)
 {
-	return &w->groups[(w->oldest + w->given) % GROUPS];
+	return &w->groups[(w->oldest + w->submitted) % GROUPS];
 }
 
+/* Hands the group that is filled to the helper thread. */
 static wide_status
 group_submit(sst_writer *w)
 {
@@ -343,28 +349,28 @@ group_submit(sst_writer *w)
 	}
 	TRY(buffer_reserve(&g->packed, need));
 	g->job.run = compress_group;
-	g->zstd = w->zstd_aside;
+	g->zstd = w->helper_zstd;
 	g->level = w->opt.compression_level;
 	g->failed = 0;
-	w->given++;
-	helper_submit(w->aside, &g->job);
+	w->submitted++;
+	helper_submit(w->helper, &g->job);
 	return WIDE_OK;
 }
 
-/* The blocks of the oldest group go to the file. */
+/* Waits for the oldest group and writes its blocks. */
 static wide_status
 group_take(sst_writer *w)
 {
 	group *g = &w->groups[w->oldest];
 
-	helper_wait(w->aside, &g->job);
+	helper_wait(w->helper, &g->job);
 	w->oldest = (w->oldest + 1) % GROUPS;
-	w->given--;
+	w->submitted--;
 	if (g->failed != 0)
 		return compression_failed(g->failed);
 	for (int i = 0; i < g->n; i++)
 	{
-		ended *b = &g->blocks[i];
+		ended_block *b = &g->blocks[i];
 		bool packed = b->packed_len > 0;
 		size_t len = packed ? b->packed_len : b->raw_len;
 		sst_handle h;
@@ -382,23 +388,24 @@ group_take(sst_writer *w)
 	return WIDE_OK;
 }
 
-/* All blocks so far are in the file. */
+/* Writes all blocks that are in groups. */
 static wide_status
 groups_take_all(sst_writer *w)
 {
 	if (w->groups == NULL)
 		return WIDE_OK;
 	TRY(group_submit(w));
-	while (w->given > 0)
+	while (w->submitted > 0)
 		TRY(group_take(w));
 	return WIDE_OK;
 }
 
+/* Copies a block into the group that is filled. */
 static wide_status
-group_add(sst_writer *w, wide_bytes raw, const ended *b)
+group_add(sst_writer *w, wide_bytes raw, const ended_block *b)
 {
 	group *g = filling(w);
-	ended *to = &g->blocks[g->n];
+	ended_block *to = &g->blocks[g->n];
 
 	*to = *b;
 	to->raw = g->raw.len;
@@ -412,19 +419,20 @@ group_add(sst_writer *w, wide_bytes raw, const ended *b)
 	if (g->n < GROUP_BLOCKS && g->raw.len < GROUP_BYTES)
 		return WIDE_OK;
 	TRY(group_submit(w));
-	return w->given == GROUPS ? group_take(w) : WIDE_OK;
+	return w->submitted == GROUPS ? group_take(w) : WIDE_OK;
 }
 
-/* From now on blocks go to the thread, if it pays and there is memory. */
+/* Begins to use the helper thread, if there is one, the file is large enough and there is memory.
+ */
 static void
 groups_begin(sst_writer *w)
 {
-	if (w->aside == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD ||
+	if (w->helper == NULL || w->opt.compression != WIDE_COMPRESS_ZSTD ||
 		w->tally.meta.blocks < sst_writer_helper_after)
 		return;
-	if (w->zstd_aside == NULL)
-		w->zstd_aside = ZSTD_createCCtx();
-	if (w->zstd_aside != NULL)
+	if (w->helper_zstd == NULL)
+		w->helper_zstd = ZSTD_createCCtx();
+	if (w->helper_zstd != NULL)
 		w->groups = calloc(GROUPS, sizeof(*w->groups));
 }
 
@@ -433,8 +441,8 @@ groups_free(sst_writer *w)
 {
 	if (w->groups == NULL)
 		return;
-	for (; w->given > 0; w->given--, w->oldest = (w->oldest + 1) % GROUPS)
-		helper_wait(w->aside, &w->groups[w->oldest].job);
+	for (; w->submitted > 0; w->submitted--, w->oldest = (w->oldest + 1) % GROUPS)
+		helper_wait(w->helper, &w->groups[w->oldest].job);
 	for (int i = 0; i < GROUPS; i++)
 	{
 		buffer_free(&w->groups[i].raw);
@@ -445,14 +453,14 @@ groups_free(sst_writer *w)
 	free(w->groups);
 }
 
-/* goes_on: what follows begins with the row that the block ends with. */
+/* Ends the data block.  goes_on: the next one begins with its last row. */
 static wide_status
 end_block(sst_writer *w, bool goes_on)
 {
-	ended b = {.last = w->tally.e,
-			   .rows = w->tally.meta.rows,
-			   .notes = (const note *) w->notes.data,
-			   .nnotes = w->notes.len / sizeof(note)};
+	ended_block b = {.last = w->tally.e,
+					 .rows = w->tally.meta.rows,
+					 .notes = (const note *) w->notes.data,
+					 .nnotes = w->notes.len / sizeof(note)};
 	wide_bytes raw;
 	sst_handle h;
 
@@ -483,11 +491,11 @@ add_note(sst_writer *w, uint64_t hash, unsigned kind)
 	return buffer_append(&w->notes, &n, sizeof(n));
 }
 
-/* The entry counted last, for the filter of the partition in which its block will be. */
+/* Makes the notes for the entry that was counted last. */
 static wide_status
 note_entry(sst_writer *w, const entry *e)
 {
-	bool begins = block_builder_count(w->data) == 1; /* the block */
+	bool begins = block_builder_count(w->data) == 1; /* it begins the block */
 	unsigned kind = w->tally.new_row ? 0 : NOTE_FRESH;
 	uint64_t hash;
 
@@ -504,7 +512,7 @@ note_entry(sst_writer *w, const entry *e)
 	{
 		bool deletes = entry_is_family_delete(e);
 
-		/* also again where the row goes on in another partition */
+		/* once in each partition that has a part of the row */
 		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
 			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES),
 						 deletes && !w->row_deletes ? 0 : NOTE_FRESH));
@@ -522,7 +530,7 @@ static void
 writer_free(sst_writer *w)
 {
 	groups_free(w);
-	ZSTD_freeCCtx(w->zstd_aside);
+	ZSTD_freeCCtx(w->helper_zstd);
 	buffer_free(&w->notes);
 	block_builder_free(w->data);
 	block_builder_free(w->index);
@@ -564,7 +572,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 	}
 	sst_file_path(db, number, w->path, sizeof(w->path));
 	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
-	/* a leftover of a crashed attempt is overwritten */
+	/* overwrite what a crash may have left */
 	w->fd = db->os->open(db->os, w->tmp, O_RDWR | O_CREAT | O_TRUNC);
 	if (w->fd < 0)
 	{
@@ -578,14 +586,13 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 }
 
 /*
- * Does the data block end before the entry, which has been looked at?  With
- * rows that are small against a block it ends where the next one would probably
- * not find room as a whole.
+ * Returns true if the data block is to end before the entry, which has been looked at.  If the last
+ * row is small, it ends before a row that would probably not fit into it as a whole.
  */
 static bool
 block_is_full(sst_writer *w, const entry *e)
 {
-	size_t add = (size_t) e->klen + e->vlen + 64, size, row;
+	size_t add = (size_t) e->klen + e->vlen + 64, size, row; /* see block_builder_bound */
 
 	if (block_builder_count(w->data) == 0)
 		return false;
@@ -605,7 +612,7 @@ add_entry(sst_writer *w, const entry *e)
 	if (w->global && e->seq != 0)
 		return status_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
 	TRY(sst_tally_look(&w->tally, e));
-	/* the block's last key is in the tally until this entry is counted */
+	/* end_block takes the block's last key from the tally, so this entry is counted afterwards */
 	if (block_is_full(w, e))
 		TRY(end_block(w, !w->tally.new_row));
 	TRY(sst_tally_count(&w->tally, e));
@@ -637,9 +644,9 @@ sst_writer_unsynced(sst_writer *w)
 }
 
 void
-sst_writer_use_helper(sst_writer *w, helper *a)
+sst_writer_use_helper(sst_writer *w, helper *h)
 {
-	w->aside = a;
+	w->helper = h;
 }
 
 uint64_t
@@ -648,7 +655,7 @@ sst_writer_bytes(const sst_writer *w)
 	return w->off + w->out.len;
 }
 
-/* Everything behind the last entry, up to the footer. */
+/* Writes what is behind the last entry, up to the footer. */
 static wide_status
 write_end(sst_writer *w)
 {
@@ -747,7 +754,7 @@ sst_writer_abandon(sst_writer *w)
 
 	if (w->fd >= 0)
 		os->close(os, w->fd);
-	/* when this fails the leftover goes with the orphans at the next start */
+	/* if this fails, recovery removes the file with the other orphans */
 	os->unlink(os, w->tmp);
 	writer_free(w);
 }

@@ -8,31 +8,46 @@
 #include "engine/base/tunable.h"
 #include "engine/shared/layout.h"
 
+/* A file that is being written. */
 typedef struct sst_writer sst_writer;
 
 /*
- * Write dir/NNNNNNNN.sst.tmp; finish syncs it and renames it; the directory is
- * synced by the caller (sst_file_sync_dir, once for many files) before the file is
- * listed anywhere.  global: entries carry seq 0 and the file gets its seq at
- * commit (meta.global_seq is set by the caller later).
+ * Begins dir/NNNNNNNN.sst.tmp.  sst_writer_finish() gives it its name; the caller syncs the
+ * directory before the file is listed anywhere (sst_file_sync_dir, once for many files). level: for
+ * which the file is written.  opt is copied. global: all entries have seq 0, and the caller sets
+ * meta.global_seq at their commit. Errors: WIDE_NOMEM, others of os_fail().
  */
 extern wide_status sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 								   const wide_family_options *opt, bool global, sst_writer **out);
 
-/* finish does not sync: whoever lists the file does that before. */
+/* Finishing will not sync the file.  The caller does that before the file is listed. */
 extern void sst_writer_unsynced(sst_writer *w);
 
-/* Before the first entry: compress in this thread, once the file is larger than a few blocks.
- * It has to outlive the writer. */
-extern void sst_writer_use_helper(sst_writer *w, helper *a);
-/* So many data blocks: smaller files are not worth a thread. */
+/* Lets a helper thread compress, once the file has more than a few blocks.  Requires: no entry was
+ * added yet; h outlives the writer. */
+extern void sst_writer_use_helper(sst_writer *w, helper *h);
+/* Data blocks before the helper is used: smaller files are not worth a thread. */
 TUNABLE(uint64_t, sst_writer_helper_after, 32);
-extern wide_status sst_writer_add(sst_writer *w, const entry *e);
-extern uint64_t sst_writer_bytes(const sst_writer *w); /* written so far */
 
-/* The entry that would come next begins another row; *column: another column. */
+/*
+ * Adds an entry, which is copied.  After an error all later calls return the same status.
+ * Errors: WIDE_INVALID if it does not follow in key order, WIDE_LIMIT, WIDE_NOMEM, others of
+ * os_fail().
+ */
+extern wide_status sst_writer_add(sst_writer *w, const entry *e);
+
+/* Returns the bytes of the file so far, without blocks that are still to be compressed. */
+extern uint64_t sst_writer_bytes(const sst_writer *w);
+
+/* Returns true if e, as the next entry, begins another row, so that the file may end before it.
+ * *column: it begins another column. */
 extern bool sst_writer_may_end(sst_writer *w, const entry *e, bool *column);
-extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta); /* frees w, also on failure */
-extern void sst_writer_abandon(sst_writer *w); /* removes the file, frees w */
+
+/* Completes the file and sets *meta to its facts.  After an error the file is removed.  Frees w in
+ * both cases.  Errors: as of sst_writer_add; WIDE_INVALID if there was no entry. */
+extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);
+
+/* Removes the file and frees w. */
+extern void sst_writer_abandon(sst_writer *w);
 
 #endif /* WIDE_SST_WRITER_H */
