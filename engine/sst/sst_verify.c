@@ -1,12 +1,12 @@
 /*
- * sst_verify.c - read every byte of a sorted file and compare it with what the
- * file says of itself, and with what the manifest says of the file.
+ * sst_verify.c - reads every byte of a sorted file and compares it with what the file says of
+ * itself, and with what the manifest says of the file.
  *
- * Reads past the caches: it wants to see the disk.  Blocks must follow each
- * other without a gap in the order in which the writer writes them, so every
- * byte is under some checksum.  Goes on behind a damaged block.
+ * Data are read from the disk, not from the block cache.  Blocks must follow each other without a
+ * gap in the order in which the writer writes them, so that every byte is covered by a checksum.
+ * Verification goes on behind a damaged block.
  *
- * Nothing is shared, no lock is taken.
+ * Locking: none, everything is private to the process.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,22 +33,24 @@
 typedef struct verify
 {
 	wide_db *db;
-	const file_meta *listed;
+	const file_meta *listed; /* what the manifest says */
 	sst_reader *r;
+	sst_read_ahead ahead;
+	/* result */
 	wide_problem_fn fn;
 	void *arg;
-	uint64_t pos; /* where the next block has to begin */
-	uint64_t problems;
-	bool gap;			  /* a block was damaged: totals cannot agree */
+	bool gap; /* a block was damaged, so that totals cannot be compared */
+	/* position */
+	uint64_t pos;		  /* offset where the next block must begin */
 	uint64_t rows_before; /* the partition */
-	bool row_goes_on;	  /* says the block before */
-	bool mid_row;		  /* the filter at hand has not yet seen the current row */
-	sst_read_ahead ahead;
-	sst_tally tally;
+	bool row_goes_on;	  /* according to the block before */
+	bool mid_row;		  /* the partition's filter was not yet asked about the current row */
+	sst_tally tally;	  /* of the entries so far */
 } verify;
 
 static wide_status problem(verify *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Reports a problem.  Returns what ends the verification, or WIDE_OK. */
 static wide_status
 problem(verify *v, const char *fmt, ...)
 {
@@ -60,12 +62,11 @@ problem(verify *v, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) v->listed->number);
-	v->problems++;
 	return v->fn != NULL ? v->fn(v->arg, name, text)
 						 : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
 }
 
-/* Turns a failure to read into a problem; what is no property of the file is passed on. */
+/* Reports a failure to read as a problem; returns any other failure. */
 static wide_status
 failure(verify *v, wide_status st)
 {
@@ -75,6 +76,7 @@ failure(verify *v, wide_status st)
 	return problem(v, "%s", wide_error_text());
 }
 
+/* Reads the next data block. */
 static wide_status
 load(verify *v, sst_handle h, block_ref *ref)
 {
@@ -87,6 +89,7 @@ load(verify *v, sst_handle h, block_ref *ref)
 	return sst_reader_block(v->r, h, SST_NO_CACHE | SST_DISK, false, &v->ahead, ref, &cached);
 }
 
+/* Checks that the partition's filter has the entry, which was counted last. */
 static wide_status
 check_filter(verify *v, const entry *e, const block_ref *filter)
 {
@@ -135,7 +138,7 @@ check_entry(verify *v, const entry *e, const block_ref *filter)
 	return check_filter(v, e, filter);
 }
 
-/* Is the entry of the row that was counted last? */
+/* Returns true if the entry is of the same row as the one counted last. */
 static bool
 same_row(const verify *v, const entry *e)
 {
@@ -143,7 +146,7 @@ same_row(const verify *v, const entry *e)
 		   memcmp(v->tally.last.data, e->ukey, e->rowlen) == 0;
 }
 
-/* One data block; last is its index entry. */
+/* Checks a data block.  last: its index entry. */
 static wide_status
 check_block(verify *v, const entry *last, const block_ref *filter)
 {
@@ -187,7 +190,8 @@ out:
 	return st;
 }
 
-/* The counts of a partition whose blocks were read, and the places of its filter and its index. */
+/* Checks the counts of a partition whose blocks were read, and the places of its filter and index.
+ */
 static wide_status
 check_partition_end(verify *v, const sst_partition *part)
 {
@@ -263,7 +267,7 @@ same_bound(const uint8_t *a, uint8_t alen, const uint8_t *b, uint8_t blen)
 	return alen == blen && memcmp(a, b, alen) == 0;
 }
 
-/* Does a description (the file's own, or the listed one) tell the truth? */
+/* Compares a description, the file's or the listed one, with the tally. */
 static wide_status
 check_meta(verify *v, const file_meta *m, bool listed, const char *whose)
 {
@@ -279,7 +283,7 @@ check_meta(verify *v, const file_meta *m, bool listed, const char *whose)
 					(unsigned long long) t->cells, (unsigned long long) t->rows));
 	if (m->ts_min != t->ts_min || m->ts_max != t->ts_max)
 		TRY(problem(v, "%s bounds of timestamps are wrong", whose));
-	/* the caller may list a global file's numbers as those of its commit or as 0 */
+	/* of a file with one sequence number for all, the listed numbers may be 0 */
 	if ((m->seq_min != seq_min || m->seq_max != seq_max) &&
 		!(listed && v->r->prop.global && m->seq_min == 0 && m->seq_max == 0))
 		TRY(problem(v, "%s bounds of sequence numbers are wrong", whose));
@@ -298,7 +302,7 @@ check_all(verify *v)
 	if (v->pos != v->r->body)
 		TRY(problem(v, "the top index begins at offset %llu, expected at %llu",
 					(unsigned long long) v->r->body, (unsigned long long) v->pos));
-	/* totals say nothing new when something is missing */
+	/* totals are wrong if a block is missing */
 	if (v->gap)
 		return WIDE_OK;
 	if (v->row_goes_on)
@@ -318,7 +322,7 @@ sst_verify(wide_db *db, const file_meta *meta, wide_problem_fn fn, void *arg)
 	verify v = {.db = db, .listed = meta, .fn = fn, .arg = arg};
 	wide_status st;
 
-	/* the footer, the meta block and the top index are checked when the file is opened */
+	/* opening the file checks the footer, the meta block and the top index */
 	st = sst_reader_open(db, meta, &v.r);
 	if (st != WIDE_OK)
 		return failure(&v, st);
