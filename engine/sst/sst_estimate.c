@@ -1,13 +1,13 @@
 /*
- * sst_estimate.c - how much of a sorted file lies where, without reading it.
+ * sst_estimate.c - how much of a sorted file lies where, without reading its data blocks.
  *
- * The index tells in which data block a key lies.  Where in the block is seen
- * in the block itself when the cache has it; else the key is placed between the
- * last key of the block before and the last one of the block, as numbers.  A
- * range of few blocks that all are in the cache is counted.
+ * The index says in which data block a key lies.  Where in the block is looked up in the block
+ * itself if the block cache has it.  Otherwise the key is placed by interpolation between the last
+ * keys of the block before and of the block.  A range of few blocks that are all in the cache is
+ * counted.
  *
- * Invariants: data blocks are looked at in the cache only.  Index and filter
- * blocks are read through it.  Nothing here pins a block beyond its call.
+ * Invariants: data blocks are looked at in the block cache only; index and filter blocks are read
+ * through it.  No block stays pinned after a call.
  */
 #include <math.h>
 #include <string.h>
@@ -22,11 +22,11 @@
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
 
-#define LOOK_BLOCKS	 4	/* so many cached ones are counted through */
-#define LOOK_SAMPLES 12 /* of a larger range */
-#define DIGITS		 16 /* bytes of a key that interpolation looks at, behind what is common */
-#define JUMP		 4	/* so much wider than both of its neighbours is a block with a jump in it */
-#define ROW_ENTRIES	 64 /* of a row, looked at to see whether it is alive */
+#define LOOK_BLOCKS	 4	/* a range of so many cached blocks is counted */
+#define LOOK_SAMPLES 12 /* blocks of a larger range that are counted */
+#define DIGITS		 16 /* bytes of a key that interpolation uses, behind the common prefix */
+#define JUMP		 4	/* a block this many times wider than its neighbours has a jump in it */
+#define ROW_ENTRIES	 64 /* entries of a row that are looked at to see whether it is alive */
 
 /* Opens the index block of a partition. */
 static wide_status
@@ -40,10 +40,8 @@ open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
 
 /* --------------------------------------------------------- interpolation */
 
-/*
- * The bytes of a row behind the first `skip` of its encoded form, unescaped; a
- * place before `skip` that is half of an escape has been avoided by the caller.
- */
+/* Sets out to the bytes of a row behind the first `skip` of its encoded form, unescaped and filled
+ * up with zeros.  Requires: skip is not in the middle of an escape. */
 static void
 row_digits(const uint8_t *p, uint32_t n, uint32_t skip, uint8_t *out)
 {
@@ -62,10 +60,8 @@ row_digits(const uint8_t *p, uint32_t n, uint32_t skip, uint8_t *out)
 	}
 }
 
-/*
- * How many different bytes there may be at a place of a key: text has digits
- * or letters there, or always the same separator.
- */
+/* Returns how many different bytes there may be at position i of keys, judging by n of them: text
+ * has digits or letters there, or always the same separator. */
 static double
 digit_size(const uint8_t (*k)[DIGITS], int n, int i)
 {
@@ -85,7 +81,8 @@ digit_size(const uint8_t (*k)[DIGITS], int n, int i)
 	return least == most ? 1 : ranges[3][1] - ranges[3][0] + 1;
 }
 
-/* The difference of two keys as numbers, exact where they are nearly the same. */
+/* Returns b - a as numbers, at least 0.  The difference is formed digit by digit, so it is exact
+ * for keys that are nearly equal. */
 static double
 digits_between(const uint8_t *a, const uint8_t *b, const double *unit)
 {
@@ -96,20 +93,18 @@ digits_between(const uint8_t *a, const uint8_t *b, const double *unit)
 	return d > 0 ? d : 0;
 }
 
-/*
- * The keys around a place: the last ones of four blocks in a row, the place
- * being in the third of them.  The outer two are missing at the ends.
- */
+/* The last keys of four successive blocks around a place in the third of them.  The outer two are
+ * empty if there is no such block. */
 typedef struct around
 {
 	buffer key[4];
 } around;
 
 /*
- * Where the key lies in its block, 0 .. 1.  As a rule its share of the way from
- * the block's ends as numbers.  But when that way is much longer than through
- * the blocks on both sides there is a jump in it (another first part of a key,
- * the next day), and the pace of the nearer side is the better measure.
+ * Returns where the key lies in its block, 0 .. 1.  Normally this is linear interpolation between
+ * the block's ends, as numbers.  But if the block is much wider than those on both sides, there is
+ * a jump in it (another first part of a key, the next day); then the width of the neighbour on the
+ * nearer side is the better measure.
  */
 static double
 interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
@@ -147,8 +142,8 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 		width[2] = width[0];
 	if (width[2] > 0 && width[1] > JUMP * (width[0] > width[2] ? width[0] : width[2]))
 	{
-		/* where in the block the jump is nobody knows: in the middle, and slower towards it so
-		 * that order is kept */
+		/* The position of the jump is unknown: assume the middle.  The result approaches it more
+		 * and more slowly, so that the order of keys is preserved. */
 		above /= width[0];
 		below /= width[2];
 		if (above >= 1 && below >= 1)
@@ -160,7 +155,7 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 
 /* ----------------------------------------------------------------- places */
 
-/* A data block if the cache has it. */
+/* Opens the data block of an index entry.  Returns false if the block cache does not have it. */
 static bool
 cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
 {
@@ -175,42 +170,31 @@ cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
 	return false;
 }
 
-/* The keys of the blocks around the one that the index cursor is on, which has gone there from
- * the one before. */
+/* Appends the last key of a block of a partition; blocks are counted from 1, and 0 is what lies
+ * before the partition.  Moves the index cursor. */
 static wide_status
-keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, around *a)
+append_last_key(sst_reader *r, uint32_t part, uint32_t block, block_cursor *index, buffer *out)
 {
 	const file_meta *m = &r->prop.meta;
 
-	if (before > 1)
-	{
-		TRY(block_seek_entry(index, before - 2));
-		if (index->valid)
-			TRY(buffer_append(&a->key[0], index->e.ukey, index->e.klen));
-	}
-	else if (before == 1)
-		TRY(part > 0 ? buffer_append(&a->key[0], r->parts[part - 1].key, r->parts[part - 1].klen)
-					 : buffer_append(&a->key[0], m->min_row, m->min_len));
-	if (before > 0)
-	{
-		TRY(block_seek_entry(index, before - 1));
-		if (index->valid)
-			TRY(buffer_append(&a->key[1], index->e.ukey, index->e.klen));
-	}
-	else
-		TRY(part > 0 ? buffer_append(&a->key[1], r->parts[part - 1].key, r->parts[part - 1].klen)
-					 : buffer_append(&a->key[1], m->min_row, m->min_len));
-	TRY(block_seek_entry(index, before));
-	if (!index->valid)
-		return WIDE_OK;
-	TRY(buffer_append(&a->key[2], index->e.ukey, index->e.klen));
-	TRY(block_next(index));
-	if (index->valid)
-		TRY(buffer_append(&a->key[3], index->e.ukey, index->e.klen));
+	if (block == 0)
+		return part > 0 ? buffer_append(out, r->parts[part - 1].key, r->parts[part - 1].klen)
+						: buffer_append(out, m->min_row, m->min_len);
+	TRY(block_seek_entry(index, block - 1));
+	return index->valid ? buffer_append(out, index->e.ukey, index->e.klen) : WIDE_OK;
+}
+
+/* Sets *a to the keys around a block that has `before` blocks of its partition before it. */
+static wide_status
+keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, around *a)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		if (before + i > 0 && before + i <= (uint64_t) index->entries + 1)
+			TRY(append_last_key(r, part, before + i - 1, index, &a->key[i]));
 	return WIDE_OK;
 }
 
-/* The part of a cached block that lies before ukey. */
+/* Sets *part to the fraction of a block's entries that lie before ukey. */
 static wide_status
 place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part)
 {
@@ -226,12 +210,13 @@ place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part
 	return WIDE_OK;
 }
 
+/* How much lies before a key. */
 typedef struct place
 {
-	double blocks, rows; /* of the file before a key */
+	double blocks, rows;
 } place;
 
-/* Rows of the partition up to the end of a block; blocks are counted from 1. */
+/* Sets *rows to the rows of the partition up to the end of a block; blocks are counted from 1. */
 static wide_status
 rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
 {
@@ -247,8 +232,7 @@ rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
 	return WIDE_OK;
 }
 
-/* In the index block of a partition: how much of it lies before ukey, as far as the index or the
- * cache tell. */
+/* Estimates how much of a partition lies before ukey. */
 static wide_status
 place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t klen, place *out)
 {
@@ -283,6 +267,7 @@ done:
 	return st;
 }
 
+/* Estimates how much of the file lies before ukey. */
 static wide_status
 find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 {
@@ -303,10 +288,10 @@ find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
 
 /* ---------------------------------------------------------------- extents */
 
-/* What has been seen of a row: only deletes, or a cell that they do not mask. */
+/* Whether a row has only deletes, or a cell that they do not mask. */
 typedef struct row_life
 {
-	uint64_t dead; /* deletes of the whole row up to this */
+	uint64_t dead; /* sequence number of the newest delete of the whole row */
 	bool deletes;
 	bool alive;
 } row_life;
@@ -323,22 +308,30 @@ life_add(row_life *l, const entry *e)
 		l->alive = l->alive || !l->deletes || (entry_is_put(e) && e->seq >= l->dead);
 }
 
-typedef struct counter
+/* Counts the entries of a range. */
+typedef struct extent_counter
 {
 	sst_extent *out;
-	buffer row; /* the current one */
+	buffer row; /* key of the current row; empty: none */
 	row_life life;
-} counter;
+} extent_counter;
+
+/* The row ends: counts it if it is dead. */
+static void
+count_row_end(extent_counter *k)
+{
+	if (k->row.len > 0 && !k->life.alive)
+		k->out->dead++;
+}
 
 static wide_status
-count_entry(counter *k, const entry *e)
+count_entry(extent_counter *k, const entry *e)
 {
 	bool same = k->row.len == e->rowlen && memcmp(k->row.data, e->ukey, e->rowlen) == 0;
 
 	if (!same)
 	{
-		if (k->row.len > 0 && !k->life.alive)
-			k->out->dead++;
+		count_row_end(k);
 		memset(&k->life, 0, sizeof k->life);
 		k->row.len = 0;
 		TRY(buffer_append(&k->row, e->ukey, e->rowlen));
@@ -349,10 +342,10 @@ count_entry(counter *k, const entry *e)
 	return WIDE_OK;
 }
 
-/* Entries of one cached data block; *more: the range goes on behind it. */
+/* Counts the entries of a data block that are in the range.  *more: the range goes on behind it. */
 static wide_status
-count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
-			uint32_t hilen, bool *more)
+count_block(extent_counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen,
+			const uint8_t *hi, uint32_t hilen, bool *more)
 {
 	*more = true;
 	TRY(lo != NULL ? block_seek(c, lo, lolen, INT64_MAX, SEQ_MAX) : block_first(c));
@@ -369,7 +362,7 @@ count_block(counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen, cons
 	return WIDE_OK;
 }
 
-/* Counts the range if all of its blocks are in the cache; *done tells. */
+/* Counts the range.  *done: it was counted, because all its blocks are in the block cache. */
 static wide_status
 count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
 			 sst_extent *out, bool *done)
@@ -377,7 +370,7 @@ count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi
 	uint32_t part = lo != NULL ? sst_reader_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
 	block_cursor index = {0}, c = {0};
 	block_ref index_ref = {0}, ref = {0};
-	counter k = {.out = out};
+	extent_counter k = {.out = out};
 	bool more = part < r->nparts;
 	wide_status st = WIDE_OK;
 
@@ -404,8 +397,7 @@ count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi
 		memset(&ref, 0, sizeof ref);
 		TRY_GOTO(block_next(&index));
 	}
-	if (k.row.len > 0 && !k.life.alive)
-		out->dead++;
+	count_row_end(&k);
 	*done = true;
 done:
 	block_close(&index);
@@ -416,14 +408,14 @@ done:
 	return st;
 }
 
-/* Puts the cursor on the index entry of a data block, by its number in the file; not valid when
- * there is none. */
+/* Opens the index block that has the entry of data block number `block` of the file, and moves the
+ * cursor to it; not valid if there is none. */
 static wide_status
 index_entry(sst_reader *r, uint64_t block, block_ref *ref, block_cursor *c)
 {
 	uint32_t part = 0, high = r->nparts;
 
-	/* the first partition that ends behind the block */
+	/* find the first partition that ends behind the block */
 	while (part < high)
 	{
 		uint32_t mid = part + (high - part) / 2;
@@ -439,9 +431,10 @@ index_entry(sst_reader *r, uint64_t block, block_ref *ref, block_cursor *c)
 	return block_seek_entry(c, (uint32_t) (block - (part > 0 ? r->parts[part - 1].blocks : 0)));
 }
 
-/* Counts a data block, if it is in the cache: the rows that begin there. */
+/* Counts the rows that begin in a data block, if it is in the block cache; then increments *found.
+ */
 static wide_status
-count_sample(sst_reader *r, uint64_t block, counter *k, int *found)
+count_sample(sst_reader *r, uint64_t block, extent_counter *k, int *found)
 {
 	block_cursor index = {0}, c = {0};
 	block_ref index_ref = {0}, ref = {0};
@@ -453,7 +446,7 @@ count_sample(sst_reader *r, uint64_t block, counter *k, int *found)
 	TRY_GOTO(index_entry(r, block > 0 ? block - 1 : 0, &index_ref, &index));
 	if (block > 0 && index.valid)
 	{
-		/* a row that the block before ends with is not a new one */
+		/* the last row of the block before does not begin here */
 		TRY_GOTO(buffer_append(&k->row, index.e.ukey, key_row_length(index.e.ukey, index.e.klen)));
 		memset(&k->life, 0, sizeof k->life);
 		k->life.alive = true;
@@ -463,8 +456,7 @@ count_sample(sst_reader *r, uint64_t block, counter *k, int *found)
 		goto done;
 	++*found;
 	TRY_GOTO(count_block(k, &c, NULL, 0, NULL, 0, &more));
-	if (k->row.len > 0 && !k->life.alive)
-		k->out->dead++;
+	count_row_end(k);
 	if (k->out->dead - dead > k->out->rows - rows)
 		k->out->dead = dead + k->out->rows - rows;
 done:
@@ -475,8 +467,8 @@ done:
 	return st;
 }
 
-/* The share of rows with nothing but deletes: each of these has a family-wide one, and those are
- * few otherwise. */
+/* Estimates the fraction of rows that have nothing but deletes: it assumes that every delete is of
+ * such a row, if there are family-wide ones. */
 static double
 dead_share(const sst_reader *r)
 {
@@ -487,18 +479,16 @@ dead_share(const sst_reader *r)
 	return m->tombstones >= m->rows ? 1 : (double) m->tombstones / (double) m->rows;
 }
 
-/*
- * A part of a file, from its places.  Rows and cells per block are those of
- * samples when most of these are in the cache and have enough rows.  Of a part larger than half the
- * rest is estimated, for of both together the number is known.
- */
+/* Estimates what lies between two places.  Rows and cells per block are those of samples if at
+ * least half of these are in the cache and have enough rows; otherwise, and in a range of more than
+ * half the file, those of the whole file. */
 static wide_status
 extent_between(sst_reader *r, const place *from, const place *to, sst_extent *out)
 {
 	const file_meta *m = &r->prop.meta;
 	double blocks = to->blocks - from->blocks;
 	sst_extent e = {0};
-	counter k = {.out = &e};
+	extent_counter k = {.out = &e};
 	int found = 0;
 	wide_status st = WIDE_OK;
 
@@ -544,6 +534,7 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 	{
 		if (to.blocks - from.blocks > (double) m->blocks / 2 && (lo != NULL || hi != NULL))
 		{
+			/* estimate the smaller rest instead: the sum is known */
 			sst_extent before, after;
 
 			TRY(extent_between(r, &begin, &from, &before));
@@ -554,10 +545,8 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 		}
 		else
 			TRY(extent_between(r, &from, &to, out));
-		/*
-		 * Nobody asks for a range of a key space so sparse as this would be: the
-		 * keys are in clusters that interpolation does not see.
-		 */
+		/* Queries do not ask for ranges that are nearly empty: the keys are in clusters that
+		 * interpolation does not see. */
 		if (out->rows < 0.02)
 			out->rows = sqrt((double) m->rows / (double) m->blocks) / 2;
 		out->cells = out->cells > out->rows ? out->cells : out->rows;
@@ -569,7 +558,8 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 
 /* ------------------------------------------------------------------- rows */
 
-/* Whether the cached block of the index cursor's entry has the row, and more than deletes of it. */
+/* Looks up the row in the data block of the index cursor's entry.  *done: the block cache has the
+ * block. */
 static wide_status
 row_in_block(sst_reader *r, const block_cursor *index, const uint8_t *row, uint32_t rowlen,
 			 double *present, double *alive, bool *done)
@@ -619,7 +609,7 @@ sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, doub
 		TRY_GOTO(row_in_block(r, &c, row, rowlen, present, alive, &done));
 	if (done)
 		goto done;
-	/* without a filter nothing is known */
+	/* without a filter nothing is known: 0.5 */
 	TRY_GOTO(sst_reader_may_have_row(r, row, rowlen, &may));
 	*present = !may ? 0 : r->prop.bloom == WIDE_BLOOM_NONE ? 0.5 : 1;
 done:
@@ -657,6 +647,7 @@ done:
 	return st;
 }
 
+/* Calls fn with the last ukey of a data block. */
 static wide_status
 sample_block(sst_reader *r, uint64_t block, sst_key_fn fn, void *arg)
 {
@@ -684,7 +675,7 @@ sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, cons
 		TRY(find_place(r, lo, lolen, &from));
 	if (hi != NULL)
 		TRY(find_place(r, hi, hilen, &to));
-	/* wider than a range of few blocks, for as many samples */
+	/* widen a range of fewer than n blocks */
 	if (to.blocks - from.blocks < n)
 	{
 		from.blocks = (from.blocks + to.blocks - n) / 2;
