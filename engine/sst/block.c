@@ -166,7 +166,7 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 	c->entries = c->rows = c->columns = 0;
 	forget(c);
 	if (len < BLOCK_HEAD + BLOCK_SLACK)
-		return block_malformed(c, "it is too short");
+		return block_malformed(c, "too short");
 	prefetch_keys(data, len);
 	c->entries = get_u32le(data);
 	c->rows = get_u32le(data + 4);
@@ -180,7 +180,7 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 	{
 		c->entries = c->rows = c->columns = 0;
 		forget(c);
-		return block_malformed(c, "its head does not fit");
+		return block_malformed(c, "the head does not match the length");
 	}
 	forget(c);
 	if ((c->flags & BLOCK_GRID) != 0 && c->grid_cap < c->columns)

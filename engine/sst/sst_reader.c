@@ -164,7 +164,7 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX ||
 		(p[h.len] == 0 && raw_len != h.len) ||
 		(p[h.len] == 1 && ZSTD_getFrameContentSize(p, h.len) != raw_len))
-		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is wrong");
+		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is malformed");
 	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
 	{
 		uint8_t *mem = malloc(raw_len);
@@ -231,7 +231,7 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
 		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
 		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
-		return sst_reader_corrupt(r->number, r->body, "a top index entry is wrong");
+		return sst_reader_corrupt(r->number, r->body, "a top index entry is out of range");
 	part->klen = e->klen;
 	part->ts = e->ts;
 	part->seq = e->seq;
@@ -305,7 +305,7 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 	if (!ok)
 		return sst_reader_corrupt(r->number, h.off, "the meta block is malformed");
 	if (m->number != r->number || m->family != meta->family)
-		return sst_reader_corrupt(r->number, h.off, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, h.off, "the meta block is of another file");
 	if ((meta->bytes != 0 && meta->bytes != r->file.size) ||
 		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))
 		return sst_reader_corrupt(r->number, h.off,
@@ -333,14 +333,14 @@ load_footer(sst_reader *r, const file_meta *meta)
 		return os_fail(n, "read file", path);
 	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC ||
 		!checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
-		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER, "the footer is wrong");
+		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER, "the footer is damaged");
 	if (get_u32le(f + 8) != SST_VERSION)
 		return status_fail(WIDE_CORRUPT,
-						   "file %08llx.sst has format version %u, this program knows %u",
+						   "file %08llx.sst has format version %u; this program reads version %u",
 						   (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
 	if (get_u64le(f + 40) != r->number)
 		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
-								  "the file is another one than its name says");
+								  "the footer is of another file");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
@@ -350,7 +350,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 		prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
 		r->file.size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
 		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
-								  "the footer does not fit the file");
+								  "the footer does not match the size of the file");
 	r->body = top.off;
 	TRY(load_properties(r, prop, meta));
 	return load_top(r, top);
@@ -488,13 +488,12 @@ sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 		use_first(rs, r);
 	}
 	if (r->prop.meta.family != meta->family)
-		return sst_reader_corrupt(r->number, 0, "the file is another one than its name says");
+		return sst_reader_corrupt(r->number, 0, "the file is of another family than listed");
 	/* a file that was written before its commit gets its sequence number later, once */
 	if (r->global_seq != meta->global_seq)
 	{
 		if (!r->prop.global || r->global_seq != 0)
-			return sst_reader_corrupt(r->number, 0,
-									  "the file has another sequence number than is listed");
+			return sst_reader_corrupt(r->number, 0, "the file already has another sequence number");
 		r->global_seq = meta->global_seq;
 	}
 	r->pins++;

@@ -115,7 +115,7 @@ check_filter(verify *v, const entry *e, const block_ref *filter)
 			ok = ok && filter_may_contain(filter->data, filter->len,
 										  hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES));
 	}
-	return ok ? WIDE_OK : problem(v, "a key of %u bytes is missing in the filter", e->klen);
+	return ok ? WIDE_OK : problem(v, "a key of %u bytes is missing from the filter", e->klen);
 }
 
 static wide_status
@@ -162,7 +162,7 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	TRY_GOTO(block_check(&c));
 	TRY_GOTO(block_first(&c));
 	if (c.valid && !v->gap && v->tally.meta.cells > 0 && same_row(v, &c.e) != v->row_goes_on &&
-		(st = problem(v, "the mark of a row that goes on in the block at offset %llu is wrong",
+		(st = problem(v, "the block at offset %llu has a wrong mark for a row that goes on",
 					  (unsigned long long) h.off)) != WIDE_OK)
 		goto out;
 	v->row_goes_on = (c.flags & BLOCK_ROW_GOES_ON) != 0;

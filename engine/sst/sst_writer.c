@@ -610,7 +610,8 @@ static wide_status
 add_entry(sst_writer *w, const entry *e)
 {
 	if (w->global && e->seq != 0)
-		return status_fail(WIDE_INVALID, "entry of a file without sequence numbers has one");
+		return status_fail(WIDE_INVALID,
+						   "an entry has a sequence number, but the file has one for all entries");
 	TRY(sst_tally_look(&w->tally, e));
 	/* end_block takes the block's last key from the tally, so this entry is counted afterwards */
 	if (block_is_full(w, e))
@@ -668,7 +669,7 @@ write_end(sst_writer *w)
 	wide_status st;
 
 	if (w->tally.meta.cells == 0)
-		return status_fail(WIDE_INVALID, "a sorted file needs an entry");
+		return status_fail(WIDE_INVALID, "a sorted file must have at least one entry");
 	if (block_builder_count(w->data) > 0)
 		TRY(end_block(w, false));
 	TRY(groups_take_all(w));

@@ -735,7 +735,7 @@ wrong_files(void **state)
 	sst_file_path(db, 2, to, sizeof(to));
 	assert_int_equal(link(from, to), 0);
 	assert_int_equal(sst_reader_get(db, &other, &r), WIDE_CORRUPT);
-	assert_non_null(strstr(wide_error_text(), "another one"));
+	assert_non_null(strstr(wide_error_text(), "of another file"));
 	assert_int_equal(problems(&other), 1);
 	other = m;
 	other.family++;
