@@ -174,7 +174,7 @@ same_row(const entry *a, const entry *b)
 }
 
 static int
-compare_refs(uint32_t a, uint32_t b, const mem *m)
+compare_refs(uint32_t a, uint32_t b, const memtable_handle *m)
 {
 	memtable_cursor x = {.m = *m}, y = {.m = *m};
 
@@ -191,7 +191,7 @@ compare_nodes(const void *a, const void *b, void *m)
 
 /* The nodes of the unit at the end of s->flat. */
 static wide_status
-flat_append(const mem *m, op_sorted *s, const op_unit *u)
+flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 {
 	uint32_t n = u->n & ~UNIT_FLAT;
 	memtable_cursor c;
@@ -223,7 +223,7 @@ flat_append(const mem *m, op_sorted *s, const op_unit *u)
 
 /* Units [u, end) are of one row: their nodes, each for itself, become unit u. */
 static wide_status
-flatten(const mem *m, op_sorted *s, op_unit *u, const op_unit *end)
+flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
 {
 	uint32_t first = s->nflat;
 
@@ -238,7 +238,7 @@ flatten(const mem *m, op_sorted *s, op_unit *u, const op_unit *end)
 /* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the
  * processor's cache. */
 static wide_status
-unit_end(const mem *m, op_sorted *s, bool ordered)
+unit_end(const memtable_handle *m, op_sorted *s, bool ordered)
 {
 	op_unit *u = &s->units[s->nunits - 1];
 
@@ -414,7 +414,7 @@ radix_sort(op_sorted *s)
 
 typedef struct sort_arg
 {
-	const mem *m;
+	const memtable_handle *m;
 	const op_sorted *s;
 } sort_arg;
 
@@ -433,7 +433,7 @@ compare_units(const void *a, const void *b, void *arg)
 /* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out:
  * where they go. */
 static wide_status
-join_rows(const mem *m, op_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
+join_rows(const memtable_handle *m, op_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
 {
 	memtable_cursor a = {.m = *m}, c = {.m = *m};
 
@@ -467,7 +467,7 @@ op_list_sort(wide_batch *b, op_sorted *s)
 	shared h = {0};
 	bool ascending = true;
 	uint32_t out = 0;
-	mem *m;
+	memtable_handle *m;
 	memtable_cursor c;
 
 	if (b->list == NULL)

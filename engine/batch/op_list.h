@@ -14,7 +14,7 @@ typedef struct op_list
 	uint8_t *base;
 	uint64_t capacity;
 	memtable table;
-	mem m;
+	memtable_handle m;
 	memtable_hint hint;
 	uint64_t start, end, linked; /* offsets */
 	uint64_t touched;			 /* where it has ended before it was emptied */

@@ -430,8 +430,8 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 }
 
 wide_status
-payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq, int64_t commit_ts, buffer *key,
-			  uint64_t *end)
+payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq, int64_t commit_ts,
+			  buffer *key, uint64_t *end)
 {
 	const uint8_t *c = p->ops.data, *stop = p->ops.data + p->ops.len;
 	uint64_t limit = at + p->need;

@@ -37,7 +37,7 @@ extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t m
 
 /* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.
  * key has room (p is our own) or grows. */
-extern wide_status payload_apply(const payload *p, mem *m, uint64_t at, uint64_t seq,
+extern wide_status payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq,
 								 int64_t commit_ts, buffer *key, uint64_t *end);
 
 /* Log records; see payload.c. */

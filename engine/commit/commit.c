@@ -451,7 +451,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	commit_slot *place;
 	memtable *t;
 	payload p;
-	mem m;
+	memtable_handle m;
 	wide_status st;
 
 	TRY(segment_check(db));

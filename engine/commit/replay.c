@@ -206,7 +206,7 @@ apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
 	commit_state *commit = &db->seg->commit;
 	uint64_t at, end;
-	mem m;
+	memtable_handle m;
 	wide_status st;
 
 	TRY(reserve_memory(db, p->need));
@@ -250,7 +250,7 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 			  uint64_t bytes, file_meta **files, int *n)
 {
 	memtable t;
-	mem m;
+	memtable_handle m;
 	listed l;
 	uint64_t end;
 

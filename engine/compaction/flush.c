@@ -79,8 +79,8 @@ wait_applied(wide_db *db, memtable *t)
 
 /* One family's cells into files, appended to o->files. */
 static wide_status
-flush_family(wide_db *db, const mem *m, const set_pin *pin, wide_family_id id, const horizons *h,
-			 int job, output *o)
+flush_family(wide_db *db, const memtable_handle *m, const set_pin *pin, wide_family_id id,
+			 const horizons *h, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
 	retention_spec spec = {.floors = floors,
@@ -140,7 +140,7 @@ flush_files(wide_db *db, int index, int job, output *o)
 {
 	horizons h;
 	set_pin pin;
-	mem m;
+	memtable_handle m;
 	memtable_cursor c;
 	wide_status st;
 

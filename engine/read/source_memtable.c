@@ -120,7 +120,7 @@ static const source_ops memtable_ops = {
 	.seek = seek, .next = next, .row_before = row_before, .free = free_source};
 
 wide_status
-source_memtable_new(wide_db *db, const mem *m, wide_family_id family, source **out)
+source_memtable_new(wide_db *db, const memtable_handle *m, wide_family_id family, source **out)
 {
 	memtable_source *ms = pool_alloc(sizeof(*ms));
 

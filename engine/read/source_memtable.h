@@ -6,7 +6,7 @@
 #include "engine/set/memtable.h"
 #include "engine/read/source.h"
 
-extern wide_status source_memtable_new(wide_db *db, const mem *m, wide_family_id family,
+extern wide_status source_memtable_new(wide_db *db, const memtable_handle *m, wide_family_id family,
 									   source **out);
 
 #endif /* WIDE_SOURCE_MEMTABLE_H */

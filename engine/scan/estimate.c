@@ -54,7 +54,7 @@ typedef struct probe
 typedef struct origin
 {
 	bool in_memory;
-	mem m;
+	memtable_handle m;
 	const file_meta *files; /* sorted and disjoint */
 	int nfiles;
 	double rows, dead, cells, bytes, blocks; /* in the range; dead: rows with nothing but deletes */
@@ -107,8 +107,8 @@ add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double 
 
 /* Is the row there, and has it more than deletes? */
 static void
-mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen, double *present,
-		double *alive)
+mem_row(const memtable_handle *m, wide_family_id family, const uint8_t *row, uint32_t rowlen,
+		double *present, double *alive)
 {
 	memtable_cursor c;
 	uint64_t dead = 0;
@@ -138,8 +138,8 @@ mem_row(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen
 
 /* About how many entries the row has. */
 static wide_status
-mem_row_entries(const mem *m, wide_family_id family, const uint8_t *row, uint32_t rowlen,
-				double *entries)
+mem_row_entries(const memtable_handle *m, wide_family_id family, const uint8_t *row,
+				uint32_t rowlen, double *entries)
 {
 	uint32_t nodes[MEMTABLE_SAMPLE];
 	buffer end = {0};
@@ -632,7 +632,7 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
-	mem m;
+	memtable_handle m;
 	memtable_cursor c;
 	uint32_t nodes[MEMTABLE_SAMPLE];
 	double each;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static wide_status
-add_mem(wide_db *db, merge *m, const mem *mm, wide_family_id id)
+add_mem(wide_db *db, merge *m, const memtable_handle *mm, wide_family_id id)
 {
 	source *src;
 
@@ -53,7 +53,7 @@ scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t 
 	}
 	for (int i = 0; i < pin->nmem; i++)
 	{
-		mem mm;
+		memtable_handle mm;
 
 		memtable_at(db, pin->mem[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */

@@ -75,19 +75,19 @@ typedef struct target
 } target;
 
 static inline node *
-node_at(const mem *m, uint32_t ref)
+node_at(const memtable_handle *m, uint32_t ref)
 {
 	return (node *) (m->base + (uint64_t) ref * 8);
 }
 
 static inline _Atomic uint32_t *
-node_link(const mem *m, uint32_t ref, int level)
+node_link(const memtable_handle *m, uint32_t ref, int level)
 {
 	return (_Atomic uint32_t *) (m->base + (uint64_t) ref * 8) - 1 - level;
 }
 
 static inline uint32_t
-node_next(const mem *m, uint32_t ref, int level)
+node_next(const memtable_handle *m, uint32_t ref, int level)
 {
 	return atomic_load_explicit(node_link(m, ref, level), memory_order_acquire);
 }
@@ -198,7 +198,7 @@ memtable_format(memtable *t, uint8_t *base, uint64_t capacity)
 }
 
 void
-memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
+memtable_init(memtable_handle *m, memtable *t, uint8_t *base, uint64_t capacity)
 {
 	m->base = base;
 	m->t = t;
@@ -206,14 +206,14 @@ memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity)
 }
 
 void
-memtable_at(wide_db *db, uint32_t index, mem *m)
+memtable_at(wide_db *db, uint32_t index, memtable_handle *m)
 {
 	m->t = &db->seg->memtables[index];
 	m->base = LAYOUT_AT(db, m->t->region);
 }
 
 void
-memtable_touch(const mem *m, uint64_t at, uint64_t bytes)
+memtable_touch(const memtable_handle *m, uint64_t at, uint64_t bytes)
 {
 	uintptr_t p = (uintptr_t) m->base + at;
 
@@ -226,7 +226,7 @@ memtable_touch(const mem *m, uint64_t at, uint64_t bytes)
 /* From `from`, which is before the target, the last node before it on the level; *next is the
  * one after. */
 static inline uint32_t
-level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *next)
+level_search(const memtable_handle *m, uint32_t from, int level, const target *t, uint32_t *next)
 {
 	for (;;)
 	{
@@ -245,7 +245,7 @@ level_search(const mem *m, uint32_t from, int level, const target *t, uint32_t *
 
 /* The last node before the target on level 0 (HEAD when there is none). */
 static uint32_t
-search(const mem *m, const target *t, uint32_t *next)
+search(const memtable_handle *m, const target *t, uint32_t *next)
 {
 	uint32_t at = HEAD;
 	uint32_t seen = 0; /* a node known to be not before the target */
@@ -356,7 +356,7 @@ cursor_at(memtable_cursor *c, uint32_t ref)
 }
 
 static uint32_t
-write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *e)
+write_node(memtable_handle *m, uint64_t at, int height, wide_family_id family, const entry *e)
 {
 	uint64_t off = at + ((height * sizeof(uint32_t) + 7) & ~(size_t) 7);
 	node *n = (node *) (m->base + off);
@@ -381,8 +381,8 @@ write_node(mem *m, uint64_t at, int height, wide_family_id family, const entry *
  * first that is; ascending keys stop at once.
  */
 static int
-find_splice(const mem *m, const target *t, int height, int top, const memtable_hint *hint,
-			uint32_t *before, uint32_t *after)
+find_splice(const memtable_handle *m, const target *t, int height, int top,
+			const memtable_hint *hint, uint32_t *before, uint32_t *after)
 {
 	int known = top;
 	int level = top - 1;
@@ -425,7 +425,7 @@ memtable_note_ahead(memtable *t, int64_t ts)
 
 /* The node at ref of that height is written; e: what is in it. */
 static void
-link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *e,
+link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, const entry *e,
 		  memtable_hint *hint)
 {
 	uint32_t before[MEMTABLE_HEIGHT];
@@ -469,14 +469,14 @@ link_node(mem *m, uint32_t ref, int height, wide_family_id family, const entry *
 }
 
 void
-memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e,
+memtable_insert_hint(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e,
 					 memtable_hint *hint)
 {
 	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
 }
 
 uint32_t
-memtable_write(mem *m, uint64_t at, wide_family_id family, const entry *e)
+memtable_write(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e)
 {
 	return write_node(m, at, height_at(at), family, e);
 }
@@ -488,7 +488,7 @@ memtable_written(uint64_t at)
 }
 
 void
-memtable_link(mem *m, uint64_t at, memtable_hint *hint)
+memtable_link(memtable_handle *m, uint64_t at, memtable_hint *hint)
 {
 	memtable_cursor c = {.m = *m};
 
@@ -499,7 +499,7 @@ memtable_link(mem *m, uint64_t at, memtable_hint *hint)
 /* ---------------------------------------------------------------- cursor */
 
 void
-memtable_cursor_open(memtable_cursor *c, const mem *m)
+memtable_cursor_open(memtable_cursor *c, const memtable_handle *m)
 {
 	memset(c, 0, sizeof(*c));
 	c->m = *m;
@@ -564,7 +564,7 @@ memtable_node_end(const memtable_cursor *c)
  * in the range.  A node is on the next level with a probability of 1/4.
  */
 int
-memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
+memtable_sample(const memtable_handle *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
 				const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each)
 {
 	uint32_t found[MEMTABLE_SAMPLE];
@@ -602,7 +602,7 @@ memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t
 /* ----------------------------------------------------------------- check */
 
 static bool
-ref_valid(const mem *m, uint32_t ref)
+ref_valid(const memtable_handle *m, uint32_t ref)
 {
 	uint64_t off = (uint64_t) ref * 8;
 	uint64_t used = atomic_load(&m->t->used);
@@ -613,7 +613,7 @@ ref_valid(const mem *m, uint32_t ref)
 }
 
 wide_status
-memtable_check(mem *m)
+memtable_check(memtable_handle *m)
 {
 	uint64_t cells = 0, tombstones = 0;
 	uint32_t height = atomic_load(&m->t->height);
@@ -673,7 +673,7 @@ memtable_switch(wide_db *db)
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		memtable *t = &db->seg->memtables[i];
-		mem m;
+		memtable_handle m;
 
 		if (atomic_load(&t->state) != MEMTABLE_FREE)
 			continue;

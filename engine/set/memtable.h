@@ -15,14 +15,14 @@ extern void memtable_format(memtable *t, uint8_t *base, uint64_t capacity);
  * whole.  The same code serves shared memtables (memory = region in the
  * segment) and the private batch (memory = reserved address space).
  */
-typedef struct mem
+typedef struct memtable_handle
 {
 	uint8_t *base; /* in this process; links are offsets / 8 from here */
 	memtable *t;
-} mem;
+} memtable_handle;
 
 /* Empty list in t over capacity bytes at base. */
-extern void memtable_init(mem *m, memtable *t, uint8_t *base, uint64_t capacity);
+extern void memtable_init(memtable_handle *m, memtable *t, uint8_t *base, uint64_t capacity);
 
 /* Bytes that inserting this entry can take at most. */
 extern size_t memtable_node_bytes(uint32_t klen, uint32_t vlen);
@@ -48,15 +48,15 @@ typedef struct memtable_hint
  * from base, reserved by the caller through t->used).  Equal keys: the first
  * stays, the second is dropped (replay).  Never fails.  hint may be NULL.
  */
-extern void memtable_insert_hint(mem *m, uint64_t at, wide_family_id family, const entry *e,
-								 memtable_hint *hint);
+extern void memtable_insert_hint(memtable_handle *m, uint64_t at, wide_family_id family,
+								 const entry *e, memtable_hint *hint);
 
 /*
  * So many bytes at the offset will be written: have the pages mapped.  Reading does
  * it cheaper, as long as they exist, which they do once some process has written
  * there: a fault on reading maps their neighbours, too, one on writing only the one.
  */
-extern void memtable_touch(const mem *m, uint64_t at, uint64_t bytes);
+extern void memtable_touch(const memtable_handle *m, uint64_t at, uint64_t bytes);
 
 /* The memtable gets an entry whose timestamp is newer than the commit timestamp of its batch;
  * before it is inserted. */
@@ -68,19 +68,20 @@ extern void memtable_note_ahead(memtable *t, int64_t ts);
  * reference, as memtable_written does for the offset; memtable_node_end is where the next node may
  * be written (or was: `at` of the next).
  */
-extern uint32_t memtable_write(mem *m, uint64_t at, wide_family_id family, const entry *e);
+extern uint32_t memtable_write(memtable_handle *m, uint64_t at, wide_family_id family,
+							   const entry *e);
 extern uint32_t memtable_written(uint64_t at);
-extern void memtable_link(mem *m, uint64_t at, memtable_hint *hint);
+extern void memtable_link(memtable_handle *m, uint64_t at, memtable_hint *hint);
 
 typedef struct memtable_cursor
 {
-	mem m;
+	memtable_handle m;
 	uint32_t node;		   /* 0 = not valid */
 	wide_family_id family; /* of the current node */
 	entry e;			   /* points into the memory; stable as long as the memtable */
 } memtable_cursor;
 
-extern void memtable_cursor_open(memtable_cursor *c, const mem *m);
+extern void memtable_cursor_open(memtable_cursor *c, const memtable_handle *m);
 extern void memtable_first(memtable_cursor *c);
 
 /* first node >= (family, ukey, ts, seq) */
@@ -104,14 +105,16 @@ memtable_valid(const memtable_cursor *c)
  * some level of the list, standing for *each entries.  Returns how many.
  */
 #define MEMTABLE_SAMPLE 256
-extern int memtable_sample(const mem *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
-						   const uint8_t *hi, uint32_t hilen, uint32_t *nodes, double *each);
+extern int memtable_sample(const memtable_handle *m, wide_family_id family, const uint8_t *lo,
+						   uint32_t lolen, const uint8_t *hi, uint32_t hilen, uint32_t *nodes,
+						   double *each);
 extern void memtable_cursor_at(memtable_cursor *c, uint32_t node);
 extern uint64_t memtable_node_end(const memtable_cursor *c);
-extern void memtable_at(wide_db *db, uint32_t index, mem *m); /* the shared memtable index */
+extern void memtable_at(wide_db *db, uint32_t index,
+						memtable_handle *m); /* the shared memtable index */
 
 /* Problems of structure: order on every level, counts. For tests and verify. */
-extern wide_status memtable_check(mem *m);
+extern wide_status memtable_check(memtable_handle *m);
 
 /* Make the active memtable immutable and start another; under LOCK_COMMIT. WIDE_FULL when none
  * is free. (mem space: batch.c) */

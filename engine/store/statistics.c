@@ -228,7 +228,7 @@ done:
 static uint64_t
 memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 {
-	mem m;
+	memtable_handle m;
 	memtable_cursor c;
 	uint64_t n = 0;
 

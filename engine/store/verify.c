@@ -152,7 +152,7 @@ verify_memtables(verification *v, const set_pin *pin)
 {
 	for (int i = 0; i < pin->nmem; i++)
 	{
-		mem m;
+		memtable_handle m;
 
 		memtable_at(v->db, pin->mem[i], &m);
 		/* one that is being filled has counts that run ahead or behind */

@@ -1165,7 +1165,7 @@ test_faults(void **state)
 	static uint8_t value[VALUE];
 	store s;
 	wide_family_options opt;
-	mem m;
+	memtable_handle m;
 	int status;
 	pid_t pid;
 
@@ -1364,7 +1364,7 @@ test_hostile_payload(void **state)
 	wide_batch *b;
 	uint64_t r = 1;
 	memtable t;
-	mem m;
+	memtable_handle m;
 	uint8_t *region = malloc(1 << 16);
 	buffer key = {0};
 

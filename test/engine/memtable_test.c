@@ -21,7 +21,7 @@ typedef struct model_entry
 typedef struct space
 {
 	memtable t;
-	mem m;
+	memtable_handle m;
 	uint8_t *base;
 	size_t size;
 } space;
@@ -229,7 +229,7 @@ typedef struct shared
 static void
 child_insert(shared *sh, uint8_t *base, int number, int children)
 {
-	mem m = {base, &sh->t};
+	memtable_handle m = {base, &sh->t};
 	uint64_t rnd = number + 1;
 	memtable_hint hint = {{0}};
 
@@ -261,7 +261,7 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 static void
 child_read(shared *sh, uint8_t *base, int writers)
 {
-	mem m = {base, &sh->t};
+	memtable_handle m = {base, &sh->t};
 	uint64_t before = 0;
 
 	for (bool last = false; !last;)
@@ -298,7 +298,7 @@ test_concurrent(void **state)
 	uint8_t *base = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 						 0);
 	shared *sh = (shared *) (base + size);
-	mem m;
+	memtable_handle m;
 	pid_t pid[5];
 
 	memtable_init(&m, &sh->t, base, size);

@@ -23,7 +23,7 @@ typedef struct fixture
 	test_store t;
 	entries all;
 	memtable tables[2];
-	mem mems[2];
+	memtable_handle mems[2];
 	uint8_t *regions[2];
 	file_meta files[8];
 	int nfiles;
