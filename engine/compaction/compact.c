@@ -74,8 +74,8 @@ typedef struct job
 	uint64_t settled;	/* by this job: retention_settled */
 	uint64_t unflushed; /* no memtable has an older entry, but for those > horizon */
 	int64_t now;
-	set_pin pin;
-	set_files all;
+	version_pin pin;
+	family_files all;
 	bool *in; /* for each of all.files */
 	int nin;
 	int from;

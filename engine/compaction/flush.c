@@ -79,7 +79,7 @@ wait_applied(wide_db *db, memtable *t)
 
 /* One family's cells into files, appended to o->files. */
 static wide_status
-flush_family(wide_db *db, const memtable_handle *m, const set_pin *pin, wide_family_id id,
+flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide_family_id id,
 			 const horizons *h, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
@@ -94,7 +94,7 @@ flush_family(wide_db *db, const memtable_handle *m, const set_pin *pin, wide_fam
 	source *s = NULL;
 	merge *g = NULL;
 	view *v = NULL;
-	set_files files;
+	family_files files;
 	uint64_t n = 0;
 	wide_status st;
 
@@ -139,7 +139,7 @@ static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
 	horizons h;
-	set_pin pin;
+	version_pin pin;
 	memtable_handle m;
 	memtable_cursor c;
 	wide_status st;

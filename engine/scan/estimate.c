@@ -478,11 +478,11 @@ add_up(question *q, wide_estimate *out)
 /* ---------------------------------------------------------------- the call */
 
 static wide_status
-find_origins(question *q, const set_pin *pin, const set_files *files)
+find_origins(question *q, const version_pin *pin, const family_files *files)
 {
 	int level0 = files->level_start[1];
 
-	q->origins = calloc((size_t) (SET_LEVELS + level0 + pin->nmem), sizeof *q->origins);
+	q->origins = calloc((size_t) (SET_LEVELS + level0 + pin->nmemtables), sizeof *q->origins);
 	if (q->origins == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for an estimate");
 	for (int level = SET_LEVELS - 1; level > 0; level--)
@@ -498,10 +498,10 @@ find_origins(question *q, const set_pin *pin, const set_files *files)
 		q->origins[q->n].files = &files->files[i];
 		q->origins[q->n++].nfiles = 1;
 	}
-	for (int i = pin->nmem - 1; i >= 0; i--)
+	for (int i = pin->nmemtables - 1; i >= 0; i--)
 	{
 		q->origins[q->n].in_memory = true;
-		memtable_at(q->db, pin->mem[i], &q->origins[q->n++].m);
+		memtable_at(q->db, pin->memtables[i], &q->origins[q->n++].m);
 	}
 	return WIDE_OK;
 }
@@ -509,8 +509,8 @@ find_origins(question *q, const set_pin *pin, const set_files *files)
 wide_status
 wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range, wide_estimate *out)
 {
-	set_pin pin = {0};
-	set_files files;
+	version_pin pin = {0};
+	family_files files;
 	question q = {.db = db, .family = family};
 	wide_status st;
 
@@ -697,8 +697,8 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 				wide_status (*fn)(void *arg, wide_bytes key), void *arg)
 {
 	samples a = {0};
-	set_pin pin = {0};
-	set_files files;
+	version_pin pin = {0};
+	family_files files;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -708,8 +708,8 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 	TRY_GOTO(pin_files(db, &pin, family, &files));
 	for (int i = 0; i < files.n; i++)
 		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
-	for (int i = 0; i < pin.nmem; i++)
-		TRY_GOTO(sample_memtable(db, pin.mem[i], family, n, rough, &a));
+	for (int i = 0; i < pin.nmemtables; i++)
+		TRY_GOTO(sample_memtable(db, pin.memtables[i], family, n, rough, &a));
 	if (a.n > 0)
 	{
 		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);

@@ -25,7 +25,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	merge *m = NULL;
 	source *own;
 	bool left_out;
-	set_pin pin;
+	version_pin pin;
 	const entry *e;
 	wide_status st;
 

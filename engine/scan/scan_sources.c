@@ -35,10 +35,11 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 }
 
 wide_status
-scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
-				   wide_batch *own, uint64_t mark, merge **out, source **own_source, bool *left_out)
+scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq,
+				   int64_t ts_min, wide_batch *own, uint64_t mark, merge **out, source **own_source,
+				   bool *left_out)
 {
-	set_files files;
+	family_files files;
 	source *src;
 	merge *m;
 	wide_status st;
@@ -51,11 +52,11 @@ scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id, uint64_t 
 		TRY_GOTO(merge_add(m, src));
 		*own_source = src;
 	}
-	for (int i = 0; i < pin->nmem; i++)
+	for (int i = 0; i < pin->nmemtables; i++)
 	{
 		memtable_handle mm;
 
-		memtable_at(db, pin->mem[i], &mm);
+		memtable_at(db, pin->memtables[i], &mm);
 		/* whatever gets in from now on is newer than the snapshot */
 		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
 		{
@@ -143,9 +144,9 @@ scan_sources_stale(wide_scan *s)
 {
 	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
 		return false;
-	for (int i = 0; i < s->pin.nmem; i++)
+	for (int i = 0; i < s->pin.nmemtables; i++)
 	{
-		uint32_t state = atomic_load(&s->db->seg->memtables[s->pin.mem[i]].state);
+		uint32_t state = atomic_load(&s->db->seg->memtables[s->pin.memtables[i]].state);
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			return true;

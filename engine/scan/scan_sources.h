@@ -12,7 +12,7 @@
  * timestamps from ts_min on.  *left_out is set when later readers could need a
  * source more.
  */
-extern wide_status scan_sources_merge(wide_db *db, const set_pin *pin, wide_family_id id,
+extern wide_status scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id,
 									  uint64_t seq, int64_t ts_min, wide_batch *own, uint64_t mark,
 									  merge **out, source **own_source, bool *left_out);
 

@@ -142,7 +142,7 @@ struct wide_scan
 	wide_scan_ahead ahead; /* first: wide.h knows it; of the run */
 	wide_db *db;
 	const wide_snapshot *snap;
-	set_pin pin;
+	version_pin pin;
 	bool pinned;
 	bool left_out; /* a renewed snapshot needs more sources than we have */
 	scan_family *families;

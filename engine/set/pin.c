@@ -76,16 +76,16 @@ oldest_own_pin(const struct set_local *local, bool memory)
 
 /* The memtables a reader needs now, newest first. */
 static void
-pin_memtables(wide_db *db, set_pin *pin)
+pin_memtables(wide_db *db, version_pin *pin)
 {
 	uint64_t number[WIDE_MEMTABLES];
 
-	pin->nmem = 0;
+	pin->nmemtables = 0;
 	for (uint32_t i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		memtable *t = &db->seg->memtables[i];
 		uint32_t state = atomic_load(&t->state);
-		int at = pin->nmem;
+		int at = pin->nmemtables;
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			continue;
@@ -95,11 +95,11 @@ pin_memtables(wide_db *db, set_pin *pin)
 		for (; at > 0 && number[at - 1] < t->number; at--)
 		{
 			number[at] = number[at - 1];
-			pin->mem[at] = pin->mem[at - 1];
+			pin->memtables[at] = pin->memtables[at - 1];
 		}
 		number[at] = t->number;
-		pin->mem[at] = i;
-		pin->nmem++;
+		pin->memtables[at] = i;
+		pin->nmemtables++;
 	}
 }
 
@@ -134,7 +134,7 @@ grow_pins(struct set_local *local)
 }
 
 static wide_status
-take(wide_db *db, set_pin *pin, bool memory)
+take(wide_db *db, version_pin *pin, bool memory)
 {
 	struct set_local *local = NULL;
 	uint32_t at = 0;
@@ -145,7 +145,7 @@ take(wide_db *db, set_pin *pin, bool memory)
 		at++;
 	if (at == local->npins)
 		TRY(grow_pins(local));
-	pin->nmem = 0;
+	pin->nmemtables = 0;
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
@@ -171,13 +171,13 @@ take(wide_db *db, set_pin *pin, bool memory)
 }
 
 wide_status
-pin_take(wide_db *db, set_pin *pin)
+pin_take(wide_db *db, version_pin *pin)
 {
 	return take(db, pin, true);
 }
 
 wide_status
-pin_take_files(wide_db *db, set_pin *pin)
+pin_take_files(wide_db *db, version_pin *pin)
 {
 	return take(db, pin, false);
 }
@@ -214,7 +214,7 @@ free_stale_copies(struct set_local *local)
 }
 
 void
-pin_drop(wide_db *db, set_pin *pin)
+pin_drop(wide_db *db, version_pin *pin)
 {
 	struct set_local *local = db->set;
 
@@ -393,7 +393,7 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
 }
 
 wide_status
-pin_files(wide_db *db, const set_pin *pin, wide_family_id family, set_files *out)
+pin_files(wide_db *db, const version_pin *pin, wide_family_id family, family_files *out)
 {
 	struct set_local *local = db->set;
 	set_copy **bucket = &local->copies[family % COPY_BUCKETS];

@@ -203,8 +203,8 @@ wide_file_each(wide_db *db, wide_family_id family,
 			   wide_status (*fn)(void *arg, const wide_file_info *f), void *arg)
 {
 	wide_family_id *ids = NULL;
-	set_pin pin = {0};
-	set_files files;
+	version_pin pin = {0};
+	family_files files;
 	int n;
 	wide_status st;
 
@@ -243,8 +243,8 @@ memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 wide_status
 wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out)
 {
-	set_pin pin = {0};
-	set_files files;
+	version_pin pin = {0};
+	family_files files;
 	wide_family f;
 	wide_status st;
 
@@ -266,8 +266,8 @@ wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out
 		out->tombstones += m->tombstones;
 		out->files_per_level[m->level]++;
 	}
-	for (int i = 0; i < pin.nmem; i++)
-		out->memtable_cells += memtable_cells(db, pin.mem[i], family);
+	for (int i = 0; i < pin.nmemtables; i++)
+		out->memtable_cells += memtable_cells(db, pin.memtables[i], family);
 done:
 	pin_drop(db, &pin);
 	return st;

@@ -109,9 +109,9 @@ work_in_progress(wide_db *db)
 }
 
 static wide_status
-verify_family(verification *v, const set_pin *pin, wide_family_id id)
+verify_family(verification *v, const version_pin *pin, wide_family_id id)
 {
-	set_files files;
+	family_files files;
 
 	TRY(pin_files(v->db, pin, id, &files));
 	for (int i = 0; i < files.n; i++)
@@ -148,13 +148,13 @@ verify_family(verification *v, const set_pin *pin, wide_family_id id)
 }
 
 static wide_status
-verify_memtables(verification *v, const set_pin *pin)
+verify_memtables(verification *v, const version_pin *pin)
 {
-	for (int i = 0; i < pin->nmem; i++)
+	for (int i = 0; i < pin->nmemtables; i++)
 	{
 		memtable_handle m;
 
-		memtable_at(v->db, pin->mem[i], &m);
+		memtable_at(v->db, pin->memtables[i], &m);
 		/* one that is being filled has counts that run ahead or behind */
 		if (atomic_load(&m.t->state) != MEMTABLE_IMMUTABLE || atomic_load(&m.t->applying) > 0)
 			continue;
@@ -197,8 +197,8 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 {
 	verification v = {.db = db, .fn = fn, .arg = arg};
 	wide_family_id *ids = NULL;
-	set_pin pin = {0};
-	set_pin memory = {0};
+	version_pin pin = {0};
+	version_pin memory = {0};
 	int n, rc;
 	wide_status st;
 

@@ -276,8 +276,8 @@ test_missing(void **state)
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	set_files files;
-	set_pin pin = {0};
+	family_files files;
+	version_pin pin = {0};
 	char newest[200], oldest[200], *got;
 
 	store_init(&s);

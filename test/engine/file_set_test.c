@@ -210,8 +210,8 @@ static void
 test_pins_see_their_version(void **state)
 {
 	store s;
-	set_pin a = {0}, b = {0}, c = {0};
-	set_files fa, fb, fc;
+	version_pin a = {0}, b = {0}, c = {0};
+	family_files fa, fb, fc;
 	file_meta f[3];
 
 	store_new(&s);
@@ -258,8 +258,8 @@ static void
 test_reload(void **state)
 {
 	store s;
-	set_pin p = {0};
-	set_files l;
+	version_pin p = {0};
+	family_files l;
 	file_meta f[2];
 	set_edit e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
 	wide_table t;
@@ -304,8 +304,8 @@ static void
 test_move_keeps_the_file(void **state)
 {
 	store s;
-	set_pin p = {0}, q = {0};
-	set_files l;
+	version_pin p = {0}, q = {0};
+	family_files l;
 	file_meta f;
 	set_edit e = {.memtable = -1, .nadd = 1, .nremove = 1};
 	uint64_t number;
@@ -372,8 +372,8 @@ test_link(void **state)
 {
 	store s;
 	file_meta f;
-	set_pin p = {0};
-	set_files l;
+	version_pin p = {0};
+	family_files l;
 	set_edit e = {.memtable = -1};
 
 	store_new(&s);

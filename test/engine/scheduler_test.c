@@ -996,7 +996,7 @@ test_resting_reader(void **state)
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	set_pin early = {0}, late = {0};
+	version_pin early = {0}, late = {0};
 	char key[16];
 
 	store_init(&s);
@@ -1005,26 +1005,27 @@ test_resting_reader(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	store_put(&s, f, "first", "q", 1, "v");
 	assert_ok(pin_take(s.db, &early));
-	assert_int_equal(early.nmem, 1);
+	assert_int_equal(early.nmemtables, 1);
 	for (int i = 0; i < 3 * WIDE_MEMTABLES; i++)
 	{
 		snprintf(key, sizeof key, "%d", i);
 		store_put(&s, f, key, "q", 1, "v");
 		assert_ok(wide_flush(s.db));
-		assert_int_equal(atomic_load(&s.db->seg->memtables[early.mem[0]].state), MEMTABLE_FLUSHED);
+		assert_int_equal(atomic_load(&s.db->seg->memtables[early.memtables[0]].state),
+						 MEMTABLE_FLUSHED);
 	}
 	/* a new reader holds another memtable */
 	store_put(&s, f, "last", "q", 1, "v");
 	assert_ok(pin_take(s.db, &late));
-	assert_int_equal(late.nmem, 1);
-	assert_true(late.mem[0] != early.mem[0]);
+	assert_int_equal(late.nmemtables, 1);
+	assert_true(late.memtables[0] != early.memtables[0]);
 	assert_ok(wide_flush(s.db));
-	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEMTABLE_FLUSHED);
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.memtables[0]].state), MEMTABLE_FLUSHED);
 	pin_drop(s.db, &early);
 	store_put(&s, f, "later", "q", 1, "v");
 	assert_ok(wide_flush(s.db));
-	assert_true(atomic_load(&s.db->seg->memtables[early.mem[0]].state) != MEMTABLE_FLUSHED);
-	assert_int_equal(atomic_load(&s.db->seg->memtables[late.mem[0]].state), MEMTABLE_FLUSHED);
+	assert_true(atomic_load(&s.db->seg->memtables[early.memtables[0]].state) != MEMTABLE_FLUSHED);
+	assert_int_equal(atomic_load(&s.db->seg->memtables[late.memtables[0]].state), MEMTABLE_FLUSHED);
 	pin_drop(s.db, &late);
 	store_drop(&s);
 }
@@ -1107,7 +1108,7 @@ test_pin_in_switch(void **state)
 {
 	store s;
 	memtable *t;
-	set_pin pin = {0};
+	version_pin pin = {0};
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -1119,13 +1120,13 @@ test_pin_in_switch(void **state)
 	atomic_store(&t->state, MEMTABLE_ACTIVE);
 	assert_ok(pin_take(s.db, &pin));
 	assert_false(pin_has_memtable(s.db, t));
-	assert_int_equal(pin.nmem, 1);
-	assert_int_equal(pin.mem[0], s.db->seg->commit.active);
+	assert_int_equal(pin.nmemtables, 1);
+	assert_int_equal(pin.memtables[0], s.db->seg->commit.active);
 	pin_drop(s.db, &pin);
 	atomic_fetch_add(&s.db->seg->set.version, 1);
 	assert_ok(pin_take(s.db, &pin));
 	assert_true(pin_has_memtable(s.db, t));
-	assert_int_equal(pin.nmem, 2);
+	assert_int_equal(pin.nmemtables, 2);
 	pin_drop(s.db, &pin);
 	atomic_store(&t->state, MEMTABLE_FREE);
 	store_drop(&s);
