@@ -69,7 +69,7 @@ typedef struct job
 	wide_family family;
 	family_floor floors[FAMILY_FLOORS];
 	uint64_t flushed_seq;
-	horizons horizons;
+	horizon_ranges horizons;
 	uint64_t horizon;	/* the oldest of them */
 	uint64_t settled;	/* by this job: retention_settled */
 	uint64_t unflushed; /* no memtable has an older entry, but for those > horizon */
@@ -680,7 +680,7 @@ run(job *j, int slot)
 				.whole = j->join};
 	file_meta *inputs = malloc((size_t) j->nin * sizeof *inputs);
 	uint64_t *numbers = malloc((size_t) j->nin * sizeof *numbers);
-	set_edit edit = {.memtable = -1};
+	version_edit edit = {.memtable = -1};
 	uint64_t total = 0;
 	int n = 0;
 	wide_status st = WIDE_OK;

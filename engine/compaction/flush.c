@@ -80,7 +80,7 @@ wait_applied(wide_db *db, memtable *t)
 /* One family's cells into files, appended to o->files. */
 static wide_status
 flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide_family_id id,
-			 const horizons *h, int job, output *o)
+			 const horizon_ranges *h, int job, output *o)
 {
 	family_floor floors[FAMILY_FLOORS];
 	retention_spec spec = {.floors = floors,
@@ -138,7 +138,7 @@ done:
 static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
-	horizons h;
+	horizon_ranges h;
 	version_pin pin;
 	memtable_handle m;
 	memtable_cursor c;
@@ -175,7 +175,7 @@ wide_status
 flush_one(wide_db *db)
 {
 	output o = {.db = db, .level = 0, .cut = output_file_bytes};
-	set_edit edit = {0};
+	version_edit edit = {0};
 	memtable *t;
 	int64_t began = clock_monotonic_us();
 	int job, index;

@@ -215,7 +215,7 @@ done:
  * in files or in the catalog: the log is needed from its present end.
  */
 static wide_status
-settle_empty(wide_db *db, set_edit *edit)
+settle_empty(wide_db *db, version_edit *edit)
 {
 	commit_state *commit = &db->seg->commit;
 	memtable *t;
@@ -243,7 +243,7 @@ settle_empty(wide_db *db, set_edit *edit)
 static wide_status
 write_edit(wide_db *db, bool always)
 {
-	set_edit edit = {.memtable = -1};
+	version_edit edit = {.memtable = -1};
 	bool dirty = file_set_dirty(db);
 
 	if (!dirty && !always)

@@ -82,7 +82,7 @@ gathered_free(gathered *g)
 /* Under LOCK_SET: reserve slots for the caller's files, note unlisted and pending ones. Rooms
  * were made before. */
 static wide_status
-gather_locked(wide_db *db, const set_edit *edit, gathered *g, bool *again)
+gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
@@ -118,7 +118,7 @@ gather_locked(wide_db *db, const set_edit *edit, gathered *g, bool *again)
 }
 
 static wide_status
-gather(wide_db *db, const set_edit *edit, gathered *g)
+gather(wide_db *db, const version_edit *edit, gathered *g)
 {
 	wide_status st;
 	bool again = true;
@@ -166,7 +166,7 @@ gather(wide_db *db, const set_edit *edit, gathered *g)
  * latest.  What the caller adds is synced already.
  */
 static wide_status
-sync_gathered(wide_db *db, const set_edit *edit, gathered *g)
+sync_gathered(wide_db *db, const version_edit *edit, gathered *g)
 {
 	file_meta *add = (file_meta *) g->add.data;
 	size_t n = g->add.len / sizeof *add;
@@ -261,7 +261,7 @@ gather_live(wide_db *db, gathered *g)
 
 /* Make it durable: one record, or a new manifest. */
 static wide_status
-apply_write(wide_db *db, const set_edit *edit, gathered *g)
+apply_write(wide_db *db, const version_edit *edit, gathered *g)
 {
 	set_state *set = &db->seg->set;
 	buffer payload = {0};
@@ -321,7 +321,7 @@ done:
 
 /* Under LOCK_SET: unlisted files are listed now, pending removals are durable. */
 static void
-switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
+switch_gathered(wide_db *db, const version_edit *edit, gathered *g)
 {
 	set_state *set = &db->seg->set;
 	const file_meta *add = (const file_meta *) g->add.data;
@@ -353,7 +353,7 @@ switch_gathered(wide_db *db, const set_edit *edit, gathered *g)
 
 /* Under LOCK_SET: the caller's removals and additions. */
 static void
-switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
+switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
@@ -389,7 +389,7 @@ switch_caller(wide_db *db, const set_edit *edit, uint64_t version)
 }
 
 static void
-mark_families(wide_db *db, const set_edit *edit, uint64_t version)
+mark_families(wide_db *db, const version_edit *edit, uint64_t version)
 {
 	family_slot *fam;
 	file_slot *f;
@@ -405,7 +405,7 @@ mark_families(wide_db *db, const set_edit *edit, uint64_t version)
 
 /* Show the edit in the segment. */
 static wide_status
-apply_switch(wide_db *db, const set_edit *edit, gathered *g)
+apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 {
 	set_state *set = &db->seg->set;
 	uint64_t version;
@@ -438,7 +438,7 @@ apply_switch(wide_db *db, const set_edit *edit, gathered *g)
 }
 
 wide_status
-edit_apply(wide_db *db, const set_edit *edit)
+edit_apply(wide_db *db, const version_edit *edit)
 {
 	set_state *set = &db->seg->set;
 	gathered g = {0};

@@ -12,7 +12,7 @@
  * batches have linked meanwhile, and the catalog when it is dirty.  A failure
  * of the sync poisons.
  */
-typedef struct set_edit
+typedef struct version_edit
 {
 	const file_meta *add;
 	int nadd;
@@ -21,8 +21,8 @@ typedef struct set_edit
 	uint64_t flushed_seq; /* 0 = unchanged */
 	uint64_t restart_lsn; /* 0 = unchanged */
 	int memtable;		  /* index of the memtable that the added files replace, -1 none */
-} set_edit;
+} version_edit;
 
-extern wide_status edit_apply(wide_db *db, const set_edit *edit);
+extern wide_status edit_apply(wide_db *db, const version_edit *edit);
 
 #endif /* WIDE_EDIT_H */

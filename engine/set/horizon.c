@@ -8,7 +8,7 @@
 
 /* Snapshots may yet be taken that need what is visible at seq. */
 static void
-lower_horizons(horizons *h, uint64_t seq)
+lower_horizons(horizon_ranges *h, uint64_t seq)
 {
 	if (seq < h->oldest)
 		h->oldest = seq;
@@ -23,7 +23,7 @@ lower_horizons(horizons *h, uint64_t seq)
  * the number of moves tells.  held: room for the ranges of all processes, or NULL.
  */
 static wide_status
-read_horizons(wide_db *db, horizons *h, snapshot_range *held)
+read_horizons(wide_db *db, horizon_ranges *h, snapshot_range *held)
 {
 	commit_state *commit = &db->seg->commit;
 	process_slot *slots = layout_processes(db);
@@ -85,7 +85,7 @@ read_horizons(wide_db *db, horizons *h, snapshot_range *held)
 uint64_t
 horizon_oldest(wide_db *db)
 {
-	horizons h;
+	horizon_ranges h;
 
 	/* a failure is poison: what is decided with this comes to nothing */
 	(void) read_horizons(db, &h, NULL);
@@ -93,7 +93,7 @@ horizon_oldest(wide_db *db)
 }
 
 wide_status
-horizon_read(wide_db *db, horizons *h)
+horizon_read(wide_db *db, horizon_ranges *h)
 {
 	wide_status st;
 
@@ -108,7 +108,7 @@ horizon_read(wide_db *db, horizons *h)
 }
 
 void
-horizon_free(horizons *h)
+horizon_free(horizon_ranges *h)
 {
 	free(h->held);
 	h->held = NULL;

@@ -14,16 +14,16 @@ typedef struct snapshot_range
 	uint64_t first, last;
 } snapshot_range;
 
-typedef struct horizons
+typedef struct horizon_ranges
 {
 	uint64_t oldest; /* horizon_oldest */
 	uint64_t fresh;
 	snapshot_range *held;
 	int nheld;
-} horizons;
+} horizon_ranges;
 
-extern wide_status horizon_read(wide_db *db, horizons *h);
-extern void horizon_free(horizons *h);
+extern wide_status horizon_read(wide_db *db, horizon_ranges *h);
+extern void horizon_free(horizon_ranges *h);
 
 /* Where the log must be kept from: for flush, given the memtable it removes. */
 extern uint64_t horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable);

@@ -210,7 +210,7 @@ test_replay_is_idempotent(void **state)
 		/* an edit with the catalog but without the cells */
 		if (i == 20)
 		{
-			set_edit e = {.memtable = -1};
+			version_edit e = {.memtable = -1};
 
 			assert_ok(edit_apply(s.db, &e));
 		}

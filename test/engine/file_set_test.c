@@ -182,7 +182,7 @@ file_exists(wide_db *db, uint64_t number)
 static void
 add_files(wide_db *db, const file_meta *f, int n)
 {
-	set_edit e = {.add = f, .nadd = n, .memtable = -1};
+	version_edit e = {.add = f, .nadd = n, .memtable = -1};
 
 	assert_ok(edit_apply(db, &e));
 }
@@ -190,7 +190,7 @@ add_files(wide_db *db, const file_meta *f, int n)
 static void
 remove_file(wide_db *db, uint64_t number)
 {
-	set_edit e = {.remove = &number, .nremove = 1, .memtable = -1};
+	version_edit e = {.remove = &number, .nremove = 1, .memtable = -1};
 
 	assert_ok(edit_apply(db, &e));
 }
@@ -261,7 +261,7 @@ test_reload(void **state)
 	version_pin p = {0};
 	family_files l;
 	file_meta f[2];
-	set_edit e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
+	version_edit e = {.memtable = -1, .flushed_seq = 5000, .restart_lsn = 4000};
 	wide_table t;
 
 	store_new(&s);
@@ -307,7 +307,7 @@ test_move_keeps_the_file(void **state)
 	version_pin p = {0}, q = {0};
 	family_files l;
 	file_meta f;
-	set_edit e = {.memtable = -1, .nadd = 1, .nremove = 1};
+	version_edit e = {.memtable = -1, .nadd = 1, .nremove = 1};
 	uint64_t number;
 
 	store_new(&s);
@@ -344,7 +344,7 @@ test_drop_waits_for_the_manifest(void **state)
 {
 	store s;
 	file_meta f;
-	set_edit e = {.memtable = -1};
+	version_edit e = {.memtable = -1};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -374,7 +374,7 @@ test_link(void **state)
 	file_meta f;
 	version_pin p = {0};
 	family_files l;
-	set_edit e = {.memtable = -1};
+	version_edit e = {.memtable = -1};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -420,7 +420,7 @@ test_full(void **state)
 {
 	store s;
 	file_meta f[65];
-	set_edit e = {.memtable = -1, .add = f, .nadd = 65};
+	version_edit e = {.memtable = -1, .add = f, .nadd = 65};
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -528,7 +528,7 @@ test_edit_faults(void **state)
 				for (int i = 0; i < 4 && st == WIDE_OK; i++)
 				{
 					file_meta f = {.number = file_set_new_number(s.db), .family = 1};
-					set_edit e = {.add = &f, .nadd = 1, .memtable = -1};
+					version_edit e = {.add = &f, .nadd = 1, .memtable = -1};
 
 					tried++;
 					/* sometimes a new manifest */
@@ -596,7 +596,7 @@ test_disk_full_for_a_while(void **state)
 		for (int i = 0; i < 4 && !dead; i++)
 		{
 			file_meta f = {.number = file_set_new_number(s.db), .family = 1};
-			set_edit e = {.add = &f, .nadd = 1, .memtable = -1};
+			version_edit e = {.add = &f, .nadd = 1, .memtable = -1};
 
 			if (i == 2)
 				s.db->seg->set.manifest_size = UINT64_MAX; /* a new manifest */

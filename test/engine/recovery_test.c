@@ -402,7 +402,7 @@ test_finish_records(void **state)
 	wide_family_id f;
 	wide_batch *one, *two;
 	uint64_t lsn;
-	set_edit edit = {.memtable = -1};
+	version_edit edit = {.memtable = -1};
 	static const char *const rows[][3] = {{"a", "b"}, {"b", "c"}, {"c"}, {"d"}};
 
 	store_init(&s);
