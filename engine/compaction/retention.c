@@ -81,7 +81,7 @@ struct view
 	int64_t put_ts;
 	uint64_t put_seq;
 	int32_t nputs;				  /* kept */
-	int32_t ranks[FAMILY_FLOORS]; /* see expiry_floor_death */
+	int32_t ranks[FAMILY_FLOORS]; /* see expiry_version_end */
 	bool any_put;
 	bool above; /* the column has entries above the horizon */
 	/* what nobody sees above the horizon, see nobody_sees */
@@ -128,7 +128,7 @@ retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit, v
 	if (v == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a compaction");
 	v->opt = spec->family.opt;
-	v->nfloors = expiry_floors_sort(spec->floors, v->floors);
+	v->nfloors = expiry_floors_in_order(spec->floors, v->floors);
 	v->horizon = spec->horizon < SEQ_BATCH ? spec->horizon : SEQ_BATCH - 1;
 	v->tombstone_seq = spec->tombstone_seq < v->horizon ? spec->tombstone_seq : v->horizon;
 	/* what is in the gap may be older than what a delete of the job masks */
@@ -478,7 +478,7 @@ compact_put(view *v, const entry *e)
 		if (d < exact)
 			exact = d;
 	}
-	if (expiry_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (expiry_family_ttl_passed(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (e->seq < v->track.dead_end)
 		return WIDE_OK;
@@ -487,7 +487,7 @@ compact_put(view *v, const entry *e)
 		to = MOMENT_END;
 	if (again && newer < to)
 		to = newer;
-	death = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+	death = expiry_version_end(e, to, v->floors, v->nfloors, v->ranks);
 	/* the changes up to `decided` only: before a later one there may be deletes that are not in
 	 * the job */
 	if (death > v->decided)
@@ -502,7 +502,8 @@ compact_put(view *v, const entry *e)
 	if ((exact != NO_DELETE || death < to) && v->exact)
 		return WIDE_OK;
 	return compact_keep(v, e,
-						v->bottom && expiry_cell_expired(e, v->now) ? HELD_EXPIRED : HELD_KEEP, 0);
+						v->bottom && expiry_cell_ttl_passed(e, v->now) ? HELD_EXPIRED : HELD_KEEP,
+						0);
 }
 
 /*

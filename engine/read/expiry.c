@@ -14,7 +14,7 @@ floor_compare(const void *a, const void *b)
 
 /* Used floors in order of their seq; returns their number. */
 int
-expiry_floors_sort(const family_floor *in, family_floor *out)
+expiry_floors_in_order(const family_floor *in, family_floor *out)
 {
 	int n = 0;
 
@@ -37,7 +37,7 @@ expiry_cutoff(int64_t now, int64_t ttl_us)
 }
 
 bool
-expiry_cell_expired(const entry *e, int64_t now)
+expiry_cell_ttl_passed(const entry *e, int64_t now)
 {
 	int64_t t;
 
@@ -47,8 +47,8 @@ expiry_cell_expired(const entry *e, int64_t now)
 /* Is it void whatever else there is, as family TTL hides it now or did before a change, and
  * spared nothing? */
 bool
-expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before,
-				 const family_floor *floors, int nfloors)
+expiry_family_ttl_passed(const entry *e, int32_t min_versions, int64_t expire_before,
+						 const family_floor *floors, int nfloors)
 {
 	if (min_versions == 0 && e->ts < expire_before)
 		return true;
@@ -65,7 +65,7 @@ expiry_cell_void(const entry *e, int32_t min_versions, int64_t expire_before,
  * zeroed before the column's first.
  */
 uint64_t
-expiry_floor_death(const entry *e, uint64_t to, const family_floor *floors, int nfloors,
+expiry_version_end(const entry *e, uint64_t to, const family_floor *floors, int nfloors,
 				   int32_t *ranks)
 {
 	for (int i = 0; i < nfloors; i++)
@@ -74,7 +74,7 @@ expiry_floor_death(const entry *e, uint64_t to, const family_floor *floors, int 
 
 		if (e->seq > floors[i].seq || to <= floors[i].seq)
 			continue;
-		safe = !expiry_cell_expired(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
+		safe = !expiry_cell_ttl_passed(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;
 		if (!safe && e->ts < floors[i].expired_before)
 			return floors[i].seq + 1;
 	}

@@ -156,7 +156,7 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 {
 	memset(v, 0, sizeof(*v));
 	v->opt = *opt;
-	v->nfloors = expiry_floors_sort(floors, v->floors);
+	v->nfloors = expiry_floors_in_order(floors, v->floors);
 	v->seq = seq;
 	v->excluded = excluded;
 	v->nexcluded = nexcluded;
@@ -342,7 +342,7 @@ read_shown(visibility *v, const entry *e)
 {
 	bool last = v->track.dead_end == MOMENT_END;
 
-	if (expiry_cell_expired(e, v->now))
+	if (expiry_cell_ttl_passed(e, v->now))
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	if (v->nprotected++ >= v->opt.min_versions && e->ts < v->expire_before)
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
@@ -413,7 +413,7 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 		visibility_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
 	if (covered != NO_DELETE)
 		return WIDE_OK;
-	if (expiry_cell_void(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
+	if (expiry_family_ttl_passed(e, v->opt.min_versions, v->expire_before, v->floors, v->nfloors))
 		return WIDE_OK;
 	if (v->version_seq != NO_DELETE && v->version_ts == e->ts)
 	{
@@ -432,7 +432,7 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 		again = false;
 	if (from >= v->track.dead_end)
 	{
-		to = expiry_floor_death(e, to, v->floors, v->nfloors, v->ranks);
+		to = expiry_version_end(e, to, v->floors, v->nfloors, v->ranks);
 		TRY(again && exact == NO_DELETE ? cell_versions_extend(&v->track, from, to)
 										: cell_versions_add(&v->track, from, to));
 		if (to == MOMENT_END)
