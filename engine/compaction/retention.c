@@ -484,7 +484,7 @@ compact_put(view *v, const entry *e)
 		return WIDE_OK;
 	to = covered < exact ? covered : exact;
 	if (to == NO_DELETE)
-		to = MOMENT_END;
+		to = SEQ_END;
 	if (again && newer < to)
 		to = newer;
 	death = expiry_version_end(e, to, v->floors, v->nfloors, v->ranks);

@@ -1,4 +1,13 @@
-/* cell_versions.c - the versions of one column over time */
+/*
+ * cell_versions.c - for how long the versions of one column were alive, and which of them were
+ * displaced.
+ *
+ * As long as all versions are still alive and one limit holds at all times, their
+ * number decides.  The first version of another kind makes a list of steps out of
+ * the spans: a function from sequence numbers to the number of versions alive.
+ * Where it reaches the limit, everything born before is dead, so only the steps
+ * above the last such place (dead_end) are kept.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/read/cell_versions.h"
@@ -15,7 +24,6 @@ cell_versions_reset(cell_versions *t)
 	t->stepped = false;
 }
 
-/* floors are sorted and differ in their seq */
 void
 cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floors, int nfloors,
 				   uint64_t horizon)
@@ -34,7 +42,6 @@ cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floor
 		if (i < nfloors)
 			from = floors[i].seq + 1;
 	}
-	/* without changes, the last one is all there is */
 	t->versions = t->base[t->nbase - 1].limit;
 	cell_versions_reset(t);
 }
@@ -48,9 +55,9 @@ cell_versions_free(cell_versions *t)
 	t->steps = NULL;
 }
 
-/* Make a step begin at the moment; returns its index. */
+/* Makes a step begin at this sequence number; *index is its index. */
 static wide_status
-track_cut(cell_versions *t, uint64_t at, int *index)
+steps_cut(cell_versions *t, uint64_t at, int *index)
 {
 	int lo = 0, hi = t->nsteps;
 
@@ -68,15 +75,15 @@ track_cut(cell_versions *t, uint64_t at, int *index)
 		return WIDE_OK;
 	TRY(array_grow((void **) &t->steps, t->nsteps, &t->steps_cap, sizeof(version_step)));
 	memmove(t->steps + lo + 1, t->steps + lo, (size_t) (t->nsteps - lo) * sizeof(version_step));
-	t->steps[lo] = t->steps[lo - 1]; /* the first step is at or below every moment that is cut */
+	t->steps[lo] = t->steps[lo - 1]; /* no cut is below the first step */
 	t->steps[lo].from = at;
 	t->nsteps++;
 	return WIDE_OK;
 }
 
-/* Count a span in the steps and see what it displaces. */
+/* Counts a span in the steps and raises dead_end to what it displaces. */
 static wide_status
-track_step(cell_versions *t, uint64_t from, uint64_t to)
+steps_count(cell_versions *t, uint64_t from, uint64_t to)
 {
 	int a, b, dead = -1;
 
@@ -84,10 +91,10 @@ track_step(cell_versions *t, uint64_t from, uint64_t to)
 		from = t->steps[0].from;
 	if (from >= to)
 		return WIDE_OK;
-	TRY(track_cut(t, from, &a));
+	TRY(steps_cut(t, from, &a));
 	b = t->nsteps;
-	if (to != MOMENT_END)
-		TRY(track_cut(t, to, &b));
+	if (to != SEQ_END)
+		TRY(steps_cut(t, to, &b));
 	for (int i = a; i < b; i++)
 		if (++t->steps[i].count >= t->steps[i].limit)
 			dead = i;
@@ -95,7 +102,7 @@ track_step(cell_versions *t, uint64_t from, uint64_t to)
 		return WIDE_OK;
 	if (dead + 1 == t->nsteps)
 	{
-		t->dead_end = MOMENT_END;
+		t->dead_end = SEQ_END;
 		return WIDE_OK;
 	}
 	t->dead_end = t->steps[dead + 1].from;
@@ -104,9 +111,9 @@ track_step(cell_versions *t, uint64_t from, uint64_t to)
 	return WIDE_OK;
 }
 
-/* Build the steps from the spans. */
+/* Makes the steps from the spans. */
 static wide_status
-track_rebuild(cell_versions *t)
+steps_rebuild(cell_versions *t)
 {
 	t->stepped = true;
 	t->nsteps = 0;
@@ -119,16 +126,15 @@ track_rebuild(cell_versions *t)
 	{
 		int i;
 
-		TRY(track_cut(t, t->dead_end, &i));
+		TRY(steps_cut(t, t->dead_end, &i));
 		t->nsteps -= i;
 		memmove(t->steps, t->steps + i, (size_t) t->nsteps * sizeof(version_step));
 	}
-	for (int i = 0; i < t->nspans && t->dead_end != MOMENT_END; i++)
-		TRY(track_step(t, t->spans[i].from, t->spans[i].to));
+	for (int i = 0; i < t->nspans && t->dead_end != SEQ_END; i++)
+		TRY(steps_count(t, t->spans[i].from, t->spans[i].to));
 	return WIDE_OK;
 }
 
-/* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
 wide_status
 cell_versions_add(cell_versions *t, uint64_t from, uint64_t to)
 {
@@ -140,18 +146,17 @@ cell_versions_add(cell_versions *t, uint64_t from, uint64_t to)
 	t->nspans++;
 	if (!t->stepped)
 	{
-		if (to == MOMENT_END && t->nbase == 1)
+		if (to == SEQ_END && t->nbase == 1)
 		{
 			if (t->nspans >= t->versions)
-				t->dead_end = MOMENT_END;
+				t->dead_end = SEQ_END;
 			return WIDE_OK;
 		}
-		return track_rebuild(t);
+		return steps_rebuild(t);
 	}
-	return track_step(t, from, to);
+	return steps_count(t, from, to);
 }
 
-/* The version added last had the same timestamp already from this moment on. */
 wide_status
 cell_versions_extend(cell_versions *t, uint64_t from, uint64_t to)
 {

@@ -1,18 +1,28 @@
-/* cell_versions.h - the versions of one column over time */
+/*
+ * cell_versions.h - for how long the versions of one column were alive, and which of them were
+ * displaced.
+ *
+ * A version is displaced as soon as `versions` or more versions with newer
+ * timestamps are alive (the rules are at the top of visibility.c).  The versions
+ * of a column are added with the newest timestamp first; dead_end then says which
+ * of the following ones are displaced.
+ */
 #ifndef WIDE_CELL_VERSIONS_H
 #define WIDE_CELL_VERSIONS_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-/* A span of moments [from, to) in which a version was alive. */
+#define SEQ_END UINT64_MAX /* after every sequence number: end of a version that is still alive */
+
+/* The sequence numbers [from, to) at which a version was alive. */
 typedef struct version_span
 {
 	uint64_t from, to;
 } version_span;
 
-/* From this moment on (to the next step) `count` newer versions are alive, `limit` of them
- * suffice. */
+/* From this sequence number on, up to the next step, `count` of the versions added so far are
+ * alive; `limit` or more displace all that follow. */
 typedef struct version_step
 {
 	uint64_t from;
@@ -20,35 +30,41 @@ typedef struct version_step
 	int32_t limit;
 } version_step;
 
-/*
- * The versions of one column that have been alive, newest timestamp first:
- * tells from which moment on an older version is not displaced.
- */
 typedef struct cell_versions
 {
-	int32_t versions;
-	version_step base[FAMILY_FLOORS + 1]; /* of an empty column: one for each limit */
+	int32_t versions;					  /* limit of the last step of base */
+	version_step base[FAMILY_FLOORS + 1]; /* steps of an empty column, one for each limit */
 	int nbase;
-	uint64_t dead_end; /* versions that began before this are displaced */
-	bool stepped; /* steps are in use; else all spans are open-ended and only their number counts */
+	uint64_t dead_end; /* versions born before this are displaced; SEQ_END: all */
+	bool stepped; /* steps are in use; if not, all spans end at SEQ_END and their number counts */
 	version_span *spans;
 	int nspans, spans_cap;
-	version_step *steps;
+	version_step *steps; /* ascending; what lies below dead_end is cut off */
 	int nsteps, steps_cap;
 } cell_versions;
 
-#define MOMENT_END UINT64_MAX /* still alive */
-
-/* The limits in force at the moments up to horizon; that of the horizon goes on. */
+/*
+ * Prepares for the columns of a family.  The limits at sequence numbers up to
+ * `horizon` are those of the floors and of `versions`; the limit at the horizon
+ * holds from there on.
+ * Requires: floors in ascending order, with distinct seq (expiry_floors_in_order).
+ */
 extern void cell_versions_init(cell_versions *t, int32_t versions, const family_floor *floors,
 							   int nfloors, uint64_t horizon);
+
+/* Begins a column. */
 extern void cell_versions_reset(cell_versions *t);
 extern void cell_versions_free(cell_versions *t);
 
-/* A version, older than all before, was alive in [from, to); it began at or after dead_end. */
+/*
+ * Adds a version that was alive in [from, to).
+ * Requires: its timestamp is older than that of all before; from >= dead_end.
+ * Returns: WIDE_OK or WIDE_NOMEM.
+ */
 extern wide_status cell_versions_add(cell_versions *t, uint64_t from, uint64_t to);
 
-/* The version added last had the same timestamp already in [from, to). */
+/* As cell_versions_add, for a past put of the version added last: one with the same timestamp was
+ * alive in [from, to) already. */
 extern wide_status cell_versions_extend(cell_versions *t, uint64_t from, uint64_t to);
 
 #endif /* WIDE_CELL_VERSIONS_H */

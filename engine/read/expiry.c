@@ -1,4 +1,9 @@
-/* expiry.c - when cells expire, and what had expired when options changed */
+/*
+ * expiry.c - when a cell expires, by its own or its family's time to live.
+ *
+ * Additions and subtractions of times saturate: a cell whose end would lie beyond
+ * INT64_MAX does not expire.
+ */
 #include <stdlib.h>
 #include "engine/read/expiry.h"
 #include "engine/base/entry.h"
@@ -12,7 +17,6 @@ floor_compare(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Used floors in order of their seq; returns their number. */
 int
 expiry_floors_in_order(const family_floor *in, family_floor *out)
 {
@@ -25,7 +29,6 @@ expiry_floors_in_order(const family_floor *in, family_floor *out)
 	return n;
 }
 
-/* now - ttl without overflow */
 int64_t
 expiry_cutoff(int64_t now, int64_t ttl_us)
 {
@@ -44,8 +47,6 @@ expiry_cell_ttl_passed(const entry *e, int64_t now)
 	return e->ttl_us > 0 && !__builtin_add_overflow(e->ts, e->ttl_us, &t) && t < now;
 }
 
-/* Is it void whatever else there is, as family TTL hides it now or did before a change, and
- * spared nothing? */
 bool
 expiry_family_ttl_passed(const entry *e, int32_t min_versions, int64_t expire_before,
 						 const family_floor *floors, int nfloors)
@@ -59,11 +60,6 @@ expiry_family_ttl_passed(const entry *e, int32_t min_versions, int64_t expire_be
 	return false;
 }
 
-/*
- * A version, alive from its seq to `to`: does it die before as it had expired
- * at a floor?  ranks: of the column, how many newer versions each floor counts;
- * zeroed before the column's first.
- */
 uint64_t
 expiry_version_end(const entry *e, uint64_t to, const family_floor *floors, int nfloors,
 				   int32_t *ranks)
@@ -72,6 +68,7 @@ expiry_version_end(const entry *e, uint64_t to, const family_floor *floors, int 
 	{
 		bool safe;
 
+		/* not alive at the floor */
 		if (e->seq > floors[i].seq || to <= floors[i].seq)
 			continue;
 		safe = !expiry_cell_ttl_passed(e, floors[i].now) && ranks[i]++ < floors[i].min_versions;

@@ -1,110 +1,127 @@
 /*
- * visibility.c - what is visible: snapshots, deletes, versions, TTL.
+ * visibility.c - which versions a reader sees: snapshots, deletes, versions, time to live.
  *
- * Reads and compactions decide with the code in this file, so that they cannot
+ * Reads and compactions decide with the functions of this room, so they cannot
  * disagree.  No locks, no I/O; private memory only.
  *
  * THE RULES
  *
- * Sequence numbers are moments in time.  An entry exists for a reader at
- * snapshot S when its seq <= S and it is not excluded, or it belongs to the
- * reader's own batch; other entries count for nothing.  All operations of the
- * own batch happen at one moment, as they will when they are committed.
+ * Sequence numbers are points in time: "at m" means after everything with a
+ * seq <= m and before everything else.  An entry exists for a reader with
+ * snapshot S if its seq <= S and the snapshot does not exclude it, or if it
+ * belongs to the reader's own batch; other entries have no effect.  All
+ * operations of that batch happen at one point in time (SEQ_BATCH), as they will
+ * when they are committed.
  *
- * Deletes.  Delete d masks put c when c.seq < d.seq and
- *     column, family delete:                  c.ts <= d.ts
- *     version, family version delete:         c.ts == d.ts
- * With keep_deleted a reader with an upper time limit disregards deletes whose
- * own timestamp is at or above the limit; that of one without is the time of
- * its commit.  (Not for the own batch's puts: what a transaction has written
- * and deleted again has never been.)
+ * Deletes.  Delete d masks put c if c.seq < d.seq and
+ *     column delete, family delete:           c.ts <= d.ts
+ *     version delete, family version delete:  c.ts == d.ts
+ * With keep_deleted, a reader with an upper time limit disregards deletes whose
+ * time is at or above the limit.  The time of a delete is its timestamp; without
+ * a timestamp it is the time of its commit (entry_delete_time).  Puts of the
+ * reader's own batch are masked by the deletes of that batch in any case: what a
+ * transaction has written and deleted again has never existed.
  *
- * Versions.  Of puts with the same column and timestamp the newest is the
- * version and the others are its past.  A version is born at its seq and dies
- * at the first of: a delete masks it; `versions` or more versions with newer
- * timestamps are alive (it is displaced, for good: deleting a newer one later
- * does not bring it back).  It is visible when it has not died as of S.
+ * Versions.  Of the puts with the same column and timestamp the newest is the
+ * version; the others are its past.  A version is born at its seq and dies at
+ * the first of these points:
+ *   - a delete masks it;
+ *   - `versions` or more versions with newer timestamps are alive.  The version
+ *     is then displaced for good: deleting a newer version later does not bring
+ *     it back.
+ * A version is visible if it has not died at S.
  *
- * Consequences that the code uses:
- *   1. What a column or family delete masks may be forgotten: whatever it has
- *      displaced is older in both ways and masked by the same delete.  So
- *      without version deletes the visible versions are simply the newest
- *      `versions` distinct timestamps that are not masked.
- *   2. If at moment m enough versions newer than timestamp t are alive,
- *      everything at or below t that was born by m is dead.  One number per
- *      column (dead_end) therefore describes all displacement, and a displaced
- *      version itself can be forgotten.
+ * Consequences that the code relies on:
+ *   1. What a column or family delete masks may be forgotten: everything that it
+ *      has displaced has an older timestamp and came before the delete, so the
+ *      same delete masks that too.  Without version deletes the visible versions
+ *      are therefore the newest `versions` distinct timestamps that are not
+ *      masked.
+ *   2. If at m enough versions with timestamps newer than t are alive, everything
+ *      with timestamp t or older that was born by m is dead.  So one number per
+ *      column (dead_end) describes all displacement, and a displaced version
+ *      itself can be forgotten.
  *
- * After that, in this order: a cell whose own TTL has passed is hidden but
- * fills its place; family TTL hides what is older, except the min_versions
- * newest of the rest; then the time range applies, and to what is visible then
- * the filter (show_min, show_max): that changes no version's number.  With min_versions = 0
- * what the family TTL hides does not fill a place either (everything with an
- * older timestamp is hidden with it).
+ * To the versions that are alive the following applies, in this order:
+ *   - A cell whose own TTL has passed is hidden, but still counts as one of the
+ *     `versions`.
+ *   - The family TTL hides what is older than it, except the min_versions newest
+ *     of the rest.  With min_versions = 0, what it hides does not count as one of
+ *     the `versions` either: everything with an older timestamp is hidden too.
+ *   - The time range (ts_min, ts_max) hides what is outside.
+ *   - The filter (show_min, show_max) hides what is outside, but the number of no
+ *     version changes.
  *
- * Floors.  A change of options is a moment, too, and a floor says what was in
- * force up to it.  What was invisible stays so:
- *   - `versions` at a moment is what was in force then; a smaller number cuts at
- *     the moment of the change, not earlier: what a deleted version might have
- *     displaced under the new number, and did not under the old one, lives;
- *   - what had expired then dies at that moment: all that is alive and has a
- *     timestamp below expired_before, but for the min_versions newest of those
- *     that are alive (whose own TTL has not passed).  With
- *     min_versions = 0 they may as well never have been: what they could have
- *     displaced is older in both ways and dies with them;
- *   - deletes from before keep_deleted count for every reader.
- * Options are not part of a snapshot: changes hold for older readers as well.
- * A floor is forgotten when a compaction of everything at the bottom has made
- * it void (retention_settled).
+ * Floors.  A change of options happens at a point in time, too.  A floor says
+ * which options were in force up to that point.  What was invisible stays so:
+ *   - `versions` at m is the number in force at m.  A smaller number cuts at the
+ *     change, not earlier: a version lives if a version that has been deleted
+ *     might have displaced it under the new number, but did not under the old
+ *     one.
+ *   - What had expired by the change dies at the change: every version that is
+ *     alive and has a timestamp below expired_before, except the min_versions
+ *     newest of those that are alive and whose own TTL has not passed.  With
+ *     min_versions = 0 these versions may as well never have existed: what they
+ *     could have displaced has an older timestamp and an older seq, and dies with
+ *     them.
+ *   - Deletes from before keep_deleted was set count for every reader.
+ * Options are not part of a snapshot: a change holds for older readers as well.
+ * A floor is forgotten when a compaction of all files, at the bottom, has made it
+ * void (retention_settled).
  *
- * COMPACTION, with horizon H.  Entries with seq > H influence nothing and are
- * kept, except for what is said below; decisions on the others are final because every reader, now
- * and later, has S >= H.  The job should be contiguous in time: for each row, every entry <= H
- * outside the job is either older than all entries of the job (not when bottom) or newer than all
- * entries of the job that are <= H.  Where that is not so (a bulk file was linked while the
- * memtable was active that is flushed; windows), the seqs of the others are stated as a gap, but
- * for those that are puts only.  An unknown put may have displaced a version that counts on here;
- * that one hides no more than those that have displaced it, because a delete that ends them all
- * covers it, too, or is a version delete and so a barrier.
- *   - masked by a column or family delete: dropped (consequence 1);
- *   - displaced at a moment up to H, and up to `known` (a version delete that is
- *     newer than the job may come before a later cut to fewer versions):
- *     dropped (consequence 2), when certain.  At the bottom the job
- *     knows everything.  Elsewhere a version delete in the job may have hit a
- *     version outside that had displaced something here, so a version delete
- *     is a barrier: versions born before it do not count after it.  (Without
- *     version deletes unknown older versions can only displace more.)  The end
- *     of a floor is a barrier for the same reason, and so is every moment of a
- *     gap;
- *   - masked by a version delete only: dropped at the bottom, else kept: it may
- *     have displaced something older elsewhere;
- *   - the past of a version: dropped, except when there is a barrier between
- *     the two puts and this is not the bottom;
- *   - family TTL passed: dropped if min_versions = 0, else only displacement
- *     drops (a later version delete may bring it under protection);
- *   - own TTL passed: dropped at the bottom, when nothing of the column with an
- *     older timestamp remains here.  This is the one exception to "never changes
- *     an answer": a put with a timestamp below the dropped one that was written
- *     later (and is not in the job) finds the place free, and is displaced as
- *     long as the expired version is there.  Nothing would close it but a mark
- *     kept for ever for every expired cell, because a seq does not tell whether
- *     such a put was made before the expiry or after it;
- *   - a put with seq > H: dropped when it was displaced at a moment m, and nobody
- *     has a snapshot from its seq up to before m, nor ever will (horizon_read).
- *     Forgetting it changes nothing: all that it has displaced in that time has
- *     a lower timestamp and was born before m, so that it is dead at m, too.
- *     With one version (at all times) the birth of any version that is newer in
- *     both ways is such an m, whatever deletes there are; several have to be alive
- *     together, so there must be no delete that could have hit one.  So a counter
- *     under an old snapshot does not keep all that it has ever been;
- *   - deletes: one that another of the same reach and no lower timestamp
- *     follows is dropped; others at the bottom, when <= tombstone_seq.
- *   - keep_deleted: readers differ in the deletes that they regard, so only
- *     what holds for all of them counts: masked puts stay until displaced or
- *     expired (deletes and barriers end the certain life of what they mask),
- *     deletes until nothing is left to mask.
- * A column is passed through entry by entry; where a decision depends on what
- * follows in the column, the rest of the column is buffered.
+ * COMPACTION, with horizon H
+ *
+ * Entries with seq > H influence nothing and are kept, except as stated below.
+ * Decisions on the other entries are final, because every reader, now and later,
+ * has S >= H.  The job should be contiguous in time: for each row, every entry
+ * <= H outside the job is older than all entries of the job (none is, at the
+ * bottom), or newer than all entries of the job that are <= H.  Where this does
+ * not hold (a bulk file was linked while the memtable that is flushed was active;
+ * windows), the seqs of the other entries are given as a gap, except those of
+ * files that have puts only.  An unknown put may have displaced a version that
+ * still counts here.  That version hides no more than the versions that have
+ * displaced it: a delete that ends them all covers it too, or is a version delete
+ * and so a barrier.
+ *   - Masked by a column or family delete: dropped (consequence 1).
+ *   - Displaced at a point up to H and up to `known` (a version delete that is
+ *     newer than the job may come before a later cut to fewer versions): dropped
+ *     (consequence 2), if certain.  At the bottom the job knows everything.
+ *     Elsewhere a version delete in the job may have hit a version outside that
+ *     had displaced something here.  So a version delete is a barrier: versions
+ *     born before it do not count after it.  (Without version deletes, unknown
+ *     older versions can only displace more.)  For the same reason the end of a
+ *     floor is a barrier, and so is every point of a gap.
+ *   - Masked by a version delete only: dropped at the bottom, else kept: it may
+ *     have displaced something older elsewhere.
+ *   - The past of a version: dropped, except when a barrier lies between the two
+ *     puts and this is not the bottom.
+ *   - Family TTL passed: dropped if min_versions = 0.  Otherwise only displacement
+ *     drops it: a later version delete may make it one of the min_versions.
+ *   - Own TTL passed: dropped at the bottom, if nothing of the column with an older
+ *     timestamp remains here.  This is the one exception to "a compaction never
+ *     changes an answer": a put with a timestamp below the dropped one that was
+ *     written later (and is not in the job) is displaced as long as the expired
+ *     version is there, and is not once it is gone.  Only a mark kept for ever for
+ *     every expired cell could avoid this, because a seq does not say whether such
+ *     a put was made before the expiry or after it.
+ *   - A put with seq > H: dropped if it was displaced at some m and no reader has,
+ *     or ever will have, a snapshot from its seq up to before m (horizon_read).
+ *     Forgetting it changes nothing: everything that it displaced in that time has
+ *     an older timestamp and was born before m, so it is dead at m, too.  With one
+ *     version (at all times) the birth of any version with a newer timestamp and a
+ *     newer seq is such an m, whatever deletes there are.  Several versions have to
+ *     be alive together, so there must be no delete that could have hit one.  With
+ *     this rule a counter under an old snapshot does not keep all its old values.
+ *   - A delete: dropped if another delete of the same reach and no older timestamp
+ *     follows it in time; other deletes are dropped at the bottom if
+ *     seq <= tombstone_seq.
+ *   - keep_deleted: readers differ in the deletes that they regard, so only what
+ *     holds for all readers counts.  Masked puts stay until they are displaced or
+ *     expired; deletes stay until nothing is left for them to mask.  A put is certain
+ *     to be alive only until the first delete that masks it and the first barrier
+ *     after its birth.
+ * A column is processed entry by entry.  Where a decision depends on what follows
+ * in the column, the rest of the column is buffered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,20 +133,13 @@
 #include "engine/read/cell_versions.h"
 #include "engine/read/expiry.h"
 
+/* All operations of the reader's own batch happen at one point in time. */
 static inline uint64_t
-moment(uint64_t seq)
+point_in_time(uint64_t seq)
 {
 	return seq < SEQ_BATCH ? seq : SEQ_BATCH;
 }
 
-/* ----------------------------------------------------------------- track */
-
-/* ---------------------------------------------------------------- shared */
-
-/*
- * What the family deletes of the row do to a put: *covered when one with any
- * timestamp below masks it, and the seq of the first exact one that does.
- */
 void
 visibility_row_masks(const row_delete *d, int n, const entry *e, uint64_t *covered, uint64_t *exact)
 {
@@ -147,8 +157,6 @@ visibility_row_masks(const row_delete *d, int n, const entry *e, uint64_t *cover
 	}
 }
 
-/* ---------------------------------------------------------------- reader */
-
 wide_status
 visibility_init(visibility *v, const wide_family_options *opt, const family_floor *floors,
 				uint64_t seq, const seq_range *excluded, int nexcluded, int64_t now, int64_t ts_min,
@@ -164,9 +172,7 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 	v->expire_before = expiry_cutoff(now, opt->ttl_us);
 	v->ts_min = ts_min;
 	v->ts_max = ts_max;
-	v->limited = ts_min != 0 || ts_max != 0;
-	if (v->limited && ts_min == INT64_MIN && ts_max == INT64_MAX)
-		v->limited = false;
+	v->limited = (ts_min != 0 || ts_max != 0) && (ts_min != INT64_MIN || ts_max != INT64_MAX);
 	if (v->opt.versions < 1)
 		v->opt.versions = 1;
 	v->max_out = max_versions <= 0				  ? 1
@@ -174,7 +180,7 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 												  : v->opt.versions;
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
 	v->sure_deletes = visibility_sure_deletes(opt, v->floors, v->nfloors);
-	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, MOMENT_END);
+	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, SEQ_END);
 	visibility_row(v);
 	visibility_column_reset(v);
 	return WIDE_OK;
@@ -205,8 +211,8 @@ void
 visibility_free(visibility *v)
 {
 	free(v->deletes);
-	free(v->own);
-	v->deletes = v->own = NULL;
+	free(v->batch_deletes);
+	v->deletes = v->batch_deletes = NULL;
 	cell_versions_free(&v->track);
 }
 
@@ -227,7 +233,6 @@ visibility_excluded(const visibility *v, uint64_t seq)
 	return lo < v->nexcluded && v->excluded[lo].first <= seq;
 }
 
-/* Deletes up to which seq count for every reader? */
 uint64_t
 visibility_sure_deletes(const wide_family_options *opt, const family_floor *floors, int nfloors)
 {
@@ -239,8 +244,8 @@ visibility_sure_deletes(const wide_family_options *opt, const family_floor *floo
 	return sure;
 }
 
-/* Is there an upper limit, and the delete at or above it, from a time when the family kept
- * deleted cells? */
+/* Returns true if the delete is at or above the reader's upper time limit and was made while the
+ * family had keep_deleted. */
 static bool
 delete_disregarded(const visibility *v, const entry *e)
 {
@@ -248,46 +253,47 @@ delete_disregarded(const visibility *v, const entry *e)
 		   entry_delete_time(e) >= v->ts_max;
 }
 
-/* It is disregarded, but masks puts of the own batch if it belongs to that. */
+/* Notes a disregarded delete of the reader's batch: it masks the puts of that batch. */
 static wide_status
-read_own_delete(visibility *v, const entry *e)
+add_batch_delete(visibility *v, const entry *e)
 {
+	/* within a column, column and version deletes mask what the family's kinds mask in a row */
+	uint8_t type = e->type == ENTRY_DELETE_COLUMN	 ? ENTRY_DELETE_FAMILY
+				   : e->type == ENTRY_DELETE_VERSION ? ENTRY_DELETE_FAMILY_VERSION
+													 : e->type;
+
 	if (e->seq < SEQ_BATCH)
 		return WIDE_OK;
-	TRY(array_grow((void **) &v->own, v->nown, &v->own_cap, sizeof(row_delete)));
-	v->own[v->nown].ts = e->ts;
-	v->own[v->nown].seq = e->seq;
-	/* within a column the reach of both kinds is that of the family deletes */
-	v->own[v->nown++].type = e->type == ENTRY_DELETE_COLUMN	   ? ENTRY_DELETE_FAMILY
-							 : e->type == ENTRY_DELETE_VERSION ? ENTRY_DELETE_FAMILY_VERSION
-															   : e->type;
+	TRY(array_grow((void **) &v->batch_deletes, v->nbatch_deletes, &v->batch_deletes_cap,
+				   sizeof(row_delete)));
+	v->batch_deletes[v->nbatch_deletes++] = (row_delete) {e->ts, e->seq, type};
 	if (entry_is_family_delete(e))
-		v->nown_row = v->nown;
+		v->nbatch_row_deletes = v->nbatch_deletes;
 	return WIDE_OK;
 }
 
+/* Returns true if a disregarded delete of the reader's batch masks this put of the batch. */
 static bool
-read_own_masked(const visibility *v, const entry *e)
+batch_delete_masks(const visibility *v, const entry *e)
 {
 	uint64_t covered = NO_DELETE, exact = NO_DELETE;
 
 	if (e->seq < SEQ_BATCH)
 		return false;
-	visibility_row_masks(v->own, v->nown_row, e, &covered, &exact);
-	visibility_row_masks(v->own + v->nown_row, v->nown - v->nown_row, e, &covered, &exact);
+	visibility_row_masks(v->batch_deletes, v->nbatch_row_deletes, e, &covered, &exact);
+	visibility_row_masks(v->batch_deletes + v->nbatch_row_deletes,
+						 v->nbatch_deletes - v->nbatch_row_deletes, e, &covered, &exact);
 	return covered != NO_DELETE || exact != NO_DELETE;
 }
 
 wide_status
 visibility_add_delete(visibility *v, const entry *e)
 {
-	row_delete *d;
-
 	if (!visibility_exists(v, e))
 		return WIDE_OK;
 	if (delete_disregarded(v, e))
-		return read_own_delete(v, e);
-	/* what follows one of no lower timestamp masks more than this one: the list stays short */
+		return add_batch_delete(v, e);
+	/* a newer family delete with the same or a newer timestamp masks more than this one */
 	if (e->type == ENTRY_DELETE_FAMILY)
 	{
 		if (e->seq <= v->family_seq)
@@ -295,10 +301,7 @@ visibility_add_delete(visibility *v, const entry *e)
 		v->family_seq = e->seq;
 	}
 	TRY(array_grow((void **) &v->deletes, v->ndeletes, &v->deletes_cap, sizeof(row_delete)));
-	d = &v->deletes[v->ndeletes++];
-	d->ts = e->ts;
-	d->seq = e->seq;
-	d->type = e->type;
+	v->deletes[v->ndeletes++] = (row_delete) {e->ts, e->seq, e->type};
 	if (e->seq > v->deletes_seq)
 		v->deletes_seq = e->seq;
 	return WIDE_OK;
@@ -314,16 +317,16 @@ visibility_column_reset(visibility *v)
 	v->nprotected = 0;
 	memset(v->ranks, 0, (size_t) v->nfloors * sizeof(*v->ranks));
 	v->out = 0;
-	v->nown = v->nown_row;
+	v->nbatch_deletes = v->nbatch_row_deletes;
 	v->fresh = true;
 }
 
-/* Note a column or version delete. */
+/* Notes a column or version delete. */
 static wide_status
-read_delete(visibility *v, const entry *e)
+add_column_delete(visibility *v, const entry *e)
 {
 	if (delete_disregarded(v, e))
-		return read_own_delete(v, e);
+		return add_batch_delete(v, e);
 	if (e->type == ENTRY_DELETE_COLUMN)
 	{
 		if (e->seq > v->column_seq)
@@ -336,11 +339,12 @@ read_delete(visibility *v, const entry *e)
 	return WIDE_OK;
 }
 
-/* The version is alive and fills a place: do TTL and time range show it? */
+/* For a version that is alive and counts as one of the `versions`: applies TTL, time range and
+ * filter. */
 static visibility_verdict
-read_shown(visibility *v, const entry *e)
+verdict_alive(visibility *v, const entry *e)
 {
-	bool last = v->track.dead_end == MOMENT_END;
+	bool last = v->track.dead_end == SEQ_END;
 
 	if (expiry_cell_ttl_passed(e, v->now))
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
@@ -355,7 +359,7 @@ read_shown(visibility *v, const entry *e)
 	}
 	v->out++;
 	last = last || v->out >= v->max_out;
-	/* below show_min nothing gets here */
+	/* visibility_slow has ended the column at show_min */
 	if (v->filtered && e->ts >= v->show_max && v->show_max != INT64_MAX)
 		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
 	return last ? VISIBILITY_LAST : VISIBILITY_SHOW;
@@ -367,10 +371,8 @@ inside(int64_t ts_min, int64_t ts_max, int64_t from, int64_t to)
 	return ts_min >= from && (ts_max < to || to == INT64_MAX);
 }
 
-/*
- * Where nothing deletes and nothing else is in the column, a version has died
- * only by a floor, which is left to the general case.
- */
+/* Without deletes and other entries of the column, a version can only have died by a floor, which
+ * visibility_slow handles. */
 bool
 visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min,
 			   uint64_t seq_max)
@@ -389,25 +391,25 @@ visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq
 wide_status
 visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 {
-	uint64_t covered = NO_DELETE, exact = NO_DELETE, from, to = MOMENT_END;
+	uint64_t covered = NO_DELETE, exact = NO_DELETE, from, to = SEQ_END;
 	bool again;
 
 	v->fresh = false;
 	*out = VISIBILITY_HIDE;
-	/* neither this nor what follows in the column is given out, nor has it an effect on what was */
+	/* this entry and the rest of the column are hidden, and do not affect what has been shown */
 	if (v->filtered && e->ts < v->show_min)
 	{
 		*out = VISIBILITY_DONE;
 		return WIDE_OK;
 	}
 	if (e->type != ENTRY_PUT)
-		return read_delete(v, e);
+		return add_column_delete(v, e);
 	if (v->opt.min_versions == 0 && e->ts < v->expire_before)
 	{
 		*out = VISIBILITY_DONE;
 		return WIDE_OK;
 	}
-	if (e->seq < v->column_seq || (v->nown > 0 && read_own_masked(v, e)))
+	if (e->seq < v->column_seq || (v->nbatch_deletes > 0 && batch_delete_masks(v, e)))
 		return WIDE_OK;
 	if (e->seq < v->deletes_seq)
 		visibility_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
@@ -423,11 +425,11 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 			exact = d;
 	}
 	again = v->any_put && v->put_ts == e->ts;
-	from = moment(e->seq);
+	from = point_in_time(e->seq);
 	if (exact != NO_DELETE)
-		to = moment(exact);
-	if (again && moment(v->put_seq) < to)
-		to = moment(v->put_seq);
+		to = point_in_time(exact);
+	if (again && point_in_time(v->put_seq) < to)
+		to = point_in_time(v->put_seq);
 	else
 		again = false;
 	if (from >= v->track.dead_end)
@@ -435,13 +437,13 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 		to = expiry_version_end(e, to, v->floors, v->nfloors, v->ranks);
 		TRY(again && exact == NO_DELETE ? cell_versions_extend(&v->track, from, to)
 										: cell_versions_add(&v->track, from, to));
-		if (to == MOMENT_END)
-			*out = read_shown(v, e);
+		if (to == SEQ_END)
+			*out = verdict_alive(v, e);
 	}
 	v->any_put = true;
 	v->put_ts = e->ts;
 	v->put_seq = e->seq;
-	if (*out == VISIBILITY_HIDE && v->track.dead_end == MOMENT_END)
+	if (*out == VISIBILITY_HIDE && v->track.dead_end == SEQ_END)
 		*out = VISIBILITY_DONE;
 	return WIDE_OK;
 }

@@ -1,8 +1,10 @@
 /*
- * visibility.h - what a reader asks of visibility.c, entry by entry.
+ * visibility.h - which entries of a family a reader sees; visibility.c has the rules.
  *
- * One visibility serves one family in one scan; it is fed the merged
- * entries of a row in key order.
+ * One struct visibility serves one family in one scan.  For each row the reader
+ * calls visibility_row, then visibility_add_delete for each family delete, then,
+ * for each column, visibility_column and visibility_cell for each of its entries,
+ * all in key order.
  */
 #ifndef WIDE_VISIBILITY_H
 #define WIDE_VISIBILITY_H
@@ -16,64 +18,72 @@ typedef struct row_delete
 {
 	int64_t ts;
 	uint64_t seq;
-	uint8_t type;
+	uint8_t type; /* ENTRY_DELETE_FAMILY or ENTRY_DELETE_FAMILY_VERSION */
 } row_delete;
 
 #define NO_DELETE UINT64_MAX
 
-/* Deletes with this seq or a lower one count for readers of all times. */
+/* Returns the seq up to which deletes count for every reader, whatever its time limit (see
+ * keep_deleted in the rules); NO_DELETE - 1 if all do. */
 extern uint64_t visibility_sure_deletes(const wide_family_options *opt, const family_floor *floors,
 										int nfloors);
 
 /*
- * What the family deletes of the row (ts descending) do to a put: *covered is
- * lowered to the first that masks it and all with a lower timestamp, *exact to
- * the first that masks this timestamp only.
+ * Finds the first family deletes of the row that mask a put.  Lowers *covered to
+ * the lowest seq of those that mask all older timestamps too, and *exact to the
+ * lowest seq of those that mask this timestamp only.
+ * Requires: d[0..n) in descending order of ts.
  */
 extern void visibility_row_masks(const row_delete *d, int n, const entry *e, uint64_t *covered,
 								 uint64_t *exact);
 
 typedef struct visibility
 {
-	/* the family and the question; set by visibility_init */
+	/* the family; set by visibility_init */
 	wide_family_options opt;
 	family_floor floors[FAMILY_FLOORS];
 	int nfloors;
-	uint64_t seq;			   /* snapshot */
-	const seq_range *excluded; /* sorted, apart; invisible although <= seq */
+	uint64_t sure_deletes; /* no delete up to this seq is disregarded */
+
+	/* the snapshot */
+	uint64_t seq;
+	const seq_range *excluded; /* ascending, disjoint; invisible although <= seq; the caller's */
 	int nexcluded;
-	int64_t now;
-	int64_t expire_before; /* family TTL: timestamps below are expired */
-	int64_t ts_min;		   /* shown: ts_min <= ts < ts_max (when limited) */
+	int64_t now;		   /* time of the snapshot */
+	int64_t expire_before; /* family TTL: older timestamps have expired */
+
+	/* the question */
+	bool limited;	/* time range: only ts_min <= ts < ts_max is visible */
+	bool filtered;	/* filter: of that only show_min <= ts < show_max is shown */
+	bool plain;		/* one version, no floors, no limits: see visibility_cell */
+	int64_t ts_min; /* INT64_MAX as an upper bound: open */
 	int64_t ts_max;
-	bool limited;
-	bool filtered;		   /* of those only show_min <= ts < show_max are given out */
-	uint64_t sure_deletes; /* up to this seq no delete is disregarded */
-	bool plain;			   /* one version, nothing to look up for it: see visibility_cell */
 	int64_t show_min;
 	int64_t show_max;
-	int max_out; /* versions shown of a column */
+	int max_out; /* most versions shown of a column */
+
 	/* the row */
-	row_delete *deletes; /* of the family in this row, ts descending */
+	row_delete *deletes; /* family deletes, ts descending */
 	int ndeletes, deletes_cap;
 	uint64_t deletes_seq; /* newest of them */
-	uint64_t family_seq;  /* newest that is not for one timestamp */
-	/* deletes of the own batch that the time limit disregards: [0, nown_row) of the row, then of
-	 * the column */
-	row_delete *own;
-	int nown, nown_row, own_cap;
+	uint64_t family_seq;  /* newest that is not for one timestamp only */
+	/* deletes of the reader's batch that the time limit disregards: first those of the row, then
+	 * those of the column */
+	row_delete *batch_deletes;
+	int nbatch_deletes, nbatch_row_deletes, batch_deletes_cap;
+
 	/* the column */
 	cell_versions track;
-	uint64_t column_seq; /* newest column delete with ts >= the current one */
-	int64_t version_ts;	 /* version deletes at the current timestamp: last, and the one before */
-	uint64_t version_seq, version_seq2;
-	int64_t put_ts; /* the put before this one */
+	uint64_t column_seq;				/* newest column delete up to the current entry; 0 none */
+	int64_t version_ts;					/* timestamp of the last version delete */
+	uint64_t version_seq, version_seq2; /* the last one, and the one before with this timestamp */
+	int64_t put_ts;						/* the last put */
 	uint64_t put_seq;
-	int nprotected;				  /* versions seen that min_versions counts */
-	int32_t ranks[FAMILY_FLOORS]; /* and those that it counted at the floors */
-	int out;					  /* shown so far */
-	bool any_put;
-	bool fresh; /* the column state is reset */
+	int nprotected; /* versions alive, own TTL not passed: the first min_versions are protected */
+	int32_t ranks[FAMILY_FLOORS]; /* the same count at each floor */
+	int out;					  /* versions shown so far */
+	bool any_put;				  /* put_ts and put_seq are set */
+	bool fresh;					  /* no entry of the column has changed this state */
 } visibility;
 
 typedef enum visibility_verdict
@@ -84,34 +94,46 @@ typedef enum visibility_verdict
 	VISIBILITY_DONE	 /* hide; nothing more of this column is visible */
 } visibility_verdict;
 
-/* A reader of a family at snapshot seq.  floors may be NULL. */
+/*
+ * Prepares for reading a family at snapshot seq and time now (microseconds).
+ * floors has FAMILY_FLOORS members and may be NULL.  excluded is not copied.
+ * ts_min = ts_max = 0: no time range.  max_versions < 1 counts as 1.
+ * Returns: WIDE_OK.
+ */
 extern wide_status visibility_init(visibility *v, const wide_family_options *opt,
 								   const family_floor *floors, uint64_t seq,
 								   const seq_range *excluded, int nexcluded, int64_t now,
 								   int64_t ts_min, int64_t ts_max, int max_versions);
 
-/* Give out only show_min <= ts < show_max of what is visible (INT64_MAX: open). */
+/* Shows only show_min <= ts < show_max of what is visible (INT64_MAX: open).  Other than the time
+ * range this changes no version's number. */
 extern void visibility_filter(visibility *v, int64_t show_min, int64_t show_max);
 
-/* The same family and question at another moment, between rows. */
+/* Moves to another snapshot.  Requires: the reader is between two rows. */
 extern void visibility_renew(visibility *v, uint64_t seq, const seq_range *excluded, int nexcluded,
 							 int64_t now);
 extern void visibility_free(visibility *v);
+
+/* Returns true if the snapshot excludes this sequence number. */
 extern bool visibility_excluded(const visibility *v, uint64_t seq);
 
+/* Begins a row. */
 static inline void
 visibility_row(visibility *v)
 {
 	v->ndeletes = 0;
 	v->deletes_seq = 0;
 	v->family_seq = 0;
-	v->nown = v->nown_row = 0;
+	v->nbatch_deletes = v->nbatch_row_deletes = 0;
 }
 
-/* A family delete, at the row's beginning. */
+/* Takes note of a family delete of the row.  Returns: WIDE_OK or WIDE_NOMEM. */
 extern wide_status visibility_add_delete(visibility *v, const entry *e);
+
+/* Resets the state of the column. */
 extern void visibility_column_reset(visibility *v);
 
+/* Begins a column of the row. */
 static inline void
 visibility_column(visibility *v)
 {
@@ -120,7 +142,7 @@ visibility_column(visibility *v)
 		visibility_column_reset(v);
 }
 
-/* Does the entry exist for this reader at all? */
+/* Returns true if the entry exists for this reader: in its snapshot or in its own batch. */
 static inline bool
 visibility_exists(const visibility *v, const entry *e)
 {
@@ -129,17 +151,20 @@ visibility_exists(const visibility *v, const entry *e)
 }
 
 /*
- * Puts without a time to live of their own, whose timestamps and sequence
- * numbers lie between these: is each visible, if its column has no other entry
- * (that is newer)?
+ * Returns true if every put without a TTL of its own, whose timestamp and seq lie
+ * between the given bounds (both included), is visible, provided that no delete
+ * masks it and its column has no newer entry.
  */
 extern bool visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, uint64_t seq_min,
 						   uint64_t seq_max);
 
-/* The general case; memory may run out. */
+/* visibility_cell for entries that exist, in the general case. */
 extern wide_status visibility_slow(visibility *v, const entry *e, visibility_verdict *out);
 
-/* One entry of a column (no family delete), in key order. */
+/*
+ * Decides about one entry of a column (no family delete).
+ * Returns: WIDE_OK and *out, or WIDE_NOMEM.
+ */
 static inline wide_status
 visibility_cell(visibility *v, const entry *e, visibility_verdict *out)
 {
