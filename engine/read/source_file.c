@@ -1,25 +1,24 @@
 /*
- * source_file.c - a file, or files of a level that do not overlap, as a source of
- * entries.
+ * source_file.c - one sorted file, or files of a level that do not overlap, as a
+ * source of entries.
  *
- * A source has one cursor.  Files are opened when a seek or a move gets to
- * them; those that the user's limits exclude (key bounds, filters, time) are
- * passed over without being opened where possible.
+ * A source has one cursor.  A file is opened when a seek or a move gets to it.
+ * Files that the user's limits exclude (key bounds, filters, time) are passed
+ * over, where possible without opening them.
  *
- * Skipping by time is safe only for files that are wholly older than what is
- * asked for: within a column all effects go from newer timestamps to older
- * ones.  A version displaces, and counts before (versions, min_versions), only
- * those with older timestamps; a delete masks only timestamps up to its own,
- * and one without a timestamp has the largest there is, so that no file with
- * one is skipped.  For the same reason a file that is wholly newer is needed:
- * its versions displace and number the older ones, its deletes mask them.
- * What can be said of a file can be said of an entry, as it might be a file of its
- * own: where a scan goes forward over all of a range (pass_old), older entries
- * are passed over here (and in source_memtable.c), so that neither merge nor scan
- * sees them.
+ * Skipping by time is safe only for files that are wholly older than what the user
+ * asks for, because within a column all effects go from newer timestamps to older
+ * ones.  A version displaces only versions with older timestamps, and only those
+ * are counted after it (versions, min_versions).  A delete masks only timestamps up
+ * to its own; a delete without a timestamp has the largest there is, so no file
+ * with one is skipped.  For the same reason a file that is wholly newer is needed:
+ * its versions displace older ones and change their number, its deletes mask them.
  *
- * Locking: none; whoever makes a source holds the pin that keeps memory and
- * files in place.
+ * What holds for a file holds for an entry, which could be alone in a file.  So
+ * where a scan reads forward over all of a range (limits->pass_old), this source
+ * and source_memtable.c pass over older entries before merge and scan see them.
+ *
+ * Locking: none.  A pin of the source's maker keeps the files in place.
  */
 #include <stdlib.h>
 #include "engine/read/source_file.h"
@@ -35,7 +34,7 @@
 #include "engine/sst/sst_reader.h"
 #include "engine/read/source.h"
 
-/* The cursor leaves a block. */
+/* sst_cursor.leave: the cursor leaves a block. */
 static void
 file_leave(void *arg, block_ref *ref)
 {
@@ -48,6 +47,7 @@ file_leave(void *arg, block_ref *ref)
 	f->s.used = false;
 }
 
+/* Adds to the statistics what the cursor has done since the last call. */
 static void
 file_statistics(file_source *f)
 {
@@ -77,7 +77,7 @@ file_close(file_source *f)
 	f->s.used = false;
 }
 
-/* Have file i under the cursor, which then stands nowhere in particular. */
+/* Opens file i under the cursor, which has no position then. */
 static wide_status
 file_open(file_source *f, int i)
 {
@@ -103,7 +103,8 @@ file_open(file_source *f, int i)
 	return WIDE_OK;
 }
 
-/* Ask the file's filter whether it may have what all rows looked for have. */
+/* Asks the file's filter: *may is set to false if the file has nothing of the row, column or
+ * prefix that is looked for.  Requires: limits->row or limits->prefix is set. */
 static wide_status
 ask_filter(file_source *f, sst_reader *r, bool *may)
 {
@@ -118,7 +119,8 @@ ask_filter(file_source *f, sst_reader *r, bool *may)
 	return sst_reader_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
 }
 
-/* Can the file be left out?  Opens it when a filter has to be asked. */
+/* Sets *skip if the file has nothing that the user needs.  Reads the file if its filter has to be
+ * asked. */
 static wide_status
 file_skipped(file_source *f, int i, bool *skip)
 {
@@ -140,7 +142,7 @@ file_skipped(file_source *f, int i, bool *skip)
 		return WIDE_OK;
 	if (f->at != i)
 	{
-		/* not the cursor: most files have nothing of a given row */
+		/* without opening a cursor: most files have nothing of a given row */
 		sst_reader *r;
 		wide_status st;
 
@@ -169,9 +171,10 @@ file_current(file_source *f)
 	f->s.e = f->cursor.valid ? sst_cursor_entry(&f->cursor) : NULL;
 }
 
-/* The cursor has moved: to the next entry that is new enough in this file. */
+/* After a move of the cursor: with limits->pass_old, moves it on to the next entry of the file
+ * that is new enough. */
 static inline wide_status
-file_since(file_source *f)
+file_pass_old(file_source *f)
 {
 	const source_limits *l = f->s.limits;
 
@@ -182,8 +185,9 @@ file_since(file_source *f)
 }
 
 /*
- * The first entry in file i or later ones; with a key, the first at or after
- * it.  Bounds may be shortened, so more than one file can end below the key.
+ * Moves to the first entry in file i or a later one; with a key, to the first at or
+ * after it.  The bounds of files may be shortened, so more than one file from i on
+ * may turn out to end below the key.
  */
 static wide_status
 files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
@@ -208,7 +212,7 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 		TRY(file_open(f, i));
 		TRY(ukey != NULL ? sst_cursor_seek(&f->cursor, ukey, klen, ts, seq)
 						 : sst_cursor_first(&f->cursor));
-		TRY(file_since(f));
+		TRY(file_pass_old(f));
 		file_current(f);
 		if (f->s.e != NULL)
 			return WIDE_OK;
@@ -216,7 +220,7 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 	return WIDE_OK;
 }
 
-/* The first file that does not end below the key. */
+/* Returns the index of the first file that does not end below the key; nfiles if all do. */
 static int
 files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 {
@@ -224,7 +228,7 @@ files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 	int lo = 0, hi = f->nfiles;
 
 	if (rowlen == 0)
-		rowlen = klen; /* a bound, not a key */
+		rowlen = klen; /* a bound that is no complete row */
 	while (lo < hi)
 	{
 		int mid = (lo + hi) / 2;
@@ -238,8 +242,9 @@ files_find(const file_source *f, const uint8_t *ukey, uint32_t klen)
 }
 
 static wide_status
-files_seek(file_source *f, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
+seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
+	file_source *f = (file_source *) s;
 	int i = klen == 0 ? 0 : files_find(f, ukey, klen);
 
 	if (i > 0 && f->at < 0 && f->s.limits != NULL && f->s.limits->stats != NULL)
@@ -248,19 +253,22 @@ files_seek(file_source *f, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 }
 
 static wide_status
-files_next(file_source *f)
+next(source *s)
 {
+	file_source *f = (file_source *) s;
+
 	TRY(sst_cursor_next(&f->cursor));
-	TRY(file_since(f));
+	TRY(file_pass_old(f));
 	if (f->cursor.valid)
-		return WIDE_OK; /* e points to the cursor's entry already */
+		return WIDE_OK; /* s.e points to the cursor's entry already */
 	return files_from(f, f->at + 1, NULL, 0, 0, 0);
 }
 
 static wide_status
-files_row_before(file_source *f, const uint8_t *ukey, uint32_t klen, buffer *row)
+row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
-	const source_limits *l = f->s.limits;
+	file_source *f = (file_source *) s;
+	const source_limits *l = s->limits;
 
 	for (int i = f->nfiles - 1; i >= 0; i--)
 	{
@@ -299,24 +307,12 @@ can_wait(const source *s, const entry *first)
 
 		if (!file_meta_overlaps_range(meta, NULL, 0, l->column, l->columnlen))
 			break;
-		/* a delete that hides the entry itself is no older, but those of the family come before
-		 * what they hide */
+		/* a delete of the column that masks `first` has no older timestamp; a family delete sorts
+		 * before the column, whatever its timestamp is */
 		if (meta->tombstones > 0 || meta->ts_max >= first->ts)
 			return false;
 	}
 	return true;
-}
-
-static wide_status
-seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
-{
-	return files_seek((file_source *) s, ukey, klen, ts, seq);
-}
-
-static wide_status
-next(source *s)
-{
-	return files_next((file_source *) s);
 }
 
 static wide_status
@@ -325,14 +321,8 @@ pass(source *s, const uint8_t *ukey, uint32_t klen)
 	file_source *f = (file_source *) s;
 
 	TRY(sst_cursor_pass(&f->cursor, ukey, klen));
-	TRY(file_since(f));
+	TRY(file_pass_old(f));
 	return f->cursor.valid ? WIDE_OK : files_from(f, f->at + 1, ukey, klen, INT64_MAX, SEQ_MAX);
-}
-
-static wide_status
-row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
-{
-	return files_row_before((file_source *) s, ukey, klen, row);
 }
 
 static void
