@@ -1,14 +1,14 @@
 /*
- * merge.c - several sorted streams as one.
+ * merge.c - several sources as one stream in key order.
  *
- * A binary heap of the sources that have an entry, the smallest first; equal
- * entries (the same cell read from a memtable and from the file it has just
- * become) come once.  Merging is the inner loop of scans and compactions: a
- * step costs one or two comparisons as long as one source leads.
+ * A binary heap of the sources that have an entry, the smallest entry first.
+ * Merging is the inner loop of scans and compactions: a step costs one or two
+ * comparisons as long as one source leads.
  *
- * Where one column of one row is looked for, files wait: when a memtable has a
- * version that is newer than all that is in them, and this is all that is wanted,
- * they are never looked at.  Whoever moves on has them sought first (settle).
+ * Where one column of one row is looked for, files wait: they are not sought if a
+ * memtable has a version of the column that is newer than everything in them.  If
+ * the caller needs no more than this version, they are never read.  A move of the
+ * merge seeks in them first (seek_waiting).
  *
  * Locking: none.
  */
@@ -27,21 +27,21 @@
 #include "engine/read/source.h"
 #include "engine/read/source_file.h"
 
-#define TICKS 256 /* steps between questions whether to stop */
+#define TICKS 256 /* steps between checks for an interrupt */
 
 typedef struct merge_all
 {
-	merge head; /* first: read/ knows it */
+	merge head; /* first */
 	wide_db *db;
+	/* three parts of one allocation, cap pointers each */
 	source **sources;
 	source **heap;
-	/* of which bytes were given out, some perhaps twice; more than n: it may be any */
-	source **used;
-	int n, nheap, nused, cap;
-	/* the sources from here on were not sought: those before have what comes first; 0: none */
-	int late;
+	source **used; /* sources whose flag `used` was set; one may be listed twice */
+	int n, nheap, cap;
+	int nused;	 /* > n: any source may have the flag */
+	int waiting; /* sources from here on have not been sought; 0: none waits */
 	uint32_t ticks;
-	buffer row; /* of merge_row_before */
+	buffer row; /* scratch of merge_row_before */
 } merge_all;
 
 #define ALL(m) ((merge_all *) (m))
@@ -80,8 +80,8 @@ merge_add(merge *m, source *s)
 	}
 	s->order = (uint32_t) a->n;
 	a->sources[a->n++] = s;
-	a->nheap = a->late = 0;
-	a->nused = a->cap + 1; /* the list has moved, perhaps */
+	a->nheap = a->waiting = 0;
+	a->nused = a->cap + 1; /* the list may have moved */
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -141,7 +141,7 @@ merge_unused(merge *m)
 	merge_all *a = ALL(m);
 	bool any = a->nused > a->n;
 
-	/* a scan of the newest of hundreds of windows uses one or two of its sources */
+	/* a scan may use one or two of hundreds of sources (windows) */
 	for (int i = 0; i < (any ? a->n : a->nused); i++)
 		(any ? a->sources : a->used)[i]->used = false;
 	a->nused = 0;
@@ -178,7 +178,7 @@ sift(merge_all *a, int i)
 	a->heap[i] = s;
 }
 
-/* The source at i has moved. */
+/* Restores the heap after the source at i has moved forward. */
 static void
 heap_moved(merge_all *a, int i)
 {
@@ -203,14 +203,14 @@ heap_build(merge_all *a)
 	a->head.current = a->nheap > 0 ? a->heap[0]->e : NULL;
 }
 
-/* The first entry is the newest version of the column, and what is sought is not behind it: must
- * no source from i on be sought? */
+/* Returns true if the sources from i on need not be sought: the current entry comes before
+ * everything that they may have at or after the key. */
 static bool
 all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
 {
 	const entry *first = a->head.current;
 
-	/* a later place in the column: what is before it does not come */
+	/* the key is behind the column */
 	if (ukey_compare(ukey, klen, first->ukey, first->klen) > 0)
 		return false;
 	for (; i < a->n; i++)
@@ -219,14 +219,14 @@ all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
 	return true;
 }
 
-/* Seek in those that have waited.  All of theirs is behind the current entry, and they have
- * nothing of other columns to give. */
+/* Seeks in the sources that have waited.  What they have of the column is behind the current
+ * entry, and nothing of other columns is needed from them. */
 static wide_status
-settle(merge_all *a)
+seek_waiting(merge_all *a)
 {
-	int i = a->late;
+	int i = a->waiting;
 
-	a->late = 0;
+	a->waiting = 0;
 	for (; i > 0 && i < a->n; i++)
 	{
 		const source_limits *l = a->sources[i]->limits;
@@ -251,7 +251,7 @@ tick(merge_all *a)
 	return WIDE_OK;
 }
 
-/* ------------------------------------------------------------------ public */
+/* --------------------------------------------------------------- moving */
 
 wide_status
 merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
@@ -260,9 +260,8 @@ merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	int i = 0;
 
 	m->current = NULL;
-	a->nheap = a->late = 0;
+	a->nheap = a->waiting = 0;
 	TRY(tick(a));
-	/* memory comes first */
 	for (; i < a->n && source_file_of(a->sources[i]) == NULL; i++)
 		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
 	if (i > 0 && i < a->n && a->sources[i]->limits != NULL && a->sources[i]->limits->column != NULL)
@@ -272,7 +271,7 @@ merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 		heap_build(a);
 		if (m->current != NULL && all_can_wait(a, i, ukey, klen))
 		{
-			a->late = i;
+			a->waiting = i;
 			return WIDE_OK;
 		}
 	}
@@ -288,7 +287,8 @@ merge_first(merge *m)
 	return merge_seek(m, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 }
 
-/* The first source was moved on, or could not be: then the merge has to be positioned anew. */
+/* Restores the heap after a move of the first source; after a failed move the merge has no
+ * position. */
 static inline wide_status
 top_moved(merge *m, merge_all *a, wide_status st)
 {
@@ -309,8 +309,8 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	TRY(tick(a));
-	if (a->late > 0)
-		TRY(settle(a));
+	if (a->waiting > 0)
+		TRY(seek_waiting(a));
 	while (a->nheap > 0 && key_compare(a->heap[0]->e, &to) < 0)
 		TRY(top_moved(m, a, source_seek(a->heap[0], ukey, klen, ts, seq)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
@@ -323,55 +323,54 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 	merge_all *a = ALL(m);
 
 	TRY(tick(a));
-	if (a->late > 0)
-		TRY(settle(a));
+	if (a->waiting > 0)
+		TRY(seek_waiting(a));
 	while (a->nheap > 0 && ukey_compare(a->heap[0]->e->ukey, a->heap[0]->e->klen, ukey, klen) < 0)
 		TRY(top_moved(m, a, source_pass(a->heap[0], ukey, klen)));
 	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
 	return WIDE_OK;
 }
 
-/* ---------------------------------------------------------------- windows */
+/* ------------------------------------------------------------------ spans */
 
 void
-merge_span_block(const merge *m, merge_span *w)
+merge_span_block(const merge *m, merge_span *span)
 {
 	const merge_all *a = (const merge_all *) m;
 	file_source *f = a->nheap > 0 ? source_file_of(a->heap[0]) : NULL;
 
-	*w = (merge_span) {.block = NULL};
+	*span = (merge_span) {.block = NULL};
 	if (f == NULL)
 		return;
-	w->block = &f->cursor.block;
-	w->row = w->end = w->block->row;
-	w->seq = sst_cursor_seq(&f->cursor);
+	span->block = &f->cursor.block;
+	span->row = span->end = span->block->row;
+	span->seq = sst_cursor_seq(&f->cursor);
 }
 
 wide_status
-merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *w)
+merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *span)
 {
 	const merge_all *a = (const merge_all *) m;
 	const file_source *f = source_file_of(a->heap[0]);
 	uint32_t row;
 
-	w->end = w->block->rows;
-	/* where a row goes on elsewhere, it ends with the one before; files are cut within large
-	 * rows too */
-	if ((w->block->flags & BLOCK_ROW_GOES_ON) != 0 ||
+	span->end = span->block->rows;
+	/* the last row may continue in the next block, or in the next file: large rows are cut */
+	if ((span->block->flags & BLOCK_ROW_GOES_ON) != 0 ||
 		(f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
-		w->end--;
-	/* the next smallest of the sources is one of two */
-	for (int i = 1; i <= 2 && i < a->nheap && w->row < w->end; i++)
+		span->end--;
+	/* the source with the second smallest entry is one of these two */
+	for (int i = 1; i <= 2 && i < a->nheap && span->row < span->end; i++)
 	{
-		TRY(block_row_at(w->block, w->row, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
-		w->end = row < w->end ? row : w->end;
+		TRY(block_row_at(span->block, span->row, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
+		span->end = row < span->end ? row : span->end;
 	}
-	if (hi != NULL && w->row < w->end)
+	if (hi != NULL && span->row < span->end)
 	{
-		TRY(block_row_at(w->block, 0, hi, hilen, &row));
-		w->end = row < w->end ? row : w->end;
+		TRY(block_row_at(span->block, 0, hi, hilen, &row));
+		span->end = row < span->end ? row : span->end;
 	}
-	w->end = w->end > w->row ? w->end : w->row;
+	span->end = span->end > span->row ? span->end : span->row;
 	return WIDE_OK;
 }
 
@@ -401,9 +400,9 @@ merge_next(merge *m)
 	if (a->nheap == 0)
 		return WIDE_OK;
 	TRY_GOTO(tick(a));
-	if (a->late > 0)
-		TRY(settle(a));
-	/* equal entries are neighbours of the root */
+	if (a->waiting > 0)
+		TRY(seek_waiting(a));
+	/* an entry equal to the root's is at one of its two children */
 	for (int i = 1; i <= 2 && i < a->nheap;)
 	{
 		if (!same(a->heap[i]->e, m->current))
@@ -433,7 +432,7 @@ merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
 	bool found = false;
 
 	m->current = NULL;
-	a->nheap = a->late = 0;
+	a->nheap = a->waiting = 0;
 	row->len = 0;
 	TRY(tick(a));
 	for (int i = 0; i < a->n; i++)

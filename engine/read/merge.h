@@ -1,4 +1,10 @@
-/* merge.h - the merge of several sources in key order */
+/*
+ * merge.h - several sources as one stream in key order.
+ *
+ * Entries with equal keys (same ukey, ts, seq and type: replayed, linked twice, or
+ * read from a memtable and from the file that it has become) come once.  After a
+ * failure the merge has no position and has to be positioned anew.
+ */
 #ifndef WIDE_MERGE_H
 #define WIDE_MERGE_H
 
@@ -8,28 +14,29 @@
 #include "engine/sst/block.h"
 #include "engine/read/source.h"
 
-/*
- * The merge of sources in key order.  Entries with equal keys (same ukey, ts,
- * seq, type: replayed, or linked twice) come once.
- */
-typedef struct merge merge;
-extern wide_status merge_new(wide_db *db, merge **out);
-extern wide_status merge_add(merge *m, source *s); /* takes it over, also on failure */
-extern wide_status merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts,
-							  uint64_t seq);
-extern wide_status merge_first(merge *m);
-extern wide_status merge_next(merge *m);
+/* The public part of merge.c's struct. */
+typedef struct merge
+{
+	const entry *current; /* NULL: the end, or no position */
+} merge;
 
-/* Largest ukey < the given bytes in any source: positions nothing, copies its encoded row into
- * out; WIDE_END when none. */
-extern wide_status merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row);
-static inline const entry *merge_entry(merge *m); /* NULL at the end */
+/* Makes a merge without sources.  Returns: WIDE_OK or WIDE_NOMEM. */
+extern wide_status merge_new(wide_db *db, merge **out);
+
+/* Adds a source, which the merge owns from here on, also on failure.  Sources of files should come
+ * last: they may not have to be sought.
+ * Requires: the merge is positioned anew afterwards.  Returns: WIDE_OK or WIDE_NOMEM. */
+extern wide_status merge_add(merge *m, source *s);
+
+/* Frees the merge and its sources.  m may be NULL. */
 extern void merge_free(merge *m);
 
-struct merge
-{
-	const entry *current;
-}; /* head of merge.c's own struct */
+/* Has all sources use these limits, which the caller owns. */
+extern void merge_limits(merge *m, const source_limits *limits);
+
+/* source_restart and source_statistics for all sources. */
+extern void merge_restart(merge *m);
+extern void merge_statistics(merge *m);
 
 static inline const entry *
 merge_entry(merge *m)
@@ -37,40 +44,52 @@ merge_entry(merge *m)
 	return m->current;
 }
 
-extern void merge_limits(merge *m, const source_limits *limits);
-extern void merge_restart(merge *m);
-extern void merge_statistics(merge *m); /* bring limits->stats up to date */
+/* Moves to the first entry at or after the key; to the first of all; to the next. */
+extern wide_status merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts,
+							  uint64_t seq);
+extern wide_status merge_first(merge *m);
+extern wide_status merge_next(merge *m);
 
-/* Move on to the first entry >= the key; like merge_seek, but sources beyond it stay where they
- * are. */
+/* Moves forward to the first entry at or after the key.  Sources that are beyond it stay where
+ * they are. */
 extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts,
 							  uint64_t seq);
 
-/* The same to the first entry at or above the bytes, which is expected to be near: the next row. */
+/* Moves forward to the first entry at or above the bytes, which is expected to be near: the next
+ * row. */
 extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
 
+/* Copies the largest row below the bytes into row.  The position is lost.
+ * Returns: WIDE_OK; WIDE_END if there is no such row.  See source_row_before. */
+extern wide_status merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row);
+
+/* States that the caller keeps pointers into the current entry: when its source leaves the block,
+ * the pin goes to limits->keep. */
+extern void merge_used(merge *m);
+
+/* States that the caller keeps no pointer into any entry. */
+extern void merge_unused(merge *m);
+
 /*
- * Rows [row, end) of the block under the merge's first source, of which no
- * other source has an entry: these are all entries of those rows.  The merge
- * stands at the first entry of a row.  block NULL: that source is no file.
+ * Rows [row, end) of the current block of the first source, of which no other
+ * source has an entry, so that the block has all entries of those rows.
  */
 typedef struct merge_span
 {
-	block_cursor *block;
+	block_cursor *block; /* NULL: the first source is no file */
 	uint32_t row, end;
-	uint64_t seq; /* of all entries, if not 0 */
+	uint64_t seq; /* of all entries; 0: each has its own */
 } merge_span;
 
-/* The block, with no rows yet. */
-extern void merge_span_block(const merge *m, merge_span *w);
+/* Sets *span to an empty span at the current entry.  Requires: the first entry of a row. */
+extern void merge_span_block(const merge *m, merge_span *span);
 
-/* Its rows below hi (NULL: open). */
+/* Sets span->end; only rows below hi (NULL: open).  Requires: merge_span_block gave a block. */
 extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen,
-								   merge_span *w);
+								   merge_span *span);
 
-/* Move on to the first entry of a row of it (end: also behind the block). */
+/* Moves forward to the first entry of a row of the span's block; with the number of its rows, to
+ * the first entry behind the block. */
 extern wide_status merge_span_leave(merge *m, uint32_t row);
-extern void merge_used(merge *m);	/* bytes of the current entry are given out */
-extern void merge_unused(merge *m); /* nothing given out before is in use any more */
 
 #endif /* WIDE_MERGE_H */

@@ -1,8 +1,8 @@
 /*
  * source.c - what all kinds of source have in common.
  *
- * Locking: none; whoever makes a source holds the pin that keeps memory and
- * files in place.
+ * Locking: none.  The maker of a source holds a pin on its memtable or files for
+ * as long as the source lives.
  */
 #include <stdlib.h>
 #include "engine/read/source.h"
@@ -11,7 +11,7 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 
-#define PASS_STEPS 8 /* entries after which searching is cheaper */
+#define PASS_STEPS 8 /* entries after which a seek is cheaper */
 
 void
 source_free(source *s)
@@ -43,7 +43,7 @@ source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 
 	row->len = 0;
 	s->e = NULL;
-	/* the largest below a higher bound is so below this one, if it is below it */
+	/* the largest row below a higher bound is also the largest below this one, if it is below */
 	if (s->before_valid && s->before_none)
 		return WIDE_END;
 	if (s->before_valid && ukey_compare(s->before.data, s->before.len, ukey, klen) < 0)

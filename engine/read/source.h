@@ -1,9 +1,10 @@
 /*
- * source.h - one sorted stream of a family's entries, whatever holds them.
+ * source.h - a sorted stream of the entries of one family.
  *
- * Three kinds: a memtable (source_memtable.h), files (source_file.h) and the
- * transaction's own batch (engine/batch/batch_source.h).  Each embeds a source as
- * its first member and fills in source.ops.
+ * There are three kinds: a memtable (source_memtable.h), sorted files
+ * (source_file.h) and the transaction's own batch (engine/batch/batch_source.h).
+ * Each embeds a source as its first member and sets source.ops.  Keys are in
+ * their encoded form.
  */
 #ifndef WIDE_SOURCE_H
 #define WIDE_SOURCE_H
@@ -14,81 +15,88 @@
 #include "engine/shared/cache.h"
 
 /*
- * What the user of a merge does not need.  Owned by the user; sources look at
- * it when they seek or go on to another file.  All keys are encoded.
+ * What the user of a merge does not need, so that sources can pass over it.  They
+ * may still return it.  The user owns the struct and its bytes and may change
+ * them; sources look at them when they seek and when they move.
  */
 typedef struct source_limits
 {
-	const uint8_t *hi; /* no row at or above this; NULL = open */
+	/* range */
+	const uint8_t *hi; /* no row at or above these bytes; NULL: open */
 	uint32_t hilen;
-	const uint8_t *row; /* this row only; filters of files are asked. NULL = no such limit */
+
+	/* one row, or one column of it: the filters of files are asked */
+	const uint8_t *row; /* this row only; NULL: no such limit */
 	uint32_t rowlen;
-	const uint8_t *column; /* with row: of its cells only this ukey (and family deletes) */
+	const uint8_t *column; /* with row: this ukey and the family deletes only; NULL: all */
 	uint32_t columnlen;
-	/* what is newer is invisible, 0: nothing is known; with seen_ts, see mem_next_seen */
-	uint64_t seen_seq;
-	int64_t seen_ts; /* no batch up to seen_seq has a newer commit timestamp */
-	/*
-	 * Without row: all rows looked for begin with these bytes, encoded without terminator; filters
-	 * of files are asked, once for each file and `range`, which is another number for each range of
-	 * keys.
-	 */
+
+	/* without row: all rows begin with these bytes, encoded without terminator; NULL: no such
+	 * limit.  The filter of a file is asked once for each value of `range`, which the user
+	 * changes with the range of keys. */
 	const uint8_t *prefix;
 	uint32_t prefixlen;
 	uint64_t range;
-	bool by_time; /* memtables and files whose newest timestamp is below ts_min are not needed */
+
+	/* time */
+	bool by_time;  /* memtables and files whose newest timestamp is below ts_min are not needed */
+	bool pass_old; /* nor are single entries below it; the user reads forward, all up to hi */
 	int64_t ts_min;
-	bool pass_old; /* nor are entries below it, and what follows up to hi is read */
-	wide_scan_stats *stats;
-	/*
-	 * A source leaves a block of which entries were used (source_used since it
-	 * came there): takes over the pin.
-	 */
+
+	/* snapshot */
+	uint64_t seen_seq; /* entries with a higher seq are invisible; 0: not known */
+	int64_t seen_ts;   /* with seen_seq: no batch up to it has a newer commit timestamp */
+
+	wide_scan_stats *stats; /* may be NULL */
+
+	/* Called when a source leaves a block whose bytes are in use (merge_used): takes over the pin
+	 * of the block.  NULL: the pin is released. */
 	void (*keep)(void *arg, block_ref *ref);
 	void *keep_arg;
 } source_limits;
 
 typedef struct source source;
 
-/* What each kind of source does.  Positions are in e; keys are encoded. */
+/* What a kind of source does.  The functions of the same names below are the contracts. */
 typedef struct source_ops
 {
 	wide_status (*seek)(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 	wide_status (*next)(source *s);
-	/* as source_pass; NULL: a few steps, then a seek */
+	/* NULL: a few steps, then a seek */
 	wide_status (*pass)(source *s, const uint8_t *ukey, uint32_t klen);
-	/* appends the largest row below the bytes; WIDE_END if there is none */
+	/* appends to row */
 	wide_status (*row_before)(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
-	/* as source_can_wait; NULL: never */
+	/* NULL: never */
 	bool (*can_wait)(const source *s, const entry *first);
-	/* adds to limits->stats what has happened since the last call; NULL: nothing to add */
+	/* NULL: nothing to add */
 	void (*statistics)(source *s);
-	/* releases what it holds and its own memory */
+	/* releases what the source holds, and its memory */
 	void (*free)(source *s);
 } source_ops;
 
 struct source
 {
-	const entry *e; /* current, NULL = none */
+	const entry *e; /* current entry; NULL: none */
 	const source_ops *ops;
 	wide_db *db;
-	const source_limits *limits;
-	uint32_t order;	   /* of equal entries the source with the lower one comes first */
-	bool used;		   /* bytes of the current block have been given out */
-	bool before_valid; /* before holds the answer of the last source_row_before, for falling keys */
-	bool before_none;
+	const source_limits *limits; /* may be NULL */
+	uint32_t order;				 /* of equal entries the source with the lower order comes first */
+	bool used;					 /* bytes of the current block are in use by the user */
+	/* the answer of the last source_row_before: the next one for a lower key may be the same */
+	bool before_valid;
+	bool before_none; /* it was WIDE_END */
 	wide_family_id family;
 	buffer before;
 };
 
-/* The first entry at or after the key. */
+/* Moves to the first entry at or after the key. */
 static inline wide_status
 source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	return s->ops->seek(s, ukey, klen, ts, seq);
 }
 
-/* The entry after the current one. */
+/* Moves to the entry after the current one. */
 static inline wide_status
 source_next(source *s)
 {
@@ -96,9 +104,10 @@ source_next(source *s)
 }
 
 /*
- * Of one column of one row (limits->column): is all that the source can have of
- * it behind the entry, which another source has?  Then it need not be sought for
- * now.  True for files without deletes whose timestamps are all older.
+ * Returns true if everything that the source may have of the column that is looked
+ * for (limits->column) sorts after `first`, an entry of another source, so that the
+ * source need not be sought yet.  True for files without deletes whose timestamps
+ * are all older.
  */
 static inline bool
 source_can_wait(const source *s, const entry *first)
@@ -106,16 +115,23 @@ source_can_wait(const source *s, const entry *first)
 	return s->ops->can_wait != NULL && s->ops->can_wait(s, first);
 }
 
-extern void source_free(source *s); /* harmless on NULL */
-
-/* From an entry below the bytes to the first that is not: a seek that expects to end near by. */
+/* Moves to the first entry at or above the bytes, which is expected to be near.
+ * Requires: the current entry is below them. */
 extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
 
-/* Largest row below the bytes; WIDE_END when none.  The position is lost. */
+/* Copies the largest row below the bytes into row.  The position is lost.
+ * Requires: the bytes do not rise from call to call, unless source_restart comes between.
+ * Returns: WIDE_OK; WIDE_END if there is no such row. */
 extern wide_status source_row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
 
-/* Other ranges follow: forget what is remembered for falling keys. */
+/* Prepares for other ranges: forgets the answer of source_row_before and brings limits->stats up
+ * to date. */
 extern void source_restart(source *s);
+
+/* Adds to limits->stats what has happened since the last call. */
 extern void source_statistics(source *s);
+
+/* Releases the source.  s may be NULL. */
+extern void source_free(source *s);
 
 #endif /* WIDE_SOURCE_H */

@@ -1,4 +1,4 @@
-/* source_file.h - files that do not overlap as a source of entries */
+/* source_file.h - sorted files that do not overlap, as a source of entries */
 #ifndef WIDE_SOURCE_FILE_H
 #define WIDE_SOURCE_FILE_H
 
@@ -13,31 +13,40 @@ typedef struct file_source
 	source s; /* first */
 	const file_meta *files;
 	int nfiles;
-	int at; /* the file that is open, -1 = none */
 	int flags;
+
+	/* the file that is open */
+	int at; /* its index in files; -1: none */
 	sst_reader *reader;
 	sst_cursor cursor;
-	int asked; /* its filter has let pass limits->range = asked_range */
-	uint64_t asked_range;
-	uint64_t blocks_read, blocks_cached, seeks; /* already in the statistics */
-} file_source;
+	uint64_t blocks_read, blocks_cached, seeks; /* of the cursor, already in limits->stats */
 
-/* files[0..n) sorted by key and disjoint (n = 1: any file); opened lazily; flags: enum
- * sst_read_flags */
-extern wide_status source_file_new(wide_db *db, const file_meta *files, int n, int flags,
-								   source **out);
+	/* the last answer "perhaps" of a filter: file `asked`, limits->range `asked_range` */
+	int asked;
+	uint64_t asked_range;
+} file_source;
 
 extern const source_ops source_file_ops;
 
-/* The source as one of files; NULL when it is of another kind. */
+/*
+ * Makes a source of files[0..n), which are disjoint and in ascending order of keys
+ * (n = 1: any file).  Files are opened when they are needed.  flags: enum
+ * sst_read_flags.
+ * Requires: the array, and a pin on its files, live as long as the source.
+ * Returns: WIDE_OK and *out (for source_free), or WIDE_NOMEM.
+ */
+extern wide_status source_file_new(wide_db *db, const file_meta *files, int n, int flags,
+								   source **out);
+
+/* Returns the source as one of files; NULL if it is of another kind. */
 static inline file_source *
 source_file_of(source *s)
 {
 	return s->ops == &source_file_ops ? (file_source *) s : NULL;
 }
 
-/* To the first entry of a row of the block that a source of files is on, or behind it:
- * sst_cursor_row. */
+/* Moves a source of files to the first entry of a row of its current block; with the number of
+ * rows, to the first entry behind the block (sst_cursor_row). */
 extern wide_status source_file_row(source *s, uint32_t row);
 
 #endif /* WIDE_SOURCE_FILE_H */

@@ -1,10 +1,11 @@
 /*
  * source_memtable.c - a memtable as a source of entries.
  *
- * Where a scan goes forward over all of a range (pass_old), entries that are older
- * than limits->ts_min are passed over here: see source_file.c for why that is right.
+ * The source passes over two kinds of entries that its user does not need: with
+ * limits->pass_old those older than ts_min (source_file.c says why this is safe),
+ * and long sequences of versions that are newer than the user's snapshot.
  *
- * Locking: none; the pin of whoever makes the source keeps the memtable in place.
+ * Locking: none.  A pin of the source's maker keeps the memtable in place.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,17 +20,19 @@
 #include "engine/set/memtable.h"
 #include "engine/read/source.h"
 
+#define OLD_STEPS	 64 /* entries between two checks for the end of the range */
+#define UNSEEN_STEPS 16 /* invisible entries after which a seek is cheaper */
+
 typedef struct memtable_source
 {
 	source s; /* first */
 	memtable_cursor cursor;
-	uint32_t unseen; /* entries that were invisible, in a row */
+	uint32_t unseen; /* entries in sequence that the snapshot does not see */
 } memtable_source;
 
-#define OLD_STEPS 64 /* entries between two looks at the end of the range */
-
+/* Sets s.e after a move, to the first entry that is new enough.  May return WIDE_INTERRUPTED. */
 static wide_status
-mem_current(memtable_source *m)
+set_current(memtable_source *m)
 {
 	source *s = &m->s;
 	const source_limits *l = s->limits;
@@ -53,17 +56,16 @@ mem_current(memtable_source *m)
 	return WIDE_OK;
 }
 
-#define UNSEEN_STEPS 16 /* invisible entries after which searching is cheaper */
-
 /*
- * A counter under an old snapshot has a long row of versions that the snapshot
- * does not see, the newest first.  Pass over all of the column that are newer
- * than any commit that it sees: their own commit is newer still, except for
- * timestamps that were ahead of their commit; with one of these above in the
- * memtable there is no short cut.
+ * Moves to the next entry.  A counter under an old snapshot has many versions that
+ * the snapshot does not see, the newest first.  After UNSEEN_STEPS of them this
+ * seeks to the first entry of the column that is not newer than the newest commit
+ * timestamp that the snapshot sees (seen_ts): an entry with a newer timestamp has
+ * a newer commit too, unless its timestamp was ahead of its commit.  If the
+ * memtable has such an entry above seen_ts (ts_ahead), there is no short cut.
  */
 static void
-mem_next_seen(memtable_source *m)
+next_seen(memtable_source *m)
 {
 	source *s = &m->s;
 	const source_limits *l = s->limits;
@@ -87,7 +89,7 @@ seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 	memtable_source *m = (memtable_source *) s;
 
 	memtable_seek(&m->cursor, s->family, ukey, klen, ts, seq);
-	return mem_current(m);
+	return set_current(m);
 }
 
 static wide_status
@@ -95,8 +97,8 @@ next(source *s)
 {
 	memtable_source *m = (memtable_source *) s;
 
-	mem_next_seen(m);
-	return mem_current(m);
+	next_seen(m);
+	return set_current(m);
 }
 
 static wide_status
