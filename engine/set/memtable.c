@@ -1,11 +1,11 @@
 /*
- * memtable.c - the memtable: a skip list in memory that only grows.
+ * memtable.c - memtables: skip lists of entries in memory that only grow.
  *
- * One list holds the entries of all families, ordered by (family, key).  It
- * lives in one contiguous piece of memory, shared or private, and is linked by
- * offset / 8 from its base, so that every process may have it elsewhere.
+ * A list lives in one contiguous piece of memory, shared or private.  Its links
+ * are offsets from the base divided by 8 ("references"), so that each process may
+ * map it at another address.
  *
- *     0      nothing: offset 0 is the null link
+ *     0      nothing: reference 0 is the null link
  *     16     links of the head, the highest level first; the head's node is at 64
  *     64     nodes
  *
@@ -17,20 +17,20 @@
  *                        key length, key
  *     key, value         no alignment
  *
- * and is named by the offset of its struct; the links are at negative indexes,
- * so a node does not store its height: it is only ever reached on levels that
- * it has.  The height is a hash of the offset, so that the space of a node can
- * be told before it is written and no random state is shared.
+ * and its reference is that of its struct.  The links are at negative indexes.  A
+ * node does not store its height, because it is reached only on levels that it
+ * has.  The height is a hash of `at`, so that the space of a node is known before
+ * it is written, and processes share no random state.
  *
  * Invariants
- *  - Every level is an ordered sub-list of the level below; a node is linked
- *    bottom up, and on level 0 it is complete.
+ *  - Every level is an ordered sub-list of the level below.  A node is linked
+ *    bottom up, and is complete when it is linked on level 0.
  *  - Nodes are never changed (except links), moved or removed.
  *
  * Locking: none.  Inserters link with compare-and-swap (release), readers load
- * links with acquire: whoever sees a node sees its bytes.  Space is given out by
- * the caller.  A process that dies between two levels leaves a correct list,
- * but its batch is incomplete: the caller holds in_crit.
+ * links with acquire, so a process that sees a node sees its bytes.  Callers hand
+ * out the space.  A process that dies between two levels leaves a correct list, but
+ * its batch is incomplete; therefore the caller holds in_crit.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -63,7 +63,7 @@ typedef struct node
 _Static_assert(HEAD_AT >= 16 + MEMTABLE_HEIGHT * sizeof(uint32_t), "the head's links need room");
 _Static_assert(sizeof(node) == 40, "no padding");
 
-/* What is looked for: all of a key, or the place before all entries of a ukey. */
+/* The target of a search: a key, or the place before all entries of a ukey. */
 typedef struct target
 {
 	uint32_t family;
@@ -115,10 +115,11 @@ target_set(target *t, uint32_t family, const uint8_t *key, uint32_t klen, int64_
 }
 
 /*
- * Sign of node - target.  Most comparisons end with the family or the first 8
- * bytes of the key, which are neighbours.  Zero fill does not disturb the
- * order: where it makes a difference the shorter key is a prefix of the other
- * and sorts first, where it makes none all the bytes are compared.
+ * Returns the sign of node - target.  Most comparisons end with the family or the
+ * first 8 bytes of the key, which are neighbours in memory.  Filling short keys
+ * with zeros keeps the order: where that makes two prefixes differ, the shorter key
+ * is a prefix of the other and sorts first; where the prefixes are equal, all bytes
+ * are compared.
  */
 static inline int
 node_compare(const node *n, const target *t)
@@ -141,6 +142,7 @@ node_compare(const node *n, const target *t)
 
 /* ---------------------------------------------------------------- memory */
 
+/* Returns the height of the node at this offset: at least h + 1 with probability 1/4^h. */
 static inline int
 height_at(uint64_t at)
 {
@@ -159,24 +161,30 @@ height_at(uint64_t at)
 	return h;
 }
 
+/* Bytes of the links in front of a node, with padding. */
 static inline size_t
-node_size(int height, uint32_t klen, uint32_t vlen)
+links_size(int height)
 {
-	size_t links = (height * sizeof(uint32_t) + 7) & ~(size_t) 7;
+	return (height * sizeof(uint32_t) + 7) & ~(size_t) 7;
+}
 
-	return links + ((sizeof(node) + (size_t) klen + vlen + 7) & ~(size_t) 7);
+/* Bytes of a node without its links, with padding. */
+static inline size_t
+node_size(uint32_t klen, uint32_t vlen)
+{
+	return (sizeof(node) + (size_t) klen + vlen + 7) & ~(size_t) 7;
 }
 
 size_t
 memtable_node_bytes(uint32_t klen, uint32_t vlen)
 {
-	return node_size(MEMTABLE_HEIGHT, klen, vlen);
+	return links_size(MEMTABLE_HEIGHT) + node_size(klen, vlen);
 }
 
 size_t
 memtable_node_bytes_at(uint64_t at, uint32_t klen, uint32_t vlen)
 {
-	return node_size(height_at(at), klen, vlen);
+	return links_size(height_at(at)) + node_size(klen, vlen);
 }
 
 void
@@ -223,8 +231,8 @@ memtable_touch(const memtable_handle *m, uint64_t at, uint64_t bytes)
 
 /* ---------------------------------------------------------------- search */
 
-/* From `from`, which is before the target, the last node before it on the level; *next is the
- * one after. */
+/* Returns the last node before the target on the level; *next is the node after it.
+ * Requires: `from` is before the target. */
 static inline uint32_t
 level_search(const memtable_handle *m, uint32_t from, int level, const target *t, uint32_t *next)
 {
@@ -243,12 +251,13 @@ level_search(const memtable_handle *m, uint32_t from, int level, const target *t
 	}
 }
 
-/* The last node before the target on level 0 (HEAD when there is none). */
+/* Returns the last node before the target on level 0 (HEAD if there is none); *next is the node
+ * after it. */
 static uint32_t
 search(const memtable_handle *m, const target *t, uint32_t *next)
 {
 	uint32_t at = HEAD;
-	uint32_t seen = 0; /* a node known to be not before the target */
+	uint32_t seen = 0; /* a node that is known not to be before the target */
 
 	*next = 0;
 	for (int level = atomic_load_explicit(&m->t->height, memory_order_relaxed) - 1; level >= 0;
@@ -260,8 +269,7 @@ search(const memtable_handle *m, const target *t, uint32_t *next)
 
 			if (n == 0 || n == seen)
 				break;
-			/* what is looked at if this one is not before the target: most often it is not in
-			 * the cache either */
+			/* the node to compare next if this one is not before the target */
 			if (level > 0)
 				__builtin_prefetch(node_at(m, node_next(m, at, level - 1)));
 			if (node_compare(node_at(m, n), t) >= 0)
@@ -273,7 +281,7 @@ search(const memtable_handle *m, const target *t, uint32_t *next)
 		}
 	}
 	*next = node_next(m, at, 0);
-	/* somebody may have inserted between the comparison and this load */
+	/* an inserter may have linked a node between the comparison and this load */
 	while (*next != 0 && *next != seen && node_compare(node_at(m, *next), t) < 0)
 	{
 		at = *next;
@@ -284,56 +292,29 @@ search(const memtable_handle *m, const target *t, uint32_t *next)
 
 /* ---------------------------------------------------------------- insert */
 
-static inline void
-lower(_Atomic int64_t *p, int64_t v)
-{
-	int64_t old = atomic_load_explicit(p, memory_order_relaxed);
+/* Sets the atomic *bound to v if v is `beyond` (< or >) it. */
+#define WIDEN(bound, v, beyond)                                                              \
+	do                                                                                       \
+	{                                                                                        \
+		__typeof__((v) + 0) old_ = atomic_load_explicit(bound, memory_order_relaxed);        \
+		while ((v) beyond old_ &&                                                            \
+			   !atomic_compare_exchange_weak_explicit(bound, &old_, v, memory_order_relaxed, \
+													  memory_order_relaxed))                 \
+			;                                                                                \
+	} while (0)
 
-	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
-															 memory_order_relaxed))
-		;
-}
-
-static inline void
-raise(_Atomic int64_t *p, int64_t v)
-{
-	int64_t old = atomic_load_explicit(p, memory_order_relaxed);
-
-	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
-															 memory_order_relaxed))
-		;
-}
-
-static inline void
-lower_u(_Atomic uint64_t *p, uint64_t v)
-{
-	uint64_t old = atomic_load_explicit(p, memory_order_relaxed);
-
-	while (v < old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
-															 memory_order_relaxed))
-		;
-}
-
-static inline void
-raise_u(_Atomic uint64_t *p, uint64_t v)
-{
-	uint64_t old = atomic_load_explicit(p, memory_order_relaxed);
-
-	while (v > old && !atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed,
-															 memory_order_relaxed))
-		;
-}
-
-/* Bounds are widened before the node can be seen: a reader that skips by them misses nothing. */
+/* Widens the bounds to include the entry.  Called before the node can be seen, so that a reader
+ * that skips the memtable by its bounds misses nothing. */
 static void
 note_entry(memtable *t, const entry *e)
 {
-	lower(&t->ts_min, e->ts);
-	raise(&t->ts_max, e->ts);
-	lower_u(&t->seq_min, e->seq);
-	raise_u(&t->seq_max, e->seq);
+	WIDEN(&t->ts_min, e->ts, <);
+	WIDEN(&t->ts_max, e->ts, >);
+	WIDEN(&t->seq_min, e->seq, <);
+	WIDEN(&t->seq_max, e->seq, >);
 }
 
+/* memtable_cursor_at */
 static inline void
 cursor_at(memtable_cursor *c, uint32_t ref)
 {
@@ -355,10 +336,11 @@ cursor_at(memtable_cursor *c, uint32_t ref)
 	c->e.value = n->key + n->klen;
 }
 
+/* Writes a node and returns its reference. */
 static uint32_t
 write_node(memtable_handle *m, uint64_t at, int height, wide_family_id family, const entry *e)
 {
-	uint64_t off = at + ((height * sizeof(uint32_t) + 7) & ~(size_t) 7);
+	uint64_t off = at + links_size(height);
 	node *n = (node *) (m->base + off);
 
 	n->ttl_us = e->ttl_us;
@@ -375,10 +357,11 @@ write_node(memtable_handle *m, uint64_t at, int height, wide_family_id family, c
 }
 
 /*
- * Fill before[] and after[] of the levels below `height` and perhaps more;
- * returns of how many (at most `top`).  With a hint: climb from level 0 while
- * the hint's node is not right before the target, and search down from the
- * first that is; ascending keys stop at once.
+ * Sets before[] and after[], the neighbours of the target, on the levels below
+ * `height` and perhaps more.  Returns the number of levels (at most `top`).  With a
+ * hint, climbs from level 0 to the first level where the hint's node is directly
+ * before the target, and searches down from there: with ascending keys that is
+ * level 0.
  */
 static int
 find_splice(const memtable_handle *m, const target *t, int height, int top,
@@ -397,11 +380,11 @@ find_splice(const memtable_handle *m, const target *t, int height, int top,
 			continue;
 		n = node_next(m, h, l);
 		if (n != 0 && node_compare(node_at(m, n), t) < 0)
-			continue; /* too far back: a higher level gets there faster */
+			continue; /* too far back: a higher level is faster */
 		at = h;
 		level = l;
 		known = l + 1 > height ? l + 1 : height;
-		/* the levels above, as far as they are needed, from the hint too */
+		/* the levels above that are needed, from the hint too */
 		for (int u = l + 1; u < height; u++)
 		{
 			uint32_t from = hint->before[u] != 0 ? hint->before[u] : HEAD;
@@ -420,10 +403,10 @@ find_splice(const memtable_handle *m, const target *t, int height, int top,
 void
 memtable_note_ahead(memtable *t, int64_t ts)
 {
-	raise(&t->ts_ahead, ts);
+	WIDEN(&t->ts_ahead, ts, >);
 }
 
-/* The node at ref of that height is written; e: what is in it. */
+/* Links a node that is written and has this height and entry. */
 static void
 link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, const entry *e,
 		  memtable_hint *hint)
@@ -448,7 +431,7 @@ link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, c
 		{
 			uint32_t next = after[level];
 
-			/* the same key again (replay): the first stays */
+			/* an equal key (replay): the first stays */
 			if (level == 0 && next != 0 && node_compare(node_at(m, next), &t) == 0)
 				return;
 			atomic_store_explicit(node_link(m, ref, level), next, memory_order_relaxed);
@@ -456,7 +439,7 @@ link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, c
 														ref, memory_order_release,
 														memory_order_relaxed))
 				break;
-			/* somebody was faster here; nodes do not go away, so what was before still is */
+			/* another inserter was faster; nodes stay, so before[level] is still before */
 			before[level] = level_search(m, before[level], level, &t, &after[level]);
 		}
 	}
@@ -484,7 +467,7 @@ memtable_write(memtable_handle *m, uint64_t at, wide_family_id family, const ent
 uint32_t
 memtable_written(uint64_t at)
 {
-	return (uint32_t) ((at + ((height_at(at) * sizeof(uint32_t) + 7) & ~(size_t) 7)) / 8);
+	return (uint32_t) ((at + links_size(height_at(at))) / 8);
 }
 
 void
@@ -530,7 +513,7 @@ memtable_seek_before(memtable_cursor *c, wide_family_id family, const uint8_t *u
 	uint32_t next;
 	uint32_t at;
 
-	/* nothing with this ukey sorts before this */
+	/* the place before all entries of the ukey */
 	target_set(&t, family, ukey, klen, INT64_MAX, UINT64_MAX);
 	at = search(&c->m, &t, &next);
 	cursor_at(c, at == HEAD ? 0 : at);
@@ -555,13 +538,12 @@ memtable_cursor_at(memtable_cursor *c, uint32_t node)
 uint64_t
 memtable_node_end(const memtable_cursor *c)
 {
-	return (uint64_t) c->node * 8 +
-		   ((sizeof(node) + (size_t) c->e.klen + c->e.vlen + 7) & ~(size_t) 7);
+	return (uint64_t) c->node * 8 + node_size(c->e.klen, c->e.vlen);
 }
 
 /*
- * From the highest level down: the lowest one that has at most MEMTABLE_SAMPLE nodes
- * in the range.  A node is on the next level with a probability of 1/4.
+ * Takes the nodes of the lowest level that has at most MEMTABLE_SAMPLE in the range.
+ * A node is on the next level with a probability of 1/4.
  */
 int
 memtable_sample(const memtable_handle *m, wide_family_id family, const uint8_t *lo, uint32_t lolen,
@@ -601,6 +583,7 @@ memtable_sample(const memtable_handle *m, wide_family_id family, const uint8_t *
 
 /* ----------------------------------------------------------------- check */
 
+/* Returns true if the reference is that of a node within the used memory. */
 static bool
 ref_valid(const memtable_handle *m, uint32_t ref)
 {
@@ -642,7 +625,7 @@ memtable_check(memtable_handle *m)
 					return status_fail(WIDE_CORRUPT, "memtable: wrong order at %u on level %d", ref,
 									   level);
 			}
-			/* every node of this level is on the one below */
+			/* every node of this level is on the level below, too */
 			while (level > 0 && below != 0 && below != ref)
 				below = node_next(m, below, level - 1);
 			if (below == 0)
@@ -683,7 +666,7 @@ memtable_switch(wide_db *db)
 		t->number = ++commit->memtable_number;
 		t->freed_version = 0;
 		t->made_version = atomic_load(&db->seg->set.version) + 1;
-		/* during replay the log's end is ahead of what has been applied */
+		/* during replay the end of the log is ahead of what has been applied */
 		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
 		t->end_lsn = 0;
 		old->end_lsn = t->start_lsn;
