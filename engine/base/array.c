@@ -3,7 +3,6 @@
 #include "engine/base/array.h"
 #include "engine/base/status.h"
 
-/* Room for one more element in an array of private memory. */
 wide_status
 array_grow(void **array, int n, int *cap, size_t size)
 {
@@ -15,7 +14,7 @@ array_grow(void **array, int n, int *cap, size_t size)
 	want = *cap == 0 ? 16 : *cap * 2;
 	p = realloc(*array, (size_t) want * size);
 	if (p == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for the versions of a column");
+		return status_fail(WIDE_NOMEM, "out of memory");
 	*array = p;
 	*cap = want;
 	return WIDE_OK;
