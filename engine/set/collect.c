@@ -1,4 +1,13 @@
-/* collect.c - removes files and memtables that nothing needs any more */
+/*
+ * collect.c - removes files and memtables that no reader needs any more.
+ *
+ * A dead file (file_set.c) is unlinked when a durable edit has removed it
+ * (pending == 0), no pin is older than its removal, the host holds no files, and
+ * the store is not poisoned.  A flushed memtable is freed when no pin has it.
+ *
+ * Locking: LOCK_SET to find dead files and to free their slots; files are unlinked
+ * without a lock, by the process in set.collector.  LOCK_COMMIT for memtables.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,9 +26,9 @@
 #include "engine/sst/sst_reader.h"
 #include "engine/set/pin.h"
 
-#define COLLECT_BATCH 64
+#define COLLECT_BATCH 64 /* most files of one call */
 
-/* MEMTABLE_FLUSHED -> MEMTABLE_FREE for those that no pin needs. */
+/* Frees the flushed memtables that no pin has. */
 static wide_status
 collect_memtables(wide_db *db, bool *did)
 {
@@ -49,10 +58,10 @@ collect_memtables(wide_db *db, bool *did)
 	return WIDE_OK;
 }
 
-/* One process unlinks at a time; the duty of a dead one is taken over (unlinking again is
- * harmless). */
+/* Returns true if this process may unlink: it is the only one, or takes over from a dead one
+ * (unlinking a file again does no harm). */
 static bool
-collect_duty(wide_db *db)
+become_collector(wide_db *db)
 {
 	_Atomic uint32_t *word = &db->seg->set.collector;
 	uint32_t me = (uint32_t) getpid(), holder = 0;
@@ -63,16 +72,17 @@ collect_duty(wide_db *db)
 		   atomic_compare_exchange_strong(word, &holder, me);
 }
 
-/* Dead slots that nobody needs any more. */
+/* Finds up to COLLECT_BATCH dead slots that no pin needs: their indexes + 1, the numbers of their
+ * files, and whether the file goes too (it has not moved to another slot). */
 static wide_status
-collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
+find_dead(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
 {
 	file_slot *files = layout_files(db);
 	uint64_t oldest;
 
 	*n = 0;
 	TRY(segment_lock(db, LOCK_SET));
-	oldest = pin_oldest(db); /* after the removals: see the head comment */
+	oldest = pin_oldest(db); /* read after the removals have raised the version: see file_set.c */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
 	{
 		file_slot *f = &files[i - 1];
@@ -87,8 +97,9 @@ collect_find(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, in
 	return WIDE_OK;
 }
 
+/* Moves these slots from the dead list to the free list. */
 static wide_status
-collect_free(wide_db *db, const uint32_t *index, int n)
+free_slots(wide_db *db, const uint32_t *index, int n)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
@@ -118,13 +129,13 @@ collect_free(wide_db *db, const uint32_t *index, int n)
 }
 
 /*
- * Other processes keep files open for later reads, an idle one for as long as it
- * lives, and what is open keeps its disk.  So that is given back here: nobody
- * has a pin, nobody will read.  After the unlink, so that no name ever leads to
- * a file cut short.
+ * Unlinks the file and cuts it to length 0.  Other processes keep files open for
+ * later reads, an idle one for as long as it lives, and an open file keeps its disk
+ * space.  No process has a pin, so no process will read it.  The truncation comes
+ * after the unlink, so that no name ever leads to a truncated file.
  */
 static int
-unlink_and_free(wide_db *db, const char *path)
+unlink_and_truncate(wide_db *db, const char *path)
 {
 	int fd = db->os->open(db->os, path, O_RDWR);
 	int rc = db->os->unlink(db->os, path);
@@ -151,9 +162,9 @@ collect_garbage(wide_db *db, bool *did)
 	*did = false;
 	TRY(segment_check(db));
 	TRY(collect_memtables(db, did));
-	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !collect_duty(db))
+	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_collector(db))
 		return WIDE_OK;
-	TRY_GOTO(collect_find(db, index, number, unlink_it, &n));
+	TRY_GOTO(find_dead(db, index, number, unlink_it, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
 	{
 		int rc;
@@ -166,7 +177,7 @@ collect_garbage(wide_db *db, bool *did)
 		cache_forget_file(db, number[done]);
 		sst_file_path(db, number[done], path, sizeof path);
 		injection_point("collect-unlink");
-		rc = unlink_and_free(db, path);
+		rc = unlink_and_truncate(db, path);
 		if (rc < 0 && rc != -ENOENT)
 			st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
 		else
@@ -174,7 +185,7 @@ collect_garbage(wide_db *db, bool *did)
 	}
 	if (done > 0)
 	{
-		wide_status freed = collect_free(db, index, done);
+		wide_status freed = free_slots(db, index, done);
 
 		*did = true;
 		st = st == WIDE_OK ? freed : st;

@@ -1,9 +1,12 @@
-/* family.c - a family's slot in the shared segment */
+/*
+ * family.c - finds a family's slot in the shared segment.
+ *
+ * A process remembers in which slot it has found a family.  The slot's id is
+ * compared, so an outdated memory costs only time.
+ */
 #include "engine/set/family.h"
 #include "engine/shared/layout.h"
 
-/* Look where it was last time before looking everywhere; the id is checked, so a wrong guess
- * costs only time. */
 family_slot *
 family_find(wide_db *db, wide_family_id id)
 {

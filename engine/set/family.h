@@ -1,11 +1,12 @@
-/* family.h - a family's slot in the shared segment */
+/* family.h - finds a family's slot in the shared segment */
 #ifndef WIDE_FAMILY_H
 #define WIDE_FAMILY_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-/* The committed family's slot; NULL when it was dropped.  Requires: LOCK_SET or LOCK_CATALOG. */
+/* Returns the slot of a committed family; NULL if there is none (dropped).
+ * Requires: LOCK_SET or LOCK_CATALOG. */
 extern family_slot *family_find(wide_db *db, wide_family_id id);
 
 #endif /* WIDE_FAMILY_H */

@@ -1,4 +1,20 @@
-/* horizon.c - which versions snapshots still need, and from where the log is needed */
+/*
+ * horizon.c - what the snapshots of all processes still need, and from where the log
+ * is needed.
+ *
+ * The horizon is the minimum of visible_seq, of what each process has published in
+ * its slot (slot->snapshot), and of what snapshots of the host may still need that
+ * become snapshots of the engine later: such a snapshot regards an external
+ * transaction as running whose batch is published already, so it needs what was
+ * there before that batch.  host->oldest_external bounds these transactions.
+ *
+ * Invariant: visible_seq is read before the slots.  A snapshot publishes its needs
+ * before it reads visible_seq (snapshot.c), so one that is not found in the slots
+ * sees at least the visible_seq that was read here.
+ *
+ * Locking: slots are read without a lock; LOCK_COMMIT for the rings of external
+ * commits and of marks, and for memtables.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "engine/set/horizon.h"
@@ -6,9 +22,9 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
-/* Snapshots may yet be taken that need what is visible at seq. */
+/* Snapshots that need what is visible at seq may still be taken. */
 static void
-lower_horizons(horizon_ranges *h, uint64_t seq)
+lower_to(horizon_ranges *h, uint64_t seq)
 {
 	if (seq < h->oldest)
 		h->oldest = seq;
@@ -16,14 +32,49 @@ lower_horizons(horizon_ranges *h, uint64_t seq)
 		h->fresh = seq;
 }
 
+/* Lowers the horizon to what snapshots of the host may need that regard external transactions from
+ * `oldest` on as running. */
+static wide_status
+lower_to_external(wide_db *db, horizon_ranges *h, uint64_t oldest)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t i;
+
+	TRY(segment_lock(db, LOCK_COMMIT));
+	i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
+	for (; i < commit->external_head; i++)
+	{
+		const external_commit *e = &commit->external[i % EXTERNAL_RING];
+
+		if (e->xid < oldest)
+			continue;
+		if (e->seq != 0)
+			lower_to(h, e->seq - 1);
+		break;
+	}
+	/* while latest >= oldest, a snapshot of the host may not know the ends that the mark counts */
+	i = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0;
+	for (; i < commit->ended_head; i++)
+	{
+		const ended_mark *e = &commit->ended[i % ENDED_RING];
+
+		if (e->latest < oldest)
+			continue;
+		lower_to(h, e->seq - 1);
+		break;
+	}
+	segment_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
 /*
- * visible_seq is read first, then the slots: a snapshot that is published later
- * sees at least this much.  A snapshot may go from one process to another while
- * this looks: had we looked at the second too early and at the first too late,
- * the number of moves tells.  held: room for the ranges of all processes, or NULL.
+ * Reads the horizon; with held, which has room for all processes, the ranges too.
+ * While this reads, a process may take over a snapshot from another one: if this
+ * reads the taker's slot before that and the giver's slot after the release, it
+ * misses the snapshot.  Then snapshot_moves has changed and it reads again.
  */
 static wide_status
-read_horizons(wide_db *db, horizon_ranges *h, snapshot_range *held)
+read_ranges(wide_db *db, horizon_ranges *h, snapshot_range *held)
 {
 	commit_state *commit = &db->seg->commit;
 	process_slot *slots = layout_processes(db);
@@ -49,37 +100,7 @@ read_horizons(wide_db *db, horizon_ranges *h, snapshot_range *held)
 				held[h->nheld++] = (snapshot_range) {first, atomic_load(&slots[i].snapshot_last)};
 		}
 	} while (atomic_load(&commit->snapshot_moves) != moves);
-	if (oldest == 0)
-		return WIDE_OK;
-	TRY(segment_lock(db, LOCK_COMMIT));
-	for (uint64_t i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING
-															: 0;
-		 i < commit->external_head; i++)
-	{
-		const external_commit *e = &commit->external[i % EXTERNAL_RING];
-
-		if (e->xid >= oldest)
-		{
-			if (e->seq != 0)
-				lower_horizons(h, e->seq - 1);
-			break;
-		}
-	}
-	/* a snapshot of the host's that shows an end of these as not happened yet is no newer than
-	 * `latest` */
-	for (uint64_t i = commit->ended_head > ENDED_RING ? commit->ended_head - ENDED_RING : 0;
-		 i < commit->ended_head; i++)
-	{
-		const ended_mark *e = &commit->ended[i % ENDED_RING];
-
-		if (e->latest >= oldest)
-		{
-			lower_horizons(h, e->seq - 1);
-			break;
-		}
-	}
-	segment_unlock(db, LOCK_COMMIT);
-	return WIDE_OK;
+	return oldest == 0 ? WIDE_OK : lower_to_external(db, h, oldest);
 }
 
 uint64_t
@@ -87,8 +108,9 @@ horizon_oldest(wide_db *db)
 {
 	horizon_ranges h;
 
-	/* a failure is poison: what is decided with this comes to nothing */
-	(void) read_horizons(db, &h, NULL);
+	/* it fails only if the store is poisoned: then nothing that uses the result can become durable
+	 */
+	(void) read_ranges(db, &h, NULL);
 	return h.oldest;
 }
 
@@ -101,7 +123,7 @@ horizon_read(wide_db *db, horizon_ranges *h)
 	h->held = malloc(db->seg->config.max_processes * sizeof *h->held);
 	if (h->held == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
-	st = read_horizons(db, h, h->held);
+	st = read_ranges(db, h, h->held);
 	if (st != WIDE_OK)
 		horizon_free(h);
 	return st;
@@ -128,8 +150,8 @@ horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 		memtable *t = &db->seg->memtables[i];
 		uint32_t state = atomic_load(&t->state);
 
-		/* not only the oldest: a newer one may have the finish of an external batch that was
-		 * logged long ago */
+		/* all of them: a newer memtable may have the cells of a batch whose first log record is
+		 * older */
 		if (i != flushed_memtable && (state == MEMTABLE_ACTIVE || state == MEMTABLE_IMMUTABLE) &&
 			t->start_lsn < lsn)
 			lsn = t->start_lsn;
