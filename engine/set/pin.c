@@ -1,22 +1,24 @@
 /*
- * pin.c - what a reader of the set of files uses: pinned versions, private
- * copies of the lists, and how far back anybody looks.
+ * pin.c - pinned versions of the set, and private copies of the lists of files.
  *
- * The rules of versions, pins and files_version are in file_set.c's head comment.
- * A process publishes its oldest live pin, which keeps files from being
- * unlinked, and its oldest and newest ones that read memtables, which keep
- * memtables from being reused.  Compactions, which take minutes, need files only: they must not
- * make writers wait for memory.  Beside that a process has private copies of families' lists.  A
- * copy is right for the versions from..to; `to` grows while the family's files_version stays what
- * it was. Copies live as long as a pin may use them; the newest of a family is kept for the next
- * reader.
+ * The rules of versions, pins and files_version are at the top of file_set.c.
+ * A process publishes in its slot
+ *   - its oldest pin (pin), which keeps files from being unlinked;
+ *   - its oldest and newest pins that read memtables (mem_pin, mem_pin_last),
+ *     which keep memtables from being reused.  Compactions take minutes and pin
+ *     files only, so that writers need not wait for memory.
  *
- * Locking: LOCK_SET only to make a copy; nothing is allocated under it.
+ * A private copy of a family's list is right for the versions from..to; `to` grows
+ * as long as the family's files_version does not change.  A copy lives as long as a
+ * pin may use it; the newest copy of a family is kept for the next reader.
+ *
+ * Locking: LOCK_SET to make a copy; nothing is allocated under it.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/set/pin.h"
+#include "engine/base/array.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
@@ -24,57 +26,71 @@
 #include "engine/set/family.h"
 
 #define COPY_BUCKETS 64
-#define COPIES_KEPT	 512
+#define COPIES_MOST	 512 /* with more, all are freed when the last pin is dropped */
 
-/* A private copy of a family's list, right for pins with from <= version <= to. */
-typedef struct set_copy
+/* A private copy of a family's list, for pins with from <= version <= to. */
+typedef struct list_copy
 {
-	struct set_copy *next; /* newest first within a family */
+	struct list_copy *next; /* newest first within a family */
 	wide_family_id family;
-	uint32_t slot; /* index of the family's slot, UINT32_MAX: it was gone */
+	uint32_t slot; /* index of the family's slot; UINT32_MAX: the family was dropped */
 	uint64_t from;
 	uint64_t to;
 	int n;
 	int level_start[SET_LEVELS + 1];
 	file_meta files[];
-} set_copy;
+} list_copy;
 
-struct set_local
+typedef struct live_pin
 {
-	uint64_t *pins;		/* versions of live pins, 0 = free; index = serial - 1 */
-	bool *reads_memory; /* of each: it needs the memtables too */
-	uint32_t npins;		/* length of the array */
-	uint32_t live;
-	uint32_t live_memory; /* of these, pins that need memtables */
+	uint64_t version; /* 0: this place is free */
+	bool memtables;	  /* pins memtables, too */
+} live_pin;
+
+/* The pins and copies of this process. */
+struct pin_local
+{
+	live_pin *pins; /* index = serial - 1 */
+	int npins, pins_cap;
+	uint32_t nlive;			  /* pins that are not free */
+	uint32_t nlive_memtables; /* of these, pins of memtables */
+
+	list_copy *copies[COPY_BUCKETS];
 	uint32_t ncopies;
-	bool stale; /* perhaps there is a copy that no pin needs */
-	set_copy *copies[COPY_BUCKETS];
+	bool stale; /* there may be a copy that no pin needs */
 };
 
 /* ------------------------------------------------------------------ pins */
 
-static wide_status
-set_local_get(wide_db *db, struct set_local **out)
-{
-	if (db->set == NULL && (db->set = calloc(1, sizeof *db->set)) == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	*out = db->set;
-	return WIDE_OK;
-}
-
+/* The version of this process's oldest pin (memtables: of those that pin memtables); 0 none. */
 static uint64_t
-oldest_own_pin(const struct set_local *local, bool memory)
+oldest_pin(const struct pin_local *local, bool memtables)
 {
 	uint64_t oldest = 0;
 
-	for (uint32_t i = 0; i < local->npins; i++)
-		if (local->pins[i] != 0 && (!memory || local->reads_memory[i]) &&
-			(oldest == 0 || local->pins[i] < oldest))
-			oldest = local->pins[i];
+	for (int i = 0; i < local->npins; i++)
+	{
+		const live_pin *p = &local->pins[i];
+
+		if (p->version != 0 && (!memtables || p->memtables) && (oldest == 0 || p->version < oldest))
+			oldest = p->version;
+	}
 	return oldest;
 }
 
-/* The memtables a reader needs now, newest first. */
+/* The version of this process's newest pin of memtables; 0 none. */
+static uint64_t
+newest_memtable_pin(const struct pin_local *local)
+{
+	uint64_t newest = 0;
+
+	for (int i = 0; i < local->npins; i++)
+		if (local->pins[i].version > newest && local->pins[i].memtables)
+			newest = local->pins[i].version;
+	return newest;
+}
+
+/* Lists the memtables that a reader needs now, newest first. */
 static void
 pin_memtables(wide_db *db, version_pin *pin)
 {
@@ -89,7 +105,7 @@ pin_memtables(wide_db *db, version_pin *pin)
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			continue;
-		/* a switch is under way: empty still, and this pin would not keep it */
+		/* memtable_switch is under way: it is empty, and this pin would not keep it */
 		if (t->made_version > pin->version)
 			continue;
 		for (; at > 0 && number[at - 1] < t->number; at--)
@@ -103,70 +119,40 @@ pin_memtables(wide_db *db, version_pin *pin)
 	}
 }
 
-static uint64_t
-newest_memory_pin(const struct set_local *local)
-{
-	uint64_t newest = 0;
-
-	for (uint32_t i = 0; i < local->npins; i++)
-		if (local->pins[i] > newest && local->reads_memory[i])
-			newest = local->pins[i];
-	return newest;
-}
-
 static wide_status
-grow_pins(struct set_local *local)
+take(wide_db *db, version_pin *pin, bool memtables)
 {
-	uint32_t n = local->npins == 0 ? 16 : 2 * local->npins;
-	uint64_t *pins = realloc(local->pins, n * sizeof *pins);
-	bool *memory;
-
-	if (pins == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	local->pins = pins;
-	memory = realloc(local->reads_memory, n * sizeof *memory);
-	if (memory == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	local->reads_memory = memory;
-	memset(pins + local->npins, 0, (n - local->npins) * sizeof *pins);
-	local->npins = n;
-	return WIDE_OK;
-}
-
-static wide_status
-take(wide_db *db, version_pin *pin, bool memory)
-{
-	struct set_local *local = NULL;
-	uint32_t at = 0;
+	struct pin_local *local = db->pins;
+	int at = 0;
 
 	TRY(segment_check(db));
-	TRY(set_local_get(db, &local));
-	while (at < local->npins && local->pins[at] != 0)
+	if (local == NULL && (local = db->pins = calloc(1, sizeof *local)) == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	while (at < local->npins && local->pins[at].version != 0)
 		at++;
-	if (at == local->npins)
-		TRY(grow_pins(local));
+	TRY(array_grow((void **) &local->pins, at, &local->pins_cap, sizeof(live_pin)));
 	pin->nmemtables = 0;
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
-		if (local->live == 0)
+		if (local->nlive == 0)
 			atomic_store_explicit(&db->slot->pin, pin->version, memory_order_release);
-		if (memory)
+		if (memtables)
 		{
 			atomic_store_explicit(&db->slot->mem_pin_last, pin->version, memory_order_release);
-			if (local->live_memory == 0)
+			if (local->nlive_memtables == 0)
 				atomic_store_explicit(&db->slot->mem_pin, pin->version, memory_order_release);
 		}
-		/* seen by others before anything is read under it: one fence for all three */
+		/* other processes see all three before anything is read under the pin */
 		atomic_thread_fence(memory_order_seq_cst);
-		if (memory)
+		if (memtables)
 			pin_memtables(db, pin);
 	} while (atomic_load(&db->seg->set.version) != pin->version);
-	local->pins[at] = pin->version;
-	local->reads_memory[at] = memory;
-	local->live++;
-	local->live_memory += memory;
-	pin->serial = at + 1;
+	local->pins[at] = (live_pin) {pin->version, memtables};
+	local->npins = at < local->npins ? local->npins : at + 1;
+	local->nlive++;
+	local->nlive_memtables += memtables;
+	pin->serial = (uint32_t) at + 1;
 	return WIDE_OK;
 }
 
@@ -182,25 +168,25 @@ pin_take_files(wide_db *db, version_pin *pin)
 	return take(db, pin, false);
 }
 
-/* Free copies that neither are the newest of their family nor serve a pin; all when there are
- * too many and no pin. */
+/* Frees the copies that are not the newest of their family and that no pin needs; without pins and
+ * with too many copies, all. */
 static void
-free_stale_copies(struct set_local *local)
+free_stale_copies(struct pin_local *local)
 {
-	bool all = local->live == 0 && local->ncopies > COPIES_KEPT;
+	bool all = local->nlive == 0 && local->ncopies > COPIES_MOST;
 
 	if (!local->stale && !all)
 		return;
 	for (int b = 0; b < COPY_BUCKETS; b++)
-		for (set_copy **link = &local->copies[b]; *link != NULL;)
+		for (list_copy **link = &local->copies[b]; *link != NULL;)
 		{
-			set_copy *c = *link;
+			list_copy *c = *link;
 			bool needed = !all;
 
-			for (set_copy *n = local->copies[b]; n != c && needed; n = n->next)
+			for (list_copy *n = local->copies[b]; n != c && needed; n = n->next)
 				needed = n->family != c->family;
-			for (uint32_t i = 0; i < local->npins && !needed; i++)
-				needed = local->pins[i] >= c->from && local->pins[i] <= c->to;
+			for (int i = 0; i < local->npins && !needed; i++)
+				needed = local->pins[i].version >= c->from && local->pins[i].version <= c->to;
 			if (needed)
 				link = &c->next;
 			else
@@ -210,29 +196,29 @@ free_stale_copies(struct set_local *local)
 				local->ncopies--;
 			}
 		}
-	local->stale = local->live > 0 && local->stale;
+	local->stale = local->nlive > 0 && local->stale;
 }
 
 void
 pin_drop(wide_db *db, version_pin *pin)
 {
-	struct set_local *local = db->set;
+	struct pin_local *local = db->pins;
 
 	if (pin->serial == 0 || local == NULL)
 		return;
-	local->pins[pin->serial - 1] = 0;
-	local->live--;
-	/* As a rule it was the only one.  What protects less only has to come after what was read
-	 * under it: plain stores. */
-	atomic_store_explicit(&db->slot->pin, local->live > 0 ? oldest_own_pin(local, false) : 0,
+	local->pins[pin->serial - 1].version = 0;
+	local->nlive--;
+	/* mostly it was the only pin.  Stores that protect less only have to come after the reads under
+	 * the pin: release stores are enough */
+	atomic_store_explicit(&db->slot->pin, local->nlive > 0 ? oldest_pin(local, false) : 0,
 						  memory_order_release);
-	if (local->reads_memory[pin->serial - 1])
+	if (local->pins[pin->serial - 1].memtables)
 	{
-		bool more = --local->live_memory > 0;
+		bool more = --local->nlive_memtables > 0;
 
-		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_own_pin(local, true) : 0,
+		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_pin(local, true) : 0,
 							  memory_order_release);
-		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memory_pin(local) : 0,
+		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memtable_pin(local) : 0,
 							  memory_order_release);
 	}
 	pin->serial = 0;
@@ -242,7 +228,7 @@ pin_drop(wide_db *db, version_pin *pin)
 void
 pin_detach(wide_db *db)
 {
-	struct set_local *local = db->set;
+	struct pin_local *local = db->pins;
 
 	free(db->work);
 	db->work = NULL;
@@ -251,7 +237,7 @@ pin_detach(wide_db *db)
 	for (int b = 0; b < COPY_BUCKETS; b++)
 		while (local->copies[b] != NULL)
 		{
-			set_copy *c = local->copies[b];
+			list_copy *c = local->copies[b];
 
 			local->copies[b] = c->next;
 			free(c);
@@ -260,9 +246,8 @@ pin_detach(wide_db *db)
 	atomic_store(&db->slot->mem_pin, 0);
 	atomic_store(&db->slot->mem_pin_last, 0);
 	free(local->pins);
-	free(local->reads_memory);
 	free(local);
-	db->set = NULL;
+	db->pins = NULL;
 }
 
 uint64_t
@@ -282,11 +267,11 @@ pin_oldest(wide_db *db)
 }
 
 /*
- * A pin has the memtable when it lies in [made_version, freed_version).  Of each
- * process only its oldest and newest pin are known: everything between them
- * counts.  So a reader that rests keeps what it found and not what comes later.
- * A pin that is being taken while this looks finds the version changed and is
- * taken again (see pin_take), as with files.
+ * A pin has the memtable if its version lies in [made_version, freed_version).  Of
+ * each process only the oldest and the newest pin are known: all versions between
+ * them count.  So a reader that rests keeps what it has found, but nothing that came
+ * later.  A process that is taking a pin at this time finds the version changed and
+ * tries again (take), as with files.
  */
 bool
 pin_has_memtable(wide_db *db, const memtable *t)
@@ -306,8 +291,8 @@ pin_has_memtable(wide_db *db, const memtable *t)
 
 /* ---------------------------------------------------------- private lists */
 
-/* Level, then: level 0 newest first; others by key, and by number where shortened bounds tell
- * nothing (see scheduler.c). */
+/* By level.  In level 0 newest first; in others by key, and by number where the shortened bounds
+ * are equal (see compact.c). */
 static int
 compare_files(const void *pa, const void *pb)
 {
@@ -326,8 +311,8 @@ compare_files(const void *pa, const void *pb)
 	return c != 0 ? c : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Copy the family's files as of the version into out[0..max); returns how many there are. Under
- * LOCK_SET. */
+/* Copies up to max of the family's files in the version; returns the number of all.  fs is NULL if
+ * the family has been dropped.  Under LOCK_SET. */
 static int
 collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t version, file_meta *out,
 			  int max)
@@ -345,10 +330,11 @@ collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t vers
 	return n;
 }
 
+/* Makes a copy for the version, and for as many others as it is right for. */
 static wide_status
-copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
+copy_make(wide_db *db, uint64_t version, wide_family_id family, list_copy **out)
 {
-	set_copy *c = NULL;
+	list_copy *c = NULL;
 	int max = 16;
 
 	for (;;)
@@ -395,9 +381,9 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, set_copy **out)
 wide_status
 pin_files(wide_db *db, const version_pin *pin, wide_family_id family, family_files *out)
 {
-	struct set_local *local = db->set;
-	set_copy **bucket = &local->copies[family % COPY_BUCKETS];
-	set_copy *c, **link;
+	struct pin_local *local = db->pins;
+	list_copy **bucket = &local->copies[family % COPY_BUCKETS];
+	list_copy *c, **link;
 
 	for (c = *bucket; c != NULL; c = c->next)
 	{
@@ -405,7 +391,7 @@ pin_files(wide_db *db, const version_pin *pin, wide_family_id family, family_fil
 			continue;
 		if (pin->version > c->to && c->slot != UINT32_MAX &&
 			atomic_load(&layout_families(db)[c->slot].files_version) == c->from)
-			c->to = pin->version; /* unchanged from then until now */
+			c->to = pin->version; /* not changed since */
 		if (pin->version <= c->to)
 			break;
 	}
@@ -425,5 +411,3 @@ pin_files(wide_db *db, const version_pin *pin, wide_family_id family, family_fil
 	memcpy(out->level_start, c->level_start, sizeof out->level_start);
 	return WIDE_OK;
 }
-
-/* --------------------------------------------------------------- horizon */

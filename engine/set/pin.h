@@ -1,32 +1,34 @@
-/* pin.h - pins: they keep files and memtables in place while they are read */
+/*
+ * pin.h - pins keep the files and memtables of a version of the set in place while
+ * they are read.
+ */
 #ifndef WIDE_PIN_H
 #define WIDE_PIN_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-extern void pin_detach(wide_db *db);
-
-/*
- * A pinned version of everything a read needs: which memtables, which files.
- * While a pin lives, no memtable region of it is reused and no file unlinked.
- */
+/* A pinned version: while the pin lives, none of its memtables is reused and none of its files is
+ * unlinked.  {0}: no pin. */
 typedef struct version_pin
 {
 	uint64_t version;
 	int nmemtables;
 	uint32_t memtables[WIDE_MEMTABLES]; /* indexes, newest first */
-	uint32_t serial;					/* file_set.c's */
+	uint32_t serial;					/* of pin.c; 0: no pin */
 } version_pin;
 
+/* Pins the current version.  Returns: WIDE_OK, WIDE_NOMEM or WIDE_POISONED. */
 extern wide_status pin_take(wide_db *db, version_pin *pin);
 
-/* Files only (nmemtables 0): memtables may be reused meanwhile. */
+/* As pin_take, but pins files only (nmemtables is 0): memtables may be reused. */
 extern wide_status pin_take_files(wide_db *db, version_pin *pin);
+
+/* Releases the pin, if it is one. */
 extern void pin_drop(wide_db *db, version_pin *pin);
 
-/* The files of a family as of a pin: level 0 newest first, then by level and key.  Private
- * memory, valid until the pin is dropped. */
+/* The files of a family in a version: level 0 newest first, then by level and key.  The memory is
+ * pin.c's and stays valid until the pin is dropped. */
 typedef struct family_files
 {
 	const file_meta *files;
@@ -34,13 +36,18 @@ typedef struct family_files
 	int level_start[SET_LEVELS + 1]; /* files of level l are [level_start[l], level_start[l+1]) */
 } family_files;
 
+/* Lists the files of a family in the pinned version.  Returns: WIDE_OK, WIDE_NOMEM or
+ * WIDE_POISONED. */
 extern wide_status pin_files(wide_db *db, const version_pin *pin, wide_family_id family,
 							 family_files *out);
 
-/* The oldest version that somebody has pinned; UINT64_MAX none. */
+/* Returns the oldest version that any process has pinned; UINT64_MAX if there is none. */
 extern uint64_t pin_oldest(wide_db *db);
 
-/* Does anybody's pin include this flushed memtable? */
+/* Returns true if a pin of any process may have this flushed memtable. */
 extern bool pin_has_memtable(wide_db *db, const memtable *t);
+
+/* Frees what this process has for pins; for wide_detach. */
+extern void pin_detach(wide_db *db);
 
 #endif /* WIDE_PIN_H */

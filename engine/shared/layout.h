@@ -340,7 +340,7 @@ struct wide_db
 	wide_os *os;
 	process_slot *slot; /* ours */
 	uint32_t slot_index;
-	struct set_local *set;			  /* pin.c: private lists of files, pins */
+	struct pin_local *pins;			  /* pin.c: private lists of files, pins */
 	struct work_local *work;		  /* scheduler.c: what was looked at in vain */
 	struct sst_readers *readers;	  /* sst.c: open files */
 	struct cache_local *cache;		  /* cache.c */
