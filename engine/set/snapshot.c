@@ -2,48 +2,48 @@
  * snapshot.c - what a reader sees: a sequence number and a few exclusions.
  *
  * slot->snapshot is the oldest LSN whose versions this process still needs;
- * compactions keep what is visible there or later (horizon_oldest).  It is stored
- * before visible_seq is read for the snapshot, both seq_cst, and horizon_oldest
- * reads them in the other order, so a horizon never passes a snapshot.
+ * compactions keep what is visible there or later (horizon_oldest).  A new
+ * snapshot stores it before it reads visible_seq, both seq_cst; horizon_oldest
+ * reads the two in the other order.  So a horizon never passes a snapshot.
  *
- * slot->snapshot_last bounds them from above, for what nobody sees between two
- * snapshots (horizon_read).  It is UINT64_MAX from before visible_seq is read
- * until the snapshot's number is known: so who has read visible_seq and then the
- * slots knows that other snapshots than those within the slots' bounds are not
- * below what he has read.
+ * slot->snapshot_last is an upper bound of the process's snapshots, for what no
+ * reader sees between two snapshots (horizon_read).  It is UINT64_MAX from before
+ * visible_seq is read until the number of the snapshot is known.  So for a process
+ * that has read visible_seq and then the slots, every snapshot is within the
+ * bounds of a slot or not below that visible_seq.
  *
- * A snapshot also has a time, at which TTLs are looked at, so that rows do not
- * expire within it.  slot->snapshot_now is not later than that of any snapshot
- * of this process, and compactions let nothing expire that was alive at it
- * (snapshot_oldest_now).  The same order as for the horizon: it is published,
- * then the clock is read again for the snapshot; compactions read the clock
- * first, then the slots.
+ * A snapshot also has a time, at which times to live are evaluated, so that no row
+ * expires within the snapshot.  slot->snapshot_now is not later than the time of
+ * any snapshot of the process; compactions let nothing expire that was alive then
+ * (snapshot_oldest_now).  The order is that of the horizon: a new snapshot publishes
+ * its time, then reads the clock again for its own use; a compaction reads the
+ * clock, then the slots.
  *
- * With a running() callback the snapshot agrees with the caller's own one:
- *   - an external transaction that the caller sees as ended but which is not
- *     published yet is waited for (its process is between its commit record and
- *     wide_publish, or about to forget it);
- *   - one that the caller sees as running and which is published already is
- *     excluded.  The versions that such a snapshot needs, from before the
- *     excluded one, are kept by host->oldest_external (horizon_oldest).
- *   - whatever was finished after an external transaction that the caller sees as
- *     running had ended was committed after the caller's snapshot was taken, and
- *     may build on what that transaction did, here or elsewhere (it need not have
- *     written here).  It is excluded too, but for external batches that the caller
- *     sees as ended (they were between their commit record and their finish
- *     record).  So exclusions are ranges: of all that follows, around those.
- *     Where it begins is told by the number of ended transactions, which is
- *     remembered with the first batch that has found it (commit->ended); without
- *     that, it begins with the first batch whose transaction runs.  While no
- *     transaction has ended since the caller's snapshot there is nothing to ask.
- * The ring of external commits is finite.  Entries whose transaction no
- * snapshot can see as running any more (below oldest_external, which only
- * rises) are passed over once and for all: the process remembers up to where.
+ * With a running() callback the snapshot agrees with the snapshot of the caller,
+ * which regards each external transaction as running or as ended:
+ *   - An ended one that is not published yet is waited for: its process is between
+ *     its commit record and wide_publish, or about to forget it.
+ *   - A running one that is published already is excluded.  The versions from
+ *     before it, which the snapshot needs, are kept because of
+ *     host->oldest_external (horizon_oldest).
+ *   - Every batch that was finished after the end of a running one is excluded,
+ *     too.  It was committed after the caller's snapshot was taken, and may depend
+ *     on what that transaction did, here or elsewhere (the transaction need not
+ *     have written here).  Exceptions are ended external batches: they were between
+ *     their commit record and their finish record.
+ * So the exclusions are ranges between these exceptions.  The number of ended
+ * transactions says where the first range begins: commit->ended has the first batch
+ * that found each number.  Without the number the range begins with the first batch
+ * of a running transaction.  As long as no transaction has ended since the caller's
+ * snapshot, nothing is excluded.
  *
- * A snapshot goes to another process as bytes.  That one stores what it needs in
- * its own slot, makes the move known (commit.snapshot_moves, after the store)
- * and then looks whether anybody still protected it: so there is no moment at
- * which horizon_oldest could miss both.
+ * The ring of external commits is finite.  Entries whose transaction no snapshot
+ * can regard as running any more (below oldest_external, which only rises) need not
+ * be read again: each process remembers up to where that holds (settled).
+ *
+ * A snapshot moves to another process as bytes.  The taker publishes what it needs
+ * in its slot, then raises commit.snapshot_moves, then checks that another process
+ * still protects the snapshot.  So horizon_oldest cannot miss both processes.
  *
  * Locking: LOCK_COMMIT to copy ring entries; callbacks run without a lock.
  */
@@ -51,6 +51,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/set/snapshot.h"
+#include "engine/base/array.h"
 #include "engine/base/entry.h"
 #include "engine/base/hash.h"
 #include "engine/base/injection_point.h"
@@ -60,30 +61,32 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
-#define COPY_MAX 256 /* ring entries looked at under one lock */
+#define COPY_MAX 256 /* ring entries copied under one lock */
 
 struct wide_snapshot
 {
 	wide_db *db;
 	wide_snapshot *next, *prev;
-	uint64_t seq;	/* UINT64_MAX: not known yet */
-	uint64_t needs; /* versions visible at this LSN and later */
-	int64_t now;
-	int64_t newest_ts;	 /* no batch up to seq has a newer commit timestamp */
-	seq_range *excluded; /* sorted */
+	uint64_t seq;	   /* UINT64_MAX: not known yet */
+	uint64_t needs;	   /* versions that are visible at this LSN or later must be kept */
+	int64_t now;	   /* time of the snapshot */
+	int64_t newest_ts; /* no batch up to seq has a newer commit timestamp */
+
+	seq_range *excluded; /* ascending */
 	int nexcluded, excluded_cap;
-	bool latest;	   /* of applied_seq: can be renewed */
-	bool shared;	   /* offered in our slot */
-	uint64_t out_from; /* while it is taken: excluded from here on, 0 = nothing yet */
+	uint64_t open_from; /* while it is taken: start of the open last range; 0 none yet */
+
+	bool latest; /* of applied_seq: can be renewed */
+	bool shared; /* offered in this process's slot */
 };
 
 struct snapshot_local
 {
 	wide_snapshot *all;
-	uint64_t settled; /* ring entries below this are nobody's running ones */
+	uint64_t settled; /* ring entries below this need not be read: no snapshot excludes them */
 };
 
-/* After seq was read: the timestamp is given out before the batch has a seq. */
+/* Requires: seq has been read.  A batch gets its timestamp before its seq. */
 static void
 note_newest_ts(wide_snapshot *s)
 {
@@ -91,9 +94,10 @@ note_newest_ts(wide_snapshot *s)
 }
 
 /*
- * What protects more has to be seen by others before anything is read that
- * relies on it.  What protects less only has to come after what was read before:
- * such stores are plain ones, and most of those of a short statement are.
+ * Publishes the bounds of this process's snapshots.  If they protect more than
+ * before, other processes must see them before this process reads anything under
+ * them: seq_cst.  If they protect less, the stores only have to come after the reads
+ * before them: release.  Most stores of a short statement are of the second kind.
  */
 static void
 store_bounds(process_slot *mine, uint64_t oldest, uint64_t last, int64_t now)
@@ -115,26 +119,37 @@ store_bounds(process_slot *mine, uint64_t oldest, uint64_t last, int64_t now)
 	atomic_store_explicit(&mine->snapshot, oldest, memory_order_release);
 }
 
-/* slot->snapshot and its companions from what lives here. */
+/* The bounds of this process's snapshots except one (may be NULL); *oldest is 0 if there are none.
+ */
+static inline void
+local_bounds(wide_db *db, const wide_snapshot *except, uint64_t *oldest, uint64_t *last,
+			 int64_t *now)
+{
+	*oldest = *last = 0;
+	*now = INT64_MAX;
+	for (const wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
+	{
+		if (s == except)
+			continue;
+		*oldest = *oldest == 0 || s->needs < *oldest ? s->needs : *oldest;
+		*last = s->seq > *last ? s->seq : *last;
+		*now = s->now < *now ? s->now : *now;
+	}
+}
+
+/* Publishes the bounds of the living snapshots. */
 static void
 note_oldest(wide_db *db)
 {
-	uint64_t oldest = 0, last = 0;
-	int64_t now = INT64_MAX;
+	uint64_t oldest, last;
+	int64_t now;
 
-	for (wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
-	{
-		if (oldest == 0 || s->needs < oldest)
-			oldest = s->needs;
-		if (s->seq > last)
-			last = s->seq;
-		if (s->now < now)
-			now = s->now;
-	}
+	local_bounds(db, NULL, &oldest, &last, &now);
 	store_bounds(db->slot, oldest, last, now);
 }
 
-/* A new one in the list; everything visible now stays readable. */
+/* Adds a snapshot to the list, which protects everything that is visible now.  Its seq is not known
+ * yet. */
 static wide_status
 snapshot_new(wide_db *db, wide_snapshot **out)
 {
@@ -153,7 +168,7 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	s->needs = visible > 0 ? visible : 1;
 	s->now = host_now(db);
-	/* not while others need an earlier one */
+	/* not if another snapshot needs an earlier one */
 	if (db->snapshots->all == NULL || s->now < atomic_load(&db->slot->snapshot_now))
 		atomic_store(&db->slot->snapshot_now, s->now);
 	s->next = db->snapshots->all;
@@ -163,14 +178,13 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	visible = atomic_load(&db->slot->snapshot);
 	if (visible == 0 || visible > s->needs)
 		atomic_store(&db->slot->snapshot, s->needs);
-	/* what was published may have come too late for a compaction, but then its clock was read
-	 * before this */
+	/* if a compaction read the slot before the store above, it read the clock before this */
 	s->now = host_now(db);
 	*out = s;
 	return WIDE_OK;
 }
 
-/* Offer these bytes; len 0: nothing any more. */
+/* Offers these bytes to other processes; len 0: ends the offer. */
 static void
 slot_share(process_slot *me, uint64_t key, const uint8_t *bytes, size_t len)
 {
@@ -214,7 +228,8 @@ snapshot_detach(wide_db *db)
 	db->snapshots = NULL;
 }
 
-/* Those whom the caller sees as ended are waited for until they are published or forgotten. */
+/* Waits until the prepared external transactions that the caller regards as ended are published or
+ * forgotten. */
 static wide_status
 wait_for_ended(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
 {
@@ -236,44 +251,37 @@ wait_for_ended(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
 static wide_status
 exclude(wide_snapshot *s, uint64_t first, uint64_t last)
 {
-	if (s->nexcluded == s->excluded_cap)
-	{
-		int cap = s->excluded_cap == 0 ? 8 : 2 * s->excluded_cap;
-		seq_range *p = realloc(s->excluded, (size_t) cap * sizeof(*p));
-
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
-		s->excluded = p;
-		s->excluded_cap = cap;
-	}
+	TRY(array_grow((void **) &s->excluded, s->nexcluded, &s->excluded_cap, sizeof(seq_range)));
 	s->excluded[s->nexcluded++] = (seq_range) {first, last};
 	return WIDE_OK;
 }
 
-/* The next external batch of the ring, which is published: does the caller see it as running? */
+/* Places the next published external batch of the ring: a running one opens a range, an ended one
+ * interrupts it. */
 static wide_status
 place_external(wide_snapshot *s, uint64_t seq, bool running)
 {
 	if (running)
 	{
-		if (s->out_from == 0)
-			s->out_from = seq;
+		if (s->open_from == 0)
+			s->open_from = seq;
 		return WIDE_OK;
 	}
-	if (s->out_from == 0)
+	if (s->open_from == 0)
 		return WIDE_OK;
-	if (s->out_from < seq)
-		TRY(exclude(s, s->out_from, seq - 1));
-	s->out_from = seq + 1;
+	if (s->open_from < seq)
+		TRY(exclude(s, s->open_from, seq - 1));
+	s->open_from = seq + 1;
 	return WIDE_OK;
 }
 
 /*
- * The first batch that was finished after an external transaction which the caller
- * sees as running had ended; UINT64_MAX: not that we know.
+ * Finds where the open range begins: *seq is the first batch that was finished after
+ * the end of an external transaction which the caller regards as running; UINT64_MAX
+ * if none is known.  WIDE_CONFLICT: the ring may have lost it.
  */
 static wide_status
-first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
+find_first_after_end(wide_db *db, const wide_moment *at, uint64_t *seq)
 {
 	commit_state *commit = &db->seg->commit;
 	uint64_t first;
@@ -300,10 +308,10 @@ first_after(wide_db *db, const wide_moment *at, uint64_t *seq)
 }
 
 /*
- * Have entries fallen out of the ring that the snapshot would have to know?  Of
- * what was finished from `after` on only those show that the caller sees as
- * ended.  Transactions below `oldest` nobody sees as running, and their numbers
- * may be too old to be compared by the host.
+ * Returns true if the snapshot would need entries that the ring has lost: ended ones
+ * from `after` on, which would show, or running ones.  No snapshot regards
+ * transactions below `oldest` as running, and the host may be unable to compare such
+ * old numbers.
  */
 static bool
 entries_lost(commit_state *commit, const wide_moment *moment, uint64_t after, uint64_t oldest)
@@ -316,7 +324,7 @@ entries_lost(commit_state *commit, const wide_moment *moment, uint64_t after, ui
 		   (xid >= oldest && moment->running(moment->ctx, xid));
 }
 
-/* Of the published batches, exclude those that the caller does not see. */
+/* Excludes the published batches that the caller's snapshot does not show. */
 static wide_status
 exclude_running(wide_snapshot *s, const wide_moment *moment)
 {
@@ -327,10 +335,10 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	bool settling;
 
 	if (moment->ended != 0 || moment->next != 0)
-		TRY(first_after(db, moment, &after));
+		TRY(find_first_after_end(db, moment, &after));
 	if (after <= s->seq)
-		at = 0; /* external batches behind it count, also settled ones */
-	/* nothing new since all were settled; what comes from now on is not visible to this snapshot */
+		at = 0; /* external batches from `after` on count, settled ones too */
+	/* all entries are settled; those that come from now on are above this snapshot */
 	else if (__atomic_load_n(&commit->external_head, __ATOMIC_SEQ_CST) == at)
 		return WIDE_OK;
 	oldest = db->host.oldest_external != NULL ? db->host.oldest_external(db->host.ctx) : 0;
@@ -357,15 +365,15 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 				local->settled = at + (uint64_t) i + 1;
 			if (copy[i].seq > s->seq)
 				continue;
-			if (s->out_from == 0 && copy[i].seq >= after)
-				s->out_from = after;
+			if (s->open_from == 0 && copy[i].seq >= after)
+				s->open_from = after;
 			TRY(place_external(s, copy[i].seq,
 							   copy[i].xid >= oldest && moment->running(moment->ctx, copy[i].xid)));
 		}
 		at += (uint64_t) n;
 	} while (at < head);
-	if (s->out_from == 0 && after <= s->seq)
-		s->out_from = after;
+	if (s->open_from == 0 && after <= s->seq)
+		s->open_from = after;
 	if (entries_lost(commit, moment, after, oldest))
 		return status_fail(
 			WIDE_CONFLICT,
@@ -374,8 +382,8 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	return WIDE_OK;
 }
 
-/* Nothing has ended since the caller's snapshot: then what is published now was committed before
- * the next end. */
+/* Returns true if no external transaction has ended since the caller's snapshot: then all that is
+ * published now was committed before the next end. */
 static bool
 nothing_ended(wide_db *db, const wide_moment *at)
 {
@@ -400,13 +408,13 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 	injection_point("snapshot-numbered");
 	if (at->running != NULL && !nothing_ended(db, at))
 		TRY_GOTO(exclude_running(s, at));
-	if (s->out_from != 0)
+	if (s->open_from != 0)
 	{
-		uint64_t first = s->nexcluded > 0 ? s->excluded[0].first : s->out_from;
+		uint64_t first = s->nexcluded > 0 ? s->excluded[0].first : s->open_from;
 
-		/* the last range is open: the snapshot ends before it */
-		if (s->out_from <= s->seq)
-			s->seq = s->out_from - 1;
+		/* the snapshot ends before the open range */
+		if (s->open_from <= s->seq)
+			s->seq = s->open_from - 1;
 		if (first - 1 < s->needs)
 			s->needs = first > 1 ? first - 1 : 1;
 	}
@@ -435,9 +443,9 @@ wide_snapshot_latest(wide_db *db, wide_snapshot **out)
 }
 
 /*
- * Until the slot is changed it protects the old state, and so the newer one;
- * what it is changed to is not above visible_seq, nor is that above applied_seq
- * as it is read afterwards.
+ * Until the slot changes, it protects the old state and so the newer one.  The new
+ * value is not above visible_seq, and that is not above applied_seq, which is read
+ * afterwards.
  */
 wide_status
 wide_snapshot_renew(wide_snapshot *s)
@@ -451,7 +459,7 @@ wide_snapshot_renew(wide_snapshot *s)
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	if (visible > s->needs)
 		s->needs = visible;
-	/* the same for the time: until here the slot has an earlier one */
+	/* the same holds for the time: until here the slot has an earlier one */
 	s->now = host_now(db);
 	s->seq = UINT64_MAX;
 	note_oldest(db);
@@ -517,11 +525,11 @@ wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
 typedef struct export_head
 {
 	uint64_t magic;
-	uint64_t build; /* of the segment, whose processes alone can use it */
+	uint64_t build; /* of the segment: only its processes can use the snapshot */
 	uint64_t seq, needs;
 	int64_t now;
-	uint64_t nexcluded; /* the exclusions follow */
-	uint64_t hash;		/* of all this (hash = 0) and of what follows */
+	uint64_t nexcluded; /* exclusions (seq_range) that follow */
+	uint64_t hash;		/* of this head, with hash = 0, and of the exclusions */
 } export_head;
 
 static uint64_t
@@ -556,25 +564,19 @@ wide_snapshot_export(const wide_snapshot *s, void *to, size_t size)
 }
 
 /*
- * Does any process, ours before this one included, keep all that this one needs:
- * the versions from `needs` to seq (what lies between the snapshots of all may be
- * gone), and what is alive at its time?
+ * Returns true if this process by its other snapshots, or another process, protects
+ * all that this snapshot needs: the versions from `needs` to seq (compactions drop
+ * what lies between the ranges of the processes), and what is alive at its time.
  */
 static bool
 is_protected(wide_db *db, const wide_snapshot *mine)
 {
 	process_slot *slots = layout_processes(db);
-	uint64_t first = UINT64_MAX, last = 0;
-	int64_t now = INT64_MAX;
+	uint64_t first, last;
+	int64_t now;
 
-	for (const wide_snapshot *s = db->snapshots->all; s != NULL; s = s->next)
-		if (s != mine)
-		{
-			first = s->needs < first ? s->needs : first;
-			last = s->seq > last ? s->seq : last;
-			now = s->now < now ? s->now : now;
-		}
-	if (first <= mine->needs && last >= mine->seq && now <= mine->now)
+	local_bounds(db, mine, &first, &last, &now);
+	if (first != 0 && first <= mine->needs && last >= mine->seq && now <= mine->now)
 		return true;
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 	{
@@ -582,7 +584,7 @@ is_protected(wide_db *db, const wide_snapshot *mine)
 			continue;
 		last = atomic_load(&slots[i].snapshot_last);
 		now = atomic_load(&slots[i].snapshot_now);
-		/* all three of the same moment, which is after the move was made known */
+		/* the three values belong together, and were read after snapshot_moves was raised */
 		if (first <= mine->needs && last >= mine->seq && now <= mine->now &&
 			atomic_load(&slots[i].snapshot) == first)
 			return true;
@@ -665,15 +667,15 @@ wide_snapshot_find(wide_db *db, uint64_t key, wide_snapshot **out)
 
 		memcpy(bytes, slots[i].share, sizeof(bytes));
 		atomic_thread_fence(memory_order_acquire);
-		/* one that changes meanwhile is not the one that is asked for: that one stays as long as
-		 * it is needed */
+		/* an offer that changes now is not the one asked for, which stays as long as it is needed
+		 */
 		if ((serial & 1) != 0 || atomic_load(&slots[i].share_serial) != serial || len == 0 ||
 			len > sizeof(bytes) || its != key)
 			continue;
 		if (wide_snapshot_import(db, bytes, len, out) == WIDE_OK)
 			return WIDE_OK;
 	}
-	return status_fail(WIDE_NOTFOUND, "nobody offers this snapshot");
+	return status_fail(WIDE_NOTFOUND, "no process offers this snapshot");
 }
 
 const seq_range *

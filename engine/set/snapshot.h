@@ -1,22 +1,29 @@
-/* snapshot.h - snapshots: which batches a reader sees */
+/*
+ * snapshot.h - which batches a reader sees, for the rooms of the engine; wide.h has
+ * what takes, releases and moves snapshots.
+ */
 #ifndef WIDE_SNAPSHOT_H
 #define WIDE_SNAPSHOT_H
 
 #include "engine/wide.h"
 #include "engine/base/entry.h"
 
-/* called by wide_detach, each harmless when its module has never been used */
-extern void snapshot_detach(wide_db *db);
+/* Returns the ranges of sequence numbers that the snapshot does not see although they are not
+ * above wide_snapshot_lsn: *n of them, ascending and disjoint; the snapshot's memory. */
+extern const seq_range *snapshot_excluded(const wide_snapshot *s, int *n);
 
-/* snapshot.c */
-extern const seq_range *snapshot_excluded(const wide_snapshot *s, int *n); /* ascending */
-
-/* Every automatic timestamp above this belongs to a batch that the snapshot does not see. */
+/* Returns a timestamp such that every newer automatic timestamp belongs to a batch that the
+ * snapshot does not see. */
 extern int64_t snapshot_newest_ts(const wide_snapshot *s);
-extern int64_t snapshot_now(const wide_snapshot *s); /* the time at which TTLs are looked at */
 
-/* Now, or when the oldest living snapshot of any process was taken: what expires later has to be
- * kept. */
+/* Returns the time of the snapshot, at which times to live are evaluated. */
+extern int64_t snapshot_now(const wide_snapshot *s);
+
+/* Returns the oldest time of all living snapshots of all processes, or now.  What expires after it
+ * has to be kept. */
 extern int64_t snapshot_oldest_now(wide_db *db);
+
+/* Releases all snapshots of this process; for wide_detach. */
+extern void snapshot_detach(wide_db *db);
 
 #endif /* WIDE_SNAPSHOT_H */
