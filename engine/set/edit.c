@@ -1,37 +1,19 @@
 /*
- * file_set.c - the set of sorted files: who sees which of them, how it changes,
- * when they go.
+ * edit.c - changes of the set of files, made durable in the manifest and then shown.
  *
- * The live files of a family are a list of file slots; a removed file moves to
- * the dead list with the version it was removed in.  Every change raises
- * set.version.  Invariants:
+ * The rules of versions and slots are at the top of file_set.c.  Invariants:
  *
- *  - A file belongs to version v when added_version <= v and it is live or
- *    removed_version > v.  Dead slots stay until no pin needs them, so the
- *    list of any pinned version can be put together under LOCK_SET at any time.
- *  - A process publishes its oldest pin in slot->pin *before* it reads the
- *    version again; a collector raises the version before it looks at the
- *    pins.  Both are seq_cst, so one of them sees the other.
- *  - A flush makes its files part of version v, then marks the memtable
- *    MEMTABLE_FLUSHED, then goes on to v + 1 and notes that as freed_version.  A
- *    reader that pinned v may therefore use files and memtable together (the
- *    merge drops equal entries); one that missed both is impossible, because it
- *    finds the version changed and starts over.
- *  - family_slot.files_version is UINT64_MAX while a list changes, so the
- *    unlocked test "is my private copy still the list" never says yes too long.
- *  - A dead file is unlinked only when a durable edit has removed it
- *    (pending == 0), no pin is older than its removal, nothing holds deletion,
- *    and the store is not poisoned.
- *  - Files with entries are listed only after the log is durable up to their
- *    newest seq, likewise the catalog: edit_apply syncs the log itself, and those
- *    linked files that only the log has for sure (FILE_UNSYNCED).  It
- *    syncs up to flushed_seq and restart_lsn too, which may be ahead of that:
- *    were the log to end before them after a crash, new records would get LSNs
+ *  - The manifest lists files only after the log is durable up to their newest seq,
+ *    likewise the catalog.  edit_apply syncs the log itself, and also those linked
+ *    files that only the log is certain to have (FILE_UNSYNCED).
+ *  - It syncs the log up to flushed_seq and restart_lsn too, which may be ahead of
+ *    that: if the log ended before them after a crash, new records would get LSNs
  *    that the manifest calls flushed, and replay would skip them.
+ *  - The segment shows the edit only when it is durable.
  *
- * Locking: lists, versions of files and slots under LOCK_SET; memtable states
- * under LOCK_COMMIT; an edit holds LOCK_MANIFEST from its first to its last
- * step.  Nothing is allocated under LOCK_SET.
+ * Locking: LOCK_MANIFEST from the first to the last step; LOCK_SET for lists and
+ * slots, LOCK_COMMIT for the state of a memtable.  Nothing is allocated under
+ * LOCK_SET.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -50,24 +32,18 @@
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
 
-#define MANIFEST_SWITCH_BYTES ((uint64_t) 1 << 20)
+#define MANIFEST_SWITCH_BYTES ((uint64_t) 1 << 20) /* a smaller manifest is not replaced */
 
-/* ----------------------------------------------------------------- slots */
-
-/* ------------------------------------------------------------ bulk files */
-
-/* ----------------------------------------------------------------- apply */
-
-/* What edit_apply gathers: arrays in private memory. */
+/* What one edit writes, in private memory. */
 typedef struct gathered
 {
-	buffer add;	   /* file_meta: the caller's and the unlisted ones */
-	buffer remove; /* numbers: the caller's and the pending ones */
-	buffer live;   /* file_meta: all listed ones, for a new manifest */
-	buffer catalog;
-	uint32_t ncaller_remove;
-	uint64_t sync; /* the log must be durable up to here */
-	bool dump;
+	buffer add;				 /* file_meta: the caller's files, then linked ones */
+	buffer remove;			 /* numbers: the caller's files, then pending ones */
+	uint32_t ncaller_remove; /* the caller's */
+	buffer live;			 /* file_meta: all listed files, for a new manifest */
+	buffer catalog;			 /* a dump, if `dump` or for a new manifest */
+	bool dump;				 /* the catalog has changed */
+	uint64_t sync;			 /* the log must be durable up to here */
 } gathered;
 
 static void
@@ -79,8 +55,10 @@ gathered_free(gathered *g)
 	buffer_free(&g->catalog);
 }
 
-/* Under LOCK_SET: reserve slots for the caller's files, note unlisted and pending ones. Rooms
- * were made before. */
+/*
+ * Reserves slots for the caller's files and gathers unlisted files and pending
+ * removals.  *again: the buffers are too small, nothing was done.  Under LOCK_SET.
+ */
 static wide_status
 gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 {
@@ -148,8 +126,8 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 		g->sync = edit->flushed_seq;
 	if (edit->restart_lsn > g->sync)
 		g->sync = edit->restart_lsn;
-	/* after the lists: a family dropped in between is in the dump, its files are only pending a
-	 * bit longer */
+	/* after the lists: if a family is dropped in between, the dump has that, and its files stay
+	 * pending until the next edit */
 	if (g->dump)
 	{
 		st = catalog_dump(db, &g->catalog);
@@ -161,10 +139,7 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 	return st;
 }
 
-/*
- * Files linked by batches whose bytes are in the log are synced now at the
- * latest.  What the caller adds is synced already.
- */
+/* Syncs the linked files that are not synced yet (FILE_UNSYNCED).  The caller's files are. */
 static wide_status
 sync_gathered(wide_db *db, const version_edit *edit, gathered *g)
 {
@@ -184,20 +159,19 @@ sync_gathered(wide_db *db, const version_edit *edit, gathered *g)
 	if (st == WIDE_OK && (rc = db->os->syncdir(db->os, db->dir)) < 0)
 	{
 		st = os_fail(rc, "sync directory", db->dir);
-		/* it was not even opened: that can be tried again */
+		/* a directory that could not even be opened: another try may succeed */
 		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
 			wide_poison(db, "the directory could not be synced for a file of a large transaction");
 	}
-	/* nor has a file that could not be opened lost anything; if its sync fails sst_file_sync
-	 * poisons */
+	/* (if the sync of a file fails sst_file_sync poisons; if its open fails nothing is lost) */
 	if (st == WIDE_NOTFOUND)
 		wide_poison(db, "a file of a large transaction is lost before it was listed");
 	return st;
 }
 
 /*
- * The same before an edit begins, when the disk keeps nobody waiting.  In the
- * order of numbers, each file once.
+ * Syncs linked files before the edit takes LOCK_MANIFEST, so that no process has to
+ * wait for the disk.  Each file once, in the order of numbers.
  */
 static wide_status
 sync_linked(wide_db *db)
@@ -225,13 +199,13 @@ sync_linked(wide_db *db)
 		last = next;
 		st = sst_file_sync(db, next);
 		done = st == WIDE_OK ? next : 0;
-		/* dropped meanwhile */
+		/* NOTFOUND: dropped since */
 		if (st != WIDE_NOTFOUND)
 			TRY(st);
 	}
 }
 
-/* Files that the manifest lists now and after the edit, into g->live. */
+/* Gathers in g->live the files that the manifest lists after the edit. */
 static wide_status
 gather_live(wide_db *db, gathered *g)
 {
@@ -249,7 +223,7 @@ gather_live(wide_db *db, gathered *g)
 
 		for (size_t k = 0; k < nremove && !gone; k++)
 			gone = remove[k] == f->meta.number;
-		/* LOCK_MANIFEST: the listed ones cannot have become more */
+		/* there is room: no file becomes listed without LOCK_MANIFEST */
 		if (gone || g->live.cap - g->live.len < sizeof f->meta)
 			continue;
 		memcpy(g->live.data + g->live.len, &f->meta, sizeof f->meta);
@@ -259,7 +233,18 @@ gather_live(wide_db *db, gathered *g)
 	return buffer_append(&g->live, g->add.data, g->add.len);
 }
 
-/* Make it durable: one record, or a new manifest. */
+/* Returns true if the edit has to, or should, begin a new manifest. */
+static bool
+needs_new_manifest(wide_db *db)
+{
+	const set_state *set = &db->seg->set;
+
+	return set->manifest_number == 0 || set->manifest_size == UINT64_MAX ||
+		   (set->manifest_size > MANIFEST_SWITCH_BYTES &&
+			set->manifest_size > 4 * set->manifest_snapshot && !host_files_held(db));
+}
+
+/* Makes the edit durable: appends a record, or writes a new manifest. */
 static wide_status
 apply_write(wide_db *db, const version_edit *edit, gathered *g)
 {
@@ -278,16 +263,14 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 
 	TRY(segment_lock(db, LOCK_COMMIT));
 	m.last_ts = db->seg->commit.last_ts;
-	/* what has these timestamps is durable: recovery gives nobody a later one for his
-	 * (finish_now) */
+	/* makes the batches with timestamps up to last_ts durable, so that recovery gives none of them
+	 * a newer timestamp (finish_now) */
 	if (db->replay == NULL && db->seg->commit.logged_seq > g->sync)
 		g->sync = db->seg->commit.logged_seq;
 	segment_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
-	if (set->manifest_number == 0 || set->manifest_size == UINT64_MAX ||
-		(set->manifest_size > MANIFEST_SWITCH_BYTES &&
-		 set->manifest_size > 4 * set->manifest_snapshot && !host_files_held(db)))
+	if (needs_new_manifest(db))
 	{
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
@@ -319,7 +302,7 @@ done:
 	return st;
 }
 
-/* Under LOCK_SET: unlisted files are listed now, pending removals are durable. */
+/* Marks the gathered linked files as listed, the gathered removals as durable.  Under LOCK_SET. */
 static void
 switch_gathered(wide_db *db, const version_edit *edit, gathered *g)
 {
@@ -351,7 +334,7 @@ switch_gathered(wide_db *db, const version_edit *edit, gathered *g)
 	}
 }
 
-/* Under LOCK_SET: the caller's removals and additions. */
+/* Shows the caller's removals and additions.  Under LOCK_SET. */
 static void
 switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 {
@@ -375,7 +358,7 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 		}
 		else if (f->pending)
 		{
-			set->npending--; /* dropped with its family meanwhile; this edit has removed it */
+			set->npending--; /* dropped with its family since; this edit has made that durable */
 			f->pending = 0;
 		}
 		f->listed = 0;
@@ -388,8 +371,9 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 	set->reserved_files -= (uint32_t) edit->nadd;
 }
 
+/* Sets files_version of the families whose lists the caller's part changes.  Under LOCK_SET. */
 static void
-mark_families(wide_db *db, const version_edit *edit, uint64_t version)
+set_files_versions(wide_db *db, const version_edit *edit, uint64_t version)
 {
 	family_slot *fam;
 	file_slot *f;
@@ -403,7 +387,7 @@ mark_families(wide_db *db, const version_edit *edit, uint64_t version)
 			atomic_store(&fam->files_version, version);
 }
 
-/* Show the edit in the segment. */
+/* Shows the edit in the segment. */
 static wide_status
 apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 {
@@ -413,11 +397,11 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 	if (edit->memtable >= 0)
 		TRY(segment_lock(db, LOCK_COMMIT));
 	TRY(segment_lock(db, LOCK_SET));
-	mark_families(db, edit, UINT64_MAX);
+	set_files_versions(db, edit, UINT64_MAX);
 	version = atomic_fetch_add(&set->version, 1) + 1;
 	switch_gathered(db, edit, g);
 	switch_caller(db, edit, version);
-	mark_families(db, edit, version);
+	set_files_versions(db, edit, version);
 	if (edit->flushed_seq > set->flushed_seq)
 		set->flushed_seq = edit->flushed_seq;
 	if (edit->restart_lsn > set->restart_lsn)
@@ -426,7 +410,7 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 	{
 		memtable *t = &db->seg->memtables[edit->memtable];
 
-		/* see the head comment: files first, then the state, then another version */
+		/* files first, then the state, then another version: see file_set.c */
 		atomic_store(&t->state, MEMTABLE_FLUSHED);
 		t->freed_version = atomic_fetch_add(&set->version, 1) + 1;
 	}
@@ -458,7 +442,8 @@ edit_apply(wide_db *db, const version_edit *edit)
 		st = apply_switch(db, edit, &g);
 	else if (reserved && segment_lock(db, LOCK_SET) == WIDE_OK)
 	{
-		/* it is not in force, else the store is poisoned and the lock refused */
+		/* the edit is not in force: if that were not certain, the store would be poisoned and the
+		 * lock refused */
 		set->reserved_files -= (uint32_t) edit->nadd;
 		set->catalog_dirty |= g.dump;
 		segment_unlock(db, LOCK_SET);
@@ -468,5 +453,3 @@ edit_apply(wide_db *db, const version_edit *edit)
 	gathered_free(&g);
 	return st;
 }
-
-/* --------------------------------------------------------------- collect */

@@ -1,4 +1,31 @@
-/* file_set.c - the files of each family, in the shared segment */
+/*
+ * file_set.c - which sorted files each family has: versions, how files come and go.
+ *
+ * The live files of a family are a list of file slots.  A removed file moves to
+ * the list of dead files, with the version in which it was removed.  Every change
+ * raises set.version.  Invariants:
+ *
+ *  - A file belongs to version v if added_version <= v, and it is live or
+ *    removed_version > v.  Dead slots stay until no pin needs them, so the list of
+ *    any pinned version can be put together under LOCK_SET at any time.
+ *  - A process publishes its oldest pin in slot->pin *before* it reads the version
+ *    again; a collector raises the version before it reads the pins.  Both are
+ *    seq_cst, so one of them sees the other.
+ *  - A flush makes its files part of version v, then marks the memtable
+ *    MEMTABLE_FLUSHED, then goes on to v + 1 and records that as freed_version.
+ *    A reader that pinned v may therefore use both the files and the memtable (the
+ *    merge drops equal entries).  No reader misses both, because it finds the
+ *    version changed and starts over.
+ *  - family_slot.files_version is UINT64_MAX while a list changes, so the test
+ *    without a lock, whether a private copy is still the list, never says yes for
+ *    too long.
+ *
+ * When dead files are unlinked is at the top of collect.c, how files get into the
+ * manifest at the top of edit.c.
+ *
+ * Locking: lists, versions of files and slots under LOCK_SET.  Nothing is allocated
+ * under it.
+ */
 #include <stdatomic.h>
 #include <string.h>
 #include "engine/set/file_set.h"
@@ -16,7 +43,7 @@ file_set_free_slots(const set_state *set)
 	return used < set->max_files ? set->max_files - used : 0;
 }
 
-/* Under LOCK_SET; the slot was reserved. */
+/* Takes the first free slot.  Under LOCK_SET. */
 static file_slot *
 slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 {
@@ -52,7 +79,6 @@ file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 	set->nfiles--;
 }
 
-/* Put a file into its family's list; when the family has been dropped meanwhile it is born dead. */
 void
 file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed)
 {
@@ -74,7 +100,6 @@ file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool li
 	fam->nfiles++;
 }
 
-/* The link that leads to the family's live file of that number; NULL none. */
 uint32_t *
 file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 {
@@ -86,7 +111,6 @@ file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number)
 	return NULL;
 }
 
-/* A slot in use with that number: live first, else the newest dead one. */
 file_slot *
 file_set_slot_by_number(wide_db *db, uint64_t number)
 {
@@ -135,10 +159,10 @@ file_set_drop_family(wide_db *db, family_slot *fam)
 }
 
 /*
- * next_file is for numbers that the log may name: those of a large batch's
- * files.  While a log is replayed it may name any of them later on, so what
- * recovery itself writes gets numbers from another range, of which every
- * recovery has its own part.
+ * next_file is for numbers that the log may name: those of a large batch's files.
+ * While the log is replayed, any of them may still come.  So the files that recovery
+ * itself writes get numbers from another range, in which each recovery has a part of
+ * its own.
  */
 uint64_t
 file_set_new_number(wide_db *db)
@@ -148,7 +172,7 @@ file_set_new_number(wide_db *db)
 																			 : &set->next_file;
 	uint64_t number;
 
-	/* a listed file is never written over, whatever went wrong with the counting */
+	/* never overwrites a file of the set, whatever the counters say */
 	do
 		number = atomic_fetch_add(next, 1);
 	while (file_set_has_file(db, number) && segment_check(db) == WIDE_OK);
@@ -182,9 +206,9 @@ file_set_unreserve(wide_db *db, int n)
 }
 
 /*
- * Also called by replay, where the manifest may list the file already, where
- * its family may be gone, and where nothing was reserved (the slots that were
- * free then are free now: the set can only have shrunk).
+ * In replay the manifest may list the file already, its family may be gone, and no
+ * slot is reserved (a slot that was free at the commit is free now, because the set
+ * can only have shrunk).
  */
 void
 file_set_link(wide_db *db, const file_meta *metas, int n)
@@ -214,7 +238,7 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 			file_set_link_slot(db, &metas[i], version, false);
 			set->reserved_files -= set->reserved_files > 0;
 		}
-		/* recovery's own are from the other range (a batch larger than today's memtables) */
+		/* written by recovery (a batch larger than the present memtables): the other range */
 		if (metas[i].number >= FILE_REPLAYED)
 			continue;
 		for (next = atomic_load(&set->next_file); next <= metas[i].number;)
@@ -226,7 +250,8 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 			atomic_store(&fam->files_version, version);
 	segment_unlock(db, LOCK_SET);
 	if (full)
-		wide_poison(db, "a committed file finds no slot (max_files)");
+		wide_poison(db,
+					"the table of files is full (max_files): a committed file cannot be linked");
 	while (loading > 0 && !atomic_compare_exchange_weak(&set->loading, &loading, loading - 1))
 		;
 	atomic_store(&set->grown, host_now(db));
@@ -246,7 +271,8 @@ file_set_dirty(wide_db *db)
 	return dirty;
 }
 
-/* The table of files is for all families: is half of it in use?  Under LOCK_SET. */
+/* Returns true if more than half of the table of files is in use, which all families share.
+ * Under LOCK_SET. */
 static bool
 crowded(const set_state *set)
 {
@@ -269,7 +295,7 @@ file_set_family_files(wide_db *db, wide_family_id family)
 	return n;
 }
 
-/* Under LOCK_SET. */
+/* file_set_window_files_most under LOCK_SET */
 static uint32_t
 window_files_most(wide_db *db)
 {
@@ -312,8 +338,7 @@ file_set_level0_files(wide_db *db, wide_family_id family)
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	/* files of a window family stay on level 0 when merged: they are no debt, unless they are
-	 * too many */
+	/* files of a windowed family stay on level 0 when they are merged: only too many count */
 	fam = family_find(db, family);
 	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
 		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;

@@ -1,52 +1,70 @@
-/* file_set.h - the files of each family, in the shared segment */
+/* file_set.h - which sorted files each family has, in the shared segment */
 #ifndef WIDE_FILE_SET_H
 #define WIDE_FILE_SET_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-/* Numbers from here on are of files that a recovery has written: the log never names them. */
+/* Recovery gives the files that it writes numbers from here on; the log never names them. */
 #define FILE_REPLAYED ((uint64_t) 1 << 62)
+
+/* Returns a number for a new file. */
 extern uint64_t file_set_new_number(wide_db *db);
 
-/* Bulk batches: promise n file slots (WIDE_FULL), give back, or use them: cannot fail. Called by
- * prepare / free / finish (under LOCK_COMMIT) and replay. */
+/* ------------------------------------------- files of a large transaction */
+
+/* Reserves n file slots, by prepare.  Returns: WIDE_OK, WIDE_FULL or WIDE_POISONED. */
 extern wide_status file_set_reserve(wide_db *db, int n);
+
+/* Gives reserved slots back. */
 extern void file_set_unreserve(wide_db *db, int n);
+
+/* Adds files to the set, in reserved slots; they are unlisted until the next edit.  Cannot fail.
+ * Requires: LOCK_COMMIT, or replay (which has reserved nothing). */
 extern void file_set_link(wide_db *db, const file_meta *files, int n);
 
-/* For file_set_load.c, under LOCK_SET: a file of the store; one whose family has been dropped is
- * born dead. */
-extern void file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
+/* --------------------------------------------------------------- numbers */
 
-/* For catalog.c, under LOCK_SET: all files of the family are dead from here on; the list is
- * empty afterwards. */
-extern void file_set_drop_family(wide_db *db, family_slot *fs);
+/* Returns true if something waits for the next edit: the catalog, linked files, removals. */
+extern bool file_set_dirty(wide_db *db);
 
-/* Files of a family; UINT32_MAX when more than half of the table of files is in use. */
+/* Returns true if a slot, live or dead, has the file, and if the store is poisoned. */
+extern bool file_set_has_file(wide_db *db, uint64_t number);
+
+/* Returns the number of the family's files; UINT32_MAX if more than half of the table of files is
+ * in use. */
 extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
 
-/*
- * So many files a windowed family may have before windows are joined: fewer when
- * more than half of the table of files is in use.
- */
+/* Returns the number of files that a windowed family may have before its windows are joined:
+ * between these bounds, fewer if more than half of the table of files is in use. */
 #define FILE_SET_WINDOW_FILES		1000
 #define FILE_SET_WINDOW_FILES_LEAST 8
 extern uint32_t file_set_window_files_most(wide_db *db);
 
-/* Level-0 files of a family that compaction should merge (for write stalls); 0 when dropped. */
+/* Returns the number of level-0 files that compaction should merge, for write stalls; of a
+ * windowed family the files above file_set_window_files_most; 0 if the family was dropped. */
 extern uint32_t file_set_level0_files(wide_db *db, wide_family_id family);
 
-/* Something is waiting to be written to the manifest: catalog, linked files, removals. */
-extern bool file_set_dirty(wide_db *db);
+/* ------------------------ for other files of this room; under LOCK_SET */
 
-/* A slot, live or dead, has that number (true also when the store is poisoned). */
-extern bool file_set_has_file(wide_db *db, uint64_t number);
-
-/* For edit.c and collect.c, under LOCK_SET. */
-extern uint32_t *file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number);
-extern file_slot *file_set_slot_by_number(wide_db *db, uint64_t number);
-extern void file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending);
+/* Returns the number of slots that are neither used nor reserved. */
 extern uint32_t file_set_free_slots(const set_state *set);
+
+/* Returns the link that leads to the family's live file with this number; NULL if there is none. */
+extern uint32_t *file_set_slot_find(wide_db *db, family_slot *fam, uint64_t number);
+
+/* Returns the slot with this file: live, else the one that died last; NULL if there is none. */
+extern file_slot *file_set_slot_by_number(wide_db *db, uint64_t number);
+
+/* Adds a file to the set.  If its family has been dropped it is dead at once.
+ * Requires: a free slot. */
+extern void file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
+
+/* Moves a slot to the dead list: its file is not in this version.  pending: no durable edit says so
+ * yet.  Requires: the slot is in no other list. */
+extern void file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending);
+
+/* Makes all files of the family dead and its list empty. */
+extern void file_set_drop_family(wide_db *db, family_slot *fs);
 
 #endif /* WIDE_FILE_SET_H */

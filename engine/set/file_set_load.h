@@ -1,10 +1,17 @@
-/* file_set_load.h - reads the manifest into the segment when a store is opened */
+/* file_set_load.h - reads the set of files from the manifest when a store is opened */
 #ifndef WIDE_FILE_SET_LOAD_H
 #define WIDE_FILE_SET_LOAD_H
 
 #include "engine/wide.h"
 
-/* file_set_load.c: read CURRENT and the manifest into the segment; make a new store when absent. */
+/*
+ * Reads the manifest that CURRENT names into the segment; makes a new store if there
+ * is none.
+ * Requires: recovery, so that no other process uses the store.
+ * Returns: WIDE_OK; WIDE_CORRUPT if the manifest or a file is missing or damaged;
+ * WIDE_CONFLICT if the store belongs to another log; WIDE_FULL if it has more files
+ * than max_files; or the status of what has failed.
+ */
 extern wide_status file_set_load(wide_db *db);
 
 #endif /* WIDE_FILE_SET_LOAD_H */
