@@ -1,24 +1,25 @@
 /*
- * file_set_load.c - which files a store consists of when it is opened.
+ * file_set_load.c - reads the set of files from the manifest when a store is opened.
  *
- * Normally that is what the newest edit of the manifest in force says.  A copy
- * of the directory that was made file by file while the store was in use may
- * have a manifest that is newer than its list of sorted files.  So of all
- * states that the manifest has gone through, the newest one is taken of which
- * every file is there.  That is right for whatever reason files are missing:
- * any state, and the log from its restart_lsn on, make the same store; and if
- * the log does not reach back so far the replay fails and nothing is changed,
- * not even when the host says that the log's beginning is lost: files that only
- * newer states list would be removed.  What the replay writes of files that a
- * newer state lists is synced (set.older), since their being there makes that
- * state whole.
- * Where the manifest in force is missing or of no use, an older one is tried;
- * there is one only when files were held (host->files_held) as it was replaced.
+ * Normally the set is what the newest edit of the manifest in force says.  A copy of
+ * the directory that was made file by file while the store was in use may have a
+ * manifest that is newer than its sorted files.  So of all states that the manifest
+ * has gone through, the newest one is taken of which no file is missing.  That is
+ * right whatever the reason for a missing file is, because any state and the log
+ * from its restart_lsn on make the same store.  If the log does not reach back that
+ * far, replay fails and nothing is changed, even if the host says that the beginning
+ * of the log is lost: otherwise files that only newer states list would be removed.
+ * Replay syncs the files that it writes again and that a newer state lists
+ * (set.older), because their presence makes that state complete.
  *
- * A store that is not this log's (other id, other branch, ahead of its end) is
- * refused: replay would skip records, or repeat what is not of this store.
+ * If the manifest in force is missing or damaged, an older one is tried.  There is
+ * one only if files were held (host->files_held) when it was replaced.
  *
- * Locking: recovery; nobody else is there.
+ * A store that does not belong to this log (another id, another branch, ahead of its
+ * end) is refused: replay would skip records, or replay records of another store.
+ *
+ * Locking: none but for functions that require LOCK_SET; this is recovery, and no
+ * other process uses the store.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,14 +40,15 @@
 
 /* ------------------------------------------------------------- directory */
 
-/* What is in the directory. */
+/* The files of the directory. */
 typedef struct present
 {
 	buffer files;	  /* uint64_t: numbers of sorted files, ascending */
-	buffer manifests; /* the same of manifests */
+	buffer manifests; /* uint64_t: numbers of manifests */
 	wide_status st;
 } present;
 
+/* db->os->list: one name of the directory. */
 static int
 present_name(void *arg, const char *name)
 {
@@ -96,7 +98,7 @@ is_present(const present *p, uint64_t number)
 									   sizeof(uint64_t), compare_numbers) != NULL;
 }
 
-/* The newest manifest below that number; 0 none. */
+/* Returns the number of the newest manifest below this one; 0 if there is none. */
 static uint64_t
 manifest_before(const present *p, uint64_t number)
 {
@@ -111,9 +113,10 @@ manifest_before(const present *p, uint64_t number)
 
 /* ---------------------------------------------------------------- states */
 
+/* A state of the set, while edits are read. */
 typedef struct loaded
 {
-	const present *present;
+	/* what the edits say */
 	buffer files; /* file_meta */
 	buffer catalog;
 	uint64_t flushed_seq;
@@ -122,11 +125,14 @@ typedef struct loaded
 	int64_t last_ts;
 	uint64_t log_id;
 	uint32_t log_branch;
-	size_t missing;	   /* of files */
-	uint64_t missed;   /* one of them */
-	uint64_t edits;	   /* so many have been read */
-	uint64_t complete; /* of these, up to the last one after which nothing was missing */
-	uint64_t stop;	   /* read no more than so many */
+
+	/* is it complete? */
+	const present *present;
+	size_t missing;		   /* number of `files` that are not in the directory */
+	uint64_t missing_file; /* the number of one of them */
+	uint64_t edits;		   /* number of edits read */
+	uint64_t complete; /* number of edits of the last state of which no file is missing; 0 none */
+	uint64_t stop;	   /* most edits to read */
 	bool older;		   /* not the newest state */
 } loaded;
 
@@ -137,6 +143,7 @@ loaded_free(loaded *l)
 	buffer_free(&l->catalog);
 }
 
+/* manifest_fn: applies an edit to a struct loaded. */
 static wide_status
 load_edit(void *arg, const manifest_edit *e)
 {
@@ -164,7 +171,7 @@ load_edit(void *arg, const manifest_edit *e)
 		if (!is_present(l->present, e->add[i].number))
 		{
 			l->missing++;
-			l->missed = e->add[i].number;
+			l->missing_file = e->add[i].number;
 		}
 	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
 	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
@@ -186,7 +193,7 @@ load_edit(void *arg, const manifest_edit *e)
 	return WIDE_OK;
 }
 
-/* The newest state of the manifest of which no file is missing. */
+/* Reads the newest state of the manifest of which no file is missing. */
 static wide_status
 load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 {
@@ -199,15 +206,15 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 	next_file = l.next_file;
 	if (st == WIDE_OK && l.complete == 0)
 		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir,
-						 (unsigned long long) l.missed);
+						 (unsigned long long) l.missing_file);
 	else if (st == WIDE_OK && l.complete < edits)
 	{
 		if (db->host.report != NULL)
 		{
 			snprintf(text, sizeof text,
-					 "file %08llx.sst, which manifest-%08llx lists, is missing: going on from %llu "
-					 "edits before the manifest's end",
-					 (unsigned long long) l.missed, (unsigned long long) number,
+					 "file %08llx.sst, which manifest-%08llx lists, is missing: using the state of "
+					 "the store %llu edits before the end of the manifest",
+					 (unsigned long long) l.missing_file, (unsigned long long) number,
 					 (unsigned long long) (edits - l.complete));
 			db->host.report(db->host.ctx, 1, text);
 		}
@@ -225,7 +232,8 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 	return st;
 }
 
-/* WIDE_NOTFOUND: there is no store yet. */
+/* Reads the newest complete state of the manifest in force, or else of an older manifest.
+ * WIDE_NOTFOUND: there is no store yet. */
 static wide_status
 load_newest(wide_db *db, loaded *l)
 {
@@ -245,7 +253,7 @@ load_newest(wide_db *db, loaded *l)
 		st = load_manifest(db, number, &p, l);
 		l->older = true;
 	}
-	/* what the one in force lacks is the better answer */
+	/* report what is wrong with the manifest in force */
 	if (st != WIDE_OK)
 		st = status_fail(first, "%s", failure);
 	else
@@ -262,7 +270,7 @@ done:
 
 /* ------------------------------------------------------------------- log */
 
-/* Is the state one of this log? */
+/* Fails if the state does not belong to this log. */
 static wide_status
 load_check(wide_db *db, const loaded *l)
 {
@@ -292,12 +300,13 @@ load_check(wide_db *db, const loaded *l)
 
 /* ------------------------------------------------------------------ load */
 
+/* Makes the table of files empty. */
 static void
 load_format(wide_db *db)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
-	uint64_t own[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
+	uint64_t seed[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
 
 	set->max_files = db->seg->config.max_files;
 	for (uint32_t i = 0; i < set->max_files; i++)
@@ -309,13 +318,13 @@ load_format(wide_db *db)
 	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles =
 		set->reserved_files = set->older = 0;
 	atomic_store(&set->version, 2); /* 0 means no pin */
-	/* a part of the range that no other recovery has had */
+	/* a part of the range that no other recovery has used */
 	atomic_store(&set->replay_file,
 				 FILE_REPLAYED |
-					 (hash_xxh3(&own, sizeof own, (uint64_t) host_now(db)) >> 34 << 32));
+					 (hash_xxh3(&seed, sizeof seed, (uint64_t) host_now(db)) >> 34 << 32));
 }
 
-/* A store that does not exist yet: an empty manifest; the log counts from its end. */
+/* Makes a new store: an empty manifest, which needs the log from its present end. */
 static wide_status
 load_create(wide_db *db, loaded *l)
 {
@@ -340,6 +349,7 @@ done:
 	return st;
 }
 
+/* Puts the files of the state into the segment. */
 static wide_status
 load_files(wide_db *db, const loaded *l)
 {

@@ -30,18 +30,21 @@
  *     An ADD and a REMOVE of one number in one record: the file changes its
  *     meta (level).  Order within a record is as written: REMOVE before ADD.
  *
- * Invariants: a record is acknowledged only after its sync.  One that could not
- * be written whole is not in force, and nothing is ever put behind it: the next
- * edit begins a new manifest, which is in force when CURRENT names it.  Up to
- * there a full disk fails the edit and nothing else.  Where it cannot be told
- * whether the disk has an edit (a sync, a rename that fails) the store is
- * poisoned: recovery takes what it finds.  The seed contains number and offset,
- * so bytes of another file or place never verify.  A bad record with a good one behind it is
- * therefore damage (WIDE_CORRUPT), a bad one at the end is the torn tail of an edit that nobody
- * relied on.  After recovery the first edit always begins a new manifest, so
- * nothing is ever appended behind a torn tail.
+ * Invariants
+ *  - A record is acknowledged only after its sync.
+ *  - A record that could not be written whole is not in force, and nothing is ever
+ *    written behind it: the next edit begins a new manifest, which is in force when
+ *    CURRENT names it.  Until then a full disk fails the edit and nothing else.
+ *  - If it is unknown whether the disk has an edit (a sync or a rename has failed),
+ *    the store is poisoned; recovery takes what it finds.
+ *  - The seed contains number and offset, so bytes of another file or another place
+ *    never verify.  A bad record with a good one behind it is therefore damage
+ *    (WIDE_CORRUPT); a bad record at the end is the torn tail of an edit that was
+ *    never acknowledged.
+ *  - After recovery the first edit always begins a new manifest, so nothing is ever
+ *    appended behind a torn tail.
  *
- * Locking: everything here runs under LOCK_MANIFEST, or in recovery.
+ * Locking: LOCK_MANIFEST, or recovery.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,8 +101,6 @@ manifest_name(uint64_t number, char *name, size_t size)
 	snprintf(name, size, "manifest-%08llx", (unsigned long long) number);
 }
 
-/* ------------------------------------------------------------ file metas */
-
 /* ----------------------------------------------------------------- edits */
 
 static wide_status
@@ -142,7 +143,7 @@ manifest_encode(const manifest_edit *e, buffer *out)
 	return WIDE_OK;
 }
 
-/* Arrays that grow while an edit is decoded. */
+/* An edit that is being decoded, and its arrays. */
 typedef struct decoded
 {
 	manifest_edit e;
@@ -150,7 +151,8 @@ typedef struct decoded
 	buffer remove; /* of uint64_t */
 } decoded;
 
-/* One number of an item; NULL: malformed. */
+/* Decodes an item other than SNAPSHOT and ADD.  Returns the end of the item; NULL if it is
+ * malformed. */
 static const uint8_t *
 decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wide_status *st)
 {
@@ -225,7 +227,8 @@ manifest_decode(wide_bytes payload, decoded *d)
 	if (st != WIDE_OK)
 		return st;
 	if (p == NULL)
-		return status_fail(WIDE_CORRUPT, "an edit of the manifest verifies but makes no sense");
+		return status_fail(WIDE_CORRUPT,
+						   "a record of the manifest has a valid checksum but cannot be decoded");
 	d->e.add = (const file_meta *) d->add.data;
 	d->e.remove = (const uint64_t *) d->remove.data;
 	return WIDE_OK;
@@ -233,7 +236,7 @@ manifest_decode(wide_bytes payload, decoded *d)
 
 /* --------------------------------------------------------------- writing */
 
-/* Appends the record for a position to the buffer. */
+/* Appends to the buffer the record for this manifest and offset. */
 static wide_status
 record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 {
@@ -241,7 +244,8 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 	uint8_t head[RECORD_HEADER];
 
 	if (payload.len == 0 || payload.len > UINT32_MAX)
-		return status_fail(WIDE_LIMIT, "an edit of the manifest of %zu bytes", payload.len);
+		return status_fail(WIDE_LIMIT, "a record of the manifest cannot have %zu bytes",
+						   payload.len);
 	put_u32le(head, (uint32_t) payload.len);
 	put_u32le(head + 4, RECORD_MAGIC);
 	put_u64le(head + 8, hash_xxh3(payload.data, payload.len, record_seed(number, offset)));
@@ -250,7 +254,7 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
 }
 
-/* The disk may have the edit, or not. */
+/* Poisons the store: it is unknown whether the disk has the edit. */
 static wide_status
 manifest_unsure(wide_db *db, const char *what, int64_t error)
 {
@@ -304,7 +308,7 @@ done:
 	return st;
 }
 
-/* Write, sync and close a whole file; negative errno. */
+/* Writes, syncs and closes a whole file.  Returns: 0 or a negative errno. */
 static int64_t
 write_file(wide_db *db, const char *path, const void *data, size_t len)
 {
@@ -368,8 +372,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		st = manifest_unsure(db, "syncing the directory", n);
 		goto done;
 	}
-	/* the old one is only litter now, unless a copy is being made: recovery removes it when this
-	 * does not */
+	/* the old manifest is not needed, unless a copy is being made; recovery removes it otherwise */
 	if (set->manifest_number != 0 && !host_files_held(db))
 	{
 		manifest_name(set->manifest_number, name, sizeof name);
@@ -385,7 +388,7 @@ done:
 
 /* --------------------------------------------------------------- reading */
 
-/* The whole file; WIDE_NOTFOUND when it does not exist. */
+/* Reads the whole file, and one byte of room behind it; WIDE_NOTFOUND if it does not exist. */
 static wide_status
 read_file(wide_db *db, const char *path, buffer *b)
 {
@@ -414,6 +417,7 @@ done:
 	return st;
 }
 
+/* db->os->list: sets the bool if the name is that of a sorted file. */
 static int
 list_sst(void *arg, const char *name)
 {
@@ -465,7 +469,7 @@ done:
 	return st;
 }
 
-/* The payload of the record at an offset; false: none that verifies. */
+/* Finds the payload of the record at the offset; false if there is no valid record. */
 static bool
 record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload)
 {
@@ -482,7 +486,7 @@ record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload
 		   get_u64le(b->data + offset + 8);
 }
 
-/* Every edit of a manifest that has been read into b. */
+/* manifest_read for a manifest that is in b. */
 static wide_status
 read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, manifest_fn fn,
 			 void *arg)
@@ -514,7 +518,7 @@ read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, ma
 		}
 	if (at < b->len && db->host.report != NULL)
 		db->host.report(db->host.ctx, 1,
-						"widetable: an unfinished edit at the end of the manifest is ignored");
+						"widetable: ignoring an unfinished edit at the end of the manifest");
 done:
 	buffer_free(&d.add);
 	buffer_free(&d.remove);
@@ -544,7 +548,7 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 	}
 	if (get_u32le(b.data + 8) != MANIFEST_FORMAT)
 	{
-		st = status_fail(WIDE_INVALID, "%s has format %u, this program reads %u", path,
+		st = status_fail(WIDE_INVALID, "%s has format %u, this version reads format %u only", path,
 						 get_u32le(b.data + 8), MANIFEST_FORMAT);
 		goto done;
 	}

@@ -1,4 +1,8 @@
-/* manifest.h - the bytes of the manifest */
+/*
+ * manifest.h - the bytes of the manifest.
+ *
+ * Requires for all functions but manifest_encode: LOCK_MANIFEST, or recovery.
+ */
 #ifndef WIDE_MANIFEST_H
 #define WIDE_MANIFEST_H
 
@@ -6,38 +10,53 @@
 #include "engine/base/buffer.h"
 #include "engine/shared/layout.h"
 
-/* manifest.c: the bytes of the manifest, called by file_set.c under LOCK_MANIFEST */
+/* One record of the manifest. */
 typedef struct manifest_edit
 {
-	bool snapshot; /* begins anew: forget all before it */
+	bool snapshot; /* forget all records before it */
 	const file_meta *add;
 	int nadd;
-	const uint64_t *remove;
+	const uint64_t *remove; /* file numbers */
 	int nremove;
-	uint64_t flushed_seq; /* 0 = unchanged, like the next two */
+	uint64_t flushed_seq; /* 0: unchanged; also the next two */
 	uint64_t restart_lsn;
 	uint64_t next_file;
 	bool has_last_ts;
 	int64_t last_ts;
-	uint64_t log_id; /* 0 = not known, see wide_log.identity */
+	uint64_t log_id; /* 0: not known, see wide_log.identity */
 	uint32_t log_branch;
 	wide_bytes catalog; /* data NULL: unchanged */
 } manifest_edit;
 
+/* Appends the payload of a record to out.  Returns: WIDE_OK or WIDE_NOMEM. */
 extern wide_status manifest_encode(const manifest_edit *edit, buffer *out);
 
-/* Appends one record at set.manifest_size and syncs; poisons when it fails after the first byte
- * may have been written. */
+/*
+ * Appends a record at set.manifest_size and syncs it.
+ * Returns: WIDE_OK; else the record is not in force.  If the write fails, the next
+ * edit has to begin a new manifest (manifest_size is UINT64_MAX then); if the sync
+ * fails, the store is poisoned.
+ */
 extern wide_status manifest_append(wide_db *db, wide_bytes payload);
 
-/* Writes the next manifest file with this snapshot as its first record and makes it CURRENT. */
+/*
+ * Writes the next manifest, with this snapshot as its first record, and makes
+ * CURRENT name it.  Removes the old one, unless the host holds files.
+ * Returns: WIDE_OK; else the old manifest is in force, or, if that is not certain,
+ * the store is poisoned.
+ */
 extern wide_status manifest_switch(wide_db *db, wide_bytes snapshot);
 
-/* The number of the manifest that CURRENT names; WIDE_NOTFOUND: the store is new. */
+/* Reads from CURRENT the number of the manifest in force.
+ * Returns: WIDE_OK, WIDE_NOTFOUND if the store is new, WIDE_CORRUPT, WIDE_IO. */
 extern wide_status manifest_current(wide_db *db, uint64_t *number);
 
-/* Calls fn for each edit in order, until one gives other than WIDE_OK; a file that is missing or
- * of no use is WIDE_CORRUPT. */
+/*
+ * Calls fn for each edit in order, until it returns other than WIDE_OK; what edit
+ * points to lives until fn returns.
+ * Returns: WIDE_OK; WIDE_CORRUPT if the manifest is missing or damaged; what fn has
+ * returned; or the status of what has failed.
+ */
 typedef wide_status (*manifest_fn)(void *arg, const manifest_edit *edit);
 extern wide_status manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg);
 
