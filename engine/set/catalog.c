@@ -1,16 +1,16 @@
 /*
- * catalog.c - tables, families and bindings: the committed state, how a change
- * is applied, its form in the log and in the manifest.
+ * catalog.c - tables, families and bindings: the committed state, how a change is
+ * applied, its form in the log and in the manifest.
  *
- * The committed catalog is three arrays in the segment.  A transaction's
- * changes are a list of operations (catalog_delta.c); at commit the list is encoded
- * into the log record and applied; replay applies the same bytes.
+ * The committed catalog is three arrays in the segment.  A transaction's changes are
+ * a list of operations (catalog_delta.c).  At commit the list is encoded into the
+ * log record and applied; replay applies the same bytes.
  *
  * Invariants:
- *  - Family ids are never reused: files and cells of a dropped family are
- *    recognised by their id alone.
- *  - Changes are applied in order of seq, so "all changes <= catalog.seq" is
- *    what a dump contains, and replay can skip what the manifest has.
+ *  - Family ids are never reused: files and cells of a dropped family are recognised
+ *    by their id alone.
+ *  - Changes are applied in order of seq.  So a dump contains all changes up to
+ *    catalog.seq, and replay skips what the manifest has.
  *
  * Locking: writers hold LOCK_SET and LOCK_CATALOG, so that either suffices to
  * read.  Nothing is allocated under them.
@@ -43,9 +43,10 @@
 
 #define DUMP_FORMAT 3
 #define TABLE_MAX	(4 * VARINT_MAX + WIDE_MAX_NAME)
-#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FAMILY_FLOORS * 6 * VARINT_MAX)
+#define FLOORS_MAX	(FAMILY_FLOORS * 6 * VARINT_MAX)
+#define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FLOORS_MAX)
 
-/* ------------------------------------------------------- encoding, parts */
+/* -------------------------------------------- encoding: names and options */
 
 static uint8_t *
 put_name(uint8_t *p, const char *name)
@@ -74,7 +75,7 @@ put_options(uint8_t *p, const wide_family_options *o)
 	return varint_put(p, zigzag(o->window_us));
 }
 
-/* A place to read from; p becomes NULL at the first thing that makes no sense. */
+/* Encoded bytes that are read; p becomes NULL at the first value that is invalid. */
 typedef struct reader
 {
 	const uint8_t *p;
@@ -128,7 +129,7 @@ catalog_check_options(const wide_family_options *o)
 	if (o->block_size < 1024 || o->block_size > 1024 * 1024)
 		return status_fail(WIDE_INVALID, "block_size must be between 1 KiB and 1 MiB");
 	if (o->bloom > WIDE_BLOOM_PREFIX || (o->bloom == WIDE_BLOOM_PREFIX && o->bloom_prefix == 0))
-		return status_fail(WIDE_INVALID, "bloom filter of unknown kind, or a prefix of length 0");
+		return status_fail(WIDE_INVALID, "unknown kind of Bloom filter, or a prefix of length 0");
 	if (o->compression > WIDE_COMPRESS_ZSTD || o->compaction > WIDE_COMPACT_WINDOW)
 		return status_fail(WIDE_INVALID, "unknown kind of compression or compaction");
 	if (o->compaction == WIDE_COMPACT_WINDOW && o->window_us <= 0)
@@ -166,7 +167,7 @@ get_options(reader *r, wide_family_options *o)
 		r->p = NULL;
 }
 
-/* --------------------------------------------------------- the committed */
+/* --------------------------------------------------------------- look-ups */
 
 table_slot *
 catalog_table_slot(wide_db *db, wide_table_id id)
@@ -197,7 +198,7 @@ catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *flo
 	return fs != NULL;
 }
 
-/* ------------------------------------------------------------------ apply */
+/* -------------------------------------------------- encoding: operations */
 
 uint8_t *
 catalog_put_op(uint8_t *p, const catalog_op *op)
@@ -242,6 +243,9 @@ get_op(reader *r, catalog_op *op)
 	return r->p != NULL;
 }
 
+/* ------------------------------------------------------------------ apply */
+
+/* Raises the counter of ids above one that is in use. */
 static void
 raise_counter(_Atomic uint32_t *counter, uint32_t used)
 {
@@ -251,7 +255,7 @@ raise_counter(_Atomic uint32_t *counter, uint32_t used)
 		;
 }
 
-/* A slot for a new table, family or binding; NULL when the array is full. */
+/* A slot for a new table, family or binding; NULL if the array is full. */
 static table_slot *
 table_slot_new(wide_db *db)
 {
@@ -288,7 +292,8 @@ binding_slot_new(wide_db *db)
 	return c->nbindings < db->seg->max_bindings ? &b[c->nbindings++] : NULL;
 }
 
-/* files_version survives the reuse of a slot: private copies of lists compare it. */
+/* Drops the family's files and frees the slot.  files_version stays, because private copies of
+ * lists compare it even when the slot has been reused. */
 static void
 family_clear(wide_db *db, family_slot *fs)
 {
@@ -300,6 +305,7 @@ family_clear(wide_db *db, family_slot *fs)
 	atomic_store(&fs->files_version, version);
 }
 
+/* Frees the table's slot, and those of its families and bindings. */
 static void
 table_clear(wide_db *db, table_slot *ts)
 {
@@ -315,7 +321,7 @@ table_clear(wide_db *db, table_slot *ts)
 	memset(ts, 0, sizeof *ts);
 }
 
-/* Could something that has expired be alive again? */
+/* Returns true if something that has expired under the old options could be alive under the new. */
 static bool
 less_expires(const wide_family_options *old, const wide_family_options *new)
 {
@@ -324,9 +330,9 @@ less_expires(const wide_family_options *old, const wide_family_options *new)
 }
 
 /*
- * There is room (catalog_delta.c promises it), but not always in replay: a compaction
- * had made it, and the manifest does not say so yet.  What it has made void are
- * the oldest ones.
+ * There is room, because catalog_delta.c has reserved it, except sometimes in replay:
+ * a compaction had made the room, but the manifest does not say so yet.  The floors
+ * that the compaction had made void are the oldest ones.
  */
 static void
 floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now, bool expiry)
@@ -347,9 +353,10 @@ floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t n
 }
 
 /*
- * Nothing that was invisible under the old options may come back under the new
- * ones.  A smaller number of versions is noted, too: what more versions kept
- * alive until then stays alive until then, whether a compaction has run or not.
+ * With the floor, nothing that was invisible under the old options comes back under
+ * the new ones.  A smaller number of versions needs a floor as well: the versions that
+ * the larger number kept alive were alive until the change, whether a compaction has
+ * run or not.
  */
 void
 catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new,
@@ -403,6 +410,7 @@ catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 	return WIDE_OK;
 }
 
+/* Applies a change to a table or its bindings.  Returns false if there is no room. */
 static bool
 apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 {
@@ -412,7 +420,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 	uint32_t left = 0;
 
 	if (ts != NULL && ts->seq > seq)
-		return true; /* replay: a later change is in already */
+		return true; /* replay: the dump has a later change */
 	if (op->kind == OP_CREATE_TABLE)
 	{
 		raise_counter(&db->seg->catalog.next_table, op->table);
@@ -452,6 +460,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 	return true;
 }
 
+/* Applies a change to a family.  Returns false if there is no room. */
 static bool
 apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 {
@@ -478,9 +487,9 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 		return true;
 	if (op->kind == OP_ALTER_FAMILY)
 	{
-		/* encode has left one change of the batch: from what was in force before to what is
-		 * after it */
-		if (fs->seq != seq) /* else it is new, and nothing is older */
+		/* catalog_delta_encode has left one change of options per family and batch.  A family that
+		 * the same batch has made has no older entries */
+		if (fs->seq != seq)
 			catalog_floor(fs->floors, &fs->f.opt, &op->opt, seq, op->now);
 		fs->f.opt = op->opt;
 	}
@@ -512,9 +521,9 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 		while (bad == NULL && r.p < r.end)
 		{
 			if (!get_op(&r, &op))
-				bad = "a committed change of the catalog makes no sense";
+				bad = "a committed change of the catalog cannot be decoded";
 			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
-				bad = "a committed change of the catalog finds no room";
+				bad = "there is no room for a committed change of the catalog";
 		}
 		if (seq > c->seq)
 			c->seq = seq;
@@ -605,7 +614,7 @@ catalog_dump(wide_db *db, buffer *out)
 
 	while (!done)
 	{
-		/* room for more than there is now; looked at again under the lock */
+		/* the catalog may grow while no lock is held: the need is computed again under the lock */
 		size_t room = out->cap - out->len, need;
 
 		TRY(segment_lock(db, LOCK_CATALOG));
@@ -656,7 +665,7 @@ restore_families(wide_db *db, reader *r)
 	return r->p != NULL;
 }
 
-/* In recovery: nobody else looks. */
+/* Reads a dump behind its format.  Returns false if it is invalid or does not fit. */
 static bool
 restore(wide_db *db, reader *r)
 {
@@ -721,7 +730,7 @@ catalog_restore(wide_db *db, wide_bytes dump)
 			(unsigned long long) format, DUMP_FORMAT);
 	if (!restore(db, &r))
 		return status_fail(WIDE_CORRUPT,
-						   "the manifest's catalog does not fit this segment or makes no sense");
+						   "the manifest's catalog is damaged or does not fit into this segment");
 	return WIDE_OK;
 }
 
@@ -737,7 +746,6 @@ wide_family_defaults(wide_family_options *o)
 	o->compaction = WIDE_COMPACT_LEVELED;
 }
 
-/* Every family id in the catalog, into a malloc'd array. */
 wide_status
 catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out, int *n)
 {

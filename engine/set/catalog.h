@@ -1,4 +1,8 @@
-/* catalog.h - tables, families and bindings: the committed state */
+/*
+ * catalog.h - tables, families and bindings: the committed state.
+ *
+ * catalog_delta.h has the changes of a transaction that is not committed.
+ */
 #ifndef WIDE_CATALOG_H
 #define WIDE_CATALOG_H
 
@@ -7,31 +11,9 @@
 #include "engine/base/varint.h"
 #include "engine/shared/layout.h"
 
-/*
- * Apply encoded changes; cannot fail for what encode has checked.  Takes LOCK_SET
- * and LOCK_CATALOG.  Call it under LOCK_COMMIT, in order of seq, before the
- * batch's files are linked.  Idempotent: changes the manifest's dump has are skipped.
- */
-extern void catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq);
+/* --------------------------------------------------------------- changes */
 
-/* The whole catalog, for the manifest. */
-extern wide_status catalog_dump(wide_db *db, buffer *out);
-extern wide_status catalog_restore(wide_db *db, wide_bytes dump); /* len 0: an empty catalog */
-
-/* A copy of a committed family's slot head; false when it does not exist (dropped). */
-extern bool catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *floors);
-
-/* Note in floors what was in force before a change of options by the batch with this seq, where
- * that matters. */
-extern void catalog_floor(family_floor *floors, const wide_family_options *old,
-						  const wide_family_options *new, uint64_t seq, int64_t now);
-
-/*
- * Forget the floors of the family with a seq below settled: the files that
- * listed edits name have nothing that they matter to, and no memtable has.
- */
-extern wide_status catalog_retire(wide_db *db, wide_family_id id, uint64_t settled);
-
+/* The numbers are part of the log's format. */
 enum op_kind
 {
 	OP_CREATE_TABLE = 1,
@@ -48,12 +30,12 @@ enum op_kind
 typedef struct catalog_op
 {
 	uint64_t number; /* the batch's operation number */
-	uint8_t kind;
-	bool last; /* UNBIND: no binding was left, as the batch sees it */
+	uint8_t kind;	 /* enum op_kind */
+	bool last;		 /* UNBIND: it left no binding, as the batch sees it */
 	uint32_t table;
 	uint32_t family;
 	uint32_t arg; /* space, object or new family id */
-	int64_t now;
+	int64_t now;  /* ALTER_FAMILY: time of the change */
 	char name[WIDE_MAX_NAME + 1];
 	wide_family_options opt;
 } catalog_op;
@@ -61,19 +43,58 @@ typedef struct catalog_op
 #define OPTIONS_MAX (13 * VARINT_MAX)
 #define OP_MAX		(4 * VARINT_MAX + WIDE_MAX_NAME + OPTIONS_MAX)
 
-/* catalog.c */
-extern uint8_t *catalog_put_op(uint8_t *p, const catalog_op *op); /* at most OP_MAX bytes */
-extern wide_status catalog_check_options(const wide_family_options *o);
+/* Encodes a change; returns the end.  Requires: room for OP_MAX bytes. */
+extern uint8_t *catalog_put_op(uint8_t *p, const catalog_op *op);
 
-/* Does the change have to be remembered? */
-extern bool catalog_floor_needed(const wide_family_options *old, const wide_family_options *new);
-extern int catalog_floors_used(const family_floor *floors);
+/*
+ * Applies encoded changes.  Cannot fail for what catalog_delta_encode has checked;
+ * otherwise the store is poisoned.  Changes that the manifest's dump has are skipped.
+ * Requires: LOCK_COMMIT; called in order of seq, before the batch's files are linked.
+ * Takes LOCK_SET and LOCK_CATALOG.
+ */
+extern void catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq);
 
-/* under LOCK_CATALOG or LOCK_SET */
+/* ---------------------------------------------------------- the manifest */
+
+/* Appends the whole catalog to out.  Returns: WIDE_OK, WIDE_NOMEM or WIDE_POISONED. */
+extern wide_status catalog_dump(wide_db *db, buffer *out);
+
+/* Sets the catalog to a dump; len 0: an empty catalog.
+ * Requires: recovery.  Returns: WIDE_OK or WIDE_CORRUPT. */
+extern wide_status catalog_restore(wide_db *db, wide_bytes dump);
+
+/* -------------------------------------------------------------- look-ups */
+
+/* Copies a committed family and its floors (NULL: not them).  Returns false if there is none
+ * (dropped). */
+extern bool catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *floors);
+
+/* Returns a committed table; NULL if there is none.  Requires: LOCK_CATALOG or LOCK_SET. */
 extern table_slot *catalog_table_slot(wide_db *db, wide_table_id id);
 
-/* Ids of all committed families, or of this one (only != 0); *out is malloced. */
+/* Lists the ids of all committed families, or of the family `only` if that is not 0.
+ * Returns: WIDE_OK and *n ids in *out, which the caller frees, also after a failure. */
 extern wide_status catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out,
 									  int *n);
+
+/* --------------------------------------------------- options and floors */
+
+/* Returns WIDE_INVALID if the options contradict each other or are out of range. */
+extern wide_status catalog_check_options(const wide_family_options *o);
+
+/* Returns true if a change of options needs a floor: what was invisible could come back, or the
+ * number of versions changes. */
+extern bool catalog_floor_needed(const wide_family_options *old, const wide_family_options *new);
+
+/* Returns the number of floors in use. */
+extern int catalog_floors_used(const family_floor *floors);
+
+/* Adds a floor, if one is needed, for a change by the batch with this seq at time now. */
+extern void catalog_floor(family_floor *floors, const wide_family_options *old,
+						  const wide_family_options *new, uint64_t seq, int64_t now);
+
+/* Removes the floors of the family with a seq below settled.
+ * Requires: they matter to nothing in a memtable or in the files that durable edits list. */
+extern wide_status catalog_retire(wide_db *db, wide_family_id id, uint64_t settled);
 
 #endif /* WIDE_CATALOG_H */

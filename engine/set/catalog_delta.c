@@ -1,15 +1,14 @@
 /*
- * catalog_delta.c - the changes of a transaction to tables and families.
+ * catalog_delta.c - a transaction's changes to tables, families and bindings.
  *
- * A delta is a list of operations with the batch's operation numbers.  Its own
- * look-ups run the list over the committed state, so that rewinding a batch is
- * cutting the list.
+ * Look-ups apply the list of operations to the committed state, so that rewinding a
+ * batch cuts the list and nothing else.
  *
- * Invariants: what catalog_delta_encode has promised (room in the arrays, names)
- * stays promised in catalog.pending until the delta is freed; promises of
- * processes that died are ignored and cleaned away.
+ * Invariant: what catalog_delta_encode has reserved (names, room in the arrays, floors)
+ * stays reserved in catalog.pending until the delta is freed.  The entries of dead
+ * processes are removed.
  *
- * Locking: LOCK_CATALOG to look; nothing is allocated under it.
+ * Locking: LOCK_CATALOG for look-ups; nothing is allocated under it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,9 +31,7 @@
 static catalog_delta *live_deltas;
 static uint32_t delta_serial;
 
-/* ---------------------------------------------------- delta over committed */
-
-/* All under LOCK_CATALOG; d may be NULL. */
+/* --------------------------------------------------------------- look-ups */
 
 bool
 catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
@@ -82,7 +79,7 @@ catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wid
 
 		if (op->kind == OP_REPLACE_FAMILY && op->arg == id)
 		{
-			/* the ids rise, so this ends */
+			/* a replaced family has a lower id, so the recursion ends */
 			catalog_delta before = *d;
 
 			before.n = i;
@@ -123,7 +120,6 @@ catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, 
 	return bound;
 }
 
-/* Families of a table in order of id; at most max are copied; returns the number. */
 int
 catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out,
 					   int max)
@@ -218,8 +214,6 @@ catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space, c
 	return false;
 }
 
-/* --------------------------------------------------------------- the list */
-
 bool
 catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f)
 {
@@ -233,6 +227,8 @@ catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f)
 	segment_unlock(db, LOCK_CATALOG);
 	return found;
 }
+
+/* --------------------------------------------------------------- the list */
 
 catalog_delta *
 catalog_delta_new(wide_db *db)
@@ -248,19 +244,19 @@ catalog_delta_new(wide_db *db)
 	return d;
 }
 
-/* Give back what encode has promised. */
+/* Removes the delta's entries from catalog.pending. */
 static void
-unpromise(catalog_delta *d)
+pending_release(catalog_delta *d)
 {
 	catalog_pending *p = d->db->seg->catalog.pending;
 
-	if (!d->promised || segment_lock(d->db, LOCK_CATALOG) != WIDE_OK)
+	if (!d->pending || segment_lock(d->db, LOCK_CATALOG) != WIDE_OK)
 		return;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		if (p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial)
 			p[i].pid = 0;
 	segment_unlock(d->db, LOCK_CATALOG);
-	d->promised = false;
+	d->pending = false;
 }
 
 void
@@ -268,7 +264,7 @@ catalog_delta_free(catalog_delta *d)
 {
 	if (d == NULL)
 		return;
-	unpromise(d);
+	pending_release(d);
 	for (catalog_delta **link = &live_deltas; *link != NULL; link = &(*link)->next)
 		if (*link == d)
 		{
@@ -321,9 +317,9 @@ catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind)
 
 /* ------------------------------------------------------------------ encode */
 
-/* Forget the promises of processes that are gone; under LOCK_CATALOG. */
+/* Removes the entries of dead processes.  Under LOCK_CATALOG. */
 static void
-sweep_promises(wide_db *db)
+pending_sweep(wide_db *db)
 {
 	catalog_pending *p = db->seg->catalog.pending;
 
@@ -332,6 +328,8 @@ sweep_promises(wide_db *db)
 			p[i].pid = 0;
 }
 
+/* Returns WIDE_FULL if there is no room for these in addition to what exists and what is reserved.
+ * Under LOCK_CATALOG. */
 static wide_status
 check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 {
@@ -357,8 +355,11 @@ check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 	return WIDE_OK;
 }
 
-/* Names that this delta gives and that it still has at its end: not committed elsewhere, not
- * promised. */
+/*
+ * If the operation gives a table the name that it has at the end of the delta: checks
+ * that no other table has or is given the name; *hash is the name's, else 0.  Under
+ * LOCK_CATALOG.
+ */
 static wide_status
 check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *hash)
 {
@@ -388,7 +389,7 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 	return WIDE_OK;
 }
 
-/* A later change of the same family's options takes the place of this one. */
+/* Returns true if a later operation replaces this change of a family's options. */
 static bool
 altered_later(const catalog_delta *d, int i)
 {
@@ -398,13 +399,9 @@ altered_later(const catalog_delta *d, int i)
 	return false;
 }
 
-/*
- * Is there room to remember the change of options that the operation is the
- * last one of?  Under LOCK_CATALOG.  Others that change the same family may
- * make ours one that has to be remembered.
- */
+/* A change that needs no floor now may need one after the changes that others have reserved. */
 wide_status
-catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *promised)
+catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *changed)
 {
 	wide_db *db = d->db;
 	catalog_pending *p = db->seg->catalog.pending;
@@ -412,7 +409,7 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 	table_slot *ts;
 	int used, others = 0;
 
-	*promised = 0;
+	*changed = 0;
 	if (op->kind != OP_ALTER_FAMILY || fs == NULL)
 		return WIDE_OK;
 	for (int i = 0; i < CATALOG_PENDING; i++)
@@ -428,12 +425,13 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 						   "family \"%s\" of table \"%s\": %d changes of its options are "
 						   "remembered, there is no room for one more",
 						   fs->f.name, ts != NULL ? ts->t.name : "", used + others);
-	*promised = op->family;
+	*changed = op->family;
 	return WIDE_OK;
 }
 
+/* Takes a free entry of catalog.pending; NULL if there is none.  Under LOCK_CATALOG. */
 static catalog_pending *
-promise_new(catalog_delta *d)
+pending_new(catalog_delta *d)
 {
 	catalog_pending *p = d->db->seg->catalog.pending;
 
@@ -448,15 +446,15 @@ promise_new(catalog_delta *d)
 	return NULL;
 }
 
-/* Under LOCK_CATALOG. */
+/* Checks and reserves what applying the delta needs.  Under LOCK_CATALOG. */
 static wide_status
-promise(catalog_delta *d)
+pending_reserve(catalog_delta *d)
 {
 	wide_db *db = d->db;
 	catalog_pending *p;
 	uint32_t tables = 0, families = 0, bindings = 0;
 
-	sweep_promises(db);
+	pending_sweep(db);
 	for (int i = 0; i < d->n; i++)
 	{
 		tables += d->ops[i].kind == OP_CREATE_TABLE;
@@ -464,9 +462,9 @@ promise(catalog_delta *d)
 		bindings += d->ops[i].kind == OP_BIND;
 	}
 	TRY(check_room(db, tables, families, bindings));
-	if ((p = promise_new(d)) == NULL)
+	if ((p = pending_new(d)) == NULL)
 		return status_fail(WIDE_FULL, "too many transactions change the catalog");
-	d->promised = true;
+	d->pending = true;
 	p->tables = tables;
 	p->families = families;
 	p->bindings = bindings;
@@ -481,7 +479,7 @@ promise(catalog_delta *d)
 		if (hash == 0 && changed == 0)
 			continue;
 		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) &&
-			(p = promise_new(d)) == NULL)
+			(p = pending_new(d)) == NULL)
 			return status_fail(WIDE_FULL,
 							   "too many tables are created or changed in one transaction");
 		if (hash != 0)
@@ -499,20 +497,19 @@ catalog_delta_encode(catalog_delta *d, buffer *out)
 
 	if (d == NULL || d->n == 0)
 		return WIDE_OK;
-	unpromise(d);
+	pending_release(d);
 	TRY(buffer_reserve(out, (size_t) d->n * OP_MAX));
 	TRY(segment_lock(d->db, LOCK_CATALOG));
-	st = promise(d);
+	st = pending_reserve(d);
 	segment_unlock(d->db, LOCK_CATALOG);
 	if (st != WIDE_OK)
 	{
-		unpromise(d);
+		pending_release(d);
 		return st;
 	}
 	for (int i = 0; i < d->n; i++)
 	{
-		/* a batch is one moment: of several changes of a family's options only the outcome
-		 * counts */
+		/* a batch is one point in time: only the last change of a family's options counts */
 		if (d->ops[i].kind == OP_ALTER_FAMILY && altered_later(d, i))
 			continue;
 		d->ops[i].now = host_now(d->db);

@@ -1,4 +1,10 @@
-/* catalog_delta.h - a transaction's changes to the catalog */
+/*
+ * catalog_delta.h - a transaction's changes to tables, families and bindings.
+ *
+ * A delta is a list of operations with the batch's operation numbers.  The look-ups
+ * of its transaction see it; at commit it is encoded into the log record, and
+ * catalog_apply applies the same bytes, as replay does.
+ */
 #ifndef WIDE_CATALOG_DELTA_H
 #define WIDE_CATALOG_DELTA_H
 
@@ -6,41 +12,67 @@
 #include "engine/base/buffer.h"
 #include "engine/set/catalog.h"
 
-/*
- * Changes of a transaction to tables and families: recorded in order with the
- * batch's operation number, visible to its own look-ups, encoded into the log
- * record, applied under LOCK_CATALOG at commit and at replay.
- */
 typedef struct catalog_delta catalog_delta;
 
 struct catalog_delta
 {
 	wide_db *db;
-	catalog_delta *next; /* all live ones of this process */
-	uint32_t serial;
-	bool promised; /* has entries in catalog.pending */
+	catalog_delta *next; /* of all deltas of this process */
+	uint32_t serial;	 /* distinct in this process */
+	bool pending;		 /* has entries in catalog.pending */
 	catalog_op *ops;
 	int n;
 	int cap;
 };
 
+/* Makes an empty delta; NULL without memory. */
 extern catalog_delta *catalog_delta_new(wide_db *db);
+
+/* Frees the delta and what it has reserved.  d may be NULL. */
 extern void catalog_delta_free(catalog_delta *d);
-/* forget operations numbered >= mark */
+
+/* Makes room for n more operations.  Returns: WIDE_OK or WIDE_NOMEM. */
+extern wide_status catalog_delta_reserve(catalog_delta *d, int n);
+
+/* Adds an operation, zeroed but for number and kind.  Requires: catalog_delta_reserve. */
+extern catalog_op *catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind);
+
+/* Removes the operations numbered mark and above. */
 extern void catalog_delta_rewind(catalog_delta *d, uint64_t mark);
+
+/* Returns true if there is no operation.  d may be NULL. */
 extern bool catalog_delta_empty(const catalog_delta *d);
 
-/* Checks that it can be applied (names unique, room in the arrays: reserved) and encodes it. */
+/*
+ * Reserves names and room in the catalog, so that the delta can be applied, and
+ * appends the encoded operations to out.  d may be NULL.
+ * Returns: WIDE_OK; WIDE_EXISTS if another transaction has or gives one of the names;
+ * WIDE_FULL; WIDE_NOMEM.
+ */
 extern wide_status catalog_delta_encode(catalog_delta *d, buffer *out);
 
-/* For bulk files: a family that is committed or was made by an unfinished batch of this process. */
+/*
+ * Checks that a change of a family's options, the last one in the delta, finds room
+ * among the floors.  *changed is the family if a floor has to be reserved, else 0.
+ * Requires: LOCK_CATALOG.  Returns: WIDE_OK or WIDE_FULL.
+ */
+extern wide_status catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op,
+											   wide_family_id *changed);
+
+/* -------------------------------------------------------------- look-ups */
+
+/* Finds a family that is committed or was made by any batch of this process, for its files.  Takes
+ * LOCK_CATALOG. */
 extern bool catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family *f);
 
-/* The list runs over the committed state; all of these under LOCK_CATALOG, d may be NULL
- * (committed state only). */
+/*
+ * The following apply the delta (NULL: none) to the committed state.
+ * Require: LOCK_CATALOG.  Return false if there is no such object.
+ */
 extern bool catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id,
 								wide_table *t);
-/* with the numbers of families and bindings */
+
+/* also sets the numbers of families and bindings */
 extern bool catalog_delta_table_full(wide_db *db, const catalog_delta *d, wide_table_id id,
 									 wide_table *t);
 extern bool catalog_delta_table_named(wide_db *db, const catalog_delta *d, uint32_t space,
@@ -49,17 +81,12 @@ extern bool catalog_delta_family(wide_db *db, const catalog_delta *d, wide_famil
 								 wide_family *f);
 extern bool catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table,
 								  uint32_t object);
-/* Families of a table in order of id; at most max are copied; returns the number. */
+
+/* The table's families, in order of id, and the objects that are bound to it: copy at most max,
+ * return the number of all.  Require: LOCK_CATALOG. */
 extern int catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id,
 								  wide_family *out, int max);
 extern int catalog_delta_bindings(wide_db *db, const catalog_delta *d, wide_table_id id,
 								  uint32_t *out, int max);
-extern wide_status catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op,
-											   wide_family_id *promised);
-
-/* Room for n more operations. */
-extern wide_status catalog_delta_reserve(catalog_delta *d, int n);
-/* The next operation, zeroed but for number and kind; catalog_delta_reserve has made room. */
-extern catalog_op *catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind);
 
 #endif /* WIDE_CATALOG_DELTA_H */
