@@ -1,7 +1,6 @@
 /*
  * bytes_text.c
- *		Bytes as people see them: values and qualifiers as text, with \xHH for what is
- *		none.
+ *		Bytes as readable text, and back; bytes_text.h describes the two forms.
  */
 #include "postgres.h"
 
@@ -9,7 +8,6 @@
 
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/builtins.h"
 
 #include "fdw/store/bytes.h"
 
@@ -22,73 +20,23 @@ wt_bytes_text_is_valid(const uint8 *data, size_t len)
 		   pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true);
 }
 
-char *
-wt_bytes_text_show(wide_bytes b)
-{
-	char *s;
-
-	if (wt_bytes_text_is_valid(b.data, b.len))
-		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
-	s = palloc(b.len * 2 + 3);
-	s[0] = '\\';
-	s[1] = 'x';
-	hex_encode((const char *) b.data, b.len, s + 2);
-	s[b.len * 2 + 2] = '\0';
-	return s;
-}
-
-static int
-lower_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-/*
- * Text stands for itself; \x… stands for bytes only where these bytes are not
- * text, because only then are they shown that way.
- */
-void
-wt_bytes_text_unshow(const char *text, size_t len, StringInfo out)
-{
-	int start = out->len;
-
-	if (len > 2 && len % 2 == 0 && text[0] == '\\' && text[1] == 'x')
-	{
-		size_t i;
-
-		for (i = 2; i < len; i += 2)
-		{
-			int hi = lower_hex_digit(text[i]);
-			int lo = lower_hex_digit(text[i + 1]);
-
-			if (hi < 0 || lo < 0)
-				break;
-			appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
-		}
-		if (i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
-			return;
-		out->len = start;
-	}
-	appendBinaryStringInfo(out, text, (int) len);
-}
-
-char *
-wt_bytes_text_show_qualifier(wide_bytes b)
+/* Text stands for itself.  Other bytes: \x and two digits each; with each, \x before each byte. */
+static char *
+show(wide_bytes b, bool each)
 {
 	static const char digits[] = "0123456789abcdef";
 	char *s, *p;
 
 	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
-	p = s = palloc(b.len * 4 + 1);
+	p = s = palloc(b.len * (each ? 4 : 2) + 3);
 	for (size_t i = 0; i < b.len; i++)
 	{
-		*p++ = '\\';
-		*p++ = 'x';
+		if (each || i == 0)
+		{
+			*p++ = '\\';
+			*p++ = 'x';
+		}
 		*p++ = digits[b.data[i] >> 4];
 		*p++ = digits[b.data[i] & 15];
 	}
@@ -96,28 +44,60 @@ wt_bytes_text_show_qualifier(wide_bytes b)
 	return s;
 }
 
-/* Text stands for itself; \xHH for bytes only where nothing else is there and the bytes are not
- * text. */
-void
-wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out)
+/*
+ * Digits are read as bytes only if these bytes are not text, because only then are they
+ * shown as digits, in lower case.  Any other text stands for itself.
+ */
+static void
+unshow(const char *text, size_t len, bool each, StringInfo out)
 {
 	int start = out->len;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i + 4 <= len && text[i] == '\\' && text[i + 1] == 'x'; i += 4)
+	while (i < len)
 	{
-		int hi = lower_hex_digit(text[i + 2]);
-		int lo = lower_hex_digit(text[i + 3]);
+		int hi, lo;
 
-		if (hi < 0 || lo < 0)
+		if (each || i == 0)
+		{
+			if (len - i < 2 || text[i] != '\\' || text[i + 1] != 'x')
+				break;
+			i += 2;
+		}
+		if (len - i < 2 || (hi = wt_bytes_text_hex_digit(text[i], false)) < 0 ||
+			(lo = wt_bytes_text_hex_digit(text[i + 1], false)) < 0)
 			break;
 		appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
+		i += 2;
 	}
-	if (len > 0 && i == len &&
-		!wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
+	if (i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
 		return;
 	out->len = start;
 	appendBinaryStringInfo(out, text, (int) len);
+}
+
+char *
+wt_bytes_text_show(wide_bytes b)
+{
+	return show(b, false);
+}
+
+void
+wt_bytes_text_unshow(const char *text, size_t len, StringInfo out)
+{
+	unshow(text, len, false, out);
+}
+
+char *
+wt_bytes_text_show_qualifier(wide_bytes b)
+{
+	return show(b, true);
+}
+
+void
+wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out)
+{
+	unshow(text, len, true, out);
 }
 
 char *
@@ -143,18 +123,6 @@ wt_bytes_text_qualifier_argument(wide_bytes b)
 	return s.data;
 }
 
-static int
-hex_digit(char ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	if (ch >= 'a' && ch <= 'f')
-		return ch - 'a' + 10;
-	if (ch >= 'A' && ch <= 'F')
-		return ch - 'A' + 10;
-	return -1;
-}
-
 static uint8 *
 unescape(const char *s, uint32 *len, bool lenient)
 {
@@ -163,6 +131,8 @@ unescape(const char *s, uint32 *len, bool lenient)
 
 	for (const char *p = s; *p; p++)
 	{
+		int hi, lo;
+
 		if (*p != '\\')
 			out[n++] = (uint8) *p;
 		else if (p[1] == '\\')
@@ -170,9 +140,10 @@ unescape(const char *s, uint32 *len, bool lenient)
 			out[n++] = '\\';
 			p++;
 		}
-		else if (p[1] == 'x' && p[2] && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0)
+		else if (p[1] == 'x' && (hi = wt_bytes_text_hex_digit(p[2], true)) >= 0 &&
+				 (lo = wt_bytes_text_hex_digit(p[3], true)) >= 0)
 		{
-			out[n++] = (uint8) (hex_digit(p[2]) << 4 | hex_digit(p[3]));
+			out[n++] = (uint8) (hi << 4 | lo);
 			p += 3;
 		}
 		else if (lenient)
