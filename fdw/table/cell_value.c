@@ -1,6 +1,9 @@
 /*
  * cell_value.c
- *		The value of a stored cell, with errors that say of which row.
+ *		The value of a stored cell, with errors that name the row.
+ *
+ * The row is named as context if the type's input function raises the error, as detail
+ * if the bytes were refused before.
  */
 #include "postgres.h"
 
@@ -16,7 +19,7 @@
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 
-/* Which stored value is being decoded, for messages */
+/* The row of the cell, for messages */
 typedef struct Place
 {
 	WtTable *t;
@@ -35,8 +38,6 @@ place_error_context(void *arg)
 		errcontext("table \"%s\"", get_rel_name(place->t->relid));
 }
 
-/* How an error names the row: as context when the type's input function raises it, as detail
- * otherwise. */
 static bool
 decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value,
 				const char **why)
@@ -62,7 +63,7 @@ wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 
 	Datum value = (Datum) 0;
 	const char *why = NULL;
 
-	/* the two that matter most, without a detour */
+	/* the two most frequent kinds, on the shortest path */
 	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
 	{
 		uint64 v;

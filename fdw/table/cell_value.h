@@ -1,6 +1,6 @@
 /*
  * cell_value.h
- *		The value of a stored cell.
+ *		The value of a stored cell, with errors that name the row.
  */
 #ifndef WT_CELL_VALUE_H
 #define WT_CELL_VALUE_H
@@ -9,9 +9,11 @@
 #include "fdw/table/types.h"
 
 /*
- * Decode; the Datum points into palloc'd memory of CurrentMemoryContext.
- * Errors: ERRCODE_DATA_CORRUPTED naming the column and the width found, and
- * for a stored cell (t not NULL) the table and, if the user may see it, the key.
+ * Decodes a cell's bytes.
+ * Requires: t and key are those of the row, or t is NULL for bytes that are not of a stored cell.
+ * Returns: the value, palloc'd in CurrentMemoryContext if it is by reference.
+ * Errors: DATA_CORRUPTED, naming the column, the reason, the table and, if the user may see it,
+ * the key.
  */
 extern Datum wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data,
 								  size_t len);

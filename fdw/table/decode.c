@@ -1,6 +1,6 @@
 /*
  * decode.c
- *		Bytes -> one column's value; see encoding.c for what they are.
+ *		Bytes -> a column's value; encoding.c describes the bytes.
  */
 #include "postgres.h"
 
@@ -25,6 +25,7 @@
 
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/bytes_text.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/stored_format.h"
@@ -59,13 +60,11 @@ int_datum(const WtColumn *c, int64 v, Datum *value, const char **why)
 		*why = psprintf(INT64_FORMAT " is out of range for type %s", v, format_type_be(c->typid));
 		return false;
 	}
-	*value = c->typid == INT2OID   ? Int16GetDatum((int16) v)
-			 : c->typid == INT4OID ? Int32GetDatum((int32) v)
-								   : Int64GetDatum(v);
+	*value = wt_integer_datum(c->typid, v);
 	return true;
 }
 
-/* One spelling only where bytes are identity (keys): no blanks, +, leading zeros. */
+/* No blanks and no +.  In keys, whose identity is their bytes, no leading zeros either. */
 static bool
 decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
@@ -176,7 +175,7 @@ wt_decode_self_length(Oid typid, const uint8 *data, size_t len)
 	return 0;
 }
 
-/* The scale that the column's type shows, or 0 */
+/* Returns the scale of the column's type modifier, 0 if there is none. */
 static int
 typmod_scale(int32 typmod)
 {
@@ -188,7 +187,35 @@ typmod_scale(int32 typmod)
 	return Max(scale, 0);
 }
 
-/* Puts numeric's external form together and lets numeric_recv check it. */
+/* Returns the i-th base 10000 digit of an ordered numeric, -1 for one that is not valid. */
+static int
+ordered_digit(const uint8 *data, int i, uint8 flip)
+{
+	return (int) ((uint8) (data[3 + 2 * i] ^ flip) << 8 | (uint8) (data[4 + 2 * i] ^ flip)) - 1;
+}
+
+/* Returns the scale that shows all digits, -1 if the digits or the scale are not valid. */
+static int
+ordered_scale(const uint8 *data, int ndigits, int weight, uint8 flip)
+{
+	int last = 0, scale;
+
+	for (int i = 0; i < ndigits; i++)
+	{
+		last = ordered_digit(data, i, flip);
+		if (last < 0 || last > 9999 || (i == 0 && last == 0))
+			return -1;
+	}
+	if (ndigits == 0 || last == 0)
+		return -1;
+	scale = 4 * (ndigits - 1 - weight);
+	for (; scale > 0 && last % 10 == 0; last /= 10)
+		scale--;
+	scale = Max(scale, 0);
+	return scale > NUMX_MAX_SCALE ? -1 : scale;
+}
+
+/* Assembles numeric's external form, which numeric_recv checks. */
 static bool
 decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
 {
@@ -222,23 +249,10 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	}
 	if (len > 1)
 	{
-		int last = 0;
-
 		ndigits = (int) ((len - 5) / 2);
 		weight = (int) ((uint8) (data[1] ^ flip) << 8 | (uint8) (data[2] ^ flip)) - 32768;
-		for (int i = 0; i < ndigits; i++)
-		{
-			last = ((uint8) (data[3 + 2 * i] ^ flip) << 8 | (uint8) (data[4 + 2 * i] ^ flip)) - 1;
-			if (last < 0 || last > 9999 || (i == 0 && last == 0))
-				return false;
-		}
-		if (ndigits == 0 || last == 0)
-			return false;
-		scale = 4 * (ndigits - 1 - weight);
-		for (; scale > 0 && last % 10 == 0; last /= 10)
-			scale--;
-		scale = Max(scale, 0);
-		if (scale > NUMX_MAX_SCALE)
+		scale = ordered_scale(data, ndigits, weight, flip);
+		if (scale < 0)
 			return false;
 	}
 	if (sign == 0 || sign == NUMX_NEG)
@@ -249,11 +263,7 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	put_be(&buf, (uint64) sign, 2);
 	put_be(&buf, (uint64) scale, 2);
 	for (int i = 0; i < ndigits; i++)
-		put_be(&buf,
-			   (uint64) (((uint8) (data[3 + 2 * i] ^ flip) << 8 |
-						  (uint8) (data[4 + 2 * i] ^ flip)) -
-						 1),
-			   2);
+		put_be(&buf, (uint64) ordered_digit(data, i, flip), 2);
 	*value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf), ObjectIdGetDatum(InvalidOid),
 								 Int32GetDatum(-1));
 	pfree(buf.data);
@@ -289,6 +299,54 @@ decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 }
 
 static bool
+bool_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
+{
+	if (ordered && v > 1)
+	{
+		*why = "the byte is neither 00 nor 01";
+		return false;
+	}
+	/* HBase reads every byte but 00 as true; in a key only the byte that a lookup asks for is */
+	if (c->role == WT_KEY && v != 0 && v != (ordered ? 0x01 : 0xFF))
+	{
+		*why = "the byte is neither 00 nor ff";
+		return false;
+	}
+	*value = BoolGetDatum(v != 0);
+	return true;
+}
+
+static bool
+date_datum(int64 days, Datum *value, const char **why)
+{
+	int64 d = days;
+
+	if (d != PG_INT32_MAX && d != PG_INT32_MIN)
+	{
+		d -= UNIX_DAYS;
+		if (!IS_VALID_DATE(d))
+		{
+			*why = psprintf(INT64_FORMAT " days since 1970 is not a date", days);
+			return false;
+		}
+	}
+	*value = DateADTGetDatum((DateADT) d);
+	return true;
+}
+
+static bool
+time_datum(int64 us, Datum *value, const char **why)
+{
+	if (us < 0 || us > USECS_PER_DAY)
+	{
+		*why = psprintf(INT64_FORMAT " microseconds since midnight is not a time", us);
+		return false;
+	}
+	*value = TimeADTGetDatum(us);
+	return true;
+}
+
+static bool
 timestamp_datum(int64 us, Datum *value, const char **why)
 {
 	int64 ts;
@@ -304,101 +362,68 @@ timestamp_datum(int64 us, Datum *value, const char **why)
 	return true;
 }
 
-/* -0 and the other NaNs have ordered bytes too, but a lookup never asks for those. */
+/* In the ordered form -0 and other NaNs have bytes, too, but a lookup never asks for them. */
 static bool
-is_canonical_float(const WtColumn *c, Datum value, uint64 bytes, const char **why)
+float_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
 {
-	if (wt_encode_fixed_bits(c, value, true) == bytes)
+	if (c->typid == FLOAT4OID)
+	{
+		uint32 u = (uint32) v;
+		float4 f;
+
+		if (ordered)
+			u = (u & SIGN32) ? u ^ SIGN32 : ~u;
+		memcpy(&f, &u, 4);
+		*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
+	}
+	else
+	{
+		uint64 u = v;
+		float8 f;
+
+		if (ordered)
+			u = (u & SIGN64) ? u ^ SIGN64 : ~u;
+		memcpy(&f, &u, 8);
+		*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
+	}
+	if (!ordered || wt_encode_fixed_bits(c, *value, true) == v)
 		return true;
 	*why = "the bytes are not those of an ordered floating-point number";
 	return false;
 }
 
-/* What wt_encode_fixed_bits made; v is of the type's width already. */
+/* The inverse of wt_encode_fixed_bits.  Requires: v has no more bits than the type. */
 static bool
 fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
 {
+	uint64 flipped = ordered ? v ^ SIGN64 : v; /* of signed types with 8 bytes */
+
 	switch (c->typid)
 	{
 		case BOOLOID:
-			if (ordered && v > 1)
-			{
-				*why = "the byte is neither 00 nor 01";
-				return false;
-			}
-			/* HBase reads every byte but 00 as true; a lookup knows only one of them */
-			if (c->role == WT_KEY && v != 0 && v != (ordered ? 0x01 : 0xFF))
-			{
-				*why = "the byte is neither 00 nor ff";
-				return false;
-			}
-			*value = BoolGetDatum(v != 0);
-			return true;
+			return bool_datum(c, v, ordered, value, why);
 		case INT2OID:
 			*value = Int16GetDatum((int16) (v ^ (ordered ? 0x8000 : 0)));
 			return true;
 		case INT4OID:
 			*value = Int32GetDatum((int32) (v ^ (ordered ? SIGN32 : 0)));
 			return true;
+		case INT8OID:
+			*value = Int64GetDatum((int64) flipped);
+			return true;
 		case OIDOID:
 			*value = ObjectIdGetDatum((Oid) v);
 			return true;
 		case DATEOID:
-		{
-			int64 d = (int32) (v ^ (ordered ? SIGN32 : 0));
-
-			if (d != PG_INT32_MAX && d != PG_INT32_MIN)
-			{
-				d -= UNIX_DAYS;
-				if (!IS_VALID_DATE(d))
-				{
-					*why = psprintf(INT64_FORMAT " days since 1970 is not a date", d + UNIX_DAYS);
-					return false;
-				}
-			}
-			*value = DateADTGetDatum((DateADT) d);
-			return true;
-		}
-		case INT8OID:
-			*value = Int64GetDatum((int64) (v ^ (ordered ? SIGN64 : 0)));
-			return true;
+			return date_datum((int32) (v ^ (ordered ? SIGN32 : 0)), value, why);
 		case TIMEOID:
-		{
-			int64 t = (int64) (v ^ (ordered ? SIGN64 : 0));
-
-			if (t < 0 || t > USECS_PER_DAY)
-			{
-				*why = psprintf(INT64_FORMAT " microseconds since midnight is not a time", t);
-				return false;
-			}
-			*value = TimeADTGetDatum(t);
-			return true;
-		}
+			return time_datum((int64) flipped, value, why);
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return timestamp_datum((int64) (v ^ (ordered ? SIGN64 : 0)), value, why);
+			return timestamp_datum((int64) flipped, value, why);
 		case FLOAT4OID:
-		{
-			uint32 u = (uint32) v;
-			float4 f;
-
-			if (ordered)
-				u = (u & SIGN32) ? u ^ SIGN32 : ~u;
-			memcpy(&f, &u, 4);
-			*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
-			return !ordered || is_canonical_float(c, *value, v, why);
-		}
 		case FLOAT8OID:
-		{
-			uint64 bits = v;
-			float8 f;
-
-			if (ordered)
-				bits = (v & SIGN64) ? v ^ SIGN64 : ~v;
-			memcpy(&f, &bits, 8);
-			*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
-			return !ordered || is_canonical_float(c, *value, v, why);
-		}
+			return float_datum(c, v, ordered, value, why);
 	}
 	*why = "the type has no such encoding";
 	return false;
@@ -435,19 +460,15 @@ decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const
 
 	for (size_t i = 0; i < len; i++)
 	{
-		uint8 ch = data[i];
+		/* a key has one spelling of each number */
+		int digit = wt_bytes_text_hex_digit((char) data[i], c->role != WT_KEY);
 
-		if (ch >= '0' && ch <= '9')
-			v = v << 4 | (ch - '0');
-		else if (ch >= 'a' && ch <= 'f')
-			v = v << 4 | (ch - 'a' + 10);
-		else if (ch >= 'A' && ch <= 'F' && c->role != WT_KEY)
-			v = v << 4 | (ch - 'A' + 10);
-		else
+		if (digit < 0)
 		{
 			*why = "the bytes are not hexadecimal digits";
 			return false;
 		}
+		v = v << 4 | (uint64) digit;
 	}
 	return fixed_datum(c, v, false, value, why);
 }

@@ -1,20 +1,27 @@
 /*
  * decode.h
- *		Bytes -> one column's value.
+ *		Bytes -> a column's value; encoding.c describes the bytes.
  */
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
 #include "fdw/table/types.h"
 
-/* The same for bytes that may be anything: false and a reason instead of an error. */
+/*
+ * Decodes bytes that may be anything: checks width, range and the text's encoding.
+ * Returns: true and *value, palloc'd in CurrentMemoryContext if it is by reference; or false and
+ * the reason in *why.
+ * Errors: raised by the type's input function, for types that are stored as their output text
+ * (wt_type_io_input).
+ */
 extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value,
 						   const char **why);
 
-/* bytes that such a value takes at data; 0: damaged */
+/* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes; 0 if they
+ * do not begin with one. */
 extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len);
 
-/* A text or bytea value with these bytes. */
+/* Returns a text or bytea value with these bytes. */
 extern Datum wt_decode_varlena(const uint8 *data, size_t len);
 
 #endif /* WT_DECODE_H */

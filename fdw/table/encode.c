@@ -1,6 +1,6 @@
 /*
  * encode.c
- *		One column's value -> bytes; see encoding.c for what they are.
+ *		A column's value -> bytes; encoding.c describes the bytes.
  */
 #include "postgres.h"
 
@@ -25,23 +25,10 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/stored_format.h"
 #include "fdw/table/type_io.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-static int64
-int_value(Oid typid, Datum d)
-{
-	switch (typid)
-	{
-		case INT2OID:
-			return DatumGetInt16(d);
-		case INT4OID:
-			return DatumGetInt32(d);
-		default:
-			return DatumGetInt64(d);
-	}
-}
-
-/* PostgreSQL's microseconds since 2000 -> since 1970; infinities stay the extremes */
+/* Microseconds since 2000 -> since 1970; infinities stay the extremes. */
 static int64
 unix_us(const WtColumn *c, int64 ts)
 {
@@ -101,7 +88,7 @@ encode_text(const WtColumn *c, Datum value, StringInfo out)
 		{
 			char buf[MAXINT8LEN + 1];
 
-			appendBinaryStringInfo(out, buf, pg_lltoa(int_value(c->typid, value), buf));
+			appendBinaryStringInfo(out, buf, pg_lltoa(wt_integer_value(c->typid, value), buf));
 			break;
 		}
 		default:
@@ -140,7 +127,7 @@ wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered)
 			memcpy(&u, &f, 4);
 			if (!ordered)
 				return u;
-			/* a NaN's sign is the platform's affair */
+			/* the sign of a NaN differs between platforms */
 			return isnan(f) ? PG_UINT32_MAX : (u & SIGN32) ? ~u : u | SIGN32;
 		}
 		case FLOAT8OID:
@@ -260,7 +247,7 @@ static void
 encode_unsigned(const WtColumn *c, Datum value, StringInfo out)
 {
 	int width = wt_encoding_length(c->typid, c->enc);
-	int64 v = int_value(c->typid, value);
+	int64 v = wt_integer_value(c->typid, value);
 
 	if (v < 0 || (width < 8 && v >> (8 * width)))
 		ereport(ERROR,

@@ -1,13 +1,13 @@
 /*
  * encoding.c
- *		One column's value <-> bytes.
+ *		The encodings, what their bytes are, and which types may have which.
  *
- * Values are stored as HBase's Bytes.toBytes would write them unless the
- * column says otherwise, so that other tools can read them; key parts are
- * stored so that unsigned bytes sort as the SQL type sorts.
+ * Values are stored as HBase's Bytes.toBytes writes them unless the column's
+ * options say otherwise, so that other tools can read them.  Key parts are
+ * stored such that unsigned bytes sort as the SQL type does.
  *
  *	encoding	type				bytes
- *	text,bytes	any					the bytes of text, varchar, bytea; the type's output otherwise
+ *	text,bytes	any					the bytes of text, varchar, bytea; the output text of other types
  *	binary		bool				ff / 00 (any byte but 00 reads as true)
  *				int2/4/8, oid		big-endian two's complement
  *				float4/8			IEEE bits, big-endian
@@ -18,17 +18,18 @@
  *	ordered		bool				01 / 00
  *				signed, times		as binary with the sign bit inverted
  *				oid, uuid, text		as binary
- *				float4/8			negative: all bits inverted, else the sign bit; -0 is 0, one NaN above all
+ *				float4/8			negative: all bits inverted, else the sign bit;
+ *									-0 is stored as 0; there is one NaN, above all others
  *				numeric, inet		below
  *	unsignedN	int2/4/8			N bytes, big-endian, range-checked
- *	reverse		int8, timestamp[tz]	2^63-1 - x: the same bytes as "ordered" of a descending part
+ *	reverse		int8, timestamp[tz]	2^63-1 - x: the bytes of "ordered" in a descending part
  *	hex			int2/4/8			4, 8 or 16 lower-case digits of the two's complement
  *	decimal		int2/4/8, numeric	decimal text
  *	md5, sha1	text key parts		the digest
- *	counter		int8				= binary
+ *	counter		int8				as binary
  *
  * Infinite timestamps and dates are the extreme integers, so they sort outside
- * everything else in the ordered form as well.
+ * all others in the ordered form, too.
  *
  * Ordered numeric, self-delimiting:
  *
@@ -40,15 +41,15 @@
  *		end			00 00
  *	10: all bytes after the class byte are inverted
  *
- * The display scale is not kept: 1.50 reads as 1.5 unless the column's type
+ * The display scale is not stored: 1.50 reads as 1.5 unless the column's type
  * has a scale.  (Phoenix's decimal was the alternative; it stops at 38 digits.)
  *
  * Ordered inet and cidr, self-delimiting: 04 or 06; the address with host bits
- * cleared (4 or 16 bytes); netmask length; the whole address.  That is
- * network_cmp: network bits, then masklen, then the address.
+ * cleared (4 or 16 bytes); netmask length; the whole address.  This is the
+ * order of network_cmp: network bits, then masklen, then the address.
  *
- * Bytes that come from a file are never trusted: decoding checks widths,
- * ranges and the text's encoding before a Datum is made of them.
+ * Stored bytes are never trusted: decoding checks widths, ranges and the text's
+ * encoding before it makes a Datum of them.
  */
 #include "postgres.h"
 
@@ -84,8 +85,6 @@ wt_encoding_by_name(const char *name)
 	return -1;
 }
 
-/* ------------------------------------------------- which type has which */
-
 int
 wt_encoding_binary_width(Oid typid)
 {
@@ -118,7 +117,7 @@ wt_encoding_binary_width(Oid typid)
 	}
 }
 
-/* The encodings that a type may have, as a bit set. */
+/* Returns the encodings that a type may have, as a bit set. */
 static uint32
 allowed_encodings(Oid typid, bool key)
 {
@@ -127,8 +126,8 @@ allowed_encodings(Oid typid, bool key)
 	if (key)
 	{
 		/*
-		 * Values that are equal in SQL must have equal bytes here, so output
-		 * text does only for types that have one spelling of each value.
+		 * Equal values must have equal bytes, so output text is allowed only for
+		 * types that have one spelling of each value.
 		 */
 		if (wt_is_string(typid) || typid == BYTEAOID)
 			set |= ENC_BIT(WT_ENC_TEXT) | ENC_BIT(WT_ENC_BYTES);
@@ -251,8 +250,8 @@ wt_encoding_length(Oid typid, WtEncoding e)
 bool
 wt_encoding_is_ordered(const WtColumn *c)
 {
-	/* 'a!' + ... sorts before 'a' '+' ...: a delimiter spoils the order of what it ends, unless
-	 * it is the least byte */
+	/* with delimiter '+', the value "a!" sorts before "a": a delimiter breaks the order unless it
+	 * is the least byte */
 	if (c->delimited && c->delimiter != '\0' && !(c->last && !c->desc))
 		return false;
 	switch (c->enc)
@@ -280,7 +279,6 @@ wt_encoding_is_self_delimiting(Oid typid, WtEncoding e)
 	return e == WT_ENC_ORDERED && (typid == NUMERICOID || typid == INETOID || typid == CIDROID);
 }
 
-/* Are equal values equal bytes, and different values different bytes? */
 bool
 wt_encoding_is_injective(const WtColumn *c)
 {

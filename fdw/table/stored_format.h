@@ -1,6 +1,6 @@
 /*
  * stored_format.h
- *		Numbers in stored values, for encode.c and decode.c.
+ *		Constants and big-endian numbers of stored values, for encode.c and decode.c.
  */
 #ifndef WT_STORED_FORMAT_H
 #define WT_STORED_FORMAT_H
@@ -8,10 +8,11 @@
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
-#define UNIX_DAYS (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE)
+#define UNIX_DAYS (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) /* from 1970 to 2000 */
 #define SIGN64	  (UINT64CONST(1) << 63)
 #define SIGN32	  ((uint32) 1 << 31)
 
+/* Class byte of an ordered numeric */
 #define NUM_MINUS_INF 0x08
 #define NUM_NEGATIVE  0x10
 #define NUM_ZERO	  0x20
@@ -19,13 +20,14 @@
 #define NUM_PLUS_INF  0x38
 #define NUM_NAN		  0x40
 
-/* the external form of numeric (numeric_send) */
+/* Sign word of numeric's external form (numeric_send); 0 is positive */
 #define NUMX_NEG	   0x4000
 #define NUMX_NAN	   0xC000
 #define NUMX_PINF	   0xD000
 #define NUMX_NINF	   0xF000
 #define NUMX_MAX_SCALE 0x3FFF
 
+/* Appends v as a big-endian number of width bytes, at most 8. */
 static inline void
 put_be(StringInfo out, uint64 v, int width)
 {
@@ -36,6 +38,7 @@ put_be(StringInfo out, uint64 v, int width)
 	appendBinaryStringInfo(out, (char *) b, width);
 }
 
+/* Returns the big-endian number of width bytes at p. */
 static inline uint64
 get_be(const uint8 *p, int width)
 {

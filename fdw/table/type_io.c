@@ -1,7 +1,9 @@
 /*
  * type_io.c
- *		A type's text, by its input and output functions, whatever the session's
- *		settings for dates and numbers are.
+ *		Values of any type as text, by the type's input and output functions.
+ *
+ * The session's settings for dates, intervals and numbers change neither the stored
+ * bytes nor how they are read: they are replaced by fixed ones during each call.
  */
 #include "postgres.h"
 
@@ -20,8 +22,8 @@
 #include "fdw/table/types.h"
 
 /*
- * Entries are never freed: a function may still run through one when the type
- * changes.  A change only makes the next lookup compare the functions again.
+ * The functions of one type.  Entries are never freed: a type may change while its
+ * function runs.  A change marks the entry, and the next lookup compares the functions.
  */
 typedef struct IoEntry
 {
@@ -29,7 +31,7 @@ typedef struct IoEntry
 	bool stale;
 	Oid in_oid;
 	Oid out_oid;
-	Oid ioparam;
+	Oid ioparam; /* of the input function */
 	FmgrInfo in;
 	FmgrInfo out;
 } IoEntry;
@@ -72,7 +74,7 @@ io_lookup(Oid typid)
 	e = hash_search(io_cache, &typid, HASH_ENTER, &found);
 	if (!found || e->in_oid != in_oid || e->out_oid != out_oid)
 	{
-		e->stale = true; /* until both are set */
+		e->stale = true; /* an error leaves the entry marked */
 		e->in_oid = e->out_oid = InvalidOid;
 		fmgr_info_cxt(in_oid, &e->in, CacheMemoryContext);
 		fmgr_info_cxt(out_oid, &e->out, CacheMemoryContext);
@@ -84,7 +86,7 @@ io_lookup(Oid typid)
 	return e;
 }
 
-/* The session's styles must not get into stored bytes, nor change how they are read. */
+/* The session's settings of output and input styles */
 typedef struct Styles
 {
 	int date, interval, digits;
@@ -135,7 +137,7 @@ decode_error_context(void *arg)
 {
 	const WtColumn *c = arg;
 
-	/* what the input function calls bad input is, here, bad stored data */
+	/* bad input for the type's function is corrupt data here */
 	if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_DATA_EXCEPTION)
 		errcode(ERRCODE_DATA_CORRUPTED);
 	errcontext("decoding column \"%s\"", c->name);

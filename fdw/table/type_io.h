@@ -1,6 +1,6 @@
 /*
  * type_io.h
- *		A type's text, by its input and output functions.
+ *		Values of any type as text, by the type's input and output functions.
  */
 #ifndef WT_TYPE_IO_H
 #define WT_TYPE_IO_H
@@ -9,8 +9,14 @@
 
 #include "fdw/table/types.h"
 
+/* Appends the output text of a value of the column's type. */
 extern void wt_type_io_output(const WtColumn *c, Datum value, StringInfo out);
-/* The text must be valid in the database's encoding already. */
+
+/*
+ * Returns the value of a text, which needs no NUL behind it.
+ * Requires: the text is valid in the database's encoding.
+ * Errors: those of the input function; errors of class "data exception" become DATA_CORRUPTED.
+ */
 extern Datum wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len);
 
 #endif /* WT_TYPE_IO_H */

@@ -1,6 +1,6 @@
 /*
  * type_kind.h
- *		Kinds of SQL types.
+ *		Kinds of SQL types, and integers of any width.
  */
 #ifndef WT_TYPE_KIND_H
 #define WT_TYPE_KIND_H
@@ -13,7 +13,7 @@ wt_is_text(Oid type)
 	return type == TEXTOID || type == VARCHAROID;
 }
 
-/* also "name", which is no varlena and has a collation all the same */
+/* Also "name", which is not a varlena but has a collation. */
 static inline bool
 wt_is_string(Oid type)
 {
@@ -24,6 +24,31 @@ static inline bool
 wt_is_integer(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* Returns a value of type int2, int4 or int8. */
+static inline int64
+wt_integer_value(Oid type, Datum value)
+{
+	return type == INT2OID	 ? DatumGetInt16(value)
+		   : type == INT4OID ? DatumGetInt32(value)
+							 : DatumGetInt64(value);
+}
+
+/* Returns v as a value of type int2, int4, date, or another one that is passed as an int8. */
+static inline Datum
+wt_integer_datum(Oid type, int64 v)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) v);
+		case INT4OID:
+		case DATEOID:
+			return Int32GetDatum((int32) v);
+		default:
+			return Int64GetDatum(v);
+	}
 }
 
 #endif /* WT_TYPE_KIND_H */
