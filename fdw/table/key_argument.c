@@ -1,6 +1,7 @@
 /*
  * key_argument.c
- *		Row keys as functions get them: a value, a record, or one value for each part.
+ *		Row keys from the arguments of SQL functions: a value, a record, or a value for each
+ *		part.
  */
 #include "postgres.h"
 
@@ -16,6 +17,7 @@
 #include "utils/typcache.h"
 
 #include "fdw/table/rowkey.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
 static Datum
@@ -39,15 +41,9 @@ through_text(const WtColumn *c, Datum arg, Oid argtype)
 }
 
 static bool
-is_string(Oid typid)
-{
-	return typid == TEXTOID || typid == VARCHAROID || typid == NAMEOID || typid == BPCHAROID;
-}
-
-static bool
 is_number(Oid typid)
 {
-	return typid == INT2OID || typid == INT4OID || typid == INT8OID || typid == NUMERICOID;
+	return wt_is_integer(typid) || typid == NUMERICOID;
 }
 
 static Datum
@@ -64,8 +60,8 @@ call_cast(Oid funcid, Datum arg, int32 typmod)
 	}
 }
 
-/* An argument as a value of the key column, by the rules an INSERT would use, less the lossy
- * ones. */
+/* Returns an argument as a value of the key column: converted as INSERT does, unless that loses
+ * something. */
 static Datum
 coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 {
@@ -73,7 +69,8 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 	CoercionPathType path;
 
 	argtype = getBaseType(argtype);
-	if (argtype == UNKNOWNOID || (is_string(argtype) && argtype != c->typid))
+	if (argtype == UNKNOWNOID ||
+		((wt_is_string(argtype) || argtype == BPCHAROID) && argtype != c->typid))
 		return through_text(c, arg, argtype);
 	if (argtype != c->typid)
 	{
@@ -82,7 +79,7 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 			arg = call_cast(funcid, arg, c->typmod);
 		else if (path == COERCION_PATH_COERCEVIAIO ||
 				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
-			return through_text(c, arg, argtype); /* 5 fits, 5.5 does not */
+			return through_text(c, arg, argtype); /* 5 is a valid integer, 5.5 is an error */
 		else if (path != COERCION_PATH_RELABELTYPE)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -1,6 +1,6 @@
 /*
  * key_argument.h
- *		Row keys as functions get them.
+ *		Row keys from the arguments of SQL functions.
  */
 #ifndef WT_KEY_ARGUMENT_H
 #define WT_KEY_ARGUMENT_H
@@ -9,12 +9,19 @@
 
 #include "fdw/table/types.h"
 
-/* For functions: a key given as text, bytea, any type (one part) or a record (parts); full: all
- * parts needed. parts: gets the values of the key columns, NULL or room for all.  Returns the
- * number of parts. */
+/*
+ * Appends the row key that an argument stands for: a record has the parts of the key, any other
+ * value is the only part.  Values are converted as INSERT does, unless that loses something.
+ * full: all parts are required, else a prefix of them will do.  parts: NULL, or room for nkeys
+ * values; gets the values of the key columns.
+ * Returns: the number of parts.
+ * Errors: SYNTAX_ERROR for a wrong number of parts, NULL_VALUE_NOT_ALLOWED, DATATYPE_MISMATCH;
+ * those of wt_rowkey_encode.
+ */
 extern int wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts,
 								  StringInfo out);
-/* The same for key parts given one by one (encode_key). */
+
+/* The same for parts that are an argument each. */
 extern int wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types,
 										const bool *nulls, bool full, Datum *parts, StringInfo out);
 

@@ -1,6 +1,6 @@
 /*
  * key_text.c
- *		Row keys in messages and in EXPLAIN: their parts as SQL literals.
+ *		Row keys in messages and EXPLAIN: their parts as SQL literals.
  */
 #include "postgres.h"
 
@@ -13,6 +13,7 @@
 #include "utils/lsyscache.h"
 
 #include "fdw/table/decode.h"
+#include "fdw/table/encoding.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 
@@ -58,7 +59,6 @@ append_literal(StringInfo s, Oid typid, Datum value)
 	pfree(text);
 }
 
-/* Prints as many parts as the bytes hold, so that prefixes can be shown too. */
 char *
 wt_key_text(WtTable *t, wide_bytes key)
 {
@@ -86,7 +86,7 @@ wt_key_text(WtTable *t, wide_bytes key)
 			return wt_rowkey_hex(key);
 		if (i > 0)
 			appendStringInfoString(&s, ", ");
-		if (wt_rowkey_is_digest(c))
+		if (wt_encoding_is_digest(c->enc))
 			appendStringInfo(&s, "'%s'", wt_rowkey_hex(part));
 		else if (wt_decode_soft(c, part.data, part.len, &value, &why))
 			append_literal(&s, c->typid, value);

@@ -1,6 +1,6 @@
 /*
  * key_text.h
- *		Row keys in messages.
+ *		Row keys in messages and EXPLAIN.
  */
 #ifndef WT_KEY_TEXT_H
 #define WT_KEY_TEXT_H
@@ -8,7 +8,10 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-/* SQL literals of the key for messages and EXPLAIN: (c1, 2024-01-01 00:00:00+00) */
+/*
+ * Returns the parts of a key as SQL literals, palloc'd: ('c1', '2024-01-01 00:00:00+00').
+ * A prefix is shown with the parts that it has, a key that does not decode as hexadecimal bytes.
+ */
 extern char *wt_key_text(WtTable *t, wide_bytes key);
 
 #endif /* WT_KEY_TEXT_H */

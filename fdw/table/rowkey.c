@@ -11,17 +11,17 @@
  *	with a delimiter	as encoded, then the delimiter; a value must not contain it
  *	other				as encoded with 00 -> 00 FF, then 00 01
  *
- * desc inverts every byte of the part, terminator or delimiter included, and a
- * descending part of variable length has its terminator also as the last one:
- * without it 'a' would sort before 'ab' also when inverted.
+ * A descending part has all its bytes inverted, terminator or delimiter included.
+ * If its length varies, it has its terminator as the last part, too: without one
+ * 'a' would sort before 'ab' when inverted.
  *
  * The terminator sorts below any continuation (00 01 < 00 FF < 01...), so
- * composite keys sort as their parts do.  The parts of a prefix of the key
- * columns make a prefix of the bytes: that is what range scans rely on.
+ * composite keys sort as their parts do.  The first key columns make a prefix of
+ * the bytes; range scans rely on this.
  *
- * A salted table has one byte in front: the hash of the rest modulo the number
- * of buckets, as Phoenix computes it.  A prefix has no salt byte; the reader
- * puts each bucket's in front.
+ * A key of a salted table has one byte in front: the hash of the rest modulo the
+ * number of buckets, as Phoenix computes it.  A prefix has no salt byte; a range
+ * of keys is made once for each bucket (key_range.c).
  */
 #include "postgres.h"
 
@@ -57,8 +57,7 @@ wt_rowkey_hex(wide_bytes key)
 	return s.data;
 }
 
-/* ------------------------------------------------------------- encode */
-
+/* Escapes what follows start, and appends the terminator. */
 static void
 escape_part(StringInfo out, int start)
 {
@@ -129,7 +128,7 @@ wt_rowkey_salt(const uint8 *key, size_t n, int buckets)
 	return signed_h < 0 ? -signed_h : signed_h;
 }
 
-/* Fills in the salt byte left free at start, checks the length. */
+/* Checks the length of the key at start, and fills in its salt byte. */
 static void
 finish_key(WtTable *t, StringInfo out, int start)
 {
@@ -212,11 +211,9 @@ wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
 	return true;
 }
 
-/* ------------------------------------------------------------- decode */
-
 /*
- * Where an escaped part ends: the offset behind its terminator, or 0.  flip is
- * 0xFF for a descending part.  The part without escapes goes to plain.
+ * Appends an escaped part without its escapes to plain; flip is 0xFF for a descending
+ * part.  Returns the offset behind its terminator, 0 if it is damaged.
  */
 static size_t
 unescape_part(const uint8 *p, size_t n, uint8 flip, StringInfo plain)
@@ -246,6 +243,7 @@ unescape_part(const uint8 *p, size_t n, uint8 flip, StringInfo plain)
 	return 0;
 }
 
+/* Appends the bytes to plain, each XORed with flip. */
 static void
 flip_into(StringInfo plain, const uint8 *p, size_t n, uint8 flip)
 {
@@ -361,10 +359,28 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 	return -1;
 }
 
-bool
-wt_rowkey_is_digest(const WtColumn *c)
+/*
+ * A part of at most 16 bytes, the most frequent kind, whose length does not vary: found
+ * without memory.  flipped has room for a descending part.  Results as wt_rowkey_take_part.
+ */
+static inline ssize_t
+take_short_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *flipped, wide_bytes *value)
 {
-	return c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1;
+	if (n < (size_t) c->fixed_len)
+		return -1;
+	if (c->desc && c->fixed_len == sizeof(uint64))
+	{
+		uint64 x;
+
+		memcpy(&x, p, sizeof(x));
+		x = ~x;
+		memcpy(flipped, &x, sizeof(x));
+	}
+	else if (c->desc)
+		for (int i = 0; i < c->fixed_len; i++)
+			flipped[i] = p[i] ^ 0xFF;
+	*value = (wide_bytes) {c->desc ? flipped : p, (size_t) c->fixed_len};
+	return c->fixed_len;
 }
 
 const char *
@@ -394,28 +410,7 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 		nulls[i] = true;
 		values[i] = (Datum) 0;
 		if (c->fixed_len > 0 && c->fixed_len <= (int) sizeof(flipped))
-		{
-			/* the most usual parts, without memory */
-			taken = n < (size_t) c->fixed_len ? -1 : c->fixed_len;
-			if (taken > 0 && need && !need[i])
-			{
-				p += taken;
-				n -= taken;
-				continue;
-			}
-			if (taken == sizeof(uint64) && c->desc)
-			{
-				uint64 x;
-
-				memcpy(&x, p, sizeof(x));
-				x = ~x;
-				memcpy(flipped, &x, sizeof(x));
-			}
-			else
-				for (int k = 0; k < taken && c->desc; k++)
-					flipped[k] = p[k] ^ 0xFF;
-			part = (wide_bytes) {c->desc ? flipped : p, (size_t) c->fixed_len};
-		}
+			taken = take_short_part(c, p, n, flipped, &part);
 		else
 		{
 			/* most keys have no part that must be copied */
@@ -424,18 +419,18 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 			taken = wt_rowkey_take_part(c, p, n, &plain, &part);
 		}
 		if (taken < 0)
-			why = psprintf("key column \"%s\" does not end where it should", c->name);
-		else
 		{
-			p += taken;
-			n -= taken;
-			if ((need && !need[i]) || wt_rowkey_is_digest(c))
-				continue;
-			if (wt_decode_soft(c, part.data, part.len, &values[i], &reason))
-				nulls[i] = false;
-			else
-				why = psprintf("key column \"%s\": %s", c->name, reason);
+			why = psprintf("key column \"%s\" does not end where it should", c->name);
+			break;
 		}
+		p += taken;
+		n -= taken;
+		if ((need && !need[i]) || wt_encoding_is_digest(c->enc))
+			continue;
+		if (wt_decode_soft(c, part.data, part.len, &values[i], &reason))
+			nulls[i] = false;
+		else
+			why = psprintf("key column \"%s\": %s", c->name, reason);
 	}
 	if (why == NULL && n > 0)
 		why = psprintf("bytes left over after the last key column: %zu", n);
@@ -479,8 +474,6 @@ wt_rowkey_prefix_length(WtTable *t, wide_bytes key, int parts)
 	}
 	return at;
 }
-
-/* ----------------------------------------------------------- printing */
 
 bool
 wt_rowkey_is_visible(WtTable *t)
