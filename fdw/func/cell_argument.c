@@ -30,6 +30,7 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/type_io.h"
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
@@ -246,31 +247,10 @@ wt_cell_argument_check_not_null(WtCall *c)
 	}
 }
 
-/* The way through text is open to all types. */
-static Datum
-coerce_through_text(Datum v, Oid type, Oid target, int32 typmod)
-{
-	Oid input, ioparam;
-	char *s;
-
-	if (type == UNKNOWNOID)
-		s = DatumGetCString(v);
-	else
-	{
-		Oid output;
-		bool varlena;
-
-		getTypeOutputInfo(type, &output, &varlena);
-		s = OidOutputFunctionCall(output, v);
-	}
-	getTypeInputInfo(target, &input, &ioparam);
-	return OidInputFunctionCall(input, s, ioparam, typmod);
-}
-
 Datum
 wt_cell_argument_coerce(Datum v, Oid type, Oid target, int32 typmod)
 {
-	return type == target && typmod < 0 ? v : coerce_through_text(v, type, target, typmod);
+	return type == target && typmod < 0 ? v : wt_type_io_convert(v, type, target, typmod);
 }
 
 void

@@ -17,28 +17,9 @@
 #include "utils/typcache.h"
 
 #include "fdw/table/rowkey.h"
+#include "fdw/table/type_io.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
-
-static Datum
-through_text(const WtColumn *c, Datum arg, Oid argtype)
-{
-	char *text;
-	Oid input, ioparam;
-
-	if (argtype == UNKNOWNOID)
-		text = DatumGetCString(arg);
-	else
-	{
-		Oid output;
-		bool varlena;
-
-		getTypeOutputInfo(argtype, &output, &varlena);
-		text = OidOutputFunctionCall(output, arg);
-	}
-	getTypeInputInfo(c->typid, &input, &ioparam);
-	return OidInputFunctionCall(input, text, ioparam, c->typmod);
-}
 
 static bool
 is_number(Oid typid)
@@ -71,7 +52,7 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 	argtype = getBaseType(argtype);
 	if (argtype == UNKNOWNOID ||
 		((wt_is_string(argtype) || argtype == BPCHAROID) && argtype != c->typid))
-		return through_text(c, arg, argtype);
+		return wt_type_io_convert(arg, argtype, c->typid, c->typmod);
 	if (argtype != c->typid)
 	{
 		path = find_coercion_pathway(c->typid, argtype, COERCION_IMPLICIT, &funcid);
@@ -79,7 +60,8 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 			arg = call_cast(funcid, arg, c->typmod);
 		else if (path == COERCION_PATH_COERCEVIAIO ||
 				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
-			return through_text(c, arg, argtype); /* 5 is a valid integer, 5.5 is an error */
+			return wt_type_io_convert(arg, argtype, c->typid,
+									  c->typmod); /* 5 is a valid integer, 5.5 is an error */
 		else if (path != COERCION_PATH_RELABELTYPE)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),

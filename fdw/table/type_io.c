@@ -9,6 +9,7 @@
 
 #include "fdw/table/type_io.h"
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -171,4 +172,24 @@ wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 	error_context_stack = context.previous;
 	pfree(s);
 	return result;
+}
+
+Datum
+wt_type_io_convert(Datum value, Oid from, Oid to, int32 typmod)
+{
+	char *text;
+	Oid input, ioparam;
+
+	if (from == UNKNOWNOID)
+		text = DatumGetCString(value);
+	else
+	{
+		Oid output;
+		bool varlena;
+
+		getTypeOutputInfo(from, &output, &varlena);
+		text = OidOutputFunctionCall(output, value);
+	}
+	getTypeInputInfo(to, &input, &ioparam);
+	return OidInputFunctionCall(input, text, ioparam, typmod);
 }

@@ -19,4 +19,8 @@ extern void wt_type_io_output(const WtColumn *c, Datum value, StringInfo out);
  */
 extern Datum wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len);
 
+/* Returns a value of type from (unknown: a C string) as a value of type to, by way of its text,
+ * in the session's styles.  Errors: those of the input function. */
+extern Datum wt_type_io_convert(Datum value, Oid from, Oid to, int32 typmod);
+
 #endif /* WT_TYPE_IO_H */
