@@ -1,14 +1,14 @@
 /*
  * definition.c
- *		What may be said in OPTIONS, and the parsed table.
+ *		Options and columns -> the parsed table.
  *
- * Two lines of checks.  The validator sees the options of one object and
- * nothing else, so it checks names, values and syntax, early and with the
- * valid choices in the hint.  wt_table_parse sees the whole table and checks
- * what needs more than one option or the columns: it runs when the table is
- * made or altered, and again whenever the cached result is out of date, so
- * that a table whose definition went wrong another way (a dropped key column,
- * event triggers switched off) gives an error and never wrong answers.
+ * Options are checked twice.  The validator (table_option.c) sees the options
+ * of one object alone: it checks names, values and syntax, early and with the
+ * valid choices as hint.  This file sees the whole table and checks what depends
+ * on several options or on the columns.  It runs when the table is created or
+ * altered, and again whenever the cached result is out of date.  So a definition
+ * that became invalid in another way (a dropped key column, event triggers
+ * switched off) gives an error and never wrong answers.
  */
 #include "postgres.h"
 
@@ -26,6 +26,7 @@
 #include "fdw/table/lookup.h"
 #include "fdw/table/option.h"
 #include "fdw/table/table_option.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
 #define DEFAULT_FAMILY		 "d"
@@ -33,7 +34,7 @@
 #define DEFAULT_TUPLE_COST	 0.01
 #define DEFAULT_BATCH_SIZE	 1
 
-/* What the options of a column say, before families have numbers. */
+/* The options of a column, before families have numbers. */
 typedef struct ColumnSpec
 {
 	char *column;
@@ -41,9 +42,10 @@ typedef struct ColumnSpec
 	char *prefix;
 	char *timestamp_of;
 	bool encoding_given;
-	char *family_name; /* the family it ends up in, or NULL */
+	char *family_name; /* family of its cells, or NULL */
 } ColumnSpec;
 
+/* Fills in what the catalogs say, and the options that no other ones can contradict. */
 static void
 read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 {
@@ -106,6 +108,7 @@ column_option_error(const WtColumn *c, const char *option, const char *why)
 	pg_unreachable();
 }
 
+/* Checks the options of a key column, and chooses its encoding. */
 static void
 check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
@@ -126,7 +129,7 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 				 errmsg("key column \"%s\" must not have a nondeterministic collation", c->name),
 				 errdetail("Row keys are equal when their bytes are."),
 				 errhint("Use COLLATE \"C\".")));
-	digest = c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1;
+	digest = wt_encoding_is_digest(c->enc);
 	if (digest && !spec->column)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
@@ -144,15 +147,14 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	if (!digest && spec->column)
 		column_option_error(c, "column",
 							"The column is part of the key, and its encoding is not md5 or sha1.");
-	if (c->delimited &&
-		(digest || (c->typid != TEXTOID && c->typid != VARCHAROID && c->typid != NAMEOID)))
+	if (c->delimited && (digest || !wt_is_string(c->typid)))
 		column_option_error(
 			c, "delimiter",
 			"A delimiter is for key columns of type text whose text is in the key.");
 
 	/*
-	 * 2^63-1 - x is, byte for byte, the ordered form of a descending part.
-	 * Saying it that way gives the planner its order for free.
+	 * 2^63-1 - x has the same bytes as the ordered form of a descending part,
+	 * and the planner knows the order of that form.
 	 */
 	if (c->enc == WT_ENC_REVERSE)
 	{
@@ -162,6 +164,7 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	c->fixed_len = wt_encoding_length(c->typid, c->enc);
 }
 
+/* Gives key columns their role and part; without option "key" the first column is the key. */
 static void
 resolve_key(WtTable *t, List *items, ColumnSpec *specs)
 {
@@ -223,7 +226,7 @@ column_type_error(const WtColumn *c, const char *role, const char *types)
 	pg_unreachable();
 }
 
-/* Roles of the columns that are not in the key, layout "rows". */
+/* Layout "rows": the role of a column that is not in the key. */
 static void
 resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
@@ -262,7 +265,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		wt_option_split_cell("column", spec->column, &spec->family_name, &c->qual, &c->qual_len);
 	else
 	{
-		/* the name as it is: a backslash in it is a backslash */
+		/* not unescaped: a backslash in a name is a backslash */
 		c->qual = (uint8 *) pstrdup(c->name);
 		c->qual_len = strlen(c->name);
 		c->by_name = true;
@@ -272,71 +275,80 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	wt_encoding_check(c, false);
 }
 
+/* Checks the options of a column that is not in the key, layout "cells". */
+static void
+check_cells_options(const WtColumn *c, const ColumnSpec *spec)
+{
+	const char *by_name = "In layout \"cells\" the columns are found by their names.";
+
+	if (spec->column)
+		column_option_error(c, "column", by_name);
+	if (spec->family)
+		column_option_error(c, "family", by_name);
+	if (spec->timestamp_of)
+		column_option_error(c, "timestamp_of", by_name);
+	if (spec->prefix)
+		column_option_error(c, "prefix", by_name);
+	if (c->delimited)
+		column_option_error(c, "delimiter", "The column is not part of the key.");
+	if (spec->encoding_given && c->role != WT_CELL_VALUE)
+		column_option_error(c, "encoding", "The column holds no value.");
+}
+
+/* Layout "cells": the name of a column that is not in the key decides its role. */
 static void
 resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
-	bool is_text = c->typid == TEXTOID || c->typid == VARCHAROID;
+	static const struct
+	{
+		const char *name;
+		WtRole role;
+	} columns[] = {{"family", WT_CELL_FAMILY},	 {"qualifier", WT_CELL_QUALIFIER},
+				   {"ts", WT_CELL_TS},			 {"value", WT_CELL_VALUE},
+				   {"version", WT_CELL_VERSION}, {"cell_no", WT_CELL_NO}};
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		if (strcmp(c->name, columns[i].name) == 0)
+			c->role = columns[i].role;
+	check_cells_options(c, spec);
+	if (c->role != WT_CELL_VALUE)
+		c->enc = WT_ENC_TEXT;
+	else if (!spec->encoding_given)
+		c->enc = wt_encoding_default(c->typid, false);
+	switch (c->role)
 	{
-		const char *given = i == 0 ? spec->column : i == 1 ? spec->family : spec->timestamp_of;
-
-		if (given)
-			column_option_error(c,
-								i == 0	 ? "column"
-								: i == 1 ? "family"
-										 : "timestamp_of",
-								"In layout \"cells\" the columns are found by their names.");
+		case WT_CELL_VALUE:
+			wt_encoding_check(c, false);
+			break;
+		case WT_CELL_FAMILY:
+			if (!wt_is_text(c->typid))
+				column_type_error(c, "the cell's family", "text");
+			break;
+		case WT_CELL_QUALIFIER:
+			if (c->typid == BYTEAOID)
+				c->enc = WT_ENC_BYTES;
+			else if (!wt_is_text(c->typid))
+				column_type_error(c, "the cell's qualifier", "text or bytea");
+			break;
+		case WT_CELL_TS:
+			if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
+				column_type_error(c, "the cell's timestamp", "timestamptz or bigint");
+			break;
+		case WT_CELL_VERSION:
+			if (c->typid != INT4OID)
+				column_type_error(c, "the cell's version", "integer");
+			break;
+		case WT_CELL_NO:
+			if (c->typid != INT4OID)
+				column_type_error(c, "the cell's number", "integer");
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
+					 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
+					 errhint("Besides the key columns there may be: family, qualifier, ts, value, "
+							 "version, cell_no.")));
 	}
-	if (spec->prefix)
-		column_option_error(c, "prefix",
-							"In layout \"cells\" the columns are found by their names.");
-	if (c->delimited)
-		column_option_error(c, "delimiter", "The column is not part of the key.");
-	if (strcmp(c->name, "value") == 0)
-	{
-		c->role = WT_CELL_VALUE;
-		if (!spec->encoding_given)
-			c->enc = wt_encoding_default(c->typid, false);
-		wt_encoding_check(c, false);
-		return;
-	}
-	if (spec->encoding_given)
-		column_option_error(c, "encoding", "The column holds no value.");
-	c->enc = WT_ENC_TEXT;
-	if (strcmp(c->name, "family") == 0)
-	{
-		c->role = WT_CELL_FAMILY;
-		if (!is_text)
-			column_type_error(c, "the cell's family", "text");
-	}
-	else if (strcmp(c->name, "qualifier") == 0)
-	{
-		c->role = WT_CELL_QUALIFIER;
-		if (c->typid == BYTEAOID)
-			c->enc = WT_ENC_BYTES;
-		else if (!is_text)
-			column_type_error(c, "the cell's qualifier", "text or bytea");
-	}
-	else if (strcmp(c->name, "ts") == 0)
-	{
-		c->role = WT_CELL_TS;
-		if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
-			column_type_error(c, "the cell's timestamp", "timestamptz or bigint");
-	}
-	else if (strcmp(c->name, "version") == 0 || strcmp(c->name, "cell_no") == 0)
-	{
-		c->role = c->name[0] == 'v' ? WT_CELL_VERSION : WT_CELL_NO;
-		if (c->typid != INT4OID)
-			column_type_error(c, c->role == WT_CELL_NO ? "the cell's number" : "the cell's version",
-							  "integer");
-	}
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
-				 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
-				 errhint("Besides the key columns there may be: family, qualifier, ts, value, "
-						 "version, cell_no.")));
 }
 
 static void
@@ -349,6 +361,8 @@ add_family(WtTable *t, const WtFamily *f)
 	t->families[t->nfamilies++] = *f;
 }
 
+/* Returns the index of a family, which is added if it is not there.  c: the column that names
+ * it, or NULL. */
 static int
 family_named(WtTable *t, const WtColumn *c, const char *name)
 {
@@ -371,9 +385,8 @@ family_named(WtTable *t, const WtColumn *c, const char *name)
 }
 
 /*
- * Numbers for the families.  Number 0 is the first of option "families"; when
- * that names none it is d, if any column is left to the first family, else the
- * first that a column names.
+ * Numbers the families.  Family 0 is the first in option "families".  Without
+ * one it is "d" if a column names no family, else the first that a column names.
  */
 static void
 resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
@@ -411,7 +424,7 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 		(void) family_named(t, NULL, DEFAULT_FAMILY);
 }
 
-/* After the cells have families: timestamp_of may name a cell or a SQL column. */
+/* Option timestamp_of names an SQL column or a cell.  Requires: the columns have families. */
 static void
 resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 {
@@ -433,7 +446,7 @@ resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 	}
 }
 
-/* Does the column own a cell, or all cells with a prefix, that nobody else may own? */
+/* Returns true if both columns show the same cell, timestamp, or qualifiers with one prefix. */
 static bool
 same_place(const WtColumn *a, const WtColumn *b)
 {
