@@ -19,10 +19,12 @@
 #define MIN_BLOCK 1024
 #define MAX_BLOCK (1024 * 1024)
 
+/* In the order of the bits WT_FAM_* */
 static const char *const family_options[] = {"versions",	 "min_versions", "ttl",
 											 "keep_deleted", "bloom",		 "block_size",
 											 "compression",	 "in_memory",	 "compaction"};
 
+/* As wt_option_bad_value, of an option of a family. */
 static _Noreturn void
 bad_family_value(const char *family, const char *option, const char *valid)
 {
@@ -33,7 +35,7 @@ bad_family_value(const char *family, const char *option, const char *valid)
 	pg_unreachable();
 }
 
-/* Input functions say what is wrong with the text; this adds what would be right. */
+/* Adds a hint about valid values to the errors of input functions. */
 static void
 add_hint(void *arg)
 {
@@ -104,7 +106,18 @@ json_string(const char *family, const char *option, const JsonbValue *v, const c
 	return pnstrdup(v->val.string.val, v->val.string.len);
 }
 
-/* "prefix:7" -> 7 when the word and the range are right, else -1 */
+/* Microseconds; null is 0, no limit. */
+static int64
+json_ttl(const char *family, const char *option, const JsonbValue *v)
+{
+	const char *valid = "Write an interval, for example \"60 days\", or null for no limit.";
+
+	if (v->type == jbvNull)
+		return 0;
+	return interval_us(family, option, json_string(family, option, v, valid));
+}
+
+/* "prefix:7" -> 7; -1 if the word is another one or the number is not from min to max */
 static int
 suffix_int(const char *s, const char *word, int min, int max)
 {
@@ -180,70 +193,51 @@ family_compaction(WtFamily *f, const JsonbValue *v)
 		bad_family_value(f->name, "compaction", valid);
 }
 
+/* Takes one option of a family: a member of its JSON object. */
 static void
 family_option(WtFamily *f, const char *name, const JsonbValue *v)
 {
-	uint32 bit;
+	int i = 0;
 
-	if (strcmp(name, "versions") == 0)
-	{
-		bit = WT_FAM_VERSIONS;
-		f->opt.versions = (int32_t) json_int(f->name, name, v, 1, PG_INT32_MAX);
-	}
-	else if (strcmp(name, "min_versions") == 0)
-	{
-		bit = WT_FAM_MIN_VERSIONS;
-		f->opt.min_versions = (int32_t) json_int(f->name, name, v, 0, PG_INT32_MAX);
-	}
-	else if (strcmp(name, "ttl") == 0)
-	{
-		bit = WT_FAM_TTL;
-		f->opt.ttl_us =
-			v->type == jbvNull
-				? 0
-				: interval_us(
-					  f->name, name,
-					  json_string(
-						  f->name, name, v,
-						  "Write an interval, for example \"60 days\", or null for no limit."));
-	}
-	else if (strcmp(name, "keep_deleted") == 0)
-	{
-		bit = WT_FAM_KEEP_DELETED;
-		f->opt.keep_deleted = json_bool(f->name, name, v);
-	}
-	else if (strcmp(name, "bloom") == 0)
-	{
-		bit = WT_FAM_BLOOM;
-		family_bloom(f, v);
-	}
-	else if (strcmp(name, "block_size") == 0)
-	{
-		bit = WT_FAM_BLOCK_SIZE;
-		f->opt.block_size = (uint32_t) json_int(f->name, name, v, MIN_BLOCK, MAX_BLOCK);
-	}
-	else if (strcmp(name, "compression") == 0)
-	{
-		bit = WT_FAM_COMPRESSION;
-		family_compression(f, v);
-	}
-	else if (strcmp(name, "in_memory") == 0)
-	{
-		bit = WT_FAM_IN_MEMORY;
-		f->opt.in_memory = json_bool(f->name, name, v);
-	}
-	else if (strcmp(name, "compaction") == 0)
-	{
-		bit = WT_FAM_COMPACTION;
-		family_compaction(f, v);
-	}
-	else
+	while (i < (int) lengthof(family_options) && strcmp(name, family_options[i]) != 0)
+		i++;
+	if (i == lengthof(family_options))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("invalid option \"%s\" of family \"%s\"", name, f->name),
 				 errhint("%s",
 						 wt_option_names_hint(name, family_options, lengthof(family_options)))));
-	f->stated |= bit;
+	f->stated |= 1u << i;
+	switch (1u << i)
+	{
+		case WT_FAM_VERSIONS:
+			f->opt.versions = (int32_t) json_int(f->name, name, v, 1, PG_INT32_MAX);
+			break;
+		case WT_FAM_MIN_VERSIONS:
+			f->opt.min_versions = (int32_t) json_int(f->name, name, v, 0, PG_INT32_MAX);
+			break;
+		case WT_FAM_TTL:
+			f->opt.ttl_us = json_ttl(f->name, name, v);
+			break;
+		case WT_FAM_KEEP_DELETED:
+			f->opt.keep_deleted = json_bool(f->name, name, v);
+			break;
+		case WT_FAM_BLOOM:
+			family_bloom(f, v);
+			break;
+		case WT_FAM_BLOCK_SIZE:
+			f->opt.block_size = (uint32_t) json_int(f->name, name, v, MIN_BLOCK, MAX_BLOCK);
+			break;
+		case WT_FAM_COMPRESSION:
+			family_compression(f, v);
+			break;
+		case WT_FAM_IN_MEMORY:
+			f->opt.in_memory = json_bool(f->name, name, v);
+			break;
+		case WT_FAM_COMPACTION:
+			family_compaction(f, v);
+			break;
+	}
 }
 
 #define FAMILIES_HINT \
@@ -256,11 +250,11 @@ parse_json(const char *text)
 }
 
 /*
- * The keys of a JSON object in the order of the text, which jsonb does not
- * keep.  The text has passed jsonb_in, so finding them takes no more than
- * counting brackets.  Each key is unescaped by reading it as a JSON string.
- * (The JSON parser's callbacks were the other way; their signatures change
- * with every second release.)
+ * Returns the keys of a JSON object in the order of the text, which jsonb does
+ * not preserve.  The text has passed jsonb_in, so it is enough to count
+ * brackets.  Each key is unescaped by reading it as a JSON string.  (Callbacks
+ * of the JSON parser would do it, too, but their signatures change with every
+ * second release.)
  */
 static List *
 json_keys_in_order(const char *text)
@@ -307,6 +301,38 @@ json_keys_in_order(const char *text)
 	return keys;
 }
 
+/* Takes a family's value: null, or an object with options. */
+static void
+family_value(WtFamily *f, const JsonbValue *v)
+{
+	JsonbIterator *it;
+	JsonbValue item;
+	JsonbIteratorToken token;
+	char *name = NULL;
+
+	wide_family_defaults(&f->opt);
+	f->dropped = v->type == jbvNull;
+	if (f->dropped)
+		return;
+	if (v->type != jbvBinary || !JsonContainerIsObject(v->val.binary.data))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid value for family \"%s\" in option \"families\"", f->name),
+				 errhint("Write an object with the family's options, {} for the defaults, or "
+						 "null to drop the family and its data.")));
+	it = JsonbIteratorInit(v->val.binary.data);
+	while ((token = JsonbIteratorNext(&it, &item, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+			name = pnstrdup(item.val.string.val, item.val.string.len);
+		else if (token == WJB_VALUE)
+			family_option(f, name, &item);
+	}
+	if ((f->stated & WT_FAM_VERSIONS) && (f->stated & WT_FAM_MIN_VERSIONS) &&
+		f->opt.min_versions > f->opt.versions)
+		bad_family_value(f->name, "min_versions", "It must not be greater than \"versions\".");
+}
+
 List *
 wt_family_option_parse(const char *text)
 {
@@ -320,10 +346,6 @@ wt_family_option_parse(const char *text)
 	{
 		WtFamily *f = palloc0(sizeof(WtFamily));
 		JsonbValue v;
-		JsonbIterator *it;
-		JsonbValue item;
-		JsonbIteratorToken token;
-		char *name = NULL;
 
 		f->name = lfirst(lc);
 		wt_option_check_family_name(f->name);
@@ -333,30 +355,8 @@ wt_family_option_parse(const char *text)
 						(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 						 errmsg("family \"%s\" is given twice in option \"families\"", f->name)));
 		families = lappend(families, f);
-		wide_family_defaults(&f->opt);
 		(void) getKeyJsonValueFromContainer(&j->root, f->name, strlen(f->name), &v);
-		if (v.type == jbvNull)
-		{
-			f->dropped = true;
-			continue;
-		}
-		if (v.type != jbvBinary || !JsonContainerIsObject(v.val.binary.data))
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-					 errmsg("invalid value for family \"%s\" in option \"families\"", f->name),
-					 errhint("Write an object with the family's options, {} for the defaults, or "
-							 "null to drop the family and its data.")));
-		it = JsonbIteratorInit(v.val.binary.data);
-		while ((token = JsonbIteratorNext(&it, &item, true)) != WJB_DONE)
-		{
-			if (token == WJB_KEY)
-				name = pnstrdup(item.val.string.val, item.val.string.len);
-			else if (token == WJB_VALUE)
-				family_option(f, name, &item);
-		}
-		if ((f->stated & WT_FAM_VERSIONS) && (f->stated & WT_FAM_MIN_VERSIONS) &&
-			f->opt.min_versions > f->opt.versions)
-			bad_family_value(f->name, "min_versions", "It must not be greater than \"versions\".");
+		family_value(f, &v);
 	}
 	return families;
 }
