@@ -1,12 +1,12 @@
 /*
  * table.c
- *		Foreign tables of this wrapper: which ones they are, where their
- *		definition stands, and the cache of parsed definitions.
+ *		Foreign tables of this wrapper, and the cache of their parsed definitions.
  *
- * Entries are found by relid.  An invalidation only marks them: a statement
- * that runs keeps the entry it has.  The next lookup retires a marked entry;
- * retired ones, and marked ones that nobody asked for again (the table was
- * dropped), are freed at the end of the transaction.
+ * The cache finds entries by relid.  An invalidation only marks an entry, because
+ * a running statement may use it.  The next lookup of a marked entry parses the
+ * definition again and retires the old one.  Retired definitions, and entries that
+ * are still marked (for example of dropped tables), are freed at the end of the
+ * transaction.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@ wt_table_is_ours(Oid relid)
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
-	/* asked without a lock on the table, too: it may be gone now, and its server with it */
+	/* the caller may hold no lock: the table and its server may be gone */
 	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
 	if (!HeapTupleIsValid(tup))
 		return false;
@@ -54,7 +54,7 @@ wt_table_is_ours(Oid relid)
 	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
 	if (fdw == NULL)
 		return false;
-	/* by its handler: wrappers can be renamed, and others made with the same one */
+	/* wrappers can be renamed, and there may be several: the handler identifies them */
 	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
 	if (HeapTupleIsValid(proc))
 	{
@@ -67,8 +67,6 @@ wt_table_is_ours(Oid relid)
 	}
 	return ours;
 }
-
-/* --------------------------------------------------------- definition */
 
 WtTable *
 wt_table_parse(Relation rel)
@@ -89,20 +87,18 @@ wt_table_parse(Relation rel)
 	return wt_definition_parse(&def);
 }
 
-/* -------------------------------------------------------------- cache */
-
 typedef struct CacheEntry
 {
 	Oid relid; /* hash key */
 	bool stale;
-	WtTable *table; /* NULL: not parsed */
-	MemoryContext context;
+	WtTable *table;
+	MemoryContext context; /* of table */
 } CacheEntry;
 
 static HTAB *table_cache;
-static MemoryContext retired; /* parent of what is freed at the end of the transaction */
-static bool any_stale;
-static uint64 invalidations; /* rises with every message that may concern us */
+static MemoryContext retired; /* parent of contexts to free at the end of the transaction */
+static bool any_stale;		  /* some entries are marked */
+static uint64 invalidations;  /* messages so far */
 
 static void
 invalidate_relation(Datum arg, Oid relid)
@@ -127,7 +123,7 @@ invalidate_relation(Datum arg, Oid relid)
 	}
 }
 
-/* a server's options, or the name of a schema (part of the default table name) */
+/* A server or a schema has changed; the schema is part of the default table name. */
 static void
 invalidate_all(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -152,8 +148,7 @@ free_retired(XactEvent event, void *arg)
 	{
 		if (!e->stale)
 			continue;
-		if (e->context)
-			MemoryContextDelete(e->context);
+		MemoryContextDelete(e->context);
 		(void) hash_search(table_cache, &e->relid, HASH_REMOVE, NULL);
 	}
 }
@@ -187,6 +182,7 @@ compare_columns(const void *a, const void *b, void *t)
 	return c != 0 ? c : x - y;
 }
 
+/* Returns WtTable.order. */
 static int *
 cell_order(WtTable *t)
 {
@@ -211,7 +207,7 @@ wt_table(Oid relid)
 	if (table_cache == NULL)
 		cache_init();
 	e = hash_search(table_cache, &relid, HASH_FIND, NULL);
-	if (e && e->table && !e->stale)
+	if (e && !e->stale)
 		return e->table;
 
 	if (!wt_table_is_ours(relid))
@@ -224,7 +220,7 @@ wt_table(Oid relid)
 				 : errmsg("relation with OID %u does not exist", relid)));
 	}
 
-	/* the lock is kept to the end of the transaction, as reading the table would */
+	/* keep the lock to the end of the transaction, as a query on the table does */
 	rel = relation_open(relid, AccessShareLock);
 	context = AllocSetContextCreate(CurrentMemoryContext, "widetable table", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -235,12 +231,12 @@ wt_table(Oid relid)
 	relation_close(rel, NoLock);
 
 	e = hash_search(table_cache, &relid, HASH_ENTER, &found);
-	if (found && e->table)
+	if (found)
 		MemoryContextSetParent(e->context, retired);
 	MemoryContextSetParent(context, CacheMemoryContext);
 	e->table = t;
 	e->context = context;
-	/* something changed while we read: right for this statement, not for the next */
+	/* changed while it was parsed: good for this statement, not for the next one */
 	e->stale = invalidations != before;
 	any_stale |= e->stale;
 	return t;

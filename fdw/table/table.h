@@ -10,15 +10,18 @@
 #include "fdw/table/types.h"
 
 /*
- * The parsed, checked definition of a foreign table; cached until
- * the relation or its server changes.  The result lives in the cache: use it
- * within the statement and do not keep it.
+ * Returns the parsed definition of a foreign table, from the cache if neither the table nor its
+ * server has changed; locks the table in AccessShareLock mode if it is parsed.  The cache owns the
+ * result, which is valid to the end of the statement.
+ * Errors: UNDEFINED_TABLE, WRONG_OBJECT_TYPE; those of wt_definition_parse.
  */
 extern WtTable *wt_table(Oid relid);
 
-/* Freshly parsed from the catalog in CurrentMemoryContext, with all checks */
+/* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);
 
-extern bool wt_table_is_ours(Oid relid); /* a foreign table of a server of this wrapper? */
+/* Returns true if it is a foreign table of a server of this wrapper.  Needs no lock: a table that
+ * is gone is not. */
+extern bool wt_table_is_ours(Oid relid);
 
 #endif /* WT_TABLE_H */
