@@ -7,7 +7,7 @@
  * stored such that unsigned bytes sort as the SQL type does.
  *
  *	encoding	type				bytes
- *	text,bytes	any					the bytes of text, varchar, bytea; the output text of other types
+ *	text,bytes	any					the bytes of text, varchar, bytea; else the output text
  *	binary		bool				ff / 00 (any byte but 00 reads as true)
  *				int2/4/8, oid		big-endian two's complement
  *				float4/8			IEEE bits, big-endian

@@ -8,18 +8,25 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-extern WtColumn *wt_lookup_column(WtTable *t, const char *name); /* SQL column name; NULL */
-/* col as functions take it: 'family:qualifier' or the SQL column's name; errors when neither.
- * *column is NULL when no column maps the cell. */
-extern void wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len,
-						   WtColumn **column);
-/* Does this map column show the qualifier?  Of several maps of a family the one with the longest
- * fitting prefix does. */
-extern bool wt_lookup_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier);
-/* index of a family by name, -1 */
+/* Returns the index of an SQL column, -1 if there is none of that name. */
+extern int wt_lookup_column_index(WtTable *t, const char *name);
+
+/* Returns an SQL column, NULL if there is none of that name. */
+extern WtColumn *wt_lookup_column(WtTable *t, const char *name);
+
+/* Returns the index of a family, -1 if there is none of that name. */
 extern int wt_lookup_family(WtTable *t, const char *name);
 
-/* The index of an SQL column by name, -1. */
-extern int wt_lookup_column_index(WtTable *t, const char *name);
+/*
+ * Finds the cell that an argument of a function names: 'family:qualifier', or the name of an SQL
+ * column.  *column is the column that shows the cell, NULL if there is none.
+ * Errors: UNDEFINED_COLUMN; WRONG_OBJECT_TYPE if the column does not show a single cell.
+ */
+extern void wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len,
+						   WtColumn **column);
+
+/* Returns true if the map column shows the qualifier.  Of the maps of a family the one with the
+ * longest matching prefix does. */
+extern bool wt_lookup_map_shows(WtTable *t, const WtColumn *map, wide_bytes qualifier);
 
 #endif /* WT_LOOKUP_H */

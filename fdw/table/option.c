@@ -1,6 +1,6 @@
 /*
  * option.c
- *		Options: names, hints about wrong ones, and values that have a form of their own.
+ *		Options: which there are, hints about wrong ones, and values with a syntax of their own.
  */
 #include "postgres.h"
 
@@ -58,7 +58,7 @@ wt_option_names_hint(const char *given, const char *const *names, int n)
 	int given_len = strlen(given);
 
 	initStringInfo(&s);
-	/* the distance function has a limit on its arguments, and long ones are near nothing */
+	/* varstr_levenshtein limits the length of its arguments; long names are like no option */
 	for (int i = 0; i < n && given_len < 64; i++)
 	{
 		int d = varstr_levenshtein_less_equal(given, given_len, names[i], strlen(names[i]), 1, 1, 1,
@@ -95,7 +95,7 @@ wt_option_check_name(Oid catalog, const char *name)
 	const char *names[lengthof(valid_options)];
 	int n = 0;
 
-	/* ours alone, but ALTER FOREIGN DATA WRAPPER and pg_upgrade show it to the validator */
+	/* internal, but ALTER FOREIGN DATA WRAPPER and pg_upgrade pass it to the validator */
 	if (catalog == ForeignDataWrapperRelationId && strcmp(name, "origin") == 0)
 		return;
 	for (int i = 0; i < (int) lengthof(valid_options); i++)

@@ -1,12 +1,13 @@
 /*
  * option.h
- *		Options: names, and values that have a form of their own.
+ *		Options: which there are, hints about wrong ones, and values with a syntax of their own.
  */
 #ifndef WT_OPTION_H
 #define WT_OPTION_H
 
 #include "nodes/pg_list.h"
 
+/* A column in option "key" */
 typedef struct WtKeyItem
 {
 	char *name; /* as SQL reads the identifier */
@@ -14,18 +15,26 @@ typedef struct WtKeyItem
 	bool desc;
 } WtKeyItem;
 
-/* Raises the error about a value; valid says what can be written. */
+/* Raises FDW_INVALID_ATTRIBUTE_VALUE; valid, the hint, is a sentence about valid values. */
 extern _Noreturn void wt_option_bad_value(const char *option, const char *value, const char *valid);
-/* "Perhaps ..." first, when one of the names is near enough, then all of them. */
+
+/* Returns a hint with all n names, after the one that is most like the given one, if any is;
+ * palloc'd. */
 extern char *wt_option_names_hint(const char *given, const char *const *names, int n);
-/* An error when objects of this catalog have no such option. */
+
+/* Raises FDW_INVALID_OPTION_NAME if objects of this catalog have no such option. */
 extern void wt_option_check_name(Oid catalog, const char *name);
-/* An error when no family can have this name. */
+
+/* Raises FDW_INVALID_ATTRIBUTE_VALUE if a family cannot have this name. */
 extern void wt_option_check_family_name(const char *name);
-/* 'family:qualifier' into its two; the first colon counts. */
+
+/* Splits 'family:qualifier' at the first colon and unescapes the qualifier; both are palloc'd.
+ * Errors: FDW_INVALID_ATTRIBUTE_VALUE; those of wt_bytes_text_unescape. */
 extern void wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual,
 								 uint32 *qual_len);
-/* option "key": a list of identifiers, quoted where SQL would quote them */
+
+/* Parses option "key": SQL identifiers, each with "asc" or "desc" behind it if wanted.
+ * Returns: a list of WtKeyItem.  Errors: FDW_INVALID_ATTRIBUTE_VALUE. */
 extern List *wt_option_parse_key(const char *value);
 
 #endif /* WT_OPTION_H */

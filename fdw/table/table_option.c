@@ -1,6 +1,6 @@
 /*
  * table_option.c
- *		Options of tables and columns: each checked for itself, and the validator.
+ *		Options of servers, tables and columns, each checked by itself; the validator.
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@
 #include "fdw/table/option.h"
 #include "fdw/table/types.h"
 
+/* Returns true for the value yes, false for no. */
 static bool
 choice(DefElem *def, const char *yes, const char *no)
 {
@@ -71,7 +72,7 @@ wt_table_option_delimiter(DefElem *def)
 {
 	char *value = defGetString(def);
 
-	/* a byte that an option cannot hold, and that no text contains: how Phoenix ends its parts */
+	/* an option cannot hold this byte; Phoenix ends its parts with it */
 	if (strcmp(value, "\\x00") == 0)
 		return '\0';
 	if (value[0] == '\0' || value[1] != '\0' || IS_HIGHBIT_SET(value[0]))
@@ -151,7 +152,7 @@ check_column_option(DefElem *def)
 		wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
 	else if (strcmp(name, "timestamp_of") == 0)
 	{
-		/* the SQL column's name will do too */
+		/* without a colon it is the name of an SQL column */
 		if (strchr(defGetString(def), ':'))
 			wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
 	}

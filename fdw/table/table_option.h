@@ -1,6 +1,8 @@
 /*
  * table_option.h
- *		Options of tables and columns, and their validator.
+ *		Options of servers, tables and columns, each checked by itself; the validator.
+ *
+ * All raise FDW_INVALID_ATTRIBUTE_VALUE, with the valid values as hint.
  */
 #ifndef WT_TABLE_OPTION_H
 #define WT_TABLE_OPTION_H
@@ -11,13 +13,13 @@
 #include "fdw/table/types.h"
 
 /*
- * One table or server option into t; families go to *families.  The validator
- * calls it with a t that is thrown away: one place knows what is valid.
+ * Takes one option of a server or table into t; options "key" and "families" go to *key, a list of
+ * WtKeyItem, and *families, a list of WtFamily.  The validator calls it, too, and drops the result.
  */
 extern void wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families);
-/* The value of the column's option. */
+
+/* Return the value of a column's option "delimiter" or "encoding". */
 extern char wt_table_option_delimiter(DefElem *def);
-/* The value of the column's option. */
 extern WtEncoding wt_table_option_encoding(DefElem *def);
 
 #endif /* WT_TABLE_OPTION_H */

@@ -1,6 +1,6 @@
 /*
  * types.h
- *		A foreign table's definition, parsed.
+ *		A foreign table's definition, parsed: table, columns, families.
  */
 #ifndef WT_TYPES_H
 #define WT_TYPES_H
@@ -11,6 +11,7 @@
 
 #include "engine/wide.h"
 
+/* How a column's values are stored; encoding.c describes the bytes. */
 typedef enum WtEncoding
 {
 	WT_ENC_TEXT,	/* text as it is */
@@ -29,6 +30,7 @@ typedef enum WtEncoding
 	WT_ENC_COUNTER /* binary, 8 bytes, may be incremented */
 } WtEncoding;
 
+/* What a column shows. */
 typedef enum WtRole
 {
 	WT_DROPPED, /* dropped column: always NULL */
@@ -41,47 +43,53 @@ typedef enum WtRole
 	WT_CELL_QUALIFIER,
 	WT_CELL_TS,
 	WT_CELL_VALUE,
-	WT_CELL_VERSION,
-	WT_CELL_NO /* the version's number in its row */
+	WT_CELL_VERSION, /* the version's number in its column, from 1 */
+	WT_CELL_NO		 /* the version's number in its row, from 1 */
 } WtRole;
 
 typedef struct WtColumn
 {
-	WtRole role;
+	/* the SQL column */
 	AttrNumber attno;
 	char *name;
 	Oid typid;	/* base type of domains */
-	Oid domain; /* the domain, InvalidOid: none */
+	Oid domain; /* InvalidOid: the type is not a domain */
 	int32 typmod;
 	Oid collation;
 	bool not_null;
+
+	WtRole role;
 	WtEncoding enc;
-	int family;	 /* index into families; -1 none */
-	uint8 *qual; /* CELL, TIMESTAMP_OF: qualifier; MAP: prefix */
+
+	/* the cells that it shows; of a key column with a digest: the cell with the original */
+	int family;	 /* index into families; -1: none */
+	uint8 *qual; /* qualifier; WT_MAP: prefix of qualifiers */
 	uint32 qual_len;
-	bool by_name; /* CELL: no option says which cell, the column's name and the first family do */
-	/* TIMESTAMP_OF: index of the SQL column that the option names, -1 when it names a cell */
-	int timestamp_of;
-	/* KEY */
-	int part;		  /* position in the key, 0-based */
-	bool desc;		  /* bytes are inverted */
-	bool stated_desc; /* option key says desc; encoding "reverse" turns desc around */
-	int fixed_len;	  /* bytes of the encoded part, 0 = variable */
-	bool delimited;	  /* joined to what follows by this byte: */
-	char delimiter;	  /* may be 00, which no text contains: order is kept then */
-	bool last;		  /* nothing follows it in the key */
+	bool by_name;	  /* WT_CELL: no option names the cell; it is that of the column's name */
+	int timestamp_of; /* WT_TIMESTAMP_OF: index of the column that the option names; -1: a cell */
+
+	/* WT_KEY */
+	int part;		  /* position in the key, from 0 */
+	bool desc;		  /* the bytes are inverted */
+	bool stated_desc; /* option "key" says desc; encoding "reverse" makes desc its opposite */
+	int fixed_len;	  /* bytes of the encoded part; 0: variable */
+	bool delimited;	  /* a delimiter ends the part */
+	char delimiter;	  /* '\0' keeps the order, because text does not contain it */
+	bool last;		  /* last part of the key */
 } WtColumn;
 
-/* A family as the foreign table states it; what is not stated is as the engine has it. */
+/* A family as the foreign table states it; options that are not stated are as the engine has
+ * them. */
 typedef struct WtFamily
 {
 	char *name;
-	bool dropped;			 /* "name": null */
-	bool implicit;			 /* not in option families: named by a column, or the default d */
-	uint32 stated;			 /* bit set of WT_FAM_* */
+	bool dropped;			 /* option "families" has null for it */
+	bool implicit;			 /* not in option "families": named by a column, or the default */
+	uint32 stated;			 /* options that are stated: WT_FAM_* */
 	wide_family_options opt; /* defaults where not stated */
 } WtFamily;
 
+/* Bits of options, in the order of the names in family_option.c */
 #define WT_FAM_VERSIONS		0x0001
 #define WT_FAM_MIN_VERSIONS 0x0002
 #define WT_FAM_TTL			0x0004
@@ -97,22 +105,32 @@ typedef struct WtFamily
 typedef struct WtTable
 {
 	Oid relid;
-	uint64 serial;	  /* another number for each parsed definition, so that caches notice */
-	char *table_name; /* the option, or schema.relation */
-	bool name_given;  /* the option was there */
+	uint64 serial; /* different for each parsed definition; caches compare it */
+
+	/* the stored table */
+	char *table_name; /* option table_name, or schema.relation */
+	bool name_given;  /* the option is there */
+
+	/* columns */
 	bool cells_layout;
-	int natts; /* columns[natts], by attno - 1 */
-	WtColumn *columns;
-	/* indexes of all columns, those with cells by family and qualifier; by wt_table alone */
-	int *order;
+	int natts;
+	WtColumn *columns; /* by attno - 1 */
+	int *order;		   /* indexes of all columns, by family and qualifier; NULL unless made by
+						* wt_table */
+
+	/* key */
 	int nkeys;
-	bool key_given; /* option key was there */
-	int *keys;		/* indexes into columns, in key order */
+	int *keys;		  /* indexes into columns, in key order */
+	bool key_given;	  /* option "key" is there */
+	int salt_buckets; /* 0: not salted */
+
+	/* families */
 	int nfamilies;
-	WtFamily *families; /* [0] is the first family; dropped ones are not here */
+	WtFamily *families; /* without dropped ones; the first is that of columns that name none */
 	int ndropped;
-	char **dropped;	  /* names stated as null */
-	int salt_buckets; /* 0 = none */
+	char **dropped; /* names of dropped families */
+
+	/* other options */
 	bool existence_projected;
 	bool insert_error;
 	bool bad_key_skip;
@@ -123,13 +141,13 @@ typedef struct WtTable
 	double tuple_cost;
 } WtTable;
 
-/* What a foreign table's definition says, wherever it was read. */
+/* A foreign table's definition before it is parsed, from the catalogs or from a statement. */
 typedef struct WtDefinition
 {
 	Oid relid;
 	const char *name;
 	const char *schema;
-	TupleDesc desc; /* attributes only */
+	TupleDesc desc; /* only its attributes are used */
 	List *server_options;
 	List *options;
 	List **column_options; /* by attno - 1 */

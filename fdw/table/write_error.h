@@ -8,8 +8,7 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-/* Called by the wrapper's write paths: engine statuses of batch calls -> errors naming table and
- * key. */
+/* Raises the error of an engine's call that changes a row; returns if st is WIDE_OK. */
 extern void wt_write_error_check(wide_status st, WtTable *t, wide_bytes key);
 
 #endif /* WT_WRITE_ERROR_H */
