@@ -306,7 +306,7 @@ bool_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char *
 		*why = "the byte is neither 00 nor 01";
 		return false;
 	}
-	/* HBase reads every byte but 00 as true; in a key only the byte that a lookup asks for is */
+	/* HBase reads every byte but 00 as true; a key has only the byte that a lookup asks for */
 	if (c->role == WT_KEY && v != 0 && v != (ordered ? 0x01 : 0xFF))
 	{
 		*why = "the byte is neither 00 nor ff";

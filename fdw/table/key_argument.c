@@ -60,8 +60,8 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 			arg = call_cast(funcid, arg, c->typmod);
 		else if (path == COERCION_PATH_COERCEVIAIO ||
 				 (path == COERCION_PATH_NONE && is_number(argtype) && is_number(c->typid)))
-			return wt_type_io_convert(arg, argtype, c->typid,
-									  c->typmod); /* 5 is a valid integer, 5.5 is an error */
+			/* 5 is a valid integer, 5.5 is an error */
+			return wt_type_io_convert(arg, argtype, c->typid, c->typmod);
 		else if (path != COERCION_PATH_RELABELTYPE)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),

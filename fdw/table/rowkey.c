@@ -360,8 +360,8 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 }
 
 /*
- * A part of at most 16 bytes, the most frequent kind, whose length does not vary: found
- * without memory.  flipped has room for a descending part.  Results as wt_rowkey_take_part.
+ * As wt_rowkey_take_part, for the most frequent parts: of fixed width, at most 16 bytes.
+ * Allocates nothing; *value of a descending part is in flipped.
  */
 static inline ssize_t
 take_short_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *flipped, wide_bytes *value)
@@ -413,7 +413,7 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 			taken = take_short_part(c, p, n, flipped, &part);
 		else
 		{
-			/* most keys have no part that must be copied */
+			/* only these parts may have to be copied */
 			if (plain.data == nothing && (c->desc || (c->fixed_len == 0 && !c->last)))
 				initStringInfo(&plain);
 			taken = wt_rowkey_take_part(c, p, n, &plain, &part);
