@@ -1,6 +1,6 @@
 /*
  * part.c
- *		Parts of the key, and what the layout 'cells' counts on behind them.
+ *		Numbers of key parts, and of the columns behind the key in layout 'cells'.
  */
 #include "postgres.h"
 
@@ -11,7 +11,6 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
-/* Also of the pseudo parts of the layout 'cells'. */
 WtColumn *
 wt_part_column(WtTable *t, int part)
 {
@@ -33,23 +32,17 @@ wt_part_column(WtTable *t, int part)
 bool
 wt_part_is_descending(WtTable *t, int part)
 {
-	WtColumn *c;
-
-	/* the newest version of a cell comes first */
+	/* of versions the newest comes first */
 	if (part >= t->nkeys)
 		return part == WT_PART_TS(t);
-	c = wt_key_column(t, part);
-	return c->desc != (c->enc == WT_ENC_REVERSE);
+	return wt_key_column(t, part)->desc;
 }
 
 bool
 wt_part_is_ordered(WtTable *t, int part)
 {
-	WtColumn *c;
-
-	/* a qualifier that is not text is shown as \x..., which sorts elsewhere */
+	/* a qualifier that is not text is shown as \x..., which sorts differently */
 	if (part >= t->nkeys)
 		return part == WT_PART_QUALIFIER(t) && wt_part_column(t, part)->typid == BYTEAOID;
-	c = wt_key_column(t, part);
-	return c->enc == WT_ENC_REVERSE || wt_encoding_is_ordered(c);
+	return wt_encoding_is_ordered(wt_key_column(t, part));
 }

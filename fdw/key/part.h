@@ -1,6 +1,6 @@
 /*
  * part.h
- *		Parts of the key, and what the layout 'cells' counts on behind them.
+ *		Numbers of key parts, and of the columns behind the key in layout 'cells'.
  */
 #ifndef WT_PART_H
 #define WT_PART_H
@@ -8,9 +8,9 @@
 #include "fdw/table/types.h"
 
 /*
- * Parts of the key are 0 .. nkeys - 1.  In the layout 'cells' the family, the
- * qualifier, the version, its timestamp and its number in the row are counted on
- * behind them.
+ * Parts of the key are 0 to nkeys - 1.  In layout 'cells' the numbers behind them stand for
+ * the family, the qualifier, the version, its timestamp, and its number in the row, in the
+ * order in which a scan returns cells.
  */
 #define WT_PART_FAMILY(t)	 ((t)->nkeys)
 #define WT_PART_QUALIFIER(t) ((t)->nkeys + 1)
@@ -18,12 +18,14 @@
 #define WT_PART_TS(t)		 ((t)->nkeys + 3)
 #define WT_PART_NO(t)		 ((t)->nkeys + 4)
 
-/* The column that shows a part, NULL when the table has none. */
+/* Returns the column that shows a part, NULL if the table has none. */
 extern WtColumn *wt_part_column(WtTable *t, int part);
 
-/* true: larger values have smaller bytes */
+/* Returns true if larger values come first. */
 extern bool wt_part_is_descending(WtTable *t, int part);
 
+/* Returns true if the order of the bytes is that of the values, or its opposite.
+ * Requires: the table has a column for the part. */
 extern bool wt_part_is_ordered(WtTable *t, int part);
 
 #endif /* WT_PART_H */
