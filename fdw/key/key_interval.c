@@ -1,6 +1,8 @@
 /*
  * key_interval.c
- *		The values that conditions leave of one part of the key, as intervals of bytes.
+ *		Tests -> the values of one part that pass them, as intervals of bytes.
+ *
+ * An interval may be too wide where the clause is tested again, but never too narrow.
  */
 #include "postgres.h"
 
@@ -23,7 +25,7 @@
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-/* The beginning of a value as it stands in the key: escaped, inverted. */
+/* Returns the beginning of a value as it is in the key: escaped, inverted. */
 static wide_bytes
 encode_prefix(WtTable *t, int part, StringInfo prefix)
 {
@@ -41,10 +43,10 @@ encode_prefix(WtTable *t, int part, StringInfo prefix)
 	if (part < t->nkeys && c->desc)
 		for (int i = 0; i < s.len; i++)
 			s.data[i] = ~s.data[i];
-	return wt_key_value_take(&s);
+	return wt_bytes_of(&s);
 }
 
-/* Could this be how bytes that are not text are shown in the layout 'cells'? */
+/* Layout 'cells': returns true if the text may be how bytes that are not text are shown. */
 static bool
 shown_as_hex(WtTable *t, int part, const char *data, int len)
 {
@@ -63,7 +65,8 @@ arg_shown_as_hex(WtTable *t, int part, const WtArg *arg)
 	return shown_as_hex(t, part, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
 }
 
-/* LIKE, ^@, ~: one interval. false: the pattern restricts nothing. */
+/* LIKE, ^@, ~: one interval.  Returns false if the pattern restricts nothing.
+ * Requires: the value is known and not null. */
 static bool
 prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *out)
 {
@@ -88,7 +91,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 		return false;
 	if (whole)
 	{
-		/* no wildcard at all: equality */
+		/* without a wildcard: equality */
 		WtArg same = *arg;
 		StringInfoData s;
 
@@ -96,7 +99,7 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 		initStringInfo(&s);
 		if (wt_key_value_encode(t, test->part, &same, &s) == WT_VALUE_OK)
 		{
-			wt_key_value_point(wt_key_value_take(&s), wt_key_value_is_raw(t, test->part), out);
+			wt_key_value_point(wt_bytes_of(&s), wt_key_value_is_raw(t, test->part), out);
 			return true;
 		}
 	}
@@ -108,88 +111,94 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 	return true;
 }
 
+/* What the values of a row comparison say together */
+typedef enum Bound
+{
+	BOUND_NONE,	 /* nothing is known */
+	BOUND_NEVER, /* no row passes */
+	BOUND_AT	 /* rows below or above the bytes pass */
+} Bound;
+
 /*
- * <, <=, >, >= of one value or a row of values.  1: *out, 0: no row, -1: no
- * restriction.
+ * Appends the bytes of the values, up to the first one that has none.  *inclusive: the test
+ * passes rows that begin with these bytes.  *raw: as wt_key_value_is_raw, of the last value.
  */
-static int
-order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *out)
+static Bound
+order_bound(WtTable *t, const WtTest *test, const WtArg *args, bool less, StringInfo s,
+			bool *inclusive, bool *raw)
+{
+	for (int i = 0; i < test->n; i++)
+	{
+		int part = test->part + i;
+		WtArg arg = args[test->first + i];
+		WtValueFate fate = WT_VALUE_UNKNOWN;
+
+		if (arg.known && arg.isnull)
+		{
+			/* rows that are equal so far compare as null */
+			*inclusive = false;
+			return i == 0 ? BOUND_NEVER : BOUND_AT;
+		}
+		if (arg.known &&
+			(part >= t->nkeys || wt_key_value_move_local_bound(wt_key_column(t, part), less, &arg)))
+			fate = wt_key_value_encode(t, part, &arg, s);
+		if (fate == WT_VALUE_UNKNOWN || fate == WT_VALUE_NONE)
+		{
+			*inclusive = true;
+			return i == 0 ? BOUND_NONE : BOUND_AT;
+		}
+		*raw = (fate == WT_VALUE_OK || fate == WT_VALUE_BEHIND) && wt_key_value_is_raw(t, part);
+		if (fate != WT_VALUE_OK)
+		{
+			/* rows that are equal so far are all on one side of the value */
+			*inclusive = less == (fate != WT_VALUE_BELOW);
+			return BOUND_AT;
+		}
+	}
+	return BOUND_AT;
+}
+
+/* <, <=, >, >= of one value or a row of values: at most one interval, at *out.  Returns false if
+ * nothing is restricted. */
+static bool
+order_interval(WtTable *t, const WtTest *test, const WtArg *args, WtInterval *out, int *n)
 {
 	bool less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
 	bool inclusive = test->kind == WT_COND_LE || test->kind == WT_COND_GE;
-	bool raw = false;
 	bool upper = less != wt_part_is_descending(t, test->part);
+	bool raw = false;
 	StringInfoData s;
-	wide_bytes bound;
+	wide_bytes bytes;
+	Bound bound;
 
+	*n = 0;
 	initStringInfo(&s);
-	for (int i = 0; i < test->n; i++)
-	{
-		const WtArg *arg = &args[test->first + i];
-		WtArg moved;
-		WtValueFate fate;
-
-		if (!arg->known)
-		{
-			/* the planner's case: what is known so far */
-			if (i == 0)
-				return -1;
-			inclusive = true;
-			break;
-		}
-		if (arg->isnull)
-		{
-			/* rows equal so far compare as null */
-			if (i == 0)
-				return 0;
-			inclusive = false;
-			break;
-		}
-		moved = *arg;
-		fate = test->part >= t->nkeys ||
-					   wt_key_value_move_local_bound(wt_key_column(t, test->part + i), less, &moved)
-				   ? wt_key_value_encode(t, test->part + i, &moved, &s)
-				   : WT_VALUE_UNKNOWN;
-		if (fate == WT_VALUE_UNKNOWN || fate == WT_VALUE_NONE)
-		{
-			if (i == 0)
-				return -1;
-			inclusive = true;
-			break;
-		}
-		if (fate != WT_VALUE_OK)
-		{
-			/* all rows that agree so far are on one side */
-			inclusive = less == (fate != WT_VALUE_BELOW);
-			raw = fate == WT_VALUE_BEHIND && wt_key_value_is_raw(t, test->part + i);
-			break;
-		}
-		raw = wt_key_value_is_raw(t, test->part + i);
-	}
-	bound = wt_key_value_take(&s);
-	memset(out, 0, sizeof(*out));
-	out->lo.data = (const uint8 *) "";
-	out->inf = true;
+	bound = order_bound(t, test, args, less, &s, &inclusive, &raw);
+	if (bound != BOUND_AT)
+		return bound == BOUND_NEVER;
+	bytes = wt_bytes_of(&s);
+	*out = (WtInterval) {.lo = {(const uint8 *) "", 0}, .inf = true};
 	if (upper && !inclusive)
 	{
-		out->hi = bound;
+		out->hi = bytes;
 		out->inf = false;
 	}
 	else if (upper)
-		out->inf = !wt_key_value_after(bound, raw, &out->hi);
+		out->inf = !wt_key_value_after(bytes, raw, &out->hi);
 	else if (inclusive)
-		out->lo = bound;
-	else if (!wt_key_value_after(bound, raw, &out->lo))
-		return 0;
-	return 1;
+		out->lo = bytes;
+	else if (!wt_key_value_after(bytes, raw, &out->lo))
+		return true;
+	*n = 1;
+	return true;
 }
 
-/* While points are sorted: the first bytes decide most comparisons without a look at the rest. */
+/* A point while points are sorted: most comparisons need its first bytes only. */
 typedef struct SortPoint
 {
-	uint64 head;
+	uint64 head; /* the first bytes, big-endian */
 	wide_bytes bytes;
-	int index;
+	int index; /* in the list */
 } SortPoint;
 
 static inline int
@@ -208,6 +217,7 @@ cmp_sort_point(const SortPoint *a, const SortPoint *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+/* Adds a value to the list, unless no key has it. */
 static void
 add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval *list, int *n)
 {
@@ -216,10 +226,10 @@ add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval
 	resetStringInfo(scratch);
 	if (wt_key_value_encode(t, part, arg, scratch) != WT_VALUE_OK)
 		return;
-	wt_key_value_point(wt_key_value_take(scratch), wt_key_value_is_raw(t, part), &list[(*n)++]);
+	wt_key_value_point(wt_bytes_of(scratch), wt_key_value_is_raw(t, part), &list[(*n)++]);
 }
 
-/* Sorts points and leaves each out but once. */
+/* Sorts points and removes duplicates.  Returns the list, or another one in its place. */
 static WtInterval *
 sort_points(WtInterval *list, int *n)
 {
@@ -252,37 +262,29 @@ sort_points(WtInterval *list, int *n)
 	return out;
 }
 
-/* =, = ANY, list: points, sorted and distinct. false: not known yet. */
+/* =, = ANY, list: points, sorted and distinct.  Returns false if nothing is restricted. */
 static bool
 point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **out, int *n)
 {
 	const WtArg *arg = &args[test->first];
 	WtInterval *list;
 	StringInfoData scratch;
-	int m = 0;
 
+	*n = 0;
+	for (int i = 0; i < test->n; i++)
+		if (!arg[i].known)
+			return false;
 	initStringInfo(&scratch);
 	if (test->kind == WT_COND_ANY)
 	{
-		ArrayType *array;
 		WtArg element = *arg;
-		int16 len;
-		bool byval;
-		char align;
 		Datum *values;
 		bool *nulls;
 		int count;
 
-		if (!arg->known)
-			return false;
-		*out = NULL;
-		*n = 0;
 		if (arg->isnull)
 			return true;
-		array = DatumGetArrayTypeP(arg->value);
-		element.type = arg->type;
-		get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-		deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, &values, &nulls, &count);
+		count = wt_key_value_elements(arg, &values, &nulls);
 		list = MemoryContextAllocHuge(CurrentMemoryContext,
 									  sizeof(WtInterval) * Max(1, (Size) count));
 		for (int i = 0; i < count; i++)
@@ -292,7 +294,7 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 			element.isnull = nulls[i];
 			if (arg_shown_as_hex(t, test->part, &element))
 				return false;
-			add_point(t, test->part, &element, &scratch, list, &m);
+			add_point(t, test->part, &element, &scratch, list, n);
 		}
 		pfree(values);
 		pfree(nulls);
@@ -300,19 +302,18 @@ point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 	else
 	{
 		for (int i = 0; i < test->n; i++)
-			if (!arg[i].known || arg_shown_as_hex(t, test->part, &arg[i]))
+			if (arg_shown_as_hex(t, test->part, &arg[i]))
 				return false;
 		list = palloc(sizeof(WtInterval) * test->n);
 		for (int i = 0; i < test->n; i++)
-			add_point(t, test->part, &arg[i], &scratch, list, &m);
+			add_point(t, test->part, &arg[i], &scratch, list, n);
 	}
 	pfree(scratch.data);
-	*out = sort_points(list, &m);
-	*n = m;
+	*out = sort_points(list, n);
 	return true;
 }
 
-/* <>: what lies on both sides of a value. false: not known yet. */
+/* <>: the intervals on both sides of a value.  Returns false if nothing is restricted. */
 static bool
 other_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **out, int *n)
 {
@@ -330,7 +331,7 @@ other_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **
 	initStringInfo(&s);
 	if (wt_key_value_encode(t, test->part, arg, &s) != WT_VALUE_OK)
 		return false; /* no row is equal to it */
-	wt_key_value_point(wt_key_value_take(&s), wt_key_value_is_raw(t, test->part), &point);
+	wt_key_value_point(wt_bytes_of(&s), wt_key_value_is_raw(t, test->part), &point);
 	if (point.lo.len > 0)
 	{
 		list[*n].lo.data = (const uint8 *) "";
@@ -352,28 +353,29 @@ hi_cmp(const WtInterval *a, const WtInterval *b)
 	return wt_bytes_cmp(a->hi, b->hi);
 }
 
-WtInterval *
-wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int nb, int *n)
+WtIntervals
+wt_key_interval_intersect(WtIntervals a, WtIntervals b)
 {
-	WtInterval *out = MemoryContextAllocHuge(CurrentMemoryContext,
-											 sizeof(WtInterval) * ((Size) na + nb));
+	WtIntervals out = {.restricted = true};
 	int i = 0, j = 0;
 
-	*n = 0;
-	while (i < na && j < nb)
+	if (!a.restricted || !b.restricted)
+		return a.restricted ? a : b;
+	out.iv = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * ((Size) a.n + b.n));
+	while (i < a.n && j < b.n)
 	{
-		const WtInterval *x = &a[i], *y = &b[j];
+		const WtInterval *x = &a.iv[i], *y = &b.iv[j];
 		const WtInterval *lo = wt_bytes_cmp(x->lo, y->lo) >= 0 ? x : y;
 		const WtInterval *hi = hi_cmp(x, y) <= 0 ? x : y;
 
 		if (hi->inf || wt_bytes_cmp(lo->lo, hi->hi) < 0)
 		{
-			WtInterval *r = &out[(*n)++];
+			WtInterval *r = &out.iv[out.n++];
 
 			r->lo = lo->lo;
 			r->hi = hi->hi;
 			r->inf = hi->inf;
-			/* still the whole of a value? */
+			/* a point stays one if it is left as a whole */
 			r->point = (x->point && wt_bytes_cmp(x->lo, r->lo) == 0 && hi_cmp(x, r) == 0) ||
 					   (y->point && wt_bytes_cmp(y->lo, r->lo) == 0 && hi_cmp(y, r) == 0);
 		}
@@ -385,7 +387,7 @@ wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b, int 
 	return out;
 }
 
-/* Does the interval hold a string that begins with a backslash? */
+/* Returns true if strings that begin with a backslash are in the interval. */
 static bool
 holds_backslash(const WtInterval *iv)
 {
@@ -394,69 +396,63 @@ holds_backslash(const WtInterval *iv)
 	return wt_bytes_cmp(iv->lo, behind) < 0 && (iv->inf || wt_bytes_cmp(iv->hi, first) > 0);
 }
 
-bool
-wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part,
-						WtInterval **out, int *n)
+/* The values that pass one test. */
+static WtIntervals
+test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
 {
-	WtInterval *list = NULL;
-	int count = 0;
-	bool restricted = false;
+	WtIntervals p = {0};
+
+	switch (test->kind)
+	{
+		case WT_COND_NEVER:
+			p.restricted = true;
+			break;
+		case WT_COND_EQ:
+		case WT_COND_ANY:
+		case WT_COND_LIST:
+			p.restricted = point_intervals(t, test, args, &p.iv, &p.n);
+			break;
+		case WT_COND_NE:
+			p.restricted = other_intervals(t, test, args, &p.iv, &p.n);
+			break;
+		case WT_COND_LT:
+		case WT_COND_LE:
+		case WT_COND_GT:
+		case WT_COND_GE:
+			p.iv = palloc(sizeof(WtInterval));
+			p.restricted = order_interval(t, test, args, p.iv, &p.n);
+			break;
+		case WT_COND_LIKE:
+		case WT_COND_STARTS:
+		case WT_COND_REGEX:
+			if (!args[test->first].known)
+				break;
+			p.restricted = true;
+			if (args[test->first].isnull)
+				break;
+			p.iv = palloc(sizeof(WtInterval));
+			p.n = 1;
+			p.restricted = prefix_interval(t, test, &args[test->first], p.iv);
+			break;
+		case WT_COND_OR:
+			break;
+	}
+	return p;
+}
+
+WtIntervals
+wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int part)
+{
+	WtIntervals out = {0};
 
 	for (int i = 0; i < ntests; i++)
-	{
-		const WtTest *test = &tests[i];
-		WtInterval *more = NULL;
-		int m = 0;
-
-		if (test->part != part || test->clause != 0 ||
-			(test->n == 0 && test->kind != WT_COND_NEVER))
-			continue;
-		if (test->kind == WT_COND_NEVER)
-			;
-		else if (wt_is_equality(test->kind))
-		{
-			if (!point_intervals(t, test, args, &more, &m))
-				continue;
-		}
-		else if (test->kind == WT_COND_NE)
-		{
-			if (!other_intervals(t, test, args, &more, &m))
-				continue;
-		}
-		else
-		{
-			more = palloc(sizeof(WtInterval));
-			if (test->kind >= WT_COND_LT && test->kind <= WT_COND_GE)
-			{
-				int r = order_interval(t, test, args, more);
-
-				if (r < 0)
-					continue;
-				m = r == 1;
-			}
-			else if (!args[test->first].known)
-				continue;
-			else if (args[test->first].isnull)
-				m = 0;
-			else if (!prefix_interval(t, test, &args[test->first], more))
-				continue;
-			else
-				m = 1;
-		}
-		if (restricted)
-			list = wt_key_interval_intersect(list, count, more, m, &count);
-		else
-		{
-			list = more;
-			count = m;
-		}
-		restricted = true;
-	}
-	/* what is not text is shown as text that begins with a backslash, and lies elsewhere */
-	if (restricted && part == WT_PART_QUALIFIER(t) && wt_is_text(wt_part_column(t, part)->typid))
-		for (int i = 0; i < count && restricted; i++)
-			restricted = list[i].point || !holds_backslash(&list[i]);
-	*out = list;
-	*n = count;
-	return restricted;
+		if (tests[i].part == part && tests[i].clause == 0 &&
+			(tests[i].n > 0 || tests[i].kind == WT_COND_NEVER))
+			out = wt_key_interval_intersect(out, test_intervals(t, &tests[i], args));
+	/* bytes that are not text are shown as text that begins with a backslash, in another order */
+	if (out.restricted && part == WT_PART_QUALIFIER(t) &&
+		wt_is_text(wt_part_column(t, part)->typid))
+		for (int i = 0; i < out.n && out.restricted; i++)
+			out.restricted = out.iv[i].point || !holds_backslash(&out.iv[i]);
+	return out;
 }

@@ -1,6 +1,6 @@
 /*
  * key_interval.h
- *		The values that conditions leave of one part of the key, as intervals of bytes.
+ *		Tests -> the values of one part that pass them, as intervals of bytes.
  */
 #ifndef WT_KEY_INTERVAL_H
 #define WT_KEY_INTERVAL_H
@@ -9,20 +9,22 @@
 #include "fdw/key/key_value.h"
 #include "fdw/table/types.h"
 
-/* One part's intervals, sorted and disjoint. */
+/* The intervals of one part, sorted and disjoint */
 typedef struct WtIntervals
 {
-	bool restricted; /* false: all values */
+	bool restricted; /* false: all values pass, n and iv are not used */
 	int n;
 	WtInterval *iv;
 } WtIntervals;
 
-/* What the tests leave of one part, by itself.  false: no restriction. */
-extern bool wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg *args,
-									int part, WtInterval **out, int *n);
+/*
+ * Returns the values of a part that pass its tests, those of ORs left out; palloc'd.  Tests whose
+ * values are not known yet, or that cannot be said in bytes, restrict nothing.
+ */
+extern WtIntervals wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests,
+										   const WtArg *args, int part);
 
-/* The common part of two sorted lists of disjoint intervals. */
-extern WtInterval *wt_key_interval_intersect(const WtInterval *a, int na, const WtInterval *b,
-											 int nb, int *n);
+/* Returns the values that are in both; palloc'd, or those of a or b themselves. */
+extern WtIntervals wt_key_interval_intersect(WtIntervals a, WtIntervals b);
 
 #endif /* WT_KEY_INTERVAL_H */

@@ -1,15 +1,22 @@
 /*
  * key_range.c
- *		Values -> intervals of bytes -> ranges of row keys.
+ *		Tests on parts of the key -> ranges of row keys.
  *
- * With the values at hand, each part's conditions (key_condition.c) become intervals
- * of bytes, and the parts one after the other become ranges of keys: parts
- * bound to values first, then one part with an interval.  The planner's
- * estimates and the scans use the same code.
+ * WHERE clauses become ranges of keys in two steps.  The planner recognises a
+ * clause as a condition on one part of the key, whose value need not be known
+ * (fdw/plan/key_condition.c).  Once values are known, this room turns conditions,
+ * now called tests, into ranges:
  *
- * A value that the key's encoding cannot hold (too large, negative for an
- * unsigned one, with the delimiter in it) is no error in a WHERE clause: no row
- * is equal to it, and in the order it is below or above all rows.
+ *	key_value.c		a value becomes the bytes of a part
+ *	key_interval.c	the tests on a part become intervals of bytes
+ *	key_range.c		the intervals of the parts, one after the other, become ranges:
+ *					parts that are bound to values, then one part with an interval
+ *	key_filter.c	tests on parts behind that interval, or behind a part without tests
+ *
+ * The planner's estimates and the scans use the same code.
+ *
+ * Each OR is a disjunction of arms.  A way is one arm of each OR with the tests
+ * outside of ORs; the ranges are those of all ways together.
  */
 #include "postgres.h"
 
@@ -26,16 +33,17 @@
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 
-#define KEY_ROOM 128 /* bytes for a key at first */
+#define KEY_ROOM 128 /* bytes that are allocated for a key at first */
 
+/* A range of keys without salt */
 typedef struct KeyRange
 {
 	wide_bytes lo;
-	wide_bytes hi; /* data NULL: to the end */
-	bool point;
+	wide_bytes hi; /* data NULL: to the end of the table */
+	bool point;	   /* a single key */
 } KeyRange;
 
-/* With a zero behind them, as a point's bytes have (wt_key_value_point). */
+/* Returns a and b in one piece, with a zero byte behind them as in wt_key_value_point. */
 static wide_bytes
 join_bytes(wide_bytes a, wide_bytes b)
 {
@@ -53,8 +61,8 @@ join_bytes(wide_bytes a, wide_bytes b)
 }
 
 /*
- * No key is longer than WIDE_MAX_ROW: a longer bound lies right behind its
- * own beginning of that length.
+ * Shortens a bound that is longer than any key: it is right behind the key that its
+ * first WIDE_MAX_ROW bytes are.
  */
 static wide_bytes
 fit_bound(wide_bytes b)
@@ -72,6 +80,7 @@ fit_bound(wide_bytes b)
 	return out;
 }
 
+/* Adds the range of keys that begin with x and go on with an interval (NULL: with anything). */
 static void
 add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 {
@@ -90,7 +99,6 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 	r->point = false;
 	if (iv == NULL)
 	{
-		/* everything with these leading parts */
 		r->lo = x;
 		if (!wt_key_value_after(x, false, &r->hi))
 			r->hi.data = NULL, r->hi.len = 0;
@@ -134,7 +142,7 @@ cmp_range(const KeyRange *a, const KeyRange *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Sort; overlapping ranges become one. */
+/* Sorts the ranges and joins those that overlap or touch.  Returns their number. */
 static int
 merge_ranges(KeyRange *r, int n)
 {
@@ -149,7 +157,7 @@ merge_ranges(KeyRange *r, int n)
 	{
 		int gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
 
-		/* those that touch become one, but whole keys stay by themselves */
+		/* a single key stays by itself, because the engine reads it as a get */
 		if (gap > 0 || (gap == 0 && (r[k].point || r[i].point)))
 		{
 			r[++k] = r[i];
@@ -163,9 +171,8 @@ merge_ranges(KeyRange *r, int n)
 }
 
 /*
- * The ranges of keys without salt in which all parts' intervals hold: appended
- * to the list, in order and disjoint.  Returns the first part that they do not
- * speak of.
+ * Appends the ranges of keys whose leading parts are in the parts' intervals, sorted
+ * and disjoint.  Returns the number of parts that the ranges contain.
  */
 static int
 plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *max)
@@ -217,31 +224,32 @@ plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *
 	return part;
 }
 
-/* One way to meet all conditions after the other: one arm of each OR. */
+/* The search for all ways */
 typedef struct Ways
 {
 	WtTable *t;
 	int nclauses;		 /* ORs */
 	int *narms;			 /* of each */
 	WtIntervals ***arms; /* by clause and arm, nkeys entries each */
+	/* results */
 	KeyRange *ranges;
 	int nranges;
-	int max;
-	WtIntervals **kept; /* for the key filter */
-	int nkept;
-	bool full;
-	int parts;	 /* that the ranges of all ways speak of */
-	bool filter; /* the ranges do not say it all */
+	int max;					/* allocated */
+	WtIntervals **alternatives; /* of the key filter: the ways, up to WT_MAX_ALTERNATIVES */
+	int nways;
+	bool full;	 /* a way does not restrict part 0 */
+	int parts;	 /* the ranges of all ways contain so many leading parts */
+	bool filter; /* the ranges of a way do not contain all its tests */
 } Ways;
 
+/* Returns the intervals of all key parts, by the tests outside of ORs. */
 static WtIntervals *
 part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 {
 	WtIntervals *out = palloc0(sizeof(WtIntervals) * Max(1, t->nkeys));
 
 	for (int part = 0; part < t->nkeys; part++)
-		out[part].restricted = wt_key_interval_of_part(t, tests, ntests, args, part, &out[part].iv,
-													   &out[part].n);
+		out[part] = wt_key_interval_of_part(t, tests, ntests, args, part);
 	for (int i = 0; i < ntests; i++)
 		if (tests[i].kind == WT_COND_NEVER && tests[i].clause == 0 && t->nkeys > 0)
 		{
@@ -251,6 +259,7 @@ part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 	return out;
 }
 
+/* Adds the ranges of one way. */
 static void
 add_way(Ways *w, WtIntervals *parts)
 {
@@ -265,11 +274,12 @@ add_way(Ways *w, WtIntervals *parts)
 	w->parts = Min(w->parts, stop);
 	for (int part = stop; part < w->t->nkeys; part++)
 		w->filter = w->filter || parts[part].restricted;
-	if (w->nkept < WT_MAX_ALTERNATIVES)
-		w->kept[w->nkept] = parts;
-	w->nkept++;
+	if (w->nways < WT_MAX_ALTERNATIVES)
+		w->alternatives[w->nways] = parts;
+	w->nways++;
 }
 
+/* Adds all ways that have these intervals, and one arm of each OR from clause on. */
 static void
 find_ways(Ways *w, int clause, WtIntervals *parts)
 {
@@ -285,18 +295,12 @@ find_ways(Ways *w, int clause, WtIntervals *parts)
 		WtIntervals *both = palloc(sizeof(WtIntervals) * w->t->nkeys);
 
 		for (int part = 0; part < w->t->nkeys; part++)
-		{
-			both[part] = parts[part].restricted ? parts[part] : more[part];
-			if (parts[part].restricted && more[part].restricted)
-				both[part].iv = wt_key_interval_intersect(parts[part].iv, parts[part].n,
-														  more[part].iv, more[part].n,
-														  &both[part].n);
-		}
+			both[part] = wt_key_interval_intersect(parts[part], more[part]);
 		find_ways(w, clause + 1, both);
 	}
 }
 
-/* The arms of ORs, each by itself. */
+/* Fills in the ORs: the intervals of each arm by itself. */
 static void
 find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 {
@@ -328,27 +332,25 @@ find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 	}
 }
 
-/*
- * The ranges of all ways together.  Those of one way are in order; an arm of
- * which nothing is known yet restricts nothing.
- */
+/* Returns the ranges of all ways together, without salt. */
 static KeyRange *
 all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, WtRanges *out)
 {
 	Ways w = {.t = t, .parts = t->nkeys};
 
-	w.kept = palloc(sizeof(WtIntervals *) * WT_MAX_ALTERNATIVES);
+	w.alternatives = palloc(sizeof(WtIntervals *) * WT_MAX_ALTERNATIVES);
 	find_arms(&w, tests, ntests, args);
 	find_ways(&w, 0, part_intervals(t, tests, ntests, args));
 	*n = merge_ranges(w.ranges, w.nranges);
 	out->full = w.full;
 	out->parts = w.parts;
 	out->filter = NULL;
-	if (w.filter && w.nkept <= WT_MAX_ALTERNATIVES)
-		out->filter = wt_key_filter_make(t, w.nkept, w.kept);
+	if (w.filter && w.nways <= WT_MAX_ALTERNATIVES)
+		out->filter = wt_key_filter_make(t, w.nways, w.alternatives);
 	return w.ranges;
 }
 
+/* Returns the first test on a part, NULL if there is none. */
 static const WtTest *
 test_of(const WtTest *tests, int ntests, int part)
 {
@@ -359,8 +361,8 @@ test_of(const WtTest *tests, int ntests, int part)
 }
 
 /*
- * So many first parts of the key are equal to one value each, and nothing else
- * is said of the key; 0: it is not so.
+ * Returns the number of leading parts that are equal to one value each, if there are
+ * no other tests on the key and no salt; else 0.
  */
 static int
 equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
@@ -375,18 +377,17 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 
 		if (test->clause != 0 || test->kind == WT_COND_NEVER)
 			return 0;
-		/* layout cells */
+		/* layout cells: not on the key */
 		if (test->part >= t->nkeys)
 			continue;
 		if (test->kind != WT_COND_EQ || test->n != 1 || !args[test->first].known)
 			return 0;
 		n++;
 	}
-	/* with several tests of one part, as of an outer join, there may be more than parts; what
-	 * follows those is no part of the key */
+	/* a part may have several tests, for example below an outer join */
 	if (n > t->nkeys)
 		return 0;
-	/* as many tests as parts, none without: each has one */
+	/* if each of the first n parts has a test, each has exactly one */
 	for (int part = 0; part < n; part++)
 		if (test_of(tests, ntests, part) == NULL)
 			return 0;
@@ -394,8 +395,8 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 }
 
 /*
- * What the rest of this file would make of equalities alone, the most frequent
- * case: one key, or one beginning of keys, encoded in one piece.
+ * The most frequent case, equal_parts() > 0: makes the same as the rest of this file,
+ * one key or one prefix of keys, without its intermediate steps.
  */
 static void
 equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int parts,
@@ -417,7 +418,7 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 		if (arg->isnull || wt_key_value_encode(t, part, arg, &key) != WT_VALUE_OK)
 			return;
 	}
-	/* with a zero behind it: hi of a point */
+	/* with this zero byte it is hi of a point */
 	appendStringInfoChar(&key, '\0');
 	r->lo = (wide_bytes) {(const uint8 *) key.data, key.len - 1};
 	if (parts == t->nkeys)
@@ -438,6 +439,20 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 			return;
 	}
 	out->n[0] = out->total = 1;
+}
+
+/* Returns the range with the salt of bucket b in front. */
+static wide_range
+salted_range(const KeyRange *plain, int b)
+{
+	uint8 salt = (uint8) b, next = (uint8) (b + 1);
+	wide_range r = {.lo = join_bytes((wide_bytes) {&salt, 1}, plain->lo)};
+
+	if (plain->hi.data != NULL)
+		r.hi = join_bytes((wide_bytes) {&salt, 1}, plain->hi);
+	else if (b < 255)
+		r.hi = join_bytes((wide_bytes) {&next, 1}, (wide_bytes) {(const uint8 *) "", 0});
+	return r;
 }
 
 void
@@ -462,37 +477,20 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 		out->points += plain[i].point;
 	for (int b = 0; b < buckets; b++)
 	{
-		out->ranges[b] = MemoryContextAllocHuge(CurrentMemoryContext,
-												sizeof(wide_range) * (Size) Max(1, n));
+		wide_range *r = MemoryContextAllocHuge(CurrentMemoryContext,
+											   sizeof(wide_range) * (Size) Max(1, n));
+
+		out->ranges[b] = r;
 		for (int i = 0; i < n; i++)
 		{
-			wide_range *r = &out->ranges[b][out->n[b]];
-			uint8 salt = (uint8) b, next = (uint8) (b + 1);
-			wide_bytes s = {&salt, 1};
-
 			CHECK_FOR_INTERRUPTS();
 			if (t->salt_buckets == 0)
-			{
-				r->lo = plain[i].lo;
-				r->hi = plain[i].hi;
-				out->n[b]++;
-				continue;
-			}
-			/* a whole key is in one bucket only */
-			if (plain[i].point &&
-				wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) != b)
-				continue;
-			r->lo = join_bytes(s, plain[i].lo);
-			if (plain[i].hi.data != NULL)
-				r->hi = join_bytes(s, plain[i].hi);
-			else if (b == 255)
-				r->hi = plain[i].hi;
-			else
-			{
-				s.data = &next;
-				r->hi = join_bytes(s, (wide_bytes) {(const uint8 *) "", 0});
-			}
-			out->n[b]++;
+				*r++ = (wide_range) {.lo = plain[i].lo, .hi = plain[i].hi};
+			/* a single key is in one bucket */
+			else if (!plain[i].point ||
+					 wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) == b)
+				*r++ = salted_range(&plain[i], b);
 		}
+		out->n[b] = (int) (r - out->ranges[b]);
 	}
 }

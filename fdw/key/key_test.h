@@ -1,6 +1,6 @@
 /*
  * key_test.h
- *		Conditions on parts of the key, at run time.
+ *		Tests: conditions on parts of the key, as the planner leaves them for the run time.
  */
 #ifndef WT_KEY_TEST_H
 #define WT_KEY_TEST_H
@@ -8,7 +8,7 @@
 typedef enum WtKind
 {
 	WT_COND_EQ,
-	WT_COND_LT, /* LT .. GE may carry several values: a row comparison */
+	WT_COND_LT, /* LT to GE: several values are a row comparison, which begins at the part */
 	WT_COND_LE,
 	WT_COND_GT,
 	WT_COND_GE,
@@ -19,27 +19,29 @@ typedef enum WtKind
 	WT_COND_REGEX,	/* ~ pattern */
 	WT_COND_NEVER,	/* IS NULL */
 	WT_COND_NE,		/* <> */
-	WT_COND_OR		/* not a test: see WtCond.arms */
+	WT_COND_OR		/* a disjunction; never a test, see WtCond.arms */
 } WtKind;
 
 /*
- * The same at run time: values are args[first .. first + n).  Those of an OR come
- * behind the others, in the order of their numbers.
+ * A condition at run time (WtCond is that of the planner).  Tests with clause 0 must all hold.
+ * The others are those of ORs: of each clause all tests of at least one arm must hold.  They come
+ * last, in the order of clause and arm.
  */
 typedef struct WtTest
 {
 	int part;
 	WtKind kind;
-	int first;
+	int first; /* the values are args[first] to args[first + n - 1] */
 	int n;
-	int clause; /* 0: must hold; else one of the clause's arms must */
-	int arm;
+	int clause; /* number of the OR, from 1; 0: none */
+	int arm;	/* number of the arm in the OR */
 } WtTest;
 
+/* A value of a test */
 typedef struct WtArg
 {
-	Oid type;
-	bool known; /* false: the planner cannot tell yet */
+	Oid type;	/* WT_COND_ANY: of the array's elements */
+	bool known; /* false in the planner, for a value that only a run has */
 	bool isnull;
 	Datum value;
 } WtArg;

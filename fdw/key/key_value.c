@@ -1,6 +1,10 @@
 /*
  * key_value.c
- *		Values of a condition -> bytes of a part of the key.
+ *		Values of a test -> bytes of a part of the key, and intervals of bytes.
+ *
+ * A value that the key's encoding cannot hold (too large, negative for an unsigned
+ * one, with the delimiter in it) is no error in a WHERE clause: no row is equal to
+ * it, and in order it is below all rows, above all, or between two of them.
  */
 #include "postgres.h"
 
@@ -11,8 +15,10 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "fdw/key/key_test.h"
@@ -26,18 +32,10 @@
 /* The latest finite timestamp that encode.c can encode. */
 #define LAST_TIMESTAMP (PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
 
-static int64
-integer_value(Datum value, Oid type)
-{
-	return type == INT2OID	 ? DatumGetInt16(value)
-		   : type == INT4OID ? DatumGetInt32(value)
-							 : DatumGetInt64(value);
-}
-
 static WtValueFate
 adapt_integer(const WtColumn *c, Oid type, Datum *value)
 {
-	int64 x = integer_value(*value, type);
+	int64 x = wt_integer_value(type, *value);
 	int64 lo = PG_INT64_MIN, hi = PG_INT64_MAX;
 
 	if (c->typid == INT2OID)
@@ -58,9 +56,7 @@ adapt_integer(const WtColumn *c, Oid type, Datum *value)
 		return WT_VALUE_BELOW;
 	if (x > hi)
 		return WT_VALUE_ABOVE;
-	*value = c->typid == INT2OID   ? Int16GetDatum((int16) x)
-			 : c->typid == INT4OID ? Int32GetDatum((int32) x)
-								   : Int64GetDatum(x);
+	*value = wt_integer_datum(c->typid, x);
 	return WT_VALUE_OK;
 }
 
@@ -80,7 +76,7 @@ adapt_time(const WtColumn *c, Oid type, Datum *value)
 		*value = TimestampGetDatum(date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow));
 	if (overflow != 0)
 		return WT_VALUE_UNKNOWN;
-	/* the last years of the type do not fit in microseconds since 1970 */
+	/* the last years of the type do not fit into microseconds since 1970 */
 	if (DatumGetTimestampTz(*value) > LAST_TIMESTAMP &&
 		!TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*value)))
 	{
@@ -90,7 +86,7 @@ adapt_time(const WtColumn *c, Oid type, Datum *value)
 	return WT_VALUE_OK;
 }
 
-/* Numbers of one width as the other; what has no equal there lies behind the next lower one. */
+/* A float8 without an equal float4 is right behind the next lower float4. */
 static WtValueFate
 adapt_float(const WtColumn *c, Oid type, Datum *value)
 {
@@ -117,7 +113,7 @@ adapt_float(const WtColumn *c, Oid type, Datum *value)
 	return WT_VALUE_BEHIND;
 }
 
-/* Text as a name; of text that is too long for one the beginning, right behind which it lies. */
+/* A text that is too long for a name is right behind the name that it begins with. */
 static WtValueFate
 adapt_name(const WtColumn *c, Oid type, Datum *value)
 {
@@ -142,7 +138,7 @@ adapt_name(const WtColumn *c, Oid type, Datum *value)
 	return fate;
 }
 
-/* Turn an argument into a value of the key's type, or say why there is none. */
+/* Converts a value to the type of the part. */
 static WtValueFate
 adapt_value(const WtColumn *c, Oid type, Datum *value)
 {
@@ -215,25 +211,23 @@ wt_key_value_is_raw(WtTable *t, int part)
 		   !wt_key_column(t, part)->desc;
 }
 
-wide_bytes
-wt_key_value_take(StringInfo s)
+/* Returns the length of b without the bytes 0xFF at its end. */
+static size_t
+length_without_ff(wide_bytes b)
 {
-	wide_bytes b;
+	size_t n = b.len;
 
-	b.data = (const uint8 *) s->data;
-	b.len = s->len;
-	return b;
+	while (n > 0 && b.data[n - 1] == 0xFF)
+		n--;
+	return n;
 }
 
 bool
 wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
 {
-	size_t n = b.len;
+	size_t n = raw ? b.len : length_without_ff(b);
 	uint8 *p;
 
-	/* as wt_rowkey_prefix_end, but no larger than it has to be: there may be millions */
-	while (!raw && n > 0 && b.data[n - 1] == 0xFF)
-		n--;
 	if (!raw && n == 0)
 		return false;
 	p = palloc(n + 1);
@@ -251,28 +245,38 @@ void
 wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 {
 	uint8 *p = palloc(b.len * 2 + 1);
-	size_t n = b.len;
+	size_t n;
 
-	memcpy(p, b.data, n);
-	p[n] = 0;
-	out->lo = (wide_bytes) {p, n};
-	out->hi = (wide_bytes) {p, n + 1};
+	memcpy(p, b.data, b.len);
+	p[b.len] = 0;
+	out->lo = (wide_bytes) {p, b.len};
+	out->hi = (wide_bytes) {p, b.len + 1};
 	out->inf = false;
 	out->point = true;
 	if (raw)
 		return;
-	/* as wt_rowkey_prefix_end */
-	while (n > 0 && p[n - 1] == 0xFF)
-		n--;
+	n = length_without_ff(b);
+	out->inf = n == 0;
 	if (n == 0)
-	{
-		out->inf = true;
 		return;
-	}
 	p += b.len + 1;
-	memcpy(p, out->lo.data, n);
+	memcpy(p, b.data, n);
 	p[n - 1]++;
 	out->hi = (wide_bytes) {p, n};
+}
+
+int
+wt_key_value_elements(const WtArg *arg, Datum **values, bool **nulls)
+{
+	ArrayType *array = DatumGetArrayTypeP(arg->value);
+	int16 len;
+	bool byval;
+	char align;
+	int n;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, values, nulls, &n);
+	return n;
 }
 
 bool
@@ -284,7 +288,7 @@ wt_key_value_like_prefix(const char *pattern, int len, StringInfo out)
 			return false;
 		if (pattern[i] == '\\')
 		{
-			/* a pattern that ends so is an error of LIKE's */
+			/* LIKE raises an error for a pattern that ends here */
 			if (++i == len)
 				return false;
 		}

@@ -1,6 +1,6 @@
 /*
  * key_value.h
- *		Values of a condition -> bytes of a part of the key.
+ *		Values of a test -> bytes of a part of the key, and intervals of bytes.
  */
 #ifndef WT_KEY_VALUE_H
 #define WT_KEY_VALUE_H
@@ -11,44 +11,59 @@
 #include "fdw/key/key_test.h"
 #include "fdw/table/types.h"
 
+/* What a value is for the part's encoding */
 typedef enum WtValueFate
 {
 	WT_VALUE_OK,
-	WT_VALUE_BELOW, /* less than all values of the key */
-	WT_VALUE_ABOVE,
-	WT_VALUE_BEHIND, /* no key has it; in the order it is right behind the value encoded */
-	WT_VALUE_NONE,	 /* no key has it */
-	WT_VALUE_UNKNOWN /* nothing can be said */
+	WT_VALUE_BELOW,	 /* less than all values of the part */
+	WT_VALUE_ABOVE,	 /* greater than all */
+	WT_VALUE_BEHIND, /* no key has it; in order it is right behind the value encoded */
+	WT_VALUE_NONE,	 /* no key has it; its place in the order is not known */
+	WT_VALUE_UNKNOWN /* nothing is known */
 } WtValueFate;
 
-/* An interval of byte strings; hi is unused when inf. */
+/* An interval of byte strings: lo <= x < hi */
 typedef struct WtInterval
 {
 	wide_bytes lo;
-	wide_bytes hi;
-	bool inf;
-	bool point; /* exactly the value whose bytes are lo */
+	wide_bytes hi; /* not set if inf */
+	bool inf;	   /* without an upper end */
+	bool point;	   /* exactly the value whose bytes are lo */
 } WtInterval;
 
-/* LIKE: the fixed beginning of the pattern; true when there is nothing else in it */
+/*
+ * Appends the fixed beginning of a LIKE pattern, unescaped.
+ * Returns: true if the pattern has nothing else.
+ */
 extern bool wt_key_value_like_prefix(const char *pattern, int len, StringInfo out);
 
 /*
- * A point in time against local time.  Where clocks are set back or forward the
- * two are in different orders, by an hour as a rule and a day at the most: the
- * bound is moved that far, and the clause is tested again.
+ * Prepares the value of <, <=, >, >= for a part of another type: a point in time that is compared
+ * with local times or dates.  Where clocks are set back or forward, the orders of the two differ,
+ * by an hour as a rule and by a day at most.  So the bound is moved by more than that (less: up,
+ * else down) and becomes a value of the part's type; the clause must be tested again.
+ * Returns: false if nothing can be said.
  */
 extern bool wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg);
-/* Append the bytes of a value as they stand in the key. */
+
+/* Appends the bytes of a value as they are in the key: of the value if WT_VALUE_OK, of the one
+ * before it if WT_VALUE_BEHIND, else nothing.  Requires: the value is known and not null. */
 extern WtValueFate wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out);
-/* The part's bytes end with the key: nothing marks the end of the value. */
+
+/* Returns the number of elements of an array argument, and the elements in palloc'd arrays.
+ * Requires: the value is known and not null. */
+extern int wt_key_value_elements(const WtArg *arg, Datum **values, bool **nulls);
+
+/* Returns true if nothing marks the end of the part's bytes: the key ends there. */
 extern bool wt_key_value_is_raw(WtTable *t, int part);
-extern wide_bytes wt_key_value_take(StringInfo s);
-/* The first byte string behind all that begin with b (raw: behind b itself). */
+
+/* Sets *out to the first byte string above all that begin with b (raw: above b itself); palloc'd.
+ * Returns false if there is none. */
 extern bool wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out);
+
 /*
- * Copies b, with both ends in one piece: a list may have millions of points.
- * There is a zero behind lo, so that with it lo is the key right behind.
+ * Makes an interval of one value.  Copies b; both ends are in one allocation, because a list may
+ * have millions of values.  A zero byte follows lo, so that lo and this byte are the next key.
  */
 extern void wt_key_value_point(wide_bytes b, bool raw, WtInterval *out);
 

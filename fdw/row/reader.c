@@ -230,14 +230,14 @@ choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 	return fams;
 }
 
-/* Does one of the intervals hold the bytes? */
+/* Returns true if the bytes are in one of the intervals. */
 static bool
-in_intervals(const WtInterval *iv, int n, wide_bytes b)
+in_intervals(const WtIntervals *p, wide_bytes b)
 {
-	for (int i = 0; i < n; i++)
-		if (wt_bytes_cmp(iv[i].lo, b) <= 0 && (iv[i].inf || wt_bytes_cmp(b, iv[i].hi) < 0))
+	for (int i = 0; i < p->n; i++)
+		if (wt_bytes_cmp(p->iv[i].lo, b) <= 0 && (p->iv[i].inf || wt_bytes_cmp(b, p->iv[i].hi) < 0))
 			return true;
-	return false;
+	return !p->restricted;
 }
 
 static int
@@ -246,68 +246,64 @@ family_name_cmp(const void *a, const void *b)
 	return strcmp(((const wide_family *) a)->name, ((const wide_family *) b)->name);
 }
 
-/* Layout cells: all families and qualifiers that the conditions leave. */
+/* Layout cells: which columns of a family, by the qualifiers that pass the tests: points, or one
+ * interval, because <> is not tested on qualifiers. */
+static void
+choose_quals(wide_scan_family *sf, WtReadFamily *rf, const WtIntervals *quals)
+{
+	wide_bytes *want;
+
+	if (!quals->restricted)
+	{
+		sf->want = WIDE_WANT_ALL;
+		return;
+	}
+	want = palloc0(sizeof(wide_bytes) * Max(2, quals->n));
+	sf->quals = want;
+	if (quals->iv[0].point)
+	{
+		sf->want = WIDE_WANT_COLUMNS;
+		sf->nquals = rf->nmapped = quals->n;
+		rf->mapped = palloc0(sizeof(WtMappedCell) * quals->n);
+		for (int q = 0; q < quals->n; q++)
+			rf->mapped[q].qual = want[q] = quals->iv[q].lo;
+	}
+	else
+	{
+		sf->want = WIDE_WANT_RANGE;
+		sf->nquals = 2;
+		want[0] = quals->iv[0].lo;
+		if (!quals->iv[0].inf)
+			want[1] = quals->iv[0].hi;
+	}
+}
+
+/* Layout cells: which families, and what of them, by the tests on family and qualifier. */
 static wide_scan_family *
 choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, const WtArg *args)
 {
-	wide_scan_family *fams;
-	WtInterval *families, *quals;
-	int nf, nq;
-	bool some_families = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_FAMILY(r->t),
-												 &families, &nf);
-	bool some_quals = wt_key_interval_of_part(r->t, tests, ntests, args, WT_PART_QUALIFIER(r->t),
-											  &quals, &nq);
-	int nall;
+	WtTable *t = r->t;
+	WtIntervals families = wt_key_interval_of_part(t, tests, ntests, args, WT_PART_FAMILY(t));
+	WtIntervals quals = wt_key_interval_of_part(t, tests, ntests, args, WT_PART_QUALIFIER(t));
+	int versions = wt_cell_version_limit(tests, ntests, args, WT_PART_VERSION(t));
+	int nall, n = 0;
 	wide_family *all = wt_engine_table_families(e, &nall);
-	int versions = wt_cell_version_limit(tests, ntests, args, WT_PART_VERSION(r->t));
-	int n = 0;
+	wide_scan_family *fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
 
-	fams = make_room(r, Min(nall, WT_MAX_FAMILIES));
-	/* scan_path.c counts on the order of their names */
+	/* scan_path.c relies on the order of their names */
 	qsort(all, nall, sizeof(wide_family), family_name_cmp);
+	if (quals.restricted && quals.n == 0)
+		nall = 0;
 	for (int i = 0; i < nall && n < WT_MAX_FAMILIES; i++)
 	{
-		wide_scan_family *sf = &fams[n];
-		WtReadFamily *rf = &r->families[n];
-		wide_bytes *want;
+		wide_bytes name = {(const uint8 *) all[i].name, strlen(all[i].name)};
 
-		if (some_families &&
-			!in_intervals(families, nf,
-						  (wide_bytes) {(const uint8 *) all[i].name, strlen(all[i].name)}))
+		if (!in_intervals(&families, name))
 			continue;
-		if (some_quals && nq == 0)
-			continue;
-		memset(sf, 0, sizeof(*sf));
-		memset(rf, 0, sizeof(*rf));
-		rf->family = -1;
-		rf->name = all[i].name;
-		sf->id = all[i].id;
-		sf->max_versions = versions;
+		r->families[n] = (WtReadFamily) {.family = -1, .name = all[i].name};
+		fams[n] = (wide_scan_family) {.id = all[i].id, .max_versions = versions};
+		choose_quals(&fams[n], &r->families[n], &quals);
 		n++;
-		if (!some_quals)
-		{
-			sf->want = WIDE_WANT_ALL;
-			continue;
-		}
-		want = palloc0(sizeof(wide_bytes) * Max(2, nq));
-		sf->quals = want;
-		if (quals[0].point)
-		{
-			sf->want = WIDE_WANT_COLUMNS;
-			sf->nquals = nq;
-			rf->nmapped = nq;
-			rf->mapped = palloc0(sizeof(WtMappedCell) * nq);
-			for (int q = 0; q < nq; q++)
-				rf->mapped[q].qual = want[q] = quals[q].lo;
-		}
-		else
-		{
-			sf->want = WIDE_WANT_RANGE;
-			sf->nquals = 2;
-			want[0] = quals[0].lo;
-			if (!quals[0].inf)
-				want[1] = quals[0].hi;
-		}
 	}
 	r->nfamilies = n;
 	return fams;
