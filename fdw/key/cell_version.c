@@ -1,39 +1,36 @@
 /*
  * cell_version.c
- *		Layout 'cells': what conditions on the version and its timestamp leave.
+ *		Layout 'cells': tests on versions -> limits that a scan passes to the engine.
  *
- * The engine is told a largest number of versions (of a cell, and of a row)
- * and an interval of timestamps.  Both are wider than the clauses where these cannot be said so
- * (lists, values out of range); PostgreSQL tests the clauses again.
+ * The limits are a largest number of versions, of a column and of a row, and an
+ * interval of timestamps.  They are wider than the clauses where these cannot be
+ * said so (lists, values out of range); PostgreSQL tests the clauses again.
  *
- * A condition on ts is a filter over the versions that the layout shows: it
- * changes neither their numbers nor what a delete hides.  That is why it is
- * not the time range of widetable.as_of, under which a delete that is younger
- * than the range may not count.
+ * A condition on ts filters the versions that the layout shows.  It changes neither
+ * their numbers nor what a delete hides.  So it is not the time range of
+ * widetable.as_of, in which a delete that is newer than the range does not count.
  */
 #include "postgres.h"
 
 #include "fdw/key/cell_version.h"
 
 #include "catalog/pg_type.h"
-#include "utils/array.h"
 #include "utils/date.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/store/clock.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-/* The values of a test, those of an array one by one; false: not known yet. NULLs are left out. */
+/* Returns false if the values are not known yet; else all that are not null, those of an array
+ * one by one. */
 static bool
 test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 {
 	const WtArg *arg = &args[test->first];
-	int16 len;
-	bool byval;
-	char align;
 	Datum *values;
 	bool *nulls;
 	int count;
@@ -53,9 +50,7 @@ test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 	*out = NULL;
 	if (arg->isnull)
 		return true;
-	get_typlenbyvalalign(arg->type, &len, &byval, &align);
-	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &values, &nulls,
-					  &count);
+	count = wt_key_value_elements(arg, &values, &nulls);
 	*out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtArg) * (Size) Max(1, count));
 	for (int i = 0; i < count; i++)
 	{
@@ -65,14 +60,6 @@ test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 		(*out)[(*n)++].value = values[i];
 	}
 	return true;
-}
-
-static int64
-integer_of(const WtArg *arg)
-{
-	return arg->type == INT2OID	  ? DatumGetInt16(arg->value)
-		   : arg->type == INT4OID ? DatumGetInt32(arg->value)
-								  : DatumGetInt64(arg->value);
 }
 
 int
@@ -92,7 +79,7 @@ wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int pa
 			continue;
 		for (int k = 0; k < n; k++)
 		{
-			int64 x = integer_of(&values[k]);
+			int64 x = wt_integer_value(values[k].type, values[k].value);
 
 			if (test->kind == WT_COND_LT && x > PG_INT32_MIN)
 				x--;
@@ -100,13 +87,13 @@ wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int pa
 		}
 		limit = Min(limit, most);
 	}
-	/* less than one is none, but that is for the filter to say */
+	/* below 1 no version passes; PostgreSQL finds that out when it tests the clauses */
 	return (int) Max(limit, 1);
 }
 
 /*
- * The engine's timestamps that are shown as the value: *lo to *hi.  *exact:
- * it is one, and smaller values have smaller ones.  false: nothing can be said.
+ * Finds the engine's timestamps that are shown as the value: *lo to *hi.  *exact: there is
+ * only one, and smaller values have smaller timestamps.  Returns false if they are not known.
  */
 static bool
 timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *exact)
@@ -117,7 +104,7 @@ timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *e
 	*exact = true;
 	if (c->typid == INT8OID)
 	{
-		*lo = *hi = integer_of(arg);
+		*lo = *hi = wt_integer_value(arg->type, arg->value);
 		return true;
 	}
 	if (arg->type == DATEOID)
@@ -130,14 +117,14 @@ timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *e
 		return false;
 	if (TIMESTAMP_IS_NOBEGIN(v))
 	{
-		/* what is before PostgreSQL's time is shown as this */
+		/* timestamps before those of PostgreSQL are shown as this */
 		*lo = PG_INT64_MIN;
 		*hi = MIN_TIMESTAMP + WT_EPOCH_DIFF;
 		*exact = false;
 	}
 	else if (v > PG_INT64_MAX - WT_EPOCH_DIFF)
 	{
-		/* infinity, or later than any timestamp of a cell */
+		/* infinity, or above all timestamps of cells */
 		*lo = *hi = PG_INT64_MAX;
 		*exact = false;
 	}
@@ -146,7 +133,7 @@ timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *e
 	return true;
 }
 
-/* What one test leaves, from *a to *b. */
+/* Finds the timestamps that pass one test: *a to *b.  Returns false if all may pass. */
 static bool
 test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64 *b)
 {
@@ -170,7 +157,7 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 	*a = least;
 	*b = most;
 	if (n == 0)
-		return true; /* only NULLs: an empty interval */
+		return true; /* only nulls: an empty interval */
 	if (test->kind == WT_COND_LT || test->kind == WT_COND_LE)
 		*a = PG_INT64_MIN;
 	if (test->kind == WT_COND_GT || test->kind == WT_COND_GE)

@@ -1,24 +1,25 @@
 /*
  * key_filter.c
- *		Key filters: conditions on later parts of the key, by its bytes.
+ *		Key filters: leave out rows by tests on later parts of the key.
  *
- * Ranges of keys say what the leading parts are bound to.  Conditions on parts
- * behind a gap (b = 5 on the key a, b) leave rows all over these ranges.  The
- * engine asks a key filter about each row before it reads any cell of it; the
- * filter splits the key into its parts, looks each one up in the intervals of
- * its part, and when one is in none says where the next key can be at which all
- * of them hold.  The engine takes a few steps before it seeks, so that rows that
- * lie close together cost no search.
+ * Ranges of keys contain the tests on leading parts.  A test behind a gap (b = 5
+ * with the key a, b) is met by rows all over these ranges.  The engine calls the
+ * key filter for each row before it reads a cell of it.  The filter splits the key
+ * into its parts and looks each one up in the intervals of its part.  If one is
+ * outside, the filter says which key can be the next with all parts inside.  The
+ * engine takes a few steps before it seeks, so rows that are close together cost
+ * no search.
  *
- * Intervals are of the bytes from the beginning of a part to the end of the key:
- * no encoding of a part is the beginning of another one, so the bytes behind a
- * part do not change on which side of a bound it lies, and a row comparison,
- * whose bounds go on in the next parts, needs no care of its own.
+ * A part is compared with the intervals together with all bytes that follow it in
+ * the key.  No encoded value is a prefix of another one, so these bytes do not
+ * change on which side of a bound the part is.  The bounds of a row comparison,
+ * which go on in the next parts, need no code of their own.
  *
- * What a filter answers depends on the key alone.  A key that cannot be split is
- * let through: what is to be done with it is for the reader to say.
+ * The answer depends on the key alone.  A key that cannot be split passes; the
+ * reader decides what to do with it.
  *
- * The engine calls it where no error may leave it: all memory is reserved before.
+ * The engine calls a filter where it must not be left by an error, so all memory is
+ * reserved before.
  */
 #include "postgres.h"
 
@@ -39,15 +40,15 @@ struct WtKeyFilter
 	WtTable *t;
 	int n; /* alternatives */
 	WtIntervals **alternatives;
-	int nparts;			 /* parts that are looked at */
-	size_t *at;			 /* where the parts of the key at hand begin; nparts + 1 */
-	StringInfoData seek; /* one alternative's answer, without salt */
-	StringInfoData best; /* the nearest of all, with salt */
+	int nparts; /* leading parts up to the last that is restricted */
+
+	/* the current key */
+	size_t *at;			 /* offsets of its parts, without salt; nparts + 1 entries */
+	StringInfoData seek; /* bound by one alternative, without salt */
+	StringInfoData best; /* the nearest bound so far, with salt */
 };
 
-/* ---------------------------------------------------------------- making */
-
-/* Room for a key with any of the bounds behind each other in place of its end. */
+/* Reserves memory for a key with the longest bounds of all parts behind it. */
 static void
 reserve_room(WtKeyFilter *f)
 {
@@ -94,8 +95,8 @@ wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 	return f;
 }
 
-/* Nothing is said of the part but that it is equal to a value.  (A row comparison may leave some
- * of what has it.) */
+/* Returns true if the part has tests, all outside of ORs, for equality with one value.  (A row
+ * comparison that begins at another part may leave some of its rows out.) */
 static bool
 is_one_value(const WtTest *tests, int ntests, int part)
 {
@@ -112,8 +113,8 @@ is_one_value(const WtTest *tests, int ntests, int part)
 	return any;
 }
 
-/* With one value of each part before it, what is said of a part goes into the ranges
- * (plain_ranges). */
+/* Ranges contain the tests on a part if each part before it has one value (plain_ranges() in
+ * key_range.c). */
 bool
 wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests)
 {
@@ -130,15 +131,13 @@ wt_key_filter_possible(WtTable *t, const WtTest *tests, int ntests)
 	return false;
 }
 
-/* ---------------------------------------------------------------- looking */
-
 static inline wide_bytes
 rest_of(wide_bytes key, size_t from)
 {
 	return (wide_bytes) {key.data + from, key.len - from};
 }
 
-/* The first interval that does not end before b; n when all do. */
+/* Returns the first interval that ends above b, p->n if there is none. */
 static int
 find_interval(const WtIntervals *p, wide_bytes b)
 {
@@ -156,6 +155,7 @@ find_interval(const WtIntervals *p, wide_bytes b)
 	return lo;
 }
 
+/* Fills in f->at.  Returns false if the key is damaged. */
 static bool
 split_key(WtKeyFilter *f, wide_bytes key)
 {
@@ -172,7 +172,7 @@ split_key(WtKeyFilter *f, wide_bytes key)
 	return true;
 }
 
-/* The first part that is in none of its intervals; nparts: all are. */
+/* Returns the first part that is in none of its intervals, nparts if there is none. */
 static int
 first_outside(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key)
 {
@@ -192,8 +192,7 @@ first_outside(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key)
 	return f->nparts;
 }
 
-/* ---------------------------------------------------------------- seeking */
-
+/* Begins a bound with the parts of the key that stand before part. */
 static void
 begin_seek(WtKeyFilter *f, wide_bytes key, int part)
 {
@@ -207,8 +206,8 @@ append_bytes(WtKeyFilter *f, wide_bytes b)
 	appendBinaryStringInfo(&f->seek, (const char *) b.data, (int) b.len);
 }
 
-/* The next or the previous value of a part of fixed width, at the end of seek; false: there is
- * none. */
+/* Makes the last width bytes of the bound the next (step 1) or previous (-1) value.  Returns false
+ * if there is none. */
 static bool
 step_fixed(WtKeyFilter *f, int width, int step)
 {
@@ -224,7 +223,8 @@ step_fixed(WtKeyFilter *f, int width, int step)
 	return false;
 }
 
-/* Behind a whole value: the lowest that the parts after it can be. */
+/* Appends the lowest values of part and the parts after it, if the bound ends with a whole value.
+ */
 static void
 append_lowest(WtKeyFilter *f, const WtIntervals *parts, int part)
 {
@@ -236,7 +236,8 @@ append_lowest(WtKeyFilter *f, const WtIntervals *parts, int part)
 	}
 }
 
-/* Behind a whole value: above all that the parts after it can be.  false: no bound is known. */
+/* Appends a bound above all values of part, if the bound ends with a whole value.  Returns false
+ * if there is none. */
 static bool
 append_highest(WtKeyFilter *f, const WtIntervals *parts, int part)
 {
@@ -252,8 +253,9 @@ append_highest(WtKeyFilter *f, const WtIntervals *parts, int part)
 }
 
 /*
- * The least key above this one at which all parts can be in their intervals:
- * into seek.  part is the first that is not.  false: there is none.
+ * Sets seek to the least key above this one that can have all parts in their intervals.
+ * Requires: part is the first that is outside.
+ * Returns: false if there is no such key.
  */
 static bool
 seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
@@ -268,7 +270,7 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 			append_lowest(f, parts, part + 1);
 		return true;
 	}
-	/* nothing more with these leading parts: another value of one of them */
+	/* no key with the same leading parts: take the next value of one of them */
 	while (--part >= 0)
 	{
 		const WtIntervals *p = &parts[part];
@@ -287,7 +289,7 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 			resetStringInfo(&f->seek);
 			if (!wt_rowkey_prefix_end(key.data + start, f->at[part + 1] - start, &f->seek))
 				continue;
-			/* the parts before it in front again */
+			/* put the parts before it in front */
 			enlargeStringInfo(&f->seek, (int) start);
 			memmove(f->seek.data + start, f->seek.data, f->seek.len + 1);
 			memcpy(f->seek.data, key.data, start);
@@ -311,7 +313,7 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 	return false;
 }
 
-/* Below the end of interval i of the part: into seek. */
+/* Sets seek to the upper end of interval i of the part. */
 static void
 seek_below(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part, int i)
 {
@@ -328,7 +330,7 @@ seek_below(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part, i
 	append_bytes(f, iv->hi);
 }
 
-/* The same downwards: no key that seek names or that is above it. */
+/* As seek_forward, downward: sets seek such that the next key can only be below it. */
 static bool
 seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 {
@@ -348,7 +350,7 @@ seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 
 		if (p->restricted)
 		{
-			/* the last interval that begins below the value at hand */
+			/* find the last interval that begins below the current value */
 			i = find_interval(p, bound);
 			if (i == p->n || wt_bytes_cmp(p->iv[i].lo, bound) >= 0)
 			{
@@ -375,9 +377,7 @@ seek_reverse(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 	return false;
 }
 
-/* ----------------------------------------------------------------- asking */
-
-/* All is said about this bucket of a salted table (others: the table). */
+/* No key passes in the rest of the table, or of this bucket of a salted table. */
 static wide_row_verdict
 end_of_bucket(WtKeyFilter *f, wide_bytes whole, bool reverse, wide_bytes *seek)
 {
@@ -394,10 +394,11 @@ end_of_bucket(WtKeyFilter *f, wide_bytes whole, bool reverse, wide_bytes *seek)
 	return WIDE_ROW_SEEK;
 }
 
+/* Answers with the bound in best. */
 static wide_row_verdict
 seek_best(WtKeyFilter *f, wide_bytes *seek)
 {
-	/* no key is longer: a longer bound lies right behind its own beginning */
+	/* a bound longer than any key is right behind its first WIDE_MAX_ROW bytes */
 	if (f->best.len > WIDE_MAX_ROW)
 	{
 		f->best.data[WIDE_MAX_ROW] = '\0';
