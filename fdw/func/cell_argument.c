@@ -234,7 +234,7 @@ wt_cell_argument_check_not_null(WtCall *c)
 		WtCellRef ref = {.family = c->e.families[col->family], .qual = {col->qual, col->qual_len}};
 
 		wt_cell_read_newest(NULL, c->key, &ref, 1);
-		if (!ref.found && wt_cell_read_row_exists(c->t, &c->e, c->key))
+		if (!ref.found && wt_cell_read_row_exists(&c->e, c->key))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
 					 errmsg("null value in column \"%s\" of relation \"%s\" violates not-null "

@@ -448,7 +448,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	wt_row_lock(c.e.table, c.key, false);
 	wt_cell_argument_delete(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
 	/* the row is still there by cells of other families, or by younger ones */
-	if (wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(c.t, &c.e, c.key))
+	if (wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(&c.e, c.key))
 		wt_cell_argument_put_originals(&c, true);
 	wt_cell_argument_note_delete(&c, id, NULL);
 	wt_cell_argument_check_not_null(&c);

@@ -1,11 +1,11 @@
 /*
  * cell_read.c
- *		Reading single cells for a read-modify-write, and small conversions.
+ *		Single cells and rows that are read before they are written.
  *
- * A read-modify-write locks the row first and reads the newest state then:
- * nobody else can change the row until our transaction ends, so what is read
- * stays true until it is written.  Blind puts of others do not take the lock;
- * they are ordered by their commit, as in any store of this kind.
+ * A read-modify-write locks the row, then reads the newest state.  No other
+ * transaction can change the row under a lock until this one ends, so what was read
+ * is still true when it is written.  Blind puts of other transactions do not take
+ * the lock; their order is that of their commits.
  */
 #include "postgres.h"
 
@@ -25,15 +25,10 @@ compare_refs(const void *a, const void *b)
 {
 	const WtCellRef *x = *(WtCellRef *const *) a;
 	const WtCellRef *y = *(WtCellRef *const *) b;
-	size_t n = Min(x->qual.len, y->qual.len);
-	int c;
 
 	if (x->family != y->family)
 		return x->family < y->family ? -1 : 1;
-	c = n == 0 ? 0 : memcmp(x->qual.data, y->qual.data, n);
-	if (c != 0)
-		return c;
-	return x->qual.len < y->qual.len ? -1 : x->qual.len > y->qual.len;
+	return wt_bytes_cmp(x->qual, y->qual);
 }
 
 wide_range
@@ -69,14 +64,14 @@ fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 	}
 }
 
-/* What to ask the engine so that it gives the newest version of each of the cells. */
+/* What a scan for the newest version of each cell asks for */
 typedef struct CellRequest
 {
 	WtCellRef **ord;   /* the refs, sorted */
 	wide_bytes *quals; /* of distinct cells */
-	int *first;		   /* of distinct cell i: its first place in ord */
+	int *first;		   /* by distinct cell: its first ref in ord; one more entry */
 	wide_scan_family fam[WT_MAX_FAMILIES];
-	int fam_first[WT_MAX_FAMILIES]; /* the first distinct cell of each */
+	int fam_first[WT_MAX_FAMILIES]; /* by family: its first distinct cell */
 	int nfam;
 } CellRequest;
 
@@ -117,6 +112,7 @@ make_request(CellRequest *q, WtCellRef *refs, int nrefs)
 	q->first[ndistinct] = nrefs;
 }
 
+/* Marks all cells as not found. */
 static void
 forget_cells(WtCellRef *refs, int nrefs)
 {
@@ -130,7 +126,7 @@ forget_cells(WtCellRef *refs, int nrefs)
 	}
 }
 
-/* Distributes what the scan finds to the refs. */
+/* Copies the cells that the scan returns to the refs. */
 static void
 fill_from(CellRequest *q, WtEngineScan *scan, bool values)
 {
@@ -179,8 +175,8 @@ wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nref
 
 struct WtFloorReader
 {
-	MemoryContext cxt; /* of all that follows */
-	WtCellRef *refs;   /* what is asked for */
+	MemoryContext cxt; /* of the reader, without its scan */
+	WtCellRef *refs;   /* copies */
 	int nrefs;
 	CellRequest request;
 	StringInfoData range;
@@ -298,7 +294,7 @@ wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e, wide_bytes 
 	return wt_engine_scan_next(*scan, &row);
 }
 
-/* All versions of a cell in the newest state; the bytes of the range live in buf. */
+/* Opens a scan of all versions of a cell in the newest state; buf is room for the key. */
 static WtEngineScan *
 open_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo buf)
 {
@@ -339,7 +335,7 @@ wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qu
 }
 
 bool
-wt_cell_read_row_exists(WtTable *t, WtEngineTable *e, wide_bytes key)
+wt_cell_read_row_exists(WtEngineTable *e, wide_bytes key)
 {
 	StringInfoData buf;
 	WtEngineScan *scan = NULL;
