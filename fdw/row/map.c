@@ -2,10 +2,10 @@
  * map.c
  *		Map columns: jsonb objects that show a family.
  *
- * A map may have a million entries, and an UPDATE change one of them: the
- * difference is found in one pass over both objects, with no memory for what is
- * the same.  jsonb keeps the keys of an object sorted (lengthCompareJsonbString),
- * by length and then by bytes; so both sides come in one order.
+ * A map may have a million entries of which an UPDATE changes one.  So the difference
+ * is found in one pass over both objects, with no memory for entries that are the
+ * same.  This works because jsonb stores the keys of an object sorted by length and
+ * then by bytes (lengthCompareJsonbString).
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@
 
 #include "fdw/store/bytes.h"
 
+/* The order of keys in jsonb. */
 static int
 key_cmp(const JsonbValue *a, const JsonbValue *b)
 {
@@ -29,7 +30,7 @@ key_cmp(const JsonbValue *a, const JsonbValue *b)
 								  : memcmp(a->val.string.val, b->val.string.val, a->val.string.len);
 }
 
-/* Of equal keys the last one first: it is the one that stays. */
+/* Of equal keys the last one comes first, because jsonb keeps the first. */
 static inline int
 pair_cmp(const JsonbPair *a, const JsonbPair *b)
 {
@@ -55,8 +56,6 @@ wt_map_end(JsonbParseState **ps)
 	return pushJsonbValue(ps, WJB_END_OBJECT, NULL);
 }
 
-/* -------------------------------------------------------------- as stored */
-
 Datum
 wt_map_stored(Datum d, bool *isnull)
 {
@@ -80,7 +79,7 @@ wt_map_stored(Datum d, bool *isnull)
 		resetStringInfo(&text);
 		if (!wt_map_json_text(&v, &text))
 			continue;
-		/* the parse state points to it */
+		/* a copy, because the parse state points to it */
 		v.type = jbvString;
 		v.val.string.val = pnstrdup(text.data, text.len);
 		v.val.string.len = text.len;
@@ -91,15 +90,14 @@ wt_map_stored(Datum d, bool *isnull)
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&out, WJB_END_OBJECT, NULL)));
 }
 
-/* ------------------------------------------------------------- difference */
-
-/* A walk along the entries of an object, without those that are JSON null: these are no entries. */
+/* A walk along the entries of an object, without those that are JSON null */
 typedef struct Walk
 {
 	JsonbIterator *it; /* NULL: at the end */
 	JsonbValue key, value;
 } Walk;
 
+/* Moves to the next entry. */
 static void
 walk_next(Walk *w)
 {

@@ -9,29 +9,32 @@
 #include "utils/jsonb.h"
 
 /*
- * The end of an object that is being built.  Sorts its entries first, as
- * PostgreSQL would, which cannot be cancelled while it does.
+ * Ends an object that is being built, and returns it.  It sorts the entries first, with checks
+ * for interrupts; PostgreSQL's code would sort them without.
  */
 extern JsonbValue *wt_map_end(JsonbParseState **ps);
 
-/* The map as it is stored: values are text, JSON null is no entry, and a map without entries is
- * NULL. */
+/*
+ * Returns a map as reading it back will show it: its values as text, without entries that are
+ * JSON null.  *isnull: it has no entries.
+ */
 extern Datum wt_map_stored(Datum d, bool *isnull);
 
-/* One entry that has to change; value NULL: it goes.  What it points to lives until the function
- * returns. */
+/* Called for an entry that changes; value NULL: it is deleted.  The arguments are valid during the
+ * call. */
 typedef void (*WtMapChange)(void *arg, const JsonbValue *key, StringInfo value);
 
-/* May an entry with the same value be left out? */
+/* Returns true if an entry that has the same value in both maps need not be written. */
 typedef bool (*WtMapSame)(void *arg, const JsonbValue *key);
 
 /*
- * What makes the new map of the old one (either may be NULL, as none), each key
- * once.  may_skip may be NULL: every entry that is the same is left out.
+ * Calls change for each entry, at most once for each key, that makes the map now of the map was.
+ * Either may be NULL, a map without entries.  may_skip NULL: entries that are the same are left
+ * out.
  */
 extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg);
 
-/* The text of a JSON value (of a string: its characters); false for JSON null. */
+/* Appends the text of a JSON value, of a string its characters.  Returns false for JSON null. */
 extern bool wt_map_json_text(const JsonbValue *v, StringInfo out);
 
 #endif /* WT_MAP_H */

@@ -1,15 +1,14 @@
 /*
  * reader.c
- *		The engine's cells become SQL rows.
+ *		Row readers: assemble SQL rows from the engine's cells.
  *
- * The row reader knows which cells a set of columns needs and puts a row
- * together from them; scans, the functions and UPDATE share it.
+ * A row reader knows which cells a set of columns needs, and decodes them.  Scans,
+ * SQL functions and UPDATE use it.
  *
- * Existence.  With existence 'any' a row is there when any family has a live
- * cell of it, whatever is projected.  So each family of the engine's table that
- * is not read as a whole is asked for existence beside the columns wanted of
- * it, unless the planner found a family in which every row of the result must
- * have a cell.
+ * Existence.  With existence 'any' a row exists if any family has a live cell of
+ * it, whichever columns are read.  So each family of the engine's table that is not
+ * read as a whole is asked for existence besides the wanted columns, unless the
+ * planner has found a family in which every row of the result must have a cell.
  */
 #include "postgres.h"
 
@@ -37,6 +36,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
+#include "fdw/table/decode.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/type_kind.h"
@@ -49,7 +49,8 @@ column_qual(const WtColumn *c)
 	return (wide_bytes) {c->qual ? c->qual : (const uint8 *) "", c->qual_len};
 }
 
-/* Does the column show a cell: its value or its timestamp, or a key's original? */
+/* Returns true if the column shows a cell: its value, its timestamp, or the original of a digest.
+ */
 static bool
 is_of_cell(const WtColumn *c)
 {
@@ -63,7 +64,8 @@ mapped_cmp(const void *a, const void *b)
 	return wt_bytes_cmp(((const WtMappedCell *) a)->qual, ((const WtMappedCell *) b)->qual);
 }
 
-/* The mapped qualifiers of a family; all of them, or only those of wanted attributes. */
+/* Fills in rf->mapped: all qualifiers of the family that columns map, or only those of wanted ones.
+ */
 static void
 collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 {
@@ -93,11 +95,10 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 			target->att = a;
 			target->column = c;
 			target->width = wt_reader_integer_width(c);
-			target->text = c->role == WT_CELL && (c->typid == TEXTOID || c->typid == VARCHAROID) &&
-						   c->enc == WT_ENC_TEXT;
+			target->text = c->role == WT_CELL && wt_is_text(c->typid) && c->enc == WT_ENC_TEXT;
 			if (c->role == WT_KEY)
 			{
-				/* the original of a digest is stored as the text it is */
+				/* the original of a digest is stored as text */
 				WtColumn *original = palloc(sizeof(WtColumn));
 
 				*original = *c;
@@ -113,6 +114,7 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 		qsort(rf->mapped, n, sizeof(WtMappedCell), mapped_cmp);
 }
 
+/* Fills in rf->maps. */
 static void
 collect_maps(WtRowReader *r, WtReadFamily *rf)
 {
@@ -124,7 +126,7 @@ collect_maps(WtRowReader *r, WtReadFamily *rf)
 			rf->maps[rf->nmaps++] = a;
 }
 
-/* A family of which the wanted columns are read: false when nothing is wanted of it. */
+/* Reads the wanted columns of a family.  Returns false if it has none. */
 static bool
 read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf, WtReadFamily *rf)
 {
@@ -169,6 +171,7 @@ read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf,
 	return true;
 }
 
+/* Reads nothing of a family but whether rows exist in it. */
 static void
 add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
 {
@@ -179,9 +182,9 @@ add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
 	sf->want = WIDE_WANT_EXISTS;
 }
 
-#define SPARE_FAMILIES 2 /* entries that predicates may add before the lists grow */
+#define SPARE_FAMILIES 2 /* for entries that predicates add */
 
-/* Room for n entries of the specification, and some more. */
+/* Allocates entries for n families, and SPARE_FAMILIES more. */
 static wide_scan_family *
 make_room(WtRowReader *r, int n)
 {
@@ -190,7 +193,7 @@ make_room(WtRowReader *r, int n)
 	return palloc(sizeof(wide_scan_family) * r->families_cap);
 }
 
-/* Layout rows: which families, and what of them. */
+/* Layout rows: which families are read, and what of them. */
 static wide_scan_family *
 choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 {
@@ -214,7 +217,7 @@ choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 
 		for (int i = 0; i < e->nall; i++)
 		{
-			/* HBase's meaning: only the families that are read, or the first one */
+			/* as in HBase: only the families that are read, or if there is none, the first */
 			if (t->existence_projected && !(any ? read[i] != NULL : e->all[i] == e->families[0]))
 				continue;
 			if (read[i] != NULL)
@@ -384,7 +387,7 @@ wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int str
 	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
 }
 
-/* A cell's timestamp as the column has it; beyond PostgreSQL's range: infinity. */
+/* Returns a cell's timestamp as a value of the column; out of PostgreSQL's range: infinity. */
 static Datum
 timestamp_datum(const WtColumn *c, int64 ts)
 {
@@ -399,6 +402,8 @@ timestamp_datum(const WtColumn *c, int64 ts)
 	return TimestampTzGetDatum(t);
 }
 
+/* Sets v to a string: the text that data is, or what show makes of it.  copy: the cell's memory
+ * does not last until the row is complete. */
 static void
 json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*show)(wide_bytes))
 {
@@ -413,6 +418,7 @@ json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*sho
 	v->val.string.len = len;
 }
 
+/* Adds a cell to the maps of its family that show it. */
 static void
 add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 {
@@ -449,7 +455,7 @@ wt_reader_integer_width(const WtColumn *c)
 	return w;
 }
 
-/* Copies; false: some bytes are 0 or not ASCII. */
+/* Copies n bytes.  Returns false if some are 0 or not ASCII. */
 static inline bool
 copy_ascii(char *to, const uint8 *p, size_t n)
 {
@@ -463,7 +469,8 @@ copy_ascii(char *to, const uint8 *p, size_t n)
 
 		memcpy(&x, p + i, 8);
 		memcpy(to + i, &x, 8);
-		/* of a byte that is 0 the difference has the highest bit, in spite of what it borrows */
+		/* subtracting 1 sets the highest bit of a byte that is 0, also with a borrow from the byte
+		 * below; other bytes borrow only because of such a byte */
 		bad |= x | (x - ones);
 	}
 	for (; i < n; i++)
@@ -474,7 +481,8 @@ copy_ascii(char *to, const uint8 *p, size_t n)
 	return (bad & (ones << 7)) == 0;
 }
 
-/* A text that is ASCII, in memory that all texts of the row share. */
+/* Makes a text of ASCII bytes, in memory that the texts of a row share.  Returns false for others.
+ */
 static inline bool
 ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 {
@@ -496,6 +504,7 @@ ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 	return true;
 }
 
+/* Sets the columns that a cell fills. */
 static inline void
 set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell,
 			Datum *values, bool *nulls)
@@ -514,7 +523,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 			values[target->att] = timestamp_datum(target->column, cell->ts);
 		else if (target->width.bytes > 0 &&
 				 wt_reader_read_integer(&target->width, cell->value, &integer))
-			values[target->att] = wt_reader_integer_datum(target->column->typid, integer);
+			values[target->att] = wt_integer_datum(target->column->typid, integer);
 		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
 			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data,
 													   cell->value.len);
@@ -522,7 +531,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 	}
 }
 
-/* What tells this version of the row from another one. */
+/* Adds a cell to the hash that tells this version of the row from others. */
 static void
 add_to_print(WtRowReader *r, const wide_cell *cell)
 {
@@ -532,31 +541,33 @@ add_to_print(WtRowReader *r, const wide_cell *cell)
 	h = hash_combine(h, (uint32) cell->column);
 	if (cell->qualifier.len > 0)
 		h = hash_combine(h, hash_bytes(cell->qualifier.data, cell->qualifier.len));
-	/* the transaction's own cells have no timestamp yet */
+	/* cells of this transaction may have no timestamp yet */
 	if (cell->seq != 0)
 		h = hash_combine(h, hash_bytes((const unsigned char *) &cell->ts, sizeof(cell->ts)));
 	else
 		r->own++;
-	/* a sum: what is tested comes first, so that two scans need not have the cells in one order */
+	/* a sum, because two scans may return the cells in different orders: cells that predicates
+	 * test come first */
 	r->print += murmurhash32(h);
 }
 
+/* Sets the columns, or adds to the maps, that show a cell. */
 static void
 decode_cell(WtRowReader *r, wide_bytes key, const wide_cell *cell, bool copy, Datum *values,
 			bool *nulls)
 {
 	WtReadFamily *rf = &r->families[cell->family];
-	WtMappedCell sought, *m;
+	WtMappedCell wanted, *m;
 
 	if (cell->column >= 0)
 	{
 		set_targets(r, rf->mapped[cell->column].targets, key, cell, values, nulls);
 		return;
 	}
-	sought.qual = cell->qualifier;
+	wanted.qual = cell->qualifier;
 	m = rf->nmapped == 0
 			? NULL
-			: bsearch(&sought, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
+			: bsearch(&wanted, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
 	if (m != NULL)
 		set_targets(r, m->targets, key, cell, values, nulls);
 	else
@@ -570,12 +581,13 @@ keep_key(WtRowReader *r, wide_bytes key)
 	appendBinaryStringInfo(&r->key, (const char *) key.data, key.len);
 }
 
+/* Sets the key columns.  Returns false if the row is left out because its key does not decode. */
 static bool
 decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 {
 	WtTable *t = r->t;
 
-	/* which keys are skipped must not depend on what is projected */
+	/* decode all parts, because which keys are skipped must not depend on the wanted columns */
 	if (!wt_rowkey_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values,
 						  r->part_nulls))
 	{
@@ -595,7 +607,7 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 	return true;
 }
 
-/* Layout rows: the next row, from all its parts. */
+/* Layout rows: the next row, of all its parts. */
 static bool
 next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
@@ -629,7 +641,7 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 			}
 			if (!row.more)
 				break;
-			/* the engine does not look within a row */
+			/* the engine does not check between the parts of a row */
 			CHECK_FOR_INTERRUPTS();
 			if (!wt_engine_scan_next(from, &row))
 				break;
@@ -657,15 +669,11 @@ wt_reader_qual(const WtRowReader *r, const wide_cell *cell)
 							 : cell->qualifier;
 }
 
-/* Layout cells: one SQL row for each version of each cell. */
+/* Layout cells: moves to the next version of a cell, and sets the key columns.  Returns false at
+ * the end. */
 static bool
-next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
+find_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 {
-	WtTable *t = r->t;
-	const wide_cell *cell;
-	WtReadFamily *rf;
-	wide_bytes qual;
-
 	for (;;)
 	{
 		while (r->row_scan == NULL || r->next_cell >= r->row.ncells)
@@ -685,16 +693,58 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 				r->row_before = 0;
 			r->next_cell = 0;
 		}
-		memset(nulls, true, sizeof(bool) * t->natts);
+		memset(nulls, true, sizeof(bool) * r->t->natts);
 		if (decode_key(r, r->row.key, values, nulls))
-			break;
+			return true;
 		r->next_cell = r->row.ncells;
 	}
+}
+
+/* Layout cells: the value of a column that is not in the key. */
+static Datum
+cell_datum(WtRowReader *r, const WtColumn *c, const wide_cell *cell, bool *isnull)
+{
+	wide_bytes qual;
+
+	*isnull = false;
+	switch (c->role)
+	{
+		case WT_CELL_FAMILY:
+			return CStringGetTextDatum(r->families[cell->family].name);
+		case WT_CELL_QUALIFIER:
+			qual = wt_reader_qual(r, cell);
+			if (c->typid == BYTEAOID || wt_bytes_text_is_valid(qual.data, qual.len))
+				return wt_decode_varlena(qual.data, qual.len);
+			return CStringGetTextDatum(wt_bytes_text_show_qualifier(qual));
+		case WT_CELL_TS:
+			return timestamp_datum(c, cell->ts);
+		case WT_CELL_VALUE:
+			/* all kinds of cells are shown as text: bytes that are not text as in a map */
+			if (wt_is_text(c->typid) && !wt_bytes_text_is_valid(cell->value.data, cell->value.len))
+				return CStringGetTextDatum(wt_bytes_text_show(cell->value));
+			return wt_cell_value_decode(c, r->t, r->row.key, cell->value.data, cell->value.len);
+		case WT_CELL_VERSION:
+			return Int32GetDatum(cell->version + 1);
+		case WT_CELL_NO:
+			return Int32GetDatum((int32) Min(r->row_before + r->next_cell, PG_INT32_MAX));
+		default:
+			*isnull = true;
+			return (Datum) 0;
+	}
+}
+
+/* Layout cells: one SQL row for each version of each cell. */
+static bool
+next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
+{
+	WtTable *t = r->t;
+	const wide_cell *cell;
+
+	if (!find_cell(r, s, values, nulls))
+		return false;
 	cell = r->cell = &r->row.cells[r->next_cell++];
 	wt_engine_scan_hold_row(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
 	r->at = r->row.key;
-	rf = &r->families[cell->family];
-	qual = wt_reader_qual(r, cell);
 	*max_seq = cell->seq;
 	if (r->track)
 	{
@@ -704,56 +754,17 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 		add_to_print(r, cell);
 	}
 	for (int a = 0; a < t->natts; a++)
-	{
-		const WtColumn *c = &t->columns[a];
-
-		if (!r->wanted[a] || c->role == WT_KEY)
-			continue;
-		nulls[a] = false;
-		switch (c->role)
-		{
-			case WT_CELL_FAMILY:
-				values[a] = CStringGetTextDatum(rf->name);
-				break;
-			case WT_CELL_QUALIFIER:
-				if (c->typid == BYTEAOID || wt_bytes_text_is_valid(qual.data, qual.len))
-					values[a] = PointerGetDatum(cstring_to_text_with_len((const char *) qual.data,
-																		 qual.len));
-				else
-					values[a] = CStringGetTextDatum(wt_bytes_text_show_qualifier(qual));
-				break;
-			case WT_CELL_TS:
-				values[a] = timestamp_datum(c, cell->ts);
-				break;
-			case WT_CELL_VALUE:
-				/* cells of all kinds are shown as text: those that are not text as a map shows
-				 * them */
-				if (wt_is_text(c->typid) &&
-					!wt_bytes_text_is_valid(cell->value.data, cell->value.len))
-					values[a] = CStringGetTextDatum(wt_bytes_text_show(cell->value));
-				else
-					values[a] = wt_cell_value_decode(c, t, r->row.key, cell->value.data,
-													 cell->value.len);
-				break;
-			case WT_CELL_VERSION:
-				values[a] = Int32GetDatum(cell->version + 1);
-				break;
-			case WT_CELL_NO:
-				values[a] = Int32GetDatum((int32) Min(r->row_before + r->next_cell, PG_INT32_MAX));
-				break;
-			default:
-				nulls[a] = true;
-		}
-	}
+		if (r->wanted[a] && t->columns[a].role != WT_KEY)
+			values[a] = cell_datum(r, &t->columns[a], cell, &nulls[a]);
 	return true;
 }
 
 bool
 wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
 {
-	/* the row before may have been in memory that is reset */
+	/* the memory of the last row's texts may have been reset */
 	r->room_left = 0;
-	/* an error may have left these behind */
+	/* an error may have left maps unfinished */
 	memset(r->maps, 0, sizeof(JsonbParseState *) * r->t->natts);
 	if (r->t->cells_layout)
 		return next_cell(r, s, values, nulls, max_seq);

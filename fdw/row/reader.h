@@ -1,11 +1,10 @@
 /*
  * reader.h
- *		The engine's cells become SQL rows.
+ *		Row readers: assemble SQL rows from the engine's cells.
  */
 #ifndef WT_READER_H
 #define WT_READER_H
 
-#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "port/pg_bswap.h"
 #include "utils/jsonb.h"
@@ -20,36 +19,36 @@
 /* How a cell's bytes become an integer without wt_cell_value_decode */
 typedef struct WtWidth
 {
-	int bytes;	 /* 0: they do not */
-	uint64 flip; /* the sign bit of the ordered encoding */
+	int bytes;	 /* 0: they need decoding */
+	uint64 flip; /* the sign bit, in the ordered encoding */
 } WtWidth;
 
-/* An attribute that a cell fills; several may share a cell. */
+/* A column that a cell fills; several may share a cell. */
 typedef struct WtTarget
 {
 	int att; /* index into columns */
 	WtWidth width;
-	bool text;				/* bytes that are ASCII need no decoding */
-	const WtColumn *column; /* how to decode */
+	bool text;				/* ASCII bytes need no decoding */
+	const WtColumn *column; /* how to decode the value */
 	struct WtTarget *next;
 } WtTarget;
 
-/* A qualifier that columns of the table map. */
+/* A qualifier that columns of the table map */
 typedef struct WtMappedCell
 {
 	wide_bytes qual;
-	WtTarget *targets; /* of the attributes wanted; NULL: only left out of maps */
+	WtTarget *targets; /* of wanted columns; NULL: none, but maps leave the qualifier out */
 } WtMappedCell;
 
-/* One entry of the scan specification's families. */
+/* What the reader does with a family of the scan specification */
 typedef struct WtReadFamily
 {
-	int family; /* index into the table's families, -1: not stated there */
+	int family; /* index into the table's families; -1: the table does not state it */
 	char *name; /* layout cells */
 	int nmapped;
-	WtMappedCell *mapped; /* sorted by qualifier; WANT_COLUMNS: in step with quals */
+	WtMappedCell *mapped; /* sorted by qualifier; WIDE_WANT_COLUMNS: in step with quals */
 	int nmaps;
-	int *maps; /* attributes: maps of this family */
+	int *maps; /* indexes of the wanted map columns of this family */
 } WtReadFamily;
 
 typedef struct WtRowReader WtRowReader;
@@ -57,64 +56,91 @@ typedef struct WtRowReader WtRowReader;
 struct WtRowReader
 {
 	WtTable *t;
+	MemoryContext cxt; /* of the reader */
+
+	/* what is read */
 	bool *wanted;	 /* by attribute */
 	bool *need_part; /* by key part */
-	Datum *part_values;
-	bool *part_nulls;
-	uint64 bad_keys; /* rows left out by on_bad_key 'skip' */
 	int nfamilies;
-	int families_cap;		/* entries that there is room for */
+	int families_cap;		/* allocated entries, here and in the specification */
 	WtReadFamily *families; /* in step with the specification's */
-	JsonbParseState **maps; /* by attribute, while a row is put together */
-	MemoryContext cxt;		/* where copies of keys live */
-	char *room;				/* for texts of the row */
-	size_t room_left;
-	wide_bytes at; /* key of the row last returned, until the next call */
-	bool unsure; /* of the row last returned the engine could not tell its predicates; key is set */
-	bool track;	 /* for locking: fill in the next three */
-	StringInfoData key; /* of the row last returned */
+
+	/* the row that is assembled */
+	Datum *part_values; /* by key part */
+	bool *part_nulls;
+	JsonbParseState **maps; /* by attribute */
+	char *room;				/* memory for its texts */
+	size_t room_left;		/* bytes */
+
+	/* the row last returned */
+	wide_bytes at; /* its key, valid until the next call */
+	bool unsure;   /* the engine could not evaluate its predicates; key is set */
+
+	/* of the row last returned, for scans that lock rows */
+	bool track;			/* the members of this group are filled in */
+	StringInfoData key; /* a copy of its key */
 	uint32 print;		/* a hash of its cells */
-	int own;			/* of them, cells of this transaction */
-	int64 *floors;		/* see WtScanState; NULL: not wanted */
-	const bool *bare;
-	/* layout cells: the part of the row that is being shown */
-	wide_row row;
-	int next_cell;
-	int64 row_before;		/* cells of the row before this part */
-	WtEngineScan *row_scan; /* NULL: none */
-	const wide_cell *cell;	/* last returned */
+	int own;			/* number of its cells that this transaction has written */
+
+	/* of the row last returned, for UPDATE and DELETE in the scan */
+	int64 *floors;	  /* timestamps of the cells, by attribute (WtScanState.floors); or NULL */
+	const bool *bare; /* by attribute: only the timestamp is wanted */
+
+	/* layout cells */
+	WtEngineScan *row_scan; /* has the row's other parts; NULL: no row */
+	wide_row row;			/* the part of the row whose cells are returned */
+	int next_cell;			/* index into its cells */
+	int64 row_before;		/* number of cells in the row's earlier parts */
+	const wide_cell *cell;	/* the cell last returned */
+
+	uint64 bad_keys; /* number of rows that on_bad_key 'skip' has left out */
 };
 
-/* columns: which attributes are wanted (bool per attno - 1; NULL all). Decides families,
- * qualifiers, existence. strict_family: rows are known to exist when this family (index) gives a
- * cell; -1. */
-extern WtRowReader *wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns,
-										  int strict_family, wide_scan_spec *spec);
-
-/* Layout cells: the tests and their arguments decide what is read; else none. */
+/*
+ * Makes a reader and fills in the families of a scan specification: which families, which
+ * qualifiers, where existence is asked for.
+ * columns: the wanted columns, by attno - 1; NULL: all.
+ * strict_family: index of a family in which every row of the result has a cell; -1: none.
+ * tests, args: layout cells: they limit what is read, also versions and timestamps in the
+ * specification.
+ * Everything is palloc'd in CurrentMemoryContext, and points to t.
+ */
 extern WtRowReader *wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns,
 								   int strict_family, const WtTest *tests, int ntests,
 								   const WtArg *args, wide_scan_spec *spec);
 
-/* The entry of a family in the specification, which is made when there is none. */
+/* The same without tests. */
+extern WtRowReader *wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns,
+										  int strict_family, wide_scan_spec *spec);
+
+/* Returns the index of a family in the specification, and adds it for predicates if it is not
+ * there. */
 extern int wt_reader_family(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
-/* One more, for predicates alone, whether or not there is one. */
+
+/* Adds a family for predicates alone, whether or not it is there.  Returns its index. */
 extern int wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id);
 
-/* Assembles the next SQL row from the scan (several wide_row parts if need be); false at the
- * end. Datums live in CurrentMemoryContext or the scan's memory. */
-extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls,
-								   uint64_t *max_seq);
-/* As wt_reader_next_of_scan, from several engine scans. */
+/*
+ * Assembles the next SQL row; values and nulls are by attno - 1.  By-reference values live in
+ * CurrentMemoryContext or, until the next call, in the scan's memory.
+ * max_seq: gets the newest sequence number of the row's cells.
+ * Returns: false at the end.
+ * Errors: those of the scan, of wt_rowkey_decode and wt_cell_value_decode.
+ */
 extern bool wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls,
 						   uint64_t *max_seq);
 
-/* The qualifier of a cell that the reader has returned. */
+/* The same from one scan; max_seq may be NULL. */
+extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls,
+								   uint64_t *max_seq);
+
+/* Returns the qualifier of a cell of the row last returned. */
 extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);
 
-/* How an integer column is stored; bytes is 0 when it takes decoding. */
+/* Returns how an integer column is stored; bytes is 0 if its values need decoding. */
 extern WtWidth wt_reader_integer_width(const WtColumn *c);
 
+/* Reads a cell's value.  Returns false if it needs decoding. */
 static inline bool
 wt_reader_read_integer(const WtWidth *w, wide_bytes value, int64 *out)
 {
@@ -144,21 +170,6 @@ wt_reader_read_integer(const WtWidth *w, wide_bytes value, int64 *out)
 	else
 		return false;
 	return true;
-}
-
-static inline Datum
-wt_reader_integer_datum(Oid type, int64 v)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) v);
-		case INT4OID:
-		case DATEOID:
-			return Int32GetDatum((int32) v);
-		default:
-			return Int64GetDatum(v);
-	}
 }
 
 #endif /* WT_READER_H */

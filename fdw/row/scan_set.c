@@ -1,6 +1,6 @@
 /*
  * scan_set.c
- *		The engine scans behind a row reader: one, or several that are merged by key.
+ *		The engine scans of a row reader: one, or one for each salt bucket.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ head_cmp(Datum a, Datum b, void *arg)
 	x.data++, x.len--;
 	y.data++, y.len--;
 	c = wt_bytes_cmp(x, y);
-	/* binaryheap has the largest on top */
+	/* the largest is on top of a binaryheap */
 	return s->reverse ? c : -c;
 }
 
@@ -34,8 +34,8 @@ wt_scan_set_merge(WtScanSet *s)
 	s->heap = binaryheap_allocate(s->n, head_cmp, s);
 }
 
-/* Into heads[i].  The others' rows lie there until it is their turn, perhaps over a rest of a
- * cursor. */
+/* Reads the next row of a scan into heads[i].  It stays there until its turn comes, even if the
+ * scan rests between two fetches of a cursor. */
 static bool
 next_head(WtScanSet *s, int i)
 {
@@ -52,8 +52,6 @@ wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from)
 	{
 		for (; s->last < s->n; s->last++)
 		{
-			if (s->last < 0)
-				continue;
 			if (wt_engine_scan_next(s->scans[s->last], row))
 			{
 				*from = s->scans[s->last];
@@ -73,7 +71,7 @@ wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from)
 	}
 	else if (s->last >= 0)
 	{
-		/* only now: what was handed out lived in the scan's memory */
+		/* not before this call, because the last row is in the scan's memory */
 		if (next_head(s, s->last))
 			binaryheap_replace_first(s->heap, Int32GetDatum(s->last));
 		else

@@ -1,6 +1,6 @@
 /*
  * scan_set.h
- *		The engine scans behind a row reader: one, or several that are merged by key.
+ *		The engine scans of a row reader: one, or one for each salt bucket.
  */
 #ifndef WT_SCAN_SET_H
 #define WT_SCAN_SET_H
@@ -10,25 +10,27 @@
 #include "engine/wide.h"
 #include "fdw/xact/engine_scan.h"
 
-/* The engine scans behind a reader: one, or several that are merged by key. */
+/* To begin, or to begin again, set started to false and last to -1 (merge) or 0 (else). */
 typedef struct WtScanSet
 {
 	int n;
 	WtEngineScan **scans;
-	bool merge;
-	bool reverse;
-	wide_row *heads;  /* merge: the next row of each */
-	binaryheap *heap; /* of those that have one */
-	int last;		  /* scan whose row was handed out; -1 none */
-	bool started;
+	int last;		  /* the scan whose row was returned last; merge: -1 if there is none */
+	bool merge;		  /* by key without salt; else one scan after the other */
+	bool reverse;	  /* descending keys */
+	bool started;	  /* merge: heads and heap are filled */
+	wide_row *heads;  /* merge: the next row of each scan */
+	binaryheap *heap; /* merge: the scans that have a next row */
 } WtScanSet;
 
-/* Several scans, of salt buckets, in the order of keys without their salt; s->n and s->reverse
- * are set. */
+/* Prepares a merge of scans of salt buckets by their keys without salt.
+ * Requires: s->n and s->reverse are set. */
 extern void wt_scan_set_merge(WtScanSet *s);
-/* The next row's first part, and the scan that has its others. */
+
+/* As wt_scan_set_next, also where that needs a look at several scans. */
 extern bool wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from);
 
+/* Returns the next row's first part and the scan that has its other parts; false at the end. */
 static inline bool
 wt_scan_set_next(WtScanSet *s, wide_row *row, WtEngineScan **from)
 {

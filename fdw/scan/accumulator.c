@@ -29,6 +29,7 @@
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/row/reader.h"
 #include "fdw/scan/aggregate_state.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
 void
@@ -225,7 +226,7 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 	{
 		case WT_AGG_MIN:
 		case WT_AGG_MAX:
-			return item->by_integer ? wt_reader_integer_datum(item->type, item->sum) : item->value;
+			return item->by_integer ? wt_integer_datum(item->type, item->sum) : item->value;
 		case WT_AGG_SUM_INT8:
 		case WT_AGG_AVG_INT:
 			add_numeric(a, item, int64_to_numeric(item->sum));
