@@ -153,24 +153,27 @@ decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 }
 
 size_t
-wt_decode_self_length(Oid typid, const uint8 *data, size_t len)
+wt_decode_self_length(Oid typid, const uint8 *data, size_t len, uint8 flip)
 {
+	uint8 first;
+
 	if (len == 0)
 		return 0;
+	first = data[0] ^ flip;
 	if (typid == NUMERICOID)
 	{
-		uint8 end = data[0] == NUM_NEGATIVE ? 0xFF : 0x00;
+		uint8 end = (first == NUM_NEGATIVE ? 0xFF : 0x00) ^ flip;
 
-		if (data[0] != NUM_NEGATIVE && data[0] != NUM_POSITIVE)
+		if (first != NUM_NEGATIVE && first != NUM_POSITIVE)
 			return 1;
 		for (size_t i = 3; i + 2 <= len; i += 2)
 			if (data[i] == end && data[i + 1] == end)
 				return i + 2;
 		return 0;
 	}
-	if (data[0] == 4)
+	if (first == 4)
 		return len >= 10 ? 10 : 0;
-	if (data[0] == 6)
+	if (first == 6)
 		return len >= 34 ? 34 : 0;
 	return 0;
 }
@@ -224,7 +227,7 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	int sign = 0, ndigits = 0, weight = 0, scale = 0;
 
 	*why = "the bytes are not an ordered numeric";
-	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len) != len)
+	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len, 0) != len)
 		return false;
 	switch (data[0])
 	{
@@ -279,7 +282,7 @@ decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 	int bits;
 
 	*why = "the bytes are not an ordered network address";
-	if (len == 0 || wt_decode_self_length(INETOID, data, len) != len)
+	if (len == 0 || wt_decode_self_length(INETOID, data, len, 0) != len)
 		return false;
 	bits = data[1 + width];
 	if (bits > 8 * width)

@@ -17,9 +17,10 @@
 extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value,
 						   const char **why);
 
-/* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes; 0 if they
- * do not begin with one. */
-extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len);
+/* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes, 0 if they do
+ * not begin with one.  flip: 0xFF for bytes of a descending key part, which are inverted; else 0.
+ */
+extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len, uint8 flip);
 
 /* Returns a text or bytea value with these bytes. */
 extern Datum wt_decode_varlena(const uint8 *data, size_t len);

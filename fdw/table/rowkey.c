@@ -33,6 +33,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/table/decode.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
@@ -199,120 +200,6 @@ wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringI
 	finish_key(t, out, start);
 }
 
-bool
-wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
-{
-	while (n > 0 && p[n - 1] == 0xFF)
-		n--;
-	if (n == 0)
-		return false;
-	appendBinaryStringInfo(out, (const char *) p, (int) n);
-	out->data[out->len - 1]++;
-	return true;
-}
-
-/*
- * Appends an escaped part without its escapes to plain; flip is 0xFF for a descending
- * part.  Returns the offset behind its terminator, 0 if it is damaged.
- */
-static size_t
-unescape_part(const uint8 *p, size_t n, uint8 flip, StringInfo plain)
-{
-	size_t i = 0;
-
-	while (i < n)
-	{
-		uint8 b = p[i] ^ flip;
-
-		if (b != ESCAPE)
-		{
-			appendStringInfoCharMacro(plain, (char) b);
-			i++;
-			continue;
-		}
-		if (i + 1 >= n)
-			return 0;
-		b = p[i + 1] ^ flip;
-		if (b == TERMINATOR)
-			return i + 2;
-		if (b != ESCAPED)
-			return 0;
-		appendStringInfoCharMacro(plain, ESCAPE);
-		i += 2;
-	}
-	return 0;
-}
-
-/* Appends the bytes to plain, each XORed with flip. */
-static void
-flip_into(StringInfo plain, const uint8 *p, size_t n, uint8 flip)
-{
-	enlargeStringInfo(plain, (int) n);
-	for (size_t i = 0; i < n; i++)
-		plain->data[plain->len++] = (char) (p[i] ^ flip);
-	plain->data[plain->len] = '\0';
-}
-
-ssize_t
-wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain,
-					wide_bytes *value)
-{
-	uint8 flip = c->desc ? 0xFF : 0x00;
-	size_t len, taken;
-
-	resetStringInfo(plain);
-	if (c->fixed_len > 0)
-	{
-		if (n < (size_t) c->fixed_len)
-			return -1;
-		len = taken = c->fixed_len;
-	}
-	else if (wt_encoding_is_self_delimiting(c->typid, c->enc))
-	{
-		if (c->desc)
-		{
-			flip_into(plain, p, n, flip);
-			len = wt_decode_self_length(c->typid, (uint8 *) plain->data, n);
-		}
-		else
-			len = wt_decode_self_length(c->typid, p, n);
-		if (len == 0)
-			return -1;
-		*value = (wide_bytes) {c->desc ? (uint8 *) plain->data : p, len};
-		return (ssize_t) len;
-	}
-	else if (c->last && !c->desc)
-	{
-		if (c->delimited && memchr(p, c->delimiter, n))
-			return -1;
-		len = taken = n;
-	}
-	else if (c->delimited)
-	{
-		const uint8 *end = memchr(p, (uint8) c->delimiter ^ flip, n);
-
-		if (end == NULL)
-			return -1;
-		len = end - p;
-		taken = len + 1;
-	}
-	else
-	{
-		taken = unescape_part(p, n, flip, plain);
-		if (taken == 0)
-			return -1;
-		*value = (wide_bytes) {(uint8 *) plain->data, (size_t) plain->len};
-		return (ssize_t) taken;
-	}
-	if (c->desc)
-	{
-		flip_into(plain, p, len, flip);
-		p = (uint8 *) plain->data;
-	}
-	*value = (wide_bytes) {p, len};
-	return (ssize_t) taken;
-}
-
 ssize_t
 wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 {
@@ -322,18 +209,8 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
 	if (wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
-		static uint8 flipped[WIDE_MAX_ROW];
-		size_t self;
+		size_t self = wt_decode_self_length(c->typid, p, n, flip);
 
-		if (c->desc)
-		{
-			if (n > sizeof(flipped))
-				return -1;
-			for (size_t i = 0; i < n; i++)
-				flipped[i] = p[i] ^ flip;
-			p = flipped;
-		}
-		self = wt_decode_self_length(c->typid, p, n);
 		return self == 0 ? -1 : (ssize_t) self;
 	}
 	if (c->last && !c->desc)
@@ -357,6 +234,58 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 		i++;
 	}
 	return -1;
+}
+
+/* Appends n bytes to plain, each XORed with flip; escaped: without escapes. */
+static void
+append_plain(StringInfo plain, const uint8 *p, size_t n, uint8 flip, bool escaped)
+{
+	enlargeStringInfo(plain, (int) n);
+	for (size_t i = 0; i < n; i++)
+	{
+		uint8 b = p[i] ^ flip;
+
+		plain->data[plain->len++] = (char) b;
+		if (escaped && b == ESCAPE)
+			i++;
+	}
+	plain->data[plain->len] = '\0';
+}
+
+ssize_t
+wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain,
+					wide_bytes *value)
+{
+	ssize_t taken = wt_rowkey_part_length(c, p, n);
+	bool varies = c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc);
+	bool ended = varies && (!c->last || c->desc); /* by a terminator or a delimiter */
+	bool escaped = ended && !c->delimited;
+	size_t len;
+
+	resetStringInfo(plain);
+	if (taken < 0 || (varies && !ended && c->delimited && memchr(p, c->delimiter, n)))
+		return -1;
+	len = taken - (escaped ? 2 : ended ? 1 : 0);
+	if (c->desc || escaped)
+	{
+		append_plain(plain, p, len, c->desc ? 0xFF : 0x00, escaped);
+		*value = wt_bytes_of(plain);
+	}
+	else
+		*value = (wide_bytes) {p, len};
+	return taken;
+}
+
+bool
+wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
+{
+	while (n > 0 && p[n - 1] == 0xFF)
+		n--;
+	if (n == 0)
+		return false;
+	appendBinaryStringInfo(out, (const char *) p, (int) n);
+	out->data[out->len - 1]++;
+	return true;
 }
 
 /*
