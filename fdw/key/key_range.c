@@ -68,24 +68,46 @@ static wide_bytes
 fit_bound(wide_bytes b)
 {
 	uint8 *p;
-	wide_bytes out;
 
 	if (b.data == NULL || b.len <= WIDE_MAX_ROW)
 		return b;
 	p = palloc(WIDE_MAX_ROW + 1);
 	memcpy(p, b.data, WIDE_MAX_ROW);
 	p[WIDE_MAX_ROW] = 0;
-	out.data = p;
-	out.len = WIDE_MAX_ROW + 1;
-	return out;
+	return (wide_bytes) {p, WIDE_MAX_ROW + 1};
 }
 
-/* Adds the range of keys that begin with x and go on with an interval (NULL: with anything). */
+/* Returns the upper end of keys that begin with x. */
+static wide_bytes
+end_of_prefix(wide_bytes x)
+{
+	wide_bytes end;
+
+	return wt_key_value_after(x, false, &end) ? end : (wide_bytes) {NULL, 0};
+}
+
+/*
+ * Adds the range of keys that begin with x and go on with an interval (NULL: with anything).
+ * A point is the rest of a whole key.
+ */
 static void
 add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 {
-	KeyRange *r;
+	KeyRange r = {.lo = iv == NULL ? x : join_bytes(x, iv->lo), .point = iv != NULL && iv->point};
 
+	if (r.point)
+	{
+		if (r.lo.len > WIDE_MAX_ROW)
+			return;
+		r.hi = (wide_bytes) {r.lo.data, r.lo.len + 1};
+	}
+	else
+	{
+		r.lo = fit_bound(r.lo);
+		r.hi = fit_bound(iv == NULL || iv->inf ? end_of_prefix(x) : join_bytes(x, iv->hi));
+		if (r.hi.data != NULL && wt_bytes_cmp(r.lo, r.hi) >= 0)
+			return;
+	}
 	if (*n == *max)
 	{
 		Size size;
@@ -95,37 +117,7 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 		*list = *list ? repalloc_huge(*list, size)
 					  : MemoryContextAllocHuge(CurrentMemoryContext, size);
 	}
-	r = &(*list)[*n];
-	r->point = false;
-	if (iv == NULL)
-	{
-		r->lo = x;
-		if (!wt_key_value_after(x, false, &r->hi))
-			r->hi.data = NULL, r->hi.len = 0;
-	}
-	else if (iv->point)
-	{
-		/* a whole key */
-		r->lo = join_bytes(x, iv->lo);
-		if (r->lo.len > WIDE_MAX_ROW)
-			return;
-		r->hi = (wide_bytes) {r->lo.data, r->lo.len + 1};
-		r->point = true;
-		(*n)++;
-		return;
-	}
-	else
-	{
-		r->lo = join_bytes(x, iv->lo);
-		if (!iv->inf)
-			r->hi = join_bytes(x, iv->hi);
-		else if (!wt_key_value_after(x, false, &r->hi))
-			r->hi.data = NULL, r->hi.len = 0;
-	}
-	r->lo = fit_bound(r->lo);
-	r->hi = fit_bound(r->hi);
-	if (r->hi.data == NULL || wt_bytes_cmp(r->lo, r->hi) < 0)
-		(*n)++;
+	(*list)[(*n)++] = r;
 }
 
 static inline int
@@ -431,10 +423,8 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 	else
 	{
 		out->parts = parts;
-		if (!wt_key_value_after(r->lo, false, &r->hi))
-			r->hi = (wide_bytes) {NULL, 0};
+		r->hi = fit_bound(end_of_prefix(r->lo));
 		r->lo = fit_bound(r->lo);
-		r->hi = fit_bound(r->hi);
 		if (r->hi.data != NULL && wt_bytes_cmp(r->lo, r->hi) >= 0)
 			return;
 	}

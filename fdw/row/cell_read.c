@@ -39,10 +39,8 @@ wt_cell_read_row_range(wide_bytes key, StringInfo buf)
 	resetStringInfo(buf);
 	appendBinaryStringInfo(buf, (const char *) key.data, (int) key.len);
 	appendStringInfoChar(buf, '\0');
-	r.lo.data = (const uint8 *) buf->data;
-	r.lo.len = key.len;
-	r.hi.data = (const uint8 *) buf->data;
-	r.hi.len = key.len + 1;
+	r.lo = (wide_bytes) {(const uint8 *) buf->data, key.len};
+	r.hi = (wide_bytes) {(const uint8 *) buf->data, key.len + 1};
 	return r;
 }
 
@@ -59,8 +57,7 @@ fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 		ord[i]->found = true;
 		ord[i]->ts = c->ts;
 		ord[i]->seq = c->seq;
-		ord[i]->value.data = copy;
-		ord[i]->value.len = values ? c->value.len : 0;
+		ord[i]->value = (wide_bytes) {copy, values ? c->value.len : 0};
 	}
 }
 
@@ -90,19 +87,15 @@ make_request(CellRequest *q, WtCellRef *refs, int nrefs)
 		qsort(q->ord, nrefs, sizeof(*q->ord), compare_refs);
 	for (int i = 0; i < nrefs; i++)
 	{
-		wide_scan_family *f;
-
 		if (i > 0 && compare_refs(&q->ord[i - 1], &q->ord[i]) == 0)
 			continue;
 		if (i == 0 || q->ord[i]->family != q->ord[i - 1]->family)
 		{
 			Assert(q->nfam < WT_MAX_FAMILIES);
-			f = &q->fam[q->nfam];
-			memset(f, 0, sizeof(*f));
-			f->id = q->ord[i]->family;
-			f->want = WIDE_WANT_COLUMNS;
-			f->quals = &q->quals[ndistinct];
-			f->max_versions = 1;
+			q->fam[q->nfam] = (wide_scan_family) {.id = q->ord[i]->family,
+												  .want = WIDE_WANT_COLUMNS,
+												  .quals = &q->quals[ndistinct],
+												  .max_versions = 1};
 			q->fam_first[q->nfam++] = ndistinct;
 		}
 		q->fam[q->nfam - 1].nquals++;
@@ -110,6 +103,13 @@ make_request(CellRequest *q, WtCellRef *refs, int nrefs)
 		q->quals[ndistinct++] = q->ord[i]->qual;
 	}
 	q->first[ndistinct] = nrefs;
+}
+
+static wide_scan_spec
+request_spec(const CellRequest *q, const wide_range *range)
+{
+	return (wide_scan_spec) {
+		.families = q->fam, .nfamilies = q->nfam, .ranges = range, .nranges = 1};
 }
 
 /* Marks all cells as not found. */
@@ -121,8 +121,7 @@ forget_cells(WtCellRef *refs, int nrefs)
 		refs[i].found = false;
 		refs[i].ts = PG_INT64_MIN;
 		refs[i].seq = 0;
-		refs[i].value.data = NULL;
-		refs[i].value.len = 0;
+		refs[i].value = (wide_bytes) {NULL, 0};
 	}
 }
 
@@ -151,7 +150,7 @@ wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nref
 	CellRequest q;
 	wide_range range;
 	StringInfoData buf;
-	wide_scan_spec spec = {0};
+	wide_scan_spec spec;
 	WtEngineScan *scan;
 
 	if (nrefs == 0)
@@ -160,10 +159,7 @@ wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nref
 	make_request(&q, refs, nrefs);
 	initStringInfo(&buf);
 	range = wt_cell_read_row_range(key, &buf);
-	spec.families = q.fam;
-	spec.nfamilies = q.nfam;
-	spec.ranges = &range;
-	spec.nranges = 1;
+	spec = request_spec(&q, &range);
 	scan = wt_engine_scan_open(snapshot, &spec);
 	fill_from(&q, scan, true);
 	wt_engine_scan_close(scan);
@@ -189,9 +185,7 @@ same_refs(const WtFloorReader *r, const WtCellRef *refs, int nrefs)
 	if (r->nrefs != nrefs)
 		return false;
 	for (int i = 0; i < nrefs; i++)
-		if (refs[i].family != r->refs[i].family ||
-			!wt_bytes_equal(refs[i].qual.data, refs[i].qual.len, r->refs[i].qual.data,
-							r->refs[i].qual.len))
+		if (refs[i].family != r->refs[i].family || wt_bytes_cmp(refs[i].qual, r->refs[i].qual) != 0)
 			return false;
 	return true;
 }
@@ -251,10 +245,7 @@ wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, W
 	range = wt_cell_read_row_range(key, &r->range);
 	if (r->scan == NULL)
 	{
-		wide_scan_spec spec = {.families = r->request.fam,
-							   .nfamilies = r->request.nfam,
-							   .ranges = &range,
-							   .nranges = 1};
+		wide_scan_spec spec = request_spec(&r->request, &range);
 
 		r->scan = wt_engine_scan_open(NULL, &spec);
 	}
