@@ -516,7 +516,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		if (r->floors != NULL)
 		{
 			r->floors[target->att] = cell->ts;
-			if (r->bare[target->att])
+			if (r->floor_only[target->att])
 				continue;
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
@@ -533,7 +533,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 
 /* Adds a cell to the hash that tells this version of the row from others. */
 static void
-add_to_print(WtRowReader *r, const wide_cell *cell)
+add_to_fingerprint(WtRowReader *r, const wide_cell *cell)
 {
 	uint32 h = hash_bytes((const unsigned char *) &cell->seq, sizeof(cell->seq));
 
@@ -545,10 +545,10 @@ add_to_print(WtRowReader *r, const wide_cell *cell)
 	if (cell->seq != 0)
 		h = hash_combine(h, hash_bytes((const unsigned char *) &cell->ts, sizeof(cell->ts)));
 	else
-		r->own++;
+		r->own_cells++;
 	/* a sum, because two scans may return the cells in different orders: cells that predicates
 	 * test come first */
-	r->print += murmurhash32(h);
+	r->fingerprint += murmurhash32(h);
 }
 
 /* Sets the columns, or adds to the maps, that show a cell. */
@@ -622,8 +622,8 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 			return false;
 		memset(nulls, true, sizeof(bool) * t->natts);
 		*max_seq = 0;
-		r->print = 0;
-		r->own = 0;
+		r->fingerprint = 0;
+		r->own_cells = 0;
 		for (int a = 0; r->floors != NULL && a < t->natts; a++)
 			r->floors[a] = PG_INT64_MIN;
 		r->unsure = row.unsure;
@@ -636,7 +636,7 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 			{
 				*max_seq = Max(*max_seq, row.cells[i].seq);
 				if (r->track)
-					add_to_print(r, &row.cells[i]);
+					add_to_fingerprint(r, &row.cells[i]);
 				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
 			}
 			if (!row.more)
@@ -749,9 +749,9 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 	if (r->track)
 	{
 		keep_key(r, r->row.key);
-		r->print = 0;
-		r->own = 0;
-		add_to_print(r, cell);
+		r->fingerprint = 0;
+		r->own_cells = 0;
+		add_to_fingerprint(r, cell);
 	}
 	for (int a = 0; a < t->natts; a++)
 		if (r->wanted[a] && t->columns[a].role != WT_KEY)

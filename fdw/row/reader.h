@@ -79,12 +79,12 @@ struct WtRowReader
 	/* of the row last returned, for scans that lock rows */
 	bool track;			/* the members of this group are filled in */
 	StringInfoData key; /* a copy of its key */
-	uint32 print;		/* a hash of its cells */
-	int own;			/* number of its cells that this transaction has written */
+	uint32 fingerprint; /* a hash of its cells, to tell versions of the row apart */
+	int own_cells;		/* number of its cells that this transaction has written */
 
 	/* of the row last returned, for UPDATE and DELETE in the scan */
-	int64 *floors;	  /* timestamps of the cells, by attribute (WtScanState.floors); or NULL */
-	const bool *bare; /* by attribute: only the timestamp is wanted */
+	int64 *floors; /* timestamps of the cells, by attribute (WtScanState.floors); or NULL */
+	const bool *floor_only; /* by attribute: only the timestamp is wanted */
 
 	/* layout cells */
 	WtEngineScan *row_scan; /* has the row's other parts; NULL: no row */

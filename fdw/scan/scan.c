@@ -169,7 +169,7 @@ wt_scan_reader(WtScanState *st, wide_scan_spec *spec)
 
 	r->track = st->lock != WT_LOCK_NONE;
 	r->floors = st->floors;
-	r->bare = st->bare;
+	r->floor_only = st->bare;
 	if (reads_all(st))
 		whole_families(r, spec);
 	return r;

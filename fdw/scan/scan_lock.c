@@ -187,10 +187,10 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 			raise_changed(st);
 		return false;
 	}
-	if (st->newest.reader->print == st->open.reader->print)
+	if (st->newest.reader->fingerprint == st->open.reader->fingerprint)
 		return true;
 	/* this command has changed the row already: it is not changed twice */
-	if (st->newest.reader->own > st->open.reader->own)
+	if (st->newest.reader->own_cells > st->open.reader->own_cells)
 		return false;
 	if (IsolationUsesXactSnapshot())
 		raise_changed(st);
