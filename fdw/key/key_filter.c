@@ -206,8 +206,8 @@ append_bytes(WtKeyFilter *f, wide_bytes b)
 	appendBinaryStringInfo(&f->seek, (const char *) b.data, (int) b.len);
 }
 
-/* Makes the last width bytes of the bound the next (step 1) or previous (-1) value.  Returns false
- * if there is none. */
+/* Replaces the last width bytes of the bound by the next (step 1) or previous (-1) value.  Returns
+ * false if there is none. */
 static bool
 step_fixed(WtKeyFilter *f, int width, int step)
 {
@@ -223,8 +223,8 @@ step_fixed(WtKeyFilter *f, int width, int step)
 	return false;
 }
 
-/* Appends the lowest values of part and the parts after it, if the bound ends with a whole value.
- */
+/* Appends the lowest values of part and the parts after it.
+ * Requires: the bound ends with a whole value. */
 static void
 append_lowest(WtKeyFilter *f, const WtIntervals *parts, int part)
 {
@@ -236,8 +236,8 @@ append_lowest(WtKeyFilter *f, const WtIntervals *parts, int part)
 	}
 }
 
-/* Appends a bound above all values of part, if the bound ends with a whole value.  Returns false
- * if there is none. */
+/* Appends the upper end of all values of part.  Returns false if there is none.
+ * Requires: the bound ends with a whole value. */
 static bool
 append_highest(WtKeyFilter *f, const WtIntervals *parts, int part)
 {

@@ -49,8 +49,7 @@ column_qual(const WtColumn *c)
 	return (wide_bytes) {c->qual ? c->qual : (const uint8 *) "", c->qual_len};
 }
 
-/* Returns true if the column shows a cell: its value, its timestamp, or the original of a digest.
- */
+/* Returns true if the column shows a cell's value or timestamp, or the original of a digest. */
 static bool
 is_of_cell(const WtColumn *c)
 {
@@ -64,7 +63,7 @@ mapped_cmp(const void *a, const void *b)
 	return wt_bytes_cmp(((const WtMappedCell *) a)->qual, ((const WtMappedCell *) b)->qual);
 }
 
-/* Fills in rf->mapped: all qualifiers of the family that columns map, or only those of wanted ones.
+/* Fills in rf->mapped: the qualifiers that columns map; with all, also those of unwanted columns.
  */
 static void
 collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
@@ -481,8 +480,8 @@ copy_ascii(char *to, const uint8 *p, size_t n)
 	return (bad & (ones << 7)) == 0;
 }
 
-/* Makes a text of ASCII bytes, in memory that the texts of a row share.  Returns false for others.
- */
+/* Makes a text of ASCII bytes, in memory that the texts of a row share.  Returns false if some
+ * bytes are not. */
 static inline bool
 ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 {
@@ -669,8 +668,8 @@ wt_reader_qual(const WtRowReader *r, const wide_cell *cell)
 							 : cell->qualifier;
 }
 
-/* Layout cells: moves to the next version of a cell, and sets the key columns.  Returns false at
- * the end. */
+/* Layout cells: finds the next version of a cell, r->row.cells[r->next_cell], and sets the key
+ * columns.  Returns false at the end. */
 static bool
 find_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 {
