@@ -56,8 +56,7 @@
 typedef struct batch_kept
 {
 	buffer key, row, payload;
-	op_interval *undone;
-	int undone_cap;
+	op_undone undone;
 } batch_kept;
 
 static _Thread_local batch_kept kept;
@@ -78,7 +77,6 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	b->row = kept.row;
 	b->payload = kept.payload;
 	b->undone = kept.undone;
-	b->undone_cap = kept.undone_cap;
 	memset(&kept, 0, sizeof(kept));
 	*out = b;
 	return WIDE_OK;
@@ -152,12 +150,12 @@ wide_batch_free(wide_batch *b)
 	keep_buffer(&b->row, &kept.row);
 	keep_buffer(&b->payload, &kept.payload);
 	free(b->files);
-	if (POOL_OFF || kept.undone != NULL || b->undone_cap > KEEP_UNDONE)
-		free(b->undone);
+	if (POOL_OFF || kept.undone.intervals != NULL || b->undone.cap > KEEP_UNDONE)
+		free(b->undone.intervals);
 	else
 	{
 		kept.undone = b->undone;
-		kept.undone_cap = b->undone_cap;
+		kept.undone.n = 0;
 	}
 	pool_free(b, sizeof(*b));
 }
@@ -189,23 +187,6 @@ wide_batch_command(wide_batch *b, size_t bytes)
 
 /* ---------------------------------------------------------------- writing */
 
-/* Room for the next operation's number, and for undoing it. */
-static wide_status
-batch_grow(wide_batch *b)
-{
-	int cap = b->undone_cap == 0 ? 4 : b->undone_cap * 2;
-	op_interval *p;
-
-	if (b->nundone + 1 < b->undone_cap)
-		return WIDE_OK;
-	p = realloc(b->undone, (size_t) cap * sizeof(*p));
-	if (p == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	b->undone = p;
-	b->undone_cap = cap;
-	return WIDE_OK;
-}
-
 static wide_status
 batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 {
@@ -219,7 +200,7 @@ batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 						   row.len);
 	if (b->nops >= OP_NUMBER_MAX)
 		return status_fail(WIDE_LIMIT, "too many operations in one transaction");
-	return batch_grow(b);
+	return op_undone_reserve(&b->undone); /* to undo it */
 }
 
 /* The ukey into b->key.  The cells of a row come one after the other: what they share is made
@@ -402,8 +383,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 	spill_pause(b);
 	if (b->oldest >= mark)
 		b->oldest = UINT64_MAX;
-	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= mark)
-		b->nundone--;
+	op_undone_forget(&b->undone, mark);
 	spill_drop_files(b, mark);
 	if (l != NULL && l->users == 0 && l->first_op >= mark)
 	{
@@ -412,10 +392,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 		if (b->pieces == NULL && (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark))
 			return;
 	}
-	if (b->nundone > 0 && b->undone[b->nundone - 1].to >= mark)
-		b->undone[b->nundone - 1].to = b->nops;
-	else
-		b->undone[b->nundone++] = (op_interval) {mark, b->nops};
+	op_undone_add(&b->undone, mark, b->nops);
 }
 
 bool
@@ -444,7 +421,7 @@ uint64_t
 batch_next_op(wide_batch *b)
 {
 	/* out of memory: share the number of the operation before */
-	if (batch_grow(b) != WIDE_OK)
+	if (op_undone_reserve(&b->undone) != WIDE_OK)
 		return b->nops > 0 ? b->nops - 1 : 0;
 	return b->nops++;
 }
@@ -474,7 +451,7 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 ||
 			(exact && s->e.klen != len))
 			break;
-		more = op < since || batch_undone(b, op) || fn(arg, op);
+		more = op < since || op_undone_has(&b->undone, op) || fn(arg, op);
 		*st = op_merge_next(&m);
 	}
 	op_merge_close(&m);

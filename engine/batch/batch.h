@@ -8,6 +8,7 @@
 #include "engine/shared/layout.h"
 #include "engine/set/catalog_delta.h"
 #include "engine/batch/op_list.h"
+#include "engine/batch/op_undone.h"
 #include "engine/batch/spill_file.h"
 
 /* batch.c */
@@ -16,12 +17,6 @@ extern wide_db *batch_db(wide_batch *b);
 
 /* Takes the next operation number (for catalog.c's operations). */
 extern uint64_t batch_next_op(wide_batch *b);
-
-/* Operations [from, to) are undone. */
-typedef struct op_interval
-{
-	uint64_t from, to;
-} op_interval;
 
 typedef struct batch_spilled
 {
@@ -57,9 +52,8 @@ struct wide_batch
 	int64_t row_ts;
 	wide_family_id family; /* of the last operation, while the row is the same; 0: another row */
 	uint64_t nops;
-	uint64_t oldest;	 /* cell operation that is not undone; UINT64_MAX none */
-	op_interval *undone; /* ascending; there is always room for one more */
-	int nundone, undone_cap;
+	uint64_t oldest;  /* cell operation that is not undone; UINT64_MAX none */
+	op_undone undone; /* there is always room for one more */
 	wide_family_id families[BATCH_FAMILIES]; /* some that were written to */
 	int nfamilies;
 	catalog_delta *delta;
@@ -83,12 +77,6 @@ struct wide_batch
 	uint64_t data_start;			/* where the first of them begins */
 	uint32_t nchunks;
 };
-
-static inline bool
-batch_undone(const wide_batch *b, uint64_t op)
-{
-	return b->nundone > 0 && op_list_undone(b, op);
-}
 
 /* The files that prepare has written will not be linked. */
 extern void batch_discard_files(wide_batch *b);

@@ -55,7 +55,8 @@ newest_auto(batch_source *b)
 
 		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
-		if (op < b->mark && op_is_auto(c.e.seq) && op >= newest && !batch_undone(b->batch, op))
+		if (op < b->mark && op_is_auto(c.e.seq) && op >= newest &&
+			!op_undone_has(&b->batch->undone, op))
 			newest = op;
 	}
 	return newest;
@@ -67,7 +68,7 @@ list_shows(batch_source *b)
 	const entry *e = &b->mem.e;
 	uint64_t op = op_number(e->seq);
 
-	if (op >= b->mark || batch_undone(b->batch, op))
+	if (op >= b->mark || op_undone_has(&b->batch->undone, op))
 		return false;
 	if (!op_is_auto(e->seq))
 		return true;

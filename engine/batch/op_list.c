@@ -28,7 +28,6 @@
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/batch.h"
 #include "engine/batch/op.h"
 
 #define ARENA_BYTES ((uint64_t) 8 << 30)
@@ -295,29 +294,10 @@ goes_on(const entry *a, const entry *b, bool *ordered)
 	return true;
 }
 
-bool
-op_list_undone(const wide_batch *b, uint64_t op)
-{
-	int lo = 0, hi = b->nundone;
-
-	/* the first interval that ends behind it */
-	while (lo < hi)
-	{
-		int mid = (lo + hi) / 2;
-
-		if (b->undone[mid].to <= op)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < b->nundone && b->undone[lo].from <= op;
-}
-
 /* Units in the order of memory, without what is undone. */
 static wide_status
-make_units(wide_batch *b, op_sorted *s, shared *h)
+make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 {
-	op_list *l = b->list;
 	uint32_t cap = 0;
 	int undone = 0;
 	bool ordered = true, open = false;
@@ -332,9 +312,9 @@ make_units(wide_batch *b, op_sorted *s, shared *h)
 
 		memtable_cursor_at(&c, memtable_written(at));
 		op = op_number(c.e.seq);
-		while (undone < b->nundone && b->undone[undone].to <= op)
+		while (undone < u->n && u->intervals[undone].to <= op)
 			undone++;
-		gone = undone < b->nundone && b->undone[undone].from <= op;
+		gone = undone < u->n && u->intervals[undone].from <= op;
 		if (open && !gone && c.family == last.family && goes_on(&last.e, &c.e, &ordered))
 		{
 			s->units[s->nunits - 1].n++;
@@ -462,7 +442,7 @@ same_prefix(const op_unit *a, const op_unit *b)
 }
 
 wide_status
-op_list_sort(wide_batch *b, op_sorted *s)
+op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 {
 	shared h = {0};
 	bool ascending = true;
@@ -470,10 +450,10 @@ op_list_sort(wide_batch *b, op_sorted *s)
 	memtable_handle *m;
 	memtable_cursor c;
 
-	if (b->list == NULL)
+	if (l == NULL)
 		return WIDE_OK;
-	m = &b->list->m;
-	TRY(make_units(b, s, &h));
+	m = &l->m;
+	TRY(make_units(l, undone, s, &h));
 	memtable_cursor_open(&c, m);
 	for (uint32_t i = 0; i < s->nunits; i++)
 	{

@@ -6,6 +6,7 @@
 #include "engine/base/entry.h"
 #include "engine/shared/layout.h"
 #include "engine/set/memtable.h"
+#include "engine/batch/op_undone.h"
 
 /* Some operations in memory: nodes one after the other; those before `linked` are in the skip
  * list. */
@@ -61,12 +62,9 @@ typedef struct op_sorted
 	uint32_t nflat, flat_cap;
 } op_sorted;
 
-/* The living operations of the batch's list in order of (family, key). */
-extern wide_status op_list_sort(wide_batch *b, op_sorted *s);
+/* The living operations of the list (NULL: none) in order of (family, key). */
+extern wide_status op_list_sort(op_list *l, const op_undone *undone, op_sorted *s);
 extern void op_list_sorted_free(op_sorted *s);
-
-/* Was the operation undone by a rewind? */
-extern bool op_list_undone(const wide_batch *b, uint64_t op);
 
 /* The node that tells the unit's row. */
 static inline uint32_t

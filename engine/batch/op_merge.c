@@ -133,12 +133,28 @@ stream_seek(op_stream *s, wide_family_id family, const uint8_t *ukey, uint32_t k
 	return WIDE_OK;
 }
 
+/* An empty merge with room for n streams. */
 static wide_status
-merge_room(op_merge *m, int n)
+merge_init(op_merge *m, const op_undone *undone, uint64_t mark, int n)
 {
+	memset(m, 0, sizeof(*m));
+	m->undone = undone;
+	m->mark = mark;
 	m->streams = calloc((size_t) n + 1, sizeof(*m->streams));
 	m->heap = calloc((size_t) n + 1, sizeof(*m->heap));
 	return m->streams != NULL && m->heap != NULL ? WIDE_OK : op_list_no_memory();
+}
+
+static void
+add_list(op_merge *m, op_list *l, const op_sorted *sorted)
+{
+	op_stream *s = &m->streams[m->n++];
+
+	s->kind = sorted != NULL ? STREAM_SORTED : STREAM_LIST;
+	s->sorted = sorted;
+	s->list = l;
+	s->list->users++;
+	memtable_cursor_open(&s->c, &l->m);
 }
 
 static void
@@ -154,32 +170,26 @@ add_run(op_merge *m, spill_file *r)
 wide_status
 op_merge_open(wide_batch *b, const op_sorted *sorted, uint64_t mark, op_merge *m)
 {
-	memset(m, 0, sizeof(*m));
-	m->b = b;
-	m->mark = mark;
-	TRY(merge_room(m, b->nruns + 1));
+	TRY(merge_init(m, &b->undone, mark, b->nruns + 1));
 	if (b->list != NULL && mark > b->list->first_op)
-	{
-		op_stream *s = &m->streams[m->n++];
-
-		s->kind = sorted != NULL ? STREAM_SORTED : STREAM_LIST;
-		s->sorted = sorted;
-		s->list = b->list;
-		s->list->users++;
-		memtable_cursor_open(&s->c, &b->list->m);
-	}
+		add_list(m, b->list, sorted);
 	for (int i = 0; i < b->nruns; i++)
 		add_run(m, b->runs[i].run);
 	return WIDE_OK;
 }
 
 wide_status
+op_merge_list(op_list *l, const op_sorted *sorted, const op_undone *undone, op_merge *m)
+{
+	TRY(merge_init(m, undone, UINT64_MAX, 1));
+	add_list(m, l, sorted);
+	return WIDE_OK;
+}
+
+wide_status
 op_merge_files(wide_batch *b, int from, int to, op_merge *m)
 {
-	memset(m, 0, sizeof(*m));
-	m->b = b;
-	m->mark = UINT64_MAX;
-	TRY(merge_room(m, to - from));
+	TRY(merge_init(m, &b->undone, UINT64_MAX, to - from));
 	for (int i = from; i < to; i++)
 		add_run(m, b->runs[i].run);
 	return WIDE_OK;
@@ -438,7 +448,7 @@ op_merge_column_read(op_column *c, op_merge *m)
 		{
 			uint64_t op = op_number(s->e.seq);
 
-			if (op < m->mark && !batch_undone(m->b, op))
+			if (op < m->mark && !op_undone_has(m->undone, op))
 				TRY(column_add(c, m, s));
 			TRY(op_merge_next(m));
 			s = op_merge_top(m);

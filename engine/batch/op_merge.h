@@ -7,6 +7,7 @@
 #include "engine/base/entry.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/op_list.h"
+#include "engine/batch/op_undone.h"
 #include "engine/batch/spill_file.h"
 
 typedef struct op_stream
@@ -26,7 +27,7 @@ typedef struct op_stream
 /* All of a batch's streams as one. */
 typedef struct op_merge
 {
-	wide_batch *b;
+	const op_undone *undone;
 	op_stream *streams;
 	op_stream **heap; /* the smallest first */
 	int n, nheap;
@@ -37,6 +38,9 @@ typedef struct op_merge
 /* sorted: for all that is in memory; NULL: as linked up to the mark.  Close it also after a
  * failure. */
 extern wide_status op_merge_open(wide_batch *b, const op_sorted *sorted, uint64_t mark,
+								 op_merge *m);
+/* Of a list alone, sorted. */
+extern wide_status op_merge_list(op_list *l, const op_sorted *sorted, const op_undone *undone,
 								 op_merge *m);
 /* Over runs alone, from one number to another. */
 extern wide_status op_merge_files(wide_batch *b, int from, int to, op_merge *m);

@@ -244,7 +244,7 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 	wide_status st;
 
 	/* if it is too large it is to be found without encoding it */
-	if (l == NULL || b->nruns > 0 || b->nundone > 0 || l->end - l->start > max)
+	if (l == NULL || b->nruns > 0 || b->undone.n > 0 || l->end - l->start > max)
 		return WIDE_END;
 	TRY(encode_begin(b, out, max, &c));
 	memtable_cursor_open(&m, &l->m);

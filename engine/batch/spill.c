@@ -25,7 +25,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "engine/batch/spill.h"
 #include "engine/base/helper.h"
 #include "engine/base/injection_point.h"
@@ -70,7 +69,7 @@ run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
  * that is nothing.  cancel: set by another thread; NULL: ask the host.
  */
 static wide_status
-write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel,
+write_run(wide_db *db, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel,
 		  spill_file **out)
 {
 	const op_stream *s;
@@ -82,13 +81,13 @@ write_run(wide_batch *b, op_merge *m, spill_file_writer *w, const _Atomic bool *
 	TRY_GOTO(op_merge_first(m));
 	while ((s = op_merge_top(m)) != NULL)
 	{
-		if (!batch_undone(b, op_number(s->e.seq)))
+		if (!op_undone_has(m->undone, op_number(s->e.seq)))
 		{
 			any = true;
 			TRY_GOTO(spill_file_writer_add(w, s->family, &s->e));
 		}
 		if (++n % 1024 == 0 && (cancel != NULL ? atomic_load_explicit(cancel, memory_order_relaxed)
-											   : host_interrupted(b->db)))
+											   : host_interrupted(db)))
 		{
 			st = status_fail(WIDE_INTERRUPTED, "interrupted");
 			goto done;
@@ -121,7 +120,7 @@ merge_tier(wide_batch *b)
 		return;
 	st = op_merge_files(b, from, b->nruns, &m);
 	if (st == WIDE_OK)
-		st = write_run(b, &m, w, NULL, &run);
+		st = write_run(b->db, &m, w, NULL, &run);
 	else
 		spill_file_writer_abandon(w);
 	op_merge_close(&m);
@@ -157,17 +156,18 @@ merge_tiers(wide_batch *b)
 
 /* The list alone, sorted, into w, which is freed. */
 static wide_status
-write_list(wide_batch *b, spill_file_writer *w, const _Atomic bool *cancel, spill_file **out)
+write_list(op_list *l, const op_undone *undone, spill_file_writer *w, const _Atomic bool *cancel,
+		   spill_file **out)
 {
 	op_sorted sorted = {0};
 	op_merge m = {0};
 	wide_status st;
 
-	st = op_list_sort(b, &sorted);
+	st = op_list_sort(l, undone, &sorted);
 	if (st == WIDE_OK)
-		st = op_merge_open(b, &sorted, UINT64_MAX, &m);
+		st = op_merge_list(l, &sorted, undone, &m);
 	if (st == WIDE_OK)
-		st = write_run(b, &m, w, cancel, out);
+		st = write_run(NULL, &m, w, cancel, out);
 	else
 		spill_file_writer_abandon(w);
 	op_merge_close(&m);
@@ -178,13 +178,14 @@ write_list(wide_batch *b, spill_file_writer *w, const _Atomic bool *cancel, spil
 /* ------------------------------------------------------------------ pieces */
 
 /*
- * What is made of a list by the thread.  view is all that it knows of the batch:
- * the list, which nobody else touches, and what of it was undone by then.
+ * What is made of a list by the thread.  All that it knows of the batch is the
+ * list, which nobody else touches, and what of it was undone by then.
  */
 struct batch_piece
 {
 	helper_job job;
-	wide_batch view;
+	op_list *list;
+	op_undone undone;
 	spill_file_writer *w;
 	spill_file *run; /* what has come of it; NULL: nothing was left */
 	uint64_t to;	 /* behind its operations */
@@ -221,7 +222,7 @@ make_run(helper_job *job)
 	spill_file_writer *w = p->w;
 
 	p->w = NULL;
-	p->st = write_list(&p->view, w, &p->cancel, &p->run);
+	p->st = write_list(p->list, &p->undone, w, &p->cancel, &p->run);
 	if (p->st != WIDE_OK)
 		snprintf(p->text, sizeof(p->text), "%s", wide_error_text());
 }
@@ -232,13 +233,13 @@ piece_free(wide_batch *b, batch_piece *p)
 {
 	if (b->nidle < BATCH_PIECES)
 	{
-		op_list_reset(p->view.list);
-		b->idle[b->nidle++] = p->view.list;
+		op_list_reset(p->list);
+		b->idle[b->nidle++] = p->list;
 	}
 	else
-		op_list_retire(p->view.list);
+		op_list_retire(p->list);
 	spill_file_unref(p->run);
-	free(p->view.undone);
+	free(p->undone.intervals);
 	free(p);
 }
 
@@ -255,7 +256,7 @@ collect(wide_batch *b, int leave)
 		TRY(run_room(b));
 		if (p->told)
 		{
-			TRY(spill_file_writer_open(b->db, p->view.list->end, &p->w));
+			TRY(spill_file_writer_open(b->db, p->list->end, &p->w));
 			make_run(&p->job);
 		}
 		if (p->st != WIDE_OK)
@@ -265,7 +266,7 @@ collect(wide_batch *b, int leave)
 		}
 		b->pieces = p->next;
 		b->npieces--;
-		run_add(b, p->run, p->view.list->first_op, p->to);
+		run_add(b, p->run, p->list->first_op, p->to);
 		p->run = NULL;
 		piece_free(b, p);
 	}
@@ -321,14 +322,6 @@ spill_drop_pieces(wide_batch *b)
 	lists_free(b);
 }
 
-/* What was undone in the list that goes is nowhere any more. */
-static void
-forget_undone(wide_batch *b, const op_list *l)
-{
-	while (b->nundone > 0 && b->undone[b->nundone - 1].from >= l->first_op)
-		b->nundone--;
-}
-
 static wide_status
 spill_beside(wide_batch *b)
 {
@@ -343,25 +336,24 @@ spill_beside(wide_batch *b)
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	p->view = (wide_batch) {.db = b->db, .list = l, .nundone = b->nundone};
-	p->view.undone = malloc(((size_t) b->nundone + 1) * sizeof(op_interval));
-	st = p->view.undone != NULL ? spill_file_writer_open(b->db, l->end, &p->w)
-								: status_fail(WIDE_NOMEM, "out of memory for a transaction");
+	p->list = l;
+	st = op_undone_copy(&b->undone, &p->undone);
+	if (st == WIDE_OK)
+		st = spill_file_writer_open(b->db, l->end, &p->w);
 	if (st != WIDE_OK)
 	{
-		free(p->view.undone);
+		free(p->undone.intervals);
 		free(p);
 		return st;
 	}
-	if (b->nundone > 0)
-		memcpy(p->view.undone, b->undone, (size_t) b->nundone * sizeof(op_interval));
 	p->to = b->nops;
 	p->job.run = make_run;
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = p;
 	b->npieces++;
-	forget_undone(b, l);
+	/* what was undone in the list that goes is nowhere any more */
+	op_undone_forget(&b->undone, l->first_op);
 	b->list = b->nidle > 0 ? b->idle[--b->nidle] : NULL;
 	b->spills++;
 	helper_submit(b->aside, &p->job);
@@ -375,7 +367,6 @@ spill_batch(wide_batch *b)
 {
 	op_list *l = b->list;
 	spill_file *run = NULL;
-	wide_batch view = {.db = b->db, .list = l, .undone = b->undone, .nundone = b->nundone};
 	_Atomic bool never = false; /* it is not interrupted */
 	spill_file_writer *w;
 
@@ -384,12 +375,12 @@ spill_batch(wide_batch *b)
 	TRY(spill_settle(b));
 	TRY(run_room(b));
 	TRY(spill_file_writer_open(b->db, l->end, &w));
-	TRY(write_list(&view, w, &never, &run));
+	TRY(write_list(l, &b->undone, w, &never, &run));
 	run_add(b, run, l->first_op, b->nops);
 	/* unless somebody still reads it */
 	if (l->users == 0)
 	{
-		forget_undone(b, l);
+		op_undone_forget(&b->undone, l->first_op);
 		op_list_reset(l);
 	}
 	else
@@ -410,7 +401,7 @@ spill_drop_files(wide_batch *b, uint64_t mark)
 	{
 		batch_piece *p = *at;
 
-		if (p->view.list->first_op < mark)
+		if (p->list->first_op < mark)
 		{
 			at = &p->next;
 			continue;

@@ -190,7 +190,7 @@ too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 	const op_list *l = b->list;
 
 	return b->nruns > 0 ||
-		   (l != NULL && sorted->nflat == 0 && b->nundone == 0 && l->end - l->start > most);
+		   (l != NULL && sorted->nflat == 0 && b->undone.n == 0 && l->end - l->start > most);
 }
 
 wide_status
@@ -221,7 +221,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	/* what is left in memory is sorted while the thread is at the last pieces */
 	if (b->pieces != NULL)
 	{
-		TRY_GOTO(op_list_sort(b, &sorted));
+		TRY_GOTO(op_list_sort(b->list, &b->undone, &sorted));
 		TRY_GOTO(spill_settle(b));
 		st = WIDE_FULL;
 	}
@@ -236,7 +236,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 		bool full = st == WIDE_FULL;
 
 		if (sorted.units == NULL)
-			TRY_GOTO(op_list_sort(b, &sorted));
+			TRY_GOTO(op_list_sort(b->list, &b->undone, &sorted));
 		full = full || too_large(b, &sorted, most);
 		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
 	}
@@ -246,7 +246,8 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	 * Too large for memory, or all of it is held by readers, who may wait for
 	 * our own row locks: nobody would ever find that out.
 	 */
-	if (st == WIDE_FULL && (!in_order || (st = op_list_sort(b, &sorted)) == WIDE_OK))
+	if (st == WIDE_FULL &&
+		(!in_order || (st = op_list_sort(b->list, &b->undone, &sorted)) == WIDE_OK))
 		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;

@@ -31,7 +31,7 @@ static wide_table_id table;
 static size_t
 memory_of(const wide_batch *b)
 {
-	size_t n = sizeof(*b) + (size_t) b->undone_cap * sizeof(op_interval) + b->payload.cap +
+	size_t n = sizeof(*b) + (size_t) b->undone.cap * sizeof(op_interval) + b->payload.cap +
 			   b->key.cap + b->row.cap;
 
 	for (int i = 0; i < b->nruns; i++)
@@ -41,7 +41,7 @@ memory_of(const wide_batch *b)
 		n += sizeof(*f) + f->places_cap * sizeof(place) + f->keys.cap + f->filter.cap;
 	}
 	for (const batch_piece *p = b->pieces; p != NULL; p = p->next)
-		n += p->view.list->end;
+		n += p->list->end;
 	for (int i = 0; i < b->nidle; i++)
 		n += b->idle[i]->touched;
 	return b->list == NULL ? n : n + b->list->end;
@@ -770,7 +770,7 @@ test_far_families(void **state)
 		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0,
 								 text("v")));
 	}
-	assert_ok(op_list_sort(b, &sorted));
+	assert_ok(op_list_sort(b->list, &b->undone, &sorted));
 	assert_ok(op_merge_open(b, &sorted, UINT64_MAX, &m));
 	assert_ok(op_merge_first(&m));
 	for (const op_stream *at; (at = op_merge_top(&m)) != NULL; n++)
@@ -1318,7 +1318,7 @@ test_in_order(void **state)
 
 			put(b, "z", "z", WIDE_TS_AUTO, INT64_MIN, "undone");
 			wide_batch_rewind(b, mark);
-			assert_true(b->nundone > 0);
+			assert_true(b->undone.n > 0);
 			if (below(&r, 2))
 				put(b, "z", "zz", WIDE_TS_AUTO, INT64_MIN, "kept");
 		}
@@ -1328,7 +1328,7 @@ test_in_order(void **state)
 		need = b->need;
 		rows = b->rows;
 		automatic = b->automatic;
-		assert_ok(op_list_sort(b, &sorted));
+		assert_ok(op_list_sort(b->list, &b->undone, &sorted));
 		assert_ok(payload_cells(b, &sorted, &made, 1 << 20));
 		if (st == WIDE_OK)
 		{
