@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -53,6 +54,8 @@
 #define KEEP_BYTES	((size_t) 64 * 1024) /* of each buffer */
 #define KEEP_UNDONE 256
 
+#define BATCH_MEMORY ((size_t) 64 << 20) /* until wide_batch_command says otherwise */
+
 typedef struct batch_kept
 {
 	buffer key, row, payload;
@@ -72,11 +75,11 @@ wide_batch_new(wide_db *db, wide_batch **out)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	b->db = db;
 	spill_set_memory(b, BATCH_MEMORY);
-	b->oldest = UINT64_MAX;
-	b->key = kept.key;
-	b->row = kept.row;
-	b->payload = kept.payload;
-	b->undone = kept.undone;
+	b->ops.oldest = UINT64_MAX;
+	b->row.ukey = kept.key;
+	b->row.row = kept.row;
+	b->prepared.payload = kept.payload;
+	b->ops.undone = kept.undone;
 	memset(&kept, 0, sizeof(kept));
 	*out = b;
 	return WIDE_OK;
@@ -97,17 +100,17 @@ keep_buffer(buffer *b, buffer *to)
 void
 batch_discard_files(wide_batch *b)
 {
-	if (b->nfiles == 0)
+	if (b->prepared.nfiles == 0)
 		return;
-	file_set_unreserve(b->db, b->nfiles);
+	file_set_unreserve(b->db, b->prepared.nfiles);
 	if (!b->files_unlogged)
-		bulk_give_up(b->db, b->files, b->nfiles);
-	bulk_discard(b->db, b->files, b->nfiles);
-	free(b->files);
-	b->files = NULL;
-	b->nfiles = 0;
+		bulk_give_up(b->db, b->prepared.files, b->prepared.nfiles);
+	bulk_discard(b->db, b->prepared.files, b->prepared.nfiles);
+	free(b->prepared.files);
+	b->prepared.files = NULL;
+	b->prepared.nfiles = 0;
 	/* their bytes in the log mean nothing to a recovery */
-	if (b->external == 0)
+	if (b->external.id == 0)
 		atomic_store(&b->db->slot->prepare_lsn, 0);
 }
 
@@ -117,14 +120,14 @@ batch_unprepare(wide_batch *b)
 {
 	wide_db *db = b->db;
 
-	if (b->need > 0 && segment_lock(db, LOCK_COMMIT) == WIDE_OK)
+	if (b->prepared.need > 0 && segment_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
-		db->seg->commit.reserved -= b->need;
+		db->seg->commit.reserved -= b->prepared.need;
 		segment_unlock(db, LOCK_COMMIT);
 		segment_wake(db, &db->seg->commit.space_word);
 	}
 	batch_discard_files(b);
-	if (b->external != 0)
+	if (b->external.id != 0)
 	{
 		atomic_store(&db->slot->external, 0);
 		atomic_store(&db->slot->prepare_lsn, 0);
@@ -137,24 +140,24 @@ wide_batch_free(wide_batch *b)
 {
 	if (b == NULL)
 		return;
-	if (!b->finished)
+	if (b->phase != BATCH_FINISHED)
 		batch_unprepare(b);
 	if (b->delta != NULL)
 		catalog_delta_free(b->delta);
 	spill_drop_pieces(b);
-	op_list_retire(b->list);
-	for (int i = 0; i < b->nruns; i++)
-		spill_file_unref(b->runs[i].run);
-	free(b->runs);
-	keep_buffer(&b->key, &kept.key);
-	keep_buffer(&b->row, &kept.row);
-	keep_buffer(&b->payload, &kept.payload);
-	free(b->files);
-	if (POOL_OFF || kept.undone.intervals != NULL || b->undone.cap > KEEP_UNDONE)
-		free(b->undone.intervals);
+	op_list_retire(b->ops.list);
+	for (int i = 0; i < b->spill.nfiles; i++)
+		spill_file_unref(b->spill.files[i].file);
+	free(b->spill.files);
+	keep_buffer(&b->row.ukey, &kept.key);
+	keep_buffer(&b->row.row, &kept.row);
+	keep_buffer(&b->prepared.payload, &kept.payload);
+	free(b->prepared.files);
+	if (POOL_OFF || kept.undone.intervals != NULL || b->ops.undone.cap > KEEP_UNDONE)
+		free(b->ops.undone.intervals);
 	else
 	{
-		kept.undone = b->undone;
+		kept.undone = b->ops.undone;
 		kept.undone.n = 0;
 	}
 	pool_free(b, sizeof(*b));
@@ -175,14 +178,14 @@ wide_batch_await(wide_batch *b)
 void
 wide_batch_decided(wide_batch *b, uint64_t lsn)
 {
-	b->decided = lsn;
+	b->external.decided = lsn;
 }
 
 void
 wide_batch_command(wide_batch *b, size_t bytes)
 {
 	spill_set_memory(b, bytes);
-	b->row_ts = INT64_MIN;
+	b->row.ts = INT64_MIN;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -191,83 +194,85 @@ static wide_status
 batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 {
 	TRY(segment_check(b->db));
-	if (b->prepared)
+	if (b->phase != BATCH_OPEN)
 		return status_fail(WIDE_INVALID, "the transaction is being committed");
 	if (family == 0)
 		return status_fail(WIDE_INVALID, "no family");
 	if (row.len == 0 || row.len > WIDE_MAX_ROW)
 		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW,
 						   row.len);
-	if (b->nops >= OP_NUMBER_MAX)
+	if (b->ops.next >= OP_NUMBER_MAX)
 		return status_fail(WIDE_LIMIT, "too many operations in one transaction");
-	return op_undone_reserve(&b->undone); /* to undo it */
+	return op_undone_reserve(&b->ops.undone); /* to undo it */
 }
 
-/* The ukey into b->key.  The cells of a row come one after the other: what they share is made
+/* The ukey into b->row.ukey.  The cells of a row come one after the other: what they share is made
  * once. */
 static wide_status
 batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 {
-	if (b->rowlen == 0 || row.len != b->row.len || memcmp(row.data, b->row.data, row.len) != 0)
+	if (b->row.rowlen == 0 || row.len != b->row.row.len ||
+		memcmp(row.data, b->row.row.data, row.len) != 0)
 	{
-		b->rowlen = 0;
-		b->row.len = 0;
-		TRY(buffer_append(&b->row, row.data, row.len));
-		TRY(key_make_row(&b->key, row));
-		b->rowlen = (uint32_t) b->key.len;
-		b->row_ts = INT64_MIN;
-		b->family = 0;
+		b->row.rowlen = 0;
+		b->row.row.len = 0;
+		TRY(buffer_append(&b->row.row, row.data, row.len));
+		TRY(key_make_row(&b->row.ukey, row));
+		b->row.rowlen = (uint32_t) b->row.ukey.len;
+		b->row.ts = INT64_MIN;
+		b->row.family = 0;
 	}
-	b->key.len = b->rowlen;
+	b->row.ukey.len = b->row.rowlen;
 	if (family_wide)
-		return buffer_append(&b->key, "\0\0", 2);
-	TRY(buffer_reserve(&b->key, KEY_ROW_MAX(qualifier.len)));
-	b->key.len = (size_t) (key_put_part(b->key.data + b->key.len, qualifier.data, qualifier.len) -
-						   b->key.data);
+		return buffer_append(&b->row.ukey, "\0\0", 2);
+	TRY(buffer_reserve(&b->row.ukey, KEY_ROW_MAX(qualifier.len)));
+	b->row.ukey.len = (size_t) (key_put_part(b->row.ukey.data + b->row.ukey.len, qualifier.data,
+											 qualifier.len) -
+								b->row.ukey.data);
 	return WIDE_OK;
 }
 
 static void
 note_family(wide_batch *b, wide_family_id family)
 {
-	for (int i = 0; i < b->nfamilies; i++)
-		if (b->families[i] == family)
+	for (int i = 0; i < b->ops.nfamilies; i++)
+		if (b->ops.families[i] == family)
 			return;
-	if (b->nfamilies < BATCH_FAMILIES)
-		b->families[b->nfamilies++] = family;
+	if (b->ops.nfamilies < BATCH_FAMILIES)
+		b->ops.families[b->ops.nfamilies++] = family;
 }
 
-/* Add the entry, whose ukey is in b->key, as the next operation; floor: INT64_MIN none. */
+/* Add the entry, whose ukey is in b->row.ukey, as the next operation; floor: INT64_MIN none. */
 static wide_status
 batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
 {
 	const uint8_t *value = e->value;
 	uint32_t vlen = e->vlen;
-	op_list *l = b->list;
+	op_list *l = b->ops.list;
 	memtable_cursor c;
 	size_t bytes;
 	uint64_t end;
 
-	e->ukey = b->key.data;
-	e->klen = (uint32_t) b->key.len;
-	e->rowlen = b->rowlen;
+	e->ukey = b->row.ukey.data;
+	e->klen = (uint32_t) b->row.ukey.len;
+	e->rowlen = b->row.rowlen;
 	if (floor_ts != INT64_MIN)
 	{
 		flags |= OP_FLOOR;
 		e->vlen += 8;
 	}
-	e->seq = op_seq(b->nops, flags);
+	e->seq = op_seq(b->ops.next, flags);
 	bytes = memtable_node_bytes(e->klen, e->vlen);
 	if (l != NULL && l->nodes > 0 &&
-		l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->limit)
+		l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->spill.limit)
 	{
 		TRY(spill_batch(b));
-		l = b->list;
+		l = b->ops.list;
 	}
 	if (l == NULL)
 	{
-		TRY(op_list_new(&b->list));
-		l = b->list;
+		TRY(op_list_new(&b->ops.list));
+		l = b->ops.list;
 	}
 	if (bytes > l->capacity - l->end)
 		return status_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
@@ -283,22 +288,22 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 		if (vlen > 0)
 			memcpy((uint8_t *) c.e.value + 8, value, vlen);
 	}
-	if (l->nodes == 0 || b->family != family)
+	if (l->nodes == 0 || b->row.family != family)
 	{
-		b->family = family;
+		b->row.family = family;
 		l->rows++;
 	}
 	if (l->linked == l->end)
-		l->linked_op = b->nops;
+		l->linked_op = b->ops.next;
 	if (l->nodes++ == 0)
-		l->first_op = b->nops;
+		l->first_op = b->ops.next;
 	l->end = end;
 	atomic_store_explicit(&l->table.used, l->end, memory_order_relaxed);
-	if (b->nfamilies == 0 || b->families[b->nfamilies - 1] != family)
+	if (b->ops.nfamilies == 0 || b->ops.families[b->ops.nfamilies - 1] != family)
 		note_family(b, family);
-	if (b->oldest == UINT64_MAX)
-		b->oldest = b->nops;
-	b->nops++;
+	if (b->ops.oldest == UINT64_MAX)
+		b->ops.oldest = b->ops.next;
+	b->ops.next++;
 	return WIDE_OK;
 }
 
@@ -307,14 +312,14 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 static int64_t
 provisional_ts(wide_batch *b, int64_t floor_ts)
 {
-	if (b->row_ts == INT64_MIN)
+	if (b->row.ts == INT64_MIN)
 	{
 		int64_t last = __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED),
 				now = host_now(b->db);
 
-		b->row_ts = now > last ? now : last + 1;
+		b->row.ts = now > last ? now : last + 1;
 	}
-	return normalise_ts(b->row_ts, floor_ts, NULL, 0);
+	return normalise_ts(b->row.ts, floor_ts, NULL, 0);
 }
 
 wide_status
@@ -368,46 +373,41 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family, wide_b
 uint64_t
 wide_batch_mark(const wide_batch *b)
 {
-	return b->nops;
+	return b->ops.next;
 }
 
 void
 wide_batch_rewind(wide_batch *b, uint64_t mark)
 {
-	op_list *l = b->list;
+	op_list *l = b->ops.list;
 
 	if (b->delta != NULL)
 		catalog_delta_rewind(b->delta, mark);
-	if (mark >= b->nops)
+	if (mark >= b->ops.next)
 		return;
 	spill_pause(b);
-	if (b->oldest >= mark)
-		b->oldest = UINT64_MAX;
-	op_undone_forget(&b->undone, mark);
+	if (b->ops.oldest >= mark)
+		b->ops.oldest = UINT64_MAX;
+	op_undone_forget(&b->ops.undone, mark);
 	spill_drop_files(b, mark);
 	if (l != NULL && l->users == 0 && l->first_op >= mark)
 	{
 		op_list_reset(l);
 		/* nothing is left of what is undone */
-		if (b->pieces == NULL && (b->nruns == 0 || b->runs[b->nruns - 1].to <= mark))
+		if (b->spill.jobs == NULL &&
+			(b->spill.nfiles == 0 || b->spill.files[b->spill.nfiles - 1].to <= mark))
 			return;
 	}
-	op_undone_add(&b->undone, mark, b->nops);
+	op_undone_add(&b->ops.undone, mark, b->ops.next);
 }
 
 bool
 wide_batch_empty(const wide_batch *b)
 {
-	return b->oldest == UINT64_MAX && (b->delta == NULL || catalog_delta_empty(b->delta));
+	return b->ops.oldest == UINT64_MAX && !batch_changes_catalog(b);
 }
 
 /* ---------------------------------------------------------------- catalog */
-
-wide_db *
-batch_db(wide_batch *b)
-{
-	return b->db;
-}
 
 catalog_delta *
 batch_catalog(wide_batch *b)
@@ -417,13 +417,19 @@ batch_catalog(wide_batch *b)
 	return b->delta;
 }
 
+bool
+batch_changes_catalog(const wide_batch *b)
+{
+	return b->delta != NULL && !catalog_delta_empty(b->delta);
+}
+
 uint64_t
 batch_next_op(wide_batch *b)
 {
 	/* out of memory: share the number of the operation before */
-	if (op_undone_reserve(&b->undone) != WIDE_OK)
-		return b->nops > 0 ? b->nops - 1 : 0;
-	return b->nops++;
+	if (op_undone_reserve(&b->ops.undone) != WIDE_OK)
+		return b->ops.next > 0 ? b->ops.next - 1 : 0;
+	return b->ops.next++;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -451,7 +457,7 @@ each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact,
 		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 ||
 			(exact && s->e.klen != len))
 			break;
-		more = op < since || op_undone_has(&b->undone, op) || fn(arg, op);
+		more = op < since || op_undone_has(&b->ops.undone, op) || fn(arg, op);
 		*st = op_merge_next(&m);
 	}
 	op_merge_close(&m);
@@ -465,7 +471,7 @@ wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide
 	buffer key = {0};
 	wide_status st = WIDE_OK;
 
-	if (since >= b->nops)
+	if (since >= b->ops.next)
 		return WIDE_OK;
 	if (column == NULL)
 	{

@@ -16,6 +16,7 @@
 #include "engine/set/catalog.h"
 #include "engine/set/catalog_delta.h"
 #include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 
 /* --------------------------------------------------------------- look-ups */
 
@@ -109,7 +110,7 @@ wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *obje
 static wide_status
 ops_reserve(wide_batch *b, int n, catalog_delta **d)
 {
-	TRY(segment_check(batch_db(b)));
+	TRY(segment_check(b->db));
 	*d = batch_catalog(b);
 	if (*d == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");

@@ -9,7 +9,7 @@
 #include "engine/shared/cache.h"
 #include "engine/set/memtable.h"
 #include "engine/read/source.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_merge.h"
@@ -56,7 +56,7 @@ newest_auto(batch_source *b)
 		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
 		if (op < b->mark && op_is_auto(c.e.seq) && op >= newest &&
-			!op_undone_has(&b->batch->undone, op))
+			!op_undone_has(&b->batch->ops.undone, op))
 			newest = op;
 	}
 	return newest;
@@ -68,7 +68,7 @@ list_shows(batch_source *b)
 	const entry *e = &b->mem.e;
 	uint64_t op = op_number(e->seq);
 
-	if (op >= b->mark || op_undone_has(&b->batch->undone, op))
+	if (op >= b->mark || op_undone_has(&b->batch->ops.undone, op))
 		return false;
 	if (!op_is_auto(e->seq))
 		return true;
@@ -250,7 +250,7 @@ free_source(source *s)
 	pool_free(b, sizeof(*b));
 }
 
-static const source_ops batch_ops = {
+static const source_ops source_of_batch = {
 	.seek = seek, .next = next, .row_before = row_before, .free = free_source};
 
 wide_status
@@ -263,20 +263,20 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	b = pool_alloc(sizeof(*b));
 	if (b == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
-	b->s.ops = &batch_ops;
+	b->s.ops = &source_of_batch;
 	b->s.db = batch->db;
 	b->s.family = family;
 	b->batch = batch;
 	b->mark = mark;
-	b->spills = batch->spills;
+	b->spills = batch->spill.changes;
 	/* what is not below the mark does not keep the list from being emptied */
-	if (batch->list != NULL && batch->list->first_op < mark)
+	if (batch->ops.list != NULL && batch->ops.list->first_op < mark)
 	{
-		b->list = batch->list;
+		b->list = batch->ops.list;
 		b->list->users++;
-		memtable_cursor_open(&b->mem, &batch->list->m);
+		memtable_cursor_open(&b->mem, &batch->ops.list->m);
 	}
-	if (batch->nruns > 0)
+	if (batch->spill.nfiles > 0)
 	{
 		b->own = calloc(1, sizeof(*b->own));
 		st = b->own != NULL ? op_merge_open(batch, NULL, mark, &b->own->m)
@@ -295,9 +295,9 @@ bool
 batch_source_set_mark(source *s, uint64_t mark)
 {
 	batch_source *b = (batch_source *) s;
-	const op_list *l = b->batch->list;
+	const op_list *l = b->batch->ops.list;
 
-	if (b->spills != b->batch->spills || (l != NULL && l->first_op < mark && b->list != l))
+	if (b->spills != b->batch->spill.changes || (l != NULL && l->first_op < mark && b->list != l))
 		return false;
 	b->mark = mark;
 	b->auto_ukey = NULL;

@@ -8,7 +8,7 @@
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
 #include "engine/read/visibility.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_merge.h"

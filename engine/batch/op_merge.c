@@ -9,7 +9,7 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/spill_file.h"
@@ -170,11 +170,11 @@ add_run(op_merge *m, spill_file *r)
 wide_status
 op_merge_open(wide_batch *b, const op_sorted *sorted, uint64_t mark, op_merge *m)
 {
-	TRY(merge_init(m, &b->undone, mark, b->nruns + 1));
-	if (b->list != NULL && mark > b->list->first_op)
-		add_list(m, b->list, sorted);
-	for (int i = 0; i < b->nruns; i++)
-		add_run(m, b->runs[i].run);
+	TRY(merge_init(m, &b->ops.undone, mark, b->spill.nfiles + 1));
+	if (b->ops.list != NULL && mark > b->ops.list->first_op)
+		add_list(m, b->ops.list, sorted);
+	for (int i = 0; i < b->spill.nfiles; i++)
+		add_run(m, b->spill.files[i].file);
 	return WIDE_OK;
 }
 
@@ -189,9 +189,9 @@ op_merge_list(op_list *l, const op_sorted *sorted, const op_undone *undone, op_m
 wide_status
 op_merge_files(wide_batch *b, int from, int to, op_merge *m)
 {
-	TRY(merge_init(m, &b->undone, UINT64_MAX, to - from));
+	TRY(merge_init(m, &b->ops.undone, UINT64_MAX, to - from));
 	for (int i = from; i < to; i++)
-		add_run(m, b->runs[i].run);
+		add_run(m, b->spill.files[i].file);
 	return WIDE_OK;
 }
 

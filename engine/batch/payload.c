@@ -64,7 +64,7 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/file_meta.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/normalise.h"
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
@@ -177,9 +177,9 @@ static wide_status
 encode_begin(wide_batch *b, buffer *out, uint64_t max, encoder *c)
 {
 	*c = (encoder) {.b = b, .out = out, .max = max, .at = out->len};
-	b->need = b->cells = 0;
-	b->rows = 0;
-	b->automatic = false;
+	b->prepared.need = b->prepared.cells = 0;
+	b->external.rows = 0;
+	b->prepared.automatic = false;
 	TRY(buffer_reserve(out, 2 * VARINT_MAX));
 	out->len += 2 * VARINT_MAX;
 	return WIDE_OK;
@@ -191,14 +191,14 @@ encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 {
 	wide_batch *b = c->b;
 
-	b->need += memtable_node_bytes(o->e.klen, o->e.vlen);
-	if (b->need > c->max)
+	b->prepared.need += memtable_node_bytes(o->e.klen, o->e.vlen);
+	if (b->prepared.need > c->max)
 		return WIDE_FULL;
-	b->automatic |= o->automatic || entry_is_untimed(&o->e);
+	b->prepared.automatic |= o->automatic || entry_is_untimed(&o->e);
 	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
-	if (b->tell_rows)
-		b->rows |= UINT64_C(1) << (hash_xxh3(o->e.ukey, o->e.rowlen, 0) >> 58);
-	if (++b->cells % 1024 == 0 && host_interrupted(b->db))
+	if (b->external.note_rows)
+		b->external.rows |= UINT64_C(1) << (hash_xxh3(o->e.ukey, o->e.rowlen, 0) >> 58);
+	if (++b->prepared.cells % 1024 == 0 && host_interrupted(b->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	return cell_put(c->out, o, &c->s, shared);
 }
@@ -213,17 +213,17 @@ encode_end(encoder *c, wide_status st)
 	size_t n, cells = c->at + 2 * VARINT_MAX;
 
 	/* room for the longest key, so that applying allocates nothing */
-	b->key.len = 0;
-	b->rowlen = 0;
+	b->row.ukey.len = 0;
+	b->row.rowlen = 0;
 	if (st == WIDE_OK)
-		st = buffer_reserve(&b->key, c->longest);
+		st = buffer_reserve(&b->row.ukey, c->longest);
 	if (st != WIDE_OK)
 	{
-		b->need = 0;
+		b->prepared.need = 0;
 		out->len = c->at;
 		return st;
 	}
-	n = (size_t) (varint_put(varint_put(head, b->need), b->cells) - head);
+	n = (size_t) (varint_put(varint_put(head, b->prepared.need), b->prepared.cells) - head);
 	memcpy(out->data + c->at, head, n);
 	memmove(out->data + c->at + n, out->data + cells, out->len - cells);
 	out->len -= cells - c->at - n;
@@ -238,13 +238,13 @@ encode_end(encoder *c, wide_status st)
 wide_status
 payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 {
-	op_list *l = b->list;
+	op_list *l = b->ops.list;
 	encoder c;
 	memtable_cursor m;
 	wide_status st;
 
 	/* if it is too large it is to be found without encoding it */
-	if (l == NULL || b->nruns > 0 || b->undone.n > 0 || l->end - l->start > max)
+	if (l == NULL || b->spill.nfiles > 0 || b->ops.undone.n > 0 || l->end - l->start > max)
 		return WIDE_END;
 	TRY(encode_begin(b, out, max, &c));
 	memtable_cursor_open(&m, &l->m);

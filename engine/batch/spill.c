@@ -31,7 +31,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_merge.h"
@@ -40,16 +40,16 @@
 static wide_status
 run_room(wide_batch *b)
 {
-	int cap = b->runs_cap == 0 ? 8 : 2 * b->runs_cap;
+	int cap = b->spill.files_cap == 0 ? 8 : 2 * b->spill.files_cap;
 	batch_spilled *p;
 
-	if (b->nruns < b->runs_cap)
+	if (b->spill.nfiles < b->spill.files_cap)
 		return WIDE_OK;
-	p = realloc(b->runs, (size_t) cap * sizeof(*p));
+	p = realloc(b->spill.files, (size_t) cap * sizeof(*p));
 	if (p == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	b->runs = p;
-	b->runs_cap = cap;
+	b->spill.files = p;
+	b->spill.files_cap = cap;
 	return WIDE_OK;
 }
 
@@ -58,10 +58,10 @@ run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
 {
 	injection_point("batch-spilled");
 	if (run != NULL)
-		b->runs[b->nruns++] = (batch_spilled) {.run = run, .from = from, .to = to};
+		b->spill.files[b->spill.nfiles++] = (batch_spilled) {.file = run, .from = from, .to = to};
 	counter_add(b->db, COUNTER_SPILLS, 1);
 	counter_add(b->db, COUNTER_SPILL_BYTES, run != NULL ? spill_file_bytes(run) : 0);
-	b->spills++;
+	b->spill.changes++;
 }
 
 /*
@@ -107,18 +107,18 @@ done:
 static void
 merge_tier(wide_batch *b)
 {
-	int from = b->nruns - spill_fan;
+	int from = b->spill.nfiles - spill_fan;
 	uint64_t total = 0;
 	spill_file_writer *w;
 	op_merge m;
 	spill_file *run;
 	wide_status st;
 
-	for (int i = from; i < b->nruns; i++)
-		total += spill_file_bytes(b->runs[i].run);
+	for (int i = from; i < b->spill.nfiles; i++)
+		total += spill_file_bytes(b->spill.files[i].file);
 	if (spill_file_writer_open(b->db, total, &w) != WIDE_OK)
 		return;
-	st = op_merge_files(b, from, b->nruns, &m);
+	st = op_merge_files(b, from, b->spill.nfiles, &m);
 	if (st == WIDE_OK)
 		st = write_run(b->db, &m, w, NULL, &run);
 	else
@@ -126,19 +126,19 @@ merge_tier(wide_batch *b)
 	op_merge_close(&m);
 	if (st != WIDE_OK)
 		return;
-	for (int i = from; i < b->nruns; i++)
-		spill_file_unref(b->runs[i].run);
-	b->runs[from].run = run;
-	b->runs[from].to = b->runs[b->nruns - 1].to;
-	b->runs[from].tier++;
-	b->nruns = run != NULL ? from + 1 : from;
+	for (int i = from; i < b->spill.nfiles; i++)
+		spill_file_unref(b->spill.files[i].file);
+	b->spill.files[from].file = run;
+	b->spill.files[from].to = b->spill.files[b->spill.nfiles - 1].to;
+	b->spill.files[from].tier++;
+	b->spill.nfiles = run != NULL ? from + 1 : from;
 }
 
 static bool
 tier_full(const wide_batch *b)
 {
-	return b->nruns >= spill_fan &&
-		   b->runs[b->nruns - spill_fan].tier == b->runs[b->nruns - 1].tier;
+	return b->spill.nfiles >= spill_fan && b->spill.files[b->spill.nfiles - spill_fan].tier ==
+											   b->spill.files[b->spill.nfiles - 1].tier;
 }
 
 static void
@@ -146,10 +146,10 @@ merge_tiers(wide_batch *b)
 {
 	while (tier_full(b))
 	{
-		int n = b->nruns;
+		int n = b->spill.nfiles;
 
 		merge_tier(b);
-		if (b->nruns == n)
+		if (b->spill.nfiles == n)
 			break;
 	}
 }
@@ -181,7 +181,7 @@ write_list(op_list *l, const op_undone *undone, spill_file_writer *w, const _Ato
  * What is made of a list by the thread.  All that it knows of the batch is the
  * list, which nobody else touches, and what of it was undone by then.
  */
-struct batch_piece
+struct spill_job
 {
 	helper_job job;
 	op_list *list;
@@ -193,7 +193,7 @@ struct batch_piece
 	bool told; /* that it has failed: it is to be done again */
 	wide_status st;
 	char text[256];
-	batch_piece *next;
+	spill_job *next;
 };
 
 /*
@@ -206,19 +206,19 @@ void
 spill_set_memory(wide_batch *b, size_t bytes)
 {
 	size_t most = (size_t) b->db->seg->memtables[0].capacity / 2,
-		   piece = bytes / (BATCH_PIECES + 2);
+		   piece = bytes / (BATCH_SPILL_JOBS + 2);
 
-	b->memory = bytes;
+	b->spill.memory = bytes;
 	if (piece < most)
 		piece = most;
-	b->limit = piece > bytes / 3 || piece < spill_piece_least ? bytes : piece;
+	b->spill.limit = piece > bytes / 3 || piece < spill_piece_least ? bytes : piece;
 }
 
 /* In the thread. */
 static void
 make_run(helper_job *job)
 {
-	batch_piece *p = (batch_piece *) job;
+	spill_job *p = (spill_job *) job;
 	spill_file_writer *w = p->w;
 
 	p->w = NULL;
@@ -229,12 +229,12 @@ make_run(helper_job *job)
 
 /* Its list has been read by nobody. */
 static void
-piece_free(wide_batch *b, batch_piece *p)
+piece_free(wide_batch *b, spill_job *p)
 {
-	if (b->nidle < BATCH_PIECES)
+	if (b->spill.nspare < BATCH_SPILL_JOBS)
 	{
 		op_list_reset(p->list);
-		b->idle[b->nidle++] = p->list;
+		b->spill.spare[b->spill.nspare++] = p->list;
 	}
 	else
 		op_list_retire(p->list);
@@ -248,11 +248,11 @@ piece_free(wide_batch *b, batch_piece *p)
 static wide_status
 collect(wide_batch *b, int leave)
 {
-	batch_piece *p;
+	spill_job *p;
 
-	while ((p = b->pieces) != NULL && (b->npieces > leave || helper_done(&p->job)))
+	while ((p = b->spill.jobs) != NULL && (b->spill.njobs > leave || helper_done(&p->job)))
 	{
-		helper_wait(b->aside, &p->job);
+		helper_wait(b->spill.helper, &p->job);
 		TRY(run_room(b));
 		if (p->told)
 		{
@@ -264,8 +264,8 @@ collect(wide_batch *b, int leave)
 			p->told = true;
 			return status_fail(p->st, "%s", p->text);
 		}
-		b->pieces = p->next;
-		b->npieces--;
+		b->spill.jobs = p->next;
+		b->spill.njobs--;
 		run_add(b, p->run, p->list->first_op, p->to);
 		p->run = NULL;
 		piece_free(b, p);
@@ -276,16 +276,16 @@ collect(wide_batch *b, int leave)
 static void
 lists_free(wide_batch *b)
 {
-	while (b->nidle > 0)
-		op_list_retire(b->idle[--b->nidle]);
+	while (b->spill.nspare > 0)
+		op_list_retire(b->spill.spare[--b->spill.nspare]);
 }
 
 wide_status
 spill_settle(wide_batch *b)
 {
 	TRY(collect(b, 0));
-	helper_free(b->aside);
-	b->aside = NULL;
+	helper_free(b->spill.helper);
+	b->spill.helper = NULL;
 	lists_free(b);
 	merge_tiers(b);
 	return WIDE_OK;
@@ -294,50 +294,50 @@ spill_settle(wide_batch *b)
 wide_status
 spill_before_read(wide_batch *b)
 {
-	b->limit = b->memory;
-	return b->aside == NULL ? WIDE_OK : spill_settle(b);
+	b->spill.limit = b->spill.memory;
+	return b->spill.helper == NULL ? WIDE_OK : spill_settle(b);
 }
 
 void
 spill_pause(wide_batch *b)
 {
-	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
-		helper_wait(b->aside, &p->job);
+	for (spill_job *p = b->spill.jobs; p != NULL; p = p->next)
+		helper_wait(b->spill.helper, &p->job);
 	(void) collect(b, 0);
 }
 
 void
 spill_drop_pieces(wide_batch *b)
 {
-	for (batch_piece *p = b->pieces; p != NULL; p = p->next)
+	for (spill_job *p = b->spill.jobs; p != NULL; p = p->next)
 		atomic_store_explicit(&p->cancel, true, memory_order_relaxed);
-	helper_free(b->aside);
-	b->aside = NULL;
-	for (batch_piece *p; (p = b->pieces) != NULL;)
+	helper_free(b->spill.helper);
+	b->spill.helper = NULL;
+	for (spill_job *p; (p = b->spill.jobs) != NULL;)
 	{
-		b->pieces = p->next;
+		b->spill.jobs = p->next;
 		piece_free(b, p);
 	}
-	b->npieces = 0;
+	b->spill.njobs = 0;
 	lists_free(b);
 }
 
 static wide_status
 spill_beside(wide_batch *b)
 {
-	op_list *l = b->list;
-	batch_piece *p, **end = &b->pieces;
+	op_list *l = b->ops.list;
+	spill_job *p, **end = &b->spill.jobs;
 	wide_status st;
 
-	TRY(collect(b, BATCH_PIECES - 1));
+	TRY(collect(b, BATCH_SPILL_JOBS - 1));
 	merge_tiers(b);
-	if (b->aside == NULL && (b->aside = helper_new()) == NULL)
+	if (b->spill.helper == NULL && (b->spill.helper = helper_new()) == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	p->list = l;
-	st = op_undone_copy(&b->undone, &p->undone);
+	st = op_undone_copy(&b->ops.undone, &p->undone);
 	if (st == WIDE_OK)
 		st = spill_file_writer_open(b->db, l->end, &p->w);
 	if (st != WIDE_OK)
@@ -346,17 +346,17 @@ spill_beside(wide_batch *b)
 		free(p);
 		return st;
 	}
-	p->to = b->nops;
+	p->to = b->ops.next;
 	p->job.run = make_run;
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = p;
-	b->npieces++;
+	b->spill.njobs++;
 	/* what was undone in the list that goes is nowhere any more */
-	op_undone_forget(&b->undone, l->first_op);
-	b->list = b->nidle > 0 ? b->idle[--b->nidle] : NULL;
-	b->spills++;
-	helper_submit(b->aside, &p->job);
+	op_undone_forget(&b->ops.undone, l->first_op);
+	b->ops.list = b->spill.nspare > 0 ? b->spill.spare[--b->spill.nspare] : NULL;
+	b->spill.changes++;
+	helper_submit(b->spill.helper, &p->job);
 	return WIDE_OK;
 }
 
@@ -365,28 +365,28 @@ spill_beside(wide_batch *b)
 wide_status
 spill_batch(wide_batch *b)
 {
-	op_list *l = b->list;
+	op_list *l = b->ops.list;
 	spill_file *run = NULL;
 	_Atomic bool never = false; /* it is not interrupted */
 	spill_file_writer *w;
 
-	if (b->limit < b->memory && l->users == 0)
+	if (b->spill.limit < b->spill.memory && l->users == 0)
 		return spill_beside(b);
 	TRY(spill_settle(b));
 	TRY(run_room(b));
 	TRY(spill_file_writer_open(b->db, l->end, &w));
-	TRY(write_list(l, &b->undone, w, &never, &run));
-	run_add(b, run, l->first_op, b->nops);
+	TRY(write_list(l, &b->ops.undone, w, &never, &run));
+	run_add(b, run, l->first_op, b->ops.next);
 	/* unless somebody still reads it */
 	if (l->users == 0)
 	{
-		op_undone_forget(&b->undone, l->first_op);
+		op_undone_forget(&b->ops.undone, l->first_op);
 		op_list_reset(l);
 	}
 	else
 	{
 		op_list_retire(l);
-		b->list = NULL;
+		b->ops.list = NULL;
 	}
 	merge_tiers(b);
 	return WIDE_OK;
@@ -395,11 +395,11 @@ spill_batch(wide_batch *b)
 void
 spill_drop_files(wide_batch *b, uint64_t mark)
 {
-	batch_piece **at = &b->pieces;
+	spill_job **at = &b->spill.jobs;
 
 	while (*at != NULL)
 	{
-		batch_piece *p = *at;
+		spill_job *p = *at;
 
 		if (p->list->first_op < mark)
 		{
@@ -407,13 +407,13 @@ spill_drop_files(wide_batch *b, uint64_t mark)
 			continue;
 		}
 		*at = p->next;
-		b->npieces--;
-		b->spills++;
+		b->spill.njobs--;
+		b->spill.changes++;
 		piece_free(b, p);
 	}
-	while (b->nruns > 0 && b->runs[b->nruns - 1].from >= mark)
+	while (b->spill.nfiles > 0 && b->spill.files[b->spill.nfiles - 1].from >= mark)
 	{
-		spill_file_unref(b->runs[--b->nruns].run);
-		b->spills++;
+		spill_file_unref(b->spill.files[--b->spill.nfiles].file);
+		b->spill.changes++;
 	}
 }

@@ -46,6 +46,7 @@
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/normalise.h"
 #include "engine/batch/op_list.h"
@@ -87,38 +88,40 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
-	b->loaded_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
-	commit->last_ts = b->loaded_ts;
+	b->prepared.files_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
+	commit->last_ts = b->prepared.files_ts;
 	segment_unlock(db, LOCK_COMMIT);
-	b->automatic = false;
-	b->need = b->cells = 0;
-	TRY(normalise_new(b, sorted, b->loaded_ts, &arg.n));
+	b->prepared.automatic = false;
+	b->prepared.need = b->prepared.cells = 0;
+	TRY(normalise_new(b, sorted, b->prepared.files_ts, &arg.n));
 	/* without one it takes longer */
 	a = helper_new();
-	st = bulk_write(db, load_next, &arg, b->files_unlogged, a, &b->files, &b->nfiles);
+	st = bulk_write(db, load_next, &arg, b->files_unlogged, a, &b->prepared.files,
+					&b->prepared.nfiles);
 	helper_free(a);
 	normalise_free(arg.n);
 	if (st != WIDE_OK)
 	{
-		b->nfiles = 0;
+		b->prepared.nfiles = 0;
 		return st;
 	}
-	st = file_set_reserve(db, b->nfiles);
+	st = file_set_reserve(db, b->prepared.nfiles);
 	if (st != WIDE_OK)
 	{
-		bulk_discard(db, b->files, b->nfiles);
-		b->nfiles = 0;
+		bulk_discard(db, b->prepared.files, b->prepared.nfiles);
+		b->prepared.nfiles = 0;
 		return st;
 	}
-	for (int i = 0; i < b->nfiles; i++)
-		b->cells += b->files[i].cells;
-	TRY(payload_begin(&b->payload, catalog, b->files, b->nfiles, &b->catalog_at));
-	TRY(buffer_reserve(&b->payload, 2 + 8));
-	b->payload.data[b->payload.len++] = 0; /* bytes of memtable, cells */
-	b->payload.data[b->payload.len++] = 0;
-	put_u64le(b->payload.data + b->payload.len, (uint64_t) b->loaded_ts);
-	b->payload.len += 8;
-	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->files, b->nfiles);
+	for (int i = 0; i < b->prepared.nfiles; i++)
+		b->prepared.cells += b->prepared.files[i].cells;
+	TRY(payload_begin(&b->prepared.payload, catalog, b->prepared.files, b->prepared.nfiles,
+					  &b->prepared.catalog_at));
+	TRY(buffer_reserve(&b->prepared.payload, 2 + 8));
+	b->prepared.payload.data[b->prepared.payload.len++] = 0; /* bytes of memtable, cells */
+	b->prepared.payload.data[b->prepared.payload.len++] = 0;
+	put_u64le(b->prepared.payload.data + b->prepared.payload.len, (uint64_t) b->prepared.files_ts);
+	b->prepared.payload.len += 8;
+	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->prepared.files, b->prepared.nfiles);
 }
 
 /* Append the payload as DATA records; under LOCK_COMMIT when not external. */
@@ -127,28 +130,29 @@ append_chunks(wide_batch *b, bool external)
 {
 	wide_db *db = b->db;
 
-	b->nchunks = 0;
-	b->first_lsn = 0;
-	for (size_t at = 0; at < b->payload.len; at += CHUNK_BYTES)
+	b->prepared.nchunks = 0;
+	b->prepared.first_lsn = 0;
+	for (size_t at = 0; at < b->prepared.payload.len; at += CHUNK_BYTES)
 	{
-		size_t n = b->payload.len - at < CHUNK_BYTES ? b->payload.len - at : CHUNK_BYTES;
+		size_t n = b->prepared.payload.len - at < CHUNK_BYTES ? b->prepared.payload.len - at
+															  : CHUNK_BYTES;
 		uint8_t head[RECORD_DATA_HEAD];
-		wide_bytes parts[2] = {{head, sizeof(head)}, {b->payload.data + at, n}};
+		wide_bytes parts[2] = {{head, sizeof(head)}, {b->prepared.payload.data + at, n}};
 		uint64_t lsn;
 		wide_status st;
 
-		payload_record_data(head, b->nchunks, b->first_lsn);
+		payload_record_data(head, b->prepared.nchunks, b->prepared.first_lsn);
 		if (external)
 		{
 			/* not to be interrupted: a second attempt would log half a batch with the whole one */
 			TRY(segment_lock(db, LOCK_COMMIT));
-			if (b->nchunks == 0)
+			if (b->prepared.nchunks == 0)
 			{
 				/* before the record exists, so that no flush lets the log go */
-				b->data_start = db->log.end(db->log.ctx);
+				b->prepared.data_start = db->log.end(db->log.ctx);
 				if (atomic_load(&db->slot->prepare_lsn) == 0)
-					atomic_store(&db->slot->prepare_lsn, b->data_start);
-				atomic_store(&db->slot->external, b->external);
+					atomic_store(&db->slot->prepare_lsn, b->prepared.data_start);
+				atomic_store(&db->slot->external, b->external.id);
 			}
 		}
 		st = db->log.append(db->log.ctx, external, parts, 2, &lsn);
@@ -160,8 +164,8 @@ append_chunks(wide_batch *b, bool external)
 				wide_poison(db, "the log could not be written");
 			return st;
 		}
-		if (b->nchunks++ == 0)
-			b->first_lsn = lsn;
+		if (b->prepared.nchunks++ == 0)
+			b->prepared.first_lsn = lsn;
 	}
 	return WIDE_OK;
 }
@@ -174,8 +178,8 @@ relieve(wide_batch *b)
 
 	if (host_worker_works(db))
 		return;
-	for (int i = 0; i < b->nfamilies; i++)
-		if (file_set_level0_files(db, b->families[i]) > LEVEL0_MANY)
+	for (int i = 0; i < b->ops.nfamilies; i++)
+		if (file_set_level0_files(db, b->ops.families[i]) > LEVEL0_MANY)
 		{
 			(void) wide_work(db);
 			return;
@@ -187,10 +191,10 @@ relieve(wide_batch *b)
 static bool
 too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 {
-	const op_list *l = b->list;
+	const op_list *l = b->ops.list;
 
-	return b->nruns > 0 ||
-		   (l != NULL && sorted->nflat == 0 && b->undone.n == 0 && l->end - l->start > most);
+	return b->spill.nfiles > 0 ||
+		   (l != NULL && sorted->nflat == 0 && b->ops.undone.n == 0 && l->end - l->start > most);
 }
 
 wide_status
@@ -205,30 +209,30 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	wide_status st;
 
 	TRY(segment_check(db));
-	if (b->prepared)
+	if (b->phase != BATCH_OPEN)
 		return status_fail(WIDE_INVALID, "the transaction is prepared already");
-	b->prepared = true;
-	b->loaded_ts = INT64_MIN;
+	b->phase = BATCH_PREPARED;
+	b->prepared.files_ts = INT64_MIN;
 	if (wide_batch_empty(b))
 		return WIDE_OK;
 	relieve(b);
-	b->tell_rows = external != 0;
-	if (b->delta != NULL && !catalog_delta_empty(b->delta))
+	b->external.note_rows = external != 0;
+	if (batch_changes_catalog(b))
 		TRY_GOTO(catalog_delta_encode(b->delta, &catalog));
 	changes = (wide_bytes) {catalog.data, catalog.len};
-	b->catalog_len = catalog.len;
-	TRY_GOTO(payload_begin(&b->payload, changes, NULL, 0, &b->catalog_at));
+	b->prepared.catalog_len = catalog.len;
+	TRY_GOTO(payload_begin(&b->prepared.payload, changes, NULL, 0, &b->prepared.catalog_at));
 	/* what is left in memory is sorted while the thread is at the last pieces */
-	if (b->pieces != NULL)
+	if (b->spill.jobs != NULL)
 	{
-		TRY_GOTO(op_list_sort(b->list, &b->undone, &sorted));
+		TRY_GOTO(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
 		TRY_GOTO(spill_settle(b));
 		st = WIDE_FULL;
 	}
 	else
 	{
 		TRY_GOTO(spill_settle(b));
-		st = payload_cells_in_order(b, &b->payload, most);
+		st = payload_cells_in_order(b, &b->prepared.payload, most);
 	}
 	in_order = st == WIDE_OK;
 	if (st == WIDE_END || st == WIDE_FULL)
@@ -236,27 +240,27 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 		bool full = st == WIDE_FULL;
 
 		if (sorted.units == NULL)
-			TRY_GOTO(op_list_sort(b->list, &b->undone, &sorted));
+			TRY_GOTO(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
 		full = full || too_large(b, &sorted, most);
-		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->payload, most);
+		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->prepared.payload, most);
 	}
-	if (st == WIDE_OK && (st = reserve_memory(db, b->need)) != WIDE_OK)
-		b->need = 0;
+	if (st == WIDE_OK && (st = reserve_memory(db, b->prepared.need)) != WIDE_OK)
+		b->prepared.need = 0;
 	/*
 	 * Too large for memory, or all of it is held by readers, who may wait for
 	 * our own row locks: nobody would ever find that out.
 	 */
 	if (st == WIDE_FULL &&
-		(!in_order || (st = op_list_sort(b->list, &b->undone, &sorted)) == WIDE_OK))
+		(!in_order || (st = op_list_sort(b->ops.list, &b->ops.undone, &sorted)) == WIDE_OK))
 		st = prepare_files(b, &sorted, changes);
 	if (st != WIDE_OK)
 		goto done;
 	/* no rows are told of these: any may be meant */
-	if (b->nfiles > 0 || catalog.len > 0)
-		b->rows = UINT64_MAX;
+	if (b->prepared.nfiles > 0 || catalog.len > 0)
+		b->external.rows = UINT64_MAX;
 	if (external != 0)
 	{
-		b->external = external;
+		b->external.id = external;
 		TRY_GOTO(append_chunks(b, true));
 		injection_point("prepare-logged");
 	}
@@ -267,8 +271,8 @@ done:
 	{
 		/* nothing is reserved or, of the batch itself, logged yet: it may be tried again */
 		batch_discard_files(b);
-		b->prepared = false;
-		b->payload.len = 0;
+		b->phase = BATCH_OPEN;
+		b->prepared.payload.len = 0;
 	}
 	return st;
 }
@@ -293,16 +297,18 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 	wide_log *log = &b->db->log;
 	uint8_t head[RECORD_FINISH_BYTES];
 
-	if (b->external == 0 && b->payload.len + RECORD_BATCH_HEAD <= WIDE_LOG_RECORD_MAX)
+	if (b->external.id == 0 && b->prepared.payload.len + RECORD_BATCH_HEAD <= WIDE_LOG_RECORD_MAX)
 	{
-		wide_bytes parts[2] = {{head, RECORD_BATCH_HEAD}, {b->payload.data, b->payload.len}};
+		wide_bytes parts[2] = {{head, RECORD_BATCH_HEAD},
+							   {b->prepared.payload.data, b->prepared.payload.len}};
 
 		payload_record_batch(head, commit_ts);
 		return log->append(log->ctx, false, parts, 2, lsn);
 	}
-	if (b->external == 0)
+	if (b->external.id == 0)
 		TRY(append_chunks(b, false));
-	payload_record_finish(head, b->nchunks, b->first_lsn, commit_ts, b->payload.len);
+	payload_record_finish(head, b->prepared.nchunks, b->prepared.first_lsn, commit_ts,
+						  b->prepared.payload.len);
 	return log->append(log->ctx, false, &(wide_bytes) {head, sizeof(head)}, 1, lsn);
 }
 
@@ -317,16 +323,16 @@ out_of_order(const commit_state *commit, const wide_batch *b)
 	uint64_t first = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING
 														   : 0;
 
-	if (b->decided == 0)
+	if (b->external.decided == 0)
 		return false;
 	for (uint64_t i = commit->external_head; i > first; i--)
 	{
 		const external_commit *e = &commit->external[(i - 1) % EXTERNAL_RING];
 
 		/* finished before our decision, so decided before it, and all that follow here, too */
-		if (e->seq < b->decided)
+		if (e->seq < b->external.decided)
 			break;
-		if (e->decided > b->decided && (e->rows & b->rows) != 0)
+		if (e->decided > b->external.decided && (e->rows & b->external.rows) != 0)
 			return true;
 	}
 	return false;
@@ -345,7 +351,10 @@ note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 		if (e->xid > atomic_load(&commit->external_evicted))
 			atomic_store(&commit->external_evicted, e->xid);
 	}
-	*e = (external_commit) {.seq = seq, .xid = b->external, .decided = b->decided, .rows = b->rows};
+	*e = (external_commit) {.seq = seq,
+							.xid = b->external.id,
+							.decided = b->external.decided,
+							.rows = b->external.rows};
 	commit->external_head++;
 }
 
@@ -419,26 +428,28 @@ finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot 
 	commit_state *commit = &db->seg->commit;
 
 	commit->logged_seq = lsn;
-	if (b->awaited || (b->external != 0 && out_of_order(commit, b)))
+	if (b->awaited || (b->external.id != 0 && out_of_order(commit, b)))
 		atomic_store(&commit->awaited_seq, lsn);
 	note_ended(db, lsn);
 	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
 	(*place)->seq = lsn;
 	atomic_store(&(*place)->applied, 0);
 	*at = atomic_load(&t->used);
-	atomic_store(&t->used, *at + b->need);
-	commit->reserved -= b->need;
+	atomic_store(&t->used, *at + b->prepared.need);
+	commit->reserved -= b->prepared.need;
 	atomic_fetch_add(&t->applying, 1);
-	if (b->external != 0)
+	if (b->external.id != 0)
 	{
 		note_external(commit, b, lsn);
-		if (b->data_start < t->start_lsn)
-			t->start_lsn = b->data_start;
+		if (b->prepared.data_start < t->start_lsn)
+			t->start_lsn = b->prepared.data_start;
 	}
-	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files,
-				 b->nfiles, lsn);
+	commit_files(db,
+				 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
+							   b->prepared.catalog_len},
+				 b->prepared.files, b->prepared.nfiles, lsn);
 	/* linked: whatever moves the log's beginning lists the files, too */
-	if (b->external == 0 && b->nfiles > 0)
+	if (b->external.id == 0 && b->prepared.nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);
 }
 
@@ -456,19 +467,19 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	wide_status st;
 
 	TRY(segment_check(db));
-	if (!b->prepared || b->finished)
+	if (b->phase != BATCH_PREPARED)
 		return status_fail(WIDE_INVALID, "the transaction is not prepared");
-	if (b->payload.len == 0)
+	if (b->prepared.payload.len == 0)
 	{
-		b->finished = true;
+		b->phase = BATCH_FINISHED;
 		*lsn = atomic_load(&commit->visible_seq);
 		return WIDE_OK;
 	}
-	TRY(payload_open((wide_bytes) {b->payload.data, b->payload.len}, &p));
+	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
 	process_enter(db);
 	TRY_GOTO(lock_ring(db));
-	commit_ts = b->loaded_ts;
-	if (b->automatic)
+	commit_ts = b->prepared.files_ts;
+	if (b->prepared.automatic)
 	{
 		commit_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
 		commit->last_ts = commit_ts;
@@ -485,11 +496,11 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	memtable_at(db, commit->active, &m);
 	t = m.t;
 	finish_take(b, *lsn, t, &at, &place);
-	b->finished = true;
+	b->phase = BATCH_FINISHED;
 	segment_unlock(db, LOCK_COMMIT);
 	injection_point("finish-appended");
-	memtable_touch(&m, at, b->need);
-	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->key, &end);
+	memtable_touch(&m, at, b->prepared.need);
+	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->row.ukey, &end);
 	if (st != WIDE_OK)
 	{
 		wide_poison(db, "a batch could not be applied");
@@ -500,8 +511,8 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	atomic_store(&place->applied, 1);
 	TRY_GOTO(segment_lock(db, LOCK_COMMIT));
 	/* reserved for the tallest nodes; the rest goes back while it is the last piece given out */
-	if (atomic_load(&t->used) == at + b->need)
-		atomic_store(&t->used, b->need > 0 ? end : at);
+	if (atomic_load(&t->used) == at + b->prepared.need)
+		atomic_store(&t->used, b->prepared.need > 0 ? end : at);
 	atomic_fetch_sub(&t->applying, 1);
 	advance(db);
 	segment_unlock(db, LOCK_COMMIT);
@@ -509,10 +520,10 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	if (atomic_load(&commit->applied_waiters) > 0)
 		segment_wake(db, &commit->applied_word);
 	counter_add(db, COUNTER_COMMITS, 1);
-	counter_add(db, COUNTER_CELLS_WRITTEN, b->cells);
-	counter_add(db, COUNTER_LOG_BYTES, b->payload.len);
+	counter_add(db, COUNTER_CELLS_WRITTEN, b->prepared.cells);
+	counter_add(db, COUNTER_LOG_BYTES, b->prepared.payload.len);
 	/* until its files are listed the log is kept */
-	if (b->nfiles > 0)
+	if (b->prepared.nfiles > 0)
 		host_wake_worker(db);
 done:
 	process_leave(db);

@@ -94,7 +94,7 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wid
 	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
 	if (!catalog_family(db, id, out, floors) && !catalog_delta_family_any(db, id, out))
 		return false;
-	if (own == NULL || own->delta == NULL || catalog_delta_empty(own->delta))
+	if (own == NULL || !batch_changes_catalog(own))
 		return true;
 	n = wide_table_families(db, own, out->table, list, 64);
 	for (int i = 0; i < n && i < 64; i++)

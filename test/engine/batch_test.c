@@ -15,7 +15,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/set/memtable.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_merge.h"
 #include "engine/batch/payload.h"
@@ -31,20 +31,20 @@ static wide_table_id table;
 static size_t
 memory_of(const wide_batch *b)
 {
-	size_t n = sizeof(*b) + (size_t) b->undone.cap * sizeof(op_interval) + b->payload.cap +
-			   b->key.cap + b->row.cap;
+	size_t n = sizeof(*b) + (size_t) b->ops.undone.cap * sizeof(op_interval) +
+			   b->prepared.payload.cap + b->row.ukey.cap + b->row.row.cap;
 
-	for (int i = 0; i < b->nruns; i++)
+	for (int i = 0; i < b->spill.nfiles; i++)
 	{
-		const spill_file *f = b->runs[i].run;
+		const spill_file *f = b->spill.files[i].file;
 
 		n += sizeof(*f) + f->places_cap * sizeof(place) + f->keys.cap + f->filter.cap;
 	}
-	for (const batch_piece *p = b->pieces; p != NULL; p = p->next)
+	for (const spill_job *p = b->spill.jobs; p != NULL; p = p->next)
 		n += p->list->end;
-	for (int i = 0; i < b->nidle; i++)
-		n += b->idle[i]->touched;
-	return b->list == NULL ? n : n + b->list->end;
+	for (int i = 0; i < b->spill.nspare; i++)
+		n += b->spill.spare[i]->touched;
+	return b->ops.list == NULL ? n : n + b->ops.list->end;
 }
 
 /* Returns the bytes of its temporary files. */
@@ -53,8 +53,8 @@ spilled_bytes(const wide_batch *b)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; i < b->nruns; i++)
-		n += spill_file_bytes(b->runs[i].run);
+	for (int i = 0; i < b->spill.nfiles; i++)
+		n += spill_file_bytes(b->spill.files[i].file);
 	return n;
 }
 
@@ -276,7 +276,7 @@ test_normalised(void **state)
 	put(b, "r", "q", 10, INT64_MIN, "again");
 	put(b, "r", "q", 10, INT64_MIN, "and again");
 	assert_ok(wide_batch_prepare(b, 0));
-	assert_int_equal(b->cells, 3);
+	assert_int_equal(b->prepared.cells, 3);
 	assert_int_equal(wide_batch_put(b, fam[0], text("r"), text("q"), 1, 0, 0, text("")),
 					 WIDE_INVALID);
 	wide_batch_free(b);
@@ -312,7 +312,7 @@ test_abort(void **state)
 			}
 			file_log_set_xid(&s.log, external ? 55 : 0);
 			assert_ok(wide_batch_prepare(b, external ? 55 : 0));
-			assert_int_equal(b->nfiles > 0, n == 200);
+			assert_int_equal(b->prepared.nfiles > 0, n == 200);
 			assert_int_equal(atomic_load(&s.db->slot->external), external ? 55 : 0);
 			/* the log also has the bytes of the files, in case a finish follows */
 			assert_int_equal(atomic_load(&s.db->slot->prepare_lsn) != 0, external || n == 200);
@@ -430,7 +430,7 @@ test_spilled(void **state)
 		if (way >= 2)
 		{
 			/* pieces need the helper thread, and stay within the memory */
-			assert_true(b->npieces > 0 || b->nruns > 0);
+			assert_true(b->spill.njobs > 0 || b->spill.nfiles > 0);
 			assert_true(memory_of(b) < memory[way]);
 			assert_int_equal(threads_started - threads, way == 2);
 		}
@@ -453,7 +453,7 @@ test_spilled(void **state)
 			/* memory is bounded, whatever was written, and there are few runs */
 			assert_true(spilled_bytes(b) > 300000);
 			assert_true(memory_of(b) < 60000);
-			assert_true(b->nruns < 2 * spill_fan);
+			assert_true(b->spill.nfiles < 2 * spill_fan);
 		}
 		else if (way == 0)
 			assert_int_equal(spilled_bytes(b), 0);
@@ -488,7 +488,7 @@ test_spilled(void **state)
 									WIDE_TS_MAX));
 		assert_ok(fill(b, 200, 700, 7));
 		if (way >= 2)
-			assert_true(b->npieces > 0);
+			assert_true(b->spill.njobs > 0);
 		assert_ok(store_commit(&s, b, NULL));
 		texts[way][n[way]++] = own_text(&s, NULL, 0, false);
 		assert_int_equal(store_verify(&s), 0);
@@ -563,7 +563,7 @@ test_piece_fails(void **state)
 		for (st = WIDE_OK; st == WIDE_OK && rows < 100000; rows += 50)
 			st = fill(b, rows, rows + 50, 1);
 		assert_int_equal(st, WIDE_NOSPACE);
-		assert_true(b->npieces > 0);
+		assert_true(b->spill.njobs > 0);
 		assert_int_equal(wide_segment_state(s.base), WIDE_RUNNING);
 		wide_batch_rewind(b, mark);
 		/* the piece with the remaining writes cannot be read yet */
@@ -576,7 +576,7 @@ test_piece_fails(void **state)
 		}
 		atomic_store(&no_space, false);
 		got = own_text(&s, b, wide_batch_mark(b), false);
-		assert_int_equal(b->npieces, 0);
+		assert_int_equal(b->spill.njobs, 0);
 		assert_ok(fill(b, 40, 1000, 1));
 		wide_batch_rewind(b, mark);
 		want = own_text(&s, b, wide_batch_mark(b), false);
@@ -595,7 +595,7 @@ test_piece_fails(void **state)
 		wide_batch_command(b, 1 << 20);
 		atomic_store(&no_space, true);
 		assert_ok(fill(b, 0, 800, 1));
-		assert_int_equal(b->npieces, 1);
+		assert_int_equal(b->spill.njobs, 1);
 		assert_int_equal(wide_batch_prepare(b, 0), WIDE_NOSPACE);
 		wide_batch_free(b);
 		atomic_store(&no_space, false);
@@ -705,8 +705,8 @@ test_memory_given_back(void **state)
 		if (way == 1)
 			wide_batch_rewind(b, 0);
 		assert_int_equal(spilled_bytes(b) > 0, way == 0);
-		assert_true(b->list->end < 1 << 20);
-		base = b->list->base + (1 << 20);
+		assert_true(b->ops.list->end < 1 << 20);
+		base = b->ops.list->base + (1 << 20);
 		assert_int_equal(mincore(base, sizeof resident * 4096, resident), 0);
 		assert_true(resident[300] & 1);
 		wide_batch_free(b);
@@ -734,7 +734,7 @@ test_memory_given_back(void **state)
 			assert_true(memory_of(b) < 16 << 20);
 			assert_true(resident_bytes() - before < SLACK + (20 << 20));
 		}
-		assert_true(b->npieces > 0);
+		assert_true(b->spill.njobs > 0);
 		wide_batch_free(b);
 		assert_true(resident_bytes() - before < SLACK + (3 << 20));
 	}
@@ -770,7 +770,7 @@ test_far_families(void **state)
 		assert_ok(wide_batch_put(b, far[i % FAR], text(row), text("q"), i, INT64_MIN, 0,
 								 text("v")));
 	}
-	assert_ok(op_list_sort(b->list, &b->undone, &sorted));
+	assert_ok(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
 	assert_ok(op_merge_open(b, &sorted, UINT64_MAX, &m));
 	assert_ok(op_merge_first(&m));
 	for (const op_stream *at; (at = op_merge_top(&m)) != NULL; n++)
@@ -886,20 +886,20 @@ test_chunks(void **state)
 		}
 		file_log_set_xid(&s.log, way > 0 ? 9 : 0);
 		assert_ok(wide_batch_prepare(b, way > 0 ? 9 : 0));
-		assert_int_equal(b->nfiles, 0);
+		assert_int_equal(b->prepared.nfiles, 0);
 		if (way > 0)
-			assert_int_equal(b->nchunks, 4);
+			assert_int_equal(b->prepared.nchunks, 4);
 		if (way == 1 || way == 2)
 			assert_ok(file_log_decide(&s.log, 9, true));
 		if (way < 2)
 		{
 			assert_ok(wide_batch_finish(b, &lsn));
 			assert_ok(wide_publish(s.db, lsn));
-			assert_int_equal(b->nchunks, 4);
+			assert_int_equal(b->prepared.nchunks, 4);
 		}
 		assert_ok(s.log.sync(s.log.ctx, s.log.end(s.log.ctx)));
 		/* way 2: committed, but the finish record is missing; way 3: undecided */
-		b->finished = true;
+		b->phase = BATCH_FINISHED;
 		wide_batch_free(b);
 		for (int again = 0; again < 2; again++)
 		{
@@ -1292,7 +1292,7 @@ test_in_order(void **state)
 		wide_status st;
 
 		assert_ok(wide_batch_new(s.db, &b));
-		b->tell_rows = below(&r, 2);
+		b->external.note_rows = below(&r, 2);
 		for (int i = 0; i < n; i++)
 		{
 			/*
@@ -1318,28 +1318,28 @@ test_in_order(void **state)
 
 			put(b, "z", "z", WIDE_TS_AUTO, INT64_MIN, "undone");
 			wide_batch_rewind(b, mark);
-			assert_true(b->undone.n > 0);
+			assert_true(b->ops.undone.n > 0);
 			if (below(&r, 2))
 				put(b, "z", "zz", WIDE_TS_AUTO, INT64_MIN, "kept");
 		}
 		st = payload_cells_in_order(b, &plain, 1 << 20);
 		assert_int_equal(st, ascending && !undone ? WIDE_OK : WIDE_END);
-		cells = b->cells;
-		need = b->need;
-		rows = b->rows;
-		automatic = b->automatic;
-		assert_ok(op_list_sort(b->list, &b->undone, &sorted));
+		cells = b->prepared.cells;
+		need = b->prepared.need;
+		rows = b->external.rows;
+		automatic = b->prepared.automatic;
+		assert_ok(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
 		assert_ok(payload_cells(b, &sorted, &made, 1 << 20));
 		if (st == WIDE_OK)
 		{
 			taken++;
 			assert_int_equal(plain.len, made.len);
 			assert_memory_equal(plain.data, made.data, made.len);
-			assert_true(cells == b->cells && need == b->need && rows == b->rows &&
-						automatic == b->automatic);
+			assert_true(cells == b->prepared.cells && need == b->prepared.need &&
+						rows == b->external.rows && automatic == b->prepared.automatic);
 			/* too large for the buffer: the call fails and leaves no state behind */
 			assert_int_equal(payload_cells_in_order(b, &plain, need - 1) == WIDE_OK, false);
-			assert_true(b->need == 0 && plain.len == made.len);
+			assert_true(b->prepared.need == 0 && plain.len == made.len);
 		}
 		else
 		{
@@ -1378,7 +1378,7 @@ test_hostile_payload(void **state)
 	assert_ok(wide_batch_prepare(b, 0));
 	for (int i = 0; i < 20000; i++)
 	{
-		size_t n = b->payload.len;
+		size_t n = b->prepared.payload.len;
 		uint8_t *copy;
 		payload p;
 		uint64_t end;
@@ -1386,7 +1386,7 @@ test_hostile_payload(void **state)
 		if (rnd(&r) % 3 == 0)
 			n = rnd(&r) % (n + 1);
 		copy = malloc(n + 1);
-		memcpy(copy, b->payload.data, n);
+		memcpy(copy, b->prepared.payload.data, n);
 		for (int k = (int) (rnd(&r) % 3); k >= 0 && n > 0; k--)
 			copy[rnd(&r) % n] = (uint8_t) rnd(&r);
 		copy = realloc(copy, n > 0 ? n : 1);

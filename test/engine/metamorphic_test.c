@@ -27,7 +27,7 @@
 #include "engine/compaction/compact.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 #include "engine/batch/spill_file.h"
 #include "engine/batch/spill.h"
 #include "engine/scan/scan_block.h"
@@ -533,9 +533,9 @@ die_committing(life *l, int batch)
 
 	l->st.log.sync(l->st.log.ctx, l->st.log.end(l->st.log.ctx));
 	/* the slot disappears with the segment */
-	t->b->finished = true;
-	free(t->b->files);
-	t->b->files = NULL;
+	t->b->phase = BATCH_FINISHED;
+	free(t->b->prepared.files);
+	t->b->prepared.files = NULL;
 	forget_batch(l, batch);
 	for (int i = 0; i < MODEL_BATCHES; i++)
 		if (i != batch)
@@ -570,8 +570,8 @@ do_commit(life *l, int batch, int kind, bool in_external)
 		follow_clock(l);
 		return;
 	}
-	stamp = t->b->loaded_ts;
-	note("\t# is commit %d%s", l->m.moment + 1, t->b->nfiles ? " as files" : "");
+	stamp = t->b->prepared.files_ts;
+	note("\t# is commit %d%s", l->m.moment + 1, t->b->prepared.nfiles ? " as files" : "");
 	if (lost)
 	{
 		die_committing(l, batch);

@@ -13,7 +13,7 @@
 #include "engine/shared/segment.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
-#include "engine/batch/batch.h"
+#include "engine/batch/batch_state.h"
 
 static void
 test_empty_and_again(void **state)
@@ -233,7 +233,7 @@ test_parts_stay(void **state)
 			assert_ok(wide_batch_create_table(b, 1, "t2", &t2));
 		file_log_set_xid(&s.log, 100);
 		assert_ok(wide_batch_prepare(b, 100));
-		assert_int_equal(b->nfiles, 0);
+		assert_int_equal(b->prepared.nfiles, 0);
 		/* more than several memtables of the next start */
 		put_rows(&s, NULL, f, "small", 1500);
 		assert_ok(file_log_decide(&s.log, 100, true));
@@ -478,18 +478,18 @@ test_loaded_clock(void **state)
 								 text("one")));
 		file_log_set_xid(&s.log, xid);
 		assert_ok(wide_batch_prepare(b, xid));
-		assert_true(b->nfiles > 0);
-		loaded = b->loaded_ts;
+		assert_true(b->prepared.nfiles > 0);
+		loaded = b->prepared.files_ts;
 		assert_ok(file_log_decide(&s.log, xid, xid == 101));
 		if (xid == 100)
 			wide_batch_free(b);
 	}
 	assert_true(loaded > s.now);
 	/* the process dies here */
-	b->finished = true;
+	b->phase = BATCH_FINISHED;
 	store_close(&s);
-	free(b->files);
-	b->files = NULL;
+	free(b->prepared.files);
+	b->prepared.files = NULL;
 	wide_batch_free(b);
 	for (int i = 0; i < 2; i++)
 	{
@@ -530,7 +530,7 @@ large(store *s, wide_family_id f, const char *mark, bool log)
 								 bytes(value, sizeof value)));
 	}
 	assert_ok(wide_batch_prepare(b, 0));
-	assert_true(b->nfiles > 0);
+	assert_true(b->prepared.nfiles > 0);
 	return b;
 }
 
@@ -622,7 +622,7 @@ test_out_of_descriptors(void **state)
 	for (int i = 0; i < 4; i++)
 	{
 		wide_batch *b = large(&s, f, i % 2 ? "two" : "one", true);
-		int n = b->nfiles;
+		int n = b->prepared.nfiles;
 
 		finish_large(&s, b);
 		want = store_text(&s, NULL, &f, 1);
@@ -668,7 +668,7 @@ test_logged_files(void **state)
 		store_put(&s, f, "a", "q", 1, "small");
 		b = large(&s, f, "one", true);
 		start = atomic_load(&s.db->slot->prepare_lsn);
-		number = b->files[b->nfiles - 1].number;
+		number = b->prepared.files[b->prepared.nfiles - 1].number;
 		assert_true(start > 0);
 		/* a flush in between does not release the log */
 		assert_ok(wide_flush(s.db));
@@ -712,11 +712,11 @@ test_logged_files(void **state)
 		free(got);
 		/* without its link record: nothing remains, and its number is not used again */
 		b = large(&s, f, "three", true);
-		number = b->files[0].number;
-		b->finished = true; /* as if the process died: nothing is released */
+		number = b->prepared.files[0].number;
+		b->phase = BATCH_FINISHED; /* as if the process died: nothing is released */
 		store_close(&s);
-		free(b->files);
-		b->files = NULL;
+		free(b->prepared.files);
+		b->prepared.files = NULL;
 		wide_batch_free(b);
 		assert_ok(store_open(&s));
 		got = store_text(&s, NULL, &f, 1);
@@ -779,10 +779,10 @@ test_given_up(void **state)
 		 */
 		if (way == 0)
 		{
-			b->finished = true;
+			b->phase = BATCH_FINISHED;
 			atomic_store(&s.db->slot->prepare_lsn, 0);
-			free(b->files);
-			b->files = NULL;
+			free(b->prepared.files);
+			b->prepared.files = NULL;
 		}
 		wide_batch_free(b);
 		if (way == 2)
@@ -828,7 +828,7 @@ test_lost_and_restored(void **state)
 		wide_family_defaults(&opt);
 		store_table(&s, &opt, 1, &t, &f);
 		b = large(&s, f, "one", true);
-		number = b->files[0].number;
+		number = b->prepared.files[0].number;
 		finish_large(&s, b);
 		assert_ok(wide_flush(s.db));
 		want = store_text(&s, NULL, &f, 1);
@@ -871,7 +871,7 @@ test_unlogged_files(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	end = s.log.end(s.log.ctx);
 	b = large(&s, f, "one", false);
-	number = b->files[0].number;
+	number = b->prepared.files[0].number;
 	assert_int_equal(atomic_load(&s.db->slot->prepare_lsn), 0);
 	finish_large(&s, b);
 	assert_true(s.log.end(s.log.ctx) < end + 10000);
