@@ -144,7 +144,7 @@ wide_batch_free(wide_batch *b)
 		batch_unprepare(b);
 	if (b->delta != NULL)
 		catalog_delta_free(b->delta);
-	spill_drop_pieces(b);
+	spill_cancel(b);
 	op_list_retire(b->ops.list);
 	for (int i = 0; i < b->spill.nfiles; i++)
 		spill_file_unref(b->spill.files[i].file);
@@ -385,7 +385,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 		catalog_delta_rewind(b->delta, mark);
 	if (mark >= b->ops.next)
 		return;
-	spill_pause(b);
+	spill_wait(b);
 	if (b->ops.oldest >= mark)
 		b->ops.oldest = UINT64_MAX;
 	op_undone_forget(&b->ops.undone, mark);

@@ -1,4 +1,16 @@
-/* batch_source.c - a batch as a source of entries */
+/*
+ * batch_source.c - a write batch as a source of entries.
+ *
+ * While nothing is spilled, the source is a cursor in the batch's list, which passes
+ * over operations that list_shows leaves out.  Otherwise a batch_reader merges the
+ * list and the spill files and reads them a column at a time, because the newest
+ * automatic put of a column can be in any of them.
+ *
+ * The source keeps its list alive.  Values that a batch_reader gives out are copies;
+ * they go to the user of the source when the reader goes on (source_limits.keep).
+ *
+ * Locking: none.
+ */
 #include <stdlib.h>
 #include "engine/batch/batch_source.h"
 #include "engine/base/buffer.h"
@@ -15,12 +27,12 @@
 #include "engine/batch/op_merge.h"
 #include "engine/batch/spill.h"
 
-/* Merges list and runs for a source, a column at a time. */
+/* Reads the list and the spill files, a column at a time. */
 typedef struct batch_reader
 {
 	op_merge m;
 	op_column c;
-	int at; /* the entry of c that is current */
+	int at; /* index of the current entry in c */
 	entry e;
 	buffer scratch;
 } batch_reader;
@@ -29,17 +41,19 @@ typedef struct batch_source
 {
 	source s; /* first */
 	wide_batch *batch;
-	uint64_t mark;			  /* operations before it are shown */
-	uint64_t spills;		  /* of the batch when the source was made */
-	op_list *list;			  /* NULL: nothing of it is below the mark */
-	memtable_cursor mem;	  /* in it */
-	batch_reader *own;		  /* when there are runs, too */
-	const uint8_t *auto_ukey; /* column for which auto_op is known */
+	uint64_t mark;		  /* operations below it are shown */
+	uint64_t changes;	  /* spill.changes of the batch when the source was made */
+	batch_reader *reader; /* NULL: there are no spill files */
+	op_list *list;		  /* NULL: it has nothing below the mark */
+	memtable_cursor mem;  /* in list, without a reader */
+
+	/* the column whose newest automatic put is known; NULL: none */
+	const uint8_t *auto_ukey;
 	uint32_t auto_klen;
-	uint64_t auto_op; /* newest operation with an automatic timestamp in it */
+	uint64_t auto_op; /* that put's operation */
 } batch_source;
 
-/* The newest automatic put to the column that the source may see. */
+/* Returns the newest automatic put to the current column that the source shows. */
 static uint64_t
 newest_auto(batch_source *b)
 {
@@ -62,6 +76,8 @@ newest_auto(batch_source *b)
 	return newest;
 }
 
+/* Returns true if the current entry of the list is shown: a live operation below the mark and, of
+ * the automatic puts to a column, the newest. */
 static bool
 list_shows(batch_source *b)
 {
@@ -81,6 +97,7 @@ list_shows(batch_source *b)
 	return op == b->auto_op;
 }
 
+/* Goes on to the first entry that is shown. */
 static void
 list_current(batch_source *b)
 {
@@ -97,22 +114,23 @@ list_current(batch_source *b)
 	}
 }
 
-/* The columns before the current one are done: the copies go to the user if he has been given
- * some. */
+/* Leaves the columns before the current one: passes chunks with copied values to the user of the
+ * source, if some were given out.  Unless `all`, a single chunk that is less than half full stays.
+ */
 static void
 reader_leave(batch_source *b, bool all)
 {
-	op_column *c = &b->own->c;
+	op_column *c = &b->reader->c;
 
 	if (!all &&
-		(c->pieces == NULL || (c->pieces->next == NULL && c->pieces->used < c->pieces->size / 2)))
+		(c->chunks == NULL || (c->chunks->next == NULL && c->chunks->used < c->chunks->size / 2)))
 		return;
-	while (c->pieces != NULL)
+	while (c->chunks != NULL)
 	{
-		op_copy *p = c->pieces;
+		op_chunk *p = c->chunks;
 		block_ref ref;
 
-		c->pieces = p->next;
+		c->chunks = p->next;
 		cache_private(p->data, p->used, &ref);
 		if (b->s.used && b->s.limits != NULL && b->s.limits->keep != NULL)
 			b->s.limits->keep(b->s.limits->keep_arg, &ref);
@@ -126,7 +144,7 @@ reader_leave(batch_source *b, bool all)
 static void
 reader_current(batch_source *b)
 {
-	batch_reader *r = b->own;
+	batch_reader *r = b->reader;
 
 	b->s.e = NULL;
 	if (r->at >= r->c.n || r->c.family != b->s.family)
@@ -136,11 +154,11 @@ reader_current(batch_source *b)
 	b->s.e = &r->e;
 }
 
-/* The first entry of the next column. */
+/* Goes to the first entry of the next column. */
 static wide_status
 reader_column(batch_source *b)
 {
-	batch_reader *r = b->own;
+	batch_reader *r = b->reader;
 	const op_stream *top = op_merge_top(&r->m);
 	wide_status st = WIDE_END;
 
@@ -158,12 +176,12 @@ reader_column(batch_source *b)
 static wide_status
 reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	batch_reader *r = b->own;
+	batch_reader *r = b->reader;
 	const source_limits *l = b->s.limits;
 	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
 	b->s.e = NULL;
-	/* within the column that is read already, or the first entry behind it */
+	/* the target may be in the column that is read already, or be the first entry behind it */
 	if (r->c.n == 0 || r->c.family != b->s.family ||
 		ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
 	{
@@ -185,7 +203,7 @@ seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
 	batch_source *b = (batch_source *) s;
 
-	if (b->own != NULL)
+	if (b->reader != NULL)
 		return reader_seek(b, ukey, klen, ts, seq);
 	b->s.e = NULL;
 	if (b->list == NULL)
@@ -201,13 +219,13 @@ next(source *s)
 {
 	batch_source *b = (batch_source *) s;
 
-	if (b->own == NULL)
+	if (b->reader == NULL)
 	{
 		memtable_next(&b->mem);
 		list_current(b);
 		return WIDE_OK;
 	}
-	if (++b->own->at >= b->own->c.n)
+	if (++b->reader->at >= b->reader->c.n)
 		return reader_column(b);
 	reader_current(b);
 	return WIDE_OK;
@@ -218,10 +236,11 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
 	batch_source *b = (batch_source *) s;
 
-	if (b->own != NULL)
+	if (b->reader != NULL)
 	{
-		b->own->c.n = 0;
-		return op_merge_row_before(&b->own->m, b->s.family, ukey, klen, row, &b->own->scratch);
+		b->reader->c.n = 0;
+		return op_merge_row_before(&b->reader->m, b->s.family, ukey, klen, row,
+								   &b->reader->scratch);
 	}
 	if (b->list == NULL)
 		return WIDE_END;
@@ -236,7 +255,7 @@ static void
 free_source(source *s)
 {
 	batch_source *b = (batch_source *) s;
-	batch_reader *r = b->own;
+	batch_reader *r = b->reader;
 
 	if (r != NULL)
 	{
@@ -268,8 +287,8 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	b->s.family = family;
 	b->batch = batch;
 	b->mark = mark;
-	b->spills = batch->spill.changes;
-	/* what is not below the mark does not keep the list from being emptied */
+	b->changes = batch->spill.changes;
+	/* a list with nothing below the mark can be emptied */
 	if (batch->ops.list != NULL && batch->ops.list->first_op < mark)
 	{
 		b->list = batch->ops.list;
@@ -278,9 +297,9 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	}
 	if (batch->spill.nfiles > 0)
 	{
-		b->own = calloc(1, sizeof(*b->own));
-		st = b->own != NULL ? op_merge_open(batch, NULL, mark, &b->own->m)
-							: status_fail(WIDE_NOMEM, "out of memory for a scan");
+		b->reader = calloc(1, sizeof(*b->reader));
+		st = b->reader != NULL ? op_merge_open(batch, NULL, mark, &b->reader->m)
+							   : status_fail(WIDE_NOMEM, "out of memory for a scan");
 		if (st != WIDE_OK)
 		{
 			source_free(&b->s);
@@ -297,14 +316,14 @@ batch_source_set_mark(source *s, uint64_t mark)
 	batch_source *b = (batch_source *) s;
 	const op_list *l = b->batch->ops.list;
 
-	if (b->spills != b->batch->spill.changes || (l != NULL && l->first_op < mark && b->list != l))
+	if (b->changes != b->batch->spill.changes || (l != NULL && l->first_op < mark && b->list != l))
 		return false;
 	b->mark = mark;
 	b->auto_ukey = NULL;
-	if (b->own != NULL)
+	if (b->reader != NULL)
 	{
-		b->own->m.mark = mark;
-		b->own->c.n = 0;
+		b->reader->m.mark = mark;
+		b->reader->c.n = 0;
 	}
 	return true;
 }

@@ -5,11 +5,16 @@
 #include "engine/wide.h"
 #include "engine/read/source.h"
 
-/* the private batch: entries of operations < mark that are not rewound; see batch.c */
+/*
+ * Makes a source of the live operations of a family below the mark.  Waits for lists
+ * that are being spilled.  The batch must outlive the source.
+ * Returns: WIDE_NOMEM; the failure of a list to be spilled.
+ */
 extern wide_status batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark,
 									source **out);
-/* Read up to another mark from the next seek on; false: it is not good for that, make another
- * one. */
+
+/* Sets another mark, which holds from the next seek on.  Returns false if the batch has been
+ * spilled since the source was made, or the source does not read its list: make another source. */
 extern bool batch_source_set_mark(source *s, uint64_t mark);
 
 #endif /* WIDE_BATCH_SOURCE_H */

@@ -82,7 +82,7 @@ norm_read(norm *n)
 	const entry *e;
 
 	/* what was copied for the column before, but for one piece */
-	op_merge_column_forget(&n->c);
+	op_merge_column_recycle(&n->c);
 	n->ncolumn = n->next = 0;
 	TRY(op_merge_column_read(&n->c, &n->m));
 	n->column = n->c.e;

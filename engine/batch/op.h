@@ -1,4 +1,9 @@
-/* op.h - numbers of the operations of a batch, as pseudo sequence numbers */
+/*
+ * op.h - numbers of the operations of a batch, as pseudo sequence numbers.
+ *
+ * Operation n has a sequence number above all committed ones, so merging a batch
+ * with the sources of the store gives what its transaction should see.
+ */
 #ifndef WIDE_OP_H
 #define WIDE_OP_H
 
@@ -6,13 +11,9 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 
-/*
- * Operation n has a pseudo sequence number above all committed ones, with two
- * flags: OP_AUTO a put whose timestamp the commit assigns; OP_FLOOR the value
- * begins with the 8 bytes of its floor, the timestamp that it must be above.
- */
-#define OP_AUTO		  1
-#define OP_FLOOR	  2
+/* Flags in the lowest bits of the sequence number. */
+#define OP_AUTO		  1 /* a put whose timestamp the commit assigns */
+#define OP_FLOOR	  2 /* the value begins with the put's floor, 8 bytes; see op_floor */
 #define OP_NUMBER_MAX ((SEQ_MAX - SEQ_BATCH) >> 2)
 
 static inline uint64_t
@@ -33,7 +34,8 @@ op_is_auto(uint64_t seq)
 	return (seq & OP_AUTO) != 0;
 }
 
-/* Take the floor out of the value; INT64_MIN none. */
+/* Removes the floor from the entry's value and returns it: the timestamp that the put's own must
+ * exceed.  INT64_MIN: none. */
 static inline int64_t
 op_floor(entry *e)
 {
@@ -45,6 +47,13 @@ op_floor(entry *e)
 	e->value += 8;
 	e->vlen -= 8;
 	return floor;
+}
+
+/* The order of operations in lists, spill files and merges: by family, then by key. */
+static inline int
+op_order(wide_family_id af, const entry *a, wide_family_id bf, const entry *b)
+{
+	return af != bf ? (af < bf ? -1 : 1) : key_compare(a, b);
 }
 
 #endif /* WIDE_OP_H */

@@ -1,28 +1,27 @@
 /*
- * op_list.c - a transaction's operations in memory, and all of them as one stream.
+ * op_list.c - the operations of a batch in memory, and sorting them.
  *
- * In memory operations are nodes of a skip list (memtable.c), written one behind the
- * other in reserved address space, which costs memory only as far as it is
- * touched and never moves.  They are linked into the list only when a source
- * wants to read them: a load that nobody looks at until it commits is sorted
- * once instead, which costs a tenth.
+ * Operations are nodes of a skip list (memtable.c), written one behind the other
+ * into reserved address space.  That costs memory only as far as it is touched, and
+ * nodes never move.  Nodes are linked into the skip list only when a source reads
+ * them: a load that is not read before its commit is sorted once instead, which
+ * costs a tenth of the time.
  *
- * Sorting.  Nodes that follow each other in memory, and are of one family and
- * row (the cells of a row as INSERT writes them), are a unit.  Units are sorted
- * by sixteen bytes of their rows that differ early, the first eight by radix.  To
- * look at the rows themselves would be a cache miss for each; that is done only
- * where the sixteen bytes are equal.  Units of the same row are joined.
+ * Sorting.  Nodes that follow each other in memory and are of one family and row
+ * (the cells of a row as INSERT writes them) are a unit.  Units are sorted by
+ * sixteen bytes of family and row, from where rows begin to differ: the first eight
+ * by radix sort.  Comparing the rows themselves would cost a cache miss for each
+ * unit, so that is done only where the sixteen bytes are equal.  Units of the same
+ * row are joined.
  *
- * A merge is a heap of streams: the list or the sorted units, and a cursor for
- * each run.  The bytes of what comes from a list stay, those from a run do not.
- *
- * Locking: none; the batch belongs to one process.
+ * Locking: none; a list is used by one thread at a time.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "engine/batch/op_list.h"
+#include "engine/base/array.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/pool.h"
@@ -32,7 +31,7 @@
 
 #define ARENA_BYTES ((uint64_t) 8 << 30)
 #define ARENA_LEAST ((uint64_t) 64 << 20)
-#define ARENA_KEEP	((uint64_t) 1 << 20) /* stays in memory for the next batch */
+#define ARENA_KEEP	((uint64_t) 1 << 20) /* bytes that stay in memory for the next list */
 
 wide_status
 op_list_no_memory(void)
@@ -42,8 +41,8 @@ op_list_no_memory(void)
 
 /* ------------------------------------------------------------------- lists */
 
-/* One arena is kept for the process's next list: mapping and first touch cost more than a small
- * transaction. */
+/* The address space of a freed list, for the process's next one: mapping and first touch cost more
+ * than a small transaction. */
 static uint8_t *spare;
 static uint64_t spare_bytes;
 
@@ -179,7 +178,7 @@ compare_refs(uint32_t a, uint32_t b, const memtable_handle *m)
 
 	memtable_cursor_at(&x, a);
 	memtable_cursor_at(&y, b);
-	return op_list_entry_order(x.family, &x.e, y.family, &y.e);
+	return op_order(x.family, &x.e, y.family, &y.e);
 }
 
 static int
@@ -188,11 +187,11 @@ compare_nodes(const void *a, const void *b, void *m)
 	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, m);
 }
 
-/* The nodes of the unit at the end of s->flat. */
+/* Appends the unit's nodes to s->flat. */
 static wide_status
 flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 {
-	uint32_t n = u->n & ~UNIT_FLAT;
+	uint32_t n = u->n & ~OP_UNIT_FLAT;
 	memtable_cursor c;
 
 	if ((uint64_t) s->nflat + n > s->flat_cap)
@@ -205,7 +204,7 @@ flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 		s->flat = p;
 		s->flat_cap = (uint32_t) cap;
 	}
-	if (u->n & UNIT_FLAT)
+	if (u->n & OP_UNIT_FLAT)
 	{
 		memcpy(s->flat + s->nflat, s->flat + u->ref, n * sizeof(*s->flat));
 		s->nflat += n;
@@ -220,7 +219,7 @@ flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 	return WIDE_OK;
 }
 
-/* Units [u, end) are of one row: their nodes, each for itself, become unit u. */
+/* Makes units [u, end), which are of one row, a single unit u of sorted nodes in s->flat. */
 static wide_status
 flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
 {
@@ -230,12 +229,12 @@ flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
 		TRY(flat_append(m, s, v));
 	qsort_r(s->flat + first, s->nflat - first, sizeof(uint32_t), compare_nodes, (void *) m);
 	u->ref = first;
-	u->n = (s->nflat - first) | UNIT_FLAT;
+	u->n = (s->nflat - first) | OP_UNIT_FLAT;
 	return WIDE_OK;
 }
 
-/* The last unit has all its nodes.  One that is not in order is sorted now, while it is in the
- * processor's cache. */
+/* Completes the last unit.  If it is out of order it is sorted now, while it is in the processor's
+ * cache. */
 static wide_status
 unit_end(const memtable_handle *m, op_sorted *s, bool ordered)
 {
@@ -245,27 +244,18 @@ unit_end(const memtable_handle *m, op_sorted *s, bool ordered)
 }
 
 static wide_status
-unit_begin(op_sorted *s, uint32_t *cap, uint32_t ref)
+unit_begin(op_sorted *s, uint32_t ref)
 {
-	if (s->nunits == *cap)
-	{
-		uint32_t more = *cap == 0 ? 64 : 2 * *cap;
-		op_unit *p = realloc(s->units, more * sizeof(*p));
-
-		if (p == NULL)
-			return op_list_no_memory();
-		s->units = p;
-		*cap = more;
-	}
+	TRY(array_grow((void **) &s->units, s->nunits, &s->units_cap, sizeof(op_unit)));
 	s->units[s->nunits++] = (op_unit) {.ref = ref, .n = 1};
 	return WIDE_OK;
 }
 
-/* What all units have in common. */
+/* What the rows of all units have in common. */
 typedef struct shared
 {
 	wide_family_id min_family, max_family;
-	uint32_t lcp; /* bytes that all rows begin with */
+	uint32_t lcp; /* number of bytes that all rows begin with */
 	memtable_cursor first;
 } shared;
 
@@ -280,9 +270,9 @@ note_row(shared *h, const memtable_cursor *c)
 	h->lcp = n;
 }
 
-/* Is b of the row of a?  If so *ordered stays set only if it is above a. */
+/* Returns true if b is of the row of a.  Then clears *ordered unless b is above a. */
 static inline bool
-goes_on(const entry *a, const entry *b, bool *ordered)
+same_unit(const entry *a, const entry *b, bool *ordered)
 {
 	uint32_t most = a->klen < b->klen ? a->klen : b->klen,
 			 shared = bytes_shared(a->ukey, b->ukey, most);
@@ -294,11 +284,10 @@ goes_on(const entry *a, const entry *b, bool *ordered)
 	return true;
 }
 
-/* Units in the order of memory, without what is undone. */
+/* Makes units of the live operations, in the order of memory. */
 static wide_status
 make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 {
-	uint32_t cap = 0;
 	int undone = 0;
 	bool ordered = true, open = false;
 	memtable_cursor c, last;
@@ -308,14 +297,14 @@ make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 	for (uint64_t at = l->start; at < l->end; at = memtable_node_end(&c))
 	{
 		uint64_t op;
-		bool gone;
+		bool dead;
 
 		memtable_cursor_at(&c, memtable_written(at));
 		op = op_number(c.e.seq);
 		while (undone < u->n && u->intervals[undone].to <= op)
 			undone++;
-		gone = undone < u->n && u->intervals[undone].from <= op;
-		if (open && !gone && c.family == last.family && goes_on(&last.e, &c.e, &ordered))
+		dead = undone < u->n && u->intervals[undone].from <= op;
+		if (open && !dead && c.family == last.family && same_unit(&last.e, &c.e, &ordered))
 		{
 			s->units[s->nunits - 1].n++;
 			last.e = c.e;
@@ -323,29 +312,29 @@ make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 		}
 		if (open)
 			TRY(unit_end(&l->m, s, ordered));
-		open = !gone;
+		open = !dead;
 		ordered = true;
-		if (gone)
+		if (dead)
 			continue;
 		last = c;
 		if (s->nunits == 0)
 			*h = (shared) {
 				.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
-		TRY(unit_begin(s, &cap, c.node));
+		TRY(unit_begin(s, c.node));
 		note_row(h, &c);
 	}
 	return open ? unit_end(&l->m, s, ordered) : WIDE_OK;
 }
 
-/* Bytes in the order of (family, row): the family if there are several, and what follows the
- * shared bytes. */
+/* Sets the unit's sixteen bytes, which order it by (family, row): the family if there are several,
+ * then the row's bytes from where rows begin to differ. */
 static void
 unit_prefix(op_unit *u, const memtable_cursor *c, const shared *h)
 {
 	uint8_t bytes[16] = {0};
 	uint32_t rest = c->e.rowlen - h->lcp;
 	uint32_t f = c->family - h->min_family, most = h->max_family - h->min_family;
-	int bits = most > 255 ? 32 : 8; /* all of it: what is equal here is sorted by what follows */
+	int bits = most > 255 ? 32 : 8; /* the whole family: equal ones are ordered by what follows */
 
 	memcpy(bytes, c->e.ukey + h->lcp, rest < 16 ? rest : 16);
 	u->prefix = get_u64be(bytes);
@@ -357,11 +346,12 @@ unit_prefix(op_unit *u, const memtable_cursor *c, const shared *h)
 	}
 }
 
-/* By radix, the lowest byte first; bytes in which all agree are passed over. */
+/* Sorts units by prefix: radix sort, the lowest byte first; bytes that all share are passed over.
+ */
 static wide_status
 radix_sort(op_sorted *s)
 {
-	op_unit *from = s->units, *to = malloc(s->nunits * sizeof(*to));
+	op_unit *from = s->units, *to = malloc((size_t) s->nunits * sizeof(*to));
 
 	if (to == NULL)
 		return op_list_no_memory();
@@ -370,9 +360,9 @@ radix_sort(op_sorted *s)
 		uint32_t count[256] = {0}, at = 0;
 		op_unit *swap;
 
-		for (uint32_t i = 0; i < s->nunits; i++)
+		for (int i = 0; i < s->nunits; i++)
 			count[from[i].prefix >> shift & 255]++;
-		if (count[from[0].prefix >> shift & 255] == s->nunits)
+		if (count[from[0].prefix >> shift & 255] == (uint32_t) s->nunits)
 			continue;
 		for (int k = 0; k < 256; k++)
 		{
@@ -381,7 +371,7 @@ radix_sort(op_sorted *s)
 			count[k] = at;
 			at += n;
 		}
-		for (uint32_t i = 0; i < s->nunits; i++)
+		for (int i = 0; i < s->nunits; i++)
 			to[count[from[i].prefix >> shift & 255]++] = from[i];
 		swap = from;
 		from = to;
@@ -398,7 +388,7 @@ typedef struct sort_arg
 	const op_sorted *s;
 } sort_arg;
 
-/* Of equal prefix.  Units of one row may come in any order. */
+/* Orders units of equal prefix.  Units of one row may come in any order. */
 static int
 compare_units(const void *a, const void *b, void *arg)
 {
@@ -410,14 +400,14 @@ compare_units(const void *a, const void *b, void *arg)
 	return compare_refs(op_list_unit_node(s->s, x), op_list_unit_node(s->s, y), s->m);
 }
 
-/* Units [i, k) are neighbours of equal prefixes: those of the same row are put together; *out:
- * where they go. */
+/* Joins units of the same row among the neighbours [i, k), which have equal sixteen bytes.  The
+ * result goes to *out, which rises. */
 static wide_status
-join_rows(const memtable_handle *m, op_sorted *s, uint32_t i, uint32_t k, uint32_t *out)
+join_rows(const memtable_handle *m, op_sorted *s, int i, int k, int *out)
 {
 	memtable_cursor a = {.m = *m}, c = {.m = *m};
 
-	for (uint32_t next; i < k; i = next)
+	for (int next; i < k; i = next)
 	{
 		next = i + 1;
 		if (next < k)
@@ -446,7 +436,7 @@ op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 {
 	shared h = {0};
 	bool ascending = true;
-	uint32_t out = 0;
+	int out = 0;
 	memtable_handle *m;
 	memtable_cursor c;
 
@@ -455,27 +445,28 @@ op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 	m = &l->m;
 	TRY(make_units(l, undone, s, &h));
 	memtable_cursor_open(&c, m);
-	for (uint32_t i = 0; i < s->nunits; i++)
+	for (int i = 0; i < s->nunits; i++)
 	{
 		op_unit *u = &s->units[i];
 
 		memtable_cursor_at(&c, op_list_unit_node(s, u));
 		unit_prefix(u, &c, &h);
-		/* with equal ones it might be the same row */
+		/* if the bytes are equal it may be the same row */
 		ascending = ascending && (i == 0 || u->prefix > u[-1].prefix ||
 								  (u->prefix == u[-1].prefix && u->more > u[-1].more));
 	}
 	if (ascending)
 		return WIDE_OK;
 	TRY(radix_sort(s));
-	for (uint32_t i = 0, k; i < s->nunits; i = k)
+	for (int i = 0, k; i < s->nunits; i = k)
 	{
 		for (k = i + 1; k < s->nunits && s->units[k].prefix == s->units[i].prefix; k++)
 			;
 		if (k > i + 1)
-			qsort_r(s->units + i, k - i, sizeof(op_unit), compare_units, &(sort_arg) {m, s});
+			qsort_r(s->units + i, (size_t) (k - i), sizeof(op_unit), compare_units,
+					&(sort_arg) {m, s});
 	}
-	for (uint32_t i = 0, k; i < s->nunits; i = k)
+	for (int i = 0, k; i < s->nunits; i = k)
 	{
 		for (k = i + 1; k < s->nunits && same_prefix(&s->units[i], &s->units[k]); k++)
 			;
@@ -484,9 +475,3 @@ op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 	s->nunits = out;
 	return WIDE_OK;
 }
-
-/* ----------------------------------------------------------------- streams */
-
-/* ------------------------------------------------------------------- merge */
-
-/* ----------------------------------------------------------------- columns */

@@ -1,5 +1,11 @@
-/* op_merge.c - the operations of a batch in key order: its list in memory merged with its spill
- * files */
+/*
+ * op_merge.c - merges the list of a batch with its spill files.
+ *
+ * A merge is a heap of streams: the list, as a skip list or as sorted units, and a
+ * cursor for each spill file.
+ *
+ * Locking: none.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/op_merge.h"
@@ -13,20 +19,15 @@
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/spill_file.h"
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#define PIECE_BYTES ((uint32_t) 64 * 1024)
-
-#define PREFETCH 3 /* units ahead */
+#define CHUNK_BYTES ((uint32_t) 64 * 1024)
+#define PREFETCH	3 /* units ahead */
 
 enum stream_kind
 {
 	STREAM_LIST,
 	STREAM_SORTED,
-	STREAM_RUN
+	STREAM_FILE
 };
 
 static void
@@ -47,7 +48,7 @@ sorted_current(op_stream *s)
 		return;
 	if (s->done == 0)
 	{
-		/* the next units are anywhere in memory */
+		/* the next units can be anywhere in memory */
 		if (s->unit + PREFETCH < s->sorted->nunits)
 		{
 			const uint8_t *p = s->list->base +
@@ -57,7 +58,7 @@ sorted_current(op_stream *s)
 				__builtin_prefetch(p + 64 * line);
 		}
 	}
-	if (u->n & UNIT_FLAT)
+	if (u->n & OP_UNIT_FLAT)
 		memtable_cursor_at(&s->c, s->sorted->flat[u->ref + s->done]);
 	else
 		memtable_cursor_at(&s->c,
@@ -67,11 +68,11 @@ sorted_current(op_stream *s)
 }
 
 static void
-run_current(op_stream *s)
+file_current(op_stream *s)
 {
-	s->valid = s->run.valid;
-	s->family = s->run.family;
-	s->e = s->run.e;
+	s->valid = s->file.valid;
+	s->family = s->file.family;
+	s->e = s->file.e;
 }
 
 static wide_status
@@ -88,8 +89,8 @@ stream_first(op_stream *s)
 			sorted_current(s);
 			return WIDE_OK;
 		default:
-			TRY(spill_file_first(&s->run));
-			run_current(s);
+			TRY(spill_file_first(&s->file));
+			file_current(s);
 			return WIDE_OK;
 	}
 }
@@ -104,7 +105,7 @@ stream_next(op_stream *s)
 			list_current(s);
 			return WIDE_OK;
 		case STREAM_SORTED:
-			if (++s->done == (s->sorted->units[s->unit].n & ~UNIT_FLAT))
+			if (++s->done == (s->sorted->units[s->unit].n & ~OP_UNIT_FLAT))
 			{
 				s->unit++;
 				s->done = 0;
@@ -112,13 +113,13 @@ stream_next(op_stream *s)
 			sorted_current(s);
 			return WIDE_OK;
 		default:
-			TRY(spill_file_next(&s->run));
-			run_current(s);
+			TRY(spill_file_next(&s->file));
+			file_current(s);
 			return WIDE_OK;
 	}
 }
 
-/* Of lists and runs only. */
+/* Requires: not a sorted list. */
 static wide_status
 stream_seek(op_stream *s, wide_family_id family, const uint8_t *ukey, uint32_t klen)
 {
@@ -128,8 +129,8 @@ stream_seek(op_stream *s, wide_family_id family, const uint8_t *ukey, uint32_t k
 		list_current(s);
 		return WIDE_OK;
 	}
-	TRY(spill_file_seek(&s->run, family, ukey, klen, INT64_MAX, SEQ_MAX));
-	run_current(s);
+	TRY(spill_file_seek(&s->file, family, ukey, klen, INT64_MAX, SEQ_MAX));
+	file_current(s);
 	return WIDE_OK;
 }
 
@@ -158,12 +159,12 @@ add_list(op_merge *m, op_list *l, const op_sorted *sorted)
 }
 
 static void
-add_run(op_merge *m, spill_file *r)
+add_file(op_merge *m, spill_file *f)
 {
 	op_stream *s = &m->streams[m->n++];
 
-	s->kind = STREAM_RUN;
-	spill_file_cursor_open(&s->run, r);
+	s->kind = STREAM_FILE;
+	spill_file_cursor_open(&s->file, f);
 	m->copies = true;
 }
 
@@ -174,7 +175,7 @@ op_merge_open(wide_batch *b, const op_sorted *sorted, uint64_t mark, op_merge *m
 	if (b->ops.list != NULL && mark > b->ops.list->first_op)
 		add_list(m, b->ops.list, sorted);
 	for (int i = 0; i < b->spill.nfiles; i++)
-		add_run(m, b->spill.files[i].file);
+		add_file(m, b->spill.files[i].file);
 	return WIDE_OK;
 }
 
@@ -191,7 +192,7 @@ op_merge_files(wide_batch *b, int from, int to, op_merge *m)
 {
 	TRY(merge_init(m, &b->ops.undone, UINT64_MAX, to - from));
 	for (int i = from; i < to; i++)
-		add_run(m, b->spill.files[i].file);
+		add_file(m, b->spill.files[i].file);
 	return WIDE_OK;
 }
 
@@ -200,8 +201,8 @@ op_merge_close(op_merge *m)
 {
 	for (int i = 0; i < m->n; i++)
 	{
-		if (m->streams[i].kind == STREAM_RUN)
-			spill_file_cursor_close(&m->streams[i].run);
+		if (m->streams[i].kind == STREAM_FILE)
+			spill_file_cursor_close(&m->streams[i].file);
 		op_list_leave(m->streams[i].list);
 	}
 	free(m->streams);
@@ -212,7 +213,7 @@ op_merge_close(op_merge *m)
 static inline bool
 before(const op_stream *a, const op_stream *b)
 {
-	return op_list_entry_order(a->family, &a->e, b->family, &b->e) < 0;
+	return op_order(a->family, &a->e, b->family, &b->e) < 0;
 }
 
 static void
@@ -268,8 +269,8 @@ op_merge_seek(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t 
 
 		if (s->kind == STREAM_LIST)
 			op_list_link(s->list, m->mark);
-		if (s->kind == STREAM_RUN && row != NULL &&
-			!spill_file_may_have_row(s->run.run, row, rowlen))
+		if (s->kind == STREAM_FILE && row != NULL &&
+			!spill_file_may_have_row(s->file.file, row, rowlen))
 			s->valid = false;
 		else
 			TRY(stream_seek(s, family, ukey, klen));
@@ -312,9 +313,9 @@ op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uin
 
 		scratch->len = 0;
 		s->valid = false;
-		if (s->kind == STREAM_RUN)
+		if (s->kind == STREAM_FILE)
 		{
-			wide_status st = spill_file_row_before(&s->run, family, ukey, klen, scratch);
+			wide_status st = spill_file_row_before(&s->file, family, ukey, klen, scratch);
 
 			if (st == WIDE_END)
 				continue;
@@ -340,7 +341,7 @@ op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uin
 void
 op_merge_column_free(op_column *c)
 {
-	for (op_copy *p = c->pieces, *next; p != NULL; p = next)
+	for (op_chunk *p = c->chunks, *next; p != NULL; p = next)
 	{
 		next = p->next;
 		free(p->data);
@@ -352,16 +353,16 @@ op_merge_column_free(op_column *c)
 }
 
 void
-op_merge_column_forget(op_column *c)
+op_merge_column_recycle(op_column *c)
 {
-	op_copy *p = c->pieces;
+	op_chunk *p = c->chunks;
 
 	if (p == NULL)
 		return;
 	p->used = 0;
 	while (p->next != NULL)
 	{
-		op_copy *next = p->next->next;
+		op_chunk *next = p->next->next;
 
 		free(p->next->data);
 		free(p->next);
@@ -369,17 +370,17 @@ op_merge_column_forget(op_column *c)
 	}
 }
 
-/* A copy that stays until its piece is freed. */
+/* Makes the value a copy in a chunk. */
 static wide_status
-keep_value(op_column *c, entry *e)
+copy_value(op_column *c, entry *e)
 {
-	op_copy *p = c->pieces;
+	op_chunk *p = c->chunks;
 
 	if (e->vlen == 0)
 		return WIDE_OK;
 	if (p == NULL || p->size - p->used < e->vlen)
 	{
-		uint32_t size = e->vlen > PIECE_BYTES ? e->vlen : PIECE_BYTES;
+		uint32_t size = e->vlen > CHUNK_BYTES ? e->vlen : CHUNK_BYTES;
 
 		p = malloc(sizeof(*p));
 		if (p == NULL || (p->data = malloc(size)) == NULL)
@@ -387,10 +388,10 @@ keep_value(op_column *c, entry *e)
 			free(p);
 			return op_list_no_memory();
 		}
-		p->next = c->pieces;
+		p->next = c->chunks;
 		p->used = 0;
 		p->size = size;
-		c->pieces = p;
+		c->chunks = p;
 	}
 	memcpy(p->data + p->used, e->value, e->vlen);
 	e->value = p->data + p->used;
@@ -403,7 +404,7 @@ column_add(op_column *c, const op_merge *m, const op_stream *s)
 {
 	bool automatic = op_is_auto(s->e.seq);
 
-	/* of several the last counts; what is not the last masks and replaces nothing either */
+	/* of several automatic puts the last counts; the others mask and replace nothing */
 	if (automatic && c->newest >= 0)
 	{
 		if (op_number(c->e[c->newest].seq) > op_number(s->e.seq))
@@ -414,8 +415,8 @@ column_add(op_column *c, const op_merge *m, const op_stream *s)
 	}
 	TRY(array_grow((void **) &c->e, c->n, &c->cap, sizeof(entry)));
 	c->e[c->n] = s->e;
-	if (m->copies && s->kind == STREAM_RUN)
-		TRY(keep_value(c, &c->e[c->n]));
+	if (m->copies && s->kind == STREAM_FILE)
+		TRY(copy_value(c, &c->e[c->n]));
 	if (automatic)
 		c->newest = c->n;
 	c->n++;

@@ -1,31 +1,34 @@
 /*
- * spill.c - a batch that has become larger than its memory.
+ * spill.c - writes the operations of a batch that exceeds its memory to spill files.
  *
- * The list is sorted, written as a run and emptied.  When spill_fan runs of one
- * tier have come together they are merged into one of the next, so that their
- * number stays below that for each factor of spill_fan in size, and with it what a
- * source that reads them has to open.
+ * The list is sorted, written to a spill file and emptied.  When the last
+ * spill_fan files are of one tier they are merged into one file of the next tier.
+ * So fewer than spill_fan files exist for each factor of spill_fan in size, which
+ * bounds what a source that reads them has to open.
  *
- * What was undone before does not get into a run, and a rewind that reaches back
- * over a whole run drops it.  A rewind that ends within a run leaves an interval
- * in batch.undone.  There is at most one for each boundary between runs: a later
- * rewind over the same boundary is joined with it.
+ * Operations that are undone already are not written.  A rewind drops files whose
+ * operations are all at or above its mark.  A rewind to a mark within a file leaves
+ * an interval in ops.undone.  There is at most one interval for each boundary
+ * between files, because a later rewind over the same boundary extends it.
  *
- * A source that reads the list while it becomes a run goes on with the list; it
+ * A source that is reading the list when it is spilled goes on with the list, which
  * lives as long as that source (op_list_retire).
  *
- * While a batch is only written to, lists become runs beside it (helper.c): a
- * list that has come to its limit is a piece that the thread has, and the batch
- * goes on with another list.  Pieces become runs in their order.  Before anything
- * is read, undone or committed they are waited for.
+ * While a batch is only written to, the helper thread writes its lists (helper.c):
+ * a list that has reached its limit becomes a job of the thread, and the batch goes
+ * on with another list.  Jobs become files in their order.  Before operations are
+ * read, undone or committed, the batch waits for all jobs.
  *
- * A failure leaves everything as it was; a piece that has failed is told with a
- * later operation, and tried again by the next that needs it.  Locking: none.
+ * Invariant: a failure leaves the batch as it was.  The failure of a job is reported
+ * by the next operation that waits for the job; the one after that tries again.
+ *
+ * Locking: none.
  */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "engine/batch/spill.h"
+#include "engine/base/array.h"
 #include "engine/base/helper.h"
 #include "engine/base/injection_point.h"
 #include "engine/base/status.h"
@@ -37,40 +40,34 @@
 #include "engine/batch/op_merge.h"
 #include "engine/batch/spill_file.h"
 
+/* Has room for one more file. */
 static wide_status
-run_room(wide_batch *b)
+files_reserve(wide_batch *b)
 {
-	int cap = b->spill.files_cap == 0 ? 8 : 2 * b->spill.files_cap;
-	batch_spilled *p;
-
-	if (b->spill.nfiles < b->spill.files_cap)
-		return WIDE_OK;
-	p = realloc(b->spill.files, (size_t) cap * sizeof(*p));
-	if (p == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	b->spill.files = p;
-	b->spill.files_cap = cap;
-	return WIDE_OK;
+	return array_grow((void **) &b->spill.files, b->spill.nfiles, &b->spill.files_cap,
+					  sizeof(batch_spilled));
 }
 
+/* Adds a file, or only counts the spill if nothing of it was left (NULL).
+ * Requires: files_reserve. */
 static void
-run_add(wide_batch *b, spill_file *run, uint64_t from, uint64_t to)
+add_file(wide_batch *b, spill_file *file, uint64_t from, uint64_t to)
 {
 	injection_point("batch-spilled");
-	if (run != NULL)
-		b->spill.files[b->spill.nfiles++] = (batch_spilled) {.file = run, .from = from, .to = to};
+	if (file != NULL)
+		b->spill.files[b->spill.nfiles++] = (batch_spilled) {.file = file, .from = from, .to = to};
 	counter_add(b->db, COUNTER_SPILLS, 1);
-	counter_add(b->db, COUNTER_SPILL_BYTES, run != NULL ? spill_file_bytes(run) : 0);
+	counter_add(b->db, COUNTER_SPILL_BYTES, file != NULL ? spill_file_bytes(file) : 0);
 	b->spill.changes++;
 }
 
 /*
- * Everything of the merge that is not undone into w, which is freed.  *out NULL:
- * that is nothing.  cancel: set by another thread; NULL: ask the host.
+ * Writes the live operations of the merge and frees w.  *out is NULL if there are
+ * none.  cancel: interrupts it, set by another thread; if NULL, db's host is asked.
  */
 static wide_status
-write_run(wide_db *db, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel,
-		  spill_file **out)
+write_merged(wide_db *db, op_merge *m, spill_file_writer *w, const _Atomic bool *cancel,
+			 spill_file **out)
 {
 	const op_stream *s;
 	uint64_t n = 0;
@@ -102,8 +99,7 @@ done:
 	return st;
 }
 
-/* The last runs are of one tier: make them one.  Not being able to is no failure: it is tried
- * again. */
+/* Merges the last spill_fan files into one.  A failure is ignored: the next spill tries again. */
 static void
 merge_tier(wide_batch *b)
 {
@@ -111,7 +107,7 @@ merge_tier(wide_batch *b)
 	uint64_t total = 0;
 	spill_file_writer *w;
 	op_merge m;
-	spill_file *run;
+	spill_file *file;
 	wide_status st;
 
 	for (int i = from; i < b->spill.nfiles; i++)
@@ -120,7 +116,7 @@ merge_tier(wide_batch *b)
 		return;
 	st = op_merge_files(b, from, b->spill.nfiles, &m);
 	if (st == WIDE_OK)
-		st = write_run(b->db, &m, w, NULL, &run);
+		st = write_merged(b->db, &m, w, NULL, &file);
 	else
 		spill_file_writer_abandon(w);
 	op_merge_close(&m);
@@ -128,10 +124,10 @@ merge_tier(wide_batch *b)
 		return;
 	for (int i = from; i < b->spill.nfiles; i++)
 		spill_file_unref(b->spill.files[i].file);
-	b->spill.files[from].file = run;
+	b->spill.files[from].file = file;
 	b->spill.files[from].to = b->spill.files[b->spill.nfiles - 1].to;
 	b->spill.files[from].tier++;
-	b->spill.nfiles = run != NULL ? from + 1 : from;
+	b->spill.nfiles = file != NULL ? from + 1 : from;
 }
 
 static bool
@@ -154,7 +150,7 @@ merge_tiers(wide_batch *b)
 	}
 }
 
-/* The list alone, sorted, into w, which is freed. */
+/* Sorts the list, writes it and frees w. */
 static wide_status
 write_list(op_list *l, const op_undone *undone, spill_file_writer *w, const _Atomic bool *cancel,
 		   spill_file **out)
@@ -167,7 +163,7 @@ write_list(op_list *l, const op_undone *undone, spill_file_writer *w, const _Ato
 	if (st == WIDE_OK)
 		st = op_merge_list(l, &sorted, undone, &m);
 	if (st == WIDE_OK)
-		st = write_run(NULL, &m, w, cancel, out);
+		st = write_merged(NULL, &m, w, cancel, out);
 	else
 		spill_file_writer_abandon(w);
 	op_merge_close(&m);
@@ -175,106 +171,104 @@ write_list(op_list *l, const op_undone *undone, spill_file_writer *w, const _Ato
 	return st;
 }
 
-/* ------------------------------------------------------------------ pieces */
+/* -------------------------------------------------------------------- jobs */
 
-/*
- * What is made of a list by the thread.  All that it knows of the batch is the
- * list, which nobody else touches, and what of it was undone by then.
- */
+/* A list that the helper thread writes.  Until helper_wait returns, the list, undone and w belong
+ * to the thread. */
 struct spill_job
 {
 	helper_job job;
 	op_list *list;
 	op_undone undone;
 	spill_file_writer *w;
-	spill_file *run; /* what has come of it; NULL: nothing was left */
-	uint64_t to;	 /* behind its operations */
+	spill_file *file; /* the result; NULL: all operations were undone */
+	uint64_t to;	  /* its operations are below this number */
 	_Atomic bool cancel;
-	bool told; /* that it has failed: it is to be done again */
+	bool reported; /* an operation has returned its failure; the next one runs it again */
 	wide_status st;
 	char text[256];
 	spill_job *next;
 };
 
 /*
- * With a thread a list becomes a run when it has a quarter of the memory: one is
- * filled, two are with the thread, and there is sorting.  But not before it is
- * clear that the batch becomes files; where that is close to all of the memory a
- * thread would have nothing to do.
+ * With the helper thread a list is spilled at a quarter of the memory: one list is
+ * being filled, two are with the thread, and sorting takes the rest.  But it is not
+ * spilled below half a memtable, from where on the batch becomes sorted files at its
+ * commit.  Where that is more than a third of the memory the thread is not used.
  */
 void
 spill_set_memory(wide_batch *b, size_t bytes)
 {
-	size_t most = (size_t) b->db->seg->memtables[0].capacity / 2,
-		   piece = bytes / (BATCH_SPILL_JOBS + 2);
+	size_t least = (size_t) b->db->seg->memtables[0].capacity / 2,
+		   list = bytes / (BATCH_SPILL_JOBS + 2);
 
 	b->spill.memory = bytes;
-	if (piece < most)
-		piece = most;
-	b->spill.limit = piece > bytes / 3 || piece < spill_piece_least ? bytes : piece;
+	if (list < least)
+		list = least;
+	b->spill.limit = list > bytes / 3 || list < spill_piece_least ? bytes : list;
 }
 
-/* In the thread. */
+/* Runs in the helper thread. */
 static void
-make_run(helper_job *job)
+run_job(helper_job *job)
 {
-	spill_job *p = (spill_job *) job;
-	spill_file_writer *w = p->w;
+	spill_job *j = (spill_job *) job;
+	spill_file_writer *w = j->w;
 
-	p->w = NULL;
-	p->st = write_list(p->list, &p->undone, w, &p->cancel, &p->run);
-	if (p->st != WIDE_OK)
-		snprintf(p->text, sizeof(p->text), "%s", wide_error_text());
+	j->w = NULL;
+	j->st = write_list(j->list, &j->undone, w, &j->cancel, &j->file);
+	if (j->st != WIDE_OK)
+		snprintf(j->text, sizeof(j->text), "%s", wide_error_text());
 }
 
-/* Its list has been read by nobody. */
+/* Frees a job that is not with the thread.  No source has read its list, so it is used again. */
 static void
-piece_free(wide_batch *b, spill_job *p)
+job_free(wide_batch *b, spill_job *j)
 {
 	if (b->spill.nspare < BATCH_SPILL_JOBS)
 	{
-		op_list_reset(p->list);
-		b->spill.spare[b->spill.nspare++] = p->list;
+		op_list_reset(j->list);
+		b->spill.spare[b->spill.nspare++] = j->list;
 	}
 	else
-		op_list_retire(p->list);
-	spill_file_unref(p->run);
-	free(p->undone.intervals);
-	free(p);
+		op_list_retire(j->list);
+	spill_file_unref(j->file);
+	free(j->undone.intervals);
+	free(j);
 }
 
-/* Pieces that are done become runs, in their order, until only so many are left.  One that has
- * failed stays, and is tried again. */
+/* Turns jobs into files, in their order: waits until at most `leave` are left, and takes those
+ * that are done.  A job that fails stays. */
 static wide_status
-collect(wide_batch *b, int leave)
+collect_jobs(wide_batch *b, int leave)
 {
-	spill_job *p;
+	spill_job *j;
 
-	while ((p = b->spill.jobs) != NULL && (b->spill.njobs > leave || helper_done(&p->job)))
+	while ((j = b->spill.jobs) != NULL && (b->spill.njobs > leave || helper_done(&j->job)))
 	{
-		helper_wait(b->spill.helper, &p->job);
-		TRY(run_room(b));
-		if (p->told)
+		helper_wait(b->spill.helper, &j->job);
+		TRY(files_reserve(b));
+		if (j->reported)
 		{
-			TRY(spill_file_writer_open(b->db, p->list->end, &p->w));
-			make_run(&p->job);
+			TRY(spill_file_writer_open(b->db, j->list->end, &j->w));
+			run_job(&j->job);
 		}
-		if (p->st != WIDE_OK)
+		if (j->st != WIDE_OK)
 		{
-			p->told = true;
-			return status_fail(p->st, "%s", p->text);
+			j->reported = true;
+			return status_fail(j->st, "%s", j->text);
 		}
-		b->spill.jobs = p->next;
+		b->spill.jobs = j->next;
 		b->spill.njobs--;
-		run_add(b, p->run, p->list->first_op, p->to);
-		p->run = NULL;
-		piece_free(b, p);
+		add_file(b, j->file, j->list->first_op, j->to);
+		j->file = NULL;
+		job_free(b, j);
 	}
 	return WIDE_OK;
 }
 
 static void
-lists_free(wide_batch *b)
+spare_free(wide_batch *b)
 {
 	while (b->spill.nspare > 0)
 		op_list_retire(b->spill.spare[--b->spill.nspare]);
@@ -283,10 +277,10 @@ lists_free(wide_batch *b)
 wide_status
 spill_settle(wide_batch *b)
 {
-	TRY(collect(b, 0));
+	TRY(collect_jobs(b, 0));
 	helper_free(b->spill.helper);
 	b->spill.helper = NULL;
-	lists_free(b);
+	spare_free(b);
 	merge_tiers(b);
 	return WIDE_OK;
 }
@@ -299,64 +293,64 @@ spill_before_read(wide_batch *b)
 }
 
 void
-spill_pause(wide_batch *b)
+spill_wait(wide_batch *b)
 {
-	for (spill_job *p = b->spill.jobs; p != NULL; p = p->next)
-		helper_wait(b->spill.helper, &p->job);
-	(void) collect(b, 0);
+	for (spill_job *j = b->spill.jobs; j != NULL; j = j->next)
+		helper_wait(b->spill.helper, &j->job);
+	(void) collect_jobs(b, 0);
 }
 
 void
-spill_drop_pieces(wide_batch *b)
+spill_cancel(wide_batch *b)
 {
-	for (spill_job *p = b->spill.jobs; p != NULL; p = p->next)
-		atomic_store_explicit(&p->cancel, true, memory_order_relaxed);
+	for (spill_job *j = b->spill.jobs; j != NULL; j = j->next)
+		atomic_store_explicit(&j->cancel, true, memory_order_relaxed);
 	helper_free(b->spill.helper);
 	b->spill.helper = NULL;
-	for (spill_job *p; (p = b->spill.jobs) != NULL;)
+	for (spill_job *j; (j = b->spill.jobs) != NULL;)
 	{
-		b->spill.jobs = p->next;
-		piece_free(b, p);
+		b->spill.jobs = j->next;
+		job_free(b, j);
 	}
 	b->spill.njobs = 0;
-	lists_free(b);
+	spare_free(b);
 }
 
+/* Hands the list to the helper thread and goes on with another one. */
 static wide_status
-spill_beside(wide_batch *b)
+spill_to_helper(wide_batch *b)
 {
 	op_list *l = b->ops.list;
-	spill_job *p, **end = &b->spill.jobs;
+	spill_job *j, **end = &b->spill.jobs;
 	wide_status st;
 
-	TRY(collect(b, BATCH_SPILL_JOBS - 1));
+	TRY(collect_jobs(b, BATCH_SPILL_JOBS - 1));
 	merge_tiers(b);
 	if (b->spill.helper == NULL && (b->spill.helper = helper_new()) == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	p = calloc(1, sizeof(*p));
-	if (p == NULL)
+	j = calloc(1, sizeof(*j));
+	if (j == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	p->list = l;
-	st = op_undone_copy(&b->ops.undone, &p->undone);
+	j->list = l;
+	st = op_undone_copy(&b->ops.undone, &j->undone);
 	if (st == WIDE_OK)
-		st = spill_file_writer_open(b->db, l->end, &p->w);
+		st = spill_file_writer_open(b->db, l->end, &j->w);
 	if (st != WIDE_OK)
 	{
-		free(p->undone.intervals);
-		free(p);
+		free(j->undone.intervals);
+		free(j);
 		return st;
 	}
-	p->to = b->ops.next;
-	p->job.run = make_run;
+	j->to = b->ops.next;
+	j->job.run = run_job;
 	while (*end != NULL)
 		end = &(*end)->next;
-	*end = p;
+	*end = j;
 	b->spill.njobs++;
-	/* what was undone in the list that goes is nowhere any more */
 	op_undone_forget(&b->ops.undone, l->first_op);
 	b->ops.list = b->spill.nspare > 0 ? b->spill.spare[--b->spill.nspare] : NULL;
 	b->spill.changes++;
-	helper_submit(b->spill.helper, &p->job);
+	helper_submit(b->spill.helper, &j->job);
 	return WIDE_OK;
 }
 
@@ -366,18 +360,18 @@ wide_status
 spill_batch(wide_batch *b)
 {
 	op_list *l = b->ops.list;
-	spill_file *run = NULL;
-	_Atomic bool never = false; /* it is not interrupted */
+	spill_file *file = NULL;
+	_Atomic bool never = false; /* this write is not interrupted */
 	spill_file_writer *w;
 
 	if (b->spill.limit < b->spill.memory && l->users == 0)
-		return spill_beside(b);
+		return spill_to_helper(b);
 	TRY(spill_settle(b));
-	TRY(run_room(b));
+	TRY(files_reserve(b));
 	TRY(spill_file_writer_open(b->db, l->end, &w));
-	TRY(write_list(l, &b->ops.undone, w, &never, &run));
-	run_add(b, run, l->first_op, b->ops.next);
-	/* unless somebody still reads it */
+	TRY(write_list(l, &b->ops.undone, w, &never, &file));
+	add_file(b, file, l->first_op, b->ops.next);
+	/* a source that reads the list keeps it */
 	if (l->users == 0)
 	{
 		op_undone_forget(&b->ops.undone, l->first_op);
@@ -399,17 +393,17 @@ spill_drop_files(wide_batch *b, uint64_t mark)
 
 	while (*at != NULL)
 	{
-		spill_job *p = *at;
+		spill_job *j = *at;
 
-		if (p->list->first_op < mark)
+		if (j->list->first_op < mark)
 		{
-			at = &p->next;
+			at = &j->next;
 			continue;
 		}
-		*at = p->next;
+		*at = j->next;
 		b->spill.njobs--;
 		b->spill.changes++;
-		piece_free(b, p);
+		job_free(b, j);
 	}
 	while (b->spill.nfiles > 0 && b->spill.files[b->spill.nfiles - 1].from >= mark)
 	{

@@ -5,31 +5,35 @@
 #include "engine/wide.h"
 #include "engine/base/tunable.h"
 
-/* So many runs of one size are merged. */
+/* Spill files of one tier that are merged. */
 TUNABLE(int, spill_fan, 16);
 
 /* Bytes below which a list is not worth a thread. */
 TUNABLE(size_t, spill_piece_least, (size_t) 1 << 20);
 
-/* What is in memory becomes a run, or a piece that a thread makes one of. */
+/* Spills the list, through the helper thread if the batch is only written to.
+ * Requires: the list is not empty.
+ * Returns: WIDE_NOMEM, WIDE_NOSPACE, WIDE_IO; the failure of an earlier list. */
 extern wide_status spill_batch(wide_batch *b);
 
-/* How much may be in memory before that; anew for each command. */
+/* Sets the bytes that lists may take, for a new command; it may use the helper thread again. */
 extern void spill_set_memory(wide_batch *b, size_t bytes);
 
-/* All pieces are runs, and the thread is gone. */
+/* Waits for all jobs, makes files of them and ends the thread.
+ * Returns: the failure of a job, which stays and is tried again by the next call. */
 extern wide_status spill_settle(wide_batch *b);
 
-/* The same before the batch is read; what follows in this command is spilled without a thread. */
+/* spill_settle before the batch is read; the rest of the command spills without the thread. */
 extern wide_status spill_before_read(wide_batch *b);
 
-/* No piece is being worked at; those that have become runs are among them. */
-extern void spill_pause(wide_batch *b);
+/* Waits until the thread has no job and makes files of those that succeeded. */
+extern void spill_wait(wide_batch *b);
 
-/* The end of the batch: without making runs of what is under way. */
-extern void spill_drop_pieces(wide_batch *b);
+/* Cancels all jobs, frees them and the spare lists, and ends the thread: the batch is freed. */
+extern void spill_cancel(wide_batch *b);
 
-/* Runs, and pieces that could not become runs, of which every operation is from the mark on go. */
+/* Drops files and failed jobs whose operations are all at or above the mark.
+ * Requires: spill_wait. */
 extern void spill_drop_files(wide_batch *b, uint64_t mark);
 
 #endif /* WIDE_SPILL_H */

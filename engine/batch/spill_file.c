@@ -1,12 +1,10 @@
 /*
- * spill_file.c - sorted runs: what a transaction has written and its memory does not
- * hold, in temporary files.
+ * spill_file.c - sorted operations that exceed a transaction's memory, in temporary files.
  *
- * A run is written once, in order of (family, key), and read through cursors.
- * Its file has no name: it is unlinked as soon as it is made, so that whatever
- * ends the process leaves nothing behind.  (The name it has for a moment ends
- * in .tmp, which recovery removes.)  It is never synced; nobody reads it after a
- * crash.
+ * A file is written once, in order of (family, key), and read through cursors.  It is
+ * unlinked as soon as it is created, so nothing is left behind whatever ends the
+ * process.  (The name that it has until then ends in .tmp, so recovery removes it.)
+ * It is never synced: no process reads it after a crash.
  *
  *     blocks, each
  *        8  xxh3-64 of the rest of the block, seed: its offset
@@ -25,17 +23,18 @@
  *        varint  TTL                                      (bit 5)
  *        varint  length of the value; bytes
  *
- * The first entry of a block counts as following family 0, an empty key and
- * zeros.  Where each block begins, and its first key, is kept in memory; large
- * runs have larger blocks.  So is a filter of the rows, unless they are many.
+ * The first entry of a block counts as following family 0, an empty key and zeros.
+ * Memory holds the offset and the first key of each block, so large files have larger
+ * blocks, and a filter of the rows unless there are more than FILTER_ROWS.
  *
- * Locking: none; a run belongs to one process.
+ * Locking: none.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/spill_file.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -46,28 +45,29 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/filter.h"
 #include "engine/set/file_set.h"
+#include "engine/batch/op.h"
 
-#define RUN_HEAD	   16
-#define RUN_BLOCK_MOST (1024 * 1024)
-#define BLOCKS		   4096 /* about so many in a large run */
-#define WRITE_BYTES	   (1024 * 1024)
-#define FILTER_ROWS	   (512 * 1024) /* no filter for more */
-#define FILTER_BITS	   10
+#define SPILL_HEAD		 16
+#define SPILL_BLOCK_MOST (1024 * 1024)
+#define BLOCKS_MOST		 4096 /* approximate number in a large file */
+#define WRITE_BYTES		 (1024 * 1024)
+#define FILTER_ROWS		 (512 * 1024) /* rows beyond which there is no filter */
+#define FILTER_BITS		 10
 
 enum entry_bits
 {
-	RUN_TYPE = 7,
-	RUN_FAMILY = 8,
-	RUN_ROW = 16,
-	RUN_TTL = 32,
-	RUN_SAME_TS = 64
+	SPILL_TYPE = 7,
+	SPILL_FAMILY = 8,
+	SPILL_ROW = 16,
+	SPILL_TTL = 32,
+	SPILL_SAME_TS = 64
 };
 
 /* The first entry of a block. */
 typedef struct place
 {
 	uint64_t off;
-	uint64_t key; /* in keys */
+	uint64_t key; /* offset in keys */
 	uint32_t klen;
 	wide_family_id family;
 	int64_t ts;
@@ -81,83 +81,89 @@ struct spill_file
 	int refs;
 	uint64_t bytes;
 	place *places;
-	uint32_t nplaces, places_cap;
+	int nplaces, places_cap;
 	buffer keys;
-	buffer filter; /* of the rows; empty: none */
+	buffer filter; /* Bloom filter of the rows; empty: none */
 };
 
 struct spill_file_writer
 {
-	spill_file *run;
-	uint32_t block; /* bytes of a block */
-	buffer out;		/* blocks not written yet; the last may be open */
-	size_t open;	/* where in out the open block begins; SIZE_MAX none */
-	buffer key;		/* ukey of the entry before */
+	spill_file *file;
+
+	/* output */
+	uint32_t block; /* bytes at which a block ends */
+	buffer out;		/* blocks that are not written yet; the last may be open */
+	size_t open;	/* offset of the open block in out; SIZE_MAX: none */
+
+	/* the entry before */
+	buffer key; /* its ukey */
 	uint32_t rowlen;
 	wide_family_id family;
 	int64_t ts;
 	uint64_t seq;
-	filter_builder *filter; /* NULL: too many rows */
+
+	/* filter */
+	filter_builder *filter; /* NULL: too many rows, or no memory */
 	uint32_t rows;
 };
 
-/* ------------------------------------------------------------------- runs */
+/* ------------------------------------------------------------------- files */
 
 static wide_status
-run_damaged(const char *what)
+damaged(const char *what)
 {
 	return status_fail(WIDE_CORRUPT, "a temporary file of the transaction: %s", what);
 }
 
 void
-spill_file_unref(spill_file *r)
+spill_file_unref(spill_file *f)
 {
-	if (r == NULL || --r->refs > 0)
+	if (f == NULL || --f->refs > 0)
 		return;
-	if (r->fd >= 0)
-		r->db->os->close(r->db->os, r->fd);
-	buffer_free(&r->filter);
-	buffer_free(&r->keys);
-	free(r->places);
-	free(r);
+	if (f->fd >= 0)
+		f->db->os->close(f->db->os, f->fd);
+	buffer_free(&f->filter);
+	buffer_free(&f->keys);
+	free(f->places);
+	free(f);
 }
 
 static spill_file *
-spill_file_ref(spill_file *r)
+spill_file_ref(spill_file *f)
 {
-	r->refs++;
-	return r;
+	f->refs++;
+	return f;
 }
 
 uint64_t
-spill_file_bytes(const spill_file *r)
+spill_file_bytes(const spill_file *f)
 {
-	return r->bytes;
+	return f->bytes;
 }
 
 static wide_status
-run_new(wide_db *db, spill_file **out)
+file_new(wide_db *db, spill_file **out)
 {
-	spill_file *r = calloc(1, sizeof(*r));
+	spill_file *f = calloc(1, sizeof(*f));
 	char path[1100];
 
-	if (r == NULL)
+	if (f == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	r->db = db;
-	r->refs = 1;
+	f->db = db;
+	f->refs = 1;
 	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir,
 			 (unsigned long long) file_set_new_number(db));
-	r->fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
-	if (r->fd < 0)
+	f->fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
+	if (f->fd < 0)
 	{
-		wide_status st = os_fail(r->fd, "create file", path);
+		wide_status st = os_fail(f->fd, "create file", path);
 
-		spill_file_unref(r);
+		spill_file_unref(f);
 		return st;
 	}
-	/* if this fails recovery removes it */
+	/* if this fails, recovery removes the file */
 	db->os->unlink(db->os, path);
-	*out = r;
+	*out = f;
 	return WIDE_OK;
 }
 
@@ -171,13 +177,14 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 
 	if (w == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	st = run_new(db, &w->run);
+	st = file_new(db, &w->file);
 	if (st != WIDE_OK)
 	{
 		free(w);
 		return st;
 	}
-	w->block = total / BLOCKS > RUN_BLOCK_MOST ? RUN_BLOCK_MOST : (uint32_t) (total / BLOCKS);
+	w->block = total / BLOCKS_MOST > SPILL_BLOCK_MOST ? SPILL_BLOCK_MOST
+													  : (uint32_t) (total / BLOCKS_MOST);
 	if (w->block < spill_file_block_bytes)
 		w->block = spill_file_block_bytes;
 	w->open = SIZE_MAX;
@@ -189,17 +196,17 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 static wide_status
 write_out(spill_file_writer *w)
 {
-	spill_file *r = w->run;
+	spill_file *f = w->file;
 	int64_t e;
 
 	if (w->out.len == 0)
 		return WIDE_OK;
-	e = r->db->os->pwrite(r->db->os, r->fd, w->out.data, w->out.len, r->bytes);
+	e = f->db->os->pwrite(f->db->os, f->fd, w->out.data, w->out.len, f->bytes);
 	if (e < 0)
 		return os_fail(e, "write", "a temporary file of the transaction");
-	r->bytes += w->out.len;
+	f->bytes += w->out.len;
 	w->out.len = 0;
-	/* after a giant value */
+	/* give back the memory for a giant value */
 	if (w->out.cap > 8 * WRITE_BYTES)
 		buffer_free(&w->out);
 	return WIDE_OK;
@@ -211,9 +218,9 @@ block_end(spill_file_writer *w)
 	uint8_t *p = w->out.data + w->open;
 	size_t len = w->out.len - w->open;
 
-	put_u32le(p + 8, (uint32_t) (len - RUN_HEAD));
+	put_u32le(p + 8, (uint32_t) (len - SPILL_HEAD));
 	put_u32le(p + 12, 0);
-	put_u64le(p, hash_xxh3(p + 8, len - 8, w->run->bytes + w->open));
+	put_u64le(p, hash_xxh3(p + 8, len - 8, w->file->bytes + w->open));
 	w->open = SIZE_MAX;
 	return w->out.len >= WRITE_BYTES ? write_out(w) : WIDE_OK;
 }
@@ -221,31 +228,22 @@ block_end(spill_file_writer *w)
 static wide_status
 block_begin(spill_file_writer *w, wide_family_id family, const entry *e)
 {
-	spill_file *r = w->run;
+	spill_file *f = w->file;
 	place *p;
 
-	if (r->nplaces == r->places_cap)
-	{
-		uint32_t cap = r->places_cap == 0 ? 64 : r->places_cap * 2;
-
-		p = realloc(r->places, cap * sizeof(*p));
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-		r->places = p;
-		r->places_cap = cap;
-	}
-	TRY(buffer_reserve(&w->out, RUN_HEAD));
-	p = &r->places[r->nplaces];
-	*p = (place) {.off = r->bytes + w->out.len,
-				  .key = r->keys.len,
+	TRY(array_grow((void **) &f->places, f->nplaces, &f->places_cap, sizeof(*p)));
+	TRY(buffer_reserve(&w->out, SPILL_HEAD));
+	p = &f->places[f->nplaces];
+	*p = (place) {.off = f->bytes + w->out.len,
+				  .key = f->keys.len,
 				  .klen = e->klen,
 				  .family = family,
 				  .ts = e->ts,
 				  .seq = e->seq};
-	TRY(buffer_append(&r->keys, e->ukey, e->klen));
-	r->nplaces++;
+	TRY(buffer_append(&f->keys, e->ukey, e->klen));
+	f->nplaces++;
 	w->open = w->out.len;
-	w->out.len += RUN_HEAD;
+	w->out.len += SPILL_HEAD;
 	w->key.len = 0;
 	w->rowlen = 0;
 	w->family = 0;
@@ -284,24 +282,24 @@ spill_file_writer_add(spill_file_writer *w, wide_family_id family, const entry *
 	if (row)
 		note_row(w, e);
 	TRY(buffer_reserve(&w->out, 8 * VARINT_MAX + (e->klen - shared) + (size_t) e->vlen));
-	bits |= family != w->family ? RUN_FAMILY : 0;
-	bits |= e->rowlen != w->rowlen ? RUN_ROW : 0;
-	bits |= e->ttl_us != 0 ? RUN_TTL : 0;
-	bits |= e->ts == w->ts ? RUN_SAME_TS : 0;
+	bits |= family != w->family ? SPILL_FAMILY : 0;
+	bits |= e->rowlen != w->rowlen ? SPILL_ROW : 0;
+	bits |= e->ttl_us != 0 ? SPILL_TTL : 0;
+	bits |= e->ts == w->ts ? SPILL_SAME_TS : 0;
 	p = w->out.data + w->out.len;
 	*p++ = bits;
-	if (bits & RUN_FAMILY)
+	if (bits & SPILL_FAMILY)
 		p = varint_put(p, family);
 	p = varint_put(p, shared);
 	p = varint_put(p, e->klen - shared);
 	memcpy(p, e->ukey + shared, e->klen - shared);
 	p += e->klen - shared;
-	if (bits & RUN_ROW)
+	if (bits & SPILL_ROW)
 		p = varint_put(p, e->rowlen);
-	if (!(bits & RUN_SAME_TS))
+	if (!(bits & SPILL_SAME_TS))
 		p = varint_put(p, zigzag((int64_t) ((uint64_t) e->ts - (uint64_t) w->ts)));
 	p = varint_put(p, zigzag((int64_t) (e->seq - w->seq)));
-	if (bits & RUN_TTL)
+	if (bits & SPILL_TTL)
 		p = varint_put(p, (uint64_t) e->ttl_us);
 	p = varint_put(p, e->vlen);
 	if (e->vlen > 0)
@@ -320,7 +318,7 @@ spill_file_writer_abandon(spill_file_writer *w)
 {
 	if (w == NULL)
 		return;
-	spill_file_unref(w->run);
+	spill_file_unref(w->file);
 	filter_builder_free(w->filter);
 	buffer_free(&w->out);
 	buffer_free(&w->key);
@@ -340,9 +338,9 @@ spill_file_writer_finish(spill_file_writer *w, spill_file **out)
 	if (st == WIDE_OK && w->filter != NULL)
 		st = filter_builder_finish(w->filter, &bits);
 	if (st == WIDE_OK && bits.len > 0)
-		st = buffer_append(&w->run->filter, bits.data, bits.len);
+		st = buffer_append(&w->file->filter, bits.data, bits.len);
 	if (st == WIDE_OK)
-		*out = spill_file_ref(w->run);
+		*out = spill_file_ref(w->file);
 	spill_file_writer_abandon(w);
 	return st;
 }
@@ -350,52 +348,52 @@ spill_file_writer_finish(spill_file_writer *w, spill_file **out)
 /* ---------------------------------------------------------------- reading */
 
 void
-spill_file_cursor_open(spill_file_cursor *c, spill_file *r)
+spill_file_cursor_open(spill_file_cursor *c, spill_file *f)
 {
 	memset(c, 0, sizeof(*c));
-	c->run = spill_file_ref(r);
-	c->place = UINT32_MAX;
+	c->file = spill_file_ref(f);
+	c->place = -1;
 }
 
 void
 spill_file_cursor_close(spill_file_cursor *c)
 {
-	spill_file_unref(c->run);
+	spill_file_unref(c->file);
 	buffer_free(&c->block);
 	buffer_free(&c->key);
 	memset(c, 0, sizeof(*c));
 }
 
-/* Have the block under the cursor, before its first entry. */
+/* Puts the cursor before the first entry of block i. */
 static wide_status
-load_block(spill_file_cursor *c, uint32_t i)
+load_block(spill_file_cursor *c, int i)
 {
-	spill_file *r = c->run;
-	uint64_t off = r->places[i].off, end = i + 1 < r->nplaces ? r->places[i + 1].off : r->bytes;
+	spill_file *f = c->file;
+	uint64_t off = f->places[i].off, end = i + 1 < f->nplaces ? f->places[i + 1].off : f->bytes;
 	int64_t got;
 
 	c->valid = false;
 	c->key.len = 0;
-	c->next = RUN_HEAD;
+	c->next = SPILL_HEAD;
 	memset(&c->e, 0, sizeof(c->e));
 	c->family = 0;
 	if (c->place == i)
 		return WIDE_OK;
-	c->place = UINT32_MAX;
+	c->place = -1;
 	c->block.len = 0;
 	TRY(buffer_reserve(&c->block, (size_t) (end - off)));
-	got = r->db->os->pread(r->db->os, r->fd, c->block.data, (size_t) (end - off), off);
+	got = f->db->os->pread(f->db->os, f->fd, c->block.data, (size_t) (end - off), off);
 	if (got < 0)
 		return os_fail(got, "read", "a temporary file of the transaction");
-	if ((uint64_t) got != end - off || get_u32le(c->block.data + 8) != end - off - RUN_HEAD ||
+	if ((uint64_t) got != end - off || get_u32le(c->block.data + 8) != end - off - SPILL_HEAD ||
 		get_u64le(c->block.data) != hash_xxh3(c->block.data + 8, (size_t) (end - off) - 8, off))
-		return run_damaged("a block is damaged");
+		return damaged("a block is damaged");
 	c->block.len = (size_t) (end - off);
 	c->place = i;
 	return WIDE_OK;
 }
 
-/* The next entry of the block; not valid at its end. */
+/* Goes to the next entry of the block; not valid at its end. */
 static wide_status
 step(spill_file_cursor *c)
 {
@@ -408,45 +406,45 @@ step(spill_file_cursor *c)
 	if (p >= end)
 		return WIDE_OK;
 	bits = *p++;
-	e->type = bits & RUN_TYPE;
-	if (bits & RUN_FAMILY)
+	e->type = bits & SPILL_TYPE;
+	if (bits & SPILL_FAMILY)
 	{
 		if ((p = varint_get(p, end, &v)) == NULL)
-			return run_damaged("no family");
+			return damaged("no family");
 		c->family = (wide_family_id) v;
 	}
 	if ((p = varint_get(p, end, &shared)) == NULL || (p = varint_get(p, end, &more)) == NULL ||
 		shared > c->key.len || more > (uint64_t) (end - p))
-		return run_damaged("no key");
+		return damaged("no key");
 	c->key.len = (size_t) shared;
 	TRY(buffer_append(&c->key, p, (size_t) more));
 	p += more;
 	e->ukey = c->key.data;
 	e->klen = (uint32_t) c->key.len;
-	if (bits & RUN_ROW)
+	if (bits & SPILL_ROW)
 	{
 		if ((p = varint_get(p, end, &v)) == NULL || v > e->klen)
-			return run_damaged("no row");
+			return damaged("no row");
 		e->rowlen = (uint32_t) v;
 	}
-	if (!(bits & RUN_SAME_TS))
+	if (!(bits & SPILL_SAME_TS))
 	{
 		if ((p = varint_get(p, end, &v)) == NULL)
-			return run_damaged("no timestamp");
+			return damaged("no timestamp");
 		e->ts = (int64_t) ((uint64_t) e->ts + (uint64_t) unzigzag(v));
 	}
 	if ((p = varint_get(p, end, &v)) == NULL)
-		return run_damaged("no number");
+		return damaged("no number");
 	e->seq += (uint64_t) unzigzag(v);
 	e->ttl_us = 0;
-	if (bits & RUN_TTL)
+	if (bits & SPILL_TTL)
 	{
 		if ((p = varint_get(p, end, &v)) == NULL)
-			return run_damaged("no TTL");
+			return damaged("no TTL");
 		e->ttl_us = (int64_t) v;
 	}
 	if ((p = varint_get(p, end, &v)) == NULL || v > (uint64_t) (end - p))
-		return run_damaged("no value");
+		return damaged("no value");
 	e->value = p;
 	e->vlen = (uint32_t) v;
 	c->next = (uint32_t) (p + v - c->block.data);
@@ -458,7 +456,7 @@ wide_status
 spill_file_next(spill_file_cursor *c)
 {
 	TRY(step(c));
-	if (c->valid || c->place + 1 >= c->run->nplaces)
+	if (c->valid || c->place + 1 >= c->file->nplaces)
 		return WIDE_OK;
 	TRY(load_block(c, c->place + 1));
 	return step(c);
@@ -471,25 +469,19 @@ spill_file_first(spill_file_cursor *c)
 	return step(c);
 }
 
-static inline int
-order(wide_family_id af, const entry *a, wide_family_id bf, const entry *b)
+/* Returns the last block that begins before the target, or the first block. */
+static int
+find_block(const spill_file *f, wide_family_id family, const entry *to)
 {
-	return af != bf ? (af < bf ? -1 : 1) : key_compare(a, b);
-}
-
-/* The last block that begins before the target; the first one when none does. */
-static uint32_t
-find_block(const spill_file *r, wide_family_id family, const entry *to)
-{
-	uint32_t lo = 0, hi = r->nplaces;
+	int lo = 0, hi = f->nplaces;
 
 	while (lo < hi)
 	{
-		uint32_t mid = (lo + hi) / 2;
-		const place *p = &r->places[mid];
-		entry e = {.ukey = r->keys.data + p->key, .klen = p->klen, .ts = p->ts, .seq = p->seq};
+		int mid = (lo + hi) / 2;
+		const place *p = &f->places[mid];
+		entry e = {.ukey = f->keys.data + p->key, .klen = p->klen, .ts = p->ts, .seq = p->seq};
 
-		if (order(p->family, &e, family, to) < 0)
+		if (op_order(p->family, &e, family, to) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -503,10 +495,10 @@ spill_file_seek(spill_file_cursor *c, wide_family_id family, const uint8_t *ukey
 {
 	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
-	TRY(load_block(c, find_block(c->run, family, &to)));
+	TRY(load_block(c, find_block(c->file, family, &to)));
 	do
 		TRY(spill_file_next(c));
-	while (c->valid && order(c->family, &c->e, family, &to) < 0);
+	while (c->valid && op_order(c->family, &c->e, family, &to) < 0);
 	return WIDE_OK;
 }
 
@@ -518,9 +510,9 @@ spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t
 	bool found = false;
 
 	row->len = 0;
-	TRY(load_block(c, find_block(c->run, family, &to)));
+	TRY(load_block(c, find_block(c->file, family, &to)));
 	TRY(step(c));
-	while (c->valid && order(c->family, &c->e, family, &to) < 0)
+	while (c->valid && op_order(c->family, &c->e, family, &to) < 0)
 	{
 		if (c->family == family)
 		{
@@ -538,8 +530,8 @@ spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t
 }
 
 bool
-spill_file_may_have_row(const spill_file *r, const uint8_t *row, uint32_t rowlen)
+spill_file_may_have_row(const spill_file *f, const uint8_t *row, uint32_t rowlen)
 {
-	return r->filter.len == 0 || filter_may_contain(r->filter.data, (uint32_t) r->filter.len,
+	return f->filter.len == 0 || filter_may_contain(f->filter.data, (uint32_t) f->filter.len,
 													hash_xxh3(row, rowlen, FILTER_SEED_ROW));
 }

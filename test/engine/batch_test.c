@@ -38,7 +38,7 @@ memory_of(const wide_batch *b)
 	{
 		const spill_file *f = b->spill.files[i].file;
 
-		n += sizeof(*f) + f->places_cap * sizeof(place) + f->keys.cap + f->filter.cap;
+		n += sizeof(*f) + (size_t) f->places_cap * sizeof(place) + f->keys.cap + f->filter.cap;
 	}
 	for (const spill_job *p = b->spill.jobs; p != NULL; p = p->next)
 		n += p->list->end;
