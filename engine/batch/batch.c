@@ -1,26 +1,27 @@
 /*
  * batch.c - the private, ordered set of changes of one transaction.
  *
- * Cells and deletes are operations, numbered as they come.  They are gathered in
- * a list in memory (op_list.c); beyond batch.memory bytes of it they become sorted
- * runs in temporary files (spill.c, spill_file.c).  Operation n has a pseudo sequence
- * number above all committed ones (op_seq), so that merging list and runs on
- * top of the store's own sources gives what the transaction should see.
+ * Puts and deletes are operations, numbered as they come.  They are gathered in a
+ * list in memory (op_list.c); what exceeds the memory of the batch is sorted into
+ * temporary files (spill.c, spill_file.c).  Operation n has a pseudo sequence number
+ * above all committed ones (op.h), so merging list and files with the store's own
+ * sources gives what the transaction should see.
  *
- * A mark is an operation number; reading up to a mark is a comparison.  What a
- * rewind undoes stays where it is and is passed over by its number, until the
- * list becomes a run without it.
+ * Marks.  A mark is an operation number; reading up to a mark is a comparison.  A
+ * rewind leaves operations where they are and enters their numbers into ops.undone;
+ * readers pass over them.  Spilling leaves them out.
  *
- * Automatic timestamps.  A put with WIDE_TS_AUTO gets a provisional timestamp
- * for its place in the order; the real one comes at commit, as does the time of
- * a delete without a timestamp.  Of several to one column only the last counts,
- * for the batch's own reads and at commit (payload.c) alike.
+ * Automatic timestamps.  A put with WIDE_TS_AUTO gets a provisional timestamp, which
+ * gives it its place in the order.  The commit assigns the real one, as it does the
+ * time of a delete without a timestamp.  Of several automatic puts to one column only
+ * the last counts, in the batch's own reads and at the commit (normalise.c).
  *
- * Reading.  While nothing has been spilled the list is a source as a memtable
- * is, less what batch_shows leaves out.  Afterwards a source (batch_reader) merges
- * the list and the runs, column by column.
+ * Reading.  While nothing is spilled, a source reads the list like a memtable and
+ * leaves out what does not count.  Otherwise it merges list and files column by
+ * column.  See batch_source.c.
  *
- * Locking: none; the batch belongs to one process.
+ * Locking: none; a batch belongs to one process.  Giving back what prepare has
+ * reserved takes LOCK_COMMIT.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -47,22 +48,21 @@
 #include "engine/batch/spill.h"
 #include "engine/batch/spill_file.h"
 
-/*
- * What a small batch has allocated is kept for the process's next one.  Of the
- * thread: the tests' threads stand for processes.
- */
-#define KEEP_BYTES	((size_t) 64 * 1024) /* of each buffer */
-#define KEEP_UNDONE 256
+/* Larger buffers and arrays than these are not recycled. */
+#define RECYCLE_BYTES  ((size_t) 64 * 1024)
+#define RECYCLE_UNDONE 256
 
 #define BATCH_MEMORY ((size_t) 64 << 20) /* until wide_batch_command says otherwise */
 
-typedef struct batch_kept
+typedef struct batch_memory
 {
 	buffer key, row, payload;
 	op_undone undone;
-} batch_kept;
+} batch_memory;
 
-static _Thread_local batch_kept kept;
+/* Memory of a freed batch for the process's next one.  One for each thread, because threads of
+ * tests stand for processes. */
+static _Thread_local batch_memory recycled;
 
 wide_status
 wide_batch_new(wide_db *db, wide_batch **out)
@@ -76,19 +76,19 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	b->db = db;
 	spill_set_memory(b, BATCH_MEMORY);
 	b->ops.oldest = UINT64_MAX;
-	b->row.ukey = kept.key;
-	b->row.row = kept.row;
-	b->prepared.payload = kept.payload;
-	b->ops.undone = kept.undone;
-	memset(&kept, 0, sizeof(kept));
+	b->row.ukey = recycled.key;
+	b->row.row = recycled.row;
+	b->prepared.payload = recycled.payload;
+	b->ops.undone = recycled.undone;
+	memset(&recycled, 0, sizeof(recycled));
 	*out = b;
 	return WIDE_OK;
 }
 
 static void
-keep_buffer(buffer *b, buffer *to)
+buffer_recycle(buffer *b, buffer *to)
 {
-	if (POOL_OFF || to->data != NULL || b->cap > KEEP_BYTES)
+	if (POOL_OFF || to->data != NULL || b->cap > RECYCLE_BYTES)
 		buffer_free(b);
 	else
 	{
@@ -109,12 +109,12 @@ batch_discard_files(wide_batch *b)
 	free(b->prepared.files);
 	b->prepared.files = NULL;
 	b->prepared.nfiles = 0;
-	/* their bytes in the log mean nothing to a recovery */
+	/* recovery does not need their contents in the log */
 	if (b->external.id == 0)
 		atomic_store(&b->db->slot->prepare_lsn, 0);
 }
 
-/* Give back what prepare has taken. */
+/* Gives back what prepare has reserved and written. */
 static void
 batch_unprepare(wide_batch *b)
 {
@@ -149,16 +149,16 @@ wide_batch_free(wide_batch *b)
 	for (int i = 0; i < b->spill.nfiles; i++)
 		spill_file_unref(b->spill.files[i].file);
 	free(b->spill.files);
-	keep_buffer(&b->row.ukey, &kept.key);
-	keep_buffer(&b->row.row, &kept.row);
-	keep_buffer(&b->prepared.payload, &kept.payload);
+	buffer_recycle(&b->row.ukey, &recycled.key);
+	buffer_recycle(&b->row.row, &recycled.row);
+	buffer_recycle(&b->prepared.payload, &recycled.payload);
 	free(b->prepared.files);
-	if (POOL_OFF || kept.undone.intervals != NULL || b->ops.undone.cap > KEEP_UNDONE)
+	if (POOL_OFF || recycled.undone.intervals != NULL || b->ops.undone.cap > RECYCLE_UNDONE)
 		free(b->ops.undone.intervals);
 	else
 	{
-		kept.undone = b->ops.undone;
-		kept.undone.n = 0;
+		recycled.undone = b->ops.undone;
+		recycled.undone.n = 0;
 	}
 	pool_free(b, sizeof(*b));
 }
@@ -190,6 +190,7 @@ wide_batch_command(wide_batch *b, size_t bytes)
 
 /* ---------------------------------------------------------------- writing */
 
+/* Checks that a put or delete is possible.  Its undoing cannot fail for lack of memory. */
 static wide_status
 batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 {
@@ -203,35 +204,36 @@ batch_open(wide_batch *b, wide_family_id family, wide_bytes row)
 						   row.len);
 	if (b->ops.next >= OP_NUMBER_MAX)
 		return status_fail(WIDE_LIMIT, "too many operations in one transaction");
-	return op_undone_reserve(&b->ops.undone); /* to undo it */
+	return op_undone_reserve(&b->ops.undone);
 }
 
-/* The ukey into b->row.ukey.  The cells of a row come one after the other: what they share is made
- * once. */
+/* Makes the ukey in b->row.ukey.  The cells of a row usually follow each other, so the part for the
+ * row is made once. */
 static wide_status
 batch_key(wide_batch *b, wide_bytes row, wide_bytes qualifier, bool family_wide)
 {
-	if (b->row.rowlen == 0 || row.len != b->row.row.len ||
-		memcmp(row.data, b->row.row.data, row.len) != 0)
+	batch_row *r = &b->row;
+	buffer *key = &r->ukey;
+
+	if (r->rowlen == 0 || row.len != r->row.len || memcmp(row.data, r->row.data, row.len) != 0)
 	{
-		b->row.rowlen = 0;
-		b->row.row.len = 0;
-		TRY(buffer_append(&b->row.row, row.data, row.len));
-		TRY(key_make_row(&b->row.ukey, row));
-		b->row.rowlen = (uint32_t) b->row.ukey.len;
-		b->row.ts = INT64_MIN;
-		b->row.family = 0;
+		r->rowlen = 0;
+		TRY(buffer_set(&r->row, row.data, row.len));
+		TRY(key_make_row(key, row));
+		r->rowlen = (uint32_t) key->len;
+		r->ts = INT64_MIN;
+		r->family = 0;
 	}
-	b->row.ukey.len = b->row.rowlen;
+	key->len = r->rowlen;
 	if (family_wide)
-		return buffer_append(&b->row.ukey, "\0\0", 2);
-	TRY(buffer_reserve(&b->row.ukey, KEY_ROW_MAX(qualifier.len)));
-	b->row.ukey.len = (size_t) (key_put_part(b->row.ukey.data + b->row.ukey.len, qualifier.data,
-											 qualifier.len) -
-								b->row.ukey.data);
+		return buffer_append(key, "\0\0", 2);
+	TRY(buffer_reserve(key, KEY_ROW_MAX(qualifier.len)));
+	key->len = (size_t) (key_put_part(key->data + key->len, qualifier.data, qualifier.len) -
+						 key->data);
 	return WIDE_OK;
 }
 
+/* Remembers that the family was written to, up to BATCH_FAMILIES families. */
 static void
 note_family(wide_batch *b, wide_family_id family)
 {
@@ -242,14 +244,26 @@ note_family(wide_batch *b, wide_family_id family)
 		b->ops.families[b->ops.nfamilies++] = family;
 }
 
-/* Add the entry, whose ukey is in b->row.ukey, as the next operation; floor: INT64_MIN none. */
+/* Writes the entry at the end of the list, with the floor before its value. */
+static void
+write_with_floor(op_list *l, wide_family_id family, entry *e, int64_t floor_ts)
+{
+	const uint8_t *value = e->value;
+	memtable_cursor c;
+
+	memtable_cursor_open(&c, &l->m);
+	e->value = NULL;
+	memtable_cursor_at(&c, memtable_write(&l->m, l->end, family, e));
+	put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
+	if (e->vlen > 8)
+		memcpy((uint8_t *) c.e.value + 8, value, e->vlen - 8);
+}
+
+/* Adds the entry, whose ukey is in b->row.ukey, as the next operation; floor_ts INT64_MIN: none. */
 static wide_status
 batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
 {
-	const uint8_t *value = e->value;
-	uint32_t vlen = e->vlen;
 	op_list *l = b->ops.list;
-	memtable_cursor c;
 	size_t bytes;
 	uint64_t end;
 
@@ -280,14 +294,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	if (floor_ts == INT64_MIN)
 		memtable_write(&l->m, l->end, family, e);
 	else
-	{
-		memtable_cursor_open(&c, &l->m);
-		e->value = NULL;
-		memtable_cursor_at(&c, memtable_write(&l->m, l->end, family, e));
-		put_u64le((uint8_t *) c.e.value, (uint64_t) floor_ts);
-		if (vlen > 0)
-			memcpy((uint8_t *) c.e.value + 8, value, vlen);
-	}
+		write_with_floor(l, family, e, floor_ts);
 	if (l->nodes == 0 || b->row.family != family)
 	{
 		b->row.family = family;
@@ -307,8 +314,8 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	return WIDE_OK;
 }
 
-/* The timestamp that an automatic cell would get if the batch was committed now.  The cells that
- * a command writes to a row get one. */
+/* Returns the timestamp that an automatic cell would get if the batch were committed now.  Cells
+ * that one command writes to a row share it. */
 static int64_t
 provisional_ts(wide_batch *b, int64_t floor_ts)
 {
@@ -393,7 +400,7 @@ wide_batch_rewind(wide_batch *b, uint64_t mark)
 	if (l != NULL && l->users == 0 && l->first_op >= mark)
 	{
 		op_list_reset(l);
-		/* nothing is left of what is undone */
+		/* no undone operation is left anywhere */
 		if (b->spill.jobs == NULL &&
 			(b->spill.nfiles == 0 || b->spill.files[b->spill.nfiles - 1].to <= mark))
 			return;
@@ -426,7 +433,7 @@ batch_changes_catalog(const wide_batch *b)
 uint64_t
 batch_next_op(wide_batch *b)
 {
-	/* out of memory: share the number of the operation before */
+	/* without memory to undo it alone, it shares the number of the operation before */
 	if (op_undone_reserve(&b->ops.undone) != WIDE_OK)
 		return b->ops.next > 0 ? b->ops.next - 1 : 0;
 	return b->ops.next++;
@@ -434,7 +441,8 @@ batch_next_op(wide_batch *b)
 
 /* ---------------------------------------------------------------- reading */
 
-/* Of the entries that begin with the key, or (exact) have it; false: fn has had enough. */
+/* Calls fn for the live operations from `since` on whose ukey begins with the key, or (exact) is
+ * the key.  Returns false if fn did, or after a failure. */
 static bool
 each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact, uint64_t since,
 			bool (*fn)(void *arg, uint64_t position), void *arg, wide_status *st)
@@ -488,9 +496,3 @@ done:
 	buffer_free(&key);
 	return st;
 }
-
-/* ------------------------------------------------------ from the list alone */
-
-/* --------------------------------------------------- from the list and runs */
-
-/* -------------------------------------------------------------------- doors */

@@ -1,10 +1,10 @@
 /*
  * batch_ddl.c - tables and families as a transaction sees and changes them.
  *
- * Look-ups run the batch's catalog delta over the committed catalog; changes are
- * added to the delta and become part of the batch.
+ * Look-ups apply the batch's catalog delta to the committed catalog.  Changes are
+ * added to the delta and become part of the batch.  Contracts are in wide.h.
  *
- * Locking: LOCK_CATALOG to look; nothing is allocated under it.
+ * Locking: look-ups take LOCK_CATALOG and allocate nothing under it.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *obje
 
 /* ------------------------------------------------------------- operations */
 
-/* Room for n more operations that get one number; *d is the batch's delta. */
+/* Has room for n more catalog operations; *d is the batch's delta. */
 static wide_status
 ops_reserve(wide_batch *b, int n, catalog_delta **d)
 {
@@ -117,6 +117,7 @@ ops_reserve(wide_batch *b, int n, catalog_delta **d)
 	return catalog_delta_reserve(*d, n);
 }
 
+/* Returns WIDE_LIMIT unless the name of a `what` has 1 to max bytes. */
 static wide_status
 check_length(const char *what, const char *name, size_t max)
 {
@@ -127,18 +128,7 @@ check_length(const char *what, const char *name, size_t max)
 	return WIDE_OK;
 }
 
-/* WIDE_NOTFOUND when the batch sees no such table. */
-static wide_status
-need_table(catalog_delta *d, wide_table_id id, wide_table *t)
-{
-	bool found;
-
-	TRY(segment_lock(d->db, LOCK_CATALOG));
-	found = catalog_delta_table_full(d->db, d, id, t);
-	segment_unlock(d->db, LOCK_CATALOG);
-	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table %u does not exist", id);
-}
-
+/* Returns WIDE_NOTFOUND if the batch sees no such family. */
 static wide_status
 need_family(catalog_delta *d, wide_family_id id, wide_family *f)
 {
@@ -150,6 +140,7 @@ need_family(catalog_delta *d, wide_family_id id, wide_family *f)
 	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "family %u does not exist", id);
 }
 
+/* Returns WIDE_EXISTS if the batch sees a table of that name. */
 static wide_status
 need_new_name(catalog_delta *d, uint32_t space, const char *name)
 {
@@ -186,7 +177,7 @@ wide_batch_rename_table(wide_batch *b, wide_table_id id, const char *name)
 	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	if (strcmp(t.name, name) == 0)
 		return WIDE_OK;
 	TRY(need_new_name(d, t.space, name));
@@ -203,7 +194,7 @@ wide_batch_drop_table(wide_batch *b, wide_table_id id)
 	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	catalog_delta_add(d, batch_next_op(b), OP_DROP_TABLE)->table = id;
 	return WIDE_OK;
 }
@@ -216,7 +207,7 @@ wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t object)
 	wide_table t;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	op = catalog_delta_add(d, batch_next_op(b), OP_BIND);
 	op->table = id;
 	op->arg = object;
@@ -232,7 +223,7 @@ wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object)
 	bool bound;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	TRY(segment_lock(d->db, LOCK_CATALOG));
 	bound = catalog_delta_binding(d->db, d, id, object);
 	segment_unlock(d->db, LOCK_CATALOG);
@@ -257,7 +248,7 @@ wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 	wide_status st = WIDE_OK;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	TRY(check_length("family", name, WIDE_MAX_FAMILY));
 	TRY(catalog_check_options(opt));
 	max = (int) t.nfamilies + 16;
@@ -290,7 +281,7 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_family(d, id, &f));
 	TRY(catalog_check_options(opt));
-	/* again at the commit, with what others have done */
+	/* the commit checks again, because other transactions may have changed the family by then */
 	change.family = id;
 	change.opt = *opt;
 	TRY(segment_lock(d->db, LOCK_CATALOG));
@@ -327,7 +318,7 @@ wide_batch_truncate_table(wide_batch *b, wide_table_id id)
 	wide_status st = WIDE_OK;
 
 	TRY(ops_reserve(b, 0, &d));
-	TRY(need_table(d, id, &t));
+	TRY(wide_table_by_id(b->db, b, id, &t));
 	max = (int) t.nfamilies;
 	f = malloc(((size_t) max + 1) * sizeof *f);
 	if (f == NULL)

@@ -1,19 +1,19 @@
 /*
- * bulk.c - sorted files straight from a large batch, before its commit.
+ * bulk.c - writes a large batch as sorted files before its commit.
  *
- * The files are complete when bulk_write returns; the batch links them at its
- * commit, when their entries get the commit's seq (global_seq), or discards
- * them.  Until then only this process knows them; when it dies they are orphans
- * that recovery removes.
+ * The files are complete when bulk_write returns.  The batch links them at its
+ * commit, when their entries get the commit's sequence number (global_seq), or
+ * discards them.  Until then only this process knows them.  If it dies they are
+ * orphans, which recovery removes.
  *
- * Their bytes go into the log too (bulk_log), before the record that links
- * them: so whoever has the log alone, a standby or an archive, has them.  And
- * then they are not synced by the transaction but by the edit that lists them
- * (sst_file_sync, FILE_UNSYNCED): until that edit the log is needed from the link
- * on, and a recovery writes the file again from the log, whatever the disk has
- * of it.  A file that is not logged is synced here.
+ * Their contents are logged, too (bulk_log), before the record that links them, for
+ * a standby or an archive that has the log alone.  A logged file is not synced by the
+ * transaction but by the edit that lists it (sst_file_sync, FILE_UNSYNCED).  Until
+ * that edit the log is needed from the link on, and recovery writes the file again
+ * from the log, whatever the disk has of it.  A file that is not logged is synced by
+ * bulk_write.
  *
- * Locking: LOCK_COMMIT for each record of bulk_log.
+ * Locking: bulk_log and bulk_give_up take LOCK_COMMIT for each record.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@
 #include "engine/compaction/output.h"
 #include "engine/batch/payload.h"
 
-/* The family's files are done: move them to the list of all. */
+/* Completes the family's files and moves them to *all. */
 static wide_status
 family_done(output *o, buffer *all)
 {
@@ -46,10 +46,10 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a, file_meta **files,
+bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h, file_meta **files,
 		   int *n)
 {
-	output o = {.db = db, .global = true, .unsynced = !sync, .aside = a, .cut = output_file_bytes};
+	output o = {.db = db, .global = true, .unsynced = !sync, .aside = h, .cut = output_file_bytes};
 	buffer all = {0};
 	wide_family_id family, current = 0;
 	bool exists = false;
@@ -77,11 +77,10 @@ bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a, file
 			TRY_GOTO(family_done(&o, &all));
 			current = family;
 			exists = catalog_delta_family_any(db, family, &o.family);
-			/* not found because the catalog cannot be read, that is no answer */
+			/* it is not found either if the store is poisoned */
 			if (!exists)
 				TRY_GOTO(segment_check(db));
 		}
-		/* the batch has made this family and dropped it again */
 		if (!exists)
 			continue;
 		TRY_GOTO(output_emit(&o, &e));
@@ -113,7 +112,7 @@ done:
 
 #define FILE_CHUNK ((size_t) WIDE_LOG_RECORD_MAX - RECORD_FILE_HEAD)
 
-/* One record, straight from the file. */
+/* Logs one record with *n bytes of the file from the offset on. */
 static wide_status
 log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, size_t *n)
 {
@@ -133,7 +132,7 @@ log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, s
 	payload_record_file(head, f->number, off, f->bytes);
 	parts[1].len = *n;
 	TRY(segment_lock(db, LOCK_COMMIT));
-	/* before the record exists, so that no flush lets the log go */
+	/* before the record exists, so that no flush releases the log */
 	if (atomic_load(&db->slot->prepare_lsn) == 0)
 		atomic_store(&db->slot->prepare_lsn, db->log.end(db->log.ctx));
 	st = db->log.append(db->log.ctx, false, parts, 2, &lsn);
@@ -143,6 +142,7 @@ log_chunk(wide_db *db, int fd, const file_meta *f, uint64_t off, uint8_t *buf, s
 	return st;
 }
 
+/* Logs the contents of a file. */
 static wide_status
 log_one(wide_db *db, const file_meta *f, uint8_t *buf)
 {
@@ -185,9 +185,9 @@ bulk_log(wide_db *db, const file_meta *files, int n)
 }
 
 /*
- * Nothing will link these files.  Whoever follows the log would keep them, and
- * the log from their first bytes on, until the program that writes it is
- * started again.  That is all that is lost when this fails.
+ * Without these records a process that follows the log would keep the files, and the
+ * log from their first bytes on, until the program that writes the log is restarted.
+ * That is all that a failure costs, so it is ignored.
  */
 void
 bulk_give_up(wide_db *db, const file_meta *files, int n)

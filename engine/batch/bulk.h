@@ -1,4 +1,6 @@
-/* bulk.h - sorted files made directly from a large batch */
+/*
+ * bulk.h - writes a large batch as sorted files before its commit.
+ */
 #ifndef WIDE_BULK_H
 #define WIDE_BULK_H
 
@@ -7,24 +9,33 @@
 #include "engine/base/helper.h"
 #include "engine/shared/layout.h"
 
-/*
- * Entries come from next(arg, &family, &entry) in (family, key) order until
- * WIDE_END; *files is malloc'd.  Those of a family that does not exist are left
- * out: the batch that has made it has dropped it, too.  sync = false: the files
- * are marked FILE_UNSYNCED, their bytes must go into the log.
- */
+/* Returns the next entry; WIDE_END after the last. */
 typedef wide_status (*bulk_next_fn)(void *arg, wide_family_id *family, entry *e);
-extern wide_status bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *a,
+
+/*
+ * Writes the entries that next(arg, ...) returns as sorted files.  Leaves out entries
+ * of families that do not exist: the batch has created and dropped them.
+ * Requires: entries ascend by (family, key).
+ * sync: the files are synced.  If false they are marked FILE_UNSYNCED, and the caller
+ * must log their contents (bulk_log).
+ * h: compresses blocks; NULL: none.
+ * Returns: *n files in *files, which the caller frees; failures of next; WIDE_NOMEM,
+ * WIDE_NOSPACE, WIDE_IO, WIDE_INTERRUPTED, and then no file is left.
+ */
+extern wide_status bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h,
 							  file_meta **files, int *n);
 
 /*
- * Append the bytes of the files to the log.  slot->prepare_lsn keeps the log from the
- * first record on; the caller takes it back once the files are linked or discarded.
+ * Appends the contents of the files to the log.  slot->prepare_lsn keeps the log from
+ * the first record on; the caller clears it once the files are linked or discarded.
+ * Poisons the store if the log cannot be written.
  */
 extern wide_status bulk_log(wide_db *db, const file_meta *files, int n);
 
-/* In the log: the files of bulk_log will not be linked. */
+/* Logs that files of bulk_log will not be linked. */
 extern void bulk_give_up(wide_db *db, const file_meta *files, int n);
-extern void bulk_discard(wide_db *db, const file_meta *files, int n); /* unlink */
+
+/* Unlinks the files that bulk_write has written, and ends the load that it began. */
+extern void bulk_discard(wide_db *db, const file_meta *files, int n);
 
 #endif /* WIDE_BULK_H */
