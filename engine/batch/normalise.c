@@ -1,4 +1,12 @@
-/* normalise.c - what is left of a batch's operations when all get one sequence number */
+/*
+ * normalise.c - resolves the order of operations within a batch.
+ *
+ * Reads the merged operations a column at a time, in key order, so the family deletes of
+ * a row come before its columns.  Within a column entries come newest timestamp first and,
+ * at equal timestamps, the newest operation first.
+ *
+ * Locking: none.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/batch/normalise.h"
@@ -12,27 +20,29 @@
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_merge.h"
-#include <stdlib.h>
-#include <string.h>
+
+#define NO_OP UINT64_MAX
 
 struct norm
 {
-	wide_batch *b;
-	int64_t fixed_ts;
 	op_merge m;
-	op_column c;
+	int64_t fixed_ts; /* INT64_MIN: none */
+
+	/* the row */
 	wide_family_id family;
-	buffer row; /* of the deletes; empty before the first */
-	row_delete *deletes;
+	buffer row;			 /* empty before the first row */
+	row_delete *deletes; /* its family deletes */
 	int ndeletes, deletes_cap;
-	/* the column that is being given out: c.e, as far as it is left */
-	entry *column;
+
+	/* the column */
+	op_column c;
+	entry *column; /* what is left of c.e */
 	int ncolumn;
-	int next;
-	int64_t *avoid;
+	int next;		  /* index of the next entry to give out */
+	uint64_t auto_op; /* operation of its automatic put; NO_OP: none */
+	int64_t floor;	  /* floor of that put */
+	int64_t *avoid;	  /* timestamps of its other puts */
 	int navoid, avoid_cap;
-	uint64_t auto_op; /* UINT64_MAX none */
-	int64_t floor;	  /* of that */
 };
 
 wide_status
@@ -43,9 +53,7 @@ normalise_new(wide_batch *b, const op_sorted *sorted, int64_t fixed_ts, norm **o
 
 	if (n == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	n->b = b;
 	n->fixed_ts = fixed_ts;
-	n->family = 0;
 	st = op_merge_open(b, sorted, UINT64_MAX, &n->m);
 	if (st == WIDE_OK)
 		st = op_merge_first(&n->m);
@@ -75,19 +83,21 @@ op_of(const entry *e)
 	return op_number(e->seq);
 }
 
-/* Read the next column into n->column; WIDE_END. */
+/* Reads the next column into n->column; WIDE_END: there is none. */
 static wide_status
 norm_read(norm *n)
 {
 	const entry *e;
 
-	/* what was copied for the column before, but for one piece */
+	/* the copied values of the column before */
 	op_merge_column_recycle(&n->c);
 	n->ncolumn = n->next = 0;
 	TRY(op_merge_column_read(&n->c, &n->m));
 	n->column = n->c.e;
 	n->ncolumn = n->c.n;
 	n->floor = INT64_MIN;
+	n->navoid = 0;
+	n->auto_op = n->c.newest >= 0 ? op_of(&n->column[n->c.newest]) : NO_OP;
 	for (int i = 0; i < n->ncolumn; i++)
 	{
 		int64_t floor = op_floor(&n->column[i]);
@@ -106,7 +116,7 @@ norm_read(norm *n)
 	return WIDE_OK;
 }
 
-/* Is the put masked by a later delete of the batch among the row's or d[0..nd)? */
+/* Returns true if a later delete of the batch, of the row or among d[0..nd), masks the put. */
 static bool
 norm_masked(const norm *n, const entry *e, const row_delete *d, int nd)
 {
@@ -117,28 +127,26 @@ norm_masked(const norm *n, const entry *e, const row_delete *d, int nd)
 	return covered != NO_DELETE || exact != NO_DELETE;
 }
 
-/* The row's family deletes, which later columns need; repeated ones once. */
+/* Adds n->column, which are family deletes, to those of the row.  Repeated ones are left out. */
 static wide_status
 norm_family_deletes(norm *n)
 {
-	int kept = 0;
+	int left = 0;
 
 	for (int i = 0; i < n->ncolumn; i++)
 	{
 		const entry *e = &n->column[i];
 		bool repeated = false;
 
-		for (int k = 0; k < kept && !repeated; k++)
+		for (int k = 0; k < left && !repeated; k++)
 			repeated = n->column[k].type == e->type && n->column[k].ts == e->ts;
 		if (repeated)
 			continue;
 		TRY(array_grow((void **) &n->deletes, n->ndeletes, &n->deletes_cap, sizeof(row_delete)));
-		n->deletes[n->ndeletes].ts = e->ts;
-		n->deletes[n->ndeletes].seq = e->seq;
-		n->deletes[n->ndeletes++].type = e->type;
-		n->column[kept++] = *e;
+		n->deletes[n->ndeletes++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = e->type};
+		n->column[left++] = *e;
 	}
-	n->ncolumn = kept;
+	n->ncolumn = left;
 	return WIDE_OK;
 }
 
@@ -148,8 +156,8 @@ entry_order(const void *a, const void *b)
 	return key_compare(a, b);
 }
 
-/* For files: give the column's automatic put and its untimed deletes their time now, and the
- * order that entries of one seq have. */
+/* For files: gives the column's automatic put and its untimed deletes their time, and the column
+ * the order of entries of one sequence number. */
 static void
 norm_fix(norm *n)
 {
@@ -161,84 +169,81 @@ norm_fix(norm *n)
 			n->column[i].ttl_us = n->fixed_ts;
 		n->column[i].seq = 0;
 	}
-	n->auto_op = UINT64_MAX;
+	n->auto_op = NO_OP;
 	if (n->ncolumn > 1)
 		qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
 }
 
-/* Take out of n->column what later operations of the batch make void. */
-static wide_status
-norm_column(norm *n)
+/*
+ * Adds the column's or version's delete to d[0..*nd) and returns true, or returns false
+ * if d has it.  Within one column the two kinds reach as the family deletes do.
+ */
+static bool
+column_delete_add(row_delete *d, int *nd, const entry *e)
 {
-	row_delete *d;
-	int nd = 0, kept = 0;
-	int64_t put_ts = 0;
-	bool any_put = false;
+	uint8_t type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY
+												  : ENTRY_DELETE_FAMILY_VERSION;
 
-	n->auto_op = UINT64_MAX;
-	n->navoid = 0;
-	if (n->ncolumn == 1 && n->ndeletes == 0)
-	{
-		if (op_is_auto(n->column[0].seq))
-			n->auto_op = op_of(&n->column[0]);
-		return WIDE_OK;
-	}
-	d = malloc((size_t) n->ncolumn * sizeof(*d));
-	if (d == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	for (int i = 0; i < n->ncolumn; i++)
-		if (op_is_auto(n->column[i].seq) &&
-			(n->auto_op == UINT64_MAX || op_of(&n->column[i]) > n->auto_op))
-			n->auto_op = op_of(&n->column[i]);
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		entry *e = &n->column[i];
-		bool repeated = false;
+	for (int k = *nd - 1; k >= 0 && d[k].ts == e->ts; k--)
+		if (d[k].type == type)
+			return false;
+	d[(*nd)++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = type};
+	return true;
+}
 
-		if (e->type != ENTRY_PUT)
-		{
-			for (int k = nd - 1; k >= 0 && d[k].ts == e->ts && !repeated; k--)
-				repeated = d[k].type == (e->type == ENTRY_DELETE_COLUMN
-											 ? ENTRY_DELETE_FAMILY
-											 : ENTRY_DELETE_FAMILY_VERSION);
-			if (repeated)
-				continue;
-			/* in one column the two kinds reach as the family deletes do */
-			d[nd].ts = e->ts;
-			d[nd].seq = e->seq;
-			d[nd++].type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY
-														  : ENTRY_DELETE_FAMILY_VERSION;
-		}
-		else if (op_is_auto(e->seq))
-		{
-			if (op_of(e) != n->auto_op)
-				continue;
-			if (norm_masked(n, e, d, nd))
-			{
-				n->auto_op = UINT64_MAX;
-				continue;
-			}
-		}
-		else
-		{
-			bool replaced = any_put && put_ts == e->ts;
-
-			any_put = true;
-			put_ts = e->ts;
-			if (replaced || norm_masked(n, e, d, nd))
-				continue;
-		}
-		n->column[kept++] = *e;
-	}
-	free(d);
-	n->ncolumn = kept;
-	for (int i = 0; i < kept && n->auto_op != UINT64_MAX; i++)
+/* Lists the timestamps that the column's automatic put, if there is one, has to avoid. */
+static wide_status
+norm_avoid(norm *n)
+{
+	for (int i = 0; i < n->ncolumn && n->auto_op != NO_OP; i++)
 		if (n->column[i].type == ENTRY_PUT && op_of(&n->column[i]) != n->auto_op)
 		{
 			TRY(array_grow((void **) &n->avoid, n->navoid, &n->avoid_cap, sizeof(int64_t)));
 			n->avoid[n->navoid++] = n->column[i].ts;
 		}
 	return WIDE_OK;
+}
+
+/* Removes from n->column what later operations of the batch make void. */
+static wide_status
+norm_column(norm *n)
+{
+	row_delete *d;
+	int nd = 0, left = 0;
+	int64_t put_ts = 0;
+	bool any_put = false;
+
+	if (n->ncolumn == 1 && n->ndeletes == 0)
+		return WIDE_OK;
+	d = malloc((size_t) n->ncolumn * sizeof(*d));
+	if (d == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
+	for (int i = 0; i < n->ncolumn; i++)
+	{
+		entry *e = &n->column[i];
+		bool stays;
+
+		if (e->type != ENTRY_PUT)
+			stays = column_delete_add(d, &nd, e);
+		else
+		{
+			stays = !norm_masked(n, e, d, nd);
+			if (op_is_auto(e->seq))
+				n->auto_op = stays ? n->auto_op : NO_OP;
+			else
+			{
+				/* replaced by a newer put with the same timestamp */
+				stays = stays && !(any_put && put_ts == e->ts);
+				any_put = true;
+				put_ts = e->ts;
+			}
+		}
+		if (stays)
+			n->column[left++] = *e;
+	}
+	free(d);
+	n->ncolumn = left;
+	return norm_avoid(n);
 }
 
 wide_status
@@ -248,10 +253,7 @@ normalise_next(norm *n, norm_op *out)
 	{
 		TRY(norm_read(n));
 		if (entry_is_family_delete(&n->column[0]))
-		{
-			n->auto_op = UINT64_MAX;
 			TRY(norm_family_deletes(n));
-		}
 		else
 			TRY(norm_column(n));
 		if (n->fixed_ts != INT64_MIN)

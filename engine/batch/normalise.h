@@ -1,4 +1,11 @@
-/* normalise.h - what is left of a batch's operations when all get one sequence number */
+/*
+ * normalise.h - resolves the order of operations within a batch.
+ *
+ * A commit gives all cells of a batch one sequence number, and a delete masks what has
+ * a lower one.  So the order within the batch is resolved before: a put that a later
+ * operation masks or replaces is left out; deletes stay, because they mask what is older
+ * than the batch; of several automatic puts to a column the last stays.
+ */
 #ifndef WIDE_NORMALISE_H
 #define WIDE_NORMALISE_H
 
@@ -6,24 +13,34 @@
 #include "engine/base/entry.h"
 #include "engine/batch/op_list.h"
 
-/* One operation of a normalised batch. */
+/* One operation of a normalised batch.  The bytes are valid until the next one. */
 typedef struct norm_op
 {
 	wide_family_id family;
-	entry e; /* seq 0; ts is provisional when automatic */
-	bool automatic;
-	int64_t floor;		  /* INT64_MIN none */
-	const int64_t *avoid; /* timestamps of other puts of the batch in this column */
+	entry e;			  /* seq is 0; ts is provisional if automatic */
+	bool automatic;		  /* the commit assigns the timestamp: see normalise_ts */
+	int64_t floor;		  /* INT64_MIN: none */
+	const int64_t *avoid; /* timestamps of the batch's other puts to this column */
 	int navoid;
 } norm_op;
+
 typedef struct norm norm;
-/* fixed_ts: give it to automatic cells now; INT64_MIN: leave that to the commit */
+
+/*
+ * Begins to normalise a batch.  sorted: the order of its list, or NULL.
+ * fixed_ts: the timestamp for automatic cells and the time for deletes without one,
+ * which are then given out as in a sorted file; INT64_MIN: the commit assigns them.
+ * Returns: WIDE_NOMEM.
+ */
 extern wide_status normalise_new(wide_batch *b, const op_sorted *sorted, int64_t fixed_ts,
 								 norm **out);
-extern wide_status normalise_next(norm *n, norm_op *out); /* WIDE_END after the last */
-extern void normalise_free(norm *n);
 
-/* The timestamp that an automatic cell gets. */
+/* Returns the next operation, in key order; WIDE_END after the last. */
+extern wide_status normalise_next(norm *n, norm_op *out);
+extern void normalise_free(norm *n); /* NULL: none */
+
+/* Returns the timestamp of an automatic cell: commit_ts or one above the floor, and more as long as
+ * it is among the timestamps to avoid. */
 extern int64_t normalise_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid);
 
 #endif /* WIDE_NORMALISE_H */
