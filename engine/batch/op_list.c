@@ -259,15 +259,15 @@ typedef struct shared
 	memtable_cursor first;
 } shared;
 
+/* Takes a row into account. */
 static void
 note_row(shared *h, const memtable_cursor *c)
 {
-	uint32_t n, most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
+	uint32_t most = c->e.rowlen < h->lcp ? c->e.rowlen : h->lcp;
 
 	h->min_family = c->family < h->min_family ? c->family : h->min_family;
 	h->max_family = c->family > h->max_family ? c->family : h->max_family;
-	n = bytes_shared(c->e.ukey, h->first.e.ukey, most);
-	h->lcp = n;
+	h->lcp = bytes_shared(c->e.ukey, h->first.e.ukey, most);
 }
 
 /* Returns true if b is of the row of a.  Then clears *ordered unless b is above a. */

@@ -400,7 +400,7 @@ copy_value(op_column *c, entry *e)
 }
 
 static wide_status
-column_add(op_column *c, const op_merge *m, const op_stream *s)
+column_add(op_column *c, const op_stream *s)
 {
 	bool automatic = op_is_auto(s->e.seq);
 
@@ -415,7 +415,7 @@ column_add(op_column *c, const op_merge *m, const op_stream *s)
 	}
 	TRY(array_grow((void **) &c->e, c->n, &c->cap, sizeof(entry)));
 	c->e[c->n] = s->e;
-	if (m->copies && s->kind == STREAM_FILE)
+	if (s->kind == STREAM_FILE)
 		TRY(copy_value(c, &c->e[c->n]));
 	if (automatic)
 		c->newest = c->n;
@@ -450,7 +450,7 @@ op_merge_column_read(op_column *c, op_merge *m)
 			uint64_t op = op_number(s->e.seq);
 
 			if (op < m->mark && !op_undone_has(m->undone, op))
-				TRY(column_add(c, m, s));
+				TRY(column_add(c, s));
 			TRY(op_merge_next(m));
 			s = op_merge_top(m);
 		} while (s != NULL && s->family == c->family && s->e.klen == klen &&

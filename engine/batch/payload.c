@@ -1,14 +1,7 @@
 /*
- * payload.c - a batch as bytes: how it is normalised, what is logged, how it
- * gets into a memtable.
+ * payload.c - a batch as bytes: how it is logged, and how it gets into a memtable.
  *
- * Normalising.  All cells of a batch get one sequence number, and a delete
- * masks what has a lower one, so the order of operations within the batch has
- * to be resolved before: a put that a later operation of the batch masks or
- * replaces goes, deletes stay (they mask what is older than the batch), and of
- * several puts with automatic timestamps to one column the last stays.
- *
- * Log records (little-endian; the log itself has lengths, checksums and the
+ * Log records (little-endian; the log itself has lengths, checksums and the id of the
  * external transaction):
  *
  *     BATCH    u8 1  u8 format 1  u16 0  u32 0  i64 commit timestamp  payload
@@ -16,15 +9,14 @@
  *              u64 LSN of chunk 0 (0 in chunk 0 itself)  part of a payload
  *     FINISH   u8 3  u8 format 1  u16 0  u32 number of chunks
  *              u64 LSN of chunk 0  i64 commit timestamp  u64 bytes of payload
- *
  *     FILE     u8 4  u8 format 1  u16 0  u32 0  u64 number of a sorted file
  *              u64 offset  u64 bytes of the whole file  bytes from the offset on
  *              (none, and zeros before: the file will not be linked)
  *
- * FILE records are the sorted files of a large batch, before the record that
- * links them; see bulk.c.  A batch is one BATCH record, or DATA records and a FINISH.  Its sequence
- * number is the LSN of the BATCH or FINISH record.  DATA records of an external
- * transaction are logged by prepare and count when that commits.
+ * A batch is one BATCH record, or DATA records and a FINISH.  Its sequence number is
+ * the LSN of the BATCH or FINISH record.  Prepare logs the DATA records of an external
+ * transaction; they count if that commits.  FILE records have the sorted files of a
+ * large batch and come before the record that links them; see bulk.c.
  *
  * Payload:
  *
@@ -44,10 +36,10 @@
  *               another put of this batch in the column)      (bit 6)
  *       varint  length of the value; bytes             (puts)
  *
- * Applying decodes the payload, in the commit and in the replay alike.  An
- * automatic cell gets max(commit timestamp, floor + 1), and more as long as it
- * would coincide with another put of the batch.  A delete without a timestamp
- * (its timestamp is WIDE_TS_MAX) gets the commit timestamp as its TTL.
+ * Applying decodes the payload, in the commit and in the replay alike.  An automatic
+ * cell gets max(commit timestamp, floor + 1), and more as long as that is the
+ * timestamp of another put of the batch.  A delete without a timestamp (its timestamp
+ * is WIDE_TS_MAX) gets the commit timestamp as its TTL.
  *
  * Locking: none.
  */
@@ -78,42 +70,33 @@ enum cell_bits
 	CELL_FLOOR = 64
 };
 
-/* -------------------------------------------------------------- normalise */
-
 /* ----------------------------------------------------------------- encode */
-
-static wide_status
-add_varint(buffer *b, uint64_t v)
-{
-	TRY(buffer_reserve(b, VARINT_MAX));
-	b->len = (size_t) (varint_put(b->data + b->len, v) - b->data);
-	return WIDE_OK;
-}
 
 wide_status
 payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles, size_t *catalog_at)
 {
 	b->len = 0;
-	TRY(add_varint(b, catalog.len));
+	TRY(buffer_append_varint(b, catalog.len));
 	*catalog_at = b->len;
 	if (catalog.len > 0)
 		TRY(buffer_append(b, catalog.data, catalog.len));
-	TRY(add_varint(b, (uint64_t) nfiles));
+	TRY(buffer_append_varint(b, (uint64_t) nfiles));
 	for (int i = 0; i < nfiles; i++)
 		TRY(file_meta_put(b, &files[i]));
 	return WIDE_OK;
 }
 
-/* What the next cell's encoding depends on. */
+/* The cell before, on which the encoding of the next one depends. */
 typedef struct cell_state
 {
 	wide_family_id family;
 	int64_t ts;
 	const uint8_t *ukey;
 	uint32_t klen;
-	uint32_t rowlen; /* decoding */
+	uint32_t rowlen; /* bytes of its row; only for decoding */
 } cell_state;
 
+/* Appends a cell, whose first `shared` bytes of ukey are those of the cell before. */
 static wide_status
 cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
 {
@@ -162,14 +145,14 @@ cell_put(buffer *b, const norm_op *o, cell_state *s, uint32_t shared)
 	return WIDE_OK;
 }
 
-/* Cells are being encoded behind what a payload begins with. */
+/* Encodes cells behind the beginning of a payload. */
 typedef struct encoder
 {
 	wide_batch *b;
 	buffer *out;
-	uint64_t max; /* bytes of memtable */
-	size_t at;	  /* where room was left for the two numbers before the cells */
-	uint32_t longest;
+	uint64_t max;	  /* bytes of memtable that the cells may need */
+	size_t at;		  /* offset of the room for the two numbers before the cells */
+	uint32_t longest; /* bytes of the longest ukey */
 	cell_state s;
 } encoder;
 
@@ -185,7 +168,8 @@ encode_begin(wide_batch *b, buffer *out, uint64_t max, encoder *c)
 	return WIDE_OK;
 }
 
-/* shared: bytes of its ukey that are those of the cell before. */
+/* Adds a cell.  shared: see cell_put.  Returns: WIDE_FULL beyond max, WIDE_INTERRUPTED, WIDE_NOMEM.
+ */
 static wide_status
 encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 {
@@ -203,7 +187,7 @@ encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 	return cell_put(c->out, o, &c->s, shared);
 }
 
-/* st: how it went */
+/* Fills in the two numbers and returns st; if it is a failure, removes the cells instead. */
 static wide_status
 encode_end(encoder *c, wide_status st)
 {
@@ -212,7 +196,7 @@ encode_end(encoder *c, wide_status st)
 	uint8_t head[2 * VARINT_MAX];
 	size_t n, cells = c->at + 2 * VARINT_MAX;
 
-	/* room for the longest key, so that applying allocates nothing */
+	/* room for the longest ukey, so that applying allocates nothing */
 	b->row.ukey.len = 0;
 	b->row.rowlen = 0;
 	if (st == WIDE_OK)
@@ -231,9 +215,9 @@ encode_end(encoder *c, wide_status st)
 }
 
 /*
- * Operations that came in ascending order, each about another column, are what
- * normalising them would give: a delete masks what came before it, and before
- * it came what sorts before it.  WIDE_END: they did not come so.
+ * Operations that came in ascending order, each on another column, are normalised
+ * already: a delete masks only operations before it, and these are on keys that sort
+ * before it.
  */
 wide_status
 payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
@@ -243,7 +227,7 @@ payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max)
 	memtable_cursor m;
 	wide_status st;
 
-	/* if it is too large it is to be found without encoding it */
+	/* a list that is too large is not encoded in vain */
 	if (l == NULL || b->spill.nfiles > 0 || b->ops.undone.n > 0 || l->end - l->start > max)
 		return WIDE_END;
 	TRY(encode_begin(b, out, max, &c));
@@ -327,15 +311,16 @@ payload_open(wide_bytes bytes, payload *p)
 }
 
 int64_t
-payload_loaded_ts(const payload *p)
+payload_files_ts(const payload *p)
 {
 	return p->nfiles > 0 && p->cells == 0 && p->ops.len == 8 ? (int64_t) get_u64le(p->ops.data)
 															 : INT64_MIN;
 }
 
-/* The same, from the encoded form. */
+/* normalise_ts with the floor and the timestamps to avoid in encoded form.  Returns the end of
+ * these, or NULL if they cannot be read. */
 static const uint8_t *
-decode_auto(const uint8_t *p, const uint8_t *end, int64_t *ts)
+automatic_ts(const uint8_t *p, const uint8_t *end, int64_t *ts)
 {
 	const uint8_t *list;
 	uint64_t floor, n, v;
@@ -363,12 +348,33 @@ decode_auto(const uint8_t *p, const uint8_t *end, int64_t *ts)
 	return p;
 }
 
-/* One cell; the key before is in *key. NULL when it cannot be read. */
+/* Decodes the ukey of a cell.  *key has the ukey before.  Returns the end, or NULL if it cannot be
+ * read. */
+static const uint8_t *
+key_get(const uint8_t *p, const uint8_t *end, cell_state *s, buffer *key, entry *e)
+{
+	uint64_t shared, more;
+
+	if ((p = varint_get(p, end, &shared)) == NULL || (p = varint_get(p, end, &more)) == NULL ||
+		shared > key->len || more > (uint64_t) (end - p) || shared + more > KEY_UKEY_MAX)
+		return NULL;
+	key->len = (size_t) shared;
+	if (buffer_append(key, p, (size_t) more) != WIDE_OK)
+		return NULL;
+	e->ukey = key->data;
+	e->klen = (uint32_t) key->len;
+	if (s->rowlen == 0 || shared < s->rowlen)
+		s->rowlen = key_row_length(e->ukey, e->klen);
+	e->rowlen = s->rowlen;
+	return e->rowlen == 0 ? NULL : p + more;
+}
+
+/* Decodes a cell.  Returns its end, or NULL if it cannot be read. */
 static const uint8_t *
 cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts, buffer *key,
 		 entry *e)
 {
-	uint64_t v, shared, more;
+	uint64_t v;
 	uint8_t bits;
 
 	if (p >= end)
@@ -383,19 +389,7 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 			return NULL;
 		s->family = (wide_family_id) v;
 	}
-	if ((p = varint_get(p, end, &shared)) == NULL || (p = varint_get(p, end, &more)) == NULL ||
-		shared > key->len || more > (uint64_t) (end - p) || shared + more > KEY_UKEY_MAX)
-		return NULL;
-	key->len = (size_t) shared;
-	if (buffer_append(key, p, (size_t) more) != WIDE_OK)
-		return NULL;
-	p += more;
-	e->ukey = key->data;
-	e->klen = (uint32_t) key->len;
-	if (s->rowlen == 0 || shared < s->rowlen)
-		s->rowlen = key_row_length(e->ukey, e->klen);
-	e->rowlen = s->rowlen;
-	if (e->rowlen == 0)
+	if ((p = key_get(p, end, s, key, e)) == NULL)
 		return NULL;
 	if (bits & CELL_AUTO)
 		e->ts = commit_ts;
@@ -414,7 +408,7 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 	}
 	if (entry_is_untimed(e))
 		e->ttl_us = commit_ts > 0 ? commit_ts : 0;
-	if ((bits & CELL_FLOOR) && (p = decode_auto(p, end, &e->ts)) == NULL)
+	if ((bits & CELL_FLOOR) && (p = automatic_ts(p, end, &e->ts)) == NULL)
 		return NULL;
 	e->value = NULL;
 	e->vlen = 0;

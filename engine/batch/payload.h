@@ -1,4 +1,8 @@
-/* payload.h - the log records of a batch */
+/*
+ * payload.h - a batch as bytes, and the log records that carry it.
+ *
+ * The formats are at the top of payload.c.
+ */
 #ifndef WIDE_PAYLOAD_H
 #define WIDE_PAYLOAD_H
 
@@ -8,39 +12,50 @@
 #include "engine/set/memtable.h"
 #include "engine/batch/op_list.h"
 
+/* The parts of a payload; points into its bytes. */
 typedef struct payload
 {
-	wide_bytes catalog;
-	wide_bytes files; /* encoded */
+	wide_bytes catalog; /* catalog changes */
+	wide_bytes files;	/* descriptions of sorted files */
 	uint64_t nfiles;
-	uint64_t cells;
-	uint64_t need; /* bytes in the memtable, at most */
-	wide_bytes ops;
+	uint64_t cells; /* number of cells */
+	uint64_t need;	/* bytes that they need in the memtable, at most */
+	wide_bytes ops; /* the cells */
 } payload;
 
-/* The beginning of a payload: catalog changes and files. */
+/* Begins a payload in *b: the catalog changes, whose offset is *catalog_at, and the files.
+ * Returns: WIDE_NOMEM. */
 extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles,
 								 size_t *catalog_at);
 
-/* Takes apart what payload_begin and payload_cells have made. */
-extern wide_status payload_open(wide_bytes bytes, payload *p);
-
-/* The timestamp that automatic cells in its files have, INT64_MIN: there are no files or it is
- * not told. */
-extern int64_t payload_loaded_ts(const payload *p);
-
-/* The cells; stops with WIDE_FULL when they need more than max bytes of memtable. */
+/*
+ * Appends the cells of the batch and sets b->prepared.need, .cells, .automatic, the rows
+ * of b->external and room for the longest ukey in b->row.  sorted: the order of its list.
+ * Returns: WIDE_FULL if the cells need more than max bytes of memtable; WIDE_NOMEM;
+ * WIDE_INTERRUPTED.  Then nothing is appended and nothing needed.
+ */
 extern wide_status payload_cells(wide_batch *b, const op_sorted *sorted, buffer *out, uint64_t max);
 
-/* The same without sorting, as far as they have come in order; WIDE_END: they have not. */
+/* The same without sorting.  Returns WIDE_END if the operations did not come in key order, each on
+ * another column, or the batch is spilled or too large. */
 extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t max);
 
-/* Insert the cells at the offset, of which p->need bytes are ours; *end is the byte after them.
- * key has room (p is our own) or grows. */
+/* Takes a payload apart.  Returns: WIDE_CORRUPT. */
+extern wide_status payload_open(wide_bytes bytes, payload *p);
+
+/* Returns the timestamp of automatic cells in the payload's files; INT64_MIN if there are no files,
+ * or it is not recorded. */
+extern int64_t payload_files_ts(const payload *p);
+
+/*
+ * Inserts the cells at the offset `at` of the memtable; *end is the offset behind them.
+ * Requires: p->need bytes there belong to the batch.  key: for ukeys; allocates nothing
+ * if it has room for the longest one.
+ * Returns: WIDE_CORRUPT, also if memory runs out.
+ */
 extern wide_status payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq,
 								 int64_t commit_ts, buffer *key, uint64_t *end);
 
-/* Log records; see payload.c. */
 enum record_kind
 {
 	RECORD_BATCH = 1,
@@ -49,17 +64,21 @@ enum record_kind
 	RECORD_FILE = 4
 };
 
-#define RECORD_FORMAT		1
+#define RECORD_FORMAT 1
+
+/* Bytes before the contents of a record, or of all of it. */
 #define RECORD_BATCH_HEAD	16
 #define RECORD_DATA_HEAD	16
 #define RECORD_FINISH_BYTES 32
 #define RECORD_FILE_HEAD	32
+
+/* Each writes the head of a record. */
 extern void payload_record_batch(uint8_t *head, int64_t commit_ts);
 extern void payload_record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
 extern void payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn,
 								  int64_t commit_ts, uint64_t bytes);
 
-/* Bytes of a sorted file from the offset on; total: of the file. */
+/* total: bytes of the whole sorted file; 0: it will not be linked. */
 extern void payload_record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total);
 
 #endif /* WIDE_PAYLOAD_H */

@@ -613,8 +613,8 @@ finish_now(wide_db *db, parked *p)
 	/* its files may be from a clock that the crash has set back: what it has given out stays
 	 * given out */
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
-	if (payload_loaded_ts(&in) > commit_ts)
-		commit_ts = payload_loaded_ts(&in);
+	if (payload_files_ts(&in) > commit_ts)
+		commit_ts = payload_files_ts(&in);
 	payload_record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
 	TRY(segment_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
