@@ -606,7 +606,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 						   .held = j->horizons.held,
 						   .nheld = j->horizons.nheld};
 	merge *m = NULL;
-	view *v = NULL;
+	retention *v = NULL;
 	uint64_t total = 0, entries = 1, n = 0;
 	wide_status st;
 
@@ -621,7 +621,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	}
 	TRY_GOTO(merge_new(j->db, &m));
 	TRY_GOTO(add_sources(j, m, inputs));
-	TRY_GOTO(retention_new(j->db, &spec, output_emit, o, &v));
+	TRY_GOTO(retention_new(&spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(m));
 	while (merge_entry(m) != NULL)
 	{
@@ -649,8 +649,7 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	j->settled = retention_settled(v);
 	job_progress(j->db, slot, total, o->bytes);
 done:
-	if (v != NULL)
-		retention_free(v);
+	retention_free(v);
 	if (m != NULL)
 		merge_free(m);
 	return st;

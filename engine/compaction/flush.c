@@ -93,7 +93,7 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 						   .nheld = h->nheld};
 	source *s = NULL;
 	merge *g = NULL;
-	view *v = NULL;
+	retention *v = NULL;
 	family_files files;
 	uint64_t n = 0;
 	wide_status st;
@@ -108,7 +108,7 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 	TRY_GOTO(merge_new(db, &g));
 	TRY_GOTO(source_memtable_new(db, m, id, &s));
 	TRY_GOTO(merge_add(g, s));
-	TRY_GOTO(retention_new(db, &spec, output_emit, o, &v));
+	TRY_GOTO(retention_new(&spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(g));
 	while (merge_entry(g) != NULL)
 	{
@@ -128,8 +128,7 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 	TRY_GOTO(retention_end(v));
 	st = output_finish(o);
 done:
-	if (v != NULL)
-		retention_free(v);
+	retention_free(v);
 	if (g != NULL)
 		merge_free(g);
 	return st;

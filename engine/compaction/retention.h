@@ -1,4 +1,10 @@
-/* retention.h - what of a family's entries a compaction keeps */
+/*
+ * retention.h - which of a family's entries a flush or compaction keeps.
+ *
+ * The caller feeds the merged entries of a family in key order and calls retention_end
+ * after the last.  Entries that are kept come out through emit in key order, some of
+ * them later: a column is pending while a decision depends on the rest of it.
+ */
 #ifndef WIDE_RETENTION_H
 #define WIDE_RETENTION_H
 
@@ -7,57 +13,66 @@
 #include "engine/shared/layout.h"
 #include "engine/set/horizon.h"
 
-/*
- * What is visible, in one place for reads and for compaction: snapshots,
- * deletes, versions, TTL.  See visibility.c for the rules.
- *
- * Compaction: feed the merged entries of a family; those to be kept come out
- * through emit in key order, perhaps later (a column is buffered when it has
- * deletes); call retention_end at the end.
- */
-typedef struct view view;
+typedef struct retention retention;
 
+/* A job is the set of files, or the memtable, whose entries are fed. */
 typedef struct retention_spec
 {
 	wide_family family;
-	const family_floor *floors;
-	uint64_t horizon; /* decisions are made on entries <= this only */
+	const family_floor *floors; /* FAMILY_FLOORS of them */
+	int64_t now;
+
+	/* decisions are made on entries up to it only */
+	uint64_t horizon;
+
 	/*
-	 * No entry of these rows outside the job, newer than all in it that are <=
-	 * horizon, is as old as this or older.
+	 * Entries of the job's rows outside the job that are newer than all of its entries up
+	 * to the horizon are newer than this, too.
 	 */
 	uint64_t known;
-	uint64_t tombstone_seq; /* deletes <= this may go when bottom */
-	bool bottom;			/* no older entries of these rows exist outside this job */
-	int64_t now;
+	uint64_t tombstone_seq; /* at the bottom, deletes up to it are dropped */
+	bool bottom;			/* the job's rows have no older entries outside the job */
+
 	/*
-	 * Entries of these rows outside the job are older than all in it, or newer
-	 * than all in it that are <= horizon, or their seq is in [gap_from, gap_to]
-	 * (then not bottom; 0, 0: there are none of these).
+	 * Entries of the job's rows outside the job are older than all of its entries,
+	 * or newer than all of those up to the horizon, or their seq is in [gap_from, gap_to].
+	 * 0, 0: there is no gap.  A job with a gap is not at the bottom.
 	 */
 	uint64_t gap_from, gap_to;
+
 	/*
-	 * Readers that are older than `fresh` have their snapshot in one of the
-	 * ranges: of entries > horizon goes what nobody sees.  0: nothing of them.
+	 * Readers have a snapshot in one of the ranges, or `fresh` or newer.  Entries above
+	 * the horizon that none of them sees are dropped.  fresh = 0: all are kept.
 	 */
 	uint64_t fresh;
 	const snapshot_range *held;
 	int nheld;
 } retention_spec;
 
-/* Widens the gap by the files among all[0..n) that overlap hull (NULL: any) and whose seqs lie
- * among those from..to of a job; in: the job's own, may be NULL. */
+/*
+ * Widens the gap by the files among all[0..n) that are not in the job, overlap hull
+ * (NULL: any) and have deletes with a seq among those of the job, from..to.
+ * in[i]: file i is in the job; NULL: none is.
+ */
 extern void retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,
 						  const file_meta *hull, uint64_t from, uint64_t to);
-typedef wide_status (*retention_emit_fn)(void *arg, const entry *e);
-extern wide_status retention_new(wide_db *db, const retention_spec *spec, retention_emit_fn emit,
-								 void *arg, view **out);
-extern wide_status retention_feed(view *v, const entry *e);
-extern wide_status retention_end(view *v);
 
-/* At the end of a job over everything in the family's files: floors with a seq below this one
- * matter to nothing any more. */
-extern uint64_t retention_settled(const view *v);
-extern void retention_free(view *v);
+/* Takes an entry that is kept; its bytes are valid during the call. */
+typedef wide_status (*retention_emit_fn)(void *arg, const entry *e);
+
+/* Copies the spec, except for spec->held, which must outlive *out.  Returns: WIDE_NOMEM. */
+extern wide_status retention_new(const retention_spec *spec, retention_emit_fn emit, void *arg,
+								 retention **out);
+
+/* Takes the next entry.  Returns: WIDE_NOMEM; failures of emit. */
+extern wide_status retention_feed(retention *v, const entry *e);
+
+/* Completes the last column. */
+extern wide_status retention_end(retention *v);
+
+/* After a job over all of the family's files: floors with a lower seq matter to nothing any more.
+ * 0 if the job was not at the bottom. */
+extern uint64_t retention_settled(const retention *v);
+extern void retention_free(retention *v); /* NULL: none */
 
 #endif /* WIDE_RETENTION_H */

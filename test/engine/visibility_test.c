@@ -673,7 +673,7 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 						   .nheld = r->nheld};
 	history job = {.n = 0}, rest = {.n = 0};
 	uint64_t settled;
-	view *v;
+	retention *v;
 
 	spec.family.opt = q->opt;
 	spec.bottom = true;
@@ -694,7 +694,7 @@ compact(const history *h, const question *q, uint64_t after, uint64_t upto, cons
 			spec.bottom = false;
 	}
 	out->n = 0;
-	assert_int_equal(retention_new(NULL, &spec, collect, out, &v), WIDE_OK);
+	assert_int_equal(retention_new(&spec, collect, out, &v), WIDE_OK);
 	for (int i = 0; i < job.n; i++)
 	{
 		entry e = entry_of(&job.ops[i]);
