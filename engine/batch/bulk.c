@@ -49,7 +49,7 @@ wide_status
 bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h, file_meta **files,
 		   int *n)
 {
-	output o = {.db = db, .global = true, .unsynced = !sync, .aside = h, .cut = output_file_bytes};
+	output o = {.db = db, .global = true, .unsynced = !sync, .helper = h, .cut = output_file_bytes};
 	buffer all = {0};
 	wide_family_id family, current = 0;
 	bool exists = false;
@@ -63,14 +63,9 @@ bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h, file
 	atomic_fetch_add(&db->seg->set.loading, 1);
 	while ((st = next(arg, &family, &e)) == WIDE_OK)
 	{
-		if (++count % WORK_SLICE == 0)
+		if (++count % OUTPUT_SLICE == 0)
 		{
-			TRY_GOTO(segment_check(db));
-			if (host_interrupted(db))
-			{
-				st = status_fail(WIDE_INTERRUPTED, "interrupted");
-				goto done;
-			}
+			TRY_GOTO(output_check(db));
 		}
 		if (family != current)
 		{

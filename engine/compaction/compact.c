@@ -1,34 +1,32 @@
 /*
- * compact.c - which files of a family to merge, and merging them.
+ * compact.c - chooses files of a family and merges them.
  *
- * Leveled families: level 0 holds flushed and loaded files that may overlap;
- * in levels 1..7 files are disjoint and each level has ten times the target of
- * the one above.  Windowed families: files stay on level 0 and are merged only
- * with files whose newest cell lies in the same window of time, so that old
- * windows are dropped as whole files.  When there are too many of them, neighbouring
- * windows are joined.
+ * Leveled families: level 0 has flushed and loaded files, which may overlap.  On levels
+ * 1 to 7 files are disjoint, and the target of each level is ten times that of the one
+ * above.  Windowed families: files stay on level 0 and are merged only with files whose
+ * newest cell lies in the same window of time, so old windows are dropped as whole files.
+ * When there are too many files, neighbouring windows are joined.
  *
  * Invariants:
- *  - One process compacts a family at a time (the job), so between the pin and
- *    the edit others only add files (newer ones) or drop the family.
- *  - For one row, what lies in a lower level is newer than what lies in a
- *    higher one; level-0 files are taken oldest first, without gaps.
- *  - Bounds of rows may be shortened, so two neighbours of a level can look as
- *    if they overlapped.  Such files are always moved together, and outputs
- *    get rising numbers in key order: compare_files in pin.c falls back on the
- *    number.
- *  - The output may lie anywhere between the outermost bounds of the inputs,
- *    so all files of the output level within those bounds are inputs.
- *  - bottom (deletes may be forgotten) only when no file outside the job has
- *    an older entry of any row within the bounds.  Memtables have none: deletes
- *    are forgotten up to flushed_seq only, which was read before the pin.
- *  - A loaded file whose link is newer than flushed_seq is no input: replay
- *    would link it again.
+ *  - One process compacts a family at a time (job.c), so between the pin and the edit
+ *    others only add newer files or drop the family.
+ *  - Of one row, what lies on a lower level is newer than what lies on a higher one.
+ *    Files of level 0 are taken oldest first, without gaps.
+ *  - Bounds of rows may be shortened, so two neighbours of a level can look as if they
+ *    overlapped.  Such files are always moved together, and outputs get rising numbers
+ *    in key order: compare_files in pin.c falls back on the number.
+ *  - The output may lie anywhere between the outermost bounds of the inputs, so all files
+ *    of the output level within those bounds are inputs.
+ *  - A compaction is at the bottom (deletes may be forgotten) only when no file outside
+ *    it has an older entry of any row within its bounds.  Memtables have none, because
+ *    deletes are forgotten up to flushed_seq only, which is read before the pin.
+ *  - A loaded file whose link is newer than flushed_seq is no input: replay would link it
+ *    again.
  *  - A failed or interrupted compaction leaves nothing behind.
- *  - A compaction pins files only, and flushes memtables on the way: writers
- *    never wait for it.
+ *  - A compaction pins files only, and flushes memtables on the way, so writers never wait
+ *    for it.
  *
- * Locking: none held while cells are read and written.
+ * Locking: none while cells are read and written.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -63,29 +61,48 @@
 #include "engine/compaction/output.h"
 #include "engine/compaction/retention.h"
 
-typedef struct job
+/* What becomes of the inputs. */
+enum compaction_kind
+{
+	COMPACTION_MERGE,
+	COMPACTION_MOVE, /* they overlap nothing: only their level changes */
+	COMPACTION_DROP	 /* all their cells have expired */
+};
+
+/* How the output is cut into files. */
+enum compaction_split
+{
+	SPLIT_BY_SIZE,	 /* on level 0 of a windowed family by windows, too */
+	SPLIT_BY_WINDOW, /* on level 0 of a windowed family; not by size */
+	SPLIT_NOT
+};
+
+typedef struct compaction
 {
 	wide_db *db;
 	wide_family family;
 	family_floor floors[FAMILY_FLOORS];
-	uint64_t flushed_seq;
-	horizon_ranges horizons;
-	uint64_t horizon;	/* the oldest of them */
-	uint64_t settled;	/* by this job: retention_settled */
-	uint64_t unflushed; /* no memtable has an older entry, but for those > horizon */
 	int64_t now;
+
+	/* sequence numbers */
+	uint64_t flushed_seq; /* of the set, before the pin */
+	horizon_ranges horizons;
+	uint64_t horizon;	/* horizons.oldest */
+	uint64_t unflushed; /* no memtable has an older entry up to the horizon */
+	uint64_t settled;	/* result: see retention_settled */
+
+	/* files */
 	version_pin pin;
 	family_files all;
-	bool *in; /* for each of all.files */
+	bool *in; /* for each of all.files: it is an input */
 	int nin;
-	int from;
-	int to;
-	bool one_file;	/* do not cut the output */
-	bool join;		/* nor by windows */
-	bool move;		/* nothing to merge with: change the level only */
-	bool drop;		/* inputs are expired as a whole */
-	file_meta hull; /* bounds of all inputs, of rows and of seqs */
-} job;
+	file_meta hull; /* bounds of all inputs: rows and sequence numbers */
+
+	/* plan */
+	enum compaction_kind kind;
+	enum compaction_split split;
+	int from, to; /* levels */
+} compaction;
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -95,6 +112,7 @@ starts_with(const uint8_t *p, uint32_t n, const uint8_t *prefix, uint32_t len)
 	return n >= len && memcmp(p, prefix, len) == 0;
 }
 
+/* Widens the hull by a file. */
 static void
 hull_add(file_meta *h, const file_meta *f, bool first)
 {
@@ -126,66 +144,81 @@ hull_add(file_meta *h, const file_meta *f, bool first)
 		h->seq_min = f->seq_min;
 }
 
-static void
-input_add(job *j, int i)
+/* Returns true if the file can be an input. */
+static bool
+can_take(const compaction *c, const file_meta *f)
 {
-	if (j->in[i])
-		return;
-	hull_add(&j->hull, &j->all.files[i], j->nin == 0);
-	j->in[i] = true;
-	j->nin++;
+	return file_settled(f, c->flushed_seq);
 }
 
-/* Add every file of the level within the bounds, which may widen them; returns whether there was
+/* Returns the seq up to which deletes can be dropped at the bottom. */
+static uint64_t
+settled_seq(const compaction *c)
+{
+	return c->horizon < c->flushed_seq ? c->horizon : c->flushed_seq;
+}
+
+static void
+input_add(compaction *c, int i)
+{
+	if (c->in[i])
+		return;
+	hull_add(&c->hull, &c->all.files[i], c->nin == 0);
+	c->in[i] = true;
+	c->nin++;
+}
+
+/* Adds every file of the level within the bounds, which that may widen.  Returns true if there was
  * one. */
 static bool
-input_close(job *j, int level)
+input_close(compaction *c, int level)
 {
 	bool any = false, more = true;
 
 	while (more)
 	{
 		more = false;
-		for (int i = j->all.level_start[level]; i < j->all.level_start[level + 1]; i++)
-			if (!j->in[i] && file_meta_overlap(&j->hull, &j->all.files[i]))
+		for (int i = c->all.level_start[level]; i < c->all.level_start[level + 1]; i++)
+			if (!c->in[i] && file_meta_overlap(&c->hull, &c->all.files[i]))
 			{
-				input_add(j, i);
+				input_add(c, i);
 				any = more = true;
 			}
 	}
 	return any;
 }
 
-/* ---------------------------------------------------------------- what to do */
+/* --------------------------------------------------------------- choosing inputs */
 
+/* Drops files that have expired as a whole. */
 static bool
-pick_expired(job *j)
+pick_expired(compaction *c)
 {
-	for (int i = 0; i < j->all.n; i++)
-		if (file_settled(&j->all.files[i], j->flushed_seq) &&
-			file_expired(&j->all.files[i], &j->family.opt, j->now))
-			input_add(j, i);
-	j->drop = j->nin > 0;
-	return j->drop;
+	for (int i = 0; i < c->all.n; i++)
+		if (can_take(c, &c->all.files[i]) && file_expired(&c->all.files[i], &c->family.opt, c->now))
+			input_add(c, i);
+	if (c->nin == 0)
+		return false;
+	c->kind = COMPACTION_DROP;
+	return true;
 }
 
-/* Level 0 down to level 1, if so many files can be taken. */
+/* Merges level 0 into level 1 if at least that many files can be taken. */
 static bool
-pick_level0(job *j, int least)
+pick_level0(compaction *c, int least)
 {
 	int n = 0;
 
-	/* newest first: from the end; stop where one cannot be taken */
-	for (int i = j->all.level_start[1] - 1;
-		 i >= 0 && file_settled(&j->all.files[i], j->flushed_seq); i--)
+	/* newest first: files without a gap from the end */
+	for (int i = c->all.level_start[1] - 1; i >= 0 && can_take(c, &c->all.files[i]); i--)
 		n++;
 	if (n < least)
 		return false;
-	for (int i = j->all.level_start[1] - n; i < j->all.level_start[1]; i++)
-		input_add(j, i);
-	j->from = 0;
-	j->to = 1;
-	input_close(j, 1);
+	for (int i = c->all.level_start[1] - n; i < c->all.level_start[1]; i++)
+		input_add(c, i);
+	c->from = 0;
+	c->to = 1;
+	input_close(c, 1);
 	return true;
 }
 
@@ -198,15 +231,16 @@ compare_bytes(const void *a, const void *b)
 }
 
 /*
- * Among the files of one window: all, when the window has passed or at rest, if
- * those beside the largest are a good part of it (garbage.c; so what comes late
- * does not have its window written again and again); else the smallest ones, as
- * long as each is not much larger than those before it.
+ * Chooses among the n files of window w and sorts f; returns how many of its first ones
+ * to merge.  All, when the window has passed or at rest, if those beside the largest are
+ * a good part of it (garbage.c), so that late data do not have their window written again
+ * and again.  Else the smallest ones, as long as each is not much larger than those
+ * before it.
  */
 static int
-window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
+window_inputs(const compaction *c, int64_t w, const file_meta **f, int n, bool rest)
 {
-	int64_t window = j->family.opt.window_us;
+	int64_t window = c->family.opt.window_us;
 	garbage_tally space = {0};
 	uint64_t sum = 0;
 	int take = 0;
@@ -214,8 +248,8 @@ window_inputs(const job *j, int64_t w, const file_meta **f, int n, bool rest)
 	if (n < 2)
 		return 0;
 	for (int i = 0; i < n; i++)
-		garbage_add(&space, f[i], &j->family.opt, j->floors, j->now, 0);
-	if (w < j->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
+		garbage_add(&space, f[i], &c->family.opt, c->floors, c->now, 0);
+	if (w < c->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
 		return n;
 	if (rest && garbage_sink(&space) >= 0)
 		return n;
@@ -233,28 +267,28 @@ compare_windows(const void *a, const void *b)
 	return (fa->ts_max > fb->ts_max) - (fa->ts_max < fb->ts_max);
 }
 
-/* Neighbours in time from f on, up to f + n, whose numbers of windows differ only in the lower
- * bits. */
+/* Returns how many of f[0..n), which ascend in time, have window numbers that differ from that of
+ * f[0] only in the lower bits. */
 static int
-joined_windows(const job *j, const file_meta **f, int n, int bits)
+joined_windows(const compaction *c, const file_meta **f, int n, int bits)
 {
 	int m = 1;
 
-	while (m < n && window_number(f[m]->ts_max, j->family.opt.window_us) >> bits ==
-						window_number(f[0]->ts_max, j->family.opt.window_us) >> bits)
+	while (m < n && window_number(f[m]->ts_max, c->family.opt.window_us) >> bits ==
+						window_number(f[0]->ts_max, c->family.opt.window_us) >> bits)
 		m++;
 	return m;
 }
 
 /*
- * There are more files than the family may have: its windows are too small for
- * the time that they cover.  So windows are taken together, two, four, or as many
- * as it takes to have half as many, and of one such group those files are merged
- * that are the cheapest for each file that there is less.  Older ones first, if
- * all are alike; what is joined is large, and waits for more of its kind.
+ * Joins windows: the family has more than the n files that it may have, because its
+ * windows are too small for the time that they cover.  Groups of two, four, ... windows
+ * are formed until there are at most half as many groups as files allowed.  In one group
+ * those files are merged that cost least bytes for each file saved; the oldest group, if
+ * all are alike.  A joined file is large and so waits for more of its kind.
  */
 static void
-pick_join(job *j, const file_meta **f, int n, int most)
+pick_join(compaction *c, const file_meta **f, int n, int most)
 {
 	const file_meta **best = NULL;
 	int take = 0, bits = 0, groups = n;
@@ -264,14 +298,14 @@ pick_join(job *j, const file_meta **f, int n, int most)
 	while (groups > most / 2 && ++bits < 63)
 	{
 		groups = 0;
-		for (int i = 0; i < n; i += joined_windows(j, &f[i], n - i, bits))
+		for (int i = 0; i < n; i += joined_windows(c, &f[i], n - i, bits))
 			groups++;
 	}
 	for (int i = 0, m; i < n; i += m)
 	{
 		double sum = (double) f[i]->bytes;
 
-		m = joined_windows(j, &f[i], n - i, bits);
+		m = joined_windows(c, &f[i], n - i, bits);
 		if (m > 1)
 		{
 			qsort(&f[i], (size_t) m, sizeof *f, compare_bytes);
@@ -288,254 +322,260 @@ pick_join(job *j, const file_meta **f, int n, int most)
 		}
 	}
 	for (int k = 0; k < take; k++)
-		input_add(j, (int) (best[k] - j->all.files));
-	j->join = true;
+		input_add(c, (int) (best[k] - c->all.files));
+	c->split = SPLIT_NOT;
 }
 
+/* Merges files of a window, or joins windows. */
 static wide_status
-pick_window(job *j, bool rest, bool *picked)
+pick_window(compaction *c, bool rest, bool *picked)
 {
-	int64_t window = j->family.opt.window_us;
-	int n0 = j->all.level_start[1], most;
+	int64_t window = c->family.opt.window_us;
+	int n0 = c->all.level_start[1], most;
 	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
 
 	*picked = false;
+	c->split = SPLIT_BY_WINDOW;
 	if (group == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
-		int64_t w = window_number(j->all.files[i].ts_max, window);
+		int64_t w = window_number(c->all.files[i].ts_max, window);
 		int n = 0, take;
 
 		for (int k = 0; k < n0; k++)
-			if (window_number(j->all.files[k].ts_max, window) == w &&
-				file_settled(&j->all.files[k], j->flushed_seq))
-				group[n++] = &j->all.files[k];
-		take = window_inputs(j, w, group, n, rest);
+			if (window_number(c->all.files[k].ts_max, window) == w && can_take(c, &c->all.files[k]))
+				group[n++] = &c->all.files[k];
+		take = window_inputs(c, w, group, n, rest);
 		for (int k = 0; k < take; k++)
-			input_add(j, (int) (group[k] - j->all.files));
+			input_add(c, (int) (group[k] - c->all.files));
 		*picked = take > 0;
 	}
-	if (!*picked && n0 > (most = (int) file_set_window_files_most(j->db)))
+	if (!*picked && n0 > (most = (int) file_set_window_files_most(c->db)))
 	{
 		int n = 0;
 
-		/* deletes without a timestamp are of no window */
+		/* deletes without a timestamp are in no window */
 		for (int k = 0; k < n0; k++)
-			if (j->all.files[k].ts_max != WIDE_TS_MAX &&
-				file_settled(&j->all.files[k], j->flushed_seq))
-				group[n++] = &j->all.files[k];
-		pick_join(j, group, n, most);
-		*picked = j->nin > 0;
+			if (c->all.files[k].ts_max != WIDE_TS_MAX && can_take(c, &c->all.files[k]))
+				group[n++] = &c->all.files[k];
+		pick_join(c, group, n, most);
+		*picked = c->nin > 0;
 	}
 	free(group);
-	j->from = j->to = 0;
-	j->one_file = true;
+	c->from = c->to = 0;
 	return WIDE_OK;
 }
 
-/* The first file of the level behind the cursor, and its group of indistinguishable neighbours. */
+/* Chooses the first file of the level behind the cursor, and neighbours that seem to overlap it. */
 static void
-pick_round_robin(job *j, int level)
+pick_round_robin(compaction *c, int level)
 {
 	family_slot *fs;
 	uint8_t at[FILE_BOUND];
 	uint32_t len = 0;
-	int first = j->all.level_start[level];
+	int first = c->all.level_start[level];
 	int i = first;
 
-	if (segment_lock(j->db, LOCK_SET) == WIDE_OK)
+	if (segment_lock(c->db, LOCK_SET) == WIDE_OK)
 	{
-		if ((fs = family_find(j->db, j->family.id)) != NULL)
+		if ((fs = family_find(c->db, c->family.id)) != NULL)
 		{
 			len = fs->cursor_len[level];
 			memcpy(at, fs->cursor[level], sizeof at);
 		}
-		segment_unlock(j->db, LOCK_SET);
+		segment_unlock(c->db, LOCK_SET);
 	}
-	while (i < j->all.level_start[level + 1] &&
-		   ukey_compare(j->all.files[i].min_row, j->all.files[i].min_len, at, len) <= 0)
+	while (i < c->all.level_start[level + 1] &&
+		   ukey_compare(c->all.files[i].min_row, c->all.files[i].min_len, at, len) <= 0)
 		i++;
-	input_add(j, i < j->all.level_start[level + 1] ? i : first);
-	input_close(j, level);
+	input_add(c, i < c->all.level_start[level + 1] ? i : first);
+	input_close(c, level);
 }
 
+/* Puts the cursor of the level behind the inputs. */
 static void
-advance_cursor(const job *j)
+advance_cursor(const compaction *c)
 {
 	family_slot *fs;
 
-	if (j->from == 0 || segment_lock(j->db, LOCK_SET) != WIDE_OK)
+	if (c->from == 0 || segment_lock(c->db, LOCK_SET) != WIDE_OK)
 		return;
-	if ((fs = family_find(j->db, j->family.id)) != NULL)
+	if ((fs = family_find(c->db, c->family.id)) != NULL)
 	{
-		memcpy(fs->cursor[j->from], j->hull.max_row, j->hull.max_len);
-		fs->cursor_len[j->from] = j->hull.max_len;
+		memcpy(fs->cursor[c->from], c->hull.max_row, c->hull.max_len);
+		fs->cursor_len[c->from] = c->hull.max_len;
 	}
-	segment_unlock(j->db, LOCK_SET);
+	segment_unlock(c->db, LOCK_SET);
 }
 
+/* Moves a file of the first level over its target one level down. */
 static bool
-pick_level(job *j)
+pick_level(compaction *c)
 {
 	for (int l = 1; l < SET_LEVELS - 1; l++)
 	{
 		uint64_t bytes = 0;
 
-		for (int i = j->all.level_start[l]; i < j->all.level_start[l + 1]; i++)
-			bytes += j->all.files[i].bytes;
+		for (int i = c->all.level_start[l]; i < c->all.level_start[l + 1]; i++)
+			bytes += c->all.files[i].bytes;
 		if (bytes <= level_target(l))
 			continue;
-		j->from = l;
-		j->to = l + 1;
-		pick_round_robin(j, l);
-		j->move = !input_close(j, l + 1);
+		c->from = l;
+		c->to = l + 1;
+		pick_round_robin(c, l);
+		if (!input_close(c, l + 1))
+			c->kind = COMPACTION_MOVE;
 		return true;
 	}
 	return false;
 }
 
-/* For the sake of space: see garbage.c. */
+/* Chooses files to reclaim space: see garbage.c. */
 static bool
-pick_space(job *j)
+pick_space(compaction *c)
 {
-	uint64_t settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
-	bool window = j->family.opt.compaction == WIDE_COMPACT_WINDOW;
+	uint64_t settled = settled_seq(c);
+	bool window = c->family.opt.compaction == WIDE_COMPACT_WINDOW;
 	garbage_tally space = {0};
 	const file_meta *expired;
 	int level;
 
-	for (int i = 0; i < j->all.n; i++)
-		if (file_settled(&j->all.files[i], j->flushed_seq))
-			garbage_add(&space, &j->all.files[i], &j->family.opt, j->floors, j->now, settled);
+	for (int i = 0; i < c->all.n; i++)
+		if (can_take(c, &c->all.files[i]))
+			garbage_add(&space, &c->all.files[i], &c->family.opt, c->floors, c->now, settled);
 	level = window ? -1 : garbage_sink(&space);
 	expired = garbage_expired(&space);
 	if (level < 0 && expired != NULL && expired->level == 0 && !window)
 		level = 0;
 	if (level == 0)
-		return pick_level0(j, 1);
+		return pick_level0(c, 1);
 	if (level > 0)
 	{
-		j->from = level;
-		for (j->to = level + 1; j->all.level_start[j->to] == j->all.level_start[j->to + 1];)
-			j->to++;
-		pick_round_robin(j, level);
-		j->move = !input_close(j, j->to);
+		c->from = level;
+		for (c->to = level + 1; c->all.level_start[c->to] == c->all.level_start[c->to + 1];)
+			c->to++;
+		pick_round_robin(c, level);
+		if (!input_close(c, c->to))
+			c->kind = COMPACTION_MOVE;
 	}
 	else if (expired != NULL)
 	{
-		j->from = j->to = expired->level;
-		/* below level 0 files are in order, also in windowed families (a major compaction has
-		 * put them there) */
-		j->one_file = expired->level == 0;
-		input_add(j, (int) (expired - j->all.files));
+		c->from = c->to = expired->level;
+		/* below level 0 files are disjoint, also in windowed families (after a major compaction) */
 		if (expired->level > 0)
-			input_close(j, expired->level);
+			c->split = SPLIT_BY_SIZE;
+		input_add(c, (int) (expired - c->all.files));
+		if (expired->level > 0)
+			input_close(c, expired->level);
 	}
-	return j->nin > 0;
+	return c->nin > 0;
 }
 
 /*
- * A file of deletes goes one level down and loses them on the way, as soon as
- * nothing older is left.  Never in place: what cannot be dropped would be
- * written again and again, while a file sinks seven times at most.
+ * Moves a file that is mostly deletes one level down; it loses them on the way as soon as
+ * nothing older is below.  It is never rewritten in place: deletes that cannot be dropped
+ * would be written again and again, while a file goes down seven times at most.
  */
 static bool
-pick_dead_weight(job *j)
+pick_dead_weight(compaction *c)
 {
-	uint64_t settled = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
+	uint64_t settled = settled_seq(c);
 
-	for (int i = 0; i < j->all.n && !j->family.opt.keep_deleted; i++)
+	for (int i = 0; i < c->all.n && !c->family.opt.keep_deleted; i++)
 	{
-		const file_meta *f = &j->all.files[i];
+		const file_meta *f = &c->all.files[i];
 
 		if (f->level == SET_LEVELS - 1 || !file_dead_weight(f, settled))
 			continue;
-		input_add(j, i);
-		input_close(j, f->level);
-		j->from = f->level;
-		j->to = f->level + 1;
-		input_close(j, j->to);
+		input_add(c, i);
+		input_close(c, f->level);
+		c->from = f->level;
+		c->to = f->level + 1;
+		input_close(c, c->to);
 		return true;
 	}
 	return false;
 }
 
+/* A major compaction: everything goes to one level that is large enough. */
 static void
-pick_all(job *j)
+pick_all(compaction *c)
 {
 	uint64_t bytes = 0;
 	int deepest = 1;
 
-	for (int i = 0; i < j->all.n; i++)
+	for (int i = 0; i < c->all.n; i++)
 	{
-		if (!file_settled(&j->all.files[i], j->flushed_seq))
+		if (!can_take(c, &c->all.files[i]))
 			continue;
-		input_add(j, i);
-		bytes += j->all.files[i].bytes;
-		if (j->all.files[i].level > deepest)
-			deepest = j->all.files[i].level;
+		input_add(c, i);
+		bytes += c->all.files[i].bytes;
+		if (c->all.files[i].level > deepest)
+			deepest = c->all.files[i].level;
 	}
 	while (deepest < SET_LEVELS - 1 && level_target(deepest) < bytes)
 		deepest++;
-	j->from = 0;
-	j->to = deepest;
+	c->from = 0;
+	c->to = deepest;
 }
 
+/* Chooses the inputs; WIDE_END: there is nothing to do. */
 static wide_status
-pick(job *j, enum compact_mode mode)
+pick(compaction *c, enum compact_mode mode)
 {
 	bool picked = false;
 
 	if (mode == COMPACT_ALL)
 	{
-		pick_all(j);
-		return j->nin > 0 ? WIDE_OK : WIDE_END;
+		pick_all(c);
+		return c->nin > 0 ? WIDE_OK : WIDE_END;
 	}
-	if (pick_expired(j))
+	if (pick_expired(c))
 		picked = true;
-	else if (j->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(j, mode == COMPACT_REST, &picked));
+	else if (c->family.opt.compaction == WIDE_COMPACT_WINDOW)
+		TRY(pick_window(c, mode == COMPACT_REST, &picked));
 	else
-		picked = pick_level0(j, LEVEL0_FILES) || pick_level(j);
-	picked = picked || pick_dead_weight(j) || (mode == COMPACT_REST && pick_space(j));
+		picked = pick_level0(c, LEVEL0_FILES) || pick_level(c);
+	picked = picked || pick_dead_weight(c) || (mode == COMPACT_REST && pick_space(c));
 	return picked ? WIDE_OK : WIDE_END;
 }
 
-/* ------------------------------------------------------------------- running */
+/* ----------------------------------------------------------------- merging them */
 
+/* See retention_spec.bottom. */
 static bool
-is_bottom(const job *j)
+is_bottom(const compaction *c)
 {
-	for (int i = 0; i < j->all.n; i++)
+	for (int i = 0; i < c->all.n; i++)
 	{
-		const file_meta *f = &j->all.files[i];
+		const file_meta *f = &c->all.files[i];
 
-		if (!j->in[i] && file_meta_overlap(&j->hull, f) &&
-			(f->level > j->to || f->seq_min <= j->hull.seq_max))
+		if (!c->in[i] && file_meta_overlap(&c->hull, f) &&
+			(f->level > c->to || f->seq_min <= c->hull.seq_max))
 			return false;
 	}
 	return true;
 }
 
-/* Up to which moment no newer entry of the rows is outside the job? */
+/* See retention_spec.known. */
 static uint64_t
-known_until(const job *j)
+known_until(const compaction *c)
 {
-	uint64_t known = j->unflushed - 1;
+	uint64_t known = c->unflushed - 1;
 
-	for (int i = 0; i < j->all.n; i++)
+	for (int i = 0; i < c->all.n; i++)
 	{
-		const file_meta *f = &j->all.files[i];
+		const file_meta *f = &c->all.files[i];
 
-		if (!j->in[i] && f->seq_min > j->hull.seq_max && f->seq_min <= known &&
-			file_meta_overlap(&j->hull, f))
+		if (!c->in[i] && f->seq_min > c->hull.seq_max && f->seq_min <= known &&
+			file_meta_overlap(&c->hull, f))
 			known = f->seq_min - 1;
 	}
-	return known > j->hull.seq_max ? known : j->hull.seq_max;
+	return known > c->hull.seq_max ? known : c->hull.seq_max;
 }
 
-/* The oldest entry in memtables whose files are not listed yet.  Under LOCK_SET. */
+/* Returns the seq of the oldest entry in memtables that are not flushed.  Requires: LOCK_SET. */
 static uint64_t
 oldest_unflushed(wide_db *db)
 {
@@ -553,25 +593,25 @@ oldest_unflushed(wide_db *db)
 	return oldest;
 }
 
-/* Level-0 files one by one, each deeper level as a run. inputs: all inputs in list order. */
+/* Adds the files of level 0 one by one and each deeper level as a whole.  inputs: in list order. */
 static wide_status
-add_sources(job *j, merge *m, const file_meta *inputs)
+add_sources(compaction *c, merge *m, const file_meta *inputs)
 {
-	for (int i = 0; i < j->nin;)
+	for (int i = 0; i < c->nin;)
 	{
 		source *s = NULL;
 		int n = 1;
 
-		while (inputs[i].level > 0 && i + n < j->nin && inputs[i + n].level == inputs[i].level)
+		while (inputs[i].level > 0 && i + n < c->nin && inputs[i + n].level == inputs[i].level)
 			n++;
-		TRY(source_file_new(j->db, &inputs[i], n, SST_NO_CACHE, &s));
+		TRY(source_file_new(c->db, &inputs[i], n, SST_NO_CACHE, &s));
 		TRY(merge_add(m, s));
 		i += n;
 	}
 	return WIDE_OK;
 }
 
-/* Writers wait for memory, not for compactions: a flush that is due goes first, here and now. */
+/* Flushes a memtable if one is waiting, so that writers do not wait for the compaction. */
 static wide_status
 flush_between(wide_db *db)
 {
@@ -595,46 +635,42 @@ flush_between(wide_db *db)
 	return WIDE_OK;
 }
 
+/* Writes what is kept of the inputs. */
 static wide_status
-run_merge(job *j, const file_meta *inputs, int slot, output *o)
+merge_inputs(compaction *c, const file_meta *inputs, int slot, output *o)
 {
-	retention_spec spec = {.family = j->family,
-						   .floors = j->floors,
-						   .horizon = j->horizon,
-						   .now = j->now,
-						   .fresh = j->horizons.fresh,
-						   .held = j->horizons.held,
-						   .nheld = j->horizons.nheld};
+	retention_spec spec = {.family = c->family,
+						   .floors = c->floors,
+						   .horizon = c->horizon,
+						   .now = c->now,
+						   .fresh = c->horizons.fresh,
+						   .held = c->horizons.held,
+						   .nheld = c->horizons.nheld};
 	merge *m = NULL;
 	retention *v = NULL;
 	uint64_t total = 0, entries = 1, n = 0;
 	wide_status st;
 
-	spec.bottom = is_bottom(j);
-	spec.known = known_until(j);
-	retention_gap(&spec, j->all.files, j->all.n, j->in, &j->hull, j->hull.seq_min, j->hull.seq_max);
-	spec.tombstone_seq = j->horizon < j->flushed_seq ? j->horizon : j->flushed_seq;
-	for (int i = 0; i < j->nin; i++)
+	spec.bottom = is_bottom(c);
+	spec.known = known_until(c);
+	retention_gap(&spec, c->all.files, c->all.n, c->in, &c->hull, c->hull.seq_min, c->hull.seq_max);
+	spec.tombstone_seq = settled_seq(c);
+	for (int i = 0; i < c->nin; i++)
 	{
 		total += inputs[i].bytes;
 		entries += inputs[i].cells + inputs[i].tombstones;
 	}
-	TRY_GOTO(merge_new(j->db, &m));
-	TRY_GOTO(add_sources(j, m, inputs));
+	TRY_GOTO(merge_new(c->db, &m));
+	TRY_GOTO(add_sources(c, m, inputs));
 	TRY_GOTO(retention_new(&spec, output_emit, o, &v));
 	TRY_GOTO(merge_first(m));
 	while (merge_entry(m) != NULL)
 	{
-		if (++n % WORK_SLICE == 0)
+		if (++n % OUTPUT_SLICE == 0)
 		{
-			TRY_GOTO(segment_check(j->db));
-			if (host_interrupted(j->db))
-			{
-				st = status_fail(WIDE_INTERRUPTED, "interrupted");
-				goto done;
-			}
-			TRY_GOTO(flush_between(j->db));
-			job_progress(j->db, slot,
+			TRY_GOTO(output_check(c->db));
+			TRY_GOTO(flush_between(c->db));
+			job_progress(c->db, slot,
 						 n < entries ? (uint64_t) ((double) total * (double) n / (double) entries)
 									 : total,
 						 output_bytes(o));
@@ -645,40 +681,40 @@ run_merge(job *j, const file_meta *inputs, int slot, output *o)
 	TRY_GOTO(retention_end(v));
 	TRY_GOTO(output_finish(o));
 	if (output_count(o) > 0)
-		st = sst_file_sync_dir(j->db);
-	j->settled = retention_settled(v);
-	job_progress(j->db, slot, total, o->bytes);
+		st = sst_file_sync_dir(c->db);
+	c->settled = retention_settled(v);
+	job_progress(c->db, slot, total, o->bytes);
 done:
 	retention_free(v);
-	if (m != NULL)
-		merge_free(m);
+	merge_free(m);
 	return st;
 }
 
-/* The same files under another level. */
+/* The output is the inputs on another level. */
 static wide_status
-run_move(const job *j, const file_meta *inputs, output *o)
+move_inputs(const compaction *c, const file_meta *inputs, output *o)
 {
-	for (int i = 0; i < j->nin; i++)
+	for (int i = 0; i < c->nin; i++)
 	{
 		file_meta f = inputs[i];
 
-		f.level = (uint8_t) j->to;
+		f.level = (uint8_t) c->to;
 		TRY(buffer_append(&o->files, &f, sizeof f));
 	}
 	return WIDE_OK;
 }
 
+/* Merges, moves or drops the inputs and applies the edit. */
 static wide_status
-run(job *j, int slot)
+compact(compaction *c, int slot)
 {
-	output o = {.db = j->db,
-				.family = j->family,
-				.level = j->to,
-				.cut = j->one_file ? UINT64_MAX / 4 : output_file_bytes,
-				.whole = j->join};
-	file_meta *inputs = malloc((size_t) j->nin * sizeof *inputs);
-	uint64_t *numbers = malloc((size_t) j->nin * sizeof *numbers);
+	output o = {.db = c->db,
+				.family = c->family,
+				.level = c->to,
+				.cut = c->split != SPLIT_BY_SIZE ? UINT64_MAX / 4 : output_file_bytes,
+				.join_windows = c->split == SPLIT_NOT};
+	file_meta *inputs = malloc((size_t) c->nin * sizeof *inputs);
+	uint64_t *numbers = malloc((size_t) c->nin * sizeof *numbers);
 	version_edit edit = {.memtable = -1};
 	uint64_t total = 0;
 	int n = 0;
@@ -689,34 +725,34 @@ run(job *j, int slot)
 		st = status_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
-	for (int i = 0; i < j->all.n; i++)
-		if (j->in[i])
+	for (int i = 0; i < c->all.n; i++)
+		if (c->in[i])
 		{
-			inputs[n] = j->all.files[i];
-			numbers[n++] = j->all.files[i].number;
-			total += j->all.files[i].bytes;
+			inputs[n] = c->all.files[i];
+			numbers[n++] = c->all.files[i].number;
+			total += c->all.files[i].bytes;
 		}
-	job_plan(j->db, slot, j->from, j->to, total);
-	if (j->move)
-		TRY_GOTO(run_move(j, inputs, &o));
-	else if (!j->drop)
-		TRY_GOTO(run_merge(j, inputs, slot, &o));
+	job_plan(c->db, slot, c->from, c->to, total);
+	if (c->kind == COMPACTION_MOVE)
+		TRY_GOTO(move_inputs(c, inputs, &o));
+	else if (c->kind == COMPACTION_MERGE)
+		TRY_GOTO(merge_inputs(c, inputs, slot, &o));
 	injection_point("compact-files");
 	edit.add = output_files(&o);
 	edit.nadd = output_count(&o);
 	edit.remove = numbers;
 	edit.nremove = n;
-	TRY_GOTO(edit_apply(j->db, &edit));
+	TRY_GOTO(edit_apply(c->db, &edit));
 	injection_point("compact-manifest");
-	advance_cursor(j);
-	counter_add(j->db, COUNTER_COMPACTIONS, 1);
-	if (!j->move && !j->drop)
+	advance_cursor(c);
+	counter_add(c->db, COUNTER_COMPACTIONS, 1);
+	if (c->kind == COMPACTION_MERGE)
 	{
-		counter_add(j->db, COUNTER_COMPACT_READ, total);
-		counter_add(j->db, COUNTER_COMPACT_WRITE, o.bytes);
+		counter_add(c->db, COUNTER_COMPACT_READ, total);
+		counter_add(c->db, COUNTER_COMPACT_WRITE, o.bytes);
 	}
 done:
-	if (st != WIDE_OK && j->move)
+	if (st != WIDE_OK && c->kind == COMPACTION_MOVE)
 		o.files.len = 0; /* they are the inputs */
 	if (st != WIDE_OK)
 		output_discard(&o);
@@ -729,47 +765,47 @@ done:
 wide_status
 compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
-	job j = {.db = db};
+	compaction c = {.db = db};
 	bool all = mode == COMPACT_ALL;
 	int slot;
 	wide_status st;
 
 	TRY(job_begin(db, JOB_COMPACT, family, &slot));
-	j.now = snapshot_oldest_now(db);
-	/* what is visible has been applied: it is in a memtable that is looked at next, or in a file
-	 * that the pin has */
-	TRY_GOTO(horizon_read(db, &j.horizons));
-	j.horizon = j.horizons.oldest;
+	c.now = snapshot_oldest_now(db);
+	/* whatever is visible has been applied: it is in a memtable, which oldest_unflushed finds, or
+	 * in a file of the pin */
+	TRY_GOTO(horizon_read(db, &c.horizons));
+	c.horizon = c.horizons.oldest;
 	TRY_GOTO(segment_lock(db, LOCK_SET));
-	j.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
-	j.unflushed = oldest_unflushed(db);
+	c.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
+	c.unflushed = oldest_unflushed(db);
 	segment_unlock(db, LOCK_SET);
-	if (!catalog_family(db, family, &j.family, j.floors))
+	if (!catalog_family(db, family, &c.family, c.floors))
 	{
 		st = WIDE_END;
 		goto done;
 	}
-	TRY_GOTO(pin_take_files(db, &j.pin));
-	TRY_GOTO(pin_files(db, &j.pin, family, &j.all));
-	j.in = calloc((size_t) j.all.n + 1, sizeof *j.in);
-	if (j.in == NULL)
+	TRY_GOTO(pin_take_files(db, &c.pin));
+	TRY_GOTO(pin_files(db, &c.pin, family, &c.all));
+	c.in = calloc((size_t) c.all.n + 1, sizeof *c.in);
+	if (c.in == NULL)
 	{
 		st = status_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
-	st = pick(&j, mode);
-	if (st == WIDE_END && all && j.all.n == 0)
-		/* nothing is stored of that time */
-		j.settled = j.horizon < j.flushed_seq ? j.horizon : j.flushed_seq;
+	st = pick(&c, mode);
+	if (st == WIDE_END && all && c.all.n == 0)
+		/* no file has entries that floors matter to */
+		c.settled = settled_seq(&c);
 	if (st == WIDE_OK)
-		st = run(&j, slot);
-	if (all && (st == WIDE_OK || st == WIDE_END) && j.settled != 0)
-		TRY_GOTO(catalog_retire(db, family, j.settled));
+		st = compact(&c, slot);
+	if (all && (st == WIDE_OK || st == WIDE_END) && c.settled != 0)
+		TRY_GOTO(catalog_retire(db, family, c.settled));
 done:
-	if (j.pin.serial != 0)
-		pin_drop(db, &j.pin);
-	free(j.in);
-	horizon_free(&j.horizons);
+	if (c.pin.serial != 0)
+		pin_drop(db, &c.pin);
+	free(c.in);
+	horizon_free(&c.horizons);
 	job_end(db, slot, st, st == WIDE_END);
 	return st;
 }

@@ -1,17 +1,17 @@
 /*
- * flush.c - a memtable becomes level-0 files; the writer of output files.
+ * flush.c - writes a memtable to files on level 0.
  *
  * Invariants:
- *  - Memtables are flushed oldest first, by one process at a time (the flush
- *    job), so flushed_seq = end_lsn of the newest flushed one is true: every
- *    batch with a seq up to there is in a listed file.
- *  - Nothing is written before all batches that were appended while the
- *    memtable was active have been applied (applying == 0).
- *  - Files are complete, synced and their directory synced before the edit
- *    that lists them; the log is durable up to their newest seq (edit_apply).
+ *  - Memtables are flushed oldest first, by one process at a time (job.c).  So
+ *    flushed_seq, the end_lsn of the newest flushed one, is true: every batch with a
+ *    sequence number up to there is in a listed file.
+ *  - Nothing is written before all batches that were appended while the memtable was
+ *    active are applied (applying == 0).
+ *  - Files and their directory are synced before the edit that lists them, and the log is
+ *    durable up to their newest sequence number (edit_apply).
  *  - A flush that fails or is interrupted leaves the memtable as it was.
  *
- * Locking: none held while cells are written.
+ * Locking: none while cells are written.
  */
 #include <stdatomic.h>
 #include <unistd.h>
@@ -40,11 +40,7 @@
 #include "engine/compaction/output.h"
 #include "engine/compaction/retention.h"
 
-/* ------------------------------------------------------------ output files */
-
-/* ------------------------------------------------------------------- flush */
-
-/* The immutable memtable with the lowest number; -1 none. */
+/* Returns the index of the immutable memtable with the lowest number; -1: there is none. */
 static int
 oldest_immutable(wide_db *db)
 {
@@ -61,7 +57,8 @@ oldest_immutable(wide_db *db)
 	return found;
 }
 
-/* Batches appended before the switch may still be inserting; a death among them poisons. */
+/* Waits for batches that were appended before the memtable became immutable and are still being
+ * applied.  The sweep poisons the store if one of their processes has died. */
 static wide_status
 wait_applied(wide_db *db, memtable *t)
 {
@@ -77,7 +74,7 @@ wait_applied(wide_db *db, memtable *t)
 	return WIDE_OK;
 }
 
-/* One family's cells into files, appended to o->files. */
+/* Writes the cells of one family to files, which it appends to o->files. */
 static wide_status
 flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide_family_id id,
 			 const horizon_ranges *h, int job, output *o)
@@ -100,7 +97,7 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 
 	if (!catalog_family(db, id, &spec.family, floors))
 		return WIDE_OK; /* dropped */
-	/* bulk files that were linked while the memtable was active */
+	/* files of large batches that were linked while the memtable was active */
 	TRY(pin_files(db, pin, id, &files));
 	retention_gap(&spec, files.files, files.n, NULL, NULL, atomic_load(&m->t->seq_min),
 				  atomic_load(&m->t->seq_max));
@@ -112,14 +109,9 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 	TRY_GOTO(merge_first(g));
 	while (merge_entry(g) != NULL)
 	{
-		if (++n % WORK_SLICE == 0)
+		if (++n % OUTPUT_SLICE == 0)
 		{
-			TRY_GOTO(segment_check(db));
-			if (host_interrupted(db))
-			{
-				st = status_fail(WIDE_INTERRUPTED, "interrupted");
-				goto done;
-			}
+			TRY_GOTO(output_check(db));
 			job_progress(db, job, 0, output_bytes(o));
 		}
 		TRY_GOTO(retention_feed(v, merge_entry(g)));
@@ -129,11 +121,11 @@ flush_family(wide_db *db, const memtable_handle *m, const version_pin *pin, wide
 	st = output_finish(o);
 done:
 	retention_free(v);
-	if (g != NULL)
-		merge_free(g);
+	merge_free(g);
 	return st;
 }
 
+/* Writes the memtable to files, family by family. */
 static wide_status
 flush_files(wide_db *db, int index, int job, output *o)
 {
@@ -219,8 +211,7 @@ done:
 		output_discard(&o);
 		return st;
 	}
-	/* gives the memtable back when no reader is on it; whatever fails there is not the flush's
-	 * failure */
+	/* frees the memtable if no reader uses it; a failure is not the flush's failure */
 	(void) collect_garbage(db, &did);
 	host_wake_worker(db);
 	return WIDE_OK;

@@ -1,4 +1,11 @@
-/* job.c - running and recent background jobs */
+/*
+ * job.c - running and recent flushes and compactions.
+ *
+ * Invariant: a slot whose job is running names a living process; job_sweep frees the
+ * slots of dead ones.
+ *
+ * Locking: slots are read and written under LOCK_SET.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -21,7 +28,7 @@ job_sweep(wide_db *db)
 	}
 }
 
-/* A free slot, else the one that ended first; -1: all are running. */
+/* Returns a free slot, or the one whose job ended first; -1: all jobs are running. */
 static int
 job_slot_new(wide_db *db)
 {

@@ -1,13 +1,13 @@
-/* job.h - running and recent background jobs */
+/*
+ * job.h - running and recent flushes and compactions.
+ *
+ * Each has a slot in the shared segment, which keeps two processes from doing the same and
+ * is shown to users (wide_job_info).
+ */
 #ifndef WIDE_JOB_H
 #define WIDE_JOB_H
 
 #include "engine/wide.h"
-
-/* Drops jobs of processes that are gone; under LOCK_SET. */
-extern void job_sweep(wide_db *db);
-/* pid of the process that flushes a memtable right now; 0: none */
-extern int job_flushing(wide_db *db);
 
 enum job_kind
 {
@@ -15,12 +15,26 @@ enum job_kind
 	JOB_COMPACT = 1
 };
 
-/* WIDE_BUSY: a living process does this already (any flush; a compaction of the family). */
+/* Frees the slots of running jobs whose process has died.  Requires: LOCK_SET. */
+extern void job_sweep(wide_db *db);
+
+/* Returns the pid of the process that is flushing a memtable; 0: there is none. */
+extern int job_flushing(wide_db *db);
+
+/*
+ * Takes the slot *job for a flush, or a compaction of the family.
+ * Returns: WIDE_BUSY if another process is doing it (any flush; a compaction of the
+ * family), or no slot is free.
+ */
 extern wide_status job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job);
+
+/* Records the levels and the bytes of the inputs. */
 extern void job_plan(wide_db *db, int job, int from, int to, uint64_t total);
+
+/* Records the bytes that are done and those written. */
 extern void job_progress(wide_db *db, int job, uint64_t done, uint64_t out);
 
-/* ok = false and nothing written: the slot is simply free again when quiet */
+/* Records the end of the job.  quiet: there was nothing to do, so the slot is freed at once. */
 extern void job_end(wide_db *db, int job, wide_status st, bool quiet);
 
 #endif /* WIDE_JOB_H */

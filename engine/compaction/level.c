@@ -1,4 +1,4 @@
-/* level.c - how large the levels of a family may become */
+/* level.c - target sizes of the levels of a leveled family */
 #include "engine/compaction/level.h"
 
 uint64_t

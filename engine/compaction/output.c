@@ -1,4 +1,9 @@
-/* output.c - the files that a flush, compaction or load writes */
+/*
+ * output.c - the files that a flush, a compaction or a large batch writes.
+ *
+ * Locking: none.  Until an edit lists or a batch links the files only this process knows
+ * them; if it dies they are orphans, which recovery removes.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +11,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
@@ -13,21 +19,26 @@
 #include "engine/sst/sst_writer.h"
 #include "engine/set/file_set.h"
 
+wide_status
+output_check(wide_db *db)
+{
+	TRY(segment_check(db));
+	return host_interrupted(db) ? status_fail(WIDE_INTERRUPTED, "interrupted") : WIDE_OK;
+}
+
+/* Completes the open file. */
 static wide_status
 finish_file(output *o)
 {
+	sst_writer *w = o->w;
 	file_meta meta;
 
-	if (o->w == NULL)
+	if (w == NULL)
 		return WIDE_OK;
 	memset(&meta, 0, sizeof meta);
 	TRY(buffer_reserve(&o->files, sizeof meta));
-	{
-		sst_writer *w = o->w;
-
-		o->w = NULL;
-		TRY(sst_writer_finish(w, &meta));
-	}
+	o->w = NULL;
+	TRY(sst_writer_finish(w, &meta));
 	o->bytes += meta.bytes;
 	return buffer_append(&o->files, &meta, sizeof meta);
 }
@@ -62,7 +73,7 @@ output_bytes(const output *o)
 	return bytes;
 }
 
-/* Where entries of that time go in a windowed family. */
+/* Returns the lane for a timestamp. */
 static wide_status
 find_lane(output *o, int64_t ts, output **lane)
 {
@@ -84,7 +95,7 @@ find_lane(output *o, int64_t ts, output **lane)
 										  .level = o->level,
 										  .global = o->global,
 										  .unsynced = o->unsynced,
-										  .aside = o->aside,
+										  .helper = o->helper,
 										  .cut = o->cut,
 										  .window = window};
 	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
@@ -92,8 +103,8 @@ find_lane(output *o, int64_t ts, output **lane)
 	return WIDE_OK;
 }
 
-/* The entry begins another row, or at least another column when the file is far too long
- * already. */
+/* Returns true if the file can end before the entry: it begins another row, or another column when
+ * the file is far too long already. */
 static bool
 may_cut(const output *o, const entry *e)
 {
@@ -107,8 +118,8 @@ output_emit(void *arg, const entry *e)
 {
 	output *o = arg;
 
-	/* below level 0 files are disjoint */
-	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->whole &&
+	/* below level 0 there are no lanes, because files are disjoint there */
+	if (o->family.opt.compaction == WIDE_COMPACT_WINDOW && o->level == 0 && !o->join_windows &&
 		(o->lanes != NULL ||
 		 (o->w == NULL && file_set_family_files(o->db, o->family.id) < FILE_SET_WINDOW_FILES)))
 		TRY(find_lane(o, e->ts, &o));
@@ -120,7 +131,7 @@ output_emit(void *arg, const entry *e)
 							&o->family.opt, o->global, &o->w));
 		if (o->unsynced)
 			sst_writer_unsynced(o->w);
-		sst_writer_use_helper(o->w, o->aside);
+		sst_writer_use_helper(o->w, o->helper);
 	}
 	return sst_writer_add(o->w, e);
 }

@@ -1,4 +1,12 @@
-/* output.h - the files that a flush, compaction or load writes */
+/*
+ * output.h - the files that a flush, a compaction or a large batch writes.
+ *
+ * An output writes sorted entries of one family to files.  A file is cut at `cut` bytes,
+ * where the row changes, or where the column changes if the row is too long.  On level 0
+ * of a windowed family each window of time gets files of its own, written through lanes;
+ * windows beyond OUTPUT_LANES share the last lane.  A family with FILE_SET_WINDOW_FILES
+ * files gets no lanes, because its windows are too small.
+ */
 #ifndef WIDE_OUTPUT_H
 #define WIDE_OUTPUT_H
 
@@ -10,39 +18,39 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_writer.h"
 
-/* At this size an output file is cut. */
+/* At this size, in bytes, an output file is cut. */
 TUNABLE(uint64_t, output_file_bytes, (uint64_t) 64 << 20);
 
-#define WORK_SLICE 256 /* entries between two looks at host->interrupted */
+#define OUTPUT_SLICE 256 /* entries between two calls of output_check */
+#define OUTPUT_LANES 16	 /* some 2 MB of memory each */
 
-/*
- * Files of one family being written: cut at `cut` bytes where the row changes,
- * or, a row that is too long, the column.  On level 0 of a windowed family each window
- * of time gets files of its own, as many as there are lanes; the rest shares the last.
- * Families with FILE_SET_WINDOW_FILES files get no lanes: their windows are too small.
- */
-#define OUTPUT_LANES 16 /* some 2 MB of memory each */
-
+/* Zero-filled, then the members of the first group are set. */
 typedef struct output
 {
+	/* what to write */
 	wide_db *db;
 	wide_family family;
 	int level;
-	bool global;
-	bool unsynced;
-	helper *aside; /* NULL: what writes the files does all of it itself */
-	uint64_t cut;
-	bool whole; /* without regard to windows */
-	sst_writer *w;
-	buffer files;		  /* file_meta of finished files */
-	uint64_t bytes;		  /* of them */
-	struct output *lanes; /* windowed families: where the entries go */
+	bool global;	   /* entries get their sequence number when the files are linked */
+	bool unsynced;	   /* see FILE_UNSYNCED */
+	bool join_windows; /* windows get no files of their own */
+	uint64_t cut;	   /* bytes */
+	helper *helper;	   /* compresses blocks; NULL: none */
+
+	/* files */
+	sst_writer *w;	/* the open file; NULL: none */
+	buffer files;	/* file_meta of each finished file */
+	uint64_t bytes; /* of the finished files */
+
+	/* lanes: where the entries of a windowed family go */
+	struct output *lanes; /* OUTPUT_LANES of them; NULL: none */
 	int nlanes;
 	int lane;		/* of the last entry */
-	int64_t window; /* of a lane */
+	int64_t window; /* of this output, if it is a lane */
 } output;
 
-/* Number of the window that a timestamp is in; deletes without one are apart from all. */
+/* Returns the number of the window that a timestamp is in.  Deletes without a timestamp have a
+ * number of their own. */
 static inline int64_t
 window_number(int64_t ts, int64_t window)
 {
@@ -51,10 +59,20 @@ window_number(int64_t ts, int64_t window)
 	return ts >= 0 ? ts / window : -1 - (-1 - ts) / window;
 }
 
-extern wide_status output_emit(void *arg, const entry *e); /* a retention_emit_fn */
-extern wide_status output_finish(output *o);			   /* the files under way */
-extern uint64_t output_bytes(const output *o);			   /* written so far */
-extern void output_discard(output *o);					   /* unlink all, free */
+/* Returns WIDE_INTERRUPTED or WIDE_POISONED if the work must stop. */
+extern wide_status output_check(wide_db *db);
+
+/* Writes an entry.  arg: the output (a retention_emit_fn). */
+extern wide_status output_emit(void *arg, const entry *e);
+
+/* Completes all open files.  The caller frees o->files after use. */
+extern wide_status output_finish(output *o);
+
+/* Returns the bytes written so far. */
+extern uint64_t output_bytes(const output *o);
+
+/* Unlinks all files and frees what the output holds. */
+extern void output_discard(output *o);
 
 static inline int
 output_count(const output *o)
