@@ -1,27 +1,14 @@
 /*
- * compact.c - chooses files of a family and merges them.
+ * compact.c - merges files of a family.
  *
- * Leveled families: level 0 has flushed and loaded files, which may overlap.  On levels
- * 1 to 7 files are disjoint, and the target of each level is ten times that of the one
- * above.  Windowed families: files stay on level 0 and are merged only with files whose
- * newest cell lies in the same window of time, so old windows are dropped as whole files.
- * When there are too many files, neighbouring windows are joined.
+ * pick.c chooses the inputs.
  *
  * Invariants:
  *  - One process compacts a family at a time (job.c), so between the pin and the edit
  *    others only add newer files or drop the family.
- *  - Of one row, what lies on a lower level is newer than what lies on a higher one.
- *    Files of level 0 are taken oldest first, without gaps.
- *  - Bounds of rows may be shortened, so two neighbours of a level can look as if they
- *    overlapped.  Such files are always moved together, and outputs get rising numbers
- *    in key order: compare_files in pin.c falls back on the number.
- *  - The output may lie anywhere between the outermost bounds of the inputs, so all files
- *    of the output level within those bounds are inputs.
  *  - A compaction is at the bottom (deletes may be forgotten) only when no file outside
  *    it has an older entry of any row within its bounds.  Memtables have none, because
  *    deletes are forgotten up to flushed_seq only, which is read before the pin.
- *  - A loaded file whose link is newer than flushed_seq is no input: replay would link it
- *    again.
  *  - A failed or interrupted compaction leaves nothing behind.
  *  - A compaction pins files only, and flushes memtables on the way, so writers never wait
  *    for it.
@@ -30,11 +17,9 @@
  */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include "engine/compaction/compact.h"
 #include "engine/base/buffer.h"
 #include "engine/base/injection_point.h"
-#include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
@@ -46,8 +31,6 @@
 #include "engine/set/catalog.h"
 #include "engine/set/collect.h"
 #include "engine/set/edit.h"
-#include "engine/set/family.h"
-#include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
 #include "engine/set/pin.h"
 #include "engine/set/snapshot.h"
@@ -55,493 +38,10 @@
 #include "engine/read/source.h"
 #include "engine/read/source_file.h"
 #include "engine/compaction/flush.h"
-#include "engine/compaction/garbage.h"
 #include "engine/compaction/job.h"
-#include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
+#include "engine/compaction/pick.h"
 #include "engine/compaction/retention.h"
-
-/* What becomes of the inputs. */
-enum compaction_kind
-{
-	COMPACTION_MERGE,
-	COMPACTION_MOVE, /* they overlap nothing: only their level changes */
-	COMPACTION_DROP	 /* all their cells have expired */
-};
-
-/* How the output is cut into files. */
-enum compaction_split
-{
-	SPLIT_BY_SIZE,	 /* on level 0 of a windowed family by windows, too */
-	SPLIT_BY_WINDOW, /* on level 0 of a windowed family; not by size */
-	SPLIT_NOT
-};
-
-typedef struct compaction
-{
-	wide_db *db;
-	wide_family family;
-	family_floor floors[FAMILY_FLOORS];
-	int64_t now;
-
-	/* sequence numbers */
-	uint64_t flushed_seq; /* of the set, before the pin */
-	horizon_ranges horizons;
-	uint64_t horizon;	/* horizons.oldest */
-	uint64_t unflushed; /* no memtable has an older entry up to the horizon */
-	uint64_t settled;	/* result: see retention_settled */
-
-	/* files */
-	version_pin pin;
-	family_files all;
-	bool *in; /* for each of all.files: it is an input */
-	int nin;
-	file_meta hull; /* bounds of all inputs: rows and sequence numbers */
-
-	/* plan */
-	enum compaction_kind kind;
-	enum compaction_split split;
-	int from, to; /* levels */
-} compaction;
-
-/* ------------------------------------------------------------------ inputs */
-
-static bool
-starts_with(const uint8_t *p, uint32_t n, const uint8_t *prefix, uint32_t len)
-{
-	return n >= len && memcmp(p, prefix, len) == 0;
-}
-
-/* Widens the hull by a file. */
-static void
-hull_add(file_meta *h, const file_meta *f, bool first)
-{
-	bool larger;
-
-	if (first || ukey_compare(f->min_row, f->min_len, h->min_row, h->min_len) < 0)
-	{
-		memcpy(h->min_row, f->min_row, sizeof h->min_row);
-		h->min_len = f->min_len;
-	}
-	/* a cut upper bound stands for everything that begins with it */
-	if ((h->flags & FILE_MAX_CUT) && !first &&
-		starts_with(f->max_row, f->max_len, h->max_row, h->max_len))
-		larger = false;
-	else if ((f->flags & FILE_MAX_CUT) &&
-			 starts_with(h->max_row, h->max_len, f->max_row, f->max_len))
-		larger = true;
-	else
-		larger = ukey_compare(f->max_row, f->max_len, h->max_row, h->max_len) > 0;
-	if (first || larger)
-	{
-		memcpy(h->max_row, f->max_row, sizeof h->max_row);
-		h->max_len = f->max_len;
-		h->flags = f->flags & FILE_MAX_CUT;
-	}
-	if (first || f->seq_max > h->seq_max)
-		h->seq_max = f->seq_max;
-	if (first || f->seq_min < h->seq_min)
-		h->seq_min = f->seq_min;
-}
-
-/* Returns true if the file can be an input. */
-static bool
-can_take(const compaction *c, const file_meta *f)
-{
-	return file_settled(f, c->flushed_seq);
-}
-
-/* Returns the seq up to which deletes can be dropped at the bottom. */
-static uint64_t
-settled_seq(const compaction *c)
-{
-	return c->horizon < c->flushed_seq ? c->horizon : c->flushed_seq;
-}
-
-static void
-input_add(compaction *c, int i)
-{
-	if (c->in[i])
-		return;
-	hull_add(&c->hull, &c->all.files[i], c->nin == 0);
-	c->in[i] = true;
-	c->nin++;
-}
-
-/* Adds every file of the level within the bounds, which that may widen.  Returns true if there was
- * one. */
-static bool
-input_close(compaction *c, int level)
-{
-	bool any = false, more = true;
-
-	while (more)
-	{
-		more = false;
-		for (int i = c->all.level_start[level]; i < c->all.level_start[level + 1]; i++)
-			if (!c->in[i] && file_meta_overlap(&c->hull, &c->all.files[i]))
-			{
-				input_add(c, i);
-				any = more = true;
-			}
-	}
-	return any;
-}
-
-/* --------------------------------------------------------------- choosing inputs */
-
-/* Drops files that have expired as a whole. */
-static bool
-pick_expired(compaction *c)
-{
-	for (int i = 0; i < c->all.n; i++)
-		if (can_take(c, &c->all.files[i]) && file_expired(&c->all.files[i], &c->family.opt, c->now))
-			input_add(c, i);
-	if (c->nin == 0)
-		return false;
-	c->kind = COMPACTION_DROP;
-	return true;
-}
-
-/* Merges level 0 into level 1 if at least that many files can be taken. */
-static bool
-pick_level0(compaction *c, int least)
-{
-	int n = 0;
-
-	/* newest first: files without a gap from the end */
-	for (int i = c->all.level_start[1] - 1; i >= 0 && can_take(c, &c->all.files[i]); i--)
-		n++;
-	if (n < least)
-		return false;
-	for (int i = c->all.level_start[1] - n; i < c->all.level_start[1]; i++)
-		input_add(c, i);
-	c->from = 0;
-	c->to = 1;
-	input_close(c, 1);
-	return true;
-}
-
-static int
-compare_bytes(const void *a, const void *b)
-{
-	const file_meta *fa = *(const file_meta *const *) a, *fb = *(const file_meta *const *) b;
-
-	return (fa->bytes > fb->bytes) - (fa->bytes < fb->bytes);
-}
-
-/*
- * Chooses among the n files of window w and sorts f; returns how many of its first ones
- * to merge.  All, when the window has passed or at rest, if those beside the largest are
- * a good part of it (garbage.c), so that late data do not have their window written again
- * and again.  Else the smallest ones, as long as each is not much larger than those
- * before it.
- */
-static int
-window_inputs(const compaction *c, int64_t w, const file_meta **f, int n, bool rest)
-{
-	int64_t window = c->family.opt.window_us;
-	garbage_tally space = {0};
-	uint64_t sum = 0;
-	int take = 0;
-
-	if (n < 2)
-		return 0;
-	for (int i = 0; i < n; i++)
-		garbage_add(&space, f[i], &c->family.opt, c->floors, c->now, 0);
-	if (w < c->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
-		return n;
-	if (rest && garbage_sink(&space) >= 0)
-		return n;
-	qsort(f, (size_t) n, sizeof *f, compare_bytes);
-	for (; take < n && (take < 2 || f[take]->bytes <= 2 * sum); take++)
-		sum += f[take]->bytes;
-	return take >= LEVEL0_FILES ? take : 0;
-}
-
-static int
-compare_windows(const void *a, const void *b)
-{
-	const file_meta *fa = *(const file_meta *const *) a, *fb = *(const file_meta *const *) b;
-
-	return (fa->ts_max > fb->ts_max) - (fa->ts_max < fb->ts_max);
-}
-
-/* Returns how many of f[0..n), which ascend in time, have window numbers that differ from that of
- * f[0] only in the lower bits. */
-static int
-joined_windows(const compaction *c, const file_meta **f, int n, int bits)
-{
-	int m = 1;
-
-	while (m < n && window_number(f[m]->ts_max, c->family.opt.window_us) >> bits ==
-						window_number(f[0]->ts_max, c->family.opt.window_us) >> bits)
-		m++;
-	return m;
-}
-
-/*
- * Joins windows: the family has more than the n files that it may have, because its
- * windows are too small for the time that they cover.  Groups of two, four, ... windows
- * are formed until there are at most half as many groups as files allowed.  In one group
- * those files are merged that cost least bytes for each file saved; the oldest group, if
- * all are alike.  A joined file is large and so waits for more of its kind.
- */
-static void
-pick_join(compaction *c, const file_meta **f, int n, int most)
-{
-	const file_meta **best = NULL;
-	int take = 0, bits = 0, groups = n;
-	double least = 0;
-
-	qsort(f, (size_t) n, sizeof *f, compare_windows);
-	while (groups > most / 2 && ++bits < 63)
-	{
-		groups = 0;
-		for (int i = 0; i < n; i += joined_windows(c, &f[i], n - i, bits))
-			groups++;
-	}
-	for (int i = 0, m; i < n; i += m)
-	{
-		double sum = (double) f[i]->bytes;
-
-		m = joined_windows(c, &f[i], n - i, bits);
-		if (m > 1)
-		{
-			qsort(&f[i], (size_t) m, sizeof *f, compare_bytes);
-			sum = (double) f[i]->bytes;
-		}
-		for (int k = 1; k < m; k++)
-		{
-			sum += (double) f[i + k]->bytes;
-			if (best != NULL && sum / k >= least)
-				continue;
-			least = sum / k;
-			best = &f[i];
-			take = k + 1;
-		}
-	}
-	for (int k = 0; k < take; k++)
-		input_add(c, (int) (best[k] - c->all.files));
-	c->split = SPLIT_NOT;
-}
-
-/* Merges files of a window, or joins windows. */
-static wide_status
-pick_window(compaction *c, bool rest, bool *picked)
-{
-	int64_t window = c->family.opt.window_us;
-	int n0 = c->all.level_start[1], most;
-	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
-
-	*picked = false;
-	c->split = SPLIT_BY_WINDOW;
-	if (group == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	for (int i = 0; i < n0 && !*picked; i++)
-	{
-		int64_t w = window_number(c->all.files[i].ts_max, window);
-		int n = 0, take;
-
-		for (int k = 0; k < n0; k++)
-			if (window_number(c->all.files[k].ts_max, window) == w && can_take(c, &c->all.files[k]))
-				group[n++] = &c->all.files[k];
-		take = window_inputs(c, w, group, n, rest);
-		for (int k = 0; k < take; k++)
-			input_add(c, (int) (group[k] - c->all.files));
-		*picked = take > 0;
-	}
-	if (!*picked && n0 > (most = (int) file_set_window_files_most(c->db)))
-	{
-		int n = 0;
-
-		/* deletes without a timestamp are in no window */
-		for (int k = 0; k < n0; k++)
-			if (c->all.files[k].ts_max != WIDE_TS_MAX && can_take(c, &c->all.files[k]))
-				group[n++] = &c->all.files[k];
-		pick_join(c, group, n, most);
-		*picked = c->nin > 0;
-	}
-	free(group);
-	c->from = c->to = 0;
-	return WIDE_OK;
-}
-
-/* Chooses the first file of the level behind the cursor, and neighbours that seem to overlap it. */
-static void
-pick_round_robin(compaction *c, int level)
-{
-	family_slot *fs;
-	uint8_t at[FILE_BOUND];
-	uint32_t len = 0;
-	int first = c->all.level_start[level];
-	int i = first;
-
-	if (segment_lock(c->db, LOCK_SET) == WIDE_OK)
-	{
-		if ((fs = family_find(c->db, c->family.id)) != NULL)
-		{
-			len = fs->cursor_len[level];
-			memcpy(at, fs->cursor[level], sizeof at);
-		}
-		segment_unlock(c->db, LOCK_SET);
-	}
-	while (i < c->all.level_start[level + 1] &&
-		   ukey_compare(c->all.files[i].min_row, c->all.files[i].min_len, at, len) <= 0)
-		i++;
-	input_add(c, i < c->all.level_start[level + 1] ? i : first);
-	input_close(c, level);
-}
-
-/* Puts the cursor of the level behind the inputs. */
-static void
-advance_cursor(const compaction *c)
-{
-	family_slot *fs;
-
-	if (c->from == 0 || segment_lock(c->db, LOCK_SET) != WIDE_OK)
-		return;
-	if ((fs = family_find(c->db, c->family.id)) != NULL)
-	{
-		memcpy(fs->cursor[c->from], c->hull.max_row, c->hull.max_len);
-		fs->cursor_len[c->from] = c->hull.max_len;
-	}
-	segment_unlock(c->db, LOCK_SET);
-}
-
-/* Moves a file of the first level over its target one level down. */
-static bool
-pick_level(compaction *c)
-{
-	for (int l = 1; l < SET_LEVELS - 1; l++)
-	{
-		uint64_t bytes = 0;
-
-		for (int i = c->all.level_start[l]; i < c->all.level_start[l + 1]; i++)
-			bytes += c->all.files[i].bytes;
-		if (bytes <= level_target(l))
-			continue;
-		c->from = l;
-		c->to = l + 1;
-		pick_round_robin(c, l);
-		if (!input_close(c, l + 1))
-			c->kind = COMPACTION_MOVE;
-		return true;
-	}
-	return false;
-}
-
-/* Chooses files to reclaim space: see garbage.c. */
-static bool
-pick_space(compaction *c)
-{
-	uint64_t settled = settled_seq(c);
-	bool window = c->family.opt.compaction == WIDE_COMPACT_WINDOW;
-	garbage_tally space = {0};
-	const file_meta *expired;
-	int level;
-
-	for (int i = 0; i < c->all.n; i++)
-		if (can_take(c, &c->all.files[i]))
-			garbage_add(&space, &c->all.files[i], &c->family.opt, c->floors, c->now, settled);
-	level = window ? -1 : garbage_sink(&space);
-	expired = garbage_expired(&space);
-	if (level < 0 && expired != NULL && expired->level == 0 && !window)
-		level = 0;
-	if (level == 0)
-		return pick_level0(c, 1);
-	if (level > 0)
-	{
-		c->from = level;
-		for (c->to = level + 1; c->all.level_start[c->to] == c->all.level_start[c->to + 1];)
-			c->to++;
-		pick_round_robin(c, level);
-		if (!input_close(c, c->to))
-			c->kind = COMPACTION_MOVE;
-	}
-	else if (expired != NULL)
-	{
-		c->from = c->to = expired->level;
-		/* below level 0 files are disjoint, also in windowed families (after a major compaction) */
-		if (expired->level > 0)
-			c->split = SPLIT_BY_SIZE;
-		input_add(c, (int) (expired - c->all.files));
-		if (expired->level > 0)
-			input_close(c, expired->level);
-	}
-	return c->nin > 0;
-}
-
-/*
- * Moves a file that is mostly deletes one level down; it loses them on the way as soon as
- * nothing older is below.  It is never rewritten in place: deletes that cannot be dropped
- * would be written again and again, while a file goes down seven times at most.
- */
-static bool
-pick_dead_weight(compaction *c)
-{
-	uint64_t settled = settled_seq(c);
-
-	for (int i = 0; i < c->all.n && !c->family.opt.keep_deleted; i++)
-	{
-		const file_meta *f = &c->all.files[i];
-
-		if (f->level == SET_LEVELS - 1 || !file_dead_weight(f, settled))
-			continue;
-		input_add(c, i);
-		input_close(c, f->level);
-		c->from = f->level;
-		c->to = f->level + 1;
-		input_close(c, c->to);
-		return true;
-	}
-	return false;
-}
-
-/* A major compaction: everything goes to one level that is large enough. */
-static void
-pick_all(compaction *c)
-{
-	uint64_t bytes = 0;
-	int deepest = 1;
-
-	for (int i = 0; i < c->all.n; i++)
-	{
-		if (!can_take(c, &c->all.files[i]))
-			continue;
-		input_add(c, i);
-		bytes += c->all.files[i].bytes;
-		if (c->all.files[i].level > deepest)
-			deepest = c->all.files[i].level;
-	}
-	while (deepest < SET_LEVELS - 1 && level_target(deepest) < bytes)
-		deepest++;
-	c->from = 0;
-	c->to = deepest;
-}
-
-/* Chooses the inputs; WIDE_END: there is nothing to do. */
-static wide_status
-pick(compaction *c, enum compact_mode mode)
-{
-	bool picked = false;
-
-	if (mode == COMPACT_ALL)
-	{
-		pick_all(c);
-		return c->nin > 0 ? WIDE_OK : WIDE_END;
-	}
-	if (pick_expired(c))
-		picked = true;
-	else if (c->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(c, mode == COMPACT_REST, &picked));
-	else
-		picked = pick_level0(c, LEVEL0_FILES) || pick_level(c);
-	picked = picked || pick_dead_weight(c) || (mode == COMPACT_REST && pick_space(c));
-	return picked ? WIDE_OK : WIDE_END;
-}
-
-/* ----------------------------------------------------------------- merging them */
 
 /* See retention_spec.bottom. */
 static bool
@@ -654,7 +154,7 @@ merge_inputs(compaction *c, const file_meta *inputs, int slot, output *o)
 	spec.bottom = is_bottom(c);
 	spec.known = known_until(c);
 	retention_gap(&spec, c->all.files, c->all.n, c->in, &c->hull, c->hull.seq_min, c->hull.seq_max);
-	spec.tombstone_seq = settled_seq(c);
+	spec.tombstone_seq = pick_settled(c);
 	for (int i = 0; i < c->nin; i++)
 	{
 		total += inputs[i].bytes;
@@ -744,7 +244,7 @@ compact(compaction *c, int slot)
 	edit.nremove = n;
 	TRY_GOTO(edit_apply(c->db, &edit));
 	injection_point("compact-manifest");
-	advance_cursor(c);
+	pick_advance(c);
 	counter_add(c->db, COUNTER_COMPACTIONS, 1);
 	if (c->kind == COMPACTION_MERGE)
 	{
@@ -793,10 +293,10 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 		st = status_fail(WIDE_NOMEM, "out of memory");
 		goto done;
 	}
-	st = pick(&c, mode);
+	st = pick_inputs(&c, mode);
 	if (st == WIDE_END && all && c.all.n == 0)
 		/* no file has entries that floors matter to */
-		c.settled = settled_seq(&c);
+		c.settled = pick_settled(&c);
 	if (st == WIDE_OK)
 		st = compact(&c, slot);
 	if (all && (st == WIDE_OK || st == WIDE_END) && c.settled != 0)

@@ -32,6 +32,7 @@
 #include "engine/compaction/flush.h"
 #include "engine/compaction/garbage.h"
 #include "engine/compaction/level.h"
+#include "engine/compaction/pick.h"
 
 #define LOOK_AGAIN_US ((int64_t) 10 * 1000000)
 #define LOOKED_MAX	  1024
