@@ -1,38 +1,36 @@
 /*
- * garbage.c - how much of a family's files may be of no use to anybody, and what
- * to merge about it when the store is at rest.
+ * garbage.c - how much of a family's files may be garbage, and what to merge to reclaim
+ * it when the store is at rest.
  *
- * The limits of the levels bound the work of reads and writes, not space: level
- * 1 may hold as much as level 2, and everything in it may be the newer version
- * of what is there.  So at rest the rule is:
+ * The limits of the levels bound the work of reads and writes, not space: level 1 may
+ * hold as much as level 2, and all of it may be newer versions of the cells there.  So at
+ * rest the rules are:
  *
- *  - Of the files that lie above the deepest level, or beside the largest one
- *    when all are on level 0, nothing is taken to be new.  What is live for sure is the
- *    largest level (or file of level 0), less a row for each delete that lies above it.
- *    When everything together is more than 1 + SPACE_SLACK times that, the
- *    heaviest level above the deepest goes down: level 0 as a whole, a deeper
- *    one file by file.  Each step brings bytes down for good, so it ends; and as
- *    a quarter of the bottom has to come together first, a byte is written five
- *    times at the most for it (deletes count for more than they take, up to
- *    DELETE_HIDES times).
- *  - Times are taken to be spread evenly between a file's first and last.  When
- *    so more than the same part of everything has expired, the file with the most of
- *    it is written anew where it is.  Only files in which every expired
- *    cell can go are counted, so that a file is not written again in vain.
+ *  - Certainly live is only the largest level (or the largest file if all are on level 0),
+ *    less a row for each delete above it.  Everything else may be newer versions of that.
+ *    When all files together take more than 1 + SPACE_SLACK times as much, the heaviest
+ *    level above the deepest one goes down: level 0 as a whole, others file by file.
+ *    Each step brings bytes down for good, so it ends.  A quarter of the bottom has to
+ *    come together first, so a byte is written five times at most for this.  (Deletes
+ *    count for more bytes than they take, up to DELETE_HIDES times.)
+ *  - Timestamps are taken as spread evenly within a file.  When more than SPACE_SLACK
+ *    times what is left has expired, the file with the most expired bytes is rewritten on
+ *    its level.  Only files in which every expired cell can be dropped count, so no file
+ *    is rewritten in vain.
  *
- * Levels of windowed families are not looked at: pick_window in compact.c.
+ * Levels of windowed families are not judged here: see pick_window in pick.c.
  *
- * Pure functions, no locks.
+ * Locking: none; pure functions.
  */
 #include "engine/compaction/garbage.h"
 #include "engine/shared/layout.h"
 #include "engine/compaction/level.h"
 
-/* measured against 1.3: filters, indexes and half-empty blocks want something, too */
+/* the tested limit is 1.3 times the live bytes: filters, indexes and half-empty blocks take some */
 #define SPACE_SLACK	 0.25
-#define DELETE_HIDES 32 /* times the bytes of its level a delete is taken to hide, at most */
+#define DELETE_HIDES 32 /* deletes of a level count for at most so many times its bytes */
 
-/* Bytes that are worth a merge: three syncs. */
+/* Returns the bytes that are worth a merge, which costs three syncs. */
 static double
 least(void)
 {
@@ -44,7 +42,7 @@ garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
 			const family_floor *floors, int64_t now, uint64_t settled)
 {
 	int64_t cut = now - o->ttl_us;
-	double range = (double) f->ts_max - (double) f->ts_min;
+	double range = (double) f->ts_max - (double) f->ts_min, share, gone;
 
 	s->bytes[f->level] += f->bytes;
 	s->deletes[f->level] += f->tombstones;
@@ -58,23 +56,20 @@ garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
 			s->largest0_rows = f->rows;
 		}
 	}
-	/* deletes, and what readers or former options need, may stay: then ts_min would stay, too */
+	/* deletes, and cells that readers or former options need, may stay, and ts_min with them */
 	if (o->ttl_us <= 0 || o->min_versions > 0 || o->keep_deleted || f->tombstones > 0 ||
 		f->seq_max > settled || f->ts_min >= cut || range <= 0)
 		return;
 	for (int i = 0; i < FAMILY_FLOORS; i++)
 		if (floors[i].seq != 0)
 			return;
+	share = ((double) cut - (double) f->ts_min) / range;
+	gone = (share < 1 ? share : 1) * (double) f->bytes;
+	s->expired += gone;
+	if (share > SPACE_SLACK / 2 && gone > s->most_expired)
 	{
-		double share = ((double) cut - (double) f->ts_min) / range;
-		double gone = (share < 1 ? share : 1) * (double) f->bytes;
-
-		s->expired += gone;
-		if (share > SPACE_SLACK / 2 && gone > s->most_expired)
-		{
-			s->most_expired = gone;
-			s->expired_file = f;
-		}
+		s->most_expired = gone;
+		s->expired_file = f;
 	}
 }
 
@@ -100,14 +95,13 @@ garbage_sink(const garbage_tally *s)
 	{
 		double h = rows > 0 ? (double) s->deletes[l] * largest / rows : 0;
 
-		/* they may be of single cells of long rows: then little is hidden, and much would be
-		 * written for it */
+		/* deletes of single cells of long rows hide little, and much would be written for that */
 		if (h > DELETE_HIDES * (double) s->bytes[l])
 			h = DELETE_HIDES * (double) s->bytes[l];
 		weight[l] = (double) s->bytes[l] + h;
 		hidden += h;
 	}
-	/* the whole of it may be hidden */
+	/* all of it may be hidden */
 	largest -= hidden < largest ? hidden : largest;
 	if (total - largest <= SPACE_SLACK * largest || total - largest < least())
 		return -1;

@@ -1,18 +1,19 @@
 /*
- * scheduler.c - background work: who does what (jobs), what is most urgent, and the
- * calls that do it: wide_work, wide_flush, wide_compact.
+ * scheduler.c - background work: what is most urgent, and the calls of wide.h that do it
+ * (wide_work, wide_flush, wide_tidy, wide_compact).
  *
- * Order of urgency: give back what nobody needs, flush, the family that is
- * furthest over its limits, then, when nothing has been flushed or linked for
- * some seconds, space (garbage.c), and last an edit for what only waits to be listed.
+ * Order of urgency:
+ *  1. free memtables and remove files that nothing needs;
+ *  2. flush;
+ *  3. compact the family that is furthest over its limits;
+ *  4. when no file has been flushed or linked for some seconds, reclaim space (garbage.c);
+ *  5. write an edit for what only waits to be listed.
  *
- * Invariants: a job slot with state running names a living process; slots of
- * dead ones are freed by whoever looks.  A family that gave nothing to do, or
- * failed, is not looked at again by this process before its list changes or
- * some seconds pass, so that one damaged file does not keep the worker from
- * the other families.
+ * Invariant: a family that gave nothing to do, or whose compaction failed, is not looked
+ * at again by this process before its list of files changes or some seconds pass.  So one
+ * damaged file does not block the other families.
  *
- * Locking: jobs and scores under LOCK_SET.
+ * Locking: families are scored under LOCK_SET; memtables are switched under LOCK_COMMIT.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,31 +35,30 @@
 #include "engine/compaction/level.h"
 #include "engine/compaction/pick.h"
 
-#define LOOK_AGAIN_US ((int64_t) 10 * 1000000)
-#define LOOKED_MAX	  1024
-#define REST_US		  ((int64_t) 3 * 1000000) /* without new files: the store is at rest */
-
-/* -------------------------------------------------------------------- jobs */
+#define LOOK_AGAIN_US ((int64_t) 10 * 1000000) /* six times as long after a failure */
+#define LOOKED_MAX	  1024					   /* families that a process remembers */
+#define REST_US		  ((int64_t) 3 * 1000000)  /* without new files the store is at rest */
 
 /* ----------------------------------------------------------------- choosing */
 
 typedef struct score
 {
 	wide_family_id family;
-	double urgent;	  /* >= 1: do it */
-	bool waits;		  /* loaded files wait for flushed_seq */
-	uint64_t version; /* of the family's list */
+	double urgent;	  /* from 1 on there is something to do */
+	bool waits;		  /* files of large batches wait for flushed_seq */
+	uint64_t version; /* of the family's list of files */
 } score;
 
-/* What this process looked at lately without result; direct-mapped by family. */
+/* A family that this process looked at lately without result; direct-mapped by family. */
 struct work_local
 {
 	wide_family_id family;
 	uint64_t version;
-	int64_t until;
-	bool rest;
+	int64_t until; /* not to be looked at before, unless the version changes */
+	bool rest;	   /* it was looked at for space, too */
 };
 
+/* Returns true if it is of no use to look at the family now. */
 static bool
 looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 {
@@ -68,6 +68,7 @@ looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 		   l->rest >= rest && now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
 }
 
+/* Remembers that the family had nothing to do, or failed. */
 static void
 look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
 {
@@ -79,8 +80,8 @@ look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
 	l->until = now + (st == WIDE_END || st == WIDE_BUSY ? LOOK_AGAIN_US : 6 * LOOK_AGAIN_US);
 }
 
-/* Nobody has made files lately: a merge that can wait disturbs nobody, and nothing makes it vain
- * at once. */
+/* Returns true if no file was made lately: a merge that can wait disturbs no writer, and new files
+ * do not make it void at once. */
 static bool
 at_rest(wide_db *db)
 {
@@ -89,7 +90,7 @@ at_rest(wide_db *db)
 	return now - grown >= REST_US || now < grown;
 }
 
-/* Under LOCK_SET. */
+/* Judges how urgent a compaction of the family is.  Requires: LOCK_SET. */
 static void
 score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, bool rest, score *s)
 {
@@ -97,8 +98,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	const wide_family_options *o = &fs->f.opt;
 	uint64_t bytes[SET_LEVELS] = {0};
 	uint32_t ready = 0, waiting = 0;
-	garbage_tally space = {0}, /* of all files, and of those that can be merged */
-		now_space = {0};
+	garbage_tally space = {0}, ready_space = {0}; /* all files; those that can be merged */
 	bool window = o->compaction == WIDE_COMPACT_WINDOW;
 
 	s->family = fs->f.id;
@@ -115,14 +115,14 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		if (rest)
 			garbage_add(&space, f, o, fs->floors, now, settled);
 		if (rest && can)
-			garbage_add(&now_space, f, o, fs->floors, now, settled);
+			garbage_add(&ready_space, f, o, fs->floors, now, settled);
 		if (can && file_expired(f, o, now))
 			s->urgent = 2;
 		else if (s->urgent < 1 && file_dead_weight(f, settled))
 			s->urgent = 1;
 	}
 	if (window && ready > 1 && s->urgent < 1)
-		s->urgent = 1; /* pick_window knows */
+		s->urgent = 1; /* pick_window decides */
 	for (int l = 1; l < SET_LEVELS - 1 && !window; l++)
 		if (bytes[l] > level_target(l) && s->urgent < (double) bytes[l] / (double) level_target(l))
 			s->urgent = (double) bytes[l] / (double) level_target(l);
@@ -131,7 +131,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
 	if (!rest || s->urgent >= 1)
 		return;
-	if ((!window && garbage_sink(&now_space) >= 0) || garbage_expired(&now_space) != NULL)
+	if ((!window && garbage_sink(&ready_space) >= 0) || garbage_expired(&ready_space) != NULL)
 		s->urgent = 1;
 	else if (waiting > 0 && !window && garbage_sink(&space) >= 0)
 		s->waits = true;
@@ -145,7 +145,8 @@ compare_scores(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Families with something to do, most urgent first; *waits: some wait only for a flush. */
+/* Lists families with something to do, the most urgent first, in *out, which the caller frees.
+ * *waits: some wait only for a flush. */
 static wide_status
 find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 {
@@ -182,7 +183,7 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	return WIDE_OK;
 }
 
-/* The most urgent compaction; WIDE_END none. */
+/* Does the most urgent compaction; WIDE_END: there is none. */
 static wide_status
 compact_some(wide_db *db, bool rest, bool *waits)
 {
@@ -212,8 +213,9 @@ done:
 /* ------------------------------------------------------------------- edits */
 
 /*
- * When the active memtable is empty and no other waits, all that was logged is
- * in files or in the catalog: the log is needed from its present end.
+ * Sets how far the edit moves flushed_seq and restart_lsn.  When the active memtable is
+ * empty and no other waits for its flush, all that was logged is in files or in the
+ * catalog, so the log is needed from its present end only.
  */
 static wide_status
 settle_empty(wide_db *db, version_edit *edit)
@@ -239,8 +241,8 @@ settle_empty(wide_db *db, version_edit *edit)
 	return WIDE_OK;
 }
 
-/* An edit for what waits to be listed; WIDE_END: nothing does. always: also when only the log's
- * start would move. */
+/* Writes an edit for what waits to be listed; WIDE_END: there is nothing.  always: also if only the
+ * start of the log would move. */
 static wide_status
 write_edit(wide_db *db, bool always)
 {
@@ -257,8 +259,8 @@ write_edit(wide_db *db, bool always)
 	return WIDE_OK;
 }
 
-/* Make the active memtable immutable when it has something; WIDE_FULL: no other is free.
- * *number: of the newest immutable one. */
+/* Makes the active memtable immutable unless it is empty; WIDE_FULL: no other one is free.
+ * *number: that of the newest immutable memtable; 0: there is none. */
 static wide_status
 switch_active(wide_db *db, uint64_t *number)
 {
@@ -279,7 +281,7 @@ switch_active(wide_db *db, uint64_t *number)
 	return st;
 }
 
-/* An immutable memtable with that number or an older one waits still. */
+/* Returns true if an immutable memtable with that number or a lower one waits for its flush. */
 static bool
 unflushed(wide_db *db, uint64_t number)
 {
@@ -290,9 +292,12 @@ unflushed(wide_db *db, uint64_t number)
 	return false;
 }
 
-/* ------------------------------------------------------------------ the door */
+/* -------------------------------------------------------------- calls of wide.h */
 
-/* rest: also what waits for rest; collecting: also files that are to be removed. */
+/*
+ * Does one unit of work; WIDE_END: there is none.  rest: including what waits for rest.
+ * collecting: including the removal of files.
+ */
 static wide_status
 work_unit(wide_db *db, bool rest, bool collecting)
 {
@@ -305,16 +310,16 @@ work_unit(wide_db *db, bool rest, bool collecting)
 		collected = collect_garbage(db, &did);
 	if (did)
 		return WIDE_OK;
-	/* a file that cannot be removed now must not keep memory from being flushed */
+	/* a file that cannot be removed must not keep memtables from being flushed */
 	st = flush_one(db);
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	if (collected != WIDE_OK)
-		return collect_garbage(db, &did); /* with its error text */
+		return collect_garbage(db, &did); /* for its error text */
 	st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
-	/* linked files that compaction may touch only once flushed_seq has passed them */
+	/* linked files can be compacted only when flushed_seq has passed them */
 	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
 		return flush_one(db);
 	return write_edit(db, waits);
@@ -326,7 +331,7 @@ wide_work(wide_db *db)
 	return work_unit(db, at_rest(db), true);
 }
 
-/* Wait a moment for another process's work or for readers. */
+/* Waits up to 20 ms for the work of another process, or for readers. */
 static wide_status
 wait_work(wide_db *db)
 {
@@ -337,7 +342,7 @@ wait_work(wide_db *db)
 	return segment_wait(db, &db->seg->set.work_word, seen, 20);
 }
 
-/* What is in memtables now into files. */
+/* Flushes all that is in memtables when it is called. */
 static wide_status
 flush_memtables(wide_db *db)
 {
@@ -379,7 +384,7 @@ wide_flush(wide_db *db)
 	return st == WIDE_END ? WIDE_OK : st;
 }
 
-/* Rises with each memtable that writers begin. */
+/* Returns a number that rises with each memtable that becomes active. */
 static wide_status
 newest_memtable(wide_db *db, uint64_t *number)
 {
@@ -392,9 +397,9 @@ newest_memtable(wide_db *db, uint64_t *number)
 wide_status
 wide_tidy(wide_db *db)
 {
-	/* what waits to be listed is listed with the first change: one sync less than by wide_flush */
+	/* what waits to be listed is listed with the first edit: one sync less than by wide_flush */
 	wide_status st = flush_memtables(db);
-	/* removing files takes longer than leaving them out */
+	/* the worker removes files: that takes longer than leaving them out of the set */
 	bool worker = host_worker_works(db), tried = false;
 	uint64_t begun = 0;
 
@@ -405,11 +410,11 @@ wide_tidy(wide_db *db)
 		uint64_t now = begun;
 
 		TRY(newest_memtable(db, &now));
-		/* what is done for space alone would not end while others write */
+		/* reclaiming space would not end while other processes write */
 		st = work_unit(db, now == begun, !worker);
 		if (worker)
 			host_wake_worker(db);
-		/* what is out of the manifest still takes room */
+		/* files that are out of the manifest still take room */
 		if ((st == WIDE_NOSPACE || st == WIDE_FULL) && !tried)
 		{
 			bool did;
@@ -436,7 +441,7 @@ wide_compact(wide_db *db, wide_family_id family)
 		TRY(wait_work(db));
 	if (st == WIDE_OK)
 		(void) collect_garbage(db, &did);
-	/* what it has forgotten of the catalog */
+	/* lists what the compaction has removed from the catalog (catalog_retire) */
 	if (st == WIDE_OK || st == WIDE_END)
 		st = write_edit(db, false);
 	return st == WIDE_END ? WIDE_OK : st;
