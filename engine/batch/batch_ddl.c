@@ -106,7 +106,7 @@ wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *obje
 
 /* ------------------------------------------------------------- operations */
 
-/* Has room for n more catalog operations; *d is the batch's delta. */
+/* Makes room for n more catalog operations; *d is the batch's delta. */
 static wide_status
 ops_reserve(wide_batch *b, int n, catalog_delta **d)
 {

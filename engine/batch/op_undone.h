@@ -24,7 +24,7 @@ typedef struct op_undone
 	int n, cap;
 } op_undone;
 
-/* Has room for one more interval, so that op_undone_add cannot fail.  Returns WIDE_NOMEM if
+/* Makes room for one more interval, so that op_undone_add cannot fail.  Returns WIDE_NOMEM if
  * there is none. */
 static inline wide_status
 op_undone_reserve(op_undone *u)
@@ -41,7 +41,7 @@ extern void op_undone_add(op_undone *u, uint64_t from, uint64_t to);
 /* Removes the intervals that begin at or after the number: these operations exist nowhere. */
 extern void op_undone_forget(op_undone *u, uint64_t from);
 
-/* Makes *to, which is empty, a copy of its own.  Returns WIDE_NOMEM if there is no memory. */
+/* Copies the set to *to, which is empty.  Returns WIDE_NOMEM if there is no memory. */
 extern wide_status op_undone_copy(const op_undone *u, op_undone *to);
 
 /* op_undone_has when the set is not empty. */

@@ -40,7 +40,7 @@
 #include "engine/batch/op_merge.h"
 #include "engine/batch/spill_file.h"
 
-/* Has room for one more file. */
+/* Makes room for one more file. */
 static wide_status
 files_reserve(wide_batch *b)
 {
