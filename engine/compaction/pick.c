@@ -204,11 +204,11 @@ joined_windows(const compaction *c, const file_meta **f, int n, int bits)
 }
 
 /*
- * Joins windows: the family has more than the n files that it may have, because its
- * windows are too small for the time that they cover.  Groups of two, four, ... windows
- * are formed until there are at most half as many groups as files allowed.  In one group
- * those files are merged that cost least bytes for each file saved; the oldest group, if
- * all are alike.  A joined file is large and so waits for more of its kind.
+ * Joins windows: the n files of the family are more than the `most` that it may have,
+ * because its windows are too small for the time that they cover.  Groups of two, four,
+ * ... windows are formed until there are at most half as many groups as files allowed.
+ * In one group those files are merged that cost least bytes for each file saved; in the
+ * oldest group, if all are alike.  A joined file is large and so waits for more of its kind.
  */
 static void
 pick_join(compaction *c, const file_meta **f, int n, int most)

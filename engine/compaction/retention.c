@@ -31,7 +31,8 @@ enum pending_kind
 {
 	PENDING_KEEP,
 	PENDING_PAST,	 /* the past of a version: kept if there is a barrier in (seq, newer] */
-	PENDING_EXPIRED, /* its own TTL has passed: kept if an older entry is */
+	PENDING_EXPIRED, /* its own TTL has passed: kept if a put with an older timestamp is, or the
+					  * column has entries above the horizon */
 	PENDING_DELETE	 /* kept if an entry that it masks is */
 };
 
