@@ -42,14 +42,14 @@ typedef struct compaction
 
 	/* sequence numbers */
 	uint64_t flushed_seq; /* of the set, before the pin */
-	horizons horizons;
+	horizon_ranges horizons;
 	uint64_t horizon;	/* horizons.oldest */
 	uint64_t unflushed; /* no memtable has an older entry up to the horizon */
 	uint64_t settled;	/* result: see retention_settled */
 
 	/* files */
-	set_pin pin;
-	set_files all;
+	version_pin pin;
+	family_files all;
 	bool *in; /* for each of all.files: it is an input */
 	int nin;
 	file_meta hull; /* bounds of all inputs: rows and sequence numbers */

@@ -99,7 +99,7 @@ struct retention
 		int64_t put_ts;
 		uint64_t put_seq;
 		int32_t nputs;				  /* puts that are kept */
-		int32_t ranks[FAMILY_FLOORS]; /* see expiry_floor_death */
+		int32_t ranks[FAMILY_FLOORS]; /* see expiry_version_end */
 		bool above;					  /* it has entries above the horizon */
 		bool delete_above;			  /* among them deletes */
 	} column;
@@ -533,7 +533,7 @@ take_put(retention *v, const entry *e)
 		return WIDE_OK;
 	return keep_or_decide(v, e,
 						  v->bottom && expiry_cell_ttl_passed(e, v->now) ? PENDING_EXPIRED
-																	  : PENDING_KEEP,
+																		 : PENDING_KEEP,
 						  0);
 }
 
