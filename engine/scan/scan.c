@@ -494,7 +494,7 @@ step_back(wide_scan *s)
 		return WIDE_OK;
 	s->in_row = s->row_exists = false;
 	if (s->cur->point)
-		s->point_done = false;
+		s->point_done = s->have_row = false;
 	else if (s->reverse)
 		return buffer_set(&s->bound, s->after.data, s->after.len);
 	else

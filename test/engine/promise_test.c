@@ -208,6 +208,44 @@ scan_again(bool reverse)
 	store_drop(&s);
 }
 
+/* The same for a range of one row with many cells, which is interrupted while it is read. */
+static void
+test_get_again(void **state)
+{
+	store s;
+	wide_family_id f;
+	wide_batch *b;
+	char qual[16];
+	wide_snapshot *snap;
+	wide_scan *scan;
+	wide_row r;
+	wide_scan_family fam = {.want = WIDE_WANT_ALL, .max_versions = 1};
+	wide_range one = {.lo = text("r"), .hi = {(const uint8_t *) "r", 2}};
+	wide_scan_spec spec = {.families = &fam, .nfamilies = 1, .ranges = &one, .nranges = 1};
+
+	(void) state;
+	store_init(&s);
+	assert_ok(store_open(&s));
+	f = fam.id = one_family(&s);
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 1000; i++)
+	{
+		snprintf(qual, sizeof qual, "q%04d", i);
+		assert_ok(wide_batch_put(b, f, text("r"), text(qual), 1, INT64_MIN, 0, text("v")));
+	}
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	s.interrupt_after = 2;
+	assert_int_equal(wide_scan_next(scan, &r), WIDE_INTERRUPTED);
+	assert_ok(wide_scan_next(scan, &r));
+	assert_int_equal(r.ncells, 1000);
+	assert_int_equal(wide_scan_next(scan, &r), WIDE_END);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 static void
 test_scan_again(void **state)
 {
@@ -222,6 +260,7 @@ main(void)
 		cmocka_unit_test(test_prepare_again),
 		cmocka_unit_test(test_flushed_is_durable),
 		cmocka_unit_test(test_scan_again),
+		cmocka_unit_test(test_get_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
