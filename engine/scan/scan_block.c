@@ -46,13 +46,13 @@
 #include "engine/read/merge.h"
 #include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
+#include "engine/scan/scan_block_columns.h"
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#define NO_COLUMN	UINT32_MAX
 #define KEY_COPY	16	/* bytes of keys that are copied without looking */
 #define KEY_ROOM	512 /* bytes for keys that are taken from the arena at a time */
 
@@ -129,146 +129,6 @@ block_is_plain(const scan_family *f, const merge_span *w)
 						  w->seq != 0 ? w->seq : b->seq.base, w->seq != 0 ? w->seq : b->seq.most);
 }
 
-static wide_status
-add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicate_column *test)
-{
-	if (r->ncolumns == r->columns_cap)
-	{
-		int cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
-		scan_block_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
-
-		if (p == NULL)
-			return no_memory();
-		r->columns = p;
-		r->columns_cap = cap;
-	}
-	r->columns[r->ncolumns++] = (scan_block_column) {
-		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
-	r->nwanted += wanted;
-	r->ntests += test != NULL;
-	return WIDE_OK;
-}
-
-/* The columns that are listed: wanted ones and those with predicates. */
-static wide_status
-listed_columns(scan_block *r, const scan_family *f)
-{
-	for (int i = 0; i < f->ncols; i++)
-	{
-		const scan_column *col = &f->cols[i];
-		uint32_t column;
-		bool exact;
-
-		TRY(block_find_column(r->w.block, f->quals.data + col->at, (uint32_t) col->len, &column,
-							  &exact));
-		if (exact || col->test != NULL)
-			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
-						   col->test));
-	}
-	return WIDE_OK;
-}
-
-/* All columns or those of a range, and the listed ones, which have predicates. */
-static wide_status
-columns_between(scan_block *r, const scan_family *f)
-{
-	uint32_t from = 0, to = r->w.block->columns;
-	bool exact;
-	int n;
-
-	if (f->want == WIDE_WANT_RANGE)
-	{
-		TRY(block_find_column(r->w.block, f->quals.data, (uint32_t) f->lo_len, &from, &exact));
-		if (f->hi_len > 0)
-			TRY(block_find_column(r->w.block, f->quals.data + f->lo_len, (uint32_t) f->hi_len, &to,
-								  &exact));
-	}
-	TRY(listed_columns(r, f));
-	n = r->ncolumns;
-	for (uint32_t c = from; c < to; c++)
-	{
-		int i = 0;
-
-		while (i < n && r->columns[i].column != c)
-			i++;
-		if (i == n)
-			TRY(add_column(r, c, -1, true, NULL));
-		else
-		{
-			r->columns[i].wanted = true;
-			r->nwanted++;
-		}
-	}
-	return WIDE_OK;
-}
-
-static int
-compare_columns(const void *a, const void *b)
-{
-	const scan_block_column *x = a, *y = b;
-
-	return (x->column > y->column) - (x->column < y->column);
-}
-
-/* Cells of families that are not read by a list have their qualifiers with them. */
-static wide_status
-decode_qualifiers(scan_block *r)
-{
-	buffer key = {0};
-	wide_status st = WIDE_OK;
-
-	r->quals.len = 0;
-	for (int i = 0; i < r->ncolumns; i++)
-	{
-		scan_block_column *k = &r->columns[i];
-		wide_bytes raw;
-
-		if (!k->wanted)
-			continue;
-		key.len = 0;
-		TRY_GOTO(block_key(&r->w.block->column_keys, k->column, false, &key));
-		k->qual = r->quals.len;
-		TRY_GOTO(buffer_reserve(&r->quals, key.len));
-		TRY_GOTO(key_decode_part(key.data, key.len, &r->quals, &raw));
-		k->quallen = raw.len;
-		if (raw.data != r->quals.data + k->qual)
-			TRY_GOTO(buffer_append(&r->quals, raw.data, raw.len));
-	}
-done:
-	buffer_free(&key);
-	return st;
-}
-
-/* Where the columns are in the block. */
-static wide_status
-find_columns(scan_block *r)
-{
-	block_cursor *b = r->w.block;
-
-	if ((b->flags & BLOCK_GRID) != 0)
-	{
-		for (int i = 0; i < r->ncolumns; i++)
-			if (r->columns[i].column != NO_COLUMN)
-				TRY(block_column_open(b, r->columns[i].column, &r->columns[i].grid));
-		return WIDE_OK;
-	}
-	if (r->of_cap < b->columns)
-	{
-		free(r->of);
-		r->of_cap = 0;
-		r->of = malloc(b->columns * sizeof(*r->of));
-		if (r->of == NULL)
-			return no_memory();
-		r->of_cap = b->columns;
-	}
-	memset(r->of, 0xff, b->columns * sizeof(*r->of));
-	for (int i = 0; i < r->ncolumns; i++)
-		if (r->columns[i].column != NO_COLUMN)
-			r->of[r->columns[i].column] = i;
-	r->next_value = UINT32_MAX;
-	return WIDE_OK;
-}
-
 /* Begin a run where the merge stands, if there is one: r->open. */
 static wide_status
 run_open(wide_scan *s, scan_family *f)
@@ -289,23 +149,13 @@ run_open(wide_scan *s, scan_family *f)
 		r->w.end = r->w.row + 1;
 	if (r->w.row >= r->w.end)
 		return WIDE_OK;
-	r->ncolumns = r->nwanted = r->ntests = 0;
-	r->any = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
-	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
-	{
-		TRY(columns_between(r, f));
-		if (r->ntests > 0)
-			qsort(r->columns, (size_t) r->ncolumns, sizeof(*r->columns), compare_columns);
-		TRY(decode_qualifiers(r));
-	}
-	else if (f->want == WIDE_WANT_COLUMNS)
-		TRY(listed_columns(r, f));
+	TRY(scan_block_columns_choose(r, f));
 	if (r->nwanted > SCAN_BLOCK_CELLS || (uint32_t) r->nwanted > s->row_cells)
 	{
 		r->refused = r->w.block->data;
 		return WIDE_OK;
 	}
-	TRY(find_columns(r));
+	TRY(scan_block_columns_find(r));
 	r->key_row = UINT32_MAX;
 	r->open = true;
 	r->first = r->w.row;

@@ -134,7 +134,8 @@ typedef struct scan_block
 	size_t room_left;
 } scan_block;
 
-#define SCAN_BLOCK_ROWS	 64 /* read at a time at most */
+#define NO_COLUMN		 UINT32_MAX /* of the block */
+#define SCAN_BLOCK_ROWS	 64			/* read at a time at most */
 #define SCAN_BLOCK_CELLS 4096
 
 struct wide_scan
