@@ -56,18 +56,19 @@
 static wide_status
 begin_row(wide_scan *s)
 {
-	s->have_row = s->in_row = true;
-	s->row_exists = s->rejected = s->overflow = false;
-	s->row_shown = 0;
-	s->row_number++;
-	TRY(buffer_set(&s->after, s->row.data, s->row.len));
-	s->after.data[s->after.len - 1]++; /* terminator 00 01 -> 00 02 */
+	s->ranges.state = RANGE_ENTERED;
+	s->row.phase = ROW_READING;
+	s->row.verdict = ROW_UNKNOWN;
+	s->row.shown = 0;
+	s->row.number++;
+	TRY(buffer_set(&s->row.after, s->row.key.data, s->row.key.len));
+	s->row.after.data[s->row.after.len - 1]++; /* terminator 00 01 -> 00 02 */
 	for (int i = 0; i < s->nfamilies; i++)
-		s->families[i].ready = false;
+		s->families[i].row.state = FAMILY_UNREAD;
 	if (s->ntesting > 0)
 	{
 		predicate_row(&s->pred);
-		s->untested = s->pred.ncolumns;
+		s->row.untested = s->pred.ncolumns;
 	}
 	return WIDE_OK;
 }
@@ -77,50 +78,51 @@ static wide_status
 follow(wide_scan *s, scan_family *f)
 {
 	const entry *e;
-	bool next = f->placed && f->last_row + 1 == s->row_number;
+	bool next = f->follow.placed && f->follow.last_row + 1 == s->row.number;
 
-	f->last_row = s->row_number;
-	if (s->cur->point || s->reverse || !f->placed)
+	f->follow.last_row = s->row.number;
+	if (s->ranges.cur->point || s->reverse || !f->follow.placed)
 	{
-		if (!s->cur->point && s->reverse)
+		if (!s->ranges.cur->point && s->reverse)
 		{
-			f->limits.hi = s->after.data;
-			f->limits.hilen = (uint32_t) s->after.len;
+			f->limits.hi = s->row.after.data;
+			f->limits.hilen = (uint32_t) s->row.after.len;
 		}
 		else
-			f->placed = !s->cur->point;
-		return merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX);
+			f->follow.placed = !s->ranges.cur->point;
+		return merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX);
 	}
 	e = merge_entry(f->m);
-	if (e == NULL || ukey_compare(e->ukey, e->klen, s->row.data, s->row.len) >= 0)
+	if (e == NULL || ukey_compare(e->ukey, e->klen, s->row.key.data, s->row.key.len) >= 0)
 		return WIDE_OK;
 	if (next)
-		return merge_pass(f->m, s->row.data, (uint32_t) s->row.len);
-	return merge_skip(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX);
+		return merge_pass(f->m, s->row.key.data, (uint32_t) s->row.key.len);
+	return merge_skip(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX);
 }
 
 /* Before anything is read of the row in this family. */
 static wide_status
 get_ready(wide_scan *s, scan_family *f)
 {
-	if (f->ready)
+	if (f->row.state != FAMILY_UNREAD)
 		return WIDE_OK;
 	if (!f->leads)
 		TRY(follow(s, f));
-	f->ready = true;
-	f->present = in_this_row(s, merge_entry(f->m));
-	f->done = !f->present;
-	f->in_column = f->held = f->passed_over = false;
-	f->want_at = f->steps = 0;
-	f->tested = s->untested > 0 ? 0 : f->ncols;
-	f->show = true;
-	f->test = NULL;
-	if (f->present)
+	f->row.state = FAMILY_DONE;
+	if (scan_row_has(s, merge_entry(f->m)))
+	{
+		f->row.state = FAMILY_BETWEEN;
 		visibility_row(&f->view);
+	}
+	f->row.passed_over = false;
+	f->row.at = f->row.steps = 0;
+	f->row.tested = s->row.untested > 0 ? 0 : f->columns.n;
+	f->row.show = true;
+	f->row.test = NULL;
 	return WIDE_OK;
 }
 
-/* The smallest row any family stands at, in s->row; WIDE_END: the range is over. */
+/* The smallest row any family stands at, in s->row.key; WIDE_END: the range is over. */
 static wide_status
 row_forward(wide_scan *s)
 {
@@ -136,14 +138,15 @@ row_forward(wide_scan *s)
 	}
 	if (first == NULL)
 		return WIDE_END;
-	if (s->cur->hi_len > 0 &&
-		ukey_compare(first->ukey, first->rowlen, s->bounds.data + s->cur->hi, s->cur->hi_len) >= 0)
+	if (s->ranges.cur->hi_len > 0 &&
+		ukey_compare(first->ukey, first->rowlen, s->ranges.bounds.data + s->ranges.cur->hi,
+					 s->ranges.cur->hi_len) >= 0)
 		return WIDE_END;
-	TRY(buffer_set(&s->row, first->ukey, first->rowlen));
+	TRY(buffer_set(&s->row.key, first->ukey, first->rowlen));
 	return begin_row(s);
 }
 
-/* The largest row below s->bound. */
+/* The largest row below s->row.bound. */
 static wide_status
 row_reverse(wide_scan *s)
 {
@@ -155,42 +158,43 @@ row_reverse(wide_scan *s)
 
 		if (!f->leads)
 			continue;
-		if (!f->before_valid || (!f->before_end && ukey_compare(f->before.data, f->before.len,
-																s->bound.data, s->bound.len) >= 0))
+		if (f->before.state == BEFORE_UNKNOWN ||
+			(f->before.state == BEFORE_FOUND &&
+			 ukey_compare(f->before.row.data, f->before.row.len, s->row.bound.data,
+						  s->row.bound.len) >= 0))
 		{
-			wide_status st = merge_row_before(f->m, s->bound.data, (uint32_t) s->bound.len,
-											  &f->before);
+			wide_status st = merge_row_before(f->m, s->row.bound.data, (uint32_t) s->row.bound.len,
+											  &f->before.row);
 
-			f->before_end = st == WIDE_END;
 			if (st != WIDE_END)
 				TRY(st);
-			f->before_valid = true;
+			f->before.state = st == WIDE_END ? BEFORE_NONE : BEFORE_FOUND;
 		}
-		if (!f->before_end &&
-			(last == NULL ||
-			 ukey_compare(f->before.data, f->before.len, last->before.data, last->before.len) > 0))
+		if (f->before.state == BEFORE_FOUND &&
+			(last == NULL || ukey_compare(f->before.row.data, f->before.row.len,
+										  last->before.row.data, last->before.row.len) > 0))
 			last = f;
 	}
-	if (last == NULL ||
-		ukey_compare(last->before.data, last->before.len, scan_range_lo(s), s->cur->lo_len) < 0)
+	if (last == NULL || ukey_compare(last->before.row.data, last->before.row.len, scan_range_lo(s),
+									 s->ranges.cur->lo_len) < 0)
 		return WIDE_END;
-	TRY(buffer_set(&s->row, last->before.data, last->before.len));
-	TRY(buffer_set(&s->after, s->row.data, s->row.len));
-	s->after.data[s->after.len - 1]++;
+	TRY(buffer_set(&s->row.key, last->before.row.data, last->before.row.len));
+	TRY(buffer_set(&s->row.after, s->row.key.data, s->row.key.len));
+	s->row.after.data[s->row.after.len - 1]++;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
-		if (!f->leads || f->before_end || f->before.len != s->row.len ||
-			memcmp(f->before.data, s->row.data, s->row.len) != 0)
+		if (!f->leads || f->before.state != BEFORE_FOUND || f->before.row.len != s->row.key.len ||
+			memcmp(f->before.row.data, s->row.key.data, s->row.key.len) != 0)
 			continue;
-		f->limits.hi = s->after.data;
-		f->limits.hilen = (uint32_t) s->after.len;
-		TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
-		f->before_valid = false;
+		f->limits.hi = s->row.after.data;
+		f->limits.hilen = (uint32_t) s->row.after.len;
+		TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+		f->before.state = BEFORE_UNKNOWN;
 	}
 	/* last, so that an interrupted attempt can be made again */
-	TRY(buffer_set(&s->bound, s->row.data, s->row.len));
+	TRY(buffer_set(&s->row.bound, s->row.key.data, s->row.key.len));
 	return begin_row(s);
 }
 
@@ -198,15 +202,14 @@ row_reverse(wide_scan *s)
 static wide_status
 point_row(wide_scan *s)
 {
-	if (s->point_done)
+	if (s->ranges.state == RANGE_ENTERED)
 		return WIDE_END;
-	s->point_done = true;
-	TRY(buffer_set(&s->row, scan_range_lo(s), s->cur->lo_len));
+	TRY(buffer_set(&s->row.key, scan_range_lo(s), s->ranges.cur->lo_len));
 	TRY(begin_row(s));
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].leads && in_this_row(s, merge_entry(s->families[i].m)))
+		if (s->families[i].leads && scan_row_has(s, merge_entry(s->families[i].m)))
 			return WIDE_OK;
-	s->in_row = false;
+	s->row.phase = ROW_NONE;
 	return WIDE_END;
 }
 
@@ -215,15 +218,15 @@ point_row(wide_scan *s)
 static wide_status
 leave_row(wide_scan *s)
 {
-	s->in_row = false;
-	if (s->cur->point || s->reverse)
+	s->row.phase = ROW_NONE;
+	if (s->ranges.cur->point || s->reverse)
 		return WIDE_OK;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
-		if (f->leads && in_this_row(s, merge_entry(f->m)))
-			TRY(merge_pass(f->m, s->after.data, (uint32_t) s->after.len));
+		if (f->leads && scan_row_has(s, merge_entry(f->m)))
+			TRY(merge_pass(f->m, s->row.after.data, (uint32_t) s->row.after.len));
 	}
 	return WIDE_OK;
 }
@@ -235,18 +238,18 @@ filter_row(wide_scan *s, bool *accepted)
 	wide_bytes key;
 	wide_row_verdict verdict;
 
-	s->key.len = 0;
-	TRY(buffer_reserve(&s->key, s->row.len));
-	TRY(key_decode_part(s->row.data, s->row.len, &s->key, &key));
-	TRY(scan_range_ask_filter(s, &s->row, key, &verdict));
+	s->out.key.len = 0;
+	TRY(buffer_reserve(&s->out.key, s->row.key.len));
+	TRY(key_decode_part(s->row.key.data, s->row.key.len, &s->out.key, &key));
+	TRY(scan_range_ask_filter(s, &s->row.key, key, &verdict));
 	*accepted = verdict == WIDE_ROW_ACCEPT;
 	if (*accepted)
 		return WIDE_OK;
-	s->in_row = false;
+	s->row.phase = ROW_NONE;
 	if (verdict == WIDE_ROW_END)
 	{
-		s->range = s->nranges;
-		s->open = false;
+		s->ranges.next = s->ranges.n;
+		s->ranges.state = RANGE_CLOSED;
 		return WIDE_OK;
 	}
 	return verdict == WIDE_ROW_SEEK ? scan_range_go_to_sought(s) : leave_row(s);
@@ -262,21 +265,21 @@ next_row(wide_scan *s)
 	{
 		wide_status st;
 
-		if (!s->open)
+		if (!scan_range_is_open(s))
 		{
-			if (s->range >= s->nranges)
+			if (s->ranges.next >= s->ranges.n)
 				return WIDE_END;
 			TRY(scan_range_open(s));
-			if (!s->open)
+			if (!scan_range_is_open(s))
 				continue;
 		}
-		if (s->cur->point)
+		if (s->ranges.cur->point)
 			st = point_row(s);
 		else
 			st = s->reverse ? row_reverse(s) : row_forward(s);
 		if (st == WIDE_END)
-			s->open = false;
-		else if (st != WIDE_OK || s->filter == NULL)
+			s->ranges.state = RANGE_CLOSED;
+		else if (st != WIDE_OK || s->filter.fn == NULL)
 			return st;
 		else
 		{
@@ -295,9 +298,9 @@ other_cells(wide_scan *s, scan_family *f)
 	bool full = false;
 	wide_status st;
 
-	TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
-	f->done = f->in_column = f->held = false;
-	f->steps = 0;
+	TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+	f->row.state = FAMILY_BETWEEN;
+	f->row.steps = 0;
 	visibility_row(&f->view);
 	f->want = WIDE_WANT_EXISTS;
 	st = scan_row_family(s, f, &full);
@@ -309,7 +312,7 @@ other_cells(wide_scan *s, scan_family *f)
 static void
 drop_cells(wide_scan *s)
 {
-	s->stats.cells_returned -= (uint64_t) s->ncells;
+	s->stats.cells_returned -= (uint64_t) s->out.n;
 	scan_row_let_go(s);
 }
 
@@ -318,14 +321,14 @@ static wide_status
 read_again(wide_scan *s)
 {
 	drop_cells(s);
-	s->overflow = false;
-	s->row_shown = 0;
+	s->row.phase = ROW_READING;
+	s->row.shown = 0;
 	for (int i = 0; i < s->ntesting; i++)
 	{
 		scan_family *f = s->order[i];
 
-		TRY(merge_seek(f->m, s->row.data, (uint32_t) s->row.len, INT64_MAX, SEQ_MAX));
-		f->ready = false;
+		TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+		f->row.state = FAMILY_UNREAD;
 	}
 	return WIDE_OK;
 }
@@ -340,14 +343,14 @@ read_cells(wide_scan *s, bool *full)
 
 		if (f->want == WIDE_WANT_EXISTS)
 			continue;
-		if (i >= s->ntesting && s->row_shown >= s->row_limit)
+		if (i >= s->ntesting && s->row.shown >= s->row_limit)
 			break;
 		TRY(get_ready(s, f));
-		if (!f->done || f->held || f->tested < f->ncols)
+		if (f->row.state != FAMILY_DONE || f->row.tested < f->columns.n)
 			TRY(scan_row_family(s, f, full));
-		if (s->rejected)
+		if (s->row.verdict == ROW_REJECTED)
 			return WIDE_OK;
-		if (s->overflow && i + 1 == s->ntesting)
+		if (s->row.phase == ROW_TESTING && i + 1 == s->ntesting)
 		{
 			TRY(read_again(s));
 			i = -1;
@@ -364,23 +367,22 @@ read_row(wide_scan *s, bool *full)
 	TRY(read_cells(s, full));
 	if (*full)
 		return WIDE_OK;
-	if (s->rejected)
+	if (s->row.verdict == ROW_REJECTED)
 	{
-		s->row_exists = false;
 		s->stats.rows_rejected++;
-		if (s->ncells > 0)
+		if (s->out.n > 0)
 			drop_cells(s);
 		return leave_row(s);
 	}
-	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
+	for (int i = 0; i < s->nfamilies && s->row.verdict != ROW_EXISTS; i++)
 		if (s->families[i].want == WIDE_WANT_EXISTS)
 		{
 			TRY(get_ready(s, &s->families[i]));
-			if (!s->families[i].done)
+			if (s->families[i].row.state != FAMILY_DONE)
 				TRY(scan_row_family(s, &s->families[i], full));
 		}
-	for (int i = 0; i < s->nfamilies && !s->row_exists; i++)
-		if (s->families[i].any_exists && s->families[i].present && s->families[i].passed_over)
+	for (int i = 0; i < s->nfamilies && s->row.verdict != ROW_EXISTS; i++)
+		if (s->families[i].any_exists && s->families[i].row.passed_over)
 			TRY(other_cells(s, &s->families[i]));
 	return leave_row(s);
 }
@@ -401,23 +403,23 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->db = db;
 	s->snap = snap;
 	s->reverse = spec->reverse;
-	s->ts_min = spec->ts_min;
-	s->ts_max = spec->ts_max;
-	s->show_min = spec->show_min;
-	s->show_max = spec->show_max;
-	s->filtered = s->show_min != 0 || s->show_max != 0;
-	s->now_given = spec->now != 0;
-	s->now = s->now_given ? spec->now : snapshot_now(snap);
+	s->time.ts_min = spec->ts_min;
+	s->time.ts_max = spec->ts_max;
+	s->time.show_min = spec->show_min;
+	s->time.show_max = spec->show_max;
+	s->time.filtered = s->time.show_min != 0 || s->time.show_max != 0;
+	s->time.now_given = spec->now != 0;
+	s->time.now = s->time.now_given ? spec->now : snapshot_now(snap);
 	s->seq = wide_snapshot_lsn(snap);
 	s->generation = wide_catalog_generation(db);
-	s->own = spec->own;
-	s->own_mark = spec->own_mark;
+	s->batch = spec->own;
+	s->batch_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
-	s->filter = spec->row_filter;
-	s->filter_arg = spec->filter_arg;
-	s->filter_follows = spec->filter_follows;
-	s->calls = 1;
+	s->filter.fn = spec->row_filter;
+	s->filter.arg = spec->filter_arg;
+	s->filter.follows = spec->filter_follows;
+	s->out.call = 1;
 	TRY_GOTO(predicate_init(&s->pred, spec->predicates, spec->npredicates, spec->nfamilies));
 	TRY_GOTO(scan_open_families(s, spec));
 	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
@@ -435,12 +437,14 @@ done:
 static wide_status
 refresh(wide_scan *s)
 {
-	if (s->pinned && !scan_sources_stale(s))
+	if (s->sources.pinned && !scan_sources_stale(s))
 		return WIDE_OK;
 	TRY(scan_block_drop(s));
 	scan_sources_leave(s);
 	TRY(scan_sources_make(s));
-	return s->open && !(s->cur->point && s->point_done) ? scan_range_seek(s) : WIDE_OK;
+	if (!scan_range_is_open(s) || (s->ranges.cur->point && s->ranges.state == RANGE_ENTERED))
+		return WIDE_OK;
+	return scan_range_seek(s);
 }
 
 static wide_status
@@ -448,16 +452,16 @@ scan_step(wide_scan *s, wide_row *row)
 {
 	bool full;
 
-	if (!s->in_row)
+	if (s->row.phase == ROW_NONE)
 	{
-		s->row_exists = false;
+		s->row.verdict = ROW_UNKNOWN;
 		TRY(refresh(s));
 	}
 	for (;;)
 	{
-		bool first = !s->in_row;
+		bool first = s->row.phase == ROW_NONE;
 
-		if (first && s->run.possible)
+		if (first && s->block.possible)
 		{
 			TRY(scan_block_next(s));
 			if (wide_scan_ready(s, row))
@@ -467,14 +471,14 @@ scan_step(wide_scan *s, wide_row *row)
 			TRY(next_row(s));
 		TRY(read_row(s, &full));
 		TRY(s->failed);
-		if (!s->row_exists)
+		if (s->row.verdict != ROW_EXISTS)
 			continue;
 		s->stats.rows_returned += first;
-		s->key.len = 0;
-		TRY(buffer_reserve(&s->key, s->row.len));
-		TRY(key_decode_part(s->row.data, s->row.len, &s->key, &row->key));
-		row->cells = s->cells;
-		row->ncells = s->ncells;
+		s->out.key.len = 0;
+		TRY(buffer_reserve(&s->out.key, s->row.key.len));
+		TRY(key_decode_part(s->row.key.data, s->row.key.len, &s->out.key, &row->key));
+		row->cells = s->out.cells;
+		row->ncells = s->out.n;
 		row->more = full;
 		row->unsure = s->pred.unsure;
 		return WIDE_OK;
@@ -490,15 +494,16 @@ step_back(wide_scan *s)
 {
 	scan_row_let_go(s);
 	scan_sources_leave(s);
-	if (!s->in_row && !s->row_exists)
+	if (s->row.phase == ROW_NONE && s->row.verdict != ROW_EXISTS)
 		return WIDE_OK;
-	s->in_row = s->row_exists = false;
-	if (s->cur->point)
-		s->point_done = s->have_row = false;
+	s->row.phase = ROW_NONE;
+	s->row.verdict = ROW_UNKNOWN;
+	if (s->ranges.cur->point)
+		s->ranges.state = RANGE_AT_START;
 	else if (s->reverse)
-		return buffer_set(&s->bound, s->after.data, s->after.len);
+		return buffer_set(&s->row.bound, s->row.after.data, s->row.after.len);
 	else
-		return buffer_set(&s->after, s->row.data, s->row.len);
+		return buffer_set(&s->row.after, s->row.key.data, s->row.key.len);
 	return WIDE_OK;
 }
 
@@ -515,7 +520,7 @@ wide_scan_next(wide_scan *s, wide_row *row)
 	TRY(s->failed);
 	TRY(segment_check(s->db));
 	/* the next part of a row: there is no way back to its beginning, so it is not interrupted */
-	if (s->in_row)
+	if (s->row.phase != ROW_NONE)
 		s->db->host.interrupted = NULL;
 	st = scan_step(s, row);
 	s->db->host.interrupted = ask;
@@ -530,7 +535,7 @@ wide_scan_next(wide_scan *s, wide_row *row)
 void
 wide_scan_park(wide_scan *s)
 {
-	if (s->in_row || !s->pinned || s->failed != WIDE_OK)
+	if (s->row.phase != ROW_NONE || !s->sources.pinned || s->failed != WIDE_OK)
 		return;
 	s->failed = scan_block_drop(s);
 	scan_row_let_go(s);
@@ -560,25 +565,24 @@ wide_scan_close(wide_scan *s)
 	{
 		scan_family *f = &s->families[i];
 
-		if (f->view_made)
-			visibility_free(&f->view);
-		buffer_free(&f->quals);
-		buffer_free(&f->column);
-		buffer_free(&f->ukey);
+		visibility_free(&f->view);
+		buffer_free(&f->columns.encoded);
+		buffer_free(&f->one_column);
+		buffer_free(&f->row.ukey);
 		buffer_free(&f->target);
-		buffer_free(&f->before);
-		free(f->cols);
+		buffer_free(&f->before.row);
+		free(f->columns.list);
 	}
 	scan_row_free_memory(s);
 	scan_block_free(s);
-	buffer_free(&s->bounds);
-	buffer_free(&s->row);
-	buffer_free(&s->bound);
-	buffer_free(&s->sought);
-	buffer_free(&s->after);
-	buffer_free(&s->key);
+	buffer_free(&s->ranges.bounds);
+	buffer_free(&s->row.key);
+	buffer_free(&s->row.bound);
+	buffer_free(&s->filter.seek);
+	buffer_free(&s->row.after);
+	buffer_free(&s->out.key);
 	predicate_free(&s->pred);
 	scan_open_families_free(s);
-	free(s->ranges);
+	free(s->ranges.list);
 	pool_free(s, sizeof(*s));
 }

@@ -59,28 +59,28 @@
 void
 scan_block_init(wide_scan *s)
 {
-	s->run.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
-	s->run.size = 1;
+	s->block.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
+	s->block.ahead.limit = 1;
 }
 
 void
 scan_block_restart(wide_scan *s)
 {
-	s->run.open = false;
-	s->run.size = 1;
-	s->run.refused = NULL;
-	s->run.counted = 0;
+	s->block.state = SPAN_NONE;
+	s->block.ahead.limit = 1;
+	s->block.refused = NULL;
+	s->block.ahead.counted = 0;
 	s->ahead.n = s->ahead.given = 0;
 }
 
 void
 scan_block_count(wide_scan *s)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
 
-	for (; r->counted < s->ahead.given; r->counted++)
+	for (; r->ahead.counted < s->ahead.given; r->ahead.counted++)
 	{
-		uint64_t n = (uint64_t) s->ahead.rows[r->counted].ncells;
+		uint64_t n = (uint64_t) s->ahead.rows[r->ahead.counted].ncells;
 
 		s->stats.rows_returned++;
 		s->stats.cells_returned += n;
@@ -93,18 +93,18 @@ static void
 forget_rows(wide_scan *s)
 {
 	scan_block_count(s);
-	s->run.counted = 0;
+	s->block.ahead.counted = 0;
 	s->ahead.n = s->ahead.given = 0;
 }
 
 void
 scan_block_free(wide_scan *s)
 {
-	free(s->run.columns);
-	free(s->run.of);
-	free(s->run.rows);
-	buffer_free(&s->run.key);
-	buffer_free(&s->run.quals);
+	free(s->block.columns.list);
+	free(s->block.columns.by_number);
+	free(s->block.ahead.rows);
+	buffer_free(&s->block.key.encoded);
+	buffer_free(&s->block.columns.quals);
 }
 
 static wide_status
@@ -133,63 +133,63 @@ block_is_plain(const scan_family *f, const merge_span *w)
 static wide_status
 run_open(wide_scan *s, scan_family *f)
 {
-	scan_block *r = &s->run;
-	const uint8_t *hi = s->cur->hi_len > 0 ? s->bounds.data + s->cur->hi : NULL;
+	scan_block *r = &s->block;
+	const uint8_t *hi = s->ranges.cur->hi_len > 0 ? s->ranges.bounds.data + s->ranges.cur->hi
+												  : NULL;
 
-	merge_span_block(f->m, &r->w);
-	if (r->w.block == NULL || r->w.block->data == r->refused)
+	merge_span_block(f->m, &r->span);
+	if (r->span.block == NULL || r->span.block->data == r->refused)
 		return WIDE_OK;
-	if (!block_is_plain(f, &r->w))
+	if (!block_is_plain(f, &r->span))
 	{
-		r->refused = r->w.block->data;
+		r->refused = r->span.block->data;
 		return WIDE_OK;
 	}
-	TRY(merge_span_rows(f->m, hi, (uint32_t) s->cur->hi_len, &r->w));
-	if (s->cur->point && r->w.end > r->w.row)
-		r->w.end = r->w.row + 1;
-	if (r->w.row >= r->w.end)
+	TRY(merge_span_rows(f->m, hi, (uint32_t) s->ranges.cur->hi_len, &r->span));
+	if (s->ranges.cur->point && r->span.end > r->span.row)
+		r->span.end = r->span.row + 1;
+	if (r->span.row >= r->span.end)
 		return WIDE_OK;
 	TRY(scan_block_columns_choose(r, f));
-	if (r->nwanted > SCAN_BLOCK_CELLS || (uint32_t) r->nwanted > s->row_cells)
+	if (r->columns.nwanted > SCAN_BLOCK_CELLS || (uint32_t) r->columns.nwanted > s->row_cells)
 	{
-		r->refused = r->w.block->data;
+		r->refused = r->span.block->data;
 		return WIDE_OK;
 	}
 	TRY(scan_block_columns_find(r));
-	r->key_row = UINT32_MAX;
-	r->open = true;
-	r->first = r->w.row;
-	r->over = r->all_over = r->seek = false;
+	r->key.row = UINT32_MAX;
+	r->state = SPAN_OPEN;
+	r->first = r->span.row;
 	return WIDE_OK;
 }
 
 /* ------------------------------------------------------------------- rows */
 
-/* The encoded key of a row, in r->key, most often the next one. */
+/* The encoded key of a row, in r->key.encoded, most often the next one. */
 static inline wide_status
 row_key(scan_block *r, uint32_t row)
 {
-	const block_keys *k = &r->w.block->row_keys;
+	const block_keys *k = &r->span.block->row_keys;
 	uint32_t shared, n;
 
-	if (likely(r->key_row + 1 == row && row > 0))
+	if (likely(r->key.row + 1 == row && row > 0))
 	{
 		shared = (uint32_t) block_number(&k->shared, row);
 		n = block_string_length(&k->rest, row);
-		if (likely(n <= k->rest.nbytes - r->key_off && shared <= r->key.len &&
-				   shared + (size_t) n + KEY_COPY <= r->key.cap && n <= KEY_COPY &&
-				   k->rest.nbytes - r->key_off >= KEY_COPY))
+		if (likely(n <= k->rest.nbytes - r->key.rest && shared <= r->key.encoded.len &&
+				   shared + (size_t) n + KEY_COPY <= r->key.encoded.cap && n <= KEY_COPY &&
+				   k->rest.nbytes - r->key.rest >= KEY_COPY))
 		{
-			memcpy(r->key.data + shared, k->rest.bytes + r->key_off, KEY_COPY);
-			r->key.len = shared + n;
-			r->key_off += n;
-			r->key_row = row;
+			memcpy(r->key.encoded.data + shared, k->rest.bytes + r->key.rest, KEY_COPY);
+			r->key.encoded.len = shared + n;
+			r->key.rest += n;
+			r->key.row = row;
 			return WIDE_OK;
 		}
 	}
-	TRY(block_key(k, row, r->key_row + 1 == row, &r->key));
-	TRY(block_string_start(&k->rest, row + 1, &r->key_off));
-	r->key_row = row;
+	TRY(block_key(k, row, r->key.row + 1 == row, &r->key.encoded));
+	TRY(block_string_start(&k->rest, row + 1, &r->key.rest));
+	r->key.row = row;
 	return WIDE_OK;
 }
 
@@ -211,17 +211,17 @@ grid_value(const scan_block *r, scan_block_column *k, uint32_t row)
 	{
 		k->there = block_column_has(g, row, &k->i);
 		if (unlikely(k->i > g->values.n))
-			return block_malformed(r->w.block, "a column's rows");
+			return block_malformed(r->span.block, "a column's rows");
 		TRY(block_string_start(&g->values, k->i, &k->off));
 	}
 	k->row = row;
 	if (!k->there)
 		return WIDE_OK;
 	if (unlikely(k->i >= g->values.n))
-		return block_malformed(r->w.block, "a value");
+		return block_malformed(r->span.block, "a value");
 	k->len = block_string_length(&g->values, k->i);
 	if (unlikely(k->len > g->values.nbytes - k->off))
-		return block_malformed(r->w.block, "a value");
+		return block_malformed(r->span.block, "a value");
 	return WIDE_OK;
 }
 
@@ -232,22 +232,22 @@ grid_value(const scan_block *r, scan_block_column *k, uint32_t row)
 static void
 prefetch_row(const scan_block *r, uint32_t row)
 {
-	const block_cursor *b = r->w.block;
+	const block_cursor *b = r->span.block;
 
 	if (b->ts.by_row)
 		__builtin_prefetch(b->ts.p + (size_t) row * b->ts.width);
-	if (b->seq.by_row && r->w.seq == 0)
+	if (b->seq.by_row && r->span.seq == 0)
 		__builtin_prefetch(b->seq.p + (size_t) row * b->seq.width);
-	for (int i = 0; i < r->ncolumns; i++)
+	for (int i = 0; i < r->columns.n; i++)
 	{
 		const block_strings *v;
 		uint32_t group = row / BLOCK_GROUP;
 
-		if (r->columns[i].column == NO_COLUMN)
+		if (r->columns.list[i].column == NO_COLUMN)
 			continue;
-		v = &r->columns[i].grid->values;
-		if (r->columns[i].grid->bits != NULL)
-			__builtin_prefetch(r->columns[i].grid->bits + row / 8);
+		v = &r->columns.list[i].grid->values;
+		if (r->columns.list[i].grid->bits != NULL)
+			__builtin_prefetch(r->columns.list[i].grid->bits + row / 8);
 		if (v->width == 0)
 			__builtin_prefetch(v->bytes + (size_t) row * v->base);
 		else
@@ -255,7 +255,7 @@ prefetch_row(const scan_block *r, uint32_t row)
 			__builtin_prefetch(v->lengths + (size_t) group * BLOCK_GROUP * v->width);
 			__builtin_prefetch(v->starts + (size_t) group * 2);
 			/* where it would be if all were of one length */
-			__builtin_prefetch(v->bytes + (uint64_t) row * v->nbytes / (r->w.block->rows + 1));
+			__builtin_prefetch(v->bytes + (uint64_t) row * v->nbytes / (r->span.block->rows + 1));
 		}
 	}
 }
@@ -264,16 +264,16 @@ static inline void
 put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t row, uint32_t slot,
 		 const uint8_t *value, uint32_t len)
 {
-	const block_cursor *b = r->w.block;
+	const block_cursor *b = r->span.block;
 
 	c->family = 0;
 	c->column = k->want;
 	c->version = 0;
 	c->ts = (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot);
 	c->ttl_us = 0;
-	c->seq = r->w.seq != 0 ? r->w.seq : block_number(&b->seq, b->seq.by_row ? row : slot);
+	c->seq = r->span.seq != 0 ? r->span.seq : block_number(&b->seq, b->seq.by_row ? row : slot);
 	c->provisional = false;
-	c->qualifier = (wide_bytes) {k->want < 0 ? r->quals.data + k->qual : NULL,
+	c->qualifier = (wide_bytes) {k->want < 0 ? r->columns.quals.data + k->qual : NULL,
 								 k->want < 0 ? k->quallen : 0};
 	c->value = (wide_bytes) {value, len};
 }
@@ -282,29 +282,29 @@ static inline bool
 test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value,
 	 uint32_t len)
 {
-	const block_cursor *b = s->run.w.block;
+	const block_cursor *b = s->block.span.block;
 	wide_bytes v = {value, len};
 
 	return predicate_test(&s->pred, k->test, &v,
 						  (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot));
 }
 
-/* A row of a grid: its cells from s->cells[at] on; *in: it exists and meets the predicates. */
+/* A row of a grid: its cells from s->out.cells[at] on; *in: it exists and meets the predicates. */
 static wide_status
 grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_block *r = &s->run;
-	wide_cell *c = &s->cells[at];
+	scan_block *r = &s->block;
+	wide_cell *c = &s->out.cells[at];
 	uint32_t left = s->row_limit;
 
-	*in = r->any;
+	*in = r->all_exist;
 	*ncells = 0;
-	if (r->ntests > 0)
+	if (r->columns.ntests > 0)
 	{
 		predicate_row(&s->pred);
-		for (int i = 0; i < r->ncolumns; i++)
+		for (int i = 0; i < r->columns.n; i++)
 		{
-			scan_block_column *k = &r->columns[i];
+			scan_block_column *k = &r->columns.list[i];
 
 			if (k->test == NULL)
 				continue;
@@ -321,9 +321,9 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 			*in = *in || (k->column != NO_COLUMN && k->there);
 		}
 	}
-	for (int i = 0; i < r->ncolumns && left > 0; i++)
+	for (int i = 0; i < r->columns.n && left > 0; i++)
 	{
-		scan_block_column *k = &r->columns[i];
+		scan_block_column *k = &r->columns.list[i];
 
 		if (!k->wanted)
 			continue;
@@ -333,7 +333,7 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 		put_cell(r, c++, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off, k->len);
 		left--;
 	}
-	*ncells = (int) (c - &s->cells[at]);
+	*ncells = (int) (c - &s->out.cells[at]);
 	*in = *in || *ncells > 0;
 	return WIDE_OK;
 }
@@ -342,22 +342,22 @@ grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 static inline wide_status
 list_bounds(scan_block *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *off)
 {
-	const block_cursor *b = r->w.block;
+	const block_cursor *b = r->span.block;
 
 	*from = block_first_entry(b, row);
 	*to = block_first_entry(b, row + 1);
 	if (unlikely(*to > b->entries || *from > *to))
 		return block_malformed(b, "a row's entries");
-	*off = r->next_off;
-	return r->next_value == *from ? WIDE_OK : block_string_start(&b->values, *from, off);
+	*off = r->columns.next_off;
+	return r->columns.next_value == *from ? WIDE_OK : block_string_start(&b->values, *from, off);
 }
 
 /* Goes through a list's row: tells the predicates, or puts the cells. */
 static wide_status
 list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 {
-	scan_block *r = &s->run;
-	const block_cursor *b = r->w.block;
+	scan_block *r = &s->block;
+	const block_cursor *b = r->span.block;
 	uint32_t left = s->row_limit, last = NO_COLUMN, from, to, off;
 
 	TRY(list_bounds(r, row, &from, &to, &off));
@@ -370,7 +370,9 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 		if (unlikely(column >= b->columns || len > b->values.nbytes - off))
 			return block_malformed(b, "an entry");
 		off += len;
-		k = r->of[column] >= 0 && column != last ? &r->columns[r->of[column]] : NULL;
+		k = r->columns.by_number[column] >= 0 && column != last
+				? &r->columns.list[r->columns.by_number[column]]
+				: NULL;
 		last = column;
 		if (k == NULL)
 			continue;
@@ -390,39 +392,39 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 	}
 	if (testing)
 		return WIDE_OK;
-	r->next_value = to;
-	r->next_off = off;
+	r->columns.next_value = to;
+	r->columns.next_off = off;
 	return WIDE_OK;
 }
 
 static wide_status
 list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
 {
-	scan_block *r = &s->run;
-	wide_cell *c = &s->cells[at];
-	bool some = r->any;
+	scan_block *r = &s->block;
+	wide_cell *c = &s->out.cells[at];
+	bool some = r->all_exist;
 
 	*in = true;
 	*ncells = 0;
-	if (r->ntests > 0)
+	if (r->columns.ntests > 0)
 	{
 		predicate_row(&s->pred);
 		TRY(list_pass(s, row, true, NULL, in));
-		for (int i = 0; i < r->ncolumns && *in; i++)
-			if (r->columns[i].test != NULL)
+		for (int i = 0; i < r->columns.n && *in; i++)
+			if (r->columns.list[i].test != NULL)
 			{
-				if (r->columns[i].row == row)
+				if (r->columns.list[i].row == row)
 					some = true;
 				else
-					*in = predicate_test(&s->pred, r->columns[i].test, NULL, 0);
+					*in = predicate_test(&s->pred, r->columns.list[i].test, NULL, 0);
 			}
 		s->stats.rows_rejected += !*in;
 		if (!*in)
 			return WIDE_OK;
 	}
-	if (r->nwanted > 0)
+	if (r->columns.nwanted > 0)
 		TRY(list_pass(s, row, false, &c, in));
-	*ncells = (int) (c - &s->cells[at]);
+	*ncells = (int) (c - &s->out.cells[at]);
 	*in = some || *ncells > 0;
 	return WIDE_OK;
 }
@@ -469,85 +471,88 @@ decode(const uint8_t *p, uint32_t n, uint8_t *out)
 static inline wide_status
 give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
 	size_t n;
 	ssize_t len;
 
 	TRY(row_key(r, row));
-	TRY(buffer_reserve(&r->key, KEY_SLACK));
-	n = r->key.len + KEY_SLACK;
-	if (unlikely(r->room_left < n))
+	TRY(buffer_reserve(&r->key.encoded, KEY_SLACK));
+	n = r->key.encoded.len + KEY_SLACK;
+	if (unlikely(r->memory.left < n))
 	{
-		r->room_left = n > KEY_ROOM ? n : KEY_ROOM;
-		r->room = scan_row_arena(s, r->room_left);
-		if (r->room == NULL)
+		r->memory.left = n > KEY_ROOM ? n : KEY_ROOM;
+		r->memory.at = scan_row_arena(s, r->memory.left);
+		if (r->memory.at == NULL)
 			return no_memory();
 	}
-	len = decode(r->key.data, (uint32_t) r->key.len, r->room);
+	len = decode(r->key.encoded.data, (uint32_t) r->key.encoded.len, r->memory.at);
 	if (unlikely(len < 0))
-		return block_malformed(r->w.block, "a row's key");
-	*key = (wide_bytes) {r->room, (size_t) len};
-	r->room += len;
-	r->room_left -= (size_t) len;
+		return block_malformed(r->span.block, "a row's key");
+	*key = (wide_bytes) {r->memory.at, (size_t) len};
+	r->memory.at += len;
+	r->memory.left -= (size_t) len;
 	return WIDE_OK;
 }
 
-/* Room for n rows of r->nwanted cells. */
+/* Room for n rows of r->columns.nwanted cells. */
 static wide_status
 reserve_rows(wide_scan *s, int n)
 {
-	scan_block *r = &s->run;
-	uint32_t cells = (uint32_t) n * (uint32_t) r->nwanted;
+	scan_block *r = &s->block;
+	uint32_t cells = (uint32_t) n * (uint32_t) r->columns.nwanted;
 
-	if (r->rows_cap < n)
+	if (r->ahead.cap < n)
 	{
 		int cap = n < SCAN_BLOCK_ROWS / 8 ? SCAN_BLOCK_ROWS / 8 : SCAN_BLOCK_ROWS;
-		wide_row *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->numbers)));
+		wide_row *rows = malloc((size_t) cap * (sizeof(*rows) + sizeof(*r->ahead.numbers)));
 
 		if (rows == NULL)
 			return no_memory();
-		free(r->rows);
-		r->rows = rows;
-		r->numbers = (uint32_t *) (rows + cap);
-		r->rows_cap = cap;
+		free(r->ahead.rows);
+		r->ahead.rows = rows;
+		r->ahead.numbers = (uint32_t *) (rows + cap);
+		r->ahead.cap = cap;
 	}
-	if (s->cells_cap < cells || s->cells == NULL)
+	if (s->out.cap < cells || s->out.cells == NULL)
 	{
-		uint32_t cap = cells > CELLS_FIRST ? cells : CELLS_FIRST;
-		wide_cell *p = realloc(s->cells, cap * sizeof(*p));
+		uint32_t cap = cells > SCAN_CELLS_FIRST ? cells : SCAN_CELLS_FIRST;
+		wide_cell *p = realloc(s->out.cells, cap * sizeof(*p));
 
 		if (p == NULL)
 			return no_memory();
-		s->cells = p;
-		s->cells_cap = cap;
+		s->out.cells = p;
+		s->out.cap = cap;
 	}
 	return WIDE_OK;
 }
 
-/* Asks the filter about the row just passed, whose key is in r->key. */
+/* Asks the filter about the row just passed, whose key is in r->key.encoded. */
 static wide_status
 run_filter(wide_scan *s, wide_bytes key, bool *in)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
 	wide_row_verdict verdict;
 	uint32_t row;
 
-	TRY(scan_range_ask_filter(s, &r->key, key, &verdict));
+	TRY(scan_range_ask_filter(s, &r->key.encoded, key, &verdict));
 	*in = verdict == WIDE_ROW_ACCEPT;
 	if (verdict == WIDE_ROW_END || (verdict == WIDE_ROW_SEEK && scan_range_passed(s)))
 	{
 		/* rows that were read ahead come first */
-		r->over = true;
-		r->all_over = verdict == WIDE_ROW_END;
-		r->w.end = r->w.row;
+		r->state = verdict == WIDE_ROW_END ? SPAN_ENDS_SCAN : SPAN_ENDS_RANGE;
+		r->span.end = r->span.row;
 	}
 	else if (verdict == WIDE_ROW_SEEK)
 	{
-		TRY(block_row_at(r->w.block, r->w.row, s->sought.data, (uint32_t) s->sought.len, &row));
+		TRY(block_row_at(r->span.block, r->span.row, s->filter.seek.data,
+						 (uint32_t) s->filter.seek.len, &row));
 		/* order is not checked in blocks, and there must be an end */
-		r->w.row = row > r->w.row ? row : r->w.row;
-		r->seek = r->w.row >= r->w.end;
-		r->w.row = r->seek ? r->w.end : r->w.row;
+		r->span.row = row > r->span.row ? row : r->span.row;
+		if (r->span.row >= r->span.end)
+		{
+			r->span.row = r->span.end;
+			r->state = SPAN_SEEKS;
+		}
 	}
 	return WIDE_OK;
 }
@@ -556,54 +561,54 @@ run_filter(wide_scan *s, wide_bytes key, bool *in)
 static wide_status
 run_read(wide_scan *s, scan_family *f)
 {
-	scan_block *r = &s->run;
-	int limit = r->size, count = 0, at = 0;
-	bool grid = (r->w.block->flags & BLOCK_GRID) != 0;
+	scan_block *r = &s->block;
+	int limit = r->ahead.limit, count = 0, at = 0;
+	bool grid = (r->span.block->flags & BLOCK_GRID) != 0;
 
-	if (s->filter_follows)
+	if (s->filter.follows)
 		limit = 1;
-	if (r->nwanted > 0 && limit > SCAN_BLOCK_CELLS / r->nwanted)
-		limit = SCAN_BLOCK_CELLS / r->nwanted;
+	if (r->columns.nwanted > 0 && limit > SCAN_BLOCK_CELLS / r->columns.nwanted)
+		limit = SCAN_BLOCK_CELLS / r->columns.nwanted;
 	TRY(reserve_rows(s, limit));
 	if (host_interrupted(s->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
-	r->room_left = 0;
-	if (grid && r->w.row == r->first)
+	r->memory.left = 0;
+	if (grid && r->span.row == r->first)
 		prefetch_row(r, r->first);
-	while (r->w.row < r->w.end && count < limit)
+	while (r->span.row < r->span.end && count < limit)
 	{
-		wide_row *row = &r->rows[count];
-		uint32_t i = r->w.row++;
+		wide_row *row = &r->ahead.rows[count];
+		uint32_t i = r->span.row++;
 		int n = 0;
 		bool in = true;
 
-		if (s->filter != NULL)
+		if (s->filter.fn != NULL)
 		{
 			TRY(give_key(s, i, &row->key));
 			TRY(run_filter(s, row->key, &in));
 			if (!in)
 				continue;
 		}
-		in = r->any;
-		if (r->ncolumns > 0)
+		in = r->all_exist;
+		if (r->columns.n > 0)
 			TRY(grid ? grid_row(s, i, at, &n, &in) : list_row(s, i, at, &n, &in));
 		if (!in)
 			continue;
-		if (s->filter == NULL)
+		if (s->filter.fn == NULL)
 			TRY(give_key(s, i, &row->key));
-		row->cells = &s->cells[at];
+		row->cells = &s->out.cells[at];
 		row->ncells = n;
 		row->more = false;
-		row->unsure = r->ntests > 0 && s->pred.unsure;
-		r->numbers[count++] = i;
+		row->unsure = r->columns.ntests > 0 && s->pred.unsure;
+		r->ahead.numbers[count++] = i;
 		at += n;
 	}
-	s->ncells = at;
+	s->out.n = at;
 	if (at > 0)
 		merge_used(f->m);
-	if (count == limit && r->size < SCAN_BLOCK_ROWS)
-		r->size *= 2;
-	s->ahead.rows = r->rows;
+	if (count == limit && r->ahead.limit < SCAN_BLOCK_ROWS)
+		r->ahead.limit *= 2;
+	s->ahead.rows = r->ahead.rows;
 	s->ahead.n = count;
 	return WIDE_OK;
 }
@@ -612,50 +617,50 @@ run_read(wide_scan *s, scan_family *f)
 static wide_status
 stand_behind(wide_scan *s, uint32_t row)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
 
 	TRY(row_key(r, row));
-	TRY(buffer_set(&s->row, r->key.data, r->key.len));
-	TRY(buffer_set(&s->after, r->key.data, r->key.len));
-	if (s->after.len == 0)
-		return block_malformed(r->w.block, "a row's key");
-	s->after.data[s->after.len - 1]++;
-	s->have_row = true;
+	TRY(buffer_set(&s->row.key, r->key.encoded.data, r->key.encoded.len));
+	TRY(buffer_set(&s->row.after, r->key.encoded.data, r->key.encoded.len));
+	if (s->row.after.len == 0)
+		return block_malformed(r->span.block, "a row's key");
+	s->row.after.data[s->row.after.len - 1]++;
+	s->ranges.state = RANGE_ENTERED;
 	return WIDE_OK;
 }
 
 /* It was of one row, or the filter has said so, of this or of all. */
 static void
-close_range(wide_scan *s)
+close_range(wide_scan *s, span_state state)
 {
-	s->open = false;
-	if (s->run.all_over)
-		s->range = s->nranges;
+	s->ranges.state = RANGE_CLOSED;
+	if (state == SPAN_ENDS_SCAN)
+		s->ranges.next = s->ranges.n;
 }
 
 wide_status
 scan_block_drop(wide_scan *s)
 {
-	scan_block *r = &s->run;
-	bool open = r->open;
+	scan_block *r = &s->block;
+	span_state state = r->state;
 	bool some = s->ahead.given < s->ahead.n;
-	uint32_t next = some ? r->numbers[s->ahead.given] : r->w.row;
+	uint32_t next = some ? r->ahead.numbers[s->ahead.given] : r->span.row;
 
-	r->open = false;
+	r->state = SPAN_NONE;
 	forget_rows(s);
 	r->refused = NULL;
 	/* a cursor from which rows are fetched one by one rests after each */
-	r->size = 1;
-	if (!open)
+	r->ahead.limit = 1;
+	if (state == SPAN_NONE)
 		return WIDE_OK;
-	if (r->over && !some)
-		close_range(s);
-	else if (s->cur->point)
-		s->point_done = next > r->first;
-	else if (r->seek && !some)
+	if ((state == SPAN_ENDS_RANGE || state == SPAN_ENDS_SCAN) && !some)
+		close_range(s, state);
+	else if (s->ranges.cur->point)
+		s->ranges.state = next > r->first ? RANGE_ENTERED : RANGE_AT_START;
+	else if (state == SPAN_SEEKS && !some)
 	{
-		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
-		s->have_row = true;
+		TRY(buffer_set(&s->row.after, s->filter.seek.data, s->filter.seek.len));
+		s->ranges.state = RANGE_ENTERED;
 	}
 	else if (next > r->first)
 		return stand_behind(s, next - 1);
@@ -666,17 +671,18 @@ scan_block_drop(wide_scan *s)
 static wide_status
 run_leave(wide_scan *s, scan_family *f)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
+	span_state state = r->state;
 
-	r->open = false;
-	if (r->over || s->cur->point)
+	r->state = SPAN_NONE;
+	if (state == SPAN_ENDS_RANGE || state == SPAN_ENDS_SCAN || s->ranges.cur->point)
 	{
-		close_range(s);
+		close_range(s, state);
 		return WIDE_OK;
 	}
-	TRY(stand_behind(s, r->w.end - 1));
-	TRY(merge_span_leave(f->m, r->w.end));
-	return r->seek ? scan_range_go_to_sought(s) : WIDE_OK;
+	TRY(stand_behind(s, r->span.end - 1));
+	TRY(merge_span_leave(f->m, r->span.end));
+	return state == SPAN_SEEKS ? scan_range_go_to_sought(s) : WIDE_OK;
 }
 
 /* Is the merge at the end of the range?  A range of one row: is it not at the row? */
@@ -684,56 +690,57 @@ static bool
 range_over(const wide_scan *s, const scan_family *f)
 {
 	const entry *e = merge_entry(f->m);
-	const uint8_t *bounds = s->bounds.data;
+	const uint8_t *bounds = s->ranges.bounds.data;
 
 	if (e == NULL)
 		return true;
-	if (s->cur->point)
-		return e->rowlen != s->cur->lo_len || memcmp(e->ukey, bounds + s->cur->lo, e->rowlen) != 0;
-	return s->cur->hi_len > 0 &&
-		   ukey_compare(e->ukey, e->rowlen, bounds + s->cur->hi, s->cur->hi_len) >= 0;
+	if (s->ranges.cur->point)
+		return e->rowlen != s->ranges.cur->lo_len ||
+			   memcmp(e->ukey, bounds + s->ranges.cur->lo, e->rowlen) != 0;
+	return s->ranges.cur->hi_len > 0 &&
+		   ukey_compare(e->ukey, e->rowlen, bounds + s->ranges.cur->hi, s->ranges.cur->hi_len) >= 0;
 }
 
 wide_status
 scan_block_next(wide_scan *s)
 {
-	scan_block *r = &s->run;
+	scan_block *r = &s->block;
 	scan_family *f = &s->families[0];
 
 	forget_rows(s);
 	for (;;)
 	{
-		if (r->open)
+		if (r->state != SPAN_NONE)
 		{
-			wide_status st = r->w.row < r->w.end ? run_read(s, f) : WIDE_OK;
+			wide_status st = r->span.row < r->span.end ? run_read(s, f) : WIDE_OK;
 
 			if (st == WIDE_INTERRUPTED)
 				TRY(scan_block_drop(s));
 			if (st != WIDE_OK || s->ahead.n > 0)
 				return st;
-			if (r->w.row < r->w.end)
+			if (r->span.row < r->span.end)
 				continue;
 			TRY(run_leave(s, f));
 		}
-		if (!s->open)
+		if (!scan_range_is_open(s))
 		{
-			if (s->range >= s->nranges)
+			if (s->ranges.next >= s->ranges.n)
 				return WIDE_END;
 			TRY(scan_range_open(s));
-			if (!s->open)
+			if (!scan_range_is_open(s))
 				continue;
 		}
-		if (s->reverse && !s->cur->point)
+		if (s->reverse && !s->ranges.cur->point)
 			return WIDE_OK;
-		if ((s->cur->point && s->point_done) || range_over(s, f))
+		if ((s->ranges.cur->point && s->ranges.state == RANGE_ENTERED) || range_over(s, f))
 		{
-			s->open = false;
+			s->ranges.state = RANGE_CLOSED;
 			continue;
 		}
 		TRY(run_open(s, f));
-		if (!r->open)
+		if (r->state == SPAN_NONE)
 			return WIDE_OK;
-		if (s->cur->point)
-			s->point_done = true;
+		if (s->ranges.cur->point)
+			s->ranges.state = RANGE_ENTERED;
 	}
 }

@@ -12,20 +12,20 @@
 static wide_status
 add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicate_column *test)
 {
-	if (r->ncolumns == r->columns_cap)
+	if (r->columns.n == r->columns.cap)
 	{
-		int cap = r->columns_cap == 0 ? 16 : 2 * r->columns_cap;
-		scan_block_column *p = realloc(r->columns, (size_t) cap * sizeof(*p));
+		int cap = r->columns.cap == 0 ? 16 : 2 * r->columns.cap;
+		scan_block_column *p = realloc(r->columns.list, (size_t) cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		r->columns = p;
-		r->columns_cap = cap;
+		r->columns.list = p;
+		r->columns.cap = cap;
 	}
-	r->columns[r->ncolumns++] = (scan_block_column) {
+	r->columns.list[r->columns.n++] = (scan_block_column) {
 		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
-	r->nwanted += wanted;
-	r->ntests += test != NULL;
+	r->columns.nwanted += wanted;
+	r->columns.ntests += test != NULL;
 	return WIDE_OK;
 }
 
@@ -33,14 +33,14 @@ add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicat
 static wide_status
 listed_columns(scan_block *r, const scan_family *f)
 {
-	for (int i = 0; i < f->ncols; i++)
+	for (int i = 0; i < f->columns.n; i++)
 	{
-		const scan_column *col = &f->cols[i];
+		const scan_column *col = &f->columns.list[i];
 		uint32_t column;
 		bool exact;
 
-		TRY(block_find_column(r->w.block, f->quals.data + col->at, (uint32_t) col->len, &column,
-							  &exact));
+		TRY(block_find_column(r->span.block, f->columns.encoded.data + col->at, (uint32_t) col->len,
+							  &column, &exact));
 		if (exact || col->test != NULL)
 			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
 						   col->test));
@@ -52,31 +52,32 @@ listed_columns(scan_block *r, const scan_family *f)
 static wide_status
 columns_between(scan_block *r, const scan_family *f)
 {
-	uint32_t from = 0, to = r->w.block->columns;
+	uint32_t from = 0, to = r->span.block->columns;
 	bool exact;
 	int n;
 
 	if (f->want == WIDE_WANT_RANGE)
 	{
-		TRY(block_find_column(r->w.block, f->quals.data, (uint32_t) f->lo_len, &from, &exact));
-		if (f->hi_len > 0)
-			TRY(block_find_column(r->w.block, f->quals.data + f->lo_len, (uint32_t) f->hi_len, &to,
-								  &exact));
+		TRY(block_find_column(r->span.block, f->columns.encoded.data, (uint32_t) f->columns.lo_len,
+							  &from, &exact));
+		if (f->columns.hi_len > 0)
+			TRY(block_find_column(r->span.block, f->columns.encoded.data + f->columns.lo_len,
+								  (uint32_t) f->columns.hi_len, &to, &exact));
 	}
 	TRY(listed_columns(r, f));
-	n = r->ncolumns;
+	n = r->columns.n;
 	for (uint32_t c = from; c < to; c++)
 	{
 		int i = 0;
 
-		while (i < n && r->columns[i].column != c)
+		while (i < n && r->columns.list[i].column != c)
 			i++;
 		if (i == n)
 			TRY(add_column(r, c, -1, true, NULL));
 		else
 		{
-			r->columns[i].wanted = true;
-			r->nwanted++;
+			r->columns.list[i].wanted = true;
+			r->columns.nwanted++;
 		}
 	}
 	return WIDE_OK;
@@ -97,22 +98,22 @@ decode_qualifiers(scan_block *r)
 	buffer key = {0};
 	wide_status st = WIDE_OK;
 
-	r->quals.len = 0;
-	for (int i = 0; i < r->ncolumns; i++)
+	r->columns.quals.len = 0;
+	for (int i = 0; i < r->columns.n; i++)
 	{
-		scan_block_column *k = &r->columns[i];
+		scan_block_column *k = &r->columns.list[i];
 		wide_bytes raw;
 
 		if (!k->wanted)
 			continue;
 		key.len = 0;
-		TRY_GOTO(block_key(&r->w.block->column_keys, k->column, false, &key));
-		k->qual = r->quals.len;
-		TRY_GOTO(buffer_reserve(&r->quals, key.len));
-		TRY_GOTO(key_decode_part(key.data, key.len, &r->quals, &raw));
+		TRY_GOTO(block_key(&r->span.block->column_keys, k->column, false, &key));
+		k->qual = r->columns.quals.len;
+		TRY_GOTO(buffer_reserve(&r->columns.quals, key.len));
+		TRY_GOTO(key_decode_part(key.data, key.len, &r->columns.quals, &raw));
 		k->quallen = raw.len;
-		if (raw.data != r->quals.data + k->qual)
-			TRY_GOTO(buffer_append(&r->quals, raw.data, raw.len));
+		if (raw.data != r->columns.quals.data + k->qual)
+			TRY_GOTO(buffer_append(&r->columns.quals, raw.data, raw.len));
 	}
 done:
 	buffer_free(&key);
@@ -122,13 +123,14 @@ done:
 wide_status
 scan_block_columns_choose(scan_block *r, const scan_family *f)
 {
-	r->ncolumns = r->nwanted = r->ntests = 0;
-	r->any = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	r->columns.n = r->columns.nwanted = r->columns.ntests = 0;
+	r->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
 	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
 	{
 		TRY(columns_between(r, f));
-		if (r->ntests > 0)
-			qsort(r->columns, (size_t) r->ncolumns, sizeof(*r->columns), compare_columns);
+		if (r->columns.ntests > 0)
+			qsort(r->columns.list, (size_t) r->columns.n, sizeof(*r->columns.list),
+				  compare_columns);
 		return decode_qualifiers(r);
 	}
 	if (f->want == WIDE_WANT_COLUMNS)
@@ -139,28 +141,28 @@ scan_block_columns_choose(scan_block *r, const scan_family *f)
 wide_status
 scan_block_columns_find(scan_block *r)
 {
-	block_cursor *b = r->w.block;
+	block_cursor *b = r->span.block;
 
 	if ((b->flags & BLOCK_GRID) != 0)
 	{
-		for (int i = 0; i < r->ncolumns; i++)
-			if (r->columns[i].column != NO_COLUMN)
-				TRY(block_column_open(b, r->columns[i].column, &r->columns[i].grid));
+		for (int i = 0; i < r->columns.n; i++)
+			if (r->columns.list[i].column != NO_COLUMN)
+				TRY(block_column_open(b, r->columns.list[i].column, &r->columns.list[i].grid));
 		return WIDE_OK;
 	}
-	if (r->of_cap < b->columns)
+	if (r->columns.by_number_cap < b->columns)
 	{
-		free(r->of);
-		r->of_cap = 0;
-		r->of = malloc(b->columns * sizeof(*r->of));
-		if (r->of == NULL)
+		free(r->columns.by_number);
+		r->columns.by_number_cap = 0;
+		r->columns.by_number = malloc(b->columns * sizeof(*r->columns.by_number));
+		if (r->columns.by_number == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		r->of_cap = b->columns;
+		r->columns.by_number_cap = b->columns;
 	}
-	memset(r->of, 0xff, b->columns * sizeof(*r->of));
-	for (int i = 0; i < r->ncolumns; i++)
-		if (r->columns[i].column != NO_COLUMN)
-			r->of[r->columns[i].column] = i;
-	r->next_value = UINT32_MAX;
+	memset(r->columns.by_number, 0xff, b->columns * sizeof(*r->columns.by_number));
+	for (int i = 0; i < r->columns.n; i++)
+		if (r->columns.list[i].column != NO_COLUMN)
+			r->columns.by_number[r->columns.list[i].column] = i;
+	r->columns.next_value = UINT32_MAX;
 	return WIDE_OK;
 }

@@ -13,8 +13,8 @@ scan_count(wide_scan *s)
 		if (s->families[i].m != NULL)
 			merge_restart(s->families[i].m);
 	scan_block_count(s);
-	counter_add(s->db, COUNTER_ROWS_READ, s->stats.rows_returned - s->counted_rows);
-	counter_add(s->db, COUNTER_CELLS_READ, s->stats.cells_returned - s->counted_cells);
-	s->counted_rows = s->stats.rows_returned;
-	s->counted_cells = s->stats.cells_returned;
+	counter_add(s->db, COUNTER_ROWS_READ, s->stats.rows_returned - s->reported.rows);
+	counter_add(s->db, COUNTER_CELLS_READ, s->stats.cells_returned - s->reported.cells);
+	s->reported.rows = s->stats.rows_returned;
+	s->reported.cells = s->stats.cells_returned;
 }

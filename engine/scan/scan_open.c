@@ -33,11 +33,12 @@
 static wide_status
 add_qualifier(scan_family *f, wide_bytes q, size_t *at, size_t *len)
 {
-	TRY(buffer_reserve(&f->quals, KEY_ROW_MAX(q.len)));
-	*at = f->quals.len;
-	f->quals.len = (size_t) (key_put_part(f->quals.data + f->quals.len, q.data, q.len) -
-							 f->quals.data);
-	*len = f->quals.len - *at;
+	TRY(buffer_reserve(&f->columns.encoded, KEY_ROW_MAX(q.len)));
+	*at = f->columns.encoded.len;
+	f->columns.encoded.len =
+		(size_t) (key_put_part(f->columns.encoded.data + f->columns.encoded.len, q.data, q.len) -
+				  f->columns.encoded.data);
+	*len = f->columns.encoded.len - *at;
 	return WIDE_OK;
 }
 
@@ -61,17 +62,17 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	{
 		if (spec->nquals < 1)
 			return status_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
-		TRY(add_qualifier(f, spec->quals[0], &at, &f->lo_len));
+		TRY(add_qualifier(f, spec->quals[0], &at, &f->columns.lo_len));
 		if (spec->nquals > 1 && spec->quals[1].data != NULL)
-			TRY(add_qualifier(f, spec->quals[1], &at, &f->hi_len));
+			TRY(add_qualifier(f, spec->quals[1], &at, &f->columns.hi_len));
 	}
-	f->ntests = ntests;
-	f->cols = calloc((size_t) (n + ntests) + 1, sizeof(*f->cols));
-	if (f->cols == NULL)
+	f->columns.ntests = ntests;
+	f->columns.list = calloc((size_t) (n + ntests) + 1, sizeof(*f->columns.list));
+	if (f->columns.list == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	while (i < n || t < ntests)
 	{
-		scan_column *col = &f->cols[f->ncols++];
+		scan_column *col = &f->columns.list[f->columns.n++];
 		int c = i == n		  ? 1
 				: t == ntests ? -1
 							  : compare_qualifiers(spec->quals[i], tests[t].qualifier);
@@ -114,16 +115,14 @@ scan_open_visibility(wide_scan *s, scan_family *f)
 	const seq_range *excluded;
 	int nexcluded;
 
-	if (f->view_made)
-		visibility_free(&f->view);
-	if (!family_options(s->db, s->own, f->id, s->now, &family, floors))
+	visibility_free(&f->view);
+	if (!family_options(s->db, s->batch, f->id, s->time.now, &family, floors))
 		wide_family_defaults(&family.opt); /* dropped: there is nothing to see */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
-	f->view_made = true;
-	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded, s->now,
-						s->ts_min, s->ts_max, f->max_versions));
-	if (s->filtered)
-		visibility_filter(&f->view, s->show_min, s->show_max);
+	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded, s->time.now,
+						s->time.ts_min, s->time.ts_max, f->max_versions));
+	if (s->time.filtered)
+		visibility_filter(&f->view, s->time.show_min, s->time.show_max);
 	return WIDE_OK;
 }
 
@@ -133,10 +132,11 @@ limit_since(wide_scan *s, scan_family *f)
 {
 	int64_t since;
 
-	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->ncols != 1 ||
-		f->cols[0].test == NULL || !predicate_since(&s->pred, f->cols[0].test, &since))
+	if (f->want != WIDE_WANT_COLUMNS || f->max_versions > 1 || f->columns.n != 1 ||
+		f->columns.list[0].test == NULL ||
+		!predicate_since(&s->pred, f->columns.list[0].test, &since))
 		return;
-	f->since = true;
+	f->newer_only = true;
 	f->limits.by_time = true;
 	if (since > f->limits.ts_min)
 		f->limits.ts_min = since;
@@ -168,10 +168,10 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
 	f->limits.keep = scan_row_keep_block;
 	f->limits.keep_arg = s;
 	f->limits.ts_min = INT64_MIN;
-	if (s->ts_min != 0 || s->ts_max != 0)
-		f->limits.ts_min = s->ts_min;
-	if (s->filtered && s->show_min > f->limits.ts_min)
-		f->limits.ts_min = s->show_min;
+	if (s->time.ts_min != 0 || s->time.ts_max != 0)
+		f->limits.ts_min = s->time.ts_min;
+	if (s->time.filtered && s->time.show_min > f->limits.ts_min)
+		f->limits.ts_min = s->time.show_min;
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
 	TRY(encode_columns(f,
 					   &(wide_scan_family) {.want = f->want,
@@ -192,7 +192,7 @@ lead_by_time(wide_scan *s)
 	scan_family *best = NULL;
 
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].since &&
+		if (s->families[i].newer_only &&
 			(best == NULL || s->families[i].limits.ts_min > best->limits.ts_min))
 			best = &s->families[i];
 	for (int i = 0; i < s->nfamilies && best != NULL; i++)
@@ -259,7 +259,7 @@ scan_open_families(wide_scan *s, const wide_scan_spec *spec)
 	for (int pass = 0; pass < 2; pass++)
 	{
 		for (int i = 0; i < spec->nfamilies; i++)
-			if (&s->families[i] != first && (s->families[i].ntests > 0) == (pass == 0))
+			if (&s->families[i] != first && (s->families[i].columns.ntests > 0) == (pass == 0))
 				s->order[at++] = &s->families[i];
 		if (pass == 0)
 			s->ntesting = at;

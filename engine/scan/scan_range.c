@@ -32,11 +32,11 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 	if (row.len > WIDE_MAX_ROW + 1)
 		return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes",
 						   WIDE_MAX_ROW + 1);
-	TRY(buffer_reserve(&s->bounds, KEY_ROW_MAX(row.len)));
-	*at = s->bounds.len;
-	end = key_put_part(s->bounds.data + s->bounds.len, row.data, row.len);
-	*len = (size_t) (end - (s->bounds.data + s->bounds.len));
-	s->bounds.len += *len;
+	TRY(buffer_reserve(&s->ranges.bounds, KEY_ROW_MAX(row.len)));
+	*at = s->ranges.bounds.len;
+	end = key_put_part(s->ranges.bounds.data + s->ranges.bounds.len, row.data, row.len);
+	*len = (size_t) (end - (s->ranges.bounds.data + s->ranges.bounds.len));
+	s->ranges.bounds.len += *len;
 	return WIDE_OK;
 }
 
@@ -45,20 +45,20 @@ scan_range_set(wide_scan *s, const wide_range *ranges, int n)
 {
 	bool points = n > 0;
 
-	if (n > s->ranges_cap)
+	if (n > s->ranges.cap)
 	{
-		scan_range *p = realloc(s->ranges, (size_t) n * sizeof(*p));
+		scan_range *p = realloc(s->ranges.list, (size_t) n * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		s->ranges = p;
-		s->ranges_cap = n;
+		s->ranges.list = p;
+		s->ranges.cap = n;
 	}
-	s->bounds.len = 0;
-	s->nranges = 0;
+	s->ranges.bounds.len = 0;
+	s->ranges.n = 0;
 	for (int i = 0; i < n; i++)
 	{
-		scan_range *r = &s->ranges[s->nranges];
+		scan_range *r = &s->ranges.list[s->ranges.n];
 
 		memset(r, 0, sizeof(*r));
 		r->point = is_point(&ranges[i]);
@@ -68,16 +68,17 @@ scan_range_set(wide_scan *s, const wide_range *ranges, int n)
 		if (ranges[i].hi.data != NULL && !r->point)
 		{
 			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
-			if (ukey_compare(s->bounds.data + r->lo, r->lo_len, s->bounds.data + r->hi,
-							 r->hi_len) >= 0)
+			if (ukey_compare(s->ranges.bounds.data + r->lo, r->lo_len,
+							 s->ranges.bounds.data + r->hi, r->hi_len) >= 0)
 				continue; /* empty */
 			scan_open_range_prefix(r, &ranges[i]);
 		}
-		s->nranges++;
+		s->ranges.n++;
 	}
-	s->range = 0;
-	s->sought.len = 0;
-	s->open = s->in_row = s->have_row = false;
+	s->ranges.next = 0;
+	s->filter.seek.len = 0;
+	s->ranges.state = RANGE_CLOSED;
+	s->row.phase = ROW_NONE;
 	counter_add(s->db, points ? COUNTER_GETS : COUNTER_SCANS, points ? (uint64_t) n : 1);
 	return WIDE_OK;
 }
@@ -102,30 +103,31 @@ range_limits(wide_scan *s, scan_family *f)
 	l->hi = l->row = l->column = l->prefix = NULL;
 	l->range++;
 	/* a filter may want to go on elsewhere; who follows is sought for one row */
-	l->pass_old = l->by_time && f->leads && !s->reverse && !s->cur->point && s->filter == NULL;
-	if (!s->cur->point)
+	l->pass_old = l->by_time && f->leads && !s->reverse && !s->ranges.cur->point &&
+				  s->filter.fn == NULL;
+	if (!s->ranges.cur->point)
 	{
-		if (s->cur->hi_len > 0 && !s->reverse)
+		if (s->ranges.cur->hi_len > 0 && !s->reverse)
 		{
-			l->hi = s->bounds.data + s->cur->hi;
-			l->hilen = (uint32_t) s->cur->hi_len;
+			l->hi = s->ranges.bounds.data + s->ranges.cur->hi;
+			l->hilen = (uint32_t) s->ranges.cur->hi_len;
 		}
 		/* a source remembers, for falling keys, what lies before them in all ranges */
-		if (s->cur->prefix > 0 && (!s->reverse || s->nranges == 1))
+		if (s->ranges.cur->prefix > 0 && (!s->reverse || s->ranges.n == 1))
 		{
 			l->prefix = scan_range_lo(s);
-			l->prefixlen = (uint32_t) s->cur->prefix;
+			l->prefixlen = (uint32_t) s->ranges.cur->prefix;
 		}
 		return WIDE_OK;
 	}
 	l->row = scan_range_lo(s);
-	l->rowlen = (uint32_t) s->cur->lo_len;
-	if (f->want == WIDE_WANT_COLUMNS && f->ncols == 1 && !f->any_exists)
+	l->rowlen = (uint32_t) s->ranges.cur->lo_len;
+	if (f->want == WIDE_WANT_COLUMNS && f->columns.n == 1 && !f->any_exists)
 	{
-		TRY(buffer_set(&f->column, l->row, l->rowlen));
-		TRY(buffer_append(&f->column, f->quals.data, f->quals.len));
-		l->column = f->column.data;
-		l->columnlen = (uint32_t) f->column.len;
+		TRY(buffer_set(&f->one_column, l->row, l->rowlen));
+		TRY(buffer_append(&f->one_column, f->columns.encoded.data, f->columns.encoded.len));
+		l->column = f->one_column.data;
+		l->columnlen = (uint32_t) f->one_column.len;
 	}
 	return WIDE_OK;
 }
@@ -139,13 +141,16 @@ scan_range_seek(wide_scan *s)
 		scan_family *f = &s->families[i];
 
 		TRY(range_limits(s, f));
-		f->placed = f->ready = false;
-		if (!f->leads || (s->reverse && !s->cur->point))
+		f->follow.placed = false;
+		f->row.state = FAMILY_UNREAD;
+		if (!f->leads || (s->reverse && !s->ranges.cur->point))
 			continue;
-		if (s->have_row)
-			TRY(merge_seek(f->m, s->after.data, (uint32_t) s->after.len, INT64_MAX, SEQ_MAX));
+		if (s->ranges.state == RANGE_ENTERED)
+			TRY(merge_seek(f->m, s->row.after.data, (uint32_t) s->row.after.len, INT64_MAX,
+						   SEQ_MAX));
 		else
-			TRY(merge_seek(f->m, scan_range_lo(s), (uint32_t) s->cur->lo_len, INT64_MAX, SEQ_MAX));
+			TRY(merge_seek(f->m, scan_range_lo(s), (uint32_t) s->ranges.cur->lo_len, INT64_MAX,
+						   SEQ_MAX));
 	}
 	return WIDE_OK;
 }
@@ -157,68 +162,71 @@ scan_range_passed(const wide_scan *s)
 {
 	const uint8_t *lo = scan_range_lo(s);
 
-	if (s->sought.len == 0)
+	if (s->filter.seek.len == 0)
 		return false;
 	if (s->reverse)
-		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) >= 0;
-	if (s->cur->point)
-		return ukey_compare(lo, s->cur->lo_len, s->sought.data, s->sought.len) < 0;
-	return s->cur->hi_len > 0 && ukey_compare(s->bounds.data + s->cur->hi, s->cur->hi_len,
-											  s->sought.data, s->sought.len) <= 0;
+		return ukey_compare(lo, s->ranges.cur->lo_len, s->filter.seek.data, s->filter.seek.len) >=
+			   0;
+	if (s->ranges.cur->point)
+		return ukey_compare(lo, s->ranges.cur->lo_len, s->filter.seek.data, s->filter.seek.len) < 0;
+	return s->ranges.cur->hi_len > 0 &&
+		   ukey_compare(s->ranges.bounds.data + s->ranges.cur->hi, s->ranges.cur->hi_len,
+						s->filter.seek.data, s->filter.seek.len) <= 0;
 }
 
 wide_status
 scan_range_open(wide_scan *s)
 {
-	s->cur = &s->ranges[s->reverse ? s->nranges - 1 - s->range : s->range];
-	s->range++;
-	s->point_done = s->have_row = false;
+	s->ranges.cur = &s->ranges.list[s->reverse ? s->ranges.n - 1 - s->ranges.next : s->ranges.next];
+	s->ranges.next++;
 	if (scan_range_passed(s))
 		return WIDE_OK;
-	s->open = true;
-	if (s->reverse && !s->cur->point)
+	s->ranges.state = RANGE_AT_START;
+	if (s->reverse && !s->ranges.cur->point)
 	{
-		if (s->cur->hi_len > 0)
-			TRY(buffer_set(&s->bound, s->bounds.data + s->cur->hi, s->cur->hi_len));
+		if (s->ranges.cur->hi_len > 0)
+			TRY(buffer_set(&s->row.bound, s->ranges.bounds.data + s->ranges.cur->hi,
+						   s->ranges.cur->hi_len));
 		else
-			TRY(key_above_all(&s->bound));
-		if (s->sought.len > 0 &&
-			ukey_compare(s->sought.data, s->sought.len, s->bound.data, s->bound.len) < 0)
-			TRY(buffer_set(&s->bound, s->sought.data, s->sought.len));
+			TRY(key_above_all(&s->row.bound));
+		if (s->filter.seek.len > 0 && ukey_compare(s->filter.seek.data, s->filter.seek.len,
+												   s->row.bound.data, s->row.bound.len) < 0)
+			TRY(buffer_set(&s->row.bound, s->filter.seek.data, s->filter.seek.len));
 	}
-	else if (!s->reverse && s->sought.len > 0 &&
-			 ukey_compare(scan_range_lo(s), s->cur->lo_len, s->sought.data, s->sought.len) < 0)
+	else if (!s->reverse && s->filter.seek.len > 0 &&
+			 ukey_compare(scan_range_lo(s), s->ranges.cur->lo_len, s->filter.seek.data,
+						  s->filter.seek.len) < 0)
 	{
 		/* as if a row before it had been read */
-		TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
-		s->have_row = true;
+		TRY(buffer_set(&s->row.after, s->filter.seek.data, s->filter.seek.len));
+		s->ranges.state = RANGE_ENTERED;
 	}
 	return scan_range_seek(s);
 }
 
-/* The filter wants nothing before s->sought (reverse: nothing from there on). */
+/* The filter wants nothing before s->filter.seek (reverse: nothing from there on). */
 wide_status
 scan_range_go_to_sought(wide_scan *s)
 {
 	if (scan_range_passed(s))
 	{
-		s->open = false;
+		s->ranges.state = RANGE_CLOSED;
 		return WIDE_OK;
 	}
-	if (s->cur->point)
+	if (s->ranges.cur->point)
 		return WIDE_OK;
 	if (s->reverse)
-		return buffer_set(&s->bound, s->sought.data, s->sought.len);
-	TRY(buffer_set(&s->after, s->sought.data, s->sought.len));
+		return buffer_set(&s->row.bound, s->filter.seek.data, s->filter.seek.len);
+	TRY(buffer_set(&s->row.after, s->filter.seek.data, s->filter.seek.len));
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 		const entry *e;
 
-		f->steps = 0;
+		f->row.steps = 0;
 		while (f->leads && (e = merge_entry(f->m)) != NULL &&
-			   ukey_compare(e->ukey, e->klen, s->after.data, s->after.len) < 0)
-			TRY(scan_row_move(f, s->after.data, (uint32_t) s->after.len, INT64_MAX));
+			   ukey_compare(e->ukey, e->klen, s->row.after.data, s->row.after.len) < 0)
+			TRY(scan_row_move(f, s->row.after.data, (uint32_t) s->row.after.len, INT64_MAX));
 	}
 	return WIDE_OK;
 }
@@ -228,18 +236,20 @@ scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_
 {
 	wide_bytes to = {NULL, 0};
 
-	*verdict = s->filter(s->filter_arg, key, &to);
+	*verdict = s->filter.fn(s->filter.arg, key, &to);
 	if (*verdict != WIDE_ROW_SEEK)
 		return WIDE_OK;
 	if (to.len > WIDE_MAX_ROW + 1)
 		return status_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
-	s->sought.len = 0;
-	TRY(buffer_reserve(&s->sought, KEY_ROW_MAX(to.len)));
-	s->sought.len = (size_t) (key_put_part(s->sought.data, to.data, to.len) - s->sought.data);
-	if ((ukey_compare(s->sought.data, s->sought.len, row->data, row->len) > 0) == s->reverse)
+	s->filter.seek.len = 0;
+	TRY(buffer_reserve(&s->filter.seek, KEY_ROW_MAX(to.len)));
+	s->filter.seek.len = (size_t) (key_put_part(s->filter.seek.data, to.data, to.len) -
+								   s->filter.seek.data);
+	if ((ukey_compare(s->filter.seek.data, s->filter.seek.len, row->data, row->len) > 0) ==
+		s->reverse)
 	{
 		/* it does not lead on */
-		s->sought.len = 0;
+		s->filter.seek.len = 0;
 		*verdict = WIDE_ROW_SKIP;
 	}
 	return WIDE_OK;

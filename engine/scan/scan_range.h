@@ -7,13 +7,14 @@
 #include "engine/scan/scan_state.h"
 
 extern wide_status scan_range_set(wide_scan *s, const wide_range *ranges, int n);
-extern wide_status scan_range_open(wide_scan *s); /* the next one; s->open false: it is passed by */
+extern wide_status scan_range_open(
+	wide_scan *s); /* the next one; it stays closed if it is passed by */
 
-/* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->sought. */
+/* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->filter.seek. */
 extern wide_status scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key,
 										 wide_row_verdict *verdict);
 
-/* Move on to s->sought, or close the range. */
+/* Move on to s->filter.seek, or close the range. */
 extern wide_status scan_range_go_to_sought(wide_scan *s);
 
 /* The place in the order of rows that the filter has named last lies behind (reverse: before)
@@ -24,7 +25,8 @@ extern bool scan_range_passed(const wide_scan *s);
 static inline const uint8_t *
 scan_range_lo(const wide_scan *s)
 {
-	return s->cur->lo_len > 0 ? s->bounds.data + s->cur->lo : (const uint8_t *) "";
+	return s->ranges.cur->lo_len > 0 ? s->ranges.bounds.data + s->ranges.cur->lo
+									 : (const uint8_t *) "";
 }
 
 /* Stand before the open range, or after the row that was read last in it. */

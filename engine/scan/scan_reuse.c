@@ -43,13 +43,13 @@ snapshot_moved(wide_scan *s)
 	const seq_range *excluded = snapshot_excluded(s->snap, &nexcluded);
 
 	/* floors are read before the files to which they may not matter any more: see catalog_retire */
-	if (s->pinned &&
-		(views || s->left_out || s->pin.version != atomic_load(&s->db->seg->set.version)))
+	if (s->sources.pinned && (views || s->sources.incomplete ||
+							  s->sources.pin.version != atomic_load(&s->db->seg->set.version)))
 		scan_sources_leave(s);
 	s->seq = wide_snapshot_lsn(s->snap);
 	s->generation = generation;
-	if (!s->now_given)
-		s->now = snapshot_now(s->snap);
+	if (!s->time.now_given)
+		s->time.now = snapshot_now(s->snap);
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
@@ -59,7 +59,7 @@ snapshot_moved(wide_scan *s)
 		if (views)
 			TRY(scan_open_visibility(s, f));
 		else
-			visibility_renew(&f->view, s->seq, excluded, nexcluded, s->now);
+			visibility_renew(&f->view, s->seq, excluded, nexcluded, s->time.now);
 	}
 	return WIDE_OK;
 }
@@ -72,18 +72,20 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 	scan_row_let_go(s);
 	TRY(segment_check(s->db));
 	s->failed = WIDE_OK;
-	s->own_mark = own_mark;
-	if (wide_snapshot_lsn(s->snap) != s->seq || (!s->now_given && snapshot_now(s->snap) != s->now))
+	s->batch_mark = own_mark;
+	if (wide_snapshot_lsn(s->snap) != s->seq ||
+		(!s->time.now_given && snapshot_now(s->snap) != s->time.now))
 		TRY(snapshot_moved(s));
 	/* what the transaction has written since may be elsewhere */
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].own != NULL && !batch_source_set_mark(s->families[i].own, own_mark))
+		if (s->families[i].batch_source != NULL &&
+			!batch_source_set_mark(s->families[i].batch_source, own_mark))
 		{
 			scan_sources_leave(s);
 			break;
 		}
 	for (int i = 0; i < s->nfamilies; i++)
-		s->families[i].before_valid = false;
+		s->families[i].before.state = BEFORE_UNKNOWN;
 	return scan_range_set(s, ranges, nranges);
 }
 
@@ -96,7 +98,7 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 bool
 wide_scan_set_aside(wide_scan *s)
 {
-	if (s->own != NULL || s->now_given || s->filter != NULL || s->pred.ncolumns > 0 ||
+	if (s->batch != NULL || s->time.now_given || s->filter.fn != NULL || s->pred.ncolumns > 0 ||
 		s->failed != WIDE_OK)
 		return false;
 	scan_count(s);
@@ -104,29 +106,30 @@ wide_scan_set_aside(wide_scan *s)
 	scan_row_let_go(s);
 	scan_sources_drop(s);
 	memset(&s->stats, 0, sizeof(s->stats));
-	s->counted_rows = s->counted_cells = 0;
-	if (s->cells_cap > ASIDE_CELLS)
+	s->reported.rows = s->reported.cells = 0;
+	if (s->out.cap > ASIDE_CELLS)
 	{
-		free(s->cells);
-		s->cells = NULL;
-		s->cells_cap = 0;
+		free(s->out.cells);
+		s->out.cells = NULL;
+		s->out.cap = 0;
 	}
-	if (s->ranges_cap > ASIDE_RANGES)
+	if (s->ranges.cap > ASIDE_RANGES)
 	{
-		free(s->ranges);
-		s->ranges = NULL;
-		s->ranges_cap = 0;
+		free(s->ranges.list);
+		s->ranges.list = NULL;
+		s->ranges.cap = 0;
 	}
-	if (s->bounds.cap > ASIDE_BOUNDS)
-		buffer_free(&s->bounds);
+	if (s->ranges.bounds.cap > ASIDE_BOUNDS)
+		buffer_free(&s->ranges.bounds);
 	/* one piece is left, and may have been made for a large value */
-	if (s->arena != NULL && s->arena->size > ASIDE_ARENA)
+	if (s->out.arena != NULL && s->out.arena->size > ASIDE_ARENA)
 	{
-		free(s->arena);
-		s->arena = NULL;
+		free(s->out.arena);
+		s->out.arena = NULL;
 	}
-	s->nranges = s->range = 0;
-	s->open = s->in_row = s->have_row = false;
+	s->ranges.n = s->ranges.next = 0;
+	s->ranges.state = RANGE_CLOSED;
+	s->row.phase = ROW_NONE;
 	s->snap = NULL;
 	return true;
 }

@@ -4,7 +4,7 @@
  *
  * Values point into memtables, the private batch, or cached blocks.  When a
  * cursor leaves a block from which the current row has values, the scan keeps
- * its pin until the next call, up to KEPT_MAX; beyond that the values are
+ * its pin until the next call, up to SCAN_PINS; beyond that the values are
  * copied.  Qualifiers are decoded into an arena that lives as long.
  *
  * What is not wanted or not visible is passed over step by step at first, then
@@ -33,7 +33,7 @@
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_state.h"
 
-/* for the gets of one row; with the head below 1 KB, as CELLS_FIRST */
+/* for the gets of one row; with the head below 1 KB, as SCAN_CELLS_FIRST */
 #define ARENA_FIRST ((size_t) 960)
 #define ARENA_CHUNK ((size_t) 16 * 1024)
 
@@ -42,7 +42,7 @@
 void *
 scan_row_arena(wide_scan *s, size_t n)
 {
-	chunk *c = s->arena;
+	chunk *c = s->out.arena;
 
 	if (c == NULL || c->size - c->used < n)
 	{
@@ -53,8 +53,8 @@ scan_row_arena(wide_scan *s, size_t n)
 			return NULL;
 		c->size = size;
 		c->used = 0;
-		c->next = s->arena;
-		s->arena = c;
+		c->next = s->out.arena;
+		s->out.arena = c;
 	}
 	c->used += n;
 	return c->data + c->used - n;
@@ -63,15 +63,15 @@ scan_row_arena(wide_scan *s, size_t n)
 static void
 arena_reset(wide_scan *s)
 {
-	while (s->arena != NULL && s->arena->next != NULL)
+	while (s->out.arena != NULL && s->out.arena->next != NULL)
 	{
-		chunk *c = s->arena;
+		chunk *c = s->out.arena;
 
-		s->arena = c->next;
+		s->out.arena = c->next;
 		free(c);
 	}
-	if (s->arena != NULL)
-		s->arena->used = 0;
+	if (s->out.arena != NULL)
+		s->out.arena->used = 0;
 }
 
 /* A cursor leaves a block that the row has values in. */
@@ -80,15 +80,15 @@ scan_row_keep_block(void *arg, block_ref *ref)
 {
 	wide_scan *s = arg;
 
-	if (s->nkept < KEPT_MAX)
+	if (s->out.npinned < SCAN_PINS)
 	{
-		s->kept[s->nkept++] = *ref;
+		s->out.pinned[s->out.npinned++] = *ref;
 		memset(ref, 0, sizeof(*ref));
 		return;
 	}
-	for (int i = s->ncells - 1; i >= 0; i--)
+	for (int i = s->out.n - 1; i >= 0; i--)
 	{
-		wide_bytes *v = &s->cells[i].value;
+		wide_bytes *v = &s->out.cells[i].value;
 		void *p;
 
 		if (v->len == 0 || v->data < ref->data || v->data >= ref->data + ref->len)
@@ -110,15 +110,15 @@ scan_row_keep_block(void *arg, block_ref *ref)
 void
 scan_row_let_go(wide_scan *s)
 {
-	for (int i = 0; i < s->nkept; i++)
-		cache_unpin(s->db, &s->kept[i]);
-	s->nkept = 0;
-	for (int i = 0; i < s->nfamilies && s->ncells > 0; i++)
+	for (int i = 0; i < s->out.npinned; i++)
+		cache_unpin(s->db, &s->out.pinned[i]);
+	s->out.npinned = 0;
+	for (int i = 0; i < s->nfamilies && s->out.n > 0; i++)
 		if (s->families[i].m != NULL)
 			merge_unused(s->families[i].m);
-	s->ncells = 0;
+	s->out.n = 0;
 	arena_reset(s);
-	s->calls++;
+	s->out.call++;
 }
 
 /* ------------------------------------------------------ a family in a row */
@@ -128,17 +128,17 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 {
 	wide_cell *c;
 
-	if ((uint32_t) s->ncells == s->cells_cap)
+	if ((uint32_t) s->out.n == s->out.cap)
 	{
-		uint32_t cap = s->cells_cap == 0 ? CELLS_FIRST : 2 * s->cells_cap;
-		wide_cell *p = realloc(s->cells, cap * sizeof(*p));
+		uint32_t cap = s->out.cap == 0 ? SCAN_CELLS_FIRST : 2 * s->out.cap;
+		wide_cell *p = realloc(s->out.cells, cap * sizeof(*p));
 
 		if (p == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a row");
-		s->cells = p;
-		s->cells_cap = cap;
+		s->out.cells = p;
+		s->out.cap = cap;
 	}
-	c = &s->cells[s->ncells];
+	c = &s->out.cells[s->out.n];
 	c->family = (int) (f - s->families);
 	c->column = -1;
 	c->version = f->view.out - 1;
@@ -149,10 +149,10 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 	c->value = (wide_bytes) {e->value, e->vlen};
 	c->qualifier = (wide_bytes) {NULL, 0};
 	if (f->want == WIDE_WANT_COLUMNS)
-		c->column = f->cols[f->want_at].want;
+		c->column = f->columns.list[f->row.at].want;
 	else
 	{
-		if (f->qual_call != s->calls)
+		if (f->row.qual_call != s->out.call)
 		{
 			uint32_t n = e->klen - e->rowlen;
 			uint8_t *p = scan_row_arena(s, 2 * (size_t) n);
@@ -162,13 +162,13 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 				return status_fail(WIDE_NOMEM, "out of memory for a row");
 			/* the cursor's key changes; the copy stays, and has room for the decoded form */
 			memcpy(p, e->ukey + e->rowlen, n);
-			TRY(key_decode_part(p, n, &b, &f->qual));
-			f->qual_call = s->calls;
+			TRY(key_decode_part(p, n, &b, &f->row.qual));
+			f->row.qual_call = s->out.call;
 		}
-		c->qualifier = f->qual;
+		c->qualifier = f->row.qual;
 	}
-	s->ncells++;
-	s->row_shown++;
+	s->out.n++;
+	s->row.shown++;
 	s->stats.cells_returned++;
 	merge_used(f->m);
 	return WIDE_OK;
@@ -178,23 +178,31 @@ emit_cell(wide_scan *s, scan_family *f, const entry *e)
 wide_status
 scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 {
-	if (f->steps++ < STEPS)
+	if (f->row.steps++ < SCAN_STEPS)
 		return merge_next(f->m);
-	f->steps = 0;
+	f->row.steps = 0;
 	return merge_skip(f->m, ukey, klen, ts, ts == INT64_MIN ? 0 : SEQ_MAX);
+}
+
+/* A predicate is not met. */
+static void
+reject(wide_scan *s, scan_family *f)
+{
+	s->row.verdict = ROW_REJECTED;
+	f->row.state = FAMILY_DONE;
 }
 
 /* Columns before `to` that have not been told are absent. */
 static void
 tell_absent(wide_scan *s, scan_family *f, int to)
 {
-	for (; f->tested < to; f->tested++)
-		if (f->cols[f->tested].test != NULL)
+	for (; f->row.tested < to; f->row.tested++)
+		if (f->columns.list[f->row.tested].test != NULL)
 		{
-			s->untested--;
-			if (!predicate_test(&s->pred, f->cols[f->tested].test, NULL, 0))
+			s->row.untested--;
+			if (!predicate_test(&s->pred, f->columns.list[f->row.tested].test, NULL, 0))
 			{
-				s->rejected = f->done = true;
+				reject(s, f);
 				return;
 			}
 		}
@@ -205,36 +213,37 @@ static void
 tell_value(wide_scan *s, scan_family *f, const entry *e)
 {
 	wide_bytes value = {e->value, e->vlen};
-	const predicate_column *test = f->test;
+	const predicate_column *test = f->row.test;
 
-	f->test = NULL;
-	f->tested = f->want_at + 1;
-	s->untested--;
+	f->row.test = NULL;
+	f->row.tested = f->row.at + 1;
+	s->row.untested--;
 	if (!predicate_test(&s->pred, test, &value, e->ts))
-		s->rejected = f->done = true;
+		reject(s, f);
 }
 
 /* Is there still a reason to look for this column? */
 static inline bool
 column_needed(const wide_scan *s, const scan_family *f, int i)
 {
-	return (f->want == WIDE_WANT_COLUMNS && f->cols[i].want >= 0 && !s->overflow &&
-			s->row_shown < s->row_limit) ||
-		   (f->cols[i].test != NULL && i >= f->tested);
+	return (f->want == WIDE_WANT_COLUMNS && f->columns.list[i].want >= 0 &&
+			s->row.phase == ROW_READING && s->row.shown < s->row_limit) ||
+		   (f->columns.list[i].test != NULL && i >= f->row.tested);
 }
 
 /* WANT_RANGE: is the column in it?  If it is before it, *next is lowered to its beginning. */
 static bool
 in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
 {
-	const uint8_t *lo = f->quals.data;
+	const uint8_t *lo = f->columns.encoded.data;
 
-	if (f->hi_len > 0 && ukey_compare(part.data, part.len, lo + f->lo_len, f->hi_len) >= 0)
+	if (f->columns.hi_len > 0 &&
+		ukey_compare(part.data, part.len, lo + f->columns.lo_len, f->columns.hi_len) >= 0)
 		return false;
-	if (ukey_compare(part.data, part.len, lo, f->lo_len) >= 0)
+	if (ukey_compare(part.data, part.len, lo, f->columns.lo_len) >= 0)
 		return true;
-	if (!*more || ukey_compare(lo, f->lo_len, next->data, next->len) < 0)
-		*next = (wide_bytes) {lo, f->lo_len};
+	if (!*more || ukey_compare(lo, f->columns.lo_len, next->data, next->len) < 0)
+		*next = (wide_bytes) {lo, f->columns.lo_len};
 	*more = true;
 	return false;
 }
@@ -250,36 +259,40 @@ column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 	bool here = false, more = false;
 
 	*wanted = false;
-	f->test = NULL;
-	for (; f->want_at < f->ncols; f->want_at++)
+	f->row.test = NULL;
+	for (; f->row.at < f->columns.n; f->row.at++)
 	{
-		const scan_column *col = &f->cols[f->want_at];
-		int c = ukey_compare(f->quals.data + col->at, col->len, part.data, part.len);
+		const scan_column *col = &f->columns.list[f->row.at];
+		int c = ukey_compare(f->columns.encoded.data + col->at, col->len, part.data, part.len);
 
-		here = c == 0 && column_needed(s, f, f->want_at);
+		here = c == 0 && column_needed(s, f, f->row.at);
 		more = c > 0;
 		if (here || more)
 		{
-			next = (wide_bytes) {f->quals.data + col->at, col->len};
+			next = (wide_bytes) {f->columns.encoded.data + col->at, col->len};
 			break;
 		}
 	}
-	tell_absent(s, f, f->want_at);
-	if (s->rejected)
+	tell_absent(s, f, f->row.at);
+	if (s->row.verdict == ROW_REJECTED)
 		return WIDE_OK;
 	if (f->want == WIDE_WANT_COLUMNS)
-		f->show = here && f->cols[f->want_at].want >= 0;
+		f->row.show = here && f->columns.list[f->row.at].want >= 0;
 	else
-		f->show = f->want == WIDE_WANT_ALL || in_range(f, part, &more, &next);
-	f->show = f->show && !s->overflow && s->row_shown < s->row_limit;
-	if (here && f->want_at >= f->tested)
-		f->test = f->cols[f->want_at].test;
-	*wanted = f->show || f->test != NULL;
-	f->done = !*wanted && !more;
-	f->passed_over = f->passed_over || !*wanted;
-	if (f->done || *wanted)
+		f->row.show = f->want == WIDE_WANT_ALL || in_range(f, part, &more, &next);
+	f->row.show = f->row.show && s->row.phase == ROW_READING && s->row.shown < s->row_limit;
+	if (here && f->row.at >= f->row.tested)
+		f->row.test = f->columns.list[f->row.at].test;
+	*wanted = f->row.show || f->row.test != NULL;
+	f->row.passed_over = f->row.passed_over || !*wanted;
+	if (*wanted)
 		return WIDE_OK;
-	TRY(buffer_set(&f->target, s->row.data, s->row.len));
+	if (!more)
+	{
+		f->row.state = FAMILY_DONE;
+		return WIDE_OK;
+	}
+	TRY(buffer_set(&f->target, s->row.key.data, s->row.key.len));
 	TRY(buffer_append(&f->target, next.data, next.len));
 	return scan_row_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
 }
@@ -290,16 +303,16 @@ skip_column(wide_scan *s, scan_family *f)
 {
 	const entry *e;
 
-	f->in_column = false;
-	f->steps = 0;
+	f->row.state = FAMILY_BETWEEN;
+	f->row.steps = 0;
 	TRY(merge_next(f->m));
-	while ((e = merge_entry(f->m)) != NULL && e->klen == f->ukey.len &&
-		   memcmp(e->ukey, f->ukey.data, e->klen) == 0)
+	while ((e = merge_entry(f->m)) != NULL && e->klen == f->row.ukey.len &&
+		   memcmp(e->ukey, f->row.ukey.data, e->klen) == 0)
 	{
 		s->stats.cells_scanned++;
-		TRY(scan_row_move(f, f->ukey.data, (uint32_t) f->ukey.len, INT64_MIN));
+		TRY(scan_row_move(f, f->row.ukey.data, (uint32_t) f->row.ukey.len, INT64_MIN));
 	}
-	f->steps = 0;
+	f->row.steps = 0;
 	return WIDE_OK;
 }
 
@@ -307,45 +320,48 @@ skip_column(wide_scan *s, scan_family *f)
 static wide_status
 visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full)
 {
-	uint32_t room = s->untested > 0 && s->row_cells > UNTOLD_CELLS ? UNTOLD_CELLS : s->row_cells;
+	uint32_t room = s->row.untested > 0 && s->row_cells > SCAN_TEST_CELLS ? SCAN_TEST_CELLS
+																		  : s->row_cells;
 
-	if (f->test != NULL)
+	if (f->row.test != NULL)
 	{
 		tell_value(s, f, e);
-		if (s->rejected)
+		if (s->row.verdict == ROW_REJECTED)
 			return WIDE_OK;
 	}
-	s->row_exists = true;
+	s->row.verdict = ROW_EXISTS;
 	if (f->want == WIDE_WANT_EXISTS)
 	{
-		f->done = true;
+		f->row.state = FAMILY_DONE;
 		return WIDE_OK;
 	}
-	f->show = f->show && s->row_shown < s->row_limit;
-	if (f->show && (uint32_t) s->ncells >= room)
+	f->row.show = f->row.show && s->row.shown < s->row_limit;
+	if (f->row.show && (uint32_t) s->out.n >= room)
 	{
-		if (s->untested == 0 && !s->overflow)
+		if (s->row.untested == 0 && s->row.phase == ROW_READING)
 		{
-			f->held = *full = true;
-			f->steps = last; /* what to do when it has been shown */
+			*full = true;
+			f->row.state = last ? FAMILY_HELD_LAST : FAMILY_HELD;
 			return WIDE_OK;
 		}
-		s->overflow = true;
-		f->show = false;
+		s->row.phase = ROW_TESTING;
+		f->row.show = false;
 	}
-	if (!f->show)
+	if (!f->row.show)
 		return skip_column(s, f);
 	TRY(emit_cell(s, f, e));
-	if (s->row_shown >= s->row_limit && s->untested == 0)
+	if (s->row.shown >= s->row_limit && s->row.untested == 0)
 	{
-		f->done = true;
+		f->row.state = FAMILY_DONE;
 		return WIDE_OK;
 	}
 	if (!last)
 		return merge_next(f->m);
 	/* what follows in the row is not wanted: it is left where it is */
-	f->done = f->want == WIDE_WANT_COLUMNS && f->want_at + 1 == f->ncols;
-	return f->done ? WIDE_OK : skip_column(s, f);
+	if (f->want != WIDE_WANT_COLUMNS || f->row.at + 1 < f->columns.n)
+		return skip_column(s, f);
+	f->row.state = FAMILY_DONE;
+	return WIDE_OK;
 }
 
 /* One entry of the row.  *full: it is to be shown, but the wide_row is full. */
@@ -360,19 +376,20 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 		TRY(visibility_add_delete(&f->view, e));
 		return merge_next(f->m);
 	}
-	if (!f->in_column || e->klen != f->ukey.len || memcmp(e->ukey, f->ukey.data, e->klen) != 0)
+	if (f->row.state != FAMILY_IN_COLUMN || e->klen != f->row.ukey.len ||
+		memcmp(e->ukey, f->row.ukey.data, e->klen) != 0)
 	{
 		bool wanted = true;
 
-		f->in_column = false;
-		if (f->want != WIDE_WANT_EXISTS && (f->want != WIDE_WANT_ALL || f->ncols > 0))
+		f->row.state = FAMILY_BETWEEN;
+		if (f->want != WIDE_WANT_EXISTS && (f->want != WIDE_WANT_ALL || f->columns.n > 0))
 			TRY(column_wanted(s, f, e, &wanted));
 		if (!wanted)
 			return WIDE_OK;
-		f->in_column = true;
-		f->steps = 0;
-		f->qual_call = 0;
-		TRY(buffer_set(&f->ukey, e->ukey, e->klen));
+		f->row.state = FAMILY_IN_COLUMN;
+		f->row.steps = 0;
+		f->row.qual_call = 0;
+		TRY(buffer_set(&f->row.ukey, e->ukey, e->klen));
 		visibility_column(&f->view);
 	}
 	if (e->type != ENTRY_PUT)
@@ -389,24 +406,24 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 wide_status
 scan_row_family(wide_scan *s, scan_family *f, bool *full)
 {
-	if (f->held)
+	if (f->row.state == FAMILY_HELD || f->row.state == FAMILY_HELD_LAST)
 	{
-		bool last = f->steps != 0;
+		bool last = f->row.state == FAMILY_HELD_LAST;
 
-		f->held = false;
-		f->qual_call = 0;
+		f->row.state = FAMILY_IN_COLUMN;
+		f->row.qual_call = 0;
 		TRY(emit_cell(s, f, merge_entry(f->m)));
-		if (s->row_shown >= s->row_limit)
-			f->done = true;
+		if (s->row.shown >= s->row_limit)
+			f->row.state = FAMILY_DONE;
 		else
 			TRY(last ? skip_column(s, f) : merge_next(f->m));
 	}
-	while (!f->done)
+	while (f->row.state != FAMILY_DONE)
 	{
 		const entry *e = merge_entry(f->m);
 
-		if (!in_this_row(s, e))
-			f->done = true;
+		if (!scan_row_has(s, e))
+			f->row.state = FAMILY_DONE;
 		else
 		{
 			s->stats.cells_scanned++;
@@ -415,20 +432,20 @@ scan_row_family(wide_scan *s, scan_family *f, bool *full)
 				return WIDE_OK;
 		}
 	}
-	if (!s->rejected)
-		tell_absent(s, f, f->ncols);
+	if (s->row.verdict != ROW_REJECTED)
+		tell_absent(s, f, f->columns.n);
 	return WIDE_OK;
 }
 
 void
 scan_row_free_memory(wide_scan *s)
 {
-	while (s->arena != NULL)
+	while (s->out.arena != NULL)
 	{
-		chunk *c = s->arena;
+		chunk *c = s->out.arena;
 
-		s->arena = c->next;
+		s->out.arena = c->next;
 		free(c);
 	}
-	free(s->cells);
+	free(s->out.cells);
 }

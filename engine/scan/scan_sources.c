@@ -102,11 +102,11 @@ scan_sources_drop(wide_scan *s)
 		if (s->families[i].m != NULL)
 			merge_free(s->families[i].m);
 		s->families[i].m = NULL;
-		s->families[i].own = NULL;
+		s->families[i].batch_source = NULL;
 	}
-	if (s->pinned)
-		pin_drop(s->db, &s->pin);
-	s->pinned = false;
+	if (s->sources.pinned)
+		pin_drop(s->db, &s->sources.pin);
+	s->sources.pinned = false;
 }
 
 /* The same, and bring the statistics up to date first. */
@@ -122,18 +122,18 @@ scan_sources_leave(wide_scan *s)
 wide_status
 scan_sources_make(wide_scan *s)
 {
-	TRY(pin_take(s->db, &s->pin));
-	s->pinned = true;
-	s->left_out = false;
+	TRY(pin_take(s->db, &s->sources.pin));
+	s->sources.pinned = true;
+	s->sources.incomplete = false;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(scan_sources_merge(s->db, &s->pin, f->id, s->seq,
-							   f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->own,
-							   s->own_mark, &f->m, &f->own, &s->left_out));
+		TRY(scan_sources_merge(s->db, &s->sources.pin, f->id, s->seq,
+							   f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->batch,
+							   s->batch_mark, &f->m, &f->batch_source, &s->sources.incomplete));
 		merge_limits(f->m, &f->limits);
-		f->before_valid = false;
+		f->before.state = BEFORE_UNKNOWN;
 	}
 	return WIDE_OK;
 }
@@ -142,11 +142,12 @@ scan_sources_make(wide_scan *s)
 bool
 scan_sources_stale(wide_scan *s)
 {
-	if (s->pin.version == atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
+	if (s->sources.pin.version ==
+		atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))
 		return false;
-	for (int i = 0; i < s->pin.nmemtables; i++)
+	for (int i = 0; i < s->sources.pin.nmemtables; i++)
 	{
-		uint32_t state = atomic_load(&s->db->seg->memtables[s->pin.memtables[i]].state);
+		uint32_t state = atomic_load(&s->db->seg->memtables[s->sources.pin.memtables[i]].state);
 
 		if (state != MEMTABLE_ACTIVE && state != MEMTABLE_IMMUTABLE)
 			return true;

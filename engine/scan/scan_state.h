@@ -1,4 +1,15 @@
-/* scan_state.h - the inside of a scan */
+/*
+ * scan_state.h - the inside of a scan, shared by the files of this room.
+ *
+ * The state is divided by subject: what a family is asked for and where it stands (scan_family),
+ * the key ranges, the current row, what was handed out, and the span of a block from which rows
+ * are taken as they are (scan_block).  Everything is embedded in struct wide_scan: the members
+ * that the loops over rows and cells use are reached without a further pointer.
+ *
+ * "Encoded" means the form of a key in which bytes compare as keys do (base/key.h).
+ *
+ * Locking: none; a scan belongs to one process.
+ */
 #ifndef WIDE_SCAN_STATE_H
 #define WIDE_SCAN_STATE_H
 
@@ -14,10 +25,163 @@
 #include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
 
-#define KEPT_MAX	 16
-#define CELLS_FIRST	 12	 /* room for cells at first: below 1 KB malloc is cheap */
-#define STEPS		 8	 /* entries passed over one by one before seeking */
-#define UNTOLD_CELLS 256 /* of a row kept while it may yet be out */
+/* ---------------------------------------------------------------- families */
+
+/* A column that a scan looks for. */
+typedef struct scan_column
+{
+	size_t at, len;				  /* the encoded qualifier, in scan_columns.encoded */
+	int want;					  /* index in the spec's quals; -1: not wanted */
+	const predicate_column *test; /* NULL: no predicates */
+} scan_column;
+
+/* The columns that a scan looks for in a family. */
+typedef struct scan_columns
+{
+	buffer encoded;
+	scan_column *list; /* ascending: wanted ones (WANT_COLUMNS) and those with predicates */
+	int n;
+	int ntests; /* columns with predicates */
+	/* WANT_RANGE: the bounds, the first lo_len bytes of encoded and the hi_len bytes behind them;
+	 * hi_len 0: open */
+	size_t lo_len, hi_len;
+} scan_columns;
+
+/* Where a family stands in the current row. */
+typedef enum family_state
+{
+	FAMILY_UNREAD,	  /* nothing of the row was looked at */
+	FAMILY_BETWEEN,	  /* the next entry begins a column */
+	FAMILY_IN_COLUMN, /* row.ukey is the column */
+	FAMILY_HELD,	  /* the current entry is to be shown, but the last wide_row was full */
+	FAMILY_HELD_LAST, /* the same, and nothing more of its column is shown */
+	FAMILY_DONE		  /* nothing more of the row is needed */
+} family_state;
+
+/* The current row in a family. */
+typedef struct family_row
+{
+	family_state state;
+	bool passed_over; /* the row has columns that were not wanted */
+	int at;			  /* the first of columns.list that is not behind the merge */
+	int tested;		  /* columns before this one have been reported to the predicates */
+	int steps;		  /* taken one by one since the last seek */
+	/* the current column */
+	buffer ukey;
+	bool show;					  /* it is wanted */
+	const predicate_column *test; /* its newest visible version is to be tested */
+	wide_bytes qual;			  /* decoded, in the arena */
+	uint64_t qual_call;			  /* the call in which it was decoded */
+} family_row;
+
+/* Reverse: the largest row of a family below ranges.bound. */
+typedef enum before_state
+{
+	BEFORE_UNKNOWN,
+	BEFORE_FOUND,
+	BEFORE_NONE
+} before_state;
+
+typedef struct family_before
+{
+	before_state state;
+	buffer row; /* encoded */
+} family_before;
+
+/* The position of a family that follows (scan.c). */
+typedef struct family_follow
+{
+	bool placed;	   /* the merge stands somewhere in the range */
+	uint64_t last_row; /* number of the row to which it went last */
+} family_follow;
+
+typedef struct scan_family
+{
+	/* what is asked for */
+	wide_family_id id;
+	wide_want want;
+	int max_versions; /* as in the spec */
+	bool any_exists;  /* cells that are not wanted make the row exist, too */
+	bool leads;		  /* rows are looked for in it; the others follow */
+	bool newer_only;  /* no row passes unless its one column is as new as limits.ts_min */
+	scan_columns columns;
+	/* what is read */
+	merge *m;
+	source *batch_source; /* the source of the transaction's batch; NULL: none */
+	visibility view;
+	source_limits limits;
+	buffer one_column; /* limits.column */
+	/* where it stands */
+	family_follow follow;
+	family_row row;
+	family_before before;
+	buffer target; /* scratch: the key to which the merge moves */
+} scan_family;
+
+/* ------------------------------------------------------------------ ranges */
+
+/* Encoded bounds in scan_ranges.bounds; hi_len 0: open. */
+typedef struct scan_range
+{
+	size_t lo, lo_len, hi, hi_len;
+	size_t prefix; /* so many bytes of lo begin all rows in the range */
+	bool point;	   /* a range of exactly one row */
+} scan_range;
+
+typedef enum range_state
+{
+	RANGE_CLOSED,	/* no range is open */
+	RANGE_AT_START, /* open; no row of it was looked at */
+	RANGE_ENTERED	/* forward: goes on at row.after; a range of one row: is read */
+} range_state;
+
+typedef struct scan_ranges
+{
+	scan_range *list;
+	int n, cap;
+	buffer bounds;
+	int next; /* the range to open next, counted from the side where the scan begins */
+	range_state state;
+	const scan_range *cur; /* the open range */
+} scan_ranges;
+
+/* ----------------------------------------------------------------- the row */
+
+/* How far the current row is read. */
+typedef enum row_phase
+{
+	ROW_NONE, /* the scan stands between two rows */
+	ROW_READING,
+	/* It may yet be out, and has too many cells to keep them: only predicates are evaluated. */
+	ROW_TESTING
+} row_phase;
+
+/* What is known of the current row, or of the last one. */
+typedef enum row_verdict
+{
+	ROW_UNKNOWN,
+	ROW_EXISTS,	 /* it has a visible cell */
+	ROW_REJECTED /* a predicate is not met */
+} row_verdict;
+
+typedef struct scan_row
+{
+	row_phase phase;
+	row_verdict verdict;
+	uint32_t shown;	 /* cells of the row handed out */
+	int untested;	 /* columns with predicates that have not been reported */
+	uint64_t number; /* rows are counted */
+	buffer key;		 /* encoded */
+	buffer after;	 /* encoded: the least key behind the row */
+	buffer bound;	 /* reverse, encoded: rows below this come next */
+} scan_row;
+
+/* -------------------------------------------------------------- handed out */
+
+#define SCAN_PINS		 16	 /* blocks that are pinned for cells of one call */
+#define SCAN_CELLS_FIRST 12	 /* room for cells at first: below 1 KB malloc is cheap */
+#define SCAN_STEPS		 8	 /* entries passed over one by one before a seek */
+#define SCAN_TEST_CELLS	 256 /* cells kept of a row that may yet be out */
 
 typedef struct chunk
 {
@@ -26,186 +190,182 @@ typedef struct chunk
 	uint8_t data[];
 } chunk;
 
-/* A column that is looked for. */
-typedef struct scan_column
+/* Memory that is valid until the next call. */
+typedef struct scan_output
 {
-	size_t at, len;				  /* encoded, in quals */
-	int want;					  /* index in the spec's quals, -1: it is not wanted */
-	const predicate_column *test; /* NULL: no predicates */
-} scan_column;
+	uint64_t call; /* the calls are counted */
+	wide_cell *cells;
+	int n;
+	uint32_t cap;
+	chunk *arena;				 /* newest first */
+	block_ref pinned[SCAN_PINS]; /* blocks that the merges have left */
+	int npinned;
+	buffer key; /* of the row, decoded */
+} scan_output;
 
-typedef struct scan_family
-{
-	wide_family_id id;
-	wide_want want;
-	bool any_exists;
-	bool leads;		   /* rows are looked for in it; others follow, for rows that may be in */
-	buffer quals;	   /* encoded */
-	scan_column *cols; /* ascending: wanted (WANT_COLUMNS), and those with predicates */
-	int ncols;
-	int ntests; /* of them with predicates */
-	/* of WANT_RANGE: [0, lo_len) and what follows of quals; hi_len 0 = open */
-	size_t lo_len, hi_len;
-	int max_versions; /* as asked for */
-	bool since; /* no row passes unless its one column has a timestamp from limits.ts_min on */
-	merge *m;
-	source *own;
-	visibility view;
-	bool view_made;
-	source_limits limits;
-	buffer column;	   /* limits.column */
-	bool placed;	   /* follows, and stands somewhere in the range */
-	uint64_t last_row; /* number of the row to which it has followed last */
-	/* the row */
-	bool ready;		  /* what follows is of the current row */
-	bool present;	  /* stands in the current row */
-	bool done;		  /* with the current row */
-	bool passed_over; /* columns of the row that were not wanted */
-	bool in_column;
-	bool held; /* the current entry is to be shown, but the last wide_row was full */
-	bool show; /* the current column is wanted */
-	const predicate_column *test; /* and its newest version is to be tested */
-	int want_at;
-	int tested; /* columns before this one have been told to the predicates */
-	int steps;
-	buffer ukey; /* of the current column */
-	buffer target;
-	wide_bytes qual;	/* decoded, in the arena */
-	uint64_t qual_call; /* of this call */
-	/* reverse */
-	bool before_valid, before_end;
-	buffer before; /* the largest row below s->bound */
-} scan_family;
+/* ------------------------------------------------------------ rows of a block */
 
-/* Encoded bounds in s->bounds; hi_len 0 = open. */
-typedef struct scan_range
-{
-	size_t lo, lo_len, hi, hi_len;
-	size_t prefix; /* so many bytes of lo begin all rows in the range */
-	bool point;
-} scan_range;
+#define NO_COLUMN		 UINT32_MAX /* of the block */
+#define SCAN_BLOCK_ROWS	 64			/* rows read ahead at most */
+#define SCAN_BLOCK_CELLS 4096		/* cells of these rows at most */
 
-/* A column of the rows of a run: wanted, or to be tested, or both. */
+/* A column of the rows of a span: wanted, or to be tested, or both. */
 typedef struct scan_block_column
 {
-	uint32_t column; /* in the block; UINT32_MAX: no row has it */
-	int want;		 /* index in the spec's quals, -1: see qual */
+	uint32_t column; /* in the block; NO_COLUMN: no row has it */
+	int want;		 /* index in the spec's quals; -1: see qual */
 	bool wanted;
 	const predicate_column *test;
-	size_t qual, quallen; /* decoded, in run.quals */
+	size_t qual, quallen; /* the decoded qualifier, in scan_block_columns.quals */
 	const block_column *grid;
-	/* the row looked at last */
+	/* the row that was looked at last */
 	uint32_t row;
-	uint32_t i; /* number of the value, or of the next */
+	uint32_t i; /* number of the value, or of the next one */
 	uint32_t off, len;
 	bool there;
 } scan_block_column;
 
-/* Rows of a block that are taken as they are, see scan_block.c. */
-typedef struct scan_block
+typedef struct scan_block_columns
 {
-	bool possible; /* by what is asked for */
-	bool open;	   /* w is; the merge stands at `first` */
-	uint32_t first;
-	bool over;				/* the range is, says the filter */
-	bool all_over;			/* all ranges are */
-	bool seek;				/* it goes on at s->sought, behind w */
-	merge_span w;			/* w.row: the next row to look at */
-	const uint8_t *refused; /* a block that is no run */
-	bool any;				/* every row exists */
-	scan_block_column *columns;
-	int ncolumns, columns_cap;
-	int ntests;
-	int nwanted;
-	int *of; /* list: by column of the block its place in columns, -1 */
-	uint32_t of_cap;
-	uint32_t next_value, next_off; /* list: entry whose value begins there */
-	buffer key;					   /* encoded */
-	uint32_t key_row;			   /* of this row */
-	uint32_t key_off;			   /* of the next one's rest */
-	buffer quals;
-	/* what was read ahead */
+	scan_block_column *list;
+	int n, cap;
+	int ntests;	  /* columns with predicates */
+	int nwanted;  /* columns that are wanted */
+	buffer quals; /* decoded qualifiers */
+	/* block in the form of a list */
+	int *by_number; /* by column of the block: its place in list; -1: none */
+	uint32_t by_number_cap;
+	uint32_t next_value, next_off; /* the entry whose value begins at next_off */
+} scan_block_columns;
+
+/* The key of the row that was looked at last. */
+typedef struct scan_block_key
+{
+	buffer encoded;
+	uint32_t row;
+	uint32_t rest; /* offset of the next key's bytes in the block's */
+} scan_block_key;
+
+/* The rows that were read ahead. */
+typedef struct scan_block_ahead
+{
 	wide_row *rows;
 	uint32_t *numbers; /* their rows in the block */
-	int rows_cap;
-	int counted;   /* rows in the statistics */
-	int size;	   /* so many at a time */
-	uint8_t *room; /* for keys, in the arena */
-	size_t room_left;
+	int cap;
+	int counted; /* rows that are in the statistics */
+	int limit;	 /* rows to read at a time */
+} scan_block_ahead;
+
+/* Memory for keys, from the arena. */
+typedef struct scan_block_memory
+{
+	uint8_t *at;
+	size_t left;
+} scan_block_memory;
+
+typedef enum span_state
+{
+	SPAN_NONE,
+	SPAN_OPEN,		 /* the merge stands at row `first` of the span */
+	SPAN_SEEKS,		 /* open; the filter goes on at filter.seek, behind the span */
+	SPAN_ENDS_RANGE, /* open; the filter wants nothing more of the range */
+	SPAN_ENDS_SCAN	 /* open; the filter wants nothing more of any range */
+} span_state;
+
+/* The span of a block from which rows are taken as they are, see scan_block.c. */
+typedef struct scan_block
+{
+	bool possible; /* the scan is of a kind that may do so */
+	span_state state;
+	merge_span span; /* span.row: the next row to look at */
+	uint32_t first;
+	bool all_exist;			/* every row of the block makes the row exist */
+	const uint8_t *refused; /* a block that is not read so */
+	scan_block_columns columns;
+	scan_block_key key;
+	scan_block_ahead ahead;
+	scan_block_memory memory;
 } scan_block;
 
-#define NO_COLUMN		 UINT32_MAX /* of the block */
-#define SCAN_BLOCK_ROWS	 64			/* read at a time at most */
-#define SCAN_BLOCK_CELLS 4096
+/* --------------------------------------------------------------- the scan */
+
+/* Times in microseconds since 1970; see wide_scan_spec. */
+typedef struct scan_time
+{
+	int64_t ts_min, ts_max;
+	int64_t show_min, show_max;
+	bool filtered; /* show_min and show_max are in force */
+	int64_t now;
+	bool now_given; /* by the spec; else it is the snapshot's */
+} scan_time;
+
+typedef struct scan_filter
+{
+	wide_row_filter fn; /* NULL: none */
+	void *arg;
+	bool follows; /* its answers depend on the rows that were handed out */
+	buffer seek; /* encoded: it wants nothing before (reverse: at or after) this; len 0: no limit */
+} scan_filter;
+
+typedef struct scan_sources
+{
+	set_pin pin;
+	bool pinned;	 /* pin is held, and the families have their merges */
+	bool incomplete; /* a reader with a later snapshot may need more sources */
+} scan_sources;
+
+/* What has been added to the counters of the store. */
+typedef struct scan_reported
+{
+	uint64_t rows, cells;
+} scan_reported;
 
 struct wide_scan
 {
-	wide_scan_ahead ahead; /* first: wide.h knows it; of the run */
+	wide_scan_ahead ahead; /* first: wide.h knows it; of the span */
 	wide_db *db;
+	/* what is asked for */
 	const wide_snapshot *snap;
-	version_pin pin;
-	bool pinned;
-	bool left_out; /* a renewed snapshot needs more sources than we have */
+	uint64_t seq;		 /* of the snapshot, which may be renewed: see wide_scan_restart */
+	uint64_t generation; /* of the catalog when the visibilities were made */
+	scan_time time;
+	bool reverse;
+	uint32_t row_cells; /* cells of one wide_row, at most */
+	uint32_t row_limit; /* cells of one row, at most; UINT32_MAX: no limit */
+	scan_filter filter;
+	predicates pred;
+	/* what is read */
+	wide_batch *batch; /* the transaction's batch; NULL: none */
+	uint64_t batch_mark;
+	scan_sources sources;
 	scan_family *families;
 	int nfamilies;
-	size_t families_bytes; /* of these, and of what else lies there */
-	scan_family **order;   /* in which they are read: the first ntesting have predicates */
+	scan_family **order; /* in which they are read: the first ntesting have predicates */
 	int ntesting;
-	predicates pred;
-	scan_range *ranges;
-	int nranges, ranges_cap;
-	buffer bounds;
-	bool reverse;
-	int64_t ts_min, ts_max, now;
-	int64_t show_min, show_max;
-	bool filtered; /* show_min and show_max are in force */
-	bool now_given;
-	uint64_t seq;		 /* of the snapshot, which may be renewed: see wide_scan_restart */
-	uint64_t generation; /* of the catalog when the views were made */
-	wide_batch *own;
-	uint64_t own_mark;
-	uint32_t row_cells;
-	uint32_t row_limit; /* UINT32_MAX: none */
-	uint32_t row_shown; /* cells of the current row so far */
-	wide_row_filter filter;
-	void *filter_arg;
-	bool filter_follows; /* what was given out decides what it answers */
-	/* encoded: the filter wants nothing before (reverse: at or after) this; len 0 = no limit */
-	buffer sought;
-	/* position */
-	int range; /* the next one to open, counted from the side where the scan begins */
-	bool open; /* a range is open: cur */
-	const scan_range *cur;
-	bool point_done;
-	bool in_row;
-	bool have_row; /* row is of this range */
-	bool row_exists;
-	bool rejected; /* a predicate is not met */
-	bool overflow; /* too many cells while that could be: none is kept, the row is read again */
-	int untested;  /* columns with predicates that have not been told */
-	uint64_t row_number;
-	buffer row;	  /* encoded */
-	buffer bound; /* reverse: rows below this are next */
-	buffer after; /* key after the row */
-	wide_status failed;
-	/* handed out */
-	uint64_t calls;
-	wide_cell *cells;
-	int ncells;
-	uint32_t cells_cap;
-	chunk *arena; /* first = current */
-	block_ref kept[KEPT_MAX];
-	int nkept;
-	buffer key;
+	size_t families_bytes; /* size of the memory of families and order */
+	/* where it stands */
+	scan_ranges ranges;
+	scan_row row;
+	scan_block block;
+	wide_status failed; /* the answer of all further calls, if not WIDE_OK */
+	/* what it has done */
+	scan_output out;
 	wide_scan_stats stats;
-	uint64_t counted_rows, counted_cells;
-	scan_block run;
+	scan_reported reported;
 };
 
 static inline bool
-in_this_row(const wide_scan *s, const entry *e)
+scan_range_is_open(const wide_scan *s)
 {
-	return e != NULL && e->rowlen == s->row.len && memcmp(e->ukey, s->row.data, e->rowlen) == 0;
+	return s->ranges.state != RANGE_CLOSED;
+}
+
+/* Returns true if the entry belongs to the current row; e may be NULL. */
+static inline bool
+scan_row_has(const wide_scan *s, const entry *e)
+{
+	return e != NULL && e->rowlen == s->row.key.len &&
+		   memcmp(e->ukey, s->row.key.data, e->rowlen) == 0;
 }
 
 #endif /* WIDE_SCAN_STATE_H */
