@@ -773,8 +773,6 @@ typedef struct wide_row
 	bool unsure; /* a predicate could not be told: evaluate the condition yourself */
 } wide_row;
 
-typedef struct wide_scan wide_scan;
-
 /* What a scan did, for EXPLAIN ANALYZE. */
 typedef struct wide_scan_stats
 {
@@ -784,28 +782,30 @@ typedef struct wide_scan_stats
 	uint64_t rows_rejected; /* by predicates; some of them may have been deleted before */
 } wide_scan_stats;
 
+/*
+ * A scan as its user sees it: the rows that it has read ahead, for wide_scan_ready only.  It is
+ * made by wide_scan_open, and more lies behind it.
+ */
+typedef struct wide_scan
+{
+	const wide_row *ahead;
+	int nahead;
+	int given; /* rows of them that were handed out */
+} wide_scan;
+
 /* The arrays of spec are copied; snapshot, batch and db must outlive the scan. */
 extern wide_status wide_scan_open(wide_db *db, const wide_snapshot *snap,
 								  const wide_scan_spec *spec, wide_scan **out);
 /* WIDE_OK and a row, or WIDE_END.  A row without cells exists (WANT_EXISTS). */
 extern wide_status wide_scan_next(wide_scan *s, wide_row *row);
 
-/* A scan begins with the rows that it has read ahead. */
-typedef struct wide_scan_ahead
-{
-	const wide_row *rows;
-	int n, given;
-} wide_scan_ahead;
-
-/* As wide_scan_next, where it has read ahead; else false, and nothing is done. */
+/* Hands out the next row if the scan has read it ahead; else returns false and does nothing. */
 static inline bool
 wide_scan_ready(wide_scan *s, wide_row *row)
 {
-	wide_scan_ahead *a = (wide_scan_ahead *) s;
-
-	if (a->given >= a->n)
+	if (s->given >= s->nahead)
 		return false;
-	*row = a->rows[a->given++];
+	*row = s->ahead[s->given++];
 	return true;
 }
 

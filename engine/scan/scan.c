@@ -54,7 +54,7 @@
 
 /* The row at hand begins. */
 static wide_status
-begin_row(wide_scan *s)
+begin_row(scan_state *s)
 {
 	s->ranges.state = RANGE_ENTERED;
 	s->row.phase = ROW_READING;
@@ -75,7 +75,7 @@ begin_row(wide_scan *s)
 
 /* A family in which no rows are looked for goes to the row, if it has it. */
 static wide_status
-follow(wide_scan *s, scan_family *f)
+follow(scan_state *s, scan_family *f)
 {
 	const entry *e;
 	bool next = f->follow.placed && f->follow.last_row + 1 == s->row.number;
@@ -102,7 +102,7 @@ follow(wide_scan *s, scan_family *f)
 
 /* Before anything is read of the row in this family. */
 static wide_status
-get_ready(wide_scan *s, scan_family *f)
+get_ready(scan_state *s, scan_family *f)
 {
 	if (f->row.state != FAMILY_UNREAD)
 		return WIDE_OK;
@@ -124,7 +124,7 @@ get_ready(wide_scan *s, scan_family *f)
 
 /* The smallest row any family stands at, in s->row.key; WIDE_END: the range is over. */
 static wide_status
-row_forward(wide_scan *s)
+row_forward(scan_state *s)
 {
 	const entry *first = NULL;
 
@@ -148,7 +148,7 @@ row_forward(wide_scan *s)
 
 /* The largest row below s->row.bound. */
 static wide_status
-row_reverse(wide_scan *s)
+row_reverse(scan_state *s)
 {
 	scan_family *last = NULL;
 
@@ -200,7 +200,7 @@ row_reverse(wide_scan *s)
 
 /* The row of a range of one, if anything stands in it. */
 static wide_status
-point_row(wide_scan *s)
+point_row(scan_state *s)
 {
 	if (s->ranges.state == RANGE_ENTERED)
 		return WIDE_END;
@@ -216,7 +216,7 @@ point_row(wide_scan *s)
 /* The families that stand in the row go to the next one; those that follow do so when a row is
  * read of them. */
 static wide_status
-leave_row(wide_scan *s)
+leave_row(scan_state *s)
 {
 	s->row.phase = ROW_NONE;
 	if (s->ranges.cur->point || s->reverse)
@@ -233,7 +233,7 @@ leave_row(wide_scan *s)
 
 /* Ask about the row at hand; if it is not accepted the scan moves on as far as the filter says. */
 static wide_status
-filter_row(wide_scan *s, bool *accepted)
+filter_row(scan_state *s, bool *accepted)
 {
 	wide_bytes key;
 	wide_row_verdict verdict;
@@ -257,7 +257,7 @@ filter_row(wide_scan *s, bool *accepted)
 
 /* Go to the next row in which anything stands, and which the filter accepts. */
 static wide_status
-next_row(wide_scan *s)
+next_row(scan_state *s)
 {
 	bool accepted;
 
@@ -292,7 +292,7 @@ next_row(wide_scan *s)
 
 /* None of the wanted columns is there: does the row have any other cell in the family? */
 static wide_status
-other_cells(wide_scan *s, scan_family *f)
+other_cells(scan_state *s, scan_family *f)
 {
 	wide_want want = f->want;
 	bool full = false;
@@ -310,7 +310,7 @@ other_cells(wide_scan *s, scan_family *f)
 
 /* Cells of the row have been collected in vain. */
 static void
-drop_cells(wide_scan *s)
+drop_cells(scan_state *s)
 {
 	s->stats.cells_returned -= (uint64_t) s->out.n;
 	scan_row_let_go(s);
@@ -318,7 +318,7 @@ drop_cells(wide_scan *s)
 
 /* The row is in, but not all that is wanted could be kept: begin again, without tests. */
 static wide_status
-read_again(wide_scan *s)
+read_again(scan_state *s)
 {
 	drop_cells(s);
 	s->row.phase = ROW_READING;
@@ -335,7 +335,7 @@ read_again(wide_scan *s)
 
 /* The families of which cells are wanted or tested. */
 static wide_status
-read_cells(wide_scan *s, bool *full)
+read_cells(scan_state *s, bool *full)
 {
 	for (int i = 0; i < s->nfamilies && !*full; i++)
 	{
@@ -361,7 +361,7 @@ read_cells(wide_scan *s, bool *full)
 
 /* Read the row, or its next part. */
 static wide_status
-read_row(wide_scan *s, bool *full)
+read_row(scan_state *s, bool *full)
 {
 	*full = false;
 	TRY(read_cells(s, full));
@@ -392,7 +392,7 @@ read_row(wide_scan *s, bool *full)
 wide_status
 wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spec, wide_scan **out)
 {
-	wide_scan *s;
+	scan_state *s;
 	wide_status st;
 
 	*out = NULL;
@@ -425,17 +425,17 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
 	TRY_GOTO(scan_sources_make(s));
 	scan_block_init(s);
-	*out = s;
+	*out = &s->door;
 	return WIDE_OK;
 done:
-	wide_scan_close(s);
+	wide_scan_close(&s->door);
 	return st;
 }
 
 /* Between rows: take sources again after a rest, or move to the current files when ours keep a
  * memtable busy. */
 static wide_status
-refresh(wide_scan *s)
+refresh(scan_state *s)
 {
 	if (s->sources.pinned && !scan_sources_stale(s))
 		return WIDE_OK;
@@ -448,7 +448,7 @@ refresh(wide_scan *s)
 }
 
 static wide_status
-scan_step(wide_scan *s, wide_row *row)
+scan_step(scan_state *s, wide_row *row)
 {
 	bool full;
 
@@ -464,7 +464,7 @@ scan_step(wide_scan *s, wide_row *row)
 		if (first && s->block.possible)
 		{
 			TRY(scan_block_next(s));
-			if (wide_scan_ready(s, row))
+			if (wide_scan_ready(&s->door, row))
 				return WIDE_OK;
 		}
 		if (first)
@@ -490,7 +490,7 @@ scan_step(wide_scan *s, wide_row *row)
  * rather at the row that it was about to return, so that it can be made again.
  */
 static wide_status
-step_back(wide_scan *s)
+step_back(scan_state *s)
 {
 	scan_row_let_go(s);
 	scan_sources_leave(s);
@@ -508,12 +508,13 @@ step_back(wide_scan *s)
 }
 
 wide_status
-wide_scan_next(wide_scan *s, wide_row *row)
+wide_scan_next(wide_scan *scan, wide_row *row)
 {
+	scan_state *s = scan_state_of(scan);
 	bool (*ask)(void *) = s->db->host.interrupted;
 	wide_status st;
 
-	if (wide_scan_ready(s, row))
+	if (wide_scan_ready(scan, row))
 		return WIDE_OK;
 	memset(row, 0, sizeof(*row));
 	scan_row_let_go(s);
@@ -533,8 +534,10 @@ wide_scan_next(wide_scan *s, wide_row *row)
 }
 
 void
-wide_scan_park(wide_scan *s)
+wide_scan_park(wide_scan *scan)
 {
+	scan_state *s = scan_state_of(scan);
+
 	if (s->row.phase != ROW_NONE || !s->sources.pinned || s->failed != WIDE_OK)
 		return;
 	s->failed = scan_block_drop(s);
@@ -543,20 +546,24 @@ wide_scan_park(wide_scan *s)
 }
 
 void
-wide_scan_statistics(const wide_scan *s, wide_scan_stats *out)
+wide_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
 {
+	scan_state *s = scan_state_of((wide_scan *) scan);
+
 	/* sources count what they did when they are asked to */
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
 			merge_statistics(s->families[i].m);
-	scan_block_count((wide_scan *) s);
+	scan_block_count(s);
 	*out = s->stats;
 }
 
 void
-wide_scan_close(wide_scan *s)
+wide_scan_close(wide_scan *scan)
 {
-	if (s == NULL)
+	scan_state *s = scan_state_of(scan);
+
+	if (scan == NULL)
 		return;
 	scan_count(s);
 	scan_row_let_go(s);

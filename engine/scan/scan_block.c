@@ -57,30 +57,30 @@
 #define KEY_ROOM	512 /* bytes for keys that are taken from the arena at a time */
 
 void
-scan_block_init(wide_scan *s)
+scan_block_init(scan_state *s)
 {
 	s->block.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
 	s->block.ahead.limit = 1;
 }
 
 void
-scan_block_restart(wide_scan *s)
+scan_block_restart(scan_state *s)
 {
 	s->block.state = SPAN_NONE;
 	s->block.ahead.limit = 1;
 	s->block.refused = NULL;
 	s->block.ahead.counted = 0;
-	s->ahead.n = s->ahead.given = 0;
+	s->door.nahead = s->door.given = 0;
 }
 
 void
-scan_block_count(wide_scan *s)
+scan_block_count(scan_state *s)
 {
 	scan_block *r = &s->block;
 
-	for (; r->ahead.counted < s->ahead.given; r->ahead.counted++)
+	for (; r->ahead.counted < s->door.given; r->ahead.counted++)
 	{
-		uint64_t n = (uint64_t) s->ahead.rows[r->ahead.counted].ncells;
+		uint64_t n = (uint64_t) s->door.ahead[r->ahead.counted].ncells;
 
 		s->stats.rows_returned++;
 		s->stats.cells_returned += n;
@@ -90,15 +90,15 @@ scan_block_count(wide_scan *s)
 
 /* What was read ahead is done with. */
 static void
-forget_rows(wide_scan *s)
+forget_rows(scan_state *s)
 {
 	scan_block_count(s);
 	s->block.ahead.counted = 0;
-	s->ahead.n = s->ahead.given = 0;
+	s->door.nahead = s->door.given = 0;
 }
 
 void
-scan_block_free(wide_scan *s)
+scan_block_free(scan_state *s)
 {
 	free(s->block.columns.list);
 	free(s->block.columns.by_number);
@@ -131,7 +131,7 @@ block_is_plain(const scan_family *f, const merge_span *w)
 
 /* Begin a run where the merge stands, if there is one: r->open. */
 static wide_status
-run_open(wide_scan *s, scan_family *f)
+run_open(scan_state *s, scan_family *f)
 {
 	scan_block *r = &s->block;
 	const uint8_t *hi = s->ranges.cur->hi_len > 0 ? s->ranges.bounds.data + s->ranges.cur->hi
@@ -279,7 +279,7 @@ put_cell(const scan_block *r, wide_cell *c, const scan_block_column *k, uint32_t
 }
 
 static inline bool
-test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value,
+test(scan_state *s, const scan_block_column *k, uint32_t row, uint32_t slot, const uint8_t *value,
 	 uint32_t len)
 {
 	const block_cursor *b = s->block.span.block;
@@ -291,7 +291,7 @@ test(wide_scan *s, const scan_block_column *k, uint32_t row, uint32_t slot, cons
 
 /* A row of a grid: its cells from s->out.cells[at] on; *in: it exists and meets the predicates. */
 static wide_status
-grid_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
+grid_row(scan_state *s, uint32_t row, int at, int *ncells, bool *in)
 {
 	scan_block *r = &s->block;
 	wide_cell *c = &s->out.cells[at];
@@ -354,7 +354,7 @@ list_bounds(scan_block *r, uint32_t row, uint32_t *from, uint32_t *to, uint32_t 
 
 /* Goes through a list's row: tells the predicates, or puts the cells. */
 static wide_status
-list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
+list_pass(scan_state *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 {
 	scan_block *r = &s->block;
 	const block_cursor *b = r->span.block;
@@ -398,7 +398,7 @@ list_pass(wide_scan *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 }
 
 static wide_status
-list_row(wide_scan *s, uint32_t row, int at, int *ncells, bool *in)
+list_row(scan_state *s, uint32_t row, int at, int *ncells, bool *in)
 {
 	scan_block *r = &s->block;
 	wide_cell *c = &s->out.cells[at];
@@ -469,7 +469,7 @@ decode(const uint8_t *p, uint32_t n, uint8_t *out)
 
 /* The row's key, decoded, in memory of this call. */
 static inline wide_status
-give_key(wide_scan *s, uint32_t row, wide_bytes *key)
+give_key(scan_state *s, uint32_t row, wide_bytes *key)
 {
 	scan_block *r = &s->block;
 	size_t n;
@@ -496,7 +496,7 @@ give_key(wide_scan *s, uint32_t row, wide_bytes *key)
 
 /* Room for n rows of r->columns.nwanted cells. */
 static wide_status
-reserve_rows(wide_scan *s, int n)
+reserve_rows(scan_state *s, int n)
 {
 	scan_block *r = &s->block;
 	uint32_t cells = (uint32_t) n * (uint32_t) r->columns.nwanted;
@@ -528,7 +528,7 @@ reserve_rows(wide_scan *s, int n)
 
 /* Asks the filter about the row just passed, whose key is in r->key.encoded. */
 static wide_status
-run_filter(wide_scan *s, wide_bytes key, bool *in)
+run_filter(scan_state *s, wide_bytes key, bool *in)
 {
 	scan_block *r = &s->block;
 	wide_row_verdict verdict;
@@ -559,7 +559,7 @@ run_filter(wide_scan *s, wide_bytes key, bool *in)
 
 /* Reads the next rows of the run, into s->ahead. */
 static wide_status
-run_read(wide_scan *s, scan_family *f)
+run_read(scan_state *s, scan_family *f)
 {
 	scan_block *r = &s->block;
 	int limit = r->ahead.limit, count = 0, at = 0;
@@ -608,14 +608,14 @@ run_read(wide_scan *s, scan_family *f)
 		merge_used(f->m);
 	if (count == limit && r->ahead.limit < SCAN_BLOCK_ROWS)
 		r->ahead.limit *= 2;
-	s->ahead.rows = r->ahead.rows;
-	s->ahead.n = count;
+	s->door.ahead = r->ahead.rows;
+	s->door.nahead = count;
 	return WIDE_OK;
 }
 
 /* As if the row were the last that was read: what follows begins behind it. */
 static wide_status
-stand_behind(wide_scan *s, uint32_t row)
+stand_behind(scan_state *s, uint32_t row)
 {
 	scan_block *r = &s->block;
 
@@ -631,7 +631,7 @@ stand_behind(wide_scan *s, uint32_t row)
 
 /* It was of one row, or the filter has said so, of this or of all. */
 static void
-close_range(wide_scan *s, span_state state)
+close_range(scan_state *s, span_state state)
 {
 	s->ranges.state = RANGE_CLOSED;
 	if (state == SPAN_ENDS_SCAN)
@@ -639,12 +639,12 @@ close_range(wide_scan *s, span_state state)
 }
 
 wide_status
-scan_block_drop(wide_scan *s)
+scan_block_drop(scan_state *s)
 {
 	scan_block *r = &s->block;
 	span_state state = r->state;
-	bool some = s->ahead.given < s->ahead.n;
-	uint32_t next = some ? r->ahead.numbers[s->ahead.given] : r->span.row;
+	bool some = s->door.given < s->door.nahead;
+	uint32_t next = some ? r->ahead.numbers[s->door.given] : r->span.row;
 
 	r->state = SPAN_NONE;
 	forget_rows(s);
@@ -669,7 +669,7 @@ scan_block_drop(wide_scan *s)
 
 /* All rows of the run are done: the merge goes on behind it. */
 static wide_status
-run_leave(wide_scan *s, scan_family *f)
+run_leave(scan_state *s, scan_family *f)
 {
 	scan_block *r = &s->block;
 	span_state state = r->state;
@@ -687,7 +687,7 @@ run_leave(wide_scan *s, scan_family *f)
 
 /* Is the merge at the end of the range?  A range of one row: is it not at the row? */
 static bool
-range_over(const wide_scan *s, const scan_family *f)
+range_over(const scan_state *s, const scan_family *f)
 {
 	const entry *e = merge_entry(f->m);
 	const uint8_t *bounds = s->ranges.bounds.data;
@@ -702,7 +702,7 @@ range_over(const wide_scan *s, const scan_family *f)
 }
 
 wide_status
-scan_block_next(wide_scan *s)
+scan_block_next(scan_state *s)
 {
 	scan_block *r = &s->block;
 	scan_family *f = &s->families[0];
@@ -716,7 +716,7 @@ scan_block_next(wide_scan *s)
 
 			if (st == WIDE_INTERRUPTED)
 				TRY(scan_block_drop(s));
-			if (st != WIDE_OK || s->ahead.n > 0)
+			if (st != WIDE_OK || s->door.nahead > 0)
 				return st;
 			if (r->span.row < r->span.end)
 				continue;

@@ -7,7 +7,7 @@
 
 /* Bring the store's statistics up to date. */
 void
-scan_count(wide_scan *s)
+scan_count(scan_state *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)

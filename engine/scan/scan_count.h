@@ -3,7 +3,8 @@
 #define WIDE_SCAN_COUNT_H
 
 #include "engine/wide.h"
+#include "engine/scan/scan_state.h"
 
-extern void scan_count(wide_scan *s); /* bring the store's statistics up to date */
+extern void scan_count(scan_state *s); /* bring the store's statistics up to date */
 
 #endif /* WIDE_SCAN_COUNT_H */

@@ -108,7 +108,7 @@ family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wid
 }
 
 wide_status
-scan_open_visibility(wide_scan *s, scan_family *f)
+scan_open_visibility(scan_state *s, scan_family *f)
 {
 	family_floor floors[FAMILY_FLOORS];
 	wide_family family;
@@ -128,7 +128,7 @@ scan_open_visibility(wide_scan *s, scan_family *f)
 
 /* A family's entry that is about one column: rows are out unless it is as new as that. */
 static void
-limit_since(wide_scan *s, scan_family *f)
+limit_since(scan_state *s, scan_family *f)
 {
 	int64_t since;
 
@@ -143,7 +143,7 @@ limit_since(wide_scan *s, scan_family *f)
 }
 
 static wide_status
-family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
+family_open(scan_state *s, scan_family *f, const wide_scan_family *spec)
 {
 	int index = (int) (f - s->families), first = 0, n = 0;
 
@@ -187,7 +187,7 @@ family_open(wide_scan *s, scan_family *f, const wide_scan_family *spec)
  * with the latest limit, as it has the fewest files to read.
  */
 static scan_family *
-lead_by_time(wide_scan *s)
+lead_by_time(scan_state *s)
 {
 	scan_family *best = NULL;
 
@@ -224,13 +224,13 @@ scan_open_range_prefix(scan_range *r, const wide_range *range)
 }
 
 void
-scan_open_families_free(wide_scan *s)
+scan_open_families_free(scan_state *s)
 {
 	pool_free(s->families, s->families_bytes);
 }
 
 wide_status
-scan_open_families(wide_scan *s, const wide_scan_spec *spec)
+scan_open_families(scan_state *s, const wide_scan_spec *spec)
 {
 	int at = 0;
 	size_t room = spec->nfamilies > 0 ? (size_t) spec->nfamilies : 1;

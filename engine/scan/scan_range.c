@@ -25,7 +25,7 @@ is_point(const wide_range *r)
 }
 
 static wide_status
-add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
+add_bound(scan_state *s, wide_bytes row, size_t *at, size_t *len)
 {
 	uint8_t *end;
 
@@ -41,7 +41,7 @@ add_bound(wide_scan *s, wide_bytes row, size_t *at, size_t *len)
 }
 
 wide_status
-scan_range_set(wide_scan *s, const wide_range *ranges, int n)
+scan_range_set(scan_state *s, const wide_range *ranges, int n)
 {
 	bool points = n > 0;
 
@@ -96,7 +96,7 @@ key_above_all(buffer *b)
 
 /* What the sources of a family need not look at in the open range. */
 static wide_status
-range_limits(wide_scan *s, scan_family *f)
+range_limits(scan_state *s, scan_family *f)
 {
 	source_limits *l = &f->limits;
 
@@ -134,7 +134,7 @@ range_limits(wide_scan *s, scan_family *f)
 
 /* Stand before the open range, or after the row that was read last in it. */
 wide_status
-scan_range_seek(wide_scan *s)
+scan_range_seek(scan_state *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 	{
@@ -158,7 +158,7 @@ scan_range_seek(wide_scan *s)
 /* The place in the order of rows that the filter has named last lies behind (reverse: before)
  * all of the range. */
 bool
-scan_range_passed(const wide_scan *s)
+scan_range_passed(const scan_state *s)
 {
 	const uint8_t *lo = scan_range_lo(s);
 
@@ -175,7 +175,7 @@ scan_range_passed(const wide_scan *s)
 }
 
 wide_status
-scan_range_open(wide_scan *s)
+scan_range_open(scan_state *s)
 {
 	s->ranges.cur = &s->ranges.list[s->reverse ? s->ranges.n - 1 - s->ranges.next : s->ranges.next];
 	s->ranges.next++;
@@ -206,7 +206,7 @@ scan_range_open(wide_scan *s)
 
 /* The filter wants nothing before s->filter.seek (reverse: nothing from there on). */
 wide_status
-scan_range_go_to_sought(wide_scan *s)
+scan_range_go_to_sought(scan_state *s)
 {
 	if (scan_range_passed(s))
 	{
@@ -232,7 +232,7 @@ scan_range_go_to_sought(wide_scan *s)
 }
 
 wide_status
-scan_range_ask_filter(wide_scan *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
+scan_range_ask_filter(scan_state *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
 {
 	wide_bytes to = {NULL, 0};
 

@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/scan/scan_reuse.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
@@ -35,7 +34,7 @@
  * now, or a memtable was left out because there was nothing in it to see.
  */
 static wide_status
-snapshot_moved(wide_scan *s)
+snapshot_moved(scan_state *s)
 {
 	uint64_t generation = wide_catalog_generation(s->db);
 	bool views = generation != s->generation;
@@ -65,8 +64,10 @@ snapshot_moved(wide_scan *s)
 }
 
 wide_status
-wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t own_mark)
+wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64_t own_mark)
 {
+	scan_state *s = scan_state_of(scan);
+
 	scan_count(s);
 	scan_block_restart(s);
 	scan_row_let_go(s);
@@ -96,8 +97,10 @@ wide_scan_restart(wide_scan *s, const wide_range *ranges, int nranges, uint64_t 
 #define ASIDE_ARENA	 ((size_t) 65536)
 
 bool
-wide_scan_set_aside(wide_scan *s)
+wide_scan_set_aside(wide_scan *scan)
 {
+	scan_state *s = scan_state_of(scan);
+
 	if (s->batch != NULL || s->time.now_given || s->filter.fn != NULL || s->pred.ncolumns > 0 ||
 		s->failed != WIDE_OK)
 		return false;
@@ -135,8 +138,10 @@ wide_scan_set_aside(wide_scan *s)
 }
 
 wide_status
-wide_scan_reuse(wide_scan *s, const wide_snapshot *snap)
+wide_scan_reuse(wide_scan *scan, const wide_snapshot *snap)
 {
+	scan_state *s = scan_state_of(scan);
+
 	TRY(segment_check(s->db));
 	s->snap = snap;
 	return snapshot_moved(s);

@@ -40,7 +40,7 @@
 /* ------------------------------------------------------------------ memory */
 
 void *
-scan_row_arena(wide_scan *s, size_t n)
+scan_row_arena(scan_state *s, size_t n)
 {
 	chunk *c = s->out.arena;
 
@@ -61,7 +61,7 @@ scan_row_arena(wide_scan *s, size_t n)
 }
 
 static void
-arena_reset(wide_scan *s)
+arena_reset(scan_state *s)
 {
 	while (s->out.arena != NULL && s->out.arena->next != NULL)
 	{
@@ -78,7 +78,7 @@ arena_reset(wide_scan *s)
 void
 scan_row_keep_block(void *arg, block_ref *ref)
 {
-	wide_scan *s = arg;
+	scan_state *s = arg;
 
 	if (s->out.npinned < SCAN_PINS)
 	{
@@ -108,7 +108,7 @@ scan_row_keep_block(void *arg, block_ref *ref)
 
 /* Nothing that was handed out is in use any more. */
 void
-scan_row_let_go(wide_scan *s)
+scan_row_let_go(scan_state *s)
 {
 	for (int i = 0; i < s->out.npinned; i++)
 		cache_unpin(s->db, &s->out.pinned[i]);
@@ -124,7 +124,7 @@ scan_row_let_go(wide_scan *s)
 /* ------------------------------------------------------ a family in a row */
 
 static wide_status
-emit_cell(wide_scan *s, scan_family *f, const entry *e)
+emit_cell(scan_state *s, scan_family *f, const entry *e)
 {
 	wide_cell *c;
 
@@ -186,7 +186,7 @@ scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 
 /* A predicate is not met. */
 static void
-reject(wide_scan *s, scan_family *f)
+reject(scan_state *s, scan_family *f)
 {
 	s->row.verdict = ROW_REJECTED;
 	f->row.state = FAMILY_DONE;
@@ -194,7 +194,7 @@ reject(wide_scan *s, scan_family *f)
 
 /* Columns before `to` that have not been told are absent. */
 static void
-tell_absent(wide_scan *s, scan_family *f, int to)
+tell_absent(scan_state *s, scan_family *f, int to)
 {
 	for (; f->row.tested < to; f->row.tested++)
 		if (f->columns.list[f->row.tested].test != NULL)
@@ -210,7 +210,7 @@ tell_absent(wide_scan *s, scan_family *f, int to)
 
 /* The newest visible version of a column with predicates. */
 static void
-tell_value(wide_scan *s, scan_family *f, const entry *e)
+tell_value(scan_state *s, scan_family *f, const entry *e)
 {
 	wide_bytes value = {e->value, e->vlen};
 	const predicate_column *test = f->row.test;
@@ -224,7 +224,7 @@ tell_value(wide_scan *s, scan_family *f, const entry *e)
 
 /* Is there still a reason to look for this column? */
 static inline bool
-column_needed(const wide_scan *s, const scan_family *f, int i)
+column_needed(const scan_state *s, const scan_family *f, int i)
 {
 	return (f->want == WIDE_WANT_COLUMNS && f->columns.list[i].want >= 0 &&
 			s->row.phase == ROW_READING && s->row.shown < s->row_limit) ||
@@ -253,7 +253,7 @@ in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
  * moves on, and f->done is set when nothing that follows in the row is.
  */
 static wide_status
-column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
+column_wanted(scan_state *s, scan_family *f, const entry *e, bool *wanted)
 {
 	wide_bytes part = {e->ukey + e->rowlen, e->klen - e->rowlen}, next = {NULL, 0};
 	bool here = false, more = false;
@@ -299,7 +299,7 @@ column_wanted(wide_scan *s, scan_family *f, const entry *e, bool *wanted)
 
 /* The rest of the current column is not visible. */
 static wide_status
-skip_column(wide_scan *s, scan_family *f)
+skip_column(scan_state *s, scan_family *f)
 {
 	const entry *e;
 
@@ -318,7 +318,7 @@ skip_column(wide_scan *s, scan_family *f)
 
 /* A version that is visible; the last one that is to be shown of its column? */
 static wide_status
-visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full)
+visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *full)
 {
 	uint32_t room = s->row.untested > 0 && s->row_cells > SCAN_TEST_CELLS ? SCAN_TEST_CELLS
 																		  : s->row_cells;
@@ -366,7 +366,7 @@ visible_cell(wide_scan *s, scan_family *f, const entry *e, bool last, bool *full
 
 /* One entry of the row.  *full: it is to be shown, but the wide_row is full. */
 static wide_status
-family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
+family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 {
 	visibility_verdict verdict;
 
@@ -404,7 +404,7 @@ family_entry(wide_scan *s, scan_family *f, const entry *e, bool *full)
 
 /* All that the row has in this family. */
 wide_status
-scan_row_family(wide_scan *s, scan_family *f, bool *full)
+scan_row_family(scan_state *s, scan_family *f, bool *full)
 {
 	if (f->row.state == FAMILY_HELD || f->row.state == FAMILY_HELD_LAST)
 	{
@@ -438,7 +438,7 @@ scan_row_family(wide_scan *s, scan_family *f, bool *full)
 }
 
 void
-scan_row_free_memory(wide_scan *s)
+scan_row_free_memory(scan_state *s)
 {
 	while (s->out.arena != NULL)
 	{

@@ -95,7 +95,7 @@ done:
 }
 
 void
-scan_sources_drop(wide_scan *s)
+scan_sources_drop(scan_state *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 	{
@@ -111,7 +111,7 @@ scan_sources_drop(wide_scan *s)
 
 /* The same, and bring the statistics up to date first. */
 void
-scan_sources_leave(wide_scan *s)
+scan_sources_leave(scan_state *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].m != NULL)
@@ -120,7 +120,7 @@ scan_sources_leave(wide_scan *s)
 }
 
 wide_status
-scan_sources_make(wide_scan *s)
+scan_sources_make(scan_state *s)
 {
 	TRY(pin_take(s->db, &s->sources.pin));
 	s->sources.pinned = true;
@@ -140,7 +140,7 @@ scan_sources_make(wide_scan *s)
 
 /* Is a memtable that we pin not needed any more by anybody who starts now? */
 bool
-scan_sources_stale(wide_scan *s)
+scan_sources_stale(scan_state *s)
 {
 	if (s->sources.pin.version ==
 		atomic_load_explicit(&s->db->seg->set.version, memory_order_relaxed))

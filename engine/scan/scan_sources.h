@@ -6,6 +6,7 @@
 #include "engine/set/pin.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
+#include "engine/scan/scan_state.h"
 
 /*
  * All sources of a family as of the pin, for readers at seq or before, of
@@ -17,10 +18,10 @@ extern wide_status scan_sources_merge(wide_db *db, const version_pin *pin, wide_
 									  merge **out, source **own_source, bool *left_out);
 
 /* The sources of all families, under a new pin. */
-extern wide_status scan_sources_make(wide_scan *s);
-extern bool scan_sources_stale(wide_scan *s);
-extern void scan_sources_drop(wide_scan *s); /* and the pin */
+extern wide_status scan_sources_make(scan_state *s);
+extern bool scan_sources_stale(scan_state *s);
+extern void scan_sources_drop(scan_state *s); /* and the pin */
 /* the same, and bring the statistics up to date first */
-extern void scan_sources_leave(wide_scan *s);
+extern void scan_sources_leave(scan_state *s);
 
 #endif /* WIDE_SCAN_SOURCES_H */

@@ -3,7 +3,7 @@
  *
  * The state is divided by subject: what a family is asked for and where it stands (scan_family),
  * the key ranges, the current row, what was handed out, and the span of a block from which rows
- * are taken as they are (scan_block).  Everything is embedded in struct wide_scan: the members
+ * are taken as they are (scan_block).  Everything is embedded in scan_state: the members
  * that the loops over rows and cells use are reached without a further pointer.
  *
  * "Encoded" means the form of a key in which bytes compare as keys do (base/key.h).
@@ -24,6 +24,8 @@
 #include "engine/read/source.h"
 #include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
+
+typedef struct scan_state scan_state;
 
 /* ---------------------------------------------------------------- families */
 
@@ -320,9 +322,9 @@ typedef struct scan_reported
 	uint64_t rows, cells;
 } scan_reported;
 
-struct wide_scan
+struct scan_state
 {
-	wide_scan_ahead ahead; /* first: wide.h knows it; of the span */
+	wide_scan door; /* first, see scan_state_of; the rows read ahead in a span */
 	wide_db *db;
 	/* what is asked for */
 	const wide_snapshot *snap;
@@ -354,15 +356,22 @@ struct wide_scan
 	scan_reported reported;
 };
 
+/* The inside of a scan that wide_scan_open has made. */
+static inline scan_state *
+scan_state_of(wide_scan *s)
+{
+	return (scan_state *) s;
+}
+
 static inline bool
-scan_range_is_open(const wide_scan *s)
+scan_range_is_open(const scan_state *s)
 {
 	return s->ranges.state != RANGE_CLOSED;
 }
 
 /* Returns true if the entry belongs to the current row; e may be NULL. */
 static inline bool
-scan_row_has(const wide_scan *s, const entry *e)
+scan_row_has(const scan_state *s, const entry *e)
 {
 	return e != NULL && e->rowlen == s->row.key.len &&
 		   memcmp(e->ukey, s->row.key.data, e->rowlen) == 0;

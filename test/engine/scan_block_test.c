@@ -194,14 +194,12 @@ answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *
 {
 	uint64_t r = seed;
 	wide_scan *scan;
-	const wide_scan_ahead *ahead; /* what was taken from a block */
 	wide_row row;
 	wide_status st;
 	wide_scan_stats stats;
 	bool more = false;
 
 	assert_ok(wide_scan_open(s->db, snap, &q->spec, &scan));
-	ahead = (const wide_scan_ahead *) scan;
 	if (rnd(&r) % 2)
 	{
 		for (int i = (int) (rnd(&r) % 40); i > 0 && wide_scan_next(scan, &row) == WIDE_OK; i--)
@@ -232,7 +230,8 @@ answer(store *s, const wide_snapshot *snap, question *q, uint64_t seed, buffer *
 		}
 		more = row.more;
 		*rows += !more;
-		*taken += ahead->given > 0 && ahead->rows[ahead->given - 1].key.data == row.key.data;
+		/* from a block */
+		*taken += scan->given > 0 && scan->ahead[scan->given - 1].key.data == row.key.data;
 		if (!more && rnd(&r) % 11 == 0)
 			wide_scan_park(scan);
 	}
