@@ -1,24 +1,28 @@
 /*
- * scan.c - rows in order, assembled from the families' merged entries.
+ * scan.c - rows in key order, assembled from the merged entries of the families.
  *
- * Each family has its own merge of sources (private batch, memtables, files)
- * and its own visibility.  A row is the smallest row key at which any family
- * stands (forward), or the largest below the last one (reverse: found source by
- * source, then read forward).  visibility.c decides what is visible in it.
+ * Each family has its own merge of sources (the transaction's batch, memtables, files) and its own
+ * visibility.  The next row is the smallest row key at which any family stands (forward), or the
+ * largest one below the last row (reverse: found source by source, then read forward).
+ * read/visibility.h decides which entries of it are shown.
  *
- * Ranges of one row (row, row 00) are gets: filters of files are asked, and
- * nothing is moved on afterwards.
+ * A range of exactly one row (row, row 00) is a get: the filters of files are asked, and the merges
+ * are not moved on afterwards.
  *
- * Predicates.  When one clause of them needs a cell, rows are looked for in the
- * families of that clause only (they lead).  The others follow: they go to a row
- * when something is to be read of it, and not at all for rows that are out.
+ * Predicates.  If one clause of them can only be true of an existing cell, rows are looked for in
+ * the families of that clause alone: these lead.  The others follow: they go to a row when
+ * something of it is to be read, and not at all to rows that a predicate has rejected.
  *
- * What is done with a row, and how long its bytes live, is in scan_row.c.
+ * scan_row.c reads the cells of a row and says how long their bytes live; scan_block.c takes rows
+ * straight from a block where that gives the same answer.
  *
- * Pins: a scan holds the memtables and files of the version in which it began.
- * So that a long one does not keep memtables from being reused, it moves to the
- * current version between rows as soon as one of its memtables has been
- * flushed; its snapshot makes that invisible.
+ * Pins.  A scan pins the memtables and files of the version in which it began.  A long scan would
+ * keep memtables from being reused, so between two rows it moves to the current version as soon as
+ * one of its memtables has been flushed.  The answer does not change: the snapshot is the same.
+ *
+ * Interruption.  Before the first part of a row is returned, a call can be repeated: step_back puts
+ * the scan where the call began.  The later parts of a long row are read without interruption,
+ * because the scan cannot go back to the middle of a row.
  *
  * Locking: none; the pin protects what is read.
  */
@@ -44,15 +48,11 @@
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
-#define ROW_CELLS 4096
-
-/* ----------------------------------------------------------------- sources */
-
-/* ------------------------------------------------------------------ ranges */
+#define ROW_CELLS 4096 /* of one wide_row, where the spec does not say it */
 
 /* -------------------------------------------------------------------- rows */
 
-/* The row at hand begins. */
+/* Begins the row row.key. */
 static wide_status
 begin_row(scan_state *s)
 {
@@ -73,7 +73,7 @@ begin_row(scan_state *s)
 	return WIDE_OK;
 }
 
-/* A family in which no rows are looked for goes to the row, if it has it. */
+/* Moves a family that follows to the current row, or behind it if it has no such row. */
 static wide_status
 follow(scan_state *s, scan_family *f)
 {
@@ -100,7 +100,7 @@ follow(scan_state *s, scan_family *f)
 	return merge_skip(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX);
 }
 
-/* Before anything is read of the row in this family. */
+/* Prepares the family for the current row, if that has not been done. */
 static wide_status
 get_ready(scan_state *s, scan_family *f)
 {
@@ -122,7 +122,7 @@ get_ready(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* The smallest row any family stands at, in s->row.key; WIDE_END: the range is over. */
+/* Begins the smallest row at which a leading family stands.  WIDE_END: the range has no more. */
 static wide_status
 row_forward(scan_state *s)
 {
@@ -146,7 +146,7 @@ row_forward(scan_state *s)
 	return begin_row(s);
 }
 
-/* The largest row below s->row.bound. */
+/* Begins the largest row below row.bound.  WIDE_END: the range has no more. */
 static wide_status
 row_reverse(scan_state *s)
 {
@@ -193,12 +193,12 @@ row_reverse(scan_state *s)
 		TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
 		f->before.state = BEFORE_UNKNOWN;
 	}
-	/* last, so that an interrupted attempt can be made again */
+	/* last, so that the call can be repeated after an interruption */
 	TRY(buffer_set(&s->row.bound, s->row.key.data, s->row.key.len));
 	return begin_row(s);
 }
 
-/* The row of a range of one, if anything stands in it. */
+/* Begins the row of a range of one row.  WIDE_END: no leading family has it, or it was read. */
 static wide_status
 point_row(scan_state *s)
 {
@@ -213,8 +213,8 @@ point_row(scan_state *s)
 	return WIDE_END;
 }
 
-/* The families that stand in the row go to the next one; those that follow do so when a row is
- * read of them. */
+/* Moves the leading families behind the current row.  Families that follow are moved when they are
+ * read next. */
 static wide_status
 leave_row(scan_state *s)
 {
@@ -231,7 +231,8 @@ leave_row(scan_state *s)
 	return WIDE_OK;
 }
 
-/* Ask about the row at hand; if it is not accepted the scan moves on as far as the filter says. */
+/* Asks the filter about the current row; if it is not accepted, moves on as far as the filter says.
+ */
 static wide_status
 filter_row(scan_state *s, bool *accepted)
 {
@@ -252,10 +253,10 @@ filter_row(scan_state *s, bool *accepted)
 		s->ranges.state = RANGE_CLOSED;
 		return WIDE_OK;
 	}
-	return verdict == WIDE_ROW_SEEK ? scan_range_go_to_sought(s) : leave_row(s);
+	return verdict == WIDE_ROW_SEEK ? scan_range_follow_filter(s) : leave_row(s);
 }
 
-/* Go to the next row in which anything stands, and which the filter accepts. */
+/* Begins the next row of any range that the filter accepts.  WIDE_END: there is none. */
 static wide_status
 next_row(scan_state *s)
 {
@@ -290,7 +291,7 @@ next_row(scan_state *s)
 	}
 }
 
-/* None of the wanted columns is there: does the row have any other cell in the family? */
+/* None of the wanted columns is visible: finds out whether the row has another visible cell. */
 static wide_status
 other_cells(scan_state *s, scan_family *f)
 {
@@ -308,15 +309,16 @@ other_cells(scan_state *s, scan_family *f)
 	return st;
 }
 
-/* Cells of the row have been collected in vain. */
+/* Drops the cells that were collected of the current row. */
 static void
 drop_cells(scan_state *s)
 {
 	s->stats.cells_returned -= (uint64_t) s->out.n;
-	scan_row_let_go(s);
+	scan_row_release(s);
 }
 
-/* The row is in, but not all that is wanted could be kept: begin again, without tests. */
+/* The row has passed, but not all of its wanted cells were kept (ROW_TESTING): reads it again,
+ * without tests. */
 static wide_status
 read_again(scan_state *s)
 {
@@ -333,7 +335,7 @@ read_again(scan_state *s)
 	return WIDE_OK;
 }
 
-/* The families of which cells are wanted or tested. */
+/* Reads the families of which cells are wanted or tested. */
 static wide_status
 read_cells(scan_state *s, bool *full)
 {
@@ -359,7 +361,7 @@ read_cells(scan_state *s, bool *full)
 	return WIDE_OK;
 }
 
-/* Read the row, or its next part. */
+/* Reads the current row or its next part.  *full: the wide_row is full, and the row goes on. */
 static wide_status
 read_row(scan_state *s, bool *full)
 {
@@ -432,8 +434,8 @@ done:
 	return st;
 }
 
-/* Between rows: take sources again after a rest, or move to the current files when ours keep a
- * memtable busy. */
+/* Between two rows: makes the sources again if they were dropped, or if one of them is a memtable
+ * that could be reused. */
 static wide_status
 refresh(scan_state *s)
 {
@@ -486,13 +488,13 @@ scan_step(scan_state *s, wide_row *row)
 }
 
 /*
- * The call was interrupted: let the sources go and stand where it began, or
- * rather at the row that it was about to return, so that it can be made again.
+ * Puts an interrupted call back before the row that it was reading, so that it can be repeated.
+ * The sources are dropped.
  */
 static wide_status
 step_back(scan_state *s)
 {
-	scan_row_let_go(s);
+	scan_row_release(s);
 	scan_sources_leave(s);
 	if (s->row.phase == ROW_NONE && s->row.verdict != ROW_EXISTS)
 		return WIDE_OK;
@@ -517,15 +519,15 @@ wide_scan_next(wide_scan *scan, wide_row *row)
 	if (wide_scan_ready(scan, row))
 		return WIDE_OK;
 	memset(row, 0, sizeof(*row));
-	scan_row_let_go(s);
+	scan_row_release(s);
 	TRY(s->failed);
 	TRY(segment_check(s->db));
-	/* the next part of a row: there is no way back to its beginning, so it is not interrupted */
+	/* there is no way back to the beginning of a part of a row */
 	if (s->row.phase != ROW_NONE)
 		s->db->host.interrupted = NULL;
 	st = scan_step(s, row);
 	s->db->host.interrupted = ask;
-	/* positions are lost with any other failure */
+	/* after any other failure the positions are lost */
 	if (st == WIDE_INTERRUPTED)
 		s->failed = step_back(s);
 	else if (st != WIDE_OK && st != WIDE_END)
@@ -541,21 +543,8 @@ wide_scan_park(wide_scan *scan)
 	if (s->row.phase != ROW_NONE || !s->sources.pinned || s->failed != WIDE_OK)
 		return;
 	s->failed = scan_block_drop(s);
-	scan_row_let_go(s);
+	scan_row_release(s);
 	scan_sources_leave(s);
-}
-
-void
-wide_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
-{
-	scan_state *s = scan_state_of((wide_scan *) scan);
-
-	/* sources count what they did when they are asked to */
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].m != NULL)
-			merge_statistics(s->families[i].m);
-	scan_block_count(s);
-	*out = s->stats;
 }
 
 void
@@ -566,7 +555,7 @@ wide_scan_close(wide_scan *scan)
 	if (scan == NULL)
 		return;
 	scan_count(s);
-	scan_row_let_go(s);
+	scan_row_release(s);
 	scan_sources_drop(s);
 	for (int i = 0; i < s->nfamilies; i++)
 	{

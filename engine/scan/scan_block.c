@@ -499,7 +499,6 @@ static wide_status
 reserve_rows(scan_state *s, int n)
 {
 	scan_block *r = &s->block;
-	uint32_t cells = (uint32_t) n * (uint32_t) r->columns.nwanted;
 
 	if (r->ahead.cap < n)
 	{
@@ -513,17 +512,7 @@ reserve_rows(scan_state *s, int n)
 		r->ahead.numbers = (uint32_t *) (rows + cap);
 		r->ahead.cap = cap;
 	}
-	if (s->out.cap < cells || s->out.cells == NULL)
-	{
-		uint32_t cap = cells > SCAN_CELLS_FIRST ? cells : SCAN_CELLS_FIRST;
-		wide_cell *p = realloc(s->out.cells, cap * sizeof(*p));
-
-		if (p == NULL)
-			return no_memory();
-		s->out.cells = p;
-		s->out.cap = cap;
-	}
-	return WIDE_OK;
+	return scan_row_reserve(s, (uint32_t) n * (uint32_t) r->columns.nwanted);
 }
 
 /* Asks the filter about the row just passed, whose key is in r->key.encoded. */
@@ -682,7 +671,7 @@ run_leave(scan_state *s, scan_family *f)
 	}
 	TRY(stand_behind(s, r->span.end - 1));
 	TRY(merge_span_leave(f->m, r->span.end));
-	return state == SPAN_SEEKS ? scan_range_go_to_sought(s) : WIDE_OK;
+	return state == SPAN_SEEKS ? scan_range_follow_filter(s) : WIDE_OK;
 }
 
 /* Is the merge at the end of the range?  A range of one row: is it not at the row? */

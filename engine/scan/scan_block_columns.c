@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/scan/scan_block_columns.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
@@ -12,16 +13,8 @@
 static wide_status
 add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicate_column *test)
 {
-	if (r->columns.n == r->columns.cap)
-	{
-		int cap = r->columns.cap == 0 ? 16 : 2 * r->columns.cap;
-		scan_block_column *p = realloc(r->columns.list, (size_t) cap * sizeof(*p));
-
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		r->columns.list = p;
-		r->columns.cap = cap;
-	}
+	TRY(array_grow((void **) &r->columns.list, r->columns.n, &r->columns.cap,
+				   sizeof(*r->columns.list)));
 	r->columns.list[r->columns.n++] = (scan_block_column) {
 		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
 	r->columns.nwanted += wanted;

@@ -206,7 +206,7 @@ scan_range_open(scan_state *s)
 
 /* The filter wants nothing before s->filter.seek (reverse: nothing from there on). */
 wide_status
-scan_range_go_to_sought(scan_state *s)
+scan_range_follow_filter(scan_state *s)
 {
 	if (scan_range_passed(s))
 	{

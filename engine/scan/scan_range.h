@@ -15,7 +15,7 @@ extern wide_status scan_range_ask_filter(scan_state *s, const buffer *row, wide_
 										 wide_row_verdict *verdict);
 
 /* Move on to s->filter.seek, or close the range. */
-extern wide_status scan_range_go_to_sought(scan_state *s);
+extern wide_status scan_range_follow_filter(scan_state *s);
 
 /* The place in the order of rows that the filter has named last lies behind (reverse: before)
  * all of the range. */

@@ -70,7 +70,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 
 	scan_count(s);
 	scan_block_restart(s);
-	scan_row_let_go(s);
+	scan_row_release(s);
 	TRY(segment_check(s->db));
 	s->failed = WIDE_OK;
 	s->batch_mark = own_mark;
@@ -106,7 +106,7 @@ wide_scan_set_aside(wide_scan *scan)
 		return false;
 	scan_count(s);
 	scan_block_restart(s);
-	scan_row_let_go(s);
+	scan_row_release(s);
 	scan_sources_drop(s);
 	memset(&s->stats, 0, sizeof(s->stats));
 	s->reported.rows = s->reported.cells = 0;

@@ -1,21 +1,20 @@
 /*
- * scan_row.c - the cells of a row: which entries of a family are shown, and
- * how long their bytes live.
+ * scan_row.c - the cells of a row: which entries of a family are shown, and how long their bytes
+ * live.
  *
- * Values point into memtables, the private batch, or cached blocks.  When a
- * cursor leaves a block from which the current row has values, the scan keeps
- * its pin until the next call, up to SCAN_PINS; beyond that the values are
- * copied.  Qualifiers are decoded into an arena that lives as long.
+ * Values point into memtables, the transaction's batch, or cached blocks.  When a cursor leaves a
+ * block in which the current row has values, the scan takes over its pin until the next call, for
+ * up to SCAN_PINS blocks; beyond that the values are copied.  Qualifiers are decoded into an arena
+ * that lives as long.
  *
- * What is not wanted or not visible is passed over step by step at first, then
- * by a seek: a column with many versions, or a row with many columns of which
- * a few are wanted, costs a few steps and a seek for each part.
+ * What is not wanted or not visible is passed over step by step at first, then by a seek.  So a
+ * column with many versions, or a row with many columns of which few are wanted, costs a few steps
+ * and a seek for each part.
  *
- * Predicates are told of their columns on the way: the newest visible version,
- * or that there is none as soon as the scan is past the column.  What is wanted
- * of the row is collected meanwhile; when that becomes too much before it is
- * known whether the row is in, only columns with predicates are looked for and
- * the row is read again (overflow).
+ * Predicates get to know each of their columns on the way: its newest visible version, or that
+ * there is none as soon as the scan is behind the column.  The wanted cells of the row are
+ * collected meanwhile.  If they become too many before it is known whether the row passes, only
+ * columns with predicates are looked for (ROW_TESTING), and a row that passes is read again.
  *
  * Locking: none; the scan's pin protects what is read.
  */
@@ -33,7 +32,7 @@
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_state.h"
 
-/* for the gets of one row; with the head below 1 KB, as SCAN_CELLS_FIRST */
+/* The first chunk is enough for most gets; with its head it is below 1 KB, as SCAN_CELLS_FIRST. */
 #define ARENA_FIRST ((size_t) 960)
 #define ARENA_CHUNK ((size_t) 16 * 1024)
 
@@ -74,7 +73,6 @@ arena_reset(scan_state *s)
 		s->out.arena->used = 0;
 }
 
-/* A cursor leaves a block that the row has values in. */
 void
 scan_row_keep_block(void *arg, block_ref *ref)
 {
@@ -106,9 +104,8 @@ scan_row_keep_block(void *arg, block_ref *ref)
 	cache_unpin(s->db, ref);
 }
 
-/* Nothing that was handed out is in use any more. */
 void
-scan_row_let_go(scan_state *s)
+scan_row_release(scan_state *s)
 {
 	for (int i = 0; i < s->out.npinned; i++)
 		cache_unpin(s->db, &s->out.pinned[i]);
@@ -121,6 +118,22 @@ scan_row_let_go(scan_state *s)
 	s->out.call++;
 }
 
+wide_status
+scan_row_reserve(scan_state *s, uint32_t n)
+{
+	uint32_t cap = n > SCAN_CELLS_FIRST ? n : SCAN_CELLS_FIRST;
+	wide_cell *cells;
+
+	if (n <= s->out.cap && s->out.cells != NULL)
+		return WIDE_OK;
+	cells = realloc(s->out.cells, cap * sizeof(*cells));
+	if (cells == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a row");
+	s->out.cells = cells;
+	s->out.cap = cap;
+	return WIDE_OK;
+}
+
 /* ------------------------------------------------------ a family in a row */
 
 static wide_status
@@ -129,15 +142,7 @@ emit_cell(scan_state *s, scan_family *f, const entry *e)
 	wide_cell *c;
 
 	if ((uint32_t) s->out.n == s->out.cap)
-	{
-		uint32_t cap = s->out.cap == 0 ? SCAN_CELLS_FIRST : 2 * s->out.cap;
-		wide_cell *p = realloc(s->out.cells, cap * sizeof(*p));
-
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a row");
-		s->out.cells = p;
-		s->out.cap = cap;
-	}
+		TRY(scan_row_reserve(s, 2 * s->out.cap));
 	c = &s->out.cells[s->out.n];
 	c->family = (int) (f - s->families);
 	c->column = -1;
@@ -174,7 +179,6 @@ emit_cell(scan_state *s, scan_family *f, const entry *e)
 	return WIDE_OK;
 }
 
-/* Move on towards a key in this row: a few steps, then a seek. */
 wide_status
 scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 {
@@ -184,7 +188,7 @@ scan_row_move(scan_family *f, const uint8_t *ukey, uint32_t klen, int64_t ts)
 	return merge_skip(f->m, ukey, klen, ts, ts == INT64_MIN ? 0 : SEQ_MAX);
 }
 
-/* A predicate is not met. */
+/* A predicate is not met: nothing more of the row is needed. */
 static void
 reject(scan_state *s, scan_family *f)
 {
@@ -192,9 +196,9 @@ reject(scan_state *s, scan_family *f)
 	f->row.state = FAMILY_DONE;
 }
 
-/* Columns before `to` that have not been told are absent. */
+/* Reports the columns before `to` that have not been reported: they are absent. */
 static void
-tell_absent(scan_state *s, scan_family *f, int to)
+report_absent(scan_state *s, scan_family *f, int to)
 {
 	for (; f->row.tested < to; f->row.tested++)
 		if (f->columns.list[f->row.tested].test != NULL)
@@ -208,9 +212,9 @@ tell_absent(scan_state *s, scan_family *f, int to)
 		}
 }
 
-/* The newest visible version of a column with predicates. */
+/* Reports the newest visible version of the current column. */
 static void
-tell_value(scan_state *s, scan_family *f, const entry *e)
+report_value(scan_state *s, scan_family *f, const entry *e)
 {
 	wide_bytes value = {e->value, e->vlen};
 	const predicate_column *test = f->row.test;
@@ -222,7 +226,7 @@ tell_value(scan_state *s, scan_family *f, const entry *e)
 		reject(s, f);
 }
 
-/* Is there still a reason to look for this column? */
+/* Returns true if there still is a reason to look for columns.list[i]. */
 static inline bool
 column_needed(const scan_state *s, const scan_family *f, int i)
 {
@@ -231,7 +235,10 @@ column_needed(const scan_state *s, const scan_family *f, int i)
 		   (f->columns.list[i].test != NULL && i >= f->row.tested);
 }
 
-/* WANT_RANGE: is the column in it?  If it is before it, *next is lowered to its beginning. */
+/*
+ * WANT_RANGE: returns true if the column lies in the range.  If it lies before the range, *next is
+ * lowered to the beginning of the range, and *more is set.
+ */
 static bool
 in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
 {
@@ -249,8 +256,8 @@ in_range(const scan_family *f, wide_bytes part, bool *more, wide_bytes *next)
 }
 
 /*
- * The entry begins a column: is it wanted, or to be tested?  If not the merge
- * moves on, and f->done is set when nothing that follows in the row is.
+ * The entry begins a column: *wanted says whether it is to be shown or to be tested.  If not, the
+ * merge moves on to the next column that is, or the family is done with the row.
  */
 static wide_status
 column_wanted(scan_state *s, scan_family *f, const entry *e, bool *wanted)
@@ -273,7 +280,7 @@ column_wanted(scan_state *s, scan_family *f, const entry *e, bool *wanted)
 			break;
 		}
 	}
-	tell_absent(s, f, f->row.at);
+	report_absent(s, f, f->row.at);
 	if (s->row.verdict == ROW_REJECTED)
 		return WIDE_OK;
 	if (f->want == WIDE_WANT_COLUMNS)
@@ -297,7 +304,7 @@ column_wanted(scan_state *s, scan_family *f, const entry *e, bool *wanted)
 	return scan_row_move(f, f->target.data, (uint32_t) f->target.len, INT64_MAX);
 }
 
-/* The rest of the current column is not visible. */
+/* Moves behind the current column, the rest of which is not shown. */
 static wide_status
 skip_column(scan_state *s, scan_family *f)
 {
@@ -316,7 +323,7 @@ skip_column(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* A version that is visible; the last one that is to be shown of its column? */
+/* A visible version; last: nothing more of its column is visible.  *full: as scan_row_family. */
 static wide_status
 visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *full)
 {
@@ -325,7 +332,7 @@ visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *ful
 
 	if (f->row.test != NULL)
 	{
-		tell_value(s, f, e);
+		report_value(s, f, e);
 		if (s->row.verdict == ROW_REJECTED)
 			return WIDE_OK;
 	}
@@ -357,14 +364,14 @@ visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *ful
 	}
 	if (!last)
 		return merge_next(f->m);
-	/* what follows in the row is not wanted: it is left where it is */
+	/* nothing that follows in the row is wanted: the merge stays here */
 	if (f->want != WIDE_WANT_COLUMNS || f->row.at + 1 < f->columns.n)
 		return skip_column(s, f);
 	f->row.state = FAMILY_DONE;
 	return WIDE_OK;
 }
 
-/* One entry of the row.  *full: it is to be shown, but the wide_row is full. */
+/* One entry of the row.  *full: as scan_row_family. */
 static wide_status
 family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 {
@@ -402,7 +409,6 @@ family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 	return merge_next(f->m);
 }
 
-/* All that the row has in this family. */
 wide_status
 scan_row_family(scan_state *s, scan_family *f, bool *full)
 {
@@ -433,19 +439,14 @@ scan_row_family(scan_state *s, scan_family *f, bool *full)
 		}
 	}
 	if (s->row.verdict != ROW_REJECTED)
-		tell_absent(s, f, f->columns.n);
+		report_absent(s, f, f->columns.n);
 	return WIDE_OK;
 }
 
 void
 scan_row_free_memory(scan_state *s)
 {
-	while (s->out.arena != NULL)
-	{
-		chunk *c = s->out.arena;
-
-		s->out.arena = c->next;
-		free(c);
-	}
+	arena_reset(s);
+	free(s->out.arena);
 	free(s->out.cells);
 }
