@@ -6,23 +6,31 @@
 #include "engine/base/tunable.h"
 #include "engine/scan/scan_state.h"
 
-/* All rows are merged one by one instead, with the same result. */
+/* All rows are read entry by entry instead, with the same result. */
 TUNABLE(bool, scan_block_off, false);
 
+/* Requires: the families of the scan are open. */
 extern void scan_block_init(scan_state *s);
-
-/* Rows that can be taken as they are, if that is what comes next: s->ahead.  WIDE_END: the
- * ranges are over. */
-extern wide_status scan_block_next(scan_state *s);
-
-/* Stand behind the row that was given out last. */
-extern wide_status scan_block_drop(scan_state *s);
 extern void scan_block_free(scan_state *s);
 
-/* Bring the statistics up to date. */
-extern void scan_block_count(scan_state *s);
+/*
+ * Reads ahead rows that can be taken as they are, if such rows come next.  Opens ranges as needed.
+ * Returns: WIDE_OK: rows were read ahead (door.nahead), or the next row has to be read entry by
+ * entry; WIDE_END: no range has more rows; WIDE_INTERRUPTED: the call can be repeated.
+ * Requires: the rows read ahead before are handed out.
+ */
+extern wide_status scan_block_next(scan_state *s);
 
-/* Forget it, with what was read ahead. */
+/*
+ * Leaves the span, and drops what was read ahead: the scan stands behind the row that was handed
+ * out last.
+ */
+extern wide_status scan_block_drop(scan_state *s);
+
+/* Drops the span and what was read ahead; the position is lost. */
 extern void scan_block_restart(scan_state *s);
+
+/* Adds the rows that were handed out to s->stats. */
+extern void scan_block_count(scan_state *s);
 
 #endif /* WIDE_SCAN_BLOCK_H */

@@ -1,4 +1,12 @@
-/* scan_block_columns.c - the columns of a block that a scan reads */
+/*
+ * scan_block_columns.c - the columns of a block that a scan reads.
+ *
+ * Done once for each span, so that the loop over its rows looks at nothing but the columns that are
+ * wanted or tested.  In a grid these are found by their own arrays, in a list by their number
+ * (by_number).
+ *
+ * Locking: none; the scan's pin protects the block.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/scan/scan_block_columns.h"
@@ -11,20 +19,21 @@
 #include "engine/scan/scan_state.h"
 
 static wide_status
-add_column(scan_block *r, uint32_t column, int want, bool wanted, const predicate_column *test)
+add_column(scan_block *sb, uint32_t column, int want, bool wanted, const predicate_column *test)
 {
-	TRY(array_grow((void **) &r->columns.list, r->columns.n, &r->columns.cap,
-				   sizeof(*r->columns.list)));
-	r->columns.list[r->columns.n++] = (scan_block_column) {
+	TRY(array_grow((void **) &sb->columns.list, sb->columns.n, &sb->columns.cap,
+				   sizeof(*sb->columns.list)));
+	sb->columns.list[sb->columns.n++] = (scan_block_column) {
 		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
-	r->columns.nwanted += wanted;
-	r->columns.ntests += test != NULL;
+	sb->columns.nwanted += wanted;
+	sb->columns.ntests += test != NULL;
 	return WIDE_OK;
 }
 
-/* The columns that are listed: wanted ones and those with predicates. */
+/* Adds the columns of f->columns.  A column that the block does not have is added if it is tested.
+ */
 static wide_status
-listed_columns(scan_block *r, const scan_family *f)
+listed_columns(scan_block *sb, const scan_family *f)
 {
 	for (int i = 0; i < f->columns.n; i++)
 	{
@@ -32,45 +41,45 @@ listed_columns(scan_block *r, const scan_family *f)
 		uint32_t column;
 		bool exact;
 
-		TRY(block_find_column(r->span.block, f->columns.encoded.data + col->at, (uint32_t) col->len,
-							  &column, &exact));
+		TRY(block_find_column(sb->span.block, f->columns.encoded.data + col->at,
+							  (uint32_t) col->len, &column, &exact));
 		if (exact || col->test != NULL)
-			TRY(add_column(r, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
+			TRY(add_column(sb, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
 						   col->test));
 	}
 	return WIDE_OK;
 }
 
-/* All columns or those of a range, and the listed ones, which have predicates. */
+/* Adds all columns, or those of the range, and the listed ones, which have predicates. */
 static wide_status
-columns_between(scan_block *r, const scan_family *f)
+columns_between(scan_block *sb, const scan_family *f)
 {
-	uint32_t from = 0, to = r->span.block->columns;
+	uint32_t from = 0, to = sb->span.block->columns;
 	bool exact;
 	int n;
 
 	if (f->want == WIDE_WANT_RANGE)
 	{
-		TRY(block_find_column(r->span.block, f->columns.encoded.data, (uint32_t) f->columns.lo_len,
+		TRY(block_find_column(sb->span.block, f->columns.encoded.data, (uint32_t) f->columns.lo_len,
 							  &from, &exact));
 		if (f->columns.hi_len > 0)
-			TRY(block_find_column(r->span.block, f->columns.encoded.data + f->columns.lo_len,
+			TRY(block_find_column(sb->span.block, f->columns.encoded.data + f->columns.lo_len,
 								  (uint32_t) f->columns.hi_len, &to, &exact));
 	}
-	TRY(listed_columns(r, f));
-	n = r->columns.n;
+	TRY(listed_columns(sb, f));
+	n = sb->columns.n;
 	for (uint32_t c = from; c < to; c++)
 	{
 		int i = 0;
 
-		while (i < n && r->columns.list[i].column != c)
+		while (i < n && sb->columns.list[i].column != c)
 			i++;
 		if (i == n)
-			TRY(add_column(r, c, -1, true, NULL));
+			TRY(add_column(sb, c, -1, true, NULL));
 		else
 		{
-			r->columns.list[i].wanted = true;
-			r->columns.nwanted++;
+			sb->columns.list[i].wanted = true;
+			sb->columns.nwanted++;
 		}
 	}
 	return WIDE_OK;
@@ -84,29 +93,29 @@ compare_columns(const void *a, const void *b)
 	return (x->column > y->column) - (x->column < y->column);
 }
 
-/* Cells of families that are not read by a list have their qualifiers with them. */
+/* Cells have their qualifiers with them where columns are not listed in the spec: decodes these. */
 static wide_status
-decode_qualifiers(scan_block *r)
+decode_qualifiers(scan_block *sb)
 {
 	buffer key = {0};
 	wide_status st = WIDE_OK;
 
-	r->columns.quals.len = 0;
-	for (int i = 0; i < r->columns.n; i++)
+	sb->columns.quals.len = 0;
+	for (int i = 0; i < sb->columns.n; i++)
 	{
-		scan_block_column *k = &r->columns.list[i];
+		scan_block_column *k = &sb->columns.list[i];
 		wide_bytes raw;
 
 		if (!k->wanted)
 			continue;
 		key.len = 0;
-		TRY_GOTO(block_key(&r->span.block->column_keys, k->column, false, &key));
-		k->qual = r->columns.quals.len;
-		TRY_GOTO(buffer_reserve(&r->columns.quals, key.len));
-		TRY_GOTO(key_decode_part(key.data, key.len, &r->columns.quals, &raw));
+		TRY_GOTO(block_key(&sb->span.block->column_keys, k->column, false, &key));
+		k->qual = sb->columns.quals.len;
+		TRY_GOTO(buffer_reserve(&sb->columns.quals, key.len));
+		TRY_GOTO(key_decode_part(key.data, key.len, &sb->columns.quals, &raw));
 		k->quallen = raw.len;
-		if (raw.data != r->columns.quals.data + k->qual)
-			TRY_GOTO(buffer_append(&r->columns.quals, raw.data, raw.len));
+		if (raw.data != sb->columns.quals.data + k->qual)
+			TRY_GOTO(buffer_append(&sb->columns.quals, raw.data, raw.len));
 	}
 done:
 	buffer_free(&key);
@@ -114,48 +123,48 @@ done:
 }
 
 wide_status
-scan_block_columns_choose(scan_block *r, const scan_family *f)
+scan_block_columns_choose(scan_block *sb, const scan_family *f)
 {
-	r->columns.n = r->columns.nwanted = r->columns.ntests = 0;
-	r->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	sb->columns.n = sb->columns.nwanted = sb->columns.ntests = 0;
+	sb->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
 	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
 	{
-		TRY(columns_between(r, f));
-		if (r->columns.ntests > 0)
-			qsort(r->columns.list, (size_t) r->columns.n, sizeof(*r->columns.list),
+		TRY(columns_between(sb, f));
+		if (sb->columns.ntests > 0)
+			qsort(sb->columns.list, (size_t) sb->columns.n, sizeof(*sb->columns.list),
 				  compare_columns);
-		return decode_qualifiers(r);
+		return decode_qualifiers(sb);
 	}
 	if (f->want == WIDE_WANT_COLUMNS)
-		return listed_columns(r, f);
+		return listed_columns(sb, f);
 	return WIDE_OK;
 }
 
 wide_status
-scan_block_columns_find(scan_block *r)
+scan_block_columns_find(scan_block *sb)
 {
-	block_cursor *b = r->span.block;
+	block_cursor *b = sb->span.block;
 
 	if ((b->flags & BLOCK_GRID) != 0)
 	{
-		for (int i = 0; i < r->columns.n; i++)
-			if (r->columns.list[i].column != NO_COLUMN)
-				TRY(block_column_open(b, r->columns.list[i].column, &r->columns.list[i].grid));
+		for (int i = 0; i < sb->columns.n; i++)
+			if (sb->columns.list[i].column != NO_COLUMN)
+				TRY(block_column_open(b, sb->columns.list[i].column, &sb->columns.list[i].grid));
 		return WIDE_OK;
 	}
-	if (r->columns.by_number_cap < b->columns)
+	if (sb->columns.by_number_cap < b->columns)
 	{
-		free(r->columns.by_number);
-		r->columns.by_number_cap = 0;
-		r->columns.by_number = malloc(b->columns * sizeof(*r->columns.by_number));
-		if (r->columns.by_number == NULL)
+		free(sb->columns.by_number);
+		sb->columns.by_number_cap = 0;
+		sb->columns.by_number = malloc(b->columns * sizeof(*sb->columns.by_number));
+		if (sb->columns.by_number == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		r->columns.by_number_cap = b->columns;
+		sb->columns.by_number_cap = b->columns;
 	}
-	memset(r->columns.by_number, 0xff, b->columns * sizeof(*r->columns.by_number));
-	for (int i = 0; i < r->columns.n; i++)
-		if (r->columns.list[i].column != NO_COLUMN)
-			r->columns.by_number[r->columns.list[i].column] = i;
-	r->columns.next_value = UINT32_MAX;
+	memset(sb->columns.by_number, 0xff, b->columns * sizeof(*sb->columns.by_number));
+	for (int i = 0; i < sb->columns.n; i++)
+		if (sb->columns.list[i].column != NO_COLUMN)
+			sb->columns.by_number[sb->columns.list[i].column] = i;
+	sb->columns.next_value = UINT32_MAX;
 	return WIDE_OK;
 }

@@ -5,10 +5,13 @@
 #include "engine/wide.h"
 #include "engine/scan/scan_state.h"
 
-/* The columns of the block under r->w that the family's part of the scan wants or tests. */
-extern wide_status scan_block_columns_choose(scan_block *r, const scan_family *f);
+/*
+ * Fills sb->columns with the columns of the span's block that the scan wants or tests in the
+ * family, and sets sb->all_exist.
+ */
+extern wide_status scan_block_columns_choose(scan_block *sb, const scan_family *f);
 
-/* Where the columns are in the block. */
-extern wide_status scan_block_columns_find(scan_block *r);
+/* Finds the chosen columns in the block.  WIDE_CORRUPT: the block is malformed. */
+extern wide_status scan_block_columns_find(scan_block *sb);
 
 #endif /* WIDE_SCAN_BLOCK_COLUMNS_H */
