@@ -1,14 +1,13 @@
 /*
- * scan_open.c - what a scan is to look for in each family: columns in one
- * list, wanted and tested ones; options; which families lead (scan.c).
+ * scan_open.c - what a scan looks for in each family: columns that are wanted or tested in one
+ * list, the family's options, and which families lead (scan.c).
  *
- * Conditions on time.  When rows pass only if the newest visible version of a
- * column has a timestamp of at least x, an entry of the spec that is about this
- * column alone need not read what is wholly older (source.c): that version is
- * found as ever where it is at least x, as nothing older has an effect on it;
- * where it is older, another older one or none may be found in its place, and
- * the row is out all the same.  The row exists by that cell.  Everything else
- * that is wanted of the row may be older, and is for other entries.
+ * Conditions on time.  Suppose that rows pass only if the newest visible version of a column has a
+ * timestamp of at least x.  Then an entry of the spec that is about this column alone need not read
+ * sources that are wholly older (source_limits.by_time).  If that version is at least x, it is
+ * found as ever, since nothing older has an effect on it.  If it is older, another older version or
+ * none may be found in its place, and the row is out all the same.  The row exists by that cell.
+ * Everything else that is wanted of the row may be older, and is for other entries of the spec.
  *
  * Locking: none.
  */
@@ -50,7 +49,7 @@ compare_qualifiers(wide_bytes a, wide_bytes b)
 	return ukey_compare(a.data, a.len, b.data, b.len);
 }
 
-/* What is wanted and what the predicates tests[0..ntests) ask for, in one list. */
+/* Makes f->columns of what is wanted and of the columns with predicates tests[0..ntests). */
 static wide_status
 encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_column *tests,
 			   int ntests)
@@ -61,7 +60,7 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	if (spec->want == WIDE_WANT_RANGE)
 	{
 		if (spec->nquals < 1)
-			return status_fail(WIDE_INVALID, "a range of qualifiers has two bounds");
+			return status_fail(WIDE_INVALID, "a range of qualifiers needs a lower bound");
 		TRY(add_qualifier(f, spec->quals[0], &at, &f->columns.lo_len));
 		if (spec->nquals > 1 && spec->quals[1].data != NULL)
 			TRY(add_qualifier(f, spec->quals[1], &at, &f->columns.hi_len));
@@ -84,7 +83,10 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	return WIDE_OK;
 }
 
-/* The family's options as the reader has to see them; false: there is no such family. */
+/*
+ * The family's options as the reader has to see them, with the changes of its own batch, and their
+ * floors (FAMILY_FLOORS of them).  Returns false if there is no such family.
+ */
 static bool
 family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out,
 			   family_floor *floors)
@@ -117,7 +119,7 @@ scan_open_visibility(scan_state *s, scan_family *f)
 
 	visibility_free(&f->view);
 	if (!family_options(s->db, s->batch, f->id, s->time.now, &family, floors))
-		wide_family_defaults(&family.opt); /* dropped: there is nothing to see */
+		wide_family_defaults(&family.opt); /* the family is dropped, and nothing is visible */
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded, s->time.now,
 						s->time.ts_min, s->time.ts_max, f->max_versions));
@@ -126,7 +128,7 @@ scan_open_visibility(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* A family's entry that is about one column: rows are out unless it is as new as that. */
+/* Limits an entry of the spec about one column by time, if no row passes without a newer cell. */
 static void
 limit_since(scan_state *s, scan_family *f)
 {
@@ -158,7 +160,7 @@ family_open(scan_state *s, scan_family *f, const wide_scan_family *spec)
 					spec->want != WIDE_WANT_EXISTS;
 	if (n > 0 && f->want == WIDE_WANT_EXISTS)
 	{
-		/* no cell, but some are looked at */
+		/* cells are tested, none is shown */
 		f->want = WIDE_WANT_COLUMNS;
 		f->any_exists = true;
 	}
@@ -183,8 +185,8 @@ family_open(scan_state *s, scan_family *f, const wide_scan_family *spec)
 }
 
 /*
- * Rows are looked for in one that is limited by time, of several in the one
- * with the latest limit, as it has the fewest files to read.
+ * If entries are limited by time, rows are looked for in one of them alone: in the one with the
+ * latest limit, as it has the fewest files to read.  Returns: that one; NULL: there is none.
  */
 static scan_family *
 lead_by_time(scan_state *s)
@@ -201,10 +203,9 @@ lead_by_time(scan_state *s)
 }
 
 /*
- * What the bounds have in common.  One byte more if there the upper one is the
- * lower one's plus 1 and ends, as the one behind all keys with a prefix does:
- * keys below it have the lower one's byte.  And behind that, as long as it goes
- * on with the greatest of bytes.
+ * The bytes that the bounds have in common begin all rows.  So does the lower bound's next byte if
+ * the upper bound's is that plus 1 and ends there, like the bound behind all keys with a prefix;
+ * and so do the bytes 0xff of the lower bound behind it.
  */
 void
 scan_open_range_prefix(scan_range *r, const wide_range *range)
@@ -218,7 +219,7 @@ scan_open_range_prefix(scan_range *r, const wide_range *range)
 		for (n++; n < lo.len && lo.data[n] == 0xff; n++)
 			;
 	r->prefix = n;
-	/* a zero byte is followed by another one in the encoding */
+	/* a zero byte takes two bytes in the encoding */
 	for (size_t i = 0; i < n; i++)
 		r->prefix += lo.data[i] == 0;
 }
@@ -238,7 +239,7 @@ scan_open_families(scan_state *s, const wide_scan_spec *spec)
 	bool some;
 	scan_family *first;
 
-	/* one piece of memory for all three */
+	/* one piece of memory for families, order and leads */
 	s->families_bytes = room * (sizeof(*s->families) + sizeof(*s->order) + sizeof(*leads));
 	s->families = pool_alloc(s->families_bytes);
 	if (s->families == NULL)

@@ -1,18 +1,23 @@
-/* scan_open.h - what a scan looks for */
+/* scan_open.h - what a scan looks for in its families */
 #ifndef WIDE_SCAN_OPEN_H
 #define WIDE_SCAN_OPEN_H
 
 #include "engine/wide.h"
 #include "engine/scan/scan_state.h"
 
-/* The families of the spec, in s->families and s->order; s->pred is ready. */
+/*
+ * Makes s->families and s->order from the spec.
+ * Requires: s->pred, s->time, s->batch and the snapshot are set.
+ */
 extern wide_status scan_open_families(scan_state *s, const wide_scan_spec *spec);
 
-/* Sets r->prefix. */
-extern void scan_open_range_prefix(scan_range *r, const wide_range *range);
-extern void scan_open_families_free(scan_state *s); /* the lists, not what is in them */
+/* Frees the arrays, not what their elements hold. */
+extern void scan_open_families_free(scan_state *s);
 
-/* What is visible of the family, by its options and our snapshot as they are now. */
+/* Makes f->view from the family's present options and the scan's snapshot. */
 extern wide_status scan_open_visibility(scan_state *s, scan_family *f);
+
+/* Sets r->prefix.  Requires: range has two bounds and is not empty. */
+extern void scan_open_range_prefix(scan_range *r, const wide_range *range);
 
 #endif /* WIDE_SCAN_OPEN_H */

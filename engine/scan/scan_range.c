@@ -1,4 +1,15 @@
-/* scan_range.c - the key ranges of a scan, one after the other, and its row filter */
+/*
+ * scan_range.c - the key ranges of a scan, one after the other, and its row filter.
+ *
+ * Ranges are opened in the order of the scan.  Opening one tells the sources what they need not
+ * look at (source_limits) and moves the merges of the leading families to its beginning; families
+ * that follow, and reverse scans, are moved when a row is looked for.
+ *
+ * The row filter may name a key before which (reverse: from which on) it wants nothing.  The key is
+ * kept encoded in filter.seek, and ranges that lie before it are passed over.
+ *
+ * Locking: none; the scan's pin protects what is read.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "engine/scan/scan_range.h"
@@ -12,11 +23,8 @@
 #include "engine/scan/scan_open.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* hi is lo and a zero byte */
+/* Returns true if the range holds exactly one row: hi is lo and a zero byte. */
 static bool
 is_point(const wide_range *r)
 {
@@ -83,7 +91,7 @@ scan_range_set(scan_state *s, const wide_range *ranges, int n)
 	return WIDE_OK;
 }
 
-/* Above every key: a row has at most WIDE_MAX_ROW bytes. */
+/* A key above every row: a row has at most WIDE_MAX_ROW bytes. */
 static wide_status
 key_above_all(buffer *b)
 {
@@ -94,7 +102,7 @@ key_above_all(buffer *b)
 	return WIDE_OK;
 }
 
-/* What the sources of a family need not look at in the open range. */
+/* Sets what the sources of a family need not look at in the open range. */
 static wide_status
 range_limits(scan_state *s, scan_family *f)
 {
@@ -102,7 +110,7 @@ range_limits(scan_state *s, scan_family *f)
 
 	l->hi = l->row = l->column = l->prefix = NULL;
 	l->range++;
-	/* a filter may want to go on elsewhere; who follows is sought for one row */
+	/* not with a filter, which may want to go on elsewhere, nor where single rows are looked up */
 	l->pass_old = l->by_time && f->leads && !s->reverse && !s->ranges.cur->point &&
 				  s->filter.fn == NULL;
 	if (!s->ranges.cur->point)
@@ -112,7 +120,7 @@ range_limits(scan_state *s, scan_family *f)
 			l->hi = s->ranges.bounds.data + s->ranges.cur->hi;
 			l->hilen = (uint32_t) s->ranges.cur->hi_len;
 		}
-		/* a source remembers, for falling keys, what lies before them in all ranges */
+		/* reverse: what a source remembers of rows before a key has to be right in all ranges */
 		if (s->ranges.cur->prefix > 0 && (!s->reverse || s->ranges.n == 1))
 		{
 			l->prefix = scan_range_lo(s);
@@ -132,7 +140,6 @@ range_limits(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* Stand before the open range, or after the row that was read last in it. */
 wide_status
 scan_range_seek(scan_state *s)
 {
@@ -155,8 +162,6 @@ scan_range_seek(scan_state *s)
 	return WIDE_OK;
 }
 
-/* The place in the order of rows that the filter has named last lies behind (reverse: before)
- * all of the range. */
 bool
 scan_range_passed(const scan_state *s)
 {
@@ -197,14 +202,13 @@ scan_range_open(scan_state *s)
 			 ukey_compare(scan_range_lo(s), s->ranges.cur->lo_len, s->filter.seek.data,
 						  s->filter.seek.len) < 0)
 	{
-		/* as if a row before it had been read */
+		/* as if the row before it had been read */
 		TRY(buffer_set(&s->row.after, s->filter.seek.data, s->filter.seek.len));
 		s->ranges.state = RANGE_ENTERED;
 	}
 	return scan_range_seek(s);
 }
 
-/* The filter wants nothing before s->filter.seek (reverse: nothing from there on). */
 wide_status
 scan_range_follow_filter(scan_state *s)
 {
@@ -248,7 +252,7 @@ scan_range_ask_filter(scan_state *s, const buffer *row, wide_bytes key, wide_row
 	if ((ukey_compare(s->filter.seek.data, s->filter.seek.len, row->data, row->len) > 0) ==
 		s->reverse)
 	{
-		/* it does not lead on */
+		/* the key does not lead on */
 		s->filter.seek.len = 0;
 		*verdict = WIDE_ROW_SKIP;
 	}

@@ -6,30 +6,43 @@
 #include "engine/base/buffer.h"
 #include "engine/scan/scan_state.h"
 
+/*
+ * Sets the ranges of the scan; none is open afterwards.  Empty ranges are left out.
+ * WIDE_LIMIT: a bound is too long.
+ */
 extern wide_status scan_range_set(scan_state *s, const wide_range *ranges, int n);
-extern wide_status scan_range_open(
-	scan_state *s); /* the next one; it stays closed if it is passed by */
 
-/* Asks the filter about a row (encoded, decoded).  SEEK: it leads on, to s->filter.seek. */
+/*
+ * Opens the next range.  It stays closed if it lies before filter.seek.
+ * Requires: no range is open, and there is a next one.
+ */
+extern wide_status scan_range_open(scan_state *s);
+
+/* Moves the leading families to the beginning of the open range, or behind the row that was read
+ * last in it. */
+extern wide_status scan_range_seek(scan_state *s);
+
+/*
+ * Asks the filter about a row, given in both forms (encoded, decoded).
+ * Returns: *verdict; WIDE_ROW_SEEK only if the filter's key leads on, and then it is in
+ * filter.seek.
+ */
 extern wide_status scan_range_ask_filter(scan_state *s, const buffer *row, wide_bytes key,
 										 wide_row_verdict *verdict);
 
-/* Move on to s->filter.seek, or close the range. */
+/* Moves on to filter.seek, or closes the range if that lies behind it. */
 extern wide_status scan_range_follow_filter(scan_state *s);
 
-/* The place in the order of rows that the filter has named last lies behind (reverse: before)
- * all of the range. */
+/* Returns true if the filter wants nothing of the range: it lies before filter.seek (reverse: from
+ * there on). */
 extern bool scan_range_passed(const scan_state *s);
 
-/* Where the open range begins, encoded. */
+/* The lower bound of the open range, encoded; its length is ranges.cur->lo_len. */
 static inline const uint8_t *
 scan_range_lo(const scan_state *s)
 {
 	return s->ranges.cur->lo_len > 0 ? s->ranges.bounds.data + s->ranges.cur->lo
 									 : (const uint8_t *) "";
 }
-
-/* Stand before the open range, or after the row that was read last in it. */
-extern wide_status scan_range_seek(scan_state *s);
 
 #endif /* WIDE_SCAN_RANGE_H */

@@ -1,12 +1,11 @@
 /*
- * scan_reuse.c - scans that are used again: with other ranges, with a renewed
- * snapshot, and with another snapshot after they were set aside.
+ * scan_reuse.c - scans that are used again: with other ranges, with a renewed snapshot, and with
+ * another snapshot after they were set aside.
  *
- * Invariant: a scan that is set aside holds memory and nothing else: no pin, no
- * block, no file, no snapshot.  So whoever keeps one keeps nobody waiting, and it
- * may be closed, or forgotten when the process ends, at any time.  What it found
- * out about the families (their options, how what is looked for is encoded) is
- * good as long as the catalog's generation stays; snapshot_moved looks.
+ * Invariant: a scan that is set aside holds memory and nothing else: no pin, no block, no file, no
+ * snapshot.  So it keeps no other process waiting, and may be closed, or forgotten at the end of
+ * the process, at any time.  What it knows of the families (their options, the encoded columns) is
+ * good as long as the catalog's generation stays the same; snapshot_moved compares it.
  *
  * Locking: none; the pin protects what is read.
  */
@@ -29,9 +28,9 @@
 #include "engine/scan/scan_state.h"
 
 /*
- * The snapshot has been renewed.  What was committed since is in the sources
- * that we have, unless the set of memtables and files has another version by
- * now, or a memtable was left out because there was nothing in it to see.
+ * Adapts the scan to its renewed snapshot.  What was committed since is in the sources that the
+ * scan has, unless the set of memtables and files has another version by now, or a source was left
+ * out because it had nothing visible.
  */
 static wide_status
 snapshot_moved(scan_state *s)
@@ -41,7 +40,7 @@ snapshot_moved(scan_state *s)
 	int nexcluded;
 	const seq_range *excluded = snapshot_excluded(s->snap, &nexcluded);
 
-	/* floors are read before the files to which they may not matter any more: see catalog_retire */
+	/* the options' floors are read before the files to which they may not apply: catalog_retire */
 	if (s->sources.pinned && (views || s->sources.incomplete ||
 							  s->sources.pin.version != atomic_load(&s->db->seg->set.version)))
 		scan_sources_leave(s);
@@ -77,7 +76,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 	if (wide_snapshot_lsn(s->snap) != s->seq ||
 		(!s->time.now_given && snapshot_now(s->snap) != s->time.now))
 		TRY(snapshot_moved(s));
-	/* what the transaction has written since may be elsewhere */
+	/* what the transaction has written since may be in another part of its batch */
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].batch_source != NULL &&
 			!batch_source_set_mark(s->families[i].batch_source, own_mark))
@@ -90,7 +89,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 	return scan_range_set(s, ranges, nranges);
 }
 
-/* more memory than this is not kept by a scan that waits for its next use */
+/* A scan that waits for its next use keeps no more memory than this. */
 #define ASIDE_CELLS	 512
 #define ASIDE_RANGES 64
 #define ASIDE_BOUNDS ((size_t) 8192)
@@ -124,7 +123,7 @@ wide_scan_set_aside(wide_scan *scan)
 	}
 	if (s->ranges.bounds.cap > ASIDE_BOUNDS)
 		buffer_free(&s->ranges.bounds);
-	/* one piece is left, and may have been made for a large value */
+	/* one chunk is left, which may have been made for a large value */
 	if (s->out.arena != NULL && s->out.arena->size > ASIDE_ARENA)
 	{
 		free(s->out.arena);

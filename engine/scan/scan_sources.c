@@ -1,4 +1,13 @@
-/* scan_sources.c - the sources that a scan reads, and the pin that keeps them in place */
+/*
+ * scan_sources.c - the sources that a scan reads, and the pin that keeps them in place.
+ *
+ * A family's merge has the transaction's batch, the pinned memtables, each file of level 0, and
+ * each other level as one source.  A source is left out if everything in it is newer than the
+ * snapshot or older than the limit of time; then a reader with a later snapshot may need more
+ * sources (scan_sources.incomplete).
+ *
+ * Locking: none; the pin protects what is read.  Bounds in memtables are atomic and only widen.
+ */
 #include <stdatomic.h>
 #include "engine/scan/scan_sources.h"
 #include "engine/base/status.h"
@@ -12,9 +21,6 @@
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_source.h"
 #include "engine/scan/scan_state.h"
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static wide_status
 add_mem(wide_db *db, merge *m, const memtable_handle *mm, wide_family_id id)
@@ -35,9 +41,9 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 }
 
 wide_status
-scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq,
-				   int64_t ts_min, wide_batch *own, uint64_t mark, merge **out, source **own_source,
-				   bool *left_out)
+scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
+				   wide_batch *batch, uint64_t mark, merge **out, source **batch_source,
+				   bool *incomplete)
 {
 	family_files files;
 	source *src;
@@ -46,28 +52,25 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 
 	*out = NULL;
 	TRY(merge_new(db, &m));
-	if (own != NULL)
+	if (batch != NULL)
 	{
-		TRY_GOTO(batch_source_new(own, id, mark, &src));
+		TRY_GOTO(batch_source_new(batch, id, mark, &src));
 		TRY_GOTO(merge_add(m, src));
-		*own_source = src;
+		*batch_source = src;
 	}
 	for (int i = 0; i < pin->nmemtables; i++)
 	{
 		memtable_handle mm;
 
 		memtable_at(db, pin->memtables[i], &mm);
-		/* whatever gets in from now on is newer than the snapshot */
-		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq)
+		/*
+		 * What is inserted from now on is newer than the snapshot.  The bounds are those of all
+		 * families together; they are widened before an entry can be seen (memtable.c).
+		 */
+		if (atomic_load(&mm.t->cells) == 0 || atomic_load(&mm.t->seq_min) > seq ||
+			atomic_load(&mm.t->ts_max) < ts_min)
 		{
-			*left_out = true;
-			continue;
-		}
-		/* bounds are those of all families together, and widened before an entry can be seen
-		 * (source.c) */
-		if (atomic_load(&mm.t->ts_max) < ts_min)
-		{
-			*left_out = true;
+			*incomplete = true;
 			continue;
 		}
 		TRY_GOTO(add_mem(db, m, &mm, id));
@@ -78,7 +81,7 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 		if (files.files[i].seq_min <= seq)
 			TRY_GOTO(add_files(db, m, &files.files[i], 1));
 		else
-			*left_out = true;
+			*incomplete = true;
 	}
 	for (int l = 1; l < SET_LEVELS; l++)
 	{
@@ -109,7 +112,6 @@ scan_sources_drop(scan_state *s)
 	s->sources.pinned = false;
 }
 
-/* The same, and bring the statistics up to date first. */
 void
 scan_sources_leave(scan_state *s)
 {
@@ -138,7 +140,6 @@ scan_sources_make(scan_state *s)
 	return WIDE_OK;
 }
 
-/* Is a memtable that we pin not needed any more by anybody who starts now? */
 bool
 scan_sources_stale(scan_state *s)
 {

@@ -9,19 +9,28 @@
 #include "engine/scan/scan_state.h"
 
 /*
- * All sources of a family as of the pin, for readers at seq or before, of
- * timestamps from ts_min on.  *left_out is set when later readers could need a
- * source more.
+ * Makes the merge of all sources of a family as of the pin, for readers at seq or before of
+ * timestamps from ts_min on.
+ * batch: the transaction's batch, of which operations before mark are read; NULL: none.
+ * Returns: *batch_source: the source of the batch, which belongs to the merge (unset without one);
+ * *incomplete is set to true if a reader with a later snapshot may need more sources.
  */
 extern wide_status scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id,
-									  uint64_t seq, int64_t ts_min, wide_batch *own, uint64_t mark,
-									  merge **out, source **own_source, bool *left_out);
+									  uint64_t seq, int64_t ts_min, wide_batch *batch,
+									  uint64_t mark, merge **out, source **batch_source,
+									  bool *incomplete);
 
-/* The sources of all families, under a new pin. */
+/* Takes a pin and makes the merges of all families; they stand nowhere. */
 extern wide_status scan_sources_make(scan_state *s);
+
+/* Returns true if the scan pins a memtable that was flushed: a scan that begins now would not read
+ * it. */
 extern bool scan_sources_stale(scan_state *s);
-extern void scan_sources_drop(scan_state *s); /* and the pin */
-/* the same, and bring the statistics up to date first */
+
+/* Frees the merges and drops the pin.  Safe if there are none. */
+extern void scan_sources_drop(scan_state *s);
+
+/* The same, after the statistics of the merges have been added to s->stats. */
 extern void scan_sources_leave(scan_state *s);
 
 #endif /* WIDE_SCAN_SOURCES_H */
