@@ -1,17 +1,16 @@
 /*
- * predicate.c - conditions on cells: checked and brought into order when a scan
- * is opened, told with a few comparisons for each cell.
+ * predicate.c - conditions on cells: checked and ordered when a scan is opened, evaluated with a
+ * few comparisons for each cell.
  *
- * Numbers are compared by their place in an order of int64: integers are
- * themselves; floats are the bits of the double, turned over when negative, so
- * that -0 (which becomes 0) and NaN (made the largest) are where PostgreSQL has them.
- * Of WIDE_KIND_TIME the number is the cell's timestamp, its value does not matter.
+ * Numbers are compared by their place in an order of int64.  Integers are their own place.  Floats
+ * have the bits of the double, negated when the sign is set, so that -0 becomes 0 and NaN, which is
+ * made the largest, stands where PostgreSQL has it.  For WIDE_KIND_TIME the number is the cell's
+ * timestamp, whatever its value.
  *
- * A predicate is true, not true (which is what SQL's null amounts to here), or
- * cannot be told, because the cell has not the width of a number of the
- * column's type.  A clause is true when one of its predicates is; it fails when
- * none is and all could be told.  A row is out when a clause fails; the caller
- * decides when none does and one could not be told.
+ * A predicate is true, not true (what SQL's null amounts to here), or unsure, because the cell does
+ * not have the width of a number of the column's type.  A clause is true when one of its predicates
+ * is; it fails when none is true and none is unsure.  A row is out when a clause fails.  If none
+ * fails but one was unsure, the caller decides.
  *
  * Locking: none; private memory, allocated at opening only.
  */
@@ -28,7 +27,7 @@ typedef enum verdict
 {
 	NOT_TRUE,
 	IS_TRUE,
-	NOT_TOLD
+	UNSURE
 } verdict;
 
 /* ---------------------------------------------------------------- numbers */
@@ -44,7 +43,7 @@ double_number(double d)
 	return bits < 0 ? -(bits & INT64_MAX) : bits; /* -0 becomes 0 */
 }
 
-/* false: the bytes are no number of the width */
+/* Returns false if the bytes are no number of that width. */
 static inline bool
 number_of(uint8_t kind, uint32_t width, wide_bytes v, int64_t *out)
 {
@@ -141,7 +140,7 @@ check(const wide_predicate *w, int nfamilies)
 		return WIDE_OK;
 	width = w->values[0].len;
 	if (w->op == WIDE_OP_PREFIX)
-		return status_fail(WIDE_INVALID, "numbers have no prefix");
+		return status_fail(WIDE_INVALID, "a prefix needs values of kind bytes");
 	if (width != 8 && (w->kind == WIDE_KIND_TIME ||
 					   (width != 4 && (w->kind == WIDE_KIND_FLOAT || (width != 2 && width != 1)))))
 		return status_fail(WIDE_INVALID, "a number of a predicate has %zu bytes", width);
@@ -181,7 +180,7 @@ keep_bytes(uint8_t **at, wide_bytes b)
 	return copy;
 }
 
-/* Copy one; its values go to *values, their bytes to *at. */
+/* Copies a predicate; its values go to *values, their bytes to *at. */
 static void
 keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **at)
 {
@@ -205,7 +204,7 @@ keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **
 			  w->kind == WIDE_KIND_BYTES ? value_compare_bytes : value_compare_number);
 }
 
-/* The distinct clause numbers, ascending, in out; returns how many. */
+/* Puts the distinct clause numbers into out, ascending; returns their number. */
 static uint32_t
 clause_numbers(const wide_predicate *list, int n, int *out)
 {
@@ -297,7 +296,8 @@ predicate_free(predicates *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Families of the clause into set; false when one of its predicates holds without a cell. */
+/* Sets set[family] for the *count families of the clause.  Returns false if one of its predicates
+ * is true without a cell. */
 static bool
 clause_families(const wide_predicate *list, int n, int clause, int nfamilies, bool *set, int *count)
 {
@@ -320,8 +320,7 @@ predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
 {
 	int best = -1, least = nfamilies + 1, count;
 
-	/* the clause with the fewest families; leads serves as scratch, so it is made again at the
-	 * end */
+	/* the clause with the fewest families; leads is scratch here, and made again at the end */
 	for (int i = 0; i < n; i++)
 		if (clause_families(list, n, list[i].clause, nfamilies, leads, &count) && count < least)
 		{
@@ -331,7 +330,7 @@ predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads)
 	return best >= 0 && clause_families(list, n, list[best].clause, nfamilies, leads, &count);
 }
 
-/* Is it only true of a cell with a timestamp from *least on? */
+/* Returns true if the predicate is true only of cells with a timestamp from *least on. */
 static bool
 asks_since(const predicate *p, int64_t *least)
 {
@@ -353,7 +352,7 @@ predicate_since(const predicates *p, const predicate_column *c, int64_t *since)
 		uint32_t clause = c->first[i].clause, n = 0;
 		int64_t least = INT64_MAX, one;
 
-		/* all alternatives of the clause have to be of this kind, and on this column */
+		/* all predicates of the clause have to be of this kind, and on this column */
 		for (int k = 0; k < c->n; k++)
 			if (c->first[k].clause == clause && asks_since(&c->first[k], &one))
 			{
@@ -422,7 +421,7 @@ test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 		number = ts;
 	else if (p->kind == WIDE_KIND_BYTES ? p->width != 0 && value->len != p->width
 										: !number_of(p->kind, p->width, *value, &number))
-		return NOT_TOLD;
+		return UNSURE;
 	switch (p->op)
 	{
 		case WIDE_OP_IN:
@@ -469,7 +468,7 @@ predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value
 			case IS_TRUE:
 				clause->met = true;
 				continue;
-			case NOT_TOLD:
+			case UNSURE:
 				clause->unsure = true;
 				break;
 			case NOT_TRUE:

@@ -1,22 +1,23 @@
 /*
- * predicate.h - conditions on the cells of a row, for scan.c and scan_row.c.
+ * predicate.h - conditions on the cells of a row.
  *
- * The conjunction of clauses, each a disjunction of simple predicates.  They
- * are kept by column: all predicates on one cell together, columns by family
- * and qualifier.  For each row the scan says predicate_row, then for each of
- * the columns once what is in it, in any order, until one of the answers is
- * that the row is out.  When all have been told and none was, the row passes,
- * and unsure tells whether the caller has to look for himself.
+ * The condition is a conjunction of clauses, each a disjunction of simple predicates.  Predicates
+ * are stored by column: all predicates on one cell together, columns by family and qualifier.
+ *
+ * For each row a scan calls predicate_row, then predicate_test once for each of the columns, in any
+ * order, until one call returns false: the row is out.  When all columns have been reported and no
+ * call has returned false, the row passes, and predicates.unsure says whether the caller has to
+ * evaluate the whole condition itself.
  */
 #ifndef WIDE_PREDICATE_H
 #define WIDE_PREDICATE_H
 
 #include "engine/wide.h"
 
-/* A value, and for numbers its place in their order. */
+/* A value, and for numbers its place in their order (predicate.c). */
 typedef struct predicate_value
 {
-	wide_bytes bytes; /* in the copy */
+	wide_bytes bytes; /* in predicates.bytes */
 	int64_t number;
 } predicate_value;
 
@@ -24,7 +25,7 @@ typedef struct predicate
 {
 	uint8_t op;		 /* wide_op */
 	uint8_t kind;	 /* wide_kind */
-	uint32_t width;	 /* of numbers; of bytes, when only one is right, else 0 */
+	uint32_t width;	 /* of the number; of bytes: the only length to compare, or 0 */
 	uint32_t clause; /* index into clauses */
 	const predicate_value *values;
 	uint32_t nvalues;
@@ -33,7 +34,7 @@ typedef struct predicate
 typedef struct predicate_column
 {
 	int family;			  /* index in the scan */
-	wide_bytes qualifier; /* raw, in the copy */
+	wide_bytes qualifier; /* as given, in predicates.bytes */
 	const predicate *first;
 	int n;
 } predicate_column;
@@ -41,9 +42,9 @@ typedef struct predicate_column
 typedef struct predicate_clause
 {
 	uint32_t n;	   /* predicates in it */
-	uint32_t left; /* of the row: not told yet */
+	uint32_t left; /* of these, not evaluated for the current row */
 	bool met;	   /* one is true */
-	bool unsure;   /* one cannot be told */
+	bool unsure;   /* one is unsure */
 } predicate_clause;
 
 typedef struct predicates
@@ -52,33 +53,34 @@ typedef struct predicates
 	int ncolumns;
 	predicate_clause *clauses;
 	uint32_t nclauses;
-	bool unsure; /* of the row so far */
+	bool unsure; /* the current row, so far */
 	/* memory */
 	predicate *list;
 	predicate_value *values;
 	uint8_t *bytes;
 } predicates;
 
-/* Copies and checks; ncolumns 0 when there are none. */
+/* Checks and copies the predicates of a scan.  WIDE_INVALID, WIDE_LIMIT: they are not valid. */
 extern wide_status predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies);
 extern void predicate_free(predicates *p);
 
 /*
- * The families of which a row that passes surely has one: leads[family] is set
- * for these.  false: it may have none of them (leads is untouched).
+ * Sets leads[family] for families such that each row that passes has a cell in one of them.
+ * Returns false if there are none: a row may pass without any cell.  Then leads is not valid.
  */
 extern bool predicate_lead(const wide_predicate *list, int n, int nfamilies, bool *leads);
 
-/* A new row. */
+/* Begins a row. */
 extern void predicate_row(predicates *p);
 
-/* What is in a column and its timestamp, NULL = nothing; false: the row is out. */
+/* Reports a column of the row: its value and timestamp; value NULL: absent.  Returns false if the
+ * row is out. */
 extern bool predicate_test(predicates *p, const predicate_column *c, const wide_bytes *value,
 						   int64_t ts);
 
 /*
- * Does no row pass unless the column's timestamp is at least *since?  The
- * greatest such; false: nothing of the kind is asked for.
+ * Finds the greatest *since such that no row passes unless the column's timestamp is at least that.
+ * Returns false if there is no such condition.
  */
 extern bool predicate_since(const predicates *p, const predicate_column *c, int64_t *since);
 

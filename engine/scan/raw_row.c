@@ -1,5 +1,6 @@
 /*
- * raw_row.c - the history of a row as it is stored: everything, nothing decided.
+ * raw_row.c - the history of a row as it is stored: all entries that are committed and visible to
+ * new snapshots, with nothing masked or expired.  For debugging.
  *
  * Locking: none; the pin protects what is read.
  */
@@ -23,8 +24,8 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	buffer key = {0}, qual = {0};
 	uint64_t visible = atomic_load(&db->seg->commit.visible_seq);
 	merge *m = NULL;
-	source *own;
-	bool left_out;
+	source *none;
+	bool incomplete;
 	version_pin pin;
 	const entry *e;
 	wide_status st;
@@ -35,8 +36,8 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 						   row.len);
 	TRY(pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &own,
-								&left_out));
+	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &none,
+								&incomplete));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
 	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len &&
 		   memcmp(e->ukey, key.data, key.len) == 0)
