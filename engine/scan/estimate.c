@@ -1,24 +1,27 @@
 /*
- * estimate.c - how much lies in a range, and where to cut a family in parts of
- * equal size; no data block is read (those in the cache are looked at).
+ * estimate.c - how much lies in a range of keys, and where to cut a family into parts of equal
+ * size. No data block is read; those in the cache are looked at.
  *
- * A range is estimated for each origin: a memtable (levels of its skip list
- * are samples), a file of level 0, or the files of another level as one.  An
- * older origin may have the same rows as a newer one, which then overwrites or
- * deletes them.  So a few rows of each but the oldest are looked up in the
- * older ones: exactly in memtables and in cached blocks, by filters in files.
- * A row that is new counts, one that is there already does not, a deleted one
- * that is there counts less.  A family with windows of time may have hundreds of
- * origins: then some of them, evenly by age, are compared with some of their
- * older ones and stand for the rest, so that planning stays cheap.  Cells that are overwritten
- * count several times: an update of a row's cell cannot be told from an addition of one.
+ * A range is estimated for each origin: a memtable (the levels of its skip list are samples), a
+ * file of level 0, or the files of another level as one.  An older origin may have the same rows as
+ * a newer one, which then overwrites or deletes them.  So a few rows of each origin but the oldest
+ * are looked up in the older ones: exactly in memtables and in cached blocks, by filters in files.
+ * A new row counts, one that is there already does not, and a deleted row that is there is taken
+ * off.
  *
- * Locking: a pin.
+ * A windowed family may have hundreds of origins.  Then some of them, evenly by age, are compared
+ * with some of their older ones and stand for the rest, so that planning stays cheap.
+ *
+ * Cells that are overwritten count several times: an update of a cell cannot be told from the
+ * addition of one.
+ *
+ * Locking: a pin protects memtables and files.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
@@ -31,24 +34,25 @@
 #include "engine/set/memtable.h"
 #include "engine/set/pin.h"
 
-#define SAMPLES		64	 /* for splits: keys per part and file, at least */
+#define SAMPLES		64	 /* split keys: keys per part and file, at least */
 #define PROBES		12	 /* rows of an origin that are looked up in the older ones, at most */
-#define LOOKUPS		256	 /* of all of them together, about: each takes a microsecond or two */
-#define COMPARED	8	 /* so many origins are compared with their older ones */
-#define OLDER		8	 /* each with so many */
-#define FEW			0.01 /* an origin with a smaller share of the rows is not worth it */
-#define RUN_FILES	4	 /* of a level that give these rows */
+#define LOOKUPS		256	 /* of these rows in all origins, about; each takes 1 or 2 microseconds */
+#define COMPARED	8	 /* origins that are compared with their older ones, about */
+#define OLDER		8	 /* older ones that each of them is compared with */
+#define FEW			0.01 /* an origin with a smaller share of the rows is not compared */
+#define PROBE_FILES 4	 /* files of a level that give probes */
 #define MEM_ROWS	64	 /* entries of a memtable whose rows are looked at */
-#define ROW_ENTRIES 64	 /* of a row, looked at to see whether it is alive */
+#define ROW_ENTRIES 64	 /* entries of a row looked at to find out whether it is alive */
 
 /* ---------------------------------------------------------------- origins */
 
+/* A row of an origin, to be looked up in the older ones. */
 typedef struct probe
 {
 	size_t at; /* the encoded row, in the origin's keys */
 	uint32_t len;
-	double weight;
-	double alive;
+	double weight; /* relative to the other probes of the origin */
+	double alive;  /* likelihood that it is more than deletes in this origin */
 } probe;
 
 typedef struct origin
@@ -58,9 +62,9 @@ typedef struct origin
 	const file_meta *files; /* sorted and disjoint */
 	int nfiles;
 	double rows, dead, cells, bytes, blocks; /* in the range; dead: rows with nothing but deletes */
-	probe probes[PROBES + RUN_FILES];
-	int n;
-	buffer keys;
+	probe probes[PROBES + PROBE_FILES];
+	int n;		 /* probes */
+	buffer keys; /* of the probes */
 } origin;
 
 typedef struct question
@@ -72,7 +76,7 @@ typedef struct question
 	origin *origins; /* oldest first */
 	int n;
 	int probes; /* of each origin */
-	int every;	/* so-manieth is compared */
+	int every;	/* one origin in so many is compared */
 } question;
 
 static const uint8_t *
@@ -92,7 +96,7 @@ add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double 
 {
 	probe *p = &o->probes[o->n];
 
-	if (o->n == PROBES + RUN_FILES)
+	if (o->n == PROBES + PROBE_FILES)
 		return WIDE_OK;
 	p->at = o->keys.len;
 	p->len = rowlen;
@@ -105,7 +109,7 @@ add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double 
 
 /* -------------------------------------------------------------- memtables */
 
-/* Is the row there, and has it more than deletes? */
+/* Looks a row up: *present 1 if the memtable has it, *alive 1 if it has more than deletes. */
 static void
 mem_row(const memtable_handle *m, wide_family_id family, const uint8_t *row, uint32_t rowlen,
 		double *present, double *alive)
@@ -136,7 +140,7 @@ mem_row(const memtable_handle *m, wide_family_id family, const uint8_t *row, uin
 	}
 }
 
-/* About how many entries the row has. */
+/* Estimates how many entries the row has; at least 1. */
 static wide_status
 mem_row_entries(const memtable_handle *m, wide_family_id family, const uint8_t *row,
 				uint32_t rowlen, double *entries)
@@ -154,8 +158,8 @@ mem_row_entries(const memtable_handle *m, wide_family_id family, const uint8_t *
 }
 
 /*
- * The sampled entries stand for `each` entries; an entry of a row of n entries
- * stands for each / n rows.  When all entries are there, rows are counted.
+ * Estimates a memtable.  A sampled entry stands for `each` entries, and as one of a row of n
+ * entries for each / n rows.  If the sample has all entries (each == 1), rows are counted.
  */
 static wide_status
 ask_memtable(question *q, origin *o)
@@ -188,7 +192,7 @@ ask_memtable(question *q, origin *o)
 		mem_row(&o->m, q->family, row, rowlen, &present, &alive);
 		seen += 1 / entries;
 		dead += (1 - alive) / entries;
-		/* every so-manieth */
+		/* PROBES of them, evenly */
 		if ((int64_t) i * PROBES / most != (int64_t) (i - 1) * PROBES / most || i == 0)
 			TRY(add_probe(o, row, rowlen, 1 / entries, alive));
 	}
@@ -200,7 +204,7 @@ ask_memtable(question *q, origin *o)
 
 /* ------------------------------------------------------------------ files */
 
-/* Do all rows of the file lie in the range? */
+/* Returns true if all rows of the file lie in the range. */
 static bool
 file_inside(const question *q, const file_meta *f)
 {
@@ -269,7 +273,7 @@ add_file_probe(void *arg, const uint8_t *ukey, uint32_t klen)
 	return add_probe(a->o, ukey, rowlen, 1, alive);
 }
 
-/* Rows of the origin's files in the range, from their indexes. */
+/* Takes probes from the indexes of the origin's files in the range. */
 static wide_status
 probe_files(question *q, origin *o)
 {
@@ -277,7 +281,7 @@ probe_files(question *q, origin *o)
 
 	for (int f = 0; f < o->nfiles; f++)
 		in += overlaps(q, &o->files[f]);
-	files = in < RUN_FILES ? in : RUN_FILES;
+	files = in < PROBE_FILES ? in : PROBE_FILES;
 	for (int f = 0; f < o->nfiles; f++)
 	{
 		probe_arg a = {.o = o};
@@ -285,7 +289,7 @@ probe_files(question *q, origin *o)
 
 		if (!overlaps(q, &o->files[f]))
 			continue;
-		/* so many of them, evenly */
+		/* `files` of them, evenly */
 		i++;
 		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
 			continue;
@@ -330,9 +334,9 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 /* ---------------------------------------------------------------- overlap */
 
 /*
- * How likely the row is alive in the first n origins together.  Of many some are
- * asked, each of which stands for its neighbours: then this may be more than 1,
- * and only the mean over several rows says something.
+ * Estimates how likely the row is alive in the first n origins together.  Of many origins some are
+ * asked, each of which stands for its neighbours: then the result may be more than 1, and only the
+ * mean over several rows is meaningful.
  */
 static wide_status
 alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out)
@@ -358,7 +362,8 @@ alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out
 	return WIDE_OK;
 }
 
-/* Shares of an origin's rows: written and not there before; deleted that were there. */
+/* Estimates shares of an origin's rows: *added of them were not there before, *removed are deletes
+ * of rows that were. */
 static wide_status
 compare_origin(question *q, int i, double *added, double *removed)
 {
@@ -389,9 +394,9 @@ compare_origin(question *q, int i, double *added, double *removed)
 }
 
 /*
- * The share of the rows alive below origin i that it leaves, from the largest
- * older origin.  In ranges so small that the number of deletes is a guess this
- * is better than a difference of two guesses.
+ * Estimates which share of the rows that are alive below origin i it leaves, from the rows of the
+ * largest older origin.  In ranges so small that the number of deletes is a guess this is better
+ * than a difference of two guesses.
  */
 static wide_status
 survivors(question *q, int i, double *share)
@@ -418,7 +423,7 @@ survivors(question *q, int i, double *share)
 	return WIDE_OK;
 }
 
-/* How many origins are compared, by how many rows: no more than a plan is worth. */
+/* Decides how many origins are compared, by how many rows: no more than a plan is worth. */
 static void
 choose_probes(question *q, double least)
 {
@@ -555,17 +560,16 @@ done:
 
 typedef struct sample
 {
-	uint8_t *row; /* raw */
+	uint8_t *row; /* decoded */
 	size_t len;
-	double weight; /* bytes it stands for */
+	double weight; /* stored bytes that it stands for */
 } sample;
 
 typedef struct samples
 {
 	sample *s;
-	int n;
-	int cap;
-	double weight; /* of the next ones */
+	int n, cap;
+	double weight; /* of the samples added next */
 } samples;
 
 static wide_status
@@ -579,16 +583,7 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 
 	if (rowlen == 0)
 		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	if (a->n == a->cap)
-	{
-		int cap = a->cap == 0 ? 256 : 2 * a->cap;
-
-		s = realloc(a->s, (size_t) cap * sizeof *s);
-		if (s == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory");
-		a->s = s;
-		a->cap = cap;
-	}
+	TRY(array_grow((void **) &a->s, a->n, &a->cap, sizeof *s));
 	TRY(buffer_reserve(&raw, KEY_DECODED_MAX(rowlen)));
 	if (key_decode_part(ukey, rowlen, &raw, &row) != WIDE_OK)
 	{
@@ -603,7 +598,7 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 	s->weight = a->weight;
 	a->n += s->row != NULL;
 	buffer_free(&raw);
-	return s->row != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory");
+	return s->row != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for split keys");
 }
 
 static int
@@ -628,7 +623,8 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 	return st;
 }
 
-/* Entries of the family: those of some level of the list (rough), else every so-manieth of all. */
+/* Samples the family's entries: those of some level of the skip list (rough), else one in `every`.
+ */
 static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
@@ -664,7 +660,7 @@ sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool 
 	return WIDE_OK;
 }
 
-/* Where the running weight passes k/n of the total. */
+/* Calls fn for the keys where the running weight passes k/n of the total. */
 static wide_status
 emit_splits(const samples *a, int n, wide_status (*fn)(void *arg, wide_bytes key), void *arg)
 {
