@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
-#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
@@ -34,7 +33,6 @@
 #include "engine/set/memtable.h"
 #include "engine/set/pin.h"
 
-#define SAMPLES		64	 /* split keys: keys per part and file, at least */
 #define PROBES		12	 /* rows of an origin that are looked up in the older ones, at most */
 #define LOOKUPS		256	 /* of these rows in all origins, about; each takes 1 or 2 microseconds */
 #define COMPARED	8	 /* origins that are compared with their older ones, about */
@@ -553,168 +551,5 @@ done:
 	free(q.origins);
 	buffer_free(&q.lo);
 	buffer_free(&q.hi);
-	return st;
-}
-
-/* -------------------------------------------------------------- split keys */
-
-typedef struct sample
-{
-	uint8_t *row; /* decoded */
-	size_t len;
-	double weight; /* stored bytes that it stands for */
-} sample;
-
-typedef struct samples
-{
-	sample *s;
-	int n, cap;
-	double weight; /* of the samples added next */
-} samples;
-
-static wide_status
-add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
-{
-	samples *a = arg;
-	uint32_t rowlen = key_row_length(ukey, klen);
-	buffer raw = {0};
-	wide_bytes row;
-	sample *s;
-
-	if (rowlen == 0)
-		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	TRY(array_grow((void **) &a->s, a->n, &a->cap, sizeof *s));
-	TRY(buffer_reserve(&raw, KEY_DECODED_MAX(rowlen)));
-	if (key_decode_part(ukey, rowlen, &raw, &row) != WIDE_OK)
-	{
-		buffer_free(&raw);
-		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	}
-	s = &a->s[a->n];
-	s->row = malloc(row.len + 1);
-	if (s->row != NULL)
-		memcpy(s->row, row.data, row.len);
-	s->len = row.len;
-	s->weight = a->weight;
-	a->n += s->row != NULL;
-	buffer_free(&raw);
-	return s->row != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for split keys");
-}
-
-static int
-compare_samples(const void *a, const void *b)
-{
-	const sample *x = a, *y = b;
-
-	return ukey_compare(x->row, x->len, y->row, y->len);
-}
-
-static wide_status
-sample_file(wide_db *db, const file_meta *f, int n, samples *a)
-{
-	sst_reader *r;
-	uint64_t every = f->blocks / ((uint64_t) n * SAMPLES) + 1;
-	wide_status st;
-
-	TRY(sst_reader_get(db, f, &r));
-	a->weight = f->blocks > 0 ? (double) f->bytes * (double) every / (double) f->blocks : 0;
-	st = sst_estimate_sample_keys(r, (uint32_t) every, add_sample, a);
-	sst_reader_put(db, r);
-	return st;
-}
-
-/* Samples the family's entries: those of some level of the skip list (rough), else one in `every`.
- */
-static wide_status
-sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
-{
-	memtable_handle m;
-	memtable_cursor c;
-	uint32_t nodes[MEMTABLE_SAMPLE];
-	double each;
-	uint64_t total, every, i = 0;
-	int sampled;
-
-	memtable_at(db, index, &m);
-	total = atomic_load(&m.t->cells);
-	if (total == 0)
-		return WIDE_OK;
-	memtable_cursor_open(&c, &m);
-	sampled = memtable_sample(&m, family, (const uint8_t *) "", 0, NULL, 0, nodes, &each);
-	if (each == 1 || rough)
-	{
-		a->weight = (double) atomic_load(&m.t->used) / 2 * each / (double) total;
-		for (int k = 0; k < sampled; k++)
-		{
-			memtable_cursor_at(&c, nodes[k]);
-			TRY(add_sample(a, c.e.ukey, c.e.klen));
-		}
-		return WIDE_OK;
-	}
-	every = total / ((uint64_t) n * SAMPLES) + 1;
-	a->weight = (double) atomic_load(&m.t->used) / 2 * (double) every / (double) total;
-	for (memtable_seek(&c, family, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
-		 memtable_valid(&c) && c.family == family; memtable_next(&c))
-		if (i++ % every == 0)
-			TRY(add_sample(a, c.e.ukey, c.e.klen));
-	return WIDE_OK;
-}
-
-/* Calls fn for the keys where the running weight passes k/n of the total. */
-static wide_status
-emit_splits(const samples *a, int n, wide_status (*fn)(void *arg, wide_bytes key), void *arg)
-{
-	double total = 0, sum = 0;
-	const sample *last = NULL;
-	int k = 1;
-
-	for (int i = 0; i < a->n; i++)
-		total += a->s[i].weight;
-	for (int i = 0; i < a->n && k < n; i++)
-	{
-		const sample *s = &a->s[i];
-
-		/* the smallest key would cut off nothing */
-		if (sum >= total * k / n && compare_samples(s, &a->s[0]) != 0 &&
-			(last == NULL || compare_samples(s, last) != 0))
-		{
-			TRY(fn(arg, (wide_bytes) {s->row, s->len}));
-			last = s;
-			while (k < n && sum >= total * k / n)
-				k++;
-		}
-		sum += s->weight;
-	}
-	return WIDE_OK;
-}
-
-wide_status
-wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
-				wide_status (*fn)(void *arg, wide_bytes key), void *arg)
-{
-	samples a = {0};
-	version_pin pin = {0};
-	family_files files;
-	wide_status st;
-
-	TRY(segment_check(db));
-	if (n < 2)
-		return WIDE_OK;
-	TRY_GOTO(pin_take(db, &pin));
-	TRY_GOTO(pin_files(db, &pin, family, &files));
-	for (int i = 0; i < files.n; i++)
-		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
-	for (int i = 0; i < pin.nmemtables; i++)
-		TRY_GOTO(sample_memtable(db, pin.memtables[i], family, n, rough, &a));
-	if (a.n > 0)
-	{
-		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);
-		st = emit_splits(&a, n, fn, arg);
-	}
-done:
-	pin_drop(db, &pin);
-	for (int i = 0; i < a.n; i++)
-		free(a.s[i].row);
-	free(a.s);
 	return st;
 }
