@@ -1,16 +1,15 @@
 /*
- * recovery.c - open a store: manifest, log, orphans.
+ * recovery.c - opens a store: manifest, log, orphans.
  *
- * Nothing of an old segment is used: the file set comes from the manifest, the
- * memtables from replaying the log from restart_lsn.  Files that neither lists
- * belong to work that did not finish and are removed, after the replay has
- * linked those of committed bulk batches.
+ * Nothing of an old segment is used.  The file set comes from the manifest, the memtables from
+ * replaying the log from restart_lsn.  Files that neither lists belong to work that did not finish.
+ * They are removed after the replay, which links the files of committed large batches.
  *
- * Invariants: one process runs this, on a segment in state EMPTY; the others
- * wait for state_word.  A failure leaves the state EMPTY, or DEAD when the
- * store was poisoned on the way; the segment has to be formatted again.
+ * Invariants: one process runs this, on a segment in state EMPTY; the others wait for state_word.
+ * A failure leaves the state EMPTY, or DEAD if the store was poisoned on the way; then the segment
+ * has to be formatted again.
  *
- * Locking: none needed, nobody else is let in before RUNNING.
+ * Locking: none needed; no other process works in the store before RUNNING.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -32,17 +31,18 @@
 typedef struct orphans
 {
 	wide_db *db;
-	buffer names; /* one after the other, each with its zero */
+	buffer names; /* one after the other, each with its terminating zero */
 	wide_status st;
 } orphans;
 
+/* Adds the name to the list if it is an orphan; for wide_os.list: stops at a value other than 0. */
 static int
 orphan_name(void *arg, const char *name)
 {
 	orphans *o = arg;
 	size_t n = strlen(name);
 	unsigned long long number = 0;
-	char end = 0, own[40];
+	char end = 0, manifest[40];
 	bool remove = n > 4 && strcmp(name + n - 4, ".tmp") == 0;
 
 	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 &&
@@ -50,16 +50,19 @@ orphan_name(void *arg, const char *name)
 		remove = !file_set_has_file(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
-		snprintf(own, sizeof own, "manifest-%08llx",
+		snprintf(manifest, sizeof manifest, "manifest-%08llx",
 				 (unsigned long long) o->db->seg->set.manifest_number);
-		remove = strcmp(name, own) != 0;
+		remove = strcmp(name, manifest) != 0;
 	}
 	if (remove)
 		o->st = buffer_append(&o->names, name, n + 1);
 	return o->st != WIDE_OK;
 }
 
-/* After replay: deletes the files of the directory that the file set does not list. */
+/*
+ * Removes the files of the directory that the set does not list: sorted files, manifests, temporary
+ * files.  Does nothing while the host copies the directory (host->files_held).
+ */
 static wide_status
 remove_orphans(wide_db *db)
 {
@@ -67,7 +70,7 @@ remove_orphans(wide_db *db)
 	int rc;
 	char path[1400];
 
-	/* the copy may be of an older state: the next opening does it */
+	/* a copy of an older state of the directory may need them; the next recovery removes them */
 	if (host_files_held(db))
 		return WIDE_OK;
 	rc = db->os->list(db->os, db->dir, orphan_name, &o);

@@ -1,5 +1,17 @@
-/* reserve.c - reserves room in memtables before a commit */
-#include <sched.h>
+/*
+ * reserve.c - reserves room in the active memtable before a commit, and slows writers down.
+ *
+ * Invariant: used(active) + reserved <= capacity of the active memtable, at any time, so that
+ * wide_batch_finish never lacks memory.  A switch to a new memtable keeps it: the new one is empty,
+ * and the switch happens only if everything reserved fits into it.
+ *
+ * A writer that finds no room wakes the worker and waits.  After PATIENCE_MS, or at once when no
+ * worker is at work, it flushes a memtable itself.  When only readers hold the memtables it gives
+ * up after HELD_MS (WIDE_FULL): the readers may wait for row locks of this very transaction, and
+ * the host's deadlock detector does not see a wait for memory.
+ *
+ * Locking: LOCK_COMMIT for reserving; none is held while waiting.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,12 +27,13 @@
 #include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
 
-#define PATIENCE_MS 1000 /* for a worker to make room, before doing it here */
-#define HELD_MS		3000 /* of waiting for memtables that only readers hold, before doing without */
-#define REPORT_MS	10000				   /* of waiting for room, before the log hears of it */
-#define PACE_MAX_US ((int64_t) 100 * 1000) /* that one commit is slowed down at most */
+#define PATIENCE_MS	  1000	/* of waiting for the worker to make room, before doing it here */
+#define HELD_MS		  3000	/* of waiting for memtables that only readers hold, before WIDE_FULL */
+#define REPORT_MS	  10000 /* of waiting for room, before it is reported to the host's log */
+#define PACE_MAX_US	  ((int64_t) 100 * 1000) /* by which one commit is slowed down at most */
+#define MEMTABLE_HEAD 4096 /* bytes of an empty memtable that are in use, at most */
 
-/* For the log: what keeps a writer from memory for so long. */
+/* Reports to the host's log what has kept a writer waiting for so long. */
 static void
 report_wait(wide_db *db)
 {
@@ -41,8 +54,8 @@ report_wait(wide_db *db)
 	db->host.report(db->host.ctx, 1, text);
 }
 
-/* Nobody makes room: do it in this process.  held: there is nothing to do, readers hold the
- * memtables. */
+/* Flushes a memtable or collects garbage in this process.  *held: there is nothing to flush,
+ * readers hold the memtables. */
 static wide_status
 make_room(wide_db *db, bool *held)
 {
@@ -53,7 +66,7 @@ make_room(wide_db *db, bool *held)
 	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	TRY(collect_garbage(db, &did));
-	/* a reader holds the memory, or another process is at it */
+	/* readers hold the memtables, or another process is at work on them */
 	if (st != WIDE_OK && !did)
 	{
 		*held = st == WIDE_END;
@@ -64,11 +77,10 @@ make_room(wide_db *db, bool *held)
 }
 
 /*
- * Writers that fill memory faster than a worker empties it would come to a
- * halt for a whole flush.  When a second memtable waits they are slowed down,
- * together, to twice the speed of the last flush, and when all others wait to
- * that speed; so the halt does not come.  Microseconds to wait for; under
- * LOCK_COMMIT.
+ * Writers that fill memory faster than the worker empties it would come to a halt for a whole
+ * flush. To avoid that, all writers together are slowed down: to twice the speed of the last flush
+ * when two memtables wait for their flush, to that speed when all but the active one do. Requires:
+ * LOCK_COMMIT. Returns: microseconds that this commit has to wait.
  */
 static int64_t
 pace(wide_db *db, uint64_t bytes)
@@ -102,41 +114,79 @@ wait_for_pace(wide_db *db, int64_t us)
 		usleep((useconds_t) (us < 10000 ? us : 10000));
 }
 
+/* Returns true if the memtable has room for the bytes besides everything reserved. */
+static bool
+fits(const memtable *t, uint64_t reserved, uint64_t bytes)
+{
+	uint64_t left = t->capacity - atomic_load(&t->used);
+
+	return bytes <= left && reserved <= left - bytes;
+}
+
+/*
+ * Reserves the bytes if there is room, in a new memtable if need be.
+ * Returns: *done; if done, *pace_us: how long to wait for the pace; else *seen: the space_word to
+ * wait on.
+ */
+static wide_status
+try_reserve(wide_db *db, uint64_t bytes, bool *done, int64_t *pace_us, uint32_t *seen)
+{
+	commit_state *commit = &db->seg->commit;
+	memtable *t;
+
+	TRY(segment_lock(db, LOCK_COMMIT));
+	t = &db->seg->memtables[commit->active];
+	/* a new memtable helps only if everything reserved fits into it */
+	if (!fits(t, commit->reserved, bytes) && atomic_load(&t->cells) > 0 &&
+		commit->reserved + bytes + MEMTABLE_HEAD <= t->capacity && memtable_switch(db) == WIDE_OK)
+		t = &db->seg->memtables[commit->active];
+	*done = fits(t, commit->reserved, bytes);
+	if (*done)
+	{
+		commit->reserved += bytes;
+		*pace_us = pace(db, bytes);
+	}
+	*seen = atomic_load(&commit->space_word);
+	segment_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
+/* Waits for room, or makes it.  since: when the wait began; seen: the space_word at that time. */
+static wide_status
+wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *reported)
+{
+	bool held;
+
+	host_wake_worker(db);
+	/* no worker is in the store while it recovers */
+	if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
+		host_worker_works(db))
+		return segment_wait(db, &db->seg->commit.space_word, seen, 100);
+	TRY(make_room(db, &held));
+	if (host_interrupted(db))
+		return status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory");
+	if (held && db->replay == NULL && clock_monotonic_us() - since > HELD_MS * 1000)
+		return status_fail(WIDE_FULL, "readers hold all memory");
+	if (!*reported && clock_monotonic_us() - since > REPORT_MS * 1000)
+	{
+		*reported = true;
+		report_wait(db);
+	}
+	return WIDE_OK;
+}
+
 wide_status
 reserve_memory(wide_db *db, uint64_t bytes)
 {
-	commit_state *commit = &db->seg->commit;
-	int64_t since = 0, slow = 0;
-	bool reported = false, held;
+	int64_t since = 0, pace_us = 0;
+	bool done = bytes == 0, reported = false;
 	wide_status st = WIDE_OK;
 
-	if (bytes == 0)
-		return WIDE_OK;
-	for (;;)
+	while (!done)
 	{
-		memtable *t;
 		uint32_t seen;
-		bool done = false;
 
-		TRY_GOTO(segment_lock(db, LOCK_COMMIT));
-		t = &db->seg->memtables[commit->active];
-		if (bytes > t->capacity - atomic_load(&t->used) ||
-			commit->reserved > t->capacity - atomic_load(&t->used) - bytes)
-		{
-			/* a fresh one helps only if everything reserved fits into it */
-			if (atomic_load(&t->cells) > 0 && commit->reserved + bytes + 4096 <= t->capacity &&
-				memtable_switch(db) == WIDE_OK)
-				t = &db->seg->memtables[commit->active];
-		}
-		if (bytes <= t->capacity - atomic_load(&t->used) &&
-			commit->reserved <= t->capacity - atomic_load(&t->used) - bytes)
-		{
-			commit->reserved += bytes;
-			slow = pace(db, bytes);
-			done = true;
-		}
-		seen = atomic_load(&commit->space_word);
-		segment_unlock(db, LOCK_COMMIT);
+		TRY_GOTO(try_reserve(db, bytes, &done, &pace_us, &seen));
 		if (done)
 			break;
 		if (since == 0)
@@ -144,30 +194,12 @@ reserve_memory(wide_db *db, uint64_t bytes)
 			since = clock_monotonic_us();
 			counter_add(db, COUNTER_STALLS, 1);
 		}
-		host_wake_worker(db);
-		/* no worker is in the store while it recovers */
-		if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
-			host_worker_works(db))
-			TRY_GOTO(segment_wait(db, &commit->space_word, seen, 100));
-		else
-		{
-			TRY_GOTO(make_room(db, &held));
-			if (host_interrupted(db))
-				TRY_GOTO(status_fail(WIDE_INTERRUPTED,
-									 "interrupted while waiting for room in memory"));
-			if (held && db->replay == NULL && clock_monotonic_us() - since > HELD_MS * 1000)
-				TRY_GOTO(status_fail(WIDE_FULL, "readers hold all memory"));
-			if (!reported && clock_monotonic_us() - since > REPORT_MS * 1000)
-			{
-				reported = true;
-				report_wait(db);
-			}
-		}
+		TRY_GOTO(wait_for_room(db, since, seen, &reported));
 	}
 done:
 	if (since != 0)
 		counter_add(db, COUNTER_STALL_US, (uint64_t) (clock_monotonic_us() - since));
-	else if (slow > 0)
-		wait_for_pace(db, slow);
+	else if (pace_us > 0)
+		wait_for_pace(db, pace_us);
 	return st;
 }
