@@ -1,34 +1,33 @@
 /*
- * replay.c - log records become batches again, during recovery.
+ * replay.c - turns log records into batches again, during recovery.
  *
- * Records arrive in log order.  A BATCH record is applied at once; DATA chunks
- * are parked under the LSN of their first one until a FINISH record names it.
- * Chunks of an external transaction are forgotten when that aborts, or at the
- * end of the log, or of a life of the program that wrote it, when nothing says
- * that it committed.  One that committed but
- * whose FINISH record was not written (the process died between the two) is
- * finished at the end, with a new FINISH record: its commit is later than
- * all commits of the log then, which no one can have seen otherwise.  Several
- * are finished in the order in which they were decided; where another one was
- * to be seen the commit has made its FINISH record durable (out_of_order).
+ * Records arrive in log order.  A BATCH record is applied at once.  DATA chunks are parked under
+ * the LSN of their first record until a FINISH record names it.
  *
- * What the manifest's files hold already (seq <= flushed_seq) is not inserted
- * again; catalog and file changes skip what they know.
+ * Chunks of an external transaction are dropped when it aborts, or, if nothing says that it
+ * committed, at the end of the log or where the program that wrote the log began anew.  A batch
+ * that committed but whose FINISH record was not written (the process died between the two) is
+ * finished at the end, with a new FINISH record: its commit is then later than all commits in the
+ * log, and no reader can have seen it in another order.  Several such batches are finished in the
+ * order of their external commits.  Where a reader could have seen another order, the commit has
+ * made the FINISH record durable (out_of_order in commit.c).
  *
- * FILE records, the bytes of a large batch's sorted files, are written to the
- * directory as they come, whatever it holds: a file of that number that the set
- * does not list may never have been synced.  The batch that links the file
- * comes later; without it the file is an orphan.  Of one that the set lists
- * already the bytes are passed over.  Numbers seen so are not given out again.
- * A record without bytes says that the file will never be linked: it goes, and
+ * Batches that the manifest's files hold already (seq <= flushed_seq) are not inserted again.
+ * Catalog and file changes skip what they know.
+ *
+ * FILE records, the bytes of a large batch's sorted files, are written to the directory as they
+ * come, whatever it holds: a file of that number that the set does not list may never have been
+ * synced.  The batch that links the file comes later; without it the file is an orphan.  The bytes
+ * of a file that the set lists already are skipped.  File numbers seen in the log are not given out
+ * again.  A record without bytes says that the file will never be linked: the file is removed, and
  * the log is not kept for it.
  *
- * When memory runs out, memtables are flushed on the way.  While anything is
- * parked, or a file waits for its batch, slot->prepare_lsn keeps the log from
- * its beginning, as for a living prepared transaction.
+ * When memory runs out, memtables are flushed during the replay.  While a batch is parked, or a
+ * file waits for its batch, slot->prepare_lsn keeps the log from where it begins, as for a prepared
+ * transaction of a living process.
  *
- * Locking: this process is alone; locks are taken because the functions that
- * it shares with commits want them.
+ * Locking: this process is alone; locks are taken because the functions that it shares with commits
+ * require them.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -55,21 +54,22 @@
 #include "engine/commit/commit.h"
 #include "engine/commit/reserve.h"
 
-#define MEM_HEAD_ROOM 65536 /* for a list's own head */
+#define MEM_HEAD_ROOM 65536 /* for the head of a private memtable */
 
+/* A batch that is not finished yet. */
 typedef struct parked
 {
 	struct parked *next; /* in log order */
 	uint64_t first_lsn;
 	uint64_t start; /* where the first record begins */
-	uint64_t xid;
+	uint64_t xid;	/* external transaction, 0 = none */
 	uint32_t nchunks;
 	uint64_t committed; /* LSN of the external commit, 0 = not known */
-	int64_t time;		/* of that, 0 = not known */
-	buffer data;
+	int64_t time;		/* of the external commit, 0 = not known */
+	buffer data;		/* the payload so far */
 } parked;
 
-/* A file that is being written again, or was and is not linked yet. */
+/* A file that is written again and not linked yet. */
 typedef struct restored
 {
 	struct restored *next;
@@ -80,10 +80,10 @@ typedef struct restored
 
 struct replay
 {
-	parked *first;
+	parked *first; /* in log order */
 	restored *files;
-	bool gap; /* the log's beginning is lost */
-	buffer key;
+	bool gap;	/* the beginning of the log is lost */
+	buffer key; /* scratch for payload_apply */
 };
 
 static wide_status
@@ -92,7 +92,7 @@ damaged(uint64_t lsn, const char *what)
 	return status_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
 }
 
-/* The log is needed from the oldest parked record on. */
+/* Keeps the log from the oldest record of a parked batch or an unlinked file on. */
 static void
 keep_log(wide_db *db)
 {
@@ -244,7 +244,7 @@ next_listed(void *arg, wide_family_id *family, entry *e)
 	return WIDE_OK;
 }
 
-/* The cells in a list of our own first, then from there to files. */
+/* Inserts the cells into a private memtable in the given memory, and writes files from it. */
 static wide_status
 list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory,
 			  uint64_t bytes, file_meta **files, int *n)
@@ -262,7 +262,7 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 	return bulk_write(db, next_listed, &l, true, NULL, files, n);
 }
 
-/* A batch larger than today's memtables (they were larger when it was committed) becomes files. */
+/* A batch larger than the memtables of today becomes files: they were larger when it committed. */
 static wide_status
 apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
@@ -282,7 +282,8 @@ apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	return st;
 }
 
-/* The files are about to be linked: those that the log had bytes of are whole, and not synced. */
+/* The files are about to be linked: checks that those written from the log are complete, and marks
+ * them as not synced. */
 static wide_status
 take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 {
@@ -293,14 +294,15 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 		if (r == NULL)
 			continue;
 		if (r->done != r->total || r->total != files[i].bytes)
-			return damaged(seq, "it links a file of which bytes are missing before it");
+			return damaged(seq,
+						   "it links a file whose bytes are not complete in the log before it");
 		files[i].flags |= FILE_UNSYNCED;
 		forget_file(db, r);
 	}
 	return WIDE_OK;
 }
 
-/* start: where the batch's first record begins */
+/* Applies a batch.  start: where its first record begins. */
 static wide_status
 apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
 {
@@ -319,7 +321,7 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 			st = apply_cells(db, &p, seq, commit_ts);
 		else
 		{
-			/* files know their family */
+			/* writing files needs their families in the catalog */
 			commit_files(db, p.catalog, NULL, 0, seq);
 			p.catalog.len = 0;
 			st = apply_as_files(db, &p, seq, commit_ts);
@@ -331,9 +333,9 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 		return st;
 	}
 	/*
-	 * Its parts may be older than the memtable.  The log is needed from them on
-	 * until flushed_seq has passed the batch, also where it became files: with
-	 * its finish record alone nothing could be done.
+	 * The records of the batch may be older than the memtable.  The log is needed from them on
+	 * until flushed_seq has passed the batch, also where it became files: its FINISH record alone
+	 * could not be replayed.
 	 */
 	t = &db->seg->memtables[commit->active];
 	if (seq > db->seg->set.flushed_seq && start < t->start_lsn)
@@ -355,7 +357,7 @@ restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, rest
 	restored *r = find_file(db, number);
 	uint64_t next = atomic_load(&db->seg->set.next_file);
 
-	/* a batch of that number did not get far in an earlier life */
+	/* if there is one: a file of that number that was begun before a restart is written anew */
 	if (r == NULL)
 	{
 		r = calloc(1, sizeof(*r));
@@ -375,7 +377,7 @@ restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, rest
 	return WIDE_OK;
 }
 
-/* Under the temporary name as long as it is not whole. */
+/* Writes the next bytes of a file, which has a temporary name until it is complete. */
 static wide_status
 restore_write(wide_db *db, restored *r, wide_bytes bytes)
 {
@@ -390,7 +392,8 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	if (fd < 0)
 		return os_fail(fd, "open file", tmp);
 	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);
-	/* a newer state of the manifest may list it, and is taken next time because it is there */
+	/* a newer state of the manifest may list the file, and the next recovery takes that state
+	 * because the file is there */
 	if (e >= 0 && db->seg->set.older && r->done + bytes.len == r->total)
 		e = os->sync(os, fd);
 	os->close(os, fd);
@@ -403,7 +406,7 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 	return WIDE_OK;
 }
 
-/* Nothing links it, now or later. */
+/* Removes a file that no batch will link. */
 static void
 drop_file(wide_db *db, restored *r)
 {
@@ -411,11 +414,12 @@ drop_file(wide_db *db, restored *r)
 
 	sst_file_path(db, r->number, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
-	/* what cannot be removed now is removed at the end */
+	/* what cannot be removed now is removed with the orphans */
 	db->os->unlink(db->os, r->done == r->total ? path : tmp);
 	forget_file(db, r);
 }
 
+/* A FILE record. */
 static wide_status
 restore(wide_db *db, const wide_replay_event *ev)
 {
@@ -432,12 +436,12 @@ restore(wide_db *db, const wide_replay_event *ev)
 	}
 	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off ||
 		bytes.len == 0)
-		return damaged(ev->lsn, "it holds no part of a file");
+		return damaged(ev->lsn, "its range of a file is not valid");
 	if (file_set_has_file(db, number))
 		return WIDE_OK;
 	if (off == 0)
 		TRY(restore_begin(db, number, total, ev->start, &r));
-	/* its beginning is older than the log that is needed: the batch ended before */
+	/* the file begins before the log that is needed: its batch ended before */
 	if (r == NULL)
 		return WIDE_OK;
 	if (r->done != off || r->total != total)
@@ -447,6 +451,7 @@ restore(wide_db *db, const wide_replay_event *ev)
 
 /* ------------------------------------------------------------------ records */
 
+/* A DATA record. */
 static wide_status
 park(wide_db *db, const wide_replay_event *ev)
 {
@@ -472,7 +477,7 @@ park(wide_db *db, const wide_replay_event *ev)
 	else
 	{
 		p = find(db, first);
-		/* its first one is older than the log that is needed: the batch ended before */
+		/* the batch begins before the log that is needed: it ended before */
 		if (p == NULL)
 			return WIDE_OK;
 		if (p->nchunks != chunk || p->xid != ev->xid)
@@ -483,6 +488,7 @@ park(wide_db *db, const wide_replay_event *ev)
 						 ev->payload.len - RECORD_DATA_HEAD);
 }
 
+/* A FINISH record. */
 static wide_status
 finish(wide_db *db, const wide_replay_event *ev)
 {
@@ -495,10 +501,10 @@ finish(wide_db *db, const wide_replay_event *ev)
 	{
 		if (ev->lsn <= db->seg->set.flushed_seq || db->replay->gap)
 			return WIDE_OK;
-		return damaged(ev->lsn, "it finishes a batch whose parts are not in the log");
+		return damaged(ev->lsn, "it finishes a batch that is not in the log");
 	}
 	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
-		return damaged(ev->lsn, "it finishes a batch that is not complete");
+		return damaged(ev->lsn, "it finishes a batch that is not complete in the log");
 	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn,
 			   (int64_t) get_u64le(r + 16));
 	unpark(db, p);
@@ -511,7 +517,7 @@ record(wide_db *db, const wide_replay_event *ev)
 	const uint8_t *r = ev->payload.data;
 
 	if (ev->payload.len < RECORD_BATCH_HEAD || r[1] != RECORD_FORMAT)
-		return damaged(ev->lsn, "it is not one of ours, or of another version");
+		return damaged(ev->lsn, "it is not a record of this store, or of another format");
 	switch (r[0])
 	{
 		case RECORD_BATCH:
@@ -523,18 +529,18 @@ record(wide_db *db, const wide_replay_event *ev)
 		case RECORD_FINISH:
 			if (ev->payload.len == RECORD_FINISH_BYTES)
 				return finish(db, ev);
-			return damaged(ev->lsn, "it is not one of ours, or of another version");
+			return damaged(ev->lsn, "it is not a record of this store, or of another format");
 		case RECORD_FILE:
 			if (ev->payload.len >= RECORD_FILE_HEAD)
 				return restore(db, ev);
 			/* fall through */
 		default:
-			return damaged(ev->lsn, "it is not one of ours, or of another version");
+			return damaged(ev->lsn, "it is not a record of this store, or of another format");
 	}
 }
 
-/* Whoever wrote what waits here is gone.  A batch that committed will still be finished, and
- * link its files. */
+/* The program that wrote what waits here has ended: drops it.  A batch that committed is kept: it
+ * will still be finished, and link its files. */
 static void
 restarted(wide_db *db)
 {
@@ -588,7 +594,7 @@ wide_replay_work(wide_db *db, bool flush)
 	TRY(segment_check(db));
 	if (db->replay == NULL)
 		return status_fail(WIDE_INVALID, "no log is being replayed");
-	/* nobody reads: what later versions have replaced may go */
+	/* there are no readers: versions that later ones have replaced may go */
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
 	return flush ? wide_flush(db) : wide_work(db);
@@ -596,12 +602,13 @@ wide_replay_work(wide_db *db, bool flush)
 
 /* ---------------------------------------------------------------------- end */
 
+/* Finishes a committed batch with a new FINISH record. */
 static wide_status
 finish_now(wide_db *db, parked *p)
 {
 	commit_state *commit = &db->seg->commit;
-	/* not later than what somebody may have seen already: who has read as of that time reads the
-	 * same */
+	/* no later than the timestamp that the crash took back, if possible: a row that was seen as of
+	 * some time is then seen as of that time afterwards */
 	int64_t time = p->time != 0 ? p->time : host_now(db);
 	int64_t commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
 	uint8_t head[RECORD_FINISH_BYTES];
@@ -610,8 +617,8 @@ finish_now(wide_db *db, parked *p)
 	uint64_t lsn;
 	wide_status st;
 
-	/* its files may be from a clock that the crash has set back: what it has given out stays
-	 * given out */
+	/* cells in its files may have a timestamp that the crash took back; last_ts must not stay below
+	 * it, so that it is not assigned again */
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
 	if (payload_files_ts(&in) > commit_ts)
 		commit_ts = payload_files_ts(&in);

@@ -4,15 +4,22 @@
 
 #include "engine/wide.h"
 
-/* replay.c: assembles records into batches and applies them during recovery */
+/* Begins a replay (db->replay).  WIDE_NOMEM. */
 extern wide_status replay_begin(wide_db *db);
-extern wide_status replay_event(void *db, const wide_replay_event *ev); /* a wide_replay_fn */
 
-/* The log's end: external transactions that committed without their finish record are finished
- * now. */
+/*
+ * Takes the next event of the log; a wide_replay_fn whose argument is the wide_db.
+ * Errors: WIDE_CORRUPT: the log is damaged or incomplete; WIDE_INTERRUPTED; errors of a flush.
+ */
+extern wide_status replay_event(void *db, const wide_replay_event *ev);
+
+/*
+ * The log has ended: finishes external transactions that committed without a FINISH record, drops
+ * the others, and publishes everything.  Frees db->replay, also on failure.
+ */
 extern wide_status replay_end(wide_db *db);
 
-/* After a failure: forget what was assembled. */
+/* Frees db->replay after a failure; does nothing if there is none. */
 extern void replay_abandon(wide_db *db);
 
 #endif /* WIDE_REPLAY_H */
