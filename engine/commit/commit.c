@@ -1,30 +1,28 @@
 /*
- * commit.c - a batch becomes part of the store: prepare, finish, publish; room
- * in the memtables.
+ * commit.c - a batch becomes part of the store: prepare, finish, publish.
  *
- * prepare does all that can fail: the payload is built, memtable space
- * reserved, or for a large batch files are written.  finish, under LOCK_COMMIT,
- * takes the timestamp, appends the record (its LSN is the sequence number),
- * takes the reserved memory and a place in the ring of commits; then, without
- * a lock and in parallel with others, it inserts the cells.  applied_seq rises
- * over the ring's applied entries in order; publish waits for it and raises
+ * prepare does everything that can fail: it builds the payload and reserves memtable space, or
+ * writes files for a large batch.  finish, under LOCK_COMMIT, takes the timestamp, appends the
+ * record (its LSN is the sequence number), and takes the reserved memory and a place in the ring of
+ * commits.  Then, without a lock and in parallel with other commits, it inserts the cells.
+ * applied_seq rises over the applied entries of the ring in order.  publish waits for it and raises
  * visible_seq.
  *
  * Invariants:
  *  - visible_seq is below the first batch that is awaited and not durable.
- *  - used(active) + reserved <= capacity of the active memtable, at any time,
- *    so that finish never lacks memory.
- *  - A batch's cells are in the memtable that was active when its record was
- *    appended; `applying` tells the flush whether it is complete.
- *  - Of the ring, entries [tail, head) are appended and not yet known to be
- *    applied; applied_seq is the seq of the entry before the tail.
- *  - The records of an external batch may be older than the memtable that its
- *    cells get into: start_lsn is lowered to them (see horizon_restart_lsn).
- *  - Between append and the end of application the process is inside process_enter:
- *    its death there poisons the segment, as nobody could complete the batch.
+ *  - used(active) + reserved <= capacity of the active memtable, at any time, so that finish never
+ *    lacks memory (reserve.c).
+ *  - A batch's cells are in the memtable that was active when its record was appended; `applying`
+ *    tells the flush whether that memtable is complete.
+ *  - Entries [tail, head) of the ring are appended and not yet known to be applied; applied_seq is
+ *    the seq of the entry before the tail.
+ *  - The records of an external batch may be older than the memtable that its cells get into:
+ *    start_lsn is lowered to them (see horizon_restart_lsn).
+ *  - Between append and the end of application the process is inside process_enter: its death there
+ *    poisons the segment, as no other process could complete the batch.
  *
- * Locking: as said.  LOCK_COMMIT is held over log->append and over catalog and
- * file changes, which take LOCK_SET and LOCK_CATALOG inside.
+ * Locking: LOCK_COMMIT is held over log->append and over catalog and file changes, which take
+ * LOCK_SET and LOCK_CATALOG inside.  Cells are inserted and batches published without a lock.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -55,51 +53,55 @@
 #include "engine/commit/reserve.h"
 
 #define CHUNK_BYTES ((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
-#define LEVEL0_MANY 20
+#define LEVEL0_MANY 20 /* level-0 files of a family from which on writers compact it */
 
-/* ---------------------------------------------------------------- memtable */
+/* The next commit timestamp, above all earlier ones; under LOCK_COMMIT. */
+static int64_t
+take_timestamp(wide_db *db)
+{
+	commit_state *commit = &db->seg->commit;
+	int64_t now = host_now(db);
+
+	commit->last_ts = now > commit->last_ts ? now : commit->last_ts + 1;
+	return commit->last_ts;
+}
 
 /* ----------------------------------------------------------------- prepare */
 
-typedef struct load_arg
-{
-	norm *n;
-} load_arg;
-
+/* The entries of a normalised batch, for bulk_write; arg is the norm. */
 static wide_status
-load_next(void *arg, wide_family_id *family, entry *e)
+next_entry(void *arg, wide_family_id *family, entry *e)
 {
 	norm_op o;
 
-	TRY(normalise_next(((load_arg *) arg)->n, &o));
+	TRY(normalise_next(arg, &o));
 	*family = o.family;
 	*e = o.e;
 	return WIDE_OK;
 }
 
-/* A batch too large for a memtable: write it as files, with timestamps from now. */
+/*
+ * A batch that does not get memory: writes its cells as files, with a timestamp taken now for
+ * automatic ones, and makes a payload that links them.
+ */
 static wide_status
 prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 {
 	wide_db *db = b->db;
-	commit_state *commit = &db->seg->commit;
-	load_arg arg = {NULL};
+	norm *n;
 	helper *a;
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
-	b->prepared.files_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
-	commit->last_ts = b->prepared.files_ts;
+	b->loaded_ts = take_timestamp(db);
 	segment_unlock(db, LOCK_COMMIT);
-	b->prepared.automatic = false;
-	b->prepared.need = b->prepared.cells = 0;
-	TRY(normalise_new(b, sorted, b->prepared.files_ts, &arg.n));
-	/* without one it takes longer */
-	a = helper_new();
-	st = bulk_write(db, load_next, &arg, b->files_unlogged, a, &b->prepared.files,
-					&b->prepared.nfiles);
+	b->automatic = false;
+	b->need = b->cells = 0;
+	TRY(normalise_new(b, sorted, b->loaded_ts, &n));
+	a = helper_new(); /* NULL: the work is done without a thread */
+	st = bulk_write(db, next_entry, n, b->files_unlogged, a, &b->files, &b->nfiles);
 	helper_free(a);
-	normalise_free(arg.n);
+	normalise_free(n);
 	if (st != WIDE_OK)
 	{
 		b->prepared.nfiles = 0;
@@ -124,7 +126,10 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->prepared.files, b->prepared.nfiles);
 }
 
-/* Append the payload as DATA records; under LOCK_COMMIT when not external. */
+/*
+ * Appends the payload as DATA records.
+ * Requires: LOCK_COMMIT, unless the batch is external: then it is taken for each record.
+ */
 static wide_status
 append_chunks(wide_batch *b, bool external)
 {
@@ -144,12 +149,12 @@ append_chunks(wide_batch *b, bool external)
 		payload_record_data(head, b->prepared.nchunks, b->prepared.first_lsn);
 		if (external)
 		{
-			/* not to be interrupted: a second attempt would log half a batch with the whole one */
+			/* not interrupted: a second attempt would log the whole batch after a part of it */
 			TRY(segment_lock(db, LOCK_COMMIT));
 			if (b->prepared.nchunks == 0)
 			{
-				/* before the record exists, so that no flush lets the log go */
-				b->prepared.data_start = db->log.end(db->log.ctx);
+				/* before the record exists, so that no flush releases the log */
+				b->data_start = db->log.end(db->log.ctx);
 				if (atomic_load(&db->slot->prepare_lsn) == 0)
 					atomic_store(&db->slot->prepare_lsn, b->prepared.data_start);
 				atomic_store(&db->slot->external, b->external.id);
@@ -170,7 +175,7 @@ append_chunks(wide_batch *b, bool external)
 	return WIDE_OK;
 }
 
-/* Where nobody works in the background, writers keep the number of level-0 files in bounds. */
+/* Without a background worker, writers keep the number of level-0 files in bounds. */
 static void
 relieve(wide_batch *b)
 {
@@ -186,8 +191,11 @@ relieve(wide_batch *b)
 		}
 }
 
-/* It is known without looking at the cells: none came twice, in any order but that of keys, or
- * was undone. */
+/*
+ * Returns true if the batch is known to need more memory than `most` without looking at its cells:
+ * it was spilled, or its list is larger and all of it counts (in key order, no key twice, nothing
+ * undone).
+ */
 static bool
 too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 {
@@ -197,19 +205,76 @@ too_large(const wide_batch *b, const op_sorted *sorted, uint64_t most)
 		   (l != NULL && sorted->nflat == 0 && b->ops.undone.n == 0 && l->end - l->start > most);
 }
 
-wide_status
-wide_batch_prepare(wide_batch *b, uint64_t external)
+/*
+ * Appends the cells to the payload.
+ * Returns: *full: they need more than `most` bytes of memtable; *is_sorted: sorted was made.
+ */
+static wide_status
+prepare_cells(wide_batch *b, uint64_t most, op_sorted *sorted, bool *is_sorted, bool *full)
+{
+	wide_status st = WIDE_FULL;
+
+	/* what is left in memory is sorted while the helper thread writes the last pieces */
+	*is_sorted = b->pieces != NULL;
+	if (*is_sorted)
+		TRY(op_list_sort(b, sorted));
+	TRY(spill_settle(b));
+	if (!*is_sorted)
+	{
+		st = payload_cells_in_order(b, &b->payload, most);
+		if (st != WIDE_END && st != WIDE_FULL)
+			return st;
+		TRY(op_list_sort(b, sorted));
+		*is_sorted = true;
+	}
+	*full = st == WIDE_FULL || too_large(b, sorted, most);
+	if (*full)
+		return WIDE_OK;
+	st = payload_cells(b, sorted, &b->payload, most);
+	*full = st == WIDE_FULL;
+	return *full ? WIDE_OK : st;
+}
+
+/* Makes the payload, and reserves memory for its cells or writes them as files. */
+static wide_status
+prepare_payload(wide_batch *b, wide_bytes catalog)
 {
 	wide_db *db = b->db;
 	uint64_t most = db->seg->memtables[0].capacity / 2;
-	buffer catalog = {0};
-	wide_bytes changes;
 	op_sorted sorted = {0};
-	bool in_order;
+	bool is_sorted = false, full = false;
 	wide_status st;
 
-	TRY(segment_check(db));
-	if (b->phase != BATCH_OPEN)
+	b->catalog_len = catalog.len;
+	TRY(payload_begin(&b->payload, catalog, NULL, 0, &b->catalog_at));
+	TRY_GOTO(prepare_cells(b, most, &sorted, &is_sorted, &full));
+	if (!full)
+	{
+		st = reserve_memory(db, b->need);
+		if (st != WIDE_OK)
+			b->need = 0;
+		/* readers hold all memory; they may wait for row locks of this very transaction */
+		full = st == WIDE_FULL;
+	}
+	if (full)
+	{
+		if (!is_sorted)
+			TRY_GOTO(op_list_sort(b, &sorted));
+		st = prepare_files(b, &sorted, catalog);
+	}
+done:
+	op_list_sorted_free(&sorted);
+	return st;
+}
+
+wide_status
+wide_batch_prepare(wide_batch *b, uint64_t external)
+{
+	buffer catalog = {0};
+	wide_status st;
+
+	TRY(segment_check(b->db));
+	if (b->prepared)
 		return status_fail(WIDE_INVALID, "the transaction is prepared already");
 	b->phase = BATCH_PREPARED;
 	b->prepared.files_ts = INT64_MIN;
@@ -219,45 +284,10 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	b->external.note_rows = external != 0;
 	if (batch_changes_catalog(b))
 		TRY_GOTO(catalog_delta_encode(b->delta, &catalog));
-	changes = (wide_bytes) {catalog.data, catalog.len};
-	b->prepared.catalog_len = catalog.len;
-	TRY_GOTO(payload_begin(&b->prepared.payload, changes, NULL, 0, &b->prepared.catalog_at));
-	/* what is left in memory is sorted while the thread is at the last pieces */
-	if (b->spill.jobs != NULL)
-	{
-		TRY_GOTO(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
-		TRY_GOTO(spill_settle(b));
-		st = WIDE_FULL;
-	}
-	else
-	{
-		TRY_GOTO(spill_settle(b));
-		st = payload_cells_in_order(b, &b->prepared.payload, most);
-	}
-	in_order = st == WIDE_OK;
-	if (st == WIDE_END || st == WIDE_FULL)
-	{
-		bool full = st == WIDE_FULL;
-
-		if (sorted.units == NULL)
-			TRY_GOTO(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
-		full = full || too_large(b, &sorted, most);
-		st = full ? WIDE_FULL : payload_cells(b, &sorted, &b->prepared.payload, most);
-	}
-	if (st == WIDE_OK && (st = reserve_memory(db, b->prepared.need)) != WIDE_OK)
-		b->prepared.need = 0;
-	/*
-	 * Too large for memory, or all of it is held by readers, who may wait for
-	 * our own row locks: nobody would ever find that out.
-	 */
-	if (st == WIDE_FULL &&
-		(!in_order || (st = op_list_sort(b->ops.list, &b->ops.undone, &sorted)) == WIDE_OK))
-		st = prepare_files(b, &sorted, changes);
-	if (st != WIDE_OK)
-		goto done;
-	/* no rows are told of these: any may be meant */
-	if (b->prepared.nfiles > 0 || catalog.len > 0)
-		b->external.rows = UINT64_MAX;
+	TRY_GOTO(prepare_payload(b, (wide_bytes) {catalog.data, catalog.len}));
+	/* which rows these concern is not known: any may be meant */
+	if (b->nfiles > 0 || catalog.len > 0)
+		b->rows = UINT64_MAX;
 	if (external != 0)
 	{
 		b->external.id = external;
@@ -266,10 +296,9 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	}
 done:
 	buffer_free(&catalog);
-	op_list_sorted_free(&sorted);
 	if (st == WIDE_INTERRUPTED)
 	{
-		/* nothing is reserved or, of the batch itself, logged yet: it may be tried again */
+		/* nothing is reserved or, of the batch itself, logged yet: it may be prepared again */
 		batch_discard_files(b);
 		b->phase = BATCH_OPEN;
 		b->prepared.payload.len = 0;
@@ -290,7 +319,7 @@ commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint
 		file_set_link(db, files, nfiles);
 }
 
-/* Log what is not logged yet; under LOCK_COMMIT. */
+/* Logs what is not logged yet; under LOCK_COMMIT.  *lsn: the batch's sequence number. */
 static wide_status
 finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 {
@@ -313,9 +342,9 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 }
 
 /*
- * Has an external transaction that was decided later than this one been finished
- * before, and written the same row?  Recovery would finish them in the other
- * order, as long as neither finish record is durable.  Under LOCK_COMMIT.
+ * Returns true if an external transaction that was decided later than this one (its commit record
+ * is later) has been finished before and may have written the same row.  Recovery would finish the
+ * two in the other order, as long as neither FINISH record is durable.  Under LOCK_COMMIT.
  */
 static bool
 out_of_order(const commit_state *commit, const wide_batch *b)
@@ -329,8 +358,9 @@ out_of_order(const commit_state *commit, const wide_batch *b)
 	{
 		const external_commit *e = &commit->external[(i - 1) % EXTERNAL_RING];
 
-		/* finished before our decision, so decided before it, and all that follow here, too */
-		if (e->seq < b->external.decided)
+		/* finished before this one was decided, so decided before it; so are all that follow here
+		 */
+		if (e->seq < b->decided)
 			break;
 		if (e->decided > b->external.decided && (e->rows & b->external.rows) != 0)
 			return true;
@@ -338,8 +368,8 @@ out_of_order(const commit_state *commit, const wide_batch *b)
 	return false;
 }
 
-/* Remember an external commit, for snapshots that regard it as running and for out_of_order;
- * under LOCK_COMMIT. */
+/* Records an external commit, for snapshots that see it as running and for out_of_order; under
+ * LOCK_COMMIT. */
 static void
 note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 {
@@ -358,7 +388,7 @@ note_external(commit_state *commit, const wide_batch *b, uint64_t seq)
 	commit->external_head++;
 }
 
-/* Remember that transactions of the host have ended since the batch before, for snapshots from
+/* Records that transactions of the host have ended since the batch before, for snapshots from
  * before that; under LOCK_COMMIT. */
 static void
 note_ended(wide_db *db, uint64_t seq)
@@ -374,7 +404,7 @@ note_ended(wide_db *db, uint64_t seq)
 	commit->ended_head = head + 1;
 }
 
-/* Raise applied_seq as far as the ring allows; under LOCK_COMMIT. */
+/* Raises applied_seq as far as the ring allows; under LOCK_COMMIT. */
 static void
 advance(wide_db *db)
 {
@@ -394,7 +424,7 @@ advance(wide_db *db)
 		atomic_store(&commit->applied_seq, seq);
 }
 
-/* LOCK_COMMIT with a free place in the ring. */
+/* Takes LOCK_COMMIT when the ring has a free place. */
 static wide_status
 lock_ring(wide_db *db)
 {
@@ -414,56 +444,108 @@ lock_ring(wide_db *db)
 		st = segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
-			usleep(100); /* finishing is not interrupted */
+			usleep(100); /* finish is not interrupted */
 		else
 			TRY(st);
 	}
 }
 
-/* Under LOCK_COMMIT, the record is appended: take the batch's place in everything shared. */
+/* What a batch has taken when its record is appended. */
+typedef struct finish_place
+{
+	uint64_t lsn;	   /* the batch's sequence number */
+	int64_t commit_ts; /* for cells with automatic timestamps */
+	mem m;			   /* the memtable that its cells get into */
+	uint64_t at;	   /* where its memory begins in it */
+	commit_slot *slot; /* in the ring */
+} finish_place;
+
+/* The record is appended: takes the batch's place in everything shared; under LOCK_COMMIT. */
 static void
-finish_take(wide_batch *b, uint64_t lsn, memtable *t, uint64_t *at, commit_slot **place)
+finish_take(wide_batch *b, finish_place *p)
 {
 	wide_db *db = b->db;
 	commit_state *commit = &db->seg->commit;
+	memtable *t;
 
-	commit->logged_seq = lsn;
-	if (b->awaited || (b->external.id != 0 && out_of_order(commit, b)))
-		atomic_store(&commit->awaited_seq, lsn);
-	note_ended(db, lsn);
-	*place = &commit->ring[commit->ring_head++ % COMMIT_RING];
-	(*place)->seq = lsn;
-	atomic_store(&(*place)->applied, 0);
-	*at = atomic_load(&t->used);
-	atomic_store(&t->used, *at + b->prepared.need);
-	commit->reserved -= b->prepared.need;
+	memtable_at(db, commit->active, &p->m);
+	t = p->m.t;
+	commit->logged_seq = p->lsn;
+	if (b->awaited || (b->external != 0 && out_of_order(commit, b)))
+		atomic_store(&commit->awaited_seq, p->lsn);
+	note_ended(db, p->lsn);
+	p->slot = &commit->ring[commit->ring_head++ % COMMIT_RING];
+	p->slot->seq = p->lsn;
+	atomic_store(&p->slot->applied, 0);
+	p->at = atomic_load(&t->used);
+	atomic_store(&t->used, p->at + b->need);
+	commit->reserved -= b->need;
 	atomic_fetch_add(&t->applying, 1);
 	if (b->external.id != 0)
 	{
-		note_external(commit, b, lsn);
-		if (b->prepared.data_start < t->start_lsn)
-			t->start_lsn = b->prepared.data_start;
+		note_external(commit, b, p->lsn);
+		if (b->data_start < t->start_lsn)
+			t->start_lsn = b->data_start;
 	}
-	commit_files(db,
-				 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
-							   b->prepared.catalog_len},
-				 b->prepared.files, b->prepared.nfiles, lsn);
-	/* linked: whatever moves the log's beginning lists the files, too */
-	if (b->external.id == 0 && b->prepared.nfiles > 0)
+	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files,
+				 b->nfiles, p->lsn);
+	/* the files are linked: whatever moves the beginning of the log also lists them */
+	if (b->external == 0 && b->nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);
+}
+
+/* Takes the timestamp, appends the record, and takes the batch's place.  A failure to write the log
+ * poisons the store. */
+static wide_status
+finish_append(wide_batch *b, finish_place *p)
+{
+	wide_db *db = b->db;
+
+	TRY(lock_ring(db));
+	p->commit_ts = b->automatic ? take_timestamp(db) : b->loaded_ts;
+	if (finish_log(b, p->commit_ts, &p->lsn) != WIDE_OK)
+	{
+		segment_unlock(db, LOCK_COMMIT);
+		wide_poison(db, "the log could not be written");
+		return WIDE_POISONED;
+	}
+	injection_point("finish-logged");
+	finish_take(b, p);
+	b->finished = true;
+	segment_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
+/* The cells are inserted, the last one ends at `end`: marks the batch as applied. */
+static wide_status
+finish_applied(wide_batch *b, const finish_place *p, uint64_t end)
+{
+	wide_db *db = b->db;
+	commit_state *commit = &db->seg->commit;
+	memtable *t = p->m.t;
+
+	atomic_store(&p->slot->applied, 1);
+	TRY(segment_lock(db, LOCK_COMMIT));
+	/* the reservation is for the tallest nodes; the rest goes back if no batch has come behind it
+	 */
+	if (atomic_load(&t->used) == p->at + b->need)
+		atomic_store(&t->used, b->need > 0 ? end : p->at);
+	atomic_fetch_sub(&t->applying, 1);
+	advance(db);
+	segment_unlock(db, LOCK_COMMIT);
+	/* a process that waits counts itself before it looks at applied_seq for the last time */
+	if (atomic_load(&commit->applied_waiters) > 0)
+		segment_wake(db, &commit->applied_word);
+	return WIDE_OK;
 }
 
 wide_status
 wide_batch_finish(wide_batch *b, uint64_t *lsn)
 {
 	wide_db *db = b->db;
-	commit_state *commit = &db->seg->commit;
-	int64_t commit_ts;
-	uint64_t at, end;
-	commit_slot *place;
-	memtable *t;
+	finish_place place;
 	payload p;
-	memtable_handle m;
+	uint64_t end;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -471,36 +553,17 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		return status_fail(WIDE_INVALID, "the transaction is not prepared");
 	if (b->prepared.payload.len == 0)
 	{
-		b->phase = BATCH_FINISHED;
-		*lsn = atomic_load(&commit->visible_seq);
+		b->finished = true;
+		*lsn = atomic_load(&db->seg->commit.visible_seq);
 		return WIDE_OK;
 	}
 	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
 	process_enter(db);
-	TRY_GOTO(lock_ring(db));
-	commit_ts = b->prepared.files_ts;
-	if (b->prepared.automatic)
-	{
-		commit_ts = host_now(db) > commit->last_ts ? host_now(db) : commit->last_ts + 1;
-		commit->last_ts = commit_ts;
-	}
-	st = finish_log(b, commit_ts, lsn);
-	if (st != WIDE_OK)
-	{
-		segment_unlock(db, LOCK_COMMIT);
-		wide_poison(db, "the log could not be written");
-		st = WIDE_POISONED;
-		goto done;
-	}
-	injection_point("finish-logged");
-	memtable_at(db, commit->active, &m);
-	t = m.t;
-	finish_take(b, *lsn, t, &at, &place);
-	b->phase = BATCH_FINISHED;
-	segment_unlock(db, LOCK_COMMIT);
+	TRY_GOTO(finish_append(b, &place));
+	*lsn = place.lsn;
 	injection_point("finish-appended");
-	memtable_touch(&m, at, b->prepared.need);
-	st = payload_apply(&p, &m, at, *lsn, commit_ts, &b->row.ukey, &end);
+	memtable_touch(&place.m, place.at, b->need);
+	st = payload_apply(&p, &place.m, place.at, place.lsn, place.commit_ts, &b->key, &end);
 	if (st != WIDE_OK)
 	{
 		wide_poison(db, "a batch could not be applied");
@@ -508,22 +571,12 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		goto done;
 	}
 	injection_point("finish-applied");
-	atomic_store(&place->applied, 1);
-	TRY_GOTO(segment_lock(db, LOCK_COMMIT));
-	/* reserved for the tallest nodes; the rest goes back while it is the last piece given out */
-	if (atomic_load(&t->used) == at + b->prepared.need)
-		atomic_store(&t->used, b->prepared.need > 0 ? end : at);
-	atomic_fetch_sub(&t->applying, 1);
-	advance(db);
-	segment_unlock(db, LOCK_COMMIT);
-	/* who waits has said so before he looked at applied_seq for the last time */
-	if (atomic_load(&commit->applied_waiters) > 0)
-		segment_wake(db, &commit->applied_word);
+	TRY_GOTO(finish_applied(b, &place, end));
 	counter_add(db, COUNTER_COMMITS, 1);
-	counter_add(db, COUNTER_CELLS_WRITTEN, b->prepared.cells);
-	counter_add(db, COUNTER_LOG_BYTES, b->prepared.payload.len);
-	/* until its files are listed the log is kept */
-	if (b->prepared.nfiles > 0)
+	counter_add(db, COUNTER_CELLS_WRITTEN, b->cells);
+	counter_add(db, COUNTER_LOG_BYTES, b->payload.len);
+	/* the log is kept until the manifest lists the batch's files */
+	if (b->nfiles > 0)
 		host_wake_worker(db);
 done:
 	process_leave(db);
@@ -554,7 +607,7 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 				 : segment_wait(db, &commit->applied_word, seen, 100);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
-			usleep(100); /* others are in the middle of it: a moment */
+			usleep(100); /* other processes are inserting: that takes microseconds */
 		else
 			TRY(st);
 	}
@@ -569,8 +622,8 @@ wide_publish(wide_db *db, uint64_t lsn)
 
 	TRY(wide_wait_applied(db, lsn));
 	/*
-	 * Ours need not be durable, but others below it, that are applied and whose
-	 * processes are still syncing them, become visible with it.
+	 * This batch need not be durable.  But batches below it become visible with it, and some of
+	 * them may be applied while their processes still sync them.
 	 */
 	awaited = atomic_load(&commit->awaited_seq);
 	if (awaited != 0)

@@ -1,11 +1,16 @@
-/* commit.h - adds the files of a committed batch */
+/* commit.h - a batch becomes part of the store */
 #ifndef WIDE_COMMIT_H
 #define WIDE_COMMIT_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-/* Under LOCK_COMMIT, in the order of seq: everything of a batch but its cells. */
+/*
+ * Applies everything of a batch but its cells: the catalog changes, and the links to its files,
+ * which get the sequence number.
+ * Requires: calls in the order of seq; LOCK_COMMIT and reserved file slots (file_set_reserve), or a
+ * replay.
+ */
 extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles,
 						 uint64_t seq);
 
