@@ -93,13 +93,14 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
-	b->loaded_ts = take_timestamp(db);
+	b->prepared.files_ts = take_timestamp(db);
 	segment_unlock(db, LOCK_COMMIT);
-	b->automatic = false;
-	b->need = b->cells = 0;
-	TRY(normalise_new(b, sorted, b->loaded_ts, &n));
+	b->prepared.automatic = false;
+	b->prepared.need = b->prepared.cells = 0;
+	TRY(normalise_new(b, sorted, b->prepared.files_ts, &n));
 	a = helper_new(); /* NULL: the work is done without a thread */
-	st = bulk_write(db, next_entry, n, b->files_unlogged, a, &b->files, &b->nfiles);
+	st = bulk_write(db, next_entry, n, b->files_unlogged, a, &b->prepared.files,
+					&b->prepared.nfiles);
 	helper_free(a);
 	normalise_free(n);
 	if (st != WIDE_OK)
@@ -154,7 +155,7 @@ append_chunks(wide_batch *b, bool external)
 			if (b->prepared.nchunks == 0)
 			{
 				/* before the record exists, so that no flush releases the log */
-				b->data_start = db->log.end(db->log.ctx);
+				b->prepared.data_start = db->log.end(db->log.ctx);
 				if (atomic_load(&db->slot->prepare_lsn) == 0)
 					atomic_store(&db->slot->prepare_lsn, b->prepared.data_start);
 				atomic_store(&db->slot->external, b->external.id);
@@ -215,22 +216,22 @@ prepare_cells(wide_batch *b, uint64_t most, op_sorted *sorted, bool *is_sorted, 
 	wide_status st = WIDE_FULL;
 
 	/* what is left in memory is sorted while the helper thread writes the last pieces */
-	*is_sorted = b->pieces != NULL;
+	*is_sorted = b->spill.jobs != NULL;
 	if (*is_sorted)
-		TRY(op_list_sort(b, sorted));
+		TRY(op_list_sort(b->ops.list, &b->ops.undone, sorted));
 	TRY(spill_settle(b));
 	if (!*is_sorted)
 	{
-		st = payload_cells_in_order(b, &b->payload, most);
+		st = payload_cells_in_order(b, &b->prepared.payload, most);
 		if (st != WIDE_END && st != WIDE_FULL)
 			return st;
-		TRY(op_list_sort(b, sorted));
+		TRY(op_list_sort(b->ops.list, &b->ops.undone, sorted));
 		*is_sorted = true;
 	}
 	*full = st == WIDE_FULL || too_large(b, sorted, most);
 	if (*full)
 		return WIDE_OK;
-	st = payload_cells(b, sorted, &b->payload, most);
+	st = payload_cells(b, sorted, &b->prepared.payload, most);
 	*full = st == WIDE_FULL;
 	return *full ? WIDE_OK : st;
 }
@@ -245,21 +246,21 @@ prepare_payload(wide_batch *b, wide_bytes catalog)
 	bool is_sorted = false, full = false;
 	wide_status st;
 
-	b->catalog_len = catalog.len;
-	TRY(payload_begin(&b->payload, catalog, NULL, 0, &b->catalog_at));
+	b->prepared.catalog_len = catalog.len;
+	TRY(payload_begin(&b->prepared.payload, catalog, NULL, 0, &b->prepared.catalog_at));
 	TRY_GOTO(prepare_cells(b, most, &sorted, &is_sorted, &full));
 	if (!full)
 	{
-		st = reserve_memory(db, b->need);
+		st = reserve_memory(db, b->prepared.need);
 		if (st != WIDE_OK)
-			b->need = 0;
+			b->prepared.need = 0;
 		/* readers hold all memory; they may wait for row locks of this very transaction */
 		full = st == WIDE_FULL;
 	}
 	if (full)
 	{
 		if (!is_sorted)
-			TRY_GOTO(op_list_sort(b, &sorted));
+			TRY_GOTO(op_list_sort(b->ops.list, &b->ops.undone, &sorted));
 		st = prepare_files(b, &sorted, catalog);
 	}
 done:
@@ -274,7 +275,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	wide_status st;
 
 	TRY(segment_check(b->db));
-	if (b->prepared)
+	if (b->phase != BATCH_OPEN)
 		return status_fail(WIDE_INVALID, "the transaction is prepared already");
 	b->phase = BATCH_PREPARED;
 	b->prepared.files_ts = INT64_MIN;
@@ -286,8 +287,8 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 		TRY_GOTO(catalog_delta_encode(b->delta, &catalog));
 	TRY_GOTO(prepare_payload(b, (wide_bytes) {catalog.data, catalog.len}));
 	/* which rows these concern is not known: any may be meant */
-	if (b->nfiles > 0 || catalog.len > 0)
-		b->rows = UINT64_MAX;
+	if (b->prepared.nfiles > 0 || catalog.len > 0)
+		b->external.rows = UINT64_MAX;
 	if (external != 0)
 	{
 		b->external.id = external;
@@ -360,7 +361,7 @@ out_of_order(const commit_state *commit, const wide_batch *b)
 
 		/* finished before this one was decided, so decided before it; so are all that follow here
 		 */
-		if (e->seq < b->decided)
+		if (e->seq < b->external.decided)
 			break;
 		if (e->decided > b->external.decided && (e->rows & b->external.rows) != 0)
 			return true;
@@ -455,7 +456,7 @@ typedef struct finish_place
 {
 	uint64_t lsn;	   /* the batch's sequence number */
 	int64_t commit_ts; /* for cells with automatic timestamps */
-	mem m;			   /* the memtable that its cells get into */
+	memtable_handle m; /* the memtable that its cells get into */
 	uint64_t at;	   /* where its memory begins in it */
 	commit_slot *slot; /* in the ring */
 } finish_place;
@@ -471,26 +472,28 @@ finish_take(wide_batch *b, finish_place *p)
 	memtable_at(db, commit->active, &p->m);
 	t = p->m.t;
 	commit->logged_seq = p->lsn;
-	if (b->awaited || (b->external != 0 && out_of_order(commit, b)))
+	if (b->awaited || (b->external.id != 0 && out_of_order(commit, b)))
 		atomic_store(&commit->awaited_seq, p->lsn);
 	note_ended(db, p->lsn);
 	p->slot = &commit->ring[commit->ring_head++ % COMMIT_RING];
 	p->slot->seq = p->lsn;
 	atomic_store(&p->slot->applied, 0);
 	p->at = atomic_load(&t->used);
-	atomic_store(&t->used, p->at + b->need);
-	commit->reserved -= b->need;
+	atomic_store(&t->used, p->at + b->prepared.need);
+	commit->reserved -= b->prepared.need;
 	atomic_fetch_add(&t->applying, 1);
 	if (b->external.id != 0)
 	{
 		note_external(commit, b, p->lsn);
-		if (b->data_start < t->start_lsn)
-			t->start_lsn = b->data_start;
+		if (b->prepared.data_start < t->start_lsn)
+			t->start_lsn = b->prepared.data_start;
 	}
-	commit_files(db, (wide_bytes) {b->payload.data + b->catalog_at, b->catalog_len}, b->files,
-				 b->nfiles, p->lsn);
+	commit_files(db,
+				 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
+							   b->prepared.catalog_len},
+				 b->prepared.files, b->prepared.nfiles, p->lsn);
 	/* the files are linked: whatever moves the beginning of the log also lists them */
-	if (b->external == 0 && b->nfiles > 0)
+	if (b->external.id == 0 && b->prepared.nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);
 }
 
@@ -502,7 +505,7 @@ finish_append(wide_batch *b, finish_place *p)
 	wide_db *db = b->db;
 
 	TRY(lock_ring(db));
-	p->commit_ts = b->automatic ? take_timestamp(db) : b->loaded_ts;
+	p->commit_ts = b->prepared.automatic ? take_timestamp(db) : b->prepared.files_ts;
 	if (finish_log(b, p->commit_ts, &p->lsn) != WIDE_OK)
 	{
 		segment_unlock(db, LOCK_COMMIT);
@@ -511,7 +514,7 @@ finish_append(wide_batch *b, finish_place *p)
 	}
 	injection_point("finish-logged");
 	finish_take(b, p);
-	b->finished = true;
+	b->phase = BATCH_FINISHED;
 	segment_unlock(db, LOCK_COMMIT);
 	return WIDE_OK;
 }
@@ -528,8 +531,8 @@ finish_applied(wide_batch *b, const finish_place *p, uint64_t end)
 	TRY(segment_lock(db, LOCK_COMMIT));
 	/* the reservation is for the tallest nodes; the rest goes back if no batch has come behind it
 	 */
-	if (atomic_load(&t->used) == p->at + b->need)
-		atomic_store(&t->used, b->need > 0 ? end : p->at);
+	if (atomic_load(&t->used) == p->at + b->prepared.need)
+		atomic_store(&t->used, b->prepared.need > 0 ? end : p->at);
 	atomic_fetch_sub(&t->applying, 1);
 	advance(db);
 	segment_unlock(db, LOCK_COMMIT);
@@ -553,7 +556,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		return status_fail(WIDE_INVALID, "the transaction is not prepared");
 	if (b->prepared.payload.len == 0)
 	{
-		b->finished = true;
+		b->phase = BATCH_FINISHED;
 		*lsn = atomic_load(&db->seg->commit.visible_seq);
 		return WIDE_OK;
 	}
@@ -562,8 +565,8 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	TRY_GOTO(finish_append(b, &place));
 	*lsn = place.lsn;
 	injection_point("finish-appended");
-	memtable_touch(&place.m, place.at, b->need);
-	st = payload_apply(&p, &place.m, place.at, place.lsn, place.commit_ts, &b->key, &end);
+	memtable_touch(&place.m, place.at, b->prepared.need);
+	st = payload_apply(&p, &place.m, place.at, place.lsn, place.commit_ts, &b->row.ukey, &end);
 	if (st != WIDE_OK)
 	{
 		wide_poison(db, "a batch could not be applied");
@@ -573,10 +576,10 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	injection_point("finish-applied");
 	TRY_GOTO(finish_applied(b, &place, end));
 	counter_add(db, COUNTER_COMMITS, 1);
-	counter_add(db, COUNTER_CELLS_WRITTEN, b->cells);
-	counter_add(db, COUNTER_LOG_BYTES, b->payload.len);
+	counter_add(db, COUNTER_CELLS_WRITTEN, b->prepared.cells);
+	counter_add(db, COUNTER_LOG_BYTES, b->prepared.payload.len);
 	/* the log is kept until the manifest lists the batch's files */
-	if (b->nfiles > 0)
+	if (b->prepared.nfiles > 0)
 		host_wake_worker(db);
 done:
 	process_leave(db);

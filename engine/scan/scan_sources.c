@@ -41,9 +41,9 @@ add_files(wide_db *db, merge *m, const file_meta *files, int n)
 }
 
 wide_status
-scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq, int64_t ts_min,
-				   wide_batch *batch, uint64_t mark, merge **out, source **batch_source,
-				   bool *incomplete)
+scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq,
+				   int64_t ts_min, wide_batch *batch, uint64_t mark, merge **out,
+				   source **batch_source, bool *incomplete)
 {
 	family_files files;
 	source *src;

@@ -311,7 +311,7 @@ typedef struct scan_filter
 
 typedef struct scan_sources
 {
-	set_pin pin;
+	version_pin pin;
 	bool pinned;	 /* pin is held, and the families have their merges */
 	bool incomplete; /* a reader with a later snapshot may need more sources */
 } scan_sources;

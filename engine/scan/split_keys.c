@@ -95,7 +95,7 @@ sample_file(wide_db *db, const file_meta *f, int n, samples *a)
 static wide_status
 sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool rough, samples *a)
 {
-	mem m;
+	memtable_handle m;
 	memtable_cursor c;
 	uint32_t nodes[MEMTABLE_SAMPLE];
 	double each;
@@ -160,8 +160,8 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 				wide_status (*fn)(void *arg, wide_bytes key), void *arg)
 {
 	samples a = {0};
-	set_pin pin = {0};
-	set_files files;
+	version_pin pin = {0};
+	family_files files;
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -171,8 +171,8 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 	TRY_GOTO(pin_files(db, &pin, family, &files));
 	for (int i = 0; i < files.n; i++)
 		TRY_GOTO(sample_file(db, &files.files[i], n, &a));
-	for (int i = 0; i < pin.nmem; i++)
-		TRY_GOTO(sample_memtable(db, pin.mem[i], family, n, rough, &a));
+	for (int i = 0; i < pin.nmemtables; i++)
+		TRY_GOTO(sample_memtable(db, pin.memtables[i], family, n, rough, &a));
 	if (a.n > 0)
 	{
 		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);
