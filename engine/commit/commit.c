@@ -215,7 +215,7 @@ prepare_cells(wide_batch *b, uint64_t most, op_sorted *sorted, bool *is_sorted, 
 {
 	wide_status st = WIDE_FULL;
 
-	/* what is left in memory is sorted while the helper thread writes the last pieces */
+	/* what is left in memory is sorted while the helper thread writes the last lists */
 	*is_sorted = b->spill.jobs != NULL;
 	if (*is_sorted)
 		TRY(op_list_sort(b->ops.list, &b->ops.undone, sorted));
@@ -529,8 +529,7 @@ finish_applied(wide_batch *b, const finish_place *p, uint64_t end)
 
 	atomic_store(&p->slot->applied, 1);
 	TRY(segment_lock(db, LOCK_COMMIT));
-	/* the reservation is for the tallest nodes; the rest goes back if no batch has come behind it
-	 */
+	/* reserved for the tallest nodes; the rest goes back if no batch has taken memory behind it */
 	if (atomic_load(&t->used) == p->at + b->prepared.need)
 		atomic_store(&t->used, b->prepared.need > 0 ? end : p->at);
 	atomic_fetch_sub(&t->applying, 1);
