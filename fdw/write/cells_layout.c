@@ -8,6 +8,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -23,9 +24,20 @@
 #include "fdw/table/types.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/write/version_move.h"
+#include "fdw/xact/batch.h"
 
+/* The bytes of a text or bytea value. */
+static wide_bytes
+varlena_bytes(Datum d)
+{
+	struct varlena *v = PG_DETOAST_DATUM_PACKED(d);
+
+	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+}
+
+/* The id of the family with this name; 23502 for a null, 42703 for an unknown name. */
 static wide_family_id
-cells_family(WtModify *m, bool isnull, Datum d)
+family_by_name(WtModify *m, bool isnull, Datum d)
 {
 	wide_bytes name;
 
@@ -33,11 +45,12 @@ cells_family(WtModify *m, bool isnull, Datum d)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("a cell of table \"%s\" needs a family", RelationGetRelationName(m->rel))));
-	name = wt_modify_state_varlena_bytes(d);
-	for (int i = 0; i < m->nnames; i++)
+	name = varlena_bytes(d);
+	for (int i = 0; i < m->cells.nnames; i++)
 	{
-		if (wt_bytes_equal(m->names[i].name, strlen(m->names[i].name), name.data, name.len))
-			return m->names[i].id;
+		if (wt_bytes_equal(m->cells.names[i].name, strlen(m->cells.names[i].name), name.data,
+						   name.len))
+			return m->cells.names[i].id;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -46,27 +59,28 @@ cells_family(WtModify *m, bool isnull, Datum d)
 	return 0; /* keep compiler quiet */
 }
 
-/* The family that the slot's row names, or the first one when there is no such column. */
+/* The family that the row names; the table's first one if no column shows the family. */
 static wide_family_id
 slot_family(WtModify *m, TupleTableSlot *slot)
 {
-	if (m->col_family >= 0)
-		return cells_family(m, slot->tts_isnull[m->col_family], slot->tts_values[m->col_family]);
+	if (m->cells.col_family >= 0)
+		return family_by_name(m, slot->tts_isnull[m->cells.col_family],
+							  slot->tts_values[m->cells.col_family]);
 	if (m->t->nfamilies == 0)
-		return cells_family(m, true, 0);
+		return family_by_name(m, true, 0);
 	return wt_modify_state_family(m, 0);
 }
 
 /*
- * A qualifier or value of layout 'cells'.  A text column shows bytes that are
- * not text as \x..., so that is what such a text means here.
+ * Appends the bytes of a value.  A text column shows bytes that are not valid
+ * text as \x..., so a text of that form stands for these bytes.
  */
 static void
-encode_cell_part(WtColumn *c, Datum d, StringInfo out)
+encode_value(WtColumn *c, Datum d, StringInfo out)
 {
 	if (c->typid == TEXTOID || c->typid == VARCHAROID)
 	{
-		wide_bytes text = wt_modify_state_varlena_bytes(d);
+		wide_bytes text = varlena_bytes(d);
 
 		wt_bytes_text_unshow((const char *) text.data, text.len, out);
 	}
@@ -74,16 +88,13 @@ encode_cell_part(WtColumn *c, Datum d, StringInfo out)
 		wt_encode(c, d, out);
 }
 
-/* Qualifier of a row of layout 'cells', in m->qual. */
+/* The bytes of a qualifier column's value, in m->qual; 23502 for a null. */
 static wide_bytes
-cells_qualifier(WtModify *m, bool isnull, Datum d)
+encode_qualifier(WtModify *m, bool isnull, Datum d)
 {
-	WtColumn *c;
+	WtColumn *c = &m->t->columns[m->cells.col_qual];
 
 	resetStringInfo(&m->qual);
-	if (m->col_qual < 0)
-		return wt_bytes_of(&m->qual);
-	c = &m->t->columns[m->col_qual];
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
@@ -95,45 +106,74 @@ cells_qualifier(WtModify *m, bool isnull, Datum d)
 	if (c->typid == BYTEAOID)
 		wt_encode(c, d, &m->qual);
 	else
-		wt_bytes_text_unshow_qualifier((const char *) wt_modify_state_varlena_bytes(d).data,
-									   wt_modify_state_varlena_bytes(d).len, &m->qual);
+	{
+		wide_bytes text = varlena_bytes(d);
+
+		wt_bytes_text_unshow_qualifier((const char *) text.data, text.len, &m->qual);
+	}
 	return wt_bytes_of(&m->qual);
 }
 
+/* The qualifier that the row names, in m->qual; the empty one if no column shows it. */
 static wide_bytes
 slot_qualifier(WtModify *m, TupleTableSlot *slot)
 {
-	if (m->col_qual < 0)
-		return cells_qualifier(m, false, 0);
-	return cells_qualifier(m, slot->tts_isnull[m->col_qual], slot->tts_values[m->col_qual]);
+	int col = m->cells.col_qual;
+
+	if (col >= 0)
+		return encode_qualifier(m, slot->tts_isnull[col], slot->tts_values[col]);
+	resetStringInfo(&m->qual);
+	return wt_bytes_of(&m->qual);
 }
 
-int
-wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
+/* The bytes of the row's value, in m->value.  Requires: it is not null. */
+static wide_bytes
+slot_value(WtModify *m, TupleTableSlot *slot)
 {
-	wide_family_id family = slot_family(m, slot);
-	wide_bytes q = slot_qualifier(m, slot);
+	int col = m->cells.col_value;
 
-	if (m->col_value < 0 || slot->tts_isnull[m->col_value])
-		return 0;
 	resetStringInfo(&m->value);
-	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	wt_modify_state_put(m, family, key, q, wt_modify_state_stated_ts(m, slot, m->col_ts),
-						PG_INT64_MIN, 0, wt_bytes_of(&m->value));
-	return 1;
+	encode_value(&m->t->columns[col], slot->tts_values[col], &m->value);
+	return wt_bytes_of(&m->value);
 }
 
-void
-wt_cells_layout_raise_version(WtModify *m, const WtVersion *v)
+static bool
+value_is_null(WtModify *m, TupleTableSlot *slot)
+{
+	return m->cells.col_value < 0 || slot->tts_isnull[m->cells.col_value];
+}
+
+bool
+wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot)
+{
+	wide_bytes key, qual;
+	wide_family_id family;
+
+	resetStringInfo(&m->key);
+	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
+	key = wt_bytes_of(&m->key);
+	family = slot_family(m, slot);
+	qual = slot_qualifier(m, slot);
+	if (value_is_null(m, slot))
+		wt_modify_state_raise_no_cells(m, key);
+	/* a row is a version and collides with no other: insert_mode and ON CONFLICT have no effect */
+	wt_modify_state_put(m, family, key, qual, wt_modify_state_stated_ts(m, slot, m->cells.col_ts),
+						PG_INT64_MIN, 0, slot_value(m, slot));
+	return true;
+}
+
+/* Raises 23505: an UPDATE moves a version to a place that another one has. */
+static void
+raise_collision(WtModify *m, const WtVersion *v)
 {
 	const char *family = "?";
 	char *ts = v->ts == WIDE_TS_AUTO ? pstrdup("the time of commit")
 									 : psprintf(INT64_FORMAT, v->ts);
 
-	for (int i = 0; i < m->nnames; i++)
+	for (int i = 0; i < m->cells.nnames; i++)
 	{
-		if (m->names[i].id == v->family)
-			family = m->names[i].name;
+		if (m->cells.names[i].id == v->family)
+			family = m->cells.names[i].name;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
@@ -149,38 +189,84 @@ wt_cells_layout_raise_version(WtModify *m, const WtVersion *v)
 }
 
 void
-wt_cells_layout_old_cell(WtModify *m, TupleTableSlot *planSlot, WtCellIdentity *id)
+wt_cells_layout_check_moves(WtModify *m)
 {
-	WtColumn *c = &m->t->columns[m->col_ts];
-	WtVersion *v = &id->v;
-	bool isnull;
-	Datum d;
-	StringInfoData all;
+	const WtVersion *place = m->cells.moves ? wt_version_move_collision(m->cells.moves) : NULL;
 
-	v->key = wt_modify_state_copy_bytes(wt_modify_state_old_key(m, planSlot, &m->key));
-	d = ExecGetJunkAttribute(planSlot, m->family_junk, &isnull);
-	v->family = cells_family(m, isnull, d);
-	d = ExecGetJunkAttribute(planSlot, m->qual_junk, &isnull);
-	v->qual = wt_modify_state_copy_bytes(cells_qualifier(m, isnull, d));
-	d = ExecGetJunkAttribute(planSlot, m->ts_junk, &isnull);
-	if (isnull)
-		elog(ERROR, "timestamp of a stored cell is null");
-	v->ts = DatumGetInt64(d) + (c->typid == INT8OID ? 0 : WT_EPOCH_DIFF);
-	id->again = false;
-	if (m->seen)
-	{
-		initStringInfo(&all);
-		appendBinaryStringInfo(&all, (const char *) v->key.data, v->key.len);
-		appendBinaryStringInfo(&all, (const char *) &v->family, sizeof(v->family));
-		appendBinaryStringInfo(&all, (const char *) v->qual.data, v->qual.len);
-		appendBinaryStringInfo(&all, (const char *) &v->ts, sizeof(v->ts));
-		id->again = !wt_modify_state_first_time(m, wt_bytes_of(&all));
-	}
+	if (place)
+		raise_collision(m, place);
 }
 
-/* Can the statement move versions?  Only what it sets is taken from the new row. */
+/*
+ * The version that the plan delivered.  One that this transaction has written
+ * without a timestamp is identified by its provisional timestamp.
+ */
+static WtVersion
+old_version(WtModify *m, TupleTableSlot *planSlot)
+{
+	WtColumn *c = &m->t->columns[m->cells.col_ts];
+	WtVersion v;
+	bool isnull;
+	Datum d;
+
+	v.key = wt_modify_state_copy_bytes(wt_modify_state_old_key(m, planSlot, &m->key));
+	d = ExecGetJunkAttribute(planSlot, m->junk.family, &isnull);
+	v.family = family_by_name(m, isnull, d);
+	d = ExecGetJunkAttribute(planSlot, m->junk.qual, &isnull);
+	v.qual = wt_modify_state_copy_bytes(encode_qualifier(m, isnull, d));
+	d = ExecGetJunkAttribute(planSlot, m->junk.ts, &isnull);
+	if (isnull)
+		elog(ERROR, "timestamp of a stored cell is null");
+	v.ts = DatumGetInt64(d) + (c->typid == INT8OID ? 0 : WT_EPOCH_DIFF);
+	return v;
+}
+
 static bool
-moves_versions(WtModify *m, const bool *set)
+first_time(WtModify *m, const WtVersion *v)
+{
+	StringInfoData all;
+
+	if (m->seen == NULL)
+		return true;
+	initStringInfo(&all);
+	appendBinaryStringInfo(&all, (const char *) v->key.data, v->key.len);
+	appendBinaryStringInfo(&all, (const char *) &v->family, sizeof(v->family));
+	appendBinaryStringInfo(&all, (const char *) v->qual.data, v->qual.len);
+	appendBinaryStringInfo(&all, (const char *) &v->ts, sizeof(v->ts));
+	return wt_modify_state_first_time(m, wt_bytes_of(&all));
+}
+
+/*
+ * Identifies the version that the plan delivered and locks its row, before
+ * UPDATE or DELETE writes.  Returns false if the version is left out.
+ */
+static bool
+claim_version(WtModify *m, CmdType op, TupleTableSlot *planSlot, WtVersion *v)
+{
+	*v = old_version(m, planSlot);
+	if (!first_time(m, v))
+		return false;
+	wt_row_lock(m->e.table, v->key, false);
+	if (wt_batch_leave_out(&m->writer, op, &v->family, 1, v->key, &v->qual))
+		return false;
+	wt_batch_command_by(&m->writer);
+	return true;
+}
+
+bool
+wt_cells_layout_delete(WtModify *m, TupleTableSlot *planSlot)
+{
+	WtVersion v;
+
+	if (!claim_version(m, CMD_DELETE, planSlot, &v))
+		return false;
+	wt_modify_state_delete(m, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
+	return true;
+}
+
+/* 0A000 if the statement sets a column that numbers versions. */
+static void
+check_set_columns(WtModify *m, const bool *set)
 {
 	for (int i = 0; i < m->t->natts; i++)
 	{
@@ -191,6 +277,12 @@ moves_versions(WtModify *m, const bool *set)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("column \"%s\" cannot be set: it counts versions", c->name)));
 	}
+}
+
+/* Returns true if the statement may move versions: it sets a part of their identity. */
+static bool
+may_move(WtModify *m, const bool *set)
+{
 	for (int i = 0; i < m->t->natts; i++)
 	{
 		if (set[i] && (m->t->columns[i].role == WT_KEY ||
@@ -200,57 +292,76 @@ moves_versions(WtModify *m, const bool *set)
 	return false;
 }
 
-void
-wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *id)
+/* The place that the new row states; its bytes are in m->new_key and m->qual. */
+static WtVersion
+new_version(WtModify *m, TupleTableSlot *slot, const bool *set, const WtVersion *old)
 {
-	WtVersion to, from = *id;
-	wide_bytes again;
-	int64 floor = PG_INT64_MIN;
-	bool moves = moves_versions(m, set), stays, own = false,
-		 gone = m->col_value < 0 || slot->tts_isnull[m->col_value];
+	WtVersion v;
 
 	resetStringInfo(&m->new_key);
 	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
-	to.key = wt_bytes_of(&m->new_key);
-	to.family = slot_family(m, slot);
-	to.qual = slot_qualifier(m, slot);
-	to.ts = set[m->col_ts] ? wt_modify_state_stated_ts(m, slot, m->col_ts) : id->ts;
-	stays = to.family == id->family && to.ts == id->ts &&
-			wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) &&
-			wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len);
+	v.key = wt_bytes_of(&m->new_key);
+	v.family = slot_family(m, slot);
+	v.qual = slot_qualifier(m, slot);
+	v.ts = set[m->cells.col_ts] ? wt_modify_state_stated_ts(m, slot, m->cells.col_ts) : old->ts;
+	return v;
+}
+
+/* The version leaves its place; what the statement has put there before is put again. */
+static void
+leave_place(WtModify *m, const WtVersion *from)
+{
+	wide_bytes again;
+
+	if (!wt_version_move_leave(m->cells.moves, from, &again))
+		return;
+	wt_modify_state_put(m, from->family, from->key, from->qual, from->ts, PG_INT64_MIN, 0, again);
+	pfree(unconstify(uint8 *, again.data));
+}
+
+bool
+wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlot, const bool *set)
+{
+	WtVersion old, from, to;
+	int64 floor = PG_INT64_MIN;
+	bool moves, stays, provisional, removed = value_is_null(m, slot);
+
+	if (!claim_version(m, CMD_UPDATE, planSlot, &old))
+		return false;
+	check_set_columns(m, set);
+	moves = may_move(m, set);
+	from = old;
+	to = new_version(m, slot, set, &old);
+	stays = wt_version_move_same_cell(&to, &old) && to.ts == old.ts;
 	/* what this transaction has written without a timestamp gets it at commit, also now */
-	if (m->wrote_before)
-		own = wt_cell_read_is_provisional(id->family, id->key, id->qual, id->ts, &floor);
-	if (own)
+	provisional = m->wrote_before &&
+				  wt_cell_read_is_provisional(old.family, old.key, old.qual, old.ts, &floor);
+	if (provisional)
 	{
 		from.ts = WIDE_TS_AUTO;
-		if (!set[m->col_ts])
+		if (!set[m->cells.col_ts])
 			to.ts = WIDE_TS_AUTO;
 	}
-	if (to.family != id->family ||
-		!wt_bytes_equal(to.qual.data, to.qual.len, id->qual.data, id->qual.len) ||
-		!wt_bytes_equal(to.key.data, to.key.len, id->key.data, id->key.len))
-		floor = PG_INT64_MIN;
 	if (!stays)
 		wt_row_lock(m->e.table, to.key, false);
 
-	/* of several without a timestamp in a cell only the last one counts */
-	if (!stays || gone || (m->wrote_before && to.ts != WIDE_TS_AUTO))
-		wt_modify_state_delete(m, WIDE_DELETE_VERSION, id->family, id->key, id->qual, id->ts);
-	if (moves && m->moves == NULL)
-		m->moves = wt_version_move_new(GetMemoryChunkContext(m));
-	if (moves && wt_version_move_leave(m->moves, &from, &again))
+	/* in a cell with several versions without a timestamp only the last one counts */
+	if (!stays || removed || (m->wrote_before && to.ts != WIDE_TS_AUTO))
+		wt_modify_state_delete(m, WIDE_DELETE_VERSION, old.family, old.key, old.qual, old.ts);
+	if (moves && m->cells.moves == NULL)
+		m->cells.moves = wt_version_move_new(GetMemoryChunkContext(m));
+	if (moves)
+		leave_place(m, &from);
+	if (!removed)
 	{
-		wt_modify_state_put(m, from.family, from.key, from.qual, from.ts, PG_INT64_MIN, 0, again);
-		pfree(unconstify(uint8 *, again.data));
+		wide_bytes value = slot_value(m, slot);
+
+		if (moves && !wt_version_move_arrive(m->cells.moves, &to, value))
+			raise_collision(m, &to);
+		/* the new timestamp must exceed the cell's older versions, as the old one would have */
+		if (!provisional || to.ts != WIDE_TS_AUTO || !wt_version_move_same_cell(&to, &old))
+			floor = PG_INT64_MIN;
+		wt_modify_state_put(m, to.family, to.key, to.qual, to.ts, floor, 0, value);
 	}
-	if (gone)
-		return;
-	resetStringInfo(&m->value);
-	encode_cell_part(&m->t->columns[m->col_value], slot->tts_values[m->col_value], &m->value);
-	if (moves && !wt_version_move_arrive(m->moves, &to, wt_bytes_of(&m->value)))
-		wt_cells_layout_raise_version(m, &to);
-	wt_modify_state_put(m, to.family, to.key, to.qual, to.ts,
-						own && to.ts == WIDE_TS_AUTO ? floor : PG_INT64_MIN, 0,
-						wt_bytes_of(&m->value));
+	return true;
 }

@@ -39,31 +39,23 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
 #include "utils/datum.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "engine/wide.h"
-#include "fdw/row/cell_read.h"
-#include "fdw/store/bytes.h"
+#include "fdw/row/map.h"
+#include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
-#include "fdw/store/row_lock.h"
-#include "fdw/table/key_text.h"
-#include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/write/cells_layout.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/write/rows_layout.h"
-#include "fdw/write/version_move.h"
 #include "fdw/xact/batch.h"
-#include "fdw/xact/engine_scan.h"
 
 void
 wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
@@ -146,16 +138,6 @@ wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 		rinfo->ri_FdwState = m;
 }
 
-static void
-end_modify(WtModify *m)
-{
-	if (m->seen)
-		hash_destroy(m->seen);
-	wt_cell_read_floors_close(m->floors);
-	wt_engine_scan_close(m->exists);
-	MemoryContextDelete(m->row_cxt);
-}
-
 void
 wt_modify_end(EState *estate, ResultRelInfo *rinfo)
 {
@@ -163,11 +145,8 @@ wt_modify_end(EState *estate, ResultRelInfo *rinfo)
 
 	if (m)
 	{
-		const WtVersion *where = m->moves ? wt_version_move_collision(m->moves) : NULL;
-
-		if (where)
-			wt_cells_layout_raise_version(m, where);
-		end_modify(m);
+		wt_cells_layout_check_moves(m);
+		wt_modify_state_end(m);
 	}
 	rinfo->ri_FdwState = NULL;
 }
@@ -181,11 +160,11 @@ wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo)
 		return;
 	if (m->aux)
 	{
-		end_modify(m->aux);
+		wt_modify_state_end(m->aux);
 		m->aux = NULL;
 		return;
 	}
-	end_modify(m);
+	wt_modify_state_end(m);
 	rinfo->ri_FdwState = NULL;
 }
 
@@ -201,51 +180,115 @@ wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_pri
 		ExplainPropertyText("Blind Write", "yes", es);
 }
 
+/* Enters m->row_cxt, emptied; returns the memory context to go back to. */
+static MemoryContext
+begin_row(WtModify *m)
+{
+	MemoryContext old;
+
+	MemoryContextReset(m->row_cxt);
+	old = MemoryContextSwitchTo(m->row_cxt);
+	wt_modify_state_need_engine(m);
+	return old;
+}
+
+/*
+ * PostgreSQL routes rows to foreign partitions, but does not check whether a
+ * row that is written to one directly belongs there.
+ */
+static void
+check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, EState *estate)
+{
+	if (m->rel->rd_rel->relispartition)
+		(void) ExecPartitionCheck(rinfo, slot, estate, true);
+}
+
+/* Returns true if RETURNING or an AFTER ROW trigger looks at the row that was written. */
+static bool
+stored_row_is_read(ResultRelInfo *rinfo)
+{
+	TriggerDesc *trig = rinfo->ri_TrigDesc;
+
+	return rinfo->ri_projectReturning != NULL ||
+		   (trig && (trig->trig_insert_after_row || trig->trig_update_after_row));
+}
+
+/*
+ * Makes slot the row as it is stored, for RETURNING and triggers.  A column
+ * that shows the timestamp of a cell just written shows the present time if
+ * the engine assigns the timestamp, or NULL if the cell is removed; a map
+ * loses what it does not store.  written, by column: what an UPDATE has set;
+ * NULL: all columns.
+ */
+static void
+show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool *written)
+{
+	WtTable *t = m->t;
+	TupleDesc desc = slot->tts_tupleDescriptor;
+	bool maps = false;
+	int64 now;
+
+	for (int i = 0; i < t->natts; i++)
+		maps |= t->columns[i].role == WT_MAP;
+	if (m->rows.nts == 0 && m->cells.col_ts < 0 && !maps)
+		return;
+	if (!stored_row_is_read(rinfo))
+		return;
+	now = wt_clock_now();
+	for (int i = 0; i < t->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		m->nulls[i] = slot->tts_isnull[i];
+		m->values[i] = m->nulls[i] ? (Datum) 0
+								   : datumCopy(slot->tts_values[i], att->attbyval, att->attlen);
+	}
+	for (int i = 0; i < t->natts; i++)
+	{
+		bool is_ts = t->columns[i].role == WT_CELL_TS;
+		int k = is_ts ? i : m->rows.ts_of[i];
+
+		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
+			m->values[i] = wt_map_stored(m->values[i], &m->nulls[i]);
+		if (k < 0 || (written && !written[i] && !written[k]))
+			continue;
+		if (!is_ts && slot->tts_isnull[i])
+			m->nulls[k] = true;
+		else if (m->nulls[k] || (written && !written[k]))
+		{
+			m->nulls[k] = false;
+			m->values[k] = Int64GetDatum(t->columns[k].typid == INT8OID ? now
+																		: now - WT_EPOCH_DIFF);
+		}
+	}
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, m->values, sizeof(Datum) * t->natts);
+	memcpy(slot->tts_isnull, m->nulls, sizeof(bool) * t->natts);
+	ExecStoreVirtualTuple(slot);
+	ExecMaterializeSlot(slot);
+}
+
 TupleTableSlot *
 wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot,
 					  TupleTableSlot *planSlot)
 {
 	WtModify *m = rinfo->ri_FdwState;
 	MemoryContext old;
-	wide_bytes key;
+	bool done;
 
 	if (m->aux)
 		m = m->aux;
-	MemoryContextReset(m->row_cxt);
-	old = MemoryContextSwitchTo(m->row_cxt);
-	wt_modify_state_need_engine(m);
+	old = begin_row(m);
 	wt_batch_command_by(&m->writer);
 	slot_getallattrs(slot);
-	/* a routed row was sent here for its key */
+	/* tuple routing has chosen the partition by the row itself */
 	if (rinfo->ri_RootResultRelInfo == NULL)
-		wt_modify_state_check_partition(m, rinfo, slot, estate);
-	resetStringInfo(&m->key);
-	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
-	key = wt_bytes_of(&m->key);
-
-	/* a row of layout 'cells' is a version: it does not collide */
-	if ((m->do_nothing || m->t->insert_error) && !m->t->cells_layout)
-	{
-		wt_row_lock(m->e.table, key, false);
-		if (wt_cell_read_row_exists_again(&m->exists, &m->e, key, &m->range))
-		{
-			if (!m->do_nothing)
-				wt_modify_state_raise_duplicate(m, key);
-			MemoryContextSwitchTo(old);
-			return NULL;
-		}
-	}
-	if ((m->t->cells_layout ? wt_cells_layout_insert(m, slot, key)
-							: wt_rows_layout_insert(m, slot, key)) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
-				 errdetail("Key %s.", wt_key_text(m->t, key)),
-				 errhint("A row exists by its cells: give at least one column beside the key a "
-						 "value.")));
-	wt_modify_state_show_stored(m, rinfo, slot, NULL);
+		check_partition(m, rinfo, slot, estate);
+	done = m->t->cells_layout ? wt_cells_layout_insert(m, slot) : wt_rows_layout_insert(m, slot);
+	if (done)
+		show_stored(m, rinfo, slot, NULL);
 	MemoryContextSwitchTo(old);
-	return slot;
+	return done ? slot : NULL;
 }
 
 /* Which columns the statement sets, generated ones included. */
@@ -291,79 +334,26 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 					  TupleTableSlot *planSlot)
 {
 	WtModify *m = rinfo->ri_FdwState;
-	MemoryContext old;
+	MemoryContext old = begin_row(m);
 	TupleTableSlot *before = rinfo->ri_oldTupleSlot;
 	const bool *set;
-	wide_bytes key, target;
+	bool done;
 
-	MemoryContextReset(m->row_cxt);
-	old = MemoryContextSwitchTo(m->row_cxt);
-	wt_modify_state_need_engine(m);
 	if (!m->set_known)
 		find_set_columns(m, estate, rinfo);
 	slot_getallattrs(slot);
-	wt_modify_state_check_partition(m, rinfo, slot, estate);
+	check_partition(m, rinfo, slot, estate);
 	if (before != NULL && TTS_EMPTY(before))
 		before = NULL;
 	if (before != NULL)
 		slot_getallattrs(before);
 	set = set_columns(m, slot, before);
-
-	if (m->t->cells_layout)
-	{
-		WtCellIdentity id;
-
-		wt_cells_layout_old_cell(m, planSlot, &id);
-		if (!id.again)
-		{
-			wt_row_lock(m->e.table, id.v.key, false);
-			id.again = wt_batch_leave_out(&m->writer, CMD_UPDATE, &id.v.family, 1, id.v.key,
-										  &id.v.qual);
-		}
-		if (!id.again)
-		{
-			wt_batch_command_by(&m->writer);
-			wt_cells_layout_update(m, slot, set, &id.v);
-			wt_modify_state_show_stored(m, rinfo, slot, set);
-		}
-		MemoryContextSwitchTo(old);
-		return id.again ? NULL : slot;
-	}
-
-	key = wt_modify_state_old_key(m, planSlot, &m->key);
-	if (!wt_modify_state_first_time(m, key))
-	{
-		/* a join delivered it twice: as with heap tables, the first one wins */
-		MemoryContextSwitchTo(old);
-		return NULL;
-	}
-	wt_row_lock(m->e.table, key, false);
-	if (wt_batch_leave_out(&m->writer, CMD_UPDATE, m->e.all, m->e.nall, key, NULL))
-	{
-		MemoryContextSwitchTo(old);
-		return NULL;
-	}
-	target = key;
-	if (wt_rows_layout_key_is_set(m, set))
-	{
-		resetStringInfo(&m->new_key);
-		wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
-		target = wt_bytes_of(&m->new_key);
-	}
-	wt_batch_command_by(&m->writer);
-	if (!wt_bytes_equal(key.data, key.len, target.data, target.len))
-	{
-		wt_row_lock(m->e.table, target, false);
-		if (wt_cell_read_row_exists_again(&m->exists, &m->e, target, &m->range))
-			wt_modify_state_raise_duplicate(m, target);
-		wt_rows_layout_copy_row(m, key, target);
-		wt_modify_state_delete_row(m, key);
-	}
-	wt_rows_layout_collect_writes(m, slot, before, set);
-	wt_rows_layout_apply_writes(m, target);
-	wt_modify_state_show_stored(m, rinfo, slot, set);
+	done = m->t->cells_layout ? wt_cells_layout_update(m, slot, planSlot, set)
+							  : wt_rows_layout_update(m, slot, planSlot, before, set);
+	if (done)
+		show_stored(m, rinfo, slot, set);
 	MemoryContextSwitchTo(old);
-	return slot;
+	return done ? slot : NULL;
 }
 
 /* RETURNING of a DELETE shows the old row. */
@@ -374,9 +364,9 @@ show_old_row(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTable
 	Datum d = 0;
 	HeapTupleData tuple;
 
-	if (rinfo->ri_projectReturning == NULL || !AttributeNumberIsValid(m->row_junk))
+	if (rinfo->ri_projectReturning == NULL || !AttributeNumberIsValid(m->junk.row))
 		return;
-	d = ExecGetJunkAttribute(planSlot, m->row_junk, &isnull);
+	d = ExecGetJunkAttribute(planSlot, m->junk.row, &isnull);
 	if (isnull)
 		return;
 	tuple.t_data = DatumGetHeapTupleHeader(d);
@@ -392,49 +382,12 @@ wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 					  TupleTableSlot *planSlot)
 {
 	WtModify *m = rinfo->ri_FdwState;
-	MemoryContext old;
-	bool again;
+	MemoryContext old = begin_row(m);
+	bool done = m->t->cells_layout ? wt_cells_layout_delete(m, planSlot)
+								   : wt_rows_layout_delete(m, planSlot);
 
-	MemoryContextReset(m->row_cxt);
-	old = MemoryContextSwitchTo(m->row_cxt);
-	wt_modify_state_need_engine(m);
-	if (m->t->cells_layout)
-	{
-		WtCellIdentity id;
-
-		wt_cells_layout_old_cell(m, planSlot, &id);
-		again = id.again;
-		if (!again)
-		{
-			wt_row_lock(m->e.table, id.v.key, false);
-			again = wt_batch_leave_out(&m->writer, CMD_DELETE, &id.v.family, 1, id.v.key,
-									   &id.v.qual);
-		}
-		if (!again)
-		{
-			wt_batch_command_by(&m->writer);
-			wt_modify_state_delete(m, WIDE_DELETE_VERSION, id.v.family, id.v.key, id.v.qual,
-								   id.v.ts);
-		}
-	}
-	else
-	{
-		wide_bytes key = wt_modify_state_old_key(m, planSlot, &m->key);
-
-		again = !wt_modify_state_first_time(m, key);
-		if (!again)
-		{
-			wt_row_lock(m->e.table, key, false);
-			again = wt_batch_leave_out(&m->writer, CMD_DELETE, m->e.all, m->e.nall, key, NULL);
-		}
-		if (!again)
-		{
-			wt_batch_command_by(&m->writer);
-			wt_modify_state_delete_row(m, key);
-		}
-	}
-	if (!again)
+	if (done)
 		show_old_row(m, rinfo, slot, planSlot);
 	MemoryContextSwitchTo(old);
-	return again ? NULL : slot;
+	return done ? slot : NULL;
 }

@@ -16,15 +16,11 @@
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
-#include "optimizer/optimizer.h"
-#include "utils/builtins.h"
-#include "utils/datum.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "fdw/ddl/engine_table.h"
-#include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -84,29 +80,29 @@ find_columns(WtModify *m)
 {
 	WtTable *t = m->t;
 
-	m->col_family = m->col_qual = m->col_ts = m->col_value = -1;
-	m->ts_of = palloc(sizeof(int) * t->natts);
+	m->cells.col_family = m->cells.col_qual = m->cells.col_ts = m->cells.col_value = -1;
+	m->rows.ts_of = palloc(sizeof(int) * t->natts);
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];
 
-		m->ts_of[i] = -1;
+		m->rows.ts_of[i] = -1;
 		switch (c->role)
 		{
 			case WT_CELL_FAMILY:
-				m->col_family = i;
+				m->cells.col_family = i;
 				break;
 			case WT_CELL_QUALIFIER:
-				m->col_qual = i;
+				m->cells.col_qual = i;
 				break;
 			case WT_CELL_TS:
-				m->col_ts = i;
+				m->cells.col_ts = i;
 				break;
 			case WT_CELL_VALUE:
-				m->col_value = i;
+				m->cells.col_value = i;
 				break;
 			case WT_TIMESTAMP_OF:
-				m->nts++;
+				m->rows.nts++;
 				break;
 			case WT_CELL:
 				for (int k = 0; k < t->natts; k++)
@@ -115,7 +111,7 @@ find_columns(WtModify *m)
 
 					if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
 						wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
-						m->ts_of[i] = k;
+						m->rows.ts_of[i] = k;
 				}
 				break;
 			default:
@@ -163,6 +159,34 @@ delivers_once(Plan *plan)
 	}
 }
 
+/* How the plan's rows identify target rows, and whether they may repeat one. */
+static void
+find_identity(WtModify *m, Plan *subplan)
+{
+	WtTable *t = m->t;
+	List *tlist = subplan->targetlist;
+
+	m->junk.keys = palloc(sizeof(AttrNumber) * t->nkeys);
+	for (int i = 0; i < t->nkeys; i++)
+		m->junk.keys[i] = find_junk(m, tlist, t->columns[t->keys[i]].attno);
+	m->junk.row = ExecFindJunkAttributeInTlist(tlist, "wholerow");
+	if (t->cells_layout)
+	{
+		m->junk.family = find_junk(m, tlist, t->columns[m->cells.col_family].attno);
+		m->junk.qual = find_junk(m, tlist, t->columns[m->cells.col_qual].attno);
+		m->junk.ts = find_junk(m, tlist, t->columns[m->cells.col_ts].attno);
+	}
+	if (!delivers_once(subplan))
+	{
+		HASHCTL ctl = {.keysize = 2 * sizeof(uint64),
+					   .entrysize = 2 * sizeof(uint64),
+					   .hcxt = CurrentMemoryContext};
+
+		m->seen = hash_create("widetable rows modified", 256, &ctl,
+							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+}
+
 WtModify *
 wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan,
 					  bool do_nothing)
@@ -175,7 +199,6 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 
 	m->rel = rel;
 	m->t = t;
-	m->op = op;
 	m->do_nothing = do_nothing;
 	wt_batch_writer_init(&m->writer, estate);
 	find_columns(m);
@@ -190,29 +213,7 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 									   ALLOCSET_DEFAULT_SIZES);
 
 	if (op != CMD_INSERT)
-	{
-		List *tlist = subplan->targetlist;
-
-		m->key_junk = palloc(sizeof(AttrNumber) * t->nkeys);
-		for (int i = 0; i < t->nkeys; i++)
-			m->key_junk[i] = find_junk(m, tlist, t->columns[t->keys[i]].attno);
-		m->row_junk = ExecFindJunkAttributeInTlist(tlist, "wholerow");
-		if (t->cells_layout)
-		{
-			m->family_junk = find_junk(m, tlist, t->columns[m->col_family].attno);
-			m->qual_junk = find_junk(m, tlist, t->columns[m->col_qual].attno);
-			m->ts_junk = find_junk(m, tlist, t->columns[m->col_ts].attno);
-		}
-		if (!delivers_once(subplan))
-		{
-			HASHCTL ctl = {.keysize = 2 * sizeof(uint64),
-						   .entrysize = 2 * sizeof(uint64),
-						   .hcxt = estate->es_query_cxt};
-
-			m->seen = hash_create("widetable rows modified", 256, &ctl,
-								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-		}
-	}
+		find_identity(m, subplan);
 	if (op == CMD_UPDATE)
 	{
 		m->set = palloc0(sizeof(bool) * t->natts);
@@ -220,6 +221,16 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 	}
 	MemoryContextSwitchTo(old);
 	return m;
+}
+
+void
+wt_modify_state_end(WtModify *m)
+{
+	if (m->seen)
+		hash_destroy(m->seen);
+	wt_cell_read_floors_close(m->rows.floors);
+	wt_engine_scan_close(m->rows.exists);
+	MemoryContextDelete(m->row_cxt);
 }
 
 void
@@ -233,7 +244,7 @@ wt_modify_state_need_engine(WtModify *m)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(m));
 
-		m->names = wt_engine_table_families(&m->e, &m->nnames);
+		m->cells.names = wt_engine_table_families(&m->e, &m->cells.nnames);
 		MemoryContextSwitchTo(old);
 	}
 	m->engine_known = true;
@@ -273,46 +284,8 @@ wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wid
 }
 
 void
-wt_modify_state_delete_row(WtModify *m, wide_bytes key)
-{
-	for (int i = 0; i < m->e.nall; i++)
-		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0},
-							   WIDE_TS_MAX);
-}
-
-void
-wt_modify_state_raise_duplicate(WtModify *m, wide_bytes key)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNIQUE_VIOLATION),
-			 errmsg("row already exists in table \"%s\"", RelationGetRelationName(m->rel)),
-			 errdetail("Key %s.", wt_key_text(m->t, key)),
-			 errtable(m->rel)));
-}
-
-void
-wt_modify_state_check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
-								EState *estate)
-{
-	if (m->rel->rd_rel->relispartition)
-		(void) ExecPartitionCheck(rinfo, slot, estate, true);
-}
-
-wide_bytes
-wt_modify_state_varlena_bytes(Datum d)
-{
-	struct varlena *v = PG_DETOAST_DATUM_PACKED(d);
-
-	return (wide_bytes) {(const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
-}
-
-void
 wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 {
-	/*
-	 * PostgreSQL does not enforce NOT NULL of foreign tables, but its planner
-	 * and ours believe it.
-	 */
 	if (c->not_null)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
@@ -323,18 +296,15 @@ wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 				 errtablecol(rel, c->attno)));
 }
 
-int
-wt_modify_state_find_ts_of(WtModify *m, int family, wide_bytes qual)
+void
+wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key)
 {
-	for (int i = 0; m->nts > 0 && i < m->t->natts; i++)
-	{
-		WtColumn *s = &m->t->columns[i];
-
-		if (s->role == WT_TIMESTAMP_OF && s->family == family &&
-			wt_bytes_equal(s->qual, s->qual_len, qual.data, qual.len))
-			return i;
-	}
-	return -1;
+	ereport(ERROR,
+			(errcode(ERRCODE_NOT_NULL_VIOLATION),
+			 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
+			 errdetail("Key %s.", wt_key_text(m->t, key)),
+			 errhint("A row exists by its cells: give at least one column beside the key a "
+					 "value.")));
 }
 
 int64
@@ -346,57 +316,6 @@ wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col)
 		return WIDE_TS_AUTO;
 	c = &m->t->columns[ts_col];
 	return wt_clock_from_datum(c->typid, slot->tts_values[ts_col], c->name);
-}
-
-void
-wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
-							const bool *written)
-{
-	WtTable *t = m->t;
-	TupleDesc desc = slot->tts_tupleDescriptor;
-	TriggerDesc *trig = rinfo->ri_TrigDesc;
-	bool maps = false;
-	int64 now;
-
-	for (int i = 0; i < t->natts; i++)
-		maps |= t->columns[i].role == WT_MAP;
-	if (m->nts == 0 && m->col_ts < 0 && !maps)
-		return;
-	if (rinfo->ri_projectReturning == NULL &&
-		!(trig && (trig->trig_insert_after_row || trig->trig_update_after_row)))
-		return;
-	now = wt_clock_now();
-	for (int i = 0; i < t->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		m->nulls[i] = slot->tts_isnull[i];
-		m->values[i] = m->nulls[i] ? (Datum) 0
-								   : datumCopy(slot->tts_values[i], att->attbyval, att->attlen);
-	}
-	for (int i = 0; i < t->natts; i++)
-	{
-		bool is_ts = t->columns[i].role == WT_CELL_TS;
-		int k = is_ts ? i : m->ts_of[i];
-
-		if (t->columns[i].role == WT_MAP && !m->nulls[i] && (written == NULL || written[i]))
-			m->values[i] = wt_map_stored(m->values[i], &m->nulls[i]);
-		if (k < 0 || (written && !written[i] && !written[k]))
-			continue;
-		if (!is_ts && slot->tts_isnull[i])
-			m->nulls[k] = true;
-		else if (m->nulls[k] || (written && !written[k]))
-		{
-			m->nulls[k] = false;
-			m->values[k] = Int64GetDatum(t->columns[k].typid == INT8OID ? now
-																		: now - WT_EPOCH_DIFF);
-		}
-	}
-	ExecClearTuple(slot);
-	memcpy(slot->tts_values, m->values, sizeof(Datum) * t->natts);
-	memcpy(slot->tts_isnull, m->nulls, sizeof(bool) * t->natts);
-	ExecStoreVirtualTuple(slot);
-	ExecMaterializeSlot(slot);
 }
 
 bool
@@ -423,36 +342,11 @@ wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
 	{
 		int k = t->keys[i];
 
-		m->values[k] = ExecGetJunkAttribute(planSlot, m->key_junk[i], &m->nulls[k]);
+		m->values[k] = ExecGetJunkAttribute(planSlot, m->junk.keys[i], &m->nulls[k]);
 	}
 	resetStringInfo(out);
 	wt_rowkey_from_slot(t, m->values, m->nulls, out);
 	return wt_bytes_of(out);
-}
-
-void
-wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value,
-						  int64 ts, bool ts_set)
-{
-	WtCellWrite *w;
-
-	if (m->nwrites == m->writes_max)
-	{
-		/* the array lives as long as the statement */
-		m->writes_max = Max(16, m->writes_max * 2);
-		m->writes = m->writes ? repalloc(m->writes, sizeof(WtCellWrite) * m->writes_max)
-							  : MemoryContextAlloc(GetMemoryChunkContext(m),
-												   sizeof(WtCellWrite) * m->writes_max);
-	}
-	w = &m->writes[m->nwrites++];
-	memset(w, 0, sizeof(*w));
-	w->family = family;
-	w->qual = qual;
-	w->remove = value == NULL;
-	if (value)
-		w->value = *value;
-	w->ts = ts;
-	w->ts_set = ts_set;
 }
 
 wide_bytes

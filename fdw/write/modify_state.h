@@ -1,6 +1,12 @@
 /*
  * modify_state.h
- *		What the parts of INSERT, UPDATE and DELETE share.
+ *		The state of INSERT, UPDATE or DELETE on one target table, and what both
+ *		layouts do with it.
+ *
+ * The way of a row: modify.c (the executor's callbacks) calls the table's
+ * layout once, rows_layout.c or cells_layout.c; the layout turns the row into
+ * puts and deletes and adds them to the batch with the functions below.  The
+ * files of the two layouts do not call each other.
  */
 #ifndef WT_MODIFY_STATE_H
 #define WT_MODIFY_STATE_H
@@ -20,109 +26,127 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 
-/* A change of one cell in an UPDATE, before it goes to the batch. */
-typedef struct WtCellWrite
+/* Resnos of the columns in the plan's rows that identify the target row. */
+typedef struct WtModifyJunk
 {
-	int family; /* index into t->families */
-	wide_bytes qual;
-	bool remove;
-	wide_bytes value;
-	int64 ts;	 /* or WIDE_TS_AUTO */
-	bool ts_set; /* the statement sets the timestamp: the version moves there */
-} WtCellWrite;
+	AttrNumber *keys;			 /* by key part */
+	AttrNumber family, qual, ts; /* layout 'cells' */
+	AttrNumber row;				 /* the old row; invalid if the plan does not deliver it */
+} WtModifyJunk;
+
+/* Layout 'rows'. */
+typedef struct WtModifyRows
+{
+	int *ts_of; /* by column: index of the TIMESTAMP_OF column of its cell, -1 */
+	int nts;	/* number of TIMESTAMP_OF columns */
+
+	/* changes of the row being updated; the array lives as long as the statement */
+	struct WtCellWrite *writes;
+	int nwrites, writes_max;
+
+	/* reused from row to row */
+	WtFloorReader *floors; /* timestamps of the cells that an UPDATE writes */
+	WtEngineScan *exists;  /* looks for existing rows */
+} WtModifyRows;
+
+/* Layout 'cells'. */
+typedef struct WtModifyCells
+{
+	int col_family, col_qual, col_ts, col_value; /* indexes into t->columns, -1 */
+
+	wide_family *names; /* families of the engine's table */
+	int nnames;
+
+	WtVersionMoves *moves; /* NULL until an UPDATE sets more than the value */
+} WtModifyCells;
 
 typedef struct WtModify
 {
 	Relation rel;
 	WtTable *t;
+	WtWriter writer;
+	bool do_nothing;	  /* ON CONFLICT DO NOTHING */
+	struct WtModify *aux; /* INSERT state of a partition that an UPDATE also routes rows to */
+
+	/* the engine's table, from the first row on */
 	WtEngineTable e;
 	bool engine_known;
-	bool wrote_before; /* the transaction has other writes */
-	CmdType op;
-	bool do_nothing; /* ON CONFLICT DO NOTHING */
-	WtWriter writer;
+	bool wrote_before; /* the transaction's batch was not empty then */
 
-	AttrNumber *key_junk; /* by key part: resno in the plan's row */
-	AttrNumber family_junk, qual_junk, ts_junk;
-	AttrNumber row_junk; /* the old row, when the plan delivers it */
-	int col_family,		 /* layout 'cells': indexes into t->columns, -1 */
-		col_qual, col_ts, col_value;
-	wide_family *names; /* layout 'cells': families of the engine's table */
-	int nnames;
+	/* UPDATE, DELETE: identity of target rows */
+	WtModifyJunk junk;
+	HTAB *seen; /* hashes of rows done; NULL if the plan delivers each row once */
 
-	int *ts_of; /* by column: the TIMESTAMP_OF column of its cell, -1 */
-	int nts;	/* number of TIMESTAMP_OF columns */
-	bool *set;	/* UPDATE, by column: the statement sets it */
+	/* UPDATE: columns that the statement sets */
+	bool *set; /* by column */
 	bool set_known;
 	bool compare_all; /* BEFORE ROW triggers may set any column */
 
-	WtVersionMoves *moves; /* UPDATE of layout 'cells' that sets more than the value */
-	HTAB *seen;			   /* rows done, when the plan may deliver one twice */
+	WtModifyRows rows;
+	WtModifyCells cells;
 
-	Datum *values; /* scratch, by column */
+	/* scratch space */
+	MemoryContext row_cxt; /* reset for each row */
+	Datum *values;		   /* by column */
 	bool *nulls;
-	WtCellWrite *writes;
-	int nwrites, writes_max;
 	StringInfoData key, new_key, value, qual, range;
-	MemoryContext row_cxt;
-	WtFloorReader *floors; /* of the cells that an UPDATE writes */
-	WtEngineScan *exists;  /* looks for rows that exist */
-
-	struct WtModify *aux; /* tuple routing into a table that is also updated */
 } WtModify;
 
-/* 23502 when the column, which gets a null, is NOT NULL */
-extern void wt_modify_state_check_not_null(Relation rel, const WtColumn *c);
+/* ------------------------------------------------------- identity of rows */
 
-/* Adds a column that identifies the row to what the plan delivers. */
+/* Adds a column that identifies target rows to what the plan delivers. */
 extern void wt_modify_state_add_identity(PlannerInfo *root, Index rtindex, Relation rel,
 										 AttrNumber attno);
-/* Layout 'cells': true if the column tells which version a row is. */
+/* Returns true if the column is part of a version's identity in layout 'cells', beside the key. */
 extern bool wt_modify_state_is_cell_identity(const WtColumn *c);
-/* The state of one target table. */
+/* Returns the key of the row that the plan delivered; its bytes are in out. */
+extern wide_bytes wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out);
+/*
+ * Returns true if the statement meets this row for the first time.  identity:
+ * the key; in layout 'cells' the whole version.
+ */
+extern bool wt_modify_state_first_time(WtModify *m, wide_bytes identity);
+
+/* ------------------------------------------------------- state and engine */
+
+/*
+ * Makes the state of one target table, in the query's memory context.  subplan
+ * delivers the rows of UPDATE and DELETE; it may be NULL for INSERT.
+ */
 extern WtModify *wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op,
 									   Plan *subplan, bool do_nothing);
-/* Finds or makes the engine's table, at the first row. */
+/* Releases what the state holds outside the query's memory context, and its large parts. */
+extern void wt_modify_state_end(WtModify *m);
+/* Finds the engine's table, or creates it.  Requires: called before a row's first use of m->e. */
 extern void wt_modify_state_need_engine(WtModify *m);
-/* The engine's id of a family; an error when there is none. */
+/* Returns the engine's id of family t->families[family]; 42703 if the engine has none. */
 extern wide_family_id wt_modify_state_family(WtModify *m, int family);
-/* Adds a put to the batch. */
+
+/* ---------------------------------------------------------- puts, deletes */
+
+/* Adds a put to the batch; arguments as wide_batch_put. */
 extern void wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual,
 								int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
-/* Adds a delete to the batch. */
+/* Adds a delete to the batch; arguments as wide_batch_delete. */
 extern void wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family,
 								   wide_bytes key, wide_bytes qual, int64 ts);
-/* Raises 23505. */
-extern void wt_modify_state_raise_duplicate(WtModify *m, wide_bytes key);
-/* The bytes of a text or bytea value. */
-extern wide_bytes wt_modify_state_varlena_bytes(Datum d);
-/* The TIMESTAMP_OF column of any cell, -1. */
-extern int wt_modify_state_find_ts_of(WtModify *m, int family, wide_bytes qual);
-/* The timestamp that the row states for a cell stamped by column ts_col. */
+/*
+ * Returns the timestamp that the row has in column ts_col, in microseconds
+ * since 1970; WIDE_TS_AUTO if it is NULL or ts_col is -1.
+ */
 extern int64 wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col);
-/*
- * The row as stored: a column that shows the timestamp of a cell just written
- * shows the present time, or NULL when the cell is gone.  Only when somebody
- * will look at it.
- */
-extern void wt_modify_state_show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
-										const bool *written);
-/* First time in this statement?  identity: key, in layout 'cells' more. */
-extern bool wt_modify_state_first_time(WtModify *m, wide_bytes identity);
-/* Key of the row that the plan delivered, into out. */
-extern wide_bytes wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out);
-/* Appends to m->writes; value NULL: the column's cells are removed. */
-extern void wt_modify_state_add_write(WtModify *m, int family, wide_bytes qual,
-									  const wide_bytes *value, int64 ts, bool ts_set);
-/* A copy in CurrentMemoryContext. */
+/* Returns a copy in CurrentMemoryContext. */
 extern wide_bytes wt_modify_state_copy_bytes(wide_bytes b);
-/* Deletes the row in all families. */
-extern void wt_modify_state_delete_row(WtModify *m, wide_bytes key);
+
+/* ----------------------------------------------------------------- errors */
+
 /*
- * PostgreSQL routes rows to foreign partitions but does not look whether a row
- * that is written to one belongs there.
+ * A null is to be written to the column: raises 23502 if it is NOT NULL.
+ * PostgreSQL does not enforce NOT NULL of foreign tables, but its planner and
+ * this wrapper's planner rely on it.
  */
-extern void wt_modify_state_check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot,
-											EState *estate);
+extern void wt_modify_state_check_not_null(Relation rel, const WtColumn *c);
+/* Raises 23502: an INSERT would write no cells, so there would be no row. */
+extern void wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key);
 
 #endif /* WT_MODIFY_STATE_H */

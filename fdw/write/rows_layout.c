@@ -15,13 +15,62 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 #include "fdw/write/modify_state.h"
+#include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
+
+/* A change of one cell in an UPDATE, before it goes to the batch. */
+typedef struct WtCellWrite
+{
+	int family; /* index into t->families */
+	wide_bytes qual;
+	bool remove; /* deletes the column with all its versions; no value */
+	wide_bytes value;
+	int64 ts;	 /* or WIDE_TS_AUTO */
+	bool ts_set; /* the statement sets the timestamp: the version moves there */
+} WtCellWrite;
+
+/* The TIMESTAMP_OF column of a cell, -1. */
+static int
+find_ts_of(WtModify *m, int family, wide_bytes qual)
+{
+	for (int i = 0; m->rows.nts > 0 && i < m->t->natts; i++)
+	{
+		WtColumn *s = &m->t->columns[i];
+
+		if (s->role == WT_TIMESTAMP_OF && s->family == family &&
+			wt_bytes_equal(s->qual, s->qual_len, qual.data, qual.len))
+			return i;
+	}
+	return -1;
+}
+
+/* Returns true if the row exists, in the newest state.  Locks it first. */
+static bool
+lock_and_find(WtModify *m, wide_bytes key)
+{
+	wt_row_lock(m->e.table, key, false);
+	return wt_cell_read_row_exists_again(&m->rows.exists, &m->e, key, &m->range);
+}
+
+static void
+raise_duplicate(WtModify *m, wide_bytes key)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("row already exists in table \"%s\"", RelationGetRelationName(m->rel)),
+			 errdetail("Key %s.", wt_key_text(m->t, key)),
+			 errtable(m->rel)));
+}
+
+/* ----------------------------------------------------------------- INSERT */
 
 /*
  * The qualifier of a map's key, in m->qual: prefix and the key's bytes.  Cells
@@ -96,18 +145,26 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 			if (!wt_map_json_text(&v, &text))
 				continue;
 			wt_bytes_text_unshow(text.data, text.len, &m->value);
-			wt_modify_state_put(
-				m, family, key, q,
-				wt_modify_state_stated_ts(m, slot, wt_modify_state_find_ts_of(m, c->family, q)),
-				PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+			wt_modify_state_put(m, family, key, q,
+								wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
+								PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 			n++;
 		}
 	}
 	return n;
 }
 
-int
-wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
+/* Puts the cell of a column; value: its bytes. */
+static void
+put_column(WtModify *m, const WtColumn *c, wide_bytes key, int64 ts, wide_bytes value)
+{
+	wt_modify_state_put(m, wt_modify_state_family(m, c->family), key,
+						(wide_bytes) {c->qual, c->qual_len}, ts, PG_INT64_MIN, 0, value);
+}
+
+/* Puts the cells of all columns that are not NULL; returns their number. */
+static int
+insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 {
 	WtTable *t = m->t;
 	int n = 0;
@@ -120,33 +177,76 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 		if (c->role != WT_CELL && c->role != WT_MAP && !(c->role == WT_KEY && c->family >= 0))
 			continue;
 		if (slot->tts_isnull[i])
-		{
 			wt_modify_state_check_not_null(m->rel, c);
-			continue;
-		}
-		if (c->role == WT_MAP)
-		{
+		else if (c->role == WT_MAP)
 			n += insert_map(m, c, slot, slot->tts_values[i], key);
-			continue;
-		}
-		if (c->role == WT_KEY)
+		else if (c->role == WT_KEY)
 		{
-			/* the key has the digest, the cell has the original */
-			wt_modify_state_put(m, wt_modify_state_family(m, c->family), key,
-								(wide_bytes) {c->qual, c->qual_len}, WIDE_TS_AUTO, PG_INT64_MIN, 0,
-								wt_encode_original_bytes(c, slot->tts_values[i]));
+			/* the key has a digest, the cell has the original */
+			put_column(m, c, key, WIDE_TS_AUTO, wt_encode_original_bytes(c, slot->tts_values[i]));
 			n++;
-			continue;
 		}
-		resetStringInfo(&m->value);
-		wt_encode(c, slot->tts_values[i], &m->value);
-		wt_modify_state_put(m, wt_modify_state_family(m, c->family), key,
-							(wide_bytes) {c->qual, c->qual_len},
-							wt_modify_state_stated_ts(m, slot, m->ts_of[i]), PG_INT64_MIN, 0,
-							wt_bytes_of(&m->value));
-		n++;
+		else
+		{
+			resetStringInfo(&m->value);
+			wt_encode(c, slot->tts_values[i], &m->value);
+			put_column(m, c, key, wt_modify_state_stated_ts(m, slot, m->rows.ts_of[i]),
+					   wt_bytes_of(&m->value));
+			n++;
+		}
 	}
 	return n;
+}
+
+bool
+wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
+{
+	wide_bytes key;
+
+	resetStringInfo(&m->key);
+	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
+	key = wt_bytes_of(&m->key);
+	if ((m->do_nothing || m->t->insert_error) && lock_and_find(m, key))
+	{
+		if (!m->do_nothing)
+			raise_duplicate(m, key);
+		return false;
+	}
+	if (insert_cells(m, slot, key) == 0)
+		wt_modify_state_raise_no_cells(m, key);
+	return true;
+}
+
+/* ----------------------------------------------------------------- UPDATE */
+
+/* Appends to the row's writes.  value NULL: the column's cells are removed. */
+static void
+add_write(WtModify *m, int family, wide_bytes qual, const wide_bytes *value, int64 ts, bool ts_set)
+{
+	WtModifyRows *r = &m->rows;
+
+	if (r->nwrites == r->writes_max)
+	{
+		r->writes_max = Max(16, r->writes_max * 2);
+		r->writes = r->writes ? repalloc(r->writes, sizeof(WtCellWrite) * r->writes_max)
+							  : MemoryContextAlloc(GetMemoryChunkContext(m),
+												   sizeof(WtCellWrite) * r->writes_max);
+	}
+	r->writes[r->nwrites++] = (WtCellWrite) {.family = family,
+											 .qual = qual,
+											 .remove = value == NULL,
+											 .value = value ? *value : (wide_bytes) {NULL, 0},
+											 .ts = ts,
+											 .ts_set = ts_set};
+}
+
+/* Appends a put to the row's writes; ts_col: the column whose timestamp it gets, -1. */
+static void
+add_put(WtModify *m, int family, wide_bytes qual, wide_bytes value, TupleTableSlot *slot,
+		int ts_col)
+{
+	add_write(m, family, qual, &value, wt_modify_state_stated_ts(m, slot, ts_col),
+			  ts_col >= 0 && !slot->tts_isnull[ts_col]);
 }
 
 /* A map column that is being updated. */
@@ -162,7 +262,7 @@ typedef struct MapUpdate
 static int
 set_ts_of(MapUpdate *u, wide_bytes qual)
 {
-	int ts_col = wt_modify_state_find_ts_of(u->m, u->c->family, qual);
+	int ts_col = find_ts_of(u->m, u->c->family, qual);
 
 	return ts_col >= 0 && u->set[ts_col] ? ts_col : -1;
 }
@@ -172,7 +272,7 @@ map_may_skip(void *arg, const JsonbValue *key)
 {
 	MapUpdate *u = arg;
 
-	return u->m->nts == 0 ||
+	return u->m->rows.nts == 0 ||
 		   set_ts_of(u, map_qualifier(u->m, u->c, key->val.string.val, key->val.string.len)) < 0;
 }
 
@@ -183,24 +283,16 @@ map_change(void *arg, const JsonbValue *key, StringInfo text)
 	WtModify *m = u->m;
 	wide_bytes q = wt_modify_state_copy_bytes(map_qualifier(m, u->c, key->val.string.val,
 															key->val.string.len));
-	wide_bytes value;
-	int ts_col;
 
 	if (text == NULL)
 	{
-		wt_modify_state_add_write(m, u->c->family, q, NULL, WIDE_TS_MAX, false);
+		add_write(m, u->c->family, q, NULL, WIDE_TS_MAX, false);
 		return;
 	}
 	resetStringInfo(&m->value);
 	wt_bytes_text_unshow(text->data, text->len, &m->value);
-	value = wt_modify_state_copy_bytes(wt_bytes_of(&m->value));
-	ts_col = set_ts_of(u, q);
-	if (ts_col >= 0)
-		wt_modify_state_add_write(m, u->c->family, q, &value,
-								  wt_modify_state_stated_ts(m, u->slot, ts_col),
-								  !u->slot->tts_isnull[ts_col]);
-	else
-		wt_modify_state_add_write(m, u->c->family, q, &value, WIDE_TS_AUTO, false);
+	add_put(m, u->c->family, q, wt_modify_state_copy_bytes(wt_bytes_of(&m->value)), u->slot,
+			set_ts_of(u, q));
 }
 
 /* What has to change so that the map is the new one. */
@@ -216,53 +308,50 @@ collect_map(WtModify *m, int col, TupleTableSlot *slot, TupleTableSlot *before, 
 	wt_map_diff(was, now, map_may_skip, map_change, &u);
 }
 
-void
-wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before,
-							  const bool *set)
+/* Appends the change of an ordinary cell that the statement sets, or whose timestamp it sets. */
+static void
+collect_cell(WtModify *m, int col, TupleTableSlot *slot, const bool *set, bool ts_set)
+{
+	WtColumn *c = &m->t->columns[col];
+	wide_bytes q = {c->qual, c->qual_len};
+	StringInfoData bytes;
+
+	if (slot->tts_isnull[col])
+	{
+		wt_modify_state_check_not_null(m->rel, c);
+		if (set[col])
+			add_write(m, c->family, q, NULL, WIDE_TS_MAX, false);
+		return;
+	}
+	initStringInfo(&bytes);
+	wt_encode(c, slot->tts_values[col], &bytes);
+	add_put(m, c->family, q, wt_bytes_of(&bytes), slot, ts_set ? m->rows.ts_of[col] : -1);
+}
+
+/* The cells that an UPDATE changes, into m->rows.writes. */
+static void
+collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const bool *set)
 {
 	WtTable *t = m->t;
 
-	m->nwrites = 0;
+	m->rows.nwrites = 0;
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];
-		wide_bytes q = {c->qual, c->qual_len};
-		wide_bytes value;
-		int ts_col = m->ts_of[i];
-		bool ts_set = ts_col >= 0 && set[ts_col];
+		bool ts_set = m->rows.ts_of[i] >= 0 && set[m->rows.ts_of[i]];
 
-		if (c->role == WT_MAP && (set[i] || m->nts > 0))
+		if (c->role == WT_MAP && (set[i] || m->rows.nts > 0))
 		{
 			if (set[i] && slot->tts_isnull[i])
 				wt_modify_state_check_not_null(m->rel, c);
 			collect_map(m, i, slot, before, set);
 		}
 		else if (c->role == WT_KEY && c->family >= 0 && set[i])
-		{
-			value = wt_modify_state_copy_bytes(wt_encode_original_bytes(c, slot->tts_values[i]));
-			wt_modify_state_add_write(m, c->family, q, &value, WIDE_TS_AUTO, false);
-		}
+			add_put(m, c->family, (wide_bytes) {c->qual, c->qual_len},
+					wt_modify_state_copy_bytes(wt_encode_original_bytes(c, slot->tts_values[i])),
+					slot, -1);
 		else if (c->role == WT_CELL && (set[i] || ts_set))
-		{
-			StringInfoData bytes;
-
-			if (slot->tts_isnull[i])
-			{
-				wt_modify_state_check_not_null(m->rel, c);
-				if (set[i])
-					wt_modify_state_add_write(m, c->family, q, NULL, WIDE_TS_MAX, false);
-				continue;
-			}
-			initStringInfo(&bytes);
-			wt_encode(c, slot->tts_values[i], &bytes);
-			value = wt_bytes_of(&bytes);
-			if (ts_set)
-				wt_modify_state_add_write(m, c->family, q, &value,
-										  wt_modify_state_stated_ts(m, slot, ts_col),
-										  !slot->tts_isnull[ts_col]);
-			else
-				wt_modify_state_add_write(m, c->family, q, &value, WIDE_TS_AUTO, false);
-		}
+			collect_cell(m, i, slot, set, ts_set);
 	}
 }
 
@@ -294,15 +383,19 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 	wt_modify_state_delete(m, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
 }
 
-void
-wt_rows_layout_apply_writes(WtModify *m, wide_bytes key)
+/*
+ * Writes what collect_writes has found.  The newest versions of the cells to
+ * be put are read first, so that the new ones lie above them.
+ */
+static void
+apply_writes(WtModify *m, wide_bytes key)
 {
-	WtCellRef *refs = palloc0(sizeof(WtCellRef) * Max(1, m->nwrites));
+	WtCellRef *refs = palloc0(sizeof(WtCellRef) * Max(1, m->rows.nwrites));
 	int n = 0;
 
-	for (int i = 0; i < m->nwrites; i++)
+	for (int i = 0; i < m->rows.nwrites; i++)
 	{
-		WtCellWrite *w = &m->writes[i];
+		WtCellWrite *w = &m->rows.writes[i];
 
 		if (w->remove)
 			wt_modify_state_delete(m, WIDE_DELETE_COLUMN, wt_modify_state_family(m, w->family), key,
@@ -313,11 +406,11 @@ wt_rows_layout_apply_writes(WtModify *m, wide_bytes key)
 			refs[n++].qual = w->qual;
 		}
 	}
-	wt_cell_read_floors(&m->floors, GetMemoryChunkContext(m), key, refs, n);
+	wt_cell_read_floors(&m->rows.floors, GetMemoryChunkContext(m), key, refs, n);
 	n = 0;
-	for (int i = 0; i < m->nwrites; i++)
+	for (int i = 0; i < m->rows.nwrites; i++)
 	{
-		WtCellWrite *w = &m->writes[i];
+		WtCellWrite *w = &m->rows.writes[i];
 		WtCellRef *r;
 
 		if (w->remove)
@@ -330,8 +423,9 @@ wt_rows_layout_apply_writes(WtModify *m, wide_bytes key)
 	}
 }
 
-void
-wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
+/* Copies all visible versions of a row, in all families, to another key. */
+static void
+copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 {
 	wide_scan_family fam[WT_MAX_FAMILIES];
 	wide_scan_spec spec = {0};
@@ -365,8 +459,9 @@ wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 	wt_engine_scan_close(scan);
 }
 
-bool
-wt_rows_layout_key_is_set(WtModify *m, const bool *set)
+/* Returns true if the statement sets a key column. */
+static bool
+key_is_set(WtModify *m, const bool *set)
 {
 	for (int i = 0; i < m->t->nkeys; i++)
 	{
@@ -374,4 +469,70 @@ wt_rows_layout_key_is_set(WtModify *m, const bool *set)
 			return true;
 	}
 	return false;
+}
+
+/* Deletes the row in all families. */
+static void
+delete_row(WtModify *m, wide_bytes key)
+{
+	for (int i = 0; i < m->e.nall; i++)
+		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0},
+							   WIDE_TS_MAX);
+}
+
+/*
+ * Identifies the row that the plan delivered and locks it, before UPDATE or
+ * DELETE writes.  Returns false if the row is left out: as with an ordinary
+ * table, of several new versions of a row that a join delivers the first one
+ * wins.
+ */
+static bool
+claim_row(WtModify *m, CmdType op, TupleTableSlot *planSlot, wide_bytes *key)
+{
+	*key = wt_modify_state_old_key(m, planSlot, &m->key);
+	if (!wt_modify_state_first_time(m, *key))
+		return false;
+	wt_row_lock(m->e.table, *key, false);
+	if (wt_batch_leave_out(&m->writer, op, m->e.all, m->e.nall, *key, NULL))
+		return false;
+	wt_batch_command_by(&m->writer);
+	return true;
+}
+
+bool
+wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlot,
+					  TupleTableSlot *before, const bool *set)
+{
+	wide_bytes key, target;
+
+	if (!claim_row(m, CMD_UPDATE, planSlot, &key))
+		return false;
+	target = key;
+	if (key_is_set(m, set))
+	{
+		resetStringInfo(&m->new_key);
+		wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->new_key);
+		target = wt_bytes_of(&m->new_key);
+	}
+	if (!wt_bytes_equal(key.data, key.len, target.data, target.len))
+	{
+		if (lock_and_find(m, target))
+			raise_duplicate(m, target);
+		copy_row(m, key, target);
+		delete_row(m, key);
+	}
+	collect_writes(m, slot, before, set);
+	apply_writes(m, target);
+	return true;
+}
+
+bool
+wt_rows_layout_delete(WtModify *m, TupleTableSlot *planSlot)
+{
+	wide_bytes key;
+
+	if (!claim_row(m, CMD_DELETE, planSlot, &key))
+		return false;
+	delete_row(m, key);
+	return true;
 }

@@ -1,28 +1,34 @@
 /*
  * rows_layout.h
- *		INSERT, UPDATE and DELETE in the layout 'rows'.
+ *		INSERT, UPDATE and DELETE of one row in the layout 'rows'.
  */
 #ifndef WT_ROWS_LAYOUT_H
 #define WT_ROWS_LAYOUT_H
 
 #include "executor/tuptable.h"
 
-#include "engine/wide.h"
 #include "fdw/write/modify_state.h"
 
-/* Cells of all columns that are not NULL; how many. */
-extern int wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot, wide_bytes key);
-/* The cells that an UPDATE of layout 'rows' changes, in m->writes. */
-extern void wt_rows_layout_collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before,
-										  const bool *set);
 /*
- * Read the newest versions of the cells to be put, so that the new ones lie
- * above them, and write all changes.
+ * Each function writes one row to the batch.  They return false if the row is
+ * left out: an INSERT ... ON CONFLICT DO NOTHING finds it, the plan has
+ * delivered it before, or another part of the statement has changed it.  They
+ * require that m's engine is known, and CurrentMemoryContext to be m->row_cxt.
  */
-extern void wt_rows_layout_apply_writes(WtModify *m, wide_bytes key);
-/* All visible versions of all families of a row, to another key. */
-extern void wt_rows_layout_copy_row(WtModify *m, wide_bytes from, wide_bytes to);
-/* True if the statement sets a key column. */
-extern bool wt_rows_layout_key_is_set(WtModify *m, const bool *set);
+
+/*
+ * Puts the cells of all columns that are not NULL; 23502 if there are none.
+ * With insert_mode 'error': 23505 if the row exists.
+ */
+extern bool wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot);
+/*
+ * Writes the cells that the statement changes.  before: the old row, needed
+ * for maps, or NULL; set, by column: the statement sets it.  A new key moves
+ * the row; 23505 if that key exists.
+ */
+extern bool wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlot,
+								  TupleTableSlot *before, const bool *set);
+/* Deletes the row in all families. */
+extern bool wt_rows_layout_delete(WtModify *m, TupleTableSlot *planSlot);
 
 #endif /* WT_ROWS_LAYOUT_H */

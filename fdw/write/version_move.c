@@ -119,9 +119,7 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 	const int64 *ts;
 	int lo = 0, hi;
 
-	if (m->cell.key.data == NULL || m->cell.family != v->family ||
-		!wt_bytes_equal(m->cell.key.data, m->cell.key.len, v->key.data, v->key.len) ||
-		!wt_bytes_equal(m->cell.qual.data, m->cell.qual.len, v->qual.data, v->qual.len))
+	if (m->cell.key.data == NULL || !wt_version_move_same_cell(&m->cell, v))
 	{
 		if (m->cell.key.data != NULL)
 		{

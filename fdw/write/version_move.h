@@ -6,6 +6,7 @@
 #define WT_VERSION_MOVE_H
 
 #include "engine/wide.h"
+#include "fdw/store/bytes.h"
 
 /* One version of a cell; ts WIDE_TS_AUTO: ours, without a timestamp before commit. */
 typedef struct WtVersion
@@ -15,6 +16,14 @@ typedef struct WtVersion
 	wide_bytes qual;
 	int64 ts;
 } WtVersion;
+
+static inline bool
+wt_version_move_same_cell(const WtVersion *a, const WtVersion *b)
+{
+	return a->family == b->family &&
+		   wt_bytes_equal(a->qual.data, a->qual.len, b->qual.data, b->qual.len) &&
+		   wt_bytes_equal(a->key.data, a->key.len, b->key.data, b->key.len);
+}
 
 typedef struct WtVersionMoves WtVersionMoves;
 
