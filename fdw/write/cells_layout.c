@@ -1,6 +1,17 @@
 /*
  * cells_layout.c
- *		INSERT and UPDATE in the layout 'cells': a row is one version of one cell.
+ *		INSERT, UPDATE and DELETE of one row in the layout 'cells'.
+ *
+ * A row of the foreign table is one version of one cell, identified by key,
+ * family, qualifier and timestamp.  INSERT puts it, and replaces a version with
+ * the same timestamp.  DELETE removes this version only.  UPDATE of the value
+ * writes the version again in its place; UPDATE of a part of the identity moves
+ * it, see version_move.c.
+ *
+ * A version that this transaction has written without a timestamp gets it at
+ * commit.  Until then it is shown, and identified, by a provisional timestamp;
+ * when it is written again it remains without a timestamp (WIDE_TS_AUTO) unless
+ * the statement sets one.
  */
 #include "postgres.h"
 

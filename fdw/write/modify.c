@@ -1,32 +1,17 @@
 /*
  * modify.c
- *		INSERT, UPDATE, DELETE, COPY and TRUNCATE.
+ *		INSERT, UPDATE, DELETE and COPY: the executor's callbacks.
  *
- * A row of the foreign table is a set of cells; what a statement means for
- * them:
+ * A callback prepares the row, calls the table's layout once (rows_layout.c or
+ * cells_layout.c), which writes it to the transaction's private batch, and
+ * makes the row that RETURNING and triggers see.
  *
- *	INSERT	one put for each column that is not NULL.  A blind write: nothing is
- *			read, a row that exists is overlaid.  With insert_mode 'error' and
- *			with ON CONFLICT DO NOTHING the row is locked and looked up first.
- *	UPDATE	puts and deletes of the columns that the statement (or a trigger, or
- *			a generated column) sets, and of no others, or concurrent updates of
- *			other families would be overwritten.  The scan of the target has
- *			locked the row and delivered its newest version.  A put is stamped
- *			above the version that it replaces, also when that one lies in the
- *			future.  SET c = NULL deletes the column with all its versions.
- *			A new key moves the row with all its visible versions.
- *	DELETE	one marker in each family of the stored table, also in those that
- *			this foreign table does not show.
+ * There is no callback for batches of rows (ExecForeignBatchInsert): in
+ * PostgreSQL 15 the executor copies every row twice for it, which costs more
+ * than it saves when there is no network.
  *
- * In layout 'cells' a row is one version of one cell: INSERT puts it, DELETE
- * removes that version, UPDATE writes it again.
- *
- * All of it goes to the transaction's private batch, one row at a time.  There
- * is no batch callback: in PostgreSQL 15 the executor copies every row twice
- * for it, which costs more than it saves when there is no network.
- *
- * Engine-assigned timestamps are known at commit only; RETURNING shows the
- * present time for them.
+ * The engine assigns timestamps at commit; RETURNING shows the present time
+ * for them.
  */
 #include "postgres.h"
 
@@ -72,8 +57,8 @@ wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *ta
 	}
 
 	/*
-	 * PostgreSQL asks for the old row itself in an UPDATE and when there are
-	 * row triggers; DELETE ... RETURNING shows it too.
+	 * PostgreSQL itself adds the old row in an UPDATE and if there are row
+	 * triggers; DELETE ... RETURNING needs it, too.
 	 */
 	if (root->parse->commandType == CMD_DELETE && root->parse->returningList != NIL)
 		add_row_identity_var(root,
@@ -81,7 +66,7 @@ wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *ta
 							 rtindex, "wholerow");
 }
 
-/* All that matters is known from the plan node itself when execution begins. */
+/* The plan needs no private data: execution reads what it needs from the ModifyTable node. */
 List *
 wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index)
 {
@@ -102,7 +87,7 @@ wt_modify_is_updatable(Relation rel)
 	{
 		for (int i = 0; i < t->natts; i++)
 			identity += wt_modify_state_is_cell_identity(&t->columns[i]);
-		/* a version is known by its family, qualifier and timestamp */
+		/* family, qualifier and timestamp identify a version */
 		if (identity < 3)
 			return 1 << CMD_INSERT;
 	}
@@ -115,7 +100,7 @@ wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_priva
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 
-	/* rinfo->ri_FdwState stays NULL */
+	/* rinfo->ri_FdwState remains NULL */
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 	rinfo->ri_FdwState = wt_modify_state_begin(mtstate->ps.state, rinfo, mtstate->operation,
@@ -123,7 +108,7 @@ wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_priva
 											   plan->onConflictAction == ONCONFLICT_NOTHING);
 }
 
-/* COPY, and rows that are routed to a partition. */
+/* For COPY, and for rows that are routed to a partition. */
 void
 wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 {
@@ -131,7 +116,7 @@ wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	WtModify *m = wt_modify_state_begin(mtstate->ps.state, rinfo, CMD_INSERT, NULL,
 										plan && plan->onConflictAction == ONCONFLICT_NOTHING);
 
-	/* the partition may be a target of the same UPDATE */
+	/* the partition may be a target of the same UPDATE, and have its state already */
 	if (rinfo->ri_FdwState)
 		((WtModify *) rinfo->ri_FdwState)->aux = m;
 	else
@@ -174,7 +159,7 @@ wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_pri
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
 
-	/* whether rows are looked up before they are written */
+	/* "Blind Write": existing rows are not looked up */
 	if (mtstate->operation == CMD_INSERT && plan->onConflictAction == ONCONFLICT_NONE &&
 		!wt_table(RelationGetRelid(rinfo->ri_RelationDesc))->insert_error)
 		ExplainPropertyText("Blind Write", "yes", es);
@@ -291,7 +276,7 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 	return done ? slot : NULL;
 }
 
-/* Which columns the statement sets, generated ones included. */
+/* Finds the columns that the statement sets, generated columns included. */
 static void
 find_set_columns(WtModify *m, EState *estate, ResultRelInfo *rinfo)
 {
@@ -304,7 +289,8 @@ find_set_columns(WtModify *m, EState *estate, ResultRelInfo *rinfo)
 	m->set_known = true;
 }
 
-/* With BEFORE ROW triggers: also what differs from the old row. */
+/* The columns that are set for this row: with BEFORE ROW triggers also those that differ from
+ * before. */
 static const bool *
 set_columns(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before)
 {
@@ -356,7 +342,7 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 	return done ? slot : NULL;
 }
 
-/* RETURNING of a DELETE shows the old row. */
+/* Makes slot the old row, for DELETE ... RETURNING. */
 static void
 show_old_row(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, TupleTableSlot *planSlot)
 {

@@ -14,6 +14,10 @@
 
 #include "fdw/store/compat.h"
 
+/*
+ * Callbacks of FdwRoutine, as PostgreSQL's documentation describes them
+ * ("FDW Routines for Updating Foreign Tables").
+ */
 extern void wt_modify_add_update_targets(PlannerInfo *root, Index rtindex,
 										 RangeTblEntry *target_rte, Relation target_relation);
 extern List *wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation,

@@ -1,6 +1,15 @@
 /*
  * modify_state.c
- *		What the parts of INSERT, UPDATE and DELETE share.
+ *		The state of INSERT, UPDATE or DELETE on one target table.
+ *
+ * UPDATE and DELETE identify a target row by columns that the plan delivers
+ * beside the new values ("junk"): the key columns, and in layout 'cells' also
+ * family, qualifier and timestamp.  A plan with a join may deliver a row more
+ * than once; then a hash of 128 bits of each row that was done is kept.
+ *
+ * The state lives in the query's memory context.  The engine's table is looked
+ * up, and created if need be, for the first row only: EXPLAIN and statements
+ * without rows create nothing.
  */
 #include "postgres.h"
 
@@ -32,8 +41,8 @@
 #include "fdw/xact/batch.h"
 
 /*
- * Identity columns of all tables of an inheritance tree share one name space,
- * and equal names must mean equal Vars.
+ * The name of a junk column.  The tables of an inheritance tree share one name
+ * space, in which equal names must mean equal Vars.
  */
 static void
 identity_name(char *buf, size_t size, Form_pg_attribute att)
@@ -74,7 +83,7 @@ find_junk(WtModify *m, List *tlist, AttrNumber attno)
 	return resno;
 }
 
-/* Columns of special roles, and which column stamps which cell. */
+/* Finds the columns of layout 'cells', and the TIMESTAMP_OF column of each cell. */
 static void
 find_columns(WtModify *m)
 {
@@ -120,7 +129,7 @@ find_columns(WtModify *m)
 	}
 }
 
-/* Can this plan deliver a row of the target only once?  Joins can repeat it. */
+/* Returns true if the plan delivers each target row at most once.  Joins may repeat rows. */
 static bool
 delivers_once(Plan *plan)
 {
@@ -153,13 +162,13 @@ delivers_once(Plan *plan)
 		case T_IndexOnlyScan:
 		case T_BitmapHeapScan:
 		case T_TidScan:
-			return true; /* a heap partition beside ours */
+			return true; /* a partition that is an ordinary table */
 		default:
 			return false;
 	}
 }
 
-/* How the plan's rows identify target rows, and whether they may repeat one. */
+/* Finds the columns that identify target rows, and whether the plan may repeat a row. */
 static void
 find_identity(WtModify *m, Plan *subplan)
 {

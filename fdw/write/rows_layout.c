@@ -1,6 +1,23 @@
 /*
  * rows_layout.c
- *		INSERT and UPDATE in the layout 'rows': cells of columns and entries of maps.
+ *		INSERT, UPDATE and DELETE of one row in the layout 'rows'.
+ *
+ * A row of the foreign table is a set of cells, those of columns and those of
+ * entries of map columns.  What the statements do to them:
+ *
+ *	INSERT	one put for each column that is not NULL and for each entry of a map.
+ *			A blind write: nothing is read, and the cells lie over those of an
+ *			existing row.  With insert_mode 'error' and with ON CONFLICT DO
+ *			NOTHING the row is locked and looked up first.
+ *	UPDATE	puts and deletes for the columns that the statement, a trigger or a
+ *			generated column sets.  Other cells are not written, so concurrent
+ *			updates of them survive.  The target's scan has locked the row and
+ *			delivered its newest state.  A put gets a timestamp above the version
+ *			that it replaces, even if that one lies in the future.  SET c = NULL
+ *			deletes the column with all its versions.  A new key moves the row
+ *			with all its visible versions.
+ *	DELETE	one delete in each family of the stored table, including families
+ *			that this foreign table does not show.
  */
 #include "postgres.h"
 
@@ -37,7 +54,7 @@ typedef struct WtCellWrite
 	bool ts_set; /* the statement sets the timestamp: the version moves there */
 } WtCellWrite;
 
-/* The TIMESTAMP_OF column of a cell, -1. */
+/* Returns the index of the TIMESTAMP_OF column of a cell, or -1. */
 static int
 find_ts_of(WtModify *m, int family, wide_bytes qual)
 {
@@ -73,8 +90,8 @@ raise_duplicate(WtModify *m, wide_bytes key)
 /* ----------------------------------------------------------------- INSERT */
 
 /*
- * The qualifier of a map's key, in m->qual: prefix and the key's bytes.  Cells
- * that other columns show are not part of the map.
+ * Returns the qualifier of a map's key, in m->qual: the map's prefix, then the
+ * key's bytes.  22023 if another column shows that cell.
  */
 static wide_bytes
 map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
@@ -108,6 +125,7 @@ map_qualifier(WtModify *m, WtColumn *c, const char *name, int len)
 	return q;
 }
 
+/* The value of a map column; 22023 if it is not a JSON object. */
 static Jsonb *
 map_value(WtColumn *c, Datum d)
 {
@@ -120,7 +138,7 @@ map_value(WtColumn *c, Datum d)
 	return jb;
 }
 
-/* Puts the entries of a map; the number of cells written. */
+/* Puts the entries of a map, except JSON nulls; returns the number of puts. */
 static int
 insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes key)
 {
@@ -249,7 +267,7 @@ add_put(WtModify *m, int family, wide_bytes qual, wide_bytes value, TupleTableSl
 			  ts_col >= 0 && !slot->tts_isnull[ts_col]);
 }
 
-/* A map column that is being updated. */
+/* A map column that an UPDATE sets; argument of the callbacks of wt_map_diff. */
 typedef struct MapUpdate
 {
 	WtModify *m;
@@ -258,7 +276,7 @@ typedef struct MapUpdate
 	const bool *set;
 } MapUpdate;
 
-/* The TIMESTAMP_OF column of the entry's cell when the statement sets it, -1. */
+/* Returns the TIMESTAMP_OF column of the entry's cell if the statement sets it, else -1. */
 static int
 set_ts_of(MapUpdate *u, wide_bytes qual)
 {
@@ -267,6 +285,7 @@ set_ts_of(MapUpdate *u, wide_bytes qual)
 	return ts_col >= 0 && u->set[ts_col] ? ts_col : -1;
 }
 
+/* An unchanged entry is written nevertheless if the statement sets its timestamp. */
 static bool
 map_may_skip(void *arg, const JsonbValue *key)
 {
@@ -276,6 +295,7 @@ map_may_skip(void *arg, const JsonbValue *key)
 		   set_ts_of(u, map_qualifier(u->m, u->c, key->val.string.val, key->val.string.len)) < 0;
 }
 
+/* Appends the change of an entry; text NULL: it is removed. */
 static void
 map_change(void *arg, const JsonbValue *key, StringInfo text)
 {
@@ -295,7 +315,7 @@ map_change(void *arg, const JsonbValue *key, StringInfo text)
 			set_ts_of(u, q));
 }
 
-/* What has to change so that the map is the new one. */
+/* Appends the changes that turn the old map into the new one. */
 static void
 collect_map(WtModify *m, int col, TupleTableSlot *slot, TupleTableSlot *before, const bool *set)
 {
@@ -328,7 +348,7 @@ collect_cell(WtModify *m, int col, TupleTableSlot *slot, const bool *set, bool t
 	add_put(m, c->family, q, wt_bytes_of(&bytes), slot, ts_set ? m->rows.ts_of[col] : -1);
 }
 
-/* The cells that an UPDATE changes, into m->rows.writes. */
+/* Collects the cells that an UPDATE changes in m->rows.writes. */
 static void
 collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const bool *set)
 {
@@ -356,9 +376,10 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 }
 
 /*
- * UPDATE sets the timestamp of a cell: the version that the row has shown moves
- * there.  It has to be the newest one there too, or the row would show an older
- * version and not what the statement says.
+ * The UPDATE sets the timestamp of a cell: deletes the version that the row
+ * showed, because it moves to the new timestamp.  22023 if another version is
+ * newer than that: the row would show the other one, and not what the statement
+ * sets.
  */
 static void
 move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *shown)
@@ -384,8 +405,8 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 }
 
 /*
- * Writes what collect_writes has found.  The newest versions of the cells to
- * be put are read first, so that the new ones lie above them.
+ * Writes m->rows.writes.  The timestamps of the newest versions of the cells to
+ * be put are read first: the new versions must exceed them.
  */
 static void
 apply_writes(WtModify *m, wide_bytes key)

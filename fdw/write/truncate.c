@@ -1,6 +1,9 @@
 /*
  * truncate.c
  *		TRUNCATE.
+ *
+ * The stored table is emptied by one operation in the transaction's batch; it
+ * counts as DDL, so the transaction caches no engine tables from then on.
  */
 #include "postgres.h"
 
@@ -16,7 +19,6 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
-/* Sequences are not ours and nothing refers to a foreign table: both options have nothing to do. */
 void
 wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 {
@@ -38,7 +40,7 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 		WtEngineTable e;
 
 		if (wt_stored_table_begin_empty(t->relid) || !wt_engine_table(t, false, &e))
-			continue; /* nothing was ever stored */
+			continue; /* nothing has been stored */
 		wt_batch_note_ddl();
 		wt_batch_command();
 		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");

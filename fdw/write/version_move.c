@@ -3,27 +3,28 @@
  *		Versions of cells that an UPDATE of layout 'cells' moves.
  *
  * UPDATE ... SET ts = ts - 1, or one that swaps two qualifiers, puts a version
- * where another one is that will be moved away later.  Rows come one by one,
- * and each is "delete the old version, put the new one"; a delete hides what
- * was written to its place before, so the later row's delete would take the
- * earlier row's put with it.  Invariants:
+ * in a place (key, family, qualifier, timestamp) whose version is moved away
+ * later.  Rows come one by one, and each is "delete the old version, put the
+ * new one".  A delete hides what was written to its place before, so the later
+ * row's delete would remove the earlier row's put.  The result must not depend
+ * on the order of the rows.  Invariants:
  *
- *	- What the statement has put somewhere is put again after a delete of the
- *	  same place (wt_version_move_leave hands out the value).
- *	- Two versions never get one place: at once when both are put there by the
- *	  statement, at its end when a version that was there has not been moved.
+ *	- After a delete of a place, what the statement has put there before is put
+ *	  again; wt_version_move_leave returns its value.
+ *	- Two versions never get the same place.  Two puts by the statement are
+ *	  detected at the second one; a put where a version was that is not moved
+ *	  away is detected at the end of the statement.
+ *	- Whether a place has a version is looked up before the statement puts one
+ *	  there.  The timestamps of the cell looked up last are kept, because rows
+ *	  come cell by cell, and a cell may have very many versions.  They may be out
+ *	  of date only in places that the statement has left or written, and these
+ *	  are recorded.
  *
- *	- Whether a version is in a place is asked before the statement puts one
- *	  there.  The versions of the last cell asked for are kept (rows come cell by
- *	  cell, and a cell may have very many): what the statement does to them
- *	  after they were read is known from the places.
+ * A hash of 128 bits identifies a place.  The value of a put is kept while the
+ * version that was in its place may still leave it: in a shift, one value at a
+ * time.
  *
- * So the order of the rows has no influence on the result.  A place is known
- * by a hash of 128 bits, as rows that joins deliver twice are.  The values of
- * places that are taken are kept until these are left: in a shift that is one
- * value at a time.
- *
- * No locking: the rows are locked by the caller.
+ * There is no locking here: the caller has locked the rows.
  */
 #include "postgres.h"
 
@@ -39,22 +40,24 @@
 typedef struct Place
 {
 	uint64 h[2];
-	bool left;		 /* what was there is gone */
-	bool written;	 /* the statement has put a version there */
-	bool taken;		 /* ... where one was */
-	WtVersion where; /* while taken and not left */
-	wide_bytes value;
+	bool left;		  /* the version that was there has been moved away */
+	bool written;	  /* the statement has put a version there */
+	bool taken;		  /* a version was there when the statement put its own */
+	WtVersion where;  /* this place; set while it is taken and not left */
+	wide_bytes value; /* of the statement's put, likewise */
 } Place;
 
 struct WtVersionMoves
 {
 	MemoryContext cxt;
-	HTAB *places;
-	StringInfoData buf;
-	WtVersion cell;	   /* whose versions are in ts; key NULL: none */
-	StringInfoData ts; /* int64 each, falling */
-	bool provisional;  /* it also has one of ours without a timestamp */
-	int64 nwaiting;	   /* places taken and not left */
+	HTAB *places;		/* of Place */
+	int64 nwaiting;		/* places that are taken and not left */
+	StringInfoData buf; /* scratch */
+
+	/* the cell looked up last */
+	WtVersion cell;	   /* without timestamp; key NULL: none */
+	StringInfoData ts; /* int64 each, descending */
+	bool provisional;  /* it also has a version of this transaction without a timestamp */
 };
 
 WtVersionMoves *
@@ -81,6 +84,7 @@ append_length(StringInfo buf, size_t len)
 	appendBinaryStringInfo(buf, (const char *) &n, sizeof(n));
 }
 
+/* Finds the place of a version in the hash table, or adds it. */
 static Place *
 place_of(WtVersionMoves *m, const WtVersion *v)
 {
@@ -102,8 +106,9 @@ place_of(WtVersionMoves *m, const WtVersion *v)
 	return p;
 }
 
+/* Returns a copy in m->cxt. */
 static wide_bytes
-keep(WtVersionMoves *m, wide_bytes b)
+copy_bytes(WtVersionMoves *m, wide_bytes b)
 {
 	uint8 *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
 
@@ -112,7 +117,7 @@ keep(WtVersionMoves *m, wide_bytes b)
 	return (wide_bytes) {copy, b.len};
 }
 
-/* The place was taken when its cell was read. */
+/* Returns true if a version was in the place when its cell was read. */
 static bool
 was_taken(WtVersionMoves *m, const WtVersion *v)
 {
@@ -126,9 +131,9 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 			pfree(unconstify(uint8 *, m->cell.key.data));
 			pfree(unconstify(uint8 *, m->cell.qual.data));
 		}
-		m->cell.key = keep(m, v->key);
+		m->cell.key = copy_bytes(m, v->key);
 		m->cell.family = v->family;
-		m->cell.qual = keep(m, v->qual);
+		m->cell.qual = copy_bytes(m, v->qual);
 		resetStringInfo(&m->ts);
 		m->provisional = wt_cell_read_versions(v->family, v->key, v->qual, &m->ts);
 	}
@@ -178,9 +183,9 @@ wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value)
 	{
 		p->taken = true;
 		p->where = *to;
-		p->where.key = keep(m, to->key);
-		p->where.qual = keep(m, to->qual);
-		p->value = keep(m, value);
+		p->where.key = copy_bytes(m, to->key);
+		p->where.qual = copy_bytes(m, to->qual);
+		p->value = copy_bytes(m, value);
 		m->nwaiting++;
 	}
 	return true;

@@ -8,7 +8,10 @@
 #include "engine/wide.h"
 #include "fdw/store/bytes.h"
 
-/* One version of a cell; ts WIDE_TS_AUTO: ours, without a timestamp before commit. */
+/*
+ * One version of a cell, or its place.  ts: microseconds since 1970;
+ * WIDE_TS_AUTO for a version of this transaction that gets it at commit.
+ */
 typedef struct WtVersion
 {
 	wide_bytes key;
@@ -17,6 +20,7 @@ typedef struct WtVersion
 	int64 ts;
 } WtVersion;
 
+/* Returns true if two versions differ in nothing but the timestamp. */
 static inline bool
 wt_version_move_same_cell(const WtVersion *a, const WtVersion *b)
 {
@@ -27,23 +31,27 @@ wt_version_move_same_cell(const WtVersion *a, const WtVersion *b)
 
 typedef struct WtVersionMoves WtVersionMoves;
 
-/* All of it lives in cxt. */
+/* Makes the record of one statement's moves; it lives in cxt. */
 extern WtVersionMoves *wt_version_move_new(MemoryContext cxt);
 
 /*
- * The statement takes the version away from its place.  true: it has put
- * another one there before, whose value (palloc'd in cxt) has to be put again
- * after the delete.
+ * Records that the statement moves a version away from its place.  Returns true
+ * if it has put another one there before: the caller puts *again there once
+ * more after its delete, and frees it with pfree.
  */
 extern bool wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *again);
 
 /*
- * The statement puts a version there.  false: it has put one there already.
- * Call it before the put: it looks whether the place is taken.
+ * Records that the statement puts a version into a place.  Requires: called
+ * before the put, because it looks up whether the place is taken.  Returns false
+ * if the statement has put a version there before.
  */
 extern bool wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value);
 
-/* A place that was taken and has not been left, at the end of the statement; NULL: none. */
+/*
+ * At the end of the statement: returns a place that got a version although the
+ * one that was there has not been moved away; NULL if there is none.
+ */
 extern const WtVersion *wt_version_move_collision(WtVersionMoves *m);
 
 #endif /* WT_VERSION_MOVE_H */
