@@ -182,17 +182,8 @@ is_plain_cell(WtTable *t, AttrNumber attno)
 	if (attno < 1 || attno > t->natts)
 		return false;
 	c = &t->columns[attno - 1];
-	if (c->role != WT_CELL)
-		return false;
-	for (int i = 0; i < t->natts; i++)
-	{
-		const WtColumn *s = &t->columns[i];
-
-		if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
-			wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
-			return false;
-	}
-	return true;
+	return c->role == WT_CELL &&
+		   wt_modify_state_timestamp_of(t, c->family, (wide_bytes) {c->qual, c->qual_len}) < 0;
 }
 
 /* The columns that are set, and to what.  false: not directly. */

@@ -83,6 +83,20 @@ find_junk(WtModify *m, List *tlist, AttrNumber attno)
 	return resno;
 }
 
+int
+wt_modify_state_timestamp_of(const WtTable *t, int family, wide_bytes qual)
+{
+	for (int i = 0; i < t->natts; i++)
+	{
+		const WtColumn *c = &t->columns[i];
+
+		if (c->role == WT_TIMESTAMP_OF && c->family == family &&
+			wt_bytes_equal(c->qual, c->qual_len, qual.data, qual.len))
+			return i;
+	}
+	return -1;
+}
+
 /* Finds the columns of layout 'cells', and the TIMESTAMP_OF column of each cell. */
 static void
 find_columns(WtModify *m)
@@ -114,14 +128,8 @@ find_columns(WtModify *m)
 				m->rows.nts++;
 				break;
 			case WT_CELL:
-				for (int k = 0; k < t->natts; k++)
-				{
-					WtColumn *s = &t->columns[k];
-
-					if (s->role == WT_TIMESTAMP_OF && s->family == c->family &&
-						wt_bytes_equal(s->qual, s->qual_len, c->qual, c->qual_len))
-						m->rows.ts_of[i] = k;
-				}
+				m->rows.ts_of[i] =
+					wt_modify_state_timestamp_of(t, c->family, (wide_bytes) {c->qual, c->qual_len});
 				break;
 			default:
 				break;

@@ -92,6 +92,9 @@ typedef struct WtModify
 	StringInfoData key, new_key, value, qual, range;
 } WtModify;
 
+/* Returns the index in t->columns of the TIMESTAMP_OF column of a cell, or -1. */
+extern int wt_modify_state_timestamp_of(const WtTable *t, int family, wide_bytes qual);
+
 /* ------------------------------------------------------- identity of rows */
 
 /* Adds a column that identifies target rows to what the plan delivers. */

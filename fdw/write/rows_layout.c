@@ -54,19 +54,11 @@ typedef struct WtCellWrite
 	bool ts_set; /* the statement sets the timestamp: the version moves there */
 } WtCellWrite;
 
-/* Returns the index of the TIMESTAMP_OF column of a cell, or -1. */
+/* The TIMESTAMP_OF column of a cell, for tables that mostly have none. */
 static int
 find_ts_of(WtModify *m, int family, wide_bytes qual)
 {
-	for (int i = 0; m->rows.nts > 0 && i < m->t->natts; i++)
-	{
-		WtColumn *s = &m->t->columns[i];
-
-		if (s->role == WT_TIMESTAMP_OF && s->family == family &&
-			wt_bytes_equal(s->qual, s->qual_len, qual.data, qual.len))
-			return i;
-	}
-	return -1;
+	return m->rows.nts > 0 ? wt_modify_state_timestamp_of(m->t, family, qual) : -1;
 }
 
 /* Returns true if the row exists, in the newest state.  Locks it first. */
