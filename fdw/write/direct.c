@@ -2,20 +2,21 @@
  * direct.c
  *		UPDATE and DELETE that the scan of their target does itself.
  *
- * The ordinary way (modify.c) takes each row through the executor: the whole of
- * it is read and made a tuple, because PostgreSQL wants all columns of the row
- * that an UPDATE replaces, and the cells to be written are read once more for
- * their timestamps.  Here one scan finds the row, locks it, reads it again if
- * somebody has committed since (scan_lock.c), evaluates the SET expressions and
- * writes the cells.  It reads the columns of the conditions, of the expressions
- * and of RETURNING; of the columns that are set only the timestamps, which the
- * new versions must exceed.  So a column is set whatever its cell holds.
+ * The ordinary path (modify.c) takes each row through the executor.  It reads
+ * the whole row and makes it a tuple, because PostgreSQL wants all columns of
+ * the row that an UPDATE replaces, and then reads the cells to be written once
+ * more for their timestamps.  The direct path is one scan: it finds the row,
+ * locks it, reads it again if another transaction has committed since
+ * (scan_lock.c), evaluates the SET expressions and writes the cells.  It reads
+ * the columns of the conditions, of the expressions and of RETURNING.  Of the
+ * columns that are set it reads only the timestamps, which the new versions must
+ * exceed; a value that cannot be decoded does not prevent its replacement.
  *
- * What is done is the same in both ways, see modify.c.  Left to the ordinary one
- * are: joins; layout 'cells'; keys, maps and timestamps among the columns that
- * are set, and cells whose timestamp has a column; SET (a, b) = (SELECT ...); a
- * set column that decides about the partition; transition tables.  PostgreSQL
- * itself leaves out row triggers, stored generated columns and views WITH CHECK
+ * Both paths write the same cells, see rows_layout.c.  The ordinary path is
+ * taken for: joins; layout 'cells'; a set column that is a key, a map or a
+ * timestamp, or whose timestamp has a column; SET (a, b) = (SELECT ...); a set
+ * column that the partition constraint depends on; transition tables.  PostgreSQL
+ * itself takes it for row triggers, stored generated columns and views WITH CHECK
  * OPTION.
  */
 #include "postgres.h"
@@ -59,19 +60,20 @@
 #include "fdw/xact/batch.h"
 
 /*
- * The last member of the plan's private list.  fdw_exprs are the arguments of
- * the scan, then clauses to be tested on a row that was read again, then the SET
- * expressions.
+ * Members of the list that is the last member of the plan's fdw_private.  The
+ * plan's fdw_exprs are the arguments of the scan, then the clauses to be tested
+ * on a row that was read again, then the SET expressions.
  */
 enum DirectInfo
 {
-	DirectArgs,		/* Integer: arguments of the scan */
-	DirectRechecks, /* Integer: clauses */
-	DirectSet,		/* integer list: columns that are set, by attribute number */
-	DirectBare,		/* integer list: of them, those whose old value nobody wants */
-	DirectFlags		/* integer list: the command counts rows; has RETURNING */
+	DirectArgs,		/* Integer: number of the scan's arguments */
+	DirectRechecks, /* Integer: number of clauses to be tested again */
+	DirectSet,		/* integer list: attribute numbers of the columns that are set */
+	DirectBare,		/* integer list: those of them whose old value is not read */
+	DirectFlags		/* integer list: the statement counts rows; it has RETURNING */
 };
 
+/* SET column = expr, and the value for the row being written. */
 typedef struct Assignment
 {
 	int column; /* index into t->columns */
@@ -84,25 +86,30 @@ typedef struct WtDirect
 {
 	WtScanState *st;
 	ResultRelInfo *rinfo;
-	bool update;
-	bool counts;
+	WtWriter writer;
+
+	/* the statement */
+	bool update; /* else DELETE */
+	bool counts; /* rows count for the command tag */
 	bool returning;
-	ExprState *qual; /* of the scan; its own place in the plan state is empty */
-	ExprState *recheck;
+	ExprState *qual;	/* the scan's conditions, taken out of the plan state */
+	ExprState *recheck; /* clauses that the scan answers, for a row that was read again */
 	int nset;
 	Assignment *set;
+
+	/* the engine's table, from the first row on */
 	WtEngineTable e;
 	bool engine_known;
-	WtWriter writer;
+
 	StringInfoData value; /* scratch */
 } WtDirect;
 
 /* -------------------------------------------------------------- planning */
 
 /*
- * The scan of the target, if nothing is between it and the ModifyTable but an
- * Append of all partitions; *projected: and a Result that computes what the
- * scan would otherwise.
+ * Returns the target's scan if nothing but an Append of all partitions is
+ * between it and the ModifyTable, else NULL.  *projected: above the Append there
+ * is also a Result, which computes the target list in place of the scan.
  */
 static ForeignScan *
 target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
@@ -126,7 +133,7 @@ target_scan(ModifyTable *plan, Index rel, int index, bool *projected)
 	return (ForeignScan *) sub;
 }
 
-/* Triggers of the table that the statement names that want to see all its rows. */
+/* Returns true if a trigger of the table named in the statement has a transition table. */
 static bool
 collects_transitions(PlannerInfo *root, ModifyTable *plan)
 {
@@ -147,7 +154,7 @@ collects_transitions(PlannerInfo *root, ModifyTable *plan)
 	return found;
 }
 
-/* Columns that decide which partition a row belongs to; as pull_varattnos has them. */
+/* The columns that the partition constraint depends on, numbered as pull_varattnos does. */
 static Bitmapset *
 partition_columns(Oid relid)
 {
@@ -160,7 +167,7 @@ partition_columns(Oid relid)
 	return attrs;
 }
 
-/* Parameters that a SELECT in the target list sets, when it is evaluated. */
+/* Walker: true for SET (a, b) = (SELECT ...), whose parameters the subplan sets. */
 static bool
 has_multiexpr(Node *node, void *context)
 {
@@ -173,7 +180,7 @@ has_multiexpr(Node *node, void *context)
 	return expression_tree_walker(node, has_multiexpr, context);
 }
 
-/* Is it a cell that can be set by itself? */
+/* Returns true if the column is a cell whose timestamp no column shows. */
 static bool
 is_plain_cell(WtTable *t, AttrNumber attno)
 {
@@ -186,7 +193,8 @@ is_plain_cell(WtTable *t, AttrNumber attno)
 		   wt_modify_state_timestamp_of(t, c->family, (wide_bytes) {c->qual, c->qual_len}) < 0;
 }
 
-/* The columns that are set, and to what.  false: not directly. */
+/* Collects the columns that are set and their expressions.  Returns false if one must not be set
+ * directly. */
 static bool
 collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exprs)
 {
@@ -209,7 +217,7 @@ collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exp
 	return true;
 }
 
-/* Attribute numbers that expressions on the table need. */
+/* The attribute numbers of the table's columns that expressions read. */
 static Bitmapset *
 attributes_of(WtTable *t, Index rel, List *exprs)
 {
@@ -229,8 +237,10 @@ attributes_of(WtTable *t, Index rel, List *exprs)
 	return out;
 }
 
-/* Of the clauses that the scan answers, those about more than the key, which may have become
- * untrue. */
+/*
+ * Of the clauses that the scan answers, those that read columns beside the key:
+ * they may no longer hold for a row that is read again.
+ */
 static List *
 clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 {
@@ -253,8 +263,8 @@ clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 }
 
 /*
- * What the scan delivers is for RETURNING alone, which looks at the row itself:
- * of the target list only the partition's tableoid counts.
+ * Only RETURNING uses what the scan delivers, and it reads the scan's tuple.  So
+ * nulls replace the target list, except tableoid, which identifies the partition.
  */
 static List *
 empty_targetlist(List *tlist)
@@ -274,6 +284,7 @@ empty_targetlist(List *tlist)
 	return out;
 }
 
+/* The members of a set as an integer list, ascending. */
 static List *
 member_list(Bitmapset *set)
 {
@@ -301,7 +312,7 @@ wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 		return false;
 	if (plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE)
 		return false;
-	/* the Result would evaluate the SET expressions once more */
+	/* the Result would evaluate the SET expressions a second time */
 	if (projected && returning != NIL)
 		return false;
 	if (collects_transitions(root, plan))
@@ -374,7 +385,7 @@ wt_direct_begin(ForeignScanState *node, int eflags)
 	d->update = plan->operation == CMD_UPDATE;
 	d->counts = linitial_int(flags) != 0;
 	d->returning = lsecond_int(flags) != 0;
-	/* tested here: the executor would do it when the row is changed already */
+	/* next_target tests the conditions: the executor would do it after the row is changed */
 	d->qual = node->ss.ps.qual;
 	node->ss.ps.qual = NULL;
 	d->recheck = ExecInitQual(slice(plan->fdw_exprs, nargs, nrechecks), &node->ss.ps);
@@ -402,12 +413,16 @@ need_engine(WtDirect *d)
 {
 	if (d->engine_known)
 		return;
-	/* families that were added to the table since it was made are made now */
+	/* creates families that were added to the foreign table since */
 	wt_engine_table(d->st->t, true, &d->e);
 	d->engine_known = true;
 }
 
-/* The next row that the statement is about, locked, in its newest version. */
+/*
+ * Finds the next target row, locks it, and leaves its newest state in slot.  A
+ * row that was read again under the lock must meet all conditions again.  Returns
+ * false at the end.
+ */
 static bool
 next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 {
@@ -445,7 +460,7 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	return false;
 }
 
-/* As with an ordinary table, see wt_batch_leave_out. */
+/* Returns true if another part of the statement has changed the row, see wt_batch_leave_out. */
 static bool
 leave_out(WtDirect *d, CmdType op)
 {
@@ -453,7 +468,7 @@ leave_out(WtDirect *d, CmdType op)
 							  wt_bytes_of(&d->st->open.reader->key), NULL);
 }
 
-/* false: left out. */
+/* Evaluates the SET expressions and writes the cells.  Returns false if the row is left out. */
 static bool
 update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 {
@@ -464,7 +479,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 
 	for (int i = 0; i < d->nset; i++)
 		d->set[i].value = ExecEvalExpr(d->set[i].expr, econtext, &d->set[i].isnull);
-	/* after the expressions: functions in them may have written */
+	/* after the expressions, because functions in them may have written the row */
 	if (leave_out(d, CMD_UPDATE))
 		return false;
 	wt_batch_command_by(&d->writer);
@@ -501,7 +516,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 	return true;
 }
 
-/* false: left out. */
+/* Deletes the row in all families.  Returns false if it is left out. */
 static bool
 delete_row(WtDirect *d)
 {
@@ -521,7 +536,7 @@ delete_row(WtDirect *d)
 	return true;
 }
 
-/* With RETURNING one row after the other; otherwise all at once. */
+/* With RETURNING, each call writes and returns one row; otherwise the first call writes all. */
 TupleTableSlot *
 wt_direct_iterate(ForeignScanState *node)
 {
@@ -541,7 +556,7 @@ wt_direct_iterate(ForeignScanState *node)
 			node->ss.ps.state->es_processed++;
 		if (d->returning)
 		{
-			/* for tableoid in RETURNING; before 18 ModifyTable sets it as well */
+			/* for tableoid in RETURNING; PostgreSQL before 18 sets it in ModifyTable, too */
 			slot->tts_tableOid = RelationGetRelid(d->rinfo->ri_RelationDesc);
 			d->rinfo->ri_projectReturning->pi_exprContext->ecxt_scantuple = slot;
 			return slot;
@@ -567,7 +582,7 @@ wt_direct_explain(ForeignScanState *node, struct ExplainState *es)
 {
 	WtDirect *d = node->fdw_state;
 
-	/* the scan's own properties */
+	/* shows the properties of the scan */
 	node->fdw_state = d == NULL ? NULL : d->st;
 	wt_explain_foreign_scan(node, es);
 	node->fdw_state = d;

@@ -13,6 +13,11 @@
 
 #include "fdw/store/compat.h"
 
+/*
+ * The callbacks PlanDirectModify, BeginDirectModify, IterateDirectModify,
+ * EndDirectModify and ExplainDirectModify.  wt_direct_plan returns false if the
+ * statement has to take the ordinary path.
+ */
 extern bool wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation,
 						   int subplan_index);
 extern void wt_direct_begin(ForeignScanState *node, int eflags);
