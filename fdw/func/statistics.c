@@ -2,8 +2,11 @@
  * statistics.c
  *		The functions behind the statistics views.
  *
- * Tables of other databases are counted in pg_stat_widetable only; the other
- * views show this database.  A store that was never used shows as "none".
+ * pg_stat_widetable counts the tables of all databases; the other views show
+ * those of this database.  A store that was never used shows as "none".
+ *
+ * The functions may be called by everybody.  Row keys are data: as in pg_stats,
+ * only roles that may read the table see them.
  */
 #include "postgres.h"
 
@@ -11,6 +14,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/ilist.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -21,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
+#include "fdw/func/result.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -28,17 +33,84 @@
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"
 
-#define OUT(v)              \
-	do                      \
-	{                       \
-		values[n] = (v);    \
-		nulls[n++] = false; \
-	} while (0)
-#define OUT_NULL()         \
-	do                     \
-	{                      \
-		nulls[n++] = true; \
-	} while (0)
+static void
+add_int(WtResultRow *row, int32 v)
+{
+	wt_result_add(row, Int32GetDatum(v));
+}
+
+static void
+add_bigint(WtResultRow *row, int64 v)
+{
+	wt_result_add(row, Int64GetDatum(v));
+}
+
+static void
+add_lsn(WtResultRow *row, XLogRecPtr v)
+{
+	wt_result_add(row, LSNGetDatum(v));
+}
+
+/* An oid; InvalidOid: a null. */
+static void
+add_oid(WtResultRow *row, Oid v)
+{
+	wt_result_add_unless(row, !OidIsValid(v), ObjectIdGetDatum(v));
+}
+
+/* A timestamptz from microseconds since 1970; 0: a null. */
+static void
+add_time(WtResultRow *row, int64 v)
+{
+	wt_result_add_unless(row, v == 0, TimestampTzGetDatum(v - WT_EPOCH_DIFF));
+}
+
+/* ------------------------------------------------------------------ store */
+
+/* Columns about state, memory and files. */
+static void
+add_store_sizes(WtResultRow *row, const wide_stats *s)
+{
+	add_bigint(row, s->segment_bytes);
+	add_int(row, s->processes);
+	add_lsn(row, s->visible_lsn);
+	add_lsn(row, s->flushed_lsn);
+	add_lsn(row, s->restart_lsn);
+	add_bigint(row, s->memtable_bytes);
+	add_bigint(row, s->memtable_limit);
+	add_bigint(row, s->memtables_waiting);
+	add_bigint(row, s->cache_bytes);
+	add_bigint(row, s->cache_limit);
+	add_bigint(row, s->cache_hits);
+	add_bigint(row, s->cache_misses);
+	add_int(row, s->tables);
+	add_int(row, s->families);
+	add_bigint(row, s->files);
+	add_bigint(row, s->file_bytes);
+}
+
+/* Columns about what has been read and written since the start. */
+static void
+add_store_work(WtResultRow *row, const wide_stats *s)
+{
+	add_bigint(row, s->commits);
+	add_bigint(row, s->cells_written);
+	add_bigint(row, s->log_bytes);
+	add_bigint(row, s->gets);
+	add_bigint(row, s->scans);
+	add_bigint(row, s->rows_read);
+	add_bigint(row, s->cells_read);
+	add_bigint(row, s->bloom_checks);
+	add_bigint(row, s->bloom_skips);
+	add_bigint(row, s->flushes);
+	add_bigint(row, s->flush_bytes);
+	add_bigint(row, s->compactions);
+	add_bigint(row, s->compact_read_bytes);
+	add_bigint(row, s->compact_write_bytes);
+	add_bigint(row, s->files_deleted);
+	add_bigint(row, s->stalls);
+	wt_result_add(row, Float8GetDatum(s->stall_us / 1000.0)); /* milliseconds */
+}
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_store);
 
@@ -46,76 +118,41 @@ Datum
 wt_sql_stat_store(PG_FUNCTION_ARGS)
 {
 	TupleDesc desc;
-	Datum values[44];
-	bool nulls[44];
+	WtResultRow row = {0};
 	wide_stats s = {0};
-	wide_db *db = NULL;
-	int n = 0;
+	wide_db *db = wt_store_exists() ? wt_store_db() : NULL;
+	int worker = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (wt_store_exists())
-		db = wt_store_db();
 	if (db != NULL)
+	{
 		wide_statistics(db, &s);
+		worker = wt_anchor()->worker.pid;
+	}
 
-	OUT(CStringGetTextDatum(db != NULL ? "running" : "none"));
-	OUT(Int64GetDatum(s.segment_bytes));
-	OUT(Int32GetDatum(s.processes));
-	OUT(LSNGetDatum(s.visible_lsn));
-	OUT(LSNGetDatum(s.flushed_lsn));
-	OUT(LSNGetDatum(s.restart_lsn));
-	OUT(Int64GetDatum(s.memtable_bytes));
-	OUT(Int64GetDatum(s.memtable_limit));
-	OUT(Int64GetDatum(s.memtables_waiting));
-	OUT(Int64GetDatum(s.cache_bytes));
-	OUT(Int64GetDatum(s.cache_limit));
-	OUT(Int64GetDatum(s.cache_hits));
-	OUT(Int64GetDatum(s.cache_misses));
-	OUT(Int32GetDatum(s.tables));
-	OUT(Int32GetDatum(s.families));
-	OUT(Int64GetDatum(s.files));
-	OUT(Int64GetDatum(s.file_bytes));
-	OUT(Int64GetDatum(s.commits));
-	OUT(Int64GetDatum(s.cells_written));
-	OUT(Int64GetDatum(s.log_bytes));
-	OUT(Int64GetDatum(s.gets));
-	OUT(Int64GetDatum(s.scans));
-	OUT(Int64GetDatum(s.rows_read));
-	OUT(Int64GetDatum(s.cells_read));
-	OUT(Int64GetDatum(s.bloom_checks));
-	OUT(Int64GetDatum(s.bloom_skips));
-	OUT(Int64GetDatum(s.flushes));
-	OUT(Int64GetDatum(s.flush_bytes));
-	OUT(Int64GetDatum(s.compactions));
-	OUT(Int64GetDatum(s.compact_read_bytes));
-	OUT(Int64GetDatum(s.compact_write_bytes));
-	OUT(Int64GetDatum(s.files_deleted));
-	OUT(Int64GetDatum(s.stalls));
-	OUT(Float8GetDatum(s.stall_us / 1000.0));
-	OUT(Int64GetDatum(db ? wide_row_locks_total(db) : 0));
-	OUT(Int64GetDatum(s.row_lock_waits));
-	OUT(Int64GetDatum(s.spills));
-	OUT(Int64GetDatum(s.spilled_bytes));
-	OUT(Int32GetDatum(s.snapshots));
-	OUT(LSNGetDatum(s.oldest_snapshot));
-	if (s.oldest_snapshot == 0)
-		nulls[n - 1] = true;
-	OUT(Int32GetDatum(s.pins));
-	OUT(Int64GetDatum(s.reserved_bytes));
-	OUT(Int64GetDatum(s.reserved_files));
-	if (db != NULL && wt_anchor()->worker.pid != 0)
-		OUT(Int32GetDatum(wt_anchor()->worker.pid));
-	else
-		OUT_NULL();
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	wt_result_add_text(&row, db != NULL ? "running" : "none");
+	add_store_sizes(&row, &s);
+	add_store_work(&row, &s);
+	add_bigint(&row, db ? wide_row_locks_total(db) : 0);
+	add_bigint(&row, s.row_lock_waits);
+	add_bigint(&row, s.spills);
+	add_bigint(&row, s.spilled_bytes);
+	add_int(&row, s.snapshots);
+	wt_result_add_unless(&row, s.oldest_snapshot == 0, LSNGetDatum(s.oldest_snapshot));
+	add_int(&row, s.pins);
+	add_bigint(&row, s.reserved_bytes);
+	add_bigint(&row, s.reserved_files);
+	wt_result_add_unless(&row, worker == 0, Int32GetDatum(worker));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values,
+													  row.nulls)));
 }
 
 /* ------------------------------------------------- tables of this database */
 
-/* Calls fn for every family of every foreign table of this database. */
 typedef void (*family_fn)(void *arg, Oid relid, const wide_table *t, const wide_family *f);
 
+/* Calls fn for every family of every foreign table of this database. */
 static void
 each_family(family_fn fn, void *arg)
 {
@@ -150,7 +187,7 @@ is_monitor(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
 
-/* Keys are data, as in pg_stats: to be seen only by those who may read the table. */
+/* Returns true if the user may read the table, and so see its keys. */
 static bool
 may_read(Oid relid)
 {
@@ -160,6 +197,7 @@ may_read(Oid relid)
 		   !missing;
 }
 
+/* The options of a family as JSON, as ALTER FOREIGN TABLE takes them. */
 static char *
 options_json(const wide_family_options *o)
 {
@@ -201,33 +239,30 @@ options_json(const wide_family_options *o)
 static void
 put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 {
-	ReturnSetInfo *rsinfo = arg;
-	Datum values[12];
-	bool nulls[12];
+	WtResultRow row = {0};
 	Datum levels[8];
 	wide_family_info info;
-	int n = 0;
 
-	/* everybody may call this */
 	if (!is_monitor() && !may_read(relid))
 		return;
 	if (wide_family_statistics(wt_store_db(), f->id, &info) != WIDE_OK)
 		return; /* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
-	OUT(ObjectIdGetDatum(relid));
-	OUT(CStringGetTextDatum(t->name));
-	OUT(CStringGetTextDatum(f->name));
-	OUT(DirectFunctionCall1(jsonb_in, CStringGetDatum(options_json(&f->opt))));
-	OUT(Int64GetDatum(info.files));
-	OUT(PointerGetDatum(construct_array(levels, 8, INT4OID, sizeof(int32), true, TYPALIGN_INT)));
-	OUT(Int64GetDatum(info.bytes));
-	OUT(Int64GetDatum(info.raw_bytes));
-	OUT(Int64GetDatum(info.cells));
-	OUT(Int64GetDatum(info.rows));
-	OUT(Int64GetDatum(info.tombstones));
-	OUT(Int64GetDatum(info.memtable_cells));
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	add_oid(&row, relid);
+	wt_result_add_text(&row, t->name);
+	wt_result_add_text(&row, f->name);
+	wt_result_add(&row, DirectFunctionCall1(jsonb_in, CStringGetDatum(options_json(&f->opt))));
+	add_bigint(&row, info.files);
+	wt_result_add(&row, PointerGetDatum(construct_array(levels, 8, INT4OID, sizeof(int32), true,
+														TYPALIGN_INT)));
+	add_bigint(&row, info.bytes);
+	add_bigint(&row, info.raw_bytes);
+	add_bigint(&row, info.cells);
+	add_bigint(&row, info.rows);
+	add_bigint(&row, info.tombstones);
+	add_bigint(&row, info.memtable_cells);
+	wt_result_put(&row, arg);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_families);
@@ -242,108 +277,67 @@ wt_sql_stat_families(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ files */
 
-typedef struct FileCopy
+typedef struct FileItem
 {
-	wide_file_info info;
-	uint8 *min_row, *max_row;
-} FileCopy;
+	dlist_node node;
+	wide_file_info info; /* the bytes of min_row and max_row follow the item */
+} FileItem;
 
-static uint8 *
-copy_bytes(wide_bytes b)
-{
-	uint8 *p = malloc(b.len > 0 ? b.len : 1);
-
-	if (p != NULL && b.len > 0)
-		memcpy(p, b.data, b.len);
-	return p;
-}
-
-typedef struct FileList
-{
-	FileCopy *files;
-	int n, max;
-} FileList;
-
+/* Called by the engine: must not raise errors. */
 static wide_status
-remember_file(void *arg, const wide_file_info *f)
+gather_file(void *arg, const wide_file_info *f)
 {
-	FileList *l = arg;
+	FileItem *item = wt_result_gather(arg, sizeof(FileItem) + f->min_row.len + f->max_row.len);
+	uint8 *p;
 
-	if (l->n == l->max)
-	{
-		int max = l->max ? l->max * 2 : 64;
-		FileCopy *files = realloc(l->files, max * sizeof(FileCopy));
-
-		if (files == NULL)
-			return WIDE_NOMEM;
-		l->files = files;
-		l->max = max;
-	}
-	l->files[l->n].info = *f;
-	l->files[l->n].min_row = copy_bytes(f->min_row);
-	l->files[l->n].max_row = copy_bytes(f->max_row);
-	l->n++;
+	if (item == NULL)
+		return WIDE_NOMEM;
+	item->info = *f;
+	p = (uint8 *) (item + 1);
+	item->info.min_row.data = p;
+	if (f->min_row.len > 0)
+		memcpy(p, f->min_row.data, f->min_row.len);
+	p += f->min_row.len;
+	item->info.max_row.data = p;
+	if (f->max_row.len > 0)
+		memcpy(p, f->max_row.data, f->max_row.len);
 	return WIDE_OK;
-}
-
-static Datum
-bytes_datum(const uint8 *p, size_t len)
-{
-	bytea *b = palloc(VARHDRSZ + len);
-
-	SET_VARSIZE(b, VARHDRSZ + len);
-	if (len > 0 && p != NULL)
-		memcpy(VARDATA(b), p, len);
-	return PointerGetDatum(b);
 }
 
 static void
 put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 {
-	ReturnSetInfo *rsinfo = arg;
-	FileList list = {0};
-	wide_status st = wide_file_each(wt_store_db(), f->id, remember_file, &list);
+	dlist_head files = DLIST_STATIC_INIT(files);
+	dlist_mutable_iter iter;
+	bool hide_keys = !may_read(relid);
 
-	for (int i = 0; i < list.n && st == WIDE_OK; i++)
+	wt_error_check(wide_file_each(wt_store_db(), f->id, gather_file, &files),
+				   "could not list files");
+	dlist_foreach_modify(iter, &files)
 	{
-		wide_file_info *w = &list.files[i].info;
-		Datum values[16];
-		bool nulls[16];
-		int n = 0;
+		FileItem *item = dlist_container(FileItem, node, iter.cur);
+		const wide_file_info *w = &item->info;
+		WtResultRow row = {0};
 
-		OUT(ObjectIdGetDatum(relid));
-		OUT(CStringGetTextDatum(t->name));
-		OUT(CStringGetTextDatum(f->name));
-		OUT(Int64GetDatum(w->number));
-		OUT(Int32GetDatum(w->level));
-		OUT(Int64GetDatum(w->bytes));
-		OUT(Int64GetDatum(w->raw_bytes));
-		OUT(Int64GetDatum(w->cells));
-		OUT(Int64GetDatum(w->rows));
-		OUT(Int64GetDatum(w->tombstones));
-		if (may_read(relid))
-		{
-			OUT(bytes_datum(list.files[i].min_row, w->min_row.len));
-			OUT(bytes_datum(list.files[i].max_row, w->max_row.len));
-		}
-		else
-		{
-			OUT_NULL();
-			OUT_NULL();
-		}
-		OUT(Int64GetDatum(w->ts_min));
-		OUT(Int64GetDatum(w->ts_max));
-		OUT(LSNGetDatum(w->seq_min));
-		OUT(LSNGetDatum(w->seq_max));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		add_oid(&row, relid);
+		wt_result_add_text(&row, t->name);
+		wt_result_add_text(&row, f->name);
+		add_bigint(&row, w->number);
+		add_int(&row, w->level);
+		add_bigint(&row, w->bytes);
+		add_bigint(&row, w->raw_bytes);
+		add_bigint(&row, w->cells);
+		add_bigint(&row, w->rows);
+		add_bigint(&row, w->tombstones);
+		wt_result_add_unless(&row, hide_keys, wt_result_bytea(w->min_row.data, w->min_row.len));
+		wt_result_add_unless(&row, hide_keys, wt_result_bytea(w->max_row.data, w->max_row.len));
+		add_bigint(&row, w->ts_min);
+		add_bigint(&row, w->ts_max);
+		add_lsn(&row, w->seq_min);
+		add_lsn(&row, w->seq_max);
+		wt_result_put(&row, arg);
+		pfree(item);
 	}
-	for (int i = 0; i < list.n; i++)
-	{
-		free(list.files[i].min_row);
-		free(list.files[i].max_row);
-	}
-	free(list.files);
-	wt_error_check(st, "could not list files");
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_files);
@@ -365,40 +359,27 @@ typedef struct JobContext
 	int njobs;
 } JobContext;
 
+/* A flush has no table and no family: it writes the memtable of all of them. */
 static void
 put_job(ReturnSetInfo *rsinfo, Oid relid, const char *table, const char *family,
 		const wide_job_info *j)
 {
 	const char *states[] = {"running", "done", "failed"};
-	Datum values[12];
-	bool nulls[12];
-	int n = 0;
+	WtResultRow row = {0};
 
-	if (relid != InvalidOid)
-		OUT(ObjectIdGetDatum(relid));
-	else
-		OUT_NULL();
-	if (table != NULL)
-		OUT(CStringGetTextDatum(table));
-	else
-		OUT_NULL();
-	if (family != NULL)
-		OUT(CStringGetTextDatum(family));
-	else
-		OUT_NULL();
-	OUT(CStringGetTextDatum(j->kind == 0 ? "flush" : "compaction"));
-	OUT(CStringGetTextDatum(j->state >= 0 && j->state < 3 ? states[j->state] : "?"));
-	OUT(Int32GetDatum(j->from_level));
-	OUT(Int32GetDatum(j->to_level));
-	OUT(Int64GetDatum(j->total_bytes));
-	OUT(Int64GetDatum(j->done_bytes));
-	OUT(Int64GetDatum(j->out_bytes));
-	OUT(TimestampTzGetDatum(j->started - WT_EPOCH_DIFF));
-	if (j->ended != 0)
-		OUT(TimestampTzGetDatum(j->ended - WT_EPOCH_DIFF));
-	else
-		OUT_NULL();
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	add_oid(&row, relid);
+	wt_result_add_text(&row, table);
+	wt_result_add_text(&row, family);
+	wt_result_add_text(&row, j->kind == 0 ? "flush" : "compaction");
+	wt_result_add_text(&row, j->state >= 0 && j->state < 3 ? states[j->state] : "?");
+	add_int(&row, j->from_level);
+	add_int(&row, j->to_level);
+	add_bigint(&row, j->total_bytes);
+	add_bigint(&row, j->done_bytes);
+	add_bigint(&row, j->out_bytes);
+	wt_result_add(&row, TimestampTzGetDatum(j->started - WT_EPOCH_DIFF));
+	add_time(&row, j->ended);
+	wt_result_put(&row, rsinfo);
 }
 
 static void
@@ -425,7 +406,6 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 	c.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	c.jobs = jobs;
 	c.njobs = wide_jobs(wt_store_db(), jobs, lengthof(jobs));
-	/* a flush is of all families together */
 	for (int i = 0; i < c.njobs; i++)
 		if (jobs[i].family == 0)
 			put_job(c.rsinfo, InvalidOid, NULL, NULL, &jobs[i]);
@@ -435,49 +415,45 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------- row locks */
 
+typedef struct LockItem
+{
+	dlist_node node;
+	wide_lock_info info;
+	uint8 row[WIDE_LOCK_ROW]; /* info.row.len bytes are used */
+} LockItem;
+
 typedef struct LockList
 {
-	wide_lock_info *locks;
-	uint8_t (*rows)[WIDE_LOCK_ROW];
-	int n, max;
-	bool failed;
+	dlist_head items;
+	bool failed; /* out of memory */
 } LockList;
 
-/* Called by the engine: nothing may be raised. */
+/* Called by the engine: must not raise errors. */
 static void
-remember_lock(void *arg, const wide_lock_info *lock)
+gather_lock(void *arg, const wide_lock_info *lock)
 {
-	LockList *l = arg;
+	LockList *list = arg;
+	LockItem *item = list->failed ? NULL : wt_result_gather(&list->items, sizeof(LockItem));
 
-	if (l->n == l->max)
+	if (item == NULL)
 	{
-		int max = l->max ? l->max * 2 : 256;
-		void *locks = realloc(l->locks, max * sizeof(*l->locks)), *rows;
-
-		if (locks != NULL)
-			l->locks = locks;
-		rows = locks != NULL ? realloc(l->rows, max * sizeof(*l->rows)) : NULL;
-		if (rows == NULL)
-		{
-			l->failed = true;
-			return;
-		}
-		l->rows = rows;
-		l->max = max;
+		list->failed = true;
+		return;
 	}
-	l->locks[l->n] = *lock;
-	memcpy(l->rows[l->n], lock->row.data, lock->row.len);
-	l->n++;
+	item->info = *lock;
+	memcpy(item->row, lock->row.data, lock->row.len);
 }
 
-/* The table of the last lock, with what may be told about it; most locks are of the table
- * before. */
+/*
+ * The table of the last lock, and what the user may see of it; most locks are
+ * of the same table as the lock before.
+ */
 typedef struct LockedTable
 {
 	bool known;
 	wide_table t;
-	Oid relid; /* of this database */
-	bool readable;
+	Oid relid;	   /* a foreign table of this database, or InvalidOid */
+	bool readable; /* the user may read it */
 } LockedTable;
 
 static void
@@ -499,50 +475,28 @@ look_up_table(LockedTable *c, wide_table_id id)
 }
 
 static void
-put_lock(ReturnSetInfo *rsinfo, const wide_lock_info *w, const uint8 *row, LockedTable *t)
+put_lock(ReturnSetInfo *rsinfo, const LockItem *item, LockedTable *t)
 {
-	Datum values[10];
-	bool nulls[10];
-	int n = 0;
+	const wide_lock_info *w = &item->info;
+	WtResultRow row = {0};
+	bool hide_row;
 
 	look_up_table(t, w->table);
-	/* whole buckets are of any table */
+	/* a lock of a whole bucket belongs to no table */
 	if (!is_monitor() && !t->readable)
 		return;
-	OUT(Int32GetDatum(w->pid));
-	if (t->known)
-		OUT(ObjectIdGetDatum(t->t.space));
-	else
-		OUT_NULL();
-	if (OidIsValid(t->relid))
-		OUT(ObjectIdGetDatum(t->relid));
-	else
-		OUT_NULL();
-	if (t->known)
-		OUT(CStringGetTextDatum(t->t.name));
-	else
-		OUT_NULL();
-	if (!w->granted && t->readable)
-	{
-		OUT(bytes_datum(row, w->row.len));
-		OUT(Int32GetDatum(w->row_len));
-	}
-	else
-	{
-		OUT_NULL();
-		OUT_NULL();
-	}
-	OUT(Int32GetDatum(w->bucket));
-	if (!w->whole)
-		OUT(Int64GetDatum(w->tag));
-	else
-		OUT_NULL();
-	OUT(BoolGetDatum(w->granted));
-	if (w->holder != 0)
-		OUT(Int32GetDatum(w->holder));
-	else
-		OUT_NULL();
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	hide_row = w->granted || !t->readable;
+	add_int(&row, w->pid);
+	wt_result_add_unless(&row, !t->known, ObjectIdGetDatum(t->t.space));
+	add_oid(&row, t->relid);
+	wt_result_add_text(&row, t->known ? t->t.name : NULL);
+	wt_result_add_unless(&row, hide_row, wt_result_bytea(item->row, w->row.len));
+	wt_result_add_unless(&row, hide_row, Int32GetDatum(w->row_len));
+	add_int(&row, w->bucket);
+	wt_result_add_unless(&row, w->whole, Int64GetDatum(w->tag));
+	wt_result_add(&row, BoolGetDatum(w->granted));
+	wt_result_add_unless(&row, w->holder == 0, Int32GetDatum(w->holder));
+	wt_result_put(&row, rsinfo);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_locks);
@@ -550,27 +504,19 @@ PG_FUNCTION_INFO_V1(wt_sql_stat_locks);
 Datum
 wt_sql_stat_locks(PG_FUNCTION_ARGS)
 {
-	LockList list = {0};
+	LockList list = {.items = DLIST_STATIC_INIT(list.items)};
 	LockedTable t = {0};
-	wide_status st;
+	dlist_iter iter;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_store_exists())
 		return (Datum) 0;
-	st = wide_row_locks_each(wt_store_db(), remember_lock, &list);
-	PG_TRY();
-	{
-		wt_error_check(st, "could not list row locks");
-		if (list.failed)
-			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-		for (int i = 0; i < list.n; i++)
-			put_lock((ReturnSetInfo *) fcinfo->resultinfo, &list.locks[i], list.rows[i], &t);
-	}
-	PG_FINALLY();
-	{
-		free(list.locks);
-		free(list.rows);
-	}
-	PG_END_TRY();
+	wt_error_check(wide_row_locks_each(wt_store_db(), gather_lock, &list),
+				   "could not list row locks");
+	if (list.failed)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	dlist_foreach(iter, &list.items)
+		put_lock((ReturnSetInfo *) fcinfo->resultinfo, dlist_container(LockItem, node, iter.cur),
+				 &t);
 	return (Datum) 0;
 }
