@@ -18,6 +18,7 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
@@ -31,6 +32,7 @@
 #include "engine/wide.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
+#include "fdw/func/result.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -173,61 +175,52 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 
 typedef struct Problem
 {
-	struct Problem *next;
+	dlist_node node;
 	char *object;
 	char *problem;
 } Problem;
-
-typedef struct Problems
-{
-	Problem *first;
-	Problem **last;
-} Problems;
 
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_problem(void *arg, const char *object, const char *problem)
 {
-	Problems *list = arg;
 	size_t olen = strlen(object) + 1, plen = strlen(problem) + 1;
-	Problem *p = palloc_extended(sizeof(Problem) + olen + plen,
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	Problem *p = wt_result_gather(arg, sizeof(Problem) + olen + plen);
 
 	if (p == NULL)
 		return WIDE_NOMEM;
-	p->next = NULL;
 	p->object = (char *) (p + 1);
 	p->problem = p->object + olen;
 	memcpy(p->object, object, olen);
 	memcpy(p->problem, problem, plen);
-	*list->last = p;
-	list->last = &p->next;
 	return WIDE_OK;
 }
 
 static void
 verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 {
-	Problems list;
+	dlist_head list;
+	dlist_iter iter;
 	wide_status st;
 
 	do
 	{
-		list.first = NULL;
-		list.last = &list.first;
+		dlist_init(&list);
 		st = wide_verify(wt_store_db(), family, gather_problem, &list);
 	} while (again(st));
-	/* damage is what the list tells */
+	/* the list describes the damage */
 	if (st != WIDE_END && st != WIDE_NOTFOUND && st != WIDE_CORRUPT)
 		wt_error_check(st, "could not verify");
-	if (st == WIDE_CORRUPT && list.first == NULL)
+	if (st == WIDE_CORRUPT && dlist_is_empty(&list))
 		wt_error_check(gather_problem(&list, "store", wide_error_text()), NULL);
-	for (Problem *p = list.first; p != NULL; p = p->next)
+	dlist_foreach(iter, &list)
 	{
-		Datum values[2] = {CStringGetTextDatum(p->object), CStringGetTextDatum(p->problem)};
-		bool nulls[2] = {false, false};
+		Problem *p = dlist_container(Problem, node, iter.cur);
+		WtResultRow row = {0};
 
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		wt_result_add_text(&row, p->object);
+		wt_result_add_text(&row, p->problem);
+		wt_result_put(&row, rsinfo);
 	}
 }
 
@@ -264,33 +257,22 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 
 typedef struct SplitKey
 {
-	struct SplitKey *next;
+	dlist_node node;
 	size_t len;
 	uint8 data[FLEXIBLE_ARRAY_MEMBER];
 } SplitKey;
-
-typedef struct SplitKeys
-{
-	SplitKey *first;
-	SplitKey **last;
-} SplitKeys;
 
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_key(void *arg, wide_bytes key)
 {
-	SplitKeys *list = arg;
-	SplitKey *k = palloc_extended(offsetof(SplitKey, data) + key.len,
-								  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	SplitKey *k = wt_result_gather(arg, offsetof(SplitKey, data) + key.len);
 
 	if (k == NULL)
 		return WIDE_NOMEM;
-	k->next = NULL;
 	k->len = key.len;
 	if (key.len > 0)
 		memcpy(k->data, key.data, key.len);
-	*list->last = k;
-	list->last = &k->next;
 	return WIDE_OK;
 }
 
@@ -324,7 +306,8 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int n = PG_GETARG_INT32(1);
 	WtCall c;
-	SplitKeys list;
+	dlist_head list;
+	dlist_iter iter;
 	wide_family_id family;
 	wide_status st;
 
@@ -340,21 +323,18 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	do
 	{
-		list.first = NULL;
-		list.last = &list.first;
+		dlist_init(&list);
 		st = wide_split_keys(wt_store_db(), family, n, false, gather_key, &list);
 	} while (again(st));
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not find keys to split at");
-	for (SplitKey *k = list.first; k != NULL; k = k->next)
+	dlist_foreach(iter, &list)
 	{
-		bytea *b = palloc(VARHDRSZ + k->len);
-		bool isnull = false;
-		Datum d = PointerGetDatum(b);
+		SplitKey *k = dlist_container(SplitKey, node, iter.cur);
+		WtResultRow row = {0};
 
-		SET_VARSIZE(b, VARHDRSZ + k->len);
-		memcpy(VARDATA(b), k->data, k->len);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &d, &isnull);
+		wt_result_add(&row, wt_result_bytea(k->data, k->len));
+		wt_result_put(&row, rsinfo);
 	}
 	return (Datum) 0;
 }

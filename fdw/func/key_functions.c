@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
+#include "fdw/func/result.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/key_argument.h"
@@ -44,16 +45,6 @@ table_for_keys(Oid relid)
 	if (!wt_rowkey_is_visible(t))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
 	return t;
-}
-
-static bytea *
-bytea_of(StringInfo s)
-{
-	bytea *b = palloc(s->len + VARHDRSZ);
-
-	SET_VARSIZE(b, s->len + VARHDRSZ);
-	memcpy(VARDATA(b), s->data, s->len);
-	return b;
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_encode_key);
@@ -83,7 +74,7 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 		wt_key_argument_encode(t, args[0], types[0], false, NULL, &key);
 	else
 		wt_key_argument_encode_parts(t, n, args, types, nulls, false, NULL, &key);
-	PG_RETURN_BYTEA_P(bytea_of(&key));
+	PG_RETURN_DATUM(wt_result_bytea(key.data, key.len));
 }
 
 /* A key part as JSON: numbers, booleans, ISO times; the rest as text. */
@@ -183,7 +174,7 @@ wt_sql_prefix_end(PG_FUNCTION_ARGS)
 	initStringInfo(&end);
 	if (!wt_rowkey_prefix_end((uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), &end))
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(bytea_of(&end));
+	PG_RETURN_DATUM(wt_result_bytea(end.data, end.len));
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_reverse_time);

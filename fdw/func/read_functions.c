@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/ilist.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -27,6 +28,7 @@
 #include "engine/wide.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
+#include "fdw/func/result.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
@@ -190,17 +192,6 @@ wt_sql_get(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ cells */
 
-static Datum
-bytea_of(wide_bytes b)
-{
-	bytea *r = palloc(VARHDRSZ + b.len);
-
-	SET_VARSIZE(r, VARHDRSZ + b.len);
-	if (b.len > 0)
-		memcpy(VARDATA(r), b.data, b.len);
-	return PointerGetDatum(r);
-}
-
 static void
 cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 until)
 {
@@ -218,15 +209,14 @@ cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 un
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *cell = &row.cells[i];
-			bool nulls[4] = {false};
-			Datum values[4];
+			WtResultRow out = {0};
 
 			CHECK_FOR_INTERRUPTS();
-			values[0] = CStringGetTextDatum(fams[cell->family].name);
-			values[1] = CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
-			values[2] = Int64GetDatum(cell->ts);
-			values[3] = bytea_of(cell->value);
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			wt_result_add_text(&out, fams[cell->family].name);
+			wt_result_add_text(&out, wt_bytes_text_qualifier_argument(cell->qualifier));
+			wt_result_add(&out, Int64GetDatum(cell->ts));
+			wt_result_add(&out, wt_result_bytea(cell->value.data, cell->value.len));
+			wt_result_put(&out, rsinfo);
 		}
 	}
 	MemoryContextSwitchTo(old);
@@ -267,31 +257,22 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------- raw_cells */
 
-/* What the engine's callback gathers: it must not raise errors. */
 typedef struct RawCell
 {
-	struct RawCell *next;
-	wide_raw_cell cell; /* its bytes follow */
+	dlist_node node;
+	wide_raw_cell cell; /* the bytes of qualifier and value follow the item */
 } RawCell;
 
-typedef struct RawList
-{
-	RawCell *first;
-	RawCell **last;
-} RawList;
-
+/* Called by the engine: must not raise errors. */
 static wide_status
 gather_raw(void *arg, const wide_raw_cell *cell)
 {
-	RawList *list = arg;
-	RawCell *r = palloc_extended(sizeof(RawCell) + cell->qualifier.len + cell->value.len,
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	RawCell *r = wt_result_gather(arg, sizeof(RawCell) + cell->qualifier.len + cell->value.len);
 	uint8 *p;
 
 	if (r == NULL)
 		return WIDE_NOMEM;
 	p = (uint8 *) (r + 1);
-	r->next = NULL;
 	r->cell = *cell;
 	if (cell->qualifier.len > 0)
 		memcpy(p, cell->qualifier.data, cell->qualifier.len);
@@ -300,8 +281,6 @@ gather_raw(void *arg, const wide_raw_cell *cell)
 	if (cell->value.len > 0)
 		memcpy(p, cell->value.data, cell->value.len);
 	r->cell.value.data = p;
-	*list->last = r;
-	list->last = &r->next;
 	return WIDE_OK;
 }
 
@@ -327,39 +306,38 @@ raw_kind(int type)
 static void
 raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 {
-	RawList list = {NULL, &list.first};
+	dlist_head list;
+	dlist_iter iter;
 	wide_status st;
 
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		list.first = NULL;
-		list.last = &list.first;
+		dlist_init(&list);
 		st = wide_raw_row(wt_store_db(), fam->id, c->key, gather_raw, &list);
 	} while (st == WIDE_INTERRUPTED);
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not read");
-	for (RawCell *r = list.first; r != NULL; r = r->next)
+	dlist_foreach(iter, &list)
 	{
-		wide_raw_cell *cell = &r->cell;
+		const wide_raw_cell *cell = &dlist_container(RawCell, node, iter.cur)->cell;
 		bool whole = cell->type == 1 + WIDE_DELETE_FAMILY ||
 					 cell->type == 1 + WIDE_DELETE_FAMILY_VERSION;
-		bool nulls[6] = {false};
-		Datum values[6];
+		bool deletes = cell->type != 0;
+		WtResultRow out = {0};
 
 		CHECK_FOR_INTERRUPTS();
-		values[0] = CStringGetTextDatum(fam->name);
-		nulls[1] = whole;
-		values[1] = whole ? (Datum) 0
-						  : CStringGetTextDatum(wt_bytes_text_qualifier_argument(cell->qualifier));
-		/* without a timestamp: everything written before it */
-		nulls[2] = cell->type != 0 && cell->ts == WIDE_TS_MAX;
-		values[2] = Int64GetDatum(cell->ts);
-		values[3] = LSNGetDatum(cell->seq);
-		values[4] = CStringGetTextDatum(raw_kind(cell->type));
-		nulls[5] = cell->type != 0;
-		values[5] = cell->type != 0 ? (Datum) 0 : bytea_of(cell->value);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		wt_result_add_text(&out, fam->name);
+		wt_result_add_text(&out, whole ? NULL : wt_bytes_text_qualifier_argument(cell->qualifier));
+		/* a delete without a timestamp hides everything written before it */
+		wt_result_add_unless(&out, deletes && cell->ts == WIDE_TS_MAX, Int64GetDatum(cell->ts));
+		wt_result_add(&out, LSNGetDatum(cell->seq));
+		wt_result_add_text(&out, raw_kind(cell->type));
+		if (deletes)
+			wt_result_add_null(&out);
+		else
+			wt_result_add(&out, wt_result_bytea(cell->value.data, cell->value.len));
+		wt_result_put(&out, rsinfo);
 	}
 }
 
