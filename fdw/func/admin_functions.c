@@ -4,9 +4,9 @@
  *		table_size, plain_view.
  *
  * flush and compact do in this process what the background worker would do
- * sooner or later; they never change an answer, so they are no part of the
- * transaction.  All engine calls here can be long: they stop for interrupts
- * and are called again.
+ * later.  They change no query's result, and are not part of the transaction.
+ * All engine calls here may take long: they return WIDE_INTERRUPTED when an
+ * interrupt is pending, and are repeated after it is processed.
  */
 #include "postgres.h"
 
@@ -38,9 +38,9 @@
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"
 
-/* Another process does that work at the moment. */
+/* Waits 10 ms, or until the latch is set, for another process that does the same work. */
 static void
-wait_a_moment(void)
+wait_for_other(void)
 {
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L,
 					 PG_WAIT_EXTENSION);
@@ -48,14 +48,14 @@ wait_a_moment(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* true: call it again */
+/* Returns true if the engine's call that returned st must be repeated. */
 static bool
 again(wide_status st)
 {
 	if (st == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	else if (st == WIDE_BUSY)
-		wait_a_moment();
+		wait_for_other();
 	else
 		return false;
 	return true;
@@ -73,7 +73,11 @@ flush_store(void)
 		wt_error_check(st, "could not flush");
 }
 
-/* rel: its owner; NULL, the whole store: whoever may do a CHECKPOINT. false: nothing is stored */
+/*
+ * Argument 0 is a table or NULL for all tables.  42501 unless the user owns the
+ * table, or for all tables has privileges of pg_checkpoint.  Returns false if
+ * nothing is stored.
+ */
 static bool
 check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 {
@@ -102,7 +106,7 @@ wt_sql_flush(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 
-	/* the memtable holds all tables: they are flushed together */
+	/* a memtable has the cells of all tables, so all of them are flushed */
 	if (check_maintainer(&c, fcinfo, "flush()"))
 		flush_store();
 	PG_RETURN_VOID();
@@ -116,7 +120,7 @@ compact_family(wide_family_id id)
 	do
 		st = wide_compact(wt_store_db(), id);
 	while (again(st));
-	/* not committed yet, or dropped meanwhile: nothing to do */
+	/* WIDE_NOTFOUND: not committed yet, or dropped meanwhile */
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not compact");
 }
@@ -155,7 +159,7 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 	{
 		wide_status st;
 
-		/* what a worker does anyway, now */
+		/* the compactions that a worker would do */
 		do
 			st = wide_tidy(wt_store_db());
 		while (again(st));
@@ -196,6 +200,7 @@ gather_problem(void *arg, const char *object, const char *problem)
 	return WIDE_OK;
 }
 
+/* Adds the problems of a family, 0 for the whole store, to the result. */
 static void
 verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 {
@@ -276,7 +281,7 @@ gather_key(void *arg, wide_bytes key)
 	return WIDE_OK;
 }
 
-/* The family with most bytes stands for the table. */
+/* Returns the family with the most bytes, which stands for the table; 0: it has no families. */
 static wide_family_id
 largest_family(const WtEngineTable *e)
 {
@@ -362,7 +367,7 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(bytes);
 }
 
-/* By this, as its comment, a view is known that may be made anew. */
+/* The comment of a view that plain_view() has made, and may replace. */
 #define PLAIN_VIEW "all columns of a wide table (made by widetable.plain_view)"
 
 static void
@@ -373,10 +378,10 @@ run_sql(const char *sql)
 }
 
 /*
- * A view with all columns of the table, for programs that list tables and views
- * but no foreign tables.  It is simple enough for PostgreSQL to write through it,
- * and made with the caller's rights; who reads or writes it needs those of the
- * table, as before.
+ * Creates a view with all columns of the table, for programs that list tables and
+ * views but not foreign tables.  PostgreSQL can update it automatically.  The
+ * caller creates and owns it; as it is a security_invoker view, its users need
+ * privileges on the table as well.
  */
 PG_FUNCTION_INFO_V1(wt_sql_plain_view);
 

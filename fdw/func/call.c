@@ -1,6 +1,9 @@
 /*
  * call.c
  *		A call of a function on a row: table, key, privileges.
+ *
+ * The executor checks neither privileges nor read-only transactions for
+ * functions, so these functions check both, before they ask the engine.
  */
 #include "postgres.h"
 
@@ -56,7 +59,7 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
 	c->relname = pstrdup(RelationGetRelationName(rel));
 	relation_close(rel, NoLock);
-	c->t = wt_table(c->relid); /* raises the same for another wrapper's table */
+	c->t = wt_table(c->relid); /* raises the same error for a table of another wrapper */
 	if (writes && !c->t->updatable)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -65,8 +68,10 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				 : writes == CMD_DELETE
 					 ? errmsg("foreign table \"%s\" does not allow deletes", c->relname)
 					 : errmsg("foreign table \"%s\" does not allow updates", c->relname)));
-	/* put is blind as INSERT is; the others change what is there now, not what such a session
-	 * sees */
+	/*
+	 * put is blind, as INSERT is; the others would change the present state, which
+	 * such a session does not see.
+	 */
 	if (writes && writes != CMD_INSERT && wt_clock_as_of() != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

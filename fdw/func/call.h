@@ -16,32 +16,43 @@
 /* A call f(rel, key, ...). */
 typedef struct WtCall
 {
+	/* argument rel */
 	Oid relid;
 	const char *relname;
 	WtTable *t;
+
+	/* the engine's table */
+	bool stored; /* it exists, and e is set */
 	WtEngineTable e;
-	bool stored; /* the engine has the table; e is set */
+
+	/* argument key */
+	wide_bytes key; /* bytes of keybuf */
 	StringInfoData keybuf;
-	struct Bitmapset *emptied; /* columns (index in t) NOT NULL that lost versions */
-	wide_bytes key;
-	Datum *parts; /* the values of the key columns */
-	bool wrote;	  /* cells were put */
+	Datum *parts; /* values of the key columns, by key part */
+
+	/* what the call has done */
+	bool wrote;				   /* cells were put */
+	struct Bitmapset *emptied; /* NOT NULL columns with deletes: indexes into t->columns */
 } WtCall;
 
-/* 22004 when the argument is NULL */
+/* Raises 22004 if argument n is NULL; name: of the argument. */
 extern void wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name);
 /*
- * Argument 0, rel: a foreign table of ours, locked to the end of the
- * transaction.  writes: the CmdType that the foreign table must allow, 0 for
- * reading; refuses read-only transactions, standbys, parallel mode.
+ * Starts a call: reads argument 0, rel, and locks that table until the end of
+ * the transaction.  writes: the CmdType that the foreign table must allow, or 0
+ * for a function that reads; a function that writes is refused in read-only
+ * transactions, during recovery, in parallel mode and, unless it only puts, with
+ * widetable.as_of.  function: its name, for errors.
  */
 extern void wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes);
-/* Argument 1, key: complete */
+/* Reads argument 1, key, which must have all parts. */
 extern void wt_call_key(WtCall *c, FunctionCallInfo fcinfo);
-/* Each of the privileges, on the table or on the column (may be NULL) */
+/* Raises 42501 unless the user has each privilege on the table or on the column (may be NULL). */
 extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
-
-/* The engine's side; after privileges, so that nobody makes a table without any. */
+/*
+ * Finds the engine's table, or creates it.  Requires: privileges have been
+ * checked, so that no user without them creates a table.
+ */
 extern void wt_call_engine(WtCall *c, bool create);
 
 #endif /* WT_CALL_H */

@@ -1,6 +1,10 @@
 /*
  * cell_argument.c
- *		Cells and their values as functions get them.
+ *		Cells and values as arguments of functions.
+ *
+ * An argument names a cell by a column of the foreign table or by
+ * 'family:qualifier', which need not be mapped to a column.  A value is encoded
+ * as the mapping column stores it.
  */
 #include "postgres.h"
 
@@ -64,8 +68,9 @@ wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
 }
 
 /*
- * The key column whose original the cell holds: the key has only a digest of
- * it.  The row would not be found by what it shows if another value were there.
+ * Returns the key column whose original the cell holds, or NULL.  The key has
+ * only a digest of it: with another value in the cell, the row could not be
+ * found by the key that it shows.
  */
 static const WtColumn *
 original_of(WtCall *c, const WtCallCell *cell)
@@ -327,7 +332,7 @@ wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringI
 	wt_map_json_text(v, &text);
 	if (column == NULL)
 	{
-		/* as get shows it: \x... for bytes that are not text */
+		/* text in the form that get() shows: \x... for bytes that are not text */
 		wt_bytes_text_unshow(text.data, text.len, out);
 		return;
 	}

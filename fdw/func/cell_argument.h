@@ -1,6 +1,6 @@
 /*
  * cell_argument.h
- *		Cells and their values as functions get them.
+ *		Cells and values as arguments of functions.
  */
 #ifndef WT_CELL_ARGUMENT_H
 #define WT_CELL_ARGUMENT_H
@@ -16,75 +16,86 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/table/types.h"
 
-/* A cell as the caller named it. */
+/* A cell that an argument names. */
 typedef struct WtCallCell
 {
 	const char *name;
-	const char *family_name; /* of a family that t does not mention; else NULL */
-	int family;				 /* index into t->families otherwise */
+	const char *family_name; /* of a family that t does not have; else NULL */
+	int family;				 /* index into t->families, unless family_name is set */
 	WtCellRef ref;
 } WtCallCell;
 
-/* For errors about a cell: what and where. */
+/* errdetail with table, key and column; for use in ereport. */
 extern int wt_cell_argument_errdetail(WtCall *c, const char *col);
-/* Argument n as text; 22004 when it is NULL. */
+/* Returns argument n as a C string; 22004 if it is NULL. */
 extern const char *wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name);
+/* Returns the engine's id of the cell's family; 42703 if the engine has none. */
 extern wide_family_id wt_cell_argument_family(WtCall *c, const WtCallCell *cell);
-/* 'family:qualifier' or a column's name.  A family that another foreign table made can be named
- * too. */
+/*
+ * Parses 'family:qualifier' or the name of a column.  The family may be one that
+ * only another foreign table on the same stored table has.  writes: 22023 for
+ * the cell that holds the original of a key column.
+ */
 extern void wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell);
-/* Privileges are checked here, before the engine is asked for anything. */
+/* Parses name, checks the privileges in mode, then finds the engine's table and family. */
 extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtCallCell *cell);
 /*
- * The newest versions, under the row lock.  REPEATABLE READ: they must be the
- * ones that the snapshot sees, when our own writes are laid over both.
+ * Reads the newest versions of cells.  Requires: the row lock.  Under
+ * REPEATABLE READ, 40001 if they are not the versions that the snapshot sees,
+ * the transaction's own writes included in both.
  */
 extern void wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n);
-/* The timestamp of the version that was read, above which a new one has to lie; PG_INT64_MIN:
- * there is none. */
+/* Returns the timestamp of the version read, which a new one must exceed; PG_INT64_MIN: none. */
 extern int64 wt_cell_argument_floor(const WtCellRef *r);
-/* Adds a put of the cell to the batch. */
+/* Adds a put of the cell to the batch; arguments as wide_batch_put. */
 extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts,
 								 int64 ttl_us, wide_bytes value);
-/* Adds a delete to the batch. */
+/* Adds a delete to the batch; arguments as wide_batch_delete. */
 extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family,
 									wide_bytes qual, int64 ts);
+/* Returns true if the table stores originals of key columns, whose keys have a digest. */
 extern bool wt_cell_argument_has_originals(WtCall *c);
 /*
- * A row that has cells has the originals of its digest keys.  locked: they are
- * written only when they are missing; else blindly, as INSERT does.  Without a
- * ttl: other cells of the row may live longer.
+ * Puts the originals of the key columns whose keys have a digest; each row with
+ * cells has them.  locked: the row lock is held, and only missing ones are put;
+ * else they are put blindly, as by INSERT.  They get no time to live, because
+ * other cells of the row may live longer.
  */
 extern void wt_cell_argument_put_originals(WtCall *c, bool locked);
 /*
- * What a call deletes of NOT NULL columns is looked at again when it is done:
- * a later mutation may have put a value, and a row that is gone as a whole is
- * in order.  Puts do not look whether the row has all its other columns; they
- * are blind.
+ * Deletes of NOT NULL columns are noted (cell NULL: of all columns of the
+ * family) and checked at the end of the call, because a later mutation may put a
+ * value, and deleting the whole row is allowed.  wt_cell_argument_check_not_null
+ * raises 23502 if the row exists without such a column.  Puts are blind: they do
+ * not check whether the row has its other columns.
  */
 extern void wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *cell);
 extern void wt_cell_argument_check_not_null(WtCall *c);
-/* Any value as the type, with the length of a varchar(3) or numeric(4,1) unless typmod is -1. */
+/*
+ * Converts a value of any type to target, by its text if the types differ; typmod
+ * (unless -1) applies a length as in varchar(3) or numeric(4,1).
+ */
 extern Datum wt_cell_argument_coerce(Datum v, Oid type, Oid target, int32 typmod);
-/* A value that no cast to the column's type has seen: the domain's constraints. */
+/* Checks the constraints of the column's domain; for values that no cast has checked. */
 extern void wt_cell_argument_check_domain(const WtColumn *column, Datum v);
-/* A column as one of this type would be without any option. */
+/* Returns a column of this type without options. */
 extern WtColumn wt_cell_argument_plain_column(Oid type);
 /*
- * Mapped cells by their column's encoding; others as a column of the value's
- * type without options would store it, untyped literals as text.  A bytea for a
- * column of another type is the cell's bytes, as cells() shows them; they have
- * to be a value of the column.
+ * Appends the stored bytes of a value.  column: the one that maps the cell, whose
+ * encoding is used; NULL: the value is stored as by a column of its type without
+ * options, an untyped literal as text.  A bytea for a column of another type
+ * stands for the cell's bytes, as cells() shows them; 22023 if they are not a
+ * value of the column.
  */
 extern void wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out);
-/* The same for a value of a jsonb argument, which is not JSON null. */
+/* The same for a value in a jsonb argument.  Requires: it is not JSON null. */
 extern void wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v,
 										StringInfo out);
-/* jb itself; an error that names what when it is no JSON object. */
+/* Returns jb; 22023 if it is not a JSON object.  what: its name in the error. */
 extern Jsonb *wt_cell_argument_need_object(Jsonb *jb, const char *what);
-/* The key of a JSON object's entry as a string. */
+/* Returns the key of a JSON object's entry as a C string, palloc'd. */
 extern char *wt_cell_argument_json_key(const JsonbValue *v);
-/* Microseconds of a TTL; an error when it is not greater than zero. */
+/* Returns a time to live in microseconds; 22023 if it is not greater than zero. */
 extern int64 wt_cell_argument_ttl(const Interval *iv);
 
 #endif /* WT_CELL_ARGUMENT_H */

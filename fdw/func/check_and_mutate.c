@@ -1,6 +1,11 @@
 /*
  * check_and_mutate.c
  *		The SQL function check_and_mutate.
+ *
+ * Under the row lock it compares a cell with a value and then applies one of two
+ * lists of mutations to the row, in order; each mutation sees the effects of
+ * those before.  Both lists are checked before the cell is read, so a mistake in
+ * the list that is not applied is an error, too.
  */
 #include "postgres.h"
 
@@ -63,6 +68,7 @@ parse_op(const char *s)
 	return OP_EQ; /* keep compiler quiet */
 }
 
+/* cmp: below, equal to or above 0 as the result of a comparison. */
 static bool
 op_holds(CheckOp op, int cmp)
 {
@@ -85,7 +91,7 @@ op_holds(CheckOp op, int cmp)
 	}
 }
 
-/* The operand as the column's type; a bytea stands for the cell's bytes, as in put. */
+/* The operand in the column's type; a bytea stands for the cell's bytes, as in put. */
 static Datum
 expected_value(const WtColumn *column, Datum expected, Oid type)
 {
@@ -98,6 +104,7 @@ expected_value(const WtColumn *column, Datum expected, Oid type)
 	return wt_cell_value_decode(column, NULL, (wide_bytes) {0}, (uint8 *) bytes.data, bytes.len);
 }
 
+/* Compares by the default operators of the column's type; 42883 if it has none for op. */
 static bool
 compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
 {
@@ -117,10 +124,10 @@ compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
 }
 
 /*
- * cell OP expected: by the column's type when a column maps the cell.  Else as
- * put would store the operand: numbers and the like, which are stored in their
- * own format, by their type; all that is stored as text or bytes by unsigned
- * bytes.
+ * Returns true if "cell OP expected" holds.  If a column maps the cell, values of
+ * its type are compared.  Else the operand's type decides, as in put: types with
+ * a binary encoding compare as values, those stored as text or bytes compare as
+ * unsigned bytes.
  */
 static bool
 check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid type)
@@ -168,6 +175,7 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 	return op_holds(op, cmp);
 }
 
+/* Deletes the column that a JSON string names. */
 static void
 delete_named(WtCall *c, const JsonbValue *v)
 {
@@ -211,7 +219,7 @@ typedef enum Mutation
 	MUTATE_APPEND
 } Mutation;
 
-/* The only pair of an element; the list has been checked. */
+/* Returns the kind of an element's only pair, *what being its value.  Requires: check_list. */
 static Mutation
 get_mutation(JsonbContainer *element, JsonbValue *what)
 {
@@ -247,6 +255,7 @@ is_array(const JsonbValue *v)
 		   !JsonContainerIsScalar(v->val.binary.data);
 }
 
+/* Raises an error if the name is not a cell that may be written. */
 static void
 check_name(WtCall *c, const char *name, WtCallCell *cell)
 {
@@ -255,7 +264,7 @@ check_name(WtCall *c, const char *name, WtCallCell *cell)
 		(void) wt_cell_argument_family(c, cell);
 }
 
-/* The columns of a mutation: they are there, and have a value of the right kind. */
+/* Checks that the columns of a mutation exist, and the kinds of their values. */
 static void
 check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue *what)
 {
@@ -277,7 +286,7 @@ check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue 
 				 : errmsg("%s: \"%s\" needs a JSON object of columns and values", where, kind)));
 	if (strcmp(kind, "increment") == 0)
 	{
-		/* as it will be done, less the privileges */
+		/* as mutate() does it, but without the check of privileges */
 		WtCallCell *cells;
 		int64 *deltas;
 		int n = wt_write_functions_parse_deltas(c, what->val.binary.data, 0, &cells, &deltas);
@@ -306,10 +315,9 @@ check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue 
 }
 
 /*
- * Both lists of a call are looked at before anything is done, so that a
- * mistake in the one that is not taken shows as well.  jsonb does not keep the
- * order of the keys of an object, and mutations have one: hence each element
- * has one key.
+ * Checks a list of mutations; name: of the argument.  Mutations are ordered, and
+ * jsonb does not preserve the order of an object's keys, so each element has
+ * exactly one key.
  */
 static void
 check_list(WtCall *c, const char *name, Jsonb *list)
@@ -389,7 +397,7 @@ mutate(WtCall *c, JsonbContainer *element)
 	}
 }
 
-/* In order: each sees what those before it did. */
+/* Applies a list; NULL is an empty one. */
 static void
 mutate_all(WtCall *c, Jsonb *list)
 {
@@ -421,11 +429,11 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	check_list(&c, "mutations", lists[0]);
 	if (!PG_ARGISNULL(6))
 		check_list(&c, "otherwise", lists[1] = PG_GETARG_JSONB_P(6));
-	/* locking a row takes some right to change it, whatever comes of the check */
+	/* to lock a row some privilege to change it is needed, whatever the check returns */
 	if (pg_class_aclcheck(c.relid, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(c.relid, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, c.relname);
-	/* what is not there may be written: the table is made if need be */
+	/* the mutations may write the first row of the table */
 	wt_call_engine(&c, true);
 	cell.ref.family = wt_cell_argument_family(&c, &cell);
 	wt_row_lock(c.e.table, c.key, false);

@@ -2,9 +2,9 @@
  * key_functions.c
  *		SQL functions that make and read keys.
  *
- * encode_key and decode_key speak a table's own key; the others are the small
- * tools with which keys are designed: prefix bounds, reversed time and host
- * names, salts, tiles of the world, ids in order of time.
+ * encode_key and decode_key convert between the key columns of a table and the
+ * bytes of its row keys.  The others help to design keys: the end of a prefix,
+ * reversed times and host names, salts, tiles of a map, ids in order of time.
  */
 #include "postgres.h"
 
@@ -34,9 +34,9 @@
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 
-#define MAX_ZOOM 31 /* two bits a level in a bigint */
+#define MAX_ZOOM 31 /* two bits for each level in a bigint */
 
-/* The definition of a table shows in its keys: as for reading them. */
+/* Keys reveal the definition of a table: 42501 unless the user may see its keys. */
 static WtTable *
 table_for_keys(Oid relid)
 {
@@ -77,7 +77,7 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(wt_result_bytea(key.data, key.len));
 }
 
-/* A key part as JSON: numbers, booleans, ISO times; the rest as text. */
+/* Makes a key part a JSON number or boolean, an ISO time, or else a text. */
 static void
 part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
 {
@@ -197,8 +197,8 @@ wt_sql_reverse_time(PG_FUNCTION_ARGS)
 
 /*
  * hbase.apache.org/book.html -> org.apache.hbase/book.html, so that a site and
- * all below it are one range.  What may stand before a host in a URL (scheme,
- * user and password) is left out; a numeric address stays.
+ * its subdomains are one range.  What precedes the host in a URL (scheme, user,
+ * password) is left out.  A numeric address is not reversed.
  */
 PG_FUNCTION_INFO_V1(wt_sql_reverse_host);
 
@@ -213,7 +213,7 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 
 	if (scheme && strcspn(url, "/?#") > (size_t) (scheme - url))
 		url = scheme + 3;
-	/* the last one: a password may have an @ */
+	/* the last @, because a password may contain one */
 	at = memrchr(url, '@', strcspn(url, "/?#"));
 	if (at)
 		url = at + 1;
@@ -221,7 +221,7 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 	initStringInfo(&out);
 	if (url[0] == '[' || strspn(url, "0123456789.") >= len)
 	{
-		/* an address */
+		/* a numeric address */
 		appendStringInfoString(&out, url);
 		PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
 	}
@@ -266,9 +266,9 @@ check_zoom(int zoom)
 }
 
 /*
- * The tile of a point in web Mercator, one digit a level: 0 north west, 1
- * north east, 2 south west, 3 south east.  A shorter quadkey is the larger
- * tile around it, so "all points of a tile" is a prefix.
+ * The tile of a point in the web Mercator projection, one digit for each level:
+ * 0 north west, 1 north east, 2 south west, 3 south east.  A prefix of a quadkey
+ * is a larger tile around it, so all points of a tile have a common prefix.
  */
 PG_FUNCTION_INFO_V1(wt_sql_quadkey);
 
@@ -278,7 +278,7 @@ wt_sql_quadkey(PG_FUNCTION_ARGS)
 	float8 lat = PG_GETARG_FLOAT8(0);
 	float8 lon = PG_GETARG_FLOAT8(1);
 	int zoom = PG_GETARG_INT32(2);
-	const float8 limit = 85.05112877980659; /* where the square map ends */
+	const float8 limit = 85.05112877980659; /* latitude at which the square map ends */
 	float8 s, fx, fy, n;
 	int64 x, y;
 	char key[MAX_ZOOM];
@@ -338,10 +338,10 @@ wt_sql_quadkey_pack(PG_FUNCTION_ARGS)
 }
 
 /*
- * 16 bytes that rise with time and are never given twice: milliseconds since
- * 1970 (64 bits), who made it (48: the cluster's identifier folded to 16 bits,
- * then the process), a number within the millisecond (16).  When those run out
- * or the clock goes back, the id runs ahead of the clock.
+ * A unique id of 16 bytes that ascends with time: milliseconds since 1970 (64
+ * bits), the cluster's identifier folded to 16 bits, the process id (32 bits), a
+ * number within the millisecond (16 bits).  When these numbers run out, or the
+ * clock is set back, ids run ahead of the clock.
  */
 PG_FUNCTION_INFO_V1(wt_sql_flake_id);
 

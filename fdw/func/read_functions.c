@@ -2,8 +2,8 @@
  * read_functions.c
  *		SQL functions that read one row: get, cells, raw_cells.
  *
- * They read with the statement's snapshot, as a scan would: own writes of
- * earlier commands are seen, widetable.as_of is honoured.
+ * get and cells read with the statement's snapshot, as a scan does: they see the
+ * writes of earlier commands of the transaction, and respect widetable.as_of.
  */
 #include "postgres.h"
 
@@ -42,7 +42,11 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-/* A scan of all families of the row; fams in the order of the result's family indexes. */
+/*
+ * Opens a scan of the row in n families; a cell's family is an index into fams.
+ * The time range is since <= timestamp < until; PG_INT64_MIN and PG_INT64_MAX: no
+ * limit.
+ */
 static WtEngineScan *
 open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 until)
 {
@@ -77,7 +81,7 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 
 /* -------------------------------------------------------------------- get */
 
-/* The column that maps a cell. */
+/* Returns the column that maps a cell, or NULL. */
 static const WtColumn *
 mapping_column(WtTable *t, int family, wide_bytes qual)
 {
@@ -102,7 +106,7 @@ push_string(JsonbParseState **ps, JsonbIteratorToken tok, char *s)
 	pushJsonbValue(ps, tok, &v);
 }
 
-/* A value of any type as to_jsonb shows it. */
+/* Appends a value of any type as to_jsonb converts it. */
 static void
 push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
 {
@@ -113,7 +117,7 @@ push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
 	JsonbValue v;
 	Node *arg;
 
-	/* to_jsonb finds the argument's type in the expression that calls it */
+	/* to_jsonb finds the type of its argument in the calling expression */
 	get_typlenbyval(col->typid, &len, &byval);
 	arg = (Node *) makeConst(col->typid, col->typmod, col->collation, len, d, false, byval);
 	fmgr_info(F_TO_JSONB, &fn);
@@ -139,7 +143,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 	wide_family *fams;
-	int n, open = -1; /* family whose object is being built */
+	int n, open = -1; /* the family whose object is under construction */
 	WtEngineScan *scan;
 	wide_row row;
 	JsonbParseState *ps = NULL;
@@ -161,7 +165,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 
 			CHECK_FOR_INTERRUPTS();
 			if (cell->version > 0 && open == cell->family)
-				continue; /* a newer version of the column was shown */
+				continue; /* an older version of a column already shown */
 			if (open != cell->family)
 			{
 				if (open < 0)
@@ -192,6 +196,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ cells */
 
+/* Adds the visible versions of the row to the result. */
 static void
 cells_into(WtCall *c, ReturnSetInfo *rsinfo, int versions, int64 since, int64 until)
 {
@@ -284,6 +289,7 @@ gather_raw(void *arg, const wide_raw_cell *cell)
 	return WIDE_OK;
 }
 
+/* type: as in wide_raw_cell. */
 static const char *
 raw_kind(int type)
 {
@@ -303,6 +309,7 @@ raw_kind(int type)
 	return "?";
 }
 
+/* Adds the raw entries of the row in one family to the result. */
 static void
 raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 {

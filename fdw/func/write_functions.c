@@ -1,23 +1,20 @@
 /*
  * write_functions.c
- *		SQL functions that change one row: increment, append, put, delete_*,
- *		check_and_mutate.
+ *		SQL functions that change one row: increment, append, put, delete_*.
  *
- * They say what FDW statements cannot say, and they do it without a plan.
- * Their changes go to the transaction's batch like those of INSERT, UPDATE and
- * DELETE: atomic, seen by later statements of the transaction, rolled back
- * with it.  Row triggers of the foreign table do not fire.
+ * They offer what INSERT, UPDATE and DELETE cannot express, and need no plan.
+ * Their changes go to the transaction's batch like those of the statements:
+ * they are atomic, later commands of the transaction see them, and they are
+ * rolled back with it.  Row triggers of the foreign table do not fire.
  *
- * put is blind.  The others lock the row first.  A read-modify-write reads the
- * newest state then, its own writes included, so that no update is lost; its
- * cells are stamped above the version that was read.  Under REPEATABLE READ a
- * version that was committed after the snapshot is a serialization failure, as
+ * put is blind.  The others lock the row first.  A read-modify-write then reads
+ * the newest state, the transaction's own writes included, so that no update is
+ * lost; its cells get timestamps above the versions read.  Under REPEATABLE READ
+ * a version that was committed after the snapshot is a serialization failure, as
  * with UPDATE.
  *
- * An error raised anywhere in a call takes back the whole call, because it
- * takes back the statement or savepoint around it: nothing is undone here.
- *
- * The executor checks no privileges for functions: wt_call_acl does.
+ * Nothing is undone here after an error: it rolls back the statement or the
+ * savepoint around the call, and so the whole call.
  */
 #include "postgres.h"
 
@@ -47,6 +44,7 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
+/* The value of a counter that was read, 0 without a cell; 42804 if it has not 8 bytes. */
 static int64
 counter_value(WtCall *c, const WtCallCell *cell)
 {
@@ -265,7 +263,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 	if (cell->ref.found)
 		appendBinaryStringInfo(out, (const char *) cell->ref.value.data, (int) cell->ref.value.len);
 	appendBinaryStringInfo(out, (const char *) addition.data, (int) addition.len);
-	/* the result has to be a value of the column */
+	/* the result must be a value of the column */
 	if (col != NULL)
 	{
 		Datum value = wt_cell_value_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
@@ -282,7 +280,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 						 wt_bytes_of(out));
 }
 
-/* append(..., text) and append(..., bytea) */
+/* Both append(..., text) and append(..., bytea). */
 PG_FUNCTION_INFO_V1(wt_sql_append);
 
 Datum
@@ -308,7 +306,7 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	wt_cell_argument_put_originals(&c, true);
 	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
 		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
-	/* text and bytea look alike */
+	/* text and bytea have the same form */
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
 }
 
@@ -398,7 +396,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 
 /* ----------------------------------------------------------------- delete */
 
-/* The timestamp argument n of a delete; without one: everything written before. */
+/* The timestamp in argument n of a delete; if it is NULL, everything written before is deleted. */
 static int64
 delete_ts(FunctionCallInfo fcinfo, int n)
 {
@@ -428,6 +426,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* delete_family and delete_family_version: argument 2 is the family. */
 static Datum
 delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind, int64 ts)
 {
@@ -447,7 +446,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 				 errmsg("family \"%s\" of table \"%s\" does not exist", family, c.relname)));
 	wt_row_lock(c.e.table, c.key, false);
 	wt_cell_argument_delete(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
-	/* the row is still there by cells of other families, or by younger ones */
+	/* cells of other families, or newer ones, may remain: the row needs its originals then */
 	if (wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(&c.e, c.key))
 		wt_cell_argument_put_originals(&c, true);
 	wt_cell_argument_note_delete(&c, id, NULL);
@@ -511,11 +510,12 @@ wt_sql_delete_version(PG_FUNCTION_ARGS)
 	wt_row_lock(c.e.table, c.key, false);
 	if (PG_ARGISNULL(3))
 	{
-		/* the newest one, as of now */
+		/* the newest version */
 		wt_cell_argument_read_newest(&c, &cell.ref, 1);
 		if (!cell.ref.found)
 			PG_RETURN_VOID();
-		ts = cell.ref.ts; /* an own version is known by its provisional one */
+		ts = cell.ref
+				 .ts; /* provisional, if this transaction wrote the version without a timestamp */
 	}
 	else
 		ts = delete_ts(fcinfo, 3);

@@ -1,6 +1,6 @@
 /*
  * write_functions.h
- *		Changes of one row, for check_and_mutate.
+ *		Changes of one row by functions; check_and_mutate uses them, too.
  */
 #ifndef WT_WRITE_FUNCTIONS_H
 #define WT_WRITE_FUNCTIONS_H
@@ -13,23 +13,32 @@
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
 
+/* Raises 42804 if a column maps the cell and is not a counter. */
 extern void wt_write_functions_check_counter(WtCall *c, const WtCallCell *cell);
-/* Add deltas[i] to cells[i], under the row lock; a cell that is named twice gets the sum. */
+/*
+ * Adds deltas[i] to cells[i]; results[i] gets the new value.  Requires: the row lock.  A cell that
+ * is named several times gets the sum.  22003 if a counter overflows.
+ */
 extern void wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas,
 										 int64 *results, int n);
-/* The cells and deltas of {"f:n": 1, ...}; the number of them. */
+/*
+ * Parses {"f:n": 1, ...} into palloc'd arrays; returns their length.  mode: the
+ * privileges to check for each cell.
+ */
 extern int wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 										   WtCallCell **cells, int64 **deltas);
-/* The new value, in out. */
+/* Appends bytes to the cell's value; the new value is in out.  Requires: the row lock. */
 extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition,
 									  StringInfo out);
 /*
- * The cells of {"f:q": value, ...}; JSON null deletes the column, as in map
- * columns.  above: stamp above the newest versions (the row is locked).
+ * Puts the cells of {"f:q": value, ...}; JSON null deletes the column, as in map
+ * columns.  above: the row is locked, and the new timestamps exceed those of the
+ * newest versions.
  *
- * Puts are blind, deletes are not: all of them lock the row, here too.  Somebody
- * who reads the newest state under that lock sees a delete that is not published
- * yet by nothing at all; only the lock tells him (wt_row_lock_newest_batch).
+ * Puts are blind, but all deletes lock the row, also here.  Another process that
+ * reads the newest state under the row lock does not see a delete that is not
+ * published yet; only the lock shows that there is one
+ * (wt_row_lock_newest_batch).
  */
 extern void wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above);
 
