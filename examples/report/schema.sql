@@ -1,28 +1,28 @@
--- A small web statistics: the requests themselves, and counters kept beside
--- them.  Run in test/data; makes the schema "report" anew.
+-- Web statistics: the requests, and counters of them.  Run it in test/data; it
+-- drops the schema "report" and creates it again.
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS report CASCADE;
 CREATE SCHEMA report;
 CREATE EXTENSION IF NOT EXISTS widetable;
 
--- one row for each request; what a visitor did lies together, the newest first
+-- one row for each request; the requests of a visitor are adjacent, the newest first
 CREATE FOREIGN TABLE report.visits (
   visitor text COLLATE "C", at timestamptz, n int,
   page text OPTIONS (column 'v:page'), status int OPTIONS (column 'v:status'), bytes bigint OPTIONS (column 'v:bytes'),
   referer text OPTIONS (column 'v:referer'), agent text OPTIONS (column 'a:agent'))
   SERVER widetable OPTIONS (key 'visitor, at desc, n', families '{"v": {}, "a": {}}');
 
--- counters of a page: one for each day in a family that forgets, one for good
+-- counters of a page: one in total, and one for each day in a family with a time to live
 CREATE FOREIGN TABLE report.pages (
   page text COLLATE "C", total bigint OPTIONS (column 't:hits', encoding 'counter'))
   SERVER widetable OPTIONS (key 'page', families '{"t": {}, "d": {"ttl": "40000 days"}}');
--- the same, a row for each cell: the days are qualifiers, and there are as many as there are
+-- the same table with a row for each cell; days are qualifiers, so their number is not fixed
 CREATE FOREIGN TABLE report.page_days (
   page text COLLATE "C", family text, qualifier text COLLATE "C", ts timestamptz, value bigint OPTIONS (encoding 'counter'))
   SERVER widetable OPTIONS (table_name 'report.pages', layout 'cells', key 'page');
 
--- the ends of blocks of addresses: the first row at or after an address is its block
+-- blocks of addresses, by their ends: the first row at or after an address is its block
 CREATE FOREIGN TABLE report.blocks (last inet, first inet OPTIONS (column 'b:first'), country text OPTIONS (column 'b:country'))
   SERVER widetable OPTIONS (key 'last', families '{"b": {}}');
 
@@ -33,7 +33,7 @@ CREATE TEMP TABLE ip (first inet, last inet, country text);
 \copy ip FROM PROGRAM 'gzip -dc geoip4.tsv.gz' WITH (FORMAT text, HEADER true)
 INSERT INTO report.blocks SELECT last, first, country FROM ip;
 
--- a request and its counters are written in one transaction: they agree always
+-- requests and counters are written in one transaction, so they always agree
 BEGIN;
 INSERT INTO report.visits SELECT client_ip, time_utc, line_no, path, status, bytes, referer, user_agent FROM log;
 SELECT count(widetable.increment('report.pages', path, jsonb_build_object('t:hits', 1, 'd:' || (time_utc AT TIME ZONE 'UTC')::date, 1)))
@@ -42,14 +42,14 @@ COMMIT;
 ANALYZE report.visits;
 ANALYZE report.pages;
 
--- what reporting tools see: plain views
+-- reporting tools see views
 SELECT widetable.plain_view('report.visits'), widetable.plain_view('report.pages') \g /dev/null
 CREATE VIEW report.by_hour AS
   SELECT date_trunc('hour', at) AS hour, count(*) AS requests, count(DISTINCT visitor) AS visitors, sum(bytes) AS bytes
     FROM report.visits GROUP BY 1;
 CREATE VIEW report.visitors AS
   SELECT visitor, count(*) AS requests, min(at) AS first, max(at) AS last FROM report.visits GROUP BY visitor;
--- one descent into the blocks for each visitor
+-- one lookup in the blocks for each visitor
 CREATE VIEW report.by_country AS
   SELECT coalesce(b.country, '?') AS country, count(*) AS visitors, sum(requests) AS requests
     FROM report.visitors v

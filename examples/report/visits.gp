@@ -1,4 +1,4 @@
-# The picture of the dashboard; reads the files of dashboard.sql.
+# Draws the dashboard from the files that dashboard.sql writes.
 set terminal svg size 960,620 font "sans,11" background "#ffffff"
 set output "visits.svg"
 set datafile separator "\t"
