@@ -384,7 +384,8 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 	if (next > w->ts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("timestamp " INT64_FORMAT " is older than another version of the cell", w->ts),
+				 errmsg("timestamp " INT64_FORMAT " is older than another version of the cell",
+						w->ts),
 				 errdetail("Table \"%s\", key %s, cell \"%s:%s\": the version at " INT64_FORMAT
 						   " would be shown instead.",
 						   RelationGetRelationName(m->rel),
