@@ -345,8 +345,8 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 					 !is_object(v) ? 0
 								   : errdetail("It has %u keys.",
 											   (unsigned) JsonContainerSize(v->val.binary.data)),
-					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation is an element "
-							 "of its own, because they are done in order.")));
+					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation needs an "
+							 "element, because they are applied in order.")));
 		it = JsonbIteratorInit(v->val.binary.data);
 		(void) JsonbIteratorNext(&it, &k, true);
 		(void) JsonbIteratorNext(&it, &k, true);
