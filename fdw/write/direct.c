@@ -193,8 +193,10 @@ is_plain_cell(WtTable *t, AttrNumber attno)
 		   wt_modify_state_timestamp_of(t, c->family, (wide_bytes) {c->qual, c->qual_len}) < 0;
 }
 
-/* Collects the columns that are set and their expressions.  Returns false if one must not be set
- * directly. */
+/*
+ * Collects the columns that are set and their expressions.  Returns false if one
+ * of them must not be set directly.
+ */
 static bool
 collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exprs)
 {

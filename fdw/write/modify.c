@@ -289,8 +289,10 @@ find_set_columns(WtModify *m, EState *estate, ResultRelInfo *rinfo)
 	m->set_known = true;
 }
 
-/* The columns that are set for this row: with BEFORE ROW triggers also those that differ from
- * before. */
+/*
+ * The columns that are set in this row.  With BEFORE ROW triggers these are also
+ * the columns that differ from the old row.
+ */
 static const bool *
 set_columns(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before)
 {
