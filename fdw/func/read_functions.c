@@ -273,19 +273,14 @@ static wide_status
 gather_raw(void *arg, const wide_raw_cell *cell)
 {
 	RawCell *r = wt_result_gather(arg, sizeof(RawCell) + cell->qualifier.len + cell->value.len);
-	uint8 *p;
+	uint8 *space;
 
 	if (r == NULL)
 		return WIDE_NOMEM;
-	p = (uint8 *) (r + 1);
 	r->cell = *cell;
-	if (cell->qualifier.len > 0)
-		memcpy(p, cell->qualifier.data, cell->qualifier.len);
-	r->cell.qualifier.data = p;
-	p += cell->qualifier.len;
-	if (cell->value.len > 0)
-		memcpy(p, cell->value.data, cell->value.len);
-	r->cell.value.data = p;
+	space = (uint8 *) (r + 1);
+	wt_result_move_bytes(&r->cell.qualifier, &space);
+	wt_result_move_bytes(&r->cell.value, &space);
 	return WIDE_OK;
 }
 

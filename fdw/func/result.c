@@ -66,3 +66,12 @@ wt_result_gather(dlist_head *list, size_t size)
 		dlist_push_tail(list, (dlist_node *) item);
 	return item;
 }
+
+void
+wt_result_move_bytes(wide_bytes *b, uint8 **space)
+{
+	if (b->len > 0)
+		memcpy(*space, b->data, b->len);
+	b->data = *space;
+	*space += b->len;
+}

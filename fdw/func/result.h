@@ -9,6 +9,8 @@
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
 
+#include "engine/wide.h"
+
 /* Returns a bytea with a copy of the bytes. */
 extern Datum wt_result_bytea(const void *data, size_t len);
 
@@ -38,5 +40,7 @@ extern void wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo);
  * errors: returns NULL if there is no memory.
  */
 extern void *wt_result_gather(dlist_head *list, size_t size);
+/* Copies b's bytes to *space, which it advances, and makes b refer to the copy. */
+extern void wt_result_move_bytes(wide_bytes *b, uint8 **space);
 
 #endif /* WT_RESULT_H */

@@ -288,19 +288,14 @@ static wide_status
 gather_file(void *arg, const wide_file_info *f)
 {
 	FileItem *item = wt_result_gather(arg, sizeof(FileItem) + f->min_row.len + f->max_row.len);
-	uint8 *p;
+	uint8 *space;
 
 	if (item == NULL)
 		return WIDE_NOMEM;
 	item->info = *f;
-	p = (uint8 *) (item + 1);
-	item->info.min_row.data = p;
-	if (f->min_row.len > 0)
-		memcpy(p, f->min_row.data, f->min_row.len);
-	p += f->min_row.len;
-	item->info.max_row.data = p;
-	if (f->max_row.len > 0)
-		memcpy(p, f->max_row.data, f->max_row.len);
+	space = (uint8 *) (item + 1);
+	wt_result_move_bytes(&item->info.min_row, &space);
+	wt_result_move_bytes(&item->info.max_row, &space);
 	return WIDE_OK;
 }
 
