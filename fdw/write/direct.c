@@ -527,14 +527,7 @@ delete_row(WtDirect *d)
 	if (leave_out(d, CMD_DELETE))
 		return false;
 	wt_batch_command_by(&d->writer);
-	for (int i = 0; i < d->e.nall; i++)
-	{
-		wide_status status = wide_batch_delete(wt_batch(true), WIDE_DELETE_FAMILY, d->e.all[i], key,
-											   (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
-
-		if (unlikely(status != WIDE_OK))
-			wt_write_error_check(status, d->st->t, key);
-	}
+	wt_modify_state_delete_row(d->st->t, &d->e, key);
 	return true;
 }
 

@@ -301,6 +301,19 @@ wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wid
 }
 
 void
+wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key)
+{
+	for (int i = 0; i < e->nall; i++)
+	{
+		wide_status st = wide_batch_delete(wt_batch(true), WIDE_DELETE_FAMILY, e->all[i], key,
+										   (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
+
+		if (unlikely(st != WIDE_OK))
+			wt_write_error_check(st, t, key);
+	}
+}
+
+void
 wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 {
 	if (c->not_null)

@@ -133,6 +133,8 @@ extern void wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes k
 /* Adds a delete to the batch; arguments as wide_batch_delete. */
 extern void wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family,
 								   wide_bytes key, wide_bytes qual, int64 ts);
+/* Adds deletes of the whole row, one in each family of the engine's table. */
+extern void wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key);
 /*
  * Returns the timestamp that the row has in column ts_col, in microseconds
  * since 1970; WIDE_TS_AUTO if it is NULL or ts_col is -1.

@@ -485,15 +485,6 @@ key_is_set(WtModify *m, const bool *set)
 	return false;
 }
 
-/* Deletes the row in all families. */
-static void
-delete_row(WtModify *m, wide_bytes key)
-{
-	for (int i = 0; i < m->e.nall; i++)
-		wt_modify_state_delete(m, WIDE_DELETE_FAMILY, m->e.all[i], key, (wide_bytes) {NULL, 0},
-							   WIDE_TS_MAX);
-}
-
 /*
  * Identifies the row that the plan delivered and locks it, before UPDATE or
  * DELETE writes.  Returns false if the row is left out: as with an ordinary
@@ -533,7 +524,7 @@ wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlo
 		if (lock_and_find(m, target))
 			raise_duplicate(m, target);
 		copy_row(m, key, target);
-		delete_row(m, key);
+		wt_modify_state_delete_row(m->t, &m->e, key);
 	}
 	collect_writes(m, slot, before, set);
 	apply_writes(m, target);
@@ -547,6 +538,6 @@ wt_rows_layout_delete(WtModify *m, TupleTableSlot *planSlot)
 
 	if (!claim_row(m, CMD_DELETE, planSlot, &key))
 		return false;
-	delete_row(m, key);
+	wt_modify_state_delete_row(m->t, &m->e, key);
 	return true;
 }
