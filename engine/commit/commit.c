@@ -18,8 +18,8 @@
  *    the seq of the entry before the tail.
  *  - The records of an external batch may be older than the memtable that its cells get into:
  *    start_lsn is lowered to them (see horizon_restart_lsn).
- *  - Between append and the end of application the process is inside process_enter: its death there
- *    poisons the segment, as no other process could complete the batch.
+ *  - Between append and the end of application the process is in a critical section: its death
+ *    there poisons the segment, as no other process could complete the batch.
  *
  * Locking: LOCK_COMMIT is held over log->append and over catalog and file changes, which take
  * LOCK_SET and LOCK_CATALOG inside.  Cells are inserted and batches published without a lock.
@@ -37,7 +37,6 @@
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
 #include "engine/set/catalog_delta.h"
@@ -560,7 +559,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 		return WIDE_OK;
 	}
 	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
-	process_enter(db);
+	segment_enter_critical(db);
 	TRY_GOTO(finish_append(b, &place));
 	*lsn = place.lsn;
 	injection_point("finish-appended");
@@ -581,7 +580,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	if (b->prepared.nfiles > 0)
 		host_wake_worker(db);
 done:
-	process_leave(db);
+	segment_leave_critical(db);
 	return st;
 }
 

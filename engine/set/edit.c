@@ -24,7 +24,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
@@ -431,7 +430,7 @@ edit_apply(wide_db *db, const version_edit *edit)
 
 	TRY(sync_linked(db));
 	TRY(segment_lock(db, LOCK_MANIFEST));
-	process_enter(db);
+	segment_enter_critical(db);
 	st = gather(db, edit, &g);
 	reserved = g.dump || st == WIDE_OK;
 	if (st == WIDE_OK)
@@ -448,7 +447,7 @@ edit_apply(wide_db *db, const version_edit *edit)
 		set->catalog_dirty |= g.dump;
 		segment_unlock(db, LOCK_SET);
 	}
-	process_leave(db);
+	segment_leave_critical(db);
 	segment_unlock(db, LOCK_MANIFEST);
 	gathered_free(&g);
 	return st;

@@ -43,7 +43,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
 #include "engine/shared/segment.h"
 
 #define ENTRIES	   7
@@ -119,11 +118,11 @@ bucket_enter(wide_db *db, lock_bucket *b)
 	{
 		uint32_t none = 0;
 
-		process_enter(db);
+		segment_enter_critical(db);
 		if (atomic_compare_exchange_weak_explicit(&b->spin, &none, db->slot_index + 1,
 												  memory_order_acquire, memory_order_relaxed))
 			return WIDE_OK;
-		process_leave(db);
+		segment_leave_critical(db);
 		if (try % SPIN_YIELD == 0)
 			sched_yield();
 		if (try % SPIN_SWEEP == 0)
@@ -138,7 +137,7 @@ static void
 bucket_leave(wide_db *db, lock_bucket *b)
 {
 	atomic_store_explicit(&b->spin, 0, memory_order_release);
-	process_leave(db);
+	segment_leave_critical(db);
 }
 
 /* Remember the bucket; not finding memory for that is no error. */

@@ -35,4 +35,21 @@ extern void segment_futex_wake(_Atomic uint32_t *word);
  */
 extern void segment_sweep(wide_db *db);
 
+/*
+ * The process is inside a change of shared memory that its death would leave
+ * half done (process_slot.in_crit): process_sweep poisons the segment if it dies
+ * there.  Sections may nest.
+ */
+static inline void
+segment_enter_critical(wide_db *db)
+{
+	atomic_fetch_add_explicit(&db->slot->in_crit, 1, memory_order_acq_rel);
+}
+
+static inline void
+segment_leave_critical(wide_db *db)
+{
+	atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel);
+}
+
 #endif /* WIDE_SEGMENT_H */

@@ -2,7 +2,7 @@
 #include <sched.h>
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
-#include "engine/shared/process.h"
+#include "engine/shared/segment.h"
 #include "segment_fixture.h"
 
 static const wide_config *cfg = &fixture_small; /* 64 buckets: 448 entries */
@@ -339,7 +339,7 @@ test_death_inside(void **state)
 			bucket = (_Atomic uint32_t *) ((uint8_t *) base + mine->seg->locks + i * 64);
 			*bucket = mine->slot_index + 1;
 		}
-		process_enter(mine);
+		segment_enter_critical(mine);
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, NULL, 0);

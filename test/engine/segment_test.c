@@ -284,7 +284,7 @@ die(void *base, enum death how, wide_bytes row)
 		if (how == DIE_LOCKED)
 			CHILD_CHECK(segment_lock(db, LOCK_SET) == WIDE_OK);
 		if (how == DIE_CRIT)
-			process_enter(db);
+			segment_enter_critical(db);
 		if (how == DIE_PREPARED)
 			atomic_store(&db->slot->external, 5);
 		if (how == DIE_JOB)
