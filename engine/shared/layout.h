@@ -1,16 +1,39 @@
 /*
- * layout.h - what lies in the shared segment.
+ * layout.h - the structs in the shared segment.
  *
- * Everything lives in one block of memory that may be mapped at a different
- * address in each process; links are byte offsets from its base.  Sizes are
- * fixed when the segment is formatted.
+ * The segment is one block of memory that may be mapped at a different address
+ * in each process, so links are byte offsets from its base.  Sizes are fixed
+ * when the segment is formatted (engine/store/format.c).
  *
- * Locks, in the order in which they may be taken (each is a robust
- * process-shared mutex; nothing under one may do I/O, allocate, call back or
- * wait): LOCK_COMMIT, LOCK_SET, LOCK_CATALOG, LOCK_CACHE.  The exception:
- * LOCK_COMMIT is held over log->append, which is what makes LSN order the
- * order of application.  LOCK_MANIFEST serialises manifest writers (held over
- * I/O); it is taken before all others.
+ * Locks, in the order in which they may be taken; each is a robust
+ * process-shared mutex:
+ *
+ *     LOCK_MANIFEST  writers of the manifest; held over I/O
+ *     LOCK_COMMIT    the end of the log, commit_state, memtable states
+ *     LOCK_SET       set_state, file lists and slots, jobs
+ *     LOCK_CATALOG   with LOCK_SET: changes of tables, families and bindings;
+ *                    either of the two suffices to read them
+ *     LOCK_CACHE     changes of the block cache
+ *
+ * Code under a lock does no I/O, allocates nothing, calls back nothing and does
+ * not wait.  There are two exceptions: LOCK_MANIFEST, and LOCK_COMMIT over
+ * log->append, which makes the order of LSNs the order of application.
+ *
+ * Words of the engine, used below:
+ *
+ *     seq        sequence number of a batch: the LSN at which its FINISH record
+ *                ends.  All cells of the batch have it.
+ *     version    of the file set: rises with every change of file lists or
+ *                memtables
+ *     external   transaction of the host with a commit record of its own (in
+ *                PostgreSQL: one with an xid)
+ *     decided    an external transaction is decided when the host's commit
+ *                record is written
+ *     ended      the host counts external transactions that have ended, by
+ *                commit or abort
+ *     awaited    a batch whose transaction waits until it is durable before it
+ *                publishes it; other processes do not show it earlier either
+ *     floor      the options of a family that were in force before a change
  */
 #ifndef WIDE_LAYOUT_H
 #define WIDE_LAYOUT_H
@@ -30,41 +53,54 @@ enum segment_lock
 	LOCK_COUNT
 };
 
+/* ------------------------------------------------------------- processes */
+
+/*
+ * One attached process.  Only the process itself writes to its slot, except that
+ * process_sweep clears the slots of dead processes and poisoning wakes waiters.
+ */
 typedef struct process_slot
 {
-	_Atomic uint32_t pid;		   /* 0 = free */
-	uint32_t generation;		   /* of this use of the slot */
-	_Atomic uint32_t in_crit;	   /* > 0: inside something a death would leave half done */
-	_Atomic uint64_t owner;		   /* wide_set_owner */
-	_Atomic uint64_t pin;		   /* oldest file-set version in use here; 0 = none */
-	_Atomic uint64_t mem_pin;	   /* the same of those who read memtables */
-	_Atomic uint64_t mem_pin_last; /* and the newest of these: they need no memtable made later */
-	/* versions needed by snapshots here: those visible at this LSN and later; 0 = none */
-	_Atomic uint64_t snapshot;
-	/* no snapshot here is newer than this; UINT64_MAX while one is made */
-	_Atomic uint64_t snapshot_last;
-	_Atomic int64_t snapshot_now; /* not later than the time of any of them */
-	_Atomic uint64_t external;	  /* prepared external transaction, 0 = none */
-	/* start of its first log record: the log is needed from there; 0 = none */
-	_Atomic uint64_t prepare_lsn;
-	_Atomic uint32_t prepare_done; /* futex: rises when external goes back to 0 */
-	/* a snapshot that others may take over by its key (wide_snapshot_share); share_serial is odd
-	 * while it changes */
-	_Atomic uint32_t share_serial;
-	uint32_t share_len; /* 0: none */
+	_Atomic uint32_t pid;	  /* 0 = the slot is free */
+	uint32_t generation;	  /* number of times that the slot was taken */
+	_Atomic uint32_t in_crit; /* depth of critical sections: segment_enter_critical */
+	_Atomic uint64_t owner;	  /* value of wide_set_owner */
+
+	/* pins: versions of the file set in use here (engine/set/pin.c); 0 = none */
+	_Atomic uint64_t pin;		   /* oldest version whose files are in use */
+	_Atomic uint64_t mem_pin;	   /* oldest version whose memtables are in use */
+	_Atomic uint64_t mem_pin_last; /* newest of these: later memtables are not needed */
+
+	/* bounds of the snapshots here (engine/set/snapshot.c) */
+	_Atomic uint64_t snapshot; /* versions visible at this LSN and later are needed; 0 = none */
+	_Atomic uint64_t snapshot_last; /* none is newer; UINT64_MAX while one is taken */
+	_Atomic int64_t snapshot_now;	/* not later than the time of any of the snapshots */
+
+	/* a batch of an external transaction that is prepared and not finished */
+	_Atomic uint64_t external;	   /* its transaction id; 0 = none */
+	_Atomic uint64_t prepare_lsn;  /* start of its first log record, from where the log is needed;
+									* 0 = none */
+	_Atomic uint32_t prepare_done; /* futex: rises when external returns to 0 */
+
+	/* a snapshot that is offered to other processes (wide_snapshot_share) */
+	_Atomic uint32_t share_serial; /* odd while the next three members change */
+	uint32_t share_len;			   /* bytes of share; 0 = none */
 	uint64_t share_key;
-	uint8_t share[512];
-	/* the row lock that the process waits for, for others to look at; wait_serial is odd while
-	 * it changes */
-	_Atomic uint32_t wait_serial;
-	uint32_t wait_table; /* 0: it does not wait */
+	uint8_t share[512]; /* the exported snapshot */
+
+	/* the row lock that the process waits for (wide_row_lock_waits) */
+	_Atomic uint32_t wait_serial; /* odd while the next four members change */
+	uint32_t wait_table;		  /* 0 = the process does not wait */
 	uint64_t wait_hash;
-	uint32_t wait_len;
-	uint8_t wait_row[WIDE_LOCK_ROW];
-	/* of the process, in clock ticks since boot; 0 = not known (then pid alone tells) */
+	uint32_t wait_len;				 /* bytes of the row key */
+	uint8_t wait_row[WIDE_LOCK_ROW]; /* the beginning of the row key */
+
+	/* start time of the process in clock ticks since boot; 0 = not known, the pid alone counts */
 	_Atomic uint64_t start_time;
-	_Alignas(64) _Atomic uint64_t counters[32]; /* enum counter_id, summed on read */
+	_Alignas(64) _Atomic uint64_t counters[32]; /* by enum counter_id; readers add them up */
 } process_slot;
+
+/* ------------------------------------------------------------- memtables */
 
 enum memtable_state
 {
@@ -77,88 +113,111 @@ enum memtable_state
 typedef struct memtable
 {
 	_Atomic uint32_t state; /* enum memtable_state; changes under LOCK_COMMIT */
-	uint64_t number;		/* rises: creation order */
-	uint64_t region;		/* offset of its memory in the segment */
-	uint64_t capacity;
-	_Atomic uint64_t used;	   /* bytes handed out, under LOCK_COMMIT */
-	_Atomic uint32_t applying; /* batches being inserted right now */
-	/* log end when it became active: all batches with LSN <= this are in older memtables or files
-	 */
-	uint64_t start_lsn;
-	uint64_t end_lsn;	   /* log end when it became immutable */
-	uint64_t made_version; /* pins older than this do not have it */
-	/* MEMTABLE_FLUSHED: nor have pins of this and later ones; see pin_has_memtable */
-	uint64_t freed_version;
-	_Atomic uint32_t head; /* skip list head, /8 from region; 0 while empty; see memtable.c */
+	uint64_t number;		/* rises in the order of creation */
+
+	/* memory */
+	uint64_t region;		   /* offset in the segment */
+	uint64_t capacity;		   /* bytes */
+	_Atomic uint64_t used;	   /* bytes allocated; changes under LOCK_COMMIT */
+	_Atomic uint32_t applying; /* number of batches that are being inserted */
+
+	/* the log and the versions of the file set that it covers */
+	uint64_t start_lsn;		/* end of the log when it became active: batches with LSN <= this are in
+							 * older memtables or files */
+	uint64_t end_lsn;		/* end of the log when it became immutable */
+	uint64_t made_version;	/* pins of older versions do not have it */
+	uint64_t freed_version; /* MEMTABLE_FLUSHED: pins of this and later versions do not have it;
+							 * see pin_has_memtable */
+
+	/* the skip list (engine/set/memtable.c) */
+	_Atomic uint32_t head; /* first node, in units of 8 bytes from region; 0 = empty */
 	_Atomic uint32_t height;
+
+	/* facts about its cells */
 	_Atomic uint64_t cells, tombstones;
 	_Atomic int64_t ts_min, ts_max;
-	/* newest timestamp that is newer than its batch's commit timestamp; not of deletes without one
-	 */
+	/* newest timestamp that is above the commit timestamp of its batch; deletes without a
+	 * timestamp do not count */
 	_Atomic int64_t ts_ahead;
 	_Atomic uint64_t seq_min, seq_max;
 } memtable;
 
-#define COMMIT_RING 4096
+/* --------------------------------------------------------------- commits */
 
+#define COMMIT_RING	  4096
+#define EXTERNAL_RING 8192
+#define ENDED_RING	  4096
+
+/* A batch whose record is appended and whose cells may not all be in the memtable yet. */
 typedef struct commit_slot
 {
 	uint64_t seq;
-	_Atomic uint32_t applied;
+	_Atomic uint32_t applied; /* 1 = all cells are inserted */
 } commit_slot;
 
-#define EXTERNAL_RING 8192
-
+/* A finished batch of an external transaction. */
 typedef struct external_commit
 {
 	uint64_t seq;
 	uint64_t xid;
-	uint64_t decided; /* LSN of its commit record, 0 = not told */
-	uint64_t rows;	  /* a bit for each row that it wrote, by the row's hash */
+	uint64_t decided; /* LSN of the host's commit record; 0 = not known */
+	uint64_t rows;	  /* one bit for each row that the batch wrote, chosen by the row's hash */
 } external_commit;
 
-/* Batches from seq on were finished when `ended` external transactions had ended, the newest of
- * them not above latest. */
-#define ENDED_RING 4096
-
+/*
+ * Batches from seq on were finished when `ended` external transactions had
+ * ended.  `latest` is not below the newest id of these transactions.
+ */
 typedef struct ended_mark
 {
 	uint64_t seq, ended, latest;
 } ended_mark;
 
+/* Members without _Atomic are read and written under LOCK_COMMIT. */
 typedef struct commit_state
 {
-	_Atomic uint64_t visible_seq; /* published: readers see up to here */
-	/* the newest batch that is not to be shown before it is durable */
-	_Atomic uint64_t awaited_seq;
+	/* the stages of a batch: logged, applied, visible */
+	_Atomic uint64_t visible_seq; /* published: new snapshots see up to here */
+	_Atomic uint64_t awaited_seq; /* newest awaited batch */
 	_Atomic uint64_t applied_seq; /* all batches <= this are in memtables */
-	uint64_t logged_seq;		  /* newest seq given out; under LOCK_COMMIT */
-	int64_t last_ts;			  /* newest engine-assigned timestamp; under LOCK_COMMIT */
-	uint64_t reserved;			  /* bytes promised to prepared batches; under LOCK_COMMIT */
-	uint32_t active;			  /* index of the active memtable; under LOCK_COMMIT */
+	uint64_t logged_seq;		  /* newest sequence number assigned */
+	int64_t last_ts;			  /* newest timestamp assigned by the engine */
+
+	/* memtables */
+	uint64_t reserved; /* bytes of memtables promised to prepared batches */
+	uint32_t active;   /* index of the active memtable */
 	uint64_t memtable_number;
-	uint64_t ring_head, ring_tail;	  /* of ring; under LOCK_COMMIT */
+
+	/* batches between logged and applied, and processes that wait for them */
+	uint64_t ring_head, ring_tail;	  /* numbers of entries ever added to ring, removed from it */
 	_Atomic uint32_t applied_word;	  /* futex: rises with applied_seq */
-	_Atomic uint32_t applied_waiters; /* who may wait on it, at least; nobody: no need to wake */
-	_Atomic uint32_t space_word;	  /* futex: rises when memtable space appears */
-	_Atomic uint64_t flush_us;		  /* that the last flush of a memtable took for each MB */
-	/* of writers that fill memory faster than that: moment at which the next may go on; under
-	 * LOCK_COMMIT */
-	int64_t pace;
-	uint64_t external_head; /* number of entries ever written to external[]; under LOCK_COMMIT */
-	_Atomic uint64_t external_evicted;	   /* newest xid that fell out of external[] */
-	_Atomic uint64_t external_evicted_seq; /* and the newest seq */
-	/* rises when a process has taken over a snapshot of another: see horizon_oldest */
-	_Atomic uint64_t snapshot_moves;
+	_Atomic uint32_t applied_waiters; /* processes that may wait on applied_word; with 0 no wake-up
+									   * is needed */
+
+	/* writers that wait for memtable space, or are slowed down */
+	_Atomic uint32_t space_word; /* futex: rises when memtable space appears */
+	_Atomic uint64_t flush_us;	 /* microseconds per MB that the last flush of a memtable took */
+	int64_t pace;				 /* while writers are slowed down to the speed of flushes: when the
+								  * next one may go on, in microseconds of clock_monotonic_us */
+
+	/* entries that left external[] */
+	uint64_t external_head;				   /* number of entries ever added to external */
+	_Atomic uint64_t external_evicted;	   /* largest xid that was overwritten; 0 = none */
+	_Atomic uint64_t external_evicted_seq; /* newest seq that was overwritten */
+
+	_Atomic uint64_t snapshot_moves; /* rises when a process takes over a snapshot of another one:
+									  * see engine/set/horizon.c */
+
 	commit_slot ring[COMMIT_RING];
 	external_commit external[EXTERNAL_RING];
-	/* number of entries ever written to ended[], which rise in all members; under LOCK_COMMIT */
-	uint64_t ended_head;
-	ended_mark ended[ENDED_RING];
+	uint64_t ended_head;		  /* number of entries ever added to ended */
+	ended_mark ended[ENDED_RING]; /* each member rises from entry to entry */
 } commit_state;
 
+/* ----------------------------------------------------------------- files */
+
 #define FILE_BOUND 88 /* bytes of a row key bound kept in memory */
-#define SET_LEVELS 8  /* 0 .. 7; level 0 files may overlap */
+#define SET_LEVELS 8  /* levels 0 .. 7; files of level 0 may overlap */
 
 enum file_flags
 {
@@ -167,17 +226,19 @@ enum file_flags
 	FILE_BUSY = 4,		  /* input of a running job */
 	FILE_UNLISTED = 8,	  /* linked by a batch, not yet in the manifest */
 	FILE_TS_ORDERED = 16, /* in every column timestamps rise with sequence numbers */
-	FILE_UNSYNCED = 32	  /* its bytes are in the log; to be synced before it is listed */
+	FILE_UNSYNCED = 32	  /* its bytes are in the log; it is synced before it is listed */
 };
 
-/* What is known of a sorted file without opening it.  The same struct in the segment, in private
- * lists and (field by field) in the manifest. */
+/*
+ * What is known of a sorted file without opening it.  The segment and private
+ * lists hold this struct; the manifest holds it field by field.
+ */
 typedef struct file_meta
 {
 	uint64_t number; /* names the file: %08x.sst */
 	wide_family_id family;
 	uint8_t level;
-	uint8_t flags;
+	uint8_t flags; /* enum file_flags */
 	uint8_t min_len, max_len;
 	uint64_t bytes;		/* size of the file */
 	uint64_t raw_bytes; /* keys and values before encoding */
@@ -185,16 +246,18 @@ typedef struct file_meta
 	uint64_t blocks;		/* data blocks */
 	int64_t ts_min, ts_max; /* of all entries; a delete without timestamp counts as WIDE_TS_MAX */
 	uint64_t seq_min, seq_max;
-	uint64_t global_seq; /* != 0: every entry has this seq (file written before its commit) */
-	uint8_t min_row[FILE_BOUND]; /* encoded rows (with terminator unless cut) */
+	uint64_t
+		global_seq; /* != 0: every entry has this seq (the file was written before its commit) */
+	uint8_t min_row[FILE_BOUND]; /* encoded rows, with terminator unless cut */
 	uint8_t max_row[FILE_BOUND];
 } file_meta;
 
+/* A file of the set, live or dead; under LOCK_SET. */
 typedef struct file_slot
 {
 	file_meta meta;
-	uint64_t removed_version; /* 0 = live; else no longer in the set from this version on */
-	uint32_t next;			  /* in the family's list, or the free or dead list; index + 1 */
+	uint64_t removed_version; /* 0 = live; else dead: not in the set from this version on */
+	uint32_t next;			  /* link of the family's list, the free or the dead list; index + 1 */
 	uint32_t in_use;
 	uint64_t added_version; /* in the set from this version on */
 	uint32_t pending;		/* dead, but no durable edit says so yet: must not be unlinked */
@@ -202,30 +265,42 @@ typedef struct file_slot
 	uint32_t listed; /* the manifest names it */
 } file_slot;
 
+/* The version set.  Members without _Atomic are read and written under LOCK_SET. */
 typedef struct set_state
 {
-	_Atomic uint64_t version; /* rises with every change of file lists or memtables */
-	_Atomic uint64_t next_file;
+	_Atomic uint64_t version;	  /* rises with every change of file lists or memtables */
+	_Atomic uint64_t next_file;	  /* next file number */
+	_Atomic uint64_t replay_file; /* the same for files that recovery writes: file_set_new_number */
+
+	/* the log */
 	uint64_t flushed_seq; /* all batches <= this are in files that the manifest lists */
-	uint64_t restart_lsn; /* the log is needed from here */
+	uint64_t restart_lsn; /* recovery reads the log from here */
+
+	/* the manifest */
 	uint64_t manifest_number;
-	uint64_t manifest_size;
-	uint64_t manifest_snapshot;		 /* bytes of the snapshot it began with */
-	uint32_t free_files, dead_files; /* lists through file_slot.next; index + 1 */
+	uint64_t manifest_size;		/* bytes */
+	uint64_t manifest_snapshot; /* bytes of the snapshot at its beginning */
+	uint32_t catalog_dirty;		/* its catalog is older than the one in the segment */
+	uint32_t older; /* the store was opened in a state that is not the manifest's newest: see
+					 * file_set_load.c */
+
+	/* file slots; lists are linked by file_slot.next and begin with index + 1 */
+	uint32_t max_files;				 /* slots that file_set_load has formatted */
+	uint32_t free_files, dead_files; /* first slots of the two lists */
 	uint32_t reserved_files;		 /* slots promised to prepared bulk batches */
-	uint32_t nfiles;
-	uint32_t catalog_dirty;		  /* the manifest's catalog is older than ours */
-	_Atomic uint32_t work_word;	  /* futex: work has appeared */
-	_Atomic uint64_t replay_file; /* next_file of what recovery writes, see file_set_new_number */
-	uint32_t max_files;			  /* slots in the array, as formatted by file_set_load */
-	uint32_t ndead;				  /* slots in the dead list; nfiles counts the live ones */
-	uint32_t npending;			  /* of them with pending set */
-	uint32_t older; /* opened from a state that is not the manifest's newest, see file_set_load.c */
-	uint32_t nunlisted;			/* live files with FILE_UNLISTED */
-	_Atomic uint32_t collector; /* pid that unlinks files right now, 0 = none */
-	_Atomic int64_t grown;		/* time of the last flush or link */
-	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded, for verify */
+	uint32_t nfiles;				 /* live files */
+	uint32_t nunlisted;				 /* live files with FILE_UNLISTED */
+	uint32_t ndead;					 /* dead files */
+	uint32_t npending;				 /* dead files with pending set */
+
+	/* work on files */
+	_Atomic uint32_t work_word; /* futex: rises when work appears */
+	_Atomic uint32_t collector; /* pid of the process that unlinks files; 0 = none */
+	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded */
+	_Atomic int64_t grown;		/* host time of the last flush or link */
 } set_state;
+
+/* --------------------------------------------------------------- catalog */
 
 typedef struct table_slot
 {
@@ -233,29 +308,30 @@ typedef struct table_slot
 	uint64_t seq; /* last change */
 } table_slot;
 
-/* floors: the options that were in force until a change; what was invisible then stays invisible */
+/* Cells that were invisible by the options before a change stay invisible after it. */
 #define FAMILY_FLOORS WIDE_MAX_CHANGES
 
 typedef struct family_floor
 {
-	uint64_t seq;	  /* change at this seq; 0 = unused */
-	int32_t versions; /* in force up to this seq, from the floor before on */
+	uint64_t seq; /* the options were in force up to here, from the previous floor on; 0 = unused */
+	int32_t versions;
 	int32_t min_versions;
-	/* cells with ts below and seq <= this seq stay expired; INT64_MIN none */
-	int64_t expired_before;
-	int64_t now;	   /* time of the change */
-	bool keep_deleted; /* if not, deletes up to this seq count for every reader */
+	int64_t expired_before; /* cells with a lower ts, and seq <= this seq, stay expired; INT64_MIN:
+							 * none */
+	int64_t now;			/* time of the change */
+	bool keep_deleted;		/* false: deletes up to this seq count for every reader */
 } family_floor;
 
 typedef struct family_slot
 {
-	wide_family f; /* f.id == 0: free */
-	uint64_t seq;  /* last change */
-	family_floor floors[FAMILY_FLOORS];
-	uint32_t files; /* list of file slots: index + 1, under LOCK_SET */
+	wide_family f;						/* f.id == 0: free */
+	uint64_t seq;						/* last change */
+	family_floor floors[FAMILY_FLOORS]; /* oldest first */
+	/* live files; under LOCK_SET */
+	uint32_t files; /* list of file slots: index + 1 */
 	uint32_t nfiles;
-	_Atomic uint64_t files_version; /* set.version when the list last changed */
-	/* where the last compaction of the level ended (round robin) */
+	_Atomic uint64_t files_version; /* set.version of the last change; UINT64_MAX during a change */
+	/* encoded row at which the last compaction of each level ended; the next one goes on there */
 	uint8_t cursor[SET_LEVELS][FILE_BOUND];
 	uint8_t cursor_len[SET_LEVELS];
 } family_slot;
@@ -266,11 +342,11 @@ typedef struct binding_slot
 	uint32_t object;
 } binding_slot;
 
-/* What prepared catalog changes have been promised: room and names, until they are applied or
- * given up. */
 #define CATALOG_PENDING		  64
 #define CATALOG_PENDING_NAMES 16
 
+/* Room and names promised to catalog changes that are prepared, until these are applied or
+ * given up. */
 typedef struct catalog_pending
 {
 	uint32_t pid;	 /* 0 = free */
@@ -284,53 +360,65 @@ typedef struct catalog_pending
 
 typedef struct catalog_state
 {
-	_Atomic uint64_t generation;
+	_Atomic uint64_t generation; /* rises with every change */
 	_Atomic uint32_t next_table;
 	_Atomic uint32_t next_family;
 	uint32_t ntables, nfamilies, nbindings; /* high-water marks of the arrays */
 	uint64_t seq; /* newest change applied; changes are applied in order, under LOCK_COMMIT */
-	uint64_t restored_seq; /* the manifest's dump has all changes <= this: replay skips them */
+	uint64_t restored_seq; /* the manifest's catalog has all changes <= this: replay skips them */
 	catalog_pending pending[CATALOG_PENDING]; /* under LOCK_CATALOG */
 } catalog_state;
 
+/* ------------------------------------------------------------------ jobs */
+
 #define JOB_MAX 32
 
+/* A running or recent flush or compaction; under LOCK_SET. */
 typedef struct job_slot
 {
 	wide_job_info info;
 	uint32_t pid;
 	uint32_t used;
-	uint64_t serial;
+	uint64_t serial; /* rises with every job */
 } job_slot;
+
+/* --------------------------------------------------------------- segment */
 
 #define SEGMENT_MAGIC 0x314754454c424157ull
 
 typedef struct segment
 {
-	uint64_t magic;
-	uint64_t build; /* hash of struct sizes: processes of another build are refused */
-	uint64_t size;
+	uint64_t magic; /* SEGMENT_MAGIC; written last */
+	uint64_t build; /* format_build_id: processes of another build are refused */
+	uint64_t size;	/* bytes */
 	wide_config config;
+
 	_Atomic uint32_t state;		 /* wide_state */
 	_Atomic uint32_t state_word; /* futex: rises with every change of state */
 	_Atomic uint32_t generation; /* rises with every attach */
-	_Atomic uint32_t slots_used; /* slots at or above this have never been taken */
-	char reason[256];			 /* of poison */
+	_Atomic uint32_t slots_used; /* process slots at or above this were never taken */
+	char reason[256];			 /* why it was poisoned; the first byte is written last */
+
 	/* offsets of the arrays */
 	uint64_t slots, files, tables, families, bindings, locks, cache, regions;
-	/* per process slot cache_pins_bytes(cache_size): its pins in each cache segment */
-	uint64_t cache_pins;
+	uint64_t cache_pins; /* for each process slot cache_pins_bytes(): its pins of cache segments */
 	uint32_t max_families, max_bindings;
+
 	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];
 	_Alignas(64) commit_state commit;
 	_Alignas(64) set_state set;
 	_Alignas(64) catalog_state catalog;
-	uint64_t job_serial;	/* under LOCK_SET */
+	uint64_t job_serial;	/* of the newest job; under LOCK_SET */
 	job_slot jobs[JOB_MAX]; /* under LOCK_SET */
 	memtable memtables[WIDE_MEMTABLES];
 } segment;
 
-/* One process's handle.  Private parts are created by the module that owns them. */
+/* -------------------------------------------------------- private handle */
+
+/*
+ * The handle of one process, in private memory.  Each pointer to a *_local struct
+ * belongs to the file named beside it; NULL until that file needs it.
+ */
 struct wide_db
 {
 	segment *seg;
@@ -338,20 +426,23 @@ struct wide_db
 	wide_host host;
 	wide_log log;
 	wide_os *os;
-	process_slot *slot; /* ours */
+	process_slot *slot; /* of this process */
 	uint32_t slot_index;
-	struct pin_local *pins;			  /* pin.c: private lists of files, pins */
-	struct work_local *work;		  /* scheduler.c: what was looked at in vain */
-	struct sst_readers *readers;	  /* sst.c: open files */
-	struct cache_local *cache;		  /* cache.c */
-	struct lock_local *locks;		  /* row_lock.c: what rows we hold */
-	struct snapshot_local *snapshots; /* snapshot.c: ours, for slot->snapshot */
-	struct replay *replay;			  /* replay.c, during recovery */
-	uint32_t locks_taken;		/* bit per enum segment_lock that we hold: the order is asserted */
-	void (*sweep)(wide_db *db); /* frees the slots of dead processes: process_sweep */
-	int64_t swept_ms;			/* when a wait last looked for dead processes */
+
+	struct pin_local *pins;			  /* pin.c: pins and private lists of files */
+	struct work_local *work;		  /* scheduler.c: families lately found without work */
+	struct sst_readers *readers;	  /* sst_reader.c: open files */
+	struct cache_local *cache;		  /* cache.c: addresses, number of pins */
+	struct lock_local *locks;		  /* row_lock.c: buckets of the row locks held */
+	struct snapshot_local *snapshots; /* snapshot.c: snapshots of this process */
+	struct replay *replay;			  /* replay.c: during recovery */
+
+	uint32_t locks_taken;		/* one bit for each enum segment_lock that is held */
+	void (*sweep)(wide_db *db); /* process_sweep, for files below process.c */
+	int64_t swept_ms;			/* time of the last segment_sweep that called it */
 };
 
+/* The address of an offset in the segment. */
 #define LAYOUT_AT(db, off) ((void *) ((uint8_t *) (db)->seg + (off)))
 
 static inline process_slot *
@@ -360,7 +451,10 @@ layout_processes(wide_db *db)
 	return LAYOUT_AT(db, db->seg->slots);
 }
 
-/* Slots that loops over all processes have to look at: read after whatever they order against. */
+/*
+ * Number of slots that a loop over all processes looks at.  A loop that relies on
+ * an order of memory accesses reads it after what comes first in that order.
+ */
 static inline uint32_t
 layout_processes_used(wide_db *db)
 {

@@ -165,7 +165,7 @@ uint64_t
 format_build_id(void)
 {
 	static const uint32_t sizes[] = {
-		2, /* the version of the layout, for changes that keep all sizes */
+		3, /* the version of the layout, for changes that keep all sizes */
 		sizeof(segment),
 		sizeof(process_slot),
 		sizeof(memtable),
