@@ -1,49 +1,51 @@
 /*
  * cache.c - the shared cache of uncompressed blocks.
  *
+ * LONG: file: the look-up without a lock and the eviction rely on each other step by step
+ *
  * Layout:
  *
  *     head
  *     cache_segment [segments]
- *     ghost[ghosts]       what was dropped when
+ *     ghost[ghosts]       blocks that were dropped lately
  *     bucket[buckets]     4 entries of 32 bytes: where the block of (file, offset) is
  *     arena               segments of equal size (a power of two)
  *
- * The arena is written like a log: blocks are appended to a segment, each
- * behind a header that tells whose it is.  When the segment is full the oldest
- * one that nobody has pinned is emptied and takes its place.  So there is no free
- * list and no fragmentation, a pin is on a whole segment, and an insertion
- * costs a copy.  A frame per block (what others do) was not taken because blocks
- * have any size from a few hundred bytes to a megabyte.
+ * The arena is written like a log.  Blocks are appended to a segment, each behind
+ * a header with its file and offset.  When the segment is full, the oldest one
+ * that is not pinned is emptied and takes its place.  So there is no free list
+ * and no fragmentation, a pin is on a whole segment, and an insertion costs a
+ * copy.  Frames of one size would not do: blocks have any size from a few hundred
+ * bytes to a megabyte.
  *
  * Segments are of two kinds, so that a scan of more than the cache holds does not
- * empty it.  Blocks come into a new one.  When that is emptied, those of its blocks
- * that were looked up since are moved to a kept segment, the others are dropped:
- * blocks of a scan, of which each is asked for once, replace one another.
- * A block that was dropped a short while ago, as remembered in `ghosts`, is put
- * into a kept segment at once: it would have been looked up had there been more
- * new segments.
- * Kept segments are emptied only when there are more than KEPT_PART of all, or
- * when half of their bytes are of files that are gone; again what was looked up since
- * is moved to the youngest kept one, but only so much of a segment that each
- * gives room.  Blocks of high priority (indexes, filters, families in memory) are
- * put into kept segments at once, and stay there LIVES times without a look-up.
- * If a block to be moved finds no room in the youngest kept segment, the one that
- * is being emptied becomes that: it keeps what is to stay at its beginning.
+ * empty the cache.  Blocks go into a new segment.  When that is emptied, its
+ * blocks that were looked up since move to a kept segment, the others are dropped:
+ * blocks that a scan reads once replace one another.  A block that comes again
+ * soon after it was dropped (the ghosts remember it) goes to a kept segment at
+ * once: with more new segments it would have been looked up.
+ *
+ * Kept segments are emptied only when they are more than KEPT_PART of all, or when
+ * half of the bytes of one belong to files that are gone.  Blocks that were looked
+ * up since move to the youngest kept segment, but only so many that each emptied
+ * segment gives room.  Blocks of high priority (indexes, filters, families in
+ * memory) go to kept segments at once, and survive LIVES evictions without a
+ * look-up.  If a block to be moved finds no room in the youngest kept segment, the
+ * segment that is being emptied becomes the youngest: it keeps what stays at its
+ * beginning.
  *
  * Pins: every process has a row of counters, one per segment, which only it
  * writes.  A counter shared by all would bounce between processors and could
- * not be put right when its holder dies; the row is simply cleared (cache_sweep).
+ * not be corrected when its holder dies; the row is simply cleared (cache_sweep).
  *
- * Locking: changes of head, segments and entries under LOCK_CACHE; blocks are
- * made without it, behind a pin, before their entry is written.  Look-up
- * takes no lock.  It is correct because
+ * Locking: head, segments and entries change under LOCK_CACHE.  Blocks are written
+ * without it, behind a pin, before their entry is written.  A look-up takes no
+ * lock.  It is correct because
  *
  *  1. every field of an entry is an atomic of its own, and `version` is odd
- *     while the entry is changed and different afterwards.  A reader who mixes
- *     fields of two states finds out in step 3; until then it uses them for
- *     nothing but the number of a segment, and any value ever stored there is
- *     in range.
+ *     while the entry is changed and different afterwards.  A reader that mixes
+ *     fields of two states finds out in step 3; until then it uses them only for
+ *     the number of a segment, and any value ever stored there is in range.
  *  2. the reader raises its pin, then loads the segment's state (both seq_cst).
  *     The evicter stores EVICTING, then loads the pins (both seq_cst).  In the
  *     single order of the four either the reader sees EVICTING and retreats, or
@@ -52,10 +54,10 @@
  *     state makes the versions of all entries that the eviction changed visible;
  *     the reader's last look at the version fails and it retreats.  With the
  *     version unchanged the entry still describes the block, and with the pin
- *     the block stays.  (A version returns after 2^31 changes within one
- *     look-up: no.)
+ *     the block stays.  (A version repeats after 2^31 changes; so many do not
+ *     happen within one look-up.)
  *
- * A look-up that retreats reports a miss: cache_reserve then looks again under the
+ * A look-up that retreats reports a miss; cache_reserve then looks again under the
  * lock.
  */
 #include <assert.h>
@@ -72,8 +74,8 @@
 #define WAYS			4
 #define SEGMENT_MIN		((uint64_t) 64 * 1024)
 #define SEGMENT_MAX		((uint64_t) 4 * 1024 * 1024)
-#define SEGMENTS		64	 /* wanted */
-#define BYTES_PER_ENTRY 2048 /* of the cache; blocks are mostly larger */
+#define SEGMENTS		64	 /* number of segments aimed at */
+#define BYTES_PER_ENTRY 2048 /* bytes of the cache per entry; most blocks are larger */
 #define KEPT_PART(n)	(3 * (n) / 4)
 #define SEGMENTS_MIN	4 /* with fewer no block is cached */
 #define NONE			UINT32_MAX
@@ -81,8 +83,7 @@
 #define VICTIM_TRIES	16 /* pinned segments passed over before a block goes to private memory */
 #define UNIT			64
 
-/* A test that includes this file runs something of its own here: between reading an entry and
- * pinning. */
+/* Between reading an entry and pinning: a test that includes this file runs code here. */
 #ifndef CACHE_PAUSE
 #define CACHE_PAUSE() ((void) 0)
 #endif
@@ -98,13 +99,13 @@ typedef struct cache_segment
 {
 	_Atomic uint32_t state; /* enum segment_state */
 	uint32_t used;			/* bytes */
-	uint32_t live;			/* of them of blocks that can be found */
-	uint32_t kept;			/* its kind: kept, or new */
-	uint64_t born;			/* h->clock when it became current; 0: empty, to be taken first */
+	uint32_t live;			/* bytes of blocks that have an entry */
+	uint32_t kept;			/* kind: 1 = kept, 0 = new */
+	uint64_t born;			/* head's clock when it became current; 0 = empty, taken first */
 } cache_segment;
 
 #define FLAG_HIT	1u /* looked up; set without the lock */
-#define FLAG_HIGH	2u
+#define FLAG_HIGH	2u /* high priority */
 #define LIVES_SHIFT 8
 #define LIVES_ONE	(1u << LIVES_SHIFT)
 
@@ -112,17 +113,18 @@ typedef struct cache_entry
 {
 	_Atomic uint64_t file;
 	_Atomic uint64_t offset;
-	_Atomic uint32_t place; /* of the block's header: units from the arena */
+	_Atomic uint32_t place; /* of the block's header: units from the beginning of the arena */
 	_Atomic uint32_t len;	/* 0 = empty */
 	_Atomic uint32_t version;
 	_Atomic uint32_t flags;
 } cache_entry;
 
-/* A block that was dropped; two with the same place and hash are taken for one. */
+/* A block that was dropped.  Two blocks with the same place in the table and the same hash count
+ * as one. */
 typedef struct cache_ghost
 {
 	uint32_t hash;
-	uint32_t when; /* lower bits of h->clock; 0: never */
+	uint32_t when; /* lower bits of the head's clock; 0 = free */
 } cache_ghost;
 
 typedef struct block_head
@@ -138,18 +140,18 @@ _Static_assert(sizeof(cache_entry) == 32 && sizeof(block_head) == 32,
 
 typedef struct cache_head
 {
-	uint64_t segments_at, ghosts_at, entries_at, arena_at; /* from the head */
+	uint64_t segments_at, ghosts_at, entries_at, arena_at; /* offsets from the head */
 	uint64_t segment_bytes;
-	uint32_t shift; /* segment_bytes / UNIT as a power */
+	uint32_t shift; /* segment_bytes = UNIT << shift */
 	uint32_t nsegments;
 	uint32_t nbuckets;
 	uint32_t nghosts;
-	uint32_t current;	   /* the new segment that is being filled, NONE at first */
-	uint32_t current_kept; /* and the kept one */
-	uint32_t nkept;
-	uint64_t clock;
-	_Atomic uint32_t processes; /* slots that were ever used: whose pins count */
-	_Atomic uint64_t live;		/* bytes of blocks that can be found */
+	uint32_t current;			/* new segment that is being filled; NONE at first */
+	uint32_t current_kept;		/* kept segment that is being filled: the youngest; NONE at first */
+	uint32_t nkept;				/* kept segments */
+	uint64_t clock;				/* rises when a segment becomes current */
+	_Atomic uint32_t processes; /* process slots that were ever used: rows of pins to look at */
+	_Atomic uint64_t live;		/* bytes of blocks that have an entry */
 } cache_head;
 
 struct cache_local
@@ -159,8 +161,8 @@ struct cache_local
 	cache_ghost *ghost;
 	cache_entry *entry;
 	uint8_t *arena;
-	_Atomic uint32_t *pins; /* our row */
-	uint64_t pinned;		/* its sum */
+	_Atomic uint32_t *pins; /* the row of this process */
+	uint64_t pinned;		/* sum of the row */
 };
 
 /* ---------------------------------------------------------------- layout */
@@ -171,7 +173,7 @@ round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Everything follows from the size of the memory. */
+/* Computes all sizes and offsets in the head from the size of the memory. */
 static void
 geometry(uint64_t bytes, cache_head *h)
 {
@@ -198,7 +200,7 @@ geometry(uint64_t bytes, cache_head *h)
 size_t
 cache_bytes_needed(size_t cache_size)
 {
-	/* the tables take 1/64 and 1/512 and a little */
+	/* entries take 1/64, ghosts 1/512, segments a little */
 	return round_up(cache_size + cache_size / 55 + 4096, 64);
 }
 
@@ -295,7 +297,7 @@ pin(struct cache_local *l, uint32_t segment)
 static inline void
 unpin(struct cache_local *l, uint32_t segment)
 {
-	/* release: our reads of the block are over before the evicter sees this */
+	/* release: reads of the block come before the evicter sees this */
 	atomic_store_explicit(&l->pins[segment],
 						  atomic_load_explicit(&l->pins[segment], memory_order_relaxed) - 1,
 						  memory_order_release);
@@ -358,7 +360,7 @@ bucket_of(const struct cache_local *l, uint64_t file, uint64_t offset)
 	return l->entry + ((hash_of(file, offset) & 0xffffffff) * l->head->nbuckets >> 32) * WAYS;
 }
 
-/* A block is dropped.  Under LOCK_CACHE. */
+/* Remembers a block that is dropped.  Under LOCK_CACHE. */
 static void
 ghost_add(struct cache_local *l, uint64_t file, uint64_t offset)
 {
@@ -368,8 +370,8 @@ ghost_add(struct cache_local *l, uint64_t file, uint64_t offset)
 		.hash = (uint32_t) (x >> 32), .when = (uint32_t) l->head->clock};
 }
 
-/* Has the block been dropped a short while ago: so that it would be there if all segments were
- * new ones?  Forgets it.  Under LOCK_CACHE. */
+/* Returns true if the block was dropped so lately that it would be there still if KEPT_PART more
+ * segments were new ones, and forgets it.  Under LOCK_CACHE. */
 static bool
 ghost_take(struct cache_local *l, uint64_t file, uint64_t offset)
 {
@@ -383,7 +385,7 @@ ghost_take(struct cache_local *l, uint64_t file, uint64_t offset)
 	return x < KEPT_PART(l->head->nsegments);
 }
 
-/* Under LOCK_CACHE. */
+/* Returns the entry of a block or NULL.  Under LOCK_CACHE. */
 static cache_entry *
 entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
 {
@@ -397,7 +399,7 @@ entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
 	return NULL;
 }
 
-/* A block can be found, or no more.  Under LOCK_CACHE. */
+/* Counts the bytes of a block that gets (more) or loses its entry.  Under LOCK_CACHE. */
 static inline void
 count_live(struct cache_local *l, uint32_t place, uint32_t len, bool more)
 {
@@ -409,7 +411,7 @@ count_live(struct cache_local *l, uint32_t place, uint32_t len, bool more)
 	atomic_fetch_add_explicit(&l->head->live, n, memory_order_relaxed);
 }
 
-/* Under LOCK_CACHE. len = 0 empties the entry. */
+/* Writes an entry; len = 0 empties it.  Under LOCK_CACHE. */
 static void
 entry_write(struct cache_local *l, cache_entry *e, uint64_t file, uint64_t offset, uint32_t place,
 			uint32_t len, uint32_t flags)
@@ -440,12 +442,12 @@ entry_hit(cache_entry *e)
 {
 	uint32_t f = entry_flags(e);
 
-	/* only when it is new, so that a hot entry's cache line stays shared */
+	/* only if not set yet, so that the cache line of a hot entry stays shared */
 	if (!(f & FLAG_HIT))
 		atomic_fetch_or_explicit(&e->flags, FLAG_HIT, memory_order_relaxed);
 }
 
-/* Under LOCK_CACHE: an empty entry of the bucket, else one that does not look useful. */
+/* Returns an empty entry of the bucket, or the one that seems least useful.  Under LOCK_CACHE. */
 static cache_entry *
 entry_place(struct cache_local *l, uint64_t file, uint64_t offset)
 {
@@ -468,7 +470,7 @@ entry_place(struct cache_local *l, uint64_t file, uint64_t offset)
 			victim = &b[i];
 		}
 	}
-	/* it is a clock too: the others have had their second chance */
+	/* as in the clock algorithm: the others have used their second chance */
 	for (int i = 0; i < WAYS; i++)
 		atomic_fetch_and_explicit(&b[i].flags, ~FLAG_HIT, memory_order_relaxed);
 	return victim;
@@ -497,7 +499,7 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 		if (len == 0)
 			continue;
 		segment = place_segment(l, place);
-		/* on its way from memory while the pin is set; whatever is there by then */
+		/* load the block's memory while the pin is set; harmless if the block is gone */
 		__builtin_prefetch(place_block(l, place) + 1);
 		CACHE_PAUSE();
 		pin(l, segment);
@@ -520,8 +522,11 @@ cache_get(wide_db *db, uint64_t file, uint64_t offset, block_ref *out)
 
 /* -------------------------------------------------------------- eviction */
 
-/* Shall the block stay, when `moved` bytes of its segment do already?  *flags: those that it
- * will have. */
+/*
+ * Returns true if a block stays when its segment is emptied.  kept: the segment's
+ * kind.  moved: bytes of blocks of the segment that stay already.  *flags: the
+ * block's flags, replaced by those that it has afterwards.
+ */
 static bool
 stays(const cache_head *h, bool kept, uint64_t moved, uint64_t size, uint32_t *flags)
 {
@@ -538,8 +543,8 @@ stays(const cache_head *h, bool kept, uint64_t moved, uint64_t size, uint32_t *f
 	return !kept || moved + size <= most;
 }
 
-/* Move a block of the segment that is being emptied, whose bytes before it are free, to the
- * youngest kept one. */
+/* Moves a block of segment `number`, which is being emptied, to the youngest kept segment.
+ * Requires: the bytes before the block in its segment are free.  Under LOCK_CACHE. */
 static void
 move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_head *b,
 		   uint32_t flags)
@@ -553,7 +558,7 @@ move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_h
 		h->current_kept = number;
 	to = &l->segment[h->current_kept];
 	place = (h->current_kept << h->shift) + to->used / UNIT;
-	/* in the same segment downwards: the header of the next block is not touched */
+	/* within a segment blocks move down, so the header of the next block stays intact */
 	if (place_block(l, place) != b)
 		memmove(place_block(l, place), b, size);
 	to->used += (uint32_t) size;
@@ -562,9 +567,9 @@ move_block(struct cache_local *l, uint32_t number, cache_entry *e, const block_h
 }
 
 /*
- * Move what deserves to stay out of a segment, and drop the rest.  It is empty
- * afterwards, or has become the youngest kept one.  false: somebody has it
- * pinned.  Under LOCK_CACHE.
+ * Moves the blocks that stay out of a segment and drops the others.  Afterwards the
+ * segment is empty, or has become the youngest kept one.  Returns false if the
+ * segment is pinned.  Under LOCK_CACHE.
  */
 static bool
 segment_evict(wide_db *db, uint32_t number)
@@ -595,7 +600,7 @@ segment_evict(wide_db *db, uint32_t number)
 
 		at += size;
 		if (e == NULL || atomic_load_explicit(&e->place, memory_order_relaxed) != place)
-			continue; /* forgotten, or never got its entry */
+			continue; /* the file is gone, or the block was never published */
 		flags = entry_flags(e);
 		if (stays(h, s->kept, moved, size, &flags))
 		{
@@ -616,8 +621,8 @@ segment_evict(wide_db *db, uint32_t number)
 	return true;
 }
 
-/* Which segment is emptied next, of those that were there at the time `until`; NONE: none.
- * Under LOCK_CACHE. */
+/* Returns the segment to be emptied next among those born until `until`, or NONE.  Under
+ * LOCK_CACHE. */
 static uint32_t
 victim(const struct cache_local *l, uint64_t until)
 {
@@ -639,8 +644,8 @@ victim(const struct cache_local *l, uint64_t until)
 	return best[first] != NONE ? best[first] : best[!first];
 }
 
-/* The current segment of the kind is one with room for size bytes.  false: too much is pinned.
- * Under LOCK_CACHE. */
+/* Makes a segment with room for size bytes the current one of its kind.  Returns false if too many
+ * segments are pinned.  Under LOCK_CACHE. */
 static bool
 next_segment(wide_db *db, bool kept, uint64_t size)
 {
@@ -655,7 +660,7 @@ next_segment(wide_db *db, bool kept, uint64_t size)
 		if (n == NONE)
 			return false;
 		if (!segment_evict(db, n))
-			l->segment[n].born = ++h->clock; /* pinned: it is passed over, as if it were young */
+			l->segment[n].born = ++h->clock; /* pinned: passed over, as if it were young */
 		else if (n != h->current_kept)
 		{
 			l->segment[n].born = ++h->clock;
@@ -670,7 +675,8 @@ next_segment(wide_db *db, bool kept, uint64_t size)
 	return false;
 }
 
-/* Room for a block, with its header written.  false: too much is pinned.  Under LOCK_CACHE. */
+/* Allocates room for a block and writes its header.  Returns false if too many segments are pinned.
+ * Under LOCK_CACHE. */
 static bool
 reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool kept, uint32_t *place)
 {
@@ -696,7 +702,7 @@ reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool kept, ui
 
 /* ---------------------------------------------------------------- insert */
 
-/* Under LOCK_CACHE: pin what is there already. */
+/* Pins the block if it is in the cache; otherwise returns false.  Under LOCK_CACHE. */
 static bool
 pin_present(struct cache_local *l, uint64_t file, uint64_t offset, block_ref *out)
 {
@@ -734,7 +740,7 @@ cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool hi
 	if (present)
 		return WIDE_OK;
 	if (room)
-		/* nobody can find it yet, and our pin keeps the segment */
+		/* no process can find it yet, and the pin keeps the segment */
 		p->to = (uint8_t *) (place_block(l, p->place) + 1);
 	else
 	{
@@ -764,7 +770,7 @@ cache_publish(wide_db *db, const cache_place *p, block_ref *out)
 		return st;
 	}
 	if (pin_present(l, p->file, p->offset, out))
-		cache_abandon(db, p); /* somebody was faster */
+		cache_abandon(db, p); /* another process was faster */
 	else
 	{
 		entry_write(l, entry_place(l, p->file, p->offset), p->file, p->offset, p->place, p->len,
@@ -781,7 +787,7 @@ cache_abandon(wide_db *db, const cache_place *p)
 	if (p->place == NONE)
 		free(p->to);
 	else
-		unpin(db->cache, place_segment(db->cache, p->place)); /* it is left to the next eviction */
+		unpin(db->cache, place_segment(db->cache, p->place)); /* the next eviction drops it */
 }
 
 void
@@ -812,7 +818,7 @@ cache_forget_file(wide_db *db, uint64_t file)
 
 	if (l->head->nsegments < SEGMENTS_MIN)
 		return;
-	/* the table is searched without the lock: the file is gone, nobody adds blocks of it */
+	/* the search needs no lock: no process adds blocks of a file that is gone */
 	for (uint64_t i = 0; i < n; i++)
 	{
 		cache_entry *e = &l->entry[i];

@@ -1,4 +1,4 @@
-/* counter.c - statistics counters of each process */
+/* counter.c - sums of the statistics counters of all processes */
 #include <stdatomic.h>
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"

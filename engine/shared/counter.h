@@ -1,4 +1,9 @@
-/* counter.h - statistics counters of each process */
+/*
+ * counter.h - statistics counters.
+ *
+ * Each process counts in its own slot without atomic read-modify-write.  A slot's
+ * counters outlive its process, so the sums only rise while the segment lives.
+ */
 #ifndef WIDE_COUNTER_H
 #define WIDE_COUNTER_H
 
@@ -33,6 +38,7 @@ enum counter_id
 	COUNTER_COUNT
 };
 
+/* Adds n to a counter of this process. */
 static inline void
 counter_add(wide_db *db, enum counter_id c, uint64_t n)
 {
@@ -41,6 +47,7 @@ counter_add(wide_db *db, enum counter_id c, uint64_t n)
 						  memory_order_relaxed);
 }
 
+/* Returns the sum of a counter over all processes since the segment was formatted. */
 extern uint64_t counter_sum(wide_db *db, enum counter_id c);
 
 #endif /* WIDE_COUNTER_H */

@@ -1,4 +1,5 @@
-/* host.h - what the program around the engine answers; each callback may be missing */
+/* host.h - calls of the host's callbacks (wide_host); a missing one returns false or does nothing
+ */
 #ifndef WIDE_HOST_H
 #define WIDE_HOST_H
 

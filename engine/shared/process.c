@@ -1,4 +1,14 @@
-/* process.c - process slots: attaching processes, detecting dead ones */
+/*
+ * process.c - process slots: attaching, and cleaning up after dead processes.
+ *
+ * A slot belongs to the process whose pid it holds.  The start time tells that
+ * process from a later one with the same pid.  A slot of a dead process is taken
+ * over in two steps, start_time to 0 and then the pid, so that a slot never shows a
+ * live pid with the start time of another process; see slot_claim.
+ *
+ * Locking: none.  Slots are taken and taken over by compare-and-swap on pid, so
+ * this works for a process that is not attached yet.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +23,8 @@
 #include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
 
-/* 0 = no such process, a zombie, or not known. */
+/* Returns the start time of a process in clock ticks since boot; 0 = there is no such process, it
+ * is a zombie, or the time is not known. */
 static uint64_t
 process_start_time(uint32_t pid)
 {
@@ -32,7 +43,7 @@ process_start_time(uint32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	/* "pid (name) state ..." with anything in the name; the start time is field 22 */
+	/* "pid (name) state ..."; the name may contain anything; the start time is field 22 */
 	p = strrchr(text, ')');
 	if (p == NULL || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
 		return 0;
@@ -47,7 +58,7 @@ process_start_time(uint32_t pid)
 	return strtoull(p, NULL, 10);
 }
 
-/* Surely dead, or the number belongs to another process now. */
+/* Returns true if the process is surely dead, perhaps with its pid in use by another one. */
 static bool
 process_dead(uint32_t pid, uint64_t start_time)
 {
@@ -57,7 +68,7 @@ process_dead(uint32_t pid, uint64_t start_time)
 		return false;
 	if (kill((pid_t) pid, 0) != 0 && errno == ESRCH)
 		return true;
-	/* it has the number, but is it a zombie or somebody born later? */
+	/* a process has this pid, but it may be a zombie or a later process */
 	start = process_start_time(pid);
 	if (start == 0)
 		return access("/proc/self/stat", R_OK) == 0;
@@ -65,10 +76,10 @@ process_dead(uint32_t pid, uint64_t start_time)
 }
 
 /*
- * Make the slot of a dead process ours.  start_time goes first: between the
- * two steps only the (dead) pid counts, and of several who try one wins the
- * second.  A slot that is being cleaned up carries the cleaner's pid, so that
- * it is found again when the cleaner dies too.
+ * Takes over the slot of a dead process; returns false if another process does.
+ * start_time is cleared first: between the two steps only the (dead) pid counts,
+ * and of several processes one wins the second step.  During the clean-up the slot
+ * has the pid of the process that does it, so it is found again if that dies too.
  */
 static bool
 slot_claim(process_slot *s, uint32_t pid, uint64_t start)
@@ -78,7 +89,8 @@ slot_claim(process_slot *s, uint32_t pid, uint64_t start)
 	return atomic_compare_exchange_strong(&s->pid, &pid, (uint32_t) getpid());
 }
 
-/* Why the death of this slot's process cannot be forgiven; NULL: it can. */
+/* Returns the reason if the death of the slot's process may have left something half done,
+ * otherwise NULL. */
 static const char *
 slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 {
@@ -86,7 +98,8 @@ slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 		return "a process died while it changed shared memory";
 	if (atomic_load(&s->external) != 0 || atomic_load(&s->prepare_lsn) != 0)
 		return "a process died with a prepared transaction";
-	/* read without LOCK_SET: a dead process changes its job no more, and others have other pids */
+	/* read without LOCK_SET: a dead process does not change its job, and other jobs have other
+	 * pids */
 	for (int i = 0; i < JOB_MAX; i++)
 		if (db->seg->jobs[i].used && db->seg->jobs[i].pid == pid &&
 			db->seg->jobs[i].info.state == 0)
@@ -94,6 +107,7 @@ slot_damage(wide_db *db, process_slot *s, uint32_t pid)
 	return NULL;
 }
 
+/* Clears what the process holds and waits for; pid and start_time stay. */
 static void
 slot_clear(process_slot *s)
 {
@@ -106,8 +120,8 @@ slot_clear(process_slot *s)
 	atomic_store(&s->snapshot, 0);
 	atomic_store(&s->external, 0);
 	atomic_store(&s->prepare_lsn, 0);
-	/* a session that is terminated while it waits for a row does not get to say that it waits no
-	 * more */
+	/* a process that dies while it waits for a row has not called wide_row_lock_waits(0); the
+	 * serial becomes even */
 	s->wait_table = 0;
 	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
 	atomic_store(&s->in_crit, 0);
@@ -119,8 +133,9 @@ slot_clear(process_slot *s)
 }
 
 /*
- * Take over the slot when its process is dead.  true: it is ours and clean.
- * Works without a slot of our own (attach), so it takes no lock.
+ * If the slot's process is dead, takes the slot over and releases what the process
+ * held.  Returns true if the slot is now clean and belongs to this process.
+ * Poisons the segment if the death left something half done.
  */
 static bool
 slot_bury(wide_db *db, uint32_t index)
@@ -142,7 +157,8 @@ slot_bury(wide_db *db, uint32_t index)
 		wide_poison(db, damage);
 		return false;
 	}
-	/* row_lock_sweep works under the identity of the slot, which is as good as our own */
+	/* row_lock_sweep needs a slot, which a process that attaches does not have yet: lend it this
+	 * one */
 	db->slot = s;
 	db->slot_index = index;
 	row_lock_sweep(db, index);
@@ -184,7 +200,7 @@ process_attach(wide_db *db)
 				break;
 	if (i == n || segment_check(db) != WIDE_OK)
 		return false;
-	/* before anything is stored in it */
+	/* loops over all processes must see the slot before anything is stored in it */
 	for (uint32_t used = atomic_load(&db->seg->slots_used); used <= i;)
 		if (atomic_compare_exchange_weak(&db->seg->slots_used, &used, i + 1))
 			break;

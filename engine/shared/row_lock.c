@@ -5,34 +5,35 @@
  *
  *     bucket, 64 bytes
  *       u32 spin         slot index + 1 of the process inside, 0 = free
- *       u32 overflow     slot index + 1 of the process that owns the whole bucket
- *       7 x { u32 tag    hash bits of the row that the bucket's number does not tell
+ *       u32 overflow     slot index + 1 of the process that owns the whole bucket, 0 = none
+ *       7 x { u32 tag    hash bits of the row beyond those that choose the bucket
  *             u32 owner  slot index + 1, 0 = free }
  *
- * A row is locked by an entry with its tag.  Two rows with equal bucket and
- * tag share a lock, which costs a needless wait in 2^-32 of the pairs of a
- * bucket, never correctness.  When all seven entries belong to the process
+ * A row is locked by an entry with its tag.  Two rows with equal bucket and tag
+ * share a lock; that happens to 2^-32 of the pairs of rows in a bucket, and costs
+ * a needless wait, never correctness.  When all seven entries belong to the process
  * that wants an eighth, it becomes the owner of the whole bucket instead: a
- * transaction that locks a million rows ends up with all buckets and still
- * excludes exactly what it must.  When others have entries in a full bucket
- * one of them is named as the one to wait for.
+ * transaction that locks a million rows ends up with all buckets and still excludes
+ * exactly what it must.  When other processes have entries in a full bucket, one of
+ * them is returned as the one to wait for.
  *
- * Locking: the spin word of the bucket, for a few dozen instructions.  The
- * holder's in_crit is raised meanwhile, so that its death there poisons the
- * segment (process_sweep, called by those who spin for long).  No waiting for rows
- * happens here: the caller gets WIDE_BUSY and the holder's owner value, and
- * waits in the host's way.
+ * Locking: the spin word of the bucket, for a few dozen instructions.  The process
+ * is in a critical section meanwhile, so its death there poisons the segment
+ * (process_sweep, called by processes that spin for long).  This file does not wait
+ * for rows: the caller gets WIDE_BUSY and the holder's owner value, and waits by
+ * means of the host.
  *
- * Behind the table there is for each bucket the newest batch whose transaction
- * has given its locks there back before it published the batch.  Whoever locks a
- * row takes it over: what he reads under the lock may be of that batch, or lack
- * what it has deleted, whichever columns he looks at.  And the table of each
- * entry, for those who look at the locks (wide_row_locks_each), who also see in
- * the slots which rows are waited for.
+ * Behind the table there is a lock_side for each bucket, with
+ *  - the newest batch whose transaction has released its locks here before it
+ *    published the batch.  A process that locks a row takes that number over: what
+ *    it reads under the lock may be of that batch, or lack what that batch has
+ *    deleted, whichever columns it reads;
+ *  - the table of each entry, for wide_row_locks_each.  That also shows the rows
+ *    that processes wait for, from the process slots.
  *
- * A process remembers the buckets in which it holds something, each once.
- * When that list cannot grow, or is longer than half the table, the release
- * goes through all buckets.
+ * A process remembers the buckets in which it holds something, each once.  When
+ * that list cannot grow, or is longer than half the table, the release goes through
+ * all buckets.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -46,8 +47,8 @@
 #include "engine/shared/segment.h"
 
 #define ENTRIES	   7
-#define SPIN_YIELD 100	 /* tries before the processor is offered to others */
-#define SPIN_SWEEP 20000 /* tries before looking whether the holder is dead */
+#define SPIN_YIELD 100	 /* tries before each sched_yield */
+#define SPIN_SWEEP 20000 /* tries before each search for dead processes */
 
 typedef struct lock_entry
 {
@@ -65,22 +66,22 @@ typedef struct lock_bucket
 /* Behind the table, for each bucket. */
 typedef struct lock_side
 {
-	_Atomic uint64_t left;				 /* the batch that was left there, see above */
-	_Atomic uint32_t table[ENTRIES + 1]; /* of the entries; the last is for nothing */
+	_Atomic uint64_t left;				 /* newest batch released before it was published */
+	_Atomic uint32_t table[ENTRIES + 1]; /* of the entries; the last one is unused */
 } lock_side;
 
 _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
 _Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
-			   "as the segment has room for");
+			   "the segment has room for this");
 
 struct lock_local
 {
-	uint32_t *bucket; /* those with something of ours, each once */
+	uint32_t *bucket; /* buckets with locks of this process, each once */
 	uint32_t n;
 	uint32_t cap;
 	bool all;		/* the list is not complete: release goes through the table */
-	size_t held;	/* entries and overflows */
-	uint64_t after; /* newest batch that was left in the buckets of our locks */
+	size_t held;	/* entries and whole buckets */
+	uint64_t after; /* newest lock_side.left of the buckets when they were locked */
 };
 
 static inline lock_bucket *
@@ -89,7 +90,7 @@ lock_table(wide_db *db)
 	return LAYOUT_AT(db, db->seg->locks);
 }
 
-/* Changed under the bucket's spin. */
+/* What it holds changes under the bucket's spin word. */
 static inline lock_side *
 bucket_side(wide_db *db, const lock_bucket *b)
 {
@@ -111,6 +112,7 @@ row_lock_attach(wide_db *db)
 	return db->locks != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory");
 }
 
+/* Takes the bucket's spin word and enters a critical section. */
 static wide_status
 bucket_enter(wide_db *db, lock_bucket *b)
 {
@@ -140,7 +142,7 @@ bucket_leave(wide_db *db, lock_bucket *b)
 	segment_leave_critical(db);
 }
 
-/* Remember the bucket; not finding memory for that is no error. */
+/* Remembers the bucket for the release.  Lack of memory is no error. */
 static void
 note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
 {
@@ -163,9 +165,9 @@ note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
 }
 
 /*
- * Inside the bucket.  0: it is ours now or was; *held changes accordingly and
- * *first tells that we had nothing in the bucket before.  Else the slot index
- * + 1 of somebody who has it.
+ * Locks a row for slot index + 1 `me`, with the bucket's spin word held.  Returns 0
+ * on success: *held is updated, *first is true if the process had no lock in the
+ * bucket before.  Otherwise returns slot index + 1 of a process to wait for.
  */
 static uint32_t
 bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me,
@@ -251,7 +253,7 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	return WIDE_OK;
 }
 
-/* Everything of `owner` (slot index + 1) in the bucket goes; batch `left` stays behind. */
+/* Releases the locks of `owner` (slot index + 1) in the bucket; `left` as wide_row_unlock's lsn. */
 static wide_status
 bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 {
@@ -269,8 +271,8 @@ bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 	return WIDE_OK;
 }
 
-/* Only processes that live or are swept write `owner` into a bucket: no need to go into those
- * without. */
+/* Returns true if `owner` has a lock in the bucket.  Needs no spin word: only the process itself,
+ * or the one that sweeps its slot, changes this. */
 static bool
 bucket_has(lock_bucket *b, uint32_t owner)
 {
@@ -305,7 +307,7 @@ wide_row_unlock(wide_db *db, uint64_t left)
 
 	if (l == NULL || l->held == 0)
 		return;
-	/* a failure means poison, and then no lock matters any more */
+	/* failures mean poison: locks do not matter then */
 	if (l->all)
 		(void) release_everywhere(db, db->slot_index + 1, left);
 	else
@@ -352,7 +354,7 @@ wide_row_locks_total(wide_db *db)
 	return n;
 }
 
-/* ---------------------------------------------------------------- looking */
+/* ------------------------------------------------------- showing the locks */
 
 void
 wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
@@ -376,7 +378,8 @@ pid_of(wide_db *db, uint32_t owner)
 	return owner == 0 ? 0 : atomic_load(&layout_processes(db)[owner - 1].pid);
 }
 
-/* Who has the row with this tag, or keeps others from having it; slot index + 1. */
+/* Returns slot index + 1 of a process that holds the row with this tag or fills its bucket; 0 =
+ * none. */
 static uint32_t
 bucket_holder(lock_bucket *b, uint32_t tag)
 {

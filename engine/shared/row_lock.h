@@ -1,15 +1,20 @@
-/* row_lock.h - the table of row locks */
+/* row_lock.h - the table of row locks in the shared segment */
 #ifndef WIDE_ROW_LOCK_H
 #define WIDE_ROW_LOCK_H
 
 #include "engine/wide.h"
 
-/* public functions in wide.h; formatted here */
-#define ROW_LOCK_BUCKET_BYTES 104 /* with what is behind the table */
+/* The functions for locking rows are in wide.h. */
+
+#define ROW_LOCK_BUCKET_BYTES 104 /* bytes of shared memory for one bucket */
+
+/* Initialises an empty table of `buckets` buckets. */
 extern void row_lock_format(void *mem, uint32_t buckets);
+/* Errors: WIDE_NOMEM. */
 extern wide_status row_lock_attach(wide_db *db);
+/* Releases all row locks of this process. */
 extern void row_lock_detach(wide_db *db);
-/* the row locks of a dead process */
+/* Releases the row locks of a dead process.  Errors: WIDE_POISONED. */
 extern wide_status row_lock_sweep(wide_db *db, uint32_t slot_index);
 
 #endif /* WIDE_ROW_LOCK_H */

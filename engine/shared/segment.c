@@ -1,4 +1,4 @@
-/* segment.c - locks, waiting and poisoning of the shared segment; calls to the host */
+/* segment.c - locks, waiting and poisoning of the shared segment; see segment.h */
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,8 +12,8 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 
-#define SWEEP_MS 500 /* a waiter looks for dead processes this often */
-#define SLICE_MS 100 /* longest sleep without a look around */
+#define SWEEP_MS 500 /* least time between two searches for dead processes */
+#define SLICE_MS 100 /* longest sleep without a check for interrupts and poison */
 
 wide_state
 wide_segment_state(const void *base)
@@ -45,7 +45,8 @@ segment_check(wide_db *db)
 	return segment_check_raw(db->seg);
 }
 
-/* Takes no lock: it must work in every state. */
+/* Marks the segment dead and wakes all waiting processes.  Takes no lock, so it works in every
+ * state. */
 static void
 poison(segment *seg, const char *reason)
 {
@@ -54,7 +55,7 @@ poison(segment *seg, const char *reason)
 
 	if (atomic_exchange(&seg->state, WIDE_DEAD) != WIDE_DEAD)
 	{
-		/* the first byte last: a reader sees no text or all of it */
+		/* the first byte is written last: a reader sees no text or all of it */
 		snprintf(seg->reason + 1, sizeof(seg->reason) - 1, "%s", reason[0] != 0 ? reason + 1 : "");
 		atomic_thread_fence(memory_order_release);
 		*(volatile char *) &seg->reason[0] = first;
@@ -87,7 +88,7 @@ lock(segment *seg, enum segment_lock which)
 	if (e == EOWNERDEAD)
 	{
 		poison(seg, "a process died while it held a lock");
-		/* not made consistent: from here on ENOTRECOVERABLE for everybody */
+		/* not made consistent: later attempts get ENOTRECOVERABLE */
 		pthread_mutex_unlock(&seg->lock[which]);
 		return fail_poisoned(seg);
 	}
@@ -110,7 +111,7 @@ segment_lock(wide_db *db, enum segment_lock which)
 {
 	wide_status st;
 
-	assert(db->locks_taken >> which == 0); /* the order in layout.h, and never twice */
+	assert(db->locks_taken >> which == 0); /* the order of layout.h; not recursive */
 	st = lock(db->seg, which);
 	if (st == WIDE_OK)
 		db->locks_taken |= 1u << which;
@@ -125,7 +126,7 @@ segment_unlock(wide_db *db, enum segment_lock which)
 	pthread_mutex_unlock(&db->seg->lock[which]);
 }
 
-/* One wait; may return early. */
+/* Sleeps until a wake-up if *word == seen, at most timeout_ms; may return early. */
 static void
 futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
@@ -179,7 +180,7 @@ segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 		if (left <= 0)
 			return WIDE_OK;
 		futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
-		/* the one that we wait for may have died */
+		/* the process that should change the word may have died */
 		if (atomic_load_explicit(word, memory_order_acquire) == seen)
 			segment_sweep(db);
 	}

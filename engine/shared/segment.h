@@ -1,4 +1,18 @@
-/* segment.h - locks, waiting and poisoning of the shared segment; calls to the host */
+/*
+ * segment.h - locks, waiting, critical sections and poisoning of the shared segment.
+ *
+ * The engine is crash only: a death that may have left something half done poisons
+ * the segment, and nothing is repaired in place.  Such a death is detected
+ *   - by the next process that wants the mutex which the dead one held (robust
+ *     mutexes: EOWNERDEAD; the mutex is never marked consistent, so all later
+ *     attempts get ENOTRECOVERABLE);
+ *   - by process_sweep, which finds the slot of a dead process in a critical
+ *     section, with a prepared transaction or with a running job.
+ * Pins, snapshots and row locks of a process that died outside of all this are
+ * released.  Process-shared condition variables and read-write locks are not used,
+ * because they are not robust.  No process unmaps the segment: the kernel could not
+ * mark the mutexes of a process that dies after that.
+ */
 #ifndef WIDE_SEGMENT_H
 #define WIDE_SEGMENT_H
 
@@ -7,38 +21,44 @@
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
-/* WIDE_POISONED when the store is dead (one relaxed load). Every public call starts with it. */
+/* Returns WIDE_POISONED if the segment is poisoned; costs one relaxed load.  Public functions begin
+ * with it. */
 extern wide_status segment_check(wide_db *db);
-/* The same, before the process has attached. */
+/* The same for a process that is not attached yet. */
 extern wide_status segment_check_raw(segment *seg);
 
-/* Lock or find the store poisoned (also when the last holder died). */
+/*
+ * Takes a lock, in the order of layout.h.  Errors: WIDE_POISONED, also when the
+ * last holder died.
+ */
 extern wide_status segment_lock(wide_db *db, enum segment_lock which);
 extern void segment_unlock(wide_db *db, enum segment_lock which);
 
 /*
- * Wait until *word != seen, in slices of at most 100 ms, asking
- * host->interrupted between them.  timeout_ms < 0: for ever.  WIDE_OK also on
- * timeout: the caller tests its condition again.
+ * Waits until *word != seen, in slices of at most 100 ms with a check of
+ * host->interrupted between them.  timeout_ms < 0: without limit.  Returns WIDE_OK
+ * on timeout too; the caller tests its condition again.
+ * Requires: no lock is held.  Errors: WIDE_INTERRUPTED, WIDE_POISONED.
  */
 extern wide_status segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms);
 
-/* Add 1 to the word and wake all that wait on it. */
+/* Adds 1 to the word and wakes all processes that wait on it. */
 extern void segment_wake(wide_db *db, _Atomic uint32_t *word);
 
-/* Wake all that wait on the word, without changing it. */
+/* Wakes all processes that wait on the word, without changing it. */
 extern void segment_futex_wake(_Atomic uint32_t *word);
 
 /*
- * Free the slots of dead processes (wide_db.sweep), twice a second at most: for loops that wait for
- * somebody.  Across calls, as most waits are a series of short ones.
+ * Frees the slots of dead processes (wide_db.sweep), but at most twice a second:
+ * for loops that wait for another process.  The limit holds across calls, because
+ * most waits are a series of short ones.
  */
 extern void segment_sweep(wide_db *db);
 
 /*
- * The process is inside a change of shared memory that its death would leave
- * half done (process_slot.in_crit): process_sweep poisons the segment if it dies
- * there.  Sections may nest.
+ * Enter and leave a critical section: a change of shared memory that the death of
+ * the process would leave half done.  process_sweep poisons the segment if the
+ * process dies there.  Sections may nest.
  */
 static inline void
 segment_enter_critical(wide_db *db)
