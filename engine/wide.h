@@ -269,8 +269,7 @@ extern wide_status wide_replay_work(wide_db *db, bool flush);
  * Errors: WIDE_CONFLICT when the files belong to another log or are ahead of it.
  */
 extern wide_status wide_recover(wide_db *db);
-/* Releases pins, snapshots, row locks and the process slot, and frees db.  The segment stays
- * mapped. */
+/* Releases everything that the process holds, and frees db.  The segment stays mapped. */
 extern void wide_detach(wide_db *db);
 /* Marks the store unusable, for ever, and wakes all processes that wait. */
 extern void wide_poison(wide_db *db, const char *reason);
@@ -357,8 +356,7 @@ extern int wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wid
 							   int max);
 extern int wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects,
 							   int max);
-/* Returns committed tables one by one, without their counts.  Start with *cursor = 0; WIDE_END
- * after the last one. */
+/* The next committed table, without its counts.  Begin with *cursor = 0; ends with WIDE_END. */
 extern wide_status wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out);
 /* Returns a number that rises with every committed change of any table or family; for caches. */
 extern uint64_t wide_catalog_generation(wide_db *db);
@@ -590,8 +588,7 @@ typedef struct wide_moment
  * Errors: WIDE_CONFLICT when the host's snapshot is too old.
  */
 extern wide_status wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out);
-/* Takes a snapshot of the newest applied state, durable or not: for read-modify-write under a row
- * lock. */
+/* Takes one of the newest applied state, durable or not: to change a row under its lock. */
 extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
 /*
  * Moves a snapshot of wide_snapshot_latest to the newest state; costs a few loads
@@ -913,10 +910,7 @@ extern wide_status wide_work(wide_db *db);
  * left to a worker if there is one.
  */
 extern wide_status wide_tidy(wide_db *db);
-/*
- * Writes everything committed so far to files, in this process, and returns when
- * it is done.
- */
+/* Writes everything committed so far to files, in this process. */
 extern wide_status wide_flush(wide_db *db);
 /*
  * Flushes, then merges all files of the family into one sorted run at the bottom
