@@ -1,8 +1,6 @@
 /* buffer.c - a growing byte buffer in private memory */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 #include "engine/base/buffer.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"

@@ -6,7 +6,7 @@
 #include "engine/wide.h"
 #include "engine/base/status.h"
 
-/* A growing byte buffer in private memory.  Zero-filled is empty. */
+/* Zero-filled is empty.  The owner frees it with buffer_free. */
 typedef struct buffer
 {
 	uint8_t *data;
@@ -14,10 +14,13 @@ typedef struct buffer
 	size_t cap;
 } buffer;
 
+/* Allocates room for `more` bytes after len; use buffer_reserve. */
 extern wide_status buffer_grow(buffer *b, size_t more);
+/* Frees the memory; the buffer is empty then. */
 extern void buffer_free(buffer *b);
 
-/* room for more bytes after len; WIDE_NOMEM */
+/* Makes sure that there is room for `more` bytes after len, and that data is not NULL.  Errors:
+ * WIDE_NOMEM, here and below. */
 static inline wide_status
 buffer_reserve(buffer *b, size_t more)
 {
@@ -34,6 +37,7 @@ buffer_append(buffer *b, const void *p, size_t n)
 	return WIDE_OK;
 }
 
+/* Replaces the content. */
 static inline wide_status
 buffer_set(buffer *b, const void *p, size_t n)
 {
@@ -41,6 +45,7 @@ buffer_set(buffer *b, const void *p, size_t n)
 	return buffer_append(b, p, n);
 }
 
+/* Appends the number as varint_put writes it. */
 extern wide_status buffer_append_varint(buffer *b, uint64_t v);
 
 #endif /* WIDE_BUFFER_H */

@@ -80,7 +80,7 @@ put_u64le(uint8_t *p, uint64_t v)
 #error "files are little-endian and are read without conversion; add conversions for this machine"
 #endif
 
-/* How many of the first n bytes are the same in both. */
+/* Returns the length of the common prefix of two strings of n bytes. */
 static inline uint32_t
 bytes_shared(const uint8_t *a, const uint8_t *b, uint32_t n)
 {

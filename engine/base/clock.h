@@ -1,4 +1,4 @@
-/* clock.h - the clock that only goes forward */
+/* clock.h - the monotonic clock */
 #ifndef WIDE_CLOCK_H
 #define WIDE_CLOCK_H
 
@@ -6,7 +6,7 @@
 #include <time.h>
 #include "engine/wide.h"
 
-/* Microseconds since some moment in the past. */
+/* Returns microseconds since an arbitrary time in the past. */
 static inline int64_t
 clock_monotonic_us(void)
 {

@@ -1,4 +1,4 @@
-/* entry.h - an entry (one version of a cell, or a delete) and its sort order */
+/* entry.h - entries (versions of cells and deletes) and their sort order */
 #ifndef WIDE_ENTRY_H
 #define WIDE_ENTRY_H
 
@@ -6,7 +6,7 @@
 #include "engine/wide.h"
 #include "engine/base/key.h"
 
-/* Sequence numbers from first to last, both included. */
+/* Sequence numbers from first to last, both inclusive. */
 typedef struct seq_range
 {
 	uint64_t first, last;
@@ -21,9 +21,9 @@ typedef struct seq_range
  *     ~ts        8 bytes, big-endian, of ~(ts ^ 1<<63): newest first
  *     ~(seq<<8 | type)  8 bytes, big-endian: newest first
  *
- * In memory and in blocks the first two (the "ukey", prefix-free) are kept as
- * bytes and the last two as integers, which compares equally (key_compare)
- * and lets blocks store timestamps and sequence numbers as small deltas.
+ * In memory and in blocks the first two (the "ukey", prefix-free) are bytes and the
+ * last two are integers.  key_compare gives the same order, and blocks can store
+ * timestamps and sequence numbers as small deltas.
  */
 enum entry_type
 {
@@ -34,18 +34,20 @@ enum entry_type
 	ENTRY_DELETE_FAMILY_VERSION = 4 /* ukey = row + 00 00 */
 };
 
-#define SEQ_MAX (((uint64_t) 1 << 56) - 1)
+#define SEQ_MAX	  (((uint64_t) 1 << 56) - 1)
+/* Operations of the reader's own batch have sequence numbers from here on. */
+#define SEQ_BATCH ((uint64_t) 1 << 55)
 
 typedef struct entry
 {
 	const uint8_t *ukey;
 	uint32_t klen;	 /* bytes of ukey */
-	uint32_t rowlen; /* of these the encoded row with its terminator */
+	uint32_t rowlen; /* bytes of the encoded row at its beginning, with terminator */
 	int64_t ts;
 	uint64_t seq;
-	uint8_t type; /* enum entry_type */
-	uint32_t vlen;
-	int64_t ttl_us; /* 0 = none; of a delete without timestamp: when it was committed */
+	uint8_t type;	/* enum entry_type */
+	uint32_t vlen;	/* bytes of value */
+	int64_t ttl_us; /* time to live, 0 = none; of a delete without timestamp: time of its commit */
 	const uint8_t *value;
 } entry;
 
@@ -61,22 +63,22 @@ entry_is_family_delete(const entry *e)
 	return e->type >= ENTRY_DELETE_FAMILY;
 }
 
-/* A delete without a timestamp: its ttl_us is the engine timestamp of its commit (provisional in
- * a batch). */
+/* Returns true for a delete without a timestamp.  Its ttl_us is the engine's timestamp of its
+ * commit (provisional in a batch). */
 static inline bool
 entry_is_untimed(const entry *e)
 {
 	return e->type != ENTRY_PUT && e->ts == WIDE_TS_MAX;
 }
 
-/* From which time on readers of an earlier time regard the delete (keep_deleted). */
+/* Returns the time of a delete: with keep_deleted, readers as of an earlier time do not see it. */
 static inline int64_t
 entry_delete_time(const entry *e)
 {
 	return entry_is_untimed(e) && e->ttl_us > 0 ? e->ttl_us : e->ts;
 }
 
-/* Full order: ukey up, ts down, seq down, type down. */
+/* Compares by ukey ascending, then ts, seq and type descending. */
 static inline int
 key_compare(const entry *a, const entry *b)
 {
@@ -90,8 +92,5 @@ key_compare(const entry *a, const entry *b)
 		return a->seq > b->seq ? -1 : 1;
 	return (int) b->type - (int) a->type;
 }
-
-/* Operations of the reader's own batch have sequence numbers from here on (batch.c). */
-#define SEQ_BATCH ((uint64_t) 1 << 55)
 
 #endif /* WIDE_ENTRY_H */

@@ -1,5 +1,4 @@
 /* hash.c - the hash function for all keys and names */
-#include <stdarg.h>
 #include <xxhash.h>
 #include "engine/base/hash.h"
 

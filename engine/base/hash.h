@@ -4,7 +4,7 @@
 
 #include "engine/wide.h"
 
-/* xxh3-64 of the bytes with a seed (so that equal bytes in different places differ). */
+/* Returns XXH3-64 of n bytes.  Different uses have different seeds. */
 extern uint64_t hash_xxh3(const void *p, size_t n, uint64_t seed);
 
 #endif /* WIDE_HASH_H */

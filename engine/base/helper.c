@@ -1,22 +1,22 @@
 /*
- * helper.c - a thread of this process that computes while the process goes on.
+ * helper.c - a thread of this process that computes while the process continues.
  *
- * A backend that loads much has one processor for all of it: it reads the rows,
- * sorts them, makes blocks of them and compresses these.  What needs nothing but
- * its own memory, and files that only it knows, can be done beside it.
+ * A backend that loads much data uses one processor for all of it: it reads rows,
+ * sorts them, makes blocks of them and compresses these.  Work that needs only its
+ * own memory, and files that no other process knows, can be done beside it.
  *
- * The rules, because the program around the engine knows of no threads:
- *  - A job calls nothing of the host, takes no lock, looks at nothing in the
- *    segment.  It has memory that nobody else touches until it was waited for,
+ * The host knows of no threads, hence these rules:
+ *  - A job calls nothing of the host, takes no lock, and does not access the
+ *    segment.  It has memory that nothing else touches until helper_wait returns,
  *    and writes to descriptors that were opened for it.
- *  - All signals are blocked in the thread, so they are handled where they always
- *    were.  Nothing can leave a job but its end.
- *  - The thread begins with the first job, and ends in helper_free, which whoever
- *    has made it calls on every way out: the end of a load, its failure, the end
- *    of a batch.  It is never there when the process could fork a worker.
- *  - Where no thread can be made a job is done at once: only time is lost.
+ *  - All signals are blocked in the thread, so the main thread handles them as
+ *    before.  A job ends only by returning.
+ *  - The thread starts with the first job and ends in helper_free, which the
+ *    creator calls on every way out: end or failure of a load, end of a batch.  So
+ *    it never exists when the process could fork.
+ *  - If no thread can be made, helper_submit runs the job: only time is lost.
  *
- * Locking: one mutex of its own, of this process.
+ * Locking: one mutex, private to the process.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -31,11 +31,12 @@ struct helper
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	pthread_t thread;
-	bool tried, alone; /* the first job has come; there is no thread */
-	bool idle;		   /* it waits for work, */
-	bool waited;	   /* somebody waits for a job */
-	bool stop;
-	helper_job *first, **end;
+	bool tried;				  /* the first job was submitted */
+	bool alone;				  /* the thread could not be made */
+	bool idle;				  /* the thread waits for work */
+	bool waited;			  /* the main thread waits for a job */
+	bool stop;				  /* the thread ends when the queue is empty */
+	helper_job *first, **end; /* the queue */
 };
 
 helper *
@@ -85,7 +86,7 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* With all signals blocked, which the thread inherits. */
+/* Starts the thread with all signals blocked.  Returns false on failure. */
 static bool
 thread_begin(helper *a)
 {

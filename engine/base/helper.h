@@ -1,4 +1,4 @@
-/* helper.h - a helper thread of this process */
+/* helper.h - a helper thread of this process; rules for its jobs are in helper.c */
 #ifndef WIDE_HELPER_H
 #define WIDE_HELPER_H
 
@@ -7,7 +7,7 @@
 
 typedef struct helper helper;
 
-/* Part of what the job is about.  Its memory belongs to the thread from helper_submit until
+/* The first member of a job's struct.  The struct belongs to the thread from helper_submit until
  * helper_wait returns. */
 typedef struct helper_job
 {
@@ -16,22 +16,23 @@ typedef struct helper_job
 	_Atomic bool done;
 } helper_job;
 
-/* No thread yet; NULL: out of memory. */
+/* Makes a helper; the thread starts with the first job.  Returns NULL if out of memory. */
 extern helper *helper_new(void);
 
-/* Jobs are done in this order; at once, before it returns, where there can be no thread. */
+/* Queues a job; jobs run in this order.  If no thread can be made, runs it before returning. */
 extern void helper_submit(helper *a, helper_job *j);
 
-/* The job is done, and what it has written can be read. */
+/* Waits until the job is done; what it has written can be read then. */
 extern void helper_wait(helper *a, helper_job *j);
 
+/* Returns true if the job is done, as after helper_wait. */
 static inline bool
 helper_done(helper_job *j)
 {
 	return atomic_load_explicit(&j->done, memory_order_acquire);
 }
 
-/* Does what was submitted, then the thread is gone.  NULL is none. */
+/* Runs the jobs that are queued, ends the thread and frees a.  NULL is allowed. */
 extern void helper_free(helper *a);
 
 #endif /* WIDE_HELPER_H */

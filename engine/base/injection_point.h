@@ -5,14 +5,14 @@
 #include <stdatomic.h>
 #include "engine/wide.h"
 
-/* A function is set: wide_on_injection_point. */
+/* True if wide_on_injection_point has set a function. */
 extern _Atomic bool injection_point_set;
-/* Calls it. */
+/* Calls the function; use injection_point. */
 extern void injection_point_run(const char *name);
 
 /*
- * A point in the commit, snapshot, flush, compaction, manifest and recovery
- * paths, by its name.  One relaxed load while no function is set.
+ * Marks a point in the commit, snapshot, flush, compaction, manifest or recovery
+ * path.  Costs one relaxed load while no function is set.
  */
 static inline void
 injection_point(const char *name)

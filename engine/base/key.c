@@ -1,11 +1,11 @@
 /*
  * key.c - the escaped, prefix-free form of rows and qualifiers.
  *
- * A part is its bytes with 00 written as 00 FF, then 00 01.  After a 00 only
- * FF and 01 occur inside a part; 00 00 in the place of a qualifier marks the
- * family-wide deletes of a row and sorts before every qualifier; 00 02 in the
- * place of a row's terminator sorts after every key of the row.  Text holds no
- * 00, so its keys are stored and decoded as they are.
+ * A part (a row or a qualifier) is its bytes with 00 written as 00 FF, followed by
+ * the terminator 00 01.  So inside a part only FF and 01 follow a 00.  00 00 in
+ * place of a qualifier marks the family-wide deletes of a row and sorts before
+ * every qualifier.  00 02 in place of a row's terminator sorts after every key of
+ * the row.  Text contains no 00, so a text key is stored and decoded unchanged.
  */
 #include <string.h>
 #include "engine/base/key.h"
@@ -50,7 +50,7 @@ key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
 	return WIDE_OK;
 }
 
-/* The row and perhaps two bytes 00 behind it. */
+/* Sets the buffer to the encoded row, followed by 00 00 if family. */
 static wide_status
 make_row(buffer *b, wide_bytes row, bool family)
 {
@@ -80,8 +80,8 @@ key_make_row(buffer *b, wide_bytes row)
 	return make_row(b, row, false);
 }
 
-/* Length of the part at p with its terminator, 0 when there is none; *escapes: how many 00 FF it
- * has. */
+/* Returns the length of the part at p with its terminator, or 0 if the n bytes do not begin with a
+ * part.  *escapes is the number of 00 FF in it. */
 static size_t
 part_length(const uint8_t *p, size_t n, size_t *escapes)
 {

@@ -6,7 +6,7 @@
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 
-/* <0, 0, >0.  A ukey that is a proper prefix of another sorts before it. */
+/* Returns < 0, 0 or > 0.  A string that is a proper prefix of another one sorts before it. */
 static inline int
 ukey_compare(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen)
 {
@@ -16,36 +16,37 @@ ukey_compare(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen)
 	return c != 0 ? c : (alen > blen) - (alen < blen);
 }
 
-/* Worst-case bytes of the encoded forms. */
+/* Most bytes of the encoded forms. */
 #define KEY_ROW_MAX(n) (2 * (size_t) (n) + 2)
 #define KEY_UKEY_MAX   (2 * (size_t) WIDE_MAX_ROW + 2 * (size_t) WIDE_MAX_QUALIFIER + 4)
 
-/* Write the escaped bytes and the terminator; return the byte after. */
+/* Writes a part to p, which has room for KEY_ROW_MAX(n) bytes; returns the end. */
 extern uint8_t *key_put_part(uint8_t *p, const uint8_t *raw, size_t n);
 
-/* Append row + qualifier to a buffer (set to it: b->len is reset first). */
+/* Sets the buffer to row + qualifier.  Errors: WIDE_NOMEM, here and below. */
 extern wide_status key_make(buffer *b, wide_bytes row, wide_bytes qualifier);
 
-/* Append row + 00 00. */
+/* Sets the buffer to row + 00 00, the key of family-wide deletes. */
 extern wide_status key_make_family(buffer *b, wide_bytes row);
 
-/* Row only, with terminator: sorts before every key of the row. */
+/* Sets the buffer to the row with its terminator: sorts before every key of the row. */
 extern wide_status key_make_row(buffer *b, wide_bytes row);
 
-/* Length of the first part with its terminator, 0 when the bytes are not a key. */
+/* Returns the length of the first part with its terminator, or 0 if the bytes are not a key. */
 extern uint32_t key_row_length(const uint8_t *ukey, size_t klen);
 
-/* true when ukey is exactly row part + (qualifier part or 00 00); for verify and fuzz */
+/* Returns true if ukey is exactly a row part and then a qualifier part or 00 00. */
 extern bool key_valid(const uint8_t *ukey, size_t klen);
 
 /*
- * Decode one encoded part (with its terminator) of n bytes.  When it holds no
- * escape the result points into p (zero copy), else into b (appended at
- * b->len, which moves on; reserve before so that earlier results stay).
+ * Decodes one part of n bytes, terminator included.  *out points into p if the part
+ * has no escape, otherwise to bytes appended to b.  Appending may move b->data:
+ * reserve room before decoding several parts, so that earlier results stay valid.
+ * Errors: WIDE_CORRUPT if the bytes are not one part, WIDE_NOMEM.
  */
 extern wide_status key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out);
 
-/* Bytes the decoded form of an encoded part of n bytes has at most. */
+/* Most bytes of the decoded form of a part of n bytes. */
 #define KEY_DECODED_MAX(n) (n)
 
 #endif /* WIDE_KEY_H */

@@ -1,26 +1,22 @@
 /*
- * os.c - the real system calls on files, and kill points.
+ * os.c - the real system calls on files.
  *
- * Invariants: every function of the table returns -errno instead of setting
- * errno for the caller; interrupted calls are repeated; pread and pwrite loop
- * until done, so a short read means the end of the file.
+ * Interrupted calls are repeated, except close and fdatasync.
  *
- * fdatasync is enough for data files: it writes the size when that has
- * changed.  Names need syncdir.  After a failed sync the kernel may have
- * dropped the dirty pages and call them clean, so callers never sync the same
- * file again and hope: they throw it away or poison the store.
+ * fdatasync is enough for data files: it writes the size if that has changed.
+ * Names need syncdir.  After a failed sync the kernel may have dropped the dirty
+ * pages and call them clean, so callers never sync the same file again: they
+ * discard it or poison the store.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <xxhash.h>
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 
@@ -76,8 +72,8 @@ real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 }
 
 /*
- * RWF_NOWAIT fails where something would be waited for.  A file system that does
- * not know it is asked once too often each time, so not again.
+ * RWF_NOWAIT fails where the read would wait.  After a file system has rejected the
+ * flag it is not tried again: each attempt would cost a system call.
  */
 static int64_t
 real_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
@@ -130,7 +126,7 @@ real_pwrite(wide_os *os, int fd, const void *buf, size_t n, uint64_t off)
 static int
 real_sync(wide_os *os, int fd)
 {
-	/* not repeated, not even after EINTR: see the head of this file */
+	/* not repeated, not even after EINTR: see above */
 	return fdatasync(fd) < 0 ? -errno : 0;
 }
 
@@ -215,5 +211,3 @@ os_real(void)
 
 	return &real;
 }
-
-/* ----------------------------------------------------------- kill points */

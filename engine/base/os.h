@@ -1,13 +1,13 @@
-/* os.h - every system call on files */
+/* os.h - all system calls on files */
 #ifndef WIDE_OS_H
 #define WIDE_OS_H
 
 #include "engine/wide.h"
 
 /*
- * Every system call on files goes through this table.  All functions return
- * 0 or more on success and -errno on failure.  Paths are as given by the
- * caller.  The table is const for the real system; a test may wrap it.
+ * All system calls on files go through this table, so that a test can replace
+ * them.  The functions return >= 0 on success and -errno on failure; pread,
+ * pread_now and pwrite return the number of bytes.
  */
 typedef struct wide_os wide_os;
 
@@ -16,31 +16,34 @@ struct wide_os
 	/* O_RDONLY | O_RDWR | O_CREAT | O_EXCL | O_TRUNC; mode 0600, O_CLOEXEC */
 	int (*open)(wide_os *os, const char *path, int flags);
 	int (*close)(wide_os *os, int fd);
-	/* loops; short only at the end of file */
+	/* short only at the end of the file */
 	int64_t (*pread)(wide_os *os, int fd, void *buf, size_t n, uint64_t off);
-	/* the same if all of it is in the system's cache, else -EAGAIN; where the system does not
-	 * tell, the same */
+	/* pread if all bytes are in the system's cache, otherwise -EAGAIN; where the system cannot
+	 * tell, pread */
 	int64_t (*pread_now)(wide_os *os, int fd, void *buf, size_t n, uint64_t off);
-	void (*will_read)(wide_os *os, int fd, uint64_t off, uint64_t n); /* soon: a hint */
-	/* loops; all or -errno */
+	/* hint: the bytes will be read soon */
+	void (*will_read)(wide_os *os, int fd, uint64_t off, uint64_t n);
+	/* writes all n bytes */
 	int64_t (*pwrite)(wide_os *os, int fd, const void *buf, size_t n, uint64_t off);
-	int (*sync)(wide_os *os, int fd); /* fdatasync (which covers the size) */
+	int (*sync)(wide_os *os, int fd); /* fdatasync, which covers the size */
 	int64_t (*size)(wide_os *os, int fd);
 	int (*truncate)(wide_os *os, int fd, uint64_t size);
 	int (*unlink)(wide_os *os, const char *path);
 	int (*rename)(wide_os *os, const char *from, const char *to);
-	int (*mkdir)(wide_os *os, const char *path); /* 0700 */
+	int (*mkdir)(wide_os *os, const char *path); /* mode 0700 */
+	/* makes names in the directory durable */
 	int (*syncdir)(wide_os *os, const char *path);
-	/* calls fn for each name except . and .. ; stops when fn returns nonzero */
+	/* calls fn for each name except . and .., until fn returns nonzero */
 	int (*list)(wide_os *os, const char *path, int (*fn)(void *arg, const char *name), void *arg);
 };
 
+/* Returns the table of the real system calls. */
 extern wide_os *os_real(void);
 
 /*
- * The status for a failed call of the table (error = -errno as returned or
- * errno), with a text that names what was done to which path: WIDE_FULL for a
- * full disk, WIDE_NOMEM, else WIDE_IO.
+ * Returns the status for a failed call (error: errno or -errno), with a text that
+ * says what ("write", "open") failed for which path: WIDE_NOSPACE for a full disk,
+ * a quota or the largest file size, WIDE_NOMEM, otherwise WIDE_IO.
  */
 extern wide_status os_fail(int64_t error, const char *what, const char *path);
 

@@ -1,13 +1,16 @@
-/* pool.c - recycled private memory for short-lived structures */
-#include <stdarg.h>
+/*
+ * pool.c - recycled private memory for short-lived structures.
+ *
+ * Freed pieces are kept in one list for each size class.  The lists belong to the
+ * thread: the threads of the unit tests stand for processes.
+ */
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 #include "engine/base/pool.h"
 
 #define SPARE_UNIT	((size_t) 256)
 #define SPARE_SIZES 16 /* 256, 512, ... 4096 bytes */
-#define SPARE_KEPT	8  /* of each, so that it is 272 KB at most */
+#define SPARE_KEPT	8  /* pieces kept of each size: 272 KB in all */
 
 typedef struct spare_list
 {
@@ -15,7 +18,6 @@ typedef struct spare_list
 	void *kept[SPARE_KEPT];
 } spare_list;
 
-/* Of the thread, as above. */
 static _Thread_local spare_list spare[SPARE_SIZES];
 
 void *

@@ -5,13 +5,15 @@
 #include "engine/wide.h"
 
 /*
- * Zeroed memory for what each short scan makes and frees; NULL: there is none.
- * Pieces of up to 4 KB are kept for the next one, a few of each size.  n has to
- * be the same when it is freed.
+ * Returns n bytes of zeroed memory, or NULL if out of memory.  For structures that
+ * each short scan makes and frees: freed pieces of up to 4 KB are kept for the next
+ * pool_alloc, a few of each size.
  */
 extern void *pool_alloc(size_t n);
+/* Frees memory of pool_alloc(n).  p may be NULL. */
 extern void pool_free(void *p, size_t n);
-/* Sanitizers must see each allocation and release. */
+
+/* 1 = nothing is kept: sanitizers must see each allocation and release. */
 #if defined(__SANITIZE_ADDRESS__)
 #define POOL_OFF 1
 #elif defined(__has_feature)

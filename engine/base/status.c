@@ -2,10 +2,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 #include "engine/base/status.h"
 
-/* Of the thread rather than the process: the tests' threads stand for processes. */
+/* Belongs to the thread: the threads of the unit tests stand for processes. */
 static _Thread_local char error_text[512];
 
 wide_status

@@ -4,12 +4,15 @@
 
 #include "engine/wide.h"
 
-/* Records the text for wide_error_text() and returns st: "return status_fail(WIDE_IO, ...)". */
+/*
+ * Sets the text of wide_error_text and returns st, as in
+ * "return status_fail(WIDE_IO, ...)".
+ */
 extern wide_status status_fail(wide_status st, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), cold));
 
-/* Failures are rare: their code lies apart (cold), so that what a statement runs through stays
- * short. */
+/* Returns from the function if expr fails.  Failures are rare: their code is moved out of the hot
+ * path. */
 #define TRY(expr)                                    \
 	do                                               \
 	{                                                \
@@ -18,7 +21,7 @@ extern wide_status status_fail(wide_status st, const char *fmt, ...)
 			return try_st_;                          \
 	} while (0)
 
-/* in functions with one exit: "wide_status st; ... done: free(); return st;" */
+/* The same for a function with one exit: "wide_status st; ... done: free(); return st;". */
 #define TRY_GOTO(expr)                                     \
 	do                                                     \
 	{                                                      \

@@ -1,6 +1,4 @@
 /* varint.c - integers of variable length (LEB128) */
-#include <stdarg.h>
-#include <xxhash.h>
 #include "engine/base/varint.h"
 
 uint8_t *

@@ -4,11 +4,13 @@
 
 #include "engine/wide.h"
 
-#define VARINT_MAX 10
+#define VARINT_MAX 10 /* most bytes of a number */
+
+/* varint_put and varint_get for numbers of more than one byte. */
 extern uint8_t *varint_put_long(uint8_t *p, uint64_t v);
 extern const uint8_t *varint_get_long(const uint8_t *p, const uint8_t *end, uint64_t *v);
 
-/* LEB128; returns the byte after what was written. */
+/* Writes v to p, which has room for VARINT_MAX bytes; returns the end. */
 static inline uint8_t *
 varint_put(uint8_t *p, uint64_t v)
 {
@@ -18,8 +20,8 @@ varint_put(uint8_t *p, uint64_t v)
 	return p + 1;
 }
 
-/* Returns the byte after the number, or NULL when it does not end before end or is longer than
- * 10 bytes. */
+/* Reads a number; returns its end, or NULL if it does not end before `end` or has more than 64
+ * bits. */
 static inline const uint8_t *
 varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
@@ -29,6 +31,7 @@ varint_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
 	return p + 1;
 }
 
+/* Maps signed numbers of small magnitude to small unsigned ones, and back. */
 static inline uint64_t
 zigzag(int64_t v)
 {
