@@ -1,4 +1,15 @@
-/* format.c - the layout of the shared segment */
+/*
+ * format.c - the size and layout of the shared segment, and its initial state.
+ *
+ * Parts, each aligned to 64 bytes, with their offsets in the head (struct segment):
+ *
+ *     head    process slots[max_processes]    file slots[max_files]
+ *     tables[max_tables]    families[4 x max_tables]    bindings[2 x max_tables]
+ *     row locks[lock_buckets]    block cache    cache pins[max_processes]
+ *     memtable regions[WIDE_MEMTABLES]
+ *
+ * Locking: none; no process is attached while a segment is formatted.
+ */
 #include <stdatomic.h>
 #include <string.h>
 #include "engine/store/format.h"
@@ -20,7 +31,7 @@ static const wide_config config_default = {.memtable_size = 16 * MIB,
 										   .max_files = 8192,
 										   .lock_buckets = 32768};
 
-/* What shrinking stops at; max_processes is not ours to shrink. */
+/* Shrinking stops here.  max_processes is not shrunk: the host needs as many. */
 static const wide_config config_least = {.memtable_size = 1 * MIB,
 										 .cache_size = 2 * MIB,
 										 .max_processes = 1,
@@ -28,6 +39,7 @@ static const wide_config config_least = {.memtable_size = 1 * MIB,
 										 .max_files = 1024,
 										 .lock_buckets = 2048};
 
+/* Returns the largest power of two <= n; n >= 1. */
 static uint32_t
 power_of_two_below(uint32_t n)
 {
@@ -57,7 +69,8 @@ config_defaults(wide_config *c)
 	c->lock_buckets = power_of_two_below(c->lock_buckets);
 }
 
-/* Offsets of all parts into *s (only those fields are written); returns the size. */
+/* Sets the offsets of all parts and the sizes derived from the configuration in *s; returns the
+ * size of the segment. */
 static uint64_t
 layout(const wide_config *c, segment *s)
 {
@@ -87,7 +100,7 @@ config_bytes(const wide_config *c)
 	return layout(c, &s);
 }
 
-/* value x part / 65536, but not below least (nor raised to it) */
+/* Returns value * part / 65536, but at least `least`, and never more than value. */
 static uint64_t
 shrink(uint64_t value, uint64_t least, uint32_t part)
 {
@@ -122,13 +135,14 @@ wide_config_fit(wide_config *config, size_t total)
 	if (total == 0 || config_bytes(config) <= total)
 		return;
 	whole = *config;
-	/* fewer tables or files than asked for would surprise more than less memory: only when
-	 * nothing else helps */
+	/* fewer tables or files than configured are a worse surprise than less memory, so they are
+	 * shrunk only if nothing else helps */
 	least = config_shrunk(&whole, 0);
 	least.max_tables = whole.max_tables;
 	least.max_files = whole.max_files;
 	keep_numbers = config_bytes(&least) <= total;
-	/* the largest part, in 1/65536, that fits; with 0 all are at their least, fitting or not */
+	/* binary search for the largest part, in 1/65536, that fits; with 0 all are at their minimum,
+	 * whether that fits or not */
 	while (lo + 1 < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -199,7 +213,7 @@ locks_init(segment *s)
 	int e;
 
 	if ((e = pthread_mutexattr_init(&a)) != 0)
-		return status_fail(WIDE_NOMEM, "cannot make mutex attributes: %s", strerror(e));
+		return status_fail(WIDE_NOMEM, "could not initialize mutex attributes: %s", strerror(e));
 	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	for (int i = 0; i < LOCK_COUNT && e == 0; i++)
@@ -209,7 +223,7 @@ locks_init(segment *s)
 	}
 	pthread_mutexattr_destroy(&a);
 	return e == 0 ? WIDE_OK
-				  : status_fail(WIDE_NOMEM, "cannot make a shared mutex: %s", strerror(e));
+				  : status_fail(WIDE_NOMEM, "could not initialize a shared mutex: %s", strerror(e));
 }
 
 wide_status
@@ -229,7 +243,7 @@ wide_segment_format(void *base, const wide_config *config)
 	memset(s, 0, sizeof(*s));
 	s->size = layout(&c, s);
 	s->config = c;
-	/* the cache writes its own head; the memory of blocks and memtables stays untouched, its
+	/* cache_format writes the cache's head; the memory of blocks and memtables is not touched: its
 	 * pages may not exist yet */
 	memset((uint8_t *) base + s->slots, 0, s->cache - s->slots);
 	memset((uint8_t *) base + s->cache_pins, 0, s->regions - s->cache_pins);

@@ -1,11 +1,11 @@
-/* format.h - the layout of the shared segment */
+/* format.h - the size and layout of the shared segment */
 #ifndef WIDE_FORMAT_H
 #define WIDE_FORMAT_H
 
 #include "engine/wide.h"
 
-/* A hash of the sizes of everything in the segment: differs between builds that cannot share
- * one. */
+/* Returns a hash of the sizes of everything in the segment.  It differs between builds that cannot
+ * share a segment. */
 extern uint64_t format_build_id(void);
 
 #endif /* WIDE_FORMAT_H */

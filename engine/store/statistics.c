@@ -1,11 +1,8 @@
 /*
- * counter.c - statistics: sums of the processes' counters, and the state of the
- * segment at this moment.
+ * statistics.c - numbers about the store: counters, state, jobs, files, families.
  *
- * Every process counts in its own slot without atomic read-modify-write; a
- * slot's counters outlive its process, so the sums only rise while the segment
- * lives.  State is read without stopping anybody: numbers of one call may be
- * from slightly different moments.
+ * State is read without stopping other processes: the numbers of one call may be
+ * from slightly different times.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -161,7 +158,7 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 	return n;
 }
 
-/* The raw row of an encoded bound that may be cut anywhere. */
+/* Decodes an encoded bound, which may be cut anywhere, into out, which has room for n bytes. */
 static wide_bytes
 raw_bound(const uint8_t *p, uint32_t n, uint8_t *out)
 {
@@ -170,7 +167,7 @@ raw_bound(const uint8_t *p, uint32_t n, uint8_t *out)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (p[i] == 0 && (i + 1 == n || p[++i] != 0xff))
-			break; /* the terminator, or half of something */
+			break; /* the terminator, or a cut escape */
 		out[len++] = p[i] == 0xff && i > 0 && p[i - 1] == 0 ? 0 : p[i];
 	}
 	return (wide_bytes) {out, len};
@@ -223,8 +220,10 @@ done:
 	return st;
 }
 
-#define COUNT_MAX 200000
+#define COUNT_MAX 200000 /* most cells that memtable_cells counts one by one */
 
+/* Returns the number of the family's cells in a memtable; above COUNT_MAX the cells of all
+ * families, which is near enough. */
 static uint64_t
 memtable_cells(wide_db *db, uint32_t index, wide_family_id family)
 {

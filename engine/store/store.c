@@ -1,29 +1,9 @@
 /*
- * segment.c - the shared segment: its layout, who is attached, locks, waiting,
- * and what happens when a process dies.
+ * store.c - attaches a process to a store, and detaches it.
  *
- * Layout, every part 64-byte aligned, offsets in the head:
- *
- *     segment head    slots[max_processes]    files[max_files]
- *     tables[max_tables]    families[4 x max_tables]    bindings[2 x max_tables]
- *     row locks[lock_buckets]    cache    cache pins[max_processes]
- *     file log's state    memtable regions[WIDE_MEMTABLES]
- *
- * Crash only.  A death that may have left something half done is detected and
- * poisons the segment; nothing is repaired in place.  It is detected
- *   - by the next one who wants the mutex that the dead one held (robust
- *     mutexes: EOWNERDEAD; it is never marked consistent, so that everybody
- *     who comes later gets ENOTRECOVERABLE);
- *   - by process_sweep, which finds the slot of a dead process with in_crit > 0,
- *     with a prepared transaction or with a running job.
- * A process that died outside of all this is forgotten: its pins, snapshots
- * and row locks go.  Process-shared condition variables and rwlocks are not
- * used: they are not robust.  Nobody ever unmaps the segment: the kernel could
- * not mark the mutexes of a process that died after that.
- *
- * A slot belongs to the process whose pid it holds.  It is taken over from a
- * dead one in two steps, start_time to 0 and then the pid, so that a slot never
- * shows a living pid with somebody else's start time; see slot_claim.
+ * wide_attach checks the segment, takes a process slot, and sets up the parts of
+ * the handle that every process needs; the others set themselves up at first use.
+ * wide_detach ends them in the opposite order, the slot last.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -43,12 +23,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/store/format.h"
 
-/* ---------------------------------------------------------------- layout */
-
-/* ------------------------------------------------------------- liveness */
-
-/* ---------------------------------------------------------------- attach */
-
+/* The default of wide_host.now. */
 static int64_t
 clock_now(void *ctx)
 {
@@ -68,9 +43,9 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 
 	*out = NULL;
 	if (seg->magic != SEGMENT_MAGIC)
-		return status_fail(WIDE_INVALID, "the memory holds no segment");
+		return status_fail(WIDE_INVALID, "the memory does not contain a segment");
 	if (seg->build != format_build_id())
-		return status_fail(WIDE_INVALID, "the segment was made by another build");
+		return status_fail(WIDE_INVALID, "the segment was created by another build of the library");
 	if (strlen(dir) >= sizeof(db->dir) - 64)
 		return status_fail(WIDE_LIMIT, "the directory's name is too long");
 	TRY(segment_check_raw(seg));
@@ -124,9 +99,3 @@ wide_detach(wide_db *db)
 	process_detach(db);
 	free(db);
 }
-
-/* ---------------------------------------------------------------- poison */
-
-/* ----------------------------------------------------------------- locks */
-
-/* --------------------------------------------------------------- waiting */

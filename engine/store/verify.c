@@ -1,11 +1,11 @@
 /*
- * verify.c - is everything there and right, and how much of it is there.
+ * verify.c - checks that all data of a store is there and intact.
  *
- * wide_verify reads every byte of every live file, checks that the files of a
- * level are disjoint, that memtables are well-formed, and that directory and
- * file set agree.  Files that work in progress has written and not yet listed
- * cannot be told from litter, so the directory is judged only when no job runs
- * and no bulk batch is open.
+ * wide_verify reads every byte of every live file, and checks that the files of a
+ * level are disjoint, that memtables are well-formed, and that the directory and
+ * the file set agree.  Files that a job or a bulk batch has written and not yet
+ * listed look like orphans, so orphans are reported only if no job runs and no bulk
+ * batch is open.
  *
  * Locking: a pin keeps the files; no lock is held while reading.
  */
@@ -29,16 +29,14 @@
 #include "engine/set/pin.h"
 #include "engine/compaction/job.h"
 
-/* ------------------------------------------------------------------ verify */
-
 typedef struct verification
 {
 	wide_db *db;
 	wide_problem_fn fn;
 	void *arg;
-	buffer numbers;	   /* uint64_t: .sst files in the directory */
-	buffer unfinished; /* uint64_t: .sst.tmp files */
-	wide_status st;
+	buffer numbers;	   /* uint64_t: numbers of the .sst files in the directory */
+	buffer unfinished; /* uint64_t: numbers of the .sst.tmp files */
+	wide_status st;	   /* of note_file */
 } verification;
 
 static wide_status
@@ -60,6 +58,7 @@ exists(verification *v, const char *path)
 	return fd >= 0;
 }
 
+/* Adds a name of the directory to the lists; for wide_os.list. */
 static int
 note_file(void *arg, const char *name)
 {
@@ -93,6 +92,7 @@ in_directory(const verification *v, uint64_t number)
 	return false;
 }
 
+/* Returns true if files may exist that are not listed yet. */
 static bool
 work_in_progress(wide_db *db)
 {
@@ -122,10 +122,10 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		if (host_interrupted(v->db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
 		if (!in_directory(v, f->number) && !file_set_has_file(v->db, f->number))
-			continue; /* removed since */
+			continue; /* removed meanwhile */
 		if (!in_directory(v, f->number))
 		{
-			/* written after the directory was read, perhaps: ask again */
+			/* perhaps written after the directory was read: try to open it */
 			sst_reader *r;
 
 			if (sst_reader_get(v->db, f, &r) != WIDE_OK)
@@ -138,7 +138,7 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		TRY(sst_verify(v->db, f, v->fn, v->arg));
 		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
 			continue;
-		/* cut bounds say nothing when one is a beginning of the other */
+		/* cut bounds cannot be compared if one is a prefix of the other */
 		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
 			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row,
 						 files.files[i + 1].min_len) > 0)
@@ -155,7 +155,7 @@ verify_memtables(verification *v, const version_pin *pin)
 		memtable_handle m;
 
 		memtable_at(v->db, pin->memtables[i], &m);
-		/* one that is being filled has counts that run ahead or behind */
+		/* while a memtable is filled its counts differ from its cells */
 		if (atomic_load(&m.t->state) != MEMTABLE_IMMUTABLE || atomic_load(&m.t->applying) > 0)
 			continue;
 		if (memtable_check(&m) != WIDE_OK)
@@ -164,6 +164,7 @@ verify_memtables(verification *v, const version_pin *pin)
 	return WIDE_OK;
 }
 
+/* Reports files of the directory that the file set does not have. */
 static wide_status
 verify_unknown(verification *v)
 {
@@ -176,7 +177,7 @@ verify_unknown(verification *v)
 	{
 		if (file_set_has_file(v->db, p[i]))
 			continue;
-		/* it may have been removed since the directory was read */
+		/* the file may have been removed, or listed, since the directory was read */
 		sst_file_path(v->db, p[i], path, sizeof path);
 		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_file(v->db, p[i]))
 			TRY(v->fn(v->arg, path, "the file belongs to nothing"));
@@ -225,8 +226,3 @@ done:
 	free(ids);
 	return st;
 }
-
-/* -------------------------------------------------------------- file lists */
-
-/* Cells of the family in a memtable, counted up to a limit beyond which the memtable's total
- * says enough. */
