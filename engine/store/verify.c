@@ -142,7 +142,7 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
 			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row,
 						 files.files[i + 1].min_len) > 0)
-			TRY(problem(v, f->number, "overlaps the next file of its level"));
+			TRY(problem(v, f->number, "the file overlaps the next file of its level"));
 	}
 	return WIDE_OK;
 }
@@ -180,7 +180,7 @@ verify_unknown(verification *v)
 		/* the file may have been removed, or listed, since the directory was read */
 		sst_file_path(v->db, p[i], path, sizeof path);
 		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_file(v->db, p[i]))
-			TRY(v->fn(v->arg, path, "the file belongs to nothing"));
+			TRY(v->fn(v->arg, path, "the file does not belong to the store"));
 	}
 	p = (const uint64_t *) v->unfinished.data;
 	for (size_t i = 0; i < v->unfinished.len / sizeof *p; i++)
@@ -188,7 +188,7 @@ verify_unknown(verification *v)
 		sst_file_path(v->db, p[i], path, sizeof path - 4);
 		strcat(path, ".tmp");
 		if (exists(v, path) && !work_in_progress(v->db))
-			TRY(v->fn(v->arg, path, "nobody writes the file"));
+			TRY(v->fn(v->arg, path, "the temporary file is not in use"));
 	}
 	return WIDE_OK;
 }
@@ -209,7 +209,9 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	rc = db->os->list(db->os, db->dir, note_file, &v);
 	if (rc < 0 || v.st != WIDE_OK)
 	{
-		st = rc < 0 ? status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc)) : v.st;
+		st = rc < 0 ? status_fail(WIDE_IO, "could not list directory \"%s\": %s", db->dir,
+								  strerror(-rc))
+					: v.st;
 		goto done;
 	}
 	for (int i = 0; i < n; i++)

@@ -83,8 +83,8 @@ is "$files" "$(q 'SELECT files FROM widetable.pg_stat_widetable')" "the director
 
 # verify() reports files that do not belong to the store
 touch "$W/00ffffff.sst" "$W/00ffffff.sst.tmp"
-is "$(q "SELECT problem FROM widetable.verify() WHERE object ~ '00fffff' ORDER BY object")" "the file belongs to nothing
-nobody writes the file" "verify() reports a sorted file and a temporary file that do not belong to the store"
+is "$(q "SELECT problem FROM widetable.verify() WHERE object ~ '00fffff' ORDER BY object")" "the file does not belong to the store
+the temporary file is not in use" "verify() reports a sorted file and a temporary file that do not belong to the store"
 stop; start
 is "$(q 'SELECT * FROM widetable.verify()'; ls "$W" | grep -c '00fffff')" "0" "the next start removes them"
 finish
