@@ -286,4 +286,5 @@ DO $$ BEGIN FOR i IN 1..260 LOOP
         i, CASE WHEN i = 260 THEN '{"f": {"versions": 2}}' ELSE '{"f": {}}' END);
     COMMIT; END LOOP; END $$;
 CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (table_name 'alt_many', families '{"f": {"versions": 3}}');
+SELECT count(*) FROM widetable.pg_stat_widetable_families WHERE relation::text LIKE 'alt_many%';
 DO $$ BEGIN FOR i IN 1..260 LOOP EXECUTE 'DROP FOREIGN TABLE alt_many' || i; COMMIT; END LOOP; END $$;

@@ -25,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
+#include "fdw/ddl/binding.h"
 #include "fdw/func/result.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/clock.h"
@@ -167,16 +168,18 @@ each_family(family_fn fn, void *arg)
 	fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 	while (wide_table_next(db, &cursor, &t) == WIDE_OK)
 	{
-		uint32 objects[256];
-		int nobj, nfam;
+		List *relids;
+		ListCell *lc;
+		int nfam;
 
 		if (t.space != MyDatabaseId)
 			continue;
 		nfam = wide_table_families(db, NULL, t.id, fams, WT_MAX_FAMILIES);
-		nobj = wide_table_bindings(db, NULL, t.id, objects, lengthof(objects));
-		for (int o = 0; o < nobj; o++)
+		relids = wt_binding_tables(NULL, t.id);
+		foreach(lc, relids)
 			for (int i = 0; i < nfam; i++)
-				fn(arg, objects[o], &t, &fams[i]);
+				fn(arg, lfirst_oid(lc), &t, &fams[i]);
+		list_free(relids);
 	}
 	pfree(fams);
 }
