@@ -390,14 +390,14 @@ extern void wide_batch_log_files(wide_batch *b, bool log);
  * durable before it publishes the batch.  wide_publish in another process makes
  * it durable before it shows it.
  */
-extern void wide_batch_await(wide_batch *b);
+extern void wide_batch_mark_awaited(wide_batch *b);
 /*
  * Sets the LSN of the commit record of the batch's external transaction; before
  * wide_batch_finish.  Recovery orders batches without a finish record by it.  So
  * if a batch that was decided later has been finished earlier and wrote the same
  * row, this batch is not shown before its finish record is durable.
  */
-extern void wide_batch_decided(wide_batch *b, uint64_t lsn);
+extern void wide_batch_note_decided(wide_batch *b, uint64_t lsn);
 /*
  * Begins a command of the transaction.  From here on the batch holds about
  * `bytes` bytes in memory (a few kilobytes at least; 64 MB before the first call)
@@ -490,7 +490,7 @@ extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
 /*
  * Makes everything up to lsn visible.  The caller has made it durable, or has
  * chosen not to wait for that.  Waits (briefly) for batches with a lower LSN that
- * are being applied, and makes awaited ones durable (wide_batch_await).
+ * are being applied, and makes awaited ones durable (wide_batch_mark_awaited).
  * Errors: WIDE_POISONED, or what log->sync returns.
  */
 extern wide_status wide_publish(wide_db *db, uint64_t lsn);

@@ -170,13 +170,13 @@ wide_batch_log_files(wide_batch *b, bool log)
 }
 
 void
-wide_batch_await(wide_batch *b)
+wide_batch_mark_awaited(wide_batch *b)
 {
 	b->awaited = true;
 }
 
 void
-wide_batch_decided(wide_batch *b, uint64_t lsn)
+wide_batch_note_decided(wide_batch *b, uint64_t lsn)
 {
 	b->external.decided = lsn;
 }

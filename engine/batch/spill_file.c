@@ -43,7 +43,7 @@
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
 #include "engine/shared/layout.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/set/file_set.h"
 #include "engine/batch/op.h"
 
@@ -103,7 +103,7 @@ struct spill_file_writer
 	uint64_t seq;
 
 	/* filter */
-	filter_builder *filter; /* NULL: too many rows, or no memory */
+	bloom_builder *filter; /* NULL: too many rows, or no memory */
 	uint32_t rows;
 };
 
@@ -188,7 +188,7 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 	if (w->block < spill_file_block_bytes)
 		w->block = spill_file_block_bytes;
 	w->open = SIZE_MAX;
-	w->filter = filter_builder_new(FILTER_BITS);
+	w->filter = bloom_builder_new(FILTER_BITS);
 	*out = w;
 	return WIDE_OK;
 }
@@ -258,9 +258,9 @@ note_row(spill_file_writer *w, const entry *e)
 	if (w->filter == NULL)
 		return;
 	if (++w->rows <= FILTER_ROWS &&
-		filter_builder_add(w->filter, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW)) == WIDE_OK)
+		bloom_builder_add(w->filter, hash_xxh3(e->ukey, e->rowlen, BLOOM_SEED_ROW)) == WIDE_OK)
 		return;
-	filter_builder_free(w->filter);
+	bloom_builder_free(w->filter);
 	w->filter = NULL;
 }
 
@@ -319,7 +319,7 @@ spill_file_writer_abandon(spill_file_writer *w)
 	if (w == NULL)
 		return;
 	spill_file_unref(w->file);
-	filter_builder_free(w->filter);
+	bloom_builder_free(w->filter);
 	buffer_free(&w->out);
 	buffer_free(&w->key);
 	free(w);
@@ -336,7 +336,7 @@ spill_file_writer_finish(spill_file_writer *w, spill_file **out)
 	if (st == WIDE_OK)
 		st = write_out(w);
 	if (st == WIDE_OK && w->filter != NULL)
-		st = filter_builder_finish(w->filter, &bits);
+		st = bloom_builder_finish(w->filter, &bits);
 	if (st == WIDE_OK && bits.len > 0)
 		st = buffer_append(&w->file->filter, bits.data, bits.len);
 	if (st == WIDE_OK)
@@ -532,6 +532,6 @@ spill_file_row_before(spill_file_cursor *c, wide_family_id family, const uint8_t
 bool
 spill_file_may_have_row(const spill_file *f, const uint8_t *row, uint32_t rowlen)
 {
-	return f->filter.len == 0 || filter_may_contain(f->filter.data, (uint32_t) f->filter.len,
-													hash_xxh3(row, rowlen, FILTER_SEED_ROW));
+	return f->filter.len == 0 || bloom_may_contain(f->filter.data, (uint32_t) f->filter.len,
+												   hash_xxh3(row, rowlen, BLOOM_SEED_ROW));
 }

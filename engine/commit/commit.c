@@ -309,7 +309,8 @@ done:
 /* ------------------------------------------------------------------ finish */
 
 void
-commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles, uint64_t seq)
+commit_catalog_and_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles,
+						 uint64_t seq)
 {
 	if (catalog.len > 0)
 		catalog_apply(db, catalog, seq);
@@ -487,10 +488,10 @@ finish_take(wide_batch *b, finish_place *p)
 		if (b->prepared.data_start < t->start_lsn)
 			t->start_lsn = b->prepared.data_start;
 	}
-	commit_files(db,
-				 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
-							   b->prepared.catalog_len},
-				 b->prepared.files, b->prepared.nfiles, p->lsn);
+	commit_catalog_and_files(db,
+							 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
+										   b->prepared.catalog_len},
+							 b->prepared.files, b->prepared.nfiles, p->lsn);
 	/* the files are linked: whatever moves the beginning of the log also lists them */
 	if (b->external.id == 0 && b->prepared.nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);

@@ -11,7 +11,7 @@
  * Requires: calls in the order of seq; LOCK_COMMIT and reserved file slots (file_set_reserve), or a
  * replay.
  */
-extern void commit_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles,
-						 uint64_t seq);
+extern void commit_catalog_and_files(wide_db *db, wide_bytes catalog, file_meta *files, int nfiles,
+									 uint64_t seq);
 
 #endif /* WIDE_COMMIT_H */

@@ -277,7 +277,7 @@ apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
 	munmap(memory, bytes);
 	if (st == WIDE_OK)
-		commit_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
+		commit_catalog_and_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
 	free(files);
 	return st;
 }
@@ -322,7 +322,7 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 		else
 		{
 			/* writing files needs their families in the catalog */
-			commit_files(db, p.catalog, NULL, 0, seq);
+			commit_catalog_and_files(db, p.catalog, NULL, 0, seq);
 			p.catalog.len = 0;
 			st = apply_as_files(db, &p, seq, commit_ts);
 		}
@@ -340,7 +340,7 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 	t = &db->seg->memtables[commit->active];
 	if (seq > db->seg->set.flushed_seq && start < t->start_lsn)
 		t->start_lsn = start;
-	commit_files(db, p.catalog, files, (int) p.nfiles, seq);
+	commit_catalog_and_files(db, p.catalog, files, (int) p.nfiles, seq);
 	free(files);
 	if (commit_ts > commit->last_ts)
 		commit->last_ts = commit_ts;

@@ -22,7 +22,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/set/memtable.h"
 #include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
@@ -65,7 +65,7 @@ make_room(wide_db *db, bool *held)
 	*held = false;
 	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 		return st;
-	TRY(collect_garbage(db, &did));
+	TRY(remove_unneeded(db, &did));
 	/* readers hold the memtables, or another process is at work on them */
 	if (st != WIDE_OK && !did)
 	{

@@ -29,7 +29,7 @@
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/set/edit.h"
 #include "engine/set/horizon.h"
 #include "engine/set/pin.h"
@@ -130,7 +130,7 @@ flush_between(wide_db *db)
 			if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 				return st;
 		}
-		return collect_garbage(db, &did);
+		return remove_unneeded(db, &did);
 	}
 	return WIDE_OK;
 }

@@ -27,7 +27,7 @@
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/set/edit.h"
 #include "engine/set/horizon.h"
 #include "engine/set/memtable.h"
@@ -212,7 +212,7 @@ done:
 		return st;
 	}
 	/* frees the memtable if no reader uses it; a failure is not the flush's failure */
-	(void) collect_garbage(db, &did);
+	(void) remove_unneeded(db, &did);
 	host_wake_worker(db);
 	return WIDE_OK;
 }

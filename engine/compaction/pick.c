@@ -30,7 +30,7 @@
 #include "engine/sst/file_meta.h"
 #include "engine/set/family.h"
 #include "engine/set/file_set.h"
-#include "engine/compaction/garbage.h"
+#include "engine/compaction/reclaim.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 
@@ -156,7 +156,7 @@ compare_bytes(const void *a, const void *b)
 /*
  * Chooses among the n files of window w and sorts f; returns how many of its first ones
  * to merge.  All, when the window has passed or at rest, if those beside the largest are
- * a good part of it (garbage.c), so that late data do not have their window written again
+ * a good part of it (reclaim.c), so that late data do not have their window written again
  * and again.  Else the smallest ones, as long as each is not much larger than those
  * before it.
  */
@@ -164,17 +164,17 @@ static int
 window_inputs(const compaction *c, int64_t w, const file_meta **f, int n, bool rest)
 {
 	int64_t window = c->family.opt.window_us;
-	garbage_tally space = {0};
+	reclaim_tally space = {0};
 	uint64_t sum = 0;
 	int take = 0;
 
 	if (n < 2)
 		return 0;
 	for (int i = 0; i < n; i++)
-		garbage_add(&space, f[i], &c->family.opt, c->floors, c->now, 0);
+		reclaim_add(&space, f[i], &c->family.opt, c->floors, c->now, 0);
 	if (w < c->now / window - 1 && (space.bytes[0] - space.largest0) * 4 >= space.largest0)
 		return n;
-	if (rest && garbage_sink(&space) >= 0)
+	if (rest && reclaim_level(&space) >= 0)
 		return n;
 	qsort(f, (size_t) n, sizeof *f, compare_bytes);
 	for (; take < n && (take < 2 || f[take]->bytes <= 2 * sum); take++)
@@ -353,21 +353,21 @@ pick_level(compaction *c)
 	return false;
 }
 
-/* Chooses files to reclaim space: see garbage.c. */
+/* Chooses files to reclaim space: see reclaim.c. */
 static bool
 pick_space(compaction *c)
 {
 	uint64_t settled = pick_settled(c);
 	bool window = c->family.opt.compaction == WIDE_COMPACT_WINDOW;
-	garbage_tally space = {0};
+	reclaim_tally space = {0};
 	const file_meta *expired;
 	int level;
 
 	for (int i = 0; i < c->all.n; i++)
 		if (can_take(c, &c->all.files[i]))
-			garbage_add(&space, &c->all.files[i], &c->family.opt, c->floors, c->now, settled);
-	level = window ? -1 : garbage_sink(&space);
-	expired = garbage_expired(&space);
+			reclaim_add(&space, &c->all.files[i], &c->family.opt, c->floors, c->now, settled);
+	level = window ? -1 : reclaim_level(&space);
+	expired = reclaim_expired_file(&space);
 	if (level < 0 && expired != NULL && expired->level == 0 && !window)
 		level = 0;
 	if (level == 0)

@@ -13,7 +13,7 @@
 enum compact_mode
 {
 	COMPACT_DUE,  /* levels over their limits, expired files */
-	COMPACT_REST, /* also space that can be reclaimed: garbage.c */
+	COMPACT_REST, /* also space that can be reclaimed: reclaim.c */
 	COMPACT_ALL	  /* everything into one level */
 };
 

@@ -6,7 +6,7 @@
  *  1. free memtables and remove files that nothing needs;
  *  2. flush;
  *  3. compact the family that is furthest over its limits;
- *  4. when no file has been flushed or linked for some seconds, reclaim space (garbage.c);
+ *  4. when no file has been flushed or linked for some seconds, reclaim space (reclaim.c);
  *  5. write an edit for what only waits to be listed.
  *
  * Invariant: a family that gave nothing to do, or whose compaction failed, is not looked
@@ -23,7 +23,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
@@ -31,7 +31,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/compaction/compact.h"
 #include "engine/compaction/flush.h"
-#include "engine/compaction/garbage.h"
+#include "engine/compaction/reclaim.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/pick.h"
 
@@ -98,7 +98,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	const wide_family_options *o = &fs->f.opt;
 	uint64_t bytes[SET_LEVELS] = {0};
 	uint32_t ready = 0, waiting = 0;
-	garbage_tally space = {0}, ready_space = {0}; /* all files; those that can be merged */
+	reclaim_tally space = {0}, ready_space = {0}; /* all files; those that can be merged */
 	bool window = o->compaction == WIDE_COMPACT_WINDOW;
 
 	s->family = fs->f.id;
@@ -113,9 +113,9 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
 		if (rest)
-			garbage_add(&space, f, o, fs->floors, now, settled);
+			reclaim_add(&space, f, o, fs->floors, now, settled);
 		if (rest && can)
-			garbage_add(&ready_space, f, o, fs->floors, now, settled);
+			reclaim_add(&ready_space, f, o, fs->floors, now, settled);
 		if (can && file_expired(f, o, now))
 			s->urgent = 2;
 		else if (s->urgent < 1 && file_dead_weight(f, settled))
@@ -131,9 +131,9 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
 	if (!rest || s->urgent >= 1)
 		return;
-	if ((!window && garbage_sink(&ready_space) >= 0) || garbage_expired(&ready_space) != NULL)
+	if ((!window && reclaim_level(&ready_space) >= 0) || reclaim_expired_file(&ready_space) != NULL)
 		s->urgent = 1;
-	else if (waiting > 0 && !window && garbage_sink(&space) >= 0)
+	else if (waiting > 0 && !window && reclaim_level(&space) >= 0)
 		s->waits = true;
 }
 
@@ -307,7 +307,7 @@ work_unit(wide_db *db, bool rest, bool collecting)
 
 	TRY(segment_check(db));
 	if (collecting)
-		collected = collect_garbage(db, &did);
+		collected = remove_unneeded(db, &did);
 	if (did)
 		return WIDE_OK;
 	/* a file that cannot be removed must not keep memtables from being flushed */
@@ -315,7 +315,7 @@ work_unit(wide_db *db, bool rest, bool collecting)
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	if (collected != WIDE_OK)
-		return collect_garbage(db, &did); /* for its error text */
+		return remove_unneeded(db, &did); /* for its error text */
 	st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
@@ -357,7 +357,7 @@ flush_memtables(wide_db *db)
 		st = flush_one(db);
 		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
 			return st;
-		TRY(collect_garbage(db, &did));
+		TRY(remove_unneeded(db, &did));
 		if (st != WIDE_OK && !did)
 			TRY(wait_work(db));
 	}
@@ -420,7 +420,7 @@ wide_tidy(wide_db *db)
 			bool did;
 
 			tried = true;
-			st = collect_garbage(db, &did);
+			st = remove_unneeded(db, &did);
 		}
 	}
 	return st == WIDE_END ? WIDE_OK : st;
@@ -440,7 +440,7 @@ wide_compact(wide_db *db, wide_family_id family)
 	while ((st = compact_family(db, family, COMPACT_ALL)) == WIDE_BUSY)
 		TRY(wait_work(db));
 	if (st == WIDE_OK)
-		(void) collect_garbage(db, &did);
+		(void) remove_unneeded(db, &did);
 	/* lists what the compaction has removed from the catalog (catalog_retire) */
 	if (st == WIDE_OK || st == WIDE_END)
 		st = write_edit(db, false);

@@ -106,11 +106,11 @@ file_open(file_source *f, int i)
 /* Asks the file's filter: *may is set to false if the file has nothing of the row, column or
  * prefix that is looked for.  Requires: limits->row or limits->prefix is set. */
 static wide_status
-ask_filter(file_source *f, sst_reader *r, bool *may)
+ask_bloom(file_source *f, sst_reader *r, bool *may)
 {
 	const source_limits *l = f->s.limits;
 
-	if (!sst_reader_filter_pays(r))
+	if (!sst_reader_bloom_pays(r))
 		return WIDE_OK;
 	if (l->row == NULL)
 		return sst_reader_may_have_prefix(r, l->prefix, l->prefixlen, may);
@@ -147,12 +147,12 @@ file_skipped(file_source *f, int i, bool *skip)
 		wide_status st;
 
 		TRY(sst_reader_get(f->s.db, meta, &r));
-		st = ask_filter(f, r, &may);
+		st = ask_bloom(f, r, &may);
 		sst_reader_put(f->s.db, r);
 		TRY(st);
 	}
 	else
-		TRY(ask_filter(f, f->reader, &may));
+		TRY(ask_bloom(f, f->reader, &may));
 	if (may)
 	{
 		f->asked = i;

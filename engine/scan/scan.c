@@ -242,7 +242,7 @@ filter_row(scan_state *s, bool *accepted)
 	s->out.key.len = 0;
 	TRY(buffer_reserve(&s->out.key, s->row.key.len));
 	TRY(key_decode_part(s->row.key.data, s->row.key.len, &s->out.key, &key));
-	TRY(scan_range_ask_filter(s, &s->row.key, key, &verdict));
+	TRY(scan_range_ask_row_filter(s, &s->row.key, key, &verdict));
 	*accepted = verdict == WIDE_ROW_ACCEPT;
 	if (*accepted)
 		return WIDE_OK;

@@ -517,7 +517,7 @@ span_filter(scan_state *s, wide_bytes key, bool *in)
 	wide_row_verdict verdict;
 	uint32_t row;
 
-	TRY(scan_range_ask_filter(s, &sb->key.encoded, key, &verdict));
+	TRY(scan_range_ask_row_filter(s, &sb->key.encoded, key, &verdict));
 	*in = verdict == WIDE_ROW_ACCEPT;
 	if (verdict == WIDE_ROW_END || (verdict == WIDE_ROW_SEEK && scan_range_passed(s)))
 	{

@@ -236,7 +236,8 @@ scan_range_follow_filter(scan_state *s)
 }
 
 wide_status
-scan_range_ask_filter(scan_state *s, const buffer *row, wide_bytes key, wide_row_verdict *verdict)
+scan_range_ask_row_filter(scan_state *s, const buffer *row, wide_bytes key,
+						  wide_row_verdict *verdict)
 {
 	wide_bytes to = {NULL, 0};
 

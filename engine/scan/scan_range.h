@@ -27,8 +27,8 @@ extern wide_status scan_range_seek(scan_state *s);
  * Returns: *verdict; WIDE_ROW_SEEK only if the filter's key leads on, and then it is in
  * filter.seek.
  */
-extern wide_status scan_range_ask_filter(scan_state *s, const buffer *row, wide_bytes key,
-										 wide_row_verdict *verdict);
+extern wide_status scan_range_ask_row_filter(scan_state *s, const buffer *row, wide_bytes key,
+											 wide_row_verdict *verdict);
 
 /* Moves on to filter.seek, or closes the range if that lies behind it. */
 extern wide_status scan_range_follow_filter(scan_state *s);

@@ -20,7 +20,7 @@
  *    without a lock, whether a private copy is still the list, never says yes for
  *    too long.
  *
- * When dead files are unlinked is at the top of collect.c, how files get into the
+ * When dead files are unlinked is at the top of remove.c, how files get into the
  * manifest at the top of edit.c.
  *
  * Locking: lists, versions of files and slots under LOCK_SET.  Nothing is allocated

@@ -31,7 +31,7 @@
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_read_ahead.h"
@@ -571,7 +571,7 @@ probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *ma
 	if (!*may || r->parts[p].filter.len == 0)
 		return WIDE_OK;
 	TRY(sst_reader_block(r, r->parts[p].filter, 0, true, NULL, &ref, &cached));
-	*may = filter_may_contain(ref.data, ref.len, hash);
+	*may = bloom_may_contain(ref.data, ref.len, hash);
 	cache_unpin(r->db, &ref);
 	return WIDE_OK;
 }
@@ -596,7 +596,7 @@ count_probe(sst_reader *r, bool may)
  * "no" on.
  */
 bool
-sst_reader_filter_pays(sst_reader *r)
+sst_reader_bloom_pays(sst_reader *r)
 {
 	if (r->perhaps < FILTER_TRIAL || r->unasked == FILTER_SAMPLE)
 		return true;
@@ -610,7 +610,7 @@ sst_reader_may_have_row(sst_reader *r, const uint8_t *row, uint32_t rowlen, bool
 	*may = true;
 	if (r->prop.bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
-	TRY(probe(r, row, rowlen, hash_xxh3(row, rowlen, FILTER_SEED_ROW), may));
+	TRY(probe(r, row, rowlen, hash_xxh3(row, rowlen, BLOOM_SEED_ROW), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }
@@ -621,10 +621,10 @@ sst_reader_may_have_column(sst_reader *r, const uint8_t *ukey, uint32_t klen, ui
 {
 	if (r->prop.bloom != WIDE_BLOOM_ROWCOL)
 		return sst_reader_may_have_row(r, ukey, rowlen, may);
-	TRY(probe(r, ukey, klen, hash_xxh3(ukey, klen, FILTER_SEED_ROWCOL), may));
+	TRY(probe(r, ukey, klen, hash_xxh3(ukey, klen, BLOOM_SEED_ROWCOL), may));
 	/* family-wide deletes come first in the row, perhaps in an earlier partition */
 	if (!*may && r->prop.family_deletes)
-		TRY(probe(r, ukey, rowlen, hash_xxh3(ukey, rowlen, FILTER_SEED_DELETES), may));
+		TRY(probe(r, ukey, rowlen, hash_xxh3(ukey, rowlen, BLOOM_SEED_DELETES), may));
 	count_probe(r, *may);
 	return WIDE_OK;
 }
@@ -635,9 +635,9 @@ sst_reader_may_have_prefix(sst_reader *r, const uint8_t *prefix, uint32_t len, b
 	uint64_t hash;
 
 	*may = true;
-	/* len + 2: filter_prefix_hash() takes a row with a terminator, which it does not read */
+	/* len + 2: bloom_prefix_hash() takes a row with a terminator, which it does not read */
 	if (r->prop.bloom != WIDE_BLOOM_PREFIX ||
-		!filter_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
+		!bloom_prefix_hash(prefix, len + 2, r->prop.bloom_prefix, &hash))
 		return WIDE_OK;
 	TRY(probe(r, prefix, len, hash, may));
 	count_probe(r, *may);

@@ -104,7 +104,7 @@ extern wide_status sst_reader_may_have_prefix(sst_reader *r, const uint8_t *pref
 											  bool *may);
 
 /* Returns false if the question is not worth its cost this time. */
-extern bool sst_reader_filter_pays(sst_reader *r);
+extern bool sst_reader_bloom_pays(sst_reader *r);
 
 /*
  * Returns a block, uncompressed and pinned, in *out: from the block cache or from the file.

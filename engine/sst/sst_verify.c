@@ -22,7 +22,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
@@ -102,18 +102,18 @@ check_filter(verify *v, const entry *e, const block_ref *filter)
 	if (pr->bloom == WIDE_BLOOM_NONE)
 		return WIDE_OK;
 	if (row)
-		ok = filter_may_contain(filter->data, filter->len,
-								hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW));
+		ok = bloom_may_contain(filter->data, filter->len,
+							   hash_xxh3(e->ukey, e->rowlen, BLOOM_SEED_ROW));
 	if (row && pr->bloom == WIDE_BLOOM_PREFIX &&
-		filter_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
-		ok = ok && filter_may_contain(filter->data, filter->len, hash);
+		bloom_prefix_hash(e->ukey, e->rowlen, pr->bloom_prefix, &hash))
+		ok = ok && bloom_may_contain(filter->data, filter->len, hash);
 	if (pr->bloom == WIDE_BLOOM_ROWCOL)
 	{
-		ok = ok && filter_may_contain(filter->data, filter->len,
-									  hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL));
+		ok = ok && bloom_may_contain(filter->data, filter->len,
+									 hash_xxh3(e->ukey, e->klen, BLOOM_SEED_ROWCOL));
 		if (entry_is_family_delete(e))
-			ok = ok && filter_may_contain(filter->data, filter->len,
-										  hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES));
+			ok = ok && bloom_may_contain(filter->data, filter->len,
+										 hash_xxh3(e->ukey, e->rowlen, BLOOM_SEED_DELETES));
 	}
 	return ok ? WIDE_OK : problem(v, "a key of %u bytes is missing from the filter", e->klen);
 }

@@ -4,7 +4,7 @@
  *     part             contents
  *     partition        any number of them, each:
  *       data blocks      entries (block.h), about options.block_size each
- *       filter block     filter.c, over the rows of these blocks; may be missing
+ *       filter block     bloom.c, over the rows of these blocks; may be missing
  *       index block      one entry per data block: key = last key of the block
  *                        (ukey, ts, seq), value = varints offset, length, rows
  *                        of the partition up to the end of the block
@@ -56,7 +56,7 @@
 #include "engine/base/varint.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block_builder.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_properties.h"
 #include "engine/sst/sst_tally.h"
@@ -121,7 +121,7 @@ struct sst_writer
 	buffer notes;	  /* of the current data block */
 	bool row_deletes; /* the current row has family-wide deletes */
 	/* the current partition */
-	filter_builder *filter; /* NULL: the family has none */
+	bloom_builder *filter; /* NULL: the family has none */
 	uint32_t filter_keys;
 	uint64_t rows_before;
 	bool fresh; /* its filter is empty */
@@ -241,7 +241,7 @@ end_partition(sst_writer *w, const entry *last, uint64_t rows)
 	sst_handle index;
 
 	if (w->filter != NULL)
-		TRY(filter_builder_finish(w->filter, &raw));
+		TRY(bloom_builder_finish(w->filter, &raw));
 	if (raw.len > 0)
 		TRY(write_block(w, raw, false, &filter));
 	TRY(block_builder_finish(w->index, false, &raw));
@@ -255,7 +255,7 @@ end_partition(sst_writer *w, const entry *last, uint64_t rows)
 	TRY(add_index(w->top, last, value, (size_t) (p - value)));
 	block_builder_reset(w->index);
 	if (w->filter != NULL)
-		filter_builder_reset(w->filter);
+		bloom_builder_reset(w->filter);
 	w->filter_keys = 0;
 	w->rows_before = rows;
 	w->fresh = true;
@@ -281,7 +281,7 @@ filter_block(sst_writer *w, const ended_block *b)
 			w->prefix_hash = n->hash;
 		}
 		w->filter_keys++;
-		TRY(filter_builder_add(w->filter, n->hash));
+		TRY(bloom_builder_add(w->filter, n->hash));
 	}
 	w->fresh = false;
 	return WIDE_OK;
@@ -503,9 +503,9 @@ note_entry(sst_writer *w, const entry *e)
 		w->row_deletes = false;
 	if (w->tally.new_row || begins)
 	{
-		TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_ROW), kind));
+		TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, BLOOM_SEED_ROW), kind));
 		if (w->opt.bloom == WIDE_BLOOM_PREFIX &&
-			filter_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
+			bloom_prefix_hash(e->ukey, e->rowlen, w->opt.bloom_prefix, &hash))
 			TRY(add_note(w, hash, kind | NOTE_PREFIX));
 	}
 	if (w->opt.bloom == WIDE_BLOOM_ROWCOL)
@@ -514,11 +514,11 @@ note_entry(sst_writer *w, const entry *e)
 
 		/* once in each partition that has a part of the row */
 		if ((deletes && !w->row_deletes) || (w->row_deletes && begins))
-			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, FILTER_SEED_DELETES),
+			TRY(add_note(w, hash_xxh3(e->ukey, e->rowlen, BLOOM_SEED_DELETES),
 						 deletes && !w->row_deletes ? 0 : NOTE_FRESH));
 		w->row_deletes |= deletes;
 		if (w->tally.new_column || begins)
-			TRY(add_note(w, hash_xxh3(e->ukey, e->klen, FILTER_SEED_ROWCOL),
+			TRY(add_note(w, hash_xxh3(e->ukey, e->klen, BLOOM_SEED_ROWCOL),
 						 w->tally.new_column ? 0 : NOTE_FRESH));
 	}
 	return WIDE_OK;
@@ -535,7 +535,7 @@ writer_free(sst_writer *w)
 	block_builder_free(w->data);
 	block_builder_free(w->index);
 	block_builder_free(w->top);
-	filter_builder_free(w->filter);
+	bloom_builder_free(w->filter);
 	buffer_free(&w->tally.last);
 	buffer_free(&w->out);
 	ZSTD_freeCCtx(w->zstd);
@@ -562,7 +562,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 	w->index = block_builder_new();
 	w->top = block_builder_new();
 	if (opt->bloom != WIDE_BLOOM_NONE)
-		w->filter = filter_builder_new(FILTER_BITS);
+		w->filter = bloom_builder_new(FILTER_BITS);
 	w->zstd = ZSTD_createCCtx();
 	if (w->data == NULL || w->index == NULL || w->top == NULL || w->zstd == NULL ||
 		(w->filter == NULL && opt->bloom != WIDE_BLOOM_NONE))

@@ -99,7 +99,7 @@ prepare(void)
 
 /* Waits for the disk and for a standby, as PostgreSQL does after its commit record. */
 static void
-make_durable(uint64_t lsn)
+flush_as_committed(uint64_t lsn)
 {
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
 	{
@@ -128,9 +128,9 @@ finish(void)
 	wt_stop_point("commit-recorded");
 	/* the commit record decides: after a crash recovery finishes the batch without FINISH */
 	if (FullTransactionIdIsValid(prepared_xid))
-		wide_batch_decided(batch, XactLastCommitEnd);
+		wide_batch_note_decided(batch, XactLastCommitEnd);
 	else if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF)
-		wide_batch_await(batch);
+		wide_batch_mark_awaited(batch);
 	if (wide_batch_finish(batch, &lsn) != WIDE_OK)
 		ereport(PANIC, (errmsg("could not finish a commit to wide tables: %s", wide_error_text())));
 	if (!FullTransactionIdIsValid(prepared_xid))
@@ -147,7 +147,7 @@ finish(void)
 		wt_row_lock_release_early(lsn);
 		wt_stop_point("commit-unlocked");
 		/* there is no commit record: FINISH is the record to wait for */
-		make_durable(lsn);
+		flush_as_committed(lsn);
 	}
 	else
 	{

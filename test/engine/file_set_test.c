@@ -14,7 +14,7 @@
 #include "engine/sst/file_meta.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
 #include "engine/set/file_set_load.h"
@@ -201,7 +201,7 @@ collect_all(wide_db *db)
 	bool did = true;
 
 	while (did)
-		assert_ok(collect_garbage(db, &did));
+		assert_ok(remove_unneeded(db, &did));
 }
 
 /* ------------------------------------------------------------------- tests */

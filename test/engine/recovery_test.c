@@ -372,7 +372,7 @@ decided(store *s, wide_family_id f, uint64_t xid, const char *const *rows, wide_
 	assert_ok(wide_batch_prepare(*b, xid));
 	assert_ok(file_log_decide(&s->log, xid, true));
 	lsn = s->db->log.end(s->db->log.ctx);
-	wide_batch_decided(*b, lsn);
+	wide_batch_note_decided(*b, lsn);
 	return lsn;
 }
 

@@ -16,7 +16,7 @@
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
@@ -440,15 +440,15 @@ prefixes(void **state)
 	uint64_t h1, h2;
 
 	/* of the raw bytes, regardless of escapes */
-	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff"
-													 "bc\0\1",
-								   7, 3, &h1));
-	assert_true(h1 == hash_xxh3("a\0b", 3, FILTER_SEED_PREFIX));
-	assert_true(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
-	assert_true(h2 == hash_xxh3("a\0", 2, FILTER_SEED_PREFIX));
-	assert_false(filter_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 3, &h2));
-	assert_false(filter_prefix_hash((const uint8_t *) "ab\0\1", 4, 3, &h2));
-	assert_true(filter_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
+	assert_true(bloom_prefix_hash((const uint8_t *) "a\0\xff"
+													"bc\0\1",
+								  7, 3, &h1));
+	assert_true(h1 == hash_xxh3("a\0b", 3, BLOOM_SEED_PREFIX));
+	assert_true(bloom_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 2, &h2));
+	assert_true(h2 == hash_xxh3("a\0", 2, BLOOM_SEED_PREFIX));
+	assert_false(bloom_prefix_hash((const uint8_t *) "a\0\xff\0\1", 5, 3, &h2));
+	assert_false(bloom_prefix_hash((const uint8_t *) "ab\0\1", 4, 3, &h2));
+	assert_true(bloom_prefix_hash((const uint8_t *) "abc\0\1", 5, 3, &h2));
 }
 
 /*

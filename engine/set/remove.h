@@ -1,6 +1,6 @@
-/* collect.h - removes files and memtables that no reader needs any more */
-#ifndef WIDE_COLLECT_H
-#define WIDE_COLLECT_H
+/* remove.h - removes files and memtables that no reader needs any more */
+#ifndef WIDE_REMOVE_H
+#define WIDE_REMOVE_H
 
 #include "engine/wide.h"
 
@@ -10,6 +10,6 @@
  * store.  *did: something was removed or freed.
  * Returns: WIDE_OK, WIDE_IO if a file could not be removed, WIDE_POISONED.
  */
-extern wide_status collect_garbage(wide_db *db, bool *did);
+extern wide_status remove_unneeded(wide_db *db, bool *did);
 
-#endif /* WIDE_COLLECT_H */
+#endif /* WIDE_REMOVE_H */

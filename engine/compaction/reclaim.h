@@ -1,12 +1,12 @@
-/* garbage.h - how much of a family's files is garbage */
-#ifndef WIDE_GARBAGE_H
-#define WIDE_GARBAGE_H
+/* reclaim.h - how much of a family's files is garbage */
+#ifndef WIDE_RECLAIM_H
+#define WIDE_RECLAIM_H
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
 /* Sums over the files of a family.  Zero-filled is empty. */
-typedef struct garbage_tally
+typedef struct reclaim_tally
 {
 	uint64_t bytes[SET_LEVELS], deletes[SET_LEVELS], rows[SET_LEVELS];
 
@@ -18,17 +18,17 @@ typedef struct garbage_tally
 	double expired;				   /* bytes that have expired, estimated */
 	double most_expired;		   /* those of the file that has most of them */
 	const file_meta *expired_file; /* that file; NULL: none */
-} garbage_tally;
+} reclaim_tally;
 
 /* Adds a file.  settled: entries up to this seq can be dropped; expired bytes count only in files
  * that have nothing newer. */
-extern void garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
+extern void reclaim_add(reclaim_tally *s, const file_meta *f, const wide_family_options *o,
 						const family_floor *floors, int64_t now, uint64_t settled);
 
 /* Returns the level to merge into the next one to reclaim space; -1: none. */
-extern int garbage_sink(const garbage_tally *s);
+extern int reclaim_level(const reclaim_tally *s);
 
 /* Returns the file to rewrite because much of it has expired; NULL: none. */
-extern const file_meta *garbage_expired(const garbage_tally *s);
+extern const file_meta *reclaim_expired_file(const reclaim_tally *s);
 
-#endif /* WIDE_GARBAGE_H */
+#endif /* WIDE_RECLAIM_H */

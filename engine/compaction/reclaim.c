@@ -1,5 +1,5 @@
 /*
- * garbage.c - how much of a family's files may be garbage, and what to merge to reclaim
+ * reclaim.c - how much of a family's files may be garbage, and what to merge to reclaim
  * it when the store is at rest.
  *
  * The limits of the levels bound the work of reads and writes, not space: level 1 may
@@ -22,7 +22,7 @@
  *
  * Locking: none; pure functions.
  */
-#include "engine/compaction/garbage.h"
+#include "engine/compaction/reclaim.h"
 #include "engine/shared/layout.h"
 #include "engine/compaction/level.h"
 
@@ -38,7 +38,7 @@ least(void)
 }
 
 void
-garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
+reclaim_add(reclaim_tally *s, const file_meta *f, const wide_family_options *o,
 			const family_floor *floors, int64_t now, uint64_t settled)
 {
 	int64_t cut = now - o->ttl_us;
@@ -74,7 +74,7 @@ garbage_add(garbage_tally *s, const file_meta *f, const wide_family_options *o,
 }
 
 int
-garbage_sink(const garbage_tally *s)
+reclaim_level(const reclaim_tally *s)
 {
 	double total = 0, largest = (double) s->largest0, rows = (double) s->largest0_rows, hidden = 0,
 		   heaviest = 0, weight[SET_LEVELS] = {0};
@@ -117,7 +117,7 @@ garbage_sink(const garbage_tally *s)
 }
 
 const file_meta *
-garbage_expired(const garbage_tally *s)
+reclaim_expired_file(const reclaim_tally *s)
 {
 	double total = 0;
 

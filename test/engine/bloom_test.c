@@ -1,9 +1,9 @@
 /*
- * filter_test.c - Bloom filters: no false negatives, few false positives, and
+ * bloom_test.c - Bloom filters: no false negatives, few false positives, and
  * any bytes are safe.
  */
 #include "engine/base/hash.h"
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "testlib.h"
 
 static void
@@ -13,40 +13,40 @@ finds_all(void **state)
 
 	for (size_t z = 0; z < sizeof(sizes) / sizeof(sizes[0]); z++)
 	{
-		filter_builder *f = filter_builder_new(10);
+		bloom_builder *f = bloom_builder_new(10);
 		wide_bytes out;
 		int wrong = 0;
 
 		for (int round = 0; round < 2; round++)
 		{
-			filter_builder_reset(f);
+			bloom_builder_reset(f);
 			for (int i = 0; i < sizes[z]; i++)
-				assert_ok(filter_builder_add(f, hash_xxh3(&i, sizeof(i), FILTER_SEED_ROW)));
-			assert_ok(filter_builder_finish(f, &out));
+				assert_ok(bloom_builder_add(f, hash_xxh3(&i, sizeof(i), BLOOM_SEED_ROW)));
+			assert_ok(bloom_builder_finish(f, &out));
 		}
 		for (int i = 0; i < sizes[z]; i++)
-			assert_true(filter_may_contain(out.data, (uint32_t) out.len,
-										   hash_xxh3(&i, sizeof(i), FILTER_SEED_ROW)));
+			assert_true(bloom_may_contain(out.data, (uint32_t) out.len,
+										  hash_xxh3(&i, sizeof(i), BLOOM_SEED_ROW)));
 		for (int i = 0; i < 20000; i++)
-			wrong += filter_may_contain(out.data, (uint32_t) out.len,
-										hash_xxh3(&i, sizeof(i), FILTER_SEED_PREFIX));
+			wrong += bloom_may_contain(out.data, (uint32_t) out.len,
+									   hash_xxh3(&i, sizeof(i), BLOOM_SEED_PREFIX));
 		/* 1.3 % expected when full */
 		assert_in_range(wrong, 0, 500);
 		assert_true(out.len <= (size_t) sizes[z] * 10 / 8 + 65);
-		filter_builder_free(f);
+		bloom_builder_free(f);
 	}
 }
 
 static void
 empty_and_malformed(void **state)
 {
-	filter_builder *f = filter_builder_new(10);
+	bloom_builder *f = bloom_builder_new(10);
 	wide_bytes out;
 	uint64_t s = 1;
 
-	assert_ok(filter_builder_finish(f, &out));
+	assert_ok(bloom_builder_finish(f, &out));
 	assert_int_equal(out.len, 0);
-	assert_true(filter_may_contain(NULL, 0, 5));
+	assert_true(bloom_may_contain(NULL, 0, 5));
 	for (uint32_t n = 1; n < 300; n++)
 	{
 		uint8_t *p = calloc(1, n);
@@ -55,12 +55,12 @@ empty_and_malformed(void **state)
 		{
 			p[n - 1] = (uint8_t) rnd(&s);
 			/* well-formed and without a bit set: definitely absent; otherwise maybe present */
-			assert_int_equal(filter_may_contain(p, n, rnd(&s)),
+			assert_int_equal(bloom_may_contain(p, n, rnd(&s)),
 							 !(n > 64 && n % 64 == 1 && p[n - 1] >= 1 && p[n - 1] <= 16));
 		}
 		free(p);
 	}
-	filter_builder_free(f);
+	bloom_builder_free(f);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * filter.c - blocked Bloom filters: building and probing.
+ * bloom.c - blocked Bloom filters: building and probing.
  *
  * All bits of a key lie in one line of 64 bytes, so that a probe costs one cache miss.  With ten
  * bits per key this gives about 1.3 % false positives instead of 0.9 %, which costs less than a
@@ -12,11 +12,11 @@
  * The line of a hash is (upper 32 bits) * lines >> 32.  Its bits are the upper nine bits of
  * (lower 32 bits) * 0x9e3779b9^i modulo 2^32, i = 1 .. k.
  *
- * Invariant: filter_may_contain() reads only its bytes, and returns true if they are malformed.
+ * Invariant: bloom_may_contain() reads only its bytes, and returns true if they are malformed.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "engine/sst/filter.h"
+#include "engine/sst/bloom.h"
 #include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/hash.h"
@@ -25,7 +25,7 @@
 #define LINE_BYTES 64
 #define MAX_PROBES 16
 
-struct filter_builder
+struct bloom_builder
 {
 	int bits_per_key;
 	int probes;
@@ -34,10 +34,10 @@ struct filter_builder
 	buffer out;
 };
 
-filter_builder *
-filter_builder_new(int bits_per_key)
+bloom_builder *
+bloom_builder_new(int bits_per_key)
 {
-	filter_builder *f = calloc(1, sizeof(*f));
+	bloom_builder *f = calloc(1, sizeof(*f));
 
 	if (f == NULL)
 		return NULL;
@@ -52,7 +52,7 @@ filter_builder_new(int bits_per_key)
 }
 
 void
-filter_builder_free(filter_builder *f)
+bloom_builder_free(bloom_builder *f)
 {
 	if (f == NULL)
 		return;
@@ -62,14 +62,14 @@ filter_builder_free(filter_builder *f)
 }
 
 void
-filter_builder_reset(filter_builder *f)
+bloom_builder_reset(bloom_builder *f)
 {
 	f->n = 0;
 	f->out.len = 0;
 }
 
 wide_status
-filter_builder_add(filter_builder *f, uint64_t hash)
+bloom_builder_add(bloom_builder *f, uint64_t hash)
 {
 	/* the versions of a column follow each other */
 	if (f->n > 0 && f->hashes[f->n - 1] == hash)
@@ -86,7 +86,7 @@ line_of(uint64_t hash, size_t lines)
 }
 
 wide_status
-filter_builder_finish(filter_builder *f, wide_bytes *out)
+bloom_builder_finish(bloom_builder *f, wide_bytes *out)
 {
 	size_t lines = ((size_t) f->n * (size_t) f->bits_per_key + 8 * LINE_BYTES - 1) /
 				   (8 * LINE_BYTES);
@@ -118,7 +118,7 @@ filter_builder_finish(filter_builder *f, wide_bytes *out)
 }
 
 bool
-filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
+bloom_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 {
 	const uint8_t *line;
 	uint32_t h = (uint32_t) hash;
@@ -140,7 +140,7 @@ filter_may_contain(const uint8_t *data, uint32_t len, uint64_t hash)
 }
 
 bool
-filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
+bloom_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *hash)
 {
 	uint8_t raw[WIDE_MAX_ROW];
 	uint32_t done = 0;
@@ -150,7 +150,7 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 		return false;
 	if (memchr(row, 0, n) == NULL)
 	{
-		*hash = hash_xxh3(row, n, FILTER_SEED_PREFIX);
+		*hash = hash_xxh3(row, n, BLOOM_SEED_PREFIX);
 		return true;
 	}
 	for (uint32_t i = 0; i < end && done < n; i++)
@@ -161,6 +161,6 @@ filter_prefix_hash(const uint8_t *row, uint32_t rowlen, uint32_t n, uint64_t *ha
 	}
 	if (done < n)
 		return false;
-	*hash = hash_xxh3(raw, n, FILTER_SEED_PREFIX);
+	*hash = hash_xxh3(raw, n, BLOOM_SEED_PREFIX);
 	return true;
 }

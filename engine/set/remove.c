@@ -1,5 +1,5 @@
 /*
- * collect.c - removes files and memtables that no reader needs any more.
+ * remove.c - removes files and memtables that no reader needs any more.
  *
  * A dead file (file_set.c) is unlinked when a durable edit has removed it
  * (pending == 0), no pin is older than its removal, the host holds no files, and
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-#include "engine/set/collect.h"
+#include "engine/set/remove.h"
 #include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
@@ -150,7 +150,7 @@ unlink_and_truncate(wide_db *db, const char *path)
 }
 
 wide_status
-collect_garbage(wide_db *db, bool *did)
+remove_unneeded(wide_db *db, bool *did)
 {
 	uint32_t index[COLLECT_BATCH];
 	uint64_t number[COLLECT_BATCH];
