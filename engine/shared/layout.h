@@ -265,7 +265,7 @@ typedef struct file_slot
 	uint32_t listed; /* the manifest names it */
 } file_slot;
 
-/* The version set.  Members without _Atomic are read and written under LOCK_SET. */
+/* The file set.  Members without _Atomic are read and written under LOCK_SET. */
 typedef struct set_state
 {
 	_Atomic uint64_t version;	  /* rises with every change of file lists or memtables */
