@@ -378,6 +378,7 @@ radix_sort(op_sorted *s)
 		to = swap;
 	}
 	s->units = from;
+	s->units_cap = s->nunits;
 	free(to);
 	return WIDE_OK;
 }

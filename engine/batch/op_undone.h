@@ -35,7 +35,7 @@ op_undone_reserve(op_undone *u)
 }
 
 /* Adds [from, to), where `to` is the number of the next operation.
- * Requires: op_undone_reserve since the last call. */
+ * Requires: op_undone_reserve since the last operation was added. */
 extern void op_undone_add(op_undone *u, uint64_t from, uint64_t to);
 
 /* Removes the intervals that begin at or after the number: these operations exist nowhere. */
