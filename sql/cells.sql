@@ -364,5 +364,21 @@ SELECT cell_files('SELECT * FROM cell_pre WHERE a = 51');
 SELECT cell_files('SELECT * FROM cell_pre WHERE a = 52 AND b > 1 ORDER BY a DESC, b DESC');
 SELECT cell_files('SELECT * FROM cell_pre WHERE a BETWEEN 51 AND 52');
 
+-- lists with elements that say nothing about the family's bytes, or nothing at all
+CREATE FOREIGN TABLE cell_list (k text COLLATE "C", family text, qualifier text COLLATE "C", value text)
+  SERVER widetable OPTIONS (layout 'cells', key 'k', families '{"f": {}, "h": {}}');
+INSERT INTO cell_list VALUES ('a', 'f', 'q', '1'), ('a', 'h', 'q', '2');
+SELECT family FROM cell_list WHERE family = ANY (ARRAY['f', '\x']);
+SELECT family FROM cell_list WHERE family IN ('h', '\x', 'g');
+PREPARE cell_any (text[]) AS SELECT family FROM cell_list WHERE family = ANY ($1);
+EXECUTE cell_any ('{h,"\\x"}');
+DEALLOCATE cell_any;
+SELECT family FROM cell_list WHERE family LIKE '%f';
+SELECT family FROM cell_list WHERE starts_with(family, '') ORDER BY 1;
+-- text that is only nearly the text of bytes stands for itself
+INSERT INTO cell_list VALUES ('b', 'f', '\xff', 'bytes'), ('b', 'f', '\xff\x', 'text'), ('b', 'f', '\xff\xff\x', 'text'), ('b', 'f', '\x', 'text');
+SELECT qualifier, value FROM cell_list WHERE k = 'b' ORDER BY length(qualifier);
+SELECT qualifier, value FROM cell_list WHERE qualifier = '\xff\x';
+
 DROP FUNCTION cell_where, cell_files, cell_rnd_write, cell_rnd_read, cell_delete;
-DROP FOREIGN TABLE cell_row, cell, cell_tz, cell_int, cell_dec, cell_ret, cell_pre;
+DROP FOREIGN TABLE cell_row, cell, cell_tz, cell_int, cell_dec, cell_ret, cell_pre, cell_list;

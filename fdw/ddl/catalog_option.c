@@ -44,14 +44,15 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 }
 
 /*
- * Writes the option into the options column attno of a catalog's row, a copy of which is
- * tup.  relid: the relation that the row describes a part of, or invalid.
+ * Writes the option into the options column attno of a catalog's row, and closes the catalog.
+ * tup: a copy of the row, taken after the catalog was opened, so that it is the newest.
+ * relid: the relation that the row describes a part of, or invalid.
  */
 static void
-set_option(Oid catalog_id, HeapTuple tup, AttrNumber attno, Oid relid, const char *name,
+set_option(Relation catalog, HeapTuple tup, AttrNumber attno, Oid relid, const char *name,
 		   const char *value)
 {
-	Relation catalog = table_open(catalog_id, RowExclusiveLock);
+	Oid catalog_id = RelationGetRelid(catalog);
 	TupleDesc desc = RelationGetDescr(catalog);
 	Datum *values = palloc0(desc->natts * sizeof(Datum));
 	bool *nulls = palloc0(desc->natts * sizeof(bool));
@@ -75,23 +76,26 @@ set_option(Oid catalog_id, HeapTuple tup, AttrNumber attno, Oid relid, const cha
 void
 wt_catalog_option_set_table(Oid relid, const char *name, const char *value)
 {
-	set_option(ForeignTableRelationId,
-			   SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid)),
+	Relation catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
+
+	set_option(catalog, SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid)),
 			   Anum_pg_foreign_table_ftoptions, relid, name, value);
 }
 
 void
 wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value)
 {
-	set_option(ForeignDataWrapperRelationId,
-			   SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid)),
+	Relation catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
+
+	set_option(catalog, SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid)),
 			   Anum_pg_foreign_data_wrapper_fdwoptions, InvalidOid, name, value);
 }
 
 void
 wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name, const char *value)
 {
-	set_option(AttributeRelationId,
-			   SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno)),
+	Relation catalog = table_open(AttributeRelationId, RowExclusiveLock);
+
+	set_option(catalog, SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno)),
 			   Anum_pg_attribute_attfdwoptions, relid, name, value);
 }

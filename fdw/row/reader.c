@@ -236,10 +236,12 @@ choose_families(WtRowReader *r, WtEngineTable *e, int strict_family)
 static bool
 in_intervals(const WtIntervals *p, wide_bytes b)
 {
+	if (!p->restricted)
+		return true;
 	for (int i = 0; i < p->n; i++)
 		if (wt_bytes_cmp(p->iv[i].lo, b) <= 0 && (p->iv[i].inf || wt_bytes_cmp(b, p->iv[i].hi) < 0))
 			return true;
-	return !p->restricted;
+	return false;
 }
 
 static int

@@ -56,19 +56,20 @@ unshow(const char *text, size_t len, bool each, StringInfo out)
 
 	while (i < len)
 	{
+		size_t at = i; /* of the digits; i moves on only behind them */
 		int hi, lo;
 
 		if (each || i == 0)
 		{
 			if (len - i < 2 || text[i] != '\\' || text[i + 1] != 'x')
 				break;
-			i += 2;
+			at += 2;
 		}
-		if (len - i < 2 || (hi = wt_bytes_text_hex_digit(text[i], false)) < 0 ||
-			(lo = wt_bytes_text_hex_digit(text[i + 1], false)) < 0)
+		if (len - at < 2 || (hi = wt_bytes_text_hex_digit(text[at], false)) < 0 ||
+			(lo = wt_bytes_text_hex_digit(text[at + 1], false)) < 0)
 			break;
 		appendStringInfoCharMacro(out, (char) (hi << 4 | lo));
-		i += 2;
+		i = at + 2;
 	}
 	if (i == len && !wt_bytes_text_is_valid((uint8 *) out->data + start, out->len - start))
 		return;
