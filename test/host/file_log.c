@@ -37,8 +37,8 @@
  * as the segment.  Appending, and opening: under append_lock, straight to the
  * file (pwrite; no buffer in shared memory that could be lost or half filled).
  * Syncing: the holder of sync_lock, the leader, syncs everything appended so
- * far; the processes that wait for the lock meanwhile mostly find their records
- * durable then.  Both locks are robust.  Whether the write or sync of a process
+ * far; the processes that wait meanwhile look again and again whether their records
+ * are durable.  Both locks are robust.  Whether the write or sync of a process
  * that died had failed is not known, so its death makes the log unusable.  No
  * write or sync is tried after one has failed.  Order: sync_lock is never taken
  * under append_lock, nor the other way round.
@@ -174,17 +174,22 @@ check(const file_log *l)
 			   : status_fail(WIDE_POISONED, "the store is poisoned");
 }
 
+/* What locking or trying a mutex has returned, as a status; EBUSY is not for here. */
 static wide_status
-lock(file_log *l, pthread_mutex_t *m)
+locked(file_log *l, pthread_mutex_t *m, int e)
 {
-	int e = pthread_mutex_lock(m);
-
 	if (e == 0)
 		return WIDE_OK;
 	if (e == EOWNERDEAD)
 		pthread_mutex_unlock(m); /* not made consistent: ENOTRECOVERABLE from here on */
 	atomic_store(&l->shared->failed, 1);
 	return status_fail(WIDE_POISONED, "a process died while it wrote or synced the log");
+}
+
+static wide_status
+lock(file_log *l, pthread_mutex_t *m)
+{
+	return locked(l, m, pthread_mutex_lock(m));
 }
 
 /* ----------------------------------------------------------------- files */
@@ -555,7 +560,18 @@ log_sync(void *ctx, uint64_t lsn)
 	/* during replay there is nothing that was not synced when it began */
 	if (atomic_load(&a->state) != LOG_READY)
 		return WIDE_OK;
-	TRY(lock(l, &a->sync_lock));
+	/*
+	 * Not by waiting in the mutex: the process that gives it back could take it again and
+	 * again before those that sleep in it are awake, and they would learn late that their
+	 * records are durable.
+	 */
+	for (int e; (e = pthread_mutex_trylock(&a->sync_lock)) != 0; usleep(100))
+	{
+		if (e != EBUSY)
+			return locked(l, &a->sync_lock, e);
+		if (atomic_load_explicit(&a->durable, memory_order_acquire) >= lsn)
+			return WIDE_OK;
+	}
 	/* another leader may have synced it, or failed, meanwhile */
 	if (atomic_load_explicit(&a->durable, memory_order_acquire) < lsn)
 	{
