@@ -106,7 +106,7 @@ sub complaints
 {
 	my ($name, $allowed) = @_;
 	return map { "$name: $_" }
-	  grep { !/terminating connection|the database system is|could not connect|server closed|connection to server/ && !/$lost/
+	  grep { !/terminating connection|the database system is|could not connect|server closed|connection to server|postmaster exited during/ && !/$lost/
 		  && !(defined $allowed && /$allowed/) }
 	  grep { /ERROR|FATAL|PANIC/ } split /\n/, slurp("$dir/$name.err");
 }
