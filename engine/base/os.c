@@ -11,11 +11,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include "engine/base/os.h"
 #include "engine/base/status.h"
@@ -69,32 +67,6 @@ real_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 		done += (size_t) r;
 	}
 	return (int64_t) done;
-}
-
-/*
- * RWF_NOWAIT fails where the read would wait.  After a file system has rejected the
- * flag it is not tried again: each attempt would cost a system call.
- */
-static int64_t
-real_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
-{
-#ifdef RWF_NOWAIT
-	static _Atomic bool unknown;
-
-	if (!atomic_load_explicit(&unknown, memory_order_relaxed))
-	{
-		struct iovec v = {.iov_base = buf, .iov_len = n};
-		ssize_t r = preadv2(fd, &v, 1, (off_t) off, RWF_NOWAIT);
-
-		if (r == (ssize_t) n)
-			return r;
-		if (r >= 0 || errno == EAGAIN || errno == EINTR)
-			return -EAGAIN;
-		if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
-			atomic_store_explicit(&unknown, true, memory_order_relaxed);
-	}
-#endif
-	return real_pread(os, fd, buf, n, off);
 }
 
 static void
@@ -205,9 +177,9 @@ real_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name),
 wide_os *
 os_real(void)
 {
-	static wide_os real = {real_open,	real_close, real_pread,	  real_pread_now, real_will_read,
-						   real_pwrite, real_sync,	real_size,	  real_truncate,  real_unlink,
-						   real_rename, real_mkdir, real_syncdir, real_list};
+	static wide_os real = {real_open,  real_close,	 real_pread,	real_will_read, real_pwrite,
+						   real_sync,  real_size,	 real_truncate, real_unlink,	real_rename,
+						   real_mkdir, real_syncdir, real_list};
 
 	return &real;
 }

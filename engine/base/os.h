@@ -6,8 +6,8 @@
 
 /*
  * All system calls on files go through this table, so that a test can replace
- * them.  The functions return >= 0 on success and -errno on failure; pread,
- * pread_now and pwrite return the number of bytes.
+ * them.  The functions return >= 0 on success and -errno on failure; pread
+ * and pwrite return the number of bytes.
  */
 typedef struct wide_os wide_os;
 
@@ -18,9 +18,6 @@ struct wide_os
 	int (*close)(wide_os *os, int fd);
 	/* short only at the end of the file */
 	int64_t (*pread)(wide_os *os, int fd, void *buf, size_t n, uint64_t off);
-	/* pread if all bytes are in the system's cache, otherwise -EAGAIN; where the system cannot
-	 * tell, pread */
-	int64_t (*pread_now)(wide_os *os, int fd, void *buf, size_t n, uint64_t off);
 	/* hint: the bytes will be read soon */
 	void (*will_read)(wide_os *os, int fd, uint64_t off, uint64_t n);
 	/* writes all n bytes */

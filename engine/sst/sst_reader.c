@@ -49,7 +49,6 @@ struct sst_readers
 	sst_reader *bucket[BUCKETS]; /* by number */
 	sst_reader *newest, *oldest; /* by last use */
 	int n;
-	int spent;	   /* credit in use, see sst_read_ahead.c */
 	buffer stored; /* a block as it is in the file */
 	ZSTD_DCtx *zstd;
 };
@@ -99,20 +98,20 @@ readers_get(wide_db *db, struct sst_readers **out)
 static wide_status
 read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **p)
 {
-	struct sst_readers *rs = r->db->readers;
+	buffer *stored = &r->db->readers->stored;
 	size_t n = (size_t) h.len + SST_TRAILER;
 	int64_t got;
 
 	if (h.off > r->file.size || n > r->file.size - h.off)
 		return sst_reader_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
 	if (ahead != NULL)
-		TRY(sst_read_ahead_private(&r->file, ahead, n, h.off, p, &got));
+		TRY(sst_read_ahead_get(&r->file, ahead, n, h.off, p, &got));
 	else
 	{
-		rs->stored.len = 0;
-		TRY(buffer_reserve(&rs->stored, n));
-		*p = rs->stored.data;
-		got = sst_read_ahead_shared(&r->file, rs->stored.data, n, h.off, &rs->spent);
+		stored->len = 0;
+		TRY(buffer_reserve(stored, n));
+		*p = stored->data;
+		got = r->file.os->pread(r->file.os, r->file.fd, stored->data, n, h.off);
 	}
 	if (got < 0)
 	{
@@ -398,7 +397,6 @@ sst_reader_close(sst_reader *r)
 	if (r->file.fd >= 0)
 		r->db->os->close(r->db->os, r->file.fd);
 	free(r->parts);
-	free(r->file.extents);
 	buffer_free(&r->keys);
 	free(r);
 }

@@ -347,7 +347,7 @@ combination(enum keys kind, enum states state, score total[2])
 
 	store_init(&s);
 	counting = *os_real();
-	counting.pread = counting.pread_now = counting_pread;
+	counting.pread = counting_pread;
 	s.os = &counting;
 	s.config.memtable_size = 32 << 20;
 	s.config.cache_size = 32 << 20;

@@ -147,7 +147,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	os = *os_real();
 	os.open = memory_open;
 	os.close = memory_close;
-	os.pread = os.pread_now = memory_pread;
+	os.pread = memory_pread;
 	os.size = memory_size;
 	db->os = &os;
 	return 0;

@@ -12,49 +12,18 @@
 #define ROWS  20000
 #define VALUE 1000
 
-#define PAGE  4096
-#define PAGES 20000
-
-/*
- * Counts reads from files, and tracks which pages of the only file the system
- * has cached, while watched.
- */
+/* Counts reads from files. */
 static wide_os counting;
 
 static struct
 {
 	uint64_t calls, bytes;
-	uint64_t waits;			/* calls for pages that were not cached */
-	uint64_t hints, hinted; /* hinted: bytes announced */
+	uint64_t hints; /* announcements */
 } reads;
-
-static bool watched;
-static bool forgetful; /* the system has no spare memory: it forgets pages at once */
-static bool there[PAGES];
-
-static void
-come(uint64_t off, uint64_t n)
-{
-	for (uint64_t p = off / PAGE; p < PAGES && p * PAGE < off + n; p++)
-		there[p] = !forgetful;
-}
 
 static int64_t
 count_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 {
-	reads.calls++;
-	reads.bytes += n;
-	reads.waits += watched;
-	come(off, n);
-	return os_real()->pread(os_real(), fd, buf, n, off);
-}
-
-static int64_t
-count_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
-{
-	for (uint64_t p = off / PAGE; watched && p * PAGE < off + n; p++)
-		if (!there[p])
-			return -EAGAIN;
 	reads.calls++;
 	reads.bytes += n;
 	return os_real()->pread(os_real(), fd, buf, n, off);
@@ -65,16 +34,6 @@ count_hint(wide_os *os, int fd, uint64_t off, uint64_t n)
 {
 	assert_true(n > 0);
 	reads.hints++;
-	reads.hinted += n;
-	come(off, n);
-}
-
-static void
-watch(void)
-{
-	watched = true;
-	memset(there, 0, sizeof(there));
-	memset(&reads, 0, sizeof(reads));
 }
 
 /* Opens a store with a cache of 1 MB and memtables that hold all data of a test. */
@@ -85,9 +44,7 @@ open_small(store *s)
 	s->config.memtable_size = 64u << 20;
 	counting = *os_real();
 	counting.pread = count_pread;
-	counting.pread_now = count_pread_now;
 	counting.will_read = count_hint;
-	watched = forgetful = false;
 	s->os = &counting;
 	assert_ok(store_open(s));
 }
@@ -282,9 +239,9 @@ test_scan_leaves(void **state)
 	store_drop(&s);
 }
 
-/* A scan of a file that is not in the system's cache waits only a few times, at its start. */
+/* A compaction reads its file in large pieces and announces each of them once. */
 static void
-test_scan_ahead(void **state)
+test_compaction_ahead(void **state)
 {
 	store s;
 	wide_table_id t;
@@ -295,54 +252,14 @@ test_scan_ahead(void **state)
 	store_table(&s, &o, 1, &t, &f);
 	fill(&s, f, ROWS);
 	assert_int_equal(store_files(&s, f, -1), 1);
-	watch();
-	assert_int_equal(scan_all(&s, f, NULL), ROWS);
-	assert_true(reads.calls > 1200);
-	/* including indexes and filters */
-	assert_in_range(reads.waits, 3, 20);
-	/* little is announced that is not needed, or twice */
-	assert_in_range(reads.hinted, 18 << 20, 23 << 20);
-	assert_in_range(reads.hints, 15, 60);
-	/* a few lookups are not a scan */
-	watch();
-	for (int i = 0; i < 20; i++)
-		assert_true(get(&s, f, 10 * (i * 997 + 5), NULL));
-	assert_in_range(reads.hints, 0, 2);
+	memset(&reads, 0, sizeof(reads));
+	assert_ok(wide_compact(s.db, f));
+	assert_int_equal(store_files(&s, f, -1), 1);
+	/* 20 MB are 80 pieces; also indexes, filters and the footer */
+	assert_in_range(reads.calls, 80, 120);
+	assert_in_range(reads.bytes, 20000000, 22000000);
+	assert_in_range(reads.hints, 75, 85);
 	store_drop(&s);
-}
-
-/*
- * Lookups bring the file into the system's cache gradually; where that has no
- * effect they stop doing so.
- */
-static void
-test_lookup_ahead(void **state)
-{
-	for (int small = 0; small < 2; small++)
-	{
-		store s;
-		wide_table_id t;
-		wide_family_id f;
-		wide_family_options o = plain();
-		uint64_t seed = 3;
-
-		open_small(&s);
-		store_table(&s, &o, 1, &t, &f);
-		fill(&s, f, ROWS);
-		watch();
-		forgetful = small;
-		for (int i = 0; i < 12000; i++)
-			assert_true(get(&s, f, (int) (rnd(&seed) % ROWS) * 10, NULL));
-		/* 20 MB are 160 extents */
-		if (small)
-			assert_in_range(reads.hints, 100, 530);
-		else
-		{
-			assert_in_range(reads.hints, 100, 170);
-			assert_in_range(reads.waits, 200, 400);
-		}
-		store_drop(&s);
-	}
 }
 
 /* ------------------------------------------------- filters that do not pay */
@@ -542,9 +459,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_cache),	 cmocka_unit_test(test_scan_leaves),
-		cmocka_unit_test(test_scan_ahead),	 cmocka_unit_test(test_lookup_ahead),
-		cmocka_unit_test(test_filter_rests), cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_small_cache),		 cmocka_unit_test(test_scan_leaves),
+		cmocka_unit_test(test_compaction_ahead), cmocka_unit_test(test_filter_rests),
+		cmocka_unit_test(test_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,14 +314,6 @@ fault_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
 	return f->crashed ? -EIO : f->real->pread(f->real, fd, buf, n, off);
 }
 
-static int64_t
-fault_pread_now(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
-{
-	fault_os *f = (fault_os *) os;
-
-	return f->crashed ? -EIO : f->real->pread_now(f->real, fd, buf, n, off);
-}
-
 static void
 fault_will_read(wide_os *os, int fd, uint64_t off, uint64_t n)
 {
@@ -494,10 +486,10 @@ fault_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name)
 wide_os *
 os_faulty(const char *root, const os_fault_plan *plan)
 {
-	static const wide_os table = {fault_open,	   fault_close,	 fault_pread,  fault_pread_now,
-								  fault_will_read, fault_pwrite, fault_sync,   fault_size,
-								  fault_truncate,  fault_unlink, fault_rename, fault_mkdir,
-								  fault_syncdir,   fault_list};
+	static const wide_os table = {fault_open,	fault_close,  fault_pread, fault_will_read,
+								  fault_pwrite, fault_sync,	  fault_size,  fault_truncate,
+								  fault_unlink, fault_rename, fault_mkdir, fault_syncdir,
+								  fault_list};
 	fault_os *f = must(calloc(1, sizeof(*f)));
 
 	f->os = table;
