@@ -32,15 +32,9 @@ endif
 # foo.d lists the headers that foo.o was compiled with; it is included at the end
 PG_CFLAGS += -MMD -MP
 SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
-# The time of a short statement depends on how much code it touches.  So calls inside
-# the library and into the server are direct, and the functions that such statements
-# run through lie together, if the linker supports that (GNU ld, lld).
-PG_CFLAGS += -fno-semantic-interposition -fno-plt -ffunction-sections
-HOT := $(TOP)fdw/hot.ld
+# calls inside the library and into the server are direct
+PG_CFLAGS += -fno-semantic-interposition -fno-plt
 SHLIB_LINK += -Wl,-Bsymbolic-functions
-ifneq ($(shell echo 'int f(void); int f(void) { return 0; }' | $(CC) -x c -shared -fPIC -o /dev/null -Wl,-T,$(HOT) - 2>/dev/null && echo yes),)
-SHLIB_LINK += -Wl,-T,$(HOT)
-endif
 
 REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
@@ -81,7 +75,6 @@ engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statemen
 # After the line above, which sets the flags anew.
 engine/%.o: override CFLAGS += -fvisibility=hidden
 
-$(MODULE_big).so: $(HOT)
 # the flags may have changed
 $(OBJS): $(THIS)
 # A changed header rebuilds the objects that include it, and these rebuild their bitcode.
