@@ -29,7 +29,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/compaction_worker.h"
-#include "fdw/write/direct.h"
+#include "fdw/write/direct_modify.h"
 #include "fdw/write/modify.h"
 #include "fdw/write/truncate.h"
 #include "fdw/xact/batch.h"
@@ -99,11 +99,11 @@ wt_handler(PG_FUNCTION_ARGS)
 	r->ExplainForeignModify = wt_modify_explain;
 	r->ExecForeignTruncate = wt_truncate_tables;
 
-	r->PlanDirectModify = wt_direct_plan;
-	r->BeginDirectModify = wt_direct_begin;
-	r->IterateDirectModify = wt_direct_iterate;
-	r->EndDirectModify = wt_direct_end;
-	r->ExplainDirectModify = wt_direct_explain;
+	r->PlanDirectModify = wt_direct_modify_plan;
+	r->BeginDirectModify = wt_direct_modify_begin;
+	r->IterateDirectModify = wt_direct_modify_iterate;
+	r->EndDirectModify = wt_direct_modify_end;
+	r->ExplainDirectModify = wt_direct_modify_explain;
 
 	PG_RETURN_POINTER(r);
 }

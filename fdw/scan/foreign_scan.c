@@ -4,7 +4,7 @@
  *
  * Plain scans, with and without row locks, are run here; plans that aggregate go to
  * aggregate_scan.c.  UPDATE and DELETE in the scan have callbacks of their own
- * (fdw/write/direct.c).
+ * (fdw/write/direct_modify.c).
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * scan.h
  *		A scan of one table, as foreign_scan.c, aggregate_scan.c, parallel.c and
- *		fdw/write/direct.c run it.
+ *		fdw/write/direct_modify.c run it.
  */
 #ifndef WT_SCAN_H
 #define WT_SCAN_H

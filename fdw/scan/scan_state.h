@@ -3,7 +3,7 @@
  *		The state of a scan of one table: plain scans, scans that aggregate, and
  *		UPDATE and DELETE in the scan.
  *
- * scan.c makes and runs it.  The other files of the room, and fdw/write/direct.c, use the
+ * scan.c makes and runs it.  The other files of the room, and fdw/write/direct_modify.c, use the
  * parts of it that their subject needs.
  */
 #ifndef WT_SCAN_STATE_H

@@ -1,5 +1,5 @@
 /*
- * direct.c
+ * direct_modify.c
  *		UPDATE and DELETE that the scan of their target does itself.
  *
  * The ordinary path (modify.c) takes each row through the executor.  It reads
@@ -21,7 +21,7 @@
  */
 #include "postgres.h"
 
-#include "fdw/write/direct.h"
+#include "fdw/write/direct_modify.h"
 
 #include "access/attnum.h"
 #include "access/sysattr.h"
@@ -82,7 +82,7 @@ typedef struct Assignment
 	bool isnull;
 } Assignment;
 
-typedef struct WtDirect
+typedef struct WtDirectModify
 {
 	WtScanState *st;
 	ResultRelInfo *rinfo;
@@ -102,7 +102,7 @@ typedef struct WtDirect
 	bool engine_known;
 
 	StringInfoData value; /* scratch */
-} WtDirect;
+} WtDirectModify;
 
 /* -------------------------------------------------------------- planning */
 
@@ -299,7 +299,7 @@ member_list(Bitmapset *set)
 }
 
 bool
-wt_direct_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
+wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 {
 	WtTable *t = wt_table(planner_rt_fetch(rel, root)->relid);
 	bool projected;
@@ -366,20 +366,20 @@ slice(List *list, int from, int n)
 }
 
 void
-wt_direct_begin(ForeignScanState *node, int eflags)
+wt_direct_modify_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *info = llast(plan->fdw_private);
 	int nargs = intVal(list_nth(info, DirectArgs)),
 		nrechecks = intVal(list_nth(info, DirectRechecks));
 	List *flags = list_nth(info, DirectFlags);
-	WtDirect *d;
+	WtDirectModify *d;
 	WtScanState *st;
 	ListCell *lc;
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	d = palloc0(sizeof(WtDirect));
+	d = palloc0(sizeof(WtDirectModify));
 	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
 							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps, false);
 	d->rinfo = node->resultRelInfo;
@@ -411,7 +411,7 @@ wt_direct_begin(ForeignScanState *node, int eflags)
 }
 
 static void
-need_engine(WtDirect *d)
+need_engine(WtDirectModify *d)
 {
 	if (d->engine_known)
 		return;
@@ -426,7 +426,7 @@ need_engine(WtDirect *d)
  * false at the end.
  */
 static bool
-next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
+next_target(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
@@ -464,7 +464,7 @@ next_target(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 
 /* Returns true if another part of the statement has changed the row, see wt_batch_leave_out. */
 static bool
-leave_out(WtDirect *d, CmdType op)
+leave_out(WtDirectModify *d, CmdType op)
 {
 	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall,
 							  wt_bytes_of(&d->st->open.reader->key), NULL);
@@ -472,7 +472,7 @@ leave_out(WtDirect *d, CmdType op)
 
 /* Evaluates the SET expressions and writes the cells.  Returns false if the row is left out. */
 static bool
-update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
+update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
@@ -520,7 +520,7 @@ update_row(WtDirect *d, ForeignScanState *node, TupleTableSlot *slot)
 
 /* Deletes the row in all families.  Returns false if it is left out. */
 static bool
-delete_row(WtDirect *d)
+delete_row(WtDirectModify *d)
 {
 	wide_bytes key = wt_bytes_of(&d->st->open.reader->key);
 
@@ -533,9 +533,9 @@ delete_row(WtDirect *d)
 
 /* With RETURNING, each call writes and returns one row; otherwise the first call writes all. */
 TupleTableSlot *
-wt_direct_iterate(ForeignScanState *node)
+wt_direct_modify_iterate(ForeignScanState *node)
 {
-	WtDirect *d = node->fdw_state;
+	WtDirectModify *d = node->fdw_state;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
@@ -564,18 +564,18 @@ wt_direct_iterate(ForeignScanState *node)
 }
 
 void
-wt_direct_end(ForeignScanState *node)
+wt_direct_modify_end(ForeignScanState *node)
 {
-	WtDirect *d = node->fdw_state;
+	WtDirectModify *d = node->fdw_state;
 
 	if (d != NULL)
 		wt_scan_end(d->st);
 }
 
 void
-wt_direct_explain(ForeignScanState *node, struct ExplainState *es)
+wt_direct_modify_explain(ForeignScanState *node, struct ExplainState *es)
 {
-	WtDirect *d = node->fdw_state;
+	WtDirectModify *d = node->fdw_state;
 
 	/* shows the properties of the scan */
 	node->fdw_state = d == NULL ? NULL : d->st;
