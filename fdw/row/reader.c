@@ -321,7 +321,6 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 	wide_scan_family *fams = NULL;
 
 	r->t = t;
-	r->cxt = CurrentMemoryContext;
 	r->wanted = palloc0(sizeof(bool) * Max(1, t->natts));
 	r->need_part = palloc0(sizeof(bool) * t->nkeys);
 	r->part_values = palloc0(sizeof(Datum) * t->nkeys);
@@ -610,7 +609,7 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 
 /* Layout rows: the next row, of all its parts. */
 static bool
-next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
+next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 {
 	WtTable *t = r->t;
 	wide_row row;
@@ -622,7 +621,6 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 		if (!wt_scan_set_next(s, &row, &from))
 			return false;
 		memset(nulls, true, sizeof(bool) * t->natts);
-		*max_seq = 0;
 		r->fingerprint = 0;
 		r->own_cells = 0;
 		for (int a = 0; r->floors != NULL && a < t->natts; a++)
@@ -635,7 +633,6 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max
 		{
 			for (int i = 0; i < row.ncells && good; i++)
 			{
-				*max_seq = Max(*max_seq, row.cells[i].seq);
 				if (r->track)
 					add_to_fingerprint(r, &row.cells[i]);
 				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
@@ -736,7 +733,7 @@ cell_datum(WtRowReader *r, const WtColumn *c, const wide_cell *cell, bool *isnul
 
 /* Layout cells: one SQL row for each version of each cell. */
 static bool
-next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
+next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 {
 	WtTable *t = r->t;
 	const wide_cell *cell;
@@ -746,7 +743,6 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 	cell = r->cell = &r->row.cells[r->next_cell++];
 	wt_engine_scan_hold_row(r->row_scan, r->next_cell < r->row.ncells ? &r->row : NULL);
 	r->at = r->row.key;
-	*max_seq = cell->seq;
 	if (r->track)
 	{
 		keep_key(r, r->row.key);
@@ -761,23 +757,21 @@ next_cell(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *ma
 }
 
 bool
-wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls, uint64_t *max_seq)
+wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 {
 	/* the memory of the last row's texts may have been reset */
 	r->room_left = 0;
 	/* an error may have left maps unfinished */
 	memset(r->maps, 0, sizeof(JsonbParseState *) * r->t->natts);
 	if (r->t->cells_layout)
-		return next_cell(r, s, values, nulls, max_seq);
-	return next_row(r, s, values, nulls, max_seq);
+		return next_cell(r, s, values, nulls);
+	return next_row(r, s, values, nulls);
 }
 
 bool
-wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls,
-					   uint64_t *max_seq)
+wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls)
 {
 	WtScanSet s = {.n = 1, .scans = &scan};
-	uint64_t seq;
 
-	return wt_reader_next(r, &s, values, nulls, max_seq ? max_seq : &seq);
+	return wt_reader_next(r, &s, values, nulls);
 }

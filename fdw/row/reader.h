@@ -56,7 +56,6 @@ typedef struct WtRowReader WtRowReader;
 struct WtRowReader
 {
 	WtTable *t;
-	MemoryContext cxt; /* of the reader */
 
 	/* what is read */
 	bool *wanted;	 /* by attribute */
@@ -123,16 +122,13 @@ extern int wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id
 /*
  * Assembles the next SQL row; values and nulls are by attno - 1.  By-reference values live in
  * CurrentMemoryContext or, until the next call, in the scan's memory.
- * max_seq: gets the newest sequence number of the row's cells.
  * Returns: false at the end.
  * Errors: those of the scan, of wt_rowkey_decode and wt_cell_value_decode.
  */
-extern bool wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls,
-						   uint64_t *max_seq);
+extern bool wt_reader_next(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls);
 
-/* The same from one scan; max_seq may be NULL. */
-extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls,
-								   uint64_t *max_seq);
+/* The same from one scan. */
+extern bool wt_reader_next_of_scan(WtRowReader *r, WtEngineScan *scan, Datum *values, bool *nulls);
 
 /* Returns the qualifier of a cell of the row last returned. */
 extern wide_bytes wt_reader_qual(const WtRowReader *r, const wide_cell *cell);

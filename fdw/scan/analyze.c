@@ -103,12 +103,11 @@ next_tuple(Sampler *s)
 {
 	MemoryContext old;
 	HeapTuple tuple = NULL;
-	uint64_t seq;
 
 	wt_vacuum_delay();
 	MemoryContextReset(s->rowcxt);
 	old = MemoryContextSwitchTo(s->rowcxt);
-	if (wt_reader_next_of_scan(s->reader, s->scan, s->values, s->nulls, &seq))
+	if (wt_reader_next_of_scan(s->reader, s->scan, s->values, s->nulls))
 	{
 		MemoryContextSwitchTo(old);
 		tuple = heap_form_tuple(RelationGetDescr(s->rel), s->values, s->nulls);

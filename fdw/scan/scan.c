@@ -472,7 +472,7 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 	spec.nranges = 1;
 	limit_times(st, &spec);
 	scan = wt_engine_scan_open(st->ps->state->es_snapshot, &spec);
-	(void) wt_reader_next_of_scan(r, scan, values, nulls, NULL);
+	(void) wt_reader_next_of_scan(r, scan, values, nulls);
 	wt_engine_scan_close(scan);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -487,14 +487,13 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 	for (;;)
 	{
 		MemoryContext old;
-		uint64_t seq;
 		bool found;
 
 		if (st->phase != WT_SCAN_READY && !wt_scan_start(st))
 			return false;
 		MemoryContextReset(st->rowcxt);
 		old = MemoryContextSwitchTo(st->rowcxt);
-		found = wt_reader_next(st->open.reader, &st->open.set, values, nulls, &seq);
+		found = wt_reader_next(st->open.reader, &st->open.set, values, nulls);
 		if (found && st->open.reader->unsure)
 			wt_scan_unsure(st, wt_bytes_of(&st->open.reader->key));
 		MemoryContextSwitchTo(old);

@@ -107,7 +107,6 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 	WtRowReader *r = st->open.reader;
 	wide_bytes key = wt_bytes_of(&r->key);
 	wide_bytes qual = wt_reader_qual(r, r->cell);
-	uint64_t seq;
 
 	if (n->key.data == NULL)
 	{
@@ -132,7 +131,7 @@ cell_again(WtScanState *st, Datum *values, bool *nulls)
 	{
 		int c;
 
-		if (!wt_reader_next_of_scan(n->reader, n->scan, values, nulls, &seq))
+		if (!wt_reader_next_of_scan(n->reader, n->scan, values, nulls))
 		{
 			n->end = true;
 			break;
@@ -158,7 +157,6 @@ bool
 wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 {
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
-	uint64_t seq;
 	bool found;
 
 	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
@@ -178,7 +176,7 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 	else
 	{
 		read_again(st, key);
-		found = wt_reader_next_of_scan(st->newest.reader, st->newest.scan, values, nulls, &seq);
+		found = wt_reader_next_of_scan(st->newest.reader, st->newest.scan, values, nulls);
 	}
 	if (!found)
 	{
