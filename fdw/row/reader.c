@@ -380,13 +380,6 @@ wt_reader_add(WtRowReader *r, wide_scan_spec *spec, wide_family_id id)
 	return n;
 }
 
-WtRowReader *
-wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
-					  wide_scan_spec *spec)
-{
-	return wt_reader_make(t, e, columns, strict_family, NULL, 0, NULL, spec);
-}
-
 /* Returns a cell's timestamp as a value of the column; out of PostgreSQL's range: infinity. */
 static Datum
 timestamp_datum(const WtColumn *c, int64 ts)

@@ -101,16 +101,12 @@ struct WtRowReader
  * columns: the wanted columns, by attno - 1; NULL: all.
  * strict_family: index of a family in which every row of the result has a cell; -1: none.
  * tests, args: layout cells: they limit what is read, also versions and timestamps in the
- * specification.
+ * specification; there may be none.
  * Everything is palloc'd in CurrentMemoryContext, and points to t.
  */
 extern WtRowReader *wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns,
 								   int strict_family, const WtTest *tests, int ntests,
 								   const WtArg *args, wide_scan_spec *spec);
-
-/* The same without tests. */
-extern WtRowReader *wt_reader_for_columns(WtTable *t, WtEngineTable *e, const bool *columns,
-										  int strict_family, wide_scan_spec *spec);
 
 /* Returns the index of a family in the specification, and adds it for predicates if it is not
  * there. */

@@ -219,7 +219,7 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	if (!wt_engine_table(s.t, false, &s.e) || s.e.nall == 0)
 		return 0;
 	total = table_size(s.t, &s.e, &bytes, &largest, &per_row);
-	s.reader = wt_reader_for_columns(s.t, &s.e, NULL, -1, &s.spec);
+	s.reader = wt_reader_make(s.t, &s.e, NULL, -1, NULL, 0, NULL, &s.spec);
 	s.values = palloc(sizeof(Datum) * Max(1, s.t->natts));
 	s.nulls = palloc(sizeof(bool) * Max(1, s.t->natts));
 	s.rowcxt = AllocSetContextCreate(CurrentMemoryContext, "widetable sample",

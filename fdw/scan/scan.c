@@ -465,7 +465,7 @@ wt_scan_unsure(WtScanState *st, wide_bytes key)
 
 	for (int i = 0; i < st->cond.nleaves; i++)
 		columns[st->cond.leaves[i].attno - 1] = true;
-	r = wt_reader_for_columns(st->t, &st->e, columns, -1, &spec);
+	r = wt_reader_make(st->t, &st->e, columns, -1, NULL, 0, NULL, &spec);
 	initStringInfo(&buf);
 	range = wt_cell_read_row_range(key, &buf);
 	spec.ranges = &range;
