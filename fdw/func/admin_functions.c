@@ -177,27 +177,12 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 
 /* ----------------------------------------------------------------- verify */
 
-typedef struct Problem
-{
-	dlist_node node;
-	char *object;
-	char *problem;
-} Problem;
-
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_problem(void *arg, const char *object, const char *problem)
 {
-	size_t olen = strlen(object) + 1, plen = strlen(problem) + 1;
-	Problem *p = wt_result_gather(arg, sizeof(Problem) + olen + plen);
-
-	if (p == NULL)
-		return WIDE_NOMEM;
-	p->object = (char *) (p + 1);
-	p->problem = p->object + olen;
-	memcpy(p->object, object, olen);
-	memcpy(p->problem, problem, plen);
-	return WIDE_OK;
+	return wt_result_gather(arg, NULL, 0, (wide_bytes) {(const uint8 *) object, strlen(object) + 1},
+							(wide_bytes) {(const uint8 *) problem, strlen(problem) + 1});
 }
 
 /* Adds the problems of a family, 0 for the whole store, to the result. */
@@ -220,11 +205,11 @@ verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 		wt_error_check(gather_problem(&list, "store", wide_error_text()), NULL);
 	dlist_foreach(iter, &list)
 	{
-		Problem *p = dlist_container(Problem, node, iter.cur);
+		const WtResultItem *item = dlist_container(WtResultItem, node, iter.cur);
 		WtResultRow row = {0};
 
-		wt_result_add_text(&row, p->object);
-		wt_result_add_text(&row, p->problem);
+		wt_result_add_text(&row, (const char *) item->bytes[0].data);
+		wt_result_add_text(&row, (const char *) item->bytes[1].data);
 		wt_result_put(&row, rsinfo);
 	}
 }
@@ -260,25 +245,11 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------ sizes and borders */
 
-typedef struct SplitKey
-{
-	dlist_node node;
-	size_t len;
-	uint8 data[FLEXIBLE_ARRAY_MEMBER];
-} SplitKey;
-
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_key(void *arg, wide_bytes key)
 {
-	SplitKey *k = wt_result_gather(arg, offsetof(SplitKey, data) + key.len);
-
-	if (k == NULL)
-		return WIDE_NOMEM;
-	k->len = key.len;
-	if (key.len > 0)
-		memcpy(k->data, key.data, key.len);
-	return WIDE_OK;
+	return wt_result_gather(arg, NULL, 0, key, (wide_bytes) {0});
 }
 
 /* Returns the family with the most bytes, which stands for the table; 0: it has no families. */
@@ -335,10 +306,10 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 		wt_error_check(st, "could not find keys to split at");
 	dlist_foreach(iter, &list)
 	{
-		SplitKey *k = dlist_container(SplitKey, node, iter.cur);
+		wide_bytes key = dlist_container(WtResultItem, node, iter.cur)->bytes[0];
 		WtResultRow row = {0};
 
-		wt_result_add(&row, wt_result_bytea(k->data, k->len));
+		wt_result_add(&row, wt_result_bytea(key.data, key.len));
 		wt_result_put(&row, rsinfo);
 	}
 	return (Datum) 0;

@@ -262,26 +262,11 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------- raw_cells */
 
-typedef struct RawCell
-{
-	dlist_node node;
-	wide_raw_cell cell; /* the bytes of qualifier and value follow the item */
-} RawCell;
-
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_raw(void *arg, const wide_raw_cell *cell)
 {
-	RawCell *r = wt_result_gather(arg, sizeof(RawCell) + cell->qualifier.len + cell->value.len);
-	uint8 *space;
-
-	if (r == NULL)
-		return WIDE_NOMEM;
-	r->cell = *cell;
-	space = (uint8 *) (r + 1);
-	wt_result_move_bytes(&r->cell.qualifier, &space);
-	wt_result_move_bytes(&r->cell.value, &space);
-	return WIDE_OK;
+	return wt_result_gather(arg, cell, sizeof(*cell), cell->qualifier, cell->value);
 }
 
 /* type: as in wide_raw_cell. */
@@ -322,7 +307,9 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 		wt_error_check(st, "could not read");
 	dlist_foreach(iter, &list)
 	{
-		const wide_raw_cell *cell = &dlist_container(RawCell, node, iter.cur)->cell;
+		const WtResultItem *item = dlist_container(WtResultItem, node, iter.cur);
+		const wide_raw_cell *cell = item->info;
+		wide_bytes value = item->bytes[1];
 		bool whole = cell->type == 1 + WIDE_DELETE_FAMILY ||
 					 cell->type == 1 + WIDE_DELETE_FAMILY_VERSION;
 		bool deletes = cell->type != 0;
@@ -330,15 +317,12 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 
 		CHECK_FOR_INTERRUPTS();
 		wt_result_add_text(&out, fam->name);
-		wt_result_add_text(&out, whole ? NULL : wt_bytes_text_qualifier_argument(cell->qualifier));
+		wt_result_add_text(&out, whole ? NULL : wt_bytes_text_qualifier_argument(item->bytes[0]));
 		/* a delete without a timestamp hides everything written before it */
 		wt_result_add_unless(&out, deletes && cell->ts == WIDE_TS_MAX, Int64GetDatum(cell->ts));
 		wt_result_add(&out, LSNGetDatum(cell->seq));
 		wt_result_add_text(&out, raw_kind(cell->type));
-		if (deletes)
-			wt_result_add_null(&out);
-		else
-			wt_result_add(&out, wt_result_bytea(cell->value.data, cell->value.len));
+		wt_result_add_unless(&out, deletes, wt_result_bytea(value.data, value.len));
 		wt_result_put(&out, rsinfo);
 	}
 }

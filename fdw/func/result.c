@@ -38,12 +38,6 @@ wt_result_add(WtResultRow *row, Datum value)
 }
 
 void
-wt_result_add_null(WtResultRow *row)
-{
-	wt_result_add_unless(row, true, (Datum) 0);
-}
-
-void
 wt_result_add_text(WtResultRow *row, const char *s)
 {
 	wt_result_add_unless(row, s == NULL, s == NULL ? (Datum) 0 : CStringGetTextDatum(s));
@@ -57,21 +51,31 @@ wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo)
 						 unconstify(bool *, &row->nulls[0]));
 }
 
-void *
-wt_result_gather(dlist_head *list, size_t size)
+/* Copies b's bytes to *space, which it advances; returns the copy. */
+static wide_bytes
+copy_to(uint8 **space, wide_bytes b)
 {
-	void *item = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	wide_bytes copy = {*space, b.len};
 
-	if (item != NULL)
-		dlist_push_tail(list, (dlist_node *) item);
-	return item;
+	if (b.len > 0)
+		memcpy(*space, b.data, b.len);
+	*space += b.len;
+	return copy;
 }
 
-void
-wt_result_move_bytes(wide_bytes *b, uint8 **space)
+wide_status
+wt_result_gather(dlist_head *list, const void *info, size_t size, wide_bytes a, wide_bytes b)
 {
-	if (b->len > 0)
-		memcpy(*space, b->data, b->len);
-	b->data = *space;
-	*space += b->len;
+	WtResultItem *item = palloc_extended(sizeof(WtResultItem) + size + a.len + b.len,
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	uint8 *space;
+
+	if (item == NULL)
+		return WIDE_NOMEM;
+	space = (uint8 *) (item + 1);
+	item->info = copy_to(&space, (wide_bytes) {info, size}).data;
+	item->bytes[0] = copy_to(&space, a);
+	item->bytes[1] = copy_to(&space, b);
+	dlist_push_tail(list, &item->node);
+	return WIDE_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * result.h
- *		Results of SQL functions: bytea values, rows column by column, and items
- *		that callbacks of the engine gather.
+ *		Results of SQL functions: bytea values, rows column by column, and what
+ *		callbacks of the engine gather.
  */
 #ifndef WT_RESULT_H
 #define WT_RESULT_H
@@ -24,9 +24,8 @@ typedef struct WtResultRow
 	bool nulls[WT_RESULT_MAX_COLUMNS];
 } WtResultRow;
 
-/* Each appends a column. */
+/* Appends a column. */
 extern void wt_result_add(WtResultRow *row, Datum value);
-extern void wt_result_add_null(WtResultRow *row);
 /* is_null: appends a null, and not the value. */
 extern void wt_result_add_unless(WtResultRow *row, bool is_null, Datum value);
 /* Appends a text; s NULL: a null. */
@@ -34,13 +33,20 @@ extern void wt_result_add_text(WtResultRow *row, const char *s);
 /* Adds the row to a materialized result.  Requires: all columns have been appended. */
 extern void wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo);
 
+/* What a callback of the engine got; one palloc'd piece. */
+typedef struct WtResultItem
+{
+	dlist_node node;
+	const void *info;	 /* the struct; pointers in it are no longer valid */
+	wide_bytes bytes[2]; /* a and b */
+} WtResultItem;
+
 /*
- * Allocates an item and appends it to list.  Requires: the item's struct begins
- * with its dlist_node.  For callbacks of the engine, which must not raise
- * errors: returns NULL if there is no memory.
+ * Appends an item with copies of a struct of this size and of bytes to list.  For
+ * callbacks of the engine, which must not raise errors: returns WIDE_NOMEM if there
+ * is no memory.
  */
-extern void *wt_result_gather(dlist_head *list, size_t size);
-/* Copies b's bytes to *space, which it advances, and makes b refer to the copy. */
-extern void wt_result_move_bytes(wide_bytes *b, uint8 **space);
+extern wide_status wt_result_gather(dlist_head *list, const void *info, size_t size, wide_bytes a,
+									wide_bytes b);
 
 #endif /* WT_RESULT_H */

@@ -280,26 +280,11 @@ wt_sql_stat_families(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ files */
 
-typedef struct FileItem
-{
-	dlist_node node;
-	wide_file_info info; /* the bytes of min_row and max_row follow the item */
-} FileItem;
-
 /* Called by the engine: must not raise errors. */
 static wide_status
 gather_file(void *arg, const wide_file_info *f)
 {
-	FileItem *item = wt_result_gather(arg, sizeof(FileItem) + f->min_row.len + f->max_row.len);
-	uint8 *space;
-
-	if (item == NULL)
-		return WIDE_NOMEM;
-	item->info = *f;
-	space = (uint8 *) (item + 1);
-	wt_result_move_bytes(&item->info.min_row, &space);
-	wt_result_move_bytes(&item->info.max_row, &space);
-	return WIDE_OK;
+	return wt_result_gather(arg, f, sizeof(*f), f->min_row, f->max_row);
 }
 
 static void
@@ -313,8 +298,9 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 				   "could not list files");
 	dlist_foreach_modify(iter, &files)
 	{
-		FileItem *item = dlist_container(FileItem, node, iter.cur);
-		const wide_file_info *w = &item->info;
+		WtResultItem *item = dlist_container(WtResultItem, node, iter.cur);
+		const wide_file_info *w = item->info;
+		wide_bytes min = item->bytes[0], max = item->bytes[1];
 		WtResultRow row = {0};
 
 		add_oid(&row, relid);
@@ -327,8 +313,8 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 		add_bigint(&row, w->cells);
 		add_bigint(&row, w->rows);
 		add_bigint(&row, w->tombstones);
-		wt_result_add_unless(&row, hide_keys, wt_result_bytea(w->min_row.data, w->min_row.len));
-		wt_result_add_unless(&row, hide_keys, wt_result_bytea(w->max_row.data, w->max_row.len));
+		wt_result_add_unless(&row, hide_keys, wt_result_bytea(min.data, min.len));
+		wt_result_add_unless(&row, hide_keys, wt_result_bytea(max.data, max.len));
 		add_bigint(&row, w->ts_min);
 		add_bigint(&row, w->ts_max);
 		add_lsn(&row, w->seq_min);
@@ -413,13 +399,6 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------- row locks */
 
-typedef struct LockItem
-{
-	dlist_node node;
-	wide_lock_info info;
-	uint8 row[WIDE_LOCK_ROW]; /* info.row.len bytes are used */
-} LockItem;
-
 typedef struct LockList
 {
 	dlist_head items;
@@ -431,15 +410,9 @@ static void
 gather_lock(void *arg, const wide_lock_info *lock)
 {
 	LockList *list = arg;
-	LockItem *item = list->failed ? NULL : wt_result_gather(&list->items, sizeof(LockItem));
 
-	if (item == NULL)
-	{
+	if (wt_result_gather(&list->items, lock, sizeof(*lock), lock->row, (wide_bytes) {0}) != WIDE_OK)
 		list->failed = true;
-		return;
-	}
-	item->info = *lock;
-	memcpy(item->row, lock->row.data, lock->row.len);
 }
 
 /*
@@ -473,9 +446,9 @@ look_up_table(LockedTable *c, wide_table_id id)
 }
 
 static void
-put_lock(ReturnSetInfo *rsinfo, const LockItem *item, LockedTable *t)
+put_lock(ReturnSetInfo *rsinfo, const WtResultItem *item, LockedTable *t)
 {
-	const wide_lock_info *w = &item->info;
+	const wide_lock_info *w = item->info;
 	WtResultRow row = {0};
 	bool hide_row;
 
@@ -488,7 +461,7 @@ put_lock(ReturnSetInfo *rsinfo, const LockItem *item, LockedTable *t)
 	wt_result_add_unless(&row, !t->known, ObjectIdGetDatum(t->t.space));
 	add_oid(&row, t->relid);
 	wt_result_add_text(&row, t->known ? t->t.name : NULL);
-	wt_result_add_unless(&row, hide_row, wt_result_bytea(item->row, w->row.len));
+	wt_result_add_unless(&row, hide_row, wt_result_bytea(item->bytes[0].data, w->row.len));
 	wt_result_add_unless(&row, hide_row, Int32GetDatum(w->row_len));
 	add_int(&row, w->bucket);
 	wt_result_add_unless(&row, w->whole, Int64GetDatum(w->tag));
@@ -514,7 +487,7 @@ wt_sql_stat_locks(PG_FUNCTION_ARGS)
 	if (list.failed)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	dlist_foreach(iter, &list.items)
-		put_lock((ReturnSetInfo *) fcinfo->resultinfo, dlist_container(LockItem, node, iter.cur),
-				 &t);
+		put_lock((ReturnSetInfo *) fcinfo->resultinfo,
+				 dlist_container(WtResultItem, node, iter.cur), &t);
 	return (Datum) 0;
 }
