@@ -151,37 +151,40 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------- tables of this database */
 
-typedef void (*family_fn)(void *arg, Oid relid, const wide_table *t, const wide_family *f);
-
-/* Calls fn for every family of every foreign table of this database. */
-static void
-each_family(family_fn fn, void *arg)
+/* A family of a foreign table of this database */
+typedef struct FamilyItem
 {
-	wide_db *db;
+	Oid relid;
+	wide_table table;
+	wide_family family;
+} FamilyItem;
+
+static List *
+all_families(void)
+{
+	List *out = NIL;
 	uint32 cursor = 0;
 	wide_table t;
-	wide_family *fams;
+	wide_family fams[WT_MAX_FAMILIES];
 
-	if (!wt_store_exists())
-		return;
-	db = wt_store_db();
-	fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	while (wide_table_next(db, &cursor, &t) == WIDE_OK)
+	while (wt_store_exists() && wide_table_next(wt_store_db(), &cursor, &t) == WIDE_OK)
 	{
-		List *relids;
 		ListCell *lc;
 		int nfam;
 
 		if (t.space != MyDatabaseId)
 			continue;
-		nfam = wide_table_families(db, NULL, t.id, fams, WT_MAX_FAMILIES);
-		relids = wt_binding_tables(NULL, t.id);
-		foreach(lc, relids)
+		nfam = wide_table_families(wt_store_db(), NULL, t.id, fams, WT_MAX_FAMILIES);
+		foreach(lc, wt_binding_tables(NULL, t.id))
 			for (int i = 0; i < nfam; i++)
-				fn(arg, lfirst_oid(lc), &t, &fams[i]);
-		list_free(relids);
+			{
+				FamilyItem *item = palloc(sizeof(FamilyItem));
+
+				*item = (FamilyItem) {lfirst_oid(lc), t, fams[i]};
+				out = lappend(out, item);
+			}
 	}
-	pfree(fams);
+	return out;
 }
 
 static bool
@@ -239,23 +242,31 @@ options_json(const wide_family_options *o)
 	return s.data;
 }
 
+/* Appends the columns that identify a family; f NULL: nulls. */
 static void
-put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
+add_family(WtResultRow *row, const FamilyItem *f)
+{
+	add_oid(row, f ? f->relid : InvalidOid);
+	wt_result_add_text(row, f ? f->table.name : NULL);
+	wt_result_add_text(row, f ? f->family.name : NULL);
+}
+
+static void
+put_family(ReturnSetInfo *rsinfo, const FamilyItem *f)
 {
 	WtResultRow row = {0};
 	Datum levels[8];
 	wide_family_info info;
 
-	if (!is_monitor() && !may_read(relid))
+	if (!is_monitor() && !may_read(f->relid))
 		return;
-	if (wide_family_statistics(wt_store_db(), f->id, &info) != WIDE_OK)
+	if (wide_family_statistics(wt_store_db(), f->family.id, &info) != WIDE_OK)
 		return; /* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
-	add_oid(&row, relid);
-	wt_result_add_text(&row, t->name);
-	wt_result_add_text(&row, f->name);
-	wt_result_add(&row, DirectFunctionCall1(jsonb_in, CStringGetDatum(options_json(&f->opt))));
+	add_family(&row, f);
+	wt_result_add(&row,
+				  DirectFunctionCall1(jsonb_in, CStringGetDatum(options_json(&f->family.opt))));
 	add_bigint(&row, info.files);
 	wt_result_add(&row, PointerGetDatum(construct_array(levels, 8, INT4OID, sizeof(int32), true,
 														TYPALIGN_INT)));
@@ -265,7 +276,7 @@ put_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 	add_bigint(&row, info.rows);
 	add_bigint(&row, info.tombstones);
 	add_bigint(&row, info.memtable_cells);
-	wt_result_put(&row, arg);
+	wt_result_put(&row, rsinfo);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_families);
@@ -273,8 +284,11 @@ PG_FUNCTION_INFO_V1(wt_sql_stat_families);
 Datum
 wt_sql_stat_families(PG_FUNCTION_ARGS)
 {
+	ListCell *lc;
+
 	InitMaterializedSRF(fcinfo, 0);
-	each_family(put_family, fcinfo->resultinfo);
+	foreach(lc, all_families())
+		put_family((ReturnSetInfo *) fcinfo->resultinfo, lfirst(lc));
 	return (Datum) 0;
 }
 
@@ -288,13 +302,13 @@ gather_file(void *arg, const wide_file_info *f)
 }
 
 static void
-put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
+put_files(ReturnSetInfo *rsinfo, const FamilyItem *f)
 {
 	dlist_head files = DLIST_STATIC_INIT(files);
 	dlist_mutable_iter iter;
-	bool hide_keys = !may_read(relid);
+	bool hide_keys = !may_read(f->relid);
 
-	wt_error_check(wide_file_each(wt_store_db(), f->id, gather_file, &files),
+	wt_error_check(wide_file_each(wt_store_db(), f->family.id, gather_file, &files),
 				   "could not list files");
 	dlist_foreach_modify(iter, &files)
 	{
@@ -303,9 +317,7 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 		wide_bytes min = item->bytes[0], max = item->bytes[1];
 		WtResultRow row = {0};
 
-		add_oid(&row, relid);
-		wt_result_add_text(&row, t->name);
-		wt_result_add_text(&row, f->name);
+		add_family(&row, f);
 		add_bigint(&row, w->number);
 		add_int(&row, w->level);
 		add_bigint(&row, w->bytes);
@@ -319,7 +331,7 @@ put_files(void *arg, Oid relid, const wide_table *t, const wide_family *f)
 		add_bigint(&row, w->ts_max);
 		add_lsn(&row, w->seq_min);
 		add_lsn(&row, w->seq_max);
-		wt_result_put(&row, arg);
+		wt_result_put(&row, rsinfo);
 		pfree(item);
 	}
 }
@@ -329,31 +341,24 @@ PG_FUNCTION_INFO_V1(wt_sql_stat_files);
 Datum
 wt_sql_stat_files(PG_FUNCTION_ARGS)
 {
+	ListCell *lc;
+
 	InitMaterializedSRF(fcinfo, 0);
-	each_family(put_files, fcinfo->resultinfo);
+	foreach(lc, all_families())
+		put_files((ReturnSetInfo *) fcinfo->resultinfo, lfirst(lc));
 	return (Datum) 0;
 }
 
 /* ------------------------------------------------------------------- jobs */
 
-typedef struct JobContext
-{
-	ReturnSetInfo *rsinfo;
-	const wide_job_info *jobs;
-	int njobs;
-} JobContext;
-
-/* A flush has no table and no family: it writes the memtable of all of them. */
+/* f NULL: a flush, which writes the memtable of all families. */
 static void
-put_job(ReturnSetInfo *rsinfo, Oid relid, const char *table, const char *family,
-		const wide_job_info *j)
+put_job(ReturnSetInfo *rsinfo, const FamilyItem *f, const wide_job_info *j)
 {
 	const char *states[] = {"running", "done", "failed"};
 	WtResultRow row = {0};
 
-	add_oid(&row, relid);
-	wt_result_add_text(&row, table);
-	wt_result_add_text(&row, family);
+	add_family(&row, f);
 	wt_result_add_text(&row, j->kind == 0 ? "flush" : "compaction");
 	wt_result_add_text(&row, j->state >= 0 && j->state < 3 ? states[j->state] : "?");
 	add_int(&row, j->from_level);
@@ -366,34 +371,27 @@ put_job(ReturnSetInfo *rsinfo, Oid relid, const char *table, const char *family,
 	wt_result_put(&row, rsinfo);
 }
 
-static void
-put_jobs_of_family(void *arg, Oid relid, const wide_table *t, const wide_family *f)
-{
-	JobContext *c = arg;
-
-	for (int i = 0; i < c->njobs; i++)
-		if (c->jobs[i].family == f->id)
-			put_job(c->rsinfo, relid, t->name, f->name, &c->jobs[i]);
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_stat_compactions);
 
 Datum
 wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	wide_job_info jobs[64];
-	JobContext c;
+	int n;
+	ListCell *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_store_exists())
 		return (Datum) 0;
-	c.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	c.jobs = jobs;
-	c.njobs = wide_jobs(wt_store_db(), jobs, lengthof(jobs));
-	for (int i = 0; i < c.njobs; i++)
+	n = wide_jobs(wt_store_db(), jobs, lengthof(jobs));
+	for (int i = 0; i < n; i++)
 		if (jobs[i].family == 0)
-			put_job(c.rsinfo, InvalidOid, NULL, NULL, &jobs[i]);
-	each_family(put_jobs_of_family, &c);
+			put_job(rsinfo, NULL, &jobs[i]);
+	foreach(lc, all_families())
+		for (int i = 0; i < n; i++)
+			if (jobs[i].family == ((FamilyItem *) lfirst(lc))->family.id)
+				put_job(rsinfo, lfirst(lc), &jobs[i]);
 	return (Datum) 0;
 }
 
