@@ -17,10 +17,9 @@
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/datetime.h"
-#include "utils/json.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -77,56 +76,6 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(wt_result_bytea(key.data, key.len));
 }
 
-/* Makes a key part a JSON number or boolean, an ISO time, or else a text. */
-static void
-part_as_json(const WtColumn *c, Datum value, JsonbValue *out)
-{
-	char buf[MAXDATELEN + 1];
-	char *text;
-	Oid output;
-	bool varlena;
-
-	switch (c->typid)
-	{
-		case BOOLOID:
-			out->type = jbvBool;
-			out->val.boolean = DatumGetBool(value);
-			return;
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			text = JsonEncodeDateTime(buf, value, c->typid, NULL);
-			text = pstrdup(text);
-			break;
-		default:
-			getTypeOutputInfo(c->typid, &output, &varlena);
-			text = OidOutputFunctionCall(output, value);
-	}
-	switch (c->typid)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case OIDOID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-		case NUMERICOID:
-			/* JSON has no NaN and no Infinity */
-			if (strspn(text, "0123456789+-.e") != strlen(text))
-				break;
-			out->type = jbvNumeric;
-			out->val.numeric = DatumGetNumeric(DirectFunctionCall3(numeric_in,
-																   CStringGetDatum(text),
-																   ObjectIdGetDatum(InvalidOid),
-																   Int32GetDatum(-1)));
-			return;
-	}
-	out->type = jbvString;
-	out->val.string.val = text;
-	out->val.string.len = strlen(text);
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_decode_key);
 
 Datum
@@ -138,7 +87,6 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 	Datum *values = palloc(t->nkeys * sizeof(Datum));
 	bool *nulls = palloc(t->nkeys * sizeof(bool));
 	JsonbParseState *state = NULL;
-	JsonbValue *result;
 	const char *why = wt_rowkey_decode_soft(t, key, NULL, values, nulls);
 
 	if (why)
@@ -149,18 +97,16 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 	for (int i = 0; i < t->nkeys; i++)
 	{
 		const WtColumn *c = &t->columns[t->keys[i]];
-		JsonbValue name = {.type = jbvString};
-		JsonbValue v = {.type = jbvNull};
 
-		name.val.string.val = c->name;
-		name.val.string.len = strlen(c->name);
-		pushJsonbValue(&state, WJB_KEY, &name);
-		if (!nulls[i])
-			part_as_json(c, values[i], &v);
-		pushJsonbValue(&state, WJB_VALUE, &v);
+		wt_result_push_string(&state, WJB_KEY, c->name);
+		if (nulls[i])
+			pushJsonbValue(&state, WJB_VALUE, &(JsonbValue) {.type = jbvNull});
+		else if (c->typid == OIDOID) /* to_jsonb would make it a string */
+			wt_result_push_value(&state, INT8OID, Int64GetDatum(DatumGetObjectId(values[i])));
+		else
+			wt_result_push_value(&state, c->typid, values[i]);
 	}
-	result = pushJsonbValue(&state, WJB_END_OBJECT, NULL);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(result));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_prefix_end);
@@ -218,13 +164,10 @@ wt_sql_reverse_host(PG_FUNCTION_ARGS)
 	if (at)
 		url = at + 1;
 	len = strcspn(url, ":/?#");
-	initStringInfo(&out);
+	/* a numeric address */
 	if (url[0] == '[' || strspn(url, "0123456789.") >= len)
-	{
-		/* a numeric address */
-		appendStringInfoString(&out, url);
-		PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
-	}
+		PG_RETURN_TEXT_P(cstring_to_text(url));
+	initStringInfo(&out);
 	for (end = len;;)
 	{
 		size_t start = end;
@@ -352,8 +295,7 @@ wt_sql_flake_id(PG_FUNCTION_ARGS)
 	static uint32 sequence = 0;
 	uint64 ms = (uint64) (GetCurrentTimestamp() + WT_EPOCH_DIFF) / 1000;
 	uint64 cluster = GetSystemIdentifier();
-	uint64 low;
-	bytea *id = palloc(16 + VARHDRSZ);
+	uint64 id[2];
 
 	if (ms > last_ms)
 	{
@@ -367,12 +309,7 @@ wt_sql_flake_id(PG_FUNCTION_ARGS)
 	}
 	cluster ^= cluster >> 32;
 	cluster ^= cluster >> 16;
-	low = (cluster & 0xFFFF) << 48 | (uint64) (uint32) MyProcPid << 16 | sequence;
-	SET_VARSIZE(id, 16 + VARHDRSZ);
-	for (int i = 0; i < 8; i++)
-	{
-		VARDATA(id)[i] = (char) (last_ms >> (56 - 8 * i));
-		VARDATA(id)[8 + i] = (char) (low >> (56 - 8 * i));
-	}
-	PG_RETURN_BYTEA_P(id);
+	id[0] = pg_hton64(last_ms);
+	id[1] = pg_hton64((cluster & 0xFFFF) << 48 | (uint64) (uint32) MyProcPid << 16 | sequence);
+	PG_RETURN_DATUM(wt_result_bytea(id, sizeof(id)));
 }

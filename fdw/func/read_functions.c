@@ -15,12 +15,9 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "nodes/makefuncs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/jsonb.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/pg_lsn.h"
 #include "utils/snapmgr.h"
@@ -96,46 +93,6 @@ mapping_column(WtTable *t, int family, wide_bytes qual)
 	return NULL;
 }
 
-static void
-push_string(JsonbParseState **ps, JsonbIteratorToken tok, char *s)
-{
-	JsonbValue v = {.type = jbvString};
-
-	v.val.string.val = s;
-	v.val.string.len = strlen(s);
-	pushJsonbValue(ps, tok, &v);
-}
-
-/* Appends a value of any type as to_jsonb converts it. */
-static void
-push_typed(JsonbParseState **ps, const WtColumn *col, Datum d)
-{
-	int16 len;
-	bool byval;
-	FmgrInfo fn;
-	Jsonb *jb;
-	JsonbValue v;
-	Node *arg;
-
-	/* to_jsonb finds the type of its argument in the calling expression */
-	get_typlenbyval(col->typid, &len, &byval);
-	arg = (Node *) makeConst(col->typid, col->typmod, col->collation, len, d, false, byval);
-	fmgr_info(F_TO_JSONB, &fn);
-	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid,
-											 InvalidOid, COERCE_EXPLICIT_CALL),
-					   &fn);
-	jb = DatumGetJsonbP(FunctionCall1(&fn, d));
-	if (JsonbExtractScalar(&jb->root, &v))
-		pushJsonbValue(ps, WJB_VALUE, &v);
-	else
-	{
-		v.type = jbvBinary;
-		v.val.binary.data = &jb->root;
-		v.val.binary.len = VARSIZE(jb) - VARHDRSZ;
-		pushJsonbValue(ps, WJB_VALUE, &v);
-	}
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_get);
 
 Datum
@@ -173,17 +130,17 @@ wt_sql_get(PG_FUNCTION_ARGS)
 				else
 					wt_map_end(&ps);
 				open = cell->family;
-				push_string(&ps, WJB_KEY, fams[open].name);
+				wt_result_push_string(&ps, WJB_KEY, fams[open].name);
 				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 			}
-			push_string(&ps, WJB_KEY, wt_bytes_text_qualifier_argument(cell->qualifier));
+			wt_result_push_string(&ps, WJB_KEY, wt_bytes_text_qualifier_argument(cell->qualifier));
 			col = mapping_column(c.t, wt_lookup_family(c.t, fams[open].name), cell->qualifier);
 			if (col != NULL)
-				push_typed(&ps, col,
-						   wt_cell_value_decode(col, c.t, c.key, cell->value.data,
-												cell->value.len));
+				wt_result_push_value(&ps, col->typid,
+									 wt_cell_value_decode(col, c.t, c.key, cell->value.data,
+														  cell->value.len));
 			else
-				push_string(&ps, WJB_VALUE, wt_bytes_text_show(cell->value));
+				wt_result_push_string(&ps, WJB_VALUE, wt_bytes_text_show(cell->value));
 		}
 	}
 	wt_engine_scan_close(scan);

@@ -6,11 +6,19 @@
 
 #include "fdw/func/result.h"
 
+#include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
 #include "utils/palloc.h"
 #include "utils/tuplestore.h"
+
+#include "fdw/store/compat.h"
 
 Datum
 wt_result_bytea(const void *data, size_t len)
@@ -21,6 +29,43 @@ wt_result_bytea(const void *data, size_t len)
 	if (len > 0)
 		memcpy(VARDATA(b), data, len);
 	return PointerGetDatum(b);
+}
+
+void
+wt_result_push_string(JsonbParseState **ps, JsonbIteratorToken tok, const char *s)
+{
+	JsonbValue v = {.type = jbvString};
+
+	v.val.string.val = unconstify(char *, s);
+	v.val.string.len = strlen(s);
+	pushJsonbValue(ps, tok, &v);
+}
+
+void
+wt_result_push_value(JsonbParseState **ps, Oid type, Datum value)
+{
+	int16 len;
+	bool byval;
+	FmgrInfo fn;
+	Jsonb *jb;
+	JsonbValue v;
+	Node *arg;
+
+	/* to_jsonb finds the type of its argument in the calling expression */
+	get_typlenbyval(type, &len, &byval);
+	arg = (Node *) makeConst(type, -1, InvalidOid, len, value, false, byval);
+	fmgr_info(F_TO_JSONB, &fn);
+	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid,
+											 InvalidOid, COERCE_EXPLICIT_CALL),
+					   &fn);
+	jb = DatumGetJsonbP(FunctionCall1(&fn, value));
+	if (!JsonbExtractScalar(&jb->root, &v))
+	{
+		v.type = jbvBinary;
+		v.val.binary.data = &jb->root;
+		v.val.binary.len = VARSIZE(jb) - VARHDRSZ;
+	}
+	pushJsonbValue(ps, WJB_VALUE, &v);
 }
 
 void

@@ -1,18 +1,24 @@
 /*
  * result.h
- *		Results of SQL functions: bytea values, rows column by column, and what
- *		callbacks of the engine gather.
+ *		Results of SQL functions: bytea and jsonb values, rows column by column,
+ *		and what callbacks of the engine gather.
  */
 #ifndef WT_RESULT_H
 #define WT_RESULT_H
 
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
+#include "utils/jsonb.h"
 
 #include "engine/wide.h"
 
 /* Returns a bytea with a copy of the bytes. */
 extern Datum wt_result_bytea(const void *data, size_t len);
+
+/* Adds a string to the jsonb under construction; tok: WJB_KEY or WJB_VALUE. */
+extern void wt_result_push_string(JsonbParseState **ps, JsonbIteratorToken tok, const char *s);
+/* Adds a value of any type as to_jsonb converts it. */
+extern void wt_result_push_value(JsonbParseState **ps, Oid type, Datum value);
 
 #define WT_RESULT_MAX_COLUMNS 44
 
