@@ -189,22 +189,18 @@ delete_named(WtCall *c, const JsonbValue *v)
 static void
 append_json(WtCall *c, JsonbContainer *object)
 {
-	JsonbIterator *it = JsonbIteratorInit(object);
-	JsonbIteratorToken tok;
-	JsonbValue v;
-	WtCallCell cell;
+	WtMapWalk w;
 
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, object);
+	while (wt_map_walk_next(&w))
 	{
+		WtCallCell cell;
 		StringInfoData addition, out;
 
-		if (tok == WJB_KEY)
-			wt_cell_argument_find(c, wt_cell_argument_json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
-		if (tok != WJB_VALUE)
-			continue;
+		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
 		initStringInfo(&addition);
 		initStringInfo(&out);
-		(void) wt_map_json_text(&v, &addition);
+		(void) wt_map_json_text(&w.value, &addition);
 		wt_write_functions_append(c, &cell, wt_bytes_of(&addition), &out);
 	}
 }

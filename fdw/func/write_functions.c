@@ -25,6 +25,7 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -34,7 +35,9 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
+#include "fdw/func/result.h"
 #include "fdw/row/cell_read.h"
+#include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -48,8 +51,7 @@
 static int64
 counter_value(WtCall *c, const WtCallCell *cell)
 {
-	const uint8 *p = cell->ref.value.data;
-	uint64 v = 0;
+	uint64 v;
 
 	if (!cell->ref.found)
 		return 0;
@@ -59,9 +61,8 @@ counter_value(WtCall *c, const WtCallCell *cell)
 				 errmsg("cell is not a counter: it has %zu bytes, not 8", cell->ref.value.len),
 				 wt_cell_argument_errdetail(c, cell->name),
 				 errhint("A counter is put as a bigint.")));
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | p[i];
-	return (int64) v;
+	memcpy(&v, cell->ref.value.data, sizeof(v));
+	return (int64) pg_ntoh64(v);
 }
 
 void
@@ -117,7 +118,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	}
 	for (int i = 0; i < n; i++)
 	{
-		uint8 bytes[8];
+		uint64 bytes = pg_hton64((uint64) results[i]);
 
 		if (first[i] != i)
 		{
@@ -126,10 +127,8 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 		}
 		if (cells[i].ref.column != NULL)
 			wt_cell_argument_check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
-		for (int b = 0; b < 8; b++)
-			bytes[b] = (uint8) ((uint64) results[i] >> (56 - 8 * b));
 		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, wt_cell_argument_floor(&refs[i]), 0,
-							 (wide_bytes) {bytes, 8});
+							 (wide_bytes) {(const uint8 *) &bytes, sizeof(bytes)});
 	}
 }
 
@@ -138,37 +137,33 @@ wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 								int64 **deltas)
 {
 	int n = 0, max = JsonContainerSize(object);
-	JsonbIterator *it = JsonbIteratorInit(object);
-	JsonbIteratorToken tok;
-	JsonbValue v;
+	WtMapWalk w;
 
 	*cells = palloc(sizeof(WtCallCell) * Max(1, max));
 	*deltas = palloc(sizeof(int64) * Max(1, max));
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, object);
+	while (wt_map_walk_next(&w))
 	{
-		if (tok == WJB_KEY)
-			wt_cell_argument_find(c, wt_cell_argument_json_key(&v), mode, &(*cells)[n]);
-		else if (tok == WJB_VALUE)
-		{
-			const char *name = (*cells)[n].name;
-			Datum d;
+		const char *name = wt_cell_argument_json_key(&w.key);
+		Datum delta, d;
 
-			if (v.type == jbvNull)
-				ereport(ERROR,
-						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						 errmsg("delta of \"%s\" must not be null", name)));
-			if (v.type != jbvNumeric)
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("delta of \"%s\" must be a number", name)));
-			d = DirectFunctionCall1(numeric_int8, NumericGetDatum(v.val.numeric));
-			if (!DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall1(int8_numeric, d),
-												  NumericGetDatum(v.val.numeric))))
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("delta of \"%s\" must be an integer", name)));
-			(*deltas)[n++] = DatumGetInt64(d);
-		}
+		wt_cell_argument_find(c, name, mode, &(*cells)[n]);
+		if (w.value.type == jbvNull)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("delta of \"%s\" must not be null", name)));
+		if (w.value.type != jbvNumeric)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("delta of \"%s\" must be a number", name)));
+		delta = NumericGetDatum(w.value.val.numeric);
+		d = DirectFunctionCall1(numeric_int8, delta);
+		if (!DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall1(int8_numeric, d),
+											  delta)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("delta of \"%s\" must be an integer", name)));
+		(*deltas)[n++] = DatumGetInt64(d);
 	}
 	return n;
 }
@@ -210,7 +205,6 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	int64 *deltas, *results;
 	int n;
 	JsonbParseState *ps = NULL;
-	JsonbValue *done;
 
 	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
 	wt_call_need_arg(fcinfo, 2, "deltas");
@@ -228,18 +222,13 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
-		JsonbValue k = {.type = jbvString};
 		JsonbValue v = {.type = jbvNumeric};
 
-		k.val.string.val = unconstify(char *, cells[i].name);
-		k.val.string.len = strlen(cells[i].name);
-		v.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric,
-															Int64GetDatum(results[i])));
-		pushJsonbValue(&ps, WJB_KEY, &k);
+		wt_result_push_string(&ps, WJB_KEY, cells[i].name);
+		v.val.numeric = int64_to_numeric(results[i]);
 		pushJsonbValue(&ps, WJB_VALUE, &v);
 	}
-	done = pushJsonbValue(&ps, WJB_END_OBJECT, NULL);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&ps, WJB_END_OBJECT, NULL)));
 }
 
 void
@@ -343,20 +332,16 @@ wt_sql_put(PG_FUNCTION_ARGS)
 void
 wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 {
-	JsonbIterator *it = JsonbIteratorInit(object);
-	JsonbIteratorToken tok;
-	JsonbValue v;
+	WtMapWalk w;
 	WtCallCell cell;
 
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, object);
+	while (wt_map_walk_next(&w))
 	{
 		StringInfoData value;
 
-		if (tok == WJB_KEY)
-			wt_cell_argument_find(c, wt_cell_argument_json_key(&v), ACL_INSERT | ACL_UPDATE, &cell);
-		if (tok != WJB_VALUE)
-			continue;
-		if (v.type == jbvNull)
+		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
+		if (w.value.type == jbvNull)
 		{
 			if (!above)
 				wt_row_lock(c->e.table, c->key, false);
@@ -368,7 +353,7 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 		if (above)
 			wt_cell_read_newest(NULL, c->key, &cell.ref, 1);
 		initStringInfo(&value);
-		wt_cell_argument_json_value(cell.ref.column, &v, &value);
+		wt_cell_argument_json_value(cell.ref.column, &w.value, &value);
 		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO,
 							 above ? wt_cell_argument_floor(&cell.ref) : PG_INT64_MIN, 0,
 							 wt_bytes_of(&value));

@@ -60,98 +60,65 @@ Datum
 wt_map_stored(Datum d, bool *isnull)
 {
 	Jsonb *jb = DatumGetJsonbP(d);
-	JsonbIterator *it = JsonbIteratorInit(&jb->root);
 	JsonbParseState *out = NULL;
-	JsonbIteratorToken tok;
-	JsonbValue k = {0}, v;
+	WtMapWalk w;
 	StringInfoData text;
 
 	*isnull = true;
 	initStringInfo(&text);
 	(void) pushJsonbValue(&out, WJB_BEGIN_OBJECT, NULL);
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, &jb->root);
+	while (wt_map_walk_next(&w))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (tok == WJB_KEY)
-			k = v;
-		if (tok != WJB_VALUE)
-			continue;
 		resetStringInfo(&text);
-		if (!wt_map_json_text(&v, &text))
+		if (!wt_map_json_text(&w.value, &text))
 			continue;
 		/* a copy, because the parse state points to it */
-		v.type = jbvString;
-		v.val.string.val = pnstrdup(text.data, text.len);
-		v.val.string.len = text.len;
-		(void) pushJsonbValue(&out, WJB_KEY, &k);
-		(void) pushJsonbValue(&out, WJB_VALUE, &v);
+		w.value.type = jbvString;
+		w.value.val.string.val = pnstrdup(text.data, text.len);
+		w.value.val.string.len = text.len;
+		(void) pushJsonbValue(&out, WJB_KEY, &w.key);
+		(void) pushJsonbValue(&out, WJB_VALUE, &w.value);
 		*isnull = false;
 	}
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&out, WJB_END_OBJECT, NULL)));
 }
 
-/* A walk along the entries of an object, without those that are JSON null */
-typedef struct Walk
+/* Moves to the next entry that is not JSON null.  Returns false at the end. */
+static bool
+next_stored(WtMapWalk *w)
 {
-	JsonbIterator *it; /* NULL: at the end */
-	JsonbValue key, value;
-} Walk;
-
-/* Moves to the next entry. */
-static void
-walk_next(Walk *w)
-{
-	JsonbValue v;
-	JsonbIteratorToken tok;
-
-	while (w->it != NULL)
-	{
-		tok = JsonbIteratorNext(&w->it, &v, true);
-		if (tok == WJB_DONE)
-		{
-			w->it = NULL;
-			break;
-		}
-		if (tok == WJB_KEY)
-			w->key = v;
-		else if (tok == WJB_VALUE && v.type != jbvNull)
-		{
-			w->value = v;
-			break;
-		}
-	}
-}
-
-static void
-walk_start(Walk *w, Jsonb *jb)
-{
-	memset(w, 0, sizeof(*w));
-	if (jb != NULL)
-	{
-		w->it = JsonbIteratorInit(&jb->root);
-		walk_next(w);
-	}
+	while (wt_map_walk_next(w))
+		if (w->value.type != jbvNull)
+			return true;
+	return false;
 }
 
 void
 wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg)
 {
-	Walk o, n;
+	WtMapWalk o = {0}, n = {0};
+	bool more_o, more_n;
 	StringInfoData old_text, text;
 
 	initStringInfo(&old_text);
 	initStringInfo(&text);
-	walk_start(&o, was);
-	walk_start(&n, now);
-	while (o.it != NULL || n.it != NULL)
+	if (was != NULL)
+		wt_map_walk(&o, &was->root);
+	if (now != NULL)
+		wt_map_walk(&n, &now->root);
+	more_o = next_stored(&o);
+	more_n = next_stored(&n);
+	while (more_o || more_n)
 	{
-		int c = o.it == NULL ? 1 : n.it == NULL ? -1 : key_cmp(&o.key, &n.key);
+		int c = !more_o ? 1 : !more_n ? -1 : key_cmp(&o.key, &n.key);
 
 		CHECK_FOR_INTERRUPTS();
 		if (c < 0)
 		{
 			change(arg, &o.key, NULL);
-			walk_next(&o);
+			more_o = next_stored(&o);
 			continue;
 		}
 		resetStringInfo(&text);
@@ -165,8 +132,8 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 			(may_skip != NULL && !may_skip(arg, &n.key)))
 			change(arg, &n.key, &text);
 		if (c == 0)
-			walk_next(&o);
-		walk_next(&n);
+			more_o = next_stored(&o);
+		more_n = next_stored(&n);
 	}
 	pfree(old_text.data);
 	pfree(text.data);

@@ -20,6 +20,31 @@ extern JsonbValue *wt_map_end(JsonbParseState **ps);
  */
 extern Datum wt_map_stored(Datum d, bool *isnull);
 
+/* A walk along the entries of a JSON object */
+typedef struct WtMapWalk
+{
+	JsonbIterator *it;	   /* NULL: at the end */
+	JsonbValue key, value; /* of the present entry */
+} WtMapWalk;
+
+/* Starts a walk, before the first entry. */
+static inline void
+wt_map_walk(WtMapWalk *w, JsonbContainer *object)
+{
+	w->it = JsonbIteratorInit(object);
+	(void) JsonbIteratorNext(&w->it, &w->key, true);
+}
+
+/* Moves to the next entry.  Returns false at the end. */
+static inline bool
+wt_map_walk_next(WtMapWalk *w)
+{
+	if (JsonbIteratorNext(&w->it, &w->key, true) != WJB_KEY)
+		return false;
+	(void) JsonbIteratorNext(&w->it, &w->value, true);
+	return true;
+}
+
 /* Called for an entry that changes; value NULL: it is deleted.  The arguments are valid during the
  * call. */
 typedef void (*WtMapChange)(void *arg, const JsonbValue *key, StringInfo value);

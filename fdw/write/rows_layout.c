@@ -135,31 +135,26 @@ static int
 insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes key)
 {
 	Jsonb *jb = map_value(c, d);
-	JsonbIterator *it = JsonbIteratorInit(&jb->root);
 	wide_family_id family = wt_modify_state_family(m, c->family);
-	JsonbIteratorToken tok;
-	JsonbValue v;
-	wide_bytes q = {NULL, 0};
+	WtMapWalk w;
 	StringInfoData text;
 	int n = 0;
 
 	initStringInfo(&text);
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, &jb->root);
+	while (wt_map_walk_next(&w))
 	{
-		if (tok == WJB_KEY)
-			q = map_qualifier(m, c, v.val.string.val, v.val.string.len);
-		else if (tok == WJB_VALUE)
-		{
-			resetStringInfo(&text);
-			resetStringInfo(&m->value);
-			if (!wt_map_json_text(&v, &text))
-				continue;
-			wt_bytes_text_unshow(text.data, text.len, &m->value);
-			wt_modify_state_put(m, family, key, q,
-								wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
-								PG_INT64_MIN, 0, wt_bytes_of(&m->value));
-			n++;
-		}
+		wide_bytes q = map_qualifier(m, c, w.key.val.string.val, w.key.val.string.len);
+
+		resetStringInfo(&text);
+		resetStringInfo(&m->value);
+		if (!wt_map_json_text(&w.value, &text))
+			continue;
+		wt_bytes_text_unshow(text.data, text.len, &m->value);
+		wt_modify_state_put(m, family, key, q,
+							wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
+							PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+		n++;
 	}
 	return n;
 }
