@@ -33,16 +33,15 @@
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
 
+/* An operator: the results of a comparison that it accepts. */
 typedef enum CheckOp
 {
-	OP_EQ,
-	OP_NE,
-	OP_LT,
-	OP_LE,
-	OP_GT,
-	OP_GE,
-	OP_NULL,
-	OP_NOT_NULL
+	OP_LT = 1,
+	OP_EQ = 2,
+	OP_GT = 4,
+	OP_NE = OP_LT | OP_GT,
+	OP_NULL = 8,
+	OP_NOT_NULL = 16
 } CheckOp;
 
 static CheckOp
@@ -52,9 +51,9 @@ parse_op(const char *s)
 	{
 		const char *name;
 		CheckOp op;
-	} ops[] = {{"=", OP_EQ},  {"<>", OP_NE},		{"!=", OP_NE},
-			   {"<", OP_LT},  {"<=", OP_LE},		{">", OP_GT},
-			   {">=", OP_GE}, {"is null", OP_NULL}, {"is not null", OP_NOT_NULL}};
+	} ops[] = {{"=", OP_EQ},		  {"<>", OP_NE},		 {"!=", OP_NE},
+			   {"<", OP_LT},		  {"<=", OP_LT | OP_EQ}, {">", OP_GT},
+			   {">=", OP_GT | OP_EQ}, {"is null", OP_NULL},	 {"is not null", OP_NOT_NULL}};
 
 	for (int i = 0; i < (int) lengthof(ops); i++)
 	{
@@ -72,23 +71,7 @@ parse_op(const char *s)
 static bool
 op_holds(CheckOp op, int cmp)
 {
-	switch (op)
-	{
-		case OP_EQ:
-			return cmp == 0;
-		case OP_NE:
-			return cmp != 0;
-		case OP_LT:
-			return cmp < 0;
-		case OP_LE:
-			return cmp <= 0;
-		case OP_GT:
-			return cmp > 0;
-		case OP_GE:
-			return cmp >= 0;
-		default:
-			return false;
-	}
+	return (op & (cmp < 0 ? OP_LT : cmp == 0 ? OP_EQ : OP_GT)) != 0;
 }
 
 /* The operand in the column's type; a bytea stands for the cell's bytes, as in put. */
@@ -134,8 +117,6 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 {
 	const WtCellRef *r = &cell->ref;
 	StringInfoData bytes;
-	size_t n;
-	int cmp;
 
 	if (op == OP_NULL || op == OP_NOT_NULL)
 		return r->found == (op == OP_NOT_NULL);
@@ -168,11 +149,7 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 	}
 	initStringInfo(&bytes);
 	wt_cell_argument_value(NULL, expected, type, &bytes);
-	n = Min(r->value.len, (size_t) bytes.len);
-	cmp = n == 0 ? 0 : memcmp(r->value.data, bytes.data, n);
-	if (cmp == 0)
-		cmp = r->value.len < (size_t) bytes.len ? -1 : r->value.len > (size_t) bytes.len;
-	return op_holds(op, cmp);
+	return op_holds(op, wt_bytes_cmp(r->value, wt_bytes_of(&bytes)));
 }
 
 /* Deletes the column that a JSON string names. */
@@ -212,43 +189,52 @@ typedef enum Mutation
 	MUTATE_PUT,
 	MUTATE_DELETE,
 	MUTATE_INCREMENT,
-	MUTATE_APPEND
+	MUTATE_APPEND,
+	MUTATIONS
 } Mutation;
 
-/* Returns the kind of an element's only pair, *what being its value.  Requires: check_list. */
-static Mutation
-get_mutation(JsonbContainer *element, JsonbValue *what)
-{
-	JsonbIterator *it = JsonbIteratorInit(element);
-	JsonbValue k;
+/* The keys of their JSON objects */
+static const char *const kinds[MUTATIONS] = {"put", "delete", "increment", "append"};
 
-	(void) JsonbIteratorNext(&it, &k, true);
-	(void) JsonbIteratorNext(&it, &k, true);
-	(void) JsonbIteratorNext(&it, what, true);
-	switch (k.val.string.val[0])
-	{
-		case 'p':
-			return MUTATE_PUT;
-		case 'd':
-			return MUTATE_DELETE;
-		case 'i':
-			return MUTATE_INCREMENT;
-		default:
-			return MUTATE_APPEND;
-	}
+/* Returns the key of an element's only pair; *what is its value. */
+static char *
+get_pair(JsonbContainer *element, JsonbValue *what)
+{
+	WtMapWalk w;
+
+	wt_map_walk(&w, element);
+	(void) wt_map_walk_next(&w);
+	*what = w.value;
+	return wt_cell_argument_json_key(&w.key);
+}
+
+/* Returns the mutation of this kind; MUTATIONS if there is none. */
+static Mutation
+find_mutation(const char *kind)
+{
+	int i = 0;
+
+	while (i < MUTATIONS && strcmp(kind, kinds[i]) != 0)
+		i++;
+	return (Mutation) i;
+}
+
+/*
+ * Returns the i-th column that a "delete" names, which is a JSON string unless the
+ * mutation is wrong; NULL: there are no more.
+ */
+static JsonbValue *
+deleted_name(JsonbValue *what, uint32 i)
+{
+	if (what->type == jbvBinary && JsonContainerIsArray(what->val.binary.data))
+		return getIthJsonbValueFromContainer(what->val.binary.data, i);
+	return i == 0 ? what : NULL;
 }
 
 static bool
 is_object(const JsonbValue *v)
 {
 	return v->type == jbvBinary && JsonContainerIsObject(v->val.binary.data);
-}
-
-static bool
-is_array(const JsonbValue *v)
-{
-	return v->type == jbvBinary && JsonContainerIsArray(v->val.binary.data) &&
-		   !JsonContainerIsScalar(v->val.binary.data);
 }
 
 /* Raises an error if the name is not a cell that may be written. */
@@ -262,25 +248,30 @@ check_name(WtCall *c, const char *name, WtCallCell *cell)
 
 /* Checks that the columns of a mutation exist, and the kinds of their values. */
 static void
-check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue *what)
+check_mutation(WtCall *c, const char *where, Mutation mutation, JsonbValue *what)
 {
-	JsonbIterator *it;
-	JsonbIteratorToken tok;
-	JsonbValue v;
+	WtMapWalk w;
 	WtCallCell cell;
-	bool deletion = strcmp(kind, "delete") == 0;
+	JsonbValue *name;
 
-	if (deletion && what->type == jbvString)
+	if (mutation == MUTATE_DELETE)
 	{
-		check_name(c, wt_cell_argument_json_key(what), &cell);
+		for (uint32 i = 0; (name = deleted_name(what, i)) != NULL; i++)
+		{
+			if (name->type != jbvString)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("%s: \"delete\" needs an array of column names", where)));
+			check_name(c, wt_cell_argument_json_key(name), &cell);
+		}
 		return;
 	}
-	if (deletion ? !is_array(what) : !is_object(what))
+	if (!is_object(what))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 deletion ? errmsg("%s: \"delete\" needs an array of column names", where)
-				 : errmsg("%s: \"%s\" needs a JSON object of columns and values", where, kind)));
-	if (strcmp(kind, "increment") == 0)
+				 errmsg("%s: \"%s\" needs a JSON object of columns and values", where,
+						kinds[mutation])));
+	if (mutation == MUTATE_INCREMENT)
 	{
 		/* as mutate() does it, but without the check of privileges */
 		WtCallCell *cells;
@@ -294,16 +285,11 @@ check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue 
 		}
 		return;
 	}
-	it = JsonbIteratorInit(what->val.binary.data);
-	while ((tok = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	wt_map_walk(&w, what->val.binary.data);
+	while (wt_map_walk_next(&w))
 	{
-		if (tok == WJB_ELEM && v.type != jbvString)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: \"delete\" needs an array of column names", where)));
-		if (tok == WJB_ELEM || tok == WJB_KEY)
-			check_name(c, wt_cell_argument_json_key(&v), &cell);
-		if (tok == WJB_VALUE && kind[0] == 'a' && v.type == jbvNull)
+		check_name(c, wt_cell_argument_json_key(&w.key), &cell);
+		if (mutation == MUTATE_APPEND && w.value.type == jbvNull)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("value to append to \"%s\" must not be null", cell.name)));
@@ -318,8 +304,6 @@ check_mutation(WtCall *c, const char *where, const char *kind, const JsonbValue 
 static void
 check_list(WtCall *c, const char *name, Jsonb *list)
 {
-	static const char *const kinds[] = {"put", "delete", "increment", "append"};
-
 	if (!JB_ROOT_IS_ARRAY(list) || JB_ROOT_IS_SCALAR(list))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -329,10 +313,9 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 	{
 		JsonbValue *v = getIthJsonbValueFromContainer(&list->root, i);
 		char *where = psprintf("element %u of %s", i + 1, name);
-		JsonbIterator *it;
-		JsonbValue k, what;
+		JsonbValue what;
 		char *kind;
-		int n;
+		Mutation mutation;
 
 		if (!is_object(v) || JsonContainerSize(v->val.binary.data) != 1)
 			ereport(ERROR,
@@ -343,31 +326,26 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 											   (unsigned) JsonContainerSize(v->val.binary.data)),
 					 errhint("For example {\"put\": {\"f:q\": \"v\"}}. Each mutation needs an "
 							 "element, because they are applied in order.")));
-		it = JsonbIteratorInit(v->val.binary.data);
-		(void) JsonbIteratorNext(&it, &k, true);
-		(void) JsonbIteratorNext(&it, &k, true);
-		(void) JsonbIteratorNext(&it, &what, true);
-		kind = wt_cell_argument_json_key(&k);
-		for (n = 0; n < (int) lengthof(kinds) && strcmp(kind, kinds[n]) != 0; n++)
-			/* look for it */;
-		if (n == (int) lengthof(kinds))
+		kind = get_pair(v->val.binary.data, &what);
+		mutation = find_mutation(kind);
+		if (mutation == MUTATIONS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: invalid mutation \"%s\"", where, kind),
 					 errhint("Valid mutations are put, delete, increment, append.")));
-		check_mutation(c, where, kind, &what);
+		check_mutation(c, where, mutation, &what);
 	}
 }
 
 static void
 mutate(WtCall *c, JsonbContainer *element)
 {
-	JsonbValue what;
+	JsonbValue what, *name;
 	WtCallCell *cells;
 	int64 *deltas;
 	int n;
 
-	switch (get_mutation(element, &what))
+	switch (find_mutation(get_pair(element, &what)))
 	{
 		case MUTATE_PUT:
 			wt_write_functions_put_json(c, what.val.binary.data, true);
@@ -382,13 +360,10 @@ mutate(WtCall *c, JsonbContainer *element)
 				wt_write_functions_increment(c, cells, deltas, palloc(sizeof(int64) * n), n);
 			break;
 		case MUTATE_DELETE:
-			if (what.type == jbvString)
-				delete_named(c, &what);
-			else
-			{
-				for (uint32 i = 0; i < JsonContainerSize(what.val.binary.data); i++)
-					delete_named(c, getIthJsonbValueFromContainer(what.val.binary.data, i));
-			}
+			for (uint32 i = 0; (name = deleted_name(&what, i)) != NULL; i++)
+				delete_named(c, name);
+			break;
+		case MUTATIONS: /* check_list has refused it */
 			break;
 	}
 }
