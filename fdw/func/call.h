@@ -31,7 +31,7 @@ typedef struct WtCall
 	Datum *parts; /* values of the key columns, by key part */
 
 	/* what the call has done */
-	bool wrote;				   /* cells were put */
+	bool wrote;				   /* cells were put: the row needs its originals */
 	struct Bitmapset *emptied; /* NOT NULL columns with deletes: indexes into t->columns */
 } WtCall;
 

@@ -108,6 +108,7 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 		cell->ref.column = NULL;
 	cell->ref.qual.data = qual;
 	cell->ref.qual.len = qual_len;
+	cell->ref.ts = PG_INT64_MIN; /* not read */
 	if (writes && (key = original_of(c, cell)) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -156,30 +157,32 @@ wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 	}
 }
 
-int64
-wt_cell_argument_floor(const WtCellRef *r)
-{
-	return r->found ? r->ts : PG_INT64_MIN;
-}
-
 void
-wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts, int64 ttl_us,
-					 wide_bytes value)
+wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us, wide_bytes value)
 {
 	c->wrote = true;
 	wt_batch_command();
-	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, floor_ts,
+	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, r->ts,
 										ttl_us, value),
 						 c->t, c->key);
 }
 
 void
-wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family, wide_bytes qual,
-						int64 ts)
+wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 ts)
 {
+	bool of_column = kind == WIDE_DELETE_COLUMN || kind == WIDE_DELETE_VERSION;
+
 	wt_batch_command();
-	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, family, c->key, qual, ts), c->t,
-						 c->key);
+	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, r->family, c->key, r->qual, ts),
+						 c->t, c->key);
+	for (int i = 0; i < c->t->natts; i++)
+	{
+		const WtColumn *col = &c->t->columns[i];
+
+		if (col->role == WT_CELL && col->not_null && c->e.families[col->family] == r->family &&
+			(!of_column || wt_bytes_equal(col->qual, col->qual_len, r->qual.data, r->qual.len)))
+			c->emptied = bms_add_member(c->emptied, i);
+	}
 }
 
 bool
@@ -193,46 +196,32 @@ wt_cell_argument_has_originals(WtCall *c)
 	return false;
 }
 
-void
-wt_cell_argument_put_originals(WtCall *c, bool locked)
+static void
+put_originals(WtCall *c, bool locked)
 {
 	for (int i = 0; i < c->t->nkeys; i++)
 	{
 		const WtColumn *k = &c->t->columns[c->t->keys[i]];
-		WtCellRef ref = {0};
+		WtCellRef ref = {.qual = {k->qual, k->qual_len}, .ts = PG_INT64_MIN};
 
 		if (k->family < 0)
 			continue;
 		ref.family = c->e.families[k->family];
-		ref.qual = (wide_bytes) {k->qual, k->qual_len};
 		if (locked)
 			wt_cell_read_newest(NULL, c->key, &ref, 1);
-		if (ref.found)
-			continue;
-		wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, PG_INT64_MIN, 0,
-							 wt_encode_original_bytes(k, c->parts[i]));
+		if (!ref.found)
+			wt_cell_argument_put(c, &ref, WIDE_TS_AUTO, 0,
+								 wt_encode_original_bytes(k, c->parts[i]));
 	}
 }
 
 void
-wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *cell)
-{
-	for (int i = 0; i < c->t->natts; i++)
-	{
-		const WtColumn *col = &c->t->columns[i];
-
-		if (col->role == WT_CELL && col->not_null && c->e.families[col->family] == family &&
-			(cell == NULL ||
-			 wt_bytes_equal(col->qual, col->qual_len, cell->qual.data, cell->qual.len)))
-			c->emptied = bms_add_member(c->emptied, i);
-	}
-}
-
-void
-wt_cell_argument_check_not_null(WtCall *c)
+wt_cell_argument_finish(WtCall *c, bool locked)
 {
 	int i = -1;
 
+	if (c->wrote)
+		put_originals(c, locked);
 	while ((i = bms_next_member(c->emptied, i)) >= 0)
 	{
 		const WtColumn *col = &c->t->columns[i];

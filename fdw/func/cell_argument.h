@@ -45,32 +45,29 @@ extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtC
  * the transaction's own writes included in both.
  */
 extern void wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n);
-/* Returns the timestamp of the version read, which a new one must exceed; PG_INT64_MIN: none. */
-extern int64 wt_cell_argument_floor(const WtCellRef *r);
-/* Adds a put of the cell to the batch; arguments as wide_batch_put. */
-extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 floor_ts,
-								 int64 ttl_us, wide_bytes value);
-/* Adds a delete to the batch; arguments as wide_batch_delete. */
-extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, wide_family_id family,
-									wide_bytes qual, int64 ts);
+/*
+ * Adds a put of the cell to the batch; arguments as wide_batch_put.  An assigned
+ * timestamp exceeds r->ts, that of the version read.
+ */
+extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us,
+								 wide_bytes value);
+/*
+ * Adds a delete to the batch; arguments as wide_batch_delete.  Of NOT NULL columns it
+ * is noted, for wt_cell_argument_finish, because a later mutation may put a value.
+ */
+extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 ts);
 /* Returns true if the table stores originals of key columns, whose keys have a digest. */
 extern bool wt_cell_argument_has_originals(WtCall *c);
 /*
- * Puts the originals of the key columns whose keys have a digest; each row with
- * cells has them.  locked: the row lock is held, and only missing ones are put;
- * else they are put blindly, as by INSERT.  They get no time to live, because
- * other cells of the row may live longer.
+ * Ends a call that changes a row.  If c->wrote is set, puts the originals of the key
+ * columns whose keys have a digest; each row with cells has them.  locked: the row
+ * lock is held, and only missing ones are put; else they are put blindly, as by
+ * INSERT.  They get no time to live, because other cells of the row may live longer.
+ *
+ * Raises 23502 if the row exists without a NOT NULL column that was deleted.  Puts
+ * are blind: they do not check whether the row has its other columns.
  */
-extern void wt_cell_argument_put_originals(WtCall *c, bool locked);
-/*
- * Deletes of NOT NULL columns are noted (cell NULL: of all columns of the
- * family) and checked at the end of the call, because a later mutation may put a
- * value, and deleting the whole row is allowed.  wt_cell_argument_check_not_null
- * raises 23502 if the row exists without such a column.  Puts are blind: they do
- * not check whether the row has its other columns.
- */
-extern void wt_cell_argument_note_delete(WtCall *c, wide_family_id family, const WtCellRef *cell);
-extern void wt_cell_argument_check_not_null(WtCall *c);
+extern void wt_cell_argument_finish(WtCall *c, bool locked);
 /*
  * Converts a value of any type to target, by its text if the types differ; typmod
  * (unless -1) applies a length as in varchar(3) or numeric(4,1).

@@ -159,8 +159,7 @@ delete_named(WtCall *c, const JsonbValue *v)
 	WtCallCell cell;
 
 	wt_cell_argument_find(c, wt_cell_argument_json_key(v), ACL_UPDATE, &cell);
-	wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual, WIDE_TS_MAX);
-	wt_cell_argument_note_delete(c, cell.ref.family, &cell.ref);
+	wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
 }
 
 static void
@@ -411,8 +410,6 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	wt_cell_argument_read_newest(&c, &cell.ref, 1);
 	holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
 	mutate_all(&c, lists[holds ? 0 : 1]);
-	if (c.wrote)
-		wt_cell_argument_put_originals(&c, true);
-	wt_cell_argument_check_not_null(&c);
+	wt_cell_argument_finish(&c, true);
 	PG_RETURN_BOOL(holds);
 }

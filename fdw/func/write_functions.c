@@ -47,6 +47,25 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
+/*
+ * Starts a call f(rel, key, col, ...) that changes a cell: finds the cell and locks
+ * the row.  arg3: the name of argument 3 if it must not be NULL; mode: privileges.
+ */
+static void
+lock_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *arg3, AclMode mode,
+		  WtCallCell *cell)
+{
+	const char *col;
+
+	wt_call_rel(c, fcinfo, function, CMD_UPDATE);
+	col = wt_cell_argument_text(fcinfo, 2, "col");
+	if (arg3 != NULL)
+		wt_call_need_arg(fcinfo, 3, arg3);
+	wt_call_key(c, fcinfo);
+	wt_cell_argument_find(c, col, mode, cell);
+	wt_row_lock(c->e.table, c->key, false);
+}
+
 /* The value of a counter that was read, 0 without a cell; 42804 if it has not 8 bytes. */
 static int64
 counter_value(WtCall *c, const WtCallCell *cell)
@@ -127,7 +146,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 		}
 		if (cells[i].ref.column != NULL)
 			wt_cell_argument_check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
-		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, wt_cell_argument_floor(&refs[i]), 0,
+		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, 0,
 							 (wide_bytes) {(const uint8 *) &bytes, sizeof(bytes)});
 	}
 }
@@ -175,23 +194,18 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 	WtCallCell cell;
-	const char *col;
+	const char *col = PG_ARGISNULL(2) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(2));
 	int64 delta, result;
 
-	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
-	col = wt_cell_argument_text(fcinfo, 2, "col");
 	if (col[0] == '{')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is not a column", col),
 				 errhint("To increment several counters write the argument as '{...}'::jsonb.")));
-	wt_call_need_arg(fcinfo, 3, "delta");
+	lock_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
 	delta = PG_GETARG_INT64(3);
-	wt_call_key(&c, fcinfo);
-	wt_cell_argument_find(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
-	wt_row_lock(c.e.table, c.key, false);
 	wt_write_functions_increment(&c, &cell, &delta, &result, 1);
-	wt_cell_argument_put_originals(&c, true);
+	wt_cell_argument_finish(&c, true);
 	PG_RETURN_INT64(result);
 }
 
@@ -217,7 +231,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	{
 		wt_row_lock(c.e.table, c.key, false);
 		wt_write_functions_increment(&c, cells, deltas, results, n);
-		wt_cell_argument_put_originals(&c, true);
+		wt_cell_argument_finish(&c, true);
 	}
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
@@ -265,8 +279,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 			wt_encode(col, value, out);
 		}
 	}
-	wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, wt_cell_argument_floor(&cell->ref), 0,
-						 wt_bytes_of(out));
+	wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, 0, wt_bytes_of(out));
 }
 
 /* Both append(..., text) and append(..., bytea). */
@@ -277,22 +290,16 @@ wt_sql_append(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 	WtCallCell cell;
-	const char *col;
 	struct varlena *value;
 	StringInfoData out;
 
-	wt_call_rel(&c, fcinfo, "append()", CMD_UPDATE);
-	col = wt_cell_argument_text(fcinfo, 2, "col");
-	wt_call_need_arg(fcinfo, 3, "value");
+	lock_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
 	value = PG_GETARG_VARLENA_PP(3);
-	wt_call_key(&c, fcinfo);
-	wt_cell_argument_find(&c, col, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
-	wt_row_lock(c.e.table, c.key, false);
 	initStringInfo(&out);
 	wt_write_functions_append(&c, &cell,
 							  (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)},
 							  &out);
-	wt_cell_argument_put_originals(&c, true);
+	wt_cell_argument_finish(&c, true);
 	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
 		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
 	/* text and bytea have the same form */
@@ -324,8 +331,8 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	initStringInfo(&value);
 	wt_cell_argument_value(cell.ref.column, PG_GETARG_DATUM(3),
 						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
-	wt_cell_argument_put(&c, &cell.ref, ts, PG_INT64_MIN, ttl, wt_bytes_of(&value));
-	wt_cell_argument_put_originals(&c, false);
+	wt_cell_argument_put(&c, &cell.ref, ts, ttl, wt_bytes_of(&value));
+	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();
 }
 
@@ -345,18 +352,14 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 		{
 			if (!above)
 				wt_row_lock(c->e.table, c->key, false);
-			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual,
-									WIDE_TS_MAX);
-			wt_cell_argument_note_delete(c, cell.ref.family, &cell.ref);
+			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
 			continue;
 		}
 		if (above)
 			wt_cell_read_newest(NULL, c->key, &cell.ref, 1);
 		initStringInfo(&value);
 		wt_cell_argument_json_value(cell.ref.column, &w.value, &value);
-		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO,
-							 above ? wt_cell_argument_floor(&cell.ref) : PG_INT64_MIN, 0,
-							 wt_bytes_of(&value));
+		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
 	}
 }
 
@@ -373,9 +376,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 	wt_write_functions_put_json(&c,
 								&wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "cells")->root,
 								false);
-	if (c.wrote)
-		wt_cell_argument_put_originals(&c, false);
-	wt_cell_argument_check_not_null(&c);
+	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();
 }
 
@@ -405,7 +406,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 	{
 		wt_row_lock(c.e.table, c.key, false);
 		for (int i = 0; i < c.e.nall; i++)
-			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, c.e.all[i], (wide_bytes) {NULL, 0},
+			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, &(WtCellRef) {.family = c.e.all[i]},
 									WIDE_TS_MAX);
 	}
 	PG_RETURN_VOID();
@@ -416,26 +417,19 @@ static Datum
 delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind, int64 ts)
 {
 	WtCall c;
-	const char *family;
-	wide_family_id id;
+	WtCallCell cell = {0};
 
 	wt_call_rel(&c, fcinfo, function, CMD_UPDATE);
-	family = wt_cell_argument_text(fcinfo, 2, "family");
+	cell.family_name = wt_cell_argument_text(fcinfo, 2, "family");
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_UPDATE, NULL);
 	wt_call_engine(&c, true);
-	id = wt_engine_table_family_by_name(c.t, &c.e, family);
-	if (id == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("family \"%s\" of table \"%s\" does not exist", family, c.relname)));
+	cell.ref.family = wt_cell_argument_family(&c, &cell);
 	wt_row_lock(c.e.table, c.key, false);
-	wt_cell_argument_delete(&c, kind, id, (wide_bytes) {NULL, 0}, ts);
+	wt_cell_argument_delete(&c, kind, &cell.ref, ts);
 	/* cells of other families, or newer ones, may remain: the row needs its originals then */
-	if (wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(&c.e, c.key))
-		wt_cell_argument_put_originals(&c, true);
-	wt_cell_argument_note_delete(&c, id, NULL);
-	wt_cell_argument_check_not_null(&c);
+	c.wrote = wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(&c.e, c.key);
+	wt_cell_argument_finish(&c, true);
 	PG_RETURN_VOID();
 }
 
@@ -457,25 +451,36 @@ wt_sql_delete_family_version(PG_FUNCTION_ARGS)
 							delete_ts(fcinfo, 3));
 }
 
+/* delete_column and delete_version: argument 2 is the cell. */
+static Datum
+delete_in_column(FunctionCallInfo fcinfo, const char *function, wide_delete kind)
+{
+	WtCall c;
+	WtCallCell cell;
+	int64 ts;
+
+	lock_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell);
+	ts = delete_ts(fcinfo, 3);
+	if (kind == WIDE_DELETE_VERSION && PG_ARGISNULL(3))
+	{
+		/* the newest version */
+		wt_cell_argument_read_newest(&c, &cell.ref, 1);
+		if (!cell.ref.found)
+			PG_RETURN_VOID();
+		/* provisional, if this transaction wrote the version without a timestamp */
+		ts = cell.ref.ts;
+	}
+	wt_cell_argument_delete(&c, kind, &cell.ref, ts);
+	wt_cell_argument_finish(&c, true);
+	PG_RETURN_VOID();
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_delete_column);
 
 Datum
 wt_sql_delete_column(PG_FUNCTION_ARGS)
 {
-	WtCall c;
-	WtCallCell cell;
-	const char *col;
-
-	wt_call_rel(&c, fcinfo, "delete_column()", CMD_UPDATE);
-	col = wt_cell_argument_text(fcinfo, 2, "col");
-	wt_call_key(&c, fcinfo);
-	wt_cell_argument_find(&c, col, ACL_UPDATE, &cell);
-	wt_row_lock(c.e.table, c.key, false);
-	wt_cell_argument_delete(&c, WIDE_DELETE_COLUMN, cell.ref.family, cell.ref.qual,
-							delete_ts(fcinfo, 3));
-	wt_cell_argument_note_delete(&c, cell.ref.family, &cell.ref);
-	wt_cell_argument_check_not_null(&c);
-	PG_RETURN_VOID();
+	return delete_in_column(fcinfo, "delete_column()", WIDE_DELETE_COLUMN);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_version);
@@ -483,29 +488,5 @@ PG_FUNCTION_INFO_V1(wt_sql_delete_version);
 Datum
 wt_sql_delete_version(PG_FUNCTION_ARGS)
 {
-	WtCall c;
-	WtCallCell cell;
-	const char *col;
-	int64 ts;
-
-	wt_call_rel(&c, fcinfo, "delete_version()", CMD_UPDATE);
-	col = wt_cell_argument_text(fcinfo, 2, "col");
-	wt_call_key(&c, fcinfo);
-	wt_cell_argument_find(&c, col, ACL_UPDATE, &cell);
-	wt_row_lock(c.e.table, c.key, false);
-	if (PG_ARGISNULL(3))
-	{
-		/* the newest version */
-		wt_cell_argument_read_newest(&c, &cell.ref, 1);
-		if (!cell.ref.found)
-			PG_RETURN_VOID();
-		ts = cell.ref
-				 .ts; /* provisional, if this transaction wrote the version without a timestamp */
-	}
-	else
-		ts = delete_ts(fcinfo, 3);
-	wt_cell_argument_delete(&c, WIDE_DELETE_VERSION, cell.ref.family, cell.ref.qual, ts);
-	wt_cell_argument_note_delete(&c, cell.ref.family, &cell.ref);
-	wt_cell_argument_check_not_null(&c);
-	PG_RETURN_VOID();
+	return delete_in_column(fcinfo, "delete_version()", WIDE_DELETE_VERSION);
 }
