@@ -89,17 +89,15 @@ typedef struct WtDirectModify
 	WtWriter writer;
 
 	/* the statement */
-	bool update; /* else DELETE */
+	CmdType op;
 	bool counts; /* rows count for the command tag */
 	bool returning;
 	ExprState *qual;	/* the scan's conditions, taken out of the plan state */
 	ExprState *recheck; /* clauses that the scan answers, for a row that was read again */
-	int nset;
+	int nset;			/* 0 for DELETE */
 	Assignment *set;
 
-	/* the engine's table, from the first row on */
-	WtEngineTable e;
-	bool engine_known;
+	WtEngineTable e; /* the engine's table, from the first row on; before, e.table is 0 */
 
 	StringInfoData value; /* scratch */
 } WtDirectModify;
@@ -247,20 +245,14 @@ static List *
 clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 {
 	List *out = NIL;
+	Bitmapset *key = NULL;
 	ListCell *lc;
 
+	for (int part = 0; part < t->nkeys; part++)
+		key = bms_add_member(key, wt_key_column(t, part)->attno);
 	foreach(lc, clauses)
-	{
-		Bitmapset *attrs = attributes_of(t, rel, list_make1(lfirst(lc)));
-		int a = -1;
-
-		while ((a = bms_next_member(attrs, a)) >= 0)
-			if (t->columns[a - 1].role != WT_KEY)
-			{
-				out = lappend(out, lfirst(lc));
-				break;
-			}
-	}
+		if (!bms_is_subset(attributes_of(t, rel, list_make1(lfirst(lc))), key))
+			out = lappend(out, lfirst(lc));
 	return out;
 }
 
@@ -286,18 +278,6 @@ empty_targetlist(List *tlist)
 	return out;
 }
 
-/* The members of a set as an integer list, ascending. */
-static List *
-member_list(Bitmapset *set)
-{
-	List *out = NIL;
-	int i = -1;
-
-	while ((i = bms_next_member(set, i)) >= 0)
-		out = lappend_int(out, i);
-	return out;
-}
-
 bool
 wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index)
 {
@@ -305,9 +285,9 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	bool projected;
 	ForeignScan *scan = target_scan(plan, rel, index, &projected);
 	List *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
-	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *flags, *info;
+	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *read = NIL, *flags, *info;
 	Bitmapset *needed, *returned, *wanted;
-	int nargs;
+	int nargs, i = -1;
 	ListCell *lc;
 
 	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
@@ -340,7 +320,9 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	flags = list_nth(scan->fdw_private, WtPrivateFlags);
 	list_nth_cell(flags, WtFlagStrictFamily)->int_value =
 		wt_scan_columns_strict(find_base_rel(root, rel), t, scan->scan.plan.qual, wanted, &wanted);
-	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = member_list(wanted);
+	while ((i = bms_next_member(wanted, i)) >= 0)
+		read = lappend_int(read, i);
+	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = read;
 	nargs = list_length(scan->fdw_exprs);
 	info = list_make5(makeInteger(nargs), makeInteger(list_length(rechecks)), columns, bare,
 					  list_make2_int(plan->canSetTag, returning != NIL));
@@ -355,23 +337,15 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 
 /* ------------------------------------------------------------- execution */
 
-static List *
-slice(List *list, int from, int n)
-{
-	List *out = NIL;
-
-	for (int i = from; i < from + n; i++)
-		out = lappend(out, list_nth(list, i));
-	return out;
-}
-
 void
 wt_direct_modify_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *info = llast(plan->fdw_private);
-	int nargs = intVal(list_nth(info, DirectArgs)),
-		nrechecks = intVal(list_nth(info, DirectRechecks));
+	int nargs = intVal(list_nth(info, DirectArgs));
+	List *args = list_truncate(list_copy(plan->fdw_exprs), nargs);
+	List *exprs = list_copy_tail(plan->fdw_exprs, nargs); /* rechecks, then SET */
+	int nrechecks = intVal(list_nth(info, DirectRechecks));
 	List *flags = list_nth(info, DirectFlags);
 	WtDirectModify *d;
 	WtScanState *st;
@@ -381,16 +355,16 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 		return;
 	d = palloc0(sizeof(WtDirectModify));
 	st = d->st = wt_scan_begin(RelationGetRelid(node->ss.ss_currentRelation), plan->fdw_private,
-							   slice(plan->fdw_exprs, 0, nargs), &node->ss.ps, false);
+							   args, &node->ss.ps, false);
 	d->rinfo = node->resultRelInfo;
 	wt_batch_writer_init(&d->writer, node->ss.ps.state);
-	d->update = plan->operation == CMD_UPDATE;
+	d->op = plan->operation;
 	d->counts = linitial_int(flags) != 0;
 	d->returning = lsecond_int(flags) != 0;
 	/* next_target tests the conditions: the executor would do it after the row is changed */
 	d->qual = node->ss.ps.qual;
 	node->ss.ps.qual = NULL;
-	d->recheck = ExecInitQual(slice(plan->fdw_exprs, nargs, nrechecks), &node->ss.ps);
+	d->recheck = ExecInitQual(list_truncate(list_copy(exprs), nrechecks), &node->ss.ps);
 
 	d->set = palloc0(sizeof(Assignment) * Max(1, list_length(list_nth(info, DirectSet))));
 	st->floors = palloc(sizeof(int64) * st->t->natts);
@@ -400,24 +374,12 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 		Assignment *a = &d->set[d->nset];
 
 		a->column = lfirst_int(lc) - 1;
-		a->expr = ExecInitExpr(list_nth(plan->fdw_exprs, nargs + nrechecks + d->nset),
-							   &node->ss.ps);
-		d->nset++;
+		a->expr = ExecInitExpr(list_nth(exprs, nrechecks + d->nset++), &node->ss.ps);
 	}
 	foreach(lc, (List *) list_nth(info, DirectBare))
 		st->bare[lfirst_int(lc) - 1] = true;
 	initStringInfo(&d->value);
 	node->fdw_state = d;
-}
-
-static void
-need_engine(WtDirectModify *d)
-{
-	if (d->engine_known)
-		return;
-	/* creates families that were added to the foreign table since */
-	wt_engine_table(d->st->t, true, &d->e);
-	d->engine_known = true;
 }
 
 /*
@@ -462,30 +424,14 @@ next_target(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 	return false;
 }
 
-/* Returns true if another part of the statement has changed the row, see wt_batch_leave_out. */
-static bool
-leave_out(WtDirectModify *d, CmdType op)
-{
-	return wt_batch_leave_out(&d->writer, op, d->e.all, d->e.nall,
-							  wt_bytes_of(&d->st->open.reader->key), NULL);
-}
-
-/* Evaluates the SET expressions and writes the cells.  Returns false if the row is left out. */
-static bool
+/* Writes the cells that the statement sets. */
+static void
 update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	wide_batch *b;
+	wide_batch *b = wt_batch(true);
 
-	for (int i = 0; i < d->nset; i++)
-		d->set[i].value = ExecEvalExpr(d->set[i].expr, econtext, &d->set[i].isnull);
-	/* after the expressions, because functions in them may have written the row */
-	if (leave_out(d, CMD_UPDATE))
-		return false;
-	wt_batch_command_by(&d->writer);
-	b = wt_batch(true);
 	for (int i = 0; i < d->nset; i++)
 	{
 		Assignment *a = &d->set[i];
@@ -515,19 +461,28 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 			slot->tts_values[d->set[i].column] = d->set[i].value;
 			slot->tts_isnull[d->set[i].column] = d->set[i].isnull;
 		}
-	return true;
 }
 
-/* Deletes the row in all families.  Returns false if it is left out. */
+/* Writes the row.  Returns false if it is left out, see wt_batch_leave_out. */
 static bool
-delete_row(WtDirectModify *d)
+write_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	wide_bytes key = wt_bytes_of(&d->st->open.reader->key);
 
-	if (leave_out(d, CMD_DELETE))
+	/* creates families that were added to the foreign table since */
+	if (d->e.table == 0)
+		wt_engine_table(d->st->t, true, &d->e);
+	for (int i = 0; i < d->nset; i++)
+		d->set[i].value = ExecEvalExpr(d->set[i].expr, node->ss.ps.ps_ExprContext,
+									   &d->set[i].isnull);
+	/* after the expressions, because functions in them may have written the row */
+	if (wt_batch_leave_out(&d->writer, d->op, d->e.all, d->e.nall, key, NULL))
 		return false;
 	wt_batch_command_by(&d->writer);
-	wt_modify_state_delete_row(d->st->t, &d->e, key);
+	if (d->op == CMD_UPDATE)
+		update_row(d, node, slot);
+	else
+		wt_modify_state_delete_row(d->st->t, &d->e, key);
 	return true;
 }
 
@@ -541,8 +496,7 @@ wt_direct_modify_iterate(ForeignScanState *node)
 	ExecClearTuple(slot);
 	while (next_target(d, node, slot))
 	{
-		need_engine(d);
-		if (!(d->update ? update_row(d, node, slot) : delete_row(d)))
+		if (!write_row(d, node, slot))
 		{
 			ExecClearTuple(slot);
 			continue;
