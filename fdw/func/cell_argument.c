@@ -67,30 +67,11 @@ wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
 	return id;
 }
 
-/*
- * Returns the key column whose original the cell holds, or NULL.  The key has
- * only a digest of it: with another value in the cell, the row could not be
- * found by the key that it shows.
- */
-static const WtColumn *
-original_of(WtCall *c, const WtCallCell *cell)
-{
-	for (int i = 0; i < c->t->nkeys && cell->family_name == NULL; i++)
-	{
-		const WtColumn *k = &c->t->columns[c->t->keys[i]];
-
-		if (k->family >= 0 && k->family == cell->family &&
-			wt_bytes_equal(k->qual, k->qual_len, cell->ref.qual.data, cell->ref.qual.len))
-			return k;
-	}
-	return NULL;
-}
-
 void
 wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell)
 {
 	const char *colon = strchr(name, ':');
-	const WtColumn *key;
+	const WtColumn *key = NULL;
 	uint8 *qual;
 	uint32 qual_len;
 
@@ -109,7 +90,13 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 	cell->ref.qual.data = qual;
 	cell->ref.qual.len = qual_len;
 	cell->ref.ts = PG_INT64_MIN; /* not read */
-	if (writes && (key = original_of(c, cell)) != NULL)
+	/*
+	 * The key has only a digest of an original: with another value in the cell, the
+	 * row could not be found by the key that it shows.
+	 */
+	if (writes && cell->family_name == NULL)
+		key = wt_cell_read_column(c->t, WT_KEY, cell->family, cell->ref.qual);
+	if (key != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cell \"%s\" of table \"%s\" holds the original of key column \"%s\"",

@@ -78,21 +78,6 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 
 /* -------------------------------------------------------------------- get */
 
-/* Returns the column that maps a cell, or NULL. */
-static const WtColumn *
-mapping_column(WtTable *t, int family, wide_bytes qual)
-{
-	for (int i = 0; family >= 0 && i < t->natts; i++)
-	{
-		const WtColumn *c = &t->columns[i];
-
-		if (c->role == WT_CELL && c->family == family &&
-			wt_bytes_equal(c->qual, c->qual_len, qual.data, qual.len))
-			return c;
-	}
-	return NULL;
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_get);
 
 Datum
@@ -134,7 +119,8 @@ wt_sql_get(PG_FUNCTION_ARGS)
 				pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 			}
 			wt_result_push_string(&ps, WJB_KEY, wt_bytes_text_qualifier_argument(cell->qualifier));
-			col = mapping_column(c.t, wt_lookup_family(c.t, fams[open].name), cell->qualifier);
+			col = wt_cell_read_column(c.t, WT_CELL, wt_lookup_family(c.t, fams[open].name),
+									  cell->qualifier);
 			if (col != NULL)
 				wt_result_push_value(&ps, col->typid,
 									 wt_cell_value_decode(col, c.t, c.key, cell->value.data,

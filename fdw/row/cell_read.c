@@ -44,20 +44,44 @@ wt_cell_read_row_range(wide_bytes key, StringInfo buf)
 	return r;
 }
 
+WtColumn *
+wt_cell_read_column(WtTable *t, WtRole role, int family, wide_bytes qual)
+{
+	for (int i = 0; i < t->natts; i++)
+	{
+		WtColumn *c = &t->columns[i];
+
+		if (c->role == role && c->family == family &&
+			wt_bytes_equal(c->qual, c->qual_len, qual.data, qual.len))
+			return c;
+	}
+	return NULL;
+}
+
+wide_bytes
+wt_cell_read_copy_bytes(MemoryContext cxt, wide_bytes b)
+{
+	uint8 *copy = MemoryContextAllocHuge(cxt, b.len + 1);
+
+	if (b.len > 0)
+		memcpy(copy, b.data, b.len);
+	return (wide_bytes) {copy, b.len};
+}
+
 /* Copies a cell, with or without its value, into all refs that name it. */
 static void
 fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 {
-	uint8 *copy = values ? palloc(c->value.len + 1) : NULL;
+	wide_bytes value = {NULL, 0};
 
-	if (values && c->value.len > 0)
-		memcpy(copy, c->value.data, c->value.len);
+	if (values)
+		value = wt_cell_read_copy_bytes(CurrentMemoryContext, c->value);
 	for (int i = from; i < to; i++)
 	{
 		ord[i]->found = true;
 		ord[i]->ts = c->ts;
 		ord[i]->seq = c->seq;
-		ord[i]->value = (wide_bytes) {copy, values ? c->value.len : 0};
+		ord[i]->value = value;
 	}
 }
 
@@ -202,13 +226,7 @@ make_floors(MemoryContext parent, const WtCellRef *refs, int nrefs)
 	r->refs = palloc(sizeof(WtCellRef) * nrefs);
 	memcpy(r->refs, refs, sizeof(WtCellRef) * nrefs);
 	for (int i = 0; i < nrefs; i++)
-	{
-		uint8 *copy = palloc(refs[i].qual.len + 1);
-
-		if (refs[i].qual.len > 0)
-			memcpy(copy, refs[i].qual.data, refs[i].qual.len);
-		r->refs[i].qual.data = copy;
-	}
+		r->refs[i].qual = wt_cell_read_copy_bytes(cxt, refs[i].qual);
 	make_request(&r->request, r->refs, nrefs);
 	initStringInfo(&r->range);
 	MemoryContextSwitchTo(old);

@@ -76,4 +76,10 @@ extern bool wt_cell_read_versions(wide_family_id family, wide_bytes key, wide_by
 /* Returns the range of exactly this row; its bytes are in buf. */
 extern wide_range wt_cell_read_row_range(wide_bytes key, StringInfo buf);
 
+/* Returns the first column of this role that shows the cell, NULL if there is none. */
+extern WtColumn *wt_cell_read_column(WtTable *t, WtRole role, int family, wide_bytes qual);
+
+/* Returns a copy in cxt. */
+extern wide_bytes wt_cell_read_copy_bytes(MemoryContext cxt, wide_bytes b);
+
 #endif /* WT_CELL_READ_H */

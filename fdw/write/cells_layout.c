@@ -168,8 +168,9 @@ wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot)
 	if (value_is_null(m, slot))
 		wt_modify_state_raise_no_cells(m, key);
 	/* a row is a version and collides with no other: insert_mode and ON CONFLICT have no effect */
-	wt_modify_state_put(m, family, key, qual, wt_modify_state_stated_ts(m, slot, m->cells.col_ts),
-						PG_INT64_MIN, 0, slot_value(m, slot));
+	wt_modify_state_put(m->t, family, key, qual,
+						wt_modify_state_stated_ts(m, slot, m->cells.col_ts), PG_INT64_MIN, 0,
+						slot_value(m, slot));
 	return true;
 }
 
@@ -220,11 +221,11 @@ old_version(WtModify *m, TupleTableSlot *planSlot)
 	bool isnull;
 	Datum d;
 
-	v.key = wt_modify_state_copy_bytes(wt_modify_state_old_key(m, planSlot, &m->key));
+	v.key = wt_cell_read_copy_bytes(m->row_cxt, wt_modify_state_old_key(m, planSlot, &m->key));
 	d = ExecGetJunkAttribute(planSlot, m->junk.family, &isnull);
 	v.family = family_by_name(m, isnull, d);
 	d = ExecGetJunkAttribute(planSlot, m->junk.qual, &isnull);
-	v.qual = wt_modify_state_copy_bytes(encode_qualifier(m, isnull, d));
+	v.qual = wt_cell_read_copy_bytes(m->row_cxt, encode_qualifier(m, isnull, d));
 	d = ExecGetJunkAttribute(planSlot, m->junk.ts, &isnull);
 	if (isnull)
 		elog(ERROR, "timestamp of a stored cell is null");
@@ -271,7 +272,7 @@ wt_cells_layout_delete(WtModify *m, TupleTableSlot *planSlot)
 
 	if (!claim_version(m, CMD_DELETE, planSlot, &v))
 		return false;
-	wt_modify_state_delete(m, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
+	wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
 	return true;
 }
 
@@ -326,7 +327,8 @@ leave_place(WtModify *m, const WtVersion *from)
 
 	if (!wt_version_move_leave(m->cells.moves, from, &again))
 		return;
-	wt_modify_state_put(m, from->family, from->key, from->qual, from->ts, PG_INT64_MIN, 0, again);
+	wt_modify_state_put(m->t, from->family, from->key, from->qual, from->ts, PG_INT64_MIN, 0,
+						again);
 	pfree(unconstify(uint8 *, again.data));
 }
 
@@ -358,7 +360,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 
 	/* in a cell with several versions without a timestamp only the last one counts */
 	if (!stays || removed || (m->wrote_before && to.ts != WIDE_TS_AUTO))
-		wt_modify_state_delete(m, WIDE_DELETE_VERSION, old.family, old.key, old.qual, old.ts);
+		wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, old.family, old.key, old.qual, old.ts);
 	if (moves && m->cells.moves == NULL)
 		m->cells.moves = wt_version_move_new(GetMemoryChunkContext(m));
 	if (moves)
@@ -372,7 +374,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 		/* the new timestamp must exceed the cell's older versions, as the old one would have */
 		if (!provisional || to.ts != WIDE_TS_AUTO || !wt_version_move_same_cell(&to, &old))
 			floor = PG_INT64_MIN;
-		wt_modify_state_put(m, to.family, to.key, to.qual, to.ts, floor, 0, value);
+		wt_modify_state_put(m->t, to.family, to.key, to.qual, to.ts, floor, 0, value);
 	}
 	return true;
 }

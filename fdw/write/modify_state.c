@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 
 #include "fdw/ddl/engine_table.h"
+#include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -84,17 +85,11 @@ find_junk(WtModify *m, List *tlist, AttrNumber attno)
 }
 
 int
-wt_modify_state_timestamp_of(const WtTable *t, int family, wide_bytes qual)
+wt_modify_state_timestamp_of(WtTable *t, int family, wide_bytes qual)
 {
-	for (int i = 0; i < t->natts; i++)
-	{
-		const WtColumn *c = &t->columns[i];
+	WtColumn *c = wt_cell_read_column(t, WT_TIMESTAMP_OF, family, qual);
 
-		if (c->role == WT_TIMESTAMP_OF && c->family == family &&
-			wt_bytes_equal(c->qual, c->qual_len, qual.data, qual.len))
-			return i;
-	}
-	return -1;
+	return c == NULL ? -1 : c->attno - 1;
 }
 
 /* Finds the columns of layout 'cells', and the TIMESTAMP_OF column of each cell. */
@@ -281,36 +276,31 @@ wt_modify_state_family(WtModify *m, int family)
 }
 
 void
-wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+wt_modify_state_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 					int64 floor_ts, int64 ttl_us, wide_bytes value)
 {
 	wide_status st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
 
 	if (unlikely(st != WIDE_OK))
-		wt_write_error_check(st, m->t, key);
+		wt_write_error_check(st, t, key);
 }
 
 void
-wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family, wide_bytes key,
+wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
 					   wide_bytes qual, int64 ts)
 {
 	wide_status st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
 
 	if (unlikely(st != WIDE_OK))
-		wt_write_error_check(st, m->t, key);
+		wt_write_error_check(st, t, key);
 }
 
 void
 wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key)
 {
 	for (int i = 0; i < e->nall; i++)
-	{
-		wide_status st = wide_batch_delete(wt_batch(true), WIDE_DELETE_FAMILY, e->all[i], key,
-										   (wide_bytes) {NULL, 0}, WIDE_TS_MAX);
-
-		if (unlikely(st != WIDE_OK))
-			wt_write_error_check(st, t, key);
-	}
+		wt_modify_state_delete(t, WIDE_DELETE_FAMILY, e->all[i], key, (wide_bytes) {NULL, 0},
+							   WIDE_TS_MAX);
 }
 
 void
@@ -377,14 +367,4 @@ wt_modify_state_old_key(WtModify *m, TupleTableSlot *planSlot, StringInfo out)
 	resetStringInfo(out);
 	wt_rowkey_from_slot(t, m->values, m->nulls, out);
 	return wt_bytes_of(out);
-}
-
-wide_bytes
-wt_modify_state_copy_bytes(wide_bytes b)
-{
-	uint8 *copy = palloc(b.len + 1);
-
-	if (b.len > 0)
-		memcpy(copy, b.data, b.len);
-	return (wide_bytes) {copy, b.len};
 }

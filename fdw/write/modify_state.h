@@ -93,7 +93,7 @@ typedef struct WtModify
 } WtModify;
 
 /* Returns the index in t->columns of the TIMESTAMP_OF column of a cell, or -1. */
-extern int wt_modify_state_timestamp_of(const WtTable *t, int family, wide_bytes qual);
+extern int wt_modify_state_timestamp_of(WtTable *t, int family, wide_bytes qual);
 
 /* ------------------------------------------------------- identity of rows */
 
@@ -128,10 +128,10 @@ extern wide_family_id wt_modify_state_family(WtModify *m, int family);
 /* ---------------------------------------------------------- puts, deletes */
 
 /* Adds a put to the batch; arguments as wide_batch_put. */
-extern void wt_modify_state_put(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual,
+extern void wt_modify_state_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
 								int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
 /* Adds a delete to the batch; arguments as wide_batch_delete. */
-extern void wt_modify_state_delete(WtModify *m, wide_delete kind, wide_family_id family,
+extern void wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id family,
 								   wide_bytes key, wide_bytes qual, int64 ts);
 /* Adds deletes of the whole row, one in each family of the engine's table. */
 extern void wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key);
@@ -140,8 +140,6 @@ extern void wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_
  * since 1970; WIDE_TS_AUTO if it is NULL or ts_col is -1.
  */
 extern int64 wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col);
-/* Returns a copy in CurrentMemoryContext. */
-extern wide_bytes wt_modify_state_copy_bytes(wide_bytes b);
 
 /* ----------------------------------------------------------------- errors */
 

@@ -151,7 +151,7 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 		if (!wt_map_json_text(&w.value, &text))
 			continue;
 		wt_bytes_text_unshow(text.data, text.len, &m->value);
-		wt_modify_state_put(m, family, key, q,
+		wt_modify_state_put(m->t, family, key, q,
 							wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
 							PG_INT64_MIN, 0, wt_bytes_of(&m->value));
 		n++;
@@ -163,7 +163,7 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 static void
 put_column(WtModify *m, const WtColumn *c, wide_bytes key, int64 ts, wide_bytes value)
 {
-	wt_modify_state_put(m, wt_modify_state_family(m, c->family), key,
+	wt_modify_state_put(m->t, wt_modify_state_family(m, c->family), key,
 						(wide_bytes) {c->qual, c->qual_len}, ts, PG_INT64_MIN, 0, value);
 }
 
@@ -288,8 +288,8 @@ map_change(void *arg, const JsonbValue *key, StringInfo text)
 {
 	MapUpdate *u = arg;
 	WtModify *m = u->m;
-	wide_bytes q = wt_modify_state_copy_bytes(map_qualifier(m, u->c, key->val.string.val,
-															key->val.string.len));
+	wide_bytes q = wt_cell_read_copy_bytes(m->row_cxt, map_qualifier(m, u->c, key->val.string.val,
+																	 key->val.string.len));
 
 	if (text == NULL)
 	{
@@ -298,8 +298,8 @@ map_change(void *arg, const JsonbValue *key, StringInfo text)
 	}
 	resetStringInfo(&m->value);
 	wt_bytes_text_unshow(text->data, text->len, &m->value);
-	add_put(m, u->c->family, q, wt_modify_state_copy_bytes(wt_bytes_of(&m->value)), u->slot,
-			set_ts_of(u, q));
+	add_put(m, u->c->family, q, wt_cell_read_copy_bytes(m->row_cxt, wt_bytes_of(&m->value)),
+			u->slot, set_ts_of(u, q));
 }
 
 /* Appends the changes that turn the old map into the new one. */
@@ -355,7 +355,8 @@ collect_writes(WtModify *m, TupleTableSlot *slot, TupleTableSlot *before, const 
 		}
 		else if (c->role == WT_KEY && c->family >= 0 && set[i])
 			add_put(m, c->family, (wide_bytes) {c->qual, c->qual_len},
-					wt_modify_state_copy_bytes(wt_encode_original_bytes(c, slot->tts_values[i])),
+					wt_cell_read_copy_bytes(m->row_cxt,
+											wt_encode_original_bytes(c, slot->tts_values[i])),
 					slot, -1);
 		else if (c->role == WT_CELL && (set[i] || ts_set))
 			collect_cell(m, i, slot, set, ts_set);
@@ -389,7 +390,7 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 						   wt_bytes_text_show_qualifier(w->qual),
 						   next),
 				 errhint("INSERT writes a version of any age and leaves the others as they are.")));
-	wt_modify_state_delete(m, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
+	wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
 }
 
 /*
@@ -407,8 +408,8 @@ apply_writes(WtModify *m, wide_bytes key)
 		WtCellWrite *w = &m->rows.writes[i];
 
 		if (w->remove)
-			wt_modify_state_delete(m, WIDE_DELETE_COLUMN, wt_modify_state_family(m, w->family), key,
-								   w->qual, WIDE_TS_MAX);
+			wt_modify_state_delete(m->t, WIDE_DELETE_COLUMN, wt_modify_state_family(m, w->family),
+								   key, w->qual, WIDE_TS_MAX);
 		else
 		{
 			refs[n].family = wt_modify_state_family(m, w->family);
@@ -427,8 +428,8 @@ apply_writes(WtModify *m, wide_bytes key)
 		r = &refs[n++];
 		if (w->ts_set && r->found)
 			move_shown(m, key, w, r);
-		wt_modify_state_put(m, r->family, key, w->qual, w->ts, r->found ? r->ts : PG_INT64_MIN, 0,
-							w->value);
+		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->found ? r->ts : PG_INT64_MIN,
+							0, w->value);
 	}
 }
 
@@ -460,7 +461,7 @@ copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 		{
 			const wide_cell *c = &row.cells[i];
 
-			wt_modify_state_put(m, m->e.all[c->family], to, c->qualifier,
+			wt_modify_state_put(m->t, m->e.all[c->family], to, c->qualifier,
 								c->provisional ? WIDE_TS_AUTO : c->ts, PG_INT64_MIN, c->ttl_us,
 								c->value);
 		}

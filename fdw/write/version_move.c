@@ -106,17 +106,6 @@ place_of(WtVersionMoves *m, const WtVersion *v)
 	return p;
 }
 
-/* Returns a copy in m->cxt. */
-static wide_bytes
-copy_bytes(WtVersionMoves *m, wide_bytes b)
-{
-	uint8 *copy = MemoryContextAllocHuge(m->cxt, b.len + 1);
-
-	if (b.len > 0)
-		memcpy(copy, b.data, b.len);
-	return (wide_bytes) {copy, b.len};
-}
-
 /* Returns true if a version was in the place when its cell was read. */
 static bool
 was_taken(WtVersionMoves *m, const WtVersion *v)
@@ -131,9 +120,9 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 			pfree(unconstify(uint8 *, m->cell.key.data));
 			pfree(unconstify(uint8 *, m->cell.qual.data));
 		}
-		m->cell.key = copy_bytes(m, v->key);
+		m->cell.key = wt_cell_read_copy_bytes(m->cxt, v->key);
 		m->cell.family = v->family;
-		m->cell.qual = copy_bytes(m, v->qual);
+		m->cell.qual = wt_cell_read_copy_bytes(m->cxt, v->qual);
 		resetStringInfo(&m->ts);
 		m->provisional = wt_cell_read_versions(v->family, v->key, v->qual, &m->ts);
 	}
@@ -183,9 +172,9 @@ wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value)
 	{
 		p->taken = true;
 		p->where = *to;
-		p->where.key = copy_bytes(m, to->key);
-		p->where.qual = copy_bytes(m, to->qual);
-		p->value = copy_bytes(m, value);
+		p->where.key = wt_cell_read_copy_bytes(m->cxt, to->key);
+		p->where.qual = wt_cell_read_copy_bytes(m->cxt, to->qual);
+		p->value = wt_cell_read_copy_bytes(m->cxt, value);
 		m->nwaiting++;
 	}
 	return true;
