@@ -96,7 +96,7 @@ next_stored(WtMapWalk *w)
 }
 
 void
-wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg)
+wt_map_diff(Jsonb *was, Jsonb *now, WtMapChange change, void *arg)
 {
 	WtMapWalk o = {0}, n = {0};
 	bool more_o, more_n;
@@ -117,22 +117,22 @@ wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void
 		CHECK_FOR_INTERRUPTS();
 		if (c < 0)
 		{
-			change(arg, &o.key, NULL);
+			change(arg, &o.key, NULL, false);
 			more_o = next_stored(&o);
 			continue;
 		}
 		resetStringInfo(&text);
 		(void) wt_map_json_text(&n.value, &text);
-		if (c == 0)
+		if (c > 0)
+			change(arg, &n.key, &text, false);
+		else
 		{
 			resetStringInfo(&old_text);
 			(void) wt_map_json_text(&o.value, &old_text);
-		}
-		if (c > 0 || !wt_bytes_equal(text.data, text.len, old_text.data, old_text.len) ||
-			(may_skip != NULL && !may_skip(arg, &n.key)))
-			change(arg, &n.key, &text);
-		if (c == 0)
+			change(arg, &n.key, &text,
+				   wt_bytes_equal(text.data, text.len, old_text.data, old_text.len));
 			more_o = next_stored(&o);
+		}
 		more_n = next_stored(&n);
 	}
 	pfree(old_text.data);

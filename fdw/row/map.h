@@ -45,19 +45,12 @@ wt_map_walk_next(WtMapWalk *w)
 	return true;
 }
 
-/* Called for an entry that changes; value NULL: it is deleted.  The arguments are valid during the
- * call. */
-typedef void (*WtMapChange)(void *arg, const JsonbValue *key, StringInfo value);
+/* Called for an entry.  value NULL: it is deleted; same: it has this value in both maps.  The
+ * arguments are valid during the call. */
+typedef void (*WtMapChange)(void *arg, const JsonbValue *key, StringInfo value, bool same);
 
-/* Returns true if an entry that has the same value in both maps need not be written. */
-typedef bool (*WtMapSame)(void *arg, const JsonbValue *key);
-
-/*
- * Calls change for each entry, at most once for each key, that makes the map now of the map was.
- * Either may be NULL, a map without entries.  may_skip NULL: entries that are the same are left
- * out.
- */
-extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapSame may_skip, WtMapChange change, void *arg);
+/* Calls change once for each key of two maps.  Either may be NULL, a map without entries. */
+extern void wt_map_diff(Jsonb *was, Jsonb *now, WtMapChange change, void *arg);
 
 /* Appends the text of a JSON value, of a string its characters.  Returns false for JSON null. */
 extern bool wt_map_json_text(const JsonbValue *v, StringInfo out);

@@ -254,7 +254,7 @@ add_put(WtModify *m, int family, wide_bytes qual, wide_bytes value, TupleTableSl
 			  ts_col >= 0 && !slot->tts_isnull[ts_col]);
 }
 
-/* A map column that an UPDATE sets; argument of the callbacks of wt_map_diff. */
+/* A map column that an UPDATE sets; argument of the callback of wt_map_diff. */
 typedef struct MapUpdate
 {
 	WtModify *m;
@@ -272,25 +272,23 @@ set_ts_of(MapUpdate *u, wide_bytes qual)
 	return ts_col >= 0 && u->set[ts_col] ? ts_col : -1;
 }
 
-/* An unchanged entry is written nevertheless if the statement sets its timestamp. */
-static bool
-map_may_skip(void *arg, const JsonbValue *key)
-{
-	MapUpdate *u = arg;
-
-	return u->m->rows.nts == 0 ||
-		   set_ts_of(u, map_qualifier(u->m, u->c, key->val.string.val, key->val.string.len)) < 0;
-}
-
-/* Appends the change of an entry; text NULL: it is removed. */
+/*
+ * Appends the change of an entry; text NULL: it is removed.  An entry that is the same
+ * in both maps is written if the statement sets its timestamp.
+ */
 static void
-map_change(void *arg, const JsonbValue *key, StringInfo text)
+map_change(void *arg, const JsonbValue *key, StringInfo text, bool same)
 {
 	MapUpdate *u = arg;
 	WtModify *m = u->m;
-	wide_bytes q = wt_cell_read_copy_bytes(m->row_cxt, map_qualifier(m, u->c, key->val.string.val,
-																	 key->val.string.len));
+	wide_bytes q;
 
+	if (same && m->rows.nts == 0)
+		return;
+	q = map_qualifier(m, u->c, key->val.string.val, key->val.string.len);
+	if (same && set_ts_of(u, q) < 0)
+		return;
+	q = wt_cell_read_copy_bytes(m->row_cxt, q);
 	if (text == NULL)
 	{
 		add_write(m, u->c->family, q, NULL, WIDE_TS_MAX, false);
@@ -312,7 +310,7 @@ collect_map(WtModify *m, int col, TupleTableSlot *slot, TupleTableSlot *before, 
 														   : map_value(c, before->tts_values[col]);
 	MapUpdate u = {.m = m, .c = c, .slot = slot, .set = set};
 
-	wt_map_diff(was, now, map_may_skip, map_change, &u);
+	wt_map_diff(was, now, map_change, &u);
 }
 
 /* Appends the change of an ordinary cell that the statement sets, or whose timestamp it sets. */
@@ -428,8 +426,7 @@ apply_writes(WtModify *m, wide_bytes key)
 		r = &refs[n++];
 		if (w->ts_set && r->found)
 			move_shown(m, key, w, r);
-		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->found ? r->ts : PG_INT64_MIN,
-							0, w->value);
+		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->ts, 0, w->value);
 	}
 }
 
