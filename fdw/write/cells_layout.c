@@ -82,23 +82,6 @@ slot_family(WtModify *m, TupleTableSlot *slot)
 	return wt_modify_state_family(m, 0);
 }
 
-/*
- * Appends the bytes of a value.  A text column shows bytes that are not valid
- * text as \x..., so a text of that form stands for these bytes.
- */
-static void
-encode_value(WtColumn *c, Datum d, StringInfo out)
-{
-	if (c->typid == TEXTOID || c->typid == VARCHAROID)
-	{
-		wide_bytes text = varlena_bytes(d);
-
-		wt_bytes_text_unshow((const char *) text.data, text.len, out);
-	}
-	else
-		wt_encode(c, d, out);
-}
-
 /* The bytes of a qualifier column's value, in m->qual; 23502 for a null. */
 static wide_bytes
 encode_qualifier(WtModify *m, bool isnull, Datum d)
@@ -137,14 +120,26 @@ slot_qualifier(WtModify *m, TupleTableSlot *slot)
 	return wt_bytes_of(&m->qual);
 }
 
-/* The bytes of the row's value, in m->value.  Requires: it is not null. */
+/*
+ * The bytes of the row's value, in m->value.  Requires: it is not null.  A text
+ * column shows bytes that are not valid text as \x..., so a text of that form
+ * stands for these bytes.
+ */
 static wide_bytes
 slot_value(WtModify *m, TupleTableSlot *slot)
 {
-	int col = m->cells.col_value;
+	WtColumn *c = &m->t->columns[m->cells.col_value];
+	Datum d = slot->tts_values[m->cells.col_value];
 
 	resetStringInfo(&m->value);
-	encode_value(&m->t->columns[col], slot->tts_values[col], &m->value);
+	if (c->typid == TEXTOID || c->typid == VARCHAROID)
+	{
+		wide_bytes text = varlena_bytes(d);
+
+		wt_bytes_text_unshow((const char *) text.data, text.len, &m->value);
+	}
+	else
+		wt_encode(c, d, &m->value);
 	return wt_bytes_of(&m->value);
 }
 
@@ -276,32 +271,28 @@ wt_cells_layout_delete(WtModify *m, TupleTableSlot *planSlot)
 	return true;
 }
 
-/* 0A000 if the statement sets a column that numbers versions. */
-static void
-check_set_columns(WtModify *m, const bool *set)
-{
-	for (int i = 0; i < m->t->natts; i++)
-	{
-		WtColumn *c = &m->t->columns[i];
-
-		if (set[i] && (c->role == WT_CELL_VERSION || c->role == WT_CELL_NO))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("column \"%s\" cannot be set: it counts versions", c->name)));
-	}
-}
-
-/* Returns true if the statement may move versions: it sets a part of their identity. */
+/*
+ * Returns true if the statement may move versions: it sets a part of their identity.
+ * 0A000 if it sets a column that numbers versions.
+ */
 static bool
 may_move(WtModify *m, const bool *set)
 {
+	bool moves = false;
+
 	for (int i = 0; i < m->t->natts; i++)
 	{
-		if (set[i] && (m->t->columns[i].role == WT_KEY ||
-					   wt_modify_state_is_cell_identity(&m->t->columns[i])))
-			return true;
+		const WtColumn *c = &m->t->columns[i];
+
+		if (!set[i])
+			continue;
+		if (c->role == WT_CELL_VERSION || c->role == WT_CELL_NO)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" cannot be set: it counts versions", c->name)));
+		moves |= c->role == WT_KEY || wt_modify_state_is_cell_identity(c);
 	}
-	return false;
+	return moves;
 }
 
 /* The place that the new row states; its bytes are in m->new_key and m->qual. */
@@ -341,7 +332,6 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 
 	if (!claim_version(m, CMD_UPDATE, planSlot, &old))
 		return false;
-	check_set_columns(m, set);
 	moves = may_move(m, set);
 	from = old;
 	to = new_version(m, slot, set, &old);

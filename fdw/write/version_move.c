@@ -106,13 +106,19 @@ place_of(WtVersionMoves *m, const WtVersion *v)
 	return p;
 }
 
+/* For a descending order. */
+static int
+ts_cmp(const void *a, const void *b)
+{
+	const int64 x = *(const int64 *) a, y = *(const int64 *) b;
+
+	return x > y ? -1 : x < y;
+}
+
 /* Returns true if a version was in the place when its cell was read. */
 static bool
 was_taken(WtVersionMoves *m, const WtVersion *v)
 {
-	const int64 *ts;
-	int lo = 0, hi;
-
 	if (m->cell.key.data == NULL || !wt_version_move_same_cell(&m->cell, v))
 	{
 		if (m->cell.key.data != NULL)
@@ -128,20 +134,7 @@ was_taken(WtVersionMoves *m, const WtVersion *v)
 	}
 	if (v->ts == WIDE_TS_AUTO)
 		return m->provisional;
-	ts = (const int64 *) m->ts.data;
-	hi = m->ts.len / (int) sizeof(int64);
-	while (lo < hi)
-	{
-		int mid = lo + (hi - lo) / 2;
-
-		if (ts[mid] == v->ts)
-			return true;
-		if (ts[mid] > v->ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	return bsearch(&v->ts, m->ts.data, m->ts.len / sizeof(int64), sizeof(int64), ts_cmp) != NULL;
 }
 
 bool
