@@ -38,39 +38,21 @@
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"
 
-/* Waits 10 ms, or until the latch is set, for another process that does the same work. */
-static void
-wait_for_other(void)
-{
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L,
-					 PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-}
-
 /* Returns true if the engine's call that returned st must be repeated. */
 static bool
 again(wide_status st)
 {
-	if (st == WIDE_INTERRUPTED)
-		CHECK_FOR_INTERRUPTS();
-	else if (st == WIDE_BUSY)
-		wait_for_other();
-	else
+	if (st != WIDE_INTERRUPTED && st != WIDE_BUSY)
 		return false;
+	/* another process does the same work */
+	if (st == WIDE_BUSY)
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L,
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
 	return true;
-}
-
-static void
-flush_store(void)
-{
-	wide_status st;
-
-	do
-		st = wide_flush(wt_store_db());
-	while (again(st));
-	if (st != WIDE_END)
-		wt_error_check(st, "could not flush");
 }
 
 /*
@@ -105,10 +87,16 @@ Datum
 wt_sql_flush(PG_FUNCTION_ARGS)
 {
 	WtCall c;
+	wide_status st;
 
+	if (!check_maintainer(&c, fcinfo, "flush()"))
+		PG_RETURN_VOID();
 	/* a memtable has the cells of all tables, so all of them are flushed */
-	if (check_maintainer(&c, fcinfo, "flush()"))
-		flush_store();
+	do
+		st = wide_flush(wt_store_db());
+	while (again(st));
+	if (st != WIDE_END)
+		wt_error_check(st, "could not flush");
 	PG_RETURN_VOID();
 }
 
@@ -226,16 +214,15 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must have privileges of pg_monitor for verify()")));
+	if (!PG_ARGISNULL(0))
+		wt_call_rel(&c, fcinfo, "verify()", 0);
+	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 	{
-		InitMaterializedSRF(fcinfo, 0);
 		if (wt_store_exists())
 			verify_into(0, rsinfo);
-		return (Datum) 0;
 	}
-	wt_call_rel(&c, fcinfo, "verify()", 0);
-	InitMaterializedSRF(fcinfo, 0);
-	if (wt_engine_table(c.t, false, &c.e))
+	else if (wt_engine_table(c.t, false, &c.e))
 	{
 		for (int i = 0; i < c.e.nall; i++)
 			verify_into(c.e.all[i], rsinfo);

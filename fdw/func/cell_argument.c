@@ -315,14 +315,18 @@ wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v, StringI
 	wt_cell_argument_value(column, CStringGetDatum(text.data), UNKNOWNOID, out);
 }
 
-Jsonb *
-wt_cell_argument_need_object(Jsonb *jb, const char *what)
+JsonbContainer *
+wt_cell_argument_object(FunctionCallInfo fcinfo, int n, const char *name)
 {
+	Jsonb *jb;
+
+	wt_call_need_arg(fcinfo, n, name);
+	jb = PG_GETARG_JSONB_P(n);
 	if (!JB_ROOT_IS_OBJECT(jb))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be a JSON object", what)));
-	return jb;
+				 errmsg("%s must be a JSON object", name)));
+	return &jb->root;
 }
 
 char *

@@ -88,8 +88,8 @@ extern void wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, St
 /* The same for a value in a jsonb argument.  Requires: it is not JSON null. */
 extern void wt_cell_argument_json_value(const WtColumn *column, const JsonbValue *v,
 										StringInfo out);
-/* Returns jb; 22023 if it is not a JSON object.  what: its name in the error. */
-extern Jsonb *wt_cell_argument_need_object(Jsonb *jb, const char *what);
+/* Returns argument n, a jsonb; 22004 if it is NULL, 22023 if it is not a JSON object. */
+extern JsonbContainer *wt_cell_argument_object(FunctionCallInfo fcinfo, int n, const char *name);
 /* Returns the key of a JSON object's entry as a C string, palloc'd. */
 extern char *wt_cell_argument_json_key(const JsonbValue *v);
 /* Returns a time to live in microseconds; 22023 if it is not greater than zero. */

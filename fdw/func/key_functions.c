@@ -25,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
+#include "fdw/func/call.h"
 #include "fdw/func/result.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -58,10 +59,7 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 	bool *nulls;
 	int n;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the table must not be null")));
+	wt_call_need_arg(fcinfo, 0, "the table");
 	t = table_for_keys(PG_GETARG_OID(0));
 	n = extract_variadic_args(fcinfo, 1, false, &args, &types, &nulls);
 	if (n < 0)

@@ -218,14 +218,14 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	WtCallCell *cells;
 	int64 *deltas, *results;
 	int n;
+	JsonbContainer *object;
 	JsonbParseState *ps = NULL;
 
 	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
-	wt_call_need_arg(fcinfo, 2, "deltas");
+	object = wt_cell_argument_object(fcinfo, 2, "deltas");
 	wt_call_key(&c, fcinfo);
-	n = wt_write_functions_parse_deltas(
-		&c, &wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "deltas")->root,
-		ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells, &deltas);
+	n = wt_write_functions_parse_deltas(&c, object, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells,
+										&deltas);
 	results = palloc(sizeof(int64) * Max(1, n));
 	if (n > 0)
 	{
@@ -369,13 +369,12 @@ Datum
 wt_sql_put_many(PG_FUNCTION_ARGS)
 {
 	WtCall c;
+	JsonbContainer *object;
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
-	wt_call_need_arg(fcinfo, 2, "cells");
+	object = wt_cell_argument_object(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
-	wt_write_functions_put_json(&c,
-								&wt_cell_argument_need_object(PG_GETARG_JSONB_P(2), "cells")->root,
-								false);
+	wt_write_functions_put_json(&c, object, false);
 	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();
 }
