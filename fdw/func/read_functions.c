@@ -48,26 +48,18 @@ static WtEngineScan *
 open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 until)
 {
 	wide_scan_family sf[WT_MAX_FAMILIES];
-	wide_scan_spec spec = {0};
-	StringInfoData buf;
 	wide_range range;
+	wide_scan_spec spec = {.families = sf, .nfamilies = n, .ranges = &range, .nranges = 1};
+	StringInfoData buf;
 	int64 as_of = wt_clock_as_of();
 
-	memset(sf, 0, sizeof(sf[0]) * n);
 	for (int i = 0; i < n; i++)
-	{
-		sf[i].id = fams[i].id;
-		sf[i].want = WIDE_WANT_ALL;
-		sf[i].max_versions = versions;
-	}
+		sf[i] = (wide_scan_family) {
+			.id = fams[i].id, .want = WIDE_WANT_ALL, .max_versions = versions};
 	if (as_of != PG_INT64_MAX)
 		until = Min(until, as_of + 1);
 	initStringInfo(&buf);
 	range = wt_cell_read_row_range(c->key, &buf);
-	spec.families = sf;
-	spec.nfamilies = n;
-	spec.ranges = &range;
-	spec.nranges = 1;
 	if (since != PG_INT64_MIN || until != PG_INT64_MAX)
 	{
 		spec.ts_min = since;

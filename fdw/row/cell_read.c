@@ -292,12 +292,8 @@ wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e, wide_bytes 
 		wide_scan_spec spec = {
 			.families = fam, .nfamilies = e->nall, .ranges = &range, .nranges = 1};
 
-		memset(fam, 0, sizeof(fam[0]) * e->nall);
 		for (int i = 0; i < e->nall; i++)
-		{
-			fam[i].id = e->all[i];
-			fam[i].want = WIDE_WANT_EXISTS;
-		}
+			fam[i] = (wide_scan_family) {.id = e->all[i], .want = WIDE_WANT_EXISTS};
 		*scan = wt_engine_scan_open(NULL, &spec);
 	}
 	return wt_engine_scan_next(*scan, &row);

@@ -132,11 +132,8 @@ read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf,
 	WtColumn *map;
 	wide_bytes *quals;
 
-	memset(sf, 0, sizeof(*sf));
-	memset(rf, 0, sizeof(*rf));
-	rf->family = family;
-	sf->id = id;
-	sf->max_versions = 1;
+	*sf = (wide_scan_family) {.id = id, .max_versions = 1};
+	*rf = (WtReadFamily) {.family = family};
 	collect_maps(r, rf);
 	collect_mapped(r, rf, false);
 	if (rf->nmaps == 0)
@@ -174,11 +171,8 @@ read_family(WtRowReader *r, int family, wide_family_id id, wide_scan_family *sf,
 static void
 add_existence(wide_scan_family *sf, WtReadFamily *rf, wide_family_id id)
 {
-	memset(sf, 0, sizeof(*sf));
-	memset(rf, 0, sizeof(*rf));
-	rf->family = -1;
-	sf->id = id;
-	sf->want = WIDE_WANT_EXISTS;
+	*sf = (wide_scan_family) {.id = id, .want = WIDE_WANT_EXISTS};
+	*rf = (WtReadFamily) {.family = -1};
 }
 
 #define SPARE_FAMILIES 2 /* for entries that predicates add */

@@ -435,22 +435,14 @@ static void
 copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 {
 	wide_scan_family fam[WT_MAX_FAMILIES];
-	wide_scan_spec spec = {0};
 	wide_range range = wt_cell_read_row_range(from, &m->range);
+	wide_scan_spec spec = {.families = fam, .nfamilies = m->e.nall, .ranges = &range, .nranges = 1};
 	WtEngineScan *scan;
 	wide_row row;
 
-	memset(fam, 0, sizeof(fam[0]) * m->e.nall);
 	for (int i = 0; i < m->e.nall; i++)
-	{
-		fam[i].id = m->e.all[i];
-		fam[i].want = WIDE_WANT_ALL;
-		fam[i].max_versions = PG_INT32_MAX;
-	}
-	spec.families = fam;
-	spec.nfamilies = m->e.nall;
-	spec.ranges = &range;
-	spec.nranges = 1;
+		fam[i] = (wide_scan_family) {
+			.id = m->e.all[i], .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
 	scan = wt_engine_scan_open(NULL, &spec);
 	while (wt_engine_scan_next(scan, &row))
 	{
