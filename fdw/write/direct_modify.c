@@ -66,11 +66,10 @@
  */
 enum DirectInfo
 {
-	DirectArgs,		/* Integer: number of the scan's arguments */
 	DirectRechecks, /* Integer: number of clauses to be tested again */
 	DirectSet,		/* integer list: attribute numbers of the columns that are set */
 	DirectBare,		/* integer list: those of them whose old value is not read */
-	DirectFlags		/* integer list: the statement counts rows; it has RETURNING */
+	DirectCounts	/* Integer: 1 if rows count for the command tag */
 };
 
 /* SET column = expr, and the value for the row being written. */
@@ -90,8 +89,7 @@ typedef struct WtDirectModify
 
 	/* the statement */
 	CmdType op;
-	bool counts; /* rows count for the command tag */
-	bool returning;
+	bool counts;		/* rows count for the command tag */
 	ExprState *qual;	/* the scan's conditions, taken out of the plan state */
 	ExprState *recheck; /* clauses that the scan answers, for a row that was read again */
 	int nset;			/* 0 for DELETE */
@@ -285,9 +283,9 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	bool projected;
 	ForeignScan *scan = target_scan(plan, rel, index, &projected);
 	List *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
-	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *read = NIL, *flags, *info;
+	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *read = NIL, *flags;
 	Bitmapset *needed, *returned, *wanted;
-	int nargs, i = -1;
+	int i = -1;
 	ListCell *lc;
 
 	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
@@ -323,10 +321,9 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	while ((i = bms_next_member(wanted, i)) >= 0)
 		read = lappend_int(read, i);
 	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = read;
-	nargs = list_length(scan->fdw_exprs);
-	info = list_make5(makeInteger(nargs), makeInteger(list_length(rechecks)), columns, bare,
-					  list_make2_int(plan->canSetTag, returning != NIL));
-	scan->fdw_private = lappend(scan->fdw_private, info);
+	scan->fdw_private = lappend(scan->fdw_private,
+								list_make4(makeInteger(list_length(rechecks)), columns, bare,
+										   makeInteger(plan->canSetTag)));
 	scan->fdw_exprs = list_concat(list_concat_copy(scan->fdw_exprs, rechecks), set);
 	scan->scan.plan.targetlist = empty_targetlist(scan->scan.plan.targetlist);
 	scan->scan.plan.async_capable = false;
@@ -342,11 +339,10 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	List *info = llast(plan->fdw_private);
-	int nargs = intVal(list_nth(info, DirectArgs));
+	int nargs = list_length(list_nth(plan->fdw_private, WtPrivateTypes));
 	List *args = list_truncate(list_copy(plan->fdw_exprs), nargs);
 	List *exprs = list_copy_tail(plan->fdw_exprs, nargs); /* rechecks, then SET */
 	int nrechecks = intVal(list_nth(info, DirectRechecks));
-	List *flags = list_nth(info, DirectFlags);
 	WtDirectModify *d;
 	WtScanState *st;
 	ListCell *lc;
@@ -359,8 +355,7 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 	d->rinfo = node->resultRelInfo;
 	wt_batch_writer_init(&d->writer, node->ss.ps.state);
 	d->op = plan->operation;
-	d->counts = linitial_int(flags) != 0;
-	d->returning = lsecond_int(flags) != 0;
+	d->counts = intVal(list_nth(info, DirectCounts)) != 0;
 	/* next_target tests the conditions: the executor would do it after the row is changed */
 	d->qual = node->ss.ps.qual;
 	node->ss.ps.qual = NULL;
@@ -455,7 +450,7 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		if (unlikely(status != WIDE_OK))
 			wt_write_error_check(status, st->t, key);
 	}
-	if (d->returning)
+	if (d->rinfo->ri_projectReturning != NULL)
 		for (int i = 0; i < d->nset; i++)
 		{
 			slot->tts_values[d->set[i].column] = d->set[i].value;
@@ -503,7 +498,7 @@ wt_direct_modify_iterate(ForeignScanState *node)
 		}
 		if (d->counts)
 			node->ss.ps.state->es_processed++;
-		if (d->returning)
+		if (d->rinfo->ri_projectReturning != NULL)
 		{
 			/* for tableoid in RETURNING; PostgreSQL before 18 sets it in ModifyTable, too */
 			slot->tts_tableOid = RelationGetRelid(d->rinfo->ri_RelationDesc);
