@@ -51,7 +51,6 @@ struct WtVersionMoves
 {
 	MemoryContext cxt;
 	HTAB *places;		/* of Place */
-	int64 nwaiting;		/* places that are taken and not left */
 	StringInfoData buf; /* scratch */
 
 	/* the cell looked up last */
@@ -146,7 +145,6 @@ wt_version_move_leave(WtVersionMoves *m, const WtVersion *from, wide_bytes *agai
 	p->left = true;
 	if (!waiting)
 		return false;
-	m->nwaiting--;
 	*again = p->value;
 	pfree(unconstify(uint8 *, p->where.key.data));
 	pfree(unconstify(uint8 *, p->where.qual.data));
@@ -168,7 +166,6 @@ wt_version_move_arrive(WtVersionMoves *m, const WtVersion *to, wide_bytes value)
 		p->where.key = wt_cell_read_copy_bytes(m->cxt, to->key);
 		p->where.qual = wt_cell_read_copy_bytes(m->cxt, to->qual);
 		p->value = wt_cell_read_copy_bytes(m->cxt, value);
-		m->nwaiting++;
 	}
 	return true;
 }
@@ -179,8 +176,6 @@ wt_version_move_collision(WtVersionMoves *m)
 	HASH_SEQ_STATUS seq;
 	Place *p;
 
-	if (m->nwaiting == 0)
-		return NULL;
 	hash_seq_init(&seq, m->places);
 	while ((p = hash_seq_search(&seq)) != NULL)
 	{
