@@ -236,10 +236,7 @@ first_time(WtModify *m, const WtVersion *v)
 	if (m->seen == NULL)
 		return true;
 	initStringInfo(&all);
-	appendBinaryStringInfo(&all, (const char *) v->key.data, v->key.len);
-	appendBinaryStringInfo(&all, (const char *) &v->family, sizeof(v->family));
-	appendBinaryStringInfo(&all, (const char *) v->qual.data, v->qual.len);
-	appendBinaryStringInfo(&all, (const char *) &v->ts, sizeof(v->ts));
+	wt_version_move_identity(v, &all);
 	return wt_modify_state_first_time(m, wt_bytes_of(&all));
 }
 

@@ -75,12 +75,16 @@ wt_version_move_new(MemoryContext cxt)
 	return m;
 }
 
-static void
-append_length(StringInfo buf, size_t len)
+void
+wt_version_move_identity(const WtVersion *v, StringInfo out)
 {
-	uint32 n = (uint32) len;
+	uint32 key_len = (uint32) v->key.len;
 
-	appendBinaryStringInfo(buf, (const char *) &n, sizeof(n));
+	appendBinaryStringInfo(out, (const char *) &key_len, sizeof(key_len));
+	appendBinaryStringInfo(out, (const char *) v->key.data, (int) v->key.len);
+	appendBinaryStringInfo(out, (const char *) &v->family, sizeof(v->family));
+	appendBinaryStringInfo(out, (const char *) &v->ts, sizeof(v->ts));
+	appendBinaryStringInfo(out, (const char *) v->qual.data, (int) v->qual.len);
 }
 
 /* Finds the place of a version in the hash table, or adds it. */
@@ -92,11 +96,7 @@ place_of(WtVersionMoves *m, const WtVersion *v)
 	bool found;
 
 	resetStringInfo(&m->buf);
-	append_length(&m->buf, v->key.len);
-	appendBinaryStringInfo(&m->buf, (const char *) v->key.data, (int) v->key.len);
-	appendBinaryStringInfo(&m->buf, (const char *) &v->family, sizeof(v->family));
-	appendBinaryStringInfo(&m->buf, (const char *) &v->ts, sizeof(v->ts));
-	appendBinaryStringInfo(&m->buf, (const char *) v->qual.data, (int) v->qual.len);
+	wt_version_move_identity(v, &m->buf);
 	h[0] = hash_bytes_extended((const unsigned char *) m->buf.data, m->buf.len, 1);
 	h[1] = hash_bytes_extended((const unsigned char *) m->buf.data, m->buf.len, 2);
 	p = hash_search(m->places, h, HASH_ENTER, &found);

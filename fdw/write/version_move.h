@@ -29,6 +29,9 @@ wt_version_move_same_cell(const WtVersion *a, const WtVersion *b)
 		   wt_bytes_equal(a->key.data, a->key.len, b->key.data, b->key.len);
 }
 
+/* Appends bytes that no other version has. */
+extern void wt_version_move_identity(const WtVersion *v, StringInfo out);
+
 typedef struct WtVersionMoves WtVersionMoves;
 
 /* Makes the record of one statement's moves; it lives in cxt. */
