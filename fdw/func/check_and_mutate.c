@@ -152,16 +152,6 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 	return op_holds(op, wt_bytes_cmp(r->value, wt_bytes_of(&bytes)));
 }
 
-/* Deletes the column that a JSON string names. */
-static void
-delete_named(WtCall *c, const JsonbValue *v)
-{
-	WtCallCell cell;
-
-	wt_cell_argument_find(c, wt_cell_argument_json_key(v), ACL_UPDATE, &cell);
-	wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
-}
-
 static void
 append_json(WtCall *c, JsonbContainer *object)
 {
@@ -340,7 +330,7 @@ static void
 mutate(WtCall *c, JsonbContainer *element)
 {
 	JsonbValue what, *name;
-	WtCallCell *cells;
+	WtCallCell cell, *cells;
 	int64 *deltas;
 	int n;
 
@@ -360,7 +350,10 @@ mutate(WtCall *c, JsonbContainer *element)
 			break;
 		case MUTATE_DELETE:
 			for (uint32 i = 0; (name = deleted_name(&what, i)) != NULL; i++)
-				delete_named(c, name);
+			{
+				wt_cell_argument_find(c, wt_cell_argument_json_key(name), ACL_UPDATE, &cell);
+				wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
+			}
 			break;
 		case MUTATIONS: /* check_list has refused it */
 			break;

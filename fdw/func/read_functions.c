@@ -204,25 +204,14 @@ gather_raw(void *arg, const wide_raw_cell *cell)
 	return wt_result_gather(arg, cell, sizeof(*cell), cell->qualifier, cell->value);
 }
 
-/* type: as in wide_raw_cell. */
-static const char *
-raw_kind(int type)
-{
-	switch (type)
-	{
-		case 0:
-			return "put";
-		case 1 + WIDE_DELETE_VERSION:
-			return "delete version";
-		case 1 + WIDE_DELETE_COLUMN:
-			return "delete column";
-		case 1 + WIDE_DELETE_FAMILY:
-			return "delete family";
-		case 1 + WIDE_DELETE_FAMILY_VERSION:
-			return "delete family version";
-	}
-	return "?";
-}
+/* By the type of a wide_raw_cell */
+static const char *const raw_kinds[] = {
+	[0] = "put",
+	[1 + WIDE_DELETE_VERSION] = "delete version",
+	[1 + WIDE_DELETE_COLUMN] = "delete column",
+	[1 + WIDE_DELETE_FAMILY] = "delete family",
+	[1 + WIDE_DELETE_FAMILY_VERSION] = "delete family version",
+};
 
 /* Adds the raw entries of the row in one family to the result. */
 static void
@@ -256,7 +245,8 @@ raw_into(WtCall *c, const wide_family *fam, ReturnSetInfo *rsinfo)
 		/* a delete without a timestamp hides everything written before it */
 		wt_result_add_unless(&out, deletes && cell->ts == WIDE_TS_MAX, Int64GetDatum(cell->ts));
 		wt_result_add(&out, LSNGetDatum(cell->seq));
-		wt_result_add_text(&out, raw_kind(cell->type));
+		wt_result_add_text(&out, (unsigned) cell->type < lengthof(raw_kinds) ? raw_kinds[cell->type]
+																			 : "?");
 		wt_result_add_unless(&out, deletes, wt_result_bytea(value.data, value.len));
 		wt_result_put(&out, rsinfo);
 	}

@@ -59,13 +59,6 @@ add_oid(WtResultRow *row, Oid v)
 	wt_result_add_unless(row, !OidIsValid(v), ObjectIdGetDatum(v));
 }
 
-/* A timestamptz from microseconds since 1970; 0: a null. */
-static void
-add_time(WtResultRow *row, int64 v)
-{
-	wt_result_add_unless(row, v == 0, TimestampTzGetDatum(v - WT_EPOCH_DIFF));
-}
-
 /* ------------------------------------------------------------------ store */
 
 /* Columns about state, memory and files. */
@@ -367,7 +360,7 @@ put_job(ReturnSetInfo *rsinfo, const FamilyItem *f, const wide_job_info *j)
 	add_bigint(&row, j->done_bytes);
 	add_bigint(&row, j->out_bytes);
 	wt_result_add(&row, TimestampTzGetDatum(j->started - WT_EPOCH_DIFF));
-	add_time(&row, j->ended);
+	wt_result_add_unless(&row, j->ended == 0, TimestampTzGetDatum(j->ended - WT_EPOCH_DIFF));
 	wt_result_put(&row, rsinfo);
 }
 
