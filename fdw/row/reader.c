@@ -332,10 +332,7 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 		WtTimes times = wt_cell_version_times(t, tests, ntests, args, &spec->show_min,
 											  &spec->show_max);
 
-		if (times != WT_TIMES_NONE)
-			fams = choose_cells(r, e, tests, ntests, args);
-		else
-			fams = make_room(r, 0);
+		fams = times != WT_TIMES_NONE ? choose_cells(r, e, tests, ntests, args) : make_room(r, 0);
 		if (times != WT_TIMES_SOME)
 			spec->show_min = spec->show_max = 0;
 		spec->row_limit = (uint32_t) wt_cell_version_limit(tests, ntests, args, WT_PART_NO(t));

@@ -228,18 +228,6 @@ old_version(WtModify *m, TupleTableSlot *planSlot)
 	return v;
 }
 
-static bool
-first_time(WtModify *m, const WtVersion *v)
-{
-	StringInfoData all;
-
-	if (m->seen == NULL)
-		return true;
-	initStringInfo(&all);
-	wt_version_move_identity(v, &all);
-	return wt_modify_state_first_time(m, wt_bytes_of(&all));
-}
-
 /*
  * Identifies the version that the plan delivered and locks its row, before
  * UPDATE or DELETE writes.  Returns false if the version is left out.
@@ -248,8 +236,15 @@ static bool
 claim_version(WtModify *m, CmdType op, TupleTableSlot *planSlot, WtVersion *v)
 {
 	*v = old_version(m, planSlot);
-	if (!first_time(m, v))
-		return false;
+	if (m->seen != NULL)
+	{
+		StringInfoData identity;
+
+		initStringInfo(&identity);
+		wt_version_move_identity(v, &identity);
+		if (!wt_modify_state_first_time(m, wt_bytes_of(&identity)))
+			return false;
+	}
 	wt_row_lock(m->e.table, v->key, false);
 	if (wt_batch_leave_out(&m->writer, op, &v->family, 1, v->key, &v->qual))
 		return false;

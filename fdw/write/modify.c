@@ -210,12 +210,9 @@ show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool 
 {
 	WtTable *t = m->t;
 	TupleDesc desc = slot->tts_tupleDescriptor;
-	bool maps = false;
 	int64 now;
 
-	for (int i = 0; i < t->natts; i++)
-		maps |= t->columns[i].role == WT_MAP;
-	if (m->rows.nts == 0 && m->cells.col_ts < 0 && !maps)
+	if (m->rows.nts == 0 && m->rows.nmaps == 0 && !t->cells_layout)
 		return;
 	if (!stored_row_is_read(rinfo))
 		return;

@@ -92,44 +92,42 @@ wt_modify_state_timestamp_of(WtTable *t, int family, wide_bytes qual)
 	return c == NULL ? -1 : c->attno - 1;
 }
 
-/* Finds the columns of layout 'cells', and the TIMESTAMP_OF column of each cell. */
+/* Returns the index of the first column of this role, -1 if there is none. */
+static int
+column_of(const WtTable *t, WtRole role)
+{
+	for (int i = 0; i < t->natts; i++)
+	{
+		if (t->columns[i].role == role)
+			return i;
+	}
+	return -1;
+}
+
+/* Finds the columns of layout 'cells', or the TIMESTAMP_OF column of each cell. */
 static void
 find_columns(WtModify *m)
 {
 	WtTable *t = m->t;
 
-	m->cells.col_family = m->cells.col_qual = m->cells.col_ts = m->cells.col_value = -1;
 	m->rows.ts_of = palloc(sizeof(int) * t->natts);
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];
 
-		m->rows.ts_of[i] = -1;
-		switch (c->role)
-		{
-			case WT_CELL_FAMILY:
-				m->cells.col_family = i;
-				break;
-			case WT_CELL_QUALIFIER:
-				m->cells.col_qual = i;
-				break;
-			case WT_CELL_TS:
-				m->cells.col_ts = i;
-				break;
-			case WT_CELL_VALUE:
-				m->cells.col_value = i;
-				break;
-			case WT_TIMESTAMP_OF:
-				m->rows.nts++;
-				break;
-			case WT_CELL:
-				m->rows.ts_of[i] =
-					wt_modify_state_timestamp_of(t, c->family, (wide_bytes) {c->qual, c->qual_len});
-				break;
-			default:
-				break;
-		}
+		m->rows.nts += c->role == WT_TIMESTAMP_OF;
+		m->rows.nmaps += c->role == WT_MAP;
+		m->rows.ts_of[i] = c->role == WT_CELL
+							   ? wt_modify_state_timestamp_of(t, c->family,
+															  (wide_bytes) {c->qual, c->qual_len})
+							   : -1;
 	}
+	if (!t->cells_layout)
+		return;
+	m->cells.col_family = column_of(t, WT_CELL_FAMILY);
+	m->cells.col_qual = column_of(t, WT_CELL_QUALIFIER);
+	m->cells.col_ts = column_of(t, WT_CELL_TS);
+	m->cells.col_value = column_of(t, WT_CELL_VALUE);
 }
 
 /* Returns true if the plan delivers each target row at most once.  Joins may repeat rows. */

@@ -39,6 +39,7 @@ typedef struct WtModifyRows
 {
 	int *ts_of; /* by column: index of the TIMESTAMP_OF column of its cell, -1 */
 	int nts;	/* number of TIMESTAMP_OF columns */
+	int nmaps;	/* number of map columns */
 
 	/* changes of the row being updated; the array lives as long as the statement */
 	struct WtCellWrite *writes;

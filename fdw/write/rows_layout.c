@@ -159,14 +159,6 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 	return n;
 }
 
-/* Puts the cell of a column; value: its bytes. */
-static void
-put_column(WtModify *m, const WtColumn *c, wide_bytes key, int64 ts, wide_bytes value)
-{
-	wt_modify_state_put(m->t, wt_modify_state_family(m, c->family), key,
-						(wide_bytes) {c->qual, c->qual_len}, ts, PG_INT64_MIN, 0, value);
-}
-
 /* Puts the cells of all columns that are not NULL; returns their number. */
 static int
 insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
@@ -185,18 +177,23 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 			wt_modify_state_check_not_null(m->rel, c);
 		else if (c->role == WT_MAP)
 			n += insert_map(m, c, slot, slot->tts_values[i], key);
-		else if (c->role == WT_KEY)
-		{
-			/* the key has a digest, the cell has the original */
-			put_column(m, c, key, WIDE_TS_AUTO, wt_encode_original_bytes(c, slot->tts_values[i]));
-			n++;
-		}
 		else
 		{
-			resetStringInfo(&m->value);
-			wt_encode(c, slot->tts_values[i], &m->value);
-			put_column(m, c, key, wt_modify_state_stated_ts(m, slot, m->rows.ts_of[i]),
-					   wt_bytes_of(&m->value));
+			wide_bytes value;
+
+			if (c->role == WT_KEY)
+				/* the key has a digest, the cell has the original */
+				value = wt_encode_original_bytes(c, slot->tts_values[i]);
+			else
+			{
+				resetStringInfo(&m->value);
+				wt_encode(c, slot->tts_values[i], &m->value);
+				value = wt_bytes_of(&m->value);
+			}
+			wt_modify_state_put(m->t, wt_modify_state_family(m, c->family), key,
+								(wide_bytes) {c->qual, c->qual_len},
+								wt_modify_state_stated_ts(m, slot, m->rows.ts_of[i]), PG_INT64_MIN,
+								0, value);
 			n++;
 		}
 	}
