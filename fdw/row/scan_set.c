@@ -50,14 +50,7 @@ wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from)
 {
 	if (!s->merge)
 	{
-		for (; s->last < s->n; s->last++)
-		{
-			if (wt_engine_scan_next(s->scans[s->last], row))
-			{
-				*from = s->scans[s->last];
-				return true;
-			}
-		}
+		s->last = s->n;
 		return false;
 	}
 	if (!s->started)

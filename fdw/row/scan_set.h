@@ -13,10 +13,10 @@
 /* To begin, or to begin again, set started to false and last to -1 (merge) or 0 (else). */
 typedef struct WtScanSet
 {
-	int n;
+	int n; /* at most 1 unless they are merged */
 	WtEngineScan **scans;
 	int last;		  /* the scan whose row was returned last; merge: -1 if there is none */
-	bool merge;		  /* by key without salt; else one scan after the other */
+	bool merge;		  /* by key without salt */
 	bool reverse;	  /* descending keys */
 	bool started;	  /* merge: heads and heap are filled */
 	wide_row *heads;  /* merge: the next row of each scan */
@@ -27,7 +27,7 @@ typedef struct WtScanSet
  * Requires: s->n and s->reverse are set. */
 extern void wt_scan_set_merge(WtScanSet *s);
 
-/* As wt_scan_set_next, also where that needs a look at several scans. */
+/* As wt_scan_set_next, also at the end and where that needs a look at several scans. */
 extern bool wt_scan_set_next_merged(WtScanSet *s, wide_row *row, WtEngineScan **from);
 
 /* Returns the next row's first part and the scan that has its other parts; false at the end. */
