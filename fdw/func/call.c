@@ -89,12 +89,14 @@ wt_call_engine(WtCall *c, bool create)
 void
 wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 {
+	StringInfoData key;
+
 	wt_call_need_arg(fcinfo, 1, "key");
-	initStringInfo(&c->keybuf);
+	initStringInfo(&key);
 	c->parts = palloc(sizeof(Datum) * c->t->nkeys);
 	wt_key_argument_encode(c->t, PG_GETARG_DATUM(1), get_fn_expr_argtype(fcinfo->flinfo, 1), true,
-						   c->parts, &c->keybuf);
-	c->key = wt_bytes_of(&c->keybuf);
+						   c->parts, &key);
+	c->key = wt_bytes_of(&key);
 }
 
 void

@@ -6,7 +6,6 @@
 #define WT_CALL_H
 
 #include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "nodes/parsenodes.h"
 
 #include "engine/wide.h"
@@ -26,8 +25,7 @@ typedef struct WtCall
 	WtEngineTable e;
 
 	/* argument key */
-	wide_bytes key; /* bytes of keybuf */
-	StringInfoData keybuf;
+	wide_bytes key;
 	Datum *parts; /* values of the key columns, by key part */
 
 	/* what the call has done */

@@ -172,17 +172,6 @@ wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 t
 	}
 }
 
-bool
-wt_cell_argument_has_originals(WtCall *c)
-{
-	for (int i = 0; i < c->t->nkeys; i++)
-	{
-		if (c->t->columns[c->t->keys[i]].family >= 0)
-			return true;
-	}
-	return false;
-}
-
 static void
 put_originals(WtCall *c, bool locked)
 {

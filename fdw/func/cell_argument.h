@@ -56,8 +56,6 @@ extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 
  * is noted, for wt_cell_argument_finish, because a later mutation may put a value.
  */
 extern void wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 ts);
-/* Returns true if the table stores originals of key columns, whose keys have a digest. */
-extern bool wt_cell_argument_has_originals(WtCall *c);
 /*
  * Ends a call that changes a row.  If c->wrote is set, puts the originals of the key
  * columns whose keys have a digest; each row with cells has them.  locked: the row

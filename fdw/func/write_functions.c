@@ -47,6 +47,13 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
+/* Returns the timestamp in argument n. */
+static int64
+ts_argument(FunctionCallInfo fcinfo, int n, int64 if_null)
+{
+	return PG_ARGISNULL(n) ? if_null : wt_clock_from_datum(INT8OID, PG_GETARG_DATUM(n), NULL);
+}
+
 /*
  * Starts a call f(rel, key, col, ...) that changes a cell: finds the cell and locks
  * the row.  arg3: the name of argument 3 if it must not be NULL; mode: privileges.
@@ -317,13 +324,12 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	WtCallCell cell;
 	const char *col;
 	StringInfoData value;
-	int64 ts = WIDE_TS_AUTO, ttl = 0;
+	int64 ts, ttl = 0;
 
 	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	wt_call_need_arg(fcinfo, 3, "value");
-	if (!PG_ARGISNULL(4))
-		ts = wt_clock_from_datum(INT8OID, PG_GETARG_DATUM(4), NULL);
+	ts = ts_argument(fcinfo, 4, WIDE_TS_AUTO);
 	if (!PG_ARGISNULL(5))
 		ttl = wt_cell_argument_ttl(PG_GETARG_INTERVAL_P(5));
 	wt_call_key(&c, fcinfo);
@@ -381,15 +387,6 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 
 /* ----------------------------------------------------------------- delete */
 
-/* The timestamp in argument n of a delete; if it is NULL, everything written before is deleted. */
-static int64
-delete_ts(FunctionCallInfo fcinfo, int n)
-{
-	if (PG_ARGISNULL(n))
-		return WIDE_TS_MAX;
-	return wt_clock_from_datum(INT8OID, PG_GETARG_DATUM(n), NULL);
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_delete_row);
 
 Datum
@@ -411,6 +408,18 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* Returns true if the table stores originals of key columns, whose keys have a digest. */
+static bool
+has_originals(const WtTable *t)
+{
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		if (t->columns[t->keys[i]].family >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* delete_family and delete_family_version: argument 2 is the family. */
 static Datum
 delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind, int64 ts)
@@ -427,7 +436,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	wt_row_lock(c.e.table, c.key, false);
 	wt_cell_argument_delete(&c, kind, &cell.ref, ts);
 	/* cells of other families, or newer ones, may remain: the row needs its originals then */
-	c.wrote = wt_cell_argument_has_originals(&c) && wt_cell_read_row_exists(&c.e, c.key);
+	c.wrote = has_originals(c.t) && wt_cell_read_row_exists(&c.e, c.key);
 	wt_cell_argument_finish(&c, true);
 	PG_RETURN_VOID();
 }
@@ -437,7 +446,9 @@ PG_FUNCTION_INFO_V1(wt_sql_delete_family);
 Datum
 wt_sql_delete_family(PG_FUNCTION_ARGS)
 {
-	return delete_in_family(fcinfo, "delete_family()", WIDE_DELETE_FAMILY, delete_ts(fcinfo, 3));
+	/* without a timestamp everything written before is deleted */
+	return delete_in_family(fcinfo, "delete_family()", WIDE_DELETE_FAMILY,
+							ts_argument(fcinfo, 3, WIDE_TS_MAX));
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_delete_family_version);
@@ -447,7 +458,7 @@ wt_sql_delete_family_version(PG_FUNCTION_ARGS)
 {
 	wt_call_need_arg(fcinfo, 3, "ts");
 	return delete_in_family(fcinfo, "delete_family_version()", WIDE_DELETE_FAMILY_VERSION,
-							delete_ts(fcinfo, 3));
+							ts_argument(fcinfo, 3, WIDE_TS_MAX));
 }
 
 /* delete_column and delete_version: argument 2 is the cell. */
@@ -459,7 +470,7 @@ delete_in_column(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	int64 ts;
 
 	lock_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell);
-	ts = delete_ts(fcinfo, 3);
+	ts = ts_argument(fcinfo, 3, WIDE_TS_MAX);
 	if (kind == WIDE_DELETE_VERSION && PG_ARGISNULL(3))
 	{
 		/* the newest version */
