@@ -15,10 +15,12 @@
 #include "utils/fmgroids.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/palloc.h"
 #include "utils/tuplestore.h"
 
 #include "fdw/store/compat.h"
+#include "fdw/table/type_kind.h"
 
 Datum
 wt_result_bytea(const void *data, size_t len)
@@ -48,9 +50,21 @@ wt_result_push_value(JsonbParseState **ps, Oid type, Datum value)
 	bool byval;
 	FmgrInfo fn;
 	Jsonb *jb;
-	JsonbValue v;
+	JsonbValue v = {.type = jbvNumeric};
 	Node *arg;
 
+	/* the result of to_jsonb for frequent types, faster */
+	if (wt_is_text(type))
+	{
+		wt_result_push_string(ps, WJB_VALUE, TextDatumGetCString(value));
+		return;
+	}
+	if (wt_is_integer(type))
+	{
+		v.val.numeric = int64_to_numeric(wt_integer_value(type, value));
+		pushJsonbValue(ps, WJB_VALUE, &v);
+		return;
+	}
 	/* to_jsonb finds the type of its argument in the calling expression */
 	get_typlenbyval(type, &len, &byval);
 	arg = (Node *) makeConst(type, -1, InvalidOid, len, value, false, byval);

@@ -243,11 +243,8 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
-		JsonbValue v = {.type = jbvNumeric};
-
 		wt_result_push_string(&ps, WJB_KEY, cells[i].name);
-		v.val.numeric = int64_to_numeric(results[i]);
-		pushJsonbValue(&ps, WJB_VALUE, &v);
+		wt_result_push_value(&ps, INT8OID, Int64GetDatum(results[i]));
 	}
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&ps, WJB_END_OBJECT, NULL)));
 }
