@@ -21,10 +21,8 @@
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "nodes/makefuncs.h"
 #include "pgstat.h"
 #include "storage/latch.h"
-#include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -375,6 +373,5 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 					 view_name, quote_qualified_identifier(schema, c.relname)));
 	run_sql(psprintf("COMMENT ON VIEW %s IS '%s'", view_name, PLAIN_VIEW));
 	SPI_finish();
-	view = RangeVarGetRelid(makeRangeVar(schema, name, -1), NoLock, false);
-	PG_RETURN_OID(view);
+	PG_RETURN_OID(get_relname_relid(name, get_rel_namespace(c.relid)));
 }

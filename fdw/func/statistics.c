@@ -207,12 +207,10 @@ options_json(const wide_family_options *o)
 	appendStringInfo(&s, "{\"versions\": %d, \"min_versions\": %d, ", o->versions, o->min_versions);
 	if (o->ttl_us > 0)
 	{
-		char fraction[8] = "";
-
+		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT, (int64) (o->ttl_us / USECS_PER_SEC));
 		if (o->ttl_us % USECS_PER_SEC != 0)
-			snprintf(fraction, sizeof(fraction), ".%06d", (int) (o->ttl_us % USECS_PER_SEC));
-		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT "%s seconds\", ",
-						 (int64) (o->ttl_us / USECS_PER_SEC), fraction);
+			appendStringInfo(&s, ".%06d", (int) (o->ttl_us % USECS_PER_SEC));
+		appendStringInfoString(&s, " seconds\", ");
 	}
 	else
 		appendStringInfoString(&s, "\"ttl\": null, ");

@@ -143,12 +143,9 @@ delivers_once(Plan *plan)
 		case T_ForeignScan:
 			return ((Scan *) plan)->scanrelid > 0;
 		case T_Append:
-			foreach(lc, ((Append *) plan)->appendplans)
-				if (!delivers_once(lfirst(lc)))
-					return false;
-			return true;
 		case T_MergeAppend:
-			foreach(lc, ((MergeAppend *) plan)->mergeplans)
+			foreach(lc, IsA(plan, Append) ? ((Append *) plan)->appendplans
+										  : ((MergeAppend *) plan)->mergeplans)
 				if (!delivers_once(lfirst(lc)))
 					return false;
 			return true;
