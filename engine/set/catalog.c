@@ -16,7 +16,7 @@
  * read.  Nothing is allocated under them.
  *
  * Encoded change: varint kind, then by kind (names: varint length, bytes;
- * options: see put_options)
+ * options: see code_options)
  *     1 CREATE_TABLE   table space name      5 UNBIND          table object
  *     2 RENAME_TABLE   table name            6 CREATE_FAMILY   family table name options
  *     3 DROP_TABLE     table                 7 ALTER_FAMILY    family options zigzag(now)
@@ -46,76 +46,60 @@
 #define FLOORS_MAX	(FAMILY_FLOORS * 6 * VARINT_MAX)
 #define FAMILY_MAX	(4 * VARINT_MAX + WIDE_MAX_FAMILY + OPTIONS_MAX + FLOORS_MAX)
 
-/* -------------------------------------------- encoding: names and options */
+/* -------------------------------------------------------------- encoding */
 
-static uint8_t *
-put_name(uint8_t *p, const char *name)
+/* Encodes structs into out, or decodes them from p: one function describes both. */
+typedef struct codec
 {
-	size_t n = strlen(name);
-
-	p = varint_put(p, n);
-	memcpy(p, name, n);
-	return p + n;
-}
-
-static uint8_t *
-put_options(uint8_t *p, const wide_family_options *o)
-{
-	p = varint_put(p, (uint64_t) o->versions);
-	p = varint_put(p, (uint64_t) o->min_versions);
-	p = varint_put(p, zigzag(o->ttl_us));
-	p = varint_put(p, o->block_size);
-	p = varint_put(p, o->bloom_prefix);
-	p = varint_put(p, o->bloom);
-	p = varint_put(p, o->compression);
-	p = varint_put(p, zigzag(o->compression_level));
-	p = varint_put(p, o->keep_deleted);
-	p = varint_put(p, o->in_memory);
-	p = varint_put(p, o->compaction);
-	return varint_put(p, zigzag(o->window_us));
-}
-
-/* Encoded bytes that are read; p becomes NULL at the first value that is invalid. */
-typedef struct reader
-{
-	const uint8_t *p;
+	uint8_t *out;	  /* NULL: decodes */
+	const uint8_t *p; /* NULL: what was to be decoded is invalid */
 	const uint8_t *end;
-} reader;
+} codec;
 
-static uint64_t
-get_number(reader *r)
-{
-	uint64_t v = 0;
-
-	if (r->p != NULL)
-		r->p = varint_get(r->p, r->end, &v);
-	return r->p != NULL ? v : 0;
-}
-
-static uint32_t
-get_id(reader *r)
-{
-	uint64_t v = get_number(r);
-
-	if (v > UINT32_MAX)
-		r->p = NULL;
-	return (uint32_t) v;
-}
-
+/* An integer of this size: a varint; zigzag if `sign`. */
 static void
-get_name(reader *r, char *name, size_t max)
+code_integer(codec *c, void *member, size_t size, bool sign)
 {
-	uint64_t n = get_number(r);
+	int unused = 64 - 8 * (int) size;
+	uint64_t v = 0, kept;
 
-	name[0] = 0;
-	if (r->p == NULL || n > max || n > (uint64_t) (r->end - r->p))
+	if (c->out != NULL)
 	{
-		r->p = NULL;
+		memcpy(&v, member, size);
+		c->out = varint_put(c->out, sign ? zigzag((int64_t) (v << unused) >> unused) : v);
 		return;
 	}
-	memcpy(name, r->p, n);
-	name[n] = 0;
-	r->p += n;
+	if (c->p == NULL || (c->p = varint_get(c->p, c->end, &v)) == NULL)
+		return;
+	v = sign ? (uint64_t) unzigzag(v) : v;
+	kept = sign ? (uint64_t) ((int64_t) (v << unused) >> unused) : v << unused >> unused;
+	if (kept != v)
+		c->p = NULL;
+	memcpy(member, &v, size);
+}
+
+#define CODE(c, member)		   code_integer(c, &(member), sizeof(member), false)
+#define CODE_SIGNED(c, member) code_integer(c, &(member), sizeof(member), true)
+
+static void
+code_name(codec *c, char *name, size_t size)
+{
+	uint64_t n = c->out != NULL ? strlen(name) : 0;
+
+	CODE(c, n);
+	if (c->out != NULL)
+	{
+		memcpy(c->out, name, n);
+		c->out += n;
+	}
+	else if (c->p == NULL || n >= size || n > (uint64_t) (c->end - c->p))
+		c->p = NULL;
+	else
+	{
+		memcpy(name, c->p, n);
+		name[n] = 0;
+		c->p += n;
+	}
 }
 
 wide_status
@@ -138,33 +122,122 @@ catalog_check_options(const wide_family_options *o)
 }
 
 static void
-get_options(reader *r, wide_family_options *o)
+code_options(codec *c, wide_family_options *o)
 {
-	uint64_t v[12];
+	CODE(c, o->versions);
+	CODE(c, o->min_versions);
+	CODE_SIGNED(c, o->ttl_us);
+	CODE(c, o->block_size);
+	CODE(c, o->bloom_prefix);
+	CODE(c, o->bloom);
+	CODE(c, o->compression);
+	CODE_SIGNED(c, o->compression_level);
+	CODE(c, o->keep_deleted);
+	CODE(c, o->in_memory);
+	CODE(c, o->compaction);
+	CODE_SIGNED(c, o->window_us);
+	if (c->p != NULL && catalog_check_options(o) != WIDE_OK)
+		c->p = NULL;
+}
 
-	for (int i = 0; i < 12; i++)
-		v[i] = get_number(r);
-	memset(o, 0, sizeof *o);
-	if (r->p == NULL || v[0] > INT32_MAX || v[1] > INT32_MAX || v[3] > UINT32_MAX ||
-		v[4] > UINT16_MAX)
+static void
+code_op(codec *c, catalog_op *op)
+{
+	CODE(c, op->kind);
+	if (op->kind < OP_CREATE_TABLE || op->kind > OP_REPLACE_FAMILY)
 	{
-		r->p = NULL;
+		c->p = NULL;
 		return;
 	}
-	o->versions = (int32_t) v[0];
-	o->min_versions = (int32_t) v[1];
-	o->ttl_us = unzigzag(v[2]);
-	o->block_size = (uint32_t) v[3];
-	o->bloom_prefix = (uint16_t) v[4];
-	o->bloom = (uint8_t) v[5];
-	o->compression = (uint8_t) v[6];
-	o->compression_level = (int8_t) unzigzag(v[7]);
-	o->keep_deleted = (uint8_t) v[8];
-	o->in_memory = (uint8_t) v[9];
-	o->compaction = (uint8_t) v[10];
-	o->window_us = unzigzag(v[11]);
-	if (catalog_check_options(o) != WIDE_OK)
-		r->p = NULL;
+	CODE(c, *(op->kind >= OP_CREATE_FAMILY ? &op->family : &op->table));
+	if (op->kind == OP_CREATE_FAMILY)
+		CODE(c, op->table);
+	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND ||
+		op->kind == OP_REPLACE_FAMILY)
+		CODE(c, op->arg);
+	if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE)
+		code_name(c, op->name, WIDE_MAX_NAME + 1);
+	if (op->kind == OP_CREATE_FAMILY)
+		code_name(c, op->name, WIDE_MAX_FAMILY + 1);
+	if (op->kind == OP_CREATE_FAMILY || op->kind == OP_ALTER_FAMILY)
+		code_options(c, &op->opt);
+	if (op->kind == OP_ALTER_FAMILY)
+		CODE_SIGNED(c, op->now);
+}
+
+uint8_t *
+catalog_put_op(uint8_t *p, const catalog_op *op)
+{
+	catalog_op copy = *op;
+	codec c = {.out = p};
+
+	code_op(&c, &copy);
+	return c.out;
+}
+
+/* ----------------------------------------------------------------- arrays */
+
+/* An array of the committed catalog. */
+typedef struct array
+{
+	uint8_t *slots;
+	size_t size;			/* bytes of a slot */
+	uint32_t *used;			/* slots from here on were never used */
+	uint32_t max;			/* slots */
+	_Atomic uint32_t *next; /* above all ids */
+} array;
+
+static array
+array_of(wide_db *db, enum catalog_array which)
+{
+	segment *g = db->seg;
+	catalog_state *c = &g->catalog;
+
+	if (which == CATALOG_TABLES)
+		return (array) {LAYOUT_AT(db, g->tables), sizeof(table_slot), &c->ntables,
+						g->config.max_tables, &c->next_table};
+	if (which == CATALOG_FAMILIES)
+		return (array) {LAYOUT_AT(db, g->families), sizeof(family_slot), &c->nfamilies,
+						g->max_families, &c->next_family};
+	return (array) {LAYOUT_AT(db, g->bindings), sizeof(binding_slot), &c->nbindings,
+					g->max_bindings, &c->next_table};
+}
+
+/* The id at the beginning of a slot: of its table, family, or table of a binding; 0: it is free. */
+static uint32_t
+slot_id(const array *a, uint32_t i)
+{
+	return *(uint32_t *) (a->slots + i * a->size);
+}
+
+_Static_assert(offsetof(table_slot, t.id) == 0 && offsetof(family_slot, f.id) == 0 &&
+				   offsetof(binding_slot, table) == 0,
+			   "slot_id");
+
+uint32_t
+catalog_count(wide_db *db, enum catalog_array which)
+{
+	array a = array_of(db, which);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < *a.used; i++)
+		n += slot_id(&a, i) != 0;
+	return n;
+}
+
+/* Returns a slot for a new table, family or binding; NULL if the array is full. */
+static void *
+slot_new(wide_db *db, enum catalog_array which)
+{
+	array a = array_of(db, which);
+	uint32_t i = 0;
+
+	while (i < *a.used && slot_id(&a, i) != 0)
+		i++;
+	if (i == a.max)
+		return NULL;
+	*a.used += i == *a.used;
+	return a.slots + i * a.size;
 }
 
 /* --------------------------------------------------------------- look-ups */
@@ -198,51 +271,6 @@ catalog_family(wide_db *db, wide_family_id id, wide_family *f, family_floor *flo
 	return fs != NULL;
 }
 
-/* -------------------------------------------------- encoding: operations */
-
-uint8_t *
-catalog_put_op(uint8_t *p, const catalog_op *op)
-{
-	p = varint_put(p, op->kind);
-	p = varint_put(p, op->kind >= OP_CREATE_FAMILY ? op->family : op->table);
-	if (op->kind == OP_CREATE_FAMILY)
-		p = varint_put(p, op->table);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND ||
-		op->kind == OP_REPLACE_FAMILY)
-		p = varint_put(p, op->arg);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE || op->kind == OP_CREATE_FAMILY)
-		p = put_name(p, op->name);
-	if (op->kind == OP_CREATE_FAMILY || op->kind == OP_ALTER_FAMILY)
-		p = put_options(p, &op->opt);
-	if (op->kind == OP_ALTER_FAMILY)
-		p = varint_put(p, zigzag(op->now));
-	return p;
-}
-
-static bool
-get_op(reader *r, catalog_op *op)
-{
-	memset(op, 0, sizeof *op);
-	op->kind = (uint8_t) get_number(r);
-	if (op->kind < OP_CREATE_TABLE || op->kind > OP_REPLACE_FAMILY)
-		return false;
-	*(op->kind >= OP_CREATE_FAMILY ? &op->family : &op->table) = get_id(r);
-	if (op->kind == OP_CREATE_FAMILY)
-		op->table = get_id(r);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_BIND || op->kind == OP_UNBIND ||
-		op->kind == OP_REPLACE_FAMILY)
-		op->arg = get_id(r);
-	if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE)
-		get_name(r, op->name, WIDE_MAX_NAME);
-	if (op->kind == OP_CREATE_FAMILY)
-		get_name(r, op->name, WIDE_MAX_FAMILY);
-	if (op->kind == OP_CREATE_FAMILY || op->kind == OP_ALTER_FAMILY)
-		get_options(r, &op->opt);
-	if (op->kind == OP_ALTER_FAMILY)
-		op->now = unzigzag(get_number(r));
-	return r->p != NULL;
-}
-
 /* ------------------------------------------------------------------ apply */
 
 /* Raises the counter of ids above one that is in use. */
@@ -253,43 +281,6 @@ raise_counter(_Atomic uint32_t *counter, uint32_t used)
 
 	while (next <= used && !atomic_compare_exchange_weak(counter, &next, used + 1))
 		;
-}
-
-/* A slot for a new table, family or binding; NULL if the array is full. */
-static table_slot *
-table_slot_new(wide_db *db)
-{
-	catalog_state *c = &db->seg->catalog;
-	table_slot *t = layout_tables(db);
-
-	for (uint32_t i = 0; i < c->ntables; i++)
-		if (t[i].t.id == 0)
-			return &t[i];
-	return c->ntables < db->seg->config.max_tables ? &t[c->ntables++] : NULL;
-}
-
-static family_slot *
-family_slot_new(wide_db *db)
-{
-	catalog_state *c = &db->seg->catalog;
-	family_slot *f = layout_families(db);
-
-	for (uint32_t i = 0; i < c->nfamilies; i++)
-		if (f[i].f.id == 0)
-			return &f[i];
-	return c->nfamilies < db->seg->max_families ? &f[c->nfamilies++] : NULL;
-}
-
-static binding_slot *
-binding_slot_new(wide_db *db)
-{
-	catalog_state *c = &db->seg->catalog;
-	binding_slot *b = layout_bindings(db);
-
-	for (uint32_t i = 0; i < c->nbindings; i++)
-		if (b[i].table == 0)
-			return &b[i];
-	return c->nbindings < db->seg->max_bindings ? &b[c->nbindings++] : NULL;
 }
 
 /* Drops the family's files and frees the slot.  files_version stays, because private copies of
@@ -424,7 +415,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 	if (op->kind == OP_CREATE_TABLE)
 	{
 		raise_counter(&db->seg->catalog.next_table, op->table);
-		if (ts == NULL && (ts = table_slot_new(db)) == NULL)
+		if (ts == NULL && (ts = slot_new(db, CATALOG_TABLES)) == NULL)
 			return false;
 		memset(ts, 0, sizeof *ts);
 		ts->t.id = op->table;
@@ -453,7 +444,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 			table_clear(db, ts);
 		return true;
 	}
-	if (found == NULL && (found = binding_slot_new(db)) == NULL)
+	if (found == NULL && (found = slot_new(db, CATALOG_BINDINGS)) == NULL)
 		return false;
 	found->table = op->table;
 	found->object = op->arg;
@@ -474,7 +465,7 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 		raise_counter(&db->seg->catalog.next_family, op->family);
 		if (catalog_table_slot(db, op->table) == NULL)
 			return true;
-		if (fs == NULL && (fs = family_slot_new(db)) == NULL)
+		if (fs == NULL && (fs = slot_new(db, CATALOG_FAMILIES)) == NULL)
 			return false;
 		fs->f.id = op->family;
 		fs->f.table = op->table;
@@ -510,8 +501,7 @@ void
 catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 {
 	catalog_state *c = &db->seg->catalog;
-	reader r = {encoded.data, encoded.data + encoded.len};
-	catalog_op op;
+	codec r = {.p = encoded.data, .end = encoded.data + encoded.len};
 	const char *bad = NULL;
 
 	if (encoded.len == 0 || seq <= c->restored_seq || segment_lock(db, LOCK_SET) != WIDE_OK)
@@ -520,7 +510,10 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 	{
 		while (bad == NULL && r.p < r.end)
 		{
-			if (!get_op(&r, &op))
+			catalog_op op = {0};
+
+			code_op(&r, &op);
+			if (r.p == NULL)
 				bad = "a committed change of the catalog cannot be decoded";
 			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
 				bad = "there is no room for a committed change of the catalog";
@@ -538,197 +531,148 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 
 /* ------------------------------------------------------------------- dump */
 
-static uint8_t *
-dump_families(wide_db *db, uint8_t *p)
+static void
+code_table(codec *c, table_slot *t)
 {
-	family_slot *f = layout_families(db);
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		n += f[i].f.id != 0;
-	p = varint_put(p, n);
-	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-	{
-		if (f[i].f.id == 0)
-			continue;
-		p = varint_put(p, f[i].f.id);
-		p = varint_put(p, f[i].f.table);
-		p = varint_put(p, f[i].seq);
-		p = put_name(p, f[i].f.name);
-		p = put_options(p, &f[i].f.opt);
-		for (int k = 0; k < FAMILY_FLOORS; k++)
-		{
-			p = varint_put(p, f[i].floors[k].seq);
-			p = varint_put(p, (uint32_t) f[i].floors[k].versions);
-			p = varint_put(p, (uint32_t) f[i].floors[k].min_versions);
-			p = varint_put(p, zigzag(f[i].floors[k].expired_before));
-			p = varint_put(p, zigzag(f[i].floors[k].now));
-			p = varint_put(p, f[i].floors[k].keep_deleted);
-		}
-	}
-	return p;
+	CODE(c, t->t.id);
+	CODE(c, t->t.space);
+	CODE(c, t->seq);
+	code_name(c, t->t.name, sizeof t->t.name);
 }
 
-static uint8_t *
-dump_locked(wide_db *db, uint8_t *p)
+static void
+code_family(codec *c, family_slot *f)
 {
-	catalog_state *c = &db->seg->catalog;
-	table_slot *t = layout_tables(db);
-	binding_slot *b = layout_bindings(db);
-	uint32_t n = 0;
+	CODE(c, f->f.id);
+	CODE(c, f->f.table);
+	CODE(c, f->seq);
+	code_name(c, f->f.name, sizeof f->f.name);
+	code_options(c, &f->f.opt);
+	for (family_floor *o = f->floors; o < f->floors + FAMILY_FLOORS; o++)
+	{
+		uint8_t keep_deleted = o->keep_deleted;
 
-	p = varint_put(p, DUMP_FORMAT);
-	p = varint_put(p, c->seq);
-	p = varint_put(p, atomic_load(&c->next_table));
-	p = varint_put(p, atomic_load(&c->next_family));
-	for (uint32_t i = 0; i < c->ntables; i++)
-		n += t[i].t.id != 0;
-	p = varint_put(p, n);
-	for (uint32_t i = 0; i < c->ntables; i++)
-		if (t[i].t.id != 0)
+		CODE(c, o->seq);
+		CODE(c, o->versions);
+		CODE(c, o->min_versions);
+		CODE_SIGNED(c, o->expired_before);
+		CODE_SIGNED(c, o->now);
+		CODE(c, keep_deleted);
+		if (c->out == NULL)
+			o->keep_deleted = keep_deleted != 0;
+	}
+}
+
+static void
+code_array(codec *c, wide_db *db, enum catalog_array which)
+{
+	array a = array_of(db, which);
+	uint64_t n = catalog_count(db, which);
+
+	CODE(c, n);
+	if (n > a.max)
+		c->p = NULL;
+	for (uint32_t i = 0; c->out != NULL ? i < *a.used : c->p != NULL && i < n; i++)
+	{
+		void *slot = a.slots + i * a.size;
+
+		if (c->out != NULL && slot_id(&a, i) == 0)
+			continue;
+		if (which == CATALOG_TABLES)
+			code_table(c, slot);
+		else if (which == CATALOG_FAMILIES)
+			code_family(c, slot);
+		else
 		{
-			p = varint_put(p, t[i].t.id);
-			p = varint_put(p, t[i].t.space);
-			p = varint_put(p, t[i].seq);
-			p = put_name(p, t[i].t.name);
+			CODE(c, ((binding_slot *) slot)->table);
+			CODE(c, ((binding_slot *) slot)->object);
 		}
-	p = dump_families(db, p);
-	n = 0;
-	for (uint32_t i = 0; i < c->nbindings; i++)
-		n += b[i].table != 0;
-	p = varint_put(p, n);
-	for (uint32_t i = 0; i < c->nbindings; i++)
-		if (b[i].table != 0)
-		{
-			p = varint_put(p, b[i].table);
-			p = varint_put(p, b[i].object);
-		}
-	return p;
+		if (c->out == NULL && (slot_id(&a, i) == 0 || slot_id(&a, i) >= atomic_load(a.next)))
+			c->p = NULL;
+		*a.used += c->out == NULL;
+	}
+}
+
+/* A dump without its format. */
+static void
+code_catalog(codec *c, wide_db *db)
+{
+	catalog_state *s = &db->seg->catalog;
+	uint32_t next_table = atomic_load(&s->next_table), next_family = atomic_load(&s->next_family);
+
+	CODE(c, s->seq);
+	CODE(c, next_table);
+	CODE(c, next_family);
+	/* not when it encodes: a transaction may have taken an id meanwhile */
+	if (c->out == NULL)
+	{
+		atomic_store(&s->next_table, next_table);
+		atomic_store(&s->next_family, next_family);
+	}
+	for (int which = 0; which < CATALOG_ARRAYS; which++)
+		code_array(c, db, which);
 }
 
 wide_status
 catalog_dump(wide_db *db, buffer *out)
 {
-	catalog_state *c = &db->seg->catalog;
-	bool done = false;
+	catalog_state *s = &db->seg->catalog;
+	uint32_t format = DUMP_FORMAT;
+	codec c = {0};
 
-	while (!done)
+	/* the catalog may grow while no lock is held: the need is computed again under the lock */
+	while (c.out == NULL)
 	{
-		/* the catalog may grow while no lock is held: the need is computed again under the lock */
-		size_t room = out->cap - out->len, need;
+		size_t need;
 
 		TRY(segment_lock(db, LOCK_CATALOG));
-		need = (size_t) c->ntables * TABLE_MAX + (size_t) c->nfamilies * FAMILY_MAX +
-			   (size_t) c->nbindings * 2 * VARINT_MAX + 8 * VARINT_MAX;
-		if (need <= room)
+		need = (size_t) s->ntables * TABLE_MAX + (size_t) s->nfamilies * FAMILY_MAX +
+			   (size_t) s->nbindings * 2 * VARINT_MAX + 8 * VARINT_MAX;
+		if (need <= out->cap - out->len)
+			c.out = out->data + out->len;
+		else
 		{
-			out->len = (size_t) (dump_locked(db, out->data + out->len) - out->data);
-			done = true;
-		}
-		segment_unlock(db, LOCK_CATALOG);
-		if (!done)
+			segment_unlock(db, LOCK_CATALOG);
 			TRY(buffer_reserve(out, need + 16 * FAMILY_MAX));
-	}
-	return WIDE_OK;
-}
-
-static bool
-restore_families(wide_db *db, reader *r)
-{
-	catalog_state *c = &db->seg->catalog;
-	uint64_t n = get_number(r);
-
-	if (n > db->seg->max_families)
-		return false;
-	for (uint64_t i = 0; i < n && r->p != NULL; i++)
-	{
-		family_slot *f = &layout_families(db)[i];
-
-		f->f.id = get_id(r);
-		f->f.table = get_id(r);
-		f->seq = get_number(r);
-		get_name(r, f->f.name, WIDE_MAX_FAMILY);
-		get_options(r, &f->f.opt);
-		for (int k = 0; k < FAMILY_FLOORS; k++)
-		{
-			f->floors[k].seq = get_number(r);
-			f->floors[k].versions = (int32_t) get_id(r);
-			f->floors[k].min_versions = (int32_t) get_id(r);
-			f->floors[k].expired_before = unzigzag(get_number(r));
-			f->floors[k].now = unzigzag(get_number(r));
-			f->floors[k].keep_deleted = get_number(r) != 0;
 		}
-		if (f->f.id == 0 || f->f.id >= atomic_load(&c->next_family))
-			return false;
-		c->nfamilies++;
 	}
-	return r->p != NULL;
-}
-
-/* Reads a dump behind its format.  Returns false if it is invalid or does not fit. */
-static bool
-restore(wide_db *db, reader *r)
-{
-	catalog_state *c = &db->seg->catalog;
-	uint64_t n;
-
-	c->seq = c->restored_seq = get_number(r);
-	atomic_store(&c->next_table, get_id(r));
-	atomic_store(&c->next_family, get_id(r));
-	n = get_number(r);
-	if (n > db->seg->config.max_tables)
-		return false;
-	for (uint64_t i = 0; i < n && r->p != NULL; i++)
-	{
-		table_slot *t = &layout_tables(db)[i];
-
-		t->t.id = get_id(r);
-		t->t.space = get_id(r);
-		t->seq = get_number(r);
-		get_name(r, t->t.name, WIDE_MAX_NAME);
-		if (t->t.id == 0 || t->t.id >= atomic_load(&c->next_table))
-			return false;
-		c->ntables++;
-	}
-	if (r->p == NULL || !restore_families(db, r))
-		return false;
-	n = get_number(r);
-	if (n > db->seg->max_bindings)
-		return false;
-	for (uint64_t i = 0; i < n && r->p != NULL; i++)
-	{
-		layout_bindings(db)[i].table = get_id(r);
-		layout_bindings(db)[i].object = get_id(r);
-		c->nbindings++;
-	}
-	return r->p != NULL && r->p == r->end;
+	CODE(&c, format);
+	code_catalog(&c, db);
+	out->len = (size_t) (c.out - out->data);
+	segment_unlock(db, LOCK_CATALOG);
+	return WIDE_OK;
 }
 
 wide_status
 catalog_restore(wide_db *db, wide_bytes dump)
 {
 	catalog_state *c = &db->seg->catalog;
-	reader r = {dump.data, dump.data + dump.len};
-	uint64_t format;
+	codec r = {.p = dump.data, .end = dump.data + dump.len};
+	uint32_t format = 0;
 
-	memset(layout_tables(db), 0, db->seg->config.max_tables * sizeof(table_slot));
-	memset((void *) layout_families(db), 0, db->seg->max_families * sizeof(family_slot));
-	memset(layout_bindings(db), 0, db->seg->max_bindings * sizeof(binding_slot));
+	for (int which = 0; which < CATALOG_ARRAYS; which++)
+	{
+		array a = array_of(db, which);
+
+		memset(a.slots, 0, a.max * a.size);
+		*a.used = 0;
+	}
 	memset(c->pending, 0, sizeof c->pending);
-	c->ntables = c->nfamilies = c->nbindings = 0;
 	c->seq = c->restored_seq = 0;
 	atomic_store(&c->next_table, 1);
 	atomic_store(&c->next_family, 1);
 	atomic_fetch_add(&c->generation, 1);
 	if (dump.len == 0)
 		return WIDE_OK;
-	format = get_number(&r);
+	CODE(&r, format);
 	if (r.p != NULL && format != DUMP_FORMAT)
 		return status_fail(
 			WIDE_CORRUPT,
-			"the store's catalog has format %llu, this version of widetable reads format %d only",
-			(unsigned long long) format, DUMP_FORMAT);
-	if (!restore(db, &r))
+			"the store's catalog has format %u, this version of widetable reads format %d only",
+			format, DUMP_FORMAT);
+	code_catalog(&r, db);
+	c->restored_seq = c->seq;
+	if (r.p == NULL || r.p != r.end)
 		return status_fail(WIDE_CORRUPT,
 						   "the manifest's catalog is damaged or does not fit into this segment");
 	return WIDE_OK;

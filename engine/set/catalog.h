@@ -72,6 +72,18 @@ extern bool catalog_family(wide_db *db, wide_family_id id, wide_family *f, famil
 /* Returns a committed table; NULL if there is none.  Requires: LOCK_CATALOG or LOCK_SET. */
 extern table_slot *catalog_table_slot(wide_db *db, wide_table_id id);
 
+enum catalog_array
+{
+	CATALOG_TABLES,
+	CATALOG_FAMILIES,
+	CATALOG_BINDINGS,
+	CATALOG_ARRAYS /* their number */
+};
+
+/* Returns the number of committed tables, families or bindings.
+ * Requires: LOCK_CATALOG or LOCK_SET. */
+extern uint32_t catalog_count(wide_db *db, enum catalog_array which);
+
 /* Lists the ids of all committed families, or of the family `only` if that is not 0.
  * Returns: WIDE_OK and *n ids in *out, which the caller frees, also after a failure. */
 extern wide_status catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out,

@@ -342,14 +342,9 @@ check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 			families += c->pending[i].families;
 			bindings += c->pending[i].bindings;
 		}
-	for (uint32_t i = 0; i < c->ntables; i++)
-		tables += layout_tables(db)[i].t.id != 0;
-	for (uint32_t i = 0; i < c->nfamilies; i++)
-		families += layout_families(db)[i].f.id != 0;
-	for (uint32_t i = 0; i < c->nbindings; i++)
-		bindings += layout_bindings(db)[i].table != 0;
-	if (tables > db->seg->config.max_tables || families > db->seg->max_families ||
-		bindings > db->seg->max_bindings)
+	if (tables + catalog_count(db, CATALOG_TABLES) > db->seg->config.max_tables ||
+		families + catalog_count(db, CATALOG_FAMILIES) > db->seg->max_families ||
+		bindings + catalog_count(db, CATALOG_BINDINGS) > db->seg->max_bindings)
 		return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)",
 						   db->seg->config.max_tables);
 	return WIDE_OK;

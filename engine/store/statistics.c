@@ -57,10 +57,8 @@ state_of_catalog(wide_db *db, wide_stats *out)
 {
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return;
-	for (uint32_t i = 0; i < db->seg->config.max_tables; i++)
-		out->tables += layout_tables(db)[i].t.id != 0;
-	for (uint32_t i = 0; i < db->seg->max_families; i++)
-		out->families += layout_families(db)[i].f.id != 0;
+	out->tables = catalog_count(db, CATALOG_TABLES);
+	out->families = catalog_count(db, CATALOG_FAMILIES);
 	segment_unlock(db, LOCK_CATALOG);
 }
 
