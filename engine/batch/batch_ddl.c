@@ -274,7 +274,7 @@ wide_status
 wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt)
 {
 	catalog_delta *d;
-	catalog_op *op, change = {.kind = OP_ALTER_FAMILY};
+	catalog_op *op, change = {.kind = OP_ALTER_FAMILY, .family = id, .opt = *opt};
 	wide_family f;
 	wide_status st;
 
@@ -282,13 +282,10 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 	TRY(need_family(d, id, &f));
 	TRY(catalog_check_options(opt));
 	/* the commit checks again, because other transactions may have changed the family by then */
-	change.family = id;
-	change.opt = *opt;
 	TRY(segment_lock(d->db, LOCK_CATALOG));
-	st = catalog_delta_check_changes(d, &change, &id);
+	st = catalog_delta_check_change(d, &change);
 	segment_unlock(d->db, LOCK_CATALOG);
 	TRY(st);
-	id = change.family;
 	op = catalog_delta_add(d, batch_next_op(b), OP_ALTER_FAMILY);
 	op->family = id;
 	op->opt = *opt;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/catalog_delta.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
@@ -244,6 +245,13 @@ catalog_delta_new(wide_db *db)
 	return d;
 }
 
+/* Returns true if the entry of catalog.pending belongs to the delta. */
+static bool
+pending_of(const catalog_pending *p, const catalog_delta *d)
+{
+	return p->pid == (uint32_t) getpid() && p->serial == d->serial;
+}
+
 /* Removes the delta's entries from catalog.pending. */
 static void
 pending_release(catalog_delta *d)
@@ -253,7 +261,7 @@ pending_release(catalog_delta *d)
 	if (!d->pending || segment_lock(d->db, LOCK_CATALOG) != WIDE_OK)
 		return;
 	for (int i = 0; i < CATALOG_PENDING; i++)
-		if (p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial)
+		if (pending_of(&p[i], d))
 			p[i].pid = 0;
 	segment_unlock(d->db, LOCK_CATALOG);
 	d->pending = false;
@@ -291,16 +299,8 @@ catalog_delta_empty(const catalog_delta *d)
 wide_status
 catalog_delta_reserve(catalog_delta *d, int n)
 {
-	if (d->n + n > d->cap)
-	{
-		int cap = 2 * (d->n + n) + 8;
-		catalog_op *ops = realloc(d->ops, (size_t) cap * sizeof *ops);
-
-		if (ops == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory");
-		d->ops = ops;
-		d->cap = cap;
-	}
+	while (d->n + n > d->cap)
+		TRY(array_grow((void **) &d->ops, d->cap, &d->cap, sizeof *d->ops));
 	return WIDE_OK;
 }
 
@@ -377,8 +377,7 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 	*hash = hash_xxh3(key, 4 + strlen(t.name), NAME_SEED) | 1;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
-			if (p[i].names[k] == *hash &&
-				!(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial))
+			if (p[i].names[k] == *hash && !pending_of(&p[i], d))
 				return status_fail(WIDE_EXISTS,
 								   "table \"%s\" is being created by another transaction", t.name);
 	return WIDE_OK;
@@ -396,7 +395,7 @@ altered_later(const catalog_delta *d, int i)
 
 /* A change that needs no floor now may need one after the changes that others have reserved. */
 wide_status
-catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_family_id *changed)
+catalog_delta_check_change(const catalog_delta *d, const catalog_op *op)
 {
 	wide_db *db = d->db;
 	catalog_pending *p = db->seg->catalog.pending;
@@ -404,13 +403,11 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 	table_slot *ts;
 	int used, others = 0;
 
-	*changed = 0;
-	if (op->kind != OP_ALTER_FAMILY || fs == NULL)
+	if (fs == NULL)
 		return WIDE_OK;
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nchanges; k++)
-			others += p[i].changes[k] == op->family &&
-					  !(p[i].pid == (uint32_t) getpid() && p[i].serial == d->serial);
+			others += p[i].changes[k] == op->family && !pending_of(&p[i], d);
 	used = catalog_floors_used(fs->floors);
 	if (others == 0 && !catalog_floor_needed(&fs->f.opt, &op->opt))
 		used--;
@@ -420,7 +417,6 @@ catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op, wide_f
 						   "family \"%s\" of table \"%s\": %d changes of its options are "
 						   "remembered, there is no room for one more",
 						   fs->f.name, ts != NULL ? ts->t.name : "", used + others);
-	*changed = op->family;
 	return WIDE_OK;
 }
 
@@ -465,13 +461,15 @@ pending_reserve(catalog_delta *d)
 	p->bindings = bindings;
 	for (int i = 0; i < d->n; i++)
 	{
+		const catalog_op *op = &d->ops[i];
+		bool change = op->kind == OP_ALTER_FAMILY && family_find(db, op->family) != NULL &&
+					  !altered_later(d, i);
 		uint64_t hash;
-		wide_family_id changed = 0;
 
-		TRY(check_name(db, d, &d->ops[i], &hash));
-		if (!altered_later(d, i))
-			TRY(catalog_delta_check_changes(d, &d->ops[i], &changed));
-		if (hash == 0 && changed == 0)
+		TRY(check_name(db, d, op, &hash));
+		if (change)
+			TRY(catalog_delta_check_change(d, op));
+		if (hash == 0 && !change)
 			continue;
 		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) &&
 			(p = pending_new(d)) == NULL)
@@ -479,8 +477,8 @@ pending_reserve(catalog_delta *d)
 							   "too many tables are created or changed in one transaction");
 		if (hash != 0)
 			p->names[p->nnames++] = hash;
-		if (changed != 0)
-			p->changes[p->nchanges++] = changed;
+		if (change)
+			p->changes[p->nchanges++] = op->family;
 	}
 	return WIDE_OK;
 }

@@ -51,13 +51,9 @@ extern bool catalog_delta_empty(const catalog_delta *d);
  */
 extern wide_status catalog_delta_encode(catalog_delta *d, buffer *out);
 
-/*
- * Checks that a change of a family's options, the last one in the delta, finds room
- * among the floors.  *changed is the family if a floor has to be reserved, else 0.
- * Requires: LOCK_CATALOG.  Returns: WIDE_OK or WIDE_FULL.
- */
-extern wide_status catalog_delta_check_changes(const catalog_delta *d, const catalog_op *op,
-											   wide_family_id *changed);
+/* Checks that a change of a family's options, the last one in the delta, finds room among the
+ * floors.  Requires: LOCK_CATALOG.  Returns: WIDE_OK or WIDE_FULL. */
+extern wide_status catalog_delta_check_change(const catalog_delta *d, const catalog_op *op);
 
 /* -------------------------------------------------------------- look-ups */
 
