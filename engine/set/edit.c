@@ -351,6 +351,7 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 		if (link != NULL)
 		{
 			f = &files[*link - 1];
+			atomic_store(&fam->files_version, version);
 			*link = f->next;
 			fam->nfiles--;
 			file_set_slot_die(db, f, version, false);
@@ -370,22 +371,6 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 	set->reserved_files -= (uint32_t) edit->nadd;
 }
 
-/* Sets files_version of the families whose lists the caller's part changes.  Under LOCK_SET. */
-static void
-set_files_versions(wide_db *db, const version_edit *edit, uint64_t version)
-{
-	family_slot *fam;
-	file_slot *f;
-
-	for (int i = 0; i < edit->nadd; i++)
-		if ((fam = family_find(db, edit->add[i].family)) != NULL)
-			atomic_store(&fam->files_version, version);
-	for (int i = 0; i < edit->nremove; i++)
-		if ((f = file_set_slot_by_number(db, edit->remove[i])) != NULL &&
-			(fam = family_find(db, f->meta.family)) != NULL)
-			atomic_store(&fam->files_version, version);
-}
-
 /* Shows the edit in the segment. */
 static wide_status
 apply_switch(wide_db *db, const version_edit *edit, gathered *g)
@@ -396,11 +381,10 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 	if (edit->memtable >= 0)
 		TRY(segment_lock(db, LOCK_COMMIT));
 	TRY(segment_lock(db, LOCK_SET));
-	set_files_versions(db, edit, UINT64_MAX);
-	version = atomic_fetch_add(&set->version, 1) + 1;
+	version = atomic_load(&set->version) + 1;
 	switch_gathered(db, edit, g);
 	switch_caller(db, edit, version);
-	set_files_versions(db, edit, version);
+	atomic_store(&set->version, version);
 	if (edit->flushed_seq > set->flushed_seq)
 		set->flushed_seq = edit->flushed_seq;
 	if (edit->restart_lsn > set->restart_lsn)

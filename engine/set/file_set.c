@@ -16,9 +16,11 @@
  *    A reader that pinned v may therefore use both the files and the memtable (the
  *    merge drops equal entries).  No reader misses both, because it finds the
  *    version changed and starts over.
- *  - family_slot.files_version is UINT64_MAX while a list changes, so the test
- *    without a lock, whether a private copy is still the list, never says yes for
- *    too long.
+ *  - A change takes place under LOCK_SET in this order: files_version of the family
+ *    becomes set.version + 1, its list changes, set.version rises.  So a process that
+ *    has pinned a version finds in files_version, without a lock, every change of the
+ *    list up to that version.  It reads the list under LOCK_SET, hence not a half of
+ *    a change.
  *
  * When dead files are unlinked is at the top of remove.c, how files get into the
  * manifest at the top of edit.c.
@@ -95,6 +97,7 @@ file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool li
 		file_set_slot_die(db, f, version, true);
 		return;
 	}
+	atomic_store(&fam->files_version, version);
 	f->next = fam->files;
 	fam->files = (uint32_t) (f - layout_files(db)) + 1;
 	fam->nfiles++;
@@ -143,10 +146,9 @@ void
 file_set_drop_family(wide_db *db, family_slot *fam)
 {
 	file_slot *files = layout_files(db);
-	uint64_t version;
+	uint64_t version = atomic_load(&db->seg->set.version) + 1;
 
-	atomic_store(&fam->files_version, UINT64_MAX);
-	version = atomic_fetch_add(&db->seg->set.version, 1) + 1;
+	atomic_store(&fam->files_version, version);
 	while (fam->files != 0)
 	{
 		file_slot *f = &files[fam->files - 1];
@@ -155,7 +157,7 @@ file_set_drop_family(wide_db *db, family_slot *fam)
 		file_set_slot_die(db, f, version, true);
 	}
 	fam->nfiles = 0;
-	atomic_store(&fam->files_version, version);
+	atomic_store(&db->seg->set.version, version);
 }
 
 /*
@@ -214,17 +216,13 @@ void
 file_set_link(wide_db *db, const file_meta *metas, int n)
 {
 	set_state *set = &db->seg->set;
-	family_slot *fam;
 	uint64_t version, next;
 	uint32_t loading = atomic_load(&set->loading);
 	bool full = false;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
-	for (int i = 0; i < n; i++)
-		if ((fam = family_find(db, metas[i].family)) != NULL)
-			atomic_store(&fam->files_version, UINT64_MAX);
-	version = atomic_fetch_add(&set->version, 1) + 1;
+	version = atomic_load(&set->version) + 1;
 	for (int i = 0; i < n; i++)
 	{
 		bool known = atomic_load(&db->seg->state) != WIDE_RUNNING &&
@@ -245,9 +243,7 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 			if (atomic_compare_exchange_weak(&set->next_file, &next, metas[i].number + 1))
 				break;
 	}
-	for (int i = 0; i < n; i++)
-		if ((fam = family_find(db, metas[i].family)) != NULL)
-			atomic_store(&fam->files_version, version);
+	atomic_store(&set->version, version);
 	segment_unlock(db, LOCK_SET);
 	if (full)
 		wide_poison(db,

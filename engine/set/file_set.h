@@ -56,8 +56,8 @@ extern uint32_t *file_set_slot_find(wide_db *db, family_slot *fam, uint64_t numb
 /* Returns the slot with this file: live, else the one that died last; NULL if there is none. */
 extern file_slot *file_set_slot_by_number(wide_db *db, uint64_t number);
 
-/* Adds a file to the set.  If its family has been dropped it is dead at once.
- * Requires: a free slot. */
+/* Adds a file to the set, in the version that the caller makes: see file_set.c.  If its family has
+ * been dropped it is dead at once.  Requires: a free slot. */
 extern void file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
 
 /* Moves a slot to the dead list: its file is not in this version.  pending: no durable edit says so

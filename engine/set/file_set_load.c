@@ -34,7 +34,6 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
-#include "engine/set/family.h"
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
 
@@ -356,18 +355,13 @@ load_files(wide_db *db, const loaded *l)
 	set_state *set = &db->seg->set;
 	const file_meta *f = (const file_meta *) l->files.data;
 	size_t n = l->files.len / sizeof *f;
-	family_slot *fam;
 
 	if (n > set->max_files)
 		return status_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n,
 						   set->max_files);
 	TRY(segment_lock(db, LOCK_SET));
 	for (size_t i = 0; i < n; i++)
-	{
 		file_set_link_slot(db, &f[i], 1, true);
-		if ((fam = family_find(db, f[i].family)) != NULL)
-			atomic_store(&fam->files_version, 1);
-	}
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }

@@ -330,7 +330,7 @@ typedef struct family_slot
 	/* live files; under LOCK_SET */
 	uint32_t files; /* list of file slots: index + 1 */
 	uint32_t nfiles;
-	_Atomic uint64_t files_version; /* set.version of the last change; UINT64_MAX during a change */
+	_Atomic uint64_t files_version; /* set.version of the last change: see file_set.c */
 	/* encoded row at which the last compaction of each level ended; the next one goes on there */
 	uint8_t cursor[SET_LEVELS][FILE_BOUND];
 	uint8_t cursor_len[SET_LEVELS];
