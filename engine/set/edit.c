@@ -41,6 +41,7 @@ typedef struct gathered
 	uint32_t ncaller_remove; /* the caller's */
 	buffer live;			 /* file_meta: all listed files, for a new manifest */
 	buffer catalog;			 /* a dump, if `dump` or for a new manifest */
+	bool reserved;			 /* slots are reserved for the caller's files */
 	bool dump;				 /* the catalog has changed */
 	uint64_t sync;			 /* the log must be durable up to here */
 } gathered;
@@ -71,6 +72,7 @@ gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 	if (file_set_free_slots(set) < (uint32_t) edit->nadd)
 		return status_fail(WIDE_FULL, "the table of files is full (max_files %u)", set->max_files);
 	set->reserved_files += (uint32_t) edit->nadd;
+	g->reserved = true;
 	if (set->nunlisted > 0 || set->npending > 0)
 		for (uint32_t i = 0; i < set->max_files; i++)
 		{
@@ -78,16 +80,11 @@ gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 
 			if (!f->in_use)
 				continue;
-			if (f->removed_version == 0 && (f->meta.flags & FILE_UNLISTED))
-			{
-				memcpy(g->add.data + g->add.len, &f->meta, sizeof f->meta);
-				g->add.len += sizeof f->meta;
-			}
+			/* there is room: nothing is allocated */
+			if (f->removed_version == 0 && !f->listed)
+				(void) buffer_append(&g->add, &f->meta, sizeof f->meta);
 			else if (f->removed_version != 0 && f->pending)
-			{
-				memcpy(g->remove.data + g->remove.len, &f->meta.number, sizeof f->meta.number);
-				g->remove.len += sizeof f->meta.number;
-			}
+				(void) buffer_append(&g->remove, &f->meta.number, sizeof f->meta.number);
 		}
 	g->dump = set->catalog_dirty != 0;
 	set->catalog_dirty = 0;
@@ -116,10 +113,9 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 	for (size_t i = 0; i < g->add.len / sizeof(file_meta); i++)
 	{
 		const file_meta *f = &((const file_meta *) g->add.data)[i];
-		uint64_t seq = f->global_seq != 0 ? f->global_seq : f->seq_max;
 
-		if (seq > g->sync)
-			g->sync = seq;
+		if (f->seq_max > g->sync)
+			g->sync = f->seq_max;
 	}
 	if (edit->flushed_seq > g->sync)
 		g->sync = edit->flushed_seq;
@@ -129,13 +125,11 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 	 * pending until the next edit */
 	if (g->dump)
 	{
-		st = catalog_dump(db, &g->catalog);
-		if (st == WIDE_OK && db->seg->catalog.seq > g->sync)
+		TRY(catalog_dump(db, &g->catalog));
+		if (db->seg->catalog.seq > g->sync)
 			g->sync = db->seg->catalog.seq;
 	}
-	else
-		st = WIDE_OK;
-	return st;
+	return WIDE_OK;
 }
 
 /* Syncs the linked files that are not synced yet (FILE_UNSYNCED).  The caller's files are. */
@@ -225,8 +219,7 @@ gather_live(wide_db *db, gathered *g)
 		/* there is room: no file becomes listed without LOCK_MANIFEST */
 		if (gone || g->live.cap - g->live.len < sizeof f->meta)
 			continue;
-		memcpy(g->live.data + g->live.len, &f->meta, sizeof f->meta);
-		g->live.len += sizeof f->meta;
+		(void) buffer_append(&g->live, &f->meta, sizeof f->meta);
 	}
 	segment_unlock(db, LOCK_SET);
 	return buffer_append(&g->live, g->add.data, g->add.len);
@@ -317,9 +310,8 @@ switch_gathered(wide_db *db, const version_edit *edit, gathered *g)
 		if (f == NULL)
 			continue;
 		f->listed = 1;
-		if (f->meta.flags & FILE_UNLISTED)
-			set->nunlisted--;
-		f->meta.flags &= (uint8_t) ~(FILE_UNLISTED | FILE_UNSYNCED);
+		set->nunlisted -= f->removed_version == 0;
+		f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
 	}
 	for (size_t i = g->ncaller_remove; i < nremove; i++)
 	{
@@ -407,28 +399,23 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 wide_status
 edit_apply(wide_db *db, const version_edit *edit)
 {
-	set_state *set = &db->seg->set;
 	gathered g = {0};
 	wide_status st;
-	bool reserved = false;
 
 	TRY(sync_linked(db));
 	TRY(segment_lock(db, LOCK_MANIFEST));
 	segment_enter_critical(db);
-	st = gather(db, edit, &g);
-	reserved = g.dump || st == WIDE_OK;
-	if (st == WIDE_OK)
-		st = sync_gathered(db, edit, &g);
-	if (st == WIDE_OK)
-		st = apply_write(db, edit, &g);
-	if (st == WIDE_OK)
-		st = apply_switch(db, edit, &g);
-	else if (reserved && segment_lock(db, LOCK_SET) == WIDE_OK)
+	TRY_GOTO(gather(db, edit, &g));
+	TRY_GOTO(sync_gathered(db, edit, &g));
+	TRY_GOTO(apply_write(db, edit, &g));
+	st = apply_switch(db, edit, &g);
+done:
+	if (st != WIDE_OK && g.reserved && segment_lock(db, LOCK_SET) == WIDE_OK)
 	{
 		/* the edit is not in force: if that were not certain, the store would be poisoned and the
 		 * lock refused */
-		set->reserved_files -= (uint32_t) edit->nadd;
-		set->catalog_dirty |= g.dump;
+		db->seg->set.reserved_files -= (uint32_t) edit->nadd;
+		db->seg->set.catalog_dirty |= g.dump;
 		segment_unlock(db, LOCK_SET);
 	}
 	segment_leave_critical(db);

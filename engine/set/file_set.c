@@ -72,9 +72,7 @@ file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
 	f->removed_version = version;
 	f->pending = pending;
 	set->npending += pending;
-	if (f->meta.flags & FILE_UNLISTED)
-		set->nunlisted--;
-	f->meta.flags &= (uint8_t) ~FILE_UNLISTED;
+	set->nunlisted -= !f->listed;
 	f->next = set->dead_files;
 	set->dead_files = (uint32_t) (f - layout_files(db)) + 1;
 	set->ndead++;
@@ -90,7 +88,6 @@ file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool li
 
 	set->nfiles++;
 	f->listed = listed;
-	f->meta.flags = (uint8_t) ((f->meta.flags & ~FILE_UNLISTED) | (listed ? 0 : FILE_UNLISTED));
 	set->nunlisted += !listed;
 	if (fam == NULL)
 	{

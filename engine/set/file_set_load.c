@@ -284,11 +284,7 @@ load_check(wide_db *db, const loaded *l)
 						   "the store belongs to another log: its log is %llu, this one is %llu",
 						   (unsigned long long) l->log_id, (unsigned long long) id);
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
-	{
-		uint64_t seq = f[i].global_seq != 0 ? f[i].global_seq : f[i].seq_max;
-
-		newest = seq > newest ? seq : newest;
-	}
+		newest = f[i].seq_max > newest ? f[i].seq_max : newest;
 	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
 		return status_fail(
 			WIDE_CONFLICT,

@@ -224,7 +224,6 @@ enum file_flags
 	FILE_MIN_CUT = 1,	  /* min_row is a shortened (lower) bound */
 	FILE_MAX_CUT = 2,	  /* max_row is a prefix: the true bound starts with it */
 	FILE_BUSY = 4,		  /* input of a running job */
-	FILE_UNLISTED = 8,	  /* linked by a batch, not yet in the manifest */
 	FILE_TS_ORDERED = 16, /* in every column timestamps rise with sequence numbers */
 	FILE_UNSYNCED = 32	  /* its bytes are in the log; it is synced before it is listed */
 };
@@ -262,7 +261,7 @@ typedef struct file_slot
 	uint64_t added_version; /* in the set from this version on */
 	uint32_t pending;		/* dead, but no durable edit says so yet: must not be unlinked */
 	uint32_t moved;	 /* dead, but the file lives on in another slot (other level): never unlinked */
-	uint32_t listed; /* the manifest names it */
+	uint32_t listed; /* the manifest names it; not if a batch has linked it since the last edit */
 } file_slot;
 
 /* The file set.  Members without _Atomic are read and written under LOCK_SET. */
@@ -289,7 +288,7 @@ typedef struct set_state
 	uint32_t free_files, dead_files; /* first slots of the two lists */
 	uint32_t reserved_files;		 /* slots promised to prepared bulk batches */
 	uint32_t nfiles;				 /* live files */
-	uint32_t nunlisted;				 /* live files with FILE_UNLISTED */
+	uint32_t nunlisted;				 /* live files that are not listed */
 	uint32_t ndead;					 /* dead files */
 	uint32_t npending;				 /* dead files with pending set */
 
