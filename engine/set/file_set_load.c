@@ -23,7 +23,6 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/file_set_load.h"
@@ -34,72 +33,15 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
+#include "engine/set/directory.h"
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
 
-/* ------------------------------------------------------------- directory */
-
-/* The files of the directory. */
-typedef struct present
-{
-	buffer files;	  /* uint64_t: numbers of sorted files, ascending */
-	buffer manifests; /* uint64_t: numbers of manifests */
-	wide_status st;
-} present;
-
-/* db->os->list: one name of the directory. */
-static int
-present_name(void *arg, const char *name)
-{
-	present *p = arg;
-	unsigned long long number = 0;
-	uint64_t n;
-	char end = 0;
-	int used = 0;
-
-	if (sscanf(name, "%llx.ss%c%n", &number, &end, &used) == 2 && end == 't' && name[used] == 0)
-	{
-		n = number;
-		p->st = buffer_append(&p->files, &n, sizeof n);
-	}
-	else if (sscanf(name, "manifest-%llx%n", &number, &used) == 1 && name[used] == 0)
-	{
-		n = number;
-		p->st = buffer_append(&p->manifests, &n, sizeof n);
-	}
-	return p->st != WIDE_OK;
-}
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
-static wide_status
-present_read(wide_db *db, present *p)
-{
-	int rc = db->os->list(db->os, db->dir, present_name, p);
-
-	if (rc < 0)
-		return status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
-	if (p->files.len > 0)
-		qsort(p->files.data, p->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers);
-	return p->st;
-}
-
-static bool
-is_present(const present *p, uint64_t number)
-{
-	return p->files.len > 0 && bsearch(&number, p->files.data, p->files.len / sizeof(uint64_t),
-									   sizeof(uint64_t), compare_numbers) != NULL;
-}
+/* ---------------------------------------------------------------- states */
 
 /* Returns the number of the newest manifest below this one; 0 if there is none. */
 static uint64_t
-manifest_before(const present *p, uint64_t number)
+manifest_before(const directory *p, uint64_t number)
 {
 	const uint64_t *m = (const uint64_t *) p->manifests.data;
 	uint64_t best = 0;
@@ -109,8 +51,6 @@ manifest_before(const present *p, uint64_t number)
 			best = m[i];
 	return best;
 }
-
-/* ---------------------------------------------------------------- states */
 
 /* A state of the set, while edits are read. */
 typedef struct loaded
@@ -126,7 +66,7 @@ typedef struct loaded
 	uint32_t log_branch;
 
 	/* is it complete? */
-	const present *present;
+	const directory *present;
 	size_t missing;		   /* number of `files` that are not in the directory */
 	uint64_t missing_file; /* the number of one of them */
 	uint64_t edits;		   /* number of edits read */
@@ -161,13 +101,13 @@ load_edit(void *arg, const manifest_edit *e)
 			k++;
 		if (k == n)
 			continue; /* a linked file that was dropped before it was listed */
-		l->missing -= !is_present(l->present, f[k].number);
+		l->missing -= !directory_has(l->present, f[k].number);
 		f[k] = f[n - 1];
 		l->files.len -= sizeof *f;
 	}
 	TRY(buffer_append(&l->files, e->add, (size_t) e->nadd * sizeof(file_meta)));
 	for (int i = 0; i < e->nadd; i++)
-		if (!is_present(l->present, e->add[i].number))
+		if (!directory_has(l->present, e->add[i].number))
 		{
 			l->missing++;
 			l->missing_file = e->add[i].number;
@@ -194,7 +134,7 @@ load_edit(void *arg, const manifest_edit *e)
 
 /* Reads the newest state of the manifest of which no file is missing. */
 static wide_status
-load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
+load_manifest(wide_db *db, uint64_t number, const directory *p, loaded *out)
 {
 	loaded l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
 	uint64_t edits, next_file;
@@ -236,13 +176,13 @@ load_manifest(wide_db *db, uint64_t number, const present *p, loaded *out)
 static wide_status
 load_newest(wide_db *db, loaded *l)
 {
-	present p = {0};
+	directory p = {0};
 	uint64_t number = 0, before;
 	char failure[300];
 	wide_status st, first;
 
 	TRY(manifest_current(db, &number));
-	TRY_GOTO(present_read(db, &p));
+	TRY_GOTO(directory_read(db, &p));
 	st = first = load_manifest(db, number, &p, l);
 	if (st != WIDE_OK)
 		snprintf(failure, sizeof failure, "%s", wide_error_text());
@@ -262,8 +202,7 @@ load_newest(wide_db *db, loaded *l)
 		db->seg->set.manifest_size = UINT64_MAX;
 	}
 done:
-	buffer_free(&p.files);
-	buffer_free(&p.manifests);
+	directory_free(&p);
 	return st;
 }
 

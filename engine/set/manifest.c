@@ -61,6 +61,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/file_meta.h"
+#include "engine/set/directory.h"
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
 #define MANIFEST_MAGIC	0x494e414d45444957ull /* "WIDEMANI" */
@@ -417,24 +418,13 @@ done:
 	return st;
 }
 
-/* db->os->list: sets the bool if the name is that of a sorted file. */
-static int
-list_sst(void *arg, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n > 4 && strcmp(name + n - 4, ".sst") == 0)
-		*(bool *) arg = true;
-	return 0;
-}
-
 wide_status
 manifest_current(wide_db *db, uint64_t *number)
 {
 	buffer b = {0};
 	char path[1100], name[40];
 	unsigned long long got = 0, check = 0;
-	bool files = false;
+	directory d = {0};
 	int used = 0;
 	wide_status st;
 
@@ -443,11 +433,9 @@ manifest_current(wide_db *db, uint64_t *number)
 	if (st == WIDE_NOTFOUND)
 	{
 		/* CURRENT is durable before the first sorted file is written */
-		int rc = db->os->list(db->os, db->dir, list_sst, &files);
-
-		if (rc < 0)
-			st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
-		else if (files)
+		TRY_GOTO(directory_read(db, &d));
+		st = WIDE_NOTFOUND;
+		if (d.files.len > 0)
 			st = status_fail(WIDE_CORRUPT, "%s is missing but there are sorted files", path);
 		goto done;
 	}
@@ -466,6 +454,7 @@ manifest_current(wide_db *db, uint64_t *number)
 	*number = got;
 done:
 	buffer_free(&b);
+	directory_free(&d);
 	return st;
 }
 

@@ -10,7 +10,6 @@
  * Locking: a pin keeps the files; no lock is held while reading.
  */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
@@ -24,6 +23,7 @@
 #include "engine/sst/sst_reader.h"
 #include "engine/sst/sst_verify.h"
 #include "engine/set/catalog.h"
+#include "engine/set/directory.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
 #include "engine/set/pin.h"
@@ -34,9 +34,7 @@ typedef struct verification
 	wide_db *db;
 	wide_problem_fn fn;
 	void *arg;
-	buffer numbers;	   /* uint64_t: numbers of the .sst files in the directory */
-	buffer unfinished; /* uint64_t: numbers of the .sst.tmp files */
-	wide_status st;	   /* of note_file */
+	directory names;
 } verification;
 
 static wide_status
@@ -56,40 +54,6 @@ exists(verification *v, const char *path)
 	if (fd >= 0)
 		v->db->os->close(v->db->os, fd);
 	return fd >= 0;
-}
-
-/* Adds a name of the directory to the lists; for wide_os.list. */
-static int
-note_file(void *arg, const char *name)
-{
-	verification *v = arg;
-	unsigned long long number;
-	int end = 0;
-	uint64_t u;
-	buffer *list;
-
-	if (sscanf(name, "%llx.sst%n", &number, &end) != 1 || end == 0)
-		return 0;
-	if (name[end] == 0)
-		list = &v->numbers;
-	else if (strcmp(name + end, ".tmp") == 0)
-		list = &v->unfinished;
-	else
-		return 0;
-	u = number;
-	v->st = buffer_append(list, &u, sizeof u);
-	return v->st != WIDE_OK;
-}
-
-static bool
-in_directory(const verification *v, uint64_t number)
-{
-	const uint64_t *p = (const uint64_t *) v->numbers.data;
-
-	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
-		if (p[i] == number)
-			return true;
-	return false;
 }
 
 /* Returns true if files may exist that are not listed yet. */
@@ -121,9 +85,9 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		TRY(segment_check(v->db));
 		if (host_interrupted(v->db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
-		if (!in_directory(v, f->number) && !file_set_has_file(v->db, f->number))
+		if (!directory_has(&v->names, f->number) && !file_set_has_file(v->db, f->number))
 			continue; /* removed meanwhile */
-		if (!in_directory(v, f->number))
+		if (!directory_has(&v->names, f->number))
 		{
 			/* perhaps written after the directory was read: try to open it */
 			sst_reader *r;
@@ -168,12 +132,12 @@ verify_memtables(verification *v, const version_pin *pin)
 static wide_status
 verify_unknown(verification *v)
 {
-	const uint64_t *p = (const uint64_t *) v->numbers.data;
+	const uint64_t *p = (const uint64_t *) v->names.files.data;
 	char path[1100];
 
 	if (work_in_progress(v->db))
 		return WIDE_OK;
-	for (size_t i = 0; i < v->numbers.len / sizeof *p; i++)
+	for (size_t i = 0; i < v->names.files.len / sizeof *p; i++)
 	{
 		if (file_set_has_file(v->db, p[i]))
 			continue;
@@ -182,8 +146,8 @@ verify_unknown(verification *v)
 		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_file(v->db, p[i]))
 			TRY(v->fn(v->arg, path, "the file does not belong to the store"));
 	}
-	p = (const uint64_t *) v->unfinished.data;
-	for (size_t i = 0; i < v->unfinished.len / sizeof *p; i++)
+	p = (const uint64_t *) v->names.unfinished.data;
+	for (size_t i = 0; i < v->names.unfinished.len / sizeof *p; i++)
 	{
 		sst_file_path(v->db, p[i], path, sizeof path - 4);
 		strcat(path, ".tmp");
@@ -200,20 +164,13 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	wide_family_id *ids = NULL;
 	version_pin pin = {0};
 	version_pin memory = {0};
-	int n, rc;
+	int n;
 	wide_status st;
 
 	TRY(segment_check(db));
 	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
 	TRY_GOTO(pin_take_files(db, &pin));
-	rc = db->os->list(db->os, db->dir, note_file, &v);
-	if (rc < 0 || v.st != WIDE_OK)
-	{
-		st = rc < 0 ? status_fail(WIDE_IO, "could not list directory \"%s\": %s", db->dir,
-								  strerror(-rc))
-					: v.st;
-		goto done;
-	}
+	TRY_GOTO(directory_read(db, &v.names));
 	for (int i = 0; i < n; i++)
 		TRY_GOTO(verify_family(&v, &pin, ids[i]));
 	TRY_GOTO(pin_take(db, &memory));
@@ -223,8 +180,7 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 done:
 	pin_drop(db, &memory);
 	pin_drop(db, &pin);
-	buffer_free(&v.numbers);
-	buffer_free(&v.unfinished);
+	directory_free(&v.names);
 	free(ids);
 	return st;
 }
