@@ -249,7 +249,6 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 					   .flushed_seq = edit->flushed_seq,
 					   .restart_lsn = edit->restart_lsn,
 					   .next_file = atomic_load(&set->next_file),
-					   .has_last_ts = true,
 					   .catalog = {g->catalog.data, g->catalog.len}};
 	wide_status st;
 

@@ -115,7 +115,7 @@ load_edit(void *arg, const manifest_edit *e)
 	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
 	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
 	l->next_file = e->next_file != 0 ? e->next_file : l->next_file;
-	l->last_ts = e->has_last_ts ? e->last_ts : l->last_ts;
+	l->last_ts = e->last_ts != INT64_MIN ? e->last_ts : l->last_ts;
 	if (e->catalog.data != NULL)
 	{
 		l->catalog.len = 0;
@@ -263,7 +263,7 @@ static wide_status
 load_create(wide_db *db, loaded *l)
 {
 	buffer payload = {0}, dump = {0};
-	manifest_edit m = {.snapshot = true, .next_file = 1, .has_last_ts = true, .last_ts = INT64_MIN};
+	manifest_edit m = {.snapshot = true, .next_file = 1, .last_ts = INT64_MIN};
 	wide_status st;
 
 	l->flushed_seq = l->restart_lsn = m.flushed_seq = m.restart_lsn = db->log.end(db->log.ctx);

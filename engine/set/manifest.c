@@ -70,6 +70,7 @@
 #define RECORD_HEADER	16
 #define RECORD_MAGIC	0x54494445u /* "EDIT" */
 #define MANIFEST_MAX	((uint64_t) 1 << 30)
+#define PATH_BYTES		1100
 
 enum manifest_tag
 {
@@ -90,16 +91,12 @@ record_seed(uint64_t number, uint64_t offset)
 	return MANIFEST_SEED ^ (number << 40) ^ offset;
 }
 
-static void
-manifest_path(wide_db *db, const char *name, char *path, size_t size)
+/* Writes the path of a manifest to the PATH_BYTES bytes at path.  Returns where its name begins. */
+static const char *
+manifest_path(wide_db *db, uint64_t number, char *path)
 {
-	snprintf(path, size, "%s/%s", db->dir, name);
-}
-
-static void
-manifest_name(uint64_t number, char *name, size_t size)
-{
-	snprintf(name, size, "manifest-%08llx", (unsigned long long) number);
+	snprintf(path, PATH_BYTES, "%s/manifest-%08llx", db->dir, (unsigned long long) number);
+	return path + strlen(db->dir) + 1;
 }
 
 /* ----------------------------------------------------------------- edits */
@@ -129,8 +126,7 @@ manifest_encode(const manifest_edit *e, buffer *out)
 		TRY(put_item(out, TAG_RESTART, e->restart_lsn));
 	if (e->next_file != 0)
 		TRY(put_item(out, TAG_NEXT_FILE, e->next_file));
-	if (e->has_last_ts)
-		TRY(put_item(out, TAG_LAST_TS, zigzag(e->last_ts)));
+	TRY(put_item(out, TAG_LAST_TS, zigzag(e->last_ts)));
 	if (e->log_id != 0)
 	{
 		TRY(put_item(out, TAG_LOG, e->log_id));
@@ -177,7 +173,6 @@ decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wi
 			d->e.next_file = v;
 			break;
 		case TAG_LAST_TS:
-			d->e.has_last_ts = true;
 			d->e.last_ts = unzigzag(v);
 			break;
 		case TAG_LOG:
@@ -205,7 +200,7 @@ manifest_decode(wide_bytes payload, decoded *d)
 	wide_status st = WIDE_OK;
 
 	d->add.len = d->remove.len = 0;
-	memset(&d->e, 0, sizeof d->e);
+	d->e = (manifest_edit) {.last_ts = INT64_MIN};
 	while (p != NULL && p < end && st == WIDE_OK)
 	{
 		uint64_t tag;
@@ -271,13 +266,12 @@ manifest_append(wide_db *db, wide_bytes payload)
 {
 	set_state *set = &db->seg->set;
 	buffer record = {0};
-	char name[40], path[1100];
+	char path[PATH_BYTES];
 	int fd = -1;
 	int64_t n;
 	wide_status st;
 
-	manifest_name(set->manifest_number, name, sizeof name);
-	manifest_path(db, name, path, sizeof path);
+	manifest_path(db, set->manifest_number, path);
 	TRY_GOTO(record_make(&record, set->manifest_number, set->manifest_size, payload));
 	fd = db->os->open(db->os, path, O_RDWR);
 	if (fd < 0)
@@ -332,7 +326,8 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	uint64_t number = set->manifest_number + 1;
 	buffer b = {0};
 	uint8_t head[MANIFEST_HEADER] = {0};
-	char name[40], text[80], path[1100], current[1100];
+	char text[80], path[PATH_BYTES], tmp[PATH_BYTES], current[PATH_BYTES];
+	const char *name = manifest_path(db, number, path);
 	int64_t n;
 	wide_status st;
 
@@ -342,8 +337,6 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	put_u64le(head + 24, hash_xxh3(head, 24, MANIFEST_SEED));
 	TRY_GOTO(buffer_append(&b, head, sizeof head));
 	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
-	manifest_name(number, name, sizeof name);
-	manifest_path(db, name, path, sizeof path);
 	if ((n = write_file(db, path, b.data, b.len)) < 0)
 	{
 		st = os_fail(n, "write file", path);
@@ -352,19 +345,19 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	}
 	snprintf(text, sizeof text, "%s %016llx\n", name,
 			 (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
-	manifest_path(db, "CURRENT.tmp", path, sizeof path);
-	manifest_path(db, "CURRENT", current, sizeof current);
-	if ((n = write_file(db, path, text, strlen(text))) < 0 ||
+	snprintf(tmp, sizeof tmp, "%s/CURRENT.tmp", db->dir);
+	snprintf(current, sizeof current, "%s/CURRENT", db->dir);
+	if ((n = write_file(db, tmp, text, strlen(text))) < 0 ||
 		(n = db->os->syncdir(db->os, db->dir)) < 0)
 	{
-		st = os_fail(n, "write file", path);
-		db->os->unlink(db->os, path);
+		st = os_fail(n, "write file", tmp);
+		db->os->unlink(db->os, tmp);
 		goto done;
 	}
-	if ((n = db->os->rename(db->os, path, current)) < 0)
+	if ((n = db->os->rename(db->os, tmp, current)) < 0)
 	{
 		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n)
-					   : os_fail(n, "rename file", path);
+					   : os_fail(n, "rename file", tmp);
 		goto done;
 	}
 	injection_point("manifest-switch");
@@ -376,8 +369,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	/* the old manifest is not needed, unless a copy is being made; recovery removes it otherwise */
 	if (set->manifest_number != 0 && !host_files_held(db))
 	{
-		manifest_name(set->manifest_number, name, sizeof name);
-		manifest_path(db, name, path, sizeof path);
+		manifest_path(db, set->manifest_number, path);
 		db->os->unlink(db->os, path);
 	}
 	set->manifest_number = number;
@@ -422,13 +414,14 @@ wide_status
 manifest_current(wide_db *db, uint64_t *number)
 {
 	buffer b = {0};
-	char path[1100], name[40];
+	char path[PATH_BYTES], manifest[PATH_BYTES];
+	const char *name;
 	unsigned long long got = 0, check = 0;
 	directory d = {0};
 	int used = 0;
 	wide_status st;
 
-	manifest_path(db, "CURRENT", path, sizeof path);
+	snprintf(path, sizeof path, "%s/CURRENT", db->dir);
 	st = read_file(db, path, &b);
 	if (st == WIDE_NOTFOUND)
 	{
@@ -442,15 +435,11 @@ manifest_current(wide_db *db, uint64_t *number)
 	if (st != WIDE_OK)
 		goto done;
 	b.data[b.len] = 0;
-	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2 ||
-		(size_t) used != b.len)
+	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2)
+		used = -1;
+	name = manifest_path(db, got, manifest);
+	if ((size_t) used != b.len || hash_xxh3(name, strlen(name), MANIFEST_SEED) != check)
 		st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
-	else
-	{
-		manifest_name(got, name, sizeof name);
-		if (hash_xxh3(name, strlen(name), MANIFEST_SEED) != check)
-			st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
-	}
 	*number = got;
 done:
 	buffer_free(&b);
@@ -518,11 +507,10 @@ wide_status
 manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 {
 	buffer b = {0};
-	char path[1100], name[40];
+	char path[PATH_BYTES];
 	wide_status st;
 
-	manifest_name(number, name, sizeof name);
-	manifest_path(db, name, path, sizeof path);
+	manifest_path(db, number, path);
 	st = read_file(db, path, &b);
 	if (st == WIDE_NOTFOUND)
 		st = status_fail(WIDE_CORRUPT, "%s is missing", path);

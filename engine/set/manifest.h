@@ -21,8 +21,7 @@ typedef struct manifest_edit
 	uint64_t flushed_seq; /* 0: unchanged; also the next two */
 	uint64_t restart_lsn;
 	uint64_t next_file;
-	bool has_last_ts;
-	int64_t last_ts;
+	int64_t last_ts; /* INT64_MIN: unchanged */
 	uint64_t log_id; /* 0: not known, see wide_log.identity */
 	uint32_t log_branch;
 	wide_bytes catalog; /* data NULL: unchanged */
