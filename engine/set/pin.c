@@ -36,8 +36,7 @@ typedef struct list_copy
 	uint32_t slot; /* index of the family's slot; UINT32_MAX: the family was dropped */
 	uint64_t from;
 	uint64_t to;
-	int n;
-	int level_start[SET_LEVELS + 1];
+	family_files list;
 	file_meta files[];
 } list_copy;
 
@@ -51,9 +50,8 @@ typedef struct live_pin
 struct pin_local
 {
 	live_pin *pins; /* index = serial - 1 */
-	int npins, pins_cap;
-	uint32_t nlive;			  /* pins that are not free */
-	uint32_t nlive_memtables; /* of these, pins of memtables */
+	int npins;		/* up to the last place that is not free: 0 if there is no pin */
+	int pins_cap;
 
 	list_copy *copies[COPY_BUCKETS];
 	uint32_t ncopies;
@@ -62,32 +60,28 @@ struct pin_local
 
 /* ------------------------------------------------------------------ pins */
 
-/* The version of this process's oldest pin (memtables: of those that pin memtables); 0 none. */
-static uint64_t
-oldest_pin(const struct pin_local *local, bool memtables)
+/* Publishes the bounds of this process's pins after one has gone.  Stores that protect less only
+ * have to come after the reads under the pin: release stores are enough. */
+static void
+publish_rest(wide_db *db)
 {
-	uint64_t oldest = 0;
+	const struct pin_local *local = db->pins;
+	uint64_t oldest = 0, mem_oldest = 0, mem_newest = 0;
 
-	for (int i = 0; i < local->npins; i++)
+	for (const live_pin *p = local->pins; p < local->pins + local->npins; p++)
 	{
-		const live_pin *p = &local->pins[i];
-
-		if (p->version != 0 && (!memtables || p->memtables) && (oldest == 0 || p->version < oldest))
+		if (p->version == 0)
+			continue;
+		if (oldest == 0 || p->version < oldest)
 			oldest = p->version;
+		if (p->memtables && (mem_oldest == 0 || p->version < mem_oldest))
+			mem_oldest = p->version;
+		if (p->memtables && p->version > mem_newest)
+			mem_newest = p->version;
 	}
-	return oldest;
-}
-
-/* The version of this process's newest pin of memtables; 0 none. */
-static uint64_t
-newest_memtable_pin(const struct pin_local *local)
-{
-	uint64_t newest = 0;
-
-	for (int i = 0; i < local->npins; i++)
-		if (local->pins[i].version > newest && local->pins[i].memtables)
-			newest = local->pins[i].version;
-	return newest;
+	atomic_store_explicit(&db->slot->pin, oldest, memory_order_release);
+	atomic_store_explicit(&db->slot->mem_pin, mem_oldest, memory_order_release);
+	atomic_store_explicit(&db->slot->mem_pin_last, mem_newest, memory_order_release);
 }
 
 /* Lists the memtables that a reader needs now, newest first. */
@@ -123,6 +117,7 @@ static wide_status
 take(wide_db *db, version_pin *pin, bool memtables)
 {
 	struct pin_local *local = db->pins;
+	bool first_memtables;
 	int at = 0;
 
 	TRY(segment_check(db));
@@ -132,15 +127,16 @@ take(wide_db *db, version_pin *pin, bool memtables)
 		at++;
 	TRY(array_grow((void **) &local->pins, at, &local->pins_cap, sizeof(live_pin)));
 	pin->nmemtables = 0;
+	first_memtables = atomic_load_explicit(&db->slot->mem_pin, memory_order_relaxed) == 0;
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
-		if (local->nlive == 0)
+		if (local->npins == 0)
 			atomic_store_explicit(&db->slot->pin, pin->version, memory_order_release);
 		if (memtables)
 		{
 			atomic_store_explicit(&db->slot->mem_pin_last, pin->version, memory_order_release);
-			if (local->nlive_memtables == 0)
+			if (first_memtables)
 				atomic_store_explicit(&db->slot->mem_pin, pin->version, memory_order_release);
 		}
 		/* other processes see all three before anything is read under the pin */
@@ -150,8 +146,6 @@ take(wide_db *db, version_pin *pin, bool memtables)
 	} while (atomic_load(&db->seg->set.version) != pin->version);
 	local->pins[at] = (live_pin) {pin->version, memtables};
 	local->npins = at < local->npins ? local->npins : at + 1;
-	local->nlive++;
-	local->nlive_memtables += memtables;
 	pin->serial = (uint32_t) at + 1;
 	return WIDE_OK;
 }
@@ -173,7 +167,7 @@ pin_take_files(wide_db *db, version_pin *pin)
 static void
 free_stale_copies(struct pin_local *local)
 {
-	bool all = local->nlive == 0 && local->ncopies > COPIES_MOST;
+	bool all = local->npins == 0 && local->ncopies > COPIES_MOST;
 
 	if (!local->stale && !all)
 		return;
@@ -196,7 +190,7 @@ free_stale_copies(struct pin_local *local)
 				local->ncopies--;
 			}
 		}
-	local->stale = local->nlive > 0 && local->stale;
+	local->stale = local->npins > 0 && local->stale;
 }
 
 void
@@ -207,20 +201,9 @@ pin_drop(wide_db *db, version_pin *pin)
 	if (pin->serial == 0 || local == NULL)
 		return;
 	local->pins[pin->serial - 1].version = 0;
-	local->nlive--;
-	/* mostly it was the only pin.  Stores that protect less only have to come after the reads under
-	 * the pin: release stores are enough */
-	atomic_store_explicit(&db->slot->pin, local->nlive > 0 ? oldest_pin(local, false) : 0,
-						  memory_order_release);
-	if (local->pins[pin->serial - 1].memtables)
-	{
-		bool more = --local->nlive_memtables > 0;
-
-		atomic_store_explicit(&db->slot->mem_pin, more ? oldest_pin(local, true) : 0,
-							  memory_order_release);
-		atomic_store_explicit(&db->slot->mem_pin_last, more ? newest_memtable_pin(local) : 0,
-							  memory_order_release);
-	}
+	while (local->npins > 0 && local->pins[local->npins - 1].version == 0)
+		local->npins--;
+	publish_rest(db);
 	pin->serial = 0;
 	free_stale_copies(local);
 }
@@ -353,7 +336,7 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, list_copy **out)
 			return st;
 		}
 		fs = family_find(db, family);
-		c->n = collect_files(db, fs, family, version, c->files, max);
+		c->list.n = collect_files(db, fs, family, version, c->files, max);
 		c->slot = fs != NULL ? (uint32_t) (fs - layout_families(db)) : UINT32_MAX;
 		c->from = c->to = version;
 		if (fs != NULL && atomic_load(&fs->files_version) <= version)
@@ -362,17 +345,18 @@ copy_make(wide_db *db, uint64_t version, wide_family_id family, list_copy **out)
 			c->to = atomic_load(&db->seg->set.version);
 		}
 		segment_unlock(db, LOCK_SET);
-		if (c->n <= max)
+		if (c->list.n <= max)
 			break;
-		max = c->n + c->n / 4;
+		max = c->list.n + c->list.n / 4;
 	}
 	c->family = family;
-	qsort(c->files, (size_t) c->n, sizeof c->files[0], compare_files);
+	c->list.files = c->files;
+	qsort(c->files, (size_t) c->list.n, sizeof c->files[0], compare_files);
 	for (int l = 0, i = 0; l <= SET_LEVELS; l++)
 	{
-		while (i < c->n && c->files[i].level < l)
+		while (i < c->list.n && c->files[i].level < l)
 			i++;
-		c->level_start[l] = i;
+		c->list.level_start[l] = i;
 	}
 	*out = c;
 	return WIDE_OK;
@@ -406,8 +390,6 @@ pin_files(wide_db *db, const version_pin *pin, wide_family_id family, family_fil
 		local->ncopies++;
 		local->stale = true;
 	}
-	out->files = c->files;
-	out->n = c->n;
-	memcpy(out->level_start, c->level_start, sizeof out->level_start);
+	*out = c->list;
 	return WIDE_OK;
 }
