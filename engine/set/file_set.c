@@ -9,8 +9,8 @@
  *    removed_version > v.  Dead slots stay until no pin needs them, so the list of
  *    any pinned version can be put together under LOCK_SET at any time.
  *  - A process publishes its oldest pin in slot->pin *before* it reads the version
- *    again; a collector raises the version before it reads the pins.  Both are
- *    seq_cst, so one of them sees the other.
+ *    again; a process that removes files reads the pins after the version has risen.
+ *    Both are seq_cst, so one of them sees the other.
  *  - A flush makes its files part of version v, then marks the memtable
  *    MEMTABLE_FLUSHED, then goes on to v + 1 and records that as freed_version.
  *    A reader that pinned v may therefore use both the files and the memtable (the

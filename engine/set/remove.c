@@ -6,7 +6,7 @@
  * the store is not poisoned.  A flushed memtable is freed when no pin has it.
  *
  * Locking: LOCK_SET to find dead files and to free their slots; files are unlinked
- * without a lock, by the process in set.collector.  LOCK_COMMIT for memtables.
+ * without a lock, by the process in set.remover.  LOCK_COMMIT for memtables.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +26,11 @@
 #include "engine/sst/sst_reader.h"
 #include "engine/set/pin.h"
 
-#define COLLECT_BATCH 64 /* most files of one call */
+#define REMOVE_BATCH 64 /* most files of one call */
 
 /* Frees the flushed memtables that no pin has. */
 static wide_status
-collect_memtables(wide_db *db, bool *did)
+remove_memtables(wide_db *db, bool *did)
 {
 	bool some = false, freed = false;
 
@@ -61,9 +61,9 @@ collect_memtables(wide_db *db, bool *did)
 /* Returns true if this process may unlink: it is the only one, or takes over from a dead one
  * (unlinking a file again does no harm). */
 static bool
-become_collector(wide_db *db)
+become_remover(wide_db *db)
 {
-	_Atomic uint32_t *word = &db->seg->set.collector;
+	_Atomic uint32_t *word = &db->seg->set.remover;
 	uint32_t me = (uint32_t) getpid(), holder = 0;
 
 	if (atomic_compare_exchange_strong(word, &holder, me))
@@ -72,7 +72,7 @@ become_collector(wide_db *db)
 		   atomic_compare_exchange_strong(word, &holder, me);
 }
 
-/* Finds up to COLLECT_BATCH dead slots that no pin needs: their indexes + 1, the numbers of their
+/* Finds up to REMOVE_BATCH dead slots that no pin needs: their indexes + 1, the numbers of their
  * files, and whether the file goes too (it has not moved to another slot). */
 static wide_status
 find_dead(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
@@ -83,7 +83,7 @@ find_dead(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *
 	*n = 0;
 	TRY(segment_lock(db, LOCK_SET));
 	oldest = pin_oldest(db); /* read after the removals have raised the version: see file_set.c */
-	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < COLLECT_BATCH; i = files[i - 1].next)
+	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < REMOVE_BATCH; i = files[i - 1].next)
 	{
 		file_slot *f = &files[i - 1];
 
@@ -152,17 +152,17 @@ unlink_and_truncate(wide_db *db, const char *path)
 wide_status
 remove_unneeded(wide_db *db, bool *did)
 {
-	uint32_t index[COLLECT_BATCH];
-	uint64_t number[COLLECT_BATCH];
-	bool unlink_it[COLLECT_BATCH];
+	uint32_t index[REMOVE_BATCH];
+	uint64_t number[REMOVE_BATCH];
+	bool unlink_it[REMOVE_BATCH];
 	char path[1100];
 	int n, done = 0;
 	wide_status st;
 
 	*did = false;
 	TRY(segment_check(db));
-	TRY(collect_memtables(db, did));
-	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_collector(db))
+	TRY(remove_memtables(db, did));
+	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_remover(db))
 		return WIDE_OK;
 	TRY_GOTO(find_dead(db, index, number, unlink_it, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
@@ -176,7 +176,7 @@ remove_unneeded(wide_db *db, bool *did)
 		sst_reader_forget(db, number[done]);
 		cache_forget_file(db, number[done]);
 		sst_file_path(db, number[done], path, sizeof path);
-		injection_point("collect-unlink");
+		injection_point("remove-unlink");
 		rc = unlink_and_truncate(db, path);
 		if (rc < 0 && rc != -ENOENT)
 			st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
@@ -191,6 +191,6 @@ remove_unneeded(wide_db *db, bool *did)
 		st = st == WIDE_OK ? freed : st;
 	}
 done:
-	atomic_store(&db->seg->set.collector, 0);
+	atomic_store(&db->seg->set.remover, 0);
 	return st;
 }

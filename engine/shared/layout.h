@@ -294,7 +294,7 @@ typedef struct set_state
 
 	/* work on files */
 	_Atomic uint32_t work_word; /* futex: rises when work appears */
-	_Atomic uint32_t collector; /* pid of the process that unlinks files; 0 = none */
+	_Atomic uint32_t remover;	/* pid of the process that unlinks files; 0 = none */
 	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded */
 	_Atomic int64_t grown;		/* host time of the last flush or link */
 } set_state;

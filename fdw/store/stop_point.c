@@ -70,7 +70,7 @@ static const char *const places[] = {
 	"flush-manifest",
 	"compact-files",
 	"compact-manifest",
-	"collect-unlink",
+	"remove-unlink",
 };
 
 static bool

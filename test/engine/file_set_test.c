@@ -1,6 +1,6 @@
 /*
  * file_set_test.c - the version set: pins and versions, edits and the manifest,
- * collection, damage.  No real sorted files are needed: the files are empty,
+ * removal, damage.  No real sorted files are needed: the files are empty,
  * with an invented meta.
  */
 #include "test/host/os_fault.h"
@@ -196,7 +196,7 @@ remove_file(wide_db *db, uint64_t number)
 }
 
 static void
-collect_all(wide_db *db)
+remove_all(wide_db *db)
 {
 	bool did = true;
 
@@ -240,10 +240,10 @@ test_pins_see_their_version(void **state)
 	assert_int_equal(fa.n, 2);
 	assert_int_equal(fa.files[1].number, f[0].number);
 	/* the removed file stays for pin a, and only for it */
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_true(file_exists(s.db, f[0].number));
 	pin_drop(s.db, &a);
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_false(file_exists(s.db, f[0].number));
 	assert_ok(pin_files(s.db, &b, 1, &fb));
 	assert_int_equal(fb.n, 1);
@@ -329,11 +329,11 @@ test_move_keeps_the_file(void **state)
 	assert_int_equal(l.files[0].level, 2);
 	pin_drop(s.db, &p);
 	pin_drop(s.db, &q);
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_true(file_exists(s.db, number));
 	assert_int_equal(s.db->seg->set.ndead, 0);
 	remove_file(s.db, number);
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_false(file_exists(s.db, number));
 	store_close(&s);
 	test_dir_drop(s.dir);
@@ -351,14 +351,14 @@ test_drop_waits_for_the_manifest(void **state)
 	f = make_file(s.db, 1, 0, "a", "c", 100);
 	add_files(s.db, &f, 1);
 	drop_family(s.db, 1, 2000);
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_true(file_exists(s.db, f.number));
 	assert_true(file_set_dirty(s.db));
 	log_synced = 0;
 	assert_ok(edit_apply(s.db, &e));
 	assert_true(log_synced >= 2000);
 	assert_false(file_set_dirty(s.db));
-	collect_all(s.db);
+	remove_all(s.db);
 	assert_false(file_exists(s.db, f.number));
 	store_close(&s);
 	assert_ok(store_load(&s, NULL));

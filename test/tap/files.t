@@ -88,7 +88,7 @@ around 'compaction, files listed' compact-manifest 'PERFORM widetable.compact()'
 # before an old file is removed other sessions read, write and flush
 q 'SELECT widetable.flush()' "UPDATE t SET v = v || 'y' WHERE n % 2 = 0" 'SELECT widetable.flush()' >/dev/null
 was=$(q "$SUM")
-halt collect-unlink 'PERFORM widetable.compact(); PERFORM widetable.flush()' 1
+halt remove-unlink 'PERFORM widetable.compact(); PERFORM widetable.flush()' 1
 is "$(q "$SUM")" "$was" 'before a file is removed: a new reader sees the same rows'
 q "UPDATE t SET v = 'newer' WHERE n % 2 = 1" 'SELECT widetable.flush()' >/dev/null
 is=$(q "$SUM")
