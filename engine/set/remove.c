@@ -72,10 +72,17 @@ become_remover(wide_db *db)
 		   atomic_compare_exchange_strong(word, &holder, me);
 }
 
-/* Finds up to REMOVE_BATCH dead slots that no pin needs: their indexes + 1, the numbers of their
- * files, and whether the file goes too (it has not moved to another slot). */
+/* A dead slot that no pin needs. */
+typedef struct dead
+{
+	uint32_t index; /* + 1 */
+	bool moved;		/* its file lives on in another slot */
+	uint64_t number;
+} dead;
+
+/* Finds up to REMOVE_BATCH dead slots that no pin needs, in the order of the list. */
 static wide_status
-find_dead(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *n)
+find_dead(wide_db *db, dead *found, int *n)
 {
 	file_slot *files = layout_files(db);
 	uint64_t oldest;
@@ -85,39 +92,36 @@ find_dead(wide_db *db, uint32_t *index, uint64_t *number, bool *unlink_it, int *
 	oldest = pin_oldest(db); /* read after the removals have raised the version: see file_set.c */
 	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < REMOVE_BATCH; i = files[i - 1].next)
 	{
-		file_slot *f = &files[i - 1];
+		const file_slot *f = &files[i - 1];
 
-		if (f->pending || f->removed_version > oldest)
-			continue;
-		index[*n] = i;
-		number[*n] = f->meta.number;
-		unlink_it[(*n)++] = !f->moved;
+		if (!f->pending && f->removed_version <= oldest)
+			found[(*n)++] = (dead) {i, f->moved != 0, f->meta.number};
 	}
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
-/* Moves these slots from the dead list to the free list. */
+/* Moves these slots from the dead list to the free list.  They are in the order of the list, to
+ * which others may have been added in front. */
 static wide_status
-free_slots(wide_db *db, const uint32_t *index, int n)
+free_slots(wide_db *db, const dead *found, int n)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
 
 	TRY(segment_lock(db, LOCK_SET));
-	for (uint32_t *link = &set->dead_files; *link != 0;)
+	for (uint32_t *link = &set->dead_files; n > 0 && *link != 0;)
 	{
-		file_slot *f = &files[*link - 1];
 		uint32_t at = *link;
-		bool mine = false;
+		file_slot *f = &files[at - 1];
 
-		for (int k = 0; k < n && !mine; k++)
-			mine = index[k] == at;
-		if (!mine)
+		if (at != found->index)
 		{
 			link = &f->next;
 			continue;
 		}
+		found++;
+		n--;
 		*link = f->next;
 		f->in_use = 0;
 		f->next = set->free_files;
@@ -134,28 +138,32 @@ free_slots(wide_db *db, const uint32_t *index, int n)
  * space.  No process has a pin, so no process will read it.  The truncation comes
  * after the unlink, so that no name ever leads to a truncated file.
  */
-static int
-unlink_and_truncate(wide_db *db, const char *path)
+static wide_status
+remove_file(wide_db *db, uint64_t number)
 {
-	int fd = db->os->open(db->os, path, O_RDWR);
-	int rc = db->os->unlink(db->os, path);
+	char path[1100];
+	int fd, rc;
 
+	sst_reader_forget(db, number);
+	cache_forget_file(db, number);
+	sst_file_path(db, number, path, sizeof path);
+	injection_point("remove-unlink");
+	fd = db->os->open(db->os, path, O_RDWR);
+	rc = db->os->unlink(db->os, path);
+	if (fd >= 0 && rc == 0)
+		(void) db->os->truncate(db->os, fd, 0);
 	if (fd >= 0)
-	{
-		if (rc == 0)
-			(void) db->os->truncate(db->os, fd, 0);
 		db->os->close(db->os, fd);
-	}
-	return rc;
+	if (rc < 0 && rc != -ENOENT)
+		return status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
+	counter_add(db, COUNTER_FILES_DELETED, 1);
+	return WIDE_OK;
 }
 
 wide_status
 remove_unneeded(wide_db *db, bool *did)
 {
-	uint32_t index[REMOVE_BATCH];
-	uint64_t number[REMOVE_BATCH];
-	bool unlink_it[REMOVE_BATCH];
-	char path[1100];
+	dead found[REMOVE_BATCH];
 	int n, done = 0;
 	wide_status st;
 
@@ -164,28 +172,16 @@ remove_unneeded(wide_db *db, bool *did)
 	TRY(remove_memtables(db, did));
 	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_remover(db))
 		return WIDE_OK;
-	TRY_GOTO(find_dead(db, index, number, unlink_it, &n));
+	TRY_GOTO(find_dead(db, found, &n));
 	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
 	{
-		int rc;
-
-		if ((st = segment_check(db)) != WIDE_OK)
-			break;
-		if (!unlink_it[done])
-			continue;
-		sst_reader_forget(db, number[done]);
-		cache_forget_file(db, number[done]);
-		sst_file_path(db, number[done], path, sizeof path);
-		injection_point("remove-unlink");
-		rc = unlink_and_truncate(db, path);
-		if (rc < 0 && rc != -ENOENT)
-			st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
-		else
-			counter_add(db, COUNTER_FILES_DELETED, 1);
+		st = segment_check(db);
+		if (st == WIDE_OK && !found[done].moved)
+			st = remove_file(db, found[done].number);
 	}
 	if (done > 0)
 	{
-		wide_status freed = free_slots(db, index, done);
+		wide_status freed = free_slots(db, found, done);
 
 		*did = true;
 		st = st == WIDE_OK ? freed : st;
