@@ -425,7 +425,7 @@ advance(wide_db *db)
 		atomic_store(&commit->applied_seq, seq);
 }
 
-/* Takes LOCK_COMMIT when the ring has a free place. */
+/* Takes LOCK_COMMIT when the ring has a free place.  Is not interrupted. */
 static wide_status
 lock_ring(wide_db *db)
 {
@@ -433,21 +433,15 @@ lock_ring(wide_db *db)
 
 	for (;;)
 	{
-		uint32_t seen;
-		wide_status st;
+		uint64_t oldest;
 
 		TRY(segment_lock(db, LOCK_COMMIT));
 		if (commit->ring_head - commit->ring_tail < COMMIT_RING)
 			return WIDE_OK;
-		seen = atomic_load(&commit->applied_word);
-		atomic_fetch_add(&commit->applied_waiters, 1);
+		/* applied_seq reaches it when it leaves the ring */
+		oldest = commit->ring[commit->ring_tail % COMMIT_RING].seq;
 		segment_unlock(db, LOCK_COMMIT);
-		st = segment_wait(db, &commit->applied_word, seen, 100);
-		atomic_fetch_sub(&commit->applied_waiters, 1);
-		if (st == WIDE_INTERRUPTED)
-			usleep(100); /* finish is not interrupted */
-		else
-			TRY(st);
+		TRY(wide_wait_applied(db, oldest));
 	}
 }
 
