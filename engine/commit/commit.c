@@ -87,6 +87,7 @@ static wide_status
 prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 {
 	wide_db *db = b->db;
+	uint8_t tail[2 + 8] = {0}; /* no bytes of memtable, no cells, the timestamp */
 	norm *n;
 	helper *a;
 	wide_status st;
@@ -102,15 +103,10 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 					&b->prepared.nfiles);
 	helper_free(a);
 	normalise_free(n);
-	if (st != WIDE_OK)
-	{
-		b->prepared.nfiles = 0;
-		return st;
-	}
-	st = file_set_reserve(db, b->prepared.nfiles);
-	if (st != WIDE_OK)
-	{
+	if (st == WIDE_OK && (st = file_set_reserve(db, b->prepared.nfiles)) != WIDE_OK)
 		bulk_discard(db, b->prepared.files, b->prepared.nfiles);
+	if (st != WIDE_OK)
+	{
 		b->prepared.nfiles = 0;
 		return st;
 	}
@@ -118,11 +114,8 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 		b->prepared.cells += b->prepared.files[i].cells;
 	TRY(payload_begin(&b->prepared.payload, catalog, b->prepared.files, b->prepared.nfiles,
 					  &b->prepared.catalog_at));
-	TRY(buffer_reserve(&b->prepared.payload, 2 + 8));
-	b->prepared.payload.data[b->prepared.payload.len++] = 0; /* bytes of memtable, cells */
-	b->prepared.payload.data[b->prepared.payload.len++] = 0;
-	put_u64le(b->prepared.payload.data + b->prepared.payload.len, (uint64_t) b->prepared.files_ts);
-	b->prepared.payload.len += 8;
+	put_u64le(tail + 2, (uint64_t) b->prepared.files_ts);
+	TRY(buffer_append(&b->prepared.payload, tail, sizeof tail));
 	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->prepared.files, b->prepared.nfiles);
 }
 
@@ -131,9 +124,10 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
  * Requires: LOCK_COMMIT, unless the batch is external: then it is taken for each record.
  */
 static wide_status
-append_chunks(wide_batch *b, bool external)
+append_chunks(wide_batch *b)
 {
 	wide_db *db = b->db;
+	bool external = b->external.id != 0;
 
 	b->prepared.nchunks = 0;
 	b->prepared.first_lsn = 0;
@@ -291,7 +285,7 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	if (external != 0)
 	{
 		b->external.id = external;
-		TRY_GOTO(append_chunks(b, true));
+		TRY_GOTO(append_chunks(b));
 		injection_point("prepare-logged");
 	}
 done:
@@ -336,7 +330,7 @@ finish_log(wide_batch *b, int64_t commit_ts, uint64_t *lsn)
 		return log->append(log->ctx, false, parts, 2, lsn);
 	}
 	if (b->external.id == 0)
-		TRY(append_chunks(b, false));
+		TRY(append_chunks(b));
 	payload_record_finish(head, b->prepared.nchunks, b->prepared.first_lsn, commit_ts,
 						  b->prepared.payload.len);
 	return log->append(log->ctx, false, &(wide_bytes) {head, sizeof(head)}, 1, lsn);
