@@ -34,7 +34,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "engine/commit/replay.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
@@ -220,27 +219,18 @@ apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 	return st;
 }
 
-typedef struct listed
-{
-	memtable_cursor c;
-	bool begun;
-} listed;
-
+/* The entry at the cursor, which goes on: for bulk_write. */
 static wide_status
 next_listed(void *arg, wide_family_id *family, entry *e)
 {
-	listed *l = arg;
+	memtable_cursor *c = arg;
 
-	if (!l->begun)
-		memtable_first(&l->c);
-	else
-		memtable_next(&l->c);
-	l->begun = true;
-	if (!memtable_valid(&l->c))
+	if (!memtable_valid(c))
 		return WIDE_END;
-	*family = l->c.family;
-	*e = l->c.e;
+	*family = c->family;
+	*e = c->e;
 	e->seq = 0; /* the file's */
+	memtable_next(c);
 	return WIDE_OK;
 }
 
@@ -251,15 +241,15 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 {
 	memtable t;
 	memtable_handle m;
-	listed l;
+	memtable_cursor c;
 	uint64_t end;
 
 	memset(&t, 0, sizeof(t));
-	memset(&l, 0, sizeof(l));
 	memtable_init(&m, &t, memory, bytes);
 	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
-	memtable_cursor_open(&l.c, &m);
-	return bulk_write(db, next_listed, &l, true, NULL, files, n);
+	memtable_cursor_open(&c, &m);
+	memtable_first(&c);
+	return bulk_write(db, next_listed, &c, true, NULL, files, n);
 }
 
 /* A batch larger than the memtables of today becomes files: they were larger when it committed. */
@@ -267,15 +257,15 @@ static wide_status
 apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
 	uint64_t bytes = p->need + MEM_HEAD_ROOM;
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = malloc(bytes);
 	file_meta *files = NULL;
 	int n = 0;
 	wide_status st;
 
-	if (memory == MAP_FAILED)
+	if (memory == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
 	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
-	munmap(memory, bytes);
+	free(memory);
 	if (st == WIDE_OK)
 		commit_catalog_and_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
 	free(files);
@@ -515,28 +505,21 @@ static wide_status
 record(wide_db *db, const wide_replay_event *ev)
 {
 	const uint8_t *r = ev->payload.data;
+	size_t len = ev->payload.len;
+	enum record_kind kind = 0;
 
-	if (ev->payload.len < RECORD_BATCH_HEAD || r[1] != RECORD_FORMAT)
-		return damaged(ev->lsn, "it is not a record of this store, or of another format");
-	switch (r[0])
-	{
-		case RECORD_BATCH:
-			return apply(db,
-						 (wide_bytes) {r + RECORD_BATCH_HEAD, ev->payload.len - RECORD_BATCH_HEAD},
-						 ev->start, ev->lsn, (int64_t) get_u64le(r + 8));
-		case RECORD_DATA:
-			return park(db, ev);
-		case RECORD_FINISH:
-			if (ev->payload.len == RECORD_FINISH_BYTES)
-				return finish(db, ev);
-			return damaged(ev->lsn, "it is not a record of this store, or of another format");
-		case RECORD_FILE:
-			if (ev->payload.len >= RECORD_FILE_HEAD)
-				return restore(db, ev);
-			/* fall through */
-		default:
-			return damaged(ev->lsn, "it is not a record of this store, or of another format");
-	}
+	if (len >= RECORD_BATCH_HEAD && r[1] == RECORD_FORMAT)
+		kind = r[0];
+	if (kind == RECORD_BATCH)
+		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD}, ev->start,
+					 ev->lsn, (int64_t) get_u64le(r + 8));
+	if (kind == RECORD_DATA)
+		return park(db, ev);
+	if (kind == RECORD_FINISH && len == RECORD_FINISH_BYTES)
+		return finish(db, ev);
+	if (kind == RECORD_FILE && len >= RECORD_FILE_HEAD)
+		return restore(db, ev);
+	return damaged(ev->lsn, "it is not a record of this store, or of another format");
 }
 
 /* The program that wrote what waits here has ended: drops it.  A batch that committed is kept: it
