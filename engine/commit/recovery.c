@@ -123,7 +123,7 @@ wide_recover(wide_db *db)
 		return status_fail(WIDE_INVALID, "the segment is not empty");
 	segment_wake(db, &db->seg->state_word);
 	st = recover_steps(db);
-	replay_abandon(db);
+	replay_free(db);
 	if (atomic_load(&db->seg->state) == WIDE_DEAD)
 		return st != WIDE_OK ? st : segment_check(db);
 	set_state_word(db, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);

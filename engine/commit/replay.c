@@ -55,34 +55,31 @@
 
 #define MEM_HEAD_ROOM 65536 /* for the head of a private memtable */
 
-/* A batch that is not finished yet. */
+/* What waits for a later record: a batch for its FINISH record, or a sorted file that is written
+ * again for the batch that links it. */
 typedef struct parked
 {
 	struct parked *next; /* in log order */
-	uint64_t first_lsn;
+	bool file;
+	uint64_t id;	/* LSN of the batch's first record; number of the file */
 	uint64_t start; /* where the first record begins */
-	uint64_t xid;	/* external transaction, 0 = none */
+
+	/* a batch */
+	uint64_t xid; /* external transaction, 0 = none */
 	uint32_t nchunks;
 	uint64_t committed; /* LSN of the external commit, 0 = not known */
 	int64_t time;		/* of the external commit, 0 = not known */
 	buffer data;		/* the payload so far */
-} parked;
 
-/* A file that is written again and not linked yet. */
-typedef struct restored
-{
-	struct restored *next;
-	uint64_t number;
-	uint64_t start;		  /* where its first record begins */
+	/* a file */
 	uint64_t done, total; /* bytes */
-} restored;
+} parked;
 
 struct replay
 {
 	parked *first; /* in log order */
-	restored *files;
-	bool gap;	/* the beginning of the log is lost */
-	buffer key; /* scratch for payload_apply */
+	bool gap;	   /* the beginning of the log is lost */
+	buffer key;	   /* scratch for payload_apply */
 };
 
 static wide_status
@@ -100,56 +97,50 @@ keep_log(wide_db *db)
 	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		if (start == 0 || p->start < start)
 			start = p->start;
-	for (restored *r = db->replay->files; r != NULL; r = r->next)
-		if (start == 0 || r->start < start)
-			start = r->start;
 	atomic_store(&db->slot->prepare_lsn, start);
+}
+
+static parked *
+find(wide_db *db, bool file, uint64_t id)
+{
+	parked *p = db->replay->first;
+
+	while (p != NULL && (p->file != file || p->id != id))
+		p = p->next;
+	return p;
+}
+
+/* Begins a batch, or a file, with this record. */
+static wide_status
+park(wide_db *db, bool file, uint64_t id, const wide_replay_event *ev, parked **out)
+{
+	parked **link = &db->replay->first;
+	parked *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for recovery");
+	p->file = file;
+	p->id = id;
+	p->start = ev->start;
+	p->xid = file ? 0 : ev->xid;
+	while (*link != NULL)
+		link = &(*link)->next;
+	*out = *link = p;
+	keep_log(db);
+	return WIDE_OK;
 }
 
 static void
 unpark(wide_db *db, parked *gone)
 {
-	for (parked **link = &db->replay->first; *link != NULL; link = &(*link)->next)
-		if (*link == gone)
-		{
-			*link = gone->next;
-			buffer_free(&gone->data);
-			free(gone);
-			break;
-		}
-	keep_log(db);
-}
-
-static restored *
-find_file(wide_db *db, uint64_t number)
-{
-	restored *r = db->replay->files;
-
-	while (r != NULL && r->number != number)
-		r = r->next;
-	return r;
-}
-
-static void
-forget_file(wide_db *db, restored *gone)
-{
-	restored **link = &db->replay->files;
+	parked **link = &db->replay->first;
 
 	while (*link != gone)
 		link = &(*link)->next;
 	*link = gone->next;
+	buffer_free(&gone->data);
 	free(gone);
 	keep_log(db);
-}
-
-static parked *
-find(wide_db *db, uint64_t first_lsn)
-{
-	parked *p = db->replay->first;
-
-	while (p != NULL && p->first_lsn != first_lsn)
-		p = p->next;
-	return p;
 }
 
 wide_status
@@ -159,24 +150,16 @@ replay_begin(wide_db *db)
 	return db->replay != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for recovery");
 }
 
-static void
+void
 replay_free(wide_db *db)
 {
+	if (db->replay == NULL)
+		return;
 	while (db->replay->first != NULL)
 		unpark(db, db->replay->first);
-	while (db->replay->files != NULL)
-		forget_file(db, db->replay->files);
 	buffer_free(&db->replay->key);
 	free(db->replay);
 	db->replay = NULL;
-	atomic_store(&db->slot->prepare_lsn, 0);
-}
-
-void
-replay_abandon(wide_db *db)
-{
-	if (db->replay != NULL)
-		replay_free(db);
 }
 
 /* ------------------------------------------------------------------- apply */
@@ -279,7 +262,7 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 {
 	for (uint64_t i = 0; i < n; i++)
 	{
-		restored *r = find_file(db, files[i].number);
+		parked *r = find(db, true, files[i].number);
 
 		if (r == NULL)
 			continue;
@@ -287,7 +270,7 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 			return damaged(seq,
 						   "it links a file whose bytes are not complete in the log before it");
 		files[i].flags |= FILE_UNSYNCED;
-		forget_file(db, r);
+		unpark(db, r);
 	}
 	return WIDE_OK;
 }
@@ -341,42 +324,16 @@ apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commi
 
 /* ------------------------------------------------------------------- files */
 
-static wide_status
-restore_begin(wide_db *db, uint64_t number, uint64_t total, uint64_t start, restored **out)
-{
-	restored *r = find_file(db, number);
-	uint64_t next = atomic_load(&db->seg->set.next_file);
-
-	/* if there is one: a file of that number that was begun before a restart is written anew */
-	if (r == NULL)
-	{
-		r = calloc(1, sizeof(*r));
-		if (r == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for recovery");
-		r->next = db->replay->files;
-		db->replay->files = r;
-	}
-	r->number = number;
-	r->start = start;
-	r->done = 0;
-	r->total = total;
-	if (number >= next)
-		atomic_store(&db->seg->set.next_file, number + 1);
-	keep_log(db);
-	*out = r;
-	return WIDE_OK;
-}
-
 /* Writes the next bytes of a file, which has a temporary name until it is complete. */
 static wide_status
-restore_write(wide_db *db, restored *r, wide_bytes bytes)
+restore_write(wide_db *db, parked *r, wide_bytes bytes)
 {
 	wide_os *os = db->os;
 	char path[1100], tmp[1104];
 	int64_t e;
 	int fd;
 
-	sst_file_path(db, r->number, path, sizeof path);
+	sst_file_path(db, r->id, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
 	fd = os->open(os, tmp, r->done == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR);
 	if (fd < 0)
@@ -398,15 +355,15 @@ restore_write(wide_db *db, restored *r, wide_bytes bytes)
 
 /* Removes a file that no batch will link. */
 static void
-drop_file(wide_db *db, restored *r)
+drop_file(wide_db *db, parked *r)
 {
 	char path[1100], tmp[1104];
 
-	sst_file_path(db, r->number, path, sizeof path);
+	sst_file_path(db, r->id, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
 	/* what cannot be removed now is removed with the orphans */
 	db->os->unlink(db->os, r->done == r->total ? path : tmp);
-	forget_file(db, r);
+	unpark(db, r);
 }
 
 /* A FILE record. */
@@ -416,7 +373,7 @@ restore(wide_db *db, const wide_replay_event *ev)
 	uint64_t number = get_u64le(ev->payload.data + 8), off = get_u64le(ev->payload.data + 16),
 			 total = get_u64le(ev->payload.data + 24);
 	wide_bytes bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
-	restored *r = find_file(db, number);
+	parked *r = find(db, true, number);
 
 	if (bytes.len == 0 && off == 0 && total == 0)
 	{
@@ -430,7 +387,15 @@ restore(wide_db *db, const wide_replay_event *ev)
 	if (file_set_has_file(db, number))
 		return WIDE_OK;
 	if (off == 0)
-		TRY(restore_begin(db, number, total, ev->start, &r));
+	{
+		/* a file of that number that was begun before a restart is written anew */
+		if (r != NULL)
+			unpark(db, r);
+		TRY(park(db, true, number, ev, &r));
+		r->total = total;
+		if (number >= atomic_load(&db->seg->set.next_file))
+			atomic_store(&db->seg->set.next_file, number + 1);
+	}
 	/* the file begins before the log that is needed: its batch ended before */
 	if (r == NULL)
 		return WIDE_OK;
@@ -443,30 +408,17 @@ restore(wide_db *db, const wide_replay_event *ev)
 
 /* A DATA record. */
 static wide_status
-park(wide_db *db, const wide_replay_event *ev)
+add_data(wide_db *db, const wide_replay_event *ev)
 {
 	uint32_t chunk = get_u32le(ev->payload.data + 4);
 	uint64_t first = get_u64le(ev->payload.data + 8);
 	parked *p;
 
 	if (chunk == 0)
-	{
-		parked **link = &db->replay->first;
-
-		p = calloc(1, sizeof(*p));
-		if (p == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for recovery");
-		p->first_lsn = ev->lsn;
-		p->start = ev->start;
-		p->xid = ev->xid;
-		while (*link != NULL)
-			link = &(*link)->next;
-		*link = p;
-		keep_log(db);
-	}
+		TRY(park(db, false, ev->lsn, ev, &p));
 	else
 	{
-		p = find(db, first);
+		p = find(db, false, first);
 		/* the batch begins before the log that is needed: it ended before */
 		if (p == NULL)
 			return WIDE_OK;
@@ -484,7 +436,7 @@ finish(wide_db *db, const wide_replay_event *ev)
 {
 	const uint8_t *r = ev->payload.data;
 	uint64_t first = get_u64le(r + 8);
-	parked *p = find(db, first);
+	parked *p = find(db, false, first);
 	wide_status st;
 
 	if (p == NULL)
@@ -514,7 +466,7 @@ record(wide_db *db, const wide_replay_event *ev)
 		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD}, ev->start,
 					 ev->lsn, (int64_t) get_u64le(r + 8));
 	if (kind == RECORD_DATA)
-		return park(db, ev);
+		return add_data(db, ev);
 	if (kind == RECORD_FINISH && len == RECORD_FINISH_BYTES)
 		return finish(db, ev);
 	if (kind == RECORD_FILE && len >= RECORD_FILE_HEAD)
@@ -527,14 +479,18 @@ record(wide_db *db, const wide_replay_event *ev)
 static void
 restarted(wide_db *db)
 {
+	bool committed = false;
+
+	for (parked *p = db->replay->first; p != NULL; p = p->next)
+		committed |= p->committed != 0;
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
-		if (p->committed == 0)
+		if (!p->file && p->committed == 0)
 			unpark(db, p);
+		if (p->file && !committed)
+			drop_file(db, p);
 	}
-	while (db->replay->first == NULL && db->replay->files != NULL)
-		drop_file(db, db->replay->files);
 }
 
 wide_status
@@ -605,7 +561,7 @@ finish_now(wide_db *db, parked *p)
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
 	if (payload_files_ts(&in) > commit_ts)
 		commit_ts = payload_files_ts(&in);
-	payload_record_finish(head, p->nchunks, p->first_lsn, commit_ts, p->data.len);
+	payload_record_finish(head, p->nchunks, p->id, commit_ts, p->data.len);
 	TRY(segment_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
 	segment_unlock(db, LOCK_COMMIT);
@@ -619,9 +575,8 @@ wide_status
 replay_end(wide_db *db)
 {
 	commit_state *commit = &db->seg->commit;
-	wide_status st = WIDE_OK;
 
-	while (st == WIDE_OK)
+	for (;;)
 	{
 		parked *oldest = NULL;
 
@@ -630,11 +585,9 @@ replay_end(wide_db *db)
 				oldest = p;
 		if (oldest == NULL)
 			break;
-		st = finish_now(db, oldest);
+		TRY(finish_now(db, oldest));
 		unpark(db, oldest);
 	}
-	replay_free(db);
-	TRY(st);
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
 	return WIDE_OK;

@@ -15,11 +15,11 @@ extern wide_status replay_event(void *db, const wide_replay_event *ev);
 
 /*
  * The log has ended: finishes external transactions that committed without a FINISH record, drops
- * the others, and publishes everything.  Frees db->replay, also on failure.
+ * the others, and publishes everything.
  */
 extern wide_status replay_end(wide_db *db);
 
-/* Frees db->replay after a failure; does nothing if there is none. */
-extern void replay_abandon(wide_db *db);
+/* Frees db->replay, if there is one, and ends what it keeps of the log. */
+extern void replay_free(wide_db *db);
 
 #endif /* WIDE_REPLAY_H */
