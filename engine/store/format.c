@@ -111,16 +111,19 @@ shrink(uint64_t value, uint64_t least, uint32_t part)
 	return v < least ? least : v;
 }
 
+/* keep_numbers: tables and files are not shrunk. */
 static wide_config
-config_shrunk(const wide_config *c, uint32_t part)
+config_shrunk(const wide_config *c, uint32_t part, bool keep_numbers)
 {
 	wide_config r = *c;
 
 	r.memtable_size = shrink(c->memtable_size, config_least.memtable_size, part) & ~(size_t) 63;
 	r.cache_size = shrink(c->cache_size, config_least.cache_size, part);
+	r.lock_buckets = power_of_two_below(shrink(c->lock_buckets, config_least.lock_buckets, part));
+	if (keep_numbers)
+		return r;
 	r.max_tables = shrink(c->max_tables, config_least.max_tables, part);
 	r.max_files = shrink(c->max_files, config_least.max_files, part);
-	r.lock_buckets = power_of_two_below(shrink(c->lock_buckets, config_least.lock_buckets, part));
 	return r;
 }
 
@@ -128,7 +131,7 @@ void
 wide_config_fit(wide_config *config, size_t total)
 {
 	uint32_t lo = 0, hi = 65536;
-	wide_config whole, least;
+	wide_config whole, shrunk;
 	bool keep_numbers;
 
 	config_defaults(config);
@@ -137,33 +140,21 @@ wide_config_fit(wide_config *config, size_t total)
 	whole = *config;
 	/* fewer tables or files than configured are a worse surprise than less memory, so they are
 	 * shrunk only if nothing else helps */
-	least = config_shrunk(&whole, 0);
-	least.max_tables = whole.max_tables;
-	least.max_files = whole.max_files;
-	keep_numbers = config_bytes(&least) <= total;
+	shrunk = config_shrunk(&whole, 0, true);
+	keep_numbers = config_bytes(&shrunk) <= total;
 	/* binary search for the largest part, in 1/65536, that fits; with 0 all are at their minimum,
 	 * whether that fits or not */
 	while (lo + 1 < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2;
-		wide_config c = config_shrunk(&whole, mid);
 
-		if (keep_numbers)
-		{
-			c.max_tables = whole.max_tables;
-			c.max_files = whole.max_files;
-		}
-		if (config_bytes(&c) <= total)
+		shrunk = config_shrunk(&whole, mid, keep_numbers);
+		if (config_bytes(&shrunk) <= total)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	*config = config_shrunk(&whole, lo);
-	if (keep_numbers)
-	{
-		config->max_tables = whole.max_tables;
-		config->max_files = whole.max_files;
-	}
+	*config = config_shrunk(&whole, lo, keep_numbers);
 }
 
 size_t
