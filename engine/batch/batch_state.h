@@ -68,8 +68,7 @@ typedef struct batch_spill
 typedef struct batch_prepared
 {
 	buffer payload;
-	size_t catalog_at, catalog_len; /* the catalog changes in the payload */
-	uint64_t need;					/* bytes reserved in the memtable */
+	uint64_t need; /* bytes reserved in the memtable */
 	uint64_t cells;
 	bool automatic;		 /* some timestamps are assigned when the batch is finished */
 	int64_t files_ts;	 /* timestamp of automatic cells in the files; INT64_MIN: none */

@@ -73,11 +73,10 @@ enum cell_bits
 /* ----------------------------------------------------------------- encode */
 
 wide_status
-payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles, size_t *catalog_at)
+payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles)
 {
 	b->len = 0;
 	TRY(buffer_append_varint(b, catalog.len));
-	*catalog_at = b->len;
 	if (catalog.len > 0)
 		TRY(buffer_append(b, catalog.data, catalog.len));
 	TRY(buffer_append_varint(b, (uint64_t) nfiles));

@@ -23,10 +23,9 @@ typedef struct payload
 	wide_bytes ops; /* the cells */
 } payload;
 
-/* Begins a payload in *b: the catalog changes, whose offset is *catalog_at, and the files.
+/* Begins a payload in *b: the catalog changes and the files.
  * Returns: WIDE_NOMEM. */
-extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles,
-								 size_t *catalog_at);
+extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles);
 
 /*
  * Appends the cells of the batch and sets b->prepared.need, .cells, .automatic, the rows

@@ -112,8 +112,7 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	}
 	for (int i = 0; i < b->prepared.nfiles; i++)
 		b->prepared.cells += b->prepared.files[i].cells;
-	TRY(payload_begin(&b->prepared.payload, catalog, b->prepared.files, b->prepared.nfiles,
-					  &b->prepared.catalog_at));
+	TRY(payload_begin(&b->prepared.payload, catalog, b->prepared.files, b->prepared.nfiles));
 	put_u64le(tail + 2, (uint64_t) b->prepared.files_ts);
 	TRY(buffer_append(&b->prepared.payload, tail, sizeof tail));
 	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->prepared.files, b->prepared.nfiles);
@@ -239,8 +238,7 @@ prepare_payload(wide_batch *b, wide_bytes catalog)
 	bool is_sorted = false, full = false;
 	wide_status st;
 
-	b->prepared.catalog_len = catalog.len;
-	TRY(payload_begin(&b->prepared.payload, catalog, NULL, 0, &b->prepared.catalog_at));
+	TRY(payload_begin(&b->prepared.payload, catalog, NULL, 0));
 	TRY_GOTO(prepare_cells(b, most, &sorted, &is_sorted, &full));
 	if (!full)
 	{
@@ -451,7 +449,7 @@ typedef struct finish_place
 
 /* The record is appended: takes the batch's place in everything shared; under LOCK_COMMIT. */
 static void
-finish_take(wide_batch *b, finish_place *p)
+finish_take(wide_batch *b, wide_bytes catalog, finish_place *p)
 {
 	wide_db *db = b->db;
 	commit_state *commit = &db->seg->commit;
@@ -476,10 +474,7 @@ finish_take(wide_batch *b, finish_place *p)
 		if (b->prepared.data_start < t->start_lsn)
 			t->start_lsn = b->prepared.data_start;
 	}
-	commit_catalog_and_files(db,
-							 (wide_bytes) {b->prepared.payload.data + b->prepared.catalog_at,
-										   b->prepared.catalog_len},
-							 b->prepared.files, b->prepared.nfiles, p->lsn);
+	commit_catalog_and_files(db, catalog, b->prepared.files, b->prepared.nfiles, p->lsn);
 	/* the files are linked: whatever moves the beginning of the log also lists them */
 	if (b->external.id == 0 && b->prepared.nfiles > 0)
 		atomic_store(&db->slot->prepare_lsn, 0);
@@ -488,7 +483,7 @@ finish_take(wide_batch *b, finish_place *p)
 /* Takes the timestamp, appends the record, and takes the batch's place.  A failure to write the log
  * poisons the store. */
 static wide_status
-finish_append(wide_batch *b, finish_place *p)
+finish_append(wide_batch *b, wide_bytes catalog, finish_place *p)
 {
 	wide_db *db = b->db;
 
@@ -501,7 +496,7 @@ finish_append(wide_batch *b, finish_place *p)
 		return WIDE_POISONED;
 	}
 	injection_point("finish-logged");
-	finish_take(b, p);
+	finish_take(b, catalog, p);
 	b->phase = BATCH_FINISHED;
 	segment_unlock(db, LOCK_COMMIT);
 	return WIDE_OK;
@@ -549,7 +544,7 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	}
 	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
 	segment_enter_critical(db);
-	TRY_GOTO(finish_append(b, &place));
+	TRY_GOTO(finish_append(b, p.catalog, &place));
 	*lsn = place.lsn;
 	injection_point("finish-appended");
 	memtable_touch(&place.m, place.at, b->prepared.need);
