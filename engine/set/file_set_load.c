@@ -34,6 +34,7 @@
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
 #include "engine/set/directory.h"
+#include "engine/set/edit.h"
 #include "engine/set/file_set.h"
 #include "engine/set/manifest.h"
 
@@ -258,31 +259,6 @@ load_format(wide_db *db)
 					 (hash_xxh3(&seed, sizeof seed, (uint64_t) host_now(db)) >> 34 << 32));
 }
 
-/* Makes a new store: an empty manifest, which needs the log from its present end. */
-static wide_status
-load_create(wide_db *db, loaded *l)
-{
-	buffer payload = {0}, dump = {0};
-	manifest_edit m = {.snapshot = true, .next_file = 1, .last_ts = INT64_MIN};
-	wide_status st;
-
-	l->flushed_seq = l->restart_lsn = m.flushed_seq = m.restart_lsn = db->log.end(db->log.ctx);
-	l->next_file = 1;
-	l->last_ts = INT64_MIN;
-	TRY_GOTO(catalog_restore(db, (wide_bytes) {NULL, 0}));
-	TRY_GOTO(catalog_dump(db, &dump));
-	m.catalog = (wide_bytes) {dump.data, dump.len};
-	if (db->log.identity != NULL)
-		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
-	TRY_GOTO(manifest_encode(&m, &payload));
-	TRY_GOTO(db->log.sync(db->log.ctx, l->restart_lsn));
-	TRY_GOTO(manifest_switch(db, (wide_bytes) {payload.data, payload.len}));
-done:
-	buffer_free(&payload);
-	buffer_free(&dump);
-	return st;
-}
-
 /* Puts the files of the state into the segment. */
 static wide_status
 load_files(wide_db *db, const loaded *l)
@@ -307,12 +283,18 @@ file_set_load(wide_db *db)
 	set_state *set = &db->seg->set;
 	commit_state *commit = &db->seg->commit;
 	loaded l = {.last_ts = INT64_MIN};
+	bool new;
 	wide_status st;
 
 	load_format(db);
 	st = load_newest(db, &l);
-	if (st == WIDE_NOTFOUND)
-		st = load_create(db, &l);
+	new = st == WIDE_NOTFOUND;
+	if (new)
+	{
+		/* the log is needed from its present end */
+		l.flushed_seq = l.restart_lsn = db->log.end(db->log.ctx);
+		st = catalog_restore(db, (wide_bytes) {NULL, 0});
+	}
 	else if (st == WIDE_OK && (st = load_check(db, &l)) == WIDE_OK)
 		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
 	if (st != WIDE_OK)
@@ -334,6 +316,11 @@ file_set_load(wide_db *db)
 	atomic_store(&commit->applied_seq, l.flushed_seq);
 	atomic_store(&commit->visible_seq, l.flushed_seq);
 	db->seg->memtables[commit->active].start_lsn = l.restart_lsn;
+	/* the first edit of a store writes its first manifest */
+	if (new)
+		st = edit_apply(db, &(version_edit) {.flushed_seq = l.flushed_seq,
+											 .restart_lsn = l.restart_lsn,
+											 .memtable = -1});
 done:
 	loaded_free(&l);
 	return st;
