@@ -29,7 +29,6 @@
  */
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include "engine/set/catalog.h"
@@ -690,41 +689,34 @@ wide_family_defaults(wide_family_options *o)
 	o->compaction = WIDE_COMPACT_LEVELED;
 }
 
-wide_status
-catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out, int *n)
+/* Copies the first bytes of the next slot that is in use; WIDE_END after the last one. */
+static wide_status
+slot_next(wide_db *db, enum catalog_array which, uint32_t *cursor, void *out, size_t bytes)
 {
-	uint32_t max = db->seg->max_families;
-	wide_family_id *ids = malloc((max + 1) * sizeof *ids);
-	wide_status st;
+	array a = array_of(db, which);
+	wide_status st = WIDE_END;
 
-	*n = 0;
-	*out = ids;
-	if (ids == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	st = segment_lock(db, LOCK_CATALOG);
-	if (st != WIDE_OK)
-		return st;
-	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		if (layout_families(db)[i].f.id != 0 && (only == 0 || layout_families(db)[i].f.id == only))
-			ids[(*n)++] = layout_families(db)[i].f.id;
+	TRY(segment_lock(db, LOCK_CATALOG));
+	for (; st == WIDE_END && *cursor < *a.used; ++*cursor)
+		if (slot_id(&a, *cursor) != 0)
+		{
+			memcpy(out, a.slots + *cursor * a.size, bytes);
+			st = WIDE_OK;
+		}
 	segment_unlock(db, LOCK_CATALOG);
-	return WIDE_OK;
+	return st;
+}
+
+wide_status
+catalog_family_next(wide_db *db, uint32_t *cursor, wide_family_id *id)
+{
+	return slot_next(db, CATALOG_FAMILIES, cursor, id, sizeof *id);
 }
 
 wide_status
 wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 {
-	table_slot *t = layout_tables(db);
-	bool found = false;
-
-	TRY(segment_lock(db, LOCK_CATALOG));
-	while (!found && *cursor < db->seg->catalog.ntables)
-	{
-		*out = t[(*cursor)++].t;
-		found = out->id != 0;
-	}
-	segment_unlock(db, LOCK_CATALOG);
-	return found ? WIDE_OK : WIDE_END;
+	return slot_next(db, CATALOG_TABLES, cursor, out, sizeof *out);
 }
 
 uint64_t

@@ -84,10 +84,8 @@ enum catalog_array
  * Requires: LOCK_CATALOG or LOCK_SET. */
 extern uint32_t catalog_count(wide_db *db, enum catalog_array which);
 
-/* Lists the ids of all committed families, or of the family `only` if that is not 0.
- * Returns: WIDE_OK and *n ids in *out, which the caller frees, also after a failure. */
-extern wide_status catalog_family_ids(wide_db *db, wide_family_id only, wide_family_id **out,
-									  int *n);
+/* The id of the next committed family.  Begin with *cursor = 0; ends with WIDE_END. */
+extern wide_status catalog_family_next(wide_db *db, uint32_t *cursor, wide_family_id *id);
 
 /* --------------------------------------------------- options and floors */
 

@@ -5,7 +5,6 @@
  * from slightly different times.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
 #include "engine/base/entry.h"
@@ -197,24 +196,24 @@ wide_status
 wide_file_each(wide_db *db, wide_family_id family,
 			   wide_status (*fn)(void *arg, const wide_file_info *f), void *arg)
 {
-	wide_family_id *ids = NULL;
+	wide_family_id id;
+	uint32_t cursor = 0;
 	version_pin pin = {0};
 	family_files files;
-	int n;
 	wide_status st;
 
-	TRY(segment_check(db));
-	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
-	TRY_GOTO(pin_take(db, &pin));
-	for (int i = 0; i < n; i++)
+	TRY(pin_take(db, &pin));
+	while ((st = catalog_family_next(db, &cursor, &id)) == WIDE_OK)
 	{
-		TRY_GOTO(pin_files(db, &pin, ids[i], &files));
+		if (family != 0 && id != family)
+			continue;
+		TRY_GOTO(pin_files(db, &pin, id, &files));
 		for (int k = 0; k < files.n; k++)
 			TRY_GOTO(file_info(&files.files[k], fn, arg));
 	}
+	st = st == WIDE_END ? WIDE_OK : st;
 done:
 	pin_drop(db, &pin);
-	free(ids);
 	return st;
 }
 

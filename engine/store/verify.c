@@ -10,7 +10,6 @@
  * Locking: a pin keeps the files; no lock is held while reading.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
@@ -161,18 +160,20 @@ wide_status
 wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 {
 	verification v = {.db = db, .fn = fn, .arg = arg};
-	wide_family_id *ids = NULL;
+	wide_family_id id;
+	uint32_t cursor = 0;
 	version_pin pin = {0};
 	version_pin memory = {0};
-	int n;
 	wide_status st;
 
 	TRY(segment_check(db));
-	TRY_GOTO(catalog_family_ids(db, family, &ids, &n));
 	TRY_GOTO(pin_take_files(db, &pin));
 	TRY_GOTO(directory_read(db, &v.names));
-	for (int i = 0; i < n; i++)
-		TRY_GOTO(verify_family(&v, &pin, ids[i]));
+	while ((st = catalog_family_next(db, &cursor, &id)) == WIDE_OK)
+		if (family == 0 || id == family)
+			TRY_GOTO(verify_family(&v, &pin, id));
+	if (st != WIDE_END)
+		goto done;
 	TRY_GOTO(pin_take(db, &memory));
 	TRY_GOTO(verify_memtables(&v, &memory));
 	if (family == 0)
@@ -181,6 +182,5 @@ done:
 	pin_drop(db, &memory);
 	pin_drop(db, &pin);
 	directory_free(&v.names);
-	free(ids);
 	return st;
 }
