@@ -336,11 +336,10 @@ cursor_at(memtable_cursor *c, uint32_t ref)
 	c->e.value = n->key + n->klen;
 }
 
-/* Writes a node and returns its reference. */
-static uint32_t
-write_node(memtable_handle *m, uint64_t at, int height, wide_family_id family, const entry *e)
+uint32_t
+memtable_write(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e)
 {
-	uint64_t off = at + links_size(height);
+	uint64_t off = at + links_size(height_at(at));
 	node *n = (node *) (m->base + off);
 
 	n->ttl_us = e->ttl_us;
@@ -358,15 +357,16 @@ write_node(memtable_handle *m, uint64_t at, int height, wide_family_id family, c
 
 /*
  * Sets before[] and after[], the neighbours of the target, on the levels below
- * `height` and perhaps more.  Returns the number of levels (at most `top`).  With a
+ * `height` and perhaps more.  Returns the number of levels.  With a
  * hint, climbs from level 0 to the first level where the hint's node is directly
  * before the target, and searches down from there: with ascending keys that is
  * level 0.
  */
 static int
-find_splice(const memtable_handle *m, const target *t, int height, int top,
-			const memtable_hint *hint, uint32_t *before, uint32_t *after)
+find_splice(const memtable_handle *m, const target *t, int height, const memtable_hint *hint,
+			uint32_t *before, uint32_t *after)
 {
+	int top = (int) atomic_load_explicit(&m->t->height, memory_order_relaxed);
 	int known = top;
 	int level = top - 1;
 	uint32_t at = HEAD;
@@ -413,17 +413,12 @@ link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, c
 {
 	uint32_t before[MEMTABLE_HEIGHT];
 	uint32_t after[MEMTABLE_HEIGHT];
-	uint32_t tall = atomic_load_explicit(&m->t->height, memory_order_relaxed);
 	int known;
 	target t;
 
-	while ((uint32_t) height > tall &&
-		   !atomic_compare_exchange_weak_explicit(&m->t->height, &tall, height,
-												  memory_order_relaxed, memory_order_relaxed))
-		;
+	WIDEN(&m->t->height, (uint32_t) height, >);
 	target_set(&t, family, e->ukey, e->klen, e->ts, e->seq << 8 | e->type);
-	known = find_splice(m, &t, height, tall > (uint32_t) height ? (int) tall : height, hint, before,
-						after);
+	known = find_splice(m, &t, height, hint, before, after);
 	note_entry(m->t, e);
 	for (int level = 0; level < height; level++)
 	{
@@ -455,13 +450,7 @@ void
 memtable_insert_hint(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e,
 					 memtable_hint *hint)
 {
-	link_node(m, write_node(m, at, height_at(at), family, e), height_at(at), family, e, hint);
-}
-
-uint32_t
-memtable_write(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e)
-{
-	return write_node(m, at, height_at(at), family, e);
+	link_node(m, memtable_write(m, at, family, e), height_at(at), family, e, hint);
 }
 
 uint32_t
