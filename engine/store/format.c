@@ -130,8 +130,8 @@ config_shrunk(const wide_config *c, uint32_t part, bool keep_numbers)
 void
 wide_config_fit(wide_config *config, size_t total)
 {
-	uint32_t lo = 0, hi = 65536;
-	wide_config whole, shrunk;
+	uint32_t part = 65536;
+	wide_config whole, least;
 	bool keep_numbers;
 
 	config_defaults(config);
@@ -140,21 +140,13 @@ wide_config_fit(wide_config *config, size_t total)
 	whole = *config;
 	/* fewer tables or files than configured are a worse surprise than less memory, so they are
 	 * shrunk only if nothing else helps */
-	shrunk = config_shrunk(&whole, 0, true);
-	keep_numbers = config_bytes(&shrunk) <= total;
-	/* binary search for the largest part, in 1/65536, that fits; with 0 all are at their minimum,
-	 * whether that fits or not */
-	while (lo + 1 < hi)
-	{
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		shrunk = config_shrunk(&whole, mid, keep_numbers);
-		if (config_bytes(&shrunk) <= total)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	*config = config_shrunk(&whole, lo, keep_numbers);
+	least = config_shrunk(&whole, 0, true);
+	keep_numbers = config_bytes(&least) <= total;
+	/* the largest part, in 1/65536, that fits; with 0 all are at their minimum, whether that fits
+	 * or not */
+	do
+		*config = config_shrunk(&whole, --part, keep_numbers);
+	while (part > 0 && config_bytes(config) > total);
 }
 
 size_t
