@@ -287,12 +287,9 @@ raise_counter(_Atomic uint32_t *counter, uint32_t used)
 static void
 family_clear(wide_db *db, family_slot *fs)
 {
-	uint64_t version;
-
 	file_set_drop_family(db, fs);
-	version = atomic_load(&fs->files_version);
-	memset(fs, 0, sizeof *fs);
-	atomic_store(&fs->files_version, version);
+	memset(fs, 0, offsetof(family_slot, files));
+	memset(fs->cursor_len, 0, sizeof fs->cursor_len);
 }
 
 /* Frees the table's slot, and those of its families and bindings. */
@@ -320,40 +317,35 @@ less_expires(const wide_family_options *old, const wide_family_options *new)
 }
 
 /*
- * There is room, because catalog_delta.c has reserved it, except sometimes in replay:
- * a compaction had made the room, but the manifest does not say so yet.  The floors
- * that the compaction had made void are the oldest ones.
- */
-static void
-floor_add(family_floor *f, const wide_family_options *o, uint64_t seq, int64_t now, bool expiry)
-{
-	int n = catalog_floors_used(f);
-
-	if (n == FAMILY_FLOORS)
-	{
-		memmove(&f[0], &f[1], (FAMILY_FLOORS - 1) * sizeof *f);
-		n--;
-	}
-	f[n].seq = seq;
-	f[n].versions = o->versions;
-	f[n].min_versions = o->min_versions;
-	f[n].keep_deleted = o->keep_deleted != 0;
-	f[n].now = now;
-	f[n].expired_before = expiry && now > INT64_MIN + o->ttl_us ? now - o->ttl_us : INT64_MIN;
-}
-
-/*
  * With the floor, nothing that was invisible under the old options comes back under
  * the new ones.  A smaller number of versions needs a floor as well: the versions that
  * the larger number kept alive were alive until the change, whether a compaction has
  * run or not.
+ *
+ * There is room, because catalog_delta.c has reserved it, except sometimes in replay:
+ * a compaction had made the room, but the manifest does not say so yet.  The floors
+ * that the compaction had made void are the oldest ones.
  */
 void
 catalog_floor(family_floor *floors, const wide_family_options *old, const wide_family_options *new,
 			  uint64_t seq, int64_t now)
 {
-	if (catalog_floor_needed(old, new))
-		floor_add(floors, old, seq - 1, now, less_expires(old, new));
+	int n = catalog_floors_used(floors);
+	bool expiry = less_expires(old, new) && now > INT64_MIN + old->ttl_us;
+
+	if (!catalog_floor_needed(old, new))
+		return;
+	if (n == FAMILY_FLOORS)
+	{
+		n--;
+		memmove(&floors[0], &floors[1], (size_t) n * sizeof *floors);
+	}
+	floors[n] = (family_floor) {.seq = seq - 1,
+								.versions = old->versions,
+								.min_versions = old->min_versions,
+								.keep_deleted = old->keep_deleted != 0,
+								.now = now,
+								.expired_before = expiry ? now - old->ttl_us : INT64_MIN};
 }
 
 bool
