@@ -164,20 +164,14 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 		return status_fail(WIDE_NOMEM, "out of memory for a snapshot");
 	s->db = db;
 	s->seq = UINT64_MAX;
-	atomic_store(&db->slot->snapshot_last, UINT64_MAX);
 	visible = atomic_load(&db->seg->commit.visible_seq);
 	s->needs = visible > 0 ? visible : 1;
 	s->now = host_now(db);
-	/* not if another snapshot needs an earlier one */
-	if (db->snapshots->all == NULL || s->now < atomic_load(&db->slot->snapshot_now))
-		atomic_store(&db->slot->snapshot_now, s->now);
 	s->next = db->snapshots->all;
 	if (s->next != NULL)
 		s->next->prev = s;
 	db->snapshots->all = s;
-	visible = atomic_load(&db->slot->snapshot);
-	if (visible == 0 || visible > s->needs)
-		atomic_store(&db->slot->snapshot, s->needs);
+	note_oldest(db);
 	/* if a compaction read the slot before the store above, it read the clock before this */
 	s->now = host_now(db);
 	*out = s;
