@@ -599,8 +599,6 @@ extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
 extern wide_status wide_snapshot_renew(wide_snapshot *s);
 extern void wide_snapshot_release(wide_snapshot *s);
 extern uint64_t wide_snapshot_lsn(const wide_snapshot *s);
-/* Returns true if the snapshot sees a batch with that sequence number. */
-extern bool wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn);
 /*
  * Returns true if the snapshot still sees the newest applied state.  For a row
  * that the caller has locked this means that it has not changed since the

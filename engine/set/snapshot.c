@@ -503,15 +503,6 @@ wide_snapshot_is_newest(const wide_snapshot *s)
 	return s->nexcluded == 0 && s->seq == atomic_load(&s->db->seg->commit.applied_seq);
 }
 
-bool
-wide_snapshot_sees(const wide_snapshot *s, uint64_t lsn)
-{
-	for (int i = 0; i < s->nexcluded; i++)
-		if (lsn >= s->excluded[i].first && lsn <= s->excluded[i].last)
-			return false;
-	return lsn <= s->seq;
-}
-
 /* ------------------------------------------------ from process to process */
 
 #define EXPORT_MAGIC 0x32706e5365646957ull /* "WideSnp2" */

@@ -944,16 +944,16 @@ test_snapshots(void **state)
 	assert_ok(wide_batch_finish(b, &lsn));
 	/* applied, but not published */
 	assert_ok(wide_snapshot_latest(s.db, &latest));
-	assert_true(wide_snapshot_sees(latest, lsn));
+	assert_true(snapshot_sees(latest, lsn));
 	expect(&s, "0/r/q@1=a;");
 	assert_ok(wide_publish(s.db, lsn));
 	wide_batch_free(b);
 	assert_int_equal(atomic_load(&s.db->slot->external), 0);
 	assert_ok(snapshot_take(s.db, running_all, &from, &without));
 	assert_ok(snapshot_take(s.db, running_all, &never, &with));
-	assert_false(wide_snapshot_sees(before, lsn));
-	assert_false(wide_snapshot_sees(without, lsn));
-	assert_true(wide_snapshot_sees(with, lsn));
+	assert_false(snapshot_sees(before, lsn));
+	assert_false(snapshot_sees(without, lsn));
+	assert_true(snapshot_sees(with, lsn));
 	for (int i = 0; i < 3; i++)
 	{
 		wide_snapshot *at[] = {before, without, with, latest};
@@ -1105,7 +1105,7 @@ test_processes(void **state)
 				if (i % 10 != 0)
 					continue;
 				if (snapshot_take(db, NULL, NULL, &snap) != WIDE_OK ||
-					!wide_snapshot_sees(snap, lsn) ||
+					!snapshot_sees(snap, lsn) ||
 					wide_scan_open(db, snap, &spec, &scan) != WIDE_OK)
 					_exit(4);
 				while (wide_scan_next(scan, &r) == WIDE_OK)

@@ -85,7 +85,7 @@ other_process(store *s, const uint8_t *bytes_of, size_t n, const uint64_t *lsns,
 	if (write(answer, &c, 1) != 1 || read(told, &c, 1) != 1)
 		return 3;
 	for (int i = 0; i < nlsns; i++)
-		if (wide_snapshot_sees(snap, lsns[i]) != seen[i])
+		if (snapshot_sees(snap, lsns[i]) != seen[i])
 			return 4;
 	got = store_text(s, snap, &fam, 1);
 	if (strcmp(got, want) != 0)
@@ -127,7 +127,7 @@ test_export(void **state)
 	lsns[6] = put_external(&s, 106, "b", "later");
 	lsns[7] = UINT64_MAX;
 	for (int i = 0; i < 8; i++)
-		seen[i] = wide_snapshot_sees(snap, lsns[i]);
+		seen[i] = snapshot_sees(snap, lsns[i]);
 	/* the last of the ended ones is below the last of the running ones */
 	assert_true(seen[0] && !seen[1] && seen[2] && !seen[3] && seen[4] && !seen[5] && !seen[6]);
 	n = wide_snapshot_export(snap, NULL, 0);

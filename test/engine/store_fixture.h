@@ -13,6 +13,7 @@
 #include "engine/base/os.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/snapshot.h"
 #include "engine/batch/batch.h"
 #include "engine/scan/scan_state.h"
 #include "test/host/file_log.h"
@@ -31,6 +32,19 @@ typedef struct store
 	uint64_t oldest_external;
 	uint64_t ended, latest; /* of external transactions */
 } store;
+
+/* Returns true if the snapshot sees a batch with that sequence number. */
+static inline bool
+snapshot_sees(const wide_snapshot *s, uint64_t lsn)
+{
+	int n;
+	const seq_range *excluded = snapshot_excluded(s, &n);
+
+	for (int i = 0; i < n; i++)
+		if (lsn >= excluded[i].first && lsn <= excluded[i].last)
+			return false;
+	return lsn <= wide_snapshot_lsn(s);
+}
 
 static bool
 store_interrupted(void *ctx)
