@@ -100,6 +100,9 @@ done:
 	*n = (int) (all.len / sizeof(file_meta));
 	for (int i = 0; i < *n && !sync; i++)
 		(*files)[i].flags |= FILE_UNSYNCED;
+	/* no file that the batch will link or discard: the load ends here */
+	if (*n == 0)
+		bulk_discard(db, NULL, 0);
 	return WIDE_OK;
 }
 
